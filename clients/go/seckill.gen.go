@@ -17,6 +17,141 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
+// Defines values for AllowedCode.
+const (
+	AFTEROTHER       AllowedCode = "AFTER_OTHER"
+	AFTERTIME        AllowedCode = "AFTER_TIME"
+	ATLEAST          AllowedCode = "AT_LEAST"
+	ATLEASTOTHER     AllowedCode = "AT_LEAST_OTHER"
+	BEFOREOTHER      AllowedCode = "BEFORE_OTHER"
+	BEFORETIME       AllowedCode = "BEFORE_TIME"
+	BOOLEAN          AllowedCode = "BOOLEAN"
+	COUPONCODE       AllowedCode = "COUPON_CODE"
+	DELAYBELOW       AllowedCode = "DELAY_BELOW"
+	DURATION         AllowedCode = "DURATION"
+	EACHONCE         AllowedCode = "EACH_ONCE"
+	EVENTID          AllowedCode = "EVENT_ID"
+	EVENTORTIMES     AllowedCode = "EVENT_OR_TIMES"
+	IDEMPOTENCYKEY   AllowedCode = "IDEMPOTENCY_KEY"
+	JSONOBJECT       AllowedCode = "JSON_OBJECT"
+	LENGTH           AllowedCode = "LENGTH"
+	MORE             AllowedCode = "MORE"
+	NOTAFTERTIME     AllowedCode = "NOT_AFTER_TIME"
+	OBJECT           AllowedCode = "OBJECT"
+	OMIT             AllowedCode = "OMIT"
+	OMITORREDEEMABLE AllowedCode = "OMIT_OR_REDEEMABLE"
+	OMITORSHELF      AllowedCode = "OMIT_OR_SHELF"
+	ONCE             AllowedCode = "ONCE"
+	ONEOF            AllowedCode = "ONE_OF"
+	ONEOFOROMIT      AllowedCode = "ONE_OF_OR_OMIT"
+	ONEOFTWO         AllowedCode = "ONE_OF_TWO"
+	QUERYPAIRS       AllowedCode = "QUERY_PAIRS"
+	RANGE            AllowedCode = "RANGE"
+	RANGENOTSHOP     AllowedCode = "RANGE_NOT_SHOP"
+	RANGENOTZERO     AllowedCode = "RANGE_NOT_ZERO"
+	RANGEOROMIT      AllowedCode = "RANGE_OR_OMIT"
+	SECONDS          AllowedCode = "SECONDS"
+	SHOPORALL        AllowedCode = "SHOP_OR_ALL"
+	SOMEOF           AllowedCode = "SOME_OF"
+	STRING           AllowedCode = "STRING"
+	TOGETHERWITH     AllowedCode = "TOGETHER_WITH"
+	URL              AllowedCode = "URL"
+	WHOLENUMBER      AllowedCode = "WHOLE_NUMBER"
+	YEAR             AllowedCode = "YEAR"
+	ZEROORPROVIDER   AllowedCode = "ZERO_OR_PROVIDER"
+	ZONEDTIME        AllowedCode = "ZONED_TIME"
+)
+
+// Valid indicates whether the value is a known member of the AllowedCode enum.
+func (e AllowedCode) Valid() bool {
+	switch e {
+	case AFTEROTHER:
+		return true
+	case AFTERTIME:
+		return true
+	case ATLEAST:
+		return true
+	case ATLEASTOTHER:
+		return true
+	case BEFOREOTHER:
+		return true
+	case BEFORETIME:
+		return true
+	case BOOLEAN:
+		return true
+	case COUPONCODE:
+		return true
+	case DELAYBELOW:
+		return true
+	case DURATION:
+		return true
+	case EACHONCE:
+		return true
+	case EVENTID:
+		return true
+	case EVENTORTIMES:
+		return true
+	case IDEMPOTENCYKEY:
+		return true
+	case JSONOBJECT:
+		return true
+	case LENGTH:
+		return true
+	case MORE:
+		return true
+	case NOTAFTERTIME:
+		return true
+	case OBJECT:
+		return true
+	case OMIT:
+		return true
+	case OMITORREDEEMABLE:
+		return true
+	case OMITORSHELF:
+		return true
+	case ONCE:
+		return true
+	case ONEOF:
+		return true
+	case ONEOFOROMIT:
+		return true
+	case ONEOFTWO:
+		return true
+	case QUERYPAIRS:
+		return true
+	case RANGE:
+		return true
+	case RANGENOTSHOP:
+		return true
+	case RANGENOTZERO:
+		return true
+	case RANGEOROMIT:
+		return true
+	case SECONDS:
+		return true
+	case SHOPORALL:
+		return true
+	case SOMEOF:
+		return true
+	case STRING:
+		return true
+	case TOGETHERWITH:
+		return true
+	case URL:
+		return true
+	case WHOLENUMBER:
+		return true
+	case YEAR:
+		return true
+	case ZEROORPROVIDER:
+		return true
+	case ZONEDTIME:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AuditEntryAction.
 const (
 	Change  AuditEntryAction = "change"
@@ -244,28 +379,106 @@ func (e EventStatus) Valid() bool {
 
 // Defines values for FailReason.
 const (
-	DISCARDED      FailReason = "DISCARDED"
-	DUPLICATEBUYER FailReason = "DUPLICATE_BUYER"
-	IDCOLLISION    FailReason = "ID_COLLISION"
-	NOSTOCK        FailReason = "NO_STOCK"
-	REJECTED       FailReason = "REJECTED"
-	UNKNOWNVOUCHER FailReason = "UNKNOWN_VOUCHER"
+	FailReasonDISCARDED      FailReason = "DISCARDED"
+	FailReasonDUPLICATEBUYER FailReason = "DUPLICATE_BUYER"
+	FailReasonIDCOLLISION    FailReason = "ID_COLLISION"
+	FailReasonNOSTOCK        FailReason = "NO_STOCK"
+	FailReasonREJECTED       FailReason = "REJECTED"
+	FailReasonUNKNOWNVOUCHER FailReason = "UNKNOWN_VOUCHER"
 )
 
 // Valid indicates whether the value is a known member of the FailReason enum.
 func (e FailReason) Valid() bool {
 	switch e {
-	case DISCARDED:
+	case FailReasonDISCARDED:
 		return true
-	case DUPLICATEBUYER:
+	case FailReasonDUPLICATEBUYER:
 		return true
-	case IDCOLLISION:
+	case FailReasonIDCOLLISION:
 		return true
-	case NOSTOCK:
+	case FailReasonNOSTOCK:
 		return true
-	case REJECTED:
+	case FailReasonREJECTED:
 		return true
-	case UNKNOWNVOUCHER:
+	case FailReasonUNKNOWNVOUCHER:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FailureCode.
+const (
+	ADDRESSNOTALLOWED   FailureCode = "ADDRESS_NOT_ALLOWED"
+	BYADMIN             FailureCode = "BY_ADMIN"
+	CANCELED            FailureCode = "CANCELED"
+	CONNECTIONCLOSED    FailureCode = "CONNECTION_CLOSED"
+	CONNECTIONREFUSED   FailureCode = "CONNECTION_REFUSED"
+	DNS                 FailureCode = "DNS"
+	DNSFAILED           FailureCode = "DNS_FAILED"
+	FAILEDLONG          FailureCode = "FAILED_LONG"
+	GONE                FailureCode = "GONE"
+	NEEDSTLS            FailureCode = "NEEDS_TLS"
+	NOTHTTP             FailureCode = "NOT_HTTP"
+	NOTLS               FailureCode = "NO_TLS"
+	OTHER               FailureCode = "OTHER"
+	REDIRECT            FailureCode = "REDIRECT"
+	STATUS              FailureCode = "STATUS"
+	TIMEOUT             FailureCode = "TIMEOUT"
+	TLSCERTIFICATE      FailureCode = "TLS_CERTIFICATE"
+	TLSEXPIRED          FailureCode = "TLS_EXPIRED"
+	TLSHANDSHAKE        FailureCode = "TLS_HANDSHAKE"
+	TLSHOST             FailureCode = "TLS_HOST"
+	TLSUNKNOWNAUTHORITY FailureCode = "TLS_UNKNOWN_AUTHORITY"
+	UNREACHABLE         FailureCode = "UNREACHABLE"
+)
+
+// Valid indicates whether the value is a known member of the FailureCode enum.
+func (e FailureCode) Valid() bool {
+	switch e {
+	case ADDRESSNOTALLOWED:
+		return true
+	case BYADMIN:
+		return true
+	case CANCELED:
+		return true
+	case CONNECTIONCLOSED:
+		return true
+	case CONNECTIONREFUSED:
+		return true
+	case DNS:
+		return true
+	case DNSFAILED:
+		return true
+	case FAILEDLONG:
+		return true
+	case GONE:
+		return true
+	case NEEDSTLS:
+		return true
+	case NOTHTTP:
+		return true
+	case NOTLS:
+		return true
+	case OTHER:
+		return true
+	case REDIRECT:
+		return true
+	case STATUS:
+		return true
+	case TIMEOUT:
+		return true
+	case TLSCERTIFICATE:
+		return true
+	case TLSEXPIRED:
+		return true
+	case TLSHANDSHAKE:
+		return true
+	case TLSHOST:
+		return true
+	case TLSUNKNOWNAUTHORITY:
+		return true
+	case UNREACHABLE:
 		return true
 	default:
 		return false
@@ -656,6 +869,132 @@ func (e ReadinessStatus) Valid() bool {
 	case Ready:
 		return true
 	case Unready:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReasonCode.
+const (
+	AFTERBEGIN      ReasonCode = "AFTER_BEGIN"
+	ALREADYVISIBLE  ReasonCode = "ALREADY_VISIBLE"
+	BELOWOTHER      ReasonCode = "BELOW_OTHER"
+	BESIDEOTHER     ReasonCode = "BESIDE_OTHER"
+	BLANK           ReasonCode = "BLANK"
+	BOTHORNEITHER   ReasonCode = "BOTH_OR_NEITHER"
+	BYTES           ReasonCode = "BYTES"
+	CHANGEDBYROUTE  ReasonCode = "CHANGED_BY_ROUTE"
+	CHARACTERS      ReasonCode = "CHARACTERS"
+	CLOSED          ReasonCode = "CLOSED"
+	CUTOFF          ReasonCode = "CUT_OFF"
+	DELAYTOOLONG    ReasonCode = "DELAY_TOO_LONG"
+	ENTRY           ReasonCode = "ENTRY"
+	FRACTION        ReasonCode = "FRACTION"
+	IMMUTABLE       ReasonCode = "IMMUTABLE"
+	JSONTYPE        ReasonCode = "JSON_TYPE"
+	MALFORMED       ReasonCode = "MALFORMED"
+	MISSING         ReasonCode = "MISSING"
+	NEEDSSETTING    ReasonCode = "NEEDS_SETTING"
+	NOSALE          ReasonCode = "NO_SALE"
+	NOTAFTEROTHER   ReasonCode = "NOT_AFTER_OTHER"
+	NOTBEFOREEXPIRY ReasonCode = "NOT_BEFORE_EXPIRY"
+	NOTBEFOREOTHER  ReasonCode = "NOT_BEFORE_OTHER"
+	NOTHINGSET      ReasonCode = "NOTHING_SET"
+	NOTJSON         ReasonCode = "NOT_JSON"
+	NOTREDEEMABLE   ReasonCode = "NOT_REDEEMABLE"
+	NOTTEXT         ReasonCode = "NOT_TEXT"
+	OUTOFRANGE      ReasonCode = "OUT_OF_RANGE"
+	PAST            ReasonCode = "PAST"
+	REHEARSALSHOP   ReasonCode = "REHEARSAL_SHOP"
+	REMOVED         ReasonCode = "REMOVED"
+	REPEATED        ReasonCode = "REPEATED"
+	TOOFEWREQUESTS  ReasonCode = "TOO_FEW_REQUESTS"
+	TOOMUCHSTOCK    ReasonCode = "TOO_MUCH_STOCK"
+	UNKNOWN         ReasonCode = "UNKNOWN"
+	UNPAYABLE       ReasonCode = "UNPAYABLE"
+	WITHOUTOTHER    ReasonCode = "WITHOUT_OTHER"
+	YEAROUTOFRANGE  ReasonCode = "YEAR_OUT_OF_RANGE"
+)
+
+// Valid indicates whether the value is a known member of the ReasonCode enum.
+func (e ReasonCode) Valid() bool {
+	switch e {
+	case AFTERBEGIN:
+		return true
+	case ALREADYVISIBLE:
+		return true
+	case BELOWOTHER:
+		return true
+	case BESIDEOTHER:
+		return true
+	case BLANK:
+		return true
+	case BOTHORNEITHER:
+		return true
+	case BYTES:
+		return true
+	case CHANGEDBYROUTE:
+		return true
+	case CHARACTERS:
+		return true
+	case CLOSED:
+		return true
+	case CUTOFF:
+		return true
+	case DELAYTOOLONG:
+		return true
+	case ENTRY:
+		return true
+	case FRACTION:
+		return true
+	case IMMUTABLE:
+		return true
+	case JSONTYPE:
+		return true
+	case MALFORMED:
+		return true
+	case MISSING:
+		return true
+	case NEEDSSETTING:
+		return true
+	case NOSALE:
+		return true
+	case NOTAFTEROTHER:
+		return true
+	case NOTBEFOREEXPIRY:
+		return true
+	case NOTBEFOREOTHER:
+		return true
+	case NOTHINGSET:
+		return true
+	case NOTJSON:
+		return true
+	case NOTREDEEMABLE:
+		return true
+	case NOTTEXT:
+		return true
+	case OUTOFRANGE:
+		return true
+	case PAST:
+		return true
+	case REHEARSALSHOP:
+		return true
+	case REMOVED:
+		return true
+	case REPEATED:
+		return true
+	case TOOFEWREQUESTS:
+		return true
+	case TOOMUCHSTOCK:
+		return true
+	case UNKNOWN:
+		return true
+	case UNPAYABLE:
+		return true
+	case WITHOUTOTHER:
+		return true
+	case YEAROUTOFRANGE:
 		return true
 	default:
 		return false
@@ -1280,6 +1619,84 @@ func (e WebhookTestAnswerSuccess) Valid() bool {
 	}
 }
 
+// Defines values for WhyCode.
+const (
+	WhyCodeBUYERATLIMIT         WhyCode = "BUYER_AT_LIMIT"
+	WhyCodeBUYERBELOWLIMIT      WhyCode = "BUYER_BELOW_LIMIT"
+	WhyCodeDISCARDED            WhyCode = "DISCARDED"
+	WhyCodeDUPLICATEBUYER       WhyCode = "DUPLICATE_BUYER"
+	WhyCodeIDCOLLISION          WhyCode = "ID_COLLISION"
+	WhyCodeMONEYBACK            WhyCode = "MONEY_BACK"
+	WhyCodeNOLIMIT              WhyCode = "NO_LIMIT"
+	WhyCodeNOSTOCK              WhyCode = "NO_STOCK"
+	WhyCodeNOTHINGTOPAY         WhyCode = "NOTHING_TO_PAY"
+	WhyCodeNOTHINGTOPAYBACK     WhyCode = "NOTHING_TO_PAY_BACK"
+	WhyCodeNOTPAIDINTIME        WhyCode = "NOT_PAID_IN_TIME"
+	WhyCodeNOTREDEEMEDINTIME    WhyCode = "NOT_REDEEMED_IN_TIME"
+	WhyCodeNOUNITFORLATEPAYMENT WhyCode = "NO_UNIT_FOR_LATE_PAYMENT"
+	WhyCodeOFFERACCEPTED        WhyCode = "OFFER_ACCEPTED"
+	WhyCodePAIDLATE             WhyCode = "PAID_LATE"
+	WhyCodePAIDTWICE            WhyCode = "PAID_TWICE"
+	WhyCodeREJECTED             WhyCode = "REJECTED"
+	WhyCodeRELEASED             WhyCode = "RELEASED"
+	WhyCodeRESERVED             WhyCode = "RESERVED"
+	WhyCodeSALEOVER             WhyCode = "SALE_OVER"
+	WhyCodeUNITFORLATEPAYMENT   WhyCode = "UNIT_FOR_LATE_PAYMENT"
+	WhyCodeUNKNOWNVOUCHER       WhyCode = "UNKNOWN_VOUCHER"
+)
+
+// Valid indicates whether the value is a known member of the WhyCode enum.
+func (e WhyCode) Valid() bool {
+	switch e {
+	case WhyCodeBUYERATLIMIT:
+		return true
+	case WhyCodeBUYERBELOWLIMIT:
+		return true
+	case WhyCodeDISCARDED:
+		return true
+	case WhyCodeDUPLICATEBUYER:
+		return true
+	case WhyCodeIDCOLLISION:
+		return true
+	case WhyCodeMONEYBACK:
+		return true
+	case WhyCodeNOLIMIT:
+		return true
+	case WhyCodeNOSTOCK:
+		return true
+	case WhyCodeNOTHINGTOPAY:
+		return true
+	case WhyCodeNOTHINGTOPAYBACK:
+		return true
+	case WhyCodeNOTPAIDINTIME:
+		return true
+	case WhyCodeNOTREDEEMEDINTIME:
+		return true
+	case WhyCodeNOUNITFORLATEPAYMENT:
+		return true
+	case WhyCodeOFFERACCEPTED:
+		return true
+	case WhyCodePAIDLATE:
+		return true
+	case WhyCodePAIDTWICE:
+		return true
+	case WhyCodeREJECTED:
+		return true
+	case WhyCodeRELEASED:
+		return true
+	case WhyCodeRESERVED:
+		return true
+	case WhyCodeSALEOVER:
+		return true
+	case WhyCodeUNITFORLATEPAYMENT:
+		return true
+	case WhyCodeUNKNOWNVOUCHER:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CheckHealth200JSONResponseBodyStatus.
 const (
 	CheckHealth200JSONResponseBodyStatusOk CheckHealth200JSONResponseBodyStatus = "ok"
@@ -1294,6 +1711,9 @@ func (e CheckHealth200JSONResponseBodyStatus) Valid() bool {
 		return false
 	}
 }
+
+// AllowedCode defines model for AllowedCode.
+type AllowedCode string
 
 // AltchaChallenge A proof of work of ALTCHA, version 2: the counter is looked for whose key begins with keyPrefix. The key is scrypt(nonce followed by the counter in four bytes, salt, N = cost, r = memoryCost, p = parallelism).
 type AltchaChallenge struct {
@@ -1510,8 +1930,12 @@ type Event struct {
 	// Status The order's from then on.
 	Status EventStatus `json:"status"`
 
-	// Why In English, for people.
-	Why *string `json:"why,omitempty"`
+	// Until Until when a till has reserved the coupon.
+	Until *Time `json:"until,omitempty"`
+
+	// Why In the language that Accept-Language asks for.
+	Why     *string  `json:"why,omitempty"`
+	WhyCode *WhyCode `json:"whyCode,omitempty"`
 }
 
 // EventStatus The order's from then on.
@@ -1520,11 +1944,38 @@ type EventStatus string
 // FailReason Why an accepted order could not be recorded.
 type FailReason string
 
+// Failure Why an endpoint did not take an event.
+type Failure struct {
+	// Address That was dialled.
+	Address *string     `json:"address,omitempty"`
+	Code    FailureCode `json:"code"`
+
+	// Detail What a library says, in English; of OTHER the whole text.
+	Detail *string `json:"detail,omitempty"`
+
+	// Host That was looked up, or that the certificate is not for.
+	Host *string `json:"host,omitempty"`
+
+	// Status Of the answer.
+	Status *int `json:"status,omitempty"`
+}
+
+// FailureCode defines model for FailureCode.
+type FailureCode string
+
 // FieldProblem defines model for FieldProblem.
 type FieldProblem struct {
-	Allowed string `json:"allowed"`
-	Field   string `json:"field"`
-	Reason  string `json:"reason"`
+	// Allowed What would be right, in the same language.
+	Allowed     string      `json:"allowed"`
+	AllowedCode AllowedCode `json:"allowedCode"`
+	Code        ReasonCode  `json:"code"`
+
+	// Data What fills the gaps in the words of both codes: value, min, max, values, other (a field), …
+	Data  *map[string]interface{} `json:"data,omitempty"`
+	Field string                  `json:"field"`
+
+	// Reason What is wrong, in the language that Accept-Language asks for.
+	Reason string `json:"reason"`
 }
 
 // GivenTime RFC 3339; without a zone it is read in SECKILL_TIMEZONE.
@@ -1980,6 +2431,9 @@ type Readiness struct {
 
 // ReadinessStatus defines model for Readiness.Status.
 type ReadinessStatus string
+
+// ReasonCode defines model for ReasonCode.
+type ReasonCode string
 
 // RecordedStatus defines model for RecordedStatus.
 type RecordedStatus string
@@ -2688,18 +3142,26 @@ type WaitlistAnswerSuccess bool
 
 // Webhook defines model for Webhook.
 type Webhook struct {
-	CreateTime   Time    `json:"createTime"`
-	Description  string  `json:"description"`
-	Disabled     bool    `json:"disabled"`
-	DisabledTime *Time   `json:"disabledTime,omitempty"`
+	CreateTime   Time         `json:"createTime"`
+	Description  string       `json:"description"`
+	Disabled     bool         `json:"disabled"`
+	DisabledCode *FailureCode `json:"disabledCode,omitempty"`
+	DisabledTime *Time        `json:"disabledTime,omitempty"`
+
+	// DisabledWhy In the language that Accept-Language asks for.
 	DisabledWhy  *string `json:"disabledWhy,omitempty"`
 	FailingSince *Time   `json:"failingSince,omitempty"`
 
 	// Failures Attempts that failed since the last success.
-	Failures       int64   `json:"failures"`
-	Id             Id      `json:"id"`
-	LastError      *string `json:"lastError,omitempty"`
-	OldSecretUntil *Time   `json:"oldSecretUntil,omitempty"`
+	Failures int64 `json:"failures"`
+	Id       Id    `json:"id"`
+
+	// LastError `lastFailure` in the language that Accept-Language asks for.
+	LastError *string `json:"lastError,omitempty"`
+
+	// LastFailure Why an endpoint did not take an event.
+	LastFailure    *Failure `json:"lastFailure,omitempty"`
+	OldSecretUntil *Time    `json:"oldSecretUntil,omitempty"`
 
 	// Replaying Events of a time are being sent again.
 	Replaying bool  `json:"replaying"`
@@ -2735,13 +3197,18 @@ type WebhookDelivery struct {
 	At Time `json:"at"`
 
 	// Attempts Attempts that failed.
-	Attempts *int64  `json:"attempts,omitempty"`
-	DeadTime *Time   `json:"deadTime,omitempty"`
-	DueTime  *Time   `json:"dueTime,omitempty"`
-	Error    *string `json:"error,omitempty"`
+	Attempts *int64 `json:"attempts,omitempty"`
+	DeadTime *Time  `json:"deadTime,omitempty"`
+	DueTime  *Time  `json:"dueTime,omitempty"`
+
+	// Error `failure` in the language that Accept-Language asks for.
+	Error *string `json:"error,omitempty"`
 
 	// Event Its webhook-id.
 	Event string `json:"event"`
+
+	// Failure Why an endpoint did not take an event.
+	Failure *Failure `json:"failure,omitempty"`
 
 	// Number Among all events; `before` of the next page.
 	Number string `json:"number"`
@@ -2831,18 +3298,25 @@ type WebhookRotation struct {
 // WebhookTestAnswer defines model for WebhookTestAnswer.
 type WebhookTestAnswer struct {
 	Data struct {
+		// Error `failure` in the language that Accept-Language asks for.
 		Error *string `json:"error,omitempty"`
 
 		// Event Its webhook-id.
-		Event      string `json:"event"`
-		Taken      bool   `json:"taken"`
-		TookMillis int64  `json:"tookMillis"`
+		Event string `json:"event"`
+
+		// Failure Why an endpoint did not take an event.
+		Failure    *Failure `json:"failure,omitempty"`
+		Taken      bool     `json:"taken"`
+		TookMillis int64    `json:"tookMillis"`
 	} `json:"data"`
 	Success WebhookTestAnswerSuccess `json:"success"`
 }
 
 // WebhookTestAnswerSuccess defines model for WebhookTestAnswer.Success.
 type WebhookTestAnswerSuccess bool
+
+// WhyCode defines model for WhyCode.
+type WhyCode string
 
 // Before A number below 2^63, as a string.
 type Before = OrderId

@@ -2476,7 +2476,9 @@ export interface components {
             types: string;
             disabled: boolean;
             disabledTime?: components["schemas"]["Time"];
+            /** @description In the language that Accept-Language asks for. */
             disabledWhy?: string;
+            disabledCode?: components["schemas"]["FailureCode"];
             createTime: components["schemas"]["Time"];
             oldSecretUntil?: components["schemas"]["Time"];
             /**
@@ -2487,7 +2489,9 @@ export interface components {
             failingSince?: components["schemas"]["Time"];
             retryTime?: components["schemas"]["Time"];
             successTime?: components["schemas"]["Time"];
+            /** @description `lastFailure` in the language that Accept-Language asks for. */
             lastError?: string;
+            lastFailure?: components["schemas"]["Failure"];
             /** @description Events of a time are being sent again. */
             replaying: boolean;
             /** @description There when it is new. */
@@ -2517,9 +2521,31 @@ export interface components {
                 taken: boolean;
                 /** Format: int64 */
                 tookMillis: number;
+                /** @description `failure` in the language that Accept-Language asks for. */
                 error?: string;
+                failure?: components["schemas"]["Failure"];
             };
         };
+        /** @description Why an endpoint did not take an event. */
+        Failure: {
+            code: components["schemas"]["FailureCode"];
+            /** @description Of the answer. */
+            status?: number;
+            /** @description That was looked up, or that the certificate is not for. */
+            host?: string;
+            /** @description That was dialled. */
+            address?: string;
+            /** @description What a library says, in English; of OTHER the whole text. */
+            detail?: string;
+        };
+        /** @enum {string} */
+        ReasonCode: "AFTER_BEGIN" | "ALREADY_VISIBLE" | "BELOW_OTHER" | "BESIDE_OTHER" | "BLANK" | "BOTH_OR_NEITHER" | "BYTES" | "CHANGED_BY_ROUTE" | "CHARACTERS" | "CLOSED" | "CUT_OFF" | "DELAY_TOO_LONG" | "ENTRY" | "FRACTION" | "IMMUTABLE" | "JSON_TYPE" | "MALFORMED" | "MISSING" | "NEEDS_SETTING" | "NOTHING_SET" | "NOT_AFTER_OTHER" | "NOT_BEFORE_EXPIRY" | "NOT_BEFORE_OTHER" | "NOT_JSON" | "NOT_REDEEMABLE" | "NOT_TEXT" | "NO_SALE" | "OUT_OF_RANGE" | "PAST" | "REHEARSAL_SHOP" | "REMOVED" | "REPEATED" | "TOO_FEW_REQUESTS" | "TOO_MUCH_STOCK" | "UNKNOWN" | "UNPAYABLE" | "WITHOUT_OTHER" | "YEAR_OUT_OF_RANGE";
+        /** @enum {string} */
+        AllowedCode: "AFTER_OTHER" | "AFTER_TIME" | "AT_LEAST" | "AT_LEAST_OTHER" | "BEFORE_OTHER" | "BEFORE_TIME" | "BOOLEAN" | "COUPON_CODE" | "DELAY_BELOW" | "DURATION" | "EACH_ONCE" | "EVENT_ID" | "EVENT_OR_TIMES" | "IDEMPOTENCY_KEY" | "JSON_OBJECT" | "LENGTH" | "MORE" | "NOT_AFTER_TIME" | "OBJECT" | "OMIT" | "OMIT_OR_REDEEMABLE" | "OMIT_OR_SHELF" | "ONCE" | "ONE_OF" | "ONE_OF_OR_OMIT" | "ONE_OF_TWO" | "QUERY_PAIRS" | "RANGE" | "RANGE_NOT_SHOP" | "RANGE_NOT_ZERO" | "RANGE_OR_OMIT" | "SECONDS" | "SHOP_OR_ALL" | "SOME_OF" | "STRING" | "TOGETHER_WITH" | "URL" | "WHOLE_NUMBER" | "YEAR" | "ZERO_OR_PROVIDER" | "ZONED_TIME";
+        /** @enum {string} */
+        FailureCode: "ADDRESS_NOT_ALLOWED" | "BY_ADMIN" | "CANCELED" | "CONNECTION_CLOSED" | "CONNECTION_REFUSED" | "DNS" | "DNS_FAILED" | "FAILED_LONG" | "GONE" | "NEEDS_TLS" | "NOT_HTTP" | "NO_TLS" | "OTHER" | "REDIRECT" | "STATUS" | "TIMEOUT" | "TLS_CERTIFICATE" | "TLS_EXPIRED" | "TLS_HANDSHAKE" | "TLS_HOST" | "TLS_UNKNOWN_AUTHORITY" | "UNREACHABLE";
+        /** @enum {string} */
+        WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DUPLICATE_BUYER" | "ID_COLLISION" | "MONEY_BACK" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "OFFER_ACCEPTED" | "PAID_LATE" | "PAID_TWICE" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_OVER" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
         WebhookDelivery: {
             /** @description Its webhook-id. */
             event: string;
@@ -2537,7 +2563,9 @@ export interface components {
              * @description Attempts that failed.
              */
             attempts?: number;
+            /** @description `failure` in the language that Accept-Language asks for. */
             error?: string;
+            failure?: components["schemas"]["Failure"];
             dueTime?: components["schemas"]["Time"];
             deadTime?: components["schemas"]["Time"];
         };
@@ -2693,8 +2721,11 @@ export interface components {
             status: "queued" | "unpaid" | "paid" | "redeemed" | "cancelled" | "refunding" | "refunded" | "failed" | "lapsed";
             at: components["schemas"]["Time"];
             by: string;
-            /** @description In English, for people. */
+            /** @description In the language that Accept-Language asks for. */
             why?: string;
+            whyCode?: components["schemas"]["WhyCode"];
+            /** @description Until when a till has reserved the coupon. */
+            until?: components["schemas"]["Time"];
         };
         /** @description What has not happened is absent; so is the amount of an order without a row, and in a stale list a status that is not known just now. */
         Order: {
@@ -2941,7 +2972,13 @@ export interface components {
         };
         FieldProblem: {
             field: string;
+            code: components["schemas"]["ReasonCode"];
+            allowedCode: components["schemas"]["AllowedCode"];
+            /** @description What fills the gaps in the words of both codes: value, min, max, values, other (a field), … */
+            data?: Record<string, never>;
+            /** @description What is wrong, in the language that Accept-Language asks for. */
             reason: string;
+            /** @description What would be right, in the same language. */
             allowed: string;
         };
         /** @description Which order, in which state, and why; or how many units are left; or which guard stopped the request; for tills, what the coupon is. */

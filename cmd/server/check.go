@@ -12,6 +12,7 @@ import (
 	"seckill/internal/config"
 	"seckill/internal/preflight"
 	"seckill/internal/voucher"
+	"seckill/internal/words"
 )
 
 const checkHelp = `server check is the list to go through before a sale: the stores answer, and how fast; they keep what they were
@@ -34,7 +35,7 @@ func check(ctx context.Context, env environment) error {
 	if err := parse(env, set, checkHelp); err != nil {
 		return err
 	}
-	languages := map[string]preflight.Language{"en": preflight.English, "zh": preflight.Chinese}
+	languages := map[string]words.Language{"en": words.English, "zh": words.Chinese}
 	in, known := languages[*lang]
 	switch {
 	case *id < 0 || *id > voucher.MaxID:
@@ -71,7 +72,7 @@ func check(ctx context.Context, env environment) error {
 }
 
 // printList prints the list; errFound for no-go.
-func printList(env environment, lines []preflight.Line, in preflight.Language) error {
+func printList(env environment, lines []preflight.Line, in words.Language) error {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, l := range lines {

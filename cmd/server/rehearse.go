@@ -20,6 +20,7 @@ import (
 	"seckill/internal/order/rehearsal"
 	"seckill/internal/preflight"
 	"seckill/internal/voucher"
+	"seckill/internal/words"
 )
 
 const rehearseHelp = `server rehearse plays the sale of a voucher before its day: on the running instances and their stores, with a
@@ -241,5 +242,5 @@ func printForecast(env environment, id int64, lines []preflight.Line) error {
 	if _, err := fmt.Fprintf(env.out, "\nForecast for the sale of voucher %d\n", id); err != nil {
 		return err
 	}
-	return printList(env, lines, preflight.English)
+	return printList(env, lines, words.English)
 }

@@ -18,6 +18,7 @@ import (
 	"seckill/internal/voucher"
 	"seckill/internal/webhook"
 	"seckill/internal/webhook/sender"
+	"seckill/internal/words"
 )
 
 const webhookHelp = `server webhook manages the endpoints to which changes of orders and offers are sent. It works beside running
@@ -150,7 +151,7 @@ func (t *webhookTool) list(ctx context.Context) error {
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "ID\tSHOP\tSTATE\tFAILURES\tLAST SUCCESS\tTYPES\tURL\tLAST ERROR")
 	for _, e := range endpoints {
-		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", e.ID, shopOf(e), stateOf(e), e.Health.Failures, shownTime(e.SuccessAt), typesOf(e), e.URL, e.LastError)
+		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", e.ID, shopOf(e), stateOf(e), e.Health.Failures, shownTime(e.SuccessAt), typesOf(e), e.URL, e.LastFailure.In(words.English))
 	}
 	return table.Flush() // it keeps earlier errors
 }
@@ -165,7 +166,7 @@ func shopOf(e webhook.Endpoint) string {
 func stateOf(e webhook.Endpoint) string {
 	switch {
 	case e.Disabled:
-		return "disabled: " + e.DisabledWhy
+		return "disabled: " + e.DisabledWhy.In(words.English)
 	case e.Health.Broken():
 		return "failing"
 	case e.Replaying():
@@ -228,8 +229,8 @@ func (t *webhookTool) test(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case result.Error != "":
-		_ = t.say("not taken after %v: %s\n", result.Took.Round(time.Millisecond), result.Error)
+	case result.Failure != webhook.Failure{}:
+		_ = t.say("not taken after %v: %s\n", result.Took.Round(time.Millisecond), result.Failure.In(words.English))
 		return errFound
 	}
 	return t.say("taken after %v, as %s\n", result.Took.Round(time.Millisecond), result.ID)
@@ -257,7 +258,7 @@ func (t *webhookTool) events(ctx context.Context, dead bool) error {
 		var letters []webhook.DeadLetter
 		letters, err = t.admin.DeadLetters(ctx, t.id, math.MaxInt64, *t.n)
 		for _, l := range letters {
-			deliveries = append(deliveries, webhook.Delivery{Event: l.Event, State: webhook.Dead, Attempts: l.Attempts, Error: l.Error})
+			deliveries = append(deliveries, webhook.Delivery{Event: l.Event, State: webhook.Dead, Attempts: l.Attempts, Failure: l.Failure})
 		}
 	} else {
 		deliveries, err = t.admin.Deliveries(ctx, t.id, math.MaxInt64, *t.n)
@@ -268,7 +269,7 @@ func (t *webhookTool) events(ctx context.Context, dead bool) error {
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "EVENT\tTYPE\tAT\tSTATE\tFAILED ATTEMPTS\tERROR")
 	for _, d := range deliveries {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", d.Event.ID(), d.Event.Type, shownTime(d.Event.At), d.State, d.Attempts, d.Error)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", d.Event.ID(), d.Event.Type, shownTime(d.Event.At), d.State, d.Attempts, d.Failure.In(words.English))
 	}
 	return table.Flush() // it keeps earlier errors
 }

@@ -1,10 +1,6 @@
 package guard
 
-import (
-	"fmt"
-
-	"seckill/internal/invalid"
-)
+import "seckill/internal/invalid"
 
 // Bounds of the settings.
 const (
@@ -22,7 +18,7 @@ const (
 )
 
 // Check returns everything that is wrong with the settings, with the fields' names as in requests.
-func (s *Settings) Check() []invalid.Problem {
+func (s *Settings) Check() invalid.Problems {
 	if s == nil {
 		return nil
 	}
@@ -34,9 +30,9 @@ func (s *Settings) Check() []invalid.Problem {
 		c.conditions(s.Conditions)
 	}
 	if t := s.Tickets; t != nil {
-		c.number("guards.tickets.delayMs", t.DelayMs, 0, MaxDelayMs)
-		c.number("guards.tickets.leadMinutes", t.LeadMinutes, 1, MaxLeadMinutes)
-		c.number("guards.tickets.expiryMinutes", t.ExpiryMinutes, 1, MaxExpiryMinutes)
+		c.Number("guards.tickets.delayMs", t.DelayMs, 0, MaxDelayMs)
+		c.Number("guards.tickets.leadMinutes", t.LeadMinutes, 1, MaxLeadMinutes)
+		c.Number("guards.tickets.expiryMinutes", t.ExpiryMinutes, 1, MaxExpiryMinutes)
 	}
 	if s.Challenge != nil {
 		c.challenge(s)
@@ -45,56 +41,46 @@ func (s *Settings) Check() []invalid.Problem {
 		c.enoughForTickets(s)
 	}
 	if d := s.CoolDown; d != nil {
-		c.number("guards.coolDown.expired", d.Expired, 1, MaxExpired)
-		c.number("guards.coolDown.minutes", d.Minutes, 1, MaxCoolDown)
+		c.Number("guards.coolDown.expired", d.Expired, 1, MaxExpired)
+		c.Number("guards.coolDown.minutes", d.Minutes, 1, MaxCoolDown)
 	}
-	return c.problems
+	return c.Problems
 }
 
 // checks collects what is wrong with settings.
-type checks struct{ problems []invalid.Problem }
-
-func (c *checks) bad(field, reason, allowed string) {
-	c.problems = append(c.problems, invalid.Problem{Field: field, Reason: reason, Allowed: allowed})
-}
-
-func (c *checks) number(field string, n, least, most int64) {
-	if n < least || n > most {
-		c.bad(field, fmt.Sprintf("is %d", n), fmt.Sprintf("a whole number from %d to %d", least, most))
-	}
-}
+type checks struct{ invalid.Problems }
 
 func (c *checks) limits(l *Limits) {
 	if l.PerAddress == nil && l.PerNetwork == nil && l.PerUser == nil {
-		c.bad("guards.limits", "bounds nothing", "at least one of perAddress, perNetwork, perUser; or null, which turns the limits off")
+		c.Bad("guards.limits", invalid.NothingSet, invalid.SomeOf, invalid.Data{"values": []string{"perAddress", "perNetwork", "perUser"}})
 	}
 	for _, r := range []struct {
 		field string
 		rate  *Rate
 	}{{"perAddress", l.PerAddress}, {"perNetwork", l.PerNetwork}, {"perUser", l.PerUser}} {
 		if r.rate != nil {
-			c.number("guards.limits."+r.field+".requests", r.rate.Requests, 1, MaxRequests)
-			c.number("guards.limits."+r.field+".seconds", r.rate.Seconds, 1, MaxSeconds)
+			c.Number("guards.limits."+r.field+".requests", r.rate.Requests, 1, MaxRequests)
+			c.Number("guards.limits."+r.field+".seconds", r.rate.Seconds, 1, MaxSeconds)
 		}
 	}
 }
 
 func (c *checks) conditions(d *Conditions) {
-	c.number("guards.conditions.minLevel", d.MinLevel, 0, MaxLevel)
-	c.number("guards.conditions.minAgeDays", d.MinAgeDays, 0, MaxAgeDays)
+	c.Number("guards.conditions.minLevel", d.MinLevel, 0, MaxLevel)
+	c.Number("guards.conditions.minAgeDays", d.MinAgeDays, 0, MaxAgeDays)
 	if d.MinLevel == 0 && d.MinAgeDays == 0 {
-		c.bad("guards.conditions", "asks for nothing", "minLevel or minAgeDays above 0; or null, which turns the conditions off")
+		c.Bad("guards.conditions", invalid.NothingSet, invalid.SomeOf, invalid.Data{"values": []string{"minLevel", "minAgeDays"}})
 	}
 }
 
 func (c *checks) challenge(s *Settings) {
-	c.number("guards.challenge.difficulty", s.Challenge.Difficulty, MinDifficulty, MaxDifficulty)
-	c.number("guards.challenge.maxDifficulty", s.Challenge.MaxDifficulty, MinDifficulty, MaxDifficulty)
+	c.Number("guards.challenge.difficulty", s.Challenge.Difficulty, MinDifficulty, MaxDifficulty)
+	c.Number("guards.challenge.maxDifficulty", s.Challenge.MaxDifficulty, MinDifficulty, MaxDifficulty)
 	if s.Challenge.MaxDifficulty < s.Challenge.Difficulty {
-		c.bad("guards.challenge.maxDifficulty", "is below difficulty", "difficulty or more")
+		c.Bad("guards.challenge.maxDifficulty", invalid.BelowOther, invalid.AtLeastOther, invalid.Data{"other": "guards.challenge.difficulty"})
 	}
 	if s.Tickets == nil {
-		c.bad("guards.challenge", "is set without tickets", "together with guards.tickets: a challenge is solved for a ticket")
+		c.Bad("guards.challenge", invalid.WithoutOther, invalid.TogetherWith, invalid.Data{"other": "guards.tickets"})
 	}
 }
 
@@ -109,8 +95,8 @@ func (c *checks) enoughForTickets(s *Settings) {
 		rate  *Rate
 	}{{"perAddress", s.Limits.PerAddress}, {"perNetwork", s.Limits.PerNetwork}, {"perUser", s.Limits.PerUser}} {
 		if r.rate != nil && r.rate.Requests > 0 && r.rate.Requests < least {
-			c.bad("guards.limits."+r.field+".requests", fmt.Sprintf("is %d, and a buyer needs %d requests with tickets", r.rate.Requests, least),
-				fmt.Sprintf("%d or more while guards.tickets is on", least))
+			c.Bad("guards.limits."+r.field+".requests", invalid.TooFewRequests, invalid.AtLeast,
+				invalid.Data{"value": r.rate.Requests, "min": least, "other": "guards.tickets"})
 		}
 	}
 }

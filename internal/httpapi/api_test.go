@@ -177,15 +177,15 @@ func (d *discard) WriteHeader(status int)      { d.status = status }
 
 // response is any answer of the API, read back.
 type response struct {
-	Type     string            `json:"type"`
-	Title    string            `json:"title"`
-	Status   int               `json:"status"`
-	Detail   string            `json:"detail"`
-	Code     string            `json:"code"`
-	Success  *bool             `json:"success"`
-	ErrorMsg string            `json:"errorMsg"`
-	Data     json.RawMessage   `json:"data"`
-	Errors   []invalid.Problem `json:"errors"`
+	Type     string          `json:"type"`
+	Title    string          `json:"title"`
+	Status   int             `json:"status"`
+	Detail   string          `json:"detail"`
+	Code     string          `json:"code"`
+	Success  *bool           `json:"success"`
+	ErrorMsg string          `json:"errorMsg"`
+	Data     json.RawMessage `json:"data"`
+	Errors   []invalid.Said  `json:"errors"`
 }
 
 func read(tb testing.TB, w *httptest.ResponseRecorder) response {

@@ -10,6 +10,7 @@ import (
 	"seckill/internal/invalid"
 	"seckill/internal/preflight"
 	"seckill/internal/voucher"
+	"seckill/internal/words"
 )
 
 // checkJSON is the list before a sale as it is shown.
@@ -43,7 +44,7 @@ func (a *API) check(c *gin.Context, _ identity) (answer, error) {
 	return answer{status: http.StatusOK, envelope: envelope{Data: view}}, nil
 }
 
-func checkLines(lines []preflight.Line, in preflight.Language) []checkLineJSON {
+func checkLines(lines []preflight.Line, in words.Language) []checkLineJSON {
 	shown := make([]checkLineJSON, len(lines))
 	for i, l := range lines {
 		shown[i] = checkLineJSON{Name: l.Name, Level: l.Level, What: l.What(in), Do: l.Do(in)}
@@ -52,13 +53,10 @@ func checkLines(lines []preflight.Line, in preflight.Language) []checkLineJSON {
 }
 
 // speak returns the language in which texts of the answer are written, and says so in its header.
-func (a *API) speak(c *gin.Context) preflight.Language {
+func (a *API) speak(c *gin.Context) words.Language {
 	l := a.languages.choose(c.Request.Header)
 	h := c.Writer.Header()
 	h["Content-Language"] = a.languages.names[l]
 	h.Add("Vary", "Accept-Language")
-	if l == chinese {
-		return preflight.Chinese
-	}
-	return preflight.English
+	return l
 }

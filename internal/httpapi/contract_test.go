@@ -33,6 +33,7 @@ import (
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
 	"seckill/internal/webhook"
+	"seckill/internal/words"
 )
 
 // described is a route's part in the contract test: how it succeeds, and what it may be refused with in addition to what
@@ -454,7 +455,7 @@ func has(s order.Status) func(*Config) {
 			order:  func(int64) (order.Order, error) { return o, nil },
 			find:   func(order.Filter, int64, int) ([]order.Order, error) { return []order.Order{o, o}, nil },
 			history: func(order.Order) ([]order.Event, error) {
-				return []order.Event{{Status: order.Queued, At: noon, By: order.Owner}, {Status: s, At: redisNoon, By: order.ByRecorder, Why: "x"}}, nil
+				return []order.Event{{Status: order.Queued, At: noon, By: order.Owner}, {Status: s, At: redisNoon, By: order.ByRecorder, Why: order.ReservedUntil(noon)}}, nil
 			},
 		}
 		cfg.Payments = fakePayments{
@@ -734,7 +735,7 @@ func TestDescribedFailuresExist(t *testing.T) {
 			t.Fatal(err)
 		}
 		var body map[string]any
-		if err := json.Unmarshal(row.bodies.Document(int(english), nil), &body); err != nil {
+		if err := json.Unmarshal(row.bodies.Document(words.English, nil), &body); err != nil {
 			t.Fatal(err)
 		}
 		told[f.code] = append(told[f.code], body)

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -111,9 +110,7 @@ func (a *API) command(c *gin.Context, who identity, action voucher.Action) (id, 
 	}
 	why = strings.TrimSpace(why)
 	if n := utf8.RuneCountInString(why); n == 0 || n > maxWhy {
-		return "", "", invalid.Join(&invalid.Problem{
-			Field: "why", Reason: fmt.Sprintf("has %d characters", n), Allowed: fmt.Sprintf("1 to %d characters", maxWhy),
-		})
+		return "", "", invalid.Join(invalid.New("why", invalid.Characters, invalid.Length, invalid.Data{"length": n, "min": 1, "max": maxWhy}))
 	}
 	return id, why, a.cfg.Audit.Note(c.Request.Context(), voucher.Entry{
 		By: author(c, who), Action: action,

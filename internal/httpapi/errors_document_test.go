@@ -3,11 +3,17 @@ package httpapi
 import (
 	"flag"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"seckill/internal/invalid"
+	"seckill/internal/order"
 	"seckill/internal/testkit"
+	"seckill/internal/webhook"
+	"seckill/internal/words"
 )
 
 var update = flag.Bool("update", false, "write the codes into docs/http.md and the console's refusals")
@@ -26,6 +32,74 @@ func TestDocumentOfRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Generated(t, "../../web/assets/admin/refusals.js", "", "", text, *update)
+}
+
+// TestDocumentOfWords: the pages have the words of all codes, and the documents and the description list the codes.
+func TestDocumentOfWords(t *testing.T) {
+	t.Parallel()
+	tables := map[string]map[string]words.Text{
+		"reason": byCode(invalid.Reasons()), "allowed": byCode(invalid.Alloweds()), "failure": byCode(webhook.FailureCodes()), "why": byCode(order.Whys()),
+	}
+	for name, table := range tables {
+		for code, text := range table {
+			if !slices.Equal(gaps(text[words.English]), gaps(text[words.Chinese])) || slices.Contains(text[:], "") {
+				t.Errorf("%s %s: the languages differ: %q", name, code, text)
+			}
+		}
+	}
+	const web = "../../web/"
+	testkit.Generated(t, web+"assets/whys.js", "", "", wordsModule("Why something happened to an order", "WHYS", tables, "why"), *update)
+	testkit.Generated(t, web+"assets/admin/codes.js", "", "",
+		wordsModule("What is wrong with an input, what would be right, and why a webhook was not taken", "CODES", tables, "reason", "allowed", "failure"), *update)
+	for _, at := range []struct{ path, name string }{{"http.md", "reason"}, {"http.md", "allowed"}, {"http.md", "why"}, {"webhooks.md", "failure"}} {
+		mark := "<!-- " + at.name + ":"
+		testkit.Generated(t, "../../docs/"+at.path, mark+"begin -->\n", mark+"end -->\n", wordsTable(tables[at.name]), *update)
+	}
+	var enums strings.Builder
+	for _, e := range []struct{ schema, name string }{{"ReasonCode", "reason"}, {"AllowedCode", "allowed"}, {"FailureCode", "failure"}, {"WhyCode", "why"}} {
+		fmt.Fprintf(&enums, "    %s: {type: string, enum: [%s]}\n", e.schema, strings.Join(slices.Sorted(maps.Keys(tables[e.name])), ", "))
+	}
+	testkit.Generated(t, web+"openapi.yaml", "    # Written by make docs.\n", "    # End of what make docs writes.\n", enums.String(), *update)
+}
+
+func byCode[C ~string](table map[C]words.Text) map[string]words.Text {
+	all := make(map[string]words.Text, len(table))
+	for code, text := range table {
+		all[string(code)] = text
+	}
+	return all
+}
+
+// gaps returns the names of the data that a text takes.
+func gaps(text string) []string {
+	found := regexp.MustCompile(`\{\w+\}`).FindAllString(text, -1)
+	slices.Sort(found)
+	return found
+}
+
+// wordsModule is a JavaScript module with tables of words.
+func wordsModule(what, name string, tables map[string]map[string]words.Text, names ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "// @ts-check\n// %s, by code.\n// Generated from the tables of the service by make docs.\n\n", what)
+	fmt.Fprintf(&b, "/** @type {Record<string, Record<'en' | 'zh', string>>} */\nexport const %s = {\n", name)
+	for _, table := range names {
+		for _, code := range slices.Sorted(maps.Keys(tables[table])) {
+			text := tables[table][code]
+			fmt.Fprintf(&b, "  '%s.%s': { en: %q, zh: %q },\n", table, code, text[words.English], text[words.Chinese])
+		}
+	}
+	b.WriteString("};\n")
+	return b.String()
+}
+
+// wordsTable is a table of words as markdown.
+func wordsTable(table map[string]words.Text) string {
+	var b strings.Builder
+	b.WriteString("| Code | Words |\n| --- | --- |\n")
+	for _, code := range slices.Sorted(maps.Keys(table)) {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", code, table[code][words.English])
+	}
+	return b.String()
 }
 
 // codesTable is every code with its status and all that it can mean, as markdown.
@@ -64,7 +138,7 @@ func refusalsModule() (string, error) {
 	b.WriteString("// @ts-check\n// Why a sale refuses requests, in the order shown: rows that change places each second cannot be read.\n// Generated from internal/httpapi/errors_table.go by make docs.\n\n")
 	b.WriteString("/** @type {({code: string} & Record<import('../words.js').Language, string>)[]} */\nexport const REFUSALS = [\n")
 	for _, f := range failures() {
-		if f.label == ([languageCount]string{}) {
+		if f.label == (words.Text{}) {
 			continue
 		}
 		fmt.Fprintf(&b, "  { code: %q", f.code)

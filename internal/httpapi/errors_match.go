@@ -9,6 +9,7 @@ import (
 
 	"seckill/internal/httpapi/problem"
 	"seckill/internal/order"
+	"seckill/internal/words"
 )
 
 // problemType is what the type of every problem document begins with; the code follows, in lower case with hyphens.
@@ -112,11 +113,11 @@ func (row *errorRow) retry(err error) []string {
 }
 
 // body returns what the row says in a format and a language. The result is shared: nobody may change it.
-func (row *errorRow) body(format errorFormat, l language, err error) []byte {
+func (row *errorRow) body(format errorFormat, l words.Language, err error) []byte {
 	if format == plainEnvelope {
-		return row.bodies.Envelope(int(l), err)
+		return row.bodies.Envelope(l, err)
 	}
-	return row.bodies.Document(int(l), err)
+	return row.bodies.Document(l, err)
 }
 
 func render(f failure) (errorRow, error) {
@@ -131,7 +132,7 @@ func render(f failure) (errorRow, error) {
 	row.bodies, err = problem.Render(problem.Problem{
 		Type: problemType + strings.ReplaceAll(strings.ToLower(f.code), "_", "-"),
 		Code: f.code, Status: f.status, Title: f.title, Detail: f.detail,
-		Messages: []string{english: f.english, chinese: f.chinese},
+		Messages: words.Text{words.English: f.english, words.Chinese: f.chinese},
 		Members:  f.members,
 	})
 	return row, err

@@ -10,10 +10,11 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
 	"seckill/internal/voucher"
+	"seckill/internal/words"
 )
 
 // alreadyBoughtMembers adds the order that the user has, and its status; "stale" when that is not known.
-func alreadyBoughtMembers(body []byte, err error) []byte {
+func alreadyBoughtMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*order.AlreadyBoughtError](err)
 	body = append(body, `,"data":`...)
 	body = appendOrderRef(body, e.OrderID, e.Quantity, e.Status)
@@ -24,7 +25,7 @@ func alreadyBoughtMembers(body []byte, err error) []byte {
 }
 
 // orderFailedMembers adds the order that failed, and why.
-func orderFailedMembers(body []byte, err error) []byte {
+func orderFailedMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*orderFailedError](err)
 	body = append(body, `,"data":`...)
 	body = appendOrderRef(body, e.order.ID, e.order.Quantity, order.Failed)
@@ -34,7 +35,7 @@ func orderFailedMembers(body []byte, err error) []byte {
 }
 
 // orderStateMembers adds the order and the state that it is in.
-func orderStateMembers(body []byte, err error) []byte {
+func orderStateMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*order.StateError](err)
 	body = append(body, `,"data":`...)
 	body = appendOrderRef(body, e.OrderID, order.OneUnit, e.Status)
@@ -42,7 +43,7 @@ func orderStateMembers(body []byte, err error) []byte {
 }
 
 // couponMembers adds what the coupon is, if a till was refused.
-func couponMembers(body []byte, err error) []byte {
+func couponMembers(body []byte, _ words.Language, err error) []byte {
 	e, is := errors.AsType[*redemption.RefusalError](err)
 	if !is {
 		return body
@@ -52,7 +53,7 @@ func couponMembers(body []byte, err error) []byte {
 }
 
 // notEnoughMembers adds how many units were left.
-func notEnoughMembers(body []byte, err error) []byte {
+func notEnoughMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*order.NotEnoughError](err)
 	body = append(body, `,"data":{"left":`...)
 	body = strconv.AppendInt(body, e.Left, 10)
@@ -70,7 +71,7 @@ func limitReached() failure {
 }
 
 // limitMembers adds how many a user may have.
-func limitMembers(body []byte, err error) []byte {
+func limitMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*order.LimitError](err)
 	body = append(body, `,"data":{"perUser":`...)
 	body = strconv.AppendInt(body, e.PerUser, 10)
@@ -78,7 +79,7 @@ func limitMembers(body []byte, err error) []byte {
 }
 
 // insufficientStockMembers adds how many units are left.
-func insufficientStockMembers(body []byte, err error) []byte {
+func insufficientStockMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*voucher.InsufficientStockError](err)
 	body = append(body, `,"data":{"left":`...)
 	body = strconv.AppendInt(body, e.Left, 10)
@@ -86,10 +87,14 @@ func insufficientStockMembers(body []byte, err error) []byte {
 }
 
 // invalidMembers adds everything that is wrong with the request.
-func invalidMembers(body []byte, err error) []byte {
+func invalidMembers(body []byte, l words.Language, err error) []byte {
 	e, _ := errors.AsType[*invalid.Error](err)
+	said := make([]invalid.Said, len(e.Problems))
+	for i, p := range e.Problems {
+		said[i] = p.In(l)
+	}
 	body = append(body, `,"errors":`...)
-	return appendJSON(body, e.Problems)
+	return appendJSON(body, said)
 }
 
 // appendOrderRef appends {"orderId":"…","status":"…" without the closing brace. A status that is not known is left out.

@@ -18,6 +18,7 @@ import (
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
 	"seckill/internal/webhook"
+	"seckill/internal/words"
 )
 
 // Codes that other files of this package ask about.
@@ -63,9 +64,9 @@ type failure struct {
 	english   string // errorMsg
 	chinese   string // errorMsg
 	// label is what the console calls this refusal of a sale, by language. Only answers of admission have one.
-	label [languageCount]string
+	label words.Text
 	// members appends JSON members that depend on the error, each with a leading comma; nil for none.
-	members func(body []byte, err error) []byte
+	members func(body []byte, l words.Language, err error) []byte
 }
 
 // rule maps the errors that it matches to a failure.
@@ -82,39 +83,39 @@ var rules = []rule{
 		code: "SOLD_OUT", status: http.StatusConflict, title: "Sold out",
 		detail:  "No unit of this voucher was left.",
 		english: "Sold out.", chinese: "已售罄",
-		label: [languageCount]string{"Sold out", "已售罄"},
+		label: words.Text{"Sold out", "已售罄"},
 	}},
 	{as[*order.AlreadyBoughtError], failure{
 		code: "ALREADY_BOUGHT", status: http.StatusConflict, title: "Already bought",
 		detail:  "This user has a live order for this voucher; data says which. One order to a person.",
 		english: "You have bought this already.", chinese: "您已经抢购过了，不能重复下单",
-		label:   [languageCount]string{"Has bought already", "已抢购过"},
+		label:   words.Text{"Has bought already", "已抢购过"},
 		members: alreadyBoughtMembers,
 	}},
 	{as[*order.NotEnoughError], failure{
 		code: "NOT_ENOUGH", status: http.StatusConflict, title: "Not enough left",
 		detail:  "Fewer units are left than the request asks for; data says how many were. Nothing was bought; ask for fewer.",
 		english: "There are not that many left. Choose fewer.", chinese: "剩余数量不足，请减少购买数量",
-		label:   [languageCount]string{"Not that many left", "余量不足"},
+		label:   words.Text{"Not that many left", "余量不足"},
 		members: notEnoughMembers,
 	}},
 	{is(order.ErrNotStarted), failure{
 		code: "NOT_STARTED", status: http.StatusForbidden, title: "The sale has not started",
 		detail:  "The sale's beginTime lies ahead, by the server's clock.",
 		english: "The sale has not started yet.", chinese: "秒杀尚未开始",
-		label: [languageCount]string{"Not started", "未开始"},
+		label: words.Text{"Not started", "未开始"},
 	}},
 	{is(order.ErrEnded), failure{
 		code: "ENDED", status: http.StatusForbidden, title: "The sale has ended",
 		detail:  "The sale's endTime has passed, by the server's clock.",
 		english: "The sale has ended.", chinese: "秒杀已经结束",
-		label: [languageCount]string{"Ended", "已结束"},
+		label: words.Text{"Ended", "已结束"},
 	}},
 	{is(order.ErrPaused), failure{
 		code: codePaused, status: http.StatusServiceUnavailable, retryAfter: "3", title: "The sale is paused",
 		detail:  "The sale was paused, or is being prepared. Nothing was bought by this request.",
 		english: "The sale is paused. Please try again shortly.", chinese: "活动暂停中，请稍后再试",
-		label: [languageCount]string{"Paused", "已暂停"},
+		label: words.Text{"Paused", "已暂停"},
 	}},
 	{is(errOverloaded), failure{
 		code: codeUnavailable, status: http.StatusServiceUnavailable, retryAfter: "2", title: "Temporarily unavailable",
@@ -209,7 +210,7 @@ var rules = []rule{
 		code: "OFF_SHELF", status: http.StatusConflict, title: "Off the shelf",
 		detail:  "The voucher was taken off the shelf.",
 		english: "This voucher is no longer offered.", chinese: "优惠券已下架",
-		label: [languageCount]string{"Off the shelf", "已下架"},
+		label: words.Text{"Off the shelf", "已下架"},
 	}},
 	{as[*orderFailedError], failure{
 		code: "ORDER_FAILED", status: http.StatusConflict, title: "The order failed",
@@ -346,7 +347,7 @@ var rules = []rule{
 		code: codeUnknown, status: http.StatusGatewayTimeout, title: "The outcome is not known",
 		detail:  "Whether the purchase took place is not known. Repeat the POST: it is the definitive question.",
 		english: "We could not see whether you got one. Please press again to find out.", chinese: "暂时无法确认是否抢购成功，请再点一次查询结果",
-		label: [languageCount]string{"Outcome not known", "结果未知"},
+		label: words.Text{"Outcome not known", "结果未知"},
 	}},
 	{is(voucher.ErrOldInstances), failure{
 		code: "UPGRADING", status: http.StatusServiceUnavailable, retryAfter: "10", title: "An upgrade is under way",
@@ -367,7 +368,7 @@ var rules = []rule{
 		code: codeUnavailable, status: http.StatusServiceUnavailable, retryAfter: "2", title: "Temporarily unavailable",
 		detail:  "A store cannot be reached or too much is waiting. Nothing was bought by this request, and repeating it is harmless.",
 		english: "The service is busy. Please try again shortly.", chinese: "系统繁忙，请稍后再试",
-		label: [languageCount]string{"Busy", "系统繁忙"},
+		label: words.Text{"Busy", "系统繁忙"},
 	}},
 	{as[*invalid.Error], failure{
 		code: "INVALID", status: http.StatusBadRequest, title: "Invalid request",

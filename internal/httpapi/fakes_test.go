@@ -101,7 +101,7 @@ func (f *fakeVouchers) Place(_ context.Context, wanted *int64) (int, error) {
 	case wanted == nil:
 		return 0, nil
 	case *wanted < 0 || *wanted > 3:
-		return 0, invalid.Join(&invalid.Problem{Field: "partition", Reason: "is wrong", Allowed: "0 to 3"})
+		return 0, invalid.Join(invalid.Outside("partition", 4, 0, 3))
 	default:
 		return int(*wanted), nil
 	}

@@ -14,7 +14,9 @@ import (
 	"seckill/internal/guard/ticket"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
+	"seckill/internal/invalid"
 	"seckill/internal/voucher"
+	"seckill/internal/words"
 )
 
 // Guards keep bots from taking a sale: *service.Guards.
@@ -97,7 +99,7 @@ func (a *API) address(c *gin.Context) netip.Addr {
 
 // stoppedMembers adds which guard stopped the request, and what it says; orderKnown is true if the user has no order in the
 // sale, and false if that is not known.
-func stoppedMembers(body []byte, err error) []byte {
+func stoppedMembers(body []byte, _ words.Language, err error) []byte {
 	e, is := errors.AsType[*guard.StoppedError](err)
 	if !is {
 		return body
@@ -178,7 +180,7 @@ func (a *API) guardsField(c *guard.Change) jsonbody.Field {
 // secretField is a field of a guard that signs. Without a secret there is none; guards: null still turns all off.
 func (a *API) secretField(name string, f jsonbody.Field) jsonbody.Field {
 	if a.cfg.Tickets == nil {
-		return jsonbody.Forbidden(name, "needs the setting SECKILL_GUARD_SECRET, which this service has not")
+		return jsonbody.Forbidden(name, invalid.NeedsSetting, invalid.Data{"setting": "SECKILL_GUARD_SECRET"})
 	}
 	return f
 }

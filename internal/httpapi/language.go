@@ -7,15 +7,8 @@ import (
 
 	"github.com/maypok86/otter/v2"
 	xlanguage "golang.org/x/text/language"
-)
 
-// language is one in which errorMsg is written.
-type language int8
-
-const (
-	english language = iota // also for callers whose language is not among these
-	chinese
-	languageCount
+	"seckill/internal/words"
 )
 
 const (
@@ -27,17 +20,17 @@ const (
 // the same few, so choices are remembered.
 type languages struct {
 	matcher xlanguage.Matcher
-	chosen  *otter.Cache[string, language]
-	names   [languageCount][]string // the languages as values of Content-Language; nobody changes them
+	chosen  *otter.Cache[string, words.Language]
+	names   [words.Languages][]string // the languages as values of Content-Language; nobody changes them
 }
 
 func newLanguages() (*languages, error) {
-	chosen, err := otter.New(&otter.Options[string, language]{MaximumSize: languageCache})
+	chosen, err := otter.New(&otter.Options[string, words.Language]{MaximumSize: languageCache})
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: language cache: %w", err)
 	}
 	l := &languages{chosen: chosen}
-	known := [languageCount]xlanguage.Tag{english: xlanguage.English, chinese: xlanguage.Chinese}
+	known := [words.Languages]xlanguage.Tag{words.English: xlanguage.English, words.Chinese: xlanguage.Chinese}
 	l.matcher = xlanguage.NewMatcher(known[:])
 	for i, tag := range known {
 		l.names[i] = []string{tag.String()}
@@ -46,10 +39,10 @@ func newLanguages() (*languages, error) {
 }
 
 // choose returns the language that the caller prefers, English when the header cannot be read.
-func (l *languages) choose(h http.Header) language {
+func (l *languages) choose(h http.Header) words.Language {
 	accepted := joinedHeader(h["Accept-Language"])
 	if accepted == "" || len(accepted) > maxAcceptLanguage {
-		return english
+		return words.English
 	}
 	if choice, ok := l.chosen.GetIfPresent(accepted); ok {
 		return choice
@@ -59,7 +52,7 @@ func (l *languages) choose(h http.Header) language {
 		tags = nil // the matcher then chooses the first
 	}
 	_, i, _ := l.matcher.Match(tags...)
-	choice := language(i)
+	choice := words.Language(i)
 	l.chosen.Set(strings.Clone(accepted), choice)
 	return choice
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"seckill/internal/order"
+	"seckill/internal/words"
 )
 
 func TestLanguage(t *testing.T) {
@@ -76,15 +77,15 @@ func TestAcceptLanguageInSeveralLines(t *testing.T) {
 	}
 	for _, c := range []struct {
 		lines []string
-		want  language
+		want  words.Language
 	}{
-		{[]string{"fr", "zh;q=0.5"}, chinese},
-		{[]string{"en;q=0.1", "zh;q=0.2"}, chinese},
-		{[]string{"zh;q=0.1", "en;q=0.2"}, english},
-		{[]string{"", "zh"}, chinese},
-		{[]string{"zh", ""}, chinese},
-		{[]string{"", ""}, english},
-		{[]string{"zh", strings.Repeat(" ", maxAcceptLanguage)}, english}, // too long together
+		{[]string{"fr", "zh;q=0.5"}, words.Chinese},
+		{[]string{"en;q=0.1", "zh;q=0.2"}, words.Chinese},
+		{[]string{"zh;q=0.1", "en;q=0.2"}, words.English},
+		{[]string{"", "zh"}, words.Chinese},
+		{[]string{"zh", ""}, words.Chinese},
+		{[]string{"", ""}, words.English},
+		{[]string{"zh", strings.Repeat(" ", maxAcceptLanguage)}, words.English}, // too long together
 	} {
 		for range 2 { // parsed, and cached
 			if got := l.choose(http.Header{"Accept-Language": c.lines}); got != c.want {

@@ -3,12 +3,10 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -46,7 +44,7 @@ func (a *API) showOrder(c *gin.Context, who identity) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return a.orderAnswer(c.Request.Context(), o, redemption.Code.Shown)
+	return a.orderAnswer(c, o, redemption.Code.Shown)
 }
 
 // findOrder answers GET /admin/order/:id: any user's recorded order, with its history.
@@ -59,7 +57,7 @@ func (a *API) findOrder(c *gin.Context, _ identity) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	ans, err := a.orderAnswer(c.Request.Context(), o, redemption.Code.Masked)
+	ans, err := a.orderAnswer(c, o, redemption.Code.Masked)
 	if err != nil || a.cfg.Payments == nil {
 		return ans, err
 	}
@@ -141,7 +139,7 @@ func filter(values param.Query, statuses ...order.Status) (order.Filter, []*inva
 			f.Status = statuses[i]
 			f.Waiting = statuses[i] == order.Queued
 		} else {
-			badStatus = &invalid.Problem{Field: "status", Reason: fmt.Sprintf("is %q", invalid.Clip(text)), Allowed: names(statuses)}
+			badStatus = invalid.New("status", invalid.Malformed, invalid.OneOf, invalid.Data{"value": invalid.Clip(text), "values": names(statuses)})
 		}
 	}
 	return f, []*invalid.Problem{badVoucher, badStatus}
@@ -152,13 +150,13 @@ func recordedStatuses() []order.Status {
 	return []order.Status{order.Unpaid, order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded, order.Failed, order.Lapsed}
 }
 
-// names lists statuses for people.
-func names(statuses []order.Status) string {
+// names returns statuses as the API writes them.
+func names(statuses []order.Status) []string {
 	words := make([]string, len(statuses))
 	for i, s := range statuses {
 		words[i] = s.String()
 	}
-	return strings.Join(words, ", ")
+	return words
 }
 
 // orderPage is a page of at most n orders. One more order than that means that a page follows.
@@ -203,10 +201,12 @@ type orderJSON struct {
 
 // eventJSON is one entry of an order's history.
 type eventJSON struct {
-	Status string      `json:"status"` // the order's from then on
-	At     time.Time   `json:"at"`
-	By     order.Actor `json:"by"`
-	Why    string      `json:"why,omitempty"`
+	Status  string      `json:"status"` // the order's from then on
+	At      time.Time   `json:"at"`
+	By      order.Actor `json:"by"`
+	Why     string      `json:"why,omitempty"` // in the caller's language
+	WhyCode order.Why   `json:"whyCode,omitempty"`
+	Until   string      `json:"until,omitempty"` // of a reservation
 }
 
 func orderView(o order.Order) orderJSON {
@@ -236,7 +236,8 @@ func shownStatus(s order.Status) string {
 
 // orderAnswer is the answer that shows one order, with its coupon, whose code is shown so, and with its history, if they can
 // be read soon.
-func (a *API) orderAnswer(ctx context.Context, o order.Order, show func(redemption.Code) string) (answer, error) {
+func (a *API) orderAnswer(c *gin.Context, o order.Order, show func(redemption.Code) string) (answer, error) {
+	ctx := c.Request.Context()
 	v, stale := orderView(o), false
 	if a.cfg.Tills != nil && o.Status != order.Queued && o.Status != order.Unpaid && o.Status != order.Failed { // these have none
 		switch coupon, err := a.cfg.Tills.CouponOf(ctx, o); {
@@ -254,8 +255,11 @@ func (a *API) orderAnswer(ctx context.Context, o order.Order, show func(redempti
 			return answer{}, err
 		}
 		stale = stale || err != nil
+		l := a.speak(c)
 		for _, e := range events {
-			v.History = append(v.History, eventJSON{Status: e.Status.String(), At: shownTime(e.At), By: e.By, Why: e.Why})
+			v.History = append(v.History, eventJSON{
+				Status: e.Status.String(), At: shownTime(e.At), By: e.By, Why: e.Why.In(l), WhyCode: e.Why.Code(), Until: e.Why.Until(),
+			})
 		}
 	}
 	return answer{status: http.StatusOK, envelope: envelope{Data: v, Stale: stale}}, nil

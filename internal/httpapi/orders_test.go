@@ -220,13 +220,13 @@ func history() []order.Event {
 	return []order.Event{
 		{Status: order.Queued, At: noon, By: order.Owner},
 		{Status: order.Unpaid, At: noon.Add(time.Millisecond + time.Microsecond).In(time.FixedZone("x", 3600)), By: order.ByRecorder},
-		{Status: order.Cancelled, At: noon.Add(15 * time.Minute), By: order.ByExpirer, Why: "not paid in time"},
+		{Status: order.Cancelled, At: noon.Add(15 * time.Minute), By: order.ByExpirer, Why: order.NotPaidInTime},
 	}
 }
 
 const historyDocument = `"history":[{"status":"queued","at":"2026-01-02T12:00:00Z","by":"owner"},` +
 	`{"status":"unpaid","at":"2026-01-02T12:00:00.001Z","by":"recorder"},` +
-	`{"status":"cancelled","at":"2026-01-02T12:15:00Z","by":"expirer","why":"not paid in time"}]`
+	`{"status":"cancelled","at":"2026-01-02T12:15:00Z","by":"expirer","why":"not paid in time","whyCode":"NOT_PAID_IN_TIME"}]`
 
 // A single order comes with its history: for its owner, and for admins.
 func TestOrderWithHistory(t *testing.T) {

@@ -298,7 +298,7 @@ func TestPricesWithoutAProvider(t *testing.T) {
 		"none":                 {none: true, body: priced, status: 201, says: `"warnings":[{"code":"NO_PROVIDER","field":"payValue","message":"No payment provider`},
 		"none, in Chinese":     {none: true, body: priced, language: "zh", status: 201, says: "无法支付"},
 		"none, and free":       {none: true, required: true, body: free, status: 201},
-		"none, but required":   {none: true, required: true, body: priced, status: 400, says: `"field":"payValue","reason":"cannot be paid`},
+		"none, but required":   {none: true, required: true, body: priced, status: 400, says: `"field":"payValue","code":"UNPAYABLE"`},
 		"required and present": {required: true, body: priced, status: 201},
 	} {
 		t.Run(name, func(t *testing.T) {

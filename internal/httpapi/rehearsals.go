@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"seckill/internal/order/rehearsal"
 	"seckill/internal/preflight"
 	"seckill/internal/voucher"
+	"seckill/internal/words"
 )
 
 // Rehearsals are what admins do with rehearsals: *rehearsal.Rehearsals. Everywhere order.ErrUnavailable may come back.
@@ -147,7 +147,7 @@ const longestMicros = int64(time.Hour / time.Microsecond)
 
 // wholeFigures checks numbers that a report must not have, and fills in its times.
 func wholeFigures(f *preflight.Figures, soldOut, p50, p99 int64) error {
-	var problems []*invalid.Problem
+	var problems invalid.Problems
 	for _, n := range []struct {
 		name     string
 		is, most int64
@@ -162,12 +162,10 @@ func wholeFigures(f *preflight.Figures, soldOut, p50, p99 int64) error {
 		{"p50Micros", p50, longestMicros},
 		{"p99Micros", p99, longestMicros},
 	} {
-		if n.is < 0 || n.is > n.most {
-			problems = append(problems, &invalid.Problem{Field: n.name, Reason: "is out of range", Allowed: fmt.Sprintf("0 to %d", n.most)})
-		}
+		problems.Number(n.name, n.is, 0, n.most)
 	}
 	f.SoldOut, f.P50, f.P99 = time.Duration(soldOut)*time.Microsecond, time.Duration(p50)*time.Microsecond, time.Duration(p99)*time.Microsecond
-	return invalid.Join(problems...)
+	return problems.Err()
 }
 
 // played returns the rehearsal in the path, if the caller is its crowd or an admin.
@@ -203,7 +201,7 @@ type runJSON struct {
 	Lines      []checkLineJSON `json:"lines,omitempty"`
 }
 
-func runView(r rehearsal.Run, now time.Time, in preflight.Language) runJSON {
+func runView(r rehearsal.Run, now time.Time, in words.Language) runJSON {
 	f := r.Figures
 	view := runJSON{
 		VoucherID: r.VoucherID, Of: r.Of, AdminID: r.AdminID, State: r.State(now), BeginTime: shownTime(r.Begin), EndTime: shownTime(r.End),
@@ -247,7 +245,7 @@ func nearSale() failure {
 }
 
 // nearSaleMembers adds the sale.
-func nearSaleMembers(body []byte, err error) []byte {
+func nearSaleMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*rehearsal.NearSaleError](err)
 	body = append(body, `,"data":`...)
 	return appendJSON(body, struct {

@@ -85,12 +85,14 @@ func phaseOf(values param.Query) (report.Phase, *invalid.Problem) {
 	if !given {
 		return "", bad
 	}
+	var names []string
 	for _, p := range report.Phases() {
 		if text == string(p) {
 			return p, nil
 		}
+		names = append(names, string(p))
 	}
-	return "", &invalid.Problem{Field: "phase", Reason: "is " + strconv.Quote(invalid.Clip(text)), Allowed: "running, coming, ended"}
+	return "", invalid.New("phase", invalid.Malformed, invalid.OneOf, invalid.Data{"value": invalid.Clip(text), "values": names})
 }
 
 // salesJSON is a page of sales.

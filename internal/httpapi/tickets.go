@@ -13,6 +13,7 @@ import (
 	"seckill/internal/invalid"
 	"seckill/internal/order/service"
 	"seckill/internal/voucher"
+	"seckill/internal/words"
 )
 
 // Tickets gives out the tickets of sales: *service.Tickets.
@@ -48,7 +49,7 @@ func (a *API) giveTicket(c *gin.Context, who identity) (answer, error) {
 }
 
 // laterMembers adds from when tickets are given out.
-func laterMembers(body []byte, err error) []byte {
+func laterMembers(body []byte, _ words.Language, err error) []byte {
 	later, _ := errors.AsType[*service.TicketsLaterError](err)
 	body = append(body, `,"data":{"ticketsFrom":`...)
 	body = appendJSON(body, shownTime(later.From))
@@ -56,7 +57,7 @@ func laterMembers(body []byte, err error) []byte {
 }
 
 // challengeMembers adds the challenge.
-func challengeMembers(body []byte, err error) []byte {
+func challengeMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*service.ChallengeError](err)
 	body = append(body, `,"data":{"challenge":`...)
 	body = appendJSON(body, e.Challenge)

@@ -107,9 +107,7 @@ type reservationJSON struct {
 func (a *API) tillAnswer(c *gin.Context, who identity) func(redemption.Outcome, error) (answer, error) {
 	return func(o redemption.Outcome, err error) (answer, error) {
 		if errors.Is(err, redemption.ErrMalformed) {
-			return answer{}, invalid.Join(&invalid.Problem{
-				Field: "code", Reason: "is not a code", Allowed: strconv.Itoa(redemption.CodeLength) + " letters and digits, with or without hyphens",
-			})
+			return answer{}, invalid.Join(invalid.New("code", invalid.NotText, invalid.CouponCode, invalid.Data{"length": redemption.CodeLength}))
 		}
 		if err != nil {
 			return answer{}, err

@@ -142,24 +142,24 @@ func TestVoucherActionsRefuseInvalidInput(t *testing.T) {
 		{"PATCH", "/voucher/5", "", `{"payValue":1,"shopId":2}`, []string{"payValue", "shopId"}, "never changes"},
 		{"PATCH", "/voucher/5", "", `{"id":1,"actualValue":1,"payWithinSeconds":1,"type":1}`, []string{"id", "actualValue", "payWithinSeconds", "type"}, "never changes"},
 		{"PATCH", "/voucher/5", "", `{"stock":1}`, []string{"stock"}, "is changed by POST /voucher/:id/stock"},
-		{"PATCH", "/voucher/5", "", `{"colour":"red"}`, []string{"colour"}, "is not known"},
-		{"PATCH", "/voucher/5", "", `{"title":null}`, []string{"title"}, "is null"},
+		{"PATCH", "/voucher/5", "", `{"colour":"red"}`, []string{"colour"}, "is not known here"},
+		{"PATCH", "/voucher/5", "", `{"title":null}`, []string{"title"}, "is of the JSON type null"},
 		{"PATCH", "/voucher/5", "", `{"title":"a","title":"b"}`, []string{"title"}, "is given several times"},
 		{"PATCH", "/voucher/5", "", `{"status":3}`, []string{"status"}, "is 3"},
 		{"PATCH", "/voucher/5", "", `{"status":0}`, []string{"status"}, "is 0"},
 		{"PATCH", "/voucher/5", "", `{"status":257}`, []string{"status"}, "is 257"}, // 1 in eight bits
-		{"PATCH", "/voucher/5", "", `{"status":"on"}`, []string{"status"}, "is a string"},
-		{"PATCH", "/voucher/5", "", `{"beginTime":"soon","endTime":1}`, []string{"beginTime", "endTime"}, `is "soon", which is not a time`},
+		{"PATCH", "/voucher/5", "", `{"status":"on"}`, []string{"status"}, "is of the JSON type string"},
+		{"PATCH", "/voucher/5", "", `{"beginTime":"soon","endTime":1}`, []string{"beginTime", "endTime"}, `is "soon"`},
 		{"PATCH", "/voucher/5", "", ``, []string{"Content-Type"}, "is missing"},
-		{"PATCH", "/voucher/x", "", `{}`, []string{"id"}, `is "x", which is not an id`},
+		{"PATCH", "/voucher/x", "", `{}`, []string{"id"}, `is "x"`},
 		{"POST", "/voucher/5/stock", "k", `{}`, []string{"delta"}, "is missing"},
 		{"POST", "/voucher/5/stock", "k", `{"delta":1.5}`, []string{"delta"}, "is 1.5, a fraction or a number with an exponent"},
-		{"POST", "/voucher/5/stock", "k", `{"delta":1,"stock":2}`, []string{"stock"}, "is not known"},
-		{"POST", "/voucher/5/stock", "", `{"delta":1}`, []string{"Idempotency-Key"}, "is missing: without it a repeated request would count twice"},
+		{"POST", "/voucher/5/stock", "k", `{"delta":1,"stock":2}`, []string{"stock"}, "is not known here"},
+		{"POST", "/voucher/5/stock", "", `{"delta":1}`, []string{"Idempotency-Key"}, "is missing"},
 		{"POST", "/voucher/5/stock", "a b", `{"delta":1}`, []string{"Idempotency-Key"}, `is "a b"`},
-		{"POST", "/voucher/0/stock", "", `{"delta":1}`, []string{"id", "Idempotency-Key"}, `is "0", which is not an id`},
-		{"POST", "/voucher/x/pause", "", ``, []string{"id"}, `is "x", which is not an id`},
-		{"POST", "/voucher/seckill/resume", "", ``, []string{"id"}, `is "resume", which is not an id`}, // a purchase's path
+		{"POST", "/voucher/0/stock", "", `{"delta":1}`, []string{"id", "Idempotency-Key"}, `is "0"`},
+		{"POST", "/voucher/x/pause", "", ``, []string{"id"}, `is "x"`},
+		{"POST", "/voucher/seckill/resume", "", ``, []string{"id"}, `is "resume"`}, // a purchase's path
 	} {
 		w := asAdmin(t, a, request{method: c.method, target: c.target, body: c.body, header: map[string]string{"Idempotency-Key": c.key}})
 		got := wantProblem(t, w, http.StatusBadRequest, "INVALID")
@@ -202,7 +202,7 @@ func TestTypeAgreesWithTheRoute(t *testing.T) {
 		{"/voucher/seckill", `1`, ""},
 		{"/voucher/seckill", `0`, "is 0"},
 		{"/voucher/seckill", `257`, "is 257"}, // 1 in eight bits
-		{"/voucher/seckill", `"1"`, "is a string"},
+		{"/voucher/seckill", `"1"`, "is of the JSON type string"},
 		{"/voucher", `0`, ""},
 		{"/voucher", `1`, "is 1"},
 	} {

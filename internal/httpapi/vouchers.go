@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/voucher"
+	"seckill/internal/words"
 )
 
 // Vouchers creates and shows vouchers: *voucher.Service.
@@ -83,7 +83,7 @@ func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
 func (a *API) draftFields(d *voucher.Draft, kind voucher.Kind) []jsonbody.Field {
 	var given voucher.Kind
 	return []jsonbody.Field{
-		jsonbody.Choice("type", &given, fmt.Sprintf("%d on this route", kind), map[int64]voucher.Kind{int64(kind): kind}),
+		jsonbody.Choice("type", &given, map[int64]voucher.Kind{int64(kind): kind}),
 		jsonbody.Required(jsonbody.Integer("shopId", &d.ShopID)),
 		jsonbody.Required(jsonbody.Text("title", &d.Title)),
 		jsonbody.Text("subTitle", &d.SubTitle),
@@ -108,19 +108,16 @@ func (a *API) created(c *gin.Context, v voucher.Shown, err error) (answer, error
 		envelope: envelope{Data: adminView(v)},
 	}
 	if a.cfg.NoProvider && v.PayValue > 0 {
-		l := a.languages.choose(c.Request.Header)
-		h := c.Writer.Header()
-		h["Content-Language"] = a.languages.names[l]
-		h.Add("Vary", "Accept-Language")
+		l := a.speak(c)
 		ans.envelope.Warnings = []warning{{Code: "NO_PROVIDER", Field: "payValue", Message: noProvider[l]}}
 	}
 	return ans, nil
 }
 
 // noProvider is the warning's message.
-var noProvider = [languageCount]string{
-	english: "No payment provider is configured (SECKILL_PAYMENT_PROVIDER), so orders of this voucher cannot be paid.",
-	chinese: "未配置支付渠道（SECKILL_PAYMENT_PROVIDER），此优惠券的订单将无法支付。",
+var noProvider = words.Text{
+	"No payment provider is configured (SECKILL_PAYMENT_PROVIDER), so orders of this voucher cannot be paid.",
+	"未配置支付渠道（SECKILL_PAYMENT_PROVIDER），此优惠券的订单将无法支付。",
 }
 
 // checkPrice refuses a price that nobody could pay, where that is not wanted.
@@ -128,10 +125,8 @@ func (a *API) checkPrice(d voucher.Draft) error {
 	if !a.cfg.NoProvider || !a.cfg.RequireProvider || d.PayValue == 0 {
 		return nil
 	}
-	return invalid.Join(&invalid.Problem{
-		Field: "payValue", Reason: "cannot be paid: no payment provider is configured, and SECKILL_REQUIRE_PROVIDER is true",
-		Allowed: "0, or any price once SECKILL_PAYMENT_PROVIDER names one",
-	})
+	return invalid.Join(invalid.New("payValue", invalid.Unpayable, invalid.ZeroOrProvider,
+		invalid.Data{"setting": "SECKILL_REQUIRE_PROVIDER", "provider": "SECKILL_PAYMENT_PROVIDER"}))
 }
 
 // findVouchers answers GET /admin/voucher: every shop's vouchers, newest first, in pages as GET /order.
@@ -163,9 +158,7 @@ func (a *API) findVouchers(c *gin.Context, _ identity) (answer, error) {
 func titlePart(values param.Query) (string, *invalid.Problem) {
 	text, given, p := values.Text("title")
 	if n := utf8.RuneCountInString(text); given && (n < 1 || n > voucher.MaxTitle || !utf8.ValidString(text)) {
-		return "", &invalid.Problem{
-			Field: "title", Reason: fmt.Sprintf("has %d characters", n), Allowed: fmt.Sprintf("a part of a title, 1 to %d characters of UTF-8", voucher.MaxTitle),
-		}
+		return "", invalid.New("title", invalid.Characters, invalid.Length, invalid.Data{"length": n, "min": 1, "max": voucher.MaxTitle})
 	}
 	return text, p
 }
@@ -189,10 +182,10 @@ func (a *API) changeVoucher(c *gin.Context, who identity) (answer, error) {
 		jsonbody.Optional(a.timeField, "visibleFrom", &change.VisibleFrom),
 		jsonbody.Optional(shelfField, "status", &change.OnShelf),
 		a.guardsField(&guards),
-		jsonbody.Forbidden("stock", "is changed by POST /voucher/:id/stock"),
+		jsonbody.Forbidden("stock", invalid.ChangedByRoute, invalid.Data{"route": "POST /voucher/:id/stock"}),
 	}
 	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays", "perUser", "waitlistOfferSeconds", "partition", "type"} {
-		fields = append(fields, jsonbody.Forbidden(name, "never changes"))
+		fields = append(fields, jsonbody.Forbidden(name, invalid.Immutable, nil))
 	}
 	if err := a.readBody(c, fields...); err != nil {
 		return answer{}, err
@@ -259,8 +252,7 @@ func (a *API) timeField(name string, into *time.Time) jsonbody.Field {
 
 // shelfField is a field that holds a shelf status: on or off.
 func shelfField(name string, into *bool) jsonbody.Field {
-	allowed := fmt.Sprintf("%d (on the shelf) or %d (off)", voucher.OnShelf, voucher.OffShelf)
-	return jsonbody.Choice(name, into, allowed, map[int64]bool{int64(voucher.OnShelf): true, int64(voucher.OffShelf): false})
+	return jsonbody.Choice(name, into, map[int64]bool{int64(voucher.OnShelf): true, int64(voucher.OffShelf): false})
 }
 
 // voucherJSON is a voucher as it is shown.

@@ -15,6 +15,7 @@ import (
 	"seckill/internal/invalid"
 	"seckill/internal/voucher"
 	"seckill/internal/webhook"
+	"seckill/internal/words"
 )
 
 // WebhookEndpoints is what admins decide about webhook endpoints: *webhook.Admin. Where an endpoint is named, webhook.ErrNoEndpoint
@@ -62,9 +63,9 @@ func (a *API) listWebhooks(c *gin.Context, _ identity) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	views := make([]endpointJSON, len(endpoints))
+	views, l := make([]endpointJSON, len(endpoints)), a.speak(c)
 	for i, e := range endpoints {
-		views[i] = endpointView(e)
+		views[i] = endpointView(e, l)
 	}
 	return answer{status: http.StatusOK, envelope: envelope{Data: views}}, nil
 }
@@ -85,7 +86,7 @@ func (a *API) createWebhook(c *gin.Context, who identity) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusCreated, envelope: envelope{Data: secretView(e)}}, nil
+	return answer{status: http.StatusCreated, envelope: envelope{Data: secretView(e, a.speak(c))}}, nil
 }
 
 // changeWebhook answers PATCH /admin/webhook/:id: what is absent stays.
@@ -105,7 +106,7 @@ func (a *API) changeWebhook(c *gin.Context, who identity) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: endpointView(e)}}, nil
+	return answer{status: http.StatusOK, envelope: envelope{Data: endpointView(e, a.speak(c))}}, nil
 }
 
 // changeTerms copies what is given into the terms.
@@ -148,7 +149,7 @@ func (a *API) rotateWebhook(c *gin.Context, who identity) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: secretView(e)}}, nil
+	return answer{status: http.StatusOK, envelope: envelope{Data: secretView(e, a.speak(c))}}, nil
 }
 
 // deleteWebhook answers POST /admin/webhook/:id/delete.
@@ -174,7 +175,7 @@ func (a *API) testWebhook(c *gin.Context, _ identity) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	view := testJSON{Event: result.ID, Taken: result.Error == "", TookMillis: result.Took.Milliseconds(), Error: result.Error}
+	view := testJSON{Event: result.ID, Taken: result.Failure == (webhook.Failure{}), TookMillis: result.Took.Milliseconds(), failed: failedView(result.Failure, a.speak(c))}
 	return answer{status: http.StatusOK, envelope: envelope{Data: view}}, nil
 }
 
@@ -193,9 +194,9 @@ func (a *API) listDeliveries(c *gin.Context, _ identity) (answer, error) {
 		deliveries = deliveries[:n]
 		next = strconv.FormatInt(deliveries[n-1].Event.Number, 10)
 	}
-	views := make([]deliveryJSON, len(deliveries))
+	views, l := make([]deliveryJSON, len(deliveries)), a.speak(c)
 	for i, d := range deliveries {
-		views[i] = deliveryView(d)
+		views[i] = deliveryView(d, l)
 	}
 	return answer{status: http.StatusOK, envelope: envelope{Data: views, Next: next}}, nil
 }
@@ -215,10 +216,10 @@ func (a *API) listWebhookDeadLetters(c *gin.Context, _ identity) (answer, error)
 		letters = letters[:n]
 		next = strconv.FormatInt(letters[n-1].Number, 10)
 	}
-	views := make([]deliveryJSON, len(letters))
-	for i, l := range letters {
-		views[i] = deliveryView(webhook.Delivery{Event: l.Event, State: webhook.Dead, Attempts: l.Attempts, Error: l.Error})
-		views[i].DeadTime = timeView(l.At)
+	views, l := make([]deliveryJSON, len(letters)), a.speak(c)
+	for i, letter := range letters {
+		views[i] = deliveryView(webhook.Delivery{Event: letter.Event, State: webhook.Dead, Attempts: letter.Attempts, Failure: letter.Failure}, l)
+		views[i].DeadTime = timeView(letter.At)
 	}
 	return answer{status: http.StatusOK, envelope: envelope{Data: views, Next: next}}, nil
 }
@@ -247,9 +248,7 @@ func (a *API) replayWebhook(c *gin.Context, who identity) (answer, error) {
 	ctx, events := c.Request.Context(), int64(1)
 	switch {
 	case (event == nil) == (from == nil), event != nil && to != nil:
-		return answer{}, invalid.Join(&invalid.Problem{
-			Field: "event", Reason: "and from are both given, or neither is", Allowed: "event, or from with or without to",
-		})
+		return answer{}, invalid.Join(invalid.New("event", invalid.BothOrNeither, invalid.EventOrTimes, invalid.Data{"other": "from"}))
 	case event != nil:
 		err = a.cfg.Webhooks.ReplayEvent(ctx, id, *event, author(c, who))
 	default:
@@ -267,43 +266,59 @@ func (a *API) replayWebhook(c *gin.Context, who identity) (answer, error) {
 
 // endpointJSON is a webhook endpoint as admins read it.
 type endpointJSON struct {
-	ID             int64      `json:"id"`
-	ShopID         int64      `json:"shopId"` // 0: all shops
-	URL            string     `json:"url"`
-	Description    string     `json:"description"`
-	Types          string     `json:"types"` // comma-separated; empty: all
-	Disabled       bool       `json:"disabled"`
-	DisabledTime   *time.Time `json:"disabledTime,omitempty"`
-	DisabledWhy    string     `json:"disabledWhy,omitempty"`
-	CreateTime     time.Time  `json:"createTime"`
-	OldSecretUntil *time.Time `json:"oldSecretUntil,omitempty"` // until then the secret before signs too
-	Failures       int64      `json:"failures"`                 // since the last success
-	FailingSince   *time.Time `json:"failingSince,omitempty"`
-	RetryTime      *time.Time `json:"retryTime,omitempty"` // when it is tried next, of one that fails
-	SuccessTime    *time.Time `json:"successTime,omitempty"`
-	LastError      string     `json:"lastError,omitempty"`
-	Replaying      bool       `json:"replaying"`
+	ID             int64               `json:"id"`
+	ShopID         int64               `json:"shopId"` // 0: all shops
+	URL            string              `json:"url"`
+	Description    string              `json:"description"`
+	Types          string              `json:"types"` // comma-separated; empty: all
+	Disabled       bool                `json:"disabled"`
+	DisabledTime   *time.Time          `json:"disabledTime,omitempty"`
+	DisabledWhy    string              `json:"disabledWhy,omitempty"` // in the caller's language
+	DisabledCode   webhook.FailureCode `json:"disabledCode,omitempty"`
+	CreateTime     time.Time           `json:"createTime"`
+	OldSecretUntil *time.Time          `json:"oldSecretUntil,omitempty"` // until then the secret before signs too
+	Failures       int64               `json:"failures"`                 // since the last success
+	FailingSince   *time.Time          `json:"failingSince,omitempty"`
+	RetryTime      *time.Time          `json:"retryTime,omitempty"` // when it is tried next, of one that fails
+	SuccessTime    *time.Time          `json:"successTime,omitempty"`
+	LastError      string              `json:"lastError,omitempty"` // in the caller's language
+	LastFailure    *webhook.Failure    `json:"lastFailure,omitempty"`
+	Replaying      bool                `json:"replaying"`
 	// Secret is there when it is new.
 	Secret webhook.Secret `json:"secret,omitempty"`
 }
 
-func endpointView(e webhook.Endpoint) endpointJSON {
+func endpointView(e webhook.Endpoint, l words.Language) endpointJSON {
+	last := failedView(e.LastFailure, l)
 	names := make([]string, len(e.Types))
 	for i, t := range e.Types {
 		names[i] = string(t)
 	}
 	return endpointJSON{
 		ID: e.ID, ShopID: e.ShopID, URL: e.URL, Description: e.Description, Types: strings.Join(names, ","),
-		Disabled: e.Disabled, DisabledTime: timeView(e.DisabledAt), DisabledWhy: e.DisabledWhy, CreateTime: shownTime(e.CreatedAt),
+		Disabled: e.Disabled, DisabledTime: timeView(e.DisabledAt), DisabledWhy: e.DisabledWhy.In(l), DisabledCode: e.DisabledWhy, CreateTime: shownTime(e.CreatedAt),
 		OldSecretUntil: timeView(e.OldSecretUntil), Failures: e.Health.Failures, FailingSince: timeView(e.Health.FailingSince),
-		RetryTime: timeView(e.Health.RetryAt), SuccessTime: timeView(e.SuccessAt), LastError: e.LastError, Replaying: e.Replaying(),
+		RetryTime: timeView(e.Health.RetryAt), SuccessTime: timeView(e.SuccessAt), LastError: last.Error, LastFailure: last.Failure, Replaying: e.Replaying(),
 	}
 }
 
-func secretView(e webhook.Endpoint) endpointJSON {
-	v := endpointView(e)
+func secretView(e webhook.Endpoint, l words.Language) endpointJSON {
+	v := endpointView(e, l)
 	v.Secret = e.Secret
 	return v
+}
+
+// failed is why an attempt failed: in the caller's language, and as code and data.
+type failed struct {
+	Error   string           `json:"error,omitempty"`
+	Failure *webhook.Failure `json:"failure,omitempty"`
+}
+
+func failedView(f webhook.Failure, l words.Language) failed {
+	if f == (webhook.Failure{}) {
+		return failed{}
+	}
+	return failed{Error: f.In(l), Failure: &f}
 }
 
 // deliveryJSON is an event and how far its delivery to an endpoint has got.
@@ -316,15 +331,15 @@ type deliveryJSON struct {
 	At       time.Time     `json:"at"`
 	State    webhook.State `json:"state"`
 	Attempts int64         `json:"attempts,omitempty"` // that failed
-	Error    string        `json:"error,omitempty"`    // of the last one
+	failed                 // of the last one
 	DueTime  *time.Time    `json:"dueTime,omitempty"`  // when it is sent next
 	DeadTime *time.Time    `json:"deadTime,omitempty"` // when it became a dead letter
 }
 
-func deliveryView(d webhook.Delivery) deliveryJSON {
+func deliveryView(d webhook.Delivery, l words.Language) deliveryJSON {
 	v := deliveryJSON{
 		Event: d.Event.ID(), Number: strconv.FormatInt(d.Event.Number, 10), Type: d.Event.Type,
-		At: shownTime(d.Event.At), State: d.State, Attempts: d.Attempts, Error: d.Error, DueTime: timeView(d.DueAt),
+		At: shownTime(d.Event.At), State: d.State, Attempts: d.Attempts, failed: failedView(d.Failure, l), DueTime: timeView(d.DueAt),
 	}
 	if offer, is := d.Event.Offer(); is {
 		v.OfferID = offer.String()
@@ -339,7 +354,7 @@ type testJSON struct {
 	Event      string `json:"event"` // its webhook-id
 	Taken      bool   `json:"taken"`
 	TookMillis int64  `json:"tookMillis"`
-	Error      string `json:"error,omitempty"`
+	failed
 }
 
 // replayedJSON is how many events are sent again, at most: those of other shops and types are counted and left out.

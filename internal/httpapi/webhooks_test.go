@@ -23,7 +23,7 @@ func fakeEndpoint() webhook.Endpoint {
 	return webhook.Endpoint{
 		ID: 3, Terms: webhook.Terms{ShopID: 1, URL: "https://shop.example/hook", Description: "stock", Types: []webhook.Type{"order.paid"}, Disabled: true},
 		Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", OldSecret: "whsec_old", OldSecretUntil: noon, CreatedAt: noon,
-		DisabledAt: noon, DisabledWhy: "answered 410 Gone", SuccessAt: noon, LastError: "answered 500",
+		DisabledAt: noon, DisabledWhy: webhook.Gone, SuccessAt: noon, LastFailure: webhook.Failure{Code: webhook.Status, Status: 500},
 		Health: webhook.Health{Failures: 12, FailingSince: noon, RetryAt: noon},
 	}
 }
@@ -33,7 +33,7 @@ func fakeEvents() []webhook.Delivery {
 	offer := webhook.Event{
 		Number: 8, ShopID: 1, OrderID: webhook.OfferID{VoucherID: 7, Position: 12}.Key(), OrderNumber: 1, Type: webhook.OfferMade, At: noon,
 	}
-	return []webhook.Delivery{{Event: e, State: webhook.Retrying, Attempts: 2, Error: "answered 500", DueAt: noon}, {Event: offer, State: webhook.Delivered}}
+	return []webhook.Delivery{{Event: e, State: webhook.Retrying, Attempts: 2, Failure: webhook.Failure{Code: webhook.Status, Status: 500}, DueAt: noon}, {Event: offer, State: webhook.Delivered}}
 }
 
 func (f fakeWebhooks) note(what string) error {
@@ -76,7 +76,7 @@ func (f fakeWebhooks) Rotate(_ context.Context, _ int64, atOnce bool, _ voucher.
 func (f fakeWebhooks) Delete(context.Context, int64, voucher.Author) error { return f.note("delete") }
 
 func (f fakeWebhooks) Test(context.Context, int64) (webhook.TestResult, error) {
-	return webhook.TestResult{ID: "test-1", Took: 20 * time.Millisecond, Error: "answered 500"}, f.err
+	return webhook.TestResult{ID: "test-1", Took: 20 * time.Millisecond, Failure: webhook.Failure{Code: webhook.Status, Status: 500}}, f.err
 }
 
 func (f fakeWebhooks) Deliveries(_ context.Context, _, _ int64, n int) ([]webhook.Delivery, error) {
@@ -85,7 +85,7 @@ func (f fakeWebhooks) Deliveries(_ context.Context, _, _ int64, n int) ([]webhoo
 
 func (f fakeWebhooks) DeadLetters(_ context.Context, _, _ int64, n int) ([]webhook.DeadLetter, error) {
 	e := fakeEvents()[0].Event
-	return []webhook.DeadLetter{{Number: 9, Attempts: 9, Error: "answered 400", At: noon, Event: e}, {Number: 8, Attempts: 9, At: noon, Event: e}}[:min(n, 2)], f.err
+	return []webhook.DeadLetter{{Number: 9, Attempts: 9, Failure: webhook.Failure{Code: webhook.Status, Status: 400}, At: noon, Event: e}, {Number: 8, Attempts: 9, At: noon, Event: e}}[:min(n, 2)], f.err
 }
 
 func (f fakeWebhooks) ReplayEvent(_ context.Context, _ int64, id string, _ voucher.Author) error {

@@ -1,21 +1,58 @@
-// Package invalid describes what is wrong with an input: which field, why, and what is allowed. A check of an
-// input finds everything that is wrong with it and returns that as one [Error].
+// Package invalid describes what is wrong with an input: which field, why, and what is allowed, as codes with data. The table
+// of words makes sentences of them. A check of an input finds everything that is wrong with it and returns that as one [Error].
 package invalid
 
 import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"seckill/internal/words"
 )
 
 // maxEcho is how many bytes of an input a [Problem] repeats.
 const maxEcho = 64
 
+// Data is the data of a problem: its names are those of the gaps in the texts of its codes.
+type Data = words.Data
+
 // Problem is one thing that is wrong with a field of an input.
 type Problem struct {
-	Field   string `json:"field"`   // the name as in the input
-	Reason  string `json:"reason"`  // what is wrong, in English
-	Allowed string `json:"allowed"` // what would be right, in English
+	Field   string // the name as in the input
+	Reason  Reason
+	Allowed Allowed
+	Data    Data
+}
+
+// New returns a problem.
+func New(field string, reason Reason, allowed Allowed, data Data) *Problem {
+	return &Problem{Field: field, Reason: reason, Allowed: allowed, Data: data}
+}
+
+// Outside returns a problem if the number is below least or above most, else nil.
+func Outside(field string, n, least, most int64) *Problem {
+	if n >= least && n <= most {
+		return nil
+	}
+	return New(field, OutOfRange, Range, Data{"value": n, "min": least, "max": most})
+}
+
+// Said is a problem for programs and for people.
+type Said struct {
+	Field       string  `json:"field"`
+	Code        Reason  `json:"code"`
+	AllowedCode Allowed `json:"allowedCode"`
+	Data        Data    `json:"data,omitempty"`
+	Reason      string  `json:"reason"`  // what is wrong, in words
+	Allowed     string  `json:"allowed"` // what would be right, in words
+}
+
+// In returns the problem with words of a language.
+func (p Problem) In(l words.Language) Said {
+	return Said{
+		Field: p.Field, Code: p.Reason, AllowedCode: p.Allowed, Data: p.Data,
+		Reason: reasons[p.Reason].In(l, p.Data), Allowed: alloweds[p.Allowed].In(l, p.Data),
+	}
 }
 
 // Error lists everything that is wrong with an input, not only the first thing.
@@ -25,26 +62,50 @@ type Error struct{ Problems []Problem }
 func (e *Error) Error() string {
 	parts := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
-		parts[i] = fmt.Sprintf("%s %s (allowed: %s)", p.Field, p.Reason, p.Allowed)
+		said := p.In(words.English)
+		parts[i] = fmt.Sprintf("%s %s (allowed: %s)", said.Field, said.Reason, said.Allowed)
 	}
 	return strings.Join(parts, "; ")
 }
 
-// Join returns an [*Error] of the problems that are not nil, or nil if all are.
-func Join(problems ...*Problem) error {
-	var found []Problem
-	for _, p := range problems {
-		if p != nil {
-			found = append(found, *p)
-		}
-	}
-	if found == nil {
-		return nil
-	}
-	return &Error{Problems: found}
+// Problems collects what is wrong with an input.
+type Problems []Problem
+
+// Bad adds a problem.
+func (ps *Problems) Bad(field string, reason Reason, allowed Allowed, data Data) {
+	ps.Add(New(field, reason, allowed, data))
 }
 
-// Clip shortens a part of an input, which may be of any length, for the reason of a [Problem] or a log.
+// Number adds a problem if the number is below least or above most.
+func (ps *Problems) Number(field string, n, least, most int64) {
+	ps.Add(Outside(field, n, least, most))
+}
+
+// Add adds a problem, unless it is nil.
+func (ps *Problems) Add(p *Problem) {
+	if p != nil {
+		*ps = append(*ps, *p)
+	}
+}
+
+// Err returns an [*Error] of the problems, or nil if there are none.
+func (ps *Problems) Err() error {
+	if len(*ps) == 0 {
+		return nil
+	}
+	return &Error{Problems: *ps}
+}
+
+// Join returns an [*Error] of the problems that are not nil, or nil if all are.
+func Join(problems ...*Problem) error {
+	var found Problems
+	for _, p := range problems {
+		found.Add(p)
+	}
+	return found.Err()
+}
+
+// Clip shortens a part of an input, which may be of any length, for the data of a [Problem] or a log.
 func Clip(s string) string {
 	if len(s) <= maxEcho {
 		return s

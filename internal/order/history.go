@@ -7,7 +7,7 @@ type Event struct {
 	Status Status // the state in which the order was from then on
 	At     time.Time
 	By     Actor
-	Why    string // in English, for people; may be empty
+	Why    Why // may be empty
 }
 
 // Actor is who did something: one of the constants. It is the word that is stored.
@@ -50,7 +50,7 @@ func Origin(o Order, direct bool, accepted time.Time) []Event {
 	case Queued, StatusUnknown:
 		return events
 	case Failed:
-		return append(events, Event{Status: Failed, At: o.FailedAt, By: ByRecorder, Why: string(o.Reason)})
+		return append(events, Event{Status: Failed, At: o.FailedAt, By: ByRecorder, Why: Why(o.Reason)})
 	default:
 		return append(events, Event{Status: Unpaid, At: o.CreatedAt, By: ByRecorder})
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"seckill/internal/words"
 )
 
 // Level is what a line comes to.
@@ -18,18 +20,16 @@ const (
 	No      Level = "no"
 )
 
-// Language is the language of texts.
-type Language int
-
-// The languages.
 const (
-	English Language = iota
-	Chinese
-	languages
+	// English is a language of texts.
+	English = words.English
+	// Chinese is the other one.
+	Chinese   = words.Chinese
+	languages = words.Languages
 )
 
-// text is a text in each language.
-type text [languages]string
+// text is a text in each language, without gaps.
+type text = words.Text
 
 // Line is one line of the list.
 type Line struct {
@@ -40,10 +40,10 @@ type Line struct {
 }
 
 // What returns what is the case.
-func (l Line) What(in Language) string { return l.what[in] }
+func (l Line) What(in words.Language) string { return l.what[in] }
 
 // Do returns what to do about it; "" for nothing.
-func (l Line) Do(in Language) string { return l.do[in] }
+func (l Line) Do(in words.Language) string { return l.do[in] }
 
 // Go reports whether no line is a no.
 func Go(lines []Line) bool {
@@ -58,11 +58,11 @@ func Go(lines []Line) bool {
 // say formats both texts with the same values; of a value that is a text, each takes its own. Numbers get
 // separators from a thousand on; an id, or a setting that people copy, is given as a string.
 func say(en, zh string, values ...any) text {
-	return text{fmt.Sprintf(en, valuesIn(English, values)...), fmt.Sprintf(zh, valuesIn(Chinese, values)...)}
+	return text{fmt.Sprintf(en, valuesIn(words.English, values)...), fmt.Sprintf(zh, valuesIn(words.Chinese, values)...)}
 }
 
 // valuesIn returns the values as a language has them.
-func valuesIn(language Language, values []any) []any {
+func valuesIn(language words.Language, values []any) []any {
 	own := slices.Clone(values)
 	for i, v := range own {
 		switch v := v.(type) {

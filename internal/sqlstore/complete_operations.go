@@ -186,7 +186,7 @@ func (c *completion) revive(op operationRow, taken bool) (revived bool, lacking,
 	if err := p.sendBack(c.tx); err != nil {
 		return false, nil, err
 	}
-	return false, lacking, writeHistory(c.tx, []orderRow{*row}, cause{by: order.ByPayments, at: c.now, why: "no unit could be taken again for the late payment; the money goes back"})
+	return false, lacking, writeHistory(c.tx, []orderRow{*row}, cause{by: order.ByPayments, at: c.now, why: order.NoUnitForLate})
 }
 
 // pay makes a cancelled order paid, or returns why it cannot.
@@ -199,7 +199,7 @@ func (c *completion) pay(row *orderRow, op operationRow) (lacking, err error) {
 	}
 	rows := []orderRow{*row}
 	err = c.store.advance(c.tx, rows, order.Revive, cause{
-		by: order.ByPayments, at: c.now, why: "a unit was taken again for the late payment",
+		by: order.ByPayments, at: c.now, why: order.UnitForLate,
 	})
 	if isDuplicate(err) { // the statement changed nothing, and the transaction goes on
 		return fmt.Errorf("%w: operation %d: the user of order %d has another live order", order.ErrConflict, op.Number, row.ID), nil

@@ -86,7 +86,7 @@ func (b *business) buy(t *rapid.T) {
 
 func (b *business) act(t *rapid.T) {
 	action := rapid.SampledFrom([]order.Action{order.Pay, order.Cancel, order.Expire}).Draw(t, "action")
-	_, err := b.Transition(b.tb.Context(), b.some(t).OrderID, 0, action, order.Owner, "")
+	_, err := b.Transition(b.tb.Context(), b.some(t).OrderID, 0, action, order.Owner)
 	b.allowed(t, err)
 }
 

@@ -299,5 +299,5 @@ func (s *Store) lapse(tx *gorm.DB, due []int64) (lapsed []orderRow, err error) {
 	if err := saveCoupons(tx, done); err != nil {
 		return nil, err
 	}
-	return lapsed, s.advance(tx, lapsed, order.Lapse, cause{by: order.ByLapser, at: now, why: "not redeemed in time"})
+	return lapsed, s.advance(tx, lapsed, order.Lapse, cause{by: order.ByLapser, at: now, why: order.NotRedeemed})
 }

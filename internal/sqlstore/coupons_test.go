@@ -227,8 +227,8 @@ func TestTillsChangeTheLedger(t *testing.T) {
 		}
 		for i, want := range []string{
 			"redeemed by till 70: ",
-			"paid by till 70: reserved until 2026-06-01T20:02:00Z\npaid by till 70: the reservation was released",
-			"", "paid by till 70: reserved until 2026-06-01T20:02:00Z",
+			"paid by till 70: RESERVED 2026-06-01T20:02:00Z\npaid by till 70: RELEASED",
+			"", "paid by till 70: RESERVED 2026-06-01T20:02:00Z",
 		} {
 			_, since, _ := strings.Cut(l.history(t, cs[i].OrderID)+"\n", "\n")
 			if strings.TrimSuffix(since, "\n") != want {
@@ -312,7 +312,7 @@ func TestLapseDue(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("orders (-want +got):\n%s", diff)
 		}
-		if h := l.history(t, cs[0].OrderID); !strings.HasSuffix(h, "lapsed by lapser: not redeemed in time") {
+		if h := l.history(t, cs[0].OrderID); !strings.HasSuffix(h, "lapsed by lapser: NOT_REDEEMED_IN_TIME") {
 			t.Errorf("history %q", h)
 		}
 		l.exec(t, "UPDATE tb_coupon SET reserved_until = ? WHERE order_id = ?", stored(recordedAt), cs[3].OrderID)

@@ -26,7 +26,7 @@ func (l ledger) expires(tb testing.TB, token int64, n int) []int64 {
 		if diff := cmp.Diff(l.order(tb, o.ID), o); o.Status != order.Cancelled || !o.CancelledAt.Equal(recordedAt) || diff != "" {
 			tb.Errorf("expired %+v (-read +got):\n%s", o, diff)
 		}
-		if event := l.history(tb, o.ID); event != "cancelled by expirer: not paid in time" {
+		if event := l.history(tb, o.ID); event != "cancelled by expirer: NOT_PAID_IN_TIME" {
 			tb.Errorf("history %q", event)
 		}
 	}
@@ -183,7 +183,7 @@ func TestExpireDueAgainstTransitions(t *testing.T) {
 				action, count = order.Cancel, &cancelled
 			}
 			moving := func() error {
-				_, err := l.Transition(t.Context(), c.OrderID, 0, action, order.Owner, "")
+				_, err := l.Transition(t.Context(), c.OrderID, 0, action, order.Owner)
 				if err == nil {
 					*count++
 				} else if inState(err, order.Cancelled) {

@@ -112,7 +112,7 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 	}{
 		{
 			"Transition", func() error {
-				_, err := store.Transition(ctx, cs[0].OrderID, 0, order.Cancel, order.Owner, "")
+				_, err := store.Transition(ctx, cs[0].OrderID, 0, order.Cancel, order.Owner)
 				return err
 			},
 			func(err error) bool { return inState(err, order.Cancelled) },

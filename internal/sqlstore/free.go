@@ -24,7 +24,7 @@ func (s *Store) payForNothing(tx *gorm.DB, rows []orderRow, now time.Time) error
 			free, at = append(free, rows[i]), append(at, i)
 		}
 	}
-	err := s.advance(tx, free, order.Pay, cause{by: order.ByPayments, at: now, why: "there is nothing to pay"})
+	err := s.advance(tx, free, order.Pay, cause{by: order.ByPayments, at: now, why: order.NothingToPay})
 	for i := range free {
 		rows[at[i]] = free[i]
 	}
@@ -74,5 +74,5 @@ func (s *Store) refundNothing(tx *gorm.DB, rows []orderRow, now time.Time) error
 	if err := s.advance(tx, rows, order.RequestRefund, cause{by: order.Owner, at: now}); err != nil {
 		return err
 	}
-	return s.advance(tx, rows, order.ConfirmRefund, cause{by: order.ByPayments, at: now, why: "there was nothing to pay back"})
+	return s.advance(tx, rows, order.ConfirmRefund, cause{by: order.ByPayments, at: now, why: order.NothingToPayBack})
 }

@@ -34,7 +34,7 @@ func (l ledger) paidForNothing(t *testing.T, id int64) redemption.Coupon {
 	if o.Status != order.Paid || o.PaidAt.IsZero() || o.Amount != 0 {
 		t.Errorf("order %d: %+v", id, o)
 	}
-	if got := l.history(t, id); !strings.HasSuffix(got, "paid by "+string(order.ByPayments)+": there is nothing to pay") {
+	if got := l.history(t, id); !strings.HasSuffix(got, "paid by "+string(order.ByPayments)+": NOTHING_TO_PAY") {
 		t.Errorf("order %d: %s", id, got)
 	}
 	if ps, err := l.PaymentsOf(t.Context(), id); err != nil || len(ps) != 0 {
@@ -117,7 +117,7 @@ func TestFreeOrdersAreGivenBack(t *testing.T) {
 		l.applyAll(t, free)
 		l.paidForNothing(t, 911)
 		const by = string(order.ByPayments)
-		const want = "paid by " + by + ": there is nothing to pay\nrefunding by owner: \nrefunded by " + by + ": there was nothing to pay back"
+		const want = "paid by " + by + ": NOTHING_TO_PAY\nrefunding by owner: \nrefunded by " + by + ": NOTHING_TO_PAY_BACK"
 		if got := l.history(t, cs[0].OrderID); got != want {
 			t.Errorf("history\n%s\nwant\n%s", got, want)
 		}

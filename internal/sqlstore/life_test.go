@@ -180,7 +180,7 @@ func (l ledger) payment(tb testing.TB, id string) order.PaymentState {
 // transitioned takes an order one step.
 func (l ledger) transitioned(tb testing.TB, c order.Claim, action order.Action) {
 	tb.Helper()
-	if _, err := l.Transition(tb.Context(), c.OrderID, 0, action, order.Owner, ""); err != nil {
+	if _, err := l.Transition(tb.Context(), c.OrderID, 0, action, order.Owner); err != nil {
 		tb.Fatal(err)
 	}
 }

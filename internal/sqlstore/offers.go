@@ -362,7 +362,7 @@ func (c *completion) buy(row placeRow, op operationRow) (lacking, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing the order of an accepted offer: %w", err)
 	}
-	done := cause{by: order.ByWaitlist, at: c.now, why: "an offer of the waiting list was accepted"}
+	done := cause{by: order.ByWaitlist, at: c.now, why: order.OfferAccepted}
 	if err := writeHistory(c.tx, []orderRow{bought}, done); err != nil {
 		return nil, err
 	}

@@ -269,7 +269,7 @@ func TestAccept(t *testing.T) {
 		if o.UserID != 11 || o.Status != order.Unpaid || o.Amount != 1000 || !o.PayBefore.Equal(recordedAt.Add(voucher.DefaultPayWithin)) {
 			t.Errorf("order %+v", o)
 		}
-		if got := l.history(t, 901); got != "unpaid by waiting list: an offer of the waiting list was accepted" {
+		if got := l.history(t, 901); got != "unpaid by waiting list: OFFER_ACCEPTED" {
 			t.Errorf("history: %s", got)
 		}
 		if p, err := l.Accept(t.Context(), v, 11, 903); err != nil || p.State != waitlist.Bought || p.OrderID != 901 {
@@ -424,7 +424,7 @@ func TestOffersAtOnce(t *testing.T) {
 		l.join(t, v, users[:20]...)
 		returns := func() error {
 			for _, c := range cs {
-				if _, err := l.Transition(t.Context(), c.OrderID, 0, order.Cancel, order.Owner, ""); err != nil {
+				if _, err := l.Transition(t.Context(), c.OrderID, 0, order.Cancel, order.Owner); err != nil {
 					return fmt.Errorf("cancel: %w", err)
 				}
 			}
@@ -558,7 +558,7 @@ func TestHeadsThatLeaveMeanwhile(t *testing.T) {
 	}
 	err = errors.Join(both(
 		func() error {
-			_, err := l.Transition(t.Context(), cs[0].OrderID, 0, order.Cancel, order.Owner, "")
+			_, err := l.Transition(t.Context(), cs[0].OrderID, 0, order.Cancel, order.Owner)
 			return err
 		},
 		func() error {

@@ -166,8 +166,8 @@ func (l ledger) late(tb testing.TB, voucherID, user int64) order.Claim {
 
 // Redis says whether there is a unit for a late payment, and the ledger has to agree.
 func TestCompleteRevival(t *testing.T) {
-	const arrived = "cancelled by owner: \ncancelled by payment provider: the payment arrived after the order was cancelled\n"
-	const refused = "cancelled by payments: no unit could be taken again for the late payment; the money goes back"
+	const arrived = "cancelled by owner: \ncancelled by payment provider: PAID_LATE\n"
+	const refused = "cancelled by payments: NO_UNIT_FOR_LATE_PAYMENT"
 	eachDialect(t, func(t *testing.T, l ledger) {
 		for name, test := range map[string]struct {
 			before   func(c order.Claim) // and the operation is completed
@@ -192,7 +192,7 @@ func TestCompleteRevival(t *testing.T) {
 			if errors.Is(err, order.ErrConflict) != test.conflict || !test.conflict && err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			status, payment, event := order.Paid, order.PaymentReceived, "paid by payments: a unit was taken again for the late payment"
+			status, payment, event := order.Paid, order.PaymentReceived, "paid by payments: UNIT_FOR_LATE_PAYMENT"
 			if test.conflict || !test.taken {
 				status, payment, event = order.Cancelled, order.PaymentRefunding, refused
 			}

@@ -134,15 +134,12 @@ func (s *Store) OrderIDs(ctx context.Context, from, to int64, yield func(int64))
 	return nil
 }
 
-// maxWhy is how many characters of a reason are kept: the width of tb_order_event.why.
-const maxWhy = 255
-
 type eventRow struct {
 	ID         int64        `gorm:"column:id;primaryKey"`
 	OrderID    int64        `gorm:"column:order_id"`
 	Status     order.Status `gorm:"column:status"`
 	Actor      order.Actor  `gorm:"column:actor"`
-	Why        string       `gorm:"column:why"`
+	Why        order.Why    `gorm:"column:why"`
 	CreateTime time.Time    `gorm:"column:create_time"`
 }
 
@@ -153,7 +150,7 @@ func (eventRow) TableName() string { return "tb_order_event" }
 func writeHistory(tx *gorm.DB, rows []orderRow, c cause) error {
 	events := make([]eventRow, len(rows))
 	for i := range rows {
-		events[i] = eventRow{OrderID: rows[i].ID, Status: rows[i].Status, Actor: c.by, Why: truncate(c.why, maxWhy), CreateTime: c.at}
+		events[i] = eventRow{OrderID: rows[i].ID, Status: rows[i].Status, Actor: c.by, Why: c.why, CreateTime: c.at}
 	}
 	if err := createAll(tx, events); err != nil {
 		return fmt.Errorf("writing the history of %d orders: %w", len(rows), err)

@@ -72,7 +72,7 @@ func (r *receipt) use() error {
 			return r.late()
 		}
 	}
-	return r.refuse(order.ByProvider, "a payment arrived that was not needed any more; the money goes back")
+	return r.refuse(order.ByProvider, order.PaidTwice)
 }
 
 // late tries to revive a cancelled order. Its unit was given back, so one has to be taken again: from Redis first, for an
@@ -95,7 +95,7 @@ func (r *receipt) late() error {
 }
 
 func (r *receipt) noteLate() error {
-	return r.note(order.ByProvider, "the payment arrived after the order was cancelled")
+	return r.note(order.ByProvider, order.PaidLate)
 }
 
 // reviveDirect revives the order of an ordinary voucher, unless its buyer has bought others meanwhile and would now have more
@@ -105,12 +105,12 @@ func (r *receipt) reviveDirect() error {
 	if err != nil {
 		return err
 	}
-	why := "there is no limit to this voucher"
+	why := order.NoLimit
 	if v.PerUser > 0 {
-		why = "the buyer may have one more"
+		why = order.BuyerBelowLimit
 		err := claimLimited(r.tx, v, r.order.UserID)
 		if _, reached := errors.AsType[*order.LimitError](err); reached {
-			return r.refuse(order.ByPayments, "the buyer has bought as many as one may have; the money goes back")
+			return r.refuse(order.ByPayments, order.BuyerAtLimit)
 		}
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func (r *receipt) reviveDirect() error {
 // revive has Redis asked for a unit, or sends the money back when the locked sale has left Redis for good.
 func (r *receipt) revive(sale *saleRow) error {
 	if sale.Retired {
-		return r.refuse(order.ByPayments, "the sale is over for good; the money goes back")
+		return r.refuse(order.ByPayments, order.SaleOver)
 	}
 	ops := []operationRow{orderOperation(r.order, order.Revival, -r.order.units().Units(), order.ByPayments)}
 	if err := r.store.appendOperations(r.tx, sale, ops, r.now); err != nil {
@@ -135,7 +135,7 @@ func (r *receipt) revive(sale *saleRow) error {
 	return r.payment.save(r.tx)
 }
 
-func (r *receipt) advance(action order.Action, by order.Actor, why string) error {
+func (r *receipt) advance(action order.Action, by order.Actor, why order.Why) error {
 	rows := []orderRow{r.order}
 	err := r.store.advance(r.tx, rows, action, cause{by: by, at: r.now, why: why})
 	r.order = rows[0]
@@ -143,11 +143,11 @@ func (r *receipt) advance(action order.Action, by order.Actor, why string) error
 }
 
 // note writes an event without changing the order.
-func (r *receipt) note(by order.Actor, why string) error {
+func (r *receipt) note(by order.Actor, why order.Why) error {
 	return writeHistory(r.tx, []orderRow{r.order}, cause{by: by, at: r.now, why: why})
 }
 
-func (r *receipt) refuse(by order.Actor, why string) error {
+func (r *receipt) refuse(by order.Actor, why order.Why) error {
 	if err := r.note(by, why); err != nil {
 		return err
 	}

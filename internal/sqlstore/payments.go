@@ -254,7 +254,7 @@ func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, er
 		if err := p.save(tx); err != nil {
 			return err
 		}
-		c := cause{by: order.ByProvider, at: now, why: "the money has gone back"}
+		c := cause{by: order.ByProvider, at: now, why: order.MoneyBack}
 		if p.AcceptTime == nil || row.Status != order.Refunding {
 			return writeHistory(tx, rows, c) // of a payment that the order was not paid with
 		}

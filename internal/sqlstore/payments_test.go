@@ -99,8 +99,8 @@ func TestPaymentProviders(t *testing.T) {
 // What the money is for that arrives for an order in each state.
 func TestReceive(t *testing.T) {
 	const (
-		arrived  = "cancelled by payment provider: the payment arrived after the order was cancelled"
-		unneeded = "%s by payment provider: a payment arrived that was not needed any more; the money goes back"
+		arrived  = "cancelled by payment provider: PAID_LATE"
+		unneeded = "%s by payment provider: PAID_TWICE"
 	)
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, gone, plain := l.seckill(t, 100), l.seckill(t, 1), l.ordinary(t)
@@ -124,20 +124,20 @@ func TestReceive(t *testing.T) {
 			"failed":    {live[6], order.Failed, order.Failed, order.PaymentRefunding, fmt.Sprintf(unneeded, "failed"), 0},
 			"cancelled, of a retired sale": {
 				retired, order.Cancelled, order.Cancelled, order.PaymentRefunding,
-				arrived + "\ncancelled by payments: the sale is over for good; the money goes back", 0,
+				arrived + "\ncancelled by payments: SALE_OVER", 0,
 			},
 			"ordinary": {l.bought(t, plain, 1), order.Unpaid, order.Paid, order.PaymentReceived, "paid by payment provider: ", 0},
 			"cancelled, ordinary": {
 				l.bought(t, plain, 2), order.Cancelled, order.Paid, order.PaymentReceived,
-				arrived + "\npaid by payments: there is no limit to this voucher", 0,
+				arrived + "\npaid by payments: NO_LIMIT", 0,
 			},
 			"cancelled, and the buyer has bought another": {
 				l.replaced(t, full, 3), order.Cancelled, order.Cancelled, order.PaymentRefunding,
-				arrived + "\ncancelled by payments: the buyer has bought as many as one may have; the money goes back", 0,
+				arrived + "\ncancelled by payments: BUYER_AT_LIMIT", 0,
 			},
 			"cancelled, and the buyer has bought another, and may have two": {
 				l.replaced(t, other, 3), order.Cancelled, order.Paid, order.PaymentReceived,
-				arrived + "\npaid by payments: the buyer may have one more", 0,
+				arrived + "\npaid by payments: BUYER_BELOW_LIMIT", 0,
 			},
 		}
 		l.retire(t, gone)
@@ -309,7 +309,7 @@ func TestRefund(t *testing.T) {
 		if o, err := l.AskRefund(t.Context(), first.UserID, first.OrderID); err != nil || o.Status != order.Refunded {
 			t.Errorf("AskRefund after it: %+v, %v", o, err)
 		}
-		want := "paid by payment provider: \nrefunding by owner: \nrefunded by payment provider: the money has gone back"
+		want := "paid by payment provider: \nrefunding by owner: \nrefunded by payment provider: MONEY_BACK"
 		if got := l.history(t, first.OrderID); got != want {
 			t.Errorf("history\n%s", got)
 		}

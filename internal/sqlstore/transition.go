@@ -63,7 +63,7 @@ func idsOf(rows []orderRow) []int64 {
 type cause struct {
 	by  order.Actor
 	at  time.Time
-	why string
+	why order.Why
 }
 
 // advance takes locked orders one step, for which they are in the right state: the rows, a line of history and a webhook's
@@ -189,7 +189,7 @@ var errTakes = errors.New("only a completed operation takes a unit")
 
 // Transition implements service.OrderLedger.
 func (s *Store) Transition(
-	ctx context.Context, orderID, owner int64, action order.Action, by order.Actor, why string,
+	ctx context.Context, orderID, owner int64, action order.Action, by order.Actor,
 ) (order.Order, error) {
 	var rows []orderRow
 	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
@@ -208,7 +208,7 @@ func (s *Store) Transition(
 			return err
 		}
 		rows = []orderRow{row}
-		return s.advance(tx, rows, action, cause{by: by, at: now, why: why})
+		return s.advance(tx, rows, action, cause{by: by, at: now})
 	})
 	if err != nil {
 		return order.Order{}, readError(fmt.Sprintf("%s order %d", action, orderID), err)

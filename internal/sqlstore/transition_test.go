@@ -24,7 +24,7 @@ func TestTransition(t *testing.T) {
 				from := order.Status(i + 1)
 				l.force(t, from, c.OrderID)
 				before := l.order(t, c.OrderID)
-				got, err := l.Transition(t.Context(), c.OrderID, c.UserID, action, "tester", "because")
+				got, err := l.Transition(t.Context(), c.OrderID, c.UserID, action, "tester")
 				if action == order.Revive && from == order.Cancelled {
 					if err == nil || !cmp.Equal(before, l.order(t, c.OrderID)) {
 						t.Errorf("revive without Redis: %v, %+v", err, got)
@@ -59,7 +59,7 @@ func TestTransition(t *testing.T) {
 				if diff := cmp.Diff(want, l.order(t, c.OrderID)); diff != "" {
 					t.Errorf("%s, read again (-want +got):\n%s", action, diff)
 				}
-				if event := l.history(t, c.OrderID); event != fmt.Sprintf("%s by tester: because", want.Status) {
+				if event := l.history(t, c.OrderID); event != fmt.Sprintf("%s by tester: ", want.Status) {
 					t.Errorf("%s: history %q", action, event)
 				}
 				if !action.GivesUnit() {
@@ -89,11 +89,11 @@ func TestTransitionOfAnotherOwner(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		c := l.recorded(t, l.seckill(t, 1), 1)[0]
 		for _, id := range []int64{c.OrderID, 4711} {
-			if _, err := l.Transition(t.Context(), id, c.UserID+1, order.Cancel, order.Owner, ""); !errors.Is(err, order.ErrNotFound) {
+			if _, err := l.Transition(t.Context(), id, c.UserID+1, order.Cancel, order.Owner); !errors.Is(err, order.ErrNotFound) {
 				t.Errorf("order %d: %v, want ErrNotFound", id, err)
 			}
 		}
-		if _, err := l.Transition(t.Context(), c.OrderID, 0, order.Cancel, order.Owner, ""); err != nil {
+		if _, err := l.Transition(t.Context(), c.OrderID, 0, order.Cancel, order.Owner); err != nil {
 			t.Errorf("any user's: %v", err)
 		}
 	})
@@ -120,7 +120,7 @@ func TestTwoTransitionsAtOnce(t *testing.T) {
 		for _, c := range l.recorded(t, v, 20) {
 			move := func(action order.Action) func() error {
 				return func() error {
-					_, err := l.Transition(t.Context(), c.OrderID, c.UserID, action, order.Owner, "")
+					_, err := l.Transition(t.Context(), c.OrderID, c.UserID, action, order.Owner)
 					return err
 				}
 			}
@@ -147,7 +147,7 @@ func TestTransitionRetriesAfterADeadlock(t *testing.T) {
 	}
 	moved := make(chan error, 1)
 	go func() {
-		_, err := l.Transition(t.Context(), c.OrderID, 0, order.Cancel, order.Owner, "")
+		_, err := l.Transition(t.Context(), c.OrderID, 0, order.Cancel, order.Owner)
 		moved <- err
 	}()
 	l.awaitQuery(t, "SELECT % FROM `tb_seckill_voucher` % FOR UPDATE")

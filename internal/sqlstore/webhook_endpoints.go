@@ -15,27 +15,27 @@ import (
 )
 
 type webhookEndpointRow struct {
-	ID             int64          `gorm:"column:id;primaryKey"`
-	ShopID         int64          `gorm:"column:shop_id"`
-	URL            string         `gorm:"column:url"`
-	Description    string         `gorm:"column:description"`
-	Types          string         `gorm:"column:types"`
-	Secret         webhook.Secret `gorm:"column:secret"`
-	OldSecret      webhook.Secret `gorm:"column:old_secret"`
-	OldSecretUntil *time.Time     `gorm:"column:old_secret_until"`
-	DisabledTime   *time.Time     `gorm:"column:disabled_time"`
-	DisabledWhy    string         `gorm:"column:disabled_why"`
-	NextNumber     int64          `gorm:"column:next_number"`
-	ReplayNext     int64          `gorm:"column:replay_next"`
-	ReplayEnd      int64          `gorm:"column:replay_end"`
-	Failures       int64          `gorm:"column:failures"`
-	FailingSince   *time.Time     `gorm:"column:failing_since"`
-	RetryTime      *time.Time     `gorm:"column:retry_time"`
-	SuccessTime    *time.Time     `gorm:"column:success_time"`
-	LastError      string         `gorm:"column:last_error"`
-	LeaseOwner     string         `gorm:"column:lease_owner"`
-	LeaseUntil     *time.Time     `gorm:"column:lease_until"`
-	CreateTime     time.Time      `gorm:"column:create_time"`
+	ID             int64               `gorm:"column:id;primaryKey"`
+	ShopID         int64               `gorm:"column:shop_id"`
+	URL            string              `gorm:"column:url"`
+	Description    string              `gorm:"column:description"`
+	Types          string              `gorm:"column:types"`
+	Secret         webhook.Secret      `gorm:"column:secret"`
+	OldSecret      webhook.Secret      `gorm:"column:old_secret"`
+	OldSecretUntil *time.Time          `gorm:"column:old_secret_until"`
+	DisabledTime   *time.Time          `gorm:"column:disabled_time"`
+	DisabledWhy    webhook.FailureCode `gorm:"column:disabled_why"`
+	NextNumber     int64               `gorm:"column:next_number"`
+	ReplayNext     int64               `gorm:"column:replay_next"`
+	ReplayEnd      int64               `gorm:"column:replay_end"`
+	Failures       int64               `gorm:"column:failures"`
+	FailingSince   *time.Time          `gorm:"column:failing_since"`
+	RetryTime      *time.Time          `gorm:"column:retry_time"`
+	SuccessTime    *time.Time          `gorm:"column:success_time"`
+	LastFailure    webhook.Failure     `gorm:"column:last_failure;serializer:json"`
+	LeaseOwner     string              `gorm:"column:lease_owner"`
+	LeaseUntil     *time.Time          `gorm:"column:lease_until"`
+	CreateTime     time.Time           `gorm:"column:create_time"`
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -49,7 +49,7 @@ func (r *webhookEndpointRow) endpoint() webhook.Endpoint {
 		DisabledAt: at(r.DisabledTime), DisabledWhy: r.DisabledWhy, CreatedAt: r.CreateTime,
 		Next: r.NextNumber, ReplayNext: r.ReplayNext, ReplayEnd: r.ReplayEnd,
 		Health:    webhook.Health{Failures: r.Failures, FailingSince: at(r.FailingSince), RetryAt: at(r.RetryTime)},
-		SuccessAt: at(r.SuccessTime), LastError: r.LastError,
+		SuccessAt: at(r.SuccessTime), LastFailure: r.LastFailure,
 	}
 }
 

@@ -108,7 +108,7 @@ func (c *subscribedShops) forget() {
 
 // announce writes an event for each of the orders, which this transaction has brought to their present state, where an endpoint
 // waits for it. It costs nothing where there is none. What costs nothing is paid in the same transaction: only that is told.
-func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why string) error {
+func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why order.Why) error {
 	shops := s.subscribed.known()
 	if len(rows) == 0 || len(shops) == 0 {
 		return nil

@@ -348,7 +348,7 @@ func TestAnOldURLIsNotHeld(t *testing.T) {
 			}
 		}
 		failed := webhook.Settled{
-			EndpointID: e.ID, URL: w.Endpoint.URL, Next: w.Next, LastError: "answered 410", Disable: "answered 410",
+			EndpointID: e.ID, URL: w.Endpoint.URL, Next: w.Next, LastFailure: webhook.Failure{Code: webhook.Gone}, Disable: webhook.Gone,
 			Health: webhook.Health{Failures: 10, FailingSince: recordedAt, RetryAt: recordedAt},
 		}
 		for _, url := range []string{"https://example.com/new", e.URL} {
@@ -357,7 +357,7 @@ func TestAnOldURLIsNotHeld(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := l.Endpoint(t.Context(), e.ID)
-			if same := url == e.URL; err != nil || got.Next != w.Next || got.Disabled != same || got.Health.Broken() != same || (got.LastError != "") != same {
+			if same := url == e.URL; err != nil || got.Next != w.Next || got.Disabled != same || got.Health.Broken() != same || (got.LastFailure.Code == webhook.Gone) != same {
 				t.Errorf("%s: %+v, %v", url, got, err)
 			}
 		}
@@ -385,7 +385,7 @@ func TestEndpointThatIsEnabledBeginsAnew(t *testing.T) {
 			}
 		}
 		err = l.SettleEvents(t.Context(), "me", webhook.Settled{
-			EndpointID: e.ID, URL: w.Endpoint.URL, Next: w.Next, HealthWas: w.Endpoint.Health, LastError: "answered 500", Disable: "it has failed for five days",
+			EndpointID: e.ID, URL: w.Endpoint.URL, Next: w.Next, HealthWas: w.Endpoint.Health, LastFailure: webhook.Failure{Code: webhook.Status, Status: 500}, Disable: webhook.FailedLong,
 			Health: webhook.Health{Failures: 41, FailingSince: recordedAt, RetryAt: recordedAt.Add(time.Minute)},
 		})
 		if err != nil {

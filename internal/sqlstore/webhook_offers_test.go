@@ -123,7 +123,7 @@ func TestNoEventWithoutItsOffer(t *testing.T) {
 			fails = "BEGIN SELECT RAISE(ABORT, 'no operation'); END"
 		}
 		l.exec(t, "CREATE TRIGGER no_operation BEFORE INSERT ON tb_voucher_operation FOR EACH ROW "+fails)
-		if _, err := l.Transition(t.Context(), cs[0].OrderID, 0, order.Cancel, order.Owner, ""); err == nil {
+		if _, err := l.Transition(t.Context(), cs[0].OrderID, 0, order.Cancel, order.Owner); err == nil {
 			t.Fatal("the order is cancelled without an operation")
 		}
 		if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != 0 {

@@ -13,43 +13,42 @@ import (
 )
 
 type webhookRetryRow struct {
-	EndpointID int64     `gorm:"column:endpoint_id;primaryKey;autoIncrement:false"`
-	OrderID    int64     `gorm:"column:order_id;primaryKey;autoIncrement:false"`
-	Number     int64     `gorm:"column:number"`
-	Attempts   int64     `gorm:"column:attempts"`
-	DueTime    time.Time `gorm:"column:due_time"`
-	Error      string    `gorm:"column:error"`
+	EndpointID int64           `gorm:"column:endpoint_id;primaryKey;autoIncrement:false"`
+	OrderID    int64           `gorm:"column:order_id;primaryKey;autoIncrement:false"`
+	Number     int64           `gorm:"column:number"`
+	Attempts   int64           `gorm:"column:attempts"`
+	DueTime    time.Time       `gorm:"column:due_time"`
+	Failure    webhook.Failure `gorm:"column:failure;serializer:json"`
 }
 
 // TableName implements gorm's schema.Tabler.
 func (*webhookRetryRow) TableName() string { return "tb_webhook_retry" }
 
 func (r *webhookRetryRow) retry() webhook.Retry {
-	return webhook.Retry{OrderID: r.OrderID, Number: r.Number, Attempts: r.Attempts, DueAt: r.DueTime, Error: r.Error}
+	return webhook.Retry{OrderID: r.OrderID, Number: r.Number, Attempts: r.Attempts, DueAt: r.DueTime, Failure: r.Failure}
 }
 
 func newRetryRow(endpointID int64, r webhook.Retry) webhookRetryRow {
 	return webhookRetryRow{
 		EndpointID: endpointID, OrderID: r.OrderID, Number: r.Number, Attempts: r.Attempts,
-		DueTime: r.DueAt.UTC().Truncate(time.Millisecond), Error: truncate(r.Error, maxWebhookError),
+		DueTime: r.DueAt.UTC().Truncate(time.Millisecond), Failure: r.Failure,
 	}
 }
 
 type webhookDeadLetterRow struct {
-	EndpointID int64     `gorm:"column:endpoint_id;primaryKey;autoIncrement:false"`
-	Number     int64     `gorm:"column:number;primaryKey;autoIncrement:false"`
-	Attempts   int64     `gorm:"column:attempts"`
-	Error      string    `gorm:"column:error"`
-	CreateTime time.Time `gorm:"column:create_time"`
+	EndpointID int64           `gorm:"column:endpoint_id;primaryKey;autoIncrement:false"`
+	Number     int64           `gorm:"column:number;primaryKey;autoIncrement:false"`
+	Attempts   int64           `gorm:"column:attempts"`
+	Failure    webhook.Failure `gorm:"column:failure;serializer:json"`
+	CreateTime time.Time       `gorm:"column:create_time"`
 }
 
 // TableName implements gorm's schema.Tabler.
 func (*webhookDeadLetterRow) TableName() string { return "tb_webhook_dead_letter" }
 
 const (
-	maxWebhookError = 512 // characters: the width of the columns that have one
-	maxRetries      = 64  // orders that are tried again at once
-	maxCandidates   = 8   // endpoints that are looked at to find one whose lease is free
+	maxRetries    = 64 // orders that are tried again at once
+	maxCandidates = 8  // endpoints that are looked at to find one whose lease is free
 )
 
 // claimable selects endpoints to which something is to be sent now, those first that have waited longest for a turn.
@@ -283,7 +282,7 @@ func (s *Store) SettleEvents(ctx context.Context, owner string, done webhook.Set
 		dead := make([]webhookDeadLetterRow, len(done.Dead))
 		for i, d := range done.Dead {
 			dead[i] = webhookDeadLetterRow{
-				EndpointID: done.EndpointID, Number: d.Number, Attempts: d.Attempts, Error: truncate(d.Error, maxWebhookError), CreateTime: now,
+				EndpointID: done.EndpointID, Number: d.Number, Attempts: d.Attempts, Failure: d.Failure, CreateTime: now,
 			}
 		}
 		for part := range chunks(dead) {
@@ -316,11 +315,11 @@ func (r *webhookEndpointRow) settled(done webhook.Settled, now time.Time) {
 		return
 	}
 	r.health(done.Health)
-	if done.LastError != "" {
-		r.LastError = truncate(done.LastError, maxWebhookError)
+	if done.LastFailure != (webhook.Failure{}) {
+		r.LastFailure = done.LastFailure
 	}
 	if done.Disable != "" && r.DisabledTime == nil {
-		r.DisabledTime, r.DisabledWhy = &now, truncate(done.Disable, maxWhy)
+		r.DisabledTime, r.DisabledWhy = &now, done.Disable
 	}
 }
 
@@ -341,9 +340,7 @@ func settleRetries(tx *gorm.DB, d dialect, done webhook.Settled) error {
 			fresh = append(fresh, row)
 			continue
 		}
-		err := of(*m.Was).Model(&webhookRetryRow{}).Updates(map[string]any{
-			"number": row.Number, "attempts": row.Attempts, "due_time": row.DueTime, "error": row.Error,
-		}).Error
+		err := of(*m.Was).Model(&webhookRetryRow{}).Select("number", "attempts", "due_time", "failure").Updates(&row).Error
 		if err != nil {
 			return fmt.Errorf("writing the retry of order %d: %w", m.OrderID, err)
 		}
@@ -359,7 +356,7 @@ func putRetries(tx *gorm.DB, d dialect, rows []webhookRetryRow) error {
 	}
 	put := clause.OnConflict{
 		Columns:   []clause.Column{{Name: "endpoint_id"}, {Name: "order_id"}},
-		DoUpdates: append(clause.Set{{Column: clause.Column{Name: "number"}, Value: gorm.Expr(lower)}}, clause.AssignmentColumns([]string{"attempts", "due_time", "error"})...),
+		DoUpdates: append(clause.Set{{Column: clause.Column{Name: "number"}, Value: gorm.Expr(lower)}}, clause.AssignmentColumns([]string{"attempts", "due_time", "failure"})...),
 	}
 	for part := range chunks(rows) {
 		if err := tx.Clauses(put).Create(&part).Error; err != nil {

@@ -81,7 +81,7 @@ func ifTrue[T any](ok bool, v T) *T {
 }
 
 func (r *webhookDeadLetterRow) deadLetter() webhook.DeadLetter {
-	return webhook.DeadLetter{Number: r.Number, Attempts: r.Attempts, Error: r.Error, At: r.CreateTime}
+	return webhook.DeadLetter{Number: r.Number, Attempts: r.Attempts, Failure: r.Failure, At: r.CreateTime}
 }
 
 // WebhookDeadLetters implements webhook.Log.

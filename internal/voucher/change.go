@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/guard"
+	"seckill/internal/invalid"
 )
 
 // How long an order may stay unpaid.
@@ -56,7 +57,7 @@ func (c Change) apply(v *Voucher, now time.Time) error {
 	if v.Sale != nil && (moved || c.Guards != nil) {
 		r.moments(*v.Sale)
 	}
-	if err := r.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return err
 	}
 	if moved && v.Sale.Retired {
@@ -70,7 +71,7 @@ func (c Change) reveal(v *Voucher, r *fieldRules, now time.Time, moved bool) {
 	if c.VisibleFrom != nil {
 		from := r.visibleFrom(*c.VisibleFrom)
 		if from.After(now) && !v.Hidden(now) {
-			r.bad("visibleFrom", "is in the future, and buyers see the voucher already", `leave it out; "status": 2 takes it off the shelf`)
+			r.Bad("visibleFrom", invalid.AlreadyVisible, invalid.OmitOrShelf, nil)
 			return
 		}
 		moved = moved || !from.Equal(v.VisibleFrom)
@@ -86,7 +87,7 @@ func (c Change) guard(v *Voucher, r *fieldRules) {
 	switch {
 	case c.Guards == nil:
 	case v.Sale == nil:
-		r.bad("guards", "are of a sale, and this voucher has none", "leave it out")
+		r.Bad("guards", invalid.NoSale, invalid.Omit, nil)
 	default:
 		v.Sale.Guards = r.guards(*c.Guards, v.Sale.Guards)
 	}

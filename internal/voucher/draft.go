@@ -55,8 +55,8 @@ func (d Draft) check(r *fieldRules, now time.Time) Voucher {
 		ShopID: d.ShopID, Title: r.title(d.Title), SubTitle: r.subTitle(d.SubTitle), Rules: r.rules(d.Rules),
 		PayValue: d.PayValue, ActualValue: d.ActualValue, Kind: Ordinary, Status: OnShelf,
 	}
-	r.number("payValue", d.PayValue, 0, MaxMoney)
-	r.number("actualValue", d.ActualValue, 1, MaxMoney)
+	r.Number("payValue", d.PayValue, 0, MaxMoney)
+	r.Number("actualValue", d.ActualValue, 1, MaxMoney)
 	v.PayWithin = r.payWithin(d.PayWithin)
 	v.Redemption = r.redemption(d.Redemption, now)
 	v.VisibleFrom = r.visibleFrom(d.VisibleFrom)
@@ -66,7 +66,7 @@ func (d Draft) check(r *fieldRules, now time.Time) Voucher {
 // check returns the sale, and adds everything that is wrong with it at the time now to r.
 func (d SaleDraft) check(r *fieldRules, now time.Time) Sale {
 	sale := Sale{Stock: d.Stock, Issued: d.Stock, Begin: instant(d.Begin), End: instant(d.End), OfferWithin: d.OfferWithin}
-	r.number("stock", d.Stock, 1, MaxStock)
+	r.Number("stock", d.Stock, 1, MaxStock)
 	r.window(sale.Begin, sale.End, now)
 	r.offerWithin(d.OfferWithin)
 	sale.Guards = r.guards(d.Guards, nil)

@@ -69,10 +69,10 @@ func TestDraftRules(t *testing.T) {
 			tc.change(&d)
 			var r fieldRules
 			d.check(&r, now)
-			if diff := cmp.Diff(tc.want, fields(r.problems)); diff != "" {
+			if diff := cmp.Diff(tc.want, fields(r.Problems)); diff != "" {
 				t.Errorf("fields with a problem (-want +got):\n%s", diff)
 			}
-			for _, p := range r.problems {
+			for _, p := range r.Problems {
 				if p.Reason == "" || p.Allowed == "" {
 					t.Errorf("problem %+v lacks the reason, or what is allowed", p)
 				}
@@ -88,8 +88,8 @@ func TestDefaultTimeToPay(t *testing.T) {
 	for given, want := range map[time.Duration]time.Duration{0: 15 * time.Minute, time.Minute: time.Minute} {
 		var r fieldRules
 		d.PayWithin = given
-		if v := d.check(&r, now); v.PayWithin != want || r.err() != nil {
-			t.Errorf("%s became %s, %v", given, v.PayWithin, r.err())
+		if v := d.check(&r, now); v.PayWithin != want || r.Err() != nil {
+			t.Errorf("%s became %s, %v", given, v.PayWithin, r.Err())
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestSaleDraftRules(t *testing.T) {
 			tc.change(&d)
 			var r fieldRules
 			d.check(&r, now)
-			if diff := cmp.Diff(tc.want, fields(r.problems)); diff != "" {
+			if diff := cmp.Diff(tc.want, fields(r.Problems)); diff != "" {
 				t.Errorf("fields with a problem (-want +got):\n%s", diff)
 			}
 		})

@@ -1,8 +1,6 @@
 package voucher
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -12,19 +10,7 @@ import (
 )
 
 // fieldRules collects what is wrong with the fields of a request.
-type fieldRules struct{ problems []invalid.Problem }
-
-func (r *fieldRules) bad(field, reason, allowed string) {
-	r.problems = append(r.problems, invalid.Problem{Field: field, Reason: reason, Allowed: allowed})
-}
-
-// err returns everything that was found as one error, or nil.
-func (r *fieldRules) err() error {
-	if len(r.problems) == 0 {
-		return nil
-	}
-	return &invalid.Error{Problems: r.problems}
-}
+type fieldRules struct{ invalid.Problems }
 
 // title returns a title as it is stored.
 func (r *fieldRules) title(s string) string {
@@ -48,30 +34,25 @@ func (r *fieldRules) rules(s string) string {
 
 // text checks that s is text of least to most characters.
 func (r *fieldRules) text(field, s string, least, most int) {
-	allowed := fmt.Sprintf("%d to %d characters of valid UTF-8", least, most)
-	switch n := utf8.RuneCountInString(s); {
+	n := utf8.RuneCountInString(s)
+	data := invalid.Data{"length": n, "min": least, "max": most}
+	switch {
 	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
-		r.bad(field, "holds bytes that are not text", allowed)
+		r.Bad(field, invalid.NotText, invalid.Length, data)
 	case n < least:
-		r.bad(field, "is missing or blank", allowed)
+		r.Bad(field, invalid.Blank, invalid.Length, data)
 	case n > most:
-		r.bad(field, fmt.Sprintf("has %d characters, which is too long", n), allowed)
-	}
-}
-
-func (r *fieldRules) number(field string, n, least, most int64) {
-	if n < least || n > most {
-		r.bad(field, fmt.Sprintf("is %d", n), fmt.Sprintf("a whole number from %d to %d", least, most))
+		r.Bad(field, invalid.Characters, invalid.Length, data)
 	}
 }
 
 // shop checks a shop's id; vouchers in that of rehearsals are made by CreateRehearsal alone.
 func (r *fieldRules) shop(id int64) {
 	if id == RehearsalShop {
-		r.bad("shopId", "is that of rehearsals", fmt.Sprintf("any other whole number from 1 to %d", MaxID))
+		r.Bad("shopId", invalid.RehearsalShop, invalid.RangeNotShop, invalid.Data{"min": 1, "max": int64(MaxID)})
 		return
 	}
-	r.number("shopId", id, 1, MaxID)
+	r.Number("shopId", id, 1, MaxID)
 }
 
 // payWithin returns how long an order may stay unpaid; 0 is the default.
@@ -80,7 +61,7 @@ func (r *fieldRules) payWithin(d time.Duration) time.Duration {
 	case d == 0:
 		return DefaultPayWithin
 	case d < MinPayWithin || d > MaxPayWithin || d%time.Second != 0:
-		r.bad("payWithinSeconds", "is "+seconds(d), fmt.Sprintf("a whole number from %s to %s", seconds(MinPayWithin), seconds(MaxPayWithin)))
+		r.Bad("payWithinSeconds", invalid.OutOfRange, invalid.Range, spans(d, MinPayWithin, MaxPayWithin))
 	}
 	return d
 }
@@ -88,17 +69,20 @@ func (r *fieldRules) payWithin(d time.Duration) time.Duration {
 // offerWithin checks how long an offer of a waiting list stands; 0 is no list.
 func (r *fieldRules) offerWithin(d time.Duration) {
 	if d != 0 && (d < MinOfferWithin || d > MaxOfferWithin || d%time.Second != 0) {
-		r.bad("waitlistOfferSeconds", "is "+seconds(d), fmt.Sprintf("a whole number from %s to %s, or leave it out: no waiting list", seconds(MinOfferWithin), seconds(MaxOfferWithin)))
+		r.Bad("waitlistOfferSeconds", invalid.OutOfRange, invalid.RangeOrOmit, spans(d, MinOfferWithin, MaxOfferWithin))
 	}
 }
 
-func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
+// spans is the data of a time span that is out of range, in seconds.
+func spans(d, least, most time.Duration) invalid.Data {
+	return invalid.Data{"value": d.Seconds(), "min": least.Seconds(), "max": most.Seconds()}
+}
 
 // window checks a sale's begin and end (exclusive) at the time now.
 func (r *fieldRules) window(begin, end, now time.Time) {
 	known := func(field string, t time.Time) bool {
 		if t.Year() < 2000 || t.Year() > 9999 {
-			r.bad(field, "is missing or out of range", "a time such as 2026-01-02T20:00:00Z, in the years 2000 to 9999")
+			r.Bad(field, invalid.YearOutOfRange, invalid.Year, nil)
 			return false
 		}
 		return true
@@ -106,16 +90,16 @@ func (r *fieldRules) window(begin, end, now time.Time) {
 	begins, ends := known("beginTime", begin), known("endTime", end)
 	switch {
 	case begins && ends && !end.After(begin):
-		r.bad("endTime", "is not after beginTime", "a time after beginTime")
+		r.Bad("endTime", invalid.NotAfterOther, invalid.AfterOther, invalid.Data{"other": "beginTime"})
 	case ends && !end.After(now):
-		r.bad("endTime", "is in the past", "a time after "+now.UTC().Format(time.RFC3339))
+		r.Bad("endTime", invalid.Past, invalid.AfterTime, invalid.Data{"after": second(now)})
 	}
 }
 
 // guards returns the guards of a sale after a change, which is checked as a whole.
 func (r *fieldRules) guards(c guard.Change, was *guard.Settings) *guard.Settings {
 	s := c.Apply(was)
-	r.problems = append(r.problems, s.Check()...)
+	r.Problems = append(r.Problems, s.Check()...)
 	return s
 }
 
@@ -125,15 +109,15 @@ func (r *fieldRules) moments(s Sale) {
 		return
 	}
 	if window := s.End.Sub(s.Begin); s.Guards.Tickets.Longest() >= window {
-		r.bad("guards.tickets.delayMs", fmt.Sprintf("is %d: some buyers could buy only after endTime", s.Guards.Tickets.DelayMs),
-			fmt.Sprintf("less than the %d milliseconds between beginTime and endTime", window.Milliseconds()))
+		r.Bad("guards.tickets.delayMs", invalid.DelayTooLong, invalid.DelayBelow,
+			invalid.Data{"value": s.Guards.Tickets.DelayMs, "window": window.Milliseconds()})
 	}
 }
 
 // absent checks that a time of a sale is not given for a voucher without one.
 func (r *fieldRules) absent(field string, t *time.Time) {
 	if t != nil {
-		r.bad(field, "is of a sale, and this voucher has none", "leave it out")
+		r.Bad(field, invalid.NoSale, invalid.Omit, nil)
 	}
 }
 
@@ -143,7 +127,7 @@ func (r *fieldRules) visibleFrom(t time.Time) time.Time {
 		return t
 	}
 	if t.Year() < 2000 || t.Year() > 9999 {
-		r.bad("visibleFrom", "is out of range", "a time such as 2026-01-02T20:00:00Z, in the years 2000 to 9999")
+		r.Bad("visibleFrom", invalid.YearOutOfRange, invalid.Year, nil)
 	}
 	return instant(t)
 }
@@ -151,9 +135,12 @@ func (r *fieldRules) visibleFrom(t time.Time) time.Time {
 // inTime checks that buyers see a sale before it begins.
 func (r *fieldRules) inTime(visible, begin time.Time) {
 	if visible.After(begin) {
-		r.bad("visibleFrom", "is after beginTime: nobody could buy when the sale begins", "a time not after "+begin.Format(time.RFC3339))
+		r.Bad("visibleFrom", invalid.AfterBegin, invalid.NotAfterTime, invalid.Data{"other": "beginTime", "latest": second(begin)})
 	}
 }
+
+// second returns a time as problems name it.
+func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // instant returns a time as it is stored: Redis and the ledger have milliseconds.
 func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -1,8 +1,9 @@
 package voucher
 
 import (
-	"fmt"
 	"time"
+
+	"seckill/internal/invalid"
 )
 
 // MaxValidDays is how many days a coupon may be valid after its payment.
@@ -33,19 +34,21 @@ func (r *fieldRules) redemption(d Redemption, now time.Time) Redemption {
 	switch {
 	case !d.ByCode:
 		if !d.ValidUntil.IsZero() {
-			r.bad("validUntil", "is of a coupon, and this voucher is not redeemable", `leave it out, or "redeemable": true`)
+			r.Bad("validUntil", invalid.NotRedeemable, invalid.OmitOrRedeemable, nil)
 		}
 		if d.ValidDays != 0 {
-			r.bad("validDays", "is of a coupon, and this voucher is not redeemable", `leave it out, or "redeemable": true`)
+			r.Bad("validDays", invalid.NotRedeemable, invalid.OmitOrRedeemable, nil)
 		}
 		return d
 	case !d.ValidUntil.IsZero() && d.ValidDays != 0:
-		r.bad("validDays", "is given beside validUntil", "one of the two")
-	case !d.ValidUntil.IsZero() && (!d.ValidUntil.After(now) || d.ValidUntil.Year() > 9999):
-		r.bad("validUntil", "is in the past or out of range", "a time after "+now.UTC().Format(time.RFC3339)+", before the year 10000")
+		r.Bad("validDays", invalid.Beside, invalid.OneOfTwo, invalid.Data{"other": "validUntil"})
+	case d.ValidUntil.Year() > 9999:
+		r.Bad("validUntil", invalid.YearOutOfRange, invalid.AfterTime, invalid.Data{"after": second(now)})
+	case !d.ValidUntil.IsZero() && !d.ValidUntil.After(now):
+		r.Bad("validUntil", invalid.Past, invalid.AfterTime, invalid.Data{"after": second(now)})
 	}
 	if d.ValidDays != 0 {
-		r.number("validDays", d.ValidDays, 1, MaxValidDays)
+		r.Number("validDays", d.ValidDays, 1, MaxValidDays)
 	}
 	return d
 }
@@ -53,6 +56,6 @@ func (r *fieldRules) redemption(d Redemption, now time.Time) Redemption {
 // usable checks that coupons can still be used when the sale ends.
 func (r *fieldRules) usable(d Redemption, end time.Time) {
 	if !d.ValidUntil.IsZero() && !d.ValidUntil.After(end) {
-		r.bad("endTime", "is not before validUntil: the last ones sold could not be used", fmt.Sprintf("a time before %s", d.ValidUntil.Format(time.RFC3339)))
+		r.Bad("endTime", invalid.NotBeforeExpiry, invalid.BeforeTime, invalid.Data{"other": "validUntil", "before": second(d.ValidUntil)})
 	}
 }

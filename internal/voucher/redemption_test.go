@@ -32,7 +32,7 @@ func TestRedemptionIsChecked(t *testing.T) {
 			if v := d.check(&r, now); tc.want == nil && v.Redemption != tc.draft {
 				t.Errorf("%+v has become %+v", tc.draft, v.Redemption)
 			}
-			if diff := cmp.Diff(tc.want, fields(r.problems)); diff != "" {
+			if diff := cmp.Diff(tc.want, fields(r.Problems)); diff != "" {
 				t.Errorf("fields with a problem (-want +got):\n%s", diff)
 			}
 		})

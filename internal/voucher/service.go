@@ -76,9 +76,9 @@ func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, outb
 func (s *Service) CreateOrdinary(ctx context.Context, by Author, d Draft) (Shown, error) {
 	var r fieldRules
 	v := d.check(&r, s.now())
-	r.number("perUser", d.PerUser, 0, MaxPerUser)
+	r.Number("perUser", d.PerUser, 0, MaxPerUser)
 	v.PerUser = d.PerUser
-	if err := r.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return Shown{}, err
 	}
 	if err := s.ledger.CreateVoucher(ctx, &v, by); err != nil {
@@ -96,10 +96,10 @@ func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd Sale
 	var r fieldRules
 	v := d.check(&r, s.now())
 	sale := sd.check(&r, s.now())
-	r.number("perUser", d.PerUser, 1, MaxPerUser)
+	r.Number("perUser", d.PerUser, 1, MaxPerUser)
 	r.usable(v.Redemption, sale.End)
 	r.inTime(v.VisibleFrom, sale.Begin)
-	if err := r.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return Shown{}, err
 	}
 	v.Kind, v.Sale = Seckill, &sale

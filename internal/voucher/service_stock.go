@@ -3,6 +3,8 @@ package voucher
 import (
 	"context"
 	"fmt"
+
+	"seckill/internal/invalid"
 )
 
 // stockRounds is how often a change of stock that takes units is flushed to Redis in one call. More than one is only
@@ -18,9 +20,9 @@ const stockRounds = 3
 func (s *Service) AddStock(ctx context.Context, by Author, id, delta int64, key string) (shown Shown, applied bool, err error) {
 	var r fieldRules
 	if delta == 0 || delta < -MaxStock || delta > MaxStock {
-		r.bad("delta", fmt.Sprintf("is %d", delta), fmt.Sprintf("a whole number from %d to %d, but not 0", int64(-MaxStock), int64(MaxStock)))
+		r.Bad("delta", invalid.OutOfRange, invalid.RangeNotZero, invalid.Data{"value": delta, "min": -MaxStock, "max": MaxStock})
 	}
-	if err := r.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return Shown{}, false, err
 	}
 	attempt := func(ctx context.Context) (StockChange, error) {
@@ -53,9 +55,9 @@ func (s *Service) AddStock(ctx context.Context, by Author, id, delta int64, key 
 func CheckIssued(issued, delta int64) error {
 	var r fieldRules
 	if delta > 0 && issued+delta > MaxStock {
-		r.bad("delta", fmt.Sprintf("is %d, with which the sale would have issued %d", delta, issued+delta), fmt.Sprintf("at most %d more", max(0, MaxStock-issued)))
+		r.Bad("delta", invalid.TooMuchStock, invalid.More, invalid.Data{"value": delta, "issued": issued + delta, "max": max(0, MaxStock-issued)})
 	}
-	return r.err()
+	return r.Err()
 }
 
 // decide has Redis decide whether there are enough units for the change. One that a rebuild made void is begun again. It

@@ -104,5 +104,5 @@ func templateName(name string) (string, error) {
 	var r fieldRules
 	name = strings.TrimSpace(name)
 	r.text("name", name, 1, MaxTemplateName)
-	return name, r.err()
+	return name, r.Err()
 }

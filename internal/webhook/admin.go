@@ -76,9 +76,7 @@ func ParseEventID(text string) (EventID, error) {
 }
 
 func noEventID(text string) error {
-	return invalid.Join(&invalid.Problem{
-		Field: "event", Reason: fmt.Sprintf("is %q", invalid.Clip(text)), Allowed: "an event's webhook-id, such as order-123456789-2 or offer-7-12-1",
-	})
+	return invalid.Join(invalid.New("event", invalid.Malformed, invalid.EventID, invalid.Data{"value": invalid.Clip(text)}))
 }
 
 // State is how far the delivery of an event has got.
@@ -97,7 +95,7 @@ type Delivery struct {
 	Event    Event
 	State    State
 	Attempts int64     // that failed, of an event that is retrying or dead
-	Error    string    // of the last of them
+	Failure  Failure   // of the last of them
 	DueAt    time.Time // when it is sent next, if it is retrying
 }
 
@@ -106,13 +104,13 @@ func DeliveryOf(to Endpoint, e Event, retry *Retry, dead *DeadLetter) Delivery {
 	d := Delivery{Event: e, State: Delivered}
 	switch {
 	case dead != nil:
-		d.State, d.Attempts, d.Error = Dead, dead.Attempts, dead.Error
+		d.State, d.Attempts, d.Failure = Dead, dead.Attempts, dead.Failure
 	case e.Number >= to.Next:
 		d.State = Waiting
 	case retry != nil && e.Number >= retry.Number:
 		d.State, d.DueAt = Retrying, retry.DueAt
 		if e.Number == retry.Number {
-			d.Attempts, d.Error = retry.Attempts, retry.Error
+			d.Attempts, d.Failure = retry.Attempts, retry.Failure
 		}
 	}
 	return d
@@ -158,7 +156,7 @@ func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by vo
 		}
 		switch {
 		case e.Disabled && !was.Disabled:
-			e.DisabledAt, e.DisabledWhy = now, "by an admin"
+			e.DisabledAt, e.DisabledWhy = now, ByAdmin
 		case !e.Disabled && was.Disabled:
 			e.DisabledAt, e.DisabledWhy = time.Time{}, ""
 		}
@@ -195,9 +193,9 @@ func (a *Admin) Delete(ctx context.Context, id int64, by voucher.Author) error {
 
 // TestResult is what came of a test event.
 type TestResult struct {
-	ID    string // its webhook-id
-	Took  time.Duration
-	Error string // "": it was taken
+	ID      string // its webhook-id
+	Took    time.Duration
+	Failure Failure // the zero value: it was taken
 }
 
 // Test sends a test event, past everything that waits and also to an endpoint that is disabled, once. ErrNoEndpoint,
@@ -212,12 +210,9 @@ func (a *Admin) Test(ctx context.Context, id int64) (TestResult, error) {
 	body := fmt.Appendf(nil, `{"type":%q,"timestamp":%q,"data":{"endpointId":%d}}`, Test, began.UTC().Format(time.RFC3339Nano), e.ID)
 	call, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
-	err = a.sender.Send(call, Message{URL: e.URL, ID: result.ID, At: began, Body: body, Secrets: e.Secrets(began)})
-	if result.Took = a.now().Sub(began); err != nil {
-		if errors.Is(ctx.Err(), context.Canceled) {
-			return TestResult{}, ctx.Err()
-		}
-		result.Error = clip(err.Error())
+	result.Failure = a.sender.Send(call, Message{URL: e.URL, ID: result.ID, At: began, Body: body, Secrets: e.Secrets(began)}).Clip()
+	if result.Took = a.now().Sub(began); result.Failure.Code != "" && errors.Is(ctx.Err(), context.Canceled) {
+		return TestResult{}, ctx.Err()
 	}
 	return result, nil
 }
@@ -249,7 +244,7 @@ func (a *Admin) ReplayTime(ctx context.Context, id int64, from, to time.Time, by
 		to = time.UnixMilli(math.MaxInt32 * 1000 * 2).UTC() // after everything
 	}
 	if !from.Before(to) {
-		return 0, invalid.Join(&invalid.Problem{Field: "from", Reason: "is not before to", Allowed: "a time before to"})
+		return 0, invalid.Join(invalid.New("from", invalid.NotBeforeOther, invalid.BeforeOther, invalid.Data{"other": "to"}))
 	}
 	again, err := a.log.ReplayTime(ctx, id, from, to, by)
 	return again.End - again.Next, err

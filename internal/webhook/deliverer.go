@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/words"
 )
 
 const (
@@ -205,14 +206,14 @@ func (d *Deliverer) report(ctx context.Context, w Work, s Settled) {
 	log := d.log.With("endpoint", w.Endpoint.ID)
 	if len(s.Dead) > 0 {
 		d.observer.EventsGivenUp(len(s.Dead))
-		log.ErrorContext(ctx, "a webhook endpoint did not take events; they are dead letters", "events", len(s.Dead), "error", s.Dead[0].Error)
+		log.ErrorContext(ctx, "a webhook endpoint did not take events; they are dead letters", "events", len(s.Dead), "error", s.Dead[0].Failure.In(words.English))
 	}
 	switch {
 	case s.Disable != "":
 		d.observer.EndpointDisabled()
-		log.ErrorContext(ctx, "a webhook endpoint is disabled", "why", s.Disable)
+		log.ErrorContext(ctx, "a webhook endpoint is disabled", "why", s.Disable.In(words.English), "error", s.LastFailure.In(words.English))
 	case s.Health.Broken() && !w.Endpoint.Health.Broken():
-		log.WarnContext(ctx, "a webhook endpoint fails; it is tried again from time to time", "failures", s.Health.Failures, "error", s.LastError)
+		log.WarnContext(ctx, "a webhook endpoint fails; it is tried again from time to time", "failures", s.Health.Failures, "error", s.LastFailure.In(words.English))
 	case !s.Health.Broken() && w.Endpoint.Health.Broken():
 		log.InfoContext(ctx, "a webhook endpoint takes events again")
 	}

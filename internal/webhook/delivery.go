@@ -13,7 +13,7 @@ type Retry struct {
 	Number   int64 // of the first event that is to be sent
 	Attempts int64 // to send that one
 	DueAt    time.Time
-	Error    string // of the last attempt
+	Failure  Failure // of the last attempt
 }
 
 // Work is what is to be sent to an endpoint now, under a lease.
@@ -40,14 +40,14 @@ type Range struct{ Next, End int64 }
 // Settled is what has come of Work.
 type Settled struct {
 	EndpointID       int64
-	URL              string // as it was read: Health, LastError and Disable are about it
+	URL              string // as it was read: Health, LastFailure and Disable are about it
 	Next, ReplayNext int64
 	ReplayWas        Range // as it was read
 	Health           Health
 	HealthWas        Health    // as it was read: with another one now, an admin has enabled the endpoint
 	SuccessAt        time.Time // zero: there was none
-	LastError        string    // "" if there was none
-	Disable          string    // why the endpoint is to be disabled; "": it is not
+	LastFailure      Failure
+	Disable          FailureCode // why the endpoint is to be disabled; "": it is not
 
 	Done   []Retry // retries as they were read, which are over
 	Behind []Moved // orders whose events are still to be sent
@@ -64,7 +64,7 @@ type Moved struct {
 type DeadLetter struct {
 	Number   int64
 	Attempts int64
-	Error    string
+	Failure  Failure
 	At       time.Time
 	Event    Event // where dead letters are listed
 }
@@ -79,8 +79,8 @@ type chain struct {
 
 	sent     int // how many of them are settled
 	attempts int64
-	failure  string // of the last attempt of the first that is not settled
-	counts   bool   // whether that attempt counts against its event; else the endpoint is at fault
+	failure  Failure // of the last attempt of the first that is not settled
+	counts   bool    // whether that attempt counts against its event; else the endpoint is at fault
 }
 
 // chains divides work into chains, those first that have waited longest, and what joins those that are not due.
@@ -154,7 +154,7 @@ func (c *chain) old(now time.Time) bool {
 func (c *chain) settle(s *Settled, now time.Time) {
 	left := c.events[c.sent:]
 	switch {
-	case len(left) > 0 && c.retry != nil && c.held.IsZero() && c.failure == "" && left[0].Number == c.retry.Number: // as it was
+	case len(left) > 0 && c.retry != nil && c.held.IsZero() && c.failure == (Failure{}) && left[0].Number == c.retry.Number: // as it was
 	case len(left) > 0:
 		s.Behind = append(s.Behind, c.behind(s, left, now))
 	case c.retry != nil:
@@ -166,8 +166,8 @@ func (c *chain) settle(s *Settled, now time.Time) {
 // becomes a dead letter, and the next one's turn comes.
 func (c *chain) behind(s *Settled, left []Event, now time.Time) Moved {
 	first := left[0]
-	m := Moved{Was: c.retry, Retry: Retry{OrderID: first.OrderID, Number: first.Number, Attempts: c.attempts, DueAt: now, Error: c.failure}}
-	if c.failure == "" {
+	m := Moved{Was: c.retry, Retry: Retry{OrderID: first.OrderID, Number: first.Number, Attempts: c.attempts, DueAt: now, Failure: c.failure}}
+	if c.failure == (Failure{}) {
 		if !c.held.IsZero() {
 			m.DueAt = c.held
 		}
@@ -185,7 +185,7 @@ func (c *chain) behind(s *Settled, left []Event, now time.Time) Moved {
 	if again {
 		return m
 	}
-	s.Dead = append(s.Dead, DeadLetter{Number: first.Number, Attempts: m.Attempts, Error: c.failure, At: now})
+	s.Dead = append(s.Dead, DeadLetter{Number: first.Number, Attempts: m.Attempts, Failure: c.failure, At: now})
 	// The one behind it may not have been read yet: its number is at least the next one.
 	m.Retry = Retry{OrderID: first.OrderID, Number: first.Number + 1, DueAt: now}
 	return m

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -23,19 +22,19 @@ type model struct {
 	last     map[int64]int64 // the highest number of each order that was taken or given up
 	from     map[int64]int64 // the offers of which orders came
 
-	answer  func(Event) error
+	answer  func(Event) Failure
 	sent    int // in this pass
 	problem string
 }
 
 // Send implements Sender.
-func (m *model) Send(_ context.Context, msg Message) error {
+func (m *model) Send(_ context.Context, msg Message) Failure {
 	m.sent++
 	i := slices.IndexFunc(m.events, func(e Event) bool { return e.ID() == msg.ID })
 	e := m.events[i]
-	err := m.answer(e)
+	failure := m.answer(e)
 	switch {
-	case err != nil:
+	case failure != Failure{}:
 	case m.took[e.Number]: // again, which is allowed after a crash only, and there is none here
 		m.problem = fmt.Sprintf("event %d is sent again", e.Number)
 	case !m.endpoint.Wants(e.Type):
@@ -49,7 +48,7 @@ func (m *model) Send(_ context.Context, msg Message) error {
 	default:
 		m.took[e.Number], m.last[e.OrderID] = true, e.OrderNumber
 	}
-	return err
+	return failure
 }
 
 // owes reports whether an event of the offer is still to be taken.
@@ -210,14 +209,14 @@ func TestEndpointKeepsEveryEvent(t *testing.T) {
 				m.now = m.now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour, 30 * time.Hour}).Draw(rt, "later"))
 			default:
 				bad := rapid.SampledFrom([]string{"", "", "all", "odd", "gone"}).Draw(rt, "receiver")
-				m.answer = func(e Event) error {
+				m.answer = func(e Event) Failure {
 					switch {
 					case bad == "all", bad == "odd" && e.OrderID%2 == 1:
-						return errors.New("answered 500")
+						return Failure{Code: Status, Status: 500}
 					case bad == "gone":
-						return ErrGone
+						return Failure{Code: Gone}
 					}
-					return nil
+					return Failure{}
 				}
 				pass()
 				if m.endpoint.Disabled { // an admin enables it
@@ -228,7 +227,7 @@ func TestEndpointKeepsEveryEvent(t *testing.T) {
 				rt.Fatal(problem)
 			}
 		}
-		m.answer = func(Event) error { return nil }
+		m.answer = func(Event) Failure { return Failure{} }
 		for range 200 {
 			m.now = m.now.Add(5 * time.Hour)
 			pass()

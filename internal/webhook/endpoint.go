@@ -38,16 +38,16 @@ type Endpoint struct {
 	OldSecret      Secret // signs too until OldSecretUntil
 	OldSecretUntil time.Time
 	DisabledAt     time.Time // zero: it is enabled
-	DisabledWhy    string
+	DisabledWhy    FailureCode
 	CreatedAt      time.Time
 
 	// How its delivery goes. Numbers are those of events.
-	Next       int64 // the first that was not looked at
-	ReplayNext int64 // from here to ReplayEnd, exclusive, events are sent again
-	ReplayEnd  int64
-	Health     Health
-	SuccessAt  time.Time // of the last success
-	LastError  string
+	Next        int64 // the first that was not looked at
+	ReplayNext  int64 // from here to ReplayEnd, exclusive, events are sent again
+	ReplayEnd   int64
+	Health      Health
+	SuccessAt   time.Time // of the last success
+	LastFailure Failure
 }
 
 // Terms are what an admin decides about an endpoint.
@@ -63,31 +63,26 @@ type Terms struct {
 func (t Terms) Check() error {
 	problems := []*invalid.Problem{checkURL(t.URL), checkTypes(t.Types), checkDescription(t.Description)}
 	if t.ShopID < 0 || t.ShopID > maxShopID {
-		problems = append(problems, &invalid.Problem{
-			Field: "shopId", Reason: fmt.Sprintf("is %d", t.ShopID), Allowed: "a shop's id, or 0 for all shops",
-		})
+		problems = append(problems, invalid.New("shopId", invalid.OutOfRange, invalid.ShopOrAll, invalid.Data{"value": t.ShopID}))
 	}
 	return invalid.Join(problems...)
 }
 
 // checkURL does not look the host up: which address it has is checked whenever it is dialled.
 func checkURL(text string) *invalid.Problem {
-	const allowed = "https://host/path, or http:// where SECKILL_WEBHOOK_ALLOW lists the address; without user, password or fragment"
-	wrong := func(reason string) *invalid.Problem {
-		return &invalid.Problem{Field: "url", Reason: reason, Allowed: allowed}
+	wrong := func(reason invalid.Reason, data invalid.Data) *invalid.Problem {
+		return invalid.New("url", reason, invalid.URL, data)
 	}
 	u, err := url.Parse(text)
 	switch {
 	case len(text) > maxURL:
-		return wrong(fmt.Sprintf("has %d bytes, more than %d", len(text), maxURL))
+		return wrong(invalid.Bytes, invalid.Data{"length": len(text), "max": maxURL})
 	case text == "":
-		return wrong("is missing")
+		return wrong(invalid.Missing, nil)
 	case err != nil || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > unicode.MaxASCII }):
-		return wrong(fmt.Sprintf("is %q, which is no URL", invalid.Clip(text)))
-	case u.Scheme != "https" && u.Scheme != "http":
-		return wrong(fmt.Sprintf("begins with %q", invalid.Clip(u.Scheme)))
-	case u.Hostname() == "" || u.User != nil || u.Fragment != "":
-		return wrong(fmt.Sprintf("is %q", invalid.Clip(u.Redacted())))
+		return wrong(invalid.Malformed, invalid.Data{"value": invalid.Clip(text)})
+	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "", u.User != nil, u.Fragment != "":
+		return wrong(invalid.Malformed, invalid.Data{"value": invalid.Clip(u.Redacted())})
 	}
 	return nil
 }
@@ -100,9 +95,7 @@ func checkTypes(types []Type) *invalid.Problem {
 			for j, known := range all {
 				names[j] = string(known)
 			}
-			return &invalid.Problem{
-				Field: "types", Reason: fmt.Sprintf("has %q", invalid.Clip(string(t))), Allowed: "each once, of " + strings.Join(names, ", "),
-			}
+			return invalid.New("types", invalid.Entry, invalid.EachOnce, invalid.Data{"value": invalid.Clip(string(t)), "values": names})
 		}
 	}
 	return nil
@@ -110,10 +103,7 @@ func checkTypes(types []Type) *invalid.Problem {
 
 func checkDescription(text string) *invalid.Problem {
 	if n := utf8.RuneCountInString(text); n > maxDescription || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
-		return &invalid.Problem{
-			Field: "description", Reason: fmt.Sprintf("has %d characters, or one that cannot be shown", n),
-			Allowed: fmt.Sprintf("up to %d characters", maxDescription),
-		}
+		return invalid.New("description", invalid.Characters, invalid.Length, invalid.Data{"length": n, "min": 0, "max": maxDescription})
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/words"
 )
 
 // Type is what happened: order.<state that the order has come to>, offer.<what came of an offer>, or Test.
@@ -67,7 +68,8 @@ type data struct {
 	Amount        int64      `json:"amount"` // cents
 	Status        string     `json:"status"`
 	Reason        string     `json:"reason,omitempty"` // why it failed
-	Why           string     `json:"why,omitempty"`
+	Why           string     `json:"why,omitempty"`    // in English
+	WhyCode       order.Why  `json:"whyCode,omitempty"`
 	CreateTime    *time.Time `json:"createTime,omitempty"`
 	PayBefore     *time.Time `json:"payBefore,omitempty"`
 	PayTime       *time.Time `json:"payTime,omitempty"`
@@ -81,7 +83,7 @@ type data struct {
 
 // EventOf returns the event that the order has come to its present state; why may be empty. In the first event of an order that came of
 // an offer, from names it; else it is zero.
-func EventOf(o order.Order, from OfferID, shopID int64, at time.Time, why string) (Event, error) {
+func EventOf(o order.Order, from OfferID, shopID int64, at time.Time, why order.Why) (Event, error) {
 	e := Event{ShopID: shopID, OrderID: o.ID, OrderNumber: o.Number(), Type: typeOf(o.Status), At: at}
 	offer := ""
 	if from.Key() != 0 {
@@ -89,7 +91,7 @@ func EventOf(o order.Order, from OfferID, shopID int64, at time.Time, why string
 	}
 	body, err := json.Marshal(payload{Type: e.Type, Timestamp: at.UTC(), Data: data{
 		OrderID: strconv.FormatInt(o.ID, 10), Number: e.OrderNumber, OfferID: offer, ShopID: shopID, VoucherID: o.VoucherID, UserID: o.UserID,
-		Quantity: o.Quantity.Units(), Amount: o.Amount, Status: o.Status.String(), Reason: string(o.Reason), Why: why,
+		Quantity: o.Quantity.Units(), Amount: o.Amount, Status: o.Status.String(), Reason: string(o.Reason), Why: why.In(words.English), WhyCode: why.Code(),
 		CreateTime: shown(o.CreatedAt), PayBefore: shown(o.PayBefore), PayTime: shown(o.PaidAt), RedeemTime: shown(o.RedeemedAt),
 		CancelTime: shown(o.CancelledAt), RefundingTime: shown(o.RefundingAt), RefundTime: shown(o.RefundedAt),
 		FailTime: shown(o.FailedAt), LapseTime: shown(o.LapsedAt),

@@ -48,7 +48,7 @@ func TestEventNamesItsOffer(t *testing.T) {
 		"a text that is odd": {why: `"offerId":"7-12"`},
 		"one beyond bounds":  {from: OfferID{VoucherID: math.MaxInt32 + 1, Position: 1}},
 	} {
-		e, err := EventOf(o, c.from, 1, time.Unix(1, 0), c.why)
+		e, err := EventOf(o, c.from, 1, time.Unix(1, 0), order.Why(c.why))
 		if err != nil || e.After() != c.want {
 			t.Errorf("%s: after %d, %v; want %d: %s", name, e.After(), err, c.want, e.Body)
 		}

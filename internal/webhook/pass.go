@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -57,11 +56,11 @@ func (d *Deliverer) pass(ctx context.Context, w Work) Settled {
 func (p *pass) giveUp(due []*chain, now time.Time) {
 	for _, c := range due {
 		switch {
-		case c.failure == "":
+		case c.failure == (Failure{}):
 		case c.old(now):
 			c.counts = true
 		default:
-			p.settled.Disable = "it has failed for five days: " + p.settled.LastError
+			p.settled.Disable = FailedLong
 		}
 	}
 }
@@ -122,40 +121,29 @@ func (p *pass) send(ctx context.Context, c *chain) bool {
 	call, cancel := context.WithTimeout(longer, sendTimeout)
 	defer cancel()
 	began := p.d.now()
-	err := p.d.sender.Send(call, Message{
+	failure := p.d.sender.Send(call, Message{
 		URL: p.work.Endpoint.URL, ID: e.ID(), At: now, Body: e.Body, Secrets: p.work.Endpoint.Secrets(now),
-	})
-	if err != nil && ctx.Err() != nil {
+	}).Clip()
+	taken := failure == Failure{}
+	if !taken && ctx.Err() != nil {
 		return false // it was cut off, and nobody knows what came of it
 	}
-	p.d.observer.EventSent(err == nil, p.d.now().Sub(began))
+	p.d.observer.EventSent(taken, p.d.now().Sub(began))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now = p.now()
 	broken := p.settled.Health.Broken()
-	p.settled.Health = p.settled.Health.after(err == nil, now)
-	if err == nil {
+	p.settled.Health = p.settled.Health.after(taken, now)
+	if taken {
 		p.settled.SuccessAt = now
 		c.sent, c.attempts = c.sent+1, 0
 		return true
 	}
-	c.failure, c.counts = clip(err.Error()), !broken
-	p.settled.LastError = c.failure
-	if errors.Is(err, ErrGone) {
-		p.settled.Disable = c.failure
+	c.failure, c.counts = failure, !broken
+	p.settled.LastFailure = failure
+	if failure.Code == Gone {
+		p.settled.Disable = Gone
 	}
 	p.over = p.over || p.settled.Health.Broken() || p.settled.Disable != ""
 	return false
-}
-
-// maxError is how many characters of an error are kept.
-const maxError = 300
-
-// clip shortens an error's text, parts of which come from the endpoint.
-func clip(s string) string {
-	runes := []rune(s)
-	if len(runes) > maxError {
-		return string(runes[:maxError]) + "…"
-	}
-	return s
 }

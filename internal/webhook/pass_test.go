@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -11,7 +10,7 @@ import (
 // refusing takes nothing.
 type refusing struct{}
 
-func (refusing) Send(context.Context, Message) error { return errors.New("answered 400") }
+func (refusing) Send(context.Context, Message) Failure { return Failure{Code: Status, Status: 400} }
 
 type nobody struct{}
 

@@ -40,14 +40,10 @@ type Message struct {
 	Secrets []Secret // that sign it
 }
 
-// ErrGone says that the endpoint has answered 410: it wants nothing any more.
-var ErrGone = errors.New("answered 410 Gone")
-
 // Sender sends messages.
 type Sender interface {
-	// Send returns nil once the receiver has answered with a status of 200 to 299; ErrGone; or another error, whose text admins
-	// read.
-	Send(ctx context.Context, m Message) error
+	// Send returns the zero Failure once the receiver has answered with a status of 200 to 299, else why it has not.
+	Send(ctx context.Context, m Message) Failure
 }
 
 // Observer counts what happens.

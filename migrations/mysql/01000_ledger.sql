@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS tb_format (
     ledger VARCHAR(32) NOT NULL COMMENT 'random; the partitions in Redis carry it, so that those of another ledger are refused',
     PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
-INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.1', LOWER(HEX(RANDOM_BYTES(8))));
+INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.2', LOWER(HEX(RANDOM_BYTES(8))));
 
 -- What is sold. The price never changes after the insert.
 CREATE TABLE IF NOT EXISTS tb_voucher (
@@ -130,7 +130,7 @@ CREATE TABLE IF NOT EXISTS tb_order_event (
     order_id    BIGINT       NOT NULL,
     status      TINYINT      NOT NULL COMMENT 'of the order from then on',
     actor       VARCHAR(32)  NOT NULL COMMENT 'who did it',
-    why         VARCHAR(255) NOT NULL DEFAULT '' COMMENT 'for people',
+    why         VARCHAR(255) NOT NULL DEFAULT '' COMMENT 'a code, and after a space its data',
     create_time DATETIME(3)  NOT NULL,
     PRIMARY KEY (id),
     KEY idx_event_order (order_id)
@@ -280,7 +280,7 @@ CREATE TABLE IF NOT EXISTS tb_webhook_endpoint (
     old_secret       VARCHAR(128)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
     old_secret_until DATETIME(3)   NULL COMMENT 'the old secret signs too until then',
     disabled_time    DATETIME(3)   NULL,
-    disabled_why     VARCHAR(255)  NOT NULL DEFAULT '',
+    disabled_why     VARCHAR(32)   NOT NULL DEFAULT '' COMMENT 'a code',
     next_number      BIGINT        NOT NULL COMMENT 'the first number that was not looked at',
     replay_next      BIGINT        NOT NULL DEFAULT 0 COMMENT 'numbers from here …',
     replay_end       BIGINT        NOT NULL DEFAULT 0 COMMENT '… to here, exclusive, are sent again',
@@ -288,7 +288,7 @@ CREATE TABLE IF NOT EXISTS tb_webhook_endpoint (
     failing_since    DATETIME(3)   NULL,
     retry_time       DATETIME(3)   NULL COMMENT 'nothing is sent before then',
     success_time     DATETIME(3)   NULL COMMENT 'of the last success',
-    last_error       VARCHAR(512)  NOT NULL DEFAULT '',
+    last_failure     VARCHAR(2048) NOT NULL DEFAULT '' COMMENT 'JSON: code and data',
     lease_owner      VARCHAR(64)   CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '' COMMENT 'the process that sends',
     lease_until      DATETIME(3)   NULL,
     create_time      DATETIME(3)   NOT NULL,
@@ -328,7 +328,7 @@ CREATE TABLE IF NOT EXISTS tb_webhook_retry (
     number      BIGINT       NOT NULL COMMENT 'of the first event that is still to be sent',
     attempts    BIGINT       NOT NULL COMMENT 'to send that event',
     due_time    DATETIME(3)  NOT NULL,
-    error       VARCHAR(512) NOT NULL COMMENT 'of the last attempt; empty: there was none',
+    failure     VARCHAR(2048) NOT NULL COMMENT 'JSON: code and data, of the last attempt',
     PRIMARY KEY (endpoint_id, order_id),
     KEY idx_webhook_retry_due (endpoint_id, due_time)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
@@ -338,7 +338,7 @@ CREATE TABLE IF NOT EXISTS tb_webhook_dead_letter (
     endpoint_id BIGINT       NOT NULL,
     number      BIGINT       NOT NULL,
     attempts    BIGINT       NOT NULL,
-    error       VARCHAR(512) NOT NULL,
+    failure     VARCHAR(2048) NOT NULL,
     create_time DATETIME(3)  NOT NULL,
     PRIMARY KEY (endpoint_id, number),
     KEY idx_webhook_dead_letter_number (number)

@@ -8,7 +8,7 @@ CREATE TABLE tb_format (
     format VARCHAR(32) NOT NULL,
     ledger VARCHAR(32) NOT NULL
 );
-INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.1', lower(hex(randomblob(8))));
+INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.2', lower(hex(randomblob(8))));
 
 CREATE TABLE tb_voucher (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -242,7 +242,7 @@ CREATE TABLE tb_webhook_endpoint (
     old_secret       VARCHAR(128)  NOT NULL DEFAULT '',
     old_secret_until DATETIME      NULL,
     disabled_time    DATETIME      NULL,
-    disabled_why     VARCHAR(255)  NOT NULL DEFAULT '',
+    disabled_why     VARCHAR(32)   NOT NULL DEFAULT '',
     next_number      BIGINT        NOT NULL,
     replay_next      BIGINT        NOT NULL DEFAULT 0,
     replay_end       BIGINT        NOT NULL DEFAULT 0,
@@ -250,7 +250,7 @@ CREATE TABLE tb_webhook_endpoint (
     failing_since    DATETIME      NULL,
     retry_time       DATETIME      NULL,
     success_time     DATETIME      NULL,
-    last_error       VARCHAR(512)  NOT NULL DEFAULT '',
+    last_failure     VARCHAR(2048) NOT NULL DEFAULT '',
     lease_owner      VARCHAR(64)   NOT NULL DEFAULT '',
     lease_until      DATETIME      NULL,
     create_time      DATETIME      NOT NULL
@@ -283,7 +283,7 @@ CREATE TABLE tb_webhook_retry (
     number      BIGINT       NOT NULL,
     attempts    BIGINT       NOT NULL,
     due_time    DATETIME     NOT NULL,
-    error       VARCHAR(512) NOT NULL,
+    failure     VARCHAR(2048) NOT NULL,
     PRIMARY KEY (endpoint_id, order_id)
 );
 CREATE INDEX idx_webhook_retry_due ON tb_webhook_retry (endpoint_id, due_time);
@@ -292,7 +292,7 @@ CREATE TABLE tb_webhook_dead_letter (
     endpoint_id BIGINT       NOT NULL,
     number      BIGINT       NOT NULL,
     attempts    BIGINT       NOT NULL,
-    error       VARCHAR(512) NOT NULL,
+    failure     VARCHAR(2048) NOT NULL,
     create_time DATETIME     NOT NULL,
     PRIMARY KEY (endpoint_id, number)
 );

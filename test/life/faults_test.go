@@ -121,9 +121,9 @@ func (l ledger) CompleteOperations(ctx context.Context, sale int64, results []or
 	return l.faults.call("complete operations", func() error { return l.Store.CompleteOperations(ctx, sale, results) })
 }
 
-func (l ledger) Transition(ctx context.Context, orderID, owner int64, a order.Action, by order.Actor, why string) (o order.Order, err error) {
+func (l ledger) Transition(ctx context.Context, orderID, owner int64, a order.Action, by order.Actor) (o order.Order, err error) {
 	err = l.faults.call("transition", func() error {
-		o, err = l.Store.Transition(ctx, orderID, owner, a, by, why)
+		o, err = l.Store.Transition(ctx, orderID, owner, a, by)
 		return err
 	})
 	return o, err

@@ -42,7 +42,7 @@ func inWebhooks() []mutant.Mutant {
 			mutant.Change{File: replay, From: `p.next_number <= e.number OR `, To: ``},
 		),
 		packageMutant("410 is a failure like others", all, "TestGone", "the endpoint is",
-			mutant.Change{File: pass, From: `if errors.Is(err, ErrGone) {`, To: `if errors.Is(err, ErrGone) && false {`},
+			mutant.Change{File: pass, From: `if failure.Code == Gone {`, To: `if failure.Code == Gone && false {`},
 		),
 		historyMutant("one order's events are sent at once", rules, "TestEndpointKeepsEveryEvent", "is lost",
 			mutant.Change{File: delivery, From: `c := byOrder[e.OrderID]`, To: `c := byOrder[-e.Number]`},
@@ -73,7 +73,7 @@ func inWebhooks() []mutant.Mutant {
 		packageMutant("a private address is dialled", sending, "TestAddresses", "192.168.1.1: by https true",
 			mutant.Change{File: address, From: `ip.IsPrivate(), `, To: ``},
 		),
-		packageMutant("the address that is dialled is not checked", sending, "TestNamesOfThisMachineAreRefused", "want ErrAddress",
+		packageMutant("the address that is dialled is not checked", sending, "TestNamesOfThisMachineAreRefused", "want ADDRESS_NOT_ALLOWED",
 			mutant.Change{File: sender, From: `			return a.check(to.Addr(), secure)
 `, To: `			_ = a.check(to.Addr(), secure)
 			return nil

@@ -3,7 +3,6 @@ package webhooks
 import (
 	"errors"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -50,7 +49,7 @@ func TestReceiverIsDownForAnHour(t *testing.T) {
 	if failed := r.seen.failed.Load(); failed > 300 {
 		t.Errorf("%d attempts within an hour: the breaker does not hold them back", failed)
 	}
-	if at, err := r.Endpoint(t.Context(), e.ID); err != nil || !at.Health.Broken() || at.LastError == "" {
+	if at, err := r.Endpoint(t.Context(), e.ID); err != nil || !at.Health.Broken() || at.LastFailure.Code == "" {
 		t.Errorf("after an hour: %+v, %v", at, err)
 	}
 	to.Start()
@@ -133,7 +132,7 @@ func TestDeadLetterAndReplay(t *testing.T) {
 		t.Fatalf("states %v, want one dead letter", states)
 	}
 	letters, err := r.WebhookDeadLetters(t.Context(), e.ID, 1<<60, 10)
-	if err != nil || len(letters) != 1 || letters[0].Event.ID() != poison.String() || letters[0].Attempts != 9 || !strings.Contains(letters[0].Error, "400") {
+	if err != nil || len(letters) != 1 || letters[0].Event.ID() != poison.String() || letters[0].Attempts != 9 || letters[0].Failure.Status != 400 {
 		t.Fatalf("dead letters %+v, %v", letters, err)
 	}
 	to.Answers(func(string) int { return http.StatusOK })
@@ -229,7 +228,7 @@ func TestGone(t *testing.T) {
 		r.cancels(r.sells(5))
 		to.Until(soon, func() bool { return r.seen.disabled.Load() > 0 })
 		got, err := r.Endpoint(t.Context(), e.ID)
-		if err != nil || !got.Disabled || !strings.Contains(got.DisabledWhy, "410") {
+		if err != nil || !got.Disabled || got.DisabledWhy != webhook.Gone {
 			t.Fatalf("the endpoint is %+v, %v", got, err)
 		}
 		to.Answers(func(string) int { return http.StatusOK })

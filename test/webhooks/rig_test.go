@@ -249,7 +249,7 @@ func (r *rig) sells(n int) []order.Claim {
 func (r *rig) cancels(cs []order.Claim) {
 	r.tb.Helper()
 	for _, c := range cs {
-		if _, err := r.Transition(r.tb.Context(), c.OrderID, 0, order.Cancel, order.Owner, ""); err != nil {
+		if _, err := r.Transition(r.tb.Context(), c.OrderID, 0, order.Cancel, order.Owner); err != nil {
 			r.tb.Fatal(err)
 		}
 		r.events++

@@ -9,7 +9,7 @@
  * @property {number} status HTTP status
  * @property {string} [code] of a failure; stable
  * @property {string} [errorMsg] of a failure, for people, in the client's language
- * @property {{field: string, reason: string, allowed: string}[]} [errors] of INVALID
+ * @property {{field: string, code: string, allowedCode: string, data?: Record<string, any>, reason: string, allowed: string}[]} [errors] of INVALID
  * @property {any} [data]
  * @property {number} [total] of lists
  * @property {string} [next] of lists: the cursor of the following page

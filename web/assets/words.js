@@ -46,14 +46,19 @@ export function speak(language, table) {
   return {
     language,
     locale,
-    /** Numbers among the values are written as number does; an id is given as a text. @param {string} key @param {Record<string, string | number>} [values] */
+    /** Numbers among the values are written as number does, dates as time does; an id is given as a text. @param {string} key @param {Record<string, any>} [values] */
     t(key, values = {}) {
       const text = table[key]?.[language];
       if (text === undefined) { // of an instance that is newer than this page: better a bare word than no page
         console.error(`no text ${key} in ${language}`);
         return key;
       }
-      return text.replace(/\{(\w+)\}/g, (_, name) => (typeof values[name] === 'number' ? whole.format(values[name]) : String(values[name])));
+      const write = (/** @type {any} */ v) => (typeof v === 'number' ? whole.format(v) : v instanceof Date ? at.format(v) : Array.isArray(v) ? v.join(', ') : String(v));
+      return text.replace(/\{(\w+)\}/g, (_, name) => write(values[name]));
+    },
+    /** Why something happened to an order, from its history; as the service says it for a code that is newer than this page. @param {{why?: string, whyCode?: string, until?: string}} event */
+    why(event) {
+      return event.whyCode && table[`why.${event.whyCode}`] ? this.t(`why.${event.whyCode}`, { until: new Date(event.until ?? 0) }) : event.why ?? '';
     },
     /** @param {string} key */
     has: (key) => table[key] !== undefined,

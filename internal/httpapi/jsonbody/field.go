@@ -2,7 +2,8 @@ package jsonbody
 
 import (
 	"encoding/json"
-	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,11 +16,28 @@ type Field struct {
 	name      string
 	required  bool
 	forbidden bool
-	allowed   string // what its value may be, for people
+	allowed   invalid.Allowed
+	data      invalid.Data // of allowed
 	// read stores the value, a JSON token, or returns what is wrong with it.
-	read   func(json.Token) (wrong string)
+	read   func(json.Token) wrong
 	fields []Field // of an object; read is then told of null and of values that are no object
 	begun  func()  // an object is there, and its fields follow
+}
+
+// wrong is what is wrong with a value; the zero value is nothing.
+type wrong struct {
+	reason invalid.Reason
+	data   invalid.Data
+}
+
+// wrongType is the problem of a JSON value of another type.
+func wrongType(t json.Token) wrong {
+	return wrong{invalid.JSONType, invalid.Data{"type": kindOf(t)}}
+}
+
+// wrongValue is the problem of a value of the right type.
+func wrongValue(reason invalid.Reason, value any) wrong {
+	return wrong{reason, invalid.Data{"value": value}}
 }
 
 // Required returns the field as one that must be there.
@@ -33,74 +51,74 @@ func Optional[T any](kind func(name string, into *T) Field, name string, into **
 	value := new(T)
 	f := kind(name, value)
 	read := f.read
-	f.read = func(t json.Token) string {
-		wrong := read(t)
-		if wrong == "" {
+	f.read = func(t json.Token) wrong {
+		w := read(t)
+		if w.reason == "" {
 			*into = value
 		}
-		return wrong
+		return w
 	}
 	return f
 }
 
 // Forbidden is a field that is known and may not be there, with the reason.
-func Forbidden(name, wrong string) Field {
-	return Field{name: name, forbidden: true, allowed: "leave it out", read: func(json.Token) string { return wrong }}
+func Forbidden(name string, reason invalid.Reason, data invalid.Data) Field {
+	return Field{name: name, forbidden: true, allowed: invalid.Omit, read: func(json.Token) wrong { return wrong{reason, data} }}
 }
 
 // Integer is a field that holds an integer of any range.
 func Integer(name string, into *int64) Field {
-	return Field{name: name, allowed: "a whole number", read: func(t json.Token) string {
+	return Field{name: name, allowed: invalid.WholeNumber, read: func(t json.Token) wrong {
 		number, ok := t.(json.Number)
 		if !ok {
-			return "is " + kindOf(t)
+			return wrongType(t)
 		}
 		digits := string(number)
 		if strings.ContainsAny(digits, ".eE") {
-			return fmt.Sprintf("is %s, a fraction or a number with an exponent", invalid.Clip(digits))
+			return wrongValue(invalid.Fraction, invalid.Clip(digits))
 		}
 		n, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil {
-			return fmt.Sprintf("is %s, which is out of range", invalid.Clip(digits))
+			return wrongValue(invalid.OutOfRange, invalid.Clip(digits))
 		}
 		*into = n
-		return ""
+		return wrong{}
 	}}
 }
 
 // Text is a field that holds a string of any length.
 func Text(name string, into *string) Field {
-	return Field{name: name, allowed: "a string", read: func(t json.Token) string {
+	return Field{name: name, allowed: invalid.String, read: func(t json.Token) wrong {
 		s, ok := t.(string)
 		if !ok {
-			return "is " + kindOf(t)
+			return wrongType(t)
 		}
 		*into = s
-		return ""
+		return wrong{}
 	}}
 }
 
 // Object is a field that holds an object with fields of its own, or null. begun is called before the object's fields are
 // read, null when there is none.
 func Object(name string, begun, null func(), fields ...Field) Field {
-	return Field{name: name, allowed: "an object, or null", fields: fields, begun: begun, read: func(t json.Token) string {
+	return Field{name: name, allowed: invalid.Object, fields: fields, begun: begun, read: func(t json.Token) wrong {
 		if t == nil {
 			null()
-			return ""
+			return wrong{}
 		}
-		return "is " + kindOf(t)
+		return wrongType(t)
 	}}
 }
 
 // Bool is a field that holds true or false.
 func Bool(name string, into *bool) Field {
-	return Field{name: name, allowed: "true or false", read: func(t json.Token) string {
+	return Field{name: name, allowed: invalid.Boolean, read: func(t json.Token) wrong {
 		b, ok := t.(bool)
 		if !ok {
-			return "is " + kindOf(t)
+			return wrongType(t)
 		}
 		*into = b
-		return ""
+		return wrong{}
 	}}
 }
 
@@ -108,37 +126,41 @@ func Bool(name string, into *bool) Field {
 func Seconds(name string, into *time.Duration) Field {
 	var seconds int64
 	f := Integer(name, &seconds)
-	f.allowed = "a whole number of seconds"
+	f.allowed = invalid.Seconds
 	read := f.read
-	f.read = func(t json.Token) string {
-		if wrong := read(t); wrong != "" {
-			return wrong
+	f.read = func(t json.Token) wrong {
+		if w := read(t); w.reason != "" {
+			return w
 		}
 		if seconds == 0 || seconds != int64(time.Duration(seconds)*time.Second/time.Second) {
-			return fmt.Sprintf("is %d, which is out of range", seconds)
+			return wrongValue(invalid.OutOfRange, seconds)
 		}
 		*into = time.Duration(seconds) * time.Second
-		return ""
+		return wrong{}
 	}
 	return f
 }
 
-// Choice is a field that holds one of the integers of values, each of which stands for a T. allowed names them for people.
-func Choice[T any](name string, into *T, allowed string, values map[int64]T) Field {
+// Choice is a field that holds one of the integers of values, each of which stands for a T.
+func Choice[T any](name string, into *T, values map[int64]T) Field {
 	var number int64
 	f := Integer(name, &number)
-	f.allowed = allowed
+	names := make([]string, 0, len(values))
+	for _, n := range slices.Sorted(maps.Keys(values)) {
+		names = append(names, strconv.FormatInt(n, 10))
+	}
+	f.allowed, f.data = invalid.OneOf, invalid.Data{"values": names}
 	read := f.read
-	f.read = func(t json.Token) string {
-		if wrong := read(t); wrong != "" {
-			return wrong
+	f.read = func(t json.Token) wrong {
+		if w := read(t); w.reason != "" {
+			return w
 		}
 		value, known := values[number]
 		if !known {
-			return fmt.Sprintf("is %d", number)
+			return wrongValue(invalid.OutOfRange, number)
 		}
 		*into = value
-		return ""
+		return wrong{}
 	}
 	return f
 }
@@ -146,39 +168,38 @@ func Choice[T any](name string, into *T, allowed string, values map[int64]T) Fie
 // Time is a field that holds a time: RFC 3339, or without a zone, as some frontends send it, which is then read in the zone.
 func Time(name string, into *time.Time, zone *time.Location) Field {
 	const zoneless = "2006-01-02T15:04:05"
-	allowed := "a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone " + zone.String()
-	return Field{name: name, allowed: allowed, read: func(t json.Token) string {
+	return Field{name: name, allowed: invalid.ZonedTime, data: invalid.Data{"zone": zone.String()}, read: func(t json.Token) wrong {
 		s, ok := t.(string)
 		if !ok {
-			return "is " + kindOf(t)
+			return wrongType(t)
 		}
 		at, err := time.Parse(time.RFC3339, s)
 		if err != nil {
 			at, err = time.ParseInLocation(zoneless, s, zone)
 		}
 		if err != nil {
-			return fmt.Sprintf("is %q, which is not a time", invalid.Clip(s))
+			return wrongValue(invalid.Malformed, invalid.Clip(s))
 		}
 		*into = at
-		return ""
+		return wrong{}
 	}}
 }
 
-// kindOf names the type of a JSON value for people.
+// kindOf names the type of a JSON value as JSON Schema does.
 func kindOf(t json.Token) string {
-	switch v := t.(type) {
+	switch t.(type) {
 	case nil:
 		return "null"
 	case bool:
-		return strconv.FormatBool(v)
+		return "boolean"
 	case json.Number:
-		return "a number"
+		return "number"
 	case string:
-		return "a string"
+		return "string"
 	default:
 		if t == json.Delim('[') {
-			return "a list"
+			return "array"
 		}
-		return "an object"
+		return "object"
 	}
 }

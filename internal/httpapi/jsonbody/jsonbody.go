@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
@@ -46,19 +47,19 @@ func Bytes(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) 
 		return nil, tooLarge
 	}
 	// Too slow, cut off, or wrongly chunked: the caller's side of the connection in any case.
-	return nil, invalid.Join(&invalid.Problem{Field: "body", Reason: "could not be read to its end", Allowed: "one JSON object"})
+	return nil, invalid.Join(invalid.New("body", invalid.CutOff, invalid.JSONObject, nil))
 }
 
 func wrongContentType(h http.Header) *invalid.Problem {
-	const allowed = "application/json, in UTF-8"
 	given := h.Get("Content-Type")
+	data := invalid.Data{"value": invalid.Clip(given), "values": []string{"application/json; charset=utf-8"}}
 	if given == "" {
-		return &invalid.Problem{Field: "Content-Type", Reason: "is missing", Allowed: allowed}
+		return invalid.New("Content-Type", invalid.Missing, invalid.OneOf, data)
 	}
 	kind, params, err := mime.ParseMediaType(given)
 	charset := params["charset"]
 	if err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return &invalid.Problem{Field: "Content-Type", Reason: fmt.Sprintf("is %q", invalid.Clip(given)), Allowed: allowed}
+		return invalid.New("Content-Type", invalid.Malformed, invalid.OneOf, data)
 	}
 	return nil
 }
@@ -68,7 +69,7 @@ func wrongEncoding(h http.Header) *invalid.Problem {
 	if given == "" || strings.EqualFold(given, "identity") {
 		return nil
 	}
-	return &invalid.Problem{Field: "Content-Encoding", Reason: fmt.Sprintf("is %q", invalid.Clip(given)), Allowed: "identity"}
+	return invalid.New("Content-Encoding", invalid.Malformed, invalid.OneOf, invalid.Data{"value": invalid.Clip(given), "values": []string{"identity"}})
 }
 
 // decode reads one JSON object into fields and finds everything that is wrong with it: unknown, repeated and missing
@@ -82,32 +83,25 @@ func decode(body []byte, fields []Field) error {
 	if err := d.object(); err != nil {
 		return err
 	}
-	if len(d.problems) > 0 {
-		return &invalid.Error{Problems: d.problems}
-	}
-	return nil
+	return d.problems.Err()
 }
 
 // wholeJSON accepts a body that is one JSON value in UTF-8 and nothing else.
 func wholeJSON(body []byte) error {
-	var (
-		value  json.RawMessage
-		reason string
-	)
+	var value json.RawMessage
 	switch err := json.Unmarshal(body, &value); {
 	case len(bytes.TrimSpace(body)) == 0:
-		reason = "is empty"
+		return invalid.Join(invalid.New("body", invalid.Blank, invalid.JSONObject, nil))
 	case !utf8.Valid(body):
-		reason = "is not UTF-8"
+		return invalid.Join(invalid.New("body", invalid.NotText, invalid.JSONObject, nil))
 	case err != nil:
-		reason = "is not JSON: " + err.Error()
+		detail := err.Error()
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			reason = fmt.Sprintf("is not JSON at byte %d: %s", syntax.Offset, syntax.Error())
+			detail = fmt.Sprintf("byte %d, %s", syntax.Offset, detail)
 		}
-	default:
-		return nil
+		return invalid.Join(invalid.New("body", invalid.NotJSON, invalid.JSONObject, invalid.Data{"detail": detail}))
 	}
-	return invalid.Join(&invalid.Problem{Field: "body", Reason: reason, Allowed: "one JSON object"})
+	return nil
 }
 
 // decoder walks over the tokens of a valid JSON text.
@@ -116,11 +110,16 @@ type decoder struct {
 	within   string // the names of the objects around this one, each with a dot
 	fields   []Field
 	seen     []bool // by field, whether its name has come
-	problems []invalid.Problem
+	problems invalid.Problems
 }
 
-func (d *decoder) bad(field, reason, allowed string) {
-	d.problems = append(d.problems, invalid.Problem{Field: d.within + invalid.Clip(field), Reason: reason, Allowed: allowed})
+func (d *decoder) bad(field string, w wrong, of *Field) {
+	data := maps.Clone(of.data)
+	if data == nil {
+		data = make(invalid.Data, len(w.data))
+	}
+	maps.Copy(data, w.data)
+	d.problems.Bad(d.within+invalid.Clip(field), w.reason, of.allowed, data)
 }
 
 // object reads the whole text. Its error is not about the caller's fields: the text was found valid before.
@@ -130,7 +129,7 @@ func (d *decoder) object() error {
 		return fmt.Errorf("reading JSON: %w", err)
 	}
 	if first != json.Delim('{') {
-		d.bad("body", "is "+kindOf(first), "one JSON object")
+		d.bad("body", wrongType(first), &Field{allowed: invalid.JSONObject})
 		return nil
 	}
 	return d.members()
@@ -145,7 +144,7 @@ func (d *decoder) members() error {
 	}
 	for i, f := range d.fields {
 		if f.required && !d.seen[i] && len(d.problems) < maxProblems {
-			d.bad(f.name, "is missing", f.allowed)
+			d.bad(f.name, wrong{reason: invalid.Missing}, &f)
 		}
 	}
 	return nil
@@ -165,16 +164,16 @@ func (d *decoder) member() error {
 	i := slices.IndexFunc(d.fields, func(f Field) bool { return f.name == name })
 	switch {
 	case i < 0:
-		d.bad(name, "is not known", d.names())
+		d.bad(name, wrong{reason: invalid.Unknown}, &Field{allowed: invalid.OneOf, data: invalid.Data{"values": d.names()}})
 	case d.seen[i]:
-		d.bad(name, "is given several times", "once")
+		d.bad(name, wrong{reason: invalid.Repeated}, &Field{allowed: invalid.Once})
 	case d.fields[i].fields != nil && value == json.Delim('{'):
 		d.seen[i] = true
 		return d.nested(&d.fields[i])
 	default:
 		d.seen[i] = true
-		if wrong := d.fields[i].read(value); wrong != "" {
-			d.bad(name, wrong, d.fields[i].allowed)
+		if w := d.fields[i].read(value); w.reason != "" {
+			d.bad(name, w, &d.fields[i])
 		}
 	}
 	return d.skipRest(value)
@@ -221,12 +220,12 @@ func nesting(t json.Token) int {
 	}
 }
 
-func (d *decoder) names() string {
+func (d *decoder) names() []string {
 	var names []string
 	for _, f := range d.fields {
 		if !f.forbidden {
 			names = append(names, f.name)
 		}
 	}
-	return strings.Join(names, ", ")
+	return names
 }

@@ -1,7 +1,6 @@
 package param
 
 import (
-	"fmt"
 	"net/http"
 
 	"seckill/internal/invalid"
@@ -15,35 +14,34 @@ const (
 // IdempotencyKey returns the request's Idempotency-Key, "" for none.
 func IdempotencyKey(h http.Header) (string, *invalid.Problem) {
 	given := h[idempotencyKeyHeader]
-	var reason string
 	switch {
 	case len(given) == 0:
 		return "", nil
 	case len(given) > 1:
-		reason = "is given several times"
+		return "", wrongKey(invalid.Repeated, nil)
 	case given[0] == "":
-		reason = "is empty"
+		return "", wrongKey(invalid.Blank, nil)
 	case len(given[0]) > maxIdempotencyKey:
-		reason = fmt.Sprintf("has %d bytes, which is too long", len(given[0]))
+		return "", wrongKey(invalid.Bytes, invalid.Data{"length": len(given[0])})
 	case !isVisible(given[0]):
-		reason = fmt.Sprintf("is %q", invalid.Clip(given[0]))
-	default:
-		return given[0], nil
+		return "", wrongKey(invalid.Malformed, invalid.Data{"value": invalid.Clip(given[0])})
 	}
-	return "", &invalid.Problem{
-		Field: idempotencyKeyHeader, Reason: reason,
-		Allowed: fmt.Sprintf("1 to %d visible ASCII characters, once", maxIdempotencyKey),
+	return given[0], nil
+}
+
+func wrongKey(reason invalid.Reason, data invalid.Data) *invalid.Problem {
+	if data == nil {
+		data = make(invalid.Data)
 	}
+	data["max"] = maxIdempotencyKey
+	return invalid.New(idempotencyKeyHeader, reason, invalid.IdempotencyKey, data)
 }
 
 // RequiredIdempotencyKey is [IdempotencyKey] where there must be one.
 func RequiredIdempotencyKey(h http.Header) (string, *invalid.Problem) {
 	key, p := IdempotencyKey(h)
 	if key == "" && p == nil {
-		p = &invalid.Problem{
-			Field: idempotencyKeyHeader, Reason: "is missing: without it a repeated request would count twice",
-			Allowed: fmt.Sprintf("1 to %d visible ASCII characters, new for each change", maxIdempotencyKey),
-		}
+		p = wrongKey(invalid.Missing, nil)
 	}
 	return key, p
 }

@@ -4,14 +4,12 @@
 package param
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"seckill/internal/invalid"
@@ -35,12 +33,14 @@ func ParseID(s string, largest int64) (int64, bool) {
 func ID(field, text string, largest int64) (int64, *invalid.Problem) {
 	id, ok := ParseID(text, largest)
 	if !ok {
-		return 0, &invalid.Problem{
-			Field: field, Reason: fmt.Sprintf("is %q, which is not an id", invalid.Clip(text)),
-			Allowed: fmt.Sprintf("a whole number from 1 to %d", largest),
-		}
+		return 0, notInRange(field, text, 1, largest)
 	}
 	return id, nil
+}
+
+// notInRange is the problem of a text that is no whole number from least to most.
+func notInRange(field, text string, least, most int64) *invalid.Problem {
+	return invalid.New(field, invalid.Malformed, invalid.Range, invalid.Data{"value": invalid.Clip(text), "min": least, "max": most})
 }
 
 // Query is the values of a query. A nil one is empty.
@@ -53,7 +53,7 @@ func ParseQuery(r *http.Request) (Query, *invalid.Problem) {
 	}
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, &invalid.Problem{Field: "query", Reason: "cannot be read", Allowed: "name=value pairs joined by &, percent-encoded"}
+		return nil, invalid.New("query", invalid.NotText, invalid.QueryPairs, nil)
 	}
 	return Query(values), nil
 }
@@ -62,7 +62,7 @@ func ParseQuery(r *http.Request) (Query, *invalid.Problem) {
 func (q Query) Only(names ...string) *invalid.Problem {
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		if !slices.Contains(names, name) {
-			return &invalid.Problem{Field: invalid.Clip(name), Reason: "is not known here", Allowed: strings.Join(names, ", ")}
+			return invalid.New(invalid.Clip(name), invalid.Unknown, invalid.OneOf, invalid.Data{"values": names})
 		}
 	}
 	return nil
@@ -76,7 +76,7 @@ func (q Query) Text(name string) (string, bool, *invalid.Problem) {
 	case 1:
 		return given[0], true, nil
 	default:
-		return "", false, &invalid.Problem{Field: name, Reason: "is given several times", Allowed: "once"}
+		return "", false, invalid.New(name, invalid.Repeated, invalid.Once, nil)
 	}
 }
 
@@ -115,9 +115,7 @@ func (q Query) Number(name string, least, most int64) (int64, *invalid.Problem) 
 	}
 	n, ok := ParseID(text, most)
 	if !ok || n < least {
-		return 0, &invalid.Problem{
-			Field: name, Reason: fmt.Sprintf("is %q", invalid.Clip(text)), Allowed: fmt.Sprintf("a whole number from %d to %d", least, most),
-		}
+		return 0, notInRange(name, text, least, most)
 	}
 	return n, nil
 }
@@ -128,7 +126,7 @@ func (q Query) Flag(name string) (bool, *invalid.Problem) {
 	if !given || text == "true" || text == "false" {
 		return text == "true", p
 	}
-	return false, &invalid.Problem{Field: name, Reason: fmt.Sprintf("is %q", invalid.Clip(text)), Allowed: "true or false"}
+	return false, invalid.New(name, invalid.Malformed, invalid.Boolean, invalid.Data{"value": invalid.Clip(text)})
 }
 
 // Duration returns the duration, at most longest, under a name; 0 when it is not there.
@@ -139,10 +137,7 @@ func (q Query) Duration(name string, longest time.Duration) (time.Duration, *inv
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > longest {
-		return 0, &invalid.Problem{
-			Field: name, Reason: fmt.Sprintf("is %q", invalid.Clip(text)),
-			Allowed: fmt.Sprintf("a duration with its unit, such as 500ms or 2s, from 0s to %s", longest),
-		}
+		return 0, invalid.New(name, invalid.Malformed, invalid.Duration, invalid.Data{"value": invalid.Clip(text), "longest": longest.String()})
 	}
 	return d, nil
 }

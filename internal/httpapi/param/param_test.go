@@ -98,9 +98,7 @@ func TestID(t *testing.T) {
 		t.Errorf("%d, %+v", id, p)
 	}
 	_, p := ID("shopId", strings.Repeat("9", 300), 42)
-	want := &invalid.Problem{
-		Field: "shopId", Reason: `is "` + strings.Repeat("9", 64) + `…", which is not an id`, Allowed: "a whole number from 1 to 42",
-	}
+	want := invalid.New("shopId", invalid.Malformed, invalid.Range, invalid.Data{"value": strings.Repeat("9", 64) + "…", "min": int64(1), "max": int64(42)})
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("problem (-want +got):\n%s", diff)
 	}

@@ -8,59 +8,61 @@ package problem
 import (
 	"encoding/json"
 	"fmt"
+
+	"seckill/internal/words"
 )
 
 // Problem is one way in which a request can fail, as its caller sees it.
 type Problem struct {
-	Type     string   // a URI that stays the same for every occurrence
-	Code     string   // stable, for programs
-	Status   int      // the HTTP status
-	Title    string   // the same for every occurrence
-	Detail   string   // for developers
-	Messages []string // errorMsg, for people: one for each language
+	Type     string     // a URI that stays the same for every occurrence
+	Code     string     // stable, for programs
+	Status   int        // the HTTP status
+	Title    string     // the same for every occurrence
+	Detail   string     // for developers
+	Messages words.Text // errorMsg, for people
 	// Members appends JSON members that depend on the error, each with a leading comma; nil for none.
-	Members func(body []byte, err error) []byte
+	Members func(body []byte, l words.Language, err error) []byte
 }
 
 // Bodies are the whole bodies of a problem, by language. They are safe for concurrent use.
 type Bodies struct {
-	documents [][]byte
-	envelopes [][]byte
-	members   func([]byte, error) []byte
+	documents [words.Languages][]byte
+	envelopes [words.Languages][]byte
+	members   func([]byte, words.Language, error) []byte
 }
 
 // Render renders the problem in each of its languages.
 func Render(p Problem) (Bodies, error) {
 	b := Bodies{members: p.Members}
-	for _, message := range p.Messages {
+	for l, message := range p.Messages {
 		plain := envelope{Code: p.Code, ErrorMsg: message}
 		whole, err := json.Marshal(document{Type: p.Type, Title: p.Title, Status: p.Status, Detail: p.Detail, envelope: plain})
 		if err != nil {
 			return Bodies{}, fmt.Errorf("problem %s: %w", p.Code, err)
 		}
-		b.documents = append(b.documents, whole)
+		b.documents[l] = whole
 		if whole, err = json.Marshal(plain); err != nil {
 			return Bodies{}, fmt.Errorf("problem %s: %w", p.Code, err)
 		}
-		b.envelopes = append(b.envelopes, whole)
+		b.envelopes[l] = whole
 	}
 	return b, nil
 }
 
-// Document returns the problem document in a language, an index of Messages. Nobody may change it: requests share it.
-func (b Bodies) Document(language int, err error) []byte { return b.with(b.documents[language], err) }
+// Document returns the problem document in a language. Nobody may change it: requests share it.
+func (b Bodies) Document(l words.Language, err error) []byte { return b.with(b.documents[l], l, err) }
 
-// Envelope returns the plain envelope in a language, an index of Messages. Nobody may change it: requests share it.
-func (b Bodies) Envelope(language int, err error) []byte { return b.with(b.envelopes[language], err) }
+// Envelope returns the plain envelope in a language. Nobody may change it: requests share it.
+func (b Bodies) Envelope(l words.Language, err error) []byte { return b.with(b.envelopes[l], l, err) }
 
 // with returns the body with the members that depend on err, in a copy if there are any.
-func (b Bodies) with(body []byte, err error) []byte {
+func (b Bodies) with(body []byte, l words.Language, err error) []byte {
 	if b.members == nil {
 		return body
 	}
 	out := make([]byte, 0, len(body)+128)
 	out = append(out, body[:len(body)-1]...) // up to the closing brace
-	out = b.members(out, err)
+	out = b.members(out, l, err)
 	return append(out, '}')
 }
 

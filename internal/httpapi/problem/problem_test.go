@@ -4,11 +4,13 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"seckill/internal/words"
 )
 
 func broken() Problem {
 	return Problem{
-		Type: "urn:test:broken", Code: "BROKEN", Status: 409, Title: "Broken", Detail: "It \"broke\".", Messages: []string{"It broke.", "坏了"},
+		Type: "urn:test:broken", Code: "BROKEN", Status: 409, Title: "Broken", Detail: "It \"broke\".", Messages: words.Text{"It broke.", "坏了"},
 	}
 }
 
@@ -19,7 +21,9 @@ func TestRender(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := broken()
-	p.Members = func(body []byte, err error) []byte { return append(body, `,"data":"`+err.Error()+`"`...) }
+	p.Members = func(body []byte, l words.Language, err error) []byte {
+		return append(body, `,"`+l.String()+`":"`+err.Error()+`"`...)
+	}
 	full, err := Render(p)
 	if err != nil {
 		t.Fatal(err)
@@ -33,8 +37,8 @@ func TestRender(t *testing.T) {
 		{bare.Document(1, nil), head + `"success":false,"code":"BROKEN","errorMsg":"坏了"}`},
 		{bare.Envelope(0, nil), `{"success":false,"code":"BROKEN","errorMsg":"It broke."}`},
 		{bare.Envelope(1, nil), `{"success":false,"code":"BROKEN","errorMsg":"坏了"}`},
-		{full.Document(1, errors.New("x")), head + `"success":false,"code":"BROKEN","errorMsg":"坏了","data":"x"}`},
-		{full.Envelope(0, errors.New("y")), `{"success":false,"code":"BROKEN","errorMsg":"It broke.","data":"y"}`},
+		{full.Document(1, errors.New("x")), head + `"success":false,"code":"BROKEN","errorMsg":"坏了","zh":"x"}`},
+		{full.Envelope(0, errors.New("y")), `{"success":false,"code":"BROKEN","errorMsg":"It broke.","en":"y"}`},
 	} {
 		if string(c.got) != c.want {
 			t.Errorf("got  %s\nwant %s", c.got, c.want)
@@ -46,12 +50,12 @@ func TestRender(t *testing.T) {
 func TestSharedBodiesStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	p := broken()
-	p.Members = func(body []byte, _ error) []byte { return append(body, `,"data":1`...) }
+	p.Members = func(body []byte, _ words.Language, _ error) []byte { return append(body, `,"data":1`...) }
 	b, err := Render(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, bodies := range [][][]byte{b.documents, b.envelopes} {
+	for _, bodies := range [][][]byte{b.documents[:], b.envelopes[:]} {
 		for i := range bodies {
 			bodies[i] = slices.Grow(bodies[i], 1000) // with room behind, appending would write into it
 		}

@@ -120,9 +120,7 @@ func checkQuantity(v voucher.Voucher, q order.Quantity) error {
 	case v.Hidden(time.Now()):
 		return voucher.ErrNotFound
 	}
-	return invalid.Join(&invalid.Problem{
-		Field: "quantity", Reason: fmt.Sprintf("is %s", q), Allowed: fmt.Sprintf("a whole number from 1 to %d", v.MaxQuantity()),
-	})
+	return invalid.Join(invalid.Outside("quantity", q.Units(), 1, v.MaxQuantity()))
 }
 
 // wrongClock is by how much this instance's clock may be wrong without an order being denied that a lost answer may have made.

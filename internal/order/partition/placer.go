@@ -82,12 +82,18 @@ func (p *Placer) wanted(ctx context.Context, all []Partition, open []int, wanted
 	if i := slices.Index(open, int(wanted)); wanted >= 0 && wanted < Max && i >= 0 {
 		return open[i], everywhere(open[i], p.working(ctx, open[i:i+1]))
 	}
-	reason := fmt.Sprintf("is %d", wanted)
+	reason, allowed := invalid.OutOfRange, invalid.OneOfOrOmit
 	if i := slices.IndexFunc(all, func(q Partition) bool { return int64(q.Number) == wanted }); i >= 0 {
-		reason = fmt.Sprintf("is %d, which is %s", wanted, all[i].State)
+		reason = invalid.Closed
+		if all[i].State == Removed {
+			reason = invalid.Removed
+		}
 	}
-	names := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(open)), ", "), "[]")
-	return 0, invalid.Join(&invalid.Problem{Field: "partition", Reason: reason, Allowed: cmp.Or(names, "none: all are closed") + "; or leave it out"})
+	if len(open) == 0 {
+		allowed = invalid.Omit
+	}
+	names := strings.Fields(strings.Trim(fmt.Sprint(open), "[]"))
+	return 0, invalid.Join(invalid.New("partition", reason, allowed, invalid.Data{"value": wanted, "values": names}))
 }
 
 func openOnes(all []Partition) (open []int) {

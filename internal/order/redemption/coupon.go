@@ -117,13 +117,13 @@ type Outcome struct {
 	Err      error // one of this package's; nothing was changed
 }
 
-// Why describes what was done, in English, for the order's history.
-func (o *Outcome) Why(v Verb) string {
+// Why describes what was done, for the order's history.
+func (o *Outcome) Why(v Verb) order.Why {
 	switch v {
 	case Reserve:
-		return "reserved until " + o.Coupon.Reservation.Until.UTC().Format(time.RFC3339)
+		return order.ReservedUntil(o.Coupon.Reservation.Until)
 	case Release:
-		return "the reservation was released"
+		return order.Released
 	default:
 		return ""
 	}

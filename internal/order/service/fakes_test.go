@@ -70,13 +70,13 @@ func (f *fakeLedger) RecordDirectSale(_ context.Context, id, userID, voucherID i
 	return f.direct, nil
 }
 
-func (f *fakeLedger) Transition(_ context.Context, id, owner int64, action order.Action, by order.Actor, why string) (o order.Order, err error) {
+func (f *fakeLedger) Transition(_ context.Context, id, owner int64, action order.Action, by order.Actor) (o order.Order, err error) {
 	err = f.Call("move", func() error {
 		if o, err = f.find(owner, id); err != nil {
 			return err
 		}
 		if o, err = f.move(o, action); err == nil {
-			f.history[id] = append(f.history[id], order.Event{Status: o.Status, By: by, Why: why})
+			f.history[id] = append(f.history[id], order.Event{Status: o.Status, By: by})
 		}
 		return err
 	})

@@ -39,12 +39,12 @@ func NewOrders(
 //
 // Once the ledger has committed the order is cancelled, whether Redis applies that at once or later.
 func (s *Orders) Cancel(ctx context.Context, userID, orderID int64) (order.Order, error) {
-	o, err := s.ledger.Transition(ctx, orderID, userID, order.Cancel, order.Owner, "")
+	o, err := s.ledger.Transition(ctx, orderID, userID, order.Cancel, order.Owner)
 	if errors.Is(err, order.ErrNotFound) {
 		if _, err := s.lookup.row(ctx, s.notifier, userID, orderID); err != nil {
 			return order.Order{}, err
 		}
-		o, err = s.ledger.Transition(ctx, orderID, userID, order.Cancel, order.Owner, "")
+		o, err = s.ledger.Transition(ctx, orderID, userID, order.Cancel, order.Owner)
 	}
 	if state, is := errors.AsType[*order.StateError](err); is && state.Status == order.Cancelled {
 		return s.lookup.Order(ctx, userID, orderID)

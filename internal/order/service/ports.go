@@ -13,7 +13,7 @@ type OrderLedger interface {
 	// Transition takes the order one step, with a line of history and, when its unit goes back on sale, an operation.
 	// owner 0 is any owner. ErrNotFound when the order is not there or somebody else's; *order.StateError when the step is
 	// not possible. It returns the order as it is then.
-	Transition(ctx context.Context, orderID, owner int64, action order.Action, by order.Actor, why string) (order.Order, error)
+	Transition(ctx context.Context, orderID, owner int64, action order.Action, by order.Actor) (order.Order, error)
 	// History returns what happened to the order since it was recorded, oldest first.
 	History(ctx context.Context, orderID int64) ([]order.Event, error)
 	// Find returns orders that the filter lets through, with an id below before, newest first, at most limit.

@@ -1,13 +1,10 @@
 package sender
 
 import (
-	"errors"
-	"fmt"
 	"net/netip"
-)
 
-// ErrAddress says that an address may not be dialled.
-var ErrAddress = errors.New("the address is not allowed")
+	"seckill/internal/webhook"
+)
 
 // reserved are networks that are not the public Internet, besides those that netip knows. What lies in them is near this machine,
 // or leads to an IPv4 address that was not looked at.
@@ -30,7 +27,7 @@ func unicast6() netip.Prefix { return netip.MustParsePrefix("2000::/3") }
 // addresses says which addresses may be dialled.
 type addresses struct{ allowed, reserved []netip.Prefix }
 
-// check returns ErrAddress for an address that may not be dialled. Without TLS only addresses that are listed may be.
+// check returns an *AddressError for an address that may not be dialled. Without TLS only addresses that are listed may be.
 func (a addresses) check(ip netip.Addr, tls bool) error {
 	ip = ip.Unmap().WithZone("")
 	if contains(a.allowed, ip) {
@@ -38,9 +35,9 @@ func (a addresses) check(ip netip.Addr, tls bool) error {
 	}
 	switch {
 	case !tls:
-		return fmt.Errorf("%w: %s is not in SECKILL_WEBHOOK_ALLOW, so it needs https", ErrAddress, ip)
+		return &AddressError{webhook.NeedsTLS, ip.String()}
 	case !ip.IsGlobalUnicast(), ip.IsPrivate(), ip.Is6() && !unicast6().Contains(ip), contains(a.reserved, ip):
-		return fmt.Errorf("%w: %s is not on the public Internet, nor in SECKILL_WEBHOOK_ALLOW", ErrAddress, ip)
+		return &AddressError{webhook.AddressNotAllowed, ip.String()}
 	}
 	return nil
 }

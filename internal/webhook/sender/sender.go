@@ -8,15 +8,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -57,7 +53,7 @@ func client(a addresses, conf *tls.Config, secure bool) *http.Client {
 		Control: func(_, address string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
 			if err != nil {
-				return fmt.Errorf("%w: %w", ErrAddress, err)
+				return &AddressError{webhook.AddressNotAllowed, address}
 			}
 			return a.check(to.Addr(), secure)
 		},
@@ -79,14 +75,14 @@ func (s *Sender) Close() {
 }
 
 // Send implements webhook.Sender. The caller's context bounds it.
-func (s *Sender) Send(ctx context.Context, m webhook.Message) error {
+func (s *Sender) Send(ctx context.Context, m webhook.Message) webhook.Failure {
 	signature, err := webhook.Sign(m.Secrets, m.ID, m.At, m.Body)
 	if err != nil {
-		return err
+		return webhook.Failure{Code: webhook.Other, Detail: err.Error()}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
 	if err != nil {
-		return fmt.Errorf("the URL cannot be used: %w", err)
+		return webhook.Failure{Code: webhook.Other, Detail: "the URL cannot be used"}
 	}
 	h := req.Header
 	h.Set("Content-Type", "application/json")
@@ -100,46 +96,17 @@ func (s *Sender) Send(ctx context.Context, m webhook.Message) error {
 	}
 	res, err := to.Do(req)
 	if err != nil {
-		return withoutURL(err)
+		return failureOf(err)
 	}
 	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer) // the status has come; the rest is for the connection's sake
 	_ = res.Body.Close()
 	switch {
 	case res.StatusCode >= 200 && res.StatusCode < 300:
-		return nil
+		return webhook.Failure{}
 	case res.StatusCode == http.StatusGone:
-		return webhook.ErrGone
+		return webhook.Failure{Code: webhook.Gone, Status: res.StatusCode}
 	case res.StatusCode >= 300 && res.StatusCode < 400:
-		return fmt.Errorf("answered %d: redirects are not followed", res.StatusCode)
+		return webhook.Failure{Code: webhook.Redirect, Status: res.StatusCode}
 	}
-	return fmt.Errorf("answered %d", res.StatusCode)
-}
-
-// withoutURL removes the URL, which may contain what only its owner should know, from an error.
-func withoutURL(err error) error {
-	e, ok := errors.AsType[*url.Error](err)
-	switch {
-	case !ok:
-		return err
-	case e.Timeout():
-		return fmt.Errorf("no answer in time: %w", e.Err)
-	case ofConnection(e.Err):
-		return e.Err
-	}
-	return errNotHTTP
-}
-
-// errNotHTTP stands for all that the transport says of a malformed answer, parts of which it quotes.
-var errNotHTTP = errors.New("the answer is not HTTP")
-
-// ofConnection reports whether an error is about the connection, and not about what was answered.
-func ofConnection(err error) bool {
-	for _, known := range []error{ErrAddress, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, http.ErrSchemeMismatch, context.Canceled} {
-		if errors.Is(err, known) {
-			return true
-		}
-	}
-	_, network := errors.AsType[*net.OpError](err)
-	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
-	return network || certificate || strings.HasPrefix(err.Error(), "tls: ")
+	return webhook.Failure{Code: webhook.Status, Status: res.StatusCode}
 }

@@ -1,7 +1,6 @@
 package sender
 
 import (
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -42,8 +41,12 @@ func TestNamesOfThisMachineAreRefused(t *testing.T) {
 	s := New(Options{})
 	defer s.Close()
 	for _, to := range []string{server.URL, strings.Replace(server.URL, "127.0.0.1", "localhost", 1), strings.Replace(server.URL, "http:", "https:", 1)} {
-		if err := s.Send(t.Context(), message(to)); !errors.Is(err, ErrAddress) {
-			t.Errorf("%s: %v, want ErrAddress", to, err)
+		want := webhook.NeedsTLS
+		if strings.HasPrefix(to, "https:") {
+			want = webhook.AddressNotAllowed
+		}
+		if f := s.Send(t.Context(), message(to)); f.Code != want || !netip.MustParseAddr(f.Address).IsLoopback() {
+			t.Errorf("%s: %+v, want %s or %s", to, f, want, webhook.AddressNotAllowed)
 		}
 	}
 	if asked {
@@ -74,16 +77,12 @@ func TestAnswers(t *testing.T) {
 	defer server.Close()
 	s := New(Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	defer s.Close()
-	for path, want := range map[string]string{
-		"/long": "", "/moved": "answered 307: redirects are not followed", "/gone": webhook.ErrGone.Error(), "/bad": "answered 502",
-		"/garbled": "the answer is not HTTP", "/astray": "the answer is not HTTP",
+	for path, want := range map[string]webhook.Failure{
+		"/long": {}, "/moved": {Code: webhook.Redirect, Status: 307}, "/gone": {Code: webhook.Gone, Status: 410}, "/bad": {Code: webhook.Status, Status: 502},
+		"/garbled": {Code: webhook.NotHTTP}, "/astray": {Code: webhook.NotHTTP},
 	} {
-		got := ""
-		if err := s.Send(t.Context(), message(server.URL+path)); err != nil {
-			got = err.Error()
-		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", path, got, want)
+		if got := s.Send(t.Context(), message(server.URL+path)); got != want {
+			t.Errorf("%s: %+v, want %+v", path, got, want)
 		}
 	}
 	if followed {

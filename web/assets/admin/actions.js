@@ -66,7 +66,7 @@ function Restock({ voucher, client, words, left, attempt, onClose, onDone }) {
     if (decided(answer)) attempt.current = { key: newKey(), delta: '' };
     if (answer.success) return announceChange(answer, t), onDone(), '';
     if (answer.code === 'INSUFFICIENT_STOCK') return [{ delta: t('restock.few', { left: number(answer.data.left) }) }];
-    return refusal(answer, trouble(answer, t));
+    return refusal(answer, t, trouble(answer, t));
   };
   const says = Number.isNaN(n) || n === 0 ? '' : n > 0
     ? t('restock.adds', { n: number(n), left: number(left + n) })

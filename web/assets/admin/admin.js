@@ -3,10 +3,12 @@
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { announce, show } from '../shell.js';
+import { WHYS } from '../whys.js';
 import { preferred } from '../words.js';
 import { Audit } from './audit.js';
 import { AdminClient } from './admin-client.js';
 import { Before } from './before.js';
+import { CODES } from './codes.js';
 import { DeadLetters } from './dead-letters.js';
 import { Live } from './live.js';
 import { Orders } from './orders.js';
@@ -92,6 +94,6 @@ function Who({ words: { t } }) {
   `;
 }
 
-show((words) => html`<${Console} words=${words} />`, TEXTS, {
+show((words) => html`<${Console} words=${words} />`, { ...TEXTS, ...CODES, ...WHYS }, {
   title: 'title', home: '/admin', extra: (words) => html`<${Who} words=${words} />`,
 });

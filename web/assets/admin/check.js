@@ -4,7 +4,6 @@
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { announce, useTick } from '../shell.js';
 import { trouble } from './parts.js';
-import { asShown } from './problems.js';
 
 /** Seconds after which a list is called old: what it says may have changed. */
 const OLD = 60;
@@ -50,7 +49,7 @@ export function Lines({ lines, words: { t, has }, label }) {
     <table class="check"><tbody>${lines.map((/** @type {any} */ l) => html`<tr key=${l.name} data-line=${l.name} data-level=${l.level}>
       <td class="nowrap"><span class="tag ${TONES[l.level]}">${t(`check.level.${l.level}`)}</span></td>
       <th scope="row">${has(`check.${l.name}`) ? t(`check.${l.name}`) : l.name}</th>
-      <td>${asShown(l.what)}${l.do && html`<p class="do">→ ${asShown(l.do)}</p>`}</td>
+      <td>${l.what}${l.do && html`<p class="do">→ ${l.do}</p>`}</td>
     </tr>`)}</tbody></table>
   </div>`;
 }

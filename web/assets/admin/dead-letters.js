@@ -41,7 +41,7 @@ function ActionDialog({ deadLetter, act, client, t, onClose, onDone }) {
   /** @param {FormData} form */
   const run = async (form) => {
     const answer = await client.ask('POST', `/admin/deadletter/${encodeURIComponent(deadLetter.id)}/${act}`, { body: { why: String(form.get('why')) } });
-    if (answer.errors) return refusal(answer, '');
+    if (answer.errors) return refusal(answer, t, '');
     onDone();
     if (!answer.success) return trouble(answer, t);
     announce(t('done'));

@@ -7,8 +7,7 @@ import { Dialog, announce } from '../shell.js';
 import { PAYABLE } from '../site.js';
 import { GuardFields, readGuards } from './guards.js';
 import { Field, announceChange, incomplete, numberOf, tied, trouble } from './parts.js';
-import { problems } from './problems.js';
-import { Wrong, useProblems } from './wrong.js';
+import { Wrong, problems, useProblems } from './wrong.js';
 
 /** Money as it is typed, in cents. @param {string} text */
 const cents = (text) => Math.round(numberOf(text) * 1e4) / 100;
@@ -54,7 +53,7 @@ export function NewVoucher({ client, words, onClose, onDone }) {
 
 /** @param {any} props voucher is the one to be changed; without one, a new one is made, with the values of from at first */
 export function VoucherForm({ client, words, voucher, from: given = {}, templates = [], onClose, onDone }) {
-  const { t, has, locale } = words;
+  const { t, has } = words;
   const [from, setFrom] = useState(given);
   const [seckill, setSeckill] = useState((voucher ?? from).type !== 0);
   const [redeemable, setRedeemable] = useState(Boolean(from.redeemable));
@@ -108,15 +107,12 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
       onDone(answer.data);
       return;
     }
-    const { payWithinSeconds: payWithin, waitlistOfferSeconds: offerWithin, ...others } = problems(answer, (field, english) => inUnits(field, english, locale));
-    /** @type {Record<string, string>} */
-    const found = { ...others, ...(payWithin && { payWithin }), ...(offerWithin && { offerWithin }) };
-    say(found, answer.errors ? '' : answer.status === 0 && !voucher ? t('create.unknown') : trouble(answer, t));
+    say(problems(answer, t, inUnits), answer.errors ? '' : answer.status === 0 && !voucher ? t('create.unknown') : trouble(answer, t));
   };
   /** Saves the new voucher as a template. If that fails the voucher is there all the same. @param {number} voucherId @param {string} name */
   const saveTemplate = async (voucherId, name) => {
     const answer = await client.ask('POST', '/admin/template', { body: { voucherId, name } });
-    if (!answer.success) announce(t('template.failed', { why: problems(answer).name ?? trouble(answer, t) }));
+    if (!answer.success) announce(t('template.failed', { why: problems(answer, t).name ?? trouble(answer, t) }));
   };
   /** @param {string} name */
   const nameOf = (name) => t(has(`form.${name}`) ? `form.${name}` : `field.${name}`);
@@ -178,14 +174,20 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   <//>`;
 }
 
-/** Fields that the form has in other units: what a unit of it is, and what the number of them is called. @type {Record<string, [number, string]>} */
-const UNITS = { payValue: [100, 'an amount'], actualValue: [100, 'an amount'], payWithinSeconds: [60, 'a number'], waitlistOfferSeconds: [60, 'a number'] };
+/** Fields that the form has in other units, with their names in it: yuan for cents, minutes for seconds. @type {Record<string, {name: string, size: number, unit: string}>} */
+const UNITS = {
+  payValue: { name: 'payValue', size: 100, unit: 'AMOUNT' }, actualValue: { name: 'actualValue', size: 100, unit: 'AMOUNT' },
+  payWithinSeconds: { name: 'payWithin', size: 60, unit: 'MINUTES' }, waitlistOfferSeconds: { name: 'offerWithin', size: 60, unit: 'MINUTES' },
+};
 
-/** What the service says of a field, in the unit of the form: yuan for cents, minutes for seconds. @param {string} field @param {string} english @param {string} locale */
-function inUnits(field, english, locale) {
-  if (!Object.hasOwn(UNITS, field)) return english;
-  const [size, called] = UNITS[field];
-  return english.replace('a whole number of seconds', 'minutes that come to whole seconds').replace('a whole number', called).replace(/\d+(\.\d+)?/g, (n) => (Number(n) / size).toLocaleString(locale));
+/** What the service says of a field, in the unit of the form. @param {any} error */
+function inUnits(error) {
+  if (!Object.hasOwn(UNITS, error.field)) return error;
+  const { name, size, unit } = UNITS[error.field];
+  const data = { ...error.data };
+  for (const of of ['value', 'min', 'max']) if (of in data) data[of] = Number(data[of]) / size;
+  const codes = /** @type {Record<string, string>} */ ({ WHOLE_NUMBER: unit, SECONDS: unit, RANGE: `${unit}_RANGE`, RANGE_OR_OMIT: `${unit}_RANGE_OR_OMIT` });
+  return { ...error, field: name, data, allowedCode: codes[error.allowedCode] ?? error.allowedCode };
 }
 
 /** Fields whose text is not of their kind, with what is wrong. @param {any} form @param {(name: string) => string} text @param {(key: string) => string} t */

@@ -170,7 +170,7 @@ export function GuardsDialog({ voucher, guards, client, words, onClose, onDone }
       onClose();
       return onDone();
     }
-    problem.say(...refusal(answer, trouble(answer, t)));
+    problem.say(...refusal(answer, t, trouble(answer, t)));
   };
   return html`<${Dialog} title=${t('ask.guards', { title: voucher.title })} closeLabel=${t('close')} onClose=${onClose}>
     <form ref=${problem.ref} class="stack" noValidate onInput=${problem.onInput} onSubmit=${submit}>

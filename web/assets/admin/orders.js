@@ -3,7 +3,6 @@
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
-import { why } from '../whys.js';
 import { Foot, Search, Table, trouble, usePages, useFilter } from './parts.js';
 
 const STATES = ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed'];
@@ -61,7 +60,7 @@ function Order({ id, client, words, onClose }) {
       ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && ` · ${actor(o.coupon.redeemedBy, words)}`}</p>`}
       ${o.payments && html`<ul>${o.payments.map((/** @type {any} */ p) => html`<li class="figures">
         ${t('payment')} ${money(p.amount)} · ${t(`payment.${p.state}`)}${p.provider && html` · <span lang="en">${p.provider}</span>`} <span class="soft">${p.reference || p.paymentId}</span></li>`)}</ul>`}
-      <ol class="history">${(o.history ?? []).map((/** @type {any} */ e) => html`<li><span class="figures soft">${time(e.at)}</span> <b>${t(`order.${e.status}`)}</b> <span class="soft">${[...new Set([actor(e.by, words), e.why ? why(e.why, words) : ''])].filter(Boolean).join(t('comma'))}</span></li>`)}</ol>
+      <ol class="history">${(o.history ?? []).map((/** @type {any} */ e) => html`<li><span class="figures soft">${time(e.at)}</span> <b>${t(`order.${e.status}`)}</b> <span class="soft">${[...new Set([actor(e.by, words), words.why(e)])].filter(Boolean).join(t('comma'))}</span></li>`)}</ol>
     </div>`}
   <//>`;
 }

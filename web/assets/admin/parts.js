@@ -3,8 +3,7 @@
 
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
-import { problems } from './problems.js';
-import { Wrong, useProblems } from './wrong.js';
+import { Wrong, problems, useProblems } from './wrong.js';
 
 /** The colour of a sale's state. @type {Record<string, string>} */
 const TONES = { on_sale: 'good', paused: 'warn', preparing: 'warn', sold_out: '', not_started: '', ended: '', off_shelf: 'bad' };
@@ -194,14 +193,14 @@ export function usePages(client, path, filter, { cursor = 'before', every = 0 } 
     if (errors && errors.length < shown.answer.errors.length) setList({ ...list, answer: { ...shown.answer, errors } });
   };
   const shown = list.key === key ? list : empty;
-  return { ...shown, wrong: problems(shown.answer ?? {}), changed, again: () => load([], ''), more: () => load(shown.rows, shown.next) };
+  return { ...shown, wrong: Object.fromEntries((shown.answer?.errors ?? []).map((/** @type {any} */ e) => [e.field, true])), changed, again: () => load([], ''), more: () => load(shown.rows, shown.next) };
 }
 
 /** What is below a list. @param {any} props names are of the fields of its filter; partly is said of pages without a row that are not the last */
 export function Foot({ pages, t, empty, partly, names = {} }) {
   const more = pages.rows && pages.next && html`<p><button type="button" class="button quiet small" data-act="more" onClick=${pages.more}>${t('more')}</button></p>`;
   if (pages.answer && !pages.answer.success) {
-    const wrong = Object.entries(problems(pages.answer)).map(([f, p]) => t('search.wrong', { field: names[f] ?? f, problem: p }));
+    const wrong = Object.entries(problems(pages.answer, t)).map(([f, p]) => t('search.wrong', { field: names[f] ?? f, problem: p }));
     if (pages.answer.errors?.length === 0) return more; // what was wrong was changed since
     return html`<p class="note warn" role="alert" id="list-trouble">${wrong.join(' ') || trouble(pages.answer, t)}</p>${more}`;
   }

@@ -3,7 +3,7 @@
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
-import { Failure } from './failures.js';
+import { CODES } from './codes.js';
 import { Ask, Field, Foot, Table, incomplete, tied, trouble, usePages, useFilter } from './parts.js';
 import { refusal } from './wrong.js';
 
@@ -12,6 +12,9 @@ const TYPES = [
   ...['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed'].map((of) => `order.${of}`),
   ...['made', 'accepted', 'declined', 'missed', 'ended'].map((of) => `offer.${of}`),
 ];
+
+/** Why an event was not taken, or an endpoint is disabled; as the service says it for a code that is newer than this page. @param {any} failure @param {string} said @param {(key: string, values?: any) => string} t */
+const failed = (failure, said, t) => (CODES[`failure.${failure.code}`] ? t(`failure.${failure.code}`, failure) : said);
 
 /** How an endpoint takes events, as a tag. @param {any} props */
 function Health({ endpoint: e, t, time, number }) {
@@ -78,7 +81,7 @@ function EndpointForm({ client, t, endpoint, onClose, onDone }) {
     const changed = endpoint && Object.fromEntries(Object.entries(body).filter(([name, value]) => value !== (endpoint[name] ?? '')));
     if (changed && Object.keys(changed).length === 0) return onDone(), '';
     const answer = endpoint ? await client.ask('PATCH', `/admin/webhook/${endpoint.id}`, { body: changed }) : await client.ask('POST', '/admin/webhook', { body });
-    if (!answer.success) return refusal(answer, answer.status === 0 && !endpoint ? t('hook.unknown') : trouble(answer, t));
+    if (!answer.success) return refusal(answer, t, answer.status === 0 && !endpoint ? t('hook.unknown') : trouble(answer, t));
     announce(t('done'));
     onDone(answer.data);
     return '';
@@ -139,7 +142,7 @@ function Facts({ endpoint: e, words }) {
   const facts = [
     ['shop', e.shopId === 0 ? t('shop.any') : e.shopId], ['field.description', e.description], ['field.types', e.types ? named(e.types, t) : t('hook.all')],
     ['hook.success', e.successTime && time(e.successTime)], ['hook.since', e.failingSince && time(e.failingSince)], ['hook.next', e.retryTime && time(e.retryTime)],
-    ['hook.error', e.lastError && html`<${Failure} why=${e.lastError} words=${words} />`], ['hook.why', e.disabledWhy && html`<${Failure} why=${e.disabledWhy} words=${words} />`], ['hook.old', e.oldSecretUntil && time(e.oldSecretUntil)],
+    ['hook.error', e.lastError && failed(e.lastFailure, e.lastError, t)], ['hook.why', e.disabledWhy && failed({ code: e.disabledCode }, e.disabledWhy, t)], ['hook.old', e.oldSecretUntil && time(e.oldSecretUntil)],
   ].filter(([, value]) => value);
   return html`<div class="panel flat"><table class="plain facts"><tbody>${facts.map(([name, value]) => html`<tr key=${name}><th scope="row" class="soft">${t(name)}</th><td class="wrap">${value}</td></tr>`)}</tbody></table></div>`;
 }
@@ -158,7 +161,7 @@ function Events({ id, list, version, client, words, onReplay }) {
       row=${(/** @type {any} */ d) => ({ key: d.number, 'data-event': d.event, cells: [
         time(d.at), t(d.type), d.orderId ?? d.offerId,
         html`<span class="tag ${STATES[d.state] ?? ''}">${t(`delivery.${d.state}`)}</span>${d.attempts ? html` <span class="soft small-text">${t('hook.attempts', { n: number(d.attempts) })}</span>` : ''}${d.dueTime && html`<br /><span class="soft small-text">${t('hook.again', { at: time(d.dueTime) })}</span>`}`,
-        d.error ? html`<${Failure} why=${d.error} words=${words} />` : '–',
+        d.error ? failed(d.failure, d.error, t) : '–',
         d.state !== 'waiting' && html`<button type="button" class="button small" data-act="again" onClick=${() => onReplay(d)}>${t('hook.act.again')}</button>`,
       ] })} />
     <${Foot} pages=${pages} t=${t} empty=${t(`hook.${list}.none`)} />
@@ -171,7 +174,7 @@ function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret
   /** Sends a change and returns what went wrong. @param {string} path @param {any} body @param {string} [method] */
   const send = async (path, body, method = 'POST') => {
     const answer = await client.ask(method, `/admin/webhook/${e.id}${path}`, { body });
-    if (!answer.success) return refusal(answer, trouble(answer, t));
+    if (!answer.success) return refusal(answer, t, trouble(answer, t));
     announce(t('done'));
     onDone();
     return '';
@@ -213,7 +216,7 @@ function Tried({ endpoint: e, client, words, onClose }) {
   useEffect(() => void client.ask('POST', `/admin/webhook/${e.id}/test`, { body: {} }).then(setAnswer), []);
   const result = answer?.data;
   const says = !answer ? t('hook.trying') : !answer.success ? trouble(answer, t)
-    : result.taken ? t('hook.taken', { ms: number(result.tookMillis) }) : html`${t('hook.not.taken')} <${Failure} why=${result.error} words=${words} />`;
+    : result.taken ? t('hook.taken', { ms: number(result.tookMillis) }) : `${t('hook.not.taken')} ${failed(result.failure, result.error, t)}`;
   return html`<${Dialog} title=${t('hook.act.test')} closeLabel=${t('close')} onClose=${onClose}>
     <div class="stack"><p class="note ${!answer ? '' : result?.taken ? 'good' : 'bad'}" role="status" data-tried=${answer ? 'yes' : undefined}>${says}</p>
       <div class="row end"><button type="button" class="button primary" onClick=${onClose}>${t('close')}</button></div></div>

@@ -3,7 +3,7 @@
 // until then a field that was changed is no longer called wrong.
 
 import { html, useRef, useState } from '../vendor/htm-preact.js';
-import { problems } from './problems.js';
+import { CODES } from './codes.js';
 
 /** Fields that may be wrong because of others, or go with them: what is said of them goes when one of those is changed, too. @type {Record<string, string[]>} */
 const BECAUSE = {
@@ -50,8 +50,28 @@ export function useProblems(t) {
   return { ref, onInput, say, wrong, asked, sum: n > 0 ? [t('form.wrong', { n }), ...rest].join(' ') : '', text };
 }
 
-/** What the service says of a form, for say. other is shown where it says nothing of fields. @param {import('../client.js').Answer} answer @param {string} other @returns {[Record<string, string>, string]} */
-export const refusal = (answer, other) => (answer.errors ? [problems(answer), ''] : [{}, other]);
+/** Data of codes that are times. */
+const TIMES = ['after', 'before', 'latest'];
+
+/** Data of a code for t: times as such, and the other field by its label. @param {Record<string, any>} data @param {(key: string) => string} t */
+const gaps = (data, t) => Object.fromEntries(Object.entries(data).map(([name, value]) => [name, TIMES.includes(name) ? new Date(value)
+  : name === 'other' ? `“${t(value.startsWith('guards.') ? `guard.${value.slice(7)}` : `field.${value}`)}”` : value]));
+
+/**
+ * What is wrong with the fields of a request, by field, from an INVALID: in the words of its codes, and in those of the service for codes that are
+ * newer than this page. change returns an error with another field, data or code of what is allowed.
+ * @param {import('../client.js').Answer} answer @param {(key: string, values?: any) => string} t @param {(error: any) => any} [change]
+ */
+export function problems(answer, t, change = (error) => error) {
+  return Object.fromEntries((answer.errors ?? []).map((error) => {
+    if (!CODES[`reason.${error.code}`] || !CODES[`allowed.${error.allowedCode}`]) return [change(error).field, `${error.reason} (${error.allowed})`];
+    const { field, code, allowedCode, data = {} } = change(error);
+    return [field, t('wrong.allowed', { reason: t(`reason.${code}`, gaps(data, t)), allowed: t(`allowed.${allowedCode}`, gaps(data, t)) })];
+  }));
+}
+
+/** What the service says of a form, for say. other is shown where it says nothing of fields. @param {import('../client.js').Answer} answer @param {(key: string) => string} t @param {string} other @returns {[Record<string, string>, string]} */
+export const refusal = (answer, t, other) => (answer.errors ? [problems(answer, t), ''] : [{}, other]);
 
 /** The lines below a form. They are made anew with each answer, so that screen readers say again what is still wrong. @param {any} props */
 export function Wrong({ of: { sum, text, asked } }) {

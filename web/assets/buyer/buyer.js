@@ -4,6 +4,7 @@
 import { html, useEffect, useMemo, useState } from '../vendor/htm-preact.js';
 import { Client } from '../client.js';
 import { announce, show, titled, useTick } from '../shell.js';
+import { WHYS } from '../whys.js';
 import { preferred } from '../words.js';
 import { Card } from './card.js';
 import { Orders } from './orders.js';
@@ -123,7 +124,7 @@ function Account({ words: { t } }) {
   `;
 }
 
-show((words) => html`<${Page} words=${words} />`, TEXTS, {
+show((words) => html`<${Page} words=${words} />`, { ...TEXTS, ...WHYS }, {
   title: 'title',
   extra: (words) => html`<${Account} words=${words} />`,
 });

@@ -4,7 +4,6 @@
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { PAYABLE } from '../site.js';
-import { why } from '../whys.js';
 import { countdown } from '../words.js';
 
 /** How each state looks. @type {Record<string, string>} */
@@ -123,10 +122,10 @@ function Act({ what, label, tone, doing, onPress }) {
 }
 
 /** Who did something to an order and why, each once. @param {any} event @param {import('../words.js').Words} words */
-function causes({ by, why: stored }, words) {
-  const { t, has } = words;
+function causes(event, words) {
+  const { t, has } = words, { by } = event;
   const who = by.startsWith('till ') ? t('by.till') : has(`by.${by}`) ? t(`by.${by}`) : '';
-  return [...new Set([who, stored ? why(stored, words) : ''])].filter(Boolean);
+  return [...new Set([who, words.why(event)])].filter(Boolean);
 }
 
 /** @param {any} props */

@@ -1,0 +1,81 @@
+package order
+
+import (
+	"maps"
+	"strings"
+	"time"
+
+	"seckill/internal/words"
+)
+
+// Why says why something happened to an order: a code, and after a space its data, which only Reserved has. It is stored, and
+// programs read it: a code that exists keeps its meaning. The reasons of failed orders are among the codes.
+type Why string
+
+// Why an order's state has changed, or has not.
+const (
+	BuyerAtLimit     Why = "BUYER_AT_LIMIT"
+	BuyerBelowLimit  Why = "BUYER_BELOW_LIMIT"
+	MoneyBack        Why = "MONEY_BACK"
+	NotPaidInTime    Why = "NOT_PAID_IN_TIME"
+	NotRedeemed      Why = "NOT_REDEEMED_IN_TIME"
+	NothingToPay     Why = "NOTHING_TO_PAY"
+	NothingToPayBack Why = "NOTHING_TO_PAY_BACK"
+	NoLimit          Why = "NO_LIMIT"
+	NoUnitForLate    Why = "NO_UNIT_FOR_LATE_PAYMENT"
+	OfferAccepted    Why = "OFFER_ACCEPTED"
+	PaidLate         Why = "PAID_LATE"
+	PaidTwice        Why = "PAID_TWICE"
+	Released         Why = "RELEASED"
+	Reserved         Why = "RESERVED"
+	SaleOver         Why = "SALE_OVER"
+	UnitForLate      Why = "UNIT_FOR_LATE_PAYMENT"
+)
+
+// whys has the words of each code.
+var whys = map[Why]words.Text{
+	BuyerAtLimit:     {"the buyer has bought as many as one may have; the money goes back", "已达限购数量，将退回付款"},
+	BuyerBelowLimit:  {"the buyer may have one more", "未超过限购数量"},
+	MoneyBack:        {"the money has gone back", "款项已退回"},
+	NotPaidInTime:    {"not paid in time", "超时未支付"},
+	NotRedeemed:      {"not redeemed in time", "逾期未使用"},
+	NothingToPay:     {"there is nothing to pay", "无需支付"},
+	NothingToPayBack: {"there was nothing to pay back", "无需退款"},
+	NoLimit:          {"there is no limit to this voucher", "该券不限购"},
+	NoUnitForLate:    {"no unit could be taken again for the late payment; the money goes back", "付款逾期到账，已无名额，将退回"},
+	OfferAccepted:    {"an offer of the waiting list was accepted", "已接受候补名额"},
+	PaidLate:         {"the payment arrived after the order was cancelled", "订单取消后才收到付款"},
+	PaidTwice:        {"a payment arrived that was not needed any more; the money goes back", "收到多余的付款，将退回"},
+	Released:         {"the reservation was released", "已取消保留"},
+	Reserved:         {"reserved until {until}", "保留至 {until}"},
+	SaleOver:         {"the sale is over for good; the money goes back", "活动已结束，将退回付款"},
+	UnitForLate:      {"a unit was taken again for the late payment", "付款逾期到账，已重新分配名额"},
+
+	Why(DuplicateBuyer):   {"the buyer had another order", "买家已有其他订单"},
+	Why(Discarded):        {"an admin discarded it", "被管理员丢弃"},
+	Why(IDCollision):      {"its number was taken", "订单号重复"},
+	Why(NoStock):          {"nothing was left", "库存不足"},
+	Why(RejectedByLedger): {"the database refused it", "数据库拒绝写入"},
+	Why(UnknownVoucher):   {"there is no such sale", "活动不存在"},
+}
+
+// Whys returns all codes with their words.
+func Whys() map[Why]words.Text { return maps.Clone(whys) }
+
+// ReservedUntil says that a till has reserved the coupon until a time.
+func ReservedUntil(t time.Time) Why { return Reserved + Why(" "+t.UTC().Format(time.RFC3339)) }
+
+// Code returns the code without data.
+func (w Why) Code() Why {
+	code, _, _ := strings.Cut(string(w), " ")
+	return Why(code)
+}
+
+// Until returns the time in the data, as the API writes it; "" for none.
+func (w Why) Until() string {
+	_, until, _ := strings.Cut(string(w), " ")
+	return until
+}
+
+// In returns the words in a language; "" for no code.
+func (w Why) In(l words.Language) string { return whys[w.Code()].In(l, words.Data{"until": w.Until()}) }
