@@ -3,7 +3,6 @@ package rig
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,23 +16,6 @@ import (
 func (s *Server) Sell(ctx context.Context, stock int64) (err error) {
 	s.Voucher, err = s.createSale(ctx, stock)
 	return err
-}
-
-// AwaitOnSale waits until the server shows that a voucher is on sale, which another instance has created.
-func (s *Server) AwaitOnSale(ctx context.Context, voucher int64) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for {
-		body, err := get(ctx, fmt.Sprintf("http://%s/voucher/%d", s.Addr, voucher))
-		if err == nil && strings.Contains(string(body), `"saleState":"on_sale"`) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("voucher %d is not on sale: %s", voucher, body), err, ctx.Err())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
 }
 
 // CreateSales creates n sales of the stock, several at a time.
