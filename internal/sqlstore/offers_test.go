@@ -720,7 +720,7 @@ func TestEndMovedEarlier(t *testing.T) {
 }
 
 // A place that was set to accepted by hand, without an order id, is refused and stops nothing.
-func TestAcceptedByHand(t *testing.T) {
+func TestAcceptedByHand(t *testing.T) { //nolint:tparallel // eachDialect calls t.Parallel
 	t.Parallel()
 	for name, decide := range map[string]func(t *testing.T, l ledger, v int64){
 		"no operation": func(t *testing.T, l ledger, _ int64) {

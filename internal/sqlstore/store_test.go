@@ -342,6 +342,3 @@ func (l ledger) awaitQueries(tb testing.TB, pattern string, n int64) {
 	}
 	tb.Fatalf("no %d connections run %s", n, pattern)
 }
-
-// saleID is the sale of a voucher that is not split.
-func saleID(voucherID int64) int64 { return voucherID }

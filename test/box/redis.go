@@ -46,7 +46,8 @@ func (r *Redis) Sale(ctx context.Context, voucher int64) (checker.Redis, error) 
 	if err := r.addSale(ctx, &v, r.SaleKey(voucher), r.BuyersKey(voucher)); err != nil {
 		return v, fmt.Errorf("sale %d: %w", voucher, err)
 	}
-	return v, r.addStream(ctx, &v)
+	err := r.addStream(ctx, &v)
+	return v, err
 }
 
 // In returns a reader of the partition.

@@ -56,7 +56,7 @@ type window struct {
 }
 
 // browser is the Chromium of all tests of this process, each of whose windows has a profile of its own.
-var browser struct { //nolint:gochecknoglobals // testing passes nothing from TestMain to tests
+var browser struct {
 	once sync.Once
 	ctx  context.Context //nolint:containedctx // it is the browser, as chromedp hands it out
 	stop func() error
@@ -81,7 +81,7 @@ func startBrowser() {
 		chromedp.Flag("no-proxy-server", true))
 	allocator, stopAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
-	browser.ctx = ctx
+	browser.ctx = ctx //nolint:fatcontext // it is set once
 	browser.stop = func() error {
 		err := chromedp.Cancel(ctx)
 		cancel()

@@ -83,7 +83,7 @@ func (s *Schema) Copy(ctx context.Context, name string) (*Schema, error) {
 	c := &Schema{Name: name, DSN: dsn, template: s, tables: s.tables, filled: s.filled}
 	var statements []string
 	for _, table := range c.tables {
-		statements = append(statements, fmt.Sprintf("CREATE TABLE `%s` LIKE `%s`.`%s`", table, s.Name, table))
+		statements = append(statements, fmt.Sprintf("CREATE TABLE %#q LIKE %#q.%#q", table, s.Name, table))
 	}
 	if err := c.exec(ctx, append(statements, c.fill()...)); err != nil {
 		return nil, errors.Join(err, c.Drop(ctx))
@@ -116,7 +116,7 @@ func (s *Schema) Reset(ctx context.Context) error {
 // fill returns the statements that copy the template's rows into empty tables.
 func (s *Schema) fill() (statements []string) {
 	for _, table := range s.filled {
-		statements = append(statements, fmt.Sprintf("INSERT INTO `%s` SELECT * FROM `%s`.`%s`", table, s.template.Name, table))
+		statements = append(statements, fmt.Sprintf("INSERT INTO %#q SELECT * FROM %#q.%#q", table, s.template.Name, table))
 	}
 	return statements
 }
