@@ -507,9 +507,9 @@ func TestOldEventsAreDeleted(t *testing.T) {
 		}
 		left(5)
 		l.exec(t, "UPDATE tb_webhook_endpoint SET next_number = next_number + 5")
-		l.exec(t, "INSERT INTO tb_webhook_retry (endpoint_id, order_id, number, attempts, due_time, error) VALUES (?, ?, 1, 1, ?, '')",
+		l.exec(t, "INSERT INTO tb_webhook_retry (endpoint_id, order_id, number, attempts, due_time, failure) VALUES (?, ?, 1, 1, ?, '{}')",
 			e.ID, cs[0].OrderID, stored(recordedAt))
-		l.exec(t, "INSERT INTO tb_webhook_dead_letter (endpoint_id, number, attempts, error, create_time) VALUES (?, 2, 9, '', ?)", e.ID, stored(recordedAt))
+		l.exec(t, "INSERT INTO tb_webhook_dead_letter (endpoint_id, number, attempts, failure, create_time) VALUES (?, 2, 9, '{}', ?)", e.ID, stored(recordedAt))
 		left(2)
 		l.exec(t, "UPDATE tb_webhook_endpoint SET disabled_time = ?", stored(recordedAt))
 		left(1)
