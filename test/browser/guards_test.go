@@ -74,7 +74,7 @@ func TestConsoleGuards(t *testing.T) {
 	w.choose(`select[name="guards.challenge"]`, "on")
 	w.sees("[data-guard=challenge]", "Tries at most")
 	w.click("[data-act=save]")
-	w.sees(problemAt("guards.challenge"), "is set without tickets")
+	w.sees(problemAt("guards.challenge"), "is set without “Tickets”")
 	w.accessible()
 	w.choose(`select[name="guards.tickets"]`, "on")
 	w.enter("#f-crowd", "10000")

@@ -14,7 +14,7 @@ func TestProblemsInChinese(t *testing.T) {
 	s := embeddedShop(t)
 	w := open(t, s.url("/admin"), s.asAdmin(desktop().in("zh-CN").inDark()))
 	w.click("[data-act=create]")
-	for field, value := range map[string]string{"title": strings.Repeat("券", 256), "payValue": "20,000,000", "actualValue": "0", "stock": "400000000"} {
+	for field, value := range map[string]string{"title": strings.Repeat("券", 256), "payValue": "2,000,000,000", "actualValue": "0", "stock": "400000000"} {
 		w.enter("#f-"+field, value)
 	}
 	w.sets("#f-payWithin", "100000")
@@ -22,7 +22,7 @@ func TestProblemsInChinese(t *testing.T) {
 	w.sets("#f-beginTime", "2026-01-01T11:00:00")
 	w.click("[data-act=save]")
 	w.sees("#f-title-wrong", "共 256 个字符")
-	w.sees("#f-payValue-wrong", "当前为 20,000,000（")
+	w.sees("#f-payValue-wrong", "当前为 2,000,000,000（")
 	w.sees("#f-stock-wrong", "当前为 400,000,000（1 到 100,000,000 的整数）")
 	w.sees("#f-payWithin-wrong", "当前为 100,000（")
 	w.sees("#f-payWithin-wrong", "43,200）")
