@@ -14,6 +14,7 @@ import (
 	"seckill/internal/order/recovery"
 	"seckill/internal/preflight"
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 )
@@ -51,7 +52,7 @@ func openInspector(ctx context.Context, cfg config.Config, log *slog.Logger) (_ 
 	}
 	i := &inspector{stores: s, cfg: cfg, provider: cfg.Payment.Provider != "none"}
 	i.ledgerErr = s.openLedgerNow(ctx, cfg, log)
-	if errors.Is(i.ledgerErr, sqlstore.ErrDSN) {
+	if errors.Is(i.ledgerErr, sqlkit.ErrDSN) {
 		return nil, i.ledgerErr
 	}
 	i.auditor = audit.New(audit.Stores{Sales: s.ledger, Vouchers: s.ledger, Totals: s.ledger, Redis: s.redis},

@@ -11,7 +11,7 @@ import (
 
 // pools returns how the connections to the stores are used.
 func (s *stores) pools() []telemetry.Pool {
-	sql := s.ledger.Connections()
+	sql := s.ledger.DB().Connections()
 	return []telemetry.Pool{
 		redisPool("redis", s.clients.Commands.PoolStats()),
 		redisPool("redis_blocking", s.clients.Blocking.PoolStats()),
@@ -31,7 +31,7 @@ func (s *stores) bulkheads(api *httpapi.API) func() []telemetry.Bulkhead {
 	return func() []telemetry.Bulkhead {
 		return []telemetry.Bulkhead{
 			{Resource: "requests", Loads: api.Load().Requests},
-			{Resource: "ledger", Loads: s.ledger.Permits()},
+			{Resource: "ledger", Loads: s.ledger.DB().Bulkhead().Loads()},
 			{Resource: "redis", Loads: s.clients.Permits()},
 		}
 	}

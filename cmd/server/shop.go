@@ -57,6 +57,7 @@ type shop struct {
 	outbox       *outbox.Outbox
 	expirer      *service.Expirer
 	lapser       *redemption.Lapser
+	couponKeys   *redemption.KeyLoader
 	offerer      *waitlist.Offerer
 	auditor      *audit.Auditor
 	partitions   *partition.Set
@@ -150,6 +151,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		reporterOf:   reporterOf,
 		outbox:       outbox,
 		expirer:      service.NewExpirer(ledger, locks, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
+		couponKeys:   redemption.NewKeyLoader(ledger, log),
 		lapser:       redemption.NewLapser(ledger, locks, notifier, metrics, log),
 		offerer:      waitlist.NewOfferer(ledger, locks, outbox, metrics, log),
 		auditor:      auditor,
@@ -195,7 +197,7 @@ func (s *shop) watchPartitions(ctx context.Context) error {
 
 // work starts the jobs that may be stopped at any moment, until ctx ends: all but the recorders.
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
-	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.offerer.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.guardFlusher.Run, s.auditor.Run, s.emptier.Run}
+	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.couponKeys.Run, s.offerer.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.guardFlusher.Run, s.auditor.Run, s.emptier.Run}
 	if s.reporterOf != nil { // the embedded mode has one partition for good
 		runs = append(runs, s.partitions.Run, s.report, s.watchPartitions)
 	}

@@ -17,6 +17,7 @@ import (
 	"seckill/internal/order/partition"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 // storeWait is how long the start waits for stores that are starting too.
@@ -153,8 +154,8 @@ func (s *stores) pingPartitions(ctx context.Context) <-chan error {
 }
 
 // ledgerOptions are the ledger's in every mode: the embedded one has the default limits.
-func ledgerOptions(cfg config.Config, log *slog.Logger) sqlstore.Options {
-	return sqlstore.Options{Log: log, MaxConns: cfg.MySQL.PoolSize, Timeout: cfg.MySQL.Timeout}
+func ledgerOptions(cfg config.Config, log *slog.Logger) sqlkit.Options {
+	return sqlkit.Options{Log: log, MaxConns: cfg.MySQL.PoolSize, Timeout: cfg.MySQL.Timeout}
 }
 
 func openMySQL(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlstore.Store, error) {
@@ -211,7 +212,7 @@ func await(ctx context.Context, log *slog.Logger, what string, open func() error
 	pause.InitialInterval, pause.MaxInterval = 100*time.Millisecond, 2*time.Second
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := open()
-		if errors.Is(err, sqlstore.ErrDSN) {
+		if errors.Is(err, sqlkit.ErrDSN) {
 			err = backoff.Permanent(err)
 		}
 		return struct{}{}, err

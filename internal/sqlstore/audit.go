@@ -2,52 +2,24 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"gorm.io/gorm"
 
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
 
-type auditRow struct {
-	ID         int64                 `gorm:"column:id;primaryKey"`
-	VoucherID  int64                 `gorm:"column:voucher_id"`
-	AdminID    int64                 `gorm:"column:admin_id"`
-	RequestID  string                `gorm:"column:request_id"`
-	Action     voucher.Action        `gorm:"column:action"`
-	Changes    []voucher.FieldChange `gorm:"column:changes;serializer:json"`
-	Delta      int64                 `gorm:"column:delta"`
-	Operation  int64                 `gorm:"column:operation"`
-	CreateTime time.Time             `gorm:"column:create_time"`
-}
-
-// TableName implements gorm's schema.Tabler.
-func (auditRow) TableName() string { return "tb_audit" }
-
-// writeAuditEntry adds an entry to the audit trail, in the transaction of what it is about.
-func writeAuditEntry(tx *gorm.DB, now time.Time, by voucher.Author, row auditRow) error {
-	row.AdminID, row.RequestID, row.CreateTime = by.AdminID, by.Request, now
-	if row.Changes == nil {
-		row.Changes = []voucher.FieldChange{}
-	}
-	if err := tx.Create(&row).Error; err != nil {
-		return fmt.Errorf("writing the audit trail: %w", err)
-	}
-	return nil
-}
-
 // Note adds an entry about what an admin is about to do outside the ledger.
 func (s *Store) Note(ctx context.Context, e voucher.Entry) error {
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
-		now, err := s.ledgerTime(tx)
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
-		return writeAuditEntry(tx, now, e.By, auditRow{VoucherID: e.VoucherID, Action: e.Action, Changes: e.Changes, Delta: e.Delta})
+		return sqlkit.WriteAudit(tx, now, e.By, sqlkit.AuditRow{VoucherID: e.VoucherID, Action: e.Action, Changes: e.Changes, Delta: e.Delta})
 	})
 	if err != nil {
-		return readError("writing the audit trail", err)
+		return sqlkit.ReadError("writing the audit trail", err)
 	}
 	return nil
 }
@@ -55,7 +27,7 @@ func (s *Store) Note(ctx context.Context, e voucher.Entry) error {
 // Entries returns entries of the audit trail that the filter lets through, with an id below before, newest first, at most
 // limit. Pass math.MaxInt64 as before for the first page.
 func (s *Store) Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {
-	query := s.read(ctx).Table("tb_audit a").Select("a.*, o.state").
+	query := s.db.Read(ctx).Table("tb_audit a").Select("a.*, o.state").
 		Joins("LEFT JOIN tb_voucher_operation o ON o.voucher_id = a.voucher_id AND o.number = a.operation").
 		Where("a.id < ?", before).Order("a.id DESC").Limit(limit)
 	if f.VoucherID != 0 {
@@ -65,11 +37,11 @@ func (s *Store) Entries(ctx context.Context, f voucher.AuditFilter, before int64
 		query = query.Where("a.admin_id = ?", f.AdminID)
 	}
 	var rows []struct {
-		Audit auditRow        `gorm:"embedded"`
+		Audit sqlkit.AuditRow `gorm:"embedded"`
 		State *operationState `gorm:"column:state"`
 	}
 	if err := query.Find(&rows).Error; err != nil {
-		return nil, readError("reading the audit trail", err)
+		return nil, sqlkit.ReadError("reading the audit trail", err)
 	}
 	entries := make([]voucher.Entry, len(rows))
 	for i, row := range rows {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
@@ -18,7 +20,7 @@ func (s *Store) ChangeVoucher(
 	ctx context.Context, id int64, by voucher.Author, alter func(v *voucher.Voucher) error,
 ) (voucher.Voucher, error) {
 	var v voucher.Voucher
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		row, sale, err := lockVoucher(tx, id)
 		if err != nil {
 			return err
@@ -29,7 +31,7 @@ func (s *Store) ChangeVoucher(
 		if err := alter(&v); err != nil {
 			return err
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -40,7 +42,7 @@ func (s *Store) ChangeVoucher(
 		return nil
 	})
 	if err != nil {
-		return voucher.Voucher{}, readError(fmt.Sprintf("changing voucher %d", id), err)
+		return voucher.Voucher{}, sqlkit.ReadError(fmt.Sprintf("changing voucher %d", id), err)
 	}
 	return v, nil
 }
@@ -56,7 +58,7 @@ func admin(id int64) order.Actor {
 // lockVoucher locks a voucher and its sale, which is nil for an ordinary one.
 func lockVoucher(tx *gorm.DB, id int64) (voucherRow, *saleRow, error) {
 	var row voucherRow
-	err := locking(tx).Where("id = ?", id).Take(&row).Error
+	err := sqlkit.Locking(tx).Where("id = ?", id).Take(&row).Error
 	switch {
 	case errors.Is(err, gorm.ErrRecordNotFound):
 		return row, nil, voucher.ErrNotFound
@@ -87,7 +89,7 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	}
 	row.Title, row.SubTitle, row.Rules, row.Status = v.Title, v.SubTitle, v.Rules, v.Status
 	if !v.VisibleFrom.Equal(before.VisibleFrom) {
-		row.VisibleFrom = stamp(v.VisibleFrom)
+		row.VisibleFrom = sqlkit.Stamp(v.VisibleFrom)
 	}
 	var ops []operationRow
 	if c.sale != nil && v.Sale != nil {
@@ -120,7 +122,7 @@ func (c *change) audit(before, after voucher.Voucher) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	return writeAuditEntry(c.tx, c.now, c.by, auditRow{VoucherID: after.ID, Action: voucher.ActionOf(changes), Changes: changes})
+	return sqlkit.WriteAudit(c.tx, c.now, c.by, sqlkit.AuditRow{VoucherID: after.ID, Action: voucher.ActionOf(changes), Changes: changes})
 }
 
 // saleChanges changes the sale's row and returns the operations that apply it to Redis, one for each thing that changed. Each
@@ -183,7 +185,7 @@ func (s *Store) ChangeStock(
 	ctx context.Context, id int64, by voucher.Author, delta int64, key string,
 ) (voucher.StockChange, error) {
 	var op operationRow
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		sale, err := lockSale(tx, id)
 		if err != nil {
 			return err
@@ -201,7 +203,7 @@ func (s *Store) ChangeStock(
 		if err := voucher.CheckIssued(sale.Issued, delta); err != nil {
 			return err
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -210,11 +212,11 @@ func (s *Store) ChangeStock(
 			return err
 		}
 		op = ops[0]
-		return writeAuditEntry(tx, now, by,
-			auditRow{VoucherID: id, Action: voucher.Restocked, Delta: delta, Operation: op.Number})
+		return sqlkit.WriteAudit(tx, now, by,
+			sqlkit.AuditRow{VoucherID: id, Action: voucher.Restocked, Delta: delta, Operation: op.Number})
 	})
 	if err != nil {
-		return voucher.StockChange{}, readError(fmt.Sprintf("changing the stock of voucher %d by %d", id, delta), err)
+		return voucher.StockChange{}, sqlkit.ReadError(fmt.Sprintf("changing the stock of voucher %d by %d", id, delta), err)
 	}
 	return voucher.StockChange{Delta: op.requestedDelta(), Number: op.Number, State: op.State.ofStock()}, nil
 }

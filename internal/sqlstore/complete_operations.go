@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
@@ -19,14 +21,14 @@ func (s *Store) CompleteOperations(ctx context.Context, id int64, results []orde
 		return nil
 	}
 	var conflict error
-	err := s.writeRetry(ctx, func(tx *gorm.DB) (err error) {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
 		conflict, err = s.complete(tx, id, results)
 		return err
 	})
 	what := fmt.Sprintf("completing %d operations of voucher %d", len(results), id)
 	switch {
 	case err != nil:
-		return readError(what, err)
+		return sqlkit.ReadError(what, err)
 	case conflict != nil:
 		return fmt.Errorf("%s: %w", what, conflict)
 	}
@@ -41,7 +43,7 @@ func (s *Store) complete(tx *gorm.DB, id int64, results []order.OperationResult)
 		return nil, err
 	}
 	if !slices.ContainsFunc(ops, operationRow.takes) {
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +60,7 @@ func (s *Store) complete(tx *gorm.DB, id int64, results []order.OperationResult)
 	if ops, err = pendingAmong(tx, id, results); err != nil {
 		return nil, err
 	}
-	if c.now, err = s.ledgerTime(tx); err != nil {
+	if c.now, err = s.db.LedgerTime(tx); err != nil {
 		return nil, err
 	}
 	taken := make(map[int64]bool, len(results))
@@ -75,9 +77,9 @@ func (s *Store) complete(tx *gorm.DB, id int64, results []order.OperationResult)
 
 // pendingAmong returns the operations that are pending and have a result, in order.
 func pendingAmong(tx *gorm.DB, id int64, results []order.OperationResult) ([]operationRow, error) {
-	numbers := distinct(results, func(r order.OperationResult) int64 { return r.Number })
+	numbers := sqlkit.Distinct(results, func(r order.OperationResult) int64 { return r.Number })
 	var ops []operationRow
-	for part := range chunks(numbers) {
+	for part := range sqlkit.Chunks(numbers) {
 		var rows []operationRow
 		err := tx.Where("voucher_id = ? AND number IN ? AND state = ?", id, part, operationPending).Find(&rows).Error
 		if err != nil {
@@ -102,8 +104,8 @@ func revived(ops []operationRow) []int64 {
 
 // markOperations gives pending operations their final state.
 func markOperations(tx *gorm.DB, id int64, ops []operationRow, state operationState, now time.Time) error {
-	for part := range chunks(ops) {
-		numbers := distinct(part, func(op operationRow) int64 { return op.Number })
+	for part := range sqlkit.Chunks(ops) {
+		numbers := sqlkit.Distinct(part, func(op operationRow) int64 { return op.Number })
 		err := tx.Model(&operationRow{}).Where("voucher_id = ? AND number IN ? AND state = ?", id, numbers, operationPending).
 			Updates(map[string]any{"state": state, "settle_time": now}).Error
 		if err != nil {
@@ -201,7 +203,7 @@ func (c *completion) pay(row *orderRow, op operationRow) (lacking, err error) {
 	err = c.store.advance(c.tx, rows, order.Revive, cause{
 		by: order.ByPayments, at: c.now, why: order.UnitForLate,
 	})
-	if isDuplicate(err) { // the statement changed nothing, and the transaction goes on
+	if sqlkit.IsDuplicate(err) { // the statement changed nothing, and the transaction goes on
 		return fmt.Errorf("%w: operation %d: the user of order %d has another live order", order.ErrConflict, op.Number, row.ID), nil
 	}
 	*row = rows[0]

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
@@ -19,7 +21,7 @@ func (s *Store) Do(ctx context.Context, cmds []redemption.Command) ([]redemption
 	what := fmt.Sprintf("doing %d commands of tills", len(cmds))
 	ids, err := s.ordersWithCodes(ctx, cmds)
 	if err != nil {
-		return nil, readError(what, err)
+		return nil, sqlkit.ReadError(what, err)
 	}
 	outcomes := make([]redemption.Outcome, len(cmds))
 	if len(ids) == 0 {
@@ -28,7 +30,7 @@ func (s *Store) Do(ctx context.Context, cmds []redemption.Command) ([]redemption
 		}
 		return outcomes, nil
 	}
-	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		w, err := s.openCoupons(tx, slices.Sorted(maps.Values(ids)))
 		if err != nil {
 			return err
@@ -39,7 +41,7 @@ func (s *Store) Do(ctx context.Context, cmds []redemption.Command) ([]redemption
 		return w.save()
 	})
 	if err != nil {
-		return nil, readError(what, err)
+		return nil, sqlkit.ReadError(what, err)
 	}
 	return outcomes, nil
 }
@@ -47,9 +49,9 @@ func (s *Store) Do(ctx context.Context, cmds []redemption.Command) ([]redemption
 // ordersWithCodes returns the orders that have the commands' codes. No transaction is needed: codes never change.
 func (s *Store) ordersWithCodes(ctx context.Context, cmds []redemption.Command) (map[redemption.Code]int64, error) {
 	ids := make(map[redemption.Code]int64, len(cmds))
-	for part := range chunks(distinct(cmds, func(cmd redemption.Command) redemption.Code { return cmd.Code })) {
+	for part := range sqlkit.Chunks(sqlkit.Distinct(cmds, func(cmd redemption.Command) redemption.Code { return cmd.Code })) {
 		var rows []couponRow
-		if err := s.read(ctx).Select("order_id", "code").Where("code IN ?", part).Find(&rows).Error; err != nil {
+		if err := s.db.Read(ctx).Select("order_id", "code").Where("code IN ?", part).Find(&rows).Error; err != nil {
 			return nil, fmt.Errorf("looking for codes: %w", err)
 		}
 		for i := range rows {
@@ -91,7 +93,7 @@ func (s *Store) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error) 
 		c := row.coupon(*w.orders[id])
 		w.coupons[id] = &c
 	}
-	w.now, err = s.ledgerTime(tx)
+	w.now, err = s.db.LedgerTime(tx)
 	return w, err
 }
 
@@ -138,7 +140,7 @@ func (w *couponWork) save() error {
 	if err := w.store.announce(w.tx, redeemed, w.now, ""); err != nil {
 		return err
 	}
-	if err := createAll(w.tx, w.events); err != nil {
+	if err := sqlkit.CreateAll(w.tx, w.events); err != nil {
 		return fmt.Errorf("writing the history of %d coupons: %w", len(rows), err)
 	}
 	return nil

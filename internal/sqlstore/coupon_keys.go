@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order/redemption"
@@ -17,65 +19,51 @@ import (
 // couponKeySetting begins the names of the keys of codes; the id follows, in two digits, so that names sort as ids do.
 const couponKeySetting = "coupon_key_"
 
-// couponKeyTTL is how long an instance may go on using the key before a rotation.
-const couponKeyTTL = time.Minute
-
 var (
 	// ErrKeysExhausted says that codes have room for no more keys.
 	ErrKeysExhausted = errors.New("no more keys: a code has room for 32")
-	// errKeyUnknown ends a transaction that needs the key of new codes. It runs again once the key is known (write).
-	errKeyUnknown = errors.New("the key of new codes is to be read")
 	// ErrKeySpoilt says that a row in tb_setting is none of a key, so that no codes are made: orders are paid without them, and have
 	// them when they are read after it was mended.
 	ErrKeySpoilt = errors.New("no codes are made")
 )
 
-// couponKey remembers the key of new codes. It is read before a transaction, and never within one, where others would wait for it
-// behind locked rows. Who reads it is waited for by nobody.
+// couponKey remembers the key of new codes, so that no transaction reads it while others wait behind its rows. It is read at
+// the start and by redemption.KeyLoader.
 type couponKey struct {
 	now func() time.Time
 
-	mu     sync.Mutex
-	key    redemption.Key
-	spoilt error     // why there is none
-	from   time.Time // when it was read; zero: it is to be read
+	mu   sync.Mutex
+	key  redemption.Key
+	none error     // why there is none; nil once there is one
+	from time.Time // when it was read
 }
 
-// current returns the key for new codes, or errKeyUnknown, or ErrKeySpoilt.
+func newCouponKey(now func() time.Time) *couponKey {
+	return &couponKey{now: now, none: fmt.Errorf("%w: the keys were not read yet", ErrKeySpoilt)}
+}
+
+// current returns the key for new codes, or ErrKeySpoilt.
 func (c *couponKey) current() (redemption.Key, error) {
-	now := c.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if age := now.Sub(c.from); age < 0 || age >= couponKeyTTL { // below 0 when the clock was set back
-		return redemption.Key{}, errKeyUnknown
-	}
-	return c.key, c.spoilt
+	return c.key, c.none
 }
 
 // learn notes the key, or why there is none, as it was read after the given time.
-func (c *couponKey) learn(key redemption.Key, spoilt error, from time.Time) {
+func (c *couponKey) learn(key redemption.Key, none error, from time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if from.Before(c.from) && !c.from.After(c.now()) {
 		return // others have read it since
 	}
-	c.key, c.spoilt, c.from = key, spoilt, from
+	c.key, c.none, c.from = key, none, from
 }
 
-// CouponKeys implements redemption.Ledger.
-func (s *Store) CouponKeys(ctx context.Context) ([]redemption.Key, error) {
-	keys, err := s.readCouponKeys(ctx, func(f func(*gorm.DB) error) error { return s.writeRetry(ctx, f) })
-	if err != nil {
-		return nil, readError("reading the keys of codes", err)
-	}
-	return keys, nil
-}
-
-// readCouponKeys returns all keys, and makes the first, in a transaction that transact runs. What it has read is known from then on,
-// also that a row is spoilt: then orders go without codes, and nobody waits for it.
-func (s *Store) readCouponKeys(ctx context.Context, transact func(func(*gorm.DB) error) error) (keys []redemption.Key, err error) {
+// CouponKeys implements redemption.Ledger. New codes are made with the last of the keys from then on; where a row is spoilt,
+// orders go without codes, and nobody waits for it.
+func (s *Store) CouponKeys(ctx context.Context) (keys []redemption.Key, err error) {
 	from := s.now()
-	err = transact(func(tx *gorm.DB) (err error) {
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
 		if keys, err = couponKeys(tx); err == nil && len(keys) == 0 {
 			keys, err = s.addCouponKey(tx, 0)
 		}
@@ -86,7 +74,7 @@ func (s *Store) readCouponKeys(ctx context.Context, transact func(func(*gorm.DB)
 		s.couponKey.learn(redemption.Key{}, err, from)
 	}
 	if err != nil {
-		return nil, err
+		return nil, sqlkit.ReadError("reading the keys of codes", err)
 	}
 	s.couponKey.learn(keys[len(keys)-1], nil, from)
 	return keys, nil
@@ -95,7 +83,7 @@ func (s *Store) readCouponKeys(ctx context.Context, transact func(func(*gorm.DB)
 // RotateCouponKey adds a key, with which all instances make new codes within a minute. Codes of the keys before stay good.
 // It returns the key's id, or ErrKeysExhausted.
 func (s *Store) RotateCouponKey(ctx context.Context) (id int, err error) {
-	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		keys, err := couponKeys(tx)
 		if err != nil {
 			return err
@@ -109,23 +97,23 @@ func (s *Store) RotateCouponKey(ctx context.Context) (id int, err error) {
 		if len(keys) != id+1 {
 			return fmt.Errorf("%d keys of codes, whose ids do not go from 0 to %d", len(keys), id)
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
-		return writeAuditEntry(tx, now, voucher.Author{}, auditRow{Action: voucher.Rotated, Changes: []voucher.FieldChange{
+		return sqlkit.WriteAudit(tx, now, voucher.Author{}, sqlkit.AuditRow{Action: voucher.Rotated, Changes: []voucher.FieldChange{
 			{Field: "couponKey", From: fmt.Sprint(id - 1), To: fmt.Sprint(id)},
 		}})
 	})
 	if err != nil {
-		return 0, readError("rotating the key of codes", err)
+		return 0, sqlkit.ReadError("rotating the key of codes", err)
 	}
 	return id, nil
 }
 
 // couponKeys reads the keys, in the order of their ids.
 func couponKeys(tx *gorm.DB) ([]redemption.Key, error) {
-	var rows []settingRow
+	var rows []sqlkit.SettingRow
 	if err := tx.Where("name LIKE ?", couponKeySetting+"%").Order("name").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("reading the keys of codes: %w", err)
 	}
@@ -146,12 +134,12 @@ func couponKeys(tx *gorm.DB) ([]redemption.Key, error) {
 func (s *Store) addCouponKey(tx *gorm.DB, id int) ([]redemption.Key, error) {
 	var secret [redemption.KeyBytes]byte
 	_, _ = rand.Read(secret[:]) // it never fails: without randomness the program ends
-	now, err := s.ledgerTime(tx)
+	now, err := s.db.LedgerTime(tx)
 	if err != nil {
 		return nil, err
 	}
-	err = tx.Create(&settingRow{Name: fmt.Sprintf(couponKeySetting+"%02d", id), Value: secret[:], CreateTime: now}).Error
-	if err != nil && !isDuplicate(err) { // the statement changed nothing, and the transaction goes on
+	err = tx.Create(&sqlkit.SettingRow{Name: fmt.Sprintf(couponKeySetting+"%02d", id), Value: secret[:], CreateTime: now}).Error
+	if err != nil && !sqlkit.IsDuplicate(err) { // the statement changed nothing, and the transaction goes on
 		return nil, fmt.Errorf("storing a key of codes: %w", err)
 	}
 	return couponKeys(tx)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
@@ -35,10 +37,10 @@ func (*couponRow) TableName() string { return "tb_coupon" }
 func (r *couponRow) coupon(o orderRow) redemption.Coupon {
 	c := redemption.Coupon{
 		OrderID: r.OrderID, VoucherID: r.VoucherID, ShopID: r.ShopID, Code: r.Code, Quantity: o.units(), Status: o.Status,
-		ValidUntil: at(r.ValidUntil), RedeemedAt: at(o.RedeemTime),
+		ValidUntil: sqlkit.At(r.ValidUntil), RedeemedAt: sqlkit.At(o.RedeemTime),
 	}
 	if r.Reservation != nil && r.ReservedBy != nil && r.ReserveKey != nil {
-		c.Reservation = redemption.Reservation{ID: *r.Reservation, Till: *r.ReservedBy, Key: *r.ReserveKey, Until: at(r.ReservedUntil)}
+		c.Reservation = redemption.Reservation{ID: *r.Reservation, Till: *r.ReservedBy, Key: *r.ReserveKey, Until: sqlkit.At(r.ReservedUntil)}
 	}
 	if r.RedeemedBy != nil && r.RedeemKey != nil {
 		c.RedeemedBy, c.RedeemKey = *r.RedeemedBy, *r.RedeemKey
@@ -60,10 +62,10 @@ func (r *couponRow) take(c redemption.Coupon) {
 // codeTries is how many random codes are tried: two in a row that exist already are one case in 2^60.
 const codeTries = 5
 
-// issueCoupons gives a code to each of the locked orders whose voucher is redeemed by one. It costs nothing where none is. It may return
-// errKeyUnknown: then the transaction is to end, and runs again. With ErrKeySpoilt nothing was written.
+// issueCoupons gives a code to each of the locked orders whose voucher is redeemed by one. It costs nothing where none is.
+// With ErrKeySpoilt nothing was written.
 func (s *Store) issueCoupons(tx *gorm.DB, rows []orderRow, now time.Time) error {
-	terms, err := s.terms.of(tx, distinct(rows, func(r orderRow) int64 { return r.VoucherID }))
+	terms, err := s.terms.of(tx, sqlkit.Distinct(rows, func(r orderRow) int64 { return r.VoucherID }))
 	if err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func (s *Store) issueCoupons(tx *gorm.DB, rows []orderRow, now time.Time) error 
 		if rows[i].PayTime != nil {
 			paid = *rows[i].PayTime
 		}
-		until := stamp(t.redemption.Until(paid))
+		until := sqlkit.Stamp(t.redemption.Until(paid))
 		coupons = append(coupons, couponRow{
 			OrderID: rows[i].ID, VoucherID: rows[i].VoucherID, ShopID: t.shopID, ValidUntil: until, DueTime: until, CreateTime: now,
 		})
@@ -89,7 +91,7 @@ func (s *Store) issueCoupons(tx *gorm.DB, rows []orderRow, now time.Time) error 
 	if err != nil {
 		return err
 	}
-	for part := range chunks(coupons) {
+	for part := range sqlkit.Chunks(coupons) {
 		if err := issue(tx, key, part); err != nil {
 			return err
 		}
@@ -106,7 +108,7 @@ func issue(tx *gorm.DB, key redemption.Key, rows []couponRow) error {
 	switch {
 	case err == nil:
 		return nil
-	case !isDuplicate(err):
+	case !sqlkit.IsDuplicate(err):
 		return fmt.Errorf("storing the coupons of %d orders: %w", len(rows), err)
 	}
 	for i := range rows { // the statement changed nothing, and the transaction goes on
@@ -122,12 +124,12 @@ func issueOne(tx *gorm.DB, key redemption.Key, row *couponRow) (err error) {
 	for range codeTries {
 		row.Code = key.NewCode()
 		err = tx.Create(row).Error
-		if !isDuplicate(err) { // else the statement changed nothing, and the transaction goes on
+		if !sqlkit.IsDuplicate(err) { // else the statement changed nothing, and the transaction goes on
 			break
 		}
 	}
 	switch {
-	case isDuplicate(err): // not to be taken for that of another row
+	case sqlkit.IsDuplicate(err): // not to be taken for that of another row
 		return fmt.Errorf("no code for order %d: %s", row.OrderID, err.Error())
 	case err != nil:
 		return fmt.Errorf("storing the coupon of order %d: %w", row.OrderID, err)
@@ -138,7 +140,7 @@ func issueOne(tx *gorm.DB, key redemption.Key, row *couponRow) (err error) {
 // couponsOf returns the coupons of locked orders, by order.
 func couponsOf(tx *gorm.DB, orderIDs []int64) (map[int64]*couponRow, error) {
 	coupons := make(map[int64]*couponRow, len(orderIDs))
-	for part := range chunks(orderIDs) {
+	for part := range sqlkit.Chunks(orderIDs) {
 		var rows []couponRow
 		if err := tx.Where("order_id IN ?", part).Find(&rows).Error; err != nil {
 			return nil, fmt.Errorf("reading %d coupons: %w", len(orderIDs), err)
@@ -152,7 +154,7 @@ func couponsOf(tx *gorm.DB, orderIDs []int64) (map[int64]*couponRow, error) {
 
 // saveCoupons writes the rows, which exist.
 func saveCoupons(tx *gorm.DB, rows []couponRow) error {
-	for part := range chunks(rows) {
+	for part := range sqlkit.Chunks(rows) {
 		changes := clause.AssignmentColumns([]string{
 			"due_time", "reservation", "reserved_by", "reserve_key", "reserved_until", "redeemed_by", "redeem_key",
 		})
@@ -167,21 +169,21 @@ func saveCoupons(tx *gorm.DB, rows []couponRow) error {
 // CouponOf implements redemption.Ledger.
 func (s *Store) CouponOf(ctx context.Context, o order.Order) (redemption.Coupon, error) {
 	what := fmt.Sprintf("reading the coupon of order %d", o.ID)
-	terms, err := s.terms.of(s.read(ctx), []int64{o.VoucherID})
+	terms, err := s.terms.of(s.db.Read(ctx), []int64{o.VoucherID})
 	if err != nil {
-		return redemption.Coupon{}, readError(what, err)
+		return redemption.Coupon{}, sqlkit.ReadError(what, err)
 	}
 	if !terms[o.VoucherID].redemption.ByCode {
 		return redemption.Coupon{}, redemption.ErrNotFound
 	}
-	row := orderRow{ID: o.ID, Quantity: o.Quantity.Units(), Status: o.Status, RedeemTime: stamp(o.RedeemedAt)}
-	coupons, err := couponsOf(s.read(ctx), []int64{o.ID})
+	row := orderRow{ID: o.ID, Quantity: o.Quantity.Units(), Status: o.Status, RedeemTime: sqlkit.Stamp(o.RedeemedAt)}
+	coupons, err := couponsOf(s.db.Read(ctx), []int64{o.ID})
 	if err == nil && coupons[o.ID] == nil && o.Status == order.Paid {
 		row, coupons, err = s.issueMissing(ctx, o.ID)
 	}
 	switch {
 	case err != nil:
-		return redemption.Coupon{}, readError(what, err)
+		return redemption.Coupon{}, sqlkit.ReadError(what, err)
 	case coupons[o.ID] == nil:
 		return redemption.Coupon{}, redemption.ErrNotFound
 	}
@@ -190,14 +192,14 @@ func (s *Store) CouponOf(ctx context.Context, o order.Order) (redemption.Coupon,
 
 // issueMissing gives a paid order a code if it has none: a program that knew no codes has paid it, or there was no key.
 func (s *Store) issueMissing(ctx context.Context, orderID int64) (row orderRow, coupons map[int64]*couponRow, err error) {
-	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		if row, err = lockOrder(tx, orderID, 0); err != nil {
 			return err
 		}
 		if coupons, err = couponsOf(tx, []int64{orderID}); err != nil || coupons[orderID] != nil || row.Status != order.Paid {
 			return err
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -234,12 +236,12 @@ func (s *Store) checkRefund(tx *gorm.DB, row orderRow, now time.Time) error {
 // LapseDue implements redemption.Ledger. Orders that another transaction has locked are waited for: tills hold them briefly.
 func (s *Store) LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error) {
 	var rows []orderRow
-	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		rows = nil
-		if err := raiseFence(tx, order.LapserJob, token); err != nil {
+		if err := sqlkit.RaiseFence(tx, order.LapserJob, token); err != nil {
 			return err
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -256,7 +258,7 @@ func (s *Store) LapseDue(ctx context.Context, token int64, n int) (lapsed []orde
 		return err
 	})
 	if err != nil {
-		return nil, 0, readError(fmt.Sprintf("lapsing %d due coupons", n), err)
+		return nil, 0, sqlkit.ReadError(fmt.Sprintf("lapsing %d due coupons", n), err)
 	}
 	lapsed = make([]order.Order, len(rows))
 	for i := range rows {
@@ -276,7 +278,7 @@ func (s *Store) lapse(tx *gorm.DB, due []int64) (lapsed []orderRow, err error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.ledgerTime(tx)
+	now, err := s.db.LedgerTime(tx)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
@@ -31,7 +33,7 @@ func (s *Store) RecordDirectSale(ctx context.Context, orderID, userID, voucherID
 	committing := false
 	record := func(tx *gorm.DB) error {
 		committing = false
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -43,19 +45,19 @@ func (s *Store) RecordDirectSale(ctx context.Context, orderID, userID, voucherID
 		committing = err == nil
 		return err
 	}
-	err := s.writeRetry(ctx, record)
-	if isDuplicate(err) { // the same request, at the same time: its row is visible now
-		err = s.writeRetry(ctx, record)
+	err := s.db.WriteRetry(ctx, record)
+	if sqlkit.IsDuplicate(err) { // the same request, at the same time: its row is visible now
+		err = s.db.WriteRetry(ctx, record)
 	}
 	switch {
 	case err == nil:
 		return row.order(), nil
-	case isDuplicate(err):
+	case sqlkit.IsDuplicate(err):
 		return order.Order{}, fmt.Errorf("%s: %w: %w", what, order.ErrConflict, err)
-	case committing && !isContended(err):
+	case committing && !sqlkit.IsContended(err):
 		return order.Order{}, fmt.Errorf("%s: %w: %w", what, order.ErrUnknownOutcome, err)
 	default:
-		return order.Order{}, readError(what, err)
+		return order.Order{}, sqlkit.ReadError(what, err)
 	}
 }
 

@@ -2,9 +2,10 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
+
+	"seckill/internal/sqlstore/sqlkit"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -13,22 +14,14 @@ import (
 	"seckill/internal/voucher"
 )
 
-type fenceRow struct {
-	Name  string `gorm:"column:name;primaryKey"`
-	Token int64  `gorm:"column:token"`
-}
-
-// TableName implements gorm's schema.Tabler.
-func (fenceRow) TableName() string { return "tb_fence" }
-
 // ExpireDue implements service.ExpiryLedger. An order that another transaction has locked is left for the next call.
 func (s *Store) ExpireDue(ctx context.Context, token int64, n int) ([]order.Order, error) {
 	var rows []orderRow
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
-		if err := raiseFence(tx, order.ExpirerJob, token); err != nil {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		if err := sqlkit.RaiseFence(tx, order.ExpirerJob, token); err != nil {
 			return err
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -44,7 +37,7 @@ func (s *Store) ExpireDue(ctx context.Context, token int64, n int) ([]order.Orde
 		return s.countUnpaid(tx, rows, now)
 	})
 	if err != nil {
-		return nil, readError(fmt.Sprintf("expiring %d due orders", n), err)
+		return nil, sqlkit.ReadError(fmt.Sprintf("expiring %d due orders", n), err)
 	}
 	expired := make([]order.Order, len(rows))
 	for i := range rows {
@@ -70,30 +63,11 @@ func setMissingDeadlines(tx *gorm.DB, now time.Time, n int) error {
 		return err
 	}
 	ids := idsOf(rows)
-	for part := range chunks(ids) {
+	for part := range sqlkit.Chunks(ids) {
 		err := tx.Model(&orderRow{}).Where("id IN ?", part).Update("pay_deadline", now.Add(voucher.DefaultPayWithin)).Error
 		if err != nil {
 			return fmt.Errorf("giving %d orders a deadline: %w", len(ids), err)
 		}
-	}
-	return nil
-}
-
-// raiseFence returns order.ErrSuperseded when a higher token than the given one has been used, and otherwise prevents the
-// use of a lower one from now on. It locks the fence until the transaction ends.
-func raiseFence(tx *gorm.DB, name string, token int64) error {
-	var row fenceRow
-	err := locking(tx).Where("name = ?", name).Take(&row).Error
-	switch {
-	case errors.Is(err, gorm.ErrRecordNotFound):
-		err = tx.Create(&fenceRow{Name: name, Token: token}).Error
-	case err == nil && row.Token > token:
-		return fmt.Errorf("%w: token %d of %s, and %d was used", order.ErrSuperseded, token, name, row.Token)
-	case err == nil && row.Token < token:
-		err = tx.Model(&fenceRow{}).Where("name = ?", name).Update("token", token).Error
-	}
-	if err != nil {
-		return fmt.Errorf("raising the fence of %s: %w", name, err)
 	}
 	return nil
 }

@@ -14,14 +14,14 @@ const TitlesPerSearch = titlesPerSearch
 
 // Setting asks a connection of the store's pool for one value.
 func Setting(ctx context.Context, s *Store, expression string) (value string, err error) {
-	err = s.pool.QueryRowContext(ctx, "SELECT "+expression).Scan(&value)
+	err = s.db.Pool().QueryRowContext(ctx, "SELECT "+expression).Scan(&value)
 	return value, err
 }
 
 // TakePermits takes all connections that a class can have.
 func TakePermits(s *Store, c bulkhead.Class) (release func()) {
 	var taken []bulkhead.Permit
-	for permit, ok := s.permits.Try(c); ok; permit, ok = s.permits.Try(c) {
+	for permit, ok := s.db.Bulkhead().Try(c); ok; permit, ok = s.db.Bulkhead().Try(c) {
 		taken = append(taken, permit)
 	}
 	return func() {

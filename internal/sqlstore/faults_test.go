@@ -11,12 +11,13 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
 
 // through opens a second store on the ledger's schema, with a fault of its own between.
-func through(t *testing.T, dsn string, change func(*mysql.Config), o sqlstore.Options) *sqlstore.Store {
+func through(t *testing.T, dsn string, change func(*mysql.Config), o sqlkit.Options) *sqlstore.Store {
 	t.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
@@ -35,7 +36,7 @@ func through(t *testing.T, dsn string, change func(*mysql.Config), o sqlstore.Op
 	return store
 }
 
-func proxied(t *testing.T, dsn string, o sqlstore.Options) (*sqlstore.Store, *testkit.Proxy) {
+func proxied(t *testing.T, dsn string, o sqlkit.Options) (*sqlstore.Store, *testkit.Proxy) {
 	t.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
@@ -311,7 +312,7 @@ func TestServerReadOnlyAndKilled(t *testing.T) {
 	if number(err) != 1290 {
 		t.Errorf("%v, want error 1290", err)
 	}
-	if idle := store.Connections().Idle; idle != 0 {
+	if idle := store.DB().Connections().Idle; idle != 0 {
 		t.Errorf("%d connections to the read-only server are kept", idle)
 	}
 	err = store.Settle(t.Context(), cs[1:], decideAll(cs[1:], order.Insert, ""))

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"seckill/migrations"
 )
 
@@ -21,9 +23,9 @@ const firstVersion = 1000
 // Word returns what each partition in Redis must carry to be this ledger's: the format and the ledger's id. The schema
 // must be this program's (Migrate, CheckSchema).
 func (s *Store) Word(ctx context.Context) (string, error) {
-	format, ledger, err := s.readFormat(ctx, s.pool)
+	format, ledger, err := s.readFormat(ctx, s.db.Pool())
 	if err != nil {
-		return "", readError("reading "+formatTable, err)
+		return "", sqlkit.ReadError("reading "+formatTable, err)
 	}
 	return format + "/" + ledger, nil
 }
@@ -87,9 +89,9 @@ func (s *Store) readFormat(ctx context.Context, pool *sql.DB) (format, ledger st
 // formatError is ErrFormat with what is wrong with the database and what to do.
 func (s *Store) formatError(theirs string) error {
 	todo := "give this version a schema of its own in SECKILL_MYSQL_DSN, or run the version that made this one"
-	if s.dialect == sqliteDialect {
-		todo = fmt.Sprintf("move the data directory %s away, or run the version that made it", filepath.Dir(s.place))
+	if s.db.Dialect() == sqlkit.SQLite {
+		todo = fmt.Sprintf("move the data directory %s away, or run the version that made it", filepath.Dir(s.db.Place()))
 	}
 	return fmt.Errorf("%w in %s: %s, and this program's is %q. Nothing was changed: %s",
-		ErrFormat, s.place, theirs, migrations.Format, todo)
+		ErrFormat, s.db.Place(), theirs, migrations.Format, todo)
 }

@@ -1,10 +1,10 @@
 package sqlstore
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"time"
+
+	"seckill/internal/sqlstore/sqlkit"
 
 	"gorm.io/gorm"
 
@@ -39,7 +39,7 @@ func (s *Store) payRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]p
 			ids = append(ids, c.OrderID)
 		}
 	}
-	for part := range chunks(ids) {
+	for part := range sqlkit.Chunks(ids) {
 		var rows []orderRow // their times are the database's
 		if err := tx.Where("id IN ?", part).Order("id").Find(&rows).Error; err != nil {
 			return fmt.Errorf("reading %d free orders: %w", len(part), err)
@@ -47,24 +47,6 @@ func (s *Store) payRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]p
 		if err := s.payForNothing(tx, rows, rows[0].CreateTime); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// keyFor has the key of new codes read, if orders on the terms have codes at once: a batch is not to be inserted twice for it. One that is
-// spoilt does not keep the batch waiting, with orders of other sales in it.
-func (s *Store) keyFor(ctx context.Context, terms map[int64]payTerms) error {
-	for _, t := range terms {
-		if t.cents > 0 || !t.redemption.ByCode {
-			continue
-		}
-		if _, err := s.couponKey.current(); !errors.Is(err, errKeyUnknown) {
-			return nil
-		}
-		if _, err := s.CouponKeys(ctx); !errors.Is(err, ErrKeySpoilt) {
-			return err
-		}
-		return nil
 	}
 	return nil
 }

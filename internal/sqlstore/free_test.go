@@ -13,6 +13,7 @@ import (
 // free creates a sale of a voucher that costs nothing and is redeemed by a code.
 func (l ledger) free(tb testing.TB, stock int64) int64 {
 	tb.Helper()
+	l.readKeys(tb)
 	v := draft()
 	v.Kind, v.PayValue, v.Redemption = voucher.Seckill, 0, redemption30Days()
 	v.Sale = &voucher.Sale{Stock: stock, Issued: stock, Begin: recordedAt, End: recordedAt.Add(time.Hour), OfferWithin: offerTime}

@@ -8,6 +8,8 @@ import (
 	"math"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/guard/keys"
@@ -25,21 +27,21 @@ var ErrSaltsExhausted = errors.New("no more salts: a ticket has room for ids to 
 
 // GuardSalts implements keys.Salts: it makes the first one, which is used at once.
 func (s *Store) GuardSalts(ctx context.Context) ([]keys.Salt, error) {
-	salts, err := guardSalts(s.read(ctx))
+	salts, err := guardSalts(s.db.Read(ctx))
 	if err != nil {
-		return nil, readError("reading the salts of guards", err)
+		return nil, sqlkit.ReadError("reading the salts of guards", err)
 	}
 	if len(salts) > 0 {
 		return salts, nil
 	}
-	err = s.writeRetry(ctx, func(tx *gorm.DB) (err error) {
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
 		if salts, err = guardSalts(tx); err == nil && len(salts) == 0 {
 			salts, err = s.addGuardSalt(tx, 0)
 		}
 		return err
 	})
 	if err != nil {
-		return nil, readError("reading the salts of guards", err)
+		return nil, sqlkit.ReadError("reading the salts of guards", err)
 	}
 	return salts, nil
 }
@@ -47,7 +49,7 @@ func (s *Store) GuardSalts(ctx context.Context) ([]keys.Salt, error) {
 // RotateGuardSalt stores another salt and removes those that no ticket can name any more. All instances know it before its first
 // use, a minute later. It returns its id, or ErrSaltsExhausted.
 func (s *Store) RotateGuardSalt(ctx context.Context) (id uint16, err error) {
-	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		salts, err := guardSalts(tx)
 		if err != nil {
 			return err
@@ -63,26 +65,26 @@ func (s *Store) RotateGuardSalt(ctx context.Context) (id uint16, err error) {
 			return err
 		}
 		id = uint16(next)
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
 		if err := removeOldSalts(tx, salts, now); err != nil {
 			return err
 		}
-		return writeAuditEntry(tx, now, voucher.Author{}, auditRow{Action: voucher.Rotated, Changes: []voucher.FieldChange{
+		return sqlkit.WriteAudit(tx, now, voucher.Author{}, sqlkit.AuditRow{Action: voucher.Rotated, Changes: []voucher.FieldChange{
 			{Field: "guardKey", From: fmt.Sprint(next - 1), To: fmt.Sprint(next)},
 		}})
 	})
 	if err != nil {
-		return 0, readError("rotating the salt of guards", err)
+		return 0, sqlkit.ReadError("rotating the salt of guards", err)
 	}
 	return id, nil
 }
 
 // guardSalts reads the salts, in the order of their ids.
 func guardSalts(tx *gorm.DB) ([]keys.Salt, error) {
-	var rows []settingRow
+	var rows []sqlkit.SettingRow
 	if err := tx.Where("name LIKE ?", guardSaltSetting+"%").Order("name").Find(&rows).Error; err != nil {
 		return nil, err
 	}
@@ -107,12 +109,12 @@ func guardSalts(tx *gorm.DB) ([]keys.Salt, error) {
 func (s *Store) addGuardSalt(tx *gorm.DB, id int) ([]keys.Salt, error) {
 	var value [keys.Bytes]byte
 	_, _ = rand.Read(value[:]) // it never fails: without randomness the program ends
-	now, err := s.ledgerTime(tx)
+	now, err := s.db.LedgerTime(tx)
 	if err != nil {
 		return nil, err
 	}
-	err = tx.Create(&settingRow{Name: fmt.Sprintf(guardSaltSetting+"%05d", id), Value: value[:], CreateTime: now}).Error
-	if err != nil && !isDuplicate(err) { // the statement changed nothing, and the transaction goes on
+	err = tx.Create(&sqlkit.SettingRow{Name: fmt.Sprintf(guardSaltSetting+"%05d", id), Value: value[:], CreateTime: now}).Error
+	if err != nil && !sqlkit.IsDuplicate(err) { // the statement changed nothing, and the transaction goes on
 		return nil, fmt.Errorf("storing a salt of guards: %w", err)
 	}
 	return guardSalts(tx)
@@ -125,7 +127,7 @@ func removeOldSalts(tx *gorm.DB, salts []keys.Salt, now time.Time) error {
 			continue
 		}
 		name := fmt.Sprintf(guardSaltSetting+"%05d", salts[i].ID)
-		if err := tx.Where("name = ?", name).Delete(&settingRow{}).Error; err != nil {
+		if err := tx.Where("name = ?", name).Delete(&sqlkit.SettingRow{}).Error; err != nil {
 			return fmt.Errorf("removing setting %s: %w", name, err)
 		}
 	}

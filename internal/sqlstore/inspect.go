@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/preflight"
@@ -19,7 +21,7 @@ func (s *Store) Inspect(ctx context.Context) (l preflight.Ledger, err error) {
 	if l.Answer, err = preflight.Median(func() error { return s.Ping(ctx) }); err != nil {
 		return l, err
 	}
-	if s.dialect == mysqlDialect {
+	if s.db.Dialect() == sqlkit.MySQL {
 		if err := s.inspectServer(ctx, &l); err != nil || l.ReadOnly {
 			return l, err
 		}
@@ -27,10 +29,10 @@ func (s *Store) Inspect(ctx context.Context) (l preflight.Ledger, err error) {
 	token := time.Now().UnixMilli()
 	l.Commit, err = preflight.Median(func() error {
 		token++
-		return s.writeRetry(ctx, func(tx *gorm.DB) error { return tx.Save(&fenceRow{Name: inspectFence, Token: token}).Error })
+		return s.db.WriteRetry(ctx, func(tx *gorm.DB) error { return tx.Save(&sqlkit.FenceRow{Name: inspectFence, Token: token}).Error })
 	})
 	if err != nil {
-		return l, readError("trying a transaction", err)
+		return l, sqlkit.ReadError("trying a transaction", err)
 	}
 	return l, nil
 }
@@ -41,10 +43,10 @@ func (s *Store) inspectServer(ctx context.Context, l *preflight.Ledger) error {
 		FlushAtTrx, SyncBinlog, LogBin, ReadOnly string
 		MaxConnected                             int
 	}
-	err := s.read(ctx).Raw("SELECT @@innodb_flush_log_at_trx_commit AS flush_at_trx, @@sync_binlog AS sync_binlog, @@log_bin AS log_bin, " +
+	err := s.db.Read(ctx).Raw("SELECT @@innodb_flush_log_at_trx_commit AS flush_at_trx, @@sync_binlog AS sync_binlog, @@log_bin AS log_bin, " +
 		"@@read_only AS read_only, @@max_connections AS max_connected").Take(&is).Error
 	if err != nil {
-		return readError("reading the settings of the database", err)
+		return sqlkit.ReadError("reading the settings of the database", err)
 	}
 	l.FlushAtTrx, l.ReadOnly, l.MaxConnected = is.FlushAtTrx, isOn(is.ReadOnly), is.MaxConnected
 	if isOn(is.LogBin) {
@@ -65,8 +67,8 @@ func (s *Store) connected(ctx context.Context) (int, error) {
 	var rows []struct {
 		Value int `gorm:"column:Value"`
 	}
-	if err := s.read(ctx).Raw("SHOW GLOBAL STATUS LIKE 'Threads_connected'").Find(&rows).Error; err != nil || len(rows) == 0 {
-		return 0, readError("counting the connections of the database", err)
+	if err := s.db.Read(ctx).Raw("SHOW GLOBAL STATUS LIKE 'Threads_connected'").Find(&rows).Error; err != nil || len(rows) == 0 {
+		return 0, sqlkit.ReadError("counting the connections of the database", err)
 	}
 	return rows[0].Value, nil
 }
@@ -75,8 +77,8 @@ func (s *Store) connected(ctx context.Context) (int, error) {
 func (s *Store) ahead(ctx context.Context) (time.Duration, error) {
 	var millis []int64
 	asked := time.Now()
-	if err := s.read(ctx).Raw("SELECT ROUND(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(3)) * 1000)").Find(&millis).Error; err != nil {
-		return 0, readError("asking the database for the time", err)
+	if err := s.db.Read(ctx).Raw("SELECT ROUND(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(3)) * 1000)").Find(&millis).Error; err != nil {
+		return 0, sqlkit.ReadError("asking the database for the time", err)
 	}
 	if len(millis) == 0 {
 		return 0, errors.New("the database does not say what time it is")

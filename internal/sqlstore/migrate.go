@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 
@@ -46,18 +48,18 @@ func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 		applied, err = s.migrateAlone(ctx)
 	}
 	if err == nil {
-		err = s.checkFormat(ctx, s.pool)
+		err = s.checkFormat(ctx, s.db.Pool())
 	}
 	if err != nil {
-		err = readError(fmt.Sprintf("migrating the %s schema", s.dialect), err)
+		err = sqlkit.ReadError(fmt.Sprintf("migrating the %s schema", s.db.Dialect()), err)
 	}
 	return applied, err
 }
 
 // migrateAlone migrates while no other instance does. SQLite needs no lease: one process has the file.
 func (s *Store) migrateAlone(ctx context.Context) ([]string, error) {
-	if s.dialect == sqliteDialect {
-		return s.migrate(ctx, s.pool)
+	if s.db.Dialect() == sqlkit.SQLite {
+		return s.migrate(ctx, s.db.Pool())
 	}
 	lease, err := s.newMigrationLease(ctx)
 	if err != nil {
@@ -82,9 +84,9 @@ func (s *Store) migrateUnder(ctx context.Context, lease *migrationLease) ([]stri
 	defer renewals.Wait()
 	defer stop()
 	renewals.Go(func() { lease.keep(renewing) })
-	pool := sql.OpenDB(lease.guard(s.ddl))
+	pool := sql.OpenDB(lease.guard(s.db.DDL()))
 	applied, err := s.migrate(ctx, pool)
-	for try := 1; isChangedMeanwhile(err) && try < maxTries; try++ {
+	for try := 1; sqlkit.IsChangedMeanwhile(err) && try < sqlkit.MaxTries; try++ {
 		s.log.WarnContext(ctx, "a statement of an instance that no longer migrates came first: migrating again", "error", err)
 		var more []string
 		more, err = s.migrate(ctx, pool)
@@ -126,7 +128,7 @@ func (s *Store) migrate(ctx context.Context, pool *sql.DB) (applied []string, er
 	if err := s.ensureVersionTable(ctx, pool, versions); err != nil {
 		return nil, err
 	}
-	files, err := fs.Sub(migrations.FS, string(s.dialect))
+	files, err := fs.Sub(migrations.FS, string(s.db.Dialect()))
 	if err != nil {
 		return nil, fmt.Errorf("opening the embedded migrations: %w", err)
 	}
@@ -158,23 +160,23 @@ func (s *Store) CheckSchema(ctx context.Context) error {
 	missing, err := s.missing(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("checking the %s schema: %w", s.dialect, err)
+		return fmt.Errorf("checking the %s schema: %w", s.db.Dialect(), err)
 	case len(missing) > 0:
 		return fmt.Errorf("%w: it lacks %s", ErrOldSchema, strings.Join(missing, ", "))
 	}
-	return s.checkFormat(ctx, s.pool)
+	return s.checkFormat(ctx, s.db.Pool())
 }
 
 // missing returns the names of the migrations that have not been applied.
 func (s *Store) missing(ctx context.Context) ([]string, error) {
-	applied, err := s.appliedVersions(ctx, s.pool)
+	applied, err := s.appliedVersions(ctx, s.db.Pool())
 	if err != nil {
 		return nil, err
 	}
 	if err := s.refuseOld(applied); err != nil {
 		return nil, err
 	}
-	files, err := fs.Glob(migrations.FS, path.Join(string(s.dialect), "*.sql"))
+	files, err := fs.Glob(migrations.FS, path.Join(string(s.db.Dialect()), "*.sql"))
 	if err != nil {
 		return nil, fmt.Errorf("listing the embedded migrations: %w", err)
 	}
@@ -214,7 +216,7 @@ func (s *Store) appliedVersions(ctx context.Context, pool *sql.DB) (map[int64]bo
 // versionStore returns goose's access to the table of migrations.
 func (s *Store) versionStore() (database.Store, error) {
 	name := database.DialectMySQL
-	if s.dialect == sqliteDialect {
+	if s.db.Dialect() == sqlkit.SQLite {
 		name = database.DialectSQLite3
 	}
 	versions, err := database.NewStore(name, versionTable)
@@ -250,7 +252,7 @@ func (s *Store) ensureVersionTable(ctx context.Context, pool *sql.DB, versions d
 
 func (s *Store) hasTable(ctx context.Context, pool *sql.DB, name string) (bool, error) {
 	query := "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?"
-	if s.dialect == sqliteDialect {
+	if s.db.Dialect() == sqlkit.SQLite {
 		query = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
 	}
 	var n int

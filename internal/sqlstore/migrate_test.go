@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit"
 )
 
@@ -48,7 +49,7 @@ func eachEmpty(t *testing.T, test func(t *testing.T, open func() *sqlstore.Store
 	})
 }
 
-func quiet() sqlstore.Options { return options(new(atomic.Int64)) }
+func quiet() sqlkit.Options { return options(new(atomic.Int64)) }
 
 func migrate(t *testing.T, store *sqlstore.Store, want []string) {
 	t.Helper()

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 // leaseTable has one row: who may change the schema, and until when by the database's clock.
@@ -57,7 +59,7 @@ type migrationLease struct {
 // newMigrationLease returns a lease that is not taken yet, in a table that exists.
 func (s *Store) newMigrationLease(ctx context.Context) (*migrationLease, error) {
 	for _, statement := range []string{makeLeaseTable, makeLease} {
-		if _, err := s.pool.ExecContext(ctx, statement); err != nil && !isContended(err) {
+		if _, err := s.db.Pool().ExecContext(ctx, statement); err != nil && !sqlkit.IsContended(err) {
 			return nil, fmt.Errorf("preparing %s: %w", leaseTable, err)
 		}
 	}
@@ -65,7 +67,7 @@ func (s *Store) newMigrationLease(ctx context.Context) (*migrationLease, error) 
 	if err != nil {
 		host = "unknown" // it is for people
 	}
-	return &migrationLease{pool: s.pool, holder: fmt.Sprintf("%.64s %s", host, rand.Text()), length: s.migrationLeaseFor}, nil
+	return &migrationLease{pool: s.db.Pool(), holder: fmt.Sprintf("%.64s %s", host, rand.Text()), length: s.migrationLeaseFor}, nil
 }
 
 // take takes the lease if nobody has it, and reports whether it did. Repeating it is harmless.
@@ -74,7 +76,7 @@ func (l *migrationLease) take(ctx context.Context) (bool, error) {
 	// The statement's time is that of its beginning. While it waits for the row, its holder may renew the lease: later, and so
 	// until later than a lease from that time on. Twice the length is far from both.
 	taken, err := l.change(ctx, takeLease, l.holder, length, l.holder, 2*length)
-	if isContended(err) { // on Galera: the change of another node came first
+	if sqlkit.IsContended(err) { // on Galera: the change of another node came first
 		return false, nil
 	}
 	return taken, err
@@ -85,7 +87,7 @@ func (l *migrationLease) take(ctx context.Context) (bool, error) {
 func (l *migrationLease) renew(ctx context.Context) error {
 	var renewed bool
 	var err error
-	for try := 1; try == 1 || isContended(err) && try <= maxTries; try++ {
+	for try := 1; try == 1 || sqlkit.IsContended(err) && try <= sqlkit.MaxTries; try++ {
 		renewed, err = l.change(ctx, renewLease, l.length.Microseconds(), l.holder)
 	}
 	if err == nil && !renewed {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
@@ -81,7 +83,7 @@ func (s *Store) offer(tx *gorm.DB, sale *saleRow, attempts []int64, now time.Tim
 		byAttempt[head.Attempt] = append(byAttempt[head.Attempt], head.Position)
 	}
 	for attempt, positions := range byAttempt {
-		for part := range chunks(positions) {
+		for part := range sqlkit.Chunks(positions) {
 			err := tx.Model(&placeRow{}).Where("voucher_id = ? AND position IN ?", sale.VoucherID, part).
 				Updates(map[string]any{"state": waitlist.Offered, "offer_time": now, "deadline": deadline, "attempt": attempt}).Error
 			if err != nil {
@@ -102,7 +104,7 @@ func lockHeads(tx *gorm.DB, voucherID int64, n int, now time.Time) ([]placeRow, 
 		if err != nil || len(rows) == 0 {
 			return heads, err
 		}
-		live, err := usersWithOrders(tx, voucherID, distinct(rows, func(r placeRow) int64 { return r.UserID }))
+		live, err := usersWithOrders(tx, voucherID, sqlkit.Distinct(rows, func(r placeRow) int64 { return r.UserID }))
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +159,7 @@ func lockWaiting(tx *gorm.DB, voucherID int64, places []placeRow) ([]placeRow, e
 		return nil, nil
 	}
 	var rows []placeRow
-	err := locking(tx).Where("voucher_id = ? AND position IN ? AND state = ?", voucherID, positionsOf(places), waitlist.Waiting).
+	err := sqlkit.Locking(tx).Where("voucher_id = ? AND position IN ? AND state = ?", voucherID, positionsOf(places), waitlist.Waiting).
 		Order("position").Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("locking the head of the waiting list: %w", err)
@@ -188,7 +190,7 @@ func (s *Store) passOn(tx *gorm.DB, sale *saleRow, places []placeRow, now time.T
 // Accept implements waitlist.Ledger. The offer becomes an order once Redis has made its user a holder (completion.accept).
 func (s *Store) Accept(ctx context.Context, voucherID, userID, orderID int64) (waitlist.Place, error) {
 	var place waitlist.Place
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		sale, err := lockSale(tx, voucherID)
 		if err != nil {
 			return err
@@ -207,11 +209,11 @@ func (s *Store) Accept(ctx context.Context, voucherID, userID, orderID int64) (w
 		if row.State == waitlist.Accepted {
 			return nil
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
-		if row.State != waitlist.Offered || !now.Before(at(row.Deadline)) || sale.over(now) || sale.Retired {
+		if row.State != waitlist.Offered || !now.Before(sqlkit.At(row.Deadline)) || sale.over(now) || sale.Retired {
 			return waitlist.ErrNoOffer
 		}
 		row.State, row.OrderID = waitlist.Accepted, &orderID
@@ -223,7 +225,7 @@ func (s *Store) Accept(ctx context.Context, voucherID, userID, orderID int64) (w
 		return rows[0].save(tx)
 	})
 	if err != nil {
-		return waitlist.Place{}, readError(fmt.Sprintf("accepting the offer of user %d for voucher %d", userID, voucherID), err)
+		return waitlist.Place{}, sqlkit.ReadError(fmt.Sprintf("accepting the offer of user %d for voucher %d", userID, voucherID), err)
 	}
 	return place, nil
 }
@@ -247,8 +249,8 @@ func (s *Store) askForPlaces(tx *gorm.DB, sale *saleRow, rows []placeRow, now ti
 // Leave implements waitlist.Ledger. Who only waits locks nothing but their place: many may leave at once.
 func (s *Store) Leave(ctx context.Context, voucherID, userID int64) (waitlist.Place, error) {
 	var place waitlist.Place
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
-		now, err := s.ledgerTime(tx)
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -267,7 +269,7 @@ func (s *Store) Leave(ctx context.Context, voucherID, userID int64) (waitlist.Pl
 		return err
 	})
 	if err != nil {
-		return waitlist.Place{}, readError(fmt.Sprintf("user %d leaving the waiting list of voucher %d", userID, voucherID), err)
+		return waitlist.Place{}, sqlkit.ReadError(fmt.Sprintf("user %d leaving the waiting list of voucher %d", userID, voucherID), err)
 	}
 	return place, nil
 }
@@ -287,7 +289,7 @@ func (s *Store) decline(tx *gorm.DB, voucherID, userID int64) error {
 	case row.State == waitlist.Accepted:
 		return waitlist.ErrAccepted
 	}
-	now, err := s.ledgerTime(tx)
+	now, err := s.db.LedgerTime(tx)
 	if err != nil {
 		return err
 	}
@@ -356,7 +358,7 @@ func (c *completion) buy(row placeRow, op operationRow) (lacking, err error) {
 		return nil, fmt.Errorf("order %d: %w", *row.OrderID, err)
 	}
 	err = c.tx.Create(&bought).Error
-	if isDuplicate(err) { // the statement changed nothing, and the transaction goes on
+	if sqlkit.IsDuplicate(err) { // the statement changed nothing, and the transaction goes on
 		return fmt.Errorf("%w: operation %d: order %d is there, or user %d has another live order", order.ErrConflict, op.Number, bought.ID, row.UserID), nil
 	}
 	if err != nil {

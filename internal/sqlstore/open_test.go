@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit"
 	"seckill/migrations"
 )
@@ -28,7 +29,7 @@ func TestOpenMySQLRefuses(t *testing.T) {
 		"nothing":         "",
 	} {
 		store, err := sqlstore.OpenMySQL(t.Context(), dsn, limits())
-		if !errors.Is(err, sqlstore.ErrDSN) || store != nil {
+		if !errors.Is(err, sqlkit.ErrDSN) || store != nil {
 			t.Errorf("%s: %v, want ErrDSN", name, err)
 			continue
 		}
@@ -73,7 +74,7 @@ func TestMySQLSession(t *testing.T) {
 		c.ParseTime, c.InterpolateParams = false, false
 		c.ReadTimeout = time.Hour
 		c.Params = map[string]string{"time_zone": "'+08:00'", "sql_mode": "''", isolation: "'SERIALIZABLE'"}
-	}, sqlstore.Options{MaxConns: 16, Timeout: 8 * time.Second})
+	}, sqlkit.Options{MaxConns: 16, Timeout: 8 * time.Second})
 	for variable, want := range map[string]string{
 		"@@SESSION." + isolation:                          "READ-COMMITTED",
 		"@@SESSION.time_zone":                             "+00:00",
@@ -89,7 +90,7 @@ func TestMySQLSession(t *testing.T) {
 			t.Errorf("%s = %q, %v; want %q", variable, got, err, want)
 		}
 	}
-	if got := store.Connections().MaxOpenConnections; got != 16 {
+	if got := store.DB().Connections().MaxOpenConnections; got != 16 {
 		t.Errorf("%d connections at most, want 16", got)
 	}
 }

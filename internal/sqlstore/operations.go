@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
@@ -46,7 +48,7 @@ func (operationRow) TableName() string { return "tb_voucher_operation" }
 func (r operationRow) operation() order.Operation {
 	op := order.Operation{
 		VoucherID: r.VoucherID, Number: r.Number, Kind: r.Kind, Delta: r.Delta, Offered: r.Offered,
-		Mode: r.Mode, Begin: at(r.BeginTime), End: at(r.EndTime),
+		Mode: r.Mode, Begin: sqlkit.At(r.BeginTime), End: sqlkit.At(r.EndTime),
 	}
 	if r.OrderID != nil && r.UserID != nil {
 		op.OrderID, op.UserID = *r.OrderID, *r.UserID
@@ -88,7 +90,7 @@ func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow,
 			issued += op.Delta + op.Offered
 		}
 	}
-	if err := createAll(tx, ops); err != nil {
+	if err := sqlkit.CreateAll(tx, ops); err != nil {
 		return fmt.Errorf("writing %d operations of voucher %d: %w", len(ops), sale.VoucherID, err)
 	}
 	err := tx.Exec("UPDATE tb_seckill_voucher SET stock = stock + ?, issued = issued + ?, offered = offered + ?, "+
@@ -103,17 +105,17 @@ func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow,
 // Pending implements outbox.OperationLedger. It is one statement, so that both answers are of one moment; the operations
 // are chosen before they are joined, as a backlog is long and only its beginning is read.
 func (s *Store) Pending(ctx context.Context, id int64, n int) (ops []order.Operation, last int64, err error) {
-	first := s.read(ctx).Model(&operationRow{}).
+	first := s.db.Read(ctx).Model(&operationRow{}).
 		Where("voucher_id = ? AND state = ?", id, operationPending).Order("number").Limit(n)
 	var rows []struct {
 		Operation operationRow `gorm:"embedded"`
 		Last      int64        `gorm:"column:last_operation"`
 	}
-	err = s.read(ctx).Table("tb_seckill_voucher s").Select("s.last_operation, o.*").
+	err = s.db.Read(ctx).Table("tb_seckill_voucher s").Select("s.last_operation, o.*").
 		Joins("LEFT JOIN (?) o ON o.voucher_id = s.voucher_id", first).
 		Where("s.voucher_id = ?", id).Order("o.number").Find(&rows).Error
 	if err != nil {
-		return nil, 0, readError(fmt.Sprintf("reading the pending operations of voucher %d", id), err)
+		return nil, 0, sqlkit.ReadError(fmt.Sprintf("reading the pending operations of voucher %d", id), err)
 	}
 	for _, row := range rows {
 		last = row.Last
@@ -128,12 +130,12 @@ func (s *Store) Pending(ctx context.Context, id int64, n int) (ops []order.Opera
 // retired, as there are far fewer sales than operations.
 func (s *Store) SalesWithPending(ctx context.Context, n int) ([]int64, error) {
 	var sales []int64
-	err := s.read(ctx).Raw("SELECT voucher_id FROM (SELECT s.voucher_id, (SELECT o.create_time FROM tb_voucher_operation o "+
+	err := s.db.Read(ctx).Raw("SELECT voucher_id FROM (SELECT s.voucher_id, (SELECT o.create_time FROM tb_voucher_operation o "+
 		"WHERE o.state = ? AND o.voucher_id = s.voucher_id ORDER BY o.number LIMIT 1) AS since "+
 		"FROM tb_seckill_voucher s WHERE s.retired = ? AND s.last_operation > 0) f "+
 		"WHERE since IS NOT NULL ORDER BY since, voucher_id LIMIT ?", operationPending, false, n).Find(&sales).Error
 	if err != nil {
-		return nil, readError("looking for sales with pending operations", err)
+		return nil, sqlkit.ReadError("looking for sales with pending operations", err)
 	}
 	return sales, nil
 }

@@ -7,6 +7,8 @@ import (
 	"math"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
@@ -15,10 +17,10 @@ import (
 // OrdersByID implements order.Reader.
 func (s *Store) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.Order, error) {
 	orders := make(map[int64]order.Order, len(ids))
-	for part := range chunks(ids) {
+	for part := range sqlkit.Chunks(ids) {
 		var rows []orderRow
-		if err := s.read(ctx).Where("id IN ?", part).Find(&rows).Error; err != nil {
-			return nil, readError(fmt.Sprintf("reading %d orders", len(ids)), err)
+		if err := s.db.Read(ctx).Where("id IN ?", part).Find(&rows).Error; err != nil {
+			return nil, sqlkit.ReadError(fmt.Sprintf("reading %d orders", len(ids)), err)
 		}
 		for _, row := range rows {
 			orders[row.ID] = row.order()
@@ -29,7 +31,7 @@ func (s *Store) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.Or
 
 // LiveOrder implements order.Reader.
 func (s *Store) LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error) {
-	query := s.read(ctx).Where("user_id = ? AND voucher_id = ? AND live = 1", key.UserID, key.VoucherID)
+	query := s.db.Read(ctx).Where("user_id = ? AND voucher_id = ? AND live = 1", key.UserID, key.VoucherID)
 	return takeOrder(query, fmt.Sprintf("live order of user %d for voucher %d", key.UserID, key.VoucherID))
 }
 
@@ -40,7 +42,7 @@ func takeOrder(query *gorm.DB, what string) (order.Order, error) {
 	case errors.Is(err, gorm.ErrRecordNotFound):
 		return order.Order{}, fmt.Errorf("%s: %w", what, order.ErrNotFound)
 	case err != nil:
-		return order.Order{}, readError("reading "+what, err)
+		return order.Order{}, sqlkit.ReadError("reading "+what, err)
 	}
 	return row.order(), nil
 }
@@ -55,8 +57,8 @@ func (s *Store) OrdersOf(ctx context.Context, f order.Filter, before int64, limi
 		return orders, int64(len(orders)), nil
 	}
 	var total int64
-	if err := filtered(s.read(ctx), f).Model(&orderRow{}).Count(&total).Error; err != nil {
-		return nil, 0, readError(fmt.Sprintf("counting the orders of user %d", f.UserID), err)
+	if err := filtered(s.db.Read(ctx), f).Model(&orderRow{}).Count(&total).Error; err != nil {
+		return nil, 0, sqlkit.ReadError(fmt.Sprintf("counting the orders of user %d", f.UserID), err)
 	}
 	return orders, total, nil
 }
@@ -67,8 +69,8 @@ func (s *Store) Find(ctx context.Context, f order.Filter, before int64, limit in
 		return nil, nil // an order that has a row does not wait
 	}
 	var rows []orderRow
-	if err := filtered(s.read(ctx), f).Where("id < ?", before).Order("id DESC").Limit(limit).Find(&rows).Error; err != nil {
-		return nil, readError("listing orders", err)
+	if err := filtered(s.db.Read(ctx), f).Where("id < ?", before).Order("id DESC").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, sqlkit.ReadError("listing orders", err)
 	}
 	orders := make([]order.Order, len(rows))
 	for i, row := range rows {
@@ -94,10 +96,10 @@ func filtered(query *gorm.DB, f order.Filter) *gorm.DB {
 // Recorded implements order.Reader.
 func (s *Store) Recorded(ctx context.Context, ids []int64) (map[int64]order.Status, error) {
 	statuses := make(map[int64]order.Status, len(ids))
-	for part := range chunks(ids) {
+	for part := range sqlkit.Chunks(ids) {
 		var rows []orderRow
-		if err := s.read(ctx).Select("id", "status").Where("id IN ?", part).Find(&rows).Error; err != nil {
-			return nil, readError(fmt.Sprintf("looking for %d orders", len(ids)), err)
+		if err := s.db.Read(ctx).Select("id", "status").Where("id IN ?", part).Find(&rows).Error; err != nil {
+			return nil, sqlkit.ReadError(fmt.Sprintf("looking for %d orders", len(ids)), err)
 		}
 		for _, row := range rows {
 			statuses[row.ID] = row.Status
@@ -111,25 +113,25 @@ func (s *Store) Recorded(ctx context.Context, ids []int64) (map[int64]order.Stat
 // meanwhile. Ids that were yielded before an error are real.
 func (s *Store) OrderIDs(ctx context.Context, from, to int64, yield func(int64)) (err error) {
 	what := fmt.Sprintf("reading order ids from %d to %d", from, to)
-	db, release, err := s.streamed(ctx)
+	db, release, err := s.db.Streamed(ctx)
 	if err != nil {
-		return readError(what, err)
+		return sqlkit.ReadError(what, err)
 	}
 	defer release()
 	rows, err := db.Model(&orderRow{}).Select("id").Where("id >= ? AND id < ? AND reason <> ?", from, to, order.IDCollision).Order("id").Rows()
 	if err != nil {
-		return readError(what, err)
+		return sqlkit.ReadError(what, err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var id int64
 		if err := rows.Scan(&id); err != nil {
-			return readError(what, err)
+			return sqlkit.ReadError(what, err)
 		}
 		yield(id)
 	}
 	if err := rows.Err(); err != nil {
-		return readError(what, err)
+		return sqlkit.ReadError(what, err)
 	}
 	return nil
 }
@@ -152,7 +154,7 @@ func writeHistory(tx *gorm.DB, rows []orderRow, c cause) error {
 	for i := range rows {
 		events[i] = eventRow{OrderID: rows[i].ID, Status: rows[i].Status, Actor: c.by, Why: c.why, CreateTime: c.at}
 	}
-	if err := createAll(tx, events); err != nil {
+	if err := sqlkit.CreateAll(tx, events); err != nil {
 		return fmt.Errorf("writing the history of %d orders: %w", len(rows), err)
 	}
 	return nil
@@ -162,8 +164,8 @@ func writeHistory(tx *gorm.DB, rows []orderRow, c cause) error {
 func (s *Store) History(ctx context.Context, orderID int64) ([]order.Event, error) {
 	var rows []eventRow
 	// Events of one order are written under its lock, so that their ids are in the order of what happened.
-	if err := s.read(ctx).Where("order_id = ?", orderID).Order("id").Find(&rows).Error; err != nil {
-		return nil, readError(fmt.Sprintf("reading the history of order %d", orderID), err)
+	if err := s.db.Read(ctx).Where("order_id = ?", orderID).Order("id").Find(&rows).Error; err != nil {
+		return nil, sqlkit.ReadError(fmt.Sprintf("reading the history of order %d", orderID), err)
 	}
 	events := make([]order.Event, len(rows))
 	for i, row := range rows {

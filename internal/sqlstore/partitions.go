@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order/partition"
@@ -22,9 +24,9 @@ func partitionName(number int) string { return partitionSetting + strconv.Itoa(n
 
 // Partitions implements partition.Ledger.
 func (s *Store) Partitions(ctx context.Context) ([]partition.Partition, error) {
-	all, err := partitions(s.read(ctx))
+	all, err := partitions(s.db.Read(ctx))
 	if err != nil {
-		return nil, readError("reading the partitions", err)
+		return nil, sqlkit.ReadError("reading the partitions", err)
 	}
 	return all, nil
 }
@@ -34,7 +36,7 @@ func partitions(db *gorm.DB) ([]partition.Partition, error) {
 	for n := range names {
 		names[n] = partitionName(n)
 	}
-	var rows []settingRow
+	var rows []sqlkit.SettingRow
 	if err := db.Where("name IN ?", names).Find(&rows).Error; err != nil {
 		return nil, err
 	}
@@ -68,9 +70,9 @@ func (s *Store) AddPartitions(ctx context.Context, n int) (added []int, err erro
 			continue
 		}
 		switch err := s.addPartition(ctx, number); {
-		case isDuplicate(err): // another instance has added it
+		case sqlkit.IsDuplicate(err): // another instance has added it
 		case err != nil:
-			return added, readError(fmt.Sprintf("adding partition %d", number), err)
+			return added, sqlkit.ReadError(fmt.Sprintf("adding partition %d", number), err)
 		default:
 			added = append(added, number)
 		}
@@ -79,24 +81,24 @@ func (s *Store) AddPartitions(ctx context.Context, n int) (added []int, err erro
 }
 
 func (s *Store) addPartition(ctx context.Context, number int) error {
-	return s.writeRetry(ctx, func(tx *gorm.DB) error {
-		now, err := s.ledgerTime(tx)
+	return s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
-		return tx.Create(&settingRow{Name: partitionName(number), Value: []byte(partition.Open), CreateTime: now}).Error
+		return tx.Create(&sqlkit.SettingRow{Name: partitionName(number), Value: []byte(partition.Open), CreateTime: now}).Error
 	})
 }
 
 // ChangePartition implements partition.AdminLedger. Times are the ledger's. The rows of all partitions are locked meanwhile, so that
 // changes come one after the other, and none while a voucher is created in one of them (lockPartition).
 func (s *Store) ChangePartition(ctx context.Context, number int, from, to partition.State) error {
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
-		now, err := s.ledgerTime(tx)
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
-		if _, err := partitions(locking(tx)); err != nil {
+		if _, err := partitions(sqlkit.Locking(tx)); err != nil {
 			return err
 		}
 		all, err := partitions(tx) // again: the row of partition 0 may have come while those of others were waited for
@@ -108,13 +110,13 @@ func (s *Store) ChangePartition(ctx context.Context, number int, from, to partit
 		case err != nil:
 			return err
 		case known.Since.IsZero(): // partition 0, which has no row yet
-			return tx.Create(&settingRow{Name: partitionName(number), Value: []byte(to), CreateTime: now}).Error
+			return tx.Create(&sqlkit.SettingRow{Name: partitionName(number), Value: []byte(to), CreateTime: now}).Error
 		}
-		return tx.Model(&settingRow{}).Where("name = ?", partitionName(number)).
+		return tx.Model(&sqlkit.SettingRow{}).Where("name = ?", partitionName(number)).
 			Updates(map[string]any{"value": []byte(to), "create_time": now}).Error
 	})
 	switch {
-	case isDuplicate(err):
+	case sqlkit.IsDuplicate(err):
 		return fmt.Errorf("%w: partition %d was changed at the same time", partition.ErrState, number)
 	case errors.Is(err, partition.ErrUnknown), errors.Is(err, partition.ErrState), errors.Is(err, partition.ErrNotEmpty):
 		return err
@@ -153,8 +155,8 @@ func mayChange(tx *gorm.DB, all []partition.Partition, number int, from, to part
 // the partition is not open any more: it was when the voucher was placed, which may be long ago. Of partition 0 there is nothing to
 // lock until it is closed for the first time: a voucher may then be there in the same moment, which harms nobody, since it stays.
 func lockPartition(tx *gorm.DB, number int) error {
-	var row settingRow
-	switch err := locking(tx).Where("name = ?", partitionName(number)).Take(&row).Error; {
+	var row sqlkit.SettingRow
+	switch err := sqlkit.Locking(tx).Where("name = ?", partitionName(number)).Take(&row).Error; {
 	case errors.Is(err, gorm.ErrRecordNotFound) && number == 0:
 		return nil
 	case errors.Is(err, gorm.ErrRecordNotFound):
@@ -169,9 +171,9 @@ func lockPartition(tx *gorm.DB, number int) error {
 
 // SalesIn returns how many sales that are not retired each partition has; a partition without any is not in the map.
 func (s *Store) SalesIn(ctx context.Context) (map[int]int, error) {
-	sales, err := salesIn(s.read(ctx))
+	sales, err := salesIn(s.db.Read(ctx))
 	if err != nil {
-		return nil, readError("counting the sales of partitions", err)
+		return nil, sqlkit.ReadError("counting the sales of partitions", err)
 	}
 	return sales, nil
 }

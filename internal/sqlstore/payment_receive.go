@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
@@ -16,7 +18,7 @@ import (
 // Receive implements service.PaymentLedger.
 func (s *Store) Receive(ctx context.Context, n order.Notice) (order.Payment, order.Order, error) {
 	var r receipt
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		p, row, err := lockPayment(tx, n.PaymentID)
 		if err != nil {
 			return err
@@ -31,7 +33,7 @@ func (s *Store) Receive(ctx context.Context, n order.Notice) (order.Payment, ord
 		if p.State != order.PaymentOpen {
 			return nil // received before
 		}
-		if r.now, err = s.ledgerTime(tx); err != nil {
+		if r.now, err = s.db.LedgerTime(tx); err != nil {
 			return err
 		}
 		r.payment.ReceiveTime = &r.now
@@ -41,7 +43,7 @@ func (s *Store) Receive(ctx context.Context, n order.Notice) (order.Payment, ord
 		return r.use()
 	})
 	if err != nil {
-		return order.Payment{}, order.Order{}, readError("receiving payment "+n.PaymentID, err)
+		return order.Payment{}, order.Order{}, sqlkit.ReadError("receiving payment "+n.PaymentID, err)
 	}
 	return r.payment.payment(), r.order.order(), nil
 }
@@ -157,13 +159,13 @@ func (r *receipt) refuse(by order.Actor, why order.Why) error {
 // ReviveLate implements service.PaymentLedger.
 func (s *Store) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 	var vouchers []int64
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		vouchers = nil
 		found, err := undecided(tx.Limit(n))
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		orders, err := lockOrders(tx, distinct(found, func(p paymentRow) int64 { return p.OrderID }))
+		orders, err := lockOrders(tx, sqlkit.Distinct(found, func(p paymentRow) int64 { return p.OrderID }))
 		if err != nil {
 			return err
 		}
@@ -172,11 +174,11 @@ func (s *Store) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 			return err
 		}
 		// Once more, now that no other transaction can decide about them.
-		found, err = undecided(tx.Where("p.id IN ?", distinct(found, func(p paymentRow) string { return p.ID })))
+		found, err = undecided(tx.Where("p.id IN ?", sqlkit.Distinct(found, func(p paymentRow) string { return p.ID })))
 		if err != nil {
 			return err
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -185,11 +187,11 @@ func (s *Store) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 				return err
 			}
 		}
-		vouchers = distinct(found, func(p paymentRow) int64 { return p.VoucherID })
+		vouchers = sqlkit.Distinct(found, func(p paymentRow) int64 { return p.VoucherID })
 		return nil
 	})
 	if err != nil {
-		return nil, readError("reviving orders with late payments", err)
+		return nil, sqlkit.ReadError("reviving orders with late payments", err)
 	}
 	return vouchers, nil
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
@@ -35,7 +37,7 @@ func (r *paymentRow) payment() order.Payment {
 	return order.Payment{
 		ID: r.ID, OrderID: r.OrderID, UserID: r.UserID, VoucherID: r.VoucherID, Amount: r.Amount, State: r.State,
 		Provider: r.Provider, Reference: r.Reference,
-		CreatedAt: r.CreateTime, ReceivedAt: at(r.ReceiveTime), RefundedAt: at(r.RefundTime),
+		CreatedAt: r.CreateTime, ReceivedAt: sqlkit.At(r.ReceiveTime), RefundedAt: sqlkit.At(r.RefundTime),
 	}
 }
 
@@ -113,7 +115,7 @@ func latePayment(tx *gorm.DB, orderID int64) (*paymentRow, error) {
 func (s *Store) OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (order.Payment, error) {
 	const beforeNames = "" // what payments of versions that knew one provider only have
 	var p *paymentRow
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		row, err := lockOrder(tx, orderID, owner)
 		if err != nil {
 			return err
@@ -124,7 +126,7 @@ func (s *Store) OpenPayment(ctx context.Context, owner, orderID int64, id string
 		if p, err = paymentOf(tx.Where("provider IN ?", slices.Concat(providers, []string{beforeNames})), row.ID, order.PaymentOpen); err != nil || p != nil {
 			return err
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -138,18 +140,18 @@ func (s *Store) OpenPayment(ctx context.Context, owner, orderID int64, id string
 		return tx.Create(p).Error
 	})
 	if err != nil {
-		return order.Payment{}, readError(fmt.Sprintf("opening a payment for order %d", orderID), err)
+		return order.Payment{}, sqlkit.ReadError(fmt.Sprintf("opening a payment for order %d", orderID), err)
 	}
 	return p.payment(), nil
 }
 
 // SetReference implements service.PaymentLedger. It is bounded to open payments: a notice's reference is newer.
 func (s *Store) SetReference(ctx context.Context, paymentID, reference string) error {
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		return tx.Model(&paymentRow{}).Where("id = ? AND state = ?", paymentID, order.PaymentOpen).Update("reference", reference).Error
 	})
 	if err != nil {
-		return readError("storing the reference of payment "+paymentID, err)
+		return sqlkit.ReadError("storing the reference of payment "+paymentID, err)
 	}
 	return nil
 }
@@ -157,8 +159,8 @@ func (s *Store) SetReference(ctx context.Context, paymentID, reference string) e
 // PaymentsOf implements service.PaymentLedger.
 func (s *Store) PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error) {
 	var rows []paymentRow
-	if err := s.read(ctx).Where("order_id = ?", orderID).Order("create_time, id").Find(&rows).Error; err != nil {
-		return nil, readError(fmt.Sprintf("reading the payments of order %d", orderID), err)
+	if err := s.db.Read(ctx).Where("order_id = ?", orderID).Order("create_time, id").Find(&rows).Error; err != nil {
+		return nil, sqlkit.ReadError(fmt.Sprintf("reading the payments of order %d", orderID), err)
 	}
 	payments := make([]order.Payment, len(rows))
 	for i, row := range rows {
@@ -176,7 +178,7 @@ var errNotRefunding = errors.New("the payment's money is not going back")
 // AskRefund implements service.PaymentLedger.
 func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Order, error) {
 	var rows []orderRow
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		row, err := lockOrder(tx, orderID, owner)
 		if err != nil {
 			return err
@@ -195,7 +197,7 @@ func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Orde
 		if p == nil && row.Amount > 0 {
 			return errNotPaid
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -211,7 +213,7 @@ func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Orde
 		return p.sendBack(tx)
 	})
 	if err != nil {
-		return order.Order{}, readError(fmt.Sprintf("asking for a refund of order %d", orderID), err)
+		return order.Order{}, sqlkit.ReadError(fmt.Sprintf("asking for a refund of order %d", orderID), err)
 	}
 	return rows[0].order(), nil
 }
@@ -219,9 +221,9 @@ func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Orde
 // Refunding implements service.PaymentLedger.
 func (s *Store) Refunding(ctx context.Context, n int) ([]order.Payment, error) {
 	var rows []paymentRow
-	err := s.read(ctx).Where("state = ?", order.PaymentRefunding).Order("create_time, id").Limit(n).Find(&rows).Error
+	err := s.db.Read(ctx).Where("state = ?", order.PaymentRefunding).Order("create_time, id").Limit(n).Find(&rows).Error
 	if err != nil {
-		return nil, readError("reading payments that are to go back", err)
+		return nil, sqlkit.ReadError("reading payments that are to go back", err)
 	}
 	payments := make([]order.Payment, len(rows))
 	for i, row := range rows {
@@ -233,7 +235,7 @@ func (s *Store) Refunding(ctx context.Context, n int) ([]order.Payment, error) {
 // Refunded implements service.PaymentLedger.
 func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, error) {
 	var rows []orderRow
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		p, row, err := lockPayment(tx, paymentID)
 		if err != nil {
 			return err
@@ -246,7 +248,7 @@ func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, er
 		case order.PaymentOpen, order.PaymentReceived, order.PaymentLate:
 			return fmt.Errorf("%w: it is %s", errNotRefunding, p.State)
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -261,7 +263,7 @@ func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, er
 		return s.advance(tx, rows, order.ConfirmRefund, c)
 	})
 	if err != nil {
-		return order.Order{}, readError("refunding payment "+paymentID, err)
+		return order.Order{}, sqlkit.ReadError("refunding payment "+paymentID, err)
 	}
 	return rows[0].order(), nil
 }

@@ -24,7 +24,7 @@ import (
 
 // load returns how a class uses the pool.
 func load(s *sqlstore.Store, c bulkhead.Class) bulkhead.Load {
-	for _, l := range s.Permits() {
+	for _, l := range s.DB().Bulkhead().Loads() {
 		if l.Class == c {
 			return l
 		}

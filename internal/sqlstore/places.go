@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
@@ -34,7 +36,7 @@ func (placeRow) TableName() string { return "tb_place" }
 func (r placeRow) place() waitlist.Place {
 	p := waitlist.Place{
 		VoucherID: r.VoucherID, UserID: r.UserID, Position: r.Position, State: r.State, JoinedAt: r.CreateTime,
-		OfferedAt: at(r.OfferTime), Deadline: at(r.Deadline), Attempt: r.Attempt, EndedAt: at(r.EndTime),
+		OfferedAt: sqlkit.At(r.OfferTime), Deadline: sqlkit.At(r.Deadline), Attempt: r.Attempt, EndedAt: sqlkit.At(r.EndTime),
 	}
 	if r.OrderID != nil {
 		p.OrderID = *r.OrderID
@@ -55,7 +57,7 @@ func (waitingListRow) TableName() string { return "tb_waiting_list" }
 // committed before one with a higher; the sale's row is not, which purchases need.
 func (s *Store) Join(ctx context.Context, voucherID int64, users []int64) (map[int64]waitlist.Place, error) {
 	var places map[int64]waitlist.Place
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		places = make(map[int64]waitlist.Place, len(users))
 		list, err := lockWaitingList(tx, voucherID)
 		if err != nil {
@@ -73,7 +75,7 @@ func (s *Store) Join(ctx context.Context, voucherID int64, users []int64) (map[i
 		if err != nil {
 			return err
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -87,14 +89,14 @@ func (s *Store) Join(ctx context.Context, voucherID int64, users []int64) (map[i
 			places[user] = row.placeBehind(int64(len(first) + len(rows)))
 			rows = append(rows, row)
 		}
-		if err := createAll(tx, rows); err != nil {
+		if err := sqlkit.CreateAll(tx, rows); err != nil {
 			return fmt.Errorf("inserting %d places: %w", len(rows), err)
 		}
 		return tx.Model(&waitingListRow{}).Where("voucher_id = ?", voucherID).
 			Updates(map[string]any{"last_position": list.LastPosition, "open": true}).Error
 	})
 	if err != nil {
-		return nil, readError(fmt.Sprintf("joining the waiting list of voucher %d", voucherID), err)
+		return nil, sqlkit.ReadError(fmt.Sprintf("joining the waiting list of voucher %d", voucherID), err)
 	}
 	return places, nil
 }
@@ -110,11 +112,11 @@ func (r placeRow) placeBehind(ahead int64) waitlist.Place {
 // other, and finds it.
 func lockWaitingList(tx *gorm.DB, voucherID int64) (waitingListRow, error) {
 	var row waitingListRow
-	find := func() error { return locking(tx).Where("voucher_id = ?", voucherID).Take(&row).Error }
+	find := func() error { return sqlkit.Locking(tx).Where("voucher_id = ?", voucherID).Take(&row).Error }
 	err := find()
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		err = tx.Create(&waitingListRow{VoucherID: voucherID}).Error
-		if err == nil || isDuplicate(err) {
+		if err == nil || sqlkit.IsDuplicate(err) {
 			err = find()
 		}
 	}
@@ -139,8 +141,8 @@ func firstWaiting(tx *gorm.DB, voucherID int64) ([]int64, error) {
 // withoutOpen returns those of the users who have no open place, each once, and adds the places of the others. first are the
 // positions of firstWaiting.
 func withoutOpen(tx *gorm.DB, voucherID int64, users, first []int64, places map[int64]waitlist.Place) ([]int64, error) {
-	users = distinct(users, func(user int64) int64 { return user })
-	for part := range chunks(users) {
+	users = sqlkit.Distinct(users, func(user int64) int64 { return user })
+	for part := range sqlkit.Chunks(users) {
 		var rows []placeRow
 		if err := tx.Where("voucher_id = ? AND user_id IN ? AND open = 1", voucherID, part).Find(&rows).Error; err != nil {
 			return nil, fmt.Errorf("reading open places: %w", err)
@@ -194,7 +196,7 @@ func waitingBefore(tx *gorm.DB, voucherID, position int64) (int64, error) {
 // usersWithOrders returns those of the users who have a live order of the sale.
 func usersWithOrders(tx *gorm.DB, voucherID int64, users []int64) (map[int64]bool, error) {
 	live := make(map[int64]bool)
-	for part := range chunks(users) {
+	for part := range sqlkit.Chunks(users) {
 		var found []int64
 		err := tx.Model(&orderRow{}).Where("voucher_id = ? AND live = 1 AND user_id IN ?", voucherID, part).Pluck("user_id", &found).Error
 		if err != nil {
@@ -209,9 +211,9 @@ func usersWithOrders(tx *gorm.DB, voucherID int64, users []int64) (map[int64]boo
 
 // Place implements waitlist.Ledger: the open place, or else the latest.
 func (s *Store) Place(ctx context.Context, voucherID, userID int64) (waitlist.Place, error) {
-	p, err := latestPlace(s.read(ctx), voucherID, userID)
+	p, err := latestPlace(s.db.Read(ctx), voucherID, userID)
 	if err != nil {
-		return p, readError(fmt.Sprintf("reading the place of user %d on the waiting list of voucher %d", userID, voucherID), err)
+		return p, sqlkit.ReadError(fmt.Sprintf("reading the place of user %d on the waiting list of voucher %d", userID, voucherID), err)
 	}
 	return p, nil
 }
@@ -232,14 +234,14 @@ func latestPlace(tx *gorm.DB, voucherID, userID int64) (waitlist.Place, error) {
 func (s *Store) Places(ctx context.Context, userID int64, limit int) ([]waitlist.Place, error) {
 	const what = "reading a user's places on waiting lists"
 	var rows []placeRow
-	if err := s.read(ctx).Where("user_id = ? AND open = 1", userID).Order("voucher_id DESC").Limit(limit).Find(&rows).Error; err != nil {
-		return nil, readError(what, err)
+	if err := s.db.Read(ctx).Where("user_id = ? AND open = 1", userID).Order("voucher_id DESC").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, sqlkit.ReadError(what, err)
 	}
 	places := make([]waitlist.Place, len(rows))
 	for i, row := range rows {
 		var err error
-		if places[i], err = counted(s.read(ctx), row); err != nil {
-			return nil, readError(what, err)
+		if places[i], err = counted(s.db.Read(ctx), row); err != nil {
+			return nil, sqlkit.ReadError(what, err)
 		}
 	}
 	return places, nil
@@ -251,9 +253,9 @@ func (s *Store) Counts(ctx context.Context, voucherID int64) (waitlist.Counts, e
 		State  waitlist.State
 		Places int64
 	}
-	err := s.read(ctx).Model(&placeRow{}).Select("state, COUNT(*) AS places").Where("voucher_id = ?", voucherID).Group("state").Find(&rows).Error
+	err := s.db.Read(ctx).Model(&placeRow{}).Select("state, COUNT(*) AS places").Where("voucher_id = ?", voucherID).Group("state").Find(&rows).Error
 	if err != nil {
-		return waitlist.Counts{}, readError(fmt.Sprintf("counting the places of voucher %d", voucherID), err)
+		return waitlist.Counts{}, sqlkit.ReadError(fmt.Sprintf("counting the places of voucher %d", voucherID), err)
 	}
 	var c waitlist.Counts
 	into := map[waitlist.State]*int64{
@@ -271,7 +273,7 @@ func (s *Store) Counts(ctx context.Context, voucherID int64) (waitlist.Counts, e
 // lockPlace locks and returns the user's open place, or waitlist.ErrNoPlace.
 func lockPlace(tx *gorm.DB, voucherID, userID int64) (placeRow, error) {
 	var row placeRow
-	err := locking(tx).Where("voucher_id = ? AND user_id = ? AND open = 1", voucherID, userID).Take(&row).Error
+	err := sqlkit.Locking(tx).Where("voucher_id = ? AND user_id = ? AND open = 1", voucherID, userID).Take(&row).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return row, waitlist.ErrNoPlace
 	}
@@ -291,12 +293,12 @@ func (r placeRow) save(tx *gorm.DB) error {
 }
 
 func positionsOf(places []placeRow) []int64 {
-	return distinct(places, func(r placeRow) int64 { return r.Position })
+	return sqlkit.Distinct(places, func(r placeRow) int64 { return r.Position })
 }
 
 // endPlaces gives locked places of a sale their final state.
 func endPlaces(tx *gorm.DB, voucherID int64, places []placeRow, state waitlist.State, now time.Time) error {
-	for part := range chunks(places) {
+	for part := range sqlkit.Chunks(places) {
 		err := tx.Model(&placeRow{}).Where("voucher_id = ? AND position IN ?", voucherID, positionsOf(part)).
 			Updates(map[string]any{"state": state, "end_time": now}).Error
 		if err != nil {

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
+
+	"seckill/internal/sqlstore/sqlkit"
 
 	"gorm.io/gorm"
 
@@ -25,7 +26,7 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	// Before the transaction begins: the sooner it ends, the shorter others wait for it.
-	terms, err := s.terms.of(s.read(ctx), vouchersOf(takes))
+	terms, err := s.terms.of(s.db.Read(ctx), vouchersOf(takes))
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -34,13 +35,10 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 			return fmt.Errorf("%s: %w: there is no voucher %d", what, order.ErrConflict, t.sale)
 		}
 	}
-	if err := s.keyFor(ctx, terms); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
 	// All batches insert in the same order: two that meet then wait for each other instead of deadlocking.
 	sorted := slices.SortedFunc(slices.Values(claims), func(a, b order.Claim) int { return cmp.Compare(a.OrderID, b.OrderID) })
-	return writeError(what, s.write(ctx, func(tx *gorm.DB) error {
-		for part := range chunks(sorted) {
+	return sqlkit.WriteError(what, s.db.Write(ctx, func(tx *gorm.DB) error {
+		for part := range sqlkit.Chunks(sorted) {
 			if err := s.insertUnpaid(tx, part, terms); err != nil {
 				return err
 			}
@@ -69,7 +67,7 @@ func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]
 	}
 	statement = append(statement, ") VALUES "...)
 	var args []any
-	now := s.clock()
+	now := s.db.Clock()
 	for i, c := range claims {
 		if i > 0 {
 			statement = append(statement, ',')
@@ -83,7 +81,7 @@ func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]
 		statement = strconv.AppendInt(append(statement, ','), c.UserID, 10)
 		statement = strconv.AppendInt(append(statement, ','), c.VoucherID, 10)
 		statement = strconv.AppendInt(append(statement, ",1,"...), amount, 10)
-		if s.dialect == sqliteDialect {
+		if s.db.Dialect() == sqlkit.SQLite {
 			statement = append(statement, ",1,?,?"...)
 			args = append(args, now, t.deadline(now))
 		} else {
@@ -147,7 +145,7 @@ func vouchersOf(takes []take) []int64 {
 // few orders of each in a batch, and would spend more on a statement for each sale than on all orders: so MySQL gets one
 // statement. It goes through the takes as they are sorted (STRAIGHT_JOIN), so that batches that meet lock in one order.
 func (s *Store) takeAll(tx *gorm.DB, takes []take) error {
-	if s.dialect == sqliteDialect || len(takes) == 1 {
+	if s.db.Dialect() == sqlkit.SQLite || len(takes) == 1 {
 		for _, t := range takes {
 			if err := t.fromEpoch(tx); err != nil {
 				return err
@@ -155,7 +153,7 @@ func (s *Store) takeAll(tx *gorm.DB, takes []take) error {
 		}
 		return nil
 	}
-	for part := range chunks(takes) {
+	for part := range sqlkit.Chunks(takes) {
 		// Numbers are in the text itself, as in insertUnpaid.
 		result, err := tx.Statement.ConnPool.ExecContext(tx.Statement.Context, takeStatement(part))
 		if err != nil {
@@ -211,9 +209,6 @@ func (t take) fromEpoch(tx *gorm.DB) error {
 	}
 	return nil
 }
-
-// chunks yields s in parts that fit into one statement.
-func chunks[T any](s []T) iter.Seq[[]T] { return slices.Chunk(s, batchRows) }
 
 // liveKind is the kind of voucher of which a user has one live order at most.
 const liveKind = voucher.Seckill

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/voucher"
@@ -12,11 +14,11 @@ import (
 
 // RetiredRehearsals implements rehearsal.Ledger.
 func (s *Store) RetiredRehearsals(ctx context.Context) (ids []int64, err error) {
-	err = s.read(ctx).Table("tb_voucher v").
+	err = s.db.Read(ctx).Table("tb_voucher v").
 		Where("v.shop_id = ? AND v.type = ? AND NOT EXISTS (SELECT 1 FROM tb_seckill_voucher s WHERE s.voucher_id = v.id AND s.retired = ?)",
 			voucher.RehearsalShop, voucher.Seckill, false).Order("v.id").Pluck("v.id", &ids).Error
 	if err != nil {
-		return nil, readError("looking for rehearsals", err)
+		return nil, sqlkit.ReadError("looking for rehearsals", err)
 	}
 	return ids, nil
 }
@@ -27,7 +29,7 @@ var errNoRehearsal = errors.New("not a rehearsal that is over")
 // EmptyRehearsal implements rehearsal.Ledger. What the voucher is, is looked at under the lock of its sale's row by each transaction.
 // Who started it and when stays in tb_audit.
 func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error) {
-	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		done = false
 		sale, err := lockSale(tx, voucherID)
 		if errors.Is(err, voucher.ErrNotFound) { // a try whose answer was lost
@@ -55,7 +57,7 @@ func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (don
 		return removeVoucher(tx, voucherID)
 	})
 	if err != nil {
-		return false, readError(fmt.Sprintf("emptying the rehearsal of voucher %d", voucherID), err)
+		return false, sqlkit.ReadError(fmt.Sprintf("emptying the rehearsal of voucher %d", voucherID), err)
 	}
 	return done, nil
 }
@@ -65,7 +67,7 @@ func removeOrders(tx *gorm.DB, ids []int64) error {
 	for _, from := range []string{
 		"tb_order_event WHERE order_id IN ?", "tb_payment WHERE order_id IN ?", "tb_coupon WHERE order_id IN ?", "tb_voucher_order WHERE id IN ?",
 	} {
-		for part := range chunks(ids) {
+		for part := range sqlkit.Chunks(ids) {
 			if err := tx.Exec("DELETE FROM "+from, part).Error; err != nil {
 				return fmt.Errorf("removing from %s: %w", from, err)
 			}

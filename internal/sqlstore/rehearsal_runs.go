@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order/rehearsal"
@@ -52,8 +54,8 @@ func (r rehearsalRow) run() rehearsal.Run {
 // Rehearsals implements rehearsal.Runs.
 func (s *Store) Rehearsals(ctx context.Context, of int64, limit int) ([]rehearsal.Run, error) {
 	var rows []rehearsalRow
-	if err := s.read(ctx).Where("of_voucher = ?", of).Order("voucher_id DESC").Limit(limit).Find(&rows).Error; err != nil {
-		return nil, readError(fmt.Sprintf("listing the rehearsals of voucher %d", of), err)
+	if err := s.db.Read(ctx).Where("of_voucher = ?", of).Order("voucher_id DESC").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, sqlkit.ReadError(fmt.Sprintf("listing the rehearsals of voucher %d", of), err)
 	}
 	runs := make([]rehearsal.Run, len(rows))
 	for i, row := range rows {
@@ -64,21 +66,21 @@ func (s *Store) Rehearsals(ctx context.Context, of int64, limit int) ([]rehearsa
 
 // Rehearsal implements rehearsal.Runs.
 func (s *Store) Rehearsal(ctx context.Context, voucherID int64) (rehearsal.Run, error) {
-	row, err := findRehearsal(s.read(ctx), voucherID)
+	row, err := findRehearsal(s.db.Read(ctx), voucherID)
 	if err != nil {
-		return rehearsal.Run{}, readError(fmt.Sprintf("reading rehearsal %d", voucherID), err)
+		return rehearsal.Run{}, sqlkit.ReadError(fmt.Sprintf("reading rehearsal %d", voucherID), err)
 	}
 	return row.run(), nil
 }
 
 // ChangeRehearsal implements rehearsal.Runs.
 func (s *Store) ChangeRehearsal(ctx context.Context, voucherID int64, change func(now time.Time, r *rehearsal.Run) error) (run rehearsal.Run, err error) {
-	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
-		now, err := s.ledgerTime(tx)
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
-		row, err := findRehearsal(locking(tx), voucherID)
+		row, err := findRehearsal(sqlkit.Locking(tx), voucherID)
 		if err != nil {
 			return err
 		}
@@ -91,11 +93,11 @@ func (s *Store) ChangeRehearsal(ctx context.Context, voucherID int64, change fun
 			return fmt.Errorf("rendering figures: %w", err)
 		}
 		return tx.Model(&row).Select("end_time", "report_time", "done", "figures").Updates(rehearsalRow{
-			EndTime: run.End.UTC(), ReportTime: stamp(run.ReportedAt), Done: run.Done, Figures: string(figures),
+			EndTime: run.End.UTC(), ReportTime: sqlkit.Stamp(run.ReportedAt), Done: run.Done, Figures: string(figures),
 		}).Error
 	})
 	if err != nil {
-		return run, readError(fmt.Sprintf("changing rehearsal %d", voucherID), err)
+		return run, sqlkit.ReadError(fmt.Sprintf("changing rehearsal %d", voucherID), err)
 	}
 	return run, nil
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
 	"seckill/internal/order/report"
@@ -27,7 +29,7 @@ func (s *Store) Sums(ctx context.Context, voucherID int64) (report.Sums, error) 
 	what := fmt.Sprintf("adding up the orders of voucher %d", voucherID)
 	var rows []tallyRow
 	// An owner may still cancel at their deadline, before the expirer comes: then too the order ended by not being paid in time.
-	err := s.read(ctx).Raw("SELECT COALESCE((SELECT SUM(s.stock) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS stock, "+
+	err := s.db.Read(ctx).Raw("SELECT COALESCE((SELECT SUM(s.stock) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS stock, "+
 		"COALESCE((SELECT SUM(s.issued) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS issued, "+
 		"o.status, COALESCE(o.expired, 0) AS expired, COALESCE(o.orders, 0) AS orders, COALESCE(o.units, 0) AS units, COALESCE(o.cents, 0) AS cents "+
 		"FROM tb_voucher v LEFT JOIN "+
@@ -37,7 +39,7 @@ func (s *Store) Sums(ctx context.Context, voucherID int64) (report.Sums, error) 
 		map[string]any{"voucher": voucherID, "cancelled": order.Cancelled}).Find(&rows).Error
 	switch {
 	case err != nil:
-		return report.Sums{}, readError(what, err)
+		return report.Sums{}, sqlkit.ReadError(what, err)
 	case len(rows) == 0:
 		return report.Sums{}, fmt.Errorf("%s: %w", what, voucher.ErrNotFound)
 	}
@@ -87,10 +89,10 @@ func (s *Store) Waitlist(ctx context.Context, voucherID int64) (report.Waitlist,
 		Offered, Accepted bool
 		Places            int64
 	}
-	err := s.read(ctx).Raw("SELECT state, CASE WHEN offer_time IS NULL THEN 0 ELSE 1 END AS offered, CASE WHEN order_id IS NULL THEN 0 ELSE 1 END AS accepted, "+
+	err := s.db.Read(ctx).Raw("SELECT state, CASE WHEN offer_time IS NULL THEN 0 ELSE 1 END AS offered, CASE WHEN order_id IS NULL THEN 0 ELSE 1 END AS accepted, "+
 		"COUNT(*) AS places FROM tb_place WHERE voucher_id = ? GROUP BY state, offered, accepted", voucherID).Find(&rows).Error
 	if err != nil {
-		return report.Waitlist{}, readError(fmt.Sprintf("adding up the waiting list of voucher %d", voucherID), err)
+		return report.Waitlist{}, sqlkit.ReadError(fmt.Sprintf("adding up the waiting list of voucher %d", voucherID), err)
 	}
 	var w report.Waitlist
 	for _, row := range rows {
@@ -122,15 +124,15 @@ func (s *Store) ExportRows(ctx context.Context, voucherID, after int64, limit in
 		Code        *redemption.Code `gorm:"column:code"`
 		CouponUntil *time.Time       `gorm:"column:coupon_until"`
 	}
-	err := s.read(ctx).Table("tb_voucher_order o").Select("o.*, c.code, c.valid_until AS coupon_until").
+	err := s.db.Read(ctx).Table("tb_voucher_order o").Select("o.*, c.code, c.valid_until AS coupon_until").
 		Joins("LEFT JOIN tb_coupon c ON c.order_id = o.id").
 		Where("o.voucher_id = ? AND o.id > ?", voucherID, after).Order("o.id").Limit(limit).Find(&rows).Error
 	if err != nil {
-		return nil, readError(fmt.Sprintf("reading orders of voucher %d to export", voucherID), err)
+		return nil, sqlkit.ReadError(fmt.Sprintf("reading orders of voucher %d to export", voucherID), err)
 	}
 	exported := make([]report.ExportRow, len(rows))
 	for i, row := range rows {
-		e := report.ExportRow{Order: row.Order.order(), Units: row.Order.order().Quantity.Units(), ValidUntil: at(row.CouponUntil)}
+		e := report.ExportRow{Order: row.Order.order(), Units: row.Order.order().Quantity.Units(), ValidUntil: sqlkit.At(row.CouponUntil)}
 		e.Expired = e.Order.Status == order.Cancelled && !e.Order.PayBefore.IsZero() && !e.Order.CancelledAt.Before(e.Order.PayBefore)
 		if row.Code != nil {
 			e.Code = *row.Code
@@ -150,7 +152,7 @@ const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time,
 	"GROUP BY voucher_id) p ON p.voucher_id = v.id WHERE v.shop_id <> @rehearsals) sales"
 
 func (s *Store) salesParams(more map[string]any) map[string]any {
-	params := map[string]any{"now": s.ledgerClock(), "unpaid": order.Unpaid, "refunding": order.Refunding, "seckill": voucher.Seckill, "rehearsals": voucher.RehearsalShop}
+	params := map[string]any{"now": s.db.LedgerClock(), "unpaid": order.Unpaid, "refunding": order.Refunding, "seckill": voucher.Seckill, "rehearsals": voucher.RehearsalShop}
 	maps.Copy(params, more)
 	return params
 }
@@ -163,10 +165,10 @@ func (s *Store) SalesPage(ctx context.Context, phase report.Phase, before int64,
 		BeginTime, EndTime                       time.Time
 		Phase                                    report.Phase
 	}
-	err := s.read(ctx).Raw("SELECT * FROM "+salesTable+" WHERE id < @before AND (@phase = '' OR phase = @phase) ORDER BY id DESC LIMIT @limit",
+	err := s.db.Read(ctx).Raw("SELECT * FROM "+salesTable+" WHERE id < @before AND (@phase = '' OR phase = @phase) ORDER BY id DESC LIMIT @limit",
 		s.salesParams(map[string]any{"before": before, "phase": string(phase), "limit": limit})).Find(&rows).Error
 	if err != nil {
-		return nil, readError("reading all sales", err)
+		return nil, sqlkit.ReadError("reading all sales", err)
 	}
 	sales := make([]report.Sale, len(rows))
 	for i, r := range rows {
@@ -184,10 +186,10 @@ func (s *Store) SalesSums(ctx context.Context) (map[report.Phase]report.SalesSum
 		Phase report.Phase
 		Sums  report.SalesSums `gorm:"embedded"`
 	}
-	err := s.read(ctx).Raw("SELECT phase, COUNT(*) AS sales, SUM(issued) AS issued, SUM(sold) AS sold, SUM(paid) AS paid, "+
+	err := s.db.Read(ctx).Raw("SELECT phase, COUNT(*) AS sales, SUM(issued) AS issued, SUM(sold) AS sold, SUM(paid) AS paid, "+
 		"SUM(paid * pay_value) AS cents FROM "+salesTable+" GROUP BY phase", s.salesParams(nil)).Find(&rows).Error
 	if err != nil {
-		return nil, readError("adding up all sales", err)
+		return nil, sqlkit.ReadError("adding up all sales", err)
 	}
 	sums := make(map[report.Phase]report.SalesSums, len(rows))
 	for _, row := range rows {

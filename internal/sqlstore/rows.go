@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
@@ -71,33 +73,16 @@ func (r voucherRow) voucher() voucher.Voucher {
 		ID: r.ID, ShopID: r.ShopID, Title: r.Title, SubTitle: r.SubTitle, Rules: r.Rules,
 		PayValue: r.PayValue, ActualValue: r.ActualValue, Kind: r.Kind, Status: r.Status,
 		Version: r.Version, CreatedAt: r.CreateTime, UpdatedAt: r.UpdateTime,
-		PayWithin: time.Duration(r.PayWithin) * time.Second, Redemption: r.redemption(), VisibleFrom: at(r.VisibleFrom), PerUser: r.PerUser,
+		PayWithin: time.Duration(r.PayWithin) * time.Second, Redemption: r.redemption(), VisibleFrom: sqlkit.At(r.VisibleFrom), PerUser: r.PerUser,
 	}
 }
 
 func (r voucherRow) redemption() voucher.Redemption {
-	return voucher.Redemption{ByCode: r.Redeemable, ValidUntil: at(r.ValidUntil), ValidDays: r.ValidDays}
+	return voucher.Redemption{ByCode: r.Redeemable, ValidUntil: sqlkit.At(r.ValidUntil), ValidDays: r.ValidDays}
 }
 
 func (r voucherRow) terms() payTerms {
 	return payTerms{cents: r.PayValue, within: r.PayWithin, shopID: r.ShopID, redemption: r.redemption()}
-}
-
-// at returns a time as the domain has it: zero where it is missing.
-func at(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
-}
-
-// stamp is the opposite of at.
-func stamp(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
 }
 
 // orderRow has no field for the column live, which the database computes.
@@ -134,16 +119,7 @@ func (orderRow) TableName() string { return "tb_voucher_order" }
 func (r orderRow) order() order.Order {
 	return order.Order{
 		ID: r.ID, UserID: r.UserID, VoucherID: r.VoucherID, Quantity: r.units(), Amount: r.Amount, Status: r.Status, Reason: r.Reason,
-		CreatedAt: r.CreateTime, PayBefore: at(r.PayDeadline), PaidAt: at(r.PayTime), RedeemedAt: at(r.RedeemTime),
-		CancelledAt: at(r.CancelTime), RefundingAt: at(r.RefundingTime), RefundedAt: at(r.RefundTime), FailedAt: at(r.FailTime), LapsedAt: at(r.LapseTime),
+		CreatedAt: r.CreateTime, PayBefore: sqlkit.At(r.PayDeadline), PaidAt: sqlkit.At(r.PayTime), RedeemedAt: sqlkit.At(r.RedeemTime),
+		CancelledAt: sqlkit.At(r.CancelTime), RefundingAt: sqlkit.At(r.RefundingTime), RefundedAt: sqlkit.At(r.RefundTime), FailedAt: sqlkit.At(r.FailTime), LapsedAt: sqlkit.At(r.LapseTime),
 	}
 }
-
-type settingRow struct {
-	Name       string    `gorm:"column:name;primaryKey"`
-	Value      []byte    `gorm:"column:value"`
-	CreateTime time.Time `gorm:"column:create_time"`
-}
-
-// TableName implements gorm's schema.Tabler.
-func (settingRow) TableName() string { return "tb_setting" }

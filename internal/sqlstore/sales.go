@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
@@ -15,18 +17,18 @@ import (
 // SalesToKeep implements recovery.SaleLedger.
 func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 	// From the sales' side: the few that are not retired are found by their index.
-	vs, err := scanVouchers(joined(s.read(ctx)).Where("s.retired = ?", false).Order("v.id"))
+	vs, err := scanVouchers(joined(s.db.Read(ctx)).Where("s.retired = ?", false).Order("v.id"))
 	if err != nil {
-		return nil, readError("reading the sales to keep", err)
+		return nil, sqlkit.ReadError("reading the sales to keep", err)
 	}
 	return vs, nil
 }
 
 // SalesAbove implements service.NewSales.
 func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, err error) {
-	err = s.read(ctx).Model(&saleRow{}).Where("voucher_id > ? AND retired = ?", voucherID, false).Order("voucher_id").Pluck("voucher_id", &ids).Error
+	err = s.db.Read(ctx).Model(&saleRow{}).Where("voucher_id > ? AND retired = ?", voucherID, false).Order("voucher_id").Pluck("voucher_id", &ids).Error
 	if err != nil {
-		return nil, readError("reading the newest sales", err)
+		return nil, sqlkit.ReadError("reading the newest sales", err)
 	}
 	return ids, nil
 }
@@ -35,7 +37,7 @@ func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, e
 // sale. When the reply to COMMIT is lost the epoch may have been raised; raising it again is harmless.
 func (s *Store) RaiseEpoch(ctx context.Context, id int64, above int64) (int64, error) {
 	var epoch int64
-	err := s.write(ctx, func(tx *gorm.DB) error {
+	err := s.db.Write(ctx, func(tx *gorm.DB) error {
 		result := tx.Model(&saleRow{}).Where("voucher_id = ?", id).
 			Updates(map[string]any{"epoch": gorm.Expr("CASE WHEN epoch < ? THEN ? ELSE epoch END + 1", above, above), "sequence": 0})
 		if result.Error != nil {
@@ -57,7 +59,7 @@ func (s *Store) RaiseEpoch(ctx context.Context, id int64, above int64) (int64, e
 // orders.
 func (s *Store) Snapshot(ctx context.Context, id int64, epoch int64) (order.Snapshot, error) {
 	var snap order.Snapshot
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		sale, err := lockSale(tx, id)
 		if err != nil {
 			return err
@@ -87,7 +89,7 @@ func (s *Store) Snapshot(ctx context.Context, id int64, epoch int64) (order.Snap
 // lockSale locks the sale's row until the transaction ends.
 func lockSale(tx *gorm.DB, id int64) (saleRow, error) {
 	var sale saleRow
-	err := locking(tx).
+	err := sqlkit.Locking(tx).
 		Where("voucher_id = ?", id).Take(&sale).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return saleRow{}, noSale(tx, id)
@@ -98,7 +100,7 @@ func lockSale(tx *gorm.DB, id int64) (saleRow, error) {
 // absorbOperations completes what is pending: what gave units back is contained in the stock that Redis is about to get,
 // and what was to take some has to be requested anew, also with the same key.
 func (s *Store) absorbOperations(tx *gorm.DB, id int64) error {
-	now, err := s.ledgerTime(tx)
+	now, err := s.db.LedgerTime(tx)
 	if err != nil {
 		return err
 	}
@@ -141,14 +143,14 @@ func readHolders(tx *gorm.DB, id int64, snap *order.Snapshot) (err error) {
 
 // Retire implements recovery.SaleLedger.
 func (s *Store) Retire(ctx context.Context, id int64, lastOperation int64) (retired bool, err error) {
-	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		retired = false
 		sale, err := lockSale(tx, id)
 		if err != nil || sale.Retired {
 			retired = sale.Retired
 			return err
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -179,7 +181,7 @@ func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audi
 	var rows []struct {
 		Stock, Offered, Issued, Epoch, Sequence, LastOperation, Live, Extra, Pending, Ahead, Open int64
 	}
-	err := s.read(ctx).Raw("SELECT s.stock, s.offered, s.issued, s.epoch, s.sequence, s.last_operation, l.live, l.extra, "+
+	err := s.db.Read(ctx).Raw("SELECT s.stock, s.offered, s.issued, s.epoch, s.sequence, s.last_operation, l.live, l.extra, "+
 		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id) AS pending, "+
 		// What a later operation gave is in the ledger since it was committed, what it took since it was applied. An order's
 		// units that became offers have left both sums, and come back with what puts them on sale or accepts them.
@@ -196,7 +198,7 @@ func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audi
 	what := fmt.Sprintf("the totals of voucher %d", id)
 	switch {
 	case err != nil:
-		return audit.LedgerTotals{}, readError("reading "+what, err)
+		return audit.LedgerTotals{}, sqlkit.ReadError("reading "+what, err)
 	case len(rows) == 0:
 		return audit.LedgerTotals{}, fmt.Errorf("%s: %w", what, voucher.ErrNotSeckill)
 	}

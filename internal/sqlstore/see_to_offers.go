@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
@@ -32,13 +34,13 @@ func (s *Store) SeeToOffers(ctx context.Context, token int64) (waitlist.Pass, er
 	var pass waitlist.Pass
 	lists, err := s.listsWithNews(ctx)
 	if err != nil {
-		return pass, readError("looking for offers that are due", err)
+		return pass, sqlkit.ReadError("looking for offers that are due", err)
 	}
 	var failed error
 	for _, voucherID := range lists {
 		one, err := s.seeToList(ctx, voucherID, token)
 		if err != nil {
-			failed = errors.Join(failed, readError(fmt.Sprintf("seeing to the offers of voucher %d", voucherID), err))
+			failed = errors.Join(failed, sqlkit.ReadError(fmt.Sprintf("seeing to the offers of voucher %d", voucherID), err))
 			if ctx.Err() != nil || errors.Is(err, order.ErrSuperseded) {
 				break
 			}
@@ -53,8 +55,8 @@ func (s *Store) SeeToOffers(ctx context.Context, token int64) (waitlist.Pass, er
 func (s *Store) seeToList(ctx context.Context, voucherID, token int64) (pass waitlist.Pass, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	err = s.writeRetry(ctx, func(tx *gorm.DB) (err error) {
-		if err := raiseFence(tx, order.OffererJob, token); err != nil {
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
+		if err := sqlkit.RaiseFence(tx, order.OffererJob, token); err != nil {
 			return err
 		}
 		pass, err = s.seeTo(tx, voucherID)
@@ -70,12 +72,12 @@ func (s *Store) listsWithNews(ctx context.Context) ([]int64, error) {
 	places := func(where string) string {
 		return "EXISTS (SELECT 1 FROM tb_place p WHERE p.voucher_id = l.voucher_id AND " + where + ")"
 	}
-	err := s.read(ctx).Raw("SELECT l.voucher_id FROM tb_waiting_list l JOIN tb_seckill_voucher s ON s.voucher_id = l.voucher_id "+
+	err := s.db.Read(ctx).Raw("SELECT l.voucher_id FROM tb_waiting_list l JOIN tb_seckill_voucher s ON s.voucher_id = l.voucher_id "+
 		"WHERE l.open = @open AND ("+places("p.state = @offered AND p.deadline <= @now")+" OR "+places("p.state = @accepted AND "+unasked)+
 		" OR s.end_time <= @now AND ("+places("p.state = @waiting")+" OR "+places("p.state = @offered")+" OR NOT "+places("p.state = @accepted")+
 		")) ORDER BY l.voucher_id LIMIT @limit",
 		map[string]any{
-			"open": true, "now": s.ledgerClock(), "waiting": waitlist.Waiting, "offered": waitlist.Offered, "accepted": waitlist.Accepted,
+			"open": true, "now": s.db.LedgerClock(), "waiting": waitlist.Waiting, "offered": waitlist.Offered, "accepted": waitlist.Accepted,
 			"pending": operationPending, "limit": offeredLists,
 		}).Find(&ids).Error
 	return ids, err
@@ -93,7 +95,7 @@ func (s *Store) seeTo(tx *gorm.DB, voucherID int64) (waitlist.Pass, error) {
 	if err != nil {
 		return pass, err
 	}
-	now, err := s.ledgerTime(tx)
+	now, err := s.db.LedgerTime(tx)
 	if err != nil {
 		return pass, err
 	}
@@ -123,7 +125,7 @@ func (s *Store) seeTo(tx *gorm.DB, voucherID int64) (waitlist.Pass, error) {
 // endDueOffers ends offers whose deadline has passed, or whose sale is over, and passes their units on.
 func (s *Store) endDueOffers(tx *gorm.DB, sale *saleRow, now time.Time) (int64, error) {
 	var due []placeRow
-	offers := locking(tx).Where("voucher_id = ? AND state = ?", sale.VoucherID, waitlist.Offered)
+	offers := sqlkit.Locking(tx).Where("voucher_id = ? AND state = ?", sale.VoucherID, waitlist.Offered)
 	if !sale.over(now) { // its end may have been moved to before the deadline
 		offers = offers.Where("deadline <= ?", now)
 	}
@@ -205,7 +207,7 @@ func (s *Store) endOffers(tx *gorm.DB, sale *saleRow, places []placeRow, state w
 // locked: a place of somebody who joined meanwhile would wait on a closed one.
 func closeList(tx *gorm.DB, voucherID int64, now time.Time) (int64, error) {
 	var waiting []placeRow
-	err := locking(tx).Where("voucher_id = ? AND state = ?", voucherID, waitlist.Waiting).Order("position").Limit(overPlaces).Find(&waiting).Error
+	err := sqlkit.Locking(tx).Where("voucher_id = ? AND state = ?", voucherID, waitlist.Waiting).Order("position").Limit(overPlaces).Find(&waiting).Error
 	if err != nil {
 		return 0, fmt.Errorf("locking places of an ended sale: %w", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 )
 
@@ -22,14 +24,14 @@ func (s *Store) IDKey(ctx context.Context) ([16]byte, error) {
 	var fresh [16]byte
 	_, _ = rand.Read(fresh[:]) // it never fails: without randomness the program ends
 	// Of instances that start at once on a Galera cluster all but one end here in a deadlock, and then find its key.
-	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
-		now, err := s.ledgerTime(tx)
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
-		return tx.Create(&settingRow{Name: idKeySetting, Value: fresh[:], CreateTime: now}).Error
+		return tx.Create(&sqlkit.SettingRow{Name: idKeySetting, Value: fresh[:], CreateTime: now}).Error
 	})
-	if err != nil && !isDuplicate(err) { // another instance was first: its key is the key
+	if err != nil && !sqlkit.IsDuplicate(err) { // another instance was first: its key is the key
 		return key, fmt.Errorf("storing setting %s: %w", idKeySetting, err)
 	}
 	err = s.loadSetting(ctx, idKeySetting, key[:])
@@ -39,9 +41,9 @@ func (s *Store) IDKey(ctx context.Context) ([16]byte, error) {
 // loadSetting fills value, or returns gorm.ErrRecordNotFound. A value of another length is an error: using a part of
 // it would go unnoticed.
 func (s *Store) loadSetting(ctx context.Context, name string, value []byte) error {
-	var row settingRow
-	if err := s.read(ctx).Where("name = ?", name).Take(&row).Error; err != nil {
-		return readError("reading setting "+name, err)
+	var row sqlkit.SettingRow
+	if err := s.db.Read(ctx).Where("name = ?", name).Take(&row).Error; err != nil {
+		return sqlkit.ReadError("reading setting "+name, err)
 	}
 	if len(row.Value) != len(value) {
 		return fmt.Errorf("setting %s has %d bytes instead of %d", name, len(row.Value), len(value))

@@ -5,8 +5,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
+
+	"seckill/internal/sqlstore/sqlkit"
 
 	"gorm.io/gorm"
 
@@ -23,8 +24,8 @@ func (s *Store) Settle(ctx context.Context, claims []order.Claim, decide func(or
 	if len(claims) == 0 {
 		return nil
 	}
-	err := s.write(ctx, func(tx *gorm.DB) error {
-		sales, err := lockSales(tx, distinct(claims, func(c order.Claim) int64 { return c.VoucherID }))
+	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+		sales, err := lockSales(tx, sqlkit.Distinct(claims, func(c order.Claim) int64 { return c.VoucherID }))
 		if err != nil {
 			return err
 		}
@@ -34,16 +35,16 @@ func (s *Store) Settle(ctx context.Context, claims []order.Claim, decide func(or
 		}
 		return s.apply(tx, decide(view), sales)
 	})
-	return writeError(fmt.Sprintf("settling %d orders", len(claims)), err)
+	return sqlkit.WriteError(fmt.Sprintf("settling %d orders", len(claims)), err)
 }
 
 // lockSales locks the rows of the sales, in the order in which all transactions do, and returns them.
 func lockSales(tx *gorm.DB, ids []int64) (map[int64]saleRow, error) {
 	sales := make(map[int64]saleRow, len(ids))
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	for part := range chunks(ids) {
+	for part := range sqlkit.Chunks(ids) {
 		var rows []saleRow
-		err := locking(tx).Where("voucher_id IN ?", part).Order("voucher_id").Find(&rows).Error
+		err := sqlkit.Locking(tx).Where("voucher_id IN ?", part).Order("voucher_id").Find(&rows).Error
 		if err != nil {
 			return nil, fmt.Errorf("locking sales: %w", err)
 		}
@@ -67,7 +68,7 @@ func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.L
 	}
 	// The rows under the claims' own ids, and for those that find another order there, under the next id.
 	for try, left := 0, claims; len(left) > 0; try++ {
-		for part := range chunks(distinct(left, func(c order.Claim) int64 { return c.RowID(try) })) {
+		for part := range sqlkit.Chunks(sqlkit.Distinct(left, func(c order.Claim) int64 { return c.RowID(try) })) {
 			var rows []orderRow
 			if err := tx.Where("id IN ?", part).Find(&rows).Error; err != nil {
 				return view, fmt.Errorf("reading orders by id: %w", err)
@@ -112,11 +113,11 @@ func readPending(tx *gorm.DB, rows []orderRow, pending map[int64]bool) error {
 // readLive finds the buyers' live orders, voucher by voucher: MariaDB does not use an index for a list of pairs.
 func readLive(tx *gorm.DB, claims []order.Claim, live map[order.BuyerKey]order.Held) error {
 	users := make(map[int64][]int64)
-	for _, key := range distinct(claims, order.Claim.Buyer) {
+	for _, key := range sqlkit.Distinct(claims, order.Claim.Buyer) {
 		users[key.VoucherID] = append(users[key.VoucherID], key.UserID)
 	}
 	for voucherID, userIDs := range users {
-		for part := range chunks(userIDs) {
+		for part := range sqlkit.Chunks(userIDs) {
 			var rows []orderRow
 			err := tx.Select("id", "user_id", "quantity").
 				Where("voucher_id = ? AND live = 1 AND user_id IN ?", voucherID, part).Find(&rows).Error
@@ -133,11 +134,11 @@ func readLive(tx *gorm.DB, claims []order.Claim, live map[order.BuyerKey]order.H
 
 // apply writes what was decided: orders sorted by id, and last the stock of each sale.
 func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]saleRow) error {
-	terms, err := s.terms.of(tx, distinct(decisions, func(d order.Decision) int64 { return d.Claim.VoucherID }))
+	terms, err := s.terms.of(tx, sqlkit.Distinct(decisions, func(d order.Decision) int64 { return d.Claim.VoucherID }))
 	if err != nil {
 		return err
 	}
-	now, err := s.ledgerTime(tx)
+	now, err := s.db.LedgerTime(tx)
 	if err != nil {
 		return err
 	}
@@ -158,7 +159,7 @@ func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]s
 		}
 	}
 	slices.SortFunc(rows, func(a, b orderRow) int { return cmp.Compare(a.ID, b.ID) })
-	if err := createAll(tx, rows); err != nil {
+	if err := sqlkit.CreateAll(tx, rows); err != nil {
 		return fmt.Errorf("inserting %d decided orders: %w", len(rows), err)
 	}
 	if err := s.announce(tx, rows, now, ""); err != nil {
@@ -169,15 +170,6 @@ func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]s
 	}
 	for _, t := range takesOfDecisions(decisions, sales) {
 		if err := t.fromLocked(tx, sales[t.sale]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func createAll[T any](tx *gorm.DB, rows []T) error {
-	for part := range chunks(rows) {
-		if err := tx.Create(&part).Error; err != nil {
 			return err
 		}
 	}
@@ -197,7 +189,7 @@ func newOrderRow(c order.Claim, terms payTerms, now time.Time) (orderRow, error)
 func failedRow(d order.Decision, terms payTerms, now time.Time) orderRow {
 	row, _ := newOrderRow(d.Claim, terms, now) // an amount that is no number is 0: nothing is owed
 	row.ID, row.Status, row.FailTime, row.PayDeadline = d.RowID, order.Failed, &now, nil
-	row.Reason, row.Detail = d.Reason, truncate(d.Detail, maxDetail)
+	row.Reason, row.Detail = d.Reason, sqlkit.Truncate(d.Detail, maxDetail)
 	return row
 }
 
@@ -232,30 +224,4 @@ func (t take) fromLocked(tx *gorm.DB, sale saleRow) error {
 	}
 	t.epoch, t.sequence = sale.Epoch, max(t.sequence, sale.Sequence)
 	return t.fromEpoch(tx)
-}
-
-// distinct returns the keys of s without repetition, in their first order.
-func distinct[T any, K comparable](s []T, key func(T) K) []K {
-	seen := make(map[K]bool, len(s))
-	keys := make([]K, 0, len(s))
-	for _, v := range s {
-		if k := key(v); !seen[k] {
-			seen[k] = true
-			keys = append(keys, k)
-		}
-	}
-	return keys
-}
-
-// truncate returns at most n characters of s, as text that every column takes.
-func truncate(s string, n int) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-	count := 0
-	for i := range s {
-		if count == n {
-			return s[:i]
-		}
-		count++
-	}
-	return s
 }

@@ -18,6 +18,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
@@ -110,15 +111,15 @@ var sqliteFile = sync.OnceValues(func() (file []byte, err error) {
 	return os.ReadFile(path)
 })
 
-func options(clock *atomic.Int64) sqlstore.Options {
-	return sqlstore.Options{
+func options(clock *atomic.Int64) sqlkit.Options {
+	return sqlkit.Options{
 		Now: func() time.Time { return startTime.Add(time.Duration(clock.Load())) },
 		Log: slog.New(slog.DiscardHandler), MaxConns: 16, Timeout: 10 * time.Second,
 	}
 }
 
 // limits are options with the limits that the settings have by default.
-func limits() sqlstore.Options { return sqlstore.Options{MaxConns: 16, Timeout: 10 * time.Second} }
+func limits() sqlkit.Options { return sqlkit.Options{MaxConns: 16, Timeout: 10 * time.Second} }
 
 // openMySQL opens a ledger in which the server's clock is at startTime too.
 func openMySQL(tb testing.TB, dsn string) ledger {
@@ -184,6 +185,14 @@ func (l ledger) migrated(tb testing.TB) ledger {
 		tb.Fatal(err)
 	}
 	return l
+}
+
+// readKeys reads the keys of codes, as the program does at its start and every so often.
+func (l ledger) readKeys(tb testing.TB) {
+	tb.Helper()
+	if _, err := l.CouponKeys(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // draft is a valid voucher of shop 1.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/guard"
@@ -83,34 +85,34 @@ func (r templateRow) template() voucher.Template {
 // CreateTemplate implements voucher.TemplateLedger. Several at once may exceed the limit by as many; it only keeps lists short.
 func (s *Store) CreateTemplate(ctx context.Context, voucherID int64, name string, by voucher.Author) (voucher.Template, error) {
 	var row templateRow
-	return s.writeTemplate(ctx, "creating", by, func(tx *gorm.DB, now time.Time) (templateRow, auditRow, error) {
+	return s.writeTemplate(ctx, "creating", by, func(tx *gorm.DB, now time.Time) (templateRow, sqlkit.AuditRow, error) {
 		v, err := findVoucher(tx, voucherID)
 		if err != nil {
-			return row, auditRow{}, err
+			return row, sqlkit.AuditRow{}, err
 		}
 		var n int64
 		if err := tx.Model(&templateRow{}).Where("shop_id = ?", v.ShopID).Count(&n).Error; err != nil {
-			return row, auditRow{}, fmt.Errorf("counting templates: %w", err)
+			return row, sqlkit.AuditRow{}, fmt.Errorf("counting templates: %w", err)
 		}
 		if n >= voucher.MaxTemplates {
-			return row, auditRow{}, voucher.ErrTemplates
+			return row, sqlkit.AuditRow{}, voucher.ErrTemplates
 		}
 		if row, err = newTemplateRow(voucher.TemplateOf(v, name), now); err != nil {
-			return row, auditRow{}, err
+			return row, sqlkit.AuditRow{}, err
 		}
-		return row, auditRow{VoucherID: voucherID, Action: voucher.Created, Changes: renamed("", name)}, tx.Create(&row).Error
+		return row, sqlkit.AuditRow{VoucherID: voucherID, Action: voucher.Created, Changes: renamed("", name)}, tx.Create(&row).Error
 	})
 }
 
 // Templates implements voucher.TemplateLedger.
 func (s *Store) Templates(ctx context.Context, shopID int64) ([]voucher.Template, error) {
-	query := s.read(ctx).Order("id DESC").Limit(voucher.ListedTemplates)
+	query := s.db.Read(ctx).Order("id DESC").Limit(voucher.ListedTemplates)
 	if shopID != 0 {
 		query = query.Where("shop_id = ?", shopID)
 	}
 	var rows []templateRow
 	if err := query.Find(&rows).Error; err != nil {
-		return nil, readError("listing templates", err)
+		return nil, sqlkit.ReadError("listing templates", err)
 	}
 	templates := make([]voucher.Template, len(rows))
 	for i, row := range rows {
@@ -124,12 +126,12 @@ func (s *Store) Templates(ctx context.Context, shopID int64) ([]voucher.Template
 
 // RenameTemplate implements voucher.TemplateLedger.
 func (s *Store) RenameTemplate(ctx context.Context, id int64, name string, by voucher.Author) (voucher.Template, error) {
-	return s.writeTemplate(ctx, "renaming", by, func(tx *gorm.DB, _ time.Time) (templateRow, auditRow, error) {
+	return s.writeTemplate(ctx, "renaming", by, func(tx *gorm.DB, _ time.Time) (templateRow, sqlkit.AuditRow, error) {
 		row, err := lockTemplate(tx, id)
 		if err != nil || row.Name == name {
-			return row, auditRow{}, err
+			return row, sqlkit.AuditRow{}, err
 		}
-		audit := auditRow{Action: voucher.Changed, Changes: renamed(row.Name, name)}
+		audit := sqlkit.AuditRow{Action: voucher.Changed, Changes: renamed(row.Name, name)}
 		row.Name = name
 		return row, audit, tx.Model(&row).Update("name", name).Error
 	})
@@ -137,44 +139,44 @@ func (s *Store) RenameTemplate(ctx context.Context, id int64, name string, by vo
 
 // DeleteTemplate implements voucher.TemplateLedger.
 func (s *Store) DeleteTemplate(ctx context.Context, id int64, by voucher.Author) error {
-	_, err := s.writeTemplate(ctx, "deleting", by, func(tx *gorm.DB, _ time.Time) (templateRow, auditRow, error) {
+	_, err := s.writeTemplate(ctx, "deleting", by, func(tx *gorm.DB, _ time.Time) (templateRow, sqlkit.AuditRow, error) {
 		row, err := lockTemplate(tx, id)
 		if err != nil {
-			return row, auditRow{}, err
+			return row, sqlkit.AuditRow{}, err
 		}
-		return row, auditRow{Action: voucher.Deleted, Changes: renamed(row.Name, "")}, tx.Delete(&row).Error
+		return row, sqlkit.AuditRow{Action: voucher.Deleted, Changes: renamed(row.Name, "")}, tx.Delete(&row).Error
 	})
 	return err
 }
 
 // writeTemplate runs a change of a template in one transaction, with its audit entry if it has one.
 func (s *Store) writeTemplate(
-	ctx context.Context, what string, by voucher.Author, change func(tx *gorm.DB, now time.Time) (templateRow, auditRow, error),
+	ctx context.Context, what string, by voucher.Author, change func(tx *gorm.DB, now time.Time) (templateRow, sqlkit.AuditRow, error),
 ) (voucher.Template, error) {
 	var row templateRow
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
-		now, err := s.ledgerTime(tx)
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
-		var audit auditRow
+		var audit sqlkit.AuditRow
 		if row, audit, err = change(tx, now); err != nil || audit.Action == "" {
 			return err
 		}
-		return writeAuditEntry(tx, now, by, audit)
+		return sqlkit.WriteAudit(tx, now, by, audit)
 	})
 	switch {
-	case isDuplicate(err):
+	case sqlkit.IsDuplicate(err):
 		return voucher.Template{}, voucher.ErrTemplateName
 	case err != nil:
-		return voucher.Template{}, readError(what+" a template", err)
+		return voucher.Template{}, sqlkit.ReadError(what+" a template", err)
 	}
 	return row.template(), nil
 }
 
 func lockTemplate(tx *gorm.DB, id int64) (templateRow, error) {
 	var row templateRow
-	err := locking(tx).Where("id = ?", id).Take(&row).Error
+	err := sqlkit.Locking(tx).Where("id = ?", id).Take(&row).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return row, voucher.ErrNoTemplate
 	}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/voucher"
@@ -50,7 +52,7 @@ func newTermsCache(now func() time.Time) *termsCache {
 // of returns the terms of those of the vouchers that exist, reading from db what is not cached.
 func (c *termsCache) of(db *gorm.DB, voucherIDs []int64) (map[int64]payTerms, error) {
 	terms, missing := c.known(voucherIDs)
-	for part := range chunks(missing) {
+	for part := range sqlkit.Chunks(missing) {
 		var rows []voucherRow
 		if err := db.Select("id", "pay_value", "pay_within", "shop_id", "redeemable", "valid_until", "valid_days").Where("id IN ?", part).Find(&rows).Error; err != nil {
 			return nil, fmt.Errorf("reading pay terms: %w", err)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
@@ -40,7 +42,7 @@ func (s *Store) PutMinutes(ctx context.Context, minutes []report.Minute) error {
 		rows[i] = row
 	}
 	proposed := "VALUES(%s)"
-	if s.dialect == sqliteDialect {
+	if s.db.Dialect() == sqlkit.SQLite {
 		proposed = "excluded.%s"
 	}
 	newer := func(column string) clause.Assignment {
@@ -52,9 +54,9 @@ func (s *Store) PutMinutes(ctx context.Context, minutes []report.Minute) error {
 		Columns:   []clause.Column{{Name: "voucher_id"}, {Name: "start_time"}, {Name: "run"}},
 		DoUpdates: clause.Set{newer("totals"), newer("seconds"), newer("asked")}, // asked last: MySQL sets one after the other
 	}
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error { return tx.Clauses(replace).Create(&rows).Error })
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error { return tx.Clauses(replace).Create(&rows).Error })
 	if err != nil {
-		return readError(fmt.Sprintf("storing %d minutes of sales", len(minutes)), err)
+		return sqlkit.ReadError(fmt.Sprintf("storing %d minutes of sales", len(minutes)), err)
 	}
 	return nil
 }
@@ -85,9 +87,9 @@ func newSaleMinuteRow(m report.Minute) (saleMinuteRow, error) {
 // MinuteTotals implements report.Ledger.
 func (s *Store) MinuteTotals(ctx context.Context, voucherID int64, after report.Place, limit int) ([]report.MinuteTotal, error) {
 	var rows []saleMinuteRow
-	err := minutesAfter(s.read(ctx).Select("start_time", "run", "totals"), voucherID, after, limit).Find(&rows).Error
+	err := minutesAfter(s.db.Read(ctx).Select("start_time", "run", "totals"), voucherID, after, limit).Find(&rows).Error
 	if err != nil {
-		return nil, readError(fmt.Sprintf("reading the minutes of voucher %d", voucherID), err)
+		return nil, sqlkit.ReadError(fmt.Sprintf("reading the minutes of voucher %d", voucherID), err)
 	}
 	totals := make([]report.MinuteTotal, len(rows))
 	for i, row := range rows {
@@ -102,9 +104,9 @@ func (s *Store) MinuteTotals(ctx context.Context, voucherID int64, after report.
 // Minutes implements report.Ledger.
 func (s *Store) Minutes(ctx context.Context, voucherID int64, from, to time.Time, after report.Place, limit int) ([]report.Minute, error) {
 	var rows []saleMinuteRow
-	err := minutesAfter(s.read(ctx), voucherID, after, limit).Where("start_time >= ? AND start_time < ?", from.UTC(), to.UTC()).Find(&rows).Error
+	err := minutesAfter(s.db.Read(ctx), voucherID, after, limit).Where("start_time >= ? AND start_time < ?", from.UTC(), to.UTC()).Find(&rows).Error
 	if err != nil {
-		return nil, readError(fmt.Sprintf("reading the minutes of voucher %d", voucherID), err)
+		return nil, sqlkit.ReadError(fmt.Sprintf("reading the minutes of voucher %d", voucherID), err)
 	}
 	minutes := make([]report.Minute, len(rows))
 	for i, row := range rows {

@@ -8,8 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"seckill/internal/order"
 )
@@ -17,16 +18,11 @@ import (
 // paidOnline is tb_voucher_order.pay_type of an order that was paid through the service.
 const paidOnline = 1
 
-// locking makes the query lock what it reads until the transaction ends. SQLite's transactions lock everything.
-func locking(tx *gorm.DB) *gorm.DB {
-	return tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
-}
-
 // lockOrder locks and returns an order, or order.ErrNotFound when it is not there or not the owner's; owner 0 is
 // any user.
 func lockOrder(tx *gorm.DB, id, owner int64) (orderRow, error) {
 	var row orderRow
-	err := locking(tx).Where("id = ?", id).Take(&row).Error
+	err := sqlkit.Locking(tx).Where("id = ?", id).Take(&row).Error
 	switch {
 	case errors.Is(err, gorm.ErrRecordNotFound), err == nil && owner != 0 && row.UserID != owner:
 		return orderRow{}, order.ErrNotFound
@@ -39,9 +35,9 @@ func lockOrder(tx *gorm.DB, id, owner int64) (orderRow, error) {
 // lockOrders locks orders and returns those that exist, by id.
 func lockOrders(tx *gorm.DB, ids []int64) (map[int64]*orderRow, error) {
 	locked := make(map[int64]*orderRow, len(ids))
-	for part := range chunks(slices.Sorted(slices.Values(ids))) {
+	for part := range sqlkit.Chunks(slices.Sorted(slices.Values(ids))) {
 		var rows []orderRow
-		if err := locking(tx).Where("id IN ?", part).Order("id").Find(&rows).Error; err != nil {
+		if err := sqlkit.Locking(tx).Where("id IN ?", part).Order("id").Find(&rows).Error; err != nil {
 			return nil, fmt.Errorf("locking %d orders: %w", len(ids), err)
 		}
 		for i := range rows {
@@ -98,7 +94,7 @@ func move(tx *gorm.DB, rows []orderRow, action order.Action, now time.Time) erro
 		rows[i] = rows[i].after(action, now)
 	}
 	ids := idsOf(rows)
-	for part := range chunks(ids) {
+	for part := range sqlkit.Chunks(ids) {
 		if err := tx.Model(&orderRow{}).Where("id IN ?", part).Updates(rows[0].changed(action)).Error; err != nil {
 			return fmt.Errorf("%s %d orders: %w", action, len(ids), err)
 		}
@@ -192,7 +188,7 @@ func (s *Store) Transition(
 	ctx context.Context, orderID, owner int64, action order.Action, by order.Actor,
 ) (order.Order, error) {
 	var rows []orderRow
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		row, err := lockOrder(tx, orderID, owner)
 		if err != nil {
 			return err
@@ -203,7 +199,7 @@ func (s *Store) Transition(
 		if action == order.Revive && row.Kind == liveKind {
 			return errTakes
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -211,7 +207,7 @@ func (s *Store) Transition(
 		return s.advance(tx, rows, action, cause{by: by, at: now})
 	})
 	if err != nil {
-		return order.Order{}, readError(fmt.Sprintf("%s order %d", action, orderID), err)
+		return order.Order{}, sqlkit.ReadError(fmt.Sprintf("%s order %d", action, orderID), err)
 	}
 	return rows[0].order(), nil
 }

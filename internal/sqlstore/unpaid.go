@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
@@ -47,7 +49,7 @@ func (s *Store) countUnpaid(tx *gorm.DB, expired []orderRow, now time.Time) erro
 	for _, user := range slices.Sorted(maps.Keys(orders)) {
 		rows = append(rows, unpaidRow{UserID: user, Expired: orders[user], LastTime: now, Number: number})
 	}
-	if err := tx.Clauses(s.addUnpaid(now)).CreateInBatches(rows, batchRows).Error; err != nil {
+	if err := tx.Clauses(s.addUnpaid(now)).CreateInBatches(rows, sqlkit.BatchRows).Error; err != nil {
 		return fmt.Errorf("counting the expired orders of %d users: %w", len(rows), err)
 	}
 	return nil
@@ -56,7 +58,7 @@ func (s *Store) countUnpaid(tx *gorm.DB, expired []orderRow, now time.Time) erro
 // addUnpaid adds to the rows of users that have one; a count that is too old begins anew.
 func (s *Store) addUnpaid(now time.Time) clause.OnConflict {
 	given := "excluded.expired"
-	if s.dialect == mysqlDialect {
+	if s.db.Dialect() == sqlkit.MySQL {
 		given = "VALUES(expired)"
 	}
 	count := "CASE WHEN tb_unpaid.last_time < ? THEN " + given + " ELSE tb_unpaid.expired + " + given + " END"
@@ -83,7 +85,7 @@ func deleteOldUnpaid(tx *gorm.DB, now time.Time, n int) (highest int64, err erro
 			old = append(old, row.UserID)
 		}
 	}
-	for part := range chunks(old) {
+	for part := range sqlkit.Chunks(old) {
 		if err := tx.Where("user_id IN ?", part).Delete(&unpaidRow{}).Error; err != nil {
 			return 0, fmt.Errorf("deleting %d who count no longer: %w", len(part), err)
 		}
@@ -101,7 +103,7 @@ func withCoolDown(tx *gorm.DB, orders []orderRow) (map[int64]bool, error) {
 		ids[row.VoucherID] = true
 	}
 	with := make(map[int64]bool)
-	for part := range chunks(slices.Sorted(maps.Keys(ids))) {
+	for part := range sqlkit.Chunks(slices.Sorted(maps.Keys(ids))) {
 		var rows []voucherRow
 		if err := tx.Select("id", "guards").Where("id IN ? AND guards <> ''", part).Find(&rows).Error; err != nil {
 			return nil, fmt.Errorf("reading the guards of %d vouchers: %w", len(part), err)
@@ -118,10 +120,10 @@ func withCoolDown(tx *gorm.DB, orders []orderRow) (map[int64]bool, error) {
 // UnpaidAfter implements guard.UnpaidReader.
 func (s *Store) UnpaidAfter(ctx context.Context, after guard.UnpaidCursor, limit int) ([]guard.Unpaid, guard.UnpaidCursor, error) {
 	var rows []unpaidRow
-	err := s.read(ctx).Where("number > ? OR number = ? AND user_id > ?", after.Number, after.Number, after.UserID).
+	err := s.db.Read(ctx).Where("number > ? OR number = ? AND user_id > ?", after.Number, after.Number, after.UserID).
 		Order("number, user_id").Limit(limit).Find(&rows).Error
 	if err != nil {
-		return nil, after, readError("reading whose orders expired", err)
+		return nil, after, sqlkit.ReadError("reading whose orders expired", err)
 	}
 	if len(rows) == 0 {
 		return nil, after, nil
@@ -140,14 +142,14 @@ func (s *Store) UnpaidAfter(ctx context.Context, after guard.UnpaidCursor, limit
 
 // readClock is ledgerTime outside of transactions.
 func (s *Store) readClock(ctx context.Context) (time.Time, error) {
-	if s.dialect == sqliteDialect {
-		return s.clock(), nil
+	if s.db.Dialect() == sqlkit.SQLite {
+		return s.db.Clock(), nil
 	}
 	var row struct {
 		Now time.Time `gorm:"column:now_time"`
 	}
-	if err := s.read(ctx).Raw("SELECT UTC_TIMESTAMP(3) AS now_time").Find(&row).Error; err != nil {
-		return time.Time{}, readError("reading the clock", err)
+	if err := s.db.Read(ctx).Raw("SELECT UTC_TIMESTAMP(3) AS now_time").Find(&row).Error; err != nil {
+		return time.Time{}, sqlkit.ReadError("reading the clock", err)
 	}
 	return row.Now, nil
 }

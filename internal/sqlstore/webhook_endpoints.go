@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/voucher"
@@ -45,11 +47,11 @@ func (r *webhookEndpointRow) endpoint() webhook.Endpoint {
 	return webhook.Endpoint{
 		ID:     r.ID,
 		Terms:  webhook.Terms{ShopID: r.ShopID, URL: r.URL, Description: r.Description, Types: typesOf(r.Types), Disabled: r.DisabledTime != nil},
-		Secret: r.Secret, OldSecret: r.OldSecret, OldSecretUntil: at(r.OldSecretUntil),
-		DisabledAt: at(r.DisabledTime), DisabledWhy: r.DisabledWhy, CreatedAt: r.CreateTime,
+		Secret: r.Secret, OldSecret: r.OldSecret, OldSecretUntil: sqlkit.At(r.OldSecretUntil),
+		DisabledAt: sqlkit.At(r.DisabledTime), DisabledWhy: r.DisabledWhy, CreatedAt: r.CreateTime,
 		Next: r.NextNumber, ReplayNext: r.ReplayNext, ReplayEnd: r.ReplayEnd,
-		Health:    webhook.Health{Failures: r.Failures, FailingSince: at(r.FailingSince), RetryAt: at(r.RetryTime)},
-		SuccessAt: at(r.SuccessTime), LastFailure: r.LastFailure,
+		Health:    webhook.Health{Failures: r.Failures, FailingSince: sqlkit.At(r.FailingSince), RetryAt: sqlkit.At(r.RetryTime)},
+		SuccessAt: sqlkit.At(r.SuccessTime), LastFailure: r.LastFailure,
 	}
 }
 
@@ -60,13 +62,13 @@ func (r *webhookEndpointRow) decided(e webhook.Endpoint) {
 		names[i] = string(t)
 	}
 	r.ShopID, r.URL, r.Description, r.Types = e.ShopID, e.URL, e.Description, strings.Join(names, ",")
-	r.Secret, r.OldSecret, r.OldSecretUntil = e.Secret, e.OldSecret, stamp(e.OldSecretUntil)
-	r.DisabledTime, r.DisabledWhy = stamp(e.DisabledAt), e.DisabledWhy
+	r.Secret, r.OldSecret, r.OldSecretUntil = e.Secret, e.OldSecret, sqlkit.Stamp(e.OldSecretUntil)
+	r.DisabledTime, r.DisabledWhy = sqlkit.Stamp(e.DisabledAt), e.DisabledWhy
 	r.health(e.Health)
 }
 
 func (r *webhookEndpointRow) health(h webhook.Health) {
-	r.Failures, r.FailingSince, r.RetryTime = h.Failures, stamp(h.FailingSince), stamp(h.RetryAt)
+	r.Failures, r.FailingSince, r.RetryTime = h.Failures, sqlkit.Stamp(h.FailingSince), sqlkit.Stamp(h.RetryAt)
 }
 
 func typesOf(names string) []webhook.Type {
@@ -84,14 +86,14 @@ func typesOf(names string) []webhook.Type {
 // that began before: until then instances remember that its shop has none.
 func (s *Store) CreateEndpoint(ctx context.Context, t webhook.Terms, secret webhook.Secret, by voucher.Author) (webhook.Endpoint, error) {
 	var row webhookEndpointRow
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
-		now, err := s.ledgerTime(tx)
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
 		// The sequence's lock keeps two creations apart, and its number from rising meanwhile.
 		var sequence webhookSequenceRow
-		if err := locking(tx).Where("id = 1").Take(&sequence).Error; err != nil {
+		if err := sqlkit.Locking(tx).Where("id = 1").Take(&sequence).Error; err != nil {
 			return fmt.Errorf("locking the sequence: %w", err)
 		}
 		var n int64
@@ -113,7 +115,7 @@ func (s *Store) CreateEndpoint(ctx context.Context, t webhook.Terms, secret webh
 		return s.auditEndpoint(tx, now, by, voucher.Created, row.ID, changesOf(webhook.Endpoint{}, row.endpoint()))
 	})
 	if err != nil {
-		return webhook.Endpoint{}, readError("creating a webhook endpoint", err)
+		return webhook.Endpoint{}, sqlkit.ReadError("creating a webhook endpoint", err)
 	}
 	s.subscribed.forget()
 	return row.endpoint(), nil
@@ -122,7 +124,7 @@ func (s *Store) CreateEndpoint(ctx context.Context, t webhook.Terms, secret webh
 // auditEndpoint writes the entry of the audit trail about a change of an endpoint.
 func (s *Store) auditEndpoint(tx *gorm.DB, now time.Time, by voucher.Author, a voucher.Action, id int64, changes []voucher.FieldChange) error {
 	about := []voucher.FieldChange{{Field: "webhook", To: strconv.FormatInt(id, 10)}}
-	return writeAuditEntry(tx, now, by, auditRow{Action: a, Changes: append(about, changes...)})
+	return sqlkit.WriteAudit(tx, now, by, sqlkit.AuditRow{Action: a, Changes: append(about, changes...)})
 }
 
 // changesOf lists what differs between an endpoint before and after, without secrets.
@@ -147,8 +149,8 @@ func changesOf(from, to webhook.Endpoint) []voucher.FieldChange {
 // Endpoints implements webhook.Endpoints.
 func (s *Store) Endpoints(ctx context.Context) ([]webhook.Endpoint, error) {
 	var rows []webhookEndpointRow
-	if err := s.read(ctx).Order("id").Find(&rows).Error; err != nil {
-		return nil, readError("reading webhook endpoints", err)
+	if err := s.db.Read(ctx).Order("id").Find(&rows).Error; err != nil {
+		return nil, sqlkit.ReadError("reading webhook endpoints", err)
 	}
 	endpoints := make([]webhook.Endpoint, len(rows))
 	for i := range rows {
@@ -159,9 +161,9 @@ func (s *Store) Endpoints(ctx context.Context) ([]webhook.Endpoint, error) {
 
 // Endpoint implements webhook.Endpoints.
 func (s *Store) Endpoint(ctx context.Context, id int64) (webhook.Endpoint, error) {
-	row, err := findEndpoint(s.read(ctx), id)
+	row, err := findEndpoint(s.db.Read(ctx), id)
 	if err != nil {
-		return webhook.Endpoint{}, readError(fmt.Sprintf("reading webhook endpoint %d", id), err)
+		return webhook.Endpoint{}, sqlkit.ReadError(fmt.Sprintf("reading webhook endpoint %d", id), err)
 	}
 	return row.endpoint(), nil
 }
@@ -180,11 +182,11 @@ func (s *Store) ChangeEndpoint(
 	ctx context.Context, id int64, a voucher.Action, by voucher.Author, change func(e *webhook.Endpoint, now time.Time) error,
 ) (webhook.Endpoint, error) {
 	var row webhookEndpointRow
-	err := s.writeRetry(ctx, func(tx *gorm.DB) (err error) {
-		if row, err = findEndpoint(locking(tx), id); err != nil {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
+		if row, err = findEndpoint(sqlkit.Locking(tx), id); err != nil {
 			return err
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -204,7 +206,7 @@ func (s *Store) ChangeEndpoint(
 		return s.auditEndpoint(tx, now, by, a, id, changes)
 	})
 	if err != nil {
-		return webhook.Endpoint{}, readError(fmt.Sprintf("changing webhook endpoint %d", id), err)
+		return webhook.Endpoint{}, sqlkit.ReadError(fmt.Sprintf("changing webhook endpoint %d", id), err)
 	}
 	s.subscribed.forget()
 	return row.endpoint(), nil
@@ -212,12 +214,12 @@ func (s *Store) ChangeEndpoint(
 
 // DeleteEndpoint implements webhook.Endpoints. What waits for it, and its dead letters, go too.
 func (s *Store) DeleteEndpoint(ctx context.Context, id int64, by voucher.Author) error {
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
-		row, err := findEndpoint(locking(tx), id)
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		row, err := findEndpoint(sqlkit.Locking(tx), id)
 		if err != nil {
 			return err
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -232,7 +234,7 @@ func (s *Store) DeleteEndpoint(ctx context.Context, id int64, by voucher.Author)
 		return s.auditEndpoint(tx, now, by, voucher.Deleted, id, []voucher.FieldChange{{Field: "url", From: row.URL}})
 	})
 	if err != nil {
-		return readError(fmt.Sprintf("deleting webhook endpoint %d", id), err)
+		return sqlkit.ReadError(fmt.Sprintf("deleting webhook endpoint %d", id), err)
 	}
 	s.subscribed.forget()
 	return nil

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
@@ -62,6 +64,9 @@ func (c *subscribedShops) known() map[int64]bool {
 	return c.shops
 }
 
+// prepare is refresh before a transaction.
+func (c *subscribedShops) prepare(_ context.Context, db *gorm.DB) error { return c.refresh(db) }
+
 // refresh reads the shops from db if they were read too long ago. One caller reads them once half of subscribedFor has passed, mostly
 // the deliverer, which has time; all must when it has passed.
 func (c *subscribedShops) refresh(db *gorm.DB) error {
@@ -113,7 +118,7 @@ func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why order.W
 	if len(rows) == 0 || len(shops) == 0 {
 		return nil
 	}
-	terms, err := s.terms.of(tx, distinct(rows, func(r orderRow) int64 { return r.VoucherID }))
+	terms, err := s.terms.of(tx, sqlkit.Distinct(rows, func(r orderRow) int64 { return r.VoucherID }))
 	if err != nil {
 		return err
 	}
@@ -129,7 +134,7 @@ func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why order.W
 		}
 		events = append(events, newEventRow(e))
 	}
-	if err := createAll(tx, events); err != nil {
+	if err := sqlkit.CreateAll(tx, events); err != nil {
 		return fmt.Errorf("writing %d events: %w", len(events), err)
 	}
 	return nil
@@ -158,7 +163,7 @@ func (s *Store) announceRecorded(tx *gorm.DB, claims []order.Claim, terms map[in
 			ids = append(ids, c.OrderID)
 		}
 	}
-	for part := range chunks(ids) {
+	for part := range sqlkit.Chunks(ids) {
 		var rows []orderRow
 		if err := tx.Where("id IN ?", part).Order("id").Find(&rows).Error; err != nil {
 			return fmt.Errorf("reading %d orders for their events: %w", len(part), err)
@@ -180,8 +185,8 @@ func (webhookSequenceRow) TableName() string { return "tb_webhook_sequence" }
 
 // AnyEndpoint implements webhook.Numberer.
 func (s *Store) AnyEndpoint(ctx context.Context) (bool, error) {
-	if err := s.subscribed.refresh(s.read(ctx)); err != nil {
-		return false, readError("looking for webhook endpoints", err)
+	if err := s.subscribed.refresh(s.db.Read(ctx)); err != nil {
+		return false, sqlkit.ReadError("looking for webhook endpoints", err)
 	}
 	return len(s.subscribed.known()) > 0, nil
 }
@@ -194,7 +199,7 @@ func (s *Store) NumberEvents(ctx context.Context, n int) (numbered int, err erro
 	if err != nil || !waiting {
 		return 0, err
 	}
-	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		numbered = 0
 		var sequence []webhookSequenceRow
 		skip := clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked}
@@ -209,7 +214,7 @@ func (s *Store) NumberEvents(ctx context.Context, n int) (numbered int, err erro
 		if err != nil {
 			return fmt.Errorf("reading events without a number: %w", err)
 		}
-		for part := range chunks(ids) {
+		for part := range sqlkit.Chunks(ids) {
 			if err := tx.Exec(s.numberStatement(part, sequence[0].Number+int64(numbered))).Error; err != nil {
 				return fmt.Errorf("numbering %d events: %w", len(part), err)
 			}
@@ -218,15 +223,15 @@ func (s *Store) NumberEvents(ctx context.Context, n int) (numbered int, err erro
 		return tx.Model(&webhookSequenceRow{}).Where("id = 1").Update("number", sequence[0].Number+int64(numbered)).Error
 	})
 	if err != nil {
-		return 0, readError("numbering events", err)
+		return 0, sqlkit.ReadError("numbering events", err)
 	}
 	return numbered, nil
 }
 
 func (s *Store) anyUnnumbered(ctx context.Context) (bool, error) {
 	var ids []int64
-	if err := s.read(ctx).Model(&webhookEventRow{}).Where("number IS NULL").Limit(1).Pluck("id", &ids).Error; err != nil {
-		return false, readError("looking for events without a number", err)
+	if err := s.db.Read(ctx).Model(&webhookEventRow{}).Where("number IS NULL").Limit(1).Pluck("id", &ids).Error; err != nil {
+		return false, sqlkit.ReadError("looking for events without a number", err)
 	}
 	return len(ids) > 0, nil
 }
@@ -237,7 +242,7 @@ func (s *Store) numberStatement(ids []int64, last int64) string {
 	const head, longest = 256, 48 // bytes, about
 	text := make([]byte, 0, head+longest*len(ids))
 	between, numbered, behind := " WHEN ", " THEN ", " END WHERE id IN ("
-	if s.dialect == sqliteDialect {
+	if s.db.Dialect() == sqlkit.SQLite {
 		text = append(text, "UPDATE tb_webhook_event SET number = CASE id"...)
 	} else {
 		text = append(text, "UPDATE (SELECT 0 AS id, 0 AS number"...)
@@ -249,7 +254,7 @@ func (s *Store) numberStatement(ids []int64, last int64) string {
 		text = strconv.AppendInt(append(text, numbered...), last+int64(i)+1, 10)
 	}
 	text = append(text, behind...)
-	if s.dialect != sqliteDialect {
+	if s.db.Dialect() != sqlkit.SQLite {
 		return string(text)
 	}
 	for i, id := range ids {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/order/waitlist"
@@ -37,7 +39,7 @@ func (s *Store) announceOffers(tx *gorm.DB, places []placeRow, at time.Time) err
 		}
 		events = append(events, newEventRow(e))
 	}
-	if err := createAll(tx, events); err != nil {
+	if err := sqlkit.CreateAll(tx, events); err != nil {
 		return fmt.Errorf("writing %d events of offers: %w", len(events), err)
 	}
 	return nil
@@ -65,8 +67,8 @@ func (r placeRow) eventType() webhook.Type {
 
 func (r placeRow) offer() webhook.Offer {
 	o := webhook.Offer{
-		ID: r.offerID(), UserID: r.UserID, State: r.State.String(), JoinedAt: r.CreateTime, OfferedAt: at(r.OfferTime), Deadline: at(r.Deadline),
-		EndedAt: at(r.EndTime),
+		ID: r.offerID(), UserID: r.UserID, State: r.State.String(), JoinedAt: r.CreateTime, OfferedAt: sqlkit.At(r.OfferTime), Deadline: sqlkit.At(r.Deadline),
+		EndedAt: sqlkit.At(r.EndTime),
 	}
 	if r.State == waitlist.Bought && r.OrderID != nil {
 		o.OrderID = *r.OrderID

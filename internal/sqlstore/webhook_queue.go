@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
@@ -67,9 +69,9 @@ func (s *Store) ClaimEndpoint(ctx context.Context, owner string, busy []int64, l
 	if found, err := s.AnyEndpoint(ctx); err != nil || !found {
 		return 0, false, err
 	}
-	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		id, ok = 0, false
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -92,7 +94,7 @@ func (s *Store) ClaimEndpoint(ctx context.Context, owner string, busy []int64, l
 		return nil
 	})
 	if err != nil {
-		return 0, false, readError(what, err)
+		return 0, false, sqlkit.ReadError(what, err)
 	}
 	return id, ok, nil
 }
@@ -111,14 +113,14 @@ func (r *webhookEndpointRow) hold(tx *gorm.DB, owner string, until time.Time) er
 
 // heldEndpoint locks and returns the endpoint if owner has its lease still, and else returns webhook.ErrLeaseLost.
 func (s *Store) heldEndpoint(tx *gorm.DB, owner string, id int64) (row webhookEndpointRow, now time.Time, err error) {
-	row, err = findEndpoint(locking(tx), id)
+	row, err = findEndpoint(sqlkit.Locking(tx), id)
 	if errors.Is(err, webhook.ErrNoEndpoint) {
 		return row, now, webhook.ErrLeaseLost
 	}
 	if err != nil {
 		return row, now, err
 	}
-	if now, err = s.ledgerTime(tx); err != nil {
+	if now, err = s.db.LedgerTime(tx); err != nil {
 		return row, now, err
 	}
 	if row.LeaseOwner != owner || row.LeaseUntil == nil || !now.Before(*row.LeaseUntil) {
@@ -129,7 +131,7 @@ func (s *Store) heldEndpoint(tx *gorm.DB, owner string, id int64) (row webhookEn
 
 // EventsToSend implements webhook.Queue.
 func (s *Store) EventsToSend(ctx context.Context, owner string, id int64, lease time.Duration, n int) (w webhook.Work, err error) {
-	err = s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		row, now, err := s.heldEndpoint(tx, owner, id)
 		if err != nil {
 			return err
@@ -145,7 +147,7 @@ func (s *Store) EventsToSend(ctx context.Context, owner string, id int64, lease 
 		return readWork(tx, &w, n)
 	})
 	if err != nil {
-		return webhook.Work{}, readError(fmt.Sprintf("reading events for webhook endpoint %d", id), err)
+		return webhook.Work{}, sqlkit.ReadError(fmt.Sprintf("reading events for webhook endpoint %d", id), err)
 	}
 	return w, nil
 }
@@ -233,13 +235,13 @@ func readWaiting(tx *gorm.DB, w *webhook.Work) error {
 	for _, r := range w.Retries {
 		due[r.OrderID] = true
 	}
-	orders := distinct(w.Events, func(e webhook.Event) int64 { return e.OrderID })
-	for _, offer := range distinct(w.Events, webhook.Event.After) {
+	orders := sqlkit.Distinct(w.Events, func(e webhook.Event) int64 { return e.OrderID })
+	for _, offer := range sqlkit.Distinct(w.Events, webhook.Event.After) {
 		if offer != 0 {
 			orders = append(orders, offer)
 		}
 	}
-	for part := range chunks(distinct(orders, func(id int64) int64 { return id })) {
+	for part := range sqlkit.Chunks(sqlkit.Distinct(orders, func(id int64) int64 { return id })) {
 		var rows []webhookRetryRow
 		if err := tx.Where("endpoint_id = ? AND order_id IN ?", w.Endpoint.ID, part).Find(&rows).Error; err != nil {
 			return err
@@ -271,12 +273,12 @@ func eventsFrom(query *gorm.DB, shopID int64, n int) ([]webhook.Event, error) {
 
 // SettleEvents implements webhook.Queue. A retry that an admin has changed since it was read stays as they left it.
 func (s *Store) SettleEvents(ctx context.Context, owner string, done webhook.Settled) error {
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		row, now, err := s.heldEndpoint(tx, owner, done.EndpointID)
 		if err != nil {
 			return err
 		}
-		if err := settleRetries(tx, s.dialect, done); err != nil {
+		if err := settleRetries(tx, s.db.Dialect(), done); err != nil {
 			return err
 		}
 		dead := make([]webhookDeadLetterRow, len(done.Dead))
@@ -285,7 +287,7 @@ func (s *Store) SettleEvents(ctx context.Context, owner string, done webhook.Set
 				EndpointID: done.EndpointID, Number: d.Number, Attempts: d.Attempts, Failure: d.Failure, CreateTime: now,
 			}
 		}
-		for part := range chunks(dead) {
+		for part := range sqlkit.Chunks(dead) {
 			if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&part).Error; err != nil {
 				return fmt.Errorf("writing %d dead letters: %w", len(part), err)
 			}
@@ -294,7 +296,7 @@ func (s *Store) SettleEvents(ctx context.Context, owner string, done webhook.Set
 		return tx.Save(&row).Error
 	})
 	if err != nil {
-		return readError(fmt.Sprintf("settling events of webhook endpoint %d", done.EndpointID), err)
+		return sqlkit.ReadError(fmt.Sprintf("settling events of webhook endpoint %d", done.EndpointID), err)
 	}
 	return nil
 }
@@ -306,7 +308,7 @@ func (r *webhookEndpointRow) settled(done webhook.Settled, now time.Time) {
 		r.ReplayNext = done.ReplayNext
 	}
 	if !done.SuccessAt.IsZero() {
-		r.SuccessTime = stamp(done.SuccessAt)
+		r.SuccessTime = sqlkit.Stamp(done.SuccessAt)
 	}
 	if r.URL != done.URL { // an admin has changed it since: how the old one does says nothing of this one
 		return
@@ -324,7 +326,7 @@ func (r *webhookEndpointRow) settled(done webhook.Settled, now time.Time) {
 }
 
 // settleRetries removes the retries that are over and writes those that are new or have changed.
-func settleRetries(tx *gorm.DB, d dialect, done webhook.Settled) error {
+func settleRetries(tx *gorm.DB, d sqlkit.Dialect, done webhook.Settled) error {
 	of := func(r webhook.Retry) *gorm.DB { // as it was read
 		return tx.Where("endpoint_id = ? AND order_id = ? AND number = ? AND attempts = ?", done.EndpointID, r.OrderID, r.Number, r.Attempts)
 	}
@@ -349,16 +351,16 @@ func settleRetries(tx *gorm.DB, d dialect, done webhook.Settled) error {
 }
 
 // putRetries writes retries; where one exists the lower number stays, so that nothing is left out.
-func putRetries(tx *gorm.DB, d dialect, rows []webhookRetryRow) error {
+func putRetries(tx *gorm.DB, d sqlkit.Dialect, rows []webhookRetryRow) error {
 	lower := "LEAST(tb_webhook_retry.number, VALUES(number))"
-	if d == sqliteDialect {
+	if d == sqlkit.SQLite {
 		lower = "MIN(tb_webhook_retry.number, excluded.number)"
 	}
 	put := clause.OnConflict{
 		Columns:   []clause.Column{{Name: "endpoint_id"}, {Name: "order_id"}},
 		DoUpdates: append(clause.Set{{Column: clause.Column{Name: "number"}, Value: gorm.Expr(lower)}}, clause.AssignmentColumns([]string{"attempts", "due_time", "failure"})...),
 	}
-	for part := range chunks(rows) {
+	for part := range sqlkit.Chunks(rows) {
 		if err := tx.Clauses(put).Create(&part).Error; err != nil {
 			return fmt.Errorf("writing %d retries: %w", len(part), err)
 		}
@@ -368,7 +370,7 @@ func putRetries(tx *gorm.DB, d dialect, rows []webhookRetryRow) error {
 
 // ReleaseEndpoint implements webhook.Queue. The end of the lease stays as the time of the last turn.
 func (s *Store) ReleaseEndpoint(ctx context.Context, owner string, id int64) error {
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		row, now, err := s.heldEndpoint(tx, owner, id)
 		if err != nil {
 			return err
@@ -376,7 +378,7 @@ func (s *Store) ReleaseEndpoint(ctx context.Context, owner string, id int64) err
 		return row.hold(tx, "", now)
 	})
 	if err != nil && !errors.Is(err, webhook.ErrLeaseLost) {
-		return readError(fmt.Sprintf("releasing webhook endpoint %d", id), err)
+		return sqlkit.ReadError(fmt.Sprintf("releasing webhook endpoint %d", id), err)
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"time"
 
+	"seckill/internal/sqlstore/sqlkit"
+
 	"gorm.io/gorm"
 
 	"seckill/internal/voucher"
@@ -15,12 +17,12 @@ import (
 // Deliveries implements webhook.Log.
 func (s *Store) Deliveries(ctx context.Context, endpointID, before int64, n int) ([]webhook.Delivery, error) {
 	what := fmt.Sprintf("reading events of webhook endpoint %d", endpointID)
-	endpoint, err := findEndpoint(s.read(ctx), endpointID)
+	endpoint, err := findEndpoint(s.db.Read(ctx), endpointID)
 	if err != nil {
-		return nil, readError(what, err)
+		return nil, sqlkit.ReadError(what, err)
 	}
 	e := endpoint.endpoint()
-	query := s.read(ctx).Where("number < ?", before)
+	query := s.db.Read(ctx).Where("number < ?", before)
 	if e.ShopID != 0 {
 		query = query.Where("shop_id = ?", e.ShopID)
 	}
@@ -29,7 +31,7 @@ func (s *Store) Deliveries(ctx context.Context, endpointID, before int64, n int)
 	}
 	var rows []webhookEventRow
 	if err := query.Order("number DESC").Limit(n).Find(&rows).Error; err != nil {
-		return nil, readError(what, err)
+		return nil, sqlkit.ReadError(what, err)
 	}
 	events := make([]webhook.Event, len(rows))
 	for i := range rows {
@@ -37,7 +39,7 @@ func (s *Store) Deliveries(ctx context.Context, endpointID, before int64, n int)
 	}
 	deliveries, err := s.deliveriesOf(ctx, e, events)
 	if err != nil {
-		return nil, readError(what, err)
+		return nil, sqlkit.ReadError(what, err)
 	}
 	return deliveries, nil
 }
@@ -46,18 +48,18 @@ func (s *Store) Deliveries(ctx context.Context, endpointID, before int64, n int)
 func (s *Store) deliveriesOf(ctx context.Context, e webhook.Endpoint, events []webhook.Event) ([]webhook.Delivery, error) {
 	retries := make(map[int64]webhook.Retry)
 	dead := make(map[int64]webhook.DeadLetter)
-	for part := range chunks(distinct(events, func(e webhook.Event) int64 { return e.OrderID })) {
+	for part := range sqlkit.Chunks(sqlkit.Distinct(events, func(e webhook.Event) int64 { return e.OrderID })) {
 		var rows []webhookRetryRow
-		if err := s.read(ctx).Where("endpoint_id = ? AND order_id IN ?", e.ID, part).Find(&rows).Error; err != nil {
+		if err := s.db.Read(ctx).Where("endpoint_id = ? AND order_id IN ?", e.ID, part).Find(&rows).Error; err != nil {
 			return nil, err
 		}
 		for i := range rows {
 			retries[rows[i].OrderID] = rows[i].retry()
 		}
 	}
-	for part := range chunks(distinct(events, func(e webhook.Event) int64 { return e.Number })) {
+	for part := range sqlkit.Chunks(sqlkit.Distinct(events, func(e webhook.Event) int64 { return e.Number })) {
 		var rows []webhookDeadLetterRow
-		if err := s.read(ctx).Where("endpoint_id = ? AND number IN ?", e.ID, part).Find(&rows).Error; err != nil {
+		if err := s.db.Read(ctx).Where("endpoint_id = ? AND number IN ?", e.ID, part).Find(&rows).Error; err != nil {
 			return nil, err
 		}
 		for i := range rows {
@@ -87,18 +89,18 @@ func (r *webhookDeadLetterRow) deadLetter() webhook.DeadLetter {
 // WebhookDeadLetters implements webhook.Log.
 func (s *Store) WebhookDeadLetters(ctx context.Context, endpointID, before int64, n int) ([]webhook.DeadLetter, error) {
 	what := fmt.Sprintf("reading dead letters of webhook endpoint %d", endpointID)
-	if _, err := findEndpoint(s.read(ctx), endpointID); err != nil {
-		return nil, readError(what, err)
+	if _, err := findEndpoint(s.db.Read(ctx), endpointID); err != nil {
+		return nil, sqlkit.ReadError(what, err)
 	}
 	var rows []webhookDeadLetterRow
-	err := s.read(ctx).Where("endpoint_id = ? AND number < ?", endpointID, before).Order("number DESC").Limit(n).Find(&rows).Error
+	err := s.db.Read(ctx).Where("endpoint_id = ? AND number < ?", endpointID, before).Order("number DESC").Limit(n).Find(&rows).Error
 	if err != nil {
-		return nil, readError(what, err)
+		return nil, sqlkit.ReadError(what, err)
 	}
 	var events []webhookEventRow
-	numbers := distinct(rows, func(r webhookDeadLetterRow) int64 { return r.Number })
-	if err := s.read(ctx).Where("number IN ?", append(numbers, 0)).Find(&events).Error; err != nil {
-		return nil, readError(what, err)
+	numbers := sqlkit.Distinct(rows, func(r webhookDeadLetterRow) int64 { return r.Number })
+	if err := s.db.Read(ctx).Where("number IN ?", append(numbers, 0)).Find(&events).Error; err != nil {
+		return nil, sqlkit.ReadError(what, err)
 	}
 	byNumber := make(map[int64]webhook.Event, len(events))
 	for i := range events {
@@ -129,7 +131,7 @@ func (s *Store) ReplayEvent(ctx context.Context, endpointID int64, id webhook.Ev
 		}
 		number := *events[0].Number
 		retry := newRetryRow(row.ID, webhook.Retry{OrderID: id.OrderID, Number: number, DueAt: now})
-		if err := putRetries(tx, s.dialect, []webhookRetryRow{retry}); err != nil {
+		if err := putRetries(tx, s.db.Dialect(), []webhookRetryRow{retry}); err != nil {
 			return nil, err
 		}
 		if err := tx.Where("endpoint_id = ? AND number = ?", row.ID, number).Delete(&webhookDeadLetterRow{}).Error; err != nil {
@@ -138,7 +140,7 @@ func (s *Store) ReplayEvent(ctx context.Context, endpointID int64, id webhook.Ev
 		return []voucher.FieldChange{{Field: "event", To: id.String()}}, nil
 	}, by)
 	if err != nil {
-		return readError(fmt.Sprintf("replaying event %s to webhook endpoint %d", id, endpointID), err)
+		return sqlkit.ReadError(fmt.Sprintf("replaying event %s to webhook endpoint %d", id, endpointID), err)
 	}
 	return nil
 }
@@ -180,7 +182,7 @@ func (s *Store) ReplayTime(ctx context.Context, endpointID int64, from, to time.
 		return []voucher.FieldChange{{Field: "from", To: from.Format(time.RFC3339)}, {Field: "to", To: to.Format(time.RFC3339)}}, err
 	}, by)
 	if err != nil {
-		return webhook.Range{}, readError(fmt.Sprintf("replaying events to webhook endpoint %d", endpointID), err)
+		return webhook.Range{}, sqlkit.ReadError(fmt.Sprintf("replaying events to webhook endpoint %d", endpointID), err)
 	}
 	return again, nil
 }
@@ -189,12 +191,12 @@ func (s *Store) ReplayTime(ctx context.Context, endpointID int64, from, to time.
 func (s *Store) replay(
 	ctx context.Context, endpointID int64, f func(*gorm.DB, *webhookEndpointRow, time.Time) ([]voucher.FieldChange, error), by voucher.Author,
 ) error {
-	return s.writeRetry(ctx, func(tx *gorm.DB) error {
-		row, err := findEndpoint(locking(tx), endpointID)
+	return s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		row, err := findEndpoint(sqlkit.Locking(tx), endpointID)
 		if err != nil {
 			return err
 		}
-		now, err := s.ledgerTime(tx)
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -222,8 +224,8 @@ AND NOT EXISTS (SELECT 1 FROM tb_webhook_dead_letter d WHERE d.number = e.number
 // Clean implements webhook.Cleaning. Rows are chosen without locks and deleted by their ids, so nobody waits for it.
 func (s *Store) Clean(ctx context.Context, from webhook.Place, keep, keepDead time.Duration, n int) (webhook.Cleaned, error) {
 	var done webhook.Cleaned
-	err := s.writeRetry(ctx, func(tx *gorm.DB) error {
-		now, err := s.ledgerTime(tx)
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -250,7 +252,7 @@ func (s *Store) Clean(ctx context.Context, from webhook.Place, keep, keepDead ti
 		return err
 	})
 	if err != nil {
-		return webhook.Cleaned{}, readError("deleting old webhook events", err)
+		return webhook.Cleaned{}, sqlkit.ReadError("deleting old webhook events", err)
 	}
 	return done, nil
 }
@@ -263,7 +265,7 @@ func deleteDeadLetters(tx *gorm.DB, events []webhookEventRow, before time.Time) 
 			numbers = append(numbers, *events[i].Number)
 		}
 	}
-	for part := range chunks(numbers) {
+	for part := range sqlkit.Chunks(numbers) {
 		var letters []webhookDeadLetterRow
 		if err := tx.Where("number IN ? AND create_time < ?", part, before).Find(&letters).Error; err != nil {
 			return 0, err
@@ -280,7 +282,7 @@ func deleteDeadLetters(tx *gorm.DB, events []webhookEventRow, before time.Time) 
 
 // deleteEvents deletes those of the events for which nobody waits.
 func deleteEvents(tx *gorm.DB, events []webhookEventRow, before time.Time) (deleted int, err error) {
-	for part := range chunks(distinct(events, func(e webhookEventRow) int64 { return e.ID })) {
+	for part := range sqlkit.Chunks(sqlkit.Distinct(events, func(e webhookEventRow) int64 { return e.ID })) {
 		var ids []int64
 		if err := tx.Raw(deletable, map[string]any{"ids": part, "before": before}).Find(&ids).Error; err != nil {
 			return 0, err
@@ -304,8 +306,8 @@ func (s *Store) Backlog(ctx context.Context) (b webhook.Backlog, err error) {
 		return b, err
 	}
 	var sequence []webhookSequenceRow
-	if err := s.read(ctx).Where("id = 1").Find(&sequence).Error; err != nil {
-		return b, readError(what, err)
+	if err := s.db.Read(ctx).Where("id = 1").Find(&sequence).Error; err != nil {
+		return b, sqlkit.ReadError(what, err)
 	}
 	var now time.Time
 	oldest := int64(math.MaxInt64)
@@ -319,7 +321,7 @@ func (s *Store) Backlog(ctx context.Context) (b webhook.Backlog, err error) {
 		}
 		first, err := s.firstWaiting(ctx, e)
 		if err != nil {
-			return b, readError(what, err)
+			return b, sqlkit.ReadError(what, err)
 		}
 		if first > 0 && len(sequence) == 1 {
 			oldest, b.Events = min(oldest, first), max(b.Events, sequence[0].Number+1-first)
@@ -327,21 +329,21 @@ func (s *Store) Backlog(ctx context.Context) (b webhook.Backlog, err error) {
 	}
 	unnumbered, err := s.unnumbered(ctx, &b)
 	if err != nil {
-		return b, readError(what, err)
+		return b, sqlkit.ReadError(what, err)
 	}
-	if err := s.read(ctx).Model(&webhookDeadLetterRow{}).Count(&b.DeadLetters).Error; err != nil {
-		return b, readError(what, err)
+	if err := s.db.Read(ctx).Model(&webhookDeadLetterRow{}).Count(&b.DeadLetters).Error; err != nil {
+		return b, sqlkit.ReadError(what, err)
 	}
 	var events []webhookEventRow
-	if err := s.read(ctx).Where("number = ?", oldest).Find(&events).Error; err != nil {
-		return b, readError(what, err)
+	if err := s.db.Read(ctx).Where("number = ?", oldest).Find(&events).Error; err != nil {
+		return b, sqlkit.ReadError(what, err)
 	}
 	if events = append(events, unnumbered...); len(events) == 0 {
 		return b, nil
 	}
-	err = s.write(ctx, func(tx *gorm.DB) error { now, err = s.ledgerTime(tx); return err })
+	err = s.db.Write(ctx, func(tx *gorm.DB) error { now, err = s.db.LedgerTime(tx); return err })
 	if err != nil {
-		return b, readError(what, err)
+		return b, sqlkit.ReadError(what, err)
 	}
 	for i := range events {
 		b.Oldest = max(b.Oldest, now.Sub(events[i].CreateTime))
@@ -355,22 +357,22 @@ func (s *Store) unnumbered(ctx context.Context, b *webhook.Backlog) (first []web
 		return nil, nil
 	}
 	var n int64
-	if err := s.read(ctx).Model(&webhookEventRow{}).Where("number IS NULL").Count(&n).Error; err != nil {
+	if err := s.db.Read(ctx).Model(&webhookEventRow{}).Where("number IS NULL").Count(&n).Error; err != nil {
 		return nil, err
 	}
 	b.Events += n
-	err = s.read(ctx).Where("number IS NULL").Order("id").Limit(1).Find(&first).Error
+	err = s.db.Read(ctx).Where("number IS NULL").Order("id").Limit(1).Find(&first).Error
 	return first, err
 }
 
 // firstWaiting returns the number of the first event that an endpoint has not taken, 0 when there is none.
 func (s *Store) firstWaiting(ctx context.Context, e webhook.Endpoint) (int64, error) {
-	first, err := eventsFrom(s.read(ctx).Where("number >= ?", e.Next), e.ShopID, 1)
+	first, err := eventsFrom(s.db.Read(ctx).Where("number >= ?", e.Next), e.ShopID, 1)
 	if err != nil {
 		return 0, err
 	}
 	var behind []int64
-	err = s.read(ctx).Model(&webhookRetryRow{}).Where("endpoint_id = ?", e.ID).Order("number").Limit(1).Pluck("number", &behind).Error
+	err = s.db.Read(ctx).Model(&webhookRetryRow{}).Where("endpoint_id = ?", e.ID).Order("number").Limit(1).Pluck("number", &behind).Error
 	switch {
 	case err != nil:
 		return 0, err

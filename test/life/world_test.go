@@ -19,6 +19,7 @@ import (
 	"seckill/internal/order/service"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/telemetry"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
@@ -91,7 +92,7 @@ func newEnv(t *testing.T) *env {
 	}
 	store, err := redisstore.New(&redisstore.Clients{Commands: rdb, Blocking: rdb}, redisstore.Options{Prefix: prefix}, log)
 	must(t, err)
-	ledger, err := sqlstore.OpenMySQL(t.Context(), dsn, sqlstore.Options{Log: log, MaxConns: 16, Timeout: 10 * time.Second})
+	ledger, err := sqlstore.OpenMySQL(t.Context(), dsn, sqlkit.Options{Log: log, MaxConns: 16, Timeout: 10 * time.Second})
 	must(t, err)
 	t.Cleanup(func() { must(t, ledger.Close()) })
 	_, err = ledger.Migrate(t.Context())

@@ -135,11 +135,11 @@ func inRecording() []mutant.Mutant {
 			mutant.Change{File: "scripts/correct.lua", From: `      units = units + quantity(order)`, To: `      units = units + 2 * quantity(order)`},
 		),
 		serverMutant("a lower token takes the fence", "F31-emptied", "the fence fell",
-			mutant.Change{File: "internal/sqlstore/expire.go", From: `row.Token > token:`, To: `false:`},
-			mutant.Change{File: "internal/sqlstore/expire.go", From: `row.Token < token:`, To: `row.Token != token:`},
+			mutant.Change{File: "internal/sqlstore/sqlkit/fence.go", From: `row.Token > token:`, To: `false:`},
+			mutant.Change{File: "internal/sqlstore/sqlkit/fence.go", From: `row.Token < token:`, To: `row.Token != token:`},
 		),
 		serverMutant("a deadlock counts against the order", "F15-deadlock", "I3 accepted means settled",
-			mutant.Change{File: "internal/sqlstore/errors.go", From: `		case 1048, // a column`, To: `		case 1213, 1048, // a column`},
+			mutant.Change{File: "internal/sqlstore/sqlkit/errors.go", From: `		case 1048, // a column`, To: `		case 1213, 1048, // a column`},
 		),
 	}
 }
@@ -152,7 +152,7 @@ func inSharing() []mutant.Mutant {
 			mutant.Change{File: bulkhead, From: `= reserve, b.free*c.quarters()/quarters`, To: `= 0, size`},
 		),
 		serverMutant("connections are not divided among classes", "F42-locked", "were recorded within",
-			mutant.Change{File: "internal/sqlstore/permits.go", From: `if db.Error != nil || s.hasPermit(db) {`, To: `if true {`},
+			mutant.Change{File: "internal/sqlstore/sqlkit/permits.go", From: `if db.Error != nil || d.hasPermit(db) {`, To: `if true {`},
 		),
 	}
 }
@@ -273,9 +273,6 @@ func (c *Coupon) redeemedBy(cmd Command) bool {
 			mutant.Change{File: "internal/order/redemption/coupon.go", From: `	case c.Status != order.Paid:
 		return false, ErrVoid
 `, To: ``},
-		),
-		packageMutant("a spoilt key keeps a batch waiting", "./internal/sqlstore", "TestSpoiltKeyStopsNothing", "no codes are made",
-			mutant.Change{File: "internal/sqlstore/free.go", From: `_, err := s.CouponKeys(ctx); !errors.Is(err, ErrKeySpoilt) {`, To: `_, err := s.CouponKeys(ctx); errors.Is(err, ErrKeySpoilt) {`},
 		),
 		packageMutant("a spoilt key keeps payments waiting", "./internal/sqlstore", "TestSpoiltKeyStopsNothing", "no codes are made",
 			mutant.Change{File: "internal/sqlstore/transition.go", From: `!errors.Is(err, ErrKeySpoilt) { // else`, To: `err != nil { // else`},

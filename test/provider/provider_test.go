@@ -20,6 +20,7 @@ import (
 	"seckill/internal/order/service"
 	"seckill/internal/sandbox"
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/telemetry"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
@@ -45,7 +46,7 @@ type shop struct {
 
 func openLedger(t *testing.T) *sqlstore.Store {
 	t.Helper()
-	ledger, err := sqlstore.OpenMySQL(t.Context(), testkit.MySQL(t), sqlstore.Options{Log: slog.New(slog.DiscardHandler), MaxConns: 8, Timeout: 10 * time.Second})
+	ledger, err := sqlstore.OpenMySQL(t.Context(), testkit.MySQL(t), sqlkit.Options{Log: slog.New(slog.DiscardHandler), MaxConns: 8, Timeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"seckill/internal/order/recovery"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/telemetry"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
@@ -71,7 +72,7 @@ func newFixture(b *testing.B) *fixture {
 	b.Cleanup(func() { s.must(clients.Close()) })
 	s.redis, err = redisstore.New(clients, redisstore.Options{}, log)
 	s.must(err)
-	s.ledger, err = sqlstore.OpenMySQL(b.Context(), testkit.MySQL(b), sqlstore.Options{Log: log, MaxConns: 16, Timeout: 10 * time.Second})
+	s.ledger, err = sqlstore.OpenMySQL(b.Context(), testkit.MySQL(b), sqlkit.Options{Log: log, MaxConns: 16, Timeout: 10 * time.Second})
 	s.must(err)
 	b.Cleanup(func() { s.must(s.ledger.Close()) })
 	_, err = s.ledger.Migrate(b.Context())

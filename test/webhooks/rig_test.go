@@ -16,6 +16,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 	"seckill/internal/webhook"
@@ -87,8 +88,8 @@ func newSQLiteRig(tb testing.TB) *rig {
 	return r.open(store, err)
 }
 
-func (r *rig) options() sqlstore.Options {
-	return sqlstore.Options{Now: r.now, Log: slog.New(slog.DiscardHandler), MaxConns: 16, Timeout: 10 * time.Second}
+func (r *rig) options() sqlkit.Options {
+	return sqlkit.Options{Now: r.now, Log: slog.New(slog.DiscardHandler), MaxConns: 16, Timeout: 10 * time.Second}
 }
 
 func (r *rig) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }

@@ -1,4 +1,4 @@
-package sqlstore
+package sqlkit
 
 import (
 	"context"
@@ -62,7 +62,7 @@ var ErrDSN = errors.New("unusable MySQL DSN")
 // OpenMySQL opens the ledger in MySQL or MariaDB and pings it. The DSN is the Go driver's,
 // user:password@tcp(host:3306)/schema?…; what the service relies on is added to it. It returns ErrDSN for one that
 // cannot be read, names no schema, or has clientFoundRows set.
-func OpenMySQL(ctx context.Context, dsn string, o Options) (*Store, error) {
+func OpenMySQL(ctx context.Context, dsn string, o Options) (*DB, error) {
 	o, err := o.checked()
 	if err != nil {
 		return nil, err
@@ -95,15 +95,14 @@ func OpenMySQL(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if err := pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("connecting to MySQL at %s: %w", cfg.Addr, err), pool.Close())
 	}
-	s := &Store{
-		db: db, pool: pool, permits: newPermits(o), dialect: mysqlDialect, place: cfg.DBName + " at " + cfg.Addr, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
-		subscribed: &subscribedShops{now: o.Now}, couponKey: &couponKey{now: o.Now},
-		maxConns: o.MaxConns, ddl: ddlConnector, migrationLeaseFor: migrationLeaseFor,
+	d := &DB{
+		db: db, pool: pool, permits: newPermits(o), dialect: MySQL, place: cfg.DBName + " at " + cfg.Addr, now: o.Now, log: o.Log,
+		maxConns: o.MaxConns, ddl: ddlConnector,
 	}
-	if err := s.bound(db); err != nil {
+	if err := d.bound(db); err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	return s, nil
+	return d, nil
 }
 
 // mysqlConfig reads the DSN and adds what every transaction relies on.
@@ -127,7 +126,7 @@ func mysqlConfig(dsn string, o Options) (*mysql.Config, error) {
 	cfg.ParseTime = true
 	cfg.InterpolateParams = true // one round trip per batch, and no limit of 65,535 placeholders
 	cfg.MultiStatements = false
-	cfg.RejectReadOnly = false // it hides the server's message; Store.write drops these connections
+	cfg.RejectReadOnly = false // it hides the server's message; DB.Write drops these connections
 	cfg.Logger = driverLog{o.Log}
 	if err := cfg.Apply(mysql.TimeTruncate(time.Millisecond), mysql.Charset("utf8mb4", "")); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDSN, err)

@@ -1,4 +1,4 @@
-package sqlstore
+package sqlkit
 
 import (
 	"context"
@@ -22,11 +22,11 @@ func newPermits(o Options) *bulkhead.Bulkhead {
 }
 
 // bound makes every statement of db wait for a permit of the pool, but those of a transaction, which has one (write).
-func (s *Store) bound(db *gorm.DB) error {
+func (d *DB) bound(db *gorm.DB) error {
 	calls := db.Callback()
 	return errors.Join(
-		s.bind(calls.Create(), "gorm:create"), s.bind(calls.Query(), "gorm:query"), s.bind(calls.Update(), "gorm:update"),
-		s.bind(calls.Delete(), "gorm:delete"), s.bind(calls.Raw(), "gorm:raw"), s.bind(calls.Row(), "gorm:row"),
+		d.bind(calls.Create(), "gorm:create"), d.bind(calls.Query(), "gorm:query"), d.bind(calls.Update(), "gorm:update"),
+		d.bind(calls.Delete(), "gorm:delete"), d.bind(calls.Raw(), "gorm:raw"), d.bind(calls.Row(), "gorm:row"),
 	)
 }
 
@@ -39,14 +39,14 @@ type callbacks interface {
 // bind wraps the step that sends the statement and reads its results to the end. The step gorm:row leaves the reading to its
 // caller, who keeps a permit until then (streamed); with a mere Rows or Scan it would end when the first row has come, and a test
 // looks for those.
-func (s *Store) bind(c callbacks, step string) error {
+func (d *DB) bind(c callbacks, step string) error {
 	send := c.Get(step)
 	err := c.Replace(step, func(db *gorm.DB) {
-		if db.Error != nil || s.hasPermit(db) {
+		if db.Error != nil || d.hasPermit(db) {
 			send(db)
 			return
 		}
-		permit, err := s.permits.Acquire(db.Statement.Context)
+		permit, err := d.permits.Acquire(db.Statement.Context)
 		if err != nil {
 			_ = db.AddError(err) // it returns what it adds
 			return
@@ -66,19 +66,19 @@ func stepError(step string, err error) error {
 
 // hasPermit reports whether the statement is one of a transaction, or of streamed rows, or is only written: as a part of another one,
 // which has a permit when GORM comes to it.
-func (s *Store) hasPermit(db *gorm.DB) bool {
+func (d *DB) hasPermit(db *gorm.DB) bool {
 	_, inTransaction := db.Statement.ConnPool.(gorm.TxCommitter)
-	return inTransaction || db.DryRun || s.permits.Held(db.Statement.Context)
+	return inTransaction || db.DryRun || d.permits.Held(db.Statement.Context)
 }
 
-// streamed returns a session whose rows may be read one by one, until release is called.
-func (s *Store) streamed(ctx context.Context) (db *gorm.DB, release func(), err error) {
-	permit, err := s.permits.Acquire(ctx)
+// Streamed returns a session whose rows may be read one by one, until release is called.
+func (d *DB) Streamed(ctx context.Context) (db *gorm.DB, release func(), err error) {
+	permit, err := d.permits.Acquire(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.db.WithContext(s.permits.Holding(ctx)), permit.Release, nil
+	return d.db.WithContext(d.permits.Holding(ctx)), permit.Release, nil
 }
 
-// Permits returns how the classes of callers use the pool.
-func (s *Store) Permits() []bulkhead.Load { return s.permits.Loads() }
+// Bulkhead returns what divides the connections among the classes of callers.
+func (d *DB) Bulkhead() *bulkhead.Bulkhead { return d.permits }

@@ -1,4 +1,4 @@
-package sqlstore
+package sqlkit
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -64,7 +63,7 @@ func TestErrorTranslation(t *testing.T) {
 		{errors.New("anything else"), other, false},
 	} {
 		wrapped := fmt.Errorf("inserting: %w", test.err)
-		got := writeError("recording", wrapped)
+		got := WriteError("recording", wrapped)
 		kind := other
 		switch {
 		case errors.Is(got, order.ErrConflict):
@@ -75,12 +74,12 @@ func TestErrorTranslation(t *testing.T) {
 		if kind != test.write || !errors.Is(got, test.err) {
 			t.Errorf("writing, %v: %v, want %s", test.err, got, test.write)
 		}
-		got = readError("reading", wrapped)
+		got = ReadError("reading", wrapped)
 		if errors.Is(got, order.ErrUnavailable) != test.away || !errors.Is(got, test.err) {
 			t.Errorf("reading, %v: %v, want away %v", test.err, got, test.away)
 		}
 	}
-	if err := writeError("recording", nil); err != nil {
+	if err := WriteError("recording", nil); err != nil {
 		t.Errorf("no error became %v", err)
 	}
 }
@@ -101,22 +100,8 @@ func TestTruncate(t *testing.T) {
 		{"a\x00b", 9, "a\uFFFDb"},
 		{"abc", 0, ""},
 	} {
-		if got := truncate(test.in, test.n); got != test.want {
-			t.Errorf("truncate(%q, %d) = %q, want %q", test.in, test.n, got, test.want)
+		if got := Truncate(test.in, test.n); got != test.want {
+			t.Errorf("Truncate(%q, %d) = %q, want %q", test.in, test.n, got, test.want)
 		}
-	}
-}
-
-func TestTermsCacheIsBounded(t *testing.T) {
-	t.Parallel()
-	c := newTermsCache(time.Now)
-	for i := range int64(2*maxTerms + 1) {
-		c.learn([]voucherRow{{ID: i, PayValue: i}})
-	}
-	if len(c.entries) > maxTerms {
-		t.Errorf("the terms of %d vouchers are remembered, want %d at most", len(c.entries), maxTerms)
-	}
-	if terms, missing := c.known([]int64{2 * maxTerms, -1}); terms[2*maxTerms].cents != 2*maxTerms || len(missing) != 1 {
-		t.Errorf("known = %v, missing %v", terms, missing)
 	}
 }

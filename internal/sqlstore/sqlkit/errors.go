@@ -1,4 +1,4 @@
-package sqlstore
+package sqlkit
 
 import (
 	"context"
@@ -19,34 +19,34 @@ import (
 // mysqlDuplicate: a row with this key exists, in MySQL and MariaDB.
 const mysqlDuplicate = 1062
 
-// writeError translates the error of a transaction that records orders.
-func writeError(what string, err error) error {
+// WriteError translates the error of a transaction that records orders.
+func WriteError(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case isDuplicate(err):
+	case IsDuplicate(err):
 		return fmt.Errorf("%s: %w: %w", what, order.ErrConflict, err)
-	case isRejected(err):
+	case IsRejected(err):
 		return fmt.Errorf("%s: %w: %w", what, order.ErrRejected, err)
-	case isContended(err):
+	case IsContended(err):
 		return fmt.Errorf("%s: %w: %w", what, order.ErrContended, err)
 	default:
 		return fmt.Errorf("%s: %w", what, err)
 	}
 }
 
-// readError translates the error of reading: order.ErrUnavailable when the database is away or busy, so that the caller may
+// ReadError translates the error of reading: order.ErrUnavailable when the database is away or busy, so that the caller may
 // retry; a cancelled caller stays a cancelled caller.
-func readError(what string, err error) error {
-	if isAway(err) {
+func ReadError(what string, err error) error {
+	if IsAway(err) {
 		return fmt.Errorf("%s: %w: %w", what, order.ErrUnavailable, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// isContended reports whether the database ended a transaction because of another one: nothing was written, and
+// IsContended reports whether the database ended a transaction because of another one: nothing was written, and
 // repeating it is likely to help.
-func isContended(err error) bool {
+func IsContended(err error) bool {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return my.Number == 1205 || my.Number == 1213 // lock wait, deadlock
 	}
@@ -60,8 +60,8 @@ func isBusy(err error) bool {
 	return ok && (lite.Code()&primary == sqlite3.SQLITE_BUSY || lite.Code()&primary == sqlite3.SQLITE_LOCKED)
 }
 
-// isDuplicate reports whether err says that a row with this key exists.
-func isDuplicate(err error) bool {
+// IsDuplicate reports whether err says that a row with this key exists.
+func IsDuplicate(err error) bool {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return my.Number == mysqlDuplicate
 	}
@@ -71,18 +71,18 @@ func isDuplicate(err error) bool {
 	return false
 }
 
-// isChangedMeanwhile reports whether err says that a change of the schema was made already. The statement of an instance that
+// IsChangedMeanwhile reports whether err says that a change of the schema was made already. The statement of an instance that
 // died may still run in the server, after another instance looked whether its change is there.
-func isChangedMeanwhile(err error) bool {
+func IsChangedMeanwhile(err error) bool {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && (my.Number == 1050 || my.Number == 1051 || // a table exists, or is gone
 		my.Number == 1060 || my.Number == 1061 || my.Number == 1091 || // a column or a key exists, or is gone
 		my.Number == 3821 || my.Number == 3940) // a check or a constraint is gone
 }
 
-// isRejected reports whether err is about the values of a row, so that repeating it cannot help. Errors about the
+// IsRejected reports whether err is about the values of a row, so that repeating it cannot help. Errors about the
 // schema (a missing table or column) are not: they would fail every order until somebody repairs the schema.
-func isRejected(err error) bool {
+func IsRejected(err error) bool {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		switch my.Number {
 		case 1048, // a column cannot be null
@@ -108,14 +108,14 @@ func isRejected(err error) bool {
 	return false
 }
 
-// isReadOnly reports whether a MySQL server said that it is read-only: a replica, or a former primary.
-func isReadOnly(err error) bool {
+// IsReadOnly reports whether a MySQL server said that it is read-only: a replica, or a former primary.
+func IsReadOnly(err error) bool {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && (my.Number == 1290 || my.Number == 1792 || my.Number == 1836)
 }
 
-// isAway reports whether err says that the database cannot answer right now.
-func isAway(err error) bool {
+// IsAway reports whether err says that the database cannot answer right now.
+func IsAway(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}

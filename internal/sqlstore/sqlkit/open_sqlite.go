@@ -1,4 +1,4 @@
-package sqlstore
+package sqlkit
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // OpenSQLite opens the ledger in a file, which is created when it is missing. Only one process at a time may have it open;
 // the caller sees to that. Every commit is on the disk before it returns.
-func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
+func OpenSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	o, err := o.checked()
 	if err != nil {
 		return nil, err
@@ -37,16 +37,15 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening gorm on %s: %w", path, err), pool.Close())
 	}
-	s := &Store{
-		db: db, pool: pool, permits: newPermits(o), dialect: sqliteDialect, place: path, now: o.Now, log: o.Log, terms: newTermsCache(o.Now),
-		subscribed: &subscribedShops{now: o.Now}, couponKey: &couponKey{now: o.Now},
+	d := &DB{
+		db: db, pool: pool, permits: newPermits(o), dialect: SQLite, place: path, now: o.Now, log: o.Log,
 		maxConns: o.MaxConns, writer: make(chan struct{}, 1),
 	}
-	s.writer <- struct{}{}
-	if err := s.bound(db); err != nil {
+	d.writer <- struct{}{}
+	if err := d.bound(db); err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	return s, nil
+	return d, nil
 }
 
 // sqliteDSN returns the file as a URI, so that no character of its name is read as a parameter.

@@ -1,0 +1,38 @@
+package sqlkit
+
+import (
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/voucher"
+)
+
+// AuditRow is an entry of the audit trail. WriteAudit fills in who and when.
+type AuditRow struct {
+	ID         int64                 `gorm:"column:id;primaryKey"`
+	VoucherID  int64                 `gorm:"column:voucher_id"`
+	AdminID    int64                 `gorm:"column:admin_id"`
+	RequestID  string                `gorm:"column:request_id"`
+	Action     voucher.Action        `gorm:"column:action"`
+	Changes    []voucher.FieldChange `gorm:"column:changes;serializer:json"`
+	Delta      int64                 `gorm:"column:delta"`
+	Operation  int64                 `gorm:"column:operation"`
+	CreateTime time.Time             `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (AuditRow) TableName() string { return "tb_audit" }
+
+// WriteAudit adds an entry to the audit trail, in the transaction of what it is about.
+func WriteAudit(tx *gorm.DB, now time.Time, by voucher.Author, row AuditRow) error {
+	row.AdminID, row.RequestID, row.CreateTime = by.AdminID, by.Request, now
+	if row.Changes == nil {
+		row.Changes = []voucher.FieldChange{}
+	}
+	if err := tx.Create(&row).Error; err != nil {
+		return fmt.Errorf("writing the audit trail: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package sqlkit
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"seckill/internal/bulkhead"
+)
+
+// DB is the ledger's database. It is safe for concurrent use.
+type DB struct {
+	db       *gorm.DB
+	pool     *sql.DB
+	permits  *bulkhead.Bulkhead // of the pool, for the classes of callers
+	maxConns int
+	dialect  Dialect
+	place    string // for people: the schema and its server, or the file
+	now      func() time.Time
+	log      *slog.Logger
+	// before runs before each transaction that writes.
+	before []func(ctx context.Context, db *gorm.DB) error
+	// writer holds a token while no transaction writes; nil where the database queues writers itself. SQLite lets waiting
+	// writers poll, so that some starve; here they queue.
+	writer chan struct{}
+	// ddl makes connections for DDL, which may take longer than any order may; nil for SQLite.
+	ddl driver.Connector
+}
+
+// Dialect names a folder of migrations and the few things that differ.
+type Dialect string
+
+// The dialects.
+const (
+	MySQL  Dialect = "mysql" // and MariaDB
+	SQLite Dialect = "sqlite"
+)
+
+// A transaction that the database ended because of another is tried MaxTries times, with a pause that doubles each time.
+const (
+	MaxTries   = 5
+	retryPause = 5 * time.Millisecond
+)
+
+// writerWait is how long a transaction waits for its turn to write in SQLite.
+const writerWait = 10 * time.Second
+
+// gormConfig keeps GORM to writing statements: transactions are opened where they are meant, nothing is prepared
+// (a batch's text is sent once, with its values), and nothing is logged per statement.
+func gormConfig() *gorm.Config {
+	return &gorm.Config{
+		SkipDefaultTransaction:   true,
+		DisableNestedTransaction: true,
+		DisableAutomaticPing:     true,
+		Logger:                   logger.Discard,
+	}
+}
+
+// Ping reports whether the database answers what is asked of its tables: a Galera node without the majority answers
+// pings, and SELECT 1.
+func (d *DB) Ping(ctx context.Context) error {
+	permit, err := d.permits.Acquire(ctx)
+	if err != nil {
+		return ReadError("ping", err)
+	}
+	defer permit.Release()
+	var none int
+	if err := d.pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM tb_setting WHERE FALSE").Scan(&none); err != nil {
+		return ReadError("ping", err)
+	}
+	return nil
+}
+
+// Before has prepare run before each transaction that writes, outside of it: it may read, so that nobody waits behind locked
+// rows for what it reads. Its error ends the write, with nothing written. Call it before the database is used.
+func (d *DB) Before(prepare func(ctx context.Context, db *gorm.DB) error) {
+	d.before = append(d.before, prepare)
+}
+
+// Dialect returns which of the two it is.
+func (d *DB) Dialect() Dialect { return d.dialect }
+
+// Pool returns the connections, for statements that neither permits nor GORM may hold up: those of migrations.
+func (d *DB) Pool() *sql.DB { return d.pool }
+
+// DDL returns what makes connections for DDL, whose answers may take minutes; nil for SQLite.
+func (d *DB) DDL() driver.Connector { return d.ddl }
+
+// Place names the schema and its server, or the file, for people.
+func (d *DB) Place() string { return d.place }
+
+// Now returns this process's time. Rows carry LedgerTime.
+func (d *DB) Now() time.Time { return d.now() }
+
+// Log returns what the database's users log to.
+func (d *DB) Log() *slog.Logger { return d.log }
+
+// Connections returns how the connections to the database are used.
+func (d *DB) Connections() sql.DBStats { return d.pool.Stats() }
+
+// Close closes all connections. Transactions that are still open are rolled back.
+func (d *DB) Close() error {
+	if err := d.pool.Close(); err != nil {
+		return fmt.Errorf("closing the %s pool: %w", d.dialect, err)
+	}
+	return nil
+}
+
+// Read returns a session for statements outside transactions. Each takes a permit of the pool while it runs: results are read
+// with Find, Take, Pluck and Count, and not with Scan or Rows, which would keep the connection for longer than the permit.
+func (d *DB) Read(ctx context.Context) *gorm.DB { return d.db.WithContext(ctx) }
+
+// Write runs f in one transaction at READ COMMITTED and commits, or rolls back when f fails. Only when the error came
+// from f is it certain that nothing was written.
+func (d *DB) Write(ctx context.Context, f func(tx *gorm.DB) error) error {
+	if d.writer != nil {
+		if err := d.awaitTurn(ctx); err != nil {
+			return err
+		}
+		defer func() { d.writer <- struct{}{} }()
+	}
+	permit, err := d.permits.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer permit.Release()
+	// Behind all waits: what is prepared is to be new when the transaction begins.
+	session := d.db.WithContext(d.permits.Holding(ctx))
+	for _, prepare := range d.before {
+		if err := prepare(ctx, session); err != nil {
+			return err
+		}
+	}
+	err = d.db.WithContext(ctx).Transaction(f)
+	if IsReadOnly(err) {
+		d.dropIdle()
+	}
+	return err
+}
+
+// awaitTurn waits until no other transaction writes, for a bounded time.
+func (d *DB) awaitTurn(ctx context.Context) error {
+	turn, cancel := context.WithTimeout(ctx, writerWait)
+	defer cancel()
+	select {
+	case <-d.writer:
+		return nil
+	case <-turn.Done():
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: others have written for %v", bulkhead.ErrFull, writerWait)
+}
+
+// WriteRetry is write with retries on deadlock and lock timeout, for callers that do not retry themselves. f runs once for
+// each try and must not keep anything of the one before.
+func (d *DB) WriteRetry(ctx context.Context, f func(tx *gorm.DB) error) error {
+	for try := 1; ; try++ {
+		err := d.Write(ctx, f)
+		if try == MaxTries || !IsContended(err) {
+			return err
+		}
+		pause := time.NewTimer(retryPause << try) // the other one needs time to finish
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return err
+		}
+	}
+}
+
+// dropIdle closes the unused connections. After a failover they lead to a server that is now read-only, and would for as
+// long as they live; a new one goes where the address points now.
+func (d *DB) dropIdle() {
+	d.pool.SetMaxIdleConns(0)
+	d.pool.SetMaxIdleConns(d.maxConns)
+}
+
+// LedgerTime returns the time by the database's clock where there is a server, so that an instance with a wrong clock
+// expires nothing early. As it is read once the rows are locked, times of one order never go backwards.
+func (d *DB) LedgerTime(tx *gorm.DB) (time.Time, error) {
+	if d.dialect == SQLite {
+		return d.Clock(), nil
+	}
+	var now time.Time
+	if err := tx.Raw("SELECT UTC_TIMESTAMP(3)").Row().Scan(&now); err != nil {
+		return now, fmt.Errorf("reading the clock: %w", err)
+	}
+	return now, nil
+}
+
+// LedgerClock is the time by the same clock as an argument of a statement outside transactions.
+func (d *DB) LedgerClock() any {
+	if d.dialect == SQLite {
+		return d.Clock()
+	}
+	return gorm.Expr("UTC_TIMESTAMP(3)")
+}
+
+// Clock returns this process's time as the tables keep it.
+func (d *DB) Clock() time.Time { return d.now().UTC().Truncate(time.Millisecond) }

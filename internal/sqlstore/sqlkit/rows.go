@@ -1,0 +1,76 @@
+package sqlkit
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+)
+
+// BatchRows is how many rows one INSERT or one IN list holds at most. Larger ones are not faster, and SQLite allows
+// 32,766 placeholders.
+const BatchRows = 500
+
+// Chunks yields s in parts that fit into one statement.
+func Chunks[T any](s []T) iter.Seq[[]T] { return slices.Chunk(s, BatchRows) }
+
+// CreateAll inserts the rows, a part at a time.
+func CreateAll[T any](tx *gorm.DB, rows []T) error {
+	for part := range Chunks(rows) {
+		if err := tx.Create(&part).Error; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Locking makes the query lock what it reads until the transaction ends. SQLite's transactions lock everything.
+func Locking(tx *gorm.DB) *gorm.DB {
+	return tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
+}
+
+// Distinct returns the keys of s without repetition, in their first order.
+func Distinct[T any, K comparable](s []T, key func(T) K) []K {
+	seen := make(map[K]bool, len(s))
+	keys := make([]K, 0, len(s))
+	for _, v := range s {
+		if k := key(v); !seen[k] {
+			seen[k] = true
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// Truncate returns at most n characters of s, as text that every column takes.
+func Truncate(s string, n int) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+	count := 0
+	for i := range s {
+		if count == n {
+			return s[:i]
+		}
+		count++
+	}
+	return s
+}
+
+// At returns a time as the domain has it: zero where it is missing.
+func At(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
+// Stamp is the opposite of At.
+func Stamp(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
