@@ -20,14 +20,13 @@ import (
 
 	"seckill/internal/guard"
 	"seckill/internal/order"
-	"seckill/internal/order/service"
 )
 
 // privateErrors stay inside the domain, or between it and its stores; one that got out would be INTERNAL. All other
 // exported errors of the domain have a rule.
 var privateErrors = map[string]error{
 	"order.ErrConflict": order.ErrConflict, "order.ErrRejected": order.ErrRejected, "order.ErrContended": order.ErrContended, "order.ErrSuperseded": order.ErrSuperseded,
-	"order.ErrOutdated": order.ErrOutdated, "order.ErrBusy": order.ErrBusy, "service.ErrStopping": service.ErrStopping, "order.ErrBarred": order.ErrBarred, "guard.StoppedError": &guard.StoppedError{Why: io.EOF},
+	"order.ErrOutdated": order.ErrOutdated, "order.ErrBusy": order.ErrBusy, "service.ErrStopping": order.ErrStopping, "order.ErrBarred": order.ErrBarred, "guard.StoppedError": &guard.StoppedError{Why: io.EOF},
 	"order.UnreadableHolderError": &order.UnreadableHolderError{},
 }
 

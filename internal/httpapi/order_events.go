@@ -13,7 +13,6 @@ import (
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
-	"seckill/internal/order/service"
 )
 
 // errNothingNew: the caller reconnects and knows the order's final state already.
@@ -75,7 +74,7 @@ func (s *stream) end(err error) error {
 		reason = "final"
 	case errors.Is(err, errStreamOver):
 		reason, err = "timeout", nil
-	case errors.Is(err, service.ErrStopping):
+	case errors.Is(err, order.ErrStopping):
 		reason, err = "shutdown", nil
 	case errors.Is(err, errStreamBroken), errors.Is(err, context.Canceled) && s.begun():
 		return nil // the caller has gone, or does not read: no failure of the service

@@ -23,7 +23,6 @@ import (
 	"seckill/internal/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
-	"seckill/internal/order/service"
 )
 
 // eventText is the event of the test's order in a state.
@@ -154,7 +153,7 @@ func TestEventsEnd(t *testing.T) {
 		step   step
 		reason string
 	}{
-		"the process stops":   {step: step{returns: true, err: fmt.Errorf("watching: %w", service.ErrStopping)}, reason: "shutdown"},
+		"the process stops":   {step: step{returns: true, err: fmt.Errorf("watching: %w", order.ErrStopping)}, reason: "shutdown"},
 		"a store is away":     {step: step{returns: true, err: order.ErrUnavailable}, reason: "unavailable"},
 		"a final state":       {step: step{returns: true}, reason: "final"},
 		"an unexpected error": {step: step{returns: true, err: errors.New("secret detail")}, reason: "unavailable"},

@@ -11,7 +11,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/order"
-	"seckill/internal/order/service"
 )
 
 const (
@@ -68,7 +67,7 @@ func (all *streams) open(c *gin.Context, who identity, contentType []string, now
 	all.live[s] = struct{}{}
 	all.byUser[who.userID]++
 	if all.ended {
-		cancel(service.ErrStopping)
+		cancel(order.ErrStopping)
 	}
 	return ctx, s, nil
 }
@@ -97,7 +96,7 @@ func (all *streams) end() {
 	defer all.mu.Unlock()
 	all.ended = true
 	for s := range all.live {
-		s.cancel(service.ErrStopping)
+		s.cancel(order.ErrStopping)
 	}
 }
 
@@ -114,7 +113,7 @@ type stream struct {
 
 // whyEnded returns why the work of a stream's handler ended: what ended its context, if that was the service, else err.
 func whyEnded(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); errors.Is(cause, service.ErrStopping) || errors.Is(cause, errStreamOver) {
+	if cause := context.Cause(ctx); errors.Is(cause, order.ErrStopping) || errors.Is(cause, errStreamOver) {
 		return cause
 	}
 	return err

@@ -71,3 +71,6 @@ func OrUnavailable(err error) error {
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
+
+// ErrStopping says that the process is stopping and nobody may wait any more.
+var ErrStopping = errors.New("nobody may wait any more")

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -15,9 +14,6 @@ const (
 	watchEvery  = time.Second           // how soon any other change by another instance is
 	pollTimeout = 5 * time.Second       // one query at most
 )
-
-// ErrStopping says that the process is stopping and nobody may wait any more.
-var ErrStopping = errors.New("nobody may wait any more")
 
 // Notifier lets callers wait until an order is in another state than the one they know. What this instance does to orders
 // is notified at once. For what others do, one query asks for all that wait: every 50 ms for orders without a row, every
@@ -115,7 +111,7 @@ func (s *Subscription) Wait(ctx context.Context, known order.Status) (order.Stat
 	case status := <-s.updates:
 		return status, nil
 	case <-s.notifier.closing:
-		return order.StatusUnknown, ErrStopping
+		return order.StatusUnknown, order.ErrStopping
 	case <-ctx.Done():
 		return order.StatusUnknown, ctx.Err()
 	}

@@ -105,7 +105,7 @@ func TestSubscriptionIsUsedAgainAndAgain(t *testing.T) {
 	s.Cancel()
 	n.Notify(map[int64]order.Status{7: order.Unpaid}) // nobody is there
 	n.Close()
-	if _, err := n.Subscribe(7).Wait(t.Context(), known); !errors.Is(err, ErrStopping) {
+	if _, err := n.Subscribe(7).Wait(t.Context(), known); !errors.Is(err, order.ErrStopping) {
 		t.Errorf("error = %v, want ErrStopping", err)
 	}
 }

@@ -125,7 +125,7 @@ func TestWatchEnds(t *testing.T) {
 		"no such order":                {want: order.ErrNotFound},
 		"the ledger is away":           {away: true, want: order.ErrUnavailable},
 		"the caller cannot write":      {row: order.Order{ID: 66, UserID: 2, Status: order.Unpaid}, yield: errFull, want: errFull, calls: 1},
-		"the process is going to stop": {row: order.Order{ID: 66, UserID: 2, Status: order.Unpaid}, want: ErrStopping, calls: 1},
+		"the process is going to stop": {row: order.Order{ID: 66, UserID: 2, Status: order.Unpaid}, want: order.ErrStopping, calls: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
