@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"seckill/internal/bulkhead"
+	"seckill/internal/httpapi/httpkit"
 )
 
 // API answers HTTP requests. It is safe for concurrent use.
@@ -24,7 +25,8 @@ type API struct {
 	callbacks    *bulkhead.Bulkhead // payment callbacks whose body is being read
 	callbackTime time.Duration      // for reading one
 	users        *userLimit         // nil: users may ask as often as they like
-	streams      *streams
+	streams      *httpkit.Streams
+	bodies       httpkit.Bodies
 	log          *slog.Logger
 	failureLogs  *rate.Limiter
 	demoBuyers   *rate.Limiter
@@ -56,12 +58,13 @@ func New(cfg Config) (*API, error) {
 	}
 	a := &API{
 		cfg: cfg, auth: auth, languages: languages, errors: table, log: cfg.Log,
+		bodies:       httpkit.Bodies{Limit: cfg.BodyLimit},
 		ready:        newReadiness(cfg.Checks, cfg.Now),
 		inFlight:     bulkhead.New(cfg.MaxInFlight, 0, bulkhead.Requests()...),
 		callbacks:    bulkhead.New(maxCallbacks, 0, bulkhead.Purchase),
 		callbackTime: callbackTime,
 		users:        newUserLimit(cfg.UserRate, cfg.UserBurst, cfg.Now()),
-		streams:      newStreams(cfg.MaxStreams, cfg.UserStreams),
+		streams:      httpkit.NewStreams(cfg.MaxStreams, cfg.UserStreams),
 		failureLogs:  rate.NewLimiter(failureLogsPerSecond, failureLogsPerSecond),
 		demoBuyers:   rate.NewLimiter(demoBuyersPerSecond, demoBuyersAtOnce),
 		signIn:       newSignInCode(cfg.SignInCode),
@@ -100,7 +103,7 @@ type Load struct {
 
 // Load returns how much there is to do now.
 func (a *API) Load() Load {
-	l := Load{Streams: int64(a.streams.count()), Requests: a.inFlight.Loads()}
+	l := Load{Streams: int64(a.streams.Count()), Requests: a.inFlight.Loads()}
 	for _, class := range l.Requests {
 		if class.Class != bulkhead.Admin {
 			l.InFlight += int64(class.InUse)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/voucher"
@@ -23,19 +24,19 @@ type Audit interface {
 }
 
 // audit answers GET /admin/audit: what admins changed, newest first, in pages as GET /order.
-func (a *API) audit(c *gin.Context, _ identity) (answer, error) {
+func (a *API) audit(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	voucherID, badVoucher := values.ID("voucherId", voucher.MaxID)
 	adminID, badAdmin := values.ID("adminId", voucher.MaxID)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
 	if err := invalid.Join(badQuery, badVoucher, badAdmin, badLimit, badCursor, values.Only("voucherId", "adminId", "limit", "before")); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	f := voucher.AuditFilter{VoucherID: voucherID, AdminID: adminID}
 	entries, err := a.cfg.Audit.Entries(c.Request.Context(), f, cursor, n+1) // one more shows whether a page follows
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	next := ""
 	if len(entries) > n {
@@ -46,7 +47,7 @@ func (a *API) audit(c *gin.Context, _ identity) (answer, error) {
 	for i, e := range entries {
 		views[i] = entryView(e)
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: views, Next: next}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views, Next: next}}, nil
 }
 
 // entryJSON is an entry of the audit trail as admins read it.
@@ -64,7 +65,7 @@ type entryJSON struct {
 
 func entryView(e voucher.Entry) entryJSON {
 	v := entryJSON{
-		ID: strconv.FormatInt(e.ID, 10), At: shownTime(e.At), AdminID: e.By.AdminID, RequestID: e.By.Request,
+		ID: strconv.FormatInt(e.ID, 10), At: httpkit.ShownTime(e.At), AdminID: e.By.AdminID, RequestID: e.By.Request,
 		Action: e.Action, VoucherID: e.VoucherID, Changes: e.Changes, Delta: e.Delta,
 	}
 	if v.Changes == nil {

@@ -8,21 +8,9 @@ import (
 
 	"seckill/internal/authtoken"
 	"seckill/internal/guard"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 )
-
-// identity is who calls. The zero identity is nobody.
-type identity struct {
-	userID  int64
-	admin   bool
-	shop    int64     // that a till stands in; 0: no till
-	crowd   int64     // the rehearsal that they play; 0: none
-	expires time.Time // the token's exp; what lasts longer ends then
-	claims  guard.Claims
-}
-
-// left is for how long the identity is proven from a time on.
-func (who identity) left(now time.Time) time.Duration { return who.expires.Sub(now) }
 
 // authenticator finds out who calls. It remembers no tokens: checking one takes less time than a cache takes to store it.
 type authenticator struct {
@@ -39,37 +27,37 @@ func newAuthenticator(rules authtoken.Rules, now func() time.Time) (*authenticat
 }
 
 // identify returns who calls, or an error that wraps errNoToken or errBadToken.
-func (a *authenticator) identify(h http.Header) (identity, error) {
+func (a *authenticator) identify(h http.Header) (httpkit.Identity, error) {
 	lines := h["Authorization"]
 	if len(lines) > 1 {
-		return identity{}, fmt.Errorf("%w: several Authorization headers", errBadToken)
+		return httpkit.Identity{}, fmt.Errorf("%w: several Authorization headers", errBadToken)
 	}
 	if len(lines) == 0 {
-		return identity{}, errNoToken
+		return httpkit.Identity{}, errNoToken
 	}
 	return a.verify(bareToken(lines[0]))
 }
 
 // identifyQuery returns who calls by the query's access_token, or an error that wraps errNoToken or errBadToken.
-func (a *authenticator) identifyQuery(r *http.Request) (identity, error) {
+func (a *authenticator) identifyQuery(r *http.Request) (httpkit.Identity, error) {
 	values, badQuery := param.ParseQuery(r)
 	token, _, severalTimes := values.Text("access_token")
 	if badQuery != nil || severalTimes != nil {
-		return identity{}, fmt.Errorf("%w: no single access_token in the query", errBadToken)
+		return httpkit.Identity{}, fmt.Errorf("%w: no single access_token in the query", errBadToken)
 	}
 	return a.verify(token)
 }
 
 // verify returns whose token it is, or an error that wraps errNoToken or errBadToken.
-func (a *authenticator) verify(token string) (identity, error) {
+func (a *authenticator) verify(token string) (httpkit.Identity, error) {
 	if token == "" {
-		return identity{}, errNoToken
+		return httpkit.Identity{}, errNoToken
 	}
 	who, err := a.tokens.Verify(token, a.now())
 	if err != nil {
-		return identity{}, fmt.Errorf("%w: %w", errBadToken, err)
+		return httpkit.Identity{}, fmt.Errorf("%w: %w", errBadToken, err)
 	}
-	return identity{userID: who.UserID, admin: who.Admin, shop: who.Shop, crowd: who.Crowd, expires: who.Expires, claims: guard.Claims{Level: who.Level, Since: who.Since}}, nil
+	return httpkit.Identity{UserID: who.UserID, Admin: who.Admin, Shop: who.Shop, Crowd: who.Crowd, Expires: who.Expires, Claims: guard.Claims{Level: who.Level, Since: who.Since}}, nil
 }
 
 // bareToken returns the token of an Authorization header: all of it, or what follows the word Bearer.

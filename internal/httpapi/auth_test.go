@@ -10,6 +10,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"seckill/internal/authtoken"
+	"seckill/internal/httpapi/httpkit"
 )
 
 // A token is valid until its exp, however often it was used before.
@@ -29,10 +30,10 @@ func TestTokenExpires(t *testing.T) {
 	}{{0, true}, {time.Hour - time.Nanosecond, true}, {time.Hour, false}, {2 * time.Hour, false}, {time.Minute, true}} {
 		ahead.Store(int64(step.at))
 		who, err := auth.identify(h)
-		if step.allowed && (err != nil || who.userID != buyerID || !who.admin || !who.expires.Equal(noon.Add(time.Hour))) {
+		if step.allowed && (err != nil || who.UserID != buyerID || !who.Admin || !who.Expires.Equal(noon.Add(time.Hour))) {
 			t.Errorf("after %s: %+v, %v", step.at, who, err)
 		}
-		if !step.allowed && (!errors.Is(err, errBadToken) || who != identity{}) {
+		if !step.allowed && (!errors.Is(err, errBadToken) || who != httpkit.Identity{}) {
 			t.Errorf("after %s: %+v, %v, want errBadToken", step.at, who, err)
 		}
 	}
@@ -59,7 +60,7 @@ func TestUnknownRoleIsABuyer(t *testing.T) {
 			t.Fatal(err)
 		}
 		who, err := a.auth.identify(http.Header{"Authorization": {s}})
-		if err != nil || who.admin {
+		if err != nil || who.Admin {
 			t.Errorf("role %q: %+v, %v", role, who, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/preflight"
@@ -28,20 +29,20 @@ type checkLineJSON struct {
 }
 
 // check answers GET /admin/check: the list before a sale, in the caller's language. A store that hangs or is away is a line of it.
-func (a *API) check(c *gin.Context, _ identity) (answer, error) {
+func (a *API) check(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	voucherID, badVoucher := values.ID("voucherId", voucher.MaxID)
 	if err := invalid.Join(badQuery, badVoucher, values.Only("voucherId")); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	facts, err := a.cfg.Check(c.Request.Context(), voucherID)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	now := a.cfg.Now()
 	lines := preflight.List(facts, now)
-	view := checkJSON{At: shownTime(now), Go: preflight.Go(lines), Lines: checkLines(lines, a.speak(c))}
-	return answer{status: http.StatusOK, envelope: envelope{Data: view}}, nil
+	view := checkJSON{At: httpkit.ShownTime(now), Go: preflight.Go(lines), Lines: checkLines(lines, a.speak(c))}
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
 }
 
 func checkLines(lines []preflight.Line, in words.Language) []checkLineJSON {

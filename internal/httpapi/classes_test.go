@@ -12,6 +12,7 @@ import (
 
 	"seckill/internal/authtoken"
 	"seckill/internal/bulkhead"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/voucher"
 )
 
@@ -19,12 +20,12 @@ import (
 func TestRoutesHaveClasses(t *testing.T) {
 	t.Parallel()
 	for _, r := range everything(t).routes() {
-		storeless := r.path == healthzPath || r.path == readyzPath // the latter names its class for both listeners
-		if (r.class == bulkhead.Unnamed) != storeless || (r.class == bulkhead.Admin) != (r.access == forAdmins) {
-			t.Errorf("%s %s is of class %s", r.method, r.path, r.class)
+		storeless := r.Path == healthzPath || r.Path == readyzPath // the latter names its class for both listeners
+		if (r.Class == bulkhead.Unnamed) != storeless || (r.Class == bulkhead.Admin) != (r.Access == httpkit.ForAdmins) {
+			t.Errorf("%s %s is of class %s", r.Method, r.Path, r.Class)
 		}
-		if (r.class == bulkhead.PublicRead) != (r.access == forAll && !storeless && !strings.HasPrefix(r.path, "/payment/callback")) {
-			t.Errorf("%s %s, for whom it is, is of class %s", r.method, r.path, r.class)
+		if (r.Class == bulkhead.PublicRead) != (r.Access == httpkit.ForAll && !storeless && !strings.HasPrefix(r.Path, "/payment/callback")) {
+			t.Errorf("%s %s, for whom it is, is of class %s", r.Method, r.Path, r.Class)
 		}
 	}
 }
@@ -35,9 +36,9 @@ func TestHandlersWorkInTheirClass(t *testing.T) {
 	a := newAPI(t)
 	for _, class := range bulkhead.Requests() {
 		var got bulkhead.Class
-		r := route{class: class, handle: func(c *gin.Context, _ identity) (answer, error) {
+		r := httpkit.Route{Class: class, Handle: func(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 			got = bulkhead.Of(c.Request.Context())
-			return answer{status: http.StatusOK, body: []byte("{}")}, nil
+			return httpkit.Answer{Status: http.StatusOK, Body: []byte("{}")}, nil
 		}}
 		c, _ := gin.CreateTestContext(httptest.NewRecorder())
 		c.Request = newRequest(t, t.Context(), request{method: http.MethodGet, target: "/"})

@@ -21,6 +21,7 @@ import (
 	"seckill/internal/guard"
 	"seckill/internal/guard/challenge"
 	"seckill/internal/guard/ticket"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recorder"
@@ -215,7 +216,7 @@ func routesDescribed() map[string]described {
 		},
 		"GET /admin/voucher/:id/live": {
 			good: request{target: "/admin/voucher/5/live"}, succeeds: []func(*Config){withStatsOnce(saleStats())}, invalid: &request{target: "/admin/voucher/x/live"},
-			refusals: []error{noVoucher, voucher.ErrNotSeckill, errUserStreams, unavailable},
+			refusals: []error{noVoucher, voucher.ErrNotSeckill, httpkit.ErrUserStreams, unavailable},
 		},
 		"GET /admin/voucher/:id/report": {
 			good: request{target: "/admin/voucher/5/report"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/voucher/x/report"},
@@ -223,15 +224,15 @@ func routesDescribed() map[string]described {
 		},
 		"GET /admin/voucher/:id/report.csv": {
 			good: request{target: "/admin/voucher/5/report.csv?bom=true"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/voucher/5/report.csv?bom=yes"},
-			refusals: []error{noVoucher, errUserStreams, unavailable},
+			refusals: []error{noVoucher, httpkit.ErrUserStreams, unavailable},
 		},
 		"GET /admin/voucher/:id/timeline.csv": {
 			good: request{target: "/admin/voucher/5/timeline.csv"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/voucher/5/timeline.csv?codes=true"},
-			refusals: []error{noVoucher, errUserStreams, unavailable},
+			refusals: []error{noVoucher, httpkit.ErrUserStreams, unavailable},
 		},
 		"GET /admin/voucher/:id/orders.csv": {
 			good: request{target: "/admin/voucher/5/orders.csv?codes=true"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/voucher/5/orders.csv?codes=1"},
-			refusals: []error{noVoucher, errUserStreams, unavailable},
+			refusals: []error{noVoucher, httpkit.ErrUserStreams, unavailable},
 		},
 		"GET /admin/sale": {
 			good: request{target: "/admin/sale?limit=1&phase=ended&before=9"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/sale?phase=over"},
@@ -574,7 +575,7 @@ func failing(err error) func(*Config) {
 // provoker makes requests to APIs and collects what one route answers.
 type provoker struct {
 	contract *contract.Contract
-	route    route
+	route    httpkit.Route
 	seen     map[string]bool // "409 SOLD_OUT"
 }
 
@@ -582,14 +583,14 @@ type provoker struct {
 func (p *provoker) ask(t *testing.T, a *API, req request, alter ...func(*http.Request)) {
 	t.Helper()
 	if req.target == "" {
-		req.target = p.route.path
+		req.target = p.route.Path
 	}
-	req.method = p.route.method
+	req.method = p.route.Method
 	header := map[string]string{}
-	if p.route.access == forAdmins || p.route.access == forCrowds { // whose token is tried by TestAccess
+	if p.route.Access == httpkit.ForAdmins || p.route.Access == httpkit.ForCrowds { // whose token is tried by TestAccess
 		header["Authorization"] = token(t, adminID, authtoken.RoleAdmin)
 	}
-	if p.route.access == forTills {
+	if p.route.Access == httpkit.ForTills {
 		header["Authorization"] = tillToken(t)
 	}
 	maps.Copy(header, req.header)
@@ -629,10 +630,10 @@ func TestContract(t *testing.T) {
 	}
 	cases := routesDescribed()
 	for _, r := range everything(t).routes() {
-		t.Run(r.method+" "+r.path, func(t *testing.T) {
+		t.Run(r.Method+" "+r.Path, func(t *testing.T) {
 			t.Parallel()
-			d, known := cases[r.method+" "+r.path]
-			o, found := c.Find(r.method, r.path)
+			d, known := cases[r.Method+" "+r.Path]
+			o, found := c.Find(r.Method, r.Path)
 			if !known || !found {
 				t.Fatalf("describe it in web/openapi.yaml (found: %t) and in routesDescribed (found: %t)", found, known)
 			}
@@ -665,21 +666,21 @@ func (p *provoker) askEverything(t *testing.T, d described) {
 	}
 	p.ask(t, everything(t), d.good, func(r *http.Request) { r.ContentLength = testBodyLimit + 1 })
 	works := everything(t, d.succeeds...)
-	switch p.route.access {
-	case forAdmins, forTills, forCrowds:
+	switch p.route.Access {
+	case httpkit.ForAdmins, httpkit.ForTills, httpkit.ForCrowds:
 		p.ask(t, works, d.good, func(r *http.Request) { r.Header.Set("Authorization", token(t, buyerID, "")) })
 		fallthrough
-	case forBuyers:
+	case httpkit.ForBuyers:
 		p.ask(t, works, d.good, func(r *http.Request) { r.Header.Del("Authorization") })
 		p.ask(t, works, d.good, func(r *http.Request) { r.Header.Set("Authorization", "forged") })
-	case forAll:
+	case httpkit.ForAll:
 	}
-	if p.route.access == forBuyers || p.route.access == forTills {
+	if p.route.Access == httpkit.ForBuyers || p.route.Access == httpkit.ForTills {
 		strict := everything(t, append(d.succeeds[:1:1], func(cfg *Config) { cfg.UserRate, cfg.UserBurst = 1, 1 })...)
 		p.ask(t, strict, d.good)
 		p.ask(t, strict, d.good)
 	}
-	switch p.route.path {
+	switch p.route.Path {
 	case "/demo/buyer":
 		many := everything(t)
 		many.demoBuyers.SetBurst(0)
@@ -688,7 +689,7 @@ func (p *provoker) askEverything(t *testing.T, d described) {
 		p.ask(t, everything(t), d.good) // a used link
 		p.ask(t, everything(t), d.good, func(r *http.Request) { r.RemoteAddr = "192.0.2.7:40000" })
 	}
-	if !p.route.uncounted {
+	if !p.route.Uncounted {
 		full := everything(t, d.succeeds[0])
 		saturate(full)
 		p.ask(t, full, d.good)
@@ -710,7 +711,7 @@ func TestDescribedRoutesExist(t *testing.T) {
 	}
 	parameter := regexp.MustCompile(`:(\w+)`)
 	for _, r := range everything(t).routes() {
-		exist = append(exist, r.method+" "+parameter.ReplaceAllString(r.path, "{$1}"))
+		exist = append(exist, r.Method+" "+parameter.ReplaceAllString(r.Path, "{$1}"))
 	}
 	slices.Sort(described)
 	slices.Sort(exist)
@@ -729,7 +730,7 @@ func TestDescribedFailuresExist(t *testing.T) {
 	examples := c.Failures()
 	told := map[string][]map[string]any{}
 	for _, f := range append(failures(), internalFailure()) {
-		f.members = nil // there is no error that they could be of
+		f.Members = nil // there is no error that they could be of
 		row, err := render(f)
 		if err != nil {
 			t.Fatal(err)
@@ -738,7 +739,7 @@ func TestDescribedFailuresExist(t *testing.T) {
 		if err := json.Unmarshal(row.bodies.Document(words.English, nil), &body); err != nil {
 			t.Fatal(err)
 		}
-		told[f.code] = append(told[f.code], body)
+		told[f.Code] = append(told[f.Code], body)
 	}
 	for code, bodies := range told {
 		example, has := examples[code]
@@ -761,10 +762,10 @@ func TestDescribedFailuresExist(t *testing.T) {
 }
 
 // failures are those of the table.
-func failures() []failure {
-	all := make([]failure, len(rules))
+func failures() []httpkit.Failure {
+	all := make([]httpkit.Failure, len(rules))
 	for i, r := range rules {
-		all[i] = r.failure
+		all[i] = r.Failure
 	}
 	return all
 }

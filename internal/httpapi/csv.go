@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/guard"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
@@ -30,7 +31,7 @@ const byteOrderMark = "\ufeff"
 
 // csvStream is a CSV that is sent a piece at a time: its memory is that of a piece.
 type csvStream struct {
-	stream *stream
+	stream *httpkit.Stream
 	buf    bytes.Buffer
 	csv    *csv.Writer
 	width  int // fields of a line
@@ -55,17 +56,17 @@ func readCSVRequest(c *gin.Context, names ...string) (r csvRequest, err error) {
 
 // sendCSV streams what lines writes below the head. Once something was sent, an error cuts the answer off: the last line is
 // missing then, and so is the end of the HTTP message.
-func (a *API) sendCSV(c *gin.Context, who identity, r csvRequest, name string, head []string, lines func(*gin.Context, *csvStream) error) (answer, error) {
-	ctx, s, err := a.streams.open(c, who, []string{"text/csv; charset=utf-8"}, a.cfg.Now())
+func (a *API) sendCSV(c *gin.Context, who httpkit.Identity, r csvRequest, name string, head []string, lines func(*gin.Context, *csvStream) error) (httpkit.Answer, error) {
+	ctx, s, err := a.streams.Open(c, who, []string{"text/csv; charset=utf-8"}, a.cfg.Now())
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	defer a.streams.close(s)
+	defer a.streams.Close(s)
 	c.Request = c.Request.WithContext(ctx)
 	c.Header("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%d.csv"`, name, r.voucherID))
 	if c.Request.Method == http.MethodHead {
-		s.begin()
-		return answer{}, nil
+		s.Begin()
+		return httpkit.Answer{}, nil
 	}
 	out := &csvStream{stream: s, width: len(head)}
 	out.csv = csv.NewWriter(&out.buf)
@@ -79,13 +80,13 @@ func (a *API) sendCSV(c *gin.Context, who identity, r csvRequest, name string, h
 	if err == nil {
 		err = out.end()
 	}
-	if err != nil && s.begun() {
-		s.abort()
+	if err != nil && s.Begun() {
+		s.Abort()
 	}
-	if err != nil && !s.begun() {
+	if err != nil && !s.Begun() {
 		c.Writer.Header().Del("Content-Disposition")
 	}
-	return answer{}, err
+	return httpkit.Answer{}, err
 }
 
 // line adds a line. Text that a person has written goes through cell.
@@ -103,10 +104,10 @@ func (o *csvStream) flush() error {
 	if o.buf.Len() == 0 {
 		return nil
 	}
-	if !o.stream.begun() {
-		o.stream.begin()
+	if !o.stream.Begun() {
+		o.stream.Begin()
 	}
-	err := o.stream.write(o.buf.String())
+	err := o.stream.Write(o.buf.String())
 	o.buf.Reset()
 	return err
 }
@@ -135,20 +136,20 @@ func csvTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return shownTime(t).Format(time.RFC3339Nano)
+	return httpkit.ShownTime(t).Format(time.RFC3339Nano)
 }
 
 func csvNumber(n int64) string { return strconv.FormatInt(n, 10) }
 
 // reportCSV answers GET /admin/voucher/:id/report.csv: the figures of the report, one on a line.
-func (a *API) reportCSV(c *gin.Context, who identity) (answer, error) {
+func (a *API) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	r, err := readCSVRequest(c)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	made, err := a.cfg.Reports.Of(c.Request.Context(), r.voucherID)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	return a.sendCSV(c, who, r, "report", []string{"figure", "value"}, func(_ *gin.Context, out *csvStream) error {
 		return writeReport(out, made, reportView(made, a.cfg.Now()))
@@ -226,10 +227,10 @@ func guardLines(g *guardFiguresJSON) (lines [][2]string) {
 }
 
 // timelineCSV answers GET /admin/voucher/:id/timeline.csv: how requests were answered, a line for each second.
-func (a *API) timelineCSV(c *gin.Context, who identity) (answer, error) {
+func (a *API) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	r, err := readCSVRequest(c)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	head := []string{"time"}
 	for _, answer := range order.Answers() {
@@ -261,10 +262,10 @@ func orderColumns() []string {
 
 // ordersCSV answers GET /admin/voucher/:id/orders.csv: all recorded orders, with their codes masked or, with ?codes=true, whole.
 // The audit trail has an entry before anything is sent.
-func (a *API) ordersCSV(c *gin.Context, who identity) (answer, error) {
+func (a *API) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	r, err := readCSVRequest(c, "codes")
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	show, shown := redemption.Code.Masked, "masked"
 	if r.codes {
@@ -276,7 +277,7 @@ func (a *API) ordersCSV(c *gin.Context, who identity) (answer, error) {
 			if !noted { // the voucher exists
 				noted = true
 				e := voucher.Entry{
-					By: author(c, who), Action: voucher.Exported, VoucherID: r.voucherID, Changes: []voucher.FieldChange{{Field: "codes", To: shown}},
+					By: httpkit.Author(c, who), Action: voucher.Exported, VoucherID: r.voucherID, Changes: []voucher.FieldChange{{Field: "codes", To: shown}},
 				}
 				if err := a.cfg.Audit.Note(c.Request.Context(), e); err != nil {
 					return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
@@ -35,16 +36,16 @@ const (
 )
 
 // listDeadLetters answers GET /admin/deadletter: dead letters, oldest first; next is the after of the following page.
-func (a *API) listDeadLetters(c *gin.Context, _ identity) (answer, error) {
+func (a *API) listDeadLetters(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	after, _, badAfter := values.Text("after")
 	n, badLimit := values.Limit()
 	if err := invalid.Join(badQuery, badAfter, badLimit, values.Only("after", "limit")); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	deadLetters, total, err := a.cfg.DeadLetters.List(c.Request.Context(), after, n+1) // one more shows whether a page follows
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	next := ""
 	if len(deadLetters) > n {
@@ -55,34 +56,34 @@ func (a *API) listDeadLetters(c *gin.Context, _ identity) (answer, error) {
 	for i, l := range deadLetters {
 		views[i] = deadLetterView(l)
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: views, Total: &total, Next: next}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views, Total: &total, Next: next}}, nil
 }
 
 // replayDeadLetter answers POST /admin/deadletter/:id/replay.
-func (a *API) replayDeadLetter(c *gin.Context, who identity) (answer, error) {
+func (a *API) replayDeadLetter(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, why, err := a.command(c, who, voucher.Replayed)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	claim, err := a.cfg.DeadLetters.Replay(c.Request.Context(), id, adminName(who), why)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	view := replayJSON{OrderID: strconv.FormatInt(claim.OrderID, 10), UserID: claim.UserID, VoucherID: claim.VoucherID, Status: order.Queued.String()}
-	return answer{status: http.StatusAccepted, envelope: envelope{Data: view}}, nil
+	return httpkit.Answer{Status: http.StatusAccepted, Envelope: httpkit.Envelope{Data: view}}, nil
 }
 
 // discardDeadLetter answers POST /admin/deadletter/:id/discard.
-func (a *API) discardDeadLetter(c *gin.Context, who identity) (answer, error) {
+func (a *API) discardDeadLetter(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, why, err := a.command(c, who, voucher.Discarded)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	l, err := a.cfg.DeadLetters.Discard(c.Request.Context(), id, adminName(who), why)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: deadLetterView(l)}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: deadLetterView(l)}}, nil
 }
 
 // isEntryID reports whether a text can name an entry of a stream: two numbers with a dash between them, and before them p, the number
@@ -101,11 +102,11 @@ func isEntryID(id string) bool {
 
 // command reads which dead letter to act on, and why. Dead letters are not in the ledger, where the audit trail is: the
 // trail's entry is written before the act, so that there is no act without an entry.
-func (a *API) command(c *gin.Context, who identity, action voucher.Action) (id, why string, err error) {
+func (a *API) command(c *gin.Context, who httpkit.Identity, action voucher.Action) (id, why string, err error) {
 	if id = c.Param("id"); !isEntryID(id) {
 		return "", "", order.ErrNoDeadLetter
 	}
-	if err := a.readBody(c, jsonbody.Required(jsonbody.Text("why", &why))); err != nil {
+	if err := a.bodies.Read(c, jsonbody.Required(jsonbody.Text("why", &why))); err != nil {
 		return "", "", err
 	}
 	why = strings.TrimSpace(why)
@@ -113,13 +114,13 @@ func (a *API) command(c *gin.Context, who identity, action voucher.Action) (id, 
 		return "", "", invalid.Join(invalid.New("why", invalid.Characters, invalid.Length, invalid.Data{"length": n, "min": 1, "max": maxWhy}))
 	}
 	return id, why, a.cfg.Audit.Note(c.Request.Context(), voucher.Entry{
-		By: author(c, who), Action: action,
+		By: httpkit.Author(c, who), Action: action,
 		Changes: []voucher.FieldChange{{Field: "deadLetter", To: id}, {Field: "why", To: why}},
 	})
 }
 
 // adminName names an admin as the log and the ledger do.
-func adminName(who identity) string { return "admin " + strconv.FormatInt(who.userID, 10) }
+func adminName(who httpkit.Identity) string { return "admin " + strconv.FormatInt(who.UserID, 10) }
 
 // deadLetterJSON is a dead letter as admins read it. What its fields do not contain is absent.
 type deadLetterJSON struct {
@@ -138,7 +139,7 @@ type deadLetterJSON struct {
 
 func deadLetterView(l recorder.DeadLetter) deadLetterJSON {
 	v := deadLetterJSON{
-		ID: l.ID, Entry: l.Entry, At: shownTime(l.At), Why: l.Why, Fields: l.Fields, LeftOut: l.LeftOut,
+		ID: l.ID, Entry: l.Entry, At: httpkit.ShownTime(l.At), Why: l.Why, Fields: l.Fields, LeftOut: l.LeftOut,
 		UserID: l.Claim.UserID, VoucherID: l.Claim.VoucherID, Standing: l.State.String(),
 	}
 	if l.Claim.OrderID != 0 {

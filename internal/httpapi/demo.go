@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/authtoken"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/voucher"
 )
@@ -39,13 +40,13 @@ type demoTokenJSON struct {
 
 // demoBuyer answers POST /demo/buyer: a new buyer, who has bought nothing, and their token. Nothing of it is stored. Pages
 // of other origins cannot read the answer unless they may call the service anyway, and it never makes an admin.
-func (a *API) demoBuyer(*gin.Context, identity) (answer, error) {
+func (a *API) demoBuyer(*gin.Context, httpkit.Identity) (httpkit.Answer, error) {
 	if !a.demoBuyers.AllowN(a.cfg.Now(), 1) {
-		return answer{}, errManyDemoBuyers
+		return httpkit.Answer{}, errManyDemoBuyers
 	}
 	n, err := rand.Int(rand.Reader, big.NewInt(voucher.MaxID-firstDemoUser))
 	if err != nil {
-		return answer{}, fmt.Errorf("a demo buyer's id: %w", err)
+		return httpkit.Answer{}, fmt.Errorf("a demo buyer's id: %w", err)
 	}
 	now, user := a.cfg.Now(), firstDemoUser+n.Int64()
 	return a.demoToken(user, "", now)
@@ -72,16 +73,16 @@ func (c *signInCode) use(code string) bool {
 
 // demoAdmin answers POST /demo/admin: an admin's token for the code of the sign-in link, once, and only to callers on this
 // machine. An answer that was lost costs the link: the token that the welcome prints beside it still works.
-func (a *API) demoAdmin(c *gin.Context, _ identity) (answer, error) {
+func (a *API) demoAdmin(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	if !onThisMachine(c.Request) {
-		return answer{}, errNotLocal
+		return httpkit.Answer{}, errNotLocal
 	}
 	var code string
-	if err := a.readBody(c, jsonbody.Required(jsonbody.Text("code", &code))); err != nil {
-		return answer{}, err
+	if err := a.bodies.Read(c, jsonbody.Required(jsonbody.Text("code", &code))); err != nil {
+		return httpkit.Answer{}, err
 	}
 	if !a.signIn.use(code) {
-		return answer{}, errUsedLink
+		return httpkit.Answer{}, errUsedLink
 	}
 	return a.demoToken(demoAdminID, authtoken.RoleAdmin, a.cfg.Now())
 }
@@ -94,16 +95,16 @@ func onThisMachine(r *http.Request) bool {
 }
 
 // demoToken is the answer with a token for trying out.
-func (a *API) demoToken(user int64, role string, now time.Time) (answer, error) {
+func (a *API) demoToken(user int64, role string, now time.Time) (httpkit.Answer, error) {
 	life := a.cfg.DemoTokens
 	if longest := a.cfg.Tokens.Life(role == authtoken.RoleAdmin); longest > 0 {
 		life = min(life, longest)
 	}
 	token, err := authtoken.Sign(a.cfg.Tokens, user, role, life, now)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusCreated, envelope: envelope{
-		Data: demoTokenJSON{UserID: user, Token: token, Expires: shownTime(now.Add(life))},
+	return httpkit.Answer{Status: http.StatusCreated, Envelope: httpkit.Envelope{
+		Data: demoTokenJSON{UserID: user, Token: token, Expires: httpkit.ShownTime(now.Add(life))},
 	}}, nil
 }

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"errors"
 	"net/http"
+
+	"seckill/internal/httpapi/httpkit"
 )
 
 // The refusals of the embedded mode's tokens for trying out, which the error table names.
@@ -16,29 +18,29 @@ var (
 )
 
 // manyDemoBuyers answers who asks for more demo buyers than people need.
-func manyDemoBuyers() failure {
-	return failure{
-		code: codeRateLimited, status: http.StatusTooManyRequests, retryAfter: "1", title: "Too many demo buyers",
-		detail:  "Demo buyers are made once a second at most, for all callers together. Repeat the request after the Retry-After.",
-		english: "Too many people are trying this out right now. Please wait a moment.", chinese: "当前试用人数较多，请稍后再试",
+func manyDemoBuyers() httpkit.Failure {
+	return httpkit.Failure{
+		Code: codeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "1", Title: "Too many demo buyers",
+		Detail:  "Demo buyers are made once a second at most, for all callers together. Repeat the request after the Retry-After.",
+		English: "Too many people are trying this out right now. Please wait a moment.", Chinese: "当前试用人数较多，请稍后再试",
 	}
 }
 
 // usedLink answers who signs in by a link that is no longer good.
-func usedLink() failure {
-	return failure{
-		code: "UNAUTHENTICATED", status: http.StatusUnauthorized, title: "Not signed in",
-		challenge: "Bearer",
-		detail:    "The sign-in link works once, and only until the service stops. Use the admin's token that was printed with it, or server token -user 1 -role admin.",
-		english:   "This sign-in link was used already, or belongs to an earlier start.", chinese: "该登录链接已被使用，或属于之前的启动",
+func usedLink() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "UNAUTHENTICATED", Status: http.StatusUnauthorized, Title: "Not signed in",
+		Challenge: "Bearer",
+		Detail:    "The sign-in link works once, and only until the service stops. Use the admin's token that was printed with it, or server token -user 1 -role admin.",
+		English:   "This sign-in link was used already, or belongs to an earlier start.", Chinese: "该登录链接已被使用，或属于之前的启动",
 	}
 }
 
 // notLocal answers who signs in by the link from another machine.
-func notLocal() failure {
-	return failure{
-		code: "FORBIDDEN", status: http.StatusForbidden, title: "Forbidden",
-		detail:  "The sign-in link works only on the machine on which the service runs, and not through a proxy.",
-		english: "This sign-in link works only on the machine on which the service runs.", chinese: "该登录链接只能在运行服务的机器上使用",
+func notLocal() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
+		Detail:  "The sign-in link works only on the machine on which the service runs, and not through a proxy.",
+		English: "This sign-in link works only on the machine on which the service runs.", Chinese: "该登录链接只能在运行服务的机器上使用",
 	}
 }

@@ -111,13 +111,13 @@ func codesTable() string {
 	}
 	var rows []row
 	for _, f := range append(failures(), internalFailure()) {
-		i := slices.IndexFunc(rows, func(r row) bool { return r.code == f.code })
+		i := slices.IndexFunc(rows, func(r row) bool { return r.code == f.Code })
 		if i < 0 {
 			i = len(rows)
-			rows = append(rows, row{code: f.code, status: f.status})
+			rows = append(rows, row{code: f.Code, status: f.Status})
 		}
-		if !slices.Contains(rows[i].meanings, f.detail) {
-			rows[i].meanings = append(rows[i].meanings, f.detail)
+		if !slices.Contains(rows[i].meanings, f.Detail) {
+			rows[i].meanings = append(rows[i].meanings, f.Detail)
 		}
 	}
 	var b strings.Builder
@@ -138,11 +138,11 @@ func refusalsModule() (string, error) {
 	b.WriteString("// @ts-check\n// Why a sale refuses requests, in the order shown: rows that change places each second cannot be read.\n// Generated from internal/httpapi/errors_table.go by make docs.\n\n")
 	b.WriteString("/** @type {({code: string} & Record<import('../words.js').Language, string>)[]} */\nexport const REFUSALS = [\n")
 	for _, f := range failures() {
-		if f.label == (words.Text{}) {
+		if f.Label == (words.Text{}) {
 			continue
 		}
-		fmt.Fprintf(&b, "  { code: %q", f.code)
-		for t, label := range f.label {
+		fmt.Fprintf(&b, "  { code: %q", f.Code)
+		for t, label := range f.Label {
 			fmt.Fprintf(&b, ", %s: %q", l.names[t][0], label)
 		}
 		b.WriteString(" },\n")

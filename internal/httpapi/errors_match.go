@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/problem"
 	"seckill/internal/order"
 	"seckill/internal/words"
@@ -34,29 +34,14 @@ type errorRow struct {
 	bodies     problem.Bodies
 }
 
-func is(target error) func(error) bool {
-	return func(err error) bool { return errors.Is(err, target) }
-}
-
-func anyOf(targets ...error) func(error) bool {
-	return func(err error) bool {
-		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
-	}
-}
-
-func as[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
-}
-
 func newErrorTable() (*errorTable, error) {
 	t := &errorTable{rows: make([]errorRow, len(rules))}
 	for i, r := range rules {
-		row, err := render(r.failure)
+		row, err := render(r.Failure)
 		if err != nil {
 			return nil, err
 		}
-		row.matches = r.matches
+		row.matches = r.Matches
 		t.rows[i] = row
 	}
 	var err error
@@ -113,27 +98,27 @@ func (row *errorRow) retry(err error) []string {
 }
 
 // body returns what the row says in a format and a language. The result is shared: nobody may change it.
-func (row *errorRow) body(format errorFormat, l words.Language, err error) []byte {
-	if format == plainEnvelope {
+func (row *errorRow) body(format httpkit.Format, l words.Language, err error) []byte {
+	if format == httpkit.PlainEnvelope {
 		return row.bodies.Envelope(l, err)
 	}
 	return row.bodies.Document(l, err)
 }
 
-func render(f failure) (errorRow, error) {
-	row := errorRow{code: f.code, status: f.status, wait: f.wait}
-	if f.retryAfter != "" {
-		row.retryAfter = []string{f.retryAfter}
+func render(f httpkit.Failure) (errorRow, error) {
+	row := errorRow{code: f.Code, status: f.Status, wait: f.Wait}
+	if f.RetryAfter != "" {
+		row.retryAfter = []string{f.RetryAfter}
 	}
-	if f.challenge != "" {
-		row.challenge = []string{f.challenge}
+	if f.Challenge != "" {
+		row.challenge = []string{f.Challenge}
 	}
 	var err error
 	row.bodies, err = problem.Render(problem.Problem{
-		Type: problemType + strings.ReplaceAll(strings.ToLower(f.code), "_", "-"),
-		Code: f.code, Status: f.status, Title: f.title, Detail: f.detail,
-		Messages: words.Text{words.English: f.english, words.Chinese: f.chinese},
-		Members:  f.members,
+		Type: problemType + strings.ReplaceAll(strings.ToLower(f.Code), "_", "-"),
+		Code: f.Code, Status: f.Status, Title: f.Title, Detail: f.Detail,
+		Messages: words.Text{words.English: f.English, words.Chinese: f.Chinese},
+		Members:  f.Members,
 	})
 	return row, err
 }

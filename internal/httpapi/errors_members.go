@@ -1,11 +1,11 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
@@ -30,7 +30,7 @@ func orderFailedMembers(body []byte, _ words.Language, err error) []byte {
 	body = append(body, `,"data":`...)
 	body = appendOrderRef(body, e.order.ID, e.order.Quantity, order.Failed)
 	body = append(body, `,"reason":`...)
-	body = appendJSON(body, string(e.order.Reason))
+	body = httpkit.AppendJSON(body, string(e.order.Reason))
 	return append(body, '}')
 }
 
@@ -49,7 +49,7 @@ func couponMembers(body []byte, _ words.Language, err error) []byte {
 		return body
 	}
 	body = append(body, `,"data":`...)
-	return appendJSON(body, refusedView(e))
+	return httpkit.AppendJSON(body, refusedView(e))
 }
 
 // notEnoughMembers adds how many units were left.
@@ -61,12 +61,12 @@ func notEnoughMembers(body []byte, _ words.Language, err error) []byte {
 }
 
 // limitReached answers who has as many of an ordinary voucher as one may have.
-func limitReached() failure {
-	return failure{
-		code: "LIMIT_REACHED", status: http.StatusConflict, title: "As many as one may have",
-		detail:  "The user has as many live orders of this ordinary voucher as its perUser allows; data says how many. Nothing was bought. A cancelled or refunded order does not count.",
-		english: "You have as many of these as one person may buy.", chinese: "您已达到每人限购数量",
-		members: limitMembers,
+func limitReached() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "LIMIT_REACHED", Status: http.StatusConflict, Title: "As many as one may have",
+		Detail:  "The user has as many live orders of this ordinary voucher as its perUser allows; data says how many. Nothing was bought. A cancelled or refunded order does not count.",
+		English: "You have as many of these as one person may buy.", Chinese: "您已达到每人限购数量",
+		Members: limitMembers,
 	}
 }
 
@@ -94,7 +94,7 @@ func invalidMembers(body []byte, l words.Language, err error) []byte {
 		said[i] = p.In(l)
 	}
 	body = append(body, `,"errors":`...)
-	return appendJSON(body, said)
+	return httpkit.AppendJSON(body, said)
 }
 
 // appendOrderRef appends {"orderId":"…","status":"…" without the closing brace. A status that is not known is left out.
@@ -112,13 +112,4 @@ func appendOrderRef(body []byte, id int64, q order.Quantity, s order.Status) []b
 		body = strconv.AppendInt(body, q.Units(), 10)
 	}
 	return body
-}
-
-// appendJSON appends v, a string or strings in structs, which always have a JSON form.
-func appendJSON(body []byte, v any) []byte {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return append(body, "null"...)
-	}
-	return append(body, text...)
 }

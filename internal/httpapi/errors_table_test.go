@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/guard"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
 )
 
@@ -26,7 +27,7 @@ import (
 // exported errors of the domain have a rule.
 var privateErrors = map[string]error{
 	"order.ErrConflict": order.ErrConflict, "order.ErrRejected": order.ErrRejected, "order.ErrContended": order.ErrContended, "order.ErrSuperseded": order.ErrSuperseded,
-	"order.ErrOutdated": order.ErrOutdated, "order.ErrBusy": order.ErrBusy, "service.ErrStopping": order.ErrStopping, "order.ErrBarred": order.ErrBarred, "guard.StoppedError": &guard.StoppedError{Why: io.EOF},
+	"order.ErrOutdated": order.ErrOutdated, "order.ErrBusy": order.ErrBusy, "order.ErrStopping": order.ErrStopping, "order.ErrBarred": order.ErrBarred, "guard.StoppedError": &guard.StoppedError{Why: io.EOF},
 	"order.UnreadableHolderError": &order.UnreadableHolderError{},
 }
 
@@ -53,7 +54,7 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 			t.Errorf("%s is private, and answered %s", name, table.match(private).code)
 		}
 	}
-	for _, err := range []error{errNoToken, errBadToken, errForbidden, errTooLarge, errNoRoute, errMethod, errUnkeyedOutcome, errManyStreams, errUserStreams, errOverloaded, errRateLimited, errManyDemoBuyers, errUsedLink, errNotLocal, &orderFailedError{}} {
+	for _, err := range []error{errNoToken, errBadToken, errForbidden, httpkit.ErrTooLarge, errNoRoute, errMethod, errUnkeyedOutcome, httpkit.ErrManyStreams, httpkit.ErrUserStreams, errOverloaded, errRateLimited, errManyDemoBuyers, errUsedLink, errNotLocal, &orderFailedError{}} {
 		if table.match(err) == &table.internal {
 			t.Errorf("%v is not in the table", err)
 		}
@@ -65,8 +66,8 @@ func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 	t.Parallel()
 	labels := map[string]bool{}
 	for _, r := range rules {
-		if !slices.Contains(r.failure.label[:], "") {
-			labels[r.failure.code] = true
+		if !slices.Contains(r.Failure.Label[:], "") {
+			labels[r.Failure.Code] = true
 		}
 	}
 	for _, o := range order.Outcomes() {
@@ -75,11 +76,11 @@ func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 			continue
 		}
 		want := codeOf(o.Answer())
-		i := slices.IndexFunc(rules, func(r rule) bool { return r.matches(err) })
+		i := slices.IndexFunc(rules, func(r httpkit.Rule) bool { return r.Matches(err) })
 		switch {
-		case i < 0 || rules[i].failure.code != want:
+		case i < 0 || rules[i].Failure.Code != want:
 			t.Errorf("the outcome %s (%v) needs a rule with the code %s in errors_table.go", o, err, want)
-		case slices.Contains(rules[i].failure.label[:], ""):
+		case slices.Contains(rules[i].Failure.Label[:], ""):
 			t.Errorf("the rule of %s for %v needs a label in every language", want, err)
 		}
 		delete(labels, want)
@@ -120,25 +121,25 @@ func TestFailuresAreComplete(t *testing.T) {
 	code := regexp.MustCompile(`^[A-Z]+(_[A-Z]+)*$`)
 	statuses := map[string]int{}
 	for _, f := range append(failures(), internalFailure(), cancelledFailure()) {
-		if !code.MatchString(f.code) || f.title == "" || f.detail == "" || f.english == "" {
+		if !code.MatchString(f.Code) || f.Title == "" || f.Detail == "" || f.English == "" {
 			t.Errorf("%+v is not complete", f)
 		}
-		if !strings.ContainsFunc(f.chinese, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
-			t.Errorf("%s: %q is not Chinese", f.code, f.chinese)
+		if !strings.ContainsFunc(f.Chinese, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+			t.Errorf("%s: %q is not Chinese", f.Code, f.Chinese)
 		}
-		if strings.ContainsFunc(f.english+f.title+f.detail, func(r rune) bool { return r > unicode.MaxASCII }) {
-			t.Errorf("%s: the English is not plain", f.code)
+		if strings.ContainsFunc(f.English+f.Title+f.Detail, func(r rune) bool { return r > unicode.MaxASCII }) {
+			t.Errorf("%s: the English is not plain", f.Code)
 		}
-		if again := f.status == http.StatusServiceUnavailable || f.status == http.StatusTooManyRequests; again != (f.retryAfter != "") {
-			t.Errorf("%s: status %d with Retry-After %q", f.code, f.status, f.retryAfter)
+		if again := f.Status == http.StatusServiceUnavailable || f.Status == http.StatusTooManyRequests; again != (f.RetryAfter != "") {
+			t.Errorf("%s: status %d with Retry-After %q", f.Code, f.Status, f.RetryAfter)
 		}
-		if (f.status == http.StatusUnauthorized) != (f.challenge != "") {
-			t.Errorf("%s: status %d with challenge %q", f.code, f.status, f.challenge)
+		if (f.Status == http.StatusUnauthorized) != (f.Challenge != "") {
+			t.Errorf("%s: status %d with challenge %q", f.Code, f.Status, f.Challenge)
 		}
-		if known, has := statuses[f.code]; has && known != f.status {
-			t.Errorf("%s has the statuses %d and %d", f.code, known, f.status)
+		if known, has := statuses[f.Code]; has && known != f.Status {
+			t.Errorf("%s has the statuses %d and %d", f.Code, known, f.Status)
 		}
-		statuses[f.code] = f.status
+		statuses[f.Code] = f.Status
 	}
 }
 

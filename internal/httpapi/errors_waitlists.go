@@ -1,50 +1,54 @@
 package httpapi
 
-import "net/http"
+import (
+	"net/http"
+
+	"seckill/internal/httpapi/httpkit"
+)
 
 // The refusals of waiting lists, which the error table names.
 
 // noWaitlist answers who asks for the waiting list of a sale without one.
-func noWaitlist() failure {
-	return failure{
-		code: "NO_WAITLIST", status: http.StatusConflict, title: "No waiting list",
-		detail:  "The sale has no waiting list: it was created without waitlistOfferSeconds.",
-		english: "There is no waiting list for this.", chinese: "该活动没有候补名单",
+func noWaitlist() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "NO_WAITLIST", Status: http.StatusConflict, Title: "No waiting list",
+		Detail:  "The sale has no waiting list: it was created without waitlistOfferSeconds.",
+		English: "There is no waiting list for this.", Chinese: "该活动没有候补名单",
 	}
 }
 
 // stillOnSale answers who would wait while there are units to buy.
-func stillOnSale() failure {
-	return failure{
-		code: "STILL_ON_SALE", status: http.StatusConflict, title: "Still on sale",
-		detail:  "There are units that anybody can buy: POST /voucher/seckill/:id does. A waiting list can be joined once a sale has sold out.",
-		english: "It is still on sale: buy it now.", chinese: "仍有余量，请直接抢购",
+func stillOnSale() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "STILL_ON_SALE", Status: http.StatusConflict, Title: "Still on sale",
+		Detail:  "There are units that anybody can buy: POST /voucher/seckill/:id does. A waiting list can be joined once a sale has sold out.",
+		English: "It is still on sale: buy it now.", Chinese: "仍有余量，请直接抢购",
 	}
 }
 
 // noPlace answers who does not wait.
-func noPlace() failure {
-	return failure{
-		code: "NOT_FOUND", status: http.StatusNotFound, title: "Not found",
-		detail:  "This user has no place on the waiting list.",
-		english: "You are not on the waiting list.", chinese: "您不在候补名单中",
+func noPlace() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
+		Detail:  "This user has no place on the waiting list.",
+		English: "You are not on the waiting list.", Chinese: "您不在候补名单中",
 	}
 }
 
 // noOffer answers who accepts without an open offer.
-func noOffer() failure {
-	return failure{
-		code: "NO_OFFER", status: http.StatusConflict, title: "No offer",
-		detail:  "The place has no offer that could be accepted: it waits, its deadline has passed, or its user has another order.",
-		english: "There is no offer for you, or its time is over.", chinese: "暂无可接受的候补名额，或已超时",
+func noOffer() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "NO_OFFER", Status: http.StatusConflict, Title: "No offer",
+		Detail:  "The place has no offer that could be accepted: it waits, its deadline has passed, or its user has another order.",
+		English: "There is no offer for you, or its time is over.", Chinese: "暂无可接受的候补名额，或已超时",
 	}
 }
 
 // offerAccepted answers who leaves the list with an accepted offer.
-func offerAccepted() failure {
-	return failure{
-		code: "OFFER_ACCEPTED", status: http.StatusConflict, title: "The offer is accepted",
-		detail:  "The offer was accepted and becomes an order: POST /order/:id/cancel gives that up.",
-		english: "You have accepted the offer. Cancel the order instead.", chinese: "您已接受该名额，请取消订单",
+func offerAccepted() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "OFFER_ACCEPTED", Status: http.StatusConflict, Title: "The offer is accepted",
+		Detail:  "The offer was accepted and becomes an order: POST /order/:id/cancel gives that up.",
+		English: "You have accepted the offer. Cancel the order instead.", Chinese: "您已接受该名额，请取消订单",
 	}
 }

@@ -1,32 +1,36 @@
 package httpapi
 
-import "net/http"
+import (
+	"net/http"
+
+	"seckill/internal/httpapi/httpkit"
+)
 
 // The refusals of webhooks, which the error table names.
 
 // noWebhook answers who names an endpoint or an event that is not there.
-func noWebhook() failure {
-	return failure{
-		code: "NOT_FOUND", status: http.StatusNotFound, title: "Not found",
-		detail:  "There is no webhook endpoint with this id, or no event that it has come to and wants.",
-		english: "There is no such webhook or event.", chinese: "该回调地址或事件不存在",
+func noWebhook() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
+		Detail:  "There is no webhook endpoint with this id, or no event that it has come to and wants.",
+		English: "There is no such webhook or event.", Chinese: "该回调地址或事件不存在",
 	}
 }
 
 // manyWebhooks answers who would add an endpoint beyond the limit.
-func manyWebhooks() failure {
-	return failure{
-		code: "TOO_MANY_WEBHOOKS", status: http.StatusConflict, title: "Too many webhook endpoints",
-		detail:  "There are 200 endpoints, which is the limit. Delete one first.",
-		english: "There are too many webhooks. Delete one first.", chinese: "回调地址数量已达上限，请先删除",
+func manyWebhooks() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "TOO_MANY_WEBHOOKS", Status: http.StatusConflict, Title: "Too many webhook endpoints",
+		Detail:  "There are 200 endpoints, which is the limit. Delete one first.",
+		English: "There are too many webhooks. Delete one first.", Chinese: "回调地址数量已达上限，请先删除",
 	}
 }
 
 // secretRotating answers who changes a secret twice.
-func secretRotating() failure {
-	return failure{
-		code: "SECRET_ROTATING", status: http.StatusConflict, title: "The secret was changed lately",
-		detail:  "The secret before the present one still signs. Wait until it ends, or send atOnce, which ends it now.",
-		english: "The secret was changed less than a day ago.", chinese: "密钥刚刚更换过，旧密钥仍在有效期内",
+func secretRotating() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "SECRET_ROTATING", Status: http.StatusConflict, Title: "The secret was changed lately",
+		Detail:  "The secret before the present one still signs. Wait until it ends, or send atOnce, which ends it now.",
+		English: "The secret was changed less than a day ago.", Chinese: "密钥刚刚更换过，旧密钥仍在有效期内",
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"seckill/internal/guard"
 	"seckill/internal/guard/ticket"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
@@ -40,16 +41,16 @@ func (a *API) limitAddress(c *gin.Context, s guard.Sale) error {
 }
 
 // limitUser refuses a user who asks for units of a sale too often.
-func (a *API) limitUser(c *gin.Context, s guard.Sale, who identity) error {
-	if s.Settings == nil || who.admin {
+func (a *API) limitUser(c *gin.Context, s guard.Sale, who httpkit.Identity) error {
+	if s.Settings == nil || who.Admin {
 		return nil
 	}
 	return a.cfg.Guards.CheckUser(s, a.caller(c, who))
 }
 
 // remembered is the sale in the path of a route on which limits hold, without settings where it has no guards.
-func (a *API) remembered(r *route, c *gin.Context) guard.Sale {
-	if !r.limited || a.cfg.Guards == nil {
+func (a *API) remembered(r *httpkit.Route, c *gin.Context) guard.Sale {
+	if !r.Limited || a.cfg.Guards == nil {
 		return guard.Sale{}
 	}
 	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
@@ -62,7 +63,7 @@ func (a *API) remembered(r *route, c *gin.Context) guard.Sale {
 // enter returns nil if the guards of a voucher's sale let the caller in. A sale without guards costs a comparison: they
 // come with the voucher that is bought. A hidden sale has guards too, as it may be shown by Redis' clock already; whom one
 // stops is told what buying it tells: that there is none.
-func (a *API) enter(c *gin.Context, who identity, v voucher.Voucher) error {
+func (a *API) enter(c *gin.Context, who httpkit.Identity, v voucher.Voucher) error {
 	if v.Sale == nil || v.Sale.Guards == nil || a.cfg.Guards == nil {
 		return nil
 	}
@@ -83,8 +84,8 @@ const (
 )
 
 // caller is who calls, as guards see them.
-func (a *API) caller(c *gin.Context, who identity) guard.Caller {
-	return guard.Caller{UserID: who.userID, Address: a.address(c), Claims: who.claims, Ticket: c.Request.Header.Get(ticketHeader)}
+func (a *API) caller(c *gin.Context, who httpkit.Identity) guard.Caller {
+	return guard.Caller{UserID: who.UserID, Address: a.address(c), Claims: who.Claims, Ticket: c.Request.Header.Get(ticketHeader)}
 }
 
 // address is the caller's, behind trusted proxies; the zero one if it cannot be read.
@@ -121,7 +122,7 @@ func stoppedMembers(body []byte, _ words.Language, err error) []byte {
 	}
 	if early, is := errors.AsType[*ticket.EarlyError](e.Why); is {
 		body = append(body, `,"usableFrom":`...)
-		body = appendJSON(body, early.UsableFrom.UTC())
+		body = httpkit.AppendJSON(body, early.UsableFrom.UTC())
 	}
 	return append(body, '}')
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/bulkhead"
+	"seckill/internal/httpapi/httpkit"
 )
 
 const (
@@ -149,14 +150,14 @@ func safely(ctx context.Context, check Check) (err error) {
 }
 
 // healthz answers GET /healthz: the process runs.
-func (a *API) healthz(*gin.Context, identity) (answer, error) {
-	return answer{status: http.StatusOK, body: []byte(healthzBody)}, nil
+func (a *API) healthz(*gin.Context, httpkit.Identity) (httpkit.Answer, error) {
+	return httpkit.Answer{Status: http.StatusOK, Body: []byte(healthzBody)}, nil
 }
 
 const healthzBody = `{"status":"ok"}`
 
 // readyz answers GET /readyz: whether callers should be sent here.
-func (a *API) readyz(c *gin.Context, _ identity) (answer, error) {
+func (a *API) readyz(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	status, body, err := a.ready.answer(c.Request.Context())
-	return answer{status: status, body: body}, err
+	return httpkit.Answer{Status: status, Body: body}, err
 }

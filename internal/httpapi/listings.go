@@ -14,6 +14,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/voucher"
@@ -34,28 +35,28 @@ const maxPages = 8
 
 // showVoucher answers GET /voucher/:id. One that is off the shelf, or hidden still, exists for admins only, a rehearsal also for those who
 // may buy in it.
-func (a *API) showVoucher(c *gin.Context, _ identity) (answer, error) {
+func (a *API) showVoucher(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	s, err := a.cfg.Listings.Voucher(c.Request.Context(), id)
 	if errors.Is(err, voucher.ErrNotFound) && a.isAdmin(c.Request) {
 		return a.showHidden(c.Request.Context(), id)
 	}
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	if !a.shows(s.Vouchers[0].Voucher, c.Request) {
-		return answer{}, voucher.ErrNotFound
+		return httpkit.Answer{}, voucher.ErrNotFound
 	}
 	r, err := renderingOf(s.Content)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	tail := appendTime(make([]byte, 0, 96), `,"serverTime":"`, s.Now)
 	tail = append(tail, '}') // of data
-	return answer{status: http.StatusOK, shown: &shown{prepared: r.voucher(), snapshot: s, tail: appendStale(tail, s.Stale)}}, nil
+	return a.answerShown(&shown{prepared: r.voucher(), snapshot: s, tail: appendStale(tail, s.Stale)}), nil
 }
 
 // shows reports whether the voucher exists for the caller. Who they are is looked at only where it matters.
@@ -65,34 +66,34 @@ func (a *API) shows(v voucher.Voucher, r *http.Request) bool {
 		return true
 	}
 	who, err := a.auth.identify(r.Header)
-	return err == nil && (who.admin || onShelf && v.Admits(who.userID))
+	return err == nil && (who.Admin || onShelf && v.Admits(who.UserID))
 }
 
 // showHidden shows an admin a voucher that the public does not see, as the ledger has it.
-func (a *API) showHidden(ctx context.Context, id int64) (answer, error) {
+func (a *API) showHidden(ctx context.Context, id int64) (httpkit.Answer, error) {
 	found, err := a.cfg.Vouchers.All(ctx, voucher.Search{Before: id + 1, Limit: 1})
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	if len(found.Vouchers) == 0 || found.Vouchers[0].ID != id {
-		return answer{}, voucher.ErrNotFound
+		return httpkit.Answer{}, voucher.ErrNotFound
 	}
 	view := struct {
 		voucherJSON
 
 		ServerTime *time.Time `json:"serverTime"`
-	}{voucherView(found.Vouchers[0]), timeView(found.Now)}
-	return answer{status: http.StatusOK, envelope: envelope{Data: view}}, nil
+	}{voucherView(found.Vouchers[0]), httpkit.TimeView(found.Now)}
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
 }
 
 // listVouchers answers GET /voucher/list/:shopId: without limit and before the newest PartSize, else a page.
-func (a *API) listVouchers(c *gin.Context, _ identity) (answer, error) {
+func (a *API) listVouchers(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	shopID, badID := param.ID("shopId", c.Param("shopId"), voucher.MaxID)
 	values, badQuery := param.ParseQuery(c.Request)
 	limit, badLimit := values.Limit()
 	before, badBefore := values.Before()
 	if err := invalid.Join(badID, badQuery, badLimit, badBefore); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	paged := values["limit"] != nil || values["before"] != nil
 	if !paged {
@@ -100,11 +101,11 @@ func (a *API) listVouchers(c *gin.Context, _ identity) (answer, error) {
 	}
 	s, err := a.cfg.Listings.List(c.Request.Context(), shopID, before)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	r, err := renderingOf(s.Content)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	from, _ := slices.BinarySearchFunc(s.Vouchers, before, func(v voucher.Shown, id int64) int {
 		if v.ID >= id { // newest first
@@ -115,12 +116,12 @@ func (a *API) listVouchers(c *gin.Context, _ identity) (answer, error) {
 	to := from + min(limit, len(s.Vouchers)-from)
 	tail := appendStale(make([]byte, 0, 96), s.Stale)
 	tail = appendTime(tail[:len(tail)-1], `,"serverTime":"`, s.Now)
-	return answer{status: http.StatusOK, shown: &shown{prepared: r.list(pageKey{from, to, paged}), snapshot: s, tail: append(tail, '}')}}, nil
+	return a.answerShown(&shown{prepared: r.list(pageKey{from, to, paged}), snapshot: s, tail: append(tail, '}')}), nil
 }
 
 // appendTime appends a member whose value is a time, as JSON has them. name ends with the value's quote.
 func appendTime(b []byte, name string, t time.Time) []byte {
-	b = shownTime(t).AppendFormat(append(b, name...), time.RFC3339Nano)
+	b = httpkit.ShownTime(t).AppendFormat(append(b, name...), time.RFC3339Nano)
 	return append(b, '"')
 }
 

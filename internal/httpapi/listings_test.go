@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
 )
@@ -103,7 +104,7 @@ func TestPagesOfAList(t *testing.T) {
 			if more {
 				next = want.more
 			}
-			if ids != want.ids || got.Next != next || got.Total != 30 || !got.ServerTime.Equal(shownTime(redisNoon)) {
+			if ids != want.ids || got.Next != next || got.Total != 30 || !got.ServerTime.Equal(httpkit.ShownTime(redisNoon)) {
 				t.Errorf("%q, more %t: %s, %+v", query, more, ids, got)
 			}
 		}

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
@@ -22,65 +22,45 @@ var errNothingNew = errors.New("nothing follows")
 // every change, as an "order" event whose id is its status, and "bye" with the reason when the server ends the stream. A
 // browser then reconnects; when the Last-Event-ID that it sends is a final state the answer is 204, which ends its
 // attempts.
-func (a *API) orderEvents(c *gin.Context, who identity) (answer, error) {
+func (a *API) orderEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	ctx, s, err := a.streams.open(c, who, a.headers.stream, a.cfg.Now())
+	ctx, s, err := a.streams.Open(c, who, a.headers.stream, a.cfg.Now())
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	defer a.streams.close(s)
+	defer a.streams.Close(s)
 	if c.Request.Method == http.MethodHead {
-		if _, err := a.cfg.Purchases.Order(ctx, who.userID, id, 0); err != nil {
-			return answer{}, err
+		if _, err := a.cfg.Purchases.Order(ctx, who.UserID, id, 0); err != nil {
+			return httpkit.Answer{}, err
 		}
-		s.begin()
-		return answer{}, nil
+		s.Begin()
+		return httpkit.Answer{}, nil
 	}
 	known := c.GetHeader("Last-Event-ID")
-	err = a.cfg.Purchases.Watch(ctx, who.userID, id, func(o order.Order, changed bool) error {
+	err = a.cfg.Purchases.Watch(ctx, who.UserID, id, func(o order.Order, changed bool) error {
 		switch {
-		case !s.begun() && o.Status.Final() && known == o.Status.String():
+		case !s.Begun() && o.Status.Final() && known == o.Status.String():
 			return errNothingNew
-		case changed || !s.begun():
-			return s.order(o)
+		case changed || !s.Begun():
+			return sendOrder(s, o)
 		default:
-			return s.heartbeat()
+			return s.Heartbeat()
 		}
 	})
 	if errors.Is(err, errNothingNew) {
-		return answer{status: http.StatusNoContent, body: []byte{}}, nil
+		return httpkit.Answer{Status: http.StatusNoContent, Body: []byte{}}, nil
 	}
-	return answer{}, s.end(whyEnded(ctx, err))
+	return httpkit.Answer{}, s.Finish(whyEnded(ctx, err))
 }
 
-// order sends the order as it is now.
-func (s *stream) order(o order.Order) error {
+// sendOrder sends the order as it is now.
+func sendOrder(s *httpkit.Stream, o order.Order) error {
 	data, err := json.Marshal(orderView(o))
 	if err != nil {
 		return fmt.Errorf("rendering an order: %w", err)
 	}
-	return s.send("event: order\nid: " + o.Status.String() + "\ndata: " + string(data) + "\n\n")
-}
-
-// end sends why the stream ends, if it can still be sent, and returns what went wrong. An error before the first event is
-// answered like any other, except that the process stops: a browser does not reconnect after an error.
-func (s *stream) end(err error) error {
-	reason := "unavailable"
-	switch {
-	case err == nil:
-		reason = "final"
-	case errors.Is(err, errStreamOver):
-		reason, err = "timeout", nil
-	case errors.Is(err, order.ErrStopping):
-		reason, err = "shutdown", nil
-	case errors.Is(err, errStreamBroken), errors.Is(err, context.Canceled) && s.begun():
-		return nil // the caller has gone, or does not read: no failure of the service
-	case !s.begun():
-		return err
-	}
-	_ = s.send("event: bye\ndata: {\"reason\":\"" + reason + "\"}\n\n") // the stream ends in any case
-	return err
+	return s.Send("event: order\nid: " + o.Status.String() + "\ndata: " + string(data) + "\n\n")
 }

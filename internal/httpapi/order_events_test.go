@@ -10,17 +10,16 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/authtoken"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 )
@@ -182,7 +181,7 @@ func TestStreamEndsInTime(t *testing.T) {
 	})
 	stats := withSaleStats(func(int64) (audit.SaleStats, error) { return saleStats(), nil })
 	soonExpired := func(cfg *Config) { cfg.Now = func() time.Time { return noon.Add(time.Hour - 10*time.Millisecond) } }
-	for name, change := range map[string]func(*API){"it lasts too long": func(a *API) { a.streams.lifetime = 10 * time.Millisecond }, "its token expires": nil} {
+	for name, change := range map[string]func(*API){"it lasts too long": func(a *API) { a.streams.Lifetime = 10 * time.Millisecond }, "its token expires": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			changes := []func(*Config){watch, stats}
@@ -340,13 +339,13 @@ func TestSlowReaderIsCutOff(t *testing.T) {
 			}
 		}
 	}))
-	a.streams.writeTimeout = 200 * time.Millisecond
+	a.streams.WriteTimeout = 200 * time.Millisecond
 	addr := start(t, a.Server(""))
 	conn, _ := dial(t, addr)
 	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", eventsPath, bearer(t)); err != nil {
 		t.Fatal(err)
 	}
-	if err := soon(t, ended); !errors.Is(err, errStreamBroken) {
+	if err := soon(t, ended); !errors.Is(err, httpkit.ErrStreamBroken) {
 		t.Errorf("ended with %v", err)
 	}
 }
@@ -434,28 +433,6 @@ func TestTooManyStreamsOfOneUser(t *testing.T) {
 		expectEnd(t, r)
 	}
 	follow(bearer(t))
-}
-
-// Users are kept for as long as they have streams.
-func TestStreamsForgetUsers(t *testing.T) {
-	t.Parallel()
-	all := newStreams(10, 2)
-	var open []*stream
-	for _, user := range []int64{1, 2, 1} {
-		c, _ := gin.CreateTestContext(httptest.NewRecorder())
-		c.Request = httptest.NewRequestWithContext(t.Context(), http.MethodGet, eventsPath, nil)
-		_, s, err := all.open(c, identity{userID: user, expires: noon.Add(time.Hour)}, nil, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
-		open = append(open, s)
-	}
-	for i, want := range []map[int64]int{{1: 1, 2: 1}, {1: 1}, {}} {
-		all.close(open[i])
-		if diff := cmp.Diff(want, all.byUser); diff != "" || all.count() != 2-i {
-			t.Errorf("after %d: %s", i, diff)
-		}
-	}
 }
 
 // HEAD answers whether there is such a stream, at once, and the connection stays open.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
@@ -33,29 +34,29 @@ type Orders interface {
 }
 
 // showOrder answers GET /order/:id. Another user's order does not exist.
-func (a *API) showOrder(c *gin.Context, who identity) (answer, error) {
+func (a *API) showOrder(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
 	values, badQuery := param.ParseQuery(c.Request)
 	wait, badWait := a.wait(values, who)
 	if err := invalid.Join(badID, badQuery, badWait); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	o, err := a.cfg.Purchases.Order(c.Request.Context(), who.userID, id, wait)
+	o, err := a.cfg.Purchases.Order(c.Request.Context(), who.UserID, id, wait)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	return a.orderAnswer(c, o, redemption.Code.Shown)
 }
 
 // findOrder answers GET /admin/order/:id: any user's recorded order, with its history.
-func (a *API) findOrder(c *gin.Context, _ identity) (answer, error) {
+func (a *API) findOrder(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	o, err := a.cfg.Orders.Order(c.Request.Context(), id)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	ans, err := a.orderAnswer(c, o, redemption.Code.Masked)
 	if err != nil || a.cfg.Payments == nil {
@@ -63,54 +64,54 @@ func (a *API) findOrder(c *gin.Context, _ identity) (answer, error) {
 	}
 	payments, err := a.cfg.Payments.Of(c.Request.Context(), id)
 	if err != nil && !errors.Is(err, order.ErrUnavailable) {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	view := adminOrderJSON{orderJSON: ans.envelope.Data.(orderJSON)} //nolint:forcetypeassert // orderAnswer's
+	view := adminOrderJSON{orderJSON: ans.Envelope.Data.(orderJSON)} //nolint:forcetypeassert // orderAnswer's
 	for _, p := range payments {
 		view.Payments = append(view.Payments, paymentView(p))
 	}
-	ans.envelope.Data, ans.envelope.Stale = view, ans.envelope.Stale || err != nil
+	ans.Envelope.Data, ans.Envelope.Stale = view, ans.Envelope.Stale || err != nil
 	return ans, nil
 }
 
 // cancelOrder answers POST /order/:id/cancel. Cancelling a cancelled order changes nothing.
-func (a *API) cancelOrder(c *gin.Context, who identity) (answer, error) {
+func (a *API) cancelOrder(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	o, err := a.cfg.Orders.Cancel(c.Request.Context(), who.userID, id)
+	o, err := a.cfg.Orders.Cancel(c.Request.Context(), who.UserID, id)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: orderView(o)}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: orderView(o)}}, nil
 }
 
 // listOrders answers GET /order: newest first, in pages. next is there when there are more: the id before which the
 // following page begins.
-func (a *API) listOrders(c *gin.Context, who identity) (answer, error) {
+func (a *API) listOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	f, badFilter := filter(values, append([]order.Status{order.Queued}, recordedStatuses()...)...)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
 	unknown := values.Only("voucherId", "status", "limit", "before")
 	if err := invalid.Join(append(badFilter, badQuery, badLimit, badCursor, unknown)...); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	f.UserID = who.userID
+	f.UserID = who.UserID
 	page, err := a.cfg.Purchases.Orders(c.Request.Context(), f, cursor, n+1) // one more shows whether a page follows
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	e := orderPage(page.Orders, n)
 	if e.Total = &page.Total; page.Stale { // there may be more than these
 		e.Total, e.Next, e.Stale = nil, "", true
 	}
-	return answer{status: http.StatusOK, envelope: e}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: e}, nil
 }
 
 // findOrders answers GET /admin/order: any user's recorded orders, newest first, in pages as GET /order.
-func (a *API) findOrders(c *gin.Context, _ identity) (answer, error) {
+func (a *API) findOrders(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	userID, badUser := values.ID("userId", voucher.MaxID)
 	f, badFilter := filter(values, recordedStatuses()...)
@@ -118,14 +119,14 @@ func (a *API) findOrders(c *gin.Context, _ identity) (answer, error) {
 	cursor, badCursor := values.Before()
 	unknown := values.Only("userId", "voucherId", "status", "limit", "before")
 	if err := invalid.Join(append(badFilter, badQuery, badUser, badLimit, badCursor, unknown)...); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	f.UserID = userID
 	orders, err := a.cfg.Orders.Find(c.Request.Context(), f, cursor, n+1) // one more shows whether a page follows
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: orderPage(orders, n)}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: orderPage(orders, n)}, nil
 }
 
 // filter returns which orders the query asks for, by voucher and status; the status is one of those given.
@@ -160,8 +161,8 @@ func names(statuses []order.Status) []string {
 }
 
 // orderPage is a page of at most n orders. One more order than that means that a page follows.
-func orderPage(orders []order.Order, n int) envelope {
-	var e envelope
+func orderPage(orders []order.Order, n int) httpkit.Envelope {
+	var e httpkit.Envelope
 	if len(orders) > n {
 		orders = orders[:n]
 		e.Next = strconv.FormatInt(orders[n-1].ID, 10)
@@ -213,9 +214,9 @@ func orderView(o order.Order) orderJSON {
 	v := orderJSON{
 		ID: strconv.FormatInt(o.ID, 10), VoucherID: o.VoucherID, UserID: o.UserID,
 		Status: shownStatus(o.Status), Reason: string(o.Reason),
-		CreateTime: timeView(o.CreatedAt), PayBefore: timeView(o.PayBefore), PayTime: timeView(o.PaidAt), RedeemTime: timeView(o.RedeemedAt),
-		CancelTime: timeView(o.CancelledAt), RefundingTime: timeView(o.RefundingAt), RefundTime: timeView(o.RefundedAt),
-		FailTime: timeView(o.FailedAt), LapseTime: timeView(o.LapsedAt),
+		CreateTime: httpkit.TimeView(o.CreatedAt), PayBefore: httpkit.TimeView(o.PayBefore), PayTime: httpkit.TimeView(o.PaidAt), RedeemTime: httpkit.TimeView(o.RedeemedAt),
+		CancelTime: httpkit.TimeView(o.CancelledAt), RefundingTime: httpkit.TimeView(o.RefundingAt), RefundTime: httpkit.TimeView(o.RefundedAt),
+		FailTime: httpkit.TimeView(o.FailedAt), LapseTime: httpkit.TimeView(o.LapsedAt),
 	}
 	if o.Quantity != order.OneUnit {
 		v.Quantity = o.Quantity.Units()
@@ -236,7 +237,7 @@ func shownStatus(s order.Status) string {
 
 // orderAnswer is the answer that shows one order, with its coupon, whose code is shown so, and with its history, if they can
 // be read soon.
-func (a *API) orderAnswer(c *gin.Context, o order.Order, show func(redemption.Code) string) (answer, error) {
+func (a *API) orderAnswer(c *gin.Context, o order.Order, show func(redemption.Code) string) (httpkit.Answer, error) {
 	ctx := c.Request.Context()
 	v, stale := orderView(o), false
 	if a.cfg.Tills != nil && o.Status != order.Queued && o.Status != order.Unpaid && o.Status != order.Failed { // these have none
@@ -246,34 +247,21 @@ func (a *API) orderAnswer(c *gin.Context, o order.Order, show func(redemption.Co
 		case errors.Is(err, order.ErrUnavailable):
 			stale = true
 		case !errors.Is(err, redemption.ErrNotFound):
-			return answer{}, err
+			return httpkit.Answer{}, err
 		}
 	}
 	if a.cfg.Orders != nil {
 		events, err := a.cfg.Orders.History(ctx, o)
 		if err != nil && !errors.Is(err, order.ErrUnavailable) {
-			return answer{}, err
+			return httpkit.Answer{}, err
 		}
 		stale = stale || err != nil
 		l := a.speak(c)
 		for _, e := range events {
 			v.History = append(v.History, eventJSON{
-				Status: e.Status.String(), At: shownTime(e.At), By: e.By, Why: e.Why.In(l), WhyCode: e.Why.Code(), Until: e.Why.Until(),
+				Status: e.Status.String(), At: httpkit.ShownTime(e.At), By: e.By, Why: e.Why.In(l), WhyCode: e.Why.Code(), Until: e.Why.Until(),
 			})
 		}
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: v, Stale: stale}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: v, Stale: stale}}, nil
 }
-
-// timeView is a time as it is shown, or nil for the zero time.
-func timeView(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = shownTime(t)
-	return &t
-}
-
-// shownTime is a time as it is shown, RFC 3339 in UTC. It is cut to milliseconds, the precision of the ledger and of
-// JavaScript; the clock that serverTime comes from is finer.
-func shownTime(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/order/partition"
@@ -42,27 +43,27 @@ type partitionFigure struct {
 }
 
 // listPartitions answers GET /admin/partition.
-func (a *API) listPartitions(c *gin.Context, _ identity) (answer, error) {
+func (a *API) listPartitions(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	if err := invalid.Join(badQuery, values.Only()); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	all, err := a.cfg.Partitions.List(c.Request.Context())
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	views := make([]partitionJSON, len(all))
 	for i, p := range all {
 		views[i] = partitionView(p)
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: views}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views}}, nil
 }
 
 func partitionView(c partition.Contents) partitionJSON {
-	view := partitionJSON{Number: c.Number, State: c.State, Since: timeView(c.Since), Sales: c.Sales, Away: c.Away != nil, Instances: c.Instances, Missing: c.Missing}
+	view := partitionJSON{Number: c.Number, State: c.State, Since: httpkit.TimeView(c.Since), Sales: c.Sales, Away: c.Away != nil, Instances: c.Instances, Missing: c.Missing}
 	if w := c.Waiting; c.Away == nil && c.State != partition.Removed {
 		view.Figures = &partitionFigure{
-			At: shownTime(w.At), Node: w.Node, Waiting: w.Orders, WaitingMS: w.Oldest.Milliseconds(), DeadLetters: w.DeadLetters,
+			At: httpkit.ShownTime(w.At), Node: w.Node, Waiting: w.Orders, WaitingMS: w.Oldest.Milliseconds(), DeadLetters: w.DeadLetters,
 			Added: w.Added, ProcessorMS: w.Processor.Milliseconds(),
 		}
 	}

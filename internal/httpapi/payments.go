@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/bulkhead"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
@@ -61,7 +62,7 @@ type adminPaymentJSON struct {
 func paymentView(p order.Payment) adminPaymentJSON {
 	return adminPaymentJSON{
 		PaymentID: p.ID, Amount: p.Amount, State: p.State.String(), Provider: p.Provider, Reference: p.Reference,
-		CreateTime: timeView(p.CreatedAt), ReceiveTime: timeView(p.ReceivedAt), RefundTime: timeView(p.RefundedAt),
+		CreateTime: httpkit.TimeView(p.CreatedAt), ReceiveTime: httpkit.TimeView(p.ReceivedAt), RefundTime: httpkit.TimeView(p.RefundedAt),
 	}
 }
 
@@ -72,35 +73,35 @@ type adminOrderJSON struct {
 }
 
 // pay answers POST /order/:id/pay.
-func (a *API) pay(c *gin.Context, who identity) (answer, error) {
+func (a *API) pay(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	p, payURL, err := a.cfg.Payments.Pay(c.Request.Context(), who.userID, id)
+	p, payURL, err := a.cfg.Payments.Pay(c.Request.Context(), who.UserID, id)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: paymentJSON{
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: paymentJSON{
 		OrderID: strconv.FormatInt(p.OrderID, 10), PaymentID: p.ID, Amount: p.Amount, PayURL: payURL, State: p.State.String(),
 	}}}, nil
 }
 
 // refund answers POST /order/:id/refund: 202 while the money is on its way, 200 once it is back.
-func (a *API) refund(c *gin.Context, who identity) (answer, error) {
+func (a *API) refund(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	o, err := a.cfg.Payments.Refund(c.Request.Context(), who.userID, id)
+	o, err := a.cfg.Payments.Refund(c.Request.Context(), who.UserID, id)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	status := http.StatusOK
 	if o.Status == order.Refunding {
 		status = http.StatusAccepted
 	}
-	return answer{status: status, envelope: envelope{Data: orderView(o)}}, nil
+	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: orderView(o)}}, nil
 }
 
 const (
@@ -112,20 +113,20 @@ const (
 // paymentCallback answers POST /payment/callback and POST /payment/callback/:provider, for the payment providers. Anybody can reach it, so it takes no permit of the
 // requests in flight before the signature has proved who calls: the adapter looks at the header, then the raw body, which is
 // what was signed, is read under bounds of its own.
-func (a *API) paymentCallback(c *gin.Context, _ identity) (answer, error) {
+func (a *API) paymentCallback(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	notice, err := a.readCallback(c)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	permit, ok := a.inFlight.Try(bulkhead.Purchase)
 	if !ok {
-		return answer{}, errOverloaded
+		return httpkit.Answer{}, errOverloaded
 	}
 	defer permit.Release()
 	if err := a.cfg.Payments.Confirm(c.Request.Context(), notice); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, body: []byte(`{"success":true}`)}, nil
+	return httpkit.Answer{Status: http.StatusOK, Body: []byte(`{"success":true}`)}, nil
 }
 
 // readCallback returns what the provider says. A connection whose body was not read to its end is closed after the answer:
@@ -142,14 +143,14 @@ func (a *API) readCallback(c *gin.Context) (n order.Notice, err error) {
 		return order.Notice{}, err
 	}
 	if c.Request.ContentLength > maxCallback {
-		return order.Notice{}, errTooLarge
+		return order.Notice{}, httpkit.ErrTooLarge
 	}
 	permit, ok := a.callbacks.Try(bulkhead.Purchase)
 	if !ok {
 		return order.Notice{}, errOverloaded
 	}
 	defer permit.Release()
-	w := rawWriter(c)
+	w := httpkit.RawWriter(c)
 	deadline := time.Now().Add(a.callbackTime)
 	// A writer without deadlines, such as a test's, has no connection that could be slow.
 	if err := http.NewResponseController(w).SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -157,7 +158,7 @@ func (a *API) readCallback(c *gin.Context) (n order.Notice, err error) {
 	}
 	body, err := jsonbody.Bytes(w, c.Request, maxCallback)
 	if err != nil {
-		return order.Notice{}, sizeError(err)
+		return order.Notice{}, httpkit.SizeError(err)
 	}
 	delete(h, "Connection")
 	return read(body)

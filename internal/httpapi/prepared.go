@@ -15,6 +15,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/voucher/listing"
 )
 
@@ -85,8 +86,13 @@ type shown struct {
 	tail     []byte
 }
 
+// answerShown answers with it.
+func (a *API) answerShown(s *shown) httpkit.Answer {
+	return httpkit.Answer{Write: func(c *gin.Context) int { return a.writeShown(c, s) }}
+}
+
 // writeShown writes such an answer, or 304 to a caller who has it.
-func (a *API) writeShown(c *gin.Context, s *shown) result {
+func (a *API) writeShown(c *gin.Context, s *shown) (status int) {
 	h := c.Writer.Header()
 	tag := `W/"` + s.tag + `"` // weak: the time in the body differs, and so do encodings
 	if s.snapshot.Stale {
@@ -100,7 +106,7 @@ func (a *API) writeShown(c *gin.Context, s *shown) result {
 	if hasTag(c.Request.Header, tag) {
 		c.Writer.WriteHeader(http.StatusNotModified)
 		c.Writer.WriteHeaderNow()
-		return result{status: http.StatusNotModified}
+		return http.StatusNotModified
 	}
 	h["Content-Type"] = a.headers.json
 	body, tail := s.body, s.tail
@@ -115,7 +121,7 @@ func (a *API) writeShown(c *gin.Context, s *shown) result {
 	if c.Request.Method != http.MethodHead {
 		a.writeBoth(c.Writer, body, tail)
 	}
-	return result{status: http.StatusOK}
+	return http.StatusOK
 }
 
 // writeBoth writes body and tail. As with send, a failed write changes nothing.

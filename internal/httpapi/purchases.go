@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
@@ -41,7 +42,7 @@ func (e *orderFailedError) Error() string {
 }
 
 // purchase is what both routes into a sale do. An order that failed while the caller waited is an error.
-func (a *API) purchase(c *gin.Context, who identity) (order.Order, error) {
+func (a *API) purchase(c *gin.Context, who httpkit.Identity) (order.Order, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	values, badQuery := param.ParseQuery(c.Request)
 	units, badUnits := values.Number("quantity", 1, voucher.MaxPerUser)
@@ -56,7 +57,7 @@ func (a *API) purchase(c *gin.Context, who identity) (order.Order, error) {
 	if err != nil {
 		return order.Order{}, err
 	}
-	o, err := a.cfg.Purchases.Buy(c.Request.Context(), who.userID, v, order.QuantityOf(units), wait)
+	o, err := a.cfg.Purchases.Buy(c.Request.Context(), who.UserID, v, order.QuantityOf(units), wait)
 	if err == nil && o.Status == order.Failed {
 		return order.Order{}, &orderFailedError{o}
 	}
@@ -68,10 +69,10 @@ func (a *API) purchase(c *gin.Context, who identity) (order.Order, error) {
 
 // wait returns how long the answer is to wait for an order to be recorded: until the caller's token expires at most. It is 0
 // when the caller does not ask for it, or while so many requests are in flight that waiting ones would keep out new ones.
-func (a *API) wait(values param.Query, who identity) (time.Duration, *invalid.Problem) {
+func (a *API) wait(values param.Query, who httpkit.Identity) (time.Duration, *invalid.Problem) {
 	d, p := values.Duration("wait", a.cfg.MaxWait)
 	if d > 0 {
-		d = max(0, min(d, who.left(a.cfg.Now())))
+		d = max(0, min(d, who.Left(a.cfg.Now())))
 	}
 	if d > 0 && a.busy() {
 		d = 0
@@ -80,46 +81,46 @@ func (a *API) wait(values param.Query, who identity) (time.Duration, *invalid.Pr
 }
 
 // buy answers POST /voucher/seckill/:id: 202 while the order is queued, 201 once it is recorded.
-func (a *API) buy(c *gin.Context, who identity) (answer, error) {
+func (a *API) buy(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	o, err := a.purchase(c, who)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	status := http.StatusCreated
 	if o.Status == order.Queued || o.Status == order.StatusUnknown {
 		status = http.StatusAccepted
 	}
-	return answer{status: status, location: orderPath(o.ID), body: orderRef(o)}, nil
+	return httpkit.Answer{Status: status, Location: orderPath(o.ID), Body: orderRef(o)}, nil
 }
 
 // buyPlainly answers POST /voucher-order/seckill/:id, the tutorial's route: the order id alone.
-func (a *API) buyPlainly(c *gin.Context, who identity) (answer, error) {
+func (a *API) buyPlainly(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	o, err := a.purchase(c, who)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	body := make([]byte, 0, 64)
 	body = append(body, `{"success":true,"data":"`...)
 	body = strconv.AppendInt(body, o.ID, 10)
 	body = append(body, `"}`...)
-	return answer{status: http.StatusOK, location: orderPath(o.ID), body: body}, nil
+	return httpkit.Answer{Status: http.StatusOK, Location: orderPath(o.ID), Body: body}, nil
 }
 
 // buyOrdinary answers POST /voucher/buy/:id: an ordinary voucher, up to its perUser.
-func (a *API) buyOrdinary(c *gin.Context, who identity) (answer, error) {
+func (a *API) buyOrdinary(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	key, badKey := param.IdempotencyKey(c.Request.Header)
 	if err := invalid.Join(badID, badKey); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	o, err := a.cfg.BuyOrdinary(c.Request.Context(), who.userID, id, key)
+	o, err := a.cfg.BuyOrdinary(c.Request.Context(), who.UserID, id, key)
 	if key == "" && errors.Is(err, order.ErrUnknownOutcome) {
 		err = fmt.Errorf("%w: %w", errUnkeyedOutcome, err)
 	}
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusCreated, location: orderPath(o.ID), body: orderRef(o)}, nil
+	return httpkit.Answer{Status: http.StatusCreated, Location: orderPath(o.ID), Body: orderRef(o)}, nil
 }
 
 // orderRef is the body that names an order. It is rendered by hand, because every winner of a sale gets it.

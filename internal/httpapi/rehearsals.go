@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
@@ -42,82 +43,82 @@ type Crowds interface {
 var errStarting = errors.New("another rehearsal is being started")
 
 // startRehearsal answers POST /admin/voucher/:id/rehearsal.
-func (a *API) startRehearsal(c *gin.Context, who identity) (answer, error) {
+func (a *API) startRehearsal(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(bad); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	shadow, err := a.cfg.Rehearsals.Start(c.Request.Context(), author(c, who), id)
+	shadow, err := a.cfg.Rehearsals.Start(c.Request.Context(), httpkit.Author(c, who), id)
 	switch {
 	case errors.Is(err, order.ErrBusy):
-		return answer{}, errStarting
+		return httpkit.Answer{}, errStarting
 	case err != nil:
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	run := rehearsal.Run{
-		VoucherID: shadow.ID, Of: id, AdminID: who.userID, Begin: shadow.Sale.Begin, End: shadow.Sale.End,
+		VoucherID: shadow.ID, Of: id, AdminID: who.UserID, Begin: shadow.Sale.Begin, End: shadow.Sale.End,
 		Figures: preflight.Figures{Stock: shadow.Sale.Issued},
 	}
-	return answer{status: http.StatusCreated, envelope: envelope{Data: runView(run, a.cfg.Now(), a.speak(c))}}, nil
+	return httpkit.Answer{Status: http.StatusCreated, Envelope: httpkit.Envelope{Data: runView(run, a.cfg.Now(), a.speak(c))}}, nil
 }
 
 // listRehearsals answers GET /admin/voucher/:id/rehearsal.
-func (a *API) listRehearsals(c *gin.Context, _ identity) (answer, error) {
+func (a *API) listRehearsals(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(bad); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	runs, err := a.cfg.Rehearsals.Of(c.Request.Context(), id)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	views, now, in := make([]runJSON, len(runs)), a.cfg.Now(), a.speak(c)
 	for i, r := range runs {
 		views[i] = runView(r, now, in)
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: views}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views}}, nil
 }
 
 // endRehearsal answers POST /admin/rehearsal/:id/end.
-func (a *API) endRehearsal(c *gin.Context, who identity) (answer, error) {
+func (a *API) endRehearsal(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(bad); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	run, err := a.cfg.Rehearsals.End(c.Request.Context(), author(c, who), id)
+	run, err := a.cfg.Rehearsals.End(c.Request.Context(), httpkit.Author(c, who), id)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: runView(run, a.cfg.Now(), a.speak(c))}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: runView(run, a.cfg.Now(), a.speak(c))}}, nil
 }
 
 // rehearsalOrders answers GET /rehearsal/:id/order: the orders of one rehearsal, as GET /admin/order lists them.
-func (a *API) rehearsalOrders(c *gin.Context, who identity) (answer, error) {
+func (a *API) rehearsalOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, err := played(c, who)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	values, badQuery := param.ParseQuery(c.Request)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
 	if err := invalid.Join(badQuery, badLimit, badCursor, values.Only("limit", "before")); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	if _, err := a.cfg.Crowds.Find(c.Request.Context(), id); err != nil { // it might be a real sale's
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	orders, err := a.cfg.Orders.Find(c.Request.Context(), order.Filter{VoucherID: id}, cursor, n+1) // one more shows whether a page follows
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: orderPage(orders, n)}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: orderPage(orders, n)}, nil
 }
 
 // reportRehearsal answers POST /rehearsal/:id/report.
-func (a *API) reportRehearsal(c *gin.Context, who identity) (answer, error) {
+func (a *API) reportRehearsal(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, err := played(c, who)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	var (
 		f                 preflight.Figures
@@ -125,21 +126,21 @@ func (a *API) reportRehearsal(c *gin.Context, who identity) (answer, error) {
 		done              bool
 	)
 	required, integer := jsonbody.Required, jsonbody.Integer
-	err = a.readBody(c,
+	err = a.bodies.Read(c,
 		required(jsonbody.Bool("done", &done)), required(integer("buyers", &f.Buyers)), required(integer("arrived", &f.Arrived)),
 		required(integer("requests", &f.Requests)), required(integer("accepted", &f.Accepted)), required(integer("unclear", &f.Unclear)),
 		integer("soldOutMicros", &soldOut), integer("p50Micros", &p50), integer("p99Micros", &p99), integer("findings", &f.Findings),
 		jsonbody.Bool("early", &f.Early))
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	if err := wholeFigures(&f, soldOut, p50, p99); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	if err := a.cfg.Crowds.Report(c.Request.Context(), id, f, done); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: struct{}{}}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: struct{}{}}}, nil
 }
 
 // longestMicros is an hour: no rehearsal lasts as long.
@@ -169,12 +170,12 @@ func wholeFigures(f *preflight.Figures, soldOut, p50, p99 int64) error {
 }
 
 // played returns the rehearsal in the path, if the caller is its crowd or an admin.
-func played(c *gin.Context, who identity) (int64, error) {
+func played(c *gin.Context, who httpkit.Identity) (int64, error) {
 	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(bad); err != nil {
 		return 0, err
 	}
-	if !who.admin && who.crowd != id {
+	if !who.Admin && who.Crowd != id {
 		return 0, errForbidden
 	}
 	return id, nil
@@ -204,8 +205,8 @@ type runJSON struct {
 func runView(r rehearsal.Run, now time.Time, in words.Language) runJSON {
 	f := r.Figures
 	view := runJSON{
-		VoucherID: r.VoucherID, Of: r.Of, AdminID: r.AdminID, State: r.State(now), BeginTime: shownTime(r.Begin), EndTime: shownTime(r.End),
-		Issued: f.Stock, ReportTime: timeView(r.ReportedAt), Buyers: f.Buyers, Arrived: f.Arrived, Requests: f.Requests,
+		VoucherID: r.VoucherID, Of: r.Of, AdminID: r.AdminID, State: r.State(now), BeginTime: httpkit.ShownTime(r.Begin), EndTime: httpkit.ShownTime(r.End),
+		Issued: f.Stock, ReportTime: httpkit.TimeView(r.ReportedAt), Buyers: f.Buyers, Arrived: f.Arrived, Requests: f.Requests,
 		Accepted: f.Accepted, Unclear: f.Unclear, P99Millis: float64(f.P99.Microseconds()) / 1000, SoldOut: f.SoldOut.Seconds(),
 	}
 	if r.Done {
@@ -217,30 +218,30 @@ func runView(r rehearsal.Run, now time.Time, in words.Language) runJSON {
 }
 
 // noRehearsal answers who names a rehearsal that is not there.
-func noRehearsal() failure {
-	return failure{
-		code: "NOT_FOUND", status: http.StatusNotFound, title: "Not found",
-		detail:  "There is no rehearsal with this id, or nothing of its sale is left.",
-		english: "There is no such rehearsal.", chinese: "该演练不存在",
+func noRehearsal() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
+		Detail:  "There is no rehearsal with this id, or nothing of its sale is left.",
+		English: "There is no such rehearsal.", Chinese: "该演练不存在",
 	}
 }
 
 // rehearsalOver answers a crowd that reports too late.
-func rehearsalOver() failure {
-	return failure{
-		code: "REHEARSAL_OVER", status: http.StatusConflict, title: "The rehearsal has ended",
-		detail:  "The rehearsal's time was over a minute before this report, and its orders may be gone: it says nothing any more.",
-		english: "This rehearsal has ended.", chinese: "演练已结束",
+func rehearsalOver() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "REHEARSAL_OVER", Status: http.StatusConflict, Title: "The rehearsal has ended",
+		Detail:  "The rehearsal's time was over a minute before this report, and its orders may be gone: it says nothing any more.",
+		English: "This rehearsal has ended.", Chinese: "演练已结束",
 	}
 }
 
 // nearSale answers who would rehearse when real buyers come.
-func nearSale() failure {
-	return failure{
-		code: "SALE_NEAR", status: http.StatusConflict, title: "A sale is near",
-		detail:  "A sale runs, or begins within the hour; data says which. A rehearsal would take what its buyers need.",
-		english: "A sale runs or begins within the hour. Rehearse before or after it.", chinese: "有活动正在进行或将在一小时内开始，此时不能演练",
-		members: nearSaleMembers,
+func nearSale() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "SALE_NEAR", Status: http.StatusConflict, Title: "A sale is near",
+		Detail:  "A sale runs, or begins within the hour; data says which. A rehearsal would take what its buyers need.",
+		English: "A sale runs or begins within the hour. Rehearse before or after it.", Chinese: "有活动正在进行或将在一小时内开始，此时不能演练",
+		Members: nearSaleMembers,
 	}
 }
 
@@ -248,18 +249,18 @@ func nearSale() failure {
 func nearSaleMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*rehearsal.NearSaleError](err)
 	body = append(body, `,"data":`...)
-	return appendJSON(body, struct {
+	return httpkit.AppendJSON(body, struct {
 		VoucherID int64     `json:"voucherId"`
 		Begin     time.Time `json:"beginTime"`
 		End       time.Time `json:"endTime"`
-	}{e.VoucherID, shownTime(e.Begin), shownTime(e.End)})
+	}{e.VoucherID, httpkit.ShownTime(e.Begin), httpkit.ShownTime(e.End)})
 }
 
 // rehearsalRuns answers who starts a rehearsal beside another.
-func rehearsalRuns() failure {
-	return failure{
-		code: "REHEARSAL_RUNS", status: http.StatusConflict, title: "A rehearsal runs",
-		detail:  "Another rehearsal has not ended, or is being started. There is one at a time.",
-		english: "Another rehearsal has not ended.", chinese: "已有演练正在进行",
+func rehearsalRuns() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "REHEARSAL_RUNS", Status: http.StatusConflict, Title: "A rehearsal runs",
+		Detail:  "Another rehearsal has not ended, or is being started. There is one at a time.",
+		English: "Another rehearsal has not ended.", Chinese: "已有演练正在进行",
 	}
 }

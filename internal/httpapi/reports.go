@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
@@ -31,36 +32,36 @@ type Reports interface {
 }
 
 // showReport answers GET /admin/voucher/:id/report.
-func (a *API) showReport(c *gin.Context, _ identity) (answer, error) {
+func (a *API) showReport(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	r, err := a.cfg.Reports.Of(c.Request.Context(), id)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: reportView(r, a.cfg.Now())}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: reportView(r, a.cfg.Now())}}, nil
 }
 
 // listSales answers GET /admin/sale: all shops' sales, newest first, with the sums over all of each phase.
-func (a *API) listSales(c *gin.Context, _ identity) (answer, error) {
+func (a *API) listSales(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	phase, badPhase := phaseOf(values)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
 	if err := invalid.Join(badQuery, badPhase, badLimit, badCursor, values.Only("phase", "limit", "before")); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	sales, err := a.cfg.Reports.Sales(c.Request.Context(), phase, cursor, n+1) // one more shows whether a page follows
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	sums, err := a.cfg.Reports.SalesSums(c.Request.Context())
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	e := envelope{}
+	e := httpkit.Envelope{}
 	if len(sales) > n {
 		sales = sales[:n]
 		e.Next = strconv.FormatInt(sales[n-1].VoucherID, 10)
@@ -71,12 +72,12 @@ func (a *API) listSales(c *gin.Context, _ identity) (answer, error) {
 	}
 	for i, s := range sales {
 		view.Sales[i] = saleLineJSON{
-			VoucherID: s.VoucherID, ShopID: s.ShopID, Title: s.Title, BeginTime: shownTime(s.Begin), EndTime: shownTime(s.End),
+			VoucherID: s.VoucherID, ShopID: s.ShopID, Title: s.Title, BeginTime: httpkit.ShownTime(s.Begin), EndTime: httpkit.ShownTime(s.End),
 			Phase: s.Phase, salesSumsJSON: salesSumsView(s.Sums),
 		}
 	}
 	e.Data = view
-	return answer{status: http.StatusOK, envelope: e}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: e}, nil
 }
 
 // phaseOf returns which sales are asked for; "" for all.
@@ -213,7 +214,7 @@ func tallies(s report.Sums) []struct {
 
 func reportView(r report.Report, now time.Time) reportJSON {
 	v := reportJSON{
-		At: shownTime(now), VoucherID: r.Voucher.ID, ShopID: r.Voucher.ShopID, Title: r.Voucher.Title, PayValue: r.Voucher.PayValue,
+		At: httpkit.ShownTime(now), VoucherID: r.Voucher.ID, ShopID: r.Voucher.ShopID, Title: r.Voucher.Title, PayValue: r.Voucher.PayValue,
 		Orders: make(map[string]tallyJSON), Recorded: tallyView(r.Sums.Recorded()), Sold: tallyView(r.Sums.Sold()),
 		Received: r.Sums.Received().Cents, Revenue: r.Sums.Earned().Cents,
 	}
@@ -235,8 +236,8 @@ func reportView(r report.Report, now time.Time) reportJSON {
 
 func reportSaleView(r report.Report, sale *voucher.Sale) *reportSaleJSON {
 	v := &reportSaleJSON{
-		BeginTime: shownTime(sale.Begin), EndTime: shownTime(sale.End), Issued: r.Sums.Issued, Stock: r.Sums.Stock, Spoilt: r.Spoilt,
-		FirstAccepted: timeView(r.FirstAccepted), LastAccepted: timeView(r.LastAccepted), SoldOut: timeView(r.SoldOut),
+		BeginTime: httpkit.ShownTime(sale.Begin), EndTime: httpkit.ShownTime(sale.End), Issued: r.Sums.Issued, Stock: r.Sums.Stock, Spoilt: r.Spoilt,
+		FirstAccepted: httpkit.TimeView(r.FirstAccepted), LastAccepted: httpkit.TimeView(r.LastAccepted), SoldOut: httpkit.TimeView(r.SoldOut),
 		StepSeconds: int64(r.Step / time.Second), Timeline: make([]pointJSON, len(r.Points)),
 	}
 	v.Accepted, v.Refused = split(r.Answers)
@@ -250,7 +251,7 @@ func reportSaleView(r report.Report, sale *voucher.Sale) *reportSaleJSON {
 	}
 	for i, p := range r.Points {
 		accepted, refused := split(p.Counts)
-		v.Timeline[i] = pointJSON{At: shownTime(p.At), Accepted: accepted, Refused: refused}
+		v.Timeline[i] = pointJSON{At: httpkit.ShownTime(p.At), Accepted: accepted, Refused: refused}
 	}
 	return v
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
-	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/invalid"
 )
 
@@ -55,29 +54,6 @@ func isHarmless(id string) bool {
 		}
 	}
 	return true
-}
-
-// readBody reads the request's body, one flat JSON object, into the fields. It returns *invalid.Error with everything that
-// is wrong, or errTooLarge.
-func (a *API) readBody(c *gin.Context, fields ...jsonbody.Field) error {
-	return sizeError(jsonbody.Read(rawWriter(c), c.Request, a.cfg.BodyLimit, fields...))
-}
-
-// sizeError replaces the error about a body beyond the limit by errTooLarge. A body that declares its length is refused
-// before (declaresTooMuch).
-func sizeError(err error) error {
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return errTooLarge
-	}
-	return err
-}
-
-// rawWriter returns the server's own writer under Gin's.
-func rawWriter(c *gin.Context) http.ResponseWriter {
-	if w, ok := c.Writer.(interface{ Unwrap() http.ResponseWriter }); ok {
-		return w.Unwrap()
-	}
-	return c.Writer
 }
 
 // event is one request as it is logged and counted.

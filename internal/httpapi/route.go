@@ -10,51 +10,12 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/bulkhead"
+	"seckill/internal/httpapi/httpkit"
 )
-
-// access is who may call a route.
-type access int8
-
-const (
-	forAll access = iota
-	forBuyers
-	forAdmins
-	forTills
-	forCrowds // of the rehearsal in the path; the handler looks at which
-)
-
-// errorFormat is how a route writes its errors.
-type errorFormat int8
-
-const (
-	problemDocument errorFormat = iota // RFC 9457, with the error's own status
-	plainEnvelope                      // the tutorial's: business refusals are 200
-)
-
-// handler does the work of one route. It never writes, except for streams; serve writes what it returns.
-type handler func(c *gin.Context, who identity) (answer, error)
-
-// route is one row of the routing table.
-type route struct {
-	method, path string
-	class        bulkhead.Class // whose permits it takes, in flight and of the stores; 0: it uses no store
-	access       access
-	format       errorFormat
-	queryToken   bool // the token may stand in the query: for browsers' EventSource, which sends no headers
-	limited      bool // the limits of the sale in its path hold
-	uncounted    bool // not among the requests in flight: it uses no store, or has a bound of its own
-	off          bool // a part that it needs is not configured
-	handle       handler
-}
-
-// refuse returns a handler that always fails with err.
-func refuse(err error) handler {
-	return func(*gin.Context, identity) (answer, error) { return answer{}, err }
-}
 
 // serve adapts a route to Gin: the only place where requests are authenticated, answers written, and requests logged
 // and counted.
-func (a *API) serve(r route) gin.HandlerFunc {
+func (a *API) serve(r httpkit.Route) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		began := a.cfg.Now()
 		id := requestID(c.Request)
@@ -66,9 +27,9 @@ func (a *API) serve(r route) gin.HandlerFunc {
 			h["Connection"] = a.headers.closing // whatever the answer is: the body stays unread
 		}
 		who, ans, err := a.run(&r, c, began)
-		res := a.write(c, r.format, ans, err)
+		res := a.write(c, r.Format, ans, err)
 		a.record(c, event{
-			id: id, route: r.path, user: who.userID,
+			id: id, route: r.Path, user: who.UserID,
 			status: res.status, code: res.code, err: res.err, took: a.cfg.Now().Sub(began),
 		})
 	}
@@ -90,71 +51,71 @@ func (a *API) declaresTooMuch(r *http.Request) bool { return r.ContentLength > a
 // run refuses requests beyond the bound, authenticates the caller, refuses bodies that are too large, and lets the handler
 // work. A panic becomes an error, and is answered as one. The answer is written after run, so that callers who read slowly
 // do not count as in flight.
-func (a *API) run(r *route, c *gin.Context, began time.Time) (who identity, ans answer, err error) {
+func (a *API) run(r *httpkit.Route, c *gin.Context, began time.Time) (who httpkit.Identity, ans httpkit.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			ans, err = answer{}, &panicError{value: p, stack: debug.Stack()}
+			ans, err = httpkit.Answer{}, &panicError{value: p, stack: debug.Stack()}
 		}
 	}()
 	sale := a.remembered(r, c)
 	if err := a.limitAddress(c, sale); err != nil { // first: a crowd from one address takes no permit
-		return identity{}, answer{}, err
+		return httpkit.Identity{}, httpkit.Answer{}, err
 	}
-	if r.access == forAdmins { // first: strangers take none of their permits, and an admin who pauses a sale gets through the rush
+	if r.Access == httpkit.ForAdmins { // first: strangers take none of their permits, and an admin who pauses a sale gets through the rush
 		if who, err = a.authorize(r, c.Request, began); err != nil {
-			return who, answer{}, err
+			return who, httpkit.Answer{}, err
 		}
 	}
-	if !r.uncounted {
-		permit, ok := a.inFlight.Try(r.class)
+	if !r.Uncounted {
+		permit, ok := a.inFlight.Try(r.Class)
 		if !ok {
-			return identity{}, answer{}, errOverloaded
+			return httpkit.Identity{}, httpkit.Answer{}, errOverloaded
 		}
 		defer permit.Release()
 	}
-	if r.access != forAdmins {
+	if r.Access != httpkit.ForAdmins {
 		if who, err = a.authorize(r, c.Request, began); err != nil {
-			return who, answer{}, err
+			return who, httpkit.Answer{}, err
 		}
 	}
 	if err := a.limitUser(c, sale, who); err != nil {
-		return who, answer{}, err
+		return who, httpkit.Answer{}, err
 	}
 	if a.declaresTooMuch(c.Request) {
-		return who, answer{}, errTooLarge
+		return who, httpkit.Answer{}, httpkit.ErrTooLarge
 	}
-	if r.class != bulkhead.Unnamed && r.class != bulkhead.Purchase { // purchases are what the stores take a caller for
-		c.Request = c.Request.WithContext(bulkhead.With(c.Request.Context(), r.class))
+	if r.Class != bulkhead.Unnamed && r.Class != bulkhead.Purchase { // purchases are what the stores take a caller for
+		c.Request = c.Request.WithContext(bulkhead.With(c.Request.Context(), r.Class))
 	}
-	ans, err = r.handle(c, who)
+	ans, err = r.Handle(c, who)
 	return who, ans, err
 }
 
 // isAdmin reports whether an admin calls a route that is for all.
 func (a *API) isAdmin(req *http.Request) bool {
 	who, err := a.auth.identify(req.Header)
-	return err == nil && who.admin
+	return err == nil && who.Admin
 }
 
 // authorize returns who calls, where the route needs to know, or why they may not. It uses no store.
-func (a *API) authorize(r *route, req *http.Request, now time.Time) (identity, error) {
-	if r.access == forAll {
-		return identity{}, nil
+func (a *API) authorize(r *httpkit.Route, req *http.Request, now time.Time) (httpkit.Identity, error) {
+	if r.Access == httpkit.ForAll {
+		return httpkit.Identity{}, nil
 	}
 	who, err := a.auth.identify(req.Header)
-	if r.queryToken && errors.Is(err, errNoToken) {
+	if r.QueryToken && errors.Is(err, errNoToken) {
 		who, err = a.auth.identifyQuery(req)
 	}
 	switch {
 	case err != nil:
-		return identity{}, err
-	case r.access == forTills && who.shop == 0:
+		return httpkit.Identity{}, err
+	case r.Access == httpkit.ForTills && who.Shop == 0:
 		return who, errNotTill
-	case who.admin, r.access == forCrowds && who.crowd != 0:
+	case who.Admin, r.Access == httpkit.ForCrowds && who.Crowd != 0:
 		return who, nil
-	case r.access == forAdmins, r.access == forCrowds:
+	case r.Access == httpkit.ForAdmins, r.Access == httpkit.ForCrowds:
 		return who, errForbidden
-	case !a.users.allow(who.userID, now):
+	case !a.users.allow(who.UserID, now):
 		return who, errRateLimited
 	}
 	return who, nil

@@ -8,83 +8,84 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/bulkhead"
+	"seckill/internal/httpapi/httpkit"
 )
 
 // routes is every route of the public listener. What answers GET answers HEAD too.
-func (a *API) routes() []route {
+func (a *API) routes() []httpkit.Route {
 	cfg := a.cfg
 	noDeadLetters, noCallbacks := cfg.DeadLetters == nil || cfg.Audit == nil, cfg.Payments == nil || len(cfg.Callbacks) == 0
-	all := []route{
-		{method: http.MethodPost, path: "/voucher", class: bulkhead.Admin, access: forAdmins, handle: a.createOrdinary},
-		{method: http.MethodPost, path: "/voucher/seckill", class: bulkhead.Admin, access: forAdmins, handle: a.createSeckill},
-		{method: http.MethodGet, path: "/voucher/list/:shopId", class: bulkhead.PublicRead, handle: a.listVouchers, off: cfg.Listings == nil},
-		{method: http.MethodGet, path: "/voucher/:id", class: bulkhead.PublicRead, handle: a.showVoucher, off: cfg.Listings == nil},
-		{method: http.MethodPost, path: "/voucher/seckill/:id", class: bulkhead.Purchase, access: forBuyers, limited: true, handle: a.buy},
-		{method: http.MethodPost, path: "/voucher/seckill/:id/ticket", class: bulkhead.OwnRead, access: forBuyers, limited: true, handle: a.giveTicket, off: cfg.Tickets == nil},
-		{method: http.MethodPost, path: "/voucher-order/seckill/:id", class: bulkhead.Purchase, access: forBuyers, format: plainEnvelope, limited: true, handle: a.buyPlainly},
-		{method: http.MethodPost, path: "/voucher/buy/:id", class: bulkhead.Purchase, access: forBuyers, handle: a.buyOrdinary, off: cfg.BuyOrdinary == nil},
-		{method: http.MethodPatch, path: "/voucher/:id", class: bulkhead.Admin, access: forAdmins, handle: a.changeVoucher, off: cfg.VoucherChanges == nil},
-		{method: http.MethodPost, path: "/voucher/:id/stock", class: bulkhead.Admin, access: forAdmins, handle: a.addStock, off: cfg.VoucherChanges == nil},
-		{method: http.MethodPost, path: "/voucher/:id/pause", class: bulkhead.Admin, access: forAdmins, handle: a.pauseSale, off: cfg.VoucherChanges == nil},
-		{method: http.MethodPost, path: "/voucher/:id/resume", class: bulkhead.Admin, access: forAdmins, handle: a.resumeSale, off: cfg.VoucherChanges == nil},
-		{method: http.MethodGet, path: "/order", class: bulkhead.OwnRead, access: forBuyers, handle: a.listOrders},
-		{method: http.MethodGet, path: "/order/:id", class: bulkhead.OwnRead, access: forBuyers, handle: a.showOrder},
-		{method: http.MethodGet, path: "/order/:id/events", class: bulkhead.OwnRead, access: forBuyers, queryToken: true, uncounted: true, handle: a.orderEvents},
-		{method: http.MethodPost, path: "/order/:id/pay", class: bulkhead.Purchase, access: forBuyers, handle: a.pay, off: cfg.Payments == nil},
-		{method: http.MethodPost, path: "/order/:id/cancel", class: bulkhead.Purchase, access: forBuyers, handle: a.cancelOrder, off: cfg.Orders == nil},
-		{method: http.MethodPost, path: "/order/:id/refund", class: bulkhead.Purchase, access: forBuyers, handle: a.refund, off: cfg.Payments == nil},
-		{method: http.MethodGet, path: "/order/:id/qr", class: bulkhead.OwnRead, access: forBuyers, handle: a.couponQR, off: cfg.Tills == nil},
-		{method: http.MethodPost, path: "/voucher/:id/waitlist", class: bulkhead.OwnRead, access: forBuyers, limited: true, handle: a.joinWaitlist, off: cfg.Waitlists == nil},
-		{method: http.MethodGet, path: "/voucher/:id/waitlist", class: bulkhead.OwnRead, access: forBuyers, handle: a.showPlace, off: cfg.Waitlists == nil},
-		{method: http.MethodPost, path: "/voucher/:id/waitlist/accept", class: bulkhead.Purchase, access: forBuyers, handle: a.acceptOffer, off: cfg.Waitlists == nil},
-		{method: http.MethodPost, path: "/voucher/:id/waitlist/leave", class: bulkhead.OwnRead, access: forBuyers, handle: a.leaveWaitlist, off: cfg.Waitlists == nil},
-		{method: http.MethodGet, path: "/waitlist", class: bulkhead.OwnRead, access: forBuyers, handle: a.listPlaces, off: cfg.Waitlists == nil},
-		{method: http.MethodGet, path: "/admin/voucher/:id/waitlist", class: bulkhead.Admin, access: forAdmins, handle: a.countPlaces, off: cfg.Waitlists == nil},
-		{method: http.MethodPost, path: "/till/validate", class: bulkhead.Purchase, access: forTills, handle: a.validateCoupon, off: cfg.Tills == nil},
-		{method: http.MethodPost, path: "/till/reserve", class: bulkhead.Purchase, access: forTills, handle: a.reserveCoupon, off: cfg.Tills == nil},
-		{method: http.MethodPost, path: "/till/redeem", class: bulkhead.Purchase, access: forTills, handle: a.redeemCoupon, off: cfg.Tills == nil},
-		{method: http.MethodPost, path: "/till/release", class: bulkhead.Purchase, access: forTills, handle: a.releaseCoupon, off: cfg.Tills == nil},
-		{method: http.MethodGet, path: "/admin/order", class: bulkhead.Admin, access: forAdmins, handle: a.findOrders, off: cfg.Orders == nil},
-		{method: http.MethodGet, path: "/admin/order/:id", class: bulkhead.Admin, access: forAdmins, handle: a.findOrder, off: cfg.Orders == nil},
-		{method: http.MethodGet, path: "/admin/voucher", class: bulkhead.Admin, access: forAdmins, handle: a.findVouchers},
-		{method: http.MethodGet, path: "/admin/voucher/:id/live", class: bulkhead.Admin, access: forAdmins, uncounted: true, handle: a.saleEvents, off: cfg.SaleStats == nil},
-		{method: http.MethodGet, path: "/admin/voucher/:id/report", class: bulkhead.Admin, access: forAdmins, handle: a.showReport, off: cfg.Reports == nil},
-		{method: http.MethodGet, path: "/admin/voucher/:id/report.csv", class: bulkhead.Admin, access: forAdmins, uncounted: true, handle: a.reportCSV, off: cfg.Reports == nil},
-		{method: http.MethodGet, path: "/admin/voucher/:id/timeline.csv", class: bulkhead.Admin, access: forAdmins, uncounted: true, handle: a.timelineCSV, off: cfg.Reports == nil},
-		{method: http.MethodGet, path: "/admin/voucher/:id/orders.csv", class: bulkhead.Admin, access: forAdmins, uncounted: true, handle: a.ordersCSV, off: cfg.Reports == nil || cfg.Audit == nil},
-		{method: http.MethodGet, path: "/admin/sale", class: bulkhead.Admin, access: forAdmins, handle: a.listSales, off: cfg.Reports == nil},
-		{method: http.MethodGet, path: "/admin/deadletter", class: bulkhead.Admin, access: forAdmins, handle: a.listDeadLetters, off: noDeadLetters},
-		{method: http.MethodPost, path: "/admin/deadletter/:id/replay", class: bulkhead.Admin, access: forAdmins, handle: a.replayDeadLetter, off: noDeadLetters},
-		{method: http.MethodPost, path: "/admin/deadletter/:id/discard", class: bulkhead.Admin, access: forAdmins, handle: a.discardDeadLetter, off: noDeadLetters},
-		{method: http.MethodGet, path: "/admin/check", class: bulkhead.Admin, access: forAdmins, handle: a.check, off: cfg.Check == nil},
-		{method: http.MethodGet, path: "/admin/partition", class: bulkhead.Admin, access: forAdmins, handle: a.listPartitions, off: cfg.Partitions == nil},
-		{method: http.MethodGet, path: "/admin/voucher/:id/rehearsal", class: bulkhead.Admin, access: forAdmins, handle: a.listRehearsals, off: cfg.Rehearsals == nil},
-		{method: http.MethodPost, path: "/admin/voucher/:id/rehearsal", class: bulkhead.Admin, access: forAdmins, handle: a.startRehearsal, off: cfg.Rehearsals == nil},
-		{method: http.MethodPost, path: "/admin/rehearsal/:id/end", class: bulkhead.Admin, access: forAdmins, handle: a.endRehearsal, off: cfg.Rehearsals == nil},
-		{method: http.MethodGet, path: "/rehearsal/:id/order", class: bulkhead.OwnRead, access: forCrowds, handle: a.rehearsalOrders, off: cfg.Crowds == nil || cfg.Orders == nil},
-		{method: http.MethodPost, path: "/rehearsal/:id/report", class: bulkhead.OwnRead, access: forCrowds, handle: a.reportRehearsal, off: cfg.Crowds == nil},
-		{method: http.MethodGet, path: "/admin/template", class: bulkhead.Admin, access: forAdmins, handle: a.listTemplates, off: cfg.Templates == nil},
-		{method: http.MethodPost, path: "/admin/template", class: bulkhead.Admin, access: forAdmins, handle: a.saveTemplate, off: cfg.Templates == nil},
-		{method: http.MethodPatch, path: "/admin/template/:id", class: bulkhead.Admin, access: forAdmins, handle: a.renameTemplate, off: cfg.Templates == nil},
-		{method: http.MethodPost, path: "/admin/template/:id/delete", class: bulkhead.Admin, access: forAdmins, handle: a.deleteTemplate, off: cfg.Templates == nil},
-		{method: http.MethodGet, path: "/admin/webhook", class: bulkhead.Admin, access: forAdmins, handle: a.listWebhooks, off: cfg.Webhooks == nil},
-		{method: http.MethodPost, path: "/admin/webhook", class: bulkhead.Admin, access: forAdmins, handle: a.createWebhook, off: cfg.Webhooks == nil},
-		{method: http.MethodPatch, path: "/admin/webhook/:id", class: bulkhead.Admin, access: forAdmins, handle: a.changeWebhook, off: cfg.Webhooks == nil},
-		{method: http.MethodPost, path: "/admin/webhook/:id/rotate", class: bulkhead.Admin, access: forAdmins, handle: a.rotateWebhook, off: cfg.Webhooks == nil},
-		{method: http.MethodPost, path: "/admin/webhook/:id/delete", class: bulkhead.Admin, access: forAdmins, handle: a.deleteWebhook, off: cfg.Webhooks == nil},
-		{method: http.MethodPost, path: "/admin/webhook/:id/test", class: bulkhead.Admin, access: forAdmins, handle: a.testWebhook, off: cfg.Webhooks == nil},
-		{method: http.MethodGet, path: "/admin/webhook/:id/delivery", class: bulkhead.Admin, access: forAdmins, handle: a.listDeliveries, off: cfg.Webhooks == nil},
-		{method: http.MethodGet, path: "/admin/webhook/:id/deadletter", class: bulkhead.Admin, access: forAdmins, handle: a.listWebhookDeadLetters, off: cfg.Webhooks == nil},
-		{method: http.MethodPost, path: "/admin/webhook/:id/replay", class: bulkhead.Admin, access: forAdmins, handle: a.replayWebhook, off: cfg.Webhooks == nil},
-		{method: http.MethodGet, path: "/admin/audit", class: bulkhead.Admin, access: forAdmins, handle: a.audit, off: cfg.Audit == nil},
-		{method: http.MethodPost, path: "/payment/callback", class: bulkhead.Purchase, uncounted: true, handle: a.paymentCallback, off: noCallbacks},
-		{method: http.MethodPost, path: "/payment/callback/:provider", class: bulkhead.Purchase, uncounted: true, handle: a.paymentCallback, off: noCallbacks},
-		{method: http.MethodPost, path: "/demo/buyer", class: bulkhead.PublicRead, handle: a.demoBuyer, off: cfg.DemoTokens == 0},
-		{method: http.MethodPost, path: "/demo/admin", class: bulkhead.PublicRead, handle: a.demoAdmin, off: cfg.DemoTokens == 0},
-		{method: http.MethodGet, path: healthzPath, uncounted: true, handle: a.healthz},
-		{method: http.MethodGet, path: readyzPath, uncounted: true, handle: a.readyz},
+	all := []httpkit.Route{
+		{Method: http.MethodPost, Path: "/voucher", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.createOrdinary},
+		{Method: http.MethodPost, Path: "/voucher/seckill", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.createSeckill},
+		{Method: http.MethodGet, Path: "/voucher/list/:shopId", Class: bulkhead.PublicRead, Handle: a.listVouchers, Off: cfg.Listings == nil},
+		{Method: http.MethodGet, Path: "/voucher/:id", Class: bulkhead.PublicRead, Handle: a.showVoucher, Off: cfg.Listings == nil},
+		{Method: http.MethodPost, Path: "/voucher/seckill/:id", Class: bulkhead.Purchase, Access: httpkit.ForBuyers, Limited: true, Handle: a.buy},
+		{Method: http.MethodPost, Path: "/voucher/seckill/:id/ticket", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Limited: true, Handle: a.giveTicket, Off: cfg.Tickets == nil},
+		{Method: http.MethodPost, Path: "/voucher-order/seckill/:id", Class: bulkhead.Purchase, Access: httpkit.ForBuyers, Format: httpkit.PlainEnvelope, Limited: true, Handle: a.buyPlainly},
+		{Method: http.MethodPost, Path: "/voucher/buy/:id", Class: bulkhead.Purchase, Access: httpkit.ForBuyers, Handle: a.buyOrdinary, Off: cfg.BuyOrdinary == nil},
+		{Method: http.MethodPatch, Path: "/voucher/:id", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.changeVoucher, Off: cfg.VoucherChanges == nil},
+		{Method: http.MethodPost, Path: "/voucher/:id/stock", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.addStock, Off: cfg.VoucherChanges == nil},
+		{Method: http.MethodPost, Path: "/voucher/:id/pause", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.pauseSale, Off: cfg.VoucherChanges == nil},
+		{Method: http.MethodPost, Path: "/voucher/:id/resume", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.resumeSale, Off: cfg.VoucherChanges == nil},
+		{Method: http.MethodGet, Path: "/order", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Handle: a.listOrders},
+		{Method: http.MethodGet, Path: "/order/:id", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Handle: a.showOrder},
+		{Method: http.MethodGet, Path: "/order/:id/events", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, QueryToken: true, Uncounted: true, Handle: a.orderEvents},
+		{Method: http.MethodPost, Path: "/order/:id/pay", Class: bulkhead.Purchase, Access: httpkit.ForBuyers, Handle: a.pay, Off: cfg.Payments == nil},
+		{Method: http.MethodPost, Path: "/order/:id/cancel", Class: bulkhead.Purchase, Access: httpkit.ForBuyers, Handle: a.cancelOrder, Off: cfg.Orders == nil},
+		{Method: http.MethodPost, Path: "/order/:id/refund", Class: bulkhead.Purchase, Access: httpkit.ForBuyers, Handle: a.refund, Off: cfg.Payments == nil},
+		{Method: http.MethodGet, Path: "/order/:id/qr", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Handle: a.couponQR, Off: cfg.Tills == nil},
+		{Method: http.MethodPost, Path: "/voucher/:id/waitlist", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Limited: true, Handle: a.joinWaitlist, Off: cfg.Waitlists == nil},
+		{Method: http.MethodGet, Path: "/voucher/:id/waitlist", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Handle: a.showPlace, Off: cfg.Waitlists == nil},
+		{Method: http.MethodPost, Path: "/voucher/:id/waitlist/accept", Class: bulkhead.Purchase, Access: httpkit.ForBuyers, Handle: a.acceptOffer, Off: cfg.Waitlists == nil},
+		{Method: http.MethodPost, Path: "/voucher/:id/waitlist/leave", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Handle: a.leaveWaitlist, Off: cfg.Waitlists == nil},
+		{Method: http.MethodGet, Path: "/waitlist", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Handle: a.listPlaces, Off: cfg.Waitlists == nil},
+		{Method: http.MethodGet, Path: "/admin/voucher/:id/waitlist", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.countPlaces, Off: cfg.Waitlists == nil},
+		{Method: http.MethodPost, Path: "/till/validate", Class: bulkhead.Purchase, Access: httpkit.ForTills, Handle: a.validateCoupon, Off: cfg.Tills == nil},
+		{Method: http.MethodPost, Path: "/till/reserve", Class: bulkhead.Purchase, Access: httpkit.ForTills, Handle: a.reserveCoupon, Off: cfg.Tills == nil},
+		{Method: http.MethodPost, Path: "/till/redeem", Class: bulkhead.Purchase, Access: httpkit.ForTills, Handle: a.redeemCoupon, Off: cfg.Tills == nil},
+		{Method: http.MethodPost, Path: "/till/release", Class: bulkhead.Purchase, Access: httpkit.ForTills, Handle: a.releaseCoupon, Off: cfg.Tills == nil},
+		{Method: http.MethodGet, Path: "/admin/order", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.findOrders, Off: cfg.Orders == nil},
+		{Method: http.MethodGet, Path: "/admin/order/:id", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.findOrder, Off: cfg.Orders == nil},
+		{Method: http.MethodGet, Path: "/admin/voucher", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.findVouchers},
+		{Method: http.MethodGet, Path: "/admin/voucher/:id/live", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Uncounted: true, Handle: a.saleEvents, Off: cfg.SaleStats == nil},
+		{Method: http.MethodGet, Path: "/admin/voucher/:id/report", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.showReport, Off: cfg.Reports == nil},
+		{Method: http.MethodGet, Path: "/admin/voucher/:id/report.csv", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Uncounted: true, Handle: a.reportCSV, Off: cfg.Reports == nil},
+		{Method: http.MethodGet, Path: "/admin/voucher/:id/timeline.csv", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Uncounted: true, Handle: a.timelineCSV, Off: cfg.Reports == nil},
+		{Method: http.MethodGet, Path: "/admin/voucher/:id/orders.csv", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Uncounted: true, Handle: a.ordersCSV, Off: cfg.Reports == nil || cfg.Audit == nil},
+		{Method: http.MethodGet, Path: "/admin/sale", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listSales, Off: cfg.Reports == nil},
+		{Method: http.MethodGet, Path: "/admin/deadletter", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listDeadLetters, Off: noDeadLetters},
+		{Method: http.MethodPost, Path: "/admin/deadletter/:id/replay", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.replayDeadLetter, Off: noDeadLetters},
+		{Method: http.MethodPost, Path: "/admin/deadletter/:id/discard", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.discardDeadLetter, Off: noDeadLetters},
+		{Method: http.MethodGet, Path: "/admin/check", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.check, Off: cfg.Check == nil},
+		{Method: http.MethodGet, Path: "/admin/partition", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listPartitions, Off: cfg.Partitions == nil},
+		{Method: http.MethodGet, Path: "/admin/voucher/:id/rehearsal", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listRehearsals, Off: cfg.Rehearsals == nil},
+		{Method: http.MethodPost, Path: "/admin/voucher/:id/rehearsal", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.startRehearsal, Off: cfg.Rehearsals == nil},
+		{Method: http.MethodPost, Path: "/admin/rehearsal/:id/end", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.endRehearsal, Off: cfg.Rehearsals == nil},
+		{Method: http.MethodGet, Path: "/rehearsal/:id/order", Class: bulkhead.OwnRead, Access: httpkit.ForCrowds, Handle: a.rehearsalOrders, Off: cfg.Crowds == nil || cfg.Orders == nil},
+		{Method: http.MethodPost, Path: "/rehearsal/:id/report", Class: bulkhead.OwnRead, Access: httpkit.ForCrowds, Handle: a.reportRehearsal, Off: cfg.Crowds == nil},
+		{Method: http.MethodGet, Path: "/admin/template", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listTemplates, Off: cfg.Templates == nil},
+		{Method: http.MethodPost, Path: "/admin/template", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.saveTemplate, Off: cfg.Templates == nil},
+		{Method: http.MethodPatch, Path: "/admin/template/:id", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.renameTemplate, Off: cfg.Templates == nil},
+		{Method: http.MethodPost, Path: "/admin/template/:id/delete", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.deleteTemplate, Off: cfg.Templates == nil},
+		{Method: http.MethodGet, Path: "/admin/webhook", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listWebhooks, Off: cfg.Webhooks == nil},
+		{Method: http.MethodPost, Path: "/admin/webhook", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.createWebhook, Off: cfg.Webhooks == nil},
+		{Method: http.MethodPatch, Path: "/admin/webhook/:id", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.changeWebhook, Off: cfg.Webhooks == nil},
+		{Method: http.MethodPost, Path: "/admin/webhook/:id/rotate", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.rotateWebhook, Off: cfg.Webhooks == nil},
+		{Method: http.MethodPost, Path: "/admin/webhook/:id/delete", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.deleteWebhook, Off: cfg.Webhooks == nil},
+		{Method: http.MethodPost, Path: "/admin/webhook/:id/test", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.testWebhook, Off: cfg.Webhooks == nil},
+		{Method: http.MethodGet, Path: "/admin/webhook/:id/delivery", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listDeliveries, Off: cfg.Webhooks == nil},
+		{Method: http.MethodGet, Path: "/admin/webhook/:id/deadletter", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listWebhookDeadLetters, Off: cfg.Webhooks == nil},
+		{Method: http.MethodPost, Path: "/admin/webhook/:id/replay", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.replayWebhook, Off: cfg.Webhooks == nil},
+		{Method: http.MethodGet, Path: "/admin/audit", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.audit, Off: cfg.Audit == nil},
+		{Method: http.MethodPost, Path: "/payment/callback", Class: bulkhead.Purchase, Uncounted: true, Handle: a.paymentCallback, Off: noCallbacks},
+		{Method: http.MethodPost, Path: "/payment/callback/:provider", Class: bulkhead.Purchase, Uncounted: true, Handle: a.paymentCallback, Off: noCallbacks},
+		{Method: http.MethodPost, Path: "/demo/buyer", Class: bulkhead.PublicRead, Handle: a.demoBuyer, Off: cfg.DemoTokens == 0},
+		{Method: http.MethodPost, Path: "/demo/admin", Class: bulkhead.PublicRead, Handle: a.demoAdmin, Off: cfg.DemoTokens == 0},
+		{Method: http.MethodGet, Path: healthzPath, Uncounted: true, Handle: a.healthz},
+		{Method: http.MethodGet, Path: readyzPath, Uncounted: true, Handle: a.readyz},
 	}
-	return slices.DeleteFunc(all, func(r route) bool { return r.off })
+	return slices.DeleteFunc(all, func(r httpkit.Route) bool { return r.Off })
 }
 
 // newRouter returns an engine with every route, without Gin's defaults, which trust every proxy and log every request.
@@ -102,13 +103,13 @@ func (a *API) newRouter() (*gin.Engine, error) {
 	if len(a.cfg.AllowedOrigins) > 0 {
 		e.Use(newCORS(a.cfg.AllowedOrigins).handle)
 	}
-	e.NoRoute(a.serve(route{uncounted: true, handle: refuse(errNoRoute)}))
-	e.NoMethod(a.serve(route{uncounted: true, handle: refuse(errMethod)}))
+	e.NoRoute(a.serve(httpkit.Route{Uncounted: true, Handle: httpkit.Refuse(errNoRoute)}))
+	e.NoMethod(a.serve(httpkit.Route{Uncounted: true, Handle: httpkit.Refuse(errMethod)}))
 	for _, r := range a.routes() {
 		h := a.serve(r)
-		e.Handle(r.method, r.path, h)
-		if r.method == http.MethodGet {
-			e.Handle(http.MethodHead, r.path, h) // net/http drops the body
+		e.Handle(r.Method, r.Path, h)
+		if r.Method == http.MethodGet {
+			e.Handle(http.MethodHead, r.Path, h) // net/http drops the body
 		}
 	}
 	return e, nil

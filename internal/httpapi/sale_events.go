@@ -11,6 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
@@ -23,30 +24,30 @@ const statsEvery = time.Second
 
 // saleEvents answers GET /admin/voucher/:id/live with server-sent events: the sale's stats, at once and every second, as
 // "figures"; "away" instead while a store cannot be asked; and "bye" like orderEvents.
-func (a *API) saleEvents(c *gin.Context, who identity) (answer, error) {
+func (a *API) saleEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	stats, err := a.cfg.SaleStats(c.Request.Context(), id)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	ctx, s, err := a.streams.open(c, who, a.headers.stream, a.cfg.Now())
+	ctx, s, err := a.streams.Open(c, who, a.headers.stream, a.cfg.Now())
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	defer a.streams.close(s)
+	defer a.streams.Close(s)
 	if c.Request.Method == http.MethodHead {
-		s.begin()
-		return answer{}, nil
+		s.Begin()
+		return httpkit.Answer{}, nil
 	}
-	return answer{}, s.end(whyEnded(ctx, a.sendStats(ctx, s, id, stats)))
+	return httpkit.Answer{}, s.Finish(whyEnded(ctx, a.sendStats(ctx, s, id, stats)))
 }
 
 // sendStats sends the first stats and then those of each second, until ctx ends or the stream cannot go on.
-func (a *API) sendStats(ctx context.Context, s *stream, id int64, stats audit.SaleStats) error {
-	if err := s.stats(stats); err != nil {
+func (a *API) sendStats(ctx context.Context, s *httpkit.Stream, id int64, stats audit.SaleStats) error {
+	if err := sendStats(s, stats); err != nil {
 		return err
 	}
 	ticker := time.NewTicker(statsEvery)
@@ -60,23 +61,14 @@ func (a *API) sendStats(ctx context.Context, s *stream, id int64, stats audit.Sa
 		stats, err := a.cfg.SaleStats(ctx, id)
 		switch {
 		case err == nil:
-			err = s.stats(stats)
+			err = sendStats(s, stats)
 		case errors.Is(err, order.ErrUnavailable):
-			err = s.send("event: away\ndata: {}\n\n")
+			err = s.Send("event: away\ndata: {}\n\n")
 		}
 		if err != nil {
 			return err
 		}
 	}
-}
-
-// stats sends a sale's stats.
-func (s *stream) stats(stats audit.SaleStats) error {
-	data, err := json.Marshal(saleStatsView(stats))
-	if err != nil {
-		return fmt.Errorf("rendering a sale's stats: %w", err)
-	}
-	return s.send("event: figures\ndata: " + string(data) + "\n\n")
 }
 
 // saleStatsJSON is a sale's stats as admins read them.
@@ -123,7 +115,7 @@ type balanceJSON struct {
 
 func balanceView(b audit.Balance) *balanceJSON {
 	return &balanceJSON{
-		At: shownTime(b.At), Finding: b.Finding.String(), Why: b.Why,
+		At: httpkit.ShownTime(b.At), Finding: b.Finding.String(), Why: b.Why,
 		Issued: b.Ledger.Issued, Stock: b.Redis.Stock, Held: b.Redis.Held(), Live: b.Ledger.LiveUnits(), Offered: b.Ledger.Offered,
 		Difference: cmp.Or(b.LedgerDifference, b.RedisDifference), Lost: b.Lost,
 	}
@@ -131,7 +123,7 @@ func balanceView(b audit.Balance) *balanceJSON {
 
 func saleStatsView(f audit.SaleStats) saleStatsJSON {
 	v := saleStatsJSON{
-		At: shownTime(f.View.Now), SaleState: f.State, BeginTime: shownTime(f.View.Begin), EndTime: shownTime(f.View.End),
+		At: httpkit.ShownTime(f.View.Now), SaleState: f.State, BeginTime: httpkit.ShownTime(f.View.Begin), EndTime: httpkit.ShownTime(f.View.End),
 		Epoch: f.View.Mark.Epoch, Sequence: f.View.Mark.Sequence,
 		Issued: f.Issued, Stock: f.View.Stock, Held: f.View.Buyers + f.View.Extra, Recorded: f.Recorded, Stale: f.Stale,
 		Accepted: f.Answers[order.Accepted.Answer()], Refused: map[string]int64{},
@@ -148,4 +140,13 @@ func saleStatsView(f audit.SaleStats) saleStatsJSON {
 		}
 	}
 	return v
+}
+
+// sendStats sends a sale's stats.
+func sendStats(s *httpkit.Stream, stats audit.SaleStats) error {
+	data, err := json.Marshal(saleStatsView(stats))
+	if err != nil {
+		return fmt.Errorf("rendering a sale's stats: %w", err)
+	}
+	return s.Send("event: figures\ndata: " + string(data) + "\n\n")
 }

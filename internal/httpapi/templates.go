@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/guard"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
@@ -28,68 +29,68 @@ type Templates interface {
 }
 
 // listTemplates answers GET /admin/template.
-func (a *API) listTemplates(c *gin.Context, _ identity) (answer, error) {
+func (a *API) listTemplates(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	shopID, badShop := values.ID("shopId", voucher.MaxID)
 	if err := invalid.Join(badQuery, badShop, values.Only("shopId")); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	templates, err := a.cfg.Templates.List(c.Request.Context(), shopID)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	views := make([]templateJSON, len(templates))
 	for i, t := range templates {
 		views[i] = templateView(t)
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: views}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views}}, nil
 }
 
 // saveTemplate answers POST /admin/template.
-func (a *API) saveTemplate(c *gin.Context, who identity) (answer, error) {
+func (a *API) saveTemplate(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	var (
 		voucherID int64
 		name      string
 	)
-	err := a.readBody(c, jsonbody.Required(jsonbody.Integer("voucherId", &voucherID)), jsonbody.Required(jsonbody.Text("name", &name)))
+	err := a.bodies.Read(c, jsonbody.Required(jsonbody.Integer("voucherId", &voucherID)), jsonbody.Required(jsonbody.Text("name", &name)))
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	t, err := a.cfg.Templates.Save(c.Request.Context(), author(c, who), voucherID, name)
+	t, err := a.cfg.Templates.Save(c.Request.Context(), httpkit.Author(c, who), voucherID, name)
 	return templateAnswer(http.StatusCreated, t, err)
 }
 
 // renameTemplate answers PATCH /admin/template/:id.
-func (a *API) renameTemplate(c *gin.Context, who identity) (answer, error) {
+func (a *API) renameTemplate(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, bad := param.ID("id", c.Param("id"), math.MaxInt64)
 	if err := invalid.Join(bad); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	var name string
-	if err := a.readBody(c, jsonbody.Required(jsonbody.Text("name", &name))); err != nil {
-		return answer{}, err
+	if err := a.bodies.Read(c, jsonbody.Required(jsonbody.Text("name", &name))); err != nil {
+		return httpkit.Answer{}, err
 	}
-	t, err := a.cfg.Templates.Rename(c.Request.Context(), author(c, who), id, name)
+	t, err := a.cfg.Templates.Rename(c.Request.Context(), httpkit.Author(c, who), id, name)
 	return templateAnswer(http.StatusOK, t, err)
 }
 
 // deleteTemplate answers POST /admin/template/:id/delete.
-func (a *API) deleteTemplate(c *gin.Context, who identity) (answer, error) {
+func (a *API) deleteTemplate(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, bad := param.ID("id", c.Param("id"), math.MaxInt64)
 	if err := invalid.Join(bad); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	if err := a.cfg.Templates.Delete(c.Request.Context(), author(c, who), id); err != nil {
-		return answer{}, err
+	if err := a.cfg.Templates.Delete(c.Request.Context(), httpkit.Author(c, who), id); err != nil {
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: struct{}{}}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: struct{}{}}}, nil
 }
 
-func templateAnswer(status int, t voucher.Template, err error) (answer, error) {
+func templateAnswer(status int, t voucher.Template, err error) (httpkit.Answer, error) {
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: status, envelope: envelope{Data: templateView(t)}}, nil
+	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: templateView(t)}}, nil
 }
 
 // templateJSON is a template as it is shown.
@@ -131,34 +132,34 @@ func templateView(t voucher.Template) templateJSON {
 		draft.Stock, draft.OfferWithin, draft.Guards = s.Issued, int64(s.OfferWithin/time.Second), s.Guards
 	}
 	return templateJSON{
-		ID: t.ID, Name: t.Name, Voucher: draft, CreateTime: timeView(t.CreatedAt),
+		ID: t.ID, Name: t.Name, Voucher: draft, CreateTime: httpkit.TimeView(t.CreatedAt),
 		Lasts: int64(t.Lasts / time.Second), Seen: int64(t.Seen / time.Second),
 	}
 }
 
 // noTemplate answers who names a template that is not there.
-func noTemplate() failure {
-	return failure{
-		code: "NOT_FOUND", status: http.StatusNotFound, title: "Not found",
-		detail:  "There is no template with this id: it was deleted.",
-		english: "There is no such template any more.", chinese: "该模板不存在或已删除",
+func noTemplate() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
+		Detail:  "There is no template with this id: it was deleted.",
+		English: "There is no such template any more.", Chinese: "该模板不存在或已删除",
 	}
 }
 
 // templateExists answers who gives two templates of a shop one name.
-func templateExists() failure {
-	return failure{
-		code: "TEMPLATE_EXISTS", status: http.StatusConflict, title: "There is such a template",
-		detail:  "The shop has a template of this name. Nothing was changed; choose another name.",
-		english: "There is a template of this name.", chinese: "已有同名模板",
+func templateExists() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "TEMPLATE_EXISTS", Status: http.StatusConflict, Title: "There is such a template",
+		Detail:  "The shop has a template of this name. Nothing was changed; choose another name.",
+		English: "There is a template of this name.", Chinese: "已有同名模板",
 	}
 }
 
 // manyTemplates answers who would save a template beyond the limit.
-func manyTemplates() failure {
-	return failure{
-		code: "TOO_MANY_TEMPLATES", status: http.StatusConflict, title: "Too many templates",
-		detail:  "The shop has 100 templates, which is the limit. Delete one first.",
-		english: "There are too many templates. Delete one first.", chinese: "模板数量已达上限，请先删除",
+func manyTemplates() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "TOO_MANY_TEMPLATES", Status: http.StatusConflict, Title: "Too many templates",
+		Detail:  "The shop has 100 templates, which is the limit. Delete one first.",
+		English: "There are too many templates. Delete one first.", Chinese: "模板数量已达上限，请先删除",
 	}
 }

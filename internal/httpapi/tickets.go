@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/guard"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/order/service"
@@ -34,17 +35,17 @@ type ticketJSON struct {
 }
 
 // giveTicket answers POST /voucher/seckill/:id/ticket.
-func (a *API) giveTicket(c *gin.Context, who identity) (answer, error) {
+func (a *API) giveTicket(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	given, err := a.cfg.Tickets.Give(c.Request.Context(), id, a.caller(c, who), c.GetHeader(solutionHeader))
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: ticketJSON{
-		Ticket: given.Text, UsableFrom: given.UsableFrom.UTC(), Expires: shownTime(given.Expires), BeginTime: shownTime(given.Begin), ServerTime: shownTime(a.cfg.Now()),
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: ticketJSON{
+		Ticket: given.Text, UsableFrom: given.UsableFrom.UTC(), Expires: httpkit.ShownTime(given.Expires), BeginTime: httpkit.ShownTime(given.Begin), ServerTime: httpkit.ShownTime(a.cfg.Now()),
 	}}}, nil
 }
 
@@ -52,7 +53,7 @@ func (a *API) giveTicket(c *gin.Context, who identity) (answer, error) {
 func laterMembers(body []byte, _ words.Language, err error) []byte {
 	later, _ := errors.AsType[*service.TicketsLaterError](err)
 	body = append(body, `,"data":{"ticketsFrom":`...)
-	body = appendJSON(body, shownTime(later.From))
+	body = httpkit.AppendJSON(body, httpkit.ShownTime(later.From))
 	return append(body, '}')
 }
 
@@ -60,6 +61,6 @@ func laterMembers(body []byte, _ words.Language, err error) []byte {
 func challengeMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*service.ChallengeError](err)
 	body = append(body, `,"data":{"challenge":`...)
-	body = appendJSON(body, e.Challenge)
+	body = httpkit.AppendJSON(body, e.Challenge)
 	return append(body, '}')
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
@@ -32,53 +33,50 @@ type Tills interface {
 	CouponOf(ctx context.Context, o order.Order) (redemption.Coupon, error)
 }
 
-// till returns the till that calls.
-func (who identity) till() redemption.Till { return redemption.Till{ID: who.userID, ShopID: who.shop} }
-
 // validateCoupon answers POST /till/validate.
-func (a *API) validateCoupon(c *gin.Context, who identity) (answer, error) {
+func (a *API) validateCoupon(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	var code string
-	if err := a.readBody(c, jsonbody.Required(jsonbody.Text("code", &code))); err != nil {
-		return answer{}, err
+	if err := a.bodies.Read(c, jsonbody.Required(jsonbody.Text("code", &code))); err != nil {
+		return httpkit.Answer{}, err
 	}
-	return a.tillAnswer(c, who)(a.cfg.Tills.Validate(c.Request.Context(), who.till(), code))
+	return a.tillAnswer(c, who)(a.cfg.Tills.Validate(c.Request.Context(), tillOf(who), code))
 }
 
 // reserveCoupon answers POST /till/reserve.
-func (a *API) reserveCoupon(c *gin.Context, who identity) (answer, error) {
+func (a *API) reserveCoupon(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	key, badKey := param.RequiredIdempotencyKey(c.Request.Header)
 	if err := invalid.Join(badKey); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	var code string
-	if err := a.readBody(c, jsonbody.Required(jsonbody.Text("code", &code))); err != nil {
-		return answer{}, err
+	if err := a.bodies.Read(c, jsonbody.Required(jsonbody.Text("code", &code))); err != nil {
+		return httpkit.Answer{}, err
 	}
-	return a.tillAnswer(c, who)(a.cfg.Tills.Reserve(c.Request.Context(), who.till(), code, key))
+	return a.tillAnswer(c, who)(a.cfg.Tills.Reserve(c.Request.Context(), tillOf(who), code, key))
 }
 
 // redeemCoupon answers POST /till/redeem.
-func (a *API) redeemCoupon(c *gin.Context, who identity) (answer, error) {
+func (a *API) redeemCoupon(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	key, badKey := param.RequiredIdempotencyKey(c.Request.Header)
 	if err := invalid.Join(badKey); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	var code, reservation string
-	err := a.readBody(c, jsonbody.Required(jsonbody.Text("code", &code)), jsonbody.Text("reservation", &reservation))
+	err := a.bodies.Read(c, jsonbody.Required(jsonbody.Text("code", &code)), jsonbody.Text("reservation", &reservation))
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return a.tillAnswer(c, who)(a.cfg.Tills.Redeem(c.Request.Context(), who.till(), code, reservation, key))
+	return a.tillAnswer(c, who)(a.cfg.Tills.Redeem(c.Request.Context(), tillOf(who), code, reservation, key))
 }
 
 // releaseCoupon answers POST /till/release.
-func (a *API) releaseCoupon(c *gin.Context, who identity) (answer, error) {
+func (a *API) releaseCoupon(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	var code, reservation string
-	err := a.readBody(c, jsonbody.Required(jsonbody.Text("code", &code)), jsonbody.Required(jsonbody.Text("reservation", &reservation)))
+	err := a.bodies.Read(c, jsonbody.Required(jsonbody.Text("code", &code)), jsonbody.Required(jsonbody.Text("reservation", &reservation)))
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return a.tillAnswer(c, who)(a.cfg.Tills.Release(c.Request.Context(), who.till(), code, reservation))
+	return a.tillAnswer(c, who)(a.cfg.Tills.Release(c.Request.Context(), tillOf(who), code, reservation))
 }
 
 // tillCouponJSON is a coupon as a till of its shop reads it.
@@ -104,28 +102,28 @@ type reservationJSON struct {
 
 // tillAnswer answers what became of a till's request. What the voucher is comes from memory as a rule; a redeemed coupon is
 // redeemed whether that can be read or not.
-func (a *API) tillAnswer(c *gin.Context, who identity) func(redemption.Outcome, error) (answer, error) {
-	return func(o redemption.Outcome, err error) (answer, error) {
+func (a *API) tillAnswer(c *gin.Context, who httpkit.Identity) func(redemption.Outcome, error) (httpkit.Answer, error) {
+	return func(o redemption.Outcome, err error) (httpkit.Answer, error) {
 		if errors.Is(err, redemption.ErrMalformed) {
-			return answer{}, invalid.Join(invalid.New("code", invalid.NotText, invalid.CouponCode, invalid.Data{"length": redemption.CodeLength}))
+			return httpkit.Answer{}, invalid.Join(invalid.New("code", invalid.NotText, invalid.CouponCode, invalid.Data{"length": redemption.CodeLength}))
 		}
 		if err != nil {
-			return answer{}, err
+			return httpkit.Answer{}, err
 		}
 		view := tillCouponJSON{
 			OrderID: strconv.FormatInt(o.Coupon.OrderID, 10), VoucherID: o.Coupon.VoucherID, Status: o.Coupon.Status.String(),
-			ValidUntil: timeView(o.Coupon.ValidUntil), RedeemTime: timeView(o.Coupon.RedeemedAt), Repeated: o.Repeated, ServerTime: timeView(o.At),
+			ValidUntil: httpkit.TimeView(o.Coupon.ValidUntil), RedeemTime: httpkit.TimeView(o.Coupon.RedeemedAt), Repeated: o.Repeated, ServerTime: httpkit.TimeView(o.At),
 		}
 		if o.Coupon.Quantity != order.OneUnit {
 			view.Quantity = o.Coupon.Quantity.Units()
 		}
-		if r := o.Coupon.Reservation; o.Coupon.Reserved(o.At) && r.Till == who.userID {
-			view.Reservation = &reservationJSON{ID: r.ID, Until: timeView(r.Until)}
+		if r := o.Coupon.Reservation; o.Coupon.Reserved(o.At) && r.Till == who.UserID {
+			view.Reservation = &reservationJSON{ID: r.ID, Until: httpkit.TimeView(r.Until)}
 		}
 		if v, err := a.cfg.FindVoucher(c.Request.Context(), o.Coupon.VoucherID); err == nil {
 			view.Title, view.ActualValue = v.Title, v.ActualValue
 		}
-		return answer{status: http.StatusOK, envelope: envelope{Data: view}}, nil
+		return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
 	}
 }
 
@@ -143,10 +141,10 @@ func refusedView(e *redemption.RefusalError) refusedCouponJSON {
 	c := e.Coupon
 	v := refusedCouponJSON{
 		OrderID: strconv.FormatInt(c.OrderID, 10), Status: c.Status.String(),
-		RedeemTime: timeView(c.RedeemedAt), ValidUntil: timeView(c.ValidUntil), ByThisTill: c.RedeemedBy == e.Till.ID,
+		RedeemTime: httpkit.TimeView(c.RedeemedAt), ValidUntil: httpkit.TimeView(c.ValidUntil), ByThisTill: c.RedeemedBy == e.Till.ID,
 	}
 	if errors.Is(e.Reason, redemption.ErrReserved) {
-		v.ReservedUntil, v.ByThisTill = timeView(c.Reservation.Until), c.Reservation.Till == e.Till.ID
+		v.ReservedUntil, v.ByThisTill = httpkit.TimeView(c.Reservation.Until), c.Reservation.Till == e.Till.ID
 	}
 	return v
 }
@@ -159,7 +157,7 @@ type couponJSON struct {
 }
 
 func couponView(c redemption.Coupon, show func(redemption.Code) string) *couponJSON {
-	v := &couponJSON{Code: show(c.Code), ValidUntil: timeView(c.ValidUntil)}
+	v := &couponJSON{Code: show(c.Code), ValidUntil: httpkit.TimeView(c.ValidUntil)}
 	if c.Status == order.Redeemed {
 		v.RedeemedBy = string(redemption.Till{ID: c.RedeemedBy}.Actor())
 	}
@@ -167,22 +165,27 @@ func couponView(c redemption.Coupon, show func(redemption.Code) string) *couponJ
 }
 
 // couponQR answers GET /order/:id/qr: the code of the user's own order as a picture.
-func (a *API) couponQR(c *gin.Context, who identity) (answer, error) {
+func (a *API) couponQR(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	o, err := a.cfg.Purchases.Order(c.Request.Context(), who.userID, id, 0)
+	o, err := a.cfg.Purchases.Order(c.Request.Context(), who.UserID, id, 0)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	coupon, err := a.cfg.Tills.CouponOf(c.Request.Context(), o)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	picture, err := qrPicture(string(coupon.Code))
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, body: picture, media: "image/svg+xml"}, nil
+	return httpkit.Answer{Status: http.StatusOK, Body: picture, Media: "image/svg+xml"}, nil
+}
+
+// tillOf returns the till that calls.
+func tillOf(who httpkit.Identity) redemption.Till {
+	return redemption.Till{ID: who.UserID, ShopID: who.Shop}
 }

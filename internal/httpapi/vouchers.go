@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/guard"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
@@ -42,21 +43,21 @@ type VoucherChanges interface {
 }
 
 // createOrdinary answers POST /voucher.
-func (a *API) createOrdinary(c *gin.Context, who identity) (answer, error) {
+func (a *API) createOrdinary(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	var d voucher.Draft
 	fields := append(a.draftFields(&d, voucher.Ordinary), jsonbody.Integer("perUser", &d.PerUser))
-	if err := a.readBody(c, fields...); err != nil {
-		return answer{}, err
+	if err := a.bodies.Read(c, fields...); err != nil {
+		return httpkit.Answer{}, err
 	}
 	if err := a.checkPrice(d); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	v, err := a.cfg.Vouchers.CreateOrdinary(c.Request.Context(), author(c, who), d)
+	v, err := a.cfg.Vouchers.CreateOrdinary(c.Request.Context(), httpkit.Author(c, who), d)
 	return a.created(c, v, err)
 }
 
 // createSeckill answers POST /voucher/seckill.
-func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
+func (a *API) createSeckill(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	d := voucher.Draft{PerUser: 1}
 	var sd voucher.SaleDraft
 	fields := append(a.draftFields(&d, voucher.Seckill),
@@ -68,13 +69,13 @@ func (a *API) createSeckill(c *gin.Context, who identity) (answer, error) {
 		jsonbody.Required(a.timeField("endTime", &sd.End)),
 		a.guardsField(&sd.Guards),
 	)
-	if err := a.readBody(c, fields...); err != nil {
-		return answer{}, err
+	if err := a.bodies.Read(c, fields...); err != nil {
+		return httpkit.Answer{}, err
 	}
 	if err := a.checkPrice(d); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	v, err := a.cfg.Vouchers.CreateSeckill(c.Request.Context(), author(c, who), d, sd)
+	v, err := a.cfg.Vouchers.CreateSeckill(c.Request.Context(), httpkit.Author(c, who), d, sd)
 	return a.created(c, v, err)
 }
 
@@ -99,25 +100,27 @@ func (a *API) draftFields(d *voucher.Draft, kind voucher.Kind) []jsonbody.Field 
 }
 
 // created answers with a new voucher, and warns of a price that nobody can pay here.
-func (a *API) created(c *gin.Context, v voucher.Shown, err error) (answer, error) {
+func (a *API) created(c *gin.Context, v voucher.Shown, err error) (httpkit.Answer, error) {
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	ans := answer{
-		status: http.StatusCreated, location: "/voucher/" + strconv.FormatInt(v.ID, 10),
-		envelope: envelope{Data: adminView(v)},
+	ans := httpkit.Answer{
+		Status: http.StatusCreated, Location: "/voucher/" + strconv.FormatInt(v.ID, 10),
+		Envelope: httpkit.Envelope{Data: adminView(v)},
 	}
 	if a.cfg.NoProvider && v.PayValue > 0 {
 		l := a.speak(c)
-		ans.envelope.Warnings = []warning{{Code: "NO_PROVIDER", Field: "payValue", Message: noProvider[l]}}
+		ans.Envelope.Warnings = []httpkit.Warning{{Code: "NO_PROVIDER", Field: "payValue", Message: noProvider()[l]}}
 	}
 	return ans, nil
 }
 
 // noProvider is the warning's message.
-var noProvider = words.Text{
-	"No payment provider is configured (SECKILL_PAYMENT_PROVIDER), so orders of this voucher cannot be paid.",
-	"未配置支付渠道（SECKILL_PAYMENT_PROVIDER），此优惠券的订单将无法支付。",
+func noProvider() words.Text {
+	return words.Text{
+		"No payment provider is configured (SECKILL_PAYMENT_PROVIDER), so orders of this voucher cannot be paid.",
+		"未配置支付渠道（SECKILL_PAYMENT_PROVIDER），此优惠券的订单将无法支付。",
+	}
 }
 
 // checkPrice refuses a price that nobody could pay, where that is not wanted.
@@ -130,18 +133,18 @@ func (a *API) checkPrice(d voucher.Draft) error {
 }
 
 // findVouchers answers GET /admin/voucher: every shop's vouchers, newest first, in pages as GET /order.
-func (a *API) findVouchers(c *gin.Context, _ identity) (answer, error) {
+func (a *API) findVouchers(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	shopID, badShop := values.ID("shopId", voucher.MaxID)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
 	title, badTitle := titlePart(values)
 	if err := invalid.Join(badQuery, badShop, badTitle, badLimit, badCursor, values.Only("shopId", "title", "limit", "before")); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	found, err := a.cfg.Vouchers.All(c.Request.Context(), voucher.Search{ShopID: shopID, Title: title, Before: cursor, Limit: n})
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	next := ""
 	if found.Next > 0 {
@@ -151,7 +154,7 @@ func (a *API) findVouchers(c *gin.Context, _ identity) (answer, error) {
 	for i, v := range found.Vouchers {
 		views[i] = adminView(v)
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: views, Next: next, ServerTime: timeView(found.Now)}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views, Next: next, ServerTime: httpkit.TimeView(found.Now)}}, nil
 }
 
 // titlePart returns the part of a title that is searched for; "" when it is not there.
@@ -164,10 +167,10 @@ func titlePart(values param.Query) (string, *invalid.Problem) {
 }
 
 // changeVoucher answers PATCH /voucher/:id.
-func (a *API) changeVoucher(c *gin.Context, who identity) (answer, error) {
+func (a *API) changeVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	var (
 		change voucher.Change
@@ -187,62 +190,57 @@ func (a *API) changeVoucher(c *gin.Context, who identity) (answer, error) {
 	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays", "perUser", "waitlistOfferSeconds", "partition", "type"} {
 		fields = append(fields, jsonbody.Forbidden(name, invalid.Immutable, nil))
 	}
-	if err := a.readBody(c, fields...); err != nil {
-		return answer{}, err
+	if err := a.bodies.Read(c, fields...); err != nil {
+		return httpkit.Answer{}, err
 	}
 	if guards != (guard.Change{}) {
 		change.Guards = &guards
 	}
-	return changed(a.cfg.VoucherChanges.Change(c.Request.Context(), author(c, who), id, change))
+	return changed(a.cfg.VoucherChanges.Change(c.Request.Context(), httpkit.Author(c, who), id, change))
 }
 
 // addStock answers POST /voucher/:id/stock.
-func (a *API) addStock(c *gin.Context, who identity) (answer, error) {
+func (a *API) addStock(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	key, badKey := param.RequiredIdempotencyKey(c.Request.Header)
 	if err := invalid.Join(badID, badKey); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	var delta int64
-	if err := a.readBody(c, jsonbody.Required(jsonbody.Integer("delta", &delta))); err != nil {
-		return answer{}, err
+	if err := a.bodies.Read(c, jsonbody.Required(jsonbody.Integer("delta", &delta))); err != nil {
+		return httpkit.Answer{}, err
 	}
-	return changed(a.cfg.VoucherChanges.AddStock(c.Request.Context(), author(c, who), id, delta, key))
+	return changed(a.cfg.VoucherChanges.AddStock(c.Request.Context(), httpkit.Author(c, who), id, delta, key))
 }
 
 // pauseSale answers POST /voucher/:id/pause.
-func (a *API) pauseSale(c *gin.Context, who identity) (answer, error) {
+func (a *API) pauseSale(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return changed(a.cfg.VoucherChanges.Pause(c.Request.Context(), author(c, who), id))
+	return changed(a.cfg.VoucherChanges.Pause(c.Request.Context(), httpkit.Author(c, who), id))
 }
 
 // resumeSale answers POST /voucher/:id/resume.
-func (a *API) resumeSale(c *gin.Context, who identity) (answer, error) {
+func (a *API) resumeSale(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return changed(a.cfg.VoucherChanges.Resume(c.Request.Context(), author(c, who), id))
-}
-
-// author is who makes a change, and with which request.
-func author(c *gin.Context, who identity) voucher.Author {
-	return voucher.Author{AdminID: who.userID, Request: c.Writer.Header().Get("X-Request-Id")}
+	return changed(a.cfg.VoucherChanges.Resume(c.Request.Context(), httpkit.Author(c, who), id))
 }
 
 // changed is the answer to a change: 202 while Redis has not applied it.
-func changed(v voucher.Shown, applied bool, err error) (answer, error) {
+func changed(v voucher.Shown, applied bool, err error) (httpkit.Answer, error) {
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	status := http.StatusOK
 	if !applied {
 		status = http.StatusAccepted
 	}
-	return answer{status: status, envelope: envelope{Data: adminView(v)}}, nil
+	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: adminView(v)}}, nil
 }
 
 // timeField is a field that holds a time, in the configured zone if it has none.
@@ -309,9 +307,9 @@ func voucherView(v voucher.Shown) voucherJSON {
 	view := voucherJSON{
 		ID: v.ID, ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
 		PayValue: v.PayValue, ActualValue: v.ActualValue, PayWithin: int64(v.PayWithin / time.Second), Type: v.Kind, Status: v.Status,
-		CreateTime: timeView(v.CreatedAt), UpdateTime: timeView(v.UpdatedAt),
-		Redeemable: v.Redemption.ByCode, ValidUntil: timeView(v.Redemption.ValidUntil), ValidDays: v.Redemption.ValidDays,
-		VisibleFrom: timeView(v.VisibleFrom),
+		CreateTime: httpkit.TimeView(v.CreatedAt), UpdateTime: httpkit.TimeView(v.UpdatedAt),
+		Redeemable: v.Redemption.ByCode, ValidUntil: httpkit.TimeView(v.Redemption.ValidUntil), ValidDays: v.Redemption.ValidDays,
+		VisibleFrom: httpkit.TimeView(v.VisibleFrom),
 		PerUser:     v.PerUser,
 	}
 	if v.Sale == nil {
@@ -319,10 +317,10 @@ func voucherView(v voucher.Shown) voucherJSON {
 	}
 	view.saleJSON = &saleJSON{
 		Stock: v.Sale.Stock, Issued: v.Sale.Issued,
-		BeginTime: shownTime(v.Sale.Begin), EndTime: shownTime(v.Sale.End), SaleState: voucher.StatePreparing, OfferIn: offeredIn(v.Sale),
+		BeginTime: httpkit.ShownTime(v.Sale.Begin), EndTime: httpkit.ShownTime(v.Sale.End), SaleState: voucher.StatePreparing, OfferIn: offeredIn(v.Sale),
 	}
 	if v.Sale.Guards.State(guard.TicketsGuard) == guard.On { // a dry run must not delay those whose page would wait for a moment
-		view.TicketsFrom = timeView(v.Sale.Guards.Tickets.From(v.Sale.Begin))
+		view.TicketsFrom = httpkit.TimeView(v.Sale.Guards.Tickets.From(v.Sale.Begin))
 	}
 	if v.Live != nil {
 		view.Stock, view.SaleState = v.Live.Stock, v.Live.State

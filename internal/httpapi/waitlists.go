@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/order/waitlist"
@@ -34,34 +35,34 @@ type Waitlists interface {
 
 // joinWaitlist answers POST /voucher/:id/waitlist: 201, also where the user has a place already. The sale's guards hold here
 // too: whom they keep from buying gets no offer.
-func (a *API) joinWaitlist(c *gin.Context, who identity) (answer, error) {
+func (a *API) joinWaitlist(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	v, err := a.listed(c)
 	if err == nil {
 		err = a.enter(c, who, v)
 	}
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	p, err := a.cfg.Waitlists.Join(c.Request.Context(), who.userID, v)
+	p, err := a.cfg.Waitlists.Join(c.Request.Context(), who.UserID, v)
 	return placeAnswer(http.StatusCreated, p, err)
 }
 
 // acceptOffer answers POST /voucher/:id/waitlist/accept: 201 once the order is made, 202 while it is not decided.
-func (a *API) acceptOffer(c *gin.Context, who identity) (answer, error) {
+func (a *API) acceptOffer(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	v, err := a.listed(c)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	p, err := a.cfg.Waitlists.Accept(c.Request.Context(), who.userID, v)
+	p, err := a.cfg.Waitlists.Accept(c.Request.Context(), who.UserID, v)
 	switch {
 	case err != nil:
-		return answer{}, err
+		return httpkit.Answer{}, err
 	case p.State == waitlist.Bought:
-		return answer{status: http.StatusCreated, location: orderPath(p.OrderID), envelope: envelope{Data: placeView(p)}}, nil
+		return httpkit.Answer{Status: http.StatusCreated, Location: orderPath(p.OrderID), Envelope: httpkit.Envelope{Data: placeView(p)}}, nil
 	case p.State == waitlist.Accepted:
-		return answer{status: http.StatusAccepted, location: orderPath(p.OrderID), envelope: envelope{Data: placeView(p)}}, nil
+		return httpkit.Answer{Status: http.StatusAccepted, Location: orderPath(p.OrderID), Envelope: httpkit.Envelope{Data: placeView(p)}}, nil
 	default: // they have another order
-		return answer{}, waitlist.ErrNoOffer
+		return httpkit.Answer{}, waitlist.ErrNoOffer
 	}
 }
 
@@ -79,57 +80,57 @@ func (a *API) listed(c *gin.Context) (voucher.Voucher, error) {
 }
 
 // leaveWaitlist answers POST /voucher/:id/waitlist/leave.
-func (a *API) leaveWaitlist(c *gin.Context, who identity) (answer, error) {
+func (a *API) leaveWaitlist(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	p, err := a.cfg.Waitlists.Leave(c.Request.Context(), who.userID, id)
+	p, err := a.cfg.Waitlists.Leave(c.Request.Context(), who.UserID, id)
 	return placeAnswer(http.StatusOK, p, err)
 }
 
 // showPlace answers GET /voucher/:id/waitlist.
-func (a *API) showPlace(c *gin.Context, who identity) (answer, error) {
+func (a *API) showPlace(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	p, err := a.cfg.Waitlists.Place(c.Request.Context(), who.userID, id)
+	p, err := a.cfg.Waitlists.Place(c.Request.Context(), who.UserID, id)
 	return placeAnswer(http.StatusOK, p, err)
 }
 
 // listPlaces answers GET /waitlist: the caller's open places.
-func (a *API) listPlaces(c *gin.Context, who identity) (answer, error) {
+func (a *API) listPlaces(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	if err := invalid.Join(badQuery, values.Only()); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	places, err := a.cfg.Waitlists.Places(c.Request.Context(), who.userID)
+	places, err := a.cfg.Waitlists.Places(c.Request.Context(), who.UserID)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	views := make([]placeJSON, len(places))
 	for i, p := range places {
 		views[i] = placeView(p)
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: views}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views}}, nil
 }
 
 // countPlaces answers GET /admin/voucher/:id/waitlist.
-func (a *API) countPlaces(c *gin.Context, _ identity) (answer, error) {
+func (a *API) countPlaces(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	v, err := a.cfg.FindVoucher(c.Request.Context(), id)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	n, err := a.cfg.Waitlists.Counts(c.Request.Context(), v)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: waitlistJSON{
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: waitlistJSON{
 		VoucherID: id, Waiting: n.Waiting, Offered: n.Offered, Accepted: n.Accepted, Bought: n.Bought,
 		Left: n.Left, Missed: n.Missed, Refused: n.Refused, Over: n.Over,
 	}}}, nil
@@ -164,8 +165,8 @@ type placeJSON struct {
 
 func placeView(p waitlist.Place) placeJSON {
 	v := placeJSON{
-		VoucherID: p.VoucherID, State: p.State.String(), JoinTime: timeView(p.JoinedAt), OfferTime: timeView(p.OfferedAt),
-		AcceptBefore: timeView(p.Deadline), EndTime: timeView(p.EndedAt), AskAgain: askAgain(p),
+		VoucherID: p.VoucherID, State: p.State.String(), JoinTime: httpkit.TimeView(p.JoinedAt), OfferTime: httpkit.TimeView(p.OfferedAt),
+		AcceptBefore: httpkit.TimeView(p.Deadline), EndTime: httpkit.TimeView(p.EndedAt), AskAgain: askAgain(p),
 	}
 	if p.State == waitlist.Waiting {
 		v.Ahead, v.AheadMore = &p.Ahead, p.Ahead >= waitlist.MaxCounted
@@ -190,11 +191,11 @@ func askAgain(p waitlist.Place) int64 {
 	}
 }
 
-func placeAnswer(status int, p waitlist.Place, err error) (answer, error) {
+func placeAnswer(status int, p waitlist.Place, err error) (httpkit.Answer, error) {
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: status, envelope: envelope{Data: placeView(p)}}, nil
+	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: placeView(p)}}, nil
 }
 
 // offeredIn is a sale's waitlistOfferSeconds.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
@@ -54,59 +55,59 @@ type Webhooks interface {
 }
 
 // listWebhooks answers GET /admin/webhook.
-func (a *API) listWebhooks(c *gin.Context, _ identity) (answer, error) {
+func (a *API) listWebhooks(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	if err := invalid.Join(badQuery, values.Only()); err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	endpoints, err := a.cfg.Webhooks.List(c.Request.Context())
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	views, l := make([]endpointJSON, len(endpoints)), a.speak(c)
 	for i, e := range endpoints {
 		views[i] = endpointView(e, l)
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: views}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views}}, nil
 }
 
 // createWebhook answers POST /admin/webhook. The secret is in this answer, and in that of a rotation, and nowhere else.
-func (a *API) createWebhook(c *gin.Context, who identity) (answer, error) {
+func (a *API) createWebhook(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	var t webhook.Terms
 	var description, types *string
 	var disabled *bool
-	err := a.readBody(c, jsonbody.Required(jsonbody.Integer("shopId", &t.ShopID)), jsonbody.Required(jsonbody.Text("url", &t.URL)),
+	err := a.bodies.Read(c, jsonbody.Required(jsonbody.Integer("shopId", &t.ShopID)), jsonbody.Required(jsonbody.Text("url", &t.URL)),
 		jsonbody.Optional(jsonbody.Text, "description", &description), jsonbody.Optional(jsonbody.Text, "types", &types),
 		jsonbody.Optional(jsonbody.Bool, "disabled", &disabled))
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	changeTerms(&t, nil, description, types, disabled)
-	e, err := a.cfg.Webhooks.Create(c.Request.Context(), t, author(c, who))
+	e, err := a.cfg.Webhooks.Create(c.Request.Context(), t, httpkit.Author(c, who))
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusCreated, envelope: envelope{Data: secretView(e, a.speak(c))}}, nil
+	return httpkit.Answer{Status: http.StatusCreated, Envelope: httpkit.Envelope{Data: secretView(e, a.speak(c))}}, nil
 }
 
 // changeWebhook answers PATCH /admin/webhook/:id: what is absent stays.
-func (a *API) changeWebhook(c *gin.Context, who identity) (answer, error) {
+func (a *API) changeWebhook(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, err := webhookID(c)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	var address, description, types *string
 	var disabled *bool
-	err = a.readBody(c, jsonbody.Optional(jsonbody.Text, "url", &address), jsonbody.Optional(jsonbody.Text, "description", &description),
+	err = a.bodies.Read(c, jsonbody.Optional(jsonbody.Text, "url", &address), jsonbody.Optional(jsonbody.Text, "description", &description),
 		jsonbody.Optional(jsonbody.Text, "types", &types), jsonbody.Optional(jsonbody.Bool, "disabled", &disabled))
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	e, err := a.cfg.Webhooks.Change(c.Request.Context(), id, func(t *webhook.Terms) { changeTerms(t, address, description, types, disabled) }, author(c, who))
+	e, err := a.cfg.Webhooks.Change(c.Request.Context(), id, func(t *webhook.Terms) { changeTerms(t, address, description, types, disabled) }, httpkit.Author(c, who))
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: endpointView(e, a.speak(c))}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: endpointView(e, a.speak(c))}}, nil
 }
 
 // changeTerms copies what is given into the terms.
@@ -136,58 +137,58 @@ func webhookID(c *gin.Context) (int64, error) {
 }
 
 // rotateWebhook answers POST /admin/webhook/:id/rotate.
-func (a *API) rotateWebhook(c *gin.Context, who identity) (answer, error) {
+func (a *API) rotateWebhook(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, err := webhookID(c)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	var atOnce *bool
-	if err := a.readBody(c, jsonbody.Optional(jsonbody.Bool, "atOnce", &atOnce)); err != nil {
-		return answer{}, err
+	if err := a.bodies.Read(c, jsonbody.Optional(jsonbody.Bool, "atOnce", &atOnce)); err != nil {
+		return httpkit.Answer{}, err
 	}
-	e, err := a.cfg.Webhooks.Rotate(c.Request.Context(), id, atOnce != nil && *atOnce, author(c, who))
+	e, err := a.cfg.Webhooks.Rotate(c.Request.Context(), id, atOnce != nil && *atOnce, httpkit.Author(c, who))
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: secretView(e, a.speak(c))}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: secretView(e, a.speak(c))}}, nil
 }
 
 // deleteWebhook answers POST /admin/webhook/:id/delete.
-func (a *API) deleteWebhook(c *gin.Context, who identity) (answer, error) {
+func (a *API) deleteWebhook(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, err := webhookID(c)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	if err := a.cfg.Webhooks.Delete(c.Request.Context(), id, author(c, who)); err != nil {
-		return answer{}, err
+	if err := a.cfg.Webhooks.Delete(c.Request.Context(), id, httpkit.Author(c, who)); err != nil {
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: struct{}{}}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: struct{}{}}}, nil
 }
 
 // testWebhook answers POST /admin/webhook/:id/test. It waits for the endpoint, ten seconds at most, and holds no share of a store
 // meanwhile.
-func (a *API) testWebhook(c *gin.Context, _ identity) (answer, error) {
+func (a *API) testWebhook(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	id, err := webhookID(c)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	result, err := a.cfg.Webhooks.Test(c.Request.Context(), id)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	view := testJSON{Event: result.ID, Taken: result.Failure == (webhook.Failure{}), TookMillis: result.Took.Milliseconds(), failed: failedView(result.Failure, a.speak(c))}
-	return answer{status: http.StatusOK, envelope: envelope{Data: view}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
 }
 
 // listDeliveries answers GET /admin/webhook/:id/delivery: events, newest first, in pages.
-func (a *API) listDeliveries(c *gin.Context, _ identity) (answer, error) {
+func (a *API) listDeliveries(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	id, before, n, err := webhookPage(c)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	deliveries, err := a.cfg.Webhooks.Deliveries(c.Request.Context(), id, before, n+1) // one more shows whether a page follows
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	next := ""
 	if len(deliveries) > n {
@@ -198,18 +199,18 @@ func (a *API) listDeliveries(c *gin.Context, _ identity) (answer, error) {
 	for i, d := range deliveries {
 		views[i] = deliveryView(d, l)
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: views, Next: next}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views, Next: next}}, nil
 }
 
 // listWebhookDeadLetters answers GET /admin/webhook/:id/deadletter: dead letters, newest first, in pages.
-func (a *API) listWebhookDeadLetters(c *gin.Context, _ identity) (answer, error) {
+func (a *API) listWebhookDeadLetters(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	id, before, n, err := webhookPage(c)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	letters, err := a.cfg.Webhooks.DeadLetters(c.Request.Context(), id, before, n+1) // one more shows whether a page follows
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	next := ""
 	if len(letters) > n {
@@ -219,9 +220,9 @@ func (a *API) listWebhookDeadLetters(c *gin.Context, _ identity) (answer, error)
 	views, l := make([]deliveryJSON, len(letters)), a.speak(c)
 	for i, letter := range letters {
 		views[i] = deliveryView(webhook.Delivery{Event: letter.Event, State: webhook.Dead, Attempts: letter.Attempts, Failure: letter.Failure}, l)
-		views[i].DeadTime = timeView(letter.At)
+		views[i].DeadTime = httpkit.TimeView(letter.At)
 	}
-	return answer{status: http.StatusOK, envelope: envelope{Data: views, Next: next}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views, Next: next}}, nil
 }
 
 func webhookPage(c *gin.Context) (id, before int64, n int, err error) {
@@ -233,35 +234,35 @@ func webhookPage(c *gin.Context) (id, before int64, n int, err error) {
 }
 
 // replayWebhook answers POST /admin/webhook/:id/replay: one event, or those of a time.
-func (a *API) replayWebhook(c *gin.Context, who identity) (answer, error) {
+func (a *API) replayWebhook(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, err := webhookID(c)
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	var event *string
 	var from, to *time.Time
 	at := func(name string, into *time.Time) jsonbody.Field { return jsonbody.Time(name, into, a.cfg.Zone) }
-	err = a.readBody(c, jsonbody.Optional(jsonbody.Text, "event", &event), jsonbody.Optional(at, "from", &from), jsonbody.Optional(at, "to", &to))
+	err = a.bodies.Read(c, jsonbody.Optional(jsonbody.Text, "event", &event), jsonbody.Optional(at, "from", &from), jsonbody.Optional(at, "to", &to))
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
 	ctx, events := c.Request.Context(), int64(1)
 	switch {
 	case (event == nil) == (from == nil), event != nil && to != nil:
-		return answer{}, invalid.Join(invalid.New("event", invalid.BothOrNeither, invalid.EventOrTimes, invalid.Data{"other": "from"}))
+		return httpkit.Answer{}, invalid.Join(invalid.New("event", invalid.BothOrNeither, invalid.EventOrTimes, invalid.Data{"other": "from"}))
 	case event != nil:
-		err = a.cfg.Webhooks.ReplayEvent(ctx, id, *event, author(c, who))
+		err = a.cfg.Webhooks.ReplayEvent(ctx, id, *event, httpkit.Author(c, who))
 	default:
 		var end time.Time
 		if to != nil {
 			end = *to
 		}
-		events, err = a.cfg.Webhooks.ReplayTime(ctx, id, *from, end, author(c, who))
+		events, err = a.cfg.Webhooks.ReplayTime(ctx, id, *from, end, httpkit.Author(c, who))
 	}
 	if err != nil {
-		return answer{}, err
+		return httpkit.Answer{}, err
 	}
-	return answer{status: http.StatusAccepted, envelope: envelope{Data: replayedJSON{Events: events}}}, nil
+	return httpkit.Answer{Status: http.StatusAccepted, Envelope: httpkit.Envelope{Data: replayedJSON{Events: events}}}, nil
 }
 
 // endpointJSON is a webhook endpoint as admins read it.
@@ -296,9 +297,9 @@ func endpointView(e webhook.Endpoint, l words.Language) endpointJSON {
 	}
 	return endpointJSON{
 		ID: e.ID, ShopID: e.ShopID, URL: e.URL, Description: e.Description, Types: strings.Join(names, ","),
-		Disabled: e.Disabled, DisabledTime: timeView(e.DisabledAt), DisabledWhy: e.DisabledWhy.In(l), DisabledCode: e.DisabledWhy, CreateTime: shownTime(e.CreatedAt),
-		OldSecretUntil: timeView(e.OldSecretUntil), Failures: e.Health.Failures, FailingSince: timeView(e.Health.FailingSince),
-		RetryTime: timeView(e.Health.RetryAt), SuccessTime: timeView(e.SuccessAt), LastError: last.Error, LastFailure: last.Failure, Replaying: e.Replaying(),
+		Disabled: e.Disabled, DisabledTime: httpkit.TimeView(e.DisabledAt), DisabledWhy: e.DisabledWhy.In(l), DisabledCode: e.DisabledWhy, CreateTime: httpkit.ShownTime(e.CreatedAt),
+		OldSecretUntil: httpkit.TimeView(e.OldSecretUntil), Failures: e.Health.Failures, FailingSince: httpkit.TimeView(e.Health.FailingSince),
+		RetryTime: httpkit.TimeView(e.Health.RetryAt), SuccessTime: httpkit.TimeView(e.SuccessAt), LastError: last.Error, LastFailure: last.Failure, Replaying: e.Replaying(),
 	}
 }
 
@@ -339,7 +340,7 @@ type deliveryJSON struct {
 func deliveryView(d webhook.Delivery, l words.Language) deliveryJSON {
 	v := deliveryJSON{
 		Event: d.Event.ID(), Number: strconv.FormatInt(d.Event.Number, 10), Type: d.Event.Type,
-		At: shownTime(d.Event.At), State: d.State, Attempts: d.Attempts, failed: failedView(d.Failure, l), DueTime: timeView(d.DueAt),
+		At: httpkit.ShownTime(d.Event.At), State: d.State, Attempts: d.Attempts, failed: failedView(d.Failure, l), DueTime: httpkit.TimeView(d.DueAt),
 	}
 	if offer, is := d.Event.Offer(); is {
 		v.OfferID = offer.String()

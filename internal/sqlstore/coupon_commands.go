@@ -8,12 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 // Do implements redemption.Ledger.

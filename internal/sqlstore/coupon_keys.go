@@ -8,11 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
 	"seckill/internal/order/redemption"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
 

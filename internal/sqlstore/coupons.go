@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 type couponRow struct {

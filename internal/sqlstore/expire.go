@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"seckill/internal/order"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
 

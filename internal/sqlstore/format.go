@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"seckill/internal/sqlstore/sqlkit"
-
 	"seckill/migrations"
 )
 

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
 	"seckill/internal/preflight"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 // inspectFence is the row that an inspection's transactions write.

@@ -12,11 +12,10 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/migrations"
 )
 

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 // operationState is where a row of tb_voucher_operation is. Its numbers are the ones stored.

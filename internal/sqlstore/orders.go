@@ -7,11 +7,10 @@ import (
 	"math"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 // OrdersByID implements order.Reader.

@@ -8,11 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
 	"seckill/internal/order/partition"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
 

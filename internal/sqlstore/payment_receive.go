@@ -8,11 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 // Receive implements service.PaymentLedger.

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 type paymentRow struct {

@@ -7,12 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
 	"seckill/internal/order/waitlist"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 // placeRow has no field for the column open, which the database computes.

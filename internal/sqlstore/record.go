@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strconv"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
 

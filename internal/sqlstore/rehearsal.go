@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
 

@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
 	"seckill/internal/order/rehearsal"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
 

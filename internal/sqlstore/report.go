@@ -6,12 +6,11 @@ import (
 	"maps"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
 	"seckill/internal/order/report"
 	"seckill/internal/order/waitlist"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
 

@@ -3,10 +3,9 @@ package sqlstore
 import (
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"seckill/internal/guard"
 	"seckill/internal/order"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 	"seckill/internal/webhook"
 )

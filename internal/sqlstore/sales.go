@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
 

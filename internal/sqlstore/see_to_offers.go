@@ -8,12 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
 	"seckill/internal/order/waitlist"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 const (

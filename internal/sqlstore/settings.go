@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
+
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 const idKeySetting = "order_id_key"

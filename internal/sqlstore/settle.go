@@ -7,11 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 // maxDetail is how many characters of a failure's detail are kept: the width of tb_voucher_order.detail.

@@ -5,10 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
 

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"seckill/internal/order"
 	"seckill/internal/order/report"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 type saleMinuteRow struct {

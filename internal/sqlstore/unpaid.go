@@ -7,12 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"seckill/internal/guard"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 type unpaidRow struct {

@@ -11,10 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
 

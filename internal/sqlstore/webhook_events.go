@@ -7,12 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"seckill/internal/order"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 	"seckill/internal/webhook"
 )

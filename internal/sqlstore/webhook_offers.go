@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
 	"seckill/internal/order/waitlist"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/webhook"
 )
 

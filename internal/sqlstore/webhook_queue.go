@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/webhook"
 )
 

@@ -6,10 +6,9 @@ import (
 	"math"
 	"time"
 
-	"seckill/internal/sqlstore/sqlkit"
-
 	"gorm.io/gorm"
 
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 	"seckill/internal/webhook"
 )

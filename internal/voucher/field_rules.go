@@ -49,7 +49,7 @@ func (r *fieldRules) text(field, s string, least, most int) {
 // shop checks a shop's id; vouchers in that of rehearsals are made by CreateRehearsal alone.
 func (r *fieldRules) shop(id int64) {
 	if id == RehearsalShop {
-		r.Bad("shopId", invalid.RehearsalShop, invalid.RangeNotShop, invalid.Data{"min": 1, "max": int64(MaxID)})
+		r.Bad("shopId", invalid.RehearsalShop, invalid.RangeNotShop, invalid.Data{"min": 1, "max": MaxID})
 		return
 	}
 	r.Number("shopId", id, 1, MaxID)

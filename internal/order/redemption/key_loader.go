@@ -19,7 +19,9 @@ type KeyLoader struct {
 }
 
 // NewKeyLoader returns a loader; Run starts it.
-func NewKeyLoader(ledger Ledger, log *slog.Logger) *KeyLoader { return &KeyLoader{ledger: ledger, log: log} }
+func NewKeyLoader(ledger Ledger, log *slog.Logger) *KeyLoader {
+	return &KeyLoader{ledger: ledger, log: log}
+}
 
 // Run loads the keys until ctx ends. It always returns nil.
 func (l *KeyLoader) Run(ctx context.Context) error {

@@ -1,0 +1,20 @@
+package httpkit
+
+import (
+	"time"
+
+	"seckill/internal/guard"
+)
+
+// Identity is who calls. The zero identity is nobody.
+type Identity struct {
+	UserID  int64
+	Admin   bool
+	Shop    int64     // that a till stands in; 0: no till
+	Crowd   int64     // the rehearsal that they play; 0: none
+	Expires time.Time // the token's exp; what lasts longer ends then
+	Claims  guard.Claims
+}
+
+// Left is for how long the identity is proven from a time on.
+func (who Identity) Left(now time.Time) time.Duration { return who.Expires.Sub(now) }

@@ -1,0 +1,45 @@
+package httpkit
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/jsonbody"
+	"seckill/internal/voucher"
+)
+
+// ErrTooLarge says that a body is larger than the service reads.
+var ErrTooLarge = errors.New("request body is too large")
+
+// SizeError replaces the error about a body beyond the limit by ErrTooLarge. A body that declares its length is refused
+// before (declaresTooMuch).
+func SizeError(err error) error {
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return ErrTooLarge
+	}
+	return err
+}
+
+// Bodies reads the bodies of requests.
+type Bodies struct{ Limit int64 } // bytes
+
+// Read reads the request's body, one flat JSON object, into the fields. It returns *invalid.Error with everything that is
+// wrong, or ErrTooLarge.
+func (b Bodies) Read(c *gin.Context, fields ...jsonbody.Field) error {
+	return SizeError(jsonbody.Read(RawWriter(c), c.Request, b.Limit, fields...))
+}
+
+// RawWriter returns the server's own writer under Gin's.
+func RawWriter(c *gin.Context) http.ResponseWriter {
+	if w, ok := c.Writer.(interface{ Unwrap() http.ResponseWriter }); ok {
+		return w.Unwrap()
+	}
+	return c.Writer
+}
+
+// Author is who makes a change, and with which request.
+func Author(c *gin.Context, who Identity) voucher.Author {
+	return voucher.Author{AdminID: who.UserID, Request: c.Writer.Header().Get("X-Request-Id")}
+}
