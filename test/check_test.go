@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/freeport"
+	"seckill/internal/testkit/freeport"
 	"seckill/test/box"
 )
 

@@ -31,7 +31,7 @@ func TestRehearse(t *testing.T) {
 	}
 	args := []string{
 		"rehearse", "-voucher", strconv.FormatInt(sale, 10), "-buyers", "200", "-duration", "1s", "-connections", "8",
-		"-url", urlsOf(s), "-loadgen", box.Loadgen(t),
+		"-url", s.URLs(), "-loadgen", box.Loadgen(t),
 	}
 	got := box.Command(t, s.Servers[0].Settings, args...)
 	// Whether it is a go depends on how busy this machine is. What must not be is a finding of the checker.
@@ -161,21 +161,12 @@ func startTwice(t *testing.T, s *box.Site, list string, runs func() []rehearsalS
 // crowd has so many buyers play a rehearsal.
 func crowd(t *testing.T, s *box.Site, rehearsal int64, buyers int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), box.Loadgen(t), "-url", urlsOf(s), "-voucher", strconv.FormatInt(rehearsal, 10),
+	cmd := exec.CommandContext(t.Context(), box.Loadgen(t), "-url", s.URLs(), "-voucher", strconv.FormatInt(rehearsal, 10),
 		"-buyers", strconv.Itoa(buyers), "-duration", "1s", "-connections", "8")
 	cmd.Env = []string{"SECKILL_JWT_SECRET=" + box.Secret}
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "VERIFIED") {
 		t.Fatalf("the crowd: %v\n%s", err, out)
 	}
-}
-
-// urlsOf are the addresses of all instances, as loadgen takes them.
-func urlsOf(s *box.Site) string {
-	urls := make([]string, len(s.Servers))
-	for i, srv := range s.Servers {
-		urls[i] = srv.URL("")
-	}
-	return strings.Join(urls, ",")
 }
 
 // TestRehearseEmbedded: who tries the service out rehearses beside its demonstration sale, which runs for a year.

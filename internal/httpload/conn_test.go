@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/freeport"
 	"seckill/internal/httpload"
 	"seckill/internal/testkit"
+	"seckill/internal/testkit/freeport"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

@@ -58,11 +58,11 @@ func buildServer(name string, args ...string) (string, error) {
 // one name per checkout, so that old binaries do not pile up; it is renamed into place, so that another run never starts
 // half of it.
 func build(name, pkg string, args ...string) (string, error) {
-	gomod, err := exec.CommandContext(context.Background(), "go", "env", "GOMOD").Output()
+	module, err := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}", "seckill").Output()
 	if err != nil {
 		return "", fmt.Errorf("finding the checkout: %w", err)
 	}
-	root := filepath.Dir(strings.TrimSpace(string(gomod)))
+	root := strings.TrimSpace(string(module))
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = os.TempDir()

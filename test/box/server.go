@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/freeport"
+	"seckill/internal/testkit/freeport"
 )
 
 // Server is one instance of the service: a process that can be started, ended and started again at the same address.

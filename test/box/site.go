@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -142,6 +143,15 @@ func (s *Site) Start(tb testing.TB) {
 
 // URL returns the address of a path at the first server.
 func (s *Site) URL(path string) string { return s.Servers[0].URL(path) }
+
+// URLs returns the addresses of all servers, as loadgen takes them.
+func (s *Site) URLs() string {
+	urls := make([]string, len(s.Servers))
+	for i, server := range s.Servers {
+		urls[i] = server.URL("")
+	}
+	return strings.Join(urls, ",")
+}
 
 // Buyers returns the buyers of a sale.
 func (s *Site) Buyers(voucher int64) *Buyers {

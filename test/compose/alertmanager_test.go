@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/freeport"
+	"seckill/internal/testkit/freeport"
 	"seckill/internal/testkit/server"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	processors "seckill/bench/rig"
+	"seckill/internal/testkit/child"
 	"seckill/test/webhooks/receiver"
 )
 
@@ -25,12 +25,12 @@ func BenchmarkCatchUp(b *testing.B) {
 		r.sells(backlog)
 		taken, _, _ := to.Counts()
 		b.StartTimer()
-		began, ownBefore, dbBefore := time.Now(), processors.TimeOf(os.Getpid()), processors.TimeOf(database)
+		began, ownBefore, dbBefore := time.Now(), child.TimeOf(os.Getpid()), child.TimeOf(database)
 		stop := r.instance("one")
 		to.Await(taken + backlog)
 		took += time.Since(began)
-		own += processors.TimeOf(os.Getpid()) - ownBefore
-		db += processors.TimeOf(database) - dbBefore
+		own += child.TimeOf(os.Getpid()) - ownBefore
+		db += child.TimeOf(database) - dbBefore
 		stop()
 		n++
 	}

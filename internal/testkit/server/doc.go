@@ -19,7 +19,7 @@
 //     which it unpacks likewise. Where root runs the tests, its nodes belong to the user nobody.
 //   - The test process dies: on Linux its servers are killed with it (parent death signal). Its directories stay, and
 //     the next process that starts a server removes them, because their locks are free.
-//   - A port is taken although [seckill/internal/freeport] reserved it: another one is chosen, a few times.
+//   - A port is taken although [seckill/internal/testkit/freeport] reserved it: another one is chosen, a few times.
 //
 // It builds on Unix systems; the parent death signal is Linux only.
 package server

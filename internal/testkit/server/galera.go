@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"seckill/internal/freeport"
+	"seckill/internal/testkit/freeport"
 )
 
 const (

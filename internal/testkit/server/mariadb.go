@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"seckill/internal/freeport"
+	"seckill/internal/testkit/freeport"
 )
 
 // EnvMySQLDSN names the environment variable with the DSN, in go-sql-driver's form, of a running MariaDB or MySQL that

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"seckill/internal/freeport"
+	"seckill/internal/testkit/freeport"
 )
 
 // StartMySQL9 starts a mysqld of MySQL 9, with an empty data directory and the settings of [StartMariaDB]. No release of

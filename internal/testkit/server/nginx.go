@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"seckill/internal/freeport"
+	"seckill/internal/testkit/freeport"
 )
 
 // Nginx is one nginx with its workers. Its methods are not safe for concurrent use.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"seckill/internal/freeport"
+	"seckill/internal/testkit/freeport"
 )
 
 // How long a server may take.

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"seckill/internal/freeport"
+	"seckill/internal/testkit/freeport"
 )
 
 // EnvRedisAddr names the environment variable with the host:port of a running Redis that tests share. The tests use

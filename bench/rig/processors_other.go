@@ -1,8 +1,0 @@
-//go:build !linux
-
-package rig
-
-import "time"
-
-// TimeOf is 0: here the time of other processes is not known.
-func TimeOf(int) time.Duration { return 0 }

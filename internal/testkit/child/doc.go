@@ -1,0 +1,2 @@
+// Package child is about the programs that tests and measurements start beside themselves.
+package child

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	_ "github.com/go-sql-driver/mysql"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"seckill/lab/bench/front"
+)
+
+// options say what to be and where everything is.
+type options struct {
+	stage, addr, redis, prefix, dsn string
+	stock                           int64
+	listBytes                       int
+	join                            bool
+	sell, record                    bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.stage, "stage", "stream", "which `stage` to be; the package comment lists them")
+	flag.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`host:port` to listen on")
+	flag.StringVar(&o.redis, "redis", "127.0.0.1:6379", "`host:port` of Redis")
+	flag.StringVar(&o.prefix, "prefix", "stages:", "in front of every Redis key")
+	flag.StringVar(&o.dsn, "dsn", "", "DSN of an empty MySQL schema")
+	flag.Int64Var(&o.stock, "stock", 1000, "units of the one voucher, whose id is 1")
+	flag.IntVar(&o.listBytes, "list-bytes", 0, "how long the constant answer to a list is; of the stage gin only")
+	flag.BoolVar(&o.join, "join", false, "the tables and the stock are there already")
+	flag.BoolVar(&o.sell, "sell", true, "answer purchases; else the stage only records")
+	flag.BoolVar(&o.record, "record", true, "record what is queued; else the stage only sells")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, o)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "stage %s: %v\n", o.stage, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	if o.stage == ginStage {
+		return serveGin(ctx, o.addr, o.listBytes)
+	}
+	rdb := redis.NewClient(&redis.Options{Addr: o.redis, PoolSize: 128, MinIdleConns: 64})
+	defer func() { _ = rdb.Close() }() // nothing is in flight any more
+	db, err := sql.Open("mysql", o.dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }() // the same
+	db.SetMaxOpenConns(poolSize)
+	db.SetMaxIdleConns(poolSize)
+	s := &shop{rdb: rdb, db: db, prefix: o.prefix}
+	buyer, q, err := build(o.stage, s)
+	if err != nil {
+		return err
+	}
+	if o.stage != bareStage && !o.join {
+		if err = s.prepare(ctx, o.stock, q != nil); err != nil {
+			return err
+		}
+	}
+	// The writer ends after the last purchase: what it has not taken by then stays queued, to be counted.
+	writing, stopWriting := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWriting()
+	var group errgroup.Group
+	if q != nil && o.record {
+		group.Go(func() error { return q.consume(writing, s.record) })
+	}
+	if !o.sell {
+		buyer = closed{}
+	}
+	err = front.Serve(ctx, o.addr, []byte(os.Getenv("BENCH_SECRET")), buyer)
+	stopWriting()
+	return errors.Join(err, group.Wait())
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"time"
+
+	"seckill/lab/mutant"
+)
+
+func main() { faults().Main(mutants()) }
+
+// faults are the fault scenarios, which most mutants run against. One mutant at a time: a scenario starts stores and three instances.
+func faults() mutant.Suite {
+	return mutant.Suite{
+		Package:    "./lab/faults",
+		Program:    "./cmd/server",
+		ProgramEnv: "SECKILL_TEST_SERVER",
+		Env:        []string{"SECKILL_TEST_FAULTS=all", "SECKILL_TEST_CLUSTER=all"},
+		Limit:      5 * time.Minute, // most wait in vain for everything to be settled
+		Parallel:   1,
+	}
+}
+
+// serverMutant returns a mutant that a scenario notices, failing with the words of sign.
+func serverMutant(name, scenario, sign string, changes ...mutant.Change) mutant.Mutant {
+	return mutant.Mutant{Name: name, Changes: changes, Test: "TestFaults$/" + scenario + "$", Sign: sign}
+}
+
+// clusterMutant returns a mutant that a scenario on clusters notices, failing with the words of sign.
+func clusterMutant(name, scenario, sign string, changes ...mutant.Change) mutant.Mutant {
+	return mutant.Mutant{Name: name, Changes: changes, Test: "TestCluster$/" + scenario + "$", Sign: sign}
+}
+
+// packageMutant returns a mutant that a test of a package notices, in which it is built.
+func packageMutant(name, pkg, test, sign string, changes ...mutant.Change) mutant.Mutant {
+	return mutant.Mutant{Name: name, Changes: changes, Package: pkg, Test: test, Sign: sign}
+}
+
+// historyMutant is one that random histories notice. They leave no file of the history behind, which the next run would repeat.
+func historyMutant(name, pkg, test, sign string, changes ...mutant.Change) mutant.Mutant {
+	m := packageMutant(name, pkg, test, sign, changes...)
+	m.Args = []string{"-rapid.nofailfile", "-rapid.shrinktime=5s"}
+	return m
+}

@@ -1,0 +1,2 @@
+// Package rehearsal holds the forecasts of rehearsals against the sales that follow them.
+package rehearsal

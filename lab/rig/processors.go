@@ -1,0 +1,89 @@
+package rig
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"seckill/internal/testkit/child"
+)
+
+// ProcessorTime is how long each process has kept processors busy. Unlike a rate it hardly depends on what else the
+// machine does, and it says which process is in the way of a higher rate.
+type ProcessorTime struct{ LoadGenerator, Server, Redis, Database time.Duration }
+
+// Processes are the processes whose time is read, by id; 0 for those on other machines, which count as no time.
+type Processes struct {
+	servers         []int
+	redis, database int
+}
+
+// Processes finds the servers, whose times are added up, and the stores. A server that is nil is left out.
+func (s *Stores) Processes(ctx context.Context, servers ...*Server) Processes {
+	var p Processes
+	for _, server := range servers {
+		if server != nil {
+			p.servers = append(p.servers, server.cmd.Process.Pid)
+		}
+	}
+	if info, err := s.Redis.Info(ctx, "server").Result(); err == nil {
+		_, rest, _ := strings.Cut(info, "\nprocess_id:")
+		text, _, _ := strings.Cut(rest, "\r")
+		p.redis = local(text, "redis")
+	}
+	var dir, file string
+	if s.db.QueryRowContext(ctx, "SELECT @@datadir, @@pid_file").Scan(&dir, &file) == nil {
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
+		if text, err := os.ReadFile(file); err == nil {
+			p.database = local(string(bytes.TrimSpace(text)), "m") // mysqld, mariadbd
+		}
+	}
+	return p
+}
+
+// local returns a process id if this machine has such a process, whose name begins so; else 0.
+func local(pid, name string) int {
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		return 0
+	}
+	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", n))
+	if err != nil || !strings.HasPrefix(string(comm), name) {
+		return 0
+	}
+	return n
+}
+
+// Time reads the processor time of the processes and of this one, the load generator.
+func (p Processes) Time() ProcessorTime {
+	t := ProcessorTime{LoadGenerator: ownTime(), Redis: child.TimeOf(p.redis), Database: child.TimeOf(p.database)}
+	for _, server := range p.servers {
+		t.Server += child.TimeOf(server)
+	}
+	return t
+}
+
+// Since is what the processes have spent since an earlier reading.
+func (p Processes) Since(before ProcessorTime) ProcessorTime {
+	now := p.Time()
+	return ProcessorTime{
+		LoadGenerator: now.LoadGenerator - before.LoadGenerator, Server: now.Server - before.Server,
+		Redis: now.Redis - before.Redis, Database: now.Database - before.Database,
+	}
+}
+
+func ownTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,35 @@
+package rig
+
+import (
+	"context"
+	"strconv"
+
+	"seckill/internal/testkit/freeport"
+)
+
+// Stage is one of the designs in bench/stages.
+type Stage struct {
+	Path string // of the binary, which holds all of them
+	Name string // its flag -stage
+}
+
+// Start starts it with a stock of the one voucher that it sells.
+func (s Stage) Start(ctx context.Context, at *Namespace, stock int64) (*Server, error) {
+	return s.Launch(ctx, at, "-stock", strconv.FormatInt(stock, 10))
+}
+
+// Launch starts a process of it; the flags say which part it has.
+func (s Stage) Launch(ctx context.Context, at *Namespace, flags ...string) (*Server, error) {
+	addr, err := freeport.TakeAddr(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := spawn(ctx, s.Path, addr, nil, append([]string{
+		"-stage", s.Name, "-addr", addr,
+		"-redis", at.Stores.RedisAddr, "-prefix", at.Prefix, "-dsn", at.dsn,
+	}, flags...)...)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{Child: c, Addr: addr, Voucher: 1}, nil
+}
