@@ -30,7 +30,7 @@ type Conn struct {
 
 	conn    net.Conn // nil: none
 	answers *bufio.Reader
-	used    time.Time // when the last answer was complete
+	used    time.Time // when the last answer was complete, or it connected
 	out     []byte
 	body    []byte
 }
@@ -83,7 +83,7 @@ func (c *Conn) Do(ctx context.Context, r Request) (Answer, error) {
 	}
 	deadline := now.Add(c.timeout)
 	if c.conn == nil {
-		if err := c.connect(ctx, deadline); err != nil {
+		if err := c.Connect(ctx, &net.Dialer{Deadline: deadline}); err != nil {
 			return Answer{}, fmt.Errorf("%w: %w", ErrNotSent, err)
 		}
 	}
@@ -106,8 +106,9 @@ func (c *Conn) Close() {
 	}
 }
 
-func (c *Conn) connect(ctx context.Context, deadline time.Time) (err error) {
-	dialer := &net.Dialer{Deadline: deadline}
+// Connect connects now and in the dialer's way, which otherwise the next request does.
+func (c *Conn) Connect(ctx context.Context, dialer *net.Dialer) (err error) {
+	c.Close()
 	if c.secure {
 		c.conn, err = (&tls.Dialer{NetDialer: dialer}).DialContext(ctx, "tcp", c.addr)
 	} else {
@@ -122,6 +123,7 @@ func (c *Conn) connect(ctx context.Context, deadline time.Time) (err error) {
 	} else {
 		c.answers.Reset(c.conn)
 	}
+	c.used = time.Now()
 	return nil
 }
 

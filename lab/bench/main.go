@@ -1,10 +1,10 @@
-// Bench measures the service against its limits and against the designs that lead to it, in one run on one machine:
+// Bench measures the service: what it does in a second, what it costs, and where its limits are. Each measurement is a
+// command; without one they are listed:
 //
-//	go run ./test/services -- go run ./bench            the comparison
-//	go run ./test/services -- go run ./bench -limits    limits and curves
+//	make bench WHAT=versus FLAGS='-old 0aba59a'
+//	go run seckill/test/services -- go run ./bench versus -old 0aba59a
 //
-// What is measured, and what the figures mean: bench/measures. The result is plain data (bench/result) and is stored as
-// JSON; -render reports it again (bench/report).
+// What is measured, and what the figures mean, is in the packages below and those of the Go benchmarks.
 package main
 
 import (
@@ -15,32 +15,43 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
 	"syscall"
 
-	"seckill/lab/bench/measures"
-	"seckill/lab/bench/report"
-	"seckill/lab/bench/result"
+	"seckill/lab/bench/locks"
+	"seckill/lab/bench/stages"
+	"seckill/lab/bench/versus"
 )
 
-const usage = `Measures the service against its limits and against the designs that lead to it.
+// command is one measurement. It prints its result to stdout, and its progress to stderr.
+type command struct {
+	name, what string
+	run        func(ctx context.Context, args []string, stdout, stderr io.Writer) error
+}
 
-  go run ./test/services -- go run ./bench [-quick | -smoke] [-limits] [flags]
-  go run ./test/services -- go run ./bench -sale [-quick | -smoke]
-  go run ./test/services -- go run ./bench -profile file [-duration 1m]
-  go run ./test/services -- go run ./bench -trace directory
-  go run ./bench -render file.json [-out directory]
+func commands() []command {
+	return []command{
+		{"compare", "the service beside simpler designs, about 15 minutes; writes docs/benchmarks", compare},
+		{"limits", "thousands of connections, all at once, a sale of a million buyers; writes docs/benchmarks", limits},
+		{"sale", "of these only the sale of a million buyers, with its report held to the ledger", sale},
+		{"smoke", "compare and limits in seconds: that they run and their counts add up; the figures mean nothing", smoke},
+		{"render", "report a stored result of compare or limits again", render},
+		{"versus", "what a purchase costs in an older commit and in the work tree, run in turn", versus.Run},
+		{"locks", "the locks beside three other libraries, on a Redis of its own", locks.Run},
+		{"profile", "a processor profile of the service under a minute of load, for the compiler", profile},
+		{"trace", "records of the runtime and, with perf, of the scheduler at full and half load", trace},
+		{"rebuild", "how long a sale with 100,000 orders is stopped when Redis has lost it", benchmark{"./rebuild", "BenchmarkRebuild", "5x"}.run},
+		{"partitions", "what an order costs Redis masters with several partitions", benchmark{"seckill/internal/redisstore", "BenchmarkPartitions", "1x"}.run},
+		{"rehearsal", "rehearsals and then their sales, with what was forecast beside what came", benchmark{"./rehearsal", "BenchmarkRehearsal", "5x"}.run},
+		{"beside", "a waiting list and redemptions beside a running sale", benchmark{"./beside", "BenchmarkBesideASale", "1x"}.run},
+		{"webhooks", "how fast an endpoint catches up on a backlog of events", benchmark{"seckill/test/webhooks", "BenchmarkCatchUp", "1x"}.run},
+		{"stage", "be one of the simpler designs: what compare starts", stages.Run},
+	}
+}
 
-It needs a Redis and a MySQL or MariaDB, named by the environment; test/services starts
-both and sets the variables:
+const usage = `Measures the service. Run it in lab/, with a Redis and a MySQL or MariaDB at its side:
 
-  SECKILL_TEST_REDIS_ADDR   host:port of a Redis that may be reconfigured
-  SECKILL_TEST_MYSQL_DSN    DSN of a server on which schemas may be created
-
-While it runs, that Redis has appendonly yes, appendfsync everysec; its settings are
-restored at the end, and keys and schemas are removed. The report is printed, and written
-to -out as Markdown and JSON with every single figure; the page beside that
-directory (docs/benchmarks.md) and the READMEs get the new figures.
+  make bench WHAT=COMMAND [FLAGS=...]
+  go run seckill/test/services -- go run ./bench COMMAND [flags]
 
 `
 
@@ -52,135 +63,23 @@ func main() {
 }
 
 func realMain(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	o, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	}
-	if err = run(ctx, o, stdout, stderr); err != nil {
-		fmt.Fprintln(stderr, "bench:", err)
-		return 1
-	}
-	return 0
-}
-
-// options are the command line's.
-type options struct {
-	plan   measures.Plan
-	out    string // directory for the reports; "" writes none
-	render string // a stored result to report instead of measuring
-	// profile is where a processor profile of the service is written, instead of a report.
-	profile string
-	// trace is a directory for records of the runtime and the scheduler, instead of a report.
-	trace string
-	// sale measures the long sale alone, and reports nothing.
-	sale bool
-}
-
-// run measures what the plan says, and reports.
-func run(ctx context.Context, o options, stdout, progress io.Writer) error {
-	show := func(r result.Run, err error) error {
-		if err != nil {
-			return err
-		}
-		report.Print(r, stdout)
-		if o.out == "" {
-			return nil
-		}
-		return report.Write(r, o.out, progress)
-	}
-	if o.render != "" {
-		return show(report.Read(o.render))
-	}
-	bench, err := measures.Open(ctx, o.plan, progress)
-	if err != nil {
-		return err
-	}
-	defer bench.Close(ctx)
-	if o.profile != "" {
-		return writeProfile(ctx, bench, o.profile)
-	}
-	if o.trace != "" {
-		return bench.Trace(ctx, o.trace)
-	}
-	if o.sale {
-		_, err := bench.LongSale(ctx)
-		return err
-	}
-	if o.plan.Compare {
-		if err = show(bench.Compare(ctx)); err != nil {
-			return err
+	if len(args) > 0 {
+		for _, c := range commands() {
+			if c.name != args[0] {
+				continue
+			}
+			err := c.run(ctx, args[1:], stdout, stderr)
+			if err == nil || errors.Is(err, flag.ErrHelp) {
+				return 0
+			}
+			fmt.Fprintf(stderr, "bench %s: %v\n", c.name, err)
+			return 1
 		}
 	}
-	if o.plan.Limits {
-		return show(bench.FindLimits(ctx))
+	fmt.Fprint(stderr, usage)
+	for _, c := range commands() {
+		fmt.Fprintf(stderr, "  %-11s %s\n", c.name, c.what)
 	}
-	return nil
-}
-
-// writeProfile writes what the compiler reads as default.pgo.
-func writeProfile(ctx context.Context, bench *measures.Bench, path string) error {
-	profile, err := bench.Profile(ctx)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, profile, 0o600)
-}
-
-func parse(args []string, stderr io.Writer) (o options, err error) {
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(stderr, usage)
-		flags.PrintDefaults()
-	}
-	full := measures.Full()
-	limits := flags.Bool("limits", false, "measure limits and curves instead: connections, a stampede, sales, stock, a sale of a million buyers")
-	rounds := flags.Int("rounds", full.Rounds, "trials of each candidate; 5 or more for figures worth quoting")
-	duration := flags.Duration("duration", full.Duration, "measured time of a trial; half a second of warm-up comes before it")
-	connections := flags.Int("connections", full.Connections, "connections that send purchases at the same time")
-	flags.StringVar(&o.out, "out", "docs/benchmarks", "`directory` for the reports; empty writes none")
-	flags.StringVar(&o.render, "render", "", "measure nothing; report the result stored in this `file`")
-	flags.StringVar(&o.profile, "profile", "", "write a processor profile of the service to this `file` instead: -duration of load, half of it sold out")
-	flags.StringVar(&o.trace, "trace", "", "record the runtime and, with perf, the scheduler into this `directory` instead: one sale, many in turn, half load")
-	flags.BoolVar(&o.sale, "sale", false, "only the sale of a million buyers, with its report held to the ledger; nothing written")
-	var only *regexp.Regexp
-	flags.Func("only", "only the candidates whose names match this `expression`; neither written nor compared with all targets", func(text string) (err error) {
-		only, err = regexp.Compile(text)
-		return err
-	})
-	before := flags.String("before", "", "measure the service of this `commit` too, in turn with this one, and show all targets before and after")
-	quick := flags.Bool("quick", false, "5 rounds of 500ms, in under three minutes, nothing written unless -out is given")
-	smoke := flags.Bool("smoke", false, "1 round of 200ms, limits and curves too: that it runs and its counts add up; the figures mean nothing")
-	if err = flags.Parse(args); err != nil {
-		return o, err
-	}
-	given := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	switch {
-	case *smoke:
-		o.plan = measures.Smoke()
-	case *quick:
-		o.plan = measures.Quick()
-	default:
-		o.plan = full
-	}
-	o.plan.Compare, o.plan.Limits = *smoke || !*limits, *smoke || *limits || o.sale
-	o.plan.Connections, o.plan.Only, o.plan.Before = *connections, only, *before
-	if given["rounds"] {
-		o.plan.Rounds = *rounds
-	}
-	if given["duration"] {
-		o.plan.Duration = *duration
-	}
-	if (*smoke || *quick) && !given["out"] || only != nil {
-		o.out = ""
-	}
-	if flags.NArg() > 0 || *rounds < 1 || *duration <= 0 || *connections < 1 {
-		err = errors.New("-rounds, -duration and -connections must be positive, and there are no other arguments")
-		fmt.Fprintln(stderr, "bench:", err)
-	}
-	return o, err
+	fmt.Fprintln(stderr, "\n-h behind a command lists its flags.")
+	return 2
 }

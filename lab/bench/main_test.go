@@ -20,37 +20,47 @@ import (
 func TestParse(t *testing.T) {
 	t.Parallel()
 	with := func(p measures.Plan, change func(*measures.Plan)) measures.Plan { change(&p); return p }
-	compare := func(p *measures.Plan) { p.Compare = true }
-	full := options{plan: with(measures.Full(), compare), out: "docs/benchmarks"}
-	quick := options{plan: with(measures.Quick(), compare)}
-	smoke := options{plan: with(measures.Smoke(), func(p *measures.Plan) { p.Compare, p.Limits = true, true })}
+	comparing := func(p *measures.Plan) { p.Compare = true }
+	limiting := func(p *measures.Plan) { p.Limits = true }
+	full := options{plan: with(measures.Full(), comparing), out: reports}
+	quick := options{plan: with(measures.Quick(), comparing)}
 	changed := func(o options, change func(*options)) options { change(&o); return o }
+	parseTrace := func(args []string, stderr io.Writer) (options, error) {
+		return parseInto("trace", "directory", args, stderr)
+	}
 	tests := []struct {
-		args string
-		want options
-		bad  bool
+		parse func([]string, io.Writer) (options, error)
+		args  string
+		want  options
+		bad   bool
 	}{
-		{args: "", want: full},
-		{args: "-limits", want: changed(full, func(o *options) { o.plan.Compare, o.plan.Limits = false, true })},
-		{args: "-rounds 2 -connections 7", want: changed(full, func(o *options) { o.plan.Rounds, o.plan.Connections = 2, 7 })},
-		{args: "-quick", want: quick},
-		{args: "-quick -limits", want: changed(quick, func(o *options) { o.plan.Compare, o.plan.Limits = false, true })},
-		{args: "-quick -out elsewhere", want: changed(quick, func(o *options) { o.out = "elsewhere" })},
-		{args: "-smoke", want: smoke},
-		{args: "-smoke -rounds 4 -duration 1s", want: changed(smoke, func(o *options) { o.plan.Rounds, o.plan.Duration = 4, time.Second })},
-		{args: "-render some.json", want: changed(full, func(o *options) { o.render = "some.json" })},
-		{args: "-before 649a67a", want: changed(full, func(o *options) { o.plan.Before = "649a67a" })},
-		{args: "-rounds 0", bad: true},
-		{args: "-duration -1s", bad: true},
-		{args: "-connections 0", bad: true},
-		{args: "more", bad: true},
-		{args: "-fast", bad: true},
-		{args: "-only (", bad: true},
+		{parse: parseCompare, args: "", want: full},
+		{parse: parseLimits, args: "", want: options{plan: with(measures.Full(), limiting), out: reports}},
+		{parse: parseCompare, args: "-rounds 2 -connections 7", want: changed(full, func(o *options) { o.plan.Rounds, o.plan.Connections = 2, 7 })},
+		{parse: parseCompare, args: "-quick", want: quick},
+		{parse: parseLimits, args: "-quick", want: options{plan: with(measures.Quick(), limiting)}},
+		{parse: parseCompare, args: "-quick -out elsewhere", want: changed(quick, func(o *options) { o.out = "elsewhere" })},
+		{parse: parseCompare, args: "-smoke", want: options{plan: with(measures.Smoke(), comparing)}},
+		{parse: parseCompare, args: "-smoke -rounds 4 -duration 1s", want: options{plan: with(measures.Smoke(), func(p *measures.Plan) {
+			p.Compare, p.Rounds, p.Duration = true, 4, time.Second
+		})}},
+		{parse: parseCompare, args: "-before 649a67a", want: changed(full, func(o *options) { o.plan.Before = "649a67a" })},
+		{parse: parseTrace, args: "-duration 1s bin/trace", want: options{
+			plan: with(measures.Full(), func(p *measures.Plan) { p.Duration = time.Second }), path: "bin/trace",
+		}},
+		{parse: parseTrace, args: "-quick", bad: true},
+		{parse: parseCompare, args: "-rounds 0", bad: true},
+		{parse: parseCompare, args: "-duration -1s", bad: true},
+		{parse: parseCompare, args: "-connections 0", bad: true},
+		{parse: parseCompare, args: "more", bad: true},
+		{parse: parseCompare, args: "-fast", bad: true},
+		{parse: parseCompare, args: "-only (", bad: true},
+		{parse: parseLimits, args: "-before 649a67a", bad: true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {
 			t.Parallel()
-			got, err := parse(strings.Fields(tt.args), io.Discard)
+			got, err := tt.parse(strings.Fields(tt.args), io.Discard)
 			if (err != nil) != tt.bad {
 				t.Fatalf("error %v, want one: %t", err, tt.bad)
 			}
@@ -64,9 +74,25 @@ func TestParse(t *testing.T) {
 // TestParseOnly: a part of the comparison is never written.
 func TestParseOnly(t *testing.T) {
 	t.Parallel()
-	o, err := parse([]string{"-only", "^this service$", "-out", "somewhere"}, io.Discard)
+	o, err := parseCompare([]string{"-only", "^this service$", "-out", "somewhere"}, io.Discard)
 	if err != nil || o.out != "" || !o.plan.Only.MatchString("this service") {
 		t.Errorf("out %q, only %v, %v", o.out, o.plan.Only, err)
+	}
+}
+
+// TestCommands: without a command all are listed, and an unknown one is none.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{nil, {"fast"}} {
+		var errs bytes.Buffer
+		if code := realMain(t.Context(), args, io.Discard, &errs); code != 2 {
+			t.Errorf("%v: exit code %d", args, code)
+		}
+		for _, c := range commands() {
+			if !strings.Contains(errs.String(), "  "+c.name+" ") {
+				t.Errorf("%v does not list %s", args, c.name)
+			}
+		}
 	}
 }
 
@@ -84,7 +110,7 @@ func TestRender(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	args := []string{"-render", filepath.Join(first, "2026-01-02-abc.json"), "-out", again}
+	args := []string{"render", "-out", again, filepath.Join(first, "2026-01-02-abc.json")}
 	if code := realMain(t.Context(), args, &out, &errs); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
@@ -108,7 +134,7 @@ func TestRender(t *testing.T) {
 			t.Errorf("%s differs (-want +got):\n%s", f.Name(), diff)
 		}
 	}
-	if code := realMain(t.Context(), []string{"-render", "main.go"}, &out, &errs); code != 1 {
+	if code := realMain(t.Context(), []string{"render", "main.go"}, &out, &errs); code != 1 {
 		t.Errorf("a file that is no result: exit code %d", code)
 	}
 }

@@ -15,7 +15,7 @@ func (c *Child) PeakMemory() (float64, error) { return c.status("VmHWM") }
 
 // status reads a line of /proc/PID/status, kilobytes there, megabytes here.
 func (c *Child) status(name string) (float64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.PID()))
 	if err != nil {
 		return 0, err
 	}

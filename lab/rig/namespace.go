@@ -64,8 +64,8 @@ func (n *Namespace) Clear(ctx context.Context) error {
 }
 
 // Number reads one number from SQL.
-func (n *Namespace) Number(ctx context.Context, query string) (number int64, err error) {
-	err = n.DB.QueryRowContext(ctx, query).Scan(&number)
+func (n *Namespace) Number(ctx context.Context, query string, args ...any) (number int64, err error) {
+	err = n.DB.QueryRowContext(ctx, query, args...).Scan(&number)
 	return number, err
 }
 
@@ -74,19 +74,24 @@ func (n *Namespace) Recorded(ctx context.Context) (int64, error) {
 	return n.Number(ctx, "SELECT SUM(issued - stock) FROM tb_seckill_voucher")
 }
 
-// AwaitRecorded waits, for a minute at most, until so many orders are recorded.
+// AwaitRecorded waits, for two minutes at most, until so many orders are recorded.
 func (n *Namespace) AwaitRecorded(ctx context.Context, orders int64) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for {
 		now, err := n.Recorded(ctx)
-		if err != nil || now == orders {
-			return err
+		switch {
+		case err != nil:
+			return fmt.Errorf("waiting for %d rows: %w", orders, err)
+		case now == orders:
+			return nil
+		case now > orders:
+			return fmt.Errorf("%d orders are recorded, %d were accepted", now, orders)
 		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%d of %d orders recorded: %w", now, orders, ctx.Err())
-		case <-time.After(5 * time.Millisecond):
+		case <-time.After(2 * time.Millisecond):
 		}
 	}
 }

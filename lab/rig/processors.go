@@ -3,6 +3,7 @@ package rig
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,7 +30,7 @@ func (s *Stores) Processes(ctx context.Context, servers ...*Server) Processes {
 	var p Processes
 	for _, server := range servers {
 		if server != nil {
-			p.servers = append(p.servers, server.cmd.Process.Pid)
+			p.servers = append(p.servers, server.PID())
 		}
 	}
 	if info, err := s.Redis.Info(ctx, "server").Result(); err == nil {
@@ -47,6 +48,16 @@ func (s *Stores) Processes(ctx context.Context, servers ...*Server) Processes {
 		}
 	}
 	return p
+}
+
+// Known returns an error when the time of the stores or of a server cannot be read: they run elsewhere, or this is not Linux.
+func (p Processes) Known() error {
+	for _, pid := range append([]int{p.redis, p.database}, p.servers...) {
+		if child.TimeOf(pid) == 0 {
+			return errors.New("the processor time of Redis, the database or a server is not known here")
+		}
+	}
+	return nil
 }
 
 // local returns a process id if this machine has such a process, whose name begins so; else 0.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"seckill/lab/load"
 )
 
 // Sell creates a sale of the stock, as an admin does, and makes it the server's voucher. Every user may buy again.
@@ -32,10 +34,12 @@ func (s *Server) CreateSales(ctx context.Context, n int, stock int64) ([]int64, 
 	return ids, group.Wait()
 }
 
+// admin is an administrator's token.
+func admin() string { return load.Token(9_000_001, `,"role":"admin"`) }
+
 // createSale creates a sale.
 func (s *Server) createSale(ctx context.Context, stock int64) (int64, error) {
-	token := signText(fmt.Sprintf(`{"sub":"9000001","role":"admin","exp":%d}`, inAnHour()))
-	answer, err := post(ctx, "http://"+s.Addr+"/voucher/seckill", token,
+	answer, err := post(ctx, "http://"+s.Addr+"/voucher/seckill", admin(),
 		fmt.Sprintf(`{"shopId":%d,"title":"benchmark","payValue":1000,"actualValue":10000,"stock":%d,"beginTime":%q,"endTime":%q}`,
 			Shop, stock, time.Now().Add(-time.Minute).Format(time.RFC3339), time.Now().Add(24*time.Hour).Format(time.RFC3339)))
 	if err != nil {
@@ -61,12 +65,11 @@ func ListPath() string { return fmt.Sprintf("/voucher/list/%d", Shop) }
 
 // FillShop puts so many ordinary vouchers beside the sale, each with these rules.
 func (s *Server) FillShop(ctx context.Context, vouchers int, rules string) error {
-	token := signText(fmt.Sprintf(`{"sub":"9000001","role":"admin","exp":%d}`, inAnHour()))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
 	for i := range vouchers {
 		group.Go(func() error {
-			_, err := post(ctx, "http://"+s.Addr+"/voucher", token,
+			_, err := post(ctx, "http://"+s.Addr+"/voucher", admin(),
 				fmt.Sprintf(`{"shopId":%d,"title":"voucher %d","rules":%q,"payValue":1000,"actualValue":10000}`, Shop, i, rules))
 			return err
 		})
@@ -111,7 +114,7 @@ func (s *Server) ReportFile(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+signText(fmt.Sprintf(`{"sub":"9000001","role":"admin","exp":%d}`, inAnHour())))
+	req.Header.Set("Authorization", "Bearer "+admin())
 	return do(req, http.StatusOK)
 }
 
@@ -128,7 +131,7 @@ func get(ctx context.Context, url string) ([]byte, error) {
 func (s *Server) BuyOne(ctx context.Context, voucher int64) error {
 	const outsider = 9_000_002
 	_, err := post(ctx, fmt.Sprintf("http://%s/voucher/seckill/%d?wait=10s", s.Addr, voucher),
-		signText(fmt.Sprintf(`{"sub":"%d","exp":%d}`, outsider, inAnHour())), "")
+		load.Token(outsider, ""), "")
 	return err
 }
 

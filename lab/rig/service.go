@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"seckill/internal/testkit/freeport"
+	"seckill/lab/load"
 )
 
 // Service is a build of the service, started as it is deployed.
@@ -21,7 +22,7 @@ func (s Service) settings(at *Namespace) []string {
 		"SECKILL_REDIS_ADDRS=" + at.Stores.RedisAddr,
 		"SECKILL_REDIS_PREFIX=" + at.Prefix,
 		"SECKILL_MYSQL_DSN=" + at.dsn,
-		"SECKILL_JWT_SECRET=" + secret,
+		"SECKILL_JWT_SECRET=" + load.Secret,
 	}
 }
 

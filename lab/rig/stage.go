@@ -9,7 +9,7 @@ import (
 
 // Stage is one of the designs in bench/stages.
 type Stage struct {
-	Path string // of the binary, which holds all of them
+	Path string // of the program bench, whose command stage is all of them
 	Name string // its flag -stage
 }
 
@@ -25,7 +25,7 @@ func (s Stage) Launch(ctx context.Context, at *Namespace, flags ...string) (*Ser
 		return nil, err
 	}
 	c, err := spawn(ctx, s.Path, addr, nil, append([]string{
-		"-stage", s.Name, "-addr", addr,
+		"stage", "-stage", s.Name, "-addr", addr,
 		"-redis", at.Stores.RedisAddr, "-prefix", at.Prefix, "-dsn", at.dsn,
 	}, flags...)...)
 	if err != nil {

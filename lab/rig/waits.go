@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"seckill/lab/load"
 )
 
 // others are all processes but those of the benchmark.
@@ -107,7 +109,7 @@ func (w Waits) Table(answers float64) string {
 			sum += float64(d)
 		}
 		fmt.Fprintf(&t, "%-16s %14.1f %14.1f %14.2f %10d %10d %10d\n", name, float64(p.Ran.Microseconds())/answers, sum/answers, float64(len(p.Delays))/answers,
-			Percentile(p.Delays, 0.5).Microseconds(), Percentile(p.Delays, 0.99).Microseconds(), Percentile(p.Delays, 1).Microseconds())
+			load.Percentile(p.Delays, 0.5).Microseconds(), load.Percentile(p.Delays, 0.99).Microseconds(), load.Percentile(p.Delays, 1).Microseconds())
 	}
 	return t.String()
 }

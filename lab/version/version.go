@@ -16,6 +16,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"seckill/internal/testkit/child"
 )
 
 // ErrNoCommit says that the clone does not have a commit.
@@ -68,13 +70,7 @@ func Build(ctx context.Context, root, commit, file string) (err error) {
 
 // BuildTree builds cmd/server of the source in a folder into a file, in the same way.
 func BuildTree(ctx context.Context, dir, file string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", file, "./cmd/server")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the server in %s: %w\n%s", dir, err, out)
-	}
-	return nil
+	return child.Build(ctx, dir, "./cmd/server", file, "-trimpath", "-buildvcs=false")
 }
 
 func git(ctx context.Context, dir string, args ...string) (string, error) {

@@ -9,9 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
+
+	"seckill/internal/testkit/child"
 )
 
 // envServer names a server to test instead of this checkout's: one with a bug that the tests should notice (test/mutants).
@@ -58,11 +59,10 @@ func buildServer(name string, args ...string) (string, error) {
 // one name per checkout, so that old binaries do not pile up; it is renamed into place, so that another run never starts
 // half of it.
 func build(name, pkg string, args ...string) (string, error) {
-	module, err := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}", "seckill").Output()
+	root, err := child.Root(context.Background())
 	if err != nil {
-		return "", fmt.Errorf("finding the checkout: %w", err)
+		return "", err
 	}
-	root := strings.TrimSpace(string(module))
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = os.TempDir()
@@ -73,12 +73,8 @@ func build(name, pkg string, args ...string) (string, error) {
 	}
 	final := filepath.Join(dir, fmt.Sprintf("%s-%.8x", name, sha256.Sum256([]byte(root))))
 	built := fmt.Sprintf("%s.%d", final, os.Getpid())
-	args = append(append([]string{"build", "-o", built}, args...), pkg)
-	cmd := exec.CommandContext(context.Background(), "go", args...)
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", pkg, err, out)
+	if err := child.Build(context.Background(), root, pkg, built, args...); err != nil {
+		return "", err
 	}
 	return final, os.Rename(built, final)
 }

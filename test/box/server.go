@@ -2,18 +2,16 @@ package box
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"seckill/internal/testkit/child"
 	"seckill/internal/testkit/freeport"
 )
 
@@ -27,13 +25,7 @@ type Server struct {
 	Log      *Log
 
 	mu      sync.Mutex
-	process *Process
-}
-
-// Process is one run of a server.
-type Process struct {
-	cmd  *exec.Cmd
-	done chan struct{} // closed once the process has ended
+	process *child.Process
 }
 
 // NewServer returns an instance that is not started. If it runs when the test ends, it is killed.
@@ -62,12 +54,7 @@ func (s *Server) environ() []string {
 
 // environment returns this process's environment with exactly the given SECKILL_ settings.
 func environment(settings map[string]string) []string {
-	var env []string
-	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "SECKILL_") {
-			env = append(env, kv)
-		}
-	}
+	env := child.Environment()
 	for name, value := range settings {
 		env = append(env, name+"="+value)
 	}
@@ -81,71 +68,36 @@ func (s *Server) URL(path string) string { return "http://" + s.Addr + path }
 func (s *Server) OpsURL(path string) string { return "http://" + s.OpsAddr + path }
 
 // Launch starts the process and does not wait until it is ready.
-func (s *Server) Launch() (*Process, error) {
+func (s *Server) Launch() (*child.Process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.process != nil {
-		select {
-		case <-s.process.done:
-		default:
-			return nil, fmt.Errorf("%s runs already", s.Name)
-		}
+	if s.process != nil && s.process.Running() {
+		return nil, fmt.Errorf("%s runs already", s.Name)
 	}
 	// No context ends the process: the tests end it by signals.
 	cmd := exec.CommandContext(context.Background(), s.Binary, "serve")
 	cmd.Env = s.environ()
 	cmd.Stdout, cmd.Stderr = s.Log, s.Log
-	cmd.SysProcAttr = procAttr()
-	if err := cmd.Start(); err != nil {
+	p, err := child.Start(cmd)
+	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", s.Name, err)
 	}
-	p := &Process{cmd: cmd, done: make(chan struct{})}
-	go func() {
-		_ = cmd.Wait() // how it ended is read from ProcessState
-		close(p.done)
-	}()
 	s.process = p
 	return p, nil
 }
 
-// Start starts the process and returns when it is ready to sell.
+// Start starts the process and returns when it is ready to sell, or when [Patience] is over.
 func (s *Server) Start() error {
 	p, err := s.Launch()
 	if err != nil {
 		return err
 	}
-	return s.awaitReady(p)
-}
-
-// awaitReady polls /readyz until it answers 200, the process ends, or [Patience] is over.
-func (s *Server) awaitReady(p *Process) error {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	last := errors.New("never answered")
-	for {
-		select {
-		case <-p.done:
-			return fmt.Errorf("%s ended before it was ready: %s", s.Name, p.cmd.ProcessState)
-		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w", s.Name, last)
-		case <-time.After(20 * time.Millisecond):
-		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL("/readyz"), nil)
-		if err != nil {
-			return err
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			last = err
-			continue
-		}
-		_ = resp.Body.Close() // nothing was read from it
-		if resp.StatusCode == http.StatusOK {
-			return nil
-		}
-		last = fmt.Errorf("/readyz answers %s", resp.Status)
+	if err := p.Await(ctx, child.Answers(s.URL("/readyz"))); err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
 	}
+	return nil
 }
 
 // Kill ends the process at once, as a crash does: it loses everything in its memory.
@@ -172,17 +124,17 @@ func (s *Server) PID() int {
 	if s.process == nil {
 		return 0
 	}
-	return s.process.cmd.Process.Pid
+	return s.process.PID()
 }
 
 // Signal sends a signal and does not wait.
-func (s *Server) Signal(sig syscall.Signal) (*Process, error) {
+func (s *Server) Signal(sig syscall.Signal) (*child.Process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.process == nil {
 		return nil, fmt.Errorf("%s was never started", s.Name)
 	}
-	return s.process, s.process.cmd.Process.Signal(sig)
+	return s.process, s.process.Signal(sig)
 }
 
 // end sends a signal, waits for the end of the process and returns its exit code (-1 when a signal ended it).
@@ -195,10 +147,10 @@ func (s *Server) end(sig syscall.Signal) (int, error) {
 }
 
 // ExitCode waits for the end of the process and returns its exit code.
-func (s *Server) ExitCode(p *Process) (int, error) {
+func (s *Server) ExitCode(p *child.Process) (int, error) {
 	select {
-	case <-p.done:
-		return p.cmd.ProcessState.ExitCode(), nil
+	case <-p.Done():
+		return p.ExitCode(), nil
 	case <-time.After(Patience):
 		return 0, fmt.Errorf("%s has not ended %v after the signal", s.Name, Patience)
 	}

@@ -51,5 +51,5 @@ func (m *MariaDB) FreeDisk() error { return os.Remove(m.filler()) }
 
 // filler is a file on the server's disk, by a path that leads into the server's mount namespace.
 func (m *MariaDB) filler() string {
-	return filepath.Join(fmt.Sprintf("/proc/%d/root", m.proc.cmd.Process.Pid), m.disk, "filler")
+	return filepath.Join(fmt.Sprintf("/proc/%d/root", m.proc.child.PID()), m.disk, "filler")
 }

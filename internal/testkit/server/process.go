@@ -8,10 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
 
+	"seckill/internal/testkit/child"
 	"seckill/internal/testkit/freeport"
 )
 
@@ -19,11 +19,7 @@ import (
 const (
 	startTimeout = 2 * time.Minute // until it answers; a busy two-core machine needs seconds, or many
 	stopTimeout  = time.Minute     // from SIGTERM until it is killed
-	pollEvery    = 10 * time.Millisecond
 )
-
-// errExited: a server ended before it answered; its port may have been taken meanwhile.
-var errExited = errors.New("exited")
 
 // process is one server program that can be started again and again with the same arguments.
 type process struct {
@@ -36,8 +32,7 @@ type process struct {
 
 	dir     *tempDir
 	logPath string
-	cmd     *exec.Cmd
-	done    chan struct{} // closed when cmd has ended
+	child   *child.Process // nil: it was not started
 }
 
 func newProcess(name, path string) (*process, error) {
@@ -45,9 +40,7 @@ func newProcess(name, path string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	done := make(chan struct{})
-	close(done)
-	return &process{path: path, dir: dir, logPath: filepath.Join(dir.path, name+".log"), done: done}, nil
+	return &process{path: path, dir: dir, logPath: filepath.Join(dir.path, name+".log")}, nil
 }
 
 // start starts the program and waits until ready returns nil. The program outlives ctx.
@@ -60,83 +53,43 @@ func (p *process) start(ctx context.Context, ready func(context.Context) error) 
 		return err
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.path, p.args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = p.dir.path, log, log, procAttr()
-	cmd.Env, cmd.SysProcAttr.Credential = append(os.Environ(), p.env...), p.credential
-	done, started := make(chan struct{}), make(chan error, 1)
-	go func() {
-		defer close(done)
-		// The parent death signal watches this thread: it must live as long as the server.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		_ = log.Close() // the server has its own descriptor
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // how it ended is in its log
-		}
-	}()
-	if err := <-started; err != nil {
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = p.dir.path, log, log, append(os.Environ(), p.env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.credential}
+	p.child, err = child.Start(cmd)
+	_ = log.Close() // the server has its own descriptor
+	if err != nil {
 		return err
 	}
-	p.cmd, p.done = cmd, done
-	if err := p.await(ctx, ready); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.patience, startTimeout))
+	defer cancel()
+	if err := p.child.Await(ctx, ready); err != nil {
 		p.kill()
-		return err
+		return fmt.Errorf("%s: %w: %s", filepath.Base(p.path), err, p.logTail())
 	}
 	return nil
 }
 
-// await polls ready until it succeeds, the server ends, or the time is over.
-func (p *process) await(ctx context.Context, ready func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.patience, startTimeout))
-	defer cancel()
-	poll := time.NewTicker(pollEvery)
-	defer poll.Stop()
-	for {
-		err := ready(ctx)
-		if err == nil && p.running() {
-			return nil
-		}
-		select {
-		case <-p.done:
-			return fmt.Errorf("%s %w: %s", filepath.Base(p.path), errExited, p.logTail())
-		case <-ctx.Done():
-			return fmt.Errorf("%s does not answer: %w: %w: %s", filepath.Base(p.path), ctx.Err(), err, p.logTail())
-		case <-poll.C:
-		}
-	}
-}
-
-func (p *process) running() bool {
-	select {
-	case <-p.done:
-		return false
-	default:
-		return true
-	}
-}
+func (p *process) running() bool { return p.child != nil && p.child.Running() }
 
 // signal sends a signal to the server if it runs.
 func (p *process) signal(sig os.Signal) {
 	if p.running() {
-		_ = p.cmd.Process.Signal(sig) // fails only when it has just ended, which closes done
+		_ = p.child.Signal(sig) // fails only when it has just ended
 	}
 }
 
 // stop shuts the server down with SIGTERM, and kills it if that takes too long.
 func (p *process) stop() {
-	p.signal(syscall.SIGTERM)
-	select {
-	case <-p.done:
-	case <-time.After(stopTimeout):
-		p.kill()
+	if p.child != nil {
+		p.child.Stop(stopTimeout)
 	}
 }
 
 // kill ends the server with SIGKILL and waits until it is gone.
 func (p *process) kill() {
-	p.signal(syscall.SIGKILL)
-	<-p.done
+	if p.child != nil {
+		p.child.Kill()
+	}
 }
 
 // close kills the server and removes its directory.
@@ -170,7 +123,7 @@ func onFreePort(ctx context.Context, start func(port int) error) error {
 		if port, err = freeport.Take(ctx); err != nil {
 			return err
 		}
-		if err = start(port); !errors.Is(err, errExited) {
+		if err = start(port); !errors.Is(err, child.ErrEnded) {
 			return err
 		}
 	}

@@ -1,7 +1,8 @@
-package main
+package locks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"seckill/internal/testkit/child"
 	"seckill/lab/version"
 )
 
@@ -20,8 +22,8 @@ const asItWas = "this package at "
 // oldPackages are what the folder before has of the commit: the locks, and what they were made of, if it was there.
 var oldPackages = []string{"lock", "batch"}
 
-// runBeside builds this program with the locks of a commit beside today's, and runs it with the flags that were given.
-func runBeside(ctx context.Context, commit string) (err error) {
+// runBeside builds the bench with the locks of a commit beside today's, and runs it with the flags that were given.
+func runBeside(ctx context.Context, commit string, given *flag.FlagSet) (err error) {
 	root, err := version.Root(ctx, ".")
 	if err != nil {
 		return err
@@ -35,33 +37,55 @@ func runBeside(ctx context.Context, commit string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	source, old, program := filepath.Join(dir, "locks"), filepath.Join(dir, "old"), filepath.Join(dir, "bench")
+	old, before, program := filepath.Join(dir, "old"), filepath.Join(dir, "before"), filepath.Join(dir, "bench")
 	if err := version.Extract(ctx, root, id, old); err != nil {
 		return fmt.Errorf("reading commit %s: %w", commit, err)
 	}
-	if err := os.CopyFS(source, os.DirFS(filepath.Join(root, "bench", "locks"))); err != nil {
-		return err
-	}
 	for _, name := range oldPackages {
-		if err := moveOld(filepath.Join(old, "internal", name), filepath.Join(source, "before", name)); err != nil {
+		if err := moveOld(filepath.Join(old, "internal", name), filepath.Join(before, name)); err != nil {
 			return err
 		}
 	}
-	for _, args := range [][]string{
-		{"mod", "edit", "-replace", "seckill=" + root},
-		{"build", "-tags", "before", "-ldflags", "-X main.pastCommit=" + id[:7], "-o", program, "."},
-	} {
-		if err := command(ctx, source, "go", args...).Run(); err != nil {
-			return fmt.Errorf("building with the locks of %s: go %s: %w", commit, args[0], err)
-		}
+	list, err := overlay(before, filepath.Join(root, "lab", "bench", "locks", "before"))
+	if err != nil {
+		return err
 	}
-	var flags []string
-	flag.Visit(func(f *flag.Flag) {
+	flags := []string{"-tags", "before", "-ldflags", "-X " + here + ".pastCommit=" + id[:7], "-overlay", list}
+	if err := child.Build(ctx, filepath.Join(root, "lab"), "./bench", program, flags...); err != nil {
+		return fmt.Errorf("with the locks of %s: %w", commit, err)
+	}
+	args := []string{"locks"}
+	given.Visit(func(f *flag.Flag) {
 		if f.Name != "before" {
-			flags = append(flags, "-"+f.Name+"="+f.Value.String())
+			args = append(args, "-"+f.Name+"="+f.Value.String())
 		}
 	})
-	return command(ctx, "", program, flags...).Run()
+	return command(ctx, program, args...).Run()
+}
+
+// here is this package's path.
+const here = "seckill/lab/bench/locks"
+
+// overlay writes the list that makes a build see the files of a folder in another one.
+func overlay(folder, as string) (list string, err error) {
+	replace := map[string]string{}
+	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(folder, path)
+		replace[filepath.Join(as, name)] = path
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	list = folder + ".json"
+	return list, os.WriteFile(list, text, 0o600)
 }
 
 // moveOld moves a package, if the commit has it, without its tests and commands, and has it import what was moved.
@@ -88,16 +112,16 @@ func moveOld(from, to string) error {
 		}
 		moved := string(text)
 		for _, name := range oldPackages {
-			moved = strings.ReplaceAll(moved, `"seckill/internal/`+name, `"seckill/lab/bench/locks/before/`+name)
+			moved = strings.ReplaceAll(moved, `"seckill/internal/`+name, `"`+here+`/before/`+name)
 		}
 		return os.WriteFile(path, []byte(moved), 0o600)
 	})
 }
 
 // command is one that prints where this one does. It is interrupted as this one is, and ends by itself.
-func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
+func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, os.Stdout, os.Stderr
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	return cmd
 }

@@ -1,6 +1,6 @@
-// Command locks compares the package lock with three other libraries, on one Redis of its own:
+// Package locks compares the package lock with three other libraries, on one Redis of its own:
 //
-//	go run . [-out file] [-rounds 5] [-turn 2s] [-handovers 40] [-many 1m] [-before commit]
+//	bench locks [-out file] [-rounds 5] [-turn 2s] [-handovers 40] [-many 1m] [-before commit]
 //
 // In every round each library has its turn at each scenario, in another order each time:
 //
@@ -14,4 +14,4 @@
 // Every library has the settings under which it does best here: they stand in libraries.go. A ratio is taken within a
 // round, so that what the machine does meanwhile cancels out. With -before the package as it was at that commit has its turns
 // like a library of others: before and after in one run. With -out the figures go to file.json and file.md.
-package main
+package locks

@@ -1,37 +1,34 @@
-package main
+package locks
 
 import (
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"os/signal"
 	"time"
 
 	"seckill/internal/testkit/server"
 )
 
-func main() {
-	out := flag.String("out", "", "where the figures go, without extension; empty: only to the terminal")
-	rounds := flag.Int("rounds", 5, "rounds")
-	turn := flag.Duration("turn", 2*time.Second, "how long each library has each scenario")
-	handovers := flag.Int("handovers", 40, "handovers of each library in each round")
-	many := flag.Duration("many", time.Minute, "how long is waited for what many names leave; 0: the cost of many is not measured")
-	before := flag.String("before", "", "a `commit` whose locks have their turns as well")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	var err error
+// Run compares the locks, as the package comment says.
+func Run(ctx context.Context, args []string, _, stderr io.Writer) error {
+	flags := flag.NewFlagSet("locks", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	out := flags.String("out", "", "where the figures go, without extension; empty: only to the terminal")
+	rounds := flags.Int("rounds", 5, "rounds")
+	turn := flags.Duration("turn", 2*time.Second, "how long each library has each scenario")
+	handovers := flags.Int("handovers", 40, "handovers of each library in each round")
+	many := flags.Duration("many", time.Minute, "how long is waited for what many names leave; 0: the cost of many is not measured")
+	before := flags.String("before", "", "a `commit` whose locks have their turns as well")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
 	if *before != "" {
-		err = runBeside(ctx, *before)
-	} else {
-		err = run(ctx, *out, *rounds, *turn, *handovers, *many)
+		return runBeside(ctx, *before, flags)
 	}
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "locks:", err)
-		os.Exit(1)
-	}
+	return run(ctx, *out, *rounds, *turn, *handovers, *many)
 }
 
 func run(ctx context.Context, out string, rounds int, turn time.Duration, handovers int, many time.Duration) (err error) {

@@ -1,6 +1,6 @@
 //go:build before
 
-package main
+package locks
 
 import (
 	"context"

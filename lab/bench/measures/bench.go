@@ -12,6 +12,7 @@ import (
 
 	"seckill/lab/bench/audit"
 	"seckill/lab/bench/result"
+	"seckill/lab/load"
 	"seckill/lab/rig"
 	"seckill/lab/version"
 )
@@ -20,17 +21,18 @@ import (
 type Bench struct {
 	plan     Plan
 	stores   *rig.Stores
-	dir      string // of the programs
+	self     string // this program, whose command stage serves a design
+	dir      string // of the programs that are built
 	server   string // the service's program
 	name     string // what progress calls it; "" for that of this checkout
 	before   *Bench // the same with a program from an older commit; nil: none
-	users    rig.Users
+	users    load.Users
 	progress io.Writer
 }
 
-// Open opens the stores, builds the programs from this checkout, and signs tokens.
-func Open(ctx context.Context, p Plan, progress io.Writer) (*Bench, error) {
-	b := &Bench{plan: p.fit(), progress: progress}
+// Open opens the stores, builds the service from this checkout, and signs tokens. self is this program, which is every stage.
+func Open(ctx context.Context, p Plan, self string, progress io.Writer) (*Bench, error) {
+	b := &Bench{plan: p.fit(), self: self, progress: progress}
 	var err error
 	if b.stores, err = rig.OpenStores(ctx); err != nil {
 		return nil, err
@@ -39,24 +41,31 @@ func Open(ctx context.Context, p Plan, progress io.Writer) (*Bench, error) {
 		b.Close(ctx)
 		return nil, err
 	}
-	for name, pkg := range map[string]string{"server": "seckill/cmd/server", "stages": "seckill/lab/bench/stages"} {
-		fmt.Fprintln(progress, "building", name)
-		if err = rig.Build(ctx, ".", pkg, filepath.Join(b.dir, name)); err != nil {
-			b.Close(ctx)
-			return nil, err
-		}
+	fmt.Fprintln(progress, "building the server")
+	if err = b.buildServer(ctx); err != nil {
+		b.Close(ctx)
+		return nil, err
 	}
-	b.server = filepath.Join(b.dir, "server")
 	if err = b.buildBefore(ctx); err != nil {
 		b.Close(ctx)
 		return nil, err
 	}
 	fmt.Fprintln(progress, "signing tokens")
-	b.users = rig.NewUsers(b.plan.users())
+	b.users = load.NewUsers(b.plan.users())
 	if b.before != nil {
 		b.before.users = b.users
 	}
 	return b, nil
+}
+
+// buildServer builds the service of this checkout.
+func (b *Bench) buildServer(ctx context.Context) error {
+	root, err := version.Root(ctx, ".")
+	if err != nil {
+		return err
+	}
+	b.server = filepath.Join(b.dir, "server")
+	return version.BuildTree(ctx, root, b.server)
 }
 
 // buildBefore builds the service of the plan's older commit, if there is one.
@@ -89,7 +98,7 @@ func (b *Bench) Close(ctx context.Context) {
 func (b *Bench) service() rig.Service { return rig.Service{Path: b.server} }
 
 func (b *Bench) stage(name string) rig.Stage {
-	return rig.Stage{Path: filepath.Join(b.dir, "stages"), Name: name}
+	return rig.Stage{Path: b.self, Name: name}
 }
 
 // run describes the machine and the plan.
@@ -98,9 +107,9 @@ func (b *Bench) run(ctx context.Context) result.Run {
 }
 
 // burst is the load that most measurements want.
-func (b *Bench) burst(to *rig.Server, duration time.Duration) rig.Burst {
-	return rig.Burst{
-		Users: b.users, Endpoints: []rig.Endpoint{to.Endpoint()}, Connections: b.plan.Connections, Want: http.StatusAccepted,
+func (b *Bench) burst(to *rig.Server, duration time.Duration) load.Burst {
+	return load.Burst{
+		Users: b.users, Endpoints: []load.Endpoint{to.Endpoint()}, Connections: b.plan.Connections, Want: http.StatusAccepted,
 		WarmUp: b.plan.WarmUp, Duration: duration,
 	}
 }

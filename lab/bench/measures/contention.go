@@ -9,6 +9,7 @@ import (
 
 	"seckill/lab/bench/candidate"
 	"seckill/lab/bench/result"
+	"seckill/lab/load"
 	"seckill/lab/rig"
 )
 
@@ -77,7 +78,7 @@ func (b *Bench) contention(ctx context.Context) ([]result.Contention, error) {
 }
 
 func (b *Bench) contend(ctx context.Context, at *rig.Namespace, processes []launcher, found *result.Contention) (err error) {
-	burst := rig.Burst{
+	burst := load.Burst{
 		Users: b.users, Connections: b.plan.Connections, Repeats: contentionRepeats, Limit: contentionUsers * contentionRepeats,
 		Want: http.StatusAccepted, Other: http.StatusConflict, Duration: time.Minute,
 	}
@@ -89,7 +90,7 @@ func (b *Bench) contend(ctx context.Context, at *rig.Namespace, processes []laun
 		}
 		defer func() { err = errors.Join(err, server.Stop()) }() //nolint:gocritic // there are two
 		voucher = max(voucher, server.Voucher)
-		burst.Endpoints = append(burst.Endpoints, rig.Endpoint{Addr: server.Addr, Vouchers: []int64{voucher}})
+		burst.Endpoints = append(burst.Endpoints, load.Endpoint{Addr: server.Addr, Vouchers: []int64{voucher}})
 	}
 	answers, err := burst.Send(ctx)
 	if err != nil {

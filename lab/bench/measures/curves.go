@@ -9,6 +9,7 @@ import (
 	"seckill/lab/bench/audit"
 	"seckill/lab/bench/candidate"
 	"seckill/lab/bench/result"
+	"seckill/lab/load"
 	"seckill/lab/rig"
 )
 
@@ -20,7 +21,7 @@ type curve struct {
 }
 
 // add measures one point: a burst, and the server's memory after it.
-func (c *curve) add(ctx context.Context, name string, at int64, burst rig.Burst, server *rig.Server) (rig.Answers, error) {
+func (c *curve) add(ctx context.Context, name string, at int64, burst load.Burst, server *rig.Server) (load.Answers, error) {
 	answers, err := burst.Send(ctx)
 	if err != nil {
 		return answers, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/lab/bench/result"
+	"seckill/lab/load"
 	"seckill/lab/rig"
 )
 
@@ -20,7 +21,7 @@ type drain struct {
 }
 
 // watch follows the recording and adds its figures to the trial.
-func (d drain) watch(ctx context.Context, at *rig.Namespace, answers rig.Answers, t *result.Trial) error {
+func (d drain) watch(ctx context.Context, at *rig.Namespace, answers load.Answers, t *result.Trial) error {
 	sample := min(time.Second, d.sample)
 	first, err := at.Recorded(ctx)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"seckill/lab/bench/audit"
 	"seckill/lab/bench/result"
+	"seckill/lab/load"
 	"seckill/lab/rig"
 )
 
@@ -118,6 +119,6 @@ func expired(ctx context.Context, at *rig.Namespace, voucher int64) (int64, erro
 	return at.Number(ctx, fmt.Sprintf("SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = %d", voucher))
 }
 
-func latencyOf(a rig.Answers) result.Latency {
+func latencyOf(a load.Answers) result.Latency {
 	return result.Latency{P50: millis(a.P50), P99: millis(a.P99)}
 }

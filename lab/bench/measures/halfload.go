@@ -11,6 +11,7 @@ import (
 	"seckill/lab/bench/audit"
 	"seckill/lab/bench/candidate"
 	"seckill/lab/bench/result"
+	"seckill/lab/load"
 	"seckill/lab/rig"
 )
 
@@ -49,7 +50,7 @@ func (m halfLoad) measure(ctx context.Context, r *round, at *rig.Namespace) (t r
 	probe.Connections, probe.Rate, probe.Query, probe.Want = probeConnections, probesPerSecond, "?wait=10s", http.StatusCreated
 	probe.First = int64(len(r.users) - 1 - int(probesPerSecond*(burst.WarmUp+burst.Duration+time.Second).Seconds()))
 	var group errgroup.Group
-	var waited rig.Answers
+	var waited load.Answers
 	if m.probes {
 		group.Go(func() (err error) { waited, err = probe.Send(ctx); return err })
 	}
@@ -79,7 +80,7 @@ func (m halfLoad) measure(ctx context.Context, r *round, at *rig.Namespace) (t r
 }
 
 // read lets the readers read while a burst of purchases lasts. Those who find too many others are refused, and come again.
-func (m halfLoad) read(ctx context.Context, beside rig.Burst) error {
+func (m halfLoad) read(ctx context.Context, beside load.Burst) error {
 	beside.Connections, beside.Rate = m.readers, float64(m.readers)
 	beside.Get, beside.Want, beside.Other = rig.ListPath(), http.StatusOK, http.StatusServiceUnavailable
 	_, err := beside.Send(ctx)

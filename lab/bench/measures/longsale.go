@@ -10,6 +10,7 @@ import (
 
 	"seckill/lab/bench/audit"
 	"seckill/lab/bench/result"
+	"seckill/lab/load"
 	"seckill/lab/rig"
 )
 
@@ -32,7 +33,7 @@ func (b *Bench) longSale(ctx context.Context) (s result.LongSale, err error) {
 			return 0, err
 		}
 		burst := b.burst(server, time.Hour)
-		burst.WarmUp, burst.Limit, burst.Other, burst.Counters = 0, s.Buyers, http.StatusConflict, &rig.Counters{}
+		burst.WarmUp, burst.Limit, burst.Other, burst.Counters = 0, s.Buyers, http.StatusConflict, &load.Counters{}
 		began := time.Now()
 		watching, stop := context.WithCancel(ctx)
 		defer stop()
@@ -65,7 +66,7 @@ func (b *Bench) longSale(ctx context.Context) (s result.LongSale, err error) {
 }
 
 // watchSale notes how far the sale is until ctx ends.
-func watchSale(ctx context.Context, at *rig.Namespace, c *rig.Counters, began time.Time, s *result.LongSale) error {
+func watchSale(ctx context.Context, at *rig.Namespace, c *load.Counters, began time.Time, s *result.LongSale) error {
 	for {
 		recorded, err := at.Recorded(ctx)
 		switch {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"seckill/lab/bench/result"
-	"seckill/lab/rig"
+	"seckill/lab/load"
 )
 
 // Plan is what one run does.
@@ -87,10 +87,10 @@ func (p Plan) takesPart(names ...string) bool {
 
 // users is how many users a run needs.
 func (p Plan) users() int {
-	n := int(rig.MaxRate * (p.WarmUp + p.Duration).Seconds())
+	n := int(load.MaxRate * (p.WarmUp + p.Duration).Seconds())
 	n = max(n, contentionUsers, p.Rounds*int(p.Scale.Requests)+p.Connections)
 	if p.Limits {
-		n = max(n, int(rig.MaxRate*(limitsWarmUp+p.Duration).Seconds()), int(p.Sale.Buyers)+p.Connections, p.Stampede,
+		n = max(n, int(load.MaxRate*(limitsWarmUp+p.Duration).Seconds()), int(p.Sale.Buyers)+p.Connections, p.Stampede,
 			p.Waiting, int(p.Expiry.Overdue), int(3*p.Expiry.Rate*p.Expiry.Watched.Seconds()))
 	}
 	return n

@@ -10,6 +10,7 @@ import (
 	"seckill/lab/bench/audit"
 	"seckill/lab/bench/candidate"
 	"seckill/lab/bench/result"
+	"seckill/lab/load"
 	"seckill/lab/rig"
 )
 
@@ -32,8 +33,8 @@ func (b *Bench) scale(ctx context.Context) (trials []result.Trial, err error) {
 			// Another one begins each round: the first is at a disadvantage.
 			names = append(names[1:], names[0])
 			for _, name := range names {
-				burst := rig.Burst{
-					Users: b.users, Endpoints: []rig.Endpoint{{Addr: server.Addr, Vouchers: sales[name]}},
+				burst := load.Burst{
+					Users: b.users, Endpoints: []load.Endpoint{{Addr: server.Addr, Vouchers: sales[name]}},
 					Connections: b.plan.Connections, First: next[name],
 					Want: http.StatusAccepted, Duration: time.Minute, Limit: b.plan.Scale.Requests,
 				}

@@ -1,16 +1,16 @@
 package measures
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"sync"
 	"time"
 
+	"seckill/internal/httpload"
 	"seckill/lab/bench/result"
+	"seckill/lab/load"
 	"seckill/lab/rig"
 )
 
@@ -36,12 +36,12 @@ func (b *Bench) stampedes(ctx context.Context) (all []result.Stampede, err error
 // before and after it; and as many to plain Gin, for what a connection costs there.
 func (b *Bench) stampede(ctx context.Context) (s result.Stampede, err error) {
 	plain := result.Stampede{}
-	plain.Connections, _ = rig.MaxConnections(b.plan.Stampede)
+	plain.Connections, _ = load.MaxConnections(b.plan.Stampede)
 	if err := b.plainStampede(ctx, &plain); err != nil {
 		return s, err
 	}
 	s.PlainIdle, s.PlainPeak, s.PlainFailed = plain.Idle, plain.Peak, plain.Failed
-	s.Connections, s.FileLimit = rig.MaxConnections(b.plan.Stampede)
+	s.Connections, s.FileLimit = load.MaxConnections(b.plan.Stampede)
 	err = b.withService(ctx, func(at *rig.Namespace, server *rig.Server) (accepted int64, err error) {
 		ordinary := func() (float64, error) {
 			if err = server.Sell(ctx, rig.Unlimited); err != nil {
@@ -135,7 +135,7 @@ func (b *Bench) buyAllAtOnce(ctx context.Context, server *rig.Server, s *result.
 			open.Done()
 			<-all
 			if conn != nil {
-				_ = conn.Close() // its answer has been read
+				conn.Close() // its answer has been read
 			}
 		})
 	}
@@ -143,21 +143,18 @@ func (b *Bench) buyAllAtOnce(ctx context.Context, server *rig.Server, s *result.
 	close(all)
 	wg.Wait()
 	if len(micros) > 0 {
-		s.P50, s.P99 = millis(rig.Percentile(micros, 0.5)), millis(rig.Percentile(micros, 0.99))
+		s.P50, s.P99 = millis(load.Percentile(micros, 0.5)), millis(load.Percentile(micros, 0.99))
 	}
 }
 
 // connectAndBuy opens one connection, buys, and leaves it open.
-func connectAndBuy(ctx context.Context, number int, token []byte, server *rig.Server) (conn net.Conn, connected time.Time, err error) {
+func connectAndBuy(ctx context.Context, number int, token string, server *rig.Server) (conn *httpload.Conn, connected time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	conn, err = server.Dial(ctx, number)
+	conn, err = load.Dial(ctx, server.Addr, number)
 	connected = time.Now()
 	if err == nil {
-		err = server.Buy(conn, "", token)
-	}
-	if err == nil {
-		_, err = rig.ReadAnswer(bufio.NewReaderSize(conn, 1024), http.StatusAccepted, 0)
+		_, err = load.Ask(ctx, conn, load.Purchase(server.Voucher, "", token), http.StatusAccepted, 0)
 	}
 	return conn, connected, err
 }

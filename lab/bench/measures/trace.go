@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"seckill/lab/bench/result"
+	"seckill/lab/load"
 	"seckill/lab/rig"
 )
 
@@ -44,7 +45,7 @@ func (b *Bench) traceLoad(ctx context.Context, path string, sales int, half bool
 			return err
 		}
 		burst := b.burst(server, b.plan.Duration/2)
-		burst.Endpoints = []rig.Endpoint{{Addr: server.Addr, Vouchers: vouchers}}
+		burst.Endpoints = []load.Endpoint{{Addr: server.Addr, Vouchers: vouchers}}
 		before, err := burst.Send(ctx)
 		if err != nil {
 			return err
@@ -61,7 +62,7 @@ func (b *Bench) traceLoad(ctx context.Context, path string, sales int, half bool
 }
 
 // record sends the burst twice: while the runtime is traced, and while the scheduler is.
-func (b *Bench) record(ctx context.Context, server *rig.Server, operations, path string, burst rig.Burst) error {
+func (b *Bench) record(ctx context.Context, server *rig.Server, operations, path string, burst load.Burst) error {
 	url := fmt.Sprintf("http://%s/debug/pprof/trace?seconds=%d", operations, int(traceTime.Seconds()))
 	traced, err := b.during(ctx, burst, func(ctx context.Context) error {
 		trace, err := fetch(ctx, url)
@@ -92,7 +93,7 @@ func (b *Bench) record(ctx context.Context, server *rig.Server, operations, path
 }
 
 // during sends a burst, and does something else from the end of its warm-up.
-func (b *Bench) during(ctx context.Context, burst rig.Burst, do func(context.Context) error) (answers rig.Answers, err error) {
+func (b *Bench) during(ctx context.Context, burst load.Burst, do func(context.Context) error) (answers load.Answers, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { answers, err = burst.Send(ctx); return err })
 	group.Go(func() error {

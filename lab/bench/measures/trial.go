@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"seckill/lab/bench/result"
+	"seckill/lab/load"
 	"seckill/lab/rig"
 )
 
@@ -40,7 +41,7 @@ func (r *round) trial(ctx context.Context, s step) (t result.Trial, err error) {
 }
 
 // figuresOf are a burst's.
-func figuresOf(a rig.Answers) map[result.Name]float64 {
+func figuresOf(a load.Answers) map[result.Name]float64 {
 	return map[result.Name]float64{
 		result.Answered: float64(a.Want), result.Rate: a.Rate, result.P50: millis(a.P50), result.P99: millis(a.P99),
 	}

@@ -1,16 +1,16 @@
 package measures
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"seckill/lab/bench/audit"
 	"seckill/lab/bench/result"
+	"seckill/lab/load"
 	"seckill/lab/rig"
 )
 
@@ -20,7 +20,7 @@ const waitFor = "?wait=30s"
 // waiting lets many buyers wait for their rows while nothing can be recorded, reads the instance's memory, and then lets
 // recording begin.
 func (b *Bench) waiting(ctx context.Context) (w result.Waiting, err error) {
-	w.Buyers, _ = rig.MaxConnections(b.plan.Waiting)
+	w.Buyers, _ = load.MaxConnections(b.plan.Waiting)
 	err = b.withService(ctx, func(at *rig.Namespace, server *rig.Server) (int64, error) {
 		other, err := b.service().Launch(ctx, at, "other")
 		if err != nil {
@@ -38,12 +38,14 @@ func (b *Bench) waiting(ctx context.Context) (w result.Waiting, err error) {
 		if err != nil {
 			return 0, err
 		}
-		waiters, err := buyAndWait(ctx, b.users[:w.Buyers], server)
+		var all waiters
+		err = all.buy(ctx, b.users[:w.Buyers], server)
 		if err == nil {
 			err = awaitQueued(ctx, at, int64(w.Buyers))
 		}
 		if err != nil {
 			_ = release()
+			_, _ = all.after(time.Now()) // the first error is the reason
 			return 0, err
 		}
 		full, err := server.Memory()
@@ -60,57 +62,51 @@ func (b *Bench) waiting(ctx context.Context) (w result.Waiting, err error) {
 			rows <- at.AwaitRecorded(ctx, int64(w.Buyers))
 			w.LastRow = millis(time.Since(began))
 		}()
-		micros, err := waiters.answers(began)
+		micros, err := all.after(began)
 		if rowsErr := <-rows; err == nil {
 			err = rowsErr
 		}
 		if err != nil {
 			return 0, err
 		}
-		w.P50, w.P99 = millis(rig.Percentile(micros, 0.5)), millis(rig.Percentile(micros, 0.99))
-		w.LastAnswer = millis(rig.Percentile(micros, 1))
+		w.P50, w.P99 = millis(load.Percentile(micros, 0.5)), millis(load.Percentile(micros, 0.99))
+		w.LastAnswer = millis(load.Percentile(micros, 1))
 		return int64(w.Buyers), nil
 	})
 	return w, err
 }
 
-// waiters are connections on which an answer is awaited.
-type waiters []net.Conn
-
-// buyAndWait sends one purchase on each of many connections.
-func buyAndWait(ctx context.Context, users rig.Users, server *rig.Server) (all waiters, err error) {
-	for i, token := range users {
-		conn, err := server.Dial(ctx, i)
-		if err != nil {
-			return all, err
-		}
-		all = append(all, conn)
-		if err = server.Buy(conn, waitFor, token); err != nil {
-			return all, err
-		}
-	}
-	return all, nil
+// waiters are buyers who wait for their rows, each on a connection of their own.
+type waiters struct {
+	asking   errgroup.Group
+	answered []time.Time // by buyer
 }
 
-// answers reads all answers, which must say that the order is recorded, and returns after how many microseconds each
-// came.
-func (w waiters) answers(began time.Time) (micros []uint32, err error) {
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for _, conn := range w {
-		wg.Go(func() {
-			_, answer := rig.ReadAnswer(bufio.NewReaderSize(conn, 1024), http.StatusCreated, 0)
-			after := uint32(time.Since(began).Microseconds())
-			_ = conn.Close() // its answer has been read
-			mu.Lock()
-			defer mu.Unlock()
-			micros = append(micros, after)
-			if answer != nil {
-				err = answer
-			}
+// buy sends one purchase on each of many connections.
+func (w *waiters) buy(ctx context.Context, users load.Users, server *rig.Server) error {
+	w.answered = make([]time.Time, len(users))
+	for i, token := range users {
+		conn, err := load.Dial(ctx, server.Addr, i)
+		if err != nil {
+			return err
+		}
+		w.asking.Go(func() error {
+			defer conn.Close() // its answer has been read
+			_, err := load.Ask(ctx, conn, load.Purchase(server.Voucher, waitFor, token), http.StatusCreated, 0)
+			w.answered[i] = time.Now()
+			return err
 		})
 	}
-	wg.Wait()
+	return nil
+}
+
+// after waits for all answers, which must say that the order is recorded, and returns after how many microseconds each
+// came.
+func (w *waiters) after(began time.Time) (micros []uint32, err error) {
+	err = w.asking.Wait()
+	for _, at := range w.answered {
+		micros = append(micros, uint32(at.Sub(began).Microseconds()))
+	}
 	return micros, err
 }
 

@@ -1,4 +1,4 @@
-// Stages are the steps by which this service's design is usually reached, each a small server of its own behind the
+// Package stages has the steps by which this service's design is usually reached, each a small server of its own behind the
 // service's HTTP side. Each corrects a fault of the one before it, and the benchmark shows both: what it does in a
 // second, and what it gets wrong.
 //
@@ -16,4 +16,4 @@
 // They are fair copies, not caricatures: pools as large as the load, ids, stock and buyers in Redis as usual, statements
 // and transactions as few as they can be, one writer behind each queue. What they lack (idempotence, reconciliation,
 // batches) is left out as it is there.
-package main
+package stages

@@ -1,4 +1,4 @@
-package main
+package stages
 
 import (
 	"context"
@@ -6,9 +6,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	_ "github.com/go-sql-driver/mysql"
 	"github.com/redis/go-redis/v9"
@@ -26,26 +25,28 @@ type options struct {
 	sell, record                    bool
 }
 
-func main() {
+// Run is one of the stages until ctx ends: see the package comment for which.
+func Run(ctx context.Context, args []string, _, stderr io.Writer) error {
 	var o options
-	flag.StringVar(&o.stage, "stage", "stream", "which `stage` to be; the package comment lists them")
-	flag.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`host:port` to listen on")
-	flag.StringVar(&o.redis, "redis", "127.0.0.1:6379", "`host:port` of Redis")
-	flag.StringVar(&o.prefix, "prefix", "stages:", "in front of every Redis key")
-	flag.StringVar(&o.dsn, "dsn", "", "DSN of an empty MySQL schema")
-	flag.Int64Var(&o.stock, "stock", 1000, "units of the one voucher, whose id is 1")
-	flag.IntVar(&o.listBytes, "list-bytes", 0, "how long the constant answer to a list is; of the stage gin only")
-	flag.BoolVar(&o.join, "join", false, "the tables and the stock are there already")
-	flag.BoolVar(&o.sell, "sell", true, "answer purchases; else the stage only records")
-	flag.BoolVar(&o.record, "record", true, "record what is queued; else the stage only sells")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, o)
-	stop()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "stage %s: %v\n", o.stage, err)
-		os.Exit(1)
+	flags := flag.NewFlagSet("stage", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.stage, "stage", "stream", "which `stage` to be; the package comment lists them")
+	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`host:port` to listen on")
+	flags.StringVar(&o.redis, "redis", "127.0.0.1:6379", "`host:port` of Redis")
+	flags.StringVar(&o.prefix, "prefix", "stages:", "in front of every Redis key")
+	flags.StringVar(&o.dsn, "dsn", "", "DSN of an empty MySQL schema")
+	flags.Int64Var(&o.stock, "stock", 1000, "units of the one voucher, whose id is 1")
+	flags.IntVar(&o.listBytes, "list-bytes", 0, "how long the constant answer to a list is; of the stage gin only")
+	flags.BoolVar(&o.join, "join", false, "the tables and the stock are there already")
+	flags.BoolVar(&o.sell, "sell", true, "answer purchases; else the stage only records")
+	flags.BoolVar(&o.record, "record", true, "record what is queued; else the stage only sells")
+	if err := flags.Parse(args); err != nil {
+		return err
 	}
+	if err := run(ctx, o); err != nil {
+		return fmt.Errorf("%s: %w", o.stage, err)
+	}
+	return nil
 }
 
 func run(ctx context.Context, o options) error {

@@ -22,4 +22,4 @@
 //
 // Processor time is the kernel's own account of a whole process in nanoseconds, read before the first request of a slice and
 // after its last row, so it includes recording. It depends least on what else the machine does, and is what to believe first.
-package main
+package versus

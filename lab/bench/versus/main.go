@@ -1,4 +1,4 @@
-package main
+package versus
 
 import (
 	"cmp"
@@ -8,17 +8,18 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
+	"seckill/lab/load"
+	"seckill/lab/rig"
 	"seckill/lab/version"
 )
 
 const usage = `Compares what a purchase costs in two builds of the server, run in turn.
 
-  go run ./test/services -- go run ./bench/versus -old COMMIT [-new COMMIT] [flags]
+  make versus OLD=COMMIT [NEW=COMMIT]
+  go run seckill/test/services -- go run ./bench versus -old COMMIT [-new COMMIT] [flags]
 
 Without -new it is the work tree. The same commit for both shows what the comparison can tell apart on this machine.
 -smoke compares the work tree with itself, in seconds: only that it runs; its figures mean nothing.
@@ -38,32 +39,23 @@ type plan struct {
 	out         string        // folder of the report; "" writes none
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := realMain(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
-
-func realMain(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// Run compares the builds that the arguments name.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	p, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
+	if err != nil {
+		return err
 	}
-	if err := run(ctx, p, stdout, stderr); err != nil {
-		fmt.Fprintln(stderr, "versus:", err)
-		return 1
-	}
-	return 0
+	return run(ctx, p, stdout, stderr)
 }
 
 func parse(args []string, stderr io.Writer) (p plan, err error) {
 	flags := flag.NewFlagSet("versus", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() { fmt.Fprint(flags.Output(), usage); flags.PrintDefaults() }
+	flags.SetOutput(io.Discard) // the error is returned
+	flags.Usage = func() {
+		fmt.Fprint(stderr, usage)
+		flags.SetOutput(stderr)
+		flags.PrintDefaults()
+	}
 	flags.StringVar(&p.old, "old", "", "the `commit` to compare with")
 	flags.StringVar(&p.new, "new", "", "the `commit` that is compared; none: the work tree")
 	flags.IntVar(&p.rounds, "rounds", 12, "rounds")
@@ -84,26 +76,25 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	}
 	p.accept, p.warmUp, p.backlog, p.refuse = *seconds, *seconds/4, *seconds/3, *seconds/2
 	if flags.NArg() > 0 || p.rounds < 1 || p.connections < 1 || *seconds <= 0 || p.old == "" != *smoke || *smoke && p.out != "" {
-		fmt.Fprintln(stderr, "versus: -old is needed, -rounds, -connections and -duration are positive, there are no other arguments,",
+		return p, errors.New("-old is needed, -rounds, -connections and -duration are positive, there are no other arguments, " +
 			"and -smoke goes without -old and -out")
-		return p, flag.ErrHelp
 	}
 	return p, nil
 }
 
 // run builds both, lets them take turns, and reports.
 func run(ctx context.Context, p plan, stdout, progress io.Writer) (err error) {
-	st, err := openStores(ctx)
+	st, err := rig.OpenStores(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, st.close(context.WithoutCancel(ctx))) }()
+	defer st.Close(context.WithoutCancel(ctx), progress)
 	dir, err := os.MkdirTemp("", "seckill-versus-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	r := report{plan: p, machine: st.machine(ctx)}
+	r := report{plan: p, machine: machine(st.Describe(ctx))}
 	if r.old, err = build(ctx, p.old, filepath.Join(dir, "old"), progress); err != nil {
 		return err
 	}
@@ -111,7 +102,7 @@ func run(ctx context.Context, p plan, stdout, progress io.Writer) (err error) {
 		return err
 	}
 	fmt.Fprintln(progress, "signing tokens")
-	users := newUsers(p.tokens())
+	users := load.NewUsers(p.tokens())
 	for n := range p.rounds {
 		round, err := runRound(ctx, st, p, users, [...]string{oldTree: filepath.Join(dir, "old"), newTree: filepath.Join(dir, "new"), oldAgain: filepath.Join(dir, "old")})
 		if err != nil {
@@ -128,6 +119,17 @@ func run(ctx context.Context, p plan, stdout, progress io.Writer) (err error) {
 	path := filepath.Join(p.out, fmt.Sprintf("versus-%s-%s.md", r.old, r.new))
 	fmt.Fprintln(progress, "writing", path)
 	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+// The most answers a second for which there are tokens.
+const (
+	mostAccepted = 40_000
+	mostRefused  = 120_000
+)
+
+// tokens is how many a build may need in a round.
+func (p plan) tokens() int {
+	return int(mostAccepted*(p.warmUp+p.accept+p.backlog).Seconds() + mostRefused*p.refuse.Seconds())
 }
 
 // build builds a commit, or the work tree, into a file, and returns its short name.

@@ -1,10 +1,12 @@
-package main
+package versus
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"seckill/lab/bench/result"
 )
 
 // report is a whole run.
@@ -38,9 +40,15 @@ func (r *report) markdown() string {
 	if r.plan.new != "" {
 		again += " NEW=" + r.new
 	}
-	fmt.Fprintf(&b, "\nFewer than %d rounds decide nothing. Again: `make bench-versus %s ROUNDS=%d`. What is measured and how it is decided: "+
-		"`bench/versus/doc.go`.\n", leastRounds, again, len(r.rounds))
+	fmt.Fprintf(&b, "\nFewer than %d rounds decide nothing. Again: `make -C lab versus %s ROUNDS=%d`. What is measured and how it is decided: "+
+		"`lab/bench/versus/doc.go`.\n", leastRounds, again, len(r.rounds))
 	return b.String()
+}
+
+// machine says on what the figures were taken.
+func machine(m result.Machine) string {
+	return fmt.Sprintf("%s on %s, %d processors, Redis %s (appendfsync %s), database %s", m.Go, m.System, m.Processors, m.Redis,
+		m.Durability["redis appendfsync"], m.Database)
 }
 
 // values shows a figure of a build.

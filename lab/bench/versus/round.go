@@ -1,4 +1,4 @@
-package main
+package versus
 
 import (
 	"context"
@@ -7,28 +7,27 @@ import (
 	"net/http"
 	"time"
 
-	"seckill/internal/httpload"
+	"seckill/lab/load"
+	"seckill/lab/rig"
 )
-
-// unlimited is a stock that no round can sell.
-const unlimited = 100_000_000
 
 // candidate is a process of one of the builds in a round, with what was measured of it so far.
 type candidate struct {
-	*namespace
-	*instance
-	load             *load
+	*rig.Namespace
+	server           *rig.Server
+	processes        rig.Processes
+	buyers           buyers
 	sale, soldOut    int64 // vouchers
 	accepted         int64
 	bought, refused  burst
-	orders, refusals cost
+	orders, refusals rig.ProcessorTime
 	backlog          int64
 	drained          time.Duration
 }
 
 // runRound starts the three, each in a namespace of its own, and gives them slices of load in turn, in all six orders:
 // what else the machine does meanwhile hits each alike. While one has its slice the others have nothing to do.
-func runRound(ctx context.Context, st *stores, p plan, users users, binaries [sides]string) (r round, err error) {
+func runRound(ctx context.Context, st *rig.Stores, p plan, users load.Users, binaries [sides]string) (r round, err error) {
 	var all [sides]*candidate
 	for who, binary := range binaries {
 		var c *candidate // not together with err, which the end below adds to
@@ -65,7 +64,7 @@ func runRound(ctx context.Context, st *stores, p plan, users users, binaries [si
 		}
 	}
 	for who, c := range all {
-		if err := errors.Join(c.stop(), c.audit(ctx, c.accepted)); err != nil {
+		if err := errors.Join(c.server.Stop(), c.audit(ctx)); err != nil {
 			return r, err
 		}
 		r[who] = c.outcome()
@@ -75,49 +74,50 @@ func runRound(ctx context.Context, st *stores, p plan, users users, binaries [si
 
 // newCandidate starts a build with two sales: one that cannot be sold out, and one that is. What it returns wants its
 // end, also with an error.
-func newCandidate(ctx context.Context, st *stores, p plan, users users, binary string) (c *candidate, err error) {
-	at, err := st.newNamespace(ctx)
+func newCandidate(ctx context.Context, st *rig.Stores, p plan, users load.Users, binary string) (c *candidate, err error) {
+	at, err := st.NewNamespace(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c = &candidate{namespace: at}
-	if c.instance, err = start(ctx, binary, at); err != nil {
+	c = &candidate{Namespace: at, buyers: buyers{users: users, connections: p.connections}}
+	if c.server, err = (rig.Service{Path: binary}).Launch(ctx, at, "versus"); err != nil {
 		return c, err
 	}
-	c.load = &load{at: c.instance, users: users, connections: p.connections}
-	if c.sale, err = c.createSale(ctx, unlimited); err != nil {
+	c.processes = st.Processes(ctx, c.server)
+	if err = c.processes.Known(); err != nil {
 		return c, err
 	}
-	if c.soldOut, err = c.createSale(ctx, 1); err != nil {
+	if err = c.server.Sell(ctx, rig.Unlimited); err != nil {
 		return c, err
 	}
-	_, err = c.do(ctx, http.StatusCreated, httpload.Request{
-		Method: http.MethodPost, Path: fmt.Sprintf("/voucher/seckill/%d?wait=10s", c.soldOut), Token: sign(9_000_002, ""),
-	})
-	c.accepted = 1
-	return c, err
+	c.sale = c.server.Voucher
+	if err = c.server.Sell(ctx, 1); err != nil {
+		return c, err
+	}
+	c.soldOut, c.accepted = c.server.Voucher, 1
+	return c, c.server.BuyOne(ctx, c.soldOut)
 }
 
 // end stops the process, if it runs, and clears its namespace.
 func (c *candidate) end(ctx context.Context) (err error) {
-	if c.instance != nil {
-		err = c.stop()
+	if c.server != nil {
+		err = c.server.Stop()
 	}
-	return errors.Join(err, c.clear(ctx))
+	return errors.Join(err, c.Clear(ctx))
 }
 
 // buy lets users buy for some time, and returns once their orders are recorded.
 func (c *candidate) buy(ctx context.Context, d time.Duration) (burst, error) {
-	b, err := c.load.buy(ctx, c.sale, http.StatusAccepted, d)
+	b, err := c.buyers.buy(ctx, c.server.Addr, c.sale, http.StatusAccepted, d)
 	if err != nil {
 		return b, err
 	}
 	c.accepted += b.answered()
-	return b, c.awaitRecorded(ctx, c.sale, c.accepted-1) // one is of the other sale
+	return b, c.AwaitRecorded(ctx, c.accepted)
 }
 
 func (c *candidate) warmUp(ctx context.Context, d time.Duration) error {
-	if _, err := c.load.buy(ctx, c.soldOut, http.StatusConflict, d/4); err != nil {
+	if _, err := c.buyers.buy(ctx, c.server.Addr, c.soldOut, http.StatusConflict, d/4); err != nil {
 		return err
 	}
 	_, err := c.buy(ctx, d)
@@ -126,28 +126,28 @@ func (c *candidate) warmUp(ctx context.Context, d time.Duration) error {
 
 // sell measures purchases, up to the row of the last.
 func (c *candidate) sell(ctx context.Context, d time.Duration) error {
-	used, err := c.measure(c.instance, func() error {
+	used, err := c.measure(func() error {
 		b, err := c.buy(ctx, d)
 		c.bought.add(b)
 		return err
 	})
-	c.orders = c.orders.plus(used)
+	c.orders = plus(c.orders, used)
 	return err
 }
 
 // drain measures how fast a backlog is recorded.
 func (c *candidate) drain(ctx context.Context, d time.Duration) error {
-	release, err := c.lockSale(ctx, c.sale)
+	release, err := c.LockSale(ctx)
 	if err != nil {
 		return err
 	}
-	b, err := c.load.buy(ctx, c.sale, http.StatusAccepted, d)
+	b, err := c.buyers.buy(ctx, c.server.Addr, c.sale, http.StatusAccepted, d)
 	if err := errors.Join(err, release()); err != nil {
 		return err
 	}
 	began := time.Now()
 	c.accepted += b.answered()
-	if err := c.awaitRecorded(ctx, c.sale, c.accepted-1); err != nil {
+	if err := c.AwaitRecorded(ctx, c.accepted); err != nil {
 		return err
 	}
 	c.backlog, c.drained = c.backlog+b.answered(), c.drained+time.Since(began)
@@ -156,12 +156,12 @@ func (c *candidate) drain(ctx context.Context, d time.Duration) error {
 
 // refuse measures sold-out answers.
 func (c *candidate) refuse(ctx context.Context, d time.Duration) error {
-	used, err := c.measure(c.instance, func() error {
-		b, err := c.load.buy(ctx, c.soldOut, http.StatusConflict, d)
+	used, err := c.measure(func() error {
+		b, err := c.buyers.buy(ctx, c.server.Addr, c.soldOut, http.StatusConflict, d)
 		c.refused.add(b)
 		return err
 	})
-	c.refusals = c.refusals.plus(used)
+	c.refusals = plus(c.refusals, used)
 	return err
 }
 
@@ -171,59 +171,44 @@ func (c *candidate) outcome() (o outcome) {
 		return float64(d.Nanoseconds()) / 1000 / float64(answers)
 	}
 	orders, refusals := c.bought.answered(), c.refused.answered()
-	o[orderServer], o[orderRedis], o[orderDatabase] = each(c.orders.server, orders), each(c.orders.redis, orders), each(c.orders.database, orders)
-	o[orderTogether], o[refusalTogether] = each(c.orders.together(), orders), each(c.refusals.together(), refusals)
+	o[orderServer], o[orderRedis], o[orderDatabase] = each(c.orders.Server, orders), each(c.orders.Redis, orders), each(c.orders.Database, orders)
+	o[orderTogether], o[refusalTogether] = each(together(c.orders), orders), each(together(c.refusals), refusals)
 	o[acceptedRate], o[acceptedP99] = c.bought.rate(), c.bought.p99()
 	o[refusedRate], o[refusedP99] = c.refused.rate(), c.refused.p99()
 	o[drainRate] = float64(c.backlog) / c.drained.Seconds()
 	return o
 }
 
-// cost is processor time of each process.
-type cost struct{ server, redis, database time.Duration }
-
-func (c cost) plus(more cost) cost {
-	return cost{c.server + more.server, c.redis + more.redis, c.database + more.database}
+// plus adds up what each process has spent.
+func plus(t, more rig.ProcessorTime) rig.ProcessorTime {
+	return rig.ProcessorTime{Server: t.Server + more.Server, Redis: t.Redis + more.Redis, Database: t.Database + more.Database}
 }
 
-func (c cost) together() time.Duration { return c.server + c.redis + c.database }
+// together is the time of all but the load generator.
+func together(t rig.ProcessorTime) time.Duration { return t.Server + t.Redis + t.Database }
 
 // measure returns what each process spends while do runs.
-func (p *namespace) measure(i *instance, do func() error) (cost, error) {
-	read := func() (all [3]time.Duration, err error) {
-		for n, pid := range []int{i.cmd.Process.Pid, p.redis, p.sql} {
-			if all[n], err = processorTime(pid); err != nil {
-				return all, err
-			}
-		}
-		return all, nil
-	}
-	before, err := read()
-	if err != nil {
-		return cost{}, err
-	}
-	if err := do(); err != nil {
-		return cost{}, err
-	}
-	after, err := read()
-	return cost{after[0] - before[0], after[1] - before[1], after[2] - before[2]}, err
+func (c *candidate) measure(do func() error) (rig.ProcessorTime, error) {
+	before := c.processes.Time()
+	err := do()
+	return c.processes.Since(before), err
 }
 
 // audit compares the ledger with the answers once the process has ended. A round in which they disagree measures nothing.
-func (p *namespace) audit(ctx context.Context, accepted int64) error {
+func (c *candidate) audit(ctx context.Context) error {
 	const (
 		rows   = "SELECT COUNT(*) FROM tb_voucher_order WHERE status = 1"
 		others = "SELECT COUNT(*) FROM tb_voucher_order WHERE status <> 1"
 		sold   = "SELECT SUM(issued - stock) FROM tb_seckill_voucher"
 	)
 	var err error
-	for query, want := range map[string]int64{rows: accepted, others: 0, sold: accepted} {
-		if n, nerr := p.number(ctx, query); nerr != nil || n != want {
+	for query, want := range map[string]int64{rows: c.accepted, others: 0, sold: c.accepted} {
+		if n, nerr := c.Number(ctx, query); nerr != nil || n != want {
 			err = errors.Join(err, fmt.Errorf("answers and ledger disagree: %s: %d, want %d (%w)", query, n, want, nerr))
 		}
 	}
 	for _, stream := range []string{"{p0}:orders", "{p0}:dead"} {
-		if n, nerr := p.rdb.XLen(ctx, p.prefix+stream).Result(); nerr != nil || n != 0 {
+		if n, nerr := c.StreamLength(ctx, stream); nerr != nil || n != 0 {
 			err = errors.Join(err, fmt.Errorf("entries are left: %d in %s (%w)", n, stream, nerr))
 		}
 	}

@@ -1,4 +1,4 @@
-package rig
+package load
 
 import (
 	"context"
@@ -16,8 +16,7 @@ type Endpoint struct {
 	Vouchers []int64 // users ask for them round robin
 }
 
-// Burst is load: purchases of many users, or readers of one page, over connections that stay open. Requests are prepared bytes and answers are
-// read with next to no work, because the load generator shares the machine with what it measures.
+// Burst is load: purchases of many users, or readers of one page, over connections that stay open.
 type Burst struct {
 	Users       Users
 	Endpoints   []Endpoint // connections are spread over them
@@ -30,8 +29,10 @@ type Burst struct {
 	Other       int    // the only other status that may come; 0 for none
 	WarmUp      time.Duration
 	Duration    time.Duration // measured, after the warm-up
-	Limit       int64         // requests after which it ends early; 0 for no limit
-	Rate        float64       // requests a second, over all connections; 0: each sends its next when it has its answer
+	// Whole says that what is under way at the end of Duration is measured too.
+	Whole bool
+	Limit int64   // requests after which it ends early; 0 for no limit
+	Rate  float64 // requests a second, over all connections; 0: each sends its next when it has its answer
 	// ServerDies says that the server will be killed: a broken connection is counted and no error.
 	ServerDies bool
 	// ListUsers lists the users who got the wanted status.
@@ -50,6 +51,7 @@ type Answers struct {
 	Other    int64         // answers with the other one
 	Rate     float64       // answers per second of the measured part
 	P50, P99 time.Duration // latency in the measured part
+	Micros   []uint32      // each latency in the measured part, sorted
 	Began    time.Time     // warm-up included
 	Ended    time.Time     // when the last answer had come
 	Users    []int64       // who got the wanted status, if they were to be listed
@@ -97,12 +99,12 @@ func (b Burst) Send(ctx context.Context) (Answers, error) {
 	}
 	a.Ended = time.Now()
 	a.Next = (next.Load() + b.Repeats - 1) / b.Repeats
-	err = a.sum(clients, from, until)
+	err = a.sum(clients, from, until, b.Whole)
 	return a, err
 }
 
 // sum adds up what the connections saw.
-func (a *Answers) sum(clients []*client, from, until time.Time) error {
+func (a *Answers) sum(clients []*client, from, until time.Time, whole bool) error {
 	latencies := make([][]uint32, 0, len(clients))
 	for _, c := range clients {
 		a.Want += c.want
@@ -117,11 +119,11 @@ func (a *Answers) sum(clients []*client, from, until time.Time) error {
 	case len(all) == 0: // the measured time was too short: the figures stay zero, and show it
 		return nil
 	}
-	if a.Ended.Before(until) {
+	if whole || a.Ended.Before(until) {
 		until = a.Ended
 	}
 	a.Rate = float64(len(all)) / until.Sub(from).Seconds()
-	a.P50, a.P99 = Percentile(all, 0.50), Percentile(all, 0.99)
+	a.P50, a.P99, a.Micros = Percentile(all, 0.50), Percentile(all, 0.99), all
 	return nil
 }
 

@@ -1,13 +1,14 @@
-package rig
+package load
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"net"
-	"strconv"
+	"net/http"
 	"sync/atomic"
 	"time"
+
+	"seckill/internal/httpload"
 )
 
 // client is one connection of a burst.
@@ -35,18 +36,18 @@ func (c *client) run(ctx context.Context) error {
 func (c *client) send(ctx context.Context) error {
 	b := c.burst
 	to := b.Endpoints[c.number%len(b.Endpoints)]
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", to.Addr)
+	conn, err := connection(to.Addr)
+	if err == nil {
+		err = conn.Connect(ctx, &net.Dialer{})
+	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // every answer has been read
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	write := c.purchases(to)
-	if b.Get != "" {
-		write = c.reads(to)
+	defer conn.Close() // every answer has been read
+	paths := make([]string, len(to.Vouchers))
+	for i, voucher := range to.Vouchers {
+		paths[i] = path(voucher, b.Query)
 	}
-	answers := bufio.NewReaderSize(conn, 4096)
-	buffer := make([]byte, 0, 1024)
 	free := time.Now() // since when the connection is idle
 	for sent := 0; ; sent++ {
 		asked, ok := c.await(ctx, sent, free)
@@ -61,33 +62,17 @@ func (c *client) send(ctx context.Context) error {
 		if b.Get == "" && user >= int64(len(b.Users)) {
 			return errTooFewUsers
 		}
-		buffer = write(buffer[:0], user)
-		if _, err = conn.Write(buffer); err != nil {
-			return err
+		r := httpload.Request{Method: http.MethodGet, Path: b.Get}
+		if b.Get == "" {
+			r = httpload.Request{Method: http.MethodPost, Path: paths[user%int64(len(paths))], Token: b.Users[user]}
 		}
-		status, err := ReadAnswer(answers, b.Want, b.Other)
+		status, err := Ask(ctx, conn, r, b.Want, b.Other)
 		if err != nil {
 			return fmt.Errorf("user %d: %w", user+1, err)
 		}
 		free = time.Now()
 		c.count(user, status, asked, free)
 	}
-}
-
-// purchases writes purchases, each of another user.
-func (c *client) purchases(to Endpoint) func(buffer []byte, user int64) []byte {
-	tail := []byte(c.burst.Query + " HTTP/1.1\r\nHost: " + to.Addr + "\r\nContent-Length: 0\r\nAuthorization: Bearer ")
-	return func(buffer []byte, user int64) []byte {
-		buffer = append(buffer, "POST /voucher/seckill/"...)
-		buffer = strconv.AppendInt(buffer, to.Vouchers[user%int64(len(to.Vouchers))], 10)
-		return append(append(append(buffer, tail...), c.burst.Users[user]...), "\r\n\r\n"...)
-	}
-}
-
-// reads writes the same read again and again. It names no encoding, so that every answer has the whole body.
-func (c *client) reads(to Endpoint) func(buffer []byte, user int64) []byte {
-	request := "GET " + c.burst.Get + " HTTP/1.1\r\nHost: " + to.Addr + "\r\n\r\n"
-	return func(buffer []byte, _ int64) []byte { return append(buffer, request...) }
 }
 
 // await returns when the next request is due, and from when its latency counts; false when the time is over. A request
@@ -129,7 +114,7 @@ func (c *client) count(user int64, status int, asked, answered time.Time) {
 	if c.burst.Rate > 0 {
 		at = asked // a slow answer at the end is just what is looked for
 	}
-	if at.After(c.from) && !at.After(c.until) {
+	if at.After(c.from) && (c.burst.Whole || !at.After(c.until)) {
 		c.latencies = append(c.latencies, uint32(min(answered.Sub(asked).Microseconds(), 1<<32-1)))
 	}
 }

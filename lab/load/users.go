@@ -1,4 +1,4 @@
-package rig
+package load
 
 import (
 	"crypto/hmac"
@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// secret signs the tokens of all buyers.
-const secret = "benchmark-only-8c1f0a6e2d9b47538c1f0a6e2d9b4753"
+// Secret signs the tokens of everybody.
+const Secret = "benchmark-only-8c1f0a6e2d9b47538c1f0a6e2d9b4753"
 
 // Users are the tokens of the users 1, 2, 3, …
-type Users [][]byte
+type Users []string
 
 // NewUsers signs n tokens, on all processors.
 func NewUsers(n int) Users {
@@ -25,7 +25,7 @@ func NewUsers(n int) Users {
 	for w := range workers {
 		wg.Go(func() {
 			for i := w; i < n; i += workers {
-				u[i] = sign(int64(i+1), expires)
+				u[i] = sign(int64(i+1), expires, "")
 			}
 		})
 	}
@@ -33,18 +33,14 @@ func NewUsers(n int) Users {
 	return u
 }
 
-// sign makes a buyer's token, as any identity provider with the secret would.
-func sign(user, expires int64) []byte {
-	return []byte(signText(fmt.Sprintf(`{"sub":"%d","exp":%d}`, user, expires)))
-}
+// Token makes the token of a user, as any identity provider with the secret would, with more claims, each after a comma.
+func Token(user int64, more string) string { return sign(user, time.Now().Add(time.Hour).Unix(), more) }
 
-// signText makes a token of claims.
-func signText(claims string) string {
+func sign(user, expires int64, more string) string {
 	encode := base64.RawURLEncoding.EncodeToString
+	claims := fmt.Sprintf(`{"sub":"%d","exp":%d%s}`, user, expires, more)
 	token := encode([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + encode([]byte(claims))
-	mac := hmac.New(sha256.New, []byte(secret))
+	mac := hmac.New(sha256.New, []byte(Secret))
 	mac.Write([]byte(token))
 	return token + "." + encode(mac.Sum(nil))
 }
-
-func inAnHour() int64 { return time.Now().Add(time.Hour).Unix() }

@@ -1,12 +1,16 @@
-package rig
+package load
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/url"
 	"syscall"
 	"time"
+
+	"seckill/internal/httpload"
 )
 
 const (
@@ -26,21 +30,40 @@ func MaxConnections(wanted int) (connections int, limit uint64) {
 
 // Dial opens the connection with this number among very many to one server. They come from as many local addresses as
 // they need ports. Nothing on it takes longer than a minute.
-func (s *Server) Dial(ctx context.Context, number int) (net.Conn, error) {
-	from := &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+number/portsEach))}
-	conn, err := (&net.Dialer{LocalAddr: from, Control: bindLater}).DialContext(ctx, "tcp", s.Addr)
+func Dial(ctx context.Context, addr string, number int) (*httpload.Conn, error) {
+	conn, err := connection(addr)
 	if err != nil {
 		return nil, err
 	}
-	return conn, conn.SetDeadline(time.Now().Add(time.Minute))
+	from := &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+number/portsEach))}
+	return conn, conn.Connect(ctx, &net.Dialer{LocalAddr: from, Control: bindLater, Timeout: patience})
 }
 
-// Buy sends one purchase of the server's voucher on a connection; the query stands behind the path, with its question
-// mark.
-func (s *Server) Buy(conn net.Conn, query string, token []byte) error {
-	_, err := fmt.Fprintf(conn, "POST /voucher/seckill/%d%s HTTP/1.1\r\nHost: %s\r\nContent-Length: 0\r\nAuthorization: Bearer %s\r\n\r\n",
-		s.Voucher, query, s.Addr, token)
-	return err
+// patience is longer than any answer takes.
+const patience = time.Minute
+
+// connection is one to a server, not connected yet.
+func connection(addr string) (*httpload.Conn, error) {
+	return httpload.New(&url.URL{Scheme: "http", Host: addr}, patience)
+}
+
+// Purchase is a user's request for a voucher; the query stands behind the path, with its question mark.
+func Purchase(voucher int64, query, token string) httpload.Request {
+	return httpload.Request{Method: http.MethodPost, Path: path(voucher, query), Token: token}
+}
+
+func path(voucher int64, query string) string {
+	return fmt.Sprintf("/voucher/seckill/%d%s", voucher, query)
+}
+
+// Ask sends a request and returns the status of its answer. One that is neither want nor other is an error that quotes the
+// body.
+func Ask(ctx context.Context, conn *httpload.Conn, r httpload.Request, want, other int) (int, error) {
+	a, err := conn.Do(ctx, r)
+	if err == nil && a.Status != want && a.Status != other {
+		err = fmt.Errorf("answered %d: %.300s", a.Status, a.Body)
+	}
+	return a.Status, err
 }
 
 // bindLater lets the system choose a connection's port when it connects and not before: only then may connections

@@ -1,4 +1,4 @@
-package rig
+package load
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func (s *fakeServer) serve(t *testing.T) Burst {
 	t.Cleanup(func() { _ = srv.Close(); <-done })
 	users := make(Users, 20)
 	for i := range users {
-		users[i] = []byte{byte('a' + i)}
+		users[i] = string(rune('a' + i))
 	}
 	return Burst{
 		Users: users, Endpoints: []Endpoint{{l.Addr().String(), []int64{7, 8}}}, Connections: 4, Want: http.StatusAccepted,

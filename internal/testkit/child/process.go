@@ -1,0 +1,131 @@
+package child
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// ErrEnded says that a program ended while it was waited for.
+var ErrEnded = errors.New("ended")
+
+// pollEvery is the time between two looks at whether a program is ready.
+const pollEvery = 10 * time.Millisecond
+
+// Process is one run of a program.
+type Process struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed once it has ended
+}
+
+// Start starts a command in a process group of its own.
+func Start(cmd *exec.Cmd) (*Process, error) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	bind(cmd.SysProcAttr)
+	p := &Process{cmd: cmd, done: make(chan struct{})}
+	started := make(chan error, 1)
+	go func() {
+		defer close(p.done)
+		// The parent death signal watches this thread: it must live as long as the program.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // how it ended is in its log and its exit code
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Done returns a channel that is closed once the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Running reports whether the process has not ended.
+func (p *Process) Running() bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// PID returns the process's number.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Signal sends a signal and does not wait.
+func (p *Process) Signal(sig os.Signal) error { return p.cmd.Process.Signal(sig) }
+
+// ExitCode returns the exit code of a process that has ended, -1 when a signal ended it.
+func (p *Process) ExitCode() int {
+	<-p.done
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// Stop asks the process to end and waits for it, with SIGKILL when that takes too long.
+func (p *Process) Stop(patience time.Duration) {
+	_ = p.Signal(syscall.SIGTERM) // fails when it has ended
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		p.Kill()
+	}
+}
+
+// Kill ends the process with SIGKILL, as a crash would, and waits until it is gone.
+func (p *Process) Kill() {
+	_ = p.Signal(syscall.SIGKILL) // fails when it has ended
+	<-p.done
+}
+
+// Await polls ready until it returns nil. It returns [ErrEnded] when the process ends before, and the last error of ready
+// when ctx does.
+func (p *Process) Await(ctx context.Context, ready func(context.Context) error) error {
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	for {
+		err := ready(ctx)
+		if err == nil && p.Running() {
+			return nil
+		}
+		select {
+		case <-p.done:
+			return fmt.Errorf("it %w before it was ready: %s", ErrEnded, p.cmd.ProcessState)
+		case <-ctx.Done():
+			return fmt.Errorf("it is not ready: %w: %w", ctx.Err(), err)
+		case <-poll.C:
+		}
+	}
+}
+
+// Answers returns a check for [Process.Await]: that the address answers 200.
+func Answers(url string) func(context.Context) error {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	return func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+		if err != nil {
+			return err
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		_ = resp.Body.Close() // nothing was read from it
+		if resp.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s answers %s", url, resp.Status)
+		}
+		return nil
+	}
+}

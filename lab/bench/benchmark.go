@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"seckill/internal/testkit/child"
+)
+
+// benchmark is one that go test runs, because it is made of the tests' parts.
+type benchmark struct {
+	pkg  string // seen from the lab, or of the service
+	name string
+	time string // as go test -benchtime takes it
+}
+
+func (b benchmark) run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet(b.name, flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	rounds := flags.Int("rounds", 1, "how often")
+	flags.StringVar(&b.time, "benchtime", b.time, "how much in a round, as go test takes it")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^"+b.name+"$", "-benchtime", b.time,
+		"-count", fmt.Sprint(*rounds), "-timeout", "1h")
+	if _, inService := strings.CutPrefix(b.pkg, "seckill/"); inService {
+		root, err := child.Root(ctx)
+		if err != nil {
+			return err
+		}
+		cmd.Dir = root
+	}
+	cmd.Args = append(append(cmd.Args, flags.Args()...), b.pkg)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	return cmd.Run()
+}
