@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// How many tokens TestCompare makes up, and from which seed: make compare-tokens N=… SEED=….
+// How many tokens TestCompare makes up, and from which seed: make -C lab compare-tokens N=… SEED=….
 var (
 	compareN    = flag.Int("tokens.n", 20_000, "how many tokens TestCompare makes up")
 	compareSeed = flag.Uint64("tokens.seed", 1, "where TestCompare's random numbers begin")

@@ -25,7 +25,7 @@ const processes = 6
 // TestTorture lets processes take locks of all kinds while one fault after the other is done to them and to Redis, each
 // for LOCK_TORTURE (10m). What they had at the same time, and with which tokens, must be what the kinds promise.
 //
-//	make torture-locks
+//	make -C lab torture-locks
 func TestTorture(t *testing.T) {
 	length := 10 * time.Minute
 	if text := os.Getenv("LOCK_TORTURE"); text != "" {

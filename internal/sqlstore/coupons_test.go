@@ -60,7 +60,7 @@ func (l ledger) coupon(tb testing.TB, c order.Claim) redemption.Coupon {
 	return coupon
 }
 
-// raceRounds is how often a race is run: make races runs them more often.
+// raceRounds is how often a race is run: make -C lab races runs them more often.
 func raceRounds(few, many int) int {
 	if os.Getenv("SECKILL_TEST_RACES") == "many" {
 		return many

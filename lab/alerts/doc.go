@@ -8,6 +8,6 @@
 // No rule is shortened. Rules are evaluated every five seconds instead of every minute, and of the eight hours for which a webhook event is
 // tried again the database is told that they have passed.
 //
-// It takes up to twenty minutes, because alerts wait before they fire, and is therefore no part of CI: make test-alerts. What a rule computes
+// It takes up to twenty minutes, because alerts wait before they fire, and is therefore no part of CI: make -C lab alerts. What a rule computes
 // from metrics, fault or no fault, deploy/prometheus/rules_test.yml says.
 package alerts

@@ -1,8 +1,8 @@
 // Bench measures the service: what it does in a second, what it costs, and where its limits are. Each measurement is a
 // command; without one they are listed:
 //
-//	make bench WHAT=versus FLAGS='-old 0aba59a'
-//	go run seckill/test/services -- go run ./bench versus -old 0aba59a
+//	make -C lab bench WHAT=limits FLAGS=-quick
+//	go run seckill/test/services -- go run ./bench limits -quick
 //
 // What is measured, and what the figures mean, is in the packages below and those of the Go benchmarks.
 package main
@@ -50,7 +50,7 @@ func commands() []command {
 
 const usage = `Measures the service. Run it in lab/, with a Redis and a MySQL or MariaDB at its side:
 
-  make bench WHAT=COMMAND [FLAGS=...]
+  make -C lab bench WHAT=COMMAND [FLAGS=...]
   go run seckill/test/services -- go run ./bench COMMAND [flags]
 
 `

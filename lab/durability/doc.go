@@ -8,6 +8,6 @@
 // A power cut keeps what was flushed to the disk and nothing else. A library that is loaded into redis-server
 // (testdata/flushed.c) records the length of the append-only file at each flush, and the file is truncated to that.
 //
-// Every run checks that a level loses nothing where it promises so. make durability repeats the runs, and writes the table
+// Every run checks that a level loses nothing where it promises so. make -C lab durability repeats the runs, and writes the table
 // into docs/durability.md.
 package durability

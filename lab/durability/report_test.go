@@ -108,6 +108,6 @@ func TestDocumentHasTheLevels(t *testing.T) {
 		want = append(want, l.title)
 	}
 	if !slices.Equal(titles, want) {
-		t.Errorf("%s has rows for %q, want %q: make durability", document, titles, want)
+		t.Errorf("%s has rows for %q, want %q: make -C lab durability", document, titles, want)
 	}
 }

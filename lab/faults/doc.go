@@ -1,4 +1,4 @@
-// Package faults lets faults happen to a running sale and checks that the service keeps its promises: make test-faults
+// Package faults lets faults happen to a running sale and checks that the service keeps its promises: make -C lab faults
 // runs all scenarios and writes docs/reliability.md.
 //
 // A scenario is a row of the table in faults_test.go: a fault, the invariants that it is aimed at, and a function. Its

@@ -111,7 +111,7 @@ func scenarios() []scenario {
 	}
 }
 
-// onOtherStores are scenarios on stores that need more than one package of a release of Debian: make test-stores.
+// onOtherStores are scenarios on stores that need more than one package of a release of Debian: make -C lab stores.
 func onOtherStores() []scenario {
 	return []scenario{
 		{"F45", "Galera, three writers: a node killed at a COMMIT and back, the majority lost and back", "all", true, galeraNodesLost},
@@ -137,7 +137,7 @@ func TestFaults(t *testing.T) {
 			if quick {
 				t.Parallel()
 			}
-			t.Logf("%s\n    again: make test-faults RUN=%s SEED=%d", sc.fault, sc.number, seed)
+			t.Logf("%s\n    again: make -C lab faults RUN=%s SEED=%d", sc.fault, sc.number, seed)
 			r := newRun(t, seed)
 			if !quick {
 				defer func() { results.add(sc, r.result, !t.Failed()) }()

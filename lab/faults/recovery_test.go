@@ -13,7 +13,7 @@ import (
 
 // Scenarios in which much is to be repaired, or one sale can harm others.
 
-// sized returns the full size of a scenario where it was asked for (make test-faults-full), else one that takes seconds.
+// sized returns the full size of a scenario where it was asked for (make -C lab faults-full), else one that takes seconds.
 func (r *run) sized(full, quick int) int {
 	if r.full {
 		return full

@@ -68,7 +68,7 @@ type clusterScenario struct {
 	moveAt int
 }
 
-// onCluster are the scenarios of make test-cluster, in order. The last one leaves dead nodes behind.
+// onCluster are the scenarios of make -C lab cluster, in order. The last one leaves dead nodes behind.
 func onCluster() []clusterScenario {
 	moved := func(number, fault, aim string, long bool, do func(*run), moveAt int) clusterScenario {
 		return clusterScenario{scenario{number + "-cluster", fault + "; a partition is added, its slot moves", aim, long, do}, moveAt}
@@ -98,7 +98,7 @@ func TestCluster(t *testing.T) {
 	partitions := numberIn(t, envPartitions)
 	for _, sc := range asked {
 		t.Run(sc.number, func(t *testing.T) {
-			t.Logf("%s\n    again: make test-cluster RUN=%s SEED=%d PARTITIONS=%d", sc.fault, sc.number, seed, partitions)
+			t.Logf("%s\n    again: make -C lab cluster RUN=%s SEED=%d PARTITIONS=%d", sc.fault, sc.number, seed, partitions)
 			r := newRun(t, seed)
 			r.stack, r.moveAt, r.partitions = stores, sc.moveAt, partitions
 			defer func() { results.add(sc.scenario, r.result, !t.Failed()) }()

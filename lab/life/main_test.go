@@ -7,7 +7,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-// usualChecks is how many histories are checked unless -rapid.checks says otherwise; they take some 30 seconds. make life
+// usualChecks is how many histories are checked unless -rapid.checks says otherwise; they take some 30 seconds. make -C lab life
 // checks a thousand.
 const usualChecks = "30"
 

@@ -7,7 +7,7 @@ import (
 	"seckill/internal/testkit/freeport"
 )
 
-// Stage is one of the designs in bench/stages.
+// Stage is one of the designs in lab/bench/stages.
 type Stage struct {
 	Path string // of the program bench, whose command stage is all of them
 	Name string // its flag -stage

@@ -8,7 +8,7 @@ import (
 	"seckill/test/box"
 )
 
-// TestUpgrade runs the version before and today's side by side. It is no part of make test-box; make test-upgrade runs it.
+// TestUpgrade runs the version before and today's side by side. It is no part of make test-box; make -C lab upgrade runs it.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

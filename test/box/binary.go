@@ -15,7 +15,7 @@ import (
 	"seckill/internal/testkit/child"
 )
 
-// envServer names a server to test instead of this checkout's: one with a bug that the tests should notice (test/mutants).
+// envServer names a server to test instead of this checkout's: one with a bug that the tests should notice (lab/mutants).
 const envServer = "SECKILL_TEST_SERVER"
 
 // builtBinary builds the server once per test process.

@@ -2,7 +2,7 @@
 // of a phone and of a desktop, with mouse and keyboard, in both languages. axe-core checks the pages for accessibility, and
 // an error on a page's console fails its test.
 //
-// With -pictures DIR the tests write pictures of the pages; `make pictures` writes them into bin/pictures, and takes those
+// With -pictures DIR the tests write pictures of the pages; `make test-browser PICTURES=1` writes them into bin/pictures, and takes those
 // that docs/images has from there.
 //
 // open (window_test.go) opens a window; embeddedShop and realShop (shop_test.go) start a service.

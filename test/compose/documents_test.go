@@ -33,7 +33,7 @@ func TestNamedFilesExist(t *testing.T) {
 	t.Parallel()
 	named := 0
 	for _, doc := range []string{"docs/walkthrough.md", "CONTRIBUTING.md", "docs/runbook.md", "docs/operations.md"} {
-		for _, path := range found("`((?:cmd|internal|scripts|migrations|web|test|deploy|docs)/[\\w./-]+\\.\\w+)`", text(t, doc)) {
+		for _, path := range found("`((?:cmd|internal|scripts|migrations|web|test|lab|deploy|docs)/[\\w./-]+\\.\\w+)`", text(t, doc)) {
 			named++
 			if _, err := os.Stat(filepath.Join(root, path)); err != nil {
 				t.Errorf("%s names %s: %v", doc, path, err)
@@ -66,5 +66,22 @@ func TestNamedSettingsAndCommandsExist(t *testing.T) {
 				t.Errorf("%s names the command server %s, which does not exist", path, name)
 			}
 		}
+	}
+}
+
+// A target of make that a document names exists.
+func TestNamedTargetsExist(t *testing.T) {
+	t.Parallel()
+	targets, named := makeTargets(t), 0
+	for path, doc := range documents(t) {
+		for _, target := range found("(?:`|(?m:^))make ((?:-C lab )?[a-z][a-z-]*)", doc) {
+			named++
+			if !slices.Contains(targets, target) {
+				t.Errorf("%s names make %s, which does not exist", path, target)
+			}
+		}
+	}
+	if named < 40 {
+		t.Errorf("only %d targets are named: is the pattern right?", named)
 	}
 }

@@ -17,7 +17,7 @@ func TestWorkflowsCallOnlyMake(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("found %v: %v", files, err)
 	}
-	targets := found(`(?m)^([a-z-]+):`, text(t, "Makefile"))
+	targets := makeTargets(t)
 	for _, file := range files {
 		name := strings.TrimPrefix(file, root+string(filepath.Separator))
 		workflow := text(t, name)
@@ -48,7 +48,10 @@ func TestWorkflowsCallOnlyMake(t *testing.T) {
 // The workflow of every change does what .ci/run does.
 func TestWorkflowHasTheStepsOfCI(t *testing.T) {
 	t.Parallel()
-	steps := strings.Fields(strings.Join(found(`(?m)^steps=\((.*)\)$`, text(t, ".ci/run")), " "))
+	steps := regexp.MustCompile(`[\w-]+|'[^']+'`).FindAllString(strings.Join(found(`(?m)^steps=\((.*)\)$`, text(t, ".ci/run")), " "), -1)
+	for i, step := range steps {
+		steps[i] = strings.Trim(step, "'")
+	}
 	if diff := cmp.Diff(steps, matrix(text(t, ".github/workflows/ci.yml"))); diff != "" {
 		t.Errorf("steps of .ci/run (-) and jobs of the workflow (+):\n%s", diff)
 	}
@@ -61,4 +64,14 @@ func matrix(workflow string) []string {
 		all = append(all, strings.Split(list, ", ")...)
 	}
 	return all
+}
+
+// makeTargets are the targets of make, those of the lab with -C lab before them.
+func makeTargets(t *testing.T) []string {
+	t.Helper()
+	targets := found(`(?m)^([a-z-]+):`, text(t, "Makefile"))
+	for _, target := range found(`(?m)^([a-z-]+):`, text(t, "lab/Makefile")) {
+		targets = append(targets, "-C lab "+target)
+	}
+	return targets
 }

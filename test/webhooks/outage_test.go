@@ -9,7 +9,7 @@ import (
 	"seckill/test/webhooks/receiver"
 )
 
-// envOutage is for how long the receiver is down; make webhooks-outage sets ten minutes.
+// envOutage is for how long the receiver is down; make -C lab webhooks-outage sets ten minutes.
 const envOutage = "SECKILL_TEST_OUTAGE"
 
 func outage(t *testing.T) time.Duration {

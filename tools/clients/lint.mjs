@@ -1,4 +1,4 @@
-// Lints web/openapi.yaml by the recommended rules of Redocly, and fails for errors and warnings: make openapi-lint.
+// Lints web/openapi.yaml by the recommended rules of Redocly, and fails for errors and warnings: make clients-check.
 
 import { createConfig, formatProblems, getTotals, lint } from '@redocly/openapi-core';
 

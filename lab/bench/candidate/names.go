@@ -4,7 +4,7 @@ package candidate
 
 import "strings"
 
-// The designs that lead to this service (bench/stages), and the service.
+// The designs that lead to this service (lab/bench/stages), and the service.
 const (
 	Gin       = "plain Gin"
 	Bare      = "bare handler"

@@ -101,17 +101,17 @@ func (r *report) markdown() string {
 		}
 	}
 	fmt.Fprintf(&b, "| P13 | handover p50 in round trips | %s | ≤ 2.5 |\n", spread(r.roundTrips(ours), 2))
-	again := "make bench-locks"
+	again := "make -C lab bench WHAT=locks"
 	for _, l := range past() {
 		fmt.Fprintf(&b, "| P13 | the same, %s | %s | |\n", l.name, spread(r.roundTrips(l.name), 2))
-		again = "make bench-locks BEFORE=" + strings.TrimPrefix(l.name, asItWas)
+		again = "make -C lab bench WHAT=locks FLAGS='-before " + strings.TrimPrefix(l.name, asItWas) + "'"
 	}
 	if len(r.Costs) > 0 {
 		b.WriteString("\nMany of everything, in this package (the longest script is blocked Redis):\n\n" +
 			"| | Scripts | Errors | Longest | Of 1 ms or more |\n| --- | --- | --- | --- | --- |\n" + strings.Join(r.Costs, "\n") + "\n")
 	}
 	b.WriteString("\nAgain: `" + again + "`. Every single figure: the JSON file beside this one. What each scenario is:\n" +
-		"`bench/locks/doc.go`; the others' settings: `bench/locks/libraries.go`. Pollers do well when contenders do nothing\n" +
+		"`lab/bench/locks/doc.go`; the others' settings: `lab/bench/locks/libraries.go`. Pollers do well when contenders do nothing\n" +
 		"else: the process that has just released takes the lock again while the others pause.\n")
 	return b.String()
 }

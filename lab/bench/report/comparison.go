@@ -42,7 +42,7 @@ func (c comparison) markdown() string {
 		load = append(load, s.Figure(result.LoadProcessors).Samples)
 	}
 	fmt.Fprintf(&b, "The load generator took %s of the %d processors.\n", over(slices.Concat(load...)).text(2), c.machine.Processors)
-	b.WriteString("\nAgain: `make bench`. Every single figure: the JSON file beside this one.\n")
+	b.WriteString("\nAgain: `make -C lab bench`. Every single figure: the JSON file beside this one.\n")
 	return b.String()
 }
 

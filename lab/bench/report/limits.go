@@ -108,7 +108,7 @@ func (l limits) markdown() string {
 		"answers were compared; they agreed.\n\n## Connections\n\n%s\n"+
 		"## A stampede\n\n%s\n\n%s\n## Vouchers on sale at once\n\n%s\n## Units of a sale\n\nLate buyers are refused, so small sales are mostly refusals.\n\n%s\n"+
 		"## A long sale\n\n%s\n\n## Waiting for rows\n\n%s\n\n"+
-		"## Expiry of a backlog\n\n%s\n%s\n\nAgain: `make bench-limits`. Every single figure: the JSON file beside this one.\n",
+		"## Expiry of a backlog\n\n%s\n%s\n\nAgain: `make -C lab bench WHAT=limits`. Every single figure: the JSON file beside this one.\n",
 		l.machine.Date, machineText(l.machine), l.plan.Rounds, curveTable(l.Connections, "Connections"), stampedeText(l.Stampede),
 		targetTable(l.Targets), curveTable(l.Sales, "Sales"), curveTable(l.Stock, "Units"), saleText(l.Sale),
 		waitingText(l.Waiting), expiryTable(l.Expiry), durabilityText(l.machine))
