@@ -132,7 +132,7 @@ cc:
 .PHONY: lint
 lint: $(LINT) ## run the linters of .golangci.yml on all modules; FIX=1 fixes what can be fixed
 	@$(LINT) config verify
-	@for module in $(MODULES); do (cd "$$module" && $(CURDIR)/$(LINT) run $(if $(FIX),--fix)); done
+	@wrong=0; for module in $(MODULES); do (cd "$$module" && $(CURDIR)/$(LINT) run $(if $(FIX),--fix)) || wrong=1; done; exit $$wrong
 
 .PHONY: fmt
 fmt: $(LINT) ## format all Go code

@@ -36,7 +36,8 @@ func Dial(ctx context.Context, addr string, number int) (*httpload.Conn, error) 
 		return nil, err
 	}
 	from := &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+number/portsEach))}
-	return conn, conn.Connect(ctx, &net.Dialer{LocalAddr: from, Control: bindLater, Timeout: patience})
+	err = conn.Connect(ctx, &net.Dialer{LocalAddr: from, Control: bindLater, Timeout: patience})
+	return conn, err
 }
 
 // patience is longer than any answer takes.

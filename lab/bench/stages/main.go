@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 
-	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/go-sql-driver/mysql" // the driver of the designs with a database
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 

@@ -1,4 +1,4 @@
-// Versus compares two builds of the server: an older commit and the work tree, or any two commits. It answers what a
+// Package versus compares two builds of the server: an older commit and the work tree, or any two commits. It answers what a
 // change costs a purchase, on a machine that is not quiet.
 //
 // In each round three processes run on the same Redis and database: the old build, the new one, and the old one again, each
