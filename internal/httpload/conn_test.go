@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -193,6 +195,31 @@ func TestTimeout(t *testing.T) {
 	_, err = dial(t, "http://"+l.Addr().String(), time.Second).Do(t.Context(), httpload.Request{Method: "GET", Path: "/"})
 	if timeout := net.Error(nil); !errors.As(err, &timeout) || !timeout.Timeout() || errors.Is(err, httpload.ErrNotSent) {
 		t.Errorf("error %v, want a timeout", err)
+	}
+}
+
+// TestConnect: the next request goes over the connection that was made before it, in the dialer's way.
+func TestConnect(t *testing.T) {
+	t.Parallel()
+	var connected atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connected.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	c, dialed := dial(t, server.URL, time.Minute), 0
+	control := func(string, string, syscall.RawConn) error { dialed++; return nil }
+	if err := c.Connect(t.Context(), &net.Dialer{Control: control}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Do(t.Context(), httpload.Request{Method: http.MethodGet, Path: "/"}); err != nil {
+		t.Fatal(err)
+	}
+	if connected.Load() != 1 || dialed != 1 {
+		t.Errorf("%d connections, %d of them by the dialer", connected.Load(), dialed)
 	}
 }
 

@@ -18,6 +18,7 @@ type fakeServer struct {
 	paths  map[string]int
 	refuse func(token string) bool
 	delay  time.Duration
+	from   string // the last one's address
 }
 
 func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -25,6 +26,7 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.asked[token]++
 	s.paths[r.URL.String()]++
+	s.from = r.RemoteAddr
 	s.mu.Unlock()
 	time.Sleep(s.delay)
 	status := http.StatusAccepted
@@ -125,6 +127,46 @@ func TestRate(t *testing.T) {
 	// The tenth was due after 9 ms and answered after 100 or more.
 	if a.P99 < 90*time.Millisecond {
 		t.Errorf("p99 %s: latency counts from when the request was sent, not from when it was due", a.P99)
+	}
+}
+
+// TestWhole: what is under way at the end is measured only when it was asked for.
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	for whole, want := range map[bool]int{true: 4, false: 0} {
+		s := &fakeServer{delay: 50 * time.Millisecond}
+		b := s.serve(t)
+		b.Duration, b.Whole = time.Millisecond, whole
+		a, err := b.Send(t.Context())
+		if err != nil || a.Want != 4 || len(a.Micros) != want {
+			t.Errorf("whole %t: %d answers, %d measured, want %d; %v", whole, a.Want, len(a.Micros), want, err)
+		}
+		if whole && (a.Rate > 4/0.05 || a.P99 < 50*time.Millisecond) {
+			t.Errorf("rate %v, p99 %s", a.Rate, a.P99)
+		}
+	}
+}
+
+// TestDial: one of many connections has another address, and says what was wrong with an answer.
+func TestDial(t *testing.T) {
+	t.Parallel()
+	s := &fakeServer{refuse: func(token string) bool { return token == "b" }}
+	addr := s.serve(t).Endpoints[0].Addr
+	conn, err := Dial(t.Context(), addr, portsEach)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if status, err := Ask(t.Context(), conn, Purchase(7, "?wait=1s", "a"), http.StatusAccepted, 0); err != nil || status != http.StatusAccepted {
+		t.Error(status, err)
+	}
+	if _, err := Ask(t.Context(), conn, Purchase(7, "", "b"), http.StatusAccepted, 0); err == nil || !strings.Contains(err.Error(), "answered 409: {}") {
+		t.Error(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.paths["/voucher/seckill/7?wait=1s"] != 1 || !strings.HasPrefix(s.from, "127.0.0.2:") {
+		t.Errorf("asked: %v from %s", s.paths, s.from)
 	}
 }
 
