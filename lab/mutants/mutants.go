@@ -53,7 +53,7 @@ func inAdmission() []mutant.Mutant {
 			mutant.Change{File: script, From: `call('XADD', orders_key, '*', 'v', voucher, 'e'`, To: `call('XADD', orders_key, 'MAXLEN', 100, '*', 'v', voucher, 'e'`},
 		),
 		serverMutant("already bought, without the order's id", "F02", "want 400 that name the order",
-			mutant.Change{File: "internal/httpapi/errors_table.go", From: `		members: alreadyBoughtMembers,
+			mutant.Change{File: "internal/httpapi/errors_table.go", From: `		Members: alreadyBoughtMembers,
 `, To: ``},
 		),
 		serverMutant("already bought, with another id", "F02", "I6 winners are told their order, sold out is true",
@@ -362,7 +362,7 @@ func inWaitlists() []mutant.Mutant {
 `, To: ``},
 		),
 		historyMutant("who only waits may accept", life, "TestLife", "offers are open",
-			mutant.Change{File: offers, From: `		if row.State != waitlist.Offered || !now.Before(at(row.Deadline))`, To: `		if row.State != waitlist.Waiting && row.State != waitlist.Offered`},
+			mutant.Change{File: offers, From: `		if row.State != waitlist.Offered || !now.Before(sqlkit.At(row.Deadline))`, To: `		if row.State != waitlist.Waiting && row.State != waitlist.Offered`},
 		),
 		historyMutant("one unit is offered to two", life, "TestLife", "offers are open",
 			mutant.Change{File: offers, From: `	kept, err := s.offer(tx, sale, make([]int64, min(units, maxOffers)), now)
