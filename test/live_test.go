@@ -18,7 +18,6 @@ import (
 type figures struct {
 	SaleState                     string
 	Stock, Issued, Held, Recorded int64
-	Shares                        []struct{ Partition, Stock, Issued, Held, MovedIn, MovedOut int64 }
 }
 
 // followFigures reads the figures of a sale's live page, one after the other, until each has had enough, or for box.Patience.

@@ -95,7 +95,7 @@ func TestPartitionCommand(t *testing.T) {
 		expectOutput(t, s, 0, []string{"close is done"}, "partition", "close", n)
 	}
 	expectOutput(t, s, refused, []string{"partition 1 is the only one that is open"}, "partition", "close", "1")
-	expectOutput(t, s, refused, []string{"partition 2 has 1 sales (or shares of split ones) that are not retired"}, "partition", "remove", "2")
+	expectOutput(t, s, refused, []string{"partition 2 has 1 sales that are not retired"}, "partition", "remove", "2")
 	expectOutput(t, s, 0, []string{"remove is done"}, "partition", "remove", "3")
 	expectOutput(t, s, refused, []string{"partition 3 is removed"}, "partition", "open", "3")
 	expectPartitions(t, s, "0          closed", "2          closed", "3          removed")

@@ -16,7 +16,6 @@ func TestReconcile(t *testing.T) {
 	expectOutput(t, s, 0, []string{"no sale"}, "reconcile")
 	b := s.Buyers(s.CreateSale(t, 10, time.Now().Add(time.Hour)))
 	other := s.CreateSale(t, 5, time.Now().Add(time.Hour))
-	inShares := saleWith(t, s, 9, "shares", 3)
 	b.BuyAll(t.Context(), 4, box.Users(1, 4))
 	s.Check(t, b, 10)
 	if code, err := s.Servers[0].Terminate(); err != nil || code != 0 {
@@ -39,11 +38,6 @@ func TestReconcile(t *testing.T) {
 	reconcile(3, []string{"redis_wrong", "+3"})
 	reconcile(0, []string{"balanced"}, "-voucher", fmt.Sprint(other))
 	reconcile(0, []string{"rebuilt", "balanced"}, append(ours, "-repair")...)
-
-	// Of a split sale any share may be wrong; it is named, and repaired alone.
-	exec(s.Redis.HIncrBy(t.Context(), s.Redis.SaleKey(inShares)+".2", "stock", 3).Err())
-	reconcile(3, []string{fmt.Sprintf("%d.2", inShares), "redis_wrong", "+3"}, "-voucher", fmt.Sprint(inShares))
-	reconcile(0, []string{fmt.Sprintf("voucher %d.2 was rebuilt", inShares), "balanced"}, "-voucher", fmt.Sprint(inShares), "-repair")
 
 	// An accepted order that only its holder shows.
 	exec(s.Redis.HIncrBy(t.Context(), s.Redis.SaleKey(b.Voucher), "stock", -1).Err())

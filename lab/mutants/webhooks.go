@@ -97,7 +97,7 @@ func inOfferEvents() []mutant.Mutant {
 			mutant.Change{File: "internal/sqlstore/see_to_offers.go", From: `s.announceOffers(tx, ended, now)`, To: `s.announceOffers(tx, ended[:0], now)`},
 		),
 		packageMutant("an event is written without its offer", ledger, "TestNoEventWithoutItsOffer$/mysql", "events of what was rolled back",
-			mutant.Change{File: offers, From: `return int64(len(heads)), s.announceOffers(tx, heads, now)`, To: `return int64(len(heads)), s.announceOffers(s.db.WithContext(s.shares.Holding(tx.Statement.Context)), heads, now)`},
+			mutant.Change{File: offers, From: `return int64(len(heads)), s.announceOffers(tx, heads, now)`, To: `return int64(len(heads)), s.announceOffers(s.db.Read(s.db.Bulkhead().Holding(tx.Statement.Context)), heads, now)`},
 		),
 		historyMutant("an order is told before its offer", rules, "TestEndpointKeepsEveryEvent", "before those of its",
 			mutant.Change{File: delivery, From: `	c.after = byOrder[offer]
