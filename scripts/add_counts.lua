@@ -7,12 +7,11 @@
 --   2… pairs: outcome, how many
 --
 -- Returns how many counts were raised. It must not be repeated: it would count twice.
+--
+-- Needs: keys
 
 -- What somebody else put there is no count, and is replaced: it must not fail every flush from now on.
-local kind = redis.call('TYPE', KEYS[1]).ok
-if kind ~= 'hash' and kind ~= 'none' then
-  redis.call('UNLINK', KEYS[1])
-end
+remove_unless('hash', KEYS[1])
 for i = 2, #ARGV, 2 do
   if type(redis.pcall('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1])) ~= 'number' then
     redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])

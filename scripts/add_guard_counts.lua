@@ -12,16 +12,15 @@
 --   5… pairs: what or which network, how many
 --
 -- Returns how many counts were raised. It must not be repeated: it would count twice.
+--
+-- Needs: keys
 
 local counts, stopped = tonumber(ARGV[3]), tonumber(ARGV[4])
 local types = { 'hash', 'zset', 'zset' }
 
 -- What somebody else put there is no count, and is replaced: it must not fail every flush from now on.
 for i, key in ipairs(KEYS) do
-  local kind = redis.call('TYPE', key).ok
-  if kind ~= types[i] and kind ~= 'none' then
-    redis.call('UNLINK', key)
-  end
+  remove_unless(types[i], key)
 end
 
 for i = 5, #ARGV, 2 do

@@ -35,11 +35,12 @@
 -- it needs such a one, and makes the user its holder when the time has come. An acceptance takes no unit from the stock, and
 -- waits all the same where nothing is for sale: meanwhile the sale shows a reserved unit, which keeps instances from caching
 -- it as sold out. Once that time has come, all acceptances of the call are applied.
+--
+-- Needs: clock, number, returned, sale, server
 
 local DONE, MISSING, REBUILDING, GAP = 0, 1, 2, 3
 local FIRST, WIDTH = 3, 7 -- where the operations begin in ARGV, and how many elements each has
 local MAX_OPERATIONS = 250
-local MAX_DELAY = 60000 -- milliseconds; as in seckill.lua
 
 local call = redis.call
 local sale_key, buyers_key = KEYS[1], KEYS[2]
@@ -62,12 +63,8 @@ for i = 1, n do
   end
 end
 local holders = n > 0 and call('HMGET', buyers_key, unpack(users)) or {} -- order ids
-local clock = call('TIME')
-local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+local now = clock()
 
-local function number(field)
-  return field and tonumber(field) or nil
-end
 local mode, epoch, seq, stock = sale[1], number(sale[2]), number(sale[3]), number(sale[4])
 local opens, closes = sale[5], sale[6]
 local op = number(sale[7])
@@ -77,34 +74,20 @@ local resumes = number(sale[14]) or 0 -- from when a rebuilt sale sells
 local extra, reserved_units = number(sale[16]) or 0, number(sale[17]) or 1
 local reserved_offer = sale[18] and reserved > 0 -- for an acceptance, so that it is no unit of the stock
 if not (epoch and seq and stock and number(opens) and number(closes))
-  or not (mode == 'open' or mode == 'paused' or mode == 'off' or mode == 'rebuild') then
+  or not MODES[mode] then
   return {MISSING, 0, 0, 0}
 end
-local info = redis.pcall('INFO', 'server') -- it may be forbidden
-local other_server = type(info) == 'string' and sale[15] and not string.find(info, sale[15], 1, true)
-if mode == 'rebuild' or (number(sale[8]) or 0) > 0 or other_server then
+if mode == 'rebuild' or (number(sale[8]) or 0) > 0 or other_server(sale[15]) then
   return {REBUILDING, epoch, op or 0, 0}
 end
 if not op or (n > 0 and first > op + 1) then
   return {GAP, epoch, op or 0, 0}
 end
 
--- A time further off than MAX_DELAY comes from a clock that was set back since.
-local function past(time)
-  return now >= time or time - now > MAX_DELAY
-end
-if returned > 0 and past(returned_at) then
-  stock, returned = stock + returned, 0
-end
+stock, returned = ripen(stock, returned, returned_at, now)
 
-local function give(units) -- as in correct.lua
-  if stock > 0 then
-    stock = stock + units
-  elseif returned > 0 then
-    returned = returned + units
-  else
-    returned, returned_at = units, now + delay
-  end
+local function give(units)
+  stock, returned, returned_at = give_back(units, stock, returned, returned_at, now, delay)
 end
 
 local function take(units)
@@ -123,12 +106,12 @@ local wait = 0
 local function revive(op_number, user, order, units, current)
   if current == '' then
     if reserved == op_number then
-      if not past(reserved_at) then
+      if not past(reserved_at, now) then
         wait = reserved_at - now
         return nil
       end
       reserved, reserved_units = 0, 1
-    elseif stock >= units and past(resumes) then
+    elseif stock >= units and past(resumes, now) then
       stock = stock - units
     elseif stock + returned >= units then
       reserved, reserved_units, reserved_at = op_number, units, stock >= units and resumes or returned_at
@@ -161,12 +144,12 @@ local function accept(op_number, user, order, units, current)
     return current == order
   end
   if reserved == op_number then
-    if not past(reserved_at) then
+    if not past(reserved_at, now) then
       wait = reserved_at - now
       return nil
     end
     reserved, reserved_offer, uncached = 0, false, true
-  elseif not uncached and not (stock > 0 and past(resumes)) then
+  elseif not uncached and not (stock > 0 and past(resumes, now)) then
     reserved, reserved_offer, reserved_at = op_number, true, now + delay
     wait = delay
     return nil
@@ -224,15 +207,15 @@ end
 
 if op > before or reserved ~= was_reserved then
   -- Redis refuses a script's first write or none, and never refuses HDEL for want of memory. So HSET comes first.
-  call('HSET', sale_key, 'mode', mode, 'begin', opens, 'end', closes, 'seq', string.format('%.0f', seq),
-    'stock', string.format('%.0f', stock), 'returned', string.format('%.0f', returned),
-    'returned_at', string.format('%.0f', returned_at), 'reserved', string.format('%.0f', reserved),
-    'reserved_at', string.format('%.0f', reserved_at), 'op', string.format('%.0f', op), 'takes', table.concat(takes, ' '))
+  call('HSET', sale_key, 'mode', mode, 'begin', opens, 'end', closes, 'seq', whole(seq),
+    'stock', whole(stock), 'returned', whole(returned),
+    'returned_at', whole(returned_at), 'reserved', whole(reserved),
+    'reserved_at', whole(reserved_at), 'op', whole(op), 'takes', table.concat(takes, ' '))
   if extra ~= (number(sale[16]) or 0) then
-    call('HSET', sale_key, 'extra', string.format('%.0f', extra))
+    call('HSET', sale_key, 'extra', whole(extra))
   end
   if reserved_units > 1 then
-    call('HSET', sale_key, 'reserved_units', string.format('%.0f', reserved_units))
+    call('HSET', sale_key, 'reserved_units', whole(reserved_units))
   elseif sale[17] then
     call('HDEL', sale_key, 'reserved_units')
   end

@@ -28,28 +28,21 @@
 --
 -- A key of another type is removed, and a field that is no number counts as missing: somebody wrote there by hand. So does
 -- an epoch that is further ahead than any ledger restored from a backup could be behind.
-
-local MAX_LEAD = 1e9 -- epochs; maxEpochLead in internal/order/recovery is the same
+--
+-- Needs: clock, keys, number, sale, server
 
 local epoch, delay = tonumber(ARGV[2]), tonumber(ARGV[3])
 if not (epoch and delay) or #ARGV ~= 4 then
   return redis.error_reply('ERR begin_rebuild.lua: bad arguments')
 end
 for i, wanted in ipairs({'hash', 'zset', 'hash', 'hash', 'hash'}) do
-  local kind = redis.call('TYPE', KEYS[i]).ok
-  if kind ~= wanted and kind ~= 'none' then
-    redis.call('UNLINK', KEYS[i])
-  end
+  remove_unless(wanted, KEYS[i])
 end
 -- Changes nothing: XX adds no member, and one that is there keeps its score. A Redis that is full or read-only refuses it.
 redis.call('ZADD', KEYS[2], 'XX', redis.call('ZSCORE', KEYS[2], ARGV[1]) or '0', ARGV[1])
 local names = {'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end', 'op', 'building', 'mode',
   'resumes', 'stopped', 'server'}
 local sale = redis.call('HMGET', KEYS[1], unpack(names))
-local function number(field) -- whole numbers that are exact in Lua, below 2^53; anything else was written by hand
-  local n = field and string.find(field, '^%d+$') and tonumber(field)
-  return n and n < 9007199254740992 and n or nil
-end
 for _, i in ipairs({1, 9}) do -- epoch and building
   if sale[i] and (number(sale[i]) or epoch + MAX_LEAD) >= epoch + MAX_LEAD then
     sale[i] = false
@@ -58,18 +51,15 @@ end
 if (number(sale[1]) or 0) >= epoch or (number(sale[9]) or 0) > epoch then
   return 0
 end
--- '' where INFO is forbidden, as in publish.lua.
-local info = redis.pcall('INFO', 'server')
-local server = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
+local server = run_id()
 local fields = {'mode', 'rebuild', 'building', ARGV[2], 'server', server}
 local stopped
 if (number(sale[9]) or 0) == 0 or (sale[13] or '') ~= server then -- the first attempt to rebuild it on this server
-  local clock = redis.call('TIME')
-  local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+  local now = clock()
   stopped = math.max(now, (number(sale[12]) or 0) + 1) -- no two stops of a sale have one time
-  fields[7], fields[8] = 'stopped', string.format('%.0f', stopped)
+  fields[7], fields[8] = 'stopped', whole(stopped)
   if sale[10] or not (epoch == 1 or ARGV[4] == '1') then
-    fields[9], fields[10] = 'resumes', string.format('%.0f', now + delay)
+    fields[9], fields[10] = 'resumes', whole(now + delay)
   elseif not number(sale[11]) then -- it was never open
     fields[9], fields[10] = 'resumes', '0'
   end
@@ -83,6 +73,6 @@ end
 redis.call('HSET', KEYS[1], unpack(fields))
 if stopped then
   redis.call('DEL', KEYS[3], KEYS[4])
-  redis.call('ZADD', KEYS[2], string.format('%.0f', stopped), ARGV[1])
+  redis.call('ZADD', KEYS[2], whole(stopped), ARGV[1])
 end
 return 1

@@ -20,11 +20,8 @@
 --       user the holder, so the caller has to decide again)
 --
 -- A unit comes back only to a sale that exists; a lost one is rebuilt from the ledger, which has the unit.
--- A unit that comes back while others wait for their time waits with them: who has "sold out" cached was answered so
--- before the first of them came back. A time further off than a minute comes from a clock that was set back since, and
--- counts as past: returned units never wait that long.
-
-local MAX_DELAY = 60000 -- milliseconds; as in seckill.lua
+--
+-- Needs: clock, number, returned
 
 local call = redis.call
 local sale_key, buyers_key = KEYS[1], KEYS[2]
@@ -41,15 +38,11 @@ end
 local holders = call('HMGET', buyers_key, unpack(users))
 local sale = call('HMGET', sale_key, 'stock', 'returned', 'returned_at', 'epoch', 'building', 'returned_in', 'op',
   'extra')
-local function number(field)
-  return field and tonumber(field) or nil
-end
 local stock = number(sale[1])
 local returned, returned_at = number(sale[2]) or 0, number(sale[3]) or 0
 local epoch, building, returned_in = number(sale[4]) or 0, number(sale[5]) or 0, number(sale[6]) or 0
 local op, extra = number(sale[7]), number(sale[8]) or 0
-local clock = call('TIME')
-local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+local now = clock()
 
 local acted = {}
 local set, removed = {}, {}
@@ -92,28 +85,20 @@ if #set > 0 then
   call('HSET', buyers_key, unpack(set))
 end
 if units > 0 and stock then
-  if returned > 0 and (now >= returned_at or returned_at - now > MAX_DELAY) then
-    stock, returned = stock + returned, 0
-  end
-  if stock > 0 then
-    stock = stock + units
-  elseif returned > 0 then
-    returned = returned + units
-  else
-    returned, returned_at = units, now + delay
-  end
+  stock, returned = ripen(stock, returned, returned_at, now)
+  stock, returned, returned_at = give_back(units, stock, returned, returned_at, now, delay)
   if building > 0 then
     returned_in = building
   end
-  call('HSET', sale_key, 'stock', string.format('%.0f', stock), 'returned', string.format('%.0f', returned),
-    'returned_at', string.format('%.0f', returned_at), 'returned_in', string.format('%.0f', returned_in))
+  call('HSET', sale_key, 'stock', whole(stock), 'returned', whole(returned),
+    'returned_at', whole(returned_at), 'returned_in', whole(returned_in))
 end
 
 if more ~= 0 and stock then
-  call('HSET', sale_key, 'extra', string.format('%.0f', math.max(0, extra + more)))
+  call('HSET', sale_key, 'extra', whole(math.max(0, extra + more)))
   if building > 0 then
     returned_in = building
-    call('HSET', sale_key, 'returned_in', string.format('%.0f', returned_in))
+    call('HSET', sale_key, 'returned_in', whole(returned_in))
   end
 end
 

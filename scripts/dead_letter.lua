@@ -13,6 +13,8 @@
 -- Returns 1 (moved) or 0 (it was not pending any more).
 -- The dead letter has the fields key (the entry's id), why, and the entry's own, each with "raw." before its name. Of more
 -- than 1,000 it keeps the first ones, and has a field left_out with the number of the others.
+--
+-- Needs: number
 
 local MOST = 1000 -- fields; unpack fails for some thousands of elements
 
@@ -23,7 +25,7 @@ end
 local kept = math.min(fields, MOST)
 local letter = {'key', ARGV[2], 'why', ARGV[3]}
 if kept < fields then
-  letter[5], letter[6] = 'left_out', string.format('%.0f', fields - kept)
+  letter[5], letter[6] = 'left_out', whole(fields - kept)
 end
 for i = 4, 3 + 2 * kept, 2 do
   letter[#letter + 1] = 'raw.' .. ARGV[i]

@@ -15,20 +15,20 @@
 --
 -- The stream itself is searched, because times prove nothing: a rebuild may have queued an order again long after the
 -- sale's end.
+--
+-- Needs: clock, number
 
 local voucher, longest = ARGV[1], tonumber(ARGV[5])
 local epoch, seq, op = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 if not (epoch and seq and op and longest) then
   return redis.error_reply('ERR drop.lua: bad arguments')
 end
-local clock = redis.call('TIME')
-local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+local now = clock()
 local sale = redis.call('HMGET', KEYS[1], 'epoch', 'seq', 'end', 'building', 'mode', 'op')
 if redis.call('EXISTS', KEYS[1]) == 1 then
-  local closes = sale[3] and tonumber(sale[3])
-  if not closes or now < closes or sale[5] == 'rebuild' or (tonumber(sale[4] or '0') or 0) > 0
-    or tonumber(sale[1] or '') ~= epoch or tonumber(sale[2] or '') ~= seq
-    or (tonumber(sale[6] or '') or 0) ~= op then
+  local closes = number(sale[3])
+  if not closes or now < closes or sale[5] == 'rebuild' or (number(sale[4]) or 0) > 0
+    or number(sale[1]) ~= epoch or number(sale[2]) ~= seq or (number(sale[6]) or 0) ~= op then
     return 0
   end
 end

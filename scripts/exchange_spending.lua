@@ -13,19 +13,18 @@
 -- microseconds ago it was told, and what. If it is repeated the others are told twice, so it must not be.
 --
 -- Times in the set rise, also when the clock is set back. A key of another type is removed: somebody wrote there by hand.
+--
+-- Needs: keys, number
 
 local after, keep, most = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 if not (after and keep and most) or #ARGV ~= 5 then
   return redis.error_reply('ERR exchange_spending.lua: bad arguments')
 end
-local kind = redis.call('TYPE', KEYS[1]).ok
-if kind ~= 'zset' and kind ~= 'none' then
-  redis.call('UNLINK', KEYS[1])
-end
-local clock = redis.call('TIME')
-local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - keep * 1000))
-redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + keep * 1000), '+inf')
+remove_unless('zset', KEYS[1])
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', whole(now - keep * 1000))
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. whole(now + keep * 1000), '+inf')
 
 local last = now
 local highest = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')
@@ -35,7 +34,7 @@ end
 local cursor = math.min(after, last) -- beyond: Redis has lost what the instance has seen
 
 local own = ARGV[1] .. ' '
-local told = redis.call('ZRANGEBYSCORE', KEYS[1], string.format('(%.0f', cursor), '+inf', 'WITHSCORES', 'LIMIT', 0, most)
+local told = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. whole(cursor), '+inf', 'WITHSCORES', 'LIMIT', 0, most)
 local answer = { 0 }
 for i = 1, #told, 2 do
   cursor = tonumber(told[i + 1])
@@ -44,10 +43,10 @@ for i = 1, #told, 2 do
     answer[#answer + 1] = told[i]
   end
 end
-answer[1] = string.format('%.0f', cursor)
+answer[1] = whole(cursor)
 
 if ARGV[5] ~= '' then
-  local at = string.format('%.0f', last)
+  local at = whole(last)
   redis.call('ZADD', KEYS[1], at, own .. at .. ' ' .. ARGV[5])
   redis.call('PEXPIRE', KEYS[1], 2 * keep)
 end

@@ -6,8 +6,9 @@
 --   1  name
 --
 -- Returns 1.
+--
+-- Needs: clock, number
 
-local clock = redis.call('TIME')
-local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
-redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
+local now = clock()
+redis.call('ZADD', KEYS[1], whole(now), ARGV[1])
 return 1

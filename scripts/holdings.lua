@@ -9,24 +9,22 @@
 -- Returns a flat array, for each sale, in order: the order ("" when the user is no holder or the holders cannot be
 -- read), 1 when the sale is whole, else 0 (it is missing, unreadable, being rebuilt, or another server opened it, as in
 -- seckill.lua), epoch and sequence (0 when it is not whole).
+--
+-- Needs: number, sale, server
 
-local modes = {open = true, paused = true, off = true}
-local info = redis.pcall('INFO', 'server')
 local answer = {}
 
 for i = 1, #KEYS, 2 do
   local sale = redis.pcall('HMGET', KEYS[i], 'mode', 'epoch', 'seq', 'building', 'server')
   local order = redis.pcall('HGET', KEYS[i + 1], ARGV[1])
-  local epoch, seq = tonumber(sale[2] or ''), tonumber(sale[3] or '')
-  local whole = sale[1] and modes[sale[1]] and epoch and seq and (tonumber(sale[4] or '') or 0) == 0
-  if type(info) == 'string' and sale[5] and not string.find(info, sale[5], 1, true) then
-    whole = false
-  end
+  local mode, epoch, seq = sale[1], number(sale[2]), number(sale[3])
+  local entire = mode and MODES[mode] and mode ~= 'rebuild' and epoch and seq and (number(sale[4]) or 0) == 0
+    and not other_server(sale[5])
   if type(order) == 'table' then -- the key is no hash
-    order, whole = '', false
+    order, entire = '', false
   end
   local at = #answer
   answer[at + 1] = order or ''
-  answer[at + 2], answer[at + 3], answer[at + 4] = whole and 1 or 0, whole and epoch or 0, whole and seq or 0
+  answer[at + 2], answer[at + 3], answer[at + 4] = entire and 1 or 0, entire and epoch or 0, entire and seq or 0
 end
 return answer

@@ -15,30 +15,27 @@
 -- the sale in the stream, delivered or not (-1: the stream is too long), dead letters of the partition, units that the
 -- buyers have beyond one each.
 -- An entry that does not name its sale counts as an order of the sale: it may be one.
+--
+-- Needs: number, sale
 
 local voucher, longest = ARGV[1], tonumber(ARGV[2])
 if not longest then
   return redis.error_reply('ERR inventory.lua: bad arguments')
 end
-local modes = {open = true, paused = true, off = true, rebuild = true}
 local sale = redis.pcall('HMGET', KEYS[1], 'mode', 'epoch', 'seq', 'stock', 'returned', 'reserved', 'op', 'building',
   'reserved_units', 'extra', 'reserved_offer')
 local buyers, letters = redis.pcall('HLEN', KEYS[2]), redis.call('XLEN', KEYS[4])
-local function number(field) -- whole numbers that are exact in Lua, below 2^53; anything else was written by hand
-  local n = field and string.find(field, '^%d+$') and tonumber(field)
-  return n and n < 9007199254740992 and n or nil
-end
 if type(buyers) ~= 'number' then
   return {'', 0, 0, 0, 0, 0, -1, letters, 0}
 end
 local mode, epoch, seq, stock = sale[1], number(sale[2]), number(sale[3]), number(sale[4])
-if not (mode and modes[mode] and epoch and seq and stock) then
+if not (mode and MODES[mode] and epoch and seq and stock) then
   return {'', 0, 0, 0, buyers, 0, -1, letters, 0}
 end
 if (number(sale[8]) or 0) > 0 then
   mode = 'rebuild'
 end
-stock = stock + (number(sale[5]) or 0) + ((number(sale[6]) or 0) > 0 and not sale[11] and (number(sale[9]) or 1) or 0)
+stock = unsold(stock, number(sale[5]), number(sale[6]), number(sale[9]), sale[11])
 
 local waiting = -1
 if redis.call('XLEN', KEYS[3]) <= longest then
@@ -53,7 +50,7 @@ if redis.call('XLEN', KEYS[3]) <= longest then
         packed = fields[i + 1] -- user, order, user, order… (seckill.lua)
       end
     end
-    if named == voucher or not (named and (string.match(named, '^%d+$') or string.match(named, '^%d+%.%d+$'))) then
+    if named == voucher or not (named and string.match(named, '^%d+$')) then
       local _, words = string.gsub(packed or '', '%S+', '')
       waiting = waiting + math.max(1, math.floor(words / 2))
     end

@@ -16,21 +16,19 @@
 -- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one; also
 -- when this very call is repeated) or 2 (the rebuild is gone: this Redis no longer knows that it has begun, or is not the
 -- run of the server on which it began, and may have lost what it wrote).
+--
+-- Needs: rebuild, server
 
 local epoch = tonumber(ARGV[1])
 if not epoch or #ARGV ~= 7 then
   return redis.error_reply('ERR publish.lua: bad arguments')
 end
-local sale = redis.call('HMGET', KEYS[1], 'epoch', 'building', 'server')
-local current, building = tonumber(sale[1] or '0') or 0, tonumber(sale[2] or '0') or 0
-if current >= epoch or building > epoch then
-  return 0
+local state = rebuild_state(KEYS[1], epoch)
+if state ~= UNDER_WAY then
+  return state
 end
--- Some servers forbid INFO (and miniredis has no such section): then a restart goes unnoticed here.
-local info = redis.pcall('INFO', 'server')
-local server = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
-if building ~= epoch or (sale[3] or '') ~= server then
-  return 2
+if (redis.call('HGET', KEYS[1], 'server') or '') ~= run_id() then
+  return GONE
 end
 redis.call('HSET', KEYS[1], 'mode', ARGV[2], 'epoch', ARGV[1], 'seq', '0', 'stock', ARGV[3], 'returned', '0',
   'returned_at', '0', 'begin', ARGV[4], 'end', ARGV[5], 'op', ARGV[6], 'building', '0',

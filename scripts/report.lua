@@ -13,6 +13,8 @@
 --
 -- Returns an array of two: 1 (handed in) or 0 (too late: the sale is no longer stopped by that rebuild), and the
 -- sale's epoch.
+--
+-- Needs: number
 
 local stop = tonumber(ARGV[1])
 local n = (#ARGV - 4) / 4
@@ -20,8 +22,8 @@ if not stop or n < 0 or n > 1000 or n ~= math.floor(n) then
   return redis.error_reply('ERR report.lua: bad arguments')
 end
 local sale = redis.call('HMGET', KEYS[1], 'stopped', 'building', 'epoch')
-local epoch = tonumber(sale[3] or '0') or 0
-if tonumber(sale[1] or '') ~= stop or (tonumber(sale[2] or '0') or 0) == 0 then
+local epoch = number(sale[3]) or 0
+if number(sale[1]) ~= stop or (number(sale[2]) or 0) == 0 then
   return {0, epoch}
 end
 local fields = {}

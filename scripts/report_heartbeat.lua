@@ -14,27 +14,25 @@
 -- new. One may come twice. Older ones than are kept are removed afterwards.
 --
 -- A key of another type is removed: somebody wrote there by hand, and no recovery round could be held.
+--
+-- Needs: clock, keys, number
 
 local keep, since, quiet = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 if not (keep and since and quiet) or #ARGV ~= 4 then
   return redis.error_reply('ERR report_heartbeat.lua: bad arguments')
 end
 for _, key in ipairs(KEYS) do
-  local kind = redis.call('TYPE', key).ok
-  if kind ~= 'zset' and kind ~= 'none' then
-    redis.call('UNLINK', key)
-  end
+  remove_unless('zset', key)
 end
-local clock = redis.call('TIME')
-local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
-redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
-local old, ahead = string.format('(%.0f', now - keep), string.format('(%.0f', now + keep)
+local now = clock()
+redis.call('ZADD', KEYS[1], whole(now), ARGV[1])
+local old, ahead = '(' .. whole(now - keep), '(' .. whole(now + keep)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', old)
 -- Far in the future: the clock was set back since.
 redis.call('ZREMRANGEBYSCORE', KEYS[1], ahead, '+inf')
 redis.call('ZREMRANGEBYSCORE', KEYS[2], ahead, '+inf')
 local answer = {now}
-local from = string.format('%.0f', math.min(since, now - quiet))
+local from = whole(math.min(since, now - quiet))
 local stops = redis.call('ZRANGEBYSCORE', KEYS[2], from, '+inf', 'WITHSCORES')
 for i = 1, #stops, 2 do
   answer[i + 1], answer[i + 2] = stops[i], tonumber(stops[i + 1])

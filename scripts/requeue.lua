@@ -12,19 +12,17 @@
 --
 -- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one) or
 -- 2 (the rebuild is gone: this Redis no longer knows that it has begun).
+--
+-- Needs: rebuild
 
 local epoch = tonumber(ARGV[1])
 local n = (#ARGV - 2) / 4
 if not epoch or n < 1 or n > 1000 or n ~= math.floor(n) then
   return redis.error_reply('ERR requeue.lua: bad arguments')
 end
-local sale = redis.call('HMGET', KEYS[1], 'epoch', 'building')
-local current, building = tonumber(sale[1] or '0') or 0, tonumber(sale[2] or '0') or 0
-if current >= epoch or building > epoch then
-  return 0
-end
-if building ~= epoch then
-  return 2
+local state = rebuild_state(KEYS[1], epoch)
+if state ~= UNDER_WAY then
+  return state
 end
 for i = 3, #ARGV, 4 do
   redis.call('XADD', KEYS[2], '*', 'v', ARGV[2], 'u', ARGV[i], 'o', ARGV[i + 1], 'e', ARGV[i + 2], 's', ARGV[i + 3])

@@ -21,6 +21,8 @@
 -- was restarted or took over. Running it twice for one request leaves a block of numbers unused and does no other harm.
 --
 -- All numbers stay far below 2^53, so Lua has them exactly.
+--
+-- Needs: number, server
 
 local LAST = 4294967295 -- 2^32 - 1: an id has 32 bits for the number
 
@@ -31,9 +33,7 @@ local function leap(from)
   return from + math.floor(most * (1 + random / 2147483648))
 end
 
--- Some servers forbid INFO (and miniredis has no such section): then only a known number shows that changes are missing.
-local info = redis.pcall('INFO', 'server')
-local server = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
+local server = run_id() -- without it only a known number shows that changes are missing
 
 local stored = redis.call('GET', KEYS[1])
 local counter
@@ -49,8 +49,8 @@ else
   if not counter or counter ~= math.floor(counter) then
     return redis.error_reply('ERR order id counter is not a whole number')
   end
-  local other_server = server and redis.call('GET', KEYS[2]) ~= server
-  if other_server or counter < known then
+  local counted_elsewhere = server ~= '' and redis.call('GET', KEYS[2]) ~= server
+  if counted_elsewhere or counter < known then
     counter = leap(math.max(counter, known))
   end
 end
@@ -59,8 +59,8 @@ local last = counter + n
 if last > LAST then
   return -2
 end
-redis.call('SET', KEYS[1], string.format('%.0f', last), 'EX', ARGV[5])
-if server then
+redis.call('SET', KEYS[1], whole(last), 'EX', ARGV[5])
+if server ~= '' then
   redis.call('SET', KEYS[2], server, 'EX', ARGV[5])
 end
 return last

@@ -12,21 +12,18 @@
 -- later one) or 2 (the rebuild is gone: this Redis no longer knows that it has begun); for how many milliseconds it has
 -- been stopped; epoch and sequence of the highest mark that was reported; and the reporters that live and are not done.
 -- The numbers are 0 unless the first is 1.
+--
+-- Needs: clock, number, rebuild
 
 local epoch, alive = tonumber(ARGV[1]), tonumber(ARGV[2])
 if not (epoch and alive) then
   return redis.error_reply('ERR round_progress.lua: bad arguments')
 end
-local sale = redis.call('HMGET', KEYS[1], 'epoch', 'building', 'stopped')
-local current, building = tonumber(sale[1] or '0') or 0, tonumber(sale[2] or '0') or 0
-if current >= epoch or building > epoch then
-  return {0, 0, 0, 0}
+local state = rebuild_state(KEYS[1], epoch)
+if state ~= UNDER_WAY then
+  return {state, 0, 0, 0}
 end
-if building ~= epoch then
-  return {2, 0, 0, 0}
-end
-local clock = redis.call('TIME')
-local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+local now = clock()
 local done, high_epoch, high_seq = {}, 0, 0
 local reports = redis.call('HGETALL', KEYS[3])
 for i = 1, #reports, 2 do
@@ -37,9 +34,9 @@ for i = 1, #reports, 2 do
     high_epoch, high_seq = e, s
   end
 end
-local answer = {1, now - (tonumber(sale[3] or '') or now), high_epoch, high_seq}
+local answer = {1, now - (number(redis.call('HGET', KEYS[1], 'stopped')) or now), high_epoch, high_seq}
 -- A heartbeat far in the future is none: the clock was set back since.
-local from, to = string.format('%.0f', now - alive), string.format('%.0f', now + alive)
+local from, to = whole(now - alive), whole(now + alive)
 for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], from, to)) do
   if not done[name] then
     answer[#answer + 1] = name

@@ -1,59 +1,47 @@
 // Package scripts holds the Lua scripts that Redis runs, each with its contract at its head: KEYS, ARGV with units, and
-// every return code.
+// every return code. What several of them share is in preludes, which hold functions and constants only.
 package scripts
 
-import _ "embed" // the scripts are files
-
-// The sources of the scripts, named as their files.
-var (
-	//go:embed seckill.lua
-	Seckill string
-	//go:embed correct.lua
-	Correct string
-	//go:embed apply.lua
-	Apply string
-	//go:embed holdings.lua
-	Holdings string
-	//go:embed views.lua
-	Views string
-	//go:embed begin_rebuild.lua
-	BeginRebuild string
-	//go:embed set_holders.lua
-	SetHolders string
-	//go:embed requeue.lua
-	Requeue string
-	//go:embed publish.lua
-	Publish string
-	//go:embed report_heartbeat.lua
-	ReportHeartbeat string
-	//go:embed report.lua
-	Report string
-	//go:embed round_progress.lua
-	RoundProgress string
-	//go:embed acknowledge.lua
-	Acknowledge string
-	//go:embed dead_letter.lua
-	DeadLetter string
-	//go:embed unpack_letter.lua
-	UnpackLetter string
-	//go:embed inventory.lua
-	Inventory string
-	//go:embed replay.lua
-	Replay string
-	//go:embed heartbeat.lua
-	Heartbeat string
-	//go:embed take_over.lua
-	TakeOver string
-	//go:embed leave.lua
-	Leave string
-	//go:embed drop.lua
-	Drop string
-	//go:embed add_counts.lua
-	AddCounts string
-	//go:embed add_guard_counts.lua
-	AddGuardCounts string
-	//go:embed exchange_spending.lua
-	ExchangeSpending string
-	//go:embed reserve_ids.lua
-	ReserveIDs string
+import (
+	"embed"
+	"slices"
+	"strings"
 )
+
+//go:embed *.lua
+var files embed.FS
+
+// Source returns the text that Redis runs for the script, named as its file without ".lua": the preludes that the script
+// needs, and then the script. It panics for a name that no file has.
+func Source(name string) string {
+	var text strings.Builder
+	for _, part := range parts(name, nil) {
+		text.WriteString(read(part))
+	}
+	return text.String()
+}
+
+// parts appends the script to the names of the parts, behind the preludes that it needs and that are not there yet. A file
+// names those in a comment: "-- Needs: clock, number".
+func parts(name string, names []string) []string {
+	for line := range strings.Lines(read(name)) {
+		needed, found := strings.CutPrefix(line, "-- Needs: ")
+		if !found {
+			continue
+		}
+		for _, prelude := range strings.Split(strings.TrimSpace(needed), ", ") {
+			if !slices.Contains(names, prelude) {
+				names = parts(prelude, names)
+			}
+		}
+	}
+	return append(names, name)
+}
+
+func read(name string) string {
+	text, err := files.ReadFile(name + ".lua")
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}

@@ -11,18 +11,16 @@
 --
 -- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one) or
 -- 2 (the rebuild is gone: this Redis no longer knows that it has begun).
+--
+-- Needs: rebuild
 
 local epoch, n = tonumber(ARGV[1]), tonumber(ARGV[2])
 if not (epoch and n) or #ARGV < 2 + 2 * n or #ARGV > 4000 then
   return redis.error_reply('ERR set_holders.lua: bad arguments')
 end
-local sale = redis.call('HMGET', KEYS[1], 'epoch', 'building')
-local current, building = tonumber(sale[1] or '0') or 0, tonumber(sale[2] or '0') or 0
-if current >= epoch or building > epoch then
-  return 0
-end
-if building ~= epoch then
-  return 2
+local state = rebuild_state(KEYS[1], epoch)
+if state ~= UNDER_WAY then
+  return state
 end
 if n > 0 then
   redis.call('HSET', KEYS[2], unpack(ARGV, 3, 2 + 2 * n))

@@ -21,6 +21,8 @@
 --   2  the ids of pending entries that are no longer in the stream: somebody trimmed it. They are pending no more
 --   3  the names of the consumers removed
 -- An error that begins with NOGROUP when stream or group do not exist.
+--
+-- Needs: clock, number
 
 local orders_key, consumers_key = KEYS[1], KEYS[2]
 local group, self = ARGV[1], ARGV[2]
@@ -32,8 +34,7 @@ local call = redis.call
 if call('EXISTS', orders_key) == 0 then
   return redis.error_reply('NOGROUP take_over.lua: the stream does not exist')
 end
-local clock = call('TIME')
-local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+local now = clock()
 
 -- A heartbeat far in the future is none: the clock was set back since, and a consumer that lives would have sent another.
 -- Redis then says 0 of how long it has been idle, for as long as the clock is behind.
@@ -49,7 +50,7 @@ end
 local taken, gone, removed = {}, {}, {}
 local function take_over(name)
   local ids = {}
-  for _, pending in ipairs(call('XPENDING', orders_key, group, '-', '+', string.format('%.0f', left), name)) do
+  for _, pending in ipairs(call('XPENDING', orders_key, group, '-', '+', whole(left), name)) do
     ids[#ids + 1] = pending[1]
   end
   if #ids == 0 then
@@ -70,6 +71,15 @@ local function take_over(name)
   end
 end
 
+-- members returns a flat array of names and values as a table.
+local function members(list)
+  local of = {}
+  for i = 1, #list, 2 do
+    of[list[i]] = list[i + 1]
+  end
+  return of
+end
+
 local function id(text)
   local ms, seq = string.match(text, '^(%d+)-(%d+)$')
   return tonumber(ms), tonumber(seq)
@@ -84,12 +94,9 @@ end
 -- The id of the entry that was delivered last.
 local function delivered()
   for _, info in ipairs(call('XINFO', 'GROUPS', orders_key)) do
-    local of = {}
-    for i = 1, #info, 2 do
-      of[info[i]] = info[i + 1]
-    end
-    if of['name'] == group then
-      return of['last-delivered-id']
+    local found = members(info)
+    if found['name'] == group then
+      return found['last-delivered-id']
     end
   end
 end
@@ -101,7 +108,7 @@ local function take_stranded()
     return
   end
   local ids = {}
-  for _, entry in ipairs(call('XRANGE', orders_key, '-', delivered(), 'COUNT', string.format('%.0f', left))) do
+  for _, entry in ipairs(call('XRANGE', orders_key, '-', delivered(), 'COUNT', whole(left))) do
     if pending and not before(entry[1], pending) then
       break
     end
@@ -120,10 +127,7 @@ if infos['err'] then
 end
 local present = {}
 for _, info in ipairs(infos) do
-  local consumer = {}
-  for i = 1, #info, 2 do
-    consumer[info[i]] = info[i + 1]
-  end
+  local consumer = members(info)
   local name = consumer['name']
   present[name] = true
   if name ~= self and silent(name, consumer['idle']) then
@@ -149,6 +153,6 @@ local function forget(from, to)
     end
   end
 end
-forget('-inf', string.format('(%.0f', now - silence))
-forget(string.format('(%.0f', now + silence), '+inf')
+forget('-inf', '(' .. whole(now - silence))
+forget('(' .. whole(now + silence), '+inf')
 return {taken, gone, removed}

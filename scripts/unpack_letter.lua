@@ -10,6 +10,8 @@
 --
 -- Returns how many dead letters it became; 0 if there is none with this id, or it is of no packed entry.
 -- Epoch and sequence are only shown to people: they are copied if they are there.
+--
+-- Needs: number
 
 local orders = (#ARGV - 1) / 2
 if orders < 1 or orders ~= math.floor(orders) then
@@ -30,7 +32,7 @@ for i = 1, orders do
     fields[#fields + 1], fields[#fields + 2] = 'raw.e', of['raw.e']
   end
   if of['raw.s'] then
-    fields[#fields + 1], fields[#fields + 2] = 'raw.s', sequence > 0 and string.format('%.0f', sequence + i - 1) or of['raw.s']
+    fields[#fields + 1], fields[#fields + 2] = 'raw.s', sequence > 0 and whole(sequence + i - 1) or of['raw.s']
   end
   redis.call('XADD', KEYS[1], '*', unpack(fields))
 end

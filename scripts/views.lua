@@ -13,23 +13,17 @@
 --
 -- Each sale fails alone: keys of the wrong type and fields that are no numbers make that sale unreadable, and no other.
 -- A sale that sells while a rebuild is said to be under way was changed by hand: it is told as "rebuild" too.
+--
+-- Needs: clock, number, sale, server
 
-local clock = redis.call('TIME')
-local answer = {tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)}
-local modes = {open = true, paused = true, off = true, rebuild = true}
-
-local info = redis.pcall('INFO', 'server')
-local function number(field) -- whole numbers that are exact in Lua, below 2^53; anything else was written by hand
-  local n = field and string.find(field, '^%d+$') and tonumber(field)
-  return n and n < 9007199254740992 and n or nil
-end
+local answer = {clock()}
 
 for i = 1, #KEYS, 2 do
   local sale = redis.pcall('HMGET', KEYS[i], 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'returned', 'reserved', 'op',
     'building', 'server', 'extra', 'reserved_units', 'reserved_offer')
   local buyers = redis.pcall('HLEN', KEYS[i + 1])
   local mode = sale[1] -- nil when the key is no hash
-  local readable = mode and modes[mode]
+  local readable = mode and MODES[mode]
   if type(buyers) ~= 'number' then
     buyers, readable = 0, false
   end
@@ -42,11 +36,11 @@ for i = 1, #KEYS, 2 do
     fields[f] = fields[f] or 0
   end
   local at = #answer
-  if fields[10] > 0 or type(info) == 'string' and sale[11] and not string.find(info, sale[11], 1, true) then
+  if fields[10] > 0 or other_server(sale[11]) then
     mode = 'rebuild'
   end
   if readable then
-    local stock = fields[4] + fields[7] + (fields[8] > 0 and not sale[14] and (number(sale[13]) or 1) or 0)
+    local stock = unsold(fields[4], fields[7], fields[8], number(sale[13]), sale[14])
     answer[at + 1], answer[at + 2], answer[at + 3] = mode, fields[2], fields[3]
     answer[at + 4], answer[at + 5] = stock, buyers
     answer[at + 6], answer[at + 7], answer[at + 8], answer[at + 9] = fields[5], fields[6], fields[9], fields[10]

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/idworker"
-	"seckill/scripts"
 )
 
 // counterTTL is how long a day's counter is kept: until the day is over by every clock, also a wrong one.
@@ -34,7 +33,7 @@ func NewCounter(client redis.UniversalClient, prefix string) (*Counter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Counter{client: client, keys: k, reserve: newScript(scripts.ReserveIDs)}, nil
+	return &Counter{client: client, keys: k, reserve: newScript("reserve_ids")}, nil
 }
 
 // Reserve takes the next numbers of a day, see idworker.Counter. Other errors than that one's are Redis's.

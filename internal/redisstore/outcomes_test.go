@@ -16,7 +16,7 @@ import (
 // uses each.
 func TestScriptCodesAreOutcomes(t *testing.T) {
 	t.Parallel()
-	_, rest, found := strings.Cut(scripts.Seckill, "-- The codes, in the order in which they are decided.")
+	_, rest, found := strings.Cut(scripts.Source("seckill"), "-- The codes, in the order in which they are decided.")
 	section, code, ends := strings.Cut(rest, "\n\n")
 	if !found || !ends {
 		t.Fatal("scripts/seckill.lua has no section of codes")

@@ -13,7 +13,9 @@ import (
 // script is one Lua script and the digest by which Redis caches it.
 type script struct{ source, digest string }
 
-func newScript(source string) script {
+// newScript returns the script of that name.
+func newScript(name string) script {
+	source := scripts.Source(name)
 	return script{source: source, digest: redis.NewScript(source).Hash()}
 }
 
@@ -29,15 +31,15 @@ type scriptSet struct {
 
 func newScriptSet() scriptSet {
 	return scriptSet{
-		seckill: newScript(scripts.Seckill), correct: newScript(scripts.Correct), apply: newScript(scripts.Apply),
-		views: newScript(scripts.Views), holdings: newScript(scripts.Holdings),
-		begin: newScript(scripts.BeginRebuild), setHolders: newScript(scripts.SetHolders), requeue: newScript(scripts.Requeue),
-		reportHeartbeat: newScript(scripts.ReportHeartbeat), report: newScript(scripts.Report), roundProgress: newScript(scripts.RoundProgress),
-		publish: newScript(scripts.Publish), drop: newScript(scripts.Drop), acknowledge: newScript(scripts.Acknowledge),
-		deadLetter: newScript(scripts.DeadLetter), heartbeat: newScript(scripts.Heartbeat), takeOver: newScript(scripts.TakeOver),
-		leave: newScript(scripts.Leave), replay: newScript(scripts.Replay), addCounts: newScript(scripts.AddCounts),
-		addGuardCounts: newScript(scripts.AddGuardCounts), unpackLetter: newScript(scripts.UnpackLetter),
-		inventory: newScript(scripts.Inventory), exchangeSpending: newScript(scripts.ExchangeSpending),
+		seckill: newScript("seckill"), correct: newScript("correct"), apply: newScript("apply"),
+		views: newScript("views"), holdings: newScript("holdings"),
+		begin: newScript("begin_rebuild"), setHolders: newScript("set_holders"), requeue: newScript("requeue"),
+		publish: newScript("publish"), drop: newScript("drop"),
+		reportHeartbeat: newScript("report_heartbeat"), report: newScript("report"), roundProgress: newScript("round_progress"),
+		acknowledge: newScript("acknowledge"), deadLetter: newScript("dead_letter"), heartbeat: newScript("heartbeat"),
+		takeOver: newScript("take_over"), leave: newScript("leave"), replay: newScript("replay"),
+		addCounts: newScript("add_counts"), addGuardCounts: newScript("add_guard_counts"), inventory: newScript("inventory"),
+		exchangeSpending: newScript("exchange_spending"), unpackLetter: newScript("unpack_letter"),
 	}
 }
 

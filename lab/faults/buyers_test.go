@@ -41,7 +41,7 @@ func admissionAnswersLost(r *run) {
 	r.buyers.BuyAll(r.Context(), 1, users[:2]) // Redis knows the script from then on
 	for n := 3; n < 40; n += 3 {
 		proxy, lose := r.proxies[r.victim()].redis, 1+r.rand.IntN(3)
-		r.buyers.Record.After(n, func() { proxy.DropRepliesTo(digest(scripts.Seckill), lose) })
+		r.buyers.Record.After(n, func() { proxy.DropRepliesTo(digest(scripts.Source("seckill")), lose) })
 	}
 	r.buyers.BuyAll(r.Context(), 8, append(users, users...))
 	lost := 0

@@ -39,7 +39,7 @@ func acknowledgementsRefused(r *run) {
 	r.awaitAccepted(200)
 	began := time.Now()
 	for _, p := range r.proxies {
-		p.redis.Refuse(digest(scripts.Acknowledge))
+		p.redis.Refuse(digest(scripts.Source("acknowledge")))
 	}
 	<-time.After(length)
 	r.awaitAccepted(50) // admission is not affected

@@ -47,7 +47,7 @@ func waitingServed(r *run) {
 	w.killed(w.cancel, testkit.Match{Text: commit, After: offerMade})
 	w.accept(0)
 	for _, at := range []testkit.Match{
-		{Text: commit, After: offerAccepted}, {Text: digest(scripts.Apply), Answered: true}, {Text: commit, After: offerBought, Answered: true},
+		{Text: commit, After: offerAccepted}, {Text: digest(scripts.Source("apply")), Answered: true}, {Text: commit, After: offerBought, Answered: true},
 	} {
 		w.cancel(0)
 		w.killed(w.accept, at)

@@ -34,7 +34,7 @@ func inAdmission() []mutant.Mutant {
 	const script, gate = "scripts/seckill.lua", "internal/redisstore/gate.go"
 	return []mutant.Mutant{
 		serverMutant("stock lowered in another call", "F01", "I3 accepted means settled",
-			mutant.Change{File: script, From: `'stock', string.format('%.0f', stock), 'seq'`, To: `'seq'`},
+			mutant.Change{File: script, From: `'stock', whole(stock), 'seq'`, To: `'seq'`},
 			mutant.Change{File: gate, From: `	return result, err
 }`, To: `	admitted := 0
 	for _, outcome := range result.Results {
@@ -164,7 +164,7 @@ func inRecovery() []mutant.Mutant {
 			mutant.Change{File: "scripts/views.lua", From: `local sale = redis.pcall('HMGET', KEYS[i]`, To: `local sale = redis.call('HMGET', KEYS[i]`},
 		),
 		serverMutant("a rebuild leaves what is no hash", "F38", "mending nothing more",
-			mutant.Change{File: "scripts/begin_rebuild.lua", From: `    redis.call('UNLINK', KEYS[i])
+			mutant.Change{File: "scripts/begin_rebuild.lua", From: `  remove_unless(wanted, KEYS[i])
 `, To: ``},
 		),
 		serverMutant("an epoch of nobody's is believed", "F38", "an epoch of nobody's",

@@ -66,7 +66,7 @@ func rawScript(buyers int64) measurement {
 
 // admitRaw admits the next users in one write: calls with so many buyers each.
 func admitRaw(ctx context.Context, rdb *redis.Client, keys []string, voucher, first, buyers int64) error {
-	script := redis.NewScript(scripts.Seckill)
+	script := redis.NewScript(scripts.Source("seckill"))
 	pipe := rdb.Pipeline()
 	for user := first; user < first+rawPipeline; user += buyers {
 		args := []any{0, voucher, 0, 0, 1_000_000_000, buyers, ""} // an entry for each: packing ends where so many wait

@@ -1,0 +1,13 @@
+-- Prelude of scripts that read a sale's hash; its fields are in docs/architecture.md.
+
+local MODES = {open = true, paused = true, off = true, rebuild = true}
+
+-- By how many epochs Redis may be ahead of a ledger restored from a backup; maxEpochLead in internal/order/recovery is
+-- the same. Were a higher one believed, no rebuild would reach what callers know.
+local MAX_LEAD = 1e9
+
+-- unsold returns the units that a sale has left: returned and reserved ones included, but not one that is reserved for
+-- an accepted offer, which comes from no stock. Numbers; offered is the field reserved_offer.
+local function unsold(stock, returned, reserved, reserved_units, offered)
+  return stock + (returned or 0) + ((reserved or 0) > 0 and not offered and (reserved_units or 1) or 0)
+end
