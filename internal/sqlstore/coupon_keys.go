@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -15,8 +14,10 @@ import (
 	"seckill/internal/voucher"
 )
 
-// couponKeySetting begins the names of the keys of codes; the id follows, in two digits, so that names sort as ids do.
-const couponKeySetting = "coupon_key_"
+// couponKeySettings are the keys of codes.
+func couponKeySettings() sqlkit.Secrets {
+	return sqlkit.Secrets{Prefix: "coupon_key_", Digits: 2, MaxID: redemption.MaxKeyID}
+}
 
 var (
 	// ErrKeysExhausted says that codes have room for no more keys.
@@ -111,35 +112,21 @@ func (s *Store) RotateCouponKey(ctx context.Context) (id int, err error) {
 }
 
 // couponKeys reads the keys, in the order of their ids.
-func couponKeys(tx *gorm.DB) ([]redemption.Key, error) {
-	var rows []sqlkit.SettingRow
-	if err := tx.Where("name LIKE ?", couponKeySetting+"%").Order("name").Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("reading the keys of codes: %w", err)
-	}
-	keys := make([]redemption.Key, len(rows))
-	for i, row := range rows {
-		if _, err := fmt.Sscanf(row.Name, couponKeySetting+"%02d", &keys[i].ID); err != nil || keys[i].ID > redemption.MaxKeyID {
-			return nil, fmt.Errorf("%w: setting %s names no key of codes; allowed are %s00 to %[3]s%d", ErrKeySpoilt, row.Name, couponKeySetting, redemption.MaxKeyID)
-		}
-		if len(row.Value) != redemption.KeyBytes {
-			return nil, fmt.Errorf("%w: setting %s has %d bytes instead of %d", ErrKeySpoilt, row.Name, len(row.Value), redemption.KeyBytes)
-		}
-		copy(keys[i].Secret[:], row.Value)
-	}
-	return keys, nil
-}
+func couponKeys(tx *gorm.DB) ([]redemption.Key, error) { return keysOf(couponKeySettings().Read(tx)) }
 
 // addCouponKey makes the key with the id, unless another transaction is first, and returns all keys.
 func (s *Store) addCouponKey(tx *gorm.DB, id int) ([]redemption.Key, error) {
-	var secret [redemption.KeyBytes]byte
-	_, _ = rand.Read(secret[:]) // it never fails: without randomness the program ends
-	now, err := s.db.LedgerTime(tx)
-	if err != nil {
-		return nil, err
+	return keysOf(s.db.AddSecret(tx, couponKeySettings(), id))
+}
+
+// keysOf makes keys of the secrets that were read, or ErrKeySpoilt of what could not be.
+func keysOf(secrets []sqlkit.Secret, err error) ([]redemption.Key, error) {
+	if errors.Is(err, sqlkit.ErrSecretSpoilt) {
+		return nil, fmt.Errorf("%w: %w", ErrKeySpoilt, err)
 	}
-	err = tx.Create(&sqlkit.SettingRow{Name: fmt.Sprintf(couponKeySetting+"%02d", id), Value: secret[:], CreateTime: now}).Error
-	if err != nil && !sqlkit.IsDuplicate(err) { // the statement changed nothing, and the transaction goes on
-		return nil, fmt.Errorf("storing a key of codes: %w", err)
+	keys := make([]redemption.Key, len(secrets))
+	for i, secret := range secrets {
+		keys[i] = redemption.Key{ID: secret.ID, Secret: secret.Value}
 	}
-	return couponKeys(tx)
+	return keys, err
 }

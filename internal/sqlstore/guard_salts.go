@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"math"
@@ -15,8 +14,10 @@ import (
 	"seckill/internal/voucher"
 )
 
-// guardSaltSetting begins the names of the salts of guards; the id follows, in five digits, so that names sort as ids do.
-const guardSaltSetting = "guard_salt_"
+// guardSaltSettings are the salts of guards.
+func guardSaltSettings() sqlkit.Secrets {
+	return sqlkit.Secrets{Prefix: "guard_salt_", Digits: 5, MaxID: math.MaxUint16}
+}
 
 // saltKept is for how long a salt stays after its successor: longer than any ticket lives.
 const saltKept = 3 * 24 * time.Hour
@@ -82,41 +83,23 @@ func (s *Store) RotateGuardSalt(ctx context.Context) (id uint16, err error) {
 }
 
 // guardSalts reads the salts, in the order of their ids.
-func guardSalts(tx *gorm.DB) ([]keys.Salt, error) {
-	var rows []sqlkit.SettingRow
-	if err := tx.Where("name LIKE ?", guardSaltSetting+"%").Order("name").Find(&rows).Error; err != nil {
-		return nil, err
-	}
-	salts := make([]keys.Salt, len(rows))
-	for i, row := range rows {
-		if _, err := fmt.Sscanf(row.Name, guardSaltSetting+"%05d", &salts[i].ID); err != nil {
-			return nil, fmt.Errorf("setting %s names no salt of guards, which are %s and five digits", row.Name, guardSaltSetting)
-		}
-		if len(row.Value) != keys.Bytes {
-			return nil, fmt.Errorf("setting %s has %d bytes instead of %d", row.Name, len(row.Value), keys.Bytes)
-		}
-		copy(salts[i].Value[:], row.Value)
-		salts[i].UsedFrom = row.CreateTime
-		if i > 0 || salts[i].ID > 0 {
-			salts[i].UsedFrom = row.CreateTime.Add(keys.RotationLead)
-		}
-	}
-	return salts, nil
-}
+func guardSalts(tx *gorm.DB) ([]keys.Salt, error) { return saltsOf(guardSaltSettings().Read(tx)) }
 
 // addGuardSalt stores the salt with the id, unless another transaction is first, and returns all salts.
 func (s *Store) addGuardSalt(tx *gorm.DB, id int) ([]keys.Salt, error) {
-	var value [keys.Bytes]byte
-	_, _ = rand.Read(value[:]) // it never fails: without randomness the program ends
-	now, err := s.db.LedgerTime(tx)
-	if err != nil {
-		return nil, err
+	return saltsOf(s.db.AddSecret(tx, guardSaltSettings(), id))
+}
+
+// saltsOf makes salts of the secrets that were read. The first salt of all is used at once, others later.
+func saltsOf(secrets []sqlkit.Secret, err error) ([]keys.Salt, error) {
+	salts := make([]keys.Salt, len(secrets))
+	for i, secret := range secrets {
+		salts[i] = keys.Salt{ID: uint16(secret.ID), Value: secret.Value, UsedFrom: secret.Created}
+		if i > 0 || secret.ID > 0 {
+			salts[i].UsedFrom = secret.Created.Add(keys.RotationLead)
+		}
 	}
-	err = tx.Create(&sqlkit.SettingRow{Name: fmt.Sprintf(guardSaltSetting+"%05d", id), Value: value[:], CreateTime: now}).Error
-	if err != nil && !sqlkit.IsDuplicate(err) { // the statement changed nothing, and the transaction goes on
-		return nil, fmt.Errorf("storing a salt of guards: %w", err)
-	}
-	return guardSalts(tx)
+	return salts, err
 }
 
 // removeOldSalts removes the salts whose successor has been in use for long. The newest two always stay.
@@ -125,7 +108,7 @@ func removeOldSalts(tx *gorm.DB, salts []keys.Salt, now time.Time) error {
 		if now.Sub(salts[i+1].UsedFrom) < saltKept {
 			continue
 		}
-		name := fmt.Sprintf(guardSaltSetting+"%05d", salts[i].ID)
+		name := guardSaltSettings().Name(int(salts[i].ID))
 		if err := tx.Where("name = ?", name).Delete(&sqlkit.SettingRow{}).Error; err != nil {
 			return fmt.Errorf("removing setting %s: %w", name, err)
 		}

@@ -1,0 +1,68 @@
+package sqlkit
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// ErrSecretSpoilt says that a row of tb_setting is none of a secret.
+var ErrSecretSpoilt = errors.New("a row of tb_setting is spoilt")
+
+// Secrets are rows of tb_setting with random secrets, each named by a prefix and an id. All ids have the same number
+// of digits, so that names sort as ids do.
+type Secrets struct {
+	Prefix        string
+	Digits, MaxID int
+}
+
+// Secret is one of them.
+type Secret struct {
+	ID      int
+	Value   [sha256.Size]byte // as wide as the hash that it goes into
+	Created time.Time
+}
+
+// Name returns the row's name.
+func (s Secrets) Name(id int) string { return fmt.Sprintf("%s%0*d", s.Prefix, s.Digits, id) }
+
+// Read returns all secrets in the order of their ids, or ErrSecretSpoilt.
+func (s Secrets) Read(tx *gorm.DB) ([]Secret, error) {
+	var rows []SettingRow
+	if err := tx.Where("name LIKE ?", s.Prefix+"%").Order("name").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("reading the settings %s: %w", s.Prefix, err)
+	}
+	secrets := make([]Secret, len(rows))
+	for i, row := range rows {
+		id, err := strconv.Atoi(strings.TrimPrefix(row.Name, s.Prefix))
+		if err != nil || id < 0 || id > s.MaxID || row.Name != s.Name(id) {
+			return nil, fmt.Errorf("%w: its name is %s; allowed are %s to %s", ErrSecretSpoilt, row.Name, s.Name(0), s.Name(s.MaxID))
+		}
+		if len(row.Value) != sha256.Size {
+			return nil, fmt.Errorf("%w: setting %s has %d bytes instead of %d", ErrSecretSpoilt, row.Name, len(row.Value), sha256.Size)
+		}
+		secrets[i] = Secret{ID: id, Value: [sha256.Size]byte(row.Value), Created: row.CreateTime}
+	}
+	return secrets, nil
+}
+
+// AddSecret makes the secret with the id, unless another transaction is first, and returns all of them.
+func (d *DB) AddSecret(tx *gorm.DB, of Secrets, id int) ([]Secret, error) {
+	var value [sha256.Size]byte
+	_, _ = rand.Read(value[:]) // it never fails: without randomness the program ends
+	now, err := d.LedgerTime(tx)
+	if err != nil {
+		return nil, err
+	}
+	err = tx.Create(&SettingRow{Name: of.Name(id), Value: value[:], CreateTime: now}).Error
+	if err != nil && !IsDuplicate(err) { // the statement changed nothing, and the transaction goes on
+		return nil, fmt.Errorf("storing the setting %s: %w", of.Name(id), err)
+	}
+	return of.Read(tx)
+}
