@@ -16,8 +16,10 @@
 -- beginning stay there until take_over.lua has taken them over; of those between entries that were read apart from each
 -- other and are acknowledged together, the hash of buyers still knows, and a rebuild queues them again.)
 
+local MAX_ENTRIES = 1000
+
 local n = #ARGV - 1
-if n < 1 or n > 1000 then
+if n < 1 or n > MAX_ENTRIES then
   return redis.error_reply('ERR acknowledge.lua: bad arguments')
 end
 local last = ARGV[#ARGV]

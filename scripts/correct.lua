@@ -23,11 +23,13 @@
 --
 -- Needs: clock, number, returned
 
+local MAX_CORRECTIONS = 250
+
 local call = redis.call
 local sale_key, buyers_key = KEYS[1], KEYS[2]
 local delay = tonumber(ARGV[1])
 local n = (#ARGV - 1) / 5
-if not delay or delay > MAX_DELAY or n < 1 or n > 250 or n ~= math.floor(n) then
+if not delay or delay > MAX_DELAY or n < 1 or n > MAX_CORRECTIONS or n ~= math.floor(n) then
   return redis.error_reply('ERR correct.lua: bad arguments')
 end
 

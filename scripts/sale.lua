@@ -2,7 +2,7 @@
 
 local MODES = {open = true, paused = true, off = true, rebuild = true}
 
--- By how many epochs Redis may be ahead of a ledger restored from a backup; maxEpochLead in internal/order/recovery is
+-- By how many epochs Redis may be ahead of a ledger restored from a backup; MaxEpochLead in internal/order/recovery is
 -- the same. Were a higher one believed, no rebuild would reach what callers know.
 local MAX_LEAD = 1e9
 

@@ -62,8 +62,9 @@ local BACKLOGGED = 10 -- too many orders wait in the stream
 -- NOT_ENOUGH = 11: there are sellable units, but fewer than the request asks for. It is decided after PAUSED
 local BARRED = 12     -- the user is no holder, and may not enter. It is asked before mode, window and stock too
 
-local MAX_SALES, MAX_REQUESTS = 64, 256
-local MAX_PACKED = 16    -- orders in an entry; as in internal/redisstore/packed.go. More save little (ADR 34)
+local MAX_SALES = 64
+local MAX_REQUESTS = 256
+local MAX_PACKED = 16 -- orders in an entry. More save little (ADR 34)
 local PACK_SHARE, MOST_PACKED = 512, 1000 -- orders are packed while fewer entries wait than max backlog / PACK_SHARE, and MOST_PACKED
 local MAX_QUANTITY = 20
 

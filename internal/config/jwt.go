@@ -3,10 +3,9 @@ package config
 import (
 	"fmt"
 	"strings"
-)
 
-// minSecret is how long the key of an HS256 signature must be, in bytes: as long as the hash (RFC 7518, section 3.2).
-const minSecret = 32
+	"seckill/internal/authtoken"
+)
 
 // checkJWT demands a secret where the service does not make one itself, and refuses those that can be guessed anywhere.
 func checkJWT(c *Config, ps *problems) {
@@ -28,7 +27,7 @@ func checkSecret(name string, s Secret, ps *problems) {
 	switch secret := s.Reveal(); {
 	case secret == "":
 		ps.add(name, "is missing", allowed)
-	case len(secret) < minSecret:
+	case len(secret) < authtoken.MinSecret:
 		ps.add(name, fmt.Sprintf("has %d bytes", len(secret)), allowed)
 	case isGuessable(secret):
 		ps.add(name, "can be guessed", allowed)

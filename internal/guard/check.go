@@ -11,7 +11,7 @@ const (
 	MaxDelayMs       = 10 * 60 * 1000
 	MaxLeadMinutes   = 24 * 60
 	MaxExpiryMinutes = 24 * 60
-	MinDifficulty    = 2
+	MinDifficulty    = 2  // tries that a challenge may take at most
 	MaxDifficulty    = 64 // less than a second on a slow telephone that does nothing else (docs/guards.md)
 	MaxExpired       = 100
 	MaxCoolDown      = 7 * 24 * 60 // minutes

@@ -2,6 +2,9 @@ package order
 
 import "time"
 
+// MaxOperations is how many operations one call of scripts/apply.lua takes at most; it has the same number.
+const MaxOperations = 250
+
 // Operation is a numbered change of a sale that is committed in the ledger and that Redis must apply (rule 1,
 // docs/architecture.md). The operations of a sale are numbered from 1 without gaps, under the sale's row lock; Redis
 // applies them in this order, each once.

@@ -14,6 +14,9 @@ type Request struct {
 	Quantity        Quantity
 }
 
+// MaxBatch is how many requests a Batch has at most; scripts/seckill.lua has the same number.
+const MaxBatch = 256
+
 // Batch is one call of the admission script: requests for one sale.
 type Batch struct {
 	Sale       SaleRef

@@ -11,9 +11,6 @@ import (
 	"seckill/internal/voucher"
 )
 
-// MaxRequests is how many requests of a sale scripts/seckill.lua takes in one call.
-const MaxRequests = 256
-
 // Admit runs scripts/seckill.lua once, for batches of other sales too where they come at the same time (sharedCalls). An error
 // that wraps order.ErrUnavailable says that the batch certainly had no effect; after any other, repeating the identical batch
 // gives the answer. No caller learns of an order that too few replicas have confirmed, neither a new one nor one that the
@@ -45,8 +42,8 @@ func namesOrder(r order.Result) bool {
 
 // checkBatch refuses a batch that the script does not take, and for which it would refuse those of all sales in the call.
 func checkBatch(b order.Batch) error {
-	if n := len(b.Requests); n < 1 || n > MaxRequests {
-		return fmt.Errorf("%w: a batch of %d requests, allowed are 1 to %d", order.ErrUnavailable, n, MaxRequests)
+	if n := len(b.Requests); n < 1 || n > order.MaxBatch {
+		return fmt.Errorf("%w: a batch of %d requests, allowed are 1 to %d", order.ErrUnavailable, n, order.MaxBatch)
 	}
 	for i := range b.Requests {
 		r := &b.Requests[i]

@@ -248,7 +248,7 @@ func testBacklog(t *testing.T, r *rig) {
 
 func testFullBatch(t *testing.T, r *rig) {
 	r.open(1, r.hour(200))
-	batch := requests(1, MaxRequests)
+	batch := requests(1, order.MaxBatch)
 	got := r.admit(batch...)
 	for i, o := range got.Results {
 		want := order.Accepted
@@ -321,7 +321,7 @@ func testBadArguments(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	for name, batch := range map[string][]order.Request{
 		"nobody":     nil,
-		"too many":   requests(1, MaxRequests+1),
+		"too many":   requests(1, order.MaxBatch+1),
 		"user zero":  {{UserID: 0, OrderID: 1}},
 		"below zero": {{UserID: 1, OrderID: -1}},
 		"negative":   {{UserID: -1, OrderID: 1}},
@@ -339,7 +339,7 @@ func testBadArguments(t *testing.T, r *rig) {
 		"text":        {7, 0, 0, 10, 1, 2, "units two"},
 		"too few":     {7, 0, 0, 10, 1, 2, 3, 4, "units 2"},
 		"epoch":       {7, "x", 0, 10, 1, 2},
-		"too many":    append([]any{7, 0, 0, 10}, make([]any, 2*MaxRequests+2)...),
+		"too many":    append([]any{7, 0, 0, 10}, make([]any, 2*order.MaxBatch+2)...),
 	} {
 		for i, a := range args {
 			if a == nil {

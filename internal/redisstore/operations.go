@@ -9,9 +9,6 @@ import (
 	"seckill/internal/voucher"
 )
 
-// maxOperations is how many operations scripts/apply.lua takes in one call.
-const maxOperations = 250
-
 // The states of scripts/apply.lua's answer.
 const (
 	applyDone       int64 = 0
@@ -27,7 +24,7 @@ const (
 	applyForgotten int64 = -1
 )
 
-// Apply applies operations, which must be in order and without gaps, at most 250; each once, however often, however late
+// Apply applies operations, which must be in order and without gaps, at most order.MaxOperations; each once, however often, however late
 // and by however many callers it is sent. Without any, it returns how far Redis is. Operations that the sale contains
 // already are answered as they were the first time; a take that the ledger has long completed has no result.
 //
@@ -60,8 +57,8 @@ func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Opera
 
 // operationArgs is ARGV of the script.
 func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any, error) {
-	if len(ops) > maxOperations {
-		return nil, fmt.Errorf("%d operations, allowed are %d", len(ops), maxOperations)
+	if len(ops) > order.MaxOperations {
+		return nil, fmt.Errorf("%d operations, allowed are %d", len(ops), order.MaxOperations)
 	}
 	args := make([]any, 0, 2+7*len(ops))
 	args = append(args, s.returnDelay.Milliseconds(), int64(0))

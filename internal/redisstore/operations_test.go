@@ -474,7 +474,7 @@ func testBadOperations(t *testing.T, r *rig) {
 		"nobody's offer":   {{Number: 1, Kind: order.Acceptance, Offered: -1}},
 		"a lost offer":     {{Number: 1, Kind: order.Unoffering, Delta: 1, Offered: -2}},
 		"a mode":           {setting(1, order.SaleRebuilding, r.hour(1))},
-		"too many":         make([]order.Operation, maxOperations+1),
+		"too many":         make([]order.Operation, order.MaxOperations+1),
 	} {
 		if _, err := r.Apply(r.ctx(), r.sale, r.of(ops)); err == nil {
 			t.Errorf("%s was accepted", name)

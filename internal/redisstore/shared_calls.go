@@ -22,7 +22,7 @@ const (
 )
 
 // sharedCalls calls scripts/seckill.lua for batches of several sales at once. Batches that come while maxSends sends are under
-// way share the next one: one call of the script, as a rule, of MaxRequests requests at most. A rush on one sale, whose
+// way share the next one: one call of the script, as a rule, of order.MaxBatch requests at most. A rush on one sale, whose
 // batcher makes one call after the other, never shares a call; a rush on a thousand sales does. Only sales of one partition share
 // them: the keys of a call are in one slot, and a partition whose Redis node does not answer keeps no other waiting.
 //
@@ -130,7 +130,7 @@ func together(batches []*pendingBatch) int {
 	n, requests := 0, 0
 	for _, p := range batches {
 		requests += len(p.batch.Requests)
-		if n > 0 && requests > MaxRequests {
+		if n > 0 && requests > order.MaxBatch {
 			break
 		}
 		n++

@@ -355,7 +355,7 @@ func TestSharedCallWhileTheSlotMoves(t *testing.T) {
 	}
 }
 
-// A call has MaxRequests requests at most, unless one sale has.
+// A call has order.MaxBatch requests at most, unless one sale has.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	of := func(n int) *pendingBatch {
@@ -366,8 +366,8 @@ func TestTogether(t *testing.T) {
 		want    int
 	}{
 		"one":                {[]*pendingBatch{of(1)}, 1},
-		"a full one":         {[]*pendingBatch{of(MaxRequests), of(1)}, 1},
-		"as many as allowed": {[]*pendingBatch{of(MaxRequests - 2), of(1), of(1), of(1)}, 3},
+		"a full one":         {[]*pendingBatch{of(order.MaxBatch), of(1)}, 1},
+		"as many as allowed": {[]*pendingBatch{of(order.MaxBatch - 2), of(1), of(1), of(1)}, 3},
 	} {
 		if got := together(tc.batches); got != tc.want {
 			t.Errorf("%s: %d together, want %d", name, got, tc.want)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"seckill/internal/invalid"
+	"seckill/internal/voucher"
 )
 
 // Limits of an endpoint.
@@ -18,7 +19,6 @@ const (
 	MaxEndpoints   = 200  // in all
 	maxURL         = 2048 // bytes
 	maxDescription = 200  // characters
-	maxShopID      = 1<<53 - 1
 )
 
 // Errors of endpoints.
@@ -62,7 +62,7 @@ type Terms struct {
 // Check returns everything that is wrong with the terms, with the names of their JSON.
 func (t Terms) Check() error {
 	problems := []*invalid.Problem{checkURL(t.URL), checkTypes(t.Types), checkDescription(t.Description)}
-	if t.ShopID < 0 || t.ShopID > maxShopID {
+	if t.ShopID < 0 || t.ShopID > voucher.MaxID {
 		problems = append(problems, invalid.New("shopId", invalid.OutOfRange, invalid.ShopOrAll, invalid.Data{"value": t.ShopID}))
 	}
 	return invalid.Join(problems...)

@@ -42,11 +42,6 @@ const (
 	// Life is how long a challenge may be solved.
 	Life = 2 * time.Minute
 
-	// MinDifficulty is the least number of tries that a challenge may take at most.
-	MinDifficulty = 2
-	// MaxDifficulty is the largest: less than a second on a slow telephone.
-	MaxDifficulty = 64
-
 	maxPayload = 2048 // characters; a payload has some 900
 )
 
@@ -140,8 +135,8 @@ func (c *Challenges) Difficulty(who Caller, easiest, hardest int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	hardest = min(max(hardest, MinDifficulty), MaxDifficulty)
-	easiest = min(max(easiest, MinDifficulty), hardest)
+	hardest = min(max(hardest, guard.MinDifficulty), guard.MaxDifficulty)
+	easiest = min(max(easiest, guard.MinDifficulty), hardest)
 	tries := easiest + easiest*int(max(0, user-accountFree)) + networkPerCrowd*int(network/networkCrowd)
 	return min(tries, hardest), nil
 }
@@ -156,7 +151,7 @@ func (c *Challenges) Make(ctx context.Context, who Caller, difficulty int, now t
 	if err != nil {
 		return Challenge{}, err
 	}
-	p, err := c.pool.take(ctx, min(max(difficulty, MinDifficulty), MaxDifficulty))
+	p, err := c.pool.take(ctx, min(max(difficulty, guard.MinDifficulty), guard.MaxDifficulty))
 	if err != nil {
 		return Challenge{}, err
 	}

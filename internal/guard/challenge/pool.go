@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"sync"
 	"time"
+
+	"seckill/internal/guard"
 )
 
 const (
@@ -34,7 +36,7 @@ type pool struct {
 
 	mu     sync.Mutex
 	most   int // the hardest difficulty that was asked for
-	ready  [MaxDifficulty][]puzzle
+	ready  [guard.MaxDifficulty][]puzzle
 	filled chan struct{} // closed when a puzzle was made
 }
 

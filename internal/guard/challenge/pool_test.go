@@ -1,11 +1,15 @@
 package challenge
 
-import "testing"
+import (
+	"testing"
+
+	"seckill/internal/guard"
+)
 
 // TestDraw holds that a challenge's counter is any below its difficulty: who begins to search elsewhere than at nought gains nothing.
 func TestDraw(t *testing.T) {
 	t.Parallel()
-	for difficulty := MinDifficulty; difficulty <= MaxDifficulty; difficulty++ {
+	for difficulty := guard.MinDifficulty; difficulty <= guard.MaxDifficulty; difficulty++ {
 		const each = 400
 		found := make([]int, difficulty)
 		for range difficulty * each {

@@ -16,9 +16,6 @@ import (
 // is told at once to come back has lost nothing.
 const maxWait = 5 * time.Second
 
-// MaxBatch is how many requests one call of the admission script has at most.
-const MaxBatch = 256
-
 // batcher decides about the requests of one sale. Those that come while a call of the script is under way share the next
 // one, and are sent in the order in which they came: batch.Batcher. One call is under way at a time.
 //
@@ -52,7 +49,7 @@ func newBatcher(
 	sale order.SaleRef, limit int64, recent *recentAccepts, running *sync.WaitGroup, admit func(context.Context, order.Batch) (order.BatchResult, error),
 ) *batcher {
 	b := &batcher{admit: admit, sale: sale, limit: limit, tryTimeout: tryTimeout, recent: recent}
-	b.requests = batch.New(batch.Options{Size: MaxBatch, Calls: 1, MaxWait: maxWait, FailWaiting: true, Running: running}, b.decide)
+	b.requests = batch.New(batch.Options{Size: order.MaxBatch, Calls: 1, MaxWait: maxWait, FailWaiting: true, Running: running}, b.decide)
 	return b
 }
 

@@ -58,7 +58,7 @@ func users(first, last int64) []int64 {
 	return all
 }
 
-// Requests that come while a call is under way share the next one, at most MaxBatch of them, in the order of arrival.
+// Requests that come while a call is under way share the next one, at most order.MaxBatch of them, in the order of arrival.
 func TestBatcherSharesCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -286,7 +286,7 @@ func TestBatcherBoundsTheWait(t *testing.T) {
 		if longest < maxWait/2 || longest > maxWait+4*callTime {
 			t.Errorf("waited up to %s, want some %s", longest, maxWait)
 		}
-		if want := 30 * int(MaxBatch*time.Second/callTime); served < want*9/10 || refused < want*2 {
+		if want := 30 * int(order.MaxBatch*time.Second/callTime); served < want*9/10 || refused < want*2 {
 			t.Errorf("%d served and %d refused, want some %d served", served, refused, want)
 		}
 		if counts, _, _ := b.counts.counts(); counts[order.Unavailable.Answer()] != int64(refused) {

@@ -63,7 +63,7 @@ func (o *Outbox) flush(ctx context.Context, sale int64) error {
 func (o *Outbox) pending(ctx context.Context, sale int64) ([]order.Operation, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
-	return o.stores.Ledger.Pending(ctx, sale, applyBatch)
+	return o.stores.Ledger.Pending(ctx, sale, order.MaxOperations)
 }
 
 // apply has Redis apply operations and completes those whose result it knows.

@@ -48,7 +48,6 @@ type Observer interface {
 }
 
 const (
-	applyBatch    = 250              // operations in one call of scripts/apply.lua
 	sweepEvery    = time.Second      // how often sales with pending operations are looked for
 	sweepSales    = 1000             // sales flushed in one sweep
 	sweepWorkers  = 8                // of them at a time

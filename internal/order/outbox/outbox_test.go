@@ -50,7 +50,7 @@ func TestFlushAppliesInOrderAndCompletes(t *testing.T) {
 	ops.Commit(order.Revival, -1, 55)
 	ops.Commit(order.Restock, -9, 0)
 	ops.Commit(order.Pausing, 0, 0)
-	for range applyBatch {
+	for range order.MaxOperations {
 		ops.Commit(order.Cancellation, 1, 0)
 	}
 	p := newOutbox(t, ops)
@@ -63,7 +63,7 @@ func TestFlushAppliesInOrderAndCompletes(t *testing.T) {
 	if diff := cmp.Diff([]int{ordertest.AppliedOp, ordertest.AppliedOp, ordertest.RefusedOp, ordertest.AppliedOp}, ops.States[:4]); diff != "" {
 		t.Errorf("states (-want +got):\n%s", diff)
 	}
-	if want := int64(2 + applyBatch); ops.Stock != want || ops.Sale != want {
+	if want := int64(2 + order.MaxOperations); ops.Stock != want || ops.Sale != want {
 		t.Errorf("ledger %d, Redis %d, want %d", ops.Stock, ops.Sale, want)
 	}
 	if diff := cmp.Diff(map[int64]order.Status{55: order.Paid}, p.asked.Outcomes); diff != "" {
@@ -189,7 +189,7 @@ func TestFlushWhenTheLedgerLacksUnits(t *testing.T) {
 	ops := ordertest.NewFakeOperations(3)
 	ops.Clashes = 1
 	ops.Commit(order.Revival, -1, 55)
-	for range applyBatch {
+	for range order.MaxOperations {
 		ops.Commit(order.Cancellation, 1, 0)
 	}
 	p := newOutbox(t, ops)
@@ -211,7 +211,7 @@ func TestFlushWhenTheLedgerLacksUnits(t *testing.T) {
 func TestFlushEndsWhenNothingIsCompleted(t *testing.T) {
 	t.Parallel()
 	ops := ordertest.NewFakeOperations(1)
-	for range applyBatch + 1 {
+	for range order.MaxOperations + 1 {
 		ops.Commit(order.Cancellation, 1, 0)
 	}
 	p := newOutbox(t, ops)

@@ -198,15 +198,15 @@ func release(turns []chan struct{}) {
 	}
 }
 
-// maxEpochLead is how far Redis's epoch may be ahead of a ledger that was restored from a backup. What is further ahead was
-// written by hand; scripts/begin_rebuild.lua and scripts/seckill.lua ignore it as well.
-const maxEpochLead = 1e9
+// MaxEpochLead is how far Redis's epoch may be ahead of a ledger that was restored from a backup. What is further ahead was
+// written by hand; the scripts ignore it as well (scripts/sale.lua).
+const MaxEpochLead = 1e9
 
 // epochAbove returns the highest epoch that is known of the sale, which the rebuild's must exceed.
 func (r *Reconciler) epochAbove(v voucher.Voucher, view order.SaleView) int64 {
 	above := v.Sale.Epoch
 	for _, epoch := range []int64{view.Mark.Epoch, view.Building, r.repairs.badEpoch(v.ID, v.Sale.Epoch)} {
-		if epoch-v.Sale.Epoch <= maxEpochLead {
+		if epoch-v.Sale.Epoch <= MaxEpochLead {
 			above = max(above, epoch)
 		}
 	}

@@ -251,7 +251,7 @@ func (q *RepairQueue) badEpoch(sale int64, ledger int64) int64 {
 	switch {
 	case !has:
 		return order.NoBadEpoch
-	case epoch-ledger > maxEpochLead:
+	case epoch-ledger > MaxEpochLead:
 		delete(q.badEpochs, sale)
 		return order.NoBadEpoch
 	default:
