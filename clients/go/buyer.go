@@ -50,7 +50,7 @@ func NewBuyer(server, token string, options ...ClientOption) (*Buyer, error) {
 	return &Buyer{client: client}, nil
 }
 
-// Client returns the client of all routes, with the buyer's token.
+// Client returns the client of all routes for buyers, tills and webhooks, with the buyer's token.
 func (b *Buyer) Client() *ClientWithResponses { return b.client }
 
 // Buy presses the button until there is an outcome, or ctx ends: an order, also one that the user has had before, or a *Refusal such as

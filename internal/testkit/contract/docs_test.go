@@ -187,7 +187,7 @@ func (o Operation) tryIt() string {
 	whose := "" // the token's role
 	switch tags := o.described.Tags; {
 	case !r.token:
-	case slices.Contains(tags, "Administration"):
+	case slices.Contains(tags, "Administration"), slices.Contains(tags, "Webhooks"):
 		whose = "admin"
 	case slices.Contains(tags, "Tills"):
 		whose = "till"
