@@ -129,7 +129,7 @@ func computed() map[string]string {
 		"atMost":          "liveTimeout, or firstLive for a first load",
 		"timeout":         "defaultFetchTimeout",
 		"tryTimeout":      "the constant of this name",
-		"lifetime":        "streamTime, or the token's end when that is sooner",
+		"Lifetime":        "streamTime, or the token's end when that is sooner",
 		"ShutdownTimeout": "SECKILL_SHUTDOWN_TIMEOUT",
 	}
 }
