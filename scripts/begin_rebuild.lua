@@ -15,7 +15,7 @@
 --             with the only process that uses it; else "0"
 --
 -- Returns 1 (the sale is stopped, building = epoch) or 0 (superseded: a newer rebuild has begun, or the sale is
--- open at this epoch or a later one).
+-- open at this epoch or a later one); the error FORMAT where the partition has other data (format.lua).
 --
 -- At epoch 0, which every sale has passed, it answers 0, or with the error with which this Redis refuses writes now: the
 -- caller learns it before the ledger's epoch is raised.
@@ -29,11 +29,15 @@
 -- A key of another type is removed, and a field that is no number counts as missing: somebody wrote there by hand. So does
 -- an epoch that is further ahead than any ledger restored from a backup could be behind.
 --
--- Needs: clock, keys, number, sale, server
+-- Needs: clock, format, keys, number, sale, server
 
 local epoch, delay = tonumber(ARGV[2]), tonumber(ARGV[3])
 if not (epoch and delay) or #ARGV ~= 4 then
   return redis.error_reply('ERR begin_rebuild.lua: bad arguments')
+end
+local refused = other_data(true)
+if refused then
+  return refused
 end
 for i, wanted in ipairs({'hash', 'zset', 'hash', 'hash', 'hash'}) do
   remove_unless(wanted, KEYS[i])

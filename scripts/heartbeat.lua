@@ -5,10 +5,14 @@
 -- ARGV
 --   1  name
 --
--- Returns 1.
+-- Returns 1; the error FORMAT where the partition has other data (format.lua).
 --
--- Needs: clock, number
+-- Needs: clock, format, number
 
+local refused = other_data(true)
+if refused then
+  return refused
+end
 local now = clock()
 redis.call('ZADD', KEYS[1], whole(now), ARGV[1])
 return 1

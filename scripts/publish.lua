@@ -15,13 +15,18 @@
 --
 -- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one; also
 -- when this very call is repeated) or 2 (the rebuild is gone: this Redis no longer knows that it has begun, or is not the
--- run of the server on which it began, and may have lost what it wrote).
+-- run of the server on which it began, and may have lost what it wrote); the error FORMAT where the partition has other
+-- data (format.lua).
 --
--- Needs: rebuild, server
+-- Needs: format, rebuild, server
 
 local epoch = tonumber(ARGV[1])
 if not epoch or #ARGV ~= 7 then
   return redis.error_reply('ERR publish.lua: bad arguments')
+end
+local refused = other_data(true)
+if refused then
+  return refused
 end
 local state = rebuild_state(KEYS[1], epoch)
 if state ~= UNDER_WAY then

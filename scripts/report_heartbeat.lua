@@ -11,15 +11,20 @@
 --   4  quiet  how many milliseconds ago that was, and some more: the clock may have been set back since
 --
 -- Returns a flat array: now, milliseconds since 1970; then sale and time of the stop, for each stop that is there and may be
--- new. One may come twice. Older ones than are kept are removed afterwards.
+-- new. One may come twice. Older ones than are kept are removed afterwards. The error FORMAT where the partition has
+-- other data (format.lua).
 --
 -- A key of another type is removed: somebody wrote there by hand, and no recovery round could be held.
 --
--- Needs: clock, keys, number
+-- Needs: clock, format, keys, number
 
 local keep, since, quiet = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 if not (keep and since and quiet) or #ARGV ~= 4 then
   return redis.error_reply('ERR report_heartbeat.lua: bad arguments')
+end
+local refused = other_data(true)
+if refused then
+  return refused
 end
 for _, key in ipairs(KEYS) do
   remove_unless('zset', key)

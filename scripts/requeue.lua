@@ -11,14 +11,19 @@
 --      are not known; 1 to 1,000 orders
 --
 -- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one) or
--- 2 (the rebuild is gone: this Redis no longer knows that it has begun).
+-- 2 (the rebuild is gone: this Redis no longer knows that it has begun); the error FORMAT where the partition has other
+-- data (format.lua).
 --
--- Needs: rebuild
+-- Needs: format, rebuild
 
 local epoch = tonumber(ARGV[1])
 local n = (#ARGV - 2) / 4
 if not epoch or n < 1 or n > 1000 or n ~= math.floor(n) then
   return redis.error_reply('ERR requeue.lua: bad arguments')
+end
+local refused = other_data(true)
+if refused then
+  return refused
 end
 local state = rebuild_state(KEYS[1], epoch)
 if state ~= UNDER_WAY then

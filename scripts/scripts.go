@@ -1,5 +1,6 @@
 // Package scripts holds the Lua scripts that Redis runs, each with its contract at its head: KEYS, ARGV with units, and
-// every return code. What several of them share is in preludes, which hold functions and constants only.
+// every return code. What several of them share is in preludes, which hold functions and constants only; that of the
+// partition's word takes its own keys and argument off, too.
 package scripts
 
 import (

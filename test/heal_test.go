@@ -22,6 +22,7 @@ func TestRedisEmptied(t *testing.T) {
 		t.Fatalf("%d accepted before the fault, want %d: %v", n, first, b.Record.Counts())
 	}
 	s.Check(t, b, units) // all recorded: nothing that only Redis knows is lost with it
+	word := wordOf(t, s)
 	if err := s.Redis.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -30,6 +31,9 @@ func TestRedisEmptied(t *testing.T) {
 	t.Logf("answers: %v", b.Record.Counts())
 	if e := s.Check(t, b, units); e.Live() != units {
 		t.Errorf("%d units sold, want all %d", e.Live(), units)
+	}
+	if after := wordOf(t, s); after != word {
+		t.Errorf("the partition carries %q, and carried %q", after, word)
 	}
 }
 

@@ -2626,6 +2626,11 @@ export interface components {
              * @enum {boolean}
              */
             away?: true;
+            /**
+             * @description What Redis has there is of another format or of another installation: it is left alone, and its sales are paused.
+             * @enum {boolean}
+             */
+            otherData?: true;
             figures?: components["schemas"]["PartitionFigures"];
             /**
              * Format: int64
@@ -2635,7 +2640,7 @@ export interface components {
             /** @description Instances that live and do not work there: of an older version, mostly. No new sale is placed there. */
             missing?: string[];
         };
-        /** @description What its Redis node says. Absent while that is away. */
+        /** @description What its Redis node says. Absent while that is away, or has other data there. */
         PartitionFigures: {
             /** @description By its clock. */
             at: components["schemas"]["Time"];
@@ -3784,6 +3789,17 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
+            /** @description What Redis has in the partition is of another format or of another installation. Nothing was created. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["UpgradingOrUnavailable"];

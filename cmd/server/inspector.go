@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,8 @@ const (
 	changesShown = 20
 	// runsLooked is how many of its last rehearsals are looked at, for one with a result.
 	runsLooked = 5
+	// noWord is the ledger's while it does not say it: no partition is held to it.
+	noWord = "unknown"
 )
 
 // inspector asks the stores for what the list before a sale is made from.
@@ -47,36 +50,43 @@ func openInspector(ctx context.Context, cfg config.Config, log *slog.Logger) (_ 
 			s.close(log)
 		}
 	}()
-	if err := s.openRedis(cfg, log); err != nil {
-		return nil, err
-	}
 	i := &inspector{stores: s, cfg: cfg, provider: cfg.Payment.Provider != "none"}
-	i.ledgerErr = s.openLedgerNow(ctx, cfg, log)
+	var word string
+	word, i.ledgerErr = s.openLedgerNow(ctx, cfg, log)
 	if errors.Is(i.ledgerErr, sqlkit.ErrDSN) {
 		return nil, i.ledgerErr
+	}
+	if err := s.openRedis(cfg, cmp.Or(word, noWord), log); err != nil {
+		return nil, err
+	}
+	if i.ledgerErr == nil {
+		s.checkFormats(ctx)
 	}
 	i.auditor = audit.New(audit.Stores{Sales: s.ledger, Vouchers: s.ledger, Totals: s.ledger, Redis: s.redis},
 		recovery.NewRepairQueue(), telemetry.NewMetrics(build()), log)
 	return i, nil
 }
 
-// openLedgerNow opens the database if it answers and has the schema of this version.
-func (s *stores) openLedgerNow(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
+// openLedgerNow opens the database if it answers and has the schema of this version, and returns its word.
+func (s *stores) openLedgerNow(ctx context.Context, cfg config.Config, log *slog.Logger) (word string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectorOpenTimeout)
 	defer cancel()
 	ledger, err := sqlstore.OpenMySQL(ctx, cfg.MySQL.DSN.Reveal(), ledgerOptions(cfg, log))
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err = ledger.CheckSchema(ctx); err == nil {
 		s.partitions, err = partition.Load(ctx, ledger, log)
 	}
+	if err == nil {
+		word, err = ledger.Word(ctx)
+	}
 	if err != nil {
 		s.partitions = partition.Only(0)
-		return errors.Join(err, ledger.Close())
+		return "", errors.Join(err, ledger.Close())
 	}
 	s.ledger = ledger
-	return nil
+	return word, nil
 }
 
 // facts asks everybody; with voucherID 0 for no sale. The error is voucher.ErrNotFound or voucher.ErrNotSeckill.
@@ -103,6 +113,9 @@ func (i *inspector) redis(ctx context.Context, voucherID int64) []preflight.Redi
 	servers := i.stores.redis.InspectAll(ctx, []int{partition})
 	if r := &servers[0]; !known && r.Err == nil && !i.cfg.Embedded() {
 		r.Used, r.Limit, r.Err = i.stores.redis.Memory(ctx)
+	}
+	if err := i.stores.redis.OtherData(partition); err != nil {
+		servers[0].Err = err
 	}
 	return servers
 }

@@ -107,6 +107,9 @@ func listPartitions(ctx context.Context, out io.Writer, admin *partition.Admin) 
 		waiting := fmt.Sprintf("%d\t%v\t%d\t%d", c.Waiting.Orders, c.Waiting.Oldest.Round(time.Second), c.Waiting.DeadLetters, c.Instances)
 		if c.Away != nil {
 			waiting, redis = "?\t?\t?\t?", "does not answer"
+			if errors.Is(c.Away, partition.ErrFormat) {
+				redis = "has other data"
+			}
 			failed = append(failed, fmt.Errorf("partition %d: %w", c.Number, c.Away))
 		}
 		if len(c.Missing) > 0 {

@@ -35,7 +35,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		return err
 	}
 	defer stores.close(log)
-	if err := stores.addPartitions(ctx, cfg.Orders.Partitions, log); err != nil {
+	if err := stores.takePartitions(ctx, cfg.Orders.Partitions, log); err != nil {
 		return err
 	}
 
@@ -188,6 +188,9 @@ func checks(s *stores, reconciler *recovery.Reconciler) []httpapi.Check {
 	return []httpapi.Check{
 		{Name: "redis", Required: true, Run: func(ctx context.Context) error { return silent(s.pingRedis(ctx), "Redis does not answer") }},
 		{Name: "partitions", Run: func(ctx context.Context) error {
+			if others := s.otherData(); len(others) > 0 {
+				return fmt.Errorf("other data in Redis; sales are paused in partitions %v", others)
+			}
 			return silent(s.pingAll(ctx), "the Redis node of a partition does not answer")
 		}},
 		{Name: "ledger", Run: func(ctx context.Context) error { return silent(s.ledger.Ping(ctx), "the database does not answer") }},

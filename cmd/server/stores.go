@@ -55,7 +55,11 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 	if s.partitions, err = partition.Load(ctx, s.ledger, log); err != nil {
 		return nil, err
 	}
-	if err := s.openRedis(cfg, log); err != nil {
+	word, err := s.ledger.Word(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.openRedis(cfg, word, log); err != nil {
 		return nil, err
 	}
 	return s, await(ctx, log, "Redis", func() error {
@@ -80,8 +84,8 @@ func (s *stores) openHome(ctx context.Context, cfg config.Config, log *slog.Logg
 	return err
 }
 
-// openRedis makes the clients of Redis, which connect when they are first used.
-func (s *stores) openRedis(cfg config.Config, log *slog.Logger) (err error) {
+// openRedis makes the clients of Redis, which connect when they are first used. The word is the ledger's.
+func (s *stores) openRedis(cfg config.Config, word string, log *slog.Logger) (err error) {
 	reach := redisstore.ClientConfig{
 		Topology: redisstore.Topology(cfg.Redis.Mode), Addrs: cfg.Redis.Addrs, MasterName: cfg.Redis.Master,
 		Username: cfg.Redis.Username, Password: cfg.Redis.Password.Reveal(), SentinelPassword: cfg.Redis.SentinelPassword.Reveal(), DB: cfg.Redis.DB,
@@ -98,22 +102,10 @@ func (s *stores) openRedis(cfg config.Config, log *slog.Logger) (err error) {
 		return err
 	}
 	s.redis, err = redisstore.New(s.clients, redisstore.Options{
-		Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded(), Version: versionShown(),
+		Word: word, Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded(), Version: versionShown(),
 		Replicas: redisstore.Replicas{Count: cfg.Redis.Replicas, Timeout: cfg.Redis.ReplicaTimeout},
 	}, log)
 	return err
-}
-
-// addPartitions adds what is missing of n partitions. An instance that waits long for another's write, or is refused, fails its start.
-func (s *stores) addPartitions(ctx context.Context, n int, log *slog.Logger) error {
-	added, err := s.ledger.AddPartitions(ctx, n)
-	if err != nil {
-		return err
-	}
-	if len(added) > 0 {
-		log.InfoContext(ctx, "partitions added", "partitions", added)
-	}
-	return s.partitions.Refresh(ctx)
 }
 
 // pingRedis returns nil as soon as the Redis of any partition answers: sales there go on.

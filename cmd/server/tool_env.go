@@ -45,6 +45,7 @@ func openToolEnv(ctx context.Context, env environment) (*toolEnv, error) {
 	if w.stores, err = openStores(ctx, cfg, log); err != nil {
 		return nil, err
 	}
+	w.stores.checkFormats(ctx)
 	key, err := w.stores.ledger.IDKey(ctx)
 	if err != nil {
 		w.stores.close(log)

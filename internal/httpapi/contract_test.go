@@ -79,7 +79,7 @@ func routesDescribed() map[string]described {
 			good: request{body: draft + "}"}, succeeds: []func(*Config){asIs, noProvider}, invalid: &request{body: "{}"}, refusals: []error{unavailable},
 		},
 		"POST /voucher/seckill": {
-			good: request{body: sale}, succeeds: []func(*Config){asIs, noProvider}, invalid: &request{body: draft + "}"}, refusals: []error{unavailable, voucher.ErrOldInstances, voucher.ErrNoPartition},
+			good: request{body: sale}, succeeds: []func(*Config){asIs, noProvider}, invalid: &request{body: draft + "}"}, refusals: []error{unavailable, voucher.ErrOldInstances, voucher.ErrNoPartition, voucher.ErrOtherData},
 		},
 		"GET /voucher/list/:shopId": {
 			good: request{target: "/voucher/list/1"}, succeeds: []func(*Config){asIs, shows(seckillVoucher()), shows(ordinaryVoucher()), withListings(staleVouchers())},

@@ -330,6 +330,11 @@ var rules = []httpkit.Rule{
 		Detail:  "perUser above 1, or a rehearsal: an instance of an older version is running, which does not know it. Nothing was created; try again once all are replaced.",
 		English: "An upgrade is under way. Please try again once it is done.", Chinese: "系统正在升级，请稍后再试",
 	}},
+	{Matches: httpkit.Is(voucher.ErrOtherData), Failure: httpkit.Failure{
+		Code: "OTHER_DATA", Status: http.StatusConflict, Title: "The partition has other data",
+		Detail:  "What Redis has in the partition is of another format or of another installation, so it is left alone. Nothing was created; docs/runbook.md says what to do.",
+		English: "Redis has other data there. Nothing was created.", Chinese: "该分区的 Redis 中存有其他数据，未创建任何内容",
+	}},
 	{Matches: httpkit.Is(voucher.ErrNoPartition), Failure: httpkit.Failure{
 		Code: codeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "5", Title: "Temporarily unavailable",
 		Detail:  "No partition takes the sale just now: all are closed, or an instance that is alive does not work there yet. Nothing was created.",

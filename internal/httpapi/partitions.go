@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -19,13 +20,14 @@ type Partitions interface {
 	List(ctx context.Context) ([]partition.Contents, error)
 }
 
-// partitionJSON is a partition as admins see it. What its Redis says is absent while it is away.
+// partitionJSON is a partition as admins see it. What its Redis says is absent while it is away, or has other data.
 type partitionJSON struct {
 	Number    int              `json:"number"`
 	State     partition.State  `json:"state"`
 	Since     *time.Time       `json:"since,omitempty"` // absent for one that is as it always was
 	Sales     int              `json:"sales"`           // that are not retired
 	Away      bool             `json:"away,omitempty"`
+	OtherData bool             `json:"otherData,omitempty"`
 	Figures   *partitionFigure `json:"figures,omitempty"`
 	Instances int              `json:"instances"`
 	Missing   []string         `json:"missing,omitempty"` // instances that live and do not work there
@@ -60,7 +62,9 @@ func (a *API) listPartitions(c *gin.Context, _ httpkit.Identity) (httpkit.Answer
 }
 
 func partitionView(c partition.Contents) partitionJSON {
-	view := partitionJSON{Number: c.Number, State: c.State, Since: httpkit.TimeView(c.Since), Sales: c.Sales, Away: c.Away != nil, Instances: c.Instances, Missing: c.Missing}
+	view := partitionJSON{Number: c.Number, State: c.State, Since: httpkit.TimeView(c.Since), Sales: c.Sales, Instances: c.Instances, Missing: c.Missing}
+	view.OtherData = errors.Is(c.Away, partition.ErrFormat)
+	view.Away = c.Away != nil && !view.OtherData
 	if w := c.Waiting; c.Away == nil && c.State != partition.Removed {
 		view.Figures = &partitionFigure{
 			At: httpkit.ShownTime(w.At), Node: w.Node, Waiting: w.Orders, WaitingMS: w.Oldest.Milliseconds(), DeadLetters: w.DeadLetters,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -61,6 +62,7 @@ type Clients struct {
 	// Blocking has its own pool for reads that wait, which would otherwise take connections away from admissions.
 	Blocking redis.UniversalClient
 
+	place   string   // where Redis is, for people, if its client does not know: behind Sentinels
 	permits *permits // of the connections for commands
 }
 
@@ -80,6 +82,9 @@ func NewClients(c ClientConfig) (*Clients, error) {
 	clients := &Clients{
 		Commands: newClient(commands), Blocking: newClient(blocking),
 		permits: &permits{size: c.PoolSize, wait: commands.PoolTimeout},
+	}
+	if c.Topology == Sentinel {
+		clients.place = fmt.Sprintf("the master %s of the Sentinels %s", c.MasterName, strings.Join(c.Addrs, ", "))
 	}
 	clients.permits.bound(clients.Commands)
 	return clients, nil

@@ -153,10 +153,10 @@ func TestPrefix(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer func() { _ = client.Close() }()
 	clients := &Clients{Commands: client, Blocking: client}
-	if _, err := New(clients, Options{Prefix: "shop{1}:"}, slog.New(slog.DiscardHandler)); err == nil {
+	if _, err := New(clients, Options{Word: testWord, Prefix: "shop{1}:"}, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("a prefix with a hash tag of its own is accepted")
 	}
-	s, err := New(clients, Options{Prefix: "shop:"}, slog.New(slog.DiscardHandler))
+	s, err := New(clients, Options{Word: testWord, Prefix: "shop:"}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestCheckConfig(t *testing.T) {
 func configLog(t *testing.T, addr string) string {
 	t.Helper()
 	var log strings.Builder
-	store, err := New(newClients(t, ClientConfig{Topology: Single, Addrs: []string{addr}}), Options{},
+	store, err := New(newClients(t, ClientConfig{Topology: Single, Addrs: []string{addr}}), Options{Word: testWord},
 		slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	if err != nil {
 		t.Fatal(err)

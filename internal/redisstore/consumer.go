@@ -40,9 +40,9 @@ func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry,
 	if after == "" {
 		after = "0"
 	}
-	entries, err := c.read(ctx, c.store.commands, after, n, -1)
+	entries, err := c.read(ctx, c.store.in(c.partition), after, n, -1)
 	if isNoGroup(err) {
-		return nil, c.createGroup(ctx) // nothing can be pending in a new group
+		return nil, c.store.Take(ctx, c.partition) // nothing can be pending in a new group
 	}
 	return entries, translateRead(err)
 }
@@ -55,14 +55,14 @@ func (c *Consumer) Next(ctx context.Context, n int, wait time.Duration) ([]order
 	if block < time.Millisecond {
 		block = -1 // 0 would wait forever
 	}
-	entries, err := c.read(ctx, c.store.blocking, ">", n, block)
+	entries, err := c.read(ctx, c.blocking(), ">", n, block)
 	if !isNoGroup(err) {
 		return entries, translateRead(err)
 	}
-	if err := c.createGroup(ctx); err != nil {
+	if err := c.store.Take(ctx, c.partition); err != nil {
 		return nil, err
 	}
-	entries, err = c.read(ctx, c.store.blocking, ">", n, -1)
+	entries, err = c.read(ctx, c.blocking(), ">", n, -1)
 	return entries, translateRead(err)
 }
 
@@ -82,6 +82,9 @@ func (c *Consumer) read(ctx context.Context, client redis.UniversalClient, from 
 	if err := client.Process(ctx, once{cmd}); err != nil {
 		return nil, err
 	}
+	if other := c.store.formats.in(c.partition); other != nil {
+		return nil, other.err // it was found while the read waited: these may be another installation's orders
+	}
 	var entries []order.Entry
 	for _, stream := range cmd.Val() { // one, or none
 		for _, message := range stream.Messages[:min(n, len(stream.Messages))] { // some servers ignore the count for own entries
@@ -89,6 +92,11 @@ func (c *Consumer) read(ctx context.Context, client redis.UniversalClient, from 
 		}
 	}
 	return entries, nil
+}
+
+// blocking returns the client for reads that wait.
+func (c *Consumer) blocking() redis.UniversalClient {
+	return c.store.unlessOther(c.partition, c.store.blocking)
 }
 
 // translateRead is translate for a read, in which redis.Nil means that there is nothing.
@@ -99,27 +107,14 @@ func translateRead(err error) error {
 	return translate(err)
 }
 
-// createGroup creates the group, and the stream if need be, so that everything in the stream will be delivered.
-func (c *Consumer) createGroup(ctx context.Context) error {
-	err := c.store.commands.XGroupCreateMkStream(ctx, c.store.keys.orders(c.partition), group, "0").Err()
-	if err == nil {
-		c.store.log.InfoContext(ctx, "consumer group created", "partition", c.partition, "group", group)
-		return nil
-	}
-	if redis.HasErrorPrefix(err, "BUSYGROUP") {
-		return nil // another consumer was first
-	}
-	return fmt.Errorf("creating the consumer group: %w", translate(err))
-}
-
 // Orphans takes over up to n entries, and returns their orders, of consumers without a heartbeat, and removes the dead ones that have none left. It
 // also takes over entries whose consumer somebody has removed by hand. Pending entries that are no longer in the stream
 // are logged: somebody has trimmed it.
 func (c *Consumer) Orphans(ctx context.Context, n int) ([]order.Entry, error) {
-	raw, err := c.store.scripts.takeOver.run(ctx, c.store.commands, c.streamAndConsumers(),
+	raw, err := c.store.scripts.takeOver.run(ctx, c.store.in(c.partition), c.streamAndConsumers(),
 		group, c.name, min(n, maxKeys), c.store.options.OrphanAfter.Milliseconds())
 	if isNoGroup(err) {
-		return nil, c.createGroup(ctx)
+		return nil, c.store.Take(ctx, c.partition)
 	}
 	if err != nil {
 		return nil, err
@@ -191,7 +186,7 @@ func (c *Consumer) Acknowledge(ctx context.Context, keys []string) (int, error) 
 		for _, key := range batch {
 			args = append(args, key)
 		}
-		n, err := c.store.scripts.acknowledge.runInt(ctx, c.store.commands, []string{c.store.keys.orders(c.partition)}, args...)
+		n, err := c.store.scripts.acknowledge.runInt(ctx, c.store.in(c.partition), []string{c.store.keys.orders(c.partition)}, args...)
 		if err != nil {
 			return acknowledged, err
 		}
@@ -212,20 +207,20 @@ func (c *Consumer) MoveToDeadLetters(ctx context.Context, e order.Entry) error {
 		args = append(args, field, e.Raw[field])
 	}
 	keys := []string{c.store.keys.orders(c.partition), c.store.keys.dead(c.partition)}
-	_, err := c.store.scripts.deadLetter.runInt(ctx, c.store.commands, keys, args...)
+	_, err := c.store.scripts.deadLetter.runInt(ctx, c.store.in(c.partition), keys, args...)
 	return err
 }
 
 // Heartbeat records that the consumer lives.
 func (c *Consumer) Heartbeat(ctx context.Context) error {
-	_, err := c.store.scripts.heartbeat.runInt(ctx, c.store.commands, []string{c.store.keys.consumers(c.partition)}, c.name)
+	_, err := c.store.intWithFormat(ctx, c.store.scripts.heartbeat, c.partition, []string{c.store.keys.consumers(c.partition)}, c.name)
 	return err
 }
 
 // Leave removes the consumer if nothing is pending for it. With something pending it stays without a heartbeat, so
 // that its entries are taken over; that is no error. No Heartbeat may follow.
 func (c *Consumer) Leave(ctx context.Context) error {
-	pending, err := c.store.scripts.leave.runInt(ctx, c.store.commands, c.streamAndConsumers(), group, c.name)
+	pending, err := c.store.scripts.leave.runInt(ctx, c.store.in(c.partition), c.streamAndConsumers(), group, c.name)
 	if err == nil && pending > 0 {
 		c.store.log.InfoContext(ctx, "left entries for other consumers", "partition", c.partition, "consumer", c.name)
 	}

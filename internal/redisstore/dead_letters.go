@@ -67,7 +67,7 @@ func (s *Store) DeadLetters(ctx context.Context, partition int, after string, n 
 func (s *Store) letters(ctx context.Context, partition int, from string, n int) ([]redis.XMessage, int64, error) {
 	var page *redis.XMessageSliceCmd
 	var total *redis.IntCmd
-	_, err := s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.in(partition).Pipelined(ctx, func(p redis.Pipeliner) error {
 		page, total = p.XRangeN(ctx, s.keys.dead(partition), from, "+", int64(n)), p.XLen(ctx, s.keys.dead(partition))
 		return nil
 	})
@@ -92,7 +92,7 @@ func (s *Store) unpackLetters(ctx context.Context, partition int, letters []redi
 		for _, word := range words {
 			args = append(args, word)
 		}
-		if _, err := s.scripts.unpackLetter.runInt(ctx, s.commands, []string{s.keys.dead(partition)}, args...); err != nil {
+		if _, err := s.scripts.unpackLetter.runInt(ctx, s.in(partition), []string{s.keys.dead(partition)}, args...); err != nil {
 			return err
 		}
 	}
@@ -104,7 +104,7 @@ func (s *Store) DeadLetter(ctx context.Context, partition int, id string) (recor
 	if !letterID.MatchString(id) {
 		return recorder.DeadLetter{}, fmt.Errorf("%w: %q", order.ErrNoDeadLetter, id)
 	}
-	messages, err := s.commands.XRange(ctx, s.keys.dead(partition), id, id).Result()
+	messages, err := s.in(partition).XRange(ctx, s.keys.dead(partition), id, id).Result()
 	switch {
 	case err != nil:
 		return recorder.DeadLetter{}, fmt.Errorf("reading dead letter %s: %w", id, translate(err))
@@ -152,7 +152,7 @@ func letterOf(m redis.XMessage) recorder.DeadLetter {
 func (s *Store) Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error) {
 	sale := order.SaleRef{VoucherID: c.VoucherID, Partition: partition}
 	keys := []string{s.keys.dead(partition), s.keys.orders(partition), s.keys.buyers(sale)}
-	code, err := s.scripts.replay.runInt(ctx, s.commands, keys, id, &sale.VoucherID, c.UserID, c.OrderID)
+	code, err := s.scripts.replay.runInt(ctx, s.in(partition), keys, id, &sale.VoucherID, c.UserID, c.OrderID)
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("replaying dead letter %s: %w", id, err)
@@ -167,7 +167,7 @@ func (s *Store) Replay(ctx context.Context, partition int, id string, c order.Cl
 
 // Remove deletes the dead letter for good, and reports whether it was there.
 func (s *Store) Remove(ctx context.Context, partition int, id string) (bool, error) {
-	n, err := s.commands.XDel(ctx, s.keys.dead(partition), id).Result()
+	n, err := s.in(partition).XDel(ctx, s.keys.dead(partition), id).Result()
 	if err != nil {
 		return false, fmt.Errorf("removing dead letter %s: %w", id, translate(err))
 	}

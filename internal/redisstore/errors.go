@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/bulkhead"
 	"seckill/internal/order"
+	"seckill/internal/order/partition"
 )
 
 // errRebuildLost: Redis no longer knows of the rebuild that a step belongs to; it was emptied or lost its tail.
@@ -47,6 +48,9 @@ func hadNoEffect(err error) bool {
 	}
 	if errors.Is(err, bulkhead.ErrFull) {
 		return true // there was none for this class of callers
+	}
+	if errors.Is(err, partition.ErrFormat) {
+		return true // the partition is left alone
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {

@@ -113,7 +113,7 @@ func TestReplyLost(t *testing.T) {
 
 	c := r.Consumer(0, "a")
 	proxy.DropRepliesTo("xreadgroup", 1)
-	r.must(c.createGroup(r.ctx()))
+	r.must(r.Take(r.ctx(), 0))
 	if _, err := c.Next(r.ctx(), 2, 0); err == nil {
 		t.Fatal("a lost read is no error")
 	}
@@ -228,6 +228,7 @@ func TestClusterSendsOnce(t *testing.T) {
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 1)...)
 
+	r.must(r.Take(r.ctx(), 0))
 	breaking.verb.Store("evalsha")
 	_, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Requests: requests(2, 1), MaxBacklog: 100})
 	if err == nil || errors.Is(err, order.ErrUnavailable) {
@@ -237,7 +238,6 @@ func TestClusterSendsOnce(t *testing.T) {
 	eventually(t, func() bool { return len(r.stream()) == 2 })
 
 	c := r.Consumer(0, "a")
-	r.must(c.createGroup(r.ctx()))
 	breaking.verb.Store("xreadgroup")
 	if entries, err := c.Next(r.ctx(), 1, 0); err == nil {
 		t.Errorf("the answer was lost, and then there came %v", users(entries))

@@ -29,7 +29,7 @@ func (s *Store) AddGuardCounts(ctx context.Context, sale order.SaleRef, d *guard
 			args = append(args, network, n)
 		}
 	}
-	_, err := s.scripts.addGuardCounts.runInt(ctx, s.commands, s.keys.guards(sale), args...)
+	_, err := s.scripts.addGuardCounts.runInt(ctx, s.in(sale.Partition), s.keys.guards(sale), args...)
 	return err
 }
 
@@ -41,7 +41,7 @@ func (s *Store) GuardFigures(ctx context.Context, sale order.SaleRef) (guard.Fig
 		counts         *redis.MapStringStringCmd
 		stopped, units *redis.ZSliceCmd
 	)
-	_, err := s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.in(sale.Partition).Pipelined(ctx, func(p redis.Pipeliner) error {
 		counts = p.HGetAll(ctx, keys[0])
 		stopped, units = p.ZRevRangeWithScores(ctx, keys[1], 0, networksShown-1), p.ZRevRangeWithScores(ctx, keys[2], 0, networksShown-1)
 		return nil

@@ -79,7 +79,7 @@ func (s *Store) correctSale(ctx context.Context, sale order.SaleRef, corrections
 	for _, c := range corrections {
 		args = append(args, c.UserID, heldArgument(order.Held{OrderID: c.OrderID, Quantity: c.Quantity}), c.GiveBack, heldArgument(c.New), c.Until)
 	}
-	raw, err := s.scripts.correct.run(ctx, s.commands, []string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
+	raw, err := s.scripts.correct.run(ctx, s.in(sale.Partition), []string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
 	if err != nil {
 		return correctResult{}, err
 	}
@@ -105,7 +105,7 @@ func (s *Store) OrdersOf(ctx context.Context, sale order.SaleRef, users []int64)
 	for i, user := range users {
 		fields[i] = strconv.FormatInt(user, 10)
 	}
-	held, err := s.commands.HMGet(ctx, s.keys.buyers(sale), fields...).Result()
+	held, err := s.in(sale.Partition).HMGet(ctx, s.keys.buyers(sale), fields...).Result()
 	if err != nil {
 		return nil, fmt.Errorf("orders of %d users: %w", len(users), translate(err))
 	}
@@ -123,7 +123,7 @@ func (s *Store) OrdersOf(ctx context.Context, sale order.SaleRef, users []int64)
 // any other error.
 func (s *Store) Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error] {
 	return func(yield func(order.Claim, error) bool) {
-		for pair, err := range s.pairs(ctx, s.keys.buyers(sale)) {
+		for pair, err := range s.pairs(ctx, sale.Partition, s.keys.buyers(sale)) {
 			if err != nil {
 				yield(order.Claim{}, fmt.Errorf("reading the holders: %w", err))
 				return
@@ -135,12 +135,12 @@ func (s *Store) Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 	}
 }
 
-// pairs yields the fields of a hash with their values. One may come twice. It stops after the first error.
-func (s *Store) pairs(ctx context.Context, key string) iter.Seq2[[2]string, error] {
+// pairs yields the fields of a partition's hash with their values. One may come twice. It stops after the first error.
+func (s *Store) pairs(ctx context.Context, partition int, key string) iter.Seq2[[2]string, error] {
 	return func(yield func([2]string, error) bool) {
 		var cursor uint64
 		for {
-			page, next, err := s.commands.HScan(ctx, key, cursor, "", scanDetail).Result()
+			page, next, err := s.in(partition).HScan(ctx, key, cursor, "", scanDetail).Result()
 			if err != nil {
 				yield([2]string{}, translate(err))
 				return

@@ -15,7 +15,7 @@ import (
 func (s *Store) Holdings(ctx context.Context, userID int64, sales []order.SaleRef) ([]order.Holding, error) {
 	held := make([]order.Holding, len(sales))
 	for _, part := range viewParts(sales) {
-		raw, err := s.scripts.holdings.run(ctx, s.commands, s.viewKeys(sales, part), userID)
+		raw, err := s.scripts.holdings.run(ctx, s.in(sales[part[0]].Partition), s.viewKeys(sales, part), userID)
 		if err != nil {
 			return nil, fmt.Errorf("what user %d holds in %d sales: %w", userID, len(part), err)
 		}
@@ -59,7 +59,7 @@ func (s *Store) Unrecorded(ctx context.Context, partition int) (order.Unrecorded
 		first *redis.XMessageSliceCmd
 		dead  *redis.IntCmd
 	)
-	_, err = s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err = s.in(partition).Pipelined(ctx, func(p redis.Pipeliner) error {
 		first = p.XRangeN(ctx, s.keys.orders(partition), "-", "+", 1)
 		dead = p.XLen(ctx, s.keys.dead(partition))
 		return nil
@@ -76,7 +76,7 @@ func (s *Store) Unrecorded(ctx context.Context, partition int) (order.Unrecorded
 			u.Since = time.Time{}
 		}
 	}
-	rebuilt, err := s.commands.ZRangeByScore(ctx, s.keys.stops(partition), &redis.ZRangeBy{
+	rebuilt, err := s.in(partition).ZRangeByScore(ctx, s.keys.stops(partition), &redis.ZRangeBy{
 		Min: strconv.FormatInt(u.Since.Add(-rebuiltLately).UnixMilli(), 10), Max: "+inf",
 	}).Result()
 	if err != nil {

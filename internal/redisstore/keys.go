@@ -87,6 +87,9 @@ func (k keys) reporters(partition int) string { return k.partition(partition) + 
 // stops is when each sale of a partition was last stopped (sorted set: sale → milliseconds since 1970).
 func (k keys) stops(partition int) string { return k.partition(partition) + ":stops" }
 
+// format is a partition's word: what its data is, and whose (string).
+func (k keys) format(partition int) string { return k.partition(partition) + ":format" }
+
 // orders is a partition's accepted orders that wait for their rows (stream).
 func (k keys) orders(partition int) string { return k.partition(partition) + ":orders" }
 

@@ -23,14 +23,14 @@ func (s *Store) ListState(ctx context.Context, vs []voucher.Voucher, shops []int
 	if err != nil {
 		return listing.Reading{}, err
 	}
-	q := listQuestion{sales: sales, parts: viewParts(sales), shops: shops}
+	views := make([]order.SaleView, len(sales))
+	q := listQuestion{sales: sales, parts: s.askable(sales, views), shops: shops}
 	if err = q.send(ctx, s, "evalsha", s.scripts.views.digest); redis.HasErrorPrefix(err, "NOSCRIPT") {
 		err = q.send(ctx, s, "eval", s.scripts.views.source)
 	}
 	if err != nil {
 		return listing.Reading{}, fmt.Errorf("reading %d sales of %d lists: %w", len(vs), len(shops), translate(err))
 	}
-	views := make([]order.SaleView, len(sales))
 	for i, part := range q.parts {
 		if err := readViews(q.views[i].Val(), part, views); err != nil {
 			return listing.Reading{}, err
@@ -76,5 +76,5 @@ func (q *listQuestion) send(ctx context.Context, s *Store, verb, text string) er
 
 // ReplaceListVersion implements listing.Redis.
 func (s *Store) ReplaceListVersion(ctx context.Context, shopID int64) error {
-	return translate(s.commands.Set(ctx, s.keys.list(shopID), rand.Text(), listVersionTTL).Err())
+	return translate(s.in(0).Set(ctx, s.keys.list(shopID), rand.Text(), listVersionTTL).Err())
 }

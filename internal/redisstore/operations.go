@@ -36,7 +36,7 @@ func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Opera
 		return order.ApplyResult{}, err
 	}
 	for {
-		raw, err := s.scripts.apply.run(ctx, s.commands, []string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
+		raw, err := s.scripts.apply.run(ctx, s.in(sale.Partition), []string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
 		if err != nil {
 			return order.ApplyResult{}, fmt.Errorf("applying %d operations to voucher %d: %w", len(ops), sale.VoucherID, err)
 		}

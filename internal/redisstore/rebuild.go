@@ -22,7 +22,7 @@ const (
 // are removed.
 func (s *Store) Begin(ctx context.Context, sale order.SaleRef, epoch int64) error {
 	keys := []string{s.keys.sale(sale), s.keys.stops(sale.Partition), s.keys.reports(sale), s.keys.reported(sale), s.keys.buyers(sale)}
-	return stepDone(s.scripts.begin.runInt(ctx, s.commands, keys,
+	return stepDone(s.intWithFormat(ctx, s.scripts.begin, sale.Partition, keys,
 		&sale.VoucherID, epoch, s.returnDelay.Milliseconds(), s.options.Alone))
 }
 
@@ -40,7 +40,7 @@ func (s *Store) SetHolders(ctx context.Context, sale order.SaleRef, epoch int64,
 		for _, field := range remove[:m] {
 			args = append(args, field)
 		}
-		if err := stepDone(s.scripts.setHolders.runInt(ctx, s.commands, keys, args...)); err != nil {
+		if err := stepDone(s.scripts.setHolders.runInt(ctx, s.in(sale.Partition), keys, args...)); err != nil {
 			return err
 		}
 		claims, remove = claims[n:], remove[m:]
@@ -58,7 +58,7 @@ func (s *Store) Requeue(ctx context.Context, sale order.SaleRef, epoch int64, cl
 		for _, c := range claims[:n] {
 			args = append(args, c.UserID, heldArgument(c.Held()), c.Epoch, c.Sequence)
 		}
-		if err := stepDone(s.scripts.requeue.runInt(ctx, s.commands, keys, args...)); err != nil {
+		if err := stepDone(s.intWithFormat(ctx, s.scripts.requeue, sale.Partition, keys, args...)); err != nil {
 			return err
 		}
 		claims = claims[n:]
@@ -73,7 +73,8 @@ func (s *Store) Publish(ctx context.Context, sale order.SaleRef, epoch int64, o 
 	if err != nil {
 		return err
 	}
-	return stepDone(s.scripts.publish.runInt(ctx, s.commands, []string{s.keys.sale(sale), s.keys.reports(sale), s.keys.reported(sale)},
+	keys := []string{s.keys.sale(sale), s.keys.reports(sale), s.keys.reported(sale)}
+	return stepDone(s.intWithFormat(ctx, s.scripts.publish, sale.Partition, keys,
 		epoch, mode, o.Stock, o.Begin.UnixMilli(), o.End.UnixMilli(), o.Operation, o.Extra))
 }
 

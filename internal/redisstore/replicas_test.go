@@ -165,7 +165,7 @@ func TestReplicasNotAskedForNothing(t *testing.T) {
 func TestReplicasRefused(t *testing.T) {
 	t.Parallel()
 	clients := newClients(t, ClientConfig{Topology: Single, Addrs: []string{"127.0.0.1:1"}})
-	if s, err := New(clients, Options{Alone: true, Replicas: Replicas{Count: 2, Timeout: time.Second}}, nil); err == nil {
+	if s, err := New(clients, Options{Word: testWord, Alone: true, Replicas: Replicas{Count: 2, Timeout: time.Second}}, nil); err == nil {
 		t.Errorf("embedded: a store %v", s.options)
 	}
 }

@@ -100,7 +100,7 @@ func (s *Store) InstancesIn(ctx context.Context, partition int) ([]string, error
 
 // instancesAt is InstancesIn by the partition's server at a time that it has just said.
 func (s *Store) instancesAt(ctx context.Context, partition int, now time.Time) ([]string, error) {
-	names, err := s.commands.ZRangeByScore(ctx, s.keys.reporters(partition), &redis.ZRangeBy{
+	names, err := s.in(partition).ZRangeByScore(ctx, s.keys.reporters(partition), &redis.ZRangeBy{
 		Min: strconv.FormatInt(now.Add(-lately).UnixMilli(), 10), Max: "+inf",
 	}).Result()
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Store) instancesAt(ctx context.Context, partition int, now time.Time) (
 
 // Heartbeat implements recovery.ReportStore.
 func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, last recovery.Heard) (recovery.Heard, error) {
-	raw, err := s.scripts.reportHeartbeat.run(ctx, s.commands, []string{s.keys.reporters(partition), s.keys.stops(partition)},
+	raw, err := s.runWithFormat(ctx, s.scripts.reportHeartbeat, partition, []string{s.keys.reporters(partition), s.keys.stops(partition)},
 		s.heartbeatName(reporter), stopsKept.Milliseconds(), last.Now, (last.Ago + clockDoubt).Milliseconds())
 	if err != nil {
 		return recovery.Heard{}, fmt.Errorf("heartbeat of a reporter: %w", err)
@@ -149,7 +149,7 @@ func (s *Store) SubmitReport(
 			return inTime, epoch, err
 		}
 	}
-	raw, err := s.scripts.report.run(ctx, s.commands, s.reportKeys(round), reportArgs(round, s.heartbeatName(reporter), report.Seen, last)...)
+	raw, err := s.scripts.report.run(ctx, s.in(round.Sale.Partition), s.reportKeys(round), reportArgs(round, s.heartbeatName(reporter), report.Seen, last)...)
 	if err != nil {
 		return false, 0, fmt.Errorf("reporting %d orders of voucher %d: %w", len(report.Claims), round.Sale.VoucherID, err)
 	}
@@ -158,7 +158,7 @@ func (s *Store) SubmitReport(
 
 // submitParts sends parts of a report together.
 func (s *Store) submitParts(ctx context.Context, round recovery.Round, seen order.Mark, parts [][]order.Claim) (inTime bool, epoch int64, err error) {
-	pipe := s.commands.Pipeline()
+	pipe := s.in(round.Sale.Partition).Pipeline()
 	sent := make([]*redis.Cmd, len(parts))
 	for i, claims := range parts {
 		// With its source: a Redis that was restarted knows no script, and few reports are as large as this.
@@ -200,7 +200,7 @@ func readReported(raw any) (inTime bool, epoch int64, err error) {
 
 // RoundProgress implements recovery.ReportReader.
 func (s *Store) RoundProgress(ctx context.Context, sale order.SaleRef, epoch int64) (order.RoundProgress, error) {
-	raw, err := s.scripts.roundProgress.run(ctx, s.commands, []string{s.keys.sale(sale), s.keys.reporters(sale.Partition), s.keys.reported(sale)},
+	raw, err := s.scripts.roundProgress.run(ctx, s.in(sale.Partition), []string{s.keys.sale(sale), s.keys.reporters(sale.Partition), s.keys.reported(sale)},
 		epoch, reporterAlive.Milliseconds())
 	if err != nil {
 		return order.RoundProgress{}, err
@@ -222,7 +222,7 @@ func (s *Store) RoundProgress(ctx context.Context, sale order.SaleRef, epoch int
 // Reported implements recovery.ReportReader. What cannot be read is left out and logged. It stops after the first error.
 func (s *Store) Reported(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error] {
 	return func(yield func(order.Claim, error) bool) {
-		for pair, err := range s.pairs(ctx, s.keys.reports(sale)) {
+		for pair, err := range s.pairs(ctx, sale.Partition, s.keys.reports(sale)) {
 			if err != nil {
 				yield(order.Claim{}, fmt.Errorf("reading the recovery reports: %w", err))
 				return

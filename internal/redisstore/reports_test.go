@@ -243,7 +243,7 @@ func testOneStop(t *testing.T, r *rig) {
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	h := r.reporterHeartbeat("a")
 	r.submit(h, "a", order.Mark{Epoch: 1, Sequence: 1}, order.Claim{OrderID: 9, UserID: 9, VoucherID: 7})
-	r.pass(5 * time.Millisecond)
+	r.pass(6 * time.Millisecond) // two stops of one millisecond are a millisecond apart
 	r.must(r.Begin(r.ctx(), r.sale, 3))
 	equal(t, h, r.reporterHeartbeat("a"))
 	state := r.progress(3)

@@ -28,7 +28,7 @@ const (
 func (s *Store) Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error) {
 	views := make([]order.SaleView, len(sales))
 	for _, part := range viewParts(sales) {
-		raw, err := s.scripts.views.run(ctx, s.commands, s.viewKeys(sales, part))
+		raw, err := s.scripts.views.run(ctx, s.in(sales[part[0]].Partition), s.viewKeys(sales, part))
 		if err == nil {
 			err = readViews(raw, part, views)
 		}
@@ -49,6 +49,19 @@ func viewParts(sales []order.SaleRef) (parts [][]int) {
 		parts = slices.AppendSeq(parts, slices.Chunk(indexes, maxViews))
 	}
 	return parts
+}
+
+// askable are the viewParts of partitions that can be asked. Sales in those with other data are paused, in views.
+func (s *Store) askable(sales []order.SaleRef, views []order.SaleView) [][]int {
+	return slices.DeleteFunc(viewParts(sales), func(part []int) bool {
+		if s.formats.in(sales[part[0]].Partition) == nil {
+			return false
+		}
+		for _, i := range part {
+			views[i] = pausedView()
+		}
+		return true
+	})
 }
 
 // viewKeys are KEYS of scripts/views.lua for the sales at the given indexes.
@@ -74,7 +87,7 @@ func readViews(raw any, part []int, views []order.SaleView) error {
 
 // Live returns what buyers see of each sale, in the order asked, and the time by Redis's clock. All vouchers must have
 // a sale, and there must be one. Partitions are asked at the same time, each for liveWait at most: sales in one that does not answer are
-// Stale. It fails where none does.
+// Stale. It fails where none does. Those in one with other data are paused.
 func (s *Store) Live(ctx context.Context, vs []voucher.Voucher) ([]voucher.Live, time.Time, error) {
 	sales, err := salesOf(vs)
 	if err != nil {
@@ -105,11 +118,11 @@ func (s *Store) viewsOfAll(ctx context.Context, sales []order.SaleRef) ([]order.
 		failed  []error
 		unread  = map[int]bool{}
 		views   = make([]order.SaleView, len(sales))
-		parts   = viewParts(sales)
+		parts   = s.askable(sales, views)
 	)
 	for _, part := range parts {
 		reading.Go(func() {
-			raw, err := s.scripts.views.run(ctx, s.commands, s.viewKeys(sales, part))
+			raw, err := s.scripts.views.run(ctx, s.in(sales[part[0]].Partition), s.viewKeys(sales, part))
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -184,7 +197,7 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 	return func(yield func(order.Claim, error) bool) {
 		from := "-"
 		for {
-			page, err := s.commands.XRangeN(ctx, s.keys.orders(sale.Partition), from, "+", rangePage).Result()
+			page, err := s.in(sale.Partition).XRangeN(ctx, s.keys.orders(sale.Partition), from, "+", rangePage).Result()
 			if err != nil {
 				yield(order.Claim{}, fmt.Errorf("reading the stream: %w", translate(err)))
 				return
@@ -208,7 +221,7 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 // longer than longestScan they are not counted: Inventory.Waiting is audit.NotCounted.
 func (s *Store) Inventory(ctx context.Context, sale order.SaleRef) (audit.Inventory, error) {
 	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition), s.keys.dead(sale.Partition)}
-	raw, err := s.scripts.inventory.run(ctx, s.commands, keys, &sale.VoucherID, longestScan)
+	raw, err := s.scripts.inventory.run(ctx, s.in(sale.Partition), keys, &sale.VoucherID, longestScan)
 	if err != nil {
 		return audit.Inventory{}, fmt.Errorf("counting the sale of voucher %d: %w", sale.VoucherID, err)
 	}
@@ -224,7 +237,7 @@ func (s *Store) Inventory(ctx context.Context, sale order.SaleRef) (audit.Invent
 // reports whether they are gone. A stream longer than longestScan keeps the sale: there is no hurry.
 func (s *Store) Drop(ctx context.Context, sale order.SaleRef, view order.SaleView) (bool, error) {
 	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition)}
-	gone, err := s.scripts.drop.runInt(ctx, s.commands, keys,
+	gone, err := s.scripts.drop.runInt(ctx, s.in(sale.Partition), keys,
 		&sale.VoucherID, view.Mark.Epoch, view.Mark.Sequence, view.Applied, longestScan)
 	return gone == 1, err
 }

@@ -27,6 +27,7 @@ type scriptSet struct {
 	acknowledge, deadLetter, heartbeat, takeOver, leave script
 	replay, addCounts, addGuardCounts, inventory        script
 	exchangeSpending, unpackLetter                      script
+	checkFormat, createGroup                            script
 }
 
 func newScriptSet() scriptSet {
@@ -40,6 +41,7 @@ func newScriptSet() scriptSet {
 		takeOver: newScript("take_over"), leave: newScript("leave"), replay: newScript("replay"),
 		addCounts: newScript("add_counts"), addGuardCounts: newScript("add_guard_counts"), inventory: newScript("inventory"),
 		exchangeSpending: newScript("exchange_spending"), unpackLetter: newScript("unpack_letter"),
+		checkFormat: newScript("check_format"), createGroup: newScript("create_group"),
 	}
 }
 
@@ -86,7 +88,11 @@ func (s script) command(ctx context.Context, verb, text string, keys []string, a
 
 // runInt is run for a script that answers a number.
 func (s script) runInt(ctx context.Context, client redis.UniversalClient, keys []string, args ...any) (int64, error) {
-	reply, err := s.run(ctx, client, keys, args...)
+	return number(s.run(ctx, client, keys, args...))
+}
+
+// number is an answer that has to be one.
+func number(reply any, err error) (int64, error) {
 	if err != nil {
 		return 0, err
 	}

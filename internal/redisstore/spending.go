@@ -20,7 +20,7 @@ const (
 
 // ExchangeSpending implements guard.SpendingStore.
 func (s *Store) ExchangeSpending(ctx context.Context, name, after string, here []guard.Spent) (elsewhere []guard.Spent, cursor string, err error) {
-	raw, err := s.scripts.exchangeSpending.run(ctx, s.commands, []string{s.keys.spending()},
+	raw, err := s.scripts.exchangeSpending.run(ctx, s.in(0), []string{s.keys.spending()},
 		name, cmp.Or(after, "0"), spendingKept.Milliseconds(), maxTold, spendingText(here))
 	if err != nil {
 		return nil, "", fmt.Errorf("exchanging what callers have spent: %w", err)

@@ -25,7 +25,7 @@ func (s *Store) Add(ctx context.Context, sale order.SaleRef, since order.Counts)
 	for answer, n := range since {
 		args = append(args, string(answer), n)
 	}
-	_, err := s.scripts.addCounts.runInt(ctx, s.commands, []string{s.keys.outcomes(sale)}, args...)
+	_, err := s.scripts.addCounts.runInt(ctx, s.in(sale.Partition), []string{s.keys.outcomes(sale)}, args...)
 	return err
 }
 
@@ -41,7 +41,7 @@ func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveSta
 		waiting, dead *redis.IntCmd
 		first         *redis.XMessageSliceCmd
 	)
-	_, err = s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err = s.in(sale.Partition).Pipelined(ctx, func(p redis.Pipeliner) error {
 		counts = p.HGetAll(ctx, s.keys.outcomes(sale))
 		waiting, dead = p.XLen(ctx, s.keys.orders(sale.Partition)), p.XLen(ctx, s.keys.dead(sale.Partition))
 		first = p.XRangeN(ctx, s.keys.orders(sale.Partition), "-", "+", 1)
@@ -110,7 +110,7 @@ func (s *Store) Backlog(ctx context.Context, partition int) (b Backlog, err erro
 		waiting, dead *redis.IntCmd
 		first         *redis.XMessageSliceCmd
 	)
-	_, err = s.commands.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err = s.in(partition).Pipelined(ctx, func(p redis.Pipeliner) error {
 		waiting, dead = p.XLen(ctx, s.keys.orders(partition)), p.XLen(ctx, s.keys.dead(partition))
 		first = p.XRangeN(ctx, s.keys.orders(partition), "-", "+", 1)
 		return nil
@@ -140,7 +140,7 @@ func (s *Store) WaitingIn(ctx context.Context, number int) (partition.Waiting, e
 		return partition.Waiting{}, err
 	}
 	w.Processor = processorTime(infoOf(ctx, node, "cpu"))
-	if stream, err := s.commands.XInfoStream(ctx, s.keys.orders(number)).Result(); err == nil { // there is none before the first order
+	if stream, err := s.in(number).XInfoStream(ctx, s.keys.orders(number)).Result(); err == nil { // there is none before the first order
 		w.Added = stream.EntriesAdded
 	}
 	return w, nil

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"errors"
 	"log/slog"
 	"time"
 
@@ -9,8 +10,10 @@ import (
 	"seckill/internal/order"
 )
 
-// Options are a Store's settings. The zero value is right for production.
+// Options are a Store's settings. But for Word, the zero value is right for production.
 type Options struct {
+	// Word is what each partition carries that is this ledger's: sqlstore.Store.Word.
+	Word string
 	// Prefix precedes every key. It has no braces. Default: none.
 	Prefix string
 	// OrphanAfter is after how much silence a consumer counts as dead. It must be several heartbeats, and longer
@@ -31,23 +34,28 @@ const defaultOrphanAfter = 5 * time.Second
 type Store struct {
 	commands redis.UniversalClient
 	blocking redis.UniversalClient
+	place    string // where Redis is, for people; "": as its nodes have it
 	keys     keys
 	scripts  scriptSet
 	// admissions calls scripts.seckill.
 	admissions *admissionCalls
 	options    Options
+	formats    *formats
 	// returnDelay is order.ReturnDelay, and no setting: if an instance held units back for less than others cache "sold
 	// out", their answers would be wrong (rule 11). At most a minute: the scripts take more for a clock that was set back.
 	returnDelay time.Duration
 	log         *slog.Logger
 }
 
-// New returns a store on the clients, which stay the caller's to close. It fails for a prefix with braces, and for
-// replicas where there are none.
+// New returns a store on the clients, which stay the caller's to close. It fails without a word, for a prefix with braces, and
+// for replicas where there are none.
 func New(clients *Clients, o Options, log *slog.Logger) (*Store, error) {
 	k, err := newKeys(o.Prefix)
 	if err != nil {
 		return nil, err
+	}
+	if o.Word == "" {
+		return nil, errors.New("redis: the ledger has no word")
 	}
 	if err := o.Replicas.check(o.Alone); err != nil {
 		return nil, err
@@ -57,9 +65,9 @@ func New(clients *Clients, o Options, log *slog.Logger) (*Store, error) {
 	}
 	set := newScriptSet()
 	return &Store{
-		commands: clients.Commands, blocking: clients.Blocking, keys: k, scripts: set,
-		admissions:  &admissionCalls{open: func() *sharedCalls { return newSharedCalls(clients.Commands, set.seckill, k, o.Replicas) }},
-		options:     o,
+		commands: clients.Commands, blocking: clients.Blocking, place: clients.place, keys: k, scripts: set,
+		admissions: &admissionCalls{open: func() *sharedCalls { return newSharedCalls(clients.Commands, set.seckill, k, o.Replicas) }},
+		options:    o, formats: new(formats),
 		returnDelay: order.ReturnDelay, log: log,
 	}, nil
 }

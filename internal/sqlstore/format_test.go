@@ -2,9 +2,14 @@ package sqlstore_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
 
 	"seckill/internal/sqlstore"
 	"seckill/migrations"
@@ -91,4 +96,33 @@ func word(t *testing.T, store *sqlstore.Store) string {
 		t.Fatal(err)
 	}
 	return word
+}
+
+// An earlier program, which has 17 migrations, refuses this one's ledger by itself: it misses them.
+func TestEarlierProgramsRefuse(t *testing.T) {
+	theirs := fstest.MapFS{}
+	for n := range 17 {
+		theirs[fmt.Sprintf("%05d_step.sql", n+1)] = &fstest.MapFile{Data: []byte("-- +goose Up\nCREATE TABLE tb_earlier (id INT)")}
+	}
+	eachOwnSchema(t, func(t *testing.T, l ledger) {
+		if _, err := l.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		dialect := map[string]database.Dialect{"mysql": database.DialectMySQL, "sqlite": database.DialectSQLite3}[l.dialect]
+		versions, err := database.NewStore(dialect, "tb_migration")
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, err := goose.NewProvider(goose.DialectCustom, l.raw, theirs, goose.WithStore(versions), goose.WithDisableGlobalRegistry(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables := l.tables(t)
+		if _, err := program.UpByOne(t.Context()); err == nil || !strings.Contains(err.Error(), "17 missing") {
+			t.Errorf("it went on: %v", err)
+		}
+		if n := l.tables(t); n != tables {
+			t.Errorf("there are %d tables, and were %d", n, tables)
+		}
+	})
 }

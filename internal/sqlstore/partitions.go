@@ -64,10 +64,7 @@ func (s *Store) AddPartitions(ctx context.Context, n int) (added []int, err erro
 	if err != nil {
 		return nil, err
 	}
-	for number := 1; number < n; number++ {
-		if slices.ContainsFunc(all, func(p partition.Partition) bool { return p.Number == number }) {
-			continue
-		}
+	for _, number := range partition.Missing(all, n) {
 		switch err := s.addPartition(ctx, number); {
 		case sqlkit.IsDuplicate(err): // another instance has added it
 		case err != nil:

@@ -46,7 +46,7 @@ type Instances interface {
 // Placer chooses where a new sale is: partition.Placer.
 type Placer interface {
 	// Place returns the partition of a new sale: the wanted one, or with nil one of its choice. *invalid.Error for one that
-	// takes no sales, and ErrNoPartition, wrapped, when it or every one takes none just now.
+	// takes no sales, and ErrNoPartition, wrapped, when it or every one takes none just now; ErrOtherData likewise.
 	Place(ctx context.Context, wanted *int64) (int, error)
 }
 

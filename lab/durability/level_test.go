@@ -81,7 +81,7 @@ func (tr *trial) storeOn(addr string, r redisstore.Replicas) *redisstore.Store {
 	clients, err := redisstore.NewClients(redisstore.ClientConfig{Topology: redisstore.Single, Addrs: []string{addr}, PoolSize: 64, Timeout: 2 * time.Second})
 	tr.must(err)
 	tr.Cleanup(func() { tr.must(clients.Close()) })
-	store, err := redisstore.New(clients, redisstore.Options{Replicas: r}, slog.New(slog.DiscardHandler))
+	store, err := redisstore.New(clients, redisstore.Options{Word: "1/ledger", Replicas: r}, slog.New(slog.DiscardHandler))
 	tr.must(err)
 	return store
 }

@@ -90,7 +90,7 @@ func newEnv(t *testing.T) *env {
 	if testing.Verbose() && !checksGiven {
 		log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
-	store, err := redisstore.New(&redisstore.Clients{Commands: rdb, Blocking: rdb}, redisstore.Options{Prefix: prefix}, log)
+	store, err := redisstore.New(&redisstore.Clients{Commands: rdb, Blocking: rdb}, redisstore.Options{Word: "1/ledger", Prefix: prefix}, log)
 	must(t, err)
 	ledger, err := sqlstore.OpenMySQL(t.Context(), dsn, sqlkit.Options{Log: log, MaxConns: 16, Timeout: 10 * time.Second})
 	must(t, err)

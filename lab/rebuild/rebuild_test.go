@@ -70,7 +70,7 @@ func newFixture(b *testing.B) *fixture {
 	clients, err := redisstore.NewClients(redisstore.ClientConfig{Topology: redisstore.Single, Addrs: []string{s.server.Addr}, PoolSize: 64, Timeout: 2 * time.Second})
 	s.must(err)
 	b.Cleanup(func() { s.must(clients.Close()) })
-	s.redis, err = redisstore.New(clients, redisstore.Options{}, log)
+	s.redis, err = redisstore.New(clients, redisstore.Options{Word: "1/ledger"}, log)
 	s.must(err)
 	s.ledger, err = sqlstore.OpenMySQL(b.Context(), testkit.MySQL(b), sqlkit.Options{Log: log, MaxConns: 16, Timeout: 10 * time.Second})
 	s.must(err)

@@ -49,7 +49,7 @@ type Contents struct {
 	Waiting   Waiting
 	Instances int      // that work there
 	Missing   []string // that are alive, by name, and do not work there; nil where that is not known
-	Away      error    // why Redis does not say so
+	Away      error    // why Redis does not say so; ErrFormat where what it has is not ours
 
 	names []string // of the instances, as their heartbeats have them
 }

@@ -17,6 +17,8 @@
 //	the Redis node of one is away          its sales stand still; the others sell on, but for what ADR 36 lists
 //	two instances add the same one at once one row
 //	closed while a voucher is created      the voucher is refused (503), however long ago it was placed; or it is there first, and counts
+//	Redis has another format's or           a start is refused, before anything is added; instances that run leave it alone: its sales are paused, and no new one is placed there
+//	  another installation's data in one
 //	all but some are closed, and           no voucher is created (503), rather than in a closed one, 0 included
 //	  these cannot be asked
 package partition

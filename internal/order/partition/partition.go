@@ -2,11 +2,22 @@ package partition
 
 import (
 	"errors"
+	"slices"
 	"time"
 )
 
 // Max is how many partitions there can be, removed ones included.
 const Max = 32
+
+// Missing returns which of the partitions 0 to n - 1 never were: not one that was closed or removed.
+func Missing(all []Partition, n int) (missing []int) {
+	for number := range n {
+		if number > 0 && !slices.ContainsFunc(all, func(p Partition) bool { return p.Number == number }) {
+			missing = append(missing, number)
+		}
+	}
+	return missing
+}
 
 // State is what may be done with a partition.
 type State string
@@ -33,4 +44,6 @@ var (
 	ErrState = errors.New("the partition's state does not allow it")
 	// ErrNotEmpty says that there is something in a partition that is to be removed.
 	ErrNotEmpty = errors.New("the partition is not empty")
+	// ErrFormat says that what Redis has in a partition is of another format, or of another installation. It is left alone.
+	ErrFormat = errors.New("the partition has other data")
 )

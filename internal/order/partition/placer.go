@@ -3,6 +3,7 @@ package partition
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -145,6 +146,8 @@ func everywhere(n int, working map[int]instances) error {
 	switch {
 	case alive.err != nil:
 		return fmt.Errorf("%w: who is alive: %w", voucher.ErrNoPartition, alive.err)
+	case errors.Is(here.err, ErrFormat):
+		return fmt.Errorf("%w: %w", voucher.ErrOtherData, here.err)
 	case here.err != nil:
 		return fmt.Errorf("%w: who works in partition %d: %w", voucher.ErrNoPartition, n, here.err)
 	case len(alive.names) == 0:

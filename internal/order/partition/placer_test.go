@@ -3,6 +3,7 @@ package partition
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -19,12 +20,16 @@ type fakeService struct {
 
 	sales map[int]int
 	works map[int][]string // nil: that partition cannot be asked
+	other int              // the partition with other data; 0: none has
 }
 
 func (f *fakeService) SalesIn(context.Context) (map[int]int, error) { return f.sales, nil }
 
 func (f *fakeService) InstancesIn(_ context.Context, n int) ([]string, error) {
-	if f.works[n] == nil {
+	switch {
+	case f.other > 0 && n == f.other:
+		return nil, fmt.Errorf("reading: %w", ErrFormat)
+	case f.works[n] == nil:
 		return nil, errors.New("away")
 	}
 	return f.works[n], nil
@@ -41,6 +46,7 @@ func TestPlace(t *testing.T) {
 		all    []Partition
 		sales  map[int]int
 		works  map[int][]string
+		other  int
 		wanted *int64
 		want   int
 		err    error
@@ -52,6 +58,8 @@ func TestPlace(t *testing.T) {
 		"not where it is closed":            {all: four(Open), sales: map[int]int{0: 2, 1: 2, 2: 0, 3: 1}, works: map[int][]string{0: both, 1: both, 2: both, 3: both}, want: 3},
 		"not where one instance is missing": {all: four(Open), sales: map[int]int{0: 9, 3: 2}, works: map[int][]string{0: both, 1: {"a"}, 3: {"b", "a"}}, want: 3},
 		"not where Redis is away":           {all: four(Open), sales: map[int]int{0: 9, 3: 2}, works: map[int][]string{0: both, 3: both}, want: 3},
+		"not where there is other data":     {all: four(Open), sales: map[int]int{0: 9, 3: 2}, works: map[int][]string{0: both, 3: both}, other: 1, want: 3},
+		"other data where it is wanted":     {all: four(Open), works: map[int][]string{0: both, 3: both}, other: 1, wanted: number(1), err: voucher.ErrOtherData, text: "has other data"},
 		"0 cannot say who is alive":         {all: four(Open), sales: map[int]int{0: 9}, works: map[int][]string{1: both, 3: both}, want: 0},
 		"... and is closed":                 {all: four(Closed), works: map[int][]string{1: both, 3: both}, err: voucher.ErrNoPartition, text: "away"},
 		"nobody is alive":                   {all: four(Closed), works: map[int][]string{0: {}, 1: both, 3: both}, err: voucher.ErrNoPartition},
@@ -67,7 +75,7 @@ func TestPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &fakeService{fakeLedger: fakeLedger{all: tc.all}, sales: tc.sales, works: tc.works}
+			f := &fakeService{fakeLedger: fakeLedger{all: tc.all}, sales: tc.sales, works: tc.works, other: tc.other}
 			got, err := NewPlacer(f, f).Place(t.Context(), tc.wanted)
 			var bad *invalid.Error
 			switch {

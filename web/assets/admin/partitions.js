@@ -22,7 +22,7 @@ export function Partitions({ client, words }) {
         { label: t('partition.node') }, { label: t('partition.busy'), n: true }, { label: t('partition.instances') }]}
       row=${(/** @type {any} */ p) => ({ key: p.number, 'data-partition': p.number, cells: [
         p.number,
-        html`<span class="tag ${p.away ? 'bad' : p.state === 'open' ? 'good' : ''}">${t(p.away ? 'partition.away' : `partition.${p.state}`)}</span>`,
+        html`<span class="tag ${p.away || p.otherData ? 'bad' : p.state === 'open' ? 'good' : ''}">${t(p.otherData ? 'partition.other' : p.away ? 'partition.away' : `partition.${p.state}`)}</span>`,
         p.since ? time(p.since) : '–', number(p.sales),
         ...['waiting', 'lag', 'rate', 'deadLetters'].map((what) => shown(p, what, words)),
         html`<code>${p.figures?.node ?? '–'}</code>`, p.busy == null ? '–' : `${Math.round(100 * p.busy)} %`,

@@ -206,6 +206,7 @@ export const TEXTS = {
   'partition.closed': { en: 'closed: no new sales', zh: '已关闭：不再放置新活动' },
   'partition.removed': { en: 'removed', zh: '已移除' },
   'partition.away': { en: 'Redis does not answer', zh: 'Redis 无响应' },
+  'partition.other': { en: 'other data in Redis: sales are paused', zh: 'Redis 中为其他数据，活动已暂停' },
   'partition.since': { en: 'Since', zh: '启用时间' },
   'partition.sales': { en: 'Sales', zh: '活动' },
   'partition.waiting': { en: 'Entries wait', zh: '待入库条目' },

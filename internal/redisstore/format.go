@@ -1,0 +1,204 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"seckill/internal/order"
+	"seckill/internal/order/partition"
+)
+
+// formatReply is the first word of the error with which scripts/format.lua refuses a partition.
+const formatReply = "FORMAT"
+
+// FormatError says which partition has data of another format or of another installation, and what to do. It is a
+// partition.ErrFormat.
+type FormatError struct {
+	Key     string // that of the partition's word
+	Address string // of its server
+	Found   string // its word; "" for none
+	Word    string // this ledger's
+}
+
+func (e *FormatError) Error() string {
+	found := fmt.Sprintf("%s is %q", e.Key, e.Found)
+	if e.Found == "" {
+		found = "it is not empty and has no " + e.Key
+	}
+	return fmt.Sprintf("%v: in Redis at %s, %s, and this ledger's word is %q. Nothing was written there: give this "+
+		"installation a Redis of its own in SECKILL_REDIS_ADDRS or a prefix in SECKILL_REDIS_PREFIX, or delete the keys %s:* "+
+		"if nobody needs them (docs/runbook.md)", partition.ErrFormat, e.Address, found, e.Word, strings.TrimSuffix(e.Key, ":format"))
+}
+
+// Is makes it a partition.ErrFormat.
+func (e *FormatError) Is(target error) bool { return target == partition.ErrFormat }
+
+// formats is which partitions have other data, as the last script found that looked. It is safe for concurrent use.
+//
+// The five writes that can be the first in a partition look (scripts/format.lua): creating the group, the heartbeats, and
+// begin_rebuild, requeue and publish. Heartbeats are sent several times a second, so all else, a purchase above all, goes by
+// what they found, and costs Redis nothing more. What is not in a partition has no word. The counter of order ids only ever
+// rises, and its server's run id says when it may have lost something, so another installation's numbers are skipped, not
+// repeated. A lock is held for seconds, by a random token, and what it protects is fenced in the ledger.
+type formats struct{ other sync.Map } // partition → *otherData
+
+// otherData is a partition that is left alone.
+type otherData struct {
+	err    *FormatError
+	client redis.UniversalClient // answers every command with err
+}
+
+// in returns what is wrong with the partition's data, nil if nothing is.
+func (f *formats) in(partition int) *otherData {
+	found, _ := f.other.Load(partition)
+	other, _ := found.(*otherData)
+	return other
+}
+
+// in returns the client for the partition's keys. While the partition has other data it sends nothing, and every command is
+// a partition.ErrFormat.
+func (s *Store) in(partition int) redis.UniversalClient { return s.unlessOther(partition, s.commands) }
+
+func (s *Store) unlessOther(partition int, client redis.UniversalClient) redis.UniversalClient {
+	if other := s.formats.in(partition); other != nil {
+		return other.client
+	}
+	return client
+}
+
+// OtherData returns partition.ErrFormat, with what was found, while the partition is left alone.
+func (s *Store) OtherData(partition int) error {
+	if other := s.formats.in(partition); other != nil {
+		return other.err
+	}
+	return nil
+}
+
+// CheckFormat returns partition.ErrFormat if the partition has data of another format or another installation. From then on
+// this store leaves the partition alone, until one of the five writes finds that it has not any more.
+func (s *Store) CheckFormat(ctx context.Context, partition int) error {
+	_, err := s.runWithFormat(ctx, s.scripts.checkFormat, partition, nil)
+	return err
+}
+
+// Take creates the consumer group of the partition, unless it exists; an empty partition is this ledger's from then on.
+// partition.ErrFormat as for CheckFormat.
+func (s *Store) Take(ctx context.Context, partition int) error {
+	created, err := s.intWithFormat(ctx, s.scripts.createGroup, partition, []string{s.keys.orders(partition)}, group)
+	if err != nil {
+		return fmt.Errorf("creating the consumer group: %w", err)
+	}
+	if created == 1 {
+		s.log.InfoContext(ctx, "consumer group created", "partition", partition, "group", group)
+	}
+	return nil
+}
+
+// runWithFormat runs a script that calls the function of scripts/format.lua, and notes what it found.
+func (s *Store) runWithFormat(ctx context.Context, script script, partition int, keys []string, args ...any) (any, error) {
+	keys = append(keys, s.keys.format(partition), s.keys.orders(partition), s.keys.consumers(partition), s.keys.stops(partition))
+	answer, err := script.run(ctx, s.commands, keys, append(args, s.options.Word)...)
+	if err == nil {
+		s.noteOurs(ctx, partition)
+		return answer, nil
+	}
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return nil, err
+	}
+	if found, other := strings.CutPrefix(reply.Error(), formatReply); other {
+		return nil, translate(s.noteOther(ctx, partition, strings.TrimSpace(found)))
+	}
+	return nil, err
+}
+
+// intWithFormat is runWithFormat for a script that answers a number.
+func (s *Store) intWithFormat(ctx context.Context, script script, partition int, keys []string, args ...any) (int64, error) {
+	return number(s.runWithFormat(ctx, script, partition, keys, args...))
+}
+
+// noteOurs notes that the partition has this ledger's data.
+func (s *Store) noteOurs(ctx context.Context, partition int) {
+	if s.formats.in(partition) == nil {
+		return
+	}
+	if _, was := s.formats.other.LoadAndDelete(partition); was {
+		s.log.InfoContext(ctx, "a partition has no other data any more, and its sales go on", "partition", partition)
+	}
+}
+
+// noteOther notes that the partition has other data, under the word found.
+func (s *Store) noteOther(ctx context.Context, partition int, found string) *FormatError {
+	if other := s.formats.in(partition); other != nil && other.err.Found == found {
+		return other.err
+	}
+	err := &FormatError{Key: s.keys.format(partition), Address: s.placeOf(ctx, partition), Found: found, Word: s.options.Word}
+	s.formats.other.Store(partition, &otherData{err: err, client: newRefusingClient(err)})
+	s.log.ErrorContext(ctx, "a partition is left alone and its sales are paused", "partition", partition, "error", err)
+	return err
+}
+
+// placeOf returns the address of the server that has the partition, for people.
+func (s *Store) placeOf(ctx context.Context, partition int) string {
+	if s.place != "" {
+		return s.place
+	}
+	node, err := s.nodeOf(ctx, partition)
+	if client, is := node.(*redis.Client); err == nil && is {
+		return client.Options().Addr
+	}
+	return "an unknown address"
+}
+
+// pausedView is a sale as it is shown while its partition has other data. Nothing begins or ends by this machine's clock then.
+func pausedView() order.SaleView {
+	return order.SaleView{Mode: order.SalePaused, Now: time.Now().UTC()}
+}
+
+// pausedResult answers a batch for a sale whose partition has other data. It says nothing of how far the sale has got.
+func pausedResult(b order.Batch) order.BatchResult {
+	results := make([]order.Result, len(b.Requests))
+	for i := range results {
+		results[i].Outcome = order.Paused
+	}
+	return order.BatchResult{View: pausedView(), Results: results}
+}
+
+// newRefusingClient returns a client that sends nothing and answers the error. It has nothing to close: it never connects, and
+// listens for no announcements of a server's maintenance.
+func newRefusingClient(err error) redis.UniversalClient {
+	client := redis.NewClient(&redis.Options{MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
+	client.AddHook(refusal{err})
+	return client
+}
+
+// refusal is a client's hook that has it send nothing and answer an error.
+type refusal struct{ err error }
+
+// DialHook implements redis.Hook.
+func (refusal) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook implements redis.Hook.
+func (r refusal) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(_ context.Context, cmd redis.Cmder) error {
+		cmd.SetErr(r.err)
+		return r.err
+	}
+}
+
+// ProcessPipelineHook implements redis.Hook.
+func (r refusal) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(_ context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			cmd.SetErr(r.err)
+		}
+		return r.err
+	}
+}
