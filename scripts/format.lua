@@ -1,7 +1,8 @@
 -- Prelude of scripts whose write can be the first of the keys by which a partition counts as empty.
 --
 -- A partition's word is the format of what is in it and the id of the ledger that it belongs to. So nothing that another
--- version or another installation has left there is taken for this one's. Behind the scripts' own keys and arguments come (one hash slot)
+-- version or another installation has left there is taken for this one's. Behind the scripts' own keys and arguments come
+-- (one hash slot)
 -- KEYS
 --   1  format     string      the word; missing until somebody has written one of the following
 --   2  orders     stream

@@ -144,8 +144,9 @@ func wordOf(t *testing.T, s *box.Site) string {
 	return word
 }
 
-// While instances run, a partition gets another installation's data, as after a failover to the wrong server. Its sales are
-// paused and nothing is written there; the instances live, say so, and the sales of other partitions go on, until it is ours again.
+// While instances run, a partition gets another installation's data, as after a failover to the wrong server. Its
+// sales are paused and nothing is written there; the instances live, say so, and the sales of other partitions go on,
+// until it is ours again.
 func TestOtherDataInASale(t *testing.T) {
 	t.Parallel()
 	const units = 20

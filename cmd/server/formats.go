@@ -13,9 +13,10 @@ import (
 	"seckill/internal/redisstore"
 )
 
-// takePartitions makes the partitions of Redis this ledger's, those of 0 to n - 1 that are missing included, and adds the latter.
-// One with data of another format or another installation refuses the start: nothing is added then, and nothing written there. A
-// server that does not answer refuses it only where a partition is to be added: the sales of the others go on.
+// takePartitions makes the partitions of Redis this ledger's, and adds those of 0 to n - 1 that are missing. A
+// partition with data of another format or another installation refuses the start: then nothing is added, and nothing
+// was written in Redis. A server that does not answer refuses it only where a partition is to be added: the sales of
+// the others go on.
 func (s *stores) takePartitions(ctx context.Context, n int, log *slog.Logger) error {
 	all, err := s.ledger.Partitions(ctx)
 	if err != nil {
@@ -64,7 +65,9 @@ func (s *stores) checkFormats(ctx context.Context) {
 
 // otherData returns the partitions that are left alone because they have other data.
 func (s *stores) otherData() []int {
-	return slices.DeleteFunc(slices.Clone(s.partitions.All()), func(number int) bool { return s.redis.OtherData(number) == nil })
+	return slices.DeleteFunc(slices.Clone(s.partitions.All()), func(number int) bool {
+		return s.redis.OtherData(number) == nil
+	})
 }
 
 // inPartitions does something in partitions, in all at once, and returns what failed.

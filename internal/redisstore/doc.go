@@ -25,6 +25,8 @@
 //	                          order.ErrUnavailable.
 //	Redis was emptied         Sales read as missing and are rebuilt; the consumer group is made again at the stream's
 //	                          beginning, never at its end.
+//	Redis has other data      Another version's, or another installation's: the word that each partition carries says so
+//	                          (scripts/format.lua). The partition is left alone, and its sales are paused.
 //	Redis lost its tail       seckill.lua answers LostTail to a caller that has seen more, and stops the sale; apply.lua
 //	                          answers that operations are missing. After a restart or a failover, seckill.lua and views.lua treat
 //	                          every sale that another run of a server opened like that.

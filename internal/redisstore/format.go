@@ -42,11 +42,12 @@ func (e *FormatError) Is(target error) bool { return target == partition.ErrForm
 
 // formats is which partitions have other data, as the last script found that looked. It is safe for concurrent use.
 //
-// The five writes that can be the first in a partition look (scripts/format.lua): creating the group, the heartbeats, and
-// begin_rebuild, requeue and publish. Heartbeats are sent several times a second, so all else, a purchase above all, goes by
-// what they found, and costs Redis nothing more. What is not in a partition has no word. The counter of order ids only ever
-// rises, and its server's run id says when it may have lost something, so another installation's numbers are skipped, not
-// repeated. A lock is held for seconds, by a random token, and what it protects is fenced in the ledger.
+// The five writes that can be the first in a partition look (scripts/format.lua): creating the group, the heartbeats,
+// and begin_rebuild, requeue and publish. Heartbeats are sent several times a second, so all else, a purchase above
+// all, goes by what they found, and costs Redis nothing more. What is not in a partition has no word. The counter of
+// order ids only ever rises, and its server's run id says when it may have lost something, so another installation's
+// numbers are skipped, not repeated. A lock is held for seconds, by a random token, and what it protects is fenced in
+// the ledger.
 type formats struct{ other sync.Map } // partition → *otherData
 
 // otherData is a partition that is left alone.
@@ -62,8 +63,8 @@ func (f *formats) in(partition int) *otherData {
 	return other
 }
 
-// in returns the client for the partition's keys. While the partition has other data it sends nothing, and every command is
-// a partition.ErrFormat.
+// in returns the client for the partition's keys. While the partition has other data it sends nothing, and every
+// command is a partition.ErrFormat.
 func (s *Store) in(partition int) redis.UniversalClient { return s.unlessOther(partition, s.commands) }
 
 func (s *Store) unlessOther(partition int, client redis.UniversalClient) redis.UniversalClient {
@@ -81,8 +82,8 @@ func (s *Store) OtherData(partition int) error {
 	return nil
 }
 
-// CheckFormat returns partition.ErrFormat if the partition has data of another format or another installation. From then on
-// this store leaves the partition alone, until one of the five writes finds that it has not any more.
+// CheckFormat returns partition.ErrFormat if the partition has data of another format or another installation. From
+// then on this store leaves the partition alone, until one of the five writes finds that it has not any more.
 func (s *Store) CheckFormat(ctx context.Context, partition int) error {
 	_, err := s.runWithFormat(ctx, s.scripts.checkFormat, partition, nil)
 	return err
@@ -157,7 +158,8 @@ func (s *Store) placeOf(ctx context.Context, partition int) string {
 	return "an unknown address"
 }
 
-// pausedView is a sale as it is shown while its partition has other data. Nothing begins or ends by this machine's clock then.
+// pausedView is a sale as it is shown while its partition has other data. Nothing begins or ends by this machine's
+// clock then.
 func pausedView() order.SaleView {
 	return order.SaleView{Mode: order.SalePaused, Now: time.Now().UTC()}
 }
@@ -171,8 +173,8 @@ func pausedResult(b order.Batch) order.BatchResult {
 	return order.BatchResult{View: pausedView(), Results: results}
 }
 
-// newRefusingClient returns a client that sends nothing and answers the error. It has nothing to close: it never connects, and
-// listens for no announcements of a server's maintenance.
+// newRefusingClient returns a client that sends nothing and answers the error. It has nothing to close: it never
+// connects, and listens for no announcements of a server's maintenance.
 func newRefusingClient(err error) redis.UniversalClient {
 	client := redis.NewClient(&redis.Options{MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	client.AddHook(refusal{err})

@@ -11,10 +11,11 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Admit runs scripts/seckill.lua once, for batches of other sales too where they come at the same time (sharedCalls). An error
-// that wraps order.ErrUnavailable says that the batch certainly had no effect; after any other, repeating the identical batch
-// gives the answer. No caller learns of an order that too few replicas have confirmed, neither a new one nor one that the
-// user had: that is an error of the latter kind. While the sale's partition has other data, all are answered order.Paused.
+// Admit runs scripts/seckill.lua once, for batches of other sales too where they come at the same time (sharedCalls).
+// An error that wraps order.ErrUnavailable says that the batch certainly had no effect; after any other, repeating
+// the identical batch gives the answer. No caller learns of an order that too few replicas have confirmed, neither a
+// new one nor one that the user had: that is an error of the latter kind. While the sale's partition has other data,
+// all are answered order.Paused.
 func (s *Store) Admit(ctx context.Context, b order.Batch) (order.BatchResult, error) {
 	if err := checkBatch(b); err != nil {
 		return order.BatchResult{}, err

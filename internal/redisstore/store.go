@@ -47,8 +47,8 @@ type Store struct {
 	log         *slog.Logger
 }
 
-// New returns a store on the clients, which stay the caller's to close. It fails without a word, for a prefix with braces, and
-// for replicas where there are none.
+// New returns a store on the clients, which stay the caller's to close. It fails without a word, for a prefix with
+// braces, and for replicas where there are none.
 func New(clients *Clients, o Options, log *slog.Logger) (*Store, error) {
 	k, err := newKeys(o.Prefix)
 	if err != nil {

@@ -24,7 +24,8 @@ var (
 	ErrOldInstances = errors.New("an instance of an older version is running")
 	// ErrNoPartition: there is no partition just now in which a new sale may be. Nothing was created.
 	ErrNoPartition = errors.New("no partition takes a new sale")
-	// ErrOtherData: the partition in which a new sale was to be has data of another format or installation. Nothing was created.
+	// ErrOtherData: the partition in which a new sale was to be has data of another format or installation. Nothing
+	// was created.
 	ErrOtherData = errors.New("the partition has other data")
 	// ErrUndecided: Redis has not decided yet whether there are enough units. Repeating with the same key tells.
 	ErrUndecided = errors.New("stock change is not decided yet")

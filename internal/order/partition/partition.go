@@ -44,6 +44,7 @@ var (
 	ErrState = errors.New("the partition's state does not allow it")
 	// ErrNotEmpty says that there is something in a partition that is to be removed.
 	ErrNotEmpty = errors.New("the partition is not empty")
-	// ErrFormat says that what Redis has in a partition is of another format, or of another installation. It is left alone.
+	// ErrFormat says that what Redis has in a partition is of another format, or of another installation. It is left
+	// alone.
 	ErrFormat = errors.New("the partition has other data")
 )
