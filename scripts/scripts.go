@@ -30,7 +30,7 @@ func parts(name string, names []string) []string {
 		if !found {
 			continue
 		}
-		for _, prelude := range strings.Split(strings.TrimSpace(needed), ", ") {
+		for prelude := range strings.SplitSeq(strings.TrimSpace(needed), ", ") {
 			if !slices.Contains(names, prelude) {
 				names = parts(prelude, names)
 			}

@@ -85,12 +85,11 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 	if err != nil {
 		return nil, err
 	}
-	ledger, redis := s.ledger, s.redis
+	ledger, redis, suspects := s.ledger, s.redis, audit.NewSuspects()
 	locks := locker{lock.New(s.clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics}
 	listings := listing.New(ledger, redis, ledger, listing.DefaultMemory, log)
 	catalog, repairs, notifier := catalog.New(listings.Index()), recovery.NewRepairQueue(), service.NewNotifier(ledger, log)
 	metrics.WatchRepairs(repairs.Load)
-	suspects := audit.NewSuspects()
 	lookup := service.NewLookup(service.LookupStores{Rows: ledger, Holdings: redis, NewSales: ledger}, catalog)
 
 	outbox := outbox.New(outbox.Stores{Ledger: ledger, Redis: redis, Lists: listings}, catalog, repairs, notifier, metrics, log)
