@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -167,9 +168,12 @@ func TestOtherDataInASale(t *testing.T) {
 		if a := s.Client.Must(t, http.StatusServiceUnavailable, buy); a.Code != "PAUSED" {
 			t.Errorf("a purchase is answered %s", a.Body)
 		}
-		if !strings.Contains(server.Log.String(), "1/another") || !strings.Contains(server.Log.String(), word) {
-			t.Error("the log does not name both words")
-		}
+		box.Eventually(t, "a line of the log with both words", func() error { // it follows what /readyz says
+			if log := server.Log.String(); !strings.Contains(log, "1/another") || !strings.Contains(log, word) {
+				return errors.New("there is none")
+			}
+			return nil
+		})
 	}
 	box.Eventually(t, "the end of reads that wait", func() error { return noReads(t.Context(), in1) })
 	oldOrder(t, s, 1) // theirs
