@@ -8,8 +8,7 @@
 --   1  sale    hash    its state; fields in docs/architecture.md
 --   2  buyers  hash    user id -> order id: the holders; with several units, order id ":" quantity
 -- ARGV
---   1  pack       "1" where every instance reads packed entries of the stream (internal/redisstore/packed.go), else "0"
---   then for each sale in the same order:
+--   for each sale in the same order:
 --   1  voucher id
 --   2  known epoch       the highest mark (epoch, sequence) that the caller has seen of this sale
 --   3  known sequence
@@ -87,7 +86,7 @@ end
 -- All arguments are looked at before anything is done for the first sale.
 local ats, sizes = {}, {} -- of each sale: where its arguments begin, and how many requests it has
 local units = {}          -- of each sale, of each request; nil where each asks for one unit
-local at = 2
+local at = 1
 while ARGV[at] do
   local n, sale = tonumber(ARGV[at + 4]) or 0, #ats + 1
   if n < 1 or n > MAX_REQUESTS or n ~= math.floor(n)
@@ -109,7 +108,6 @@ end
 
 local now = clock()
 local entries = call('XLEN', orders_key)
-local pack = ARGV[1] == '1'
 
 local answers = {}
 for s = 1, sales do
@@ -215,7 +213,7 @@ for s = 1, sales do
   local failed -- what Redis answers to a write that it refuses: the answer for this sale
   local from = 1
   while from <= accepted do
-    local to = pack and entries < few and math.min(accepted, from + MAX_PACKED - 1) or from
+    local to = entries < few and math.min(accepted, from + MAX_PACKED - 1) or from
     -- Not whole(), whose call would cost 5 % of a batch where each order has an entry of its own.
     local epoch, sequence = sale[2], string.format('%.0f', seq + from)
     local id

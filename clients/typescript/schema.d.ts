@@ -3392,18 +3392,6 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `UPGRADING`: `perUser` is above 1, or a rehearsal is asked for, and an instance of a version that does not know it is running. `UNAVAILABLE`: a store is away, or too much is going on. Nothing was created. */
-        UpgradingOrUnavailable: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "Content-Language": components["headers"]["ContentLanguage"];
-                "Retry-After": components["headers"]["RetryAfter"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
         /** @description `PAUSED`: an admin stopped the sale, or it is being rebuilt. `UNAVAILABLE`: a store is away, or too much is going on. Nothing was bought. */
         PausedOrUnavailable: {
             headers: {
@@ -3802,7 +3790,7 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["UpgradingOrUnavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
     addStock: {
@@ -5359,7 +5347,7 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["UpgradingOrUnavailable"];
+            503: components["responses"]["Unavailable"];
         };
     };
     endRehearsal: {

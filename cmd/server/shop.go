@@ -107,7 +107,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		}
 	}
 	reconciler := recovery.New(recoveryStores, catalog, repairs, metrics, log)
-	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, listings, redis, partition.NewPlacer(ledger, redis), time.Now)
+	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, listings, partition.NewPlacer(ledger, redis), time.Now)
 	auditor := audit.New(audit.Stores{
 		Sales: ledger, Vouchers: ledger, Totals: ledger, Redis: redis, Locker: locks, Pauser: salePauser{vouchers},
 		Suspects: suspects,

@@ -25,5 +25,4 @@
 //	several instances               each tells the others every second what callers have spent: within that second, and while
 //	                                Redis hangs, each lets a caller do as much as the setting says, by itself
 //	the token has no such claim     a condition on it is not met
-//	an older version runs beside    it does not know the guards of a sale, and sells without them: docs/upgrades.md
 package guard

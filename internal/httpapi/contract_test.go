@@ -79,7 +79,7 @@ func routesDescribed() map[string]described {
 			good: request{body: draft + "}"}, succeeds: []func(*Config){asIs, noProvider}, invalid: &request{body: "{}"}, refusals: []error{unavailable},
 		},
 		"POST /voucher/seckill": {
-			good: request{body: sale}, succeeds: []func(*Config){asIs, noProvider}, invalid: &request{body: draft + "}"}, refusals: []error{unavailable, voucher.ErrOldInstances, voucher.ErrNoPartition, voucher.ErrOtherData},
+			good: request{body: sale}, succeeds: []func(*Config){asIs, noProvider}, invalid: &request{body: draft + "}"}, refusals: []error{unavailable, voucher.ErrNoPartition, voucher.ErrOtherData},
 		},
 		"GET /voucher/list/:shopId": {
 			good: request{target: "/voucher/list/1"}, succeeds: []func(*Config){asIs, shows(seckillVoucher()), shows(ordinaryVoucher()), withListings(staleVouchers())},
@@ -265,7 +265,7 @@ func routesDescribed() map[string]described {
 		"POST /admin/voucher/:id/rehearsal": {
 			good: request{target: "/admin/voucher/5/rehearsal"}, succeeds: []func(*Config){asIs},
 			invalid:  &request{target: "/admin/voucher/x/rehearsal"},
-			refusals: []error{noVoucher, voucher.ErrNotSeckill, &rehearsal.NearSaleError{VoucherID: 7}, &rehearsal.RunningError{}, order.ErrBusy, voucher.ErrOldInstances, unavailable},
+			refusals: []error{noVoucher, voucher.ErrNotSeckill, &rehearsal.NearSaleError{VoucherID: 7}, &rehearsal.RunningError{}, order.ErrBusy, unavailable},
 		},
 		"POST /admin/rehearsal/:id/end": {
 			good: request{target: "/admin/rehearsal/5/end"}, succeeds: []func(*Config){asIs},

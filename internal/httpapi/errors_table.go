@@ -325,11 +325,6 @@ var rules = []httpkit.Rule{
 		English: "We could not see whether you got one. Please press again to find out.", Chinese: "暂时无法确认是否抢购成功，请再点一次查询结果",
 		Label: words.Text{"Outcome not known", "结果未知"},
 	}},
-	{Matches: httpkit.Is(voucher.ErrOldInstances), Failure: httpkit.Failure{
-		Code: "UPGRADING", Status: http.StatusServiceUnavailable, RetryAfter: "10", Title: "An upgrade is under way",
-		Detail:  "perUser above 1, or a rehearsal: an instance of an older version is running, which does not know it. Nothing was created; try again once all are replaced.",
-		English: "An upgrade is under way. Please try again once it is done.", Chinese: "系统正在升级，请稍后再试",
-	}},
 	{Matches: httpkit.Is(voucher.ErrOtherData), Failure: httpkit.Failure{
 		Code: "OTHER_DATA", Status: http.StatusConflict, Title: "The partition has other data",
 		Detail:  "What Redis has in the partition is of another format or of another installation, so it is left alone. Nothing was created; docs/runbook.md says what to do.",

@@ -62,7 +62,6 @@ func (d fakePurchases) Watch(ctx context.Context, userID, id int64, yield func(o
 type fakeVouchers struct {
 	mu      sync.Mutex
 	created []voucher.Voucher
-	old     bool           // an instance of an older version is alive
 	by      voucher.Author // who created the last one
 
 	get  func(id int64) (voucher.Shown, error)
@@ -71,7 +70,7 @@ type fakeVouchers struct {
 }
 
 func (f *fakeVouchers) service() *voucher.Service {
-	return voucher.NewService(f, f, f, nil, nil, f, f, f, func() time.Time { return noon })
+	return voucher.NewService(f, f, f, nil, nil, f, f, func() time.Time { return noon })
 }
 
 func (f *fakeVouchers) CreateOrdinary(ctx context.Context, by voucher.Author, d voucher.Draft) (voucher.Shown, error) {
@@ -82,17 +81,7 @@ func (f *fakeVouchers) CreateSeckill(ctx context.Context, by voucher.Author, d v
 	return f.service().CreateSeckill(ctx, by, d, sd)
 }
 
-// KnowRehearsals is voucher.Instances's, and not asked here.
-func (f *fakeVouchers) KnowRehearsals(context.Context) error { return nil }
-
 // Changed is what the lists are told.
-func (f *fakeVouchers) ReadQuantities(context.Context) error {
-	if f.old {
-		return voucher.ErrOldInstances
-	}
-	return nil
-}
-
 func (f *fakeVouchers) Changed(context.Context, voucher.Voucher) {}
 
 // Place takes partitions 0 to 3.

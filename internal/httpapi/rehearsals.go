@@ -23,7 +23,7 @@ import (
 // Rehearsals are what admins do with rehearsals: *rehearsal.Rehearsals. Everywhere order.ErrUnavailable may come back.
 type Rehearsals interface {
 	// Start starts one of a voucher's sale. *rehearsal.NearSaleError, *rehearsal.RunningError, order.ErrBusy, voucher.ErrNotFound,
-	// voucher.ErrNotSeckill, voucher.ErrOldInstances.
+	// voucher.ErrNotSeckill.
 	Start(ctx context.Context, by voucher.Author, voucherID int64) (voucher.Shown, error)
 	// Of returns those of a voucher's sale, newest first.
 	Of(ctx context.Context, voucherID int64) ([]rehearsal.Run, error)

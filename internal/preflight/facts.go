@@ -51,7 +51,7 @@ type Ledger struct {
 // Instance is a living instance.
 type Instance struct {
 	Name    string
-	Version string // "": it does not say, as versions before this one did not
+	Version string // "": it does not say
 	Old     bool   // it does not say that it reads all formats that this version writes
 }
 

@@ -134,7 +134,6 @@ func newMasters(b *testing.B, n int) *masters {
 	c := &masters{nodes: map[int]*redis.Client{}, cluster: testkit.StartRedisClusterOf(b, n, time.Minute,
 		"--appendonly", "yes", "--appendfsync", "everysec", "--auto-aof-rewrite-percentage", "0")}
 	c.rig = rigOn(b, newClients(b, ClientConfig{Topology: Cluster, Addrs: c.cluster.Addrs(), PoolSize: 64}), "")
-	c.admissions.packing.until = map[int]time.Time{}
 	for i := range n {
 		c.nodes[i] = c.cluster.Nodes[i].Client()
 	}
@@ -167,9 +166,6 @@ func (m *market) sell(sale order.SaleRef) {
 	}
 	m.sale = sale
 	m.open(1, m.hour(1<<40))
-	for _, p := range []int{0, sale.Partition} { // as where all instances are of this version
-		m.admissions.packing.until[p] = time.Now().Add(24 * time.Hour)
-	}
 }
 
 // turn sells so many orders, and adds up what processor time the masters have had meanwhile.

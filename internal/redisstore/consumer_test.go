@@ -43,12 +43,12 @@ var consumerTests = behaviour{
 	"backlog figures":          testBacklogFigures,
 }
 
-// queued opens a sale with n accepted orders.
+// queued opens a sale with n accepted orders, each in an entry of its own.
 func (r *rig) queued(n int) {
 	r.t.Helper()
 	r.open(1, r.hour(int64(n)))
-	for from := 1; from <= n; from += 200 {
-		r.admit(requests(int64(from), min(200, n-from+1))...)
+	for user := 1; user <= n; user++ {
+		r.admit(requests(int64(user), 1)...)
 	}
 }
 

@@ -77,8 +77,8 @@ func (s *Store) letters(ctx context.Context, partition int, from string, n int) 
 	return page.Val(), total.Val(), nil
 }
 
-// isPackedLetter reports whether a dead letter is of a packed entry of which some order can be read: an older version has put it
-// aside, or something else in it is damaged.
+// isPackedLetter reports whether a dead letter is of a packed entry of which some order can be read, as where
+// another one in it is damaged.
 func isPackedLetter(m redis.XMessage) bool { return packedLetter(letterOf(m).Fields) != nil }
 
 // unpackLetters makes each order of packed entries a dead letter of its own, at the end of the others.

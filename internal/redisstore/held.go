@@ -9,8 +9,7 @@ import (
 )
 
 // An order with its units is one text in Redis, in the hash of holders, in the stream, and in recovery reports: the order's
-// id, and with more than one unit a colon and how many, as 123:3. A version that knows no quantities can read no such text,
-// and so takes it for no order of one unit: an entry becomes a dead letter, which loses nothing (docs/upgrades.md).
+// id, and with more than one unit a colon and how many, as 123:3.
 
 // heldText is the text of an order with its units.
 func heldText(h order.Held) string {

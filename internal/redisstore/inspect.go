@@ -119,8 +119,12 @@ func (s *Store) Instances(ctx context.Context) ([]preflight.Instance, error) {
 	slices.Sort(names)
 	instances := make([]preflight.Instance, len(names))
 	for i, name := range names {
-		_, version := readHeartbeat(name)
-		instances[i] = preflight.Instance{Name: partition.InstanceName(name), Version: version, Old: !strings.HasSuffix(name, readsFormats)}
+		_, version, formats := readHeartbeat(name)
+		reads := func(format string) bool { return slices.Contains(formats, format) }
+		instances[i] = preflight.Instance{
+			Name: partition.InstanceName(name), Version: version,
+			Old: slices.ContainsFunc(s.options.Formats, func(format string) bool { return !reads(format) }),
+		}
 	}
 	return instances, nil
 }

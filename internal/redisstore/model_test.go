@@ -195,8 +195,6 @@ type history struct {
 func newHistory(t *rapid.T, r *rig) *history {
 	h := &history{t: t, r: r, m: &model{holders: map[int64]order.Held{}, takes: map[int64]bool{}, voucher: r.sale.VoucherID, resumes: time.UnixMilli(0)}}
 	h.packed = rapid.Bool().Draw(t, "packed")
-	r.admissions.packing.set(0, true)
-	r.admissions.packing.set(r.sale.Partition, h.packed)
 	h.publish()
 	return h
 }
@@ -237,8 +235,6 @@ func (h *history) admit() {
 		},
 	}
 	if h.packed {
-		h.r.admissions.packing.set(0, true)
-		h.r.admissions.packing.set(h.r.sale.Partition, true)
 		b.MaxBacklog = 1 << 30
 	}
 	if rapid.IntRange(0, 19).Draw(h.t, "lost") == 0 {

@@ -3,8 +3,6 @@ package redisstore
 import (
 	"fmt"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,40 +17,6 @@ const (
 	// maxPacked is how many orders one entry has at most; as in scripts/seckill.lua.
 	maxPacked = 16
 )
-
-// packingLasts is for how long it counts that all instances could read packed entries, once nobody asks any more.
-const packingLasts = 2 * time.Second
-
-// packing is in which partitions calls of scripts/seckill.lua may pack orders: those in which every instance that lives reads packed
-// entries, as it was with the last heartbeats of this one. An older instance may send them in partition 0 alone, and still rebuilds
-// sales of all: so that is to be true of partition 0 as well. The zero value is right: in none.
-type packing struct {
-	mu    sync.RWMutex
-	until map[int]time.Time
-}
-
-// set is called with every heartbeat.
-func (p *packing) set(partition int, all bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.until == nil {
-		p.until = make(map[int]time.Time)
-	}
-	p.until[partition] = time.Time{}
-	if all {
-		p.until[partition] = time.Now().Add(packingLasts)
-	}
-}
-
-// on is the script's argument.
-func (p *packing) on(partition int) int {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if now := time.Now(); now.Before(p.until[0]) && now.Before(p.until[partition]) {
-		return 1
-	}
-	return 0
-}
 
 // readEntry reads an entry of the stream: one order.Entry for each of its orders, all with its key. An entry of which anything cannot
 // be read is one, which is Malformed, with all of its fields.

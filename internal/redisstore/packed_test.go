@@ -4,13 +4,10 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
-	"seckill/internal/order/recovery"
-	"seckill/internal/preflight"
 	"seckill/internal/testkit"
 )
 
@@ -51,63 +48,12 @@ func TestReadPackedEntries(t *testing.T) {
 	}
 }
 
-// reporterNamed sends the heartbeat of an instance that reads so much.
-func (r *rig) reporterNamed(name string) {
-	r.t.Helper()
-	r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now(), name)).Err())
-}
-
-// packs has the rig's instance send a heartbeat, and reports whether it may pack since: for packingLasts.
-func (r *rig) packs() bool {
-	r.t.Helper()
-	_, err := r.Heartbeat(r.ctx(), 0, "me", recovery.Heard{})
-	r.must(err)
-	return !r.admissions.packing.until[0].IsZero()
-}
-
-// packsOn has the rig's instance pack until the test ends, however slow the machine is.
-func (r *rig) packsOn() { r.packsUntil(time.Now().Add(time.Hour)) }
-
-func (r *rig) packsUntil(t time.Time) {
-	r.admissions.packing.until = map[int]time.Time{0: t}
-}
-
-// Orders are packed only while every instance says that it reads them, and an instance that has gone counts for some seconds more.
-func TestPackOnlyWhatAllRead(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	equal(t, 0, r.admissions.packing.on(0)) // not known yet
-	equal(t, true, r.packs())
-	r.reporterNamed("new" + readsFormats)
-	equal(t, true, r.packs())
-	for _, old := range []string{"older" + readsQuantities, "oldest"} {
-		r.reporterNamed(old)
-		equal(t, false, r.packs())
-		r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now().Add(-lately/2), old)).Err())
-		equal(t, false, r.packs())
-		r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now().Add(-lately-time.Second), old)).Err())
-		equal(t, true, r.packs())
-	}
-	equal(t, 0, r.admissions.packing.on(1))
-	r.packsOn()
-	equal(t, 1, r.admissions.packing.on(0))
-	equal(t, 0, r.admissions.packing.on(1)) // not known yet
-	r.admissions.packing.set(1, true)
-	equal(t, 1, r.admissions.packing.on(1))
-	r.admissions.packing.set(0, false) // an older instance, which sends no heartbeat in partition 1
-	equal(t, 0, r.admissions.packing.on(1))
-	r.admissions.packing.set(0, true)
-	r.packsUntil(time.Now().Add(-time.Millisecond)) // as some seconds after the last heartbeat
-	equal(t, 0, r.admissions.packing.on(0))
-}
-
 // A call packs what it accepts, sixteen to an entry, and what is left alone is an entry as ever. All of it is read again as it was
 // accepted: by the recorder, by a rebuild, and by the audit.
 func TestPackedEntries(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.open(3, r.hour(100))
-	r.packsOn()
 	all := requests(1, 33)
 	all[4].Quantity = order.QuantityOf(3)
 	r.admit(all...)
@@ -151,34 +97,23 @@ func TestPackedEntries(t *testing.T) {
 	equal(t, want[32:], r.stream())
 }
 
-// Never do more orders wait than allowed, and none is refused before 97 % of them do. Many entries are not packed. It is the same
-// where packing ends while packed entries wait.
+// Never do more orders wait than allowed, and none is refused before 97 % of them do. Many entries are not packed.
 func TestPackedBacklog(t *testing.T) {
 	t.Parallel()
-	for name, until := range map[string]int64{"on": 1 << 30, "turned off": 65} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			newRig(t).fillBacklog(until)
-		})
-	}
+	newRig(t).fillBacklog()
 	small := newRig(t)
 	small.open(1, small.hour(100))
-	small.packsOn()
 	got := small.admitBatch(order.Batch{Requests: requests(1, 12), MaxBacklog: 10})
 	equal(t, order.Accepted, got.Results[9].Outcome)
 	equal(t, order.Backlogged, got.Results[10].Outcome)
 }
 
-// fillBacklog sends requests until the backlog is full, those before the user until while orders are packed.
-func (r *rig) fillBacklog(until int64) {
+// fillBacklog sends requests until the backlog is full.
+func (r *rig) fillBacklog() {
 	t := r.t
 	r.open(1, r.hour(100_000))
-	r.packsOn()
 	const most = 2048 // so that four entries may be packed
 	for from := int64(1); from < most+256; from += 64 {
-		if from >= until {
-			r.packsUntil(time.Time{})
-		}
 		got := r.admitBatch(order.Batch{Requests: requests(from, 64), MaxBacklog: most})
 		if n := len(r.stream()); got.Results[0].Outcome == order.Backlogged && n < most*97/100 || n > most {
 			t.Fatalf("%d orders wait of %d, and user %d is answered %v", n, most, from, got.Results[0].Outcome)
@@ -191,7 +126,7 @@ func (r *rig) fillBacklog(until int64) {
 	}
 }
 
-// packedLetter writes a dead letter as an older version makes it of a packed entry.
+// packedLetter writes the dead letter of a packed entry.
 func (r *rig) packedLetter(packed string) (id string) {
 	r.t.Helper()
 	return r.letterOf("raw.v", "7", "raw.e", "3", "raw.s", "41", "raw.p", packed)
@@ -206,7 +141,7 @@ func (r *rig) letterOf(fields ...any) (id string) {
 	return id
 }
 
-// The dead letter that an older version made of a packed entry becomes one for each of its orders, once it is listed or named.
+// The dead letter of a packed entry becomes one for each of its orders, once it is listed or named.
 func TestPackedDeadLetters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -298,16 +233,4 @@ func TestListPackedDeadLettersReadOnly(t *testing.T) {
 	equal(t, int64(1), total)
 	equal(t, id, letters[0].ID)
 	equal(t, "1 11 2 12", letters[0].Fields["p"])
-}
-
-// An instance is old unless it reads all formats, and not only those of several units.
-func TestOldInstances(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	for _, name := range []string{"a:1" + readsFormats, "b:1" + readsQuantities, "c:1"} {
-		r.reporterNamed(name)
-	}
-	instances, err := r.Instances(r.ctx())
-	r.must(err)
-	equal(t, []preflight.Instance{{Name: "a"}, {Name: "b", Old: true}, {Name: "c", Old: true}}, instances)
 }

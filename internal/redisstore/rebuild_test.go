@@ -270,11 +270,9 @@ func testDropWaiting(t *testing.T, r *rig) {
 	other := *r
 	other.sale.VoucherID = 77 // of which 7 is the beginning
 	other.open(1, r.hour(2000))
-	other.admit(requests(1, 200)...)
-	for from := int64(1); from <= longestScan; from += 200 {
-		other.admit(requests(from, 200)...)
+	for user := int64(1); user <= longestScan+1; user++ { // each in an entry of its own
+		other.admit(requests(user, 1)...)
 	}
-	other.admit(requests(5000, 1)...)
 	equal(t, false, r.drop()) // too long to look through
 	first, err := r.commands.XRangeN(r.ctx(), r.keys.orders(0), "-", "+", 1).Result()
 	r.must(err)

@@ -13,7 +13,6 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/recovery"
-	"seckill/internal/voucher"
 )
 
 const (
@@ -26,80 +25,43 @@ const (
 	reporterAlive = 2 * time.Second
 )
 
-// What a reporter's name in Redis ends with: this version knows rehearsals, and can read packed entries (packed.go) and orders
-// of several units (held.go). Older ones do not say so, or only the last of that: what is new comes before it, for their sake.
+// What a reporter's name in Redis says behind the reporter's own: the version of its build, and the formats that it reads.
 const (
-	readsQuantities = " quantity"
-	readsPacked     = " packed" + readsQuantities
-	readsFormats    = " rehearsal" + readsPacked
+	versionWord = " version="
+	formatsWord = " formats="
 )
-
-// versionWord comes before the version of a reporter's build, which comes before what it can read. Older versions do not say it.
-const versionWord = " version="
 
 // heartbeatName returns the name under which a reporter is known in Redis.
 func (s *Store) heartbeatName(reporter string) string {
 	if s.options.Version != "" {
 		reporter += versionWord + strings.ReplaceAll(s.options.Version, " ", "_")
 	}
-	return reporter + readsFormats
+	if len(s.options.Formats) > 0 {
+		reporter += formatsWord + strings.Join(s.options.Formats, ",")
+	}
+	return reporter
 }
 
-// lately is for how long an instance without a heartbeat counts as one that may come back, when a format is to be used that
-// it may not read.
+// lately is for how long an instance without a heartbeat counts as one that may come back.
 const lately = 10 * time.Second
 
-// ReadQuantities implements voucher.Instances.
-func (s *Store) ReadQuantities(ctx context.Context) error {
-	names, err := s.InstancesIn(ctx, 0) // every instance of any version works there
-	if err != nil {
-		return err
-	}
-	return allRead(names, readsQuantities)
-}
-
-// KnowRehearsals implements voucher.Instances.
-func (s *Store) KnowRehearsals(ctx context.Context) error {
-	names, err := s.InstancesIn(ctx, 0) // every instance of any version works there
-	if err != nil {
-		return err
-	}
-	return allRead(names, readsFormats)
-}
-
-// allRead returns voucher.ErrOldInstances if one of the instances' names does not end with the formats.
-func allRead(names []string, formats string) error {
-	for _, name := range names {
-		if !strings.HasSuffix(name, formats) {
-			return fmt.Errorf("%w: %s", voucher.ErrOldInstances, name)
-		}
-	}
-	return nil
-}
-
-// readHeartbeat returns a reporter's name and the version of its build, "" if it does not say that, without what it can read.
-func readHeartbeat(name string) (reporter, version string) {
-	for _, word := range []string{readsFormats, readsPacked, readsQuantities} {
-		if rest, found := strings.CutSuffix(name, word); found {
-			name = rest
-			break
-		}
+// readHeartbeat returns a reporter's own name, the version of its build, "" if it does not say that, and the formats that it
+// reads.
+func readHeartbeat(name string) (reporter, version string, formats []string) {
+	name, list, found := strings.Cut(name, formatsWord)
+	if found {
+		formats = strings.Split(list, ",")
 	}
 	reporter, version, _ = strings.Cut(name, versionWord)
-	return reporter, version
+	return reporter, version, formats
 }
 
-// InstancesIn implements partition.Instances. What a name ends with says what its instance can read.
+// InstancesIn implements partition.Instances.
 func (s *Store) InstancesIn(ctx context.Context, partition int) ([]string, error) {
 	now, err := s.TimeIn(ctx, partition)
 	if err != nil {
 		return nil, err
 	}
-	return s.instancesAt(ctx, partition, now)
-}
-
-// instancesAt is InstancesIn by the partition's server at a time that it has just said.
-func (s *Store) instancesAt(ctx context.Context, partition int, now time.Time) ([]string, error) {
 	names, err := s.in(partition).ZRangeByScore(ctx, s.keys.reporters(partition), &redis.ZRangeBy{
 		Min: strconv.FormatInt(now.Add(-lately).UnixMilli(), 10), Max: "+inf",
 	}).Result()
@@ -123,10 +85,6 @@ func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, l
 		if id := identifier(name); id != 0 { // another name was written by hand, and goes with its time
 			heard.Rounds = append(heard.Rounds, recovery.Round{Sale: order.SaleRef{VoucherID: id, Partition: partition}, Stopped: stopped})
 		}
-	}
-	if r.err == nil {
-		names, err := s.instancesAt(ctx, partition, time.UnixMilli(heard.Now))
-		s.admissions.packing.set(partition, err == nil && allRead(names, readsPacked) == nil) // an error says that it is not known
 	}
 	return heard, r.err
 }
@@ -213,7 +171,7 @@ func (s *Store) RoundProgress(ctx context.Context, sale order.SaleRef, epoch int
 		Since: time.Duration(r.number()) * time.Millisecond, Seen: order.Mark{Epoch: r.number(), Sequence: r.number()},
 	}
 	for r.err == nil && r.at < len(r.elements) {
-		reporter, _ := readHeartbeat(r.text())
+		reporter, _, _ := readHeartbeat(r.text())
 		progress.Missing = append(progress.Missing, reporter)
 	}
 	return progress, r.err

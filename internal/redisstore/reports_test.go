@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"seckill/internal/order/recovery"
 	"seckill/internal/preflight"
 	"seckill/internal/testkit"
-	"seckill/internal/voucher"
 )
 
 // reportsTests are the behaviour of recovery rounds: what instances remember, reported while a sale is stopped.
@@ -29,7 +27,7 @@ var reportsTests = behaviour{
 	"one stop, many rebuilds": testOneStop,
 	"new stops":               testNewStops,
 	"a dead reporter":         testDeadReporter,
-	"who reads quantities":    testReadQuantities,
+	"what instances read":     testFormats,
 	"versions":                testVersions,
 }
 
@@ -93,7 +91,7 @@ func testStops(t *testing.T, r *rig) {
 	reporters, err := r.commands.ZRange(r.ctx(), r.keys.reporters(0), 0, -1).Result()
 	r.must(err)
 	slices.Sort(reporters)
-	equal(t, []string{"a rehearsal packed quantity", "b rehearsal packed quantity"}, reporters) // and what each of them reads
+	equal(t, []string{"a", "b"}, reporters)
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(r.now().Add(-stopsKept-time.Minute), "7")).Err())
 	equal(t, r.sale, r.reporterHeartbeat("a").Sale)      // the first heartbeat hears of it still, as all may have stood still
 	equal(t, recovery.Round{}, r.reporterHeartbeat("a")) // forgotten
@@ -342,24 +340,24 @@ func TestRestartStopsSales(t *testing.T) {
 	equal(t, order.SaleOpen, r.view().Mode)
 }
 
-// testReadQuantities: one instance whose heartbeat does not say that it reads orders of several units keeps them from being
-// used, until it has been gone for a while.
-func testReadQuantities(t *testing.T, r *rig) {
-	r.must(r.ReadQuantities(r.ctx()))
-	r.must(r.KnowRehearsals(r.ctx()))
-	r.reporterHeartbeat("new")
-	r.must(r.ReadQuantities(r.ctx()))
-	r.must(r.KnowRehearsals(r.ctx()))
-	r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now(), "older"+readsPacked)).Err())
-	r.must(r.ReadQuantities(r.ctx()))
-	if err := r.KnowRehearsals(r.ctx()); !errors.Is(err, voucher.ErrOldInstances) || !strings.Contains(err.Error(), "older") {
-		t.Errorf("with an instance that knows no rehearsals: %v", err)
+// testFormats: a heartbeat names its build and what it reads. An instance that does not read all that this one writes is old, for
+// as long as it may come back.
+func testFormats(t *testing.T, r *rig) {
+	r.options.Version, r.options.Formats = "v1 beta", []string{"packed", "quantity"}
+	r.reporterHeartbeat("a:1")
+	for name, seen := range map[string]time.Duration{"b:1 version=v0 formats=packed": 0, "c:1": lately / 2, "d:1": lately + time.Second} {
+		r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now().Add(-seen), name)).Err())
 	}
-	equal(t, true, r.packs()) // what it reads
-	r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now(), "old")).Err())
-	if err := r.ReadQuantities(r.ctx()); !errors.Is(err, voucher.ErrOldInstances) || !strings.Contains(err.Error(), "old") {
-		t.Errorf("with an old instance: %v", err)
+	want := []preflight.Instance{{Name: "a", Version: "v1_beta"}, {Name: "b", Version: "v0", Old: true}, {Name: "c", Old: true}}
+	instances, err := r.Instances(r.ctx())
+	r.must(err)
+	equal(t, want, instances)
+
+	r.options.Formats = nil
+	for i := range want {
+		want[i].Old = false
 	}
-	r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now().Add(-lately-time.Second), "old")).Err())
-	r.must(r.ReadQuantities(r.ctx()))
+	instances, err = r.Instances(r.ctx())
+	r.must(err)
+	equal(t, want, instances)
 }

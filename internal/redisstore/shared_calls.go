@@ -35,7 +35,6 @@ type sharedCalls struct {
 	script   script
 	keys     keys
 	replicas Replicas
-	packing  *packing
 	sends    *batch.Batcher[*pendingBatch, struct{}]
 }
 
@@ -51,9 +50,8 @@ type pendingBatch struct {
 
 // admissionCalls are the shared calls of each partition.
 type admissionCalls struct {
-	open    func() *sharedCalls
-	of      sync.Map // partition → *sharedCalls
-	packing packing  // of all of them
+	open func() *sharedCalls
+	of   sync.Map // partition → *sharedCalls
 }
 
 // in returns those of one partition.
@@ -61,9 +59,7 @@ func (a *admissionCalls) in(partition int) *sharedCalls {
 	if found, ok := a.of.Load(partition); ok {
 		return found.(*sharedCalls)
 	}
-	opened := a.open()
-	opened.packing = &a.packing
-	found, _ := a.of.LoadOrStore(partition, opened)
+	found, _ := a.of.LoadOrStore(partition, a.open())
 	return found.(*sharedCalls)
 }
 
@@ -75,7 +71,7 @@ type sharedCall struct {
 
 func newSharedCalls(client redis.UniversalClient, s script, k keys, r Replicas) *sharedCalls {
 	cluster, _ := client.(*redis.ClusterClient)
-	c := &sharedCalls{client: client, cluster: cluster, script: s, keys: k, replicas: r, packing: new(packing)}
+	c := &sharedCalls{client: client, cluster: cluster, script: s, keys: k, replicas: r}
 	c.sends = batch.New(batch.Options{Size: maxSales, Calls: maxSends, Inline: true}, func(ctx context.Context, items []*batch.Item[*pendingBatch, struct{}]) error {
 		batches := make([]*pendingBatch, len(items))
 		for i, it := range items {
@@ -237,7 +233,7 @@ func (call *sharedCall) read(doubt error) {
 // newCall is a call of the script, with KEYS and ARGV as it wants them. The latter point into the batches, which therefore
 // must not change during the call: ids are written to the socket from there.
 func (c *sharedCalls) newCall(ctx context.Context, batches []*pendingBatch, verb, text string) *sharedCall {
-	size := 5 + 8*len(batches)
+	size := 4 + 8*len(batches)
 	for _, p := range batches {
 		size += 2 * len(p.batch.Requests)
 	}
@@ -246,7 +242,6 @@ func (c *sharedCalls) newCall(ctx context.Context, batches []*pendingBatch, verb
 	for _, p := range batches {
 		line = append(line, c.keys.sale(p.batch.Sale), c.keys.buyers(p.batch.Sale))
 	}
-	line = append(line, c.packing.on(batches[0].batch.Sale.Partition))
 	for _, p := range batches {
 		b := &p.batch
 		line = append(line, &b.Sale.VoucherID, &b.Known.Epoch, &b.Known.Sequence, &b.MaxBacklog, len(b.Requests), p.quantities)

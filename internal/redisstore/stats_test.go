@@ -24,7 +24,8 @@ var statsTests = behaviour{
 func testStats(t *testing.T, r *rig) {
 	v := voucher.Voucher{ID: 7, Status: voucher.OnShelf, Sale: &voucher.Sale{}}
 	r.open(3, r.hour(5))
-	r.admit(requests(1, 2)...)
+	r.admit(requests(1, 1)...)
+	r.admit(requests(2, 1)...)
 	r.must(r.Add(r.ctx(), r.sale, order.Counts{"accepted": 2, "sold_out": 1 << 40}))
 	r.must(r.Add(r.ctx(), r.sale, order.Counts{"sold_out": 1, "unknown_outcome": 3}))
 	r.must(r.commands.HSet(r.ctx(), r.keys.outcomes(r.sale), "another_day", "9").Err()) // of a later version

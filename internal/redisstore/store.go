@@ -24,6 +24,9 @@ type Options struct {
 	Alone bool
 	// Version is that of this build. Each heartbeat tells it, for people who ask which versions run. Default: not told.
 	Version string
+	// Formats are what this build writes and its predecessor could not read. Each heartbeat names them, so that what is new is
+	// written only once all instances read it (docs/upgrades.md). Default: none, as in this version.
+	Formats []string
 	// Replicas must have an accepted order before its buyer is answered. Default: none, and no replica is asked.
 	Replicas Replicas
 }

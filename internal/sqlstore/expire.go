@@ -3,14 +3,12 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
-	"seckill/internal/voucher"
 )
 
 // ExpireDue implements service.ExpiryLedger. An order that another transaction has locked is left for the next call.
@@ -22,9 +20,6 @@ func (s *Store) ExpireDue(ctx context.Context, token int64, n int) ([]order.Orde
 		}
 		now, err := s.db.LedgerTime(tx)
 		if err != nil {
-			return err
-		}
-		if err := setMissingDeadlines(tx, now, n); err != nil {
 			return err
 		}
 		if rows, err = lockUnpaid(tx.Where("pay_deadline <= ?", now).Order("pay_deadline, id").Limit(n)); err != nil {
@@ -53,20 +48,4 @@ func lockUnpaid(query *gorm.DB) ([]orderRow, error) {
 		return nil, fmt.Errorf("locking unpaid orders: %w", err)
 	}
 	return rows, nil
-}
-
-// setMissingDeadlines gives a deadline to up to n unpaid orders without one: programs before migration 2 recorded them.
-func setMissingDeadlines(tx *gorm.DB, now time.Time, n int) error {
-	rows, err := lockUnpaid(tx.Where("pay_deadline IS NULL").Limit(n))
-	if err != nil {
-		return err
-	}
-	ids := idsOf(rows)
-	for part := range sqlkit.Chunks(ids) {
-		err := tx.Model(&orderRow{}).Where("id IN ?", part).Update("pay_deadline", now.Add(voucher.DefaultPayWithin)).Error
-		if err != nil {
-			return fmt.Errorf("giving %d orders a deadline: %w", len(ids), err)
-		}
-	}
-	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
-	"seckill/internal/voucher"
 )
 
 func (l ledger) expires(tb testing.TB, token int64, n int) []int64 {
@@ -118,23 +117,6 @@ func TestExpireDueFence(t *testing.T) {
 		l.expires(t, 7, 1)
 		if _, err := l.ExpireDue(t.Context(), 5, 1); !errors.Is(err, order.ErrSuperseded) {
 			t.Errorf("token 5: %v, want ErrSuperseded", err)
-		}
-	})
-}
-
-// Orders that were recorded by a program without deadlines get one from now on.
-func TestExpireDueWithoutADeadline(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
-		cs := l.recorded(t, l.seckill(t, 10), 3)
-		l.exec(t, "UPDATE tb_voucher_order SET pay_deadline = NULL")
-		l.force(t, order.Paid, cs[2].OrderID)
-		if got := l.expires(t, 1, 2); got != nil {
-			t.Errorf("expired %v", got)
-		}
-		for i, want := range []time.Time{recordedAt.Add(voucher.DefaultPayWithin), recordedAt.Add(voucher.DefaultPayWithin), {}} {
-			if got := l.order(t, cs[i].OrderID).PayBefore; !got.Equal(want) {
-				t.Errorf("order %d is to be paid before %v, want %v", i, got, want)
-			}
 		}
 	})
 }

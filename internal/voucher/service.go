@@ -35,14 +35,6 @@ type Lists interface {
 	Changed(ctx context.Context, v Voucher)
 }
 
-// Instances tells what the living instances of the service can read: redisstore.Store.
-type Instances interface {
-	// ReadQuantities returns nil if all of them can read orders of several units, else ErrOldInstances, wrapped.
-	ReadQuantities(ctx context.Context) error
-	// KnowRehearsals returns nil if all of them know rehearsals too, else ErrOldInstances, wrapped.
-	KnowRehearsals(ctx context.Context) error
-}
-
 // Placer chooses where a new sale is: partition.Placer.
 type Placer interface {
 	// Place returns the partition of a new sale: the wanted one, or with nil one of its choice. *invalid.Error for one that
@@ -61,15 +53,14 @@ type Service struct {
 	changes Changes
 	outbox  Outbox
 	lists   Lists
-	others  Instances
 	placer  Placer
 	now     func() time.Time
 }
 
 // NewService returns a service; now is the clock for whether an end is in the past, and for the server time that is shown
 // while Redis is away. Without a placer there is one partition.
-func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, outbox Outbox, lists Lists, others Instances, placer Placer, now func() time.Time) *Service {
-	return &Service{ledger: ledger, sales: sales, opener: opener, changes: changes, outbox: outbox, lists: lists, others: others, placer: placer, now: now}
+func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, outbox Outbox, lists Lists, placer Placer, now func() time.Time) *Service {
+	return &Service{ledger: ledger, sales: sales, opener: opener, changes: changes, outbox: outbox, lists: lists, placer: placer, now: now}
 }
 
 // CreateOrdinary creates an ordinary voucher. It returns *invalid.Error for a draft that breaks a rule.
@@ -89,8 +80,7 @@ func (s *Service) CreateOrdinary(ctx context.Context, by Author, d Draft) (Shown
 }
 
 // CreateSeckill creates a voucher with its sale. Once the ledger has committed, the voucher exists and the call
-// succeeds: when Redis cannot be reached then, the sale is shown as preparing and the reconciler opens it. A sale of several
-// units to a user is ErrOldInstances while an instance runs that cannot read its orders.
+// succeeds: when Redis cannot be reached then, the sale is shown as preparing and the reconciler opens it.
 // ErrNoPartition says that there is no place for it just now.
 func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd SaleDraft) (Shown, error) {
 	var r fieldRules
@@ -105,9 +95,6 @@ func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd Sale
 	v.Kind, v.Sale = Seckill, &sale
 	if d.PerUser > 1 {
 		v.PerUser = d.PerUser
-		if err := s.others.ReadQuantities(ctx); err != nil {
-			return Shown{}, err
-		}
 	}
 	var err error
 	if sale.Partition, err = s.place(ctx, sd.Partition); err != nil {

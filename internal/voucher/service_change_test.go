@@ -30,7 +30,7 @@ func newFakeChanges() *fakeChanges {
 
 func (f *fakeChanges) service() *Service {
 	ledger := &fakeLedger{vouchers: []Voucher{f.voucher}}
-	return NewService(ledger, f, f, f, f, f, nil, nil, func() time.Time { return now })
+	return NewService(ledger, f, f, f, f, f, nil, func() time.Time { return now })
 }
 
 func (f *fakeChanges) failure() error {

@@ -58,7 +58,6 @@ type fakeSales struct {
 	// changed are the vouchers whose lists were told.
 	changed []int64
 	away    bool
-	old     error // what ReadQuantities and KnowRehearsals return
 }
 
 func (f *fakeSales) Live(_ context.Context, vs []Voucher) ([]Live, time.Time, error) {
@@ -75,10 +74,6 @@ func (f *fakeSales) Live(_ context.Context, vs []Voucher) ([]Live, time.Time, er
 	return live, now.Add(time.Minute), nil
 }
 
-func (f *fakeSales) ReadQuantities(context.Context) error { return f.old }
-
-func (f *fakeSales) KnowRehearsals(context.Context) error { return f.old }
-
 func (f *fakeSales) Changed(_ context.Context, v Voucher) { f.changed = append(f.changed, v.ID) }
 
 func (f *fakeSales) Open(_ context.Context, id int64) error {
@@ -90,7 +85,7 @@ func (f *fakeSales) Open(_ context.Context, id int64) error {
 }
 
 func newTestService(ledger *fakeLedger, sales *fakeSales) *Service {
-	return NewService(ledger, sales, sales, nil, nil, sales, sales, nil, func() time.Time { return now })
+	return NewService(ledger, sales, sales, nil, nil, sales, nil, func() time.Time { return now })
 }
 
 func TestCreateSeckillOpensTheSale(t *testing.T) {
@@ -243,7 +238,7 @@ func TestAll(t *testing.T) {
 func TestCreateInAPartition(t *testing.T) {
 	t.Parallel()
 	ledger, sales := &fakeLedger{}, &fakeSales{}
-	s := NewService(ledger, sales, sales, nil, nil, sales, sales, placing{}, func() time.Time { return now })
+	s := NewService(ledger, sales, sales, nil, nil, sales, placing{}, func() time.Time { return now })
 	sd := goodSale()
 	sd.Partition = new(int64(2))
 	got, err := s.CreateSeckill(t.Context(), author, goodDraft(), sd)
@@ -309,11 +304,6 @@ func TestCreateRehearsal(t *testing.T) {
 	if err := (Change{End: new(now.Add(5 * time.Second))}).apply(&got.Voucher, now); err != nil { // sooner than the tickets' delay
 		t.Errorf("ending it: %v", err)
 	}
-	sales.old = ErrOldInstances
-	if _, err := s.CreateRehearsal(t.Context(), author, 1, begin, end); !errors.Is(err, ErrOldInstances) || len(ledger.vouchers) != 2 {
-		t.Errorf("beside an old instance: %v, %d vouchers", err, len(ledger.vouchers))
-	}
-	sales.old = nil
 	if got.Admits(1) || got.Admits(FirstRehearsalUser-1) || !got.Admits(FirstRehearsalUser) {
 		t.Error("the wrong users may buy")
 	}

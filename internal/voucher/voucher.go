@@ -19,9 +19,6 @@ var (
 	ErrRetired = errors.New("sale is retired")
 	// ErrKeyReused: the idempotency key was used before, with another delta.
 	ErrKeyReused = errors.New("idempotency key was used with another delta")
-	// ErrOldInstances: an instance is running of a version that does not know what is asked for: orders of several units,
-	// or rehearsals.
-	ErrOldInstances = errors.New("an instance of an older version is running")
 	// ErrNoPartition: there is no partition just now in which a new sale may be. Nothing was created.
 	ErrNoPartition = errors.New("no partition takes a new sale")
 	// ErrOtherData: the partition in which a new sale was to be has data of another format or installation. Nothing

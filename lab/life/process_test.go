@@ -93,7 +93,7 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	p.orders = service.NewOrders(p.ledger, lookup, notifier, p.catalog, p.outbox, idworker.Time)
 	p.payments = service.NewPayments(p.ledger, service.Providers{Default: providerName, ByName: map[string]service.Provider{providerName: s.provider}}, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
 		func() string { return "pay_" + uuid.NewString() }, metrics, s.log)
-	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, noLists{}, s.redis, nil, time.Now)
+	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, noLists{}, nil, time.Now)
 	p.tills = redemption.NewTills(p.ledger, notifier, metrics, uuid.NewString, time.Now)
 	p.waitlists = waitlist.New(waitlist.Stores{Ledger: p.ledger, Sales: redis, Rows: p.ledger, IDs: p.ids, Outbox: p.outbox}, metrics)
 	p.newRecorder = func() *recorder.Recorder {

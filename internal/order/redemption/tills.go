@@ -25,7 +25,7 @@ type Ledger interface {
 	// that changes something. An outcome is ErrNotFound for a code that no order has. order.ErrUnavailable.
 	Do(ctx context.Context, cmds []Command) ([]Outcome, error)
 	// CouponOf returns the coupon of an order, or ErrNotFound if it has none: its voucher is not redeemed by code, or it was
-	// never paid. One that a program before this one has paid gets its code now.
+	// never paid. One that was paid while no codes could be made gets its code now.
 	CouponOf(ctx context.Context, o order.Order) (Coupon, error)
 	// CouponKeys returns every key of codes; the first call makes one.
 	CouponKeys(ctx context.Context) ([]Key, error)

@@ -63,7 +63,7 @@ type Clock interface {
 
 // Vouchers creates and changes vouchers: voucher.Service.
 type Vouchers interface {
-	// CreateRehearsal creates a rehearsal of a sale. voucher.ErrNotFound, voucher.ErrNotSeckill, voucher.ErrOldInstances.
+	// CreateRehearsal creates a rehearsal of a sale. voucher.ErrNotFound, voucher.ErrNotSeckill.
 	CreateRehearsal(ctx context.Context, by voucher.Author, of int64, begin, end time.Time) (voucher.Shown, error)
 	// Change changes a voucher.
 	Change(ctx context.Context, by voucher.Author, id int64, change voucher.Change) (v voucher.Shown, applied bool, err error)
@@ -92,7 +92,7 @@ type Rehearsals struct{ parts Parts }
 func New(parts Parts) *Rehearsals { return &Rehearsals{parts} }
 
 // Start creates a rehearsal of a voucher's sale that is on sale at once, until End or for MaxLength. It returns *NearSaleError,
-// *RunningError, order.ErrBusy while another is being started, voucher.ErrNotFound, voucher.ErrNotSeckill or voucher.ErrOldInstances.
+// *RunningError, order.ErrBusy while another is being started, voucher.ErrNotFound or voucher.ErrNotSeckill.
 func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int64) (shown voucher.Shown, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

@@ -62,8 +62,8 @@ func (p *Purchases) Buy(ctx context.Context, userID int64, v voucher.Voucher, qu
 	return p.await(ctx, sub, o, wait, v.PayValue == 0)
 }
 
-// await waits for the order's row, for up to wait, or as long as it must. A free order's row says whether it is paid already: a
-// recorder of an older version leaves that to the buyer.
+// await waits for the order's row, for up to wait, or as long as it must. A free order's row says that it is paid
+// already.
 func (p *Purchases) await(ctx context.Context, sub *Subscription, o order.Order, wait time.Duration, free bool) (order.Order, error) {
 	if p.options.WaitForRow {
 		wait = max(wait, recordTimeout)
