@@ -12,8 +12,8 @@ import (
 //go:embed *.lua
 var files embed.FS
 
-// Source returns the text that Redis runs for the script, named as its file without ".lua": the preludes that the script
-// needs, and then the script. It panics for a name that no file has.
+// Source returns the text that Redis runs for the script, named as its file without ".lua": the preludes that the
+// script needs, and then the script. It panics for a name that no file has.
 func Source(name string) string {
 	var text strings.Builder
 	for _, part := range parts(name, nil) {
@@ -22,8 +22,8 @@ func Source(name string) string {
 	return text.String()
 }
 
-// parts appends the script to the names of the parts, behind the preludes that it needs and that are not there yet. A file
-// names those in a comment: "-- Needs: clock, number".
+// parts appends the script to the names of the parts, behind the preludes that it needs and that are not there yet. A
+// file names those in a comment: "-- Needs: clock, number".
 func parts(name string, names []string) []string {
 	for line := range strings.Lines(read(name)) {
 		needed, found := strings.CutPrefix(line, "-- Needs: ")

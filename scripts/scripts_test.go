@@ -53,7 +53,8 @@ func neededByAnother(part string, all []string) bool {
 // declared matches the names that a prelude declares for others.
 func declared(text string) *regexp.Regexp {
 	var names []string
-	for _, list := range regexp.MustCompile(`(?m)^local (?:function )?([\w, ]+?)(?: =|\(| --|$)`).FindAllStringSubmatch(text, -1) {
+	for _, list := range regexp.MustCompile(
+		`(?m)^local (?:function )?([\w, ]+?)(?: =|\(| --|$)`).FindAllStringSubmatch(text, -1) {
 		names = append(names, strings.Split(list[1], ", ")...)
 	}
 	return regexp.MustCompile(`\b(?:` + strings.Join(names, "|") + `)\b`)

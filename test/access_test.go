@@ -59,7 +59,8 @@ func forgedTokens(tb testing.TB) map[string]string {
 	if err != nil {
 		tb.Fatalf("making an unsigned token: %v", err)
 	}
-	stronger, err := jwt.NewWithClaims(jwt.SigningMethodHS512, box.Claims(box.AdminID, "admin")).SignedString([]byte(box.Secret))
+	stronger, err := jwt.NewWithClaims(jwt.SigningMethodHS512,
+		box.Claims(box.AdminID, "admin")).SignedString([]byte(box.Secret))
 	if err != nil {
 		tb.Fatalf("making an HS512 token: %v", err)
 	}
@@ -193,7 +194,8 @@ func TestUnknownRoutes(t *testing.T) {
 		r := s.Client.Must(t, tt.status, box.Request{Method: tt.method, URL: s.URL(tt.path), Token: box.BuyerToken(1)})
 		if r.Code != tt.code || r.Success == nil || *r.Success || r.ProblemStatus != tt.status || r.Title == "" ||
 			r.Header.Get("Content-Type") != "application/problem+json" {
-			t.Errorf("%s %s answers %s with %q, want a problem document with code %s", tt.method, tt.path, r.Body, r.Header.Get("Content-Type"), tt.code)
+			t.Errorf("%s %s answers %s with %q, want a problem document with code %s",
+				tt.method, tt.path, r.Body, r.Header.Get("Content-Type"), tt.code)
 		}
 	}
 }

@@ -21,7 +21,8 @@ func TestAuditPausesSaleWithTooManyUnits(t *testing.T) {
 	s.Check(t, b, units)
 	change := func(stock int) {
 		t.Helper()
-		_, err := s.Ledger.DB.ExecContext(t.Context(), "UPDATE tb_seckill_voucher SET stock = stock + ? WHERE voucher_id = ?", stock, b.Voucher)
+		_, err := s.Ledger.DB.ExecContext(t.Context(),
+			"UPDATE tb_seckill_voucher SET stock = stock + ? WHERE voucher_id = ?", stock, b.Voucher)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +36,9 @@ func TestAuditPausesSaleWithTooManyUnits(t *testing.T) {
 		if strings.Contains(text, difference) {
 			shown++
 		}
-		for _, name := range []string{"seckill_audit_last_timestamp_seconds", "seckill_audit_actions_total", "seckill_dead_letters_waiting 0"} {
+		for _, name := range []string{
+			"seckill_audit_last_timestamp_seconds", "seckill_audit_actions_total", "seckill_dead_letters_waiting 0",
+		} {
 			if !strings.Contains(text, name) {
 				t.Errorf("%s does not show %s", srv.Name, name)
 			}

@@ -14,8 +14,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestCheck: the list before a sale, against real stores. Whether it is a go depends on how they are set up and on how busy this machine is;
-// what is wrong on purpose must be a no, and what is right is not.
+// TestCheck: the list before a sale, against real stores. Whether it is a go depends on how they are set up and on
+// how busy this machine is; what is wrong on purpose must be a no, and what is right is not.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 2)
@@ -24,9 +24,13 @@ func TestCheck(t *testing.T) {
 	check := func(words []string, args ...string) {
 		t.Helper()
 		// The servers of the tests keep no append-only file.
-		expectOutput(t, s, 3, append([]string{"NO-GO", "redis.durability", "appendonly"}, words...), append(flags, args...)...)
+		expectOutput(t, s, 3, append([]string{"NO-GO", "redis.durability", "appendonly"}, words...),
+			append(flags, args...)...)
 	}
-	check([]string{"40 units from", "ok       sale.units", "ok       redis.clock", "ok       ledger.clock", "nothing since it was created", "2: ", "ok       instances.versions", "payment.provider"})
+	check([]string{
+		"40 units from", "ok       sale.units", "ok       redis.clock", "ok       ledger.clock",
+		"nothing since it was created", "2: ", "ok       instances.versions", "payment.provider",
+	})
 	check([]string{"共 40 份", "时钟", "2 个："}, "-lang", "zh")
 
 	export := fmt.Sprintf("/admin/voucher/%d/orders.csv", id)
@@ -34,14 +38,16 @@ func TestCheck(t *testing.T) {
 	check([]string{"ok       sale.changes", "nothing since it was created"}) // an export changes nothing
 
 	box.NewClient(t).Must(t, http.StatusOK, box.Request{
-		Method: http.MethodPost, URL: s.URL("/voucher/" + strconv.FormatInt(id, 10) + "/pause"), Token: box.AdminToken(),
+		Method: http.MethodPost, URL: s.URL("/voucher/" + strconv.FormatInt(id, 10) + "/pause"),
+		Token: box.AdminToken(),
 	})
 	check([]string{"no       sale.window", "the sale is paused", "warning  sale.changes", "pause"})
 	expectOutput(t, s, 2, []string{"-lang is", "en, zh"}, "check", "-lang", "fr")
 	expectOutput(t, s, 1, []string{"no voucher 4711"}, "check", "-voucher", "4711")
 }
 
-// TestCheckWithoutStores: a store that is away or hangs costs its own lines, and everything else is said all the same, in time.
+// TestCheckWithoutStores: a store that is away or hangs costs its own lines, and everything else is said all the
+// same, in time.
 func TestCheckWithoutStores(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 1)
@@ -55,10 +61,27 @@ func TestCheckWithoutStores(t *testing.T) {
 		setting, value string
 		words, not     []string
 	}{
-		"Redis is away":      {"SECKILL_REDIS_ADDRS", nobody, []string{"no       redis.answers", "ok       sale.window", "warning  sale.units", "ledger.durability", "warning  ledger.connections"}, []string{"redis.durability"}},
-		"Redis hangs":        {"SECKILL_REDIS_ADDRS", silent, []string{"no       redis.answers", "ok       sale.window", "ledger.durability"}, []string{"redis.durability"}},
-		"the ledger is away": {"SECKILL_MYSQL_DSN", "root@tcp(" + nobody + ")/x", []string{"no       ledger.answers", "no       sale.window", "redis.durability", "1: ", "warning  orders.waiting"}, []string{"sale.units"}},
-		"the ledger hangs":   {"SECKILL_MYSQL_DSN", "root@tcp(" + silent + ")/x", []string{"no       ledger.answers", "no       sale.window", "redis.durability"}, []string{"sale.units"}},
+		"Redis is away": {
+			"SECKILL_REDIS_ADDRS", nobody, []string{
+				"no       redis.answers", "ok       sale.window", "warning  sale.units", "ledger.durability",
+				"warning  ledger.connections",
+			}, []string{"redis.durability"},
+		},
+		"Redis hangs": {
+			"SECKILL_REDIS_ADDRS", silent, []string{
+				"no       redis.answers", "ok       sale.window", "ledger.durability",
+			}, []string{"redis.durability"},
+		},
+		"the ledger is away": {
+			"SECKILL_MYSQL_DSN", "root@tcp(" + nobody + ")/x", []string{
+				"no       ledger.answers", "no       sale.window", "redis.durability", "1: ", "warning  orders.waiting",
+			}, []string{"sale.units"},
+		},
+		"the ledger hangs": {
+			"SECKILL_MYSQL_DSN", "root@tcp(" + silent + ")/x", []string{
+				"no       ledger.answers", "no       sale.window", "redis.durability",
+			}, []string{"sale.units"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

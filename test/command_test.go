@@ -19,7 +19,11 @@ func TestHelp(t *testing.T) {
 		says []string
 	}{
 		{[]string{"--help"}, 0, []string{"serve", "migrate", "token", "version", "health"}},
-		{[]string{"serve", "--help"}, 0, []string{"SECKILL_HTTP_ADDR", "SECKILL_REDIS_ADDRS", "SECKILL_MYSQL_DSN", "SECKILL_JWT_SECRET"}},
+		{
+			[]string{"serve", "--help"}, 0, []string{
+				"SECKILL_HTTP_ADDR", "SECKILL_REDIS_ADDRS", "SECKILL_MYSQL_DSN", "SECKILL_JWT_SECRET",
+			},
+		},
 		{[]string{"token", "--help"}, 0, []string{"-user", "-role"}},
 		{[]string{"version"}, 0, []string{"go1."}},
 		{[]string{"sell"}, 2, []string{"sell", "serve"}},
@@ -37,9 +41,21 @@ func TestHelp(t *testing.T) {
 		{[]string{"rehearse", "-voucher", "7", "-loadgen", "go"}, 1, []string{"embedded", "docs/rehearsal.md"}},
 		{[]string{"reconcile", "--help"}, 0, []string{"-voucher", "-repair", "tb_seckill_voucher", "balanced"}},
 		{[]string{"reconcile", "-voucher", "-1"}, 2, []string{"-voucher"}},
-		{[]string{"reconcile", "-voucher", "seven"}, 2, []string{`"seven" for flag -voucher (allowed: a whole number)`}},
-		{[]string{"reconcile", "-voucher", "7", "-repair=perhaps"}, 2, []string{`"perhaps" for -repair (allowed: true or false)`}},
-		{[]string{"token", "-user", "7", "-ttl", "1"}, 2, []string{`"1" for flag -ttl (allowed: a time such as 10s or 2m)`}},
+		{
+			[]string{"reconcile", "-voucher", "seven"}, 2, []string{
+				`"seven" for flag -voucher (allowed: a whole number)`,
+			},
+		},
+		{
+			[]string{"reconcile", "-voucher", "7", "-repair=perhaps"}, 2, []string{
+				`"perhaps" for -repair (allowed: true or false)`,
+			},
+		},
+		{
+			[]string{"token", "-user", "7", "-ttl", "1"}, 2, []string{
+				`"1" for flag -ttl (allowed: a time such as 10s or 2m)`,
+			},
+		},
 		{[]string{"partition", "--help"}, 0, []string{"list", "close", "open", "remove"}},
 		{[]string{"partition", "list", "--help"}, 0, []string{"list", "close", "open", "remove"}},
 		{[]string{"partition", "remove", "--help"}, 0, []string{"for good"}},
@@ -89,18 +105,20 @@ func TestTokenCommand(t *testing.T) {
 	buyer, admin := token("-user", "42"), token("-user", "7", "-role", "admin")
 	c.Must(t, http.StatusOK, box.Request{Method: http.MethodGet, URL: srv.URL("/order"), Token: buyer})
 	body := map[string]any{"shopId": 3, "title": "tea", "payValue": 1, "actualValue": 2}
-	c.Must(t, http.StatusForbidden, box.Request{Method: http.MethodPost, URL: srv.URL("/voucher"), Token: buyer, Body: body})
-	c.Must(t, http.StatusCreated, box.Request{Method: http.MethodPost, URL: srv.URL("/voucher"), Token: admin, Body: body})
+	c.Must(t, http.StatusForbidden,
+		box.Request{Method: http.MethodPost, URL: srv.URL("/voucher"), Token: buyer, Body: body})
+	c.Must(t, http.StatusCreated,
+		box.Request{Method: http.MethodPost, URL: srv.URL("/voucher"), Token: admin, Body: body})
 }
 
-// TestMigrateCommand: the migrate command makes the schema, any number of times, and a server that must not migrate starts
-// on it.
+// TestMigrateCommand: the migrate command makes the schema, any number of times, and a server that must not migrate
+// starts on it.
 func TestMigrateCommand(t *testing.T) {
 	t.Parallel()
 	_, prefix := testkit.Redis(t)
 	settings := map[string]string{
-		"SECKILL_REDIS_ADDRS": testkit.RedisAddr(t), "SECKILL_REDIS_PREFIX": prefix, "SECKILL_MYSQL_DSN": testkit.MySQL(t),
-		"SECKILL_JWT_SECRET": box.Secret,
+		"SECKILL_REDIS_ADDRS": testkit.RedisAddr(t), "SECKILL_REDIS_PREFIX": prefix,
+		"SECKILL_MYSQL_DSN": testkit.MySQL(t), "SECKILL_JWT_SECRET": box.Secret,
 	}
 	for range 2 {
 		if got := box.Command(t, settings, "migrate"); got.Code != 0 {
@@ -114,7 +132,8 @@ func TestMigrateCommand(t *testing.T) {
 	// The first start makes the key of codes: the first payments, many at once, find it.
 	var keys int
 	ledger := box.OpenLedger(t, "mysql", settings["SECKILL_MYSQL_DSN"])
-	if err := ledger.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM tb_setting WHERE name LIKE 'coupon_key%'").Scan(&keys); err != nil || keys != 1 {
+	if err := ledger.DB.QueryRowContext(t.Context(),
+		"SELECT COUNT(*) FROM tb_setting WHERE name LIKE 'coupon_key%'").Scan(&keys); err != nil || keys != 1 {
 		t.Errorf("%d keys of codes, %v", keys, err)
 	}
 }

@@ -14,13 +14,14 @@ import (
 	"seckill/test/box"
 )
 
-// TestConnectionLimit: idle connections fill the public listener. The next request is refused with an answer that programs
-// can read, the metrics show it, and when the idle connections are closed the service serves again.
+// TestConnectionLimit: idle connections fill the public listener. The next request is refused with an answer that
+// programs can read, the metrics show it, and when the idle connections are closed the service serves again.
 func TestConnectionLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 20
 	srv := box.NewServer(t, "embedded", map[string]string{
-		"SECKILL_DATA_DIR": filepath.Join(t.TempDir(), "data"), "SECKILL_JWT_SECRET": box.Secret, "SECKILL_MAX_CONNECTIONS": "20",
+		"SECKILL_DATA_DIR": filepath.Join(t.TempDir(), "data"), "SECKILL_JWT_SECRET": box.Secret,
+		"SECKILL_MAX_CONNECTIONS": "20",
 	})
 	if err := srv.Start(); err != nil {
 		t.Fatal(err)
@@ -44,7 +45,8 @@ func TestConnectionLimit(t *testing.T) {
 	}
 	refused := open()
 	defer refused.Close()
-	if _, err := io.WriteString(refused, "POST /voucher/seckill/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(refused,
+		"POST /voucher/seckill/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
 	res, err := http.ReadResponse(bufio.NewReader(refused), nil)
@@ -63,9 +65,10 @@ func TestConnectionLimit(t *testing.T) {
 	if err := json.Unmarshal(body, &problem); err != nil {
 		t.Fatalf("%s: %v", body, err)
 	}
-	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") != "2" || problem.Code != "UNAVAILABLE" ||
-		problem.Status != res.StatusCode || problem.Success == nil || *problem.Success || problem.ErrorMsg == "" || !res.Close ||
-		!strings.HasPrefix(res.Header.Get("Content-Type"), "application/problem+json") {
+	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") != "2" ||
+		problem.Code != "UNAVAILABLE" ||
+		problem.Status != res.StatusCode || problem.Success == nil || *problem.Success || problem.ErrorMsg == "" ||
+		!res.Close || !strings.HasPrefix(res.Header.Get("Content-Type"), "application/problem+json") {
 		t.Errorf("beyond the limit: %d %v %s", res.StatusCode, res.Header, body)
 	}
 

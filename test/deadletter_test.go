@@ -13,8 +13,8 @@ import (
 	"seckill/test/box"
 )
 
-// makeDeadLetter turns a user's waiting entry into a dead letter, as the service does with an entry that it cannot decode,
-// and returns the dead letter's id. No server may run.
+// makeDeadLetter turns a user's waiting entry into a dead letter, as the service does with an entry that it cannot
+// decode, and returns the dead letter's id. No server may run.
 func makeDeadLetter(t *testing.T, l *box.Redis, user int64) string {
 	t.Helper()
 	entries, err := l.XRange(t.Context(), l.StreamKey(), "-", "+").Result()
@@ -28,7 +28,8 @@ func makeDeadLetter(t *testing.T, l *box.Redis, user int64) string {
 		if err := l.XDel(t.Context(), l.StreamKey(), e.ID).Err(); err != nil {
 			t.Fatal(err)
 		}
-		return addDeadLetter(t, l, "key", e.ID, "why", `field "e" is missing`, "raw.v", e.Values["v"], "raw.u", e.Values["u"], "raw.o", e.Values["o"])
+		return addDeadLetter(t, l, "key", e.ID, "why", `field "e" is missing`, "raw.v", e.Values["v"], "raw.u",
+			e.Values["u"], "raw.o", e.Values["o"])
 	}
 	t.Fatalf("user %d has no entry in the stream", user)
 	return ""
@@ -61,8 +62,8 @@ func expectOutput(t *testing.T, s *box.Site, code int, words []string, args ...s
 	}
 }
 
-// TestDeadLetters: two accepted orders have become dead letters. One is replayed and recorded. The other is discarded: it
-// fails, and its unit is sold again.
+// TestDeadLetters: two accepted orders have become dead letters. One is replayed and recorded. The other is
+// discarded: it fails, and its unit is sold again.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 1)
@@ -80,16 +81,22 @@ func TestDeadLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	release()
-	second, third, junk := makeDeadLetter(t, s.Redis, 2), makeDeadLetter(t, s.Redis, 3), addDeadLetter(t, s.Redis, "key", "1-0", "why", "made up", "raw.note", "hello")
+	second, third, junk := makeDeadLetter(t, s.Redis, 2), makeDeadLetter(t, s.Redis, 3), addDeadLetter(t, s.Redis,
+		"key", "1-0", "why", "made up", "raw.note", "hello")
 
-	expectOutput(t, s, 0, []string{second, third, junk, "waiting", "unreadable", fmt.Sprint(orders[2]), "hello", "3 of 3"}, "deadletter", "list")
+	expectOutput(t, s, 0, []string{
+		second, third, junk, "waiting", "unreadable", fmt.Sprint(orders[2]), "hello", "3 of 3",
+	}, "deadletter", "list")
 	expectOutput(t, s, 0, []string{"2 of 3", "-after " + third}, "deadletter", "list", "-n", "2")
-	expectOutput(t, s, 2, []string{"would fail", "nothing was done", "-yes"}, "deadletter", "discard", "-why", "test", third)
+	expectOutput(t, s, 2, []string{"would fail", "nothing was done", "-yes"}, "deadletter",
+		"discard", "-why", "test", third)
 	expectOutput(t, s, 1, []string{"does not say whose"}, "deadletter", "replay", "-why", "test", junk)
-	expectOutput(t, s, 0, []string{fmt.Sprintf("order %d of user 2 is queued again", orders[2]), "reason given", "somebody"},
+	expectOutput(t, s, 0,
+		[]string{fmt.Sprintf("order %d of user 2 is queued again", orders[2]), "reason given", "somebody"},
 		"deadletter", "replay", "-why", "reason given", "-by", "somebody", second)
 	expectOutput(t, s, 1, []string{"no such dead letter"}, "deadletter", "replay", "-why", "test", second)
-	expectOutput(t, s, 0, []string{fmt.Sprintf("order %d of user 3 is failed", orders[3])}, "deadletter", "discard", "-why", "test", "-yes", third, junk)
+	expectOutput(t, s, 0, []string{fmt.Sprintf("order %d of user 3 is failed", orders[3])}, "deadletter", "discard",
+		"-why", "test", "-yes", third, junk)
 	expectOutput(t, s, 0, []string{"no dead letters"}, "deadletter", "list")
 
 	if err := s.Servers[0].Start(); err != nil {

@@ -63,8 +63,8 @@ func wrongValues() map[string]map[string]any {
 	}
 	begin := map[string]any{
 		"missing": absent, "null": nil, "empty": "", "a number": 1_700_000_000, "not a time": "tonight",
-		"only a date": "2030-01-02", "the 31st of February": "2030-02-31T00:00:00Z", "the year 0001": "0001-01-01T00:00:00Z",
-		"an object": map[string]any{},
+		"only a date": "2030-01-02", "the 31st of February": "2030-02-31T00:00:00Z",
+		"the year 0001": "0001-01-01T00:00:00Z", "an object": map[string]any{},
 	}
 	end := maps.Clone(begin)
 	end["past"] = "2020-01-01T00:00:00Z"
@@ -93,7 +93,8 @@ func wrongValues() map[string]map[string]any {
 // expectInvalid sends a body and checks that the answer is a clear INVALID that names the field.
 func expectInvalid(t *testing.T, s *box.Site, what, field, path string, body any) {
 	t.Helper()
-	r, err := s.Client.Do(t.Context(), box.Request{Method: http.MethodPost, URL: s.URL(path), Token: box.AdminToken(), Body: body})
+	r, err := s.Client.Do(t.Context(),
+		box.Request{Method: http.MethodPost, URL: s.URL(path), Token: box.AdminToken(), Body: body})
 	if err != nil {
 		t.Errorf("%s: %v", what, err)
 		return
@@ -116,7 +117,8 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	s := box.EmbeddedSite(t)
 	body := box.SeckillDraft(-1, 0, time.Now(), time.Now().Add(time.Hour))
 	body["title"] = ""
-	r := s.Client.Must(t, http.StatusBadRequest, box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: body})
+	r := s.Client.Must(t, http.StatusBadRequest,
+		box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: body})
 	named := map[string]bool{}
 	for _, p := range r.Errors {
 		named[p.Field] = true
@@ -133,11 +135,14 @@ func TestLimitsAreAllowed(t *testing.T) {
 		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
 			s := kind.Open(t)
-			body := box.SeckillDraft(1<<53-1, 100_000_000, time.Now().Add(-time.Hour), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
+			body := box.SeckillDraft(1<<53-1, 100_000_000, time.Now().Add(-time.Hour),
+				time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
 			title, rules := strings.Repeat("𠮷", 255), strings.Repeat("券", 1024)
 			body["title"], body["subTitle"], body["rules"] = title, title, rules
 			body["payValue"], body["actualValue"] = int64(100_000_000_000), int64(100_000_000_000)
-			r := s.Client.Must(t, http.StatusCreated, box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: body})
+			r := s.Client.Must(t, http.StatusCreated, box.Request{
+				Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: body,
+			})
 			got := s.Voucher(t, box.Decode[box.Voucher](t, r).ID)
 			if got.Title != title || got.SubTitle != title || got.Rules != rules || got.ShopID != 1<<53-1 ||
 				got.PayValue != 100_000_000_000 || got.ActualValue != 100_000_000_000 || *got.Issued != 100_000_000 {
@@ -164,10 +169,12 @@ func TestBodies(t *testing.T) {
 		{"two objects", "application/json", good + good, http.StatusBadRequest},
 		{"a field twice", "application/json", `{"shopId":4,` + good[1:], http.StatusBadRequest},
 		{"not UTF-8", "application/json", strings.Replace(good, "tea", "\xff\xfe", 1), http.StatusBadRequest},
-		{"deeply nested", "application/json", `{"title":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}", http.StatusBadRequest},
+		{"deeply nested", "application/json", `{"title":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) +
+			"}", http.StatusBadRequest},
 		{"a form", "application/x-www-form-urlencoded", good, http.StatusBadRequest},
 		{"with a charset", "application/json; charset=utf-8", good, http.StatusCreated},
-		{"too large", "application/json", `{"title":"` + strings.Repeat("x", 1<<20) + `"}`, http.StatusRequestEntityTooLarge},
+		{"too large", "application/json", `{"title":"` + strings.Repeat("x", 1<<20) +
+			`"}`, http.StatusRequestEntityTooLarge},
 	}
 	for _, tt := range tests {
 		r, err := s.Client.Do(t.Context(), box.Request{
@@ -184,8 +191,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestHugeBody sends twenty megabytes to every route that reads a body. The server refuses without reading them all, and
-// serves on. It may also close the connection while the client sends, which is a refusal too.
+// TestHugeBody sends twenty megabytes to every route that reads a body. The server refuses without reading them all,
+// and serves on. It may also close the connection while the client sends, which is a refusal too.
 func TestHugeBody(t *testing.T) {
 	t.Parallel()
 	const size = 20 << 20
@@ -196,7 +203,8 @@ func TestHugeBody(t *testing.T) {
 			"with its length": strings.NewReader(`{"title":"` + strings.Repeat("x", size) + `"}`),
 			"in chunks":       io.LimitReader(io.MultiReader(strings.NewReader(`{"title":"`), endless{}), size),
 		} {
-			r, err := s.Client.Do(t.Context(), box.Request{Method: http.MethodPost, URL: s.URL(path), Token: box.AdminToken(), Body: body})
+			r, err := s.Client.Do(t.Context(),
+				box.Request{Method: http.MethodPost, URL: s.URL(path), Token: box.AdminToken(), Body: body})
 			if err == nil && (r.StatusCode != http.StatusRequestEntityTooLarge || r.Code != "TOO_LARGE") {
 				t.Errorf("%s %s: %d %.200s, want 413 TOO_LARGE", path, name, r.StatusCode, r.Body)
 			}

@@ -86,7 +86,8 @@ func TestOtherDataRefusesAStart(t *testing.T) {
 			}
 			before := keysIn(t, s)
 			for range 2 { // the first start makes the schema
-				refusedStart(t, s.Servers[0], found, addr, "{p1}", "this ledger's word is", "SECKILL_REDIS_ADDRS", "docs/runbook.md")
+				refusedStart(t, s.Servers[0], found, addr, "{p1}", "this ledger's word is",
+					"SECKILL_REDIS_ADDRS", "docs/runbook.md")
 			}
 			if after := keysIn(t, s); after != before {
 				t.Errorf("Redis has %s, and had %s", after, before)
@@ -163,8 +164,12 @@ func TestOtherDataInASale(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, server := range s.Servers {
-		box.Eventually(t, "a partition with other data", func() error { return readyNames(t, s, server, "degraded", "partitions [1]") })
-		buy := box.Request{Method: http.MethodPost, URL: server.URL("/voucher/seckill/" + strconv.FormatInt(other, 10)), Token: box.BuyerToken(int64(100 + i))}
+		box.Eventually(t, "a partition with other data",
+			func() error { return readyNames(t, s, server, "degraded", "partitions [1]") })
+		buy := box.Request{
+			Method: http.MethodPost, URL: server.URL("/voucher/seckill/" + strconv.FormatInt(other, 10)),
+			Token: box.BuyerToken(int64(100 + i)),
+		}
 		if a := s.Client.Must(t, http.StatusServiceUnavailable, buy); a.Code != "PAUSED" {
 			t.Errorf("a purchase is answered %s", a.Body)
 		}
@@ -186,7 +191,8 @@ func TestOtherDataInASale(t *testing.T) {
 		t.Errorf("a sale there is answered %s", a.Body)
 	}
 	list := box.Command(t, s.Servers[0].Settings, "partition", "list")
-	if list.Code != 1 || !strings.Contains(list.Stdout, "has other data") || !strings.Contains(list.Stderr, "1/another") {
+	if list.Code != 1 || !strings.Contains(list.Stdout, "has other data") ||
+		!strings.Contains(list.Stderr, "1/another") {
 		t.Errorf("partition list: %d\n%s%s", list.Code, list.Stdout, list.Stderr)
 	}
 	sells := s.Buyers(here)
@@ -253,9 +259,11 @@ func contentsOf(t *testing.T, r *box.Redis, voucher int64) string {
 	ctx := t.Context()
 	partition := strings.TrimSuffix(r.StreamKey(), ":orders")
 	held := []any{
-		r.HGetAll(ctx, r.SaleKey(voucher)).Val(), r.HGetAll(ctx, r.BuyersKey(voucher)).Val(), r.XRange(ctx, r.StreamKey(), "-", "+").Val(),
+		r.HGetAll(ctx, r.SaleKey(voucher)).Val(), r.HGetAll(ctx, r.BuyersKey(voucher)).Val(),
+		r.XRange(ctx, r.StreamKey(), "-", "+").Val(),
 		r.XInfoGroups(ctx, r.StreamKey()).Val(), r.XInfoConsumers(ctx, r.StreamKey(), box.RecorderGroup).Val(),
-		r.ZRangeWithScores(ctx, partition+":consumers", 0, -1).Val(), r.ZRangeWithScores(ctx, partition+":reporters", 0, -1).Val(),
+		r.ZRangeWithScores(ctx, partition+":consumers", 0, -1).Val(),
+		r.ZRangeWithScores(ctx, partition+":reporters", 0, -1).Val(),
 		r.ZRangeWithScores(ctx, partition+":stops", 0, -1).Val(),
 	}
 	consumers := held[4].([]redis.XInfoConsumer)
@@ -282,7 +290,8 @@ func TestOldDataDirectoryIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, statement := range []string{
-		"DELETE FROM tb_migration WHERE version_id > 0", "DROP TABLE tb_format", "INSERT INTO tb_migration (version_id, is_applied) VALUES (1, 1), (17, 1)",
+		"DELETE FROM tb_migration WHERE version_id > 0", "DROP TABLE tb_format",
+		"INSERT INTO tb_migration (version_id, is_applied) VALUES (1, 1), (17, 1)",
 	} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)

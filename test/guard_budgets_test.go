@@ -10,8 +10,9 @@ import (
 	"seckill/test/box"
 )
 
-// TestInstancesShareBudgets: three instances tell each other what callers ask, so one who has spent a budget at one of them is
-// limited by the others too, and by one that begins later. A caller whom a balancer sends to one instance gets all of their budget there.
+// TestInstancesShareBudgets: three instances tell each other what callers ask, so one who has spent a budget at one
+// of them is limited by the others too, and by one that begins later. A caller whom a balancer sends to one instance
+// gets all of their budget there.
 func TestInstancesShareBudgets(t *testing.T) {
 	t.Parallel()
 	_, prefix := testkit.Redis(t)
@@ -25,16 +26,20 @@ func TestInstancesShareBudgets(t *testing.T) {
 	const budget = 1000 // in a day: next to nothing of it comes back while this runs
 	draft := box.SeckillDraft(1, 1, time.Now().Add(time.Hour), time.Now().Add(2*time.Hour))
 	draft["guards"] = map[string]any{"limits": map[string]any{
-		"perAddress": map[string]any{"requests": budget, "seconds": 86400}, "perUser": map[string]any{"requests": budget, "seconds": 86400},
+		"perAddress": map[string]any{"requests": budget, "seconds": 86400}, "perUser": map[string]any{
+			"requests": budget, "seconds": 86400,
+		},
 	}}
-	r := site.Client.Must(t, http.StatusCreated, box.Request{Method: http.MethodPost, URL: site.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft})
+	r := site.Client.Must(t, http.StatusCreated,
+		box.Request{Method: http.MethodPost, URL: site.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft})
 	sale := box.Decode[struct{ ID int64 }](t, r).ID
 
 	// press asks an instance as a user from an address, and says whether the limits let it in.
 	press := func(s *box.Server, user int64, address string) bool {
 		t.Helper()
 		r, err := site.Client.Do(t.Context(), box.Request{
-			Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/voucher/seckill/%d", sale)), Token: box.BuyerToken(user), Header: map[string]string{"X-Forwarded-For": address},
+			Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/voucher/seckill/%d", sale)), Token: box.BuyerToken(user),
+			Header: map[string]string{"X-Forwarded-For": address},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -65,8 +70,14 @@ func TestInstancesShareBudgets(t *testing.T) {
 		user    func(i int64) int64
 		address func(i int64) string
 	}{
-		{"a user from many addresses", func(int64) int64 { return 1 }, func(i int64) string { return fmt.Sprintf("198.51.100.%d", i%200+1) }},
-		{"an address of many accounts", func(i int64) int64 { return 5000 + i }, func(int64) string { return "203.0.113.7" }},
+		{
+			"a user from many addresses", func(int64) int64 { return 1 },
+			func(i int64) string { return fmt.Sprintf("198.51.100.%d", i%200+1) },
+		},
+		{
+			"an address of many accounts", func(i int64) int64 { return 5000 + i },
+			func(int64) string { return "203.0.113.7" },
+		},
 	} {
 		let, i := 0, int64(0)
 		ask := func(s *box.Server) bool {

@@ -25,8 +25,8 @@ type honest struct {
 	role    string
 }
 
-// honestCrowd is n people: in offices of a hundred behind one address, in homes with IPv6, each of two people, and behind the
-// addresses of a mobile provider, a hundred behind each.
+// honestCrowd is n people: in offices of a hundred behind one address, in homes with IPv6, each of two people, and
+// behind the addresses of a mobile provider, a hundred behind each.
 func honestCrowd(n int) []*honest {
 	crowd := make([]*honest, n)
 	for i := range crowd {
@@ -51,13 +51,16 @@ type guardedShop struct {
 }
 
 // do sends a request for a person, who comes again where the service is busy, when it says.
-func (s *guardedShop) do(ctx context.Context, p *honest, path string, header map[string]string) (r box.Reply, err error) {
+func (s *guardedShop) do(
+	ctx context.Context, p *honest, path string, header map[string]string,
+) (r box.Reply, err error) {
 	claims := box.Claims(p.user, p.role)
 	claims["level"], claims["since"] = 2, time.Now().AddDate(-1, 0, 0).Unix()
 	all := map[string]string{"X-Forwarded-For": p.address}
 	maps.Copy(all, header)
 	request := box.Request{
-		Method: http.MethodPost, URL: s.server.URL(fmt.Sprintf("/voucher/seckill/%d%s", s.sale, path)), Token: box.Sign(box.Secret, claims), Header: all,
+		Method: http.MethodPost, URL: s.server.URL(fmt.Sprintf("/voucher/seckill/%d%s", s.sale, path)),
+		Token: box.Sign(box.Secret, claims), Header: all,
 	}
 	for range 60 {
 		if r, err = s.client.Do(ctx, request); err != nil || r.StatusCode != http.StatusServiceUnavailable {
@@ -94,7 +97,8 @@ func (s *guardedShop) press(ctx context.Context, p *honest) (string, error) {
 	return r.Code, err
 }
 
-// all does something for everybody, sixteen at a time, as some wait for a challenge, and returns how often it said what.
+// all does something for everybody, sixteen at a time, as some wait for a challenge, and returns how often it said
+// what.
 func (s *guardedShop) all(crowd []*honest, f func(ctx context.Context, p *honest) (string, error)) map[string]int {
 	s.tb.Helper()
 	var (
@@ -126,32 +130,39 @@ func (s *guardedShop) all(crowd []*honest, f func(ctx context.Context, p *honest
 
 func (s *guardedShop) admin(method, path string, body any) box.Reply {
 	s.tb.Helper()
-	r, err := s.client.Do(s.tb.Context(), box.Request{Method: method, URL: s.server.URL(path), Token: box.AdminToken(), Body: body})
+	r, err := s.client.Do(s.tb.Context(),
+		box.Request{Method: method, URL: s.server.URL(path), Token: box.AdminToken(), Body: body})
 	if err != nil || r.StatusCode >= http.StatusMultipleChoices {
 		s.tb.Fatalf("%s %s: %d %s, %v", method, path, r.StatusCode, r.Body, err)
 	}
 	return r
 }
 
-// TestHonestCrowdWithAllGuards: 5,000 people buy in a sale with all guards, from offices behind one address, homes with IPv6 and
-// mobile networks; they press too early, and twice. No guard calls one of them an attack, while it stops a bot.
+// TestHonestCrowdWithAllGuards: 5,000 people buy in a sale with all guards, from offices behind one address, homes
+// with IPv6 and mobile networks; they press too early, and twice. No guard calls one of them an attack, while it
+// stops a bot.
 func TestHonestCrowdWithAllGuards(t *testing.T) {
 	t.Parallel()
 	s := &guardedShop{tb: t, client: box.NewClient(t), server: box.NewServer(t, "embedded", map[string]string{
-		"SECKILL_DATA_DIR": filepath.Join(t.TempDir(), "data"), "SECKILL_JWT_SECRET": box.Secret, "SECKILL_TRUSTED_PROXIES": "127.0.0.0/8",
+		"SECKILL_DATA_DIR": filepath.Join(t.TempDir(), "data"), "SECKILL_JWT_SECRET": box.Secret,
+		"SECKILL_TRUSTED_PROXIES": "127.0.0.0/8",
 	})}
 	if err := s.server.Start(); err != nil {
 		t.Fatal(err)
 	}
 	made := s.admin(http.MethodPost, "/voucher/seckill", map[string]any{
-		"shopId": 1, "title": "With all guards", "payValue": 1000, "actualValue": 10000, "stock": 501, // one for the scout
+		// One for the scout.
+		"shopId": 1, "title": "With all guards", "payValue": 1000, "actualValue": 10000, "stock": 501,
 		"beginTime": time.Now().Add(time.Hour), "endTime": time.Now().Add(3 * time.Hour),
 		"guards": map[string]any{
 			"limits": map[string]any{
-				"perAddress": map[string]any{"requests": 1000, "seconds": 10}, "perNetwork": map[string]any{"requests": 5000, "seconds": 10},
-				"perUser": map[string]any{"requests": 10, "seconds": 10},
+				"perAddress": map[string]any{"requests": 1000, "seconds": 10},
+				"perNetwork": map[string]any{"requests": 5000, "seconds": 10},
+				"perUser":    map[string]any{"requests": 10, "seconds": 10},
 			},
-			"conditions": map[string]any{"minLevel": 1, "minAgeDays": 7}, "coolDown": map[string]any{"expired": 2, "minutes": 60},
+			"conditions": map[string]any{"minLevel": 1, "minAgeDays": 7}, "coolDown": map[string]any{
+				"expired": 2, "minutes": 60,
+			},
 			"tickets":   map[string]any{"delayMs": 10000, "leadMinutes": 120, "expiryMinutes": 120},
 			"challenge": map[string]any{"difficulty": 2, "maxDifficulty": 2},
 		},
@@ -166,7 +177,8 @@ func TestHonestCrowdWithAllGuards(t *testing.T) {
 	if said := s.all(crowd[:500], s.press); said["NOT_STARTED"] != 500 {
 		t.Errorf("too early: %v", said)
 	}
-	s.admin(http.MethodPatch, fmt.Sprintf("/voucher/%d", s.sale), map[string]any{"beginTime": time.Now().Add(-time.Minute)})
+	s.admin(http.MethodPatch, fmt.Sprintf("/voucher/%d", s.sale),
+		map[string]any{"beginTime": time.Now().Add(-time.Minute)})
 	box.Eventually(t, "the sale to begin", func() error {
 		if code, err := s.press(t.Context(), scout); err != nil || code != "" {
 			return fmt.Errorf("%s, %w", code, err)
@@ -180,7 +192,8 @@ func TestHonestCrowdWithAllGuards(t *testing.T) {
 	if again["ALREADY_BOUGHT"]+again["SOLD_OUT"] != 500 {
 		t.Errorf("at the second: %v", again)
 	}
-	stopped := regexp.MustCompile(`seckill_guard_stopped_total\{guard="(limits|conditions|coolDown|challenge)",mode="stopped"\} [1-9].*`)
+	stopped := regexp.MustCompile(
+		`seckill_guard_stopped_total\{guard="(limits|conditions|coolDown|challenge)",mode="stopped"\} [1-9].*`)
 	if lines := stopped.FindAllString(s.server.Metrics(t), -1); lines != nil {
 		t.Errorf("guards stopped people:\n%s", strings.Join(lines, "\n"))
 	}

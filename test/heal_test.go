@@ -9,8 +9,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestRedisEmptied empties Redis during a sale, while nothing is under way: the sale is rebuilt from the ledger, exactly.
-// The instances, which are not restarted, must notice by themselves.
+// TestRedisEmptied empties Redis during a sale, while nothing is under way: the sale is rebuilt from the ledger,
+// exactly. The instances, which are not restarted, must notice by themselves.
 func TestRedisEmptied(t *testing.T) {
 	t.Parallel()
 	const units, first = 300, 100
@@ -37,8 +37,8 @@ func TestRedisEmptied(t *testing.T) {
 	}
 }
 
-// TestRedisEmptiedUnderLoad empties Redis while orders wait in it to be recorded. Those orders may be lost; but nothing is
-// oversold, no user has two orders, and the sale sells all units.
+// TestRedisEmptiedUnderLoad empties Redis while orders wait in it to be recorded. Those orders may be lost; but
+// nothing is oversold, no user has two orders, and the sale sells all units.
 func TestRedisEmptiedUnderLoad(t *testing.T) {
 	t.Parallel()
 	const units, buyers = 1000, 2500
@@ -68,8 +68,8 @@ func TestSaleDeletedFromRedis(t *testing.T) {
 	}
 }
 
-// checkAfterLoss is Site.Check for a sale whose Redis lost acknowledged writes: an accepted order may then have no row, and
-// its buyer may get another order; everything else holds.
+// checkAfterLoss is Site.Check for a sale whose Redis lost acknowledged writes: an accepted order may then have no
+// row, and its buyer may get another order; everything else holds.
 func checkAfterLoss(t *testing.T, s *box.Site, b *box.Buyers, units int64) {
 	t.Helper()
 	var e checker.Evidence

@@ -42,8 +42,8 @@ const (
 	odd                    // as either; or the connection is closed without an answer
 )
 
-// TestHostile sends thousands of hostile requests, generated from tables, to the real program on real stores. None is let in,
-// none changes anything, and none makes the service fail.
+// TestHostile sends thousands of hostile requests, generated from tables, to the real program on real stores. None is
+// let in, none changes anything, and none makes the service fail.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 1)
@@ -68,7 +68,8 @@ func TestHostile(t *testing.T) {
 		t.Errorf("a handler panicked:\n%s", log)
 	}
 	r := s.Client.Must(t, http.StatusCreated, box.Request{
-		Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/voucher/seckill/%d?wait=30s", at.sale)), Token: box.BuyerToken(77),
+		Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/voucher/seckill/%d?wait=30s", at.sale)),
+		Token: box.BuyerToken(77),
 	})
 	if placed := box.Decode[box.Placed](t, r); placed.OrderID == "" {
 		t.Errorf("a buyer afterwards: %s", r.Body)
@@ -76,7 +77,8 @@ func TestHostile(t *testing.T) {
 	t.Logf("%d hostile inputs", len(inputs))
 }
 
-// target is what hostile requests are aimed at: a sale, an ordinary voucher, and a buyer's order that is being paid for.
+// target is what hostile requests are aimed at: a sale, an ordinary voucher, and a buyer's order that is being paid
+// for.
 type target struct {
 	*box.Site
 	sale, ordinary int64
@@ -99,7 +101,8 @@ func prepareTarget(t *testing.T, s *box.Site) *target {
 		Method: http.MethodPost, URL: s.URL("/voucher"), Token: box.AdminToken(), Body: draft,
 	})).ID
 	at.order = box.Decode[box.Placed](t, s.Client.Must(t, http.StatusCreated, box.Request{
-		Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/voucher/seckill/%d?wait=30s", at.sale)), Token: box.BuyerToken(victim),
+		Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/voucher/seckill/%d?wait=30s", at.sale)),
+		Token: box.BuyerToken(victim),
 	})).OrderID
 	at.payment = box.Decode[struct{ PaymentID string }](t, s.Client.Must(t, http.StatusOK, box.Request{
 		Method: http.MethodPost, URL: s.URL("/order/" + at.order + "/pay"), Token: box.BuyerToken(victim),
@@ -116,7 +119,8 @@ func (at *target) picture(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
 	for _, table := range []string{
-		"tb_voucher", "tb_seckill_voucher", "tb_voucher_order", "tb_voucher_operation", "tb_payment", "tb_order_event", "tb_order_request", "tb_audit",
+		"tb_voucher", "tb_seckill_voucher", "tb_voucher_order", "tb_voucher_operation", "tb_payment", "tb_order_event",
+		"tb_order_request", "tb_audit",
 	} {
 		all[table] = at.rows(t, table)
 	}
@@ -243,7 +247,10 @@ func judge(in hostile, resp *http.Response, body []byte) error {
 		outside: status != http.StatusUnauthorized,
 		below:   status != http.StatusForbidden,
 	}[in.want]
-	mayFail := map[int]string{http.StatusNotImplemented: "NO_PROVIDER", http.StatusServiceUnavailable: p.Code, http.StatusGatewayTimeout: p.Code}
+	mayFail := map[int]string{
+		http.StatusNotImplemented: "NO_PROVIDER", http.StatusServiceUnavailable: p.Code,
+		http.StatusGatewayTimeout: p.Code,
+	}
 	if code, known := mayFail[status]; status >= 500 && (!known || p.Code != code || p.Code == "") {
 		bad = true
 	}

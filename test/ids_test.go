@@ -8,8 +8,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestNoOrderIDsAtTheStart: an instance starts without the counter of order ids, whose Redis node may be away alone; it sells once
-// there are ids.
+// TestNoOrderIDsAtTheStart: an instance starts without the counter of order ids, whose Redis node may be away alone;
+// it sells once there are ids.
 func TestNoOrderIDsAtTheStart(t *testing.T) {
 	t.Parallel()
 	own := testkit.StartRedis(t)

@@ -8,7 +8,8 @@ import (
 	"seckill/test/box"
 )
 
-// With these numbers the sale lasts well beyond the fault: a fault that comes too late proves nothing, and fails the test.
+// With these numbers the sale lasts well beyond the fault: a fault that comes too late proves nothing, and fails the
+// test.
 const (
 	killUnits   = 3000
 	killBuyers  = 4000
@@ -16,8 +17,8 @@ const (
 	killAfter   = 300 // accepted purchases before the fault
 )
 
-// TestKillEmbedded kills the embedded server, twice: its Redis dies with it, and only the file is left. Every accepted order
-// must be in there.
+// TestKillEmbedded kills the embedded server, twice: its Redis dies with it, and only the file is left. Every
+// accepted order must be in there.
 func TestKillEmbedded(t *testing.T) {
 	t.Parallel()
 	s := box.EmbeddedSite(t)
@@ -68,8 +69,8 @@ func faultAfter(t *testing.T, b *box.Buyers, n int, do func() error) {
 	})
 }
 
-// sellThroughFaults lets all buyers buy until answered, through the faults, and checks that nothing is lost, nothing sold
-// twice, and every unit sold.
+// sellThroughFaults lets all buyers buy until answered, through the faults, and checks that nothing is lost, nothing
+// sold twice, and every unit sold.
 func sellThroughFaults(t *testing.T, s *box.Site, b *box.Buyers) {
 	t.Helper()
 	b.BuyAll(t.Context(), killWorkers, box.Users(1, killBuyers))

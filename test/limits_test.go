@@ -35,8 +35,10 @@ func TestUserRate(t *testing.T) {
 		}
 		last = ask(box.BuyerToken(1))
 	}
-	if last.StatusCode != http.StatusTooManyRequests || last.Code != "RATE_LIMITED" || last.Header.Get("Retry-After") != "1" {
-		t.Errorf("the user above the rate: %d %s, Retry-After %q", last.StatusCode, last.Body, last.Header.Get("Retry-After"))
+	if last.StatusCode != http.StatusTooManyRequests || last.Code != "RATE_LIMITED" ||
+		last.Header.Get("Retry-After") != "1" {
+		t.Errorf("the user above the rate: %d %s, Retry-After %q",
+			last.StatusCode, last.Body, last.Header.Get("Retry-After"))
 	}
 	for name, token := range map[string]string{"another user": box.BuyerToken(2), "an admin": box.AdminToken()} {
 		if r := ask(token); r.StatusCode != http.StatusOK {

@@ -20,7 +20,8 @@ type figures struct {
 	Stock, Issued, Held, Recorded int64
 }
 
-// followFigures reads the figures of a sale's live page, one after the other, until each has had enough, or for box.Patience.
+// followFigures reads the figures of a sale's live page, one after the other, until each has had enough, or for
+// box.Patience.
 func followFigures(ctx context.Context, s *box.Site, id int64, each func(figures) (more bool)) error {
 	ctx, cancel := context.WithTimeout(ctx, box.Patience)
 	defer cancel()
@@ -51,8 +52,8 @@ func followFigures(ctx context.Context, s *box.Site, id int64, each func(figures
 	return fmt.Errorf("%s, and no more figures: %w", resp.Status, lines.Err())
 }
 
-// TestFiguresAgree: in each reading of the figures of a sale, while users buy at two instances, what is left and what buyers hold is what
-// was issued, and no more is recorded than buyers hold.
+// TestFiguresAgree: in each reading of the figures of a sale, while users buy at two instances, what is left and what
+// buyers hold is what was issued, and no more is recorded than buyers hold.
 func TestFiguresAgree(t *testing.T) {
 	t.Parallel()
 	const waves, perWave = 4, 100

@@ -61,7 +61,8 @@ func TestLocksUnreachable(t *testing.T) {
 	redis := testkit.StartRedis(t)
 	s := box.SiteOn(t, 1, redis.Addr, "", testkit.MySQL(t))
 	redis.Kill()
-	got := box.Command(t, s.Servers[0].Settings, "locks", "force", "-why", "test", "-yes", "expirer") // waits a while for Redis
+	// Waits a while for Redis.
+	got := box.Command(t, s.Servers[0].Settings, "locks", "force", "-why", "test", "-yes", "expirer")
 	if got.Code != 1 || strings.Contains(got.Stdout, "free") || !strings.Contains(got.Stderr, "refused") {
 		t.Errorf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
@@ -74,7 +75,8 @@ func lockToken(t *testing.T, s *box.Site, name, host string) (int64, error) {
 	if got.Code != 0 {
 		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
-	line := regexp.MustCompile(fmt.Sprintf(`(?m)^%q +%s/\d+ +[\d.]+m?s +(\d+)$`, name, regexp.QuoteMeta(host))).FindStringSubmatch(got.Stdout)
+	line := regexp.MustCompile(fmt.Sprintf(`(?m)^%q +%s/\d+ +[\d.]+m?s +(\d+)$`,
+		name, regexp.QuoteMeta(host))).FindStringSubmatch(got.Stdout)
 	if line == nil {
 		return 0, fmt.Errorf("%s has no line of this host:\n%s", name, got.Stdout)
 	}

@@ -49,7 +49,8 @@ func queries(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	var all []string
-	for _, expr := range regexp.MustCompile(`(?ms)^        expr: (.*?)\n        (?:for|labels):`).FindAllStringSubmatch(string(rules), -1) {
+	for _, expr := range regexp.MustCompile(
+		`(?ms)^        expr: (.*?)\n        (?:for|labels):`).FindAllStringSubmatch(string(rules), -1) {
 		all = append(all, expr[1])
 	}
 	text, err := os.ReadFile("../deploy/grafana/dashboards/seckill.json")
@@ -113,8 +114,8 @@ func (all series) check(query string) error {
 	return nil
 }
 
-// TestDashboardAndAlertsUseMetricsThatExist: a query of a metric that does not exist shows nothing and never fires. Names and
-// labels are compared with a running server that has sold something.
+// TestDashboardAndAlertsUseMetricsThatExist: a query of a metric that does not exist shows nothing and never fires.
+// Names and labels are compared with a running server that has sold something.
 func TestDashboardAndAlertsUseMetricsThatExist(t *testing.T) {
 	t.Parallel()
 	s := guardedSite(t, 1)
@@ -128,7 +129,10 @@ func TestDashboardAndAlertsUseMetricsThatExist(t *testing.T) {
 	}
 	eventOnce := box.Request{Method: http.MethodHead, URL: s.URL("/order/5/events"), Token: box.BuyerToken(1)}
 	s.Client.Must(t, http.StatusNotFound, eventOnce) // so that its route has a metric
-	ticket := box.Request{Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/voucher/seckill/%d/ticket", voucher)), Token: box.BuyerToken(1)}
+	ticket := box.Request{
+		Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/voucher/seckill/%d/ticket", voucher)),
+		Token: box.BuyerToken(1),
+	}
 	if r, err := s.Client.Do(t.Context(), ticket); err != nil { // the same
 		t.Fatal(r, err)
 	}

@@ -24,10 +24,14 @@ func TestOrderAccess(t *testing.T) {
 			if got := s.Order(t, 1, id); got.Status != "unpaid" {
 				t.Errorf("the owner sees %+v, want unpaid", got)
 			}
-			s.Client.Must(t, http.StatusNotFound, box.Request{Method: http.MethodGet, URL: path, Token: box.BuyerToken(2)})
-			s.Client.Must(t, http.StatusNotFound, box.Request{Method: http.MethodGet, URL: path, Token: box.AdminToken()})
-			s.Client.Must(t, http.StatusNotFound, box.Request{Method: http.MethodGet, URL: path + "?wait=5s", Token: box.BuyerToken(2)})
-			r := s.Client.Must(t, http.StatusOK, box.Request{Method: http.MethodGet, URL: s.URL("/order"), Token: box.BuyerToken(2)})
+			s.Client.Must(t, http.StatusNotFound,
+				box.Request{Method: http.MethodGet, URL: path, Token: box.BuyerToken(2)})
+			s.Client.Must(t, http.StatusNotFound,
+				box.Request{Method: http.MethodGet, URL: path, Token: box.AdminToken()})
+			s.Client.Must(t, http.StatusNotFound,
+				box.Request{Method: http.MethodGet, URL: path + "?wait=5s", Token: box.BuyerToken(2)})
+			r := s.Client.Must(t, http.StatusOK,
+				box.Request{Method: http.MethodGet, URL: s.URL("/order"), Token: box.BuyerToken(2)})
 			if string(r.Data) != "[]" {
 				t.Errorf("a user without orders sees %s, want []", r.Data)
 			}
@@ -75,8 +79,8 @@ func TestOrderList(t *testing.T) {
 	}
 }
 
-// TestWaiting: without ?wait= the answer is "queued" at once, with it the recorded order. While nothing can be recorded both
-// answer queued, the one at once and the other after its time.
+// TestWaiting: without ?wait= the answer is "queued" at once, with it the recorded order. While nothing can be
+// recorded both answer queued, the one at once and the other after its time.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 2)
@@ -91,8 +95,10 @@ func TestWaiting(t *testing.T) {
 		return r, box.Decode[box.Placed](t, r)
 	}
 	r, placed := buy(1, "")
-	if r.StatusCode != http.StatusAccepted || placed.Status != "queued" || r.Header.Get("Location") != "/order/"+placed.OrderID {
-		t.Errorf("without wait: %d %s, Location %q; want 202, queued and the order's path", r.StatusCode, r.Body, r.Header.Get("Location"))
+	if r.StatusCode != http.StatusAccepted || placed.Status != "queued" ||
+		r.Header.Get("Location") != "/order/"+placed.OrderID {
+		t.Errorf("without wait: %d %s, Location %q; want 202, queued and the order's path",
+			r.StatusCode, r.Body, r.Header.Get("Location"))
 	}
 	if r, placed = buy(2, "?wait=30s"); r.StatusCode != http.StatusCreated || placed.Status != "unpaid" {
 		t.Errorf("with wait: %d %s, want 201 and unpaid", r.StatusCode, r.Body)
@@ -101,24 +107,29 @@ func TestWaiting(t *testing.T) {
 	release := s.Ledger.LockSale(t, voucher)
 	began := time.Now()
 	r, placed = buy(3, "?wait=700ms")
-	if took := time.Since(began); r.StatusCode != http.StatusAccepted || placed.Status != "queued" || took < 600*time.Millisecond {
-		t.Errorf("with wait, nothing being recorded: %d %s after %v; want 202 and queued after 700ms", r.StatusCode, r.Body, took)
+	if took := time.Since(began); r.StatusCode != http.StatusAccepted || placed.Status != "queued" ||
+		took < 600*time.Millisecond {
+		t.Errorf("with wait, nothing being recorded: %d %s after %v; want 202 and queued after 700ms",
+			r.StatusCode, r.Body, took)
 	}
 	path := "/order/" + placed.OrderID
 	get := func(query string) box.Order {
 		t.Helper()
 		// The instance that did not accept it: what is queued is known to all of them.
-		r := s.Client.Must(t, http.StatusOK, box.Request{Method: http.MethodGet, URL: s.Servers[0].URL(path + query), Token: box.BuyerToken(3)})
+		r := s.Client.Must(t, http.StatusOK,
+			box.Request{Method: http.MethodGet, URL: s.Servers[0].URL(path + query), Token: box.BuyerToken(3)})
 		return box.Decode[box.Order](t, r)
 	}
 	if got := get(""); got.Status != "queued" || got.ID != placed.OrderID {
 		t.Errorf("the waiting order is shown as %+v, want queued", got)
 	}
-	s.Client.Must(t, http.StatusNotFound, box.Request{Method: http.MethodGet, URL: s.URL(path), Token: box.BuyerToken(4)})
+	s.Client.Must(t, http.StatusNotFound,
+		box.Request{Method: http.MethodGet, URL: s.URL(path), Token: box.BuyerToken(4)})
 	waited := make(chan box.Reply, 1)
 	go func() {
 		// An error leaves the answer empty, which the check below reports.
-		r, _ := s.Client.Do(t.Context(), box.Request{Method: http.MethodGet, URL: s.Servers[0].URL(path + "?wait=30s"), Token: box.BuyerToken(3)})
+		r, _ := s.Client.Do(t.Context(),
+			box.Request{Method: http.MethodGet, URL: s.Servers[0].URL(path + "?wait=30s"), Token: box.BuyerToken(3)})
 		waited <- r
 	}()
 	release()

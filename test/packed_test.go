@@ -11,8 +11,8 @@ import (
 	"seckill/test/box"
 )
 
-// packStream replaces the entries that wait by packed ones, of so many orders each, and returns how many orders those are. No
-// server may run.
+// packStream replaces the entries that wait by packed ones, of so many orders each, and returns how many orders those
+// are. No server may run.
 func packStream(t *testing.T, l *box.Redis, size int) (orders int) {
 	t.Helper()
 	ctx := t.Context()
@@ -28,7 +28,9 @@ func packStream(t *testing.T, l *box.Redis, size int) (orders int) {
 			for _, e := range some {
 				fmt.Fprintf(&packed, "%s %s ", e.Values["u"], e.Values["o"])
 			}
-			p.XAdd(ctx, &redis.XAddArgs{Stream: l.StreamKey(), Values: []any{"v", first["v"], "e", first["e"], "s", first["s"], "p", packed.String()}})
+			p.XAdd(ctx, &redis.XAddArgs{Stream: l.StreamKey(), Values: []any{
+				"v", first["v"], "e", first["e"], "s", first["s"], "p", packed.String(),
+			}})
 		}
 		return nil
 	})
@@ -54,8 +56,8 @@ func expectPacked(t *testing.T, l *box.Redis) {
 	}
 }
 
-// TestPackedEntries: orders that wait in packed entries are recorded, each once, also those of an instance that has died; and a
-// crowd's own orders, which are packed as its calls are shared.
+// TestPackedEntries: orders that wait in packed entries are recorded, each once, also those of an instance that has
+// died; and a crowd's own orders, which are packed as its calls are shared.
 func TestPackedEntries(t *testing.T) {
 	t.Parallel()
 	const stock = 300

@@ -9,7 +9,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestPages: the pages are served unless they are switched off; demo buyers exist only in the embedded mode, for its page.
+// TestPages: the pages are served unless they are switched off; demo buyers exist only in the embedded mode, for its
+// page.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	embedded := func(settings map[string]string) func(testing.TB) *box.Server {
@@ -28,8 +29,14 @@ func TestPages(t *testing.T) {
 		page, demo int // statuses
 	}{
 		{"embedded", embedded(map[string]string{}), http.StatusOK, http.StatusCreated},
-		{"embedded, switched off", embedded(map[string]string{"SECKILL_PAGES": "false"}), http.StatusNotFound, http.StatusNotFound},
-		{"real", func(tb testing.TB) *box.Server { return box.RealSite(tb, 1).Servers[0] }, http.StatusOK, http.StatusNotFound},
+		{
+			"embedded, switched off", embedded(map[string]string{"SECKILL_PAGES": "false"}),
+			http.StatusNotFound, http.StatusNotFound,
+		},
+		{
+			"real", func(tb testing.TB) *box.Server { return box.RealSite(tb, 1).Servers[0] },
+			http.StatusOK, http.StatusNotFound,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -36,7 +36,9 @@ func saleWith(t *testing.T, s *box.Site, stock int, field string, value any) int
 	t.Helper()
 	draft := box.SeckillDraft(1, int64(stock), time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
 	draft[field] = value
-	request := box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft}
+	request := box.Request{
+		Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft,
+	}
 	var created box.Reply
 	box.Eventually(t, fmt.Sprintf("a sale with %s %v", field, value), func() (err error) {
 		if created, err = s.Client.Do(t.Context(), request); err == nil && created.StatusCode != http.StatusCreated {
@@ -64,7 +66,8 @@ func TestSalesInPartitions(t *testing.T) {
 	}
 }
 
-// An operator lists partitions, closes one, cannot remove it while it has a sale, and opens it again; everything that is wrong is said.
+// An operator lists partitions, closes one, cannot remove it while it has a sale, and opens it again; everything that
+// is wrong is said.
 func TestPartitionCommand(t *testing.T) {
 	t.Parallel()
 	s := partitioned(t, 2, 4)
@@ -88,7 +91,8 @@ func TestPartitionCommand(t *testing.T) {
 		{refused, "partition 1 is open", "remove 1"},
 		{refused, "no sale, and stays", "remove 0"},
 	} {
-		expectOutput(t, s, wrong.code, []string{wrong.word}, append([]string{"partition"}, strings.Fields(wrong.args)...)...)
+		expectOutput(t, s, wrong.code, []string{wrong.word},
+			append([]string{"partition"}, strings.Fields(wrong.args)...)...)
 	}
 	expectPartitions(t, s, "PARTITION", "0          open", "3          open")
 	for _, n := range []string{"0", "2", "3"} {
@@ -102,7 +106,8 @@ func TestPartitionCommand(t *testing.T) {
 	for _, n := range []int{0, 2, 3} {
 		draft := box.SeckillDraft(1, 5, time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
 		draft["partition"] = n
-		a := s.Client.Must(t, http.StatusBadRequest, box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft})
+		a := s.Client.Must(t, http.StatusBadRequest,
+			box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft})
 		if !strings.Contains(string(a.Body), "or leave it out") {
 			t.Errorf("a sale in partition %d: %s", n, a.Body)
 		}
@@ -116,7 +121,8 @@ func TestPartitionCommand(t *testing.T) {
 	expectPartitions(t, s, "0          open", "1          open", "2          closed")
 }
 
-// expectPartitions expects words in the list of partitions, which fails while one of them does not answer in time: that of a busy machine.
+// expectPartitions expects words in the list of partitions, which fails while one of them does not answer in time:
+// that of a busy machine.
 func expectPartitions(t *testing.T, s *box.Site, words ...string) {
 	t.Helper()
 	box.Eventually(t, "the list of partitions", func() error {

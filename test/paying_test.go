@@ -15,8 +15,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestOrderStates moves orders through their states at every kind of site. Each request goes to the next server: what one
-// instance does, the others know.
+// TestOrderStates moves orders through their states at every kind of site. Each request goes to the next server: what
+// one instance does, the others know.
 func TestOrderStates(t *testing.T) {
 	t.Parallel()
 	for _, kind := range box.Kinds() {
@@ -81,7 +81,8 @@ func (s *shopper) buy(voucher, user int64) string {
 // post posts as the user, and expects the status.
 func (s *shopper) post(want int, path string, args ...any) box.Reply {
 	s.tb.Helper()
-	return s.Client.Must(s.tb, want, box.Request{Method: http.MethodPost, URL: s.next(path, args...), Token: box.BuyerToken(s.user)})
+	return s.Client.Must(s.tb, want,
+		box.Request{Method: http.MethodPost, URL: s.next(path, args...), Token: box.BuyerToken(s.user)})
 }
 
 // admin sends a request as an admin, and expects the status.
@@ -189,7 +190,9 @@ func paidAndRefunded(t *testing.T, s *shopper) {
 	}
 	s.wrongState("paid", "/order/%s/cancel", order)
 	s.wrongState("paid", "/order/%s/pay", order)
-	if r, err := s.Client.Do(t.Context(), box.Request{Method: http.MethodPost, URL: s.next("/order/%s/refund", order), Token: box.BuyerToken(s.user)}); err != nil ||
+	if r, err := s.Client.Do(t.Context(), box.Request{
+		Method: http.MethodPost, URL: s.next("/order/%s/refund", order), Token: box.BuyerToken(s.user),
+	}); err != nil ||
 		r.StatusCode != http.StatusAccepted && r.StatusCode != http.StatusOK {
 		t.Fatalf("refund: %d %s %v", r.StatusCode, r.Body, err)
 	}
@@ -208,7 +211,8 @@ func cancelledWhileQueued(t *testing.T, s *shopper) {
 		Method: http.MethodPost, URL: s.next("/voucher/seckill/%d", voucher), Token: box.BuyerToken(s.user),
 	}))
 	for range 2 { // the second changes nothing
-		if got := box.Decode[box.Order](t, s.post(http.StatusOK, "/order/%s/cancel", placed.OrderID)); got.Status != "cancelled" {
+		if got := box.Decode[box.Order](t, s.post(http.StatusOK, "/order/%s/cancel",
+			placed.OrderID)); got.Status != "cancelled" {
 			t.Errorf("cancelling shows the order as %s", got.Status)
 		}
 	}
@@ -217,7 +221,8 @@ func cancelledWhileQueued(t *testing.T, s *shopper) {
 	s.wrongState("cancelled", "/order/%s/refund", placed.OrderID)
 	box.Eventually(t, "buying again", func() error {
 		r, err := s.Client.Do(t.Context(), box.Request{
-			Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=30s", voucher), Token: box.BuyerToken(s.user),
+			Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=30s", voucher),
+			Token: box.BuyerToken(s.user),
 		})
 		if err == nil && r.StatusCode != http.StatusCreated {
 			err = fmt.Errorf("%d %s", r.StatusCode, r.Body)
@@ -258,7 +263,8 @@ func paidTooLate(t *testing.T, s *shopper) {
 	s.awaitStatus(order, "cancelled")
 	box.Eventually(t, "another user getting the unit", func() error {
 		r, err := s.Client.Do(t.Context(), box.Request{
-			Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=30s", voucher), Token: box.BuyerToken(s.user + 1),
+			Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=30s", voucher),
+			Token: box.BuyerToken(s.user + 1),
 		})
 		if err == nil && r.StatusCode != http.StatusCreated {
 			err = fmt.Errorf("%d %s", r.StatusCode, r.Body)
@@ -273,7 +279,8 @@ func paidTooLate(t *testing.T, s *shopper) {
 	s.pay(payURL)
 	box.Eventually(t, "the late money going back", func() error {
 		life := s.order(order)
-		if last := life.History[len(life.History)-1]; life.Status != "cancelled" || !strings.Contains(last.Why, "back") {
+		if last := life.History[len(life.History)-1]; life.Status != "cancelled" ||
+			!strings.Contains(last.Why, "back") {
 			return fmt.Errorf("the order is %s, its history ends with %+v", life.Status, last)
 		}
 		return nil
@@ -301,7 +308,8 @@ func soldOutAndBack(t *testing.T, s *shopper) {
 		go func() {
 			for user := s.user + 100; ctx.Err() == nil; user++ {
 				r, err := s.Client.Do(ctx, box.Request{
-					Method: http.MethodPost, URL: srv.URL("/voucher/seckill/" + strconv.FormatInt(voucher, 10)), Token: box.BuyerToken(user),
+					Method: http.MethodPost, URL: srv.URL("/voucher/seckill/" + strconv.FormatInt(voucher, 10)),
+					Token: box.BuyerToken(user),
 				})
 				if err == nil && (r.StatusCode == http.StatusAccepted || r.StatusCode == http.StatusCreated) {
 					won <- user
@@ -380,15 +388,18 @@ func pausedAndOffShelf(t *testing.T, s *shopper) {
 	expect("PAUSED") // as before
 	s.admin(http.StatusOK, http.MethodPost, nil, "", "/voucher/%d/resume", voucher)
 	later := time.Now().Add(30 * time.Minute).UTC().Truncate(time.Second)
-	s.admin(http.StatusOK, http.MethodPatch, map[string]any{"beginTime": later.Format(time.RFC3339)}, "", "/voucher/%d", voucher)
+	s.admin(http.StatusOK, http.MethodPatch, map[string]any{"beginTime": later.Format(time.RFC3339)},
+		"", "/voucher/%d", voucher)
 	expect("NOT_STARTED")
 	v := box.Decode[box.Voucher](t, s.admin(http.StatusOK, http.MethodPatch,
-		map[string]any{"title": "renamed", "beginTime": time.Now().Add(-time.Minute).Format(time.RFC3339)}, "", "/voucher/%d", voucher))
+		map[string]any{"title": "renamed", "beginTime": time.Now().Add(-time.Minute).Format(time.RFC3339)}, "",
+		"/voucher/%d", voucher))
 	if v.Title != "renamed" || v.SaleState != "on_sale" {
 		t.Errorf("after all that: %+v", v)
 	}
 	s.buy(voucher, s.user+1)
-	if r := s.admin(http.StatusBadRequest, http.MethodPatch, map[string]any{"payValue": 1}, "", "/voucher/%d", voucher); r.Errors[0].Field != "payValue" {
+	if r := s.admin(http.StatusBadRequest, http.MethodPatch, map[string]any{"payValue": 1}, "", "/voucher/%d",
+		voucher); r.Errors[0].Field != "payValue" {
 		t.Errorf("changing the price: %s", r.Body)
 	}
 }
@@ -399,7 +410,8 @@ func events(t *testing.T, s *shopper) {
 	order := s.buy(voucher, s.user)
 	ctx, cancel := context.WithTimeout(t.Context(), box.Patience)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.next("/order/%s/events?access_token=%s", order, box.BuyerToken(s.user)), http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.next("/order/%s/events?access_token=%s",
+		order, box.BuyerToken(s.user)), http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,7 +432,9 @@ func events(t *testing.T, s *shopper) {
 			s.pay(s.beginPayment(order))
 		case "paid":
 			go func() { // the answer may come after the last event
-				_, _ = s.Client.Do(ctx, box.Request{Method: http.MethodPost, URL: s.next("/order/%s/refund", order), Token: box.BuyerToken(s.user)})
+				_, _ = s.Client.Do(ctx, box.Request{
+					Method: http.MethodPost, URL: s.next("/order/%s/refund", order), Token: box.BuyerToken(s.user),
+				})
 			}()
 		}
 	}
@@ -439,15 +453,19 @@ func ownersOnly(t *testing.T, s *shopper) {
 			t.Errorf("%s of another user's order: %s", action, r.Body)
 		}
 	}
-	s.Client.Must(t, http.StatusNotFound, box.Request{Method: http.MethodGet, URL: s.next("/order/%s/events", order), Token: box.BuyerToken(thief.user)})
-	s.Client.Must(t, http.StatusForbidden, box.Request{Method: http.MethodGet, URL: s.next("/admin/order/%s", order), Token: box.BuyerToken(s.user)})
-	all := box.Decode[[]box.Order](t, s.admin(http.StatusOK, http.MethodGet, nil, "", "/admin/order?userId=%d&voucherId=%d&status=unpaid", s.user, voucher))
+	s.Client.Must(t, http.StatusNotFound,
+		box.Request{Method: http.MethodGet, URL: s.next("/order/%s/events", order), Token: box.BuyerToken(thief.user)})
+	s.Client.Must(t, http.StatusForbidden,
+		box.Request{Method: http.MethodGet, URL: s.next("/admin/order/%s", order), Token: box.BuyerToken(s.user)})
+	all := box.Decode[[]box.Order](t, s.admin(http.StatusOK, http.MethodGet, nil, "",
+		"/admin/order?userId=%d&voucherId=%d&status=unpaid", s.user, voucher))
 	if len(all) != 1 || all[0].ID != order {
 		t.Errorf("an admin finds %+v", all)
 	}
 	// A callback without a signature.
 	s.Client.Must(t, http.StatusUnauthorized, box.Request{
-		Method: http.MethodPost, URL: s.next("/payment/callback"), Body: map[string]any{"paymentId": "pay_x", "amount": 1000, "status": "succeeded"},
+		Method: http.MethodPost, URL: s.next("/payment/callback"),
+		Body: map[string]any{"paymentId": "pay_x", "amount": 1000, "status": "succeeded"},
 	})
 }
 
@@ -459,7 +477,9 @@ func ordinaryVouchers(t *testing.T, s *shopper) {
 	tea, cake, sale := create(), create(), s.sale(1, nil)
 	buy := func(want int, voucher int64, key string) box.Reply {
 		t.Helper()
-		r := box.Request{Method: http.MethodPost, URL: s.next("/voucher/buy/%d", voucher), Token: box.BuyerToken(s.user)}
+		r := box.Request{
+			Method: http.MethodPost, URL: s.next("/voucher/buy/%d", voucher), Token: box.BuyerToken(s.user),
+		}
 		if key != "" {
 			r.Header = map[string]string{"Idempotency-Key": key}
 		}
@@ -467,7 +487,8 @@ func ordinaryVouchers(t *testing.T, s *shopper) {
 	}
 	first := box.Decode[box.Placed](t, buy(http.StatusCreated, tea, "")).OrderID
 	second := box.Decode[box.Placed](t, buy(http.StatusCreated, tea, "tea-please")).OrderID
-	if again := box.Decode[box.Placed](t, buy(http.StatusCreated, tea, "tea-please")).OrderID; first == second || again != second {
+	if again := box.Decode[box.Placed](t, buy(http.StatusCreated, tea, "tea-please")).OrderID; first == second ||
+		again != second {
 		t.Errorf("orders %s, %s, and %s under the second one's key", first, second, again)
 	}
 	if r := buy(http.StatusConflict, cake, "tea-please"); r.Code != "KEY_REUSED" {

@@ -46,11 +46,13 @@ func TestReconcile(t *testing.T) {
 	reconcile(0, []string{"rebuilt", "1 orders are lost", "balanced"}, "-repair")
 
 	// The ledger has too few units: which number is wrong cannot be proved.
-	_, err := s.Ledger.DB.ExecContext(t.Context(), "UPDATE tb_seckill_voucher SET stock = stock - 2 WHERE voucher_id = ?", b.Voucher)
+	_, err := s.Ledger.DB.ExecContext(t.Context(),
+		"UPDATE tb_seckill_voucher SET stock = stock - 2 WHERE voucher_id = ?", b.Voucher)
 	exec(err)
 	reconcile(3, []string{"ledger_short", "-2"})
 	reconcile(3, []string{"ledger_short", "-2"}, "-repair") // and Redis follows the ledger
-	_, err = s.Ledger.DB.ExecContext(t.Context(), "UPDATE tb_seckill_voucher SET issued = issued - 2 WHERE voucher_id = ?", b.Voucher)
+	_, err = s.Ledger.DB.ExecContext(t.Context(),
+		"UPDATE tb_seckill_voucher SET issued = issued - 2 WHERE voucher_id = ?", b.Voucher)
 	exec(err)
 	reconcile(0, []string{"balanced"})
 	reconcile(1, []string{"no voucher 4711"}, "-voucher", "4711")

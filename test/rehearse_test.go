@@ -15,8 +15,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestRehearse rehearses a sale on two real instances: the crowd buys, nobody else can, nothing of the real sale changes, no list shows
-// the rehearsal, and in the end nothing is left of it but the lines of the audit trail.
+// TestRehearse rehearses a sale on two real instances: the crowd buys, nobody else can, nothing of the real sale
+// changes, no list shows the rehearsal, and in the end nothing is left of it but the lines of the audit trail.
 func TestRehearse(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 2)
@@ -35,7 +35,8 @@ func TestRehearse(t *testing.T) {
 	}
 	got := box.Command(t, s.Servers[0].Settings, args...)
 	// Whether it is a go depends on how busy this machine is. What must not be is a finding of the checker.
-	if got.Code != 0 && got.Code != 3 || !strings.Contains(got.Stdout, "VERIFIED") || !strings.Contains(got.Stdout, "40 units within") || !strings.Contains(got.Stderr, "-longest 20m0s") {
+	if got.Code != 0 && got.Code != 3 || !strings.Contains(got.Stdout, "VERIFIED") ||
+		!strings.Contains(got.Stdout, "40 units within") || !strings.Contains(got.Stderr, "-longest 20m0s") {
 		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 	t.Log(got.Stderr + got.Stdout)
@@ -49,14 +50,19 @@ func TestRehearse(t *testing.T) {
 	if rows, err := s.Ledger.Orders(t.Context(), sale); err != nil || len(rows) != 0 {
 		t.Errorf("the real sale has orders %v, %v", rows, err)
 	}
-	for _, list := range []string{"/voucher/list/1", "/admin/voucher", "/admin/sale", fmt.Sprintf("/voucher/list/%d", voucher.RehearsalShop)} {
+	for _, list := range []string{
+		"/voucher/list/1", "/admin/voucher", "/admin/sale", fmt.Sprintf("/voucher/list/%d", voucher.RehearsalShop),
+	} {
 		if body := string(ask(box.AdminToken(), list).Body); strings.Contains(body, "Rehearsal") {
 			t.Errorf("%s shows the rehearsal: %s", list, body)
 		}
 	}
 	page := fmt.Sprintf("/voucher/%d", shadow[0])
 	made := box.BuyerToken(voucher.FirstRehearsalUser)
-	for token, want := range map[string]int{"": http.StatusNotFound, box.BuyerToken(42): http.StatusNotFound, made: http.StatusOK, box.AdminToken(): http.StatusOK} {
+	for token, want := range map[string]int{
+		"": http.StatusNotFound, box.BuyerToken(42): http.StatusNotFound, made: http.StatusOK,
+		box.AdminToken(): http.StatusOK,
+	} {
 		if got := ask(token, page); got.StatusCode != want {
 			t.Errorf("%s for %q: %d %s, want %d", page, token, got.StatusCode, got.Body, want)
 		}
@@ -77,18 +83,21 @@ func TestRehearse(t *testing.T) {
 	})
 	for _, table := range []string{"tb_voucher_order", "tb_voucher_operation", "tb_seckill_voucher", "tb_sale_minute"} {
 		var n int
-		err := s.Ledger.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table+" WHERE voucher_id = ?", shadow[0]).Scan(&n)
+		err := s.Ledger.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table+
+			" WHERE voucher_id = ?", shadow[0]).Scan(&n)
 		if err != nil || n > 0 {
 			t.Errorf("%s has %d rows of the rehearsal, %v", table, n, err)
 		}
 	}
-	if n, err := s.Redis.Exists(t.Context(), s.Redis.SaleKey(shadow[0]), s.Redis.BuyersKey(shadow[0])).Result(); err != nil || n > 0 {
+	if n, err := s.Redis.Exists(t.Context(), s.Redis.SaleKey(shadow[0]),
+		s.Redis.BuyersKey(shadow[0])).Result(); err != nil || n > 0 {
 		t.Errorf("Redis has %d keys of the rehearsal, %v", n, err)
 	}
 }
 
-// TestRehearseByHTTP rehearses as the console does: an admin starts it, its crowd is a process of its own, what that measured is kept when
-// the sale is gone. Two admins start one, and no more; the crowd's token is good for nothing else.
+// TestRehearseByHTTP rehearses as the console does: an admin starts it, its crowd is a process of its own, what that
+// measured is kept when the sale is gone. Two admins start one, and no more; the crowd's token is good for nothing
+// else.
 func TestRehearseByHTTP(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 2)
@@ -96,12 +105,14 @@ func TestRehearseByHTTP(t *testing.T) {
 	list := fmt.Sprintf("/admin/voucher/%d/rehearsal", sale)
 	runs := func() []rehearsalShown {
 		t.Helper()
-		return box.Decode[[]rehearsalShown](t, s.Client.Must(t, http.StatusOK, box.Request{Method: http.MethodGet, URL: s.URL(list), Token: box.AdminToken()}))
+		return box.Decode[[]rehearsalShown](t, s.Client.Must(t, http.StatusOK,
+			box.Request{Method: http.MethodGet, URL: s.URL(list), Token: box.AdminToken()}))
 	}
 	id := startTwice(t, s, list, runs)
 	crowd(t, s, id, 200)
 	run := runs()[0]
-	if run.State != "done" || run.Go == nil || len(run.Lines) == 0 || run.Accepted != 40 || run.SoldOut <= 0 || run.Buyers != 200 || run.Rehearses != sale {
+	if run.State != "done" || run.Go == nil || len(run.Lines) == 0 || run.Accepted != 40 || run.SoldOut <= 0 ||
+		run.Buyers != 200 || run.Rehearses != sale {
 		t.Errorf("afterwards: %+v", run)
 	}
 	if end := time.Until(run.EndTime); end > time.Minute {
@@ -111,8 +122,9 @@ func TestRehearseByHTTP(t *testing.T) {
 		Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/admin/rehearsal/%d/end", sale)), Token: box.AdminToken(),
 	})
 	for path, want := range map[string]int{
-		fmt.Sprintf("/rehearsal/%d/order", id): http.StatusForbidden, fmt.Sprintf("/rehearsal/%d/order", sale): http.StatusNotFound,
-		"/admin/order": http.StatusForbidden, list: http.StatusForbidden,
+		fmt.Sprintf("/rehearsal/%d/order", id):   http.StatusForbidden,
+		fmt.Sprintf("/rehearsal/%d/order", sale): http.StatusNotFound,
+		"/admin/order":                           http.StatusForbidden, list: http.StatusForbidden,
 	} {
 		s.Client.Must(t, want, box.Request{Method: http.MethodGet, URL: s.URL(path), Token: box.CrowdToken(sale)})
 	}
@@ -128,7 +140,8 @@ func TestRehearseByHTTP(t *testing.T) {
 		t.Errorf("kept: %+v", kept)
 	}
 	near := s.CreateWindow(t, 5, time.Now().Add(50*time.Minute), time.Now().Add(3*time.Hour))
-	r := s.Client.Must(t, http.StatusConflict, box.Request{Method: http.MethodPost, URL: s.URL(list), Token: box.AdminToken()})
+	r := s.Client.Must(t, http.StatusConflict,
+		box.Request{Method: http.MethodPost, URL: s.URL(list), Token: box.AdminToken()})
 	if !strings.Contains(string(r.Body), fmt.Sprintf(`"voucherId":%d`, near)) {
 		t.Errorf("with a sale near: %s", r.Body)
 	}
@@ -141,8 +154,10 @@ func startTwice(t *testing.T, s *box.Site, list string, runs func() []rehearsalS
 	var codes [2]int
 	for i := range codes {
 		wg.Go(func() { // a store that a busy machine keeps waiting is 503, whatever became of it
-			for begun := time.Now(); codes[i] != http.StatusCreated && codes[i] != http.StatusConflict && time.Since(begun) < box.Patience; {
-				r, err := box.NewClient(t).Do(t.Context(), box.Request{Method: http.MethodPost, URL: s.Servers[i].URL(list), Token: box.AdminToken()})
+			for begun := time.Now(); codes[i] != http.StatusCreated && codes[i] != http.StatusConflict &&
+				time.Since(begun) < box.Patience; {
+				r, err := box.NewClient(t).Do(t.Context(),
+					box.Request{Method: http.MethodPost, URL: s.Servers[i].URL(list), Token: box.AdminToken()})
 				if codes[i] = r.StatusCode; err != nil {
 					t.Error(err)
 					return
@@ -161,8 +176,8 @@ func startTwice(t *testing.T, s *box.Site, list string, runs func() []rehearsalS
 // crowd has so many buyers play a rehearsal.
 func crowd(t *testing.T, s *box.Site, rehearsal int64, buyers int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), box.Loadgen(t), "-url", s.URLs(), "-voucher", strconv.FormatInt(rehearsal, 10),
-		"-buyers", strconv.Itoa(buyers), "-duration", "1s", "-connections", "8")
+	cmd := exec.CommandContext(t.Context(), box.Loadgen(t), "-url", s.URLs(), "-voucher",
+		strconv.FormatInt(rehearsal, 10), "-buyers", strconv.Itoa(buyers), "-duration", "1s", "-connections", "8")
 	cmd.Env = []string{"SECKILL_JWT_SECRET=" + box.Secret}
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "VERIFIED") {
 		t.Fatalf("the crowd: %v\n%s", err, out)
@@ -180,8 +195,10 @@ func TestRehearseEmbedded(t *testing.T) {
 		}))
 	}
 	box.Eventually(t, "a rehearsal", func() error {
-		r, err := s.Client.Do(t.Context(), box.Request{Method: http.MethodPost, URL: s.URL("/admin/voucher/1/rehearsal"), Token: box.AdminToken()})
-		if err == nil && r.StatusCode != http.StatusCreated && r.StatusCode != http.StatusConflict { // 409: a try before was answered late
+		r, err := s.Client.Do(t.Context(),
+			box.Request{Method: http.MethodPost, URL: s.URL("/admin/voucher/1/rehearsal"), Token: box.AdminToken()})
+		// 409: a try before was answered late.
+		if err == nil && r.StatusCode != http.StatusCreated && r.StatusCode != http.StatusConflict {
 			err = fmt.Errorf("%d %s", r.StatusCode, r.Body)
 		}
 		return err
@@ -209,7 +226,9 @@ func TestRehearseRefuses(t *testing.T) {
 	far := s.CreateWindow(t, 5, time.Now().Add(2*time.Hour), time.Now().Add(3*time.Hour))
 	rehearse := func(code int, word string, id int64, args ...string) {
 		t.Helper()
-		expectOutput(t, s, code, []string{word}, append([]string{"rehearse", "-loadgen", box.Loadgen(t), "-url", s.URL(""), "-voucher", strconv.FormatInt(id, 10)}, args...)...)
+		expectOutput(t, s, code, []string{word}, append([]string{
+			"rehearse", "-loadgen", box.Loadgen(t), "-url", s.URL(""), "-voucher", strconv.FormatInt(id, 10),
+		}, args...)...)
 	}
 	rehearse(1, "there is no voucher 4711", 4711)
 	rehearse(1, "-url: Get \"http://127.0.0.1:1/healthz\"", far, "-url", s.URL("")+",http://127.0.0.1:1")
@@ -228,7 +247,8 @@ func TestRehearseRefuses(t *testing.T) {
 // rehearsals returns the vouchers of rehearsals in the ledger.
 func rehearsals(t *testing.T, s *box.Site) (ids []int64) {
 	t.Helper()
-	rows, err := s.Ledger.DB.QueryContext(t.Context(), "SELECT id FROM tb_voucher WHERE shop_id = ?", voucher.RehearsalShop)
+	rows, err := s.Ledger.DB.QueryContext(t.Context(), "SELECT id FROM tb_voucher WHERE shop_id = ?",
+		voucher.RehearsalShop)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,10 +270,12 @@ func rehearsals(t *testing.T, s *box.Site) (ids []int64) {
 func pretendEnded(t *testing.T, s *box.Site, id int64) {
 	t.Helper()
 	begin, end := time.Now().UTC().Add(-5*time.Minute), time.Now().UTC().Add(-2*time.Minute)
-	if _, err := s.Ledger.DB.ExecContext(t.Context(), "UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?", begin, end, id); err != nil {
+	if _, err := s.Ledger.DB.ExecContext(t.Context(),
+		"UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?", begin, end, id); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Redis.HSet(t.Context(), s.Redis.SaleKey(id), "begin", begin.UnixMilli(), "end", end.UnixMilli()).Err(); err != nil {
+	if err := s.Redis.HSet(t.Context(), s.Redis.SaleKey(id), "begin", begin.UnixMilli(), "end",
+		end.UnixMilli()).Err(); err != nil {
 		t.Fatal(err)
 	}
 }

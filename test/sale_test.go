@@ -47,7 +47,8 @@ func testSale(t *testing.T, s *box.Site) {
 	}
 	checkOrdersShown(t, s, b.Voucher, winners)
 	if v := s.Voucher(t, b.Voucher); *v.Stock != 0 || *v.Issued != units || v.SaleState != "sold_out" {
-		t.Errorf("the voucher shows stock %d of %d, state %s; want 0 of %d, sold_out", *v.Stock, *v.Issued, v.SaleState, units)
+		t.Errorf("the voucher shows stock %d of %d, state %s; want 0 of %d, sold_out",
+			*v.Stock, *v.Issued, v.SaleState, units)
 	}
 
 	t.Run("asking again while sold out", func(t *testing.T) { askAgain(t, s, b, winners, "SOLD_OUT") })
@@ -106,8 +107,8 @@ func askAgain(t *testing.T, s *box.Site, b *box.Buyers, winners map[int64]int64,
 	}
 }
 
-// TestRepeatedRequests has one user buy two hundred times at once and two hundred times more: there is one order, and every
-// answer names it. (Three instances: scenario F02.)
+// TestRepeatedRequests has one user buy two hundred times at once and two hundred times more: there is one order, and
+// every answer names it. (Three instances: scenario F02.)
 func TestRepeatedRequests(t *testing.T) {
 	t.Parallel()
 	for _, kind := range box.Kinds()[:2] {

@@ -16,8 +16,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestWrongSettings: a server with wrong settings does not start. It names all of them at once and exits with code 2, so that
-// a deployment does not retry.
+// TestWrongSettings: a server with wrong settings does not start. It names all of them at once and exits with code 2,
+// so that a deployment does not retry.
 func TestWrongSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -75,8 +75,8 @@ func TestWrongSettings(t *testing.T) {
 	}
 }
 
-// TestUnreachableStores: stores that cannot be reached are no wrong settings. The server retries for a while, logs what it
-// cannot reach without the password, and can be terminated meanwhile.
+// TestUnreachableStores: stores that cannot be reached are no wrong settings. The server retries for a while, logs
+// what it cannot reach without the password, and can be terminated meanwhile.
 func TestUnreachableStores(t *testing.T) {
 	t.Parallel()
 	s := box.NewServer(t, "instance", map[string]string{
@@ -116,11 +116,13 @@ func TestTakenPort(t *testing.T) {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
 			settings := map[string]string{
-				"SECKILL_DATA_DIR": filepath.Join(t.TempDir(), "data"), "SECKILL_HTTP_ADDR": "127.0.0.1:0", "SECKILL_OPS_ADDR": "off",
+				"SECKILL_DATA_DIR": filepath.Join(t.TempDir(), "data"), "SECKILL_HTTP_ADDR": "127.0.0.1:0",
+				"SECKILL_OPS_ADDR": "off",
 			}
 			settings[setting] = taken.Addr().String()
 			got := box.Command(t, settings, "serve")
-			if all := got.Stdout + got.Stderr; got.Code == 0 || !strings.Contains(all, "set "+setting+" to another port") {
+			if all := got.Stdout + got.Stderr; got.Code == 0 ||
+				!strings.Contains(all, "set "+setting+" to another port") {
 				t.Errorf("exit code %d, want a failure that names %s:\n%s", got.Code, setting, all)
 			}
 		})
@@ -133,8 +135,8 @@ func TestMissingSchema(t *testing.T) {
 	_, prefix := testkit.Redis(t)
 	got := box.Command(t, map[string]string{
 		"SECKILL_HTTP_ADDR": "127.0.0.1:0", "SECKILL_OPS_ADDR": "off", "SECKILL_MIGRATE": "false",
-		"SECKILL_REDIS_ADDRS": testkit.RedisAddr(t), "SECKILL_REDIS_PREFIX": prefix, "SECKILL_MYSQL_DSN": testkit.MySQL(t),
-		"SECKILL_JWT_SECRET": box.Secret,
+		"SECKILL_REDIS_ADDRS": testkit.RedisAddr(t), "SECKILL_REDIS_PREFIX": prefix,
+		"SECKILL_MYSQL_DSN": testkit.MySQL(t), "SECKILL_JWT_SECRET": box.Secret,
 	}, "serve")
 	if got.Code == 0 || !strings.Contains(got.Stdout+got.Stderr, "server migrate") {
 		t.Errorf("exit code %d, want a failure that names the command:\n%s%s", got.Code, got.Stdout, got.Stderr)
@@ -147,7 +149,8 @@ func TestSpoiltKeyOfCodes(t *testing.T) {
 	_, prefix := testkit.Redis(t)
 	dsn := testkit.MySQL(t)
 	s := box.NewServer(t, "instance", map[string]string{
-		"SECKILL_REDIS_ADDRS": testkit.RedisAddr(t), "SECKILL_REDIS_PREFIX": prefix, "SECKILL_MYSQL_DSN": dsn, "SECKILL_JWT_SECRET": box.Secret,
+		"SECKILL_REDIS_ADDRS": testkit.RedisAddr(t), "SECKILL_REDIS_PREFIX": prefix, "SECKILL_MYSQL_DSN": dsn,
+		"SECKILL_JWT_SECRET": box.Secret,
 	})
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
@@ -160,7 +163,8 @@ func TestSpoiltKeyOfCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(t.Context(), "UPDATE tb_setting SET value = 'short' WHERE name = 'coupon_key_00'"); err != nil {
+	if _, err := db.ExecContext(t.Context(),
+		"UPDATE tb_setting SET value = 'short' WHERE name = 'coupon_key_00'"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Start(); err != nil {
@@ -183,12 +187,16 @@ func TestDataDirectory(t *testing.T) {
 		"SECKILL_DATA_DIR": dir, "SECKILL_HTTP_ADDR": "127.0.0.1:0", "SECKILL_OPS_ADDR": "off",
 	}, "serve")
 	if second.Code == 0 || !strings.Contains(second.Stdout+second.Stderr, dir) {
-		t.Errorf("a second process: exit code %d, want a failure that names %s:\n%s%s", second.Code, dir, second.Stdout, second.Stderr)
+		t.Errorf("a second process: exit code %d, want a failure that names %s:\n%s%s",
+			second.Code, dir, second.Stdout, second.Stderr)
 	}
 	file := filepath.Join(dir, "secret")
 	for _, unusable := range []string{file, filepath.Join(file, "data")} {
-		got := box.Command(t, map[string]string{"SECKILL_DATA_DIR": unusable, "SECKILL_HTTP_ADDR": "127.0.0.1:0", "SECKILL_OPS_ADDR": "off"}, "serve")
-		if want := fmt.Sprintf("SECKILL_DATA_DIR %q cannot be used", unusable); got.Code != 1 || !strings.Contains(got.Stderr, want) {
+		got := box.Command(t, map[string]string{
+			"SECKILL_DATA_DIR": unusable, "SECKILL_HTTP_ADDR": "127.0.0.1:0", "SECKILL_OPS_ADDR": "off",
+		}, "serve")
+		if want := fmt.Sprintf("SECKILL_DATA_DIR %q cannot be used", unusable); got.Code != 1 ||
+			!strings.Contains(got.Stderr, want) {
 			t.Errorf("exit code %d, want 1, and %q:\n%s%s", got.Code, want, got.Stdout, got.Stderr)
 		}
 	}

@@ -22,7 +22,8 @@ func guardedSite(t *testing.T, instances int) *box.Site {
 	dsn := testkit.MySQL(t)
 	site := box.EmptySite(t, testkit.RedisAddr(t), prefix, dsn)
 	for range instances {
-		site.Add(t, testkit.RedisAddr(t), dsn, map[string]string{"SECKILL_GUARD_SECRET": strings.Repeat("of the guards 7!", 2)})
+		site.Add(t, testkit.RedisAddr(t), dsn,
+			map[string]string{"SECKILL_GUARD_SECRET": strings.Repeat("of the guards 7!", 2)})
 	}
 	site.Start(t)
 	return site
@@ -39,7 +40,8 @@ func newTicketSale(t *testing.T, stock int64, begin time.Time, guards map[string
 	site := guardedSite(t, 2)
 	draft := box.SeckillDraft(1, stock, begin, time.Now().Add(time.Hour))
 	draft["guards"] = guards
-	r := site.Client.Must(t, http.StatusCreated, box.Request{Method: http.MethodPost, URL: site.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft})
+	r := site.Client.Must(t, http.StatusCreated,
+		box.Request{Method: http.MethodPost, URL: site.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft})
 	voucher := box.Decode[struct{ ID int64 }](t, r).ID
 	s := ticketSale{site, voucher}
 	for i := range site.Servers {
@@ -55,7 +57,9 @@ func newTicketSale(t *testing.T, stock int64, begin time.Time, guards map[string
 }
 
 // ask asks an instance as a user.
-func (s ticketSale) ask(ctx context.Context, at int, method, path string, user int64, header map[string]string) (box.Reply, error) {
+func (s ticketSale) ask(
+	ctx context.Context, at int, method, path string, user int64, header map[string]string,
+) (box.Reply, error) {
 	r := box.Request{Method: method, URL: s.Servers[at].URL(path), Header: header}
 	if user != 0 {
 		r.Token = box.BuyerToken(user)
@@ -123,8 +127,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// TestTickets: a ticket is given for a solved challenge, is good on every instance and for its user alone, and a winner hears
-// their order whatever ticket they send.
+// TestTickets: a ticket is given for a solved challenge, is good on every instance and for its user alone, and a
+// winner hears their order whatever ticket they send.
 func TestTickets(t *testing.T) {
 	t.Parallel()
 	s := newTicketSale(t, 10, time.Now().Add(-time.Minute), map[string]any{
@@ -165,7 +169,8 @@ func TestTickets(t *testing.T) {
 		return err
 	})
 	s.Client.Must(t, http.StatusOK, box.Request{
-		Method: http.MethodPatch, URL: s.URL(fmt.Sprintf("/voucher/%d", s.voucher)), Token: box.AdminToken(), Body: map[string]any{"guards": nil},
+		Method: http.MethodPatch, URL: s.URL(fmt.Sprintf("/voucher/%d", s.voucher)), Token: box.AdminToken(),
+		Body: map[string]any{"guards": nil},
 	})
 	box.Eventually(t, "buying without a ticket", func() error {
 		r, err := s.buy(ctx, 1, 4, "")
@@ -176,9 +181,9 @@ func TestTickets(t *testing.T) {
 	})
 }
 
-// TestSmallSiege: 300 people with tickets of their own and 200 bots with stolen, forged and no tickets ask for 60 units of two
-// instances, all the time from before the start on. No unit goes to a bot, and none to
-// anybody before their moment, also after the start was moved.
+// TestSmallSiege: 300 people with tickets of their own and 200 bots with stolen, forged and no tickets ask for 60
+// units of two instances, all the time from before the start on. No unit goes to a bot, and none to anybody before
+// their moment, also after the start was moved.
 func TestSmallSiege(t *testing.T) {
 	t.Parallel()
 	const (
@@ -222,7 +227,8 @@ func TestSmallSiege(t *testing.T) {
 	// The start comes sooner than was said, and the moments with it: the tickets stay good.
 	sooner := time.Now().Add(8 * time.Second).Truncate(time.Second)
 	s.Client.Must(t, http.StatusOK, box.Request{
-		Method: http.MethodPatch, URL: s.URL(fmt.Sprintf("/voucher/%d", s.voucher)), Token: box.AdminToken(), Body: map[string]any{"beginTime": sooner},
+		Method: http.MethodPatch, URL: s.URL(fmt.Sprintf("/voucher/%d", s.voucher)), Token: box.AdminToken(),
+		Body: map[string]any{"beginTime": sooner},
 	})
 	for i := range tickets {
 		tickets[i].UsableFrom = tickets[i].UsableFrom.Add(sooner.Sub(begin))
@@ -234,7 +240,8 @@ func TestSmallSiege(t *testing.T) {
 		besieging.Go(func() {
 			ticket := []string{"", tickets[i%people].Ticket, strings.Repeat("A", 32), tickets[0].Ticket[:31] + "A"}[i%4]
 			for ctx.Err() == nil {
-				if r, err := s.buy(ctx, i%2, int64(10_000+i), ticket); err == nil && r.Code != "TICKET_REQUIRED" && r.Code != "TICKET_INVALID" && r.StatusCode != http.StatusServiceUnavailable {
+				if r, err := s.buy(ctx, i%2, int64(10_000+i), ticket); err == nil && r.Code != "TICKET_REQUIRED" &&
+					r.Code != "TICKET_INVALID" && r.StatusCode != http.StatusServiceUnavailable {
 					t.Errorf("a bot was answered %d %s", r.StatusCode, r.Body)
 					return
 				}
@@ -252,7 +259,8 @@ func TestSmallSiege(t *testing.T) {
 				case err != nil || r.Code == "NOT_STARTED" || r.StatusCode >= http.StatusInternalServerError:
 					_ = pause(ctx, 300*time.Millisecond)
 					continue
-				case r.StatusCode == http.StatusCreated || r.StatusCode == http.StatusAccepted || r.Code == "ALREADY_BOUGHT":
+				case r.StatusCode == http.StatusCreated || r.StatusCode == http.StatusAccepted ||
+					r.Code == "ALREADY_BOUGHT":
 					won[i] = true
 					if now.Before(g.UsableFrom) {
 						t.Errorf("user %d was let in %v before their moment", 1+i, g.UsableFrom.Sub(now))
@@ -277,7 +285,8 @@ func TestSmallSiege(t *testing.T) {
 			theirs += g.UsableFrom.Sub(begin) / units
 		}
 	}
-	t.Logf("the winners' moments were %v after the start on average, those of all %v", theirs, all) // on a busy machine chance has a part
+	// On a busy machine chance has a part.
+	t.Logf("the winners' moments were %v after the start on average, those of all %v", theirs, all)
 	if winners != units {
 		t.Errorf("%d people won, want %d", winners, units)
 	}

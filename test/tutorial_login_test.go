@@ -18,8 +18,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestTutorialLogin: examples/tutorial works as it says. Somebody signs in, sees the coupon and buys it, through its nginx
-// and its login.
+// TestTutorialLogin: examples/tutorial works as it says. Somebody signs in, sees the coupon and buys it, through its
+// nginx and its login.
 func TestTutorialLogin(t *testing.T) {
 	t.Parallel()
 	s := box.EmbeddedSite(t)
@@ -28,7 +28,8 @@ func TestTutorialLogin(t *testing.T) {
 	s.AwaitState(t, id, "on_sale")
 	entry, code := startTutorial(t, s)
 	ask := func(method, path, body, token string) (status int, answer []byte, err error) {
-		req, err := http.NewRequestWithContext(t.Context(), method, "http://"+entry+"/api"+path, strings.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), method, "http://"+entry+"/api"+path,
+			strings.NewReader(body))
 		if err != nil {
 			return 0, nil, err
 		}
@@ -64,7 +65,8 @@ func TestTutorialLogin(t *testing.T) {
 	if me := page(http.MethodGet, "/user/me", "", token); !me.Success {
 		t.Errorf("the page thinks that nobody is signed in: %+v", me)
 	}
-	if list := page(http.MethodGet, "/voucher/list/1", "", token); !strings.Contains(string(list.Data), strconv.FormatInt(id, 10)) {
+	if list := page(http.MethodGet, "/voucher/list/1", "", token); !strings.Contains(string(list.Data),
+		strconv.FormatInt(id, 10)) {
 		t.Errorf("the coupon is not in the list: %s", list.Data)
 	}
 	path := "/voucher-order/seckill/" + strconv.FormatInt(id, 10)
@@ -82,7 +84,8 @@ func TestTutorialLogin(t *testing.T) {
 func startTutorial(t *testing.T, s *box.Site) (addr string, code func() string) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "login")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../examples/tutorial/login").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary,
+		"../examples/tutorial/login").CombinedOutput(); err != nil {
 		t.Fatalf("building the login: %v\n%s", err, out)
 	}
 	login := box.FreeAddr(t)
@@ -101,8 +104,8 @@ func startTutorial(t *testing.T, s *box.Site) (addr string, code func() string) 
 		t.Fatal(err)
 	}
 	n, err := server.StartNginx(t.Context(), func(addr, dir string) string {
-		return strings.NewReplacer("listen 8000", "listen "+addr, "127.0.0.1:8082", login, "127.0.0.1:8080", s.Servers[0].Addr,
-			"/tmp/", dir+"/", "mime.types", "/etc/nginx/mime.types").Replace(string(conf))
+		return strings.NewReplacer("listen 8000", "listen "+addr, "127.0.0.1:8082", login, "127.0.0.1:8080",
+			s.Servers[0].Addr, "/tmp/", dir+"/", "mime.types", "/etc/nginx/mime.types").Replace(string(conf))
 	})
 	if err != nil {
 		t.Fatal(err)

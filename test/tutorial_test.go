@@ -95,7 +95,8 @@ func TestTutorialVouchers(t *testing.T) {
 	if v, ok := ordinary["endTime"]; ok {
 		t.Errorf("an ordinary voucher has the endTime %v", v)
 	}
-	if ordinary["type"] != float64(0) || seckill["type"] != float64(1) || seckill["payValue"] != float64(8000) || seckill["stock"] != float64(7) {
+	if ordinary["type"] != float64(0) || seckill["type"] != float64(1) || seckill["payValue"] != float64(8000) ||
+		seckill["stock"] != float64(7) {
 		t.Errorf("type, money or stock are not the numbers that the page reads: %s", r.Body)
 	}
 	shown, err := time.Parse(time.RFC3339, seckill["endTime"].(string))
@@ -121,8 +122,10 @@ func TestTutorialPurchase(t *testing.T) {
 			s.AwaitState(t, id, "on_sale")
 			bought := tutorialBuy(t, s, id, box.BuyerToken(11))
 			var order string
-			if err := json.Unmarshal(tutorial(t, bought).Data, &order); err != nil || bought.StatusCode != http.StatusOK {
-				t.Fatalf("a purchase answers %d %s, want 200 and the order id as a string", bought.StatusCode, bought.Body)
+			if err := json.Unmarshal(tutorial(t, bought).Data, &order); err != nil ||
+				bought.StatusCode != http.StatusOK {
+				t.Fatalf("a purchase answers %d %s, want 200 and the order id as a string",
+					bought.StatusCode, bought.Body)
 			}
 			if n, err := strconv.ParseInt(order, 10, 64); err != nil || n <= 0 {
 				t.Errorf("order id %q", order)

@@ -34,7 +34,8 @@ func openWaitlist(t *testing.T, s *box.Site, units int64, offerSeconds int64) wa
 	t.Helper()
 	draft := box.SeckillDraft(1, units, time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
 	draft["waitlistOfferSeconds"] = offerSeconds
-	r := s.Client.Must(t, http.StatusCreated, box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft})
+	r := s.Client.Must(t, http.StatusCreated,
+		box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft})
 	id := box.Decode[box.Voucher](t, r).ID
 	s.AwaitState(t, id, "on_sale")
 	w := waitlist{Site: s, buyers: s.Buyers(id), units: units}
@@ -67,7 +68,8 @@ func (w waitlist) must(t *testing.T, want int, method string, user int64, step s
 func (w waitlist) cancel(t *testing.T, user int64) {
 	t.Helper()
 	id := strconv.FormatInt(w.buyers.Record.Winners()[user], 10)
-	w.Client.Must(t, http.StatusOK, box.Request{Method: http.MethodPost, URL: w.URL("/order/" + id + "/cancel"), Token: box.BuyerToken(user)})
+	w.Client.Must(t, http.StatusOK,
+		box.Request{Method: http.MethodPost, URL: w.URL("/order/" + id + "/cancel"), Token: box.BuyerToken(user)})
 }
 
 // await waits until the user's place is in the state.
@@ -104,7 +106,8 @@ func TestWaitlist(t *testing.T) {
 			t.Parallel()
 			w := openWaitlist(t, kind.Open(t), 3, 600)
 			box.Eventually(t, "the sale selling out", func() error {
-				if r, err := w.ask(t.Context(), http.MethodPost, 11, ""); err != nil || r.StatusCode != http.StatusCreated {
+				if r, err := w.ask(t.Context(), http.MethodPost, 11, ""); err != nil ||
+					r.StatusCode != http.StatusCreated {
 					return fmt.Errorf("%d %s: %w", r.StatusCode, r.Body, err)
 				}
 				return nil
@@ -180,8 +183,8 @@ func TestOfferDeadline(t *testing.T) {
 	w.check(t)
 }
 
-// TestWaitlistRedisEmptied empties Redis while offers are open and accepted: a rebuild sells none of them, and each accepted
-// one becomes its order.
+// TestWaitlistRedisEmptied empties Redis while offers are open and accepted: a rebuild sells none of them, and each
+// accepted one becomes its order.
 func TestWaitlistRedisEmptied(t *testing.T) {
 	t.Parallel()
 	const units = 20

@@ -30,13 +30,15 @@ func TestWelcome(t *testing.T) {
 	if !strings.Contains(strings.ToLower(srv.Log.String()), "embedded") {
 		t.Errorf("it does not mention the embedded mode:\n%s", srv.Log)
 	}
-	for _, place := range []string{"the shop       " + srv.URL(""), "the console    " + srv.URL("/admin#sign-in="), "the interface  " + srv.URL("/docs")} {
+	for _, place := range []string{"the shop       " + srv.URL(""), "the console    " +
+		srv.URL("/admin#sign-in="), "the interface  " + srv.URL("/docs")} {
 		if !strings.Contains(srv.Log.String(), place) {
 			t.Errorf("the welcome does not name %q:\n%s", place, srv.Log)
 		}
 	}
 	c := box.NewClient(t)
-	r := c.Must(t, http.StatusCreated, box.Request{Method: http.MethodPost, URL: line[1], Header: map[string]string{"Authorization": line[2]}})
+	r := c.Must(t, http.StatusCreated,
+		box.Request{Method: http.MethodPost, URL: line[1], Header: map[string]string{"Authorization": line[2]}})
 	if placed := box.Decode[box.Placed](t, r); placed.OrderID == "" || placed.Status != "unpaid" {
 		t.Errorf("buying as printed: %s, want an order that is recorded", r.Body)
 	}
@@ -78,7 +80,10 @@ func signsInATill(t *testing.T, c *box.Client, srv *box.Server) {
 		t.Fatalf("no command for a till's token, %q:\n%s", command, srv.Log)
 	}
 	token := strings.TrimSpace(box.Command(t, srv.Settings, strings.Fields(command[2])...).Stdout)
-	validate := box.Request{Method: http.MethodPost, URL: srv.URL("/till/validate"), Token: token, Body: map[string]string{"code": "0000-0000-0000-0000"}}
+	validate := box.Request{
+		Method: http.MethodPost, URL: srv.URL("/till/validate"), Token: token,
+		Body: map[string]string{"code": "0000-0000-0000-0000"},
+	}
 	if r := c.Must(t, http.StatusNotFound, validate); !strings.Contains(string(r.Body), "COUPON") {
 		t.Errorf("the till is answered %s, want that there is no such coupon", r.Body)
 	}
@@ -93,6 +98,8 @@ func signsInOnce(t *testing.T, c *box.Client, srv *box.Server) {
 	}
 	use := box.Request{Method: http.MethodPost, URL: srv.URL("/demo/admin"), Body: map[string]string{"code": link[1]}}
 	admin := box.Decode[struct{ Token string }](t, c.Must(t, http.StatusCreated, use))
-	c.Must(t, http.StatusOK, box.Request{Method: http.MethodGet, URL: srv.URL("/admin/voucher"), Header: map[string]string{"Authorization": admin.Token}})
+	c.Must(t, http.StatusOK, box.Request{
+		Method: http.MethodGet, URL: srv.URL("/admin/voucher"), Header: map[string]string{"Authorization": admin.Token},
+	})
 	c.Must(t, http.StatusUnauthorized, use)
 }

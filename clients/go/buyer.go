@@ -27,8 +27,8 @@ type Buyer struct {
 // errNoOrder is a success that says nothing of an order: nothing that Buy could repeat makes another answer of it.
 var errNoOrder = errors.New("names no order")
 
-// NewBuyer returns a buyer at a server such as https://shop.example.com, with the user's token. Options are those of the client. It
-// refuses what can never be sent.
+// NewBuyer returns a buyer at a server such as https://shop.example.com, with the user's token. Options are those of
+// the client. It refuses what can never be sent.
 func NewBuyer(server, token string, options ...ClientOption) (*Buyer, error) {
 	u, err := url.Parse(server)
 	switch {
@@ -53,11 +53,12 @@ func NewBuyer(server, token string, options ...ClientOption) (*Buyer, error) {
 // Client returns the client of all routes for buyers, tills and webhooks, with the buyer's token.
 func (b *Buyer) Client() *ClientWithResponses { return b.client }
 
-// Buy presses the button until there is an outcome, or ctx ends: an order, also one that the user has had before, or a *Refusal such as
-// SOLD_OUT. An answer 429, 500, 503 or 504, or none, leaves it open or says to come back: Buy waits, as long as the answer asks for or
-// longer each time, and repeats the request. That is harmless: a user gets one order in a sale, and a repeated request is answered
-// with it. When ctx ends, nobody knows the outcome: the error is ctx's, and no *Refusal. A wrong certificate and an answer that names no
-// order are errors at once. params may be nil; give params.Wait to be answered once the order is recorded.
+// Buy presses the button until there is an outcome, or ctx ends: an order, also one that the user has had before, or
+// a *Refusal such as SOLD_OUT. An answer 429, 500, 503 or 504, or none, leaves it open or says to come back: Buy
+// waits, as long as the answer asks for or longer each time, and repeats the request. That is harmless: a user gets
+// one order in a sale, and a repeated request is answered with it. When ctx ends, nobody knows the outcome: the error
+// is ctx's, and no *Refusal. A wrong certificate and an answer that names no order are errors at once. params may be
+// nil; give params.Wait to be answered once the order is recorded.
 func (b *Buyer) Buy(ctx context.Context, voucherID int64, params *BuySeckillParams) (OrderRef, error) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		order, err := b.try(ctx, voucherID, params)
@@ -70,7 +71,8 @@ func (b *Buyer) Buy(ctx context.Context, voucherID int64, params *BuySeckillPara
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return OrderRef{}, fmt.Errorf("%w; the last answer: %v", ctx.Err(), err) //nolint:errorlint // it is not the outcome: a caller must not find it
+			//nolint:errorlint // it is not the outcome: a caller must not find it
+			return OrderRef{}, fmt.Errorf("%w; the last answer: %v", ctx.Err(), err)
 		}
 	}
 }
@@ -86,7 +88,8 @@ func (b *Buyer) try(ctx context.Context, voucherID int64, params *BuySeckillPara
 	err = Check(answer.HTTPResponse, answer.Body)
 	var refusal *Refusal
 	switch {
-	case errors.As(err, &refusal) && refusal.Code == "ALREADY_BOUGHT" && refusal.Data != nil && refusal.Data.OrderId != nil:
+	case errors.As(err, &refusal) && refusal.Code == "ALREADY_BOUGHT" && refusal.Data != nil &&
+		refusal.Data.OrderId != nil:
 		d := refusal.Data
 		return OrderRef{OrderId: *d.OrderId, Quantity: d.Quantity, Status: d.Status}, nil
 	case err != nil:
@@ -100,8 +103,8 @@ func (b *Buyer) try(ctx context.Context, voucherID int64, params *BuySeckillPara
 	}
 }
 
-// retry reports whether a request that ended like this is to be repeated, and how long to wait before: at random up to half as long
-// again, so that a crowd that was turned away does not come back in the same moment.
+// retry reports whether a request that ended like this is to be repeated, and how long to wait before: at random up
+// to half as long again, so that a crowd that was turned away does not come back in the same moment.
 func retry(err error, pause time.Duration) (time.Duration, bool) {
 	var refusal *Refusal
 	var certificate *tls.CertificateVerificationError
@@ -110,7 +113,8 @@ func retry(err error, pause time.Duration) (time.Duration, bool) {
 		return 0, false
 	case errors.As(err, &refusal):
 		switch refusal.Status {
-		case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
+			http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			pause = max(pause, refusal.RetryAfter)
 		default:
 			return 0, false

@@ -37,7 +37,8 @@ func service(t *testing.T) (at string, token func(args ...string) string) {
 		t.Fatalf("building the service: %v\n%s", err, out)
 	}
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "SECKILL_") })
-	env = append(env, "SECKILL_DATA_DIR="+filepath.Join(dir, "data"), "SECKILL_HTTP_ADDR="+free(t), "SECKILL_OPS_ADDR="+free(t))
+	env = append(env, "SECKILL_DATA_DIR="+filepath.Join(dir, "data"), "SECKILL_HTTP_ADDR="+free(t),
+		"SECKILL_OPS_ADDR="+free(t))
 	at = "http://" + strings.TrimPrefix(env[len(env)-2], "SECKILL_HTTP_ADDR=")
 	var log strings.Builder
 	server := exec.Command(program)
@@ -108,14 +109,16 @@ func TestRealSale(t *testing.T) {
 		t.Errorf("the same buyer again: %+v, %v; want order %s", again, err, first.OrderId)
 	}
 	var refusal *Refusal
-	if _, err := buyer("43").Buy(t.Context(), id, nil); !errors.As(err, &refusal) || refusal.Code != "SOLD_OUT" || refusal.Status != http.StatusConflict {
+	if _, err := buyer("43").Buy(t.Context(), id, nil); !errors.As(err, &refusal) || refusal.Code != "SOLD_OUT" ||
+		refusal.Status != http.StatusConflict {
 		t.Errorf("the second buyer: %v", err)
 	}
 	shown, err := buyer("42").Client().ShowOrderWithResponse(t.Context(), first.OrderId, nil)
 	if err == nil {
 		err = Check(shown.HTTPResponse, shown.Body)
 	}
-	if err != nil || shown.JSON200 == nil || shown.JSON200.Data.Id != first.OrderId || shown.JSON200.Data.VoucherId != id {
+	if err != nil || shown.JSON200 == nil || shown.JSON200.Data.Id != first.OrderId ||
+		shown.JSON200.Data.VoucherId != id {
 		t.Errorf("the order: %+v, %v", shown, err)
 	}
 }
@@ -123,9 +126,11 @@ func TestRealSale(t *testing.T) {
 // createSale creates a sale of one unit, which the client has no route for, and returns its id.
 func createSale(t *testing.T, at, token string) int64 {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at+"/voucher/seckill", strings.NewReader(fmt.Sprintf(
-		`{"shopId": 1, "title": "100 for 10", "payValue": 1000, "actualValue": 10000, "stock": 1, "beginTime": %q, "endTime": %q}`,
-		time.Now().Add(-time.Minute).Format(time.RFC3339), time.Now().Add(time.Hour).Format(time.RFC3339))))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at+"/voucher/seckill",
+		strings.NewReader(fmt.Sprintf(
+			`{"shopId": 1, "title": "100 for 10", "payValue": 1000, "actualValue": 10000, "stock": 1, `+
+				`"beginTime": %q, "endTime": %q}`,
+			time.Now().Add(-time.Minute).Format(time.RFC3339), time.Now().Add(time.Hour).Format(time.RFC3339))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +142,8 @@ func createSale(t *testing.T, at, token string) int64 {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	var created struct{ Data struct{ ID int64 } }
-	if err := json.NewDecoder(answer.Body).Decode(&created); err != nil || answer.StatusCode != http.StatusCreated || created.Data.ID == 0 {
+	if err := json.NewDecoder(answer.Body).Decode(&created); err != nil ||
+		answer.StatusCode != http.StatusCreated || created.Data.ID == 0 {
 		t.Fatalf("creating a voucher: %d, %+v, %v", answer.StatusCode, created, err)
 	}
 	return created.Data.ID
@@ -159,7 +165,8 @@ func TestRetries(t *testing.T) {
 	}
 	already := func(w http.ResponseWriter) {
 		w.WriteHeader(http.StatusConflict)
-		_, _ = w.Write([]byte(`{"success": false, "code": "ALREADY_BOUGHT", "data": {"orderId": "7", "status": "unpaid"}}`))
+		_, _ = w.Write([]byte(
+			`{"success": false, "code": "ALREADY_BOUGHT", "data": {"orderId": "7", "status": "unpaid"}}`))
 	}
 	hangUp := func(http.ResponseWriter) { panic(http.ErrAbortHandler) }
 	proxy := func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) }
@@ -172,8 +179,10 @@ func TestRetries(t *testing.T) {
 		"unknown, then bought":      {[]func(http.ResponseWriter){refuse(504, "UNKNOWN_OUTCOME"), already}, ""},
 		"no answer, then bought":    {[]func(http.ResponseWriter){hangUp, already}, ""},
 		"a proxy's page, then sold": {[]func(http.ResponseWriter){proxy, refuse(409, "SOLD_OUT")}, "SOLD_OUT"},
-		"limited, then not started": {[]func(http.ResponseWriter){refuse(429, "RATE_LIMITED"), refuse(403, "NOT_STARTED")}, "NOT_STARTED"},
-		"a wrong token":             {[]func(http.ResponseWriter){refuse(401, "UNAUTHENTICATED")}, "UNAUTHENTICATED"},
+		"limited, then not started": {
+			[]func(http.ResponseWriter){refuse(429, "RATE_LIMITED"), refuse(403, "NOT_STARTED")}, "NOT_STARTED",
+		},
+		"a wrong token": {[]func(http.ResponseWriter){refuse(401, "UNAUTHENTICATED")}, "UNAUTHENTICATED"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -208,7 +217,8 @@ func TestRetries(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	header := http.Header{"Retry-After": {"3600"}}
-	err := Check(&http.Response{StatusCode: http.StatusServiceUnavailable, Header: header}, []byte(`{"success": false, "code": "PAUSED"}`))
+	err := Check(&http.Response{StatusCode: http.StatusServiceUnavailable, Header: header},
+		[]byte(`{"success": false, "code": "PAUSED"}`))
 	if wait, again := retry(err, firstPause); !again || wait < time.Hour {
 		t.Errorf("%v is repeated (%t) after %s", err, again, wait)
 	}
@@ -241,7 +251,8 @@ func TestUnknownIsNoRefusal(t *testing.T) {
 		w.Header().Set("Retry-After", "3600")
 		w.WriteHeader(http.StatusGatewayTimeout)
 		_, _ = w.Write([]byte(`{"success": false, "code": "UNKNOWN_OUTCOME"}`))
-		time.AfterFunc(100*time.Millisecond, cancel) // once the answer has been read; sooner, the try itself is cancelled
+		// Once the answer has been read; sooner, the try itself is cancelled.
+		time.AfterFunc(100*time.Millisecond, cancel)
 	}))
 	t.Cleanup(at.Close)
 	b, err := NewBuyer(at.URL, "token")

@@ -36,7 +36,8 @@ func classify(a httpload.Answer, err error) result {
 		return res.withOrder(checker.Accepted, a)
 	case a.Status == http.StatusConflict && res.code == "ALREADY_BOUGHT":
 		return res.withOrder(checker.Held, a)
-	case res.code == "UNAVAILABLE" || res.code == "PAUSED" || res.code == "RATE_LIMITED" || a.Status == http.StatusTooManyRequests:
+	case res.code == "UNAVAILABLE" || res.code == "PAUSED" || res.code == "RATE_LIMITED" ||
+		a.Status == http.StatusTooManyRequests:
 		res.outcome = checker.Later
 	case res.code == "" || res.code == "UNKNOWN_OUTCOME" || res.code == "INTERNAL":
 		res.outcome = checker.Unknown

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// steepness is how many times a spike falls to 1/e within its duration: two thirds of the buyers come in the first fifth.
+// steepness is how many times a spike falls to 1/e within its duration: two thirds of the buyers come in the first
+// fifth.
 const steepness = 5
 
 // curve is how buyers arrive: at returns the time by which the given share of them, from 0 to 1, has arrived.
@@ -38,8 +39,8 @@ func (c curve) at(share float64) time.Duration {
 	return time.Duration(t * float64(c.duration))
 }
 
-// arrival returns when the i-th of n buyers arrives: at a random point of the i-th of n equal shares, so that buyers arrive
-// in order and not at regular intervals.
+// arrival returns when the i-th of n buyers arrives: at a random point of the i-th of n equal shares, so that buyers
+// arrive in order and not at regular intervals.
 func (c curve) arrival(i, n int, seed uint64) time.Duration {
 	return c.at((float64(i) + random(seed, i, 0)) / float64(n))
 }

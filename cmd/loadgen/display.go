@@ -82,16 +82,18 @@ func (s snapshot) line(rate float64) string {
 		answers[i] = fmt.Sprintf("%s %d", c.name(), c.Count)
 	}
 	return fmt.Sprintf("%5.1fs  sent %d (%.0f/s)  in flight %d  late %s  p50 %s  p99 %s  %s",
-		s.since.Seconds(), s.sent, rate, s.inFlight, s.late.Round(time.Millisecond), ms(s.fromDue.P50), ms(s.fromDue.P99),
-		strings.Join(answers, ", "))
+		s.since.Seconds(), s.sent, rate, s.inFlight, s.late.Round(time.Millisecond), ms(s.fromDue.P50),
+		ms(s.fromDue.P99), strings.Join(answers, ", "))
 }
 
 // block is the state in several lines.
 func (s snapshot) block(rate float64) string {
 	const most = 8 // kinds of answers
 	var b strings.Builder
-	fmt.Fprintf(&b, "%6.1f s of %v   %d of %d buyers have come\n", s.since.Seconds(), s.duration.Round(time.Second/10), s.arrived, s.buyers)
-	fmt.Fprintf(&b, "  sent %d, %.0f a second   in flight %d   late %v\n", s.sent, rate, s.inFlight, s.late.Round(time.Millisecond))
+	fmt.Fprintf(&b, "%6.1f s of %v   %d of %d buyers have come\n",
+		s.since.Seconds(), s.duration.Round(time.Second/10), s.arrived, s.buyers)
+	fmt.Fprintf(&b, "  sent %d, %.0f a second   in flight %d   late %v\n",
+		s.sent, rate, s.inFlight, s.late.Round(time.Millisecond))
 	fmt.Fprintf(&b, "  %s\n", s.fromDue)
 	for i, c := range s.counts {
 		if i == most {

@@ -185,7 +185,8 @@ func (l *load) send(ctx context.Context, conn *httpload.Conn, r request) *reques
 	ctx = context.WithoutCancel(ctx) // after Ctrl-C, requests under way are still answered
 	buyer := int(r.buyer)
 	if r.browse {
-		_, _ = conn.Do(ctx, httpload.Request{Method: http.MethodGet, Path: l.page, Token: l.plan.tokens.of(buyer)}) // the buyer buys whatever the answer
+		// The buyer buys whatever the answer.
+		_, _ = conn.Do(ctx, httpload.Request{Method: http.MethodGet, Path: l.page, Token: l.plan.tokens.of(buyer)})
 		think := -math.Log1p(-random(l.plan.seed, buyer, 1)) * float64(l.plan.think)
 		return &request{due: time.Now().Add(time.Duration(think)), buyer: r.buyer}
 	}

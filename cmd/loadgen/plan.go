@@ -65,23 +65,33 @@ early and nothing was wrong until then.`
 func readPlan(env environment) (plan, error) {
 	var p plan
 	set := flag.NewFlagSet("loadgen", flag.ContinueOnError)
-	servers := set.String("url", "http://localhost:8080", "where the service is; several `addresses` with commas between them")
+	servers := set.String("url", "http://localhost:8080",
+		"where the service is; several `addresses` with commas between them")
 	set.Int64Var(&p.voucher, "voucher", 0, "`id` of the voucher to buy; without it one is created")
 	set.Int64Var(&p.shop, "shop", 1, "`id` of the shop in which a voucher is created")
 	set.Int64Var(&p.stock, "stock", 1000, "`units` of the voucher that is created")
 	set.IntVar(&p.buyers, "buyers", 10_000, "`number` of buyers; with -tokens at most as many as there are tokens")
-	set.Int64Var(&p.firstUser, "first-user", 8_000_000_000_000_000, "user `id` of the first buyer; the others count up from it")
+	set.Int64Var(&p.firstUser, "first-user", 8_000_000_000_000_000,
+		"user `id` of the first buyer; the others count up from it")
 	set.DurationVar(&p.duration, "duration", 10*time.Second, "`time` within which they arrive")
 	rate := set.Float64("rate", 0, "average `number` of buyers who arrive in a second, instead of -duration")
-	shape := set.String("curve", "spike", "how they arrive: flat; ramp: faster and faster; spike: most at the start, then fewer and fewer")
-	set.DurationVar(&p.think, "think", 0, "mean `time` between reading the voucher and buying; 0: the voucher is not read")
-	set.IntVar(&p.retry, "retry", 10, "`times` that a buyer without an outcome asks again (429, 500, 503, 504, no answer)")
-	set.DurationVar(&p.pause, "pause", time.Second, "`time` before a retry, if the answer has no Retry-After; plus up to as much again, at random")
-	set.DurationVar(&p.wait, "wait", 0, "buy with ?wait=: the answer waits this `time` for the recorded order; 0: without")
+	shape := set.String("curve", "spike",
+		"how they arrive: flat; ramp: faster and faster; spike: most at the start, then fewer and fewer")
+	set.DurationVar(&p.think, "think", 0,
+		"mean `time` between reading the voucher and buying; 0: the voucher is not read")
+	set.IntVar(&p.retry, "retry", 10,
+		"`times` that a buyer without an outcome asks again (429, 500, 503, 504, no answer)")
+	set.DurationVar(&p.pause, "pause", time.Second,
+		"`time` before a retry, if the answer has no Retry-After; plus up to as much again, at random")
+	set.DurationVar(&p.wait, "wait", 0,
+		"buy with ?wait=: the answer waits this `time` for the recorded order; 0: without")
 	set.DurationVar(&p.timeout, "timeout", 15*time.Second, "longest `time` for one answer; a longer one is unknown")
-	set.IntVar(&p.connections, "connections", 256, "`number` of connections that stay open; a buyer who finds none free waits, and this counts as latency")
-	set.DurationVar(&p.longest, "longest", 0, "longest `time` from the first buyer on: then nobody asks any more, and what was done is verified; 0: until all are finished")
-	set.DurationVar(&p.settle, "settle", 30*time.Second, "longest `time`, after the last answer, until everything must agree")
+	set.IntVar(&p.connections, "connections", 256,
+		"`number` of connections that stay open; a buyer who finds none free waits, and this counts as latency")
+	set.DurationVar(&p.longest, "longest", 0, "longest `time` from the first buyer on: then nobody asks any more, "+
+		"and what was done is verified; 0: until all are finished")
+	set.DurationVar(&p.settle, "settle", 30*time.Second,
+		"longest `time`, after the last answer, until everything must agree")
 	set.Uint64Var(&p.seed, "seed", 1, "the same `number` gives the same arrivals")
 	set.StringVar(&p.json, "json", "", "`file` for the report as JSON")
 	tokenFile := set.String("tokens", "", "`file` of buyers' tokens, one a line, instead of signing them")
@@ -119,7 +129,8 @@ func readPlan(env environment) (plan, error) {
 	return p, nil
 }
 
-// makeReport makes the file of the report, or leaves one that is there: one that cannot be written is found before the rush, not after it.
+// makeReport makes the file of the report, or leaves one that is there: one that cannot be written is found before
+// the rush, not after it.
 func (p *plan) makeReport() error {
 	file, err := os.OpenFile(p.json, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // a report is public
 	if err != nil {

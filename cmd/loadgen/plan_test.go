@@ -53,7 +53,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestRateOfTokens: a rate is that of the buyers who have a token in the file, not of as many as there would be without it.
+// TestRateOfTokens: a rate is that of the buyers who have a token in the file, not of as many as there would be
+// without it.
 func TestRateOfTokens(t *testing.T) {
 	t.Parallel()
 	signer := tokens{secret: []byte(box.Secret), firstUser: 500, life: tokenLife}
@@ -66,7 +67,8 @@ func TestRateOfTokens(t *testing.T) {
 		getenv: func(string) string { return "" },
 	})
 	if err != nil || p.buyers != 2 || p.duration != 500*time.Millisecond || p.curve.duration != p.duration {
-		t.Errorf("%d buyers arrive within %v, %v of the curve, %v; want 2 within 500 ms", p.buyers, p.duration, p.curve.duration, err)
+		t.Errorf("%d buyers arrive within %v, %v of the curve, %v; want 2 within 500 ms",
+			p.buyers, p.duration, p.curve.duration, err)
 	}
 }
 
@@ -75,7 +77,8 @@ func TestNoService(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if code, _, log := run(ctx, box.Secret, "-url", "http://127.0.0.1:1"); code != exitFindings || !strings.Contains(log, "creating a voucher") {
+	if code, _, log := run(ctx, box.Secret, "-url", "http://127.0.0.1:1"); code != exitFindings ||
+		!strings.Contains(log, "creating a voucher") {
 		t.Errorf("exit code %d: %s", code, log)
 	}
 }
@@ -88,7 +91,8 @@ func TestVoucherNotShown(t *testing.T) {
 	}))
 	defer server.Close()
 	const want = "There is no such voucher. (that of a rehearsal"
-	if code, _, log := run(t.Context(), box.Secret, "-url", server.URL, "-voucher", "7"); code != exitFindings || !strings.Contains(log, want) || !strings.Contains(log, "SECKILL_JWT_SECRET") {
+	if code, _, log := run(t.Context(), box.Secret, "-url", server.URL, "-voucher", "7"); code != exitFindings ||
+		!strings.Contains(log, want) || !strings.Contains(log, "SECKILL_JWT_SECRET") {
 		t.Errorf("exit code %d: %s", code, log)
 	}
 }
@@ -111,12 +115,13 @@ func TestInterruptedBeforeTheSale(t *testing.T) {
 	}
 }
 
-// TestCurve: buyers arrive in order and within the time, as densely as the curve's name says, and at the same times with the
-// same seed.
+// TestCurve: buyers arrive in order and within the time, as densely as the curve's name says, and at the same times
+// with the same seed.
 func TestCurve(t *testing.T) {
 	t.Parallel()
 	const n, d = 10_000, 10 * time.Second
-	firstHalf := map[string]float64{"flat": 0.5, "ramp": 0.25, "spike": 0.9241} // of the buyers, in the first half of the time
+	// Of the buyers, in the first half of the time.
+	firstHalf := map[string]float64{"flat": 0.5, "ramp": 0.25, "spike": 0.9241}
 	for name, want := range firstHalf {
 		c, err := newCurve(name, d)
 		if err != nil {
@@ -149,7 +154,10 @@ func TestClassify(t *testing.T) {
 		body   string
 		want   result
 	}{
-		{202, `{"success":true,"data":{"orderId":"12","status":"queued"}}`, result{outcome: checker.Accepted, order: 12}},
+		{
+			202, `{"success":true,"data":{"orderId":"12","status":"queued"}}`,
+			result{outcome: checker.Accepted, order: 12},
+		},
 		{409, `{"code":"ALREADY_BOUGHT","data":{"orderId":"12"}}`, result{outcome: checker.Held, order: 12}},
 		{201, `{}`, result{code: "status 201 without an order id"}},
 		{201, `{"orderId":"012"}`, result{code: "status 201 without an order id"}},

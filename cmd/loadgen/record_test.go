@@ -20,8 +20,8 @@ func TestInternBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkMillionBuyers records a sale of a million buyers for 100,000 units and checks it. It reports the memory of the
-// record, and what the checker adds to it.
+// BenchmarkMillionBuyers records a sale of a million buyers for 100,000 units and checks it. It reports the memory of
+// the record, and what the checker adds to it.
 func BenchmarkMillionBuyers(b *testing.B) {
 	const buyers, units = 1_000_000, 100_000
 	for b.Loop() {
@@ -34,13 +34,15 @@ func BenchmarkMillionBuyers(b *testing.B) {
 			if i < units {
 				id := int64(i) + 1
 				res = result{outcome: checker.Accepted, order: id}
-				view.Orders = append(view.Orders, checker.Order{ID: id, User: int64(i), Voucher: 1, Status: checker.Unpaid})
+				view.Orders = append(view.Orders,
+					checker.Order{ID: id, User: int64(i), Voucher: 1, Status: checker.Unpaid})
 			}
 			r.add(i, res, at, at, at.Add(time.Millisecond))
 		}
 		recorded := inUse()
 		report := checker.Check(checker.Evidence{
-			Voucher: 1, Issued: units, Answers: r.answers(1, &tokens{}), Views: []checker.View{view}, ShownStock: new(int64),
+			Voucher: 1, Issued: units, Answers: r.answers(1, &tokens{}),
+			Views: []checker.View{view}, ShownStock: new(int64),
 		})
 		if report.Total > 0 {
 			b.Fatal(report.Findings)

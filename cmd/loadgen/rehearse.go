@@ -15,8 +15,8 @@ const (
 	signalPause = time.Second
 )
 
-// rehearse opens the voucher, runs the load and verifies it. When ctx ends, or after the plan's longest time, it stops the load and
-// verifies what was done until then.
+// rehearse opens the voucher, runs the load and verifies it. When ctx ends, or after the plan's longest time, it
+// stops the load and verifies what was done until then.
 func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 	s, err := newService(&p)
 	if err != nil {
@@ -32,8 +32,8 @@ func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 	reports := newReporter(ctx, &p, before, l, env.err)
 	r.began = time.Now() // the first buyer comes now
 	l.began = r.began
-	// A second signal ends the program, if it does not come with the first: the terminal sends one to server rehearse and to this
-	// program, and server rehearse sends another.
+	// A second signal ends the program, if it does not come with the first: the terminal sends one to server rehearse
+	// and to this program, and server rehearse sends another.
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(signalPause, env.stop) })()
 	loading, cancel := ctx, context.CancelFunc(func() {})
 	if p.longest > 0 {

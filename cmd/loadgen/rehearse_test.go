@@ -57,8 +57,8 @@ func answer(w http.ResponseWriter, status int, body string) bool {
 	return true
 }
 
-// TestRehearsal rehearses small sales, 60 buyers for 50 units, at the real service, through a proxy that tampers with requests
-// and answers. What is wrong must be found; difficulties that the service survives must not.
+// TestRehearsal rehearses small sales, 60 buyers for 50 units, at the real service, through a proxy that tampers with
+// requests and answers. What is wrong must be found; difficulties that the service survives must not.
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
 	at := box.EmbeddedSite(t).URL("")
@@ -70,13 +70,20 @@ func TestRehearsal(t *testing.T) {
 		want []string // in the output
 	}{
 		{"honest", nil, func() tamperer { return tamperer{} }, exitVerified, []string{
-			"VERIFIED: nothing lost, nothing sold twice", "50  accepted", "10  refused SOLD_OUT", "50 live orders, 0 shown",
+			"VERIFIED: nothing lost, nothing sold twice", "50  accepted", "10  refused SOLD_OUT",
+			"50 live orders, 0 shown",
 		}},
 		{"think time and wait", []string{"-think", "20ms", "-wait", "2s", "-curve", "ramp"}, func() tamperer {
 			return tamperer{}
 		}, exitVerified, []string{"50  accepted"}},
-		{"every fourth answer is lost", nil, lostAnswers, exitVerified, []string{"50 live orders", "held", "unknown connection lost"}},
-		{"units are added meanwhile", nil, func() tamperer { return addsUnits(t, at) }, exitVerified, []string{"60 units issued (+10 meanwhile), 60 live orders"}},
+		{
+			"every fourth answer is lost", nil, lostAnswers, exitVerified,
+			[]string{"50 live orders", "held", "unknown connection lost"},
+		},
+		{
+			"units are added meanwhile", nil, func() tamperer { return addsUnits(t, at) }, exitVerified,
+			[]string{"60 units issued (+10 meanwhile), 60 live orders"},
+		},
 		{"busy at first", nil, busy, exitVerified, []string{"3  later UNAVAILABLE", "50  accepted"}},
 		{"every outcome is unknown", []string{"-retry", "1"}, func() tamperer {
 			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
@@ -85,7 +92,9 @@ func TestRehearsal(t *testing.T) {
 				}
 				return status, body
 			}}
-		}, exitVerified, []string{"120  unknown UNKNOWN_OUTCOME", "60 buyers stopped asking before they knew", "50 live orders"}},
+		}, exitVerified, []string{
+			"120  unknown UNKNOWN_OUTCOME", "60 buyers stopped asking before they knew", "50 live orders",
+		}},
 		{"an accepted order is not found", nil, func() tamperer {
 			var first atomic.Value
 			return tamperer{before: func(w http.ResponseWriter, r *http.Request) bool {
@@ -93,7 +102,8 @@ func TestRehearsal(t *testing.T) {
 					return false
 				}
 				first.CompareAndSwap(nil, r.URL.Path)
-				return first.Load() == r.URL.Path && answer(w, http.StatusNotFound, `{"success":false,"code":"NOT_FOUND"}`)
+				return first.Load() == r.URL.Path && answer(w, http.StatusNotFound,
+					`{"success":false,"code":"NOT_FOUND"}`)
 			}}
 		}, exitFindings, []string{"WRONG", "I3 ", "is not there", "buy: accepted"}},
 		{"an order stays queued", nil, func() tamperer {
@@ -104,7 +114,10 @@ func TestRehearsal(t *testing.T) {
 				return status, body
 			}}
 		}, exitFindings, []string{"I3 ", "is still queued"}},
-		{"one order is listed twice", nil, doubled, exitFindings, []string{"I2 ", "has the live orders", "I1 ", "51 units of live orders, of 50"}},
+		{
+			"one order is listed twice", nil, doubled, exitFindings,
+			[]string{"I2 ", "has the live orders", "I1 ", "51 units of live orders, of 50"},
+		},
 		{"one order id for two buyers", nil, sharedID, exitFindings, []string{"I10 ", "was given to the users"}},
 		{"sold stock is shown", nil, func() tamperer {
 			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
@@ -131,8 +144,8 @@ func TestRehearsal(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			args := append([]string{
-				"-url", through(t, at, tt.by()), "-buyers", "60", "-stock", "50", "-duration", "200ms", "-connections", "16",
-				"-pause", "10ms", "-first-user", fmt.Sprint(1000 * (i + 1)), "-settle", settle(tt.code),
+				"-url", through(t, at, tt.by()), "-buyers", "60", "-stock", "50", "-duration", "200ms", "-connections",
+				"16", "-pause", "10ms", "-first-user", fmt.Sprint(1000 * (i + 1)), "-settle", settle(tt.code),
 			}, tt.args...)
 			code, out, log := run(t.Context(), box.Secret, args...)
 			if code != tt.code {
@@ -194,7 +207,8 @@ func addsUnits(t *testing.T, at string) tamperer {
 			return false
 		}
 		reply, err := client.Do(t.Context(), box.Request{
-			Method: http.MethodPost, URL: at + strings.Replace(r.URL.Path, "/seckill/", "/", 1) + "/stock", Token: box.AdminToken(),
+			Method: http.MethodPost, URL: at + strings.Replace(r.URL.Path, "/seckill/", "/", 1) + "/stock",
+			Token:  box.AdminToken(),
 			Header: map[string]string{"Idempotency-Key": "more"}, Body: map[string]any{"delta": 10},
 		})
 		if err != nil || reply.StatusCode >= http.StatusMultipleChoices {
@@ -236,7 +250,8 @@ func sharedID() tamperer {
 	}}
 }
 
-// testTokenFile rehearses the demonstration sale with only buyers' tokens: the list of all orders is made of their own lists.
+// testTokenFile rehearses the demonstration sale with only buyers' tokens: the list of all orders is made of their
+// own lists.
 func testTokenFile(t *testing.T, at string) {
 	const buyers = 20
 	signer, err := readTokens(func(name string) string {
@@ -257,8 +272,10 @@ func testTokenFile(t *testing.T, at string) {
 	if err = os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, out, log := run(t.Context(), "", "-url", at, "-voucher", "1", "-tokens", file, "-rate", "100", "-curve", "flat", "-json", report)
-	if code != exitVerified || !strings.Contains(out, "20 live orders, 80 shown as left; 20 orders found by their owners, 20 in the list") {
+	code, out, log := run(t.Context(), "", "-url", at, "-voucher", "1", "-tokens", file, "-rate", "100", "-curve",
+		"flat", "-json", report)
+	if code != exitVerified || !strings.Contains(out,
+		"20 live orders, 80 shown as left; 20 orders found by their owners, 20 in the list") {
 		t.Errorf("exit code %d\n%s\n%s", code, log, out)
 	}
 	text, err := os.ReadFile(report)
@@ -275,14 +292,16 @@ func testTokenFile(t *testing.T, at string) {
 	if err = json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Requests != buyers || got.Findings == nil || len(got.Answers) != 1 || got.Answers[0].Count != buyers || len(got.Timeline) == 0 || got.FromDue.P50 <= 0 {
+	if got.Requests != buyers || got.Findings == nil || len(got.Answers) != 1 || got.Answers[0].Count != buyers ||
+		len(got.Timeline) == 0 || got.FromDue.P50 <= 0 {
 		t.Errorf("the report says %+v\n%s", got, text)
 	}
 }
 
 // testLongest: a rush that is longer than it may be ends by itself, and what was done until then is verified.
 func testLongest(t *testing.T, at string) {
-	code, out, log := run(t.Context(), box.Secret, "-url", at, "-buyers", "100000", "-stock", "1000", "-duration", "20h", "-longest", "1s", "-curve", "flat", "-first-user", "800000")
+	code, out, log := run(t.Context(), box.Secret, "-url", at, "-buyers", "100000", "-stock", "1000", "-duration",
+		"20h", "-longest", "1s", "-curve", "flat", "-first-user", "800000")
 	if code != exitInterrupted || !strings.Contains(out, "Ended early") || !strings.Contains(out, "VERIFIED") {
 		t.Errorf("exit code %d\n%s\n%s", code, log, out)
 	}
@@ -299,13 +318,15 @@ func testInterrupted(t *testing.T, at string) {
 		}
 		return false
 	}})
-	code, out, log := run(ctx, box.Secret, "-url", proxy, "-buyers", "100000", "-stock", "1000", "-duration", "1000s", "-curve", "flat", "-first-user", "900000")
+	code, out, log := run(ctx, box.Secret, "-url", proxy, "-buyers", "100000", "-stock", "1000", "-duration", "1000s",
+		"-curve", "flat", "-first-user", "900000")
 	if code != exitInterrupted || !strings.Contains(out, "Ended early") || !strings.Contains(out, "VERIFIED") {
 		t.Errorf("exit code %d\n%s\n%s", code, log, out)
 	}
 }
 
-// testInterruptedTwice: while an answer does not come, a second Ctrl-C ends the program; one that comes with the first does not.
+// testInterruptedTwice: while an answer does not come, a second Ctrl-C ends the program; one that comes with the
+// first does not.
 func testInterruptedTwice(t *testing.T, at string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -328,5 +349,6 @@ func testInterruptedTwice(t *testing.T, at string) {
 		}
 		return false
 	}})
-	runUntil(ctx, func() { ends <- time.Now() }, box.Secret, "-url", proxy, "-buyers", "100", "-stock", "100", "-duration", "100s", "-curve", "flat", "-timeout", "10s", "-first-user", "950000")
+	runUntil(ctx, func() { ends <- time.Now() }, box.Secret, "-url", proxy, "-buyers", "100", "-stock", "100",
+		"-duration", "100s", "-curve", "flat", "-timeout", "10s", "-first-user", "950000")
 }

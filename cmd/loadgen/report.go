@@ -67,7 +67,8 @@ func newLatency(h *hdrhistogram.Histogram) latency {
 }
 
 func (l latency) String() string {
-	return fmt.Sprintf("p50 %s  p90 %s  p99 %s  p99.9 %s  max %s", ms(l.P50), ms(l.P90), ms(l.P99), ms(l.P999), ms(l.Max))
+	return fmt.Sprintf("p50 %s  p90 %s  p99 %s  p99.9 %s  max %s", ms(l.P50), ms(l.P90),
+		ms(l.P99), ms(l.P999), ms(l.Max))
 }
 
 func ms(v float64) string { return fmt.Sprintf("%.1f ms", v) }
@@ -78,7 +79,8 @@ func newReport(p *plan, v voucher, l *load, r *record, took time.Duration) *repo
 		Settings: settings{
 			p.curve.name, p.duration.Seconds(), p.connections, p.retry, p.wait.Seconds(), p.think.Seconds(), p.seed,
 		},
-		Voucher: v.ID, Buyers: l.arrived.Load(), Requests: r.answered, Took: took.Seconds(), SoldOut: r.soldOut.Seconds(),
+		Voucher: v.ID, Buyers: l.arrived.Load(), Requests: r.answered, Took: took.Seconds(),
+		SoldOut: r.soldOut.Seconds(),
 		Answers: r.counts(), FromDue: newLatency(r.fromDue), FromSent: newLatency(r.fromSent), Timeline: r.seconds,
 	}
 }
@@ -114,7 +116,8 @@ func (r *report) print(w io.Writer) error {
 	if r.Added != 0 {
 		changed = fmt.Sprintf(" (%+d meanwhile)", r.Added)
 	}
-	fmt.Fprintf(&b, "Voucher %d: %d units issued%s, %d live orders, %d shown as left; %d orders found by their owners, %d in the list of all.\n",
+	fmt.Fprintf(&b, "Voucher %d: %d units issued%s, %d live orders, %d shown as left; %d orders found by their "+
+		"owners, %d in the list of all.\n",
 		r.Voucher, r.Issued, changed, r.Live, r.Stock, r.Owners, r.Listed)
 	if len(r.Undecided) > 0 {
 		b.WriteString("Not looked at, or not to be decided from here:\n")

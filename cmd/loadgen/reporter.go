@@ -30,8 +30,8 @@ type reporter struct {
 	log     io.Writer
 }
 
-// newReporter returns one that has told who will come, before the first of them does; nil where there is nothing to report: the voucher is
-// no rehearsal, or the service does not take reports.
+// newReporter returns one that has told who will come, before the first of them does; nil where there is nothing to
+// report: the voucher is no rehearsal, or the service does not take reports.
 func newReporter(ctx context.Context, p *plan, v voucher, l *load, log io.Writer) *reporter {
 	if v.ShopID != rehearsalShop || p.tokens.crowd(v.ID) == "" {
 		return nil
@@ -111,8 +111,8 @@ func (r *reporter) figures() reportBody {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	f := reportBody{
-		Buyers: l.plan.buyers, Arrived: l.arrived.Load(), Requests: rec.answered, Accepted: rec.accepted, SoldOut: rec.soldOut.Microseconds(),
-		P50: rec.fromDue.ValueAtQuantile(50), P99: rec.fromDue.ValueAtQuantile(99),
+		Buyers: l.plan.buyers, Arrived: l.arrived.Load(), Requests: rec.answered, Accepted: rec.accepted,
+		SoldOut: rec.soldOut.Microseconds(), P50: rec.fromDue.ValueAtQuantile(50), P99: rec.fromDue.ValueAtQuantile(99),
 	}
 	for _, s := range rec.seconds {
 		f.Unclear += s.Unclear
@@ -127,7 +127,8 @@ func (r *reporter) send(ctx context.Context, f reportBody) error {
 	}
 	var nothing struct{}
 	_, err = r.service.call(ctx, httpload.Request{
-		Method: http.MethodPost, Path: "/rehearsal/" + strconv.FormatInt(r.voucher, 10) + "/report", Token: r.service.tokens.crowd(r.voucher), Body: body,
+		Method: http.MethodPost, Path: "/rehearsal/" + strconv.FormatInt(r.voucher, 10) + "/report",
+		Token: r.service.tokens.crowd(r.voucher), Body: body,
 	}, &nothing)
 	return err
 }

@@ -81,9 +81,12 @@ type voucher struct {
 
 // voucher shows a voucher to the first buyer: a rehearsal is shown to its buyers only.
 func (s *service) voucher(ctx context.Context, id int64) (v voucher, err error) {
-	_, err = s.call(ctx, httpload.Request{Method: http.MethodGet, Path: "/voucher/" + strconv.FormatInt(id, 10), Token: s.tokens.of(0)}, &v)
+	_, err = s.call(ctx, httpload.Request{
+		Method: http.MethodGet, Path: "/voucher/" + strconv.FormatInt(id, 10), Token: s.tokens.of(0),
+	}, &v)
 	if no := (*refusal)(nil); errors.As(err, &no) && no.status == http.StatusNotFound {
-		err = fmt.Errorf("%w (that of a rehearsal is shown to its own buyers alone: is SECKILL_JWT_SECRET the service's?)", err)
+		err = fmt.Errorf(
+			"%w (that of a rehearsal is shown to its own buyers alone: is SECKILL_JWT_SECRET the service's?)", err)
 	}
 	if err == nil && v.Stock == nil {
 		err = fmt.Errorf("voucher %d is an ordinary one: it has no sale", id)
@@ -104,7 +107,8 @@ func (s *service) create(ctx context.Context, p *plan) (int64, error) {
 		return 0, err
 	}
 	var v voucher
-	_, err = s.call(ctx, httpload.Request{Method: http.MethodPost, Path: "/voucher/seckill", Token: s.tokens.admin(), Body: body}, &v)
+	_, err = s.call(ctx,
+		httpload.Request{Method: http.MethodPost, Path: "/voucher/seckill", Token: s.tokens.admin(), Body: body}, &v)
 	return v.ID, err
 }
 
@@ -127,7 +131,8 @@ func (o orderView) order() (checker.Order, error) {
 // order returns an order as its owner sees it.
 func (s *service) order(ctx context.Context, token string, id int64) (checker.Order, error) {
 	var o orderView
-	_, err := s.call(ctx, httpload.Request{Method: http.MethodGet, Path: "/order/" + strconv.FormatInt(id, 10), Token: token}, &o)
+	_, err := s.call(ctx,
+		httpload.Request{Method: http.MethodGet, Path: "/order/" + strconv.FormatInt(id, 10), Token: token}, &o)
 	if err != nil {
 		return checker.Order{}, err
 	}
@@ -135,14 +140,17 @@ func (s *service) order(ctx context.Context, token string, id int64) (checker.Or
 }
 
 // orders returns all orders of a voucher that a path lists, page by page. Each page has a token of its own.
-func (s *service) orders(ctx context.Context, path string, token func() string, voucherID int64) (list []checker.Order, err error) {
+func (s *service) orders(
+	ctx context.Context, path string, token func() string, voucherID int64,
+) (list []checker.Order, err error) {
 	for next := ""; ; {
 		page := path
 		if next != "" {
 			page += "&before=" + next
 		}
 		var views []orderView
-		if next, err = s.call(ctx, httpload.Request{Method: http.MethodGet, Path: page, Token: token()}, &views); err != nil {
+		if next, err = s.call(ctx, httpload.Request{Method: http.MethodGet, Path: page, Token: token()},
+			&views); err != nil {
 			return nil, err
 		}
 		for _, view := range views {

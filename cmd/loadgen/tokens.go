@@ -44,7 +44,8 @@ func readTokens(getenv func(string) string, tokenFile, adminFile string, firstUs
 			return t, fmt.Errorf("-tokens: %w", err)
 		}
 	} else if len(t.secret) == 0 {
-		return t, errors.New("set SECKILL_JWT_SECRET to the service's secret (after make run: $(cat data/secret)), or name a file with -tokens")
+		return t, errors.New("set SECKILL_JWT_SECRET to the service's secret (after make run: $(cat data/secret)), " +
+			"or name a file with -tokens")
 	}
 	if adminFile != "" {
 		text, err := os.ReadFile(adminFile)
@@ -86,7 +87,8 @@ func (t *tokens) admin() string {
 	return t.sign(1, `,"role":"admin"`)
 }
 
-// crowd returns a token that may list the orders of a rehearsal and report what was measured, and nothing else; "": there is none.
+// crowd returns a token that may list the orders of a rehearsal and report what was measured, and nothing else; "":
+// there is none.
 func (t *tokens) crowd(rehearsal int64) string {
 	if t.adminFile != "" || len(t.secret) == 0 {
 		return t.adminFile
@@ -135,7 +137,8 @@ func subject(token string) (int64, error) {
 // check checks that there is an admin's token if the plan needs one, and lowers the number of buyers to that of tokens.
 func (t *tokens) check(p *plan) error {
 	if p.voucher == 0 && t.admin() == "" {
-		return errors.New("creating a voucher needs an admin: set SECKILL_JWT_SECRET, or name a file with -admin-token, or a voucher with -voucher")
+		return errors.New("creating a voucher needs an admin: set SECKILL_JWT_SECRET, or name a file with " +
+			"-admin-token, or a voucher with -voucher")
 	}
 	if t.file != nil {
 		p.buyers = min(p.buyers, len(t.file))
@@ -164,7 +167,8 @@ func (t *tokens) sign(user int64, role string) string {
 	now := time.Now().Unix()
 	life := `,"iat":` + strconv.FormatInt(now, 10) + `,"exp":` + strconv.FormatInt(now+int64(t.life/time.Second), 10)
 	const header = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9." // {"alg":"HS256","typ":"JWT"}
-	token := header + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"`+strconv.FormatInt(user, 10)+`"`+role+life+t.claims+`}`))
+	token := header + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"`+strconv.FormatInt(user, 10)+
+		`"`+role+life+t.claims+`}`))
 	mac := hmac.New(sha256.New, t.secret)
 	mac.Write([]byte(token)) // never fails, by its documentation
 	return token + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))

@@ -38,7 +38,8 @@ type observed struct {
 	Listed int   `json:"listed"` // orders in the list of all
 }
 
-// verify repeats the comparison until everything agrees, or for as long as the plan allows, and returns the last report.
+// verify repeats the comparison until everything agrees, or for as long as the plan allows, and returns the last
+// report.
 func (v *verifier) verify(ctx context.Context) (checker.Report, error) {
 	e, promised := v.fromRecord()
 	found := map[int64]checker.Order{}
@@ -60,8 +61,8 @@ func (v *verifier) verify(ctx context.Context) (checker.Report, error) {
 // fromRecord returns the evidence that the record has, and the buyer of each order that an answer named.
 func (v *verifier) fromRecord() (e checker.Evidence, promised map[int64]int) {
 	e = checker.Evidence{
-		Voucher: v.before.ID, Issued: v.before.Issued, Answers: v.record.answers(v.before.ID, &v.plan.tokens), GaveUp: true,
-		Others: v.plan.voucher != 0 && *v.before.Stock != v.before.Issued,
+		Voucher: v.before.ID, Issued: v.before.Issued, Answers: v.record.answers(v.before.ID, &v.plan.tokens),
+		GaveUp: true, Others: v.plan.voucher != 0 && *v.before.Stock != v.before.Issued,
 	}
 	promised = map[int64]int{}
 	for a := range v.record.entries() {
@@ -91,7 +92,8 @@ func (v *verifier) readOwned(ctx context.Context, promised map[int64]int, found 
 		case isRefused(err): // its owner has no such order
 		default: // its state is unknown
 			found[id] = checker.Order{
-				ID: id, User: v.plan.tokens.user(promised[id]), Voucher: v.before.ID, Status: checker.StatusUnknown, Reason: err.Error(),
+				ID: id, User: v.plan.tokens.user(promised[id]), Voucher: v.before.ID,
+				Status: checker.StatusUnknown, Reason: err.Error(),
 			}
 		}
 	})
@@ -139,7 +141,8 @@ func (v *verifier) readShown(ctx context.Context, e *checker.Evidence, found map
 	e.ShownStock = now.Stock
 	e.Changed = now.Issued != v.before.Issued
 	e.Issued = now.Issued
-	if payWithin := time.Duration(now.PayWithinSeconds) * time.Second; payWithin > 0 && time.Since(v.record.began) > payWithin {
+	if payWithin := time.Duration(now.PayWithinSeconds) * time.Second; payWithin > 0 &&
+		time.Since(v.record.began) > payWithin {
 		e.Expires = true
 	}
 	v.observed.Issued, v.observed.Added = now.Issued, now.Issued-v.before.Issued
@@ -171,12 +174,14 @@ func (v *verifier) listOrders(ctx context.Context) (*checker.View, error) {
 		failed = errors.Join(failed, err)
 	})
 	if isRefused(failed) {
-		return nil, nil //nolint:nilnil // a list that must not be read is no error: the report says what it could not decide
+		//nolint:nilnil // a list that must not be read is no error: the report says what it could not decide
+		return nil, nil
 	}
 	return &view, failed
 }
 
-// completeList is where all orders of the voucher are listed, and with which token: of a rehearsal, with one that may do no more.
+// completeList is where all orders of the voucher are listed, and with which token: of a rehearsal, with one that may
+// do no more.
 func (v *verifier) completeList() (path string, token func() string) {
 	id := strconv.FormatInt(v.before.ID, 10)
 	if v.before.ShopID == rehearsalShop {

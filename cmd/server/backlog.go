@@ -14,9 +14,11 @@ import (
 // backlogEvery is how often the backlog's metrics are refreshed.
 const backlogEvery = time.Second
 
-// watchBacklog sets the metrics of accepted orders that wait to be recorded, and of dead letters, until ctx ends: those of each
-// partition by themselves, so that one that does not answer hides no other's.
-func watchBacklog(ctx context.Context, partitions *partition.Set, redis *redisstore.Store, metrics *telemetry.Metrics) error {
+// watchBacklog sets the metrics of accepted orders that wait to be recorded, and of dead letters, until ctx ends:
+// those of each partition by themselves, so that one that does not answer hides no other's.
+func watchBacklog(
+	ctx context.Context, partitions *partition.Set, redis *redisstore.Store, metrics *telemetry.Metrics,
+) error {
 	return partitions.Each(ctx, func(ctx context.Context, partition int) error {
 		metrics.SetBacklogUnknown(partition)
 		defer metrics.ForgetBacklog(partition)

@@ -15,9 +15,10 @@ import (
 	"seckill/internal/words"
 )
 
-const checkHelp = `server check is the list to go through before a sale: the stores answer, and how fast; they keep what they were
-given; clocks, instances, connections, memory; with -voucher, the sale itself, its payment, and what was
-changed. It works beside running instances, on the settings that they have (SECKILL_*).
+const checkHelp = `server check is the list to go through before a sale: the stores answer, and how fast;
+they keep what they were given; clocks, instances, connections, memory; with -voucher, the sale itself,
+its payment, and what was changed. It works beside running instances, on the settings that they have
+(SECKILL_*).
 
   server check
   server check -voucher 7

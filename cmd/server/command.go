@@ -85,7 +85,8 @@ server <command> --help tells more about a command.
 `)
 }
 
-// parse reads a command's flags; about says, in its help, what it does and how it is used. It takes nothing behind them.
+// parse reads a command's flags; about says, in its help, what it does and how it is used. It takes nothing behind
+// them.
 func parse(env environment, set *flag.FlagSet, about string) error {
 	if err := parseFlags(env, set, about); err != nil {
 		return err

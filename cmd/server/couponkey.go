@@ -37,7 +37,8 @@ func couponKey(ctx context.Context, env environment) error {
 			}
 			log.InfoContext(ctx, "the key of codes was rotated", slog.Int("key", current))
 		}
-		_, err = fmt.Fprintf(env.out, "new codes are made with key %d; codes of keys 0 to %d are good\n", current, current)
+		_, err = fmt.Fprintf(env.out, "new codes are made with key %d; codes of keys 0 to %d are good\n",
+			current, current)
 		return err
 	})
 }

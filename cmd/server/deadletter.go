@@ -166,7 +166,8 @@ type letterCommand struct {
 
 // parseLetterCommand reads the flags and ids of a command that changes something; extra adds flags of its own.
 func parseLetterCommand(env environment, set *flag.FlagSet, about string) (letterCommand, error) {
-	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"), "`who` does it, for the log")
+	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"),
+		"`who` does it, for the log")
 	why := set.String("why", "", "for what `reason`, for the log (required)")
 	if err := parseFlags(env, set, about); err != nil {
 		return letterCommand{}, err
@@ -196,7 +197,8 @@ func variable(env environment, name string) string {
 }
 
 func replayLetters(ctx context.Context, env environment) error {
-	letterCommand, err := parseLetterCommand(env, flag.NewFlagSet("deadletter replay", flag.ContinueOnError), replayHelp)
+	letterCommand, err := parseLetterCommand(env,
+		flag.NewFlagSet("deadletter replay", flag.ContinueOnError), replayHelp)
 	if err != nil {
 		return err
 	}
@@ -246,7 +248,8 @@ func discardLetters(ctx context.Context, env environment) error {
 
 func wouldDiscard(l recorder.DeadLetter) string {
 	if l.State == recorder.DeadLetterWaiting {
-		return fmt.Sprintf("order %d of user %d would fail, and its unit go back on sale", l.Claim.OrderID, l.Claim.UserID)
+		return fmt.Sprintf("order %d of user %d would fail, and its unit go back on sale",
+			l.Claim.OrderID, l.Claim.UserID)
 	}
 	return "the letter would go, and nothing else change"
 }

@@ -36,7 +36,8 @@ func guardKey(ctx context.Context, env environment) error {
 				return err
 			}
 			log.InfoContext(ctx, "the salt of guards was rotated", slog.Int("salt", int(id)))
-			_, err = fmt.Fprintf(env.out, "salt %d is used in %v; tickets made with older ones stay good\n", id, keys.RotationLead)
+			_, err = fmt.Fprintf(env.out, "salt %d is used in %v; tickets made with older ones stay good\n",
+				id, keys.RotationLead)
 			return err
 		}
 		salts, err := ledger.GuardSalts(ctx)
@@ -44,7 +45,8 @@ func guardKey(ctx context.Context, env environment) error {
 			return err
 		}
 		newest := salts[len(salts)-1]
-		_, err = fmt.Fprintf(env.out, "the newest of %d salts is %d, used from %s\n", len(salts), newest.ID, newest.UsedFrom.UTC().Format("2006-01-02 15:04:05 MST"))
+		_, err = fmt.Fprintf(env.out, "the newest of %d salts is %d, used from %s\n",
+			len(salts), newest.ID, newest.UsedFrom.UTC().Format("2006-01-02 15:04:05 MST"))
 		return err
 	})
 }

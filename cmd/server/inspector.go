@@ -42,7 +42,8 @@ type inspector struct {
 	cfg       config.Config
 }
 
-// openInspector opens the stores for the command check. One that does not answer is no error but what the list will say.
+// openInspector opens the stores for the command check. One that does not answer is no error but what the list will
+// say.
 func openInspector(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *inspector, err error) {
 	s := &stores{partitions: partition.Only(0)}
 	defer func() {
@@ -94,7 +95,8 @@ func (i *inspector) facts(ctx context.Context, voucherID int64) (preflight.Facts
 	sources := preflight.Sources{
 		Redis:  func(ctx context.Context) []preflight.Redis { return i.redis(ctx, voucherID) },
 		Ledger: i.ledger, Instances: i.stores.redis.Instances, Backlog: i.backlog,
-		PoolSize: i.cfg.MySQL.PoolSize, Confirming: i.cfg.Redis.Replicas, HasProvider: i.provider, Embedded: i.cfg.Embedded(),
+		PoolSize: i.cfg.MySQL.PoolSize, Confirming: i.cfg.Redis.Replicas, HasProvider: i.provider,
+		Embedded: i.cfg.Embedded(),
 	}
 	if voucherID > 0 {
 		sources.Sale = func(ctx context.Context) (*preflight.Sale, error) { return i.sale(ctx, voucherID) }
@@ -106,8 +108,8 @@ func (i *inspector) facts(ctx context.Context, voucherID int64) (preflight.Facts
 	return f, nil
 }
 
-// redis asks the server that has the sale. Without a sale, or while the ledger does not say where it is, that is the one with
-// partition 0, and for its memory the fullest.
+// redis asks the server that has the sale. Without a sale, or while the ledger does not say where it is, that is the
+// one with partition 0, and for its memory the fullest.
 func (i *inspector) redis(ctx context.Context, voucherID int64) []preflight.Redis {
 	partition, known := i.partitionOf(ctx, voucherID)
 	servers := i.stores.redis.InspectAll(ctx, []int{partition})
@@ -205,7 +207,8 @@ func (i *inspector) rehearsed(ctx context.Context, id int64) (*preflight.Rehears
 	return nil, err
 }
 
-// changes returns what was changed of a voucher since its creation, last first. An export of its orders changes nothing.
+// changes returns what was changed of a voucher since its creation, last first. An export of its orders changes
+// nothing.
 func (i *inspector) changes(ctx context.Context, id int64) (changes []preflight.Change, err error) {
 	entries, err := i.stores.ledger.Entries(ctx, voucher.AuditFilter{VoucherID: id}, math.MaxInt64, changesShown)
 	if err != nil {

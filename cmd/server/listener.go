@@ -18,7 +18,8 @@ type listener struct {
 	socket net.Listener
 }
 
-// listen takes the address that a setting names, so that one that is taken already fails the start. An empty address gives nil.
+// listen takes the address that a setting names, so that one that is taken already fails the start. An empty address
+// gives nil.
 func listen(ctx context.Context, setting, addr string, server *http.Server) (*listener, error) {
 	if addr == "" {
 		return nil, nil //nolint:nilnil // nil is the listener that is not wanted
@@ -26,7 +27,8 @@ func listen(ctx context.Context, setting, addr string, server *http.Server) (*li
 	var lc net.ListenConfig
 	socket, err := lc.Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is %q, and another process listens there: stop it, or set %s to another port", setting, addr, setting)
+		return nil, fmt.Errorf("%s is %q, and another process listens there: stop it, or set %s to another port",
+			setting, addr, setting)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", setting, err)
@@ -50,7 +52,8 @@ const refusal = "HTTP/1.1 503 Service Unavailable\r\n" +
 	"Retry-After: 2\r\n" +
 	"Connection: close\r\n\r\n" + // and no length: the end is the connection's
 	`{"type":"urn:seckill:problem:unavailable","title":"Temporarily unavailable","status":503,` +
-	`"detail":"As many connections are open as this instance takes. Nothing was done, and repeating the request is harmless.",` +
+	`"detail":"As many connections are open as this instance takes. Nothing was done, and repeating ` +
+	`the request is harmless.",` +
 	`"success":false,"code":"UNAVAILABLE","errorMsg":"The service is busy. Please try again shortly."}`
 
 // addr is the address that was taken, "off" for a listener that is not wanted.

@@ -16,8 +16,9 @@ const lockLease = 5 * time.Second
 // locksPrefix is what the names of the locks' keys begin with, behind the service's own prefix.
 const locksPrefix = "lock:"
 
-// locker gives the domain its locks: order.Locker and order.FencedLocker. What the reconciler writes is fenced by the sale's
-// epoch, which lives in the ledger, so it does not need the lock's token; the expirer's work is fenced by the token.
+// locker gives the domain its locks: order.Locker and order.FencedLocker. What the reconciler writes is fenced by the
+// sale's epoch, which lives in the ledger, so it does not need the lock's token; the expirer's work is fenced by the
+// token.
 type locker struct {
 	locks   *lock.Locker
 	metrics *telemetry.Metrics

@@ -27,13 +27,13 @@ its lock within seconds, so there is rarely a reason to force one.
 
 server locks <command> --help tells more.`
 
-const listLocksHelp = `server locks list prints who has a lock now: the host and process, until when if it is not renewed,
-and the fencing token.`
+const listLocksHelp = `server locks list prints who has a lock now: the host and process, until when if it
+is not renewed, and the fencing token.`
 
-const forceLocksHelp = `server locks force frees locks by force, also held ones. It asks for -yes, and without it shows their holders. The
-holder goes on until it looks next, some two seconds later at most; what it writes until then is
-refused where the fence of its work is checked (a sale's epoch, the token of the others). The log says
-who forced what, and why.
+const forceLocksHelp = `server locks force frees locks by force, also held ones. It asks for -yes, and without it
+shows their holders. The holder goes on until it looks next, some two seconds later at most; what it
+writes until then is refused where the fence of its work is checked (a sale's epoch, the token of the
+others). The log says who forced what, and why.
 
   server locks force -why "instance b hangs, ticket 4711" -yes sale:42`
 
@@ -100,7 +100,8 @@ func listLocks(ctx context.Context, env environment) error {
 
 func forceLocks(ctx context.Context, env environment) error {
 	set := flag.NewFlagSet("locks force", flag.ContinueOnError)
-	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"), "`who` does it, for the log")
+	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"),
+		"`who` does it, for the log")
 	why := set.String("why", "", "for what `reason`, for the log (required)")
 	yes := set.Bool("yes", false, "do it")
 	if err := parseFlags(env, set, forceLocksHelp); err != nil {

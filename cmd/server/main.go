@@ -1,7 +1,7 @@
 // Command server is the flash-sale coupon service and the commands that go with it. `server --help` lists them.
 //
-// It has a file for each command, and one for each part that is wired (run.go, stores.go, shop.go and others), and therefore more files than
-// packages here have as a rule.
+// It has a file for each command, and one for each part that is wired (run.go, stores.go, shop.go and others), and
+// therefore more files than packages here have as a rule.
 package main
 
 import (
@@ -31,7 +31,8 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := realMain(ctx, environment{args: os.Args[1:], environ: os.Environ(), out: os.Stdout, err: os.Stderr, stop: stop})
+	code := realMain(ctx,
+		environment{args: os.Args[1:], environ: os.Environ(), out: os.Stdout, err: os.Stderr, stop: stop})
 	stop()
 	os.Exit(code)
 }

@@ -60,7 +60,8 @@ func openLedger(ctx context.Context, cfg config.Config, log *slog.Logger) (toolL
 	}
 	ledger, err := sqlstore.OpenSQLite(ctx, home.SQLitePath, ledgerOptions(cfg, log))
 	if err != nil {
-		return toolLedger{}, errors.Join(fmt.Errorf("opening %s: %w", filepath.Base(home.SQLitePath), err), home.Close())
+		return toolLedger{}, errors.Join(fmt.Errorf("opening %s: %w", filepath.Base(home.SQLitePath), err),
+			home.Close())
 	}
 	return toolLedger{Store: ledger, home: home}, nil
 }

@@ -14,8 +14,8 @@ import (
 	"seckill/internal/order/partition"
 )
 
-const partitionHelp = `server partition shows where sales are, and takes partitions out of use. SECKILL_PARTITIONS adds them.
-It works beside running instances, on the stores that the settings name.
+const partitionHelp = `server partition shows where sales are, and takes partitions out of use.
+SECKILL_PARTITIONS adds them. It works beside running instances, on the stores that the settings name.
 
   server partition list        each with its state, sales,
                                what waits, and its Redis node
@@ -51,7 +51,8 @@ func partitionCommand(ctx context.Context, env environment) error {
 		if err := change(a, ctx, n); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(env.out, "partition %d: %s is done; all instances know within some five seconds\n", n, args[0])
+		_, err := fmt.Fprintf(env.out, "partition %d: %s is done; all instances know within some five seconds\n",
+			n, args[0])
 		return err
 	})
 }
@@ -104,7 +105,8 @@ func listPartitions(ctx context.Context, out io.Writer, admin *partition.Admin) 
 		if !c.Since.IsZero() {
 			since = c.Since.Format(time.RFC3339)
 		}
-		waiting := fmt.Sprintf("%d\t%v\t%d\t%d", c.Waiting.Orders, c.Waiting.Oldest.Round(time.Second), c.Waiting.DeadLetters, c.Instances)
+		waiting := fmt.Sprintf("%d\t%v\t%d\t%d", c.Waiting.Orders, c.Waiting.Oldest.Round(time.Second),
+			c.Waiting.DeadLetters, c.Instances)
 		if c.Away != nil {
 			waiting, redis = "?\t?\t?\t?", "does not answer"
 			if errors.Is(c.Away, partition.ErrFormat) {
@@ -113,7 +115,8 @@ func listPartitions(ctx context.Context, out io.Writer, admin *partition.Admin) 
 			failed = append(failed, fmt.Errorf("partition %d: %w", c.Number, c.Away))
 		}
 		if len(c.Missing) > 0 {
-			notes = append(notes, fmt.Sprintf("partition %d: no new sale is placed there, since these instances do not work there; are they of an older version? %s\n",
+			notes = append(notes, fmt.Sprintf("partition %d: no new sale is placed there, since these instances do "+
+				"not work there; are they of an older version? %s\n",
 				c.Number, strings.Join(c.Missing, ", ")))
 		}
 		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\n", c.Number, c.State, since, c.Sales, waiting, redis)

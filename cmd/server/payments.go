@@ -24,8 +24,8 @@ type payments struct {
 	mount func(service http.Handler, self string) (http.Handler, error)
 }
 
-// openPayments returns the provider. In the embedded mode the tokens' secret serves its signatures too: it signs with keys
-// that are derived for each purpose.
+// openPayments returns the provider. In the embedded mode the tokens' secret serves its signatures too: it signs with
+// keys that are derived for each purpose.
 func openPayments(ctx context.Context, cfg config.Config, tokenSecret string, log *slog.Logger) (payments, error) {
 	if cfg.Payment.Provider != config.SandboxPayments {
 		return payments{}, nil
@@ -43,7 +43,8 @@ func openPayments(ctx context.Context, cfg config.Config, tokenSecret string, lo
 		return payments{}, err
 	}
 	if !cfg.Embedded() {
-		log.WarnContext(ctx, "orders are paid in the sandbox, which moves no money", "setting", "SECKILL_PAYMENT_PROVIDER")
+		log.WarnContext(ctx, "orders are paid in the sandbox, which moves no money", "setting",
+			"SECKILL_PAYMENT_PROVIDER")
 	}
 	mount := func(service http.Handler, self string) (http.Handler, error) {
 		callback := cfg.Payment.CallbackURL
@@ -61,14 +62,16 @@ func openPayments(ctx context.Context, cfg config.Config, tokenSecret string, lo
 		return before(sandbox.Path, pages, service), nil
 	}
 	return payments{
-		providers: service.Providers{Default: sandbox.Name, ByName: map[string]service.Provider{sandbox.Name: provider}},
+		providers: service.Providers{
+			Default: sandbox.Name, ByName: map[string]service.Provider{sandbox.Name: provider},
+		},
 		callbacks: map[string]httpapi.CallbackReader{"": notices.Read, sandbox.Name: notices.Read},
 		mount:     mount,
 	}, nil
 }
 
-// before has one handler answer what is below a path, and another one the rest. An http.ServeMux would clean the paths of the
-// rest, and redirect callers to them; the service answers every path itself.
+// before has one handler answer what is below a path, and another one the rest. An http.ServeMux would clean the
+// paths of the rest, and redirect callers to them; the service answers every path itself.
 func before(path string, below, rest http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, path) {

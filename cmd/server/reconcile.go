@@ -13,8 +13,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-const reconcileHelp = `server reconcile holds Redis and the SQL database against each other, for every sale that Redis is
-to hold, or for one, and says whether all units are accounted for. It works beside running
+const reconcileHelp = `server reconcile holds Redis and the SQL database against each other, for every sale that
+Redis is to hold, or for one, and says whether all units are accounted for. It works beside running
 instances, also while a sale runs; they do the same every few seconds by themselves.
 
   server reconcile
@@ -75,7 +75,8 @@ func reconcile(ctx context.Context, env environment) error {
 		if err := w.requestRepair(ctx, b.VoucherID, balances[i].Redis.Mark.Epoch); err != nil {
 			return err
 		}
-		repaired = append(repaired, fmt.Sprintf("the sale of voucher %d was rebuilt; it was %s: %s", b.VoucherID, balances[i].Finding, balances[i].Why))
+		repaired = append(repaired, fmt.Sprintf("the sale of voucher %d was rebuilt; it was %s: %s",
+			b.VoucherID, balances[i].Finding, balances[i].Why))
 		if balances[i], err = w.again(ctx, b.VoucherID); err != nil {
 			return err
 		}
@@ -101,7 +102,8 @@ func (w *toolEnv) balances(ctx context.Context, id int64) ([]audit.Balance, erro
 	case errors.Is(err, voucher.ErrNotFound):
 		return nil, fmt.Errorf("there is no voucher %d", id)
 	case errors.Is(err, voucher.ErrNotSeckill):
-		return nil, fmt.Errorf("voucher %d has no sale that Redis is to hold: it is an ordinary one, or its sale is over for good", id)
+		return nil, fmt.Errorf(
+			"voucher %d has no sale that Redis is to hold: it is an ordinary one, or its sale is over for good", id)
 	}
 	return []audit.Balance{b}, err
 }
@@ -122,13 +124,15 @@ func printBalances(out io.Writer, balances []audit.Balance, repaired []string) e
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "VOUCHER\tFINDING\tISSUED\tLEFT IN SQL\tLIVE\tLEFT IN REDIS\tHELD\tWAITING\tDIFFERENCE IN SQL\tIN REDIS\tLOST")
+	_, _ = fmt.Fprintln(table,
+		"VOUCHER\tFINDING\tISSUED\tLEFT IN SQL\tLIVE\tLEFT IN REDIS\tHELD\tWAITING\tDIFFERENCE IN SQL\tIN REDIS\tLOST")
 	for _, b := range balances {
 		waiting := "many"
 		if b.Redis.Waiting != audit.NotCounted {
 			waiting = fmt.Sprint(b.Redis.Waiting)
 		}
-		_, _ = fmt.Fprintf(table, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%+d\t%+d\t%d\n", b.VoucherID, b.Finding, b.Ledger.Issued, b.Ledger.Stock,
+		_, _ = fmt.Fprintf(table, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%+d\t%+d\t%d\n", b.VoucherID, b.Finding,
+			b.Ledger.Issued, b.Ledger.Stock,
 			b.Ledger.LiveUnits(), b.Redis.Stock, b.Redis.Held(), waiting, b.LedgerDifference, b.RedisDifference, b.Lost)
 	}
 	if err := table.Flush(); err != nil { // it keeps earlier errors

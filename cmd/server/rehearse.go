@@ -23,9 +23,10 @@ import (
 	"seckill/internal/words"
 )
 
-const rehearseHelp = `server rehearse plays the sale of a voucher before its day: on the running instances and their stores, with a
-crowd of loadgen, on a sale of its own that buyers do not see and that is removed afterwards. It forecasts
-when the sale will be sold out, how long answers take and what Redis needs, and says go or no-go.
+const rehearseHelp = `server rehearse plays the sale of a voucher before its day: on the running instances and
+their stores, with a crowd of loadgen, on a sale of its own that buyers do not see and that is removed
+afterwards. It forecasts when the sale will be sold out, how long answers take and what Redis needs, and
+says go or no-go.
 
   server rehearse -voucher 7
   server rehearse -voucher 7 -buyers 200000 -url http://10.0.0.1:8080,http://10.0.0.2:8080
@@ -40,8 +41,9 @@ Exit code: 0 for go, 3 for no-go, 1 when it could not be rehearsed.`
 
 const (
 	maxBuyers = 1_000_000 // by default; -buyers may ask for more
-	// longestLoad is for how long buyers ask: the crowd ends that by itself, also if this process is killed. The rest of its sale's
-	// time, rehearsal.MaxLength, is for comparing all answers with all orders: soon after it they are removed, and would be missed.
+	// longestLoad is for how long buyers ask: the crowd ends that by itself, also if this process is killed. The rest
+	// of its sale's time, rehearsal.MaxLength, is for comparing all answers with all orders: soon after it they are
+	// removed, and would be missed.
 	longestLoad = 20 * time.Minute
 	// crowdOutput is how long the crowd's last lines may take after its end.
 	crowdOutput = time.Second
@@ -88,7 +90,8 @@ func rehearse(ctx context.Context, env environment) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 		defer cancel()
 		if _, err := w.rehearsals.End(ctx, author, v.ID); err != nil {
-			_, _ = fmt.Fprintf(env.err, "ending the rehearsal, voucher %d: %v; it ends by itself at %s\n", v.ID, err, v.Sale.End.UTC().Format(time.TimeOnly+" UTC"))
+			_, _ = fmt.Fprintf(env.err, "ending the rehearsal, voucher %d: %v; it ends by itself at %s\n",
+				v.ID, err, v.Sale.End.UTC().Format(time.TimeOnly+" UTC"))
 		}
 	}()
 	if err := w.play(ctx, env, c, v.Voucher, ends); err != nil {
@@ -110,8 +113,10 @@ func readCrowd(env environment) (c crowd, err error) {
 	set := flag.NewFlagSet("rehearse", flag.ContinueOnError)
 	set.Int64Var(&c.voucher, "voucher", 0, "the `id` of the voucher whose sale is rehearsed (required)")
 	set.Int64Var(&c.buyers, "buyers", 0, "`number` of buyers; by default twenty for each unit, at most a million")
-	set.DurationVar(&c.duration, "duration", 10*time.Second, "`time` within which they arrive, most of them at the start")
-	set.StringVar(&c.url, "url", "http://localhost:8080", "where the instances are; several `addresses` with commas between them")
+	set.DurationVar(&c.duration, "duration", 10*time.Second,
+		"`time` within which they arrive, most of them at the start")
+	set.StringVar(&c.url, "url", "http://localhost:8080",
+		"where the instances are; several `addresses` with commas between them")
 	set.IntVar(&c.connections, "connections", 256, "`number` of connections of the crowd")
 	set.StringVar(&c.loadgen, "loadgen", "", "the `program` loadgen; by default beside this one, or on the PATH")
 	if err := parse(env, set, rehearseHelp); err != nil {
@@ -128,7 +133,8 @@ func readCrowd(env environment) (c crowd, err error) {
 		return c, misuse(set, fmt.Sprintf("-connections is %d (allowed: 1 to 60000)", c.connections))
 	}
 	for server := range strings.SplitSeq(c.url, ",") {
-		if u, err := url.Parse(strings.TrimSpace(server)); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		if u, err := url.Parse(strings.TrimSpace(server)); err != nil ||
+			u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 			return c, misuse(set, fmt.Sprintf("-url is %q (allowed: addresses such as http://localhost:8080)", server))
 		}
 	}
@@ -150,13 +156,15 @@ func findLoadgen(given string) (string, error) {
 	}
 	found, err := exec.LookPath("loadgen")
 	if err != nil {
-		return "", errors.New("loadgen is neither beside this program nor on the PATH; make loadgen builds it, -loadgen names it")
+		return "", errors.New(
+			"loadgen is neither beside this program nor on the PATH; make loadgen builds it, -loadgen names it")
 	}
 	return found, nil
 }
 
-// reach asks each address that the crowd will use: before anything is created, because a rehearsal that nobody comes to stands in the
-// way of the next one. Any answer will do: what the crowd may ask for there is between it and what stands before the instances.
+// reach asks each address that the crowd will use: before anything is created, because a rehearsal that nobody comes
+// to stands in the way of the next one. Any answer will do: what the crowd may ask for there is between it and what
+// stands before the instances.
 func (c crowd) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
@@ -165,7 +173,8 @@ func (c crowd) reach(ctx context.Context) error {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	for server := range strings.SplitSeq(c.url, ",") {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(strings.TrimSpace(server), "/")+"/healthz", http.NoBody)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+			strings.TrimRight(strings.TrimSpace(server), "/")+"/healthz", http.NoBody)
 		if err != nil {
 			return err
 		}
@@ -197,7 +206,8 @@ func notRehearsed(id int64, err error) error {
 // play has the crowd buy, until its sale ends at most. What it measures it reports to the instances.
 func (w *toolEnv) play(ctx context.Context, env environment, c crowd, v voucher.Voucher, ends time.Time) error {
 	args := c.args(v)
-	_, _ = fmt.Fprintf(env.err, "The rehearsal is voucher %d. Its crowd:\n  %s %s\n", v.ID, c.loadgen, strings.Join(args, " "))
+	_, _ = fmt.Fprintf(env.err, "The rehearsal is voucher %d. Its crowd:\n  %s %s\n",
+		v.ID, c.loadgen, strings.Join(args, " "))
 	err := runCrowd(ctx, env, ends, c.loadgen, args)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() {
 		return nil // with findings, or because it was told to end: its report says so
@@ -209,9 +219,11 @@ func (w *toolEnv) play(ctx context.Context, env environment, c crowd, v voucher.
 }
 
 // errUnverified: the crowd was killed, because its sale has ended.
-var errUnverified = errors.New("had not compared all answers with all orders when its sale ended; take fewer with -buyers")
+var errUnverified = errors.New(
+	"had not compared all answers with all orders when its sale ended; take fewer with -buyers")
 
-// runCrowd runs the crowd, at most until the given time. When ctx ends it is told to: it then verifies what was done until then.
+// runCrowd runs the crowd, at most until the given time. When ctx ends it is told to: it then verifies what was done
+// until then.
 func runCrowd(ctx context.Context, env environment, ends time.Time, program string, args []string) error {
 	last, cancel := context.WithDeadline(context.WithoutCancel(ctx), ends)
 	defer cancel()

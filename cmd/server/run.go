@@ -54,7 +54,8 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	case errors.Is(err, idworker.ErrClock), ctx.Err() != nil:
 		return fmt.Errorf("the first order ids: %w", err)
 	case err != nil: // the Redis node of the counter may be away alone
-		log.ErrorContext(ctx, "no order ids yet: who buys is answered 503 until there are; all else works", "error", err)
+		log.ErrorContext(ctx, "no order ids yet: who buys is answered 503 until there are; all else works",
+			"error", err)
 	}
 
 	// The first start makes one, not the first payment. A spoilt one is the loss of tills, and not of sales.
@@ -77,10 +78,14 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	link := newSignInLink(cfg)
 	inspect := &inspector{stores: stores, auditor: shop.auditor, provider: pay.providers.Default != "", cfg: cfg}
 	api, err := httpapi.New(httpapi.Config{
-		Vouchers: shop.vouchers, Listings: shop.listings, VoucherChanges: shop.vouchers, Purchases: shop.purchases, Orders: shop.orders, Payments: shop.payments,
-		Audit: stores.ledger, Guards: shop.guards, Tickets: shop.tickets.routes(), Tills: shop.tills, Waitlists: shop.waitlists, Reports: shop.reports, FindVoucher: shop.catalog.Find, DeadLetters: shop.deadLetters, Partitions: partition.NewAdmin(stores.ledger, stores.redis), Webhooks: shop.webhooks.admin, Templates: voucher.NewTemplates(stores.ledger),
-		BuyOrdinary: shop.directSales.Buy, CountSold: shop.tally.Sold, Check: inspect.facts, Rehearsals: shop.rehearsals, Crowds: shop.rehearsals, SaleStats: shop.monitor.Stats, Callbacks: pay.callbacks,
-		NoProvider: pay.providers.Default == "", RequireProvider: cfg.Payment.Required,
+		Vouchers: shop.vouchers, Listings: shop.listings, VoucherChanges: shop.vouchers, Purchases: shop.purchases,
+		Orders: shop.orders, Payments: shop.payments,
+		Audit: stores.ledger, Guards: shop.guards, Tickets: shop.tickets.routes(), Tills: shop.tills,
+		Waitlists: shop.waitlists, Reports: shop.reports, FindVoucher: shop.catalog.Find, DeadLetters: shop.deadLetters,
+		Partitions: partition.NewAdmin(stores.ledger, stores.redis), Webhooks: shop.webhooks.admin,
+		Templates: voucher.NewTemplates(stores.ledger), BuyOrdinary: shop.directSales.Buy, CountSold: shop.tally.Sold,
+		Check: inspect.facts, Rehearsals: shop.rehearsals, Crowds: shop.rehearsals, SaleStats: shop.monitor.Stats,
+		Callbacks: pay.callbacks, NoProvider: pay.providers.Default == "", RequireProvider: cfg.Payment.Required,
 		DemoTokens: demoTokens(cfg), SignInCode: link.code, OperationsHosts: cfg.HTTP.OpsHosts, Log: log,
 		Tokens:  tokenRules(cfg, stores.secret),
 		Checks:  checks(stores, shop.reconciler),
@@ -114,14 +119,15 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 			return err
 		}
 	}
-	operations, err := listen(ctx, "SECKILL_OPS_ADDR", cfg.HTTP.OpsAddr, api.OperationsServer(cfg.HTTP.OpsAddr, metrics.Handler()))
+	operations, err := listen(ctx, "SECKILL_OPS_ADDR", cfg.HTTP.OpsAddr,
+		api.OperationsServer(cfg.HTTP.OpsAddr, metrics.Handler()))
 	if err != nil {
 		return err
 	}
 	defer operations.close()
 
-	// Jobs run until they are stopped, which is after the last request was answered. The recorders stop first, because they
-	// notify callers that wait; the other jobs have nothing to finish.
+	// Jobs run until they are stopped, which is after the last request was answered. The recorders stop first,
+	// because they notify callers that wait; the other jobs have nothing to finish.
 	working, stopWork := context.WithCancel(bulkhead.With(context.WithoutCancel(ctx), bulkhead.Background))
 	defer stopWork()
 	recording, stopRecording := context.WithCancel(bulkhead.With(working, bulkhead.Recording))
@@ -186,16 +192,27 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 // checks are those of /readyz. Without MySQL the service is degraded: it goes on selling, and records later.
 func checks(s *stores, reconciler *recovery.Reconciler) []httpapi.Check {
 	return []httpapi.Check{
-		{Name: "redis", Required: true, Run: func(ctx context.Context) error { return silent(s.pingRedis(ctx), "Redis does not answer") }},
+		{
+			Name: "redis", Required: true,
+			Run: func(ctx context.Context) error { return silent(s.pingRedis(ctx), "Redis does not answer") },
+		},
 		{Name: "partitions", Run: func(ctx context.Context) error {
 			if others := s.otherData(); len(others) > 0 {
 				return fmt.Errorf("other data in Redis; sales are paused in partitions %v", others)
 			}
 			return silent(s.pingAll(ctx), "the Redis node of a partition does not answer")
 		}},
-		{Name: "ledger", Run: func(ctx context.Context) error { return silent(s.ledger.Ping(ctx), "the database does not answer") }},
-		{Name: "sales", Required: true, Run: func(context.Context) error { return silent(reconciler.Ready(), "not all sales are open yet") }},
-		{Name: "reconciler", Run: func(context.Context) error { return silent(reconciler.Healthy(), "a sale waits to be rebuilt") }},
+		{Name: "ledger", Run: func(ctx context.Context) error {
+			return silent(s.ledger.Ping(ctx), "the database does not answer")
+		}},
+		{
+			Name: "sales", Required: true,
+			Run: func(context.Context) error { return silent(reconciler.Ready(), "not all sales are open yet") },
+		},
+		{
+			Name: "reconciler",
+			Run:  func(context.Context) error { return silent(reconciler.Healthy(), "a sale waits to be rebuilt") },
+		},
 	}
 }
 

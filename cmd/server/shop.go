@@ -79,7 +79,10 @@ type shop struct {
 }
 
 // openShop wires the domain. No job runs yet; close releases what it holds.
-func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers service.Providers, metrics *telemetry.Metrics, log *slog.Logger) (*shop, error) {
+func openShop(
+	cfg config.Config, s *stores, ids *idworker.Worker, providers service.Providers,
+	metrics *telemetry.Metrics, log *slog.Logger,
+) (*shop, error) {
 	limits := guard.NewLimitsTable(time.Now)
 	giving, err := openTickets(cfg, s, limits, log)
 	if err != nil {
@@ -88,33 +91,30 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 	ledger, redis, suspects := s.ledger, s.redis, audit.NewSuspects()
 	locks := locker{lock.New(s.clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics}
 	listings := listing.New(ledger, redis, ledger, listing.DefaultMemory, log)
-	catalog, repairs, notifier := catalog.New(listings.Index()), recovery.NewRepairQueue(), service.NewNotifier(ledger, log)
+	catalog, repairs := catalog.New(listings.Index()), recovery.NewRepairQueue()
+	notifier := service.NewNotifier(ledger, log)
 	metrics.WatchRepairs(repairs.Load)
 	lookup := service.NewLookup(service.LookupStores{Rows: ledger, Holdings: redis, NewSales: ledger}, catalog)
 
-	outbox := outbox.New(outbox.Stores{Ledger: ledger, Redis: redis, Lists: listings}, catalog, repairs, notifier, metrics, log)
+	outbox := outbox.New(outbox.Stores{Ledger: ledger, Redis: redis, Lists: listings}, catalog,
+		repairs, notifier, metrics, log)
 	self := cfg.Server.Instance + ":" + uuid.NewString()
-	admissions := admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: ledger}, catalog, repairs, metrics, cfg.Orders.MaxBacklog, log)
-	recoveryStores := recovery.Stores{
-		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox,
-		Suspects: suspects,
-	}
-	var reporterOf func(partition int) *recovery.Reporter
-	if !cfg.Embedded() {
-		recoveryStores.Reports = redis
-		reporterOf = func(partition int) *recovery.Reporter {
-			return recovery.NewReporter(recovery.ReporterStores{Reports: redis, Holders: redis, Rows: ledger}, partition, self, admissions, repairs, log)
-		}
-	}
-	reconciler := recovery.New(recoveryStores, catalog, repairs, metrics, log)
-	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, listings, partition.NewPlacer(ledger, redis), time.Now)
+	admissions := admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: ledger}, catalog, repairs, metrics,
+		cfg.Orders.MaxBacklog, log)
+	reconciler, reporterOf := openRecovery(cfg, s, recovery.Stores{
+		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox, Suspects: suspects,
+	}, self, recoveryParts{admissions, catalog, repairs, metrics}, log)
+	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, listings,
+		partition.NewPlacer(ledger, redis), time.Now)
 	auditor := audit.New(audit.Stores{
 		Sales: ledger, Vouchers: ledger, Totals: ledger, Redis: redis, Locker: locks, Pauser: salePauser{vouchers},
 		Suspects: suspects,
 	}, repairs, metrics, log)
-	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier, service.PurchaseOptions{WaitForRow: cfg.Embedded()})
+	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier,
+		service.PurchaseOptions{WaitForRow: cfg.Embedded()})
 	tally, coolDown := guard.NewTally(time.Now), guard.NewCoolDownCheck(time.Now)
-	guards := guard.NewGuards(limits, tally, metrics, guard.ConditionsCheck{}, coolDown, ticket.Guard{Tickets: giving.tickets})
+	guards := guard.NewGuards(limits, tally, metrics, guard.ConditionsCheck{}, coolDown,
+		ticket.Guard{Tickets: giving.tickets})
 	giving.open(guards, catalog, admissions)
 	timeline := report.NewTimeline(ledger, log)
 	return &shop{
@@ -124,15 +124,15 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		guards:        service.NewGuards(guards, catalog, admissions, purchases),
 		tickets:       giving,
 		orders:        service.NewOrders(ledger, lookup, notifier, catalog, outbox, idworker.Time),
-		payments: service.NewPayments(ledger, providers, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: outbox},
+		payments: service.NewPayments(ledger, providers,
+			service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: outbox},
 			func() string { return "pay_" + uuid.NewString() }, metrics, log),
 		directSales: service.NewDirectSales(ledger, ids),
 		vouchers:    vouchers,
 		listings:    listings,
-		deadLetters: recorder.NewDeadLetters(
-			recorder.DeadLetterStores{DeadLetters: redis, Holders: redis, Rows: ledger, Ledger: ledger, Corrections: redis, Outbox: outbox},
-			s.partitions, repairs, notifier, metrics, log),
-		waitlists:    waitlist.New(waitlist.Stores{Ledger: ledger, Sales: redis, Rows: ledger, IDs: ids, Outbox: outbox}, metrics),
+		deadLetters: openDeadLetters(s, outbox, repairs, notifier, metrics, log),
+		waitlists: waitlist.New(
+			waitlist.Stores{Ledger: ledger, Sales: redis, Rows: ledger, IDs: ids, Outbox: outbox}, metrics),
 		tills:        redemption.NewTills(ledger, notifier, metrics, uuid.NewString, time.Now),
 		webhooks:     openWebhooks(cfg, s, metrics, log),
 		monitor:      audit.NewMonitor(ledger, catalog, redis, auditor),
@@ -140,7 +140,7 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 		statsFlusher: admission.NewStatsFlusher(admissions, redis, timeline, metrics, log),
 		timeline:     timeline,
 		reports:      report.NewReports(ledger, redis),
-		rehearsals:   rehearsal.New(rehearsal.Parts{Sales: ledger, Clock: redis, Vouchers: vouchers, Locker: locks, Runs: ledger, Memory: redis.Memory, Alone: cfg.Embedded()}),
+		rehearsals:   openRehearsals(cfg, s, vouchers, locks),
 		emptier:      rehearsal.NewEmptier(ledger, locks, log),
 		coolDown:     guard.NewCoolDownLoader(coolDown, ledger, catalog.AnyGuards, log),
 		tally:        tally,
@@ -162,31 +162,78 @@ func openShop(cfg config.Config, s *stores, ids *idworker.Worker, providers serv
 	}, nil
 }
 
+// recoveryParts are the parts of the shop that recovery tells, or is told by.
+type recoveryParts struct {
+	admissions *admission.Admission
+	catalog    *catalog.Catalog
+	repairs    *recovery.RepairQueue
+	metrics    *telemetry.Metrics
+}
+
+// openRecovery returns the reconciler, and for each partition the reporter under this instance's name; none in the
+// embedded mode, whose Redis ends with the process.
+func openRecovery(
+	cfg config.Config, s *stores, on recovery.Stores, self string, p recoveryParts, log *slog.Logger,
+) (*recovery.Reconciler, func(partition int) *recovery.Reporter) {
+	if cfg.Embedded() {
+		return recovery.New(on, p.catalog, p.repairs, p.metrics, log), nil
+	}
+	on.Reports = s.redis
+	reports := recovery.ReporterStores{Reports: s.redis, Holders: s.redis, Rows: s.ledger}
+	return recovery.New(on, p.catalog, p.repairs, p.metrics, log), func(partition int) *recovery.Reporter {
+		return recovery.NewReporter(reports, partition, self, p.admissions, p.repairs, log)
+	}
+}
+
+func openDeadLetters(
+	s *stores, outbox *outbox.Outbox, repairs *recovery.RepairQueue, notifier *service.Notifier,
+	metrics *telemetry.Metrics, log *slog.Logger,
+) *recorder.DeadLetters {
+	return recorder.NewDeadLetters(recorder.DeadLetterStores{
+		DeadLetters: s.redis, Holders: s.redis, Rows: s.ledger, Ledger: s.ledger, Corrections: s.redis, Outbox: outbox,
+	}, s.partitions, repairs, notifier, metrics, log)
+}
+
+func openRehearsals(cfg config.Config, s *stores, vouchers *voucher.Service, locks locker) *rehearsal.Rehearsals {
+	return rehearsal.New(rehearsal.Parts{
+		Sales: s.ledger, Clock: s.redis, Vouchers: vouchers, Locker: locks, Runs: s.ledger,
+		Memory: s.redis.Memory, Alone: cfg.Embedded(),
+	})
+}
+
 // newRecorder returns the recorder of one partition, whose stream it reads as the consumer.
 func newRecorder(
 	cfg config.Config, on recorder.Stores, consumer *redisstore.Consumer, partition int,
 	repairs *recovery.RepairQueue, notifier *service.Notifier, metrics *telemetry.Metrics, log *slog.Logger,
 ) *recorder.Recorder {
 	on.Queue, on.Membership = consumer, consumer
-	return recorder.New(on, recorder.Options{Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded()}, repairs, notifier, metrics, log)
+	return recorder.New(on, recorder.Options{
+		Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded(),
+	}, repairs, notifier, metrics, log)
 }
 
 // openBudgets returns the exchange of callers' budgets with other instances; nil in the embedded mode.
-func openBudgets(cfg config.Config, limits *guard.LimitsTable, store guard.SpendingStore, catalog *catalog.Catalog, log *slog.Logger) *guard.BudgetExchange {
+func openBudgets(
+	cfg config.Config, limits *guard.LimitsTable, store guard.SpendingStore, catalog *catalog.Catalog, log *slog.Logger,
+) *guard.BudgetExchange {
 	if cfg.Embedded() {
 		return nil
 	}
 	return guard.NewBudgetExchange(limits, store, uuid.NewString(), catalog.AnyGuards, log)
 }
 
-// record moves accepted orders of all partitions to their rows, until ctx ends and the batches in progress are finished.
+// record moves accepted orders of all partitions to their rows, until ctx ends and the batches in progress are
+// finished.
 func (s *shop) record(ctx context.Context) error {
-	return s.partitions.Each(ctx, func(ctx context.Context, partition int) error { return s.recorderOf(partition).Run(ctx) })
+	return s.partitions.Each(ctx,
+		func(ctx context.Context, partition int) error { return s.recorderOf(partition).Run(ctx) })
 }
 
-// report hands in this instance's recovery reports in all partitions, until ctx ends. Its heartbeats say that it works there.
+// report hands in this instance's recovery reports in all partitions, until ctx ends. Its heartbeats say that it
+// works there.
 func (s *shop) report(ctx context.Context) error {
-	return s.partitions.Each(ctx, func(ctx context.Context, partition int) error { return s.reporterOf(partition).Run(ctx) })
+	return s.partitions.Each(ctx,
+		func(ctx context.Context, partition int) error { return s.reporterOf(partition).Run(ctx) })
 }
 
 // watchPartitions watches for instances that do not work in a partition, until ctx ends.
@@ -196,7 +243,10 @@ func (s *shop) watchPartitions(ctx context.Context) error {
 
 // work starts the jobs that may be stopped at any moment, until ctx ends: all but the recorders.
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
-	runs := []func(context.Context) error{s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.couponKeys.Run, s.offerer.Run, s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.guardFlusher.Run, s.auditor.Run, s.emptier.Run}
+	runs := []func(context.Context) error{
+		s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.couponKeys.Run, s.offerer.Run,
+		s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.guardFlusher.Run, s.auditor.Run, s.emptier.Run,
+	}
 	if s.reporterOf != nil { // the embedded mode has one partition for good
 		runs = append(runs, s.partitions.Run, s.report, s.watchPartitions)
 	}

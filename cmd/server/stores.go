@@ -88,7 +88,8 @@ func (s *stores) openHome(ctx context.Context, cfg config.Config, log *slog.Logg
 func (s *stores) openRedis(cfg config.Config, word string, log *slog.Logger) (err error) {
 	reach := redisstore.ClientConfig{
 		Topology: redisstore.Topology(cfg.Redis.Mode), Addrs: cfg.Redis.Addrs, MasterName: cfg.Redis.Master,
-		Username: cfg.Redis.Username, Password: cfg.Redis.Password.Reveal(), SentinelPassword: cfg.Redis.SentinelPassword.Reveal(), DB: cfg.Redis.DB,
+		Username: cfg.Redis.Username, Password: cfg.Redis.Password.Reveal(),
+		SentinelPassword: cfg.Redis.SentinelPassword.Reveal(), DB: cfg.Redis.DB,
 		Name: "seckill-" + cfg.Server.Instance, Timeout: cfg.Redis.Timeout, PoolSize: cfg.Redis.PoolSize,
 	}
 	if cfg.Redis.TLS {
@@ -208,9 +209,10 @@ func await(ctx context.Context, log *slog.Logger, what string, open func() error
 			err = backoff.Permanent(err)
 		}
 		return struct{}{}, err
-	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(storeWait), backoff.WithNotify(func(err error, _ time.Duration) {
-		log.WarnContext(ctx, what+" cannot be used yet; retrying", "error", err)
-	}))
+	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(storeWait),
+		backoff.WithNotify(func(err error, _ time.Duration) {
+			log.WarnContext(ctx, what+" cannot be used yet; retrying", "error", err)
+		}))
 	if err != nil {
 		return fmt.Errorf("%s cannot be used: %w", what, err)
 	}

@@ -24,8 +24,8 @@ type tickets struct {
 	service    *service.Tickets
 }
 
-// openTickets returns the guards that sign. In the embedded mode the tokens' secret serves them too: keys are derived for each
-// purpose.
+// openTickets returns the guards that sign. In the embedded mode the tokens' secret serves them too: keys are derived
+// for each purpose.
 func openTickets(cfg config.Config, s *stores, limits *guard.LimitsTable, log *slog.Logger) (*tickets, error) {
 	secret := cfg.Guards.Secret.Reveal()
 	if secret == "" && cfg.Embedded() {
@@ -38,7 +38,9 @@ func openTickets(cfg config.Config, s *stores, limits *guard.LimitsTable, log *s
 	if err != nil {
 		return nil, err
 	}
-	return &tickets{ring: ring, tickets: ticket.New(ring), challenges: challenge.New(ring, limits, challenge.PoolDepth)}, nil
+	return &tickets{
+		ring: ring, tickets: ticket.New(ring), challenges: challenge.New(ring, limits, challenge.PoolDepth),
+	}, nil
 }
 
 // jobs are what runs for tickets.

@@ -50,7 +50,8 @@ func token(_ context.Context, env environment) error {
 	case *user < 1 || *user > voucher.MaxID:
 		return misuse(set, fmt.Sprintf("-user is %d, or missing (allowed: 1 to %d)", *user, voucher.MaxID))
 	case *role != "" && *role != authtoken.RoleAdmin && *role != authtoken.RoleTill:
-		return misuse(set, fmt.Sprintf("-role is %q (allowed: %q, %q, or nothing for a buyer)", *role, authtoken.RoleAdmin, authtoken.RoleTill))
+		return misuse(set, fmt.Sprintf("-role is %q (allowed: %q, %q, or nothing for a buyer)",
+			*role, authtoken.RoleAdmin, authtoken.RoleTill))
 	case *role == authtoken.RoleTill && (*shop < 1 || *shop > voucher.MaxID):
 		return misuse(set, fmt.Sprintf("-shop is %d, or missing (a till needs one: 1 to %d)", *shop, voucher.MaxID))
 	case *role != authtoken.RoleTill && *shop != 0:
@@ -72,7 +73,8 @@ func token(_ context.Context, env environment) error {
 	if secret == "" {
 		secret, err = embedded.ReadSecret(cfg.Stores.DataDir)
 		if errors.Is(err, embedded.ErrNoSecret) {
-			return fmt.Errorf("there is no secret in %s yet: start the service once (make run), or set SECKILL_JWT_SECRET", cfg.Stores.DataDir)
+			return fmt.Errorf("there is no secret in %s yet: start the service once (make run), or set "+
+				"SECKILL_JWT_SECRET", cfg.Stores.DataDir)
 		}
 		if err != nil {
 			return err
@@ -124,12 +126,14 @@ func tokenRules(cfg config.Config, secret string) authtoken.Rules {
 	}
 }
 
-// chosenLife is how long a token is to be valid: the flag's ttl, or if nobody gave one, that within the role's longest life.
+// chosenLife is how long a token is to be valid: the flag's ttl, or if nobody gave one, that within the role's
+// longest life.
 func chosenLife(set *flag.FlagSet, ttl, longest time.Duration) (time.Duration, error) {
 	given := false
 	set.Visit(func(f *flag.Flag) { given = given || f.Name == "ttl" })
 	if given && longest > 0 && ttl > longest {
-		return 0, misuse(set, fmt.Sprintf("-ttl is %s, but the service accepts tokens of this role for %s at most (SECKILL_JWT_MAX_LIFE, SECKILL_JWT_ADMIN_MAX_LIFE)", ttl, longest))
+		return 0, misuse(set, fmt.Sprintf("-ttl is %s, but the service accepts tokens of this role for %s at most "+
+			"(SECKILL_JWT_MAX_LIFE, SECKILL_JWT_ADMIN_MAX_LIFE)", ttl, longest))
 	}
 	return within(ttl, longest), nil
 }

@@ -15,11 +15,12 @@ import (
 )
 
 // errEmbedded: a command needs Redis, and the embedded mode's is inside the process that serves.
-var errEmbedded = errors.New("neither SECKILL_REDIS_ADDRS nor SECKILL_MYSQL_DSN is set: set them as the instances have them; " +
-	"for the embedded mode there is no such command, as its Redis is inside the process that serves")
+var errEmbedded = errors.New(
+	"neither SECKILL_REDIS_ADDRS nor SECKILL_MYSQL_DSN is set: set them as the instances have them; " +
+		"for the embedded mode there is no such command, as its Redis is inside the process that serves")
 
-// toolEnv is the stores and the domain for a command that runs beside the serving instances: without background jobs, and
-// without touching the schema.
+// toolEnv is the stores and the domain for a command that runs beside the serving instances: without background jobs,
+// and without touching the schema.
 type toolEnv struct {
 	*shop
 
@@ -57,7 +58,8 @@ func openToolEnv(ctx context.Context, env environment) (*toolEnv, error) {
 		return nil, err
 	}
 	w.ids = idworker.New(counter, w.stores.ledger, key, idworker.Options{Logger: log})
-	if w.shop, err = openShop(cfg, w.stores, w.ids, service.Providers{}, telemetry.NewMetrics(build()), log); err != nil {
+	if w.shop, err = openShop(cfg, w.stores, w.ids, service.Providers{},
+		telemetry.NewMetrics(build()), log); err != nil {
 		w.stores.close(log)
 		return nil, err
 	}
@@ -82,8 +84,11 @@ func (w *toolEnv) requestRepair(ctx context.Context, sale int64, badEpoch int64)
 	return nil
 }
 
-// withLedger runs f, of a command that needs no Redis, on the ledger that the settings name, whose schema must be this version's.
-func withLedger(ctx context.Context, env environment, f func(cfg config.Config, ledger toolLedger, log *slog.Logger) error) error {
+// withLedger runs f, of a command that needs no Redis, on the ledger that the settings name, whose schema must be
+// this version's.
+func withLedger(
+	ctx context.Context, env environment, f func(cfg config.Config, ledger toolLedger, log *slog.Logger) error,
+) error {
 	return withAnyLedger(ctx, env, func(cfg config.Config, ledger toolLedger, log *slog.Logger) error {
 		if err := ledger.CheckSchema(ctx); err != nil {
 			return err
@@ -93,7 +98,9 @@ func withLedger(ctx context.Context, env environment, f func(cfg config.Config, 
 }
 
 // withAnyLedger is withLedger whatever the schema is.
-func withAnyLedger(ctx context.Context, env environment, f func(cfg config.Config, ledger toolLedger, log *slog.Logger) error) error {
+func withAnyLedger(
+	ctx context.Context, env environment, f func(cfg config.Config, ledger toolLedger, log *slog.Logger) error,
+) error {
 	cfg, err := config.Load(env.environ)
 	if err != nil {
 		return err

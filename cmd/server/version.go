@@ -10,7 +10,8 @@ import (
 
 // printVersion is the command version.
 func printVersion(_ context.Context, env environment) error {
-	if err := parse(env, flag.NewFlagSet("version", flag.ContinueOnError), "server version prints the version, the source revision and the Go version."); err != nil {
+	if err := parse(env, flag.NewFlagSet("version", flag.ContinueOnError),
+		"server version prints the version, the source revision and the Go version."); err != nil {
 		return err
 	}
 	b := build()

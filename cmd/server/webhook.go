@@ -21,8 +21,9 @@ import (
 	"seckill/internal/words"
 )
 
-const webhookHelp = `server webhook manages the endpoints to which changes of orders and offers are sent. It works beside running
-instances, on the database that the settings name. What it changes is in the audit trail as the service's.
+const webhookHelp = `server webhook manages the endpoints to which changes of orders and offers are sent. It
+works beside running instances, on the database that the settings name. What it changes is in the audit
+trail as the service's.
 
   server webhook list
   server webhook add -shop ID -url URL [-types LIST] [-description TEXT]
@@ -59,7 +60,8 @@ func webhookCommand(ctx context.Context, env environment) error {
 		if err := parse(env, set, webhookHelp); err != nil {
 			return err
 		}
-		return misuseOf(env, set, "what is to be done is missing (list, add, enable, disable, delete, test, rotate, events, dead or replay)")
+		return misuseOf(env, set,
+			"what is to be done is missing (list, add, enable, disable, delete, test, rotate, events, dead or replay)")
 	}
 	what := env.args[0]
 	env.args = env.args[1:]
@@ -67,7 +69,8 @@ func webhookCommand(ctx context.Context, env environment) error {
 	set = flag.NewFlagSet("webhook "+what, flag.ContinueOnError)
 	run, ok := tool.command(what, set)
 	if !ok {
-		return misuseOf(env, set, fmt.Sprintf("there is no %q (list, add, enable, disable, delete, test, rotate, events, dead or replay)", what))
+		return misuseOf(env, set, fmt.Sprintf(
+			"there is no %q (list, add, enable, disable, delete, test, rotate, events, dead or replay)", what))
 	}
 	if err := parseFlags(env, set, webhookHelp); err != nil {
 		return err
@@ -87,7 +90,8 @@ func (t *webhookTool) command(what string, set *flag.FlagSet) (run func(context.
 	case "list":
 		return t.list, true
 	case "add":
-		t.shop, t.url = set.Int64("shop", 0, "the `id` of the shop whose orders are told; 0: those of all shops"), set.String("url", "", "the `address` to which they are sent (required)")
+		t.shop, t.url = set.Int64("shop", 0, "the `id` of the shop whose orders are told; 0: those of all shops"),
+			set.String("url", "", "the `address` to which they are sent (required)")
 		t.types = set.String("types", "", "the `types` of events, comma-separated; none: all")
 		t.description = set.String("description", "", "a `text`: what it is for")
 		return t.add, true
@@ -105,7 +109,8 @@ func (t *webhookTool) command(what string, set *flag.FlagSet) (run func(context.
 		return func(ctx context.Context) error { return t.events(ctx, what == "dead") }, true
 	case "replay":
 		t.event = set.String("event", "", "the `webhook-id` of an event")
-		t.from, t.to = set.String("from", "", "the events from this `time` on, such as 2026-11-11T20:00:00Z"), set.String("to", "", "up to this `time`, exclusive; none: now")
+		t.from, t.to = set.String("from", "", "the events from this `time` on, such as 2026-11-11T20:00:00Z"),
+			set.String("to", "", "up to this `time`, exclusive; none: now")
 		return t.replay, true
 	}
 	return nil, false
@@ -118,7 +123,8 @@ func (t *webhookTool) readID(set *flag.FlagSet, what string) error {
 		want = 0
 	}
 	if set.NArg() != want {
-		return misuse(set, fmt.Sprintf("%d arguments are given behind the flags, want %d: an endpoint's id, which server webhook list shows", set.NArg(), want))
+		return misuse(set, fmt.Sprintf("%d arguments are given behind the flags, want %d: an endpoint's id, which "+
+			"server webhook list shows", set.NArg(), want))
 	}
 	if want == 0 {
 		return nil
@@ -151,7 +157,8 @@ func (t *webhookTool) list(ctx context.Context) error {
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "ID\tSHOP\tSTATE\tFAILURES\tLAST SUCCESS\tTYPES\tURL\tLAST ERROR")
 	for _, e := range endpoints {
-		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", e.ID, shopOf(e), stateOf(e), e.Health.Failures, shownTime(e.SuccessAt), typesOf(e), e.URL, e.LastFailure.In(words.English))
+		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", e.ID, shopOf(e), stateOf(e), e.Health.Failures,
+			shownTime(e.SuccessAt), typesOf(e), e.URL, e.LastFailure.In(words.English))
 	}
 	return table.Flush() // it keeps earlier errors
 }
@@ -258,7 +265,8 @@ func (t *webhookTool) events(ctx context.Context, dead bool) error {
 		var letters []webhook.DeadLetter
 		letters, err = t.admin.DeadLetters(ctx, t.id, math.MaxInt64, *t.n)
 		for _, l := range letters {
-			deliveries = append(deliveries, webhook.Delivery{Event: l.Event, State: webhook.Dead, Attempts: l.Attempts, Failure: l.Failure})
+			deliveries = append(deliveries,
+				webhook.Delivery{Event: l.Event, State: webhook.Dead, Attempts: l.Attempts, Failure: l.Failure})
 		}
 	} else {
 		deliveries, err = t.admin.Deliveries(ctx, t.id, math.MaxInt64, *t.n)
@@ -269,7 +277,8 @@ func (t *webhookTool) events(ctx context.Context, dead bool) error {
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "EVENT\tTYPE\tAT\tSTATE\tFAILED ATTEMPTS\tERROR")
 	for _, d := range deliveries {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", d.Event.ID(), d.Event.Type, shownTime(d.Event.At), d.State, d.Attempts, d.Failure.In(words.English))
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n",
+			d.Event.ID(), d.Event.Type, shownTime(d.Event.At), d.State, d.Attempts, d.Failure.In(words.English))
 	}
 	return table.Flush() // it keeps earlier errors
 }

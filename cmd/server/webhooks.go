@@ -13,8 +13,8 @@ import (
 	"seckill/internal/webhook/sender"
 )
 
-// webhookLanes is how many events of different orders are on their way to one endpoint at once. At 20 ms an answer that is 800 a
-// second.
+// webhookLanes is how many events of different orders are on their way to one endpoint at once. At 20 ms an answer
+// that is 800 a second.
 const webhookLanes = 16
 
 // webhooks is everything about webhooks, wired to the ledger.

@@ -37,12 +37,15 @@ func newSignInLink(cfg config.Config) signInLink {
 	return signInLink{code: rand.Text()}
 }
 
-// at returns the link to the console of the service at url. Behind the # it never leaves the browser, so it stands in no log.
+// at returns the link to the console of the service at url. Behind the # it never leaves the browser, so it stands in
+// no log.
 func (l signInLink) at(url string) string { return url + "/admin#sign-in=" + l.code }
 
 // welcome makes the demonstration vouchers when the data is new, and tells people who started the service with nothing
 // configured what they have and what to try.
-func welcome(ctx context.Context, out io.Writer, s *stores, shop *shop, cfg config.Config, addr string, link signInLink) error {
+func welcome(
+	ctx context.Context, out io.Writer, s *stores, shop *shop, cfg config.Config, addr string, link signInLink,
+) error {
 	for shop.reconciler.Ready() != nil { // until then nothing is on sale
 		select {
 		case <-ctx.Done():
@@ -102,18 +105,19 @@ An admin's token (the buyer's above and it are valid for a day at most; others: 
 	return err
 }
 
-// demoDrafts are the vouchers of the first start: one on sale, one whose sale begins while people look around, and an ordinary
-// one. The first is the one that the README buys; paid, it is a coupon for a till.
+// demoDrafts are the vouchers of the first start: one on sale, one whose sale begins while people look around, and an
+// ordinary one. The first is the one that the README buys; paid, it is a coupon for a till.
 func demoDrafts(now time.Time) []demoDraft {
 	return []demoDraft{
 		{voucher.Draft{
 			ShopID: demoShop, Title: "100 for 10", SubTitle: "Demonstration sale",
-			Rules: "One to a person. Made at the first start, to try the service with.", PayValue: 10_00, ActualValue: 100_00, PerUser: 1,
-			Redemption: voucher.Redemption{ByCode: true},
+			Rules: "One to a person. Made at the first start, to try the service with.", PayValue: 10_00,
+			ActualValue: 100_00, PerUser: 1, Redemption: voucher.Redemption{ByCode: true},
 		}, &voucher.SaleDraft{Stock: demoStock, Begin: now, End: now.AddDate(1, 0, 0)}},
 		{voucher.Draft{
 			ShopID: demoShop, Title: "50 for 1", SubTitle: "Starts two minutes after the first start",
-			Rules: "One to a person. The button opens by the service's clock.", PayValue: 1_00, ActualValue: 50_00, PerUser: 1,
+			Rules: "One to a person. The button opens by the service's clock.", PayValue: 1_00,
+			ActualValue: 50_00, PerUser: 1,
 		}, &voucher.SaleDraft{Stock: demoStock, Begin: now.Add(demoLead), End: now.AddDate(1, 0, 0)}},
 		{voucher.Draft{
 			ShopID: demoShop, Title: "50 for 45", SubTitle: "Ordinary coupon, always there",
@@ -128,8 +132,8 @@ type demoDraft struct {
 	sale    *voucher.SaleDraft
 }
 
-// demoVoucher returns the id of a voucher that is on sale in shop 1, or 0. On the first start it creates the demonstration
-// vouchers that are not there: a first start that died half-way has created some of them already.
+// demoVoucher returns the id of a voucher that is on sale in shop 1, or 0. On the first start it creates the
+// demonstration vouchers that are not there: a first start that died half-way has created some of them already.
 func demoVoucher(ctx context.Context, s *stores, vouchers *voucher.Service) (int64, error) {
 	found, err := vouchers.All(ctx, voucher.Search{ShopID: demoShop, Before: math.MaxInt64, Limit: demoSearch})
 	if err != nil {
@@ -155,7 +159,9 @@ func demoVoucher(ctx context.Context, s *stores, vouchers *voucher.Service) (int
 }
 
 // createDemo creates the demonstration vouchers but for those that are there.
-func createDemo(ctx context.Context, vouchers *voucher.Service, there []voucher.Shown) (created []voucher.Shown, err error) {
+func createDemo(
+	ctx context.Context, vouchers *voucher.Service, there []voucher.Shown,
+) (created []voucher.Shown, err error) {
 	for _, d := range demoDrafts(time.Now()) {
 		if slices.ContainsFunc(there, func(v voucher.Shown) bool { return v.Title == d.voucher.Title }) {
 			continue
@@ -174,7 +180,8 @@ func createDemo(ctx context.Context, vouchers *voucher.Service, there []voucher.
 	return created, nil
 }
 
-// demoTokens is how long the tokens are valid that pages hand out for trying out: in the embedded mode, and nowhere else (0).
+// demoTokens is how long the tokens are valid that pages hand out for trying out: in the embedded mode, and nowhere
+// else (0).
 func demoTokens(cfg config.Config) time.Duration {
 	if cfg.Embedded() && cfg.HTTP.Pages {
 		return within(demoTTL, cfg.JWT.MaxLife)

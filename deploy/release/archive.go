@@ -21,7 +21,8 @@ type file struct {
 	mode int64
 }
 
-// writeArchive writes the files into a folder of a tar archive. Its bytes depend on theirs, the names and the time alone.
+// writeArchive writes the files into a folder of a tar archive. Its bytes depend on theirs, the names and the time
+// alone.
 func writeArchive(path, folder string, files []file, made time.Time) (err error) {
 	out, err := os.Create(path)
 	if err != nil {
@@ -44,7 +45,8 @@ func addFile(archive *tar.Writer, folder string, f file, made time.Time) error {
 		return err
 	}
 	header := &tar.Header{
-		Name: folder + "/" + f.name, Mode: f.mode, Size: int64(len(content)), ModTime: made, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR,
+		Name: folder + "/" + f.name, Mode: f.mode, Size: int64(len(content)), ModTime: made, Typeflag: tar.TypeReg,
+		Format: tar.FormatUSTAR,
 	}
 	if err := archive.WriteHeader(header); err != nil {
 		return err
@@ -63,7 +65,8 @@ func writeSums(folder string, names []string) error {
 		}
 		fmt.Fprintf(&sums, "%s  %s\n", sum, name)
 	}
-	return os.WriteFile(filepath.Join(folder, "SHA256SUMS"), []byte(sums.String()), 0o644) //nolint:gosec // for everybody
+	//nolint:gosec // for everybody
+	return os.WriteFile(filepath.Join(folder, "SHA256SUMS"), []byte(sums.String()), 0o644)
 }
 
 // sumOf returns a file's SHA-256 in hexadecimal.

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// bill is a list of what programs are made of, as CycloneDX 1.6 has it: scanners that look for vulnerable versions read it.
-// See https://cyclonedx.org/docs/1.6/json/.
+// bill is a list of what programs are made of, as CycloneDX 1.6 has it: scanners that look for vulnerable versions
+// read it. See https://cyclonedx.org/docs/1.6/json/.
 type bill struct {
 	Format     string      `json:"bomFormat"`
 	Spec       string      `json:"specVersion"`
@@ -38,8 +38,8 @@ type hash struct {
 	Content   string `json:"content"`
 }
 
-// writeBill writes the list of what the programs say that they were built from: every module, and the Go toolchain with its
-// standard library.
+// writeBill writes the list of what the programs say that they were built from: every module, and the Go toolchain
+// with its standard library.
 func writeBill(path, version string, programs []file) error {
 	b := bill{
 		Format: "CycloneDX", Spec: "1.6", Version: 1,

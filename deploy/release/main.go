@@ -1,11 +1,11 @@
-// Command release builds what a release consists of: for each system an archive with the static binaries, the systemd unit
-// and the licence, a list of what the binaries are made of, and the checksums of all.
+// Command release builds what a release consists of: for each system an archive with the static binaries, the systemd
+// unit and the licence, a list of what the binaries are made of, and the checksums of all.
 //
 // # What is authoritative
 //
-// The source. The same commit and the same Go make the same bytes, on any machine and in any folder: paths are trimmed,
-// times are the commit's, owners are nobody in particular, and the build takes nothing from the machine but the Go toolchain.
-// Who doubts a release builds it again and compares SHA256SUMS.
+// The source. The same commit and the same Go make the same bytes, on any machine and in any folder: paths are
+// trimmed, times are the commit's, owners are nobody in particular, and the build takes nothing from the machine but
+// the Go toolchain. Who doubts a release builds it again and compares SHA256SUMS.
 //
 // # What can go wrong
 //
@@ -97,7 +97,8 @@ func parse(args []string, progress io.Writer) (release, error) {
 	r := release{progress: progress}
 	flags.StringVar(&r.version, "version", "", "the `version` that the binaries say they are")
 	flags.StringVar(&r.out, "out", "dist", "`folder` for the archives; what is in it is replaced file by file")
-	targets := flags.String("targets", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64", "`systems` to build for, with commas")
+	targets := flags.String("targets", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64",
+		"`systems` to build for, with commas")
 	if err := flags.Parse(args); err != nil {
 		return r, err
 	}
@@ -110,7 +111,8 @@ func parse(args []string, progress io.Writer) (release, error) {
 	for text := range strings.SplitSeq(*targets, ",") {
 		system, arch, found := strings.Cut(text, "/")
 		if !found || system == "" || arch == "" {
-			return r, fmt.Errorf("-targets has %q; allowed are systems such as linux/amd64: go tool dist list shows all", text)
+			return r, fmt.Errorf(
+				"-targets has %q; allowed are systems such as linux/amd64: go tool dist list shows all", text)
 		}
 		r.targets = append(r.targets, target{system, arch})
 	}

@@ -52,7 +52,8 @@ func TestArchivesAreReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	content, err := io.ReadAll(archive)
-	if header.Name != "seckill-1/server" || header.Mode != 0o755 || !header.ModTime.Equal(made) || header.Uid != 0 || string(content) != "the program" || err != nil {
+	if header.Name != "seckill-1/server" || header.Mode != 0o755 || !header.ModTime.Equal(made) || header.Uid != 0 ||
+		string(content) != "the program" || err != nil {
 		t.Errorf("%+v with %q, %v", header, content, err)
 	}
 }
@@ -98,7 +99,8 @@ func TestBill(t *testing.T) {
 	count := map[string]int{}
 	for _, c := range b.Components {
 		count[c.Name]++
-		if c.Type == "library" && (c.PURL == "" || c.Version == "") || c.Type == "file" && len(c.Hashes[0].Content) != 64 {
+		if c.Type == "library" && (c.PURL == "" || c.Version == "") ||
+			c.Type == "file" && len(c.Hashes[0].Content) != 64 {
 			t.Errorf("%+v", c)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 // The test counts for the whole process, and so runs by itself.
 func TestAllocations(t *testing.T) {
 	v := verifier(t, Rules{Previous: previous, Audience: "shop", MaxLife: time.Hour})
-	good := signed(fmt.Sprintf(`{"sub":"42","aud":["x","shop"],"role":"buyer","exp":%d,"iat":%d,"name":"优"}`, at(time.Hour), at(0)))
+	good := signed(fmt.Sprintf(`{"sub":"42","aud":["x","shop"],"role":"buyer","exp":%d,"iat":%d,"name":"优"}`,
+		at(time.Hour), at(0)))
 	for token, valid := range map[string]bool{good: true, good[:len(good)-1] + "!": false, "x": false} {
 		allocs := testing.AllocsPerRun(1000, func() {
 			if _, err := v.Verify(token, noon); (err == nil) != valid {

@@ -16,8 +16,8 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkVerify is the check of a token as issuers write it, by this package and by the reference. On a busy machine the
-// processor time is the steadier figure.
+// BenchmarkVerify is the check of a token as issuers write it, by this package and by the reference. On a busy
+// machine the processor time is the steadier figure.
 func BenchmarkVerify(b *testing.B) {
 	r := Rules{Secret: secret, Issuer: "login"}
 	v, err := NewVerifier(r)
@@ -30,7 +30,9 @@ func BenchmarkVerify(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	for name, verify := range map[string]func(string, time.Time) (Identity, error){"own": v.Verify, "reference": reference{r}.verify} {
+	for name, verify := range map[string]func(string, time.Time) (Identity, error){
+		"own": v.Verify, "reference": reference{r}.verify,
+	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			before := processorTime(b)

@@ -32,7 +32,10 @@ func ruleSets() []Rules {
 		{Secret: secret},
 		{Secret: secret, Previous: previous},
 		{Secret: secret, Issuer: "login", Audience: "shop"},
-		{Secret: secret, Previous: previous, Issuer: "https://login.example/优", MaxLife: 2 * time.Hour, AdminMaxLife: 10 * time.Minute},
+		{
+			Secret: secret, Previous: previous, Issuer: "https://login.example/优", MaxLife: 2 * time.Hour,
+			AdminMaxLife: 10 * time.Minute,
+		},
 	}
 }
 
@@ -64,7 +67,8 @@ func (p pair) compare(token string) (accepted bool, err error) {
 	same = same && own == ref
 	if !same {
 		return false, fmt.Errorf("issuer %q, previous %t, life %s\nown       %+v, %w\nreference %+v, %w\n%s",
-			p.ref.rules.Issuer, p.ref.rules.Previous != nil, p.ref.rules.MaxLife, own, errOwn, ref, errRef, spell(token))
+			p.ref.rules.Issuer, p.ref.rules.Previous != nil, p.ref.rules.MaxLife, own, errOwn,
+			ref, errRef, spell(token))
 	}
 	return errOwn == nil, nil
 }
@@ -120,7 +124,9 @@ func FuzzVerify(f *testing.F) {
 	all := pairs(f)
 	f.Fuzz(func(t *testing.T, header, claims []byte, text string) {
 		for _, p := range all {
-			for _, token := range []string{sign(secret, header, claims), sign(previous, []byte(`{"alg":"HS256"}`), claims), text} {
+			for _, token := range []string{
+				sign(secret, header, claims), sign(previous, []byte(`{"alg":"HS256"}`), claims), text,
+			} {
 				if _, err := p.compare(token); err != nil {
 					t.Error(err)
 				}
@@ -210,7 +216,8 @@ func (g *generator) damage(b []byte) []byte {
 		case 1:
 			b = append(b[:i], b[i+1:]...)
 		case 2:
-			b = append(b[:i], append([]byte(g.one(`"`, `\`, `,`, ` `, `{`, `}`, `[`, `]`, `:`, "\x00", "\xff", `0`, `e`, `.`, `-`, `\u00`)), b[i:]...)...)
+			b = append(b[:i], append([]byte(g.one(`"`, `\`, `,`, ` `, `{`, `}`, `[`, `]`, `:`, "\x00", "\xff", `0`, `e`,
+				`.`, `-`, `\u00`)), b[i:]...)...)
 		default:
 			b[i] = `{}[]":,\0159eE+-. ntf`[g.IntN(21)]
 		}
@@ -223,9 +230,13 @@ func (g *generator) header() string {
 	if !g.flaw(6) {
 		return g.one(`{"alg":"HS256","typ":"JWT"}`, `{"typ":"JWT","alg":"HS256"}`, `{"alg":"HS256"}`)
 	}
-	m := []string{g.one(`"alg":"HS256"`, `"alg":"HS256"`, `"\u0061lg":"HS256"`, `"alg":"HS\u003256"`, `"alg":"HS2\u00356"`, `"alg":"none"`, `"alg":"HS384"`, `"Alg":"HS256"`, `"alg":null`, `"alg":["HS256"]`, `"alg":"hs256"`)}
+	m := []string{
+		g.one(`"alg":"HS256"`, `"alg":"HS256"`, `"\u0061lg":"HS256"`, `"alg":"HS\u003256"`, `"alg":"HS2\u00356"`,
+			`"alg":"none"`, `"alg":"HS384"`, `"Alg":"HS256"`, `"alg":null`, `"alg":["HS256"]`, `"alg":"hs256"`),
+	}
 	for range g.IntN(3) {
-		m = append(m, g.one(`"typ":"JWT"`, `"kid":"1"`, `"typ":7`, `"crit":[]`, `"crit":null`, `"Crit":["exp"]`, `"alg":"HS256"`, `"jwk":{"k":"x","k":"y"}`, `"x":1e999`, `"x":[1e-999]`, `"b64":false`, `"":{}`))
+		m = append(m, g.one(`"typ":"JWT"`, `"kid":"1"`, `"typ":7`, `"crit":[]`, `"crit":null`, `"Crit":["exp"]`,
+			`"alg":"HS256"`, `"jwk":{"k":"x","k":"y"}`, `"x":1e999`, `"x":[1e-999]`, `"b64":false`, `"":{}`))
 	}
 	return g.wrap(m)
 }
@@ -233,7 +244,8 @@ func (g *generator) header() string {
 // claims returns a token's claims, right more often than not.
 func (g *generator) claims() string {
 	if g.rarely(2) { // as libraries write them
-		return `{"sub":"42","iss":` + g.claim("iss") + `,"aud":` + g.claim("aud") + `,"exp":` + g.time(-40) + `,"iat":` + g.time(-600) + `}`
+		return `{"sub":"42","iss":` + g.claim("iss") + `,"aud":` + g.claim("aud") + `,"exp":` + g.time(-40) +
+			`,"iat":` + g.time(-600) + `}`
 	}
 	m := []string{g.member("sub", g.subject()), g.member("exp", g.time(-40))}
 	for _, name := range []string{"role", "shop", "voucher", "level", "since", "iat", "iss", "aud", "nbf", "jti"} {
@@ -265,7 +277,8 @@ func (g *generator) wrap(members []string) string {
 		return "{" + strings.Join(members, ",") + "}"
 	}
 	space := g.one("", " ", "\n", "\t\r ", "\u00a0", "\v")
-	return space + g.one("{", "{", "{", "[", "{,", "{{") + space + strings.Join(members, space+g.one(",", ",", ",", ",,", ";")+space) + space +
+	return space + g.one("{", "{", "{", "[", "{,", "{{") + space + strings.Join(members,
+		space+g.one(",", ",", ",", ",,", ";")+space) + space +
 		g.one("}", "}", "}", ",}", "]", "", "}}") + g.one("", space, "x", "null")
 }
 
@@ -282,7 +295,8 @@ func (g *generator) subject() string {
 	if !g.flaw(8) {
 		return strconv.Quote(strconv.Itoa(1 + g.IntN(100_000)))
 	}
-	return g.one(`"0"`, `"01"`, `"-1"`, `"+1"`, `" 1"`, `"1 "`, `""`, `1`, `null`, `"9007199254740991"`, `"9007199254740992"`, `"9007199254740993"`, `"99999999999999999999"`,
+	return g.one(`"0"`, `"01"`, `"-1"`, `"+1"`, `" 1"`, `"1 "`, `""`, `1`, `null`, `"9007199254740991"`,
+		`"9007199254740992"`, `"9007199254740993"`, `"99999999999999999999"`,
 		`"1\u0030"`, `"\u0031"`, `"١"`, `"1e3"`, `"1\u0000"`, `["1"]`, `"0x1"`, `"1_0"`)
 }
 
@@ -297,11 +311,14 @@ func (g *generator) claim(name string) string {
 	}
 	switch name {
 	case "role":
-		return g.one(`"till"`, `"till"`, `"crowd"`, `"crowd"`, `"t\u0069ll"`, `"Till"`, `""`, `"buyer"`, `"ADMIN"`, `"adm\u0069n"`, `"admin\u0000"`, `null`)
+		return g.one(`"till"`, `"till"`, `"crowd"`, `"crowd"`, `"t\u0069ll"`, `"Till"`, `""`, `"buyer"`, `"ADMIN"`,
+			`"adm\u0069n"`, `"admin\u0000"`, `null`)
 	case "iss":
-		return g.one(`"https://login.example/优"`, `"https:\/\/login.example\/优"`, `"https://login.example/\u4f18"`, `"Login"`, `""`, `"\ud83d\ude00"`, `"\ud83d"`)
+		return g.one(`"https://login.example/优"`, `"https:\/\/login.example\/优"`, `"https://login.example/\u4f18"`,
+			`"Login"`, `""`, `"\ud83d\ude00"`, `"\ud83d"`)
 	case "aud":
-		return g.one(`["shop"]`, `["x","shop"]`, `["sh\u006fp"]`, `[]`, `[""]`, `["shop",1]`, `["shop",null]`, `[["shop"]]`, `{"shop":1}`, `"Shop"`, ` [ "a" , "shop" ] `)
+		return g.one(`["shop"]`, `["x","shop"]`, `["sh\u006fp"]`, `[]`, `[""]`, `["shop",1]`, `["shop",null]`,
+			`[["shop"]]`, `{"shop":1}`, `"Shop"`, ` [ "a" , "shop" ] `)
 	case "jti":
 		return g.one(`""`, `1`, `null`)
 	case "shop", "voucher", "level", "since":
@@ -316,8 +333,9 @@ func (g *generator) number() string {
 	if !g.rarely(3) {
 		return strconv.Itoa(1 + g.IntN(100_000))
 	}
-	return g.one("0", "-0", "-1", "1.0", "1.5", "1e3", "1E+0", "01", "+1", `"7"`, `""`, "null", "true", "[7]", `{"a":7}`, "9007199254740991", "9007199254740992",
-		"253402300799", "253402300800", "999999999999999999", "1000000000000000000", "9223372036854775807", "9223372036854775808", strings.Repeat("9", 40))
+	return g.one("0", "-0", "-1", "1.0", "1.5", "1e3", "1E+0", "01", "+1", `"7"`, `""`, "null", "true", "[7]",
+		`{"a":7}`, "9007199254740991", "9007199254740992", "253402300799", "253402300800", "999999999999999999",
+		"1000000000000000000", "9223372036854775807", "9223372036854775808", strings.Repeat("9", 40))
 }
 
 // time returns a number of seconds from noon or up to ten minutes around, or something that looks like one.
@@ -326,15 +344,19 @@ func (g *generator) time(from int64) string {
 	if !g.flaw(5) {
 		return text
 	}
-	return g.one(text+".5", text+".999999999999", text+"e0", text+"E+0", text+"0e-1", `"`+text+`"`, "0", "-0", "-1", "0.0", "1e10", "1E11", "1e12",
-		"253402300799", "253402300799.0", "253402300799.5", "253402300800", "9223372036854775807", "9223372036854775808", "18446744073709551616", "1e308", "1e309", "-1e309",
-		"0"+text, "+"+text, text+".", "."+text, "NaN", "null", "true", "[]", noon.Format(`"2006-01-02T15:04:05Z"`), strings.Repeat("9", 310), "0."+strings.Repeat("0", 320)+"1")
+	return g.one(text+".5", text+".999999999999", text+"e0", text+"E+0", text+"0e-1", `"`+text+`"`, "0", "-0", "-1",
+		"0.0", "1e10", "1E11", "1e12",
+		"253402300799", "253402300799.0", "253402300799.5", "253402300800", "9223372036854775807",
+		"9223372036854775808", "18446744073709551616", "1e308", "1e309", "-1e309",
+		"0"+text, "+"+text, text+".", "."+text, "NaN", "null", "true", "[]", noon.Format(`"2006-01-02T15:04:05Z"`),
+		strings.Repeat("9", 310), "0."+strings.Repeat("0", 320)+"1")
 }
 
 // any returns any JSON value, and sometimes what is none.
 func (g *generator) any(depth int) string {
 	if depth > 3 || g.rarely(2) {
-		return g.one("null", "true", "false", "0", "-1.5e3", `""`, `"x"`, `"\n\t\"\\\/"`, `"\x"`, `"\ud800"`, `"é"`, "nul", "tru", "falsey", "1e400", `"`, "\"\x01\"", "\"\xff\"")
+		return g.one("null", "true", "false", "0", "-1.5e3", `""`, `"x"`, `"\n\t\"\\\/"`, `"\x"`, `"\ud800"`, `"é"`,
+			"nul", "tru", "falsey", "1e400", `"`, "\"\x01\"", "\"\xff\"")
 	}
 	if g.rarely(2) {
 		return "[" + g.any(depth+1) + g.one("", ",", ",1", ",[]") + "]"

@@ -22,7 +22,8 @@ const (
 	list               // an array
 )
 
-// value is a JSON value as it stands in the text; of a string without the quotes, of an array without what is before its end.
+// value is a JSON value as it stands in the text; of a string without the quotes, of an array without what is before
+// its end.
 type value struct {
 	kind    kind
 	raw     []byte
@@ -77,8 +78,8 @@ func (v value) hasText(want string) (bool, error) {
 
 var errNoTexts = errors.New("is no text and no list of texts")
 
-// members calls visit with each member of the object that a text is. It returns false when the text is no JSON object in
-// UTF-8, when two members have one name, or when visit does.
+// members calls visit with each member of the object that a text is. It returns false when the text is no JSON object
+// in UTF-8, when two members have one name, or when visit does.
 func members(b []byte, visit func(name text, v value) bool) bool {
 	if !utf8.Valid(b) {
 		return false
@@ -103,7 +104,8 @@ func members(b []byte, visit func(name text, v value) bool) bool {
 	return ok && s.at == len(b)
 }
 
-// scanner reads JSON (RFC 8259) of valid UTF-8, and accepts what encoding/json accepts. Numbers beyond float64 are refused.
+// scanner reads JSON (RFC 8259) of valid UTF-8, and accepts what encoding/json accepts. Numbers beyond float64 are
+// refused.
 type scanner struct {
 	b  []byte
 	at int

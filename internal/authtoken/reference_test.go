@@ -16,8 +16,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// reference is the verifier that Verifier must agree with: the JWT library and encoding/json, with what the package's comment
-// asks for beyond them.
+// reference is the verifier that Verifier must agree with: the JWT library and encoding/json, with what the package's
+// comment asks for beyond them.
 type reference struct{ rules Rules }
 
 func (r reference) verify(token string, now time.Time) (Identity, error) {

@@ -12,12 +12,13 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Sign makes a token for trying things out and for tests; real ones come from the service that knows the users. It is valid
-// for ttl from now, in whole seconds. role is "" or RoleAdmin. What the rules would not accept is not signed: a ttl beyond
-// the role's longest life is an error, a short secret ErrWeakSecret.
+// Sign makes a token for trying things out and for tests; real ones come from the service that knows the users. It is
+// valid for ttl from now, in whole seconds. role is "" or RoleAdmin. What the rules would not accept is not signed: a
+// ttl beyond the role's longest life is an error, a short secret ErrWeakSecret.
 func Sign(r Rules, userID int64, role string, ttl time.Duration, now time.Time) (string, error) {
 	if role != "" && role != RoleAdmin {
-		return "", fmt.Errorf("authtoken: role %q is not known (allowed: %q or none; SignTill for %q)", role, RoleAdmin, RoleTill)
+		return "", fmt.Errorf("authtoken: role %q is not known (allowed: %q or none; SignTill for %q)",
+			role, RoleAdmin, RoleTill)
 	}
 	return signFor(r, userID, role, extraClaims{}, ttl, now)
 }
@@ -29,7 +30,8 @@ func SignBuyer(r Rules, userID, level int64, since time.Time, ttl time.Duration,
 		e.Since = since.Unix()
 	}
 	if level < 0 || level > voucher.MaxID || e.Since < 0 || e.Since > lastSecond {
-		return "", fmt.Errorf("authtoken: level %d or since %s is out of range (allowed: 0 to %d, the years 1970 to 9999)", level, since, voucher.MaxID)
+		return "", fmt.Errorf("authtoken: level %d or since %s is out of range (allowed: 0 to %d, the years 1970 to "+
+			"9999)", level, since, voucher.MaxID)
 	}
 	return signFor(r, userID, "", e, ttl, now)
 }
@@ -60,7 +62,8 @@ func signFor(r Rules, userID int64, role string, extra extraClaims, ttl time.Dur
 	case ttl < time.Second:
 		return "", fmt.Errorf("authtoken: a token cannot be valid for %s (allowed: 1s or more)", ttl)
 	case longest > 0 && ttl > longest:
-		return "", fmt.Errorf("authtoken: a token of this role cannot be valid for %s (allowed: at most %s)", ttl, longest)
+		return "", fmt.Errorf("authtoken: a token of this role cannot be valid for %s (allowed: at most %s)",
+			ttl, longest)
 	}
 	claims, err := json.Marshal(struct {
 		Role string `json:"role,omitempty"`
@@ -70,7 +73,10 @@ func signFor(r Rules, userID int64, role string, extra extraClaims, ttl time.Dur
 		Audience string `json:"aud,omitempty"`
 		Expires  int64  `json:"exp"`
 		Issued   int64  `json:"iat"`
-	}{role, extra, r.Issuer, strconv.FormatInt(userID, 10), r.Audience, now.Unix() + int64(ttl/time.Second), now.Unix()})
+	}{
+		role, extra, r.Issuer, strconv.FormatInt(userID, 10), r.Audience,
+		now.Unix() + int64(ttl/time.Second), now.Unix(),
+	})
 	if err != nil {
 		return "", fmt.Errorf("authtoken: %w", err)
 	}

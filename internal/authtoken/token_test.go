@@ -93,9 +93,12 @@ func TestVerify(t *testing.T) {
 		{"short life", with(fmt.Sprintf(`"iat":%d`, at(0))), Rules{MaxLife: time.Hour}, buyer},
 		{"long life", with(fmt.Sprintf(`"iat":%d`, at(-time.Second))), Rules{MaxLife: time.Hour}, nil},
 		{"life without iat", with(`"x":1`), Rules{MaxLife: time.Hour}, nil},
-		{"life from the future", with(fmt.Sprintf(`"iat":%d`, at(10*time.Minute))), Rules{MaxLife: 50 * time.Minute}, nil},
-		{"life by a clock that is ahead", with(fmt.Sprintf(`"iat":%d`, at(time.Minute))), Rules{MaxLife: 59 * time.Minute}, buyer},
-		{"admin's life", with(fmt.Sprintf(`"role":"admin","iat":%d`, at(0))), Rules{MaxLife: time.Hour, AdminMaxLife: time.Minute}, nil},
+		{"life from the future", with(fmt.Sprintf(`"iat":%d`,
+			at(10*time.Minute))), Rules{MaxLife: 50 * time.Minute}, nil},
+		{"life by a clock that is ahead", with(fmt.Sprintf(`"iat":%d`,
+			at(time.Minute))), Rules{MaxLife: 59 * time.Minute}, buyer},
+		{"admin's life", with(fmt.Sprintf(`"role":"admin","iat":%d`,
+			at(0))), Rules{MaxLife: time.Hour, AdminMaxLife: time.Minute}, nil},
 		{"buyer's life is not bounded by an admin's", with(`"x":1`), Rules{AdminMaxLife: time.Minute}, buyer},
 		{"not UTF-8", with("\"x\":\"\xff\""), Rules{}, nil},
 		{"control character", with("\"x\":\"\x01\""), Rules{}, nil},
@@ -110,7 +113,8 @@ func TestVerify(t *testing.T) {
 		switch {
 		case c.want == nil && (err == nil || who != Identity{}):
 			t.Errorf("%s: %+v, %v, want an error", c.what, who, err)
-		case c.want != nil && (err != nil || who.UserID != c.want.UserID || who.Admin != c.want.Admin || !who.Expires.After(noon)):
+		case c.want != nil &&
+			(err != nil || who.UserID != c.want.UserID || who.Admin != c.want.Admin || !who.Expires.After(noon)):
 			t.Errorf("%s: %+v, %v", c.what, who, err)
 		}
 	}
@@ -180,13 +184,15 @@ func TestSpellings(t *testing.T) {
 		t.Errorf("a long one: %v", err)
 	}
 	text := good[:len(good)-signatureLength-1]
-	for _, odd := range []string{text + "\n", text + "\r", strings.Replace(text, ".", "\r\n.", 1), "\n" + text, text + "=", text[:len(text)-1] + "R"} {
+	for _, odd := range []string{text + "\n", text + "\r", strings.Replace(text, ".", "\r\n.", 1), "\n" + text, text +
+		"=", text[:len(text)-1] + "R"} {
 		if who, err := v.Verify(signText(secret, odd), noon); err == nil {
 			t.Errorf("signed as %q: %+v", odd, who)
 		}
 	}
 	for _, encoding := range []*base64.Encoding{base64.URLEncoding, base64.StdEncoding} {
-		h, c := encoding.EncodeToString([]byte(plainHeader+" ")), encoding.EncodeToString(fmt.Appendf(nil, `{"sub":"42","exp":%d,"x":"???>>>"}`, at(time.Hour)))
+		h, c := encoding.EncodeToString([]byte(plainHeader+" ")), encoding.EncodeToString(fmt.Appendf(nil,
+			`{"sub":"42","exp":%d,"x":"???>>>"}`, at(time.Hour)))
 		if who, err := v.Verify(signText(secret, h+"."+c), noon); err == nil {
 			t.Errorf("in another alphabet or with padding: %+v", who)
 		}
@@ -202,12 +208,15 @@ func TestPrevious(t *testing.T) {
 	for _, c := range []struct {
 		key   []byte
 		valid bool
-	}{{secret, true}, {previous, true}, {[]byte(strings.Repeat("x", MinSecret)), false}, {nil, false}, {secret[:31], false}} {
+	}{{secret, true}, {previous, true}, {[]byte(strings.Repeat("x", MinSecret)), false}, {
+		nil, false,
+	}, {secret[:31], false}} {
 		if _, err := v.Verify(sign(c.key, []byte(plainHeader), claims), noon); (err == nil) != c.valid {
 			t.Errorf("signed with %q: %v", c.key, err)
 		}
 	}
-	if _, err := verifier(t, Rules{}).Verify(sign(previous, []byte(plainHeader), claims), noon); !errors.Is(err, errSignature) {
+	if _, err := verifier(t, Rules{}).Verify(sign(previous, []byte(plainHeader), claims),
+		noon); !errors.Is(err, errSignature) {
 		t.Errorf("once the previous key is gone: %v", err)
 	}
 }
@@ -264,7 +273,8 @@ func TestSign(t *testing.T) {
 			t.Fatal(err)
 		}
 		who, err := v.Verify(s, noon)
-		if err != nil || who.UserID != voucher.MaxID || who.Admin != (role == RoleAdmin) || !who.Expires.Equal(noon.Add(ttl)) {
+		if err != nil || who.UserID != voucher.MaxID || who.Admin != (role == RoleAdmin) ||
+			!who.Expires.Equal(noon.Add(ttl)) {
 			t.Errorf("%+v, %v", who, err)
 		}
 		if _, err := (reference{r}).verify(s, noon); err != nil {
@@ -286,8 +296,9 @@ func TestTillsHaveShops(t *testing.T) {
 		t.Errorf("%+v, %v", who, err)
 	}
 	for _, claims := range []string{
-		`"role":"admin","shop":9`, `"shop":9`, `"role":"Till","shop":9`, `"role":"till"`, `"role":"till","shop":"9"`, `"role":"till","shop":0`,
-		`"role":"till","shop":-9`, `"role":"till","shop":9.5`, `"role":"till","shop":9007199254740992`, `"role":"till","shop":null`, `"role":"till","shop":[9]`,
+		`"role":"admin","shop":9`, `"shop":9`, `"role":"Till","shop":9`, `"role":"till"`,
+		`"role":"till","shop":"9"`, `"role":"till","shop":0`, `"role":"till","shop":-9`, `"role":"till","shop":9.5`,
+		`"role":"till","shop":9007199254740992`, `"role":"till","shop":null`, `"role":"till","shop":[9]`,
 	} {
 		who, err := v.Verify(signed(fmt.Sprintf(`{"sub":"42","exp":%d,%s}`, at(time.Hour), claims)), noon)
 		if err != nil || who.Shop != 0 {
@@ -310,11 +321,15 @@ func TestAccountClaims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if who, err := v.Verify(s, noon); err != nil || who.Level != 3 || !who.Since.Equal(noon.Add(-48*time.Hour)) || who.UserID != 7 {
+	if who, err := v.Verify(s, noon); err != nil || who.Level != 3 ||
+		!who.Since.Equal(noon.Add(-48*time.Hour)) || who.UserID != 7 {
 		t.Errorf("%+v, %v", who, err)
 	}
-	for _, value := range []string{`"3"`, `3.0`, `3e0`, `-3`, `null`, `[3]`, `true`, `{"a":3}`, `9007199254740992000`, `0`} {
-		who, err := v.Verify(signed(fmt.Sprintf(`{"sub":"42","exp":%d,"level":%s,"since":%s}`, at(time.Hour), value, value)), noon)
+	for _, value := range []string{
+		`"3"`, `3.0`, `3e0`, `-3`, `null`, `[3]`, `true`, `{"a":3}`, `9007199254740992000`, `0`,
+	} {
+		who, err := v.Verify(signed(fmt.Sprintf(`{"sub":"42","exp":%d,"level":%s,"since":%s}`,
+			at(time.Hour), value, value)), noon)
 		if err != nil || who.Level != 0 || !who.Since.IsZero() {
 			t.Errorf("%s: %+v, %v; want neither level nor since", value, who, err)
 		}

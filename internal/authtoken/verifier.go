@@ -22,7 +22,8 @@ const (
 	RoleAdmin = "admin"
 	// RoleTill is the role that redeems coupons of the shop in the claim shop.
 	RoleTill = "till"
-	// RoleCrowd is the role of the crowd that rehearses a sale: it lists the orders of the rehearsal in the claim voucher, and reports.
+	// RoleCrowd is the role of the crowd that rehearses a sale: it lists the orders of the rehearsal in the claim
+	// voucher, and reports.
 	RoleCrowd = "crowd"
 
 	signatureLength = (sha256.Size*8 + 5) / 6 // in base64 without padding
@@ -44,7 +45,8 @@ var (
 
 // Rules say which tokens are valid.
 type Rules struct {
-	// Secret is the key of the signature, MinSecret bytes or more. Previous is one whose tokens are still valid; none when empty.
+	// Secret is the key of the signature, MinSecret bytes or more. Previous is one whose tokens are still valid; none
+	// when empty.
 	Secret, Previous []byte
 	// Issuer and Audience are what iss and aud must be; anything when empty.
 	Issuer, Audience string
@@ -135,7 +137,8 @@ func split(token string) (header, claims, signature string, err error) {
 	}
 	header, rest, _ := strings.Cut(token, ".")
 	claims, signature, found := strings.Cut(rest, ".")
-	if !found || len(signature) != signatureLength || strings.IndexByte(token, '\n') >= 0 || strings.IndexByte(token, '\r') >= 0 {
+	if !found || len(signature) != signatureLength || strings.IndexByte(token, '\n') >= 0 ||
+		strings.IndexByte(token, '\r') >= 0 {
 		return "", "", "", errMalformed
 	}
 	return header, claims, signature, nil

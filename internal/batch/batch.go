@@ -23,8 +23,8 @@ type Options struct {
 	MaxWait time.Duration
 	// FailWaiting makes a call that fails end the waiting of all: their requests were not sent.
 	FailWaiting bool
-	// Inline lets a caller that finds fewer calls under way make its own, in its goroutine and with its context: for calls that
-	// cost little more than to wake a goroutine does.
+	// Inline lets a caller that finds fewer calls under way make its own, in its goroutine and with its context: for
+	// calls that cost little more than to wake a goroutine does.
 	Inline bool
 	// Running counts the goroutines that make calls, for a clean stop; may be nil.
 	Running *sync.WaitGroup
@@ -55,8 +55,8 @@ type Batcher[Q, A any] struct {
 	callTime time.Duration // what a call takes, the latest ones counting most; 0 without any since it was idle
 }
 
-// New returns a Batcher. call answers the items, or returns an error that all of them get. Its context has the values of a
-// caller's, and no end unless Options.Inline says so. It must not keep the items.
+// New returns a Batcher. call answers the items, or returns an error that all of them get. Its context has the values
+// of a caller's, and no end unless Options.Inline says so. It must not keep the items.
 func New[Q, A any](options Options, call func(ctx context.Context, items []*Item[Q, A]) error) *Batcher[Q, A] {
 	if options.Size == 0 {
 		options.Size = math.MaxInt
@@ -67,8 +67,8 @@ func New[Q, A any](options Options, call func(ctx context.Context, items []*Item
 	return &Batcher[Q, A]{call: call, options: options}
 }
 
-// Do returns the answer to the request, of a call that begins after this one, or the call's error. It returns ErrNotSent
-// when the request is in no call, and ctx's error when ctx ends during the call; the call goes on.
+// Do returns the answer to the request, of a call that begins after this one, or the call's error. It returns
+// ErrNotSent when the request is in no call, and ctx's error when ctx ends during the call; the call goes on.
 func (b *Batcher[Q, A]) Do(ctx context.Context, request Q) (answer A, err error) {
 	it, _ := b.unused.Get().(*Item[Q, A])
 	if it == nil {
@@ -116,8 +116,8 @@ func (b *Batcher[Q, A]) Waiting() int {
 	return len(b.waiting)
 }
 
-// join lets the item wait, and starts a worker if one more may work. If inline, its caller is that worker for one call: of its
-// own item, for the call has its context.
+// join lets the item wait, and starts a worker if one more may work. If inline, its caller is that worker for one
+// call: of its own item, for the call has its context.
 func (b *Batcher[Q, A]) join(ctx context.Context, it *Item[Q, A], inline bool) error {
 	b.mu.Lock()
 	if b.options.MaxWait > 0 && b.expectedWait() > b.options.MaxWait {
@@ -181,9 +181,9 @@ func (b *Batcher[Q, A]) run(ctx context.Context, items []*Item[Q, A]) (took time
 	return took
 }
 
-// next returns the items of the next call, none when the worker is to end. took is how long its call before took; 0: not
-// known. callTime moves to that by half of the difference at first, so that slow calls are known as such after a few; by
-// an eighth later, so that some that stall refuse nobody.
+// next returns the items of the next call, none when the worker is to end. took is how long its call before took; 0:
+// not known. callTime moves to that by half of the difference at first, so that slow calls are known as such after a
+// few; by an eighth later, so that some that stall refuse nobody.
 func (b *Batcher[Q, A]) next(took time.Duration) []*Item[Q, A] {
 	const quick, steady = 2, 8
 	b.mu.Lock()
@@ -195,8 +195,8 @@ func (b *Batcher[Q, A]) next(took time.Duration) []*Item[Q, A] {
 	return b.take()
 }
 
-// take removes the items of the next call from those that wait, without those whose callers have gone. When there are none,
-// the worker ends. The caller has locked.
+// take removes the items of the next call from those that wait, without those whose callers have gone. When there are
+// none, the worker ends. The caller has locked.
 func (b *Batcher[Q, A]) take() []*Item[Q, A] {
 	taken, items := 0, b.waiting[:0]
 	for _, it := range b.waiting {
@@ -223,8 +223,8 @@ func (b *Batcher[Q, A]) take() []*Item[Q, A] {
 	return nil
 }
 
-// expectedWait is how long it takes to serve all that wait and one more, if calls take as long as they did. The caller has
-// locked.
+// expectedWait is how long it takes to serve all that wait and one more, if calls take as long as they did. The
+// caller has locked.
 func (b *Batcher[Q, A]) expectedWait() time.Duration {
 	return b.callTime * time.Duration(len(b.waiting)/b.options.Size+1) / time.Duration(b.options.Calls)
 }

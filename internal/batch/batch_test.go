@@ -112,7 +112,8 @@ func TestCallersGiveUp(t *testing.T) {
 				second, third := g.do(ctx, t, 2), g.do(t.Context(), t, 3)
 				cancel()
 				synctest.Wait()
-				if !errors.Is(*second, ErrNotSent) || !errors.Is(*second, context.Canceled) || !errors.Is(*ended, ErrNotSent) {
+				if !errors.Is(*second, ErrNotSent) || !errors.Is(*second, context.Canceled) ||
+					!errors.Is(*ended, ErrNotSent) {
 					t.Errorf("gave up while waiting: %v, %v", *second, *ended)
 				}
 				<-g.began
@@ -186,17 +187,18 @@ func TestOwnCallTakesUntilTheEnd(t *testing.T) {
 	}
 }
 
-// Slow calls are known as such while they go on, and forgotten with the rush: those that are sent wait for as long as they
-// may, and little more; the others are refused at once.
+// Slow calls are known as such while they go on, and forgotten with the rush: those that are sent wait for as long as
+// they may, and little more; the others are refused at once.
 func TestExpectedWaitIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, calls := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
 			const size, takes, maxWait = 10, time.Second, 5 * time.Second
-			b := New(Options{Size: size, Calls: calls, MaxWait: maxWait}, func(context.Context, []*Item[int, int]) error {
-				time.Sleep(takes)
-				return nil
-			})
+			b := New(Options{Size: size, Calls: calls, MaxWait: maxWait},
+				func(context.Context, []*Item[int, int]) error {
+					time.Sleep(takes)
+					return nil
+				})
 			var all sync.WaitGroup
 			var sent, refused atomic.Int64
 			var mu sync.Mutex
@@ -247,16 +249,17 @@ func TestGoDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running sync.WaitGroup
 		var got []int
-		b := New(Options{Calls: 1, Running: &running, Inline: true}, func(ctx context.Context, items []*Item[int, int]) error {
-			if ctx.Value(key{}) != "here" || ctx.Err() != nil {
-				t.Errorf("the call's context: %v, %v", ctx.Value(key{}), ctx.Err())
-			}
-			time.Sleep(time.Second)
-			for _, it := range items {
-				got = append(got, it.Request)
-			}
-			return nil
-		})
+		b := New(Options{Calls: 1, Running: &running, Inline: true},
+			func(ctx context.Context, items []*Item[int, int]) error {
+				if ctx.Value(key{}) != "here" || ctx.Err() != nil {
+					t.Errorf("the call's context: %v, %v", ctx.Value(key{}), ctx.Err())
+				}
+				time.Sleep(time.Second)
+				for _, it := range items {
+					got = append(got, it.Request)
+				}
+				return nil
+			})
 		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "here"))
 		start := time.Now()
 		for request := range 3 {
@@ -280,13 +283,14 @@ func BenchmarkDo(b *testing.B) {
 		for _, callers := range []int{1, 64, 512} {
 			b.Run(fmt.Sprintf("inline=%t/callers=%d", inline, callers), func(b *testing.B) {
 				var calls atomic.Int64
-				batcher := New(Options{Size: 256, Calls: 1, MaxWait: math.MaxInt64, Inline: inline}, func(_ context.Context, items []*Item[int64, int64]) error {
-					calls.Add(1)
-					for _, it := range items {
-						it.Answer = it.Request
-					}
-					return nil
-				})
+				batcher := New(Options{Size: 256, Calls: 1, MaxWait: math.MaxInt64, Inline: inline},
+					func(_ context.Context, items []*Item[int64, int64]) error {
+						calls.Add(1)
+						for _, it := range items {
+							it.Answer = it.Request
+						}
+						return nil
+					})
 				b.ReportAllocs()
 				b.ResetTimer()
 				var next atomic.Int64

@@ -3,8 +3,9 @@
 //
 //	Do ──► waiting ──► a free worker takes the longest waiting, up to Options.Size ──► call ──► each caller's answer
 //
-// A call begins after all its callers have asked, so it sees what each of them knew then. Requests are sent in the order in
-// which they came. A worker is a goroutine that lives while somebody waits; Options.Calls says how many there are at most.
+// A call begins after all its callers have asked, so it sees what each of them knew then. Requests are sent in the
+// order in which they came. A worker is a goroutine that lives while somebody waits; Options.Calls says how many
+// there are at most.
 //
 // What can go wrong, and what then happens:
 //

@@ -37,10 +37,13 @@ func drawRush(t *rapid.T) rush {
 	}
 	r := rush{options: Options{
 		Size: rapid.IntRange(0, 6).Draw(t, "size"), Calls: rapid.IntRange(1, 3).Draw(t, "calls"),
-		MaxWait: ms(50, "max wait"), FailWaiting: rapid.Bool().Draw(t, "fail waiting"), Inline: rapid.Bool().Draw(t, "inline"),
+		MaxWait: ms(50, "max wait"), FailWaiting: rapid.Bool().Draw(t, "fail waiting"),
+		Inline: rapid.Bool().Draw(t, "inline"),
 	}}
 	for range n {
-		r.callers = append(r.callers, caller{pause: ms(4, "pause"), patience: ms(20, "patience"), goes: rapid.IntRange(0, 9).Draw(t, "goes") == 0})
+		r.callers = append(r.callers, caller{
+			pause: ms(4, "pause"), patience: ms(20, "patience"), goes: rapid.IntRange(0, 9).Draw(t, "goes") == 0,
+		})
 		r.takes = append(r.takes, ms(15, "takes"))
 		r.fails = append(r.fails, rapid.IntRange(0, 4).Draw(t, "fails") == 0)
 	}
@@ -172,8 +175,8 @@ func (r *record) check(request int, got result) {
 	}
 }
 
-// Every caller gets the answer to its own request, from a call that began after it came, or learns truly that it was not
-// sent; no call is too large, there are no more at once than may be, and nothing is left.
+// Every caller gets the answer to its own request, from a call that began after it came, or learns truly that it was
+// not sent; no call is too large, there are no more at once than may be, and nothing is left.
 func TestEveryCallerGetsItsAnswer(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

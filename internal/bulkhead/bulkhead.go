@@ -38,8 +38,8 @@ type Permit struct {
 	class Class
 }
 
-// New returns a bulkhead of a size for some classes, whose callers wait for at most so long. It is at least as large as there
-// are classes. A class that is not among them gets nothing.
+// New returns a bulkhead of a size for some classes, whose callers wait for at most so long. It is at least as large
+// as there are classes. A class that is not among them gets nothing.
 func New(size int, wait time.Duration, users ...Class) *Bulkhead {
 	reserve := max(1, size/reserves)
 	b := &Bulkhead{users: users, wait: wait, free: max(0, size-reserve*len(users))}
@@ -71,8 +71,8 @@ func (b *Bulkhead) Try(c Class) (Permit, bool) {
 	return Permit{b, c}, true
 }
 
-// Acquire takes a permit for the class of ctx, and waits for it if need be. It returns ErrFull when the wait was in vain, also
-// because ctx ended.
+// Acquire takes a permit for the class of ctx, and waits for it if need be. It returns ErrFull when the wait was in
+// vain, also because ctx ended.
 func (b *Bulkhead) Acquire(ctx context.Context) (Permit, error) {
 	c := Of(ctx)
 	b.mu.Lock()

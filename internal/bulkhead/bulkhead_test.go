@@ -31,11 +31,24 @@ func TestPermitsOfClasses(t *testing.T) {
 		users []Class
 		most  map[Class]int
 	}{
-		"the least pool of connections": {8, Stores(), map[Class]int{PublicRead: 1, OwnRead: 2, Background: 2, Purchase: 3, Admin: 3, Recording: 3}},
-		"MySQL's pool by default":       {16, Stores(), map[Class]int{PublicRead: 3, OwnRead: 6, Background: 8, Purchase: 11, Admin: 11, Recording: 11}},
-		"Redis's pool by default":       {64, Stores(), map[Class]int{PublicRead: 14, OwnRead: 24, Background: 34, Purchase: 44, Admin: 44, Recording: 44}},
-		"requests by default":           {20_000, Requests(), map[Class]int{PublicRead: 5000, OwnRead: 8750, Purchase: 16_250, Admin: 16_250, Background: 0}},
-		"smaller than the classes":      {1, Requests(), map[Class]int{PublicRead: 1, OwnRead: 1, Purchase: 1, Admin: 1}},
+		"the least pool of connections": {
+			8, Stores(), map[Class]int{PublicRead: 1, OwnRead: 2, Background: 2, Purchase: 3, Admin: 3, Recording: 3},
+		},
+		"MySQL's pool by default": {
+			16, Stores(), map[Class]int{
+				PublicRead: 3, OwnRead: 6, Background: 8, Purchase: 11, Admin: 11, Recording: 11,
+			},
+		},
+		"Redis's pool by default": {
+			64, Stores(), map[Class]int{
+				PublicRead: 14, OwnRead: 24, Background: 34, Purchase: 44, Admin: 44, Recording: 44,
+			},
+		},
+		"requests by default": {
+			20_000, Requests(),
+			map[Class]int{PublicRead: 5000, OwnRead: 8750, Purchase: 16_250, Admin: 16_250, Background: 0},
+		},
+		"smaller than the classes": {1, Requests(), map[Class]int{PublicRead: 1, OwnRead: 1, Purchase: 1, Admin: 1}},
 	} {
 		for c, most := range tc.most {
 			b := New(tc.size, time.Second, tc.users...)
@@ -91,8 +104,8 @@ func TestOrderOfShedding(t *testing.T) {
 	}
 }
 
-// Whatever classes take and release: never more than the size, every class always gets its reserve, and a class gets of the
-// rest only while no more is taken than its part.
+// Whatever classes take and release: never more than the size, every class always gets its reserve, and a class gets
+// of the rest only while no more is taken than its part.
 func TestBulkheadProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -200,7 +213,8 @@ func TestWaitIsBounded(t *testing.T) {
 				}
 				began := time.Now()
 				_, err := b.Acquire(ctx)
-				if took := time.Since(began); !errors.Is(err, ErrFull) || took != tc.want || tc.cause != nil && !errors.Is(err, tc.cause) {
+				if took := time.Since(began); !errors.Is(err, ErrFull) || took != tc.want ||
+					tc.cause != nil && !errors.Is(err, tc.cause) {
 					t.Errorf("%v after %v, want ErrFull after %v", err, took, tc.want)
 				}
 				if l := b.Loads()[0]; l.Waiting != 0 || l.Shed != 2 { // takeAll's last one too
@@ -230,7 +244,8 @@ func TestManyCallers(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 300 {
 		all.Go(func() {
-			ctx := With(context.Background(), Stores()[i%6]) //nolint:usetesting // outlives nothing, and ends by its timeout
+			//nolint:usetesting // outlives nothing, and ends by its timeout
+			ctx := With(context.Background(), Stores()[i%6])
 			for n := range 20 {
 				ctx, cancel := context.WithTimeout(ctx, time.Duration(n%5)*time.Millisecond)
 				s, err := b.Acquire(ctx)

@@ -33,5 +33,6 @@ func (b *Bulkhead) Taken() (taken, size int) {
 
 // Add adds what the same class has of another bulkhead.
 func (l *Load) Add(other Load) {
-	l.InUse, l.Waiting, l.Most, l.Shed = l.InUse+other.InUse, l.Waiting+other.Waiting, l.Most+other.Most, l.Shed+other.Shed
+	l.InUse, l.Waiting, l.Most, l.Shed = l.InUse+other.InUse, l.Waiting+other.Waiting,
+		l.Most+other.Most, l.Shed+other.Shed
 }

@@ -95,7 +95,8 @@ func (c *check) addGaps() {
 		c.undecided(Conservation, "Redis could not be read: its stock, holders and dead letters")
 	}
 	if c.e.Loss {
-		c.undecided(Settled, "a store lost what it had acknowledged; %d accepted orders are gone or failed", len(c.lost))
+		c.undecided(Settled, "a store lost what it had acknowledged; %d accepted orders are gone or failed",
+			len(c.lost))
 		c.undecided(TrueAnswers, "a store lost what it had acknowledged")
 		c.undecided(Resolved, "a store lost what it had acknowledged")
 	}

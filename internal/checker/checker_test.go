@@ -136,7 +136,8 @@ func TestHonest(t *testing.T) {
 			s.answers[0].Sent, s.answers[0].Received = noon(10*time.Millisecond), noon(20*time.Millisecond)
 			s.answers[5].Sent, s.answers[5].Received = noon(20*time.Millisecond), noon(30*time.Millisecond)
 			s.record(checker.Answer{
-				User: 1, Outcome: checker.Refused, Code: "NOT_STARTED", Sent: noon(0), Received: noon(40 * time.Millisecond),
+				User: 1, Outcome: checker.Refused, Code: "NOT_STARTED", Sent: noon(0),
+				Received: noon(40 * time.Millisecond),
 			}, checker.Answer{User: 1, Outcome: checker.Held, Order: 101})
 			return s
 		},
@@ -158,7 +159,8 @@ func TestHonest(t *testing.T) {
 			s := honest()
 			s.Loss = true
 			s.rows()[0] = checker.Order{ID: 104, User: 4, Status: checker.Unpaid} // 101 is gone, its unit sold again
-			s.record(checker.Answer{User: 4, Outcome: checker.Accepted, Order: 104}, checker.Answer{User: 1, Outcome: checker.Refused, Code: "SOLD_OUT"})
+			s.record(checker.Answer{User: 4, Outcome: checker.Accepted, Order: 104},
+				checker.Answer{User: 1, Outcome: checker.Refused, Code: "SOLD_OUT"})
 			s.Redis.Holders = map[int64]int64{4: 104, 2: 102, 3: 103}
 			return s
 		},
@@ -195,8 +197,14 @@ func TestTampered(t *testing.T) {
 		{"two orders of one user", checker.OnePerUser, honest, func(s *sale) { s.Redis, s.rows()[2].User = nil, 1 }},
 		{"accepted without a row", checker.Settled, honest, func(s *sale) { s.Views[0].Orders = s.rows()[1:] }},
 		{"accepted, the row is another user's", checker.Settled, honest, func(s *sale) { s.rows()[0].User = 4 }},
-		{"accepted, then cancelled by nobody", checker.Settled, honest, func(s *sale) { s.rows()[0].Status = checker.Cancelled }},
-		{"accepted, then refunded by nobody", checker.Settled, honest, func(s *sale) { s.rows()[2].Status = checker.Refunded }},
+		{
+			"accepted, then cancelled by nobody", checker.Settled, honest,
+			func(s *sale) { s.rows()[0].Status = checker.Cancelled },
+		},
+		{
+			"accepted, then refunded by nobody", checker.Settled, honest,
+			func(s *sale) { s.rows()[2].Status = checker.Refunded },
+		},
 		{"paid, then expired as if unpaid", checker.Settled, honest, func(s *sale) {
 			s.Expires = true
 			s.rows()[2].Status = checker.Refunding
@@ -224,12 +232,18 @@ func TestTampered(t *testing.T) {
 			delete(s.Redis.Holders, 4)
 		}},
 		{"a cancelled order's unit back twice", checker.ReturnedOnce, givenBack, func(s *sale) { s.Redis.Stock = 1 }},
-		{"a cancelled order's unit back twice in the ledger", checker.ReturnedOnce, givenBack, func(s *sale) { *s.LedgerStock = 1 }},
+		{
+			"a cancelled order's unit back twice in the ledger", checker.ReturnedOnce, givenBack,
+			func(s *sale) { *s.LedgerStock = 1 },
+		},
 		{"sold out while units were left", checker.TrueAnswers, honest, func(s *sale) {
 			one := int64(1)
 			*s = sale{
-				Evidence: checker.Evidence{Issued: 1, Voucher: voucher, LedgerStock: &one, ShownStock: &one, Views: []checker.View{{Complete: true}}},
-				answers:  []checker.Answer{{User: 1, Outcome: checker.Refused, Code: "SOLD_OUT"}},
+				Evidence: checker.Evidence{
+					Issued: 1, Voucher: voucher, LedgerStock: &one, ShownStock: &one,
+					Views: []checker.View{{Complete: true}},
+				},
+				answers: []checker.Answer{{User: 1, Outcome: checker.Refused, Code: "SOLD_OUT"}},
 			}
 		}},
 		{"sold out while units were left, no list of orders", checker.TrueAnswers, honest, func(s *sale) {
@@ -243,7 +257,8 @@ func TestTampered(t *testing.T) {
 		}},
 		{"a winner told sold out", checker.TrueAnswers, honest, func(s *sale) { s.answers[5].User = 1 }},
 		{"another order at the second answer", checker.TrueAnswers, honest, func(s *sale) {
-			s.record(checker.Answer{User: 1, Outcome: checker.Held, Order: 999}, checker.Answer{User: 1, Outcome: checker.Held, Order: 101})
+			s.record(checker.Answer{User: 1, Outcome: checker.Held, Order: 999},
+				checker.Answer{User: 1, Outcome: checker.Held, Order: 101})
 		}},
 		{"a winner who was never told", checker.TrueAnswers, honest, func(s *sale) {
 			s.answers[3] = checker.Answer{User: 2, Outcome: checker.Refused, Code: "ENDED"}
@@ -254,7 +269,10 @@ func TestTampered(t *testing.T) {
 		{"answered id zero", checker.IDs, honest, func(s *sale) { s.answers[0].Order = 0 }},
 		{"never an outcome", checker.Resolved, honest, func(s *sale) { s.answers = s.answers[:5] }},
 		{"redis forgot a buyer", checker.OnePerUser, honest, func(s *sale) { delete(s.Redis.Holders, 1) }},
-		{"redis keeps the holder of a cancelled order", checker.OnePerUser, givenBack, func(s *sale) { s.Redis.Holders[1] = 101 }},
+		{
+			"redis keeps the holder of a cancelled order", checker.OnePerUser, givenBack,
+			func(s *sale) { s.Redis.Holders[1] = 101 },
+		},
 		{"redis has a holder without an order", checker.OnePerUser, honest, func(s *sale) { s.Redis.Holders[4] = 104 }},
 		{"oversold after a loss", checker.NoOversell, honest, func(s *sale) {
 			s.Loss = true
@@ -318,7 +336,10 @@ func TestUndecided(t *testing.T) {
 		{"others", func(s *sale) { s.Others = true }, []checker.Invariant{checker.AskedFor, checker.TrueAnswers}},
 		{"stock changed", func(s *sale) { s.Changed = true }, []checker.Invariant{checker.TrueAnswers}},
 		{"gave up", func(s *sale) { s.GaveUp, s.answers = true, s.answers[:5] }, []checker.Invariant{checker.Resolved}},
-		{"loss", func(s *sale) { s.Loss = true }, []checker.Invariant{checker.Settled, checker.TrueAnswers, checker.Resolved}},
+		{
+			"loss", func(s *sale) { s.Loss = true },
+			[]checker.Invariant{checker.Settled, checker.TrueAnswers, checker.Resolved},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -397,7 +418,9 @@ func TestUnits(t *testing.T) {
 		change func(*sale)
 		want   checker.Invariant
 	}{
-		"the sum counts orders":       {func(s *sale) { s.LedgerStock = &left; s.ShownStock = &left }, checker.Conservation},
+		"the sum counts orders": {
+			func(s *sale) { s.LedgerStock = &left; s.ShownStock = &left }, checker.Conservation,
+		},
 		"an order lost units":         {func(s *sale) { s.rows()[0].Units = 1 }, checker.TrueAnswers},
 		"more than a user may have":   {func(s *sale) { s.PerUser = 2 }, checker.OnePerUser},
 		"more units than were issued": {func(s *sale) { s.Issued = 5 }, checker.NoOversell},

@@ -6,8 +6,8 @@
 //	stocks                   the ledger's, and the one that buyers are shown                    [Evidence]
 //	Redis                    stock, waiting entries, dead letters, holders                      [Redis]
 //
-// Authoritative are the lists of orders. Against them stands the record, which the service cannot change afterwards; the
-// stocks and Redis have to add up with both.
+// Authoritative are the lists of orders. Against them stands the record, which the service cannot change afterwards;
+// the stocks and Redis have to add up with both.
 //
 // A source that is missing is left out. What only it could have decided is in [Report.Undecided], so that a report
 // without findings does not claim more than was checked.
@@ -24,9 +24,10 @@
 //	I10 ids                 positive, and each of one user, voucher and order
 //	I12 unknown resolved    every buyer who kept asking has an outcome
 //
-// Nothing here depends on faults: what is asserted holds after any fault in which no store lost what it had acknowledged.
-// With [Evidence.Loss] the invariants that such a loss excuses are left out, and what was lost is listed.
+// Nothing here depends on faults: what is asserted holds after any fault in which no store lost what it had
+// acknowledged. With [Evidence.Loss] the invariants that such a loss excuses are left out, and what was lost is
+// listed.
 //
-// Package linear checks short records in another way: whether the answers could come from a shop that serves one request
-// at a time.
+// Package linear checks short records in another way: whether the answers could come from a shop that serves one
+// request at a time.
 package checker

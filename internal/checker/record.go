@@ -39,7 +39,8 @@ func (c *check) withAnswer(b buyer, a Answer) buyer {
 	case Accepted, Held:
 		c.addPromise(a)
 		if b.order != 0 && b.order != a.Order && !c.released[b.order] && !c.released[a.Order] {
-			c.findUnlessLoss(TrueAnswers, about(a.User, b.order, a.Order), "user %d was told order %d, then %d", a.User, b.order, a.Order)
+			c.findUnlessLoss(TrueAnswers, about(a.User, b.order, a.Order), "user %d was told order %d, then %d",
+				a.User, b.order, a.Order)
 		}
 		if b.order != a.Order {
 			b.order, b.orderSeen = a.Order, 0
@@ -52,14 +53,16 @@ func (c *check) withAnswer(b buyer, a Answer) buyer {
 			c.soldOuts++
 		}
 		if b.order != 0 && !c.released[b.order] && !mayPrecedeOrder(b, a) {
-			c.findUnlessLoss(TrueAnswers, about(a.User, b.order), "user %d has order %d and was told %s", a.User, b.order, a.Code)
+			c.findUnlessLoss(TrueAnswers, about(a.User, b.order), "user %d has order %d and was told %s",
+				a.User, b.order, a.Code)
 		}
 	case Unknown, Later: // only a user's last answer must not be one of these: checkResolved
 	}
 	return b
 }
 
-// mayPrecedeOrder reports whether a refusal was under way when the buyer learned their order: it may be older than the order.
+// mayPrecedeOrder reports whether a refusal was under way when the buyer learned their order: it may be older than
+// the order.
 func mayPrecedeOrder(b buyer, a Answer) bool {
 	return b.orderSeen != 0 && !a.Sent.IsZero() && a.Sent.UnixNano() <= b.orderSeen
 }
@@ -110,7 +113,8 @@ func (c *check) checkResolved() {
 			continue
 		}
 		if n++; !c.e.GaveUp {
-			c.findUnlessLoss(Resolved, about(user), "user %d asked again and never got an outcome; their last answer was %s", user, b.lastOutcome)
+			c.findUnlessLoss(Resolved, about(user),
+				"user %d asked again and never got an outcome; their last answer was %s", user, b.lastOutcome)
 		}
 	}
 	if n > 0 && c.e.GaveUp {

@@ -4,26 +4,29 @@ import "slices"
 
 // checkSoldOut checks that "sold out" was only answered when at some time during the call no unit was left.
 //
-// Every order got its units at some time after its buyer first asked. So at the time of an answer at most as many units
-// were gone as those of the orders that had been asked for by then; if that is fewer than were issued, the answer was wrong, also when
-// units come back later. If none ever came back, all must be gone in the end, too.
+// Every order got its units at some time after its buyer first asked. So at the time of an answer at most as many
+// units were gone as those of the orders that had been asked for by then; if that is fewer than were issued, the
+// answer was wrong, also when units come back later. If none ever came back, all must be gone in the end, too.
 func (c *check) checkSoldOut() {
 	if c.soldOuts == 0 || c.e.Loss {
 		return
 	}
 	if c.e.Changed {
-		c.undecided(TrueAnswers, "stock was added or removed; whether %d SOLD_OUT answers were right depends on when", c.soldOuts)
+		c.undecided(TrueAnswers, "stock was added or removed; whether %d SOLD_OUT answers were right depends on when",
+			c.soldOuts)
 		return
 	}
 	if left := c.left(); left > 0 && !c.unitsGivenBack() && !c.e.Others {
 		c.eachSoldOut(func(a Answer) {
-			c.find(TrueAnswers, about(a.User), "user %d was told SOLD_OUT, with %d of %d units left in the end", a.User, left, c.e.Issued)
+			c.find(TrueAnswers, about(a.User), "user %d was told SOLD_OUT, with %d of %d units left in the end",
+				a.User, left, c.e.Issued)
 		})
 		return
 	}
 	v := c.e.complete()
 	if v == nil || c.e.Others {
-		c.undecided(TrueAnswers, "whether units were left at the time of %d SOLD_OUT answers needs a list of all orders and a record of all buyers", c.soldOuts)
+		c.undecided(TrueAnswers, "whether units were left at the time of %d SOLD_OUT answers needs a list of all "+
+			"orders and a record of all buyers", c.soldOuts)
 		return
 	}
 	asked := c.requestTimes(*v)
@@ -33,7 +36,8 @@ func (c *check) checkSoldOut() {
 	gone := asked[c.e.Issued-1] // by then as many units had been asked for as there were
 	c.eachSoldOut(func(a Answer) {
 		if !a.Received.IsZero() && a.Received.UnixNano() < gone {
-			c.find(TrueAnswers, about(a.User), "user %d was told SOLD_OUT before %d units had been asked for", a.User, c.e.Issued)
+			c.find(TrueAnswers, about(a.User), "user %d was told SOLD_OUT before %d units had been asked for",
+				a.User, c.e.Issued)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package checker
 
-// checkStocks checks that the ledger's stock, and the one that is shown, come to the issued units with those of the live orders.
+// checkStocks checks that the ledger's stock, and the one that is shown, come to the issued units with those of the
+// live orders.
 func (c *check) checkStocks() {
 	if c.e.complete() == nil {
 		c.checkStockBound()
@@ -12,12 +13,14 @@ func (c *check) checkStocks() {
 	}
 	if s := c.e.LedgerStock; s != nil {
 		if *s < 0 || *s+live != c.e.Issued {
-			c.find(Conservation, subject{}, "the ledger has %d left and %d units of live orders and offers, of %d units", *s, live, c.e.Issued)
+			c.find(Conservation, subject{},
+				"the ledger has %d left and %d units of live orders and offers, of %d units", *s, live, c.e.Issued)
 		}
 		c.checkSurplus("the ledger", *s+live)
 	}
 	if s := c.e.ShownStock; s != nil && *s+live != c.e.Issued {
-		c.find(Conservation, subject{}, "%d units are shown as left; with %d of live orders and offers that is %d of %d",
+		c.find(Conservation, subject{},
+			"%d units are shown as left; with %d of live orders and offers that is %d of %d",
 			*s, live, *s+live, c.e.Issued)
 	}
 }
@@ -49,7 +52,8 @@ func (c *check) checkStockBound() {
 // checkSurplus: more units than were issued, in a sale in which some came back, are units that came back twice.
 func (c *check) checkSurplus(where string, got int64) {
 	if got > c.e.Issued && c.unitsGivenBack() {
-		c.find(ReturnedOnce, subject{}, "%s accounts for %d of %d units, and units were given back", where, got, c.e.Issued)
+		c.find(ReturnedOnce, subject{}, "%s accounts for %d of %d units, and units were given back",
+			where, got, c.e.Issued)
 	}
 }
 
@@ -84,7 +88,8 @@ func (c *check) checkRedis() {
 	live := c.e.Live() + c.e.Offered
 	got := r.Stock + r.Waiting + r.Dead + live
 	if got != c.e.Issued {
-		c.find(Conservation, subject{}, "redis has %d left, %d waiting, %d dead letters; with %d units of live orders that is %d of %d units",
+		c.find(Conservation, subject{},
+			"redis has %d left, %d waiting, %d dead letters; with %d units of live orders that is %d of %d units",
 			r.Stock, r.Waiting, r.Dead, live, got, c.e.Issued)
 	}
 	c.checkSurplus("redis", got)
@@ -101,14 +106,17 @@ func (c *check) checkHolders(v View, r Redis) {
 		}
 		holds[o.User] = true
 		if holders[o.User] != o.ID {
-			c.find(OnePerUser, about(o.User, o.ID, holders[o.User]), "user %d has order %d; redis says %d", o.User, o.ID, holders[o.User])
+			c.find(OnePerUser, about(o.User, o.ID, holders[o.User]), "user %d has order %d; redis says %d",
+				o.User, o.ID, holders[o.User])
 		} else if held := max(1, r.Units[o.User]); held != o.units() {
-			c.find(Conservation, about(o.User, o.ID), "order %d of user %d has %d units; redis says %d", o.ID, o.User, o.units(), held)
+			c.find(Conservation, about(o.User, o.ID), "order %d of user %d has %d units; redis says %d",
+				o.ID, o.User, o.units(), held)
 		}
 	}
 	for user, id := range holders {
 		if !holds[user] {
-			c.find(OnePerUser, about(user, id), "redis says that user %d holds order %d, which is no live order", user, id)
+			c.find(OnePerUser, about(user, id),
+				"redis says that user %d holds order %d, which is no live order", user, id)
 		}
 	}
 }

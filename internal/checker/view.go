@@ -19,7 +19,8 @@ func (c *check) checkView(v View) {
 		}
 		live += o.units()
 		if other, twice := liveOf[o.User]; twice {
-			c.find(OnePerUser, about(o.User, other, o.ID), "%s: user %d has the live orders %d and %d", v.Name, o.User, other, o.ID)
+			c.find(OnePerUser, about(o.User, other, o.ID), "%s: user %d has the live orders %d and %d",
+				v.Name, o.User, other, o.ID)
 		}
 		liveOf[o.User] = o.ID
 	}
@@ -40,19 +41,22 @@ func (c *check) checkOrder(v View, o Order) {
 		c.find(AskedFor, about(o.User, o.ID), "%s: order %d of user %d, who never asked", v.Name, o.ID, o.User)
 	}
 	if o.units() > max(1, c.e.PerUser) {
-		c.find(OnePerUser, about(o.User, o.ID), "%s: order %d of user %d has %d units, allowed are %d", v.Name, o.ID, o.User, o.Units, max(1, c.e.PerUser))
+		c.find(OnePerUser, about(o.User, o.ID), "%s: order %d of user %d has %d units, allowed are %d",
+			v.Name, o.ID, o.User, o.Units, max(1, c.e.PerUser))
 	}
 	if p, named := c.promises[o.ID]; named && p.units != o.units() {
-		c.find(TrueAnswers, about(o.User, o.ID), "%s: order %d of user %d has %d units, and they were told %d", v.Name, o.ID, o.User, o.units(), p.units)
+		c.find(TrueAnswers, about(o.User, o.ID), "%s: order %d of user %d has %d units, and they were told %d",
+			v.Name, o.ID, o.User, o.units(), p.units)
 	}
 	switch {
 	case o.Status == Failed:
-		c.findUnlessLoss(Settled, about(o.User, o.ID), "%s: order %d of user %d failed (%s), though no store lost anything",
-			v.Name, o.ID, o.User, o.Reason)
+		c.findUnlessLoss(Settled, about(o.User, o.ID),
+			"%s: order %d of user %d failed (%s), though no store lost anything", v.Name, o.ID, o.User, o.Reason)
 	case o.Status == Queued, o.Status == StatusUnknown:
 		c.find(Settled, about(o.User, o.ID), "%s: order %d of user %d is still %s", v.Name, o.ID, o.User, o.Status)
 	case (o.Status.givenBack() || o.Status == Refunding) && !c.releaseExpected(o):
-		c.findUnlessLoss(Settled, about(o.User, o.ID), "%s: order %d of user %d is %s, which was not asked for", v.Name, o.ID, o.User, o.Status)
+		c.findUnlessLoss(Settled, about(o.User, o.ID), "%s: order %d of user %d is %s, which was not asked for",
+			v.Name, o.ID, o.User, o.Status)
 	}
 }
 
@@ -74,7 +78,8 @@ func (c *check) checkPromise(v View, id int64, p promise, byID map[int64]Order) 
 		c.findUnlessLoss(Settled, subject{[]int64{p.user, o.User}, []int64{id}},
 			"%s: order %d was promised to user %d and is user %d's", v.Name, id, p.user, o.User)
 	case o.Voucher != c.e.Voucher:
-		c.find(IDs, s, "%s: order %d was promised for voucher %d and is for voucher %d", v.Name, id, c.e.Voucher, o.Voucher)
+		c.find(IDs, s, "%s: order %d was promised for voucher %d and is for voucher %d",
+			v.Name, id, c.e.Voucher, o.Voucher)
 	}
 }
 
@@ -88,7 +93,8 @@ func (c *check) checkUnnamed(v View) {
 		if c.e.GaveUp && (b.lastOutcome == Unknown || b.lastOutcome == Later) {
 			continue // the next answer would have named it
 		}
-		c.findUnlessLoss(TrueAnswers, about(o.User, o.ID), "%s: user %d has order %d and was never told; their last answer was %s",
+		c.findUnlessLoss(TrueAnswers, about(o.User, o.ID),
+			"%s: user %d has order %d and was never told; their last answer was %s",
 			v.Name, o.User, o.ID, b.lastOutcome)
 	}
 }

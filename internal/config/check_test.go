@@ -17,86 +17,229 @@ func TestProblems(t *testing.T) {
 		environ []string
 		want    found
 	}{
-		"nothing wrong":                {withStores(), nil},
-		"nothing to work on":           {[]string{"SECKILL_EMBEDDED=never"}, found{"SECKILL_REDIS_ADDRS": "is missing, and SECKILL_EMBEDDED=never rules the embedded mode out", "SECKILL_MYSQL_DSN": "is missing, and SECKILL_EMBEDDED=never rules the embedded mode out", "SECKILL_JWT_SECRET": "is missing"}},
-		"only Redis":                   {[]string{"SECKILL_REDIS_ADDRS=redis:6379", "SECKILL_JWT_SECRET=" + goodSecret}, found{"SECKILL_MYSQL_DSN": "is missing, though SECKILL_REDIS_ADDRS is set"}},
-		"only MySQL":                   {[]string{"SECKILL_MYSQL_DSN=" + goodDSN, "SECKILL_JWT_SECRET=" + goodSecret}, found{"SECKILL_REDIS_ADDRS": "is missing, though SECKILL_MYSQL_DSN is set"}},
-		"only Redis's password":        {[]string{"SECKILL_REDIS_PASSWORD=x"}, found{"SECKILL_REDIS_ADDRS": "is missing, though SECKILL_REDIS_PASSWORD is set"}},
-		"only MySQL's pool":            {[]string{"SECKILL_MYSQL_POOL_SIZE=9"}, found{"SECKILL_MYSQL_DSN": "is missing, though SECKILL_MYSQL_POOL_SIZE is set"}},
-		"not a choice":                 {[]string{"SECKILL_EMBEDDED=always"}, found{"SECKILL_EMBEDDED": `is "always"`}},
-		"blank data directory":         {[]string{"SECKILL_DATA_DIR= "}, found{"SECKILL_DATA_DIR": "is blank"}},
-		"address without a port":       {[]string{"SECKILL_HTTP_ADDR=8080"}, found{"SECKILL_HTTP_ADDR": `is "8080"`}},
-		"port too high":                {[]string{"SECKILL_HTTP_ADDR=:65536"}, found{"SECKILL_HTTP_ADDR": `is ":65536"`}},
-		"port by name":                 {[]string{"SECKILL_OPS_ADDR=:http"}, found{"SECKILL_OPS_ADDR": `is ":http"`}},
-		"one address twice":            {[]string{"SECKILL_HTTP_ADDR=127.0.0.1:8081"}, found{"SECKILL_OPS_ADDR": `is "127.0.0.1:8081", which SECKILL_HTTP_ADDR "127.0.0.1:8081" occupies`}},
-		"all addresses and one":        {[]string{"SECKILL_HTTP_ADDR=:8081"}, found{"SECKILL_OPS_ADDR": `is "127.0.0.1:8081", which SECKILL_HTTP_ADDR ":8081" occupies`}},
-		"one and all addresses":        {[]string{"SECKILL_HTTP_ADDR=127.0.0.1:1", "SECKILL_OPS_ADDR=[::]:1"}, found{"SECKILL_OPS_ADDR": `is "[::]:1", which SECKILL_HTTP_ADDR "127.0.0.1:1" occupies`}},
-		"two addresses, one port":      {[]string{"SECKILL_HTTP_ADDR=10.0.0.1:8081"}, nil},
-		"any free ports":               {[]string{"SECKILL_HTTP_ADDR=127.0.0.1:0", "SECKILL_OPS_ADDR=127.0.0.1:0"}, nil},
-		"body limit too low":           {[]string{"SECKILL_BODY_LIMIT=10"}, found{"SECKILL_BODY_LIMIT": "is 10"}},
-		"duration too high":            {[]string{"SECKILL_MAX_WAIT=5m1ms"}, found{"SECKILL_MAX_WAIT": "is 5m0.001s"}},
-		"duration without a unit":      {[]string{"SECKILL_SHUTDOWN_TIMEOUT=20"}, found{"SECKILL_SHUTDOWN_TIMEOUT": `cannot be read: it is "20"`}},
-		"negative duration":            {[]string{"SECKILL_SHUTDOWN_TIMEOUT=-20s"}, found{"SECKILL_SHUTDOWN_TIMEOUT": "is -20s"}},
-		"not a number":                 {[]string{"SECKILL_MAX_BACKLOG=1e6"}, found{"SECKILL_MAX_BACKLOG": `cannot be read: it is "1e6"`}},
-		"zero backlog":                 {[]string{"SECKILL_MAX_BACKLOG=0"}, found{"SECKILL_MAX_BACKLOG": "is 0"}},
-		"batch too large":              {[]string{"SECKILL_RECORD_BATCH=1001"}, found{"SECKILL_RECORD_BATCH": "is 1001"}},
-		"too few connections":          {[]string{"SECKILL_MAX_CONNECTIONS=9"}, found{"SECKILL_MAX_CONNECTIONS": "is 9"}},
-		"connections, not a number":    {[]string{"SECKILL_MAX_CONNECTIONS=all"}, found{"SECKILL_MAX_CONNECTIONS": `cannot be read: it is "all"`}},
-		"a host with a port":           {[]string{"SECKILL_OPS_HOSTS=server-1, server-2:8081"}, found{"SECKILL_OPS_HOSTS": `has "server-2:8081"`}},
-		"all hosts":                    {[]string{"SECKILL_OPS_HOSTS=*"}, nil},
-		"not a network":                {[]string{"SECKILL_TRUSTED_PROXIES=10.0.0.1,proxy"}, found{"SECKILL_TRUSTED_PROXIES": `has "proxy"`}},
-		"origin with a path":           {[]string{"SECKILL_CORS_ORIGINS=https://shop.example.com/"}, found{"SECKILL_CORS_ORIGINS": `has "https://shop.example.com/"`}},
-		"origin without a scheme":      {[]string{"SECKILL_CORS_ORIGINS=shop.example.com"}, found{"SECKILL_CORS_ORIGINS": `has "shop.example.com"`}},
-		"every origin":                 {[]string{"SECKILL_CORS_ORIGINS=*"}, nil},
-		"every origin and one":         {[]string{"SECKILL_CORS_ORIGINS=*,https://a.example"}, found{"SECKILL_CORS_ORIGINS": "has * and others"}},
-		"unknown zone":                 {[]string{"SECKILL_TIMEZONE=Asia/Atlantis"}, found{"SECKILL_TIMEZONE": `is "Asia/Atlantis"`}},
-		"the machine's zone":           {[]string{"SECKILL_TIMEZONE=Local"}, found{"SECKILL_TIMEZONE": `is "Local"`}},
-		"instance with a space":        {[]string{"SECKILL_INSTANCE=shop 1"}, found{"SECKILL_INSTANCE": `is "shop 1"`}},
-		"unknown level":                {[]string{"SECKILL_LOG_LEVEL=loud"}, found{"SECKILL_LOG_LEVEL": `cannot be read: it is "loud"`}},
-		"Redis without a host":         {withStores("SECKILL_REDIS_ADDRS=:6379"), found{"SECKILL_REDIS_ADDRS": `has ":6379"`}},
-		"Redis on port 0":              {withStores("SECKILL_REDIS_ADDRS=redis:0"), found{"SECKILL_REDIS_ADDRS": `has "redis:0"`}},
-		"Redis as a URL":               {withStores("SECKILL_REDIS_ADDRS=redis://redis:6379"), found{"SECKILL_REDIS_ADDRS": `has "redis://redis:6379"`}},
-		"several Redis in mode single": {withStores("SECKILL_REDIS_ADDRS=a:1,b:2"), found{"SECKILL_REDIS_ADDRS": "has 2 addresses, but SECKILL_REDIS_MODE is single"}},
-		"several Redis in a cluster":   {withStores("SECKILL_REDIS_ADDRS=a:1,b:2", "SECKILL_REDIS_MODE=cluster"), nil},
-		"unknown mode":                 {withStores("SECKILL_REDIS_MODE=ring", "SECKILL_REDIS_MASTER=m"), found{"SECKILL_REDIS_MODE": `is "ring"`}},
-		"sentinels without a master":   {withStores("SECKILL_REDIS_MODE=sentinel"), found{"SECKILL_REDIS_MASTER": "is missing, though SECKILL_REDIS_MODE is sentinel"}},
-		"a master without sentinels":   {withStores("SECKILL_REDIS_MASTER=m"), found{"SECKILL_REDIS_MASTER": "is set, but SECKILL_REDIS_MODE is single"}},
-		"a sentinel password alone":    {withStores("SECKILL_REDIS_SENTINEL_PASSWORD=s"), found{"SECKILL_REDIS_SENTINEL_PASSWORD": "is set, but SECKILL_REDIS_MODE is single"}},
-		"a database in a cluster":      {withStores("SECKILL_REDIS_MODE=cluster", "SECKILL_REDIS_DB=1"), found{"SECKILL_REDIS_DB": "is 1, but SECKILL_REDIS_MODE is cluster"}},
-		"replicas, embedded":           {[]string{"SECKILL_REDIS_REPLICAS=1"}, found{"SECKILL_REDIS_ADDRS": "is missing, though SECKILL_REDIS_REPLICAS is set"}},
-		"partitions, embedded":         {[]string{"SECKILL_PARTITIONS=2"}, found{"SECKILL_PARTITIONS": "is 2, but the embedded mode has one partition"}},
-		"too many partitions":          {withStores("SECKILL_PARTITIONS=33"), found{"SECKILL_PARTITIONS": "is 33"}},
-		"patience with replicas":       {withStores("SECKILL_REDIS_REPLICAS=1", "SECKILL_REDIS_TIMEOUT=200ms"), found{"SECKILL_REDIS_REPLICA_TIMEOUT": "is 200ms, and SECKILL_REDIS_TIMEOUT is 200ms"}},
-		"a hash tag as prefix":         {withStores("SECKILL_REDIS_PREFIX={shop}:"), found{"SECKILL_REDIS_PREFIX": `is "{shop}:"`}},
-		"a long prefix":                {withStores("SECKILL_REDIS_PREFIX=" + strings.Repeat("x", 65)), found{"SECKILL_REDIS_PREFIX": `is "` + strings.Repeat("x", 65) + `"`}},
-		"MySQL as a URL":               {withStores("SECKILL_MYSQL_DSN=mysql://shop:hunter2@mysql/seckill"), found{"SECKILL_MYSQL_DSN": "is a URL"}},
-		"MySQL without a slash":        {withStores("SECKILL_MYSQL_DSN=shop:hunter2@tcp(mysql:3306)"), found{"SECKILL_MYSQL_DSN": "is not a data source name of go-sql-driver/mysql"}},
-		"MySQL without a database":     {withStores("SECKILL_MYSQL_DSN=shop:hunter2@tcp(mysql:3306)/"), found{"SECKILL_MYSQL_DSN": "names no database"}},
-		"MySQL counting found rows":    {withStores("SECKILL_MYSQL_DSN=" + goodDSN + "?clientFoundRows=true"), found{"SECKILL_MYSQL_DSN": "has clientFoundRows=true, with which orders cannot be recorded safely"}},
-		"MySQL counting changed rows":  {withStores("SECKILL_MYSQL_DSN=" + goodDSN + "?clientFoundRows=false"), nil},
-		"no secret":                    {withStores("SECKILL_JWT_SECRET="), found{"SECKILL_JWT_SECRET": "is missing"}},
-		"short secret":                 {withStores("SECKILL_JWT_SECRET=" + goodSecret[1:]), found{"SECKILL_JWT_SECRET": "has 31 bytes"}},
-		"short secret, embedded":       {[]string{"SECKILL_JWT_SECRET=short"}, found{"SECKILL_JWT_SECRET": "has 5 bytes"}},
-		"a previous secret":            {withStores("SECKILL_JWT_PREVIOUS_SECRET=" + goodSecret + "!"), nil},
-		"a short previous secret":      {withStores("SECKILL_JWT_PREVIOUS_SECRET=short"), found{"SECKILL_JWT_PREVIOUS_SECRET": "has 5 bytes"}},
-		"a guessable previous secret":  {withStores("SECKILL_JWT_PREVIOUS_SECRET=" + strings.Repeat("a", 32)), found{"SECKILL_JWT_PREVIOUS_SECRET": "can be guessed"}},
-		"the same secret twice":        {withStores("SECKILL_JWT_PREVIOUS_SECRET=" + goodSecret), found{"SECKILL_JWT_PREVIOUS_SECRET": "is the same as SECKILL_JWT_SECRET"}},
-		"a guards' secret":             {withStores("SECKILL_GUARD_SECRET=" + goodSecret + "!"), nil},
-		"a short guards' secret":       {withStores("SECKILL_GUARD_SECRET=short"), found{"SECKILL_GUARD_SECRET": "has 5 bytes"}},
-		"a guessable guards' secret":   {withStores("SECKILL_GUARD_SECRET=" + strings.Repeat("a", 32)), found{"SECKILL_GUARD_SECRET": "can be guessed"}},
-		"a guards' secret of tokens":   {withStores("SECKILL_GUARD_SECRET=" + goodSecret), found{"SECKILL_GUARD_SECRET": "is another setting's secret too"}},
-		"a negative life":              {withStores("SECKILL_JWT_MAX_LIFE=-1s"), found{"SECKILL_JWT_MAX_LIFE": "is -1s"}},
-		"an admin's long life":         {withStores("SECKILL_JWT_ADMIN_MAX_LIFE=87601h"), found{"SECKILL_JWT_ADMIN_MAX_LIFE": "is 87601h0m0s"}},
-		"payments, embedded":           {nil, nil},
-		"no payments, embedded":        {[]string{"SECKILL_PAYMENT_PROVIDER=none"}, nil},
-		"payments with a secret":       {withStores("SECKILL_PAYMENT_PROVIDER=sandbox", "SECKILL_PAYMENT_SECRET="+goodSecret), nil},
-		"payments without a secret":    {withStores("SECKILL_PAYMENT_PROVIDER=sandbox"), found{"SECKILL_PAYMENT_SECRET": "is missing"}},
-		"payments with a short secret": {[]string{"SECKILL_PAYMENT_SECRET=short"}, found{"SECKILL_PAYMENT_SECRET": "has 5 bytes"}},
-		"a secret without payments":    {withStores("SECKILL_PAYMENT_SECRET=" + goodSecret), found{"SECKILL_PAYMENT_SECRET": "is set, but there is no payment provider"}},
-		"unknown provider":             {withStores("SECKILL_PAYMENT_PROVIDER=bank"), found{"SECKILL_PAYMENT_PROVIDER": `is "bank"`}},
-		"a callback to nowhere":        {[]string{"SECKILL_PAYMENT_CALLBACK_URL=me:80"}, found{"SECKILL_PAYMENT_CALLBACK_URL": "is not an address"}},
-		"unknown names":                {[]string{"SECKILL_REDIS_ADDR=a:1", "SECKILL_JWT_KEY=x"}, found{"SECKILL_REDIS_ADDR": "is not a setting; did you mean SECKILL_REDIS_ADDRS?", "SECKILL_JWT_KEY": "is not a setting"}},
-		"a port without an address":    {[]string{"SECKILL_PORT=8080"}, found{"SECKILL_PORT": "is not a setting"}},
+		"nothing wrong": {withStores(), nil},
+		"nothing to work on": {
+			[]string{"SECKILL_EMBEDDED=never"}, found{
+				"SECKILL_REDIS_ADDRS": "is missing, and SECKILL_EMBEDDED=never rules the embedded mode out",
+				"SECKILL_MYSQL_DSN":   "is missing, and SECKILL_EMBEDDED=never rules the embedded mode out",
+				"SECKILL_JWT_SECRET":  "is missing",
+			},
+		},
+		"only Redis": {
+			[]string{"SECKILL_REDIS_ADDRS=redis:6379", "SECKILL_JWT_SECRET=" + goodSecret},
+			found{"SECKILL_MYSQL_DSN": "is missing, though SECKILL_REDIS_ADDRS is set"},
+		},
+		"only MySQL": {
+			[]string{"SECKILL_MYSQL_DSN=" + goodDSN, "SECKILL_JWT_SECRET=" + goodSecret},
+			found{"SECKILL_REDIS_ADDRS": "is missing, though SECKILL_MYSQL_DSN is set"},
+		},
+		"only Redis's password": {
+			[]string{"SECKILL_REDIS_PASSWORD=x"},
+			found{"SECKILL_REDIS_ADDRS": "is missing, though SECKILL_REDIS_PASSWORD is set"},
+		},
+		"only MySQL's pool": {
+			[]string{"SECKILL_MYSQL_POOL_SIZE=9"},
+			found{"SECKILL_MYSQL_DSN": "is missing, though SECKILL_MYSQL_POOL_SIZE is set"},
+		},
+		"not a choice":           {[]string{"SECKILL_EMBEDDED=always"}, found{"SECKILL_EMBEDDED": `is "always"`}},
+		"blank data directory":   {[]string{"SECKILL_DATA_DIR= "}, found{"SECKILL_DATA_DIR": "is blank"}},
+		"address without a port": {[]string{"SECKILL_HTTP_ADDR=8080"}, found{"SECKILL_HTTP_ADDR": `is "8080"`}},
+		"port too high": {
+			[]string{"SECKILL_HTTP_ADDR=:65536"}, found{"SECKILL_HTTP_ADDR": `is ":65536"`},
+		},
+		"port by name": {[]string{"SECKILL_OPS_ADDR=:http"}, found{"SECKILL_OPS_ADDR": `is ":http"`}},
+		"one address twice": {[]string{"SECKILL_HTTP_ADDR=127.0.0.1:8081"}, found{
+			"SECKILL_OPS_ADDR": `is "127.0.0.1:8081", which SECKILL_HTTP_ADDR "127.0.0.1:8081" occupies`,
+		}},
+		"all addresses and one": {[]string{"SECKILL_HTTP_ADDR=:8081"}, found{
+			"SECKILL_OPS_ADDR": `is "127.0.0.1:8081", which SECKILL_HTTP_ADDR ":8081" occupies`,
+		}},
+		"one and all addresses": {
+			[]string{"SECKILL_HTTP_ADDR=127.0.0.1:1", "SECKILL_OPS_ADDR=[::]:1"},
+			found{"SECKILL_OPS_ADDR": `is "[::]:1", which SECKILL_HTTP_ADDR "127.0.0.1:1" occupies`},
+		},
+		"two addresses, one port": {[]string{"SECKILL_HTTP_ADDR=10.0.0.1:8081"}, nil},
+		"any free ports": {
+			[]string{"SECKILL_HTTP_ADDR=127.0.0.1:0", "SECKILL_OPS_ADDR=127.0.0.1:0"}, nil,
+		},
+		"body limit too low": {[]string{"SECKILL_BODY_LIMIT=10"}, found{"SECKILL_BODY_LIMIT": "is 10"}},
+		"duration too high":  {[]string{"SECKILL_MAX_WAIT=5m1ms"}, found{"SECKILL_MAX_WAIT": "is 5m0.001s"}},
+		"duration without a unit": {
+			[]string{"SECKILL_SHUTDOWN_TIMEOUT=20"}, found{"SECKILL_SHUTDOWN_TIMEOUT": `cannot be read: it is "20"`},
+		},
+		"negative duration": {
+			[]string{"SECKILL_SHUTDOWN_TIMEOUT=-20s"}, found{"SECKILL_SHUTDOWN_TIMEOUT": "is -20s"},
+		},
+		"not a number": {
+			[]string{"SECKILL_MAX_BACKLOG=1e6"}, found{"SECKILL_MAX_BACKLOG": `cannot be read: it is "1e6"`},
+		},
+		"zero backlog": {[]string{"SECKILL_MAX_BACKLOG=0"}, found{"SECKILL_MAX_BACKLOG": "is 0"}},
+		"batch too large": {
+			[]string{"SECKILL_RECORD_BATCH=1001"}, found{"SECKILL_RECORD_BATCH": "is 1001"},
+		},
+		"too few connections": {
+			[]string{"SECKILL_MAX_CONNECTIONS=9"}, found{"SECKILL_MAX_CONNECTIONS": "is 9"},
+		},
+		"connections, not a number": {
+			[]string{"SECKILL_MAX_CONNECTIONS=all"}, found{"SECKILL_MAX_CONNECTIONS": `cannot be read: it is "all"`},
+		},
+		"a host with a port": {
+			[]string{"SECKILL_OPS_HOSTS=server-1, server-2:8081"}, found{"SECKILL_OPS_HOSTS": `has "server-2:8081"`},
+		},
+		"all hosts": {[]string{"SECKILL_OPS_HOSTS=*"}, nil},
+		"not a network": {
+			[]string{"SECKILL_TRUSTED_PROXIES=10.0.0.1,proxy"}, found{"SECKILL_TRUSTED_PROXIES": `has "proxy"`},
+		},
+		"origin with a path": {
+			[]string{"SECKILL_CORS_ORIGINS=https://shop.example.com/"},
+			found{"SECKILL_CORS_ORIGINS": `has "https://shop.example.com/"`},
+		},
+		"origin without a scheme": {
+			[]string{"SECKILL_CORS_ORIGINS=shop.example.com"}, found{"SECKILL_CORS_ORIGINS": `has "shop.example.com"`},
+		},
+		"every origin": {[]string{"SECKILL_CORS_ORIGINS=*"}, nil},
+		"every origin and one": {
+			[]string{"SECKILL_CORS_ORIGINS=*,https://a.example"}, found{"SECKILL_CORS_ORIGINS": "has * and others"},
+		},
+		"unknown zone": {
+			[]string{"SECKILL_TIMEZONE=Asia/Atlantis"}, found{"SECKILL_TIMEZONE": `is "Asia/Atlantis"`},
+		},
+		"the machine's zone":    {[]string{"SECKILL_TIMEZONE=Local"}, found{"SECKILL_TIMEZONE": `is "Local"`}},
+		"instance with a space": {[]string{"SECKILL_INSTANCE=shop 1"}, found{"SECKILL_INSTANCE": `is "shop 1"`}},
+		"unknown level": {
+			[]string{"SECKILL_LOG_LEVEL=loud"}, found{"SECKILL_LOG_LEVEL": `cannot be read: it is "loud"`},
+		},
+		"Redis without a host": {
+			withStores("SECKILL_REDIS_ADDRS=:6379"), found{"SECKILL_REDIS_ADDRS": `has ":6379"`},
+		},
+		"Redis on port 0": {
+			withStores("SECKILL_REDIS_ADDRS=redis:0"), found{"SECKILL_REDIS_ADDRS": `has "redis:0"`},
+		},
+		"Redis as a URL": {
+			withStores("SECKILL_REDIS_ADDRS=redis://redis:6379"),
+			found{"SECKILL_REDIS_ADDRS": `has "redis://redis:6379"`},
+		},
+		"several Redis in mode single": {
+			withStores("SECKILL_REDIS_ADDRS=a:1,b:2"),
+			found{"SECKILL_REDIS_ADDRS": "has 2 addresses, but SECKILL_REDIS_MODE is single"},
+		},
+		"several Redis in a cluster": {withStores("SECKILL_REDIS_ADDRS=a:1,b:2", "SECKILL_REDIS_MODE=cluster"), nil},
+		"unknown mode": {
+			withStores("SECKILL_REDIS_MODE=ring", "SECKILL_REDIS_MASTER=m"), found{"SECKILL_REDIS_MODE": `is "ring"`},
+		},
+		"sentinels without a master": {
+			withStores("SECKILL_REDIS_MODE=sentinel"),
+			found{"SECKILL_REDIS_MASTER": "is missing, though SECKILL_REDIS_MODE is sentinel"},
+		},
+		"a master without sentinels": {
+			withStores("SECKILL_REDIS_MASTER=m"),
+			found{"SECKILL_REDIS_MASTER": "is set, but SECKILL_REDIS_MODE is single"},
+		},
+		"a sentinel password alone": {
+			withStores("SECKILL_REDIS_SENTINEL_PASSWORD=s"),
+			found{"SECKILL_REDIS_SENTINEL_PASSWORD": "is set, but SECKILL_REDIS_MODE is single"},
+		},
+		"a database in a cluster": {
+			withStores("SECKILL_REDIS_MODE=cluster", "SECKILL_REDIS_DB=1"),
+			found{"SECKILL_REDIS_DB": "is 1, but SECKILL_REDIS_MODE is cluster"},
+		},
+		"replicas, embedded": {
+			[]string{"SECKILL_REDIS_REPLICAS=1"},
+			found{"SECKILL_REDIS_ADDRS": "is missing, though SECKILL_REDIS_REPLICAS is set"},
+		},
+		"partitions, embedded": {
+			[]string{"SECKILL_PARTITIONS=2"},
+			found{"SECKILL_PARTITIONS": "is 2, but the embedded mode has one partition"},
+		},
+		"too many partitions": {withStores("SECKILL_PARTITIONS=33"), found{"SECKILL_PARTITIONS": "is 33"}},
+		"patience with replicas": {
+			withStores("SECKILL_REDIS_REPLICAS=1", "SECKILL_REDIS_TIMEOUT=200ms"),
+			found{"SECKILL_REDIS_REPLICA_TIMEOUT": "is 200ms, and SECKILL_REDIS_TIMEOUT is 200ms"},
+		},
+		"a hash tag as prefix": {
+			withStores("SECKILL_REDIS_PREFIX={shop}:"), found{"SECKILL_REDIS_PREFIX": `is "{shop}:"`},
+		},
+		"a long prefix": {
+			withStores("SECKILL_REDIS_PREFIX=" + strings.Repeat("x", 65)),
+			found{"SECKILL_REDIS_PREFIX": `is "` + strings.Repeat("x", 65) + `"`},
+		},
+		"MySQL as a URL": {
+			withStores("SECKILL_MYSQL_DSN=mysql://shop:hunter2@mysql/seckill"), found{"SECKILL_MYSQL_DSN": "is a URL"},
+		},
+		"MySQL without a slash": {
+			withStores("SECKILL_MYSQL_DSN=shop:hunter2@tcp(mysql:3306)"),
+			found{"SECKILL_MYSQL_DSN": "is not a data source name of go-sql-driver/mysql"},
+		},
+		"MySQL without a database": {
+			withStores("SECKILL_MYSQL_DSN=shop:hunter2@tcp(mysql:3306)/"),
+			found{"SECKILL_MYSQL_DSN": "names no database"},
+		},
+		"MySQL counting found rows": {
+			withStores("SECKILL_MYSQL_DSN=" + goodDSN + "?clientFoundRows=true"),
+			found{"SECKILL_MYSQL_DSN": "has clientFoundRows=true, with which orders cannot be recorded safely"},
+		},
+		"MySQL counting changed rows": {withStores("SECKILL_MYSQL_DSN=" + goodDSN + "?clientFoundRows=false"), nil},
+		"no secret":                   {withStores("SECKILL_JWT_SECRET="), found{"SECKILL_JWT_SECRET": "is missing"}},
+		"short secret": {
+			withStores("SECKILL_JWT_SECRET=" + goodSecret[1:]), found{"SECKILL_JWT_SECRET": "has 31 bytes"},
+		},
+		"short secret, embedded": {
+			[]string{"SECKILL_JWT_SECRET=short"}, found{"SECKILL_JWT_SECRET": "has 5 bytes"},
+		},
+		"a previous secret": {withStores("SECKILL_JWT_PREVIOUS_SECRET=" + goodSecret + "!"), nil},
+		"a short previous secret": {
+			withStores("SECKILL_JWT_PREVIOUS_SECRET=short"), found{"SECKILL_JWT_PREVIOUS_SECRET": "has 5 bytes"},
+		},
+		"a guessable previous secret": {withStores("SECKILL_JWT_PREVIOUS_SECRET=" +
+			strings.Repeat("a", 32)), found{"SECKILL_JWT_PREVIOUS_SECRET": "can be guessed"}},
+		"the same secret twice": {withStores("SECKILL_JWT_PREVIOUS_SECRET=" +
+			goodSecret), found{"SECKILL_JWT_PREVIOUS_SECRET": "is the same as SECKILL_JWT_SECRET"}},
+		"a guards' secret": {withStores("SECKILL_GUARD_SECRET=" + goodSecret + "!"), nil},
+		"a short guards' secret": {
+			withStores("SECKILL_GUARD_SECRET=short"), found{"SECKILL_GUARD_SECRET": "has 5 bytes"},
+		},
+		"a guessable guards' secret": {
+			withStores("SECKILL_GUARD_SECRET=" + strings.Repeat("a", 32)),
+			found{"SECKILL_GUARD_SECRET": "can be guessed"},
+		},
+		"a guards' secret of tokens": {
+			withStores("SECKILL_GUARD_SECRET=" + goodSecret),
+			found{"SECKILL_GUARD_SECRET": "is another setting's secret too"},
+		},
+		"a negative life": {
+			withStores("SECKILL_JWT_MAX_LIFE=-1s"), found{"SECKILL_JWT_MAX_LIFE": "is -1s"},
+		},
+		"an admin's long life": {
+			withStores("SECKILL_JWT_ADMIN_MAX_LIFE=87601h"), found{"SECKILL_JWT_ADMIN_MAX_LIFE": "is 87601h0m0s"},
+		},
+		"payments, embedded":    {nil, nil},
+		"no payments, embedded": {[]string{"SECKILL_PAYMENT_PROVIDER=none"}, nil},
+		"payments with a secret": {
+			withStores("SECKILL_PAYMENT_PROVIDER=sandbox", "SECKILL_PAYMENT_SECRET="+goodSecret), nil,
+		},
+		"payments without a secret": {
+			withStores("SECKILL_PAYMENT_PROVIDER=sandbox"), found{"SECKILL_PAYMENT_SECRET": "is missing"},
+		},
+		"payments with a short secret": {
+			[]string{"SECKILL_PAYMENT_SECRET=short"}, found{"SECKILL_PAYMENT_SECRET": "has 5 bytes"},
+		},
+		"a secret without payments": {
+			withStores("SECKILL_PAYMENT_SECRET=" + goodSecret),
+			found{"SECKILL_PAYMENT_SECRET": "is set, but there is no payment provider"},
+		},
+		"unknown provider": {
+			withStores("SECKILL_PAYMENT_PROVIDER=bank"), found{"SECKILL_PAYMENT_PROVIDER": `is "bank"`},
+		},
+		"a callback to nowhere": {
+			[]string{"SECKILL_PAYMENT_CALLBACK_URL=me:80"}, found{"SECKILL_PAYMENT_CALLBACK_URL": "is not an address"},
+		},
+		"unknown names": {
+			[]string{"SECKILL_REDIS_ADDR=a:1", "SECKILL_JWT_KEY=x"}, found{
+				"SECKILL_REDIS_ADDR": "is not a setting; did you mean SECKILL_REDIS_ADDRS?",
+				"SECKILL_JWT_KEY":    "is not a setting",
+			},
+		},
+		"a port without an address": {[]string{"SECKILL_PORT=8080"}, found{"SECKILL_PORT": "is not a setting"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +281,9 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"", "", 0}, {"abc", "abc", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"ab", "ba", 2}, {"abc", "xabc", 1},
+		{"", "", 0}, {"abc", "abc", 0}, {"", "abc", 3}, {"abc", "", 3}, {
+			"kitten", "sitting", 3,
+		}, {"ab", "ba", 2}, {"abc", "xabc", 1},
 	} {
 		if got := distance(tc.a, tc.b); got != tc.want {
 			t.Errorf("distance of %q and %q is %d, want %d", tc.a, tc.b, got, tc.want)
@@ -174,9 +319,11 @@ func TestConnectionsLeaveDescriptors(t *testing.T) {
 		"by default, larger pools": {"", 20_000, [2]int{1000, 100}, 18_480, ""},
 		"no limit":                 {"", math.MaxInt32, [2]int{64, 16}, math.MaxInt32 - 500, ""},
 		"as many as there can be":  {"19500", 20_000, [2]int{64, 16}, 19_500, ""},
-		"one more":                 {"19501", 20_000, [2]int{64, 16}, 19_501, "is 19501, but the process may open 20000 files, of which 500 are kept for other things"},
-		"few files":                {"", 510, [2]int{64, 16}, 10, ""},
-		"too few files":            {"", 509, [2]int{64, 16}, 0, "cannot be satisfied: the process may open 509 files, and 500 are kept for other things"},
+		"one more": {"19501", 20_000, [2]int{64, 16}, 19_501, "is 19501, but the process may open 20000 files, of " +
+			"which 500 are kept for other things"},
+		"few files": {"", 510, [2]int{64, 16}, 10, ""},
+		"too few files": {"", 509, [2]int{64, 16}, 0, "cannot be satisfied: the process may open 509 files, and 500 " +
+			"are kept for other things"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -26,27 +26,29 @@ type Config struct {
 
 // HTTP is how the service is reached.
 type HTTP struct {
-	// Addr may have port 0: any free one. The embedded mode makes demo buyers for everybody who reaches it, so it is for this
-	// machine only unless somebody says otherwise.
+	// Addr may have port 0: any free one. The embedded mode makes demo buyers for everybody who reaches it, so it is
+	// for this machine only unless somebody says otherwise.
 	Addr string `env:"SECKILL_HTTP_ADDR" shown:":8080; in the embedded mode 127.0.0.1:8080" unit:"host:port" effect:"where buyers, admins and frontends connect"`
 
 	// OpsAddr is empty when there is to be no operations listener. It is never to be reachable by the public: metrics
 	// and profiles need no token.
 	OpsAddr string `env:"SECKILL_OPS_ADDR" envDefault:"127.0.0.1:8081" unit:"host:port, or off" effect:"where metrics, profiles and health are served; off, or set to nothing: nowhere"`
 
-	// OpsHosts are checked against the Host header. Addresses need no entry: a page on the Web can have a name of its own lead to
-	// this machine, and so read from a listener that a browser here reaches, but it cannot do so with an address.
+	// OpsHosts are checked against the Host header. Addresses need no entry: a page on the Web can have a name of its
+	// own lead to this machine, and so read from a listener that a browser here reaches, but it cannot do so with an
+	// address.
 	OpsHosts []string `env:"SECKILL_OPS_HOSTS" unit:"host names, comma-separated, or *" effect:"names by which SECKILL_OPS_ADDR answers, besides localhost and every IP address; none by default; *: every name"`
 
 	BodyLimit int64 `env:"SECKILL_BODY_LIMIT" envDefault:"65536" unit:"bytes" min:"1024" max:"16777216" effect:"longest request body; a longer one is answered TOO_LARGE"`
 
 	MaxWait time.Duration `env:"SECKILL_MAX_WAIT" envDefault:"30s" unit:"duration" min:"1s" max:"5m" effect:"longest time that ?wait= makes an answer wait for its order to be recorded"`
 
-	// MaxInFlight leaves out health checks and event streams. How classes of callers share it is in internal/bulkhead. Above half
-	// of it answers wait for nothing any more.
+	// MaxInFlight leaves out health checks and event streams. How classes of callers share it is in
+	// internal/bulkhead. Above half of it answers wait for nothing any more.
 	MaxInFlight int `env:"SECKILL_MAX_IN_FLIGHT" envDefault:"20000" unit:"requests" min:"10" max:"10000000" effect:"requests that this instance works on at once; above, callers are answered UNAVAILABLE at once, public reads first, then own reads, then purchases, admins last (each has a sixteenth for itself); above half of it ?wait= waits no longer"`
 
-	// MaxConnections is far more than Linux containers have memory for, if their limit of open files is the usual million.
+	// MaxConnections is far more than Linux containers have memory for, if their limit of open files is the usual
+	// million.
 	MaxConnections int `env:"SECKILL_MAX_CONNECTIONS" shown:"the limit of open files, less 420 and the pools of connections to the stores (500 in all)" unit:"connections, 10 or more" effect:"connections that may be open at SECKILL_HTTP_ADDR; one more is answered UNAVAILABLE and closed (some 30 KB of memory each)"`
 
 	// UserRate does not concern admins. Addresses are not limited: frontends come through few of them.
@@ -98,10 +100,12 @@ type Redis struct {
 	// Prefix must not hold braces: they would take over the hash tags that keep a voucher's keys in one slot.
 	Prefix string `env:"SECKILL_REDIS_PREFIX" unit:"text without braces and spaces" effect:"put before every key, where several services share a Redis; changing it abandons what is waiting"`
 
-	// PoolSize is at least 8 because six classes of callers (internal/bulkhead) have a connection each, and two are for all.
+	// PoolSize is at least 8 because six classes of callers (internal/bulkhead) have a connection each, and two are
+	// for all.
 	PoolSize int `env:"SECKILL_REDIS_POOL_SIZE" envDefault:"64" unit:"connections for purchases, public and own reads, admins, recording and background work" min:"8" max:"10000" effect:"most connections to each Redis server, which these classes share; blocking reads have theirs besides"`
 
-	// Timeout decides when an admission's outcome is called unknown: with a shorter one it is called so sooner and more often.
+	// Timeout decides when an admission's outcome is called unknown: with a shorter one it is called so sooner and
+	// more often.
 	Timeout time.Duration `env:"SECKILL_REDIS_TIMEOUT" envDefault:"2s" unit:"duration" min:"50ms" max:"1m" effect:"longest wait for an answer of Redis; for a connection at most 450 ms of it"`
 
 	// Replicas costs every purchase a round trip from Redis to its replicas. There are none in the embedded mode.
@@ -129,8 +133,8 @@ type JWT struct {
 	// Secret may be missing only in the embedded mode, which makes one and keeps it in its data directory.
 	Secret Secret `env:"SECKILL_JWT_SECRET" shown:"none; the embedded mode makes one" unit:"text, 32 bytes or more" effect:"key of the tokens' signatures (HS256); needed outside the embedded mode"`
 
-	// PreviousSecret lets the secret be changed while its tokens are in use: the new one on every instance as this one first,
-	// where the issuer signs with the new one before all instances know it.
+	// PreviousSecret lets the secret be changed while its tokens are in use: the new one on every instance as this
+	// one first, where the issuer signs with the new one before all instances know it.
 	PreviousSecret Secret `env:"SECKILL_JWT_PREVIOUS_SECRET" unit:"text, 32 bytes or more" effect:"another key whose signatures are valid, while SECKILL_JWT_SECRET is being changed; none by default"`
 
 	Issuer string `env:"SECKILL_JWT_ISSUER" unit:"text" effect:"when set, tokens must have this iss"`
@@ -144,8 +148,8 @@ type JWT struct {
 
 // Guards is what the guards of all sales share. What a sale's guards are is decided for each sale.
 type Guards struct {
-	// Secret may be missing where no sale has tickets. In the embedded mode it is derived from that of the tokens. It is the same
-	// on all instances; rotating the salt (server guardkey) replaces keys while sales run.
+	// Secret may be missing where no sale has tickets. In the embedded mode it is derived from that of the tokens. It
+	// is the same on all instances; rotating the salt (server guardkey) replaces keys while sales run.
 	Secret Secret `env:"SECKILL_GUARD_SECRET" shown:"none; the embedded mode derives one" unit:"text, 32 bytes or more" effect:"secret of the keys that sign tickets and challenges and draw the buyers' moments, the same on all instances; without it no sale can have tickets"`
 }
 
@@ -178,10 +182,12 @@ type Payment struct {
 
 // Webhook is how changes of orders are sent to the endpoints that admins name.
 type Webhook struct {
-	// Allow is for receivers beside the service. Admins choose the addresses, so by default they reach nothing that is not public.
+	// Allow is for receivers beside the service. Admins choose the addresses, so by default they reach nothing that
+	// is not public.
 	Allow []string `env:"SECKILL_WEBHOOK_ALLOW" unit:"networks or addresses, comma-separated" effect:"where webhooks may go besides the public Internet, also by http; none by default"`
 
-	// Keep bounds how long an endpoint that is disabled can be caught up on: for those that are enabled, what waits is kept.
+	// Keep bounds how long an endpoint that is disabled can be caught up on: for those that are enabled, what waits
+	// is kept.
 	Keep time.Duration `env:"SECKILL_WEBHOOK_KEEP" envDefault:"168h" unit:"duration" min:"1h" max:"2160h" effect:"how long events are kept after they were delivered, for replays, and for endpoints that are disabled"`
 }
 

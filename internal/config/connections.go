@@ -2,8 +2,8 @@ package config
 
 import "fmt"
 
-// reservedFiles are the descriptors kept besides those of the pools: for the operations listener, callers that are being
-// refused (128), blocking reads of Redis, second connections to other nodes, and files.
+// reservedFiles are the descriptors kept besides those of the pools: for the operations listener, callers that are
+// being refused (128), blocking reads of Redis, second connections to other nodes, and files.
 const reservedFiles = 420
 
 // checkConnections holds SECKILL_MAX_CONNECTIONS to what the process can have open beside everything else, which is its
@@ -16,7 +16,8 @@ func checkConnections(vars map[string]string, c *Config, ps *problems, limit int
 	reserved := reservedFiles + c.Redis.PoolSize + c.MySQL.PoolSize
 	most := limit - reserved
 	if most < least {
-		ps.add(name, fmt.Sprintf("cannot be satisfied: the process may open %d files, and %d are kept for other things", limit, reserved),
+		ps.add(name, fmt.Sprintf("cannot be satisfied: the process may open %d files, and %d are kept for other things",
+			limit, reserved),
 			fmt.Sprintf("a limit of open files (ulimit -n) of %d or more", reserved+least))
 		return
 	}
@@ -27,7 +28,8 @@ func checkConnections(vars map[string]string, c *Config, ps *problems, limit int
 	case n < least:
 		ps.add(name, fmt.Sprintf("is %d", n), fmt.Sprintf("%d to %d", least, most))
 	case n > most:
-		ps.add(name, fmt.Sprintf("is %d, but the process may open %d files, of which %d are kept for other things", n, limit, reserved),
+		ps.add(name, fmt.Sprintf("is %d, but the process may open %d files, of which %d are kept for other things",
+			n, limit, reserved),
 			fmt.Sprintf("%d to %d, or a higher limit of open files (ulimit -n)", least, most))
 	}
 }

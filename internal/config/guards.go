@@ -7,7 +7,8 @@ func checkGuards(c *Config, ps *problems) {
 	switch secret {
 	case "":
 	case c.JWT.Secret, c.JWT.PreviousSecret, c.Payment.Secret:
-		ps.add(name, "is another setting's secret too", "a secret of its own: who knows the other one could compute every buyer's moment")
+		ps.add(name, "is another setting's secret too",
+			"a secret of its own: who knows the other one could compute every buyer's moment")
 	default:
 		checkSecret(name, secret, ps)
 	}

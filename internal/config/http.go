@@ -19,17 +19,20 @@ func checkHTTP(c *Config, ps *problems) {
 		if _, _, ok := splitAddr(h.OpsAddr); !ok {
 			ps.add("SECKILL_OPS_ADDR", fmt.Sprintf("is %q", h.OpsAddr), addrs+", or off")
 		} else if collide(h.Addr, h.OpsAddr) {
-			ps.add("SECKILL_OPS_ADDR", fmt.Sprintf("is %q, which SECKILL_HTTP_ADDR %q occupies", h.OpsAddr, h.Addr), "another port, or off")
+			ps.add("SECKILL_OPS_ADDR", fmt.Sprintf("is %q, which SECKILL_HTTP_ADDR %q occupies", h.OpsAddr, h.Addr),
+				"another port, or off")
 		}
 	}
 	for _, name := range h.OpsHosts {
 		if name != "*" && !isName(name, 253) {
-			ps.add("SECKILL_OPS_HOSTS", fmt.Sprintf("has %q", name), "host names without a port, such as server-1 or metrics.shop.internal, or *")
+			ps.add("SECKILL_OPS_HOSTS", fmt.Sprintf("has %q", name),
+				"host names without a port, such as server-1 or metrics.shop.internal, or *")
 		}
 	}
 	for _, p := range h.TrustedProxies {
 		if !isNetwork(p) {
-			ps.add("SECKILL_TRUSTED_PROXIES", fmt.Sprintf("has %q", p), "addresses such as 10.0.0.7 or networks such as 10.0.0.0/8")
+			ps.add("SECKILL_TRUSTED_PROXIES", fmt.Sprintf("has %q", p),
+				"addresses such as 10.0.0.7 or networks such as 10.0.0.0/8")
 		}
 	}
 	if slices.Contains(h.CORSOrigins, "*") && len(h.CORSOrigins) > 1 {
@@ -37,7 +40,8 @@ func checkHTTP(c *Config, ps *problems) {
 	}
 	for _, o := range h.CORSOrigins {
 		if !isOrigin(o) {
-			ps.add("SECKILL_CORS_ORIGINS", fmt.Sprintf("has %q", o), "origins such as https://shop.example.com, without a path, or *")
+			ps.add("SECKILL_CORS_ORIGINS", fmt.Sprintf("has %q", o),
+				"origins such as https://shop.example.com, without a path, or *")
 		}
 	}
 }

@@ -12,7 +12,8 @@ func checkJWT(c *Config, ps *problems) {
 	if previous := c.JWT.PreviousSecret; previous != "" {
 		checkSecret("SECKILL_JWT_PREVIOUS_SECRET", previous, ps)
 		if previous == c.JWT.Secret {
-			ps.add("SECKILL_JWT_PREVIOUS_SECRET", "is the same as SECKILL_JWT_SECRET", "the secret that it replaces, or nothing")
+			ps.add("SECKILL_JWT_PREVIOUS_SECRET", "is the same as SECKILL_JWT_SECRET",
+				"the secret that it replaces, or nothing")
 		}
 	}
 	if c.JWT.Secret == "" && c.Embedded() && c.Stores.Embedded != "never" {

@@ -153,7 +153,8 @@ func checkServer(c *Config, ps *problems) {
 	loc, err := time.LoadLocation(c.Server.Timezone)
 	// "Local" would make the meaning of a request depend on the machine that happens to answer it.
 	if err != nil || c.Server.Timezone == "Local" {
-		ps.add("SECKILL_TIMEZONE", fmt.Sprintf("is %q", c.Server.Timezone), "a name of the IANA database, such as UTC or Asia/Shanghai")
+		ps.add("SECKILL_TIMEZONE", fmt.Sprintf("is %q", c.Server.Timezone),
+			"a name of the IANA database, such as UTC or Asia/Shanghai")
 		return
 	}
 	c.Server.Location = loc

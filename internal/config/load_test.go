@@ -19,8 +19,8 @@ const (
 // withStores is an environment outside the embedded mode, and whatever is added or overridden.
 func withStores(more ...string) []string {
 	return append([]string{
-		"SECKILL_REDIS_ADDRS=redis:6379", "SECKILL_MYSQL_DSN=" + goodDSN, "SECKILL_JWT_SECRET=" + goodSecret, "SECKILL_WEBHOOK_ALLOW=10.0.0.0/8,::1", "SECKILL_WEBHOOK_KEEP=2h",
-		"SECKILL_INSTANCE=shop-1",
+		"SECKILL_REDIS_ADDRS=redis:6379", "SECKILL_MYSQL_DSN=" + goodDSN, "SECKILL_JWT_SECRET=" + goodSecret,
+		"SECKILL_WEBHOOK_ALLOW=10.0.0.0/8,::1", "SECKILL_WEBHOOK_KEEP=2h", "SECKILL_INSTANCE=shop-1",
 	}, more...)
 }
 
@@ -37,7 +37,8 @@ func TestLoadDefaults(t *testing.T) {
 	want := Config{
 		HTTP: HTTP{
 			Addr: "127.0.0.1:8080", OpsAddr: "127.0.0.1:8081", BodyLimit: 65536, MaxWait: 30 * time.Second,
-			MaxInFlight: 20_000, MaxConnections: openFiles() - 500, UserRate: 10, UserBurst: 30, MaxStreams: 20_000, UserStreams: 10, Pages: true,
+			MaxInFlight: 20_000, MaxConnections: openFiles() - 500, UserRate: 10, UserBurst: 30, MaxStreams: 20_000,
+			UserStreams: 10, Pages: true,
 		},
 		Stores:  Stores{Embedded: "auto", DataDir: "./data", Migrate: true},
 		Redis:   Redis{Mode: "single", PoolSize: 64, Timeout: 2 * time.Second, ReplicaTimeout: 200 * time.Millisecond},
@@ -59,13 +60,17 @@ func TestLoadDefaults(t *testing.T) {
 func TestLoadEverything(t *testing.T) {
 	t.Parallel()
 	got, err := Load([]string{
-		"SECKILL_HTTP_ADDR=10.0.0.1:80", "SECKILL_OPS_ADDR=[::1]:81", "SECKILL_BODY_LIMIT=2048", "SECKILL_MAX_WAIT=1m30s",
-		"SECKILL_MAX_IN_FLIGHT=500", "SECKILL_MAX_CONNECTIONS=99", "SECKILL_USER_RATE=0", "SECKILL_USER_BURST=3", "SECKILL_MAX_STREAMS=4", "SECKILL_USER_STREAMS=2", "SECKILL_PAGES=false",
-		"SECKILL_TRUSTED_PROXIES=10.0.0.0/8, ::1,", "SECKILL_CORS_ORIGINS=https://shop.example.com,http://localhost:3000",
+		"SECKILL_HTTP_ADDR=10.0.0.1:80", "SECKILL_OPS_ADDR=[::1]:81", "SECKILL_BODY_LIMIT=2048",
+		"SECKILL_MAX_WAIT=1m30s", "SECKILL_MAX_IN_FLIGHT=500", "SECKILL_MAX_CONNECTIONS=99", "SECKILL_USER_RATE=0",
+		"SECKILL_USER_BURST=3", "SECKILL_MAX_STREAMS=4", "SECKILL_USER_STREAMS=2", "SECKILL_PAGES=false",
+		"SECKILL_TRUSTED_PROXIES=10.0.0.0/8, ::1,",
+		"SECKILL_CORS_ORIGINS=https://shop.example.com,http://localhost:3000",
 		"SECKILL_EMBEDDED=never", "SECKILL_DATA_DIR=/var/lib/seckill", "SECKILL_MIGRATE=false",
-		"SECKILL_REDIS_MODE=sentinel", "SECKILL_REDIS_ADDRS=a:1, b:2 ,[::1]:3", "SECKILL_REDIS_MASTER=shop", "SECKILL_REDIS_USERNAME=u",
+		"SECKILL_REDIS_MODE=sentinel", "SECKILL_REDIS_ADDRS=a:1, b:2 ,[::1]:3", "SECKILL_REDIS_MASTER=shop",
+		"SECKILL_REDIS_USERNAME=u",
 		"SECKILL_REDIS_PASSWORD= p w ", "SECKILL_REDIS_DB=3", "SECKILL_REDIS_PREFIX=shop:", "SECKILL_REDIS_POOL_SIZE=9",
-		"SECKILL_REDIS_TIMEOUT=500ms", "SECKILL_REDIS_REPLICAS=2", "SECKILL_REDIS_REPLICA_TIMEOUT=30ms", "SECKILL_REDIS_TLS=true",
+		"SECKILL_REDIS_TIMEOUT=500ms", "SECKILL_REDIS_REPLICAS=2", "SECKILL_REDIS_REPLICA_TIMEOUT=30ms",
+		"SECKILL_REDIS_TLS=true",
 		"SECKILL_MYSQL_DSN= " + goodDSN + "?tls=true ", "SECKILL_MYSQL_POOL_SIZE=8", "SECKILL_MYSQL_TIMEOUT=3s",
 		"SECKILL_JWT_SECRET=" + goodSecret, "SECKILL_JWT_ISSUER=iss", "SECKILL_JWT_AUDIENCE=aud",
 		"SECKILL_MAX_BACKLOG=10", "SECKILL_RECORD_BATCH=20", "SECKILL_PARTITIONS=4",
@@ -82,17 +87,22 @@ func TestLoadEverything(t *testing.T) {
 		HTTP: HTTP{
 			Addr: "10.0.0.1:80", OpsAddr: "[::1]:81", BodyLimit: 2048, MaxWait: 90 * time.Second,
 			MaxInFlight: 500, MaxConnections: 99, UserBurst: 3, MaxStreams: 4, UserStreams: 2,
-			TrustedProxies: []string{"10.0.0.0/8", "::1"}, CORSOrigins: []string{"https://shop.example.com", "http://localhost:3000"},
+			TrustedProxies: []string{"10.0.0.0/8", "::1"},
+			CORSOrigins:    []string{"https://shop.example.com", "http://localhost:3000"},
 		},
 		Stores: Stores{Embedded: "never", DataDir: "/var/lib/seckill"},
 		Redis: Redis{
-			Mode: "sentinel", Addrs: []string{"a:1", "b:2", "[::1]:3"}, Master: "shop", Username: "u", Password: " p w ", DB: 3,
-			Prefix: "shop:", PoolSize: 9, Timeout: 500 * time.Millisecond, Replicas: 2, ReplicaTimeout: 30 * time.Millisecond, TLS: true,
+			Mode: "sentinel", Addrs: []string{"a:1", "b:2", "[::1]:3"}, Master: "shop", Username: "u",
+			Password: " p w ", DB: 3, Prefix: "shop:", PoolSize: 9, Timeout: 500 * time.Millisecond, Replicas: 2,
+			ReplicaTimeout: 30 * time.Millisecond, TLS: true,
 		},
-		MySQL:   MySQL{DSN: goodDSN + "?tls=true", PoolSize: 8, Timeout: 3 * time.Second},
-		JWT:     JWT{Secret: goodSecret, Issuer: "iss", Audience: "aud"},
-		Orders:  Orders{MaxBacklog: 10, Partitions: 4, RecordBatch: 20},
-		Payment: Payment{Provider: SandboxPayments, Secret: goodSecret, CallbackURL: "https://me.example/payment/callback", CloseRate: 7},
+		MySQL:  MySQL{DSN: goodDSN + "?tls=true", PoolSize: 8, Timeout: 3 * time.Second},
+		JWT:    JWT{Secret: goodSecret, Issuer: "iss", Audience: "aud"},
+		Orders: Orders{MaxBacklog: 10, Partitions: 4, RecordBatch: 20},
+		Payment: Payment{
+			Provider: SandboxPayments, Secret: goodSecret, CallbackURL: "https://me.example/payment/callback",
+			CloseRate: 7,
+		},
 		Webhook: Webhook{Allow: []string{"10.0.0.0/8", "::1"}, Keep: 2 * time.Hour},
 		Server:  Server{Instance: "shop-1.example_com", Timezone: "Asia/Shanghai", ShutdownTimeout: 5 * time.Second},
 		Log:     Log{Level: slog.LevelDebug, Format: "json"},
@@ -144,9 +154,10 @@ func TestVariablesOfOthersAreIgnored(t *testing.T) {
 	_, err := Load([]string{
 		"SECKILL=1", "SECKILLED=1", "SECKILL_TEST_REDIS_ADDR=127.0.0.1:1",
 		// What Kubernetes sets beside services named seckill and seckill-redis.
-		"SECKILL_SERVICE_HOST=10.0.0.1", "SECKILL_SERVICE_PORT=80", "SECKILL_SERVICE_PORT_HTTP=80", "SECKILL_PORT=tcp://10.0.0.1:80",
-		"SECKILL_PORT_80_TCP=tcp://10.0.0.1:80", "SECKILL_PORT_80_TCP_PROTO=tcp", "SECKILL_PORT_80_TCP_PORT=80", "SECKILL_PORT_80_TCP_ADDR=10.0.0.1",
-		"SECKILL_REDIS_SERVICE_HOST=10.0.0.2", "SECKILL_REDIS_PORT=tcp://10.0.0.2:6379", "SECKILL_REDIS_PORT_6379_TCP_ADDR=10.0.0.2",
+		"SECKILL_SERVICE_HOST=10.0.0.1", "SECKILL_SERVICE_PORT=80", "SECKILL_SERVICE_PORT_HTTP=80",
+		"SECKILL_PORT=tcp://10.0.0.1:80", "SECKILL_PORT_80_TCP=tcp://10.0.0.1:80", "SECKILL_PORT_80_TCP_PROTO=tcp",
+		"SECKILL_PORT_80_TCP_PORT=80", "SECKILL_PORT_80_TCP_ADDR=10.0.0.1", "SECKILL_REDIS_SERVICE_HOST=10.0.0.2",
+		"SECKILL_REDIS_PORT=tcp://10.0.0.2:6379", "SECKILL_REDIS_PORT_6379_TCP_ADDR=10.0.0.2",
 	})
 	if err != nil {
 		t.Error(err)
@@ -165,7 +176,8 @@ func TestSettingsAreNotTakenForThoseOfKubernetes(t *testing.T) {
 func TestLoadListsAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := Load([]string{
-		"SECKILL_LOG_FORMAT=xml", "SECKILL_MAX_WAIT=ever", "SECKILL_HTTP_ADR=:80", "SECKILL_REDIS_ADDRS=redis", "SECKILL_MIGRATE=maybe",
+		"SECKILL_LOG_FORMAT=xml", "SECKILL_MAX_WAIT=ever", "SECKILL_HTTP_ADR=:80", "SECKILL_REDIS_ADDRS=redis",
+		"SECKILL_MIGRATE=maybe",
 	})
 	const want = `wrong settings:
   SECKILL_MAX_WAIT cannot be read: it is "ever" (allowed: duration, 1s to 5m)

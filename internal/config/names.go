@@ -30,7 +30,8 @@ func checkNames(vars map[string]string, ps *problems) {
 
 // linked matches the variables that Kubernetes gives every container about each service of its namespace (and that
 // Docker gave linked containers): for one named seckill, they begin as the settings do.
-var linked = regexp.MustCompile(`_SERVICE_HOST$|_SERVICE_PORT(_[A-Z0-9_]+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$`)
+var linked = regexp.MustCompile(
+	`_SERVICE_HOST$|_SERVICE_PORT(_[A-Z0-9_]+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$`)
 
 // isForeign reports whether a variable is not meant for this program, though it begins like its settings.
 func isForeign(name, value string) bool {

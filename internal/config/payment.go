@@ -27,7 +27,8 @@ func checkPayment(c *Config, ps *problems) {
 	if c.Payment.CallbackURL == "" {
 		return
 	}
-	if u, err := url.Parse(c.Payment.CallbackURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if u, err := url.Parse(c.Payment.CallbackURL); err != nil || u.Host == "" ||
+		u.Scheme != "http" && u.Scheme != "https" {
 		ps.add(callback, "is not an address", "a URL such as http://10.0.0.7:8080/payment/callback")
 	}
 }

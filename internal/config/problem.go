@@ -15,7 +15,8 @@ type Problem struct {
 // String returns the problem as one line.
 func (p Problem) String() string { return p.Variable + " " + p.Wrong + " (allowed: " + p.Allowed + ")" }
 
-// InvalidError lists everything that is wrong with the settings, in the order of the table. It has at least one problem.
+// InvalidError lists everything that is wrong with the settings, in the order of the table. It has at least one
+// problem.
 type InvalidError struct{ Problems []Problem }
 
 // Error returns one line for each problem, after a heading.

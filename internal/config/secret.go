@@ -9,7 +9,8 @@ import (
 // masked is what is printed in place of a secret.
 const masked = "***"
 
-// Secret is text that must not be printed. However it is printed (fmt, log/slog, JSON), it shows only whether it is set.
+// Secret is text that must not be printed. However it is printed (fmt, log/slog, JSON), it shows only whether it is
+// set.
 type Secret string
 
 // Reveal returns the secret itself.

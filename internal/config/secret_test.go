@@ -21,7 +21,8 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	}
 	var logged bytes.Buffer
 	slog.New(slog.NewTextHandler(&logged, nil)).Info("text", "config", c, "secret", c.JWT.Secret, "dsn", c.MySQL.DSN)
-	slog.New(slog.NewJSONHandler(&logged, nil)).Info("json", "config", c, "secret", c.JWT.Secret, "dsn", c.MySQL.DSN, "group", c.Redis)
+	slog.New(slog.NewJSONHandler(&logged, nil)).Info("json", "config", c, "secret", c.JWT.Secret, "dsn",
+		c.MySQL.DSN, "group", c.Redis)
 	for form, text := range map[string]string{
 		"String": c.String(),
 		"%v":     fmt.Sprintf("%v", c),
@@ -53,8 +54,9 @@ func TestStringShowsWhatIsNotSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"SECKILL_HTTP_ADDR=:8080\n", "SECKILL_CORS_ORIGINS=https://a.example,https://b.example\n", "SECKILL_REDIS_PASSWORD=\n",
-		"SECKILL_MYSQL_DSN=shop:***@tcp(mysql:3306)/seckill\n", "SECKILL_JWT_SECRET=***\n", "SECKILL_MAX_WAIT=30s\n", "SECKILL_LOG_LEVEL=INFO\n",
+		"SECKILL_HTTP_ADDR=:8080\n", "SECKILL_CORS_ORIGINS=https://a.example,https://b.example\n",
+		"SECKILL_REDIS_PASSWORD=\n", "SECKILL_MYSQL_DSN=shop:***@tcp(mysql:3306)/seckill\n", "SECKILL_JWT_SECRET=***\n",
+		"SECKILL_MAX_WAIT=30s\n", "SECKILL_LOG_LEVEL=INFO\n",
 	} {
 		if !strings.Contains(c.String(), line) {
 			t.Errorf("no line %q in\n%s", line, c)

@@ -18,9 +18,11 @@ func checkStores(vars map[string]string, c *Config, ps *problems) {
 	switch {
 	case redis && sql:
 	case redis:
-		ps.add("SECKILL_MYSQL_DSN", "is missing, though SECKILL_REDIS_ADDRS is set", dsnForm+"; or neither of them, for the embedded mode")
+		ps.add("SECKILL_MYSQL_DSN", "is missing, though SECKILL_REDIS_ADDRS is set",
+			dsnForm+"; or neither of them, for the embedded mode")
 	case sql:
-		ps.add("SECKILL_REDIS_ADDRS", "is missing, though SECKILL_MYSQL_DSN is set", "host:port; or neither of them, for the embedded mode")
+		ps.add("SECKILL_REDIS_ADDRS", "is missing, though SECKILL_MYSQL_DSN is set",
+			"host:port; or neither of them, for the embedded mode")
 	case c.Stores.Embedded == "never":
 		const why = "is missing, and SECKILL_EMBEDDED=never rules the embedded mode out"
 		ps.add("SECKILL_REDIS_ADDRS", why, "host:port")
@@ -34,7 +36,8 @@ func checkStores(vars map[string]string, c *Config, ps *problems) {
 		}
 	}
 	if c.Orders.Partitions > 1 && c.Embedded() {
-		ps.add("SECKILL_PARTITIONS", fmt.Sprintf("is %d, but the embedded mode has one partition", c.Orders.Partitions), "1; or Redis and a database")
+		ps.add("SECKILL_PARTITIONS", fmt.Sprintf("is %d, but the embedded mode has one partition", c.Orders.Partitions),
+			"1; or Redis and a database")
 	}
 	if c.Stores.DataDir == "" {
 		ps.add("SECKILL_DATA_DIR", "is blank", "a directory")
@@ -58,26 +61,33 @@ func checkRedis(c *Config, ps *problems) {
 			ps.add("SECKILL_REDIS_ADDRS", fmt.Sprintf("has %q", a), "host:port, such as redis:6379")
 		}
 	}
-	if strings.ContainsFunc(r.Prefix, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`{}*?[]\`, c) }) || len(r.Prefix) > 64 {
-		ps.add("SECKILL_REDIS_PREFIX", fmt.Sprintf("is %q", r.Prefix), `at most 64 printable ASCII characters, none of { } * ? [ ] \`)
+	if strings.ContainsFunc(r.Prefix,
+		func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`{}*?[]\`, c) }) || len(r.Prefix) > 64 {
+		ps.add("SECKILL_REDIS_PREFIX", fmt.Sprintf("is %q", r.Prefix),
+			`at most 64 printable ASCII characters, none of { } * ? [ ] \`)
 	}
 	if r.Mode == "single" && len(r.Addrs) > 1 {
-		ps.add("SECKILL_REDIS_ADDRS", fmt.Sprintf("has %d addresses, but SECKILL_REDIS_MODE is single", len(r.Addrs)), "one address, or another mode")
+		ps.add("SECKILL_REDIS_ADDRS", fmt.Sprintf("has %d addresses, but SECKILL_REDIS_MODE is single", len(r.Addrs)),
+			"one address, or another mode")
 	}
 	if r.Mode == "sentinel" && r.Master == "" {
-		ps.add("SECKILL_REDIS_MASTER", "is missing, though SECKILL_REDIS_MODE is sentinel", "the name of the master that the sentinels watch")
+		ps.add("SECKILL_REDIS_MASTER", "is missing, though SECKILL_REDIS_MODE is sentinel",
+			"the name of the master that the sentinels watch")
 	}
 	if slices.Contains([]string{"single", "cluster"}, r.Mode) && r.Master != "" {
-		ps.add("SECKILL_REDIS_MASTER", "is set, but SECKILL_REDIS_MODE is "+r.Mode, "SECKILL_REDIS_MODE=sentinel with it")
+		ps.add("SECKILL_REDIS_MASTER", "is set, but SECKILL_REDIS_MODE is "+r.Mode,
+			"SECKILL_REDIS_MODE=sentinel with it")
 	}
 	if r.Mode != "sentinel" && r.SentinelPassword != "" {
-		ps.add("SECKILL_REDIS_SENTINEL_PASSWORD", "is set, but SECKILL_REDIS_MODE is "+r.Mode, "SECKILL_REDIS_MODE=sentinel with it")
+		ps.add("SECKILL_REDIS_SENTINEL_PASSWORD", "is set, but SECKILL_REDIS_MODE is "+r.Mode,
+			"SECKILL_REDIS_MODE=sentinel with it")
 	}
 	if r.Mode == "cluster" && r.DB != 0 {
 		ps.add("SECKILL_REDIS_DB", fmt.Sprintf("is %d, but SECKILL_REDIS_MODE is cluster", r.DB), "0")
 	}
 	if r.Replicas > 0 && r.ReplicaTimeout >= r.Timeout {
-		ps.add("SECKILL_REDIS_REPLICA_TIMEOUT", fmt.Sprintf("is %v, and SECKILL_REDIS_TIMEOUT is %v", r.ReplicaTimeout, r.Timeout), "less than SECKILL_REDIS_TIMEOUT")
+		ps.add("SECKILL_REDIS_REPLICA_TIMEOUT", fmt.Sprintf("is %v, and SECKILL_REDIS_TIMEOUT is %v",
+			r.ReplicaTimeout, r.Timeout), "less than SECKILL_REDIS_TIMEOUT")
 	}
 }
 
@@ -97,8 +107,8 @@ func checkMySQL(c *Config, ps *problems) {
 	case parsed.DBName == "":
 		ps.add(name, "names no database", dsnForm)
 	case parsed.ClientFoundRows:
-		// Affected rows would then count rows that were found but not changed, and every caller that checks whether it made
-		// the change would be wrong.
+		// Affected rows would then count rows that were found but not changed, and every caller that checks whether
+		// it made the change would be wrong.
 		ps.add(name, "has clientFoundRows=true, with which orders cannot be recorded safely", "without clientFoundRows")
 	}
 }

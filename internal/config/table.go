@@ -37,7 +37,8 @@ func MarkdownTable() string {
 		default:
 			def = "`" + def + "`"
 		}
-		b.WriteString("| `" + r.Name + "` | " + def + " | " + r.Unit + " | " + strings.ReplaceAll(r.Effect, "*", `\*`) + " |\n")
+		b.WriteString("| `" + r.Name + "` | " + def + " | " + r.Unit + " | " +
+			strings.ReplaceAll(r.Effect, "*", `\*`) + " |\n")
 	}
 	return b.String()
 }

@@ -14,7 +14,8 @@ var update = flag.Bool("update", false, "write the table of settings into docs/s
 
 func TestDocumentHasTheTable(t *testing.T) {
 	t.Parallel()
-	testkit.Generated(t, "../../docs/settings.md", "<!-- settings:begin -->\n", "<!-- settings:end -->\n", MarkdownTable(), *update)
+	testkit.Generated(t, "../../docs/settings.md", "<!-- settings:begin -->\n", "<!-- settings:end -->\n",
+		MarkdownTable(), *update)
 }
 
 func TestTagsAreComplete(t *testing.T) {
@@ -56,9 +57,12 @@ func TestMarkdownTable(t *testing.T) {
 		t.Errorf("%d lines, want %d", len(lines), want)
 	}
 	for _, want := range []string{
-		"| `SECKILL_MAX_WAIT` | `30s` | duration, 1s to 5m | longest time that ?wait= makes an answer wait for its order to be recorded |",
-		"| `SECKILL_INSTANCE` | the host name | name | what this instance is called in logs and among the stream's consumers |",
-		"| `SECKILL_REDIS_MASTER` | none | name | name of the master that the sentinels watch; for the mode sentinel, and needed there |",
+		"| `SECKILL_MAX_WAIT` | `30s` | duration, 1s to 5m | longest time that ?wait= makes an answer wait for its " +
+			"order to be recorded |",
+		"| `SECKILL_INSTANCE` | the host name | name | what this instance is called in logs and among " +
+			"the stream's consumers |",
+		"| `SECKILL_REDIS_MASTER` | none | name | name of the master that the sentinels watch; for the mode " +
+			"sentinel, and needed there |",
 	} {
 		if !strings.Contains(MarkdownTable(), want+"\n") {
 			t.Errorf("no line %s", want)

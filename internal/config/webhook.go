@@ -8,7 +8,8 @@ import (
 func (w Webhook) check(ps *problems) {
 	for _, n := range w.Allow {
 		if !isNetwork(n) {
-			ps.add("SECKILL_WEBHOOK_ALLOW", fmt.Sprintf("has %q", n), "addresses such as 10.0.0.7 or networks such as 10.0.0.0/8")
+			ps.add("SECKILL_WEBHOOK_ALLOW", fmt.Sprintf("has %q", n),
+				"addresses such as 10.0.0.7 or networks such as 10.0.0.0/8")
 		}
 	}
 }

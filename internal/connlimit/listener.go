@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// MaxGoodbyes is how many refused connections may wait for their request at once, a descriptor and a goroutine each.
+	// MaxGoodbyes is how many refused connections may wait for their request at once, a descriptor and a goroutine
+	// each.
 	MaxGoodbyes = 128
 	// requestTime is how long a refused caller may take to send something, lingerTime to take the answer.
 	requestTime = time.Second
@@ -39,18 +40,18 @@ type Listener struct {
 	gone    sync.WaitGroup        // one for each of them
 }
 
-// New returns a listener over inner that has at most limit connections open. Those beyond get the answer, a whole HTTP
-// response with Connection: close, and are closed. Before one is refused, at most once a second, makeRoom may close those that
-// nobody uses, such as [CloseIdle] does.
+// New returns a listener over inner that has at most limit connections open. Those beyond get the answer, a whole
+// HTTP response with Connection: close, and are closed. Before one is refused, at most once a second, makeRoom may
+// close those that nobody uses, such as [CloseIdle] does.
 func New(inner net.Listener, limit int, answer []byte, makeRoom func()) *Listener {
 	return &Listener{
-		Listener: inner, limit: int64(limit), answer: answer, makeRoom: makeRoom, requestTime: requestTime, lingerTime: lingerTime,
-		leaving: map[net.Conn]struct{}{},
+		Listener: inner, limit: int64(limit), answer: answer, makeRoom: makeRoom, requestTime: requestTime,
+		lingerTime: lingerTime, leaving: map[net.Conn]struct{}{},
 	}
 }
 
-// CloseIdle returns a function that closes the connections of a server that have no request under way, and those that have
-// sent none within five seconds.
+// CloseIdle returns a function that closes the connections of a server that have no request under way, and those that
+// have sent none within five seconds.
 func CloseIdle(s *http.Server) (makeRoom func()) {
 	return func() {
 		s.SetKeepAlivesEnabled(false) // this is what closes them
@@ -132,9 +133,9 @@ func (l *Listener) leave(c net.Conn) bool {
 	return true
 }
 
-// goodbye waits for the request, answers it, and has the caller read the answer before the connection is closed: closing
-// with unread bytes sends a reset, which may overtake the answer; and clients take an answer that comes before their
-// request for a broken connection.
+// goodbye waits for the request, answers it, and has the caller read the answer before the connection is closed:
+// closing with unread bytes sends a reset, which may overtake the answer; and clients take an answer that comes
+// before their request for a broken connection.
 func (l *Listener) goodbye(c net.Conn) {
 	defer l.gone.Done()
 	defer func() {
@@ -178,8 +179,8 @@ func (c *conn) Close() error {
 	return err
 }
 
-// CloseWrite ends what is sent. net/http does so before it closes a connection whose request it has not read to its end,
-// so that the caller can still read the answer.
+// CloseWrite ends what is sent. net/http does so before it closes a connection whose request it has not read to its
+// end, so that the caller can still read the answer.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(closeWriter); ok {
 		return half.CloseWrite()

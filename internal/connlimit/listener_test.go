@@ -13,10 +13,11 @@ import (
 	"time"
 )
 
-const refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\nRetry-After: 2\r\nConnection: close\r\n\r\nfull"
+const refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\nRetry-After: 2\r\n" +
+	"Connection: close\r\n\r\nfull"
 
-// start listens with a limit on a free port, and has time for those whom it refuses: what happens must not depend on how
-// busy the machine is.
+// start listens with a limit on a free port, and has time for those whom it refuses: what happens must not depend on
+// how busy the machine is.
 func start(t *testing.T, limit int) *Listener {
 	t.Helper()
 	inner, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -32,12 +33,14 @@ func start(t *testing.T, limit int) *Listener {
 // serve answers every request with "served", those to /held only once hold is closed. Each idle connection is reported.
 func serve(t *testing.T, l *Listener, hold <-chan struct{}) (idle <-chan struct{}) {
 	t.Helper()
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/held" {
-			<-hold
-		}
-		_, _ = io.WriteString(w, "served")
-	})}
+	server := &http.Server{
+		ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/held" {
+				<-hold
+			}
+			_, _ = io.WriteString(w, "served")
+		}),
+	}
 	idled := make(chan struct{}, 1000)
 	server.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateIdle {
@@ -93,7 +96,8 @@ func get(t *testing.T, l *Listener, path string) (int, string) {
 	t.Helper()
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 	defer client.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+l.Addr().String()+path, strings.NewReader(strings.Repeat("x", 10_000)))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+l.Addr().String()+path,
+		strings.NewReader(strings.Repeat("x", 10_000)))
 	if err != nil {
 		t.Fatal(err)
 	}

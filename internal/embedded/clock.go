@@ -19,8 +19,8 @@ func (h *Home) Run(ctx context.Context) error {
 	return nil
 }
 
-// expire calls forward with the time between one tick and the next. It uses the ticks' own times, so that a late or lost
-// tick delays expiry only until the following one.
+// expire calls forward with the time between one tick and the next. It uses the ticks' own times, so that a late or
+// lost tick delays expiry only until the following one.
 func expire(ctx context.Context, last time.Time, ticks <-chan time.Time, forward func(time.Duration)) {
 	for {
 		select {

@@ -2,8 +2,8 @@
 // secret. It is for one process, for trying the service out.
 //
 // Authoritative is the SQL file in the directory ([Home.SQLitePath]; package sqlstore opens it). The in-process Redis
-// keeps nothing on disk: it is empty at every start, and every sale is rebuilt from the SQL file. A purchase that is only
-// in Redis would be lost with the process, so in this mode an answer that names an order waits for its row.
+// keeps nothing on disk: it is empty at every start, and every sale is rebuilt from the SQL file. A purchase that is
+// only in Redis would be lost with the process, so in this mode an answer that names an order waits for its row.
 //
 //	data/            mode 0700 when it is made here
 //	  lock           locked while a process uses the directory; holds its process id, for people

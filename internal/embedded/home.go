@@ -13,17 +13,17 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// Home is a data directory that this process has locked, with its in-process Redis. Its methods may be called by several
-// goroutines.
+// Home is a data directory that this process has locked, with its in-process Redis. Its methods may be called by
+// several goroutines.
 type Home struct {
-	// Addr is the address of the in-process Redis, on the loopback, and Password its password. Its user is the default one,
-	// its only database in use is 0.
+	// Addr is the address of the in-process Redis, on the loopback, and Password its password. Its user is the
+	// default one, its only database in use is 0.
 	Addr     string
 	Password string
 	// SQLitePath is the file for the orders. It exists, and is empty at first.
 	SQLitePath string
-	// Fresh: no start on this directory has been completed yet. What is created once, such as a demonstration sale, is to be
-	// created now, followed by MarkSettled.
+	// Fresh: no start on this directory has been completed yet. What is created once, such as a demonstration sale,
+	// is to be created now, followed by MarkSettled.
 	Fresh bool
 
 	dir    string
@@ -34,7 +34,8 @@ type Home struct {
 	secret sync.Mutex // one call makes the secret, the others read it
 }
 
-// Open locks a data directory, which it creates if need be, and starts the in-process Redis, which listens until Close. The caller runs [Home.Run] beside it. Open returns an error that wraps ErrInUse when another process has the
+// Open locks a data directory, which it creates if need be, and starts the in-process Redis, which listens until
+// Close. The caller runs [Home.Run] beside it. Open returns an error that wraps ErrInUse when another process has the
 // directory.
 func Open(dir string, log *slog.Logger) (_ *Home, err error) {
 	dir, err = filepath.Abs(dir)
@@ -69,8 +70,8 @@ func Open(dir string, log *slog.Logger) (_ *Home, err error) {
 	return h, nil
 }
 
-// Close stops the in-process Redis, ending its connections, and unlocks the directory. What uses either has to be closed
-// before. Further calls do nothing.
+// Close stops the in-process Redis, ending its connections, and unlocks the directory. What uses either has to be
+// closed before. Further calls do nothing.
 func (h *Home) Close() error {
 	var err error
 	h.closed.Do(func() {
@@ -113,7 +114,8 @@ func makeDir(dir string, log *slog.Logger) error {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		log.Warn("other users can write to the data directory, and so replace what is in it", "dir", dir, "mode", info.Mode().Perm())
+		log.Warn("other users can write to the data directory, and so replace what is in it", "dir", dir,
+			"mode", info.Mode().Perm())
 	}
 	return nil
 }

@@ -61,7 +61,8 @@ func TestOpenAfterTheHolderWasKilled(t *testing.T) {
 		t.Fatalf("the other process wrote %q, %v", line, err)
 	}
 	_, err = Open(dir, quiet())
-	if want := fmt.Sprintf("process %d;", holder.Process.Pid); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprintf("process %d;", holder.Process.Pid); !errors.Is(err, ErrInUse) ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("Open beside another process: %v, want ErrInUse by %s", err, want)
 	}
 	if err := holder.Process.Kill(); err != nil { // SIGKILL: nothing of its own runs any more
@@ -179,7 +180,8 @@ func TestRedisRequiresThePassword(t *testing.T) {
 			t.Parallel()
 			stranger := redis.NewClient(&redis.Options{Addr: h.Addr, Password: password, MaxRetries: -1})
 			t.Cleanup(func() { _ = stranger.Close() })
-			if err := stranger.Eval(t.Context(), "return redis.call('SET', KEYS[1], '1')", []string{"k"}).Err(); err == nil {
+			if err := stranger.Eval(t.Context(), "return redis.call('SET', KEYS[1], '1')",
+				[]string{"k"}).Err(); err == nil {
 				t.Error("a stranger ran a script")
 			}
 			if err := stranger.Get(t.Context(), "k").Err(); err == nil || errors.Is(err, redis.Nil) {

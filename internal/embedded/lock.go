@@ -16,8 +16,8 @@ var ErrInUse = errors.New("data directory is in use")
 // errLocked is what tryLock returns when another process has locked the file.
 var errLocked = errors.New("locked")
 
-// dirLock is a locked file. The lock belongs to the open file: the kernel releases it with the process, however that ends,
-// so there is never a stale one.
+// dirLock is a locked file. The lock belongs to the open file: the kernel releases it with the process, however that
+// ends, so there is never a stale one.
 type dirLock struct{ file *os.File }
 
 // lockDir locks a directory for this process, or returns an error that wraps ErrInUse and names the holder.
@@ -63,8 +63,8 @@ func (l *dirLock) write(text string) error {
 	return err
 }
 
-// holder names the process whose id is in the file. The file is empty for the moment between a process's locking and its
-// writing.
+// holder names the process whose id is in the file. The file is empty for the moment between a process's locking and
+// its writing.
 func holder(file *os.File) string {
 	text, err := io.ReadAll(io.LimitReader(file, 32))
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 
 // tryLock refuses: without a lock two processes could sell from one directory.
 func tryLock(*os.File) error {
-	return errors.New("this system has no flock; the embedded mode is not available here, set SECKILL_REDIS_ADDRS and SECKILL_MYSQL_DSN")
+	return errors.New("this system has no flock; the embedded mode is not available here, set SECKILL_REDIS_ADDRS " +
+		"and SECKILL_MYSQL_DSN")
 }
 
 func unlock(*os.File) error { return nil }

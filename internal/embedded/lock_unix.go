@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks a file, or returns errLocked at once. It is flock, not fcntl: a lock of fcntl does not exclude this very
-// process and is lost when any descriptor of the file is closed.
+// tryLock locks a file, or returns errLocked at once. It is flock, not fcntl: a lock of fcntl does not exclude this
+// very process and is lost when any descriptor of the file is closed.
 func tryLock(file *os.File) error {
 	err := flock(file, unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {

@@ -19,8 +19,8 @@ const (
 // ErrNoSecret means that the directory has no secret, because no service has been started on it yet.
 var ErrNoSecret = errors.New("no secret in the data directory")
 
-// Secret returns the key of the tokens' signatures, which it creates if the directory has none. It is the same at every start.
-// One that other users could read is made private again, with a warning.
+// Secret returns the key of the tokens' signatures, which it creates if the directory has none. It is the same at
+// every start. One that other users could read is made private again, with a warning.
 func (h *Home) Secret() (string, error) {
 	h.secret.Lock()
 	defer h.secret.Unlock()
@@ -42,14 +42,15 @@ func (h *Home) Secret() (string, error) {
 		if err := os.Chmod(path, 0o600); err != nil {
 			return "", fmt.Errorf("make the secret private: %w", err)
 		}
-		h.log.Warn("other users could read the secret; it is private again. Remove the file for a new one if they may have",
+		h.log.Warn("other users could read the secret; it is private again. Remove the file for a "+
+			"new one if they may have",
 			"file", path, "mode", mode.Perm())
 	}
 	return secret, nil
 }
 
-// ReadSecret returns the secret of a directory without locking it, for a command beside the running service, or an error
-// that wraps ErrNoSecret.
+// ReadSecret returns the secret of a directory without locking it, for a command beside the running service, or an
+// error that wraps ErrNoSecret.
 func ReadSecret(dir string) (string, error) {
 	secret, _, err := readSecret(dir)
 	return secret, err
@@ -74,7 +75,8 @@ func readSecret(dir string) (string, fs.FileMode, error) {
 	text = bytes.TrimSpace(text)
 	// It is written whole or not at all, so anything else was written by hand.
 	if random, err := hex.DecodeString(string(text)); err != nil || len(random) < secretBytes {
-		return "", 0, fmt.Errorf("read the secret: %s does not hold %d or more hexadecimal digits; remove it for a new one", path, 2*secretBytes)
+		return "", 0, fmt.Errorf("read the secret: %s does not hold %d or more hexadecimal digits; remove it for a "+
+			"new one", path, 2*secretBytes)
 	}
 	return string(text), info.Mode(), nil
 }

@@ -15,14 +15,15 @@ const (
 
 // SpendingStore is where instances tell each other what callers have spent of their budgets: Redis.
 type SpendingStore interface {
-	// ExchangeSpending tells what was spent here, if anything, and returns what others have told after the cursor and within the
-	// last seconds, and the cursor behind it; "" is the beginning. The name is unique to the process.
-	ExchangeSpending(ctx context.Context, name, after string, here []Spent) (elsewhere []Spent, cursor string, err error)
+	// ExchangeSpending tells what was spent here, if anything, and returns what others have told after the cursor and
+	// within the last seconds, and the cursor behind it; "" is the beginning. The name is unique to the process.
+	ExchangeSpending(ctx context.Context, name, after string,
+		here []Spent) (elsewhere []Spent, cursor string, err error)
 }
 
-// BudgetExchange tells the other instances each second what callers have spent of their budgets here, and takes what they
-// have spent elsewhere from the budgets here, while a sale has limits or a challenge. So several instances together let a caller do
-// in the long run what one would, wherever a balancer sends them. No request waits for it.
+// BudgetExchange tells the other instances each second what callers have spent of their budgets here, and takes what
+// they have spent elsewhere from the budgets here, while a sale has limits or a challenge. So several instances
+// together let a caller do in the long run what one would, wherever a balancer sends them. No request waits for it.
 //
 // What an exchange cannot tell is given up: told later, it would keep callers out who have waited long enough.
 type BudgetExchange struct {
@@ -35,9 +36,11 @@ type BudgetExchange struct {
 	failing bool
 }
 
-// NewBudgetExchange returns an exchange of the budgets of limits, which must not be in use yet; anySale says whether a function is
-// true of a sale's settings here. Run exchanges.
-func NewBudgetExchange(limits *LimitsTable, store SpendingStore, name string, anySale func(func(*Settings) bool) bool, log *slog.Logger) *BudgetExchange {
+// NewBudgetExchange returns an exchange of the budgets of limits, which must not be in use yet; anySale says whether
+// a function is true of a sale's settings here. Run exchanges.
+func NewBudgetExchange(
+	limits *LimitsTable, store SpendingStore, name string, anySale func(func(*Settings) bool) bool, log *slog.Logger,
+) *BudgetExchange {
 	limits.spending = newSpending()
 	return &BudgetExchange{limits: limits, store: store, name: name, anySale: anySale, log: log}
 }
@@ -49,7 +52,8 @@ func (e *BudgetExchange) Run(ctx context.Context) error {
 
 func (e *BudgetExchange) round(ctx context.Context) {
 	here := e.limits.spending.take()
-	if len(here) == 0 && !e.anySale(func(s *Settings) bool { return s != nil && (s.Limits != nil || s.Challenge != nil) }) {
+	if len(here) == 0 &&
+		!e.anySale(func(s *Settings) bool { return s != nil && (s.Limits != nil || s.Challenge != nil) }) {
 		return
 	}
 	exchanging, cancel := context.WithTimeout(ctx, exchangeTimeout)
@@ -60,7 +64,8 @@ func (e *BudgetExchange) round(ctx context.Context) {
 		e.limits.spentElsewhere(elsewhere)
 	}
 	if err != nil && !e.failing && ctx.Err() == nil {
-		e.log.WarnContext(ctx, "instances cannot tell each other what callers have asked; each applies the limits by itself", "error", err)
+		e.log.WarnContext(ctx,
+			"instances cannot tell each other what callers have asked; each applies the limits by itself", "error", err)
 	}
 	e.failing = err != nil
 }

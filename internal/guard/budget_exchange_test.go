@@ -29,7 +29,9 @@ type post struct {
 	spent []Spent
 }
 
-func (b *board) ExchangeSpending(ctx context.Context, name, after string, here []Spent) (elsewhere []Spent, cursor string, err error) {
+func (b *board) ExchangeSpending(
+	ctx context.Context, name, after string, here []Spent,
+) (elsewhere []Spent, cursor string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.calls++
@@ -74,7 +76,8 @@ func exchanges(t *testing.T, b *board, n int, s *Settings) []*LimitsTable {
 	tables := make([]*LimitsTable, n)
 	for i := range tables {
 		tables[i] = NewLimitsTable(time.Now)
-		e := NewBudgetExchange(tables[i], b, fmt.Sprint(i), func(f func(*Settings) bool) bool { return f(s) }, slog.New(slog.DiscardHandler))
+		e := NewBudgetExchange(tables[i], b, fmt.Sprint(i), func(f func(*Settings) bool) bool { return f(s) },
+			slog.New(slog.DiscardHandler))
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- e.Run(ctx) }()
@@ -89,8 +92,8 @@ func exchanges(t *testing.T, b *board, n int, s *Settings) []*LimitsTable {
 	return tables
 }
 
-// A caller who asks all instances as often as they can gets in the long run what one instance would give, and one whom a balancer sends
-// to one of them always all of it.
+// A caller who asks all instances as often as they can gets in the long run what one instance would give, and one
+// whom a balancer sends to one of them always all of it.
 func TestInstancesShareBudgets(t *testing.T) {
 	t.Parallel()
 	address, pinned := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("198.51.100.7")
@@ -99,9 +102,18 @@ func TestInstancesShareBudgets(t *testing.T) {
 		limits *Limits
 		ask    func(t *LimitsTable, l *Limits, a netip.Addr, user int64) error
 	}{
-		"address": {&Limits{PerAddress: &Rate{requests, seconds}}, func(t *LimitsTable, l *Limits, a netip.Addr, _ int64) error { return t.CheckAddress(l, 1, a) }},
-		"network": {&Limits{PerNetwork: &Rate{requests, seconds}}, func(t *LimitsTable, l *Limits, a netip.Addr, _ int64) error { return t.CheckAddress(l, 1, a) }},
-		"user":    {&Limits{PerUser: &Rate{requests, seconds}}, func(t *LimitsTable, l *Limits, _ netip.Addr, user int64) error { return t.CheckUser(l, 1, user) }},
+		"address": {
+			&Limits{PerAddress: &Rate{requests, seconds}},
+			func(t *LimitsTable, l *Limits, a netip.Addr, _ int64) error { return t.CheckAddress(l, 1, a) },
+		},
+		"network": {
+			&Limits{PerNetwork: &Rate{requests, seconds}},
+			func(t *LimitsTable, l *Limits, a netip.Addr, _ int64) error { return t.CheckAddress(l, 1, a) },
+		},
+		"user": {
+			&Limits{PerUser: &Rate{requests, seconds}},
+			func(t *LimitsTable, l *Limits, _ netip.Addr, user int64) error { return t.CheckUser(l, 1, user) },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,7 +133,8 @@ func TestInstancesShareBudgets(t *testing.T) {
 				}
 				const one = minutes * 60 * requests / seconds
 				if most := one + instances*requests + one/10; spread > most || spread < one/2 {
-					t.Errorf("at %d instances %d were let in, want %d at most: one instance lets in %d", instances, spread, most, one+requests)
+					t.Errorf("at %d instances %d were let in, want %d at most: one instance lets in %d",
+						instances, spread, most, one+requests)
 				}
 				if alone != minutes*60*4 {
 					t.Errorf("of a caller at one instance %d were let in, want %d", alone, minutes*60*4)
@@ -131,8 +144,8 @@ func TestInstancesShareBudgets(t *testing.T) {
 	}
 }
 
-// A caller who asks each instance at just the limit's rate never owes more than one request there, and still gets what one instance
-// would give, though more of them ask than an instance tells of in a second.
+// A caller who asks each instance at just the limit's rate never owes more than one request there, and still gets
+// what one instance would give, though more of them ask than an instance tells of in a second.
 func TestInstancesSharePacedBudgets(t *testing.T) {
 	t.Parallel()
 	const instances = 3
@@ -144,9 +157,19 @@ func TestInstancesSharePacedBudgets(t *testing.T) {
 		seconds int64
 		ask     func(t *LimitsTable, l *Limits, caller int) error
 	}{
-		"addresses": {Rate{100, 60}, 1, 600, func(t *LimitsTable, l *Limits, i int) error { return t.CheckAddress(l, 1, address(i)) }},
-		"users":     {Rate{100, 60}, 1, 600, func(t *LimitsTable, l *Limits, i int) error { return t.CheckUser(l, 1, int64(i)) }},
-		"many":      {Rate{50, 30}, 4 * spendingRoom, 200, func(t *LimitsTable, l *Limits, i int) error { return t.CheckUser(l, 1, int64(i)) }},
+		"addresses": {
+			Rate{100, 60}, 1, 600, func(t *LimitsTable, l *Limits, i int) error {
+				return t.CheckAddress(l, 1, address(i))
+			},
+		},
+		"users": {
+			Rate{100, 60}, 1, 600, func(t *LimitsTable, l *Limits, i int) error { return t.CheckUser(l, 1, int64(i)) },
+		},
+		"many": {
+			Rate{50, 30}, 4 * spendingRoom, 200, func(t *LimitsTable, l *Limits, i int) error {
+				return t.CheckUser(l, 1, int64(i))
+			},
+		},
 		"challenges": {askedOfUser(), 1, 1200, func(t *LimitsTable, _ *Limits, i int) error {
 			_, _, err := t.Asked(1, int64(i), address(i))
 			return err
@@ -174,7 +197,8 @@ func TestInstancesSharePacedBudgets(t *testing.T) {
 					time.Sleep(c.rate.token())
 				}
 				if each := let / c.callers; each > one+3*int(c.rate.Requests) || each < one*9/10 {
-					t.Errorf("at %d instances %d were let in of each, want %d and %d more at most", instances, each, one, 3*c.rate.Requests)
+					t.Errorf("at %d instances %d were let in of each, want %d and %d more at most",
+						instances, each, one, 3*c.rate.Requests)
 				}
 			})
 		})
@@ -201,8 +225,11 @@ func TestFewRequestsAreNotTold(t *testing.T) {
 		b.set(func() {
 			for i, p := range b.posts {
 				for _, s := range p.spent { // three requests, then one
-					if want := []time.Duration{1500 * time.Millisecond, 500 * time.Millisecond}[min(i, 1)]; s.Time != want || len(p.spent) != 100 {
-						t.Errorf("of %d told in post %d one is %s of %s, want %s", len(p.spent), i, s.Time, s.Budget, want)
+					if want := []time.Duration{
+						1500 * time.Millisecond, 500 * time.Millisecond,
+					}[min(i, 1)]; s.Time != want || len(p.spent) != 100 {
+						t.Errorf("of %d told in post %d one is %s of %s, want %s", len(p.spent),
+							i, s.Time, s.Budget, want)
 					}
 				}
 			}
@@ -210,8 +237,8 @@ func TestFewRequestsAreNotTold(t *testing.T) {
 	})
 }
 
-// An instance that begins later learns what was spent before; a store that hangs or fails keeps no limit from deciding, and what could not
-// be told is never told later.
+// An instance that begins later learns what was spent before; a store that hangs or fails keeps no limit from
+// deciding, and what could not be told is never told later.
 func TestBudgetExchangeFails(t *testing.T) {
 	t.Parallel()
 	for name, fails := range map[string]func(*board){
@@ -267,7 +294,8 @@ func TestNothingToExchange(t *testing.T) {
 	})
 }
 
-// What was spent elsewhere ages, and what others tell keeps nobody out for longer than the limit's own time, or a minute.
+// What was spent elsewhere ages, and what others tell keeps nobody out for longer than the limit's own time, or a
+// minute.
 func TestSpentElsewhere(t *testing.T) {
 	t.Parallel()
 	ten := &Rate{10, 100} // one in ten seconds
@@ -276,17 +304,24 @@ func TestSpentElsewhere(t *testing.T) {
 		let  int
 		wait time.Duration
 	}{
-		"nothing":            {nil, 10, 10 * time.Second},
-		"half":               {[]Spent{{"1:user:7", 50 * time.Second, 0}}, 5, 10 * time.Second},
-		"a while ago":        {[]Spent{{"1:user:7", 50 * time.Second, 30 * time.Second}}, 8, 10 * time.Second},
-		"long ago":           {[]Spent{{"1:user:7", 50 * time.Second, time.Hour}}, 10, 10 * time.Second},
-		"twice all of it":    {[]Spent{{"1:user:7", 100 * time.Second, 0}, {"1:user:7", 50 * time.Second, 0}}, 0, 60 * time.Second},
-		"nonsense":           {[]Spent{{"1:user:7", 1 << 62, -time.Hour}, {"1:user:7", 1 << 62, 0}, {"1:user:7", -1 << 62, 0}}, 0, 100 * time.Second},
+		"nothing":     {nil, 10, 10 * time.Second},
+		"half":        {[]Spent{{"1:user:7", 50 * time.Second, 0}}, 5, 10 * time.Second},
+		"a while ago": {[]Spent{{"1:user:7", 50 * time.Second, 30 * time.Second}}, 8, 10 * time.Second},
+		"long ago":    {[]Spent{{"1:user:7", 50 * time.Second, time.Hour}}, 10, 10 * time.Second},
+		"twice all of it": {
+			[]Spent{{"1:user:7", 100 * time.Second, 0}, {"1:user:7", 50 * time.Second, 0}}, 0, 60 * time.Second,
+		},
+		"nonsense": {
+			[]Spent{{"1:user:7", 1 << 62, -time.Hour}, {"1:user:7", 1 << 62, 0}, {"1:user:7", -1 << 62, 0}},
+			0, 100 * time.Second,
+		},
 		"another sale":       {[]Spent{{"2:user:7", 100 * time.Second, 0}}, 10, 10 * time.Second},
 		"another user":       {[]Spent{{"1:user:8", 100 * time.Second, 0}}, 10, 10 * time.Second},
 		"an address":         {[]Spent{{"1:address4:7", 100 * time.Second, 0}}, 10, 10 * time.Second},
 		"of a later version": {[]Spent{{"1:device:7", 100 * time.Second, 0}}, 10, 10 * time.Second},
-		"no budgets":         {[]Spent{{"", 100 * time.Second, 0}, {"1:user", 1, 0}, {"x:user:7", 1e11, 0}, {"1:user:y", 1e11, 0}, {"1:user:7:", 1e11, 0}}, 10, 10 * time.Second},
+		"no budgets": {[]Spent{{"", 100 * time.Second, 0}, {"1:user", 1, 0}, {"x:user:7", 1e11, 0}, {
+			"1:user:y", 1e11, 0,
+		}, {"1:user:7:", 1e11, 0}}, 10, 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -328,7 +363,10 @@ func TestSpendingIsBounded(t *testing.T) {
 func TestBudgetsInText(t *testing.T) {
 	t.Parallel()
 	names := kindNames()
-	for _, k := range []kind{address4, address6, network4, network6, account, noAddress, network4 | asked, network6 | asked, noAddress | asked, accountAsked} {
+	for _, k := range []kind{
+		address4, address6, network4, network6, account, noAddress, network4 | asked, network6 | asked,
+		noAddress | asked, accountAsked,
+	} {
 		key := budgetKey{9, 1<<64 - 1, k}
 		if got, ok := parseBudget(key.text(names), names); !ok || got != key || strings.Contains(key.text(names), " ") {
 			t.Errorf("%q is read as %+v, %t", key.text(names), got, ok)

@@ -52,7 +52,8 @@ type checks struct{ invalid.Problems }
 
 func (c *checks) limits(l *Limits) {
 	if l.PerAddress == nil && l.PerNetwork == nil && l.PerUser == nil {
-		c.Bad("guards.limits", invalid.NothingSet, invalid.SomeOf, invalid.Data{"values": []string{"perAddress", "perNetwork", "perUser"}})
+		c.Bad("guards.limits", invalid.NothingSet, invalid.SomeOf,
+			invalid.Data{"values": []string{"perAddress", "perNetwork", "perUser"}})
 	}
 	for _, r := range []struct {
 		field string
@@ -69,7 +70,8 @@ func (c *checks) conditions(d *Conditions) {
 	c.Number("guards.conditions.minLevel", d.MinLevel, 0, MaxLevel)
 	c.Number("guards.conditions.minAgeDays", d.MinAgeDays, 0, MaxAgeDays)
 	if d.MinLevel == 0 && d.MinAgeDays == 0 {
-		c.Bad("guards.conditions", invalid.NothingSet, invalid.SomeOf, invalid.Data{"values": []string{"minLevel", "minAgeDays"}})
+		c.Bad("guards.conditions", invalid.NothingSet, invalid.SomeOf,
+			invalid.Data{"values": []string{"minLevel", "minAgeDays"}})
 	}
 }
 
@@ -77,14 +79,16 @@ func (c *checks) challenge(s *Settings) {
 	c.Number("guards.challenge.difficulty", s.Challenge.Difficulty, MinDifficulty, MaxDifficulty)
 	c.Number("guards.challenge.maxDifficulty", s.Challenge.MaxDifficulty, MinDifficulty, MaxDifficulty)
 	if s.Challenge.MaxDifficulty < s.Challenge.Difficulty {
-		c.Bad("guards.challenge.maxDifficulty", invalid.BelowOther, invalid.AtLeastOther, invalid.Data{"other": "guards.challenge.difficulty"})
+		c.Bad("guards.challenge.maxDifficulty", invalid.BelowOther, invalid.AtLeastOther,
+			invalid.Data{"other": "guards.challenge.difficulty"})
 	}
 	if s.Tickets == nil {
 		c.Bad("guards.challenge", invalid.WithoutOther, invalid.TogetherWith, invalid.Data{"other": "guards.tickets"})
 	}
 }
 
-// enoughForTickets: a buyer asks for a ticket before they buy, and once more with a solution where there is a challenge.
+// enoughForTickets: a buyer asks for a ticket before they buy, and once more with a solution where there is a
+// challenge.
 func (c *checks) enoughForTickets(s *Settings) {
 	least := int64(2)
 	if s.Challenge != nil {

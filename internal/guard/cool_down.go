@@ -31,7 +31,8 @@ type Unpaid struct {
 	Age     time.Duration // of the last of them, by the ledger's clock
 }
 
-// CoolDownCheck is the guard "coolDown". It decides by what it was told last, for a ledger that hangs keeps nobody waiting.
+// CoolDownCheck is the guard "coolDown". It decides by what it was told last, for a ledger that hangs keeps nobody
+// waiting.
 type CoolDownCheck struct {
 	now     func() time.Time
 	started time.Time

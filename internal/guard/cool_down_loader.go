@@ -28,8 +28,8 @@ type UnpaidReader interface {
 	UnpaidAfter(ctx context.Context, after UnpaidCursor, limit int) ([]Unpaid, UnpaidCursor, error)
 }
 
-// CoolDownLoader tells a CoolDownCheck each second whose orders have expired, while a sale here has a cool-down. A round
-// is one query for what is new; after a start ten, so a million users are known within two minutes.
+// CoolDownLoader tells a CoolDownCheck each second whose orders have expired, while a sale here has a cool-down. A
+// round is one query for what is new; after a start ten, so a million users are known within two minutes.
 type CoolDownLoader struct {
 	check   *CoolDownCheck
 	ledger  UnpaidReader
@@ -42,7 +42,9 @@ type CoolDownLoader struct {
 
 // NewCoolDownLoader returns a loader; anySale says whether a function is true of a
 // sale's settings here. Run loads.
-func NewCoolDownLoader(check *CoolDownCheck, ledger UnpaidReader, anySale func(func(*Settings) bool) bool, log *slog.Logger) *CoolDownLoader {
+func NewCoolDownLoader(
+	check *CoolDownCheck, ledger UnpaidReader, anySale func(func(*Settings) bool) bool, log *slog.Logger,
+) *CoolDownLoader {
 	return &CoolDownLoader{check: check, ledger: ledger, anySale: anySale, log: log}
 }
 
@@ -73,7 +75,8 @@ func (l *CoolDownLoader) round(ctx context.Context) {
 func (l *CoolDownLoader) report(ctx context.Context, err error) {
 	switch {
 	case err != nil && !l.failing:
-		l.log.WarnContext(ctx, "whose orders expired unpaid cannot be read; cool-downs go by what is known", "error", err)
+		l.log.WarnContext(ctx, "whose orders expired unpaid cannot be read; cool-downs go by what is known",
+			"error", err)
 	case err == nil && l.failing:
 		l.log.InfoContext(ctx, "whose orders expired unpaid can be read again")
 	}

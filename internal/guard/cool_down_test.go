@@ -130,7 +130,8 @@ func TestCoolDownLoader(t *testing.T) {
 	}
 	settings := &Settings{Conditions: &Conditions{MinLevel: 1}}
 	check := NewCoolDownCheck(time.Now)
-	l := NewCoolDownLoader(check, ledger, func(f func(*Settings) bool) bool { return f(settings) }, slog.New(slog.NewTextHandler(&log, nil)))
+	l := NewCoolDownLoader(check, ledger, func(f func(*Settings) bool) bool { return f(settings) },
+		slog.New(slog.NewTextHandler(&log, nil)))
 	rounds := func(what string, n, asked, known int) {
 		t.Helper()
 		ledger.asked = nil
@@ -138,7 +139,8 @@ func TestCoolDownLoader(t *testing.T) {
 			l.round(t.Context())
 		}
 		if len(ledger.asked) != asked || check.known() != known {
-			t.Errorf("%s: asked %d times, %d known; want %d and %d", what, len(ledger.asked), check.known(), asked, known)
+			t.Errorf("%s: asked %d times, %d known; want %d and %d", what, len(ledger.asked),
+				check.known(), asked, known)
 		}
 	}
 	rounds("without a cool-down", 2, 0, 0)
@@ -153,7 +155,8 @@ func TestCoolDownLoader(t *testing.T) {
 	rounds("one more", 1, 1, len(ledger.users))
 	settings = nil
 	rounds("turned off", 2, 0, 0)
-	if n := strings.Count(log.String(), "\n"); n != 2 || !strings.Contains(log.String(), "cannot be read") || !strings.Contains(log.String(), "can be read again") {
+	if n := strings.Count(log.String(), "\n"); n != 2 || !strings.Contains(log.String(), "cannot be read") ||
+		!strings.Contains(log.String(), "can be read again") {
 		t.Errorf("logged %d lines:\n%s", n, log.String())
 	}
 }

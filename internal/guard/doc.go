@@ -1,17 +1,18 @@
-// Package guard decides whom a sale lets in besides those whom its window and its stock let in: so that being quick, having
-// many accounts, or asking all the time gains little. Each guard is a setting of a sale ([Settings], in tb_voucher), off by
-// default, and costs a sale that does not use it nothing.
+// Package guard decides whom a sale lets in besides those whom its window and its stock let in: so that being quick,
+// having many accounts, or asking all the time gains little. Each guard is a setting of a sale ([Settings], in
+// tb_voucher), off by default, and costs a sale that does not use it nothing.
 //
-//	limits      requests of an address, a network, a user in a time      RATE_LIMITED, before anything else is looked at
+//	limits      requests of an address, a network, a user in a time      RATE_LIMITED, before anything else is
+//	                                                                     looked at
 //	conditions  level and age of the account, from the token             NOT_ELIGIBLE
 //	coolDown    orders of the user that expired unpaid, in the ledger   COOL_DOWN
 //	tickets     a moment of their own for every buyer (package ticket)    TICKET_REQUIRED, TICKET_INVALID, NOT_STARTED
 //	challenge   work, for a ticket (package challenge)                    CHALLENGE_REQUIRED
 //
-// The settings in the ledger are authoritative; an instance knows them from the catalog, so a change reaches all within
-// about a second. What a guard decides by is in the request itself (token, address) or in the instance's memory:
-// none asks a store while somebody waits. Rule 2 of docs/architecture.md stands before every guard but the limits: whom a
-// guard stops is still looked for among the sale's holders, who hear their order.
+// The settings in the ledger are authoritative; an instance knows them from the catalog, so a change reaches all
+// within about a second. What a guard decides by is in the request itself (token, address) or in the instance's
+// memory: none asks a store while somebody waits. Rule 2 of docs/architecture.md stands before every guard but the
+// limits: whom a guard stops is still looked for among the sale's holders, who hear their order.
 //
 // A guard with dryRun stops nobody and counts whom it would have stopped, by the same code.
 //
@@ -19,10 +20,12 @@
 //
 //	the stores hang                 all still decide; the cool-down by what was read last, which a restart loses
 //	a flood of addresses            the table of rates has a fixed size; who owes least is forgotten first, and let in
-//	a million users cool down       they are known two minutes after a start; beyond that, others make room, and are let in
+//	a million users cool down       they are known two minutes after a start; beyond that, others make room, and are
+//	                                let in
 //	an instance has no secret       it lets nobody into a sale with tickets: they are told to try again
 //	an instance restarts            its table of rates is empty: everybody has a full budget there
-//	several instances               each tells the others every second what callers have spent: within that second, and while
-//	                                Redis hangs, each lets a caller do as much as the setting says, by itself
+//	several instances               each tells the others every second what callers have spent: within that second,
+//	                                and while Redis hangs, each lets a caller do as much as the setting says, by
+//	                                itself
 //	the token has no such claim     a condition on it is not met
 package guard

@@ -37,8 +37,8 @@ type Claims struct {
 type Guard interface {
 	// Name says which guard it is.
 	Name() Name
-	// Check returns nil if the request may enter, else why not. It is only asked where the guard is not off, and does not
-	// look at dryRun.
+	// Check returns nil if the request may enter, else why not. It is only asked where the guard is not off, and does
+	// not look at dryRun.
 	Check(r *Request) error
 }
 

@@ -16,8 +16,8 @@ type Observer interface {
 	GuardStopped(by Name, dryRun bool)
 }
 
-// NewGuards returns guards. The limits are asked first, by CheckAddress and CheckUser; those given are asked by Check, in
-// this order.
+// NewGuards returns guards. The limits are asked first, by CheckAddress and CheckUser; those given are asked by
+// Check, in this order.
 func NewGuards(limits *LimitsTable, tally *Tally, observer Observer, asked ...Guard) *Guards {
 	return &Guards{limits: limits, tally: tally, asked: asked, observer: observer}
 }
@@ -38,8 +38,8 @@ func (g *Guards) CheckUser(s Sale, c Caller) error {
 	return g.Judge(s, c, LimitsGuard, g.limits.CheckUser(s.Settings.Limits, s.ID, c.UserID))
 }
 
-// Check returns nil if the caller may enter the sale at the time now, else a *StoppedError of the first guard that stops
-// them. Those that only try are asked all the same.
+// Check returns nil if the caller may enter the sale at the time now, else a *StoppedError of the first guard that
+// stops them. Those that only try are asked all the same.
 func (g *Guards) Check(s Sale, c Caller, now time.Time) error {
 	if s.Settings == nil {
 		return nil

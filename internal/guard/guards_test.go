@@ -17,21 +17,31 @@ func TestConditions(t *testing.T) {
 		claims     Claims
 		want       *NotEligibleError
 	}{
-		"of the level":          {Conditions{MinLevel: 2}, Claims{Level: 2}, nil},
-		"above it":              {Conditions{MinLevel: 2}, Claims{Level: 9}, nil},
-		"below it":              {Conditions{MinLevel: 2}, Claims{Level: 1}, &NotEligibleError{"minLevel", 2}},
-		"without a level":       {Conditions{MinLevel: 1}, Claims{Since: days(900)}, &NotEligibleError{"minLevel", 1}},
-		"old enough":            {Conditions{MinAgeDays: 7}, Claims{Since: days(7)}, nil},
-		"a moment too young":    {Conditions{MinAgeDays: 7}, Claims{Since: days(7).Add(1)}, &NotEligibleError{"minAgeDays", 7}},
-		"of no age":             {Conditions{MinAgeDays: 1}, Claims{Level: 9}, &NotEligibleError{"minAgeDays", 1}},
-		"of the future":         {Conditions{MinAgeDays: 1}, Claims{Since: days(-1)}, &NotEligibleError{"minAgeDays", 1}},
-		"both":                  {Conditions{MinLevel: 2, MinAgeDays: 7}, Claims{Level: 2, Since: days(8)}, nil},
-		"the one and the other": {Conditions{MinLevel: 2, MinAgeDays: 7}, Claims{Level: 2, Since: days(6)}, &NotEligibleError{"minAgeDays", 7}},
-		"neither":               {Conditions{MinLevel: 2, MinAgeDays: 7}, Claims{}, &NotEligibleError{"minLevel", 2}},
+		"of the level":    {Conditions{MinLevel: 2}, Claims{Level: 2}, nil},
+		"above it":        {Conditions{MinLevel: 2}, Claims{Level: 9}, nil},
+		"below it":        {Conditions{MinLevel: 2}, Claims{Level: 1}, &NotEligibleError{"minLevel", 2}},
+		"without a level": {Conditions{MinLevel: 1}, Claims{Since: days(900)}, &NotEligibleError{"minLevel", 1}},
+		"old enough":      {Conditions{MinAgeDays: 7}, Claims{Since: days(7)}, nil},
+		"a moment too young": {
+			Conditions{MinAgeDays: 7}, Claims{Since: days(7).Add(1)}, &NotEligibleError{"minAgeDays", 7},
+		},
+		"of no age": {Conditions{MinAgeDays: 1}, Claims{Level: 9}, &NotEligibleError{"minAgeDays", 1}},
+		"of the future": {
+			Conditions{MinAgeDays: 1}, Claims{Since: days(-1)}, &NotEligibleError{"minAgeDays", 1},
+		},
+		"both": {Conditions{MinLevel: 2, MinAgeDays: 7}, Claims{Level: 2, Since: days(8)}, nil},
+		"the one and the other": {
+			Conditions{MinLevel: 2, MinAgeDays: 7}, Claims{
+				Level: 2, Since: days(6),
+			}, &NotEligibleError{"minAgeDays", 7},
+		},
+		"neither": {Conditions{MinLevel: 2, MinAgeDays: 7}, Claims{}, &NotEligibleError{"minLevel", 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := Request{Sale: Sale{Settings: &Settings{Conditions: &c.conditions}}, Caller: Caller{Claims: c.claims}, Now: noon}
+			r := Request{
+				Sale: Sale{Settings: &Settings{Conditions: &c.conditions}}, Caller: Caller{Claims: c.claims}, Now: noon,
+			}
 			got, _ := errors.AsType[*NotEligibleError](ConditionsCheck{}.Check(&r))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -40,7 +50,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// A guard that only tries stops nobody, and counts by the same code whom it would have stopped; those behind it are asked.
+// A guard that only tries stops nobody, and counts by the same code whom it would have stopped; those behind it are
+// asked.
 func TestDryRunCountsWhomItWouldStop(t *testing.T) {
 	t.Parallel()
 	caller := Caller{UserID: 7, Address: netip.MustParseAddr("192.0.2.7")}
@@ -48,10 +59,13 @@ func TestDryRunCountsWhomItWouldStop(t *testing.T) {
 		heard := observer{}
 		g := NewGuards(NewLimitsTable(func() time.Time { return noon }), NewTally(time.Now), heard, ConditionsCheck{})
 		s := Sale{ID: 1, Settings: &Settings{
-			Limits: &Limits{PerAddress: &Rate{1, 60}, PerUser: &Rate{1, 60}, DryRun: dryRun}, Conditions: &Conditions{MinLevel: 1, DryRun: dryRun},
+			Limits:     &Limits{PerAddress: &Rate{1, 60}, PerUser: &Rate{1, 60}, DryRun: dryRun},
+			Conditions: &Conditions{MinLevel: 1, DryRun: dryRun},
 		}}
 		for i := range 3 {
-			for name, err := range map[Name]error{LimitsGuard: g.CheckAddress(s, caller), ConditionsGuard: g.Check(s, caller, noon)} {
+			for name, err := range map[Name]error{
+				LimitsGuard: g.CheckAddress(s, caller), ConditionsGuard: g.Check(s, caller, noon),
+			} {
 				stopped, is := errors.AsType[*StoppedError](err)
 				if stops := i > 0 || name == ConditionsGuard; is != (stops && !dryRun) || is && stopped.Guard != name {
 					t.Errorf("dryRun %t, request %d, %s: %v", dryRun, i, name, err)
@@ -91,7 +105,8 @@ func TestNoGuards(t *testing.T) {
 	g := NewGuards(NewLimitsTable(time.Now), NewTally(time.Now), heard, ConditionsCheck{})
 	for _, s := range []Sale{{ID: 1}, {ID: 1, Settings: &Settings{}}, {ID: 1, Settings: &Settings{Unreadable: true}}} {
 		for range 100 {
-			if err := errors.Join(g.CheckAddress(s, Caller{}), g.CheckUser(s, Caller{}), g.Check(s, Caller{}, noon)); err != nil {
+			if err := errors.Join(g.CheckAddress(s, Caller{}), g.CheckUser(s, Caller{}),
+				g.Check(s, Caller{}, noon)); err != nil {
 				t.Fatalf("%+v: %v", s, err)
 			}
 		}

@@ -25,8 +25,8 @@ const (
 
 func (e *RateError) Error() string { return fmt.Sprintf("too many requests of the %s", e.Of) }
 
-// LimitsTable has the budgets of addresses, networks and users in all sales. Its memory is taken with the first limit and
-// does not grow. It is safe for concurrent use.
+// LimitsTable has the budgets of addresses, networks and users in all sales. Its memory is taken with the first limit
+// and does not grow. It is safe for concurrent use.
 type LimitsTable struct {
 	once     sync.Once
 	made     *table
@@ -70,7 +70,8 @@ func (t *LimitsTable) CheckUser(l *Limits, saleID, userID int64) error {
 	return nil
 }
 
-// owe takes a request out of a budget, and returns how many are missing in it then, or how long it takes until there is one.
+// owe takes a request out of a budget, and returns how many are missing in it then, or how long it takes until there
+// is one.
 func (t *LimitsTable) owe(k budgetKey, r *Rate, now time.Time) (owed int64, wait time.Duration) {
 	return t.table().owe(k, r, now, t.spending)
 }

@@ -35,19 +35,23 @@ func TestLimitsOfEach(t *testing.T) {
 		first, other string // two addresses
 		shared       bool   // they have one budget
 	}{
-		"address":                     {&Limits{PerAddress: five}, "192.0.2.7", "192.0.2.8", false},
-		"address of 64 bits":          {&Limits{PerAddress: five}, "2001:db8:1:2::7", "2001:db8:1:2:ffff::", true},
-		"addresses of 64 bits":        {&Limits{PerAddress: five}, "2001:db8:1:2::7", "2001:db8:1:3::7", false},
-		"IPv4 in IPv6":                {&Limits{PerAddress: five}, "192.0.2.7", "::ffff:192.0.2.7", true},
-		"network":                     {&Limits{PerNetwork: five}, "192.0.2.7", "192.0.2.8", true},
-		"networks":                    {&Limits{PerNetwork: five}, "192.0.2.7", "192.0.3.7", false},
-		"network of 48 bits":          {&Limits{PerNetwork: five}, "2001:db8:1:2::7", "2001:db8:1:3::7", true},
-		"networks of 48 bits":         {&Limits{PerNetwork: five}, "2001:db8:1:2::7", "2001:db8:2:2::7", false},
-		"an address and no network":   {&Limits{PerAddress: five, PerNetwork: &Rate{6, 10}}, "192.0.2.7", "192.0.2.8", true},
-		"addresses that look alike":   {&Limits{PerAddress: five}, "0.0.192.2", "::c002:0:0:0:0", false},
-		"who is not known":            {&Limits{PerAddress: five}, "", "", true},
-		"an address with its zone":    {&Limits{PerAddress: five}, "fe80::1%eth0", "fe80::1%eth1", true},
-		"a network beside an address": {&Limits{PerAddress: five, PerNetwork: &Rate{100, 10}}, "0.0.1.0", "1.0.0.0", false},
+		"address":              {&Limits{PerAddress: five}, "192.0.2.7", "192.0.2.8", false},
+		"address of 64 bits":   {&Limits{PerAddress: five}, "2001:db8:1:2::7", "2001:db8:1:2:ffff::", true},
+		"addresses of 64 bits": {&Limits{PerAddress: five}, "2001:db8:1:2::7", "2001:db8:1:3::7", false},
+		"IPv4 in IPv6":         {&Limits{PerAddress: five}, "192.0.2.7", "::ffff:192.0.2.7", true},
+		"network":              {&Limits{PerNetwork: five}, "192.0.2.7", "192.0.2.8", true},
+		"networks":             {&Limits{PerNetwork: five}, "192.0.2.7", "192.0.3.7", false},
+		"network of 48 bits":   {&Limits{PerNetwork: five}, "2001:db8:1:2::7", "2001:db8:1:3::7", true},
+		"networks of 48 bits":  {&Limits{PerNetwork: five}, "2001:db8:1:2::7", "2001:db8:2:2::7", false},
+		"an address and no network": {
+			&Limits{PerAddress: five, PerNetwork: &Rate{6, 10}}, "192.0.2.7", "192.0.2.8", true,
+		},
+		"addresses that look alike": {&Limits{PerAddress: five}, "0.0.192.2", "::c002:0:0:0:0", false},
+		"who is not known":          {&Limits{PerAddress: five}, "", "", true},
+		"an address with its zone":  {&Limits{PerAddress: five}, "fe80::1%eth0", "fe80::1%eth1", true},
+		"a network beside an address": {
+			&Limits{PerAddress: five, PerNetwork: &Rate{100, 10}}, "0.0.1.0", "1.0.0.0", false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -82,7 +86,8 @@ func TestLimitsOfUsers(t *testing.T) {
 			t.Errorf("request %d: %v", i, err)
 		}
 	}
-	if table.CheckUser(l, 1, 8) != nil || table.CheckUser(&Limits{}, 1, 7) != nil || table.CheckAddress(l, 1, netip.Addr{}) != nil {
+	if table.CheckUser(l, 1, 8) != nil || table.CheckUser(&Limits{}, 1, 7) != nil ||
+		table.CheckAddress(l, 1, netip.Addr{}) != nil {
 		t.Error("another user, or without such a limit: refused")
 	}
 	c.now = c.now.Add(30 * time.Second)
@@ -91,8 +96,8 @@ func TestLimitsOfUsers(t *testing.T) {
 	}
 }
 
-// A budget is a bucket of so many requests that is filled steadily: the table agrees with one that counts with fractions,
-// whatever comes when.
+// A budget is a bucket of so many requests that is filled steadily: the table agrees with one that counts with
+// fractions, whatever comes when.
 func TestBudgetIsATokenBucket(t *testing.T) {
 	t.Parallel()
 	random, c := rand.New(rand.NewPCG(1, 2)), &clock{noon}
@@ -103,7 +108,8 @@ func TestBudgetIsATokenBucket(t *testing.T) {
 		tokens, last := float64(rate.Requests), c.now
 		for range 200 {
 			c.now = c.now.Add(time.Duration(random.Int64N(int64(2 * time.Second))))
-			tokens = min(float64(rate.Requests), tokens+c.now.Sub(last).Seconds()*float64(rate.Requests)/float64(rate.Seconds))
+			tokens = min(float64(rate.Requests),
+				tokens+c.now.Sub(last).Seconds()*float64(rate.Requests)/float64(rate.Seconds))
 			last = c.now
 			err := table.CheckUser(l, 1, user)
 			if near := tokens > 1-1e-6 && tokens < 1+1e-6; !near && (err == nil) != (tokens >= 1) {
@@ -111,7 +117,8 @@ func TestBudgetIsATokenBucket(t *testing.T) {
 			}
 			if err == nil {
 				tokens--
-			} else if wait := rateError(t, err).Retry; table.take(budgetKey{1, uint64(user), account}, rate, c.now.Add(wait-time.Millisecond)) == 0 {
+			} else if wait := rateError(t, err).Retry; table.take(budgetKey{1, uint64(user), account}, rate,
+				c.now.Add(wait-time.Millisecond)) == 0 {
 				t.Fatalf("%+v: let in before %s", *rate, wait)
 			}
 		}

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// Settings are the guards of a sale. A guard that is nil is off. They are stored as JSON, and never changed once they are
-// shared: a [Change] makes new ones.
+// Settings are the guards of a sale. A guard that is nil is off. They are stored as JSON, and never changed once they
+// are shared: a [Change] makes new ones.
 type Settings struct {
 	Limits     *Limits     `json:"limits,omitempty"`
 	Conditions *Conditions `json:"conditions,omitempty"`
 	Tickets    *Tickets    `json:"tickets,omitempty"`
 	Challenge  *Challenge  `json:"challenge,omitempty"`
 	CoolDown   *CoolDown   `json:"coolDown,omitempty"`
-	// Unreadable: what is stored is no settings, as somebody has changed it by hand. The sale then goes on without guards.
+	// Unreadable: what is stored is no settings, as somebody has changed it by hand. The sale then goes on without
+	// guards.
 	Unreadable bool `json:"unreadable,omitempty"`
 }
 
@@ -93,7 +94,8 @@ type CoolDown struct {
 // Name is the word for a guard in settings, figures, metrics and answers.
 type Name string
 
-// The guards, in the order in which they are asked. A challenge is solved for a ticket, and not asked for with a purchase.
+// The guards, in the order in which they are asked. A challenge is solved for a ticket, and not asked for with a
+// purchase.
 const (
 	LimitsGuard     Name = "limits"
 	ConditionsGuard Name = "conditions"

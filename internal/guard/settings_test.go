@@ -24,24 +24,52 @@ func TestSettingsCheck(t *testing.T) {
 		change func(*Settings)
 		fields []string
 	}{
-		"all right":                 {func(*Settings) {}, nil},
-		"no delay":                  {func(s *Settings) { s.Tickets.DelayMs = 0 }, nil},
-		"limits without any":        {func(s *Settings) { s.Limits = &Limits{DryRun: true} }, []string{"guards.limits"}},
-		"no request":                {func(s *Settings) { s.Limits.PerUser.Requests = 0 }, []string{"guards.limits.perUser.requests"}},
-		"no time":                   {func(s *Settings) { s.Limits.PerAddress.Seconds = -1 }, []string{"guards.limits.perAddress.seconds"}},
-		"more than a day":           {func(s *Settings) { s.Limits.PerNetwork.Seconds = MaxSeconds + 1 }, []string{"guards.limits.perNetwork.seconds"}},
-		"conditions without any":    {func(s *Settings) { s.Conditions = &Conditions{} }, []string{"guards.conditions"}},
-		"a level below none":        {func(s *Settings) { s.Conditions.MinLevel = -1 }, []string{"guards.conditions.minLevel"}},
-		"an age of two centuries":   {func(s *Settings) { s.Conditions.MinAgeDays = 73_000 }, []string{"guards.conditions.minAgeDays"}},
-		"a delay of an hour":        {func(s *Settings) { s.Tickets.DelayMs = 3_600_000 }, []string{"guards.tickets.delayMs"}},
-		"tickets without a time":    {func(s *Settings) { s.Tickets = &Tickets{} }, []string{"guards.tickets.leadMinutes", "guards.tickets.expiryMinutes"}},
-		"a press without a ticket":  {func(s *Settings) { s.Limits.PerUser.Requests = 2 }, []string{"guards.limits.perUser.requests"}},
-		"a ticket and a press":      {func(s *Settings) { s.Limits.PerUser.Requests, s.Challenge = 2, nil }, nil},
-		"a challenge alone":         {func(s *Settings) { s.Tickets = nil }, []string{"guards.challenge"}},
-		"a challenge upside down":   {func(s *Settings) { s.Challenge.MaxDifficulty = 8 }, []string{"guards.challenge.maxDifficulty"}},
-		"a challenge for a century": {func(s *Settings) { s.Challenge.MaxDifficulty = 1 << 50 }, []string{"guards.challenge.maxDifficulty"}},
-		"cooling down at once":      {func(s *Settings) { s.CoolDown.Expired = 0 }, []string{"guards.coolDown.expired"}},
-		"cooling down for a month":  {func(s *Settings) { s.CoolDown.Minutes = 43_200 }, []string{"guards.coolDown.minutes"}},
+		"all right": {func(*Settings) {}, nil},
+		"no delay":  {func(s *Settings) { s.Tickets.DelayMs = 0 }, nil},
+		"limits without any": {
+			func(s *Settings) { s.Limits = &Limits{DryRun: true} }, []string{"guards.limits"},
+		},
+		"no request": {
+			func(s *Settings) { s.Limits.PerUser.Requests = 0 }, []string{"guards.limits.perUser.requests"},
+		},
+		"no time": {
+			func(s *Settings) { s.Limits.PerAddress.Seconds = -1 }, []string{"guards.limits.perAddress.seconds"},
+		},
+		"more than a day": {
+			func(s *Settings) { s.Limits.PerNetwork.Seconds = MaxSeconds + 1 },
+			[]string{"guards.limits.perNetwork.seconds"},
+		},
+		"conditions without any": {
+			func(s *Settings) { s.Conditions = &Conditions{} }, []string{"guards.conditions"},
+		},
+		"a level below none": {
+			func(s *Settings) { s.Conditions.MinLevel = -1 }, []string{"guards.conditions.minLevel"},
+		},
+		"an age of two centuries": {
+			func(s *Settings) { s.Conditions.MinAgeDays = 73_000 }, []string{"guards.conditions.minAgeDays"},
+		},
+		"a delay of an hour": {
+			func(s *Settings) { s.Tickets.DelayMs = 3_600_000 }, []string{"guards.tickets.delayMs"},
+		},
+		"tickets without a time": {
+			func(s *Settings) { s.Tickets = &Tickets{} },
+			[]string{"guards.tickets.leadMinutes", "guards.tickets.expiryMinutes"},
+		},
+		"a press without a ticket": {
+			func(s *Settings) { s.Limits.PerUser.Requests = 2 }, []string{"guards.limits.perUser.requests"},
+		},
+		"a ticket and a press": {func(s *Settings) { s.Limits.PerUser.Requests, s.Challenge = 2, nil }, nil},
+		"a challenge alone":    {func(s *Settings) { s.Tickets = nil }, []string{"guards.challenge"}},
+		"a challenge upside down": {
+			func(s *Settings) { s.Challenge.MaxDifficulty = 8 }, []string{"guards.challenge.maxDifficulty"},
+		},
+		"a challenge for a century": {
+			func(s *Settings) { s.Challenge.MaxDifficulty = 1 << 50 }, []string{"guards.challenge.maxDifficulty"},
+		},
+		"cooling down at once": {func(s *Settings) { s.CoolDown.Expired = 0 }, []string{"guards.coolDown.expired"}},
+		"cooling down for a month": {
+			func(s *Settings) { s.CoolDown.Minutes = 43_200 }, []string{"guards.coolDown.minutes"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -89,13 +117,23 @@ func TestChange(t *testing.T) {
 		change Change
 		want   *Settings
 	}{
-		"nothing":               {two, Change{}, two},
-		"nothing of nothing":    {nil, Change{}, nil},
-		"the first":             {nil, Change{Conditions: Edit[Conditions]{true, two.Conditions}}, &Settings{Conditions: two.Conditions}},
-		"one more":              {&Settings{Conditions: two.Conditions}, Change{CoolDown: Edit[CoolDown]{true, two.CoolDown}}, two},
-		"another":               {two, Change{Conditions: Edit[Conditions]{true, &Conditions{MinLevel: 9}}}, &Settings{Conditions: &Conditions{MinLevel: 9}, CoolDown: two.CoolDown}},
-		"one off":               {two, Change{Conditions: Edit[Conditions]{Given: true}}, &Settings{CoolDown: two.CoolDown}},
-		"the last off":          {&Settings{Conditions: two.Conditions}, Change{Conditions: Edit[Conditions]{Given: true}}, nil},
+		"nothing":            {two, Change{}, two},
+		"nothing of nothing": {nil, Change{}, nil},
+		"the first": {
+			nil, Change{Conditions: Edit[Conditions]{true, two.Conditions}}, &Settings{Conditions: two.Conditions},
+		},
+		"one more": {
+			&Settings{Conditions: two.Conditions}, Change{CoolDown: Edit[CoolDown]{true, two.CoolDown}}, two,
+		},
+		"another": {two, Change{Conditions: Edit[Conditions]{true, &Conditions{MinLevel: 9}}}, &Settings{
+			Conditions: &Conditions{MinLevel: 9}, CoolDown: two.CoolDown,
+		}},
+		"one off": {
+			two, Change{Conditions: Edit[Conditions]{Given: true}}, &Settings{CoolDown: two.CoolDown},
+		},
+		"the last off": {
+			&Settings{Conditions: two.Conditions}, Change{Conditions: Edit[Conditions]{Given: true}}, nil,
+		},
 		"all off":               {two, Change{AllOff: true}, nil},
 		"one off that is off":   {two, Change{Limits: Edit[Limits]{Given: true}}, two},
 		"all off, without any ": {nil, Change{AllOff: true}, nil},
@@ -118,7 +156,10 @@ func TestState(t *testing.T) {
 	t.Parallel()
 	s := all()
 	s.Limits.DryRun, s.Challenge, s.Tickets.DryRun = true, nil, true
-	want := map[Name]State{LimitsGuard: DryRun, ConditionsGuard: On, CoolDownGuard: On, TicketsGuard: DryRun, ChallengeGuard: Off, "else": Off}
+	want := map[Name]State{
+		LimitsGuard: DryRun, ConditionsGuard: On, CoolDownGuard: On, TicketsGuard: DryRun,
+		ChallengeGuard: Off, "else": Off,
+	}
 	for n, state := range want {
 		if got := s.State(n); got != state {
 			t.Errorf("%s is %s, want %s", n, got, state)

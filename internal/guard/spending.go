@@ -12,9 +12,11 @@ const (
 	spendingRoom = 256
 	// tellFrom is which part of a budget was asked for when it is told: one in eight. Most callers ask once or twice.
 	tellFrom = 8
-	// leastDebt is for how long what others have told keeps a caller out at most, where the limit's own time is shorter.
+	// leastDebt is for how long what others have told keeps a caller out at most, where the limit's own time is
+	// shorter.
 	leastDebt = time.Minute
-	// mostTold bounds what is believed of one budget that another instance tells: as long as the longest limit takes to fill.
+	// mostTold bounds what is believed of one budget that another instance tells: as long as the longest limit takes
+	// to fill.
 	mostTold = MaxSeconds * time.Second
 )
 

@@ -20,15 +20,15 @@ type budgetKey struct {
 	kind kind
 }
 
-// table is budgets of a fixed number, by the generic cell rate algorithm (ITU-T I.371, annex A): the state of a budget is
-// the time at which it will be full again, and a full budget needs no state.
+// table is budgets of a fixed number, by the generic cell rate algorithm (ITU-T I.371, annex A): the state of a
+// budget is the time at which it will be full again, and a full budget needs no state.
 //
-// A key has its place in one set of eight cells, chosen by a hash with a random seed, so nobody can aim at a set. Where all
-// eight are taken, the cell that will be full soonest is given to the newcomer: who owes least is forgotten, which gives
-// them a full budget. So a flood of addresses that ask once each drives out others that asked once, and never those who ask
-// all the time. golang.org/x/time/rate has an object for each key, in a map that grows with the addresses, or needs a
-// sweeper and forgets by age; the map of two generations that bounds a user's requests to the whole service
-// (internal/httpapi) forgets whom it saw first, heavy callers too.
+// A key has its place in one set of eight cells, chosen by a hash with a random seed, so nobody can aim at a set.
+// Where all eight are taken, the cell that will be full soonest is given to the newcomer: who owes least is
+// forgotten, which gives them a full budget. So a flood of addresses that ask once each drives out others that asked
+// once, and never those who ask all the time. golang.org/x/time/rate has an object for each key, in a map that grows
+// with the addresses, or needs a sweeper and forgets by age; the map of two generations that bounds a user's requests
+// to the whole service (internal/httpapi) forgets whom it saw first, heavy callers too.
 type table struct {
 	seed    maphash.Seed
 	started time.Time // an hour before it was made: other instances tell what was spent before
@@ -40,13 +40,14 @@ type budgetSet struct {
 	cells [setCells]budget
 }
 
-// budget is one key's. A cell without a key is free. The key's parts stand here one by one, because what is told fits between them:
-// 32 bytes.
+// budget is one key's. A cell without a key is free. The key's parts stand here one by one, because what is told fits
+// between them: 32 bytes.
 type budget struct {
-	sale    int64
-	who     uint64
-	full    time.Duration // when it will be full, since the table's start, if that is to come
-	untold  uint32        // how many requests other instances are still to be told of, whether they have come back or not
+	sale int64
+	who  uint64
+	full time.Duration // when it will be full, since the table's start, if that is to come
+	// How many requests other instances are still to be told of, whether they have come back or not.
+	untold  uint32
 	kind    kind
 	telling bool // an eighth was asked for, so each request is told
 }
@@ -60,8 +61,8 @@ func (r *Rate) token() time.Duration {
 	return time.Duration(r.Seconds) * time.Second / time.Duration(r.Requests)
 }
 
-// owe takes a request out of a budget, and returns how many are missing in it then, or how long it takes until there is one. It
-// adds to the spending, which may be nil, what other instances are to know.
+// owe takes a request out of a budget, and returns how many are missing in it then, or how long it takes until there
+// is one. It adds to the spending, which may be nil, what other instances are to know.
 func (t *table) owe(k budgetKey, r *Rate, now time.Time, tell *spending) (owed int64, wait time.Duration) {
 	s := t.set(k)
 	at := now.Sub(t.started)
@@ -82,9 +83,9 @@ func (t *table) owe(k budgetKey, r *Rate, now time.Time, tell *spending) (owed i
 	return int64((full - at + token - 1) / token), 0
 }
 
-// tell adds a request to what other instances are told: nothing until an eighth of the budget was asked for, however slowly, because
-// who asks at just the limit's rate owes one request at most, at each instance. What has no room waits for their next request; what
-// is more than an eighth by then is given up.
+// tell adds a request to what other instances are told: nothing until an eighth of the budget was asked for, however
+// slowly, because who asks at just the limit's rate owes one request at most, at each instance. What has no room
+// waits for their next request; what is more than an eighth by then is given up.
 func (b *budget) tell(r *Rate, s *spending) {
 	eighth := uint32((r.Requests + tellFrom - 1) / tellFrom)
 	b.untold = min(b.untold+1, eighth)

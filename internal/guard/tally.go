@@ -55,8 +55,8 @@ func AgeOf(since, now time.Time) Age {
 // UnitsCount is how many units accounts of an age got.
 func UnitsCount(a Age) Count { return Count("units:" + a) }
 
-// NetworkCount is what was counted of a network, a /24 or a /48 in text; OtherNetworks stands for all that were not counted
-// by name.
+// NetworkCount is what was counted of a network, a /24 or a /48 in text; OtherNetworks stands for all that were not
+// counted by name.
 type NetworkCount struct {
 	Network string
 	Count   int64
@@ -79,8 +79,8 @@ func newDelta() *Delta {
 	return &Delta{Counts: make(map[Count]int64), Stopped: make(map[string]int64), Units: make(map[string]int64)}
 }
 
-// Figures is what people read of a sale's guards, over all instances. What has not reached Redis is missing, and a network that
-// found no room is under OtherNetworks for that second: counts may be too low, and are never too high.
+// Figures is what people read of a sale's guards, over all instances. What has not reached Redis is missing, and a
+// network that found no room is under OtherNetworks for that second: counts may be too low, and are never too high.
 type Figures struct {
 	Counts  map[Count]int64
 	Stopped []NetworkCount // the ten highest

@@ -31,7 +31,8 @@ func TestNetwork(t *testing.T) {
 func TestAgeOf(t *testing.T) {
 	t.Parallel()
 	for age, want := range map[time.Duration]Age{
-		-time.Hour: AgeDay, 0: AgeDay, day - 1: AgeDay, day: AgeWeek, 7 * day: AgeMonth, 30 * day: AgeYear, 365 * day: AgeOlder,
+		-time.Hour: AgeDay, 0: AgeDay, day - 1: AgeDay, day: AgeWeek, 7 * day: AgeMonth,
+		30 * day: AgeYear, 365 * day: AgeOlder,
 	} {
 		if got := AgeOf(noon.Add(-age), noon); got != want {
 			t.Errorf("%s: %s, want %s", age, got, want)
@@ -65,7 +66,10 @@ func TestTally(t *testing.T) {
 			Counts:  map[Count]int64{"dry:limits": 2, "stop:conditions": 3, "units:week": 2},
 			Stopped: map[string]int64{"192.0.2.0/24": 5}, Units: map[string]int64{"192.0.2.0/24": 2},
 		},
-		6: {Counts: map[Count]int64{"units:unknown": 1}, Stopped: map[string]int64{}, Units: map[string]int64{OtherNetworks: 1}},
+		6: {
+			Counts: map[Count]int64{"units:unknown": 1}, Stopped: map[string]int64{},
+			Units: map[string]int64{OtherNetworks: 1},
+		},
 	}
 	first := tally.Take()
 	if diff := cmp.Diff(want, first); diff != "" {
@@ -81,7 +85,8 @@ func TestTally(t *testing.T) {
 		tally.stopped(5, LimitsGuard, On, netip.MustParseAddr(fmt.Sprintf("10.%d.%d.1", i>>8&255, i&255)))
 	}
 	flood := tally.Take()[5]
-	if flood.Counts["stop:limits"] != 100_000 || len(flood.Stopped) != maxNetworks+1 || flood.Stopped[OtherNetworks] < 98_000 {
+	if flood.Counts["stop:limits"] != 100_000 || len(flood.Stopped) != maxNetworks+1 ||
+		flood.Stopped[OtherNetworks] < 98_000 {
 		t.Errorf("a flood: %v, %d networks, %d others", flood.Counts, len(flood.Stopped), flood.Stopped[OtherNetworks])
 	}
 }

@@ -65,12 +65,13 @@ func forgeries(t *testing.T) map[string]string {
 	whole := hs(nil)
 	parts := strings.Split(whole, ".")
 	tokens := map[string]string{
-		"alg none":           signed(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, nil),
-		"alg none, cut":      base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + parts[1] + ".",
-		"wrong key":          signed(jwt.SigningMethodHS256, []byte(strings.Repeat("x", 32)), nil),
-		"empty key":          signed(jwt.SigningMethodHS256, []byte{}, nil),
-		"RS256":              signed(jwt.SigningMethodRS256, rsaKey, nil),
-		"public key as key":  signed(jwt.SigningMethodHS256, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}), nil),
+		"alg none":      signed(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, nil),
+		"alg none, cut": base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + parts[1] + ".",
+		"wrong key":     signed(jwt.SigningMethodHS256, []byte(strings.Repeat("x", 32)), nil),
+		"empty key":     signed(jwt.SigningMethodHS256, []byte{}, nil),
+		"RS256":         signed(jwt.SigningMethodRS256, rsaKey, nil),
+		"public key as key": signed(jwt.SigningMethodHS256,
+			pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}), nil),
 		"HS384":              signed(jwt.SigningMethodHS384, secret, nil),
 		"HS512":              signed(jwt.SigningMethodHS512, secret, nil),
 		"expired":            hs(set("exp", noon.Add(-time.Second).Unix())),
@@ -97,17 +98,18 @@ func forgeries(t *testing.T) map[string]string {
 		"crit":               critical([]string{"exp"}),
 		"crit empty":         critical([]string{}),
 		"crit null":          critical(nil),
-		"payload changed":    parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"43"}`)) + "." + parts[2],
-		"loose bits":         looseBits(whole),
-		"signature cut":      parts[0] + "." + parts[1] + "." + parts[2][:10],
-		"no signature":       parts[0] + "." + parts[1] + ".",
-		"four parts":         whole + ".x",
-		"trailing text":      whole + "=",
-		"not a token":        "hello",
-		"another scheme":     "Basic YTpi",
-		"very long":          hs(set("pad", strings.Repeat("p", authtoken.MaxLength))),
-		"only Bearer":        "Bearer",
-		"only dots":          "..",
+		"payload changed": parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"43"}`)) +
+			"." + parts[2],
+		"loose bits":     looseBits(whole),
+		"signature cut":  parts[0] + "." + parts[1] + "." + parts[2][:10],
+		"no signature":   parts[0] + "." + parts[1] + ".",
+		"four parts":     whole + ".x",
+		"trailing text":  whole + "=",
+		"not a token":    "hello",
+		"another scheme": "Basic YTpi",
+		"very long":      hs(set("pad", strings.Repeat("p", authtoken.MaxLength))),
+		"only Bearer":    "Bearer",
+		"only dots":      "..",
 	}
 	return tokens
 }
@@ -260,8 +262,11 @@ func TestAccessOfEveryRoute(t *testing.T) {
 			t.Parallel()
 			try := func(what, authorization string, status int, code string) {
 				t.Helper()
-				w := do(t, a, request{method: r.Method, target: fill(r.Path), header: map[string]string{"Authorization": authorization}})
-				in := w.Code != http.StatusUnauthorized && (w.Code != http.StatusForbidden || read(t, w).Code != "FORBIDDEN")
+				w := do(t, a, request{
+					method: r.Method, target: fill(r.Path), header: map[string]string{"Authorization": authorization},
+				})
+				in := w.Code != http.StatusUnauthorized && (w.Code != http.StatusForbidden ||
+					read(t, w).Code != "FORBIDDEN")
 				if status == 0 {
 					if !in {
 						t.Errorf("%s: %d %s, want access", what, w.Code, w.Body)
@@ -271,7 +276,8 @@ func TestAccessOfEveryRoute(t *testing.T) {
 				if w.Code != status || read(t, w).Code != code {
 					t.Errorf("%s: %d %s, want %d %s", what, w.Code, w.Body, status, code)
 				}
-				if challenge := w.Header().Get("WWW-Authenticate"); (status == http.StatusUnauthorized) != strings.HasPrefix(challenge, "Bearer") {
+				if challenge := w.Header().Get("WWW-Authenticate"); (status == http.StatusUnauthorized) !=
+					strings.HasPrefix(challenge, "Bearer") {
 					t.Errorf("%s: WWW-Authenticate is %q", what, challenge)
 				}
 			}
@@ -314,13 +320,19 @@ func TestTokenForms(t *testing.T) {
 	a := newAPI(t)
 	good := token(t, buyerID, "")
 	for _, form := range []string{"%s", "Bearer %s", "bearer %s", "BEARER  %s", "Bearer\t%s", " %s "} {
-		w := do(t, a, request{method: http.MethodGet, target: "/order", header: map[string]string{"Authorization": fmt.Sprintf(form, good)}})
+		w := do(t, a, request{
+			method: http.MethodGet, target: "/order",
+			header: map[string]string{"Authorization": fmt.Sprintf(form, good)},
+		})
 		if w.Code != http.StatusOK {
 			t.Errorf("%q: %d %s", form, w.Code, w.Body)
 		}
 	}
 	for _, form := range []string{"Bearer%s", "Token %s", "%s %[1]s", "bearer Bearer %s", "%s,%[1]s"} {
-		w := do(t, a, request{method: http.MethodGet, target: "/order", header: map[string]string{"Authorization": fmt.Sprintf(form, good)}})
+		w := do(t, a, request{
+			method: http.MethodGet, target: "/order",
+			header: map[string]string{"Authorization": fmt.Sprintf(form, good)},
+		})
 		wantProblem(t, w, http.StatusUnauthorized, "UNAUTHENTICATED")
 	}
 }
@@ -329,8 +341,8 @@ func TestTokenForms(t *testing.T) {
 func crowdToken(t *testing.T, a *API, rehearsal int64) string {
 	t.Helper()
 	s, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
-		"sub": "8000000000000000", "role": authtoken.RoleCrowd, "voucher": rehearsal, "iss": a.cfg.Tokens.Issuer, "aud": a.cfg.Tokens.Audience,
-		"iat": noon.Unix(), "exp": noon.Add(time.Minute).Unix(),
+		"sub": "8000000000000000", "role": authtoken.RoleCrowd, "voucher": rehearsal, "iss": a.cfg.Tokens.Issuer,
+		"aud": a.cfg.Tokens.Audience, "iat": noon.Unix(), "exp": noon.Add(time.Minute).Unix(),
 	}).SignedString(a.cfg.Tokens.Secret)
 	if err != nil {
 		t.Fatal(err)

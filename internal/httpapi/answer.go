@@ -15,8 +15,8 @@ type result struct {
 	err    error  // what went wrong, for the log
 }
 
-// write writes the answer, or the error err. An answer that cannot be rendered is an error too: nothing has been written by
-// then. A stream has been written before, and nothing follows it.
+// write writes the answer, or the error err. An answer that cannot be rendered is an error too: nothing has been
+// written by then. A stream has been written before, and nothing follows it.
 func (a *API) write(c *gin.Context, format httpkit.Format, ans httpkit.Answer, err error) result {
 	if c.Writer.Written() {
 		return a.streamed(c, err)
@@ -81,16 +81,16 @@ func (a *API) writeError(c *gin.Context, format httpkit.Format, err error) resul
 // plainStatus is the status of an error on the tutorial's route: 200 for a business refusal; for the rest its own.
 func plainStatus(status int) int {
 	switch {
-	case status == http.StatusUnauthorized, status == http.StatusRequestEntityTooLarge, status == http.StatusTooManyRequests,
-		status >= http.StatusInternalServerError:
+	case status == http.StatusUnauthorized, status == http.StatusRequestEntityTooLarge,
+		status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
 		return status
 	default:
 		return http.StatusOK
 	}
 }
 
-// send writes status and body. A failed write changes nothing: the caller has gone, the order is recorded all the same, and
-// repeating the request returns its id.
+// send writes status and body. A failed write changes nothing: the caller has gone, the order is recorded all the
+// same, and repeating the request returns its id.
 func send(c *gin.Context, status int, body []byte) {
 	c.Writer.WriteHeader(status)
 	_, _ = c.Writer.Write(body) // see above

@@ -42,18 +42,24 @@ var secret = []byte("0123456789abcdef0123456789abcdef")
 // testConfig is a configuration on fakes, at noon, with limits that tests do not reach by accident.
 func testConfig() Config {
 	return Config{
-		Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{}, Payments: fakePayments{},
-		Waitlists: fakeWaitlists{}, Tills: fakeTills{}, Tickets: &fakeTickets{}, Reports: fullReports(), FindVoucher: findSeckill(),
-		Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{}, Partitions: fakePartitions{}, Webhooks: fakeWebhooks{}, Templates: fakeTemplates{}, Rehearsals: fakeRehearsals{}, Crowds: fakeRehearsals{},
+		Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{},
+		Payments:  fakePayments{},
+		Waitlists: fakeWaitlists{}, Tills: fakeTills{}, Tickets: &fakeTickets{}, Reports: fullReports(),
+		FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{}, Partitions: fakePartitions{},
+		Webhooks: fakeWebhooks{}, Templates: fakeTemplates{}, Rehearsals: fakeRehearsals{}, Crowds: fakeRehearsals{},
 		BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {
 			return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil
 		},
-		SaleStats: func(context.Context, int64) (audit.SaleStats, error) { return audit.SaleStats{}, voucher.ErrNotFound },
-		Check:     func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{PoolSize: 16}, nil },
-		Callbacks: map[string]CallbackReader{"": reads(order.Notice{PaymentID: "pay_1", Amount: 1000}, nil), "bank": reads(order.Notice{PaymentID: "pay_2", Amount: 2000, Provider: "bank"}, nil)},
-		Log:       slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: secret}, Now: func() time.Time { return noon }, Zone: time.UTC,
-		OperationsHosts: []string{"example.com"}, // httptest's
-		BodyLimit:       testBodyLimit, MaxWait: 30 * time.Second, MaxInFlight: 20_000, UserBurst: 30, MaxStreams: 20_000, UserStreams: 10,
+		SaleStats: func(context.Context, int64) (audit.SaleStats, error) {
+			return audit.SaleStats{}, voucher.ErrNotFound
+		},
+		Check: func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{PoolSize: 16}, nil },
+		Callbacks: map[string]CallbackReader{"": reads(order.Notice{PaymentID: "pay_1", Amount: 1000},
+			nil), "bank": reads(order.Notice{PaymentID: "pay_2", Amount: 2000, Provider: "bank"}, nil)},
+		Log: slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: secret},
+		Now: func() time.Time { return noon }, Zone: time.UTC, OperationsHosts: []string{"example.com"}, // httptest's
+		BodyLimit: testBodyLimit, MaxWait: 30 * time.Second, MaxInFlight: 20_000, UserBurst: 30,
+		MaxStreams: 20_000, UserStreams: 10,
 	}
 }
 

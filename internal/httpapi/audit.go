@@ -16,8 +16,8 @@ import (
 
 // Audit is the trail of who changed what: the ledger.
 type Audit interface {
-	// Entries returns entries of the audit trail that the filter selects, with an id below before, newest first, at most
-	// limit.
+	// Entries returns entries of the audit trail that the filter selects, with an id below before, newest first, at
+	// most limit.
 	Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
 	// Note adds an entry for what an admin is about to do outside the ledger, which sets its ID and At.
 	Note(ctx context.Context, e voucher.Entry) error
@@ -30,7 +30,8 @@ func (a *API) audit(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) 
 	adminID, badAdmin := values.ID("adminId", voucher.MaxID)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
-	if err := invalid.Join(badQuery, badVoucher, badAdmin, badLimit, badCursor, values.Only("voucherId", "adminId", "limit", "before")); err != nil {
+	if err := invalid.Join(badQuery, badVoucher, badAdmin, badLimit, badCursor,
+		values.Only("voucherId", "adminId", "limit", "before")); err != nil {
 		return httpkit.Answer{}, err
 	}
 	f := voucher.AuditFilter{VoucherID: voucherID, AdminID: adminID}

@@ -41,14 +41,20 @@ func TestAudit(t *testing.T) {
 		filter voucher.AuditFilter
 		body   string
 	}{
-		"":                               {voucher.AuditFilter{}, `{"success":true,"data":[` + ninth + `,` + eighth + `]}`},
-		"?voucherId=5&adminId=7&limit=1": {voucher.AuditFilter{VoucherID: 5, AdminID: 7}, `{"success":true,"data":[` + ninth + `],"next":"9"}`},
+		"": {
+			voucher.AuditFilter{}, `{"success":true,"data":[` + ninth + `,` + eighth + `]}`,
+		},
+		"?voucherId=5&adminId=7&limit=1": {
+			voucher.AuditFilter{VoucherID: 5, AdminID: 7}, `{"success":true,"data":[` + ninth + `],"next":"9"}`,
+		},
 	} {
 		w := asAdmin(t, a, request{method: http.MethodGet, target: "/admin/audit" + query})
 		if diff := cmp.Diff(want.body, w.Body.String()); diff != "" || w.Code != http.StatusOK || got != want.filter {
 			t.Errorf("%q: %d, filter %+v\n%s", query, w.Code, got, diff)
 		}
 	}
-	wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/audit?before=1"}), http.StatusServiceUnavailable, "UNAVAILABLE")
-	wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/audit?adminId=x"}), http.StatusBadRequest, "INVALID")
+	wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/audit?before=1"}),
+		http.StatusServiceUnavailable, "UNAVAILABLE")
+	wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/audit?adminId=x"}),
+		http.StatusBadRequest, "INVALID")
 }

@@ -12,7 +12,8 @@ import (
 	"seckill/internal/httpapi/param"
 )
 
-// authenticator finds out who calls. It remembers no tokens: checking one takes less time than a cache takes to store it.
+// authenticator finds out who calls. It remembers no tokens: checking one takes less time than a cache takes to store
+// it.
 type authenticator struct {
 	tokens *authtoken.Verifier
 	now    func() time.Time
@@ -57,7 +58,10 @@ func (a *authenticator) verify(token string) (httpkit.Identity, error) {
 	if err != nil {
 		return httpkit.Identity{}, fmt.Errorf("%w: %w", errBadToken, err)
 	}
-	return httpkit.Identity{UserID: who.UserID, Admin: who.Admin, Shop: who.Shop, Crowd: who.Crowd, Expires: who.Expires, Claims: guard.Claims{Level: who.Level, Since: who.Since}}, nil
+	return httpkit.Identity{
+		UserID: who.UserID, Admin: who.Admin, Shop: who.Shop, Crowd: who.Crowd, Expires: who.Expires,
+		Claims: guard.Claims{Level: who.Level, Since: who.Since},
+	}, nil
 }
 
 // bareToken returns the token of an Authorization header: all of it, or what follows the word Bearer.

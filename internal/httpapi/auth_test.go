@@ -30,7 +30,8 @@ func TestTokenExpires(t *testing.T) {
 	}{{0, true}, {time.Hour - time.Nanosecond, true}, {time.Hour, false}, {2 * time.Hour, false}, {time.Minute, true}} {
 		ahead.Store(int64(step.at))
 		who, err := auth.identify(h)
-		if step.allowed && (err != nil || who.UserID != buyerID || !who.Admin || !who.Expires.Equal(noon.Add(time.Hour))) {
+		if step.allowed && (err != nil || who.UserID != buyerID || !who.Admin ||
+			!who.Expires.Equal(noon.Add(time.Hour))) {
 			t.Errorf("after %s: %+v, %v", step.at, who, err)
 		}
 		if !step.allowed && (!errors.Is(err, errBadToken) || who != httpkit.Identity{}) {

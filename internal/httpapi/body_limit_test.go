@@ -18,8 +18,8 @@ import (
 // huge is the size of a body that is far too large, in bytes.
 const huge = 20 << 20
 
-// bodyRoutes are routes that use a body or do not, and what they answer to a huge one of undeclared length: those that read
-// it refuse it, the others do their work. Either way net/http reads no more than 256 KiB of it.
+// bodyRoutes are routes that use a body or do not, and what they answer to a huge one of undeclared length: those
+// that read it refuse it, the others do their work. Either way net/http reads no more than 256 KiB of it.
 var bodyRoutes = []struct {
 	route   string
 	role    string // of the token
@@ -58,13 +58,14 @@ func bodyAPI(t *testing.T) (addr string, purchases *atomic.Int64, kept *fakeVouc
 // begin sends the head of a request, its last lines given, and what follows it at once.
 func begin(t *testing.T, conn net.Conn, route, authorization, rest string) {
 	t.Helper()
-	if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: %s\r\n%s", route, authorization, rest); err != nil {
+	if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: %s\r\n"+
+		"%s", route, authorization, rest); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// A body of 20 MB is not read, whether or not it declares its length; the server closes that connection in order and serves
-// others. One that declares its length is refused on every route before anything is done.
+// A body of 20 MB is not read, whether or not it declares its length; the server closes that connection in order and
+// serves others. One that declares its length is refused on every route before anything is done.
 func TestHugeBody(t *testing.T) {
 	t.Parallel()
 	addr, purchases, kept := bodyAPI(t)
@@ -92,7 +93,8 @@ func TestHugeBody(t *testing.T) {
 				sent := make(chan int, 1)
 				go func() { sent <- pour(conn, huge) }()
 				resp, body := answerOn(t, r)
-				if resp.status != status || !resp.closes || strings.Contains(body, `"TOO_LARGE"`) != (status == http.StatusRequestEntityTooLarge) {
+				if resp.status != status || !resp.closes ||
+					strings.Contains(body, `"TOO_LARGE"`) != (status == http.StatusRequestEntityTooLarge) {
 					t.Errorf("%d %s, closes %t, want %d", resp.status, body, resp.closes, status)
 				}
 				if _, err := r.ReadByte(); err == nil {
@@ -138,9 +140,11 @@ func TestHugeBodyIsNotWaitedFor(t *testing.T) {
 	}
 	admin := token(t, adminID, authtoken.RoleAdmin)
 	try("chunked", "POST /voucher", admin,
-		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", huge, strings.Repeat(" ", testBodyLimit+1)), http.StatusRequestEntityTooLarge)
+		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", huge, strings.Repeat(" ", testBodyLimit+1)),
+		http.StatusRequestEntityTooLarge)
 	try("asked first", "POST /voucher", admin, "Expect: 100-continue\r\n"+length, http.StatusRequestEntityTooLarge)
-	try("asked first", "POST /voucher/seckill/5", admin, "Expect: 100-continue\r\n"+length, http.StatusRequestEntityTooLarge)
+	try("asked first", "POST /voucher/seckill/5", admin, "Expect: 100-continue\r\n"+length,
+		http.StatusRequestEntityTooLarge)
 	try("no token", "POST /voucher/seckill/5", "", length, http.StatusUnauthorized)
 	try("no token", "GET /order", "", length, http.StatusUnauthorized)
 	try("no admin", "POST /voucher", token(t, buyerID, ""), length, http.StatusForbidden)
@@ -159,16 +163,22 @@ func TestBodyLimit(t *testing.T) {
 	if _, status, _ := create(t, "/voucher/seckill", pad(testBodyLimit)); status != http.StatusCreated {
 		t.Errorf("at the limit: %d", status)
 	}
-	if got, status, created := create(t, "/voucher/seckill", pad(testBodyLimit+1)); status != http.StatusRequestEntityTooLarge || got.Code != "TOO_LARGE" || len(created) != 0 {
+	if got, status, created := create(t, "/voucher/seckill", pad(testBodyLimit+1)); status !=
+		http.StatusRequestEntityTooLarge || got.Code != "TOO_LARGE" || len(created) != 0 {
 		t.Errorf("beyond the limit: %d", status)
 	}
 	a := newAPI(t)
-	for target, status := range map[string]int{"/voucher/seckill/5": http.StatusAccepted, "/voucher-order/seckill/5": http.StatusOK} {
-		if w := do(t, a, request{method: http.MethodPost, target: target, body: pad(testBodyLimit)}); w.Code != status || w.Header().Get("Connection") != "" {
+	for target, status := range map[string]int{
+		"/voucher/seckill/5": http.StatusAccepted, "/voucher-order/seckill/5": http.StatusOK,
+	} {
+		if w := do(t, a, request{
+			method: http.MethodPost, target: target, body: pad(testBodyLimit),
+		}); w.Code != status || w.Header().Get("Connection") != "" {
 			t.Errorf("%s at the limit: %d %s", target, w.Code, w.Body)
 		}
 		w := do(t, a, request{method: http.MethodPost, target: target, body: pad(testBodyLimit + 1)})
-		if w.Code != http.StatusRequestEntityTooLarge || read(t, w).Code != "TOO_LARGE" || w.Header().Get("Connection") != "close" {
+		if w.Code != http.StatusRequestEntityTooLarge || read(t, w).Code != "TOO_LARGE" ||
+			w.Header().Get("Connection") != "close" {
 			t.Errorf("%s beyond the limit: %d %s", target, w.Code, w.Body)
 		}
 	}

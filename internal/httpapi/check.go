@@ -28,7 +28,8 @@ type checkLineJSON struct {
 	Do    string          `json:"do,omitempty"`
 }
 
-// check answers GET /admin/check: the list before a sale, in the caller's language. A store that hangs or is away is a line of it.
+// check answers GET /admin/check: the list before a sale, in the caller's language. A store that hangs or is away is
+// a line of it.
 func (a *API) check(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	voucherID, badVoucher := values.ID("voucherId", voucher.MaxID)

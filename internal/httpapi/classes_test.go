@@ -21,10 +21,12 @@ func TestRoutesHaveClasses(t *testing.T) {
 	t.Parallel()
 	for _, r := range everything(t).routes() {
 		storeless := r.Path == healthzPath || r.Path == readyzPath // the latter names its class for both listeners
-		if (r.Class == bulkhead.Unnamed) != storeless || (r.Class == bulkhead.Admin) != (r.Access == httpkit.ForAdmins) {
+		if (r.Class == bulkhead.Unnamed) != storeless ||
+			(r.Class == bulkhead.Admin) != (r.Access == httpkit.ForAdmins) {
 			t.Errorf("%s %s is of class %s", r.Method, r.Path, r.Class)
 		}
-		if (r.Class == bulkhead.PublicRead) != (r.Access == httpkit.ForAll && !storeless && !strings.HasPrefix(r.Path, "/payment/callback")) {
+		if (r.Class == bulkhead.PublicRead) != (r.Access == httpkit.ForAll && !storeless &&
+			!strings.HasPrefix(r.Path, "/payment/callback")) {
 			t.Errorf("%s %s, for whom it is, is of class %s", r.Method, r.Path, r.Class)
 		}
 	}
@@ -49,8 +51,8 @@ func TestHandlersWorkInTheirClass(t *testing.T) {
 	}
 }
 
-// A crowd of readers that a store keeps waiting leaves room for buyers, owners and admins; strangers who ask admins' routes
-// take nothing from admins.
+// A crowd of readers that a store keeps waiting leaves room for buyers, owners and admins; strangers who ask admins'
+// routes take nothing from admins.
 func TestReadersLeaveRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

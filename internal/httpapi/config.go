@@ -19,8 +19,8 @@ import (
 // maxUserRate is the largest UserRate: a request each microsecond.
 const maxUserRate = 1_000_000
 
-// Config says what an API is made of and how it behaves. Vouchers, Purchases, Log, Tokens.Secret and Zone are required, and
-// so is every limit, UserRate apart. Defaults are the business of internal/config.
+// Config says what an API is made of and how it behaves. Vouchers, Purchases, Log, Tokens.Secret and Zone are
+// required, and so is every limit, UserRate apart. Defaults are the business of internal/config.
 type Config struct {
 	Vouchers  Vouchers
 	Purchases Purchases
@@ -48,37 +48,38 @@ type Config struct {
 	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, order.ErrUnavailable;
 	// order.ErrUnknownOutcome, after which repeating with the same key tells.
 	BuyOrdinary func(ctx context.Context, userID, voucherID int64, key string) (order.Order, error)
-	// FindVoucher returns a voucher, from memory as a rule, without its live state. voucher.ErrNotFound, order.ErrUnavailable.
+	// FindVoucher returns a voucher, from memory as a rule, without its live state. voucher.ErrNotFound,
+	// order.ErrUnavailable.
 	FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
 	// CountSold counts units that a caller got in a sale with guards, for those who watch it. Nil counts nothing.
 	CountSold func(voucherID int64, c guard.Caller, units int64)
 	// SaleStats returns how a sale goes now, across all instances. voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)
-	// Check finds out what the list before a sale is made from, of a voucher's or with 0 of none, within seconds also while stores
-	// hang. voucher.ErrNotFound, voucher.ErrNotSeckill.
+	// Check finds out what the list before a sale is made from, of a voucher's or with 0 of none, within seconds also
+	// while stores hang. voucher.ErrNotFound, voucher.ErrNotSeckill.
 	Check func(ctx context.Context, voucherID int64) (preflight.Facts, error)
 	// Callbacks read the payment providers' callbacks, only together with Payments: by the name in POST
 	// /payment/callback/:provider, and by "" for POST /payment/callback, which is the default provider's.
 	Callbacks map[string]CallbackReader
-	// NoProvider: no payment provider is configured. A voucher with a price is created with a warning then, or refused with
-	// RequireProvider.
+	// NoProvider: no payment provider is configured. A voucher with a price is created with a warning then, or
+	// refused with RequireProvider.
 	NoProvider, RequireProvider bool
 
-	// DemoTokens is how long a token is valid that POST /demo/buyer gives to everybody who asks, and POST /demo/admin once;
-	// 0: these routes do not exist. They are for a service that runs for trying out, and for no other.
+	// DemoTokens is how long a token is valid that POST /demo/buyer gives to everybody who asks, and POST /demo/admin
+	// once; 0: these routes do not exist. They are for a service that runs for trying out, and for no other.
 	DemoTokens time.Duration
 	// SignInCode is what POST /demo/admin gives an admin's token for, once, to a caller on this machine; "": to nobody.
 	SignInCode string
 
-	// OperationsHosts are the names by which the operations listener answers, besides localhost and every IP address; "*": every
-	// name.
+	// OperationsHosts are the names by which the operations listener answers, besides localhost and every IP address;
+	// "*": every name.
 	OperationsHosts []string
 
 	// Checks are what /readyz runs. Without any the service is ready as long as it runs.
 	Checks []Check
-	// Observe is called after each answered request; nil: nothing is. The route is a pattern of this package, "" when none
-	// matched; the code is one of the error table, "" for a success. The method is as the caller sent it.
+	// Observe is called after each answered request; nil: nothing is. The route is a pattern of this package, "" when
+	// none matched; the code is one of the error table, "" for a success. The method is as the caller sent it.
 	Observe func(method, route string, status int, code string, took time.Duration)
 	// Now is the clock for token expiry and durations; nil: time.Now.
 	Now func() time.Time
@@ -88,14 +89,14 @@ type Config struct {
 	BodyLimit int64
 	// MaxWait is the longest that ?wait= may ask for. The listener's write timeout follows it.
 	MaxWait time.Duration
-	// MaxInFlight is how many requests this instance works on at once, which the classes of callers share (bulkhead). Health
-	// checks and event streams are not among them. Above half of it no answer waits for ?wait=.
+	// MaxInFlight is how many requests this instance works on at once, which the classes of callers share (bulkhead).
+	// Health checks and event streams are not among them. Above half of it no answer waits for ?wait=.
 	MaxInFlight int
 	// UserRate is how many requests a second a user who is no admin may make in the long run, at most 1,000,000; 0: any
 	// number. UserBurst is how many they may make at once.
 	UserRate, UserBurst int
-	// MaxStreams is how many event streams may be open at once on this instance (some 36 KB each). UserStreams is how many
-	// of them one user may have.
+	// MaxStreams is how many event streams may be open at once on this instance (some 36 KB each). UserStreams is how
+	// many of them one user may have.
 	MaxStreams, UserStreams int
 	// TrustedProxies are the addresses or networks whose X-Forwarded-For is believed; none without.
 	TrustedProxies []string
@@ -110,8 +111,10 @@ func (cfg Config) checked() (Config, error) {
 	if cfg.Vouchers == nil || cfg.Purchases == nil || cfg.Log == nil || cfg.Zone == nil {
 		errs = append(errs, errors.New("httpapi: Vouchers, Purchases, Log and Zone are required"))
 	}
-	if cfg.BodyLimit < 1 || cfg.MaxWait < 1 || min(cfg.MaxInFlight, cfg.UserBurst, cfg.MaxStreams, cfg.UserStreams) < 1 {
-		errs = append(errs, errors.New("httpapi: BodyLimit, MaxWait, MaxInFlight, UserBurst, MaxStreams and UserStreams must be above 0"))
+	if cfg.BodyLimit < 1 || cfg.MaxWait < 1 ||
+		min(cfg.MaxInFlight, cfg.UserBurst, cfg.MaxStreams, cfg.UserStreams) < 1 {
+		errs = append(errs, errors.New(
+			"httpapi: BodyLimit, MaxWait, MaxInFlight, UserBurst, MaxStreams and UserStreams must be above 0"))
 	}
 	if cfg.UserRate < 0 || cfg.UserRate > maxUserRate || cfg.DemoTokens < 0 {
 		errs = append(errs, fmt.Errorf("httpapi: UserRate must be from 0 to %d, DemoTokens not below 0", maxUserRate))

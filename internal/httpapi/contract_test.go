@@ -37,8 +37,8 @@ import (
 	"seckill/internal/words"
 )
 
-// described is a route's part in the contract test: how it succeeds, and what it may be refused with in addition to what
-// every route of its kind may be.
+// described is a route's part in the contract test: how it succeeds, and what it may be refused with in addition to
+// what every route of its kind may be.
 type described struct {
 	good     request
 	succeeds []func(*Config)
@@ -70,193 +70,256 @@ func routesDescribed() map[string]described {
 	}
 	purchases = append(purchases, stopped()...)
 	for _, o := range order.Outcomes() {
-		if err := (order.Result{Outcome: o, OrderID: 5, Quantity: order.QuantityOf(2), Left: 3}).Err(); err != nil && o != order.Barred {
+		if err := (order.Result{Outcome: o, OrderID: 5, Quantity: order.QuantityOf(2), Left: 3}).Err(); err != nil &&
+			o != order.Barred {
 			purchases = append(purchases, err)
 		}
 	}
 	return map[string]described{
 		"POST /voucher": {
-			good: request{body: draft + "}"}, succeeds: []func(*Config){asIs, noProvider}, invalid: &request{body: "{}"}, refusals: []error{unavailable},
+			good: request{body: draft + "}"}, succeeds: []func(*Config){asIs, noProvider},
+			invalid: &request{body: "{}"}, refusals: []error{unavailable},
 		},
 		"POST /voucher/seckill": {
-			good: request{body: sale}, succeeds: []func(*Config){asIs, noProvider}, invalid: &request{body: draft + "}"}, refusals: []error{unavailable, voucher.ErrNoPartition, voucher.ErrOtherData},
+			good: request{body: sale}, succeeds: []func(*Config){asIs, noProvider}, invalid: &request{
+				body: draft + "}",
+			}, refusals: []error{unavailable, voucher.ErrNoPartition, voucher.ErrOtherData},
 		},
 		"GET /voucher/list/:shopId": {
-			good: request{target: "/voucher/list/1"}, succeeds: []func(*Config){asIs, shows(seckillVoucher()), shows(ordinaryVoucher()), withListings(staleVouchers())},
-			known:   &request{target: "/voucher/list/1?limit=1&before=9", header: map[string]string{"If-None-Match": "*"}},
+			good: request{target: "/voucher/list/1"}, succeeds: []func(*Config){
+				asIs, shows(seckillVoucher()), shows(ordinaryVoucher()), withListings(staleVouchers()),
+			},
+			known: &request{
+				target: "/voucher/list/1?limit=1&before=9", header: map[string]string{"If-None-Match": "*"},
+			},
 			invalid: &request{target: "/voucher/list/x"}, refusals: []error{unavailable},
 		},
 		"GET /voucher/:id": {
-			good: request{target: "/voucher/5"}, succeeds: []func(*Config){shows(seckillVoucher()), shows(ordinaryVoucher()), withListings(staleVouchers())},
-			known:   &request{target: "/voucher/5", header: map[string]string{"If-None-Match": "*"}},
-			invalid: &request{target: "/voucher/x"}, refusals: []error{noVoucher, unavailable},
+			good:     request{target: "/voucher/5"},
+			succeeds: []func(*Config){shows(seckillVoucher()), shows(ordinaryVoucher()), withListings(staleVouchers())},
+			known:    &request{target: "/voucher/5", header: map[string]string{"If-None-Match": "*"}},
+			invalid:  &request{target: "/voucher/x"}, refusals: []error{noVoucher, unavailable},
 		},
 		"PATCH /voucher/:id": {
-			good: request{target: "/voucher/5", body: `{"title":"a","endTime":"2026-01-02T21:00:00Z","status":2,"guards":{"limits":{"perUser":{"requests":5,"seconds":10}},"conditions":null}}`}, succeeds: []func(*Config){asIs, behind},
-			invalid: &request{target: "/voucher/5", body: `{"stock":5}`}, refusals: []error{noVoucher, voucher.ErrRetired, unavailable},
+			good: request{target: "/voucher/5", body: `{"title":"a","endTime":"2026-01-02T21:00:00Z","status":2,` +
+				`"guards":{"limits":{"perUser":{"requests":5,"seconds":10}},"conditions":null}}`},
+			succeeds: []func(*Config){asIs, behind}, invalid: &request{target: "/voucher/5", body: `{"stock":5}`},
+			refusals: []error{noVoucher, voucher.ErrRetired, unavailable},
 		},
 		"POST /voucher/:id/stock": {
-			good: request{target: "/voucher/5/stock", body: `{"delta":-5}`, header: key}, succeeds: []func(*Config){asIs, behind},
-			invalid: &request{target: "/voucher/5/stock", body: `{"delta":-5}`},
+			good:     request{target: "/voucher/5/stock", body: `{"delta":-5}`, header: key},
+			succeeds: []func(*Config){asIs, behind},
+			invalid:  &request{target: "/voucher/5/stock", body: `{"delta":-5}`},
 			refusals: []error{
 				noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, voucher.ErrKeyReused, voucher.ErrUndecided,
 				&voucher.InsufficientStockError{Left: 3},
 			},
 		},
 		"POST /voucher/:id/pause": {
-			good: request{target: "/voucher/5/pause"}, succeeds: []func(*Config){asIs, behind}, invalid: &request{target: "/voucher/0/pause"},
+			good: request{target: "/voucher/5/pause"}, succeeds: []func(*Config){asIs, behind},
+			invalid:  &request{target: "/voucher/0/pause"},
 			refusals: []error{noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, unavailable},
 		},
 		"POST /voucher/:id/resume": {
-			good: request{target: "/voucher/5/resume"}, succeeds: []func(*Config){asIs, behind}, invalid: &request{target: "/voucher/05/resume"},
+			good: request{target: "/voucher/5/resume"}, succeeds: []func(*Config){asIs, behind},
+			invalid:  &request{target: "/voucher/05/resume"},
 			refusals: []error{noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, unavailable},
 		},
 		"POST /voucher/seckill/:id": {
-			good: request{target: "/voucher/seckill/5?quantity=2&wait=1s"}, succeeds: []func(*Config){sells(order.Queued), sells(order.Unpaid)},
-			invalid: &request{target: "/voucher/seckill/5?wait=soon"}, refusals: purchases,
+			good:     request{target: "/voucher/seckill/5?quantity=2&wait=1s"},
+			succeeds: []func(*Config){sells(order.Queued), sells(order.Unpaid)},
+			invalid:  &request{target: "/voucher/seckill/5?wait=soon"}, refusals: purchases,
 		},
 		"POST /voucher/seckill/:id/ticket": {
-			good: request{target: "/voucher/seckill/5/ticket", header: map[string]string{solutionHeader: "e30="}}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/voucher/seckill/x/ticket"}, refusals: []error{
-				noVoucher, voucher.ErrNotSeckill, order.ErrEnded, unavailable, service.ErrNoTickets, &service.TicketsLaterError{}, &service.ChallengeError{},
-				challenge.ErrBusy, challenge.ErrTryAgain, &guard.StoppedError{Guard: guard.LimitsGuard, Why: &guard.RateError{Of: guard.OfUser, Retry: time.Minute}},
+			good:     request{target: "/voucher/seckill/5/ticket", header: map[string]string{solutionHeader: "e30="}},
+			succeeds: []func(*Config){asIs}, invalid: &request{target: "/voucher/seckill/x/ticket"}, refusals: []error{
+				noVoucher, voucher.ErrNotSeckill, order.ErrEnded, unavailable, service.ErrNoTickets,
+				&service.TicketsLaterError{}, &service.ChallengeError{},
+				challenge.ErrBusy, challenge.ErrTryAgain, &guard.StoppedError{
+					Guard: guard.LimitsGuard, Why: &guard.RateError{Of: guard.OfUser, Retry: time.Minute},
+				},
 			},
 		},
 		"POST /voucher-order/seckill/:id": {
-			good: request{target: "/voucher-order/seckill/5"}, succeeds: []func(*Config){sells(order.Queued), sells(order.Unpaid)},
-			invalid: &request{target: "/voucher-order/seckill/x"}, refusals: purchases,
+			good:     request{target: "/voucher-order/seckill/5"},
+			succeeds: []func(*Config){sells(order.Queued), sells(order.Unpaid)},
+			invalid:  &request{target: "/voucher-order/seckill/x"}, refusals: purchases,
 		},
 		"POST /voucher/buy/:id": {
-			good: request{target: "/voucher/buy/5", header: key}, succeeds: []func(*Config){asIs}, invalid: &request{target: "/voucher/buy/x"},
-			refusals: []error{noVoucher, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, &order.LimitError{PerUser: 2}, unavailable, order.ErrUnknownOutcome},
+			good: request{target: "/voucher/buy/5", header: key}, succeeds: []func(*Config){asIs},
+			invalid: &request{target: "/voucher/buy/x"}, refusals: []error{
+				noVoucher, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, &order.LimitError{PerUser: 2},
+				unavailable, order.ErrUnknownOutcome,
+			},
 		},
 		"GET /order": {
-			good: request{target: "/order?limit=1&before=9&voucherId=5&status=queued"}, succeeds: []func(*Config){asIs, has(order.Queued), has(order.Paid), withPurchases(fakePurchases{stale: true})},
+			good: request{target: "/order?limit=1&before=9&voucherId=5&status=queued"}, succeeds: []func(*Config){
+				asIs, has(order.Queued), has(order.Paid), withPurchases(fakePurchases{stale: true}),
+			},
 			invalid: &request{target: "/order?limit=0"}, refusals: []error{unavailable},
 		},
 		"GET /order/:id": {
-			good: request{target: "/order/5?wait=1s"}, succeeds: []func(*Config){has(order.Queued), has(order.Paid), has(order.Failed), withCoupon(order.Paid), withCoupon(order.Redeemed), withCoupon(order.Lapsed)},
+			good: request{target: "/order/5?wait=1s"}, succeeds: []func(*Config){
+				has(order.Queued), has(order.Paid), has(order.Failed), withCoupon(order.Paid),
+				withCoupon(order.Redeemed), withCoupon(order.Lapsed),
+			},
 			invalid: &request{target: "/order/5?wait=-1s"}, refusals: []error{noOrder, unavailable},
 		},
 		"GET /order/:id/events": {
-			good: request{target: "/order/5/events", header: map[string]string{"Last-Event-ID": "refunded"}}, succeeds: []func(*Config){has(order.Refunded), has(order.Paid)},
-			invalid: &request{target: "/order/x/events"}, refusals: []error{noOrder, unavailable}, // of uncounted routes this one alone can be unavailable
+			good:     request{target: "/order/5/events", header: map[string]string{"Last-Event-ID": "refunded"}},
+			succeeds: []func(*Config){has(order.Refunded), has(order.Paid)},
+			// Of uncounted routes this one alone can be unavailable.
+			invalid: &request{target: "/order/x/events"}, refusals: []error{noOrder, unavailable},
 		},
 		"POST /order/:id/pay": {
-			good: request{target: "/order/5/pay"}, succeeds: []func(*Config){pays("/sandbox/pay/x"), pays("")}, invalid: &request{target: "/order/x/pay"},
+			good: request{target: "/order/5/pay"}, succeeds: []func(*Config){pays("/sandbox/pay/x"), pays("")},
+			invalid:  &request{target: "/order/x/pay"},
 			refusals: []error{noOrder, state, order.ErrNoProvider, unavailable},
 		},
 		"POST /order/:id/cancel": {
-			good: request{target: "/order/5/cancel"}, succeeds: []func(*Config){has(order.Cancelled)}, invalid: &request{target: "/order/x/cancel"},
-			refusals: []error{noOrder, state, unavailable},
+			good: request{target: "/order/5/cancel"}, succeeds: []func(*Config){has(order.Cancelled)},
+			invalid: &request{target: "/order/x/cancel"}, refusals: []error{noOrder, state, unavailable},
 		},
 		"POST /order/:id/refund": {
-			good: request{target: "/order/5/refund"}, succeeds: []func(*Config){has(order.Refunding), has(order.Refunded)}, invalid: &request{target: "/order/x/refund"},
+			good: request{target: "/order/5/refund"}, succeeds: []func(*Config){
+				has(order.Refunding), has(order.Refunded),
+			}, invalid: &request{target: "/order/x/refund"},
 			refusals: []error{noOrder, state, order.ErrReserved, unavailable},
 		},
 		"GET /order/:id/qr": {
-			good: request{target: "/order/5/qr"}, succeeds: []func(*Config){withCoupon(order.Paid)}, invalid: &request{target: "/order/x/qr"},
-			refusals: []error{noOrder, redemption.ErrNotFound, unavailable},
+			good: request{target: "/order/5/qr"}, succeeds: []func(*Config){withCoupon(order.Paid)},
+			invalid: &request{target: "/order/x/qr"}, refusals: []error{noOrder, redemption.ErrNotFound, unavailable},
 		},
 		"POST /voucher/:id/waitlist": {
-			good: request{target: "/voucher/5/waitlist"}, succeeds: []func(*Config){withPlace(waitlist.Waiting), withPlace(waitlist.Offered)},
-			invalid: &request{target: "/voucher/x/waitlist"},
+			good:     request{target: "/voucher/5/waitlist"},
+			succeeds: []func(*Config){withPlace(waitlist.Waiting), withPlace(waitlist.Offered)},
+			invalid:  &request{target: "/voucher/x/waitlist"},
 			refusals: append(stopped(),
-				noVoucher, voucher.ErrNotSeckill, voucher.ErrOffShelf, waitlist.ErrNoList, waitlist.ErrOnSale, order.ErrPaused, order.ErrNotStarted, order.ErrEnded,
+				noVoucher, voucher.ErrNotSeckill, voucher.ErrOffShelf, waitlist.ErrNoList, waitlist.ErrOnSale,
+				order.ErrPaused, order.ErrNotStarted, order.ErrEnded,
 				&order.AlreadyBoughtError{OrderID: 5, Status: order.StatusUnknown}, unavailable),
 		},
 		"GET /voucher/:id/waitlist": {
-			good: request{target: "/voucher/5/waitlist"}, succeeds: []func(*Config){withPlace(waitlist.Waiting), withPlace(waitlist.Offered), withPlace(waitlist.Missed)},
+			good: request{target: "/voucher/5/waitlist"}, succeeds: []func(*Config){
+				withPlace(waitlist.Waiting), withPlace(waitlist.Offered), withPlace(waitlist.Missed),
+			},
 			invalid: &request{target: "/voucher/x/waitlist"}, refusals: []error{waitlist.ErrNoPlace, unavailable},
 		},
 		"POST /voucher/:id/waitlist/accept": {
-			good: request{target: "/voucher/5/waitlist/accept"}, succeeds: []func(*Config){withPlace(waitlist.Accepted), withPlace(waitlist.Bought)},
-			invalid: &request{target: "/voucher/x/waitlist/accept"}, refusals: []error{noVoucher, voucher.ErrOffShelf, waitlist.ErrNoPlace, waitlist.ErrNoOffer, unavailable},
+			good:     request{target: "/voucher/5/waitlist/accept"},
+			succeeds: []func(*Config){withPlace(waitlist.Accepted), withPlace(waitlist.Bought)},
+			invalid:  &request{target: "/voucher/x/waitlist/accept"},
+			refusals: []error{noVoucher, voucher.ErrOffShelf, waitlist.ErrNoPlace, waitlist.ErrNoOffer, unavailable},
 		},
 		"POST /voucher/:id/waitlist/leave": {
 			good: request{target: "/voucher/5/waitlist/leave"}, succeeds: []func(*Config){withPlace(waitlist.Left)},
-			invalid: &request{target: "/voucher/x/waitlist/leave"}, refusals: []error{waitlist.ErrNoPlace, waitlist.ErrAccepted, unavailable},
+			invalid:  &request{target: "/voucher/x/waitlist/leave"},
+			refusals: []error{waitlist.ErrNoPlace, waitlist.ErrAccepted, unavailable},
 		},
 		"GET /waitlist": {
-			good: request{target: "/waitlist"}, succeeds: []func(*Config){asIs, withPlace(waitlist.Waiting)}, invalid: &request{target: "/waitlist?limit=1"},
-			refusals: []error{unavailable},
+			good: request{target: "/waitlist"}, succeeds: []func(*Config){asIs, withPlace(waitlist.Waiting)},
+			invalid: &request{target: "/waitlist?limit=1"}, refusals: []error{unavailable},
 		},
 		"GET /admin/voucher/:id/waitlist": {
-			good: request{target: "/admin/voucher/5/waitlist"}, succeeds: []func(*Config){asIs}, invalid: &request{target: "/admin/voucher/x/waitlist"},
+			good: request{target: "/admin/voucher/5/waitlist"}, succeeds: []func(*Config){asIs},
+			invalid:  &request{target: "/admin/voucher/x/waitlist"},
 			refusals: []error{noVoucher, voucher.ErrNotSeckill, waitlist.ErrNoList, unavailable},
 		},
 		"POST /till/validate": {
-			good: request{target: "/till/validate", body: `{"code":"x"}`}, succeeds: []func(*Config){withCoupon(order.Paid)},
-			invalid: &request{target: "/till/validate", body: "{}"}, refusals: tills(redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid),
+			good:     request{target: "/till/validate", body: `{"code":"x"}`},
+			succeeds: []func(*Config){withCoupon(order.Paid)}, invalid: &request{target: "/till/validate", body: "{}"},
+			refusals: tills(redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid),
 		},
 		"POST /till/reserve": {
-			good: request{target: "/till/reserve", body: `{"code":"x"}`, header: key}, succeeds: []func(*Config){withCoupon(order.Paid)},
-			invalid: &request{target: "/till/reserve", body: `{"code":"x"}`}, refusals: tills(redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid),
+			good: request{
+				target: "/till/reserve", body: `{"code":"x"}`, header: key,
+			}, succeeds: []func(*Config){withCoupon(order.Paid)},
+			invalid: &request{target: "/till/reserve", body: `{"code":"x"}`}, refusals: tills(redemption.ErrRedeemed,
+				redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid),
 		},
 		"POST /till/redeem": {
-			good: request{target: "/till/redeem", body: `{"code":"x","reservation":"r"}`, header: key}, succeeds: []func(*Config){withCoupon(order.Redeemed)},
+			good:     request{target: "/till/redeem", body: `{"code":"x","reservation":"r"}`, header: key},
+			succeeds: []func(*Config){withCoupon(order.Redeemed)},
 			invalid:  &request{target: "/till/redeem", body: `{"code":"x"}`},
-			refusals: tills(redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid, redemption.ErrReservationOver),
+			refusals: tills(redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid,
+				redemption.ErrReservationOver),
 		},
 		"POST /till/release": {
-			good: request{target: "/till/release", body: `{"code":"x","reservation":"r"}`}, succeeds: []func(*Config){withCoupon(order.Paid)},
-			invalid: &request{target: "/till/release", body: `{"code":"x"}`}, refusals: tills(redemption.ErrRedeemed),
+			good:     request{target: "/till/release", body: `{"code":"x","reservation":"r"}`},
+			succeeds: []func(*Config){withCoupon(order.Paid)},
+			invalid:  &request{target: "/till/release", body: `{"code":"x"}`}, refusals: tills(redemption.ErrRedeemed),
 		},
 		"GET /admin/order": {
-			good: request{target: "/admin/order?limit=1&userId=42&status=paid"}, succeeds: []func(*Config){asIs, has(order.Paid)},
-			invalid: &request{target: "/admin/order?status=queued"}, refusals: []error{unavailable},
+			good:     request{target: "/admin/order?limit=1&userId=42&status=paid"},
+			succeeds: []func(*Config){asIs, has(order.Paid)},
+			invalid:  &request{target: "/admin/order?status=queued"}, refusals: []error{unavailable},
 		},
 		"GET /admin/order/:id": {
-			good: request{target: "/admin/order/5"}, succeeds: []func(*Config){has(order.Paid), has(order.Failed), withCoupon(order.Redeemed)}, invalid: &request{target: "/admin/order/x"},
+			good: request{target: "/admin/order/5"}, succeeds: []func(*Config){
+				has(order.Paid), has(order.Failed), withCoupon(order.Redeemed),
+			}, invalid: &request{target: "/admin/order/x"},
 			refusals: []error{noOrder, unavailable},
 		},
 		"GET /admin/voucher": {
-			good: request{target: "/admin/voucher?limit=1&shopId=2&title=noodles"}, succeeds: []func(*Config){asIs, shows(seckillVoucher()), shows(ordinaryVoucher())},
-			invalid: &request{target: "/admin/voucher?before=x&title="}, refusals: []error{unavailable},
+			good:     request{target: "/admin/voucher?limit=1&shopId=2&title=noodles"},
+			succeeds: []func(*Config){asIs, shows(seckillVoucher()), shows(ordinaryVoucher())},
+			invalid:  &request{target: "/admin/voucher?before=x&title="}, refusals: []error{unavailable},
 		},
 		"GET /admin/voucher/:id/live": {
-			good: request{target: "/admin/voucher/5/live"}, succeeds: []func(*Config){withStatsOnce(saleStats())}, invalid: &request{target: "/admin/voucher/x/live"},
+			good: request{target: "/admin/voucher/5/live"}, succeeds: []func(*Config){withStatsOnce(saleStats())},
+			invalid:  &request{target: "/admin/voucher/x/live"},
 			refusals: []error{noVoucher, voucher.ErrNotSeckill, httpkit.ErrUserStreams, unavailable},
 		},
 		"GET /admin/voucher/:id/report": {
-			good: request{target: "/admin/voucher/5/report"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/voucher/x/report"},
-			refusals: []error{noVoucher, unavailable},
+			good: request{target: "/admin/voucher/5/report"}, succeeds: []func(*Config){asIs, withReport},
+			invalid: &request{target: "/admin/voucher/x/report"}, refusals: []error{noVoucher, unavailable},
 		},
 		"GET /admin/voucher/:id/report.csv": {
-			good: request{target: "/admin/voucher/5/report.csv?bom=true"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/voucher/5/report.csv?bom=yes"},
+			good: request{target: "/admin/voucher/5/report.csv?bom=true"}, succeeds: []func(*Config){asIs, withReport},
+			invalid:  &request{target: "/admin/voucher/5/report.csv?bom=yes"},
 			refusals: []error{noVoucher, httpkit.ErrUserStreams, unavailable},
 		},
 		"GET /admin/voucher/:id/timeline.csv": {
-			good: request{target: "/admin/voucher/5/timeline.csv"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/voucher/5/timeline.csv?codes=true"},
+			good: request{target: "/admin/voucher/5/timeline.csv"}, succeeds: []func(*Config){asIs, withReport},
+			invalid:  &request{target: "/admin/voucher/5/timeline.csv?codes=true"},
 			refusals: []error{noVoucher, httpkit.ErrUserStreams, unavailable},
 		},
 		"GET /admin/voucher/:id/orders.csv": {
-			good: request{target: "/admin/voucher/5/orders.csv?codes=true"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/voucher/5/orders.csv?codes=1"},
+			good: request{target: "/admin/voucher/5/orders.csv?codes=true"}, succeeds: []func(*Config){
+				asIs, withReport,
+			}, invalid: &request{target: "/admin/voucher/5/orders.csv?codes=1"},
 			refusals: []error{noVoucher, httpkit.ErrUserStreams, unavailable},
 		},
 		"GET /admin/sale": {
-			good: request{target: "/admin/sale?limit=1&phase=ended&before=9"}, succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/sale?phase=over"},
+			good:     request{target: "/admin/sale?limit=1&phase=ended&before=9"},
+			succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/sale?phase=over"},
 			refusals: []error{unavailable},
 		},
 		"GET /admin/partition": {
-			good: request{target: "/admin/partition"}, succeeds: []func(*Config){asIs}, invalid: &request{target: "/admin/partition?limit=1"},
-			refusals: []error{unavailable},
+			good: request{target: "/admin/partition"}, succeeds: []func(*Config){asIs},
+			invalid: &request{target: "/admin/partition?limit=1"}, refusals: []error{unavailable},
 		},
 		"GET /admin/deadletter": {
-			good: request{target: "/admin/deadletter?limit=1&after=8-0"}, succeeds: []func(*Config){asIs, withDeadLetters},
-			invalid: &request{target: "/admin/deadletter?limit=0"}, refusals: []error{order.ErrNoDeadLetter, unavailable},
+			good:     request{target: "/admin/deadletter?limit=1&after=8-0"},
+			succeeds: []func(*Config){asIs, withDeadLetters}, invalid: &request{target: "/admin/deadletter?limit=0"},
+			refusals: []error{order.ErrNoDeadLetter, unavailable},
 		},
 		"POST /admin/deadletter/:id/replay": {
-			good: request{target: "/admin/deadletter/9-0/replay", body: `{"why":"x"}`}, succeeds: []func(*Config){withDeadLetters},
-			invalid: &request{target: "/admin/deadletter/9-0/replay", body: `{}`}, refusals: []error{order.ErrNoDeadLetter, recorder.ErrNotReplayable, unavailable},
+			good:     request{target: "/admin/deadletter/9-0/replay", body: `{"why":"x"}`},
+			succeeds: []func(*Config){withDeadLetters}, invalid: &request{
+				target: "/admin/deadletter/9-0/replay", body: `{}`,
+			}, refusals: []error{order.ErrNoDeadLetter, recorder.ErrNotReplayable, unavailable},
 		},
 		"POST /admin/deadletter/:id/discard": {
-			good: request{target: "/admin/deadletter/9-0/discard", body: `{"why":"x"}`}, succeeds: []func(*Config){withDeadLetters},
-			invalid: &request{target: "/admin/deadletter/9-0/discard", body: `{}`}, refusals: []error{order.ErrNoDeadLetter, unavailable},
+			good:     request{target: "/admin/deadletter/9-0/discard", body: `{"why":"x"}`},
+			succeeds: []func(*Config){withDeadLetters}, invalid: &request{
+				target: "/admin/deadletter/9-0/discard", body: `{}`,
+			}, refusals: []error{order.ErrNoDeadLetter, unavailable},
 		},
 		"GET /admin/check": {
 			good: request{target: "/admin/check?voucherId=5"}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/check?voucherId=x"}, refusals: []error{noVoucher, voucher.ErrNotSeckill, unavailable},
+			invalid:  &request{target: "/admin/check?voucherId=x"},
+			refusals: []error{noVoucher, voucher.ErrNotSeckill, unavailable},
 		},
 		"GET /admin/voucher/:id/rehearsal": {
 			good: request{target: "/admin/voucher/5/rehearsal"}, succeeds: []func(*Config){asIs},
@@ -264,8 +327,11 @@ func routesDescribed() map[string]described {
 		},
 		"POST /admin/voucher/:id/rehearsal": {
 			good: request{target: "/admin/voucher/5/rehearsal"}, succeeds: []func(*Config){asIs},
-			invalid:  &request{target: "/admin/voucher/x/rehearsal"},
-			refusals: []error{noVoucher, voucher.ErrNotSeckill, &rehearsal.NearSaleError{VoucherID: 7}, &rehearsal.RunningError{}, order.ErrBusy, unavailable},
+			invalid: &request{target: "/admin/voucher/x/rehearsal"},
+			refusals: []error{
+				noVoucher, voucher.ErrNotSeckill, &rehearsal.NearSaleError{VoucherID: 7}, &rehearsal.RunningError{},
+				order.ErrBusy, unavailable,
+			},
 		},
 		"POST /admin/rehearsal/:id/end": {
 			good: request{target: "/admin/rehearsal/5/end"}, succeeds: []func(*Config){asIs},
@@ -276,8 +342,12 @@ func routesDescribed() map[string]described {
 			invalid: &request{target: "/rehearsal/5/order?limit=0"}, refusals: []error{rehearsal.ErrNone, unavailable},
 		},
 		"POST /rehearsal/:id/report": {
-			good:     request{target: "/rehearsal/5/report", body: `{"done":true,"buyers":200,"arrived":200,"requests":210,"accepted":40,"unclear":1,"soldOutMicros":900000,"p50Micros":1200,"p99Micros":8000}`},
-			succeeds: []func(*Config){asIs}, invalid: &request{target: "/rehearsal/5/report", body: `{"done":true,"buyers":-1,"arrived":200,"requests":210,"accepted":40,"unclear":1}`},
+			good: request{target: "/rehearsal/5/report", body: `{"done":true,"buyers":200,"arrived":200,` +
+				`"requests":210,"accepted":40,"unclear":1,"soldOutMicros":900000,"p50Micros":1200,"p99Micros":8000}`},
+			succeeds: []func(*Config){asIs}, invalid: &request{
+				target: "/rehearsal/5/report",
+				body:   `{"done":true,"buyers":-1,"arrived":200,"requests":210,"accepted":40,"unclear":1}`,
+			},
 			refusals: []error{rehearsal.ErrNone, rehearsal.ErrOver, unavailable},
 		},
 		"GET /admin/template": {
@@ -285,33 +355,42 @@ func routesDescribed() map[string]described {
 			invalid: &request{target: "/admin/template?shopId=x"}, refusals: []error{unavailable},
 		},
 		"POST /admin/template": {
-			good: request{target: "/admin/template", body: `{"voucherId":5,"name":"Evening"}`}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/template", body: `{"voucherId":5}`}, refusals: []error{noVoucher, voucher.ErrTemplateName, voucher.ErrTemplates, unavailable},
+			good:     request{target: "/admin/template", body: `{"voucherId":5,"name":"Evening"}`},
+			succeeds: []func(*Config){asIs}, invalid: &request{target: "/admin/template", body: `{"voucherId":5}`},
+			refusals: []error{noVoucher, voucher.ErrTemplateName, voucher.ErrTemplates, unavailable},
 		},
 		"PATCH /admin/template/:id": {
 			good: request{target: "/admin/template/3", body: `{"name":"Evening"}`}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/template/3", body: `{}`}, refusals: []error{voucher.ErrNoTemplate, voucher.ErrTemplateName, unavailable},
+			invalid: &request{target: "/admin/template/3", body: `{}`}, refusals: []error{
+				voucher.ErrNoTemplate, voucher.ErrTemplateName, unavailable,
+			},
 		},
 		"POST /admin/template/:id/delete": {
 			good: request{target: "/admin/template/3/delete"}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/template/x/delete"}, refusals: []error{voucher.ErrNoTemplate, unavailable},
+			invalid:  &request{target: "/admin/template/x/delete"},
+			refusals: []error{voucher.ErrNoTemplate, unavailable},
 		},
 		"GET /admin/webhook": {
 			good: request{target: "/admin/webhook"}, succeeds: []func(*Config){asIs},
 			invalid: &request{target: "/admin/webhook?shop=1"}, refusals: []error{unavailable},
 		},
 		"POST /admin/webhook": {
-			good:     request{target: "/admin/webhook", body: `{"shopId":0,"url":"https://shop.example/hook","description":"x","types":"order.paid","disabled":true}`},
-			succeeds: []func(*Config){asIs}, invalid: &request{target: "/admin/webhook", body: `{"shopId":1,"url":"x"}`},
+			good: request{target: "/admin/webhook", body: `{"shopId":0,"url":"https://shop.example/hook",` +
+				`"description":"x","types":"order.paid","disabled":true}`},
+			succeeds: []func(*Config){asIs}, invalid: &request{
+				target: "/admin/webhook", body: `{"shopId":1,"url":"x"}`,
+			},
 			refusals: []error{webhook.ErrEndpoints, unavailable},
 		},
 		"PATCH /admin/webhook/:id": {
 			good: request{target: "/admin/webhook/3", body: `{"disabled":false}`}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/webhook/3", body: `{"url":"x"}`}, refusals: []error{webhook.ErrNoEndpoint, unavailable},
+			invalid:  &request{target: "/admin/webhook/3", body: `{"url":"x"}`},
+			refusals: []error{webhook.ErrNoEndpoint, unavailable},
 		},
 		"POST /admin/webhook/:id/rotate": {
 			good: request{target: "/admin/webhook/3/rotate", body: `{"atOnce":true}`}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/webhook/3/rotate", body: `{"atOnce":1}`}, refusals: []error{webhook.ErrNoEndpoint, webhook.ErrRotating, unavailable},
+			invalid:  &request{target: "/admin/webhook/3/rotate", body: `{"atOnce":1}`},
+			refusals: []error{webhook.ErrNoEndpoint, webhook.ErrRotating, unavailable},
 		},
 		"POST /admin/webhook/:id/delete": {
 			good: request{target: "/admin/webhook/3/delete"}, succeeds: []func(*Config){asIs},
@@ -323,37 +402,54 @@ func routesDescribed() map[string]described {
 		},
 		"GET /admin/webhook/:id/delivery": {
 			good: request{target: "/admin/webhook/3/delivery?limit=1&before=99"}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/webhook/3/delivery?limit=0"}, refusals: []error{webhook.ErrNoEndpoint, unavailable},
+			invalid:  &request{target: "/admin/webhook/3/delivery?limit=0"},
+			refusals: []error{webhook.ErrNoEndpoint, unavailable},
 		},
 		"GET /admin/webhook/:id/deadletter": {
 			good: request{target: "/admin/webhook/3/deadletter?limit=1&before=99"}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/webhook/3/deadletter?limit=0"}, refusals: []error{webhook.ErrNoEndpoint, unavailable},
+			invalid:  &request{target: "/admin/webhook/3/deadletter?limit=0"},
+			refusals: []error{webhook.ErrNoEndpoint, unavailable},
 		},
 		"POST /admin/webhook/:id/replay": {
-			good: request{target: "/admin/webhook/3/replay", body: `{"event":"order-5-1"}`}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/webhook/3/replay", body: `{}`}, refusals: []error{webhook.ErrNoEndpoint, webhook.ErrNoEvent, unavailable},
+			good:     request{target: "/admin/webhook/3/replay", body: `{"event":"order-5-1"}`},
+			succeeds: []func(*Config){asIs}, invalid: &request{target: "/admin/webhook/3/replay", body: `{}`},
+			refusals: []error{webhook.ErrNoEndpoint, webhook.ErrNoEvent, unavailable},
 		},
 		"GET /admin/audit": {
-			good: request{target: "/admin/audit?limit=1&voucherId=5&adminId=7"}, succeeds: []func(*Config){asIs, withAudit(voucher.Changed), withAudit(voucher.Restocked)},
-			invalid: &request{target: "/admin/audit?adminId=0"}, refusals: []error{unavailable},
+			good:     request{target: "/admin/audit?limit=1&voucherId=5&adminId=7"},
+			succeeds: []func(*Config){asIs, withAudit(voucher.Changed), withAudit(voucher.Restocked)},
+			invalid:  &request{target: "/admin/audit?adminId=0"}, refusals: []error{unavailable},
 		},
 		"POST /payment/callback": {
-			good:     request{target: "/payment/callback", body: `{"paymentId":"pay_1","amount":1000,"status":"succeeded"}`, header: map[string]string{"Authorization": ""}},
+			good: request{
+				target: "/payment/callback", body: `{"paymentId":"pay_1","amount":1000,"status":"succeeded"}`,
+				header: map[string]string{"Authorization": ""},
+			},
 			succeeds: []func(*Config){pays("")}, invalid: &request{target: "/payment/callback", body: brokenOff},
 			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
 		},
 		"POST /payment/callback/:provider": {
-			good:     request{target: "/payment/callback/bank", body: `{"paymentId":"pay_2","amount":2000,"status":"succeeded"}`, header: map[string]string{"Authorization": ""}},
+			good: request{
+				target: "/payment/callback/bank", body: `{"paymentId":"pay_2","amount":2000,"status":"succeeded"}`,
+				header: map[string]string{"Authorization": ""},
+			},
 			succeeds: []func(*Config){pays("")}, invalid: &request{target: "/payment/callback/bank", body: brokenOff},
 			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
 		},
-		"POST /demo/buyer": {good: request{target: "/demo/buyer"}, succeeds: []func(*Config){asIs}, never: []int{http.StatusInternalServerError}},
+		"POST /demo/buyer": {
+			good: request{target: "/demo/buyer"}, succeeds: []func(*Config){asIs},
+			never: []int{http.StatusInternalServerError},
+		},
 		"POST /demo/admin": {
 			good:     request{target: "/demo/admin", body: `{"code":"open-sesame"}`, from: "127.0.0.1:40000"},
 			succeeds: []func(*Config){func(cfg *Config) { cfg.SignInCode = "open-sesame" }},
-			invalid:  &request{target: "/demo/admin", body: brokenOff, from: "127.0.0.1:40000"}, never: []int{http.StatusInternalServerError},
+			invalid:  &request{target: "/demo/admin", body: brokenOff, from: "127.0.0.1:40000"},
+			never:    []int{http.StatusInternalServerError},
 		},
-		"GET /healthz": {good: request{target: "/healthz"}, succeeds: []func(*Config){asIs}, never: []int{http.StatusInternalServerError}},
+		"GET /healthz": {
+			good: request{target: "/healthz"}, succeeds: []func(*Config){asIs},
+			never: []int{http.StatusInternalServerError},
+		},
 		"GET /readyz": {
 			good: request{target: "/readyz"}, succeeds: []func(*Config){asIs, ready(nil), ready(errors.New("away"))},
 			never: []int{http.StatusInternalServerError},
@@ -364,8 +460,10 @@ func routesDescribed() map[string]described {
 // stopped is everything that guards refuse with.
 func stopped() (refusals []error) {
 	for _, why := range []error{
-		&guard.RateError{Of: guard.OfNetwork, Retry: time.Minute}, &guard.NotEligibleError{Condition: "minLevel", Wanted: 2}, &guard.CoolDownError{Retry: time.Hour},
-		ticket.ErrRequired, ticket.ErrInvalid, ticket.ErrTryAgain, &ticket.EarlyError{UsableFrom: time.Unix(1794427320, 0)},
+		&guard.RateError{Of: guard.OfNetwork, Retry: time.Minute},
+		&guard.NotEligibleError{Condition: "minLevel", Wanted: 2}, &guard.CoolDownError{Retry: time.Hour},
+		ticket.ErrRequired, ticket.ErrInvalid, ticket.ErrTryAgain,
+		&ticket.EarlyError{UsableFrom: time.Unix(1794427320, 0)},
 	} {
 		refusals = append(refusals, &guard.StoppedError{Guard: guard.LimitsGuard, Why: why, OrderKnown: true})
 	}
@@ -397,7 +495,9 @@ func shows(v voucher.Shown) func(*Config) {
 func withDeadLetters(cfg *Config) {
 	cfg.DeadLetters = fakeDeadLetters{
 		list: func(string, int) ([]recorder.DeadLetter, int64, error) {
-			return []recorder.DeadLetter{deadLetter(), {ID: "10-0", Entry: "2-0", At: noon, Why: "x", Fields: map[string]string{}}}, 2, nil
+			return []recorder.DeadLetter{
+				deadLetter(), {ID: "10-0", Entry: "2-0", At: noon, Why: "x", Fields: map[string]string{}},
+			}, 2, nil
 		},
 		replay:  func(string, string, string) (order.Claim, error) { return deadLetter().Claim, nil },
 		discard: func(string, string, string) (recorder.DeadLetter, error) { return deadLetter(), nil },
@@ -406,14 +506,19 @@ func withDeadLetters(cfg *Config) {
 
 // withAudit has an audit trail of two entries.
 func withAudit(action voucher.Action) func(*Config) {
-	e := voucher.Entry{ID: 3, At: redisNoon, Changes: []voucher.FieldChange{}, By: voucher.Author{AdminID: adminID, Request: "r-1"}, Action: action, VoucherID: 5}
+	e := voucher.Entry{
+		ID: 3, At: redisNoon, Changes: []voucher.FieldChange{}, By: voucher.Author{AdminID: adminID, Request: "r-1"},
+		Action: action, VoucherID: 5,
+	}
 	if action == voucher.Restocked {
 		e.Delta = -5
 	} else {
 		e.Changes = []voucher.FieldChange{{Field: "title", To: "a"}}
 	}
 	return func(cfg *Config) {
-		cfg.Audit = fakeAudit(func(voucher.AuditFilter, int64, int) ([]voucher.Entry, error) { return []voucher.Entry{e, e}, nil })
+		cfg.Audit = fakeAudit(func(voucher.AuditFilter, int64, int) ([]voucher.Entry, error) {
+			return []voucher.Entry{e, e}, nil
+		})
 	}
 }
 
@@ -431,7 +536,9 @@ func withStatsOnce(stats audit.SaleStats) func(*Config) {
 }
 
 func sells(s order.Status) func(*Config) {
-	return withPurchases(fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { return orderIn(s), nil }})
+	return withPurchases(fakePurchases{
+		buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { return orderIn(s), nil },
+	})
 }
 
 // has is a configuration with every order in the state, with everything that can be known of it.
@@ -441,7 +548,8 @@ func has(s order.Status) func(*Config) {
 		o.Reason, o.FailedAt = order.NoStock, noon
 	}
 	if s != order.Queued {
-		o.CreatedAt, o.PayBefore, o.PaidAt, o.CancelledAt, o.RefundingAt, o.RefundedAt = noon, noon, noon, noon, noon, redisNoon
+		o.CreatedAt, o.PayBefore, o.PaidAt, o.CancelledAt, o.RefundingAt, o.RefundedAt = noon, noon,
+			noon, noon, noon, redisNoon
 	}
 	return func(cfg *Config) {
 		cfg.Purchases = fakePurchases{
@@ -449,14 +557,19 @@ func has(s order.Status) func(*Config) {
 			orders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
 				return []order.Order{o, o}, 2, nil
 			},
-			watch: func(_ context.Context, _, _ int64, yield func(order.Order, bool) error) error { return yield(o, true) },
+			watch: func(_ context.Context, _, _ int64, yield func(order.Order, bool) error) error {
+				return yield(o, true)
+			},
 		}
 		cfg.Orders = fakeOrders{
 			cancel: func(int64, int64) (order.Order, error) { return o, nil },
 			order:  func(int64) (order.Order, error) { return o, nil },
 			find:   func(order.Filter, int64, int) ([]order.Order, error) { return []order.Order{o, o}, nil },
 			history: func(order.Order) ([]order.Event, error) {
-				return []order.Event{{Status: order.Queued, At: noon, By: order.Owner}, {Status: s, At: redisNoon, By: order.ByRecorder, Why: order.ReservedUntil(noon)}}, nil
+				return []order.Event{
+					{Status: order.Queued, At: noon, By: order.Owner},
+					{Status: s, At: redisNoon, By: order.ByRecorder, Why: order.ReservedUntil(noon)},
+				}, nil
 			},
 		}
 		cfg.Payments = fakePayments{
@@ -464,7 +577,10 @@ func has(s order.Status) func(*Config) {
 			of: func(int64) ([]order.Payment, error) {
 				return []order.Payment{
 					{ID: "pay_1", Amount: 1000, State: order.PaymentOpen, CreatedAt: noon},
-					{ID: "pay_2", Amount: 1000, State: order.PaymentRefunded, Provider: "bank", Reference: "r-7", CreatedAt: noon, ReceivedAt: noon, RefundedAt: noon},
+					{
+						ID: "pay_2", Amount: 1000, State: order.PaymentRefunded, Provider: "bank", Reference: "r-7",
+						CreatedAt: noon, ReceivedAt: noon, RefundedAt: noon,
+					},
 				}, nil
 			},
 		}
@@ -506,7 +622,9 @@ func (f failingVouchers) CreateOrdinary(context.Context, voucher.Author, voucher
 	return voucher.Shown{}, f.err
 }
 
-func (f failingVouchers) CreateSeckill(context.Context, voucher.Author, voucher.Draft, voucher.SaleDraft) (voucher.Shown, error) {
+func (f failingVouchers) CreateSeckill(
+	context.Context, voucher.Author, voucher.Draft, voucher.SaleDraft,
+) (voucher.Shown, error) {
 	return voucher.Shown{}, f.err
 }
 
@@ -536,10 +654,16 @@ func failing(err error) func(*Config) {
 			resume:   func(voucher.Author, int64) error { return err },
 		}
 		cfg.Purchases = fakePurchases{
-			buy:    func(context.Context, int64, int64, time.Duration) (order.Order, error) { return order.Order{}, err },
-			order:  func(context.Context, int64, int64, time.Duration) (order.Order, error) { return order.Order{}, err },
-			orders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) { return nil, 0, err },
-			watch:  func(context.Context, int64, int64, func(order.Order, bool) error) error { return err },
+			buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+				return order.Order{}, err
+			},
+			order: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+				return order.Order{}, err
+			},
+			orders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
+				return nil, 0, err
+			},
+			watch: func(context.Context, int64, int64, func(order.Order, bool) error) error { return err },
 		}
 		cfg.Tickets = &fakeTickets{err: err}
 		cfg.Waitlists = fakeWaitlists{err: err}
@@ -568,7 +692,9 @@ func failing(err error) func(*Config) {
 		cfg.Rehearsals, cfg.Crowds = fakeRehearsals{err}, fakeRehearsals{err}
 		cfg.Check = func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{}, err }
 		cfg.Callbacks = map[string]CallbackReader{"": reads(order.Notice{}, err), "bank": reads(order.Notice{}, err)}
-		cfg.Tills = fakeTills{do: func(redemption.Command) (redemption.Outcome, error) { return redemption.Outcome{}, err }}
+		cfg.Tills = fakeTills{
+			do: func(redemption.Command) (redemption.Outcome, error) { return redemption.Outcome{}, err },
+		}
 	}
 }
 
@@ -587,7 +713,8 @@ func (p *provoker) ask(t *testing.T, a *API, req request, alter ...func(*http.Re
 	}
 	req.method = p.route.Method
 	header := map[string]string{}
-	if p.route.Access == httpkit.ForAdmins || p.route.Access == httpkit.ForCrowds { // whose token is tried by TestAccess
+	// Whose token is tried by TestAccess.
+	if p.route.Access == httpkit.ForAdmins || p.route.Access == httpkit.ForCrowds {
 		header["Authorization"] = token(t, adminID, authtoken.RoleAdmin)
 	}
 	if p.route.Access == httpkit.ForTills {
@@ -608,7 +735,9 @@ func (p *provoker) ask(t *testing.T, a *API, req request, alter ...func(*http.Re
 	}
 	w := httptest.NewRecorder()
 	a.Handler().ServeHTTP(w, r)
-	if err := p.contract.Check(contract.Exchange{Request: r, RequestBody: body, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes()}); err != nil {
+	if err := p.contract.Check(contract.Exchange{
+		Request: r, RequestBody: body, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(),
+	}); err != nil {
 		t.Error(err)
 	}
 	p.seen[strings.TrimSpace(strconv.Itoa(w.Code)+" "+contract.CodeOf(w.Body.Bytes()))] = true
@@ -763,8 +892,8 @@ func TestDescribedFailuresExist(t *testing.T) {
 
 // failures are those of the table.
 func failures() []httpkit.Failure {
-	all := make([]httpkit.Failure, len(rules))
-	for i, r := range rules {
+	all := make([]httpkit.Failure, len(rules()))
+	for i, r := range rules() {
 		all[i] = r.Failure
 	}
 	return all

@@ -22,8 +22,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// csvEnd begins the last line of every CSV, which also says how many lines are between it and the head. A file without it
-// was cut off.
+// csvEnd begins the last line of every CSV, which also says how many lines are between it and the head. A file
+// without it was cut off.
 const csvEnd = "#end"
 
 // byteOrderMark has spreadsheets read the file as UTF-8.
@@ -54,9 +54,12 @@ func readCSVRequest(c *gin.Context, names ...string) (r csvRequest, err error) {
 	return csvRequest{id, mark, codes}, err
 }
 
-// sendCSV streams what lines writes below the head. Once something was sent, an error cuts the answer off: the last line is
-// missing then, and so is the end of the HTTP message.
-func (a *API) sendCSV(c *gin.Context, who httpkit.Identity, r csvRequest, name string, head []string, lines func(*gin.Context, *csvStream) error) (httpkit.Answer, error) {
+// sendCSV streams what lines writes below the head. Once something was sent, an error cuts the answer off: the last
+// line is missing then, and so is the end of the HTTP message.
+func (a *API) sendCSV(
+	c *gin.Context, who httpkit.Identity, r csvRequest, name string, head []string,
+	lines func(*gin.Context, *csvStream) error,
+) (httpkit.Answer, error) {
 	ctx, s, err := a.streams.Open(c, who, []string{"text/csv; charset=utf-8"}, a.cfg.Now())
 	if err != nil {
 		return httpkit.Answer{}, err
@@ -125,7 +128,8 @@ func (o *csvStream) end() error {
 // cell is a text as a cell that no spreadsheet takes for a formula: a quote before what could begin one.
 func cell(text string) string {
 	first, _ := utf8.DecodeRuneInString(text)
-	if text != "" && strings.ContainsRune("=+-@\t\r\n|%＝＋－＠", first) { // full-width ones are formulas in East Asian spreadsheets
+	// full-width ones are formulas in East Asian spreadsheets.
+	if text != "" && strings.ContainsRune("=+-@\t\r\n|%＝＋－＠", first) {
 		return "'" + text
 	}
 	return text
@@ -177,7 +181,9 @@ func writeReport(out *csvStream, r report.Report, v reportJSON) error {
 			figures = append(figures, [2]string{"refused_" + string(answer), csvNumber(r.Answers[answer])})
 		}
 		figures = append(figures, [][2]string{
-			{"first_accepted", csvTime(r.FirstAccepted)}, {"last_accepted", csvTime(r.LastAccepted)}, {"sold_out", csvTime(r.SoldOut)},
+			{"first_accepted", csvTime(r.FirstAccepted)},
+			{"last_accepted", csvTime(r.LastAccepted)},
+			{"sold_out", csvTime(r.SoldOut)},
 		}...)
 	}
 	if w := v.Waitlist; w != nil {
@@ -196,10 +202,13 @@ func writeReport(out *csvStream, r report.Report, v reportJSON) error {
 	}
 	for _, t := range tallies(r.Sums) {
 		figures = append(figures, [][2]string{
-			{t.name + "_orders", csvNumber(t.tally.Orders)}, {t.name + "_units", csvNumber(t.tally.Units)}, {t.name + "_cents", csvNumber(t.tally.Cents)},
+			{t.name + "_orders", csvNumber(t.tally.Orders)},
+			{t.name + "_units", csvNumber(t.tally.Units)},
+			{t.name + "_cents", csvNumber(t.tally.Cents)},
 		}...)
 	}
-	figures = append(figures, [2]string{"received_cents", csvNumber(v.Received)}, [2]string{"revenue_cents", csvNumber(v.Revenue)})
+	figures = append(figures, [2]string{"received_cents", csvNumber(v.Received)},
+		[2]string{"revenue_cents", csvNumber(v.Revenue)})
 	for _, f := range figures {
 		if err := out.line(f[0], f[1]); err != nil {
 			return err
@@ -212,7 +221,8 @@ func writeReport(out *csvStream, r report.Report, v reportJSON) error {
 func guardLines(g *guardFiguresJSON) (lines [][2]string) {
 	for _, n := range guard.Names() {
 		name := "guard_" + strings.ReplaceAll(string(n), "D", "_d") // as the other figures are written
-		lines = append(lines, [2]string{name + "_stopped", csvNumber(g.Stopped[n])}, [2]string{name + "_would_stop", csvNumber(g.WouldStop[n])})
+		lines = append(lines, [2]string{name + "_stopped", csvNumber(g.Stopped[n])},
+			[2]string{name + "_would_stop", csvNumber(g.WouldStop[n])})
 	}
 	for _, a := range guard.Ages() {
 		lines = append(lines, [2]string{"units_age_" + string(a), csvNumber(g.UnitsByAge[a])})
@@ -255,13 +265,13 @@ func (a *API) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 // orderColumns are the columns of an export of orders.
 func orderColumns() []string {
 	return []string{
-		"order_id", "user_id", "status", "units", "amount_cents", "reason", "recorded", "pay_before", "paid", "redeemed", "cancelled",
-		"refunding", "refunded", "failed", "lapsed", "code", "valid_until",
+		"order_id", "user_id", "status", "units", "amount_cents", "reason", "recorded", "pay_before", "paid",
+		"redeemed", "cancelled", "refunding", "refunded", "failed", "lapsed", "code", "valid_until",
 	}
 }
 
-// ordersCSV answers GET /admin/voucher/:id/orders.csv: all recorded orders, with their codes masked or, with ?codes=true, whole.
-// The audit trail has an entry before anything is sent.
+// ordersCSV answers GET /admin/voucher/:id/orders.csv: all recorded orders, with their codes masked or, with
+// ?codes=true, whole. The audit trail has an entry before anything is sent.
 func (a *API) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	r, err := readCSVRequest(c, "codes")
 	if err != nil {
@@ -277,7 +287,8 @@ func (a *API) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 			if !noted { // the voucher exists
 				noted = true
 				e := voucher.Entry{
-					By: httpkit.Author(c, who), Action: voucher.Exported, VoucherID: r.voucherID, Changes: []voucher.FieldChange{{Field: "codes", To: shown}},
+					By: httpkit.Author(c, who), Action: voucher.Exported, VoucherID: r.voucherID,
+					Changes: []voucher.FieldChange{{Field: "codes", To: shown}},
 				}
 				if err := a.cfg.Audit.Note(c.Request.Context(), e); err != nil {
 					return err
@@ -305,6 +316,7 @@ func orderLine(row report.ExportRow, show func(redemption.Code) string) []string
 	return []string{
 		csvNumber(o.ID), csvNumber(o.UserID), status, csvNumber(row.Units), csvNumber(o.Amount), cell(string(o.Reason)),
 		csvTime(o.CreatedAt), csvTime(o.PayBefore), csvTime(o.PaidAt), csvTime(o.RedeemedAt), csvTime(o.CancelledAt),
-		csvTime(o.RefundingAt), csvTime(o.RefundedAt), csvTime(o.FailedAt), csvTime(o.LapsedAt), cell(code), csvTime(row.ValidUntil),
+		csvTime(o.RefundingAt), csvTime(o.RefundedAt), csvTime(o.FailedAt), csvTime(o.LapsedAt), cell(code),
+		csvTime(row.ValidUntil),
 	}
 }

@@ -19,14 +19,17 @@ import (
 	"seckill/internal/voucher"
 )
 
-// DeadLetters is what admins do about entries that cannot be decoded: *recorder.DeadLetters. by and why go into the log.
+// DeadLetters is what admins do about entries that cannot be decoded: *recorder.DeadLetters. by and why go into the
+// log.
 type DeadLetters interface {
-	// List returns up to n dead letters after the one with the id after ("" for the first), oldest first, and how many there
-	// are in all. order.ErrNoDeadLetter, order.ErrUnavailable.
+	// List returns up to n dead letters after the one with the id after ("" for the first), oldest first, and how
+	// many there are in all. order.ErrNoDeadLetter, order.ErrUnavailable.
 	List(ctx context.Context, after string, n int) (deadLetters []recorder.DeadLetter, total int64, err error)
-	// Replay queues a dead letter's order again. order.ErrNoDeadLetter, recorder.ErrNotReplayable, order.ErrUnavailable.
+	// Replay queues a dead letter's order again. order.ErrNoDeadLetter, recorder.ErrNotReplayable,
+	// order.ErrUnavailable.
 	Replay(ctx context.Context, id, by, why string) (order.Claim, error)
-	// Discard removes a dead letter for good; an order that waits for it fails. order.ErrNoDeadLetter, order.ErrUnavailable.
+	// Discard removes a dead letter for good; an order that waits for it fails. order.ErrNoDeadLetter,
+	// order.ErrUnavailable.
 	Discard(ctx context.Context, id, by, why string) (recorder.DeadLetter, error)
 }
 
@@ -43,7 +46,8 @@ func (a *API) listDeadLetters(c *gin.Context, _ httpkit.Identity) (httpkit.Answe
 	if err := invalid.Join(badQuery, badAfter, badLimit, values.Only("after", "limit")); err != nil {
 		return httpkit.Answer{}, err
 	}
-	deadLetters, total, err := a.cfg.DeadLetters.List(c.Request.Context(), after, n+1) // one more shows whether a page follows
+	// One more shows whether a page follows.
+	deadLetters, total, err := a.cfg.DeadLetters.List(c.Request.Context(), after, n+1)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -56,7 +60,8 @@ func (a *API) listDeadLetters(c *gin.Context, _ httpkit.Identity) (httpkit.Answe
 	for i, l := range deadLetters {
 		views[i] = deadLetterView(l)
 	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views, Total: &total, Next: next}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views, Total: &total, Next: next}},
+		nil
 }
 
 // replayDeadLetter answers POST /admin/deadletter/:id/replay.
@@ -69,7 +74,10 @@ func (a *API) replayDeadLetter(c *gin.Context, who httpkit.Identity) (httpkit.An
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	view := replayJSON{OrderID: strconv.FormatInt(claim.OrderID, 10), UserID: claim.UserID, VoucherID: claim.VoucherID, Status: order.Queued.String()}
+	view := replayJSON{
+		OrderID: strconv.FormatInt(claim.OrderID, 10), UserID: claim.UserID, VoucherID: claim.VoucherID,
+		Status: order.Queued.String(),
+	}
 	return httpkit.Answer{Status: http.StatusAccepted, Envelope: httpkit.Envelope{Data: view}}, nil
 }
 
@@ -86,12 +94,13 @@ func (a *API) discardDeadLetter(c *gin.Context, who httpkit.Identity) (httpkit.A
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: deadLetterView(l)}}, nil
 }
 
-// isEntryID reports whether a text can name an entry of a stream: two numbers with a dash between them, and before them p, the number
-// of a partition and a colon, unless that is 0. Of others there is no dead letter, and nothing of them belongs into the audit trail.
+// isEntryID reports whether a text can name an entry of a stream: two numbers with a dash between them, and before
+// them p, the number of a partition and a colon, unless that is 0. Of others there is no dead letter, and nothing of
+// them belongs into the audit trail.
 func isEntryID(id string) bool {
 	before, after, found := strings.Cut(id, "-")
-	if partition, entry, named := strings.Cut(before, ":"); named && strings.HasPrefix(partition, "p") && len(partition) > 1 &&
-		strings.Trim(partition[1:], "0123456789") == "" {
+	if partition, entry, named := strings.Cut(before, ":"); named && strings.HasPrefix(partition, "p") &&
+		len(partition) > 1 && strings.Trim(partition[1:], "0123456789") == "" {
 		before = entry
 	}
 	isNumber := func(s string) bool {
@@ -111,7 +120,8 @@ func (a *API) command(c *gin.Context, who httpkit.Identity, action voucher.Actio
 	}
 	why = strings.TrimSpace(why)
 	if n := utf8.RuneCountInString(why); n == 0 || n > maxWhy {
-		return "", "", invalid.Join(invalid.New("why", invalid.Characters, invalid.Length, invalid.Data{"length": n, "min": 1, "max": maxWhy}))
+		return "", "", invalid.Join(invalid.New("why", invalid.Characters, invalid.Length,
+			invalid.Data{"length": n, "min": 1, "max": maxWhy}))
 	}
 	return id, why, a.cfg.Audit.Note(c.Request.Context(), voucher.Entry{
 		By: httpkit.Author(c, who), Action: action,

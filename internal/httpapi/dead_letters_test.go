@@ -32,17 +32,20 @@ func (f fakeTrail) Note(_ context.Context, e voucher.Entry) error {
 func deadLetter() recorder.DeadLetter {
 	return recorder.DeadLetter{
 		ID: "9-0", Entry: "1-0", At: noon, Why: "order: no number", Fields: map[string]string{"v": "5"},
-		Claim: order.Claim{OrderID: orderID, UserID: 42, VoucherID: 5}, State: recorder.DeadLetterRecorded, Status: order.Failed,
+		Claim: order.Claim{OrderID: orderID, UserID: 42, VoucherID: 5},
+		State: recorder.DeadLetterRecorded, Status: order.Failed,
 	}
 }
 
-const deadLetterDocument = `{"id":"9-0","entry":"1-0","at":"2026-01-02T12:00:00Z","why":"order: no number","fields":{"v":"5"},` +
+const deadLetterDocument = `{"id":"9-0","entry":"1-0","at":"2026-01-02T12:00:00Z",` +
+	`"why":"order: no number","fields":{"v":"5"},` +
 	`"orderId":"660000000123456789","userId":42,"voucherId":5,"standing":"recorded","status":"failed"}`
 
 func TestListDeadLetters(t *testing.T) {
 	t.Parallel()
 	bare := recorder.DeadLetter{ID: "10-0", Entry: "2-0", At: noon, Why: "x", Fields: map[string]string{}, LeftOut: 2}
-	const bareDocument = `{"id":"10-0","entry":"2-0","at":"2026-01-02T12:00:00Z","why":"x","fields":{},"leftOut":2,"standing":"unreadable"}`
+	const bareDocument = `{"id":"10-0","entry":"2-0","at":"2026-01-02T12:00:00Z","why":"x","fields":{},"leftOut":2,` +
+		`"standing":"unreadable"}`
 	a := newAPI(t, func(cfg *Config) {
 		cfg.DeadLetters = fakeDeadLetters{list: func(after string, n int) ([]recorder.DeadLetter, int64, error) {
 			if after == "none" {
@@ -60,8 +63,10 @@ func TestListDeadLetters(t *testing.T) {
 			t.Errorf("%q: %d %s", query, w.Code, diff)
 		}
 	}
-	wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/deadletter?after=none"}), http.StatusNotFound, "NOT_FOUND")
-	wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/deadletter?limit=0"}), http.StatusBadRequest, "INVALID")
+	wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/deadletter?after=none"}),
+		http.StatusNotFound, "NOT_FOUND")
+	wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/deadletter?limit=0"}),
+		http.StatusBadRequest, "INVALID")
 }
 
 func TestDeadLetterActions(t *testing.T) {
@@ -70,7 +75,10 @@ func TestDeadLetterActions(t *testing.T) {
 		status int
 		body   string
 	}{
-		"replay":  {http.StatusAccepted, `{"success":true,"data":{"orderId":"660000000123456789","userId":42,"voucherId":5,"status":"queued"}}`},
+		"replay": {
+			http.StatusAccepted,
+			`{"success":true,"data":{"orderId":"660000000123456789","userId":42,"voucherId":5,"status":"queued"}}`,
+		},
 		"discard": {http.StatusOK, `{"success":true,"data":` + deadLetterDocument + `}`},
 	} {
 		var steps []string
@@ -81,12 +89,19 @@ func TestDeadLetterActions(t *testing.T) {
 		a := newAPI(t, func(cfg *Config) {
 			cfg.Audit = fakeTrail{noted: &noted}
 			cfg.DeadLetters = fakeDeadLetters{
-				replay:  func(id, by, why string) (order.Claim, error) { act(id, by, why); return deadLetter().Claim, nil },
-				discard: func(id, by, why string) (recorder.DeadLetter, error) { act(id, by, why); return deadLetter(), nil },
+				replay: func(id, by, why string) (order.Claim, error) {
+					act(id, by, why)
+					return deadLetter().Claim, nil
+				},
+				discard: func(id, by, why string) (recorder.DeadLetter, error) {
+					act(id, by, why)
+					return deadLetter(), nil
+				},
 			}
 		})
 		w := asAdmin(t, a, request{
-			method: http.MethodPost, target: "/admin/deadletter/9-0/" + action, body: `{"why":" mended "}`, header: map[string]string{"X-Request-Id": "r-1"},
+			method: http.MethodPost, target: "/admin/deadletter/9-0/" + action, body: `{"why":" mended "}`,
+			header: map[string]string{"X-Request-Id": "r-1"},
 		})
 		if diff := cmp.Diff(want.body, w.Body.String()); diff != "" || w.Code != want.status {
 			t.Errorf("%s: %d %s", action, w.Code, diff)
@@ -95,7 +110,8 @@ func TestDeadLetterActions(t *testing.T) {
 			By: voucher.Author{AdminID: adminID, Request: "r-1"}, Action: voucher.Action(action),
 			Changes: []voucher.FieldChange{{Field: "deadLetter", To: "9-0"}, {Field: "why", To: "mended"}},
 		}}
-		if diff := cmp.Diff(wantNoted, noted); diff != "" || !slices.Equal(steps, []string{fmt.Sprint(1, "9-0", "admin 7", "mended")}) {
+		if diff := cmp.Diff(wantNoted, noted); diff != "" ||
+			!slices.Equal(steps, []string{fmt.Sprint(1, "9-0", "admin 7", "mended")}) {
 			t.Errorf("%s: done %q; noted (-want +got):\n%s", action, steps, diff)
 		}
 	}
@@ -104,14 +120,18 @@ func TestDeadLetterActions(t *testing.T) {
 // Nothing is done without an entry in the trail, and nothing without a reason.
 func TestDeadLetterActionsRefuse(t *testing.T) {
 	t.Parallel()
-	away := newAPI(t, func(cfg *Config) { cfg.Audit = fakeTrail{fails: order.ErrUnavailable} }) // else it would be NOT_FOUND
+	// Else it would be NOT_FOUND.
+	away := newAPI(t, func(cfg *Config) { cfg.Audit = fakeTrail{fails: order.ErrUnavailable} })
 	good := request{method: http.MethodPost, target: "/admin/deadletter/9-0/replay", body: `{"why":"x"}`}
 	wantProblem(t, asAdmin(t, away, good), http.StatusServiceUnavailable, "UNAVAILABLE")
 	a := newAPI(t)
 	for _, body := range []string{`{}`, `{"why":" "}`, `{"why":"` + strings.Repeat("限", maxWhy+1) + `"}`, `{"why":5}`} {
-		wantProblem(t, asAdmin(t, a, request{method: http.MethodPost, target: good.target, body: body}), http.StatusBadRequest, "INVALID")
+		wantProblem(t, asAdmin(t, a, request{method: http.MethodPost, target: good.target, body: body}),
+			http.StatusBadRequest, "INVALID")
 	}
 	wantProblem(t, asAdmin(t, a, good), http.StatusNotFound, "NOT_FOUND")
-	long := request{method: http.MethodPost, target: "/admin/deadletter/" + strings.Repeat("9", 99) + "/discard", body: good.body}
+	long := request{
+		method: http.MethodPost, target: "/admin/deadletter/" + strings.Repeat("9", 99) + "/discard", body: good.body,
+	}
 	wantProblem(t, asAdmin(t, a, long), http.StatusNotFound, "NOT_FOUND")
 }

@@ -24,8 +24,8 @@ const firstDemoUser int64 = 1 << 52
 // demoAdminID is the admin of the sign-in link.
 const demoAdminID = 1
 
-// How many demo buyers are made, for all callers together: some people who try the service out, and no crowd that a script
-// makes of them to take the demonstration sale from these.
+// How many demo buyers are made, for all callers together: some people who try the service out, and no crowd that a
+// script makes of them to take the demonstration sale from these.
 const (
 	demoBuyersPerSecond = 1
 	demoBuyersAtOnce    = 60
@@ -38,8 +38,8 @@ type demoTokenJSON struct {
 	Expires time.Time `json:"expires"`
 }
 
-// demoBuyer answers POST /demo/buyer: a new buyer, who has bought nothing, and their token. Nothing of it is stored. Pages
-// of other origins cannot read the answer unless they may call the service anyway, and it never makes an admin.
+// demoBuyer answers POST /demo/buyer: a new buyer, who has bought nothing, and their token. Nothing of it is stored.
+// Pages of other origins cannot read the answer unless they may call the service anyway, and it never makes an admin.
 func (a *API) demoBuyer(*gin.Context, httpkit.Identity) (httpkit.Answer, error) {
 	if !a.demoBuyers.AllowN(a.cfg.Now(), 1) {
 		return httpkit.Answer{}, errManyDemoBuyers
@@ -68,11 +68,12 @@ func newSignInCode(code string) *signInCode {
 // use reports whether code is the one that is unused, and uses it up. Of many callers at once one gets true.
 func (c *signInCode) use(code string) bool {
 	unused := c.unused.Load()
-	return unused != nil && subtle.ConstantTimeCompare([]byte(*unused), []byte(code)) == 1 && c.unused.CompareAndSwap(unused, nil)
+	return unused != nil && subtle.ConstantTimeCompare([]byte(*unused), []byte(code)) == 1 &&
+		c.unused.CompareAndSwap(unused, nil)
 }
 
-// demoAdmin answers POST /demo/admin: an admin's token for the code of the sign-in link, once, and only to callers on this
-// machine. An answer that was lost costs the link: the token that the welcome prints beside it still works.
+// demoAdmin answers POST /demo/admin: an admin's token for the code of the sign-in link, once, and only to callers on
+// this machine. An answer that was lost costs the link: the token that the welcome prints beside it still works.
 func (a *API) demoAdmin(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	if !onThisMachine(c.Request) {
 		return httpkit.Answer{}, errNotLocal
@@ -87,11 +88,12 @@ func (a *API) demoAdmin(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 	return a.demoToken(demoAdminID, authtoken.RoleAdmin, a.cfg.Now())
 }
 
-// onThisMachine reports whether the caller is a process on this machine that speaks for itself. A proxy on this machine passes
-// on what others ask, and says so in these headers.
+// onThisMachine reports whether the caller is a process on this machine that speaks for itself. A proxy on this
+// machine passes on what others ask, and says so in these headers.
 func onThisMachine(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && from.Addr().Unmap().IsLoopback() && r.Header.Get("X-Forwarded-For") == "" && r.Header.Get("Forwarded") == ""
+	return err == nil && from.Addr().Unmap().IsLoopback() && r.Header.Get("X-Forwarded-For") == "" &&
+		r.Header.Get("Forwarded") == ""
 }
 
 // demoToken is the answer with a token for trying out.

@@ -23,16 +23,20 @@ func TestDemoBuyer(t *testing.T) {
 	users := map[int64]bool{}
 	var token string
 	for range 20 {
-		w := do(t, a, request{method: http.MethodPost, target: "/demo/buyer", header: map[string]string{"Authorization": ""}})
+		w := do(t, a, request{
+			method: http.MethodPost, target: "/demo/buyer", header: map[string]string{"Authorization": ""},
+		})
 		var answer struct {
 			Success bool
 			Data    demoTokenJSON
 		}
-		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusCreated || !answer.Success {
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil ||
+			w.Code != http.StatusCreated || !answer.Success {
 			t.Fatalf("%d %s: %v", w.Code, w.Body, err)
 		}
 		got := answer.Data
-		if got.UserID < firstDemoUser || got.UserID > voucher.MaxID || users[got.UserID] || !got.Expires.Equal(noon.Add(time.Hour)) {
+		if got.UserID < firstDemoUser || got.UserID > voucher.MaxID || users[got.UserID] ||
+			!got.Expires.Equal(noon.Add(time.Hour)) {
 			t.Errorf("%+v, want a new user, from %d on, until %s", got, firstDemoUser, noon.Add(time.Hour))
 		}
 		users[got.UserID] = true
@@ -46,9 +50,11 @@ func TestDemoBuyer(t *testing.T) {
 	if w := do(t, a, request{method: http.MethodGet, target: "/order", header: bearer}); w.Code != http.StatusOK {
 		t.Errorf("as a buyer: %d %s", w.Code, w.Body)
 	}
-	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/admin/order", header: bearer}), http.StatusForbidden, "FORBIDDEN")
+	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/admin/order", header: bearer}),
+		http.StatusForbidden, "FORBIDDEN")
 	now = noon.Add(time.Hour)
-	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order", header: bearer}), http.StatusUnauthorized, "UNAUTHENTICATED")
+	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order", header: bearer}),
+		http.StatusUnauthorized, "UNAUTHENTICATED")
 }
 
 // TestManyDemoBuyers: a script that makes buyers is refused, and people are not for long.
@@ -59,7 +65,9 @@ func TestManyDemoBuyers(t *testing.T) {
 		cfg.DemoTokens, cfg.Now = time.Hour, func() time.Time { return noon.Add(time.Duration(ahead.Load())) }
 	})
 	ask := func() *httptest.ResponseRecorder {
-		return do(t, a, request{method: http.MethodPost, target: "/demo/buyer", header: map[string]string{"Authorization": ""}})
+		return do(t, a, request{
+			method: http.MethodPost, target: "/demo/buyer", header: map[string]string{"Authorization": ""},
+		})
 	}
 	for i := range demoBuyersAtOnce {
 		if w := ask(); w.Code != http.StatusCreated {
@@ -83,7 +91,10 @@ func TestNoDemo(t *testing.T) {
 	a := newAPI(t)
 	for _, path := range []string{"/demo/buyer", "/demo/admin"} {
 		for _, header := range []string{"", "Bearer 1"} {
-			w := do(t, a, request{method: http.MethodPost, target: path, body: `{"code":""}`, header: map[string]string{"Authorization": header}})
+			w := do(t, a, request{
+				method: http.MethodPost, target: path, body: `{"code":""}`,
+				header: map[string]string{"Authorization": header},
+			})
 			wantProblem(t, w, http.StatusNotFound, "NOT_FOUND")
 		}
 	}
@@ -92,7 +103,9 @@ func TestNoDemo(t *testing.T) {
 // signInWith asks for an admin's token from an address.
 func signInWith(t *testing.T, a *API, code, from string, header map[string]string) *httptest.ResponseRecorder {
 	t.Helper()
-	return do(t, a, request{method: http.MethodPost, target: "/demo/admin", body: `{"code":"` + code + `"}`, header: header, from: from})
+	return do(t, a, request{
+		method: http.MethodPost, target: "/demo/admin", body: `{"code":"` + code + `"}`, header: header, from: from,
+	})
 }
 
 // TestSignInLink: the code makes one admin of the first who gives it back, on this machine; many at once are one.
@@ -106,11 +119,15 @@ func TestSignInLink(t *testing.T) {
 		status     int
 		problem    string
 	}{
-		"another code":     {"open", here, nil, http.StatusUnauthorized, "UNAUTHENTICATED"},
-		"no code":          {"", here, nil, http.StatusUnauthorized, "UNAUTHENTICATED"},
-		"another machine":  {"open-sesame", "192.0.2.7:40000", nil, http.StatusForbidden, "FORBIDDEN"},
-		"an old proxy":     {"open-sesame", here, map[string]string{"X-Forwarded-For": "192.0.2.7"}, http.StatusForbidden, "FORBIDDEN"},
-		"a standard proxy": {"open-sesame", here, map[string]string{"Forwarded": "for=192.0.2.7"}, http.StatusForbidden, "FORBIDDEN"},
+		"another code":    {"open", here, nil, http.StatusUnauthorized, "UNAUTHENTICATED"},
+		"no code":         {"", here, nil, http.StatusUnauthorized, "UNAUTHENTICATED"},
+		"another machine": {"open-sesame", "192.0.2.7:40000", nil, http.StatusForbidden, "FORBIDDEN"},
+		"an old proxy": {
+			"open-sesame", here, map[string]string{"X-Forwarded-For": "192.0.2.7"}, http.StatusForbidden, "FORBIDDEN",
+		},
+		"a standard proxy": {
+			"open-sesame", here, map[string]string{"Forwarded": "for=192.0.2.7"}, http.StatusForbidden, "FORBIDDEN",
+		},
 	} {
 		w := signInWith(t, a, try.code, try.from, try.header)
 		if w.Code != try.status {

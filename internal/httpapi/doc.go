@@ -1,16 +1,17 @@
-// Package httpapi is the service's HTTP interface: routes, requests and answers, the error table, and who may call what.
+// Package httpapi is the service's HTTP interface: routes, requests and answers, the error table, and who may call
+// what.
 //
 // # A request
 //
-//	route → is a slot free → who calls (token) → may they ask again → path, query, header, body → the domain → answer or
-//	error → one writer
+//	route → is a slot free → who calls (token) → may they ask again → path, query, header, body
+//	      → the domain → answer or error → one writer
 //
-// The domain is what Config names: listing.Listings for what everybody reads of vouchers; voucher.Service for creating and
-// changing them; service.Purchases for purchases in a
-// sale, for owners' orders and for watching one; service.DirectSales for ordinary vouchers; service.Orders for cancelling,
-// histories and admins' searches; service.Payments and a provider's callbacks for payments. The table of routes is in
-// router.go. The routes of a part that is not configured do not exist. Paths, queries and headers are read by package
-// param, bodies by package jsonbody.
+// The domain is what Config names: listing.Listings for what everybody reads of vouchers; voucher.Service for
+// creating and changing them; service.Purchases for purchases in a sale, for owners' orders and for watching one;
+// service.DirectSales for ordinary vouchers; service.Orders for cancelling, histories and admins' searches;
+// service.Payments and a provider's callbacks for payments. The table of routes is in router.go. The routes of a part
+// that is not configured do not exist. Paths, queries and headers are read by package param, bodies by package
+// jsonbody.
 //
 // A handler returns an answer or an error and never writes by itself, so that a forgotten return after a refusal
 // cannot happen: serve in route.go is the only place that writes, logs and counts. The one exception is a stream.
@@ -31,46 +32,47 @@
 // The route of the tutorial's frontend, POST /voucher-order/seckill/:id, keeps the plain envelope as application/json:
 // refusals there are 200 with success:false, except 401, 413, 429 and everything from 500 up, which keep their status.
 //
-// 202 means accepted and not complete: an order without a row, a refund whose money is on its way, a change of a voucher
-// that Redis has not applied yet. It completes later without another request.
+// 202 means accepted and not complete: an order without a row, a refund whose money is on its way, a change of a
+// voucher that Redis has not applied yet. It completes later without another request.
 //
 // # Overload
 //
-// The number of requests in flight is bounded (limits.go); beyond it a request is refused at once, before its token is
-// read, which costs as much as refusing what is sold out. Not counted are admins' routes, so that a sale can be paused
-// in a rush; health checks; and event streams, which have bounds of their own, in all and for each user. A request that
-// waits for its order's row counts, and therefore none begins to wait while more than half of the slots are taken: waiting
-// requests cannot keep out new ones. An answer is written after its request's slot was released. In addition, admission
-// keeps the queue in front of a sale short when Redis becomes slow.
+// The number of requests in flight is bounded (limits.go); beyond it a request is refused at once, before its token
+// is read, which costs as much as refusing what is sold out. Not counted are admins' routes, so that a sale can be
+// paused in a rush; health checks; and event streams, which have bounds of their own, in all and for each user. A
+// request that waits for its order's row counts, and therefore none begins to wait while more than half of the slots
+// are taken: waiting requests cannot keep out new ones. An answer is written after its request's slot was released.
+// In addition, admission keeps the queue in front of a sale short when Redis becomes slow.
 //
-// Each user has a token bucket (limits.go), which is checked after their token was found valid and before anything else.
-// Admins have none. Refused requests take no tokens from it.
+// Each user has a token bucket (limits.go), which is checked after their token was found valid and before anything
+// else. Admins have none. Refused requests take no tokens from it.
 //
 // # Events
 //
-// GET /order/:id/events is a stream of server-sent events (order_events.go, stream.go). It needs no goroutine, timer or
-// query of its own besides the request's goroutine: the domain calls at each change, and every 15 seconds for a heartbeat.
-// Each piece is written with a deadline of its own, so a caller who does not read is cut off; streams end after 30 minutes,
-// and when the server shuts down.
+// GET /order/:id/events is a stream of server-sent events (order_events.go, stream.go). It needs no goroutine, timer
+// or query of its own besides the request's goroutine: the domain calls at each change, and every 15 seconds for a
+// heartbeat. Each piece is written with a deadline of its own, so a caller who does not read is cut off; streams end
+// after 30 minutes, and when the server shuts down.
 //
 // An admin's stream of a sale's stats (sale_events.go) asks the stores once a second, as long as it is open. It counts
 // among the event streams and those of its user; buyers who take all of them keep no admin out.
 //
-// A browser's EventSource cannot send headers. On an order's stream alone the token may therefore stand in the query, as
-// access_token. This package logs paths and never queries; whatever logs requests in front of the service has to do the
-// same, or every reader of its log can act as these users until their tokens expire.
+// A browser's EventSource cannot send headers. On an order's stream alone the token may therefore stand in the query,
+// as access_token. This package logs paths and never queries; whatever logs requests in front of the service has to
+// do the same, or every reader of its log can act as these users until their tokens expire.
 //
 // # Repeating
 //
 // Purchases in a sale, cancelling, paying, refunding, pausing and resuming, PATCH, and a provider's callbacks may be
-// repeated without harm. Adding stock requires an Idempotency-Key, which makes it so; buying an ordinary voucher accepts
-// one.
+// repeated without harm. Adding stock requires an Idempotency-Key, which makes it so; buying an ordinary voucher
+// accepts one.
 //
 // # Every answer
 //
-// No cache may store anything, but for lists and single vouchers (listings.go, prepared.go): these are rendered once for all
-// who ask, carry an entity tag, and may be kept by who asks again each time before using them. Errors carry the language of errorMsg in Content-Language; titles and details are always
-// English. Times are never finer than milliseconds. What answers GET answers HEAD.
+// No cache may store anything, but for lists and single vouchers (listings.go, prepared.go): these are rendered once
+// for all who ask, carry an entity tag, and may be kept by who asks again each time before using them. Errors carry
+// the language of errorMsg in Content-Language; titles and details are always English. Times are never finer than
+// milliseconds. What answers GET answers HEAD.
 //
 // # What is authoritative, and what can go wrong
 //
@@ -85,10 +87,12 @@
 //	a user asks too often                  429 RATE_LIMITED with Retry-After: nothing was done
 //	a store is away, too much waits        503 UNAVAILABLE with Retry-After: nothing was bought
 //	the reply of a purchase is lost        504 UNKNOWN_OUTCOME: repeating the POST is the definitive question
-//	a payment that does not fit            409 PAYMENT_MISMATCH, nothing recorded; 401 BAD_NOTICE for one that is not the provider's
+//	a payment that does not fit            409 PAYMENT_MISMATCH, nothing recorded; 401 BAD_NOTICE for one that is
+//	                                       not the provider's
 //	Redis does not apply a change in time  202; when units are taken, 503 UNAVAILABLE: the same key tells later
 //	an event stream breaks off             the browser reconnects and receives the order as it is
-//	the caller hangs up                    499 CANCELLED in log and metrics only; an order accepted meanwhile is recorded all the same
+//	the caller hangs up                    499 CANCELLED in log and metrics only; an order accepted meanwhile is
+//	                                       recorded all the same
 //	a body that declares 20 MB             413 TOO_LARGE on every route, nothing of it read, the connection closed
 //	a body of 20 MB in chunks              413 TOO_LARGE after 64 KiB where a body is read, else net/http cuts it off
 //	slow headers, slow bodies              the listener's timeouts (server.go)
@@ -97,6 +101,6 @@
 // Tokens are JWTs signed with HS256, checked for each request by internal/authtoken. There is no revocation, so tokens
 // should be short-lived.
 //
-// It is one package because its routes share one table, one list of errors and one way to write an answer; a file has the
-// routes of one subject. What knows nothing of the service is in jsonbody, param and problem.
+// It is one package because its routes share one table, one list of errors and one way to write an answer; a file has
+// the routes of one subject. What knows nothing of the service is in jsonbody, param and problem.
 package httpapi

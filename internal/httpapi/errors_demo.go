@@ -21,7 +21,8 @@ var (
 func manyDemoBuyers() httpkit.Failure {
 	return httpkit.Failure{
 		Code: codeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "1", Title: "Too many demo buyers",
-		Detail:  "Demo buyers are made once a second at most, for all callers together. Repeat the request after the Retry-After.",
+		Detail: "Demo buyers are made once a second at most, for all callers together. Repeat the request " +
+			"after the Retry-After.",
 		English: "Too many people are trying this out right now. Please wait a moment.", Chinese: "当前试用人数较多，请稍后再试",
 	}
 }
@@ -31,8 +32,9 @@ func usedLink() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "UNAUTHENTICATED", Status: http.StatusUnauthorized, Title: "Not signed in",
 		Challenge: "Bearer",
-		Detail:    "The sign-in link works once, and only until the service stops. Use the admin's token that was printed with it, or server token -user 1 -role admin.",
-		English:   "This sign-in link was used already, or belongs to an earlier start.", Chinese: "该登录链接已被使用，或属于之前的启动",
+		Detail: "The sign-in link works once, and only until the service stops. Use the admin's token that was " +
+			"printed with it, or server token -user 1 -role admin.",
+		English: "This sign-in link was used already, or belongs to an earlier start.", Chinese: "该登录链接已被使用，或属于之前的启动",
 	}
 }
 
@@ -41,6 +43,7 @@ func notLocal() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
 		Detail:  "The sign-in link works only on the machine on which the service runs, and not through a proxy.",
-		English: "This sign-in link works only on the machine on which the service runs.", Chinese: "该登录链接只能在运行服务的机器上使用",
+		English: "This sign-in link works only on the machine on which the service runs.",
+		Chinese: "该登录链接只能在运行服务的机器上使用",
 	}
 }

@@ -38,7 +38,8 @@ func TestDocumentOfRefusals(t *testing.T) {
 func TestDocumentOfWords(t *testing.T) {
 	t.Parallel()
 	tables := map[string]map[string]words.Text{
-		"reason": byCode(invalid.Reasons()), "allowed": byCode(invalid.Alloweds()), "failure": byCode(webhook.FailureCodes()), "why": byCode(order.Whys()),
+		"reason": byCode(invalid.Reasons()), "allowed": byCode(invalid.Alloweds()),
+		"failure": byCode(webhook.FailureCodes()), "why": byCode(order.Whys()),
 	}
 	for name, table := range tables {
 		for code, text := range table {
@@ -48,18 +49,27 @@ func TestDocumentOfWords(t *testing.T) {
 		}
 	}
 	const web = "../../web/"
-	testkit.Generated(t, web+"assets/whys.js", "", "", wordsModule("Why something happened to an order", "WHYS", tables, "why"), *update)
+	testkit.Generated(t, web+"assets/whys.js", "", "",
+		wordsModule("Why something happened to an order", "WHYS", tables, "why"), *update)
 	testkit.Generated(t, web+"assets/admin/codes.js", "", "",
-		wordsModule("What is wrong with an input, what would be right, and why a webhook was not taken", "CODES", tables, "reason", "allowed", "failure"), *update)
-	for _, at := range []struct{ path, name string }{{"http.md", "reason"}, {"http.md", "allowed"}, {"http.md", "why"}, {"webhooks.md", "failure"}} {
+		wordsModule("What is wrong with an input, what would be right, and why a webhook was not taken", "CODES",
+			tables, "reason", "allowed", "failure"), *update)
+	for _, at := range []struct{ path, name string }{
+		{"http.md", "reason"}, {"http.md", "allowed"}, {"http.md", "why"}, {"webhooks.md", "failure"},
+	} {
 		mark := "<!-- " + at.name + ":"
-		testkit.Generated(t, "../../docs/"+at.path, mark+"begin -->\n", mark+"end -->\n", wordsTable(tables[at.name]), *update)
+		testkit.Generated(t, "../../docs/"+at.path, mark+"begin -->\n", mark+"end -->\n",
+			wordsTable(tables[at.name]), *update)
 	}
 	var enums strings.Builder
-	for _, e := range []struct{ schema, name string }{{"ReasonCode", "reason"}, {"AllowedCode", "allowed"}, {"FailureCode", "failure"}, {"WhyCode", "why"}} {
-		fmt.Fprintf(&enums, "    %s: {type: string, enum: [%s]}\n", e.schema, strings.Join(slices.Sorted(maps.Keys(tables[e.name])), ", "))
+	for _, e := range []struct{ schema, name string }{
+		{"ReasonCode", "reason"}, {"AllowedCode", "allowed"}, {"FailureCode", "failure"}, {"WhyCode", "why"},
+	} {
+		fmt.Fprintf(&enums, "    %s: {type: string, enum: [%s]}\n",
+			e.schema, strings.Join(slices.Sorted(maps.Keys(tables[e.name])), ", "))
 	}
-	testkit.Generated(t, web+"openapi.yaml", "    # Written by make docs.\n", "    # End of what make docs writes.\n", enums.String(), *update)
+	testkit.Generated(t, web+"openapi.yaml", "    # Written by make docs.\n", "    # End of what make docs writes.\n",
+		enums.String(), *update)
 }
 
 func byCode[C ~string](table map[C]words.Text) map[string]words.Text {
@@ -80,7 +90,8 @@ func gaps(text string) []string {
 // wordsModule is a JavaScript module with tables of words.
 func wordsModule(what, name string, tables map[string]map[string]words.Text, names ...string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "// @ts-check\n// %s, by code.\n// Generated from the tables of the service by make docs.\n\n", what)
+	fmt.Fprintf(&b, "// @ts-check\n// %s, by code.\n// Generated from the tables of the service by make docs.\n\n",
+		what)
 	fmt.Fprintf(&b, "/** @type {Record<string, Record<'en' | 'zh', string>>} */\nexport const %s = {\n", name)
 	for _, table := range names {
 		for _, code := range slices.Sorted(maps.Keys(tables[table])) {
@@ -135,8 +146,10 @@ func refusalsModule() (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	b.WriteString("// @ts-check\n// Why a sale refuses requests, in the order shown: rows that change places each second cannot be read.\n// Generated from internal/httpapi/errors_table.go by make docs.\n\n")
-	b.WriteString("/** @type {({code: string} & Record<import('../words.js').Language, string>)[]} */\nexport const REFUSALS = [\n")
+	b.WriteString("// @ts-check\n// Why a sale refuses requests, in the order shown: rows that change places each " +
+		"second cannot be read.\n// Generated from internal/httpapi/errors_table.go by make docs.\n\n")
+	b.WriteString("/** @type {({code: string} & Record<import('../words.js').Language, string>)[]} */\n" +
+		"export const REFUSALS = [\n")
 	for _, f := range failures() {
 		if f.Label == (words.Text{}) {
 			continue

@@ -35,8 +35,9 @@ type errorRow struct {
 }
 
 func newErrorTable() (*errorTable, error) {
-	t := &errorTable{rows: make([]errorRow, len(rules))}
-	for i, r := range rules {
+	all := rules()
+	t := &errorTable{rows: make([]errorRow, len(all))}
+	for i, r := range all {
 		row, err := render(r.Failure)
 		if err != nil {
 			return nil, err

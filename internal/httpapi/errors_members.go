@@ -64,7 +64,8 @@ func notEnoughMembers(body []byte, _ words.Language, err error) []byte {
 func limitReached() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "LIMIT_REACHED", Status: http.StatusConflict, Title: "As many as one may have",
-		Detail:  "The user has as many live orders of this ordinary voucher as its perUser allows; data says how many. Nothing was bought. A cancelled or refunded order does not count.",
+		Detail: "The user has as many live orders of this ordinary voucher as its perUser allows; data says how " +
+			"many. Nothing was bought. A cancelled or refunded order does not count.",
 		English: "You have as many of these as one person may buy.", Chinese: "您已达到每人限购数量",
 		Members: limitMembers,
 	}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"seckill/internal/guard"
@@ -12,7 +13,6 @@ import (
 	"seckill/internal/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
-	"seckill/internal/order/redemption"
 	"seckill/internal/order/rehearsal"
 	"seckill/internal/order/service"
 	"seckill/internal/order/waitlist"
@@ -43,8 +43,8 @@ var (
 	errOverloaded = errors.New("too many requests in flight")
 	// errRateLimited: this user asks too often.
 	errRateLimited = errors.New("too many requests of this user")
-	// errUnkeyedOutcome: whether a purchase of an ordinary voucher without a key took place is not known, and repeating it
-	// may buy once more.
+	// errUnkeyedOutcome: whether a purchase of an ordinary voucher without a key took place is not known, and
+	// repeating it may buy once more.
 	errUnkeyedOutcome = errors.New("outcome of a purchase without a key is unknown")
 )
 
@@ -54,7 +54,10 @@ func codeOf(a order.Answer) string { return strings.ToUpper(string(a)) }
 // rules is the table from errors to answers. The first rule that matches decides: what a sale answers most often comes
 // first, and an unknown outcome before an unavailable store, which would promise that nothing was changed.
 // docs/http.md and the console's list of refusals are written from it (make docs).
-var rules = []httpkit.Rule{
+func rules() []httpkit.Rule { return slices.Concat(coreRules, tillRules) }
+
+// coreRules are those of everything but tills.
+var coreRules = []httpkit.Rule{
 	{Matches: httpkit.Is(order.ErrSoldOut), Failure: httpkit.Failure{
 		Code: "SOLD_OUT", Status: http.StatusConflict, Title: "Sold out",
 		Detail:  "No unit of this voucher was left.",
@@ -70,7 +73,8 @@ var rules = []httpkit.Rule{
 	}},
 	{Matches: httpkit.As[*order.NotEnoughError], Failure: httpkit.Failure{
 		Code: "NOT_ENOUGH", Status: http.StatusConflict, Title: "Not enough left",
-		Detail:  "Fewer units are left than the request asks for; data says how many were. Nothing was bought; ask for fewer.",
+		Detail: "Fewer units are left than the request asks for; data says how many were. Nothing was " +
+			"bought; ask for fewer.",
 		English: "There are not that many left. Choose fewer.", Chinese: "剩余数量不足，请减少购买数量",
 		Label:   words.Text{"Not that many left", "余量不足"},
 		Members: notEnoughMembers,
@@ -95,55 +99,67 @@ var rules = []httpkit.Rule{
 	}},
 	{Matches: httpkit.Is(errOverloaded), Failure: httpkit.Failure{
 		Code: codeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "2", Title: "Temporarily unavailable",
-		Detail:  "As many requests are being worked on as this instance takes. Nothing was done, and repeating the request is harmless.",
+		Detail: "As many requests are being worked on as this instance takes. Nothing was done, and repeating " +
+			"the request is harmless.",
 		English: "The service is busy. Please try again shortly.", Chinese: "系统繁忙，请稍后再试",
 	}},
-	{Matches: httpkit.Is(errRateLimited), Failure: httpkit.Failure{ // a second later a bucket has a token: the lowest rate is one a second
+	{Matches: httpkit.Is(errRateLimited), Failure: httpkit.Failure{
+		// A second later a bucket has a token: the lowest rate is one a second.
 		Code: codeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "1", Title: "Too many requests",
-		Detail:  "This user asks more often than a user may. Nothing was done; requests after the Retry-After are answered.",
+		Detail: "This user asks more often than a user may. Nothing was done; requests after the " +
+			"Retry-After are answered.",
 		English: "You are asking too often. Please wait a moment.", Chinese: "操作过于频繁，请稍后再试",
 	}},
 	{Matches: httpkit.As[*guard.RateError], Failure: httpkit.Failure{
-		Code: codeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "1", Wait: retryAfter, Title: "Too many requests for this sale",
-		Detail:  "The sale limits how often an address, a network or a user may ask; data says which. Nothing was done, and nothing is said of an order that the user may have: GET /order tells.",
+		Code: codeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "1", Wait: retryAfter,
+		Title: "Too many requests for this sale",
+		Detail: "The sale limits how often an address, a network or a user may ask; data says which. Nothing was " +
+			"done, and nothing is said of an order that the user may have: GET /order tells.",
 		English: "Too many requests from here. Please wait a moment.", Chinese: "请求过于频繁，请稍后再试",
 		Members: stoppedMembers,
 	}},
 	{Matches: httpkit.As[*guard.CoolDownError], Failure: httpkit.Failure{
-		Code: "COOL_DOWN", Status: http.StatusTooManyRequests, RetryAfter: "60", Wait: retryAfter, Title: "Orders expired unpaid",
-		Detail:  "Orders of this user expired unpaid too often, and the sale has them wait for as long as Retry-After says. orderKnown is false where it was not looked up whether the user has an order: GET /order tells.",
+		Code: "COOL_DOWN", Status: http.StatusTooManyRequests, RetryAfter: "60", Wait: retryAfter,
+		Title: "Orders expired unpaid", Detail: "Orders of this user expired unpaid too often, and the sale has them " +
+			"wait for as long as Retry-After says. orderKnown is false where it was not looked up whether the user " +
+			"has an order: GET /order tells.",
 		English: "You have let orders expire without paying. Please come back later.", Chinese: "您有多笔订单超时未支付，请稍后再来抢购",
 		Members: stoppedMembers,
 	}},
 	{Matches: httpkit.As[*guard.NotEligibleError], Failure: httpkit.Failure{
 		Code: "NOT_ELIGIBLE", Status: http.StatusForbidden, Title: "Not eligible",
-		Detail:  "The sale is for accounts of a level or an age that this one's token does not say it has; data says which. orderKnown is false where it was not looked up whether the user has an order: GET /order tells.",
-		English: "This sale is for other accounts: yours is not old enough, or of another level.", Chinese: "您的账号等级或注册时间不符合本次活动的要求",
-		Members: stoppedMembers,
+		Detail: "The sale is for accounts of a level or an age that this one's token does not say it has; data says " +
+			"which. orderKnown is false where it was not looked up whether the user has an order: GET /order tells.",
+		English: "This sale is for other accounts: yours is not old enough, or of another level.",
+		Chinese: "您的账号等级或注册时间不符合本次活动的要求", Members: stoppedMembers,
 	}},
 	{Matches: httpkit.As[*ticket.EarlyError], Failure: httpkit.Failure{
 		Code: "NOT_STARTED", Status: http.StatusForbidden, Title: "Not your moment yet",
-		Detail:  "The ticket is good, and usable from the moment in data on: each buyer has their own, drawn from the first seconds of the sale.",
+		Detail: "The ticket is good, and usable from the moment in data on: each buyer has their own, drawn from the " +
+			"first seconds of the sale.",
 		English: "Your moment has not come yet. It is a little later than the start.", Chinese: "还没轮到您，请在您的开抢时刻再试",
 		Members: stoppedMembers,
 	}},
 	{Matches: httpkit.Is(ticket.ErrRequired), Failure: httpkit.Failure{
 		Code: "TICKET_REQUIRED", Status: http.StatusForbidden, Title: "A ticket is required",
-		Detail:  "The sale needs a ticket in the header X-Seckill-Ticket: POST /voucher/seckill/:id/ticket gives one. orderKnown is false where it was not looked up whether the user has an order: GET /order tells.",
+		Detail: "The sale needs a ticket in the header X-Seckill-Ticket: POST /voucher/seckill/:id/ticket gives one. " +
+			"orderKnown is false where it was not looked up whether the user has an order: GET /order tells.",
 		English: "This sale needs a ticket. Please use the page of the shop.", Chinese: "本次活动需要抢购资格，请在活动页面参与",
 		Members: stoppedMembers,
 	}},
 	{Matches: httpkit.Is(ticket.ErrInvalid), Failure: httpkit.Failure{
 		Code: "TICKET_INVALID", Status: http.StatusForbidden, Title: "The ticket is not valid",
-		Detail:  "The ticket is not of this user for this sale, or it has expired. Fetch another: POST /voucher/seckill/:id/ticket.",
+		Detail: "The ticket is not of this user for this sale, or it has expired. Fetch another: POST " +
+			"/voucher/seckill/:id/ticket.",
 		English: "Your ticket is no longer valid. Please try again.", Chinese: "抢购资格已失效，请重试",
 		Members: stoppedMembers,
 	}},
 	{Matches: httpkit.As[*service.ChallengeError], Failure: httpkit.Failure{
 		Code: "CHALLENGE_REQUIRED", Status: http.StatusForbidden, Title: "A challenge must be solved",
-		Detail:  "Solve the challenge in data, a proof of work in ALTCHA's format, and repeat the request with the solution in the header X-Seckill-Altcha.",
-		English: "Your device has a little work to do first. Please use the page of the shop.", Chinese: "设备需先完成一次验证，请在活动页面参与",
-		Members: challengeMembers,
+		Detail: "Solve the challenge in data, a proof of work in ALTCHA's format, and repeat the request with the " +
+			"solution in the header X-Seckill-Altcha.",
+		English: "Your device has a little work to do first. Please use the page of the shop.",
+		Chinese: "设备需先完成一次验证，请在活动页面参与", Members: challengeMembers,
 	}},
 	{Matches: httpkit.As[*service.TicketsLaterError], Failure: httpkit.Failure{
 		Code: "NOT_STARTED", Status: http.StatusForbidden, Title: "Tickets are not given out yet",
@@ -158,13 +174,16 @@ var rules = []httpkit.Rule{
 	}},
 	{Matches: httpkit.AnyOf(ticket.ErrTryAgain, challenge.ErrTryAgain, challenge.ErrBusy), Failure: httpkit.Failure{
 		Code: codeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "1", Title: "Temporarily unavailable",
-		Detail:  "The key of the ticket is being looked for, or many ask for challenges. Nothing was bought; repeat the request after the Retry-After.",
+		Detail: "The key of the ticket is being looked for, or many ask for challenges. Nothing was bought; repeat " +
+			"the request after the Retry-After.",
 		English: "The service is busy. Please try again shortly.", Chinese: "系统繁忙，请稍后再试",
 	}},
 	{Matches: httpkit.Is(errManyDemoBuyers), Failure: manyDemoBuyers()},
-	{Matches: httpkit.Is(httpkit.ErrUserStreams), Failure: httpkit.Failure{ // by then a stream whose caller has silently gone has been noticed and closed
+	{Matches: httpkit.Is(httpkit.ErrUserStreams), Failure: httpkit.Failure{
+		// By then a stream whose caller has silently gone has been noticed and closed.
 		Code: codeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "30", Title: "Too many event streams",
-		Detail:  "This user has as many event streams open as a user may. Close one first, or ask GET /order/:id instead.",
+		Detail: "This user has as many event streams open as a user may. Close one first, or ask " +
+			"GET /order/:id instead.",
 		English: "You are following too many orders at once.", Chinese: "同时关注的订单过多，请稍后再试",
 	}},
 	{Matches: httpkit.Is(voucher.ErrNotFound), Failure: httpkit.Failure{
@@ -210,51 +229,6 @@ var rules = []httpkit.Rule{
 	{Matches: httpkit.Is(waitlist.ErrNoPlace), Failure: noPlace()},
 	{Matches: httpkit.Is(waitlist.ErrNoOffer), Failure: noOffer()},
 	{Matches: httpkit.Is(waitlist.ErrAccepted), Failure: offerAccepted()},
-	{Matches: httpkit.Is(redemption.ErrNotFound), Failure: httpkit.Failure{
-		Code: "COUPON_NOT_FOUND", Status: http.StatusNotFound, Title: "No such coupon",
-		Detail:  "No order of this shop has the code, or the order has none.",
-		English: "There is no such coupon here.", Chinese: "本店没有此券码",
-	}},
-	{Matches: httpkit.Is(redemption.ErrRedeemed), Failure: httpkit.Failure{
-		Code: "COUPON_REDEEMED", Status: http.StatusConflict, Title: "The coupon was redeemed",
-		Detail:  "The coupon was redeemed before, by another request; data says when, and whether by this till.",
-		English: "This coupon was redeemed before.", Chinese: "该券已核销",
-		Members: couponMembers,
-	}},
-	{Matches: httpkit.AnyOf(redemption.ErrReserved, order.ErrReserved), Failure: httpkit.Failure{
-		Code: "COUPON_RESERVED", Status: http.StatusConflict, Title: "The coupon is reserved",
-		Detail:  "A till has reserved the coupon, for two minutes at most, and this request does not name the reservation.",
-		English: "A till is about to redeem this coupon. Try again in two minutes.", Chinese: "该券正在核销中，请两分钟后再试",
-		Members: couponMembers,
-	}},
-	{Matches: httpkit.Is(redemption.ErrReservationOver), Failure: httpkit.Failure{
-		Code: "RESERVATION_OVER", Status: http.StatusConflict, Title: "The reservation is over",
-		Detail:  "The reservation was released, replaced, or its two minutes have passed. Nothing was redeemed; reserve anew.",
-		English: "The reservation is over. Nothing was redeemed.", Chinese: "预留已失效，未核销，请重新操作",
-		Members: couponMembers,
-	}},
-	{Matches: httpkit.Is(redemption.ErrLapsed), Failure: httpkit.Failure{
-		Code: "COUPON_LAPSED", Status: http.StatusConflict, Title: "The coupon has lapsed",
-		Detail:  "The coupon was valid until a time that has passed.",
-		English: "This coupon is past its date.", Chinese: "该券已过有效期",
-		Members: couponMembers,
-	}},
-	{Matches: httpkit.Is(redemption.ErrVoid), Failure: httpkit.Failure{
-		Code: "COUPON_VOID", Status: http.StatusConflict, Title: "The coupon is void",
-		Detail:  "The order's money goes back or has gone back.",
-		English: "This coupon is void: it was refunded.", Chinese: "该券已退款，不可使用",
-		Members: couponMembers,
-	}},
-	{Matches: httpkit.Is(redemption.ErrWrongCodes), Failure: httpkit.Failure{
-		Code: "TOO_MANY_WRONG_CODES", Status: http.StatusTooManyRequests, RetryAfter: "10", Title: "Too many wrong codes",
-		Detail:  "This till has sent too many wrong codes. Right ones are refused meanwhile too.",
-		English: "Too many wrong codes. Please wait a little.", Chinese: "错误券码过多，请稍后再试",
-	}},
-	{Matches: httpkit.Is(errNotTill), Failure: httpkit.Failure{
-		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
-		Detail:  "This route is for tokens with the role till and the shop that it stands in.",
-		English: "You may not do this.", Chinese: "没有权限",
-	}},
 	{Matches: httpkit.As[*order.LimitError], Failure: limitReached()},
 	{Matches: httpkit.Is(rehearsal.ErrNone), Failure: noRehearsal()},
 	{Matches: httpkit.Is(rehearsal.ErrOver), Failure: rehearsalOver()},
@@ -316,33 +290,39 @@ var rules = []httpkit.Rule{
 	{Matches: httpkit.Is(webhook.ErrRotating), Failure: secretRotating()},
 	{Matches: httpkit.Is(errUnkeyedOutcome), Failure: httpkit.Failure{
 		Code: codeUnknown, Status: http.StatusGatewayTimeout, Title: "The outcome is not known",
-		Detail:  "Whether the purchase took place is not known. GET /order tells; with an Idempotency-Key, repeating the POST does too.",
-		English: "We could not see whether this worked. Please look at your orders before you try again.", Chinese: "暂时无法确认是否购买成功，请先查看订单再重试",
+		Detail: "Whether the purchase took place is not known. GET /order tells; with an Idempotency-Key, " +
+			"repeating the POST does too.",
+		English: "We could not see whether this worked. Please look at your orders before you try again.",
+		Chinese: "暂时无法确认是否购买成功，请先查看订单再重试",
 	}},
 	{Matches: httpkit.Is(order.ErrUnknownOutcome), Failure: httpkit.Failure{
 		Code: codeUnknown, Status: http.StatusGatewayTimeout, Title: "The outcome is not known",
 		Detail:  "Whether the purchase took place is not known. Repeat the POST: it is the definitive question.",
-		English: "We could not see whether you got one. Please press again to find out.", Chinese: "暂时无法确认是否抢购成功，请再点一次查询结果",
-		Label: words.Text{"Outcome not known", "结果未知"},
+		English: "We could not see whether you got one. Please press again to find out.",
+		Chinese: "暂时无法确认是否抢购成功，请再点一次查询结果", Label: words.Text{"Outcome not known", "结果未知"},
 	}},
 	{Matches: httpkit.Is(voucher.ErrOtherData), Failure: httpkit.Failure{
 		Code: "OTHER_DATA", Status: http.StatusConflict, Title: "The partition has other data",
-		Detail:  "What Redis has in the partition is of another format or of another installation, so it is left alone. Nothing was created; docs/runbook.md says what to do.",
+		Detail: "What Redis has in the partition is of another format or of another installation, so it is left " +
+			"alone. Nothing was created; docs/runbook.md says what to do.",
 		English: "Redis has other data there. Nothing was created.", Chinese: "该分区的 Redis 中存有其他数据，未创建任何内容",
 	}},
 	{Matches: httpkit.Is(voucher.ErrNoPartition), Failure: httpkit.Failure{
 		Code: codeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "5", Title: "Temporarily unavailable",
-		Detail:  "No partition takes the sale just now: all are closed, or an instance that is alive does not work there yet. Nothing was created.",
+		Detail: "No partition takes the sale just now: all are closed, or an instance that is alive does not work " +
+			"there yet. Nothing was created.",
 		English: "The service is busy. Please try again shortly.", Chinese: "系统繁忙，请稍后再试",
 	}},
 	{Matches: httpkit.Is(voucher.ErrUndecided), Failure: httpkit.Failure{
 		Code: codeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "2", Title: "Temporarily unavailable",
-		Detail:  "What became of the change of stock is not known yet. Repeat the request with the same Idempotency-Key: it tells.",
+		Detail: "What became of the change of stock is not known yet. Repeat the request with the same " +
+			"Idempotency-Key: it tells.",
 		English: "The service is busy. Please try again shortly.", Chinese: "系统繁忙，请稍后再试",
 	}},
 	{Matches: httpkit.AnyOf(order.ErrUnavailable, listing.ErrUnavailable), Failure: httpkit.Failure{
 		Code: codeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "2", Title: "Temporarily unavailable",
-		Detail:  "A store cannot be reached or too much is waiting. Nothing was bought by this request, and repeating it is harmless.",
+		Detail: "A store cannot be reached or too much is waiting. Nothing was bought by this request, and " +
+			"repeating it is harmless.",
 		English: "The service is busy. Please try again shortly.", Chinese: "系统繁忙，请稍后再试",
 		Label: words.Text{"Busy", "系统繁忙"},
 	}},
@@ -402,7 +382,8 @@ func internalFailure() httpkit.Failure {
 func cancelledFailure() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "CANCELLED", Status: 499, Title: "Request cancelled",
-		Detail:  "The request was cancelled before it was answered. A purchase may have taken place: repeating it is the definitive question.",
+		Detail: "The request was cancelled before it was answered. A purchase may have taken place: repeating it is " +
+			"the definitive question.",
 		English: "The request was cancelled.", Chinese: "请求已取消",
 	}
 }

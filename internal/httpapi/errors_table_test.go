@@ -26,8 +26,10 @@ import (
 // privateErrors stay inside the domain, or between it and its stores; one that got out would be INTERNAL. All other
 // exported errors of the domain have a rule.
 var privateErrors = map[string]error{
-	"order.ErrConflict": order.ErrConflict, "order.ErrRejected": order.ErrRejected, "order.ErrContended": order.ErrContended, "order.ErrSuperseded": order.ErrSuperseded,
-	"order.ErrOutdated": order.ErrOutdated, "order.ErrBusy": order.ErrBusy, "order.ErrStopping": order.ErrStopping, "order.ErrBarred": order.ErrBarred, "guard.StoppedError": &guard.StoppedError{Why: io.EOF},
+	"order.ErrConflict": order.ErrConflict, "order.ErrRejected": order.ErrRejected,
+	"order.ErrContended": order.ErrContended, "order.ErrSuperseded": order.ErrSuperseded,
+	"order.ErrOutdated": order.ErrOutdated, "order.ErrBusy": order.ErrBusy, "order.ErrStopping": order.ErrStopping,
+	"order.ErrBarred": order.ErrBarred, "guard.StoppedError": &guard.StoppedError{Why: io.EOF},
 	"order.UnreadableHolderError": &order.UnreadableHolderError{},
 }
 
@@ -41,11 +43,15 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{"guard", "voucher", "order", "order/admission", "order/audit", "order/catalog", "order/outbox", "order/recorder", "order/recovery", "order/service", "voucher/listing"} {
+	for _, dir := range []string{
+		"guard", "voucher", "order", "order/admission", "order/audit", "order/catalog", "order/outbox",
+		"order/recorder", "order/recovery", "order/service", "voucher/listing",
+	} {
 		for _, name := range exportedErrors(t, dir) {
 			_, isPrivate := privateErrors[name]
 			if hasRule := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).Match(source); hasRule == isPrivate {
-				t.Errorf("%s: has a rule in errors_table.go: %t, is in privateErrors: %t; it must be in one of them", name, hasRule, isPrivate)
+				t.Errorf("%s: has a rule in errors_table.go: %t, is in privateErrors: %t; it must be in one of them",
+					name, hasRule, isPrivate)
 			}
 		}
 	}
@@ -54,7 +60,11 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 			t.Errorf("%s is private, and answered %s", name, table.match(private).code)
 		}
 	}
-	for _, err := range []error{errNoToken, errBadToken, errForbidden, httpkit.ErrTooLarge, errNoRoute, errMethod, errUnkeyedOutcome, httpkit.ErrManyStreams, httpkit.ErrUserStreams, errOverloaded, errRateLimited, errManyDemoBuyers, errUsedLink, errNotLocal, &orderFailedError{}} {
+	for _, err := range []error{
+		errNoToken, errBadToken, errForbidden, httpkit.ErrTooLarge, errNoRoute, errMethod, errUnkeyedOutcome,
+		httpkit.ErrManyStreams, httpkit.ErrUserStreams, errOverloaded, errRateLimited, errManyDemoBuyers, errUsedLink,
+		errNotLocal, &orderFailedError{},
+	} {
 		if table.match(err) == &table.internal {
 			t.Errorf("%v is not in the table", err)
 		}
@@ -65,7 +75,7 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 	t.Parallel()
 	labels := map[string]bool{}
-	for _, r := range rules {
+	for _, r := range rules() {
 		if !slices.Contains(r.Failure.Label[:], "") {
 			labels[r.Failure.Code] = true
 		}
@@ -76,11 +86,11 @@ func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 			continue
 		}
 		want := codeOf(o.Answer())
-		i := slices.IndexFunc(rules, func(r httpkit.Rule) bool { return r.Matches(err) })
+		i := slices.IndexFunc(rules(), func(r httpkit.Rule) bool { return r.Matches(err) })
 		switch {
-		case i < 0 || rules[i].Failure.Code != want:
+		case i < 0 || rules()[i].Failure.Code != want:
 			t.Errorf("the outcome %s (%v) needs a rule with the code %s in errors_table.go", o, err, want)
-		case slices.Contains(rules[i].Failure.Label[:], ""):
+		case slices.Contains(rules()[i].Failure.Label[:], ""):
 			t.Errorf("the rule of %s for %v needs a label in every language", want, err)
 		}
 		delete(labels, want)
@@ -94,7 +104,8 @@ func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 func exportedErrors(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string
-	parsed, err := parser.ParseDir(gotoken.NewFileSet(), "../"+dir, func(f fs.FileInfo) bool { //nolint:staticcheck // build tags do not matter here
+	//nolint:staticcheck // build tags do not matter here
+	parsed, err := parser.ParseDir(gotoken.NewFileSet(), "../"+dir, func(f fs.FileInfo) bool {
 		return !strings.HasSuffix(f.Name(), "_test.go")
 	}, 0)
 	if err != nil || len(parsed) == 0 {
@@ -130,7 +141,8 @@ func TestFailuresAreComplete(t *testing.T) {
 		if strings.ContainsFunc(f.English+f.Title+f.Detail, func(r rune) bool { return r > unicode.MaxASCII }) {
 			t.Errorf("%s: the English is not plain", f.Code)
 		}
-		if again := f.Status == http.StatusServiceUnavailable || f.Status == http.StatusTooManyRequests; again != (f.RetryAfter != "") {
+		if again := f.Status == http.StatusServiceUnavailable ||
+			f.Status == http.StatusTooManyRequests; again != (f.RetryAfter != "") {
 			t.Errorf("%s: status %d with Retry-After %q", f.Code, f.Status, f.RetryAfter)
 		}
 		if (f.Status == http.StatusUnauthorized) != (f.Challenge != "") {
@@ -146,7 +158,9 @@ func TestFailuresAreComplete(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
-	for _, target := range []string{"/", "/nothing", "/voucher/1/2", "/voucher/list", "/metrics", "/debug/pprof/", "/order/", "/VOUCHER/5"} {
+	for _, target := range []string{
+		"/", "/nothing", "/voucher/1/2", "/voucher/list", "/metrics", "/debug/pprof/", "/order/", "/VOUCHER/5",
+	} {
 		w := do(t, a, request{method: http.MethodGet, target: target})
 		if target == "/voucher/list" { // the id "list"
 			wantProblem(t, w, http.StatusBadRequest, "INVALID")
@@ -179,7 +193,8 @@ func TestPlaces(t *testing.T) {
 // A golden document: what clients have built upon.
 func TestProblemDocument(t *testing.T) {
 	t.Parallel()
-	w := do(t, buying(t, &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}), request{method: http.MethodPost, target: "/voucher/seckill/5"})
+	w := do(t, buying(t, &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}),
+		request{method: http.MethodPost, target: "/voucher/seckill/5"})
 	want := `{"type":"urn:seckill:problem:already-bought","title":"Already bought","status":409,` +
 		`"detail":"This user has a live order for this voucher; data says which. One order to a person.",` +
 		`"success":false,"code":"ALREADY_BOUGHT","errorMsg":"You have bought this already.",` +
@@ -196,7 +211,9 @@ func TestJoinedErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{errors.Join(order.ErrSoldOut), fmt.Errorf("admitting: %w", errors.Join(errors.New("other"), order.ErrSoldOut))} {
+	for _, err := range []error{
+		errors.Join(order.ErrSoldOut), fmt.Errorf("admitting: %w", errors.Join(errors.New("other"), order.ErrSoldOut)),
+	} {
 		if code := table.match(err).code; code != "SOLD_OUT" {
 			t.Errorf("%v is answered %s", err, code)
 		}

@@ -21,7 +21,8 @@ func noWaitlist() httpkit.Failure {
 func stillOnSale() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "STILL_ON_SALE", Status: http.StatusConflict, Title: "Still on sale",
-		Detail:  "There are units that anybody can buy: POST /voucher/seckill/:id does. A waiting list can be joined once a sale has sold out.",
+		Detail: "There are units that anybody can buy: POST /voucher/seckill/:id does. A waiting list can be joined " +
+			"once a sale has sold out.",
 		English: "It is still on sale: buy it now.", Chinese: "仍有余量，请直接抢购",
 	}
 }
@@ -39,7 +40,8 @@ func noPlace() httpkit.Failure {
 func noOffer() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "NO_OFFER", Status: http.StatusConflict, Title: "No offer",
-		Detail:  "The place has no offer that could be accepted: it waits, its deadline has passed, or its user has another order.",
+		Detail: "The place has no offer that could be accepted: it waits, its deadline has passed, or its " +
+			"user has another order.",
 		English: "There is no offer for you, or its time is over.", Chinese: "暂无可接受的候补名额，或已超时",
 	}
 }

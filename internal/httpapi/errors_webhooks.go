@@ -30,7 +30,8 @@ func manyWebhooks() httpkit.Failure {
 func secretRotating() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "SECRET_ROTATING", Status: http.StatusConflict, Title: "The secret was changed lately",
-		Detail:  "The secret before the present one still signs. Wait until it ends, or send atOnce, which ends it now.",
+		Detail: "The secret before the present one still signs. Wait until it ends, or send " +
+			"atOnce, which ends it now.",
 		English: "The secret was changed less than a day ago.", Chinese: "密钥刚刚更换过，旧密钥仍在有效期内",
 	}
 }

@@ -25,7 +25,9 @@ type fakePurchases struct {
 // watch is the method Watch of Purchases.
 type watch func(ctx context.Context, userID, orderID int64, yield func(order.Order, bool) error) error
 
-func (d fakePurchases) Buy(ctx context.Context, userID int64, v voucher.Voucher, q order.Quantity, wait time.Duration) (order.Order, error) {
+func (d fakePurchases) Buy(
+	ctx context.Context, userID int64, v voucher.Voucher, q order.Quantity, wait time.Duration,
+) (order.Order, error) {
 	if d.asked != nil {
 		*d.asked = q
 	}
@@ -57,8 +59,8 @@ func (d fakePurchases) Watch(ctx context.Context, userID, id int64, yield func(o
 	return d.watch(ctx, userID, id, yield)
 }
 
-// fakeVouchers stores what is created and shows what its functions return. Its rules are the real ones: drafts go through
-// voucher.Service.
+// fakeVouchers stores what is created and shows what its functions return. Its rules are the real ones: drafts go
+// through voucher.Service.
 type fakeVouchers struct {
 	mu      sync.Mutex
 	created []voucher.Voucher
@@ -77,7 +79,9 @@ func (f *fakeVouchers) CreateOrdinary(ctx context.Context, by voucher.Author, d 
 	return f.service().CreateOrdinary(ctx, by, d)
 }
 
-func (f *fakeVouchers) CreateSeckill(ctx context.Context, by voucher.Author, d voucher.Draft, sd voucher.SaleDraft) (voucher.Shown, error) {
+func (f *fakeVouchers) CreateSeckill(
+	ctx context.Context, by voucher.Author, d voucher.Draft, sd voucher.SaleDraft,
+) (voucher.Shown, error) {
 	return f.service().CreateSeckill(ctx, by, d, sd)
 }
 
@@ -173,14 +177,18 @@ func (f fakeChanges) shown(err error) (voucher.Shown, bool, error) {
 	return seckillVoucher(), !f.behind, nil
 }
 
-func (f fakeChanges) Change(_ context.Context, by voucher.Author, id int64, change voucher.Change) (voucher.Shown, bool, error) {
+func (f fakeChanges) Change(
+	_ context.Context, by voucher.Author, id int64, change voucher.Change,
+) (voucher.Shown, bool, error) {
 	if f.change == nil {
 		return f.shown(nil)
 	}
 	return f.shown(f.change(by, id, change))
 }
 
-func (f fakeChanges) AddStock(_ context.Context, by voucher.Author, id, delta int64, key string) (voucher.Shown, bool, error) {
+func (f fakeChanges) AddStock(
+	_ context.Context, by voucher.Author, id, delta int64, key string,
+) (voucher.Shown, bool, error) {
 	if f.addStock == nil {
 		return f.shown(nil)
 	}
@@ -276,7 +284,9 @@ func (f fakePayments) Refund(_ context.Context, userID, orderID int64) (order.Or
 // fakeAudit returns what the function does; a nil one has no entries.
 type fakeAudit func(f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
 
-func (f fakeAudit) Entries(_ context.Context, filter voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {
+func (f fakeAudit) Entries(
+	_ context.Context, filter voucher.AuditFilter, before int64, limit int,
+) ([]voucher.Entry, error) {
 	if f == nil {
 		return nil, nil
 	}

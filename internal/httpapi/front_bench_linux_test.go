@@ -19,9 +19,10 @@ import (
 	"seckill/internal/order"
 )
 
-// BenchmarkFront is the HTTP side of a purchase over real connections, without a store behind it, beside plain Gin: one
-// route, no token, a constant answer. The figures contain the client, which is the same for all and allocates nothing. On a
-// busy machine the processor time is the steadier figure, and its differences are what the service adds.
+// BenchmarkFront is the HTTP side of a purchase over real connections, without a store behind it, beside plain Gin:
+// one route, no token, a constant answer. The figures contain the client, which is the same for all and allocates
+// nothing. On a busy machine the processor time is the steadier figure, and its differences are what the service
+// adds.
 func BenchmarkFront(b *testing.B) {
 	for _, c := range []struct {
 		name   string
@@ -55,7 +56,8 @@ func plainGin() *http.Server {
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	engine.POST("/voucher/seckill/:id", func(c *gin.Context) {
-		c.Data(http.StatusAccepted, "application/json", []byte(`{"success":true,"data":{"orderId":"500000000000000001","status":"queued"}}`))
+		c.Data(http.StatusAccepted, "application/json",
+			[]byte(`{"success":true,"data":{"orderId":"500000000000000001","status":"queued"}}`))
 	})
 	return &http.Server{Handler: engine, ReadHeaderTimeout: 5 * time.Second}
 }
@@ -78,7 +80,8 @@ func benchmarkFront(b *testing.B, srv *http.Server) {
 	}()
 	requests := make([][]byte, users)
 	for i := range requests {
-		requests[i] = fmt.Appendf(nil, "POST /voucher/seckill/5 HTTP/1.1\r\nHost: shop\r\nContent-Length: 0\r\nAuthorization: Bearer %s\r\n\r\n", token(b, int64(i+1), ""))
+		requests[i] = fmt.Appendf(nil, "POST /voucher/seckill/5 HTTP/1.1\r\nHost: shop\r\nContent-Length: 0\r\n"+
+			"Authorization: Bearer %s\r\n\r\n", token(b, int64(i+1), ""))
 	}
 	var next, length atomic.Int64
 	var all sync.WaitGroup
@@ -104,8 +107,8 @@ func benchmarkFront(b *testing.B, srv *http.Server) {
 	b.ReportMetric(float64(length.Load()), "answer-B")
 }
 
-// askAll sends requests over one connection, each after the answer before, until there is none, and stores the length of an
-// answer.
+// askAll sends requests over one connection, each after the answer before, until there is none, and stores the length
+// of an answer.
 func askAll(ctx context.Context, addr string, next func() []byte, length *atomic.Int64) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	if err != nil {

@@ -6,12 +6,13 @@ import (
 
 // guardFiguresJSON is what a sale's guards did, by all instances, as admins read it.
 type guardFiguresJSON struct {
-	Settings        *guard.Settings      `json:"settings,omitempty"`
-	Stopped         map[guard.Name]int64 `json:"stopped"`         // requests
-	WouldStop       map[guard.Name]int64 `json:"wouldStop"`       // requests that a dry run counted
-	UnitsByAge      map[guard.Age]int64  `json:"unitsByAge"`      // units, by the account's age
-	StoppedNetworks []networkCountJSON   `json:"stoppedNetworks"` // requests stopped or counted by a dry run, the ten highest
-	UnitNetworks    []networkCountJSON   `json:"unitNetworks"`    // units, the ten highest
+	Settings   *guard.Settings      `json:"settings,omitempty"`
+	Stopped    map[guard.Name]int64 `json:"stopped"`    // requests
+	WouldStop  map[guard.Name]int64 `json:"wouldStop"`  // requests that a dry run counted
+	UnitsByAge map[guard.Age]int64  `json:"unitsByAge"` // units, by the account's age
+	// Requests stopped or counted by a dry run, the ten highest.
+	StoppedNetworks []networkCountJSON `json:"stoppedNetworks"`
+	UnitNetworks    []networkCountJSON `json:"unitNetworks"` // units, the ten highest
 }
 
 type networkCountJSON struct {
@@ -25,12 +26,14 @@ func guardFiguresView(s *guard.Settings, f guard.Figures) *guardFiguresJSON {
 		return nil
 	}
 	v := &guardFiguresJSON{
-		Settings: s,
-		Stopped:  make(map[guard.Name]int64), WouldStop: make(map[guard.Name]int64), UnitsByAge: make(map[guard.Age]int64),
+		Settings:  s,
+		Stopped:   make(map[guard.Name]int64),
+		WouldStop: make(map[guard.Name]int64), UnitsByAge: make(map[guard.Age]int64),
 		StoppedNetworks: networkCountsView(f.Stopped), UnitNetworks: networkCountsView(f.Units),
 	}
 	for _, n := range guard.Names() {
-		v.Stopped[n], v.WouldStop[n] = f.Counts[guard.StoppedCount(n, guard.On)], f.Counts[guard.StoppedCount(n, guard.DryRun)]
+		v.Stopped[n], v.WouldStop[n] = f.Counts[guard.StoppedCount(n, guard.On)],
+			f.Counts[guard.StoppedCount(n, guard.DryRun)]
 	}
 	for _, a := range guard.Ages() {
 		v.UnitsByAge[a] = f.Counts[guard.UnitsCount(a)]

@@ -22,7 +22,8 @@ import (
 
 // Guards keep bots from taking a sale: *service.Guards.
 type Guards interface {
-	// Remembered returns a sale with its guards, without settings where it has none or is not known here. It asks no store.
+	// Remembered returns a sale with its guards, without settings where it has none or is not known here. It asks no
+	// store.
 	Remembered(voucherID int64) guard.Sale
 	// CheckAddress returns nil or a *guard.StoppedError. It asks no store.
 	CheckAddress(s guard.Sale, c guard.Caller) error
@@ -60,9 +61,9 @@ func (a *API) remembered(r *httpkit.Route, c *gin.Context) guard.Sale {
 	return a.cfg.Guards.Remembered(id)
 }
 
-// enter returns nil if the guards of a voucher's sale let the caller in. A sale without guards costs a comparison: they
-// come with the voucher that is bought. A hidden sale has guards too, as it may be shown by Redis' clock already; whom one
-// stops is told what buying it tells: that there is none.
+// enter returns nil if the guards of a voucher's sale let the caller in. A sale without guards costs a comparison:
+// they come with the voucher that is bought. A hidden sale has guards too, as it may be shown by Redis' clock
+// already; whom one stops is told what buying it tells: that there is none.
 func (a *API) enter(c *gin.Context, who httpkit.Identity, v voucher.Voucher) error {
 	if v.Sale == nil || v.Sale.Guards == nil || a.cfg.Guards == nil {
 		return nil
@@ -78,14 +79,16 @@ func (a *API) enter(c *gin.Context, who httpkit.Identity, v voucher.Voucher) err
 const (
 	// ticketHeader carries a ticket for a sale.
 	ticketHeader = "X-Seckill-Ticket"
-	// solutionHeader carries the solution of a challenge, as ALTCHA's widget gives it. A header, because the entry takes bodies
-	// of few routes: strangers who send them slowly have nothing to hold.
+	// solutionHeader carries the solution of a challenge, as ALTCHA's widget gives it. A header, because the entry
+	// takes bodies of few routes: strangers who send them slowly have nothing to hold.
 	solutionHeader = "X-Seckill-Altcha"
 )
 
 // caller is who calls, as guards see them.
 func (a *API) caller(c *gin.Context, who httpkit.Identity) guard.Caller {
-	return guard.Caller{UserID: who.UserID, Address: a.address(c), Claims: who.Claims, Ticket: c.Request.Header.Get(ticketHeader)}
+	return guard.Caller{
+		UserID: who.UserID, Address: a.address(c), Claims: who.Claims, Ticket: c.Request.Header.Get(ticketHeader),
+	}
 }
 
 // address is the caller's, behind trusted proxies; the zero one if it cannot be read.
@@ -98,8 +101,8 @@ func (a *API) address(c *gin.Context) netip.Addr {
 	return ip
 }
 
-// stoppedMembers adds which guard stopped the request, and what it says; orderKnown is true if the user has no order in the
-// sale, and false if that is not known.
+// stoppedMembers adds which guard stopped the request, and what it says; orderKnown is true if the user has no order
+// in the sale, and false if that is not known.
 func stoppedMembers(body []byte, _ words.Language, err error) []byte {
 	e, is := errors.AsType[*guard.StoppedError](err)
 	if !is {
@@ -142,13 +145,14 @@ func retryAfter(err error) string {
 	return strconv.FormatInt(int64(math.Ceil(wait.Seconds())), 10)
 }
 
-// guardsField is the field with the guards of a sale. A guard that it leaves out stays as it is; null turns one off, or all.
+// guardsField is the field with the guards of a sale. A guard that it leaves out stays as it is; null turns one off,
+// or all.
 func (a *API) guardsField(c *guard.Change) jsonbody.Field {
 	return jsonbody.Object("guards", func() { *c = guard.Change{} }, func() { *c = guard.Change{AllOff: true} },
 		guardField("limits", &c.Limits, func(l *guard.Limits) []jsonbody.Field {
 			return []jsonbody.Field{
-				rateField("perAddress", &l.PerAddress), rateField("perNetwork", &l.PerNetwork), rateField("perUser", &l.PerUser),
-				jsonbody.Bool("dryRun", &l.DryRun),
+				rateField("perAddress", &l.PerAddress), rateField("perNetwork", &l.PerNetwork),
+				rateField("perUser", &l.PerUser), jsonbody.Bool("dryRun", &l.DryRun),
 			}
 		}),
 		guardField("conditions", &c.Conditions, func(d *guard.Conditions) []jsonbody.Field {
@@ -159,20 +163,23 @@ func (a *API) guardsField(c *guard.Change) jsonbody.Field {
 		}),
 		a.secretField("tickets", guardField("tickets", &c.Tickets, func(t *guard.Tickets) []jsonbody.Field {
 			return []jsonbody.Field{
-				jsonbody.Required(jsonbody.Integer("delayMs", &t.DelayMs)), jsonbody.Required(jsonbody.Integer("leadMinutes", &t.LeadMinutes)),
-				jsonbody.Required(jsonbody.Integer("expiryMinutes", &t.ExpiryMinutes)), jsonbody.Bool("dryRun", &t.DryRun),
+				jsonbody.Required(jsonbody.Integer("delayMs", &t.DelayMs)),
+				jsonbody.Required(jsonbody.Integer("leadMinutes", &t.LeadMinutes)),
+				jsonbody.Required(jsonbody.Integer("expiryMinutes", &t.ExpiryMinutes)),
+				jsonbody.Bool("dryRun", &t.DryRun),
 			}
 		})),
 		a.secretField("challenge", guardField("challenge", &c.Challenge, func(w *guard.Challenge) []jsonbody.Field {
 			return []jsonbody.Field{
-				jsonbody.Required(jsonbody.Integer("difficulty", &w.Difficulty)), jsonbody.Required(jsonbody.Integer("maxDifficulty", &w.MaxDifficulty)),
+				jsonbody.Required(jsonbody.Integer("difficulty", &w.Difficulty)),
+				jsonbody.Required(jsonbody.Integer("maxDifficulty", &w.MaxDifficulty)),
 				jsonbody.Bool("dryRun", &w.DryRun),
 			}
 		})),
 		guardField("coolDown", &c.CoolDown, func(d *guard.CoolDown) []jsonbody.Field {
 			return []jsonbody.Field{
-				jsonbody.Required(jsonbody.Integer("expired", &d.Expired)), jsonbody.Required(jsonbody.Integer("minutes", &d.Minutes)),
-				jsonbody.Bool("dryRun", &d.DryRun),
+				jsonbody.Required(jsonbody.Integer("expired", &d.Expired)),
+				jsonbody.Required(jsonbody.Integer("minutes", &d.Minutes)), jsonbody.Bool("dryRun", &d.DryRun),
 			}
 		}),
 	)
@@ -190,12 +197,14 @@ func (a *API) secretField(name string, f jsonbody.Field) jsonbody.Field {
 func guardField[T any](name string, into *guard.Edit[T], fields func(*T) []jsonbody.Field) jsonbody.Field {
 	to := new(T)
 	return jsonbody.Object(name,
-		func() { *into = guard.Edit[T]{Given: true, To: to} }, func() { *into = guard.Edit[T]{Given: true} }, fields(to)...)
+		func() { *into = guard.Edit[T]{Given: true, To: to} }, func() { *into = guard.Edit[T]{Given: true} },
+		fields(to)...)
 }
 
 // rateField is the field with a limit; null is none.
 func rateField(name string, into **guard.Rate) jsonbody.Field {
 	r := new(guard.Rate)
 	return jsonbody.Object(name, func() { *into = r }, func() { *into = nil },
-		jsonbody.Required(jsonbody.Integer("requests", &r.Requests)), jsonbody.Required(jsonbody.Integer("seconds", &r.Seconds)))
+		jsonbody.Required(jsonbody.Integer("requests", &r.Requests)),
+		jsonbody.Required(jsonbody.Integer("seconds", &r.Seconds)))
 }

@@ -25,7 +25,8 @@ type fakeGuards struct {
 
 func withGuards(s *guard.Settings) (*fakeGuards, func(*Config)) {
 	f := &fakeGuards{sale: guard.Sale{ID: 5, Settings: s}}
-	f.guards = guard.NewGuards(guard.NewLimitsTable(func() time.Time { return noon }), guard.NewTally(time.Now), noObserver{}, guard.ConditionsCheck{})
+	f.guards = guard.NewGuards(guard.NewLimitsTable(func() time.Time { return noon }), guard.NewTally(time.Now),
+		noObserver{}, guard.ConditionsCheck{})
 	return f, func(cfg *Config) {
 		cfg.Guards = f
 		cfg.FindVoucher = func(_ context.Context, id int64) (voucher.Voucher, error) {
@@ -75,7 +76,8 @@ func guardOf(t *testing.T, body []byte) map[string]any {
 	return a.Data
 }
 
-// The limits hold before the token is looked at, for callers without one too, and for nothing but purchases of the sale.
+// The limits hold before the token is looked at, for callers without one too, and for nothing but purchases of the
+// sale.
 func TestLimitsComeFirst(t *testing.T) {
 	t.Parallel()
 	_, guards := withGuards(&guard.Settings{Limits: &guard.Limits{PerAddress: &guard.Rate{Requests: 2, Seconds: 90}}})
@@ -92,15 +94,23 @@ func TestLimitsComeFirst(t *testing.T) {
 		if got := w.Header().Get("Retry-After"); got != "45" {
 			t.Errorf("Retry-After is %s", got)
 		}
-		if diff := cmp.Diff(map[string]any{"guard": "limits", "orderKnown": false, "of": "address"}, guardOf(t, w.Body.Bytes())); diff != "" {
+		if diff := cmp.Diff(map[string]any{"guard": "limits", "orderKnown": false, "of": "address"},
+			guardOf(t, w.Body.Bytes())); diff != "" {
 			t.Errorf("data (-want +got):\n%s", diff)
 		}
 	}
-	w := do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Accept-Language": "zh"}})
-	if want := `{"success":false,"code":"RATE_LIMITED","errorMsg":"请求过于频繁，请稍后再试","data":{"guard":"limits","orderKnown":false,"of":"address"}}`; w.Code != http.StatusTooManyRequests || w.Body.String() != want {
+	w := do(t, a, request{
+		method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Accept-Language": "zh"},
+	})
+	if want := `{"success":false,"code":"RATE_LIMITED","errorMsg":"请求过于频繁，请稍后再试","data":{"guard":"limits",` +
+		`"orderKnown":false,"of":"address"}}`; w.Code != http.StatusTooManyRequests || w.Body.String() != want {
 		t.Errorf("the tutorial's route: %d %s", w.Code, w.Body)
 	}
-	for _, r := range []request{{method: http.MethodPost, target: "/voucher/seckill/6"}, {method: http.MethodGet, target: "/order"}, {method: http.MethodGet, target: "/voucher/5"}} {
+	for _, r := range []request{
+		{method: http.MethodPost, target: "/voucher/seckill/6"},
+		{method: http.MethodGet, target: "/order"},
+		{method: http.MethodGet, target: "/voucher/5"},
+	} {
 		if w := do(t, a, r); w.Code == http.StatusTooManyRequests {
 			t.Errorf("%s %s: %d", r.method, r.target, w.Code)
 		}
@@ -125,7 +135,9 @@ func TestAddressBehindTrustedProxies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f, guards := withGuards(&guard.Settings{Limits: &guard.Limits{PerAddress: &guard.Rate{Requests: 9, Seconds: 9}}})
+			f, guards := withGuards(&guard.Settings{
+				Limits: &guard.Limits{PerAddress: &guard.Rate{Requests: 9, Seconds: 9}},
+			})
 			r := press
 			r.header = map[string]string{"X-Forwarded-For": c.header}
 			do(t, newAPI(t, guards, func(cfg *Config) { cfg.TrustedProxies = c.trusted }), r)
@@ -161,11 +173,17 @@ func TestConditionsOfASale(t *testing.T) {
 	a := newAPI(t, guards)
 	w := do(t, a, press)
 	wantProblem(t, w, http.StatusForbidden, "NOT_ELIGIBLE")
-	if diff := cmp.Diff(map[string]any{"guard": "conditions", "orderKnown": false, "condition": "minLevel", "wanted": 2.0}, guardOf(t, w.Body.Bytes())); diff != "" {
+	if diff := cmp.Diff(map[string]any{
+		"guard": "conditions", "orderKnown": false, "condition": "minLevel", "wanted": 2.0,
+	}, guardOf(t, w.Body.Bytes())); diff != "" {
 		t.Errorf("data (-want +got):\n%s", diff)
 	}
-	w = do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Accept-Language": "zh"}})
-	if want := `{"success":false,"code":"NOT_ELIGIBLE","errorMsg":"您的账号等级或注册时间不符合本次活动的要求","data":{"guard":"conditions","orderKnown":false,"condition":"minLevel","wanted":2}}`; w.Code != http.StatusOK || w.Body.String() != want {
+	w = do(t, a, request{
+		method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Accept-Language": "zh"},
+	})
+	if want := `{"success":false,"code":"NOT_ELIGIBLE",` +
+		`"errorMsg":"您的账号等级或注册时间不符合本次活动的要求","data":{"guard":"conditions","orderKnown":false,"condition":"minLevel",` +
+		`"wanted":2}}`; w.Code != http.StatusOK || w.Body.String() != want {
 		t.Errorf("the tutorial's route: %d %s", w.Code, w.Body)
 	}
 	f.own = &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
@@ -176,12 +194,13 @@ func TestConditionsOfASale(t *testing.T) {
 	}
 }
 
-// A sale that is hidden by this instance's clock may be shown by Redis' already: its guards decide, and their refusal does not tell
-// that there is one.
+// A sale that is hidden by this instance's clock may be shown by Redis' already: its guards decide, and their refusal
+// does not tell that there is one.
 func TestGuardsOfAHiddenSale(t *testing.T) {
 	t.Parallel()
 	f, guards := withGuards(&guard.Settings{Conditions: &guard.Conditions{MinLevel: 2}})
-	a := newAPI(t, guards, func(cfg *Config) { cfg.Now = func() time.Time { return time.Time{}.Add(-time.Second) } }) // the fake's voucher is shown from the zero time on
+	// The fake's voucher is shown from the zero time on.
+	a := newAPI(t, guards, func(cfg *Config) { cfg.Now = func() time.Time { return time.Time{}.Add(-time.Second) } })
 	wantProblem(t, do(t, a, press), http.StatusNotFound, "NOT_FOUND")
 	f.own = &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
 	wantProblem(t, do(t, a, press), http.StatusConflict, "ALREADY_BOUGHT")
@@ -192,7 +211,9 @@ func TestTicketsFromInADryRun(t *testing.T) {
 	t.Parallel()
 	for _, dry := range []bool{true, false} {
 		shown := seckillVoucher()
-		shown.Sale.Guards = &guard.Settings{Tickets: &guard.Tickets{DelayMs: 1500, LeadMinutes: 10, ExpiryMinutes: 30, DryRun: dry}}
+		shown.Sale.Guards = &guard.Settings{
+			Tickets: &guard.Tickets{DelayMs: 1500, LeadMinutes: 10, ExpiryMinutes: 30, DryRun: dry},
+		}
 		got := read(t, do(t, newAPI(t, shows(shown)), request{target: "/voucher/5"}))
 		if got.Data == nil || containsKey(t, got.Data, "ticketsFrom") == dry {
 			t.Errorf("dryRun %t: %s", dry, got.Data)
@@ -213,11 +234,14 @@ func TestCoolDownOfASale(t *testing.T) {
 	}
 	check.Tell([]guard.Unpaid{{UserID: buyerID, Expired: 2, Age: 10*time.Minute + time.Millisecond}})
 	for target, lang := range map[string]string{"/voucher/seckill/5": "en", "/voucher-order/seckill/5": "zh"} {
-		w := do(t, a, request{method: http.MethodPost, target: target, header: map[string]string{"Accept-Language": lang}})
+		w := do(t, a, request{
+			method: http.MethodPost, target: target, header: map[string]string{"Accept-Language": lang},
+		})
 		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1200" {
 			t.Errorf("%s: %d, Retry-After %s", target, w.Code, w.Header().Get("Retry-After"))
 		}
-		if diff := cmp.Diff(map[string]any{"guard": "coolDown", "orderKnown": false}, guardOf(t, w.Body.Bytes())); diff != "" {
+		if diff := cmp.Diff(map[string]any{"guard": "coolDown", "orderKnown": false},
+			guardOf(t, w.Body.Bytes())); diff != "" {
 			t.Errorf("%s: data (-want +got):\n%s", target, diff)
 		}
 	}
@@ -228,21 +252,26 @@ func TestCoolDownOfASale(t *testing.T) {
 // Guards are given when a sale is created, shown to admins alone, and changed one by one.
 func TestGuardsOfAVoucher(t *testing.T) {
 	t.Parallel()
-	const draft = `{"shopId":1,"title":"100 for 10","payValue":1000,"actualValue":10000,"stock":5,"beginTime":"2026-01-02T20:00:00Z","endTime":"2099-01-02T21:00:00Z","guards":`
+	const draft = `{"shopId":1,"title":"100 for 10","payValue":1000,"actualValue":10000,"stock":5,` +
+		`"beginTime":"2026-01-02T20:00:00Z","endTime":"2099-01-02T21:00:00Z","guards":`
 	vs := &fakeVouchers{}
 	a := newAPI(t, func(cfg *Config) { cfg.Vouchers = vs })
-	w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/seckill", body: draft + `{"limits":{"perUser":{"requests":5,"seconds":10}},"conditions":{"minAgeDays":7,"dryRun":true}}}`})
+	w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/seckill", body: draft +
+		`{"limits":{"perUser":{"requests":5,"seconds":10}},"conditions":{"minAgeDays":7,"dryRun":true}}}`})
 	if w.Code != http.StatusCreated {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	want := &guard.Settings{Limits: &guard.Limits{PerUser: &guard.Rate{Requests: 5, Seconds: 10}}, Conditions: &guard.Conditions{MinAgeDays: 7, DryRun: true}}
+	want := &guard.Settings{Limits: &guard.Limits{
+		PerUser: &guard.Rate{Requests: 5, Seconds: 10},
+	}, Conditions: &guard.Conditions{MinAgeDays: 7, DryRun: true}}
 	if diff := cmp.Diff(want, vs.created[0].Sale.Guards); diff != "" {
 		t.Errorf("created (-want +got):\n%s", diff)
 	}
 	shown := seckillVoucher()
 	shown.Sale.Guards = want
 	public := newAPI(t, shows(shown))
-	if got := read(t, do(t, public, request{target: "/voucher/5"})); got.Data == nil || containsKey(t, got.Data, "guards") {
+	if got := read(t, do(t, public, request{target: "/voucher/5"})); got.Data == nil ||
+		containsKey(t, got.Data, "guards") {
 		t.Errorf("the public sees %s", got.Data)
 	}
 	for name, c := range map[string]struct{ guards, field string }{
@@ -257,7 +286,8 @@ func TestGuardsOfAVoucher(t *testing.T) {
 		"a month":      {`{"coolDown":{"expired":2,"minutes":43200}}`, "guards.coolDown.minutes"},
 	} {
 		w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/seckill", body: draft + c.guards + "}"})
-		if diff := cmp.Diff([]string{c.field}, fieldsOf(wantProblem(t, w, http.StatusBadRequest, "INVALID"))); diff != "" {
+		if diff := cmp.Diff([]string{c.field},
+			fieldsOf(wantProblem(t, w, http.StatusBadRequest, "INVALID"))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -265,17 +295,28 @@ func TestGuardsOfAVoucher(t *testing.T) {
 		body string
 		want *guard.Change
 	}{
-		"not given":   {`{"title":"a"}`, nil},
-		"nothing":     {`{"guards":{}}`, nil},
-		"all off":     {`{"guards":null}`, &guard.Change{AllOff: true}},
-		"one off":     {`{"guards":{"limits":null}}`, &guard.Change{Limits: guard.Edit[guard.Limits]{Given: true}}},
-		"one anew":    {`{"guards":{"conditions":{"minLevel":3}}}`, &guard.Change{Conditions: guard.Edit[guard.Conditions]{Given: true, To: &guard.Conditions{MinLevel: 3}}}},
-		"a dry run":   {`{"guards":{"coolDown":{"expired":2,"minutes":30,"dryRun":true}}}`, &guard.Change{CoolDown: guard.Edit[guard.CoolDown]{Given: true, To: &guard.CoolDown{Expired: 2, Minutes: 30, DryRun: true}}}},
-		"no rate, so": {`{"guards":{"limits":{"perUser":null,"dryRun":true}}}`, &guard.Change{Limits: guard.Edit[guard.Limits]{Given: true, To: &guard.Limits{DryRun: true}}}},
+		"not given": {`{"title":"a"}`, nil},
+		"nothing":   {`{"guards":{}}`, nil},
+		"all off":   {`{"guards":null}`, &guard.Change{AllOff: true}},
+		"one off":   {`{"guards":{"limits":null}}`, &guard.Change{Limits: guard.Edit[guard.Limits]{Given: true}}},
+		"one anew": {
+			`{"guards":{"conditions":{"minLevel":3}}}`,
+			&guard.Change{Conditions: guard.Edit[guard.Conditions]{Given: true, To: &guard.Conditions{MinLevel: 3}}},
+		},
+		"a dry run": {`{"guards":{"coolDown":{"expired":2,"minutes":30,"dryRun":true}}}`, &guard.Change{
+			CoolDown: guard.Edit[guard.CoolDown]{
+				Given: true, To: &guard.CoolDown{Expired: 2, Minutes: 30, DryRun: true},
+			},
+		}},
+		"no rate, so": {
+			`{"guards":{"limits":{"perUser":null,"dryRun":true}}}`,
+			&guard.Change{Limits: guard.Edit[guard.Limits]{Given: true, To: &guard.Limits{DryRun: true}}},
+		},
 	} {
 		var got voucher.Change
 		a := newAPI(t, func(cfg *Config) { cfg.VoucherChanges = seesChange{into: &got} })
-		if w := asAdmin(t, a, request{method: http.MethodPatch, target: "/voucher/5", body: c.body}); w.Code != http.StatusOK {
+		if w := asAdmin(t, a,
+			request{method: http.MethodPatch, target: "/voucher/5", body: c.body}); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 		if diff := cmp.Diff(c.want, got.Guards); diff != "" {
@@ -290,7 +331,9 @@ type seesChange struct {
 	into *voucher.Change
 }
 
-func (s seesChange) Change(_ context.Context, _ voucher.Author, _ int64, change voucher.Change) (voucher.Shown, bool, error) {
+func (s seesChange) Change(
+	_ context.Context, _ voucher.Author, _ int64, change voucher.Change,
+) (voucher.Shown, bool, error) {
 	*s.into = change
 	return seckillVoucher(), true, nil
 }

@@ -27,8 +27,8 @@ const (
 // Check is one thing that /readyz checks.
 type Check struct {
 	Name string
-	// Required: the service cannot work without it, and answers 503. When a check that is not required fails the service is
-	// degraded, and still ready.
+	// Required: the service cannot work without it, and answers 503. When a check that is not required fails the
+	// service is degraded, and still ready.
 	Required bool
 	// Run returns what is wrong, or nil. It must end with its context. Everybody can read the error's text, so it must
 	// hold no address with a password in it.

@@ -34,31 +34,37 @@ func TestReadiness(t *testing.T) {
 			"ready",
 			[]Check{check("redis", true, nil), check("mysql", false, nil)},
 			200,
-			`{"status":"ready","checks":[{"name":"redis","required":true,"ok":true},{"name":"mysql","required":false,"ok":true}]}`,
+			`{"status":"ready","checks":[{"name":"redis","required":true,"ok":true},{"name":"mysql",` +
+				`"required":false,"ok":true}]}`,
 		},
 		{
 			"degraded",
 			[]Check{check("redis", true, nil), check("mysql", false, away)},
 			200,
-			`{"status":"degraded","checks":[{"name":"redis","required":true,"ok":true},{"name":"mysql","required":false,"ok":false,"detail":"is away"}]}`,
+			`{"status":"degraded","checks":[{"name":"redis","required":true,"ok":true},{"name":"mysql",` +
+				`"required":false,"ok":false,"detail":"is away"}]}`,
 		},
 		{
 			"unready",
 			[]Check{check("redis", true, away), check("mysql", false, away)},
 			503,
-			`{"status":"unready","checks":[{"name":"redis","required":true,"ok":false,"detail":"is away"},{"name":"mysql","required":false,"ok":false,"detail":"is away"}]}`,
+			`{"status":"unready","checks":[{"name":"redis","required":true,"ok":false,"detail":"is away"},` +
+				`{"name":"mysql","required":false,"ok":false,"detail":"is away"}]}`,
 		},
 		{
 			"panic",
 			[]Check{{Name: "bug", Run: func(context.Context) error { panic("oops") }}},
 			200,
-			`{"status":"degraded","checks":[{"name":"bug","required":false,"ok":false,"detail":"the check panicked: oops"}]}`,
+			`{"status":"degraded","checks":[{"name":"bug","required":false,"ok":false,"detail":"the ` +
+				`check panicked: oops"}]}`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			a := newAPI(t, withChecks(c.checks...))
-			for listener, h := range map[string]http.Handler{"public": a.Handler(), "operations": a.Operations(http.NotFoundHandler())} {
+			for listener, h := range map[string]http.Handler{
+				"public": a.Handler(), "operations": a.Operations(http.NotFoundHandler()),
+			} {
 				w := httptest.NewRecorder()
 				h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil))
 				if diff := cmp.Diff(c.body, w.Body.String()); diff != "" || w.Code != c.status {
@@ -67,10 +73,12 @@ func TestReadiness(t *testing.T) {
 			}
 			a.Drain()
 			w := do(t, a, request{method: http.MethodGet, target: "/readyz"})
-			if want := `{"status":"draining","checks":[]}`; w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
+			if want := `{"status":"draining","checks":[]}`; w.Code != http.StatusServiceUnavailable ||
+				w.Body.String() != want {
 				t.Errorf("draining: %d %s", w.Code, w.Body)
 			}
-			if w := do(t, a, request{method: http.MethodGet, target: "/healthz"}); w.Code != http.StatusOK || w.Body.String() != healthzBody {
+			if w := do(t, a, request{method: http.MethodGet, target: "/healthz"}); w.Code != http.StatusOK ||
+				w.Body.String() != healthzBody {
 				t.Errorf("health while draining: %d %s", w.Code, w.Body)
 			}
 		})
@@ -91,12 +99,14 @@ func TestCheckThatHangs(t *testing.T) {
 	if took := time.Since(began); took > checkTimeout+30*time.Second {
 		t.Errorf("took %s", took)
 	}
-	if !strings.Contains(w.Body.String(), `"degraded"`) || !strings.Contains(w.Body.String(), `{"name":"mysql","required":false,"ok":false,"detail":"no answer within 2s"}`) {
+	if !strings.Contains(w.Body.String(), `"degraded"`) || !strings.Contains(w.Body.String(),
+		`{"name":"mysql","required":false,"ok":false,"detail":"no answer within 2s"}`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 
-// However many callers ask, the stores are asked twice a second. A caller who hangs up does not spoil the others' report.
+// However many callers ask, the stores are asked twice a second. A caller who hangs up does not spoil the others'
+// report.
 func TestReportIsShared(t *testing.T) {
 	t.Parallel()
 	var runs, ahead atomic.Int64
@@ -133,8 +143,9 @@ func TestOperations(t *testing.T) {
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	h := newAPI(t, func(cfg *Config) { cfg.OperationsHosts = []string{"example.com"} }).Operations(metrics)
 	for target, status := range map[string]int{
-		"/metrics": http.StatusTeapot, "/healthz": 200, "/readyz": 200, "/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200,
-		"/debug/pprof/cmdline": 200, "/debug/pprof/symbol": 200, "/voucher/5": 404, "/order": 404, "/": 404,
+		"/metrics": http.StatusTeapot, "/healthz": 200, "/readyz": 200, "/debug/pprof/": 200,
+		"/debug/pprof/goroutine?debug=1": 200,
+		"/debug/pprof/cmdline":           200, "/debug/pprof/symbol": 200, "/voucher/5": 404, "/order": 404, "/": 404,
 	} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil))
@@ -149,15 +160,16 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestOperationsHosts: probes and Prometheus ask by address or by a configured name; a browser that was led here by another
-// name is refused.
+// TestOperationsHosts: probes and Prometheus ask by address or by a configured name; a browser that was led here by
+// another name is refused.
 func TestOperationsHosts(t *testing.T) {
 	t.Parallel()
 	h := newAPI(t, func(cfg *Config) { cfg.OperationsHosts = []string{"server-1"} }).Operations(http.NotFoundHandler())
 	for host, known := range map[string]bool{
-		"10.1.2.3:9090": true, "10.1.2.3": true, "[fd00::1]:9090": true, "[::1]": true, "localhost:9090": true, "LOCALHOST.": true, "a.localhost": true,
-		"server-1": true, "Server-1:9090": true, "": true,
-		"evil.example": false, "evil.example:9090": false, "server-10": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false, "0x7f.1": false,
+		"10.1.2.3:9090": true, "10.1.2.3": true, "[fd00::1]:9090": true, "[::1]": true, "localhost:9090": true,
+		"LOCALHOST.": true, "a.localhost": true, "server-1": true, "Server-1:9090": true, "": true,
+		"evil.example": false, "evil.example:9090": false, "server-10": false, "127.0.0.1.evil.example": false,
+		"localhost.evil.example": false, "0x7f.1": false,
 	} {
 		for _, target := range []string{healthzPath, "/debug/pprof/cmdline", "/nothing"} {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)

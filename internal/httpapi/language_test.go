@@ -32,7 +32,10 @@ func TestLanguage(t *testing.T) {
 		"fr,zh;q=0.5":             "秒杀已经结束",
 	} {
 		for range 2 { // parsed, and cached
-			r := request{method: http.MethodPost, target: "/voucher/seckill/5", header: map[string]string{"Accept-Language": header}}
+			r := request{
+				method: http.MethodPost, target: "/voucher/seckill/5",
+				header: map[string]string{"Accept-Language": header},
+			}
 			w := do(t, a, r)
 			if got := read(t, w); got.ErrorMsg != want {
 				t.Errorf("Accept-Language %q: %q, want %q", header, got.ErrorMsg, want)
@@ -41,7 +44,8 @@ func TestLanguage(t *testing.T) {
 			if want != "The sale has ended." {
 				name = "zh"
 			}
-			if h := w.Header(); h.Get("Content-Language") != name || !slices.Equal(h["Vary"], []string{"Accept-Language"}) {
+			if h := w.Header(); h.Get("Content-Language") != name ||
+				!slices.Equal(h["Vary"], []string{"Accept-Language"}) {
 				t.Errorf("Accept-Language %q: %v", header, h)
 			}
 		}
@@ -61,7 +65,8 @@ func TestErrorsHaveALanguage(t *testing.T) {
 		{http.MethodPost, "/voucher/seckill/5", ""},
 		{http.MethodGet, "/order", ""},
 	} {
-		h := do(t, a, request{method: c.method, target: c.target, header: map[string]string{"Accept-Language": "zh"}}).Header()
+		h := do(t, a,
+			request{method: c.method, target: c.target, header: map[string]string{"Accept-Language": "zh"}}).Header()
 		if got := h.Get("Content-Language"); got != c.want || (h.Get("Vary") == "Accept-Language") != (c.want != "") {
 			t.Errorf("%s %s: %v", c.method, c.target, h)
 		}

@@ -23,10 +23,10 @@ const (
 // algorithm (ITU-T I.371, annex A): the state of a bucket is the time at which it will be full again, and a full bucket
 // needs no state.
 //
-// So a user costs two numbers in a map. In a rush half a million users ask once each: a limiter object for every one, in a
-// cache with expiry, costs five times the time and the memory. Nothing is cleaned up in the background. Each shard has two
-// generations of users; one that is as old as an empty bucket takes to fill becomes the older one, and the older one,
-// whose users were not seen since and therefore have full buckets, is dropped.
+// So a user costs two numbers in a map. In a rush half a million users ask once each: a limiter object for every one,
+// in a cache with expiry, costs five times the time and the memory. Nothing is cleaned up in the background. Each
+// shard has two generations of users; one that is as old as an empty bucket takes to fill becomes the older one, and
+// the older one, whose users were not seen since and therefore have full buckets, is dropped.
 type userLimit struct {
 	started time.Time
 	token   time.Duration // in which a bucket gets one token

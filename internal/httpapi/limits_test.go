@@ -26,12 +26,13 @@ func slowPurchases(takes time.Duration) fakePurchases {
 	}}
 }
 
-// Twenty times as many requests come as purchases can have in flight, three times over: exactly the surplus is refused, at once, and
-// the others take no longer than they would alone.
+// Twenty times as many requests come as purchases can have in flight, three times over: exactly the surplus is
+// refused, at once, and the others take no longer than they would alone.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const slots, requests, takes = 104, 2000, 50 * time.Millisecond // 128 less what the three other classes have for themselves
+		// 128 less what the three other classes have for themselves.
+		const slots, requests, takes = 104, 2000, 50 * time.Millisecond
 		a := newAPI(t, withPurchases(slowPurchases(takes)), func(cfg *Config) { cfg.MaxInFlight = 128 })
 		type outcome struct {
 			status     int
@@ -100,7 +101,8 @@ func TestRoutesInOverload(t *testing.T) {
 	}{
 		{http.MethodPost, "/voucher/seckill/5", nil, http.StatusServiceUnavailable, http.StatusAccepted},
 		{http.MethodPost, "/voucher-order/seckill/5", nil, http.StatusServiceUnavailable, http.StatusOK},
-		{http.MethodPost, "/voucher/seckill/5", nobody, http.StatusServiceUnavailable, http.StatusUnauthorized}, // tokens are not read
+		// Tokens are not read.
+		{http.MethodPost, "/voucher/seckill/5", nobody, http.StatusServiceUnavailable, http.StatusUnauthorized},
 		{http.MethodPost, "/voucher/seckill/5", admin, http.StatusServiceUnavailable, http.StatusAccepted},
 		{http.MethodGet, "/voucher/list/1", nobody, http.StatusServiceUnavailable, http.StatusOK},
 		{http.MethodGet, "/order", nil, http.StatusServiceUnavailable, http.StatusOK},
@@ -141,8 +143,11 @@ func TestOverloadAnswers(t *testing.T) {
 	if w.Header().Get("Retry-After") != "2" || w.Header().Get("X-Request-Id") == "" {
 		t.Errorf("headers %v", w.Header())
 	}
-	w = do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Accept-Language": "zh"}})
-	if want := `{"success":false,"code":"UNAVAILABLE","errorMsg":"系统繁忙，请稍后再试"}`; w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
+	w = do(t, a, request{
+		method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Accept-Language": "zh"},
+	})
+	if want := `{"success":false,"code":"UNAVAILABLE","errorMsg":"系统繁忙，请稍后再试"}`; w.Code !=
+		http.StatusServiceUnavailable || w.Body.String() != want {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -150,8 +155,11 @@ func TestOverloadAnswers(t *testing.T) {
 // A handler that panics releases its permit.
 func TestPanicReleasesItsPermit(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, withPurchases(fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { panic("a bug") }}))
-	if w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusInternalServerError {
+	a := newAPI(t, withPurchases(fakePurchases{
+		buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { panic("a bug") },
+	}))
+	if w := do(t, a,
+		request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusInternalServerError {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if n := a.Load().InFlight; n != 0 {
@@ -159,8 +167,8 @@ func TestPanicReleasesItsPermit(t *testing.T) {
 	}
 }
 
-// With more than half of what may be in flight taken no request waits: it is answered with what is known. Its wait is validated all the
-// same.
+// With more than half of what may be in flight taken no request waits: it is answered with what is known. Its wait is
+// validated all the same.
 func TestNoWaitingWhenBusy(t *testing.T) {
 	t.Parallel()
 	var waited []time.Duration
@@ -183,11 +191,14 @@ func TestNoWaitingWhenBusy(t *testing.T) {
 			}
 			permits = append(permits, s)
 		}
-		for method, target := range map[string]string{http.MethodPost: "/voucher/seckill/5", http.MethodGet: "/order/5"} {
+		for method, target := range map[string]string{
+			http.MethodPost: "/voucher/seckill/5", http.MethodGet: "/order/5",
+		} {
 			if w := do(t, a, request{method: method, target: target + "?wait=1s"}); w.Code >= http.StatusBadRequest {
 				t.Errorf("%d %s", w.Code, w.Body)
 			}
-			wantProblem(t, do(t, a, request{method: method, target: target + "?wait=1h"}), http.StatusBadRequest, "INVALID")
+			wantProblem(t, do(t, a, request{method: method, target: target + "?wait=1h"}),
+				http.StatusBadRequest, "INVALID")
 		}
 		for _, s := range permits {
 			s.Release()
@@ -347,8 +358,12 @@ func TestUserRate(t *testing.T) {
 	} {
 		wantProblem(t, do(t, a, req), http.StatusTooManyRequests, "RATE_LIMITED")
 	}
-	w = do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Accept-Language": "zh-CN"}})
-	if want := `{"success":false,"code":"RATE_LIMITED","errorMsg":"操作过于频繁，请稍后再试"}`; w.Code != http.StatusTooManyRequests || w.Body.String() != want {
+	w = do(t, a, request{
+		method: http.MethodPost, target: "/voucher-order/seckill/5",
+		header: map[string]string{"Accept-Language": "zh-CN"},
+	})
+	if want := `{"success":false,"code":"RATE_LIMITED","errorMsg":"操作过于频繁，请稍后再试"}`; w.Code !=
+		http.StatusTooManyRequests || w.Body.String() != want {
 		t.Errorf("plain envelope: %d %s", w.Code, w.Body)
 	}
 	if n := bought.Load(); n != 3 {
@@ -358,11 +373,21 @@ func TestUserRate(t *testing.T) {
 		req    request
 		status int
 	}{
-		"another user":          {request{method: http.MethodPost, target: "/voucher/seckill/5", header: map[string]string{"Authorization": token(t, buyerID+1, "")}}, http.StatusAccepted},
-		"an admin of that id":   {request{method: http.MethodPost, target: "/voucher/seckill/5", header: map[string]string{"Authorization": token(t, buyerID, authtoken.RoleAdmin)}}, http.StatusAccepted},
+		"another user": {request{method: http.MethodPost, target: "/voucher/seckill/5", header: map[string]string{
+			"Authorization": token(t, buyerID+1, ""),
+		}}, http.StatusAccepted},
+		"an admin of that id": {
+			request{
+				method: http.MethodPost, target: "/voucher/seckill/5",
+				header: map[string]string{"Authorization": token(t, buyerID, authtoken.RoleAdmin)},
+			}, http.StatusAccepted,
+		},
 		"what is open to all":   {request{method: http.MethodGet, target: "/voucher/list/1"}, http.StatusOK},
 		"what is not for users": {request{method: http.MethodPost, target: "/voucher/5/pause"}, http.StatusForbidden},
-		"a bad token":           {request{method: http.MethodGet, target: "/order", header: map[string]string{"Authorization": "x"}}, http.StatusUnauthorized},
+		"a bad token": {
+			request{method: http.MethodGet, target: "/order", header: map[string]string{"Authorization": "x"}},
+			http.StatusUnauthorized,
+		},
 	} {
 		if w := do(t, a, c.req); w.Code != c.status {
 			t.Errorf("%s: %d, want %d", what, w.Code, c.status)
@@ -380,7 +405,8 @@ func TestNoUserRate(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
 	for range 10 * a.cfg.UserBurst {
-		if w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusAccepted {
+		if w := do(t, a,
+			request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusAccepted {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
 	}

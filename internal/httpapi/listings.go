@@ -25,16 +25,17 @@ import (
 type Listings interface {
 	// Voucher returns one voucher: voucher.ErrNotFound, listing.ErrUnavailable.
 	Voucher(ctx context.Context, id int64) (listing.Snapshot, error)
-	// List returns the part of a shop's list that has the newest vouchers with an id below before; newer ones may be in it.
-	// listing.ErrUnavailable.
+	// List returns the part of a shop's list that has the newest vouchers with an id below before; newer ones may be
+	// in it. listing.ErrUnavailable.
 	List(ctx context.Context, shopID, before int64) (listing.Snapshot, error)
 }
 
-// maxPages is how many pages of one content are kept rendered. Others are put together for each answer, and not compressed.
+// maxPages is how many pages of one content are kept rendered. Others are put together for each answer, and not
+// compressed.
 const maxPages = 8
 
-// showVoucher answers GET /voucher/:id. One that is off the shelf, or hidden still, exists for admins only, a rehearsal also for those who
-// may buy in it.
+// showVoucher answers GET /voucher/:id. One that is off the shelf, or hidden still, exists for admins only, a
+// rehearsal also for those who may buy in it.
 func (a *API) showVoucher(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
@@ -144,7 +145,8 @@ type rendering struct {
 	pages map[pageKey]*prepared
 }
 
-// pageKey is the vouchers of a content from one index to another. paged says that the answer names the page that follows.
+// pageKey is the vouchers of a content from one index to another. paged says that the answer names the page that
+// follows.
 type pageKey struct {
 	from, to int
 	paged    bool

@@ -104,14 +104,18 @@ func TestPagesOfAList(t *testing.T) {
 			if more {
 				next = want.more
 			}
-			if ids != want.ids || got.Next != next || got.Total != 30 || !got.ServerTime.Equal(httpkit.ShownTime(redisNoon)) {
+			if ids != want.ids || got.Next != next || got.Total != 30 ||
+				!got.ServerTime.Equal(httpkit.ShownTime(redisNoon)) {
 				t.Errorf("%q, more %t: %s, %+v", query, more, ids, got)
 			}
 		}
 	}
-	for _, query := range []string{"?limit=0", "?limit=101", "?limit=x", "?before=0", "?before=-1", "?limit=1&limit=2", "?a=%zz"} {
+	for _, query := range []string{
+		"?limit=0", "?limit=101", "?limit=x", "?before=0", "?before=-1", "?limit=1&limit=2", "?a=%zz",
+	} {
 		a := newAPI(t, withListings(whole))
-		wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/voucher/list/2" + query}), http.StatusBadRequest, "INVALID")
+		wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/voucher/list/2" + query}),
+			http.StatusBadRequest, "INVALID")
 	}
 }
 
@@ -122,7 +126,9 @@ func TestEveryPageIsTheSame(t *testing.T) {
 	for range 2 {
 		for limit := 1; limit <= 20; limit++ {
 			for before := int64(1); before <= 41; before += 5 {
-				got := readList(t, do(t, a, request{method: http.MethodGet, target: fmt.Sprintf("/voucher/list/2?limit=%d&before=%d", limit, before)}).Body)
+				got := readList(t, do(t, a, request{
+					method: http.MethodGet, target: fmt.Sprintf("/voucher/list/2?limit=%d&before=%d", limit, before),
+				}).Body)
 				if n := min(int64(limit), before-1); int64(len(got.Data)) != n || n > 0 && got.Data[0].ID != before-1 {
 					t.Fatalf("limit %d before %d: %+v", limit, before, got)
 				}
@@ -136,19 +142,22 @@ func TestEntityTags(t *testing.T) {
 	t.Parallel()
 	s := vouchersDown(3)
 	get := func(s snapshotOf, target, tag string) *httptest.ResponseRecorder {
-		return do(t, newAPI(t, withListings(s)), request{method: http.MethodGet, target: target, header: map[string]string{"If-None-Match": tag}})
+		return do(t, newAPI(t, withListings(s)),
+			request{method: http.MethodGet, target: target, header: map[string]string{"If-None-Match": tag}})
 	}
 	for _, target := range []string{"/voucher/list/2", "/voucher/list/2?limit=2", "/voucher/3"} {
 		first := get(s, target, "")
 		tag := first.Header().Get("Etag")
-		if first.Code != http.StatusOK || !strings.HasPrefix(tag, `W/"`) || first.Header().Get("Cache-Control") != "no-cache" {
+		if first.Code != http.StatusOK || !strings.HasPrefix(tag, `W/"`) ||
+			first.Header().Get("Cache-Control") != "no-cache" {
 			t.Fatalf("%s: %d, %v", target, first.Code, first.Header())
 		}
 		later := s
 		later.Now = s.Now.Add(time.Second)
 		for _, given := range []string{tag, "*", `"x", ` + tag, strings.TrimPrefix(tag, "W/")} {
 			w := get(later, target, given)
-			if w.Code != http.StatusNotModified || w.Body.Len() > 0 || w.Header().Get("X-Server-Time") != fmt.Sprint(later.Now.UnixMilli()) || w.Header().Get("Etag") != tag {
+			if w.Code != http.StatusNotModified || w.Body.Len() > 0 ||
+				w.Header().Get("X-Server-Time") != fmt.Sprint(later.Now.UnixMilli()) || w.Header().Get("Etag") != tag {
 				t.Errorf("%s with %s: %d %q %v", target, given, w.Code, w.Body, w.Header())
 			}
 		}
@@ -185,15 +194,21 @@ func TestCompression(t *testing.T) {
 		a := newAPI(t, withListings(vouchersDown(n)))
 		plain := do(t, a, request{method: http.MethodGet, target: "/voucher/list/2"})
 		for accepted, takes := range map[string]bool{
-			"": false, "gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.000": false, "deflate": false, "*": false, "xgzip": false,
+			"": false, "gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.000": false,
+			"deflate": false, "*": false, "xgzip": false,
 		} {
-			w := do(t, a, request{method: http.MethodGet, target: "/voucher/list/2", header: map[string]string{"Accept-Encoding": accepted}})
-			if got := w.Header().Get("Content-Encoding") == "gzip"; got != (takes && compressed) || w.Header().Get("Vary") != "Accept-Encoding" {
+			w := do(t, a, request{
+				method: http.MethodGet, target: "/voucher/list/2",
+				header: map[string]string{"Accept-Encoding": accepted},
+			})
+			if got := w.Header().Get("Content-Encoding") == "gzip"; got != (takes && compressed) ||
+				w.Header().Get("Vary") != "Accept-Encoding" {
 				t.Errorf("%d vouchers, %q: %v", n, accepted, w.Header())
 				continue
 			}
 			if w.Header().Get("Content-Length") != fmt.Sprint(w.Body.Len()) {
-				t.Errorf("%d vouchers, %q: %s bytes are said, %d sent", n, accepted, w.Header().Get("Content-Length"), w.Body.Len())
+				t.Errorf("%d vouchers, %q: %s bytes are said, %d sent",
+					n, accepted, w.Header().Get("Content-Length"), w.Body.Len())
 			}
 			body := io.Reader(w.Body)
 			if takes && compressed {
@@ -236,7 +251,8 @@ func TestAnswersThroughAListener(t *testing.T) {
 						if got := readList(t, resp.Body); len(got.Data) != n {
 							t.Errorf("%d vouchers, want %d", len(got.Data), n)
 						}
-					} else if rest, err := io.ReadAll(resp.Body); len(rest) > 0 || err != nil || resp.ContentLength < int64(100*n) {
+					} else if rest, err := io.ReadAll(resp.Body); len(rest) > 0 || err != nil ||
+						resp.ContentLength < int64(100*n) {
 						t.Errorf("HEAD: %d bytes, %v, length %d", len(rest), err, resp.ContentLength)
 					}
 					_ = resp.Body.Close()

@@ -116,8 +116,8 @@ func TestEvents(t *testing.T) {
 	conn, resp, r := listen(t, addr, http.MethodGet, bearer(t), "Accept-Encoding: gzip")
 	<-got
 	for name, want := range map[string]string{
-		"Content-Type": "text/event-stream", "Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no", "Content-Encoding": "",
-		"X-Content-Type-Options": "nosniff", "Connection": "",
+		"Content-Type": "text/event-stream", "Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no",
+		"Content-Encoding": "", "X-Content-Type-Options": "nosniff", "Connection": "",
 	} {
 		if value := resp.Header.Get(name); value != want {
 			t.Errorf("%s is %q, want %q", name, value, want)
@@ -126,7 +126,8 @@ func TestEvents(t *testing.T) {
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("status %d", resp.StatusCode)
 	}
-	expect(t, r, "retry: 2000\nevent: order\nid: queued\ndata: "+`{"id":"660000000123456789","voucherId":5,"userId":42,"status":"queued"}`+"\n\n")
+	expect(t, r, "retry: 2000\nevent: order\nid: queued\ndata: "+
+		`{"id":"660000000123456789","voucherId":5,"userId":42,"status":"queued"}`+"\n\n")
 	steps <- step{status: order.Queued, same: true}
 	expect(t, r, ":\n\n")
 	for _, s := range []order.Status{order.Unpaid, order.Cancelled, order.Paid, order.Refunding, order.Refunded} {
@@ -152,7 +153,9 @@ func TestEventsEnd(t *testing.T) {
 		step   step
 		reason string
 	}{
-		"the process stops":   {step: step{returns: true, err: fmt.Errorf("watching: %w", order.ErrStopping)}, reason: "shutdown"},
+		"the process stops": {
+			step: step{returns: true, err: fmt.Errorf("watching: %w", order.ErrStopping)}, reason: "shutdown",
+		},
 		"a store is away":     {step: step{returns: true, err: order.ErrUnavailable}, reason: "unavailable"},
 		"a final state":       {step: step{returns: true}, reason: "final"},
 		"an unexpected error": {step: step{returns: true, err: errors.New("secret detail")}, reason: "unavailable"},
@@ -181,7 +184,9 @@ func TestStreamEndsInTime(t *testing.T) {
 	})
 	stats := withSaleStats(func(int64) (audit.SaleStats, error) { return saleStats(), nil })
 	soonExpired := func(cfg *Config) { cfg.Now = func() time.Time { return noon.Add(time.Hour - 10*time.Millisecond) } }
-	for name, change := range map[string]func(*API){"it lasts too long": func(a *API) { a.streams.Lifetime = 10 * time.Millisecond }, "its token expires": nil} {
+	for name, change := range map[string]func(*API){
+		"it lasts too long": func(a *API) { a.streams.Lifetime = 10 * time.Millisecond }, "its token expires": nil,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			changes := []func(*Config){watch, stats}
@@ -196,7 +201,8 @@ func TestStreamEndsInTime(t *testing.T) {
 			_, _, r := listen(t, addr, http.MethodGet, bearer(t))
 			expect(t, r, "retry: 2000\n"+eventText(order.Unpaid)+bye)
 			expectEnd(t, r)
-			req := "GET /admin/voucher/5/live HTTP/1.1\r\nHost: x\r\nAuthorization: " + token(t, adminID, authtoken.RoleAdmin) + "\r\n\r\n"
+			req := "GET /admin/voucher/5/live HTTP/1.1\r\nHost: x\r\nAuthorization: " +
+				token(t, adminID, authtoken.RoleAdmin) + "\r\n\r\n"
 			conn, r := dial(t, addr)
 			if _, err := io.WriteString(conn, req); err != nil {
 				t.Fatal(err)
@@ -239,16 +245,21 @@ func TestWaitEndsWithTheToken(t *testing.T) {
 // Before the first event, errors are answered as on any route.
 func TestEventsRefused(t *testing.T) {
 	t.Parallel()
-	for err, code := range map[error]string{order.ErrNotFound: "NOT_FOUND", order.ErrUnavailable: "UNAVAILABLE", errors.New("x"): "INTERNAL"} {
-		a := newAPI(t, withWatch(func(context.Context, int64, int64, func(order.Order, bool) error) error { return err }))
+	for err, code := range map[error]string{
+		order.ErrNotFound: "NOT_FOUND", order.ErrUnavailable: "UNAVAILABLE", errors.New("x"): "INTERNAL",
+	} {
+		a := newAPI(t, withWatch(
+			func(context.Context, int64, int64, func(order.Order, bool) error) error { return err }))
 		w := do(t, a, request{method: http.MethodGet, target: eventsPath})
-		if got := wantProblem(t, w, w.Code, code); got.Status == http.StatusOK || w.Header().Get("X-Accel-Buffering") != "" {
+		if got := wantProblem(t, w, w.Code, code); got.Status == http.StatusOK ||
+			w.Header().Get("X-Accel-Buffering") != "" {
 			t.Errorf("%v: %d %v", err, w.Code, w.Header())
 		}
 	}
 }
 
-// A process that stops ends all streams, so that its server's Shutdown does not wait for them, and those opened afterwards.
+// A process that stops ends all streams, so that its server's Shutdown does not wait for them, and those opened
+// afterwards.
 func TestShutdownEndsStreams(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, withWatch(func(ctx context.Context, _, _ int64, yield func(order.Order, bool) error) error {
@@ -291,20 +302,23 @@ func TestCallerLeavesStream(t *testing.T) {
 	t.Parallel()
 	var log lines
 	ended, counted := make(chan error, 1), make(chan string, 1)
-	a := newAPI(t, withLog(&log, slog.LevelInfo), withWatch(func(ctx context.Context, _, _ int64, yield func(order.Order, bool) error) error {
-		err := yield(orderIn(order.Unpaid), true)
-		<-ctx.Done()
-		ended <- ctx.Err()
-		return errors.Join(err, ctx.Err())
-	}), func(cfg *Config) {
-		cfg.Observe = func(method, route string, status int, code string, _ time.Duration) {
-			counted <- fmt.Sprintf("%s %s %d %q", method, route, status, code)
-		}
-	})
+	a := newAPI(t, withLog(&log, slog.LevelInfo),
+		withWatch(func(ctx context.Context, _, _ int64, yield func(order.Order, bool) error) error {
+			err := yield(orderIn(order.Unpaid), true)
+			<-ctx.Done()
+			ended <- ctx.Err()
+			return errors.Join(err, ctx.Err())
+		}), func(cfg *Config) {
+			cfg.Observe = func(method, route string, status int, code string, _ time.Duration) {
+				counted <- fmt.Sprintf("%s %s %d %q", method, route, status, code)
+			}
+		})
 	conn, _, r := listen(t, start(t, a.Server("")), http.MethodGet, bearer(t))
 	expect(t, r, "retry: 2000\n"+eventText(order.Unpaid))
 	_ = conn.Close()
-	for what, got := range map[string]any{"context canceled": soon(t, ended), `GET /order/:id/events 200 ""`: soon(t, counted)} {
+	for what, got := range map[string]any{
+		"context canceled": soon(t, ended), `GET /order/:id/events 200 ""`: soon(t, counted),
+	} {
 		if fmt.Sprint(got) != what {
 			t.Errorf("%v, want %s", got, what)
 		}
@@ -326,8 +340,8 @@ func soon[T any](t *testing.T, c <-chan T) T {
 	}
 }
 
-// A caller who does not read is cut off once the connection's buffers are full: by the deadline of each piece, because the
-// server's own write timeout would also end a stream that is read.
+// A caller who does not read is cut off once the connection's buffers are full: by the deadline of each piece,
+// because the server's own write timeout would also end a stream that is read.
 func TestSlowReaderIsCutOff(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
@@ -368,9 +382,10 @@ func TestStreamExceedsTheWriteTimeout(t *testing.T) {
 func TestTooManyStreams(t *testing.T) {
 	t.Parallel()
 	steps := make(chan step, 3)
-	a := newAPI(t, withWatch(script(steps)), withSaleStats(func(int64) (audit.SaleStats, error) { return saleStats(), nil }), func(cfg *Config) {
-		cfg.MaxStreams = 1
-	})
+	a := newAPI(t, withWatch(script(steps)),
+		withSaleStats(func(int64) (audit.SaleStats, error) { return saleStats(), nil }), func(cfg *Config) {
+			cfg.MaxStreams = 1
+		})
 	addr := start(t, a.Server(""))
 	steps <- step{status: order.Unpaid}
 	_, _, r := listen(t, addr, http.MethodGet, bearer(t))
@@ -457,12 +472,14 @@ func TestHeadOfEvents(t *testing.T) {
 	if _, err := fmt.Fprintf(conn, "HEAD /order/5/events HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", bearer(t)); err != nil {
 		t.Fatal(err)
 	}
-	if resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: http.MethodHead}); err != nil || resp.StatusCode != http.StatusNotFound {
+	if resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: http.MethodHead}); err != nil ||
+		resp.StatusCode != http.StatusNotFound {
 		t.Errorf("another's order: %v, %v", resp, err)
 	}
 }
 
-// A browser that reconnects with the final state is answered 204, which ends its attempts; any other gets the order as it is.
+// A browser that reconnects with the final state is answered 204, which ends its attempts; any other gets the order
+// as it is.
 func TestReconnectAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -481,7 +498,8 @@ func TestReconnectAfterTheEnd(t *testing.T) {
 		steps := make(chan step, 2)
 		steps <- step{status: c.now}
 		steps <- step{returns: true}
-		_, resp, r := listen(t, start(t, newAPI(t, withWatch(script(steps))).Server("")), http.MethodGet, bearer(t), "Last-Event-ID: "+c.known)
+		_, resp, r := listen(t, start(t, newAPI(t, withWatch(script(steps))).Server("")), http.MethodGet, bearer(t),
+			"Last-Event-ID: "+c.known)
 		if c.ends {
 			if resp.StatusCode != http.StatusNoContent {
 				t.Errorf("%s, known %q: %d", c.now, c.known, resp.StatusCode)
@@ -499,12 +517,13 @@ func TestReconnectAfterTheEnd(t *testing.T) {
 func TestPanicInAStream(t *testing.T) {
 	t.Parallel()
 	var log lines
-	a := newAPI(t, withLog(&log, slog.LevelInfo), withWatch(func(_ context.Context, _, _ int64, yield func(order.Order, bool) error) error {
-		if err := yield(orderIn(order.Unpaid), true); err != nil {
-			return err
-		}
-		panic("a bug")
-	}))
+	a := newAPI(t, withLog(&log, slog.LevelInfo),
+		withWatch(func(_ context.Context, _, _ int64, yield func(order.Order, bool) error) error {
+			if err := yield(orderIn(order.Unpaid), true); err != nil {
+				return err
+			}
+			panic("a bug")
+		}))
 	_, _, r := listen(t, start(t, a.Server("")), http.MethodGet, bearer(t))
 	expect(t, r, "retry: 2000\n"+eventText(order.Unpaid))
 	expectEnd(t, r)
@@ -524,7 +543,9 @@ func TestTokenInTheQuery(t *testing.T) {
 	good := token(t, buyerID, "")
 	ask := func(target, authorization string) (int, string) {
 		t.Helper()
-		w := do(t, a, request{method: http.MethodGet, target: target, header: map[string]string{"Authorization": authorization}})
+		w := do(t, a, request{
+			method: http.MethodGet, target: target, header: map[string]string{"Authorization": authorization},
+		})
 		return w.Code, read(t, w).Code
 	}
 	if status, code := ask(eventsPath+"?access_token="+good, ""); code != "UNAVAILABLE" {
@@ -534,8 +555,9 @@ func TestTokenInTheQuery(t *testing.T) {
 		t.Errorf("in the header, which goes first: %d %s", status, code)
 	}
 	for _, target := range []string{
-		eventsPath, eventsPath + "?access_token=", eventsPath + "?access_token=x", eventsPath + "?access_token=" + good + "&access_token=" + good,
-		eventsPath + "?access_token=" + good + "&%zz", eventsPath + "?token=" + good, eventsPath + "?access_token=Bearer%20" + good,
+		eventsPath, eventsPath + "?access_token=", eventsPath + "?access_token=x",
+		eventsPath + "?access_token=" + good + "&access_token=" + good, eventsPath + "?access_token=" + good + "&%zz",
+		eventsPath + "?token=" + good, eventsPath + "?access_token=Bearer%20" + good,
 		"/order/5?access_token=" + good, "/order?access_token=" + good,
 	} {
 		if status, code := ask(target, ""); status != http.StatusUnauthorized || code != "UNAUTHENTICATED" {
@@ -556,7 +578,8 @@ func TestForgedTokensInTheQuery(t *testing.T) {
 	a := newAPI(t, forgeryRules)
 	forged := forgeries(t)
 	for _, what := range slices.Sorted(maps.Keys(forged)) {
-		w := do(t, a, request{method: http.MethodGet, target: eventsPath + "?access_token=" + url.QueryEscape(forged[what]), header: map[string]string{"Authorization": ""}})
+		w := do(t, a, request{method: http.MethodGet, target: eventsPath + "?access_token=" +
+			url.QueryEscape(forged[what]), header: map[string]string{"Authorization": ""}})
 		if w.Code != http.StatusUnauthorized {
 			t.Errorf("%s: %d %s", what, w.Code, w.Body)
 		}

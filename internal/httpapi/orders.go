@@ -21,8 +21,8 @@ import (
 
 // Orders keeps the recorded orders: *service.Orders.
 type Orders interface {
-	// Cancel cancels the user's unpaid order, waiting for the row of one that is queued; a cancelled one stays as it is.
-	// order.ErrNotFound, *order.StateError, order.ErrUnavailable.
+	// Cancel cancels the user's unpaid order, waiting for the row of one that is queued; a cancelled one stays as it
+	// is. order.ErrNotFound, *order.StateError, order.ErrUnavailable.
 	Cancel(ctx context.Context, userID, orderID int64) (order.Order, error)
 	// History returns what happened to the order, oldest first. order.ErrUnavailable.
 	History(ctx context.Context, o order.Order) ([]order.Event, error)
@@ -140,7 +140,8 @@ func filter(values param.Query, statuses ...order.Status) (order.Filter, []*inva
 			f.Status = statuses[i]
 			f.Waiting = statuses[i] == order.Queued
 		} else {
-			badStatus = invalid.New("status", invalid.Malformed, invalid.OneOf, invalid.Data{"value": invalid.Clip(text), "values": names(statuses)})
+			badStatus = invalid.New("status", invalid.Malformed, invalid.OneOf,
+				invalid.Data{"value": invalid.Clip(text), "values": names(statuses)})
 		}
 	}
 	return f, []*invalid.Problem{badVoucher, badStatus}
@@ -148,7 +149,10 @@ func filter(values param.Query, statuses ...order.Status) (order.Filter, []*inva
 
 // recordedStatuses are the states of orders that have a row.
 func recordedStatuses() []order.Status {
-	return []order.Status{order.Unpaid, order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded, order.Failed, order.Lapsed}
+	return []order.Status{
+		order.Unpaid, order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded,
+		order.Failed, order.Lapsed,
+	}
 }
 
 // names returns statuses as the API writes them.
@@ -214,9 +218,11 @@ func orderView(o order.Order) orderJSON {
 	v := orderJSON{
 		ID: strconv.FormatInt(o.ID, 10), VoucherID: o.VoucherID, UserID: o.UserID,
 		Status: shownStatus(o.Status), Reason: string(o.Reason),
-		CreateTime: httpkit.TimeView(o.CreatedAt), PayBefore: httpkit.TimeView(o.PayBefore), PayTime: httpkit.TimeView(o.PaidAt), RedeemTime: httpkit.TimeView(o.RedeemedAt),
-		CancelTime: httpkit.TimeView(o.CancelledAt), RefundingTime: httpkit.TimeView(o.RefundingAt), RefundTime: httpkit.TimeView(o.RefundedAt),
-		FailTime: httpkit.TimeView(o.FailedAt), LapseTime: httpkit.TimeView(o.LapsedAt),
+		CreateTime: httpkit.TimeView(o.CreatedAt), PayBefore: httpkit.TimeView(o.PayBefore),
+		PayTime: httpkit.TimeView(o.PaidAt), RedeemTime: httpkit.TimeView(o.RedeemedAt),
+		CancelTime: httpkit.TimeView(o.CancelledAt), RefundingTime: httpkit.TimeView(o.RefundingAt),
+		RefundTime: httpkit.TimeView(o.RefundedAt),
+		FailTime:   httpkit.TimeView(o.FailedAt), LapseTime: httpkit.TimeView(o.LapsedAt),
 	}
 	if o.Quantity != order.OneUnit {
 		v.Quantity = o.Quantity.Units()
@@ -235,12 +241,13 @@ func shownStatus(s order.Status) string {
 	return s.String()
 }
 
-// orderAnswer is the answer that shows one order, with its coupon, whose code is shown so, and with its history, if they can
-// be read soon.
+// orderAnswer is the answer that shows one order, with its coupon, whose code is shown so, and with its history, if
+// they can be read soon.
 func (a *API) orderAnswer(c *gin.Context, o order.Order, show func(redemption.Code) string) (httpkit.Answer, error) {
 	ctx := c.Request.Context()
 	v, stale := orderView(o), false
-	if a.cfg.Tills != nil && o.Status != order.Queued && o.Status != order.Unpaid && o.Status != order.Failed { // these have none
+	// These have none.
+	if a.cfg.Tills != nil && o.Status != order.Queued && o.Status != order.Unpaid && o.Status != order.Failed {
 		switch coupon, err := a.cfg.Tills.CouponOf(ctx, o); {
 		case err == nil:
 			v.Coupon = couponView(coupon, show)
@@ -259,7 +266,8 @@ func (a *API) orderAnswer(c *gin.Context, o order.Order, show func(redemption.Co
 		l := a.speak(c)
 		for _, e := range events {
 			v.History = append(v.History, eventJSON{
-				Status: e.Status.String(), At: httpkit.ShownTime(e.At), By: e.By, Why: e.Why.In(l), WhyCode: e.Why.Code(), Until: e.Why.Until(),
+				Status: e.Status.String(), At: httpkit.ShownTime(e.At), By: e.By, Why: e.Why.In(l),
+				WhyCode: e.Why.Code(), Until: e.Why.Until(),
 			})
 		}
 	}

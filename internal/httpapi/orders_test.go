@@ -21,9 +21,13 @@ func TestCancel(t *testing.T) {
 		if userID != buyerID || id != orderID {
 			return order.Order{}, fmt.Errorf("called with %d, %d", userID, id)
 		}
-		return order.Order{ID: id, UserID: userID, VoucherID: 5, Status: order.Cancelled, Amount: 1000, CreatedAt: noon, CancelledAt: noon}, nil
+		return order.Order{
+			ID: id, UserID: userID, VoucherID: 5, Status: order.Cancelled, Amount: 1000,
+			CreatedAt: noon, CancelledAt: noon,
+		}, nil
 	}}))
-	want := `{"success":true,"data":{"id":"660000000123456789","voucherId":5,"userId":42,"status":"cancelled","amount":1000,` +
+	want := `{"success":true,"data":{"id":"660000000123456789",` +
+		`"voucherId":5,"userId":42,"status":"cancelled","amount":1000,` +
 		`"createTime":"2026-01-02T12:00:00Z","cancelTime":"2026-01-02T12:00:00Z"}}`
 	for range 2 {
 		w := do(t, a, request{method: http.MethodPost, target: "/order/660000000123456789/cancel"})
@@ -66,10 +70,12 @@ func TestOrderFilter(t *testing.T) {
 		"?voucherId=9007199254740991":  {UserID: buyerID, VoucherID: 9007199254740991},
 	} {
 		var got order.Filter
-		a := newAPI(t, withPurchases(fakePurchases{orders: func(_ context.Context, f order.Filter, _ int64, _ int) ([]order.Order, int64, error) {
-			got = f
-			return nil, 0, nil
-		}}))
+		a := newAPI(t, withPurchases(fakePurchases{
+			orders: func(_ context.Context, f order.Filter, _ int64, _ int) ([]order.Order, int64, error) {
+				got = f
+				return nil, 0, nil
+			},
+		}))
 		w := do(t, a, request{method: http.MethodGet, target: "/order" + query})
 		if diff := cmp.Diff(want, got); diff != "" || w.Code != http.StatusOK {
 			t.Errorf("%s: %d, filter (-want +got):\n%s", query, w.Code, diff)
@@ -97,16 +103,23 @@ func TestOrderDocuments(t *testing.T) {
 		},
 		{
 			order.Order{
-				ID: math.MaxInt64, UserID: buyerID, VoucherID: 5, Status: order.Refunded, Amount: 1000, CreatedAt: at(0), PaidAt: at(1),
-				RedeemedAt: at(2), CancelledAt: at(3), RefundingAt: at(4), RefundedAt: at(5).Add(7*time.Millisecond + 900*time.Microsecond),
+				ID: math.MaxInt64, UserID: buyerID, VoucherID: 5, Status: order.Refunded, Amount: 1000,
+				CreatedAt: at(0), PaidAt: at(1), RedeemedAt: at(2), CancelledAt: at(3), RefundingAt: at(4),
+				RefundedAt: at(5).Add(7*time.Millisecond + 900*time.Microsecond),
 			},
-			`{"id":"9223372036854775807","voucherId":5,"userId":42,"status":"refunded","amount":1000,"createTime":"2026-01-02T12:00:00Z",` +
-				`"payTime":"2026-01-02T12:01:00Z","redeemTime":"2026-01-02T12:02:00Z","cancelTime":"2026-01-02T12:03:00Z",` +
+			`{"id":"9223372036854775807","voucherId":5,` +
+				`"userId":42,"status":"refunded","amount":1000,"createTime":"2026-01-02T12:00:00Z",` +
+				`"payTime":"2026-01-02T12:01:00Z","redeemTime":"2026-01-02T12:02:00Z",` +
+				`"cancelTime":"2026-01-02T12:03:00Z",` +
 				`"refundingTime":"2026-01-02T12:04:00Z","refundTime":"2026-01-02T12:05:00.007Z"}`,
 		},
 		{
-			order.Order{ID: 1, UserID: buyerID, VoucherID: 5, Status: order.Failed, Reason: order.NoStock, CreatedAt: at(0), FailedAt: at(0)},
-			`{"id":"1","voucherId":5,"userId":42,"status":"failed","reason":"NO_STOCK","createTime":"2026-01-02T12:00:00Z","failTime":"2026-01-02T12:00:00Z"}`,
+			order.Order{
+				ID: 1, UserID: buyerID, VoucherID: 5, Status: order.Failed, Reason: order.NoStock,
+				CreatedAt: at(0), FailedAt: at(0),
+			},
+			`{"id":"1","voucherId":5,"userId":42,"status":"failed","reason":"NO_STOCK",` +
+				`"createTime":"2026-01-02T12:00:00Z","failTime":"2026-01-02T12:00:00Z"}`,
 		},
 	} {
 		t.Run(c.order.Status.String(), func(t *testing.T) {
@@ -123,7 +136,8 @@ func TestOrderDocuments(t *testing.T) {
 				},
 			}))
 			w := do(t, a, request{method: http.MethodGet, target: fmt.Sprintf("/order/%d", c.order.ID)})
-			if diff := cmp.Diff(`{"success":true,"data":`+c.want+`}`, w.Body.String()); diff != "" || w.Code != http.StatusOK {
+			if diff := cmp.Diff(`{"success":true,"data":`+c.want+`}`, w.Body.String()); diff != "" ||
+				w.Code != http.StatusOK {
 				t.Errorf("%d %s", w.Code, diff)
 			}
 			w = do(t, a, request{method: http.MethodGet, target: "/order"})
@@ -140,30 +154,37 @@ func TestOrderDocuments(t *testing.T) {
 // Another user's order does not exist: it is looked up with the caller's id.
 func TestOrderOfAnotherUser(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, withPurchases(fakePurchases{order: func(_ context.Context, userID, _ int64, _ time.Duration) (order.Order, error) {
-		if userID != buyerID {
-			return order.Order{}, errors.New("asked for another user")
-		}
-		return order.Order{}, order.ErrNotFound
-	}}))
-	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order/5?userId=43"}), http.StatusNotFound, "NOT_FOUND")
+	a := newAPI(t, withPurchases(fakePurchases{
+		order: func(_ context.Context, userID, _ int64, _ time.Duration) (order.Order, error) {
+			if userID != buyerID {
+				return order.Order{}, errors.New("asked for another user")
+			}
+			return order.Order{}, order.ErrNotFound
+		},
+	}))
+	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order/5?userId=43"}),
+		http.StatusNotFound, "NOT_FOUND")
 }
 
 // Following next from page to page shows every order once and ends.
 func TestOrderPages(t *testing.T) {
 	t.Parallel()
 	const n = 45
-	a := newAPI(t, withPurchases(fakePurchases{orders: func(_ context.Context, _ order.Filter, before int64, limit int) ([]order.Order, int64, error) {
-		var page []order.Order
-		for id := min(before-1, n); id > 0 && len(page) < limit; id-- {
-			page = append(page, order.Order{ID: id})
-		}
-		return page, n, nil
-	}}))
+	a := newAPI(t, withPurchases(fakePurchases{
+		orders: func(_ context.Context, _ order.Filter, before int64, limit int) ([]order.Order, int64, error) {
+			var page []order.Order
+			for id := min(before-1, n); id > 0 && len(page) < limit; id-- {
+				page = append(page, order.Order{ID: id})
+			}
+			return page, n, nil
+		},
+	}))
 	for _, c := range []struct {
 		query string
 		pages []int
-	}{{"", []int{20, 20, 5}}, {"limit=1", nil}, {"limit=15", []int{15, 15, 15}}, {"limit=45", []int{45}}, {"limit=44", []int{44, 1}}, {"limit=100", []int{45}}} {
+	}{{"", []int{20, 20, 5}}, {"limit=1", nil}, {"limit=15", []int{15, 15, 15}}, {"limit=45", []int{45}}, {
+		"limit=44", []int{44, 1},
+	}, {"limit=100", []int{45}}} {
 		t.Run(c.query, func(t *testing.T) {
 			t.Parallel()
 			var pages []int
@@ -199,10 +220,12 @@ func TestOrderPageValues(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
 	for query, field := range map[string]string{
-		"limit=0": "limit", "limit=101": "limit", "limit=-1": "limit", "limit=x": "limit", "limit=": "limit", "limit=1&limit=2": "limit",
-		"before=0": "before", "before=-1": "before", "before=x": "before", "before=9223372036854775808": "before", "before=": "before", "%zz": "query",
+		"limit=0": "limit", "limit=101": "limit", "limit=-1": "limit", "limit=x": "limit", "limit=": "limit",
+		"limit=1&limit=2": "limit", "before=0": "before", "before=-1": "before", "before=x": "before",
+		"before=9223372036854775808": "before", "before=": "before", "%zz": "query",
 	} {
-		got := wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order?" + query}), http.StatusBadRequest, "INVALID")
+		got := wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order?" + query}),
+			http.StatusBadRequest, "INVALID")
 		if len(got.Errors) != 1 || got.Errors[0].Field != field {
 			t.Errorf("%s: %+v", query, got.Errors)
 		}
@@ -219,14 +242,18 @@ func withOrders(f fakeOrders) func(*Config) { return func(cfg *Config) { cfg.Ord
 func history() []order.Event {
 	return []order.Event{
 		{Status: order.Queued, At: noon, By: order.Owner},
-		{Status: order.Unpaid, At: noon.Add(time.Millisecond + time.Microsecond).In(time.FixedZone("x", 3600)), By: order.ByRecorder},
+		{
+			Status: order.Unpaid, At: noon.Add(time.Millisecond + time.Microsecond).In(time.FixedZone("x", 3600)),
+			By: order.ByRecorder,
+		},
 		{Status: order.Cancelled, At: noon.Add(15 * time.Minute), By: order.ByExpirer, Why: order.NotPaidInTime},
 	}
 }
 
 const historyDocument = `"history":[{"status":"queued","at":"2026-01-02T12:00:00Z","by":"owner"},` +
 	`{"status":"unpaid","at":"2026-01-02T12:00:00.001Z","by":"recorder"},` +
-	`{"status":"cancelled","at":"2026-01-02T12:15:00Z","by":"expirer","why":"not paid in time","whyCode":"NOT_PAID_IN_TIME"}]`
+	`{"status":"cancelled","at":"2026-01-02T12:15:00Z","by":"expirer","why":"not paid in time",` +
+	`"whyCode":"NOT_PAID_IN_TIME"}]`
 
 // A single order comes with its history: for its owner, and for admins.
 func TestOrderWithHistory(t *testing.T) {
@@ -251,15 +278,20 @@ func TestOrderWithHistory(t *testing.T) {
 			return history(), nil
 		},
 	}), withPurchases(fakePurchases{order: foundOrder(owner)}))
-	for target, userID := range map[string]string{"/order/660000000123456789": "42", "/admin/order/660000000123456789": "43"} {
-		want := `{"success":true,"data":{"id":"660000000123456789","voucherId":5,"userId":` + userID + `,"status":"cancelled","amount":1000,` +
-			`"createTime":"2026-01-02T12:00:00Z","payBefore":"2026-01-02T12:15:00Z","cancelTime":"2026-01-02T12:15:00Z",` + historyDocument + `}}`
+	for target, userID := range map[string]string{
+		"/order/660000000123456789": "42", "/admin/order/660000000123456789": "43",
+	} {
+		want := `{"success":true,"data":{"id":"660000000123456789","voucherId":5,"userId":` + userID +
+			`,"status":"cancelled","amount":1000,` +
+			`"createTime":"2026-01-02T12:00:00Z","payBefore":"2026-01-02T12:15:00Z",` +
+			`"cancelTime":"2026-01-02T12:15:00Z",` + historyDocument + `}}`
 		w := asBoth(t, a, target)
 		if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", target, w.Code, diff)
 		}
 	}
-	wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/order/5"}), http.StatusNotFound, "NOT_FOUND")
+	wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/order/5"}),
+		http.StatusNotFound, "NOT_FOUND")
 }
 
 func TestFindOrders(t *testing.T) {
@@ -271,14 +303,18 @@ func TestFindOrders(t *testing.T) {
 	}
 	for query, want := range map[string]asked{
 		"": {order.Filter{}, 9223372036854775807, 21},
-		"?userId=42&voucherId=5&status=refunding&before=100&limit=7": {order.Filter{UserID: 42, VoucherID: 5, Status: order.Refunding}, 100, 8},
+		"?userId=42&voucherId=5&status=refunding&before=100&limit=7": {
+			order.Filter{UserID: 42, VoucherID: 5, Status: order.Refunding}, 100, 8,
+		},
 		"?status=failed": {order.Filter{Status: order.Failed}, 9223372036854775807, 21},
 	} {
 		var got asked
-		a := newAPI(t, withOrders(fakeOrders{find: func(f order.Filter, before int64, limit int) ([]order.Order, error) {
-			got = asked{f, before, limit}
-			return nil, nil
-		}}))
+		a := newAPI(t, withOrders(fakeOrders{
+			find: func(f order.Filter, before int64, limit int) ([]order.Order, error) {
+				got = asked{f, before, limit}
+				return nil, nil
+			},
+		}))
 		w := asAdmin(t, a, request{method: http.MethodGet, target: "/admin/order" + query})
 		if diff := cmp.Diff(want, got); diff != "" || w.Body.String() != `{"success":true,"data":[]}` {
 			t.Errorf("%s: %d %s, asked (-want +got):\n%s", query, w.Code, w.Body, diff)
@@ -320,18 +356,22 @@ func TestOrderFilterValues(t *testing.T) {
 	a := newAPI(t)
 	for _, target := range []string{"/order?", "/admin/order?"} {
 		for query, field := range map[string]string{
-			"status=": "status", "status=Paid": "status", "status=1": "status", "status=unknown": "status", "status=paid&status=paid": "status",
-			"voucherId=0": "voucherId", "voucherId=x": "voucherId", "voucherId=9007199254740992": "voucherId", "voucherId=": "voucherId",
+			"status=": "status", "status=Paid": "status", "status=1": "status", "status=unknown": "status",
+			"status=paid&status=paid": "status", "voucherId=0": "voucherId", "voucherId=x": "voucherId",
+			"voucherId=9007199254740992": "voucherId", "voucherId=": "voucherId",
 			"limit=0": "limit", "before=x": "before", "%zz": "query", "status=" + strings.Repeat("x", 1000): "status",
 		} {
 			got := wantProblem(t, asBoth(t, a, target+query), http.StatusBadRequest, "INVALID")
-			if len(got.Errors) != 1 || got.Errors[0].Field != field || got.Errors[0].Allowed == "" || len(got.Errors[0].Reason) > 200 {
+			if len(got.Errors) != 1 || got.Errors[0].Field != field || got.Errors[0].Allowed == "" ||
+				len(got.Errors[0].Reason) > 200 {
 				t.Errorf("%s%s: %+v", target, query, got.Errors)
 			}
 		}
 	}
 	// Queued orders have no row: only their owner can see them. An owner's route has no userId.
-	for target, field := range map[string]string{"/admin/order?status=queued": "status", "/admin/order?userId=x": "userId", "/admin/order?userId=0": "userId"} {
+	for target, field := range map[string]string{
+		"/admin/order?status=queued": "status", "/admin/order?userId=x": "userId", "/admin/order?userId=0": "userId",
+	} {
 		got := wantProblem(t, asBoth(t, a, target), http.StatusBadRequest, "INVALID")
 		if len(got.Errors) != 1 || got.Errors[0].Field != field {
 			t.Errorf("%s: %+v", target, got.Errors)
@@ -341,7 +381,9 @@ func TestOrderFilterValues(t *testing.T) {
 
 func TestAdminOrderErrors(t *testing.T) {
 	t.Parallel()
-	for err, code := range map[error]string{order.ErrNotFound: "NOT_FOUND", order.ErrUnavailable: "UNAVAILABLE", errors.New("x"): "INTERNAL"} {
+	for err, code := range map[error]string{
+		order.ErrNotFound: "NOT_FOUND", order.ErrUnavailable: "UNAVAILABLE", errors.New("x"): "INTERNAL",
+	} {
 		a := newAPI(t, withOrders(fakeOrders{
 			order: func(int64) (order.Order, error) { return order.Order{}, err },
 			find:  func(order.Filter, int64, int) ([]order.Order, error) { return nil, err },
@@ -369,11 +411,16 @@ func TestAdminOrderErrors(t *testing.T) {
 // whose state is not known the rest is shown.
 func TestStaleOrders(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, withPurchases(fakePurchases{stale: true, orders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
-		return []order.Order{{ID: 6, VoucherID: 3, UserID: 42, Status: order.StatusUnknown}, {ID: 5, VoucherID: 2, UserID: 42}}, 9, nil
-	}}))
+	a := newAPI(t, withPurchases(fakePurchases{
+		stale: true, orders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
+			return []order.Order{
+				{ID: 6, VoucherID: 3, UserID: 42, Status: order.StatusUnknown}, {ID: 5, VoucherID: 2, UserID: 42},
+			}, 9, nil
+		},
+	}))
 	want := `{"success":true,"data":[{"id":"6","voucherId":3,"userId":42}],"stale":true}`
-	if w := do(t, a, request{method: http.MethodGet, target: "/order?limit=1"}); w.Code != http.StatusOK || w.Body.String() != want {
+	if w := do(t, a, request{method: http.MethodGet, target: "/order?limit=1"}); w.Code != http.StatusOK ||
+		w.Body.String() != want {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

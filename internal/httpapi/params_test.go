@@ -56,29 +56,33 @@ func TestIDsInPaths(t *testing.T) {
 func TestWait(t *testing.T) {
 	t.Parallel()
 	var asked time.Duration
-	a := newAPI(t, withPurchases(fakePurchases{order: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
-		asked = wait
-		return order.Order{ID: 5}, nil
-	}}), func(cfg *Config) { cfg.MaxWait = 20 * time.Second })
+	a := newAPI(t, withPurchases(fakePurchases{
+		order: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
+			asked = wait
+			return order.Order{ID: 5}, nil
+		},
+	}), func(cfg *Config) { cfg.MaxWait = 20 * time.Second })
 	for text, want := range map[string]time.Duration{
-		"": 0, "?": 0, "?x=1": 0, "?wait=0": 0, "?wait=500ms": 500 * time.Millisecond, "?wait=2s": 2 * time.Second, "?wait=20s": 20 * time.Second,
-		"?wait=1.5s": 1500 * time.Millisecond,
+		"": 0, "?": 0, "?x=1": 0, "?wait=0": 0, "?wait=500ms": 500 * time.Millisecond, "?wait=2s": 2 * time.Second,
+		"?wait=20s": 20 * time.Second, "?wait=1.5s": 1500 * time.Millisecond,
 	} {
 		asked = -1
-		if w := do(t, a, request{method: http.MethodGet, target: "/order/5" + text}); w.Code != http.StatusOK || asked != want {
+		if w := do(t, a, request{method: http.MethodGet, target: "/order/5" + text}); w.Code != http.StatusOK ||
+			asked != want {
 			t.Errorf("%q: waited %s, %d %s", text, asked, w.Code, w.Body)
 		}
 	}
 	for _, text := range []string{
-		"wait=", "wait=2", "wait=-1s", "wait=21s", "wait=20s1ns", "wait=abc", "wait=1d", "wait=9999999h", "wait=NaN", "wait=1s&wait=2s",
-		"wait=%zz", "a=1;b=2",
+		"wait=", "wait=2", "wait=-1s", "wait=21s", "wait=20s1ns", "wait=abc", "wait=1d", "wait=9999999h", "wait=NaN",
+		"wait=1s&wait=2s", "wait=%zz", "a=1;b=2",
 	} {
 		for _, target := range []string{"/order/5?", "/voucher/seckill/5?"} {
 			method := http.MethodGet
 			if strings.HasPrefix(target, "/voucher") {
 				method = http.MethodPost
 			}
-			got := wantProblem(t, do(t, a, request{method: method, target: target + text}), http.StatusBadRequest, "INVALID")
+			got := wantProblem(t, do(t, a, request{method: method, target: target + text}),
+				http.StatusBadRequest, "INVALID")
 			if len(got.Errors) != 1 || got.Errors[0].Field != "wait" && got.Errors[0].Field != "query" {
 				t.Errorf("%s%s: %+v", target, text, got.Errors)
 			}
@@ -100,8 +104,10 @@ func TestIDsInTheMiddleOfPaths(t *testing.T) {
 		{http.MethodPost, "/voucher/", "/resume", "9007199254740991"},
 	} {
 		for _, id := range []string{"0", "-1", "01", "1.0", "x", "%20", "9223372036854775808"} {
-			got := wantProblem(t, asAdmin(t, a, request{method: c.method, target: c.before + id + c.after}), http.StatusBadRequest, "INVALID")
-			if len(got.Errors) != 1 || got.Errors[0].Field != "id" || !strings.Contains(got.Errors[0].Allowed, c.largest) {
+			got := wantProblem(t, asAdmin(t, a, request{method: c.method, target: c.before + id + c.after}),
+				http.StatusBadRequest, "INVALID")
+			if len(got.Errors) != 1 || got.Errors[0].Field != "id" ||
+				!strings.Contains(got.Errors[0].Allowed, c.largest) {
 				t.Errorf("%s%s%s: %+v", c.before, id, c.after, got.Errors)
 			}
 		}
@@ -111,7 +117,8 @@ func TestIDsInTheMiddleOfPaths(t *testing.T) {
 // Everything that is wrong is reported at once.
 func TestAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
-	got := wantProblem(t, do(t, newAPI(t), request{method: http.MethodPost, target: "/voucher/seckill/0?wait=x"}), http.StatusBadRequest, "INVALID")
+	got := wantProblem(t, do(t, newAPI(t), request{method: http.MethodPost, target: "/voucher/seckill/0?wait=x"}),
+		http.StatusBadRequest, "INVALID")
 	if len(got.Errors) != 2 || got.Errors[0].Field != "id" || got.Errors[1].Field != "wait" {
 		t.Errorf("%+v", got.Errors)
 	}

@@ -62,13 +62,16 @@ func (a *API) listPartitions(c *gin.Context, _ httpkit.Identity) (httpkit.Answer
 }
 
 func partitionView(c partition.Contents) partitionJSON {
-	view := partitionJSON{Number: c.Number, State: c.State, Since: httpkit.TimeView(c.Since), Sales: c.Sales, Instances: c.Instances, Missing: c.Missing}
+	view := partitionJSON{
+		Number: c.Number, State: c.State, Since: httpkit.TimeView(c.Since), Sales: c.Sales,
+		Instances: c.Instances, Missing: c.Missing,
+	}
 	view.OtherData = errors.Is(c.Away, partition.ErrFormat)
 	view.Away = c.Away != nil && !view.OtherData
 	if w := c.Waiting; c.Away == nil && c.State != partition.Removed {
 		view.Figures = &partitionFigure{
-			At: httpkit.ShownTime(w.At), Node: w.Node, Waiting: w.Orders, WaitingMS: w.Oldest.Milliseconds(), DeadLetters: w.DeadLetters,
-			Added: w.Added, ProcessorMS: w.Processor.Milliseconds(),
+			At: httpkit.ShownTime(w.At), Node: w.Node, Waiting: w.Orders, WaitingMS: w.Oldest.Milliseconds(),
+			DeadLetters: w.DeadLetters, Added: w.Added, ProcessorMS: w.Processor.Milliseconds(),
 		}
 	}
 	return view

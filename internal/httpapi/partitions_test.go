@@ -18,12 +18,17 @@ type fakePartitions struct{ err error }
 func (f fakePartitions) List(context.Context) ([]partition.Contents, error) {
 	return []partition.Contents{
 		{Partition: partition.Partition{State: partition.Open}, Sales: 3, Instances: 2, Waiting: partition.Waiting{
-			Orders: 4, Oldest: 1500 * time.Millisecond, DeadLetters: 1, Node: "10.0.0.1:6379", At: noon, Added: 70, Processor: 2 * time.Second,
+			Orders: 4, Oldest: 1500 * time.Millisecond, DeadLetters: 1, Node: "10.0.0.1:6379", At: noon, Added: 70,
+			Processor: 2 * time.Second,
 		}},
-		{Partition: partition.Partition{Number: 1, State: partition.Closed, Since: noon}, Sales: 1, Instances: 1, Missing: []string{"old"}, Waiting: partition.Waiting{At: noon}},
+		{
+			Partition: partition.Partition{Number: 1, State: partition.Closed, Since: noon}, Sales: 1, Instances: 1,
+			Missing: []string{"old"}, Waiting: partition.Waiting{At: noon},
+		},
 		{Partition: partition.Partition{Number: 2, State: partition.Open, Since: noon}, Away: order.ErrUnavailable},
 		{Partition: partition.Partition{Number: 3, State: partition.Removed, Since: noon}},
-		{Partition: partition.Partition{Number: 4, State: partition.Open, Since: noon}, Away: fmt.Errorf("%w: %w", order.ErrUnavailable, partition.ErrFormat)},
+		{Partition: partition.Partition{Number: 4, State: partition.Open, Since: noon}, Away: fmt.Errorf("%w: %w",
+			order.ErrUnavailable, partition.ErrFormat)},
 	}, f.err
 }
 
@@ -32,11 +37,15 @@ func TestListPartitions(t *testing.T) {
 	t.Parallel()
 	w := asAdmin(t, newAPI(t), request{method: http.MethodGet, target: "/admin/partition"})
 	want := `{"success":true,"data":[` +
-		`{"number":0,"state":"open","sales":3,"figures":{"at":"2026-01-02T12:00:00Z","node":"10.0.0.1:6379","waiting":4,"waitingMs":1500,"deadLetters":1,"added":70,"processorMs":2000},"instances":2},` +
-		`{"number":1,"state":"closed","since":"2026-01-02T12:00:00Z","sales":1,"figures":{"at":"2026-01-02T12:00:00Z","waiting":0,"waitingMs":0,"deadLetters":0,"added":0,"processorMs":0},"instances":1,"missing":["old"]},` +
-		`{"number":2,"state":"open","since":"2026-01-02T12:00:00Z","sales":0,"away":true,"instances":0},` +
-		`{"number":3,"state":"removed","since":"2026-01-02T12:00:00Z","sales":0,"instances":0},` +
-		`{"number":4,"state":"open","since":"2026-01-02T12:00:00Z","sales":0,"otherData":true,"instances":0}]}`
+		`{"number":0,"state":"open","sales":3,` +
+		`"figures":{"at":"2026-01-02T12:00:00Z","node":"10.0.0.1:6379","waiting":4,` +
+		`"waitingMs":1500,"deadLetters":1,"added":70,"processorMs":2000},"instances":2},` +
+		`{"number":1,"state":"closed","since":"2026-01-02T12:00:00Z",` +
+		`"sales":1,"figures":{"at":"2026-01-02T12:00:00Z","waiting":0,"waitingMs":0,"deadLetters":0,"added":0,` +
+		`"processorMs":0},"instances":1,"missing":["old"]},{"number":2,"state":"open","since":"2026-01-02T12:00:00Z",` +
+		`"sales":0,"away":true,"instances":0},{"number":3,"state":"removed","since":"2026-01-02T12:00:00Z","sales":0,` +
+		`"instances":0},{"number":4,"state":"open","since":"2026-01-02T12:00:00Z","sales":0,` +
+		`"otherData":true,"instances":0}]}`
 	if got := strings.TrimSpace(w.Body.String()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

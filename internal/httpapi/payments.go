@@ -21,21 +21,23 @@ import (
 
 // Payments takes money for orders and gives it back: *service.Payments.
 type Payments interface {
-	// Pay begins the payment of the user's unpaid order and returns it with the URL where the buyer pays; a free order is
-	// paid at once, and has no URL. order.ErrNotFound, *order.StateError, order.ErrNoProvider, order.ErrUnavailable.
+	// Pay begins the payment of the user's unpaid order and returns it with the URL where the buyer pays; a free
+	// order is paid at once, and has no URL. order.ErrNotFound, *order.StateError, order.ErrNoProvider,
+	// order.ErrUnavailable.
 	Pay(ctx context.Context, userID, orderID int64) (p order.Payment, payURL string, err error)
-	// Confirm records that the provider has the money. Repeating it is harmless. order.ErrBadNotice, order.ErrNoPayment,
-	// order.ErrWrongAmount.
+	// Confirm records that the provider has the money. Repeating it is harmless. order.ErrBadNotice,
+	// order.ErrNoPayment, order.ErrWrongAmount.
 	Confirm(ctx context.Context, n order.Notice) error
-	// Refund begins to send back the money of the user's paid order and returns the order, refunding or refunded. Repeating
-	// it is harmless. order.ErrNotFound, *order.StateError.
+	// Refund begins to send back the money of the user's paid order and returns the order, refunding or refunded.
+	// Repeating it is harmless. order.ErrNotFound, *order.StateError.
 	Refund(ctx context.Context, userID, orderID int64) (order.Order, error)
 	// Of returns the payments of an order, whosever it is, the oldest first. order.ErrUnavailable.
 	Of(ctx context.Context, orderID int64) ([]order.Payment, error)
 }
 
-// CallbackReader reads a payment provider's callback: the provider's adapter. It refuses a header that cannot have a right
-// signature, and returns what reads the body and checks the signature; the notice names the provider. order.ErrBadNotice.
+// CallbackReader reads a payment provider's callback: the provider's adapter. It refuses a header that cannot have a
+// right signature, and returns what reads the body and checks the signature; the notice names the provider.
+// order.ErrBadNotice.
 type CallbackReader func(header http.Header) (read func(body []byte) (order.Notice, error), err error)
 
 // paymentJSON is a payment as the order's owner reads it.
@@ -62,7 +64,8 @@ type adminPaymentJSON struct {
 func paymentView(p order.Payment) adminPaymentJSON {
 	return adminPaymentJSON{
 		PaymentID: p.ID, Amount: p.Amount, State: p.State.String(), Provider: p.Provider, Reference: p.Reference,
-		CreateTime: httpkit.TimeView(p.CreatedAt), ReceiveTime: httpkit.TimeView(p.ReceivedAt), RefundTime: httpkit.TimeView(p.RefundedAt),
+		CreateTime: httpkit.TimeView(p.CreatedAt), ReceiveTime: httpkit.TimeView(p.ReceivedAt),
+		RefundTime: httpkit.TimeView(p.RefundedAt),
 	}
 }
 
@@ -83,7 +86,8 @@ func (a *API) pay(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) 
 		return httpkit.Answer{}, err
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: paymentJSON{
-		OrderID: strconv.FormatInt(p.OrderID, 10), PaymentID: p.ID, Amount: p.Amount, PayURL: payURL, State: p.State.String(),
+		OrderID: strconv.FormatInt(p.OrderID, 10), PaymentID: p.ID, Amount: p.Amount, PayURL: payURL,
+		State: p.State.String(),
 	}}}, nil
 }
 
@@ -110,9 +114,9 @@ const (
 	callbackTime = 2 * time.Second // for reading one
 )
 
-// paymentCallback answers POST /payment/callback and POST /payment/callback/:provider, for the payment providers. Anybody can reach it, so it takes no permit of the
-// requests in flight before the signature has proved who calls: the adapter looks at the header, then the raw body, which is
-// what was signed, is read under bounds of its own.
+// paymentCallback answers POST /payment/callback and POST /payment/callback/:provider, for the payment providers.
+// Anybody can reach it, so it takes no permit of the requests in flight before the signature has proved who calls:
+// the adapter looks at the header, then the raw body, which is what was signed, is read under bounds of its own.
 func (a *API) paymentCallback(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	notice, err := a.readCallback(c)
 	if err != nil {
@@ -129,8 +133,8 @@ func (a *API) paymentCallback(c *gin.Context, _ httpkit.Identity) (httpkit.Answe
 	return httpkit.Answer{Status: http.StatusOK, Body: []byte(`{"success":true}`)}, nil
 }
 
-// readCallback returns what the provider says. A connection whose body was not read to its end is closed after the answer:
-// net/http would wait for the rest.
+// readCallback returns what the provider says. A connection whose body was not read to its end is closed after the
+// answer: net/http would wait for the rest.
 func (a *API) readCallback(c *gin.Context) (n order.Notice, err error) {
 	h := c.Writer.Header()
 	h["Connection"] = a.headers.closing
@@ -153,7 +157,8 @@ func (a *API) readCallback(c *gin.Context) (n order.Notice, err error) {
 	w := httpkit.RawWriter(c)
 	deadline := time.Now().Add(a.callbackTime)
 	// A writer without deadlines, such as a test's, has no connection that could be slow.
-	if err := http.NewResponseController(w).SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := http.NewResponseController(w).SetReadDeadline(deadline); err != nil &&
+		!errors.Is(err, http.ErrNotSupported) {
 		return order.Notice{}, fmt.Errorf("reading a callback: %w", err)
 	}
 	body, err := jsonbody.Bytes(w, c.Request, maxCallback)

@@ -30,12 +30,14 @@ func TestPay(t *testing.T) {
 		"begun": {
 			order.Payment{ID: "pay_1", OrderID: orderID, Amount: 1000, State: order.PaymentOpen},
 			"https://pay.example/pay_1",
-			`{"success":true,"data":{"orderId":"660000000123456789","paymentId":"pay_1","amount":1000,"payUrl":"https://pay.example/pay_1","state":"open"}}`,
+			`{"success":true,"data":{"orderId":"660000000123456789","paymentId":"pay_1","amount":1000,` +
+				`"payUrl":"https://pay.example/pay_1","state":"open"}}`,
 		},
 		"free": {
 			order.Payment{ID: "pay_2", OrderID: orderID, State: order.PaymentReceived},
 			"",
-			`{"success":true,"data":{"orderId":"660000000123456789","paymentId":"pay_2","amount":0,"state":"received"}}`,
+			`{"success":true,"data":{"orderId":"660000000123456789","paymentId":"pay_2",` +
+				`"amount":0,"state":"received"}}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,8 +64,14 @@ var orderRefusals = []struct {
 	data   string
 }{
 	{order.ErrNotFound, 404, "NOT_FOUND", ""},
-	{&order.StateError{OrderID: orderID, Status: order.Redeemed, Action: order.RequestRefund}, 409, "ORDER_STATE", `{"orderId":"660000000123456789","status":"redeemed"}`},
-	{&order.StateError{OrderID: orderID, Status: order.StatusUnknown}, 409, "ORDER_STATE", `{"orderId":"660000000123456789"}`},
+	{
+		&order.StateError{OrderID: orderID, Status: order.Redeemed, Action: order.RequestRefund}, 409, "ORDER_STATE",
+		`{"orderId":"660000000123456789","status":"redeemed"}`,
+	},
+	{
+		&order.StateError{OrderID: orderID, Status: order.StatusUnknown}, 409, "ORDER_STATE",
+		`{"orderId":"660000000123456789"}`,
+	},
 	{order.ErrNoProvider, 501, "NO_PROVIDER", ""},
 	{order.ErrUnavailable, 503, "UNAVAILABLE", ""},
 	{errors.New("driver: secret detail"), 500, "INTERNAL", ""},
@@ -92,7 +100,9 @@ func TestOrderRefusals(t *testing.T) {
 
 func TestRefund(t *testing.T) {
 	t.Parallel()
-	for state, status := range map[order.Status]int{order.Refunding: http.StatusAccepted, order.Refunded: http.StatusOK} {
+	for state, status := range map[order.Status]int{
+		order.Refunding: http.StatusAccepted, order.Refunded: http.StatusOK,
+	} {
 		a := newAPI(t, withPayments(fakePayments{refund: func(userID, id int64) (order.Order, error) {
 			if userID != buyerID || id != orderID {
 				return order.Order{}, fmt.Errorf("called with %d, %d", userID, id)
@@ -100,7 +110,8 @@ func TestRefund(t *testing.T) {
 			return order.Order{ID: id, UserID: userID, VoucherID: 5, Status: state, Amount: 1000}, nil
 		}}))
 		w := do(t, a, request{method: http.MethodPost, target: "/order/660000000123456789/refund"})
-		want := `{"success":true,"data":{"id":"660000000123456789","voucherId":5,"userId":42,"status":"` + state.String() + `","amount":1000}}`
+		want := `{"success":true,"data":{"id":"660000000123456789","voucherId":5,"userId":42,"status":"` +
+			state.String() + `","amount":1000}}`
 		if w.Code != status || w.Body.String() != want {
 			t.Errorf("%d %s, want %d %s", w.Code, w.Body, status, want)
 		}
@@ -144,7 +155,10 @@ func TestPaymentCallback(t *testing.T) {
 	if confirmed != 2 {
 		t.Errorf("%d confirmed", confirmed)
 	}
-	w := do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: body, header: map[string]string{"Authorization": ""}})
+	w := do(t, a, request{
+		method: http.MethodPost, target: "/payment/callback", body: body,
+		header: map[string]string{"Authorization": ""},
+	})
 	wantProblem(t, w, http.StatusUnauthorized, "BAD_NOTICE")
 	if got := w.Header().Get("WWW-Authenticate"); got == "" || strings.HasPrefix(got, "Bearer") {
 		t.Errorf("WWW-Authenticate is %q", got)
@@ -166,24 +180,31 @@ func TestPaymentCallbackRefusals(t *testing.T) {
 		{order.ErrUnavailable, 503, "UNAVAILABLE"},
 		{errors.New("x"), 500, "INTERNAL"},
 	} {
-		a := newAPI(t, withPayments(fakePayments{confirm: func(order.Notice) error { return fmt.Errorf("as the domain does: %w", c.err) }}))
-		wantProblem(t, do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: "{}"}), c.status, c.code)
+		a := newAPI(t, withPayments(fakePayments{
+			confirm: func(order.Notice) error { return fmt.Errorf("as the domain does: %w", c.err) },
+		}))
+		wantProblem(t, do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: "{}"}),
+			c.status, c.code)
 	}
 }
 
-// Callbacks that never end stay outside of what is in flight: those without a signature are refused before a body is read, of
-// the others few are read at once and for a short time, and buyers buy meanwhile.
+// Callbacks that never end stay outside of what is in flight: those without a signature are refused before a body is
+// read, of the others few are read at once and for a short time, and buyers buy meanwhile.
 func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 	t.Parallel()
-	settings := []func(*Config){withPayments(fakePayments{confirm: func(order.Notice) error { return nil }}), func(cfg *Config) {
-		cfg.MaxInFlight = 1
-		cfg.Callbacks[""] = func(h http.Header) (func([]byte) (order.Notice, error), error) {
-			if h.Get("X-Signature") == "" {
-				return nil, order.ErrBadNotice
+	settings := []func(*Config){
+		withPayments(fakePayments{confirm: func(order.Notice) error { return nil }}), func(cfg *Config) {
+			cfg.MaxInFlight = 1
+			cfg.Callbacks[""] = func(h http.Header) (func([]byte) (order.Notice, error), error) {
+				if h.Get("X-Signature") == "" {
+					return nil, order.ErrBadNotice
+				}
+				return func([]byte) (order.Notice, error) {
+					return order.Notice{PaymentID: "pay_1", Amount: 1000}, nil
+				}, nil
 			}
-			return func([]byte) (order.Notice, error) { return order.Notice{PaymentID: "pay_1", Amount: 1000}, nil }, nil
-		}
-	}}
+		},
+	}
 	a, patient := newAPI(t, settings...), newAPI(t, settings...)
 	patient.callbackTime = time.Hour // so that all are read at once, however long it takes until they are there
 	addr, patientAddr := start(t, a.Server("")), start(t, patient.Server(""))
@@ -237,7 +258,8 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 	if got, closed := status(r); got != http.StatusServiceUnavailable || !closed {
 		t.Errorf("beyond the bound: %d, closed %t", got, closed)
 	}
-	if w := do(t, patient, request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusAccepted {
+	if w := do(t, patient,
+		request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusAccepted {
 		t.Errorf("a buyer meanwhile: %d %s", w.Code, w.Body)
 	}
 	// Whole ones are confirmed, several on one connection.
@@ -255,9 +277,12 @@ func TestSignedCallbacksAreInFlight(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, withPayments(fakePayments{confirm: func(order.Notice) error { return nil }}))
 	release := saturate(a)
-	wantProblem(t, do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: "{}"}), http.StatusServiceUnavailable, "UNAVAILABLE")
+	wantProblem(t, do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: "{}"}),
+		http.StatusServiceUnavailable, "UNAVAILABLE")
 	release()
-	if w := do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: "{}"}); w.Code != http.StatusOK || a.Load().InFlight != 0 {
+	if w := do(t, a, request{
+		method: http.MethodPost, target: "/payment/callback", body: "{}",
+	}); w.Code != http.StatusOK || a.Load().InFlight != 0 {
 		t.Errorf("%d %s, %d in flight", w.Code, w.Body, a.Load().InFlight)
 	}
 }
@@ -271,9 +296,12 @@ func TestCallbacksByProvider(t *testing.T) {
 		return nil
 	}}))
 	for target, status := range map[string]int{
-		"/payment/callback/bank": 200, "/payment/callback/": 404, "/payment/callback/BANK": 404, "/payment/callback/other": 404, "/payment/callback/bank/x": 404,
+		"/payment/callback/bank": 200, "/payment/callback/": 404, "/payment/callback/BANK": 404,
+		"/payment/callback/other": 404, "/payment/callback/bank/x": 404,
 	} {
-		w := do(t, a, request{method: http.MethodPost, target: target, body: "{}", header: map[string]string{"Authorization": ""}})
+		w := do(t, a, request{
+			method: http.MethodPost, target: target, body: "{}", header: map[string]string{"Authorization": ""},
+		})
 		if w.Code != status {
 			t.Errorf("%s: %d %s, want %d", target, w.Code, w.Body, status)
 		}
@@ -294,11 +322,16 @@ func TestPricesWithoutAProvider(t *testing.T) {
 		status         int
 		says           string // "": no warning
 	}{
-		"a provider":           {body: priced, status: 201},
-		"none":                 {none: true, body: priced, status: 201, says: `"warnings":[{"code":"NO_PROVIDER","field":"payValue","message":"No payment provider`},
-		"none, in Chinese":     {none: true, body: priced, language: "zh", status: 201, says: "无法支付"},
-		"none, and free":       {none: true, required: true, body: free, status: 201},
-		"none, but required":   {none: true, required: true, body: priced, status: 400, says: `"field":"payValue","code":"UNPAYABLE"`},
+		"a provider": {body: priced, status: 201},
+		"none": {
+			none: true, body: priced, status: 201,
+			says: `"warnings":[{"code":"NO_PROVIDER","field":"payValue","message":"No payment provider`,
+		},
+		"none, in Chinese": {none: true, body: priced, language: "zh", status: 201, says: "无法支付"},
+		"none, and free":   {none: true, required: true, body: free, status: 201},
+		"none, but required": {
+			none: true, required: true, body: priced, status: 400, says: `"field":"payValue","code":"UNPAYABLE"`,
+		},
 		"required and present": {required: true, body: priced, status: 201},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -307,8 +340,12 @@ func TestPricesWithoutAProvider(t *testing.T) {
 				cfg.NoProvider, cfg.RequireProvider = tc.none, tc.required
 				cfg.Vouchers = pricedVouchers{&fakeVouchers{}}
 			})
-			w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher", body: tc.body, header: map[string]string{"Accept-Language": tc.language}})
-			if w.Code != tc.status || !strings.Contains(w.Body.String(), tc.says) || tc.says == "" && strings.Contains(w.Body.String(), "warnings") {
+			w := asAdmin(t, a, request{
+				method: http.MethodPost, target: "/voucher", body: tc.body,
+				header: map[string]string{"Accept-Language": tc.language},
+			})
+			if w.Code != tc.status || !strings.Contains(w.Body.String(), tc.says) ||
+				tc.says == "" && strings.Contains(w.Body.String(), "warnings") {
 				t.Errorf("%d %s, want %d with %q", w.Code, w.Body, tc.status, tc.says)
 			}
 		})

@@ -25,14 +25,15 @@ const compressFrom = 1400
 // joinUpTo is up to how many bytes an answer is joined into one write: copying them costs less than a second one.
 const joinUpTo = 64 << 10
 
-// prepared is an answer but for its end, the tail, which has what differs between two answers: the time, and whether it is stale.
-// It is made once for all who ask. Nobody changes it.
+// prepared is an answer but for its end, the tail, which has what differs between two answers: the time, and whether
+// it is stale. It is made once for all who ask. Nobody changes it.
 type prepared struct {
 	body []byte
 	tag  string // an entity tag of the body without the tail: unquoted
 
-	// compressed is the body as a gzip stream (RFC 1952) without its end: the deflate blocks end at a byte's border, so that
-	// the tail follows as one stored block. Made when it is first asked for; nil for an answer that is too short, or not kept.
+	// compressed is the body as a gzip stream (RFC 1952) without its end: the deflate blocks end at a byte's border,
+	// so that the tail follows as one stored block. Made when it is first asked for; nil for an answer that is too
+	// short, or not kept.
 	compressed func() *gzipped
 }
 
@@ -45,7 +46,9 @@ type gzipped struct {
 
 func prepare(body []byte, kept bool) *prepared {
 	sum := sha256.Sum256(body)
-	p := &prepared{body: body, tag: base64.RawURLEncoding.EncodeToString(sum[:12]), compressed: func() *gzipped { return nil }}
+	p := &prepared{
+		body: body, tag: base64.RawURLEncoding.EncodeToString(sum[:12]), compressed: func() *gzipped { return nil },
+	}
 	if kept && len(body) >= compressFrom {
 		p.compressed = sync.OnceValue(func() *gzipped { return compress(body) })
 	}

@@ -19,18 +19,20 @@ import (
 
 // Purchases sells in sales, and shows buyers their orders: *service.Purchases.
 type Purchases interface {
-	// Buy buys so many units of a voucher, as FindVoucher returned it, in one order. It waits at most wait for the order to be recorded and returns it as order.Queued or as what
-	// it became. Its errors are those of order and voucher, *order.AlreadyBoughtError and *order.NotEnoughError among them, and
-	// *invalid.Error for more units than the sale allows; any other error leaves open whether something was bought.
-	Buy(ctx context.Context, userID int64, v voucher.Voucher, quantity order.Quantity, wait time.Duration) (order.Order, error)
+	// Buy buys so many units of a voucher, as FindVoucher returned it, in one order. It waits at most wait for the
+	// order to be recorded and returns it as order.Queued or as what it became. Its errors are those of order and
+	// voucher, *order.AlreadyBoughtError and *order.NotEnoughError among them, and *invalid.Error for more units than
+	// the sale allows; any other error leaves open whether something was bought.
+	Buy(ctx context.Context, userID int64, v voucher.Voucher, quantity order.Quantity,
+		wait time.Duration) (order.Order, error)
 	// Order returns a user's own order, waiting at most wait for it to be no longer queued, or order.ErrNotFound.
 	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
-	// Orders returns the orders of the filter's user that it selects, with an id below before, newest first, at most limit,
-	// and how many of them the user has in all; as much of it as can be read soon. order.ErrUnavailable.
+	// Orders returns the orders of the filter's user that it selects, with an id below before, newest first, at most
+	// limit, and how many of them the user has in all; as much of it as can be read soon. order.ErrUnavailable.
 	Orders(ctx context.Context, f order.Filter, before int64, limit int) (order.Page, error)
-	// Watch yields the user's order at once and after each change, and with changed false every 15 seconds. It returns nil
-	// after a final state, else yield's error, ctx's, service.ErrStopping when the process stops, order.ErrNotFound or
-	// order.ErrUnavailable.
+	// Watch yields the user's order at once and after each change, and with changed false every 15 seconds. It
+	// returns nil after a final state, else yield's error, ctx's, service.ErrStopping when the process stops,
+	// order.ErrNotFound or order.ErrUnavailable.
 	Watch(ctx context.Context, userID, orderID int64, yield func(o order.Order, changed bool) error) error
 }
 
@@ -67,8 +69,9 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity) (order.Order, error
 	return o, err
 }
 
-// wait returns how long the answer is to wait for an order to be recorded: until the caller's token expires at most. It is 0
-// when the caller does not ask for it, or while so many requests are in flight that waiting ones would keep out new ones.
+// wait returns how long the answer is to wait for an order to be recorded: until the caller's token expires at most.
+// It is 0 when the caller does not ask for it, or while so many requests are in flight that waiting ones would keep
+// out new ones.
 func (a *API) wait(values param.Query, who httpkit.Identity) (time.Duration, *invalid.Problem) {
 	d, p := values.Duration("wait", a.cfg.MaxWait)
 	if d > 0 {

@@ -41,7 +41,8 @@ func TestBuy(t *testing.T) {
 			"several units",
 			order.Order{ID: orderID, Quantity: order.QuantityOf(3), Status: order.Unpaid},
 			http.StatusCreated,
-			`{"success":true,"data":{"orderId":"660000000123456789","status":"unpaid","quantity":3}}`, "/order/660000000123456789",
+			`{"success":true,"data":{"orderId":"660000000123456789","status":"unpaid","quantity":3}}`,
+			"/order/660000000123456789",
 		},
 		{
 			"state not known",
@@ -52,12 +53,14 @@ func TestBuy(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			a := newAPI(t, withPurchases(fakePurchases{buy: func(_ context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error) {
-				if userID != buyerID || voucherID != 9007199254740991 || wait != 1500*time.Millisecond {
-					return order.Order{}, fmt.Errorf("called with %d, %d, %s", userID, voucherID, wait)
-				}
-				return c.order, nil
-			}}))
+			a := newAPI(t, withPurchases(fakePurchases{
+				buy: func(_ context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error) {
+					if userID != buyerID || voucherID != 9007199254740991 || wait != 1500*time.Millisecond {
+						return order.Order{}, fmt.Errorf("called with %d, %d, %s", userID, voucherID, wait)
+					}
+					return c.order, nil
+				},
+			}))
 			w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/9007199254740991?wait=1500ms"})
 			if w.Code != c.status || w.Body.String() != c.body || w.Header().Get("Location") != c.location {
 				t.Errorf("%d %s, Location %q", w.Code, w.Body, w.Header().Get("Location"))
@@ -75,7 +78,8 @@ func TestBuyQuantity(t *testing.T) {
 	for _, route := range []string{"/voucher/seckill/5", "/voucher-order/seckill/5"} {
 		for query, want := range map[string]int64{
 			"": 1, "?quantity=1": 1, "?quantity=2": 2, "?quantity=20&wait=0s": 20,
-			"?quantity=0": 0, "?quantity=21": 0, "?quantity=-1": 0, "?quantity=two": 0, "?quantity=": 0, "?quantity=02": 0,
+			"?quantity=0": 0, "?quantity=21": 0, "?quantity=-1": 0, "?quantity=two": 0,
+			"?quantity=": 0, "?quantity=02": 0,
 			"?quantity=1.5": 0, "?quantity=2&quantity=2": 0, "?quantity=%2B2": 0, "?quantity=99999999999999999999": 0,
 		} {
 			asked := order.QuantityOf(77)
@@ -87,7 +91,8 @@ func TestBuyQuantity(t *testing.T) {
 				}
 				continue
 			}
-			if body := w.Body.String(); asked.Units() != 77 || !strings.Contains(body, `"field":"quantity"`) || !strings.Contains(body, `"code":"INVALID"`) {
+			if body := w.Body.String(); asked.Units() != 77 || !strings.Contains(body, `"field":"quantity"`) ||
+				!strings.Contains(body, `"code":"INVALID"`) {
 				t.Errorf("%s%s: %d %s, asked for %s units", route, query, w.Code, body, asked)
 			}
 		}
@@ -104,10 +109,22 @@ var refusals = []struct {
 	data       string
 }{
 	{order.ErrSoldOut, 409, 200, "SOLD_OUT", "", ""},
-	{&order.AlreadyBoughtError{OrderID: orderID, Status: order.Paid}, 409, 200, "ALREADY_BOUGHT", "", `{"orderId":"660000000123456789","status":"paid"}`},
-	{&order.AlreadyBoughtError{OrderID: orderID, Status: order.Queued}, 409, 200, "ALREADY_BOUGHT", "", `{"orderId":"660000000123456789","status":"queued"}`},
-	{&order.AlreadyBoughtError{OrderID: orderID, Status: order.StatusUnknown}, 409, 200, "ALREADY_BOUGHT", "", `{"orderId":"660000000123456789"}`},
-	{&order.AlreadyBoughtError{OrderID: orderID, Quantity: order.QuantityOf(3), Status: order.Paid}, 409, 200, "ALREADY_BOUGHT", "", `{"orderId":"660000000123456789","status":"paid","quantity":3}`},
+	{
+		&order.AlreadyBoughtError{OrderID: orderID, Status: order.Paid}, 409, 200, "ALREADY_BOUGHT", "",
+		`{"orderId":"660000000123456789","status":"paid"}`,
+	},
+	{
+		&order.AlreadyBoughtError{OrderID: orderID, Status: order.Queued}, 409, 200, "ALREADY_BOUGHT", "",
+		`{"orderId":"660000000123456789","status":"queued"}`,
+	},
+	{
+		&order.AlreadyBoughtError{OrderID: orderID, Status: order.StatusUnknown}, 409, 200, "ALREADY_BOUGHT", "",
+		`{"orderId":"660000000123456789"}`,
+	},
+	{
+		&order.AlreadyBoughtError{OrderID: orderID, Quantity: order.QuantityOf(3), Status: order.Paid}, 409, 200,
+		"ALREADY_BOUGHT", "", `{"orderId":"660000000123456789","status":"paid","quantity":3}`,
+	},
 	{&order.NotEnoughError{Left: 2}, 409, 200, "NOT_ENOUGH", "", `{"left":2}`},
 	{order.ErrNotStarted, 403, 200, "NOT_STARTED", "", ""},
 	{order.ErrEnded, 403, 200, "ENDED", "", ""},
@@ -140,7 +157,8 @@ func TestRefusals(t *testing.T) {
 			if strings.Contains(w.Body.String(), "secret detail") {
 				t.Errorf("the detail of an unknown error got out: %s", w.Body)
 			}
-			if want := "urn:seckill:problem:" + strings.ReplaceAll(strings.ToLower(c.code), "_", "-"); got.Type != want {
+			if want := "urn:seckill:problem:" +
+				strings.ReplaceAll(strings.ToLower(c.code), "_", "-"); got.Type != want {
 				t.Errorf("type is %q, want %q", got.Type, want)
 			}
 
@@ -169,14 +187,18 @@ func TestTutorialRoute(t *testing.T) {
 	if got := read(t, w); w.Code != http.StatusOK || got.Code != "INVALID" || len(got.Errors) != 1 || *got.Success {
 		t.Errorf("bad id: %d %s", w.Code, w.Body)
 	}
-	w = do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Authorization": ""}})
+	w = do(t, a, request{
+		method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Authorization": ""},
+	})
 	if got := read(t, w); w.Code != http.StatusUnauthorized || got.Code != "UNAUTHENTICATED" || got.Type != "" {
 		t.Errorf("no token: %d %s", w.Code, w.Body)
 	}
 	w = do(t, buying(t, order.ErrSoldOut), request{
-		method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Accept-Language": "zh-CN"},
+		method: http.MethodPost, target: "/voucher-order/seckill/5",
+		header: map[string]string{"Accept-Language": "zh-CN"},
 	})
-	if want := `{"success":false,"code":"SOLD_OUT","errorMsg":"已售罄"}`; w.Code != http.StatusOK || w.Body.String() != want {
+	if want := `{"success":false,"code":"SOLD_OUT","errorMsg":"已售罄"}`; w.Code != http.StatusOK ||
+		w.Body.String() != want {
 		t.Errorf("%d %s, want %s", w.Code, w.Body, want)
 	}
 }
@@ -184,12 +206,15 @@ func TestTutorialRoute(t *testing.T) {
 // An order that fails while its buyer waits is answered as failed, with its id.
 func TestOrderFailedWhileWaiting(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, withPurchases(fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
-		return order.Order{ID: orderID, Status: order.Failed, Reason: order.NoStock}, nil
-	}}))
+	a := newAPI(t, withPurchases(fakePurchases{
+		buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+			return order.Order{ID: orderID, Status: order.Failed, Reason: order.NoStock}, nil
+		},
+	}))
 	w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5?wait=1s"})
 	got := wantProblem(t, w, http.StatusConflict, "ORDER_FAILED")
-	if diff := cmp.Diff(`{"orderId":"660000000123456789","status":"failed","reason":"NO_STOCK"}`, string(got.Data)); diff != "" {
+	if diff := cmp.Diff(`{"orderId":"660000000123456789","status":"failed","reason":"NO_STOCK"}`,
+		string(got.Data)); diff != "" {
 		t.Error(diff)
 	}
 	w = do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/5?wait=1s"})
@@ -198,8 +223,8 @@ func TestOrderFailedWhileWaiting(t *testing.T) {
 	}
 }
 
-// A caller who hangs up is no failure of the service, whatever became of their purchase: they read no answer, and repeat the
-// request later. One who waits is answered that the outcome is not known.
+// A caller who hangs up is no failure of the service, whatever became of their purchase: they read no answer, and
+// repeat the request later. One who waits is answered that the outcome is not known.
 func TestCallerHangsUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -207,12 +232,20 @@ func TestCallerHangsUp(t *testing.T) {
 		code  string
 		waits bool
 	}{
-		"cancelled":                         {err: context.Canceled, code: "CANCELLED"},
-		"a store is given up":               {err: fmt.Errorf("%w: %w", order.ErrUnavailable, context.Canceled), code: "CANCELLED"},
-		"a purchase is under way":           {err: fmt.Errorf("%w: %w", order.ErrUnknownOutcome, context.Canceled), code: "CANCELLED"},
-		"its row is waited for":             {err: fmt.Errorf("%w: not recorded in time", order.ErrUnknownOutcome), code: "CANCELLED"},
-		"it was decided":                    {err: order.ErrSoldOut, code: "SOLD_OUT"},
-		"an unknown outcome, and they wait": {err: fmt.Errorf("%w: %w", order.ErrUnknownOutcome, context.Canceled), code: "UNKNOWN_OUTCOME", waits: true},
+		"cancelled": {err: context.Canceled, code: "CANCELLED"},
+		"a store is given up": {
+			err: fmt.Errorf("%w: %w", order.ErrUnavailable, context.Canceled), code: "CANCELLED",
+		},
+		"a purchase is under way": {
+			err: fmt.Errorf("%w: %w", order.ErrUnknownOutcome, context.Canceled), code: "CANCELLED",
+		},
+		"its row is waited for": {
+			err: fmt.Errorf("%w: not recorded in time", order.ErrUnknownOutcome), code: "CANCELLED",
+		},
+		"it was decided": {err: order.ErrSoldOut, code: "SOLD_OUT"},
+		"an unknown outcome, and they wait": {
+			err: fmt.Errorf("%w: %w", order.ErrUnknownOutcome, context.Canceled), code: "UNKNOWN_OUTCOME", waits: true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,12 +253,13 @@ func TestCallerHangsUp(t *testing.T) {
 			defer cancel()
 			var code string
 			var log lines
-			a := newAPI(t, withLog(&log, slog.LevelInfo), withPurchases(fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
-				if !c.waits {
-					cancel()
-				}
-				return order.Order{}, c.err
-			}}), func(cfg *Config) {
+			a := newAPI(t, withLog(&log, slog.LevelInfo), withPurchases(
+				fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+					if !c.waits {
+						cancel()
+					}
+					return order.Order{}, c.err
+				}}), func(cfg *Config) {
 				cfg.Observe = func(_, _ string, _ int, observed string, _ time.Duration) { code = observed }
 			})
 			doWith(t, ctx, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
@@ -243,11 +277,14 @@ func TestCallerHangsUp(t *testing.T) {
 func TestReadRunsOutOfTime(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{context.DeadlineExceeded, context.Canceled} {
-		a := newAPI(t, withPurchases(fakePurchases{order: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
-			return order.Order{}, fmt.Errorf("reading: %w", err)
-		}}))
+		a := newAPI(t, withPurchases(fakePurchases{
+			order: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+				return order.Order{}, fmt.Errorf("reading: %w", err)
+			},
+		}))
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
-			wantProblem(t, do(t, a, request{method: method, target: "/order/5"}), http.StatusServiceUnavailable, "UNAVAILABLE")
+			wantProblem(t, do(t, a, request{method: method, target: "/order/5"}),
+				http.StatusServiceUnavailable, "UNAVAILABLE")
 		}
 	}
 }
@@ -264,13 +301,18 @@ func TestBuyAllocatesLittle(t *testing.T) {
 		err     error
 		ceiling float64
 	}{
-		{"accepted", nil, 7}, {"sold out", order.ErrSoldOut, 4}, {"already bought", &order.AlreadyBoughtError{OrderID: orderID}, 5},
+		{"accepted", nil, 7},
+		{"sold out", order.ErrSoldOut, 4},
+		{"already bought", &order.AlreadyBoughtError{OrderID: orderID}, 5},
 	} {
 		a := newAPI(t, busy)
 		if c.err != nil {
 			a = buying(t, c.err, busy)
 		}
-		r := newRequest(t, t.Context(), request{method: http.MethodPost, target: "/voucher/seckill/5", header: map[string]string{"Accept-Language": "zh-CN,zh;q=0.9"}})
+		r := newRequest(t, t.Context(), request{
+			method: http.MethodPost, target: "/voucher/seckill/5",
+			header: map[string]string{"Accept-Language": "zh-CN,zh;q=0.9"},
+		})
 		w := &discard{header: http.Header{}}
 		handler := a.Handler()
 		got := testing.AllocsPerRun(500, func() {
@@ -323,9 +365,13 @@ func TestBuyOrdinary(t *testing.T) {
 			}
 			return order.Order{ID: orderID, Status: order.Unpaid}, nil
 		}))
-		w := do(t, a, request{method: http.MethodPost, target: "/voucher/buy/9007199254740991", header: map[string]string{"Idempotency-Key": key}})
+		w := do(t, a, request{
+			method: http.MethodPost, target: "/voucher/buy/9007199254740991",
+			header: map[string]string{"Idempotency-Key": key},
+		})
 		const want = `{"success":true,"data":{"orderId":"660000000123456789","status":"unpaid"}}`
-		if w.Code != http.StatusCreated || w.Body.String() != want || w.Header().Get("Location") != "/order/660000000123456789" {
+		if w.Code != http.StatusCreated || w.Body.String() != want ||
+			w.Header().Get("Location") != "/order/660000000123456789" {
 			t.Errorf("key %q: %d %s, Location %q", key, w.Code, w.Body, w.Header().Get("Location"))
 		}
 	}
@@ -359,10 +405,13 @@ func TestBuyOrdinaryRefusals(t *testing.T) {
 // No answer asks to repeat what would buy once more.
 func TestUnknownOutcomeWithoutAKey(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, withOrdinarySale(func(int64, int64, string) (order.Order, error) { return order.Order{}, order.ErrUnknownOutcome }))
+	a := newAPI(t, withOrdinarySale(
+		func(int64, int64, string) (order.Order, error) { return order.Order{}, order.ErrUnknownOutcome }))
 	texts := map[string]string{}
 	for _, key := range []string{"", "k"} {
-		w := do(t, a, request{method: http.MethodPost, target: "/voucher/buy/5", header: map[string]string{"Idempotency-Key": key}})
+		w := do(t, a, request{
+			method: http.MethodPost, target: "/voucher/buy/5", header: map[string]string{"Idempotency-Key": key},
+		})
 		got := wantProblem(t, w, http.StatusGatewayTimeout, "UNKNOWN_OUTCOME")
 		texts[key] = got.ErrorMsg + got.Detail
 	}
@@ -377,7 +426,9 @@ func TestBuyOrdinaryRefusesInvalidInput(t *testing.T) {
 		t.Error("bought")
 		return order.Order{}, nil
 	}))
-	w := do(t, a, request{method: http.MethodPost, target: "/voucher/buy/x", header: map[string]string{"Idempotency-Key": "a b"}})
+	w := do(t, a, request{
+		method: http.MethodPost, target: "/voucher/buy/x", header: map[string]string{"Idempotency-Key": "a b"},
+	})
 	got := wantProblem(t, w, http.StatusBadRequest, "INVALID")
 	if len(got.Errors) != 2 || got.Errors[0].Field != "id" || got.Errors[1].Field != "Idempotency-Key" {
 		t.Errorf("%+v", got.Errors)

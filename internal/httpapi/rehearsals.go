@@ -22,8 +22,8 @@ import (
 
 // Rehearsals are what admins do with rehearsals: *rehearsal.Rehearsals. Everywhere order.ErrUnavailable may come back.
 type Rehearsals interface {
-	// Start starts one of a voucher's sale. *rehearsal.NearSaleError, *rehearsal.RunningError, order.ErrBusy, voucher.ErrNotFound,
-	// voucher.ErrNotSeckill.
+	// Start starts one of a voucher's sale. *rehearsal.NearSaleError, *rehearsal.RunningError, order.ErrBusy,
+	// voucher.ErrNotFound, voucher.ErrNotSeckill.
 	Start(ctx context.Context, by voucher.Author, voucherID int64) (voucher.Shown, error)
 	// Of returns those of a voucher's sale, newest first.
 	Of(ctx context.Context, voucherID int64) ([]rehearsal.Run, error)
@@ -59,7 +59,9 @@ func (a *API) startRehearsal(c *gin.Context, who httpkit.Identity) (httpkit.Answ
 		VoucherID: shadow.ID, Of: id, AdminID: who.UserID, Begin: shadow.Sale.Begin, End: shadow.Sale.End,
 		Figures: preflight.Figures{Stock: shadow.Sale.Issued},
 	}
-	return httpkit.Answer{Status: http.StatusCreated, Envelope: httpkit.Envelope{Data: runView(run, a.cfg.Now(), a.speak(c))}}, nil
+	return httpkit.Answer{
+		Status: http.StatusCreated, Envelope: httpkit.Envelope{Data: runView(run, a.cfg.Now(), a.speak(c))},
+	}, nil
 }
 
 // listRehearsals answers GET /admin/voucher/:id/rehearsal.
@@ -89,7 +91,9 @@ func (a *API) endRehearsal(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: runView(run, a.cfg.Now(), a.speak(c))}}, nil
+	return httpkit.Answer{
+		Status: http.StatusOK, Envelope: httpkit.Envelope{Data: runView(run, a.cfg.Now(), a.speak(c))},
+	}, nil
 }
 
 // rehearsalOrders answers GET /rehearsal/:id/order: the orders of one rehearsal, as GET /admin/order lists them.
@@ -107,7 +111,8 @@ func (a *API) rehearsalOrders(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 	if _, err := a.cfg.Crowds.Find(c.Request.Context(), id); err != nil { // it might be a real sale's
 		return httpkit.Answer{}, err
 	}
-	orders, err := a.cfg.Orders.Find(c.Request.Context(), order.Filter{VoucherID: id}, cursor, n+1) // one more shows whether a page follows
+	// One more shows whether a page follows.
+	orders, err := a.cfg.Orders.Find(c.Request.Context(), order.Filter{VoucherID: id}, cursor, n+1)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -127,10 +132,11 @@ func (a *API) reportRehearsal(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 	)
 	required, integer := jsonbody.Required, jsonbody.Integer
 	err = a.bodies.Read(c,
-		required(jsonbody.Bool("done", &done)), required(integer("buyers", &f.Buyers)), required(integer("arrived", &f.Arrived)),
-		required(integer("requests", &f.Requests)), required(integer("accepted", &f.Accepted)), required(integer("unclear", &f.Unclear)),
-		integer("soldOutMicros", &soldOut), integer("p50Micros", &p50), integer("p99Micros", &p99), integer("findings", &f.Findings),
-		jsonbody.Bool("early", &f.Early))
+		required(jsonbody.Bool("done", &done)), required(integer("buyers", &f.Buyers)),
+		required(integer("arrived", &f.Arrived)), required(integer("requests", &f.Requests)),
+		required(integer("accepted", &f.Accepted)), required(integer("unclear", &f.Unclear)),
+		integer("soldOutMicros", &soldOut), integer("p50Micros", &p50), integer("p99Micros", &p99),
+		integer("findings", &f.Findings), jsonbody.Bool("early", &f.Early))
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -165,7 +171,8 @@ func wholeFigures(f *preflight.Figures, soldOut, p50, p99 int64) error {
 	} {
 		problems.Number(n.name, n.is, 0, n.most)
 	}
-	f.SoldOut, f.P50, f.P99 = time.Duration(soldOut)*time.Microsecond, time.Duration(p50)*time.Microsecond, time.Duration(p99)*time.Microsecond
+	f.SoldOut, f.P50, f.P99 = time.Duration(soldOut)*time.Microsecond, time.Duration(p50)*time.Microsecond,
+		time.Duration(p99)*time.Microsecond
 	return problems.Err()
 }
 
@@ -205,9 +212,11 @@ type runJSON struct {
 func runView(r rehearsal.Run, now time.Time, in words.Language) runJSON {
 	f := r.Figures
 	view := runJSON{
-		VoucherID: r.VoucherID, Of: r.Of, AdminID: r.AdminID, State: r.State(now), BeginTime: httpkit.ShownTime(r.Begin), EndTime: httpkit.ShownTime(r.End),
-		Issued: f.Stock, ReportTime: httpkit.TimeView(r.ReportedAt), Buyers: f.Buyers, Arrived: f.Arrived, Requests: f.Requests,
-		Accepted: f.Accepted, Unclear: f.Unclear, P99Millis: float64(f.P99.Microseconds()) / 1000, SoldOut: f.SoldOut.Seconds(),
+		VoucherID: r.VoucherID, Of: r.Of, AdminID: r.AdminID, State: r.State(now),
+		BeginTime: httpkit.ShownTime(r.Begin), EndTime: httpkit.ShownTime(r.End),
+		Issued: f.Stock, ReportTime: httpkit.TimeView(r.ReportedAt), Buyers: f.Buyers, Arrived: f.Arrived,
+		Requests: f.Requests, Accepted: f.Accepted, Unclear: f.Unclear, P99Millis: float64(f.P99.Microseconds()) / 1000,
+		SoldOut: f.SoldOut.Seconds(),
 	}
 	if r.Done {
 		lines := preflight.Forecast(f)
@@ -230,7 +239,8 @@ func noRehearsal() httpkit.Failure {
 func rehearsalOver() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "REHEARSAL_OVER", Status: http.StatusConflict, Title: "The rehearsal has ended",
-		Detail:  "The rehearsal's time was over a minute before this report, and its orders may be gone: it says nothing any more.",
+		Detail: "The rehearsal's time was over a minute before this report, and its orders may be gone: it " +
+			"says nothing any more.",
 		English: "This rehearsal has ended.", Chinese: "演练已结束",
 	}
 }
@@ -239,9 +249,10 @@ func rehearsalOver() httpkit.Failure {
 func nearSale() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "SALE_NEAR", Status: http.StatusConflict, Title: "A sale is near",
-		Detail:  "A sale runs, or begins within the hour; data says which. A rehearsal would take what its buyers need.",
-		English: "A sale runs or begins within the hour. Rehearse before or after it.", Chinese: "有活动正在进行或将在一小时内开始，此时不能演练",
-		Members: nearSaleMembers,
+		Detail: "A sale runs, or begins within the hour; data says which. A rehearsal would take " +
+			"what its buyers need.",
+		English: "A sale runs or begins within the hour. Rehearse before or after it.",
+		Chinese: "有活动正在进行或将在一小时内开始，此时不能演练", Members: nearSaleMembers,
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Reports are what sales leave behind: *report.Reports. Its methods return voucher.ErrNotFound where they name a voucher, and
-// order.ErrUnavailable.
+// Reports are what sales leave behind: *report.Reports. Its methods return voucher.ErrNotFound where they name a
+// voucher, and order.ErrUnavailable.
 type Reports interface {
 	// Of returns the report of a voucher.
 	Of(ctx context.Context, voucherID int64) (report.Report, error)
@@ -50,7 +50,8 @@ func (a *API) listSales(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 	phase, badPhase := phaseOf(values)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
-	if err := invalid.Join(badQuery, badPhase, badLimit, badCursor, values.Only("phase", "limit", "before")); err != nil {
+	if err := invalid.Join(badQuery, badPhase, badLimit, badCursor,
+		values.Only("phase", "limit", "before")); err != nil {
 		return httpkit.Answer{}, err
 	}
 	sales, err := a.cfg.Reports.Sales(c.Request.Context(), phase, cursor, n+1) // one more shows whether a page follows
@@ -72,8 +73,8 @@ func (a *API) listSales(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 	}
 	for i, s := range sales {
 		view.Sales[i] = saleLineJSON{
-			VoucherID: s.VoucherID, ShopID: s.ShopID, Title: s.Title, BeginTime: httpkit.ShownTime(s.Begin), EndTime: httpkit.ShownTime(s.End),
-			Phase: s.Phase, salesSumsJSON: salesSumsView(s.Sums),
+			VoucherID: s.VoucherID, ShopID: s.ShopID, Title: s.Title, BeginTime: httpkit.ShownTime(s.Begin),
+			EndTime: httpkit.ShownTime(s.End), Phase: s.Phase, salesSumsJSON: salesSumsView(s.Sums),
 		}
 	}
 	e.Data = view
@@ -93,7 +94,8 @@ func phaseOf(values param.Query) (report.Phase, *invalid.Problem) {
 		}
 		names = append(names, string(p))
 	}
-	return "", invalid.New("phase", invalid.Malformed, invalid.OneOf, invalid.Data{"value": invalid.Clip(text), "values": names})
+	return "", invalid.New("phase", invalid.Malformed, invalid.OneOf,
+		invalid.Data{"value": invalid.Clip(text), "values": names})
 }
 
 // salesJSON is a page of sales.
@@ -214,9 +216,9 @@ func tallies(s report.Sums) []struct {
 
 func reportView(r report.Report, now time.Time) reportJSON {
 	v := reportJSON{
-		At: httpkit.ShownTime(now), VoucherID: r.Voucher.ID, ShopID: r.Voucher.ShopID, Title: r.Voucher.Title, PayValue: r.Voucher.PayValue,
-		Orders: make(map[string]tallyJSON), Recorded: tallyView(r.Sums.Recorded()), Sold: tallyView(r.Sums.Sold()),
-		Received: r.Sums.Received().Cents, Revenue: r.Sums.Earned().Cents,
+		At: httpkit.ShownTime(now), VoucherID: r.Voucher.ID, ShopID: r.Voucher.ShopID, Title: r.Voucher.Title,
+		PayValue: r.Voucher.PayValue, Orders: make(map[string]tallyJSON), Recorded: tallyView(r.Sums.Recorded()),
+		Sold: tallyView(r.Sums.Sold()), Received: r.Sums.Received().Cents, Revenue: r.Sums.Earned().Cents,
 	}
 	if r.Waitlist != nil {
 		w := reportWaitlistJSON(*r.Waitlist)
@@ -236,8 +238,9 @@ func reportView(r report.Report, now time.Time) reportJSON {
 
 func reportSaleView(r report.Report, sale *voucher.Sale) *reportSaleJSON {
 	v := &reportSaleJSON{
-		BeginTime: httpkit.ShownTime(sale.Begin), EndTime: httpkit.ShownTime(sale.End), Issued: r.Sums.Issued, Stock: r.Sums.Stock, Spoilt: r.Spoilt,
-		FirstAccepted: httpkit.TimeView(r.FirstAccepted), LastAccepted: httpkit.TimeView(r.LastAccepted), SoldOut: httpkit.TimeView(r.SoldOut),
+		BeginTime: httpkit.ShownTime(sale.Begin), EndTime: httpkit.ShownTime(sale.End), Issued: r.Sums.Issued,
+		Stock: r.Sums.Stock, Spoilt: r.Spoilt, FirstAccepted: httpkit.TimeView(r.FirstAccepted),
+		LastAccepted: httpkit.TimeView(r.LastAccepted), SoldOut: httpkit.TimeView(r.SoldOut),
 		StepSeconds: int64(r.Step / time.Second), Timeline: make([]pointJSON, len(r.Points)),
 	}
 	v.Accepted, v.Refused = split(r.Answers)

@@ -62,27 +62,39 @@ func (f fakeReports) SalesSums(context.Context) (map[report.Phase]report.SalesSu
 // fullReports are reports with something everywhere.
 func fullReports() fakeReports {
 	counts := order.Counts{"accepted": 3, "sold_out": 40}
-	sale := report.Sale{VoucherID: 5, ShopID: 2, Title: "券", Begin: noon, End: noon.Add(time.Hour), Phase: report.Ended, Sums: report.SalesSums{Sales: 1, Issued: 10}}
+	sale := report.Sale{
+		VoucherID: 5, ShopID: 2, Title: "券", Begin: noon, End: noon.Add(time.Hour), Phase: report.Ended,
+		Sums: report.SalesSums{Sales: 1, Issued: 10},
+	}
 	return fakeReports{
 		made: report.Report{
-			Voucher: seckillVoucher().Voucher, Answers: counts, Spoilt: 1, FirstAccepted: noon, LastAccepted: noon.Add(time.Second), SoldOut: noon.Add(2 * time.Second),
+			Voucher: seckillVoucher().Voucher, Answers: counts, Spoilt: 1, FirstAccepted: noon,
+			LastAccepted: noon.Add(time.Second), SoldOut: noon.Add(2 * time.Second),
 			Sums: report.Sums{
-				Stock: 7, Issued: 10, Unpaid: report.Tally{Orders: 1, Units: 1, Cents: 1000}, Paid: report.Tally{Orders: 1, Units: 1, Cents: 1000},
+				Stock: 7, Issued: 10, Unpaid: report.Tally{Orders: 1, Units: 1, Cents: 1000},
+				Paid:     report.Tally{Orders: 1, Units: 1, Cents: 1000},
 				Refunded: report.Tally{Orders: 2, Units: 2, Cents: 2000}, Failed: report.Tally{Orders: 1, Units: 1},
 			},
 			Waitlist: &report.Waitlist{Joined: 9, Waiting: 2, Offered: 6, Open: 1, Accepted: 4, Bought: 3, Passed: 2},
 			Guards: guard.Figures{
-				Counts:  map[guard.Count]int64{"stop:limits": 60, "dry:coolDown": 4, "units:day": 1, "units:older": 2},
-				Stopped: []guard.NetworkCount{{Network: "192.0.2.0/24", Count: 50}, {Network: guard.OtherNetworks, Count: 14}},
-				Units:   []guard.NetworkCount{{Network: "2001:db8::/48", Count: 3}},
+				Counts: map[guard.Count]int64{"stop:limits": 60, "dry:coolDown": 4, "units:day": 1, "units:older": 2},
+				Stopped: []guard.NetworkCount{
+					{Network: "192.0.2.0/24", Count: 50}, {Network: guard.OtherNetworks, Count: 14},
+				},
+				Units: []guard.NetworkCount{{Network: "2001:db8::/48", Count: 3}},
 			},
 			Step: time.Second, Points: []report.Point{{At: noon, Counts: counts}},
 		},
 		points: []report.Point{{At: noon, Counts: counts}},
 		sales:  []report.Sale{sale, sale},
 		orders: [][]report.ExportRow{{
-			{Order: order.Order{ID: orderID, UserID: 42, Amount: 1000, Status: order.Paid, CreatedAt: noon, PaidAt: redisNoon}, Units: 1, Code: "ABCDEFGHJKMNPQRS"},
-			{Order: order.Order{ID: orderID + 1, UserID: 43, Amount: 1000, Status: order.Cancelled, CreatedAt: noon}, Units: 1, Expired: true},
+			{Order: order.Order{
+				ID: orderID, UserID: 42, Amount: 1000, Status: order.Paid, CreatedAt: noon, PaidAt: redisNoon,
+			}, Units: 1, Code: "ABCDEFGHJKMNPQRS"},
+			{
+				Order: order.Order{ID: orderID + 1, UserID: 43, Amount: 1000, Status: order.Cancelled, CreatedAt: noon},
+				Units: 1, Expired: true,
+			},
 		}},
 	}
 }
@@ -126,8 +138,10 @@ func TestReportDocument(t *testing.T) {
 	t.Parallel()
 	w := asAdmin(t, newAPI(t, withReport), request{method: http.MethodGet, target: "/admin/voucher/5/report"})
 	for _, part := range []string{
-		`"issued":10,"stock":7,"asked":43,"accepted":3,"refused":{"SOLD_OUT":40}`, `"soldOutSeconds":2`, `"revenue":1000`, `"received":3000`,
-		`"stopped":{"challenge":0,"conditions":0,"coolDown":0,"limits":60,"tickets":0}`, `"unitNetworks":[{"network":"2001:db8::/48","count":3}]`,
+		`"issued":10,"stock":7,"asked":43,"accepted":3,"refused":{"SOLD_OUT":40}`, `"soldOutSeconds":2`,
+		`"revenue":1000`, `"received":3000`,
+		`"stopped":{"challenge":0,"conditions":0,"coolDown":0,"limits":60,"tickets":0}`,
+		`"unitNetworks":[{"network":"2001:db8::/48","count":3}]`,
 		`"recorded":{"orders":5,"units":5,"amount":4000}`, `"sold":{"orders":2,"units":2,"amount":2000}`,
 		`"timeline":[{"at":"2026-01-02T12:00:00Z","accepted":3,"refused":{"SOLD_OUT":40}}]`,
 	} {
@@ -148,8 +162,9 @@ func TestReportsAsCSV(t *testing.T) {
 		figures[l[0]] = l[1]
 	}
 	for name, want := range map[string]string{
-		"title": "券", "asked": "43", "refused_sold_out": "40", "refused_ended": "0", "paid_orders": "1", "refunded_cents": "2000", "revenue_cents": "1000",
-		"guard_limits_stopped": "60", "guard_cool_down_would_stop": "4", "guard_tickets_stopped": "0", "units_age_older": "2", "units_age_week": "0",
+		"title": "券", "asked": "43", "refused_sold_out": "40", "refused_ended": "0", "paid_orders": "1",
+		"refunded_cents": "2000", "revenue_cents": "1000", "guard_limits_stopped": "60",
+		"guard_cool_down_would_stop": "4", "guard_tickets_stopped": "0", "units_age_older": "2", "units_age_week": "0",
 		"stopped_network 192.0.2.0/24": "50", "units_network 2001:db8::/48": "3",
 	} {
 		if figures[name] != want {
@@ -157,7 +172,8 @@ func TestReportsAsCSV(t *testing.T) {
 		}
 	}
 	_, lines, _ = download(t, withReport, "/admin/voucher/5/timeline.csv")
-	if len(lines) != 3 || lines[0][0] != "time" || lines[1][0] != "2026-01-02T12:00:00Z" || lines[1][1] != "3" || lines[2][0] != csvEnd || lines[2][1] != "1" {
+	if len(lines) != 3 || lines[0][0] != "time" || lines[1][0] != "2026-01-02T12:00:00Z" || lines[1][1] != "3" ||
+		lines[2][0] != csvEnd || lines[2][1] != "1" {
 		t.Errorf("the timeline: %v", lines)
 	}
 }
@@ -175,11 +191,12 @@ func TestExportOfOrders(t *testing.T) {
 			withReport(cfg)
 			cfg.Audit = notingAudit{&noted}
 		}, "/admin/voucher/5/orders.csv"+query)
-		if len(lines) != 4 || lines[1][15] != want.code || lines[1][2] != "paid" || lines[2][2] != "expired" || lines[2][15] != "" ||
-			lines[3][0] != csvEnd || lines[3][1] != "2" {
+		if len(lines) != 4 || lines[1][15] != want.code || lines[1][2] != "paid" || lines[2][2] != "expired" ||
+			lines[2][15] != "" || lines[3][0] != csvEnd || lines[3][1] != "2" {
 			t.Errorf("%q: %v", query, lines)
 		}
-		if len(noted) != 1 || noted[0].Action != voucher.Exported || noted[0].VoucherID != 5 || noted[0].By.AdminID != adminID || noted[0].Changes[0].To != want.shown {
+		if len(noted) != 1 || noted[0].Action != voucher.Exported || noted[0].VoucherID != 5 ||
+			noted[0].By.AdminID != adminID || noted[0].Changes[0].To != want.shown {
 			t.Errorf("%q: the audit trail has %+v", query, noted)
 		}
 	}
@@ -229,8 +246,8 @@ func TestCells(t *testing.T) {
 	t.Parallel()
 	got := make(map[string]string)
 	want := map[string]string{
-		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1", "|x": "'|x",
-		"＝1": "'＝1", "＠x": "'＠x", "（券）": "（券）",
+		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1",
+		"|x": "'|x", "＝1": "'＝1", "＠x": "'＠x", "（券）": "（券）",
 		"a=b": "a=b", "券": "券", "": "", "'": "'",
 	}
 	for text := range want {
@@ -244,7 +261,9 @@ func TestCells(t *testing.T) {
 func TestSalesPage(t *testing.T) {
 	t.Parallel()
 	w := asAdmin(t, newAPI(t, withReport), request{method: http.MethodGet, target: "/admin/sale?limit=1"})
-	for _, part := range []string{`"next":"5"`, `"ended":{"count":2,"issued":20,"sold":9,"paid":4,"revenue":4000}`, `"running":{"count":0`} {
+	for _, part := range []string{
+		`"next":"5"`, `"ended":{"count":2,"issued":20,"sold":9,"paid":4,"revenue":4000}`, `"running":{"count":0`,
+	} {
 		if !strings.Contains(w.Body.String(), part) {
 			t.Errorf("no %s in %d %s", part, w.Code, w.Body)
 		}

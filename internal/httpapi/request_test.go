@@ -22,7 +22,9 @@ func TestRequestID(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
 	ask := func(id string) string {
-		w := do(t, a, request{method: http.MethodGet, target: "/healthz", header: map[string]string{"X-Request-Id": id}})
+		w := do(t, a, request{
+			method: http.MethodGet, target: "/healthz", header: map[string]string{"X-Request-Id": id},
+		})
 		return w.Header().Get("X-Request-Id")
 	}
 	for _, id := range []string{"a", "A.b_c-9", strings.Repeat("x", 64)} {
@@ -47,14 +49,19 @@ func TestUnexpectedErrorsAreLogged(t *testing.T) {
 		get  func(int64) (voucher.Shown, error)
 		want string
 	}{
-		"error": {func(int64) (voucher.Shown, error) { return voucher.Shown{}, errors.New("password=hunter2") }, "hunter2"},
+		"error": {
+			func(int64) (voucher.Shown, error) { return voucher.Shown{}, errors.New("password=hunter2") }, "hunter2",
+		},
 		"panic": {func(int64) (voucher.Shown, error) { panic("hunter2") }, "request_test.go"}, // the stack
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log lines
-			a := newAPI(t, withLog(&log, slog.LevelInfo), func(cfg *Config) { cfg.Vouchers = &fakeVouchers{get: c.get} })
-			w := do(t, a, request{method: http.MethodGet, target: "/voucher/5", header: map[string]string{"X-Request-Id": "the-id"}})
+			a := newAPI(t, withLog(&log, slog.LevelInfo),
+				func(cfg *Config) { cfg.Vouchers = &fakeVouchers{get: c.get} })
+			w := do(t, a, request{
+				method: http.MethodGet, target: "/voucher/5", header: map[string]string{"X-Request-Id": "the-id"},
+			})
 			wantProblem(t, w, http.StatusInternalServerError, "INTERNAL")
 			if strings.Contains(w.Body.String(), "hunter2") {
 				t.Errorf("the caller reads %s", w.Body)
@@ -78,11 +85,13 @@ func TestUnexpectedErrorsAreLogged(t *testing.T) {
 	}
 }
 
-// Refusals are business as usual: at info level a sold-out sale logs nothing. A store that is away is logged, but not once
-// for each of a million requests.
+// Refusals are business as usual: at info level a sold-out sale logs nothing. A store that is away is logged, but not
+// once for each of a million requests.
 func TestLogIsQuietAndBounded(t *testing.T) {
 	t.Parallel()
-	for err, least := range map[error]int{order.ErrSoldOut: 0, order.ErrPaused: 0, order.ErrUnavailable: 1, errors.New("x"): 1} {
+	for err, least := range map[error]int{
+		order.ErrSoldOut: 0, order.ErrPaused: 0, order.ErrUnavailable: 1, errors.New("x"): 1,
+	} {
 		var log lines
 		a := newAPI(t, withLog(&log, slog.LevelInfo), withPurchases(fakePurchases{
 			buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { return order.Order{}, err },
@@ -97,7 +106,8 @@ func TestLogIsQuietAndBounded(t *testing.T) {
 	var log lines
 	a := newAPI(t, withLog(&log, slog.LevelDebug))
 	do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
-	if got := log.String(); !strings.Contains(got, `"user_id":42`) || !strings.Contains(got, `"status":202`) || strings.Contains(got, token(t, buyerID, "")) {
+	if got := log.String(); !strings.Contains(got, `"user_id":42`) || !strings.Contains(got, `"status":202`) ||
+		strings.Contains(got, token(t, buyerID, "")) {
 		t.Errorf("at debug level: %s", got)
 	}
 }
@@ -155,9 +165,15 @@ func TestTrustedProxies(t *testing.T) {
 			t.Parallel()
 			var log lines
 			a := newAPI(t, withLog(&log, slog.LevelDebug), func(cfg *Config) { cfg.TrustedProxies = c.trusted })
-			do(t, a, request{method: http.MethodGet, target: "/healthz", header: map[string]string{"X-Forwarded-For": "198.51.100.7", "X-Real-IP": "203.0.113.9"}})
-			do(t, a, request{method: http.MethodGet, target: "/healthz", header: map[string]string{"X-Real-IP": "203.0.113.9"}})
-			if strings.Contains(log.String(), "203.0.113.9") || !strings.Contains(log.String(), `"client":"`+c.want+`"`) {
+			do(t, a, request{
+				method: http.MethodGet, target: "/healthz",
+				header: map[string]string{"X-Forwarded-For": "198.51.100.7", "X-Real-IP": "203.0.113.9"},
+			})
+			do(t, a, request{
+				method: http.MethodGet, target: "/healthz", header: map[string]string{"X-Real-IP": "203.0.113.9"},
+			})
+			if strings.Contains(log.String(), "203.0.113.9") || !strings.Contains(log.String(),
+				`"client":"`+c.want+`"`) {
 				t.Errorf("log %s", log.String())
 			}
 		})
@@ -172,7 +188,8 @@ func TestCORS(t *testing.T) {
 		for i := 0; i < len(header); i += 2 {
 			h[header[i]] = header[i+1]
 		}
-		w := do(t, newAPI(t, func(cfg *Config) { cfg.AllowedOrigins = allowed }), request{method: method, target: target, header: h})
+		w := do(t, newAPI(t, func(cfg *Config) { cfg.AllowedOrigins = allowed }),
+			request{method: method, target: target, header: h})
 		return w.Header(), w.Code
 	}
 	const allow = "Access-Control-Allow-Origin"
@@ -181,11 +198,15 @@ func TestCORS(t *testing.T) {
 	}
 	h, status := ask([]string{shop}, http.MethodPost, "/voucher/seckill/5", shop)
 	if h.Get(allow) != shop || h.Get("Vary") != "Origin" || status != http.StatusAccepted ||
-		h.Get("Access-Control-Expose-Headers") != "Location, Retry-After, X-Request-Id, X-Server-Time" || h.Get("Access-Control-Allow-Credentials") != "" {
+		h.Get("Access-Control-Expose-Headers") != "Location, Retry-After, X-Request-Id, X-Server-Time" ||
+		h.Get("Access-Control-Allow-Credentials") != "" {
 		t.Errorf("allowed: %d %v", status, h)
 	}
-	for _, origin := range []string{"https://evil.example", "http://shop.example", "https://shop.example.evil.example", "null", ""} {
-		if h, _ := ask([]string{shop}, http.MethodGet, "/order", origin); h.Get(allow) != "" || h.Get("Vary") != "Origin" {
+	for _, origin := range []string{
+		"https://evil.example", "http://shop.example", "https://shop.example.evil.example", "null", "",
+	} {
+		if h, _ := ask([]string{shop}, http.MethodGet, "/order", origin); h.Get(allow) != "" ||
+			h.Get("Vary") != "Origin" {
 			t.Errorf("%q: %v", origin, h)
 		}
 	}
@@ -194,15 +215,20 @@ func TestCORS(t *testing.T) {
 	}
 	// Refusals carry the headers too, else the page could not read them.
 	h, status = ask([]string{shop}, http.MethodPost, "/voucher", shop)
-	if status != http.StatusForbidden || h.Get(allow) != shop || !slices.Equal(h.Values("Vary"), []string{"Origin", "Accept-Language"}) {
+	if status != http.StatusForbidden || h.Get(allow) != shop || !slices.Equal(h.Values("Vary"),
+		[]string{"Origin", "Accept-Language"}) {
 		t.Errorf("refusal: %d %v", status, h)
 	}
-	h, status = ask([]string{shop}, http.MethodOptions, "/voucher/seckill/5", shop, "Access-Control-Request-Method", "POST", "Authorization", "")
-	if status != http.StatusNoContent || h.Get(allow) != shop || h.Get("Access-Control-Allow-Methods") != "GET, HEAD, PATCH, POST" ||
-		h.Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id, X-Seckill-Ticket, X-Seckill-Altcha" || h.Get("Access-Control-Max-Age") == "" {
+	h, status = ask([]string{shop}, http.MethodOptions, "/voucher/seckill/5", shop, "Access-Control-Request-Method",
+		"POST", "Authorization", "")
+	if status != http.StatusNoContent || h.Get(allow) != shop ||
+		h.Get("Access-Control-Allow-Methods") != "GET, HEAD, PATCH, POST" ||
+		h.Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, "+
+			"X-Request-Id, X-Seckill-Ticket, X-Seckill-Altcha" || h.Get("Access-Control-Max-Age") == "" {
 		t.Errorf("preflight: %d %v", status, h)
 	}
-	if h, status := ask([]string{shop}, http.MethodOptions, "/voucher/seckill/5", "https://evil.example", "Access-Control-Request-Method", "POST"); status != http.StatusMethodNotAllowed || h.Get(allow) != "" {
+	if h, status := ask([]string{shop}, http.MethodOptions, "/voucher/seckill/5", "https://evil.example",
+		"Access-Control-Request-Method", "POST"); status != http.StatusMethodNotAllowed || h.Get(allow) != "" {
 		t.Errorf("preflight of another origin: %d %v", status, h)
 	}
 }
@@ -212,9 +238,11 @@ func TestSecurityHeaders(t *testing.T) {
 	a := newAPI(t)
 	for target, method := range map[string]string{
 		"/healthz": http.MethodGet, "/order": http.MethodGet, "/nothing": http.MethodGet, "/order/x": http.MethodHead,
-		"/voucher/seckill/5": http.MethodPost, "/voucher-order/seckill/x": http.MethodPost, "/voucher": http.MethodPost, "/readyz": http.MethodPost,
+		"/voucher/seckill/5": http.MethodPost, "/voucher-order/seckill/x": http.MethodPost, "/voucher": http.MethodPost,
+		"/readyz": http.MethodPost,
 	} {
-		if got := do(t, a, request{method: method, target: target}).Header(); got.Get("X-Content-Type-Options") != "nosniff" || got.Get("Cache-Control") != "no-store" {
+		if got := do(t, a, request{method: method, target: target}).Header(); got.Get("X-Content-Type-Options") !=
+			"nosniff" || got.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s %s: %v", method, target, got)
 		}
 	}

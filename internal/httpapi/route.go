@@ -44,14 +44,16 @@ type panicError struct {
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
 // declaresTooMuch reports whether a request declares a body beyond the limit. Nothing of such a body is read, and the
-// connection is closed after the answer; by default net/http would first wait for up to 256 KiB, which may never come. A
-// body of undeclared length is cut off while it is read (readBody), or by net/http where nobody reads it.
+// connection is closed after the answer; by default net/http would first wait for up to 256 KiB, which may never
+// come. A body of undeclared length is cut off while it is read (readBody), or by net/http where nobody reads it.
 func (a *API) declaresTooMuch(r *http.Request) bool { return r.ContentLength > a.cfg.BodyLimit }
 
-// run refuses requests beyond the bound, authenticates the caller, refuses bodies that are too large, and lets the handler
-// work. A panic becomes an error, and is answered as one. The answer is written after run, so that callers who read slowly
-// do not count as in flight.
-func (a *API) run(r *httpkit.Route, c *gin.Context, began time.Time) (who httpkit.Identity, ans httpkit.Answer, err error) {
+// run refuses requests beyond the bound, authenticates the caller, refuses bodies that are too large, and lets the
+// handler work. A panic becomes an error, and is answered as one. The answer is written after run, so that callers
+// who read slowly do not count as in flight.
+func (a *API) run(
+	r *httpkit.Route, c *gin.Context, began time.Time,
+) (who httpkit.Identity, ans httpkit.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			ans, err = httpkit.Answer{}, &panicError{value: p, stack: debug.Stack()}
@@ -61,7 +63,8 @@ func (a *API) run(r *httpkit.Route, c *gin.Context, began time.Time) (who httpki
 	if err := a.limitAddress(c, sale); err != nil { // first: a crowd from one address takes no permit
 		return httpkit.Identity{}, httpkit.Answer{}, err
 	}
-	if r.Access == httpkit.ForAdmins { // first: strangers take none of their permits, and an admin who pauses a sale gets through the rush
+	// first: strangers take none of their permits, and an admin who pauses a sale gets through the rush.
+	if r.Access == httpkit.ForAdmins {
 		if who, err = a.authorize(r, c.Request, began); err != nil {
 			return who, httpkit.Answer{}, err
 		}

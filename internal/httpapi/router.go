@@ -7,85 +7,152 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"seckill/internal/bulkhead"
 	"seckill/internal/httpapi/httpkit"
 )
 
 // routes is every route of the public listener. What answers GET answers HEAD too.
 func (a *API) routes() []httpkit.Route {
-	cfg := a.cfg
-	noDeadLetters, noCallbacks := cfg.DeadLetters == nil || cfg.Audit == nil, cfg.Payments == nil || len(cfg.Callbacks) == 0
-	all := []httpkit.Route{
-		{Method: http.MethodPost, Path: "/voucher", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.createOrdinary},
-		{Method: http.MethodPost, Path: "/voucher/seckill", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.createSeckill},
-		{Method: http.MethodGet, Path: "/voucher/list/:shopId", Class: bulkhead.PublicRead, Handle: a.listVouchers, Off: cfg.Listings == nil},
-		{Method: http.MethodGet, Path: "/voucher/:id", Class: bulkhead.PublicRead, Handle: a.showVoucher, Off: cfg.Listings == nil},
-		{Method: http.MethodPost, Path: "/voucher/seckill/:id", Class: bulkhead.Purchase, Access: httpkit.ForBuyers, Limited: true, Handle: a.buy},
-		{Method: http.MethodPost, Path: "/voucher/seckill/:id/ticket", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Limited: true, Handle: a.giveTicket, Off: cfg.Tickets == nil},
-		{Method: http.MethodPost, Path: "/voucher-order/seckill/:id", Class: bulkhead.Purchase, Access: httpkit.ForBuyers, Format: httpkit.PlainEnvelope, Limited: true, Handle: a.buyPlainly},
-		{Method: http.MethodPost, Path: "/voucher/buy/:id", Class: bulkhead.Purchase, Access: httpkit.ForBuyers, Handle: a.buyOrdinary, Off: cfg.BuyOrdinary == nil},
-		{Method: http.MethodPatch, Path: "/voucher/:id", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.changeVoucher, Off: cfg.VoucherChanges == nil},
-		{Method: http.MethodPost, Path: "/voucher/:id/stock", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.addStock, Off: cfg.VoucherChanges == nil},
-		{Method: http.MethodPost, Path: "/voucher/:id/pause", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.pauseSale, Off: cfg.VoucherChanges == nil},
-		{Method: http.MethodPost, Path: "/voucher/:id/resume", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.resumeSale, Off: cfg.VoucherChanges == nil},
-		{Method: http.MethodGet, Path: "/order", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Handle: a.listOrders},
-		{Method: http.MethodGet, Path: "/order/:id", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Handle: a.showOrder},
-		{Method: http.MethodGet, Path: "/order/:id/events", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, QueryToken: true, Uncounted: true, Handle: a.orderEvents},
-		{Method: http.MethodPost, Path: "/order/:id/pay", Class: bulkhead.Purchase, Access: httpkit.ForBuyers, Handle: a.pay, Off: cfg.Payments == nil},
-		{Method: http.MethodPost, Path: "/order/:id/cancel", Class: bulkhead.Purchase, Access: httpkit.ForBuyers, Handle: a.cancelOrder, Off: cfg.Orders == nil},
-		{Method: http.MethodPost, Path: "/order/:id/refund", Class: bulkhead.Purchase, Access: httpkit.ForBuyers, Handle: a.refund, Off: cfg.Payments == nil},
-		{Method: http.MethodGet, Path: "/order/:id/qr", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Handle: a.couponQR, Off: cfg.Tills == nil},
-		{Method: http.MethodPost, Path: "/voucher/:id/waitlist", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Limited: true, Handle: a.joinWaitlist, Off: cfg.Waitlists == nil},
-		{Method: http.MethodGet, Path: "/voucher/:id/waitlist", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Handle: a.showPlace, Off: cfg.Waitlists == nil},
-		{Method: http.MethodPost, Path: "/voucher/:id/waitlist/accept", Class: bulkhead.Purchase, Access: httpkit.ForBuyers, Handle: a.acceptOffer, Off: cfg.Waitlists == nil},
-		{Method: http.MethodPost, Path: "/voucher/:id/waitlist/leave", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Handle: a.leaveWaitlist, Off: cfg.Waitlists == nil},
-		{Method: http.MethodGet, Path: "/waitlist", Class: bulkhead.OwnRead, Access: httpkit.ForBuyers, Handle: a.listPlaces, Off: cfg.Waitlists == nil},
-		{Method: http.MethodGet, Path: "/admin/voucher/:id/waitlist", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.countPlaces, Off: cfg.Waitlists == nil},
-		{Method: http.MethodPost, Path: "/till/validate", Class: bulkhead.Purchase, Access: httpkit.ForTills, Handle: a.validateCoupon, Off: cfg.Tills == nil},
-		{Method: http.MethodPost, Path: "/till/reserve", Class: bulkhead.Purchase, Access: httpkit.ForTills, Handle: a.reserveCoupon, Off: cfg.Tills == nil},
-		{Method: http.MethodPost, Path: "/till/redeem", Class: bulkhead.Purchase, Access: httpkit.ForTills, Handle: a.redeemCoupon, Off: cfg.Tills == nil},
-		{Method: http.MethodPost, Path: "/till/release", Class: bulkhead.Purchase, Access: httpkit.ForTills, Handle: a.releaseCoupon, Off: cfg.Tills == nil},
-		{Method: http.MethodGet, Path: "/admin/order", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.findOrders, Off: cfg.Orders == nil},
-		{Method: http.MethodGet, Path: "/admin/order/:id", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.findOrder, Off: cfg.Orders == nil},
-		{Method: http.MethodGet, Path: "/admin/voucher", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.findVouchers},
-		{Method: http.MethodGet, Path: "/admin/voucher/:id/live", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Uncounted: true, Handle: a.saleEvents, Off: cfg.SaleStats == nil},
-		{Method: http.MethodGet, Path: "/admin/voucher/:id/report", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.showReport, Off: cfg.Reports == nil},
-		{Method: http.MethodGet, Path: "/admin/voucher/:id/report.csv", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Uncounted: true, Handle: a.reportCSV, Off: cfg.Reports == nil},
-		{Method: http.MethodGet, Path: "/admin/voucher/:id/timeline.csv", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Uncounted: true, Handle: a.timelineCSV, Off: cfg.Reports == nil},
-		{Method: http.MethodGet, Path: "/admin/voucher/:id/orders.csv", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Uncounted: true, Handle: a.ordersCSV, Off: cfg.Reports == nil || cfg.Audit == nil},
-		{Method: http.MethodGet, Path: "/admin/sale", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listSales, Off: cfg.Reports == nil},
-		{Method: http.MethodGet, Path: "/admin/deadletter", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listDeadLetters, Off: noDeadLetters},
-		{Method: http.MethodPost, Path: "/admin/deadletter/:id/replay", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.replayDeadLetter, Off: noDeadLetters},
-		{Method: http.MethodPost, Path: "/admin/deadletter/:id/discard", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.discardDeadLetter, Off: noDeadLetters},
-		{Method: http.MethodGet, Path: "/admin/check", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.check, Off: cfg.Check == nil},
-		{Method: http.MethodGet, Path: "/admin/partition", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listPartitions, Off: cfg.Partitions == nil},
-		{Method: http.MethodGet, Path: "/admin/voucher/:id/rehearsal", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listRehearsals, Off: cfg.Rehearsals == nil},
-		{Method: http.MethodPost, Path: "/admin/voucher/:id/rehearsal", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.startRehearsal, Off: cfg.Rehearsals == nil},
-		{Method: http.MethodPost, Path: "/admin/rehearsal/:id/end", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.endRehearsal, Off: cfg.Rehearsals == nil},
-		{Method: http.MethodGet, Path: "/rehearsal/:id/order", Class: bulkhead.OwnRead, Access: httpkit.ForCrowds, Handle: a.rehearsalOrders, Off: cfg.Crowds == nil || cfg.Orders == nil},
-		{Method: http.MethodPost, Path: "/rehearsal/:id/report", Class: bulkhead.OwnRead, Access: httpkit.ForCrowds, Handle: a.reportRehearsal, Off: cfg.Crowds == nil},
-		{Method: http.MethodGet, Path: "/admin/template", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listTemplates, Off: cfg.Templates == nil},
-		{Method: http.MethodPost, Path: "/admin/template", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.saveTemplate, Off: cfg.Templates == nil},
-		{Method: http.MethodPatch, Path: "/admin/template/:id", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.renameTemplate, Off: cfg.Templates == nil},
-		{Method: http.MethodPost, Path: "/admin/template/:id/delete", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.deleteTemplate, Off: cfg.Templates == nil},
-		{Method: http.MethodGet, Path: "/admin/webhook", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listWebhooks, Off: cfg.Webhooks == nil},
-		{Method: http.MethodPost, Path: "/admin/webhook", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.createWebhook, Off: cfg.Webhooks == nil},
-		{Method: http.MethodPatch, Path: "/admin/webhook/:id", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.changeWebhook, Off: cfg.Webhooks == nil},
-		{Method: http.MethodPost, Path: "/admin/webhook/:id/rotate", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.rotateWebhook, Off: cfg.Webhooks == nil},
-		{Method: http.MethodPost, Path: "/admin/webhook/:id/delete", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.deleteWebhook, Off: cfg.Webhooks == nil},
-		{Method: http.MethodPost, Path: "/admin/webhook/:id/test", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.testWebhook, Off: cfg.Webhooks == nil},
-		{Method: http.MethodGet, Path: "/admin/webhook/:id/delivery", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listDeliveries, Off: cfg.Webhooks == nil},
-		{Method: http.MethodGet, Path: "/admin/webhook/:id/deadletter", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.listWebhookDeadLetters, Off: cfg.Webhooks == nil},
-		{Method: http.MethodPost, Path: "/admin/webhook/:id/replay", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.replayWebhook, Off: cfg.Webhooks == nil},
-		{Method: http.MethodGet, Path: "/admin/audit", Class: bulkhead.Admin, Access: httpkit.ForAdmins, Handle: a.audit, Off: cfg.Audit == nil},
-		{Method: http.MethodPost, Path: "/payment/callback", Class: bulkhead.Purchase, Uncounted: true, Handle: a.paymentCallback, Off: noCallbacks},
-		{Method: http.MethodPost, Path: "/payment/callback/:provider", Class: bulkhead.Purchase, Uncounted: true, Handle: a.paymentCallback, Off: noCallbacks},
-		{Method: http.MethodPost, Path: "/demo/buyer", Class: bulkhead.PublicRead, Handle: a.demoBuyer, Off: cfg.DemoTokens == 0},
-		{Method: http.MethodPost, Path: "/demo/admin", Class: bulkhead.PublicRead, Handle: a.demoAdmin, Off: cfg.DemoTokens == 0},
-		{Method: http.MethodGet, Path: healthzPath, Uncounted: true, Handle: a.healthz},
-		{Method: http.MethodGet, Path: readyzPath, Uncounted: true, Handle: a.readyz},
+	return slices.Concat(a.forVisitors(), a.forBuyers(), a.forWaiting(), a.forTills(), a.forRehearsals(),
+		a.forAdmins(), a.forSales(), a.forWebhooks())
+}
+
+// when returns the routes if the part that they need is there.
+func when(there bool, routes ...httpkit.Route) []httpkit.Route {
+	if !there {
+		return nil
 	}
-	return slices.DeleteFunc(all, func(r httpkit.Route) bool { return r.Off })
+	return routes
+}
+
+// forVisitors are the routes that need no token.
+func (a *API) forVisitors() []httpkit.Route {
+	return slices.Concat(
+		when(a.cfg.Listings != nil,
+			httpkit.Public("GET /voucher/list/:shopId", a.listVouchers),
+			httpkit.Public("GET /voucher/:id", a.showVoucher)),
+		when(a.cfg.Payments != nil && len(a.cfg.Callbacks) > 0,
+			httpkit.Callback("POST /payment/callback", a.paymentCallback),
+			httpkit.Callback("POST /payment/callback/:provider", a.paymentCallback)),
+		when(a.cfg.DemoTokens != 0,
+			httpkit.Public("POST /demo/buyer", a.demoBuyer),
+			httpkit.Public("POST /demo/admin", a.demoAdmin)),
+		[]httpkit.Route{
+			{Method: http.MethodGet, Path: healthzPath, Uncounted: true, Handle: a.healthz},
+			{Method: http.MethodGet, Path: readyzPath, Uncounted: true, Handle: a.readyz},
+		})
+}
+
+// forBuyers are the routes of a purchase, and of what becomes of its order.
+func (a *API) forBuyers() []httpkit.Route {
+	return slices.Concat(
+		[]httpkit.Route{
+			httpkit.Buying("POST /voucher/seckill/:id", a.buy, httpkit.Limited),
+			httpkit.Buying("POST /voucher-order/seckill/:id", a.buyPlainly, httpkit.Limited, httpkit.Plain),
+			httpkit.Owning("GET /order", a.listOrders),
+			httpkit.Owning("GET /order/:id", a.showOrder),
+			httpkit.Owning("GET /order/:id/events", a.orderEvents, httpkit.QueryToken, httpkit.Uncounted),
+		},
+		when(a.cfg.Tickets != nil,
+			httpkit.Owning("POST /voucher/seckill/:id/ticket", a.giveTicket, httpkit.Limited)),
+		when(a.cfg.BuyOrdinary != nil,
+			httpkit.Buying("POST /voucher/buy/:id", a.buyOrdinary)),
+		when(a.cfg.Payments != nil,
+			httpkit.Buying("POST /order/:id/pay", a.pay),
+			httpkit.Buying("POST /order/:id/refund", a.refund)),
+		when(a.cfg.Orders != nil,
+			httpkit.Buying("POST /order/:id/cancel", a.cancelOrder)))
+}
+
+// forWaiting are the routes of waiting lists.
+func (a *API) forWaiting() []httpkit.Route {
+	return when(a.cfg.Waitlists != nil,
+		httpkit.Owning("POST /voucher/:id/waitlist", a.joinWaitlist, httpkit.Limited),
+		httpkit.Owning("GET /voucher/:id/waitlist", a.showPlace),
+		httpkit.Buying("POST /voucher/:id/waitlist/accept", a.acceptOffer),
+		httpkit.Owning("POST /voucher/:id/waitlist/leave", a.leaveWaitlist),
+		httpkit.Owning("GET /waitlist", a.listPlaces),
+		httpkit.Admin("GET /admin/voucher/:id/waitlist", a.countPlaces))
+}
+
+// forTills are the routes of coupons.
+func (a *API) forTills() []httpkit.Route {
+	return when(a.cfg.Tills != nil,
+		httpkit.Owning("GET /order/:id/qr", a.couponQR),
+		httpkit.Till("POST /till/validate", a.validateCoupon),
+		httpkit.Till("POST /till/reserve", a.reserveCoupon),
+		httpkit.Till("POST /till/redeem", a.redeemCoupon),
+		httpkit.Till("POST /till/release", a.releaseCoupon))
+}
+
+// forRehearsals are the routes of rehearsals and of their crowds.
+func (a *API) forRehearsals() []httpkit.Route {
+	return slices.Concat(
+		when(a.cfg.Rehearsals != nil,
+			httpkit.Admin("GET /admin/voucher/:id/rehearsal", a.listRehearsals),
+			httpkit.Admin("POST /admin/voucher/:id/rehearsal", a.startRehearsal),
+			httpkit.Admin("POST /admin/rehearsal/:id/end", a.endRehearsal)),
+		when(a.cfg.Crowds != nil && a.cfg.Orders != nil,
+			httpkit.Crowd("GET /rehearsal/:id/order", a.rehearsalOrders)),
+		when(a.cfg.Crowds != nil,
+			httpkit.Crowd("POST /rehearsal/:id/report", a.reportRehearsal)))
+}
+
+// forAdmins are the routes of vouchers, orders, and what an installation has only once.
+func (a *API) forAdmins() []httpkit.Route {
+	return slices.Concat(
+		[]httpkit.Route{
+			httpkit.Admin("POST /voucher", a.createOrdinary),
+			httpkit.Admin("POST /voucher/seckill", a.createSeckill),
+			httpkit.Admin("GET /admin/voucher", a.findVouchers),
+		},
+		when(a.cfg.VoucherChanges != nil,
+			httpkit.Admin("PATCH /voucher/:id", a.changeVoucher),
+			httpkit.Admin("POST /voucher/:id/stock", a.addStock),
+			httpkit.Admin("POST /voucher/:id/pause", a.pauseSale),
+			httpkit.Admin("POST /voucher/:id/resume", a.resumeSale)),
+		when(a.cfg.Orders != nil,
+			httpkit.Admin("GET /admin/order", a.findOrders),
+			httpkit.Admin("GET /admin/order/:id", a.findOrder)),
+		when(a.cfg.DeadLetters != nil && a.cfg.Audit != nil,
+			httpkit.Admin("GET /admin/deadletter", a.listDeadLetters),
+			httpkit.Admin("POST /admin/deadletter/:id/replay", a.replayDeadLetter),
+			httpkit.Admin("POST /admin/deadletter/:id/discard", a.discardDeadLetter)),
+		when(a.cfg.Check != nil, httpkit.Admin("GET /admin/check", a.check)),
+		when(a.cfg.Partitions != nil, httpkit.Admin("GET /admin/partition", a.listPartitions)),
+		when(a.cfg.Audit != nil, httpkit.Admin("GET /admin/audit", a.audit)),
+		when(a.cfg.Templates != nil,
+			httpkit.Admin("GET /admin/template", a.listTemplates),
+			httpkit.Admin("POST /admin/template", a.saveTemplate),
+			httpkit.Admin("PATCH /admin/template/:id", a.renameTemplate),
+			httpkit.Admin("POST /admin/template/:id/delete", a.deleteTemplate)))
+}
+
+// forSales are the routes of a sale's figures, live and afterwards.
+func (a *API) forSales() []httpkit.Route {
+	return slices.Concat(
+		when(a.cfg.SaleStats != nil,
+			httpkit.Admin("GET /admin/voucher/:id/live", a.saleEvents, httpkit.Uncounted)),
+		when(a.cfg.Reports != nil,
+			httpkit.Admin("GET /admin/sale", a.listSales),
+			httpkit.Admin("GET /admin/voucher/:id/report", a.showReport),
+			httpkit.Admin("GET /admin/voucher/:id/report.csv", a.reportCSV, httpkit.Uncounted),
+			httpkit.Admin("GET /admin/voucher/:id/timeline.csv", a.timelineCSV, httpkit.Uncounted)),
+		when(a.cfg.Reports != nil && a.cfg.Audit != nil,
+			httpkit.Admin("GET /admin/voucher/:id/orders.csv", a.ordersCSV, httpkit.Uncounted)))
+}
+
+// forWebhooks are the routes of webhooks.
+func (a *API) forWebhooks() []httpkit.Route {
+	return when(a.cfg.Webhooks != nil,
+		httpkit.Admin("GET /admin/webhook", a.listWebhooks),
+		httpkit.Admin("POST /admin/webhook", a.createWebhook),
+		httpkit.Admin("PATCH /admin/webhook/:id", a.changeWebhook),
+		httpkit.Admin("POST /admin/webhook/:id/rotate", a.rotateWebhook),
+		httpkit.Admin("POST /admin/webhook/:id/delete", a.deleteWebhook),
+		httpkit.Admin("POST /admin/webhook/:id/test", a.testWebhook),
+		httpkit.Admin("GET /admin/webhook/:id/delivery", a.listDeliveries),
+		httpkit.Admin("GET /admin/webhook/:id/deadletter", a.listWebhookDeadLetters),
+		httpkit.Admin("POST /admin/webhook/:id/replay", a.replayWebhook))
 }
 
 // newRouter returns an engine with every route, without Gin's defaults, which trust every proxy and log every request.
@@ -146,7 +213,9 @@ func (p *cors) handle(c *gin.Context) {
 	}
 	if c.Request.Method == http.MethodOptions && c.GetHeader("Access-Control-Request-Method") != "" {
 		h.Set("Access-Control-Allow-Methods", "GET, HEAD, PATCH, POST")
-		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id, "+ticketHeader+", "+solutionHeader)
+		h.Set("Access-Control-Allow-Headers",
+			"Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id, "+
+				ticketHeader+", "+solutionHeader)
 		h.Set("Access-Control-Max-Age", "600")
 		c.AbortWithStatus(http.StatusNoContent)
 		return

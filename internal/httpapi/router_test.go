@@ -14,12 +14,25 @@ func TestMissingParts(t *testing.T) {
 			{method: http.MethodPost, target: "/voucher/5/pause"},
 			{method: http.MethodPost, target: "/voucher/5/resume"},
 		},
-		"orders":         {{method: http.MethodPost, target: "/order/5/cancel"}, {method: http.MethodGet, target: "/admin/order"}, {method: http.MethodGet, target: "/admin/order/5"}},
-		"payments":       {{method: http.MethodPost, target: "/order/5/pay"}, {method: http.MethodPost, target: "/order/5/refund"}, {method: http.MethodPost, target: "/payment/callback"}},
-		"callbacks":      {{method: http.MethodPost, target: "/payment/callback"}, {method: http.MethodPost, target: "/payment/callback/bank"}},
+		"orders": {
+			{method: http.MethodPost, target: "/order/5/cancel"},
+			{method: http.MethodGet, target: "/admin/order"},
+			{method: http.MethodGet, target: "/admin/order/5"},
+		},
+		"payments": {
+			{method: http.MethodPost, target: "/order/5/pay"},
+			{method: http.MethodPost, target: "/order/5/refund"},
+			{method: http.MethodPost, target: "/payment/callback"},
+		},
+		"callbacks": {
+			{method: http.MethodPost, target: "/payment/callback"},
+			{method: http.MethodPost, target: "/payment/callback/bank"},
+		},
 		"ordinary sales": {{method: http.MethodPost, target: "/voucher/buy/5"}},
 		"sale stats":     {{method: http.MethodGet, target: "/admin/voucher/5/live"}},
-		"audit":          {{method: http.MethodGet, target: "/admin/audit"}, {method: http.MethodGet, target: "/admin/deadletter"}},
+		"audit": {
+			{method: http.MethodGet, target: "/admin/audit"}, {method: http.MethodGet, target: "/admin/deadletter"},
+		},
 		"dead letters": {
 			{method: http.MethodGet, target: "/admin/deadletter"},
 			{method: http.MethodPost, target: "/admin/deadletter/9-0/replay"},
@@ -27,16 +40,20 @@ func TestMissingParts(t *testing.T) {
 		},
 	}
 	for part, remove := range map[string]func(*Config){
-		"changes": func(c *Config) { c.VoucherChanges = nil }, "orders": func(c *Config) { c.Orders = nil }, "payments": func(c *Config) { c.Payments = nil },
+		"changes": func(c *Config) { c.VoucherChanges = nil }, "orders": func(c *Config) { c.Orders = nil },
+		"payments":  func(c *Config) { c.Payments = nil },
 		"callbacks": func(c *Config) { c.Callbacks = nil }, "ordinary sales": func(c *Config) { c.BuyOrdinary = nil },
-		"sale stats": func(c *Config) { c.SaleStats = nil }, "audit": func(c *Config) { c.Audit = nil }, "dead letters": func(c *Config) { c.DeadLetters = nil },
+		"sale stats": func(c *Config) { c.SaleStats = nil }, "audit": func(c *Config) { c.Audit = nil },
+		"dead letters": func(c *Config) { c.DeadLetters = nil },
 	} {
 		a, whole := newAPI(t, remove, withPurchases(fakePurchases{order: foundOrder(orderIn(1))})), newAPI(t)
 		for _, req := range targets[part] {
-			if got := read(t, asAdmin(t, a, req)); got.Code != "NOT_FOUND" || got.Detail != "There is nothing at this path." {
+			if got := read(t, asAdmin(t, a, req)); got.Code != "NOT_FOUND" ||
+				got.Detail != "There is nothing at this path." {
 				t.Errorf("without %s: %s %s: %+v", part, req.method, req.target, got)
 			}
-			if got := asAdmin(t, whole, req); got.Code == http.StatusNotFound && read(t, got).Detail == "There is nothing at this path." {
+			if got := asAdmin(t, whole, req); got.Code == http.StatusNotFound &&
+				read(t, got).Detail == "There is nothing at this path." {
 				t.Errorf("%s %s does not exist at all", req.method, req.target)
 			}
 		}
@@ -47,11 +64,12 @@ func TestMissingParts(t *testing.T) {
 		}
 	}
 	a := newAPI(t, func(c *Config) { c.VoucherChanges = nil })
-	wantProblem(t, asAdmin(t, a, request{method: http.MethodPatch, target: "/voucher/5", body: "{}"}), http.StatusMethodNotAllowed, "METHOD")
+	wantProblem(t, asAdmin(t, a, request{method: http.MethodPatch, target: "/voucher/5", body: "{}"}),
+		http.StatusMethodNotAllowed, "METHOD")
 }
 
-// A parameter and a fixed segment stand at the same place (/voucher/:id/stock, /voucher/seckill/:id): the fixed segment wins, and
-// paths beside the routes are refused in the same way everywhere.
+// A parameter and a fixed segment stand at the same place (/voucher/:id/stock, /voucher/seckill/:id): the fixed
+// segment wins, and paths beside the routes are refused in the same way everywhere.
 func TestNeighbouringPaths(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, func(c *Config) { c.AllowedOrigins = []string{"*"} })
@@ -71,13 +89,20 @@ func TestNeighbouringPaths(t *testing.T) {
 		{http.MethodGet, "/voucher/list/stock", http.StatusBadRequest},
 		{http.MethodPost, "/voucher/seckill/5", http.StatusAccepted},
 	} {
-		w := asAdmin(t, a, request{method: c.method, target: c.target, header: map[string]string{"Origin": "https://a.example", "Idempotency-Key": "k"}})
-		if w.Code != c.status || w.Header().Get("X-Request-Id") == "" || w.Header().Get("Access-Control-Allow-Origin") != "*" {
+		w := asAdmin(t, a, request{
+			method: c.method, target: c.target,
+			header: map[string]string{"Origin": "https://a.example", "Idempotency-Key": "k"},
+		})
+		if w.Code != c.status || w.Header().Get("X-Request-Id") == "" ||
+			w.Header().Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%s %s: %d %v", c.method, c.target, w.Code, w.Header())
 		}
 	}
 	for _, target := range []string{"/voucher/5/stock", "/voucher/seckill/5"} {
-		w := do(t, a, request{method: http.MethodOptions, target: target, header: map[string]string{"Origin": "https://a.example", "Access-Control-Request-Method": "POST"}})
+		w := do(t, a, request{
+			method: http.MethodOptions, target: target,
+			header: map[string]string{"Origin": "https://a.example", "Access-Control-Request-Method": "POST"},
+		})
 		if w.Code != http.StatusNoContent {
 			t.Errorf("preflight of %s: %d", target, w.Code)
 		}

@@ -22,8 +22,8 @@ import (
 // statsEvery is how often a stream sends the sale's stats, however fast they change.
 const statsEvery = time.Second
 
-// saleEvents answers GET /admin/voucher/:id/live with server-sent events: the sale's stats, at once and every second, as
-// "figures"; "away" instead while a store cannot be asked; and "bye" like orderEvents.
+// saleEvents answers GET /admin/voucher/:id/live with server-sent events: the sale's stats, at once and every second,
+// as "figures"; "away" instead while a store cannot be asked; and "bye" like orderEvents.
 func (a *API) saleEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
@@ -101,30 +101,31 @@ type saleStatsJSON struct {
 
 // balanceJSON says whether all units are accounted for. Its numbers are of the time at.
 type balanceJSON struct {
-	At         time.Time `json:"at"`
-	Finding    string    `json:"finding"`       // balanced, undecided, redis_wrong, orders_lost, ledger_short, ledger_excess
-	Why        string    `json:"why,omitempty"` // in English
-	Issued     int64     `json:"issued"`
-	Stock      int64     `json:"stock"`             // left to sell, in Redis
-	Held       int64     `json:"held"`              // holders, in Redis
-	Live       int64     `json:"live"`              // live orders, in the ledger
-	Offered    int64     `json:"offered,omitempty"` // units kept for offers of the waiting list, in the ledger
-	Difference int64     `json:"difference"`        // units too many, or below 0 too few
-	Lost       int64     `json:"lost"`              // accepted orders that are in no stream and no ledger
+	At time.Time `json:"at"`
+	// balanced, undecided, redis_wrong, orders_lost, ledger_short, ledger_excess.
+	Finding    string `json:"finding"`
+	Why        string `json:"why,omitempty"` // in English
+	Issued     int64  `json:"issued"`
+	Stock      int64  `json:"stock"`             // left to sell, in Redis
+	Held       int64  `json:"held"`              // holders, in Redis
+	Live       int64  `json:"live"`              // live orders, in the ledger
+	Offered    int64  `json:"offered,omitempty"` // units kept for offers of the waiting list, in the ledger
+	Difference int64  `json:"difference"`        // units too many, or below 0 too few
+	Lost       int64  `json:"lost"`              // accepted orders that are in no stream and no ledger
 }
 
 func balanceView(b audit.Balance) *balanceJSON {
 	return &balanceJSON{
 		At: httpkit.ShownTime(b.At), Finding: b.Finding.String(), Why: b.Why,
-		Issued: b.Ledger.Issued, Stock: b.Redis.Stock, Held: b.Redis.Held(), Live: b.Ledger.LiveUnits(), Offered: b.Ledger.Offered,
-		Difference: cmp.Or(b.LedgerDifference, b.RedisDifference), Lost: b.Lost,
+		Issued: b.Ledger.Issued, Stock: b.Redis.Stock, Held: b.Redis.Held(), Live: b.Ledger.LiveUnits(),
+		Offered: b.Ledger.Offered, Difference: cmp.Or(b.LedgerDifference, b.RedisDifference), Lost: b.Lost,
 	}
 }
 
 func saleStatsView(f audit.SaleStats) saleStatsJSON {
 	v := saleStatsJSON{
-		At: httpkit.ShownTime(f.View.Now), SaleState: f.State, BeginTime: httpkit.ShownTime(f.View.Begin), EndTime: httpkit.ShownTime(f.View.End),
-		Epoch: f.View.Mark.Epoch, Sequence: f.View.Mark.Sequence,
+		At: httpkit.ShownTime(f.View.Now), SaleState: f.State, BeginTime: httpkit.ShownTime(f.View.Begin),
+		EndTime: httpkit.ShownTime(f.View.End), Epoch: f.View.Mark.Epoch, Sequence: f.View.Mark.Sequence,
 		Issued: f.Issued, Stock: f.View.Stock, Held: f.View.Buyers + f.View.Extra, Recorded: f.Recorded, Stale: f.Stale,
 		Accepted: f.Answers[order.Accepted.Answer()], Refused: map[string]int64{},
 		Waiting: f.Waiting, WaitingMS: f.OldestWaiting.Milliseconds(), DeadLetters: f.DeadLetters,

@@ -25,7 +25,8 @@ func saleStats() audit.SaleStats {
 	return audit.SaleStats{
 		LiveStats: audit.LiveStats{
 			View: order.SaleView{
-				Mark: order.Mark{Epoch: 2, Sequence: 9}, Stock: 3, Buyers: 7, Now: noon, Begin: noon.Add(-time.Hour), End: noon.Add(time.Hour),
+				Mark: order.Mark{Epoch: 2, Sequence: 9}, Stock: 3, Buyers: 7, Now: noon, Begin: noon.Add(-time.Hour),
+				End: noon.Add(time.Hour),
 			},
 			State:   voucher.StateOnSale,
 			Answers: order.Counts{"accepted": 8, "sold_out": 5, "unknown_outcome": 1},
@@ -62,15 +63,17 @@ func saleStatsDocument(t *testing.T) string {
 	return strings.Replace(saleStatsTemplate, "COUNTS", string(counts), 1)
 }
 
-const saleStatsTemplate = `{"at":"2026-01-02T12:00:00Z","saleState":"on_sale","beginTime":"2026-01-02T11:00:00Z","endTime":"2026-01-02T13:00:00Z",` +
-	`"epoch":2,"sequence":9,"issued":10,"stock":3,"held":7,"recorded":6,"stale":false,"accepted":8,` +
-	`"refused":COUNTS,` +
-	`"guards":{"settings":{"conditions":{"minLevel":2,"dryRun":true}},"stopped":{"challenge":0,"conditions":0,"coolDown":0,"limits":4,"tickets":0},` +
+const saleStatsTemplate = `{"at":"2026-01-02T12:00:00Z","saleState":"on_sale","beginTime":"2026-01-02T11:00:00Z",` +
+	`"endTime":"2026-01-02T13:00:00Z","epoch":2,"sequence":9,"issued":10,"stock":3,` +
+	`"held":7,"recorded":6,"stale":false,"accepted":8,"refused":COUNTS,` +
+	`"guards":{"settings":{"conditions":{"minLevel":2,"dryRun":true}},` +
+	`"stopped":{"challenge":0,"conditions":0,"coolDown":0,"limits":4,"tickets":0},` +
 	`"wouldStop":{"challenge":0,"conditions":0,"coolDown":2,"limits":0,"tickets":0},` +
 	`"unitsByAge":{"day":0,"month":0,"older":0,"unknown":0,"week":3,"year":0},` +
 	`"stoppedNetworks":[{"network":"192.0.2.0/24","count":6}],"unitNetworks":[]},` +
 	`"waiting":2,"waitingMs":1,"deadLetters":1,` +
-	`"balance":{"at":"2026-01-02T12:00:00.12Z","finding":"redis_wrong","why":"redis has 4 too many","issued":10,"stock":7,"held":7,"live":6,"difference":4,"lost":0}}`
+	`"balance":{"at":"2026-01-02T12:00:00.12Z","finding":"redis_wrong","why":"redis has 4 too many","issued":10,` +
+	`"stock":7,"held":7,"live":6,"difference":4,"lost":0}}`
 
 // watchSale requests the stats of voucher 5 from a listening API.
 func watchSale(t *testing.T, a *API) *http.Response {
@@ -111,7 +114,8 @@ func TestSaleEvents(t *testing.T) {
 		t.Error(err)
 	}
 	document := saleStatsDocument(t)
-	want := "retry: 2000\nevent: figures\ndata: " + document + "\n\nevent: away\ndata: {}\n\nevent: figures\ndata: " + document +
+	want := "retry: 2000\nevent: figures\ndata: " + document +
+		"\n\nevent: away\ndata: {}\n\nevent: figures\ndata: " + document +
 		"\n\nevent: bye\ndata: {\"reason\":\"unavailable\"}\n\n"
 	if diff := cmp.Diff(want, string(got)); diff != "" || resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("stream of type %q (-want +got):\n%s", resp.Header.Get("Content-Type"), diff)
@@ -127,12 +131,15 @@ func TestSaleEventsRefuse(t *testing.T) {
 		status int
 		code   string
 	}{
-		voucher.ErrNotFound: {404, "NOT_FOUND"}, voucher.ErrNotSeckill: {409, "NOT_SECKILL"}, order.ErrUnavailable: {503, "UNAVAILABLE"},
+		voucher.ErrNotFound: {404, "NOT_FOUND"}, voucher.ErrNotSeckill: {409, "NOT_SECKILL"},
+		order.ErrUnavailable: {503, "UNAVAILABLE"},
 	} {
 		a := newAPI(t, withSaleStats(func(int64) (audit.SaleStats, error) { return audit.SaleStats{}, err }))
-		wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/voucher/5/live"}), want.status, want.code)
+		wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/voucher/5/live"}),
+			want.status, want.code)
 	}
-	wantProblem(t, asAdmin(t, newAPI(t), request{method: http.MethodGet, target: "/admin/voucher/x/live"}), http.StatusBadRequest, "INVALID")
+	wantProblem(t, asAdmin(t, newAPI(t), request{method: http.MethodGet, target: "/admin/voucher/x/live"}),
+		http.StatusBadRequest, "INVALID")
 }
 
 // Stopping the process does not wait for open streams.

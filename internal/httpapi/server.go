@@ -78,9 +78,9 @@ func (a *API) Operations(metrics http.Handler) http.Handler {
 const misdirected = `{"type":"about:blank","title":"Misdirected request","status":421,` +
 	`"detail":"This listener answers by its IP address, as localhost, and by the names in SECKILL_OPS_HOSTS."}`
 
-// onlyKnownHosts refuses requests that name another host. Otherwise a page on the Web whose name leads to this machine could
-// have a browser here read metrics and profiles (DNS rebinding). An address cannot be had to lead elsewhere, and what
-// sends no Host is no browser.
+// onlyKnownHosts refuses requests that name another host. Otherwise a page on the Web whose name leads to this
+// machine could have a browser here read metrics and profiles (DNS rebinding). An address cannot be had to lead
+// elsewhere, and what sends no Host is no browser.
 func (a *API) onlyKnownHosts(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isKnownHost(r.Host, a.cfg.OperationsHosts) {
@@ -100,7 +100,8 @@ func isKnownHost(header string, names []string) bool {
 		host = name
 	}
 	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
-	if _, err := netip.ParseAddr(host); err == nil || host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") {
+	if _, err := netip.ParseAddr(host); err == nil || host == "" || host == "localhost" ||
+		strings.HasSuffix(host, ".localhost") {
 		return true
 	}
 	return slices.ContainsFunc(names, func(name string) bool { return name == "*" || strings.EqualFold(name, host) })

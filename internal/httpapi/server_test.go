@@ -90,7 +90,8 @@ func TestHugeHeaders(t *testing.T) {
 	addr := start(t, newAPI(t).Server(""))
 	conn, r := dial(t, addr)
 	go func() {
-		_, _ = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Pad: %s\r\n\r\n", strings.Repeat("x", 1<<20)) // cut off by the server
+		// Cut off by the server.
+		_, _ = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Pad: %s\r\n\r\n", strings.Repeat("x", 1<<20))
 	}()
 	if resp, _ := answerOn(t, r); resp.status != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("status %d", resp.status)
@@ -108,24 +109,31 @@ func TestHugeHeaders(t *testing.T) {
 // beyond the longest wait.
 func TestServerTimeouts(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, withPurchases(fakePurchases{buy: func(ctx context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
-		select {
-		case <-ctx.Done():
-			return order.Order{}, ctx.Err()
-		case <-time.After(wait):
-			return order.Order{ID: 1, Status: order.Unpaid}, nil
-		}
-	}}))
-	for name, s := range map[string]*http.Server{"public": a.Server(":1"), "operations": a.OperationsServer(":1", http.NotFoundHandler())} {
-		if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout <= a.cfg.MaxWait || s.IdleTimeout <= 0 || s.MaxHeaderBytes <= 0 || s.ErrorLog == nil {
+	a := newAPI(t, withPurchases(fakePurchases{
+		buy: func(ctx context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
+			select {
+			case <-ctx.Done():
+				return order.Order{}, ctx.Err()
+			case <-time.After(wait):
+				return order.Order{ID: 1, Status: order.Unpaid}, nil
+			}
+		},
+	}))
+	for name, s := range map[string]*http.Server{
+		"public": a.Server(":1"), "operations": a.OperationsServer(":1", http.NotFoundHandler()),
+	} {
+		if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout <= a.cfg.MaxWait || s.IdleTimeout <= 0 ||
+			s.MaxHeaderBytes <= 0 || s.ErrorLog == nil {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
 	s := a.Server("")
-	s.ReadHeaderTimeout, s.ReadTimeout = 2*time.Second, 2*time.Second // in which a busy machine sends and reads a request
+	// In which a busy machine sends and reads a request.
+	s.ReadHeaderTimeout, s.ReadTimeout = 2*time.Second, 2*time.Second
 	addr := start(t, s)
 	conn, r := dial(t, addr)
-	if _, err := fmt.Fprintf(conn, "POST /voucher/seckill/5?wait=3s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n\r\n", token(t, buyerID, "")); err != nil {
+	if _, err := fmt.Fprintf(conn, "POST /voucher/seckill/5?wait=3s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n\r\n",
+		token(t, buyerID, "")); err != nil {
 		t.Fatal(err)
 	}
 	if resp, body := answerOn(t, r); resp.status != http.StatusCreated {
@@ -133,7 +141,8 @@ func TestServerTimeouts(t *testing.T) {
 	}
 	// A body that never arrives ends in a refusal.
 	conn, r = dial(t, addr)
-	if _, err := fmt.Fprintf(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{", token(t, adminID, authtoken.RoleAdmin)); err != nil {
+	if _, err := fmt.Fprintf(conn, "POST /voucher HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: "+
+		"application/json\r\nContent-Length: 10\r\n\r\n{", token(t, adminID, authtoken.RoleAdmin)); err != nil {
 		t.Fatal(err)
 	}
 	if resp, body := answerOn(t, r); resp.status != http.StatusBadRequest || !strings.Contains(body, `"body"`) {
@@ -156,7 +165,8 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 	conn, r := dial(t, addr)
 	head := func(method, target string) (int, http.Header) {
 		t.Helper()
-		if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nX-Request-Id: a\r\n\r\n", method, target, token(t, buyerID, "")); err != nil {
+		if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nX-Request-Id: a\r\n\r\n",
+			method, target, token(t, buyerID, "")); err != nil {
 			t.Fatal(err)
 		}
 		resp, err := http.ReadResponse(r, &http.Request{Method: method}) // what follows a HEAD is the next answer
@@ -171,7 +181,8 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 		return resp.StatusCode, resp.Header
 	}
 	for target, status := range map[string]int{
-		"/healthz": 200, "/readyz": 200, "/order": 200, "/voucher/list/5": 200, "/voucher/5": 404, "/order/5": 404, "/order/x": 400, "/nothing": 404,
+		"/healthz": 200, "/readyz": 200, "/order": 200, "/voucher/list/5": 200, "/voucher/5": 404, "/order/5": 404,
+		"/order/x": 400, "/nothing": 404,
 	} {
 		gotStatus, got := head(http.MethodHead, target)
 		_, want := head(http.MethodGet, target)
@@ -185,14 +196,17 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 func TestHangUpCancels(t *testing.T) {
 	t.Parallel()
 	waiting, cancelled := make(chan struct{}), make(chan struct{})
-	a := newAPI(t, withPurchases(fakePurchases{buy: func(ctx context.Context, _, _ int64, _ time.Duration) (order.Order, error) {
-		close(waiting)
-		<-ctx.Done()
-		close(cancelled)
-		return order.Order{}, ctx.Err()
-	}}))
+	a := newAPI(t, withPurchases(fakePurchases{
+		buy: func(ctx context.Context, _, _ int64, _ time.Duration) (order.Order, error) {
+			close(waiting)
+			<-ctx.Done()
+			close(cancelled)
+			return order.Order{}, ctx.Err()
+		},
+	}))
 	conn, _ := dial(t, start(t, a.Server("")))
-	if _, err := fmt.Fprintf(conn, "POST /voucher/seckill/5?wait=30s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n\r\n", token(t, buyerID, "")); err != nil {
+	if _, err := fmt.Fprintf(conn, "POST /voucher/seckill/5?wait=30s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n\r\n",
+		token(t, buyerID, "")); err != nil {
 		t.Fatal(err)
 	}
 	<-waiting

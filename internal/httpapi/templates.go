@@ -16,11 +16,13 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Templates is what admins do with templates of vouchers: *voucher.Templates. Everywhere order.ErrUnavailable may come back.
+// Templates is what admins do with templates of vouchers: *voucher.Templates. Everywhere order.ErrUnavailable may
+// come back.
 type Templates interface {
 	// List returns the templates of a shop, by name; with shopID 0 the newest voucher.ListedTemplates.
 	List(ctx context.Context, shopID int64) ([]voucher.Template, error)
-	// Save saves a voucher as a template. *invalid.Error, voucher.ErrNotFound, voucher.ErrTemplateName, voucher.ErrTemplates.
+	// Save saves a voucher as a template. *invalid.Error, voucher.ErrNotFound, voucher.ErrTemplateName,
+	// voucher.ErrTemplates.
 	Save(ctx context.Context, by voucher.Author, voucherID int64, name string) (voucher.Template, error)
 	// Rename renames one. *invalid.Error, voucher.ErrNoTemplate, voucher.ErrTemplateName.
 	Rename(ctx context.Context, by voucher.Author, id int64, name string) (voucher.Template, error)
@@ -52,7 +54,8 @@ func (a *API) saveTemplate(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 		voucherID int64
 		name      string
 	)
-	err := a.bodies.Read(c, jsonbody.Required(jsonbody.Integer("voucherId", &voucherID)), jsonbody.Required(jsonbody.Text("name", &name)))
+	err := a.bodies.Read(c, jsonbody.Required(jsonbody.Integer("voucherId", &voucherID)),
+		jsonbody.Required(jsonbody.Text("name", &name)))
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -125,8 +128,9 @@ type templateDraftJSON struct {
 func templateView(t voucher.Template) templateJSON {
 	v := t.Voucher
 	draft := templateDraftJSON{
-		Type: v.Kind, ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, PayValue: v.PayValue, ActualValue: v.ActualValue,
-		PayWithin: int64(v.PayWithin / time.Second), Redeemable: v.Redemption.ByCode, ValidDays: v.Redemption.ValidDays, PerUser: v.PerUser,
+		Type: v.Kind, ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, PayValue: v.PayValue,
+		ActualValue: v.ActualValue, PayWithin: int64(v.PayWithin / time.Second), Redeemable: v.Redemption.ByCode,
+		ValidDays: v.Redemption.ValidDays, PerUser: v.PerUser,
 	}
 	if s := v.Sale; s != nil {
 		draft.Stock, draft.OfferWithin, draft.Guards = s.Issued, int64(s.OfferWithin/time.Second), s.Guards

@@ -63,7 +63,8 @@ func TestTemplateIsADraft(t *testing.T) {
 	if one.Name != "Evening" || one.Lasts != int64(of.Lasts/time.Second) || one.Lasts == 0 || one.Seen != 3600 {
 		t.Errorf("%+v", one)
 	}
-	one.Voucher["beginTime"], one.Voucher["endTime"] = json.RawMessage(`"2026-01-02T20:00:00Z"`), json.RawMessage(`"2026-01-02T21:00:00Z"`)
+	one.Voucher["beginTime"], one.Voucher["endTime"] = json.RawMessage(`"2026-01-02T20:00:00Z"`),
+		json.RawMessage(`"2026-01-02T21:00:00Z"`)
 	body, err := json.Marshal(one.Voucher)
 	if err != nil {
 		t.Fatal(err)
@@ -73,8 +74,8 @@ func TestTemplateIsADraft(t *testing.T) {
 		t.Fatalf("%d %+v", status, answer)
 	}
 	v := created[0]
-	if v.Title != of.Voucher.Title || v.Sale.Issued != of.Voucher.Sale.Issued || v.Sale.OfferWithin != time.Minute || v.PayWithin != of.Voucher.PayWithin ||
-		!strings.Contains(v.Sale.Guards.Text(), `"requests":5`) {
+	if v.Title != of.Voucher.Title || v.Sale.Issued != of.Voucher.Sale.Issued || v.Sale.OfferWithin != time.Minute ||
+		v.PayWithin != of.Voucher.PayWithin || !strings.Contains(v.Sale.Guards.Text(), `"requests":5`) {
 		t.Errorf("created %+v, %+v", v, v.Sale)
 	}
 }

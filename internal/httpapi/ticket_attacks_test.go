@@ -27,7 +27,8 @@ func (s fixedSalts) GuardSalts(context.Context) ([]keys.Salt, error) { return s,
 
 func guardKeys(t testing.TB) *keys.Ring {
 	t.Helper()
-	r, err := keys.NewRing(strings.Repeat("secret of ours!!", 2), fixedSalts{{ID: 3}}, func() time.Time { return noon }, slog.New(slog.DiscardHandler))
+	r, err := keys.NewRing(strings.Repeat("secret of ours!!", 2), fixedSalts{{ID: 3}}, func() time.Time { return noon },
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,17 +82,29 @@ func TestBadTickets(t *testing.T) {
 			}
 			return own[:at] + string(other) + own[at+1:]
 		}, "TICKET_INVALID"},
-		"shared": {-time.Hour, func(i int) string { return issue(5, buyerID+1+int64(i), noon.Add(time.Hour)) }, "TICKET_INVALID"},
-		"early":  {time.Nanosecond, func(i int) string { return issue(5, buyerID, noon.Add(time.Duration(1+i)*time.Second)) }, "NOT_STARTED"},
-		"late":   {-time.Hour, func(i int) string { return issue(5, buyerID, noon.Add(-time.Duration(i)*time.Second)) }, "TICKET_INVALID"},
+		"shared": {
+			-time.Hour, func(i int) string { return issue(5, buyerID+1+int64(i), noon.Add(time.Hour)) },
+			"TICKET_INVALID",
+		},
+		"early": {
+			time.Nanosecond, func(i int) string { return issue(5, buyerID, noon.Add(time.Duration(1+i)*time.Second)) },
+			"NOT_STARTED",
+		},
+		"late": {
+			-time.Hour, func(i int) string { return issue(5, buyerID, noon.Add(-time.Duration(i)*time.Second)) },
+			"TICKET_INVALID",
+		},
 		"of another sale, replayed": {-time.Hour, func(i int) string {
 			return issue(6+int64(i), buyerID, noon.Add(time.Hour))
 		}, "TICKET_INVALID"},
 	}
 	for name, kind := range kinds {
 		var sold int
-		f, guards := withGuards(&guard.Settings{Tickets: &guard.Tickets{DelayMs: 1500, LeadMinutes: 60, ExpiryMinutes: 60}})
-		f.guards = guard.NewGuards(guard.NewLimitsTable(time.Now), guard.NewTally(time.Now), noObserver{}, ticket.Guard{Tickets: tickets})
+		f, guards := withGuards(&guard.Settings{
+			Tickets: &guard.Tickets{DelayMs: 1500, LeadMinutes: 60, ExpiryMinutes: 60},
+		})
+		f.guards = guard.NewGuards(guard.NewLimitsTable(time.Now), guard.NewTally(time.Now), noObserver{},
+			ticket.Guard{Tickets: tickets})
 		a := newAPI(t, guards, soldTo(&sold), func(cfg *Config) {
 			find := cfg.FindVoucher
 			cfg.FindVoucher = func(ctx context.Context, id int64) (voucher.Voucher, error) {
@@ -104,7 +117,8 @@ func TestBadTickets(t *testing.T) {
 		r := press
 		for i := range each {
 			r.header = map[string]string{ticketHeader: kind.make(i)}
-			if w := do(t, a, r); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), `"code":"`+kind.code+`"`) {
+			if w := do(t, a, r); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(),
+				`"code":"`+kind.code+`"`) {
 				t.Fatalf("%s, the %dth: %d %s", name, i, w.Code, w.Body)
 			}
 		}
@@ -123,7 +137,9 @@ func TestBadTickets(t *testing.T) {
 // workedTickets gives tickets for real solutions.
 type workedTickets struct{ challenges *challenge.Challenges }
 
-func (w workedTickets) Give(_ context.Context, voucherID int64, c guard.Caller, solution string) (service.Ticket, error) {
+func (w workedTickets) Give(
+	_ context.Context, voucherID int64, c guard.Caller, solution string,
+) (service.Ticket, error) {
 	err := w.challenges.Check(solution, challenge.Caller{SaleID: voucherID, UserID: c.UserID, Address: c.Address}, noon)
 	switch {
 	case errors.Is(err, challenge.ErrTryAgain):
@@ -134,8 +150,8 @@ func (w workedTickets) Give(_ context.Context, voucherID int64, c guard.Caller, 
 	return service.Ticket{Text: strings.Repeat("t", ticket.Length)}, nil
 }
 
-// TestBadSolutions sends solutions that are none over HTTP: guessed, unsigned, shared, late, from another network, for another sale.
-// None gets a ticket; the same caller's own one does.
+// TestBadSolutions sends solutions that are none over HTTP: guessed, unsigned, shared, late, from another network,
+// for another sale. None gets a ticket; the same caller's own one does.
 func TestBadSolutions(t *testing.T) {
 	t.Parallel()
 	const each = 100
@@ -172,10 +188,11 @@ func TestBadSolutions(t *testing.T) {
 		return b.String()
 	}
 	foreign := map[string]challenge.Payload{
-		"shared":               solve(challenge.Caller{SaleID: 5, UserID: buyerID + 1, Address: home}, noon),
-		"late":                 solve(me, noon.Add(-challenge.Life)),
-		"from another network": solve(challenge.Caller{SaleID: 5, UserID: buyerID, Address: netip.MustParseAddr("198.51.100.1")}, noon),
-		"for another sale":     solve(challenge.Caller{SaleID: 6, UserID: buyerID, Address: home}, noon),
+		"shared": solve(challenge.Caller{SaleID: 5, UserID: buyerID + 1, Address: home}, noon),
+		"late":   solve(me, noon.Add(-challenge.Life)),
+		"from another network": solve(
+			challenge.Caller{SaleID: 5, UserID: buyerID, Address: netip.MustParseAddr("198.51.100.1")}, noon),
+		"for another sale": solve(challenge.Caller{SaleID: 6, UserID: buyerID, Address: home}, noon),
 	}
 	kinds := map[string]func() challenge.Payload{
 		"guessed":  func() challenge.Payload { p := own; p.Solution.DerivedKey = hex(64); return p },
@@ -190,12 +207,16 @@ func TestBadSolutions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5/ticket", header: map[string]string{solutionHeader: text}})
+		w := do(t, a, request{
+			method: http.MethodPost, target: "/voucher/seckill/5/ticket",
+			header: map[string]string{solutionHeader: text},
+		})
 		return w.Code, w.Body.String()
 	}
 	for name, next := range kinds {
 		for i := range each {
-			if status, body := send(next()); status != http.StatusForbidden || !strings.Contains(body, `"code":"CHALLENGE_REQUIRED"`) {
+			if status, body := send(next()); status != http.StatusForbidden ||
+				!strings.Contains(body, `"code":"CHALLENGE_REQUIRED"`) {
 				t.Fatalf("%s, the %dth: %d %s", name, i, status, body)
 			}
 		}

@@ -19,9 +19,9 @@ import (
 
 // Tickets gives out the tickets of sales: *service.Tickets.
 type Tickets interface {
-	// Give returns a ticket of the caller for a voucher's sale; the solution is "" without. Its errors are those of voucher and
-	// order, and service.ErrNoTickets, *service.TicketsLaterError, *service.ChallengeError, *guard.StoppedError,
-	// challenge.ErrBusy, challenge.ErrTryAgain and ticket.ErrTryAgain.
+	// Give returns a ticket of the caller for a voucher's sale; the solution is "" without. Its errors are those of
+	// voucher and order, and service.ErrNoTickets, *service.TicketsLaterError, *service.ChallengeError,
+	// *guard.StoppedError, challenge.ErrBusy, challenge.ErrTryAgain and ticket.ErrTryAgain.
 	Give(ctx context.Context, voucherID int64, c guard.Caller, solution string) (service.Ticket, error)
 }
 
@@ -45,7 +45,8 @@ func (a *API) giveTicket(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 		return httpkit.Answer{}, err
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: ticketJSON{
-		Ticket: given.Text, UsableFrom: given.UsableFrom.UTC(), Expires: httpkit.ShownTime(given.Expires), BeginTime: httpkit.ShownTime(given.Begin), ServerTime: httpkit.ShownTime(a.cfg.Now()),
+		Ticket: given.Text, UsableFrom: given.UsableFrom.UTC(), Expires: httpkit.ShownTime(given.Expires),
+		BeginTime: httpkit.ShownTime(given.Begin), ServerTime: httpkit.ShownTime(a.cfg.Now()),
 	}}}, nil
 }
 

@@ -23,7 +23,8 @@ type fakeTickets struct {
 func (f *fakeTickets) Give(_ context.Context, _ int64, c guard.Caller, solution string) (service.Ticket, error) {
 	f.caller, f.solution = c, solution
 	return service.Ticket{
-		Text: strings.Repeat("t", ticket.Length), UsableFrom: noon.Add(731 * time.Millisecond), Expires: noon.Add(time.Hour), Begin: noon,
+		Text: strings.Repeat("t", ticket.Length), UsableFrom: noon.Add(731 * time.Millisecond),
+		Expires: noon.Add(time.Hour), Begin: noon,
 	}, f.err
 }
 
@@ -32,7 +33,10 @@ func TestTicket(t *testing.T) {
 	for _, solution := range []string{"", "e30="} {
 		fake := &fakeTickets{}
 		w := do(t, newAPI(t, func(cfg *Config) { cfg.Tickets = fake }),
-			request{method: http.MethodPost, target: "/voucher/seckill/5/ticket", header: map[string]string{solutionHeader: solution}})
+			request{
+				method: http.MethodPost, target: "/voucher/seckill/5/ticket",
+				header: map[string]string{solutionHeader: solution},
+			})
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"usableFrom":"2026-01-02T12:00:00.731Z"`) {
 			t.Errorf("solution %q: %d %s", solution, w.Code, w.Body)
 		}
@@ -51,13 +55,17 @@ func TestTicketRefusals(t *testing.T) {
 		status     int
 		code, want string
 	}{
-		{&service.ChallengeError{Challenge: made}, 403, "CHALLENGE_REQUIRED", `"data":{"challenge":{"parameters":{"algorithm":"SCRYPT","cost":512,`},
+		{
+			&service.ChallengeError{Challenge: made}, 403, "CHALLENGE_REQUIRED",
+			`"data":{"challenge":{"parameters":{"algorithm":"SCRYPT","cost":512,`,
+		},
 		{&service.TicketsLaterError{From: noon}, 403, "NOT_STARTED", `"data":{"ticketsFrom":"2026-01-02T12:00:00Z"}`},
 		{service.ErrNoTickets, 409, "NO_TICKETS", ""},
 		{challenge.ErrBusy, 503, "UNAVAILABLE", ""},
 		{challenge.ErrTryAgain, 503, "UNAVAILABLE", ""},
 	} {
-		w := do(t, newAPI(t, func(cfg *Config) { cfg.Tickets = &fakeTickets{err: tt.err} }), request{method: http.MethodPost, target: "/voucher/seckill/5/ticket", body: ""})
+		w := do(t, newAPI(t, func(cfg *Config) { cfg.Tickets = &fakeTickets{err: tt.err} }),
+			request{method: http.MethodPost, target: "/voucher/seckill/5/ticket", body: ""})
 		wantProblem(t, w, tt.status, tt.code)
 		if !strings.Contains(w.Body.String(), tt.want) {
 			t.Errorf("%v: %s", tt.err, w.Body)
@@ -83,7 +91,8 @@ func TestTicketIsChecked(t *testing.T) {
 		if !strings.Contains(w.Body.String(), tt.want) {
 			t.Errorf("%v: %s", tt.why, w.Body)
 		}
-		w = do(t, newAPI(t, failing(err)), request{method: http.MethodPost, target: "/voucher-order/seckill/5", body: ""})
+		w = do(t, newAPI(t, failing(err)),
+			request{method: http.MethodPost, target: "/voucher-order/seckill/5", body: ""})
 		if w.Code != http.StatusOK || !strings.HasPrefix(w.Body.String(), `{"success":false,"code":"`+tt.code+`"`) {
 			t.Errorf("%v on the tutorial's route: %d %s", tt.why, w.Code, w.Body)
 		}
@@ -92,7 +101,8 @@ func TestTicketIsChecked(t *testing.T) {
 
 func TestNoTicketsWithoutSecret(t *testing.T) {
 	t.Parallel()
-	w := do(t, newAPI(t, func(cfg *Config) { cfg.Tickets = nil }), request{method: http.MethodPost, target: "/voucher/seckill/5/ticket", body: ""})
+	w := do(t, newAPI(t, func(cfg *Config) { cfg.Tickets = nil }),
+		request{method: http.MethodPost, target: "/voucher/seckill/5/ticket", body: ""})
 	wantProblem(t, w, http.StatusNotFound, "NOT_FOUND")
 }
 

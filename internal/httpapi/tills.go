@@ -18,8 +18,8 @@ import (
 	"seckill/internal/order/redemption"
 )
 
-// Tills redeems coupons: *redemption.Tills. What tills ask for ends in redemption's errors or order.ErrUnavailable, after which
-// the same request, repeated, tells what happened.
+// Tills redeems coupons: *redemption.Tills. What tills ask for ends in redemption's errors or order.ErrUnavailable,
+// after which the same request, repeated, tells what happened.
 type Tills interface {
 	// Validate tells whether the till could redeem the code now.
 	Validate(ctx context.Context, till redemption.Till, code string) (redemption.Outcome, error)
@@ -72,7 +72,8 @@ func (a *API) redeemCoupon(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 // releaseCoupon answers POST /till/release.
 func (a *API) releaseCoupon(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	var code, reservation string
-	err := a.bodies.Read(c, jsonbody.Required(jsonbody.Text("code", &code)), jsonbody.Required(jsonbody.Text("reservation", &reservation)))
+	err := a.bodies.Read(c, jsonbody.Required(jsonbody.Text("code", &code)),
+		jsonbody.Required(jsonbody.Text("reservation", &reservation)))
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -100,19 +101,21 @@ type reservationJSON struct {
 	Until *time.Time `json:"until"`
 }
 
-// tillAnswer answers what became of a till's request. What the voucher is comes from memory as a rule; a redeemed coupon is
-// redeemed whether that can be read or not.
+// tillAnswer answers what became of a till's request. What the voucher is comes from memory as a rule; a redeemed
+// coupon is redeemed whether that can be read or not.
 func (a *API) tillAnswer(c *gin.Context, who httpkit.Identity) func(redemption.Outcome, error) (httpkit.Answer, error) {
 	return func(o redemption.Outcome, err error) (httpkit.Answer, error) {
 		if errors.Is(err, redemption.ErrMalformed) {
-			return httpkit.Answer{}, invalid.Join(invalid.New("code", invalid.NotText, invalid.CouponCode, invalid.Data{"length": redemption.CodeLength}))
+			return httpkit.Answer{}, invalid.Join(invalid.New("code", invalid.NotText, invalid.CouponCode,
+				invalid.Data{"length": redemption.CodeLength}))
 		}
 		if err != nil {
 			return httpkit.Answer{}, err
 		}
 		view := tillCouponJSON{
-			OrderID: strconv.FormatInt(o.Coupon.OrderID, 10), VoucherID: o.Coupon.VoucherID, Status: o.Coupon.Status.String(),
-			ValidUntil: httpkit.TimeView(o.Coupon.ValidUntil), RedeemTime: httpkit.TimeView(o.Coupon.RedeemedAt), Repeated: o.Repeated, ServerTime: httpkit.TimeView(o.At),
+			OrderID: strconv.FormatInt(o.Coupon.OrderID, 10), VoucherID: o.Coupon.VoucherID,
+			Status: o.Coupon.Status.String(), ValidUntil: httpkit.TimeView(o.Coupon.ValidUntil),
+			RedeemTime: httpkit.TimeView(o.Coupon.RedeemedAt), Repeated: o.Repeated, ServerTime: httpkit.TimeView(o.At),
 		}
 		if o.Coupon.Quantity != order.OneUnit {
 			view.Quantity = o.Coupon.Quantity.Units()
@@ -141,7 +144,8 @@ func refusedView(e *redemption.RefusalError) refusedCouponJSON {
 	c := e.Coupon
 	v := refusedCouponJSON{
 		OrderID: strconv.FormatInt(c.OrderID, 10), Status: c.Status.String(),
-		RedeemTime: httpkit.TimeView(c.RedeemedAt), ValidUntil: httpkit.TimeView(c.ValidUntil), ByThisTill: c.RedeemedBy == e.Till.ID,
+		RedeemTime: httpkit.TimeView(c.RedeemedAt), ValidUntil: httpkit.TimeView(c.ValidUntil),
+		ByThisTill: c.RedeemedBy == e.Till.ID,
 	}
 	if errors.Is(e.Reason, redemption.ErrReserved) {
 		v.ReservedUntil, v.ByThisTill = httpkit.TimeView(c.Reservation.Until), c.Reservation.Till == e.Till.ID

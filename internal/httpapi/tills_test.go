@@ -34,8 +34,8 @@ func tillToken(tb testing.TB) string {
 	return s
 }
 
-// fakeTills does what the function does; without one every code is of coupon(). coupon is the coupon of every order; "" is
-// none.
+// fakeTills does what the function does; without one every code is of coupon(). coupon is the coupon of every order;
+// "" is none.
 type fakeTills struct {
 	do     func(cmd redemption.Command) (redemption.Outcome, error)
 	coupon redemption.Coupon
@@ -59,11 +59,15 @@ func (f fakeTills) Reserve(_ context.Context, till redemption.Till, code, key st
 	return f.outcome(redemption.Command{Verb: redemption.Reserve, Till: till, Key: key}, code)
 }
 
-func (f fakeTills) Redeem(_ context.Context, till redemption.Till, code, reservation, key string) (redemption.Outcome, error) {
+func (f fakeTills) Redeem(
+	_ context.Context, till redemption.Till, code, reservation, key string,
+) (redemption.Outcome, error) {
 	return f.outcome(redemption.Command{Verb: redemption.Redeem, Till: till, Key: key, Reservation: reservation}, code)
 }
 
-func (f fakeTills) Release(_ context.Context, till redemption.Till, code, reservation string) (redemption.Outcome, error) {
+func (f fakeTills) Release(
+	_ context.Context, till redemption.Till, code, reservation string,
+) (redemption.Outcome, error) {
 	return f.outcome(redemption.Command{Verb: redemption.Release, Till: till, Reservation: reservation}, code)
 }
 
@@ -80,7 +84,8 @@ func (f fakeTills) CouponOf(context.Context, order.Order) (redemption.Coupon, er
 // coupon is a coupon whose order is in the state.
 func coupon(s order.Status) redemption.Coupon {
 	c := redemption.Coupon{
-		OrderID: orderID, VoucherID: 5, ShopID: shopID, Code: "0A6FZXWAHPRGDBFQ", Status: s, ValidUntil: noon.Add(time.Hour),
+		OrderID: orderID, VoucherID: 5, ShopID: shopID, Code: "0A6FZXWAHPRGDBFQ", Status: s,
+		ValidUntil:  noon.Add(time.Hour),
 		Reservation: redemption.Reservation{ID: "r-1", Till: tillID, Key: "k", Until: noon.Add(time.Minute)},
 	}
 	if s == order.Redeemed {
@@ -101,7 +106,8 @@ func withCoupon(s order.Status) func(*Config) {
 func tills(reasons ...error) []error {
 	errs := []error{redemption.ErrMalformed, redemption.ErrNotFound, redemption.ErrWrongCodes, order.ErrUnavailable}
 	for _, reason := range reasons {
-		errs = append(errs, &redemption.RefusalError{Reason: reason, Coupon: coupon(order.Paid), Till: redemption.Till{ID: tillID}})
+		errs = append(errs,
+			&redemption.RefusalError{Reason: reason, Coupon: coupon(order.Paid), Till: redemption.Till{ID: tillID}})
 	}
 	return errs
 }
@@ -113,13 +119,17 @@ func TestOrderWithoutItsCoupon(t *testing.T) {
 		has(order.Paid)(cfg)
 		cfg.Tills = fakeTills{couponErr: order.ErrUnavailable}
 	})
-	got := do(t, a, request{target: fmt.Sprint("/order/", orderID), header: map[string]string{"Authorization": token(t, buyerID, "")}})
-	if body := got.Body.String(); got.Code != http.StatusOK || !strings.Contains(body, `"stale":true`) || !strings.Contains(body, `"status":"paid"`) {
+	got := do(t, a, request{
+		target: fmt.Sprint("/order/", orderID), header: map[string]string{"Authorization": token(t, buyerID, "")},
+	})
+	if body := got.Body.String(); got.Code != http.StatusOK || !strings.Contains(body, `"stale":true`) ||
+		!strings.Contains(body, `"status":"paid"`) {
 		t.Errorf("%d %s", got.Code, body)
 	}
 }
 
-// What a till sends comes to the service, with who it is by its token; what a till of no shop, a buyer and an admin send does not.
+// What a till sends comes to the service, with who it is by its token; what a till of no shop, a buyer and an admin
+// send does not.
 func TestTillsCommands(t *testing.T) {
 	t.Parallel()
 	till := redemption.Till{ID: tillID, ShopID: shopID}
@@ -141,14 +151,17 @@ func TestTillsCommands(t *testing.T) {
 			body = `{"code":"c","reservation":"r"}`
 		}
 		ask := func(token string) int {
-			return do(t, a, request{method: http.MethodPost, target: "/till/" + path, body: body, header: map[string]string{
-				"Authorization": token, "Idempotency-Key": "k",
-			}}).Code
+			return do(t, a,
+				request{method: http.MethodPost, target: "/till/" + path, body: body, header: map[string]string{
+					"Authorization": token, "Idempotency-Key": "k",
+				}}).Code
 		}
 		if code := ask(tillToken(t)); code != http.StatusOK {
 			t.Errorf("%s: %d", path, code)
 		}
-		for who, token := range map[string]string{"buyer": token(t, buyerID, ""), "admin": token(t, adminID, authtoken.RoleAdmin)} {
+		for who, token := range map[string]string{
+			"buyer": token(t, buyerID, ""), "admin": token(t, adminID, authtoken.RoleAdmin),
+		} {
 			if code := ask(token); code != http.StatusForbidden {
 				t.Errorf("%s by a %s: %d, want 403", path, who, code)
 			}
@@ -173,36 +186,51 @@ func TestTillsAnswers(t *testing.T) {
 	}{
 		"reserved by itself": {
 			outcome: redemption.Outcome{Coupon: coupon(order.Paid), At: noon}, status: 200,
-			want: `{"orderId":"660000000123456789","voucherId":5,"title":"券","actualValue":10000,"status":"paid","validUntil":"2026-01-02T13:00:00Z",` +
-				`"reservation":{"id":"r-1","until":"2026-01-02T12:01:00Z"},"repeated":false,"serverTime":"2026-01-02T12:00:00Z"}`,
+			want: `{"orderId":"660000000123456789","voucherId":5,"title":"券",` +
+				`"actualValue":10000,"status":"paid","validUntil":"2026-01-02T13:00:00Z","reservation":{"id":"r-1",` +
+				`"until":"2026-01-02T12:01:00Z"},"repeated":false,"serverTime":"2026-01-02T12:00:00Z"}`,
 		},
 		"of several units": {
 			outcome: redemption.Outcome{Coupon: several, At: noon}, status: 200,
-			want: `{"orderId":"660000000123456789","voucherId":5,"title":"券","actualValue":10000,"quantity":3,"status":"paid","validUntil":"2026-01-02T13:00:00Z",` +
+			want: `{"orderId":"660000000123456789","voucherId":5,"title":"券",` +
+				`"actualValue":10000,"quantity":3,"status":"paid","validUntil":"2026-01-02T13:00:00Z",` +
 				`"repeated":false,"serverTime":"2026-01-02T12:00:00Z"}`,
 		},
 		"another's reservation": {
 			outcome: redemption.Outcome{Coupon: stranger, At: noon}, status: 200,
-			want: `{"orderId":"660000000123456789","voucherId":5,"title":"券","actualValue":10000,"status":"paid","validUntil":"2026-01-02T13:00:00Z",` +
-				`"repeated":false,"serverTime":"2026-01-02T12:00:00Z"}`,
+			want: `{"orderId":"660000000123456789","voucherId":5,"title":"券",` +
+				`"actualValue":10000,"status":"paid","validUntil":"2026-01-02T13:00:00Z","repeated":false,` +
+				`"serverTime":"2026-01-02T12:00:00Z"}`,
 		},
 		"redeemed by itself": {
-			err: &redemption.RefusalError{Reason: redemption.ErrRedeemed, Coupon: coupon(order.Redeemed), Till: redemption.Till{ID: tillID}}, status: 409,
-			want: `{"orderId":"660000000123456789","status":"redeemed","redeemTime":"2026-01-02T12:00:00Z","validUntil":"2026-01-02T13:00:00Z","byThisTill":true}`,
+			err: &redemption.RefusalError{
+				Reason: redemption.ErrRedeemed, Coupon: coupon(order.Redeemed), Till: redemption.Till{ID: tillID},
+			}, status: 409,
+			want: `{"orderId":"660000000123456789","status":"redeemed","redeemTime":"2026-01-02T12:00:00Z",` +
+				`"validUntil":"2026-01-02T13:00:00Z","byThisTill":true}`,
 		},
 		"reserved by another": {
-			err: fmt.Errorf("x: %w", &redemption.RefusalError{Reason: redemption.ErrReserved, Coupon: stranger, Till: redemption.Till{ID: tillID}}), status: 409,
-			want: `{"orderId":"660000000123456789","status":"paid","validUntil":"2026-01-02T13:00:00Z","reservedUntil":"2026-01-02T12:01:00Z","byThisTill":false}`,
+			err: fmt.Errorf("x: %w", &redemption.RefusalError{
+				Reason: redemption.ErrReserved, Coupon: stranger, Till: redemption.Till{ID: tillID},
+			}), status: 409,
+			want: `{"orderId":"660000000123456789","status":"paid","validUntil":"2026-01-02T13:00:00Z",` +
+				`"reservedUntil":"2026-01-02T12:01:00Z","byThisTill":false}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newAPI(t, func(cfg *Config) {
-				cfg.Tills = fakeTills{do: func(redemption.Command) (redemption.Outcome, error) { return tc.outcome, tc.err }}
+				cfg.Tills = fakeTills{
+					do: func(redemption.Command) (redemption.Outcome, error) { return tc.outcome, tc.err },
+				}
 			})
-			w := do(t, a, request{method: http.MethodPost, target: "/till/validate", body: `{"code":"x"}`, header: map[string]string{"Authorization": tillToken(t)}})
+			w := do(t, a, request{
+				method: http.MethodPost, target: "/till/validate", body: `{"code":"x"}`,
+				header: map[string]string{"Authorization": tillToken(t)},
+			})
 			var got struct{ Data json.RawMessage }
-			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != tc.status || string(got.Data) != tc.want {
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != tc.status ||
+				string(got.Data) != tc.want {
 				t.Errorf("%d %s, %v; want %d %s", w.Code, got.Data, err, tc.status, tc.want)
 			}
 		})
@@ -213,11 +241,15 @@ func TestTillsAnswers(t *testing.T) {
 func TestTillsWithoutTheVoucher(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, withCoupon(order.Redeemed), func(cfg *Config) {
-		cfg.FindVoucher = func(context.Context, int64) (voucher.Voucher, error) { return voucher.Voucher{}, errors.New("away") }
+		cfg.FindVoucher = func(context.Context, int64) (voucher.Voucher, error) {
+			return voucher.Voucher{}, errors.New("away")
+		}
 	})
-	w := do(t, a, request{method: http.MethodPost, target: "/till/redeem", body: `{"code":"x"}`, header: map[string]string{
-		"Authorization": tillToken(t), "Idempotency-Key": "k",
-	}})
+	w := do(t, a, request{
+		method: http.MethodPost, target: "/till/redeem", body: `{"code":"x"}`, header: map[string]string{
+			"Authorization": tillToken(t), "Idempotency-Key": "k",
+		},
+	})
 	if w.Code != http.StatusOK || strings.Contains(w.Body.String(), "title") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -233,16 +265,21 @@ func TestWhoReadsCodes(t *testing.T) {
 		header map[string]string
 		want   string
 	}{
-		{"/order/5", nil, `"coupon":{"code":"0A6F-ZXWA-HPRG-DBFQ","validUntil":"2026-01-02T13:00:00Z","redeemedBy":"till 70"}`},
+		{
+			"/order/5", nil,
+			`"coupon":{"code":"0A6F-ZXWA-HPRG-DBFQ","validUntil":"2026-01-02T13:00:00Z","redeemedBy":"till 70"}`,
+		},
 		{"/admin/order/5", admin, `"coupon":{"code":"····-····-····-DBFQ",`},
 	} {
 		w := do(t, a, request{method: http.MethodGet, target: tc.target, header: tc.header})
-		if !strings.Contains(w.Body.String(), tc.want) || tc.header != nil && strings.Contains(w.Body.String(), "0A6F") {
+		if !strings.Contains(w.Body.String(), tc.want) ||
+			tc.header != nil && strings.Contains(w.Body.String(), "0A6F") {
 			t.Errorf("%s: %s, want %s", tc.target, w.Body, tc.want)
 		}
 	}
 	for _, target := range []string{"/order", "/admin/order"} {
-		if w := do(t, a, request{method: http.MethodGet, target: target, header: admin}); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "DBFQ") {
+		if w := do(t, a, request{method: http.MethodGet, target: target, header: admin}); w.Code != http.StatusOK ||
+			strings.Contains(w.Body.String(), "DBFQ") {
 			t.Errorf("%s: %d %s", target, w.Code, w.Body)
 		}
 	}

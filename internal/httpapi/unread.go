@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Unread returns a listener over inner whose callers get a problem document for a request that net/http cannot read and
-// refuses before any handler is asked: one without Host, with a header that is too large, in an unknown encoding. Its own
-// answer is plain text. It is to lie directly under the server.
+// Unread returns a listener over inner whose callers get a problem document for a request that net/http cannot read
+// and refuses before any handler is asked: one without Host, with a header that is too large, in an unknown encoding.
+// Its own answer is plain text. It is to lie directly under the server.
 func Unread(inner net.Listener) net.Listener { return unreadListener{inner} }
 
 type unreadListener struct{ net.Listener }
@@ -28,8 +28,8 @@ func (l unreadListener) Accept() (net.Conn, error) {
 // unreadConn replaces net/http's answers to what it cannot read.
 type unreadConn struct{ net.Conn }
 
-// plainRefusal is what follows the status line of net/http's own refusals, which come in one Write. No answer of a handler
-// looks like that: it has a Date.
+// plainRefusal is what follows the status line of net/http's own refusals, which come in one Write. No answer of a
+// handler looks like that: it has a Date.
 const plainRefusal = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
 // Write implements net.Conn.
@@ -59,13 +59,16 @@ func unreadAnswer(refusal []byte) []byte {
 	switch {
 	case bytes.HasPrefix(refusal, []byte("431")):
 		status, problemType, title = http.StatusRequestHeaderFieldsTooLarge, "too-large", "Request too large"
-		detail, code, message = "The request header is larger than this service reads.", "TOO_LARGE", "The request is too large."
+		detail, code, message = "The request header is larger than this service reads.", "TOO_LARGE",
+			"The request is too large."
 	case bytes.Contains(refusal, []byte("Host header")):
 		detail = "The request has no Host header, or one that is not a host (RFC 9112, section 3.2)."
 	}
-	body := fmt.Sprintf(`{"type":"urn:seckill:problem:%s","title":%q,"status":%d,"detail":%q,"success":false,"code":%q,"errorMsg":%q}`,
+	body := fmt.Sprintf(
+		`{"type":"urn:seckill:problem:%s","title":%q,"status":%d,"detail":%q,"success":false,"code":%q,"errorMsg":%q}`,
 		problemType, title, status, detail, code, message)
-	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nContent-Language: en\r\nCache-Control: no-store\r\n"+
+	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nContent-Language: en\r\n"+
+		"Cache-Control: no-store\r\n"+
 		"X-Content-Type-Options: nosniff\r\nX-Request-Id: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
 		status, http.StatusText(status), uuid.NewString(), len(body), body)
 }

@@ -34,16 +34,21 @@ func TestUnread(t *testing.T) {
 		code    string
 		detail  string
 	}{
-		"no Host":             {"GET /healthz HTTP/1.1\r\n\r\n", 400, "INVALID", "no Host header"},
-		"two Hosts":           {"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "INVALID", "cannot be read"},
-		"no host":             {"GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n", 400, "INVALID", "Host header"},
-		"no HTTP":             {"hello\r\n\r\n", 400, "INVALID", "cannot be read"},
-		"TLS":                 {"\x16\x03\x01\x00\xa5\r\n\r\n", 400, "INVALID", "cannot be read"},
-		"a bad header":        {"GET / HTTP/1.1\r\nHost: x\r\nA B: c\r\n\r\n", 400, "INVALID", "cannot be read"},
-		"a large header":      {"GET / HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a", 30<<10) + "\r\n\r\n", 431, "TOO_LARGE", "header is larger"},
-		"an unknown encoding": {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 400, "INVALID", "cannot be read"},
-		"another protocol":    {"GET / HTTP/3.0\r\nHost: x\r\n\r\n", 400, "INVALID", "cannot be read"},
-		"a good one":          {"GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 404, "NOT_FOUND", ""},
+		"no Host": {"GET /healthz HTTP/1.1\r\n\r\n", 400, "INVALID", "no Host header"},
+		"two Hosts": {
+			"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "INVALID", "cannot be read",
+		},
+		"no host":      {"GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n", 400, "INVALID", "Host header"},
+		"no HTTP":      {"hello\r\n\r\n", 400, "INVALID", "cannot be read"},
+		"TLS":          {"\x16\x03\x01\x00\xa5\r\n\r\n", 400, "INVALID", "cannot be read"},
+		"a bad header": {"GET / HTTP/1.1\r\nHost: x\r\nA B: c\r\n\r\n", 400, "INVALID", "cannot be read"},
+		"a large header": {"GET / HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a", 30<<10) +
+			"\r\n\r\n", 431, "TOO_LARGE", "header is larger"},
+		"an unknown encoding": {
+			"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 400, "INVALID", "cannot be read",
+		},
+		"another protocol": {"GET / HTTP/3.0\r\nHost: x\r\n\r\n", 400, "INVALID", "cannot be read"},
+		"a good one":       {"GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 404, "NOT_FOUND", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,11 +69,14 @@ func TestUnread(t *testing.T) {
 				Status                              int
 				Success                             *bool
 			}
-			if err := json.Unmarshal(body, &p); err != nil || resp.StatusCode != c.status || p.Status != c.status || p.Code != c.code ||
-				p.Type == "" || p.Title == "" || p.ErrorMsg == "" || p.Success == nil || *p.Success || !strings.Contains(p.Detail, c.detail) {
+			if err := json.Unmarshal(body, &p); err != nil || resp.StatusCode != c.status ||
+				p.Status != c.status || p.Code != c.code ||
+				p.Type == "" || p.Title == "" || p.ErrorMsg == "" || p.Success == nil || *p.Success ||
+				!strings.Contains(p.Detail, c.detail) {
 				t.Errorf("%d %s: %v", resp.StatusCode, body, err)
 			}
-			if h := resp.Header; h.Get("Content-Type") != "application/problem+json" || len(h.Get("X-Request-Id")) < 8 || !resp.Close {
+			if h := resp.Header; h.Get("Content-Type") != "application/problem+json" ||
+				len(h.Get("X-Request-Id")) < 8 || !resp.Close {
 				t.Errorf("header %v", h)
 			}
 		})

@@ -21,7 +21,10 @@ func withChanges(f fakeChanges) func(*Config) { return func(cfg *Config) { cfg.V
 // voucherActionRequests are requests that change a voucher, each a good one.
 var voucherActionRequests = []request{
 	{method: http.MethodPatch, target: "/voucher/5", body: `{"title":"x"}`},
-	{method: http.MethodPost, target: "/voucher/5/stock", body: `{"delta":-3}`, header: map[string]string{"Idempotency-Key": "k-1"}},
+	{
+		method: http.MethodPost, target: "/voucher/5/stock", body: `{"delta":-3}`,
+		header: map[string]string{"Idempotency-Key": "k-1"},
+	},
 	{method: http.MethodPost, target: "/voucher/5/pause"},
 	{method: http.MethodPost, target: "/voucher/5/resume"},
 }
@@ -33,17 +36,20 @@ func TestVoucherActions(t *testing.T) {
 			called := 0
 			expect := func(by voucher.Author, id int64, rest ...any) error {
 				called++
-				if by != (voucher.Author{AdminID: 7, Request: "r-1"}) || id != 5 || len(rest) > 0 && (rest[0] != int64(-3) || rest[1] != "k-1") {
+				if by != (voucher.Author{AdminID: 7, Request: "r-1"}) || id != 5 ||
+					len(rest) > 0 && (rest[0] != int64(-3) || rest[1] != "k-1") {
 					return fmt.Errorf("called with %+v, %d, %v", by, id, rest)
 				}
 				return nil
 			}
 			a := newAPI(t, withChanges(fakeChanges{
-				behind:   behind,
-				change:   func(by voucher.Author, id int64, _ voucher.Change) error { return expect(by, id) },
-				addStock: func(by voucher.Author, id, delta int64, key string) error { return expect(by, id, delta, key) },
-				pause:    func(by voucher.Author, id int64) error { return expect(by, id) },
-				resume:   func(by voucher.Author, id int64) error { return expect(by, id) },
+				behind: behind,
+				change: func(by voucher.Author, id int64, _ voucher.Change) error { return expect(by, id) },
+				addStock: func(by voucher.Author, id, delta int64, key string) error {
+					return expect(by, id, delta, key)
+				},
+				pause:  func(by voucher.Author, id int64) error { return expect(by, id) },
+				resume: func(by voucher.Author, id int64) error { return expect(by, id) },
 			}))
 			req.header = maps.Clone(req.header)
 			if req.header == nil {
@@ -51,7 +57,8 @@ func TestVoucherActions(t *testing.T) {
 			}
 			req.header["X-Request-Id"] = "r-1"
 			w := asAdmin(t, a, req)
-			if diff := cmp.Diff(`{"success":true,"data":{`+seckillDocument+`}}`, w.Body.String()); diff != "" || w.Code != status || called != 1 {
+			if diff := cmp.Diff(`{"success":true,"data":{`+seckillDocument+`}}`, w.Body.String()); diff != "" ||
+				w.Code != status || called != 1 {
 				t.Errorf("%s %s: %d, called %d times, %s", req.method, req.target, w.Code, called, diff)
 			}
 		}
@@ -73,7 +80,8 @@ func TestVoucherActionRefusals(t *testing.T) {
 		{&voucher.InsufficientStockError{Delta: -5, Left: 3}, 409, "INSUFFICIENT_STOCK", `{"left":3}`},
 		{voucher.ErrUndecided, 503, "UNAVAILABLE", ""},
 		{fmt.Errorf("%w: %w", voucher.ErrUndecided, order.ErrUnavailable), 503, "UNAVAILABLE", ""},
-		{fmt.Errorf("%w: %w", voucher.ErrUndecided, voucher.ErrRetired), 403, "ENDED", ""}, // made void, and then too late
+		// Made void, and then too late.
+		{fmt.Errorf("%w: %w", voucher.ErrUndecided, voucher.ErrRetired), 403, "ENDED", ""},
 		{&invalid.Error{Problems: []invalid.Problem{{Field: "delta"}}}, 400, "INVALID", ""},
 		{order.ErrUnavailable, 503, "UNAVAILABLE", ""},
 		{errors.New("driver: secret detail"), 500, "INTERNAL", ""},
@@ -114,9 +122,12 @@ func TestChangeVoucherReadsItsFields(t *testing.T) {
 		`{"status":2}`:                            {OnShelf: new(false)},
 	} {
 		var got voucher.Change
-		a := newAPI(t, withChanges(fakeChanges{change: func(_ voucher.Author, _ int64, c voucher.Change) error { got = c; return nil }}),
+		a := newAPI(t, withChanges(fakeChanges{
+			change: func(_ voucher.Author, _ int64, c voucher.Change) error { got = c; return nil },
+		}),
 			func(cfg *Config) { cfg.Zone = time.FixedZone("Asia/Shanghai", 8*60*60) })
-		if w := asAdmin(t, a, request{method: http.MethodPatch, target: "/voucher/5", body: body}); w.Code != http.StatusOK {
+		if w := asAdmin(t, a,
+			request{method: http.MethodPatch, target: "/voucher/5", body: body}); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -140,7 +151,11 @@ func TestVoucherActionsRefuseInvalidInput(t *testing.T) {
 		reason                    string // of the first
 	}{
 		{"PATCH", "/voucher/5", "", `{"payValue":1,"shopId":2}`, []string{"payValue", "shopId"}, "never changes"},
-		{"PATCH", "/voucher/5", "", `{"id":1,"actualValue":1,"payWithinSeconds":1,"type":1}`, []string{"id", "actualValue", "payWithinSeconds", "type"}, "never changes"},
+		{
+			"PATCH", "/voucher/5", "", `{"id":1,"actualValue":1,"payWithinSeconds":1,"type":1}`,
+			[]string{"id", "actualValue", "payWithinSeconds", "type"},
+			"never changes",
+		},
 		{"PATCH", "/voucher/5", "", `{"stock":1}`, []string{"stock"}, "is changed by POST /voucher/:id/stock"},
 		{"PATCH", "/voucher/5", "", `{"colour":"red"}`, []string{"colour"}, "is not known here"},
 		{"PATCH", "/voucher/5", "", `{"title":null}`, []string{"title"}, "is of the JSON type null"},
@@ -153,7 +168,11 @@ func TestVoucherActionsRefuseInvalidInput(t *testing.T) {
 		{"PATCH", "/voucher/5", "", ``, []string{"Content-Type"}, "is missing"},
 		{"PATCH", "/voucher/x", "", `{}`, []string{"id"}, `is "x"`},
 		{"POST", "/voucher/5/stock", "k", `{}`, []string{"delta"}, "is missing"},
-		{"POST", "/voucher/5/stock", "k", `{"delta":1.5}`, []string{"delta"}, "is 1.5, a fraction or a number with an exponent"},
+		{
+			"POST", "/voucher/5/stock", "k", `{"delta":1.5}`, []string{
+				"delta",
+			}, "is 1.5, a fraction or a number with an exponent",
+		},
 		{"POST", "/voucher/5/stock", "k", `{"delta":1,"stock":2}`, []string{"stock"}, "is not known here"},
 		{"POST", "/voucher/5/stock", "", `{"delta":1}`, []string{"Idempotency-Key"}, "is missing"},
 		{"POST", "/voucher/5/stock", "a b", `{"delta":1}`, []string{"Idempotency-Key"}, `is "a b"`},
@@ -161,15 +180,19 @@ func TestVoucherActionsRefuseInvalidInput(t *testing.T) {
 		{"POST", "/voucher/x/pause", "", ``, []string{"id"}, `is "x"`},
 		{"POST", "/voucher/seckill/resume", "", ``, []string{"id"}, `is "resume"`}, // a purchase's path
 	} {
-		w := asAdmin(t, a, request{method: c.method, target: c.target, body: c.body, header: map[string]string{"Idempotency-Key": c.key}})
+		w := asAdmin(t, a, request{
+			method: c.method, target: c.target, body: c.body, header: map[string]string{"Idempotency-Key": c.key},
+		})
 		got := wantProblem(t, w, http.StatusBadRequest, "INVALID")
-		if diff := cmp.Diff(c.fields, fieldsOf(got)); diff != "" || got.Errors[0].Reason != c.reason || got.Errors[0].Allowed == "" {
+		if diff := cmp.Diff(c.fields, fieldsOf(got)); diff != "" || got.Errors[0].Reason != c.reason ||
+			got.Errors[0].Allowed == "" {
 			t.Errorf("%s %s %s: %s%+v", c.method, c.target, c.body, diff, got.Errors)
 		}
 	}
 	// The refusal lists what may be changed, and not what may not.
 	got := read(t, asAdmin(t, a, request{method: http.MethodPatch, target: "/voucher/5", body: `{"x":1}`}))
-	if allowed := got.Errors[0].Allowed; allowed != "title, subTitle, rules, beginTime, endTime, visibleFrom, status, guards" {
+	if allowed := got.Errors[0].Allowed; allowed != "title, subTitle, rules, beginTime, endTime, "+
+		"visibleFrom, status, guards" {
 		t.Errorf("allowed: %s", allowed)
 	}
 }
@@ -179,7 +202,8 @@ func TestPayWithin(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]time.Duration{
 		"": 15 * time.Minute, "1": time.Second, "900": 15 * time.Minute, "2592000": 30 * 24 * time.Hour,
-		"0": 0, "-1": 0, "2592001": 0, "1.5": 0, `"900"`: 0, "null": 0, "9223372036854775807": 0, "9223372037": 0, "-9223372036854775808": 0, "18446744074": 0,
+		"0": 0, "-1": 0, "2592001": 0, "1.5": 0, `"900"`: 0, "null": 0, "9223372036854775807": 0, "9223372037": 0,
+		"-9223372036854775808": 0, "18446744074": 0,
 	} {
 		body := goodBody()
 		if value != "" {
@@ -189,7 +213,8 @@ func TestPayWithin(t *testing.T) {
 		switch {
 		case want > 0 && (status != http.StatusCreated || created[0].PayWithin != want):
 			t.Errorf("%s: %d %+v, created %+v", value, status, got.Errors, created)
-		case want == 0 && (status != http.StatusBadRequest || !cmp.Equal(fieldsOf(got), []string{"payWithinSeconds"}) || len(created) != 0):
+		case want == 0 && (status != http.StatusBadRequest || !cmp.Equal(fieldsOf(got), []string{"payWithinSeconds"}) ||
+			len(created) != 0):
 			t.Errorf("%s: %d %+v, created %+v", value, status, got.Errors, created)
 		}
 	}
@@ -217,7 +242,8 @@ func TestTypeAgreesWithTheRoute(t *testing.T) {
 		switch {
 		case c.wrong == "" && status != http.StatusCreated:
 			t.Errorf("%s with %s: %d %+v", c.target, c.given, status, got.Errors)
-		case c.wrong != "" && (status != http.StatusBadRequest || !cmp.Equal(fieldsOf(got), []string{"type"}) || got.Errors[0].Reason != c.wrong):
+		case c.wrong != "" && (status != http.StatusBadRequest || !cmp.Equal(fieldsOf(got), []string{"type"}) ||
+			got.Errors[0].Reason != c.wrong):
 			t.Errorf("%s with %s: %d %+v, want type %s", c.target, c.given, status, got.Errors, c.wrong)
 		}
 	}

@@ -32,10 +32,12 @@ type Vouchers interface {
 // change, which it does later. All return voucher.ErrNotFound.
 type VoucherChanges interface {
 	// Change changes texts, window and shelf status. *invalid.Error, voucher.ErrRetired.
-	Change(ctx context.Context, by voucher.Author, id int64, change voucher.Change) (v voucher.Shown, applied bool, err error)
+	Change(ctx context.Context, by voucher.Author, id int64,
+		change voucher.Change) (v voucher.Shown, applied bool, err error)
 	// AddStock adds units to a sale or takes some, once for each key. *invalid.Error, voucher.ErrNotSeckill,
 	// voucher.ErrRetired, *voucher.InsufficientStockError, voucher.ErrKeyReused, voucher.ErrUndecided.
-	AddStock(ctx context.Context, by voucher.Author, id, delta int64, key string) (v voucher.Shown, applied bool, err error)
+	AddStock(ctx context.Context, by voucher.Author, id, delta int64,
+		key string) (v voucher.Shown, applied bool, err error)
 	// Pause stops a sale until Resume. voucher.ErrNotSeckill, voucher.ErrRetired.
 	Pause(ctx context.Context, by voucher.Author, id int64) (v voucher.Shown, applied bool, err error)
 	// Resume continues a paused sale. Its errors are Pause's.
@@ -139,10 +141,12 @@ func (a *API) findVouchers(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, 
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
 	title, badTitle := titlePart(values)
-	if err := invalid.Join(badQuery, badShop, badTitle, badLimit, badCursor, values.Only("shopId", "title", "limit", "before")); err != nil {
+	if err := invalid.Join(badQuery, badShop, badTitle, badLimit, badCursor,
+		values.Only("shopId", "title", "limit", "before")); err != nil {
 		return httpkit.Answer{}, err
 	}
-	found, err := a.cfg.Vouchers.All(c.Request.Context(), voucher.Search{ShopID: shopID, Title: title, Before: cursor, Limit: n})
+	found, err := a.cfg.Vouchers.All(c.Request.Context(),
+		voucher.Search{ShopID: shopID, Title: title, Before: cursor, Limit: n})
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -154,14 +158,18 @@ func (a *API) findVouchers(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, 
 	for i, v := range found.Vouchers {
 		views[i] = adminView(v)
 	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views, Next: next, ServerTime: httpkit.TimeView(found.Now)}}, nil
+	return httpkit.Answer{
+		Status:   http.StatusOK,
+		Envelope: httpkit.Envelope{Data: views, Next: next, ServerTime: httpkit.TimeView(found.Now)},
+	}, nil
 }
 
 // titlePart returns the part of a title that is searched for; "" when it is not there.
 func titlePart(values param.Query) (string, *invalid.Problem) {
 	text, given, p := values.Text("title")
 	if n := utf8.RuneCountInString(text); given && (n < 1 || n > voucher.MaxTitle || !utf8.ValidString(text)) {
-		return "", invalid.New("title", invalid.Characters, invalid.Length, invalid.Data{"length": n, "min": 1, "max": voucher.MaxTitle})
+		return "", invalid.New("title", invalid.Characters, invalid.Length,
+			invalid.Data{"length": n, "min": 1, "max": voucher.MaxTitle})
 	}
 	return text, p
 }
@@ -187,7 +195,10 @@ func (a *API) changeVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 		a.guardsField(&guards),
 		jsonbody.Forbidden("stock", invalid.ChangedByRoute, invalid.Data{"route": "POST /voucher/:id/stock"}),
 	}
-	for _, name := range []string{"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays", "perUser", "waitlistOfferSeconds", "partition", "type"} {
+	for _, name := range []string{
+		"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays",
+		"perUser", "waitlistOfferSeconds", "partition", "type",
+	} {
 		fields = append(fields, jsonbody.Forbidden(name, invalid.Immutable, nil))
 	}
 	if err := a.bodies.Read(c, fields...); err != nil {
@@ -255,24 +266,25 @@ func shelfField(name string, into *bool) jsonbody.Field {
 
 // voucherJSON is a voucher as it is shown.
 type voucherJSON struct {
-	ID          int64          `json:"id"`
-	ShopID      int64          `json:"shopId"`
-	Title       string         `json:"title"`
-	SubTitle    string         `json:"subTitle"`
-	Rules       string         `json:"rules"`
-	PayValue    int64          `json:"payValue"`    // cents
-	ActualValue int64          `json:"actualValue"` // cents
-	PayWithin   int64          `json:"payWithinSeconds"`
-	Redeemable  bool           `json:"redeemable,omitempty"`  // its orders have codes
-	ValidUntil  *time.Time     `json:"validUntil,omitempty"`  // of its coupons
-	ValidDays   int64          `json:"validDays,omitempty"`   // after the payment
-	VisibleFrom *time.Time     `json:"visibleFrom,omitempty"` // before then, for admins only
-	PerUser     int64          `json:"perUser,omitempty"`     // units that a user may have; absent: one in a sale, any number of an ordinary voucher
-	Type        voucher.Kind   `json:"type"`
-	Status      voucher.Status `json:"status"`
-	*saleJSON                  // seckill vouchers only
-	CreateTime  *time.Time     `json:"createTime,omitempty"`
-	UpdateTime  *time.Time     `json:"updateTime,omitempty"`
+	ID          int64      `json:"id"`
+	ShopID      int64      `json:"shopId"`
+	Title       string     `json:"title"`
+	SubTitle    string     `json:"subTitle"`
+	Rules       string     `json:"rules"`
+	PayValue    int64      `json:"payValue"`    // cents
+	ActualValue int64      `json:"actualValue"` // cents
+	PayWithin   int64      `json:"payWithinSeconds"`
+	Redeemable  bool       `json:"redeemable,omitempty"`  // its orders have codes
+	ValidUntil  *time.Time `json:"validUntil,omitempty"`  // of its coupons
+	ValidDays   int64      `json:"validDays,omitempty"`   // after the payment
+	VisibleFrom *time.Time `json:"visibleFrom,omitempty"` // before then, for admins only
+	// Units that a user may have; absent: one in a sale, any number of an ordinary voucher.
+	PerUser    int64          `json:"perUser,omitempty"`
+	Type       voucher.Kind   `json:"type"`
+	Status     voucher.Status `json:"status"`
+	*saleJSON                 // seckill vouchers only
+	CreateTime *time.Time     `json:"createTime,omitempty"`
+	UpdateTime *time.Time     `json:"updateTime,omitempty"`
 }
 
 // saleJSON is what a seckill voucher has in addition.
@@ -306,20 +318,22 @@ func adminView(v voucher.Shown) voucherJSON {
 func voucherView(v voucher.Shown) voucherJSON {
 	view := voucherJSON{
 		ID: v.ID, ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
-		PayValue: v.PayValue, ActualValue: v.ActualValue, PayWithin: int64(v.PayWithin / time.Second), Type: v.Kind, Status: v.Status,
-		CreateTime: httpkit.TimeView(v.CreatedAt), UpdateTime: httpkit.TimeView(v.UpdatedAt),
-		Redeemable: v.Redemption.ByCode, ValidUntil: httpkit.TimeView(v.Redemption.ValidUntil), ValidDays: v.Redemption.ValidDays,
-		VisibleFrom: httpkit.TimeView(v.VisibleFrom),
-		PerUser:     v.PerUser,
+		PayValue: v.PayValue, ActualValue: v.ActualValue, PayWithin: int64(v.PayWithin / time.Second), Type: v.Kind,
+		Status: v.Status, CreateTime: httpkit.TimeView(v.CreatedAt), UpdateTime: httpkit.TimeView(v.UpdatedAt),
+		Redeemable: v.Redemption.ByCode, ValidUntil: httpkit.TimeView(v.Redemption.ValidUntil),
+		ValidDays: v.Redemption.ValidDays, VisibleFrom: httpkit.TimeView(v.VisibleFrom),
+		PerUser: v.PerUser,
 	}
 	if v.Sale == nil {
 		return view
 	}
 	view.saleJSON = &saleJSON{
 		Stock: v.Sale.Stock, Issued: v.Sale.Issued,
-		BeginTime: httpkit.ShownTime(v.Sale.Begin), EndTime: httpkit.ShownTime(v.Sale.End), SaleState: voucher.StatePreparing, OfferIn: offeredIn(v.Sale),
+		BeginTime: httpkit.ShownTime(v.Sale.Begin), EndTime: httpkit.ShownTime(v.Sale.End),
+		SaleState: voucher.StatePreparing, OfferIn: offeredIn(v.Sale),
 	}
-	if v.Sale.Guards.State(guard.TicketsGuard) == guard.On { // a dry run must not delay those whose page would wait for a moment
+	// A dry run must not delay those whose page would wait for a moment.
+	if v.Sale.Guards.State(guard.TicketsGuard) == guard.On {
 		view.TicketsFrom = httpkit.TimeView(v.Sale.Guards.Tickets.From(v.Sale.Begin))
 	}
 	if v.Live != nil {

@@ -21,16 +21,19 @@ import (
 
 // What a voucher of each kind looks like to clients.
 const (
-	ordinaryDocument = `"id":1,"shopId":2,"title":"a \u003cb\u003e","subTitle":"","rules":"","payValue":0,"actualValue":100,"payWithinSeconds":60,"type":0,"status":1,` +
+	ordinaryDocument = `"id":1,"shopId":2,"title":"a \u003cb\u003e",` +
+		`"subTitle":"","rules":"","payValue":0,"actualValue":100,"payWithinSeconds":60,"type":0,"status":1,` +
 		`"createTime":"2026-01-02T12:00:00Z","updateTime":"2026-01-02T12:00:00Z"`
-	seckillDocument = `"id":9007199254740991,"shopId":2,"title":"券","subTitle":"s","rules":"r","payValue":1000,"actualValue":10000,"payWithinSeconds":900,"type":1,"status":1,` +
-		`"stock":3,"issued":10,"beginTime":"2026-01-02T12:00:00Z","endTime":"2026-01-02T13:00:00.5Z","saleState":"on_sale",` +
-		`"createTime":"2026-01-02T12:00:00Z","updateTime":"2026-01-02T12:00:00Z"`
+	seckillDocument = `"id":9007199254740991,"shopId":2,"title":"券","subTitle":"s",` +
+		`"rules":"r","payValue":1000,"actualValue":10000,"payWithinSeconds":900,"type":1,` +
+		`"status":1,"stock":3,"issued":10,"beginTime":"2026-01-02T12:00:00Z","endTime":"2026-01-02T13:00:00.5Z",` +
+		`"saleState":"on_sale","createTime":"2026-01-02T12:00:00Z","updateTime":"2026-01-02T12:00:00Z"`
 )
 
 func ordinaryVoucher() voucher.Shown {
 	return voucher.Shown{Voucher: voucher.Voucher{
-		ID: 1, ShopID: 2, Title: "a <b>", ActualValue: 100, PayWithin: time.Minute, Status: voucher.OnShelf, CreatedAt: noon, UpdatedAt: noon,
+		ID: 1, ShopID: 2, Title: "a <b>", ActualValue: 100, PayWithin: time.Minute, Status: voucher.OnShelf,
+		CreatedAt: noon, UpdatedAt: noon,
 	}}
 }
 
@@ -39,8 +42,10 @@ func seckillVoucher() voucher.Shown {
 	return voucher.Shown{
 		Voucher: voucher.Voucher{
 			ID: voucher.MaxID, ShopID: 2, Title: "券", SubTitle: "s", Rules: "r", PayValue: 1000, ActualValue: 10000,
-			PayWithin: voucher.DefaultPayWithin, Kind: voucher.Seckill, Status: voucher.OnShelf, CreatedAt: noon.In(zone), UpdatedAt: noon,
-			Sale: &voucher.Sale{Stock: 5, Issued: 10, Begin: noon.In(zone), End: noon.Add(time.Hour + 500*time.Millisecond)},
+			PayWithin: voucher.DefaultPayWithin, Kind: voucher.Seckill, Status: voucher.OnShelf,
+			CreatedAt: noon.In(zone), UpdatedAt: noon, Sale: &voucher.Sale{
+				Stock: 5, Issued: 10, Begin: noon.In(zone), End: noon.Add(time.Hour + 500*time.Millisecond),
+			},
 		},
 		Live: &voucher.Live{State: voucher.StateOnSale, Stock: 3},
 	}
@@ -68,8 +73,9 @@ func TestVoucherDocuments(t *testing.T) {
 	for target, want := range map[string]string{
 		"/voucher/1":                `{"success":true,"data":{` + ordinaryDocument + `,` + now + `}}`,
 		"/voucher/9007199254740991": `{"success":true,"data":{` + seckillDocument + `,` + now + `}}`,
-		"/voucher/list/2":           `{"success":true,"data":[{` + seckillDocument + `},{` + ordinaryDocument + `}],"total":2,` + now + `}`,
-		"/voucher/list/3":           `{"success":true,"data":[],"total":0,` + now + `}`,
+		"/voucher/list/2": `{"success":true,"data":[{` + seckillDocument + `},{` + ordinaryDocument +
+			`}],"total":2,` + now + `}`,
+		"/voucher/list/3": `{"success":true,"data":[],"total":0,` + now + `}`,
 	} {
 		w := do(t, a, request{method: http.MethodGet, target: target, header: map[string]string{"Authorization": ""}})
 		if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusOK {
@@ -84,10 +90,13 @@ func TestCreatedVoucherIsShown(t *testing.T) {
 		method: http.MethodPost, target: "/voucher/seckill", body: object(goodBody()),
 		header: map[string]string{"Authorization": token(t, adminID, authtoken.RoleAdmin)},
 	})
-	want := `{"success":true,"data":{"id":1,"shopId":1,"title":"100 for 10","subTitle":"tonight","rules":"one each","payValue":1000,"actualValue":10000,` +
-		`"payWithinSeconds":900,"type":1,"status":1,"stock":5000,"issued":5000,"beginTime":"2026-01-02T20:00:00Z","endTime":"2026-01-02T22:00:00Z","saleState":"on_sale",` +
-		`"createTime":"2026-01-02T12:00:00Z","updateTime":"2026-01-02T12:00:00Z"}}`
-	if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusCreated || w.Header().Get("Location") != "/voucher/1" {
+	want := `{"success":true,"data":{"id":1,"shopId":1,"title":"100 for 10","subTitle":"tonight",` +
+		`"rules":"one each","payValue":1000,"actualValue":10000,"payWithinSeconds":900,` +
+		`"type":1,"status":1,"stock":5000,"issued":5000,"beginTime":"2026-01-02T20:00:00Z",` +
+		`"endTime":"2026-01-02T22:00:00Z","saleState":"on_sale","createTime":"2026-01-02T12:00:00Z",` +
+		`"updateTime":"2026-01-02T12:00:00Z"}}`
+	if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusCreated ||
+		w.Header().Get("Location") != "/voucher/1" {
 		t.Errorf("%d, Location %q, %s", w.Code, w.Header().Get("Location"), diff)
 	}
 }
@@ -95,7 +104,8 @@ func TestCreatedVoucherIsShown(t *testing.T) {
 func TestVoucherErrors(t *testing.T) {
 	t.Parallel()
 	for err, code := range map[error]string{
-		voucher.ErrNotFound: "NOT_FOUND", order.ErrUnavailable: "UNAVAILABLE", errors.New("x"): "INTERNAL", context.DeadlineExceeded: "UNAVAILABLE",
+		voucher.ErrNotFound: "NOT_FOUND", order.ErrUnavailable: "UNAVAILABLE", errors.New("x"): "INTERNAL",
+		context.DeadlineExceeded: "UNAVAILABLE",
 	} {
 		a := newAPI(t, func(cfg *Config) {
 			cfg.Vouchers = &fakeVouchers{
@@ -121,7 +131,8 @@ func TestAnswerThatCannotBeRendered(t *testing.T) {
 			return v, nil
 		}}
 	})
-	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/voucher/5"}), http.StatusInternalServerError, "INTERNAL")
+	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/voucher/5"}),
+		http.StatusInternalServerError, "INTERNAL")
 }
 
 func TestFindVouchers(t *testing.T) {
@@ -136,8 +147,10 @@ func TestFindVouchers(t *testing.T) {
 			return voucher.Found{Vouchers: []voucher.Shown{seckillVoucher(), ordinaryVoucher()}}, nil
 		}}
 	})
-	both := `{"success":true,"data":[{` + seckillDocument + `},{` + ordinaryDocument + `}],"serverTime":"2026-01-02T12:00:00.12Z"}`
-	first := `{"success":true,"data":[{` + seckillDocument + `}],"next":"9007199254740991","serverTime":"2026-01-02T12:00:00.12Z"}`
+	both := `{"success":true,"data":[{` + seckillDocument + `},{` + ordinaryDocument +
+		`}],"serverTime":"2026-01-02T12:00:00.12Z"}`
+	first := `{"success":true,"data":[{` + seckillDocument +
+		`}],"next":"9007199254740991","serverTime":"2026-01-02T12:00:00.12Z"}`
 	for query, want := range map[string]struct {
 		asked voucher.Search
 		body  string
@@ -151,15 +164,20 @@ func TestFindVouchers(t *testing.T) {
 			t.Errorf("%q: %d, asked for %+v\n%s", query, w.Code, got, diff)
 		}
 	}
-	for _, query := range []string{"?shopId=0", "?limit=101", "?before=x", "?shopId=1&shopId=2", "?a=%zz", "?title=", "?title=%ff", "?title=" + strings.Repeat("a", 256)} {
-		wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/voucher" + query}), http.StatusBadRequest, "INVALID")
+	for _, query := range []string{
+		"?shopId=0", "?limit=101", "?before=x", "?shopId=1&shopId=2", "?a=%zz", "?title=", "?title=%ff",
+		"?title=" + strings.Repeat("a", 256),
+	} {
+		wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/voucher" + query}),
+			http.StatusBadRequest, "INVALID")
 	}
 }
 
 // goodBody is what a seckill voucher is created from, field by field as raw JSON.
 func goodBody() map[string]string {
 	return map[string]string{
-		"shopId": "1", "title": `"100 for 10"`, "subTitle": `"tonight"`, "rules": `"one each"`, "payValue": "1000", "actualValue": "10000",
+		"shopId": "1", "title": `"100 for 10"`, "subTitle": `"tonight"`, "rules": `"one each"`,
+		"payValue": "1000", "actualValue": "10000",
 		"stock": "5000", "beginTime": `"2026-01-02T20:00:00Z"`, "endTime": `"2026-01-02T23:00:00+01:00"`,
 	}
 }
@@ -191,8 +209,9 @@ func TestCreateSeckill(t *testing.T) {
 		t.Fatalf("status %d, created %+v", status, created)
 	}
 	want := voucher.Voucher{
-		ID: 1, ShopID: 1, Title: "100 for 10", SubTitle: "tonight", Rules: "one each", PayValue: 1000, ActualValue: 10000,
-		PayWithin: voucher.DefaultPayWithin, Kind: voucher.Seckill, Status: voucher.OnShelf, CreatedAt: noon, UpdatedAt: noon,
+		ID: 1, ShopID: 1, Title: "100 for 10", SubTitle: "tonight", Rules: "one each", PayValue: 1000,
+		ActualValue: 10000, PayWithin: voucher.DefaultPayWithin, Kind: voucher.Seckill, Status: voucher.OnShelf,
+		CreatedAt: noon, UpdatedAt: noon,
 		Sale: &voucher.Sale{Stock: 5000, Issued: 5000, Begin: noon.Add(8 * time.Hour), End: noon.Add(10 * time.Hour)},
 	}
 	if diff := cmp.Diff(want, created[0]); diff != "" {
@@ -206,11 +225,13 @@ func TestCreateSeckillPerUser(t *testing.T) {
 	body := goodBody()
 	body["perUser"] = "3"
 	answer, status, created := create(t, "/voucher/seckill", object(body))
-	if status != http.StatusCreated || len(created) != 1 || created[0].PerUser != 3 || !strings.Contains(string(answer.Data), `"perUser":3`) {
+	if status != http.StatusCreated || len(created) != 1 || created[0].PerUser != 3 ||
+		!strings.Contains(string(answer.Data), `"perUser":3`) {
 		t.Errorf("%d %s, created %+v", status, answer.Data, created)
 	}
 	body["perUser"] = "1"
-	if answer, status, created := create(t, "/voucher/seckill", object(body)); status != http.StatusCreated || created[0].PerUser != 0 || strings.Contains(string(answer.Data), "perUser") {
+	if answer, status, created := create(t, "/voucher/seckill", object(body)); status != http.StatusCreated ||
+		created[0].PerUser != 0 || strings.Contains(string(answer.Data), "perUser") {
 		t.Errorf("one unit: %d %s", status, answer.Data)
 	}
 }
@@ -221,10 +242,13 @@ func TestCreateOrdinary(t *testing.T) {
 	if status != http.StatusCreated || len(created) != 1 || created[0].Sale != nil || created[0].SubTitle != "" {
 		t.Fatalf("%d %s, created %+v", status, answer.Data, created)
 	}
-	if answer, status, created := create(t, "/voucher", `{"shopId":1,"title":"x","payValue":0,"actualValue":1,"perUser":20}`); status != http.StatusCreated || created[0].PerUser != 20 || !strings.Contains(string(answer.Data), `"perUser":20`) {
+	if answer, status, created := create(t, "/voucher",
+		`{"shopId":1,"title":"x","payValue":0,"actualValue":1,"perUser":20}`); status != http.StatusCreated ||
+		created[0].PerUser != 20 || !strings.Contains(string(answer.Data), `"perUser":20`) {
 		t.Errorf("20 to a user: %d %s", status, answer.Data)
 	}
-	refused, status, created := create(t, "/voucher", `{"shopId":1,"title":"x","payValue":0,"actualValue":1,"perUser":21}`)
+	refused, status, created := create(t, "/voucher",
+		`{"shopId":1,"title":"x","payValue":0,"actualValue":1,"perUser":21}`)
 	if status != http.StatusBadRequest || len(created) != 0 || !slices.Equal(fieldsOf(refused), []string{"perUser"}) {
 		t.Errorf("21 to a user: %d %+v", status, refused)
 	}
@@ -249,14 +273,23 @@ func fieldsOf(t response) []string {
 // Every field with every wrong value: a clear refusal that names the field, and nothing is created.
 func TestFieldsRefuseInvalidValues(t *testing.T) {
 	t.Parallel()
-	notNumbers := []string{`"1"`, `1.0`, `1.5`, `1e3`, `9223372036854775808`, `-9223372036854775809`, `1` + strings.Repeat("0", 400), `null`, `true`, `[]`, `{}`, `[1]`, `{"a":1}`, `""`}
+	notNumbers := []string{`"1"`, `1.0`, `1.5`, `1e3`, `9223372036854775808`, `-9223372036854775809`, `1` +
+		strings.Repeat("0", 400), `null`, `true`, `[]`, `{}`, `[1]`, `{"a":1}`, `""`}
 	notText := []string{`1`, `null`, `false`, `[]`, `["a"]`, `{}`, `"` + strings.Repeat("x", 1025) + `"`, `"a\u0000b"`}
-	notTimes := []string{`1`, `null`, `true`, `[]`, `{}`, `""`, `"now"`, `"2026-01-02"`, `"2026-01-02 20:00:00"`, `"2026-13-02T20:00:00Z"`, `"2026-02-30T20:00:00"`, `"0001-01-01T00:00:00Z"`, `"2026-01-02T20:00:00+99:00"`, `"1767384000"`}
+	notTimes := []string{
+		`1`, `null`, `true`, `[]`, `{}`, `""`, `"now"`, `"2026-01-02"`, `"2026-01-02 20:00:00"`,
+		`"2026-13-02T20:00:00Z"`, `"2026-02-30T20:00:00"`, `"0001-01-01T00:00:00Z"`,
+		`"2026-01-02T20:00:00+99:00"`, `"1767384000"`,
+	}
 	wrong := map[string][]string{
-		"shopId": append([]string{`0`, `-1`, `9007199254740992`}, notNumbers...), "title": append([]string{`""`, `"  "`, `"` + strings.Repeat("券", 256) + `"`}, notText...),
+		"shopId":   append([]string{`0`, `-1`, `9007199254740992`}, notNumbers...),
+		"title":    append([]string{`""`, `"  "`, `"` + strings.Repeat("券", 256) + `"`}, notText...),
 		"subTitle": notText, "rules": notText,
-		"payValue": append([]string{`-1`, `100000000001`}, notNumbers...), "actualValue": append([]string{`0`, `-1`}, notNumbers...),
-		"stock": append([]string{`0`, `-1`, `100000001`}, notNumbers...), "perUser": append([]string{`0`, `-1`, `21`}, notNumbers...), "beginTime": notTimes, "endTime": append([]string{`"2026-01-02T20:00:00Z"`, `"2025-01-01T00:00:00Z"`}, notTimes...),
+		"payValue": append([]string{`-1`, `100000000001`}, notNumbers...), "actualValue": append([]string{`0`, `-1`},
+			notNumbers...),
+		"stock":   append([]string{`0`, `-1`, `100000001`}, notNumbers...),
+		"perUser": append([]string{`0`, `-1`, `21`}, notNumbers...), "beginTime": notTimes,
+		"endTime": append([]string{`"2026-01-02T20:00:00Z"`, `"2025-01-01T00:00:00Z"`}, notTimes...),
 	}
 	for field, values := range wrong {
 		t.Run(field, func(t *testing.T) {
@@ -270,13 +303,15 @@ func TestFieldsRefuseInvalidValues(t *testing.T) {
 					continue
 				}
 				p := got.Errors
-				if len(p) != 1 || p[0].Field != field || p[0].Reason == "" || p[0].Allowed == "" || len(p[0].Reason) > 200 {
+				if len(p) != 1 || p[0].Field != field || p[0].Reason == "" || p[0].Allowed == "" ||
+					len(p[0].Reason) > 200 {
 					t.Errorf("%.40s: %+v", value, p)
 				}
 			}
 		})
 	}
-	if _, status, created := create(t, "/voucher/seckill", object(goodBody())); status != http.StatusCreated || len(created) != 1 {
+	if _, status, created := create(t, "/voucher/seckill", object(goodBody())); status != http.StatusCreated ||
+		len(created) != 1 {
 		t.Errorf("the good body: status %d, created %+v", status, created)
 	}
 }
@@ -293,7 +328,8 @@ func TestMissingFields(t *testing.T) {
 			}
 			continue
 		}
-		if diff := cmp.Diff([]string{field}, fieldsOf(got)); diff != "" || status != http.StatusBadRequest || len(created) != 0 {
+		if diff := cmp.Diff([]string{field}, fieldsOf(got)); diff != "" ||
+			status != http.StatusBadRequest || len(created) != 0 {
 			t.Errorf("without %s: %d, %+v", field, status, got.Errors)
 		}
 	}
@@ -340,7 +376,8 @@ func TestHiddenFromThePublic(t *testing.T) {
 	})
 	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/voucher/5"}), http.StatusNotFound, "NOT_FOUND")
 	if w := asAdmin(t, a, request{method: http.MethodGet, target: "/voucher/5"}); w.Code != http.StatusOK ||
-		!strings.Contains(w.Body.String(), `"visibleFrom":"2026-01-02T13:00:00Z"`) || !strings.Contains(w.Body.String(), `"serverTime"`) {
+		!strings.Contains(w.Body.String(), `"visibleFrom":"2026-01-02T13:00:00Z"`) ||
+		!strings.Contains(w.Body.String(), `"serverTime"`) {
 		t.Errorf("an admin: %d %s", w.Code, w.Body)
 	}
 	for _, other := range []string{"/voucher/4", "/voucher/7"} {

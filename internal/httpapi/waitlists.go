@@ -17,10 +17,12 @@ import (
 
 // Waitlists are the waiting lists of sales: *waitlist.Waitlists.
 type Waitlists interface {
-	// Join gives the user a place, or the one that they have. voucher.ErrNotSeckill, voucher.ErrOffShelf, waitlist.ErrNoList,
-	// waitlist.ErrOnSale, *order.AlreadyBoughtError, order.ErrPaused, order.ErrNotStarted, order.ErrEnded, order.ErrUnavailable.
+	// Join gives the user a place, or the one that they have. voucher.ErrNotSeckill, voucher.ErrOffShelf,
+	// waitlist.ErrNoList, waitlist.ErrOnSale, *order.AlreadyBoughtError, order.ErrPaused, order.ErrNotStarted,
+	// order.ErrEnded, order.ErrUnavailable.
 	Join(ctx context.Context, userID int64, v voucher.Voucher) (waitlist.Place, error)
-	// Accept accepts the user's offer. voucher.ErrOffShelf, waitlist.ErrNoPlace, waitlist.ErrNoOffer, order.ErrUnavailable.
+	// Accept accepts the user's offer. voucher.ErrOffShelf, waitlist.ErrNoPlace, waitlist.ErrNoOffer,
+	// order.ErrUnavailable.
 	Accept(ctx context.Context, userID int64, v voucher.Voucher) (waitlist.Place, error)
 	// Leave gives up the user's place and its offer. waitlist.ErrNoPlace, waitlist.ErrAccepted, order.ErrUnavailable.
 	Leave(ctx context.Context, userID, voucherID int64) (waitlist.Place, error)
@@ -33,8 +35,8 @@ type Waitlists interface {
 	Counts(ctx context.Context, v voucher.Voucher) (waitlist.Counts, error)
 }
 
-// joinWaitlist answers POST /voucher/:id/waitlist: 201, also where the user has a place already. The sale's guards hold here
-// too: whom they keep from buying gets no offer.
+// joinWaitlist answers POST /voucher/:id/waitlist: 201, also where the user has a place already. The sale's guards
+// hold here too: whom they keep from buying gets no offer.
 func (a *API) joinWaitlist(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	v, err := a.listed(c)
 	if err == nil {
@@ -58,9 +60,13 @@ func (a *API) acceptOffer(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 	case err != nil:
 		return httpkit.Answer{}, err
 	case p.State == waitlist.Bought:
-		return httpkit.Answer{Status: http.StatusCreated, Location: orderPath(p.OrderID), Envelope: httpkit.Envelope{Data: placeView(p)}}, nil
+		return httpkit.Answer{
+			Status: http.StatusCreated, Location: orderPath(p.OrderID), Envelope: httpkit.Envelope{Data: placeView(p)},
+		}, nil
 	case p.State == waitlist.Accepted:
-		return httpkit.Answer{Status: http.StatusAccepted, Location: orderPath(p.OrderID), Envelope: httpkit.Envelope{Data: placeView(p)}}, nil
+		return httpkit.Answer{
+			Status: http.StatusAccepted, Location: orderPath(p.OrderID), Envelope: httpkit.Envelope{Data: placeView(p)},
+		}, nil
 	default: // they have another order
 		return httpkit.Answer{}, waitlist.ErrNoOffer
 	}
@@ -165,7 +171,8 @@ type placeJSON struct {
 
 func placeView(p waitlist.Place) placeJSON {
 	v := placeJSON{
-		VoucherID: p.VoucherID, State: p.State.String(), JoinTime: httpkit.TimeView(p.JoinedAt), OfferTime: httpkit.TimeView(p.OfferedAt),
+		VoucherID: p.VoucherID, State: p.State.String(), JoinTime: httpkit.TimeView(p.JoinedAt),
+		OfferTime:    httpkit.TimeView(p.OfferedAt),
 		AcceptBefore: httpkit.TimeView(p.Deadline), EndTime: httpkit.TimeView(p.EndedAt), AskAgain: askAgain(p),
 	}
 	if p.State == waitlist.Waiting {
@@ -177,8 +184,8 @@ func placeView(p waitlist.Place) placeJSON {
 	return v
 }
 
-// askAgain is after how many seconds it makes sense to ask for a place again: soon at the head of the list, once a minute far
-// behind it, so that 100,000 who wait ask 1,700 times a second together.
+// askAgain is after how many seconds it makes sense to ask for a place again: soon at the head of the list, once a
+// minute far behind it, so that 100,000 who wait ask 1,700 times a second together.
 func askAgain(p waitlist.Place) int64 {
 	const soon, perSecond, late = 2, 10, 60
 	switch {

@@ -55,17 +55,20 @@ func TestPlaceAnswers(t *testing.T) {
 		"waiting": {
 			waitlist.Place{State: waitlist.Waiting},
 			http.StatusCreated,
-			`{"success":true,"data":{"voucherId":5,"state":"waiting","ahead":0,"joinTime":"2026-01-02T12:00:00Z","askAgainSeconds":2}}`,
+			`{"success":true,"data":{"voucherId":5,"state":"waiting","ahead":0,"joinTime":"2026-01-02T12:00:00Z",` +
+				`"askAgainSeconds":2}}`,
 		},
 		"far behind": {
 			waitlist.Place{State: waitlist.Waiting, Ahead: waitlist.MaxCounted},
 			http.StatusCreated,
-			`{"success":true,"data":{"voucherId":5,"state":"waiting","ahead":1000,"aheadMore":true,"joinTime":"2026-01-02T12:00:00Z","askAgainSeconds":60}}`,
+			`{"success":true,"data":{"voucherId":5,"state":"waiting","ahead":1000,"aheadMore":true,` +
+				`"joinTime":"2026-01-02T12:00:00Z","askAgainSeconds":60}}`,
 		},
 		"offered": {
 			waitlist.Place{State: waitlist.Offered, OfferedAt: noon, Deadline: until, Attempt: 2},
 			http.StatusCreated,
-			`{"success":true,"data":{"voucherId":5,"state":"offered","joinTime":"2026-01-02T12:00:00Z","offerTime":"2026-01-02T12:00:00Z","acceptBefore":"2026-01-02T12:01:00Z","askAgainSeconds":2}}`,
+			`{"success":true,"data":{"voucherId":5,"state":"offered","joinTime":"2026-01-02T12:00:00Z",` +
+				`"offerTime":"2026-01-02T12:00:00Z","acceptBefore":"2026-01-02T12:01:00Z","askAgainSeconds":2}}`,
 		},
 	} {
 		test.place.VoucherID, test.place.UserID, test.place.Position, test.place.JoinedAt = 5, buyerID, 4711, noon
@@ -81,7 +84,8 @@ func TestPlaceAnswers(t *testing.T) {
 func TestAcceptAnswers(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[waitlist.State]int{
-		waitlist.Bought: http.StatusCreated, waitlist.Accepted: http.StatusAccepted, waitlist.Refused: http.StatusConflict,
+		waitlist.Bought: http.StatusCreated, waitlist.Accepted: http.StatusAccepted,
+		waitlist.Refused: http.StatusConflict,
 	} {
 		place := waitlist.Place{VoucherID: 5, UserID: buyerID, State: state, OrderID: orderID, JoinedAt: noon}
 		a := newAPI(t, func(cfg *Config) { cfg.Waitlists = fakeWaitlists{place: place} })

@@ -19,8 +19,8 @@ import (
 	"seckill/internal/words"
 )
 
-// WebhookEndpoints is what admins decide about webhook endpoints: *webhook.Admin. Where an endpoint is named, webhook.ErrNoEndpoint
-// may come back; everywhere order.ErrUnavailable.
+// WebhookEndpoints is what admins decide about webhook endpoints: *webhook.Admin. Where an endpoint is named,
+// webhook.ErrNoEndpoint may come back; everywhere order.ErrUnavailable.
 type WebhookEndpoints interface {
 	// Create makes an endpoint, with its secret. *invalid.Error, webhook.ErrEndpoints.
 	Create(ctx context.Context, t webhook.Terms, by voucher.Author) (webhook.Endpoint, error)
@@ -28,7 +28,8 @@ type WebhookEndpoints interface {
 	List(ctx context.Context) ([]webhook.Endpoint, error)
 	// Change changes what change does in the endpoint's terms. *invalid.Error.
 	Change(ctx context.Context, id int64, change func(*webhook.Terms), by voucher.Author) (webhook.Endpoint, error)
-	// Rotate gives the endpoint a new secret; the old one signs too for a day, or with atOnce no longer. webhook.ErrRotating.
+	// Rotate gives the endpoint a new secret; the old one signs too for a day, or with atOnce no longer.
+	// webhook.ErrRotating.
 	Rotate(ctx context.Context, id int64, atOnce bool, by voucher.Author) (webhook.Endpoint, error)
 	// Delete deletes an endpoint.
 	Delete(ctx context.Context, id int64, by voucher.Author) error
@@ -76,9 +77,9 @@ func (a *API) createWebhook(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	var t webhook.Terms
 	var description, types *string
 	var disabled *bool
-	err := a.bodies.Read(c, jsonbody.Required(jsonbody.Integer("shopId", &t.ShopID)), jsonbody.Required(jsonbody.Text("url", &t.URL)),
-		jsonbody.Optional(jsonbody.Text, "description", &description), jsonbody.Optional(jsonbody.Text, "types", &types),
-		jsonbody.Optional(jsonbody.Bool, "disabled", &disabled))
+	err := a.bodies.Read(c, jsonbody.Required(jsonbody.Integer("shopId", &t.ShopID)),
+		jsonbody.Required(jsonbody.Text("url", &t.URL)), jsonbody.Optional(jsonbody.Text, "description", &description),
+		jsonbody.Optional(jsonbody.Text, "types", &types), jsonbody.Optional(jsonbody.Bool, "disabled", &disabled))
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -98,12 +99,14 @@ func (a *API) changeWebhook(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	}
 	var address, description, types *string
 	var disabled *bool
-	err = a.bodies.Read(c, jsonbody.Optional(jsonbody.Text, "url", &address), jsonbody.Optional(jsonbody.Text, "description", &description),
+	err = a.bodies.Read(c, jsonbody.Optional(jsonbody.Text, "url", &address), jsonbody.Optional(jsonbody.Text,
+		"description", &description),
 		jsonbody.Optional(jsonbody.Text, "types", &types), jsonbody.Optional(jsonbody.Bool, "disabled", &disabled))
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	e, err := a.cfg.Webhooks.Change(c.Request.Context(), id, func(t *webhook.Terms) { changeTerms(t, address, description, types, disabled) }, httpkit.Author(c, who))
+	e, err := a.cfg.Webhooks.Change(c.Request.Context(), id,
+		func(t *webhook.Terms) { changeTerms(t, address, description, types, disabled) }, httpkit.Author(c, who))
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -165,8 +168,8 @@ func (a *API) deleteWebhook(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: struct{}{}}}, nil
 }
 
-// testWebhook answers POST /admin/webhook/:id/test. It waits for the endpoint, ten seconds at most, and holds no share of a store
-// meanwhile.
+// testWebhook answers POST /admin/webhook/:id/test. It waits for the endpoint, ten seconds at most, and holds no
+// share of a store meanwhile.
 func (a *API) testWebhook(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	id, err := webhookID(c)
 	if err != nil {
@@ -176,7 +179,10 @@ func (a *API) testWebhook(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, e
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	view := testJSON{Event: result.ID, Taken: result.Failure == (webhook.Failure{}), TookMillis: result.Took.Milliseconds(), failed: failedView(result.Failure, a.speak(c))}
+	view := testJSON{
+		Event: result.ID, Taken: result.Failure == (webhook.Failure{}), TookMillis: result.Took.Milliseconds(),
+		failed: failedView(result.Failure, a.speak(c)),
+	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
 }
 
@@ -186,7 +192,8 @@ func (a *API) listDeliveries(c *gin.Context, _ httpkit.Identity) (httpkit.Answer
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	deliveries, err := a.cfg.Webhooks.Deliveries(c.Request.Context(), id, before, n+1) // one more shows whether a page follows
+	// One more shows whether a page follows.
+	deliveries, err := a.cfg.Webhooks.Deliveries(c.Request.Context(), id, before, n+1)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -208,7 +215,8 @@ func (a *API) listWebhookDeadLetters(c *gin.Context, _ httpkit.Identity) (httpki
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	letters, err := a.cfg.Webhooks.DeadLetters(c.Request.Context(), id, before, n+1) // one more shows whether a page follows
+	// One more shows whether a page follows.
+	letters, err := a.cfg.Webhooks.DeadLetters(c.Request.Context(), id, before, n+1)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -219,7 +227,9 @@ func (a *API) listWebhookDeadLetters(c *gin.Context, _ httpkit.Identity) (httpki
 	}
 	views, l := make([]deliveryJSON, len(letters)), a.speak(c)
 	for i, letter := range letters {
-		views[i] = deliveryView(webhook.Delivery{Event: letter.Event, State: webhook.Dead, Attempts: letter.Attempts, Failure: letter.Failure}, l)
+		views[i] = deliveryView(webhook.Delivery{
+			Event: letter.Event, State: webhook.Dead, Attempts: letter.Attempts, Failure: letter.Failure,
+		}, l)
 		views[i].DeadTime = httpkit.TimeView(letter.At)
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views, Next: next}}, nil
@@ -242,14 +252,16 @@ func (a *API) replayWebhook(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	var event *string
 	var from, to *time.Time
 	at := func(name string, into *time.Time) jsonbody.Field { return jsonbody.Time(name, into, a.cfg.Zone) }
-	err = a.bodies.Read(c, jsonbody.Optional(jsonbody.Text, "event", &event), jsonbody.Optional(at, "from", &from), jsonbody.Optional(at, "to", &to))
+	err = a.bodies.Read(c, jsonbody.Optional(jsonbody.Text, "event", &event), jsonbody.Optional(at, "from", &from),
+		jsonbody.Optional(at, "to", &to))
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	ctx, events := c.Request.Context(), int64(1)
 	switch {
 	case (event == nil) == (from == nil), event != nil && to != nil:
-		return httpkit.Answer{}, invalid.Join(invalid.New("event", invalid.BothOrNeither, invalid.EventOrTimes, invalid.Data{"other": "from"}))
+		return httpkit.Answer{}, invalid.Join(invalid.New("event", invalid.BothOrNeither, invalid.EventOrTimes,
+			invalid.Data{"other": "from"}))
 	case event != nil:
 		err = a.cfg.Webhooks.ReplayEvent(ctx, id, *event, httpkit.Author(c, who))
 	default:
@@ -262,7 +274,8 @@ func (a *API) replayWebhook(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return httpkit.Answer{Status: http.StatusAccepted, Envelope: httpkit.Envelope{Data: replayedJSON{Events: events}}}, nil
+	return httpkit.Answer{Status: http.StatusAccepted, Envelope: httpkit.Envelope{Data: replayedJSON{Events: events}}},
+		nil
 }
 
 // endpointJSON is a webhook endpoint as admins read it.
@@ -297,9 +310,12 @@ func endpointView(e webhook.Endpoint, l words.Language) endpointJSON {
 	}
 	return endpointJSON{
 		ID: e.ID, ShopID: e.ShopID, URL: e.URL, Description: e.Description, Types: strings.Join(names, ","),
-		Disabled: e.Disabled, DisabledTime: httpkit.TimeView(e.DisabledAt), DisabledWhy: e.DisabledWhy.In(l), DisabledCode: e.DisabledWhy, CreateTime: httpkit.ShownTime(e.CreatedAt),
-		OldSecretUntil: httpkit.TimeView(e.OldSecretUntil), Failures: e.Health.Failures, FailingSince: httpkit.TimeView(e.Health.FailingSince),
-		RetryTime: httpkit.TimeView(e.Health.RetryAt), SuccessTime: httpkit.TimeView(e.SuccessAt), LastError: last.Error, LastFailure: last.Failure, Replaying: e.Replaying(),
+		Disabled: e.Disabled, DisabledTime: httpkit.TimeView(e.DisabledAt),
+		DisabledWhy: e.DisabledWhy.In(l), DisabledCode: e.DisabledWhy,
+		CreateTime: httpkit.ShownTime(e.CreatedAt), OldSecretUntil: httpkit.TimeView(e.OldSecretUntil),
+		Failures: e.Health.Failures, FailingSince: httpkit.TimeView(e.Health.FailingSince),
+		RetryTime: httpkit.TimeView(e.Health.RetryAt), SuccessTime: httpkit.TimeView(e.SuccessAt),
+		LastError: last.Error, LastFailure: last.Failure, Replaying: e.Replaying(),
 	}
 }
 
@@ -340,7 +356,8 @@ type deliveryJSON struct {
 func deliveryView(d webhook.Delivery, l words.Language) deliveryJSON {
 	v := deliveryJSON{
 		Event: d.Event.ID(), Number: strconv.FormatInt(d.Event.Number, 10), Type: d.Event.Type,
-		At: httpkit.ShownTime(d.Event.At), State: d.State, Attempts: d.Attempts, failed: failedView(d.Failure, l), DueTime: httpkit.TimeView(d.DueAt),
+		At: httpkit.ShownTime(d.Event.At), State: d.State, Attempts: d.Attempts, failed: failedView(d.Failure, l),
+		DueTime: httpkit.TimeView(d.DueAt),
 	}
 	if offer, is := d.Event.Offer(); is {
 		v.OfferID = offer.String()

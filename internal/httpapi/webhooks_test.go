@@ -21,19 +21,26 @@ type fakeWebhooks struct {
 
 func fakeEndpoint() webhook.Endpoint {
 	return webhook.Endpoint{
-		ID: 3, Terms: webhook.Terms{ShopID: 1, URL: "https://shop.example/hook", Description: "stock", Types: []webhook.Type{"order.paid"}, Disabled: true},
+		ID: 3, Terms: webhook.Terms{
+			ShopID: 1, URL: "https://shop.example/hook", Description: "stock",
+			Types: []webhook.Type{"order.paid"}, Disabled: true,
+		},
 		Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", OldSecret: "whsec_old", OldSecretUntil: noon, CreatedAt: noon,
-		DisabledAt: noon, DisabledWhy: webhook.Gone, SuccessAt: noon, LastFailure: webhook.Failure{Code: webhook.Status, Status: 500},
-		Health: webhook.Health{Failures: 12, FailingSince: noon, RetryAt: noon},
+		DisabledAt: noon, DisabledWhy: webhook.Gone, SuccessAt: noon,
+		LastFailure: webhook.Failure{Code: webhook.Status, Status: 500},
+		Health:      webhook.Health{Failures: 12, FailingSince: noon, RetryAt: noon},
 	}
 }
 
 func fakeEvents() []webhook.Delivery {
 	e := webhook.Event{Number: 9, ShopID: 1, OrderID: orderID, OrderNumber: 2, Type: "order.paid", At: noon}
 	offer := webhook.Event{
-		Number: 8, ShopID: 1, OrderID: webhook.OfferID{VoucherID: 7, Position: 12}.Key(), OrderNumber: 1, Type: webhook.OfferMade, At: noon,
+		Number: 8, ShopID: 1, OrderID: webhook.OfferID{VoucherID: 7, Position: 12}.Key(), OrderNumber: 1,
+		Type: webhook.OfferMade, At: noon,
 	}
-	return []webhook.Delivery{{Event: e, State: webhook.Retrying, Attempts: 2, Failure: webhook.Failure{Code: webhook.Status, Status: 500}, DueAt: noon}, {Event: offer, State: webhook.Delivered}}
+	return []webhook.Delivery{{Event: e, State: webhook.Retrying, Attempts: 2, Failure: webhook.Failure{
+		Code: webhook.Status, Status: 500,
+	}, DueAt: noon}, {Event: offer, State: webhook.Delivered}}
 }
 
 func (f fakeWebhooks) note(what string) error {
@@ -53,10 +60,13 @@ func (f fakeWebhooks) Create(_ context.Context, t webhook.Terms, _ voucher.Autho
 }
 
 func (f fakeWebhooks) List(context.Context) ([]webhook.Endpoint, error) {
-	return []webhook.Endpoint{fakeEndpoint(), {ID: 4, Terms: webhook.Terms{URL: "https://x.example"}, CreatedAt: noon}}, f.err
+	return []webhook.Endpoint{fakeEndpoint(), {ID: 4, Terms: webhook.Terms{URL: "https://x.example"}, CreatedAt: noon}},
+		f.err
 }
 
-func (f fakeWebhooks) Change(_ context.Context, _ int64, change func(*webhook.Terms), _ voucher.Author) (webhook.Endpoint, error) {
+func (f fakeWebhooks) Change(
+	_ context.Context, _ int64, change func(*webhook.Terms), _ voucher.Author,
+) (webhook.Endpoint, error) {
 	e := fakeEndpoint()
 	change(&e.Terms)
 	if err := e.Check(); err != nil {
@@ -76,7 +86,9 @@ func (f fakeWebhooks) Rotate(_ context.Context, _ int64, atOnce bool, _ voucher.
 func (f fakeWebhooks) Delete(context.Context, int64, voucher.Author) error { return f.note("delete") }
 
 func (f fakeWebhooks) Test(context.Context, int64) (webhook.TestResult, error) {
-	return webhook.TestResult{ID: "test-1", Took: 20 * time.Millisecond, Failure: webhook.Failure{Code: webhook.Status, Status: 500}}, f.err
+	return webhook.TestResult{
+		ID: "test-1", Took: 20 * time.Millisecond, Failure: webhook.Failure{Code: webhook.Status, Status: 500},
+	}, f.err
 }
 
 func (f fakeWebhooks) Deliveries(_ context.Context, _, _ int64, n int) ([]webhook.Delivery, error) {
@@ -85,7 +97,10 @@ func (f fakeWebhooks) Deliveries(_ context.Context, _, _ int64, n int) ([]webhoo
 
 func (f fakeWebhooks) DeadLetters(_ context.Context, _, _ int64, n int) ([]webhook.DeadLetter, error) {
 	e := fakeEvents()[0].Event
-	return []webhook.DeadLetter{{Number: 9, Attempts: 9, Failure: webhook.Failure{Code: webhook.Status, Status: 400}, At: noon, Event: e}, {Number: 8, Attempts: 9, At: noon, Event: e}}[:min(n, 2)], f.err
+	return []webhook.DeadLetter{
+		{Number: 9, Attempts: 9, Failure: webhook.Failure{Code: webhook.Status, Status: 400}, At: noon, Event: e},
+		{Number: 8, Attempts: 9, At: noon, Event: e},
+	}[:min(n, 2)], f.err
 }
 
 func (f fakeWebhooks) ReplayEvent(_ context.Context, _ int64, id string, _ voucher.Author) error {
@@ -107,13 +122,19 @@ func TestWebhookSecretsAreShownOnce(t *testing.T) {
 		req   request
 		shown bool
 	}{
-		{request{method: http.MethodPost, target: "/admin/webhook", body: `{"shopId":1,"url":"https://shop.example/hook","types":"order.paid, order.redeemed"}`}, true},
+		{
+			request{
+				method: http.MethodPost, target: "/admin/webhook",
+				body: `{"shopId":1,"url":"https://shop.example/hook","types":"order.paid, order.redeemed"}`,
+			}, true,
+		},
 		{request{method: http.MethodPost, target: "/admin/webhook/3/rotate", body: `{}`}, true},
 		{request{method: http.MethodPatch, target: "/admin/webhook/3", body: `{"disabled":false}`}, false},
 		{request{method: http.MethodGet, target: "/admin/webhook"}, false},
 	} {
 		res := asAdmin(t, a, c.req)
-		if shown := strings.Contains(res.Body.String(), "whsec_"); res.Code/100 != 2 || shown != c.shown || strings.Contains(res.Body.String(), "whsec_old") {
+		if shown := strings.Contains(res.Body.String(), "whsec_"); res.Code/100 != 2 || shown != c.shown ||
+			strings.Contains(res.Body.String(), "whsec_old") {
 			t.Errorf("%s %s: %d %s", c.req.method, c.req.target, res.Code, res.Body)
 		}
 	}
@@ -130,7 +151,8 @@ func TestWebhookInputs(t *testing.T) {
 		{"/admin/webhook", `{"shopId":1,"url":"https://u:p@x.example"}`, "url"},
 		{"/admin/webhook", `{"shopId":1,"url":"https://x.example","types":"order.paid,order.lost"}`, "types"},
 		{"/admin/webhook", `{"shopId":1,"url":"https://x.example","types":"order.paid,order.paid"}`, "types"},
-		{"/admin/webhook", `{"shopId":1,"url":"https://x.example","description":"` + strings.Repeat("x", 201) + `"}`, "description"},
+		{"/admin/webhook", `{"shopId":1,"url":"https://x.example","description":"` +
+			strings.Repeat("x", 201) + `"}`, "description"},
 		{"/admin/webhook/3/replay", `{}`, "event"},
 		{"/admin/webhook/3/replay", `{"event":"order-5-1","from":"2026-01-02T20:00:00Z"}`, "event"},
 		{"/admin/webhook/3/replay", `{"event":"5"}`, "event"},
@@ -141,14 +163,20 @@ func TestWebhookInputs(t *testing.T) {
 			t.Errorf("%s %s: %d %s, want a problem with %s", c.target, c.body, res.Code, res.Body, c.field)
 		}
 	}
-	for _, body := range []string{`{"event":"order-5-1"}`, `{"from":"2026-01-02T20:00:00Z"}`, `{"from":"2026-01-02T20:00:00Z","to":"2026-01-02T21:00:00"}`} {
-		if res := asAdmin(t, a, request{method: http.MethodPost, target: "/admin/webhook/3/replay", body: body}); res.Code != http.StatusAccepted {
+	for _, body := range []string{
+		`{"event":"order-5-1"}`, `{"from":"2026-01-02T20:00:00Z"}`,
+		`{"from":"2026-01-02T20:00:00Z","to":"2026-01-02T21:00:00"}`,
+	} {
+		if res := asAdmin(t, a, request{
+			method: http.MethodPost, target: "/admin/webhook/3/replay", body: body,
+		}); res.Code != http.StatusAccepted {
 			t.Errorf("%s: %d %s", body, res.Code, res.Body)
 		}
 	}
 	asAdmin(t, a, request{method: http.MethodPost, target: "/admin/webhook/3/rotate", body: `{"atOnce":true}`})
 	want := []string{
-		"replay order-5-1", "replay 2026-01-02T20:00:00Z 0001-01-01T00:00:00Z", "replay 2026-01-02T20:00:00Z 2026-01-02T21:00:00Z", "rotate at once",
+		"replay order-5-1", "replay 2026-01-02T20:00:00Z 0001-01-01T00:00:00Z",
+		"replay 2026-01-02T20:00:00Z 2026-01-02T21:00:00Z", "rotate at once",
 	}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)

@@ -16,8 +16,8 @@ import (
 // ErrNotSent means that there was no connection. The request certainly had no effect.
 var ErrNotSent = errors.New("not sent")
 
-// stale is how long a connection may be idle and still be used. The other side may be closing an older one, and a request
-// that is sent then has an unknown outcome.
+// stale is how long a connection may be idle and still be used. The other side may be closing an older one, and a
+// request that is sent then has an unknown outcome.
 const stale = 2 * time.Second
 
 // Conn is a connection to one server. It connects on demand, and again after a failure. It serves one goroutine.

@@ -70,19 +70,32 @@ func TestConn(t *testing.T) {
 		body    string
 	}{
 		{httpload.Request{Method: "GET", Path: "/a"}, httpload.Answer{Status: 200}, "GET|/base/a|||"},
-		{httpload.Request{Method: "POST", Path: "/b", Token: "t"}, httpload.Answer{Status: 200}, "POST|/base/b|Bearer t||"},
-		{httpload.Request{Method: "POST", Path: "/c", Body: []byte("{}")}, httpload.Answer{Status: 200}, "POST|/base/c||application/json|{}"},
+		{
+			httpload.Request{Method: "POST", Path: "/b", Token: "t"}, httpload.Answer{
+				Status: 200,
+			}, "POST|/base/b|Bearer t||",
+		},
+		{
+			httpload.Request{Method: "POST", Path: "/c", Body: []byte("{}")}, httpload.Answer{
+				Status: 200,
+			}, "POST|/base/c||application/json|{}",
+		},
 		{
 			httpload.Request{Method: "POST", Path: "/d", Header: "authorization: raw\r\nContent-Type: text/x\r\n"},
 			httpload.Answer{Status: 200},
 			"POST|/base/d|raw|text/x|",
 		},
 		{httpload.Request{Method: "GET", Path: "/chunked"}, httpload.Answer{Status: 200}, "GET|/base/chunked|||"},
-		{httpload.Request{Method: "POST", Path: "/later"}, httpload.Answer{Status: 503, RetryAfter: 3 * time.Second}, ""},
+		{
+			httpload.Request{
+				Method: "POST", Path: "/later",
+			}, httpload.Answer{Status: 503, RetryAfter: 3 * time.Second}, "",
+		},
 	}
 	for _, tt := range tests {
 		got, err := c.Do(t.Context(), tt.request)
-		if err != nil || got.Status != tt.want.Status || got.RetryAfter != tt.want.RetryAfter || string(got.Body) != tt.body {
+		if err != nil || got.Status != tt.want.Status || got.RetryAfter != tt.want.RetryAfter ||
+			string(got.Body) != tt.body {
 			t.Errorf("%s: %d, retry after %v, %q, %v; want %d, %v, %q", tt.request.Path,
 				got.Status, got.RetryAfter, got.Body, err, tt.want.Status, tt.want.RetryAfter, tt.body)
 		}
@@ -107,7 +120,8 @@ func TestAnswers(t *testing.T) {
 		{"closes", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi", 200, "hi", false},
 		{"old", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi", 200, "hi", false},
 		{"until the end", "HTTP/1.1 200 OK\r\n\r\nhi", 200, "hi", false},
-		{"chunks with trailer", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;x=y\r\nh\r\n1\r\ni\r\n0\r\nT: 1\r\n\r\n", 200, "hi", true},
+		{"chunks with trailer", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;x=y\r\nh\r\n1\r\ni\r\n0\r\n" +
+			"T: 1\r\n\r\n", 200, "hi", true},
 		{"continue first", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", 204, "", true},
 		{"no reason", "HTTP/1.1 409\r\nContent-Length: 0\r\n\r\n", 409, "", true},
 		{"nothing", "", 0, "", false},
@@ -132,7 +146,8 @@ func TestAnswers(t *testing.T) {
 			c := dial(t, "http://"+l.Addr().String(), time.Minute)
 			for range 2 {
 				a, err := c.Do(t.Context(), httpload.Request{Method: "GET", Path: "/"})
-				if (err != nil) != (tt.status == 0) || a.Status != tt.status || string(a.Body) != tt.body || errors.Is(err, httpload.ErrNotSent) {
+				if (err != nil) != (tt.status == 0) || a.Status != tt.status || string(a.Body) != tt.body ||
+					errors.Is(err, httpload.ErrNotSent) {
 					t.Errorf("answer %d %q, %v; want %d %q", a.Status, a.Body, err, tt.status, tt.body)
 				}
 			}
@@ -192,8 +207,10 @@ func TestTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, err = dial(t, "http://"+l.Addr().String(), time.Second).Do(t.Context(), httpload.Request{Method: "GET", Path: "/"})
-	if timeout := net.Error(nil); !errors.As(err, &timeout) || !timeout.Timeout() || errors.Is(err, httpload.ErrNotSent) {
+	_, err = dial(t, "http://"+l.Addr().String(), time.Second).Do(t.Context(),
+		httpload.Request{Method: "GET", Path: "/"})
+	if timeout := net.Error(nil); !errors.As(err, &timeout) || !timeout.Timeout() ||
+		errors.Is(err, httpload.ErrNotSent) {
 		t.Errorf("error %v, want a timeout", err)
 	}
 }

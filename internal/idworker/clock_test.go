@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Workers with clocks of their own, which run, step back, and disagree; a counter that is lost, or loses its last numbers;
-// a ledger that has recorded any part of the ids; processes that die and start. No id comes twice.
+// Workers with clocks of their own, which run, step back, and disagree; a counter that is lost, or loses its last
+// numbers; a ledger that has recorded any part of the ids; processes that die and start. No id comes twice.
 func TestNoIDTwice(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -45,7 +45,8 @@ func TestNoIDTwice(t *testing.T) {
 						t.Fatalf("Next: %v", err)
 					}
 					if id <= 0 || given[id] {
-						t.Fatalf("id %d (number %d of %v) is not positive or was given before", id, workers[i].perm.number(id), Time(id))
+						t.Fatalf("id %d (number %d of %v) is not positive or was given before",
+							id, workers[i].perm.number(id), Time(id))
 					}
 					if got, want := Time(id), clocks[i].now().Truncate(time.Second); !got.Equal(want) {
 						t.Fatalf("id %d is of %v, want %v", id, got, want)

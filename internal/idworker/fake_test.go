@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// memory is a Counter and a History in memory, shared by the workers of a test. It fulfils their contracts, and can lose
-// what it counted, fail, and delay reservations.
+// memory is a Counter and a History in memory, shared by the workers of a test. It fulfils their contracts, and can
+// lose what it counted, fail, and delay reservations.
 type memory struct {
 	mu       sync.Mutex
 	numbers  map[string]int64 // day → number given last

@@ -43,8 +43,8 @@ func (w *Worker) refill(ctx context.Context) error {
 		w.mu.Unlock()
 		return ErrClosed
 	}
-	// The clock is read again under the lock: a caller that read it before midnight must not replace the block that another
-	// one made current after it.
+	// The clock is read again under the lock: a caller that read it before midnight must not replace the block that
+	// another one made current after it.
 	second, err := secondOf(w.now())
 	if err != nil {
 		w.mu.Unlock()

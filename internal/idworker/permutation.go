@@ -11,8 +11,8 @@ const rounds = 22
 //
 // It is the block cipher Speck32/64 (Beaulieu et al., "The Simon and Speck Families of Lightweight Block Ciphers",
 // 2013, https://eprint.iacr.org/2013/404), chosen because its block is just the number; eight bytes of the key are
-// Speck's, the other eight are added before and after it as in DESX. It hides the value of the day's counter from people
-// who collect ids. It does not make ids secret or hard to guess, and nothing may rely on an id being either.
+// Speck's, the other eight are added before and after it as in DESX. It hides the value of the day's counter from
+// people who collect ids. It does not make ids secret or hard to guess, and nothing may rely on an id being either.
 type permutation struct {
 	before, after uint32
 	round         [rounds]uint16

@@ -59,7 +59,8 @@ func TestPermutationOfRuns(t *testing.T) {
 			t.Errorf("from %d on, %d numbers have only %d scrambled ones", start, run, got)
 		}
 		if share := float64(ascending) / run; share < 0.49 || share > 0.51 {
-			t.Errorf("from %d on, %.3f of the scrambled numbers are above the previous one, want about a half", start, share)
+			t.Errorf("from %d on, %.3f of the scrambled numbers are above the previous one, want about a half",
+				start, share)
 		}
 		if mean := float64(flipped) / run; mean < 15.9 || mean > 16.1 {
 			t.Errorf("from %d on, %.2f bits change from one to the next, want about 16", start, mean)

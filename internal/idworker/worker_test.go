@@ -86,7 +86,8 @@ func TestLostCounter(t *testing.T) {
 			before = append(before, take(t, w, 2)...)
 			got := m.reservations()
 			got = slices.DeleteFunc(got, func(r Reservation) bool { return !r.Create })
-			if diff := cmp.Diff([]Reservation{{Day: testDay, N: 2, Known: c.want, Create: true}}, got[:min(1, len(got))]); diff != "" {
+			if diff := cmp.Diff([]Reservation{{Day: testDay, N: 2, Known: c.want, Create: true}},
+				got[:min(1, len(got))]); diff != "" {
 				t.Errorf("reservation that creates the counter (-want +got):\n%s", diff)
 			}
 			allDistinct(t, before)
@@ -189,9 +190,11 @@ func TestNextFails(t *testing.T) {
 		prepare func(*memory)
 		want    error
 	}{
-		"clock before 2022":       {at: time.Unix(0, 0), want: ErrClock},
-		"clock after 2090":        {at: time.Date(2091, 1, 1, 0, 0, 0, 0, time.UTC), want: ErrClock},
-		"day used up":             {prepare: func(m *memory) { m.numbers[testDay] = MaxNumber - 9 }, want: ErrExhausted},
+		"clock before 2022": {at: time.Unix(0, 0), want: ErrClock},
+		"clock after 2090":  {at: time.Date(2091, 1, 1, 0, 0, 0, 0, time.UTC), want: ErrClock},
+		"day used up": {
+			prepare: func(m *memory) { m.numbers[testDay] = MaxNumber - 9 }, want: ErrExhausted,
+		},
 		"counter gone, no ledger": {prepare: func(m *memory) { m.ledger = away }, want: away},
 	} {
 		t.Run(name, func(t *testing.T) {

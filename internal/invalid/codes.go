@@ -88,12 +88,16 @@ var reasons = map[Reason]words.Text{
 	RehearsalShop:   {"is the shop of rehearsals", "是演练专用的店铺"},
 	Removed:         {"is {value}, which is removed", "分区 {value} 已移除"},
 	Repeated:        {"is given several times", "重复出现"},
-	TooFewRequests:  {"is {value}, and a buyer needs {min} requests with tickets", "当前为 {value}，而使用抢购凭证时每位买家需要 {min} 次请求"},
-	TooMuchStock:    {"is {value}, with which the sale would have issued {issued}", "当前为 {value}，发行总量将达到 {issued}"},
-	Unknown:         {"is not known here", "此处没有该字段"},
-	Unpayable:       {"cannot be paid: no payment provider is configured, and {setting} is true", "无法支付：未配置支付渠道，且 {setting} 为 true"},
-	WithoutOther:    {"is set without {other}", "未同时启用{other}"},
-	YearOutOfRange:  {"is missing or out of range", "缺失或超出范围"},
+	TooFewRequests: {
+		"is {value}, and a buyer needs {min} requests with tickets", "当前为 {value}，而使用抢购凭证时每位买家需要 {min} 次请求",
+	},
+	TooMuchStock: {"is {value}, with which the sale would have issued {issued}", "当前为 {value}，发行总量将达到 {issued}"},
+	Unknown:      {"is not known here", "此处没有该字段"},
+	Unpayable: {
+		"cannot be paid: no payment provider is configured, and {setting} is true", "无法支付：未配置支付渠道，且 {setting} 为 true",
+	},
+	WithoutOther:   {"is set without {other}", "未同时启用{other}"},
+	YearOutOfRange: {"is missing or out of range", "缺失或超出范围"},
 }
 
 // What would be right.
@@ -143,20 +147,27 @@ const (
 
 // alloweds has the words of what would be right.
 var alloweds = map[Allowed]words.Text{
-	AfterOther:       {"a time after {other}", "晚于{other}"},
-	AfterTime:        {"a time after {after}, before the year 10000", "晚于 {after}，早于 10000 年"},
-	AtLeast:          {"{min} or more while {other} is on", "启用{other}时至少为 {min}"},
-	AtLeastOther:     {"{other} or more", "不小于{other}"},
-	BeforeOther:      {"a time before {other}", "早于{other}"},
-	BeforeTime:       {"a time before {before}", "早于 {before}"},
-	Boolean:          {"true or false", "true 或 false"},
-	CouponCode:       {"{length} letters and digits, with or without hyphens", "{length} 位字母或数字，连字符可省略"},
-	DelayBelow:       {"less than the {window} milliseconds of the sale", "小于活动时长 {window} 毫秒"},
-	Duration:         {"a duration with its unit, such as 500ms or 2s, from 0s to {longest}", "带单位的时长，如 500ms 或 2s，0s 到 {longest}"},
-	EachOnce:         {"each once, of {values}", "以下各一次：{values}"},
-	EventID:          {"an event's webhook-id, such as order-123456789-2 or offer-7-12-1", "事件的 webhook-id，如 order-123456789-2 或 offer-7-12-1"},
-	EventOrTimes:     {"event, or from with or without to", "event，或 from（to 可选）"},
-	IdempotencyKey:   {"1 to {max} visible ASCII characters, once, new for each change", "1 到 {max} 个可见 ASCII 字符，只给一次，每次修改使用新的值"},
+	AfterOther:   {"a time after {other}", "晚于{other}"},
+	AfterTime:    {"a time after {after}, before the year 10000", "晚于 {after}，早于 10000 年"},
+	AtLeast:      {"{min} or more while {other} is on", "启用{other}时至少为 {min}"},
+	AtLeastOther: {"{other} or more", "不小于{other}"},
+	BeforeOther:  {"a time before {other}", "早于{other}"},
+	BeforeTime:   {"a time before {before}", "早于 {before}"},
+	Boolean:      {"true or false", "true 或 false"},
+	CouponCode:   {"{length} letters and digits, with or without hyphens", "{length} 位字母或数字，连字符可省略"},
+	DelayBelow:   {"less than the {window} milliseconds of the sale", "小于活动时长 {window} 毫秒"},
+	Duration: {
+		"a duration with its unit, such as 500ms or 2s, from 0s to {longest}", "带单位的时长，如 500ms 或 2s，0s 到 {longest}",
+	},
+	EachOnce: {"each once, of {values}", "以下各一次：{values}"},
+	EventID: {
+		"an event's webhook-id, such as order-123456789-2 or offer-7-12-1",
+		"事件的 webhook-id，如 order-123456789-2 或 offer-7-12-1",
+	},
+	EventOrTimes: {"event, or from with or without to", "event，或 from（to 可选）"},
+	IdempotencyKey: {
+		"1 to {max} visible ASCII characters, once, new for each change", "1 到 {max} 个可见 ASCII 字符，只给一次，每次修改使用新的值",
+	},
 	JSONObject:       {"one JSON object", "一个 JSON 对象"},
 	Length:           {"{min} to {max} characters", "{min} 到 {max} 个字符"},
 	More:             {"at most {max} more", "最多再增加 {max}"},
@@ -173,17 +184,27 @@ var alloweds = map[Allowed]words.Text{
 	Range:            {"a whole number from {min} to {max}", "{min} 到 {max} 的整数"},
 	RangeNotShop:     {"any other whole number from {min} to {max}", "{min} 到 {max} 的其他整数"},
 	RangeNotZero:     {"a whole number from {min} to {max}, but not 0", "{min} 到 {max} 的整数，0 除外"},
-	RangeOrOmit:      {"a whole number from {min} to {max}, or leave it out: no waiting list", "{min} 到 {max} 的整数，或不启用候补名单"},
-	Seconds:          {"a whole number of seconds", "整秒数"},
-	ShopOrAll:        {"a shop's id, or 0 for all shops", "店铺编号，或 0 表示全部店铺"},
-	SomeOf:           {"at least one of {values} above 0; or null, which turns it off", "{values} 中至少一项大于 0；或设为 null 以关闭"},
-	String:           {"a string", "字符串"},
-	TogetherWith:     {"together with {other}: a challenge is solved for a ticket", "须同时启用{other}"},
-	URL:              {"https://host/path, or http:// where SECKILL_WEBHOOK_ALLOW lists the address; without user, password or fragment", "https:// 网址；SECKILL_WEBHOOK_ALLOW 列出的地址也可用 http://；不含用户名、密码与片段"},
-	WholeNumber:      {"a whole number", "整数"},
-	Year:             {"a time such as 2026-01-02T20:00:00Z, in the years 2000 to 9999", "如 2026-01-02T20:00:00Z 的时间，2000 到 9999 年"},
-	ZeroOrProvider:   {"0, or any price once {provider} names one", "0；或先用 {provider} 配置支付渠道"},
-	ZonedTime:        {"a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone {zone}", "如 2026-01-02T20:00:00Z 的时间，或时区 {zone} 的 2026-01-02T20:00:00"},
+	RangeOrOmit: {
+		"a whole number from {min} to {max}, or leave it out: no waiting list", "{min} 到 {max} 的整数，或不启用候补名单",
+	},
+	Seconds:   {"a whole number of seconds", "整秒数"},
+	ShopOrAll: {"a shop's id, or 0 for all shops", "店铺编号，或 0 表示全部店铺"},
+	SomeOf: {
+		"at least one of {values} above 0; or null, which turns it off", "{values} 中至少一项大于 0；或设为 null 以关闭",
+	},
+	String:       {"a string", "字符串"},
+	TogetherWith: {"together with {other}: a challenge is solved for a ticket", "须同时启用{other}"},
+	URL: {"https://host/path, or http:// where SECKILL_WEBHOOK_ALLOW lists the address; without user, " +
+		"password or fragment", "https:// 网址；SECKILL_WEBHOOK_ALLOW 列出的地址也可用 http://；不含用户名、密码与片段"},
+	WholeNumber: {"a whole number", "整数"},
+	Year: {
+		"a time such as 2026-01-02T20:00:00Z, in the years 2000 to 9999", "如 2026-01-02T20:00:00Z 的时间，2000 到 9999 年",
+	},
+	ZeroOrProvider: {"0, or any price once {provider} names one", "0；或先用 {provider} 配置支付渠道"},
+	ZonedTime: {
+		"a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone {zone}",
+		"如 2026-01-02T20:00:00Z 的时间，或时区 {zone} 的 2026-01-02T20:00:00",
+	},
 }
 
 // Reasons returns all codes of what is wrong, with their words.

@@ -1,5 +1,6 @@
-// Package invalid describes what is wrong with an input: which field, why, and what is allowed, as codes with data. The table
-// of words makes sentences of them. A check of an input finds everything that is wrong with it and returns that as one [Error].
+// Package invalid describes what is wrong with an input: which field, why, and what is allowed, as codes with data.
+// The table of words makes sentences of them. A check of an input finds everything that is wrong with it and returns
+// that as one [Error].
 package invalid
 
 import (

@@ -17,7 +17,8 @@ func TestJoin(t *testing.T) {
 	if err := Join(nil, nil); err != nil {
 		t.Errorf("nothing but nil: %v", err)
 	}
-	one, two := *New("id", Malformed, WholeNumber, Data{"value": "x"}), *New("wait", Missing, Duration, Data{"longest": "2s"})
+	one, two := *New("id", Malformed, WholeNumber, Data{"value": "x"}), *New("wait", Missing,
+		Duration, Data{"longest": "2s"})
 	err := Join(nil, &one, nil, &two)
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -26,7 +27,8 @@ func TestJoin(t *testing.T) {
 	if diff := cmp.Diff([]Problem{one, two}, e.Problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
-	if want := `id is "x" (allowed: a whole number); wait is missing (allowed: a duration with its unit, such as 500ms or 2s, from 0s to 2s)`; err.Error() != want {
+	if want := `id is "x" (allowed: a whole number); wait is missing (allowed: a duration with its unit, such as ` +
+		`500ms or 2s, from 0s to 2s)`; err.Error() != want {
 		t.Errorf("%q, want %q", err.Error(), want)
 	}
 }

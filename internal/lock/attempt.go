@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Time limits of calls to Redis, where the caller's context does not set a shorter one. A release has half of its own for
-// the first try, so that there is another one when a connection says nothing.
+// Time limits of calls to Redis, where the caller's context does not set a shorter one. A release has half of its own
+// for the first try, so that there is another one when a connection says nothing.
 const (
 	askTimeout     = 3 * time.Second
 	releaseTimeout = 3 * time.Second
@@ -53,8 +53,8 @@ func (l *Lock) newClaim(ctx context.Context, request string) (claim, error) {
 	return c, nil
 }
 
-// attempt asks for the lock, and once more if the answer was lost. With ErrNotObtained the answer says when to ask again.
-// It returns soon after ctx is over; what may take the lock all the same makes the claim unsure.
+// attempt asks for the lock, and once more if the answer was lost. With ErrNotObtained the answer says when to ask
+// again. It returns soon after ctx is over; what may take the lock all the same makes the claim unsure.
 func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, a answer, err error) {
 	switch err := l.mayLeave(ctx); {
 	case errors.Is(err, errLeft): // it says nothing of who has the lock
@@ -94,8 +94,8 @@ func (c *claim) remember(unsure bool) {
 }
 
 // abandon releases what an acquire without an answer may have taken or may still take, soon after ctx is over in the
-// background, whatever else is there: nothing but the lease would end it otherwise, or the place in the queue. If it fails
-// they do.
+// background, whatever else is there: nothing but the lease would end it otherwise, or the place in the queue. If it
+// fails they do.
 func (l *Lock) abandon(ctx context.Context, c claim) {
 	_, _ = leavable(ctx, l, func() (bool, error) { return l.release(ctx, c, ending{}) })
 }
@@ -179,7 +179,8 @@ func (l *Lock) release(ctx context.Context, c claim, e ending) (held bool, err e
 	return held, err
 }
 
-// releaseTo is release for an ending that names the next one. It also returns what that one has obtained, nil for nothing.
+// releaseTo is release for an ending that names the next one. It also returns what that one has obtained, nil for
+// nothing.
 func (l *Lock) releaseTo(ctx context.Context, c claim, e ending) (held bool, o *offer, err error) {
 	ctx = limit(context.WithoutCancel(ctx), releaseTimeout)
 	err = l.locker.retry(ctx, func(again bool) error {

@@ -34,7 +34,10 @@ var basicRows = []row{
 		number: 4, group: "Basic", says: "a wait ends at its deadline and leaves nothing",
 		run: deadlineEndsTheWait, anywhere: true,
 	},
-	{number: 5, group: "Basic", says: "a lease that is not renewed ends; the late release harms nobody", run: leaseEnds},
+	{
+		number: 5, group: "Basic", says: "a lease that is not renewed ends; the late release harms nobody",
+		run: leaseEnds,
+	},
 	{number: 6, group: "Basic", says: "a release of what is not held changes nothing", run: foreignRelease},
 	{
 		number: 7, group: "Basic", says: "a second release is refused and publishes nothing",
@@ -403,7 +406,8 @@ func secondRelease(t *testing.T, s stage) {
 }
 
 func forceUnlock(t *testing.T, s stage) {
-	const lease = 3 * time.Second // the holder is told within a third of it; a busy machine stops a process for a second
+	// The holder is told within a third of it; a busy machine stops a process for a second.
+	const lease = 3 * time.Second
 	for _, opt := range []lock.Option{lock.WithRenewedLease(lease), lock.WithLease(2 * lease)} {
 		old := mustLock(t, s.lock(opt))
 		waiting := s.lockAsync(t.Context(), t, s.rivals().lock())
@@ -416,7 +420,8 @@ func forceUnlock(t *testing.T, s stage) {
 		wantErr(t, "Err of the old hold", old.Err(), lock.ErrLost)
 		wantErr(t, "Release of the old hold", old.Release(t.Context()), lock.ErrNotHeld)
 		if got := s.rivals().owner(t); got != next.hold.Owner() || next.hold.Token() <= old.Token() {
-			t.Errorf("owner %q with token %d, want %q with one above %d", got, next.hold.Token(), next.hold.Owner(), old.Token())
+			t.Errorf("owner %q with token %d, want %q with one above %d",
+				got, next.hold.Token(), next.hold.Owner(), old.Token())
 		}
 		mustRelease(t, next.hold)
 		if was, err := s.lock().ForceUnlock(t.Context()); err != nil || was {
@@ -457,8 +462,8 @@ func stateIsRight(t *testing.T, s stage) {
 
 func anyNameWorks(t *testing.T, s stage) {
 	names := []string{
-		"", "a", "a b:c", "{", "}", "{}", "{x}", "a{b}c{d}", "}{", "%7B", "锁", strings.Repeat("n", 1024), "new\nline", "\x00",
-		"a:reentrant", "a}:reentrant",
+		"", "a", "a b:c", "{", "}", "{}", "{x}", "a{b}c{d}", "}{", "%7B", "锁", strings.Repeat("n", 1024), "new\nline",
+		"\x00", "a:reentrant", "a}:reentrant",
 	}
 	for _, braces := range []string{"", "{}", "{p}:"} {
 		locker := lock.New(s.client, s.prefix+braces)

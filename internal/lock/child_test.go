@@ -28,9 +28,9 @@ const childEnv = "LOCK_TEST_CHILD"
 // childLease is that process's lease, which it renews.
 const childLease = time.Second
 
-// childTask is what a child does: it takes the lock "m", says "held", and then "hold" waits to be killed, "write" reads a
-// line and then does the fenced write, and "freeze" looks at the hold without pause, to be stopped. One that is to "wait"
-// says nothing: so many waiters wait, to be killed.
+// childTask is what a child does: it takes the lock "m", says "held", and then "hold" waits to be killed, "write"
+// reads a line and then does the fenced write, and "freeze" looks at the hold without pause, to be stopped. One that
+// is to "wait" says nothing: so many waiters wait, to be killed.
 type childTask struct {
 	Do, Kind, Addr, Prefix, DSN string
 	Waiters                     int

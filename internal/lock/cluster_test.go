@@ -19,7 +19,8 @@ import (
 // threeMasters returns a cluster in which nobody takes the place of a master that is silent, and a process's locker.
 func threeMasters(t *testing.T) (*testkit.RedisCluster, *lock.Locker) {
 	t.Helper()
-	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute, "--tcp-backlog", "4096") // the silent one accepts all connections
+	// The silent one accepts all connections.
+	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute, "--tcp-backlog", "4096")
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() }) // nothing is under way
 	return cluster, lock.New(client, "")
@@ -32,8 +33,8 @@ func silenceFirst(t *testing.T, cluster *testkit.RedisCluster) {
 	t.Cleanup(cluster.Nodes[0].Resume)
 }
 
-// silentAndOthers stops the first of three masters, and returns a process's locks: so many of that one, and so many of the
-// others, which it has had before.
+// silentAndOthers stops the first of three masters, and returns a process's locks: so many of that one, and so many
+// of the others, which it has had before.
 func silentAndOthers(t *testing.T, ofSilent, ofOthers int) (locker *lock.Locker, silent, others []*lock.Lock) {
 	t.Helper()
 	cluster, locker := threeMasters(t)
@@ -53,8 +54,8 @@ func silentAndOthers(t *testing.T, ofSilent, ofOthers int) (locker *lock.Locker,
 	return locker, silent, others
 }
 
-// TestSilentMasterLosesItsOwnHoldsOnly stops one master of a cluster while a process has locks of all of them, which are renewed
-// together: those of the others are held on.
+// TestSilentMasterLosesItsOwnHoldsOnly stops one master of a cluster while a process has locks of all of them, which
+// are renewed together: those of the others are held on.
 func TestSilentMasterLosesItsOwnHoldsOnly(t *testing.T) {
 	t.Parallel()
 	const lease, holds = 9 * time.Second, 60
@@ -82,8 +83,8 @@ func TestSilentMasterLosesItsOwnHoldsOnly(t *testing.T) {
 	}
 }
 
-// TestSilentMasterHoldsUpItsOwnLocksOnly stops one master of a cluster while many ask it for locks, and has locks of the
-// others taken and released in the time that one try of a release has.
+// TestSilentMasterHoldsUpItsOwnLocksOnly stops one master of a cluster while many ask it for locks, and has locks of
+// the others taken and released in the time that one try of a release has.
 func TestSilentMasterHoldsUpItsOwnLocksOnly(t *testing.T) {
 	t.Parallel()
 	const calls = 100
@@ -110,8 +111,8 @@ func TestSilentMasterHoldsUpItsOwnLocksOnly(t *testing.T) {
 	})
 }
 
-// TestSilentMasterKeepsItsOwnCallsOnly leaves more calls to a stopped master of a cluster than may go on at once, again and again, and
-// has locks of the others taken and released by callers who may leave, too.
+// TestSilentMasterKeepsItsOwnCallsOnly leaves more calls to a stopped master of a cluster than may go on at once,
+// again and again, and has locks of the others taken and released by callers who may leave, too.
 func TestSilentMasterKeepsItsOwnCallsOnly(t *testing.T) {
 	t.Parallel()
 	locker, silent, others := silentAndOthers(t, 300, 50)

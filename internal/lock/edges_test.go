@@ -20,8 +20,9 @@ import (
 var edgeRows = []row{
 	{
 		number: 51, group: "Edges",
-		says: "a publish/subscribe connection that says nothing is replaced, and waiters wake within 5 s, whatever the lease",
-		run:  halfOpen,
+		says: "a publish/subscribe connection that says nothing is replaced, and waiters wake within 5 " +
+			"s, whatever the lease",
+		run: halfOpen,
 	},
 	{
 		number: 52, group: "Edges", says: "the zero owner, one lock twice, and one server twice are refused",
@@ -29,8 +30,8 @@ var edgeRows = []row{
 	},
 	{number: 53, group: "Edges", says: "a release succeeds on a Redis that is full", run: releaseWhenFull},
 	{
-		number: 54, group: "Edges", says: "a cancelled call returns within 100 ms while Redis is silent, and is cleaned up",
-		run: cancelWhileSilent,
+		number: 54, group: "Edges",
+		says: "a cancelled call returns within 100 ms while Redis is silent, and is cleaned up", run: cancelWhileSilent,
 	},
 }
 
@@ -125,7 +126,8 @@ func halfOpen(t *testing.T, s stage) {
 	connectionIsReplaced(t, s)
 }
 
-// wakesWhenDeaf returns how long after the release somebody wakes whose connection hears nothing, nor new ones if always.
+// wakesWhenDeaf returns how long after the release somebody wakes whose connection hears nothing, nor new ones if
+// always.
 func (s stage) wakesWhenDeaf(t *testing.T, lease time.Duration, always bool) time.Duration {
 	t.Helper()
 	h := mustLock(t, s.rivals().lock(lock.WithRenewedLease(lease)))
@@ -192,7 +194,8 @@ func ambiguousIsRefused(t *testing.T, s stage) {
 		}{
 			"one three times": {lock.Redlock(m(), m(), m()), lock.ErrDuplicate},
 			"one server twice": {
-				lock.Redlock(direct.Mutex("m", anew), byName.Mutex("m", anew), elsewhere.Mutex("m", anew)), lock.ErrDuplicate,
+				lock.Redlock(direct.Mutex("m", anew), byName.Mutex("m", anew), elsewhere.Mutex("m", anew)),
+				lock.ErrDuplicate,
 			},
 		}
 	}
@@ -278,7 +281,10 @@ func cancelWhileSilent(t *testing.T, s stage) {
 		{"Lock", false, false, func(ctx context.Context, l *lock.Lock) error { return take(l.Lock(ctx)) }},
 		{"Lock that waits", true, true, func(ctx context.Context, l *lock.Lock) error { return take(l.Lock(ctx)) }},
 		{"State", false, false, func(ctx context.Context, l *lock.Lock) error { _, err := l.State(ctx); return err }},
-		{"ForceUnlock", false, false, func(ctx context.Context, l *lock.Lock) error { _, err := l.ForceUnlock(ctx); return err }},
+		{
+			"ForceUnlock", false, false,
+			func(ctx context.Context, l *lock.Lock) error { _, err := l.ForceUnlock(ctx); return err },
+		},
 	}
 	// The first call waits for its answer for some time, those after one that was not answered are ready to leave.
 	for i := range 2 * len(scenes) {
@@ -377,7 +383,8 @@ func lateIsNotKept(t *testing.T, s stage) {
 	eventually(t, "free", func() bool { return len(s.remains(t)) == 0 })
 }
 
-// cancelledAreBounded leaves calls to a client that never answers: when as many are left as may be, the next one is not made.
+// cancelledAreBounded leaves calls to a client that never answers: when as many are left as may be, the next one is
+// not made.
 func cancelledAreBounded(t *testing.T, s stage) {
 	t.Helper()
 	const atOnce = 300
@@ -446,7 +453,8 @@ func cancelledWaitersGiveUp(t *testing.T, s stage) {
 	}
 	refused, done := context.WithCancel(t.Context())
 	defer done()
-	if _, err := s.kind.open(locker, "m", lock.NewOwner()).TryLock(refused); err == nil || errors.Is(err, lock.ErrNotObtained) {
+	if _, err := s.kind.open(locker, "m", lock.NewOwner()).TryLock(refused); err == nil ||
+		errors.Is(err, lock.ErrNotObtained) {
 		t.Errorf("TryLock while many give up: %v, want an error that does not say who has the lock", err)
 	}
 	p.Heal()

@@ -25,10 +25,13 @@ var fairRows = []row{
 		run: leavingDelaysNobody,
 	},
 	{
-		number: 34, group: "Fair", says: "a dead waiter at the head delays the others by one wait slot; ten do not add up",
-		run: deadAtTheHead,
+		number: 34, group: "Fair",
+		says: "a dead waiter at the head delays the others by one wait slot; ten do not add up", run: deadAtTheHead,
 	},
-	{number: 35, group: "Fair", says: "a waiter who lives keeps their place, however long they wait", run: placesAreKept},
+	{
+		number: 35, group: "Fair", says: "a waiter who lives keeps their place, however long they wait",
+		run: placesAreKept,
+	},
 	{number: 36, group: "Fair", says: "only Redis's clock counts, and clients' may say anything", run: onlyRedisClock},
 	{
 		number: 37, group: "Fair", says: "a wait that Redis does not answer leaves nothing; keys vanish when idle",
@@ -105,12 +108,13 @@ func firstComeFirstServed(t *testing.T, s stage) {
 
 func leavingDelaysNobody(t *testing.T, s stage) {
 	for what, cancels := range map[string]bool{"cancelled": true, "timed out": false} {
-		within(t, unaided, "the second's wait behind one who "+what, func() time.Duration { return s.waitBehindLeaver(t, cancels) })
+		within(t, unaided, "the second's wait behind one who "+what,
+			func() time.Duration { return s.waitBehindLeaver(t, cancels) })
 	}
 }
 
-// waitBehindLeaver returns how long the second in the queue waits after the release when the first has left: at once, or when their
-// time is over.
+// waitBehindLeaver returns how long the second in the queue waits after the release when the first has left: at once,
+// or when their time is over.
 func (s stage) waitBehindLeaver(t *testing.T, cancels bool) time.Duration {
 	t.Helper()
 	h := mustLock(t, s.lock())
@@ -135,7 +139,8 @@ func (s stage) waitBehindLeaver(t *testing.T, cancels bool) time.Duration {
 func deadAtTheHead(t *testing.T, s stage) {
 	for _, dead := range []int{1, 10} {
 		// Ten that add up take 40 s.
-		within(t, 2*waitSlot, fmt.Sprintf("the wait behind %d dead ones", dead), func() time.Duration { return s.waitBehindDead(t, dead) })
+		within(t, 2*waitSlot, fmt.Sprintf("the wait behind %d dead ones", dead),
+			func() time.Duration { return s.waitBehindDead(t, dead) })
 	}
 }
 

@@ -30,11 +30,14 @@ var faultRows = []row{
 		run: acquireReplyLost,
 	},
 	{
-		number: 15, group: "Basic", says: "the release's reply is lost and it is repeated: success, no harm to a successor",
-		run: releaseReplyLost,
+		number: 15, group: "Basic",
+		says: "the release's reply is lost and it is repeated: success, no harm to a successor", run: releaseReplyLost,
 	},
 	{number: 16, group: "Basic", says: "SCRIPT FLUSH or a restart between calls is invisible", run: forgottenScripts},
-	{number: 17, group: "Basic", says: "Redis down: an error in time, and recovery with the same client", run: redisDown},
+	{
+		number: 17, group: "Basic", says: "Redis down: an error in time, and recovery with the same client",
+		run: redisDown,
+	},
 }
 
 func cancelDuringAcquire(t *testing.T, s stage) {
@@ -61,8 +64,8 @@ func cancelDuringAcquire(t *testing.T, s stage) {
 	}
 }
 
-// cancelledMidway calls TryLock under a context that ends after d, when it was sent and not answered. A busy machine may
-// see the answer before it sees that its time is over, and then has the lock; five times it does not.
+// cancelledMidway calls TryLock under a context that ends after d, when it was sent and not answered. A busy machine
+// may see the answer before it sees that its time is over, and then has the lock; five times it does not.
 func cancelledMidway(t *testing.T, l *lock.Lock, d time.Duration) {
 	t.Helper()
 	for range 5 {
@@ -225,8 +228,8 @@ type plainly struct{ *stuck }
 
 func (plainly) Options() *redis.Options { return &redis.Options{} }
 
-// firstAcquireArrivesLast delivers an acquire that was asked again after its lock was released, several times: what comes
-// within milliseconds of the release takes another way.
+// firstAcquireArrivesLast delivers an acquire that was asked again after its lock was released, several times: what
+// comes within milliseconds of the release takes another way.
 func firstAcquireArrivesLast(t *testing.T, s stage) {
 	for range 30 {
 		network := &stuck{Client: s.client, most: 1}
@@ -324,8 +327,8 @@ func (u *unheard) EvalSha(ctx context.Context, sha string, keys []string, args .
 	return lost
 }
 
-// releaseIsUnheard releases on a connection from which no answer comes: there is time to ask on another one, also when it
-// is known that answers take their time.
+// releaseIsUnheard releases on a connection from which no answer comes: there is time to ask on another one, also
+// when it is known that answers take their time.
 func releaseIsUnheard(t *testing.T, s stage) {
 	t.Helper()
 	s.prefix += "unheard:"

@@ -23,8 +23,8 @@ var fencedRows = []row{
 		run: stoppedHolder,
 	},
 	{
-		number: 49, group: "Fenced", says: "replicas: a lock that fewer have than asked for is released, and that is an error",
-		run: enoughReplicas,
+		number: 49, group: "Fenced",
+		says: "replicas: a lock that fewer have than asked for is released, and that is an error", run: enoughReplicas,
 	},
 	{number: 50, group: "Fenced", says: "goroutines and connections are back at the baseline", run: nothingIsLeft},
 }

@@ -159,7 +159,8 @@ func (s stage) lockAsync(ctx context.Context, t *testing.T, l *lock.Lock) <-chan
 	eventually(t, "waiting", func() bool {
 		select {
 		case early := <-got:
-			if s.kind.name == "Redlock" && early.err != nil && ctx.Err() == nil { // a majority that is silent on a busy machine
+			// A majority that is silent on a busy machine.
+			if s.kind.name == "Redlock" && early.err != nil && ctx.Err() == nil {
 				t.Logf("again, after %v", early.err)
 				go wait()
 			} else {
@@ -223,8 +224,8 @@ func quickly(t *testing.T, what string, do func()) {
 	})
 }
 
-// within fails unless something took no longer than the limit at one of three tries: a busy machine stops a process now and
-// then, and what should not happen takes longer each time.
+// within fails unless something took no longer than the limit at one of three tries: a busy machine stops a process
+// now and then, and what should not happen takes longer each time.
 func within(t *testing.T, limit time.Duration, what string, took func() time.Duration) {
 	t.Helper()
 	best := took()
@@ -304,7 +305,8 @@ type spy struct {
 	losePipelines   int64        // so many, the first ones, are done, and their answers lost
 	lost            atomic.Int64 // answers, in these
 	afterScript     func()
-	unhurried       bool // no call ends at a deadline, as a busy machine may stop the test for longer: none is asked twice
+	// No call ends at a deadline, as a busy machine may stop the test for longer: none is asked twice.
+	unhurried bool
 }
 
 // quiet reports whether nothing is asked for a while: a waiter looks once more when he is subscribed, and then waits.

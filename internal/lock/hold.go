@@ -95,9 +95,9 @@ func (h *Hold) ValidUntil() time.Time {
 	return h.begin.Add(time.Duration(h.valid.Load()))
 }
 
-// Refresh gives the hold a whole lease again, from now: for one with a given lease, which nothing else renews. The error
-// is ErrLost when the lock was not this hold's any more, ErrNotHeld after Release, or ctx's or Redis's; then the hold
-// goes on until ValidUntil.
+// Refresh gives the hold a whole lease again, from now: for one with a given lease, which nothing else renews. The
+// error is ErrLost when the lock was not this hold's any more, ErrNotHeld after Release, or ctx's or Redis's; then
+// the hold goes on until ValidUntil.
 func (h *Hold) Refresh(ctx context.Context) error {
 	if err := h.Err(); err != nil {
 		return err
@@ -118,8 +118,8 @@ func (h *Hold) Refresh(ctx context.Context) error {
 	return h.Err()
 }
 
-// Context returns a copy of parent that also ends when the lock is lost or Release is called; its cause is then Err. Its
-// own Err compares with the clock, as the hold's does. Call cancel when it is no longer needed.
+// Context returns a copy of parent that also ends when the lock is lost or Release is called; its cause is then Err.
+// Its own Err compares with the clock, as the hold's does. Call cancel when it is no longer needed.
 func (h *Hold) Context(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
 	ctx, cancelCause := context.WithCancelCause(h.under(parent))
 	d := &dependent{cancelCause}

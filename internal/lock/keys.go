@@ -15,12 +15,12 @@ const slots = 1024
 // slot of a cluster. It is the first place with braces: those of the prefix are escaped. Each kind of lock has keys of
 // its own: a mutex and a reentrant lock with one name are two locks.
 type keys struct {
-	// lock is the state, of the kind's own type, with a time to live: "<prefix>{lock:<slot>}:<kind>:<name>". The channel
-	// on which releases are published has the same name.
+	// lock is the state, of the kind's own type, with a time to live: "<prefix>{lock:<slot>}:<kind>:<name>". The
+	// channel on which releases are published has the same name.
 	lock       string
 	kind, name string
-	// all are the scripts' keys: the state; the high water of tokens, string (token.lua), with a time to live of a day; the
-	// latch, which is a request's; and what the kind has besides.
+	// all are the scripts' keys: the state; the high water of tokens, string (token.lua), with a time to live of a
+	// day; the latch, which is a request's; and what the kind has besides.
 	all []string
 }
 

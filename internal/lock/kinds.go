@@ -44,7 +44,8 @@ func newKinds() kinds {
 		return &k
 	}
 	return kinds{
-		mutex, &reentrant, queued("queue", "fair"), queued("queue", "readwrite", "write"), queued("queue", "readwrite", "read"),
+		mutex, &reentrant, queued("queue", "fair"), queued("queue", "readwrite", "write"),
+		queued("queue", "readwrite", "read"),
 	}
 }
 
@@ -108,9 +109,10 @@ func (l *Locker) Read(name string, owner Owner, opts ...Option) *Lock {
 	return l.newLock(l.kinds.read, k, owner, opts)
 }
 
-// readWriteKeys returns the keys of a lock for the side that writes; the holds of the side that reads come first among its
-// own. queue.lua and readwrite.lua say what the others are.
+// readWriteKeys returns the keys of a lock for the side that writes; the holds of the side that reads come first
+// among its own. queue.lua and readwrite.lua say what the others are.
 func readWriteKeys(prefix, name string) keys {
 	k := newKeys(prefix, "readwrite", name)
-	return k.with(k.more("queue"), k.more("places"), k.more("readers-queue"), k.lock, k.more("readers"), k.more("reads"))
+	return k.with(k.more("queue"), k.more("places"), k.more("readers-queue"), k.lock,
+		k.more("readers"), k.more("reads"))
 }

@@ -12,9 +12,9 @@ const (
 	// leaveTime is how long a call goes on at most when its context is over: on a Redis that answers, that is enough to
 	// leave everything in order. What takes longer is done in the background.
 	leaveTime = 20 * time.Millisecond
-	// mostLeft is how many calls of a Locker may be in the background before new ones are refused that could be left, too:
-	// those of slots that have as many as mostLeftOfSlot there, as the others' server may well answer. Each ends by its own
-	// time limits.
+	// mostLeft is how many calls of a Locker may be in the background before new ones are refused that could be left,
+	// too: those of slots that have as many as mostLeftOfSlot there, as the others' server may well answer. Each ends
+	// by its own time limits.
 	mostLeft, mostLeftOfSlot = 256, 4
 )
 
@@ -23,7 +23,8 @@ var errLeft = fmt.Errorf("%w: too many calls that Redis has left unanswered", ba
 
 // mayLeave returns why a call with the context should not begin, if it should not.
 func (l *Lock) mayLeave(ctx context.Context) error {
-	if ctx.Done() != nil && l.locker.left.Load() >= mostLeft && l.locker.slot(l.keys.all).left.Load() >= mostLeftOfSlot {
+	if ctx.Done() != nil && l.locker.left.Load() >= mostLeft &&
+		l.locker.slot(l.keys.all).left.Load() >= mostLeftOfSlot {
 		return errLeft
 	}
 	return ctx.Err()

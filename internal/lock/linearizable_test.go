@@ -106,9 +106,9 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 			if k.rival != "" {
 				sidesOf = append(sidesOf, kindOf(k.rival))
 			}
-			// A try that is asked again has the lock twice if it is forced in between, and one that is refused then may have
-			// had it for a moment: no order of single steps explains that. So nothing here is asked twice, however long the
-			// answer takes; what is, the rows about lost answers cover.
+			// A try that is asked again has the lock twice if it is forced in between, and one that is refused then
+			// may have had it for a moment: no order of single steps explains that. So nothing here is asked twice,
+			// however long the answer takes; what is, the rows about lost answers cover.
 			patient := &spy{Client: s.unhurried(t), repeats: true, unhurried: true}
 			for n := range histories {
 				before := patient.scripts.Load()

@@ -9,8 +9,8 @@ import (
 )
 
 // Lock is one lock: a name, a kind, and how it is to be held. The Locker's methods make them, one for each kind, and
-// say what the kind promises; Multi and Redlock make one of several. What is below is the same for all. A Lock is only a
-// description: it may be used any number of times, from any goroutine, and needs no end.
+// say what the kind promises; Multi and Redlock make one of several. What is below is the same for all. A Lock is
+// only a description: it may be used any number of times, from any goroutine, and needs no end.
 //
 // Every call returns soon after its context is over, also when Redis is silent: within 100 ms. What it had asked for by
 // then is given back in the background.
@@ -38,8 +38,8 @@ func (l *Locker) newLock(of *kind, k keys, owner Owner, opts []Option) *Lock {
 }
 
 // TryLock takes the lock if it is free, and returns ErrNotObtained at once if it is not. Other errors are ctx's,
-// Redis's, or those of a lock that cannot be had: ErrInvalidLease, ErrNoOwner, ErrDuplicate. Then the lock was not taken,
-// or is free again after the lease at the latest.
+// Redis's, or those of a lock that cannot be had: ErrInvalidLease, ErrNoOwner, ErrDuplicate. Then the lock was not
+// taken, or is free again after the lease at the latest.
 func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
 	return l.try(ctx, newRequest())
 }

@@ -13,10 +13,10 @@ import (
 )
 
 // Client is what the package needs of Redis; every redis.UniversalClient has it. The client should have
-// ContextTimeoutEnabled set, else a call that was left goes on for as long as the client's own timeouts. To connect it takes
-// the time that its own DialTimeout and DialerRetries give it, which should be short: where nothing answers at all, a call
-// that has no context to end it waits for that. With MaxRetries -1 a release costs Redis less: what a client repeats by
-// itself has to be kept in mind for each request.
+// ContextTimeoutEnabled set, else a call that was left goes on for as long as the client's own timeouts. To connect
+// it takes the time that its own DialTimeout and DialerRetries give it, which should be short: where nothing answers
+// at all, a call that has no context to end it waits for that. With MaxRetries -1 a release costs Redis less: what a
+// client repeats by itself has to be kept in mind for each request.
 type Client interface {
 	redis.Scripter
 	Subscribe(ctx context.Context, channels ...string) *redis.PubSub
@@ -51,7 +51,9 @@ func New(client Client, prefix string) *Locker {
 	if err != nil {
 		host = "unknown"
 	}
-	l := &Locker{client: client, kinds: newKinds(), prefix: escape(prefix), id: uuid.NewString(), repeats: true, several: true}
+	l := &Locker{
+		client: client, kinds: newKinds(), prefix: escape(prefix), id: uuid.NewString(), repeats: true, several: true,
+	}
 	l.label = fmt.Sprintf("%s/%d", strings.Join(strings.Fields(host), "-"), os.Getpid())
 	if c, plain := client.(interface{ Options() *redis.Options }); plain {
 		l.several = false
@@ -64,7 +66,8 @@ func New(client Client, prefix string) *Locker {
 	return l
 }
 
-// sawToken remembers the highest token: the next one is higher, whatever became of the high water and the clock in Redis.
+// sawToken remembers the highest token: the next one is higher, whatever became of the high water and the clock in
+// Redis.
 func (l *Locker) sawToken(token int64) {
 	for {
 		highest := l.highest.Load()

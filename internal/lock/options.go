@@ -58,8 +58,8 @@ func (s settings) check() error {
 	return nil
 }
 
-// WithRestarted lets a server of a Redlock count that was started less than a lease ago. It is for servers that flush at
-// every write: others may have forgotten who has the lock.
+// WithRestarted lets a server of a Redlock count that was started less than a lease ago. It is for servers that flush
+// at every write: others may have forgotten who has the lock.
 func WithRestarted() Option {
 	return func(s *settings) { s.restarted = true }
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestWhoJoinsALostHoldIsNotRenewed has a member answer at the moment when the hold is lost: either it does not join, or it
-// ends with the others. Else its lease would be renewed for nobody.
+// TestWhoJoinsALostHoldIsNotRenewed has a member answer at the moment when the hold is lost: either it does not join,
+// or it ends with the others. Else its lease would be renewed for nobody.
 func TestWhoJoinsALostHoldIsNotRenewed(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // is not asked: no lease is due so soon

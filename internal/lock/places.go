@@ -16,9 +16,9 @@ const (
 	mostOften    = 50 * time.Millisecond // with a lease that is as short
 )
 
-// keepPlaces keeps the places of all who wait, those that are due in requests that they share: one script for each lock and
-// second, and one when the lease of its holder should be over. It makes those ask whose turn it is. Without an answer
-// there is time for some more tries before places are lost.
+// keepPlaces keeps the places of all who wait, those that are due in requests that they share: one script for each
+// lock and second, and one when the lease of its holder should be over. It makes those ask whose turn it is. Without
+// an answer there is time for some more tries before places are lost.
 func (p *pubsub) keepPlaces() {
 	due, stays := p.duePlaces(time.Now())
 	ctx, cancel := context.WithTimeout(context.Background(), placeRenewal)
@@ -38,8 +38,9 @@ func (p *pubsub) keepPlaces() {
 	}
 }
 
-// duePlaces returns the topics that are due, or nearly so, and what keeps their places. One place is looked at, to see whether
-// they are there: not the first, whose waiter may have the lock already, and not the last, who may have no place yet.
+// duePlaces returns the topics that are due, or nearly so, and what keeps their places. One place is looked at, to
+// see whether they are there: not the first, whose waiter may have the lock already, and not the last, who may have
+// no place yet.
 func (p *pubsub) duePlaces(now time.Time) (due []*topic, stays []call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,19 +9,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// kind is a kind of lock: the scripts that it is made of. All kinds' scripts take the same keys and arguments and answer
-// in the same way, so that attempts, waiting, renewal and release are written once. Each is safe to repeat with the same
-// claim; package lua says what they do.
+// kind is a kind of lock: the scripts that it is made of. All kinds' scripts take the same keys and arguments and
+// answer in the same way, so that attempts, waiting, renewal and release are written once. Each is safe to repeat
+// with the same claim; package lua says what they do.
 type kind struct {
 	// owned: the owner is the caller's, and may have the lock already. Else every call has an owner of its own.
 	owned bool
-	// acquire answers with the claim's token, as text; or {0, ms} when it must wait, at most so long before it asks again
-	// (-1: unknown), with a third number if places in a queue were lost; or {-1, 0} when the claim was given up already; or
-	// {-2, 0} when it would wait for its own owner.
+	// acquire answers with the claim's token, as text; or {0, ms} when it must wait, at most so long before it asks
+	// again (-1: unknown), with a third number if places in a queue were lost; or {-1, 0} when the claim was given up
+	// already; or {-2, 0} when it would wait for its own owner.
 	acquire *redis.Script
-	// The others answer 1, or 0 for a claim that does not hold the lock, and force 0 for a lock that is free. A release that
-	// names the next one is handOn, and answers with their token, as text, when they have the lock; nil for a kind that
-	// cannot.
+	// The others answer 1, or 0 for a claim that does not hold the lock, and force 0 for a lock that is free. A
+	// release that names the next one is handOn, and answers with their token, as text, when they have the lock; nil
+	// for a kind that cannot.
 	release, handOn, renew, force *redis.Script
 	state                         *redis.Script // {token, "request label owner", ms, ...}, statePage holds at most
 	stay                          *redis.Script // keeps places in the queue; nil for a kind without one in Redis
@@ -40,8 +40,8 @@ type claim struct {
 	listens bool
 	// latched: what it asks may reach Redis more than once, in any order, so that its end has to be remembered by name.
 	latched bool
-	// unsure: an acquire of it was not answered, and may take the lock yet, also after a later one was refused. Unless it
-	// obtains the lock it has to be given up.
+	// unsure: an acquire of it was not answered, and may take the lock yet, also after a later one was refused.
+	// Unless it obtains the lock it has to be given up.
 	unsure bool
 }
 
@@ -103,7 +103,9 @@ func (l *Lock) callRaise(c claim, token int64) call {
 // callRelease ends the claim, which cannot acquire any more, and publishes if somebody else may now.
 func (l *Lock) callRelease(c claim, e ending) call {
 	if l.kind.owned {
-		return call{l.kind.release, l.keys.of(c.request), []any{l.place(c.request), latchTime.Milliseconds(), l.key, l.held(c)}}
+		return call{
+			l.kind.release, l.keys.of(c.request), []any{l.place(c.request), latchTime.Milliseconds(), l.key, l.held(c)},
+		}
 	}
 	names, before := l.keys.all[:2], ""
 	switch {
@@ -130,7 +132,8 @@ func (l *Lock) callForce() call {
 // callState asks who has the lock, from one hold on, counted from 1.
 func (l *Lock) callState(from int) call { return call{l.kind.state, l.keys.all, []any{from}} }
 
-// callStay keeps the places of this process, of which one is to be looked at, and removes those of requests that have gone.
+// callStay keeps the places of this process, of which one is to be looked at, and removes those of requests that have
+// gone.
 func (l *Lock) callStay(request string, gone []string) call {
 	args := []any{l.locker.id, placeTime.Milliseconds(), l.key, l.place(request)}
 	for _, g := range gone {
@@ -159,8 +162,9 @@ func (c call) run(ctx context.Context, client redis.Scripter) *redis.Cmd {
 	return c.script.Run(ctx, client, c.keys, c.args...)
 }
 
-// runAll runs scripts, those of each server in requests of their own, and those that Redis has forgotten once more with their
-// text. It hands each answer on, with what went wrong in it, as soon as it is there, at the same time as those of other requests.
+// runAll runs scripts, those of each server in requests of their own, and those that Redis has forgotten once more
+// with their text. It hands each answer on, with what went wrong in it, as soon as it is there, at the same time as
+// those of other requests.
 func runAll(ctx context.Context, client Client, calls []call, answered func(i int, answer *redis.Cmd)) {
 	each(together(ctx, client, calls), func(_ int, of []int) error {
 		answers := make([]*redis.Cmd, len(of))
@@ -199,8 +203,9 @@ type masters interface {
 // busy for long.
 const mostTogether = 256
 
-// together says which calls share a request, by their numbers: those of one server. A cluster's client that has no answer from one
-// forgets those of the others in the same request. If a server is not known any more its client finds the right one.
+// together says which calls share a request, by their numbers: those of one server. A cluster's client that has no
+// answer from one forgets those of the others in the same request. If a server is not known any more its client finds
+// the right one.
 func together(ctx context.Context, client Client, calls []call) [][]int {
 	nodes, several := client.(masters)
 	index, groups := map[*redis.Client]int{}, [][]int{}

@@ -11,8 +11,8 @@ import (
 
 const (
 	// linger is how long a subscription and its connection are kept after the last waiter has left: a lock that is
-	// fought over is waited for again at once, and subscribing costs a round trip, connecting more. It is also how long a
-	// tick is.
+	// fought over is waited for again at once, and subscribing costs a round trip, connecting more. It is also how
+	// long a tick is.
 	linger = 100 * time.Millisecond
 	// A connection that says nothing for so many ticks is sent a PING, and is dropped when it says nothing for so many
 	// more: its other end may have gone without a word. Ticks are counted, and not time, so that a process that was
@@ -139,8 +139,8 @@ func (p *pubsub) listen(ctx context.Context, changed <-chan struct{}) (again boo
 }
 
 // difference brings subscribed up to date with the topics, less those that have been idle for long, and says what has
-// changed, in any order: a cluster's client asks the server of the first, and the next time it may be one that answers. When
-// no topic is left there is no connection any more.
+// changed, in any order: a cluster's client asks the server of the first, and the next time it may be one that
+// answers. When no topic is left there is no connection any more.
 func (p *pubsub) difference(subscribed map[string]bool) (added, dropped []string, done bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -221,7 +221,8 @@ func readersLeaseAlone(t *testing.T, s stage) {
 	}
 	mustRelease(t, next.hold)
 
-	within(t, unaided, "the wait after the last reader's release", func() time.Duration { return s.waitAfterDeadReader(t, lease) })
+	within(t, unaided, "the wait after the last reader's release",
+		func() time.Duration { return s.waitAfterDeadReader(t, lease) })
 }
 
 // waitAfterDeadReader returns how long a writer waits after the release of a reader who renewed while another was dead.

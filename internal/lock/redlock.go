@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Redlock returns the lock that is had by those who have most of these, the same lock on Redis servers that do not depend on each
-// other: Mutexes, or Reentrants of one owner, with one name and the same options. It goes on when fewer than half of the
-// servers are gone, and says that too few of them answer: at once where nothing listens any more, after two seconds where
-// all are silent, and after four at most where some answer late.
+// Redlock returns the lock that is had by those who have most of these, the same lock on Redis servers that do not
+// depend on each other: Mutexes, or Reentrants of one owner, with one name and the same options. It goes on when
+// fewer than half of the servers are gone, and says that too few of them answer: at once where nothing listens any
+// more, after two seconds where all are silent, and after four at most where some answer late.
 //
 // It is the algorithm Redlock (redis.io, "Distributed locks with Redis"), with these differences. What counts is not
 // one validity for the whole, but each member's lease, counted from the moment it was asked and less what clocks may
@@ -20,8 +20,8 @@ import (
 // ErrRestarted, unless WithRestarted says so: it may have come back empty, and give a lock away that somebody has. (So
 // new servers do not count for a lease either.)
 //
-// The members that could not be asked, or whose answer is not known, are released; those that answer late join the hold.
-// Of two servers both are needed, so that there is nothing to gain from an even number.
+// The members that could not be asked, or whose answer is not known, are released; those that answer late join the
+// hold. Of two servers both are needed, so that there is nothing to gain from an even number.
 func Redlock(first *Lock, more ...*Lock) *Lock {
 	var members []*Lock
 	for _, l := range append([]*Lock{first}, more...) {
@@ -32,10 +32,10 @@ func Redlock(first *Lock, more ...*Lock) *Lock {
 	return newGroup(members, len(members)/2+1)
 }
 
-// raise gives all that were obtained the highest of their tokens, and drops those that do not say that they have it. Two
-// majorities have a member in common, and that one hands out a higher token the next time; the highest of a majority's
-// tokens alone could be lower, where servers' clocks differ. (It is how a register is written to a majority: Attiya,
-// Bar-Noy and Dolev, "Sharing memory robustly in message-passing systems", 1995.)
+// raise gives all that were obtained the highest of their tokens, and drops those that do not say that they have it.
+// Two majorities have a member in common, and that one hands out a higher token the next time; the highest of a
+// majority's tokens alone could be lower, where servers' clocks differ. (It is how a register is written to a
+// majority: Attiya, Bar-Noy and Dolev, "Sharing memory robustly in message-passing systems", 1995.)
 func (r *round) raise(ctx context.Context) {
 	var highest int64
 	for _, a := range r.got {

@@ -14,8 +14,8 @@ import (
 
 var redlockRows = []row{
 	{
-		number: 45, group: "Redlock", says: "a majority of five servers: two may be gone, with three gone it fails soon and is lost",
-		run: majority,
+		number: 45, group: "Redlock",
+		says: "a majority of five servers: two may be gone, with three gone it fails soon and is lost", run: majority,
 	},
 }
 
@@ -89,11 +89,13 @@ func minoritySilent(t *testing.T) {
 	locks := s.mutexes()
 	for _, joins := range []bool{true, false} {
 		// Who is waited for has 2 s.
-		within(t, 1900*time.Millisecond, "TryLock with two of five silent", func() time.Duration { return tryWithSilent(t, s, locks, joins) })
+		within(t, 1900*time.Millisecond, "TryLock with two of five silent",
+			func() time.Duration { return tryWithSilent(t, s, locks, joins) })
 	}
 }
 
-// tryWithSilent returns how long TryLock takes while two of five are silent. They answer before the release, and join, or after it.
+// tryWithSilent returns how long TryLock takes while two of five are silent. They answer before the release, and
+// join, or after it.
 func tryWithSilent(t *testing.T, s servers, locks []*lock.Lock, joins bool) time.Duration {
 	t.Helper()
 	s.redis[1].Pause()
@@ -204,7 +206,8 @@ func validity(t *testing.T) {
 	}
 	locks[1] = lock.New(slow, "").Mutex("m", lock.WithLease(lease), lock.WithRestarted())
 	mustLock(t, lock.New(s.redis[2].Client(), "").Mutex("m", lock.WithLease(time.Minute)))
-	// The first one's token is the higher one, so that it is not asked a second time, which would show that its lease is over.
+	// The first one's token is the higher one, so that it is not asked a second time, which would show that its lease
+	// is over.
 	h := mustLock(t, locks[0])
 	mustRelease(t, h)
 	setAhead(t, s.redis[0], h.Token())

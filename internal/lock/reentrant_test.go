@@ -15,7 +15,10 @@ var reentrantRows = []row{
 		number: 18, group: "Reentrant", says: "k acquires need k releases; others stay out until the last",
 		run: countedHolds, anywhere: true,
 	},
-	{number: 19, group: "Reentrant", says: "a partial release keeps the right lease", run: partialRelease, anywhere: true},
+	{
+		number: 19, group: "Reentrant", says: "a partial release keeps the right lease",
+		run: partialRelease, anywhere: true,
+	},
 	{
 		number: 20, group: "Reentrant", says: "a lock that is not reentrant answers re-entry at once",
 		run: reentryIsAnError, anywhere: true,
@@ -138,7 +141,8 @@ func TestDo(t *testing.T) {
 			{"success", func(ctx context.Context, h *lock.Hold) error { return errors.Join(ctx.Err(), h.Err()) }, nil},
 			{"its error", func(context.Context, *lock.Hold) error { return io.ErrUnexpectedEOF }, io.ErrUnexpectedEOF},
 			{"busy", func(ctx context.Context, _ *lock.Hold) error {
-				return s.rivals().lock().TryDo(ctx, func(context.Context, *lock.Hold) error { return errors.New("ran twice") })
+				return s.rivals().lock().TryDo(ctx,
+					func(context.Context, *lock.Hold) error { return errors.New("ran twice") })
 			}, lock.ErrNotObtained},
 			{"lost meanwhile", func(ctx context.Context, _ *lock.Hold) error {
 				_, err := l.ForceUnlock(ctx)

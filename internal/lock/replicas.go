@@ -12,13 +12,13 @@ import (
 // replicaTime is how long replicas have at most to say that they have a lock.
 const replicaTime = time.Second
 
-// WithReplicas asks that at least n replicas have a lock before it is obtained; with fewer it is released again, and the
-// error is ErrTooFewReplicas. So it outlives a failover to one of them. They have a second for it, or half of a lease
-// that is shorter. It costs a round trip to the replicas for each acquire, and while there are too few of them a refusal
-// takes that time, too; that a lease was renewed is not waited for.
+// WithReplicas asks that at least n replicas have a lock before it is obtained; with fewer it is released again, and
+// the error is ErrTooFewReplicas. So it outlives a failover to one of them. They have a second for it, or half of a
+// lease that is shorter. It costs a round trip to the replicas for each acquire, and while there are too few of them
+// a refusal takes that time, too; that a lease was renewed is not waited for.
 //
-// It is Redis's command WAIT, of which Redis says that it makes the loss of a write at a failover unlikely, and not that
-// it excludes it: a replica that does not have the lock may be the one that is promoted.
+// It is Redis's command WAIT, of which Redis says that it makes the loss of a write at a failover unlikely, and not
+// that it excludes it: a replica that does not have the lock may be the one that is promoted.
 func WithReplicas(n int) Option {
 	return func(s *settings) { s.replicas = n }
 }
@@ -42,8 +42,8 @@ func (l *Lock) runObserved(ctx context.Context, acquire call) (answer, error) {
 	}
 	var told, wait *redis.Cmd
 	var info *redis.StringCmd
-	// What went wrong stands in each answer. The script's text goes along: if Redis had to ask for it, the replicas would
-	// be waited for in vain before.
+	// What went wrong stands in each answer. The script's text goes along: if Redis had to ask for it, the replicas
+	// would be waited for in vain before.
 	_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		told = acquire.script.Eval(ctx, p, acquire.keys, acquire.args...)
 		if n := l.settings.replicas; n > 0 {

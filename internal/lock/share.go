@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	// promptTime is how long an answer is waited for at first, where the caller may leave or others share the request. When it
-	// does not come it takes the call's connection along, so then those that follow have the time of a call, for slowTime.
+	// promptTime is how long an answer is waited for at first, where the caller may leave or others share the
+	// request. When it does not come it takes the call's connection along, so then those that follow have the time of
+	// a call, for slowTime.
 	promptTime = 50 * time.Millisecond
 	slowTime   = 10 * time.Second
-	// How many requests are under way at once before calls share the next one. Two: while Redis works on one, the answers of
-	// the other are read. More while answers are slow, so that nobody waits behind one that does not come.
+	// How many requests are under way at once before calls share the next one. Two: while Redis works on one, the
+	// answers of the other are read. More while answers are slow, so that nobody waits behind one that does not come.
 	promptSends, patientSends = 2, 8
 	// mostShared is how many calls share a request at most: Redis serves it to its end before anybody else's.
 	mostShared = 64
@@ -27,8 +28,8 @@ const (
 // loop. A caller leaves when their context is over; what was sent goes on for the others, and may be done.
 type sends = batch.Batcher[call, *redis.Cmd]
 
-// newSends returns sends that are answered within the time, or not at all. With inline ones a call is sent at once by its
-// caller, where nobody else asks: they are not ready to leave, which costs less.
+// newSends returns sends that are answered within the time, or not at all. With inline ones a call is sent at once by
+// its caller, where nobody else asks: they are not ready to leave, which costs less.
 func (l *Locker) newSends(within time.Duration, calls int, inline bool) *sends {
 	options := batch.Options{Size: mostShared, Calls: calls, Inline: inline, FailWaiting: true}
 	return batch.New(options, func(ctx context.Context, items []*batch.Item[call, *redis.Cmd]) error {
@@ -52,8 +53,11 @@ func (l *Locker) newSends(within time.Duration, calls int, inline bool) *sends {
 }
 
 // run runs a script, together with those of others that come at the same time: also when answers take their time, as
-// thousands that ask one by one would take longer still. Its caller leaves after the time, whatever becomes of the others.
-func (l *Locker) run(ctx context.Context, within time.Duration, c call) *redis.Cmd { //nolint:contextcheck // the same, without a deadline
+// thousands that ask one by one would take longer still. Its caller leaves after the time, whatever becomes of the
+// others.
+//
+//nolint:contextcheck // the same, without a deadline
+func (l *Locker) run(ctx context.Context, within time.Duration, c call) *redis.Cmd {
 	sends := l.slot(c.keys).patient
 	if l.obeys && time.Now().UnixNano() >= l.slow.Load() {
 		sends = l.prompt
@@ -91,7 +95,8 @@ type slot struct {
 	left    atomic.Int64 // calls that go on though nobody waits for them
 }
 
-// slot returns the slot of a lock's keys, none for a lock that is made of others. A client of one server has one for all.
+// slot returns the slot of a lock's keys, none for a lock that is made of others. A client of one server has one for
+// all.
 func (l *Locker) slot(keys []string) *slot {
 	name := ""
 	if l.several && len(keys) > 0 {

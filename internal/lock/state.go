@@ -75,8 +75,8 @@ func (s State) TTL() time.Duration {
 	return longest
 }
 
-// readState adds {token, "request label owner", ms, ...} to a state, and returns how many holds that were. The index says
-// where owners stand.
+// readState adds {token, "request label owner", ms, ...} to a state, and returns how many holds that were. The index
+// says where owners stand.
 func readState(s *State, index map[Owner]int, answer *redis.Cmd) (holds int, err error) {
 	got, err := answer.Slice()
 	if err != nil {
@@ -120,7 +120,8 @@ func (l *Locker) Mutexes(ctx context.Context) ([]string, error) {
 	var mu sync.Mutex
 	var names []string
 	look := func(ctx context.Context, node redis.Cmdable) error {
-		pattern := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(l.prefix) + "{lock:*}:mutex:*"
+		pattern := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(l.prefix) +
+			"{lock:*}:mutex:*"
 		keys := node.Scan(ctx, 0, pattern, 1000).Iterator()
 		for keys.Next(ctx) {
 			_, name, _ := strings.Cut(strings.TrimPrefix(keys.Val(), l.prefix), "}:mutex:")

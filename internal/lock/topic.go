@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// topic is one channel, and those of this process who wait there, in the order in which they came. Where Redis has no queue
-// the first of them asks Redis, and the others wait until they are first, so that a release makes one of them ask and not
-// all. Where it has one each of them asks when Redis says that it is their turn. The mutex of pubsub guards all but the
-// channels.
+// topic is one channel, and those of this process who wait there, in the order in which they came. Where Redis has no
+// queue the first of them asks Redis, and the others wait until they are first, so that a release makes one of them
+// ask and not all. Where it has one each of them asks when Redis says that it is their turn. The mutex of pubsub
+// guards all but the channels.
 type topic struct {
 	lock    *Lock // anybody's: says what is asked to keep places
 	events  chan struct{}
@@ -96,7 +96,8 @@ func (t *topic) deliver(text string) {
 // push appends a waiter, who knows that the lock is taken for the pause; 0 says that they did not ask.
 func (t *topic) push(c claim, pause time.Duration) *waiter {
 	w := &waiter{
-		claim: c, events: t.events, first: make(chan struct{}), failed: make(chan error, 1), offers: make(chan offer, 1),
+		claim: c, events: t.events, first: make(chan struct{}), failed: make(chan error, 1),
+		offers: make(chan offer, 1),
 	}
 	t.idle = time.Time{}
 	t.waiters, t.named[c.request] = append(t.waiters, w), w
@@ -130,7 +131,8 @@ func (t *topic) promote() {
 
 // successor returns the first waiter, to whom the lock will be handed, or nil when it is the others' turn.
 func (t *topic) successor() *waiter {
-	if t.lock.kind.handOn == nil || len(t.waiters) == 0 || t.waiters[0].offered || t.waiters[0].claim.asks || t.handedOff >= handOffLimit {
+	if t.lock.kind.handOn == nil || len(t.waiters) == 0 || t.waiters[0].offered || t.waiters[0].claim.asks ||
+		t.handedOff >= handOffLimit {
 		t.handedOff = 0
 		return nil
 	}

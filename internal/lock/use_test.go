@@ -22,8 +22,9 @@ import (
 var useRows = []row{
 	{
 		number: 55, group: "Edges",
-		says: "ForceUnlock wakes a waiter at once, an error reaches every waiter, the drift margin is kept, and nobody passes those who wait",
-		run:  waitersAreTreatedFairly,
+		says: "ForceUnlock wakes a waiter at once, an error reaches every waiter, the drift margin is kept, and " +
+			"nobody passes those who wait",
+		run: waitersAreTreatedFairly,
 	},
 	{
 		number: 56, group: "Edges", says: "a holder that was frozen past its lease is told so by Err at once",
@@ -31,12 +32,13 @@ var useRows = []row{
 	},
 	{
 		number: 57, group: "Cost",
-		says: "names used once leave nothing; many holds and waiters cost a bounded script, one for all who wait in a process",
-		run:  boundedCost,
+		says: "names used once leave nothing; many holds and waiters cost a bounded script, one for all " +
+			"who wait in a process",
+		run: boundedCost,
 	},
 	{
-		number: 58, group: "Use", says: "a hold says until when it is valid, can be refreshed, and State shows whose it is",
-		run: validityIsShown,
+		number: 58, group: "Use",
+		says: "a hold says until when it is valid, can be refreshed, and State shows whose it is", run: validityIsShown,
 	},
 	{
 		number: 59, group: "Redlock", says: "a server that was started less than a lease ago does not count",
@@ -175,7 +177,8 @@ func nobodyPasses(t *testing.T, s stage) {
 			holder.kind = kindOf("Write")
 		}
 		h := mustLock(t, holder.lock())
-		head := startChild(t, childTask{Do: "wait", Kind: s.kind.name, Addr: testkit.RedisAddr(t), Prefix: s.prefix, Waiters: 1})
+		head := startChild(t,
+			childTask{Do: "wait", Kind: s.kind.name, Addr: testkit.RedisAddr(t), Prefix: s.prefix, Waiters: 1})
 		eventually(t, "in the queue", func() bool { return s.places(t) == 1 })
 		head.stop(t)
 		mustRelease(t, h)
@@ -310,8 +313,8 @@ func (l late) EvalSha(ctx context.Context, sha string, keys []string, args ...an
 	return cmd
 }
 
-// oneAfterTheOther gives the lock to many of one process: each asks when it is their turn, and releases. That who has the lock
-// has no place any more makes nobody ask.
+// oneAfterTheOther gives the lock to many of one process: each asks when it is their turn, and releases. That who has
+// the lock has no place any more makes nobody ask.
 func oneAfterTheOther(t *testing.T, s stage) {
 	t.Helper()
 	const waiters, tries = 100, 3
@@ -390,7 +393,8 @@ func fewAreTouched(t *testing.T, s stage) {
 		all.Go(func() {
 			for range holds / 10 {
 				if part%2 == 0 && s.kind.name == "Read" { // owners of their own
-					_, _ = s.kind.open(locker, "m", lock.NewOwner(), lock.WithLease(lease)).TryLock(t.Context()) // counted below
+					// Counted below.
+					_, _ = s.kind.open(locker, "m", lock.NewOwner(), lock.WithLease(lease)).TryLock(t.Context())
 				} else {
 					_, _ = s.kind.open(locker, "m", owner, lock.WithLease(lease)).TryLock(t.Context()) // counted below
 				}
@@ -416,7 +420,8 @@ func fewAreTouched(t *testing.T, s stage) {
 		mustRelease(t, mustLock(t, s.kind.open(locker, "m", owner)))
 		now := over()
 		if left-now > 2*most || now == left {
-			t.Fatalf("of %d holds that are over two scripts left %d, want that each removes %d at most", left, now, most)
+			t.Fatalf("of %d holds that are over two scripts left %d, want that each removes %d at most",
+				left, now, most)
 		}
 		left = now
 	}

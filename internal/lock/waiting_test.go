@@ -66,7 +66,8 @@ func sharedSubscription(t *testing.T, s stage) {
 		atOnce(t, len(held), func(i int) error { return held[i].Release(t.Context()) })
 	}
 	release(held[:waiters/2]) // perhaps while nobody listens
-	// The client connects again by itself where it finds out as it writes, and this package where it finds out as it reads.
+	// The client connects again by itself where it finds out as it writes, and this package where it finds out as it
+	// reads.
 	eventually(t, "listening again", func() bool {
 		again := pubsubClients(t, s.client)
 		return len(again) > 0 && !slices.Equal(again, first)

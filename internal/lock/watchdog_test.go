@@ -267,7 +267,8 @@ func batchedRenewal(t *testing.T, s stage) {
 				l := s.kind.open(locker, fmt.Sprint("n", i), lock.NewOwner(), lock.WithRenewedLease(lease))
 				h, err := l.TryLock(t.Context())
 				for until := time.Now().Add(soon); err != nil && time.Now().Before(until); time.Sleep(lease / 100) {
-					h, err = l.TryLock(t.Context()) // a majority says so when a busy machine does not answer for two seconds
+					// A majority says so when a busy machine does not answer for two seconds.
+					h, err = l.TryLock(t.Context())
 				}
 				if err != nil {
 					t.Errorf("TryLock: %v", err)
@@ -292,7 +293,8 @@ func batchedRenewal(t *testing.T, s stage) {
 	receive(t, "loss", held[7].Lost())
 	receive(t, "loss", held[8].Lost())
 	eventually(t, "renewed", func() bool { return watched.renewals.Load() >= 2*(holds-2) })
-	// Holds that were taken together are due together; a machine that has no time takes them seconds apart, and its batches are small.
+	// Holds that were taken together are due together; a machine that has no time takes them seconds apart, and its
+	// batches are small.
 	if pipelines, renewals := watched.pipelines.Load(), watched.renewals.Load(); pipelines > renewals/4 {
 		t.Errorf("%d renewals took %d requests, want batches", renewals, pipelines)
 	}

@@ -17,17 +17,19 @@ type Correction struct {
 	Quantity Quantity
 	GiveBack bool // whether the units go back on sale
 	New      Held // the live order that becomes the holder's; none removes the holder
-	// Until is the sale's last operation known when this was decided. Once Redis has applied a later one, which may have
-	// made the order a holder again, the correction is outdated. 0 where no operation can change it.
+	// Until is the sale's last operation known when this was decided. Once Redis has applied a later one, which may
+	// have made the order a holder again, the correction is outdated. 0 where no operation can change it.
 	Until int64
 }
 
 // LedgerView is what the ledger holds of a batch of claims, read in a transaction that has locked the sales' rows.
 type LedgerView struct {
-	Sales   map[int64]LedgerSale // absent when there is no such sale
-	Rows    map[int64]Order      // by id: rows of any user that have one of a claim's row ids, up to the first that is free or the claim's (Claim.RowID)
-	Live    map[BuyerKey]Held    // the live order of each buyer in the batch
-	Pending map[int64]bool       // cancelled and refunded orders that a pending operation concerns
+	Sales map[int64]LedgerSale // absent when there is no such sale
+	// By id: rows of any user that have one of a claim's row ids, up to the first that is free or the claim's
+	// (Claim.RowID).
+	Rows    map[int64]Order
+	Live    map[BuyerKey]Held // the live order of each buyer in the batch
+	Pending map[int64]bool    // cancelled and refunded orders that a pending operation concerns
 }
 
 // LedgerSale is a sale's locked row.
@@ -45,13 +47,13 @@ type Decision struct {
 	Reason     Reason      // for Fail, and for Keep when the row that is there has failed
 	Detail     string      // for Fail: what was found, for people
 	Correction *Correction // what is to be corrected in Redis after the commit
-	// Early: a pending operation concerns this cancelled or refunded order, so what Redis holds of it says nothing before
-	// that operation is completed.
+	// Early: a pending operation concerns this cancelled or refunded order, so what Redis holds of it says nothing
+	// before that operation is completed.
 	Early bool
 }
 
-// Freed reports whether the claim's order has been cancelled or refunded, so that one of the sale's operations gives its
-// unit back and removes its holder. What Redis holds counts only once it has applied that operation.
+// Freed reports whether the claim's order has been cancelled or refunded, so that one of the sale's operations gives
+// its unit back and removes its holder. What Redis holds counts only once it has applied that operation.
 func (d Decision) Freed() bool { return d.Verb == Keep && d.Reason == "" && d.Correction != nil }
 
 // Verb is what a Decision does to the ledger.

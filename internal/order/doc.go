@@ -1,7 +1,8 @@
 // Package order says what an order is: its states and transitions, the claims that become orders, the operations that
 // change a sale, the outcomes of a request, and the errors. The parts in its subpackages work with these:
 //
-//	service    what HTTP calls: buy, look up, wait, cancel, pay, refund; sells ordinary vouchers; expires unpaid orders
+//	service    what HTTP calls: buy, look up, wait, cancel, pay, refund; sells ordinary vouchers; expires unpaid
+//	           orders
 //	admission  a batcher in front of each sale; its calls run scripts/seckill.lua. Answers "sold out" from a cache
 //	           ── the buyer has an answer; the order is in the partition's stream ──
 //	recorder   a consumer of the stream: one transaction per batch, then XACK + XDEL. Conflicts, dead letters
@@ -27,8 +28,9 @@
 // What can go wrong is listed in the package comment of the part that handles it. What no part can: two stores that
 // both lost the same acknowledged write (a Redis without an append-only file whose instances died with it).
 //
-// It exports more names than other packages: most are the constants of its enumerations (states, actions, outcomes, reasons,
-// kinds of operations), which every part and every adapter must call by one name.
+// It exports more names than other packages: most are the constants of its enumerations (states, actions, outcomes,
+// reasons, kinds of operations), which every part and every adapter must call by one name.
 //
-// The package imports no framework. Interfaces stand beside their callers; those that several parts share are in ports.go.
+// The package imports no framework. Interfaces stand beside their callers; those that several parts share are in
+// ports.go.
 package order

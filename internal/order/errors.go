@@ -34,15 +34,18 @@ var (
 	ErrConflict = errors.New("ledger contradicts the batch")
 	// ErrRejected: the ledger refuses a statement for good; repeating it cannot help. Nothing was written.
 	ErrRejected = errors.New("ledger rejects the batch")
-	// ErrContended: the ledger ended a transaction because of another one. Nothing was written, and repeating it is likely to help.
+	// ErrContended: the ledger ended a transaction because of another one. Nothing was written, and repeating it is
+	// likely to help.
 	ErrContended = errors.New("another transaction is in the way")
 	// ErrSuperseded: a newer rebuild of the same sale has begun; this one must stop.
 	ErrSuperseded = errors.New("a newer rebuild has begun")
-	// ErrOutdated: operations have changed, or are about to change, what was decided about an order. Nothing was written.
+	// ErrOutdated: operations have changed, or are about to change, what was decided about an order. Nothing was
+	// written.
 	ErrOutdated = errors.New("decided before operations that matter")
 )
 
-// LimitError says that the user has as many live orders of an ordinary voucher as its perUser allows. Nothing was bought.
+// LimitError says that the user has as many live orders of an ordinary voucher as its perUser allows. Nothing was
+// bought.
 type LimitError struct{ PerUser int64 }
 
 func (e *LimitError) Error() string {
@@ -56,8 +59,8 @@ func OrUnavailable(err error) error {
 		return nil
 	}
 	for _, answer := range []error{
-		ErrNotFound, ErrSeckill, ErrKeyReused, ErrUnavailable, ErrNoPayment, ErrWrongAmount, ErrNoDeadLetter, ErrReserved,
-		voucher.ErrNotFound, voucher.ErrOffShelf,
+		ErrNotFound, ErrSeckill, ErrKeyReused, ErrUnavailable, ErrNoPayment, ErrWrongAmount, ErrNoDeadLetter,
+		ErrReserved, voucher.ErrNotFound, voucher.ErrOffShelf,
 	} {
 		if errors.Is(err, answer) {
 			return err

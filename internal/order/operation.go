@@ -17,12 +17,13 @@ type Operation struct {
 	Kind      OperationKind
 	Delta     int64 // units that go on sale; negative ones are to be taken
 
-	// Offered is how many units it keeps for offers of the waiting list instead of putting them on sale, besides Delta; below
-	// 0, how many were kept until then.
+	// Offered is how many units it keeps for offers of the waiting list instead of putting them on sale, besides
+	// Delta; below 0, how many were kept until then.
 	Offered int64
 
-	// The order concerned, 0 for none; Units is how many it has. An operation that gives removes the user as a holder, if they
-	// are one by this order; a Revival and an Acceptance make them a holder by this order, if they are none.
+	// The order concerned, 0 for none; Units is how many it has. An operation that gives removes the user as a
+	// holder, if they are one by this order; a Revival and an Acceptance make them a holder by this order, if they
+	// are none.
 	OrderID int64
 	UserID  int64
 

@@ -23,7 +23,9 @@ const (
 	Lapsed        Status = 8 // paid, and not redeemed while its coupon was valid; its unit is used up
 )
 
-var statusNames = [...]string{"queued", "unpaid", "paid", "redeemed", "cancelled", "refunding", "refunded", "failed", "lapsed"}
+var statusNames = [...]string{
+	"queued", "unpaid", "paid", "redeemed", "cancelled", "refunding", "refunded", "failed", "lapsed",
+}
 
 // String returns the status's name as shown to people and clients.
 func (s Status) String() string {
@@ -100,10 +102,11 @@ type Claim struct {
 // Held returns what makes the claim's user a holder.
 func (c Claim) Held() Held { return Held{OrderID: c.OrderID, Quantity: c.Quantity} }
 
-// RowID returns the id under which the ledger looks for the claim's row: at try 0 the order's own; where another order has
-// that id, at try 1 one that stands in for it; and so on while another order is there. It depends on the order's id, the
-// user and the voucher alone, so a claim that comes again finds the row that was written for it (docs/adr/0019). It keeps
-// the id's upper half, which says when the order was accepted. Rows have it: the derivation never changes.
+// RowID returns the id under which the ledger looks for the claim's row: at try 0 the order's own; where another
+// order has that id, at try 1 one that stands in for it; and so on while another order is there. It depends on the
+// order's id, the user and the voucher alone, so a claim that comes again finds the row that was written for it
+// (docs/adr/0019). It keeps the id's upper half, which says when the order was accepted. Rows have it: the derivation
+// never changes.
 func (c Claim) RowID(try int) int64 {
 	if try == 0 {
 		return c.OrderID

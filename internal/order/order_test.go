@@ -48,12 +48,18 @@ func TestHasRow(t *testing.T) {
 		row  Order
 		want bool
 	}{
-		"its order":                         {Order{ID: 100, UserID: 1, VoucherID: 7, Status: Paid}, true},
-		"another user's":                    {Order{ID: 100, UserID: 2, VoucherID: 7}, false},
-		"the user's for another voucher":    {Order{ID: 100, UserID: 1, VoucherID: 8}, false},
-		"its failed row":                    {Order{ID: claim.RowID(1), UserID: 1, VoucherID: 7, Status: Failed, Reason: IDCollision}, true},
-		"another user's failed row":         {Order{ID: claim.RowID(1), UserID: 2, VoucherID: 7, Status: Failed, Reason: IDCollision}, false},
-		"an order of the user with that id": {Order{ID: claim.RowID(1), UserID: 1, VoucherID: 7, Status: Unpaid}, false},
+		"its order":                      {Order{ID: 100, UserID: 1, VoucherID: 7, Status: Paid}, true},
+		"another user's":                 {Order{ID: 100, UserID: 2, VoucherID: 7}, false},
+		"the user's for another voucher": {Order{ID: 100, UserID: 1, VoucherID: 8}, false},
+		"its failed row": {
+			Order{ID: claim.RowID(1), UserID: 1, VoucherID: 7, Status: Failed, Reason: IDCollision}, true,
+		},
+		"another user's failed row": {
+			Order{ID: claim.RowID(1), UserID: 2, VoucherID: 7, Status: Failed, Reason: IDCollision}, false,
+		},
+		"an order of the user with that id": {
+			Order{ID: claim.RowID(1), UserID: 1, VoucherID: 7, Status: Unpaid}, false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -58,7 +58,8 @@ type Outcome int8
 
 // The outcomes: those of the script in the order in which it decides them, then the others.
 const (
-	Accepted      Outcome = 0  // its units were taken, the order is in the stream; also when an earlier call took it for this order
+	// Its units were taken, the order is in the stream; also when an earlier call took it for this order.
+	Accepted      Outcome = 0
 	AlreadyBought Outcome = 1  // the user has another order, OrderID
 	NoSale        Outcome = 2  // Redis does not hold the sale
 	LostTail      Outcome = 3  // Redis answers with less than the known mark
@@ -72,8 +73,9 @@ const (
 	NotEnough     Outcome = 11 // fewer units are left than the request asks for, but some
 	Barred        Outcome = 12 // may not enter, and has no order
 
-	Unreadable  Outcome = -1 // the answer for this request is neither a known code nor an order id
-	Doubtful    Outcome = -2 // a unit may have been taken: no answer came, or only a repeated call was answered with a refusal
+	Unreadable Outcome = -1 // the answer for this request is neither a known code nor an order id
+	// A unit may have been taken: no answer came, or only a repeated call was answered with a refusal.
+	Doubtful    Outcome = -2
 	Unavailable Outcome = -3 // nothing was taken: too many wait to ask, or the call certainly had no effect
 )
 
@@ -120,8 +122,8 @@ type outcomeRow struct {
 	final   bool // it stands even if an earlier call for the same request arrives later
 }
 
-// outcomeRows is the one table of what admission can answer. The script, metrics, counts, HTTP and the pages are made from
-// it or tested against it. A row's index is its outcome, counted from the end for those below 0.
+// outcomeRows is the one table of what admission can answer. The script, metrics, counts, HTTP and the pages are made
+// from it or tested against it. A row's index is its outcome, counted from the end for those below 0.
 //
 // A new refusal needs a code in scripts/seckill.lua, its constant, error and row here, a rule in
 // internal/httpapi/errors_table.go and its description in web/openapi.yaml; then make docs. Tests say what is missing.

@@ -19,8 +19,10 @@ func TestOutcomes(t *testing.T) {
 		if o.Index() != i {
 			t.Errorf("outcome %d (%s): its index is %d, and its row is the %dth", o, o, o.Index(), i)
 		}
-		if !word.MatchString(o.String()) || o != order.Barred && !word.MatchString(string(o.Answer())) || words[o.String()] {
-			t.Errorf("outcome %d: the word %q and the answer %q are not both words, or the word is another's too", o, o, o.Answer())
+		if !word.MatchString(o.String()) || o != order.Barred && !word.MatchString(string(o.Answer())) ||
+			words[o.String()] {
+			t.Errorf("outcome %d: the word %q and the answer %q are not both words, or the word is another's too",
+				o, o, o.Answer())
 		}
 		words[o.String()] = true
 		err := order.Result{Outcome: o}.Err()
@@ -60,7 +62,8 @@ func TestScriptOutcome(t *testing.T) {
 func TestAlreadyBoughtNamesTheOrder(t *testing.T) {
 	t.Parallel()
 	err := order.Result{Outcome: order.AlreadyBought, OrderID: 5}.Err()
-	if bought, is := errors.AsType[*order.AlreadyBoughtError](err); !is || *bought != (order.AlreadyBoughtError{OrderID: 5, Status: order.StatusUnknown}) {
+	if bought, is := errors.AsType[*order.AlreadyBoughtError](err); !is ||
+		*bought != (order.AlreadyBoughtError{OrderID: 5, Status: order.StatusUnknown}) {
 		t.Errorf("%v", err)
 	}
 	if another := (order.Result{Outcome: order.AlreadyBought, OrderID: 6}).Err(); err.Error() == another.Error() {

@@ -10,14 +10,16 @@ import (
 // Payment is one attempt to pay for an order. Its id is ours and is the provider's idempotency key: a request that is
 // sent twice takes effect once.
 type Payment struct {
-	ID         string // "pay_" and a uuid
-	OrderID    int64
-	UserID     int64
-	VoucherID  int64
-	Amount     int64  // cents, the order's
-	Title      string // of the voucher, for the page where it is paid; not stored, and empty where it is not needed or not known
-	State      PaymentState
-	Provider   string // who moves the money; "" for what costs nothing, and for payments of versions that knew one provider only
+	ID        string // "pay_" and a uuid
+	OrderID   int64
+	UserID    int64
+	VoucherID int64
+	Amount    int64 // cents, the order's
+	// Of the voucher, for the page where it is paid; not stored, and empty where it is not needed or not known.
+	Title string
+	State PaymentState
+	// Who moves the money; "" for what costs nothing, and for payments of versions that knew one provider only.
+	Provider   string
 	Reference  string // the provider's own id of it; "" until the provider has told one
 	CreatedAt  time.Time
 	ReceivedAt time.Time // when the provider confirmed the money; zero until then
@@ -60,8 +62,9 @@ type Notice struct {
 	Reference string // the provider's own id of the payment; "" when it has none
 }
 
-// Check returns ErrBadNotice, wrapped, for a notice whose id cannot be a payment's: ids are 1 to 64 visible characters of
-// ASCII, references up to 128. The ledger would fail on others for ever, or find a payment by an id with a blank at its end.
+// Check returns ErrBadNotice, wrapped, for a notice whose id cannot be a payment's: ids are 1 to 64 visible
+// characters of ASCII, references up to 128. The ledger would fail on others for ever, or find a payment by an id
+// with a blank at its end.
 func (n Notice) Check() error {
 	const longest = 64 // as wide as the column
 	if n.PaymentID == "" || len(n.PaymentID) > longest || !visible(n.PaymentID) {

@@ -19,8 +19,8 @@ const (
 
 // RepairRequester has a sale that was found wrong checked and rebuilt: recovery.RepairQueue.
 type RepairRequester interface {
-	// RequestRepair asks for the sale to be checked. It is rebuilt if Redis does not hold it at the ledger's epoch, or if
-	// that epoch is not above badEpoch. It does not wait.
+	// RequestRepair asks for the sale to be checked. It is rebuilt if Redis does not hold it at the ledger's epoch,
+	// or if that epoch is not above badEpoch. It does not wait.
 	RequestRepair(voucherID, badEpoch int64)
 }
 
@@ -46,8 +46,8 @@ type IDs interface {
 type Reader interface {
 	// OrdersByID returns those of the orders that have a row.
 	OrdersByID(ctx context.Context, ids []int64) (map[int64]Order, error)
-	// OrdersOf returns the orders of f.UserID that the filter lets through, with an id below before, newest first, at most
-	// limit, and how many of them there are in all.
+	// OrdersOf returns the orders of f.UserID that the filter lets through, with an id below before, newest first, at
+	// most limit, and how many of them there are in all.
 	OrdersOf(ctx context.Context, f Filter, before int64, limit int) ([]Order, int64, error)
 	// LiveOrder returns the user's live order for a seckill voucher, or ErrNotFound.
 	LiveOrder(ctx context.Context, key BuyerKey) (Order, error)
@@ -57,8 +57,8 @@ type Reader interface {
 
 // HolderReader reads the holders of sales in Redis.
 type HolderReader interface {
-	// OrdersOf returns the order by which each of the users, at most MaxOrderIDs, is a holder of the sale, 0 where they are
-	// none that can be read, in one round trip.
+	// OrdersOf returns the order by which each of the users, at most MaxOrderIDs, is a holder of the sale, 0 where
+	// they are none that can be read, in one round trip.
 	OrdersOf(ctx context.Context, sale SaleRef, users []int64) ([]int64, error)
 }
 

@@ -7,8 +7,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Quantity is how many units an order has, 1 to voucher.MaxPerUser. It is stored as the number of units beyond the first:
-// the zero value is one unit, as in every format that names none.
+// Quantity is how many units an order has, 1 to voucher.MaxPerUser. It is stored as the number of units beyond the
+// first: the zero value is one unit, as in every format that names none.
 type Quantity int8
 
 // OneUnit is the quantity of most orders.
@@ -28,8 +28,8 @@ func (q Quantity) Extra() int64 { return int64(q) }
 // String returns the number of units.
 func (q Quantity) String() string { return fmt.Sprint(q.Units()) }
 
-// Amount returns what so many units cost at the price of one, in cents. It returns ErrRejected for a price, written into the
-// ledger by hand, with which that is no number.
+// Amount returns what so many units cost at the price of one, in cents. It returns ErrRejected for a price, written
+// into the ledger by hand, with which that is no number.
 func (q Quantity) Amount(price int64) (int64, error) {
 	if price > math.MaxInt64/voucher.MaxPerUser {
 		return 0, fmt.Errorf("%w: %s units at a price of %d cents", ErrRejected, q, price)

@@ -52,8 +52,8 @@ type SaleView struct {
 	Now      time.Time // Redis's clock
 }
 
-// UnreadableHolderError says that a field of a sale's hash of holders names no user or no order: somebody wrote it by hand.
-// Such a field concerns no other holder, and a rebuild removes it.
+// UnreadableHolderError says that a field of a sale's hash of holders names no user or no order: somebody wrote it by
+// hand. Such a field concerns no other holder, and a rebuild removes it.
 type UnreadableHolderError struct{ Field, Value string }
 
 func (e *UnreadableHolderError) Error() string {
@@ -83,8 +83,8 @@ type Opening struct {
 const (
 	// SoldOutTTL is how long an instance answers ErrSoldOut from its cache, counted from when it asked Redis.
 	SoldOutTTL = time.Second
-	// ReturnDelay is how long a unit that comes back to a sold-out sale waits until it can be sold, by Redis's clock. The
-	// extra hundredth covers rounding to whole milliseconds and clocks of different speed.
+	// ReturnDelay is how long a unit that comes back to a sold-out sale waits until it can be sold, by Redis's clock.
+	// The extra hundredth covers rounding to whole milliseconds and clocks of different speed.
 	ReturnDelay = SoldOutTTL + SoldOutTTL/100
 )
 

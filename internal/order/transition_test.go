@@ -8,7 +8,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-var everyStatus = []Status{StatusUnknown, Queued, Unpaid, Paid, Redeemed, Cancelled, Refunding, Refunded, Failed, Lapsed}
+var everyStatus = []Status{
+	StatusUnknown, Queued, Unpaid, Paid, Redeemed, Cancelled, Refunding, Refunded, Failed, Lapsed,
+}
 
 // ways are all that an action may do, written down once more by hand.
 var ways = map[Action]struct {
@@ -34,12 +36,14 @@ func TestEveryActionInEveryState(t *testing.T) {
 			switch {
 			case status == way.from && err != nil:
 				t.Errorf("%s of an order that is %s: %v", action, status, err)
-			case status != way.from && (!errors.As(err, &state) || *state != StateError{OrderID: 7, Status: status, Action: action}):
+			case status != way.from &&
+				(!errors.As(err, &state) || *state != StateError{OrderID: 7, Status: status, Action: action}):
 				t.Errorf("%s of an order that is %s: %v, want a StateError that says so", action, status, err)
 			}
 		}
 		if action.To() != way.to || action.GivesUnit() != way.gives {
-			t.Errorf("%s leads to %s and gives %v, want %s and %v", action, action.To(), action.GivesUnit(), way.to, way.gives)
+			t.Errorf("%s leads to %s and gives %v, want %s and %v", action, action.To(),
+				action.GivesUnit(), way.to, way.gives)
 		}
 	}
 	if err := Action(99).Check(1, Unpaid); err == nil {
@@ -86,7 +90,8 @@ func TestActionsConserveUnits(t *testing.T) {
 				}
 			}
 			if live+stock != issued {
-				t.Fatalf("%s of an order that was %s: %d live, %d on sale, %d issued", action, before, live, stock, issued)
+				t.Fatalf("%s of an order that was %s: %d live, %d on sale, %d issued", action,
+					before, live, stock, issued)
 			}
 		}
 	})

@@ -8,8 +8,9 @@ import (
 	"seckill/internal/words"
 )
 
-// Why says why something happened to an order: a code, and after a space its data, which only Reserved has. It is stored, and
-// programs read it: a code that exists keeps its meaning. The reasons of failed orders are among the codes.
+// Why says why something happened to an order: a code, and after a space its data, which only Reserved has. It is
+// stored, and programs read it: a code that exists keeps its meaning. The reasons of failed orders are among the
+// codes.
 type Why string
 
 // Why an order's state has changed, or has not.

@@ -9,8 +9,8 @@ import (
 	"seckill/internal/testkit/server"
 )
 
-// clockScript plays answers of a server to the page's client, in simulated time, and fails where the client's idea of the server's
-// clock is wrong.
+// clockScript plays answers of a server to the page's client, in simulated time, and fails where the client's idea of
+// the server's clock is wrong.
 const clockScript = `
 import assert from 'node:assert/strict';
 import { Client } from './client.js';
@@ -19,7 +19,7 @@ let passed = 1000; // milliseconds of simulated time
 const began = Date.UTC(2026, 5, 1, 20);
 Object.defineProperty(globalThis, 'performance', { value: { now: () => passed } });
 
-/** A client whose machine's clock is wrong by so much, behind a line that takes so long up and down, and for the body. */
+/** A client whose machine's clock is wrong by so much. Its line takes so long up, down, and for the body. */
 function client(wrong, up, down, body) {
   Date.now = () => began + passed + wrong;
   globalThis.fetch = async () => {
@@ -58,8 +58,8 @@ await c.ask('GET', '/voucher/list/1');
 assert.ok(error(c) <= 50, 'wrong by ' + error(c) + ' ms after a slow answer');
 `
 
-// The buttons open by the server's clock: 50 ms are its greatest error where the way there takes as long as the way back, whatever the
-// buyer's clock says and however slow the line is; else half the difference.
+// The buttons open by the server's clock: 50 ms are its greatest error where the way there takes as long as the way
+// back, whatever the buyer's clock says and however slow the line is; else half the difference.
 func TestServerClock(t *testing.T) {
 	t.Parallel()
 	node, err := server.NodeProgram(t.Context())
@@ -71,7 +71,9 @@ func TestServerClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string][]byte{"client.js": client, "clock.mjs": []byte(clockScript), "package.json": []byte(`{"type": "module"}`)} {
+	for name, text := range map[string][]byte{
+		"client.js": client, "clock.mjs": []byte(clockScript), "package.json": []byte(`{"type": "module"}`),
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -19,8 +19,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // policies are those of pages that need another, by file.
 var policies = map[string]string{}
 
-// kinds are the media types of files, by the ends of their names. The system's own table is not used, because it may hold
-// anything. Text is compressed.
+// kinds are the media types of files, by the ends of their names. The system's own table is not used, because it may
+// hold anything. Text is compressed.
 var kinds = map[string]struct {
 	media string
 	text  bool

@@ -20,7 +20,8 @@ const (
 	immutable  = "public, max-age=31536000, immutable" // a year, the longest that RFC 9111 mentions
 )
 
-// Site is what pages know of the service that they belong to. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}}, {{.NoProvider}}.
+// Site is what pages know of the service that they belong to. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}},
+// {{.NoProvider}}.
 type Site struct {
 	// Demo: the service makes buyers for trying out, at POST /demo/buyer.
 	Demo bool
@@ -83,8 +84,8 @@ func New(files fs.FS, site Site) (*Pages, error) {
 	return p, nil
 }
 
-// Before returns a handler that answers requests for files, and passes all others to the service. Other methods than GET
-// and HEAD, such as purchases', go there without a lookup.
+// Before returns a handler that answers requests for files, and passes all others to the service. Other methods than
+// GET and HEAD, such as purchases', go there without a lookup.
 func (p *Pages) Before(service http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {

@@ -96,7 +96,8 @@ func TestPaths(t *testing.T) {
 				t.Errorf("body %q", body)
 			}
 			for name, want := range map[string]string{
-				"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Content-Security-Policy": policy,
+				"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+				"Content-Security-Policy": policy,
 			} {
 				if got := r.Header.Get(name); got != want {
 					t.Errorf("%s %q, want %q", name, got, want)
@@ -141,7 +142,9 @@ func TestCompressed(t *testing.T) {
 	t.Parallel()
 	h, versioned := open(t, site(), Site{})
 	plain := text(t, ask(t, h, "GET", versioned+"/a/b.js").Body)
-	for accept, compressed := range map[string]bool{"gzip, deflate, br": true, "GZIP": true, "br": false, "gzip;q=0": false, "": false} {
+	for accept, compressed := range map[string]bool{
+		"gzip, deflate, br": true, "GZIP": true, "br": false, "gzip;q=0": false, "": false,
+	} {
 		r := ask(t, h, "GET", versioned+"/a/b.js", "Accept-Encoding", accept)
 		if got := r.Header.Get("Content-Encoding") == "gzip"; got != compressed {
 			t.Errorf("Accept-Encoding %q: compressed is %v", accept, got)
@@ -162,7 +165,8 @@ func TestCompressed(t *testing.T) {
 			t.Errorf("Accept-Encoding %q: other text", accept)
 		}
 	}
-	if r := ask(t, h, "GET", versioned+"/photo.png", "Accept-Encoding", "gzip"); r.Header.Get("Content-Encoding") != "" {
+	if r := ask(t, h, "GET", versioned+"/photo.png", "Accept-Encoding",
+		"gzip"); r.Header.Get("Content-Encoding") != "" {
 		t.Error("a picture is compressed twice")
 	}
 }
@@ -171,7 +175,9 @@ func TestUnchanged(t *testing.T) {
 	t.Parallel()
 	h, _ := open(t, site(), Site{})
 	tag := ask(t, h, "GET", "/").Header.Get("ETag")
-	for known, status := range map[string]int{tag: 304, `"x", ` + tag: 304, strings.TrimPrefix(tag, "W/"): 304, `"x"`: 200, "": 200} {
+	for known, status := range map[string]int{
+		tag: 304, `"x", ` + tag: 304, strings.TrimPrefix(tag, "W/"): 304, `"x"`: 200, "": 200,
+	} {
 		r := ask(t, h, "GET", "/", "If-None-Match", known)
 		if r.StatusCode != status {
 			t.Errorf("If-None-Match %s: %d, want %d", known, r.StatusCode, status)

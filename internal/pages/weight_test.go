@@ -35,18 +35,22 @@ func TestWeight(t *testing.T) {
 	}
 	t.Logf("%7d in all, %d of the buyer's page", total, buyers)
 	if buyers > mostOfBuyers || total > most {
-		t.Errorf("the buyer's page has %d bytes, all pages together %d; allowed are %d and %d", buyers, total, mostOfBuyers, most)
+		t.Errorf("the buyer's page has %d bytes, all pages together %d; allowed are %d and %d",
+			buyers, total, mostOfBuyers, most)
 	}
 }
 
-// TestNoForeignHost: no page and nothing that it loads names another host, so that none learns of the visitors. The policy
-// forbids it too; this shows it sooner.
+// TestNoForeignHost: no page and nothing that it loads names another host, so that none learns of the visitors. The
+// policy forbids it too; this shows it sooner.
 func TestNoForeignHost(t *testing.T) {
 	t.Parallel()
 	address := regexp.MustCompile(`(?i)(?:https?:)?//[a-z0-9-]+(?:\.[a-z0-9-]+)+[^\s"'` + "`" + `)]*`)
-	documented := regexp.MustCompile(`^https://[a-z.]+\.example/`)                                              // no host has such a name: RFC 2606
-	namespaces := regexp.MustCompile(`^http://www\.w3\.org/(2000/svg|1999/xhtml|1999/xlink|1998/Math/MathML)$`) // names, never fetched
-	license := regexp.MustCompile(`^https://www\.apache\.org/licenses/LICENSE-2\.0$`)                           // of openapi.yaml, never fetched
+	// No host has such a name: RFC 2606.
+	documented := regexp.MustCompile(`^https://[a-z.]+\.example/`)
+	// names, never fetched.
+	namespaces := regexp.MustCompile(`^http://www\.w3\.org/(2000/svg|1999/xhtml|1999/xlink|1998/Math/MathML)$`)
+	// Of openapi.yaml, never fetched.
+	license := regexp.MustCompile(`^https://www\.apache\.org/licenses/LICENSE-2\.0$`)
 	err := fs.WalkDir(web.FS, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.Contains(name, "LICENSE") || strings.HasSuffix(name, ".md") {
 			return err

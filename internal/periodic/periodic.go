@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Every calls f once in each interval, the first time after one interval, until ctx ends. Calls never overlap: one that
-// takes longer than the interval delays the next, and ticks that it has missed are dropped. It always returns nil, as the
-// Run of a service does; f reports its own failures.
+// Every calls f once in each interval, the first time after one interval, until ctx ends. Calls never overlap: one
+// that takes longer than the interval delays the next, and ticks that it has missed are dropped. It always returns
+// nil, as the Run of a service does; f reports its own failures.
 func Every(ctx context.Context, interval time.Duration, f func(ctx context.Context)) error {
 	return EveryOr(ctx, interval, nil, f)
 }

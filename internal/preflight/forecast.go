@@ -43,7 +43,8 @@ func (f *Figures) soldOut() Line {
 			do = say("more -buyers: the rush on the last units was not rehearsed", "增加 -buyers：未演练最后若干份的抢购")
 		}
 		return line(name, worse(f.Buyers >= f.Stock && !f.Early, f.Buyers < f.Stock),
-			say("%d of %d units went to %d buyers, so it was not sold out", "%d / %d 份由 %d 位买家购得，未售罄", f.Accepted, f.Stock, f.Arrived), do)
+			say("%d of %d units went to %d buyers, so it was not sold out", "%d / %d 份由 %d 位买家购得，未售罄",
+				f.Accepted, f.Stock, f.Arrived), do)
 	}
 	return line(name, OK, say("%d units within %s of the first press, by %d buyers", "%d 份在首次点击后 %s内售罄，共 %d 位买家",
 		f.Stock, span(f.SoldOut.Round(time.Millisecond)), f.Arrived), text{})
@@ -52,14 +53,16 @@ func (f *Figures) soldOut() Line {
 func (f *Figures) answers() Line {
 	return line("rehearsal.answers", worse(f.P99 > maxP99, false),
 		say("p50 %s, p99 %s from when a buyer presses", "从点击算起 p50 %s，p99 %s", millis(f.P50), millis(f.P99)),
-		say("one buyer in a hundred waits for more than %s: more instances, or a machine of its own for the crowd", "每百人有一人等待超过 %s：增加实例，或让模拟买家使用单独的机器", span(maxP99)))
+		say("one buyer in a hundred waits for more than %s: more instances, or a machine of its own for the crowd",
+			"每百人有一人等待超过 %s：增加实例，或让模拟买家使用单独的机器", span(maxP99)))
 }
 
 func (f *Figures) clear() Line {
 	percent := 100 * float64(f.Unclear) / float64(max(1, f.Requests))
 	return line("rehearsal.clear", worse(percent > 100*maxUnclear, false),
 		say("%.1f %% of %d requests had no clear answer", "%.1f %% 的请求（共 %d 个）未得到明确应答", percent, f.Requests),
-		say("see why, in the crowd's output: 429 are limits, 503 too much at once, none a lost connection", "查看模拟买家的输出：429 为限流，503 为过载，无应答为连接中断"))
+		say("see why, in the crowd's output: 429 are limits, 503 too much at once, none a lost connection",
+			"查看模拟买家的输出：429 为限流，503 为过载，无应答为连接中断"))
 }
 
 func (f *Figures) redis() Line {
@@ -67,12 +70,14 @@ func (f *Figures) redis() Line {
 	if f.MemoryPeak == 0 {
 		return line(name, OK, say("not measured", "未测量"), text{})
 	}
-	used := say("%.1f MiB more at the peak, %.1f in all", "峰值增加 %.1f MiB，共 %.1f MiB", float64(f.MemoryPeak-f.MemoryIdle)/mib, float64(f.MemoryPeak)/mib)
+	used := say("%.1f MiB more at the peak, %.1f in all", "峰值增加 %.1f MiB，共 %.1f MiB",
+		float64(f.MemoryPeak-f.MemoryIdle)/mib, float64(f.MemoryPeak)/mib)
 	if f.MemoryIdle == 0 {
 		used = say("%.1f MiB at the peak", "峰值 %.1f MiB", float64(f.MemoryPeak)/mib)
 	}
 	if f.MemoryMax == 0 {
-		return line(name, OK, say("%s; it has no maxmemory, so nothing says when it is full", "%s；未设 maxmemory，无从判断上限", used), text{})
+		return line(name, OK, say("%s; it has no maxmemory, so nothing says when it is full",
+			"%s；未设 maxmemory，无从判断上限", used), text{})
 	}
 	percent := 100 * float64(f.MemoryPeak) / float64(f.MemoryMax)
 	return line(name, worse(percent > 100*maxMemory, false),
@@ -84,7 +89,8 @@ func (f *Figures) orders() Line {
 	const name = "rehearsal.orders"
 	switch {
 	case f.Findings > 0:
-		return line(name, No, say("%d findings: orders and answers contradict each other", "%d 项不一致：订单与应答相矛盾", f.Findings),
+		return line(name, No, say("%d findings: orders and answers contradict each other",
+			"%d 项不一致：订单与应答相矛盾", f.Findings),
 			say("do not hold the sale; the crowd's output has each, with its history", "请勿开始活动；模拟买家的输出列出各项及其经过"))
 	case f.Early:
 		return line(name, No, say("the rehearsal was ended early", "演练提前结束"), say("rehearse again", "重新演练"))

@@ -58,7 +58,9 @@ func Go(lines []Line) bool {
 // say formats both texts with the same values; of a value that is a text, each takes its own. Numbers get
 // separators from a thousand on; an id, or a setting that people copy, is given as a string.
 func say(en, zh string, values ...any) text {
-	return text{fmt.Sprintf(en, valuesIn(words.English, values)...), fmt.Sprintf(zh, valuesIn(words.Chinese, values)...)}
+	return text{
+		fmt.Sprintf(en, valuesIn(words.English, values)...), fmt.Sprintf(zh, valuesIn(words.Chinese, values)...),
+	}
 }
 
 // valuesIn returns the values as a language has them.
@@ -118,7 +120,8 @@ func worse(no, warning bool) Level {
 	}
 }
 
-// unknown is the line of something that could not be found out: because a store is away, refuses what it is told, or has another schema.
+// unknown is the line of something that could not be found out: because a store is away, refuses what it is told, or
+// has another schema.
 func unknown(name string, level Level, err error) Line {
 	said := strings.ReplaceAll(err.Error(), "\n", "; ") // joined errors stand on a line each
 	return line(name, level, say("not found out: %s", "未能查明：%s", said),

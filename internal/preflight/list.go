@@ -46,7 +46,9 @@ func (f *Facts) ofLedger() []Line {
 	case f.Embedded: // it flushes at each commit, by itself
 		return []Line{f.Ledger.answers()}
 	}
-	return []Line{f.Ledger.answers(), f.Ledger.durable(), f.connections(), clock("ledger.clock", "MySQL", f.Ledger.Ahead)}
+	return []Line{
+		f.Ledger.answers(), f.Ledger.durable(), f.connections(), clock("ledger.clock", "MySQL", f.Ledger.Ahead),
+	}
 }
 
 func (f *Facts) ofInstances() []Line {
@@ -62,7 +64,8 @@ func (s *Sale) window(now time.Time) Line {
 	stamp := func(t time.Time) string { return t.Format("2006-01-02 15:04:05 MST") }
 	switch {
 	case s.Retired || !now.Before(s.End):
-		return line(name, No, say("it ended at %s", "已于 %s 结束", stamp(s.End)), say("copy it to a new voucher, or set another endTime", "复制为新优惠券，或修改 endTime"))
+		return line(name, No, say("it ended at %s", "已于 %s 结束", stamp(s.End)),
+			say("copy it to a new voucher, or set another endTime", "复制为新优惠券，或修改 endTime"))
 	case s.OffShelf:
 		return line(name, No, say("the voucher is off the shelf", "优惠券已下架"), say("put it on the shelf again", "重新上架"))
 	case s.Paused:
@@ -78,7 +81,8 @@ func (s *Sale) window(now time.Time) Line {
 func (s *Sale) units() Line {
 	if s.Unbalanced == "" && s.Undecided != "" {
 		return line("sale.units", Warning, say("not found out: %s", "未能查明：%s", s.Undecided),
-			say("check again in a moment; server reconcile -voucher %s shows the sums", "稍后再检查一次；server reconcile -voucher %s 可查看明细", s.id()))
+			say("check again in a moment; server reconcile -voucher %s shows the sums",
+				"稍后再检查一次；server reconcile -voucher %s 可查看明细", s.id()))
 	}
 	what := say("each of the %d is accounted for", "%d 份均已核对无误", s.Issued)
 	if s.Unbalanced != "" {
@@ -113,14 +117,16 @@ func (s *Sale) changed(now time.Time) Line {
 			all[language] = append(all[language], says)
 		}
 	}
-	return line("sale.changes", worse(false, late), text{strings.Join(all[English], "; "), strings.Join(all[Chinese], "；")},
+	return line("sale.changes", worse(false, late),
+		text{strings.Join(all[English], "; "), strings.Join(all[Chinese], "；")},
 		say("see whether that was meant; the console's audit trail has from what to what", "请确认修改无误；控制台的操作记录列出修改前后的值"))
 }
 
 // says is who did what, and when.
 func (c Change) says() text {
 	did, known := map[string]text{
-		"change": {"changed", "修改了"}, "pause": {"paused it", "暂停了活动"}, "resume": {"resumed it", "恢复了活动"}, "stock": {"changed the stock", "调整了库存"},
+		"change": {"changed", "修改了"}, "pause": {"paused it", "暂停了活动"}, "resume": {"resumed it", "恢复了活动"},
+		"stock": {"changed the stock", "调整了库存"},
 	}[c.Action]
 	if !known {
 		did = text{c.Action, c.Action}
@@ -143,28 +149,33 @@ func (s *Sale) id() string { return strconv.FormatInt(s.VoucherID, 10) }
 func (s *Sale) rehearsal() Line {
 	const name = "rehearsal"
 	if s.Rehearsed == nil {
-		return line(name, Warning, say("it was not rehearsed", "尚未演练"), say("rehearse it, up to an hour before a sale", "请演练一次（任何活动开始一小时前）"))
+		return line(name, Warning, say("it was not rehearsed", "尚未演练"),
+			say("rehearse it, up to an hour before a sale", "请演练一次（任何活动开始一小时前）"))
 	}
 	at := s.Rehearsed.At
 	stamp := at.Format("2006-01-02 15:04 MST")
 	changed := slices.ContainsFunc(s.Changes, func(c Change) bool { return c.At.After(at) })
 	switch {
 	case !Go(Forecast(s.Rehearsed.Figures)):
-		return line(name, No, say("that of %s was a no-go", "%s 的演练结论为不可开始", stamp), say("see why on its page, and rehearse again", "查看原因并重新演练"))
+		return line(name, No, say("that of %s was a no-go", "%s 的演练结论为不可开始", stamp),
+			say("see why on its page, and rehearse again", "查看原因并重新演练"))
 	case changed:
-		return line(name, Warning, say("go, at %s; the sale was changed since", "%s 的演练通过，但此后活动有修改", stamp), say("rehearse again if the change matters", "如修改有影响，请重新演练"))
+		return line(name, Warning, say("go, at %s; the sale was changed since", "%s 的演练通过，但此后活动有修改", stamp),
+			say("rehearse again if the change matters", "如修改有影响，请重新演练"))
 	}
 	return line(name, OK, say("go, at %s", "%s 的演练通过", stamp), text{})
 }
 
 func (l Ledger) answers() Line {
 	if l.ReadOnly {
-		return line("ledger.answers", No, say("it is read-only", "处于只读状态"), say("point SECKILL_MYSQL_DSN at the primary", "将 SECKILL_MYSQL_DSN 指向主库"))
+		return line("ledger.answers", No, say("it is read-only", "处于只读状态"),
+			say("point SECKILL_MYSQL_DSN at the primary", "将 SECKILL_MYSQL_DSN 指向主库"))
 	}
 	slow := l.Answer > slowAnswer || l.Commit > slowCommit
 	return line("ledger.answers", worse(l.Answer > hopelessAnswer || l.Commit > hopelessCommit, slow),
 		say("within %s, a transaction within %s", "查询 %s，事务 %s", span(l.Answer), span(l.Commit)),
-		say("see what else uses its disk; orders are recorded in batches, so this delays rows, not answers", "检查磁盘负载；订单批量入库，影响的是入库而不是应答"))
+		say("see what else uses its disk; orders are recorded in batches, so this delays rows, not answers",
+			"检查磁盘负载；订单批量入库，影响的是入库而不是应答"))
 }
 
 func (l Ledger) durable() Line {
@@ -178,7 +189,8 @@ func (l Ledger) durable() Line {
 		measured = say("a transaction is done within %s, before it is on disk", "事务 %s完成，此时尚未落盘", span(l.Commit))
 	}
 	return line("ledger.durability", worse(false, !safe),
-		say("innodb_flush_log_at_trx_commit %s, %s (measured: %s)", "innodb_flush_log_at_trx_commit %s，%s（实测：%s）", shown(l.FlushAtTrx), binlog, measured),
+		say("innodb_flush_log_at_trx_commit %s, %s (measured: %s)", "innodb_flush_log_at_trx_commit %s，%s（实测：%s）",
+			shown(l.FlushAtTrx), binlog, measured),
 		say("set both to 1: a crash of its machine would lose recorded orders", "均设为 1，否则宕机会丢失已入库的订单"))
 }
 
@@ -190,8 +202,10 @@ func (f *Facts) connections() Line {
 	}
 	need := len(f.Instances)*f.PoolSize + spareConnections
 	return line(name, worse(need > f.Ledger.MaxConnected, false),
-		say("%d of %d in use; instances: %d, with up to %d each", "已用 %d，上限 %d；%d 个实例每个最多 %d", f.Ledger.Connections, f.Ledger.MaxConnected, len(f.Instances), f.PoolSize),
-		say("raise max_connections to %s, or lower SECKILL_MYSQL_POOL_SIZE", "将 max_connections 调到 %s，或调低 SECKILL_MYSQL_POOL_SIZE", strconv.Itoa(need)))
+		say("%d of %d in use; instances: %d, with up to %d each", "已用 %d，上限 %d；%d 个实例每个最多 %d",
+			f.Ledger.Connections, f.Ledger.MaxConnected, len(f.Instances), f.PoolSize),
+		say("raise max_connections to %s, or lower SECKILL_MYSQL_POOL_SIZE",
+			"将 max_connections 调到 %s，或调低 SECKILL_MYSQL_POOL_SIZE", strconv.Itoa(need)))
 }
 
 func clock(name, whose string, ahead time.Duration) Line {
@@ -210,7 +224,8 @@ func (f *Facts) instances() Line {
 	switch {
 	case f.Embedded:
 		return line(name, Warning, say("one process, with its stores inside", "单进程，存储内嵌"),
-			say("for trying out: while it restarts nobody can buy; for a real sale use Redis and MySQL (docs/operations.md)", "仅供试用：重启期间无法购买；正式活动请使用 Redis 与 MySQL（docs/operations.md）"))
+			say("for trying out: while it restarts nobody can buy; for a real sale use Redis and MySQL "+
+				"(docs/operations.md)", "仅供试用：重启期间无法购买；正式活动请使用 Redis 与 MySQL（docs/operations.md）"))
 	case f.InstancesErr != nil:
 		return unknown(name, Warning, f.InstancesErr)
 	}
@@ -223,7 +238,8 @@ func (f *Facts) instances() Line {
 	case len(names) == 0:
 		return line(name, No, say("none has sent a heartbeat lately", "近期没有实例上报心跳"), say("start some", "启动实例"))
 	case len(names) == 1:
-		return line(name, Warning, what, say("start a second one: while this one restarts, nobody can buy", "再启动一个实例：仅有的实例重启时无法购买"))
+		return line(name, Warning, what, say("start a second one: while this one restarts, nobody can buy",
+			"再启动一个实例：仅有的实例重启时无法购买"))
 	}
 	return line(name, OK, what, text{})
 }
@@ -243,9 +259,11 @@ func (f *Facts) versions() Line {
 	}
 	do := say("finish the upgrade, or go back: during the sale all should be of one version", "完成升级或回退：活动期间所有实例应为同一版本")
 	if len(old) > 0 {
-		do = say("finish the upgrade: %s do not read all that this version writes", "完成升级：%s 无法读取本版本写入的全部格式", strings.Join(old, ", "))
+		do = say("finish the upgrade: %s do not read all that this version writes", "完成升级：%s 无法读取本版本写入的全部格式",
+			strings.Join(old, ", "))
 	}
-	return line("instances.versions", worse(false, len(by) > 1 || len(old) > 0), say("%s", "%s", strings.Join(all, "; ")), do)
+	return line("instances.versions", worse(false, len(by) > 1 || len(old) > 0),
+		say("%s", "%s", strings.Join(all, "; ")), do)
 }
 
 func (f *Facts) backlog() Line {
@@ -254,8 +272,10 @@ func (f *Facts) backlog() Line {
 		return unknown(name, Warning, f.BacklogErr)
 	}
 	return line(name, worse(f.Waiting > manyWaiting, f.DeadLetters > 0),
-		say("%d entries of orders wait for their rows; dead letters: %d", "%d 条订单消息等待入库，%d 条死信", f.Waiting, f.DeadLetters),
-		say("see why recording is slow; server deadletter list shows what could not be read", "检查入库缓慢的原因；server deadletter list 列出无法解析的消息"))
+		say("%d entries of orders wait for their rows; dead letters: %d", "%d 条订单消息等待入库，%d 条死信",
+			f.Waiting, f.DeadLetters),
+		say("see why recording is slow; server deadletter list shows what could not be read",
+			"检查入库缓慢的原因；server deadletter list 列出无法解析的消息"))
 }
 
 // shown is a setting as it is printed.

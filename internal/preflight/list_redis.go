@@ -13,7 +13,8 @@ func (f *Facts) ofRedis() []Line {
 	}
 	answering := slices.DeleteFunc(slices.Clone(f.Redis), func(r Redis) bool { return r.Err != nil })
 	lines := []Line{joint(f.Redis, Redis.answers)}
-	if f.Embedded || len(answering) == 0 { // no setting of the embedded one is an operator's, and every answer waits for its row
+	// No setting of the embedded one is an operator's, and every answer waits for its row.
+	if f.Embedded || len(answering) == 0 {
 		return lines
 	}
 	for _, judge := range []func(Redis) Line{Redis.durable, f.memory, f.replicas, Redis.clock} {
@@ -22,8 +23,8 @@ func (f *Facts) ofRedis() []Line {
 	return lines
 }
 
-// joint makes one line of what is said of each server: as bad as the worst, with what is the case at which, and what to do about the
-// worst.
+// joint makes one line of what is said of each server: as bad as the worst, with what is the case at which, and what
+// to do about the worst.
 func joint(servers []Redis, judge func(Redis) Line) Line {
 	lines := make([]Line, len(servers))
 	for i, r := range servers {
@@ -74,19 +75,27 @@ func (r Redis) answers() Line {
 
 func (r Redis) durable() Line {
 	const name = "redis.durability"
-	what := say("appendonly %s, appendfsync %s, maxmemory-policy %s (measured: %s)", "appendonly %s，appendfsync %s，maxmemory-policy %s（实测：%s）",
+	what := say("appendonly %s, appendfsync %s, maxmemory-policy %s (measured: %s)",
+		"appendonly %s，appendfsync %s，maxmemory-policy %s（实测：%s）",
 		shown(r.AppendOnly), shown(r.AppendFsync), shown(r.Eviction), r.measured())
 	switch {
 	case r.FailedWrites:
-		return line(name, No, say("it cannot write its append-only file", "无法写入 AOF 文件"), say("free or replace its disk", "清理或更换磁盘"))
+		return line(name, No, say("it cannot write its append-only file", "无法写入 AOF 文件"),
+			say("free or replace its disk", "清理或更换磁盘"))
 	case r.Eviction != "" && r.Eviction != "noeviction":
-		return line(name, No, what, say("CONFIG SET maxmemory-policy noeviction: it would delete sales and orders", "执行 CONFIG SET maxmemory-policy noeviction，否则会丢弃活动与订单"))
+		return line(name, No, what, say("CONFIG SET maxmemory-policy noeviction: it would delete sales and orders",
+			"执行 CONFIG SET maxmemory-policy noeviction，否则会丢弃活动与订单"))
 	case r.AppendOnly == "no" || r.AppendFsync == "no":
-		return line(name, No, what, say("CONFIG SET appendonly yes, and appendfsync always or everysec: accepted orders would be lost", "执行 CONFIG SET appendonly yes，appendfsync 设为 always 或 everysec，否则已受理的订单会丢失"))
+		return line(name, No, what,
+			say("CONFIG SET appendonly yes, and appendfsync always or everysec: accepted orders would be lost",
+				"执行 CONFIG SET appendonly yes，appendfsync 设为 always 或 everysec，否则已受理的订单会丢失"))
 	case r.AppendFsync == "everysec":
-		return line(name, Warning, what, say("a power loss can cost the last second or two of orders; always keeps them (docs/durability.md)", "断电可能丢失最后一两秒的订单；设为 always 可避免（docs/durability.md）"))
+		return line(name, Warning, what,
+			say("a power loss can cost the last second or two of orders; always keeps them (docs/durability.md)",
+				"断电可能丢失最后一两秒的订单；设为 always 可避免（docs/durability.md）"))
 	case r.AppendFsync == "" || r.AppendOnly == "" || r.Eviction == "":
-		return line(name, Warning, what, say("look at what it does not show, in the console of its provider", "在托管商控制台中查看未显示的设置"))
+		return line(name, Warning, what, say("look at what it does not show, in the console of its provider",
+			"在托管商控制台中查看未显示的设置"))
 	}
 	return line(name, OK, what, text{})
 }
@@ -111,8 +120,10 @@ func (f *Facts) memory(r Redis) Line {
 	const name, mib = "redis.memory", 1 << 20
 	used, limit := float64(r.Used+f.units()*orderBytes)/mib, float64(r.Limit)/mib
 	if r.Limit == 0 {
-		return line(name, Warning, say("%.0f MiB with all orders of the sale, and no maxmemory", "含全部订单约 %.0f MiB，未设 maxmemory", used),
-			say("set maxmemory below what the machine has, so that it refuses instead of being killed", "将 maxmemory 设为低于物理内存，使其拒绝写入而不是被系统终止"))
+		return line(name, Warning, say("%.0f MiB with all orders of the sale, and no maxmemory",
+			"含全部订单约 %.0f MiB，未设 maxmemory", used),
+			say("set maxmemory below what the machine has, so that it refuses instead of being killed",
+				"将 maxmemory 设为低于物理内存，使其拒绝写入而不是被系统终止"))
 	}
 	return line(name, worse(used > tooFullMemory*limit, used > fullMemory*limit),
 		say("%.0f of %.0f MiB with all orders of the sale", "含全部订单约 %.0f MiB，上限 %.0f MiB", used, limit),
@@ -130,5 +141,6 @@ func (f *Facts) units() int64 {
 func (f *Facts) replicas(r Redis) Line {
 	return line("redis.replicas", worse(r.Replicas < f.Confirming, false),
 		say("%d are connected, %d must confirm each order", "已连接 %d 个，每个订单需 %d 个确认", r.Replicas, f.Confirming),
-		say("connect more, or lower SECKILL_REDIS_REPLICAS: every purchase would be UNKNOWN_OUTCOME", "增加副本或调低 SECKILL_REDIS_REPLICAS，否则所有购买都会返回 UNKNOWN_OUTCOME"))
+		say("connect more, or lower SECKILL_REDIS_REPLICAS: every purchase would be UNKNOWN_OUTCOME",
+			"增加副本或调低 SECKILL_REDIS_REPLICAS，否则所有购买都会返回 UNKNOWN_OUTCOME"))
 }

@@ -17,10 +17,14 @@ func good() Facts {
 	return Facts{
 		Redis: []Redis{redisAt("", 0)},
 		Ledger: Ledger{
-			Answer: time.Millisecond, Commit: 5 * time.Millisecond, FlushAtTrx: "1", SyncBinlog: "1", Connections: 20, MaxConnected: 151,
+			Answer: time.Millisecond, Commit: 5 * time.Millisecond, FlushAtTrx: "1", SyncBinlog: "1",
+			Connections: 20, MaxConnected: 151,
 		},
-		Instances: []Instance{{Name: "a", Version: "v1.2.3"}, {Name: "b", Version: "v1.2.3"}}, PoolSize: 16, HasProvider: true,
-		Sale: &Sale{Rehearsed: &Rehearsed{At: now.Add(-10 * time.Minute), Figures: Figures{Stock: 5000, SoldOut: time.Second}}, VoucherID: 7, Issued: 5000, Costs: true, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour)},
+		Instances: []Instance{{Name: "a", Version: "v1.2.3"}, {Name: "b", Version: "v1.2.3"}}, PoolSize: 16,
+		HasProvider: true, Sale: &Sale{
+			Rehearsed: &Rehearsed{At: now.Add(-10 * time.Minute), Figures: Figures{Stock: 5000, SoldOut: time.Second}},
+			VoucherID: 7, Issued: 5000, Costs: true, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour),
+		},
 	}
 }
 
@@ -28,8 +32,8 @@ func good() Facts {
 func redisAt(node string, partitions ...int) Redis {
 	return Redis{
 		Node: node, Partitions: partitions,
-		Answer: time.Millisecond, Write: 2 * time.Millisecond, AppendOnly: "yes", AppendFsync: "always", Eviction: "noeviction",
-		Used: 10 << 20, Limit: 100 << 20, Replicas: 1,
+		Answer: time.Millisecond, Write: 2 * time.Millisecond, AppendOnly: "yes", AppendFsync: "always",
+		Eviction: "noeviction", Used: 10 << 20, Limit: 100 << 20, Replicas: 1,
 	}
 }
 
@@ -46,77 +50,167 @@ func TestList(t *testing.T) {
 		level  Level
 		says   string
 	}{
-		"good":                  {func(*Facts) {}, "", OK, ""},
-		"no sale asked for":     {func(f *Facts) { f.Sale = nil }, "", OK, ""},
-		"it runs":               {func(f *Facts) { f.Sale.Begin = now.Add(-time.Minute) }, "", OK, ""},
-		"it has ended":          {func(f *Facts) { f.Sale.Begin, f.Sale.End = now.Add(-time.Hour), now }, "sale.window", No, "ended"},
-		"it is retired":         {func(f *Facts) { f.Sale.Retired = true }, "sale.window", No, "ended"},
-		"off the shelf":         {func(f *Facts) { f.Sale.OffShelf = true }, "sale.window", No, "shelf"},
-		"paused":                {func(f *Facts) { f.Sale.Paused = true }, "sale.window", No, "resume"},
-		"no unit is missing":    {func(*Facts) {}, "sale.units", OK, "is accounted for"},
-		"units not known":       {func(f *Facts) { f.Sale.Undecided = "Redis is rebuilding it" }, "sale.units", Warning, "not found out: Redis is rebuilding it"},
-		"units missing":         {func(f *Facts) { f.Sale.Unbalanced = "redis_wrong: +3" }, "sale.units", No, "redis_wrong: +3"},
-		"nobody takes money":    {func(f *Facts) { f.HasProvider = false }, "payment.provider", No, "SECKILL_PAYMENT_PROVIDER"},
-		"free, no provider":     {func(f *Facts) { f.HasProvider, f.Sale.Costs = false, false }, "", OK, ""},
-		"changed today":         {func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-time.Hour), "change", []string{"endTime"}, 3}} }, "sale.changes", Warning, "endTime"},
-		"paused by the service": {func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-time.Hour), "pause", nil, 0}} }, "sale.changes", Warning, "the service paused it"},
-		"changed last week":     {func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-200 * time.Hour), "stock", nil, 3}} }, "", OK, ""},
+		"good":              {func(*Facts) {}, "", OK, ""},
+		"no sale asked for": {func(f *Facts) { f.Sale = nil }, "", OK, ""},
+		"it runs":           {func(f *Facts) { f.Sale.Begin = now.Add(-time.Minute) }, "", OK, ""},
+		"it has ended": {
+			func(f *Facts) { f.Sale.Begin, f.Sale.End = now.Add(-time.Hour), now }, "sale.window", No, "ended",
+		},
+		"it is retired":      {func(f *Facts) { f.Sale.Retired = true }, "sale.window", No, "ended"},
+		"off the shelf":      {func(f *Facts) { f.Sale.OffShelf = true }, "sale.window", No, "shelf"},
+		"paused":             {func(f *Facts) { f.Sale.Paused = true }, "sale.window", No, "resume"},
+		"no unit is missing": {func(*Facts) {}, "sale.units", OK, "is accounted for"},
+		"units not known": {
+			func(f *Facts) { f.Sale.Undecided = "Redis is rebuilding it" }, "sale.units", Warning,
+			"not found out: Redis is rebuilding it",
+		},
+		"units missing": {
+			func(f *Facts) { f.Sale.Unbalanced = "redis_wrong: +3" }, "sale.units", No, "redis_wrong: +3",
+		},
+		"nobody takes money": {
+			func(f *Facts) { f.HasProvider = false }, "payment.provider", No, "SECKILL_PAYMENT_PROVIDER",
+		},
+		"free, no provider": {func(f *Facts) { f.HasProvider, f.Sale.Costs = false, false }, "", OK, ""},
+		"changed today": {
+			func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-time.Hour), "change", []string{"endTime"}, 3}} },
+			"sale.changes", Warning, "endTime",
+		},
+		"paused by the service": {
+			func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-time.Hour), "pause", nil, 0}} }, "sale.changes",
+			Warning, "the service paused it",
+		},
+		"changed last week": {
+			func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-200 * time.Hour), "stock", nil, 3}} }, "", OK, "",
+		},
 
-		"Redis is away":          {func(f *Facts) { f.Redis[0].Err = away }, "redis.answers", No, "connection refused"},
-		"Redis is slow":          {func(f *Facts) { f.Redis[0].Answer = 20 * time.Millisecond }, "redis.answers", Warning, "20 ms"},
-		"Redis is hopeless":      {func(f *Facts) { f.Redis[0].Answer = time.Second }, "redis.answers", No, "1 s"},
-		"evicts":                 {func(f *Facts) { f.Redis[0].Eviction = "allkeys-lru" }, "redis.durability", No, "allkeys-lru"},
-		"no append-only file":    {func(f *Facts) { f.Redis[0].AppendOnly = "no" }, "redis.durability", No, "appendonly yes"},
-		"never flushes":          {func(f *Facts) { f.Redis[0].AppendFsync = "no" }, "redis.durability", No, "appendfsync always"},
-		"measured":               {func(f *Facts) { f.Redis[0].Eviction = "" }, "redis.durability", Warning, "measured: a write is on disk within 2 ms, and then answered"},
-		"measured, not flushed":  {func(f *Facts) { f.Redis[0].AppendFsync = "everysec" }, "redis.durability", Warning, "measured: a write is answered within 2 ms, before it is on disk"},
-		"measured, in memory":    {func(f *Facts) { f.Redis[0].AppendOnly = "no" }, "redis.durability", No, "measured: a write is answered within 2 ms, and in memory alone"},
-		"measured, not known":    {func(f *Facts) { f.Redis[0].AppendFsync = "" }, "redis.durability", Warning, "(measured: a write is answered within 2 ms)"},
-		"flushes each second":    {func(f *Facts) { f.Redis[0].AppendFsync = "everysec" }, "redis.durability", Warning, "last second"},
-		"shows nothing":          {func(f *Facts) { f.Redis[0].AppendFsync, f.Redis[0].AppendOnly, f.Redis[0].Eviction = "", "", "" }, "redis.durability", Warning, "appendonly ?"},
+		"Redis is away": {func(f *Facts) { f.Redis[0].Err = away }, "redis.answers", No, "connection refused"},
+		"Redis is slow": {
+			func(f *Facts) { f.Redis[0].Answer = 20 * time.Millisecond }, "redis.answers", Warning, "20 ms",
+		},
+		"Redis is hopeless": {func(f *Facts) { f.Redis[0].Answer = time.Second }, "redis.answers", No, "1 s"},
+		"evicts": {
+			func(f *Facts) { f.Redis[0].Eviction = "allkeys-lru" }, "redis.durability", No, "allkeys-lru",
+		},
+		"no append-only file": {
+			func(f *Facts) { f.Redis[0].AppendOnly = "no" }, "redis.durability", No, "appendonly yes",
+		},
+		"never flushes": {
+			func(f *Facts) { f.Redis[0].AppendFsync = "no" }, "redis.durability", No, "appendfsync always",
+		},
+		"measured": {
+			func(f *Facts) { f.Redis[0].Eviction = "" }, "redis.durability", Warning,
+			"measured: a write is on disk within 2 ms, and then answered",
+		},
+		"measured, not flushed": {
+			func(f *Facts) { f.Redis[0].AppendFsync = "everysec" }, "redis.durability", Warning,
+			"measured: a write is answered within 2 ms, before it is on disk",
+		},
+		"measured, in memory": {
+			func(f *Facts) { f.Redis[0].AppendOnly = "no" }, "redis.durability", No,
+			"measured: a write is answered within 2 ms, and in memory alone",
+		},
+		"measured, not known": {
+			func(f *Facts) { f.Redis[0].AppendFsync = "" }, "redis.durability", Warning,
+			"(measured: a write is answered within 2 ms)",
+		},
+		"flushes each second": {
+			func(f *Facts) { f.Redis[0].AppendFsync = "everysec" }, "redis.durability", Warning, "last second",
+		},
+		"shows nothing": {
+			func(f *Facts) { f.Redis[0].AppendFsync, f.Redis[0].AppendOnly, f.Redis[0].Eviction = "", "", "" },
+			"redis.durability", Warning, "appendonly ?",
+		},
 		"cannot write":           {func(f *Facts) { f.Redis[0].FailedWrites = true }, "redis.durability", No, "disk"},
 		"memory is full":         {func(f *Facts) { f.Redis[0].Used = 90 << 20 }, "redis.memory", No, "of 100 MiB"},
 		"orders fill the memory": {func(f *Facts) { f.Sale.Issued = 200_000 }, "redis.memory", No, "86 of 100 MiB"},
 		"memory is scarce":       {func(f *Facts) { f.Redis[0].Used = 65 << 20 }, "redis.memory", Warning, "maxmemory"},
 		"no limit of memory":     {func(f *Facts) { f.Redis[0].Limit = 0 }, "redis.memory", Warning, "no maxmemory"},
-		"a replica is missing":   {func(f *Facts) { f.Confirming = 2 }, "redis.replicas", No, "1 are connected, 2 must"},
-		"Redis's clock":          {func(f *Facts) { f.Redis[0].Ahead = -2 * time.Second }, "redis.clock", Warning, "2 s behind"},
-		"Redis's clock is lost":  {func(f *Facts) { f.Redis[0].Ahead = time.Minute }, "redis.clock", No, "1 min ahead"},
+		"a replica is missing": {
+			func(f *Facts) { f.Confirming = 2 }, "redis.replicas", No, "1 are connected, 2 must",
+		},
+		"Redis's clock": {
+			func(f *Facts) { f.Redis[0].Ahead = -2 * time.Second }, "redis.clock", Warning, "2 s behind",
+		},
+		"Redis's clock is lost": {func(f *Facts) { f.Redis[0].Ahead = time.Minute }, "redis.clock", No, "1 min ahead"},
 
-		"one of its servers is away":  {func(f *Facts) { twoServers(f); f.Redis[1].Err = away }, "redis.answers", No, "b: not found out: connection refused"},
-		"all of its servers are away": {func(f *Facts) { twoServers(f); f.Redis[0].Err, f.Redis[1].Err = away, away }, "redis.answers", No, "a, b: not found out: connection refused"},
-		"one of its servers is slow":  {func(f *Facts) { twoServers(f); f.Redis[1].Answer = 20 * time.Millisecond }, "redis.answers", Warning, "a: within 1 ms, writes within 2 ms; b: within 20 ms"},
-		"one of its servers evicts":   {func(f *Facts) { twoServers(f); f.Redis[0].Eviction = "allkeys-lru" }, "redis.durability", No, "maxmemory-policy allkeys-lru (measured: a write is on disk within 2 ms, and then answered); b: appendonly yes"},
-		"one lacks a replica":         {func(f *Facts) { twoServers(f); f.Confirming, f.Redis[1].Replicas = 1, 0 }, "redis.replicas", No, "b: 0 are connected"},
-		"a server's clock":            {func(f *Facts) { twoServers(f); f.Redis[1].Ahead = 2 * time.Second }, "redis.clock", Warning, "b: Redis is 2 s ahead"},
+		"one of its servers is away": {func(f *Facts) {
+			twoServers(f)
+			f.Redis[1].Err = away
+		}, "redis.answers", No, "b: not found out: connection refused"},
+		"all of its servers are away": {
+			func(f *Facts) { twoServers(f); f.Redis[0].Err, f.Redis[1].Err = away, away }, "redis.answers", No,
+			"a, b: not found out: connection refused",
+		},
+		"one of its servers is slow": {
+			func(f *Facts) { twoServers(f); f.Redis[1].Answer = 20 * time.Millisecond }, "redis.answers", Warning,
+			"a: within 1 ms, writes within 2 ms; b: within 20 ms",
+		},
+		"one of its servers evicts": {
+			func(f *Facts) { twoServers(f); f.Redis[0].Eviction = "allkeys-lru" }, "redis.durability", No,
+			"maxmemory-policy allkeys-lru (measured: a write is on disk within 2 ms, and then " +
+				"answered); b: appendonly yes",
+		},
+		"one lacks a replica": {
+			func(f *Facts) { twoServers(f); f.Confirming, f.Redis[1].Replicas = 1, 0 }, "redis.replicas",
+			No, "b: 0 are connected",
+		},
+		"a server's clock": {
+			func(f *Facts) { twoServers(f); f.Redis[1].Ahead = 2 * time.Second }, "redis.clock", Warning,
+			"b: Redis is 2 s ahead",
+		},
 
-		"the database is away":      {func(f *Facts) { f.LedgerErr = away }, "ledger.answers", No, "connection refused"},
-		"read-only":                 {func(f *Facts) { f.Ledger.ReadOnly = true }, "ledger.answers", No, "primary"},
-		"slow commits":              {func(f *Facts) { f.Ledger.Commit = 60 * time.Millisecond }, "ledger.answers", Warning, "60 ms"},
-		"hopeless commits":          {func(f *Facts) { f.Ledger.Commit = time.Second }, "ledger.answers", No, "1 s"},
-		"measured commits":          {func(f *Facts) { f.Ledger.SyncBinlog = "0" }, "ledger.durability", Warning, "measured: a transaction is done within 5 ms, before it is on disk"},
-		"commits are not flushed":   {func(f *Facts) { f.Ledger.FlushAtTrx = "2" }, "ledger.durability", Warning, "commit 2"},
-		"binary log is not flushed": {func(f *Facts) { f.Ledger.SyncBinlog = "0" }, "ledger.durability", Warning, "sync_binlog 0"},
-		"no binary log":             {func(f *Facts) { f.Ledger.SyncBinlog = "" }, "", OK, ""},
-		"too few connections":       {func(f *Facts) { f.Ledger.MaxConnected = 40 }, "ledger.connections", No, "max_connections to 42"},
-		"the database's clock":      {func(f *Facts) { f.Ledger.Ahead = 3 * time.Second }, "ledger.clock", Warning, "3 s ahead"},
+		"the database is away": {
+			func(f *Facts) { f.LedgerErr = away }, "ledger.answers", No, "connection refused",
+		},
+		"read-only": {func(f *Facts) { f.Ledger.ReadOnly = true }, "ledger.answers", No, "primary"},
+		"slow commits": {
+			func(f *Facts) { f.Ledger.Commit = 60 * time.Millisecond }, "ledger.answers", Warning, "60 ms",
+		},
+		"hopeless commits": {func(f *Facts) { f.Ledger.Commit = time.Second }, "ledger.answers", No, "1 s"},
+		"measured commits": {
+			func(f *Facts) { f.Ledger.SyncBinlog = "0" }, "ledger.durability", Warning,
+			"measured: a transaction is done within 5 ms, before it is on disk",
+		},
+		"commits are not flushed": {
+			func(f *Facts) { f.Ledger.FlushAtTrx = "2" }, "ledger.durability", Warning, "commit 2",
+		},
+		"binary log is not flushed": {
+			func(f *Facts) { f.Ledger.SyncBinlog = "0" }, "ledger.durability", Warning, "sync_binlog 0",
+		},
+		"no binary log": {func(f *Facts) { f.Ledger.SyncBinlog = "" }, "", OK, ""},
+		"too few connections": {
+			func(f *Facts) { f.Ledger.MaxConnected = 40 }, "ledger.connections", No, "max_connections to 42",
+		},
+		"the database's clock": {
+			func(f *Facts) { f.Ledger.Ahead = 3 * time.Second }, "ledger.clock", Warning, "3 s ahead",
+		},
 
-		"no instance":      {func(f *Facts) { f.Instances = nil }, "instances", No, "start some"},
-		"one instance":     {func(f *Facts) { f.Instances = f.Instances[:1] }, "instances", Warning, "second one"},
-		"an old instance":  {func(f *Facts) { f.Instances[1].Old = true }, "instances.versions", Warning, "upgrade: b"},
-		"two versions":     {func(f *Facts) { f.Instances[1].Version = "v1.3.0" }, "instances.versions", Warning, "v1.2.3: a; v1.3.0: b"},
-		"an unnamed one":   {func(f *Facts) { f.Instances[0].Version = "" }, "instances.versions", Warning, "?: a; v1.2.3: b"},
+		"no instance":     {func(f *Facts) { f.Instances = nil }, "instances", No, "start some"},
+		"one instance":    {func(f *Facts) { f.Instances = f.Instances[:1] }, "instances", Warning, "second one"},
+		"an old instance": {func(f *Facts) { f.Instances[1].Old = true }, "instances.versions", Warning, "upgrade: b"},
+		"two versions": {
+			func(f *Facts) { f.Instances[1].Version = "v1.3.0" }, "instances.versions", Warning, "v1.2.3: a; v1.3.0: b",
+		},
+		"an unnamed one": {
+			func(f *Facts) { f.Instances[0].Version = "" }, "instances.versions", Warning, "?: a; v1.2.3: b",
+		},
 		"many orders wait": {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", No, "2,000 entries"},
 		"a dead letter":    {func(f *Facts) { f.DeadLetters = 1 }, "orders.waiting", Warning, "dead letters: 1"},
 		"unknown backlog":  {func(f *Facts) { f.BacklogErr = away }, "orders.waiting", Warning, "connection refused"},
 		"not rehearsed":    {func(f *Facts) { f.Sale.Rehearsed = nil }, "rehearsal", Warning, "not rehearsed"},
 		"a no-go":          {func(f *Facts) { f.Sale.Rehearsed.Figures.Findings = 1 }, "rehearsal", No, "no-go"},
 		"changed since": {func(f *Facts) {
-			f.Sale.Rehearsed.At, f.Sale.Changes = now.Add(-100*time.Hour), []Change{{now.Add(-50 * time.Hour), "stock", nil, 3}}
+			f.Sale.Rehearsed.At, f.Sale.Changes = now.Add(-100*time.Hour),
+				[]Change{{now.Add(-50 * time.Hour), "stock", nil, 3}}
 		}, "rehearsal", Warning, "changed since"},
-		"the sale is not known": {func(f *Facts) { f.Sale, f.SaleErr = nil, away }, "sale.window", No, "connection refused"},
-		"embedded":              {func(f *Facts) { f.Embedded, f.Redis[0].AppendOnly, f.Instances = true, "", nil }, "instances", Warning, "trying out"},
-		"more than one thing":   {func(f *Facts) { f.Sale.Paused, f.DeadLetters = true, 0 }, "sale.window", No, "paused"},
+		"the sale is not known": {
+			func(f *Facts) { f.Sale, f.SaleErr = nil, away }, "sale.window", No, "connection refused",
+		},
+		"embedded": {
+			func(f *Facts) { f.Embedded, f.Redis[0].AppendOnly, f.Instances = true, "", nil },
+			"instances", Warning, "trying out",
+		},
+		"more than one thing": {func(f *Facts) { f.Sale.Paused, f.DeadLetters = true, 0 }, "sale.window", No, "paused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -184,10 +278,13 @@ func TestChinese(t *testing.T) {
 	t.Parallel()
 	facts := good()
 	facts.Sale.Paused, facts.Redis[0].AppendOnly, facts.Ledger.ReadOnly, facts.HasProvider = true, "no", true, false
-	facts.Redis[0].Answer, facts.Confirming, facts.Redis[0].Limit, facts.Instances, facts.DeadLetters = time.Second, 5, 0, nil, 3
-	facts.Ledger.MaxConnected, facts.Ledger.FlushAtTrx, facts.Redis[0].Ahead, facts.Sale.Unbalanced = 1, "0", time.Hour, "+1"
+	facts.Redis[0].Answer, facts.Confirming, facts.Redis[0].Limit, facts.Instances, facts.DeadLetters = time.Second,
+		5, 0, nil, 3
+	facts.Ledger.MaxConnected, facts.Ledger.FlushAtTrx, facts.Redis[0].Ahead, facts.Sale.Unbalanced = 1, "0",
+		time.Hour, "+1"
 	for _, l := range List(facts, now) {
-		if l.Level != OK && !strings.ContainsFunc(l.Do(Chinese), func(r rune) bool { return unicode.Is(unicode.Han, r) }) && l.Name != "sale.units" {
+		if l.Level != OK && !strings.ContainsFunc(l.Do(Chinese),
+			func(r rune) bool { return unicode.Is(unicode.Han, r) }) && l.Name != "sale.units" {
 			t.Errorf("%s: %q", l.Name, l.Do(Chinese))
 		}
 	}

@@ -43,7 +43,8 @@ func BenchmarkAdmit(b *testing.B) {
 // BenchmarkDecode measures reading one stream entry, which every accepted order is once.
 func BenchmarkDecode(b *testing.B) {
 	message := redis.XMessage{ID: "1770000000000-0", Values: map[string]any{
-		entryVoucher: "7", entryUser: "1234567", entryOrder: "657389237843394561", entryEpoch: "3", entrySequence: "4999",
+		entryVoucher: "7", entryUser: "1234567", entryOrder: "657389237843394561",
+		entryEpoch: "3", entrySequence: "4999",
 	}}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -69,7 +70,9 @@ func BenchmarkAdmitSales(b *testing.B) {
 			for id := range sales {
 				all.Go(func() {
 					for n := user.Add(1); n <= int64(b.N); n = user.Add(1) {
-						batch := order.Batch{Sale: order.SaleRef{VoucherID: id + 1}, MaxBacklog: 1 << 40, Requests: requests(n, 1)}
+						batch := order.Batch{
+							Sale: order.SaleRef{VoucherID: id + 1}, MaxBacklog: 1 << 40, Requests: requests(n, 1),
+						}
 						if _, err := r.Admit(b.Context(), batch); err != nil {
 							b.Error(err)
 						}
@@ -84,9 +87,9 @@ func BenchmarkAdmitSales(b *testing.B) {
 // ordersATurn is how many orders each turn of the benchmarks on clusters sells.
 const ordersATurn = 100_000
 
-// BenchmarkPartitions measures what an order costs the masters of a cluster, from its admission until it is acknowledged, while 64 sales
-// that are spread over partitions sell at once: in processor time, of the busiest one and of all that have one of the partitions. Each
-// master has a replica. An iteration is a turn of each.
+// BenchmarkPartitions measures what an order costs the masters of a cluster, from its admission until it is
+// acknowledged, while 64 sales that are spread over partitions sell at once: in processor time, of the busiest one
+// and of all that have one of the partitions. Each master has a replica. An iteration is a turn of each.
 func BenchmarkPartitions(b *testing.B) {
 	var markets []*market
 	for _, on := range []struct{ masters, partitions int }{{1, 1}, {3, 4}, {4, 4}} {
@@ -188,7 +191,8 @@ func (m *market) turn(b *testing.B, orders int64) {
 	m.sold += orders
 }
 
-// sellAndAcknowledge sells to each sale's queue of buyers, while a consumer of each partition reads and acknowledges the orders.
+// sellAndAcknowledge sells to each sale's queue of buyers, while a consumer of each partition reads and acknowledges
+// the orders.
 func (m *market) sellAndAcknowledge(b *testing.B, queues [][]order.Request, orders int64) {
 	b.Helper()
 	ctx, end := context.WithCancel(b.Context())
@@ -220,7 +224,8 @@ func (m *market) sellAndAcknowledge(b *testing.B, queues [][]order.Request, orde
 		all.Go(func() {
 			for requests := range slices.Chunk(queue, m.call) {
 				got, err := m.Admit(ctx, order.Batch{Sale: m.sales[i], MaxBacklog: 1 << 40, Requests: requests})
-				if err == nil && slices.ContainsFunc(got.Results, func(r order.Result) bool { return r.Outcome != order.Accepted }) {
+				if err == nil && slices.ContainsFunc(got.Results,
+					func(r order.Result) bool { return r.Outcome != order.Accepted }) {
 					err = fmt.Errorf("sale %d refuses: %v", m.sales[i].VoucherID, codes(got.Results))
 				}
 				if err != nil {

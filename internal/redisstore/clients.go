@@ -38,19 +38,20 @@ type ClientConfig struct {
 	TLS              *tls.Config
 	// Name is what CLIENT LIST shows for the connections.
 	Name string
-	// Timeout bounds sending a command and reading its answer, each; and connecting, and waiting for a connection of the
-	// pool, each of which ends after 450 ms all the same. A context that ends sooner wins.
+	// Timeout bounds sending a command and reading its answer, each; and connecting, and waiting for a connection of
+	// the pool, each of which ends after 450 ms all the same. A context that ends sooner wins.
 	Timeout time.Duration
 	// PoolSize is how many connections to each server serve commands, of all classes of callers together (bulkhead).
 	// Admissions travel in batches, so few carry much.
 	PoolSize int
-	// Readers is how many blocking reads run at once, one for each consumer, and so for each partition. Default: as many as there can be.
+	// Readers is how many blocking reads run at once, one for each consumer, and so for each partition. Default: as
+	// many as there can be.
 	Readers int
 }
 
 const (
-	// maxConnect bounds waiting for a connection and making one, each. Both together must take less than the second that
-	// one try of an admission has: the client's own error proves that nothing was sent, the context's does not.
+	// maxConnect bounds waiting for a connection and making one, each. Both together must take less than the second
+	// that one try of an admission has: the client's own error proves that nothing was sent, the context's does not.
 	maxConnect     = 450 * time.Millisecond
 	defaultReaders = partition.Max
 )
@@ -77,7 +78,8 @@ func NewClients(c ClientConfig) (*Clients, error) {
 	commands, blocking := c.options(), c.options()
 	commands.PoolSize = c.PoolSize
 	blocking.PoolSize = c.Readers
-	// The read timeout includes the time that Redis waits; without the surplus each idle read would break its connection.
+	// The read timeout includes the time that Redis waits; without the surplus each idle read would break its
+	// connection.
 	blocking.ReadTimeout = c.Timeout + maxBlock
 	clients := &Clients{
 		Commands: newClient(commands), Blocking: newClient(blocking),
@@ -110,7 +112,8 @@ func (c ClientConfig) check() error {
 	}
 	// Limits have no defaults here: those are internal/config's.
 	if least := len(bulkhead.Stores()); c.PoolSize < least || c.Timeout <= 0 {
-		return fmt.Errorf("redis: PoolSize is %d and Timeout %v; allowed are %d or more, and above 0", c.PoolSize, c.Timeout, least)
+		return fmt.Errorf("redis: PoolSize is %d and Timeout %v; allowed are %d or more, and above 0",
+			c.PoolSize, c.Timeout, least)
 	}
 	switch c.Topology {
 	case Single:

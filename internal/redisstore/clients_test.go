@@ -24,19 +24,25 @@ func TestNewClients(t *testing.T) {
 		config ClientConfig
 		kind   string // of the client; "" for an error
 	}{
-		"single":                    {ClientConfig{Topology: Single, Addrs: []string{"a:1"}}, "*redis.Client"},
-		"sentinel":                  {ClientConfig{Topology: Sentinel, Addrs: []string{"a:1", "b:1"}, MasterName: "m"}, "*redis.Client"},
-		"cluster":                   {ClientConfig{Topology: Cluster, Addrs: []string{"a:1", "b:1"}}, "*redis.ClusterClient"},
-		"cluster, one address":      {ClientConfig{Topology: Cluster, Addrs: []string{"a:1"}}, "*redis.ClusterClient"},
-		"no address":                {ClientConfig{Topology: Single}, ""},
-		"single, two addresses":     {ClientConfig{Topology: Single, Addrs: []string{"a:1", "b:1"}}, ""},
-		"sentinel without master":   {ClientConfig{Topology: Sentinel, Addrs: []string{"a:1"}}, ""},
-		"cluster with a database":   {ClientConfig{Topology: Cluster, Addrs: []string{"a:1"}, DB: 1}, ""},
-		"unknown":                   {ClientConfig{Topology: "ring", Addrs: []string{"a:1"}}, ""},
-		"no connections":            {ClientConfig{Topology: Single, Addrs: []string{"a:1"}, PoolSize: -1}, ""},
-		"fewer than classes":        {ClientConfig{Topology: Single, Addrs: []string{"a:1"}, PoolSize: 5}, ""},
-		"no timeout":                {ClientConfig{Topology: Single, Addrs: []string{"a:1"}, Timeout: -1}, ""},
-		"a master, but no sentinel": {ClientConfig{Topology: Single, Addrs: []string{"a:1"}, MasterName: "m"}, "*redis.Client"},
+		"single": {ClientConfig{Topology: Single, Addrs: []string{"a:1"}}, "*redis.Client"},
+		"sentinel": {
+			ClientConfig{Topology: Sentinel, Addrs: []string{"a:1", "b:1"}, MasterName: "m"}, "*redis.Client",
+		},
+		"cluster": {
+			ClientConfig{Topology: Cluster, Addrs: []string{"a:1", "b:1"}}, "*redis.ClusterClient",
+		},
+		"cluster, one address":    {ClientConfig{Topology: Cluster, Addrs: []string{"a:1"}}, "*redis.ClusterClient"},
+		"no address":              {ClientConfig{Topology: Single}, ""},
+		"single, two addresses":   {ClientConfig{Topology: Single, Addrs: []string{"a:1", "b:1"}}, ""},
+		"sentinel without master": {ClientConfig{Topology: Sentinel, Addrs: []string{"a:1"}}, ""},
+		"cluster with a database": {ClientConfig{Topology: Cluster, Addrs: []string{"a:1"}, DB: 1}, ""},
+		"unknown":                 {ClientConfig{Topology: "ring", Addrs: []string{"a:1"}}, ""},
+		"no connections":          {ClientConfig{Topology: Single, Addrs: []string{"a:1"}, PoolSize: -1}, ""},
+		"fewer than classes":      {ClientConfig{Topology: Single, Addrs: []string{"a:1"}, PoolSize: 5}, ""},
+		"no timeout":              {ClientConfig{Topology: Single, Addrs: []string{"a:1"}, Timeout: -1}, ""},
+		"a master, but no sentinel": {
+			ClientConfig{Topology: Single, Addrs: []string{"a:1"}, MasterName: "m"}, "*redis.Client",
+		},
 	} {
 		clients, err := NewClients(limited(c.config))
 		if (err == nil) != (c.kind != "") {
@@ -58,7 +64,8 @@ func TestNewClients(t *testing.T) {
 func TestBlockingReadsApart(t *testing.T) {
 	t.Parallel()
 	r := rigOn(t, newClients(t, ClientConfig{
-		Topology: Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: 6, Readers: 1, Timeout: 900 * time.Millisecond,
+		Topology: Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: 6, Readers: 1,
+		Timeout: 900 * time.Millisecond,
 	}), fmt.Sprintf("apart%d:", time.Now().UnixNano()))
 	t.Cleanup(func() { r.must(r.commands.Del(r.ctx(), r.keys.orders(0)).Err()) })
 	c := r.Consumer(0, "a")
@@ -97,7 +104,8 @@ func TestNeverSent(t *testing.T) {
 		},
 		"no connection to spare": func(t *testing.T) *Clients {
 			const size = 6
-			clients := newClients(t, ClientConfig{Topology: Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: size})
+			clients := newClients(t,
+				ClientConfig{Topology: Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: size})
 			for range size {
 				inUse := clients.Commands.(*redis.Client).Conn()
 				t.Cleanup(func() { _ = inUse.Close() }) // gives the connection back
@@ -138,7 +146,8 @@ func silentAddr(t *testing.T) string {
 		t.Fatal(err, shrunk)
 	}
 	for range 64 {
-		conn, err := (&net.Dialer{Timeout: 100 * time.Millisecond}).DialContext(t.Context(), "tcp", listener.Addr().String())
+		conn, err := (&net.Dialer{Timeout: 100 * time.Millisecond}).DialContext(t.Context(), "tcp",
+			listener.Addr().String())
 		if err != nil {
 			return listener.Addr().String()
 		}
@@ -164,7 +173,8 @@ func TestPrefix(t *testing.T) {
 		t.Errorf("defaults: %v, %+v", s.returnDelay, s.options)
 	}
 	for want, got := range map[string]string{
-		"shop:{p3}:orders": s.keys.orders(3), "shop:{p3}:dead": s.keys.dead(3), "shop:{p3}:consumers": s.keys.consumers(3),
+		"shop:{p3}:orders": s.keys.orders(3), "shop:{p3}:dead": s.keys.dead(3),
+		"shop:{p3}:consumers": s.keys.consumers(3),
 	} {
 		equal(t, want, got)
 	}
@@ -185,7 +195,9 @@ func TestCheckConfig(t *testing.T) {
 		"every second": {[]string{"--appendonly", "yes", "--appendfsync", "everysec"}, nil},
 		"never":        {[]string{"--appendonly", "yes", "--appendfsync", "no"}, []string{noFlush}},
 		"no file":      {nil, []string{noFile}},
-		"everything":   {[]string{"--maxmemory-policy", "allkeys-lru", "--appendfsync", "no"}, []string{eviction, noFile, noFlush}},
+		"everything": {
+			[]string{"--maxmemory-policy", "allkeys-lru", "--appendfsync", "no"}, []string{eviction, noFile, noFlush},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,9 +10,9 @@ import (
 	"seckill/internal/order"
 )
 
-// CheckConfig asks Redis how it is set up and warns in the log of settings that can lose orders. It returns an error only
-// when Redis does not answer at all. Of a server that does not show its settings (managed ones forbid it) it logs that at
-// debug level. Of a cluster or behind Sentinels, one node is asked.
+// CheckConfig asks Redis how it is set up and warns in the log of settings that can lose orders. It returns an error
+// only when Redis does not answer at all. Of a server that does not show its settings (managed ones forbid it) it
+// logs that at debug level. Of a cluster or behind Sentinels, one node is asked.
 func (s *Store) CheckConfig(ctx context.Context) error {
 	if err := s.commands.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("redis does not answer: %w", translate(err))
@@ -21,20 +21,22 @@ func (s *Store) CheckConfig(ctx context.Context) error {
 		if value == "noeviction" {
 			return ""
 		}
-		return "when memory runs out, Redis may delete sales, holders and accepted orders: set maxmemory-policy to noeviction"
+		return "when memory runs out, Redis may delete sales, holders and accepted orders: set " +
+			"maxmemory-policy to noeviction"
 	})
 	s.checkConfig(ctx, "appendonly", func(value string) string {
 		if value == "yes" {
 			return ""
 		}
-		return "Redis keeps no append-only file: accepted orders that are not recorded yet are lost when it stops; set appendonly to yes"
+		return "Redis keeps no append-only file: accepted orders that are not recorded yet are lost when it " +
+			"stops; set appendonly to yes"
 	})
 	s.checkConfig(ctx, "appendfsync", func(value string) string {
 		if value != "no" {
 			return ""
 		}
-		return "Redis never flushes its append-only file: a power loss loses the accepted orders of up to half a minute; " +
-			"set appendfsync to always, or to everysec to risk the last second or two"
+		return "Redis never flushes its append-only file: a power loss loses the accepted orders of up to " +
+			"half a minute; set appendfsync to always, or to everysec to risk the last second or two"
 	})
 	return nil
 }
@@ -74,7 +76,8 @@ func (s *Store) TimeIn(ctx context.Context, partition int) (time.Time, error) {
 	return now.UTC(), translate(err)
 }
 
-// nodeOf returns the server that has the partition, for commands without a key: the client of a cluster sends these to any node.
+// nodeOf returns the server that has the partition, for commands without a key: the client of a cluster sends these
+// to any node.
 func (s *Store) nodeOf(ctx context.Context, partition int) (redis.UniversalClient, error) {
 	cluster, is := s.commands.(*redis.ClusterClient)
 	if !is {
@@ -87,7 +90,8 @@ func (s *Store) nodeOf(ctx context.Context, partition int) (redis.UniversalClien
 	return node, nil
 }
 
-// addressOf returns the address of a node of a cluster; "" for a server that is the only one, as far as its client knows.
+// addressOf returns the address of a node of a cluster; "" for a server that is the only one, as far as its client
+// knows.
 func (s *Store) addressOf(node redis.UniversalClient) string {
 	if _, cluster := s.commands.(*redis.ClusterClient); !cluster {
 		return ""

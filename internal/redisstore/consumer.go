@@ -34,8 +34,8 @@ func (s *Store) Consumer(partition int, name string) *Consumer {
 	return &Consumer{store: s, partition: partition, name: name}
 }
 
-// Own returns the orders of up to n entries that were delivered to this consumer and not acknowledged, after the entry with the key
-// after ("" for the first).
+// Own returns the orders of up to n entries that were delivered to this consumer and not acknowledged, after the
+// entry with the key after ("" for the first).
 func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry, error) {
 	if after == "" {
 		after = "0"
@@ -47,9 +47,9 @@ func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry,
 	return entries, translateRead(err)
 }
 
-// Next returns the orders of up to n new entries, waiting at most wait (and at most a second) for the first; none is no error. A
-// group that does not exist is created at the stream's beginning: acknowledged entries are deleted, so what is still there
-// was not recorded, or the recorder finds that it was.
+// Next returns the orders of up to n new entries, waiting at most wait (and at most a second) for the first; none is
+// no error. A group that does not exist is created at the stream's beginning: acknowledged entries are deleted, so
+// what is still there was not recorded, or the recorder finds that it was.
 func (c *Consumer) Next(ctx context.Context, n int, wait time.Duration) ([]order.Entry, error) {
 	block := min(wait, maxBlock)
 	if block < time.Millisecond {
@@ -66,9 +66,11 @@ func (c *Consumer) Next(ctx context.Context, n int, wait time.Duration) ([]order
 	return entries, translateRead(err)
 }
 
-// read runs XREADGROUP once; a negative block does not wait. Its error is the client's. The connection's read timeout must
-// be longer than block.
-func (c *Consumer) read(ctx context.Context, client redis.UniversalClient, from string, n int, block time.Duration) ([]order.Entry, error) {
+// read runs XREADGROUP once; a negative block does not wait. Its error is the client's. The connection's read timeout
+// must be longer than block.
+func (c *Consumer) read(
+	ctx context.Context, client redis.UniversalClient, from string, n int, block time.Duration,
+) ([]order.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -87,7 +89,8 @@ func (c *Consumer) read(ctx context.Context, client redis.UniversalClient, from 
 	}
 	var entries []order.Entry
 	for _, stream := range cmd.Val() { // one, or none
-		for _, message := range stream.Messages[:min(n, len(stream.Messages))] { // some servers ignore the count for own entries
+		// Some servers ignore the count for own entries.
+		for _, message := range stream.Messages[:min(n, len(stream.Messages))] {
 			entries = appendEntry(entries, c.partition, message)
 		}
 	}
@@ -107,9 +110,9 @@ func translateRead(err error) error {
 	return translate(err)
 }
 
-// Orphans takes over up to n entries, and returns their orders, of consumers without a heartbeat, and removes the dead ones that have none left. It
-// also takes over entries whose consumer somebody has removed by hand. Pending entries that are no longer in the stream
-// are logged: somebody has trimmed it.
+// Orphans takes over up to n entries, and returns their orders, of consumers without a heartbeat, and removes the
+// dead ones that have none left. It also takes over entries whose consumer somebody has removed by hand. Pending
+// entries that are no longer in the stream are logged: somebody has trimmed it.
 func (c *Consumer) Orphans(ctx context.Context, n int) ([]order.Entry, error) {
 	raw, err := c.store.scripts.takeOver.run(ctx, c.store.in(c.partition), c.streamAndConsumers(),
 		group, c.name, min(n, maxKeys), c.store.options.OrphanAfter.Milliseconds())
@@ -186,7 +189,8 @@ func (c *Consumer) Acknowledge(ctx context.Context, keys []string) (int, error) 
 		for _, key := range batch {
 			args = append(args, key)
 		}
-		n, err := c.store.scripts.acknowledge.runInt(ctx, c.store.in(c.partition), []string{c.store.keys.orders(c.partition)}, args...)
+		n, err := c.store.scripts.acknowledge.runInt(ctx, c.store.in(c.partition),
+			[]string{c.store.keys.orders(c.partition)}, args...)
 		if err != nil {
 			return acknowledged, err
 		}
@@ -195,7 +199,8 @@ func (c *Consumer) Acknowledge(ctx context.Context, keys []string) (int, error) 
 	return acknowledged, nil
 }
 
-// MoveToDeadLetters moves an entry that cannot be decoded to the dead letters, in one step. Moving it again does nothing.
+// MoveToDeadLetters moves an entry that cannot be decoded to the dead letters, in one step. Moving it again does
+// nothing.
 func (c *Consumer) MoveToDeadLetters(ctx context.Context, e order.Entry) error {
 	why := "unknown"
 	if e.Malformed != nil {
@@ -213,7 +218,8 @@ func (c *Consumer) MoveToDeadLetters(ctx context.Context, e order.Entry) error {
 
 // Heartbeat records that the consumer lives.
 func (c *Consumer) Heartbeat(ctx context.Context) error {
-	_, err := c.store.intWithFormat(ctx, c.store.scripts.heartbeat, c.partition, []string{c.store.keys.consumers(c.partition)}, c.name)
+	_, err := c.store.intWithFormat(ctx, c.store.scripts.heartbeat, c.partition,
+		[]string{c.store.keys.consumers(c.partition)}, c.name)
 	return err
 }
 

@@ -233,7 +233,8 @@ func (r *rig) left() []int64 {
 	return of
 }
 
-// testAcknowledgeNoOthers: what lies before, between and after the acknowledged entries stays, pending or not delivered.
+// testAcknowledgeNoOthers: what lies before, between and after the acknowledged entries stays, pending or not
+// delivered.
 func testAcknowledgeNoOthers(t *testing.T, r *rig) {
 	r.queued(9)
 	a, b := r.Consumer(0, "a"), r.Consumer(0, "b")
@@ -248,7 +249,8 @@ func testAcknowledgeNoOthers(t *testing.T, r *rig) {
 	equal(t, 0, len(r.left()))
 }
 
-// testAcknowledgeInNewGroup: a group that was made anew has delivered nothing of what lies before an entry of the old one.
+// testAcknowledgeInNewGroup: a group that was made anew has delivered nothing of what lies before an entry of the old
+// one.
 func testAcknowledgeInNewGroup(t *testing.T, r *rig) {
 	r.queued(5)
 	a, b := r.Consumer(0, "a"), r.Consumer(0, "b")
@@ -318,7 +320,8 @@ func testDeadLetteredManyFields(t *testing.T, r *rig) {
 		if n > 1000 {
 			leftOut, size = strconv.Itoa(n-1000), 2+1000+1
 		}
-		equal(t, []any{size, leftOut, "0", "999"}, []any{len(letter), letter["left_out"], letter["raw.f00000"], letter["raw.f00999"]})
+		equal(t, []any{size, leftOut, "0", "999"},
+			[]any{len(letter), letter["left_out"], letter["raw.f00000"], letter["raw.f00999"]})
 		equal(t, 0, len(r.own(c, "", 5)))
 	}
 }
@@ -338,8 +341,8 @@ func testDeadLetterFails(t *testing.T, r *rig) {
 	equal(t, 0, len(r.own(c, "", 5)))
 }
 
-// testOrphans: a dead consumer's entries go to the consumer that asks, and its name goes when it has none left; one with a
-// heartbeat, or that has just read, keeps its own.
+// testOrphans: a dead consumer's entries go to the consumer that asks, and its name goes when it has none left; one
+// with a heartbeat, or that has just read, keeps its own.
 func testOrphans(t *testing.T, r *rig) {
 	r.queued(6)
 	dead, silent, me := r.Consumer(0, "dead"), r.Consumer(0, "silent"), r.Consumer(0, "me")
@@ -435,10 +438,11 @@ func testLivingKeep(t *testing.T, r *rig) {
 	if r.now().Sub(before) < 40*time.Millisecond { // else the machine was too slow
 		equal(t, 0, len(got))
 	}
-	// A heartbeat from the future is one from before the clock was set back, for as long as Redis calls the consumer's last
-	// read just now.
+	// A heartbeat from the future is one from before the clock was set back, for as long as Redis calls the
+	// consumer's last read just now.
 	r.own(alive, "", 1)
-	r.must(r.commands.ZAdd(r.ctx(), r.keys.consumers(0), redis.Z{Score: float64(r.now().Add(time.Hour).UnixMilli()), Member: "alive"}).Err())
+	r.must(r.commands.ZAdd(r.ctx(), r.keys.consumers(0),
+		redis.Z{Score: float64(r.now().Add(time.Hour).UnixMilli()), Member: "alive"}).Err())
 	r.orphans(me, 10)
 	equal(t, []int64{1, 2}, users(r.own(me, "", 10)))
 }

@@ -51,11 +51,15 @@ func TestCounterReserve(t *testing.T) {
 		ask    idworker.Reservation
 		want   want
 	}{
-		"next numbers":            {stored: "100", ask: idworker.Reservation{N: 10}, want: want{from: 110, to: 110}},
-		"next numbers, known":     {stored: "100", ask: idworker.Reservation{N: 10, Known: 100}, want: want{from: 110, to: 110}},
-		"create is not for those": {stored: "100", ask: idworker.Reservation{N: 10, Create: true}, want: want{from: 110, to: 110}},
-		"missing":                 {ask: idworker.Reservation{N: 10, Known: 7}, want: want{err: idworker.ErrCounterMissing}},
-		"created":                 {ask: idworker.Reservation{N: 10, Create: true}, want: want{from: 10, to: 1<<31 + 10}},
+		"next numbers": {stored: "100", ask: idworker.Reservation{N: 10}, want: want{from: 110, to: 110}},
+		"next numbers, known": {
+			stored: "100", ask: idworker.Reservation{N: 10, Known: 100}, want: want{from: 110, to: 110},
+		},
+		"create is not for those": {
+			stored: "100", ask: idworker.Reservation{N: 10, Create: true}, want: want{from: 110, to: 110},
+		},
+		"missing": {ask: idworker.Reservation{N: 10, Known: 7}, want: want{err: idworker.ErrCounterMissing}},
+		"created": {ask: idworker.Reservation{N: 10, Create: true}, want: want{from: 10, to: 1<<31 + 10}},
 		"created above known": {
 			ask:  idworker.Reservation{N: 10, Known: 5e6, Create: true},
 			want: want{from: 5e6 + 1<<23, to: 5e6 + 1<<25 + 10},
@@ -76,14 +80,22 @@ func TestCounterReserve(t *testing.T) {
 			stored: fmt.Sprint(most - 1<<24), server: other, ask: idworker.Reservation{N: 1},
 			want: want{from: most - 1<<24 + minLeap, to: most - 1<<24 + 2*minLeap + 1},
 		},
-		"last numbers": {stored: fmt.Sprint(most - 10), ask: idworker.Reservation{N: 10}, want: want{from: most, to: most}},
-		"too few left": {stored: fmt.Sprint(most - 9), ask: idworker.Reservation{N: 10}, want: want{err: idworker.ErrExhausted}},
+		"last numbers": {
+			stored: fmt.Sprint(most - 10), ask: idworker.Reservation{N: 10}, want: want{from: most, to: most},
+		},
+		"too few left": {
+			stored: fmt.Sprint(most - 9), ask: idworker.Reservation{N: 10}, want: want{err: idworker.ErrExhausted},
+		},
 		"leap over the end": {
 			stored: fmt.Sprint(most - minLeap), server: other, ask: idworker.Reservation{N: 1},
 			want: want{err: idworker.ErrExhausted},
 		},
-		"far above the end":  {stored: "9223372036854775807", ask: idworker.Reservation{N: 1}, want: want{err: idworker.ErrExhausted}},
-		"known is the end":   {ask: idworker.Reservation{N: 1, Known: most, Create: true}, want: want{err: idworker.ErrExhausted}},
+		"far above the end": {
+			stored: "9223372036854775807", ask: idworker.Reservation{N: 1}, want: want{err: idworker.ErrExhausted},
+		},
+		"known is the end": {
+			ask: idworker.Reservation{N: 1, Known: most, Create: true}, want: want{err: idworker.ErrExhausted},
+		},
 		"not a number":       {stored: "many", ask: idworker.Reservation{N: 1}, want: want{err: errAny}},
 		"not a whole number": {stored: "1.5", ask: idworker.Reservation{N: 1}, want: want{err: errAny}},
 		"not even finite":    {stored: "nan", ask: idworker.Reservation{N: 1}, want: want{err: errAny}},
@@ -103,7 +115,8 @@ func TestCounterReserve(t *testing.T) {
 			c.ask.Day = day
 			last, err := newCounter(t, client, prefix).Reserve(ctx, c.ask)
 			if c.want.err != nil {
-				if err == nil || c.want.err != errAny && !errors.Is(err, c.want.err) { //nolint:errorlint // errAny is this table's own mark
+				//nolint:errorlint // errAny is this table's own mark
+				if err == nil || c.want.err != errAny && !errors.Is(err, c.want.err) {
 					t.Errorf("Reserve = %d, %v; want %v", last, err, c.want.err)
 				}
 				if got := client.Get(ctx, counterKey).Val(); got != c.stored {
@@ -308,7 +321,8 @@ func TestAMillionIDsOfFourProcesses(t *testing.T) {
 	began := time.Now()
 	var wg sync.WaitGroup
 	for p := range idProcesses {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAMillionIDsOfFourProcesses$", "-test.count=1")
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAMillionIDsOfFourProcesses$",
+			"-test.count=1")
 		cmd.Env = append(os.Environ(), envIDAddr+"="+addr, envIDPrefix+"="+prefix,
 			envIDFile+"="+filepath.Join(dir, fmt.Sprint(p)))
 		wg.Go(func() {
@@ -348,7 +362,8 @@ func TestAMillionIDsOfFourProcesses(t *testing.T) {
 func idProcess(t *testing.T, file string) {
 	client := redis.NewClient(&redis.Options{Addr: os.Getenv(envIDAddr)})
 	defer func() { _ = client.Close() }() // nothing is under way
-	w := idworker.New(newCounter(t, client, os.Getenv(envIDPrefix)), ledger(nil), [16]byte{42}, idworker.Options{BlockSize: 1000})
+	w := idworker.New(newCounter(t, client, os.Getenv(envIDPrefix)), ledger(nil), [16]byte{42},
+		idworker.Options{BlockSize: 1000})
 	var raw []byte
 	for range idsEach {
 		id, err := w.Next(t.Context())

@@ -33,12 +33,15 @@ const (
 	replayNotHeld int64 = 2
 )
 
-// maxUnpackings is how many pages of packed dead letters one listing unpacks at most. What is left then is listed as it is.
+// maxUnpackings is how many pages of packed dead letters one listing unpacks at most. What is left then is listed as
+// it is.
 const maxUnpackings = 100
 
-// DeadLetters returns up to n dead letters after the one with the id after ("" for the first), oldest first, and how many
-// there are in all. Packed ones are unpacked first; where Redis takes no writes, they are listed as they are.
-func (s *Store) DeadLetters(ctx context.Context, partition int, after string, n int) ([]recorder.DeadLetter, int64, error) {
+// DeadLetters returns up to n dead letters after the one with the id after ("" for the first), oldest first, and how
+// many there are in all. Packed ones are unpacked first; where Redis takes no writes, they are listed as they are.
+func (s *Store) DeadLetters(
+	ctx context.Context, partition int, after string, n int,
+) ([]recorder.DeadLetter, int64, error) {
 	from := "-"
 	if after != "" {
 		if !letterID.MatchString(after) {
@@ -49,7 +52,8 @@ func (s *Store) DeadLetters(ctx context.Context, partition int, after string, n 
 	page, total, err := s.letters(ctx, partition, from, n)
 	for round := 0; err == nil && round < maxUnpackings && slices.ContainsFunc(page, isPackedLetter); round++ {
 		if failed := s.unpackLetters(ctx, partition, page); failed != nil {
-			s.log.WarnContext(ctx, "dead letters of several orders are listed as they are: they cannot be unpacked now", "error", failed)
+			s.log.WarnContext(ctx, "dead letters of several orders are listed as they are: they cannot be unpacked now",
+				"error", failed)
 			break
 		}
 		page, total, err = s.letters(ctx, partition, from, n) // now with those behind them, which may be packed too
@@ -92,7 +96,8 @@ func (s *Store) unpackLetters(ctx context.Context, partition int, letters []redi
 		for _, word := range words {
 			args = append(args, word)
 		}
-		if _, err := s.scripts.unpackLetter.runInt(ctx, s.in(partition), []string{s.keys.dead(partition)}, args...); err != nil {
+		if _, err := s.scripts.unpackLetter.runInt(ctx, s.in(partition),
+			[]string{s.keys.dead(partition)}, args...); err != nil {
 			return err
 		}
 	}
@@ -114,7 +119,9 @@ func (s *Store) DeadLetter(ctx context.Context, partition int, id string) (recor
 		if err := s.unpackLetters(ctx, partition, messages); err != nil {
 			return recorder.DeadLetter{}, fmt.Errorf("unpacking dead letter %s: %w", id, err)
 		}
-		return recorder.DeadLetter{}, fmt.Errorf("%w: %s had several orders, each of which has a dead letter of its own now", order.ErrNoDeadLetter, id)
+		return recorder.DeadLetter{},
+			fmt.Errorf("%w: %s had several orders, each of which has a dead letter of its own now",
+				order.ErrNoDeadLetter, id)
 	}
 	return letterOf(messages[0]), nil
 }
@@ -147,8 +154,9 @@ func letterOf(m redis.XMessage) recorder.DeadLetter {
 	return l
 }
 
-// Replay queues the claim's order, with the units that its holder has, and removes the dead letter, both or neither, and reports
-// whether it did: not when the user does not hold the order. It returns order.ErrNoDeadLetter when the dead letter is gone.
+// Replay queues the claim's order, with the units that its holder has, and removes the dead letter, both or neither,
+// and reports whether it did: not when the user does not hold the order. It returns order.ErrNoDeadLetter when the
+// dead letter is gone.
 func (s *Store) Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error) {
 	sale := order.SaleRef{VoucherID: c.VoucherID, Partition: partition}
 	keys := []string{s.keys.dead(partition), s.keys.orders(partition), s.keys.buyers(sale)}

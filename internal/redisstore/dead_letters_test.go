@@ -72,8 +72,8 @@ func testDeadLetterFields(t *testing.T, r *rig) {
 	equal(t, order.Claim{VoucherID: 7, UserID: 42}, l.Claim)
 }
 
-// testReplayedOnce: the entry that comes back can be decoded, has no number in the sale's sequence, and the dead letter goes
-// with it.
+// testReplayedOnce: the entry that comes back can be decoded, has no number in the sale's sequence, and the dead
+// letter goes with it.
 func testReplayedOnce(t *testing.T, r *rig) {
 	r.queued(1)
 	c := r.Consumer(0, "a")

@@ -14,9 +14,9 @@ import (
 // errEntryGone: the entry is pending, but the stream does not have it any more. Somebody trimmed the stream.
 var errEntryGone = errors.New("the entry is gone from the stream")
 
-// decode reads a stream entry that is not packed strictly: what does not name a sale, a user and an order is Malformed. Epoch and
-// sequence may be 0, which is how a rebuild queues an order that is known only from its holder. Raw holds the fields of
-// a malformed entry and is nil for others.
+// decode reads a stream entry that is not packed strictly: what does not name a sale, a user and an order is
+// Malformed. Epoch and sequence may be 0, which is how a rebuild queues an order that is known only from its holder.
+// Raw holds the fields of a malformed entry and is nil for others.
 func decode(partition int, m redis.XMessage) order.Entry {
 	e := order.Entry{Key: m.ID, Partition: partition}
 	if m.Values == nil {

@@ -17,8 +17,8 @@ import (
 // errRebuildLost: Redis no longer knows of the rebuild that a step belongs to; it was emptied or lost its tail.
 var errRebuildLost = errors.New("redis no longer knows of this rebuild")
 
-// refusals are the first words of replies with which Redis says that it did not run a command, or refused a script's first
-// write, after which it refuses none.
+// refusals are the first words of replies with which Redis says that it did not run a command, or refused a script's
+// first write, after which it refuses none.
 var refusals = [...]string{
 	"OOM ", "LOADING ", "READONLY ", "MISCONF ", "NOREPLICAS ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "MOVED ",
 	"ASK ", "NOSCRIPT ", "BUSY ", "NOAUTH ", "WRONGPASS ", "ERR max number of clients",
@@ -43,7 +43,8 @@ func translate(err error) error {
 }
 
 func hadNoEffect(err error) bool {
-	if errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, redis.ErrClosed) {
+	if errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) ||
+		errors.Is(err, redis.ErrClosed) {
 		return true // there was no connection
 	}
 	if errors.Is(err, bulkhead.ErrFull) {

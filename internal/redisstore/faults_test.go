@@ -37,7 +37,9 @@ func TestRefusedWrites(t *testing.T) {
 	for name, c := range map[string]struct{ fail, heal []any }{
 		"out of memory": {[]any{"config", "set", "maxmemory", "1"}, []any{"config", "set", "maxmemory", "0"}},
 		"read-only":     {[]any{"replicaof", "127.0.0.1", "1"}, []any{"replicaof", "no", "one"}},
-		"no replicas":   {[]any{"config", "set", "min-replicas-to-write", "1"}, []any{"config", "set", "min-replicas-to-write", "0"}},
+		"no replicas": {
+			[]any{"config", "set", "min-replicas-to-write", "1"}, []any{"config", "set", "min-replicas-to-write", "0"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,14 +52,19 @@ func TestRefusedWrites(t *testing.T) {
 			r.must(r.commands.Do(r.ctx(), c.fail...).Err())
 
 			r.refused(before)
-			// A holder still gets their order id, and a caller that has seen more still finds that the sale has lost its tail.
+			// A holder still gets their order id, and a caller that has seen more still finds that the sale has lost
+			// its tail.
 			equal(t, []string{"0"}, codes(r.admit(requests(1, 1)...).Results))
-			equal(t, []string{"3"}, codes(r.admitBatch(order.Batch{Known: order.Mark{Epoch: 9}, Requests: requests(1, 1)}).Results))
-			steps := map[string]error{"begin": r.Begin(r.ctx(), r.sale, 2), "asking whether it could": r.Begin(r.ctx(), r.sale, 0)}
+			equal(t, []string{"3"},
+				codes(r.admitBatch(order.Batch{Known: order.Mark{Epoch: 9}, Requests: requests(1, 1)}).Results))
+			steps := map[string]error{
+				"begin": r.Begin(r.ctx(), r.sale, 2), "asking whether it could": r.Begin(r.ctx(), r.sale, 0),
+			}
 			if name != "out of memory" { // there it may: TestOutOfMemoryDrains
 				steps["correct"] = second(r.Correct(r.ctx(), []order.Correction{
 					{Sale: r.sale, UserID: 1, OrderID: 1001, New: order.Held{OrderID: 5}, GiveBack: true},
-					{Sale: broken, UserID: 1, OrderID: 1001}, // what repeating cannot help is reported once the rest is done
+					// What repeating cannot help is reported once the rest is done.
+					{Sale: broken, UserID: 1, OrderID: 1001},
 				}))
 			}
 			for step, err := range steps {
@@ -85,14 +92,16 @@ func TestOutOfMemoryDrains(t *testing.T) {
 	equal(t, 2, r.acknowledge(c, entries[0].Key, entries[1].Key))
 	r.must(c.MoveToDeadLetters(r.ctx(), entries[2]))
 	equal(t, []bool{true, true}, r.correct(
-		order.Correction{UserID: 1, OrderID: 1001, New: order.Held{OrderID: 5001}}, order.Correction{UserID: 2, OrderID: 1002, GiveBack: true}))
+		order.Correction{UserID: 1, OrderID: 1001, New: order.Held{OrderID: 5001}},
+		order.Correction{UserID: 2, OrderID: 1002, GiveBack: true}))
 	equal(t, map[int64]int64{1: 5001}, r.holders())
 	b, err := r.Backlog(r.ctx(), 0)
 	r.must(err)
 	equal(t, Backlog{Dead: 1}, b)
 }
 
-// TestReplyLost: the script ran, its answer did not arrive. That is unknown, not refused; the identical batch finds out (F03).
+// TestReplyLost: the script ran, its answer did not arrive. That is unknown, not refused; the identical batch finds
+// out (F03).
 func TestReplyLost(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t)
@@ -150,7 +159,8 @@ func TestSlowRedis(t *testing.T) {
 		t.Errorf("a deadline of a second took %v", took)
 	}
 	<-ctx.Done() // the socket's deadline is a little sooner
-	if _, err := r.Admit(ctx, batch); !errors.Is(err, order.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := r.Admit(ctx, batch); !errors.Is(err, order.ErrUnavailable) ||
+		!errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a deadline that had passed: %v", err)
 	}
 	proxy.Heal()
@@ -192,7 +202,8 @@ func TestRedisAway(t *testing.T) {
 	}
 	server.Start()
 	eventually(t, func() bool { return r.Ping(r.ctx()) == nil })
-	equal(t, []string{"3", "3"}, codes(r.admit(requests(1, 2)...).Results)) // another run of the server: it may have lost something
+	// Another run of the server: it may have lost something.
+	equal(t, []string{"3", "3"}, codes(r.admit(requests(1, 2)...).Results))
 	r.open(2, r.hour(5))
 	equal(t, []string{"0", "0"}, codes(r.admit(requests(1, 2)...).Results))
 	equal(t, []int64{1}, users(r.own(c, "", 5)))
@@ -281,7 +292,10 @@ func TestTranslate(t *testing.T) {
 		{fmt.Errorf("sentinels: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), unavailable},
 		{redis.ErrPoolTimeout, unavailable},
 		{redis.ErrClosed, unavailable},
-		{reply("OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:12."), unavailable},
+		{
+			reply("OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:12."),
+			unavailable,
+		},
 		{reply("ERR Error running script (call to f_abc): @user_script:12: -OOM command not allowed"), unavailable},
 		{reply("LOADING Redis is loading the dataset in memory"), unavailable},
 		{reply("READONLY You can't write against a read only replica."), unavailable},
@@ -301,7 +315,10 @@ func TestTranslate(t *testing.T) {
 		{context.DeadlineExceeded, nothing},
 		{reply("ERR user_script:3: attempt to index a nil value script: abc"), rejected},
 		{reply("WRONGTYPE Operation against a key holding the wrong kind of value"), rejected},
-		{reply("ERR Error running script (call to f_abc): @user_script:3: user_script:3: attempt to index a nil value"), rejected},
+		{
+			reply("ERR Error running script (call to f_abc): @user_script:3: user_script:3: attempt to index " +
+				"a nil value"), rejected,
+		},
 		{reply("CROSSSLOT Keys in request don't hash to the same slot"), rejected},
 		{reply("ERR Script killed by user with SCRIPT KILL."), nothing},
 		{redis.Nil, nothing},

@@ -33,8 +33,9 @@ func (e *FormatError) Error() string {
 		found = "it is not empty and has no " + e.Key
 	}
 	return fmt.Sprintf("%v: in Redis at %s, %s, and this ledger's word is %q. Nothing was written there: give this "+
-		"installation a Redis of its own in SECKILL_REDIS_ADDRS or a prefix in SECKILL_REDIS_PREFIX, or delete the keys %s:* "+
-		"if nobody needs them (docs/runbook.md)", partition.ErrFormat, e.Address, found, e.Word, strings.TrimSuffix(e.Key, ":format"))
+		"installation a Redis of its own in SECKILL_REDIS_ADDRS or a prefix in SECKILL_REDIS_PREFIX, or "+
+		"delete the keys %s:* if nobody needs them (docs/runbook.md)",
+		partition.ErrFormat, e.Address, found, e.Word, strings.TrimSuffix(e.Key, ":format"))
 }
 
 // Is makes it a partition.ErrFormat.
@@ -103,8 +104,11 @@ func (s *Store) Take(ctx context.Context, partition int) error {
 }
 
 // runWithFormat runs a script that calls the function of scripts/format.lua, and notes what it found.
-func (s *Store) runWithFormat(ctx context.Context, script script, partition int, keys []string, args ...any) (any, error) {
-	keys = append(keys, s.keys.format(partition), s.keys.orders(partition), s.keys.consumers(partition), s.keys.stops(partition))
+func (s *Store) runWithFormat(
+	ctx context.Context, script script, partition int, keys []string, args ...any,
+) (any, error) {
+	keys = append(keys, s.keys.format(partition), s.keys.orders(partition), s.keys.consumers(partition),
+		s.keys.stops(partition))
 	answer, err := script.run(ctx, s.commands, keys, append(args, s.options.Word)...)
 	if err == nil {
 		s.noteOurs(ctx, partition)
@@ -121,7 +125,9 @@ func (s *Store) runWithFormat(ctx context.Context, script script, partition int,
 }
 
 // intWithFormat is runWithFormat for a script that answers a number.
-func (s *Store) intWithFormat(ctx context.Context, script script, partition int, keys []string, args ...any) (int64, error) {
+func (s *Store) intWithFormat(
+	ctx context.Context, script script, partition int, keys []string, args ...any,
+) (int64, error) {
 	return number(s.runWithFormat(ctx, script, partition, keys, args...))
 }
 
@@ -140,7 +146,9 @@ func (s *Store) noteOther(ctx context.Context, partition int, found string) *For
 	if other := s.formats.in(partition); other != nil && other.err.Found == found {
 		return other.err
 	}
-	err := &FormatError{Key: s.keys.format(partition), Address: s.placeOf(ctx, partition), Found: found, Word: s.options.Word}
+	err := &FormatError{
+		Key: s.keys.format(partition), Address: s.placeOf(ctx, partition), Found: found, Word: s.options.Word,
+	}
 	s.formats.other.Store(partition, &otherData{err: err, client: newRefusingClient(err)})
 	s.log.ErrorContext(ctx, "a partition is left alone and its sales are paused", "partition", partition, "error", err)
 	return err
@@ -176,7 +184,9 @@ func pausedResult(b order.Batch) order.BatchResult {
 // newRefusingClient returns a client that sends nothing and answers the error. It has nothing to close: it never
 // connects, and listens for no announcements of a server's maintenance.
 func newRefusingClient(err error) redis.UniversalClient {
-	client := redis.NewClient(&redis.Options{MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
+	client := redis.NewClient(&redis.Options{
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
 	client.AddHook(refusal{err})
 	return client
 }

@@ -27,9 +27,11 @@ var firstWrites = map[string]func(*rig) error{
 		_, err := r.Heartbeat(r.ctx(), 0, "a", recovery.Heard{})
 		return err
 	},
-	"the begin of a rebuild":    func(r *rig) error { return r.Begin(r.ctx(), r.sale, 2) },
-	"the question before":       func(r *rig) error { return unlessSuperseded(r.Begin(r.ctx(), r.sale, 0)) },
-	"orders that are requeued":  func(r *rig) error { return r.Requeue(r.ctx(), r.sale, 2, []order.Claim{{OrderID: 9, UserID: 9}}) },
+	"the begin of a rebuild": func(r *rig) error { return r.Begin(r.ctx(), r.sale, 2) },
+	"the question before":    func(r *rig) error { return unlessSuperseded(r.Begin(r.ctx(), r.sale, 0)) },
+	"orders that are requeued": func(r *rig) error {
+		return r.Requeue(r.ctx(), r.sale, 2, []order.Claim{{OrderID: 9, UserID: 9}})
+	},
 	"the end of a rebuild":      func(r *rig) error { return r.Publish(r.ctx(), r.sale, 2, r.hour(1)) },
 	"a group that is not there": func(r *rig) error { _, err := r.Consumer(0, "a").Next(r.ctx(), 1, 0); return err },
 }
@@ -44,7 +46,9 @@ func unlessSuperseded(err error) error {
 // keysOfEmpty are the keys of which an empty partition has none, written by hand.
 var keysOfEmpty = map[string]func(*rig) error{
 	"orders": func(r *rig) error {
-		return r.commands.XAdd(r.ctx(), &redis.XAddArgs{Stream: r.keys.orders(0), Values: map[string]any{"v": "7", "u": "1", "o": "1", "e": "1", "s": "1"}}).Err()
+		return r.commands.XAdd(r.ctx(), &redis.XAddArgs{
+			Stream: r.keys.orders(0), Values: map[string]any{"v": "7", "u": "1", "o": "1", "e": "1", "s": "1"},
+		}).Err()
 	},
 	"consumers": func(r *rig) error {
 		return r.commands.ZAdd(r.ctx(), r.keys.consumers(0), redis.Z{Score: 1, Member: "old"}).Err()
@@ -88,11 +92,15 @@ var formatTests = behaviour{
 					before := r.everything()
 					err := write(r)
 					var other *FormatError
-					if !errors.Is(err, partition.ErrFormat) || !errors.Is(err, order.ErrUnavailable) || !errors.As(err, &other) {
+					if !errors.Is(err, partition.ErrFormat) || !errors.Is(err, order.ErrUnavailable) ||
+						!errors.As(err, &other) {
 						t.Fatalf("%s, with %s under %q: %v", name, key, word, err)
 					}
-					equal(t, FormatError{Key: r.keys.format(0), Address: other.Address, Found: word, Word: testWord}, *other)
-					for _, part := range []string{"{p0}", testWord, word, "127.0.0.1:", "SECKILL_REDIS_ADDRS", "docs/runbook.md"} {
+					equal(t, FormatError{Key: r.keys.format(0), Address: other.Address, Found: word, Word: testWord},
+						*other)
+					for _, part := range []string{
+						"{p0}", testWord, word, "127.0.0.1:", "SECKILL_REDIS_ADDRS", "docs/runbook.md",
+					} {
 						if !strings.Contains(err.Error(), part) {
 							t.Errorf("%q does not name %q", err, part)
 						}
@@ -106,11 +114,13 @@ var formatTests = behaviour{
 		r.unfinished("")
 		r.must(keysOfEmpty["orders"](r))
 		r.must(r.commands.HSet(r.ctx(), r.keys.format(0), "a", "b").Err())
-		if err := r.Take(r.ctx(), 0); !errors.Is(err, partition.ErrFormat) || !strings.Contains(err.Error(), "unreadable") {
+		if err := r.Take(r.ctx(), 0); !errors.Is(err, partition.ErrFormat) ||
+			!strings.Contains(err.Error(), "unreadable") {
 			t.Error(err)
 		}
 	},
-	"a sale is paused in a partition with other data, which is left alone, until it is ours again": func(t *testing.T, r *rig) {
+	"a sale is paused in a partition with other data, which is left alone, until it is ours " +
+		"again": func(t *testing.T, r *rig) {
 		r.open(1, r.hour(10))
 		r.admit(requests(1, 2)...)
 		c := r.Consumer(0, "a")
@@ -127,7 +137,9 @@ var formatTests = behaviour{
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		v := voucher.Voucher{ID: r.sale.VoucherID, Kind: voucher.Seckill, Status: voucher.OnShelf, Sale: &voucher.Sale{}}
+		v := voucher.Voucher{
+			ID: r.sale.VoucherID, Kind: voucher.Seckill, Status: voucher.OnShelf, Sale: &voucher.Sale{},
+		}
 		live, now, err := r.Live(r.ctx(), []voucher.Voucher{v})
 		r.must(err)
 		equal(t, voucher.StatePaused, live[0].State)
@@ -165,13 +177,15 @@ var formatTests = behaviour{
 			for i := range errs {
 				o := r.options
 				o.Word = fmt.Sprintf("1/ledger%d", i%2)
-				store, err := New(&Clients{Commands: r.commands, Blocking: r.blocking}, o, slog.New(slog.DiscardHandler))
+				store, err := New(&Clients{Commands: r.commands, Blocking: r.blocking}, o,
+					slog.New(slog.DiscardHandler))
 				r.must(err)
 				starting.Go(func() { errs[i] = store.Take(r.ctx(), 0) })
 			}
 			starting.Wait()
 			first, second := errors.Join(errs[0], errs[2]), errors.Join(errs[1], errs[3])
-			if (first == nil) == (second == nil) || (errs[0] == nil) != (errs[2] == nil) || (errs[1] == nil) != (errs[3] == nil) {
+			if (first == nil) == (second == nil) || (errs[0] == nil) != (errs[2] == nil) ||
+				(errs[1] == nil) != (errs[3] == nil) {
 				t.Fatalf("%v, %v", first, second)
 			}
 		}
@@ -203,8 +217,8 @@ func (r *rig) word() string {
 func (r *rig) keysOf() []string {
 	return []string{
 		r.keys.format(0), r.keys.orders(0), r.keys.consumers(0), r.keys.stops(0), r.keys.reporters(0), r.keys.dead(0),
-		r.keys.sale(r.sale), r.keys.buyers(r.sale), r.keys.reports(r.sale), r.keys.reported(r.sale), r.keys.outcomes(r.sale), r.keys.list(1),
-		r.keys.guards(r.sale)[0], r.keys.spending(),
+		r.keys.sale(r.sale), r.keys.buyers(r.sale), r.keys.reports(r.sale), r.keys.reported(r.sale),
+		r.keys.outcomes(r.sale), r.keys.list(1), r.keys.guards(r.sale)[0], r.keys.spending(),
 	}
 }
 
@@ -250,7 +264,8 @@ func (r *rig) restOfStore(c *Consumer) map[string]error {
 	_, errs["Correct"] = r.Correct(ctx, []order.Correction{{Sale: sale, UserID: 1, OrderID: 1001}})
 	errs["SetHolders"] = r.SetHolders(ctx, sale, 2, []order.Claim{{OrderID: 1, UserID: 1}}, nil)
 	_, errs["Drop"] = r.Drop(ctx, sale, order.SaleView{})
-	_, _, errs["SubmitReport"] = r.SubmitReport(ctx, recovery.Round{Sale: sale}, "a", recovery.Report{Claims: slices.Repeat([]order.Claim{{OrderID: 1, UserID: 1}}, maxHolders+1)})
+	_, _, errs["SubmitReport"] = r.SubmitReport(ctx, recovery.Round{Sale: sale}, "a",
+		recovery.Report{Claims: slices.Repeat([]order.Claim{{OrderID: 1, UserID: 1}}, maxHolders+1)})
 	_, errs["RoundProgress"] = r.RoundProgress(ctx, sale, 2)
 	_, errs["Replay"] = r.Replay(ctx, 0, "1-1", order.Claim{VoucherID: sale.VoucherID, UserID: 1, OrderID: 1001})
 	_, errs["Remove"] = r.Remove(ctx, 0, "1-1")

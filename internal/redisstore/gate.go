@@ -33,7 +33,8 @@ func (s *Store) Admit(ctx context.Context, b order.Batch) (order.BatchResult, er
 	}
 	for i, r := range result.Results {
 		if r.Outcome == order.Unreadable {
-			s.log.ErrorContext(ctx, "a holder of a sale cannot be read", "voucher", b.Sale.VoucherID, "user", b.Requests[i].UserID)
+			s.log.ErrorContext(ctx, "a holder of a sale cannot be read", "voucher", b.Sale.VoucherID,
+				"user", b.Requests[i].UserID)
 		}
 	}
 	return result, err
@@ -44,7 +45,8 @@ func namesOrder(r order.Result) bool {
 	return r.Outcome == order.Accepted || r.Outcome == order.AlreadyBought
 }
 
-// checkBatch refuses a batch that the script does not take, and for which it would refuse those of all sales in the call.
+// checkBatch refuses a batch that the script does not take, and for which it would refuse those of all sales in the
+// call.
 func checkBatch(b order.Batch) error {
 	if n := len(b.Requests); n < 1 || n > order.MaxBatch {
 		return fmt.Errorf("%w: a batch of %d requests, allowed are 1 to %d", order.ErrUnavailable, n, order.MaxBatch)
@@ -52,16 +54,19 @@ func checkBatch(b order.Batch) error {
 	for i := range b.Requests {
 		r := &b.Requests[i]
 		if r.UserID <= 0 || r.OrderID < 0 {
-			return fmt.Errorf("%w: a request of user %d (order %d) has no positive id", order.ErrUnavailable, r.UserID, r.OrderID)
+			return fmt.Errorf("%w: a request of user %d (order %d) has no positive id",
+				order.ErrUnavailable, r.UserID, r.OrderID)
 		}
 		if n := r.Quantity.Units(); n < 1 || n > voucher.MaxPerUser {
-			return fmt.Errorf("%w: a request for %d units, allowed are 1 to %d", order.ErrUnavailable, n, voucher.MaxPerUser)
+			return fmt.Errorf("%w: a request for %d units, allowed are 1 to %d",
+				order.ErrUnavailable, n, voucher.MaxPerUser)
 		}
 	}
 	return nil
 }
 
-// quantitiesOf is how many units each of the requests asks for, as the script reads it: nothing where each asks for one.
+// quantitiesOf is how many units each of the requests asks for, as the script reads it: nothing where each asks for
+// one.
 func quantitiesOf(requests []order.Request) string {
 	if !slices.ContainsFunc(requests, func(r order.Request) bool { return r.Quantity.Extra() > 0 }) {
 		return ""

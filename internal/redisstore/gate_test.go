@@ -62,10 +62,13 @@ func testBarred(t *testing.T, r *rig) {
 	before := r.view()
 	holder, barred := order.Request{UserID: 1}, order.Request{UserID: 2}
 	for _, fields := range [][]any{
-		{fieldMode, modeOpen}, {fieldMode, modePaused}, {fieldMode, modeOff}, {fieldMode, modeRebuild}, {fieldMode, modeOpen, fieldStock, 0},
+		{fieldMode, modeOpen}, {fieldMode, modePaused}, {fieldMode, modeOff}, {fieldMode, modeRebuild}, {
+			fieldMode, modeOpen, fieldStock, 0,
+		},
 	} {
 		r.set(fields...)
-		if diff := cmp.Diff([]string{"12", "1:1001", "12", "12"}, codes(r.admit(barred, holder, order.Request{UserID: 3}, barred).Results)); diff != "" {
+		if diff := cmp.Diff([]string{"12", "1:1001", "12", "12"},
+			codes(r.admit(barred, holder, order.Request{UserID: 3}, barred).Results)); diff != "" {
 			t.Errorf("%v: %s", fields, diff)
 		}
 	}
@@ -74,13 +77,16 @@ func testBarred(t *testing.T, r *rig) {
 	equal(t, map[int64]int64{1: 1001}, r.holders())
 	// However many units they ask for, and whatever somebody wrote into buyers by hand.
 	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), "8", "0", "9", "0:2").Err())
-	several := []order.Request{{UserID: 2, Quantity: order.QuantityOf(2)}, {UserID: 1, Quantity: order.QuantityOf(2)}, {UserID: 8}, {UserID: 9, Quantity: order.QuantityOf(2)}}
+	several := []order.Request{{UserID: 2, Quantity: order.QuantityOf(2)}, {UserID: 1, Quantity: order.QuantityOf(2)}, {
+		UserID: 8,
+	}, {UserID: 9, Quantity: order.QuantityOf(2)}}
 	equal(t, []string{"12", "1:1001", "-1", "-1"}, codes(r.admit(several...).Results))
 	r.must(r.commands.HDel(r.ctx(), r.keys.buyers(r.sale), "8", "9").Err())
 	equal(t, before.Mark, r.view().Mark)
 	equal(t, 1, len(r.stream()))
 	// In one batch with their own request they are let in by that alone.
-	equal(t, []string{"12", "0", "1:2002"}, codes(r.admit(barred, order.Request{UserID: 2, OrderID: 2002}, barred).Results))
+	equal(t, []string{"12", "0", "1:2002"},
+		codes(r.admit(barred, order.Request{UserID: 2, OrderID: 2002}, barred).Results))
 }
 
 // testHoldersFirst: a holder gets their order id in every state that the sale can be in (rule 2).
@@ -125,7 +131,10 @@ func testRefusals(t *testing.T, r *rig) {
 		change func(*order.Opening)
 		code   string
 	}{
-		{"off the shelf, ended, nothing left", func(o *order.Opening) { o.Mode, o.Stock, o.End = order.SaleOffShelf, 0, o.Begin.Add(1) }, "5"},
+		{
+			"off the shelf, ended, nothing left",
+			func(o *order.Opening) { o.Mode, o.Stock, o.End = order.SaleOffShelf, 0, o.Begin.Add(1) }, "5",
+		},
 		{"paused, ended", func(o *order.Opening) { o.Mode, o.End = order.SalePaused, o.Begin.Add(1) }, "6"},
 		{"not started, nothing left", func(o *order.Opening) { o.Stock, o.Begin = 0, o.End.Add(-time.Minute) }, "7"},
 		{"ended, nothing left", func(o *order.Opening) { o.Stock, o.End = 0, o.Begin.Add(time.Minute) }, "8"},
@@ -176,7 +185,8 @@ func testSeveralUnits(t *testing.T, r *rig) {
 	equal(t, int64(6), r.view().Extra)
 }
 
-// testOneUnitEach: what is written for orders of one unit has no trace of quantities, so that versions without them read it.
+// testOneUnitEach: what is written for orders of one unit has no trace of quantities, so that versions without them
+// read it.
 func testOneUnitEach(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 1)...)
@@ -210,7 +220,9 @@ func testRepeatedBatch(t *testing.T, r *rig) {
 
 func testOneUserTwice(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
-	batch := []order.Request{{UserID: 1, OrderID: 11}, {UserID: 1, OrderID: 12}, {UserID: 2, OrderID: 13}, {UserID: 1, OrderID: 11}}
+	batch := []order.Request{
+		{UserID: 1, OrderID: 11}, {UserID: 1, OrderID: 12}, {UserID: 2, OrderID: 13}, {UserID: 1, OrderID: 11},
+	}
 	for range 2 {
 		got := r.admit(batch...)
 		equal(t, []string{"0", "1:11", "0", "0"}, codes(got.Results))
@@ -223,7 +235,8 @@ func testLostTail(t *testing.T, r *rig) {
 	r.open(3, r.hour(10))
 	r.admit(requests(1, 2)...)
 	ask := func(known order.Mark) []string {
-		return codes(r.admitBatch(order.Batch{Known: known, Requests: append(requests(1, 1), requests(50, 1)...)}).Results)
+		return codes(r.admitBatch(
+			order.Batch{Known: known, Requests: append(requests(1, 1), requests(50, 1)...)}).Results)
 	}
 	// What is known may be older, or as old.
 	equal(t, []string{"0", "0"}, ask(order.Mark{Epoch: 2, Sequence: 99}))
@@ -265,7 +278,9 @@ func testFullBatch(t *testing.T, r *rig) {
 	claims := r.stream()
 	equal(t, 200, len(claims))
 	for i, c := range claims {
-		equal(t, order.Claim{OrderID: batch[i].OrderID, UserID: batch[i].UserID, VoucherID: 7, Epoch: 1, Sequence: int64(i + 1)}, c)
+		equal(t, order.Claim{
+			OrderID: batch[i].OrderID, UserID: batch[i].UserID, VoucherID: 7, Epoch: 1, Sequence: int64(i + 1),
+		}, c)
 	}
 }
 
@@ -276,7 +291,9 @@ func testLargeIDs(t *testing.T, r *rig) {
 	equal(t, []string{"0"}, codes(r.admit(a).Results))
 	a.OrderID = 5
 	equal(t, []string{"1:9223372036854775807"}, codes(r.admit(a).Results))
-	equal(t, []order.Claim{{OrderID: math.MaxInt64, UserID: math.MaxInt64 - 1, VoucherID: math.MaxInt64 - 2, Epoch: 1, Sequence: 1}}, r.stream())
+	equal(t, []order.Claim{
+		{OrderID: math.MaxInt64, UserID: math.MaxInt64 - 1, VoucherID: math.MaxInt64 - 2, Epoch: 1, Sequence: 1},
+	}, r.stream())
 	// Marks and stock are numbers to the script: exact up to 2^53.
 	r.set(fieldSequence, int64(1)<<53-10, fieldStock, int64(1)<<53-10)
 	got := r.admit(order.Request{UserID: 2, OrderID: 6})
@@ -327,7 +344,8 @@ func testBadArguments(t *testing.T, r *rig) {
 		"below zero": {{UserID: 1, OrderID: -1}},
 		"negative":   {{UserID: -1, OrderID: 1}},
 	} {
-		if _, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Requests: batch, MaxBacklog: 10}); !errors.Is(err, order.ErrUnavailable) {
+		if _, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Requests: batch, MaxBacklog: 10}); !errors.Is(err,
+			order.ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -43,13 +43,16 @@ func (s *Store) GuardFigures(ctx context.Context, sale order.SaleRef) (guard.Fig
 	)
 	_, err := s.in(sale.Partition).Pipelined(ctx, func(p redis.Pipeliner) error {
 		counts = p.HGetAll(ctx, keys[0])
-		stopped, units = p.ZRevRangeWithScores(ctx, keys[1], 0, networksShown-1), p.ZRevRangeWithScores(ctx, keys[2], 0, networksShown-1)
+		stopped, units = p.ZRevRangeWithScores(ctx, keys[1], 0, networksShown-1),
+			p.ZRevRangeWithScores(ctx, keys[2], 0, networksShown-1)
 		return nil
 	})
 	if err != nil && !rejects(err) { // Redis is away, loading or without its cluster: that is not nothing
 		return guard.Figures{}, translate(err)
 	}
-	f := guard.Figures{Counts: make(map[guard.Count]int64), Stopped: networkCounts(stopped.Val()), Units: networkCounts(units.Val())}
+	f := guard.Figures{
+		Counts: make(map[guard.Count]int64), Stopped: networkCounts(stopped.Val()), Units: networkCounts(units.Val()),
+	}
 	for c, text := range counts.Val() {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
 			f.Counts[guard.Count(c)] = n

@@ -8,8 +8,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// An order with its units is one text in Redis, in the hash of holders, in the stream, and in recovery reports: the order's
-// id, and with more than one unit a colon and how many, as 123:3.
+// An order with its units is one text in Redis, in the hash of holders, in the stream, and in recovery reports: the
+// order's id, and with more than one unit a colon and how many, as 123:3.
 
 // heldText is the text of an order with its units.
 func heldText(h order.Held) string {

@@ -17,7 +17,10 @@ func TestHeldText(t *testing.T) {
 		equal(t, text, heldText(h))
 		equal(t, h, parseHeld(text))
 	}
-	for _, text := range []string{"", ":", "0", "-1", "01", "1:", ":2", "1:0", "1:1", "1:-2", "1:21", "1:02", "1:2:3", "1: 2", "x:2", "0:2", "1:99999999999999999999"} {
+	for _, text := range []string{
+		"", ":", "0", "-1", "01", "1:", ":2", "1:0", "1:1", "1:-2", "1:21", "1:02", "1:2:3", "1: 2", "x:2", "0:2",
+		"1:99999999999999999999",
+	} {
 		equal(t, order.Held{}, parseHeld(text))
 	}
 }

@@ -16,10 +16,10 @@ const (
 	scanDetail     = 1000 // fields that one HSCAN looks at
 )
 
-// Correct applies corrections, each only while the user holds the order that it names, so that repeating is harmless. Those
-// of one sale share a call, and a sale whose call fails does not keep the others from being corrected. The error wraps
-// order.ErrOutdated when a correction was decided before operations that the sale contains, and order.ErrRejected when
-// repeating cannot help any of those that failed.
+// Correct applies corrections, each only while the user holds the order that it names, so that repeating is harmless.
+// Those of one sale share a call, and a sale whose call fails does not keep the others from being corrected. The
+// error wraps order.ErrOutdated when a correction was decided before operations that the sale contains, and
+// order.ErrRejected when repeating cannot help any of those that failed.
 //
 // It returns by sale the epoch of a rebuild during which a unit was given back, as long as that epoch is the sale's
 // last; also together with an error, and again in every later call for that sale.
@@ -36,12 +36,15 @@ func (s *Store) Correct(ctx context.Context, corrections []order.Correction) (re
 			}
 			switch {
 			case err == nil && c.outdated > 0:
-				failed = append(failed, fmt.Errorf("correcting holders of voucher %d: %d of %d were %w", sale.VoucherID, c.outdated, len(batch), order.ErrOutdated))
+				failed = append(failed, fmt.Errorf("correcting holders of voucher %d: %d of %d were %w",
+					sale.VoucherID, c.outdated, len(batch), order.ErrOutdated))
 			case err == nil:
 			case rejects(err):
-				rejected = append(rejected, fmt.Errorf("%w: correcting holders of voucher %d: %w", order.ErrRejected, sale.VoucherID, err))
+				rejected = append(rejected, fmt.Errorf("%w: correcting holders of voucher %d: %w",
+					order.ErrRejected, sale.VoucherID, err))
 			default:
-				failed = append(failed, fmt.Errorf("correcting %d holders of voucher %d: %w", len(batch), sale.VoucherID, err))
+				failed = append(failed, fmt.Errorf("correcting %d holders of voucher %d: %w",
+					len(batch), sale.VoucherID, err))
 			}
 		}
 	}
@@ -73,13 +76,17 @@ type correctResult struct {
 }
 
 // correctSale corrects holders of one sale.
-func (s *Store) correctSale(ctx context.Context, sale order.SaleRef, corrections []order.Correction) (correctResult, error) {
+func (s *Store) correctSale(
+	ctx context.Context, sale order.SaleRef, corrections []order.Correction,
+) (correctResult, error) {
 	args := make([]any, 0, 1+5*len(corrections))
 	args = append(args, s.returnDelay.Milliseconds())
 	for _, c := range corrections {
-		args = append(args, c.UserID, heldArgument(order.Held{OrderID: c.OrderID, Quantity: c.Quantity}), c.GiveBack, heldArgument(c.New), c.Until)
+		args = append(args, c.UserID, heldArgument(order.Held{OrderID: c.OrderID, Quantity: c.Quantity}), c.GiveBack,
+			heldArgument(c.New), c.Until)
 	}
-	raw, err := s.scripts.correct.run(ctx, s.in(sale.Partition), []string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
+	raw, err := s.scripts.correct.run(ctx, s.in(sale.Partition),
+		[]string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
 	if err != nil {
 		return correctResult{}, err
 	}
@@ -96,7 +103,8 @@ func (s *Store) correctSale(ctx context.Context, sale order.SaleRef, corrections
 	return c, r.err
 }
 
-// OrdersOf returns the order id that each of the users holds in the sale, 0 for none that can be read, in one round trip.
+// OrdersOf returns the order id that each of the users holds in the sale, 0 for none that can be read, in one round
+// trip.
 func (s *Store) OrdersOf(ctx context.Context, sale order.SaleRef, users []int64) ([]int64, error) {
 	if len(users) == 0 {
 		return nil, nil
@@ -118,9 +126,9 @@ func (s *Store) OrdersOf(ctx context.Context, sale order.SaleRef, users []int64)
 	return ids, nil
 }
 
-// Holders yields the holders of a sale, as claims without epoch and sequence. One may come twice, as with all scans of
-// Redis. A field that names no user or no order is an *order.UnreadableHolderError, and the others follow; it stops after
-// any other error.
+// Holders yields the holders of a sale, as claims without epoch and sequence. One may come twice, as with all scans
+// of Redis. A field that names no user or no order is an *order.UnreadableHolderError, and the others follow; it
+// stops after any other error.
 func (s *Store) Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error] {
 	return func(yield func(order.Claim, error) bool) {
 		for pair, err := range s.pairs(ctx, sale.Partition, s.keys.buyers(sale)) {

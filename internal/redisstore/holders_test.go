@@ -33,11 +33,14 @@ func testCorrections(t *testing.T, r *rig) {
 	batch := []order.Correction{
 		{UserID: 1, OrderID: 1001, GiveBack: true}, // failed, its unit goes back
 		{UserID: 2, OrderID: 1002},                 // failed, there was no unit
-		{UserID: 3, OrderID: 1003, GiveBack: true, New: order.Held{OrderID: math.MaxInt64}},       // another order is live
-		{UserID: 4, OrderID: 99, GiveBack: true, New: order.Held{OrderID: 98}},                    // not their order
-		{UserID: 77, OrderID: 1077, GiveBack: true},                                               // no holder at all
-		{UserID: 1, OrderID: 1001, GiveBack: true},                                                // the first once more
-		{UserID: 3, OrderID: math.MaxInt64, New: order.Held{OrderID: 5}}, {UserID: 3, OrderID: 5}, // step by step
+		// Another order is live.
+		{UserID: 3, OrderID: 1003, GiveBack: true, New: order.Held{OrderID: math.MaxInt64}},
+		{UserID: 4, OrderID: 99, GiveBack: true, New: order.Held{OrderID: 98}}, // not their order
+		{UserID: 77, OrderID: 1077, GiveBack: true},                            // no holder at all
+		// The first once more.
+		{UserID: 1, OrderID: 1001, GiveBack: true},
+		{UserID: 3, OrderID: math.MaxInt64, New: order.Held{OrderID: 5}},
+		{UserID: 3, OrderID: 5}, // step by step
 	}
 	equal(t, []bool{true, true, true, false, false, false, true, true}, r.correct(batch...))
 	holders := map[int64]int64{4: 1004, 5: 1005}
@@ -64,7 +67,8 @@ func testCorrectionsOfManySales(t *testing.T, r *rig) {
 			r.admit(requests(from, 200)...)
 		}
 		for _, a := range requests(1, 400) {
-			corrections = append(corrections, order.Correction{Sale: r.sale, UserID: a.UserID, OrderID: a.OrderID, GiveBack: a.UserID%2 == 0})
+			corrections = append(corrections,
+				order.Correction{Sale: r.sale, UserID: a.UserID, OrderID: a.OrderID, GiveBack: a.UserID%2 == 0})
 		}
 	}
 	for range 2 {
@@ -89,7 +93,8 @@ func testCorrectMissingSale(t *testing.T, r *rig) {
 }
 
 // testOutdatedCorrection: an order that was revived since the ledger was asked keeps its holder and its unit, and the
-// caller gets order.ErrOutdated. What was decided knowing the revival acts, and what no operation can change does as well.
+// caller gets order.ErrOutdated. What was decided knowing the revival acts, and what no operation can change does as
+// well.
 func testOutdatedCorrection(t *testing.T, r *rig) {
 	r.open(1, r.hour(2))
 	r.admit(requests(1, 2)...)
@@ -121,7 +126,9 @@ func testOutdatedCorrection(t *testing.T, r *rig) {
 func testHoldings(t *testing.T, r *rig) {
 	r.open(3, r.hour(5))
 	r.admit(requests(5, 1)...) // user 5, order 1005
-	sales := []order.SaleRef{r.sale, {VoucherID: 8}, {VoucherID: 9}, {VoucherID: 10}, {VoucherID: 11}, {VoucherID: 12}, {VoucherID: 13}}
+	sales := []order.SaleRef{
+		r.sale, {VoucherID: 8}, {VoucherID: 9}, {VoucherID: 10}, {VoucherID: 11}, {VoucherID: 12}, {VoucherID: 13},
+	}
 	at := func(i int) *rig {
 		other := *r
 		other.sale = sales[i]
@@ -142,7 +149,9 @@ func testHoldings(t *testing.T, r *rig) {
 	if r.mini != nil { // it does not tell who it is
 		others = order.Holding{}
 	}
-	equal(t, []order.Holding{{OrderID: 1005, Whole: true, Mark: order.Mark{Epoch: 3, Sequence: 1}}, {}, {}, {}, {}, {}, {}},
+	equal(t, []order.Holding{
+		{OrderID: 1005, Whole: true, Mark: order.Mark{Epoch: 3, Sequence: 1}}, {}, {}, {}, {}, {}, {},
+	},
 		append(held[:6:6], others))
 	held, err = r.Holdings(r.ctx(), 6, sales[:1])
 	r.must(err)
@@ -173,7 +182,8 @@ func testUnrecorded(t *testing.T, r *rig) {
 	equal(t, order.Unrecorded{Since: added, Rebuilt: []int64{r.sale.VoucherID}}, u)
 
 	r.must(r.commands.XAdd(r.ctx(), &redis.XAddArgs{Stream: r.keys.dead(0), Values: []any{"a", "b"}}).Err())
-	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), redis.Z{Member: "99", Score: float64(start.Add(-time.Hour).UnixMilli())}).Err())
+	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0),
+		redis.Z{Member: "99", Score: float64(start.Add(-time.Hour).UnixMilli())}).Err())
 	u, err = r.Unrecorded(r.ctx(), 0)
 	r.must(err)
 	if age := r.now().Sub(u.Now); age < -time.Millisecond || age > time.Minute {
@@ -184,7 +194,8 @@ func testUnrecorded(t *testing.T, r *rig) {
 
 	// The clock was set back: how old the entry is cannot be said.
 	r.must(r.commands.Del(r.ctx(), r.keys.orders(0)).Err())
-	r.must(r.commands.XAdd(r.ctx(), &redis.XAddArgs{Stream: r.keys.orders(0), ID: "99999999999999-0", Values: []any{"v", "1"}}).Err())
+	r.must(r.commands.XAdd(r.ctx(),
+		&redis.XAddArgs{Stream: r.keys.orders(0), ID: "99999999999999-0", Values: []any{"v", "1"}}).Err())
 	u, err = r.Unrecorded(r.ctx(), 0)
 	r.must(err)
 	if !u.Since.IsZero() {
@@ -282,7 +293,8 @@ func testReturnsDuringRebuild(t *testing.T, r *rig) {
 	r.admit(requests(1, 5)...)
 	give := func(want int64, user int64, back bool) {
 		t.Helper()
-		got, err := r.Correct(r.ctx(), []order.Correction{{Sale: r.sale, UserID: user, OrderID: user + 1000, GiveBack: back}})
+		got, err := r.Correct(r.ctx(),
+			[]order.Correction{{Sale: r.sale, UserID: user, OrderID: user + 1000, GiveBack: back}})
 		r.must(err)
 		var rebuilding map[int64]int64
 		if want > 0 {

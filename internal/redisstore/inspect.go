@@ -18,7 +18,8 @@ import (
 // inspectTTL is how long the key lasts that an inspection writes.
 const inspectTTL = 10 * time.Second
 
-// InspectAll inspects the servers that have the partitions, each once and all at the same time: one that hangs delays no other.
+// InspectAll inspects the servers that have the partitions, each once and all at the same time: one that hangs delays
+// no other.
 func (s *Store) InspectAll(ctx context.Context, partitions []int) []preflight.Redis {
 	servers := s.serversOf(ctx, partitions)
 	var asking sync.WaitGroup
@@ -54,8 +55,8 @@ func (s *Store) serversOf(ctx context.Context, partitions []int) (servers []pref
 	return servers
 }
 
-// Inspect asks the server that has the partition for what its sales depend on. What it does not show (managed servers forbid it) stays
-// empty; of the embedded one, only how fast it is.
+// Inspect asks the server that has the partition for what its sales depend on. What it does not show (managed servers
+// forbid it) stays empty; of the embedded one, only how fast it is.
 func (s *Store) Inspect(ctx context.Context, number int) (r preflight.Redis, err error) {
 	node, err := s.nodeOf(ctx, number)
 	if err != nil {

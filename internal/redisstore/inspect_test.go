@@ -16,7 +16,8 @@ func TestInspectAsksThePartitionsNode(t *testing.T) {
 	r := rigOn(t, newClients(t, ClientConfig{Topology: Cluster, Addrs: cluster.Addrs(), Timeout: time.Second}), "")
 	limit := func(node int) int64 { return int64(node+1) << 30 }
 	for i := range 3 {
-		if err := cluster.Nodes[i].Client().ConfigSet(t.Context(), "maxmemory", fmt.Sprint(limit(i))).Err(); err != nil {
+		if err := cluster.Nodes[i].Client().ConfigSet(t.Context(), "maxmemory",
+			fmt.Sprint(limit(i))).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,7 +49,8 @@ func TestInspectAsksThePartitionsNode(t *testing.T) {
 	expectLive(t, r, func(partition int) bool { return nodes[partition] == hung })
 }
 
-// expectInspected expects that each server of the partitions is inspected, under its address and once, but for one that hangs.
+// expectInspected expects that each server of the partitions is inspected, under its address and once, but for one
+// that hangs.
 func expectInspected(t *testing.T, r *rig, cluster *testkit.RedisCluster, nodes map[int]int, hung int) {
 	t.Helper()
 	var partitions []int
@@ -76,7 +78,9 @@ func expectLive(t *testing.T, r *rig, hangs func(partition int) bool) {
 	t.Helper()
 	var vs, lost []voucher.Voucher
 	for partition := range 8 {
-		v := voucher.Voucher{ID: int64(100 + partition), Status: voucher.OnShelf, Sale: &voucher.Sale{Partition: partition}}
+		v := voucher.Voucher{
+			ID: int64(100 + partition), Status: voucher.OnShelf, Sale: &voucher.Sale{Partition: partition},
+		}
 		if vs = append(vs, v); hangs(partition) {
 			lost = append(lost, v)
 		}

@@ -28,8 +28,8 @@ const (
 	entrySequence = "s"
 )
 
-// keys names every key of sales and partitions; counter.go names those of order ids. All keys of one partition share a hash tag, and so one slot of a Redis
-// Cluster: the scripts need that.
+// keys names every key of sales and partitions; counter.go names those of order ids. All keys of one partition share
+// a hash tag, and so one slot of a Redis Cluster: the scripts need that.
 type keys struct {
 	prefix string // in front of everything, so that installations and tests can share a server; usually empty
 }
@@ -44,8 +44,8 @@ func newKeys(prefix string) (keys, error) {
 
 // The keys of a sale end with the voucher's id.
 
-// sale is the state of a sale (hash). Its fields are listed in docs/architecture.md, from sale_fields_test.go: only scripts
-// read and write them.
+// sale is the state of a sale (hash). Its fields are listed in docs/architecture.md, from sale_fields_test.go: only
+// scripts read and write them.
 func (k keys) sale(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":sale:" + strconv.FormatInt(s.VoucherID, 10)
 }
@@ -55,19 +55,21 @@ func (k keys) buyers(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":buyers:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
-// outcomes counts the answers to a sale's requests (hash: outcome → how many). It expires a day after the last addition.
+// outcomes counts the answers to a sale's requests (hash: outcome → how many). It expires a day after the last
+// addition.
 func (k keys) outcomes(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":outcomes:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
-// guards is what a sale's guards did: what → how often (hash), and by network the requests that they stopped and the units sold
-// (sorted sets: network → how many). They expire thirty days after the last addition.
+// guards is what a sale's guards did: what → how often (hash), and by network the requests that they stopped and the
+// units sold (sorted sets: network → how many). They expire thirty days after the last addition.
 func (k keys) guards(s order.SaleRef) []string {
 	counts := k.partition(s.Partition) + ":guards:" + strconv.FormatInt(s.VoucherID, 10)
 	return []string{counts, counts + ":stopped", counts + ":units"}
 }
 
-// spending is what instances tell each other of callers' budgets (sorted set: "instance time budgets" → microseconds since 1970).
+// spending is what instances tell each other of callers' budgets (sorted set: "instance time budgets" → microseconds
+// since 1970).
 func (k keys) spending() string { return k.partition(0) + ":spending" }
 
 // reports is the recovery reports about a stopped sale (hash: order → "user id epoch sequence").
@@ -96,10 +98,12 @@ func (k keys) orders(partition int) string { return k.partition(partition) + ":o
 // dead is a partition's entries that could not be decoded (stream).
 func (k keys) dead(partition int) string { return k.partition(partition) + ":dead" }
 
-// consumers is the last heartbeat of each consumer of a partition's stream (sorted set: name → milliseconds since 1970).
+// consumers is the last heartbeat of each consumer of a partition's stream (sorted set: name → milliseconds since
+// 1970).
 func (k keys) consumers(partition int) string { return k.partition(partition) + ":consumers" }
 
-// list is the version of a shop's list (string). It expires an hour after it was replaced; no text is remembered that long.
+// list is the version of a shop's list (string). It expires an hour after it was replaced; no text is remembered that
+// long.
 func (k keys) list(shopID int64) string {
 	return k.partition(0) + ":list:" + strconv.FormatInt(shopID, 10)
 }

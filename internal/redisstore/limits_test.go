@@ -27,7 +27,8 @@ func TestScriptsHaveTheLimitsOfGo(t *testing.T) {
 		{"acknowledge", "MAX_ENTRIES", maxKeys},
 		{"sale", "MAX_LEAD", recovery.MaxEpochLead},
 	} {
-		number := regexp.MustCompile(`(?m)^local ` + limit.name + ` = ([\de_]+)(?: --|$)`).FindStringSubmatch(scripts.Source(limit.script))
+		number := regexp.MustCompile(`(?m)^local ` + limit.name +
+			` = ([\de_]+)(?: --|$)`).FindStringSubmatch(scripts.Source(limit.script))
 		if number == nil {
 			t.Errorf("%s.lua has no %s", limit.script, limit.name)
 			continue

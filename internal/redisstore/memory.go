@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Memory returns how many bytes Redis uses and may use, 0 for without a limit: of a cluster, those of the master that uses the greatest
-// part of its own.
+// Memory returns how many bytes Redis uses and may use, 0 for without a limit: of a cluster, those of the master that
+// uses the greatest part of its own.
 func (s *Store) Memory(ctx context.Context) (used, limit int64, err error) {
 	cluster, is := s.commands.(*redis.ClusterClient)
 	if !is {

@@ -8,7 +8,8 @@ import (
 	"seckill/internal/order"
 )
 
-// apply returns what the script must answer to operations at the time now, whether it must wait, and does what it must do.
+// apply returns what the script must answer to operations at the time now, whether it must wait, and does what it
+// must do.
 func (m *model) apply(ops []order.Operation, now time.Time) ([]order.OperationResult, bool) {
 	stock, returned, reserved, before := m.stock, m.returned, m.reserved, m.op
 	m.release(now)
@@ -174,8 +175,8 @@ func (h *history) timeGoesOn() {
 	h.setTimes()
 }
 
-// decideTimes makes it certain whether the times of the units that wait have come, and returns a time at which they have
-// or have not.
+// decideTimes makes it certain whether the times of the units that wait have come, and returns a time at which they
+// have or have not.
 func (h *history) decideTimes() time.Time {
 	now := h.r.now().Truncate(time.Millisecond)
 	times := []time.Time{now.Add(longDelay), now.Add(-time.Hour)}
@@ -218,7 +219,8 @@ func (h *history) operation() order.Operation {
 	case 5:
 		now := h.r.now().Truncate(time.Millisecond)
 		op.Kind, op.Begin, op.End = order.Resuming, now.Add(-time.Hour), now.Add(time.Hour)
-		op.Mode = rapid.SampledFrom([]order.SaleMode{order.SaleOpen, order.SaleOpen, order.SalePaused}).Draw(h.t, "mode")
+		op.Mode = rapid.SampledFrom(
+			[]order.SaleMode{order.SaleOpen, order.SaleOpen, order.SalePaused}).Draw(h.t, "mode")
 	}
 	return op
 }

@@ -97,7 +97,8 @@ func (m *model) admit(b order.Batch, now time.Time) []order.Result {
 			m.mark.Sequence++
 			m.holders[a.UserID] = wanted
 			m.stream = append(m.stream, order.Claim{
-				OrderID: a.OrderID, UserID: a.UserID, VoucherID: m.voucher, Epoch: m.mark.Epoch, Sequence: m.mark.Sequence, Quantity: a.Quantity,
+				OrderID: a.OrderID, UserID: a.UserID, VoucherID: m.voucher, Epoch: m.mark.Epoch,
+				Sequence: m.mark.Sequence, Quantity: a.Quantity,
 			})
 		}
 	}
@@ -176,7 +177,8 @@ func TestModel(t *testing.T) {
 				n := partition.Add(1) // a stream of its own for each history
 				store := *r.Store
 				store.log = slog.New(slog.DiscardHandler)
-				newHistory(rt, &rig{Store: &store, t: t, mini: r.mini, sale: order.SaleRef{VoucherID: n, Partition: int(n)}}).run()
+				newHistory(rt,
+					&rig{Store: &store, t: t, mini: r.mini, sale: order.SaleRef{VoucherID: n, Partition: int(n)}}).run()
 			})
 		})
 	}
@@ -193,7 +195,9 @@ type history struct {
 }
 
 func newHistory(t *rapid.T, r *rig) *history {
-	h := &history{t: t, r: r, m: &model{holders: map[int64]order.Held{}, takes: map[int64]bool{}, voucher: r.sale.VoucherID, resumes: time.UnixMilli(0)}}
+	h := &history{t: t, r: r, m: &model{
+		holders: map[int64]order.Held{}, takes: map[int64]bool{}, voucher: r.sale.VoucherID, resumes: time.UnixMilli(0),
+	}}
 	h.packed = rapid.Bool().Draw(t, "packed")
 	h.publish()
 	return h
@@ -242,8 +246,8 @@ func (h *history) admit() {
 	}
 	for range rapid.IntRange(1, 20).Draw(h.t, "requests") {
 		b.Requests = append(b.Requests, order.Request{
-			UserID: rapid.Int64Range(1, 12).Draw(h.t, "user"), OrderID: rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order"),
-			Quantity: h.quantity(),
+			UserID:  rapid.Int64Range(1, 12).Draw(h.t, "user"),
+			OrderID: rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order"), Quantity: h.quantity(),
 		})
 	}
 	for range rapid.IntRange(1, 2).Draw(h.t, "sent") {
@@ -262,7 +266,8 @@ func (h *history) quantity() order.Quantity {
 
 func (h *history) correct() {
 	c := order.Correction{
-		Sale: h.r.sale, UserID: rapid.Int64Range(1, 12).Draw(h.t, "user"), GiveBack: rapid.Bool().Draw(h.t, "give back"),
+		Sale: h.r.sale, UserID: rapid.Int64Range(1, 12).Draw(h.t, "user"),
+		GiveBack: rapid.Bool().Draw(h.t, "give back"),
 	}
 	held := h.m.holders[c.UserID]
 	c.OrderID, c.Quantity = held.OrderID, held.Quantity
@@ -286,7 +291,8 @@ func (h *history) correct() {
 		h.equal(h.m.correct(c, at, testDelay), done.acted[0])
 		if !waited && h.m.returned > 0 { // the exact time is Redis's to say
 			at := h.number(fieldReturnedAt)
-			if low, high := before.Add(testDelay).UnixMilli(), h.r.now().Add(testDelay).UnixMilli(); at < low || at > high {
+			if low, high := before.Add(testDelay).UnixMilli(),
+				h.r.now().Add(testDelay).UnixMilli(); at < low || at > high {
 				h.t.Fatalf("a unit can be sold from %d, want %d to %d", at, low, high)
 			}
 			h.m.returnedAt = time.UnixMilli(at)

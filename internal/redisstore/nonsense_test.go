@@ -10,12 +10,16 @@ import (
 	"seckill/internal/order"
 )
 
-// nonsenseTests are what follows when somebody writes into one sale by hand: that sale stands still until it is rebuilt,
-// and no other notices.
+// nonsenseTests are what follows when somebody writes into one sale by hand: that sale stands still until it is
+// rebuilt, and no other notices.
 var nonsenseTests = behaviour{
-	"a sale key of another type harms no other sale":   nonsenseIn(func(r *rig) { r.replaceByText(r.keys.sale(r.sale)) }),
-	"a buyers key of another type harms no other sale": nonsenseIn(func(r *rig) { r.replaceByText(r.keys.buyers(r.sale)) }),
-	"both":                        nonsenseIn(func(r *rig) { r.replaceByText(r.keys.sale(r.sale), r.keys.buyers(r.sale)) }),
+	"a sale key of another type harms no other sale": nonsenseIn(
+		func(r *rig) { r.replaceByText(r.keys.sale(r.sale)) }),
+	"a buyers key of another type harms no other sale": nonsenseIn(
+		func(r *rig) { r.replaceByText(r.keys.buyers(r.sale)) }),
+	"both": nonsenseIn(func(r *rig) {
+		r.replaceByText(r.keys.sale(r.sale), r.keys.buyers(r.sale))
+	}),
 	"an epoch of sixteen digits":  nonsenseIn(func(r *rig) { r.set(fieldEpoch, "9007199254740991") }),
 	"an epoch of thirty digits":   nonsenseIn(func(r *rig) { r.set(fieldEpoch, strings.Repeat("9", 30)) }),
 	"a rebuild that nobody began": nonsenseIn(func(r *rig) { r.set(fieldBuilding, "9007199254740991") }),
@@ -37,8 +41,8 @@ func (r *rig) replaceByText(keys ...string) {
 	}
 }
 
-// nonsenseIn returns a test in which sale 7 gets nonsense while sale 8 goes on. Sale 7 reads as one to be rebuilt, and the
-// next rebuild mends it.
+// nonsenseIn returns a test in which sale 7 gets nonsense while sale 8 goes on. Sale 7 reads as one to be rebuilt,
+// and the next rebuild mends it.
 func nonsenseIn(write func(*rig)) func(*testing.T, *rig) {
 	return func(t *testing.T, r *rig) {
 		bad, good := r.sale, order.SaleRef{VoucherID: 8}
@@ -52,7 +56,8 @@ func nonsenseIn(write func(*rig)) func(*testing.T, *rig) {
 
 		views, err := r.Views(r.ctx(), []order.SaleRef{bad, good})
 		r.must(err)
-		if mode, epoch := views[0].Mode, views[0].Mark.Epoch; mode != order.SaleMissing && mode != order.SaleRebuilding && epoch <= 3 {
+		if mode, epoch := views[0].Mode, views[0].Mark.Epoch; mode != order.SaleMissing &&
+			mode != order.SaleRebuilding && epoch <= 3 {
 			t.Errorf("the sale reads as mode %d at epoch %d", mode, epoch)
 		}
 		equal(t, order.Mark{Epoch: 3, Sequence: 1}, views[1].Mark)
@@ -70,7 +75,8 @@ func nonsenseIn(write func(*rig)) func(*testing.T, *rig) {
 		r.must(r.Publish(r.ctx(), bad, 4, r.hour(4)))
 		r.set(fieldResumes, 0)
 		equal(t, order.SaleOpen, r.view().Mode)
-		equal(t, []string{"1:1001", "0"}, codes(r.admit(order.Request{UserID: 1, OrderID: 77}, order.Request{UserID: 9, OrderID: 78}).Results))
+		equal(t, []string{"1:1001", "0"},
+			codes(r.admit(order.Request{UserID: 1, OrderID: 77}, order.Request{UserID: 9, OrderID: 78}).Results))
 	}
 }
 
@@ -92,8 +98,8 @@ func TestWrongTypeReadsAsNoSale(t *testing.T) {
 	}
 }
 
-// testEpochOfNobodys: callers do not take an epoch for theirs that was written by hand, or no rebuild would reach it. One that
-// a ledger restored from a backup may lack is believed.
+// testEpochOfNobodys: callers do not take an epoch for theirs that was written by hand, or no rebuild would reach it.
+// One that a ledger restored from a backup may lack is believed.
 func testEpochOfNobodys(t *testing.T, r *rig) {
 	r.open(3, r.hour(5))
 	known := order.Mark{Epoch: 3}
@@ -107,7 +113,8 @@ func testEpochOfNobodys(t *testing.T, r *rig) {
 	}
 }
 
-// testReportsOfAnotherType: a recovery round that cannot be held because somebody wrote into it can be held the next time.
+// testReportsOfAnotherType: a recovery round that cannot be held because somebody wrote into it can be held the next
+// time.
 func testReportsOfAnotherType(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.must(r.Begin(r.ctx(), r.sale, 2))
@@ -120,7 +127,8 @@ func testReportsOfAnotherType(t *testing.T, r *rig) {
 	r.must(err)
 }
 
-// testUnreadableHolders: each is told, the others follow, and a rebuild can remove them by the names they are told with.
+// testUnreadableHolders: each is told, the others follow, and a rebuild can remove them by the names they are told
+// with.
 func testUnreadableHolders(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 2)...)

@@ -24,21 +24,24 @@ const (
 	applyForgotten int64 = -1
 )
 
-// Apply applies operations, which must be in order and without gaps, at most order.MaxOperations; each once, however often, however late
-// and by however many callers it is sent. Without any, it returns how far Redis is. Operations that the sale contains
-// already are answered as they were the first time; a take that the ledger has long completed has no result.
+// Apply applies operations, which must be in order and without gaps, at most order.MaxOperations; each once, however
+// often, however late and by however many callers it is sent. Without any, it returns how far Redis is. Operations
+// that the sale contains already are answered as they were the first time; a take that the ledger has long completed
+// has no result.
 //
-// A revival or an acceptance may have to wait until its unit could be sold, and Apply waits with it: up to order.ReturnDelay. When ctx ends
-// first, the next call with the same operations goes on from there.
+// A revival or an acceptance may have to wait until its unit could be sold, and Apply waits with it: up to
+// order.ReturnDelay. When ctx ends first, the next call with the same operations goes on from there.
 func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.ApplyResult, error) {
 	args, err := s.operationArgs(sale, ops)
 	if err != nil {
 		return order.ApplyResult{}, err
 	}
 	for {
-		raw, err := s.scripts.apply.run(ctx, s.in(sale.Partition), []string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
+		raw, err := s.scripts.apply.run(ctx, s.in(sale.Partition),
+			[]string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
 		if err != nil {
-			return order.ApplyResult{}, fmt.Errorf("applying %d operations to voucher %d: %w", len(ops), sale.VoucherID, err)
+			return order.ApplyResult{}, fmt.Errorf("applying %d operations to voucher %d: %w",
+				len(ops), sale.VoucherID, err)
 		}
 		result, wait, err := readApplyResult(raw, ops)
 		if err != nil || wait <= 0 {
@@ -50,7 +53,8 @@ func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Opera
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return order.ApplyResult{}, fmt.Errorf("a unit of voucher %d is not free yet: %w", sale.VoucherID, ctx.Err())
+			return order.ApplyResult{}, fmt.Errorf("a unit of voucher %d is not free yet: %w",
+				sale.VoucherID, ctx.Err())
 		}
 	}
 }
@@ -104,7 +108,8 @@ func checkOperation(sale order.SaleRef, op order.Operation, number int64) error 
 		return fmt.Errorf("sets mode %d with the window from %s to %s: it is all or nothing", op.Mode, op.Begin, op.End)
 	case op.OrderID > 0 && (op.Units() < 1 || op.Units() > voucher.MaxPerUser):
 		return fmt.Errorf("moves %d units of an order, which has 1 to %d", op.Units(), voucher.MaxPerUser)
-	case op.Kind == order.Acceptance && (op.Delta != 0 || op.OrderID == 0), op.Offered < 0 && op.Kind != order.Acceptance && op.Delta != -op.Offered:
+	case op.Kind == order.Acceptance && (op.Delta != 0 || op.OrderID == 0), op.Offered < 0 &&
+		op.Kind != order.Acceptance && op.Delta != -op.Offered:
 		return fmt.Errorf("%s changes the offered units by %d and the stock by %d", op.Kind, op.Offered, op.Delta)
 	}
 	return nil

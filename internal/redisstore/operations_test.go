@@ -188,7 +188,8 @@ func (r *rig) once(ctx context.Context, ops ...order.Operation) (order.ApplyResu
 	return a, wait
 }
 
-// testReservationOvertaken: an order that its user gets while a revival waits decides it, and its unit goes back on sale.
+// testReservationOvertaken: an order that its user gets while a revival waits decides it, and its unit goes back on
+// sale.
 func testReservationOvertaken(t *testing.T, r *rig) {
 	r.stop()
 	for _, by := range []struct {
@@ -250,7 +251,8 @@ func testReviveAfterCancelInOneCall(t *testing.T, r *rig) {
 	equal(t, []string{"5", "0", "0"}, r.units())
 }
 
-// testKeptForOffers: units that the ledger keeps for offers leave their holder and go on sale only once nobody took them.
+// testKeptForOffers: units that the ledger keeps for offers leave their holder and go on sale only once nobody took
+// them.
 func testKeptForOffers(t *testing.T, r *rig) {
 	r.returnDelay = longDelay
 	r.open(1, r.hour(5))
@@ -263,12 +265,13 @@ func testKeptForOffers(t *testing.T, r *rig) {
 	equal(t, "0", r.field(fieldExtra))
 	equal(t, []bool{true}, r.apply(order.Operation{Number: 3, Kind: order.Unoffering, Delta: 2, Offered: -2}))
 	equal(t, []string{"0", "3", "0"}, r.units())
-	equal(t, []bool{true, true, true}, r.apply(several, order.Operation{Number: 3, Kind: order.Unoffering, Delta: 2, Offered: -2}, stock(4, 1)))
+	equal(t, []bool{true, true, true},
+		r.apply(several, order.Operation{Number: 3, Kind: order.Unoffering, Delta: 2, Offered: -2}, stock(4, 1)))
 	equal(t, []string{"0", "4", "0"}, r.units())
 }
 
-// testOfferAccepted: who accepts becomes a holder once no instance can have the sale cached as sold out, all of a call together;
-// the stock is left alone, and what is reserved meanwhile is seen by the gate alone.
+// testOfferAccepted: who accepts becomes a holder once no instance can have the sale cached as sold out, all of a
+// call together; the stock is left alone, and what is reserved meanwhile is seen by the gate alone.
 func testOfferAccepted(t *testing.T, r *rig) {
 	r.open(1, r.hour(2))
 	r.admit(requests(1, 2)...)
@@ -500,7 +503,9 @@ func testApplyWrongType(t *testing.T, r *rig) {
 
 // testDropAfterOperation: a sale to which something happened since it was looked at is not dropped.
 func testDropAfterOperation(t *testing.T, r *rig) {
-	r.open(1, order.Opening{Stock: 1, Begin: r.now().Add(-2 * time.Hour), End: r.now().Add(-time.Hour), Mode: order.SaleOpen})
+	r.open(1, order.Opening{
+		Stock: 1, Begin: r.now().Add(-2 * time.Hour), End: r.now().Add(-time.Hour), Mode: order.SaleOpen,
+	})
 	seen := r.view()
 	r.apply(stock(1, 1))
 	gone, err := r.Drop(r.ctx(), r.sale, seen)
@@ -561,8 +566,11 @@ func TestApplyRefused(t *testing.T) {
 	r.apply(done...)
 	r.must(r.commands.ConfigSet(r.ctx(), "maxmemory", "1").Err())
 	before, holders := r.units(), r.holders()
-	for _, op := range []order.Operation{give(3, 2), stock(3, 5), stock(3, -1), revival(3, 9), setting(3, order.SalePaused, r.hour(1))} {
-		if _, err := r.Apply(r.ctx(), r.sale, r.of([]order.Operation{op})); op.Number == 3 && !errors.Is(err, order.ErrUnavailable) {
+	for _, op := range []order.Operation{
+		give(3, 2), stock(3, 5), stock(3, -1), revival(3, 9), setting(3, order.SalePaused, r.hour(1)),
+	} {
+		if _, err := r.Apply(r.ctx(), r.sale, r.of([]order.Operation{op})); op.Number == 3 &&
+			!errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("%+v: %v, want one that wraps ErrUnavailable", op, err)
 		}
 		equal(t, before, r.units())

@@ -9,17 +9,18 @@ import (
 	"seckill/internal/order"
 )
 
-// A packed entry of the stream has several orders of one sale, which one call of scripts/seckill.lua accepted. It has the sale,
-// the epoch and the sequence of its first order as other entries do, and entryPacked instead of user and order: user and order of
-// each of them with blanks between, as 1001 5001 1002 5002:3. Their sequences follow each other.
+// A packed entry of the stream has several orders of one sale, which one call of scripts/seckill.lua accepted. It has
+// the sale, the epoch and the sequence of its first order as other entries do, and entryPacked instead of user and
+// order: user and order of each of them with blanks between, as 1001 5001 1002 5002:3. Their sequences follow each
+// other.
 const (
 	entryPacked = "p"
 	// maxPacked is how many orders one entry has at most; as in scripts/seckill.lua.
 	maxPacked = 16
 )
 
-// readEntry reads an entry of the stream: one order.Entry for each of its orders, all with its key. An entry of which anything cannot
-// be read is one, which is Malformed, with all of its fields.
+// readEntry reads an entry of the stream: one order.Entry for each of its orders, all with its key. An entry of which
+// anything cannot be read is one, which is Malformed, with all of its fields.
 func readEntry(partition int, m redis.XMessage) []order.Entry { return appendEntry(nil, partition, m) }
 
 // appendEntry appends what readEntry returns.
@@ -45,7 +46,8 @@ func unpack(entries []order.Entry, partition int, m redis.XMessage) ([]order.Ent
 		return entries, d.err
 	}
 	if n := len(words); n%2 != 0 || n < 2 || n > 2*maxPacked {
-		return entries, fmt.Errorf("field %q has %d words; it names 1 to %d orders, each by its user and its id", entryPacked, n, maxPacked)
+		return entries, fmt.Errorf("field %q has %d words; it names 1 to %d orders, each by its user and its id",
+			entryPacked, n, maxPacked)
 	}
 	for i := 0; i < len(words); i += 2 {
 		held := parseHeld(words[i+1])
@@ -54,7 +56,8 @@ func unpack(entries []order.Entry, partition int, m redis.XMessage) ([]order.Ent
 			VoucherID: first.VoucherID, Epoch: first.Epoch, Sequence: first.Sequence,
 		}
 		if c.UserID == 0 || c.OrderID == 0 {
-			return entries, fmt.Errorf("field %q has %q and %q, which are no user with an order", entryPacked, words[i], words[i+1])
+			return entries, fmt.Errorf("field %q has %q and %q, which are no user with an order",
+				entryPacked, words[i], words[i+1])
 		}
 		if first.Sequence > 0 {
 			c.Sequence += int64(i / 2)
@@ -64,9 +67,9 @@ func unpack(entries []order.Entry, partition int, m redis.XMessage) ([]order.Ent
 	return entries, nil
 }
 
-// packedLetter returns users and orders, in turn, of a dead letter that was a packed entry; nil if it was none, or no order of it
-// can be read. Like another dead letter it needs no more than voucher, user and order, so that an order whose neighbour or sequence is
-// damaged can be replayed.
+// packedLetter returns users and orders, in turn, of a dead letter that was a packed entry; nil if it was none, or no
+// order of it can be read. Like another dead letter it needs no more than voucher, user and order, so that an order
+// whose neighbour or sequence is damaged can be replayed.
 func packedLetter(fields map[string]string) []string {
 	words := strings.Fields(fields[entryPacked])
 	if n := len(words); n%2 != 0 || n > 2*maxPacked {

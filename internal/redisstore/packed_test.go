@@ -42,14 +42,15 @@ func TestReadPackedEntries(t *testing.T) {
 		"no sequence":         fields("s", "a"),
 	} {
 		got := readEntry(2, m)
-		if len(got) != 1 || got[0].Malformed == nil || got[0].Key != "5-1" || got[0].Raw["p"] != m.Values["p"] || got[0].Claim != (order.Claim{}) {
+		if len(got) != 1 || got[0].Malformed == nil || got[0].Key != "5-1" || got[0].Raw["p"] != m.Values["p"] ||
+			got[0].Claim != (order.Claim{}) {
 			t.Errorf("%s is read as %+v, want one malformed entry with all fields", name, got)
 		}
 	}
 }
 
-// A call packs what it accepts, sixteen to an entry, and what is left alone is an entry as ever. All of it is read again as it was
-// accepted: by the recorder, by a rebuild, and by the audit.
+// A call packs what it accepts, sixteen to an entry, and what is left alone is an entry as ever. All of it is read
+// again as it was accepted: by the recorder, by a rebuild, and by the audit.
 func TestPackedEntries(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -66,7 +67,9 @@ func TestPackedEntries(t *testing.T) {
 
 	var want []order.Claim
 	for i, a := range all {
-		want = append(want, order.Claim{OrderID: a.OrderID, UserID: a.UserID, VoucherID: 7, Epoch: 3, Sequence: int64(i + 1), Quantity: a.Quantity})
+		want = append(want, order.Claim{
+			OrderID: a.OrderID, UserID: a.UserID, VoucherID: 7, Epoch: 3, Sequence: int64(i + 1), Quantity: a.Quantity,
+		})
 	}
 	equal(t, want, r.stream())
 	var waiting []order.Claim
@@ -186,8 +189,8 @@ func TestListPackedDeadLettersByPages(t *testing.T) {
 	equal(t, []int64{1, 2, 3, 4, 5, 6}, users)
 }
 
-// A letter needs voucher, user and order, in a packed entry too: what else is damaged, in it or in another of its orders, does not
-// keep an order from being replayed.
+// A letter needs voucher, user and order, in a packed entry too: what else is damaged, in it or in another of its
+// orders, does not keep an order from being replayed.
 func TestUnpackDamagedDeadLetters(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -195,15 +198,27 @@ func TestUnpackDamagedDeadLetters(t *testing.T) {
 		users  []int64
 		s      []string
 	}{
-		"no epoch":                 {[]any{"raw.v", "7", "raw.s", "41", "raw.p", "1 11 2 12"}, []int64{1, 2}, []string{"41", "42"}},
-		"no sequence":              {[]any{"raw.v", "7", "raw.e", "3", "raw.p", "1 11 2 12"}, []int64{1, 2}, []string{"", ""}},
-		"sequence is text":         {[]any{"raw.v", "7", "raw.e", "3", "raw.s", "a", "raw.p", "1 11 2 12"}, []int64{1, 2}, []string{"a", "a"}},
-		"one order is damaged":     {[]any{"raw.v", "7", "raw.s", "41", "raw.p", "1 11 x 12 3 13"}, []int64{1, 0, 3}, []string{"41", "42", "43"}},
-		"other blanks":             {[]any{"raw.v", "7", "raw.s", "0", "raw.p", " 1  11\t2 \n12 "}, []int64{1, 2}, []string{"0", "0"}},
-		"blanks of another script": {[]any{"raw.v", "7", "raw.p", "1\u00a011\u00a02\u00a012"}, []int64{1, 2}, []string{"", ""}},
-		"half an order":            {[]any{"raw.v", "7", "raw.p", "1 11 2"}, []int64{0}, []string{""}},
-		"no voucher":               {[]any{"raw.p", "1 11 2 12"}, []int64{0}, []string{""}},
-		"no orders":                {[]any{"raw.v", "7", "raw.p", ""}, []int64{0}, []string{""}},
+		"no epoch": {
+			[]any{"raw.v", "7", "raw.s", "41", "raw.p", "1 11 2 12"}, []int64{1, 2}, []string{"41", "42"},
+		},
+		"no sequence": {
+			[]any{"raw.v", "7", "raw.e", "3", "raw.p", "1 11 2 12"}, []int64{1, 2}, []string{"", ""},
+		},
+		"sequence is text": {
+			[]any{"raw.v", "7", "raw.e", "3", "raw.s", "a", "raw.p", "1 11 2 12"}, []int64{1, 2}, []string{"a", "a"},
+		},
+		"one order is damaged": {
+			[]any{"raw.v", "7", "raw.s", "41", "raw.p", "1 11 x 12 3 13"}, []int64{1, 0, 3}, []string{"41", "42", "43"},
+		},
+		"other blanks": {
+			[]any{"raw.v", "7", "raw.s", "0", "raw.p", " 1  11\t2 \n12 "}, []int64{1, 2}, []string{"0", "0"},
+		},
+		"blanks of another script": {
+			[]any{"raw.v", "7", "raw.p", "1\u00a011\u00a02\u00a012"}, []int64{1, 2}, []string{"", ""},
+		},
+		"half an order": {[]any{"raw.v", "7", "raw.p", "1 11 2"}, []int64{0}, []string{""}},
+		"no voucher":    {[]any{"raw.p", "1 11 2 12"}, []int64{0}, []string{""}},
+		"no orders":     {[]any{"raw.v", "7", "raw.p", ""}, []int64{0}, []string{""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

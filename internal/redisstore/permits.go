@@ -10,8 +10,8 @@ import (
 	"seckill/internal/bulkhead"
 )
 
-// permits divides the connections for commands among the classes of callers: those of each node by themselves, as the pools
-// are. Each part is as large as its node's pool, so that nobody waits in the client, which knows no classes.
+// permits divides the connections for commands among the classes of callers: those of each node by themselves, as the
+// pools are. Each part is as large as its node's pool, so that nobody waits in the client, which knows no classes.
 type permits struct {
 	size int
 	wait time.Duration
@@ -54,7 +54,8 @@ func (s *permits) loads() []bulkhead.Load {
 	return sum
 }
 
-// permitHook holds a permit while a command, or a pipeline, is on its way. A command that got none was certainly not sent.
+// permitHook holds a permit while a command, or a pipeline, is on its way. A command that got none was certainly not
+// sent.
 type permitHook struct{ permits *bulkhead.Bulkhead }
 
 // DialHook implements redis.Hook.

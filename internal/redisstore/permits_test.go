@@ -16,8 +16,9 @@ import (
 	"seckill/internal/testkit"
 )
 
-// When readers hold all connections that they may have, because Redis does not answer them, others still get theirs; one reader
-// more learns after the wait for a connection that nothing was sent. That goes for commands, scripts and pipelines.
+// When readers hold all connections that they may have, because Redis does not answer them, others still get theirs;
+// one reader more learns after the wait for a connection that nothing was sent. That goes for commands, scripts and
+// pipelines.
 func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t)
@@ -35,8 +36,11 @@ func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 	} {
 		ctx := bulkhead.With(t.Context(), c)
 		for what, ask := range map[string]func() error{
-			"a command":  func() error { return r.Ping(ctx) },
-			"a script":   func() error { _, err := r.scripts.views.runInt(ctx, r.commands, []string{"x"}); return noEffect(err) },
+			"a command": func() error { return r.Ping(ctx) },
+			"a script": func() error {
+				_, err := r.scripts.views.runInt(ctx, r.commands, []string{"x"})
+				return noEffect(err)
+			},
 			"a pipeline": func() error { return noEffect(translate(pipelined(ctx, r.commands))) },
 		} {
 			began := time.Now()
@@ -45,7 +49,8 @@ func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 			}
 		}
 	}
-	if _, err := r.Admit(t.Context(), order.Batch{Sale: r.sale, Requests: requests(1, 1), MaxBacklog: 100}); err != nil {
+	if _, err := r.Admit(t.Context(),
+		order.Batch{Sale: r.sale, Requests: requests(1, 1), MaxBacklog: 100}); err != nil {
 		t.Errorf("a purchase meanwhile: %v", err)
 	}
 	for _, l := range clients.Permits() {
@@ -112,15 +117,16 @@ func hold(t *testing.T, clients *Clients, c bulkhead.Class) {
 	eventually(t, func() bool { return blocked() == 0 })
 }
 
-// A connection that has to be made first, with several commands before its own, needs one permit. With fewer it would wait for
-// itself.
+// A connection that has to be made first, with several commands before its own, needs one permit. With fewer it would
+// wait for itself.
 func TestAConnectionTakesOnePermit(t *testing.T) {
 	t.Parallel()
 	addr := testkit.RedisAddr(t)
 	for _, c := range bulkhead.Stores() {
 		want := map[string]int{"<nil>": 20}
 		got := pingedAtOnce(t, addr, c, 20)
-		for try := 0; try < 4 && !cmp.Equal(want, got); try++ { // a busy machine may take longer than anybody waits for a connection
+		// A busy machine may take longer than anybody waits for a connection.
+		for try := 0; try < 4 && !cmp.Equal(want, got); try++ {
 			got = pingedAtOnce(t, addr, c, 20)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -156,7 +162,8 @@ func TestPermitsOfACluster(t *testing.T) {
 	r := rigOn(t, clients, "")
 	r.open(1, r.hour(5))
 	hold(t, clients, bulkhead.OwnRead)
-	if err := clients.Commands.Get(bulkhead.With(t.Context(), bulkhead.OwnRead), "never").Err(); !errors.Is(err, bulkhead.ErrFull) {
+	if err := clients.Commands.Get(bulkhead.With(t.Context(), bulkhead.OwnRead),
+		"never").Err(); !errors.Is(err, bulkhead.ErrFull) {
 		t.Errorf("an own read: %v, want ErrFull", err)
 	}
 	r.admit(requests(1, 1)...)

@@ -18,17 +18,22 @@ const (
 )
 
 // Begin stops the sale, creating it when it is missing. Repeating it for the same epoch is safe. A sale that was open
-// before sells no sooner than order.ReturnDelay from now, however soon it is published. Keys of the sale that are no hashes
-// are removed.
+// before sells no sooner than order.ReturnDelay from now, however soon it is published. Keys of the sale that are no
+// hashes are removed.
 func (s *Store) Begin(ctx context.Context, sale order.SaleRef, epoch int64) error {
-	keys := []string{s.keys.sale(sale), s.keys.stops(sale.Partition), s.keys.reports(sale), s.keys.reported(sale), s.keys.buyers(sale)}
+	keys := []string{
+		s.keys.sale(sale), s.keys.stops(sale.Partition), s.keys.reports(sale),
+		s.keys.reported(sale), s.keys.buyers(sale),
+	}
 	return stepDone(s.intWithFormat(ctx, s.scripts.begin, sale.Partition, keys,
 		&sale.VoucherID, epoch, s.returnDelay.Milliseconds(), s.options.Alone))
 }
 
-// SetHolders makes each claim's user the holder of its order, and removes the fields in remove, which are other users or no
-// users at all.
-func (s *Store) SetHolders(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, remove []string) error {
+// SetHolders makes each claim's user the holder of its order, and removes the fields in remove, which are other users
+// or no users at all.
+func (s *Store) SetHolders(
+	ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, remove []string,
+) error {
 	keys := []string{s.keys.sale(sale), s.keys.buyers(sale)}
 	for len(claims)+len(remove) > 0 {
 		n, m := min(len(claims), maxHolders), min(len(remove), maxHolders)

@@ -50,7 +50,8 @@ func testRebuildOverSale(t *testing.T, r *rig) {
 	equal(t, []string{"0", "4"}, codes(r.admit(append(requests(1, 1), requests(9, 1)...)...).Results))
 	equal(t, int64(1), r.view().Mark.Epoch)
 	r.must(r.SetHolders(r.ctx(), r.sale, 2, []order.Claim{{UserID: 5, OrderID: math.MaxInt64}}, []string{"1"}))
-	r.must(r.Requeue(r.ctx(), r.sale, 2, []order.Claim{{UserID: 5, OrderID: math.MaxInt64, VoucherID: 7, Epoch: 1, Sequence: 0}}))
+	r.must(r.Requeue(r.ctx(), r.sale, 2,
+		[]order.Claim{{UserID: 5, OrderID: math.MaxInt64, VoucherID: 7, Epoch: 1, Sequence: 0}}))
 	o := r.hour(3)
 	o.Mode = order.SalePaused
 	r.must(r.Publish(r.ctx(), r.sale, 2, o))
@@ -78,9 +79,9 @@ func testSellsAtOnce(t *testing.T, r *rig) {
 	equal(t, "0", r.rebuilt(5))
 }
 
-// testHeldBack: a sale that may be remembered as sold out does not sell what its rebuild has found, and says that it is
-// paused, until that is forgotten (rule 11). That goes for one that sells, too: it may have lost its tail, in which it had
-// sold out.
+// testHeldBack: a sale that may be remembered as sold out does not sell what its rebuild has found, and says that it
+// is paused, until that is forgotten (rule 11). That goes for one that sells, too: it may have lost its tail, in
+// which it had sold out.
 func testHeldBack(t *testing.T, r *rig) {
 	r.returnDelay = longDelay
 	soldOut := func() { r.set(fieldStock, 0) }
@@ -104,7 +105,8 @@ func testHeldBack(t *testing.T, r *rig) {
 			t.Errorf("%s: outcome %s, want 6", why, got)
 		}
 		until := r.now().Add(longDelay).UnixMilli()
-		if resumes, err := strconv.ParseInt(r.field(fieldResumes), 10, 64); err != nil || resumes < from || resumes > until {
+		if resumes, err := strconv.ParseInt(r.field(fieldResumes), 10, 64); err != nil ||
+			resumes < from || resumes > until {
 			t.Errorf("%s: resumes at %d, want %d to %d, %v", why, resumes, from, until, err)
 		}
 		equal(t, order.SaleOpen, r.view().Mode)

@@ -15,8 +15,8 @@ type Replicas struct {
 	Timeout time.Duration // waits at most so long; less than ClientConfig.Timeout
 }
 
-// errUnconfirmed: too few replicas have confirmed in time what Redis did. It is not order.ErrUnavailable, because it was
-// done.
+// errUnconfirmed: too few replicas have confirmed in time what Redis did. It is not order.ErrUnavailable, because it
+// was done.
 var errUnconfirmed = errors.New("redis: too few replicas have confirmed it")
 
 // check refuses replicas where there are none.
@@ -28,9 +28,9 @@ func (r Replicas) check(alone bool) error {
 }
 
 // confirmation asks the replicas whether they have what precedes it in a pipeline. WAIT covers the writes of its own
-// connection only, so both must be sent together. And it covers none when the calls wrote nothing, like a call that repeats
-// another whose answer was lost: so confirmation writes a key itself, after them in the one stream that replicas receive,
-// and that write cannot be confirmed before theirs.
+// connection only, so both must be sent together. And it covers none when the calls wrote nothing, like a call that
+// repeats another whose answer was lost: so confirmation writes a key itself, after them in the one stream that
+// replicas receive, and that write cannot be confirmed before theirs.
 type confirmation struct {
 	wanted       int
 	write, count *redis.IntCmd
@@ -40,7 +40,8 @@ type confirmation struct {
 func (r Replicas) ask(ctx context.Context, pipe redis.Pipeliner, key string) confirmation {
 	c := confirmation{wanted: r.Count, write: pipe.Incr(ctx, key)}
 	c.count = redis.NewIntCmd(ctx, "wait", r.Count, max(r.Timeout.Milliseconds(), 1)) // 0 would wait forever
-	_ = pipe.Process(ctx, c.count)                                                    // it is queued; a command has its own error
+	// It is queued; a command has its own error.
+	_ = pipe.Process(ctx, c.count)
 	return c
 }
 

@@ -43,7 +43,9 @@ func newFlock(t *testing.T, timeout time.Duration) *flock {
 }
 
 func (f *flock) guard(r Replicas) {
-	f.admissions = &admissionCalls{open: func() *sharedCalls { return newSharedCalls(f.commands, f.scripts.seckill, f.keys, r) }}
+	f.admissions = &admissionCalls{
+		open: func() *sharedCalls { return newSharedCalls(f.commands, f.scripts.seckill, f.keys, r) },
+	}
 }
 
 // ask sends one request.
@@ -92,7 +94,9 @@ func TestReplicasConfirm(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]struct{ fail, heal func(*flock) }{
 		"one stopped": {func(f *flock) { f.replicas[1].Pause() }, func(f *flock) { f.replicas[1].Resume() }},
-		"one slow":    {func(f *flock) { f.wires[0].Delay(250 * time.Millisecond) }, func(f *flock) { f.wires[0].Heal() }},
+		"one slow": {
+			func(f *flock) { f.wires[0].Delay(250 * time.Millisecond) }, func(f *flock) { f.wires[0].Heal() },
+		},
 		"one cut off": {func(f *flock) { f.wires[0].Cut() }, func(f *flock) { f.wires[0].Heal() }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,11 +112,13 @@ func TestReplicasConfirm(t *testing.T) {
 			f.must(f.commands.ScriptFlush(f.ctx()).Err())
 			f.unconfirmed(4)
 			// A refusal promises nothing.
-			v, err := f.Admit(f.ctx(), order.Batch{Sale: order.SaleRef{VoucherID: 99}, Requests: requests(1, 1), MaxBacklog: 1000})
+			v, err := f.Admit(f.ctx(),
+				order.Batch{Sale: order.SaleRef{VoucherID: 99}, Requests: requests(1, 1), MaxBacklog: 1000})
 			f.must(err)
 			equal(t, []string{"2"}, codes(v.Results))
 			// The user holds the order from before, and does not learn so until it is safe.
-			_, err = f.Admit(f.ctx(), order.Batch{Sale: f.sale, Requests: []order.Request{{UserID: 3, OrderID: 7}}, MaxBacklog: 1000})
+			_, err = f.Admit(f.ctx(),
+				order.Batch{Sale: f.sale, Requests: []order.Request{{UserID: 3, OrderID: 7}}, MaxBacklog: 1000})
 			if !errors.Is(err, errUnconfirmed) {
 				t.Errorf("ALREADY_BOUGHT of an order that no replica may have: %v", err)
 			}
@@ -133,7 +139,9 @@ func TestReplicasConfirmASend(t *testing.T) {
 	f.replicas[0].Kill()
 	batches := make([]*pendingBatch, 3)
 	for i := range batches {
-		batches[i] = &pendingBatch{batch: order.Batch{Sale: f.sale, Requests: requests(int64(i+1), 1), MaxBacklog: 1000}}
+		batches[i] = &pendingBatch{
+			batch: order.Batch{Sale: f.sale, Requests: requests(int64(i+1), 1), MaxBacklog: 1000},
+		}
 	}
 	f.must(f.commands.ScriptFlush(f.ctx()).Err()) // so that they are called twice, and asked about twice
 	f.admissions.in(0).send(f.ctx(), batches)
@@ -165,16 +173,18 @@ func TestReplicasNotAskedForNothing(t *testing.T) {
 func TestReplicasRefused(t *testing.T) {
 	t.Parallel()
 	clients := newClients(t, ClientConfig{Topology: Single, Addrs: []string{"127.0.0.1:1"}})
-	if s, err := New(clients, Options{Word: testWord, Alone: true, Replicas: Replicas{Count: 2, Timeout: time.Second}}, nil); err == nil {
+	if s, err := New(clients, Options{Word: testWord, Alone: true, Replicas: Replicas{Count: 2, Timeout: time.Second}},
+		nil); err == nil {
 		t.Errorf("embedded: a store %v", s.options)
 	}
 }
 
-// TestReplicasConfirmOnACluster: the replica of the sale's own master is asked, also after the slot has moved and after the
-// replica has taken its master's place; other replicas do not count.
+// TestReplicasConfirmOnACluster: the replica of the sale's own master is asked, also after the slot has moved and
+// after the replica has taken its master's place; other replicas do not count.
 func TestReplicasConfirmOnACluster(t *testing.T) {
 	t.Parallel()
-	cluster := testkit.StartRedisClusterOf(t, 3, 15*time.Second) // no master is to be replaced by itself, on however busy a machine
+	// No master is to be replaced by itself, on however busy a machine.
+	cluster := testkit.StartRedisClusterOf(t, 3, 15*time.Second)
 	clients := newClients(t, ClientConfig{Topology: Cluster, Addrs: cluster.Addrs(), Timeout: time.Second})
 	f := &flock{t: t, rig: rigOn(t, clients, "")}
 	f.guard(Replicas{Count: 1, Timeout: 200 * time.Millisecond})

@@ -54,9 +54,9 @@ func (r *reply) text() string {
 
 func (r *reply) time() time.Time { return time.UnixMilli(r.number()).UTC() }
 
-// result reads what seckill.lua answers for one request: a code, how many units are left where they are not enough, or the
-// order that the user has already. An element that is none of them concerns no other request of the batch, so it is an
-// outcome and no error.
+// result reads what seckill.lua answers for one request: a code, how many units are left where they are not enough,
+// or the order that the user has already. An element that is none of them concerns no other request of the batch, so
+// it is an outcome and no error.
 func (r *reply) result() order.Result {
 	switch v := r.next().(type) {
 	case int64:

@@ -18,14 +18,15 @@ import (
 const (
 	// stopsKept is how long a stop is kept: for reporters that come late, because their instance stood still.
 	stopsKept = recovery.RoundTTL
-	// clockDoubt is by how much the clock may have been set back since a reporter's last heartbeat, without a stop going
-	// unnoticed.
+	// clockDoubt is by how much the clock may have been set back since a reporter's last heartbeat, without a stop
+	// going unnoticed.
 	clockDoubt = 10 * time.Second
 	// reporterAlive is for how long after its heartbeat a reporter counts as living. It sends several a second.
 	reporterAlive = 2 * time.Second
 )
 
-// What a reporter's name in Redis says behind the reporter's own: the version of its build, and the formats that it reads.
+// What a reporter's name in Redis says behind the reporter's own: the version of its build, and the formats that it
+// reads.
 const (
 	versionWord = " version="
 	formatsWord = " formats="
@@ -45,8 +46,8 @@ func (s *Store) heartbeatName(reporter string) string {
 // lately is for how long an instance without a heartbeat counts as one that may come back.
 const lately = 10 * time.Second
 
-// readHeartbeat returns a reporter's own name, the version of its build, "" if it does not say that, and the formats that it
-// reads.
+// readHeartbeat returns a reporter's own name, the version of its build, "" if it does not say that, and the formats
+// that it reads.
 func readHeartbeat(name string) (reporter, version string, formats []string) {
 	name, list, found := strings.Cut(name, formatsWord)
 	if found {
@@ -72,8 +73,11 @@ func (s *Store) InstancesIn(ctx context.Context, partition int) ([]string, error
 }
 
 // Heartbeat implements recovery.ReportStore.
-func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, last recovery.Heard) (recovery.Heard, error) {
-	raw, err := s.runWithFormat(ctx, s.scripts.reportHeartbeat, partition, []string{s.keys.reporters(partition), s.keys.stops(partition)},
+func (s *Store) Heartbeat(
+	ctx context.Context, partition int, reporter string, last recovery.Heard,
+) (recovery.Heard, error) {
+	raw, err := s.runWithFormat(ctx, s.scripts.reportHeartbeat, partition,
+		[]string{s.keys.reporters(partition), s.keys.stops(partition)},
 		s.heartbeatName(reporter), stopsKept.Milliseconds(), last.Now, (last.Ago + clockDoubt).Milliseconds())
 	if err != nil {
 		return recovery.Heard{}, fmt.Errorf("heartbeat of a reporter: %w", err)
@@ -83,7 +87,8 @@ func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, l
 	for range len(r.elements) / 2 {
 		name, stopped := r.text(), r.number()
 		if id := identifier(name); id != 0 { // another name was written by hand, and goes with its time
-			heard.Rounds = append(heard.Rounds, recovery.Round{Sale: order.SaleRef{VoucherID: id, Partition: partition}, Stopped: stopped})
+			heard.Rounds = append(heard.Rounds,
+				recovery.Round{Sale: order.SaleRef{VoucherID: id, Partition: partition}, Stopped: stopped})
 		}
 	}
 	return heard, r.err
@@ -92,8 +97,8 @@ func (s *Store) Heartbeat(ctx context.Context, partition int, reporter string, l
 // reportParts is how many parts of a report share a round trip: 16,000 claims.
 const reportParts = 16
 
-// SubmitReport implements recovery.ReportStore: a thousand claims in one part, and many parts in one round trip. The reporter
-// is done with the last part, which is sent once all others have arrived.
+// SubmitReport implements recovery.ReportStore: a thousand claims in one part, and many parts in one round trip. The
+// reporter is done with the last part, which is sent once all others have arrived.
 func (s *Store) SubmitReport(
 	ctx context.Context, round recovery.Round, reporter string, report recovery.Report,
 ) (inTime bool, epoch int64, err error) {
@@ -107,20 +112,25 @@ func (s *Store) SubmitReport(
 			return inTime, epoch, err
 		}
 	}
-	raw, err := s.scripts.report.run(ctx, s.in(round.Sale.Partition), s.reportKeys(round), reportArgs(round, s.heartbeatName(reporter), report.Seen, last)...)
+	raw, err := s.scripts.report.run(ctx, s.in(round.Sale.Partition), s.reportKeys(round),
+		reportArgs(round, s.heartbeatName(reporter), report.Seen, last)...)
 	if err != nil {
-		return false, 0, fmt.Errorf("reporting %d orders of voucher %d: %w", len(report.Claims), round.Sale.VoucherID, err)
+		return false, 0, fmt.Errorf("reporting %d orders of voucher %d: %w",
+			len(report.Claims), round.Sale.VoucherID, err)
 	}
 	return readReported(raw)
 }
 
 // submitParts sends parts of a report together.
-func (s *Store) submitParts(ctx context.Context, round recovery.Round, seen order.Mark, parts [][]order.Claim) (inTime bool, epoch int64, err error) {
+func (s *Store) submitParts(
+	ctx context.Context, round recovery.Round, seen order.Mark, parts [][]order.Claim,
+) (inTime bool, epoch int64, err error) {
 	pipe := s.in(round.Sale.Partition).Pipeline()
 	sent := make([]*redis.Cmd, len(parts))
 	for i, claims := range parts {
 		// With its source: a Redis that was restarted knows no script, and few reports are as large as this.
-		sent[i] = s.scripts.report.command(ctx, "eval", s.scripts.report.source, s.reportKeys(round), reportArgs(round, "", seen, claims))
+		sent[i] = s.scripts.report.command(ctx, "eval", s.scripts.report.source, s.reportKeys(round),
+			reportArgs(round, "", seen, claims))
 		_ = pipe.Process(ctx, sent[i]) // it is queued; a command has its own error
 	}
 	_, _ = pipe.Exec(ctx) // as above
@@ -158,7 +168,8 @@ func readReported(raw any) (inTime bool, epoch int64, err error) {
 
 // RoundProgress implements recovery.ReportReader.
 func (s *Store) RoundProgress(ctx context.Context, sale order.SaleRef, epoch int64) (order.RoundProgress, error) {
-	raw, err := s.scripts.roundProgress.run(ctx, s.in(sale.Partition), []string{s.keys.sale(sale), s.keys.reporters(sale.Partition), s.keys.reported(sale)},
+	raw, err := s.scripts.roundProgress.run(ctx, s.in(sale.Partition),
+		[]string{s.keys.sale(sale), s.keys.reporters(sale.Partition), s.keys.reported(sale)},
 		epoch, reporterAlive.Milliseconds())
 	if err != nil {
 		return order.RoundProgress{}, err
@@ -177,7 +188,8 @@ func (s *Store) RoundProgress(ctx context.Context, sale order.SaleRef, epoch int
 	return progress, r.err
 }
 
-// Reported implements recovery.ReportReader. What cannot be read is left out and logged. It stops after the first error.
+// Reported implements recovery.ReportReader. What cannot be read is left out and logged. It stops after the first
+// error.
 func (s *Store) Reported(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error] {
 	return func(yield func(order.Claim, error) bool) {
 		for pair, err := range s.pairs(ctx, sale.Partition, s.keys.reports(sale)) {
@@ -187,7 +199,8 @@ func (s *Store) Reported(ctx context.Context, sale order.SaleRef) iter.Seq2[orde
 			}
 			claim, err := reportedClaim(sale, pair[0], pair[1])
 			if err != nil {
-				s.log.ErrorContext(ctx, "an order in a recovery report cannot be read", "voucher", sale.VoucherID, "error", err)
+				s.log.ErrorContext(ctx, "an order in a recovery report cannot be read", "voucher",
+					sale.VoucherID, "error", err)
 				continue
 			}
 			if !yield(claim, nil) {
@@ -209,5 +222,8 @@ func reportedClaim(sale order.SaleRef, id, text string) (order.Claim, error) {
 			return order.Claim{}, fmt.Errorf("order %s is reported as %q: %w", id, text, err)
 		}
 	}
-	return order.Claim{OrderID: held.OrderID, UserID: n[0], VoucherID: sale.VoucherID, Epoch: n[1], Sequence: n[2], Quantity: held.Quantity}, nil
+	return order.Claim{
+		OrderID: held.OrderID, UserID: n[0], VoucherID: sale.VoucherID, Epoch: n[1], Sequence: n[2],
+		Quantity: held.Quantity,
+	}, nil
 }

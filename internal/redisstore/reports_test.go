@@ -93,11 +93,13 @@ func testStops(t *testing.T, r *rig) {
 	slices.Sort(reporters)
 	equal(t, []string{"a", "b"}, reporters)
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(r.now().Add(-stopsKept-time.Minute), "7")).Err())
-	equal(t, r.sale, r.reporterHeartbeat("a").Sale)      // the first heartbeat hears of it still, as all may have stood still
+	// The first heartbeat hears of it still, as all may have stood still.
+	equal(t, r.sale, r.reporterHeartbeat("a").Sale)
 	equal(t, recovery.Round{}, r.reporterHeartbeat("a")) // forgotten
 }
 
-// testNewStops: a reporter is told what is new, also when the clock was set or the reporter stood still since its last heartbeat.
+// testNewStops: a reporter is told what is new, also when the clock was set or the reporter stood still since its
+// last heartbeat.
 func testNewStops(t *testing.T, r *rig) {
 	r.replaceByText(r.keys.stops(0), r.keys.reporters(0))
 	first, err := r.Heartbeat(r.ctx(), 0, "a", recovery.Heard{})
@@ -106,19 +108,30 @@ func testNewStops(t *testing.T, r *rig) {
 	for id, ago := range map[string]time.Duration{"1": 5 * time.Minute, "2": 2 * time.Second, "3": -time.Second} {
 		r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(time.UnixMilli(first.Now).Add(-ago), id)).Err())
 	}
-	for name, ago := range map[string]time.Duration{"x": time.Second, "07": time.Second, "8.16": time.Second, "9": -2 * stopsKept} { // by hand
+	// By hand.
+	for name, ago := range map[string]time.Duration{
+		"x": time.Second, "07": time.Second, "8.16": time.Second, "9": -2 * stopsKept,
+	} {
 		r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(time.UnixMilli(first.Now).Add(-ago), name)).Err())
 	}
 	for name, tc := range map[string]struct {
 		last recovery.Heard
 		want int
 	}{
-		"the first":                {want: 3},
-		"one after the other":      {last: recovery.Heard{Now: first.Now, Ago: time.Millisecond}, want: 2},
-		"it stood still":           {last: recovery.Heard{Now: first.Now - 6*time.Minute.Milliseconds(), Ago: 6 * time.Minute}, want: 3},
-		"the clock was set ahead":  {last: recovery.Heard{Now: first.Now - time.Hour.Milliseconds(), Ago: time.Millisecond}, want: 3},
-		"the clock was set back":   {last: recovery.Heard{Now: first.Now + time.Hour.Milliseconds(), Ago: time.Millisecond}, want: 2},
-		"both, it stood still too": {last: recovery.Heard{Now: first.Now + time.Hour.Milliseconds(), Ago: 5 * time.Minute}, want: 3},
+		"the first":           {want: 3},
+		"one after the other": {last: recovery.Heard{Now: first.Now, Ago: time.Millisecond}, want: 2},
+		"it stood still": {
+			last: recovery.Heard{Now: first.Now - 6*time.Minute.Milliseconds(), Ago: 6 * time.Minute}, want: 3,
+		},
+		"the clock was set ahead": {
+			last: recovery.Heard{Now: first.Now - time.Hour.Milliseconds(), Ago: time.Millisecond}, want: 3,
+		},
+		"the clock was set back": {
+			last: recovery.Heard{Now: first.Now + time.Hour.Milliseconds(), Ago: time.Millisecond}, want: 2,
+		},
+		"both, it stood still too": {
+			last: recovery.Heard{Now: first.Now + time.Hour.Milliseconds(), Ago: 5 * time.Minute}, want: 3,
+		},
 	} {
 		heard, err := r.Heartbeat(r.ctx(), 0, "a", tc.last)
 		r.must(err)
@@ -127,7 +140,8 @@ func testNewStops(t *testing.T, r *rig) {
 		}
 	}
 	// All instances stood still for longer than stops are kept: the first one back hears of an old one, and removes it.
-	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(time.UnixMilli(first.Now).Add(-stopsKept-time.Minute), "4")).Err())
+	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0),
+		member(time.UnixMilli(first.Now).Add(-stopsKept-time.Minute), "4")).Err())
 	for _, want := range []int{4, 3} {
 		ago := stopsKept + 2*time.Minute
 		heard, err := r.Heartbeat(r.ctx(), 0, "a", recovery.Heard{Now: first.Now - ago.Milliseconds(), Ago: ago})
@@ -149,7 +163,8 @@ func testReport(t *testing.T, r *rig) {
 	slices.Sort(state.Missing)
 	equal(t, []string{"a", "b"}, state.Missing)
 	claims := []order.Claim{
-		{OrderID: 1 << 62, UserID: 5, VoucherID: 7, Epoch: 1, Sequence: 4}, {OrderID: 1<<62 + 1, UserID: 6, VoucherID: 7, Epoch: 1},
+		{OrderID: 1 << 62, UserID: 5, VoucherID: 7, Epoch: 1, Sequence: 4},
+		{OrderID: 1<<62 + 1, UserID: 6, VoucherID: 7, Epoch: 1},
 	}
 	for range 2 { // again, as after a lost answer
 		inTime, epoch := r.submit(h, "a", order.Mark{Epoch: 1, Sequence: 9}, claims...)
@@ -176,7 +191,8 @@ func testReportOfMany(t *testing.T, r *rig) {
 	for i := range int64(2 * maxHolders) {
 		claims = append(claims, order.Claim{OrderID: 1000 + i, UserID: 1 + i, VoucherID: 7, Epoch: 1, Sequence: 1 + i})
 	}
-	raw, err := r.scripts.report.run(r.ctx(), r.commands, []string{r.keys.sale(r.sale), r.keys.reports(r.sale), r.keys.reported(r.sale)},
+	raw, err := r.scripts.report.run(r.ctx(), r.commands,
+		[]string{r.keys.sale(r.sale), r.keys.reports(r.sale), r.keys.reported(r.sale)},
 		h.Stopped, "", 1, 5, 1000, 1, 1, 1)
 	r.must(err)
 	equal(t, any([]any{int64(1), int64(0)}), raw)
@@ -209,7 +225,8 @@ func testReportAfterLoss(t *testing.T, r *rig) {
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	h := r.reporterHeartbeat("a")
 	r.submit(h, "a", order.Mark{}, order.Claim{OrderID: 9, UserID: 9, VoucherID: 7})
-	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale), r.keys.reports(r.sale), r.keys.reported(r.sale), r.keys.stops(0), r.keys.reporters(0)).Err())
+	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale), r.keys.reports(r.sale), r.keys.reported(r.sale),
+		r.keys.stops(0), r.keys.reporters(0)).Err())
 	if _, err := r.RoundProgress(r.ctx(), r.sale, 2); !errors.Is(err, errRebuildLost) {
 		t.Errorf("RoundProgress: %v", err)
 	}
@@ -259,8 +276,8 @@ func testDeadReporter(t *testing.T, r *rig) {
 	equal(t, []string{"a"}, r.progress(2).Missing)
 }
 
-// testVersions: a heartbeat tells the version of its build, which changes nothing else: the round waits for the reporter, and ends with its
-// report. One that tells none is none.
+// testVersions: a heartbeat tells the version of its build, which changes nothing else: the round waits for the
+// reporter, and ends with its report. One that tells none is none.
 func testVersions(t *testing.T, r *rig) {
 	r.reporterHeartbeat("b:1")
 	r.options.Version = "v1.2.3 dirty"
@@ -340,15 +357,19 @@ func TestRestartStopsSales(t *testing.T) {
 	equal(t, order.SaleOpen, r.view().Mode)
 }
 
-// testFormats: a heartbeat names its build and what it reads. An instance that does not read all that this one writes is old, for
-// as long as it may come back.
+// testFormats: a heartbeat names its build and what it reads. An instance that does not read all that this one writes
+// is old, for as long as it may come back.
 func testFormats(t *testing.T, r *rig) {
 	r.options.Version, r.options.Formats = "v1 beta", []string{"packed", "quantity"}
 	r.reporterHeartbeat("a:1")
-	for name, seen := range map[string]time.Duration{"b:1 version=v0 formats=packed": 0, "c:1": lately / 2, "d:1": lately + time.Second} {
+	for name, seen := range map[string]time.Duration{
+		"b:1 version=v0 formats=packed": 0, "c:1": lately / 2, "d:1": lately + time.Second,
+	} {
 		r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now().Add(-seen), name)).Err())
 	}
-	want := []preflight.Instance{{Name: "a", Version: "v1_beta"}, {Name: "b", Version: "v0", Old: true}, {Name: "c", Old: true}}
+	want := []preflight.Instance{
+		{Name: "a", Version: "v1_beta"}, {Name: "b", Version: "v0", Old: true}, {Name: "c", Old: true},
+	}
 	instances, err := r.Instances(r.ctx())
 	r.must(err)
 	equal(t, want, instances)

@@ -46,7 +46,10 @@ func TestOnEveryServer(t *testing.T) {
 	for server, open := range servers {
 		t.Run(server, func(t *testing.T) {
 			t.Parallel()
-			for _, tests := range []behaviour{formatTests, gateTests, holdersTests, operationsTests, salesTests, statsTests, rebuildTests, reportsTests, consumerTests, deadLetterTests, inventoryTests, nonsenseTests} {
+			for _, tests := range []behaviour{
+				formatTests, gateTests, holdersTests, operationsTests, salesTests, statsTests, rebuildTests,
+				reportsTests, consumerTests, deadLetterTests, inventoryTests, nonsenseTests,
+			} {
 				for name, test := range tests {
 					t.Run(name, func(t *testing.T) {
 						t.Parallel()
@@ -102,8 +105,8 @@ func newClients(t testing.TB, c ClientConfig) *Clients {
 	return clients
 }
 
-// patientClients returns one client for everything, as newRig has: on a busy machine connecting may take longer than maxConnect, which
-// the tests of behaviour are not about.
+// patientClients returns one client for everything, as newRig has: on a busy machine connecting may take longer than
+// maxConnect, which the tests of behaviour are not about.
 func patientClients(t testing.TB, c ClientConfig) *Clients {
 	t.Helper()
 	o := limited(c).options()

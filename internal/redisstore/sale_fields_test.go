@@ -47,26 +47,48 @@ type saleField struct{ name, kind, meaning, writers string }
 
 // saleFields is the one table of the fields, with the scripts that write each.
 var saleFields = []saleField{
-	{fieldMode, "word", "what the sale does: `open`, `paused`, `off`, `rebuild`", "apply begin_rebuild publish seckill"},
+	{
+		fieldMode, "word", "what the sale does: `open`, `paused`, `off`, `rebuild`",
+		"apply begin_rebuild publish seckill",
+	},
 	{fieldStock, "units", "can be sold now", "apply begin_rebuild correct publish seckill"},
-	{fieldReturned, "units", "came back to the sold-out sale and cannot be sold yet (rule 11)", "apply begin_rebuild correct publish seckill"},
+	{
+		fieldReturned, "units", "came back to the sold-out sale and cannot be sold yet (rule 11)",
+		"apply begin_rebuild correct publish seckill",
+	},
 	{fieldReturnedAt, "ms", "from when they can be sold", "apply begin_rebuild correct publish"},
-	{fieldReturnedIn, "number", "epoch of the last rebuild during which a unit came back; 0 or missing: none", "correct"},
+	{
+		fieldReturnedIn, "number",
+		"epoch of the last rebuild during which a unit came back; 0 or missing: none", "correct",
+	},
 	{fieldBegin, "ms", "begin of the window", "apply begin_rebuild publish"},
 	{fieldEnd, "ms", "end of the window, exclusive", "apply begin_rebuild publish"},
 	{fieldEpoch, "number", "raised by every rebuild (rule 9)", "begin_rebuild publish"},
 	{fieldSequence, "number", "admissions in this epoch", "apply begin_rebuild publish seckill"},
 	{fieldOperation, "number", "the last operation that is applied (rule 1)", "apply begin_rebuild publish"},
-	{fieldTakes, "text", "outcomes of takes that may still be asked for, as `12=1 15=0`: operation, got its units", "apply publish"},
-	{fieldReserved, "number", "operation that waits until no instance has the sale cached as sold out (rule 11): a late payment, for which returned units are kept, or an accepted offer; 0: none", "apply publish"},
+	{
+		fieldTakes, "text", "outcomes of takes that may still be asked for, as `12=1 15=0`: operation, got its units",
+		"apply publish",
+	},
+	{fieldReserved, "number", "operation that waits until no instance has the sale cached as sold out (rule 11): a " +
+		"late payment, for which returned units are kept, or an accepted offer; 0: none", "apply publish"},
 	{fieldReservedAt, "ms", "from when they are the user's", "apply"},
 	{fieldReservedUnits, "units", "how many they are; missing: one", "apply publish"},
-	{fieldReservedOffer, "flag", "it is an accepted offer, which takes no unit from the stock; missing: it is none", "apply publish"},
-	{fieldExtra, "units", "what the holders have beyond one unit each; missing: nothing", "apply correct publish seckill"},
+	{
+		fieldReservedOffer, "flag", "it is an accepted offer, which takes no unit from the stock; missing: it is none",
+		"apply publish",
+	},
+	{
+		fieldExtra, "units", "what the holders have beyond one unit each; missing: nothing",
+		"apply correct publish seckill",
+	},
 	{fieldBuilding, "number", "epoch of the rebuild under way; 0: none", "begin_rebuild publish"},
 	{fieldResumes, "ms", "from when a rebuilt sale sells (rule 11); 0: at once", "begin_rebuild"},
 	{fieldStopped, "ms", "when its last rebuild stopped it", "begin_rebuild"},
-	{fieldServer, "text", "run id of the server on which its last rebuild stopped and opened it; empty: not known", "begin_rebuild"},
+	{
+		fieldServer, "text", "run id of the server on which its last rebuild stopped and opened it; empty: not known",
+		"begin_rebuild",
+	},
 }
 
 // Every field that a script reads or writes is in the table, with this script among its writers if it writes it.
@@ -166,7 +188,9 @@ func TestDocumentHasTheSaleFields(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| Field | Type | What it holds | Written by |\n| --- | --- | --- | --- |\n")
 	for _, f := range saleFields {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.name, f.kind, f.meaning, strings.Join(strings.Fields(f.writers), ", "))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n",
+			f.name, f.kind, f.meaning, strings.Join(strings.Fields(f.writers), ", "))
 	}
-	testkit.Generated(t, "../../docs/architecture.md", "<!-- sale-fields:begin -->\n", "<!-- sale-fields:end -->\n", b.String(), *update)
+	testkit.Generated(t, "../../docs/architecture.md", "<!-- sale-fields:begin -->\n",
+		"<!-- sale-fields:end -->\n", b.String(), *update)
 }

@@ -85,9 +85,9 @@ func readViews(raw any, part []int, views []order.SaleView) error {
 	return r.err
 }
 
-// Live returns what buyers see of each sale, in the order asked, and the time by Redis's clock. All vouchers must have
-// a sale, and there must be one. Partitions are asked at the same time, each for liveWait at most: sales in one that does not answer are
-// Stale. It fails where none does. Those in one with other data are paused.
+// Live returns what buyers see of each sale, in the order asked, and the time by Redis's clock. All vouchers must
+// have a sale, and there must be one. Partitions are asked at the same time, each for liveWait at most: sales in one
+// that does not answer are Stale. It fails where none does. Those in one with other data are paused.
 func (s *Store) Live(ctx context.Context, vs []voucher.Voucher) ([]voucher.Live, time.Time, error) {
 	sales, err := salesOf(vs)
 	if err != nil {
@@ -108,7 +108,8 @@ func (s *Store) Live(ctx context.Context, vs []voucher.Voucher) ([]voucher.Live,
 	return live, now, nil
 }
 
-// viewsOfAll is Views of several partitions, asked at the same time. It returns which of them could not be read, or an error if none could.
+// viewsOfAll is Views of several partitions, asked at the same time. It returns which of them could not be read, or
+// an error if none could.
 func (s *Store) viewsOfAll(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, map[int]bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, liveWait)
 	defer cancel()
@@ -151,8 +152,8 @@ func salesOf(vs []voucher.Voucher) ([]order.SaleRef, error) {
 	return sales, nil
 }
 
-// liveOf is what buyers see of the vouchers' sales. One that Redis does not hold has ended if its window has: it was retired
-// since the voucher was read, or will be rebuilt as ended.
+// liveOf is what buyers see of the vouchers' sales. One that Redis does not hold has ended if its window has: it was
+// retired since the voucher was read, or will be rebuilt as ended.
 func liveOf(vs []voucher.Voucher, views []order.SaleView) []voucher.Live {
 	live := make([]voucher.Live, len(vs))
 	for i, v := range vs {
@@ -217,8 +218,8 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 	}
 }
 
-// Inventory counts what Redis has of the sale, at one moment. It searches the stream for the sale's entries; in a stream
-// longer than longestScan they are not counted: Inventory.Waiting is audit.NotCounted.
+// Inventory counts what Redis has of the sale, at one moment. It searches the stream for the sale's entries; in a
+// stream longer than longestScan they are not counted: Inventory.Waiting is audit.NotCounted.
 func (s *Store) Inventory(ctx context.Context, sale order.SaleRef) (audit.Inventory, error) {
 	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition), s.keys.dead(sale.Partition)}
 	raw, err := s.scripts.inventory.run(ctx, s.in(sale.Partition), keys, &sale.VoucherID, longestScan)

@@ -43,7 +43,9 @@ func testViews(t *testing.T, r *rig) {
 		}
 		views[i].Now = time.Time{}
 	}
-	equal(t, order.SaleView{Mode: order.SaleRebuilding, Building: 2, Begin: time.UnixMilli(0).UTC(), End: time.UnixMilli(0).UTC()}, views[0])
+	equal(t, order.SaleView{
+		Mode: order.SaleRebuilding, Building: 2, Begin: time.UnixMilli(0).UTC(), End: time.UnixMilli(0).UTC(),
+	}, views[0])
 	equal(t, order.SaleView{Mode: order.SaleMissing, Buyers: 1}, views[1])
 	equal(t, order.SaleView{Mode: order.SaleMissing}, views[2])
 	equal(t, order.SaleView{
@@ -72,7 +74,9 @@ func testSpoiltSales(t *testing.T, r *rig) {
 		{ID: 9, Status: voucher.OnShelf, Sale: &voucher.Sale{}},
 	})
 	r.must(err)
-	equal(t, []voucher.Live{{State: voucher.StatePreparing}, {State: voucher.StateOnSale, Stock: 2}, {State: voucher.StatePreparing}}, live)
+	equal(t, []voucher.Live{
+		{State: voucher.StatePreparing}, {State: voucher.StateOnSale, Stock: 2}, {State: voucher.StatePreparing},
+	}, live)
 }
 
 func testLists(t *testing.T, r *rig) {
@@ -131,7 +135,9 @@ func testLive(t *testing.T, r *rig) {
 	live, now, err := r.Live(r.ctx(), []voucher.Voucher{missing, open, off})
 	r.must(err)
 	equal(t, []voucher.Live{
-		{State: voucher.StatePreparing}, {State: voucher.StateOnSale, Stock: 2}, {State: voucher.StateOffShelf, Stock: 2},
+		{State: voucher.StatePreparing},
+		{State: voucher.StateOnSale, Stock: 2},
+		{State: voucher.StateOffShelf, Stock: 2},
 	}, live)
 	if skew := r.now().Sub(now); skew < -time.Millisecond || skew > time.Minute {
 		t.Errorf("the clock is off by %v", skew)
@@ -145,7 +151,8 @@ func TestStateOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 20, 0, 0, 0, time.UTC)
 	open := order.SaleView{
-		Mode: order.SaleOpen, Mark: order.Mark{Epoch: 1}, Stock: 1, Begin: now.Add(-time.Hour), End: now.Add(time.Hour), Now: now,
+		Mode: order.SaleOpen, Mark: order.Mark{Epoch: 1}, Stock: 1, Begin: now.Add(-time.Hour),
+		End: now.Add(time.Hour), Now: now,
 	}
 	for _, c := range []struct {
 		name   string
@@ -157,12 +164,27 @@ func TestStateOf(t *testing.T) {
 		{"first instant", func(v *order.SaleView) { v.Begin = now }, voucher.OnShelf, voucher.StateOnSale},
 		{"sold out", func(v *order.SaleView) { v.Stock = 0 }, voucher.OnShelf, voucher.StateSoldOut},
 		{"ended, sold out", func(v *order.SaleView) { v.Stock, v.End = 0, now }, voucher.OnShelf, voucher.StateEnded},
-		{"not started, sold out", func(v *order.SaleView) { v.Stock, v.Begin = 0, now.Add(1) }, voucher.OnShelf, voucher.StateNotStarted},
-		{"paused, ended", func(v *order.SaleView) { v.Mode, v.End = order.SalePaused, now }, voucher.OnShelf, voucher.StatePaused},
+		{
+			"not started, sold out", func(v *order.SaleView) { v.Stock, v.Begin = 0, now.Add(1) }, voucher.OnShelf,
+			voucher.StateNotStarted,
+		},
+		{
+			"paused, ended", func(v *order.SaleView) { v.Mode, v.End = order.SalePaused, now },
+			voucher.OnShelf, voucher.StatePaused,
+		},
 		{"rebuilding", func(v *order.SaleView) { v.Mode = order.SaleRebuilding }, voucher.OnShelf, voucher.StatePaused},
-		{"off, ended", func(v *order.SaleView) { v.Mode, v.End = order.SaleOffShelf, now }, voucher.OnShelf, voucher.StateOffShelf},
-		{"off in the ledger", func(v *order.SaleView) { v.Mode = order.SalePaused }, voucher.OffShelf, voucher.StateOffShelf},
-		{"first build", func(v *order.SaleView) { v.Mode, v.Mark = order.SaleRebuilding, order.Mark{} }, voucher.OffShelf, voucher.StatePreparing},
+		{
+			"off, ended", func(v *order.SaleView) { v.Mode, v.End = order.SaleOffShelf, now },
+			voucher.OnShelf, voucher.StateOffShelf,
+		},
+		{
+			"off in the ledger", func(v *order.SaleView) { v.Mode = order.SalePaused },
+			voucher.OffShelf, voucher.StateOffShelf,
+		},
+		{
+			"first build", func(v *order.SaleView) { v.Mode, v.Mark = order.SaleRebuilding, order.Mark{} },
+			voucher.OffShelf, voucher.StatePreparing,
+		},
 		{"missing", func(v *order.SaleView) { v.Mode = order.SaleMissing }, voucher.OffShelf, voucher.StatePreparing},
 	} {
 		view := open
@@ -256,7 +278,8 @@ func testInventory(t *testing.T, r *rig) {
 	r.set(fieldReturned, 2, fieldReserved, 12, fieldOperation, 12)
 	r.deadLetter("x", "y")
 	want := audit.Inventory{
-		Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 4}, Applied: 12, Stock: 6 + 2 + 1, Holders: 4, Waiting: 4, DeadLetters: 1,
+		Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 4}, Applied: 12, Stock: 6 + 2 + 1, Holders: 4,
+		Waiting: 4, DeadLetters: 1,
 	}
 	equal(t, want, r.holdings())
 }

@@ -36,10 +36,12 @@ func newScriptSet() scriptSet {
 		views: newScript("views"), holdings: newScript("holdings"),
 		begin: newScript("begin_rebuild"), setHolders: newScript("set_holders"), requeue: newScript("requeue"),
 		publish: newScript("publish"), drop: newScript("drop"),
-		reportHeartbeat: newScript("report_heartbeat"), report: newScript("report"), roundProgress: newScript("round_progress"),
-		acknowledge: newScript("acknowledge"), deadLetter: newScript("dead_letter"), heartbeat: newScript("heartbeat"),
+		reportHeartbeat: newScript("report_heartbeat"), report: newScript("report"),
+		roundProgress: newScript("round_progress"), acknowledge: newScript("acknowledge"),
+		deadLetter: newScript("dead_letter"), heartbeat: newScript("heartbeat"),
 		takeOver: newScript("take_over"), leave: newScript("leave"), replay: newScript("replay"),
-		addCounts: newScript("add_counts"), addGuardCounts: newScript("add_guard_counts"), inventory: newScript("inventory"),
+		addCounts: newScript("add_counts"), addGuardCounts: newScript("add_guard_counts"),
+		inventory:        newScript("inventory"),
 		exchangeSpending: newScript("exchange_spending"), unpackLetter: newScript("unpack_letter"),
 		checkFormat: newScript("check_format"), createGroup: newScript("create_group"),
 	}
@@ -66,7 +68,9 @@ func (s script) run(ctx context.Context, client redis.UniversalClient, keys []st
 	return reply, translate(err)
 }
 
-func (s script) eval(ctx context.Context, client redis.UniversalClient, verb, text string, keys []string, args []any) (any, error) {
+func (s script) eval(
+	ctx context.Context, client redis.UniversalClient, verb, text string, keys []string, args []any,
+) (any, error) {
 	cmd := s.command(ctx, verb, text, keys, args)
 	if err := client.Process(ctx, once{cmd}); err != nil {
 		return nil, err

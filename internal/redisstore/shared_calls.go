@@ -14,24 +14,27 @@ import (
 )
 
 const (
-	// maxSends is how many sends are under way at once. Two: while Redis works on one, the answers of the other are read
-	// and its successor is gathered.
+	// maxSends is how many sends are under way at once. Two: while Redis works on one, the answers of the other are
+	// read and its successor is gathered.
 	maxSends = 2
-	// maxSales is how many sales scripts/seckill.lua takes in one call. Redis serves a send to its end before anybody else.
+	// maxSales is how many sales scripts/seckill.lua takes in one call. Redis serves a send to its end before anybody
+	// else.
 	maxSales = 64
 )
 
-// sharedCalls calls scripts/seckill.lua for batches of several sales at once. Batches that come while maxSends sends are under
-// way share the next one: one call of the script, as a rule, of order.MaxBatch requests at most. A rush on one sale, whose
-// batcher makes one call after the other, never shares a call; a rush on a thousand sales does. Only sales of one partition share
-// them: the keys of a call are in one slot, and a partition whose Redis node does not answer keeps no other waiting.
+// sharedCalls calls scripts/seckill.lua for batches of several sales at once. Batches that come while maxSends sends
+// are under way share the next one: one call of the script, as a rule, of order.MaxBatch requests at most. A rush on
+// one sale, whose batcher makes one call after the other, never shares a call; a rush on a thousand sales does. Only
+// sales of one partition share them: the keys of a call are in one slot, and a partition whose Redis node does not
+// answer keeps no other waiting.
 //
-// The batches of a call have nothing else in common: each has its own answer, and its own error where Redis refuses it. When
-// the connection fails, all of them are unknown, as each would be by itself. Where replicas are to confirm what was done,
-// they are asked once for each send, behind its last call.
+// The batches of a call have nothing else in common: each has its own answer, and its own error where Redis refuses
+// it. When the connection fails, all of them are unknown, as each would be by itself. Where replicas are to confirm
+// what was done, they are asked once for each send, behind its last call.
 type sharedCalls struct {
-	client   redis.UniversalClient
-	cluster  *redis.ClusterClient // the same client if it is a cluster's, which repeats a pipeline that it got no answer for
+	client redis.UniversalClient
+	// The same client if it is a cluster's, which repeats a pipeline that it got no answer for.
+	cluster  *redis.ClusterClient
 	script   script
 	keys     keys
 	replicas Replicas
@@ -72,20 +75,21 @@ type sharedCall struct {
 func newSharedCalls(client redis.UniversalClient, s script, k keys, r Replicas) *sharedCalls {
 	cluster, _ := client.(*redis.ClusterClient)
 	c := &sharedCalls{client: client, cluster: cluster, script: s, keys: k, replicas: r}
-	c.sends = batch.New(batch.Options{Size: maxSales, Calls: maxSends, Inline: true}, func(ctx context.Context, items []*batch.Item[*pendingBatch, struct{}]) error {
-		batches := make([]*pendingBatch, len(items))
-		for i, it := range items {
-			batches[i] = it.Request
-		}
-		c.send(ctx, batches)
-		return nil // each batch has its own error
-	})
+	c.sends = batch.New(batch.Options{Size: maxSales, Calls: maxSends, Inline: true},
+		func(ctx context.Context, items []*batch.Item[*pendingBatch, struct{}]) error {
+			batches := make([]*pendingBatch, len(items))
+			for i, it := range items {
+				batches[i] = it.Request
+			}
+			c.send(ctx, batches)
+			return nil // each batch has its own error
+		})
 	return c
 }
 
-// run has the script decide about the batch, and returns its answer. The errors are those of script.run; together with an
-// answer that too few replicas have confirmed comes one that wraps errUnconfirmed. The batch may be read until the answer is
-// there, even if ctx ends sooner: it must not change.
+// run has the script decide about the batch, and returns its answer. The errors are those of script.run; together
+// with an answer that too few replicas have confirmed comes one that wraps errUnconfirmed. The batch may be read
+// until the answer is there, even if ctx ends sooner: it must not change.
 func (c *sharedCalls) run(ctx context.Context, b order.Batch) (any, error) {
 	p := &pendingBatch{batch: b, quantities: quantitiesOf(b.Requests)}
 	p.deadline, _ = ctx.Deadline()
@@ -134,8 +138,8 @@ func together(batches []*pendingBatch) int {
 	return n
 }
 
-// again returns what is to be called once more, as these calls had no effect: by its source, a script that Redis does not
-// have; and each sale by itself, where one of them was not there as a whole while its slot moves to another node.
+// again returns what is to be called once more, as these calls had no effect: by its source, a script that Redis does
+// not have; and each sale by itself, where one of them was not there as a whole while its slot moves to another node.
 func (c *sharedCalls) again(ctx context.Context, calls []*sharedCall) (again []*sharedCall) {
 	for _, call := range calls {
 		switch err := call.cmd.Err(); {
@@ -168,9 +172,9 @@ func (c *sharedCalls) process(ctx context.Context, calls []*sharedCall) {
 	}
 }
 
-// atMaster is pipeline at the node of the cluster that has the calls' slot: WAIT must follow on the same connection, and names no
-// key by which the cluster's client would find that node. Nor does the client follow here where a node says that the slot is
-// elsewhere. Such calls had no effect, and the next ones go by the slots that are loaded now.
+// atMaster is pipeline at the node of the cluster that has the calls' slot: WAIT must follow on the same connection,
+// and names no key by which the cluster's client would find that node. Nor does the client follow here where a node
+// says that the slot is elsewhere. Such calls had no effect, and the next ones go by the slots that are loaded now.
 func (c *sharedCalls) atMaster(ctx context.Context, calls []*sharedCall) error {
 	partition := calls[0].batches[0].batch.Sale.Partition
 	node, err := c.cluster.MasterForKey(ctx, c.keys.orders(partition))
@@ -187,9 +191,11 @@ func (c *sharedCalls) atMaster(ctx context.Context, calls []*sharedCall) error {
 	return doubt
 }
 
-// pipeline makes calls in one round trip. It returns an error that wraps errUnconfirmed when too few replicas have confirmed
-// them, for which the key is written.
-func (c *sharedCalls) pipeline(ctx context.Context, client redis.UniversalClient, question string, calls []*sharedCall) error {
+// pipeline makes calls in one round trip. It returns an error that wraps errUnconfirmed when too few replicas have
+// confirmed them, for which the key is written.
+func (c *sharedCalls) pipeline(
+	ctx context.Context, client redis.UniversalClient, question string, calls []*sharedCall,
+) error {
 	pipe := client.Pipeline()
 	for _, call := range calls {
 		_ = pipe.Process(ctx, call.cmd) // it is queued; a command has its own error
@@ -230,8 +236,8 @@ func (call *sharedCall) read(doubt error) {
 	}
 }
 
-// newCall is a call of the script, with KEYS and ARGV as it wants them. The latter point into the batches, which therefore
-// must not change during the call: ids are written to the socket from there.
+// newCall is a call of the script, with KEYS and ARGV as it wants them. The latter point into the batches, which
+// therefore must not change during the call: ids are written to the socket from there.
 func (c *sharedCalls) newCall(ctx context.Context, batches []*pendingBatch, verb, text string) *sharedCall {
 	size := 4 + 8*len(batches)
 	for _, p := range batches {
@@ -244,7 +250,8 @@ func (c *sharedCalls) newCall(ctx context.Context, batches []*pendingBatch, verb
 	}
 	for _, p := range batches {
 		b := &p.batch
-		line = append(line, &b.Sale.VoucherID, &b.Known.Epoch, &b.Known.Sequence, &b.MaxBacklog, len(b.Requests), p.quantities)
+		line = append(line, &b.Sale.VoucherID, &b.Known.Epoch, &b.Known.Sequence, &b.MaxBacklog,
+			len(b.Requests), p.quantities)
 		for i := range b.Requests {
 			line = append(line, &b.Requests[i].UserID, &b.Requests[i].OrderID)
 		}

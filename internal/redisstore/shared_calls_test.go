@@ -87,7 +87,8 @@ func newBusyRig(t *testing.T, clients *Clients, sales int64) *busyRig {
 
 // admitTo sends one request to a sale.
 func (j *busyRig) admitTo(ctx context.Context, sale, user int64) (order.BatchResult, error) {
-	return j.Admit(ctx, order.Batch{Sale: order.SaleRef{VoucherID: sale}, Requests: requests(user, 1), MaxBacklog: 1000})
+	return j.Admit(ctx,
+		order.Batch{Sale: order.SaleRef{VoucherID: sale}, Requests: requests(user, 1), MaxBacklog: 1000})
 }
 
 // awaitWaiting returns once so many wait for the next send.
@@ -103,8 +104,8 @@ func (j *busyRig) lift() {
 	j.must(j.first.Wait())
 }
 
-// Batches that come while sends are under way share the next calls, and each gets its own answer: a sale that cannot be read
-// harms no other.
+// Batches that come while sends are under way share the next calls, and each gets its own answer: a sale that cannot
+// be read harms no other.
 func TestSalesShareCalls(t *testing.T) {
 	t.Parallel()
 	const sales = maxSales + 10
@@ -202,8 +203,8 @@ func TestSharedCallAnswerLost(t *testing.T) {
 	}
 }
 
-// What is wrong with one sale of a call concerns no other, whatever it is; and a sale that is twice in a call is decided in
-// order.
+// What is wrong with one sale of a call concerns no other, whatever it is; and a sale that is twice in a call is
+// decided in order.
 func TestSalesOfACallAreApart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -214,14 +215,17 @@ func TestSalesOfACallAreApart(t *testing.T) {
 	r.must(r.commands.Set(r.ctx(), r.keys.buyers(order.SaleRef{VoucherID: 2}), "not a hash", 0).Err())
 	r.must(r.commands.Set(r.ctx(), r.keys.sale(order.SaleRef{VoucherID: 3}), "not a hash", 0).Err())
 	batch := func(id int64, requests ...order.Request) *pendingBatch {
-		return &pendingBatch{batch: order.Batch{Sale: order.SaleRef{VoucherID: id}, MaxBacklog: 1000, Requests: requests}}
+		return &pendingBatch{
+			batch: order.Batch{Sale: order.SaleRef{VoucherID: id}, MaxBacklog: 1000, Requests: requests},
+		}
 	}
 	ahead := batch(4, requests(1, 1)...)
 	ahead.batch.Known = order.Mark{Epoch: 1, Sequence: 5}
 	stale := batch(5, requests(1, 1)...)
 	r.must(r.commands.HSet(r.ctx(), r.keys.sale(order.SaleRef{VoucherID: 5}), "server", "another").Err())
 	two := order.QuantityOf(2)
-	several := batch(6, order.Request{UserID: 1, OrderID: 1001, Quantity: two}, order.Request{UserID: 2, OrderID: 1002, Quantity: two})
+	several := batch(6, order.Request{UserID: 1, OrderID: 1001, Quantity: two},
+		order.Request{UserID: 2, OrderID: 1002, Quantity: two})
 	several.quantities = quantitiesOf(several.batch.Requests)
 	sent := []*pendingBatch{
 		batch(1, requests(1, 2)...), batch(2, requests(1, 1)...), batch(3, requests(1, 1)...), ahead, stale, several,
@@ -257,7 +261,8 @@ func TestSharedCallRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{testkit.StartRedis(t).Addr}}), "")
+			r := rigOn(t, newClients(t,
+				ClientConfig{Topology: Single, Addrs: []string{testkit.StartRedis(t).Addr}}), "")
 			sent := make([]*pendingBatch, 3)
 			for i := range sent {
 				r.sale.VoucherID = int64(i + 1)
@@ -315,7 +320,8 @@ func TestBadArguments(t *testing.T) {
 		"units of other requests": {keys, []any{7, 0, 0, 1000, 1, "1 1", 1, 1001}},
 		"a second sale's":         {two, slices.Concat(good, []any{7, 0, 0, 1000, 1, "x", 2, 1002})},
 	} {
-		if _, err := r.scripts.seckill.run(r.ctx(), r.commands, tc.keys, tc.args...); err == nil || !strings.Contains(err.Error(), "bad arguments") {
+		if _, err := r.scripts.seckill.run(r.ctx(), r.commands, tc.keys, tc.args...); err == nil ||
+			!strings.Contains(err.Error(), "bad arguments") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

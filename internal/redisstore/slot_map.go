@@ -17,9 +17,9 @@ import (
 // every caller. (The client itself waits only after a reload that succeeded.)
 const slotMapPause = 100 * time.Millisecond
 
-// slotMap has a cluster's client load its slot map anew when a node cannot be reached. By itself the client does so when
-// a node tells it that a slot has moved, and each minute. A master that is dead tells nothing: its replica may take over
-// in a second, and the client would not know for that minute.
+// slotMap has a cluster's client load its slot map anew when a node cannot be reached. By itself the client does so
+// when a node tells it that a slot has moved, and each minute. A master that is dead tells nothing: its replica may
+// take over in a second, and the client would not know for that minute.
 type slotMap struct {
 	cluster *redis.ClusterClient
 	since   time.Time    // a monotonic beginning
@@ -75,8 +75,8 @@ func (m *slotMap) reloadAfter(ctx context.Context, err error) {
 	}
 }
 
-// unreachable reports whether err says that a node was not reached, closed the connection, or did not answer in time. Who
-// got no permit for a connection has asked none.
+// unreachable reports whether err says that a node was not reached, closed the connection, or did not answer in time.
+// Who got no permit for a connection has asked none.
 func unreachable(err error) bool {
 	if errors.Is(err, bulkhead.ErrFull) {
 		return false

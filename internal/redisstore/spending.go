@@ -19,7 +19,9 @@ const (
 )
 
 // ExchangeSpending implements guard.SpendingStore.
-func (s *Store) ExchangeSpending(ctx context.Context, name, after string, here []guard.Spent) (elsewhere []guard.Spent, cursor string, err error) {
+func (s *Store) ExchangeSpending(
+	ctx context.Context, name, after string, here []guard.Spent,
+) (elsewhere []guard.Spent, cursor string, err error) {
 	raw, err := s.scripts.exchangeSpending.run(ctx, s.in(0), []string{s.keys.spending()},
 		name, cmp.Or(after, "0"), spendingKept.Milliseconds(), maxTold, spendingText(here))
 	if err != nil {
@@ -47,8 +49,8 @@ func spendingText(here []guard.Spent) string {
 	return string(text)
 }
 
-// parseSpending reads what an instance has told: its name, the time, and pairs. It leaves out what is none: nothing that somebody wrote there
-// may keep the others from being heard.
+// parseSpending reads what an instance has told: its name, the time, and pairs. It leaves out what is none: nothing
+// that somebody wrote there may keep the others from being heard.
 func parseSpending(text string, ago time.Duration) (told []guard.Spent) {
 	fields := strings.Fields(text)
 	for i := 2; i+1 < len(fields); i += 2 {

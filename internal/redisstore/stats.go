@@ -140,7 +140,8 @@ func (s *Store) WaitingIn(ctx context.Context, number int) (partition.Waiting, e
 		return partition.Waiting{}, err
 	}
 	w.Processor = processorTime(infoOf(ctx, node, "cpu"))
-	if stream, err := s.in(number).XInfoStream(ctx, s.keys.orders(number)).Result(); err == nil { // there is none before the first order
+	// There is none before the first order.
+	if stream, err := s.in(number).XInfoStream(ctx, s.keys.orders(number)).Result(); err == nil {
 		w.Added = stream.EntriesAdded
 	}
 	return w, nil

@@ -57,7 +57,8 @@ func testStatsOfNothing(t *testing.T, r *rig) {
 	equal(t, time.Duration(0), got.OldestWaiting)
 }
 
-// What instances count of guards is added up; the highest networks are shown, and nonsense in the keys hides nothing else.
+// What instances count of guards is added up; the highest networks are shown, and nonsense in the keys hides nothing
+// else.
 func testGuardCounts(t *testing.T, r *rig) {
 	v := voucher.Voucher{ID: 7, Status: voucher.OnShelf, Sale: &voucher.Sale{}}
 	r.open(3, r.hour(5))
@@ -76,22 +77,28 @@ func testGuardCounts(t *testing.T, r *rig) {
 	for i := range 2 * networksKept {
 		many[fmt.Sprintf("10.%d.%d.0/24", i/256, i%256)] = int64(i) + 1
 	}
-	r.must(r.AddGuardCounts(r.ctx(), r.sale, &guard.Delta{Counts: map[guard.Count]int64{"stop:limits": 3}, Stopped: many}))
+	r.must(r.AddGuardCounts(r.ctx(), r.sale,
+		&guard.Delta{Counts: map[guard.Count]int64{"stop:limits": 3}, Stopped: many}))
 	r.must(r.AddGuardCounts(r.ctx(), r.sale, &guard.Delta{
 		Counts:  map[guard.Count]int64{"stop:limits": 1 << 40, "dry:conditions": 2, "units:day": 1},
-		Stopped: map[string]int64{"192.0.2.0/24": 5000}, Units: map[string]int64{"2001:db8::/48": 1, guard.OtherNetworks: 2},
+		Stopped: map[string]int64{"192.0.2.0/24": 5000}, Units: map[string]int64{
+			"2001:db8::/48": 1, guard.OtherNetworks: 2,
+		},
 	}))
 	r.must(r.commands.HSet(r.ctx(), keys[0], "units:week", "many").Err())
 	got := figures()
 	equal(t, map[guard.Count]int64{"stop:limits": 1<<40 + 3, "dry:conditions": 2, "units:day": 1}, got.Counts)
 	equal(t, networksShown, len(got.Stopped))
-	equal(t, []guard.NetworkCount{{Network: "192.0.2.0/24", Count: 5000}, {Network: "10.7.207.0/24", Count: 2000}}, got.Stopped[:2])
-	equal(t, []guard.NetworkCount{{Network: guard.OtherNetworks, Count: 2}, {Network: "2001:db8::/48", Count: 1}}, got.Units)
+	equal(t, []guard.NetworkCount{{Network: "192.0.2.0/24", Count: 5000}, {Network: "10.7.207.0/24", Count: 2000}},
+		got.Stopped[:2])
+	equal(t, []guard.NetworkCount{{Network: guard.OtherNetworks, Count: 2}, {Network: "2001:db8::/48", Count: 1}},
+		got.Units)
 	kept, err := r.commands.ZCard(r.ctx(), keys[1]).Result()
 	r.must(err)
 	equal(t, int64(networksKept), kept)
 	for _, key := range keys {
-		if ttl, err := r.commands.PTTL(r.ctx(), key).Result(); err != nil || ttl < guardsKept-time.Minute || ttl > guardsKept {
+		if ttl, err := r.commands.PTTL(r.ctx(), key).Result(); err != nil ||
+			ttl < guardsKept-time.Minute || ttl > guardsKept {
 			t.Errorf("%s is kept for %v, %v", key, ttl, err)
 		}
 	}
@@ -101,7 +108,9 @@ func testGuardCounts(t *testing.T, r *rig) {
 func TestGuardFiguresAway(t *testing.T) {
 	t.Parallel()
 	r := newMiniRig(t)
-	for _, says := range []string{"LOADING Redis is loading the dataset in memory", "MASTERDOWN Link with MASTER is down"} {
+	for _, says := range []string{
+		"LOADING Redis is loading the dataset in memory", "MASTERDOWN Link with MASTER is down",
+	} {
 		r.mini.SetError(says)
 		if got, err := r.GuardFigures(r.ctx(), r.sale); !errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("%s: %+v, %v", says, got, err)
@@ -141,7 +150,10 @@ func testSpending(t *testing.T, r *rig) {
 
 	// What somebody wrote there, and what is too old or of a clock that was set back since, hides nothing.
 	now := float64(time.Now().UnixMicro())
-	for member, at := range map[string]float64{"x": now, "a 1": now, "y 1 7:user:1": now, "z 1 7:user:1 many 7:user:9 2": now, "old 1 7:user:3 1": now - 11e6, "ahead 1 7:user:3 1": now + 3600e6} {
+	for member, at := range map[string]float64{
+		"x": now, "a 1": now, "y 1 7:user:1": now, "z 1 7:user:1 many 7:user:9 2": now, "old 1 7:user:3 1": now - 11e6,
+		"ahead 1 7:user:3 1": now + 3600e6,
+	} {
 		r.must(r.commands.ZAdd(r.ctx(), key, redis.Z{Score: at, Member: member}).Err())
 	}
 	equal(t, []string{"7:user:9=2"}, exchange("a", spent("7:user:1", 8)))

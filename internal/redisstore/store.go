@@ -24,8 +24,8 @@ type Options struct {
 	Alone bool
 	// Version is that of this build. Each heartbeat tells it, for people who ask which versions run. Default: not told.
 	Version string
-	// Formats are what this build writes and its predecessor could not read. Each heartbeat names them, so that what is new is
-	// written only once all instances read it (docs/upgrades.md). Default: none, as in this version.
+	// Formats are what this build writes and its predecessor could not read. Each heartbeat names them, so that what
+	// is new is written only once all instances read it (docs/upgrades.md). Default: none, as in this version.
 	Formats []string
 	// Replicas must have an accepted order before its buyer is answered. Default: none, and no replica is asked.
 	Replicas Replicas
@@ -44,8 +44,9 @@ type Store struct {
 	admissions *admissionCalls
 	options    Options
 	formats    *formats
-	// returnDelay is order.ReturnDelay, and no setting: if an instance held units back for less than others cache "sold
-	// out", their answers would be wrong (rule 11). At most a minute: the scripts take more for a clock that was set back.
+	// returnDelay is order.ReturnDelay, and no setting: if an instance held units back for less than others cache
+	// "sold out", their answers would be wrong (rule 11). At most a minute: the scripts take more for a clock that
+	// was set back.
 	returnDelay time.Duration
 	log         *slog.Logger
 }
@@ -69,8 +70,10 @@ func New(clients *Clients, o Options, log *slog.Logger) (*Store, error) {
 	set := newScriptSet()
 	return &Store{
 		commands: clients.Commands, blocking: clients.Blocking, place: clients.place, keys: k, scripts: set,
-		admissions: &admissionCalls{open: func() *sharedCalls { return newSharedCalls(clients.Commands, set.seckill, k, o.Replicas) }},
-		options:    o, formats: new(formats),
+		admissions: &admissionCalls{
+			open: func() *sharedCalls { return newSharedCalls(clients.Commands, set.seckill, k, o.Replicas) },
+		},
+		options: o, formats: new(formats),
 		returnDelay: order.ReturnDelay, log: log,
 	}, nil
 }

@@ -10,12 +10,12 @@
 //
 // # What is authoritative, and what can go wrong
 //
-// The provider stores nothing: a payment's data are in the address where it is paid, signed, so any instance can show it,
-// also after a restart. The state of a payment is in the service's ledger alone.
+// The provider stores nothing: a payment's data are in the address where it is paid, signed, so any instance can show
+// it, also after a restart. The state of a payment is in the service's ledger alone.
 //
-// A callback is signed with HMAC-SHA-256 over its time and body (the header Payment-Signature, "t=<seconds since 1970>,
-// v1=<hex>"); one that is older than five minutes, or from the future by as much, is refused, so that a captured one is
-// useless later. Within those minutes it can be repeated, which changes nothing: callbacks are idempotent. A callback that
-// fails is retried a few times; then the page shows that and the buyer may press again. A refund sends nothing back,
-// because nothing was received; it is only logged.
+// A callback is signed with HMAC-SHA-256 over its time and body (the header Payment-Signature, "t=<seconds since
+// 1970>, v1=<hex>"); one that is older than five minutes, or from the future by as much, is refused, so that a
+// captured one is useless later. Within those minutes it can be repeated, which changes nothing: callbacks are
+// idempotent. A callback that fails is retried a few times; then the page shows that and the buyer may press again. A
+// refund sends nothing back, because nothing was received; it is only logged.
 package sandbox

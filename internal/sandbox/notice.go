@@ -37,8 +37,8 @@ type Notices struct {
 	now func() time.Time
 }
 
-// NewNotices returns a reader of callbacks that are signed with the secret, or ErrWeakSecret. now is the clock for their
-// age.
+// NewNotices returns a reader of callbacks that are signed with the secret, or ErrWeakSecret. now is the clock for
+// their age.
 func NewNotices(secret []byte, now func() time.Time) (*Notices, error) {
 	k, err := newKey(secret, "callback")
 	if err != nil {
@@ -47,9 +47,9 @@ func NewNotices(secret []byte, now func() time.Time) (*Notices, error) {
 	return &Notices{key: k, now: now}, nil
 }
 
-// Read looks at the header of a callback and returns what reads its body. Both return order.ErrBadNotice, wrapped, for
-// everything that is not a callback of this provider: Read when the header has no signature or an old one, the other when the
-// signature is not the body's.
+// Read looks at the header of a callback and returns what reads its body. Both return order.ErrBadNotice, wrapped,
+// for everything that is not a callback of this provider: Read when the header has no signature or an old one, the
+// other when the signature is not the body's.
 func (n *Notices) Read(header http.Header) (read func(body []byte) (order.Notice, error), err error) {
 	sent, signature, err := parseSignature(header.Get(SignatureHeader))
 	if err != nil {
@@ -93,7 +93,8 @@ func (n *Notices) Write(of order.Notice) (body []byte, signature string, err err
 	return body, fmt.Sprintf("t=%d,v1=%s", now.Unix(), hex.EncodeToString(mac)), nil
 }
 
-// signed is the text whose signature a callback carries. The time is part of it, so that an old callback cannot be given a new time.
+// signed is the text whose signature a callback carries. The time is part of it, so that an old callback cannot be
+// given a new time.
 func signed(sent time.Time, body []byte) []byte {
 	text := strconv.AppendInt(nil, sent.Unix(), 10)
 	return append(append(text, '.'), body...)

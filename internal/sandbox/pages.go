@@ -39,9 +39,11 @@ type Pages struct {
 	page     *template.Template
 }
 
-// NewPages returns the pages of the provider. callbackURL is the service's own POST /payment/callback; back is where a buyer
-// goes on who has paid, or does not want to, "" for nowhere.
-func NewPages(p *Provider, n *Notices, callbackURL, back string, client *http.Client, log *slog.Logger) (*Pages, error) {
+// NewPages returns the pages of the provider. callbackURL is the service's own POST /payment/callback; back is where
+// a buyer goes on who has paid, or does not want to, "" for nowhere.
+func NewPages(
+	p *Provider, n *Notices, callbackURL, back string, client *http.Client, log *slog.Logger,
+) (*Pages, error) {
 	page, err := template.New("page").Parse(pageSource)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: page: %w", err)
@@ -74,7 +76,8 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "GET shows the payment, POST pays it", http.StatusMethodNotAllowed)
 	default:
 		if err := p.callBack(r.Context(), order.Notice{PaymentID: t.PaymentID, Amount: t.Amount}); err != nil {
-			p.log.WarnContext(r.Context(), "the sandbox could not call back", "payment", t.PaymentID, "order", t.OrderID, "error", err)
+			p.log.WarnContext(r.Context(), "the sandbox could not call back", "payment", t.PaymentID, "order",
+				t.OrderID, "error", err)
 			p.show(w, r, http.StatusBadGateway, viewOf(t, title, failing))
 			return
 		}
@@ -154,7 +157,8 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, status int, v view)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer") // the address is a secret between buyer and provider
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_, _ = b.WriteTo(w) // the caller has gone if it fails

@@ -39,7 +39,8 @@ func NewProvider(secret []byte, log *slog.Logger) (*Provider, error) {
 	return &Provider{tickets: tickets, log: log}, nil
 }
 
-// Begin returns the path where the payment is paid. It has no effect, so it may be repeated. The sandbox has no ids of its own.
+// Begin returns the path where the payment is paid. It has no effect, so it may be repeated. The sandbox has no ids
+// of its own.
 func (p *Provider) Begin(_ context.Context, pay order.Payment) (service.Checkout, error) {
 	t, err := p.tickets.seal(ticket{PaymentID: pay.ID, OrderID: pay.OrderID, Amount: pay.Amount})
 	if err != nil {
@@ -50,6 +51,7 @@ func (p *Provider) Begin(_ context.Context, pay order.Payment) (service.Checkout
 
 // Refund logs that the money would go back now.
 func (p *Provider) Refund(ctx context.Context, pay order.Payment) error {
-	p.log.InfoContext(ctx, "the sandbox would send money back", "payment", pay.ID, "order", pay.OrderID, "cents", pay.Amount)
+	p.log.InfoContext(ctx, "the sandbox would send money back", "payment", pay.ID, "order",
+		pay.OrderID, "cents", pay.Amount)
 	return nil
 }

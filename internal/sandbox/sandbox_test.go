@@ -79,21 +79,32 @@ func TestNotices(t *testing.T) {
 		at        time.Duration
 		ok        bool
 	}{
-		"as sent":               {string(body), signature, 0, true},
-		"five minutes later":    {string(body), signature, maxAge, true},
-		"too late":              {string(body), signature, maxAge + time.Second, false},
-		"from the future":       {string(body), signature, -maxAge - time.Second, false},
-		"another body":          {strings.Replace(string(body), "1000", "1", 1), signature, 0, false},
-		"made younger":          {string(body), strings.Replace(signature, "t=1800000000", "t=1800000001", 1), 0, false},
-		"another key":           {string(body), foreign, 0, false},
-		"no signature":          {string(body), "", 0, false},
-		"no time":               {string(body), strings.TrimPrefix(signature, "t=1800000000,"), 0, false},
-		"not hex":               {string(body), "t=1800000000,v1=zz", 0, false},
-		"signed: not JSON":      {"{", sign("{"), 0, false},
-		"signed: unknown field": {`{"paymentId":"p","amount":1,"status":"succeeded","x":1}`, sign(`{"paymentId":"p","amount":1,"status":"succeeded","x":1}`), 0, false},
-		"signed: more behind":   {string(body) + "{}", sign(string(body) + "{}"), 0, false},
-		"signed: not paid":      {`{"paymentId":"p","amount":1,"status":"failed"}`, sign(`{"paymentId":"p","amount":1,"status":"failed"}`), 0, false},
-		"signed: no payment":    {`{"paymentId":"","amount":1,"status":"succeeded"}`, sign(`{"paymentId":"","amount":1,"status":"succeeded"}`), 0, false},
+		"as sent":            {string(body), signature, 0, true},
+		"five minutes later": {string(body), signature, maxAge, true},
+		"too late":           {string(body), signature, maxAge + time.Second, false},
+		"from the future":    {string(body), signature, -maxAge - time.Second, false},
+		"another body":       {strings.Replace(string(body), "1000", "1", 1), signature, 0, false},
+		"made younger": {
+			string(body), strings.Replace(signature, "t=1800000000", "t=1800000001", 1), 0, false,
+		},
+		"another key":      {string(body), foreign, 0, false},
+		"no signature":     {string(body), "", 0, false},
+		"no time":          {string(body), strings.TrimPrefix(signature, "t=1800000000,"), 0, false},
+		"not hex":          {string(body), "t=1800000000,v1=zz", 0, false},
+		"signed: not JSON": {"{", sign("{"), 0, false},
+		"signed: unknown field": {
+			`{"paymentId":"p","amount":1,"status":"succeeded","x":1}`,
+			sign(`{"paymentId":"p","amount":1,"status":"succeeded","x":1}`), 0, false,
+		},
+		"signed: more behind": {string(body) + "{}", sign(string(body) + "{}"), 0, false},
+		"signed: not paid": {
+			`{"paymentId":"p","amount":1,"status":"failed"}`,
+			sign(`{"paymentId":"p","amount":1,"status":"failed"}`), 0, false,
+		},
+		"signed: no payment": {
+			`{"paymentId":"","amount":1,"status":"succeeded"}`,
+			sign(`{"paymentId":"","amount":1,"status":"succeeded"}`), 0, false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -193,21 +204,29 @@ func TestPaying(t *testing.T) {
 		says     string
 		calls    int
 	}{
-		"looking":              {method: http.MethodGet, status: 200, says: "¥1,234.05"},
-		"what it is for":       {method: http.MethodGet, status: 200, says: "Noodles &amp; tea"},
-		"not now":              {method: http.MethodGet, status: 200, says: `href="/"`},
-		"looking, in Chinese":  {method: http.MethodGet, language: "zh-CN,zh;q=0.9", status: 200, says: "确认支付"},
-		"Chinese was chosen":   {method: http.MethodGet, language: "en", chosen: "zh", status: 200, says: "确认支付"},
-		"English was chosen":   {method: http.MethodGet, language: "zh", chosen: "en", status: 200, says: "Back to the shop"},
-		"nonsense was chosen":  {method: http.MethodGet, language: "zh", chosen: "de", status: 200, says: "确认支付"},
-		"paying":               {method: http.MethodPost, status: 200, says: `href="/"`, calls: 1},
-		"paying, in Chinese":   {method: http.MethodPost, language: "zh", status: 200, says: "支付已提交", calls: 1},
-		"a shop that recovers": {method: http.MethodPost, answers: []int{503}, status: 200, says: "The shop has been told", calls: 2},
-		"a shop that is down":  {method: http.MethodPost, answers: []int{500, 500, 500}, status: 502, says: "Please try again", calls: 3},
-		"a shop that refuses":  {method: http.MethodPost, answers: []int{409}, status: 502, says: "Please try again", calls: 1},
-		"another address":      {method: http.MethodPost, damage: "x", status: 404, says: "no payment at this address"},
-		"a way out of it":      {method: http.MethodGet, damage: "x", status: 404, says: `href="/"`},
-		"another method":       {method: http.MethodDelete, status: 405, says: "GET shows"},
+		"looking":             {method: http.MethodGet, status: 200, says: "¥1,234.05"},
+		"what it is for":      {method: http.MethodGet, status: 200, says: "Noodles &amp; tea"},
+		"not now":             {method: http.MethodGet, status: 200, says: `href="/"`},
+		"looking, in Chinese": {method: http.MethodGet, language: "zh-CN,zh;q=0.9", status: 200, says: "确认支付"},
+		"Chinese was chosen":  {method: http.MethodGet, language: "en", chosen: "zh", status: 200, says: "确认支付"},
+		"English was chosen": {
+			method: http.MethodGet, language: "zh", chosen: "en", status: 200, says: "Back to the shop",
+		},
+		"nonsense was chosen": {method: http.MethodGet, language: "zh", chosen: "de", status: 200, says: "确认支付"},
+		"paying":              {method: http.MethodPost, status: 200, says: `href="/"`, calls: 1},
+		"paying, in Chinese":  {method: http.MethodPost, language: "zh", status: 200, says: "支付已提交", calls: 1},
+		"a shop that recovers": {
+			method: http.MethodPost, answers: []int{503}, status: 200, says: "The shop has been told", calls: 2,
+		},
+		"a shop that is down": {
+			method: http.MethodPost, answers: []int{500, 500, 500}, status: 502, says: "Please try again", calls: 3,
+		},
+		"a shop that refuses": {
+			method: http.MethodPost, answers: []int{409}, status: 502, says: "Please try again", calls: 1,
+		},
+		"another address": {method: http.MethodPost, damage: "x", status: 404, says: "no payment at this address"},
+		"a way out of it": {method: http.MethodGet, damage: "x", status: 404, says: `href="/"`},
+		"another method":  {method: http.MethodDelete, status: 405, says: "GET shows"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -250,7 +269,8 @@ func TestTicketsCannotBeAltered(t *testing.T) {
 		altered := []byte(sealed)
 		altered[i] ^= 1
 		// The last character of a part may have unused bits; such texts have the same payment.
-		if got, err := k.open(string(altered)); err == nil && got != (ticket{PaymentID: "pay_1", OrderID: 7, Amount: 10}) {
+		if got, err := k.open(string(altered)); err == nil &&
+			got != (ticket{PaymentID: "pay_1", OrderID: 7, Amount: 10}) {
 			t.Errorf("altered at %d: %+v", i, got)
 		}
 	}
@@ -276,7 +296,9 @@ func TestTitles(t *testing.T) {
 			if got := k.openTitle("ticket", sealed); got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
-			for _, other := range []struct{ of, sealed string }{{"another", sealed}, {"ticket", "x" + sealed}, {"ticket", sealed + "A"}} {
+			for _, other := range []struct{ of, sealed string }{
+				{"another", sealed}, {"ticket", "x" + sealed}, {"ticket", sealed + "A"},
+			} {
 				if got := k.openTitle(other.of, other.sealed); got != "" {
 					t.Errorf("%q of %+v", got, other)
 				}

@@ -73,7 +73,8 @@ func (k key) open(s string) (ticket, error) {
 // maxTitle is how many characters of a voucher's title an address has.
 const maxTitle = 80
 
-// titleParam is the parameter with the voucher's title. It stands beside the ticket, not in it: other versions read those.
+// titleParam is the parameter with the voucher's title. It stands beside the ticket, not in it: other versions read
+// those.
 const titleParam = "for"
 
 // sealTitle writes the title of what a ticket pays for as the query of its address, "" for none.
@@ -99,7 +100,8 @@ func (k key) openTitle(of, sealed string) string {
 	return string(text)
 }
 
-// titled is the text whose signature a title has: good for one ticket only, and no ticket's own, which begins with a brace.
+// titled is the text whose signature a title has: good for one ticket only, and no ticket's own, which begins with a
+// brace.
 func titled(of string, title []byte) []byte { return append([]byte("title of "+of+" "), title...) }
 
 func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }

@@ -16,7 +16,8 @@ func (s *Store) Note(ctx context.Context, e voucher.Entry) error {
 		if err != nil {
 			return err
 		}
-		return sqlkit.WriteAudit(tx, now, e.By, sqlkit.AuditRow{VoucherID: e.VoucherID, Action: e.Action, Changes: e.Changes, Delta: e.Delta})
+		return sqlkit.WriteAudit(tx, now, e.By,
+			sqlkit.AuditRow{VoucherID: e.VoucherID, Action: e.Action, Changes: e.Changes, Delta: e.Delta})
 	})
 	if err != nil {
 		return sqlkit.ReadError("writing the audit trail", err)
@@ -24,8 +25,8 @@ func (s *Store) Note(ctx context.Context, e voucher.Entry) error {
 	return nil
 }
 
-// Entries returns entries of the audit trail that the filter lets through, with an id below before, newest first, at most
-// limit. Pass math.MaxInt64 as before for the first page.
+// Entries returns entries of the audit trail that the filter lets through, with an id below before, newest first, at
+// most limit. Pass math.MaxInt64 as before for the first page.
 func (s *Store) Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {
 	query := s.db.Read(ctx).Table("tb_audit a").Select("a.*, o.state").
 		Joins("LEFT JOIN tb_voucher_operation o ON o.voucher_id = a.voucher_id AND o.number = a.operation").

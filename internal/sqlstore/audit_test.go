@@ -51,7 +51,8 @@ func TestAuditOfChanges(t *testing.T) {
 			}
 		}
 		mine := errors.New("mine")
-		if _, err := l.ChangeVoucher(t.Context(), id, admin, func(v *voucher.Voucher) error { v.Title = "lost"; return mine }); !errors.Is(err, mine) {
+		if _, err := l.ChangeVoucher(t.Context(), id, admin,
+			func(v *voucher.Voucher) error { v.Title = "lost"; return mine }); !errors.Is(err, mine) {
 			t.Fatal(err)
 		}
 		change := func(pairs ...string) (changes []voucher.FieldChange) {
@@ -62,19 +63,26 @@ func TestAuditOfChanges(t *testing.T) {
 		}
 		begin, end := recordedAt.Format(time.RFC3339Nano), recordedAt.Add(time.Hour).Format(time.RFC3339Nano)
 		want := []voucher.Entry{
-			{By: admin, Action: voucher.Created, Changes: change("shopId", "", "1", "title", "", "100 for 10", "subTitle", "", "tonight at eight",
-				"rules", "", "one each", "payValue", "", "1000", "actualValue", "", "10000", "payWithinSeconds", "", "900", "perUser", "", "3", "status", "", "1",
+			{By: admin, Action: voucher.Created, Changes: change("shopId", "", "1", "title", "", "100 for 10",
+				"subTitle", "", "tonight at eight", "rules", "", "one each", "payValue", "", "1000", "actualValue", "",
+				"10000", "payWithinSeconds", "", "900", "perUser", "", "3", "status", "", "1",
 				"stock", "", "10", "beginTime", "", begin, "endTime", "", end, "paused", "", "false")},
-			{By: other, Action: voucher.Changed, Changes: change("title", "100 for 10", `券 "'\`, "rules", "one each", strings.Repeat("限", voucher.MaxRules))},
+			{By: other, Action: voucher.Changed, Changes: change("title", "100 for 10", `券 "'\`, "rules", "one each",
+				strings.Repeat("限", voucher.MaxRules))},
 			{By: admin, Action: voucher.Paused, Changes: change("paused", "false", "true")},
 			{By: admin, Action: voucher.Resumed, Changes: change("paused", "true", "false")},
-			{By: admin, Action: voucher.Changed, Changes: change("status", "1", "2", "endTime", end, recordedAt.Add(2*time.Hour).Format(time.RFC3339Nano))},
-			{By: other, Action: voucher.Restocked, Changes: []voucher.FieldChange{}, Delta: 5, Outcome: voucher.StockPending},
+			{By: admin, Action: voucher.Changed, Changes: change("status", "1", "2", "endTime", end,
+				recordedAt.Add(2*time.Hour).Format(time.RFC3339Nano))},
+			{
+				By: other, Action: voucher.Restocked, Changes: []voucher.FieldChange{}, Delta: 5,
+				Outcome: voucher.StockPending,
+			},
 		}
 		for i := range want {
 			want[i].VoucherID, want[i].At = id, recordedAt
 		}
-		if diff := cmp.Diff(want, l.entries(t, voucher.AuditFilter{VoucherID: id}), cmpopts.IgnoreFields(voucher.Entry{}, "ID")); diff != "" {
+		if diff := cmp.Diff(want, l.entries(t, voucher.AuditFilter{VoucherID: id}),
+			cmpopts.IgnoreFields(voucher.Entry{}, "ID")); diff != "" {
 			t.Errorf("trail (-want +got):\n%s", diff)
 		}
 	})
@@ -87,14 +95,18 @@ func TestAuditInPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		all, err := l.Entries(t.Context(), voucher.AuditFilter{}, math.MaxInt64, 100)
-		if err != nil || len(all) != 3 || all[0].Action != voucher.Restocked || all[1].VoucherID != second || all[2].VoucherID != first {
+		if err != nil || len(all) != 3 || all[0].Action != voucher.Restocked || all[1].VoucherID != second ||
+			all[2].VoucherID != first {
 			t.Fatalf("%+v, %v", all, err)
 		}
 		page, err := l.Entries(t.Context(), voucher.AuditFilter{}, all[0].ID, 1)
 		if diff := cmp.Diff(all[1:2], page); err != nil || diff != "" {
 			t.Errorf("second page: %v (-want +got):\n%s", err, diff)
 		}
-		note := voucher.Entry{By: voucher.Author{AdminID: 10, Request: "r-2"}, Action: voucher.Replayed, Changes: []voucher.FieldChange{{Field: "why", To: "x"}}}
+		note := voucher.Entry{
+			By: voucher.Author{AdminID: 10, Request: "r-2"}, Action: voucher.Replayed,
+			Changes: []voucher.FieldChange{{Field: "why", To: "x"}},
+		}
 		if err := l.Note(t.Context(), note); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +127,8 @@ func TestAuditInPages(t *testing.T) {
 func TestVouchersOnAndOffTheShelf(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		first, second := l.seckill(t, 1), l.ordinary(t)
-		_, err := l.ChangeVoucher(t.Context(), first, admin, func(v *voucher.Voucher) error { v.Status = voucher.OffShelf; return nil })
+		_, err := l.ChangeVoucher(t.Context(), first, admin,
+			func(v *voucher.Voucher) error { v.Status = voucher.OffShelf; return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +144,8 @@ func TestVouchersOnAndOffTheShelf(t *testing.T) {
 			{0, second, 1, []int64{first}, 0},
 			{2, math.MaxInt64, 10, nil, 0},
 		} {
-			vs, next, err := l.Vouchers(t.Context(), voucher.Search{ShopID: tc.shop, Before: tc.before, Limit: tc.limit})
+			vs, next, err := l.Vouchers(t.Context(),
+				voucher.Search{ShopID: tc.shop, Before: tc.before, Limit: tc.limit})
 			var ids []int64
 			for _, v := range vs {
 				ids = append(ids, v.ID)

@@ -54,7 +54,8 @@ func BenchmarkExpireDue(b *testing.B) {
 							insert(b, l, claims(v, user, 500))
 							user += 500
 						}
-						l.exec(b, "UPDATE tb_voucher_order SET pay_deadline = ? WHERE status = 1", stored(recordedAt.Add(-time.Minute)))
+						l.exec(b, "UPDATE tb_voucher_order SET pay_deadline = ? WHERE status = 1",
+							stored(recordedAt.Add(-time.Minute)))
 						left += backlog
 						b.StartTimer()
 					}
@@ -82,12 +83,14 @@ func rawInsert(b *testing.B, l ledger, cs []order.Claim) {
 		args = append(args, c.OrderID, c.UserID, c.VoucherID, 1000, stored(recordedAt), stored(payBefore))
 	}
 	_, err = tx.ExecContext(b.Context(),
-		"INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time, pay_deadline) VALUES "+
+		"INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time, "+
+			"pay_deadline) VALUES "+
 			strings.TrimSuffix(strings.Repeat("(?,?,?,1,?,1,?,?),", len(cs)), ","), args...)
 	if err != nil {
 		b.Fatal(err)
 	}
-	_, err = tx.ExecContext(b.Context(), "UPDATE tb_seckill_voucher SET stock = stock - ? WHERE voucher_id = ? AND stock >= ?",
+	_, err = tx.ExecContext(b.Context(),
+		"UPDATE tb_seckill_voucher SET stock = stock - ? WHERE voucher_id = ? AND stock >= ?",
 		len(cs), cs[0].VoucherID, len(cs))
 	if err != nil {
 		b.Fatal(err)

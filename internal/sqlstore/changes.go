@@ -92,7 +92,8 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	}
 	var ops []operationRow
 	if c.sale != nil && v.Sale != nil {
-		if text := v.Sale.Guards.Text(); text != before.Sale.Guards.Text() { // else what a later version has written stays
+		// Else what a later version has written stays.
+		if text := v.Sale.Guards.Text(); text != before.Sale.Guards.Text() {
 			row.Guards = text
 		}
 		ops = c.saleChanges(*v.Sale, v.Status)
@@ -121,11 +122,12 @@ func (c *change) audit(before, after voucher.Voucher) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	return sqlkit.WriteAudit(c.tx, c.now, c.by, sqlkit.AuditRow{VoucherID: after.ID, Action: voucher.ActionOf(changes), Changes: changes})
+	return sqlkit.WriteAudit(c.tx, c.now, c.by,
+		sqlkit.AuditRow{VoucherID: after.ID, Action: voucher.ActionOf(changes), Changes: changes})
 }
 
-// saleChanges changes the sale's row and returns the operations that apply it to Redis, one for each thing that changed. Each
-// holds the mode and the window that the sale has afterwards.
+// saleChanges changes the sale's row and returns the operations that apply it to Redis, one for each thing that
+// changed. Each holds the mode and the window that the sale has afterwards.
 func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []operationRow) {
 	begin, end := to.Begin.UTC().Truncate(time.Millisecond), to.End.UTC().Truncate(time.Millisecond)
 	add := func(kind order.OperationKind) {
@@ -163,7 +165,8 @@ func modeOf(status voucher.Status, paused bool) order.SaleMode {
 }
 
 func (c *change) writeVoucher(row voucherRow) error {
-	err := c.tx.Model(&row).Select("title", "sub_title", "rules", "status", "visible_from", "guards", "version", "update_time").Updates(row).Error
+	err := c.tx.Model(&row).Select("title", "sub_title", "rules", "status", "visible_from", "guards", "version",
+		"update_time").Updates(row).Error
 	if err != nil {
 		return fmt.Errorf("writing the voucher: %w", err)
 	}
@@ -215,17 +218,18 @@ func (s *Store) ChangeStock(
 			sqlkit.AuditRow{VoucherID: id, Action: voucher.Restocked, Delta: delta, Operation: op.Number})
 	})
 	if err != nil {
-		return voucher.StockChange{}, sqlkit.ReadError(fmt.Sprintf("changing the stock of voucher %d by %d", id, delta), err)
+		return voucher.StockChange{},
+			sqlkit.ReadError(fmt.Sprintf("changing the stock of voucher %d by %d", id, delta), err)
 	}
 	return voucher.StockChange{Delta: op.requestedDelta(), Number: op.Number, State: op.State.ofStock()}, nil
 }
 
-// requestedDelta returns the delta that a change of stock was asked for with: what became offers went on sale to those who
-// wait.
+// requestedDelta returns the delta that a change of stock was asked for with: what became offers went on sale to
+// those who wait.
 func (r operationRow) requestedDelta() int64 { return r.Delta + r.Offered }
 
-// requested returns the operation that was asked for with the key, if there is one; voucher.ErrKeyReused if it changes the
-// stock by another delta.
+// requested returns the operation that was asked for with the key, if there is one; voucher.ErrKeyReused if it
+// changes the stock by another delta.
 func requested(tx *gorm.DB, voucherID, delta int64, key string) (op operationRow, found bool, err error) {
 	err = tx.Where("voucher_id = ? AND idempotency_key = ?", voucherID, key).Take(&op).Error
 	switch {

@@ -27,11 +27,17 @@ func TestChangeVoucher(t *testing.T) {
 			ops   []order.Operation
 		}{
 			"texts": {func(v *voucher.Voucher) { v.Title, v.SubTitle, v.Rules = "another", "", "none" }, nil},
-			"pause": {func(v *voucher.Voucher) { v.Sale.Paused = true }, []order.Operation{mode(order.Pausing, order.SalePaused)}},
+			"pause": {
+				func(v *voucher.Voucher) { v.Sale.Paused = true },
+				[]order.Operation{mode(order.Pausing, order.SalePaused)},
+			},
 			"guards": {func(v *voucher.Voucher) {
 				v.Sale.Guards = &guard.Settings{Conditions: &guard.Conditions{MinLevel: 2, DryRun: true}}
 			}, nil},
-			"shelf": {func(v *voucher.Voucher) { v.Status = voucher.OffShelf }, []order.Operation{mode(order.Shelving, order.SaleOffShelf)}},
+			"shelf": {
+				func(v *voucher.Voucher) { v.Status = voucher.OffShelf },
+				[]order.Operation{mode(order.Shelving, order.SaleOffShelf)},
+			},
 			"end": {
 				func(v *voucher.Voucher) { v.Sale.End = later.Add(time.Microsecond).In(time.FixedZone("east", 3600)) },
 				[]order.Operation{moved},
@@ -52,7 +58,8 @@ func TestChangeVoucher(t *testing.T) {
 			want.Sale.End = want.Sale.End.Truncate(time.Millisecond).UTC()
 			want.Version, want.Sale.LastOperation = 2, int64(len(test.ops))
 			for range 2 { // the second time nothing changes
-				got, err := l.ChangeVoucher(t.Context(), id, admin, func(v *voucher.Voucher) error { test.alter(v); return nil })
+				got, err := l.ChangeVoucher(t.Context(), id, admin,
+					func(v *voucher.Voucher) error { test.alter(v); return nil })
 				if diff := cmp.Diff(want, got); err != nil || diff != "" {
 					t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 				}
@@ -67,7 +74,8 @@ func TestChangeVoucher(t *testing.T) {
 			if diff := cmp.Diff(test.ops, l.pending(t, id)); diff != "" {
 				t.Errorf("%s: operations (-want +got):\n%s", name, diff)
 			}
-			if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND actor = 'admin 7'", id); n != int64(len(test.ops)) {
+			if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND actor = 'admin 7'",
+				id); n != int64(len(test.ops)) {
 				t.Errorf("%s: %d operations are the admin's", name, n)
 			}
 			l.conserved(t, id)
@@ -79,7 +87,9 @@ func TestChangeVoucher(t *testing.T) {
 func TestUnreadableGuards(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		id := l.seckill(t, 10)
-		for _, text := range []string{"nonsense", `{"limits":7}`, `{"limits":{"perUser":{"requests":0,"seconds":0}}}`, "null]", `[]`} {
+		for _, text := range []string{
+			"nonsense", `{"limits":7}`, `{"limits":{"perUser":{"requests":0,"seconds":0}}}`, "null]", `[]`,
+		} {
 			l.exec(t, "UPDATE tb_voucher SET guards = ? WHERE id = ?", text, id)
 			v, err := l.Voucher(t.Context(), id)
 			if err != nil || v.Sale.Guards == nil || *v.Sale.Guards != (guard.Settings{Unreadable: true}) {
@@ -88,10 +98,12 @@ func TestUnreadableGuards(t *testing.T) {
 		}
 		// A change of something else leaves what a later version may have written.
 		l.exec(t, "UPDATE tb_voucher SET guards = ? WHERE id = ?", `{"later":true}`, id)
-		if _, err := l.ChangeVoucher(t.Context(), id, admin, func(v *voucher.Voucher) error { v.Title = "another"; return nil }); err != nil {
+		if _, err := l.ChangeVoucher(t.Context(), id, admin,
+			func(v *voucher.Voucher) error { v.Title = "another"; return nil }); err != nil {
 			t.Fatal(err)
 		}
-		if n := l.number(t, `SELECT COUNT(*) FROM tb_voucher WHERE guards = '{"later":true}' AND title = 'another'`); n != 1 {
+		if n := l.number(t,
+			`SELECT COUNT(*) FROM tb_voucher WHERE guards = '{"later":true}' AND title = 'another'`); n != 1 {
 			t.Error("a change of the title has rewritten the guards")
 		}
 		l.exec(t, "UPDATE tb_voucher SET guards = ? WHERE id = ?", "nonsense", id)
@@ -130,11 +142,13 @@ func TestChangeVoucherRefuses(t *testing.T) {
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
-		if v, err := l.Voucher(t.Context(), id); err != nil || v.Version != 1 || v.Title == "another" || v.Sale.Stock != 10 {
+		if v, err := l.Voucher(t.Context(), id); err != nil || v.Version != 1 ||
+			v.Title == "another" || v.Sale.Stock != 10 {
 			t.Errorf("%v; it has become %+v, %+v", err, v, v.Sale)
 		}
 		l.retire(t, id)
-		_, err = l.ChangeVoucher(t.Context(), id, admin, func(v *voucher.Voucher) error { v.Status = voucher.OffShelf; return nil })
+		_, err = l.ChangeVoucher(t.Context(), id, admin,
+			func(v *voucher.Voucher) error { v.Status = voucher.OffShelf; return nil })
 		if got := l.states(t, id); err != nil || got != [5]int64{2: 1} {
 			t.Errorf("of a retired sale: %v, operations %v; want one absorbed", err, got)
 		}
@@ -157,7 +171,9 @@ func TestChangeStockRefuses(t *testing.T) {
 		if got := l.restock(t, gone, -5, "key"); got.Number != before.Number || got.State != voucher.StockDone {
 			t.Errorf("asked again after retiring: %+v", got)
 		}
-		for id, want := range map[int64]error{gone: voucher.ErrRetired, l.ordinary(t): voucher.ErrNotSeckill, 4711: voucher.ErrNotFound} {
+		for id, want := range map[int64]error{
+			gone: voucher.ErrRetired, l.ordinary(t): voucher.ErrNotSeckill, 4711: voucher.ErrNotFound,
+		} {
 			for _, delta := range []int64{-1, 1} {
 				if _, err := l.ChangeStock(t.Context(), id, admin, delta, "new"); !errors.Is(err, want) {
 					t.Errorf("voucher %d: %v, want %v", id, err, want)
@@ -166,7 +182,10 @@ func TestChangeStockRefuses(t *testing.T) {
 		}
 		var wrong *invalid.Error
 		if _, err := l.ChangeStock(t.Context(), v, admin, voucher.MaxStock-20, "beyond"); !errors.As(err, &wrong) ||
-			!cmp.Equal(wrong.Problems[0].Data, invalid.Data{"value": int64(voucher.MaxStock - 20), "issued": int64(voucher.MaxStock + 1), "max": int64(voucher.MaxStock - 21)}) {
+			!cmp.Equal(wrong.Problems[0].Data, invalid.Data{
+				"value": int64(voucher.MaxStock - 20), "issued": int64(voucher.MaxStock + 1),
+				"max": int64(voucher.MaxStock - 21),
+			}) {
 			t.Errorf("more than a sale may issue: %v", err)
 		}
 		if sale := l.sale(t, v); sale.Stock != 21 || sale.Issued != 21 || sale.LastOperation != 2 {

@@ -105,7 +105,8 @@ func revived(ops []operationRow) []int64 {
 func markOperations(tx *gorm.DB, id int64, ops []operationRow, state operationState, now time.Time) error {
 	for part := range sqlkit.Chunks(ops) {
 		numbers := sqlkit.Distinct(part, func(op operationRow) int64 { return op.Number })
-		err := tx.Model(&operationRow{}).Where("voucher_id = ? AND number IN ? AND state = ?", id, numbers, operationPending).
+		err := tx.Model(&operationRow{}).Where("voucher_id = ? AND number IN ? AND state = ?", id,
+			numbers, operationPending).
 			Updates(map[string]any{"state": state, "settle_time": now}).Error
 		if err != nil {
 			return fmt.Errorf("marking %d operations: %w", len(ops), err)
@@ -114,8 +115,8 @@ func markOperations(tx *gorm.DB, id int64, ops []operationRow, state operationSt
 	return nil
 }
 
-// completion completes operations of one sale of which some take units. The orders that they revive are locked, and then
-// the sale.
+// completion completes operations of one sale of which some take units. The orders that they revive are locked, and
+// then the sale.
 type completion struct {
 	store  *Store
 	tx     *gorm.DB
@@ -187,7 +188,8 @@ func (c *completion) revive(op operationRow, taken bool) (revived bool, lacking,
 	if err := p.sendBack(c.tx); err != nil {
 		return false, nil, err
 	}
-	return false, lacking, writeHistory(c.tx, []orderRow{*row}, cause{by: order.ByPayments, at: c.now, why: order.NoUnitForLate})
+	return false, lacking, writeHistory(c.tx, []orderRow{*row},
+		cause{by: order.ByPayments, at: c.now, why: order.NoUnitForLate})
 }
 
 // pay makes a cancelled order paid, or returns why it cannot.
@@ -203,7 +205,8 @@ func (c *completion) pay(row *orderRow, op operationRow) (lacking, err error) {
 		by: order.ByPayments, at: c.now, why: order.UnitForLate,
 	})
 	if sqlkit.IsDuplicate(err) { // the statement changed nothing, and the transaction goes on
-		return fmt.Errorf("%w: operation %d: the user of order %d has another live order", order.ErrConflict, op.Number, row.ID), nil
+		return fmt.Errorf("%w: operation %d: the user of order %d has another live order",
+			order.ErrConflict, op.Number, row.ID), nil
 	}
 	*row = rows[0]
 	return nil, err

@@ -26,8 +26,8 @@ func TestConservation(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				b := business{ledger: l, tb: t, voucher: l.seckill(t, 6), units: 6}
 				rt.Repeat(map[string]func(*rapid.T){
-					"buy": b.buy, "act": b.act, "pay": b.pay, "receive": b.receive, "refund": b.refund, "expire": b.expire,
-					"restock": b.restock, "complete": b.complete, "rebuild": b.rebuild, "": b.check,
+					"buy": b.buy, "act": b.act, "pay": b.pay, "receive": b.receive, "refund": b.refund,
+					"expire": b.expire, "restock": b.restock, "complete": b.complete, "rebuild": b.rebuild, "": b.check,
 				})
 			})
 		})
@@ -92,7 +92,8 @@ func (b *business) act(t *rapid.T) {
 
 func (b *business) pay(t *rapid.T) {
 	c := b.some(t)
-	p, err := b.OpenPayment(b.tb.Context(), c.UserID, c.OrderID, fmt.Sprintf("pay_%d_%d", c.OrderID, len(b.payments)), nil)
+	p, err := b.OpenPayment(b.tb.Context(), c.UserID, c.OrderID,
+		fmt.Sprintf("pay_%d_%d", c.OrderID, len(b.payments)), nil)
 	b.allowed(t, err)
 	if err == nil {
 		b.payments = append(b.payments, p)
@@ -156,7 +157,8 @@ func (b *business) complete(t *rapid.T) {
 	for _, op := range ops {
 		if op.Kind == order.Restock && op.Takes() {
 			b.units += op.Delta * b.number(b.tb,
-				"SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND number = ? AND state = 2", b.voucher, op.Number)
+				"SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND number = ? AND state = 2",
+				b.voucher, op.Number)
 		}
 	}
 }
@@ -180,12 +182,14 @@ func (b *business) rebuild(t *rapid.T) {
 // wrong are queries about a voucher that all return 0.
 var wrong = []string{
 	// stock and units of live orders, beside what was issued
-	"SELECT stock + (SELECT COALESCE(SUM(quantity), 0) FROM tb_voucher_order o WHERE o.voucher_id = s.voucher_id AND live = 1) - issued " +
-		"FROM tb_seckill_voucher s WHERE voucher_id = ?",
+	"SELECT stock + (SELECT COALESCE(SUM(quantity), 0) FROM tb_voucher_order o WHERE o.voucher_id = " +
+		"s.voucher_id AND live = 1) - issued FROM tb_seckill_voucher s WHERE voucher_id = ?",
 	// orders whose amount is not that of their units
-	"SELECT COUNT(*) FROM tb_voucher_order o JOIN tb_voucher v ON v.id = o.voucher_id WHERE o.voucher_id = ? AND o.amount <> v.pay_value * o.quantity",
+	"SELECT COUNT(*) FROM tb_voucher_order o JOIN tb_voucher v ON v.id = o.voucher_id WHERE o.voucher_id = ? AND " +
+		"o.amount <> v.pay_value * o.quantity",
 	// operations that give or take other than all units of their order
-	"SELECT COUNT(*) FROM tb_voucher_operation a JOIN tb_voucher_order o ON o.id = a.order_id WHERE a.voucher_id = ? AND ABS(a.delta) <> o.quantity",
+	"SELECT COUNT(*) FROM tb_voucher_operation a JOIN tb_voucher_order o ON o.id = a.order_id WHERE a.voucher_id = ? " +
+		"AND ABS(a.delta) <> o.quantity",
 	// operations that are missing
 	"SELECT last_operation - (SELECT COUNT(*) FROM tb_voucher_operation o WHERE o.voucher_id = s.voucher_id) " +
 		"FROM tb_seckill_voucher s WHERE voucher_id = ?",
@@ -205,7 +209,8 @@ var wrong = []string{
 }
 
 func (b *business) check(t *rapid.T) {
-	if issued := b.number(b.tb, "SELECT issued FROM tb_seckill_voucher WHERE voucher_id = ?", b.voucher); issued != b.units {
+	if issued := b.number(b.tb, "SELECT issued FROM tb_seckill_voucher WHERE voucher_id = ?",
+		b.voucher); issued != b.units {
 		t.Errorf("issued %d, counted %d", issued, b.units)
 	}
 	answers, args, into := make([]int64, len(wrong)), make([]any, len(wrong)), make([]any, len(wrong))

@@ -48,7 +48,8 @@ func (s *Store) Do(ctx context.Context, cmds []redemption.Command) ([]redemption
 // ordersWithCodes returns the orders that have the commands' codes. No transaction is needed: codes never change.
 func (s *Store) ordersWithCodes(ctx context.Context, cmds []redemption.Command) (map[redemption.Code]int64, error) {
 	ids := make(map[redemption.Code]int64, len(cmds))
-	for part := range sqlkit.Chunks(sqlkit.Distinct(cmds, func(cmd redemption.Command) redemption.Code { return cmd.Code })) {
+	for part := range sqlkit.Chunks(sqlkit.Distinct(cmds,
+		func(cmd redemption.Command) redemption.Code { return cmd.Code })) {
 		var rows []couponRow
 		if err := s.db.Read(ctx).Select("order_id", "code").Where("code IN ?", part).Find(&rows).Error; err != nil {
 			return nil, fmt.Errorf("looking for codes: %w", err)
@@ -78,7 +79,9 @@ type couponWork struct {
 var errNoOrder = errors.New("there is a coupon and no order")
 
 func (s *Store) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error) {
-	w = couponWork{store: s, tx: tx, coupons: make(map[int64]*redemption.Coupon, len(ids)), changed: make(map[int64]bool)}
+	w = couponWork{
+		store: s, tx: tx, coupons: make(map[int64]*redemption.Coupon, len(ids)), changed: make(map[int64]bool),
+	}
 	if w.orders, err = lockOrders(tx, ids); err != nil {
 		return w, err
 	}

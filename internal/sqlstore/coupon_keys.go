@@ -22,13 +22,13 @@ func couponKeySettings() sqlkit.Secrets {
 var (
 	// ErrKeysExhausted says that codes have room for no more keys.
 	ErrKeysExhausted = errors.New("no more keys: a code has room for 32")
-	// ErrKeySpoilt says that a row in tb_setting is none of a key, so that no codes are made: orders are paid without them, and have
-	// them when they are read after it was mended.
+	// ErrKeySpoilt says that a row in tb_setting is none of a key, so that no codes are made: orders are paid without
+	// them, and have them when they are read after it was mended.
 	ErrKeySpoilt = errors.New("no codes are made")
 )
 
-// couponKey remembers the key of new codes, so that no transaction reads it while others wait behind its rows. It is read at
-// the start and by redemption.KeyLoader.
+// couponKey remembers the key of new codes, so that no transaction reads it while others wait behind its rows. It is
+// read at the start and by redemption.KeyLoader.
 type couponKey struct {
 	now func() time.Time
 
@@ -59,8 +59,8 @@ func (c *couponKey) learn(key redemption.Key, none error, from time.Time) {
 	c.key, c.none, c.from = key, none, from
 }
 
-// CouponKeys implements redemption.Ledger. New codes are made with the last of the keys from then on; where a row is spoilt,
-// orders go without codes, and nobody waits for it.
+// CouponKeys implements redemption.Ledger. New codes are made with the last of the keys from then on; where a row is
+// spoilt, orders go without codes, and nobody waits for it.
 func (s *Store) CouponKeys(ctx context.Context) (keys []redemption.Key, err error) {
 	from := s.now()
 	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
@@ -80,8 +80,8 @@ func (s *Store) CouponKeys(ctx context.Context) (keys []redemption.Key, err erro
 	return keys, nil
 }
 
-// RotateCouponKey adds a key, with which all instances make new codes within a minute. Codes of the keys before stay good.
-// It returns the key's id, or ErrKeysExhausted.
+// RotateCouponKey adds a key, with which all instances make new codes within a minute. Codes of the keys before stay
+// good. It returns the key's id, or ErrKeysExhausted.
 func (s *Store) RotateCouponKey(ctx context.Context) (id int, err error) {
 	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		keys, err := couponKeys(tx)
@@ -101,9 +101,10 @@ func (s *Store) RotateCouponKey(ctx context.Context) (id int, err error) {
 		if err != nil {
 			return err
 		}
-		return sqlkit.WriteAudit(tx, now, voucher.Author{}, sqlkit.AuditRow{Action: voucher.Rotated, Changes: []voucher.FieldChange{
-			{Field: "couponKey", From: fmt.Sprint(id - 1), To: fmt.Sprint(id)},
-		}})
+		return sqlkit.WriteAudit(tx, now, voucher.Author{},
+			sqlkit.AuditRow{Action: voucher.Rotated, Changes: []voucher.FieldChange{
+				{Field: "couponKey", From: fmt.Sprint(id - 1), To: fmt.Sprint(id)},
+			}})
 	})
 	if err != nil {
 		return 0, sqlkit.ReadError("rotating the key of codes", err)

@@ -22,7 +22,8 @@ func TestNobodyWaitsForTheKeys(t *testing.T) {
 	l.clock.Add(int64(time.Hour))
 	p := l.pays(t, c)
 	unlock := lockTable(t, l, "tb_setting")
-	if _, _, err := l.Receive(t.Context(), order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider}); err != nil {
+	if _, _, err := l.Receive(t.Context(),
+		order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider}); err != nil {
 		t.Errorf("a payment: %v", err)
 	}
 	insert(t, l, gratis)
@@ -52,11 +53,13 @@ func TestCodesBeforeTheKeysAreRead(t *testing.T) {
 	})
 }
 
-// A row that is no key stops nobody: what is recorded or paid meanwhile has no code, also in a batch with orders of other sales, and has
-// one when it is read after the row was mended.
+// A row that is no key stops nobody: what is recorded or paid meanwhile has no code, also in a batch with orders of
+// other sales, and has one when it is read after the row was mended.
 func TestSpoiltKeyStopsNothing(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		for name, value := range map[string]string{"coupon_key_00": "short", "coupon_key_xx": strings.Repeat("x", redemption.KeyBytes)} {
+		for name, value := range map[string]string{
+			"coupon_key_00": "short", "coupon_key_xx": strings.Repeat("x", redemption.KeyBytes),
+		} {
 			sales := l.salesWithCodes(t)
 			l.exec(t, "DELETE FROM tb_setting WHERE name LIKE 'coupon_key_%'")
 			l.exec(t, "INSERT INTO tb_setting VALUES (?, ?, '2026-06-01 20:00:00')", name, value)

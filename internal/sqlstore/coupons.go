@@ -35,11 +35,13 @@ func (*couponRow) TableName() string { return "tb_coupon" }
 // coupon returns the coupon of an order, whose row has the state.
 func (r *couponRow) coupon(o orderRow) redemption.Coupon {
 	c := redemption.Coupon{
-		OrderID: r.OrderID, VoucherID: r.VoucherID, ShopID: r.ShopID, Code: r.Code, Quantity: o.units(), Status: o.Status,
-		ValidUntil: sqlkit.At(r.ValidUntil), RedeemedAt: sqlkit.At(o.RedeemTime),
+		OrderID: r.OrderID, VoucherID: r.VoucherID, ShopID: r.ShopID, Code: r.Code, Quantity: o.units(),
+		Status: o.Status, ValidUntil: sqlkit.At(r.ValidUntil), RedeemedAt: sqlkit.At(o.RedeemTime),
 	}
 	if r.Reservation != nil && r.ReservedBy != nil && r.ReserveKey != nil {
-		c.Reservation = redemption.Reservation{ID: *r.Reservation, Till: *r.ReservedBy, Key: *r.ReserveKey, Until: sqlkit.At(r.ReservedUntil)}
+		c.Reservation = redemption.Reservation{
+			ID: *r.Reservation, Till: *r.ReservedBy, Key: *r.ReserveKey, Until: sqlkit.At(r.ReservedUntil),
+		}
 	}
 	if r.RedeemedBy != nil && r.RedeemKey != nil {
 		c.RedeemedBy, c.RedeemKey = *r.RedeemedBy, *r.RedeemKey
@@ -61,8 +63,8 @@ func (r *couponRow) take(c redemption.Coupon) {
 // codeTries is how many random codes are tried: two in a row that exist already are one case in 2^60.
 const codeTries = 5
 
-// issueCoupons gives a code to each of the locked orders whose voucher is redeemed by one. It costs nothing where none is.
-// With ErrKeySpoilt nothing was written.
+// issueCoupons gives a code to each of the locked orders whose voucher is redeemed by one. It costs nothing where
+// none is. With ErrKeySpoilt nothing was written.
 func (s *Store) issueCoupons(tx *gorm.DB, rows []orderRow, now time.Time) error {
 	terms, err := s.terms.of(tx, sqlkit.Distinct(rows, func(r orderRow) int64 { return r.VoucherID }))
 	if err != nil {
@@ -80,7 +82,8 @@ func (s *Store) issueCoupons(tx *gorm.DB, rows []orderRow, now time.Time) error 
 		}
 		until := sqlkit.Stamp(t.redemption.Until(paid))
 		coupons = append(coupons, couponRow{
-			OrderID: rows[i].ID, VoucherID: rows[i].VoucherID, ShopID: t.shopID, ValidUntil: until, DueTime: until, CreateTime: now,
+			OrderID: rows[i].ID, VoucherID: rows[i].VoucherID, ShopID: t.shopID, ValidUntil: until,
+			DueTime: until, CreateTime: now,
 		})
 	}
 	if len(coupons) == 0 {
@@ -157,7 +160,8 @@ func saveCoupons(tx *gorm.DB, rows []couponRow) error {
 		changes := clause.AssignmentColumns([]string{
 			"due_time", "reservation", "reserved_by", "reserve_key", "reserved_until", "redeemed_by", "redeem_key",
 		})
-		err := tx.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "order_id"}}, DoUpdates: changes}).Create(&part).Error
+		err := tx.Clauses(
+			clause.OnConflict{Columns: []clause.Column{{Name: "order_id"}}, DoUpdates: changes}).Create(&part).Error
 		if err != nil {
 			return fmt.Errorf("writing %d coupons: %w", len(rows), err)
 		}
@@ -190,12 +194,15 @@ func (s *Store) CouponOf(ctx context.Context, o order.Order) (redemption.Coupon,
 }
 
 // issueMissing gives a paid order a code if it has none: a program that knew no codes has paid it, or there was no key.
-func (s *Store) issueMissing(ctx context.Context, orderID int64) (row orderRow, coupons map[int64]*couponRow, err error) {
+func (s *Store) issueMissing(
+	ctx context.Context, orderID int64,
+) (row orderRow, coupons map[int64]*couponRow, err error) {
 	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		if row, err = lockOrder(tx, orderID, 0); err != nil {
 			return err
 		}
-		if coupons, err = couponsOf(tx, []int64{orderID}); err != nil || coupons[orderID] != nil || row.Status != order.Paid {
+		if coupons, err = couponsOf(tx, []int64{orderID}); err != nil || coupons[orderID] != nil ||
+			row.Status != order.Paid {
 			return err
 		}
 		now, err := s.db.LedgerTime(tx)
@@ -232,7 +239,8 @@ func (s *Store) checkRefund(tx *gorm.DB, row orderRow, now time.Time) error {
 	return nil
 }
 
-// LapseDue implements redemption.Ledger. Orders that another transaction has locked are waited for: tills hold them briefly.
+// LapseDue implements redemption.Ledger. Orders that another transaction has locked are waited for: tills hold them
+// briefly.
 func (s *Store) LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error) {
 	var rows []orderRow
 	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
@@ -245,7 +253,8 @@ func (s *Store) LapseDue(ctx context.Context, token int64, n int) (lapsed []orde
 			return err
 		}
 		var due []int64
-		err = tx.Model(&couponRow{}).Where("due_time <= ? AND (reserved_until IS NULL OR reserved_until <= ?)", now, now).
+		err = tx.Model(&couponRow{}).Where("due_time <= ? AND (reserved_until IS NULL OR reserved_until <= ?)",
+			now, now).
 			Order("due_time, order_id").Limit(n).Pluck("order_id", &due).Error
 		if err != nil {
 			return fmt.Errorf("looking for due coupons: %w", err)

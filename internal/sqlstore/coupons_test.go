@@ -93,7 +93,8 @@ func reserve(c redemption.Coupon, id string) redemption.Command {
 func TestPaidOrdersHaveCodes(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		until := recordedAt.Add(48 * time.Hour)
-		days, date := l.redeemable(t, 9, voucher.Redemption{ValidDays: 3}), l.redeemable(t, 9, voucher.Redemption{ValidUntil: until})
+		days, date := l.redeemable(t, 9, voucher.Redemption{ValidDays: 3}), l.redeemable(t, 9,
+			voucher.Redemption{ValidUntil: until})
 		keys, err := l.CouponKeys(t.Context())
 		if err != nil || len(keys) != 1 {
 			t.Fatalf("CouponKeys = %d keys, %v", len(keys), err)
@@ -104,12 +105,14 @@ func TestPaidOrdersHaveCodes(t *testing.T) {
 			if !keys[0].Made(first.Code) || first.Code == l.coupon(t, cs[1]).Code || !first.ValidUntil.Equal(want) {
 				t.Errorf("coupons %+v and %+v", first, l.coupon(t, cs[1]))
 			}
-			if first != l.coupon(t, cs[0]) || first.OrderID != cs[0].OrderID || first.VoucherID != v || first.ShopID != 1 || first.Status != order.Paid {
+			if first != l.coupon(t, cs[0]) || first.OrderID != cs[0].OrderID || first.VoucherID != v ||
+				first.ShopID != 1 || first.Status != order.Paid {
 				t.Errorf("coupon %+v", first)
 			}
 			unpaid := claims(v, 50, 1)
 			insert(t, l, unpaid)
-			if c, err := l.CouponOf(t.Context(), l.order(t, unpaid[0].OrderID)); !errors.Is(err, redemption.ErrNotFound) {
+			if c, err := l.CouponOf(t.Context(), l.order(t, unpaid[0].OrderID)); !errors.Is(err,
+				redemption.ErrNotFound) {
 				t.Errorf("an unpaid order has %+v, %v", c, err)
 			}
 		}
@@ -133,13 +136,14 @@ func TestCouponsOfSeveralUnits(t *testing.T) {
 		coupon := l.coupon(t, cs[0])
 		o := do(t, l.Store, redeem(coupon, "k"))
 		if o.Err != nil || coupon.Quantity.Units() != 3 || o.Coupon.Quantity.Units() != 3 {
-			t.Errorf("the order has %s units, the till is told %s, %v; want 3", coupon.Quantity, o.Coupon.Quantity, o.Err)
+			t.Errorf("the order has %s units, the till is told %s, %v; want 3",
+				coupon.Quantity, o.Coupon.Quantity, o.Err)
 		}
 	})
 }
 
-// An order that is revived by a late payment, in the ledger or by Redis, has a code too; one that a program without codes
-// has paid gets it when it is read, once.
+// An order that is revived by a late payment, in the ledger or by Redis, has a code too; one that a program without
+// codes has paid gets it when it is read, once.
 func TestLatePaidOrdersHaveCodes(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.redeemable(t, 9, voucher.Redemption{})
@@ -209,7 +213,8 @@ func TestTillsChangeTheLedger(t *testing.T) {
 			nil, nil, redemption.ErrRedeemed, nil, redemption.ErrReserved, nil, redemption.ErrReservationOver,
 			redemption.ErrNotFound, nil, redemption.ErrNotFound, nil,
 		} {
-			if got := outcomes[i]; !errors.Is(got.Err, want) || want == nil && got.Err != nil || got.Repeated != (i == 1) || !got.At.Equal(recordedAt) {
+			if got := outcomes[i]; !errors.Is(got.Err, want) || want == nil && got.Err != nil ||
+				got.Repeated != (i == 1) || !got.At.Equal(recordedAt) {
 				t.Errorf("command %d: %+v, want %v", i, got, want)
 			}
 		}
@@ -217,13 +222,15 @@ func TestTillsChangeTheLedger(t *testing.T) {
 			t.Errorf("the redeemed order is %+v", o)
 		}
 		got := l.coupon(t, cs[0])
-		if got.RedeemedBy != till.ID || got.RedeemKey != "k" || !got.RedeemedAt.Equal(recordedAt) || got.Status != order.Redeemed {
+		if got.RedeemedBy != till.ID || got.RedeemKey != "k" || !got.RedeemedAt.Equal(recordedAt) ||
+			got.Status != order.Redeemed {
 			t.Errorf("the redeemed coupon is %+v", got)
 		}
 		if outcome := do(t, l.Store, redeem(coupons[0], "k")); !outcome.Repeated {
 			t.Errorf("asked again in another transaction: %+v", outcome)
 		}
-		if got := l.coupon(t, cs[3]).Reservation; got.ID != "r3" || got.Till != till.ID || !got.Until.Equal(recordedAt.Add(redemption.ReservationTime)) {
+		if got := l.coupon(t, cs[3]).Reservation; got.ID != "r3" || got.Till != till.ID ||
+			!got.Until.Equal(recordedAt.Add(redemption.ReservationTime)) {
 			t.Errorf("reservation %+v", got)
 		}
 		for i, want := range []string{
@@ -279,7 +286,8 @@ func TestLapseDue(t *testing.T) {
 		cs := l.paid(t, v, 7)
 		date := func(at time.Time, cs ...order.Claim) {
 			for _, c := range cs {
-				l.exec(t, "UPDATE tb_coupon SET valid_until = ?, due_time = ? WHERE order_id = ?", stored(at), stored(at), c.OrderID)
+				l.exec(t, "UPDATE tb_coupon SET valid_until = ?, due_time = ? WHERE order_id = ?",
+					stored(at), stored(at), c.OrderID)
 			}
 		}
 		do(t, l.Store, redeem(l.coupon(t, cs[2]), "k"))
@@ -309,7 +317,9 @@ func TestLapseDue(t *testing.T) {
 		for _, c := range cs {
 			got = append(got, l.order(t, c.OrderID).Status)
 		}
-		want := []order.Status{order.Lapsed, order.Lapsed, order.Redeemed, order.Paid, order.Refunded, order.Paid, order.Lapsed}
+		want := []order.Status{
+			order.Lapsed, order.Lapsed, order.Redeemed, order.Paid, order.Refunded, order.Paid, order.Lapsed,
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("orders (-want +got):\n%s", diff)
 		}
@@ -372,7 +382,10 @@ func TestRotationVoidsNoCode(t *testing.T) {
 
 func TestKeysOfCodesThatAreNone(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		for name, value := range map[string]string{"coupon_key_00": "short", "coupon_key_xx": strings.Repeat("x", 32), "coupon_key_32": strings.Repeat("x", 32)} {
+		for name, value := range map[string]string{
+			"coupon_key_00": "short", "coupon_key_xx": strings.Repeat("x", 32),
+			"coupon_key_32": strings.Repeat("x", 32),
+		} {
 			l.exec(t, "INSERT INTO tb_setting VALUES (?, ?, '2026-06-01 20:00:00')", name, value)
 			if keys, err := l.CouponKeys(t.Context()); err == nil {
 				t.Errorf("%s: %v, want an error", name, keys)
@@ -412,7 +425,8 @@ func TestManyTillsRedeemOneCode(t *testing.T) {
 					t.Errorf("till %d: %+v", i+1, o)
 				}
 			}
-			if events := l.number(t, "SELECT COUNT(*) FROM tb_order_event WHERE order_id = ? AND status = 3", c.OrderID); won != 1 || events != 1 {
+			if events := l.number(t, "SELECT COUNT(*) FROM tb_order_event WHERE order_id = ? AND status = 3",
+				c.OrderID); won != 1 || events != 1 {
 				t.Fatalf("%d tills have redeemed order %d, with %d events", won, c.OrderID, events)
 			}
 		}
@@ -429,23 +443,29 @@ func TestCouponRaces(t *testing.T) {
 		won           func(first, second error) bool // exactly one, or as it may be
 	}{
 		"refund against redeem": {
-			first: func(l ledger, c redemption.Coupon, _ order.Claim) error { return do(t, l.Store, redeem(c, "k")).Err },
+			first: func(l ledger, c redemption.Coupon, _ order.Claim) error {
+				return do(t, l.Store, redeem(c, "k")).Err
+			},
 			second: func(l ledger, _ redemption.Coupon, c order.Claim) error {
 				_, err := l.AskRefund(t.Context(), c.UserID, c.OrderID)
 				return err
 			},
 			won: func(redeem, refund error) bool {
-				return redeem == nil && inState(refund, order.Redeemed) || errors.Is(redeem, redemption.ErrVoid) && refund == nil
+				return redeem == nil && inState(refund, order.Redeemed) ||
+					errors.Is(redeem, redemption.ErrVoid) && refund == nil
 			},
 		},
 		"refund against reserve": {
-			first: func(l ledger, c redemption.Coupon, _ order.Claim) error { return do(t, l.Store, reserve(c, "r")).Err },
+			first: func(l ledger, c redemption.Coupon, _ order.Claim) error {
+				return do(t, l.Store, reserve(c, "r")).Err
+			},
 			second: func(l ledger, _ redemption.Coupon, c order.Claim) error {
 				_, err := l.AskRefund(t.Context(), c.UserID, c.OrderID)
 				return err
 			},
 			won: func(reserve, refund error) bool {
-				return reserve == nil && errors.Is(refund, order.ErrReserved) || errors.Is(reserve, redemption.ErrVoid) && refund == nil
+				return reserve == nil && errors.Is(refund, order.ErrReserved) ||
+					errors.Is(reserve, redemption.ErrVoid) && refund == nil
 			},
 		},
 		"lapse against a reserved redeem": {
@@ -469,9 +489,11 @@ func TestCouponRaces(t *testing.T) {
 				coupon := l.coupon(t, c)
 				if strings.HasPrefix(name, "lapse") {
 					do(t, l.Store, reserve(coupon, "r"))
-					l.exec(t, "UPDATE tb_coupon SET valid_until = ?, due_time = ? WHERE order_id = ?", stored(recordedAt), stored(recordedAt), c.OrderID)
+					l.exec(t, "UPDATE tb_coupon SET valid_until = ?, due_time = ? WHERE order_id = ?",
+						stored(recordedAt), stored(recordedAt), c.OrderID)
 				}
-				first, second := both(func() error { return race.first(l, coupon, c) }, func() error { return race.second(l, coupon, c) })
+				first, second := both(func() error { return race.first(l, coupon, c) },
+					func() error { return race.second(l, coupon, c) })
 				if !race.won(first, second) {
 					t.Fatalf("%v against %v; the order is %s", first, second, l.order(t, c.OrderID).Status)
 				}
@@ -495,7 +517,8 @@ func TestLapseSeesAReservation(t *testing.T) {
 	defer func() { _ = tx.Rollback() }() // it has been committed
 	for _, statement := range []string{
 		fmt.Sprintf("SELECT id FROM tb_voucher_order WHERE id = %d FOR UPDATE", c.OrderID),
-		fmt.Sprintf("UPDATE tb_coupon SET reservation = 'r', reserved_by = 1, reserve_key = 'k', reserved_until = '%s'", stored(recordedAt.Add(time.Minute))),
+		fmt.Sprintf("UPDATE tb_coupon SET reservation = 'r', reserved_by = 1, reserve_key = 'k', reserved_until = '%s'",
+			stored(recordedAt.Add(time.Minute))),
 	} {
 		if _, err := tx.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)

@@ -25,7 +25,9 @@ func (requestRow) TableName() string { return "tb_order_request" }
 
 // RecordDirectSale implements service.DirectSaleLedger. Repeating it with the same order id is harmless too. It returns
 // order.ErrUnavailable when nothing was written, and order.ErrUnknownOutcome when the reply to COMMIT was lost.
-func (s *Store) RecordDirectSale(ctx context.Context, orderID, userID, voucherID int64, key string) (order.Order, error) {
+func (s *Store) RecordDirectSale(
+	ctx context.Context, orderID, userID, voucherID int64, key string,
+) (order.Order, error) {
 	what := fmt.Sprintf("recording order %d of user %d for voucher %d", orderID, userID, voucherID)
 	p := directPurchase{orderID: orderID, userID: userID, voucherID: voucherID, key: key}
 	var row orderRow
@@ -92,8 +94,8 @@ func (p directPurchase) record(tx *gorm.DB, now time.Time) (row orderRow, fresh 
 	}
 	deadline := now.Add(v.PayWithin)
 	row = orderRow{
-		ID: p.orderID, UserID: p.userID, VoucherID: p.voucherID, Kind: v.Kind, Quantity: 1, Amount: v.PayValue, Status: order.Unpaid,
-		CreateTime: now, PayDeadline: &deadline,
+		ID: p.orderID, UserID: p.userID, VoucherID: p.voucherID, Kind: v.Kind, Quantity: 1, Amount: v.PayValue,
+		Status: order.Unpaid, CreateTime: now, PayDeadline: &deadline,
 	}
 	if err := tx.Create(&row).Error; err != nil {
 		return row, false, fmt.Errorf("order: %w", err)
@@ -124,8 +126,8 @@ func (p directPurchase) offered(tx *gorm.DB, now time.Time) (voucher.Voucher, er
 	return v, nil
 }
 
-// claim makes sure that the user may have one more of the voucher. If the same request was recorded while this one waited for its
-// turn, and has taken the last one, it returns that order.
+// claim makes sure that the user may have one more of the voucher. If the same request was recorded while this one
+// waited for its turn, and has taken the last one, it returns that order.
 func (p directPurchase) claim(tx *gorm.DB, v voucher.Voucher) (orderRow, error) {
 	if v.PerUser == 0 {
 		return orderRow{}, nil

@@ -45,7 +45,10 @@ func TestDirectSale(t *testing.T) {
 				t.Errorf("%+v: %+v, %v", test, got, err)
 			}
 		}
-		want := order.Order{ID: 101, UserID: 1, VoucherID: v, Amount: 1000, Status: order.Unpaid, CreatedAt: recordedAt, PayBefore: payBefore}
+		want := order.Order{
+			ID: 101, UserID: 1, VoucherID: v, Amount: 1000, Status: order.Unpaid,
+			CreatedAt: recordedAt, PayBefore: payBefore,
+		}
 		if diff := cmp.Diff(want, l.order(t, 101)); diff != "" {
 			t.Errorf("order (-want +got):\n%s", diff)
 		}

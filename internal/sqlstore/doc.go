@@ -10,7 +10,8 @@
 //	               tb_order_event            the history of orders since they were recorded
 //	               tb_payment                attempts to pay for them
 //	               tb_order_request          the keys under which ordinary vouchers were bought
-//	               tb_limited_buyer          who has bought an ordinary voucher with a limit; each such purchase changes the row
+//	               tb_limited_buyer          who has bought an ordinary voucher with a limit; each such purchase
+//	                                         changes the row
 //	               tb_voucher_operation      changes of a sale, numbered for each, until they are applied to Redis
 //	               tb_coupon                 codes of paid orders, their reservations, and which request redeemed them
 //	               tb_webhook_…              endpoints, events for them, and how far each has got
@@ -28,14 +29,16 @@
 //	connection lost before COMMIT, lock wait (1205),   another error; nothing was written
 //	  deadlock (1213), read-only, disk full,
 //	  no majority in a Galera cluster (1047, 1180)
-//	the reply to COMMIT is lost                        the same kind of error, and the rows are there: an error that is
-//	                                                   neither of the two above never says that nothing was written
+//	the reply to COMMIT is lost                        the same kind of error, and the rows are there: an error that
+//	                                                   is neither of the two above never says that nothing was
+//	                                                   written
 //	the process dies at any point                      all of the batch or none of it
 //
 // Transactions that change orders lock in the same order: the orders, sorted by id, whose lock is also that of their
-// payments; then the limited buyer, before an order of theirs is inserted; then the sales, sorted by voucher, whose lock is
-// also that of their operations. Only Settle locks the sales first. Transactions that the database ends because of another are retried a few times here, except batches of the
-// recorder, which retries them itself. When the reply to COMMIT is lost, calling once more shows what happened.
+// payments; then the limited buyer, before an order of theirs is inserted; then the sales, sorted by voucher, whose
+// lock is also that of their operations. Only Settle locks the sales first. Transactions that the database ends
+// because of another are retried a few times here, except batches of the recorder, which retries them itself. When
+// the reply to COMMIT is lost, calling once more shows what happened.
 //
 // Times that are compared are the database server's; SQLite has none, and there they are this process's.
 //
@@ -44,6 +47,6 @@
 // The two dialects share every statement but the one that inserts a batch. SQLite has no row locks; there a transaction
 // takes the file's one write lock when it begins, which is stronger.
 //
-// It is one package because transactions cross its subjects: a row of an order, its history, its payment, its coupon and its
-// sale's stock change together. A file has one subject.
+// It is one package because transactions cross its subjects: a row of an order, its history, its payment, its coupon
+// and its sale's stock change together. A file has one subject.
 package sqlstore

@@ -25,7 +25,8 @@ func (s *Store) ExpireDue(ctx context.Context, token int64, n int) ([]order.Orde
 		if rows, err = lockUnpaid(tx.Where("pay_deadline <= ?", now).Order("pay_deadline, id").Limit(n)); err != nil {
 			return err
 		}
-		if err := s.advance(tx, rows, order.Expire, cause{by: order.ByExpirer, at: now, why: order.NotPaidInTime}); err != nil {
+		if err := s.advance(tx, rows, order.Expire,
+			cause{by: order.ByExpirer, at: now, why: order.NotPaidInTime}); err != nil {
 			return err
 		}
 		return s.countUnpaid(tx, rows, now)

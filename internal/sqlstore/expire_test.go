@@ -22,7 +22,8 @@ func (l ledger) expires(tb testing.TB, token int64, n int) []int64 {
 		if i > 20 {
 			continue // the others are like these
 		}
-		if diff := cmp.Diff(l.order(tb, o.ID), o); o.Status != order.Cancelled || !o.CancelledAt.Equal(recordedAt) || diff != "" {
+		if diff := cmp.Diff(l.order(tb, o.ID), o); o.Status != order.Cancelled ||
+			!o.CancelledAt.Equal(recordedAt) || diff != "" {
 			tb.Errorf("expired %+v (-read +got):\n%s", o, diff)
 		}
 		if event := l.history(tb, o.ID); event != "cancelled by expirer: NOT_PAID_IN_TIME" {
@@ -66,7 +67,8 @@ func TestExpireDue(t *testing.T) {
 		}
 		op := func(number int64, c order.Claim) order.Operation {
 			return order.Operation{
-				VoucherID: c.VoucherID, Number: number, Kind: order.Expiration, Delta: 1, OrderID: c.OrderID, UserID: c.UserID,
+				VoucherID: c.VoucherID, Number: number, Kind: order.Expiration, Delta: 1,
+				OrderID: c.OrderID, UserID: c.UserID,
 			}
 		}
 		if diff := cmp.Diff([]order.Operation{op(1, first[2]), op(2, first[1])}, l.pending(t, v)); diff != "" {
@@ -132,7 +134,8 @@ func TestExpireDueSkipsLockedOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	var id int64
-	if err := holder.QueryRowContext(t.Context(), "SELECT id FROM tb_voucher_order WHERE id = ? FOR UPDATE", cs[1].OrderID).Scan(&id); err != nil {
+	if err := holder.QueryRowContext(t.Context(), "SELECT id FROM tb_voucher_order WHERE id = ? FOR UPDATE",
+		cs[1].OrderID).Scan(&id); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(ids(cs[0], cs[2]), l.expires(t, 1, 3)); diff != "" {

@@ -119,7 +119,10 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 			func(err error) bool { return inState(err, order.Cancelled) },
 		},
 		{"CloseDue", func() error { _, err := store.ExpireDue(ctx, 1, 10); return err }, nil},
-		{"OpenPayment", func() error { _, err := store.OpenPayment(ctx, 1, bought.OrderID, "pay_1", nil); return err }, nil},
+		{
+			"OpenPayment",
+			func() error { _, err := store.OpenPayment(ctx, 1, bought.OrderID, "pay_1", nil); return err }, nil,
+		},
 		{"Receive", func() error {
 			_, o, err := store.Receive(ctx, order.Notice{PaymentID: opened.ID, Amount: 1000})
 			if err == nil && o.Status != order.Paid {
@@ -132,7 +135,8 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 		{"CompleteOperations", func() error { return store.CompleteOperations(ctx, v, complete) }, nil},
 		{"ChangeStock", func() error { _, err := store.ChangeStock(ctx, v, admin, 5, "key"); return err }, nil},
 		{"ChangeVoucher", func() error {
-			_, err := store.ChangeVoucher(ctx, v, admin, func(v *voucher.Voucher) error { v.Sale.Paused = true; return nil })
+			_, err := store.ChangeVoucher(ctx, v, admin,
+				func(v *voucher.Voucher) error { v.Sale.Paused = true; return nil })
 			return err
 		}, nil},
 		{"Place", func() error { _, err := store.RecordDirectSale(ctx, 1<<50, 1, plain, "key"); return err }, nil},
@@ -210,7 +214,8 @@ func (l ledger) holding(t *testing.T, voucherID int64) *sql.Tx {
 func (l ledger) lockIn(t *testing.T, tx *sql.Tx, voucherID int64) {
 	t.Helper()
 	var id int64
-	err := tx.QueryRowContext(t.Context(), "SELECT voucher_id FROM tb_seckill_voucher WHERE voucher_id = ? FOR UPDATE", voucherID).Scan(&id)
+	err := tx.QueryRowContext(t.Context(), "SELECT voucher_id FROM tb_seckill_voucher WHERE voucher_id = ? FOR UPDATE",
+		voucherID).Scan(&id)
 	if err != nil {
 		t.Fatalf("locking sale %d: %v", voucherID, err)
 	}
@@ -260,7 +265,8 @@ func TestDatabaseAway(t *testing.T) {
 		cs := claims(v, 1, 1)
 		_, orderErr := store.Order(t.Context(), 1)
 		_, voucherErr := store.Voucher(t.Context(), v)
-		if err := errors.Join(orderErr, voucherErr); !errors.Is(orderErr, order.ErrUnavailable) || !errors.Is(voucherErr, order.ErrUnavailable) {
+		if err := errors.Join(orderErr, voucherErr); !errors.Is(orderErr, order.ErrUnavailable) ||
+			!errors.Is(voucherErr, order.ErrUnavailable) {
 			t.Errorf("%s: %v, want ErrUnavailable twice", name, err)
 		}
 		infrastructure(t, store.Insert(t.Context(), cs))

@@ -12,11 +12,12 @@ import (
 	"seckill/migrations"
 )
 
-// formatTable has one row: the format of what is stored, and the ledger's own id. The migration's first statements make it.
+// formatTable has one row: the format of what is stored, and the ledger's own id. The migration's first statements
+// make it.
 const formatTable = "tb_format"
 
-// firstVersion is the least number of a migration of this program. Those below are of versions whose ledgers it does not
-// read, and which refuse this one's, as they miss their own.
+// firstVersion is the least number of a migration of this program. Those below are of versions whose ledgers it does
+// not read, and which refuse this one's, as they miss their own.
 const firstVersion = 1000
 
 // Word returns what each partition in Redis must carry to be this ledger's: the format and the ledger's id. The schema
@@ -42,7 +43,8 @@ func (s *Store) checkFormat(ctx context.Context, pool *sql.DB) error {
 	return nil
 }
 
-// checkEmpty returns ErrFormat if another program has migrated the schema, or has begun to. It is called under the lease.
+// checkEmpty returns ErrFormat if another program has migrated the schema, or has begun to. It is called under the
+// lease.
 func (s *Store) checkEmpty(ctx context.Context, pool *sql.DB) error {
 	applied, err := s.appliedVersions(ctx, pool)
 	if err != nil {
@@ -69,7 +71,8 @@ func (s *Store) refuseOld(applied map[int64]bool) error {
 	if len(old) == 0 {
 		return nil
 	}
-	return s.formatError(fmt.Sprintf("its %s goes up to %d, from before formats had names", versionTable, slices.Max(old)))
+	return s.formatError(fmt.Sprintf("its %s goes up to %d, from before formats had names",
+		versionTable, slices.Max(old)))
 }
 
 // readFormat returns the format and the ledger's id, or nothing where the schema has none.
@@ -89,7 +92,8 @@ func (s *Store) readFormat(ctx context.Context, pool *sql.DB) (format, ledger st
 func (s *Store) formatError(theirs string) error {
 	todo := "give this version a schema of its own in SECKILL_MYSQL_DSN, or run the version that made this one"
 	if s.db.Dialect() == sqlkit.SQLite {
-		todo = fmt.Sprintf("move the data directory %s away, or run the version that made it", filepath.Dir(s.db.Place()))
+		todo = fmt.Sprintf("move the data directory %s away, or run the version that made it",
+			filepath.Dir(s.db.Place()))
 	}
 	return fmt.Errorf("%w in %s: %s, and this program's is %q. Nothing was changed: %s",
 		ErrFormat, s.db.Place(), theirs, migrations.Format, todo)

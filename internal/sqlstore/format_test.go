@@ -22,11 +22,22 @@ func TestOtherFormatsAreRefused(t *testing.T) {
 		made   []string // on a schema that this program has made
 		theirs string
 	}{
-		"17 migrations of before":         {[]string{"DELETE FROM tb_migration WHERE version_id > 0", "DROP TABLE tb_format", "INSERT INTO tb_migration (version_id, is_applied) VALUES (1, 1), (17, 1)"}, "its tb_migration goes up to 17, from before formats had names"},
-		"both":                            {[]string{"INSERT INTO tb_migration (version_id, is_applied) VALUES (17, 1)"}, "its tb_migration goes up to 17"},
-		"another format":                  {[]string{"UPDATE tb_format SET format = '0.0'"}, `it is "0.0"`},
-		"another format, died in between": {[]string{"UPDATE tb_format SET format = '0.0'", "DELETE FROM tb_migration WHERE version_id > 0"}, `it is "0.0"`},
-		"no word":                         {[]string{"DELETE FROM tb_format"}, "it has none"},
+		"17 migrations of before": {
+			[]string{
+				"DELETE FROM tb_migration WHERE version_id > 0", "DROP TABLE tb_format",
+				"INSERT INTO tb_migration (version_id, is_applied) VALUES (1, 1), (17, 1)",
+			}, "its tb_migration goes up to 17, from before formats had names",
+		},
+		"both": {
+			[]string{"INSERT INTO tb_migration (version_id, is_applied) VALUES (17, 1)"},
+			"its tb_migration goes up to 17",
+		},
+		"another format": {[]string{"UPDATE tb_format SET format = '0.0'"}, `it is "0.0"`},
+		"another format, died in between": {
+			[]string{"UPDATE tb_format SET format = '0.0'", "DELETE FROM tb_migration WHERE version_id > 0"},
+			`it is "0.0"`,
+		},
+		"no word": {[]string{"DELETE FROM tb_format"}, "it has none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachOwnSchema(t, func(t *testing.T, l ledger) {
@@ -38,14 +49,17 @@ func TestOtherFormatsAreRefused(t *testing.T) {
 				if len(applied) > 0 {
 					t.Errorf("it has applied %v", applied)
 				}
-				todo := map[string]string{"mysql": "a schema of its own in SECKILL_MYSQL_DSN", "sqlite": "away"}[l.dialect]
+				todo := map[string]string{
+					"mysql": "a schema of its own in SECKILL_MYSQL_DSN", "sqlite": "away",
+				}[l.dialect]
 				died := l.number(t, "SELECT COUNT(*) FROM tb_migration WHERE version_id > 0") == 0
 				for what, err := range map[string]error{"Migrate": err, "CheckSchema": l.CheckSchema(t.Context())} {
 					if what == "CheckSchema" && died {
 						continue // it lacks the migration, in the first place
 					}
 					if !errors.Is(err, sqlstore.ErrFormat) || !strings.Contains(err.Error(), tc.theirs) ||
-						!strings.Contains(err.Error(), `this program's is "`+migrations.Format+`"`) || !strings.Contains(err.Error(), todo) {
+						!strings.Contains(err.Error(), `this program's is "`+migrations.Format+`"`) ||
+						!strings.Contains(err.Error(), todo) {
 						t.Errorf("%s: %v", what, err)
 					}
 				}
@@ -102,18 +116,23 @@ func word(t *testing.T, store *sqlstore.Store) string {
 func TestEarlierProgramsRefuse(t *testing.T) {
 	theirs := fstest.MapFS{}
 	for n := range 17 {
-		theirs[fmt.Sprintf("%05d_step.sql", n+1)] = &fstest.MapFile{Data: []byte("-- +goose Up\nCREATE TABLE tb_earlier (id INT)")}
+		theirs[fmt.Sprintf("%05d_step.sql", n+1)] = &fstest.MapFile{
+			Data: []byte("-- +goose Up\nCREATE TABLE tb_earlier (id INT)"),
+		}
 	}
 	eachOwnSchema(t, func(t *testing.T, l ledger) {
 		if _, err := l.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		dialect := map[string]database.Dialect{"mysql": database.DialectMySQL, "sqlite": database.DialectSQLite3}[l.dialect]
+		dialect := map[string]database.Dialect{
+			"mysql": database.DialectMySQL, "sqlite": database.DialectSQLite3,
+		}[l.dialect]
 		versions, err := database.NewStore(dialect, "tb_migration")
 		if err != nil {
 			t.Fatal(err)
 		}
-		program, err := goose.NewProvider(goose.DialectCustom, l.raw, theirs, goose.WithStore(versions), goose.WithDisableGlobalRegistry(true))
+		program, err := goose.NewProvider(goose.DialectCustom, l.raw, theirs, goose.WithStore(versions),
+			goose.WithDisableGlobalRegistry(true))
 		if err != nil {
 			t.Fatal(err)
 		}

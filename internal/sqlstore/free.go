@@ -13,8 +13,9 @@ import (
 // paidAtOnce reports whether the transaction that writes the order pays for it, as it costs nothing.
 func (r orderRow) paidAtOnce() bool { return r.Status == order.Unpaid && r.Amount == 0 }
 
-// payForNothing pays for those of the rows that cost nothing, in the transaction that writes them: nobody ever sees them unpaid, and
-// no payment is made for them. It goes through advance, as every payment does, so that they have their codes.
+// payForNothing pays for those of the rows that cost nothing, in the transaction that writes them: nobody ever sees
+// them unpaid, and no payment is made for them. It goes through advance, as every payment does, so that they have
+// their codes.
 func (s *Store) payForNothing(tx *gorm.DB, rows []orderRow, now time.Time) error {
 	var free []orderRow
 	var at []int
@@ -30,7 +31,8 @@ func (s *Store) payForNothing(tx *gorm.DB, rows []orderRow, now time.Time) error
 	return err
 }
 
-// payRecorded is payForNothing for claims that a batch has inserted. A batch without free orders costs a look at its terms.
+// payRecorded is payForNothing for claims that a batch has inserted. A batch without free orders costs a look at its
+// terms.
 func (s *Store) payRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]payTerms) error {
 	var ids []int64
 	for _, c := range claims {
@@ -50,7 +52,8 @@ func (s *Store) payRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]p
 	return nil
 }
 
-// refundNothing ends a paid order that cost nothing, as its owner wants: there is no money that a provider would send back.
+// refundNothing ends a paid order that cost nothing, as its owner wants: there is no money that a provider would send
+// back.
 func (s *Store) refundNothing(tx *gorm.DB, rows []orderRow, now time.Time) error {
 	if err := s.advance(tx, rows, order.RequestRefund, cause{by: order.Owner, at: now}); err != nil {
 		return err

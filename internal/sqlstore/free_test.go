@@ -16,7 +16,9 @@ func (l ledger) free(tb testing.TB, stock int64) int64 {
 	l.readKeys(tb)
 	v := draft()
 	v.Kind, v.PayValue, v.Redemption = voucher.Seckill, 0, redemption30Days()
-	v.Sale = &voucher.Sale{Stock: stock, Issued: stock, Begin: recordedAt, End: recordedAt.Add(time.Hour), OfferWithin: offerTime}
+	v.Sale = &voucher.Sale{
+		Stock: stock, Issued: stock, Begin: recordedAt, End: recordedAt.Add(time.Hour), OfferWithin: offerTime,
+	}
 	if err := l.CreateVoucher(tb.Context(), &v, admin); err != nil {
 		tb.Fatal(err)
 	}
@@ -48,8 +50,8 @@ func (l ledger) paidForNothing(t *testing.T, id int64) redemption.Coupon {
 	return c
 }
 
-// What costs nothing is paid once it is recorded, with its code, in whichever way it is recorded; beside orders of other sales that
-// are not.
+// What costs nothing is paid once it is recorded, with its code, in whichever way it is recorded; beside orders of
+// other sales that are not.
 func TestFreeOrdersArePaid(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		free, dear := l.free(t, 9), l.seckill(t, 9)
@@ -118,7 +120,8 @@ func TestFreeOrdersAreGivenBack(t *testing.T) {
 		l.applyAll(t, free)
 		l.paidForNothing(t, 911)
 		const by = string(order.ByPayments)
-		const want = "paid by " + by + ": NOTHING_TO_PAY\nrefunding by owner: \nrefunded by " + by + ": NOTHING_TO_PAY_BACK"
+		const want = "paid by " + by + ": NOTHING_TO_PAY\nrefunding by owner: \nrefunded by " +
+			by + ": NOTHING_TO_PAY_BACK"
 		if got := l.history(t, cs[0].OrderID); got != want {
 			t.Errorf("history\n%s\nwant\n%s", got, want)
 		}
@@ -129,6 +132,8 @@ func TestFreeOrdersAreGivenBack(t *testing.T) {
 		if _, err := l.AskRefund(t.Context(), cs[1].UserID, cs[1].OrderID); err == nil {
 			t.Error("a redeemed coupon was given back")
 		}
-		l.tells(t, map[int64]string{911: "2 paid", cs[0].OrderID: "2 paid, 3 refunding, 4 refunded", cs[1].OrderID: "2 paid, 3 redeemed"})
+		l.tells(t, map[int64]string{
+			911: "2 paid", cs[0].OrderID: "2 paid, 3 refunding, 4 refunded", cs[1].OrderID: "2 paid, 3 redeemed",
+		})
 	})
 }

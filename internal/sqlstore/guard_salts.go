@@ -46,8 +46,8 @@ func (s *Store) GuardSalts(ctx context.Context) ([]keys.Salt, error) {
 	return salts, nil
 }
 
-// RotateGuardSalt stores another salt and removes those that no ticket can name any more. All instances know it before its first
-// use, a minute later. It returns its id, or ErrSaltsExhausted.
+// RotateGuardSalt stores another salt and removes those that no ticket can name any more. All instances know it
+// before its first use, a minute later. It returns its id, or ErrSaltsExhausted.
 func (s *Store) RotateGuardSalt(ctx context.Context) (id uint16, err error) {
 	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		salts, err := guardSalts(tx)
@@ -72,9 +72,10 @@ func (s *Store) RotateGuardSalt(ctx context.Context) (id uint16, err error) {
 		if err := removeOldSalts(tx, salts, now); err != nil {
 			return err
 		}
-		return sqlkit.WriteAudit(tx, now, voucher.Author{}, sqlkit.AuditRow{Action: voucher.Rotated, Changes: []voucher.FieldChange{
-			{Field: "guardKey", From: fmt.Sprint(next - 1), To: fmt.Sprint(next)},
-		}})
+		return sqlkit.WriteAudit(tx, now, voucher.Author{},
+			sqlkit.AuditRow{Action: voucher.Rotated, Changes: []voucher.FieldChange{
+				{Field: "guardKey", From: fmt.Sprint(next - 1), To: fmt.Sprint(next)},
+			}})
 	})
 	if err != nil {
 		return 0, sqlkit.ReadError("rotating the salt of guards", err)

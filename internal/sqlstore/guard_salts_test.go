@@ -40,7 +40,8 @@ func TestGuardSaltIsStoredBeforeItsFirstUse(t *testing.T) {
 			t.Fatalf("RotateGuardSalt = %d, %v", id, err)
 		}
 		after, err := l.GuardSalts(t.Context())
-		if err != nil || len(after) != 2 || after[0] != first[0] || after[1].ID != 1 || after[1].Value == after[0].Value {
+		if err != nil || len(after) != 2 || after[0] != first[0] || after[1].ID != 1 ||
+			after[1].Value == after[0].Value {
 			t.Fatalf("after a rotation the salts are %v, %v", after, err)
 		}
 		if lead := after[1].UsedFrom.Sub(first[0].UsedFrom); lead < keys.RotationLead {
@@ -79,7 +80,10 @@ func TestOldGuardSaltsAreRemoved(t *testing.T) {
 
 func TestGuardSaltsThatAreNone(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		for name, value := range map[string]string{"guard_salt_00000": "short", "guard_salt_x": strings.Repeat("x", 32), "guard_salt_70000": strings.Repeat("x", 32)} {
+		for name, value := range map[string]string{
+			"guard_salt_00000": "short", "guard_salt_x": strings.Repeat("x", 32),
+			"guard_salt_70000": strings.Repeat("x", 32),
+		} {
 			l.exec(t, "INSERT INTO tb_setting VALUES (?, ?, '2026-06-01 20:00:00')", name, value)
 			if salts, err := l.GuardSalts(t.Context()); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s: %v, %v; want an error that names it", name, salts, err)

@@ -15,7 +15,8 @@ import (
 // inspectFence is the row that an inspection's transactions write.
 const inspectFence = "check"
 
-// Inspect asks the database what a sale depends on: MySQL or MariaDB, whose settings every user may read; SQLite for how fast it is.
+// Inspect asks the database what a sale depends on: MySQL or MariaDB, whose settings every user may read; SQLite for
+// how fast it is.
 func (s *Store) Inspect(ctx context.Context) (l preflight.Ledger, err error) {
 	if l.Answer, err = preflight.Median(func() error { return s.Ping(ctx) }); err != nil {
 		return l, err
@@ -28,7 +29,8 @@ func (s *Store) Inspect(ctx context.Context) (l preflight.Ledger, err error) {
 	token := time.Now().UnixMilli()
 	l.Commit, err = preflight.Median(func() error {
 		token++
-		return s.db.WriteRetry(ctx, func(tx *gorm.DB) error { return tx.Save(&sqlkit.FenceRow{Name: inspectFence, Token: token}).Error })
+		return s.db.WriteRetry(ctx,
+			func(tx *gorm.DB) error { return tx.Save(&sqlkit.FenceRow{Name: inspectFence, Token: token}).Error })
 	})
 	if err != nil {
 		return l, sqlkit.ReadError("trying a transaction", err)
@@ -42,7 +44,8 @@ func (s *Store) inspectServer(ctx context.Context, l *preflight.Ledger) error {
 		FlushAtTrx, SyncBinlog, LogBin, ReadOnly string
 		MaxConnected                             int
 	}
-	err := s.db.Read(ctx).Raw("SELECT @@innodb_flush_log_at_trx_commit AS flush_at_trx, @@sync_binlog AS sync_binlog, @@log_bin AS log_bin, " +
+	err := s.db.Read(ctx).Raw("SELECT @@innodb_flush_log_at_trx_commit AS " +
+		"flush_at_trx, @@sync_binlog AS sync_binlog, @@log_bin AS log_bin, " +
 		"@@read_only AS read_only, @@max_connections AS max_connected").Take(&is).Error
 	if err != nil {
 		return sqlkit.ReadError("reading the settings of the database", err)
@@ -66,7 +69,8 @@ func (s *Store) connected(ctx context.Context) (int, error) {
 	var rows []struct {
 		Value int `gorm:"column:Value"`
 	}
-	if err := s.db.Read(ctx).Raw("SHOW GLOBAL STATUS LIKE 'Threads_connected'").Find(&rows).Error; err != nil || len(rows) == 0 {
+	if err := s.db.Read(ctx).Raw("SHOW GLOBAL STATUS LIKE 'Threads_connected'").Find(&rows).Error; err != nil ||
+		len(rows) == 0 {
 		return 0, sqlkit.ReadError("counting the connections of the database", err)
 	}
 	return rows[0].Value, nil
@@ -76,7 +80,8 @@ func (s *Store) connected(ctx context.Context) (int, error) {
 func (s *Store) ahead(ctx context.Context) (time.Duration, error) {
 	var millis []int64
 	asked := time.Now()
-	if err := s.db.Read(ctx).Raw("SELECT ROUND(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(3)) * 1000)").Find(&millis).Error; err != nil {
+	if err := s.db.Read(ctx).Raw("SELECT ROUND(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(3)) * 1000)").
+		Find(&millis).Error; err != nil {
 		return 0, sqlkit.ReadError("asking the database for the time", err)
 	}
 	if len(millis) == 0 {

@@ -142,7 +142,8 @@ func results(ops []order.Operation, taken bool) []order.OperationResult {
 func (l ledger) states(tb testing.TB, voucherID int64) (n [5]int64) {
 	tb.Helper()
 	for i := range n {
-		n[i] = l.number(tb, "SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND state = ?", voucherID, i+1)
+		n[i] = l.number(tb, "SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND state = ?",
+			voucherID, i+1)
 	}
 	return n
 }
@@ -171,7 +172,8 @@ func (l ledger) receives(tb testing.TB, p order.Payment) (order.Payment, order.O
 func (l ledger) payment(tb testing.TB, id string) order.PaymentState {
 	tb.Helper()
 	var state order.PaymentState
-	if err := l.raw.QueryRowContext(tb.Context(), "SELECT state FROM tb_payment WHERE id = ?", id).Scan(&state); err != nil {
+	if err := l.raw.QueryRowContext(tb.Context(), "SELECT state FROM tb_payment WHERE id = ?",
+		id).Scan(&state); err != nil {
 		tb.Fatal(err)
 	}
 	return state

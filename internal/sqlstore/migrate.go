@@ -86,7 +86,8 @@ func (s *Store) migrateUnder(ctx context.Context, lease *migrationLease) ([]stri
 	pool := sql.OpenDB(lease.guard(s.db.DDL()))
 	applied, err := s.migrate(ctx, pool)
 	for try := 1; sqlkit.IsChangedMeanwhile(err) && try < sqlkit.MaxTries; try++ {
-		s.log.WarnContext(ctx, "a statement of an instance that no longer migrates came first: migrating again", "error", err)
+		s.log.WarnContext(ctx, "a statement of an instance that no longer migrates came first: migrating again",
+			"error", err)
 		var more []string
 		more, err = s.migrate(ctx, pool)
 		applied = append(applied, more...)
@@ -153,8 +154,8 @@ func (s *Store) migrate(ctx context.Context, pool *sql.DB) (applied []string, er
 	}
 }
 
-// CheckSchema returns ErrOldSchema, with the files that are missing, when the schema lacks migrations, and ErrFormat for
-// one of another format. It changes nothing and needs no right to.
+// CheckSchema returns ErrOldSchema, with the files that are missing, when the schema lacks migrations, and ErrFormat
+// for one of another format. It changes nothing and needs no right to.
 func (s *Store) CheckSchema(ctx context.Context) error {
 	missing, err := s.missing(ctx)
 	switch {

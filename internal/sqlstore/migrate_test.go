@@ -124,9 +124,11 @@ func TestMigrateAtOnce(t *testing.T) {
 func TestMigrateAfterACrash(t *testing.T) {
 	t.Parallel()
 	for name, undo := range map[string][]string{
-		"no first row":   {"DELETE FROM tb_migration", "DROP TABLE tb_setting"},
-		"not marked":     {"DELETE FROM tb_migration WHERE version_id > 0"},
-		"half of tables": {"DELETE FROM tb_migration WHERE version_id > 0", "DROP TABLE tb_audit", "DROP TABLE tb_setting"},
+		"no first row": {"DELETE FROM tb_migration", "DROP TABLE tb_setting"},
+		"not marked":   {"DELETE FROM tb_migration WHERE version_id > 0"},
+		"half of tables": {
+			"DELETE FROM tb_migration WHERE version_id > 0", "DROP TABLE tb_audit", "DROP TABLE tb_setting",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -178,8 +180,9 @@ func TestMigrateDyingAfterEveryStatement(t *testing.T) {
 	l := openMySQL(t, dsn)
 	fresh := openMySQL(t, testkit.MySQL(t))
 	const seeds = "SELECT CONCAT_WS(' ', id, number) FROM tb_webhook_sequence"
-	const columns = "SELECT CONCAT_WS(' ', table_name, column_name, ordinal_position, column_type, is_nullable, column_default, " +
-		"column_comment) FROM information_schema.columns WHERE table_schema = DATABASE()"
+	const columns = "SELECT CONCAT_WS(' ', table_name, column_name, ordinal_position, " +
+		"column_type, is_nullable, column_default, column_comment) FROM information_schema.columns WHERE " +
+		"table_schema = DATABASE()"
 	const keys = "SELECT CONCAT_WS(' ', table_name, index_name, seq_in_index, column_name, non_unique) " +
 		"FROM information_schema.statistics WHERE table_schema = DATABASE()"
 	for _, query := range []string{columns, keys, seeds} {
@@ -217,9 +220,9 @@ func TestMigrationsAvoidWhatMySQLLacks(t *testing.T) {
 	for _, text := range migrationTexts(t, "mysql") {
 		upper := strings.ToUpper(text)
 		for _, word := range []string{
-			" PERSISTENT", "UUID()", "CREATE SEQUENCE", "NEXTVAL", "ADD COLUMN IF NOT EXISTS", "CREATE INDEX IF NOT EXISTS", "RETURNING",
-			"UTF8 ", "UTF8MB3", "BIGINT(", "TINYINT(", "INT(", "FLOAT(", "ZEROFILL", "PAGE_COMPRESSED", "UCA1400", "0900",
-			"CURRENT_TIMESTAMP()", "INVISIBLE", "DEFAULT (",
+			" PERSISTENT", "UUID()", "CREATE SEQUENCE", "NEXTVAL", "ADD COLUMN IF NOT EXISTS",
+			"CREATE INDEX IF NOT EXISTS", "RETURNING", "UTF8 ", "UTF8MB3", "BIGINT(", "TINYINT(", "INT(", "FLOAT(",
+			"ZEROFILL", "PAGE_COMPRESSED", "UCA1400", "0900", "CURRENT_TIMESTAMP()", "INVISIBLE", "DEFAULT (",
 		} {
 			if strings.Contains(upper, word) {
 				t.Errorf("a migration says %q", word)
@@ -235,8 +238,9 @@ func TestDialectsAgree(t *testing.T) {
 	lite := openSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
 	inMySQL := my.columns(t, "SELECT CONCAT(table_name, '.', column_name) FROM information_schema.columns "+
 		"WHERE table_schema = DATABASE() AND table_name <> 'tb_migration_lease'") // SQLite's file has one process
-	inSQLite := lite.columns(t, "SELECT m.name || '.' || c.name FROM sqlite_master m JOIN pragma_table_xinfo(m.name) c "+
-		"WHERE m.type = 'table' AND m.name <> 'sqlite_sequence'")
+	inSQLite := lite.columns(t,
+		"SELECT m.name || '.' || c.name FROM sqlite_master m JOIN pragma_table_xinfo(m.name) c "+
+			"WHERE m.type = 'table' AND m.name <> 'sqlite_sequence'")
 	if diff := cmp.Diff(inMySQL, inSQLite); diff != "" {
 		t.Errorf("columns (-mysql +sqlite):\n%s", diff)
 	}

@@ -26,9 +26,11 @@ const (
     PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`
 	makeLease = "INSERT INTO " + leaseTable + " VALUES (1, '', UTC_TIMESTAMP(3), 0) ON DUPLICATE KEY UPDATE id = 1"
-	takeLease = "UPDATE " + leaseTable + " SET holder = ?, expires = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, version = version + 1 " +
-		"WHERE id = 1 AND (holder IN ('', ?) OR expires <= UTC_TIMESTAMP(3) OR expires > UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)"
-	renewLease = "UPDATE " + leaseTable + " SET expires = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, version = version + 1 " +
+	takeLease = "UPDATE " + leaseTable + " SET holder = ?, expires = UTC_TIMESTAMP(3) + INTERVAL " +
+		"? MICROSECOND, version = version + 1 WHERE id = 1 AND (holder IN ('', ?) OR expires <= UTC_TIMESTAMP(3) OR " +
+		"expires > UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)"
+	renewLease = "UPDATE " + leaseTable +
+		" SET expires = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, version = version + 1 " +
 		"WHERE id = 1 AND holder = ?"
 	releaseLease = "UPDATE " + leaseTable + " SET holder = '', version = version + 1 WHERE id = 1 AND holder = ?"
 )
@@ -40,16 +42,17 @@ const (
 	leasePoll = 200 * time.Millisecond
 )
 
-// migrationLease is the right to change the schema, for one instance at a time. It is a row and not GET_LOCK, which each
-// node of a Galera cluster has for itself.
+// migrationLease is the right to change the schema, for one instance at a time. It is a row and not GET_LOCK, which
+// each node of a Galera cluster has for itself.
 //
-// The row's expiry is set and compared by the database alone, so that no instance's clock counts; nodes of one cluster
-// must agree within half of the lease. A lease that is twice as long as any was taken before the clock was set
-// back, and has expired. While a statement runs, for as long as it takes, the lease is renewed on another connection.
-// Before each statement it is renewed once more, or the migration ends: an instance that stalled and was replaced does
-// nothing more. It may still be replaced while a statement runs, by the next holder, which runs the same statement again:
-// each can be repeated. (MySQL goes on with the statement of a connection that is gone. The next holder may find its change
-// missing and then made, and begins its file again: isChangedMeanwhile.) DDL cannot be fenced any closer than that.
+// The row's expiry is set and compared by the database alone, so that no instance's clock counts; nodes of one
+// cluster must agree within half of the lease. A lease that is twice as long as any was taken before the clock was
+// set back, and has expired. While a statement runs, for as long as it takes, the lease is renewed on another
+// connection. Before each statement it is renewed once more, or the migration ends: an instance that stalled and was
+// replaced does nothing more. It may still be replaced while a statement runs, by the next holder, which runs the
+// same statement again: each can be repeated. (MySQL goes on with the statement of a connection that is gone. The
+// next holder may find its change missing and then made, and begins its file again: isChangedMeanwhile.) DDL cannot
+// be fenced any closer than that.
 type migrationLease struct {
 	pool   *sql.DB // not the one that migrates
 	holder string
@@ -67,14 +70,16 @@ func (s *Store) newMigrationLease(ctx context.Context) (*migrationLease, error) 
 	if err != nil {
 		host = "unknown" // it is for people
 	}
-	return &migrationLease{pool: s.db.Pool(), holder: fmt.Sprintf("%.64s %s", host, rand.Text()), length: s.migrationLeaseFor}, nil
+	return &migrationLease{
+		pool: s.db.Pool(), holder: fmt.Sprintf("%.64s %s", host, rand.Text()), length: s.migrationLeaseFor,
+	}, nil
 }
 
 // take takes the lease if nobody has it, and reports whether it did. Repeating it is harmless.
 func (l *migrationLease) take(ctx context.Context) (bool, error) {
 	length := l.length.Microseconds()
-	// The statement's time is that of its beginning. While it waits for the row, its holder may renew the lease: later, and so
-	// until later than a lease from that time on. Twice the length is far from both.
+	// The statement's time is that of its beginning. While it waits for the row, its holder may renew the lease:
+	// later, and so until later than a lease from that time on. Twice the length is far from both.
 	taken, err := l.change(ctx, takeLease, l.holder, length, l.holder, 2*length)
 	if sqlkit.IsContended(err) { // on Galera: the change of another node came first
 		return false, nil
@@ -148,7 +153,9 @@ func (c *guardedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 }
 
 // mysqlConn is what database/sql uses of the driver's connections.
-type mysqlConn interface { //nolint:interfacebloat // without any of these, database/sql would use the connection otherwise
+//
+//nolint:interfacebloat // without any of these, database/sql would use the connection otherwise
+type mysqlConn interface {
 	driver.Conn
 	driver.ConnBeginTx
 	driver.ConnPrepareContext

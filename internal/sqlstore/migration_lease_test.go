@@ -45,7 +45,8 @@ func newBlockedSchema(t *testing.T) *blockedSchema {
 	return b
 }
 
-// awaitBlocked waits until a session later than that one executes the statement that waits for the table, and returns it.
+// awaitBlocked waits until a session later than that one executes the statement that waits for the table, and returns
+// it.
 func (b *blockedSchema) awaitBlocked(t *testing.T, after int64) (session int64) {
 	t.Helper()
 	last := fmt.Sprintf("SELECT COALESCE(MAX(id), 0) FROM information_schema.processlist "+
@@ -111,8 +112,10 @@ func TestMigrationLeaseIsRenewed(t *testing.T) {
 	t.Parallel()
 	b := newBlockedMigration(t)
 	before := b.number(t, "SELECT version FROM tb_migration_lease")
-	b.await(t, "a lease that was renewed again and again", fmt.Sprintf("SELECT version > %d FROM tb_migration_lease", before+5))
-	if n := b.number(t, "SELECT COUNT(*) FROM tb_migration_lease WHERE holder <> '' AND expires > UTC_TIMESTAMP(3)"); n != 1 {
+	b.await(t, "a lease that was renewed again and again",
+		fmt.Sprintf("SELECT version > %d FROM tb_migration_lease", before+5))
+	if n := b.number(t,
+		"SELECT COUNT(*) FROM tb_migration_lease WHERE holder <> '' AND expires > UTC_TIMESTAMP(3)"); n != 1 {
 		t.Error("the lease is free while its holder migrates")
 	}
 	b.unlock()
@@ -128,15 +131,17 @@ func TestMigrationLeaseIsRenewed(t *testing.T) {
 func TestMigrationLeaseIsLost(t *testing.T) {
 	t.Parallel()
 	b := newBlockedMigration(t)
-	b.exec(t, "UPDATE tb_migration_lease SET holder = 'another', expires = UTC_TIMESTAMP(3) + INTERVAL 200000 MICROSECOND")
+	b.exec(t,
+		"UPDATE tb_migration_lease SET holder = 'another', expires = UTC_TIMESTAMP(3) + INTERVAL 200000 MICROSECOND")
 	b.unlock()
 	if err := <-b.result; !errors.Is(err, sqlstore.ErrMigrationBusy) {
 		t.Errorf("Migrate: %v, want ErrMigrationBusy", err)
 	}
 	for what, query := range map[string]string{
-		"a later statement": "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'tb_webhook_retry'",
-		"the bookkeeping":   "SELECT COUNT(*) FROM tb_migration WHERE version_id > 0",
-		"the release":       "SELECT COUNT(*) FROM tb_migration_lease WHERE holder <> 'another'",
+		"a later statement": "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND " +
+			"table_name = 'tb_webhook_retry'",
+		"the bookkeeping": "SELECT COUNT(*) FROM tb_migration WHERE version_id > 0",
+		"the release":     "SELECT COUNT(*) FROM tb_migration_lease WHERE holder <> 'another'",
 	} {
 		if b.number(t, query) != 0 {
 			t.Errorf("%s was executed without the lease", what)
@@ -192,7 +197,8 @@ func TestMigrationLeaseIsRenewedMeanwhile(t *testing.T) {
 		taken, err := take(context.WithoutCancel(t.Context()))
 		got <- result{taken, err}
 	}()
-	b.await(t, "one who waits for the row", "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'UPDATE tb_migration_lease%'")
+	b.await(t, "one who waits for the row", "SELECT COUNT(*) FROM information_schema.processlist WHERE db = "+
+		"DATABASE() AND info LIKE 'UPDATE tb_migration_lease%'")
 	for _, statement := range []string{"DO SLEEP(0.05)", renew} { // so that the two differ in their time
 		if _, err = tx.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
@@ -206,7 +212,8 @@ func TestMigrationLeaseIsRenewedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestMigrationNeedsNoLease: who waited while another migrated finds nothing to do; who has nothing to do waits for nobody.
+// TestMigrationNeedsNoLease: who waited while another migrated finds nothing to do; who has nothing to do waits for
+// nobody.
 func TestMigrationNeedsNoLease(t *testing.T) {
 	t.Parallel()
 	dsn := testkit.MySQL(t)

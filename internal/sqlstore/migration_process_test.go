@@ -80,9 +80,9 @@ func (m *migrator) wait(t *testing.T) []string {
 	return strings.Fields(m.stdout.String())
 }
 
-// TestMigratorKilled: of three processes that migrate, the one with the lease is killed while a statement of it runs, which
-// the database goes on with. The next holder comes to the same statement and executes it once more. Only the lease of the one that
-// dies is short: of those that live, none is replaced because it stalls.
+// TestMigratorKilled: of three processes that migrate, the one with the lease is killed while a statement of it runs,
+// which the database goes on with. The next holder comes to the same statement and executes it once more. Only the
+// lease of the one that dies is short: of those that live, none is replaced because it stalls.
 func TestMigratorKilled(t *testing.T) {
 	t.Parallel()
 	b := newBlockedSchema(t)

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// maxOffers is how many units of one transaction are offered at most; what is beyond goes on sale. It is more than one
-	// transaction of the expirer gives back.
+	// maxOffers is how many units of one transaction are offered at most; what is beyond goes on sale. It is more
+	// than one transaction of the expirer gives back.
 	maxOffers = 5000
 	// headRows is how many places at the head of a list are read at a time.
 	headRows = 250
-	// maxRefused is about how many places of users who have bought one transaction refuses to find the next heads. What nobody
-	// was found for then goes on sale, and the next transaction begins behind them.
+	// maxRefused is about how many places of users who have bought one transaction refuses to find the next heads.
+	// What nobody was found for then goes on sale, and the next transaction begins behind them.
 	maxRefused = 2500
 )
 
-// keepForWaiting keeps units that the operations are about to put on sale for those who wait longest, as far as there are
-// any: an order's units first, each as one offer. The sale's row is locked.
+// keepForWaiting keeps units that the operations are about to put on sale for those who wait longest, as far as there
+// are any: an order's units first, each as one offer. The sale's row is locked.
 func (s *Store) keepForWaiting(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.Time) error {
 	if !sale.offers(now) {
 		return nil
@@ -64,8 +64,8 @@ func (r operationRow) returns() bool {
 	return r.Delta > 0 && r.Kind != order.Unoffering
 }
 
-// offer offers units to the heads of a locked sale's waiting list and returns how many it could; attempts is how often each
-// unit was offered before.
+// offer offers units to the heads of a locked sale's waiting list and returns how many it could; attempts is how
+// often each unit was offered before.
 func (s *Store) offer(tx *gorm.DB, sale *saleRow, attempts []int64, now time.Time) (int64, error) {
 	heads, err := lockHeads(tx, sale.VoucherID, len(attempts), now)
 	if err != nil {
@@ -84,7 +84,9 @@ func (s *Store) offer(tx *gorm.DB, sale *saleRow, attempts []int64, now time.Tim
 	for attempt, positions := range byAttempt {
 		for part := range sqlkit.Chunks(positions) {
 			err := tx.Model(&placeRow{}).Where("voucher_id = ? AND position IN ?", sale.VoucherID, part).
-				Updates(map[string]any{"state": waitlist.Offered, "offer_time": now, "deadline": deadline, "attempt": attempt}).Error
+				Updates(map[string]any{
+					"state": waitlist.Offered, "offer_time": now, "deadline": deadline, "attempt": attempt,
+				}).Error
 			if err != nil {
 				return 0, fmt.Errorf("offering %d units of voucher %d: %w", len(positions), sale.VoucherID, err)
 			}
@@ -93,8 +95,9 @@ func (s *Store) offer(tx *gorm.DB, sale *saleRow, attempts []int64, now time.Tim
 	return int64(len(heads)), s.announceOffers(tx, heads, now)
 }
 
-// lockHeads locks and returns up to n places that have waited longest. Those before them whose users have bought meanwhile are
-// refused, so many of them as one transaction may: a list of thousands of such places must not keep the sale locked.
+// lockHeads locks and returns up to n places that have waited longest. Those before them whose users have bought
+// meanwhile are refused, so many of them as one transaction may: a list of thousands of such places must not keep the
+// sale locked.
 func lockHeads(tx *gorm.DB, voucherID int64, n int, now time.Time) ([]placeRow, error) {
 	var heads []placeRow
 	refused, size := 0, min(n, headRows)
@@ -144,7 +147,8 @@ func refuseWaiting(tx *gorm.DB, voucherID int64, places []placeRow, now time.Tim
 	if len(places) == 0 {
 		return nil
 	}
-	err := tx.Model(&placeRow{}).Where("voucher_id = ? AND position IN ? AND state = ?", voucherID, positionsOf(places), waitlist.Waiting).
+	err := tx.Model(&placeRow{}).Where("voucher_id = ? AND position IN ? AND state = ?", voucherID,
+		positionsOf(places), waitlist.Waiting).
 		Updates(map[string]any{"state": waitlist.Refused, "end_time": now}).Error
 	if err != nil {
 		return fmt.Errorf("refusing %d places: %w", len(places), err)
@@ -158,7 +162,8 @@ func lockWaiting(tx *gorm.DB, voucherID int64, places []placeRow) ([]placeRow, e
 		return nil, nil
 	}
 	var rows []placeRow
-	err := sqlkit.Locking(tx).Where("voucher_id = ? AND position IN ? AND state = ?", voucherID, positionsOf(places), waitlist.Waiting).
+	err := sqlkit.Locking(tx).Where("voucher_id = ? AND position IN ? AND state = ?", voucherID,
+		positionsOf(places), waitlist.Waiting).
 		Order("position").Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("locking the head of the waiting list: %w", err)
@@ -166,8 +171,8 @@ func lockWaiting(tx *gorm.DB, voucherID int64, places []placeRow) ([]placeRow, e
 	return rows, nil
 }
 
-// passOn offers the units of locked places, whose offers are over, to the next who wait. What was offered often enough, or
-// what nobody waits for, goes on sale.
+// passOn offers the units of locked places, whose offers are over, to the next who wait. What was offered often
+// enough, or what nobody waits for, goes on sale.
 func (s *Store) passOn(tx *gorm.DB, sale *saleRow, places []placeRow, now time.Time) error {
 	var again []int64
 	for _, p := range places {
@@ -183,10 +188,12 @@ func (s *Store) passOn(tx *gorm.DB, sale *saleRow, places []placeRow, now time.T
 	if units == 0 {
 		return nil
 	}
-	return s.appendOperations(tx, sale, []operationRow{{Kind: order.Unoffering, Delta: units, Offered: -units, Actor: order.ByWaitlist}}, now)
+	return s.appendOperations(tx, sale,
+		[]operationRow{{Kind: order.Unoffering, Delta: units, Offered: -units, Actor: order.ByWaitlist}}, now)
 }
 
-// Accept implements waitlist.Ledger. The offer becomes an order once Redis has made its user a holder (completion.accept).
+// Accept implements waitlist.Ledger. The offer becomes an order once Redis has made its user a holder
+// (completion.accept).
 func (s *Store) Accept(ctx context.Context, voucherID, userID, orderID int64) (waitlist.Place, error) {
 	var place waitlist.Place
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
@@ -224,17 +231,20 @@ func (s *Store) Accept(ctx context.Context, voucherID, userID, orderID int64) (w
 		return rows[0].save(tx)
 	})
 	if err != nil {
-		return waitlist.Place{}, sqlkit.ReadError(fmt.Sprintf("accepting the offer of user %d for voucher %d", userID, voucherID), err)
+		return waitlist.Place{}, sqlkit.ReadError(fmt.Sprintf("accepting the offer of user %d for voucher %d",
+			userID, voucherID), err)
 	}
 	return place, nil
 }
 
-// askForPlaces has Redis asked whether the users of accepted offers have no other order, and names the operations in the rows,
-// which are not written. The sale is locked.
+// askForPlaces has Redis asked whether the users of accepted offers have no other order, and names the operations in
+// the rows, which are not written. The sale is locked.
 func (s *Store) askForPlaces(tx *gorm.DB, sale *saleRow, rows []placeRow, now time.Time) error {
 	ops := make([]operationRow, len(rows))
 	for i := range rows {
-		ops[i] = operationRow{Kind: order.Acceptance, Offered: -1, OrderID: rows[i].OrderID, UserID: &rows[i].UserID, Actor: order.Owner}
+		ops[i] = operationRow{
+			Kind: order.Acceptance, Offered: -1, OrderID: rows[i].OrderID, UserID: &rows[i].UserID, Actor: order.Owner,
+		}
 	}
 	if err := s.appendOperations(tx, sale, ops, now); err != nil {
 		return err
@@ -268,7 +278,8 @@ func (s *Store) Leave(ctx context.Context, voucherID, userID int64) (waitlist.Pl
 		return err
 	})
 	if err != nil {
-		return waitlist.Place{}, sqlkit.ReadError(fmt.Sprintf("user %d leaving the waiting list of voucher %d", userID, voucherID), err)
+		return waitlist.Place{}, sqlkit.ReadError(fmt.Sprintf("user %d leaving the waiting list of voucher %d",
+			userID, voucherID), err)
 	}
 	return place, nil
 }
@@ -307,14 +318,16 @@ func (c *completion) accept(op operationRow, taken bool) (accepted bool, lacking
 	switch {
 	case errors.Is(err, waitlist.ErrNoPlace), err == nil && !row.accepts(*op.OrderID):
 		if taken {
-			lacking = fmt.Errorf("%w: operation %d: there is no accepted offer of user %d", order.ErrConflict, op.Number, *op.UserID)
+			lacking = fmt.Errorf("%w: operation %d: there is no accepted offer of user %d",
+				order.ErrConflict, op.Number, *op.UserID)
 		}
 		return false, lacking, nil
 	case err != nil:
 		return false, nil, err
 	}
 	if taken && row.OrderID == nil {
-		lacking = fmt.Errorf("%w: operation %d: the accepted offer of user %d has no order id", order.ErrConflict, op.Number, row.UserID)
+		lacking = fmt.Errorf("%w: operation %d: the accepted offer of user %d has no order id",
+			order.ErrConflict, op.Number, row.UserID)
 	}
 	if taken && lacking == nil {
 		lacking, err = c.buy(row, op)
@@ -358,7 +371,8 @@ func (c *completion) buy(row placeRow, op operationRow) (lacking, err error) {
 	}
 	err = c.tx.Create(&bought).Error
 	if sqlkit.IsDuplicate(err) { // the statement changed nothing, and the transaction goes on
-		return fmt.Errorf("%w: operation %d: order %d is there, or user %d has another live order", order.ErrConflict, op.Number, bought.ID, row.UserID), nil
+		return fmt.Errorf("%w: operation %d: order %d is there, or user %d has another live order",
+			order.ErrConflict, op.Number, bought.ID, row.UserID), nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("writing the order of an accepted offer: %w", err)

@@ -25,7 +25,9 @@ func (l ledger) listed(tb testing.TB, n int64) (int64, []order.Claim) {
 	tb.Helper()
 	v := draft()
 	v.Kind = voucher.Seckill
-	v.Sale = &voucher.Sale{Stock: n, Issued: n, Begin: recordedAt, End: recordedAt.Add(time.Hour), OfferWithin: offerTime}
+	v.Sale = &voucher.Sale{
+		Stock: n, Issued: n, Begin: recordedAt, End: recordedAt.Add(time.Hour), OfferWithin: offerTime,
+	}
 	if err := l.CreateVoucher(tb.Context(), &v, admin); err != nil {
 		tb.Fatal(err)
 	}
@@ -126,7 +128,9 @@ func TestJoin(t *testing.T) {
 		if diff := cmp.Diff(waitlist.Counts{Waiting: 4, Left: 1}, counts); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
-		for _, f := range []func(ctx context.Context, voucherID, userID int64) (waitlist.Place, error){l.Place, l.Leave} {
+		for _, f := range []func(ctx context.Context, voucherID, userID int64) (waitlist.Place, error){
+			l.Place, l.Leave,
+		} {
 			if _, err := f(t.Context(), v, 99); !errors.Is(err, waitlist.ErrNoPlace) {
 				t.Errorf("a stranger: %v", err)
 			}
@@ -148,10 +152,12 @@ func TestJoinAtOnce(t *testing.T) {
 				return nil
 			}
 		}
-		if err := errors.Join(both(join(100), func() error { return errors.Join(both(join(200), join(300))) })); err != nil {
+		if err := errors.Join(both(join(100),
+			func() error { return errors.Join(both(join(200), join(300))) })); err != nil {
 			t.Fatal(err)
 		}
-		n, last := l.number(t, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ?", v), l.number(t, "SELECT MAX(position) FROM tb_place WHERE voucher_id = ?", v)
+		n, last := l.number(t, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ?", v), l.number(t,
+			"SELECT MAX(position) FROM tb_place WHERE voucher_id = ?", v)
 		if n != 55 || last != 55 {
 			t.Errorf("%d places up to position %d, of 55 users", n, last)
 		}
@@ -173,10 +179,13 @@ func TestReturnedUnitsAreOffered(t *testing.T) {
 			t.Errorf("places: %s", got)
 		}
 		p := l.place(t, v, 12)
-		if !p.OfferedAt.Equal(recordedAt) || !p.Deadline.Equal(recordedAt.Add(offerTime)) || p.Attempt != 1 || p.Ahead != 0 {
+		if !p.OfferedAt.Equal(recordedAt) || !p.Deadline.Equal(recordedAt.Add(offerTime)) ||
+			p.Attempt != 1 || p.Ahead != 0 {
 			t.Errorf("offer %+v", p)
 		}
-		want := order.Operation{VoucherID: v, Number: 1, Kind: order.Cancellation, Offered: 1, OrderID: cs[0].OrderID, UserID: 1}
+		want := order.Operation{
+			VoucherID: v, Number: 1, Kind: order.Cancellation, Offered: 1, OrderID: cs[0].OrderID, UserID: 1,
+		}
 		if diff := cmp.Diff(want, l.pending(t, v)[0]); diff != "" {
 			t.Errorf("operation (-want +got):\n%s", diff)
 		}
@@ -255,7 +264,9 @@ func TestAccept(t *testing.T) {
 			t.Errorf("left: %v", err)
 		}
 		l.conserved(t, v)
-		want := []order.Operation{{VoucherID: v, Number: 2, Kind: order.Acceptance, Offered: -1, OrderID: 901, UserID: 11}}
+		want := []order.Operation{
+			{VoucherID: v, Number: 2, Kind: order.Acceptance, Offered: -1, OrderID: 901, UserID: 11},
+		}
 		if diff := cmp.Diff(want, l.pending(t, v)); diff != "" {
 			t.Errorf("operations (-want +got):\n%s", diff)
 		}
@@ -266,7 +277,8 @@ func TestAccept(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := l.order(t, 901)
-		if o.UserID != 11 || o.Status != order.Unpaid || o.Amount != 1000 || !o.PayBefore.Equal(recordedAt.Add(voucher.DefaultPayWithin)) {
+		if o.UserID != 11 || o.Status != order.Unpaid || o.Amount != 1000 ||
+			!o.PayBefore.Equal(recordedAt.Add(voucher.DefaultPayWithin)) {
 			t.Errorf("order %+v", o)
 		}
 		if got := l.history(t, 901); got != "unpaid by waiting list: OFFER_ACCEPTED" {
@@ -356,7 +368,8 @@ func TestOffersPassOn(t *testing.T) {
 	})
 }
 
-// A rebuild sells no offered unit, and makes nobody a holder by an acceptance that is not decided: Redis is asked again.
+// A rebuild sells no offered unit, and makes nobody a holder by an acceptance that is not decided: Redis is asked
+// again.
 func TestRebuildWithOffers(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, cs := l.listed(t, 3)
@@ -509,8 +522,8 @@ func TestTotalsWithOffers(t *testing.T) {
 	})
 }
 
-// Thousands at the head of a list who have bought meanwhile hold up one transaction for so many as it may refuse: what it finds
-// nobody for goes on sale, and the next ones begin behind them.
+// Thousands at the head of a list who have bought meanwhile hold up one transaction for so many as it may refuse:
+// what it finds nobody for goes on sale, and the next ones begin behind them.
 func TestManyRefused(t *testing.T) {
 	const bought, limit = 2700, 2500
 	eachDialect(t, func(t *testing.T, l ledger) {
@@ -521,7 +534,8 @@ func TestManyRefused(t *testing.T) {
 		}
 		l.join(t, v, users...)
 		l.join(t, v, 11, 12)
-		l.exec(t, "UPDATE tb_seckill_voucher SET stock = ?, issued = issued + ? WHERE voucher_id = ?", bought, bought, v)
+		l.exec(t, "UPDATE tb_seckill_voucher SET stock = ?, issued = issued + ? WHERE voucher_id = ?",
+			bought, bought, v)
 		insert(t, l, claims(v, 1000, bought))
 		refused := func() int64 {
 			return l.number(t, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ? AND state = 7", v)
@@ -553,7 +567,8 @@ func TestHeadsThatLeaveMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = leaving.Rollback() }() // unless committed
-	if _, err := leaving.ExecContext(t.Context(), "UPDATE tb_place SET state = 5 WHERE voucher_id = ? AND user_id = 11", v); err != nil {
+	if _, err := leaving.ExecContext(t.Context(), "UPDATE tb_place SET state = 5 WHERE voucher_id = ? AND user_id = 11",
+		v); err != nil {
 		t.Fatal(err)
 	}
 	err = errors.Join(both(
@@ -637,7 +652,8 @@ func TestCloseWhileJoining(t *testing.T) {
 		},
 		func() error {
 			l.awaitLockWait(t) // without the list's lock, the last thing that the other does
-			if err := step("INSERT INTO tb_place (voucher_id, position, user_id, state, create_time) VALUES (?, 2, 12, 1, UTC_TIMESTAMP(3))"); err != nil {
+			if err := step("INSERT INTO tb_place (voucher_id, position, user_id, state, create_time) VALUES " +
+				"(?, 2, 12, 1, UTC_TIMESTAMP(3))"); err != nil {
 				return err
 			}
 			return joining.Commit()
@@ -658,7 +674,8 @@ func TestOneListFails(t *testing.T) {
 		}
 		l.exec(t, "UPDATE tb_place SET deadline = ? WHERE state = 2", stored(recordedAt))
 		l.exec(t, "UPDATE tb_place SET attempt = 3 WHERE state = 2")
-		l.exec(t, "UPDATE tb_seckill_voucher SET last_operation = last_operation - 1 WHERE voucher_id = ?", bad) // the number is taken
+		// The number is taken.
+		l.exec(t, "UPDATE tb_seckill_voucher SET last_operation = last_operation - 1 WHERE voucher_id = ?", bad)
 		pass, err := l.SeeToOffers(t.Context(), 1)
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("voucher %d", bad)) {
 			t.Errorf("the broken list: %v", err)
@@ -772,7 +789,9 @@ func TestJoinAgainCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for user, want := range map[int64]int64{users[0]: 0, users[2]: 1, users[1001]: 1000, users[1002]: 1000, 7000: 1000} {
+		for user, want := range map[int64]int64{
+			users[0]: 0, users[2]: 1, users[1001]: 1000, users[1002]: 1000, 7000: 1000,
+		} {
 			if got := places[user]; got.Ahead != want || got.State != waitlist.Waiting {
 				t.Errorf("user %d: %+v, want %d ahead", user, got, want)
 			}
@@ -832,7 +851,8 @@ func TestReportWaitlist(t *testing.T) {
 		want(report.Waitlist{Joined: 7, Waiting: 1, Offered: 5, Open: 2, Accepted: 2, Bought: 2, Passed: 1})
 		l.expireOffers(t, v) // 14 and 15 miss theirs: 16 is next
 		want(report.Waitlist{Joined: 7, Offered: 6, Open: 1, Accepted: 2, Bought: 2, Passed: 3})
-		if r, err := report.NewReports(l, noGuards{}).Of(t.Context(), v); err != nil || r.Waitlist == nil || r.Waitlist.Passed != 3 {
+		if r, err := report.NewReports(l, noGuards{}).Of(t.Context(), v); err != nil || r.Waitlist == nil ||
+			r.Waitlist.Passed != 3 {
 			t.Errorf("the report has %+v, %v", r.Waitlist, err)
 		}
 	})

@@ -139,7 +139,8 @@ func TestOpenSQLiteUnusable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{garbage, filepath.Join(dir, "missing", "ledger.db"), dir} {
-		if _, err := sqlstore.OpenSQLite(t.Context(), path, limits()); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := sqlstore.OpenSQLite(t.Context(), path, limits()); err == nil ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want an error that names it", path, err)
 		}
 	}

@@ -16,9 +16,10 @@ type operationState int8
 
 // The states of an operation.
 const (
-	operationPending  operationState = 1 // committed here, not yet known to Redis
-	operationApplied  operationState = 2 // Redis contains it, and so does the ledger
-	operationAbsorbed operationState = 3 // a rebuild has built the sale from a stock that contains it, or the sale has left Redis
+	operationPending operationState = 1 // committed here, not yet known to Redis
+	operationApplied operationState = 2 // Redis contains it, and so does the ledger
+	// A rebuild has built the sale from a stock that contains it, or the sale has left Redis.
+	operationAbsorbed operationState = 3
 	operationRefused  operationState = 4 // it wanted to take units and there were none
 	operationVoid     operationState = 5 // it wanted to take units and a rebuild came between: nothing was changed
 )
@@ -67,8 +68,8 @@ func orderOperation(row orderRow, kind order.OperationKind, delta int64, by orde
 }
 
 // appendOperations writes operations after the last one of a sale whose row this transaction has locked, numbers
-// them, and adds what they give back to the sale, or keeps it for those who wait. Those of a retired sale need not be applied
-// to Redis.
+// them, and adds what they give back to the sale, or keeps it for those who wait. Those of a retired sale need not be
+// applied to Redis.
 func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.Time) error {
 	if err := s.keepForWaiting(tx, sale, ops, now); err != nil {
 		return err
@@ -97,12 +98,13 @@ func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow,
 	if err != nil {
 		return fmt.Errorf("giving %d units to voucher %d: %w", given, sale.VoucherID, err)
 	}
-	sale.LastOperation, sale.Stock, sale.Issued, sale.Offered = last, sale.Stock+given, sale.Issued+issued, sale.Offered+offered
+	sale.LastOperation, sale.Stock, sale.Issued, sale.Offered = last, sale.Stock+given,
+		sale.Issued+issued, sale.Offered+offered
 	return nil
 }
 
-// Pending implements outbox.OperationLedger. It is one statement, so that both answers are of one moment; the operations
-// are chosen before they are joined, as a backlog is long and only its beginning is read.
+// Pending implements outbox.OperationLedger. It is one statement, so that both answers are of one moment; the
+// operations are chosen before they are joined, as a backlog is long and only its beginning is read.
 func (s *Store) Pending(ctx context.Context, id int64, n int) (ops []order.Operation, last int64, err error) {
 	first := s.db.Read(ctx).Model(&operationRow{}).
 		Where("voucher_id = ? AND state = ?", id, operationPending).Order("number").Limit(n)
@@ -129,10 +131,11 @@ func (s *Store) Pending(ctx context.Context, id int64, n int) (ops []order.Opera
 // retired, as there are far fewer sales than operations.
 func (s *Store) SalesWithPending(ctx context.Context, n int) ([]int64, error) {
 	var sales []int64
-	err := s.db.Read(ctx).Raw("SELECT voucher_id FROM (SELECT s.voucher_id, (SELECT o.create_time FROM tb_voucher_operation o "+
-		"WHERE o.state = ? AND o.voucher_id = s.voucher_id ORDER BY o.number LIMIT 1) AS since "+
-		"FROM tb_seckill_voucher s WHERE s.retired = ? AND s.last_operation > 0) f "+
-		"WHERE since IS NOT NULL ORDER BY since, voucher_id LIMIT ?", operationPending, false, n).Find(&sales).Error
+	err := s.db.Read(ctx).Raw(
+		"SELECT voucher_id FROM (SELECT s.voucher_id, (SELECT o.create_time FROM tb_voucher_operation o "+
+			"WHERE o.state = ? AND o.voucher_id = s.voucher_id ORDER BY o.number LIMIT 1) AS since "+
+			"FROM tb_seckill_voucher s WHERE s.retired = ? AND s.last_operation > 0) f "+
+			"WHERE since IS NOT NULL ORDER BY since, voucher_id LIMIT ?", operationPending, false, n).Find(&sales).Error
 	if err != nil {
 		return nil, sqlkit.ReadError("looking for sales with pending operations", err)
 	}

@@ -89,7 +89,8 @@ func TestCompleteStock(t *testing.T) {
 			"not in our books": {-11, true, 10, 10, voucher.StockRefused, true},
 		} {
 			v := l.seckill(t, 10)
-			if got := l.restock(t, v, test.delta, "key"); got.State != voucher.StockPending || got.Number != 1 || got.Delta != test.delta {
+			if got := l.restock(t, v, test.delta, "key"); got.State != voucher.StockPending || got.Number != 1 ||
+				got.Delta != test.delta {
 				t.Errorf("%s: %+v", name, got)
 			}
 			if sale := l.sale(t, v); sale.Stock != 10+max(0, test.delta) || sale.Issued != sale.Stock {
@@ -97,7 +98,8 @@ func TestCompleteStock(t *testing.T) {
 			}
 			rs := results(l.pending(t, v), test.taken)
 			for range 2 {
-				if err := l.CompleteOperations(t.Context(), v, rs); errors.Is(err, order.ErrConflict) != test.conflict || !test.conflict && err != nil {
+				if err := l.CompleteOperations(t.Context(), v,
+					rs); errors.Is(err, order.ErrConflict) != test.conflict || !test.conflict && err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 				test.conflict = false // completed before
@@ -124,11 +126,14 @@ func TestCompleteAtOnce(t *testing.T) {
 		}
 		rs := results(l.pending(t, v), true)
 		complete := func() error { return l.CompleteOperations(t.Context(), v, rs) }
-		if err := errors.Join(both(complete, func() error { return errors.Join(both(complete, complete)) })); err != nil {
+		if err := errors.Join(both(complete,
+			func() error { return errors.Join(both(complete, complete)) })); err != nil {
 			t.Fatal(err)
 		}
-		if sale := l.sale(t, v); sale.Stock != 94 || sale.Issued != 95 || l.order(t, late.OrderID).Status != order.Paid {
-			t.Errorf("sale %+v, order %+v; want 5 units less, of which the order has one", sale, l.order(t, late.OrderID))
+		if sale := l.sale(t, v); sale.Stock != 94 || sale.Issued != 95 ||
+			l.order(t, late.OrderID).Status != order.Paid {
+			t.Errorf("sale %+v, order %+v; want 5 units less, of which the order has one",
+				sale, l.order(t, late.OrderID))
 		}
 		l.conserved(t, v)
 	})
@@ -141,7 +146,8 @@ func TestCompleteOfOthers(t *testing.T) {
 		l.restock(t, v, -1, "first")
 		l.restock(t, v, -2, "second")
 		rs := []order.OperationResult{{Number: 2, Taken: true}, {Number: 9, Taken: true}}
-		if err := errors.Join(l.CompleteOperations(t.Context(), v, rs), l.CompleteOperations(t.Context(), v, nil)); err != nil {
+		if err := errors.Join(l.CompleteOperations(t.Context(), v, rs),
+			l.CompleteOperations(t.Context(), v, nil)); err != nil {
 			t.Fatal(err)
 		}
 		if got := l.states(t, v); got != [5]int64{1, 1} || l.sale(t, v).Stock != 8 {
@@ -175,9 +181,11 @@ func TestCompleteRevival(t *testing.T) {
 			conflict bool
 			stock    int64
 		}{
-			"taken":    {taken: true, stock: 9},
-			"refused":  {stock: 10},
-			"no stock": {taken: true, conflict: true, before: func(c order.Claim) { insert(t, l, claims(c.VoucherID, 100, 10)) }},
+			"taken":   {taken: true, stock: 9},
+			"refused": {stock: 10},
+			"no stock": {
+				taken: true, conflict: true, before: func(c order.Claim) { insert(t, l, claims(c.VoucherID, 100, 10)) },
+			},
 			"live order": {taken: true, conflict: true, stock: 9, before: func(c order.Claim) {
 				insert(t, l, claims(c.VoucherID, c.UserID, 1))
 			}},
@@ -197,7 +205,8 @@ func TestCompleteRevival(t *testing.T) {
 				status, payment, event = order.Cancelled, order.PaymentRefunding, refused
 			}
 			o := l.order(t, c.OrderID)
-			if o.Status != status || l.payment(t, fmt.Sprintf("pay_%d", c.OrderID)) != payment || (status == order.Paid) == o.PaidAt.IsZero() {
+			if o.Status != status || l.payment(t, fmt.Sprintf("pay_%d", c.OrderID)) != payment ||
+				(status == order.Paid) == o.PaidAt.IsZero() {
 				t.Errorf("%s: order %+v, payment %s", name, o, l.payment(t, fmt.Sprintf("pay_%d", c.OrderID)))
 			}
 			if got := l.history(t, c.OrderID); got != arrived+event {
@@ -267,7 +276,8 @@ func TestSnapshotVoidsWhatTakes(t *testing.T) {
 		if err := l.CompleteOperations(t.Context(), v, rs); err != nil { // Redis's word of before the rebuild
 			t.Error(err)
 		}
-		if sale := l.sale(t, v); sale.Stock != 15 || sale.Issued != 15 || l.order(t, c.OrderID).Status != order.Cancelled {
+		if sale := l.sale(t, v); sale.Stock != 15 || sale.Issued != 15 ||
+			l.order(t, c.OrderID).Status != order.Cancelled {
 			t.Errorf("sale %+v, order %+v", sale, l.order(t, c.OrderID))
 		}
 		if got := l.restock(t, v, 5, "give"); got.State != voucher.StockDone || got.Number != 3 {

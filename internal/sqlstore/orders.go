@@ -68,7 +68,8 @@ func (s *Store) Find(ctx context.Context, f order.Filter, before int64, limit in
 		return nil, nil // an order that has a row does not wait
 	}
 	var rows []orderRow
-	if err := filtered(s.db.Read(ctx), f).Where("id < ?", before).Order("id DESC").Limit(limit).Find(&rows).Error; err != nil {
+	if err := filtered(s.db.Read(ctx), f).Where("id < ?", before).Order("id DESC").Limit(limit).
+		Find(&rows).Error; err != nil {
 		return nil, sqlkit.ReadError("listing orders", err)
 	}
 	orders := make([]order.Order, len(rows))
@@ -117,7 +118,8 @@ func (s *Store) OrderIDs(ctx context.Context, from, to int64, yield func(int64))
 		return sqlkit.ReadError(what, err)
 	}
 	defer release()
-	rows, err := db.Model(&orderRow{}).Select("id").Where("id >= ? AND id < ? AND reason <> ?", from, to, order.IDCollision).Order("id").Rows()
+	rows, err := db.Model(&orderRow{}).Select("id").Where("id >= ? AND id < ? AND reason <> ?", from, to,
+		order.IDCollision).Order("id").Rows()
 	if err != nil {
 		return sqlkit.ReadError(what, err)
 	}

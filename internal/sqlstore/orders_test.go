@@ -18,13 +18,14 @@ func TestOrderTimes(t *testing.T) {
 		c := claims(v, 1, 1)[0]
 		insert(t, l, []order.Claim{c})
 		at := func(hours int) time.Time { return recordedAt.Add(time.Duration(hours) * time.Hour) }
-		l.exec(t, "UPDATE tb_voucher_order SET status = 6, pay_type = 1, reason = 'X', detail = 'Y', pay_time = ?, redeem_time = ?, "+
-			"cancel_time = ?, refunding_time = ?, refund_time = ?, fail_time = ? WHERE id = ?",
+		l.exec(t, "UPDATE tb_voucher_order SET status = 6, pay_type = 1, reason = 'X', detail = 'Y', pay_time "+
+			"= ?, redeem_time = ?, cancel_time = ?, refunding_time = ?, refund_time = ?, fail_time = ? WHERE id = ?",
 			stored(at(1)), stored(at(2)), stored(at(3)), stored(at(4)), stored(at(5)), stored(at(6)), c.OrderID)
 		got, err := l.Order(t.Context(), c.OrderID)
 		want := order.Order{
-			ID: c.OrderID, UserID: 1, VoucherID: v, Amount: 1000, Status: order.Refunded, Reason: "X", CreatedAt: recordedAt, PayBefore: payBefore,
-			PaidAt: at(1), RedeemedAt: at(2), CancelledAt: at(3), RefundingAt: at(4), RefundedAt: at(5), FailedAt: at(6),
+			ID: c.OrderID, UserID: 1, VoucherID: v, Amount: 1000, Status: order.Refunded, Reason: "X",
+			CreatedAt: recordedAt, PayBefore: payBefore, PaidAt: at(1), RedeemedAt: at(2), CancelledAt: at(3),
+			RefundingAt: at(4), RefundedAt: at(5), FailedAt: at(6),
 		}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -40,7 +41,8 @@ func TestOrderNotFound(t *testing.T) {
 		if _, err := l.Order(t.Context(), 1); !errors.Is(err, order.ErrNotFound) {
 			t.Errorf("Order: %v, want ErrNotFound", err)
 		}
-		if _, err := l.LiveOrder(t.Context(), order.BuyerKey{VoucherID: 1, UserID: 1}); !errors.Is(err, order.ErrNotFound) {
+		if _, err := l.LiveOrder(t.Context(),
+			order.BuyerKey{VoucherID: 1, UserID: 1}); !errors.Is(err, order.ErrNotFound) {
 			t.Errorf("LiveOrder: %v, want ErrNotFound", err)
 		}
 	})
@@ -94,7 +96,8 @@ func TestOrdersOf(t *testing.T) {
 				t.Errorf("%s: total %d, want 5; %v (-want +got):\n%s", name, total, err, diff)
 			}
 		}
-		if orders, total, err := l.OrdersOf(t.Context(), order.Filter{UserID: 3}, math.MaxInt64, 9); err != nil || orders == nil || len(orders) != 0 || total != 0 {
+		if orders, total, err := l.OrdersOf(t.Context(), order.Filter{UserID: 3}, math.MaxInt64, 9); err != nil ||
+			orders == nil || len(orders) != 0 || total != 0 {
 			t.Errorf("a user without orders: %v, %d, %v; want an empty list", orders, total, err)
 		}
 	})

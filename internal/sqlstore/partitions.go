@@ -15,8 +15,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// partitionSetting begins the names of the partitions' states; the number follows. Partition 0 has none until it is closed for the
-// first time, so that a service with one partition has no row.
+// partitionSetting begins the names of the partitions' states; the number follows. Partition 0 has none until it is
+// closed for the first time, so that a service with one partition has no row.
 const partitionSetting = "partition_"
 
 func partitionName(number int) string { return partitionSetting + strconv.Itoa(number) }
@@ -58,7 +58,8 @@ func partitions(db *gorm.DB) ([]partition.Partition, error) {
 	return all, nil
 }
 
-// AddPartitions adds those of the partitions 0 to n - 1 that never were, and returns which: not one that was closed or removed.
+// AddPartitions adds those of the partitions 0 to n - 1 that never were, and returns which: not one that was closed
+// or removed.
 func (s *Store) AddPartitions(ctx context.Context, n int) (added []int, err error) {
 	all, err := s.Partitions(ctx)
 	if err != nil {
@@ -82,12 +83,14 @@ func (s *Store) addPartition(ctx context.Context, number int) error {
 		if err != nil {
 			return err
 		}
-		return tx.Create(&sqlkit.SettingRow{Name: partitionName(number), Value: []byte(partition.Open), CreateTime: now}).Error
+		return tx.Create(
+			&sqlkit.SettingRow{Name: partitionName(number), Value: []byte(partition.Open), CreateTime: now}).Error
 	})
 }
 
-// ChangePartition implements partition.AdminLedger. Times are the ledger's. The rows of all partitions are locked meanwhile, so that
-// changes come one after the other, and none while a voucher is created in one of them (lockPartition).
+// ChangePartition implements partition.AdminLedger. Times are the ledger's. The rows of all partitions are locked
+// meanwhile, so that changes come one after the other, and none while a voucher is created in one of them
+// (lockPartition).
 func (s *Store) ChangePartition(ctx context.Context, number int, from, to partition.State) error {
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		now, err := s.db.LedgerTime(tx)
@@ -114,7 +117,8 @@ func (s *Store) ChangePartition(ctx context.Context, number int, from, to partit
 	switch {
 	case sqlkit.IsDuplicate(err):
 		return fmt.Errorf("%w: partition %d was changed at the same time", partition.ErrState, number)
-	case errors.Is(err, partition.ErrUnknown), errors.Is(err, partition.ErrState), errors.Is(err, partition.ErrNotEmpty):
+	case errors.Is(err, partition.ErrUnknown), errors.Is(err, partition.ErrState),
+		errors.Is(err, partition.ErrNotEmpty):
 		return err
 	case err != nil:
 		return fmt.Errorf("changing partition %d: %w", number, err)
@@ -124,32 +128,38 @@ func (s *Store) ChangePartition(ctx context.Context, number int, from, to partit
 }
 
 // mayChange returns the partition as it is, if it may be changed.
-func mayChange(tx *gorm.DB, all []partition.Partition, number int, from, to partition.State) (partition.Partition, error) {
+func mayChange(
+	tx *gorm.DB, all []partition.Partition, number int, from, to partition.State,
+) (partition.Partition, error) {
 	var known partition.Partition
 	i := slices.IndexFunc(all, func(p partition.Partition) bool { return p.Number == number })
 	if i < 0 {
 		return known, fmt.Errorf("%w: %d", partition.ErrUnknown, number)
 	}
 	known = all[i]
-	otherOpen := slices.ContainsFunc(all, func(p partition.Partition) bool { return p.Number != number && p.State == partition.Open })
+	otherOpen := slices.ContainsFunc(all,
+		func(p partition.Partition) bool { return p.Number != number && p.State == partition.Open })
 	switch {
 	case known.State != from:
 		return known, fmt.Errorf("%w: partition %d is %s", partition.ErrState, number, known.State)
 	case to == partition.Closed && !otherOpen:
-		return known, fmt.Errorf("%w: partition %d is the only one that is open, and no sale could be created", partition.ErrState, number)
+		return known, fmt.Errorf("%w: partition %d is the only one that is open, and no sale could be created",
+			partition.ErrState, number)
 	case to != partition.Removed:
 		return known, nil
 	}
 	sales, err := salesIn(tx)
 	if err == nil && sales[number] > 0 {
-		err = fmt.Errorf("%w: partition %d has %d sales that are not retired", partition.ErrNotEmpty, number, sales[number])
+		err = fmt.Errorf("%w: partition %d has %d sales that are not retired",
+			partition.ErrNotEmpty, number, sales[number])
 	}
 	return known, err
 }
 
-// lockPartition keeps a partition open until the transaction in which a voucher is created there ends. It is voucher.ErrNoPartition when
-// the partition is not open any more: it was when the voucher was placed, which may be long ago. Of partition 0 there is nothing to
-// lock until it is closed for the first time: a voucher may then be there in the same moment, which harms nobody, since it stays.
+// lockPartition keeps a partition open until the transaction in which a voucher is created there ends. It is
+// voucher.ErrNoPartition when the partition is not open any more: it was when the voucher was placed, which may be
+// long ago. Of partition 0 there is nothing to lock until it is closed for the first time: a voucher may then be
+// there in the same moment, which harms nobody, since it stays.
 func lockPartition(tx *gorm.DB, number int) error {
 	var row sqlkit.SettingRow
 	switch err := sqlkit.Locking(tx).Where("name = ?", partitionName(number)).Take(&row).Error; {

@@ -107,7 +107,8 @@ func saleIn(n int) voucher.Voucher {
 	return v
 }
 
-// A voucher that was placed long ago is not created in a partition that is not open any more, and one with a sale is not removed.
+// A voucher that was placed long ago is not created in a partition that is not open any more, and one with a sale is
+// not removed.
 func TestVouchersInClosedPartitions(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		if _, err := l.AddPartitions(t.Context(), 3); err != nil {
@@ -125,7 +126,8 @@ func TestVouchersInClosedPartitions(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := l.ChangePartition(t.Context(), 1, partition.Closed, partition.Removed); !errors.Is(err, partition.ErrNotEmpty) {
+		if err := l.ChangePartition(t.Context(), 1, partition.Closed, partition.Removed); !errors.Is(err,
+			partition.ErrNotEmpty) {
 			t.Errorf("removing a partition with a sale: %v", err)
 		}
 		if err := create(2); !errors.Is(err, voucher.ErrNoPartition) {
@@ -183,7 +185,8 @@ func TestPartitionsChangeAtTheSameTime(t *testing.T) {
 			})
 			all.Go(func() {
 				v := saleIn(p)
-				if err := l.CreateVoucher(t.Context(), &v, admin); err != nil && !errors.Is(err, voucher.ErrNoPartition) {
+				if err := l.CreateVoucher(t.Context(), &v, admin); err != nil &&
+					!errors.Is(err, voucher.ErrNoPartition) {
 					t.Errorf("a voucher in partition %d: %v", p, err)
 				}
 			})

@@ -76,8 +76,8 @@ func (r *receipt) use() error {
 	return r.refuse(order.ByProvider, order.PaidTwice)
 }
 
-// late tries to revive a cancelled order. Its unit was given back, so one has to be taken again: from Redis first, for an
-// order of a sale.
+// late tries to revive a cancelled order. Its unit was given back, so one has to be taken again: from Redis first,
+// for an order of a sale.
 func (r *receipt) late() error {
 	if r.order.Kind != liveKind {
 		if err := r.noteLate(); err != nil {
@@ -99,8 +99,8 @@ func (r *receipt) noteLate() error {
 	return r.note(order.ByProvider, order.PaidLate)
 }
 
-// reviveDirect revives the order of an ordinary voucher, unless its buyer has bought others meanwhile and would now have more
-// than one may have.
+// reviveDirect revives the order of an ordinary voucher, unless its buyer has bought others meanwhile and would now
+// have more than one may have.
 func (r *receipt) reviveDirect() error {
 	v, err := findVoucher(r.tx, r.order.VoucherID)
 	if err != nil {
@@ -209,7 +209,9 @@ func undecided(query *gorm.DB) ([]paymentRow, error) {
 	return found, nil
 }
 
-func (s *Store) reviveOne(tx *gorm.DB, p paymentRow, orders map[int64]*orderRow, sales map[int64]saleRow, now time.Time) error {
+func (s *Store) reviveOne(
+	tx *gorm.DB, p paymentRow, orders map[int64]*orderRow, sales map[int64]saleRow, now time.Time,
+) error {
 	row, found := orders[p.OrderID]
 	var sale saleRow
 	sold := false
@@ -217,7 +219,8 @@ func (s *Store) reviveOne(tx *gorm.DB, p paymentRow, orders map[int64]*orderRow,
 		sale, sold = sales[row.VoucherID]
 	}
 	if !sold {
-		return fmt.Errorf("payment %s is for order %d of voucher %d, which are not both there", p.ID, p.OrderID, p.VoucherID)
+		return fmt.Errorf("payment %s is for order %d of voucher %d, which are not both there",
+			p.ID, p.OrderID, p.VoucherID)
 	}
 	r := receipt{store: s, tx: tx, now: now, payment: p, order: *row}
 	if err := r.revive(&sale); err != nil {

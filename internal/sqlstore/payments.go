@@ -42,7 +42,8 @@ func (r *paymentRow) payment() order.Payment {
 
 // save writes the columns of a payment that change.
 func (r *paymentRow) save(tx *gorm.DB) error {
-	err := tx.Model(r).Select("state", "operation", "receive_time", "accept_time", "refund_time", "reference").Updates(r).Error
+	err := tx.Model(r).Select("state", "operation", "receive_time", "accept_time", "refund_time",
+		"reference").Updates(r).Error
 	if err != nil {
 		return fmt.Errorf("writing payment %s: %w", r.ID, err)
 	}
@@ -111,7 +112,9 @@ func latePayment(tx *gorm.DB, orderID int64) (*paymentRow, error) {
 }
 
 // OpenPayment implements service.PaymentLedger.
-func (s *Store) OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (order.Payment, error) {
+func (s *Store) OpenPayment(
+	ctx context.Context, owner, orderID int64, id string, providers []string,
+) (order.Payment, error) {
 	const beforeNames = "" // what payments of versions that knew one provider only have
 	var p *paymentRow
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
@@ -122,7 +125,8 @@ func (s *Store) OpenPayment(ctx context.Context, owner, orderID int64, id string
 		if err := order.Pay.Check(row.ID, row.Status); err != nil {
 			return err
 		}
-		if p, err = paymentOf(tx.Where("provider IN ?", slices.Concat(providers, []string{beforeNames})), row.ID, order.PaymentOpen); err != nil || p != nil {
+		if p, err = paymentOf(tx.Where("provider IN ?", slices.Concat(providers, []string{beforeNames})), row.ID,
+			order.PaymentOpen); err != nil || p != nil {
 			return err
 		}
 		now, err := s.db.LedgerTime(tx)
@@ -147,7 +151,8 @@ func (s *Store) OpenPayment(ctx context.Context, owner, orderID int64, id string
 // SetReference implements service.PaymentLedger. It is bounded to open payments: a notice's reference is newer.
 func (s *Store) SetReference(ctx context.Context, paymentID, reference string) error {
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		return tx.Model(&paymentRow{}).Where("id = ? AND state = ?", paymentID, order.PaymentOpen).Update("reference", reference).Error
+		return tx.Model(&paymentRow{}).Where("id = ? AND state = ?", paymentID,
+			order.PaymentOpen).Update("reference", reference).Error
 	})
 	if err != nil {
 		return sqlkit.ReadError("storing the reference of payment "+paymentID, err)

@@ -34,7 +34,8 @@ func TestOpenPayment(t *testing.T) {
 			t.Error("two payments with one id")
 		}
 		l.transitioned(t, cs[1], order.Cancel)
-		if _, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_4", nil); !inState(err, order.Cancelled) {
+		if _, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_4",
+			nil); !inState(err, order.Cancelled) {
 			t.Errorf("a cancelled order: %v, want a StateError", err)
 		}
 		if n := l.number(t, "SELECT COUNT(*) FROM tb_payment"); n != 1 {
@@ -76,7 +77,8 @@ func TestPaymentProviders(t *testing.T) {
 			}
 		}
 		for _, reference := range []string{"r-3", "r-4"} { // repeated by the provider: the first one counts
-			if _, _, err := l.Receive(t.Context(), order.Notice{PaymentID: "pay_1", Amount: 1000, Provider: "bank", Reference: reference}); err != nil {
+			if _, _, err := l.Receive(t.Context(),
+				order.Notice{PaymentID: "pay_1", Amount: 1000, Provider: "bank", Reference: reference}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -84,7 +86,8 @@ func TestPaymentProviders(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := l.PaymentsOf(t.Context(), c.OrderID)
-		if err != nil || len(got) != 2 || got[0].ID != "pay_1" || got[0].Reference != "r-3" || got[0].State != order.PaymentReceived || got[1].ID != "pay_3" {
+		if err != nil || len(got) != 2 || got[0].ID != "pay_1" || got[0].Reference != "r-3" ||
+			got[0].State != order.PaymentReceived || got[1].ID != "pay_3" {
 			t.Errorf("%+v, %v", got, err)
 		}
 		// Of a version that knew one provider only.
@@ -115,18 +118,27 @@ func TestReceive(t *testing.T) {
 			history string
 			ops     int
 		}{
-			"unpaid":    {live[0], order.Unpaid, order.Paid, order.PaymentReceived, "paid by payment provider: ", 0},
-			"paid":      {live[1], order.Paid, order.Paid, order.PaymentRefunding, fmt.Sprintf(unneeded, "paid"), 0},
-			"redeemed":  {live[2], order.Redeemed, order.Redeemed, order.PaymentRefunding, fmt.Sprintf(unneeded, "redeemed"), 0},
+			"unpaid": {live[0], order.Unpaid, order.Paid, order.PaymentReceived, "paid by payment provider: ", 0},
+			"paid":   {live[1], order.Paid, order.Paid, order.PaymentRefunding, fmt.Sprintf(unneeded, "paid"), 0},
+			"redeemed": {
+				live[2], order.Redeemed, order.Redeemed, order.PaymentRefunding, fmt.Sprintf(unneeded, "redeemed"), 0,
+			},
 			"cancelled": {live[3], order.Cancelled, order.Cancelled, order.PaymentLate, arrived, 1},
-			"refunding": {live[4], order.Refunding, order.Refunding, order.PaymentRefunding, fmt.Sprintf(unneeded, "refunding"), 0},
-			"refunded":  {live[5], order.Refunded, order.Refunded, order.PaymentRefunding, fmt.Sprintf(unneeded, "refunded"), 0},
-			"failed":    {live[6], order.Failed, order.Failed, order.PaymentRefunding, fmt.Sprintf(unneeded, "failed"), 0},
+			"refunding": {
+				live[4], order.Refunding, order.Refunding, order.PaymentRefunding,
+				fmt.Sprintf(unneeded, "refunding"), 0,
+			},
+			"refunded": {
+				live[5], order.Refunded, order.Refunded, order.PaymentRefunding, fmt.Sprintf(unneeded, "refunded"), 0,
+			},
+			"failed": {live[6], order.Failed, order.Failed, order.PaymentRefunding, fmt.Sprintf(unneeded, "failed"), 0},
 			"cancelled, of a retired sale": {
 				retired, order.Cancelled, order.Cancelled, order.PaymentRefunding,
 				arrived + "\ncancelled by payments: SALE_OVER", 0,
 			},
-			"ordinary": {l.bought(t, plain, 1), order.Unpaid, order.Paid, order.PaymentReceived, "paid by payment provider: ", 0},
+			"ordinary": {
+				l.bought(t, plain, 1), order.Unpaid, order.Paid, order.PaymentReceived, "paid by payment provider: ", 0,
+			},
 			"cancelled, ordinary": {
 				l.bought(t, plain, 2), order.Cancelled, order.Paid, order.PaymentReceived,
 				arrived + "\npaid by payments: NO_LIMIT", 0,
@@ -169,7 +181,8 @@ func TestReceive(t *testing.T) {
 					continue
 				}
 				revival := order.Operation{
-					VoucherID: v, Number: 1, Kind: order.Revival, Delta: -1, OrderID: test.claim.OrderID, UserID: test.claim.UserID,
+					VoucherID: v, Number: 1, Kind: order.Revival, Delta: -1, OrderID: test.claim.OrderID,
+					UserID: test.claim.UserID,
 				}
 				if diff := cmp.Diff(revival, ops[0]); diff != "" || l.sale(t, v).Stock != 93 {
 					t.Errorf("%s: stock %d, operation (-want +got):\n%s", name, l.sale(t, v).Stock, diff)
@@ -216,7 +229,8 @@ func TestReceiveAtOnce(t *testing.T) {
 		for i, c := range cs {
 			p := payments[i]
 			receive := func() error {
-				_, _, err := l.Receive(t.Context(), order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider})
+				_, _, err := l.Receive(t.Context(),
+					order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider})
 				return err
 			}
 			other := receive
@@ -270,7 +284,8 @@ func TestReceiveTwoPayments(t *testing.T) {
 		if o, err := l.Refunded(t.Context(), "pay_x"); err != nil || o.Status != order.Refunding {
 			t.Errorf("Refunded: %+v, %v", o, err)
 		}
-		if o, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", c.OrderID)); err != nil || o.Status != order.Refunded {
+		if o, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", c.OrderID)); err != nil ||
+			o.Status != order.Refunded {
 			t.Errorf("Refunded: %+v, %v", o, err)
 		}
 	})
@@ -295,9 +310,11 @@ func TestRefund(t *testing.T) {
 				}
 			}
 		}
-		l.exec(t, "UPDATE tb_payment SET create_time = ? WHERE order_id = ?", stored(recordedAt.Add(-time.Hour)), second.OrderID)
+		l.exec(t, "UPDATE tb_payment SET create_time = ? WHERE order_id = ?",
+			stored(recordedAt.Add(-time.Hour)), second.OrderID)
 		back, err := l.Refunding(t.Context(), 2)
-		if err != nil || len(back) != 2 || back[0].OrderID != second.OrderID || back[0].State != order.PaymentRefunding {
+		if err != nil || len(back) != 2 || back[0].OrderID != second.OrderID ||
+			back[0].State != order.PaymentRefunding {
 			t.Errorf("Refunding = %+v, %v; want two, the oldest first", back, err)
 		}
 		for range 2 {
@@ -313,7 +330,9 @@ func TestRefund(t *testing.T) {
 		if got := l.history(t, first.OrderID); got != want {
 			t.Errorf("history\n%s", got)
 		}
-		op := order.Operation{VoucherID: v, Number: 1, Kind: order.Refund, Delta: 1, OrderID: first.OrderID, UserID: first.UserID}
+		op := order.Operation{
+			VoucherID: v, Number: 1, Kind: order.Refund, Delta: 1, OrderID: first.OrderID, UserID: first.UserID,
+		}
 		if diff := cmp.Diff([]order.Operation{op}, l.pending(t, v)); diff != "" {
 			t.Errorf("operations (-want +got):\n%s", diff)
 		}
@@ -325,7 +344,8 @@ func TestRefund(t *testing.T) {
 			t.Errorf("Refunded of an open payment: %v", err)
 		}
 		l.force(t, order.Paid, open.OrderID)
-		if _, err := l.AskRefund(t.Context(), 3, open.OrderID); err == nil || l.order(t, open.OrderID).Status != order.Paid {
+		if _, err := l.AskRefund(t.Context(), 3, open.OrderID); err == nil ||
+			l.order(t, open.OrderID).Status != order.Paid {
 			t.Errorf("AskRefund without a payment: %v", err)
 		}
 		l.conserved(t, v)

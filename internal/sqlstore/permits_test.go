@@ -32,8 +32,8 @@ func load(s *sqlstore.Store, c bulkhead.Class) bulkhead.Load {
 	return bulkhead.Load{}
 }
 
-// Readers of vouchers whom the database keeps waiting hold the connections that they can have, and no more: every other class
-// reads and writes meanwhile. A reader more learns that nothing was done.
+// Readers of vouchers whom the database keeps waiting hold the connections that they can have, and no more: every
+// other class reads and writes meanwhile. A reader more learns that nothing was done.
 func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 	t.Parallel()
 	dsn := migratedMySQL(t)
@@ -79,8 +79,9 @@ func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 	}
 }
 
-// The recorders of the greatest number of partitions share the connections that recording can have: while the database keeps all of them
-// waiting, every other class reads; a recorder more learns that nothing was done, and comes again; in the end each has recorded.
+// The recorders of the greatest number of partitions share the connections that recording can have: while the
+// database keeps all of them waiting, every other class reads; a recorder more learns that nothing was done, and
+// comes again; in the end each has recorded.
 func TestRecordersOfAllPartitionsShareThePool(t *testing.T) {
 	t.Parallel()
 	dsn := migratedMySQL(t)
@@ -189,7 +190,8 @@ func lockTable(t *testing.T, l ledger, table string) (unlock func()) {
 	}
 }
 
-// A statement with others inside takes one permit, where there is one for its class: with more it would wait for itself.
+// A statement with others inside takes one permit, where there is one for its class: with more it would wait for
+// itself.
 func TestASubqueryTakesNoPermit(t *testing.T) {
 	t.Parallel()
 	dsn := migratedMySQL(t)

@@ -35,7 +35,8 @@ func (placeRow) TableName() string { return "tb_place" }
 func (r placeRow) place() waitlist.Place {
 	p := waitlist.Place{
 		VoucherID: r.VoucherID, UserID: r.UserID, Position: r.Position, State: r.State, JoinedAt: r.CreateTime,
-		OfferedAt: sqlkit.At(r.OfferTime), Deadline: sqlkit.At(r.Deadline), Attempt: r.Attempt, EndedAt: sqlkit.At(r.EndTime),
+		OfferedAt: sqlkit.At(r.OfferTime), Deadline: sqlkit.At(r.Deadline), Attempt: r.Attempt,
+		EndedAt: sqlkit.At(r.EndTime),
 	}
 	if r.OrderID != nil {
 		p.OrderID = *r.OrderID
@@ -84,7 +85,10 @@ func (s *Store) Join(ctx context.Context, voucherID int64, users []int64) (map[i
 				continue
 			}
 			list.LastPosition++
-			row := placeRow{VoucherID: voucherID, Position: list.LastPosition, UserID: user, State: waitlist.Waiting, CreateTime: now}
+			row := placeRow{
+				VoucherID: voucherID, Position: list.LastPosition, UserID: user,
+				State: waitlist.Waiting, CreateTime: now,
+			}
 			places[user] = row.placeBehind(int64(len(first) + len(rows)))
 			rows = append(rows, row)
 		}
@@ -107,8 +111,8 @@ func (r placeRow) placeBehind(ahead int64) waitlist.Place {
 	return p
 }
 
-// lockWaitingList locks the list's row, which it creates when it is missing. Two that create it at once: one waits for the
-// other, and finds it.
+// lockWaitingList locks the list's row, which it creates when it is missing. Two that create it at once: one waits
+// for the other, and finds it.
 func lockWaitingList(tx *gorm.DB, voucherID int64) (waitingListRow, error) {
 	var row waitingListRow
 	find := func() error { return sqlkit.Locking(tx).Where("voucher_id = ?", voucherID).Take(&row).Error }
@@ -137,13 +141,14 @@ func firstWaiting(tx *gorm.DB, voucherID int64) ([]int64, error) {
 	return first, nil
 }
 
-// withoutOpen returns those of the users who have no open place, each once, and adds the places of the others. first are the
-// positions of firstWaiting.
+// withoutOpen returns those of the users who have no open place, each once, and adds the places of the others. first
+// are the positions of firstWaiting.
 func withoutOpen(tx *gorm.DB, voucherID int64, users, first []int64, places map[int64]waitlist.Place) ([]int64, error) {
 	users = sqlkit.Distinct(users, func(user int64) int64 { return user })
 	for part := range sqlkit.Chunks(users) {
 		var rows []placeRow
-		if err := tx.Where("voucher_id = ? AND user_id IN ? AND open = 1", voucherID, part).Find(&rows).Error; err != nil {
+		if err := tx.Where("voucher_id = ? AND user_id IN ? AND open = 1", voucherID,
+			part).Find(&rows).Error; err != nil {
 			return nil, fmt.Errorf("reading open places: %w", err)
 		}
 		for _, row := range rows {
@@ -163,8 +168,8 @@ func withoutOpen(tx *gorm.DB, voucherID int64, users, first []int64, places map[
 	return others, nil
 }
 
-// counted returns the place with how many wait before it, or until when its offer stands: the sale's end may have been moved to
-// before its deadline.
+// counted returns the place with how many wait before it, or until when its offer stands: the sale's end may have
+// been moved to before its deadline.
 func counted(tx *gorm.DB, row placeRow) (p waitlist.Place, err error) {
 	p = row.place()
 	switch row.State {
@@ -181,11 +186,13 @@ func counted(tx *gorm.DB, row placeRow) (p waitlist.Place, err error) {
 	return p, err
 }
 
-// waitingBefore counts those who wait before the position, up to waitlist.MaxCounted: it reads so many entries of an index.
+// waitingBefore counts those who wait before the position, up to waitlist.MaxCounted: it reads so many entries of an
+// index.
 func waitingBefore(tx *gorm.DB, voucherID, position int64) (int64, error) {
 	var ahead int64
 	waiting := tx.Model(&placeRow{}).Select("position").
-		Where("voucher_id = ? AND state = ? AND position < ?", voucherID, waitlist.Waiting, position).Limit(waitlist.MaxCounted)
+		Where("voucher_id = ? AND state = ? AND position < ?", voucherID, waitlist.Waiting,
+			position).Limit(waitlist.MaxCounted)
 	if err := tx.Table("(?) w", waiting).Count(&ahead).Error; err != nil {
 		return 0, fmt.Errorf("counting those who wait: %w", err)
 	}
@@ -197,7 +204,8 @@ func usersWithOrders(tx *gorm.DB, voucherID int64, users []int64) (map[int64]boo
 	live := make(map[int64]bool)
 	for part := range sqlkit.Chunks(users) {
 		var found []int64
-		err := tx.Model(&orderRow{}).Where("voucher_id = ? AND live = 1 AND user_id IN ?", voucherID, part).Pluck("user_id", &found).Error
+		err := tx.Model(&orderRow{}).Where("voucher_id = ? AND live = 1 AND user_id IN ?", voucherID,
+			part).Pluck("user_id", &found).Error
 		if err != nil {
 			return nil, fmt.Errorf("looking for live orders: %w", err)
 		}
@@ -212,14 +220,16 @@ func usersWithOrders(tx *gorm.DB, voucherID int64, users []int64) (map[int64]boo
 func (s *Store) Place(ctx context.Context, voucherID, userID int64) (waitlist.Place, error) {
 	p, err := latestPlace(s.db.Read(ctx), voucherID, userID)
 	if err != nil {
-		return p, sqlkit.ReadError(fmt.Sprintf("reading the place of user %d on the waiting list of voucher %d", userID, voucherID), err)
+		return p, sqlkit.ReadError(fmt.Sprintf("reading the place of user %d on the waiting list of voucher %d",
+			userID, voucherID), err)
 	}
 	return p, nil
 }
 
 func latestPlace(tx *gorm.DB, voucherID, userID int64) (waitlist.Place, error) {
 	var rows []placeRow
-	err := tx.Where("voucher_id = ? AND user_id = ?", voucherID, userID).Order("position DESC").Limit(1).Find(&rows).Error
+	err := tx.Where("voucher_id = ? AND user_id = ?", voucherID,
+		userID).Order("position DESC").Limit(1).Find(&rows).Error
 	switch {
 	case err != nil:
 		return waitlist.Place{}, err
@@ -233,7 +243,8 @@ func latestPlace(tx *gorm.DB, voucherID, userID int64) (waitlist.Place, error) {
 func (s *Store) Places(ctx context.Context, userID int64, limit int) ([]waitlist.Place, error) {
 	const what = "reading a user's places on waiting lists"
 	var rows []placeRow
-	if err := s.db.Read(ctx).Where("user_id = ? AND open = 1", userID).Order("voucher_id DESC").Limit(limit).Find(&rows).Error; err != nil {
+	if err := s.db.Read(ctx).Where("user_id = ? AND open = 1",
+		userID).Order("voucher_id DESC").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, sqlkit.ReadError(what, err)
 	}
 	places := make([]waitlist.Place, len(rows))
@@ -252,14 +263,16 @@ func (s *Store) Counts(ctx context.Context, voucherID int64) (waitlist.Counts, e
 		State  waitlist.State
 		Places int64
 	}
-	err := s.db.Read(ctx).Model(&placeRow{}).Select("state, COUNT(*) AS places").Where("voucher_id = ?", voucherID).Group("state").Find(&rows).Error
+	err := s.db.Read(ctx).Model(&placeRow{}).Select("state, COUNT(*) AS places").Where("voucher_id = ?",
+		voucherID).Group("state").Find(&rows).Error
 	if err != nil {
 		return waitlist.Counts{}, sqlkit.ReadError(fmt.Sprintf("counting the places of voucher %d", voucherID), err)
 	}
 	var c waitlist.Counts
 	into := map[waitlist.State]*int64{
-		waitlist.Waiting: &c.Waiting, waitlist.Offered: &c.Offered, waitlist.Accepted: &c.Accepted, waitlist.Bought: &c.Bought,
-		waitlist.Left: &c.Left, waitlist.Missed: &c.Missed, waitlist.Refused: &c.Refused, waitlist.Over: &c.Over,
+		waitlist.Waiting: &c.Waiting, waitlist.Offered: &c.Offered, waitlist.Accepted: &c.Accepted,
+		waitlist.Bought: &c.Bought,
+		waitlist.Left:   &c.Left, waitlist.Missed: &c.Missed, waitlist.Refused: &c.Refused, waitlist.Over: &c.Over,
 	}
 	for _, row := range rows {
 		if n := into[row.State]; n != nil {
@@ -307,8 +320,8 @@ func endPlaces(tx *gorm.DB, voucherID int64, places []placeRow, state waitlist.S
 	return nil
 }
 
-// forgetAccepted keeps a rebuild from taking whom an acceptance made a holder for a buyer whose order is lost: their order is
-// made once a new operation has asked Redis again.
+// forgetAccepted keeps a rebuild from taking whom an acceptance made a holder for a buyer whose order is lost: their
+// order is made once a new operation has asked Redis again.
 func forgetAccepted(tx *gorm.DB, voucherID int64, snap *order.Snapshot) error {
 	if !snap.Voucher.Sale.HasWaitlist() {
 		return nil

@@ -35,7 +35,8 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 		}
 	}
 	// All batches insert in the same order: two that meet then wait for each other instead of deadlocking.
-	sorted := slices.SortedFunc(slices.Values(claims), func(a, b order.Claim) int { return cmp.Compare(a.OrderID, b.OrderID) })
+	sorted := slices.SortedFunc(slices.Values(claims),
+		func(a, b order.Claim) int { return cmp.Compare(a.OrderID, b.OrderID) })
 	return sqlkit.WriteError(what, s.db.Write(ctx, func(tx *gorm.DB) error {
 		for part := range sqlkit.Chunks(sorted) {
 			if err := s.insertUnpaid(tx, part, terms); err != nil {
@@ -53,11 +54,12 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 	}))
 }
 
-// insertUnpaid inserts claims as unpaid orders in one statement. It is written out because recording speed
-// depends on it: six or seven values an order, where a model would send sixteen. They are numbers, so they are in the text
+// insertUnpaid inserts claims as unpaid orders in one statement. It is written out because recording speed depends on
+// it: six or seven values an order, where a model would send sixteen. They are numbers, so they are in the text
 // itself; as arguments, each would be boxed, copied and searched for.
 func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]payTerms) error {
-	const head = "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time, pay_deadline"
+	const head = "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, " +
+		"create_time, pay_deadline"
 	const longest = 128 // bytes of a row, about
 	several := slices.ContainsFunc(claims, func(c order.Claim) bool { return c.Quantity.Extra() > 0 })
 	statement := append(make([]byte, 0, len(head)+longest*(len(claims)+1)), head...)
@@ -118,7 +120,8 @@ func takesOf(claims []order.Claim) ([]take, error) {
 			bySale[c.VoucherID] = t
 		}
 		if t.epoch != c.Epoch {
-			return nil, fmt.Errorf("%w: claims of epochs %d and %d of voucher %d", order.ErrConflict, t.epoch, c.Epoch, c.VoucherID)
+			return nil, fmt.Errorf("%w: claims of epochs %d and %d of voucher %d",
+				order.ErrConflict, t.epoch, c.Epoch, c.VoucherID)
 		}
 		t.units += c.Quantity.Units()
 		t.sequence = max(t.sequence, c.Sequence)
@@ -140,9 +143,10 @@ func vouchersOf(takes []take) []int64 {
 	return ids
 }
 
-// takeAll lowers the stock of each sale as fromEpoch does, or returns order.ErrConflict. A rush on many sales at once has
-// few orders of each in a batch, and would spend more on a statement for each sale than on all orders: so MySQL gets one
-// statement. It goes through the takes as they are sorted (STRAIGHT_JOIN), so that batches that meet lock in one order.
+// takeAll lowers the stock of each sale as fromEpoch does, or returns order.ErrConflict. A rush on many sales at once
+// has few orders of each in a batch, and would spend more on a statement for each sale than on all orders: so MySQL
+// gets one statement. It goes through the takes as they are sorted (STRAIGHT_JOIN), so that batches that meet lock in
+// one order.
 func (s *Store) takeAll(tx *gorm.DB, takes []take) error {
 	if s.db.Dialect() == sqlkit.SQLite || len(takes) == 1 {
 		for _, t := range takes {
@@ -204,7 +208,8 @@ func (t take) fromEpoch(tx *gorm.DB) error {
 	case result.Error != nil:
 		return fmt.Errorf("taking %d units of voucher %d: %w", t.units, t.sale, result.Error)
 	case result.RowsAffected != 1:
-		return fmt.Errorf("%w: voucher %d has no sale with %d units at epoch %d", order.ErrConflict, t.sale, t.units, t.epoch)
+		return fmt.Errorf("%w: voucher %d has no sale with %d units at epoch %d",
+			order.ErrConflict, t.sale, t.units, t.epoch)
 	}
 	return nil
 }

@@ -26,7 +26,8 @@ func TestInsert(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := order.Order{
-			ID: cs[1000].OrderID, UserID: cs[1000].UserID, VoucherID: v, Amount: 1000, Status: order.Unpaid, CreatedAt: recordedAt, PayBefore: payBefore,
+			ID: cs[1000].OrderID, UserID: cs[1000].UserID, VoucherID: v, Amount: 1000, Status: order.Unpaid,
+			CreatedAt: recordedAt, PayBefore: payBefore,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("order (-want +got):\n%s", diff)
@@ -214,7 +215,8 @@ func TestBuyingAgain(t *testing.T) {
 			}
 			// And back: a cancelled order cannot come alive again beside the second.
 			if !status.Live() {
-				_, err := l.raw.ExecContext(t.Context(), "UPDATE tb_voucher_order SET status = 2 WHERE id = ?", first[0].OrderID)
+				_, err := l.raw.ExecContext(t.Context(), "UPDATE tb_voucher_order SET status = 2 WHERE id = ?",
+					first[0].OrderID)
 				if err == nil {
 					t.Errorf("%s: two live orders of one user", status)
 				}
@@ -230,7 +232,8 @@ func TestOrdinaryOrdersHaveNoHolder(t *testing.T) {
 			l.exec(t, "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time) "+
 				"VALUES (?, 1, 1, 0, 0, 2, '2026-06-01 20:00:00')", id+1)
 		}
-		if _, err := l.LiveOrder(t.Context(), order.BuyerKey{VoucherID: 1, UserID: 1}); !errors.Is(err, order.ErrNotFound) {
+		if _, err := l.LiveOrder(t.Context(),
+			order.BuyerKey{VoucherID: 1, UserID: 1}); !errors.Is(err, order.ErrNotFound) {
 			t.Errorf("LiveOrder: %v, want ErrNotFound", err)
 		}
 	})
@@ -353,8 +356,9 @@ func TestInsertRejected(t *testing.T) {
 
 // refuseUser13 makes the tables refuse that user's live orders for good.
 var refuseUser13 = map[string][]string{
-	"mysql":  {"ALTER TABLE tb_voucher_order ADD CONSTRAINT ck_test CHECK (user_id <> 13 OR status = 7)"},
-	"sqlite": {"CREATE TRIGGER test BEFORE INSERT ON tb_voucher_order WHEN NEW.user_id = 13 AND NEW.status <> 7 BEGIN SELECT RAISE(ABORT, 'no'); END"},
+	"mysql": {"ALTER TABLE tb_voucher_order ADD CONSTRAINT ck_test CHECK (user_id <> 13 OR status = 7)"},
+	"sqlite": {"CREATE TRIGGER test BEFORE INSERT ON tb_voucher_order WHEN NEW.user_id = 13 AND NEW.status <> 7 " +
+		"BEGIN SELECT RAISE(ABORT, 'no'); END"},
 }
 
 // A schema that does not fit is no order's fault.

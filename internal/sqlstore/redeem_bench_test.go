@@ -21,8 +21,8 @@ func (nobody) Notify(map[int64]order.Status)     {}
 func (nobody) Redemption(redemption.Verb, error) {}
 func (nobody) CouponsLapsed(int, time.Duration)  {}
 
-// BenchmarkRedeem has tills redeem a coupon each, one after the other, through the service: transactions are shared. Give it a
-// number of coupons: -benchtime 20000x.
+// BenchmarkRedeem has tills redeem a coupon each, one after the other, through the service: transactions are shared.
+// Give it a number of coupons: -benchtime 20000x.
 func BenchmarkRedeem(b *testing.B) {
 	for _, tills := range []int{1, 16, 64, 256} {
 		b.Run(fmt.Sprintf("%d tills", tills), func(b *testing.B) {
@@ -42,7 +42,8 @@ func BenchmarkRedeem(b *testing.B) {
 					till := redemption.Till{ID: int64(t + 1), ShopID: 1}
 					for i := range next {
 						start := time.Now()
-						if o, err := service.Redeem(b.Context(), till, string(codes[i]), "", "k"); err != nil || o.Repeated {
+						if o, err := service.Redeem(b.Context(), till, string(codes[i]), "", "k"); err != nil ||
+							o.Repeated {
 							b.Errorf("%+v, %v", o, err)
 						}
 						took[i] = time.Since(start)

@@ -14,7 +14,8 @@ import (
 // RetiredRehearsals implements rehearsal.Ledger.
 func (s *Store) RetiredRehearsals(ctx context.Context) (ids []int64, err error) {
 	err = s.db.Read(ctx).Table("tb_voucher v").
-		Where("v.shop_id = ? AND v.type = ? AND NOT EXISTS (SELECT 1 FROM tb_seckill_voucher s WHERE s.voucher_id = v.id AND s.retired = ?)",
+		Where("v.shop_id = ? AND v.type = ? AND NOT EXISTS (SELECT 1 FROM tb_seckill_voucher s WHERE s.voucher_id = "+
+			"v.id AND s.retired = ?)",
 			voucher.RehearsalShop, voucher.Seckill, false).Order("v.id").Pluck("v.id", &ids).Error
 	if err != nil {
 		return nil, sqlkit.ReadError("looking for rehearsals", err)
@@ -25,8 +26,8 @@ func (s *Store) RetiredRehearsals(ctx context.Context) (ids []int64, err error) 
 // errNoRehearsal: what is to be emptied is another voucher, or its sale is not retired. Nothing of it is touched.
 var errNoRehearsal = errors.New("not a rehearsal that is over")
 
-// EmptyRehearsal implements rehearsal.Ledger. What the voucher is, is looked at under the lock of its sale's row by each transaction.
-// Who started it and when stays in tb_audit.
+// EmptyRehearsal implements rehearsal.Ledger. What the voucher is, is looked at under the lock of its sale's row by
+// each transaction. Who started it and when stays in tb_audit.
 func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error) {
 	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		done = false
@@ -46,7 +47,8 @@ func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (don
 			return errNoRehearsal
 		}
 		var ids []int64
-		if err := tx.Model(&orderRow{}).Where("voucher_id = ?", voucherID).Order("id").Limit(n).Pluck("id", &ids).Error; err != nil {
+		if err := tx.Model(&orderRow{}).Where("voucher_id = ?",
+			voucherID).Order("id").Limit(n).Pluck("id", &ids).Error; err != nil {
 			return err
 		}
 		if len(ids) > 0 {
@@ -64,7 +66,8 @@ func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (don
 // removeOrders removes orders and everything that belongs to them.
 func removeOrders(tx *gorm.DB, ids []int64) error {
 	for _, from := range []string{
-		"tb_order_event WHERE order_id IN ?", "tb_payment WHERE order_id IN ?", "tb_coupon WHERE order_id IN ?", "tb_voucher_order WHERE id IN ?",
+		"tb_order_event WHERE order_id IN ?", "tb_payment WHERE order_id IN ?", "tb_coupon WHERE order_id IN ?",
+		"tb_voucher_order WHERE id IN ?",
 	} {
 		for part := range sqlkit.Chunks(ids) {
 			if err := tx.Exec("DELETE FROM "+from, part).Error; err != nil {
@@ -78,7 +81,8 @@ func removeOrders(tx *gorm.DB, ids []int64) error {
 // removeVoucher removes a voucher that has no orders, and its sale.
 func removeVoucher(tx *gorm.DB, id int64) error {
 	for _, from := range []string{
-		"tb_sale_minute WHERE voucher_id = ?", "tb_voucher_operation WHERE voucher_id = ?", "tb_seckill_voucher WHERE voucher_id = ?", "tb_voucher WHERE id = ?",
+		"tb_sale_minute WHERE voucher_id = ?", "tb_voucher_operation WHERE voucher_id = ?",
+		"tb_seckill_voucher WHERE voucher_id = ?", "tb_voucher WHERE id = ?",
 	} {
 		if err := tx.Exec("DELETE FROM "+from, id).Error; err != nil {
 			return fmt.Errorf("removing from %s: %w", from, err)

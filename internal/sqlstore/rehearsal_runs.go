@@ -29,10 +29,12 @@ type rehearsalRow struct {
 // TableName implements gorm's schema.Tabler.
 func (rehearsalRow) TableName() string { return "tb_rehearsal" }
 
-// createRehearsal writes the row of a rehearsal, in the transaction that creates its voucher: none runs of which nothing is kept.
+// createRehearsal writes the row of a rehearsal, in the transaction that creates its voucher: none runs of which
+// nothing is kept.
 func createRehearsal(tx *gorm.DB, id int64, v *voucher.Voucher, by voucher.Author) error {
 	row := rehearsalRow{
-		VoucherID: id, OfVoucher: v.Rehearses, AdminID: by.AdminID, Issued: v.Sale.Issued, BeginTime: v.Sale.Begin.UTC(), EndTime: v.Sale.End.UTC(),
+		VoucherID: id, OfVoucher: v.Rehearses, AdminID: by.AdminID, Issued: v.Sale.Issued,
+		BeginTime: v.Sale.Begin.UTC(), EndTime: v.Sale.End.UTC(),
 	}
 	if err := tx.Create(&row).Error; err != nil {
 		return fmt.Errorf("rehearsal: %w", err)
@@ -42,7 +44,9 @@ func createRehearsal(tx *gorm.DB, id int64, v *voucher.Voucher, by voucher.Autho
 
 // run returns the row as a rehearsal. Figures that cannot be read are none.
 func (r rehearsalRow) run() rehearsal.Run {
-	run := rehearsal.Run{VoucherID: r.VoucherID, Of: r.OfVoucher, AdminID: r.AdminID, Begin: r.BeginTime, End: r.EndTime, Done: r.Done}
+	run := rehearsal.Run{
+		VoucherID: r.VoucherID, Of: r.OfVoucher, AdminID: r.AdminID, Begin: r.BeginTime, End: r.EndTime, Done: r.Done,
+	}
 	if r.ReportTime != nil && json.Unmarshal([]byte(r.Figures), &run.Figures) == nil {
 		run.ReportedAt = *r.ReportTime
 	}
@@ -53,7 +57,8 @@ func (r rehearsalRow) run() rehearsal.Run {
 // Rehearsals implements rehearsal.Runs.
 func (s *Store) Rehearsals(ctx context.Context, of int64, limit int) ([]rehearsal.Run, error) {
 	var rows []rehearsalRow
-	if err := s.db.Read(ctx).Where("of_voucher = ?", of).Order("voucher_id DESC").Limit(limit).Find(&rows).Error; err != nil {
+	if err := s.db.Read(ctx).Where("of_voucher = ?",
+		of).Order("voucher_id DESC").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, sqlkit.ReadError(fmt.Sprintf("listing the rehearsals of voucher %d", of), err)
 	}
 	runs := make([]rehearsal.Run, len(rows))
@@ -73,7 +78,9 @@ func (s *Store) Rehearsal(ctx context.Context, voucherID int64) (rehearsal.Run, 
 }
 
 // ChangeRehearsal implements rehearsal.Runs.
-func (s *Store) ChangeRehearsal(ctx context.Context, voucherID int64, change func(now time.Time, r *rehearsal.Run) error) (run rehearsal.Run, err error) {
+func (s *Store) ChangeRehearsal(
+	ctx context.Context, voucherID int64, change func(now time.Time, r *rehearsal.Run) error,
+) (run rehearsal.Run, err error) {
 	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		now, err := s.db.LedgerTime(tx)
 		if err != nil {

@@ -25,12 +25,14 @@ func (l ledger) rehearses(t *testing.T, of int64) voucher.Voucher {
 	return v
 }
 
-// What a rehearsal measured is a row that comes with its voucher and stays without it. Reports do not overwrite each other.
+// What a rehearsal measured is a row that comes with its voucher and stays without it. Reports do not overwrite each
+// other.
 func TestRehearsalRuns(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		first, other, last := l.rehearses(t, 3), l.rehearses(t, 4), l.rehearses(t, 3)
 		run := rehearsal.Run{
-			VoucherID: first.ID, Of: 3, AdminID: admin.AdminID, Begin: recordedAt, End: recordedAt.Add(time.Hour), Figures: preflight.Figures{Stock: 7},
+			VoucherID: first.ID, Of: 3, AdminID: admin.AdminID, Begin: recordedAt, End: recordedAt.Add(time.Hour),
+			Figures: preflight.Figures{Stock: 7},
 		}
 		if got, err := l.Rehearsal(t.Context(), first.ID); err != nil || !cmp.Equal(run, got) {
 			t.Errorf("new: %v (-want +got):\n%s", err, cmp.Diff(run, got))
@@ -48,7 +50,8 @@ func TestRehearsalRuns(t *testing.T) {
 		}
 
 		refused := errors.New("no")
-		_, err = l.ChangeRehearsal(t.Context(), first.ID, func(_ time.Time, r *rehearsal.Run) error { r.Done = false; return refused })
+		_, err = l.ChangeRehearsal(t.Context(), first.ID,
+			func(_ time.Time, r *rehearsal.Run) error { r.Done = false; return refused })
 		if got, again := l.Rehearsal(t.Context(), first.ID); !errors.Is(err, refused) || again != nil || !got.Done {
 			t.Errorf("refused: %v, %v, %+v", err, again, got)
 		}
@@ -58,7 +61,8 @@ func TestRehearsalRuns(t *testing.T) {
 			t.Errorf("one that is not there: %v, %v", missing, unchanged)
 		}
 		l.exec(t, "UPDATE tb_rehearsal SET figures = '{' WHERE voucher_id = ?", other.ID)
-		if got, err := l.Rehearsal(t.Context(), other.ID); err != nil || !got.ReportedAt.IsZero() || got.Figures != (preflight.Figures{Stock: 7}) {
+		if got, err := l.Rehearsal(t.Context(), other.ID); err != nil || !got.ReportedAt.IsZero() ||
+			got.Figures != (preflight.Figures{Stock: 7}) {
 			t.Errorf("with figures that cannot be read: %v, %+v", err, got)
 		}
 	})

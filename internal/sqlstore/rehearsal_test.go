@@ -15,7 +15,8 @@ func (l ledger) rehearsal(tb testing.TB, stock int64) int64 {
 	return id
 }
 
-// A rehearsal is emptied batch by batch, and its voucher goes last; of a sale that is none, or is not retired, nothing is touched.
+// A rehearsal is emptied batch by batch, and its voucher goes last; of a sale that is none, or is not retired,
+// nothing is touched.
 func TestEmptyRehearsal(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		sale, shadow := l.seckill(t, 10), l.rehearsal(t, 10)
@@ -33,7 +34,8 @@ func TestEmptyRehearsal(t *testing.T) {
 		if done, err := l.EmptyRehearsal(t.Context(), shadow, 2); err == nil || done {
 			t.Errorf("emptying one that is not retired: %t, %v", done, err)
 		}
-		l.exec(t, "UPDATE tb_seckill_voucher SET retired = 1, begin_time = ?, end_time = ?", stored(recordedAt.Add(-2*time.Hour)), stored(recordedAt.Add(-time.Hour)))
+		l.exec(t, "UPDATE tb_seckill_voucher SET retired = 1, begin_time = ?, end_time = ?",
+			stored(recordedAt.Add(-2*time.Hour)), stored(recordedAt.Add(-time.Hour)))
 		if done, err := l.EmptyRehearsal(t.Context(), sale, 2); err == nil || done || rows() != [2]int64{3, 5} {
 			t.Fatalf("emptying a real sale: %t, %v; orders %v", done, err, rows())
 		}
@@ -41,7 +43,8 @@ func TestEmptyRehearsal(t *testing.T) {
 			t.Errorf("retired rehearsals %v, %v; want %d", ids, err, shadow)
 		}
 		for i, want := range []int64{3, 1, 0} {
-			if done, err := l.EmptyRehearsal(t.Context(), shadow, 2); err != nil || done || rows() != [2]int64{3, want} {
+			if done, err := l.EmptyRehearsal(t.Context(), shadow, 2); err != nil || done ||
+				rows() != [2]int64{3, want} {
 				t.Fatalf("batch %d: %t, %v; orders %v", i+1, done, err, rows())
 			}
 		}
@@ -50,7 +53,10 @@ func TestEmptyRehearsal(t *testing.T) {
 				t.Fatalf("the voucher: %t, %v", done, err)
 			}
 		}
-		for _, table := range []string{"tb_voucher WHERE id = ?", "tb_seckill_voucher WHERE voucher_id = ?", "tb_order_event WHERE order_id NOT IN (SELECT id FROM tb_voucher_order) AND 0 < ?"} {
+		for _, table := range []string{
+			"tb_voucher WHERE id = ?", "tb_seckill_voucher WHERE voucher_id = ?",
+			"tb_order_event WHERE order_id NOT IN (SELECT id FROM tb_voucher_order) AND 0 < ?",
+		} {
 			if n := l.number(t, "SELECT COUNT(*) FROM "+table, shadow); n != 0 {
 				t.Errorf("%d rows are left in %s", n, table)
 			}
@@ -61,7 +67,8 @@ func TestEmptyRehearsal(t *testing.T) {
 	})
 }
 
-// Neither the list of all vouchers, nor that of all sales, nor their sums have a rehearsal, and no endpoint of all shops hears of it.
+// Neither the list of all vouchers, nor that of all sales, nor their sums have a rehearsal, and no endpoint of all
+// shops hears of it.
 func TestRehearsalsAreInNoList(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		l.endpoint(t, 0)

@@ -25,13 +25,16 @@ func (noGuards) GuardFigures(context.Context, order.SaleRef) (guard.Figures, err
 
 // counted is a minute of one process with so many requests in its first second.
 func counted(voucherID, run, n int64) report.Minute {
-	m := report.Minute{VoucherID: voucherID, Start: recordedAt.Truncate(time.Minute), Run: run, Counts: map[order.Answer]*report.Seconds{}}
+	m := report.Minute{
+		VoucherID: voucherID, Start: recordedAt.Truncate(time.Minute), Run: run,
+		Counts: map[order.Answer]*report.Seconds{},
+	}
 	m.Counts["accepted"], m.Counts["sold_out"] = &report.Seconds{0: n}, &report.Seconds{59: 2}
 	return m
 }
 
-// A minute is the newest state of it, in whatever order and however often its states arrive; those of several processes and
-// sales stand beside each other, and come back page by page.
+// A minute is the newest state of it, in whatever order and however often its states arrive; those of several
+// processes and sales stand beside each other, and come back page by page.
 func TestSaleMinutes(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		put := func(ms ...report.Minute) {
@@ -51,7 +54,8 @@ func TestSaleMinutes(t *testing.T) {
 			var got []report.Minute
 			totals := order.Counts{}
 			for after := (report.Place{}); ; {
-				page, err := l.Minutes(t.Context(), 1, recordedAt.Add(-time.Hour), recordedAt.Add(time.Hour), after, limit)
+				page, err := l.Minutes(t.Context(), 1, recordedAt.Add(-time.Hour),
+					recordedAt.Add(time.Hour), after, limit)
 				sums, errSums := l.MinuteTotals(t.Context(), 1, after, limit)
 				if err != nil || errSums != nil || len(sums) != len(page) {
 					t.Fatalf("%d minutes, %d totals; %v, %v", len(page), len(sums), err, errSums)
@@ -77,13 +81,16 @@ func TestSaleMinutes(t *testing.T) {
 				t.Errorf("totals (-want +got):\n%s", diff)
 			}
 		}
-		if ms, err := l.Minutes(t.Context(), 1, later.Start, later.Start.Add(time.Minute), report.Place{}, 9); err != nil || len(ms) != 1 {
+		if ms, err := l.Minutes(t.Context(), 1, later.Start, later.Start.Add(time.Minute), report.Place{},
+			9); err != nil || len(ms) != 1 {
 			t.Errorf("one minute: %v, %v", ms, err)
 		}
-		l.exec(t, "UPDATE tb_sale_minute SET seconds = '{\"accepted\": {\"60\": 1}}', totals = 'x' WHERE run = 9 AND voucher_id = 1")
+		l.exec(t, "UPDATE tb_sale_minute SET seconds = '{\"accepted\": {\"60\": 1}}', totals = 'x' WHERE run "+
+			"= 9 AND voucher_id = 1")
 		ms, err := l.Minutes(t.Context(), 1, recordedAt.Add(-time.Hour), recordedAt.Add(time.Hour), report.Place{}, 9)
 		sums, errSums := l.MinuteTotals(t.Context(), 1, report.Place{}, 9)
-		if err != nil || errSums != nil || len(ms) != 3 || ms[1].Counts != nil || sums[1].Counts != nil || sums[0].Counts == nil {
+		if err != nil || errSums != nil || len(ms) != 3 || ms[1].Counts != nil ||
+			sums[1].Counts != nil || sums[0].Counts == nil {
 			t.Errorf("beside nonsense: %v, %v, %v, %v", ms, sums, err, errSums)
 		}
 		if id := l.seckill(t, 5); id != 1 {
@@ -97,8 +104,9 @@ func TestSaleMinutes(t *testing.T) {
 			{At: start.Add(60 * time.Second), Counts: order.Counts{"accepted": 1}},
 			{At: start.Add(119 * time.Second), Counts: order.Counts{"sold_out": 2}},
 		}
-		if diff := cmp.Diff(points, made.Points); err != nil || diff != "" || made.Spoilt != 1 || made.Answers["accepted"] != 8 ||
-			!made.FirstAccepted.Equal(start) || !made.LastAccepted.Equal(start.Add(time.Minute)) || !made.SoldOut.Equal(start.Add(59*time.Second)) {
+		if diff := cmp.Diff(points, made.Points); err != nil || diff != "" || made.Spoilt != 1 ||
+			made.Answers["accepted"] != 8 || !made.FirstAccepted.Equal(start) ||
+			!made.LastAccepted.Equal(start.Add(time.Minute)) || !made.SoldOut.Equal(start.Add(59*time.Second)) {
 			t.Errorf("the report: %+v, %v; points (-want +got):\n%s", made, err, diff)
 		}
 	})
@@ -130,7 +138,8 @@ func everyState(t *testing.T, l ledger, id int64) report.Sums {
 	l.exec(t, "UPDATE tb_seckill_voucher SET stock = stock + 12 WHERE voucher_id = ?", id)
 	tally := func(n int64) report.Tally { return report.Tally{Orders: n, Units: n, Cents: n * 1000} }
 	return report.Sums{
-		Stock: 100 - 18, Issued: 100, Unpaid: tally(6), Paid: report.Tally{Orders: 1, Units: 3, Cents: 3000}, Redeemed: tally(2), Lapsed: tally(3), Refunding: tally(4),
+		Stock: 100 - 18, Issued: 100, Unpaid: tally(6), Paid: report.Tally{Orders: 1, Units: 3, Cents: 3000},
+		Redeemed: tally(2), Lapsed: tally(3), Refunding: tally(4),
 		Refunded: tally(5), Cancelled: tally(6), Expired: tally(2), Failed: report.Tally{Orders: 1, Units: 1},
 	}
 }
@@ -152,7 +161,9 @@ func TestReportSums(t *testing.T) {
 			}
 			for _, row := range page {
 				tally := report.Tally{Orders: 1, Units: row.Units, Cents: row.Order.Amount}
-				all = report.Tally{Orders: all.Orders + 1, Units: all.Units + tally.Units, Cents: all.Cents + tally.Cents}
+				all = report.Tally{
+					Orders: all.Orders + 1, Units: all.Units + tally.Units, Cents: all.Cents + tally.Cents,
+				}
 				if row.Expired {
 					expired.Orders++
 				}
@@ -163,7 +174,8 @@ func TestReportSums(t *testing.T) {
 			}
 		}
 		if all != sums.Recorded() || expired.Orders != sums.Expired.Orders {
-			t.Errorf("exported: %+v, %d of them expired; the sums have %+v, %d", all, expired.Orders, sums.Recorded(), sums.Expired.Orders)
+			t.Errorf("exported: %+v, %d of them expired; the sums have %+v, %d",
+				all, expired.Orders, sums.Recorded(), sums.Expired.Orders)
 		}
 		if _, err := l.Sums(t.Context(), 404); !errors.Is(err, voucher.ErrNotFound) {
 			t.Errorf("the sums of no voucher: %v", err)
@@ -177,12 +189,17 @@ func TestReportSums(t *testing.T) {
 		}
 
 		coming := l.seckill(t, 7)
-		l.exec(t, "UPDATE tb_seckill_voucher SET begin_time = ? WHERE voucher_id = ?", stored(recordedAt.Add(time.Minute)), coming)
+		l.exec(t, "UPDATE tb_seckill_voucher SET begin_time = ? WHERE voucher_id = ?",
+			stored(recordedAt.Add(time.Minute)), coming)
 		ended := l.seckill(t, 3)
 		l.exec(t, "UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?",
 			stored(recordedAt.Add(-time.Hour)), stored(recordedAt), ended)
-		sold := report.SalesSums{Sales: 1, Issued: 100, Sold: sums.Sold().Units, Paid: sums.Earned().Units, Cents: sums.Earned().Cents}
-		phases := map[report.Phase]report.SalesSums{report.Running: sold, report.Coming: {Sales: 1, Issued: 7}, report.Ended: {Sales: 1, Issued: 3}}
+		sold := report.SalesSums{
+			Sales: 1, Issued: 100, Sold: sums.Sold().Units, Paid: sums.Earned().Units, Cents: sums.Earned().Cents,
+		}
+		phases := map[report.Phase]report.SalesSums{
+			report.Running: sold, report.Coming: {Sales: 1, Issued: 7}, report.Ended: {Sales: 1, Issued: 3},
+		}
 		got, err := l.SalesSums(t.Context())
 		if diff := cmp.Diff(phases, got); err != nil || diff != "" {
 			t.Errorf("SalesSums: %v (-want +got):\n%s", err, diff)
@@ -234,7 +251,8 @@ func BenchmarkReport(b *testing.B) {
 	b.Run("report", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if made, err := reports.Of(b.Context(), id); err != nil || made.Sums.Recorded().Orders != orders || len(made.Points) != 120 {
+			if made, err := reports.Of(b.Context(), id); err != nil || made.Sums.Recorded().Orders != orders ||
+				len(made.Points) != 120 {
 				b.Fatalf("%+v, %d points, %v", made.Sums, len(made.Points), err)
 			}
 		}

@@ -72,7 +72,8 @@ func (r voucherRow) voucher() voucher.Voucher {
 		ID: r.ID, ShopID: r.ShopID, Title: r.Title, SubTitle: r.SubTitle, Rules: r.Rules,
 		PayValue: r.PayValue, ActualValue: r.ActualValue, Kind: r.Kind, Status: r.Status,
 		Version: r.Version, CreatedAt: r.CreateTime, UpdatedAt: r.UpdateTime,
-		PayWithin: time.Duration(r.PayWithin) * time.Second, Redemption: r.redemption(), VisibleFrom: sqlkit.At(r.VisibleFrom), PerUser: r.PerUser,
+		PayWithin: time.Duration(r.PayWithin) * time.Second, Redemption: r.redemption(),
+		VisibleFrom: sqlkit.At(r.VisibleFrom), PerUser: r.PerUser,
 	}
 }
 
@@ -117,8 +118,10 @@ func (orderRow) TableName() string { return "tb_voucher_order" }
 
 func (r orderRow) order() order.Order {
 	return order.Order{
-		ID: r.ID, UserID: r.UserID, VoucherID: r.VoucherID, Quantity: r.units(), Amount: r.Amount, Status: r.Status, Reason: r.Reason,
-		CreatedAt: r.CreateTime, PayBefore: sqlkit.At(r.PayDeadline), PaidAt: sqlkit.At(r.PayTime), RedeemedAt: sqlkit.At(r.RedeemTime),
-		CancelledAt: sqlkit.At(r.CancelTime), RefundingAt: sqlkit.At(r.RefundingTime), RefundedAt: sqlkit.At(r.RefundTime), FailedAt: sqlkit.At(r.FailTime), LapsedAt: sqlkit.At(r.LapseTime),
+		ID: r.ID, UserID: r.UserID, VoucherID: r.VoucherID, Quantity: r.units(), Amount: r.Amount, Status: r.Status,
+		Reason: r.Reason, CreatedAt: r.CreateTime, PayBefore: sqlkit.At(r.PayDeadline), PaidAt: sqlkit.At(r.PayTime),
+		RedeemedAt:  sqlkit.At(r.RedeemTime),
+		CancelledAt: sqlkit.At(r.CancelTime), RefundingAt: sqlkit.At(r.RefundingTime),
+		RefundedAt: sqlkit.At(r.RefundTime), FailedAt: sqlkit.At(r.FailTime), LapsedAt: sqlkit.At(r.LapseTime),
 	}
 }

@@ -25,7 +25,8 @@ func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 
 // SalesAbove implements service.NewSales.
 func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, err error) {
-	err = s.db.Read(ctx).Model(&saleRow{}).Where("voucher_id > ? AND retired = ?", voucherID, false).Order("voucher_id").Pluck("voucher_id", &ids).Error
+	err = s.db.Read(ctx).Model(&saleRow{}).Where("voucher_id > ? AND retired = ?", voucherID,
+		false).Order("voucher_id").Pluck("voucher_id", &ids).Error
 	if err != nil {
 		return nil, sqlkit.ReadError("reading the newest sales", err)
 	}
@@ -38,7 +39,9 @@ func (s *Store) RaiseEpoch(ctx context.Context, id int64, above int64) (int64, e
 	var epoch int64
 	err := s.db.Write(ctx, func(tx *gorm.DB) error {
 		result := tx.Model(&saleRow{}).Where("voucher_id = ?", id).
-			Updates(map[string]any{"epoch": gorm.Expr("CASE WHEN epoch < ? THEN ? ELSE epoch END + 1", above, above), "sequence": 0})
+			Updates(map[string]any{
+				"epoch": gorm.Expr("CASE WHEN epoch < ? THEN ? ELSE epoch END + 1", above, above), "sequence": 0,
+			})
 		if result.Error != nil {
 			return result.Error
 		}
@@ -96,8 +99,8 @@ func lockSale(tx *gorm.DB, id int64) (saleRow, error) {
 	return sale, err
 }
 
-// absorbOperations completes what is pending: what gave units back is contained in the stock that Redis is about to get,
-// and what was to take some has to be requested anew, also with the same key.
+// absorbOperations completes what is pending: what gave units back is contained in the stock that Redis is about to
+// get, and what was to take some has to be requested anew, also with the same key.
 func (s *Store) absorbOperations(tx *gorm.DB, id int64) error {
 	now, err := s.db.LedgerTime(tx)
 	if err != nil {
@@ -180,19 +183,22 @@ func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audi
 	var rows []struct {
 		Stock, Offered, Issued, Epoch, Sequence, LastOperation, Live, Extra, Pending, Ahead, Open int64
 	}
-	err := s.db.Read(ctx).Raw("SELECT s.stock, s.offered, s.issued, s.epoch, s.sequence, s.last_operation, l.live, l.extra, "+
-		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id) AS pending, "+
-		// What a later operation gave is in the ledger since it was committed, what it took since it was applied. An order's
-		// units that became offers have left both sums, and come back with what puts them on sale or accepts them.
-		"(SELECT COALESCE(SUM(CASE WHEN p.kind = @restock THEN CASE WHEN p.delta > 0 OR p.state = @done THEN p.delta ELSE 0 END "+
-		"WHEN p.kind = @accept AND p.state <> @done THEN 0 ELSE -p.offered END), 0) "+
+	err := s.db.Read(ctx).Raw("SELECT s.stock, s.offered, s.issued, s.epoch, s.sequence, "+
+		"s.last_operation, l.live, l.extra, (SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending "+
+		"AND p.voucher_id = s.voucher_id) AS pending, "+
+		// What a later operation gave is in the ledger since it was committed, what it took since it was applied. An
+		// order's units that became offers have left both sums, and come back with what puts them on sale or accepts
+		// them.
+		"(SELECT COALESCE(SUM(CASE WHEN p.kind = @restock THEN CASE WHEN p.delta > 0 OR p.state = @done "+
+		"THEN p.delta ELSE 0 END WHEN p.kind = @accept AND p.state <> @done THEN 0 ELSE -p.offered END), 0) "+
 		"FROM tb_voucher_operation p WHERE p.voucher_id = s.voucher_id AND p.number > @applied) AS ahead, "+
 		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id "+
 		"AND p.number <= @applied AND (p.kind = @restock AND p.delta < 0 OR p.kind = @accept)) AS open "+
 		"FROM tb_seckill_voucher s CROSS JOIN (SELECT COUNT(*) AS live, COALESCE(SUM(o.quantity - 1), 0) AS extra "+
 		"FROM tb_voucher_order o WHERE o.voucher_id = @voucher AND o.live = 1) l WHERE s.voucher_id = @voucher",
 		map[string]any{
-			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "accept": order.Acceptance, "applied": applied, "voucher": id,
+			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "accept": order.Acceptance,
+			"applied": applied, "voucher": id,
 		}).Find(&rows).Error
 	what := fmt.Sprintf("the totals of voucher %d", id)
 	switch {
@@ -203,7 +209,8 @@ func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audi
 	}
 	r := rows[0]
 	return audit.LedgerTotals{
-		Mark: order.Mark{Epoch: r.Epoch, Sequence: r.Sequence}, Operation: r.LastOperation, Stock: r.Stock, Offered: r.Offered, Issued: r.Issued,
+		Mark: order.Mark{Epoch: r.Epoch, Sequence: r.Sequence}, Operation: r.LastOperation, Stock: r.Stock,
+		Offered: r.Offered, Issued: r.Issued,
 		Live: r.Live, Extra: r.Extra, Pending: r.Pending, Ahead: r.Ahead, Open: r.Open,
 	}, nil
 }

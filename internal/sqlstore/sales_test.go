@@ -43,9 +43,11 @@ func TestSalesToKeep(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := draft()
-		want.Kind, want.Status, want.ID, want.Version, want.CreatedAt, want.UpdatedAt = voucher.Seckill, voucher.OffShelf, second, 1, recordedAt, recordedAt
+		want.Kind, want.Status, want.ID, want.Version, want.CreatedAt, want.UpdatedAt = voucher.Seckill,
+			voucher.OffShelf, second, 1, recordedAt, recordedAt
 		want.Sale = &voucher.Sale{
-			Stock: 2, Issued: 2, Begin: recordedAt, End: recordedAt.Add(time.Hour), Paused: true, Epoch: 1, Partition: 3,
+			Stock: 2, Issued: 2, Begin: recordedAt, End: recordedAt.Add(time.Hour),
+			Paused: true, Epoch: 1, Partition: 3,
 		}
 		if len(vs) != 2 || vs[0].ID != first {
 			t.Fatalf("sales %+v, want those of %d and %d", vs, first, second)
@@ -134,8 +136,9 @@ func TestSnapshot(t *testing.T) {
 		want.Live[4] = again[0].Held()
 		for number, state := range []int{1, 2, 1, 3} {
 			for _, id := range []int64{v, other} {
-				l.exec(t, "INSERT INTO tb_voucher_operation (voucher_id, number, kind, delta, actor, state, create_time) "+
-					"VALUES (?, ?, 'cancel', 1, 'owner', ?, '2026-06-01 20:00:00')", id, number+1, state)
+				l.exec(t,
+					"INSERT INTO tb_voucher_operation (voucher_id, number, kind, delta, actor, state, create_time) "+
+						"VALUES (?, ?, 'cancel', 1, 'owner', ?, '2026-06-01 20:00:00')", id, number+1, state)
 			}
 		}
 		l.exec(t, "UPDATE tb_seckill_voucher SET last_operation = 5 WHERE voucher_id = ?", v)
@@ -151,10 +154,12 @@ func TestSnapshot(t *testing.T) {
 			t.Errorf("snapshot (-want +got):\n%s", diff)
 		}
 		states := func(id, state int64) int64 {
-			return l.number(t, "SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND state = ?", id, state)
+			return l.number(t,
+				"SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND state = ?", id, state)
 		}
 		if states(v, 1) != 0 || states(v, 2) != 1 || states(v, 3) != 3 {
-			t.Errorf("operations: %d pending, %d applied, %d absorbed; want 0, 1, 3", states(v, 1), states(v, 2), states(v, 3))
+			t.Errorf("operations: %d pending, %d applied, %d absorbed; want 0, 1, 3",
+				states(v, 1), states(v, 2), states(v, 3))
 		}
 		if states(other, 1) != 2 {
 			t.Errorf("the other sale has %d pending operations, want 2", states(other, 1))
@@ -256,8 +261,8 @@ func TestSaleNotFound(t *testing.T) {
 	})
 }
 
-// Four of ten units are sold, one of those is given back by operation 1. Operation 2 adds five units, 3 takes two, 4 takes
-// one, and other sales have orders and operations of their own.
+// Four of ten units are sold, one of those is given back by operation 1. Operation 2 adds five units, 3 takes two, 4
+// takes one, and other sales have orders and operations of their own.
 func TestLedgerTotals(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		other := l.seckill(t, 10)

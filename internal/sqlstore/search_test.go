@@ -15,7 +15,9 @@ func (l ledger) titled(tb testing.TB, shop int64, titles ...string) []int64 {
 	tb.Helper()
 	ids := make([]int64, len(titles))
 	for i, title := range titles {
-		v := voucher.Voucher{ShopID: shop, Title: title, PayValue: 1, ActualValue: 2, Kind: voucher.Ordinary, Status: voucher.OnShelf}
+		v := voucher.Voucher{
+			ShopID: shop, Title: title, PayValue: 1, ActualValue: 2, Kind: voucher.Ordinary, Status: voucher.OnShelf,
+		}
 		if err := l.CreateVoucher(tb.Context(), &v, admin); err != nil {
 			tb.Fatal(err)
 		}
@@ -31,7 +33,8 @@ func TestSearchByTitle(t *testing.T) {
 		ids := l.titled(t, 1, titles...)
 		other := l.titled(t, 2, "more noodles")[0]
 		for part, want := range map[string][]int64{
-			"noodles": {other, ids[1], ids[0]}, "NOODLES": {other, ids[1], ids[0]}, "五折": {ids[1]}, "100%": {ids[2]}, "off!": {ids[2]}, "_b": {ids[4]}, `\`: {ids[4]},
+			"noodles": {other, ids[1], ids[0]}, "NOODLES": {other, ids[1], ids[0]}, "五折": {ids[1]}, "100%": {ids[2]},
+			"off!": {ids[2]}, "_b": {ids[4]}, `\`: {ids[4]},
 			"%": {ids[2]}, "'; --": nil,
 		} {
 			vs, next, err := l.Vouchers(t.Context(), voucher.Search{Title: part, Before: math.MaxInt64, Limit: 10})
@@ -43,7 +46,9 @@ func TestSearchByTitle(t *testing.T) {
 				t.Errorf("%q: next %d, %v (-want +got):\n%s", part, next, err, diff)
 			}
 		}
-		if vs, _, err := l.Vouchers(t.Context(), voucher.Search{ShopID: 2, Title: "noodles", Before: math.MaxInt64, Limit: 10}); err != nil || len(vs) != 1 || vs[0].ID != other {
+		if vs, _, err := l.Vouchers(t.Context(), voucher.Search{
+			ShopID: 2, Title: "noodles", Before: math.MaxInt64, Limit: 10,
+		}); err != nil || len(vs) != 1 || vs[0].ID != other {
 			t.Errorf("of one shop: %+v, %v", vs, err)
 		}
 		vs, next, err := l.Vouchers(t.Context(), voucher.Search{Title: "noodles", Before: math.MaxInt64, Limit: 2})
@@ -59,8 +64,9 @@ func TestSearchByTitleIsBounded(t *testing.T) {
 		wanted := l.titled(t, 1, "wanted")[0]
 		l.titled(t, 1, "other")
 		for n := 1; n < sqlstore.TitlesPerSearch; n *= 2 {
-			l.exec(t, "INSERT INTO tb_voucher (shop_id, title, pay_value, actual_value, type, status, version, create_time, update_time) "+
-				"SELECT shop_id, title, pay_value, actual_value, type, status, version, create_time, update_time FROM tb_voucher WHERE title = 'other'")
+			l.exec(t, "INSERT INTO tb_voucher (shop_id, title, pay_value, actual_value, type, "+
+				"status, version, create_time, update_time) SELECT shop_id, title, pay_value, actual_value, type, "+
+				"status, version, create_time, update_time FROM tb_voucher WHERE title = 'other'")
 		}
 		q := voucher.Search{Title: "wanted", Before: math.MaxInt64, Limit: 10}
 		vs, next, err := l.Vouchers(t.Context(), q)

@@ -24,7 +24,8 @@ const (
 	overPlaces = 5000
 	// offeredLists is how many waiting lists one call sees to.
 	offeredLists = 100
-	// listTimeout is how long one transaction for one of them may take: one whose rows are locked does not stop the others.
+	// listTimeout is how long one transaction for one of them may take: one whose rows are locked does not stop the
+	// others.
 	listTimeout = 6 * time.Second
 )
 
@@ -39,7 +40,8 @@ func (s *Store) SeeToOffers(ctx context.Context, token int64) (waitlist.Pass, er
 	for _, voucherID := range lists {
 		one, err := s.seeToList(ctx, voucherID, token)
 		if err != nil {
-			failed = errors.Join(failed, sqlkit.ReadError(fmt.Sprintf("seeing to the offers of voucher %d", voucherID), err))
+			failed = errors.Join(failed,
+				sqlkit.ReadError(fmt.Sprintf("seeing to the offers of voucher %d", voucherID), err))
 			if ctx.Err() != nil || errors.Is(err, order.ErrSuperseded) {
 				break
 			}
@@ -64,20 +66,22 @@ func (s *Store) seeToList(ctx context.Context, voucherID, token int64) (pass wai
 	return pass, err
 }
 
-// listsWithNews returns the open waiting lists with which something is to be done. A list of an ended sale of which only
-// accepted offers are left, about which Redis is being asked, waits.
+// listsWithNews returns the open waiting lists with which something is to be done. A list of an ended sale of which
+// only accepted offers are left, about which Redis is being asked, waits.
 func (s *Store) listsWithNews(ctx context.Context) ([]int64, error) {
 	var ids []int64
 	places := func(where string) string {
 		return "EXISTS (SELECT 1 FROM tb_place p WHERE p.voucher_id = l.voucher_id AND " + where + ")"
 	}
-	err := s.db.Read(ctx).Raw("SELECT l.voucher_id FROM tb_waiting_list l JOIN tb_seckill_voucher s ON s.voucher_id = l.voucher_id "+
-		"WHERE l.open = @open AND ("+places("p.state = @offered AND p.deadline <= @now")+" OR "+places("p.state = @accepted AND "+unasked)+
-		" OR s.end_time <= @now AND ("+places("p.state = @waiting")+" OR "+places("p.state = @offered")+" OR NOT "+places("p.state = @accepted")+
+	err := s.db.Read(ctx).Raw("SELECT l.voucher_id FROM tb_waiting_list l JOIN tb_seckill_voucher s "+
+		"ON s.voucher_id = l.voucher_id WHERE l.open = @open AND ("+places("p.state = @offered AND p.deadline <= @now")+
+		" OR "+places("p.state = @accepted AND "+unasked)+
+		" OR s.end_time <= @now AND ("+places("p.state = @waiting")+" OR "+places("p.state = @offered")+
+		" OR NOT "+places("p.state = @accepted")+
 		")) ORDER BY l.voucher_id LIMIT @limit",
 		map[string]any{
-			"open": true, "now": s.db.LedgerClock(), "waiting": waitlist.Waiting, "offered": waitlist.Offered, "accepted": waitlist.Accepted,
-			"pending": operationPending, "limit": offeredLists,
+			"open": true, "now": s.db.LedgerClock(), "waiting": waitlist.Waiting, "offered": waitlist.Offered,
+			"accepted": waitlist.Accepted, "pending": operationPending, "limit": offeredLists,
 		}).Find(&ids).Error
 	return ids, err
 }
@@ -86,8 +90,8 @@ func (s *Store) listsWithNews(ctx context.Context) ([]int64, error) {
 const unasked = "NOT EXISTS (SELECT 1 FROM tb_voucher_operation o " +
 	"WHERE o.voucher_id = p.voucher_id AND o.number = p.operation AND o.state = @pending)"
 
-// seeTo ends the offers of a sale whose deadline has passed, asks Redis again where a rebuild came between, and closes the
-// list of a sale that is over. Locks are taken in the order sale, list, places.
+// seeTo ends the offers of a sale whose deadline has passed, asks Redis again where a rebuild came between, and
+// closes the list of a sale that is over. Locks are taken in the order sale, list, places.
 func (s *Store) seeTo(tx *gorm.DB, voucherID int64) (waitlist.Pass, error) {
 	var pass waitlist.Pass
 	sale, err := lockSale(tx, voucherID)
@@ -135,8 +139,8 @@ func (s *Store) endDueOffers(tx *gorm.DB, sale *saleRow, now time.Time) (int64, 
 	return int64(len(due)), s.endOffers(tx, sale, due, waitlist.Missed, now)
 }
 
-// askAgain gives accepted offers a new operation whose own did not decide: a rebuild has voided it. Those about which Redis
-// cannot be asked end, and their units are passed on.
+// askAgain gives accepted offers a new operation whose own did not decide: a rebuild has voided it. Those about which
+// Redis cannot be asked end, and their units are passed on.
 func (s *Store) askAgain(tx *gorm.DB, sale *saleRow, now time.Time) (int64, error) {
 	var rows []placeRow // which nobody else changes, as the sale is locked
 	err := tx.Table("tb_place p").Where("p.voucher_id = @voucher AND p.state = @accepted AND "+unasked,
@@ -177,7 +181,8 @@ func (s *Store) askForAll(tx *gorm.DB, sale *saleRow, rows []placeRow, now time.
 		numbers = append(numbers, row.Position, *row.Operation)
 	}
 	err := tx.Model(&placeRow{}).Where("voucher_id = ? AND position IN ?", sale.VoucherID, positionsOf(rows)).
-		Update("operation", gorm.Expr("CASE position"+strings.Repeat(" WHEN ? THEN ?", len(rows))+" END", numbers...)).Error
+		Update("operation",
+			gorm.Expr("CASE position"+strings.Repeat(" WHEN ? THEN ?", len(rows))+" END", numbers...)).Error
 	if err != nil {
 		return fmt.Errorf("naming the operations of %d places: %w", len(rows), err)
 	}
@@ -202,11 +207,12 @@ func (s *Store) endOffers(tx *gorm.DB, sale *saleRow, places []placeRow, state w
 	return s.passOn(tx, sale, places, now)
 }
 
-// closeList ends the places of those who wait for a sale that is over, and closes the list once none is open. The list is
-// locked: a place of somebody who joined meanwhile would wait on a closed one.
+// closeList ends the places of those who wait for a sale that is over, and closes the list once none is open. The
+// list is locked: a place of somebody who joined meanwhile would wait on a closed one.
 func closeList(tx *gorm.DB, voucherID int64, now time.Time) (int64, error) {
 	var waiting []placeRow
-	err := sqlkit.Locking(tx).Where("voucher_id = ? AND state = ?", voucherID, waitlist.Waiting).Order("position").Limit(overPlaces).Find(&waiting).Error
+	err := sqlkit.Locking(tx).Where("voucher_id = ? AND state = ?", voucherID,
+		waitlist.Waiting).Order("position").Limit(overPlaces).Find(&waiting).Error
 	if err != nil {
 		return 0, fmt.Errorf("locking places of an ended sale: %w", err)
 	}
@@ -214,7 +220,8 @@ func closeList(tx *gorm.DB, voucherID int64, now time.Time) (int64, error) {
 		return int64(len(waiting)), err
 	}
 	var open int64
-	if err := tx.Model(&placeRow{}).Where("voucher_id = ? AND state IN ?", voucherID, []waitlist.State{waitlist.Waiting, waitlist.Offered, waitlist.Accepted}).
+	if err := tx.Model(&placeRow{}).Where("voucher_id = ? AND state IN ?", voucherID,
+		[]waitlist.State{waitlist.Waiting, waitlist.Offered, waitlist.Accepted}).
 		Count(&open).Error; err != nil {
 		return 0, fmt.Errorf("counting open places: %w", err)
 	}

@@ -16,10 +16,13 @@ import (
 // maxDetail is how many characters of a failure's detail are kept: the width of tb_voucher_order.detail.
 const maxDetail = 512
 
-// Settle implements recorder.Ledger. The sales' rows are locked first, so that what decide gets stays true until the commit:
-// others that take a unit, or begin a rebuild, wait. A batch that is being inserted at the same time has locked its orders'
-// rows and waits for the sale's; should this one want the same orders, the database ends the deadlock.
-func (s *Store) Settle(ctx context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision) error {
+// Settle implements recorder.Ledger. The sales' rows are locked first, so that what decide gets stays true until the
+// commit: others that take a unit, or begin a rebuild, wait. A batch that is being inserted at the same time has
+// locked its orders' rows and waits for the sale's; should this one want the same orders, the database ends the
+// deadlock.
+func (s *Store) Settle(
+	ctx context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision,
+) error {
 	if len(claims) == 0 {
 		return nil
 	}
@@ -97,7 +100,8 @@ func readPending(tx *gorm.DB, rows []orderRow, pending map[int64]bool) error {
 	}
 	for voucherID, ids := range freed {
 		var found []int64
-		err := tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ? AND order_id IN ?", voucherID, operationPending, ids).
+		err := tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ? AND order_id IN ?",
+			voucherID, operationPending, ids).
 			Pluck("order_id", &found).Error
 		if err != nil {
 			return fmt.Errorf("reading the pending operations of orders of voucher %d: %w", voucherID, err)
@@ -124,7 +128,9 @@ func readLive(tx *gorm.DB, claims []order.Claim, live map[order.BuyerKey]order.H
 				return fmt.Errorf("reading the live orders of voucher %d: %w", voucherID, err)
 			}
 			for _, row := range rows {
-				live[order.BuyerKey{VoucherID: voucherID, UserID: row.UserID}] = order.Held{OrderID: row.ID, Quantity: row.units()}
+				live[order.BuyerKey{VoucherID: voucherID, UserID: row.UserID}] = order.Held{
+					OrderID: row.ID, Quantity: row.units(),
+				}
 			}
 		}
 	}

@@ -30,7 +30,8 @@ func look(tb testing.TB, l ledger, cs []order.Claim) order.LedgerView {
 func (l ledger) failed(tb testing.TB, c order.Claim, id int64, reason order.Reason) {
 	tb.Helper()
 	d := order.Decision{Claim: c, Verb: order.Fail, RowID: id, Reason: reason}
-	if err := l.Settle(tb.Context(), []order.Claim{c}, func(order.LedgerView) []order.Decision { return []order.Decision{d} }); err != nil {
+	if err := l.Settle(tb.Context(), []order.Claim{c},
+		func(order.LedgerView) []order.Decision { return []order.Decision{d} }); err != nil {
 		tb.Fatalf("Settle: %v", err)
 	}
 }
@@ -40,23 +41,28 @@ func TestSettleShowsTheLedger(t *testing.T) {
 		v, w := l.seckill(t, 100), l.seckill(t, 50)
 		recorded, cancelled, elsewhere := claims(v, 1, 2), claims(v, 3, 1), claims(w, 1, 1)
 		insert(t, l, slices.Concat(recorded, cancelled, elsewhere))
-		l.exec(t, "UPDATE tb_voucher_order SET status = 4, cancel_time = ? WHERE id = ?", stored(recordedAt), cancelled[0].OrderID)
+		l.exec(t, "UPDATE tb_voucher_order SET status = 4, cancel_time = ? WHERE id = ?",
+			stored(recordedAt), cancelled[0].OrderID)
 		if _, err := l.RaiseEpoch(t.Context(), w, 0); err != nil {
 			t.Fatal(err)
 		}
-		again := claims(v, 2, 1)[0]                                                               // a second order of user 2
+		// A second order of user 2.
+		again := claims(v, 2, 1)[0]
 		taken := order.Claim{OrderID: recorded[0].OrderID, UserID: 9, VoucherID: v, Epoch: 1}     // another user's id
 		collided := order.Claim{OrderID: recorded[1].OrderID, UserID: 10, VoucherID: v, Epoch: 1} // one settled before
-		other := order.Claim{OrderID: collided.RowID(1), UserID: 11, VoucherID: w}                // which met another order there
+		// Which met another order there.
+		other := order.Claim{OrderID: collided.RowID(1), UserID: 11, VoucherID: w}
 		l.failed(t, other, other.OrderID, order.NoStock)
 		l.failed(t, collided, collided.RowID(2), order.IDCollision)
 		nowhere := claims(1<<50, 5, 1)[0]
 
-		got := look(t, l, slices.Concat(recorded, cancelled, claims(w, 6, 2), []order.Claim{again, taken, collided, nowhere}))
+		got := look(t, l, slices.Concat(recorded, cancelled, claims(w, 6, 2),
+			[]order.Claim{again, taken, collided, nowhere}))
 
 		row := func(c order.Claim) order.Order {
 			return order.Order{
-				ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Amount: 1000, Status: order.Unpaid, CreatedAt: recordedAt, PayBefore: payBefore,
+				ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Amount: 1000, Status: order.Unpaid,
+				CreatedAt: recordedAt, PayBefore: payBefore,
 			}
 		}
 		dead := row(cancelled[0])
@@ -66,7 +72,9 @@ func TestSettleShowsTheLedger(t *testing.T) {
 			Rows: map[int64]order.Order{
 				recorded[0].OrderID: row(recorded[0]), recorded[1].OrderID: row(recorded[1]), dead.ID: dead,
 			},
-			Live:    map[order.BuyerKey]order.Held{recorded[0].Buyer(): recorded[0].Held(), recorded[1].Buyer(): recorded[1].Held()},
+			Live: map[order.BuyerKey]order.Held{
+				recorded[0].Buyer(): recorded[0].Held(), recorded[1].Buyer(): recorded[1].Held(),
+			},
 			Pending: map[int64]bool{},
 		}
 		for _, failed := range []order.Order{
@@ -118,7 +126,10 @@ func TestSettleAppliesDecisions(t *testing.T) {
 		detail := strings.Repeat("详", 600) + "\x00\xff"
 		ds := []order.Decision{
 			{Claim: kept[0], Verb: order.Keep},
-			{Claim: nowhere, Verb: order.Fail, RowID: nowhere.OrderID, Reason: order.UnknownVoucher, Detail: "bad \xff\x00 text"},
+			{
+				Claim: nowhere, Verb: order.Fail, RowID: nowhere.OrderID, Reason: order.UnknownVoucher,
+				Detail: "bad \xff\x00 text",
+			},
 			{Claim: collided, Verb: order.Fail, RowID: collided.RowID(1), Reason: order.IDCollision, Detail: detail},
 			{Claim: failed, Verb: order.Fail, RowID: failed.OrderID, Reason: order.NoStock},
 			{Claim: older, Verb: order.Insert},
@@ -145,7 +156,10 @@ func TestSettleAppliesDecisions(t *testing.T) {
 			fail(nowhere.OrderID, 9, 1<<50, 0, order.UnknownVoucher),
 			fail(collided.RowID(1), 8, v, 1000, order.IDCollision),
 			fail(failed.OrderID, 5, v, 1000, order.NoStock),
-			{ID: older.OrderID, UserID: 6, VoucherID: v, Amount: 1000, Status: order.Unpaid, CreatedAt: recordedAt, PayBefore: payBefore},
+			{
+				ID: older.OrderID, UserID: 6, VoucherID: v, Amount: 1000, Status: order.Unpaid,
+				CreatedAt: recordedAt, PayBefore: payBefore,
+			},
 		} {
 			got, err := l.Order(t.Context(), want.ID)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -161,9 +175,12 @@ func TestSettleAppliesDecisions(t *testing.T) {
 		if row, found := look(t, l, []order.Claim{collided}).Rows[collided.RowID(1)]; !found || !collided.HasRow(row) {
 			t.Errorf("the failed row of the claim whose id was taken is not found again: %+v", row)
 		}
-		for id, want := range map[int64]string{collided.RowID(1): strings.Repeat("详", 512), nowhere.OrderID: "bad \uFFFD\uFFFD text"} {
+		for id, want := range map[int64]string{
+			collided.RowID(1): strings.Repeat("详", 512), nowhere.OrderID: "bad \uFFFD\uFFFD text",
+		} {
 			var got string
-			if err := l.raw.QueryRowContext(t.Context(), "SELECT detail FROM tb_voucher_order WHERE id = ?", id).Scan(&got); err != nil || got != want {
+			if err := l.raw.QueryRowContext(t.Context(), "SELECT detail FROM tb_voucher_order WHERE id = ?",
+				id).Scan(&got); err != nil || got != want {
 				t.Errorf("detail of %d: %q, %v; want %q", id, got, err, want)
 			}
 		}
@@ -183,7 +200,8 @@ func TestSettleTwice(t *testing.T) {
 		}
 		// A writer that does not look is stopped by the keys.
 		for _, verb := range []order.Verb{order.Insert, order.Fail} {
-			if err := l.Settle(t.Context(), cs, decideAll(cs, verb, order.NoStock)); !errors.Is(err, order.ErrConflict) {
+			if err := l.Settle(t.Context(), cs,
+				decideAll(cs, verb, order.NoStock)); !errors.Is(err, order.ErrConflict) {
 				t.Errorf("verb %d: %v, want ErrConflict", verb, err)
 			}
 		}

@@ -199,7 +199,8 @@ func (l ledger) readKeys(tb testing.TB) {
 func draft() voucher.Voucher {
 	return voucher.Voucher{
 		ShopID: 1, Title: "100 for 10", SubTitle: "tonight at eight", Rules: "one each",
-		PayValue: 1000, ActualValue: 10000, Kind: voucher.Ordinary, Status: voucher.OnShelf, PayWithin: voucher.DefaultPayWithin, PerUser: 3,
+		PayValue: 1000, ActualValue: 10000, Kind: voucher.Ordinary, Status: voucher.OnShelf,
+		PayWithin: voucher.DefaultPayWithin, PerUser: 3,
 	}
 }
 
@@ -252,9 +253,11 @@ func (l ledger) conserved(tb testing.TB, voucherID int64) {
 	sale := l.sale(tb, voucherID)
 	live := l.number(tb, "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND live = 1", voucherID)
 	if sale.Stock < 0 || sale.Stock+sale.Offered+live != sale.Issued {
-		tb.Errorf("voucher %d: stock %d + offered %d + live %d != issued %d", voucherID, sale.Stock, sale.Offered, live, sale.Issued)
+		tb.Errorf("voucher %d: stock %d + offered %d + live %d != issued %d", voucherID, sale.Stock,
+			sale.Offered, live, sale.Issued)
 	}
-	if kept := l.number(tb, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ? AND state IN (2, 3)", voucherID); kept != sale.Offered {
+	if kept := l.number(tb, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ? AND state IN (2, 3)",
+		voucherID); kept != sale.Offered {
 		tb.Errorf("voucher %d: %d places have an offer, and %d units are offered", voucherID, kept, sale.Offered)
 	}
 }
@@ -309,23 +312,27 @@ func (l ledger) awaitTake(tb testing.TB, voucherID int64) {
 	if l.dialect != "mysql" {
 		return
 	}
-	l.awaitQuery(tb, fmt.Sprintf("UPDATE tb_seckill_voucher SET stock = stock - %% WHERE voucher_id = %d AND %%", voucherID))
+	l.awaitQuery(tb, fmt.Sprintf("UPDATE tb_seckill_voucher SET stock = stock - %% WHERE voucher_id = %d AND %%",
+		voucherID))
 }
 
 // lockWait is a transaction that waits for a lock, in the text of SHOW ENGINE INNODB STATUS, with its connection.
 var lockWait = regexp.MustCompile(`(?m)^LOCK WAIT .*\n(?:MariaDB|MySQL) thread id (\d+)`)
 
-// awaitLockWait returns once a transaction waits for a lock in the schema. information_schema.innodb_trx would say so in one
-// statement, but of the last moment at which nobody had asked for 100 ms: two tests that ask by turns see nothing change, for ever.
+// awaitLockWait returns once a transaction waits for a lock in the schema. information_schema.innodb_trx would say so
+// in one statement, but of the last moment at which nobody had asked for 100 ms: two tests that ask by turns see
+// nothing change, for ever.
 func (l ledger) awaitLockWait(tb testing.TB) {
 	tb.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		var engine, name, status string
-		if err := l.raw.QueryRowContext(tb.Context(), "SHOW ENGINE INNODB STATUS").Scan(&engine, &name, &status); err != nil {
+		if err := l.raw.QueryRowContext(tb.Context(), "SHOW ENGINE INNODB STATUS").Scan(&engine,
+			&name, &status); err != nil {
 			tb.Fatal(err)
 		}
 		for _, waiting := range lockWait.FindAllStringSubmatch(status, -1) {
-			if l.number(tb, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id = ?", waiting[1]) > 0 {
+			if l.number(tb, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id = ?",
+				waiting[1]) > 0 {
 				return
 			}
 		}
@@ -344,7 +351,8 @@ func (l ledger) awaitQuery(tb testing.TB, pattern string) {
 func (l ledger) awaitQueries(tb testing.TB, pattern string, n int64) {
 	tb.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		if l.number(tb, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE ?", pattern) >= n {
+		if l.number(tb, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE ?",
+			pattern) >= n {
 			return
 		}
 		time.Sleep(2 * time.Millisecond) // the server has no signal for it

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// What was read before others have read it anew is forgotten: a transaction that has begun meanwhile relies on theirs. After the
-// clock was set back, what is read counts again.
+// What was read before others have read it anew is forgotten: a transaction that has begun meanwhile relies on
+// theirs. After the clock was set back, what is read counts again.
 func TestOlderKnowledgeOfEndpointsIsForgotten(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 20, 0, 0, 0, time.UTC)

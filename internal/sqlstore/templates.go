@@ -50,8 +50,9 @@ type templateFields struct {
 func newTemplateRow(t voucher.Template, now time.Time) (templateRow, error) {
 	v := t.Voucher
 	f := templateFields{
-		Kind: v.Kind, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, PayValue: v.PayValue, ActualValue: v.ActualValue,
-		PayWithin: v.PayWithin.Milliseconds(), ByCode: v.Redemption.ByCode, ValidDays: v.Redemption.ValidDays, PerUser: v.PerUser,
+		Kind: v.Kind, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, PayValue: v.PayValue,
+		ActualValue: v.ActualValue, PayWithin: v.PayWithin.Milliseconds(), ByCode: v.Redemption.ByCode,
+		ValidDays: v.Redemption.ValidDays, PerUser: v.PerUser,
 		Lasts: t.Lasts.Milliseconds(), Seen: t.Seen.Milliseconds(),
 	}
 	if v.Sale != nil {
@@ -71,18 +72,28 @@ func (r templateRow) template() voucher.Template {
 		f = templateFields{} // a part of it may have been read
 	}
 	millis := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
-	t := voucher.Template{ID: r.ID, Name: r.Name, CreatedAt: r.CreateTime, Lasts: millis(f.Lasts), Seen: millis(f.Seen), Voucher: voucher.Voucher{
-		ShopID: r.ShopID, Title: f.Title, SubTitle: f.SubTitle, Rules: f.Rules, PayValue: f.PayValue, ActualValue: f.ActualValue,
-		PayWithin: millis(f.PayWithin), Redemption: voucher.Redemption{ByCode: f.ByCode, ValidDays: f.ValidDays}, PerUser: f.PerUser, Kind: f.Kind,
-	}}
+	t := voucher.Template{
+		ID: r.ID, Name: r.Name, CreatedAt: r.CreateTime, Lasts: millis(f.Lasts), Seen: millis(f.Seen),
+		Voucher: voucher.Voucher{
+			ShopID: r.ShopID, Title: f.Title, SubTitle: f.SubTitle, Rules: f.Rules,
+			PayValue: f.PayValue, ActualValue: f.ActualValue,
+			PayWithin: millis(f.PayWithin), Redemption: voucher.Redemption{ByCode: f.ByCode, ValidDays: f.ValidDays},
+			PerUser: f.PerUser, Kind: f.Kind,
+		},
+	}
 	if f.Kind == voucher.Seckill {
-		t.Voucher.Sale = &voucher.Sale{Issued: f.Stock, OfferWithin: millis(f.OfferWithin), Guards: guard.Parse(f.Guards)}
+		t.Voucher.Sale = &voucher.Sale{
+			Issued: f.Stock, OfferWithin: millis(f.OfferWithin), Guards: guard.Parse(f.Guards),
+		}
 	}
 	return t
 }
 
-// CreateTemplate implements voucher.TemplateLedger. Several at once may exceed the limit by as many; it only keeps lists short.
-func (s *Store) CreateTemplate(ctx context.Context, voucherID int64, name string, by voucher.Author) (voucher.Template, error) {
+// CreateTemplate implements voucher.TemplateLedger. Several at once may exceed the limit by as many; it only keeps
+// lists short.
+func (s *Store) CreateTemplate(
+	ctx context.Context, voucherID int64, name string, by voucher.Author,
+) (voucher.Template, error) {
 	var row templateRow
 	return s.writeTemplate(ctx, "creating", by, func(tx *gorm.DB, now time.Time) (templateRow, sqlkit.AuditRow, error) {
 		v, err := findVoucher(tx, voucherID)
@@ -99,7 +110,8 @@ func (s *Store) CreateTemplate(ctx context.Context, voucherID int64, name string
 		if row, err = newTemplateRow(voucher.TemplateOf(v, name), now); err != nil {
 			return row, sqlkit.AuditRow{}, err
 		}
-		return row, sqlkit.AuditRow{VoucherID: voucherID, Action: voucher.Created, Changes: renamed("", name)}, tx.Create(&row).Error
+		return row, sqlkit.AuditRow{VoucherID: voucherID, Action: voucher.Created, Changes: renamed("", name)},
+			tx.Create(&row).Error
 	})
 }
 
@@ -124,7 +136,9 @@ func (s *Store) Templates(ctx context.Context, shopID int64) ([]voucher.Template
 }
 
 // RenameTemplate implements voucher.TemplateLedger.
-func (s *Store) RenameTemplate(ctx context.Context, id int64, name string, by voucher.Author) (voucher.Template, error) {
+func (s *Store) RenameTemplate(
+	ctx context.Context, id int64, name string, by voucher.Author,
+) (voucher.Template, error) {
 	return s.writeTemplate(ctx, "renaming", by, func(tx *gorm.DB, _ time.Time) (templateRow, sqlkit.AuditRow, error) {
 		row, err := lockTemplate(tx, id)
 		if err != nil || row.Name == name {
@@ -138,19 +152,21 @@ func (s *Store) RenameTemplate(ctx context.Context, id int64, name string, by vo
 
 // DeleteTemplate implements voucher.TemplateLedger.
 func (s *Store) DeleteTemplate(ctx context.Context, id int64, by voucher.Author) error {
-	_, err := s.writeTemplate(ctx, "deleting", by, func(tx *gorm.DB, _ time.Time) (templateRow, sqlkit.AuditRow, error) {
-		row, err := lockTemplate(tx, id)
-		if err != nil {
-			return row, sqlkit.AuditRow{}, err
-		}
-		return row, sqlkit.AuditRow{Action: voucher.Deleted, Changes: renamed(row.Name, "")}, tx.Delete(&row).Error
-	})
+	_, err := s.writeTemplate(ctx, "deleting", by,
+		func(tx *gorm.DB, _ time.Time) (templateRow, sqlkit.AuditRow, error) {
+			row, err := lockTemplate(tx, id)
+			if err != nil {
+				return row, sqlkit.AuditRow{}, err
+			}
+			return row, sqlkit.AuditRow{Action: voucher.Deleted, Changes: renamed(row.Name, "")}, tx.Delete(&row).Error
+		})
 	return err
 }
 
 // writeTemplate runs a change of a template in one transaction, with its audit entry if it has one.
 func (s *Store) writeTemplate(
-	ctx context.Context, what string, by voucher.Author, change func(tx *gorm.DB, now time.Time) (templateRow, sqlkit.AuditRow, error),
+	ctx context.Context, what string, by voucher.Author,
+	change func(tx *gorm.DB, now time.Time) (templateRow, sqlkit.AuditRow, error),
 ) (voucher.Template, error) {
 	var row templateRow
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {

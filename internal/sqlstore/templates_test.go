@@ -38,7 +38,8 @@ func TestTemplates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := l.Templates(t.Context(), v.ShopID); err != nil || cmp.Diff([]voucher.Template{plain, want}, got) != "" {
+		if got, err := l.Templates(t.Context(), v.ShopID); err != nil ||
+			cmp.Diff([]voucher.Template{plain, want}, got) != "" {
 			t.Errorf("%v: listed %+v", err, got)
 		}
 		if got, err := l.Templates(t.Context(), 0); err != nil || cmp.Diff([]voucher.Template{plain, want}, got) != "" {
@@ -59,18 +60,21 @@ func TestTemplates(t *testing.T) {
 			t.Errorf("of no voucher: %v", err)
 		}
 		for range 2 { // repeated after a lost answer
-			if got, err := l.RenameTemplate(t.Context(), plain.ID, "Late", admin); err != nil || got.Name != "Late" || got.Voucher.Title != plain.Voucher.Title {
+			if got, err := l.RenameTemplate(t.Context(), plain.ID, "Late", admin); err != nil || got.Name != "Late" ||
+				got.Voucher.Title != plain.Voucher.Title {
 				t.Errorf("renamed: %+v, %v", got, err)
 			}
 		}
 		l.exec(t, "UPDATE tb_voucher_template SET fields = '{\"title\":1' WHERE id = ?", saved.ID)
-		if got, err := l.Templates(t.Context(), 0); err != nil || len(got) != 2 || got[0].Name != "Evening" || got[0].Voucher.Title != "" {
+		if got, err := l.Templates(t.Context(), 0); err != nil || len(got) != 2 || got[0].Name != "Evening" ||
+			got[0].Voucher.Title != "" {
 			t.Errorf("nonsense: %+v, %v", got, err)
 		}
 		for range 2 {
 			err = l.DeleteTemplate(t.Context(), saved.ID, admin)
 		}
-		if !errors.Is(err, voucher.ErrNoTemplate) || !errors.Is(second(l.RenameTemplate(t.Context(), saved.ID, "x", admin)), voucher.ErrNoTemplate) {
+		if !errors.Is(err, voucher.ErrNoTemplate) ||
+			!errors.Is(second(l.RenameTemplate(t.Context(), saved.ID, "x", admin)), voucher.ErrNoTemplate) {
 			t.Errorf("deleted twice: %v", err)
 		}
 		if n := l.number(t, "SELECT COUNT(*) FROM tb_audit WHERE changes LIKE '%\"template\"%'"); n != 4 {
@@ -94,8 +98,10 @@ func TestTooManyTemplates(t *testing.T) {
 		for i := range rows {
 			rows[i] = fmt.Sprintf("(%d, 'x', '{}', '2026-01-02')", 1000+i)
 		}
-		l.exec(t, "INSERT INTO tb_voucher_template (shop_id, name, fields, create_time) VALUES "+strings.Join(rows, ", "))
-		if got, err := l.Templates(t.Context(), 0); err != nil || len(got) != len(rows) || got[0].Voucher.ShopID != 1000 {
+		l.exec(t, "INSERT INTO tb_voucher_template (shop_id, name, fields, create_time) VALUES "+
+			strings.Join(rows, ", "))
+		if got, err := l.Templates(t.Context(), 0); err != nil || len(got) != len(rows) ||
+			got[0].Voucher.ShopID != 1000 {
 			t.Errorf("%v: %d templates of all shops are listed, want the newest %d", err, len(got), len(rows))
 		}
 	})

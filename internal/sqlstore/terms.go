@@ -53,7 +53,8 @@ func (c *termsCache) of(db *gorm.DB, voucherIDs []int64) (map[int64]payTerms, er
 	terms, missing := c.known(voucherIDs)
 	for part := range sqlkit.Chunks(missing) {
 		var rows []voucherRow
-		if err := db.Select("id", "pay_value", "pay_within", "shop_id", "redeemable", "valid_until", "valid_days").Where("id IN ?", part).Find(&rows).Error; err != nil {
+		if err := db.Select("id", "pay_value", "pay_within", "shop_id", "redeemable", "valid_until",
+			"valid_days").Where("id IN ?", part).Find(&rows).Error; err != nil {
 			return nil, fmt.Errorf("reading pay terms: %w", err)
 		}
 		for _, row := range rows {

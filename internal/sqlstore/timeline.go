@@ -29,8 +29,8 @@ func (saleMinuteRow) TableName() string { return "tb_sale_minute" }
 // minuteCounts are the counts of a minute as they are stored: answer → second → requests, without zeros.
 type minuteCounts map[order.Answer]map[int]int64
 
-// PutMinutes implements report.TimelineLedger. The statement of a caller who has given up may be carried out after the next
-// one's: a minute never goes back to fewer requests.
+// PutMinutes implements report.TimelineLedger. The statement of a caller who has given up may be carried out after
+// the next one's: a minute never goes back to fewer requests.
 func (s *Store) PutMinutes(ctx context.Context, minutes []report.Minute) error {
 	rows := make([]saleMinuteRow, len(minutes))
 	for i, m := range minutes {
@@ -47,11 +47,13 @@ func (s *Store) PutMinutes(ctx context.Context, minutes []report.Minute) error {
 	newer := func(column string) clause.Assignment {
 		asked, value := fmt.Sprintf(proposed, "asked"), fmt.Sprintf(proposed, column)
 		return clause.Assignment{Column: clause.Column{Name: column}, Value: gorm.Expr(
-			fmt.Sprintf("CASE WHEN %s >= tb_sale_minute.asked THEN %s ELSE tb_sale_minute.%s END", asked, value, column))}
+			fmt.Sprintf("CASE WHEN %s >= tb_sale_minute.asked THEN %s ELSE tb_sale_minute.%s END",
+				asked, value, column))}
 	}
 	replace := clause.OnConflict{
-		Columns:   []clause.Column{{Name: "voucher_id"}, {Name: "start_time"}, {Name: "run"}},
-		DoUpdates: clause.Set{newer("totals"), newer("seconds"), newer("asked")}, // asked last: MySQL sets one after the other
+		Columns: []clause.Column{{Name: "voucher_id"}, {Name: "start_time"}, {Name: "run"}},
+		// asked last: MySQL sets one after the other.
+		DoUpdates: clause.Set{newer("totals"), newer("seconds"), newer("asked")},
 	}
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error { return tx.Clauses(replace).Create(&rows).Error })
 	if err != nil {
@@ -79,12 +81,15 @@ func newSaleMinuteRow(m report.Minute) (saleMinuteRow, error) {
 		return saleMinuteRow{}, fmt.Errorf("rendering a sale's minute: %w", err)
 	}
 	return saleMinuteRow{
-		VoucherID: m.VoucherID, StartTime: m.Start.UTC(), Run: m.Run, Asked: m.Asked(), Totals: string(totals), Seconds: string(seconds),
+		VoucherID: m.VoucherID, StartTime: m.Start.UTC(), Run: m.Run, Asked: m.Asked(), Totals: string(totals),
+		Seconds: string(seconds),
 	}, nil
 }
 
 // MinuteTotals implements report.Ledger.
-func (s *Store) MinuteTotals(ctx context.Context, voucherID int64, after report.Place, limit int) ([]report.MinuteTotal, error) {
+func (s *Store) MinuteTotals(
+	ctx context.Context, voucherID int64, after report.Place, limit int,
+) ([]report.MinuteTotal, error) {
 	var rows []saleMinuteRow
 	err := minutesAfter(s.db.Read(ctx).Select("start_time", "run", "totals"), voucherID, after, limit).Find(&rows).Error
 	if err != nil {
@@ -101,9 +106,12 @@ func (s *Store) MinuteTotals(ctx context.Context, voucherID int64, after report.
 }
 
 // Minutes implements report.Ledger.
-func (s *Store) Minutes(ctx context.Context, voucherID int64, from, to time.Time, after report.Place, limit int) ([]report.Minute, error) {
+func (s *Store) Minutes(
+	ctx context.Context, voucherID int64, from, to time.Time, after report.Place, limit int,
+) ([]report.Minute, error) {
 	var rows []saleMinuteRow
-	err := minutesAfter(s.db.Read(ctx), voucherID, after, limit).Where("start_time >= ? AND start_time < ?", from.UTC(), to.UTC()).Find(&rows).Error
+	err := minutesAfter(s.db.Read(ctx), voucherID, after, limit).Where("start_time >= ? AND start_time < ?", from.UTC(),
+		to.UTC()).Find(&rows).Error
 	if err != nil {
 		return nil, sqlkit.ReadError(fmt.Sprintf("reading the minutes of voucher %d", voucherID), err)
 	}
@@ -137,7 +145,8 @@ func (r saleMinuteRow) counts() map[order.Answer]*report.Seconds {
 func minutesAfter(db *gorm.DB, voucherID int64, after report.Place, limit int) *gorm.DB {
 	query := db.Where("voucher_id = ?", voucherID).Order("start_time, run").Limit(limit)
 	if after != (report.Place{}) {
-		query = query.Where("start_time >= ? AND NOT (start_time = ? AND run <= ?)", after.Start.UTC(), after.Start.UTC(), after.Run)
+		query = query.Where("start_time >= ? AND NOT (start_time = ? AND run <= ?)", after.Start.UTC(),
+			after.Start.UTC(), after.Run)
 	}
 	return query
 }

@@ -61,8 +61,9 @@ type cause struct {
 	why order.Why
 }
 
-// advance takes locked orders one step, for which they are in the right state: the rows, a line of history and a webhook's
-// event for each, and, when their units go back on sale, the sales with an operation for each unit; when they are paid by it, their codes.
+// advance takes locked orders one step, for which they are in the right state: the rows, a line of history and a
+// webhook's event for each, and, when their units go back on sale, the sales with an operation for each unit; when
+// they are paid by it, their codes.
 func (s *Store) advance(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
 	if len(rows) == 0 {
 		return nil
@@ -146,7 +147,8 @@ func (s *Store) giveBackUnits(tx *gorm.DB, rows []orderRow, action order.Action,
 	ops := make(map[int64][]operationRow)
 	for i := range rows {
 		if rows[i].Kind == liveKind {
-			ops[rows[i].VoucherID] = append(ops[rows[i].VoucherID], orderOperation(rows[i], operationKind(action), rows[i].units().Units(), c.by))
+			ops[rows[i].VoucherID] = append(ops[rows[i].VoucherID], orderOperation(rows[i], operationKind(action),
+				rows[i].units().Units(), c.by))
 		}
 	}
 	ids := slices.Sorted(maps.Keys(ops))

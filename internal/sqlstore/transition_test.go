@@ -10,7 +10,10 @@ import (
 	"seckill/internal/order"
 )
 
-var actions = []order.Action{order.Pay, order.Cancel, order.Expire, order.RequestRefund, order.ConfirmRefund, order.Revive, order.Redeem, order.Lapse}
+var actions = []order.Action{
+	order.Pay, order.Cancel, order.Expire, order.RequestRefund, order.ConfirmRefund, order.Revive,
+	order.Redeem, order.Lapse,
+}
 
 // Every action on an order in every state: one step where the domain allows it, with its time, its event and its unit;
 // else nothing.
@@ -32,7 +35,8 @@ func TestTransition(t *testing.T) {
 					continue
 				}
 				if action.Check(c.OrderID, from) != nil {
-					if !inState(err, from) || !cmp.Equal(before, l.order(t, c.OrderID)) || l.history(t, c.OrderID) != "" {
+					if !inState(err, from) || !cmp.Equal(before, l.order(t, c.OrderID)) ||
+						l.history(t, c.OrderID) != "" {
 						t.Errorf("%s %s: %v; it has become %+v", action, from, err, l.order(t, c.OrderID))
 					}
 					continue
@@ -69,7 +73,9 @@ func TestTransition(t *testing.T) {
 				kind := map[order.Action]order.OperationKind{
 					order.Cancel: order.Cancellation, order.Expire: order.Expiration, order.ConfirmRefund: order.Refund,
 				}[action]
-				wantOp := order.Operation{VoucherID: v, Number: given, Kind: kind, Delta: 1, OrderID: c.OrderID, UserID: c.UserID}
+				wantOp := order.Operation{
+					VoucherID: v, Number: given, Kind: kind, Delta: 1, OrderID: c.OrderID, UserID: c.UserID,
+				}
 				if diff := cmp.Diff([]order.Operation{wantOp}, l.pending(t, v)); diff != "" {
 					t.Errorf("%s: operations (-want +got):\n%s", action, diff)
 				}
@@ -89,7 +95,8 @@ func TestTransitionOfAnotherOwner(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		c := l.recorded(t, l.seckill(t, 1), 1)[0]
 		for _, id := range []int64{c.OrderID, 4711} {
-			if _, err := l.Transition(t.Context(), id, c.UserID+1, order.Cancel, order.Owner); !errors.Is(err, order.ErrNotFound) {
+			if _, err := l.Transition(t.Context(), id, c.UserID+1, order.Cancel,
+				order.Owner); !errors.Is(err, order.ErrNotFound) {
 				t.Errorf("order %d: %v, want ErrNotFound", id, err)
 			}
 		}
@@ -125,7 +132,8 @@ func TestTwoTransitionsAtOnce(t *testing.T) {
 				}
 			}
 			pay, cancel := both(move(order.Pay), move(order.Cancel))
-			if (pay == nil) == (cancel == nil) || pay != nil && !inState(pay, order.Cancelled) || cancel != nil && !inState(cancel, order.Paid) {
+			if (pay == nil) == (cancel == nil) || pay != nil && !inState(pay, order.Cancelled) ||
+				cancel != nil && !inState(cancel, order.Paid) {
 				t.Errorf("pay: %v, cancel: %v; want one to win", pay, cancel)
 			}
 		}
@@ -151,7 +159,8 @@ func TestTransitionRetriesAfterADeadlock(t *testing.T) {
 		moved <- err
 	}()
 	l.awaitQuery(t, "SELECT % FROM `tb_seckill_voucher` % FOR UPDATE")
-	if _, err := holder.ExecContext(t.Context(), "UPDATE tb_voucher_order SET detail = 'seen' WHERE id = ?", c.OrderID); err != nil {
+	if _, err := holder.ExecContext(t.Context(), "UPDATE tb_voucher_order SET detail = 'seen' WHERE id = ?",
+		c.OrderID); err != nil {
 		t.Fatalf("the holder of the lock was ended: %v", err)
 	}
 	if err := holder.Commit(); err != nil {

@@ -24,9 +24,9 @@ type unpaidRow struct {
 // TableName implements gorm's schema.Tabler.
 func (unpaidRow) TableName() string { return "tb_unpaid" }
 
-// countUnpaid counts expired orders of sales that have a cool-down, in the transaction that expires them. It holds the
-// expirer's fence, so these transactions commit one after the other, and their numbers rise. Old rows are deleted, twice as
-// many as may be added.
+// countUnpaid counts expired orders of sales that have a cool-down, in the transaction that expires them. It holds
+// the expirer's fence, so these transactions commit one after the other, and their numbers rise. Old rows are
+// deleted, twice as many as may be added.
 func (s *Store) countUnpaid(tx *gorm.DB, expired []orderRow, now time.Time) error {
 	counted, err := withCoolDown(tx, expired)
 	if err != nil || len(counted) == 0 {
@@ -64,12 +64,15 @@ func (s *Store) addUnpaid(now time.Time) clause.OnConflict {
 	return clause.OnConflict{
 		Columns: []clause.Column{{Name: "user_id"}},
 		// In this order: MySQL assigns one after the other, and the count is by the time before.
-		DoUpdates: append(clause.Set{{Column: clause.Column{Name: "expired"}, Value: gorm.Expr(count, now.Add(-guard.CoolDownMemory))}},
+		DoUpdates: append(clause.Set{
+			{Column: clause.Column{Name: "expired"}, Value: gorm.Expr(count, now.Add(-guard.CoolDownMemory))},
+		},
 			clause.AssignmentColumns([]string{"last_time", "number"})...),
 	}
 }
 
-// deleteOldUnpaid deletes those of the n rows with the lowest numbers that count no longer, and returns the highest number.
+// deleteOldUnpaid deletes those of the n rows with the lowest numbers that count no longer, and returns the highest
+// number.
 func deleteOldUnpaid(tx *gorm.DB, now time.Time, n int) (highest int64, err error) {
 	var oldest, newest []unpaidRow
 	if err := tx.Order("number, user_id").Limit(n).Find(&oldest).Error; err != nil {
@@ -117,7 +120,9 @@ func withCoolDown(tx *gorm.DB, orders []orderRow) (map[int64]bool, error) {
 }
 
 // UnpaidAfter implements guard.UnpaidReader.
-func (s *Store) UnpaidAfter(ctx context.Context, after guard.UnpaidCursor, limit int) ([]guard.Unpaid, guard.UnpaidCursor, error) {
+func (s *Store) UnpaidAfter(
+	ctx context.Context, after guard.UnpaidCursor, limit int,
+) ([]guard.Unpaid, guard.UnpaidCursor, error) {
 	var rows []unpaidRow
 	err := s.db.Read(ctx).Where("number > ? OR number = ? AND user_id > ?", after.Number, after.Number, after.UserID).
 		Order("number, user_id").Limit(limit).Find(&rows).Error

@@ -50,7 +50,8 @@ func TestUnpaidIsCounted(t *testing.T) {
 			t.Fatalf("%d expired, want 14", got)
 		}
 		all, cursor := l.unpaid(t, guard.UnpaidCursor{})
-		if diff := cmp.Diff([]guard.Unpaid{{UserID: 1, Expired: 1}, {UserID: 2, Expired: 2}, {UserID: 3, Expired: 1}}, all); diff != "" {
+		if diff := cmp.Diff([]guard.Unpaid{{UserID: 1, Expired: 1}, {UserID: 2, Expired: 2}, {UserID: 3, Expired: 1}},
+			all); diff != "" {
 			t.Errorf("counted (-want +got):\n%s", diff)
 		}
 		l.due(t, -time.Minute, second[0])
@@ -81,14 +82,15 @@ func TestUnpaidIsCountedWithTheExpiryOnly(t *testing.T) {
 	})
 }
 
-// A count begins anew after a week without another; who counts no longer is deleted when others are counted. Numbers rise
-// though a clock was ahead.
+// A count begins anew after a week without another; who counts no longer is deleted when others are counted. Numbers
+// rise though a clock was ahead.
 func TestUnpaidIsForgotten(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		cs := l.recorded(t, l.cooling(t, 10), 2)
 		ago := func(d time.Duration) any { return stored(recordedAt.Add(-d)) }
 		const insert = "INSERT INTO tb_unpaid (user_id, expired, last_time, number) VALUES (?, ?, ?, ?)"
-		l.exec(t, insert, 1, 7, ago(guard.CoolDownMemory+time.Second), 5) // too new to be deleted: two orders look at four rows
+		// Too new to be deleted: two orders look at four rows.
+		l.exec(t, insert, 1, 7, ago(guard.CoolDownMemory+time.Second), 5)
 		l.exec(t, insert, 2, 7, ago(guard.CoolDownMemory-time.Second), 4)
 		for user := range 3 {
 			l.exec(t, insert, 100+user, 1, ago(guard.CoolDownMemory+time.Hour), 1+user)
@@ -98,7 +100,9 @@ func TestUnpaidIsForgotten(t *testing.T) {
 		l.due(t, -time.Minute, cs...)
 		l.expires(t, 1, 50)
 		all, cursor := l.unpaid(t, guard.UnpaidCursor{})
-		want := []guard.Unpaid{{UserID: 200, Expired: 1, Age: time.Minute}, {UserID: 1, Expired: 1}, {UserID: 2, Expired: 8}}
+		want := []guard.Unpaid{
+			{UserID: 200, Expired: 1, Age: time.Minute}, {UserID: 1, Expired: 1}, {UserID: 2, Expired: 8},
+		}
 		if diff := cmp.Diff(want, all); diff != "" || cursor.Number != ahead+1 {
 			t.Errorf("number %d, want %d (-want +got):\n%s", cursor.Number, ahead+1, diff)
 		}

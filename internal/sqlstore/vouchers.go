@@ -25,9 +25,9 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 		ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
 		PayValue: v.PayValue, ActualValue: v.ActualValue, Kind: v.Kind, Status: v.Status,
 		Version: 1, PayWithin: int64(cmp.Or(v.PayWithin, voucher.DefaultPayWithin) / time.Second),
-		Redeemable: v.Redemption.ByCode, ValidUntil: sqlkit.Stamp(v.Redemption.ValidUntil), ValidDays: v.Redemption.ValidDays,
-		VisibleFrom: sqlkit.Stamp(v.VisibleFrom),
-		PerUser:     v.PerUser,
+		Redeemable: v.Redemption.ByCode, ValidUntil: sqlkit.Stamp(v.Redemption.ValidUntil),
+		ValidDays: v.Redemption.ValidDays, VisibleFrom: sqlkit.Stamp(v.VisibleFrom),
+		PerUser: v.PerUser,
 	}
 	var sale saleRow
 	if v.Sale != nil {
@@ -108,7 +108,8 @@ func (s *Store) VouchersOfShop(ctx context.Context, shopID, before int64, limit 
 	const where = "v.shop_id = ? AND v.status = ? AND (v.visible_from IS NULL OR v.visible_from <= ?)"
 	now := s.db.LedgerClock()
 	what := fmt.Sprintf("listing the vouchers of shop %d", shopID)
-	vs, err := scanVouchers(joined(s.db.Read(ctx)).Where(where, shopID, voucher.OnShelf, now).Where("v.id < ?", before).Order("v.id DESC").Limit(limit))
+	vs, err := scanVouchers(joined(s.db.Read(ctx)).Where(where, shopID, voucher.OnShelf,
+		now).Where("v.id < ?", before).Order("v.id DESC").Limit(limit))
 	if err != nil {
 		return nil, 0, sqlkit.ReadError(what, err)
 	}
@@ -116,18 +117,22 @@ func (s *Store) VouchersOfShop(ctx context.Context, shopID, before int64, limit 
 		return vs, int64(len(vs)), nil
 	}
 	var total int64
-	if err := s.db.Read(ctx).Table("tb_voucher v").Where(where, shopID, voucher.OnShelf, now).Count(&total).Error; err != nil {
+	if err := s.db.Read(ctx).Table("tb_voucher v").Where(where, shopID, voucher.OnShelf,
+		now).Count(&total).Error; err != nil {
 		return nil, 0, sqlkit.ReadError(what, err)
 	}
 	return vs, total, nil
 }
 
 // VoucherIDs implements listing.IndexLedger.
-func (s *Store) VoucherIDs(ctx context.Context, above int64) (ids, shops []int64, hidden map[int64]time.Time, err error) {
+func (s *Store) VoucherIDs(
+	ctx context.Context, above int64,
+) (ids, shops []int64, hidden map[int64]time.Time, err error) {
 	const what = "reading the ids of vouchers"
 	var rows []struct{ ID, ShopID int64 }
 	// The columns are those of an index, so that no row is read.
-	if err := s.db.Read(ctx).Table("tb_voucher").Select("id, shop_id").Where("id > ?", above).Order("id").Find(&rows).Error; err != nil {
+	if err := s.db.Read(ctx).Table("tb_voucher").Select("id, shop_id").Where("id > ?",
+		above).Order("id").Find(&rows).Error; err != nil {
 		return nil, nil, nil, sqlkit.ReadError(what, err)
 	}
 	// After the ids: one that is created in between is missing here for a moment, and never among the ids alone.
@@ -135,7 +140,8 @@ func (s *Store) VoucherIDs(ctx context.Context, above int64) (ids, shops []int64
 		ID          int64
 		VisibleFrom time.Time
 	}
-	if err := s.db.Read(ctx).Table("tb_voucher").Select("id, visible_from").Where("visible_from > ?", s.db.LedgerClock()).Find(&later).Error; err != nil {
+	if err := s.db.Read(ctx).Table("tb_voucher").Select("id, visible_from").Where("visible_from > ?",
+		s.db.LedgerClock()).Find(&later).Error; err != nil {
 		return nil, nil, nil, sqlkit.ReadError(what, err)
 	}
 	hidden = make(map[int64]time.Time, len(later))
@@ -151,20 +157,23 @@ func (s *Store) VoucherIDs(ctx context.Context, above int64) (ids, shops []int64
 	return ids, slices.Collect(maps.Keys(of)), hidden, nil
 }
 
-// titlesPerSearch is how many vouchers' titles one search compares: no index finds a part of a title, so the rows are read.
+// titlesPerSearch is how many vouchers' titles one search compares: no index finds a part of a title, so the rows are
+// read.
 const titlesPerSearch = 10_000
 
-// Vouchers implements voucher.Ledger. A search by title ends after titlesPerSearch vouchers; next says where the following one goes on,
-// so that its pages may be short, or empty.
+// Vouchers implements voucher.Ledger. A search by title ends after titlesPerSearch vouchers; next says where the
+// following one goes on, so that its pages may be short, or empty.
 func (s *Store) Vouchers(ctx context.Context, q voucher.Search) (vs []voucher.Voucher, next int64, err error) {
 	const what = "listing vouchers"
-	query := ofShop(joined(s.db.Read(ctx)), q.ShopID).Where("v.id < ?", q.Before).Order("v.id DESC").Limit(q.Limit + 1) // one more shows whether a page follows
+	// One more shows whether a page follows.
+	query := ofShop(joined(s.db.Read(ctx)), q.ShopID).Where("v.id < ?", q.Before).Order("v.id DESC").Limit(q.Limit + 1)
 	if q.Title != "" {
 		if next, err = s.lowestOf(ctx, q); err != nil {
 			return nil, 0, sqlkit.ReadError(what, err)
 		}
 		part := likePart(q.Title)
-		query = query.Where("v.id >= ?", next).Where("(v.title LIKE ? ESCAPE '!' OR LOWER(v.title) LIKE ? ESCAPE '!')", part, strings.ToLower(part))
+		query = query.Where("v.id >= ?", next).Where("(v.title LIKE ? ESCAPE '!' OR LOWER(v.title) LIKE ? ESCAPE '!')",
+			part, strings.ToLower(part))
 	}
 	if vs, err = scanVouchers(query); err != nil {
 		return nil, 0, sqlkit.ReadError(what, err)
@@ -206,12 +215,13 @@ type joinedRow struct {
 	Sale    saleRow    `gorm:"embedded"`
 }
 
-// joined selects vouchers with their sales in one statement. It names the columns because two tables that grow may one day
-// have one of the same name.
+// joined selects vouchers with their sales in one statement. It names the columns because two tables that grow may
+// one day have one of the same name.
 func joined(db *gorm.DB) *gorm.DB {
 	return db.Table("tb_voucher v").
 		Select("v.id, v.shop_id, v.title, v.sub_title, v.rules, v.pay_value, v.actual_value, v.type, v.status, " +
-			"v.version, v.create_time, v.update_time, v.pay_within, v.redeemable, v.valid_until, v.valid_days, v.visible_from, v.per_user, v.guards, " +
+			"v.version, v.create_time, v.update_time, v.pay_within, " +
+			"v.redeemable, v.valid_until, v.valid_days, v.visible_from, v.per_user, v.guards, " +
 			"s.voucher_id, s.stock, s.issued, s.begin_time, s.end_time, s.paused, s.epoch, s.sequence, " +
 			"s.partition_no, s.retired, s.last_operation, s.offer_within, s.offered").
 		Joins("LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id")

@@ -31,7 +31,9 @@ func TestVoucherIsReadAsItWasCreated(t *testing.T) {
 			Begin: time.Date(2000, 1, 1, 0, 0, 0, int(time.Millisecond), time.FixedZone("east", 8*3600)),
 			End:   time.Date(9999, 12, 31, 23, 59, 59, 999_000_000, time.UTC),
 		}
-		for name, v := range map[string]voucher.Voucher{"full": full, "quoted": quoted, "seckill": seckill, "plain": draft()} {
+		for name, v := range map[string]voucher.Voucher{
+			"full": full, "quoted": quoted, "seckill": seckill, "plain": draft(),
+		} {
 			want := v
 			if err := l.CreateVoucher(t.Context(), &v, admin); err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -58,7 +60,8 @@ func TestVoucherIsCreatedWholeOrNotAtAll(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		long, backwards := draft(), draft()
 		long.Title = strings.Repeat("x", voucher.MaxTitle+1)
-		backwards.Sale = &voucher.Sale{Stock: 1, Issued: 1, Begin: recordedAt, End: recordedAt} // the check on the second row
+		// The check on the second row.
+		backwards.Sale = &voucher.Sale{Stock: 1, Issued: 1, Begin: recordedAt, End: recordedAt}
 		for name, v := range map[string]voucher.Voucher{"too long": long, "bad sale": backwards} {
 			if err := l.CreateVoucher(t.Context(), &v, admin); err == nil {
 				t.Errorf("%s: created", name)
@@ -127,7 +130,8 @@ func TestVouchersOfShop(t *testing.T) {
 				t.Errorf("limit %d: total %d, want 3; ids (-want +got):\n%s", test.limit, total, diff)
 			}
 		}
-		if vs, total, err := l.VouchersOfShop(t.Context(), 3, math.MaxInt64, 10); err != nil || vs == nil || len(vs) != 0 || total != 0 {
+		if vs, total, err := l.VouchersOfShop(t.Context(), 3, math.MaxInt64, 10); err != nil || vs == nil ||
+			len(vs) != 0 || total != 0 {
 			t.Errorf("a shop without vouchers: %v, %d, %v; want an empty list", vs, total, err)
 		}
 	})
@@ -157,7 +161,8 @@ func TestVoucherIDs(t *testing.T) {
 	})
 }
 
-// A hidden voucher is in no list and cannot be bought until its time, by the ledger's clock, and its id is known as hidden.
+// A hidden voucher is in no list and cannot be bought until its time, by the ledger's clock, and its id is known as
+// hidden.
 func TestHiddenVoucher(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		hidden := func(from time.Time) int64 {
@@ -199,7 +204,9 @@ func TestHiddenVoucher(t *testing.T) {
 		}
 		sale := draft()
 		sale.Kind, sale.VisibleFrom = voucher.Seckill, recordedAt.Add(time.Hour)
-		sale.Sale = &voucher.Sale{Stock: 1, Issued: 1, Begin: recordedAt.Add(time.Hour), End: recordedAt.Add(2 * time.Hour)}
+		sale.Sale = &voucher.Sale{
+			Stock: 1, Issued: 1, Begin: recordedAt.Add(time.Hour), End: recordedAt.Add(2 * time.Hour),
+		}
 		if err := l.CreateVoucher(t.Context(), &sale, admin); err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +218,8 @@ func TestHiddenVoucher(t *testing.T) {
 		if _, err := l.RecordDirectSale(t.Context(), 2, 5, now, ""); err != nil {
 			t.Errorf("buying at its time: %v", err)
 		}
-		v, err := l.ChangeVoucher(t.Context(), later, admin, func(v *voucher.Voucher) error { v.VisibleFrom = recordedAt; return nil })
+		v, err := l.ChangeVoucher(t.Context(), later, admin,
+			func(v *voucher.Voucher) error { v.VisibleFrom = recordedAt; return nil })
 		if err != nil || !v.VisibleFrom.Equal(recordedAt) || v.Version != 2 {
 			t.Fatalf("revealed: %+v, %v", v, err)
 		}
@@ -236,7 +244,8 @@ func TestCreateVoucherWhileTheDatabaseIsAway(t *testing.T) {
 			t.Parallel()
 			store, proxy := proxied(t, dsn, options(l.clock))
 			tc.fault(proxy)
-			err := store.CreateVoucher(t.Context(), &voucher.Voucher{ShopID: 1, Title: name, ActualValue: 1, Status: voucher.OnShelf}, admin)
+			err := store.CreateVoucher(t.Context(),
+				&voucher.Voucher{ShopID: 1, Title: name, ActualValue: 1, Status: voucher.OnShelf}, admin)
 			if err == nil || errors.Is(err, order.ErrUnavailable) != tc.absent {
 				t.Errorf("error = %v; unavailable wanted: %v", err, tc.absent)
 			}

@@ -44,12 +44,17 @@ func (*webhookEndpointRow) TableName() string { return "tb_webhook_endpoint" }
 
 func (r *webhookEndpointRow) endpoint() webhook.Endpoint {
 	return webhook.Endpoint{
-		ID:     r.ID,
-		Terms:  webhook.Terms{ShopID: r.ShopID, URL: r.URL, Description: r.Description, Types: typesOf(r.Types), Disabled: r.DisabledTime != nil},
+		ID: r.ID,
+		Terms: webhook.Terms{
+			ShopID: r.ShopID, URL: r.URL, Description: r.Description, Types: typesOf(r.Types),
+			Disabled: r.DisabledTime != nil,
+		},
 		Secret: r.Secret, OldSecret: r.OldSecret, OldSecretUntil: sqlkit.At(r.OldSecretUntil),
 		DisabledAt: sqlkit.At(r.DisabledTime), DisabledWhy: r.DisabledWhy, CreatedAt: r.CreateTime,
 		Next: r.NextNumber, ReplayNext: r.ReplayNext, ReplayEnd: r.ReplayEnd,
-		Health:    webhook.Health{Failures: r.Failures, FailingSince: sqlkit.At(r.FailingSince), RetryAt: sqlkit.At(r.RetryTime)},
+		Health: webhook.Health{
+			Failures: r.Failures, FailingSince: sqlkit.At(r.FailingSince), RetryAt: sqlkit.At(r.RetryTime),
+		},
 		SuccessAt: sqlkit.At(r.SuccessTime), LastFailure: r.LastFailure,
 	}
 }
@@ -81,9 +86,11 @@ func typesOf(names string) []webhook.Type {
 	return types
 }
 
-// CreateEndpoint implements webhook.Endpoints. The endpoint is told of changes that begin a second later, and perhaps of some
-// that began before: until then instances remember that its shop has none.
-func (s *Store) CreateEndpoint(ctx context.Context, t webhook.Terms, secret webhook.Secret, by voucher.Author) (webhook.Endpoint, error) {
+// CreateEndpoint implements webhook.Endpoints. The endpoint is told of changes that begin a second later, and perhaps
+// of some that began before: until then instances remember that its shop has none.
+func (s *Store) CreateEndpoint(
+	ctx context.Context, t webhook.Terms, secret webhook.Secret, by voucher.Author,
+) (webhook.Endpoint, error) {
 	var row webhookEndpointRow
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		now, err := s.db.LedgerTime(tx)
@@ -121,7 +128,9 @@ func (s *Store) CreateEndpoint(ctx context.Context, t webhook.Terms, secret webh
 }
 
 // auditEndpoint writes the entry of the audit trail about a change of an endpoint.
-func (s *Store) auditEndpoint(tx *gorm.DB, now time.Time, by voucher.Author, a voucher.Action, id int64, changes []voucher.FieldChange) error {
+func (s *Store) auditEndpoint(
+	tx *gorm.DB, now time.Time, by voucher.Author, a voucher.Action, id int64, changes []voucher.FieldChange,
+) error {
 	about := []voucher.FieldChange{{Field: "webhook", To: strconv.FormatInt(id, 10)}}
 	return sqlkit.WriteAudit(tx, now, by, sqlkit.AuditRow{Action: a, Changes: append(about, changes...)})
 }
@@ -178,7 +187,8 @@ func findEndpoint(db *gorm.DB, id int64) (row webhookEndpointRow, err error) {
 
 // ChangeEndpoint implements webhook.Endpoints.
 func (s *Store) ChangeEndpoint(
-	ctx context.Context, id int64, a voucher.Action, by voucher.Author, change func(e *webhook.Endpoint, now time.Time) error,
+	ctx context.Context, id int64, a voucher.Action, by voucher.Author,
+	change func(e *webhook.Endpoint, now time.Time) error,
 ) (webhook.Endpoint, error) {
 	var row webhookEndpointRow
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {

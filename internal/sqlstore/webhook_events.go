@@ -32,7 +32,8 @@ func (*webhookEventRow) TableName() string { return "tb_webhook_event" }
 
 func (r *webhookEventRow) event() webhook.Event {
 	e := webhook.Event{
-		ShopID: r.ShopID, OrderID: r.OrderID, OrderNumber: r.OrderNumber, Type: r.Type, Body: []byte(r.Body), At: r.CreateTime,
+		ShopID: r.ShopID, OrderID: r.OrderID, OrderNumber: r.OrderNumber, Type: r.Type,
+		Body: []byte(r.Body), At: r.CreateTime,
 	}
 	if r.Number != nil {
 		e.Number = *r.Number
@@ -40,13 +41,13 @@ func (r *webhookEventRow) event() webhook.Event {
 	return e
 }
 
-// subscribedFor is how long it is remembered which shops have an endpoint. A transaction that begins later than that after an
-// endpoint was created writes its events. Who waits for their turn or for a connection looks afterwards; only what the database takes to
-// answer that, and to begin the transaction, comes on top.
+// subscribedFor is how long it is remembered which shops have an endpoint. A transaction that begins later than that
+// after an endpoint was created writes its events. Who waits for their turn or for a connection looks afterwards;
+// only what the database takes to answer that, and to begin the transaction, comes on top.
 const subscribedFor = time.Second
 
-// subscribedShops remembers which shops have a webhook endpoint, so that the others pay nothing. It is read anew before a
-// transaction, and never within one, where others would wait for it behind locked rows.
+// subscribedShops remembers which shops have a webhook endpoint, so that the others pay nothing. It is read anew
+// before a transaction, and never within one, where others would wait for it behind locked rows.
 type subscribedShops struct {
 	now     func() time.Time
 	reading sync.Mutex // of the one who reads, while the others go on with what is known
@@ -66,8 +67,8 @@ func (c *subscribedShops) known() map[int64]bool {
 // prepare is refresh before a transaction.
 func (c *subscribedShops) prepare(_ context.Context, db *gorm.DB) error { return c.refresh(db) }
 
-// refresh reads the shops from db if they were read too long ago. One caller reads them once half of subscribedFor has passed, mostly
-// the deliverer, which has time; all must when it has passed.
+// refresh reads the shops from db if they were read too long ago. One caller reads them once half of subscribedFor
+// has passed, mostly the deliverer, which has time; all must when it has passed.
 func (c *subscribedShops) refresh(db *gorm.DB) error {
 	now := c.now()
 	c.mu.Lock()
@@ -110,8 +111,9 @@ func (c *subscribedShops) forget() {
 	c.from = time.Time{}
 }
 
-// announce writes an event for each of the orders, which this transaction has brought to their present state, where an endpoint
-// waits for it. It costs nothing where there is none. What costs nothing is paid in the same transaction: only that is told.
+// announce writes an event for each of the orders, which this transaction has brought to their present state, where
+// an endpoint waits for it. It costs nothing where there is none. What costs nothing is paid in the same transaction:
+// only that is told.
 func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why order.Why) error {
 	shops := s.subscribed.known()
 	if len(rows) == 0 || len(shops) == 0 {
@@ -146,11 +148,13 @@ func wanted(shops map[int64]bool, shopID int64) bool {
 
 func newEventRow(e webhook.Event) webhookEventRow {
 	return webhookEventRow{
-		ShopID: e.ShopID, OrderID: e.OrderID, OrderNumber: e.OrderNumber, Type: e.Type, Body: string(e.Body), CreateTime: e.At,
+		ShopID: e.ShopID, OrderID: e.OrderID, OrderNumber: e.OrderNumber, Type: e.Type,
+		Body: string(e.Body), CreateTime: e.At,
 	}
 }
 
-// announceRecorded is announce for orders that a batch has inserted as unpaid without reading them: their times are the database's.
+// announceRecorded is announce for orders that a batch has inserted as unpaid without reading them: their times are
+// the database's.
 func (s *Store) announceRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]payTerms) error {
 	shops := s.subscribed.known()
 	var ids []int64
@@ -190,9 +194,9 @@ func (s *Store) AnyEndpoint(ctx context.Context) (bool, error) {
 	return len(s.subscribed.known()) > 0, nil
 }
 
-// NumberEvents implements webhook.Numberer. The row of the sequence is locked from before the events are read until the
-// commit, so a reader that sees a number sees all lower ones. Only committed events are read, and none is waited for; one order's are
-// numbered as they were written, because each was written under the order's lock.
+// NumberEvents implements webhook.Numberer. The row of the sequence is locked from before the events are read until
+// the commit, so a reader that sees a number sees all lower ones. Only committed events are read, and none is waited
+// for; one order's are numbered as they were written, because each was written under the order's lock.
 func (s *Store) NumberEvents(ctx context.Context, n int) (numbered int, err error) {
 	waiting, err := s.anyUnnumbered(ctx)
 	if err != nil || !waiting {
@@ -219,7 +223,8 @@ func (s *Store) NumberEvents(ctx context.Context, n int) (numbered int, err erro
 			}
 			numbered += len(part)
 		}
-		return tx.Model(&webhookSequenceRow{}).Where("id = 1").Update("number", sequence[0].Number+int64(numbered)).Error
+		return tx.Model(&webhookSequenceRow{}).Where("id = 1").Update("number",
+			sequence[0].Number+int64(numbered)).Error
 	})
 	if err != nil {
 		return 0, sqlkit.ReadError("numbering events", err)
@@ -229,14 +234,15 @@ func (s *Store) NumberEvents(ctx context.Context, n int) (numbered int, err erro
 
 func (s *Store) anyUnnumbered(ctx context.Context) (bool, error) {
 	var ids []int64
-	if err := s.db.Read(ctx).Model(&webhookEventRow{}).Where("number IS NULL").Limit(1).Pluck("id", &ids).Error; err != nil {
+	if err := s.db.Read(ctx).Model(&webhookEventRow{}).Where("number IS NULL").Limit(1).Pluck("id",
+		&ids).Error; err != nil {
 		return false, sqlkit.ReadError("looking for events without a number", err)
 	}
 	return len(ids) > 0, nil
 }
 
-// numberStatement gives the events the numbers after last. MySQL looks each row up by its key (FORCE INDEX): a scan would
-// wait for events that are not committed.
+// numberStatement gives the events the numbers after last. MySQL looks each row up by its key (FORCE INDEX): a scan
+// would wait for events that are not committed.
 func (s *Store) numberStatement(ids []int64, last int64) string {
 	const head, longest = 256, 48 // bytes, about
 	text := make([]byte, 0, head+longest*len(ids))
@@ -246,7 +252,8 @@ func (s *Store) numberStatement(ids []int64, last int64) string {
 	} else {
 		text = append(text, "UPDATE (SELECT 0 AS id, 0 AS number"...)
 		between, numbered = " UNION ALL SELECT ", ","
-		behind = ") AS given STRAIGHT_JOIN tb_webhook_event AS e FORCE INDEX (PRIMARY) ON e.id = given.id SET e.number = given.number"
+		behind = ") AS given STRAIGHT_JOIN tb_webhook_event AS e FORCE INDEX (PRIMARY) ON e.id = given.id SET " +
+			"e.number = given.number"
 	}
 	for i, id := range ids {
 		text = strconv.AppendInt(append(text, between...), id, 10)

@@ -22,7 +22,8 @@ const testSecret = webhook.Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 // endpoint creates an endpoint of the shop.
 func (l ledger) endpoint(tb testing.TB, shopID int64) webhook.Endpoint {
 	tb.Helper()
-	e, err := l.CreateEndpoint(tb.Context(), webhook.Terms{ShopID: shopID, URL: "https://example.com/hook"}, testSecret, admin)
+	e, err := l.CreateEndpoint(tb.Context(), webhook.Terms{ShopID: shopID, URL: "https://example.com/hook"},
+		testSecret, admin)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -46,7 +47,8 @@ func (l ledger) numbered(tb testing.TB) (n int) {
 // story returns what endpoints are told of an order, as "number type why" with the number of the order's own.
 func (l ledger) story(tb testing.TB, orderID int64) string {
 	tb.Helper()
-	rows, err := l.raw.QueryContext(tb.Context(), "SELECT order_number, type, body FROM tb_webhook_event WHERE order_id = ? ORDER BY number", orderID)
+	rows, err := l.raw.QueryContext(tb.Context(),
+		"SELECT order_number, type, body FROM tb_webhook_event WHERE order_id = ? ORDER BY number", orderID)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -114,7 +116,8 @@ func TestEveryStepIsAnEvent(t *testing.T) {
 			t.Fatal(err)
 		}
 		stories[cs[1].OrderID] = "1 unpaid, 2 paid, 3 refunding, 4 refunded"
-		l.exec(t, "UPDATE tb_coupon SET due_time = ? WHERE order_id = ?", stored(recordedAt.Add(-time.Hour)), cs[2].OrderID)
+		l.exec(t, "UPDATE tb_coupon SET due_time = ? WHERE order_id = ?",
+			stored(recordedAt.Add(-time.Hour)), cs[2].OrderID)
 		if lapsed, _, err := l.LapseDue(t.Context(), 1, 10); err != nil || len(lapsed) != 1 {
 			t.Fatalf("LapseDue = %v, %v", lapsed, err)
 		}
@@ -173,7 +176,8 @@ func TestFirstEndpointIsKnownASecondLater(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.seckill(t, 20)
 		l.recorded(t, v, 1)
-		l.exec(t, "INSERT INTO tb_webhook_endpoint (shop_id, url, secret, next_number, create_time) VALUES (1, 'https://example.com', 'x', 1, ?)",
+		l.exec(t, "INSERT INTO tb_webhook_endpoint (shop_id, url, secret, next_number, create_time) VALUES "+
+			"(1, 'https://example.com', 'x', 1, ?)",
 			stored(recordedAt))
 		for i, c := range []struct {
 			later time.Duration
@@ -193,7 +197,8 @@ func TestFirstEndpointIsKnownBehindAWait(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.seckill(t, 20)
 		l.recorded(t, v, 1)
-		l.exec(t, "INSERT INTO tb_webhook_endpoint (shop_id, url, secret, next_number, create_time) VALUES (1, 'https://example.com', 'x', 1, ?)",
+		l.exec(t, "INSERT INTO tb_webhook_endpoint (shop_id, url, secret, next_number, create_time) VALUES "+
+			"(1, 'https://example.com', 'x', 1, ?)",
 			stored(recordedAt))
 		release := sqlstore.TakePermits(l.Store, bulkhead.Recording)
 		done := make(chan error, 1)
@@ -226,8 +231,8 @@ func TestEventsAreRolledBack(t *testing.T) {
 	})
 }
 
-// Two transactions that commit in the opposite order of their ids: who reads by the number misses neither, and numbering waits
-// for nobody.
+// Two transactions that commit in the opposite order of their ids: who reads by the number misses neither, and
+// numbering waits for nobody.
 func TestNumbersFollowCommits(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		if l.dialect != "mysql" {
@@ -239,8 +244,9 @@ func TestNumbersFollowCommits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = tx.ExecContext(t.Context(), "INSERT INTO tb_webhook_event (shop_id, order_id, order_number, type, body, create_time) "+
-				"VALUES (1, ?, 1, 'order.unpaid', '{}', UTC_TIMESTAMP(3))", orderID)
+			_, err = tx.ExecContext(t.Context(),
+				"INSERT INTO tb_webhook_event (shop_id, order_id, order_number, type, body, create_time) "+
+					"VALUES (1, ?, 1, 'order.unpaid', '{}', UTC_TIMESTAMP(3))", orderID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -342,14 +348,15 @@ func TestAnOldURLIsNotHeld(t *testing.T) {
 		}
 		change := func(url string) {
 			t.Helper()
-			_, err := l.ChangeEndpoint(t.Context(), e.ID, voucher.Changed, admin, func(e *webhook.Endpoint, _ time.Time) error { e.URL = url; return nil })
+			_, err := l.ChangeEndpoint(t.Context(), e.ID, voucher.Changed, admin,
+				func(e *webhook.Endpoint, _ time.Time) error { e.URL = url; return nil })
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
 		failed := webhook.Settled{
-			EndpointID: e.ID, URL: w.Endpoint.URL, Next: w.Next, LastFailure: webhook.Failure{Code: webhook.Gone}, Disable: webhook.Gone,
-			Health: webhook.Health{Failures: 10, FailingSince: recordedAt, RetryAt: recordedAt},
+			EndpointID: e.ID, URL: w.Endpoint.URL, Next: w.Next, LastFailure: webhook.Failure{Code: webhook.Gone},
+			Disable: webhook.Gone, Health: webhook.Health{Failures: 10, FailingSince: recordedAt, RetryAt: recordedAt},
 		}
 		for _, url := range []string{"https://example.com/new", e.URL} {
 			change(url)
@@ -357,7 +364,8 @@ func TestAnOldURLIsNotHeld(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := l.Endpoint(t.Context(), e.ID)
-			if same := url == e.URL; err != nil || got.Next != w.Next || got.Disabled != same || got.Health.Broken() != same || (got.LastFailure.Code == webhook.Gone) != same {
+			if same := url == e.URL; err != nil || got.Next != w.Next || got.Disabled != same ||
+				got.Health.Broken() != same || (got.LastFailure.Code == webhook.Gone) != same {
 				t.Errorf("%s: %+v, %v", url, got, err)
 			}
 		}
@@ -370,7 +378,8 @@ func TestEndpointThatIsEnabledBeginsAnew(t *testing.T) {
 		e := l.endpoint(t, 1)
 		l.recorded(t, l.seckill(t, 5), 1)
 		l.numbered(t)
-		l.exec(t, "UPDATE tb_webhook_endpoint SET failures = 40, failing_since = ?, retry_time = ?", stored(recordedAt), stored(recordedAt))
+		l.exec(t, "UPDATE tb_webhook_endpoint SET failures = 40, failing_since = ?, retry_time = ?",
+			stored(recordedAt), stored(recordedAt))
 		if _, ok, err := l.ClaimEndpoint(t.Context(), "me", nil, time.Minute); err != nil || !ok {
 			t.Fatalf("ClaimEndpoint = %t, %v", ok, err)
 		}
@@ -380,18 +389,21 @@ func TestEndpointThatIsEnabledBeginsAnew(t *testing.T) {
 		}
 		admins := webhook.NewAdmin(l.Store, l.Store, nil, time.Now)
 		for _, disabled := range []bool{true, false} {
-			if _, err := admins.Change(t.Context(), e.ID, func(t *webhook.Terms) { t.Disabled = disabled }, admin); err != nil {
+			if _, err := admins.Change(t.Context(), e.ID, func(t *webhook.Terms) { t.Disabled = disabled },
+				admin); err != nil {
 				t.Fatal(err)
 			}
 		}
 		err = l.SettleEvents(t.Context(), "me", webhook.Settled{
-			EndpointID: e.ID, URL: w.Endpoint.URL, Next: w.Next, HealthWas: w.Endpoint.Health, LastFailure: webhook.Failure{Code: webhook.Status, Status: 500}, Disable: webhook.FailedLong,
+			EndpointID: e.ID, URL: w.Endpoint.URL, Next: w.Next, HealthWas: w.Endpoint.Health,
+			LastFailure: webhook.Failure{Code: webhook.Status, Status: 500}, Disable: webhook.FailedLong,
 			Health: webhook.Health{Failures: 41, FailingSince: recordedAt, RetryAt: recordedAt.Add(time.Minute)},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := l.Endpoint(t.Context(), e.ID); err != nil || got.Disabled || got.Health != (webhook.Health{}) || got.Next != w.Next {
+		if got, err := l.Endpoint(t.Context(), e.ID); err != nil || got.Disabled ||
+			got.Health != (webhook.Health{}) || got.Next != w.Next {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
@@ -406,7 +418,8 @@ func TestWebhookLease(t *testing.T) {
 		l.numbered(t)
 		claim := func(owner string, want bool, busy ...int64) {
 			t.Helper()
-			if id, ok, err := l.ClaimEndpoint(t.Context(), owner, busy, time.Minute); err != nil || ok != want || (ok && id != e.ID) {
+			if id, ok, err := l.ClaimEndpoint(t.Context(), owner, busy, time.Minute); err != nil ||
+				ok != want || (ok && id != e.ID) {
 				t.Fatalf("%s claims: %d, %t, %v", owner, id, ok, err)
 			}
 		}
@@ -507,9 +520,11 @@ func TestOldEventsAreDeleted(t *testing.T) {
 		}
 		left(5)
 		l.exec(t, "UPDATE tb_webhook_endpoint SET next_number = next_number + 5")
-		l.exec(t, "INSERT INTO tb_webhook_retry (endpoint_id, order_id, number, attempts, due_time, failure) VALUES (?, ?, 1, 1, ?, '{}')",
+		l.exec(t, "INSERT INTO tb_webhook_retry (endpoint_id, order_id, number, attempts, due_time, failure) VALUES "+
+			"(?, ?, 1, 1, ?, '{}')",
 			e.ID, cs[0].OrderID, stored(recordedAt))
-		l.exec(t, "INSERT INTO tb_webhook_dead_letter (endpoint_id, number, attempts, failure, create_time) VALUES (?, 2, 9, '{}', ?)", e.ID, stored(recordedAt))
+		l.exec(t, "INSERT INTO tb_webhook_dead_letter (endpoint_id, number, attempts, failure, create_time) VALUES "+
+			"(?, 2, 9, '{}', ?)", e.ID, stored(recordedAt))
 		left(2)
 		l.exec(t, "UPDATE tb_webhook_endpoint SET disabled_time = ?", stored(recordedAt))
 		left(1)
@@ -522,7 +537,8 @@ func TestOldEventsAreDeleted(t *testing.T) {
 func TestNothingWaits(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		for endpoints := range 2 {
-			if b, err := l.Backlog(t.Context()); err != nil || b != (webhook.Backlog{Endpoints: b.Endpoints}) || int(b.Endpoints) != endpoints {
+			if b, err := l.Backlog(t.Context()); err != nil || b != (webhook.Backlog{Endpoints: b.Endpoints}) ||
+				int(b.Endpoints) != endpoints {
 				t.Errorf("%+v, %v", b, err)
 			}
 			l.endpoint(t, 1)

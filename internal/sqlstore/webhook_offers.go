@@ -11,8 +11,8 @@ import (
 	"seckill/internal/webhook"
 )
 
-// announceOffers writes an event for each of the places, whose offer this transaction has made or ended, where an endpoint waits for
-// it. It costs nothing where there is none. They are of one voucher.
+// announceOffers writes an event for each of the places, whose offer this transaction has made or ended, where an
+// endpoint waits for it. It costs nothing where there is none. They are of one voucher.
 func (s *Store) announceOffers(tx *gorm.DB, places []placeRow, at time.Time) error {
 	shops := s.subscribed.known()
 	if len(places) == 0 || len(shops) == 0 {
@@ -66,8 +66,8 @@ func (r placeRow) eventType() webhook.Type {
 
 func (r placeRow) offer() webhook.Offer {
 	o := webhook.Offer{
-		ID: r.offerID(), UserID: r.UserID, State: r.State.String(), JoinedAt: r.CreateTime, OfferedAt: sqlkit.At(r.OfferTime), Deadline: sqlkit.At(r.Deadline),
-		EndedAt: sqlkit.At(r.EndTime),
+		ID: r.offerID(), UserID: r.UserID, State: r.State.String(), JoinedAt: r.CreateTime,
+		OfferedAt: sqlkit.At(r.OfferTime), Deadline: sqlkit.At(r.Deadline), EndedAt: sqlkit.At(r.EndTime),
 	}
 	if r.State == waitlist.Bought && r.OrderID != nil {
 		o.OrderID = *r.OrderID

@@ -10,11 +10,12 @@ import (
 	"seckill/internal/webhook"
 )
 
-// offerStory returns what endpoints are told of the offers of a sale, in the order in which they are told: "user type orderId", and of the
-// orders that came of them "user type offerId".
+// offerStory returns what endpoints are told of the offers of a sale, in the order in which they are told: "user type
+// orderId", and of the orders that came of them "user type offerId".
 func (l ledger) offerStory(tb testing.TB, voucherID int64) string {
 	tb.Helper()
-	rows, err := l.raw.QueryContext(tb.Context(), "SELECT order_id, order_number, type, body FROM tb_webhook_event WHERE number IS NOT NULL ORDER BY number")
+	rows, err := l.raw.QueryContext(tb.Context(),
+		"SELECT order_id, order_number, type, body FROM tb_webhook_event WHERE number IS NOT NULL ORDER BY number")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -42,7 +43,8 @@ func (l ledger) offerStory(tb testing.TB, voucherID int64) string {
 		other := p.Data.OfferID
 		if offer, is := e.Offer(); is {
 			other = p.Data.OrderID
-			if offer.String() != p.Data.OfferID || p.Data.AcceptBefore == "" || (p.Data.EndTime == "") != (p.Type == webhook.OfferMade) {
+			if offer.String() != p.Data.OfferID || p.Data.AcceptBefore == "" ||
+				(p.Data.EndTime == "") != (p.Type == webhook.OfferMade) {
 				tb.Errorf("event %s has the body %s", e.ID(), body)
 			}
 		}
@@ -74,8 +76,8 @@ func TestOffersAreEvents(t *testing.T) {
 		l.over(t, v)
 		l.seesTo(t)
 		l.numbered(t)
-		want := fmt.Sprintf("11 offer.made, 11 offer.accepted 911, 11 order.unpaid %d-1, 12 offer.made, 12 offer.declined, 13 offer.made, 13 offer.missed, "+
-			"14 offer.made, 14 offer.missed", v)
+		want := fmt.Sprintf("11 offer.made, 11 offer.accepted 911, 11 order.unpaid %d-1, 12 "+
+			"offer.made, 12 offer.declined, 13 offer.made, 13 offer.missed, 14 offer.made, 14 offer.missed", v)
 		if got := l.offerStory(t, v); got != want {
 			t.Errorf("told is\n%s, want\n%s", got, want)
 		}
@@ -83,7 +85,8 @@ func TestOffersAreEvents(t *testing.T) {
 	})
 }
 
-// An offer whose user has another order by then ends; what costs nothing is paid at once; other shops' endpoints hear nothing.
+// An offer whose user has another order by then ends; what costs nothing is paid at once; other shops' endpoints hear
+// nothing.
 func TestOffersThatEndAreEvents(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.free(t, 2)
@@ -99,7 +102,8 @@ func TestOffersThatEndAreEvents(t *testing.T) {
 		}
 		l.endpoint(t, 0)
 		l.accepts(t, v, 11, 911)
-		if err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), false)); err != nil { // Redis has refused it
+		// Redis has refused it.
+		if err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), false)); err != nil {
 			t.Fatal(err)
 		}
 		l.accepts(t, v, 12, 912)

@@ -26,7 +26,9 @@ type webhookRetryRow struct {
 func (*webhookRetryRow) TableName() string { return "tb_webhook_retry" }
 
 func (r *webhookRetryRow) retry() webhook.Retry {
-	return webhook.Retry{OrderID: r.OrderID, Number: r.Number, Attempts: r.Attempts, DueAt: r.DueTime, Failure: r.Failure}
+	return webhook.Retry{
+		OrderID: r.OrderID, Number: r.Number, Attempts: r.Attempts, DueAt: r.DueTime, Failure: r.Failure,
+	}
 }
 
 func newRetryRow(endpointID int64, r webhook.Retry) webhookRetryRow {
@@ -54,7 +56,8 @@ const (
 
 // claimable selects endpoints to which something is to be sent now, those first that have waited longest for a turn.
 const claimable = `SELECT p.id FROM tb_webhook_endpoint p
-WHERE p.disabled_time IS NULL AND (p.lease_until IS NULL OR p.lease_until <= @now OR p.lease_owner = '' OR p.lease_owner = @owner)
+WHERE p.disabled_time IS NULL
+AND (p.lease_until IS NULL OR p.lease_until <= @now OR p.lease_owner = '' OR p.lease_owner = @owner)
 AND (p.retry_time IS NULL OR p.retry_time <= @now) AND p.id NOT IN @busy AND (
     (p.shop_id = 0 AND EXISTS (SELECT 1 FROM tb_webhook_event e WHERE e.number >= p.next_number))
     OR (p.shop_id <> 0 AND EXISTS (SELECT 1 FROM tb_webhook_event e WHERE e.shop_id = p.shop_id AND e.number >= p.next_number))
@@ -63,7 +66,9 @@ AND (p.retry_time IS NULL OR p.retry_time <= @now) AND p.id NOT IN @busy AND (
 ORDER BY p.lease_until, p.id LIMIT @n`
 
 // ClaimEndpoint implements webhook.Queue.
-func (s *Store) ClaimEndpoint(ctx context.Context, owner string, busy []int64, lease time.Duration) (id int64, ok bool, err error) {
+func (s *Store) ClaimEndpoint(
+	ctx context.Context, owner string, busy []int64, lease time.Duration,
+) (id int64, ok bool, err error) {
 	const what = "looking for webhook events to be sent"
 	if found, err := s.AnyEndpoint(ctx); err != nil || !found {
 		return 0, false, err
@@ -129,7 +134,9 @@ func (s *Store) heldEndpoint(tx *gorm.DB, owner string, id int64) (row webhookEn
 }
 
 // EventsToSend implements webhook.Queue.
-func (s *Store) EventsToSend(ctx context.Context, owner string, id int64, lease time.Duration, n int) (w webhook.Work, err error) {
+func (s *Store) EventsToSend(
+	ctx context.Context, owner string, id int64, lease time.Duration, n int,
+) (w webhook.Work, err error) {
 	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		row, now, err := s.heldEndpoint(tx, owner, id)
 		if err != nil {
@@ -188,7 +195,8 @@ func readFresh(tx *gorm.DB, w *webhook.Work, n int) error {
 // readRetries reads the orders that are due, with all of their events that the endpoint has got past.
 func readRetries(tx *gorm.DB, w *webhook.Work, n int) error {
 	var rows []webhookRetryRow
-	err := tx.Where("endpoint_id = ? AND due_time <= ?", w.Endpoint.ID, w.Now).Order("due_time, order_id").Limit(min(n, maxRetries)).Find(&rows).Error
+	err := tx.Where("endpoint_id = ? AND due_time <= ?", w.Endpoint.ID,
+		w.Now).Order("due_time, order_id").Limit(min(n, maxRetries)).Find(&rows).Error
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -199,7 +207,8 @@ func readRetries(tx *gorm.DB, w *webhook.Work, n int) error {
 		from[rows[i].OrderID], orders[i] = rows[i].Number, rows[i].OrderID
 	}
 	var events []webhookEventRow
-	if err := tx.Where("order_id IN ? AND number < ?", orders, w.Endpoint.Next).Order("number").Find(&events).Error; err != nil {
+	if err := tx.Where("order_id IN ? AND number < ?", orders,
+		w.Endpoint.Next).Order("number").Find(&events).Error; err != nil {
 		return err
 	}
 	for i := range events {
@@ -228,7 +237,8 @@ func readReplay(tx *gorm.DB, w *webhook.Work, n int) error {
 	return nil
 }
 
-// readWaiting reads the retries that are not due, of orders that have events here, and of the offers of which these came.
+// readWaiting reads the retries that are not due, of orders that have events here, and of the offers of which these
+// came.
 func readWaiting(tx *gorm.DB, w *webhook.Work) error {
 	due := make(map[int64]bool, len(w.Retries))
 	for _, r := range w.Retries {
@@ -283,7 +293,8 @@ func (s *Store) SettleEvents(ctx context.Context, owner string, done webhook.Set
 		dead := make([]webhookDeadLetterRow, len(done.Dead))
 		for i, d := range done.Dead {
 			dead[i] = webhookDeadLetterRow{
-				EndpointID: done.EndpointID, Number: d.Number, Attempts: d.Attempts, Failure: d.Failure, CreateTime: now,
+				EndpointID: done.EndpointID, Number: d.Number, Attempts: d.Attempts,
+				Failure: d.Failure, CreateTime: now,
 			}
 		}
 		for part := range sqlkit.Chunks(dead) {
@@ -327,7 +338,8 @@ func (r *webhookEndpointRow) settled(done webhook.Settled, now time.Time) {
 // settleRetries removes the retries that are over and writes those that are new or have changed.
 func settleRetries(tx *gorm.DB, d sqlkit.Dialect, done webhook.Settled) error {
 	of := func(r webhook.Retry) *gorm.DB { // as it was read
-		return tx.Where("endpoint_id = ? AND order_id = ? AND number = ? AND attempts = ?", done.EndpointID, r.OrderID, r.Number, r.Attempts)
+		return tx.Where("endpoint_id = ? AND order_id = ? AND number = ? AND attempts = ?", done.EndpointID,
+			r.OrderID, r.Number, r.Attempts)
 	}
 	for _, r := range done.Done {
 		if err := of(r).Delete(&webhookRetryRow{}).Error; err != nil {
@@ -341,7 +353,8 @@ func settleRetries(tx *gorm.DB, d sqlkit.Dialect, done webhook.Settled) error {
 			fresh = append(fresh, row)
 			continue
 		}
-		err := of(*m.Was).Model(&webhookRetryRow{}).Select("number", "attempts", "due_time", "failure").Updates(&row).Error
+		err := of(*m.Was).Model(&webhookRetryRow{}).Select("number", "attempts", "due_time",
+			"failure").Updates(&row).Error
 		if err != nil {
 			return fmt.Errorf("writing the retry of order %d: %w", m.OrderID, err)
 		}
@@ -356,8 +369,9 @@ func putRetries(tx *gorm.DB, d sqlkit.Dialect, rows []webhookRetryRow) error {
 		lower = "MIN(tb_webhook_retry.number, excluded.number)"
 	}
 	put := clause.OnConflict{
-		Columns:   []clause.Column{{Name: "endpoint_id"}, {Name: "order_id"}},
-		DoUpdates: append(clause.Set{{Column: clause.Column{Name: "number"}, Value: gorm.Expr(lower)}}, clause.AssignmentColumns([]string{"attempts", "due_time", "failure"})...),
+		Columns: []clause.Column{{Name: "endpoint_id"}, {Name: "order_id"}},
+		DoUpdates: append(clause.Set{{Column: clause.Column{Name: "number"}, Value: gorm.Expr(lower)}},
+			clause.AssignmentColumns([]string{"attempts", "due_time", "failure"})...),
 	}
 	for part := range sqlkit.Chunks(rows) {
 		if err := tx.Clauses(put).Create(&part).Error; err != nil {

@@ -44,7 +44,9 @@ func (s *Store) Deliveries(ctx context.Context, endpointID, before int64, n int)
 }
 
 // deliveriesOf says of each event how far its delivery has got.
-func (s *Store) deliveriesOf(ctx context.Context, e webhook.Endpoint, events []webhook.Event) ([]webhook.Delivery, error) {
+func (s *Store) deliveriesOf(
+	ctx context.Context, e webhook.Endpoint, events []webhook.Event,
+) ([]webhook.Delivery, error) {
 	retries := make(map[int64]webhook.Retry)
 	dead := make(map[int64]webhook.DeadLetter)
 	for part := range sqlkit.Chunks(sqlkit.Distinct(events, func(e webhook.Event) int64 { return e.OrderID })) {
@@ -92,7 +94,8 @@ func (s *Store) WebhookDeadLetters(ctx context.Context, endpointID, before int64
 		return nil, sqlkit.ReadError(what, err)
 	}
 	var rows []webhookDeadLetterRow
-	err := s.db.Read(ctx).Where("endpoint_id = ? AND number < ?", endpointID, before).Order("number DESC").Limit(n).Find(&rows).Error
+	err := s.db.Read(ctx).Where("endpoint_id = ? AND number < ?", endpointID,
+		before).Order("number DESC").Limit(n).Find(&rows).Error
 	if err != nil {
 		return nil, sqlkit.ReadError(what, err)
 	}
@@ -116,28 +119,30 @@ func (s *Store) WebhookDeadLetters(ctx context.Context, endpointID, before int64
 
 // ReplayEvent implements webhook.Log.
 func (s *Store) ReplayEvent(ctx context.Context, endpointID int64, id webhook.EventID, by voucher.Author) error {
-	err := s.replay(ctx, endpointID, func(tx *gorm.DB, row *webhookEndpointRow, now time.Time) ([]voucher.FieldChange, error) {
-		var events []webhookEventRow
-		query := tx.Where("order_id = ? AND order_number = ? AND number < ?", id.OrderID, id.Number, row.NextNumber)
-		if row.ShopID != 0 {
-			query = query.Where("shop_id = ?", row.ShopID)
-		}
-		if err := query.Limit(1).Find(&events).Error; err != nil {
-			return nil, err
-		}
-		if len(events) == 0 || !row.endpoint().Wants(events[0].Type) {
-			return nil, webhook.ErrNoEvent
-		}
-		number := *events[0].Number
-		retry := newRetryRow(row.ID, webhook.Retry{OrderID: id.OrderID, Number: number, DueAt: now})
-		if err := putRetries(tx, s.db.Dialect(), []webhookRetryRow{retry}); err != nil {
-			return nil, err
-		}
-		if err := tx.Where("endpoint_id = ? AND number = ?", row.ID, number).Delete(&webhookDeadLetterRow{}).Error; err != nil {
-			return nil, err
-		}
-		return []voucher.FieldChange{{Field: "event", To: id.String()}}, nil
-	}, by)
+	err := s.replay(ctx, endpointID,
+		func(tx *gorm.DB, row *webhookEndpointRow, now time.Time) ([]voucher.FieldChange, error) {
+			var events []webhookEventRow
+			query := tx.Where("order_id = ? AND order_number = ? AND number < ?", id.OrderID, id.Number, row.NextNumber)
+			if row.ShopID != 0 {
+				query = query.Where("shop_id = ?", row.ShopID)
+			}
+			if err := query.Limit(1).Find(&events).Error; err != nil {
+				return nil, err
+			}
+			if len(events) == 0 || !row.endpoint().Wants(events[0].Type) {
+				return nil, webhook.ErrNoEvent
+			}
+			number := *events[0].Number
+			retry := newRetryRow(row.ID, webhook.Retry{OrderID: id.OrderID, Number: number, DueAt: now})
+			if err := putRetries(tx, s.db.Dialect(), []webhookRetryRow{retry}); err != nil {
+				return nil, err
+			}
+			if err := tx.Where("endpoint_id = ? AND number = ?", row.ID,
+				number).Delete(&webhookDeadLetterRow{}).Error; err != nil {
+				return nil, err
+			}
+			return []voucher.FieldChange{{Field: "event", To: id.String()}}, nil
+		}, by)
 	if err != nil {
 		return sqlkit.ReadError(fmt.Sprintf("replaying event %s to webhook endpoint %d", id, endpointID), err)
 	}
@@ -145,50 +150,59 @@ func (s *Store) ReplayEvent(ctx context.Context, endpointID int64, id webhook.Ev
 }
 
 // ReplayTime implements webhook.Log. A range that is being sent again already is joined with the new one.
-func (s *Store) ReplayTime(ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author) (webhook.Range, error) {
+func (s *Store) ReplayTime(
+	ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author,
+) (webhook.Range, error) {
 	var again webhook.Range
-	err := s.replay(ctx, endpointID, func(tx *gorm.DB, row *webhookEndpointRow, _ time.Time) ([]voucher.FieldChange, error) {
-		again = webhook.Range{}
-		bound := func(order string) (int64, error) {
-			var numbers []int64
-			err := tx.Model(&webhookEventRow{}).Where("create_time >= ? AND create_time < ? AND number < ?", from.UTC(), to.UTC(), row.NextNumber).
-				Order(order).Limit(1).Pluck("number", &numbers).Error
-			if err != nil || len(numbers) == 0 {
-				return 0, err
+	err := s.replay(ctx, endpointID,
+		func(tx *gorm.DB, row *webhookEndpointRow, _ time.Time) ([]voucher.FieldChange, error) {
+			again = webhook.Range{}
+			bound := func(order string) (int64, error) {
+				var numbers []int64
+				err := tx.Model(&webhookEventRow{}).Where("create_time >= ? AND create_time < ? AND number < ?",
+					from.UTC(), to.UTC(), row.NextNumber).
+					Order(order).Limit(1).Pluck("number", &numbers).Error
+				if err != nil || len(numbers) == 0 {
+					return 0, err
+				}
+				return numbers[0], nil
 			}
-			return numbers[0], nil
-		}
-		first, err := bound("number")
-		if err != nil {
-			return nil, err
-		}
-		last, err := bound("number DESC")
-		if err != nil {
-			return nil, err
-		}
-		if first == 0 {
-			return nil, webhook.ErrNoEvent
-		}
-		again = webhook.Range{Next: first, End: last + 1}
-		if row.ReplayNext < row.ReplayEnd {
-			again = webhook.Range{Next: min(first, row.ReplayNext), End: max(last+1, row.ReplayEnd)}
-		}
-		row.ReplayNext, row.ReplayEnd = again.Next, again.End
-		if err := tx.Model(row).Select("replay_next", "replay_end").Updates(row).Error; err != nil {
-			return nil, err
-		}
-		err = tx.Where("endpoint_id = ? AND number >= ? AND number < ?", row.ID, again.Next, again.End).Delete(&webhookDeadLetterRow{}).Error
-		return []voucher.FieldChange{{Field: "from", To: from.Format(time.RFC3339)}, {Field: "to", To: to.Format(time.RFC3339)}}, err
-	}, by)
+			first, err := bound("number")
+			if err != nil {
+				return nil, err
+			}
+			last, err := bound("number DESC")
+			if err != nil {
+				return nil, err
+			}
+			if first == 0 {
+				return nil, webhook.ErrNoEvent
+			}
+			again = webhook.Range{Next: first, End: last + 1}
+			if row.ReplayNext < row.ReplayEnd {
+				again = webhook.Range{Next: min(first, row.ReplayNext), End: max(last+1, row.ReplayEnd)}
+			}
+			row.ReplayNext, row.ReplayEnd = again.Next, again.End
+			if err := tx.Model(row).Select("replay_next", "replay_end").Updates(row).Error; err != nil {
+				return nil, err
+			}
+			err = tx.Where("endpoint_id = ? AND number >= ? AND number < ?", row.ID, again.Next,
+				again.End).Delete(&webhookDeadLetterRow{}).Error
+			return []voucher.FieldChange{
+				{Field: "from", To: from.Format(time.RFC3339)}, {Field: "to", To: to.Format(time.RFC3339)},
+			}, err
+		}, by)
 	if err != nil {
-		return webhook.Range{}, sqlkit.ReadError(fmt.Sprintf("replaying events to webhook endpoint %d", endpointID), err)
+		return webhook.Range{},
+			sqlkit.ReadError(fmt.Sprintf("replaying events to webhook endpoint %d", endpointID), err)
 	}
 	return again, nil
 }
 
 // replay runs f with the locked endpoint, and notes it in the audit trail.
 func (s *Store) replay(
-	ctx context.Context, endpointID int64, f func(*gorm.DB, *webhookEndpointRow, time.Time) ([]voucher.FieldChange, error), by voucher.Author,
+	ctx context.Context, endpointID int64,
+	f func(*gorm.DB, *webhookEndpointRow, time.Time) ([]voucher.FieldChange, error), by voucher.Author,
 ) error {
 	return s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		row, err := findEndpoint(sqlkit.Locking(tx), endpointID)
@@ -209,19 +223,23 @@ func (s *Store) replay(
 
 // oldEvents selects the next events that are old, in their order.
 const oldEvents = `SELECT id, number, create_time FROM tb_webhook_event
-WHERE create_time < @before AND create_time >= @at AND (create_time > @at OR id > @id) ORDER BY create_time, id LIMIT @n`
+WHERE create_time < @before AND create_time >= @at AND (create_time > @at OR id > @id)
+ORDER BY create_time, id LIMIT @n`
 
 // deletable selects those of some events that no enabled endpoint still waits for. A dead letter keeps its event.
 const deletable = `SELECT e.id FROM tb_webhook_event e
 WHERE e.id IN @ids AND e.create_time < @before
-AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p WHERE p.disabled_time IS NULL AND (p.shop_id = 0 OR p.shop_id = e.shop_id)
+AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p
+    WHERE p.disabled_time IS NULL AND (p.shop_id = 0 OR p.shop_id = e.shop_id)
     AND (e.number IS NULL OR p.next_number <= e.number OR (p.replay_next <= e.number AND e.number < p.replay_end)))
 AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p JOIN tb_webhook_retry r ON r.endpoint_id = p.id
     WHERE p.disabled_time IS NULL AND r.order_id = e.order_id AND r.number <= e.number)
 AND NOT EXISTS (SELECT 1 FROM tb_webhook_dead_letter d WHERE d.number = e.number)`
 
 // Clean implements webhook.Cleaning. Rows are chosen without locks and deleted by their ids, so nobody waits for it.
-func (s *Store) Clean(ctx context.Context, from webhook.Place, keep, keepDead time.Duration, n int) (webhook.Cleaned, error) {
+func (s *Store) Clean(
+	ctx context.Context, from webhook.Place, keep, keepDead time.Duration, n int,
+) (webhook.Cleaned, error) {
 	var done webhook.Cleaned
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		now, err := s.db.LedgerTime(tx)
@@ -371,7 +389,8 @@ func (s *Store) firstWaiting(ctx context.Context, e webhook.Endpoint) (int64, er
 		return 0, err
 	}
 	var behind []int64
-	err = s.db.Read(ctx).Model(&webhookRetryRow{}).Where("endpoint_id = ?", e.ID).Order("number").Limit(1).Pluck("number", &behind).Error
+	err = s.db.Read(ctx).Model(&webhookRetryRow{}).Where("endpoint_id = ?",
+		e.ID).Order("number").Limit(1).Pluck("number", &behind).Error
 	switch {
 	case err != nil:
 		return 0, err

@@ -25,15 +25,19 @@ func newAdmission() *admissionMetrics {
 	a := &admissionMetrics{
 		size: histogram(subsystem, "batch_size", "Requests that shared one answered call of the admission script.",
 			prometheus.ExponentialBuckets(1, 2, 9)), // 1 to 256, the largest batch
-		seconds: histogram(subsystem, "duration_seconds", "Time of one call of the admission script, failed ones included.", seconds()),
+		seconds: histogram(subsystem, "duration_seconds",
+			"Time of one call of the admission script, failed ones included.", seconds()),
 		outcomes: counters(subsystem, "outcomes_total",
-			"Requests by what the admission script decided; those refused from the cache are in cache_refusals_total.", "outcome"),
+			"Requests by what the admission script decided; those refused from the cache are in "+
+				"cache_refusals_total.", "outcome"),
 		errors: counters(subsystem, "errors_total",
-			"Calls of the admission script that failed: certainly without effect (unavailable) or not (unknown).", "effect"),
+			"Calls of the admission script that failed: certainly without effect (unavailable) or not (unknown).",
+			"effect"),
 	}
 	// Every series is there from the start: a rate over one that appears with its first event misses that event.
 	for _, o := range order.Outcomes() {
-		a.byOutcome[o.Index()] = a.outcomes.WithLabelValues(max(o, order.Unreadable).String()) // below it, no call says it
+		// Below it, no call says it.
+		a.byOutcome[o.Index()] = a.outcomes.WithLabelValues(max(o, order.Unreadable).String())
 	}
 	a.unavailable, a.unknown = a.errors.WithLabelValues("unavailable"), a.errors.WithLabelValues("unknown")
 	return a

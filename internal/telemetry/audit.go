@@ -16,7 +16,8 @@ import (
 // auditedSales is how many sales have series of their own at most: those whose units are not accounted for come first.
 const auditedSales = 100
 
-// auditMetrics show whether the units of the sales are accounted for. Only the instance that audits has series of sales.
+// auditMetrics show whether the units of the sales are accounted for. Only the instance that audits has series of
+// sales.
 type auditMetrics struct {
 	difference *prometheus.Desc
 	lost       *prometheus.Desc
@@ -41,23 +42,29 @@ func newAudit() *auditMetrics {
 		return prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, name), help, labels, nil)
 	}
 	a := &auditMetrics{
-		difference: desc("difference_units", "Units of a sale too many (above 0) or too few in a store, as of the last audit.", "voucher", "store"),
-		lost:       desc("lost_orders", "Accepted orders of a sale that are in no stream and no ledger, as of the last audit.", "voucher"),
+		difference: desc("difference_units",
+			"Units of a sale too many (above 0) or too few in a store, as of the last audit.", "voucher", "store"),
+		lost: desc("lost_orders",
+			"Accepted orders of a sale that are in no stream and no ledger, as of the last audit.", "voucher"),
 		stock: prometheus.NewDesc(prometheus.BuildFQName(namespace, "sale", "stock_units"),
-			"Units that a sale had left to sell, as of the last audit; those given back that are not on sale yet included.", []string{"voucher"}, nil),
+			"Units that a sale had left to sell, as of the last audit; those given back that are not on sale yet "+
+				"included.", []string{"voucher"}, nil),
 		sales: desc("sales", "Sales by what the last audit found.", "finding"),
 		last: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "last_timestamp_seconds",
-			Help: "When this instance last audited sales, seconds since 1970; 0 for never. The highest of all instances counts.",
+			Help: "When this instance last audited sales, seconds since 1970; 0 for never. The highest of " +
+				"all instances counts.",
 		}),
 		waited: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "unchecked_seconds",
 			Help: "For how long the sale that has waited longest was not audited; 0 on instances that do not audit.",
 		}),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "failures_total", Help: "Audits that failed because a store was away.",
+			Namespace: namespace, Subsystem: subsystem, Name: "failures_total",
+			Help: "Audits that failed because a store was away.",
 		}),
-		actions: counters(subsystem, "actions_total", "What was done about sales whose units were not accounted for.", "action"),
+		actions: counters(subsystem, "actions_total",
+			"What was done about sales whose units were not accounted for.", "action"),
 	}
 	a.rebuilds, a.pauses = a.actions.WithLabelValues("rebuild"), a.actions.WithLabelValues("pause")
 	return a

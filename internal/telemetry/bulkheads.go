@@ -18,18 +18,20 @@ type bulkheads struct {
 	inUse, waiting, limit, sheds *prometheus.Desc
 }
 
-// WatchBulkheads registers read, which is called whenever the metrics are read: how the classes of callers share requests in
-// flight and connections. It is called once.
+// WatchBulkheads registers read, which is called whenever the metrics are read: how the classes of callers share
+// requests in flight and connections. It is called once.
 func (m *Metrics) WatchBulkheads(read func() []Bulkhead) {
 	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "bulkhead", name), help, []string{"resource", "class"}, nil)
+		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "bulkhead", name), help,
+			[]string{"resource", "class"}, nil)
 	}
 	m.registry.MustRegister(&bulkheads{ // as in NewMetrics
 		read:    read,
 		inUse:   desc("in_use", "What a class of callers uses: requests in flight, or connections to a store."),
 		waiting: desc("waiting", "Callers of a class who wait for a connection."),
 		limit:   desc("limit", "What a class can have while the others use no more than is theirs."),
-		sheds:   desc("shed_total", "Callers of a class who were refused because what it can have was in use; nothing was done for them."),
+		sheds: desc("shed_total",
+			"Callers of a class who were refused because what it can have was in use; nothing was done for them."),
 	})
 }
 

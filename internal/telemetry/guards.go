@@ -17,7 +17,8 @@ const (
 
 func newGuards() *guardMetrics {
 	g := &guardMetrics{counters("guard", "stopped_total",
-		"Requests that a guard of a sale stopped (stopped), or would have stopped were it not for its dryRun (dry_run).", "guard", "mode")}
+		"Requests that a guard of a sale stopped (stopped), or would have stopped were it not for its dryRun "+
+			"(dry_run).", "guard", "mode")}
 	for _, n := range guard.Names() {
 		g.stopped.WithLabelValues(string(n), guardStopped)
 		g.stopped.WithLabelValues(string(n), guardDryRun)

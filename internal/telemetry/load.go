@@ -2,8 +2,8 @@ package telemetry
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// WatchLoad registers load, which is called whenever the metrics are read: how many requests are in flight, how many event
-// streams are open, and how many requests were refused because too many were in flight. It is called once.
+// WatchLoad registers load, which is called whenever the metrics are read: how many requests are in flight, how many
+// event streams are open, and how many requests were refused because too many were in flight. It is called once.
 func (m *Metrics) WatchLoad(load func() (inFlight, streams, refused int64)) {
 	const subsystem = "http"
 	m.registry.MustRegister( // as in NewMetrics
@@ -16,22 +16,25 @@ func (m *Metrics) WatchLoad(load func() (inFlight, streams, refused int64)) {
 		}, func() float64 { _, n, _ := load(); return float64(n) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "overload_refusals_total",
-			Help: "HTTP requests refused at once because too many were in flight; they are UNAVAILABLE in requests_total too.",
+			Help: "HTTP requests refused at once because too many were in flight; they are UNAVAILABLE " +
+				"in requests_total too.",
 		}, func() float64 { _, _, n := load(); return float64(n) }),
 	)
 }
 
-// WatchConnections has the metrics ask, whenever they are read, how many connections are open at the public listener, and how
-// many were refused because there were too many. It is called once.
+// WatchConnections has the metrics ask, whenever they are read, how many connections are open at the public listener,
+// and how many were refused because there were too many. It is called once.
 func (m *Metrics) WatchConnections(load func() (open, refused int64)) {
 	const subsystem = "http"
 	m.registry.MustRegister( // as in NewMetrics
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "connections", Help: "Connections that are open at the public listener.",
+			Namespace: namespace, Subsystem: subsystem, Name: "connections",
+			Help: "Connections that are open at the public listener.",
 		}, func() float64 { n, _ := load(); return float64(n) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "connections_refused_total",
-			Help: "Connections answered UNAVAILABLE and closed because SECKILL_MAX_CONNECTIONS were open; their requests are in no other metric.",
+			Help: "Connections answered UNAVAILABLE and closed because SECKILL_MAX_CONNECTIONS were open; their " +
+				"requests are in no other metric.",
 		}, func() float64 { _, n := load(); return float64(n) }),
 	)
 }

@@ -18,9 +18,11 @@ type locks struct {
 
 func newLocks() *locks {
 	const subsystem = "lock"
-	l := &locks{seconds: histogram(subsystem, "wait_seconds", "Time from requesting a lock shared by all instances to holding it.", seconds())}
+	l := &locks{seconds: histogram(subsystem, "wait_seconds",
+		"Time from requesting a lock shared by all instances to holding it.", seconds())}
 	l.refusals = counters(subsystem, "refusals_total",
-		"Locks that were not obtained: another instance had it and the caller does not wait (busy), or Redis was away (failed).", "reason")
+		"Locks that were not obtained: another instance had it and the caller does not wait (busy), or Redis was "+
+			"away (failed).", "reason")
 	l.busy, l.failed = l.refusals.WithLabelValues("busy"), l.refusals.WithLabelValues("failed")
 	return l
 }

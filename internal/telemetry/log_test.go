@@ -59,12 +59,19 @@ func TestBuildFrom(t *testing.T) {
 		revision string
 	}{
 		"not recorded": {nil, "unknown"},
-		"clean":        {[]debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "false"}}, "abc"},
-		"changed":      {[]debug.BuildSetting{{Key: "vcs.modified", Value: "true"}, {Key: "vcs.revision", Value: "abc"}}, "abc+dirty"},
+		"clean": {
+			[]debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "false"}}, "abc",
+		},
+		"changed": {
+			[]debug.BuildSetting{{Key: "vcs.modified", Value: "true"}, {Key: "vcs.revision", Value: "abc"}},
+			"abc+dirty",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := buildFrom(&debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "v1"}, Settings: tc.settings})
+			got := buildFrom(&debug.BuildInfo{
+				GoVersion: "go1.26", Main: debug.Module{Version: "v1"}, Settings: tc.settings,
+			})
 			if diff := cmp.Diff(Build{Version: "v1", Revision: tc.revision, Go: "go1.26"}, got); diff != "" {
 				t.Error(diff)
 			}

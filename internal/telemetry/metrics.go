@@ -18,8 +18,8 @@ import (
 
 const namespace = "seckill"
 
-// Metrics counts what the service does, in a registry of its own. It implements the observers of the domain's packages. Its
-// methods do not block and may be called by several goroutines.
+// Metrics counts what the service does, in a registry of its own. It implements the observers of the domain's
+// packages. Its methods do not block and may be called by several goroutines.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -107,7 +107,8 @@ func seconds() []float64 {
 }
 
 func counters(subsystem, name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, labels)
+	return prometheus.NewCounterVec(
+		prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, labels)
 }
 
 func histogram(subsystem, name, help string, buckets []float64) prometheus.Histogram {

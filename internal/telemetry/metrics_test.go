@@ -52,7 +52,9 @@ func used() *Metrics {
 	m.PaymentReceived(order.PaymentReceived)
 	m.PaymentRefunded(nil)
 	m.PaymentRefunded(errors.New("declined"))
-	m.Audited([]audit.Balance{{VoucherID: 7, Finding: audit.Balanced, Redis: audit.Inventory{Mode: order.SaleOpen, Stock: 3}}}, 0, nil)
+	m.Audited([]audit.Balance{
+		{VoucherID: 7, Finding: audit.Balanced, Redis: audit.Inventory{Mode: order.SaleOpen, Stock: 3}},
+	}, 0, nil)
 	m.RepairRequested()
 	m.SalePaused()
 	m.Locked(time.Millisecond)
@@ -75,7 +77,9 @@ func used() *Metrics {
 		return []Pool{{Name: "redis", InUse: 2, Idle: 3, Waits: 4, Waited: 1500 * time.Millisecond, Timeouts: 1}}
 	})
 	m.WatchBulkheads(func() []Bulkhead {
-		return []Bulkhead{{Resource: "ledger", Loads: []bulkhead.Load{{Class: bulkhead.PublicRead, InUse: 2, Waiting: 3, Most: 4, Shed: 5}}}}
+		return []Bulkhead{{Resource: "ledger", Loads: []bulkhead.Load{
+			{Class: bulkhead.PublicRead, InUse: 2, Waiting: 3, Most: 4, Shed: 5},
+		}}}
 	})
 	return m
 }
@@ -128,7 +132,8 @@ seckill_pool_wait_seconds_total{pool="redis"} 1.5
 # HELP seckill_pool_waits_total How often a caller had to wait for a connection.
 # TYPE seckill_pool_waits_total counter
 seckill_pool_waits_total{pool="redis"} 4
-`, "seckill_lock_refusals_total", "seckill_pool_connections", "seckill_pool_timeouts_total", "seckill_pool_wait_seconds_total", "seckill_pool_waits_total")
+`, "seckill_lock_refusals_total", "seckill_pool_connections", "seckill_pool_timeouts_total",
+		"seckill_pool_wait_seconds_total", "seckill_pool_waits_total")
 	if n, _ := observed(t, used(), "seckill_lock_wait_seconds"); n != 1 {
 		t.Errorf("%d locks waited for, want 1", n)
 	}
@@ -174,7 +179,9 @@ func TestAdmitted(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics()
 	m.Admitted([]order.Result{
-		{Outcome: order.Accepted}, {Outcome: order.Accepted}, {Outcome: order.AlreadyBought, OrderID: 9}, {Outcome: order.Backlogged}, {Outcome: 99}, {Outcome: order.Unreadable},
+		{Outcome: order.Accepted}, {Outcome: order.Accepted}, {Outcome: order.AlreadyBought, OrderID: 9}, {
+			Outcome: order.Backlogged,
+		}, {Outcome: 99}, {Outcome: order.Unreadable},
 	}, 3*time.Millisecond, nil)
 	m.Admitted(nil, time.Millisecond, fmt.Errorf("dialing: %w", order.ErrUnavailable))
 	m.Admitted(nil, time.Second, errors.New("no reply"))
@@ -244,7 +251,8 @@ seckill_recorder_unaccounted_orders_total 3
 seckill_stream_backlog_entries 1234
 `, "seckill_rebuilds_total", "seckill_recorder_dead_letters_total", "seckill_recorder_failed_orders_total",
 		"seckill_recorder_orders_total", "seckill_recorder_retries_total",
-		"seckill_recorder_requeued_orders_total", "seckill_recorder_unaccounted_orders_total", "seckill_stream_backlog_entries", "seckill_dead_letters_waiting")
+		"seckill_recorder_requeued_orders_total", "seckill_recorder_unaccounted_orders_total",
+		"seckill_stream_backlog_entries", "seckill_dead_letters_waiting")
 	if n, sum := observed(t, m, "seckill_recorder_batch_size"); n != 2 || sum != 500 {
 		t.Errorf("batch sizes: %d observations of %v in all, want 2 of 500", n, sum)
 	}
@@ -292,7 +300,9 @@ seckill_outbox_operations_total{result="refused"} 2
 seckill_outbox_pending_sales 3
 `, "seckill_payments_notices_total", "seckill_payments_refunds_total", "seckill_expirer_orders_total",
 		"seckill_outbox_failures_total", "seckill_outbox_operations_total", "seckill_outbox_pending_sales")
-	for name, want := range map[string]uint64{"seckill_outbox_duration_seconds": 2, "seckill_expirer_duration_seconds": 1} {
+	for name, want := range map[string]uint64{
+		"seckill_outbox_duration_seconds": 2, "seckill_expirer_duration_seconds": 1,
+	} {
 		if n, _ := observed(t, m, name); n != want {
 			t.Errorf("%s: %d observations, want %d", name, n, want)
 		}
@@ -373,7 +383,8 @@ func TestHandler(t *testing.T) {
 		t.Fatalf("status %d: %s", answer.Code, body)
 	}
 	for _, want := range []string{
-		`seckill_build_info{goversion="go1.26",revision="abc",version="v1.2.3"} 1`, "go_goroutines ", "process_start_time_seconds ", "extra_total 0",
+		`seckill_build_info{goversion="go1.26",revision="abc",version="v1.2.3"} 1`, "go_goroutines ",
+		"process_start_time_seconds ", "extra_total 0",
 	} {
 		if !strings.Contains(string(body), want) {
 			t.Errorf("the page lacks %q", want)
@@ -432,7 +443,8 @@ seckill_webhook_oldest_event_seconds 90
 # HELP seckill_webhook_waiting_events Events that the endpoint with the longest queue has not taken.
 # TYPE seckill_webhook_waiting_events gauge
 seckill_webhook_waiting_events 7
-`, "seckill_webhook_attempts_total", "seckill_webhook_endpoints", "seckill_webhook_oldest_event_seconds", "seckill_webhook_waiting_events")
+`, "seckill_webhook_attempts_total", "seckill_webhook_endpoints", "seckill_webhook_oldest_event_seconds",
+		"seckill_webhook_waiting_events")
 }
 
 // What waits in all partitions is known while all can be read, and forgets none.
@@ -444,7 +456,10 @@ func TestBacklogOfPartitions(t *testing.T) {
 		for name, c := range map[string]struct {
 			got  prometheus.Gauge
 			want float64
-		}{"entries": {m.recorder.backlog, entries}, "oldest": {m.recorder.oldest, oldest}, "dead letters": {m.recorder.waiting, dead}} {
+		}{
+			"entries": {m.recorder.backlog, entries}, "oldest": {m.recorder.oldest, oldest},
+			"dead letters": {m.recorder.waiting, dead},
+		} {
 			if got := testutil.ToFloat64(c.got); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
 				t.Errorf("%s are %v, want %v", name, got, c.want)
 			}

@@ -26,14 +26,20 @@ type partitionMetrics struct {
 
 func newPartitions() *partitionMetrics {
 	vec := func(name, help string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Subsystem: "partition", Name: name, Help: help}, []string{"partition"})
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: "partition", Name: name, Help: help,
+		}, []string{"partition"})
 	}
 	return &partitionMetrics{
-		entries:     vec("backlog_entries", "Entries of the partition's accepted orders that wait for their rows, of all instances; while few wait, one may have up to 16 orders. NaN when it is not known."),
-		oldest:      vec("oldest_seconds", "For how long the partition's oldest accepted order has waited for its row; 0 when none waits, NaN when it is not known."),
-		deadLetters: vec("dead_letters_waiting", "Dead letters of the partition that were not replayed or discarded yet; NaN when it is not known."),
-		missing:     vec("missing_instances", "Living instances that have not worked in the partition for 15 seconds: of an older version, mostly; NaN when it is not known. Always 0 for partition 0."),
-		known:       make(map[int]*Backlog),
+		entries: vec("backlog_entries", "Entries of the partition's accepted orders that wait for their rows, of all "+
+			"instances; while few wait, one may have up to 16 orders. NaN when it is not known."),
+		oldest: vec("oldest_seconds", "For how long the partition's oldest accepted order has waited for its row; 0 "+
+			"when none waits, NaN when it is not known."),
+		deadLetters: vec("dead_letters_waiting",
+			"Dead letters of the partition that were not replayed or discarded yet; NaN when it is not known."),
+		missing: vec("missing_instances", "Living instances that have not worked in the partition for 15 seconds: of "+
+			"an older version, mostly; NaN when it is not known. Always 0 for partition 0."),
+		known: make(map[int]*Backlog),
 	}
 }
 
@@ -44,8 +50,8 @@ func (p *partitionMetrics) collectors() []prometheus.Collector {
 // SetBacklog sets what waits in a partition.
 func (m *Metrics) SetBacklog(partition int, b Backlog) { m.setBacklog(partition, &b) }
 
-// SetBacklogUnknown makes a partition's numbers NaN when it cannot be read: old numbers would be taken for current ones. A sum that
-// lacks them is NaN as well; the oldest order is that of the partitions that can be read.
+// SetBacklogUnknown makes a partition's numbers NaN when it cannot be read: old numbers would be taken for current
+// ones. A sum that lacks them is NaN as well; the oldest order is that of the partitions that can be read.
 func (m *Metrics) SetBacklogUnknown(partition int) { m.setBacklog(partition, nil) }
 
 // ForgetBacklog ends the numbers of a partition that this instance no longer works in.

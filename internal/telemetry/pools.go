@@ -23,11 +23,12 @@ type pools struct {
 	connections, waits, seconds, timeouts *prometheus.Desc
 }
 
-// WatchPools registers read, which is called whenever the metrics are read: how the pools of connections are used. It is
-// called once.
+// WatchPools registers read, which is called whenever the metrics are read: how the pools of connections are used. It
+// is called once.
 func (m *Metrics) WatchPools(read func() []Pool) {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "pool", name), help, append([]string{"pool"}, labels...), nil)
+		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "pool", name), help,
+			append([]string{"pool"}, labels...), nil)
 	}
 	m.registry.MustRegister(&pools{ // as in NewMetrics
 		read:        read,
@@ -48,7 +49,8 @@ func (p *pools) Describe(to chan<- *prometheus.Desc) {
 // Collect implements [prometheus.Collector].
 func (p *pools) Collect(to chan<- prometheus.Metric) {
 	for _, pool := range p.read() {
-		to <- prometheus.MustNewConstMetric(p.connections, prometheus.GaugeValue, float64(pool.InUse), pool.Name, "in_use")
+		to <- prometheus.MustNewConstMetric(p.connections, prometheus.GaugeValue,
+			float64(pool.InUse), pool.Name, "in_use")
 		to <- prometheus.MustNewConstMetric(p.connections, prometheus.GaugeValue, float64(pool.Idle), pool.Name, "idle")
 		to <- prometheus.MustNewConstMetric(p.waits, prometheus.CounterValue, float64(pool.Waits), pool.Name)
 		to <- prometheus.MustNewConstMetric(p.seconds, prometheus.CounterValue, pool.Waited.Seconds(), pool.Name)

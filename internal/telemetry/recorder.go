@@ -30,32 +30,43 @@ type recorderMetrics struct {
 func newRecorder() *recorderMetrics {
 	const subsystem = "recorder"
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help})
+		return prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: name, Help: help,
+		})
 	}
 	r := &recorderMetrics{
 		size: histogram(subsystem, "batch_size", "Orders and failed rows that one committed transaction recorded.",
 			[]float64{0, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000}),
-		seconds:     histogram(subsystem, "duration_seconds", "Time of recording one batch that was committed.", seconds()),
-		orders:      counter("orders_total", "Accepted orders that were recorded as orders."),
-		failed:      counter("failed_orders_total", "Accepted orders that were recorded as failed, with a reason in their row."),
-		retries:     counter("retries_total", "Steps of recording that failed because of the infrastructure and were retried."),
-		deadLetters: counter("dead_letters_total", "Stream entries that could not be decoded and were put aside; each needs a person."),
+		seconds: histogram(subsystem, "duration_seconds",
+			"Time of recording one batch that was committed.", seconds()),
+		orders: counter("orders_total", "Accepted orders that were recorded as orders."),
+		failed: counter("failed_orders_total",
+			"Accepted orders that were recorded as failed, with a reason in their row."),
+		retries: counter("retries_total",
+			"Steps of recording that failed because of the infrastructure and were retried."),
+		deadLetters: counter("dead_letters_total",
+			"Stream entries that could not be decoded and were put aside; each needs a person."),
 		backlog: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "stream", Name: "backlog_entries",
-			Help: "Entries of accepted orders that wait for their rows, of all instances; while few wait, one may have up to 16 orders. NaN when it is not known.",
+			Help: "Entries of accepted orders that wait for their rows, of all instances; while few wait, one may " +
+				"have up to 16 orders. NaN when it is not known.",
 		}),
 		oldest: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "stream", Name: "oldest_seconds",
-			Help: "For how long the oldest accepted order has waited for its row, of all instances and partitions that can be read; 0 when none waits, NaN when it is not known.",
+			Help: "For how long the oldest accepted order has waited for its row, of all instances and partitions " +
+				"that can be read; 0 when none waits, NaN when it is not known.",
 		}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "dead_letters", Name: "waiting",
 			Help: "Dead letters that were not replayed or discarded yet; NaN when it is not known.",
 		}),
-		rebuilds:       counters("", "rebuilds_total", "Rebuilds of a sale in Redis from the ledger; those superseded by a newer one are not counted.", "result"),
-		rebuildSeconds: histogram("rebuild", "duration_seconds", "Time of one rebuild of a sale, whatever its result.", seconds()),
+		rebuilds: counters("", "rebuilds_total",
+			"Rebuilds of a sale in Redis from the ledger; those superseded by a newer one are not counted.", "result"),
+		rebuildSeconds: histogram("rebuild", "duration_seconds",
+			"Time of one rebuild of a sale, whatever its result.", seconds()),
 	}
-	r.requeued = counter("requeued_orders_total", "Accepted orders whose entries Redis had lost, and which a rebuild queued again.")
+	r.requeued = counter("requeued_orders_total",
+		"Accepted orders whose entries Redis had lost, and which a rebuild queued again.")
 	r.unaccounted = counter("unaccounted_orders_total",
 		"Admissions that Redis has lost, as a rebuild found, and whose orders are not known any more.")
 	r.rebuilt = r.rebuilds.WithLabelValues("rebuilt")

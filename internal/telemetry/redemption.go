@@ -18,11 +18,14 @@ type coupons struct {
 
 func newCoupons() *coupons {
 	return &coupons{
-		commands: counters("redemption", "commands_total", "Commands of tills, by what they wanted and what became of it.", "command", "result"),
+		commands: counters("redemption", "commands_total",
+			"Commands of tills, by what they wanted and what became of it.", "command", "result"),
 		lapsed: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: "lapser", Name: "coupons_total", Help: "Coupons that lapsed: they were not redeemed in time.",
+			Namespace: namespace, Subsystem: "lapser", Name: "coupons_total",
+			Help: "Coupons that lapsed: they were not redeemed in time.",
 		}),
-		lapserSeconds: histogram("lapser", "duration_seconds", "Time of one transaction that lapsed coupons.", seconds()),
+		lapserSeconds: histogram("lapser", "duration_seconds",
+			"Time of one transaction that lapsed coupons.", seconds()),
 	}
 }
 

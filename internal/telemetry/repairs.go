@@ -22,9 +22,11 @@ func newRepairs() *repairMetrics {
 	return &repairMetrics{
 		swept: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "last_sweep_timestamp_seconds",
-			Help: "When this instance last compared all sales in Redis with the ledger, seconds since 1970; 0 for never.",
+			Help: "When this instance last compared all sales in Redis with the ledger, seconds " +
+				"since 1970; 0 for never.",
 		}),
-		sales:  desc("waiting_sales", "Sales that wait to be repaired or retired by this instance, or are being so, by how urgent they are."),
+		sales: desc("waiting_sales",
+			"Sales that wait to be repaired or retired by this instance, or are being so, by how urgent they are."),
 		oldest: desc("oldest_seconds", "For how long the first of them has waited; 0 when none does."),
 	}
 }

@@ -24,20 +24,30 @@ var _ webhook.Observer = (*Metrics)(nil)
 
 func newWebhooks() *webhooks {
 	gauge := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: "webhook", Name: name, Help: help})
+		return prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: "webhook", Name: name, Help: help,
+		})
 	}
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Subsystem: "webhook", Name: name, Help: help})
+		return prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: "webhook", Name: name, Help: help,
+		})
 	}
 	w := &webhooks{
-		attempts:    counters("webhook", "attempts_total", "Attempts of this instance to send an event to an endpoint, by what came of them.", "result"),
-		seconds:     histogram("webhook", "attempt_duration_seconds", "Time of one attempt to send an event.", seconds()),
-		deadLetters: counter("dead_letters_total", "Events that this instance gave up: the endpoint did not take them."),
-		disabled:    counter("disabled_total", "Endpoints that this instance disabled: they answered 410, or failed for five days."),
-		waiting:     gauge("waiting_events", "Events that the endpoint with the longest queue has not taken."),
-		oldest:      gauge("oldest_event_seconds", "How long the oldest event that an enabled endpoint has not taken has waited."),
+		attempts: counters("webhook", "attempts_total",
+			"Attempts of this instance to send an event to an endpoint, by what came of them.", "result"),
+		seconds: histogram("webhook", "attempt_duration_seconds",
+			"Time of one attempt to send an event.", seconds()),
+		deadLetters: counter("dead_letters_total",
+			"Events that this instance gave up: the endpoint did not take them."),
+		disabled: counter("disabled_total",
+			"Endpoints that this instance disabled: they answered 410, or failed for five days."),
+		waiting: gauge("waiting_events", "Events that the endpoint with the longest queue has not taken."),
+		oldest: gauge("oldest_event_seconds",
+			"How long the oldest event that an enabled endpoint has not taken has waited."),
 		endpoints: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: "webhook", Name: "endpoints", Help: "Enabled endpoints: those that take events, and those that fail and are only tried from time to time.",
+			Namespace: namespace, Subsystem: "webhook", Name: "endpoints", Help: "Enabled endpoints: those that take " +
+				"events, and those that fail and are only tried from time to time.",
 		}, []string{"state"}),
 		dead: gauge("dead_letters", "Dead letters that were neither replayed nor deleted."),
 	}
@@ -48,7 +58,9 @@ func newWebhooks() *webhooks {
 }
 
 func (w *webhooks) collectors() []prometheus.Collector {
-	return []prometheus.Collector{w.attempts, w.seconds, w.deadLetters, w.disabled, w.waiting, w.oldest, w.endpoints, w.dead}
+	return []prometheus.Collector{
+		w.attempts, w.seconds, w.deadLetters, w.disabled, w.waiting, w.oldest, w.endpoints, w.dead,
+	}
 }
 
 // EventSent implements [webhook.Observer].

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Match describes the request, or its answer, at which a breakpoint stops. Texts are found in requests in upper and lower
-// case.
+// Match describes the request, or its answer, at which a breakpoint stops. Texts are found in requests in upper and
+// lower case.
 type Match struct {
 	// Text is in the request.
 	Text string
@@ -18,8 +18,8 @@ type Match struct {
 	Answered bool
 }
 
-// Breakpoint is a trap for a [Moment]. What it caught does not pass until Release or Cut; the rest of that connection waits
-// behind it, and other connections notice nothing.
+// Breakpoint is a trap for a [Moment]. What it caught does not pass until Release or Cut; the rest of that connection
+// waits behind it, and other connections notice nothing.
 type Breakpoint struct {
 	text, after []byte // lower case
 	answered    bool

@@ -16,7 +16,8 @@ import (
 // seconds.
 const clusterPatience = 2 * time.Minute
 
-// RedisCluster is a Redis Cluster of several servers of one test. Its methods fail the test for what does not happen in time.
+// RedisCluster is a Redis Cluster of several servers of one test. Its methods fail the test for what does not happen
+// in time.
 type RedisCluster struct {
 	// Nodes are the masters at first, then their replicas in the same order, then what AddNode has added.
 	Nodes []*RedisServer
@@ -77,7 +78,8 @@ func (c *RedisCluster) Master(key string) int {
 	slot, addr := c.slot(key), ""
 	c.eventually("a master of "+key, func() error {
 		for i := range c.Nodes {
-			ranges, err := c.client(i).ClusterSlots(c.tb.Context()).Result() //nolint:staticcheck // deprecated, but what the client itself goes by
+			//nolint:staticcheck // deprecated, but what the client itself goes by
+			ranges, err := c.client(i).ClusterSlots(c.tb.Context()).Result()
 			if err != nil {
 				continue // this one may be dead
 			}
@@ -114,7 +116,8 @@ func (c *RedisCluster) Replica(master int) int {
 	return c.number(strings.Split(strings.Fields(replicas[0])[1], "@")[0])
 }
 
-// Failover has a replica take its master's place, as an operator does: the master stops writing until the replica has all.
+// Failover has a replica take its master's place, as an operator does: the master stops writing until the replica has
+// all.
 func (c *RedisCluster) Failover(replica int) {
 	c.tb.Helper()
 	c.do(replica, "cluster", "failover")
@@ -127,8 +130,8 @@ func (c *RedisCluster) Failover(replica int) {
 	})
 }
 
-// MoveSlot moves a key's slot, with all its keys, to another master, as redis-cli --cluster reshard does: one key after the
-// other, with a pause before each, while both nodes serve the slot.
+// MoveSlot moves a key's slot, with all its keys, to another master, as redis-cli --cluster reshard does: one key
+// after the other, with a pause before each, while both nodes serve the slot.
 func (c *RedisCluster) MoveSlot(key string, to int, pause time.Duration) {
 	c.tb.Helper()
 	if err := c.Mover(key, to, pause)(); err != nil {
@@ -136,12 +139,14 @@ func (c *RedisCluster) MoveSlot(key string, to int, pause time.Duration) {
 	}
 }
 
-// Mover returns a function that does what MoveSlot does, from where the slot is now. It may run in any goroutine. It changes
-// nothing if one of the two is no master any more.
+// Mover returns a function that does what MoveSlot does, from where the slot is now. It may run in any goroutine. It
+// changes nothing if one of the two is no master any more.
 func (c *RedisCluster) Mover(key string, to int, pause time.Duration) func() error {
 	c.tb.Helper()
 	from := c.Master(key)
-	m := slotMove{from: c.client(from), to: c.client(to), fromID: c.id(from), toID: c.id(to), slot: c.slot(key), pause: pause}
+	m := slotMove{
+		from: c.client(from), to: c.client(to), fromID: c.id(from), toID: c.id(to), slot: c.slot(key), pause: pause,
+	}
 	return func() error { return m.run(c.tb.Context()) }
 }
 
@@ -157,7 +162,8 @@ func (m slotMove) run(ctx context.Context) error {
 	for _, node := range []*redis.Client{m.from, m.to} {
 		role, err := node.Do(ctx, "role").Slice()
 		if err == nil && role[0] != "master" {
-			err = fmt.Errorf("it is a %v now: the cluster has failed over since the move was planned, or it never was a master", role[0])
+			err = fmt.Errorf("it is a %v now: the cluster has failed over since the move was planned, or it never "+
+				"was a master", role[0])
 		}
 		if err != nil {
 			return fmt.Errorf("slot %d cannot move: %s: %w", m.slot, node.Options().Addr, err)
@@ -197,8 +203,9 @@ func (m slotMove) moveKeys(ctx context.Context) error {
 	}
 }
 
-// again does what may be done twice until the node answers, which a busy one may not do in a client's time: where the answer was lost,
-// the next one is the same. A key that is on both nodes belongs to the one that it leaves, whose copy replaces the other.
+// again does what may be done twice until the node answers, which a busy one may not do in a client's time: where the
+// answer was lost, the next one is the same. A key that is on both nodes belongs to the one that it leaves, whose
+// copy replaces the other.
 func again(ctx context.Context, node *redis.Client, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, clusterPatience)
 	defer cancel()
@@ -243,7 +250,8 @@ func (c *RedisCluster) AwaitReady() {
 			if err != nil {
 				return err
 			}
-			if !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d\r", len(c.Nodes))) {
+			if !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info,
+				fmt.Sprintf("cluster_known_nodes:%d\r", len(c.Nodes))) {
 				return fmt.Errorf("node %d: %s", i, info)
 			}
 			link := c.client(i).Info(c.tb.Context(), "replication").Val()

@@ -35,9 +35,10 @@ func MySQL(tb testing.TB) string {
 	return own
 }
 
-// MigratedMySQL returns the DSN of a schema that holds what migrate has put into an empty one, which is the same for all
-// tests of a process. Migrating takes longer than most tests, so a schema goes from test to test: at the end of a test its
-// rows become what they were. Close what uses it before that. A test that changes tables migrates one of its own: MySQL.
+// MigratedMySQL returns the DSN of a schema that holds what migrate has put into an empty one, which is the same for
+// all tests of a process. Migrating takes longer than most tests, so a schema goes from test to test: at the end of a
+// test its rows become what they were. Close what uses it before that. A test that changes tables migrates one of its
+// own: MySQL.
 func MigratedMySQL(tb testing.TB, migrate func(ctx context.Context, dsn string) error) string {
 	tb.Helper()
 	ctx := context.WithoutCancel(tb.Context())
@@ -69,7 +70,9 @@ type schemaPool struct {
 
 // take returns a schema that nobody uses, and makes one if there is none. Migrating is done once, by the first caller,
 // while the others wait.
-func (p *schemaPool) take(ctx context.Context, dsn string, migrate func(context.Context, string) error) (*server.Schema, error) {
+func (p *schemaPool) take(
+	ctx context.Context, dsn string, migrate func(context.Context, string) error,
+) (*server.Schema, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n := len(p.free); n > 0 {
@@ -129,31 +132,32 @@ func StartMariaDB(tb testing.TB, args ...string) *MariaDBServer {
 	return ownMariaDB(tb, m, err)
 }
 
-// StartMariaDBOnDisk is StartMariaDB with a disk of its own of so many megabytes, which FillDisk fills. It cannot be started
-// again.
+// StartMariaDBOnDisk is StartMariaDB with a disk of its own of so many megabytes, which FillDisk fills. It cannot be
+// started again.
 func StartMariaDBOnDisk(tb testing.TB, megabytes int, args ...string) *MariaDBServer {
 	tb.Helper()
 	m, err := server.StartMariaDBOnDisk(tb.Context(), megabytes, args...)
 	return ownMariaDB(tb, m, err)
 }
 
-// StartMySQL9 starts a mysqld of MySQL 9 with the settings of StartMariaDB. It is unpacked from Debian unstable, which takes
-// half a minute once.
+// StartMySQL9 starts a mysqld of MySQL 9 with the settings of StartMariaDB. It is unpacked from Debian unstable,
+// which takes half a minute once.
 func StartMySQL9(tb testing.TB) *MariaDBServer {
 	tb.Helper()
 	m, err := server.StartMySQL9(tb.Context())
 	return ownMariaDB(tb, m, err)
 }
 
-// GaleraCluster is a Galera cluster of one test, whose nodes are MariaDBServers. Kill, Pause and Resume act on a node at once.
+// GaleraCluster is a Galera cluster of one test, whose nodes are MariaDBServers. Kill, Pause and Resume act on a node
+// at once.
 type GaleraCluster struct {
 	Nodes   []*MariaDBServer
 	Version string
 	galera  *server.Galera
 }
 
-// StartGalera starts a Galera cluster of so many nodes for the test, which takes about ten seconds for three; it is killed at
-// the end. The nodes share a configuration file. It installs what it needs.
+// StartGalera starts a Galera cluster of so many nodes for the test, which takes about ten seconds for three; it is
+// killed at the end. The nodes share a configuration file. It installs what it needs.
 func StartGalera(tb testing.TB, nodes int, conf string) *GaleraCluster {
 	tb.Helper()
 	g, err := server.StartGalera(tb.Context(), nodes, conf)

@@ -9,9 +9,10 @@ import (
 // rename is one of a cluster's addresses and what stands for it in replies; both are equally long.
 type rename struct{ from, to []byte }
 
-// NewClusterProxy starts one proxy in front of all nodes of a Redis Cluster, each with an address of its own (Addrs). Its faults
-// concern the connections to all of them. Nodes tell clients where the others are; in what they answer, the proxy's
-// addresses stand in the place of the nodes', so that a client never leaves it. Nodes that join later are not behind it.
+// NewClusterProxy starts one proxy in front of all nodes of a Redis Cluster, each with an address of its own (Addrs).
+// Its faults concern the connections to all of them. Nodes tell clients where the others are; in what they answer,
+// the proxy's addresses stand in the place of the nodes', so that a client never leaves it. Nodes that join later are
+// not behind it.
 func NewClusterProxy(tb testing.TB, nodes []string) *Proxy {
 	tb.Helper()
 	p := newProxy(tb, nodes...)
@@ -23,7 +24,8 @@ func NewClusterProxy(tb testing.TB, nodes []string) *Proxy {
 			tb.Fatalf("testkit: %s cannot stand for %s in replies: %v, %v", g.listener.Addr(), g.target, err1, err2)
 		}
 		for _, between := range []string{":", "\r\n:"} { // in a redirection, and in CLUSTER SLOTS
-			names = append(names, rename{[]byte(fromHost + between + fromPort + "\r\n"), []byte(toHost + between + toPort + "\r\n")})
+			names = append(names,
+				rename{[]byte(fromHost + between + fromPort + "\r\n"), []byte(toHost + between + toPort + "\r\n")})
 		}
 	}
 	p.mu.Lock() // connections are accepted already

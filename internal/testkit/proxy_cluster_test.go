@@ -10,11 +10,12 @@ import (
 	"seckill/internal/testkit"
 )
 
-// TestClusterProxy: a cluster's client stays behind the proxy when it loads the slots and when it is sent to another node, and
-// the proxy's faults reach it there.
+// TestClusterProxy: a cluster's client stays behind the proxy when it loads the slots and when it is sent to another
+// node, and the proxy's faults reach it there.
 func TestClusterProxy(t *testing.T) {
 	t.Parallel()
-	c := testkit.StartRedisClusterOf(t, 2, 15*time.Second) // no master is to be replaced by itself, on however busy a machine
+	// No master is to be replaced by itself, on however busy a machine.
+	c := testkit.StartRedisClusterOf(t, 2, 15*time.Second)
 	p := testkit.NewClusterProxy(t, c.Addrs())
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: p.Addrs()[:1], MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() }) // nothing is under way
@@ -22,7 +23,8 @@ func TestClusterProxy(t *testing.T) {
 	if err := client.Set(t.Context(), key, 1, 0).Err(); err != nil {
 		t.Fatal(err)
 	}
-	known, err := client.ClusterSlots(t.Context()).Result() //nolint:staticcheck // deprecated, but what the client itself goes by
+	//nolint:staticcheck // deprecated, but what the client itself goes by
+	known, err := client.ClusterSlots(t.Context()).Result()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,8 @@ type RedisSentinels struct {
 	Nodes     []*RedisServer // the first is the master at first
 	Sentinels []*RedisServer
 	Name      string // of the master, among the Sentinels
-	// Link is between the first node and all others, Sentinels and what asks them: they know it by the link's address. Nil: they know
-	// it by its own.
+	// Link is between the first node and all others, Sentinels and what asks them: they know it by the link's
+	// address. Nil: they know it by its own.
 	Link *Proxy
 	tb   testing.TB
 }
@@ -80,12 +80,14 @@ func (s *RedisSentinels) watch(master string, downAfter time.Duration) {
 	eventually(s.tb, "Sentinels that know each other and the replicas", func() error {
 		for _, sentinel := range sentinels {
 			state, err := sentinel.Master(s.tb.Context(), s.Name).Result()
-			if err != nil || state["num-other-sentinels"] != "2" || state["num-slaves"] != fmt.Sprint(len(s.Nodes)-1) || state["flags"] != "master" {
+			if err != nil || state["num-other-sentinels"] != "2" || state["num-slaves"] != fmt.Sprint(len(s.Nodes)-1) ||
+				state["flags"] != "master" {
 				return fmt.Errorf("%v, %w", state, err)
 			}
 		}
 		for _, replica := range s.Nodes[1:] {
-			if info := replica.Client().Info(s.tb.Context(), "replication").Val(); !strings.Contains(info, "master_link_status:up") {
+			if info := replica.Client().Info(s.tb.Context(), "replication").Val(); !strings.Contains(info,
+				"master_link_status:up") {
 				return fmt.Errorf("replica: %s", info)
 			}
 		}
@@ -97,7 +99,8 @@ func (s *RedisSentinels) watch(master string, downAfter time.Duration) {
 func (s *RedisSentinels) DownAfter(d time.Duration) {
 	s.tb.Helper()
 	for _, sentinel := range s.Sentinels {
-		s.must(sentinel.Client().Do(s.tb.Context(), "sentinel", "set", s.Name, "down-after-milliseconds", d.Milliseconds()).Err())
+		s.must(sentinel.Client().Do(s.tb.Context(), "sentinel", "set", s.Name, "down-after-milliseconds",
+			d.Milliseconds()).Err())
 	}
 }
 
@@ -110,7 +113,8 @@ func (s *RedisSentinels) AwaitReplaced() *RedisServer {
 		if err != nil {
 			return err
 		}
-		promoted = slices.IndexFunc(s.Nodes, func(n *RedisServer) bool { return n.Addr == net.JoinHostPort(addr[0], addr[1]) })
+		promoted = slices.IndexFunc(s.Nodes,
+			func(n *RedisServer) bool { return n.Addr == net.JoinHostPort(addr[0], addr[1]) })
 		if promoted < 1 {
 			return fmt.Errorf("the master is %v", addr)
 		}

@@ -11,7 +11,8 @@ type Author struct {
 	Request string // the request's id, as in its answer and in the log; "" for none
 }
 
-// Entry is one entry of the audit trail: something that an admin changed. It is written in the transaction of the change.
+// Entry is one entry of the audit trail: something that an admin changed. It is written in the transaction of the
+// change.
 type Entry struct {
 	ID        int64
 	At        time.Time
@@ -116,7 +117,8 @@ func fieldTexts(v Voucher) []fieldText {
 		begin, end = moment(s.Begin), moment(s.End)
 		guards, offers = s.Guards.Text(), positive(int64(s.OfferWithin/time.Second))
 	}
-	return append(texts, fieldText{"stock", stock}, fieldText{"beginTime", begin}, fieldText{"endTime", end}, fieldText{"paused", paused}, fieldText{"guards", guards}, fieldText{"waitlistOfferSeconds", offers})
+	return append(texts, fieldText{"stock", stock}, fieldText{"beginTime", begin}, fieldText{"endTime", end},
+		fieldText{"paused", paused}, fieldText{"guards", guards}, fieldText{"waitlistOfferSeconds", offers})
 }
 
 // ActionOf names a change of an existing voucher.

@@ -24,7 +24,8 @@ type Change struct {
 	Begin    *time.Time // of a seckill voucher
 	End      *time.Time // of a seckill voucher; exclusive
 	OnShelf  *bool
-	// VisibleFrom is of a voucher that is hidden still: once buyers have seen it, only taking it off the shelf hides it.
+	// VisibleFrom is of a voucher that is hidden still: once buyers have seen it, only taking it off the shelf hides
+	// it.
 	VisibleFrom *time.Time
 	Guards      *guard.Change // of a seckill voucher; instances know it within about a second
 }
@@ -32,8 +33,8 @@ type Change struct {
 // concernsSale reports whether Redis has to apply the change.
 func (c Change) concernsSale() bool { return c.Begin != nil || c.End != nil || c.OnShelf != nil }
 
-// apply changes the voucher, or returns *invalid.Error with everything that would then be wrong with it at the time now,
-// or ErrRetired. Fields that it does not change are not checked again.
+// apply changes the voucher, or returns *invalid.Error with everything that would then be wrong with it at the time
+// now, or ErrRetired. Fields that it does not change are not checked again.
 func (c Change) apply(v *Voucher, now time.Time) error {
 	var r fieldRules
 	if c.Title != nil {
@@ -66,7 +67,8 @@ func (c Change) apply(v *Voucher, now time.Time) error {
 	return nil
 }
 
-// reveal changes since when the public sees the voucher, and checks that with the sale's begin if one of them has moved.
+// reveal changes since when the public sees the voucher, and checks that with the sale's begin if one of them has
+// moved.
 func (c Change) reveal(v *Voucher, r *fieldRules, now time.Time, moved bool) {
 	if c.VisibleFrom != nil {
 		from := r.visibleFrom(*c.VisibleFrom)
@@ -128,23 +130,24 @@ type StockState int8
 
 // The states of a stock change.
 const (
-	StockPending StockState = iota // committed, but Redis has not applied it yet; one that takes units may still be refused
-	StockDone                      // in Redis and in the ledger
-	StockRefused                   // there were not enough units
-	StockVoid                      // a rebuild of the sale intervened; nothing was changed
+	// committed, but Redis has not applied it yet; one that takes units may still be refused.
+	StockPending StockState = iota
+	StockDone               // in Redis and in the ledger
+	StockRefused            // there were not enough units
+	StockVoid               // a rebuild of the sale intervened; nothing was changed
 )
 
-// Changes makes changes of vouchers in the ledger. Each method is one transaction, together with the operation that Redis
-// has to apply, and the [Entry] of the audit trail.
+// Changes makes changes of vouchers in the ledger. Each method is one transaction, together with the operation that
+// Redis has to apply, and the [Entry] of the audit trail.
 type Changes interface {
-	// ChangeVoucher reads the voucher under its lock, lets alter change texts, shelf status, Paused and window, and stores
-	// the result with the version raised. An error of alter is returned and rolls back. A voucher that alter leaves as it
-	// was is not written. ErrNotFound.
+	// ChangeVoucher reads the voucher under its lock, lets alter change texts, shelf status, Paused and window, and
+	// stores the result with the version raised. An error of alter is returned and rolls back. A voucher that alter
+	// leaves as it was is not written. ErrNotFound.
 	ChangeVoucher(ctx context.Context, id int64, by Author, alter func(v *Voucher) error) (Voucher, error)
-	// ChangeStock begins a change of the sale's stock under the key: one that adds units raises stock and issued at once,
-	// one that takes units waits for Redis. A key that was used before returns that change and begins none; with another delta it is
-	// ErrKeyReused. The key of a void change is free again.
-	// ErrNotFound, ErrNotSeckill, ErrRetired, and CheckIssued's error.
+	// ChangeStock begins a change of the sale's stock under the key: one that adds units raises stock and issued at
+	// once, one that takes units waits for Redis. A key that was used before returns that change and begins none;
+	// with another delta it is ErrKeyReused. The key of a void change is free again. ErrNotFound, ErrNotSeckill,
+	// ErrRetired, and CheckIssued's error.
 	ChangeStock(ctx context.Context, id int64, by Author, delta int64, key string) (StockChange, error)
 }
 

@@ -15,8 +15,8 @@ import (
 // selling is a voucher whose sale is on.
 func selling() Voucher {
 	return Voucher{
-		ID: 1, ShopID: 1, Title: "100 for 10", SubTitle: "tonight", Rules: "one each", PayValue: 1000, ActualValue: 10000,
-		PayWithin: DefaultPayWithin, Kind: Seckill, Status: OnShelf, Version: 3,
+		ID: 1, ShopID: 1, Title: "100 for 10", SubTitle: "tonight", Rules: "one each", PayValue: 1000,
+		ActualValue: 10000, PayWithin: DefaultPayWithin, Kind: Seckill, Status: OnShelf, Version: 3,
 		Sale: &Sale{Stock: 7, Issued: 9, Begin: now.Add(-time.Hour), End: now.Add(time.Hour), LastOperation: 4},
 	}
 }
@@ -40,8 +40,13 @@ func TestChangeApplies(t *testing.T) {
 			Change{End: new(now.Add(2 * time.Hour).Add(time.Microsecond).In(zone))},
 			func(v *Voucher) { v.Sale.End = now.Add(2 * time.Hour) },
 		},
-		"a later begin":                     {Change{Begin: new(now.Add(time.Minute))}, func(v *Voucher) { v.Sale.Begin = now.Add(time.Minute) }},
-		"a time to be seen that has passed": {Change{VisibleFrom: new(now.Add(-2 * time.Hour))}, func(v *Voucher) { v.VisibleFrom = now.Add(-2 * time.Hour) }},
+		"a later begin": {
+			Change{Begin: new(now.Add(time.Minute))}, func(v *Voucher) { v.Sale.Begin = now.Add(time.Minute) },
+		},
+		"a time to be seen that has passed": {
+			Change{VisibleFrom: new(now.Add(-2 * time.Hour))},
+			func(v *Voucher) { v.VisibleFrom = now.Add(-2 * time.Hour) },
+		},
 		"another day": {
 			Change{Begin: new(now.Add(24 * time.Hour)), End: new(now.Add(25 * time.Hour))},
 			func(v *Voucher) { v.Sale.Begin, v.Sale.End = now.Add(24*time.Hour), now.Add(25*time.Hour) },
@@ -72,7 +77,8 @@ func TestHiddenVoucherChangesItsTime(t *testing.T) {
 	for _, from := range []time.Time{now, now.Add(30 * time.Second), now.Add(2 * time.Minute)} {
 		v := selling()
 		hidden(&v)
-		if err := (Change{VisibleFrom: new(from)}).apply(&v, now); err != nil || !v.VisibleFrom.Equal(from) || v.Hidden(from) {
+		if err := (Change{VisibleFrom: new(from)}).apply(&v, now); err != nil ||
+			!v.VisibleFrom.Equal(from) || v.Hidden(from) {
 			t.Errorf("visible from %v: %+v, %v", from, v, err)
 		}
 	}
@@ -91,29 +97,54 @@ func TestChangeRefuses(t *testing.T) {
 		change Change
 		want   []string // fields with a problem
 	}{
-		"a blank title":            {change: Change{Title: new("  ")}, want: []string{"title"}},
-		"texts too long":           {change: Change{SubTitle: new(strings.Repeat("x", MaxTitle+1)), Rules: new(strings.Repeat("x", MaxRules+1))}, want: []string{"subTitle", "rules"}},
-		"a text that is none":      {change: Change{Rules: new("\xff")}, want: []string{"rules"}},
-		"an end before the begin":  {change: Change{End: new(now.Add(-2 * time.Hour))}, want: []string{"endTime"}},
-		"a begin after the end":    {change: Change{Begin: new(now.Add(2 * time.Hour))}, want: []string{"endTime"}},
-		"an end in the past":       {change: Change{End: new(now.Add(-time.Minute))}, want: []string{"endTime"}},
-		"an end now":               {change: Change{End: new(now)}, want: []string{"endTime"}},
-		"a begin beyond the years": {change: Change{Begin: new(time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC))}, want: []string{"beginTime"}},
-		"an end beyond the years":  {change: Change{End: new(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))}, want: []string{"endTime"}},
+		"a blank title": {change: Change{Title: new("  ")}, want: []string{"title"}},
+		"texts too long": {
+			change: Change{SubTitle: new(strings.Repeat("x", MaxTitle+1)), Rules: new(strings.Repeat("x", MaxRules+1))},
+			want:   []string{"subTitle", "rules"},
+		},
+		"a text that is none":     {change: Change{Rules: new("\xff")}, want: []string{"rules"}},
+		"an end before the begin": {change: Change{End: new(now.Add(-2 * time.Hour))}, want: []string{"endTime"}},
+		"a begin after the end":   {change: Change{Begin: new(now.Add(2 * time.Hour))}, want: []string{"endTime"}},
+		"an end in the past":      {change: Change{End: new(now.Add(-time.Minute))}, want: []string{"endTime"}},
+		"an end now":              {change: Change{End: new(now)}, want: []string{"endTime"}},
+		"a begin beyond the years": {
+			change: Change{Begin: new(time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC))}, want: []string{"beginTime"},
+		},
+		"an end beyond the years": {
+			change: Change{End: new(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))}, want: []string{"endTime"},
+		},
 		"an end before some moments": {
 			before: func(v *Voucher) { v.Sale.Guards = &guard.Settings{Tickets: tickets} },
-			change: Change{Begin: new(now), End: new(now.Add(10 * time.Minute))}, want: []string{"guards.tickets.delayMs"},
+			change: Change{Begin: new(now), End: new(now.Add(10 * time.Minute))},
+			want:   []string{"guards.tickets.delayMs"},
 		},
 		"moments after the end": {
 			before: func(v *Voucher) { v.Sale.Begin, v.Sale.End = now, now.Add(time.Minute) },
-			change: Change{Guards: &guard.Change{Tickets: guard.Edit[guard.Tickets]{Given: true, To: tickets}}}, want: []string{"guards.tickets.delayMs"},
+			change: Change{Guards: &guard.Change{Tickets: guard.Edit[guard.Tickets]{Given: true, To: tickets}}},
+			want:   []string{"guards.tickets.delayMs"},
 		},
-		"hiding what buyers see":      {change: Change{VisibleFrom: new(now.Add(time.Minute))}, want: []string{"visibleFrom"}},
-		"seen after the begin":        {before: hidden, change: Change{VisibleFrom: new(now.Add(2*time.Minute + time.Second))}, want: []string{"visibleFrom"}},
-		"a begin before it is seen":   {before: hidden, change: Change{Begin: new(now.Add(time.Second))}, want: []string{"visibleFrom"}},
-		"everything at once":          {change: Change{Title: new(""), Begin: new(time.Time{}), End: new(now)}, want: []string{"title", "beginTime", "endTime"}},
-		"a window without a sale":     {before: func(v *Voucher) { v.Sale = nil }, change: Change{Begin: new(now), End: new(now)}, want: []string{"beginTime", "endTime"}},
-		"a begin of a sale long over": {before: func(v *Voucher) { v.Sale.End = now.Add(-time.Minute) }, change: Change{Begin: new(now.Add(-3 * time.Hour))}, want: []string{"endTime"}},
+		"hiding what buyers see": {
+			change: Change{VisibleFrom: new(now.Add(time.Minute))}, want: []string{"visibleFrom"},
+		},
+		"seen after the begin": {
+			before: hidden, change: Change{VisibleFrom: new(now.Add(2*time.Minute + time.Second))},
+			want: []string{"visibleFrom"},
+		},
+		"a begin before it is seen": {
+			before: hidden, change: Change{Begin: new(now.Add(time.Second))}, want: []string{"visibleFrom"},
+		},
+		"everything at once": {
+			change: Change{Title: new(""), Begin: new(time.Time{}), End: new(now)},
+			want:   []string{"title", "beginTime", "endTime"},
+		},
+		"a window without a sale": {
+			before: func(v *Voucher) { v.Sale = nil }, change: Change{Begin: new(now), End: new(now)},
+			want: []string{"beginTime", "endTime"},
+		},
+		"a begin of a sale long over": {
+			before: func(v *Voucher) { v.Sale.End = now.Add(-time.Minute) },
+			change: Change{Begin: new(now.Add(-3 * time.Hour))}, want: []string{"endTime"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -165,7 +196,8 @@ func TestRetiredSaleKeepsItsWindow(t *testing.T) {
 		t.Errorf("error = %v, want ErrRetired", err)
 	}
 	v = retired()
-	if err := (Change{Title: new("sold"), OnShelf: new(false)}).apply(&v, now); err != nil || v.Title != "sold" || v.Status != OffShelf {
+	if err := (Change{Title: new("sold"), OnShelf: new(false)}).apply(&v, now); err != nil ||
+		v.Title != "sold" || v.Status != OffShelf {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

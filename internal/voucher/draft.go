@@ -65,7 +65,9 @@ func (d Draft) check(r *fieldRules, now time.Time) Voucher {
 
 // check returns the sale, and adds everything that is wrong with it at the time now to r.
 func (d SaleDraft) check(r *fieldRules, now time.Time) Sale {
-	sale := Sale{Stock: d.Stock, Issued: d.Stock, Begin: instant(d.Begin), End: instant(d.End), OfferWithin: d.OfferWithin}
+	sale := Sale{
+		Stock: d.Stock, Issued: d.Stock, Begin: instant(d.Begin), End: instant(d.End), OfferWithin: d.OfferWithin,
+	}
 	r.Number("stock", d.Stock, 1, MaxStock)
 	r.window(sale.Begin, sale.End, now)
 	r.offerWithin(d.OfferWithin)

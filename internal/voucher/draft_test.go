@@ -14,7 +14,10 @@ import (
 var now = time.Date(2026, 1, 2, 20, 0, 0, 0, time.UTC)
 
 func goodDraft() Draft {
-	return Draft{PerUser: 1, ShopID: 1, Title: "100 for 10", SubTitle: "tonight", Rules: "one each", PayValue: 1000, ActualValue: 10000}
+	return Draft{
+		PerUser: 1, ShopID: 1, Title: "100 for 10", SubTitle: "tonight", Rules: "one each",
+		PayValue: 1000, ActualValue: 10000,
+	}
 }
 
 func goodSale() SaleDraft {
@@ -36,28 +39,45 @@ func TestDraftRules(t *testing.T) {
 		change func(*Draft)
 		want   []string // fields with a problem
 	}{
-		"good":                         {change: func(*Draft) {}},
-		"free":                         {change: func(d *Draft) { d.PayValue = 0 }},
-		"optional texts may be empty":  {change: func(d *Draft) { d.SubTitle, d.Rules = "", "" }},
-		"the longest title":            {change: func(d *Draft) { d.Title = strings.Repeat("券", MaxTitle) }},
-		"a title too long":             {change: func(d *Draft) { d.Title = strings.Repeat("券", MaxTitle+1) }, want: []string{"title"}},
-		"a blank title":                {change: func(d *Draft) { d.Title = " \t" }, want: []string{"title"}},
-		"a title that is not text":     {change: func(d *Draft) { d.Title = "a\xff" }, want: []string{"title"}},
-		"a title with a zero byte":     {change: func(d *Draft) { d.Title = "a\x00b" }, want: []string{"title"}},
-		"a subtitle too long":          {change: func(d *Draft) { d.SubTitle = strings.Repeat("x", MaxTitle+1) }, want: []string{"subTitle"}},
-		"rules too long":               {change: func(d *Draft) { d.Rules = strings.Repeat("x", MaxRules+1) }, want: []string{"rules"}},
+		"good":                        {change: func(*Draft) {}},
+		"free":                        {change: func(d *Draft) { d.PayValue = 0 }},
+		"optional texts may be empty": {change: func(d *Draft) { d.SubTitle, d.Rules = "", "" }},
+		"the longest title":           {change: func(d *Draft) { d.Title = strings.Repeat("券", MaxTitle) }},
+		"a title too long": {
+			change: func(d *Draft) { d.Title = strings.Repeat("券", MaxTitle+1) }, want: []string{"title"},
+		},
+		"a blank title":            {change: func(d *Draft) { d.Title = " \t" }, want: []string{"title"}},
+		"a title that is not text": {change: func(d *Draft) { d.Title = "a\xff" }, want: []string{"title"}},
+		"a title with a zero byte": {change: func(d *Draft) { d.Title = "a\x00b" }, want: []string{"title"}},
+		"a subtitle too long": {
+			change: func(d *Draft) { d.SubTitle = strings.Repeat("x", MaxTitle+1) }, want: []string{"subTitle"},
+		},
+		"rules too long": {
+			change: func(d *Draft) { d.Rules = strings.Repeat("x", MaxRules+1) }, want: []string{"rules"},
+		},
 		"no shop":                      {change: func(d *Draft) { d.ShopID = 0 }, want: []string{"shopId"}},
 		"a shop JavaScript cannot say": {change: func(d *Draft) { d.ShopID = MaxID + 1 }, want: []string{"shopId"}},
 		"a negative price":             {change: func(d *Draft) { d.PayValue = -1 }, want: []string{"payValue"}},
-		"an absurd price":              {change: func(d *Draft) { d.PayValue = math.MaxInt64 }, want: []string{"payValue"}},
-		"worth nothing":                {change: func(d *Draft) { d.ActualValue = 0 }, want: []string{"actualValue"}},
-		"a second to pay":              {change: func(d *Draft) { d.PayWithin = MinPayWithin }},
-		"thirty days to pay":           {change: func(d *Draft) { d.PayWithin = MaxPayWithin }},
-		"no time to pay":               {change: func(d *Draft) { d.PayWithin = -time.Second }, want: []string{"payWithinSeconds"}},
-		"too much time to pay":         {change: func(d *Draft) { d.PayWithin = MaxPayWithin + time.Second }, want: []string{"payWithinSeconds"}},
-		"a part of a second to pay":    {change: func(d *Draft) { d.PayWithin = 1500 * time.Millisecond }, want: []string{"payWithinSeconds"}},
-		"hidden for a while":           {change: func(d *Draft) { d.VisibleFrom = now.Add(time.Minute) }},
-		"hidden before the years":      {change: func(d *Draft) { d.VisibleFrom = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC) }, want: []string{"visibleFrom"}},
+		"an absurd price": {
+			change: func(d *Draft) { d.PayValue = math.MaxInt64 }, want: []string{"payValue"},
+		},
+		"worth nothing":      {change: func(d *Draft) { d.ActualValue = 0 }, want: []string{"actualValue"}},
+		"a second to pay":    {change: func(d *Draft) { d.PayWithin = MinPayWithin }},
+		"thirty days to pay": {change: func(d *Draft) { d.PayWithin = MaxPayWithin }},
+		"no time to pay": {
+			change: func(d *Draft) { d.PayWithin = -time.Second }, want: []string{"payWithinSeconds"},
+		},
+		"too much time to pay": {
+			change: func(d *Draft) { d.PayWithin = MaxPayWithin + time.Second }, want: []string{"payWithinSeconds"},
+		},
+		"a part of a second to pay": {
+			change: func(d *Draft) { d.PayWithin = 1500 * time.Millisecond }, want: []string{"payWithinSeconds"},
+		},
+		"hidden for a while": {change: func(d *Draft) { d.VisibleFrom = now.Add(time.Minute) }},
+		"hidden before the years": {
+			change: func(d *Draft) { d.VisibleFrom = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC) },
+			want:   []string{"visibleFrom"},
+		},
 		"everything wrong at once": {
 			change: func(d *Draft) { *d = Draft{PayValue: -1} },
 			want:   []string{"shopId", "title", "payValue", "actualValue"},
@@ -100,17 +120,26 @@ func TestSaleDraftRules(t *testing.T) {
 		change func(*SaleDraft)
 		want   []string
 	}{
-		"good":                   {change: func(*SaleDraft) {}},
-		"begun already":          {change: func(d *SaleDraft) { d.Begin = now.Add(-time.Hour) }},
-		"no units":               {change: func(d *SaleDraft) { d.Stock = 0 }, want: []string{"stock"}},
-		"too many units":         {change: func(d *SaleDraft) { d.Stock = MaxStock + 1 }, want: []string{"stock"}},
-		"ends when it begins":    {change: func(d *SaleDraft) { d.End = d.Begin }, want: []string{"endTime"}},
-		"over already":           {change: func(d *SaleDraft) { d.Begin, d.End = now.Add(-2*time.Hour), now }, want: []string{"endTime"}},
-		"no begin":               {change: func(d *SaleDraft) { d.Begin = time.Time{} }, want: []string{"beginTime"}},
-		"no end":                 {change: func(d *SaleDraft) { d.End = time.Time{} }, want: []string{"endTime"}},
-		"beyond any calendar":    {change: func(d *SaleDraft) { d.End = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) }, want: []string{"endTime"}},
-		"everything wrong":       {change: func(d *SaleDraft) { *d = SaleDraft{} }, want: []string{"stock", "beginTime", "endTime"}},
-		"less than one ms of it": {change: func(d *SaleDraft) { d.End = d.Begin.Add(time.Microsecond) }, want: []string{"endTime"}},
+		"good":                {change: func(*SaleDraft) {}},
+		"begun already":       {change: func(d *SaleDraft) { d.Begin = now.Add(-time.Hour) }},
+		"no units":            {change: func(d *SaleDraft) { d.Stock = 0 }, want: []string{"stock"}},
+		"too many units":      {change: func(d *SaleDraft) { d.Stock = MaxStock + 1 }, want: []string{"stock"}},
+		"ends when it begins": {change: func(d *SaleDraft) { d.End = d.Begin }, want: []string{"endTime"}},
+		"over already": {
+			change: func(d *SaleDraft) { d.Begin, d.End = now.Add(-2*time.Hour), now }, want: []string{"endTime"},
+		},
+		"no begin": {change: func(d *SaleDraft) { d.Begin = time.Time{} }, want: []string{"beginTime"}},
+		"no end":   {change: func(d *SaleDraft) { d.End = time.Time{} }, want: []string{"endTime"}},
+		"beyond any calendar": {
+			change: func(d *SaleDraft) { d.End = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) },
+			want:   []string{"endTime"},
+		},
+		"everything wrong": {
+			change: func(d *SaleDraft) { *d = SaleDraft{} }, want: []string{"stock", "beginTime", "endTime"},
+		},
+		"less than one ms of it": {
+			change: func(d *SaleDraft) { d.End = d.Begin.Add(time.Microsecond) }, want: []string{"endTime"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

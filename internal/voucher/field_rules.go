@@ -135,7 +135,8 @@ func (r *fieldRules) visibleFrom(t time.Time) time.Time {
 // inTime checks that buyers see a sale before it begins.
 func (r *fieldRules) inTime(visible, begin time.Time) {
 	if visible.After(begin) {
-		r.Bad("visibleFrom", invalid.AfterBegin, invalid.NotAfterTime, invalid.Data{"other": "beginTime", "latest": second(begin)})
+		r.Bad("visibleFrom", invalid.AfterBegin, invalid.NotAfterTime,
+			invalid.Data{"other": "beginTime", "latest": second(begin)})
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 // MaxValidDays is how many days a coupon may be valid after its payment.
 const MaxValidDays = 3650
 
-// Redemption says how paid orders of a voucher are redeemed. It is fixed when the voucher is created: buyers have paid for
-// it. The zero value is a voucher whose orders have no code and are not redeemed here.
+// Redemption says how paid orders of a voucher are redeemed. It is fixed when the voucher is created: buyers have
+// paid for it. The zero value is a voucher whose orders have no code and are not redeemed here.
 type Redemption struct {
 	ByCode bool // a paid order gets a code, which tills of the voucher's shop redeem
 	// ValidUntil or ValidDays ends the time in which a coupon may be redeemed; without either it never ends.
@@ -56,6 +56,7 @@ func (r *fieldRules) redemption(d Redemption, now time.Time) Redemption {
 // usable checks that coupons can still be used when the sale ends.
 func (r *fieldRules) usable(d Redemption, end time.Time) {
 	if !d.ValidUntil.IsZero() && !d.ValidUntil.After(end) {
-		r.Bad("endTime", invalid.NotBeforeExpiry, invalid.BeforeTime, invalid.Data{"other": "validUntil", "before": second(d.ValidUntil)})
+		r.Bad("endTime", invalid.NotBeforeExpiry, invalid.BeforeTime,
+			invalid.Data{"other": "validUntil", "before": second(d.ValidUntil)})
 	}
 }

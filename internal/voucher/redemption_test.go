@@ -13,16 +13,24 @@ func TestRedemptionIsChecked(t *testing.T) {
 		draft Redemption
 		want  []string // fields with a problem
 	}{
-		"none":                      {},
-		"for ever":                  {draft: Redemption{ByCode: true}},
-		"until a time":              {draft: Redemption{ByCode: true, ValidUntil: now.Add(time.Second)}},
-		"for some days":             {draft: Redemption{ByCode: true, ValidDays: MaxValidDays}},
-		"until now":                 {draft: Redemption{ByCode: true, ValidUntil: now}, want: []string{"validUntil"}},
-		"until the year 10000":      {draft: Redemption{ByCode: true, ValidUntil: now.AddDate(9000, 0, 0)}, want: []string{"validUntil"}},
-		"for no days":               {draft: Redemption{ByCode: true, ValidDays: -1}, want: []string{"validDays"}},
-		"for too many days":         {draft: Redemption{ByCode: true, ValidDays: MaxValidDays + 1}, want: []string{"validDays"}},
-		"both":                      {draft: Redemption{ByCode: true, ValidDays: 1, ValidUntil: now.Add(time.Hour)}, want: []string{"validDays"}},
-		"a date without redemption": {draft: Redemption{ValidUntil: now.Add(time.Hour), ValidDays: 3}, want: []string{"validUntil", "validDays"}},
+		"none":          {},
+		"for ever":      {draft: Redemption{ByCode: true}},
+		"until a time":  {draft: Redemption{ByCode: true, ValidUntil: now.Add(time.Second)}},
+		"for some days": {draft: Redemption{ByCode: true, ValidDays: MaxValidDays}},
+		"until now":     {draft: Redemption{ByCode: true, ValidUntil: now}, want: []string{"validUntil"}},
+		"until the year 10000": {
+			draft: Redemption{ByCode: true, ValidUntil: now.AddDate(9000, 0, 0)}, want: []string{"validUntil"},
+		},
+		"for no days": {draft: Redemption{ByCode: true, ValidDays: -1}, want: []string{"validDays"}},
+		"for too many days": {
+			draft: Redemption{ByCode: true, ValidDays: MaxValidDays + 1}, want: []string{"validDays"},
+		},
+		"both": {
+			draft: Redemption{ByCode: true, ValidDays: 1, ValidUntil: now.Add(time.Hour)}, want: []string{"validDays"},
+		},
+		"a date without redemption": {
+			draft: Redemption{ValidUntil: now.Add(time.Hour), ValidDays: 3}, want: []string{"validUntil", "validDays"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +51,8 @@ func TestCouponsAreValidFromThePayment(t *testing.T) {
 	t.Parallel()
 	until := now.Add(time.Hour)
 	for want, r := range map[time.Time]Redemption{
-		{}: {ByCode: true}, until: {ByCode: true, ValidUntil: until}, now.Add(72 * time.Hour): {ByCode: true, ValidDays: 3},
+		{}: {ByCode: true}, until: {ByCode: true, ValidUntil: until},
+		now.Add(72 * time.Hour): {ByCode: true, ValidDays: 3},
 	} {
 		if got := r.Until(now); !got.Equal(want) {
 			t.Errorf("%+v: until %v, want %v", r, got, want)

@@ -23,9 +23,10 @@ func (v Voucher) Rehearsal() bool { return v.ShopID == RehearsalShop }
 // Admits reports whether there is such a voucher for the user: only made-up users buy in a rehearsal.
 func (v Voucher) Admits(userID int64) bool { return !v.Rehearsal() || userID >= FirstRehearsalUser }
 
-// CreateRehearsal creates a rehearsal of a seckill voucher's sale, for the given time. It has the stock, the units per user
-// and the guards of the sale, and costs something if the voucher does; it has no texts, no codes and no waiting list. Guards are in dry
-// run, because a crowd from one machine is what they stop. ErrNotFound, ErrNotSeckill.
+// CreateRehearsal creates a rehearsal of a seckill voucher's sale, for the given time. It has the stock, the units
+// per user and the guards of the sale, and costs something if the voucher does; it has no texts, no codes and no
+// waiting list. Guards are in dry run, because a crowd from one machine is what they stop. ErrNotFound,
+// ErrNotSeckill.
 func (s *Service) CreateRehearsal(ctx context.Context, by Author, of int64, begin, end time.Time) (Shown, error) {
 	v, err := s.ledger.Voucher(ctx, of)
 	switch {
@@ -39,18 +40,18 @@ func (s *Service) CreateRehearsal(ctx context.Context, by Author, of int64, begi
 		return Shown{}, err
 	}
 	sale := Sale{
-		Stock: v.Sale.Issued, Issued: v.Sale.Issued, Begin: instant(begin), End: instant(end), Guards: dryRun(v.Sale.Guards),
-		Partition: partition,
+		Stock: v.Sale.Issued, Issued: v.Sale.Issued, Begin: instant(begin), End: instant(end),
+		Guards: dryRun(v.Sale.Guards), Partition: partition,
 	}
 	shadow := Voucher{
-		ShopID: RehearsalShop, Title: "Rehearsal", PayValue: min(v.PayValue, 1), ActualValue: 1, PayWithin: rehearsalPayWithin,
-		PerUser: v.PerUser, Kind: Seckill, Status: OnShelf, Rehearses: of, Sale: &sale,
+		ShopID: RehearsalShop, Title: "Rehearsal", PayValue: min(v.PayValue, 1), ActualValue: 1,
+		PayWithin: rehearsalPayWithin, PerUser: v.PerUser, Kind: Seckill, Status: OnShelf, Rehearses: of, Sale: &sale,
 	}
 	return s.open(ctx, by, shadow)
 }
 
-// dryRun returns the settings with every guard that is on in dry run, and without a delay, so that the window may end at any time; nil
-// for nil and for what cannot be read.
+// dryRun returns the settings with every guard that is on in dry run, and without a delay, so that the window may end
+// at any time; nil for nil and for what cannot be read.
 func dryRun(s *guard.Settings) *guard.Settings {
 	if s == nil || s.Unreadable {
 		return nil

@@ -7,13 +7,13 @@ import (
 
 // Ledger keeps the vouchers: MySQL, or SQLite in the embedded mode.
 type Ledger interface {
-	// CreateVoucher stores v, with both rows in one transaction when v.Sale is set, and an [Entry] of who created it. It
-	// fills in ID, Version, Epoch and the times.
+	// CreateVoucher stores v, with both rows in one transaction when v.Sale is set, and an [Entry] of who created it.
+	// It fills in ID, Version, Epoch and the times.
 	CreateVoucher(ctx context.Context, v *Voucher, by Author) error
 	// Voucher returns one voucher with its sale, or ErrNotFound.
 	Voucher(ctx context.Context, id int64) (Voucher, error)
-	// Vouchers returns vouchers on and off the shelf, newest first, and next as Found has it: a search by title may end before the
-	// page is full.
+	// Vouchers returns vouchers on and off the shelf, newest first, and next as Found has it: a search by title may
+	// end before the page is full.
 	Vouchers(ctx context.Context, q Search) (vs []Voucher, next int64, err error)
 }
 
@@ -37,8 +37,9 @@ type Lists interface {
 
 // Placer chooses where a new sale is: partition.Placer.
 type Placer interface {
-	// Place returns the partition of a new sale: the wanted one, or with nil one of its choice. *invalid.Error for one that
-	// takes no sales, and ErrNoPartition, wrapped, when it or every one takes none just now; ErrOtherData likewise.
+	// Place returns the partition of a new sale: the wanted one, or with nil one of its choice. *invalid.Error for
+	// one that takes no sales, and ErrNoPartition, wrapped, when it or every one takes none just now; ErrOtherData
+	// likewise.
 	Place(ctx context.Context, wanted *int64) (int, error)
 }
 
@@ -57,10 +58,16 @@ type Service struct {
 	now     func() time.Time
 }
 
-// NewService returns a service; now is the clock for whether an end is in the past, and for the server time that is shown
-// while Redis is away. Without a placer there is one partition.
-func NewService(ledger Ledger, sales Sales, opener Opener, changes Changes, outbox Outbox, lists Lists, placer Placer, now func() time.Time) *Service {
-	return &Service{ledger: ledger, sales: sales, opener: opener, changes: changes, outbox: outbox, lists: lists, placer: placer, now: now}
+// NewService returns a service; now is the clock for whether an end is in the past, and for the server time that is
+// shown while Redis is away. Without a placer there is one partition.
+func NewService(
+	ledger Ledger, sales Sales, opener Opener, changes Changes, outbox Outbox, lists Lists,
+	placer Placer, now func() time.Time,
+) *Service {
+	return &Service{
+		ledger: ledger, sales: sales, opener: opener, changes: changes, outbox: outbox, lists: lists,
+		placer: placer, now: now,
+	}
 }
 
 // CreateOrdinary creates an ordinary voucher. It returns *invalid.Error for a draft that breaks a rule.
@@ -126,8 +133,8 @@ func (s *Service) open(ctx context.Context, by Author, v Voucher) (Shown, error)
 	if err := s.ledger.CreateVoucher(ctx, &v, by); err != nil {
 		return Shown{}, err
 	}
-	// A failure here is not the caller's: the reconciler finds the sale missing within seconds and tries again. The live
-	// state shows whether it is open.
+	// A failure here is not the caller's: the reconciler finds the sale missing within seconds and tries again. The
+	// live state shows whether it is open.
 	opening, cancel := context.WithTimeout(ctx, openTime)
 	_ = s.opener.Open(opening, v.ID)
 	cancel()

@@ -8,9 +8,9 @@ import (
 // flushTime is how long the answer to a change waits for Redis to apply it.
 const flushTime = 3 * time.Second
 
-// Change changes a voucher. It returns the voucher as it is then, and whether Redis has applied the change; if not, it
-// does so later. A change that changes nothing succeeds. It returns *invalid.Error for one that breaks a rule, ErrNotFound, or
-// ErrRetired for the window of a sale that is over for good.
+// Change changes a voucher. It returns the voucher as it is then, and whether Redis has applied the change; if not,
+// it does so later. A change that changes nothing succeeds. It returns *invalid.Error for one that breaks a rule,
+// ErrNotFound, or ErrRetired for the window of a sale that is over for good.
 func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (shown Shown, applied bool, err error) {
 	v, err := s.changes.ChangeVoucher(ctx, id, by, func(v *Voucher) error { return c.apply(v, s.now()) })
 	if err != nil {

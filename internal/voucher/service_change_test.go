@@ -39,7 +39,9 @@ func (f *fakeChanges) failure() error {
 	return err
 }
 
-func (f *fakeChanges) ChangeVoucher(_ context.Context, id int64, by Author, alter func(*Voucher) error) (Voucher, error) {
+func (f *fakeChanges) ChangeVoucher(
+	_ context.Context, id int64, by Author, alter func(*Voucher) error,
+) (Voucher, error) {
 	if id != f.voucher.ID {
 		return Voucher{}, ErrNotFound
 	}
@@ -58,7 +60,9 @@ func (f *fakeChanges) ChangeVoucher(_ context.Context, id int64, by Author, alte
 	return v, nil
 }
 
-func (f *fakeChanges) ChangeStock(_ context.Context, id int64, by Author, delta int64, key string) (StockChange, error) {
+func (f *fakeChanges) ChangeStock(
+	_ context.Context, id int64, by Author, delta int64, key string,
+) (StockChange, error) {
 	if id != f.voucher.ID {
 		return StockChange{}, ErrNotFound
 	}
@@ -116,12 +120,16 @@ func TestServiceChange(t *testing.T) {
 		applied  bool
 		flushes  int
 	}{
-		"texts are the ledger's alone":         {change: Change{Title: new("x")}, away: true, applied: true},
-		"a window is applied":                  {change: Change{End: new(now.Add(5 * time.Hour))}, applied: true, flushes: 1},
-		"the shelf is applied":                 {change: Change{OnShelf: new(false)}, applied: true, flushes: 1},
-		"Redis is away":                        {change: Change{OnShelf: new(false)}, away: true, flushes: 1},
-		"it may be behind an earlier change":   {change: Change{OnShelf: new(true)}, away: true, flushes: 1},
-		"an ordinary one has no sale in Redis": {change: Change{OnShelf: new(false)}, ordinary: true, away: true, applied: true},
+		"texts are the ledger's alone": {change: Change{Title: new("x")}, away: true, applied: true},
+		"a window is applied": {
+			change: Change{End: new(now.Add(5 * time.Hour))}, applied: true, flushes: 1,
+		},
+		"the shelf is applied":               {change: Change{OnShelf: new(false)}, applied: true, flushes: 1},
+		"Redis is away":                      {change: Change{OnShelf: new(false)}, away: true, flushes: 1},
+		"it may be behind an earlier change": {change: Change{OnShelf: new(true)}, away: true, flushes: 1},
+		"an ordinary one has no sale in Redis": {
+			change: Change{OnShelf: new(false)}, ordinary: true, away: true, applied: true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -161,7 +169,8 @@ func TestPauseAndResume(t *testing.T) {
 	} {
 		f.away = step.away
 		shown, applied, err := step.do(t.Context(), author, 1)
-		if err != nil || applied == step.away || shown.Sale.Paused != step.paused || f.voucher.Sale.Paused != step.paused || shown.Live == nil {
+		if err != nil || applied == step.away || shown.Sale.Paused != step.paused ||
+			f.voucher.Sale.Paused != step.paused || shown.Live == nil {
 			t.Errorf("%+v: paused %t, applied %t, %v", step, shown.Sale.Paused, applied, err)
 		}
 	}

@@ -17,10 +17,13 @@ const stockRounds = 3
 // It returns *invalid.Error for an impossible delta, *InsufficientStockError when fewer units are left than are to be
 // taken, ErrKeyReused, ErrNotFound, ErrNotSeckill, ErrRetired, and ErrUndecided when it is not known whether there are
 // enough units: repeating the call with the same key tells.
-func (s *Service) AddStock(ctx context.Context, by Author, id, delta int64, key string) (shown Shown, applied bool, err error) {
+func (s *Service) AddStock(
+	ctx context.Context, by Author, id, delta int64, key string,
+) (shown Shown, applied bool, err error) {
 	var r fieldRules
 	if delta == 0 || delta < -MaxStock || delta > MaxStock {
-		r.Bad("delta", invalid.OutOfRange, invalid.RangeNotZero, invalid.Data{"value": delta, "min": -MaxStock, "max": MaxStock})
+		r.Bad("delta", invalid.OutOfRange, invalid.RangeNotZero,
+			invalid.Data{"value": delta, "min": -MaxStock, "max": MaxStock})
 	}
 	if err := r.Err(); err != nil {
 		return Shown{}, false, err
@@ -55,13 +58,14 @@ func (s *Service) AddStock(ctx context.Context, by Author, id, delta int64, key 
 func CheckIssued(issued, delta int64) error {
 	var r fieldRules
 	if delta > 0 && issued+delta > MaxStock {
-		r.Bad("delta", invalid.TooMuchStock, invalid.More, invalid.Data{"value": delta, "issued": issued + delta, "max": max(0, MaxStock-issued)})
+		r.Bad("delta", invalid.TooMuchStock, invalid.More,
+			invalid.Data{"value": delta, "issued": issued + delta, "max": max(0, MaxStock-issued)})
 	}
 	return r.Err()
 }
 
-// decide has Redis decide whether there are enough units for the change. One that a rebuild made void is begun again. It
-// returns the change as done or refused, or ErrUndecided.
+// decide has Redis decide whether there are enough units for the change. One that a rebuild made void is begun again.
+// It returns the change as done or refused, or ErrUndecided.
 func (s *Service) decide(
 	ctx context.Context, id int64, change StockChange, attempt func(context.Context) (StockChange, error),
 ) (StockChange, error) {

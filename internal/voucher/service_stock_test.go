@@ -65,7 +65,8 @@ func TestAddStockAgain(t *testing.T) {
 	if _, applied, err := s.AddStock(t.Context(), author, 1, 4, "more"); err != nil || applied {
 		t.Errorf("more, Redis away: applied %t, %v", applied, err)
 	}
-	if _, _, err := s.AddStock(t.Context(), author, 1, -7, "late"); !errors.Is(err, ErrUndecided) || !errors.Is(err, errAway) {
+	if _, _, err := s.AddStock(t.Context(), author, 1, -7, "late"); !errors.Is(err, ErrUndecided) ||
+		!errors.Is(err, errAway) {
 		t.Errorf("taking, Redis away: %v", err)
 	}
 	f.away = false

@@ -104,7 +104,8 @@ func TestCreateSeckillOpensTheSale(t *testing.T) {
 	if ledger.by != author {
 		t.Errorf("created by %+v", ledger.by)
 	}
-	if got.ID != 1 || got.Kind != Seckill || got.Sale.Issued != 5000 || *got.Live != (Live{State: StateNotStarted, Stock: 5000}) {
+	if got.ID != 1 || got.Kind != Seckill || got.Sale.Issued != 5000 ||
+		*got.Live != (Live{State: StateNotStarted, Stock: 5000}) {
 		t.Errorf("created %+v, live %+v", got.Voucher, got.Live)
 	}
 }
@@ -112,7 +113,8 @@ func TestCreateSeckillOpensTheSale(t *testing.T) {
 // The ledger has committed: although Redis is away the voucher is created.
 func TestCreateSeckillWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
-	got, err := newTestService(&fakeLedger{}, &fakeSales{away: true}).CreateSeckill(t.Context(), author, goodDraft(), goodSale())
+	got, err := newTestService(&fakeLedger{}, &fakeSales{away: true}).CreateSeckill(t.Context(), author,
+		goodDraft(), goodSale())
 	if err != nil || *got.Live != (Live{State: StatePreparing, Stock: 5000, Stale: true}) {
 		t.Errorf("created with live state %+v, %v; want preparing with the ledger's stock", got.Live, err)
 	}
@@ -121,7 +123,9 @@ func TestCreateSeckillWhileRedisIsAway(t *testing.T) {
 // How many units a user may have, of a sale and of an ordinary voucher.
 func TestPerUser(t *testing.T) {
 	t.Parallel()
-	for given, want := range map[int64]struct{ ordinary, seckill int64 }{0: {0, -1}, 1: {1, 0}, 20: {20, 20}, 21: {-1, -1}, -1: {-1, -1}} {
+	for given, want := range map[int64]struct{ ordinary, seckill int64 }{
+		0: {0, -1}, 1: {1, 0}, 20: {20, 20}, 21: {-1, -1}, -1: {-1, -1},
+	} {
 		d := goodDraft()
 		d.PerUser = given
 		s := newTestService(&fakeLedger{}, &fakeSales{})
@@ -197,14 +201,17 @@ func TestVouchersShowWhatIsLive(t *testing.T) {
 		"Redis is away": {
 			sales: &fakeSales{away: true},
 			want: []*Live{
-				{State: StatePreparing, Stock: 7, Stale: true}, {State: StateEnded, Stock: 7}, nil, {State: StatePreparing, Stock: 7, Stale: true},
+				{State: StatePreparing, Stock: 7, Stale: true}, {State: StateEnded, Stock: 7}, nil, {
+					State: StatePreparing, Stock: 7, Stale: true,
+				},
 			},
 			now: now,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found, err := newTestService(&fakeLedger{vouchers: vs}, tc.sales).All(t.Context(), Search{Before: MaxID, Limit: 10})
+			found, err := newTestService(&fakeLedger{vouchers: vs}, tc.sales).All(t.Context(),
+				Search{Before: MaxID, Limit: 10})
 			if err != nil || !found.Now.Equal(tc.now) {
 				t.Fatalf("at %v, %v", found.Now, err)
 			}
@@ -222,14 +229,18 @@ func TestVouchersShowWhatIsLive(t *testing.T) {
 // Admins see vouchers off the shelf too, in pages, with their live state.
 func TestAll(t *testing.T) {
 	t.Parallel()
-	s := newTestService(&fakeLedger{vouchers: []Voucher{{ID: 1, ShopID: 1}, {ID: 2, ShopID: 2, Status: OffShelf, Sale: &Sale{}}, {ID: 3, ShopID: 1}}},
+	s := newTestService(&fakeLedger{vouchers: []Voucher{
+		{ID: 1, ShopID: 1}, {ID: 2, ShopID: 2, Status: OffShelf, Sale: &Sale{}}, {ID: 3, ShopID: 1},
+	}},
 		&fakeSales{live: map[int64]Live{2: {State: StateOffShelf, Stock: 3}}})
 	found, err := s.All(t.Context(), Search{Before: 3, Limit: 5})
 	got, at := found.Vouchers, found.Now
-	if err != nil || len(got) != 2 || got[0].ID != 2 || got[0].Live.Stock != 3 || got[1].Live != nil || !at.Equal(now.Add(time.Minute)) {
+	if err != nil || len(got) != 2 || got[0].ID != 2 || got[0].Live.Stock != 3 || got[1].Live != nil ||
+		!at.Equal(now.Add(time.Minute)) {
 		t.Errorf("%+v at %v, %v", got, at, err)
 	}
-	if found, err := s.All(t.Context(), Search{ShopID: 1, Before: MaxID, Limit: 1}); err != nil || len(found.Vouchers) != 1 || found.Vouchers[0].ID != 3 {
+	if found, err := s.All(t.Context(), Search{ShopID: 1, Before: MaxID, Limit: 1}); err != nil ||
+		len(found.Vouchers) != 1 || found.Vouchers[0].ID != 3 {
 		t.Errorf("the newest of shop 1: %+v, %v", found, err)
 	}
 }
@@ -275,8 +286,12 @@ func TestCreateRehearsal(t *testing.T) {
 	sd := goodSale()
 	d := goodDraft()
 	d.PerUser = 3
-	sd.Guards.Limits = guard.Edit[guard.Limits]{Given: true, To: &guard.Limits{PerUser: &guard.Rate{Requests: 2, Seconds: 10}}}
-	sd.Guards.Tickets = guard.Edit[guard.Tickets]{Given: true, To: &guard.Tickets{DelayMs: 60_000, LeadMinutes: 1, ExpiryMinutes: 1}}
+	sd.Guards.Limits = guard.Edit[guard.Limits]{
+		Given: true, To: &guard.Limits{PerUser: &guard.Rate{Requests: 2, Seconds: 10}},
+	}
+	sd.Guards.Tickets = guard.Edit[guard.Tickets]{
+		Given: true, To: &guard.Tickets{DelayMs: 60_000, LeadMinutes: 1, ExpiryMinutes: 1},
+	}
 	if _, err := s.CreateSeckill(t.Context(), author, d, sd); err != nil {
 		t.Fatal(err)
 	}
@@ -286,8 +301,8 @@ func TestCreateRehearsal(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Voucher{
-		ID: 2, ShopID: RehearsalShop, Title: "Rehearsal", PayValue: 1, ActualValue: 1, PayWithin: rehearsalPayWithin, PerUser: 3,
-		Kind: Seckill, Status: OnShelf, Rehearses: 1, Sale: &Sale{
+		ID: 2, ShopID: RehearsalShop, Title: "Rehearsal", PayValue: 1, ActualValue: 1, PayWithin: rehearsalPayWithin,
+		PerUser: 3, Kind: Seckill, Status: OnShelf, Rehearses: 1, Sale: &Sale{
 			Stock: 5000, Issued: 5000, Begin: begin, End: end,
 			Guards: &guard.Settings{
 				Limits:  &guard.Limits{PerUser: &guard.Rate{Requests: 2, Seconds: 10}, DryRun: true},
@@ -301,7 +316,8 @@ func TestCreateRehearsal(t *testing.T) {
 	if sale := ledger.vouchers[0]; sale.Sale.Guards.Limits.DryRun || sale.Rehearsal() || !sale.Admits(1) {
 		t.Errorf("the sale has become %+v", sale)
 	}
-	if err := (Change{End: new(now.Add(5 * time.Second))}).apply(&got.Voucher, now); err != nil { // sooner than the tickets' delay
+	// Sooner than the tickets' delay.
+	if err := (Change{End: new(now.Add(5 * time.Second))}).apply(&got.Voucher, now); err != nil {
 		t.Errorf("ending it: %v", err)
 	}
 	if got.Admits(1) || got.Admits(FirstRehearsalUser-1) || !got.Admits(FirstRehearsalUser) {

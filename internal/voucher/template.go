@@ -24,8 +24,8 @@ const (
 	ListedTemplates = 500 // of all shops in one list
 )
 
-// Template is what new vouchers of a shop are made from: all that was given for one when it was saved. Instead of moments it has
-// how far they are apart; a date until which coupons are valid is left out.
+// Template is what new vouchers of a shop are made from: all that was given for one when it was saved. Instead of
+// moments it has how far they are apart; a date until which coupons are valid is left out.
 type Template struct {
 	ID        int64
 	Name      string
@@ -38,8 +38,8 @@ type Template struct {
 // TemplateOf returns a voucher as a template.
 func TemplateOf(v Voucher, name string) Template {
 	t := Template{Name: name, Voucher: Voucher{
-		ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, PayValue: v.PayValue, ActualValue: v.ActualValue,
-		PayWithin: v.PayWithin, PerUser: v.PerUser, Kind: v.Kind,
+		ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, PayValue: v.PayValue,
+		ActualValue: v.ActualValue, PayWithin: v.PayWithin, PerUser: v.PerUser, Kind: v.Kind,
 		Redemption: Redemption{ByCode: v.Redemption.ByCode, ValidDays: v.Redemption.ValidDays},
 	}}
 	if v.Sale == nil {
@@ -53,7 +53,8 @@ func TemplateOf(v Voucher, name string) Template {
 	return t
 }
 
-// TemplateLedger keeps templates. Each change is one transaction, with its [Entry]. Every method may return order.ErrUnavailable.
+// TemplateLedger keeps templates. Each change is one transaction, with its [Entry]. Every method may return
+// order.ErrUnavailable.
 type TemplateLedger interface {
 	// CreateTemplate saves a voucher as a template. ErrNotFound, ErrTemplateName, ErrTemplates.
 	CreateTemplate(ctx context.Context, voucherID int64, name string, by Author) (Template, error)
@@ -65,13 +66,15 @@ type TemplateLedger interface {
 	DeleteTemplate(ctx context.Context, id int64, by Author) error
 }
 
-// Templates are what admins do with templates. Vouchers are made from them like any other, so that every rule of a draft holds.
+// Templates are what admins do with templates. Vouchers are made from them like any other, so that every rule of a
+// draft holds.
 type Templates struct{ ledger TemplateLedger }
 
 // NewTemplates returns the templates in the ledger.
 func NewTemplates(ledger TemplateLedger) *Templates { return &Templates{ledger} }
 
-// Save saves a voucher as a template. *invalid.Error for the name, ErrNotFound, ErrTemplateName, ErrTemplates, order.ErrUnavailable.
+// Save saves a voucher as a template. *invalid.Error for the name, ErrNotFound, ErrTemplateName, ErrTemplates,
+// order.ErrUnavailable.
 func (t *Templates) Save(ctx context.Context, by Author, voucherID int64, name string) (Template, error) {
 	name, err := templateName(name)
 	if err != nil {

@@ -62,14 +62,15 @@ type Voucher struct {
 	PayWithin   time.Duration // how long an order may stay unpaid; whole seconds, fixed when the voucher is created
 	Redemption  Redemption
 	VisibleFrom time.Time // before then only admins see it; zero: always visible
-	PerUser     int64     // units that a user may have in live orders; 0: one in a sale, any number of an ordinary voucher. It never changes
-	Kind        Kind
-	Status      Status
-	Version     int64 // raised by every change
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
-	Sale        *Sale // nil for ordinary vouchers
-	Rehearses   int64 // of a rehearsal that is being created: whose sale it rehearses; it is not read again
+	// Units that a user may have in live orders; 0: one in a sale, any number of an ordinary voucher. It never changes.
+	PerUser   int64
+	Kind      Kind
+	Status    Status
+	Version   int64 // raised by every change
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Sale      *Sale // nil for ordinary vouchers
+	Rehearses int64 // of a rehearsal that is being created: whose sale it rehearses; it is not read again
 }
 
 // Hidden reports whether the public does not see the voucher at the time now.

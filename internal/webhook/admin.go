@@ -28,12 +28,14 @@ type Endpoints interface {
 	// Endpoint returns one. ErrNoEndpoint.
 	Endpoint(ctx context.Context, id int64) (Endpoint, error)
 	// ChangeEndpoint changes one as change does, unless that fails; now is the ledger's time. ErrNoEndpoint.
-	ChangeEndpoint(ctx context.Context, id int64, a voucher.Action, by voucher.Author, change func(e *Endpoint, now time.Time) error) (Endpoint, error)
+	ChangeEndpoint(ctx context.Context, id int64, a voucher.Action, by voucher.Author,
+		change func(e *Endpoint, now time.Time) error) (Endpoint, error)
 	// DeleteEndpoint deletes one, with all that waits for it. ErrNoEndpoint.
 	DeleteEndpoint(ctx context.Context, id int64, by voucher.Author) error
 }
 
-// Log is what was sent and what is still to be sent: the ledger. Every method may return ErrNoEndpoint and order.ErrUnavailable.
+// Log is what was sent and what is still to be sent: the ledger. Every method may return ErrNoEndpoint and
+// order.ErrUnavailable.
 type Log interface {
 	// Deliveries returns events for the endpoint with numbers below before, newest first, at most n.
 	Deliveries(ctx context.Context, endpointID, before int64, n int) ([]Delivery, error)
@@ -45,8 +47,8 @@ type Log interface {
 	ReplayTime(ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author) (Range, error)
 }
 
-// EventID names an event by its order, order-<order>-<number>, or by its offer, offer-<voucher>-<position>-<number>: OrderID is below 0
-// then (OfferID.Key).
+// EventID names an event by its order, order-<order>-<number>, or by its offer, offer-<voucher>-<position>-<number>:
+// OrderID is below 0 then (OfferID.Key).
 type EventID struct{ OrderID, Number int64 }
 
 // String returns the id as endpoints get it, as webhook-id.
@@ -76,7 +78,8 @@ func ParseEventID(text string) (EventID, error) {
 }
 
 func noEventID(text string) error {
-	return invalid.Join(invalid.New("event", invalid.Malformed, invalid.EventID, invalid.Data{"value": invalid.Clip(text)}))
+	return invalid.Join(invalid.New("event", invalid.Malformed, invalid.EventID,
+		invalid.Data{"value": invalid.Clip(text)}))
 }
 
 // State is how far the delivery of an event has got.
@@ -145,8 +148,8 @@ func (a *Admin) Find(ctx context.Context, id int64) (Endpoint, error) {
 	return a.endpoints.Endpoint(ctx, id)
 }
 
-// Change changes what change does in the endpoint's terms. One that is enabled again is tried at once, from where it was.
-// *invalid.Error, ErrNoEndpoint, order.ErrUnavailable.
+// Change changes what change does in the endpoint's terms. One that is enabled again is tried at once, from where it
+// was. *invalid.Error, ErrNoEndpoint, order.ErrUnavailable.
 func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by voucher.Author) (Endpoint, error) {
 	return a.endpoints.ChangeEndpoint(ctx, id, voucher.Changed, by, func(e *Endpoint, now time.Time) error {
 		was := e.Terms
@@ -167,9 +170,9 @@ func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by vo
 	})
 }
 
-// Rotate gives the endpoint a new secret. The one before signs too for OldSecretFor, so that its owner has time to change it; until
-// then there is no further rotation, unless at once is true, which ends the old one now: for a secret that was disclosed.
-// ErrNoEndpoint, ErrRotating, order.ErrUnavailable.
+// Rotate gives the endpoint a new secret. The one before signs too for OldSecretFor, so that its owner has time to
+// change it; until then there is no further rotation, unless at once is true, which ends the old one now: for a
+// secret that was disclosed. ErrNoEndpoint, ErrRotating, order.ErrUnavailable.
 func (a *Admin) Rotate(ctx context.Context, id int64, atOnce bool, by voucher.Author) (Endpoint, error) {
 	fresh := NewSecret()
 	return a.endpoints.ChangeEndpoint(ctx, id, voucher.Rotated, by, func(e *Endpoint, now time.Time) error {
@@ -207,10 +210,12 @@ func (a *Admin) Test(ctx context.Context, id int64) (TestResult, error) {
 	}
 	began := a.now()
 	result := TestResult{ID: "test-" + rand16()}
-	body := fmt.Appendf(nil, `{"type":%q,"timestamp":%q,"data":{"endpointId":%d}}`, Test, began.UTC().Format(time.RFC3339Nano), e.ID)
+	body := fmt.Appendf(nil, `{"type":%q,"timestamp":%q,"data":{"endpointId":%d}}`,
+		Test, began.UTC().Format(time.RFC3339Nano), e.ID)
 	call, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
-	result.Failure = a.sender.Send(call, Message{URL: e.URL, ID: result.ID, At: began, Body: body, Secrets: e.Secrets(began)}).Clip()
+	result.Failure = a.sender.Send(call,
+		Message{URL: e.URL, ID: result.ID, At: began, Body: body, Secrets: e.Secrets(began)}).Clip()
 	if result.Took = a.now().Sub(began); result.Failure.Code != "" && errors.Is(ctx.Err(), context.Canceled) {
 		return TestResult{}, ctx.Err()
 	}
@@ -227,8 +232,8 @@ func (a *Admin) DeadLetters(ctx context.Context, id, before int64, n int) ([]Dea
 	return a.log.WebhookDeadLetters(ctx, id, before, n)
 }
 
-// ReplayEvent has one event sent again, and those of the same order after it, so that the endpoint ends with the order's last
-// state. *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
+// ReplayEvent has one event sent again, and those of the same order after it, so that the endpoint ends with the
+// order's last state. *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
 func (a *Admin) ReplayEvent(ctx context.Context, id int64, eventID string, by voucher.Author) error {
 	event, err := ParseEventID(eventID)
 	if err != nil {
@@ -237,14 +242,15 @@ func (a *Admin) ReplayEvent(ctx context.Context, id int64, eventID string, by vo
 	return a.log.ReplayEvent(ctx, id, event, by)
 }
 
-// ReplayTime has all events of a time sent again, beside new ones; a zero to is now. It returns how many numbers that are.
-// *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
+// ReplayTime has all events of a time sent again, beside new ones; a zero to is now. It returns how many numbers that
+// are. *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
 func (a *Admin) ReplayTime(ctx context.Context, id int64, from, to time.Time, by voucher.Author) (int64, error) {
 	if to.IsZero() {
 		to = time.UnixMilli(math.MaxInt32 * 1000 * 2).UTC() // after everything
 	}
 	if !from.Before(to) {
-		return 0, invalid.Join(invalid.New("from", invalid.NotBeforeOther, invalid.BeforeOther, invalid.Data{"other": "to"}))
+		return 0, invalid.Join(invalid.New("from", invalid.NotBeforeOther, invalid.BeforeOther,
+			invalid.Data{"other": "to"}))
 	}
 	again, err := a.log.ReplayTime(ctx, id, from, to, by)
 	return again.End - again.Next, err

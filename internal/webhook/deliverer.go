@@ -18,7 +18,8 @@ const (
 	maxQuestions = 2                      // calls of the queue at once: the ledger is for purchases
 	turnTime     = 10 * time.Second       // after which an endpoint is given up for another instance to take
 	leaseTime    = time.Minute
-	leaseMargin  = 25 * time.Second // before the end of a lease nothing more is sent: an attempt, and settling, must fit in
+	// Before the end of a lease nothing more is sent: an attempt, and settling, must fit in.
+	leaseMargin = 25 * time.Second
 
 	minEvents = 16  // that are read at once, at first
 	maxEvents = 512 // once the endpoint takes them quickly
@@ -166,7 +167,8 @@ func (d *Deliverer) ask(ctx context.Context, call func(context.Context) error) e
 // turn sends to one endpoint until nothing is left, the endpoint fails, or others are to have a turn.
 func (d *Deliverer) turn(ctx context.Context, id int64) error {
 	defer func() { // so that nobody waits for the lease's end; if it fails they do
-		_ = d.ask(context.WithoutCancel(ctx), func(call context.Context) error { return d.queue.ReleaseEndpoint(call, d.owner, id) })
+		_ = d.ask(context.WithoutCancel(ctx),
+			func(call context.Context) error { return d.queue.ReleaseEndpoint(call, d.owner, id) })
 	}()
 	n := minEvents
 	for began := d.now(); ctx.Err() == nil && d.now().Sub(began) < turnTime; {
@@ -184,7 +186,8 @@ func (d *Deliverer) turn(ctx context.Context, id int64) error {
 		}
 		w.Until = read.Add(leaseTime - leaseMargin)
 		s := d.pass(ctx, w)
-		err = d.ask(context.WithoutCancel(ctx), func(call context.Context) error { return d.queue.SettleEvents(call, d.owner, s) })
+		err = d.ask(context.WithoutCancel(ctx),
+			func(call context.Context) error { return d.queue.SettleEvents(call, d.owner, s) })
 		if err != nil {
 			return err
 		}
@@ -206,14 +209,17 @@ func (d *Deliverer) report(ctx context.Context, w Work, s Settled) {
 	log := d.log.With("endpoint", w.Endpoint.ID)
 	if len(s.Dead) > 0 {
 		d.observer.EventsGivenUp(len(s.Dead))
-		log.ErrorContext(ctx, "a webhook endpoint did not take events; they are dead letters", "events", len(s.Dead), "error", s.Dead[0].Failure.In(words.English))
+		log.ErrorContext(ctx, "a webhook endpoint did not take events; they are dead letters", "events", len(s.Dead),
+			"error", s.Dead[0].Failure.In(words.English))
 	}
 	switch {
 	case s.Disable != "":
 		d.observer.EndpointDisabled()
-		log.ErrorContext(ctx, "a webhook endpoint is disabled", "why", s.Disable.In(words.English), "error", s.LastFailure.In(words.English))
+		log.ErrorContext(ctx, "a webhook endpoint is disabled", "why", s.Disable.In(words.English), "error",
+			s.LastFailure.In(words.English))
 	case s.Health.Broken() && !w.Endpoint.Health.Broken():
-		log.WarnContext(ctx, "a webhook endpoint fails; it is tried again from time to time", "failures", s.Health.Failures, "error", s.LastFailure.In(words.English))
+		log.WarnContext(ctx, "a webhook endpoint fails; it is tried again from time to time", "failures",
+			s.Health.Failures, "error", s.LastFailure.In(words.English))
 	case !s.Health.Broken() && w.Endpoint.Health.Broken():
 		log.InfoContext(ctx, "a webhook endpoint takes events again")
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Retry is the place where an endpoint has stopped taking an order's events: all of the order's events from Number on, as far as
-// the endpoint has got, are still to be sent.
+// Retry is the place where an endpoint has stopped taking an order's events: all of the order's events from Number
+// on, as far as the endpoint has got, are still to be sent.
 type Retry struct {
 	OrderID  int64
 	Number   int64 // of the first event that is to be sent
@@ -31,7 +31,8 @@ type Work struct {
 
 // Empty reports whether nothing is to be done.
 func (w Work) Empty() bool {
-	return len(w.Events) == 0 && len(w.Retries) == 0 && w.Next == w.Endpoint.Next && w.ReplayNext == w.Endpoint.ReplayNext
+	return len(w.Events) == 0 && len(w.Retries) == 0 && w.Next == w.Endpoint.Next &&
+		w.ReplayNext == w.Endpoint.ReplayNext
 }
 
 // Range is a range of numbers of events, without its end.
@@ -154,7 +155,9 @@ func (c *chain) old(now time.Time) bool {
 func (c *chain) settle(s *Settled, now time.Time) {
 	left := c.events[c.sent:]
 	switch {
-	case len(left) > 0 && c.retry != nil && c.held.IsZero() && c.failure == (Failure{}) && left[0].Number == c.retry.Number: // as it was
+	case len(left) > 0 && c.retry != nil && c.held.IsZero() && c.failure == (Failure{}) &&
+		left[0].Number == c.retry.Number:
+		// As it was.
 	case len(left) > 0:
 		s.Behind = append(s.Behind, c.behind(s, left, now))
 	case c.retry != nil:
@@ -162,11 +165,13 @@ func (c *chain) settle(s *Settled, now time.Time) {
 	}
 }
 
-// behind returns from where on the order's events are still to be sent. When the first one has had all of its attempts, it
-// becomes a dead letter, and the next one's turn comes.
+// behind returns from where on the order's events are still to be sent. When the first one has had all of its
+// attempts, it becomes a dead letter, and the next one's turn comes.
 func (c *chain) behind(s *Settled, left []Event, now time.Time) Moved {
 	first := left[0]
-	m := Moved{Was: c.retry, Retry: Retry{OrderID: first.OrderID, Number: first.Number, Attempts: c.attempts, DueAt: now, Failure: c.failure}}
+	m := Moved{Was: c.retry, Retry: Retry{
+		OrderID: first.OrderID, Number: first.Number, Attempts: c.attempts, DueAt: now, Failure: c.failure,
+	}}
 	if c.failure == (Failure{}) {
 		if !c.held.IsZero() {
 			m.DueAt = c.held

@@ -53,7 +53,8 @@ func (m *model) Send(_ context.Context, msg Message) Failure {
 
 // owes reports whether an event of the offer is still to be taken.
 func (m *model) owes(offer int64) bool {
-	return slices.ContainsFunc(m.events, func(e Event) bool { return e.OrderID == offer && !m.took[e.Number] && !m.dead[e.Number] })
+	return slices.ContainsFunc(m.events,
+		func(e Event) bool { return e.OrderID == offer && !m.took[e.Number] && !m.dead[e.Number] })
 }
 
 // work is what the ledger gives a deliverer: retries that are due, what is new, and what waits for its time.
@@ -79,7 +80,8 @@ func (m *model) work(n int) Work {
 	}
 	for _, r := range m.retries {
 		isDue := slices.ContainsFunc(w.Retries, func(d Retry) bool { return d.OrderID == r.OrderID })
-		if !isDue && slices.ContainsFunc(w.Events, func(e Event) bool { return e.OrderID == r.OrderID || e.After() == r.OrderID }) {
+		if !isDue && slices.ContainsFunc(w.Events,
+			func(e Event) bool { return e.OrderID == r.OrderID || e.After() == r.OrderID }) {
 			w.Waiting = append(w.Waiting, r)
 		}
 	}
@@ -137,7 +139,8 @@ func (m *model) check() string {
 			return m.problem
 		case m.took[e.Number] && m.dead[e.Number]:
 			return fmt.Sprintf("event %d is taken and given up", e.Number)
-		case m.took[e.Number], m.dead[e.Number], e.Number >= m.endpoint.Next, behind && r.Number <= e.Number, !m.endpoint.Wants(e.Type):
+		case m.took[e.Number], m.dead[e.Number], e.Number >= m.endpoint.Next, behind && r.Number <= e.Number,
+			!m.endpoint.Wants(e.Type):
 		default:
 			return fmt.Sprintf("event %d of order %d is lost", e.Number, e.OrderID)
 		}
@@ -148,8 +151,10 @@ func (m *model) check() string {
 	return ""
 }
 
-// Whatever a receiver answers, and however time passes: no event is lost, an order's are taken in their order and once, none is given
-// up before its ninth attempt; the events of an order that came of an offer wait for the offer's, also where the first is not wanted; with the breaker open one at a time is tried; and once the receiver takes everything, everything is taken.
+// Whatever a receiver answers, and however time passes: no event is lost, an order's are taken in their order and
+// once, none is given up before its ninth attempt; the events of an order that came of an offer wait for the offer's,
+// also where the first is not wanted; with the breaker open one at a time is tried; and once the receiver takes
+// everything, everything is taken.
 func TestEndpointKeepsEveryEvent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -161,7 +166,8 @@ func TestEndpointKeepsEveryEvent(t *testing.T) {
 		if rapid.Bool().Draw(rt, "chosen types") {
 			m.endpoint.Types = []Type{""}
 		}
-		d := NewDeliverer(nil, m, DelivererOptions{Lanes: 1, Now: func() time.Time { return m.now }}, nobody{}, slog.New(slog.DiscardHandler))
+		d := NewDeliverer(nil, m, DelivererOptions{Lanes: 1, Now: func() time.Time { return m.now }}, nobody{},
+			slog.New(slog.DiscardHandler))
 		orders := map[int64]int64{}
 		write := func() {
 			id := rapid.Int64Range(1, 5).Draw(rt, "order")
@@ -206,7 +212,8 @@ func TestEndpointKeepsEveryEvent(t *testing.T) {
 			case 0:
 				write()
 			case 1:
-				m.now = m.now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour, 30 * time.Hour}).Draw(rt, "later"))
+				m.now = m.now.Add(rapid.SampledFrom(
+					[]time.Duration{time.Second, time.Minute, time.Hour, 30 * time.Hour}).Draw(rt, "later"))
 			default:
 				bad := rapid.SampledFrom([]string{"", "", "all", "odd", "gone"}).Draw(rt, "receiver")
 				m.answer = func(e Event) Failure {
@@ -233,10 +240,12 @@ func TestEndpointKeepsEveryEvent(t *testing.T) {
 			pass()
 		}
 		if problem := m.check(); problem != "" || len(m.retries) > 0 || len(m.took)+len(m.dead) != wanted() {
-			rt.Fatalf("in the end %q, %d behind, %d taken and %d given up of %d", problem, len(m.retries), len(m.took), len(m.dead), wanted())
+			rt.Fatalf("in the end %q, %d behind, %d taken and %d given up of %d",
+				problem, len(m.retries), len(m.took), len(m.dead), wanted())
 		}
 	})
 }
 
-// took reports whether the endpoint has taken the first event of a pass: then the breaker is closed, and its order's next ones follow.
+// took reports whether the endpoint has taken the first event of a pass: then the breaker is closed, and its order's
+// next ones follow.
 func took(m *model, w Work) bool { return len(w.Events) > 0 && m.took[w.Events[0].Number] }

@@ -63,7 +63,8 @@ type Terms struct {
 func (t Terms) Check() error {
 	problems := []*invalid.Problem{checkURL(t.URL), checkTypes(t.Types), checkDescription(t.Description)}
 	if t.ShopID < 0 || t.ShopID > voucher.MaxID {
-		problems = append(problems, invalid.New("shopId", invalid.OutOfRange, invalid.ShopOrAll, invalid.Data{"value": t.ShopID}))
+		problems = append(problems, invalid.New("shopId", invalid.OutOfRange, invalid.ShopOrAll,
+			invalid.Data{"value": t.ShopID}))
 	}
 	return invalid.Join(problems...)
 }
@@ -95,15 +96,18 @@ func checkTypes(types []Type) *invalid.Problem {
 			for j, known := range all {
 				names[j] = string(known)
 			}
-			return invalid.New("types", invalid.Entry, invalid.EachOnce, invalid.Data{"value": invalid.Clip(string(t)), "values": names})
+			return invalid.New("types", invalid.Entry, invalid.EachOnce,
+				invalid.Data{"value": invalid.Clip(string(t)), "values": names})
 		}
 	}
 	return nil
 }
 
 func checkDescription(text string) *invalid.Problem {
-	if n := utf8.RuneCountInString(text); n > maxDescription || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
-		return invalid.New("description", invalid.Characters, invalid.Length, invalid.Data{"length": n, "min": 0, "max": maxDescription})
+	if n := utf8.RuneCountInString(text); n > maxDescription || !utf8.ValidString(text) ||
+		strings.ContainsFunc(text, unicode.IsControl) {
+		return invalid.New("description", invalid.Characters, invalid.Length,
+			invalid.Data{"length": n, "min": 0, "max": maxDescription})
 	}
 	return nil
 }

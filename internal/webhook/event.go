@@ -19,7 +19,8 @@ const Test Type = "webhook.test"
 // Types returns the types of events about orders and offers.
 func Types() []Type {
 	states := []order.Status{
-		order.Unpaid, order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded, order.Failed, order.Lapsed,
+		order.Unpaid, order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded,
+		order.Failed, order.Lapsed,
 	}
 	types := make([]Type, 0, 2*len(states))
 	for _, s := range states {
@@ -81,8 +82,8 @@ type data struct {
 	LapseTime     *time.Time `json:"lapseTime,omitempty"`
 }
 
-// EventOf returns the event that the order has come to its present state; why may be empty. In the first event of an order that came of
-// an offer, from names it; else it is zero.
+// EventOf returns the event that the order has come to its present state; why may be empty. In the first event of an
+// order that came of an offer, from names it; else it is zero.
 func EventOf(o order.Order, from OfferID, shopID int64, at time.Time, why order.Why) (Event, error) {
 	e := Event{ShopID: shopID, OrderID: o.ID, OrderNumber: o.Number(), Type: typeOf(o.Status), At: at}
 	offer := ""
@@ -90,9 +91,11 @@ func EventOf(o order.Order, from OfferID, shopID int64, at time.Time, why order.
 		offer = from.String()
 	}
 	body, err := json.Marshal(payload{Type: e.Type, Timestamp: at.UTC(), Data: data{
-		OrderID: strconv.FormatInt(o.ID, 10), Number: e.OrderNumber, OfferID: offer, ShopID: shopID, VoucherID: o.VoucherID, UserID: o.UserID,
-		Quantity: o.Quantity.Units(), Amount: o.Amount, Status: o.Status.String(), Reason: string(o.Reason), Why: why.In(words.English), WhyCode: why.Code(),
-		CreateTime: shown(o.CreatedAt), PayBefore: shown(o.PayBefore), PayTime: shown(o.PaidAt), RedeemTime: shown(o.RedeemedAt),
+		OrderID: strconv.FormatInt(o.ID, 10), Number: e.OrderNumber, OfferID: offer, ShopID: shopID,
+		VoucherID: o.VoucherID, UserID: o.UserID,
+		Quantity: o.Quantity.Units(), Amount: o.Amount, Status: o.Status.String(), Reason: string(o.Reason),
+		Why: why.In(words.English), WhyCode: why.Code(), CreateTime: shown(o.CreatedAt), PayBefore: shown(o.PayBefore),
+		PayTime: shown(o.PaidAt), RedeemTime: shown(o.RedeemedAt),
 		CancelTime: shown(o.CancelledAt), RefundingTime: shown(o.RefundingAt), RefundTime: shown(o.RefundedAt),
 		FailTime: shown(o.FailedAt), LapseTime: shown(o.LapsedAt),
 	}})

@@ -8,8 +8,8 @@ import (
 	"seckill/internal/words"
 )
 
-// FailureCode says why an event was not taken, or why an endpoint is disabled. It is stored, and programs read it: one that
-// exists keeps its meaning.
+// FailureCode says why an event was not taken, or why an endpoint is disabled. It is stored, and programs read it:
+// one that exists keeps its meaning.
 type FailureCode string
 
 // Why an endpoint does not take an event.
@@ -44,14 +44,19 @@ const (
 
 // failures has the words of each code.
 var failures = map[FailureCode]words.Text{
-	AddressNotAllowed:   {"{address} is not on the public Internet, nor in SECKILL_WEBHOOK_ALLOW", "{address} 不是公网地址，也未列入 SECKILL_WEBHOOK_ALLOW"},
-	Canceled:            {"sending was cut off", "推送中断"},
-	ConnectionClosed:    {"the receiver closed the connection without an answer", "接收方未应答即断开连接"},
-	ConnectionRefused:   {"{address} refused the connection", "{address} 拒绝连接"},
-	DNS:                 {"there is no host {host}", "找不到域名 {host}"},
-	DNSFailed:           {"the host {host} could not be looked up: {detail}", "无法解析域名 {host}（{detail}）"},
-	Gone:                {"answered 410: the address is not used any more", "接收方返回 410，表示该地址不再使用"},
-	NeedsTLS:            {"{address} is not in SECKILL_WEBHOOK_ALLOW, so it needs https", "{address} 未列入 SECKILL_WEBHOOK_ALLOW，须使用 https"},
+	AddressNotAllowed: {
+		"{address} is not on the public Internet, nor in SECKILL_WEBHOOK_ALLOW",
+		"{address} 不是公网地址，也未列入 SECKILL_WEBHOOK_ALLOW",
+	},
+	Canceled:          {"sending was cut off", "推送中断"},
+	ConnectionClosed:  {"the receiver closed the connection without an answer", "接收方未应答即断开连接"},
+	ConnectionRefused: {"{address} refused the connection", "{address} 拒绝连接"},
+	DNS:               {"there is no host {host}", "找不到域名 {host}"},
+	DNSFailed:         {"the host {host} could not be looked up: {detail}", "无法解析域名 {host}（{detail}）"},
+	Gone:              {"answered 410: the address is not used any more", "接收方返回 410，表示该地址不再使用"},
+	NeedsTLS: {
+		"{address} is not in SECKILL_WEBHOOK_ALLOW, so it needs https", "{address} 未列入 SECKILL_WEBHOOK_ALLOW，须使用 https",
+	},
 	NoTLS:               {"the receiver does not speak TLS", "接收方不支持 HTTPS"},
 	NotHTTP:             {"the answer is not HTTP", "接收方的应答不是 HTTP"},
 	Other:               {"{detail}", "{detail}"},
@@ -86,7 +91,8 @@ type Failure struct {
 
 // In returns what happened in a language; "" for no failure.
 func (f Failure) In(l words.Language) string {
-	return failures[f.Code].In(l, words.Data{"status": f.Status, "host": f.Host, "address": f.Address, "detail": f.Detail})
+	return failures[f.Code].In(l,
+		words.Data{"status": f.Status, "host": f.Host, "address": f.Address, "detail": f.Detail})
 }
 
 // maxDetail is how many characters of a failure's detail are kept.

@@ -7,11 +7,11 @@ import (
 
 // How delivery goes on after failures.
 const (
-	// breakAfter is after how many failures in a row nothing more is sent for a while: the endpoint is at fault then, not the
-	// event. Until then each failure counts against its event.
+	// breakAfter is after how many failures in a row nothing more is sent for a while: the endpoint is at fault then,
+	// not the event. Until then each failure counts against its event.
 	breakAfter = 10
-	// The breaker's pause doubles with each attempt that fails, within these bounds: a receiver that comes back waits for
-	// maxPause at most.
+	// The breaker's pause doubles with each attempt that fails, within these bounds: a receiver that comes back waits
+	// for maxPause at most.
 	minPause = time.Second
 	maxPause = time.Minute
 	// disableAfter is how long an endpoint may fail without one success until it is disabled.
@@ -33,8 +33,9 @@ func (h Health) Equal(o Health) bool {
 // Broken reports whether the breaker is open: only one attempt at a time is made, to see whether the endpoint is back.
 func (h Health) Broken() bool { return h.Failures >= breakAfter }
 
-// OthersFirst reports whether, while the breaker is open, an event that was not tried yet goes before one that has failed: every other
-// time, so that events that are never taken do not hide that the endpoint takes others; and always once it is to be disabled.
+// OthersFirst reports whether, while the breaker is open, an event that was not tried yet goes before one that has
+// failed: every other time, so that events that are never taken do not hide that the endpoint takes others; and
+// always once it is to be disabled.
 func (h Health) OthersFirst(now time.Time) bool { return h.Failures%2 == 1 || h.hopeless(now) }
 
 // after returns the health after one more attempt.
@@ -60,7 +61,8 @@ func (h Health) hopeless(now time.Time) bool {
 // retryPause returns how long an event waits after so many attempts, and whether it is sent again at all.
 func retryPause(attempts int64) (pause time.Duration, again bool) {
 	pauses := [...]time.Duration{
-		5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour,
+		5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,
+		2 * time.Hour, 4 * time.Hour,
 	}
 	if attempts < 1 || attempts > int64(len(pauses)) {
 		return 0, attempts < 1

@@ -28,8 +28,8 @@ func (id OfferID) String() string { return fmt.Sprintf("%d-%d", id.VoucherID, id
 // positionBits are those of a key that hold the position; the others, but for the sign, hold the voucher.
 const positionBits = 32
 
-// Key returns what stands for the offer where an event names its order: a number below 0, as orders have others. It is 0, and the offer
-// has no events, beyond two billion vouchers or four billion places.
+// Key returns what stands for the offer where an event names its order: a number below 0, as orders have others. It
+// is 0, and the offer has no events, beyond two billion vouchers or four billion places.
 func (id OfferID) Key() int64 {
 	if id.VoucherID <= 0 || id.VoucherID > math.MaxInt32 || id.Position <= 0 || id.Position > math.MaxUint32 {
 		return 0
@@ -93,8 +93,9 @@ type offerData struct {
 func EventOfOffer(t Type, o Offer, shopID int64, at time.Time) (Event, error) {
 	e := Event{ShopID: shopID, OrderID: o.ID.Key(), OrderNumber: o.number(), Type: t, At: at}
 	d := offerData{
-		OfferID: o.ID.String(), Number: e.OrderNumber, ShopID: shopID, VoucherID: o.ID.VoucherID, UserID: o.UserID, State: o.State,
-		JoinTime: shown(o.JoinedAt), OfferTime: shown(o.OfferedAt), AcceptBefore: shown(o.Deadline), EndTime: shown(o.EndedAt),
+		OfferID: o.ID.String(), Number: e.OrderNumber, ShopID: shopID, VoucherID: o.ID.VoucherID, UserID: o.UserID,
+		State: o.State, JoinTime: shown(o.JoinedAt), OfferTime: shown(o.OfferedAt), AcceptBefore: shown(o.Deadline),
+		EndTime: shown(o.EndedAt),
 	}
 	if o.OrderID != 0 {
 		d.OrderID = strconv.FormatInt(o.OrderID, 10)
@@ -109,11 +110,12 @@ func EventOfOffer(t Type, o Offer, shopID int64, at time.Time) (Event, error) {
 // Offer returns the offer that the event is about, unless it is about an order.
 func (e Event) Offer() (id OfferID, is bool) { return offerOf(e.OrderID), e.OrderID < 0 }
 
-// offerMark begins the name of an offer in the body of an event. No text within a body has it: quotes there are escaped.
+// offerMark begins the name of an offer in the body of an event. No text within a body has it: quotes there are
+// escaped.
 const offerMark = `"offerId":"`
 
-// After returns the key of the offer of which the event's order came, where the event names it; else 0. The order's events are not
-// sent before those of the offer.
+// After returns the key of the offer of which the event's order came, where the event names it; else 0. The order's
+// events are not sent before those of the offer.
 func (e Event) After() int64 {
 	if e.OrderID < 0 {
 		return 0

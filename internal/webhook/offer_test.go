@@ -24,8 +24,9 @@ func TestEventIDs(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "order", "order-1", "order--1-1", "order-0-1", "order-1-0", "order-01-1", "order-1-1-1", "offer-7-1", "offer-7-12-0", "offer-7-12-01",
-		"offer--7-12-1", "offer-0-12-1", "offer-7-0-1", "offer-2147483648-1-1", "offer-1-4294967296-1", "offer-07-12-1", "test-7", "offer-7-12-1-1", "x",
+		"", "order", "order-1", "order--1-1", "order-0-1", "order-1-0", "order-01-1", "order-1-1-1", "offer-7-1",
+		"offer-7-12-0", "offer-7-12-01", "offer--7-12-1", "offer-0-12-1", "offer-7-0-1", "offer-2147483648-1-1",
+		"offer-1-4294967296-1", "offer-07-12-1", "test-7", "offer-7-12-1-1", "x",
 	} {
 		if got, err := ParseEventID(text); err == nil || !strings.Contains(err.Error(), "webhook-id") {
 			t.Errorf("%q: %+v, %v", text, got, err)
@@ -53,7 +54,9 @@ func TestEventNamesItsOffer(t *testing.T) {
 			t.Errorf("%s: after %d, %v; want %d: %s", name, e.After(), err, c.want, e.Body)
 		}
 	}
-	e, err := EventOfOffer(OfferMade, Offer{ID: from, UserID: 1, State: "offered", OfferedAt: time.Unix(1, 0), Deadline: time.Unix(601, 0)}, 1, time.Unix(1, 0))
+	e, err := EventOfOffer(OfferMade, Offer{
+		ID: from, UserID: 1, State: "offered", OfferedAt: time.Unix(1, 0), Deadline: time.Unix(601, 0),
+	}, 1, time.Unix(1, 0))
 	if err != nil || e.After() != 0 || e.ID() != "offer-7-12-1" {
 		t.Errorf("%s after %d, %v", e.ID(), e.After(), err)
 	}

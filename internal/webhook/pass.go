@@ -14,8 +14,8 @@ const (
 	sendGrace   = 2 * time.Second  // for attempts under way when the process stops
 )
 
-// pass sends some work: one event of each order at a time, and those of different orders at once. An order that came of an offer
-// waits for the offer's.
+// pass sends some work: one event of each order at a time, and those of different orders at once. An order that came
+// of an offer waits for the offer's.
 type pass struct {
 	d    *Deliverer
 	work Work
@@ -30,7 +30,8 @@ type pass struct {
 // pass sends what it can of the work and returns what has come of it.
 func (d *Deliverer) pass(ctx context.Context, w Work) Settled {
 	p := &pass{d: d, work: w, from: d.now(), settled: Settled{
-		EndpointID: w.Endpoint.ID, URL: w.Endpoint.URL, Next: w.Next, ReplayNext: w.ReplayNext, Health: w.Endpoint.Health, HealthWas: w.Endpoint.Health,
+		EndpointID: w.Endpoint.ID, URL: w.Endpoint.URL, Next: w.Next, ReplayNext: w.ReplayNext,
+		Health: w.Endpoint.Health, HealthWas: w.Endpoint.Health,
 		ReplayWas: Range{Next: w.Endpoint.ReplayNext, End: w.Endpoint.ReplayEnd},
 	}}
 	due, waiting := w.chains()
@@ -51,8 +52,9 @@ func (d *Deliverer) pass(ctx context.Context, w Work) Settled {
 	return p.settled
 }
 
-// giveUp ends five days of failures. Where only events failed that are as old, they may be at fault: their attempts count again,
-// until they are dead letters. An event that is younger, or was not tried before, shows that it is the endpoint, which is disabled.
+// giveUp ends five days of failures. Where only events failed that are as old, they may be at fault: their attempts
+// count again, until they are dead letters. An event that is younger, or was not tried before, shows that it is the
+// endpoint, which is disabled.
 func (p *pass) giveUp(due []*chain, now time.Time) {
 	for _, c := range due {
 		switch {
@@ -83,8 +85,8 @@ func (p *pass) lane(ctx context.Context) {
 	}
 }
 
-// next takes a chain that nothing holds up, or returns nil when none is to be sent now. What waits for a chain that another lane sends is
-// taken by that lane.
+// next takes a chain that nothing holds up, or returns nil when none is to be sent now. What waits for a chain that
+// another lane sends is taken by that lane.
 func (p *pass) next(ctx context.Context) *chain {
 	if p.ended(ctx) {
 		return nil
@@ -100,7 +102,8 @@ func (p *pass) next(ctx context.Context) *chain {
 	return c
 }
 
-// ended reports whether nothing more is to be sent: the process stops, the lease could end, or the endpoint does not take it.
+// ended reports whether nothing more is to be sent: the process stops, the lease could end, or the endpoint does not
+// take it.
 func (p *pass) ended(ctx context.Context) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

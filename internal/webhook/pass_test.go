@@ -19,8 +19,8 @@ func (nobody) EventsGivenUp(int)             {}
 func (nobody) EndpointDisabled()             {}
 func (nobody) WebhooksWaiting(Backlog)       {}
 
-// Attempts count against events until the breaker is open, and again after five days against those that are as old: these become
-// dead letters, and only an event that is younger, or new, has the endpoint disabled.
+// Attempts count against events until the breaker is open, and again after five days against those that are as old:
+// these become dead letters, and only an event that is younger, or new, has the endpoint disabled.
 func TestWhatFailuresCountAgainst(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 20, 0, 0, 0, time.UTC)
@@ -47,14 +47,16 @@ func TestWhatFailuresCountAgainst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := NewDeliverer(nil, refusing{}, DelivererOptions{Lanes: 2, Now: func() time.Time { return now }}, nobody{}, slog.New(slog.DiscardHandler))
+			d := NewDeliverer(nil, refusing{}, DelivererOptions{Lanes: 2, Now: func() time.Time { return now }},
+				nobody{}, slog.New(slog.DiscardHandler))
 			w := Work{Endpoint: Endpoint{Health: c.health, Next: 9}, Now: now, Until: now.Add(time.Minute), Next: 9}
 			w.Events = []Event{{Number: 7, OrderID: 1, OrderNumber: 1, At: now.Add(-c.age)}}
 			if !c.isNew {
 				w.Retries = []Retry{{OrderID: 1, Number: 7, Attempts: c.attempts}}
 			}
 			s := d.pass(t.Context(), w)
-			if len(s.Dead) != c.dead || (s.Disable != "") != c.disabled || len(s.Behind) != 1 || s.Behind[0].Attempts != c.behind {
+			if len(s.Dead) != c.dead || (s.Disable != "") != c.disabled || len(s.Behind) != 1 ||
+				s.Behind[0].Attempts != c.behind {
 				t.Errorf("dead letters %+v, behind %+v, disabled %q", s.Dead, s.Behind, s.Disable)
 			}
 			if s.Behind[0].Number != 7+int64(c.dead) {

@@ -48,7 +48,8 @@ func (s Secret) key() ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: behind %s is no base64", ErrSecret, secretPrefix)
 	case len(key) < minSecretBytes || len(key) > maxSecretBytes:
-		return nil, fmt.Errorf("%w: it has %d bytes (allowed: %d to %d)", ErrSecret, len(key), minSecretBytes, maxSecretBytes)
+		return nil, fmt.Errorf("%w: it has %d bytes (allowed: %d to %d)",
+			ErrSecret, len(key), minSecretBytes, maxSecretBytes)
 	}
 	return key, nil
 }

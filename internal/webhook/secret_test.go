@@ -27,7 +27,10 @@ func TestSignAsTheSpecification(t *testing.T) {
 
 func TestSecretsOfOtherForms(t *testing.T) {
 	t.Parallel()
-	for _, s := range []Secret{"", "whsec_", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_MfKQ", "whsec_***", Secret("whsec_" + strings.Repeat("MfKQ", 22))} {
+	for _, s := range []Secret{
+		"", "whsec_", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_MfKQ", "whsec_***",
+		Secret("whsec_" + strings.Repeat("MfKQ", 22)),
+	} {
 		if _, err := Sign([]Secret{s}, "id", time.Now(), nil); !errors.Is(err, ErrSecret) {
 			t.Errorf("%q signs: %v", s, err)
 		}

@@ -15,7 +15,8 @@ const (
 	numberTimeout = 10 * time.Second       // one transaction at most
 )
 
-// Sequencer numbers events. Every instance runs one; the one that has locked the sequence's row works, and the others pass.
+// Sequencer numbers events. Every instance runs one; the one that has locked the sequence's row works, and the others
+// pass.
 type Sequencer struct {
 	events Numberer
 	wake   func()

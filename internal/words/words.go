@@ -1,5 +1,5 @@
-// Package words makes sentences of codes and data in the languages that people read. What is stored and sent is a code with
-// its data; the packages that own codes have tables of [Text].
+// Package words makes sentences of codes and data in the languages that people read. What is stored and sent is a
+// code with its data; the packages that own codes have tables of [Text].
 package words
 
 import (

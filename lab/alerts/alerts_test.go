@@ -34,7 +34,8 @@ func TestFaultsFireAlerts(t *testing.T) {
 			began := time.Now()
 			f.provoke(r)
 			p.await(t, f.alerts)
-			t.Logf("fired within %v: %s; all that fired: %s", time.Since(began).Round(time.Second), words(f.alerts), words(p.fired(t)))
+			t.Logf("fired within %v: %s; all that fired: %s",
+				time.Since(began).Round(time.Second), words(f.alerts), words(p.fired(t)))
 		})
 	}
 }
@@ -64,20 +65,23 @@ func TestAlertsNotSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no_service", http.StatusNotFound) }))
+	refusing := httptest.NewServer(http.HandlerFunc(
+		func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no_service", http.StatusNotFound) }))
 	t.Cleanup(refusing.Close)
 	dir, at := t.TempDir(), box.FreeAddr(t)
 	write(t, dir+"/alert-url", refusing.URL)
-	write(t, dir+"/alertmanager.yml", strings.ReplaceAll(read(t, "deploy/alertmanager/alertmanager.yml"), "/tmp/", dir+"/"))
-	run(t, manager, "--config.file="+dir+"/alertmanager.yml", "--storage.path="+dir, "--web.listen-address="+at, "--cluster.listen-address=")
+	write(t, dir+"/alertmanager.yml", strings.ReplaceAll(read(t, "deploy/alertmanager/alertmanager.yml"),
+		"/tmp/", dir+"/"))
+	run(t, manager, "--config.file="+dir+"/alertmanager.yml", "--storage.path="+dir, "--web.listen-address="+at,
+		"--cluster.listen-address=")
 	r := newRig(t, deployment{})
 	p := watch(t, r.Site, at)
 	instanceKilled(r)
 	p.await(t, []string{"SeckillInstanceDown", "SeckillAlertsNotSent"})
 }
 
-// A sale in which nothing goes wrong fires nothing, for as long as SECKILL_TEST_CLEAN says: two minutes, or half an hour. Its buyers buy, pay,
-// cancel, want their money back, or do nothing until their order expires.
+// A sale in which nothing goes wrong fires nothing, for as long as SECKILL_TEST_CLEAN says: two minutes, or half an
+// hour. Its buyers buy, pay, cancel, want their money back, or do nothing until their order expires.
 func TestCleanSaleFiresNothing(t *testing.T) {
 	t.Parallel()
 	lasts := 2 * time.Minute
@@ -99,7 +103,8 @@ func TestCleanSaleFiresNothing(t *testing.T) {
 		t.Errorf("%s fired", words(fired))
 	}
 	for _, done := range []string{
-		`sum(seckill_admission_outcomes_total{outcome="accepted"})`, `sum(seckill_payments_refunds_total{result="refunded"})`,
+		`sum(seckill_admission_outcomes_total{outcome="accepted"})`,
+		`sum(seckill_payments_refunds_total{result="refunded"})`,
 		`sum(seckill_outbox_operations_total{result="applied"})`, `sum(seckill_expirer_orders_total)`,
 	} {
 		if n, err := p.ask(t.Context(), done+" > 0"); err != nil || len(n) != 1 {
@@ -114,7 +119,8 @@ func TestCleanSaleFiresNothing(t *testing.T) {
 func TestEveryAlertIsNamed(t *testing.T) {
 	t.Parallel()
 	var rules []string
-	for _, match := range regexp.MustCompile(`(?m)^      - alert: (\w+)$`).FindAllStringSubmatch(read(t, "deploy/prometheus/rules.yml"), -1) {
+	for _, match := range regexp.MustCompile(`(?m)^      - alert: (\w+)$`).FindAllStringSubmatch(
+		read(t, "deploy/prometheus/rules.yml"), -1) {
 		rules = append(rules, match[1])
 	}
 	named := append(slices.Collect(maps.Keys(notProvoked())), "SeckillAlertsNotSent")

@@ -31,8 +31,8 @@ func faults() []fault {
 		{
 			"the database hangs in the middle of a sale",
 			[]string{
-				"SeckillOrdersNotRecorded", "SeckillRecordingBehind", "SeckillAuditStalled", "SeckillSalesNotCompared", "SeckillPurchasesSlow",
-				"SeckillConnectionsShed",
+				"SeckillOrdersNotRecorded", "SeckillRecordingBehind", "SeckillAuditStalled", "SeckillSalesNotCompared",
+				"SeckillPurchasesSlow", "SeckillConnectionsShed",
 			},
 			deployment{},
 			databaseHangs,
@@ -47,36 +47,57 @@ func faults() []fault {
 			redisAndInstanceKilled,
 		},
 		{"a table is missing", []string{"SeckillInternalErrors"}, deployment{}, tableMissing},
-		{"the database has fewer units than Redis sells", []string{"SeckillOrdersFailed", "SeckillUnitsUnaccounted"}, deployment{}, unitsMissing},
-		{"the database has units that nobody issued", []string{"SeckillSalePausedByAudit"}, deployment{}, unitsOfNowhere},
+		{
+			"the database has fewer units than Redis sells", []string{
+				"SeckillOrdersFailed", "SeckillUnitsUnaccounted",
+			}, deployment{}, unitsMissing,
+		},
+		{
+			"the database has units that nobody issued", []string{
+				"SeckillSalePausedByAudit",
+			}, deployment{}, unitsOfNowhere,
+		},
 		{"an entry of the stream is no order", []string{"SeckillDeadLetter"}, deployment{}, entryUnreadable},
-		{"a key of a partition is of another type", []string{"SeckillSaleNotAudited"}, one("SECKILL_PARTITIONS", "2"), keyOfAnotherType},
-		{"a sale has gone from Redis while its row is locked", []string{"SeckillRepairsWait", "SeckillRebuildFails"}, deployment{}, saleGone},
+		{"a key of a partition is of another type", []string{"SeckillSaleNotAudited"}, one("SECKILL_PARTITIONS",
+			"2"), keyOfAnotherType},
+		{
+			"a sale has gone from Redis while its row is locked", []string{
+				"SeckillRepairsWait", "SeckillRebuildFails",
+			}, deployment{}, saleGone,
+		},
 		{
 			"an instance without its database does not learn of a partition",
 			[]string{"SeckillInstanceMissesPartition"},
 			deployment{instances: 2},
 			partitionNotLearned,
 		},
-		{"the payment provider was taken out of the settings", []string{"SeckillRefundsFail"}, deployment{}, providerRemoved},
-		{"more ask than an instance can serve", []string{"SeckillOverloaded"}, one("SECKILL_MAX_IN_FLIGHT", "10"), overloaded},
-		{"more connect than an instance has room for", []string{"SeckillConnectionsRefused"}, one("SECKILL_MAX_CONNECTIONS", "10"), crowded},
+		{
+			"the payment provider was taken out of the settings", []string{
+				"SeckillRefundsFail",
+			}, deployment{}, providerRemoved,
+		},
+		{"more ask than an instance can serve", []string{"SeckillOverloaded"}, one("SECKILL_MAX_IN_FLIGHT",
+			"10"), overloaded},
+		{"more connect than an instance has room for", []string{"SeckillConnectionsRefused"}, one(
+			"SECKILL_MAX_CONNECTIONS", "10"), crowded},
 		{
 			"a crowd of accounts that a guard stops",
 			[]string{"SeckillGuardsStop"},
 			deployment{sale: map[string]any{"guards": map[string]any{"conditions": map[string]any{"minAgeDays": 7}}}},
 			bots,
 		},
-		{"a webhook endpoint is away", []string{"SeckillWebhooksWait"}, one("SECKILL_WEBHOOK_ALLOW", "127.0.0.0/8"), endpointAway},
-		{"a webhook endpoint refuses one event", []string{"SeckillWebhookDeadLetters"}, one("SECKILL_WEBHOOK_ALLOW", "127.0.0.0/8"), endpointRefusesOne},
+		{"a webhook endpoint is away", []string{"SeckillWebhooksWait"}, one("SECKILL_WEBHOOK_ALLOW",
+			"127.0.0.0/8"), endpointAway},
+		{"a webhook endpoint refuses one event", []string{"SeckillWebhookDeadLetters"}, one("SECKILL_WEBHOOK_ALLOW",
+			"127.0.0.0/8"), endpointRefusesOne},
 	}
 }
 
 // notProvoked are the alerts that no fault here fires, with why. rules_test.yml has them with metrics that are made up.
 func notProvoked() map[string]string {
 	return map[string]string{
-		"SeckillPoolExhausted": "classes of callers share exactly as many connections as a pool has, so nobody waits in the pool itself: " +
-			"it would be a defect of the service, not a fault around it",
+		"SeckillPoolExhausted": "classes of callers share exactly as many connections as a pool has, so " +
+			"nobody waits in the pool itself: it would be a defect of the service, not a fault around it",
 	}
 }
 
@@ -102,8 +123,9 @@ func answersLost(r *rig) {
 	r.meanwhile(100*time.Millisecond, 8, r.buy)
 }
 
-// redisAndInstanceKilled has an instance accept orders that nobody reads from the stream, and kills it and Redis; its last writes are cut off
-// its file, as in a power cut. The other instance has seen a later admission, so that it knows that there were some.
+// redisAndInstanceKilled has an instance accept orders that nobody reads from the stream, and kills it and Redis; its
+// last writes are cut off its file, as in a power cut. The other instance has seen a later admission, so that it
+// knows that there were some.
 func redisAndInstanceKilled(r *rig) {
 	const orders = 20
 	for i, p := range r.toRedis {
@@ -196,7 +218,8 @@ func providerRemoved(r *rig) {
 	server.Settings["SECKILL_PAYMENT_PROVIDER"] = "none"
 	delete(server.Settings, "SECKILL_PAYMENT_SECRET") // without a provider it is refused
 	r.must(server.KillAndStart())
-	r.Client.Must(r, http.StatusAccepted, box.Request{Method: http.MethodPost, URL: r.URL("/order/" + order + "/refund"), Token: box.BuyerToken(user)})
+	r.Client.Must(r, http.StatusAccepted,
+		box.Request{Method: http.MethodPost, URL: r.URL("/order/" + order + "/refund"), Token: box.BuyerToken(user)})
 }
 
 func overloaded(r *rig) {
@@ -236,8 +259,8 @@ func endpointAway(r *rig) {
 	r.meanwhile(time.Second, 1, r.buy)
 }
 
-// endpointRefusesOne takes all events but those of one order. The nine attempts to send that take eight hours, so the database is told again
-// and again that the next one is due.
+// endpointRefusesOne takes all events but those of one order. The nine attempts to send that take eight hours, so the
+// database is told again and again that the next one is due.
 func endpointRefusesOne(r *rig) {
 	to := receiver.New(r)
 	refused := ""
@@ -253,6 +276,7 @@ func endpointRefusesOne(r *rig) {
 	r.endpoint(to)
 	r.meanwhile(time.Second, 1, r.buy)
 	r.meanwhile(2*time.Second, 1, func() {
-		_, _ = r.Ledger.DB.ExecContext(r.Context(), "UPDATE tb_webhook_retry SET due_time = UTC_TIMESTAMP(3)") // again in two seconds
+		// Again in two seconds.
+		_, _ = r.Ledger.DB.ExecContext(r.Context(), "UPDATE tb_webhook_retry SET due_time = UTC_TIMESTAMP(3)")
 	})
 }

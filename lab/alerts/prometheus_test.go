@@ -27,8 +27,9 @@ const root = "../.."
 // prometheus is a Prometheus that watches a service with the project's rules.
 type prometheus struct{ url string }
 
-// watch starts Prometheus with the stack's own file, in which the targets are the site's instances and an Alertmanager, and rules are
-// evaluated every five seconds instead of every minute. It returns once the metrics of all instances are read.
+// watch starts Prometheus with the stack's own file, in which the targets are the site's instances and an
+// Alertmanager, and rules are evaluated every five seconds instead of every minute. It returns once the metrics of
+// all instances are read.
 func watch(tb testing.TB, site *box.Site, alertmanager string) prometheus {
 	tb.Helper()
 	promtool, err := server.PromtoolProgram(tb.Context())
@@ -42,8 +43,8 @@ func watch(tb testing.TB, site *box.Site, alertmanager string) prometheus {
 		targets[i] = s.OpsAddr
 	}
 	for from, to := range map[string]string{
-		"server-1:8081, server-2:8081": strings.Join(targets, ", "), "alertmanager:9093": alertmanager, "localhost:9090": at,
-		"scrape_timeout: 4s": "scrape_timeout: 4s\n  evaluation_interval: 5s",
+		"server-1:8081, server-2:8081": strings.Join(targets, ", "), "alertmanager:9093": alertmanager,
+		"localhost:9090": at, "scrape_timeout: 4s": "scrape_timeout: 4s\n  evaluation_interval: 5s",
 	} {
 		if !strings.Contains(file, from) {
 			tb.Fatalf("prometheus.yml has no %q", from)

@@ -63,7 +63,8 @@ func (r *rig) must(err error) {
 	}
 }
 
-// create creates a sale that is on, with more fields than it needs. While no partition can take it, it is asked for again.
+// create creates a sale that is on, with more fields than it needs. While no partition can take it, it is asked for
+// again.
 func (r *rig) create(more map[string]any) int64 {
 	r.Helper()
 	body := box.SeckillDraft(1, units, time.Now().Add(-time.Minute), time.Now().Add(24*time.Hour))
@@ -85,7 +86,8 @@ func (r *rig) ask(instance int, method, path, token string) box.Reply {
 // admin has an admin post something, and expects the status.
 func (r *rig) admin(want int, path string, body any) box.Reply {
 	r.Helper()
-	return r.Client.Must(r, want, box.Request{Method: http.MethodPost, URL: r.URL(path), Token: box.AdminToken(), Body: body})
+	return r.Client.Must(r, want,
+		box.Request{Method: http.MethodPost, URL: r.URL(path), Token: box.AdminToken(), Body: body})
 }
 
 // buyAt has the next user buy at an instance; wait is how long they wait for their row.
@@ -111,14 +113,15 @@ func orderOf(a box.Reply) string {
 // pay pays for an order, and returns the sandbox's answer.
 func (r *rig) pay(user int64, order string) box.Reply {
 	var begun struct{ PayURL string }
-	if err := json.Unmarshal(r.ask(0, http.MethodPost, "/order/"+order+"/pay", box.BuyerToken(user)).Data, &begun); err != nil {
+	if err := json.Unmarshal(r.ask(0, http.MethodPost, "/order/"+order+"/pay", box.BuyerToken(user)).Data,
+		&begun); err != nil {
 		return box.Reply{} // no answer
 	}
 	return r.ask(0, http.MethodPost, begun.PayURL, "")
 }
 
-// changeMind has somebody buy, pay, and want their money back; and somebody buy and cancel. What of it takes place, the caller sees in
-// the metrics.
+// changeMind has somebody buy, pay, and want their money back; and somebody buy and cancel. What of it takes place,
+// the caller sees in the metrics.
 func (r *rig) changeMind() {
 	user, a := r.buyAt(0, 10*time.Second)
 	if order := orderOf(a); order != "" {

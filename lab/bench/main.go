@@ -33,17 +33,35 @@ func commands() []command {
 		{"compare", "the service beside simpler designs, about 15 minutes; writes docs/benchmarks", compare},
 		{"limits", "thousands of connections, all at once, a sale of a million buyers; writes docs/benchmarks", limits},
 		{"sale", "of these only the sale of a million buyers, with its report held to the ledger", sale},
-		{"smoke", "compare and limits in seconds: that they run and their counts add up; the figures mean nothing", smoke},
+		{
+			"smoke", "compare and limits in seconds: that they run and their counts add up; the figures mean nothing",
+			smoke,
+		},
 		{"render", "report a stored result of compare or limits again", render},
 		{"versus", "what a purchase costs in an older commit and in the work tree, run in turn", versus.Run},
 		{"locks", "the locks beside three other libraries, on a Redis of its own", locks.Run},
 		{"profile", "a processor profile of the service under a minute of load, for the compiler", profile},
 		{"trace", "records of the runtime and, with perf, of the scheduler at full and half load", trace},
-		{"rebuild", "how long a sale with 100,000 orders is stopped when Redis has lost it", benchmark{"./rebuild", "BenchmarkRebuild", "5x"}.run},
-		{"partitions", "what an order costs Redis masters with several partitions", benchmark{"seckill/internal/redisstore", "BenchmarkPartitions", "1x"}.run},
-		{"rehearsal", "rehearsals and then their sales, with what was forecast beside what came", benchmark{"./rehearsal", "BenchmarkRehearsal", "5x"}.run},
-		{"beside", "a waiting list and redemptions beside a running sale", benchmark{"./beside", "BenchmarkBesideASale", "1x"}.run},
-		{"webhooks", "how fast an endpoint catches up on a backlog of events", benchmark{"seckill/test/webhooks", "BenchmarkCatchUp", "1x"}.run},
+		{
+			"rebuild", "how long a sale with 100,000 orders is stopped when Redis has lost it",
+			benchmark{"./rebuild", "BenchmarkRebuild", "5x"}.run,
+		},
+		{
+			"partitions", "what an order costs Redis masters with several partitions",
+			benchmark{"seckill/internal/redisstore", "BenchmarkPartitions", "1x"}.run,
+		},
+		{
+			"rehearsal", "rehearsals and then their sales, with what was forecast beside what came",
+			benchmark{"./rehearsal", "BenchmarkRehearsal", "5x"}.run,
+		},
+		{
+			"beside", "a waiting list and redemptions beside a running sale",
+			benchmark{"./beside", "BenchmarkBesideASale", "1x"}.run,
+		},
+		{
+			"webhooks", "how fast an endpoint catches up on a backlog of events",
+			benchmark{"seckill/test/webhooks", "BenchmarkCatchUp", "1x"}.run,
+		},
 		{"stage", "be one of the simpler designs: what compare starts", stages.Run},
 	}
 }

@@ -36,15 +36,21 @@ func TestParse(t *testing.T) {
 	}{
 		{parse: parseCompare, args: "", want: full},
 		{parse: parseLimits, args: "", want: options{plan: with(measures.Full(), limiting), out: reports}},
-		{parse: parseCompare, args: "-rounds 2 -connections 7", want: changed(full, func(o *options) { o.plan.Rounds, o.plan.Connections = 2, 7 })},
+		{parse: parseCompare, args: "-rounds 2 -connections 7", want: changed(full,
+			func(o *options) { o.plan.Rounds, o.plan.Connections = 2, 7 })},
 		{parse: parseCompare, args: "-quick", want: quick},
 		{parse: parseLimits, args: "-quick", want: options{plan: with(measures.Quick(), limiting)}},
-		{parse: parseCompare, args: "-quick -out elsewhere", want: changed(quick, func(o *options) { o.out = "elsewhere" })},
+		{parse: parseCompare, args: "-quick -out elsewhere", want: changed(quick,
+			func(o *options) { o.out = "elsewhere" })},
 		{parse: parseCompare, args: "-smoke", want: options{plan: with(measures.Smoke(), comparing)}},
-		{parse: parseCompare, args: "-smoke -rounds 4 -duration 1s", want: options{plan: with(measures.Smoke(), func(p *measures.Plan) {
-			p.Compare, p.Rounds, p.Duration = true, 4, time.Second
-		})}},
-		{parse: parseCompare, args: "-before 649a67a", want: changed(full, func(o *options) { o.plan.Before = "649a67a" })},
+		{
+			parse: parseCompare, args: "-smoke -rounds 4 -duration 1s",
+			want: options{plan: with(measures.Smoke(), func(p *measures.Plan) {
+				p.Compare, p.Rounds, p.Duration = true, 4, time.Second
+			})},
+		},
+		{parse: parseCompare, args: "-before 649a67a", want: changed(full,
+			func(o *options) { o.plan.Before = "649a67a" })},
 		{parse: parseTrace, args: "-duration 1s bin/trace", want: options{
 			plan: with(measures.Full(), func(p *measures.Plan) { p.Duration = time.Second }), path: "bin/trace",
 		}},

@@ -18,7 +18,8 @@ import (
 // reports is where reports go, seen from the lab.
 const reports = "../docs/benchmarks"
 
-const measuresNeed = `It needs a Redis and a MySQL or MariaDB, named by the environment; test/services starts both and sets the variables:
+const measuresNeed = `It needs a Redis and a MySQL or MariaDB, named by the environment; test/services starts both
+and sets the variables:
 
   SECKILL_TEST_REDIS_ADDR   host:port of a Redis that may be reconfigured
   SECKILL_TEST_MYSQL_DSN    DSN of a server on which schemas may be created
@@ -36,7 +37,9 @@ type options struct {
 }
 
 // parse reads the flags of a measurement. more are those that only it has; they are applied by the returned function.
-func parse(name string, args []string, stderr io.Writer, more func(*flag.FlagSet, *options) (apply func())) (o options, err error) {
+func parse(
+	name string, args []string, stderr io.Writer, more func(*flag.FlagSet, *options) (apply func()),
+) (o options, err error) {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // the error is returned
 	flags.Usage = func() {
@@ -46,10 +49,13 @@ func parse(name string, args []string, stderr io.Writer, more func(*flag.FlagSet
 	}
 	full := measures.Full()
 	rounds := flags.Int("rounds", full.Rounds, "trials of each candidate; 5 or more for figures worth quoting")
-	duration := flags.Duration("duration", full.Duration, "measured time of a trial; half a second of warm-up comes before it")
+	duration := flags.Duration("duration", full.Duration,
+		"measured time of a trial; half a second of warm-up comes before it")
 	connections := flags.Int("connections", full.Connections, "connections that send purchases at the same time")
-	quick := flags.Bool("quick", false, "5 rounds of 500ms, in under three minutes, nothing written unless -out is given")
-	smoke := flags.Bool("smoke", false, "1 round of 200ms: that it runs and its counts add up; the figures mean nothing")
+	quick := flags.Bool("quick", false,
+		"5 rounds of 500ms, in under three minutes, nothing written unless -out is given")
+	smoke := flags.Bool("smoke", false,
+		"1 round of 200ms: that it runs and its counts add up; the figures mean nothing")
 	apply := func() {}
 	if more != nil {
 		apply = more(flags, &o)
@@ -93,11 +99,13 @@ func parseCompare(args []string, stderr io.Writer) (options, error) {
 	return parse("compare", args, stderr, func(flags *flag.FlagSet, o *options) func() {
 		outFlag(flags, o)
 		var only *regexp.Regexp
-		flags.Func("only", "only the candidates whose names match this `expression`; neither written nor compared with all targets", func(text string) (err error) {
+		flags.Func("only", "only the candidates whose names match this `expression`; neither written nor compared "+
+			"with all targets", func(text string) (err error) {
 			only, err = regexp.Compile(text)
 			return err
 		})
-		before := flags.String("before", "", "measure the service of this `commit` too, in turn with this one, and show all targets before and after")
+		before := flags.String("before", "",
+			"measure the service of this `commit` too, in turn with this one, and show all targets before and after")
 		return func() {
 			o.plan.Compare, o.plan.Only, o.plan.Before = true, only, *before
 			if only != nil {

@@ -51,9 +51,9 @@ func (l *latencies) report(b *testing.B, name string, in time.Duration) {
 	l.took = nil
 }
 
-// BenchmarkBesideASale has 100,000 users join a waiting list, units come back to it, and tills redeem coupons, each beside a sale that
-// runs on the same two instances and sells a few hundred units a second: how many a second, how long they and its buyers wait, and
-// how long a unit that comes back takes to be offered. Use -benchtime=1x.
+// BenchmarkBesideASale has 100,000 users join a waiting list, units come back to it, and tills redeem coupons, each
+// beside a sale that runs on the same two instances and sells a few hundred units a second: how many a second, how
+// long they and its buyers wait, and how long a unit that comes back takes to be offered. Use -benchtime=1x.
 func BenchmarkBesideASale(b *testing.B) {
 	const joiners, returned, coupons = 100_000, 40, 10_000
 	s := box.RealSite(b, 2)
@@ -82,7 +82,8 @@ func BenchmarkBesideASale(b *testing.B) {
 			claims["shop"] = 1
 			return box.Request{
 				Method: http.MethodPost, URL: "/till/redeem", Token: box.Sign(box.Secret, claims),
-				Header: map[string]string{"Idempotency-Key": "redeem-" + strconv.Itoa(i)}, Body: map[string]any{"code": codes[i]},
+				Header: map[string]string{"Idempotency-Key": "redeem-" + strconv.Itoa(i)},
+				Body:   map[string]any{"code": codes[i]},
 			}
 		}, http.StatusOK)
 	}
@@ -104,8 +105,9 @@ func startAside(b *testing.B, s *box.Site) *aside {
 			for ctx.Err() == nil {
 				start := time.Now()
 				r, err := s.Client.Do(ctx, box.Request{
-					Method: http.MethodPost, URL: s.Servers[n%len(s.Servers)].URL(fmt.Sprintf("/voucher/seckill/%d", voucher)),
-					Token: box.BuyerToken(10_000_000 + users.Add(1)),
+					Method: http.MethodPost,
+					URL:    s.Servers[n%len(s.Servers)].URL(fmt.Sprintf("/voucher/seckill/%d", voucher)),
+					Token:  box.BuyerToken(10_000_000 + users.Add(1)),
 				})
 				if err == nil && r.StatusCode == http.StatusAccepted {
 					load.took.add(time.Since(start))
@@ -123,13 +125,15 @@ func asideSale(b *testing.B, s *box.Site, units int64, more map[string]any) *box
 	b.Helper()
 	draft := box.SeckillDraft(1, units, time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
 	maps.Copy(draft, more)
-	r := s.Client.Must(b, http.StatusCreated, box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft})
+	r := s.Client.Must(b, http.StatusCreated,
+		box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft})
 	id := box.Decode[box.Voucher](b, r).ID
 	s.AwaitState(b, id, "on_sale")
 	return s.Buyers(id)
 }
 
-// eachAside sends n requests, many at once, until each is answered as wanted, and reports them and the sale beside them.
+// eachAside sends n requests, many at once, until each is answered as wanted, and reports them and the sale beside
+// them.
 func eachAside(b *testing.B, s *box.Site, load *aside, name string, n int, request func(i int) box.Request, want int) {
 	b.Helper()
 	var took latencies
@@ -164,23 +168,26 @@ func eachAside(b *testing.B, s *box.Site, load *aside, name string, n int, reque
 	load.took.report(b, "sale-beside-"+name, in)
 }
 
-// offeredAfter has the sale's orders cancelled one by one and returns the longest time until the head of the list saw the offer. Nobody
-// behind the heads may have one.
+// offeredAfter has the sale's orders cancelled one by one and returns the longest time until the head of the list saw
+// the offer. Nobody behind the heads may have one.
 func offeredAfter(b *testing.B, s *box.Site, list *box.Buyers, path string) (longest time.Duration) {
 	b.Helper()
 	winners := list.Record.Winners()
 	for n := 1; n <= len(winners); n++ {
 		var head int64
-		row := s.Ledger.DB.QueryRowContext(b.Context(), "SELECT user_id FROM tb_place WHERE voucher_id = ? AND position = ?", list.Voucher, n)
+		row := s.Ledger.DB.QueryRowContext(b.Context(),
+			"SELECT user_id FROM tb_place WHERE voucher_id = ? AND position = ?", list.Voucher, n)
 		if err := row.Scan(&head); err != nil {
 			b.Fatal(err)
 		}
 		start := time.Now()
 		s.Client.Must(b, http.StatusOK, box.Request{
-			Method: http.MethodPost, URL: s.URL("/order/" + strconv.FormatInt(winners[int64(n)], 10) + "/cancel"), Token: box.BuyerToken(int64(n)),
+			Method: http.MethodPost, URL: s.URL("/order/" + strconv.FormatInt(winners[int64(n)], 10) + "/cancel"),
+			Token: box.BuyerToken(int64(n)),
 		})
 		box.Eventually(b, "the head having the offer", func() error {
-			r := s.Client.Must(b, http.StatusOK, box.Request{Method: http.MethodGet, URL: s.URL(path), Token: box.BuyerToken(head)})
+			r := s.Client.Must(b, http.StatusOK,
+				box.Request{Method: http.MethodGet, URL: s.URL(path), Token: box.BuyerToken(head)})
 			place := box.Decode[struct{ State string }](b, r)
 			if place.State != "offered" {
 				return fmt.Errorf("it is %s", place.State)
@@ -190,7 +197,9 @@ func offeredAfter(b *testing.B, s *box.Site, list *box.Buyers, path string) (lon
 		longest = max(longest, time.Since(start))
 	}
 	var past int64
-	row := s.Ledger.DB.QueryRowContext(b.Context(), "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ? AND position > ? AND offer_time IS NOT NULL", list.Voucher, len(winners))
+	row := s.Ledger.DB.QueryRowContext(b.Context(),
+		"SELECT COUNT(*) FROM tb_place WHERE voucher_id = ? AND position > ? AND offer_time IS NOT NULL",
+		list.Voucher, len(winners))
 	if err := row.Scan(&past); err != nil || past != 0 {
 		b.Errorf("%d places behind the heads had an offer, %v", past, err)
 	}
@@ -200,7 +209,8 @@ func offeredAfter(b *testing.B, s *box.Site, list *box.Buyers, path string) (lon
 // asideCodes are the codes of a sale's orders.
 func asideCodes(b *testing.B, s *box.Site, voucher int64) (codes []string) {
 	b.Helper()
-	rows, err := s.Ledger.DB.QueryContext(b.Context(), "SELECT code FROM tb_coupon WHERE voucher_id = ? ORDER BY order_id", voucher)
+	rows, err := s.Ledger.DB.QueryContext(b.Context(),
+		"SELECT code FROM tb_coupon WHERE voucher_id = ? ORDER BY order_id", voucher)
 	if err != nil {
 		b.Fatal(err)
 	}

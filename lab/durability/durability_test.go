@@ -107,7 +107,8 @@ func library(t *testing.T) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "flushed.so")
 	compiler := cmp.Or(os.Getenv("CC"), "gcc")
-	if text, err := exec.CommandContext(t.Context(), compiler, "-shared", "-fPIC", "-O2", "-o", out, "testdata/flushed.c", "-ldl").CombinedOutput(); err != nil {
+	if text, err := exec.CommandContext(t.Context(), compiler, "-shared", "-fPIC", "-O2", "-o", out,
+		"testdata/flushed.c", "-ldl").CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", compiler, err, text)
 	}
 	return out

@@ -54,7 +54,8 @@ type trial struct {
 func open(t *testing.T, l level) *trial {
 	t.Helper()
 	tr := &trial{T: t, sale: order.SaleRef{VoucherID: 7}}
-	tr.master = testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", l.flush, "--auto-aof-rewrite-percentage", "0", "--repl-diskless-sync-delay", "0")
+	tr.master = testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", l.flush, "--auto-aof-rewrite-percentage",
+		"0", "--repl-diskless-sync-delay", "0")
 	tr.replica = testkit.StartRedis(t)
 	tr.proxy = testkit.NewProxy(t, tr.master.Addr)
 	tr.proxy.Delay(replicaDelay)
@@ -64,7 +65,8 @@ func open(t *testing.T, l level) *trial {
 	tr.store = tr.storeOn(tr.master.Addr, redisstore.Replicas{Count: l.replicas, Timeout: 500 * time.Millisecond})
 	tr.must(tr.store.Begin(t.Context(), tr.sale, 1))
 	now := time.Now()
-	tr.must(tr.store.Publish(t.Context(), tr.sale, 1, order.Opening{Stock: 1 << 40, Begin: now.Add(-time.Hour), End: now.Add(time.Hour), Mode: order.SaleOpen}))
+	tr.must(tr.store.Publish(t.Context(), tr.sale, 1,
+		order.Opening{Stock: 1 << 40, Begin: now.Add(-time.Hour), End: now.Add(time.Hour), Mode: order.SaleOpen}))
 	tr.eventually("the replica to follow", func() bool {
 		n, err := tr.master.Client().Do(t.Context(), "wait", 1, 100).Int()
 		return err == nil && n == 1
@@ -78,10 +80,13 @@ func open(t *testing.T, l level) *trial {
 
 func (tr *trial) storeOn(addr string, r redisstore.Replicas) *redisstore.Store {
 	tr.Helper()
-	clients, err := redisstore.NewClients(redisstore.ClientConfig{Topology: redisstore.Single, Addrs: []string{addr}, PoolSize: 64, Timeout: 2 * time.Second})
+	clients, err := redisstore.NewClients(redisstore.ClientConfig{
+		Topology: redisstore.Single, Addrs: []string{addr}, PoolSize: 64, Timeout: 2 * time.Second,
+	})
 	tr.must(err)
 	tr.Cleanup(func() { tr.must(clients.Close()) })
-	store, err := redisstore.New(clients, redisstore.Options{Word: "1/ledger", Replicas: r}, slog.New(slog.DiscardHandler))
+	store, err := redisstore.New(clients, redisstore.Options{Word: "1/ledger", Replicas: r},
+		slog.New(slog.DiscardHandler))
 	tr.must(err)
 	return store
 }
@@ -90,7 +95,8 @@ func (tr *trial) admit(ctx context.Context, as []order.Request) (order.BatchResu
 	return tr.store.Admit(ctx, order.Batch{Sale: tr.sale, Requests: as, MaxBacklog: 1 << 40})
 }
 
-// sell lets buyers come until the fault, which happens after the given time, and once somebody has bought, takes Redis away.
+// sell lets buyers come until the fault, which happens after the given time, and once somebody has bought, takes
+// Redis away.
 func (tr *trial) sell(during time.Duration, fault func()) {
 	var users, bought atomic.Int64
 	var over atomic.Bool

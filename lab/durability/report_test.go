@@ -24,10 +24,11 @@ const (
 const (
 	document = "../../docs/durability.md"
 
-	// above is the text above the rows, with the date, the runs, the processors, and the replica's delay in milliseconds.
-	above = `Acknowledged orders that Redis lost, and of how many (%s, %d runs each, %d processors, the replica %d ms away). Redis alone is
-asked, as if MySQL and every instance were gone in the same moment. The last column is what the script alone answers, without
-HTTP, and in brackets relative to the first line:
+	// above is the text above the rows, with the date, the runs, the processors, and the replica's delay in
+	// milliseconds.
+	above = `Acknowledged orders that Redis lost, and of how many (%s, %d runs each, %d processors, the replica %d ms
+away). Redis alone is asked, as if MySQL and every instance were gone in the same moment. The last column is what the
+script alone answers, without HTTP, and in brackets relative to the first line:
 
 | Redis | Killed | Power cut | Failover | Answers/s |
 `
@@ -73,7 +74,8 @@ func write(t *testing.T, rows []row, runs int) {
 		_, _ = p.Fprintf(&b, " %.0f (%.2f) |\n", r.rate(), r.rate()/rows[0].rate())
 	}
 	before, _, after := parts(t)
-	head := fmt.Sprintf(above, time.Now().UTC().Format(time.DateOnly), runs, runtime.NumCPU(), replicaDelay.Milliseconds())
+	head := fmt.Sprintf(above, time.Now().UTC().Format(time.DateOnly), runs, runtime.NumCPU(),
+		replicaDelay.Milliseconds())
 	if err := os.WriteFile(document, []byte(before+begin+head+b.String()+end+after), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,8 @@ import (
 // envAttack makes a process of this test program an attacker: "kind address connections source".
 const envAttack = "SECKILL_TEST_ATTACK"
 
-// attacks are what one connection of an attacker does again and again, until the server closes it or the attack is over.
+// attacks are what one connection of an attacker does again and again, until the server closes it or the attack is
+// over.
 func attacks() map[string]func(*attacker, net.Conn) error {
 	return map[string]func(*attacker, net.Conn) error{
 		"idle":    (*attacker).idle,
@@ -35,8 +36,8 @@ func attacks() map[string]func(*attacker, net.Conn) error {
 	}
 }
 
-// attacker is one process that keeps many connections to one server busy. Its own limit of open files bounds it, and so do the
-// ports of its source address.
+// attacker is one process that keeps many connections to one server busy. Its own limit of open files bounds it, and
+// so do the ports of its source address.
 type attacker struct {
 	addr        string
 	source      net.IP
@@ -120,7 +121,8 @@ func (*attacker) idle(conn net.Conn) error {
 
 // slowBody sends a purchase whose body comes byte by byte.
 func (a *attacker) slowBody(conn net.Conn) error {
-	_, err := fmt.Fprintf(conn, "POST /voucher/seckill/1 HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n", a.addr)
+	_, err := fmt.Fprintf(conn, "POST /voucher/seckill/1 HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
+		"Content-Length: 1000\r\n\r\n", a.addr)
 	for err == nil {
 		time.Sleep(time.Second)
 		_, err = conn.Write([]byte("x"))
@@ -132,7 +134,8 @@ func (a *attacker) slowBody(conn net.Conn) error {
 func (a *attacker) largeBody(conn net.Conn) error {
 	piece := []byte(strings.Repeat("x", 16<<10))
 	for {
-		if _, err := fmt.Fprintf(conn, "POST /payment/callback HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n", a.addr); err != nil {
+		if _, err := fmt.Fprintf(conn, "POST /payment/callback HTTP/1.1\r\nHost: %s\r\n"+
+			"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n", a.addr); err != nil {
 			return err
 		}
 		for range 64 {
@@ -149,8 +152,8 @@ func (a *attacker) largeBody(conn net.Conn) error {
 	}
 }
 
-// odd does one of four things that no client does: it sends a header byte by byte, a header of 1 MB, a body of 100 MB, or
-// purchases with forged tokens.
+// odd does one of four things that no client does: it sends a header byte by byte, a header of 1 MB, a body of 100
+// MB, or purchases with forged tokens.
 func (a *attacker) odd(conn net.Conn) error {
 	switch rand.IntN(4) {
 	case 0:
@@ -163,7 +166,8 @@ func (a *attacker) odd(conn net.Conn) error {
 	case 1:
 		return a.pour(conn, "GET /order HTTP/1.1\r\nHost: x\r\nX: ", 1<<20)
 	case 2:
-		return a.pour(conn, "POST /voucher/seckill/1 HTTP/1.1\r\nHost: x\r\nAuthorization: "+box.BuyerToken(1)+"\r\nContent-Length: 104857600\r\n\r\n", 100<<20)
+		return a.pour(conn, "POST /voucher/seckill/1 HTTP/1.1\r\nHost: x\r\nAuthorization: "+box.BuyerToken(1)+
+			"\r\nContent-Length: 104857600\r\n\r\n", 100<<20)
 	default:
 		return a.forge(conn)
 	}
@@ -179,14 +183,15 @@ func (*attacker) pour(conn net.Conn, beginning string, length int) error {
 	return err
 }
 
-// forge asks to buy with tokens that look right and are not signed with the secret. The attacker's own work is small: the
-// signature is a random one.
+// forge asks to buy with tokens that look right and are not signed with the secret. The attacker's own work is small:
+// the signature is a random one.
 func (a *attacker) forge(conn net.Conn) error {
 	genuine, _, _ := strings.Cut(box.BuyerToken(1), ".")
 	r := bufio.NewReader(conn)
 	for {
 		token := genuine + "." + strings.Repeat("eyJzdWIi", 30) + "." + fmt.Sprintf("%043d", rand.Int64())
-		if _, err := fmt.Fprintf(conn, "POST /voucher/seckill/1 HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", a.addr, token); err != nil {
+		if _, err := fmt.Fprintf(conn, "POST /voucher/seckill/1 HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
+			"\r\n", a.addr, token); err != nil {
 			return err
 		}
 		if err := a.skip(r); err != nil {
@@ -248,7 +253,8 @@ func (r *run) attack(kind string, processes, connections int) (end func()) {
 	ready := make(chan error, processes)
 	for i := range processes {
 		cmd := exec.CommandContext(r.Context(), program)
-		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d 127.0.0.%d", envAttack, kind, r.site.Servers[0].Addr, connections/processes, 2+i))
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d 127.0.0.%d",
+			envAttack, kind, r.site.Servers[0].Addr, connections/processes, 2+i))
 		cmd.Stderr = os.Stderr
 		out, err := cmd.StdoutPipe()
 		r.must(err)

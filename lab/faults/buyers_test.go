@@ -77,8 +77,8 @@ func buyersHangUp(r *run) {
 	r.expectAnswer("unknown")
 }
 
-// hangUpWhenAccepted lets one buyer hang up when Redis has admitted them and the instance does not know yet. When they ask
-// again they are told their order.
+// hangUpWhenAccepted lets one buyer hang up when Redis has admitted them and the instance does not know yet. When
+// they ask again they are told their order.
 func (r *run) hangUpWhenAccepted(user int64) {
 	r.Helper()
 	n := r.victim()

@@ -19,8 +19,8 @@ const (
 	auditorLock  = "auditor"
 )
 
-// instanceClocksWrong lets one instance be an hour ahead, one an hour behind, and steps the third one's clock back by two
-// seconds again and again, while all of them sell.
+// instanceClocksWrong lets one instance be an hour ahead, one an hour behind, and steps the third one's clock back by
+// two seconds again and again, while all of them sell.
 func instanceClocksWrong(r *run) {
 	clocks := []*testkit.Clock{testkit.NewClock(r), testkit.NewClock(r), testkit.NewClock(r)}
 	clocks[1].Set(time.Hour)
@@ -36,8 +36,8 @@ func instanceClocksWrong(r *run) {
 	r.finish()
 }
 
-// expectWindowByRedis opens a sale for some seconds and asks every instance for it all the time. Each must sell, and say
-// that the sale has not begun, or is over, by Redis's clock, which here is right.
+// expectWindowByRedis opens a sale for some seconds and asks every instance for it all the time. Each must sell, and
+// say that the sale has not begun, or is over, by Redis's clock, which here is right.
 func (r *run) expectWindowByRedis() {
 	r.Helper()
 	begin := time.Now().Add(windowAhead).Truncate(time.Millisecond)
@@ -73,8 +73,9 @@ func (r *run) expectWindowByRedis() {
 	}
 }
 
-// redisClockSet sets Redis's clock wrong while the holders of the expirer's and of the auditor's lock die, one of them with
-// entries that it has read. The others go on: they claim the entries, get the locks, and sell. Then the clock is set right.
+// redisClockSet sets Redis's clock wrong while the holders of the expirer's and of the auditor's lock die, one of
+// them with entries that it has read. The others go on: they claim the entries, get the locks, and sell. Then the
+// clock is set right.
 func redisClockSet(offset time.Duration) func(*run) {
 	return func(r *run) {
 		clock := testkit.NewClock(r)
@@ -100,7 +101,8 @@ func redisClockSet(offset time.Duration) func(*run) {
 		d.fall()
 		d.awaitExpired()
 		r.awaitHolderBut(d, dead)
-		r.Logf("entries, expirer and auditor went on within %v of the step", time.Since(stepped).Round(time.Millisecond))
+		r.Logf("entries, expirer and auditor went on within %v of the step",
+			time.Since(stepped).Round(time.Millisecond))
 		for _, n := range dead {
 			r.must(r.site.Servers[n].Start())
 		}

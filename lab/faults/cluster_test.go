@@ -20,8 +20,8 @@ const (
 	// longestGap is how much longer than Redis itself the service may take. It takes less than two seconds on a machine
 	// that has time for it; this is for one that has not. A client that is told of nothing takes a minute.
 	longestGap = 30 * time.Second
-	// plannedRebuilds is how often a change of masters may have a sale rebuilt: once because another server opened it, and
-	// once more if that was found before the change was over.
+	// plannedRebuilds is how often a change of masters may have a sale rebuilt: once because another server opened
+	// it, and once more if that was found before the change was over.
 	plannedRebuilds = 2
 )
 
@@ -70,8 +70,8 @@ func (r *run) awaitSelling() {
 	}
 }
 
-// clusterMasterDead kills the sale's master for good. Its replica takes over; what it had not received yet is requeued by the
-// instances that remember it.
+// clusterMasterDead kills the sale's master for good. Its replica takes over; what it had not received yet is
+// requeued by the instances that remember it.
 func clusterMasterDead(r *run) {
 	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
 	r.openCluster(deployment{units: 16_000})

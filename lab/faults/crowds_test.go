@@ -24,8 +24,8 @@ const (
 	// perConnection and perInstance bound the memory of an instance under attack.
 	perConnection = 64 << 10
 	perInstance   = 512 << 20
-	// patience is how slow a purchase may be under attack whatever it was before: attackers, buyers, stores and the service
-	// share the processors here.
+	// patience is how slow a purchase may be under attack whatever it was before: attackers, buyers, stores and the
+	// service share the processors here.
 	patience = 5 * time.Second
 )
 
@@ -76,13 +76,15 @@ func (r *run) fillShop(shop, vouchers int) {
 	for i := range vouchers {
 		r.site.Client.Must(r, http.StatusCreated, box.Request{
 			Method: http.MethodPost, URL: r.site.URL("/voucher"), Token: box.AdminToken(), Body: map[string]any{
-				"shopId": shop, "title": "voucher " + strconv.Itoa(i), "rules": strings.Repeat("🎟", 1024), "payValue": 1000, "actualValue": 10000,
+				"shopId": shop, "title": "voucher " + strconv.Itoa(i), "rules": strings.Repeat("🎟", 1024),
+				"payValue": 1000, "actualValue": 10000,
 			},
 		})
 	}
 }
 
-// p99Since returns the latency of purchases that were sent since then, which were accepted at their first attempt or not.
+// p99Since returns the latency of purchases that were sent since then, which were accepted at their first attempt or
+// not.
 func (r *run) p99Since(since time.Time) time.Duration {
 	var took []time.Duration
 	for _, a := range r.buyers.Record.Answers() {
@@ -104,7 +106,8 @@ func (r *run) operable(connections int) {
 	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
 	defer cancel()
 	for _, path := range []string{"/healthz", "/readyz"} {
-		if res, err := r.site.Client.Do(ctx, box.Request{Method: http.MethodGet, URL: srv.OpsURL(path)}); err != nil || res.StatusCode != http.StatusOK {
+		if res, err := r.site.Client.Do(ctx, box.Request{Method: http.MethodGet, URL: srv.OpsURL(path)}); err != nil ||
+			res.StatusCode != http.StatusOK {
 			r.Errorf("under attack %s: %d, %v", path, res.StatusCode, err)
 		}
 	}
@@ -129,8 +132,8 @@ func metric(r *run, text, series string) float64 {
 	return 0
 }
 
-// readersOfALockedTable lets a crowd of readers and a script of an admin ask for what the ledger does not answer, because another
-// client has locked it. Buyers are accepted, and their orders recorded meanwhile.
+// readersOfALockedTable lets a crowd of readers and a script of an admin ask for what the ledger does not answer,
+// because another client has locked it. Buyers are accepted, and their orders recorded meanwhile.
 func readersOfALockedTable(r *run) {
 	r.open(deployment{instances: 1, units: 20_000, settings: map[string]string{"SECKILL_MAX_IN_FLIGHT": "200"}})
 	r.load(4, 2*time.Millisecond)
@@ -145,7 +148,8 @@ func readersOfALockedTable(r *run) {
 	r.awaitRecorded(len(r.buyers.Record.Winners()))
 	metrics := r.site.Servers[0].Metrics(r)
 	for _, series := range []string{
-		`seckill_bulkhead_shed_total{class="purchase",resource="requests"} `, `seckill_bulkhead_shed_total{class="recording",resource="ledger"} `,
+		`seckill_bulkhead_shed_total{class="purchase",resource="requests"} `,
+		`seckill_bulkhead_shed_total{class="recording",resource="ledger"} `,
 	} {
 		if n := metric(r, metrics, series); n > 0 {
 			r.Errorf("refused because of others: %s%.0f", series, n)

@@ -1,5 +1,5 @@
-// Package faults lets faults happen to a running sale and checks that the service keeps its promises: make -C lab faults
-// runs all scenarios and writes docs/reliability.md.
+// Package faults lets faults happen to a running sale and checks that the service keeps its promises: make -C lab
+// faults runs all scenarios and writes docs/reliability.md.
 //
 // A scenario is a row of the table in faults_test.go: a fault, the invariants that it is aimed at, and a function. Its
 // run (run_test.go) has stores and instances of its own, with a proxy between each instance and each store:
@@ -10,8 +10,9 @@
 //	faultEnded    the recovery time starts
 //	finish        everything settles in time, the checker compares record, ledger and Redis, the rest is sold
 //
-// TestCluster runs some of the same scenarios on a Redis Cluster and a Galera cluster, which they share (stack_test.go).
+// TestCluster runs some of the same scenarios on a Redis Cluster and a Galera cluster, which they share
+// (stack_test.go).
 //
-// Every choice that a scenario leaves to chance comes from a seed, which is printed; the quick ones always have the same. A scenario whose fault does not hit
-// fails: it needs purchases before the fault, and units left after it.
+// Every choice that a scenario leaves to chance comes from a seed, which is printed; the quick ones always have the
+// same. A scenario whose fault does not hit fails: it needs purchases before the fault, and units left after it.
 package faults

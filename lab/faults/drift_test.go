@@ -11,14 +11,15 @@ import (
 
 // Scenarios in which one store contradicts the other, because it was changed by hand or has lost something.
 
-// lowerStock removes units from the ledger, in a transaction that the returned function commits. Until then no order of the
-// sale can be recorded.
+// lowerStock removes units from the ledger, in a transaction that the returned function commits. Until then no order
+// of the sale can be recorded.
 func (r *run) lowerStock(units int64) (commit func()) {
 	r.Helper()
 	tx, err := r.site.Ledger.DB.BeginTx(r.Context(), nil)
 	r.must(err)
 	r.Cleanup(func() { _ = tx.Rollback() }) // it has been committed
-	_, err = tx.ExecContext(r.Context(), "UPDATE tb_seckill_voucher SET stock = stock - ?, issued = issued - ? WHERE voucher_id = ?",
+	_, err = tx.ExecContext(r.Context(),
+		"UPDATE tb_seckill_voucher SET stock = stock - ?, issued = issued - ? WHERE voucher_id = ?",
 		units, units, r.buyers.Voucher)
 	r.must(err)
 	return func() {
@@ -95,8 +96,8 @@ func ledgerShortAtRest(r *run) {
 	r.awaitLogged("units of a sale are not accounted for", 1)
 }
 
-// holdersLost removes all holders from Redis: buyers with a recorded order are admitted again, and must not get a second
-// order.
+// holdersLost removes all holders from Redis: buyers with a recorded order are admitted again, and must not get a
+// second order.
 func holdersLost(r *run) {
 	r.open(deployment{units: 1000})
 	r.loss = true
@@ -117,8 +118,8 @@ func holdersLost(r *run) {
 	r.expectFailed(1, len(users), "DUPLICATE_BUYER")
 }
 
-// idTaken gives a buyer's order id to another user's order, before the buyer's is recorded. The buyer loses it, and may buy
-// again.
+// idTaken gives a buyer's order id to another user's order, before the buyer's is recorded. The buyer loses it, and
+// may buy again.
 func idTaken(r *run) {
 	r.open(deployment{instances: 1, units: 40})
 	r.loss = true
@@ -128,8 +129,9 @@ func idTaken(r *run) {
 	user := r.newUsers(1)[0]
 	a := r.buyers.BuyUntilAnswered(r.Context(), user)
 	r.await("the order's row on its way", b.Reached())
-	_, err := r.site.Ledger.DB.ExecContext(r.Context(), "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time) "+
-		"VALUES (?, 999, 999, 0, 1, 2, UTC_TIMESTAMP(3))", a.Order)
+	_, err := r.site.Ledger.DB.ExecContext(r.Context(),
+		"INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time) "+
+			"VALUES (?, 999, 999, 0, 1, 2, UTC_TIMESTAMP(3))", a.Order)
 	r.must(err)
 	b.Release()
 	r.faultEnded()
@@ -146,7 +148,8 @@ func idTaken(r *run) {
 	r.expectFailed(1, 1, "ID_COLLISION")
 	r.expectNoRebuild()
 	var owner int64
-	r.must(r.site.Ledger.DB.QueryRowContext(r.Context(), "SELECT user_id FROM tb_voucher_order WHERE id = ?", a.Order).Scan(&owner))
+	r.must(r.site.Ledger.DB.QueryRowContext(r.Context(), "SELECT user_id FROM tb_voucher_order WHERE id = ?",
+		a.Order).Scan(&owner))
 	if owner != 999 {
 		r.Errorf("the order is user %d's", owner)
 	}

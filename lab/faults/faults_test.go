@@ -13,7 +13,8 @@ import (
 
 // Environment variables, which the Makefile sets.
 const (
-	envFaults = "SECKILL_TEST_FAULTS" // "all": also the scenarios that take long; "stores": those on other stores instead
+	// "all": also the scenarios that take long; "stores": those on other stores instead.
+	envFaults = "SECKILL_TEST_FAULTS"
 	envSeed   = "SECKILL_TEST_SEED"   // of all choices; without it random where all scenarios run, else 1
 	envReport = "SECKILL_TEST_REPORT" // "write": the results go into the document
 	envFull   = "SECKILL_TEST_FULL"   // "1": F39 and F40 in full size, which takes minutes
@@ -53,7 +54,8 @@ func scenarios() []scenario {
 		{"F15-wait", "the sale's row locked by another client: 1205", "I3 I5", false, lockWait},
 		{"F15-deadlock", "deadlocks with another client: 1213", "I3 I5", false, deadlock},
 		{"F16-read-only", "MySQL read-only, twice: 1290", "I3 I5 I8", false, mysqlReadOnly},
-		{"F16-full", "MySQL's disk full, twice: 1114", "I3 I5 I8", true, mysqlDiskFull}, // where it may end MariaDB itself
+		// Where it may end MariaDB itself.
+		{"F16-full", "MySQL's disk full, twice: 1114", "I3 I5 I8", true, mysqlDiskFull},
 		{"F17", "MySQL has fewer units than Redis, found when they are sold", "I1 I3 I9", false, ledgerShortWhenSold},
 		{"F17-rest", "the same, found before they are sold", "I1 I3 I9", false, ledgerShortAtRest},
 		{"F18", "Redis lost the holders, whose rows are there", "I2 I9", false, holdersLost},
@@ -69,58 +71,104 @@ func scenarios() []scenario {
 		{"F28-living", "XGROUP DELCONSUMER of all that live, with what they have read", "I3 I7", false, livingRemoved},
 		{"F28-dead", "the same of one that was killed, before others take over", "I3 I7", false, deadRemoved},
 		{"F29", "entries that cannot be read at the head of the stream", "I3 I8", false, poisoned},
-		{"F30", "instances' clocks an hour ahead, an hour behind, and stepping back by 2 s", "I10", true, instanceClocksWrong},
+		{
+			"F30", "instances' clocks an hour ahead, an hour behind, and stepping back by 2 s", "I10",
+			true, instanceClocksWrong,
+		},
 		{"F31", "the holder of a lock stopped past its lease, at its fenced write", "I9 I11", true, holderStopped},
-		{"F31-restarted", "Redis killed under a lock and started again, every write flushed", "I9 I11", false, redisKilledUnderLock},
-		{"F31-emptied", "the same with nothing in it: two instances believe that they have the lock", "I9 I11", false, lockForgotten},
+		{
+			"F31-restarted", "Redis killed under a lock and started again, every write flushed", "I9 I11",
+			false, redisKilledUnderLock,
+		},
+		{
+			"F31-emptied", "the same with nothing in it: two instances believe that they have the lock",
+			"I9 I11", false, lockForgotten,
+		},
 		{"F43-dead", "Redis Cluster: a master killed and never started again", "I1 I2 I3 I6", false, clusterMasterDead},
 		{"F43-planned", "Redis Cluster: a planned failover", "I3 I6", true, clusterFailover},
 		{"F43-slot", "Redis Cluster: the sale's slot moves to a node that is added", "I3 I6", false, clusterSlotMoved},
-		{"F23", "Redis Sentinel: the master killed, and its replica lags hundreds of orders behind", "I1 I2", true, sentinelReplicaLags},
-		{"F24", "Redis Sentinel: the old master serves one of three instances for 12 s after it was cut off, then both die", "I1 I2", true, sentinelSplit(false)},
+		{
+			"F23", "Redis Sentinel: the master killed, and its replica lags hundreds of orders behind", "I1 I2",
+			true, sentinelReplicaLags,
+		},
+		{"F24", "Redis Sentinel: the old master serves one of three instances for 12 s after it was cut off, then " +
+			"both die", "I1 I2", true, sentinelSplit(false)},
 		{"F44-dead", "Redis Sentinel: the master killed and never started again", "I1 I2 I3", true, sentinelMasterDead},
 		{"F44-planned", "Redis Sentinel: a planned failover", "I1 I2 I3", true, sentinelFailover},
-		{"F44-stopped", "Redis Sentinel: the master stands still, is replaced, and goes on", "I1 I2 I3", true, sentinelMasterStopped},
+		{
+			"F44-stopped", "Redis Sentinel: the master stands still, is replaced, and goes on", "I1 I2 I3",
+			true, sentinelMasterStopped,
+		},
 		{"F44-split", "F24 where a replica must have each acceptance", "I1 I2 I3", true, sentinelSplit(true)},
 		{"F32", "SIGTERM of each instance in turn under full load", "I3 I6", false, rollingRestart},
-		{"F33", "slow headers, headers of 1 MB, bodies of 100 MB, forged tokens, over 300 connections", "all", false, crowded("odd", 300)},
+		{
+			"F33", "slow headers, headers of 1 MB, bodies of 100 MB, forged tokens, over 300 connections", "all",
+			false, crowded("odd", 300),
+		},
 		{"F34", "three faults that the seed chooses, one after the other", "all", true, mixed},
 		{"F36", "Redis full, with holders that must be corrected", "I3 I5", false, fullWithCorrections},
 		{"F38", "keys of the wrong type and unreadable holders in one sale of three", "I8", false, nonsenseInOneSale},
 		{"F39", "Redis restarted with hundreds of ended sales and one that runs", "I8", false, manyEndedSales},
 		{"F40", "a hundred sales, a backlog, 50 units set by hand in one", "I5 I8", false, unitsByHand},
-		{"F41-back", "Redis's clock set back by an hour while instances die that hold locks and entries", "I3 I8", true, redisClockSet(-time.Hour)},
+		{
+			"F41-back", "Redis's clock set back by an hour while instances die that hold locks and entries", "I3 I8",
+			true, redisClockSet(-time.Hour),
+		},
 		{"F41-ahead", "the same, set ahead by an hour", "I3 I8", true, redisClockSet(time.Hour)},
 		{"F42-idle", "a crowd of connections that send nothing", "all", false, crowded("idle", 0)},
 		{"F42-slow", "a crowd of purchases whose bodies come byte by byte", "all", false, crowded("slow", 0)},
 		{"F42-bodies", "300 senders of bodies of 1 MB", "all", false, crowded("bodies", 300)},
 		{"F42-readers", "200 readers of a list of 1 MB", "all", false, crowded("readers", 200)},
-		{"F42-locked", "200 readers and 200 calls of admins whom MySQL keeps waiting", "I3", false, readersOfALockedTable},
-		{"F35", "MySQL hangs for some seconds while winners ask again, readers look, buyers buy", "I3 I6 I12", false, mysqlHangs(100, 6*time.Second)},
+		{
+			"F42-locked", "200 readers and 200 calls of admins whom MySQL keeps waiting", "I3",
+			false, readersOfALockedTable,
+		},
+		{
+			"F35", "MySQL hangs for some seconds while winners ask again, readers look, buyers buy", "I3 I6 I12", false,
+			mysqlHangs(100, 6*time.Second),
+		},
 		{"F35-minute", "the same for a minute, 1,000 winners", "I3 I6 I12", true, mysqlHangs(1000, time.Minute)},
-		{"F51", "instances killed as tills redeem: at the write, before and after the COMMIT", "I7 I9 I12", false, redeemed(
-			tillsInstanceKilled(testkit.Match{Text: couponRedeemed}), tillsInstanceKilled(testkit.Match{Text: commit, After: couponRedeemed}),
+		{"F51", "instances killed as tills redeem: at the write, before and after the COMMIT", "I7 " +
+			"I9 I12", false, redeemed(
+			tillsInstanceKilled(testkit.Match{Text: couponRedeemed}),
+			tillsInstanceKilled(testkit.Match{Text: commit, After: couponRedeemed}),
 			tillsInstanceKilled(testkit.Match{Text: commit, After: couponRedeemed, Answered: true}))},
 		{"F51-mysql", "MySQL killed at a till's COMMIT", "I7 I9 I12", false, redeemed(tillsMySQLKilled)},
-		{"F52", "orders of one and of three units: Redis emptied, an instance killed, MySQL killed", "I1 I3 I5", false, quantities},
-		{"F53", "a waiting list served while instances die at its COMMITs and in Redis, and Redis is emptied", "I3 I5 I12", false, waitingServed},
-		{"F54", "instances killed at each step of a webhook: written, numbered, sent, given up, replayed, cleaned", "I3 I5", false, webhookInstancesKilled},
+		{
+			"F52", "orders of one and of three units: Redis emptied, an instance killed, MySQL killed",
+			"I1 I3 I5", false, quantities,
+		},
+		{
+			"F53", "a waiting list served while instances die at its COMMITs and in Redis, and Redis is emptied",
+			"I3 I5 I12", false, waitingServed,
+		},
+		{
+			"F54", "instances killed at each step of a webhook: written, numbered, sent, given up, replayed, cleaned",
+			"I3 I5", false, webhookInstancesKilled,
+		},
 		{"F54-mysql", "MySQL killed at each of these steps", "I3 I5", true, webhookMySQLKilled},
 		{"F55", "the webhooks' receiver killed, answering 500, answering nothing", "I3", false, receiverFails},
-		{"F37", "Redis emptied, swapped away and back, restarted, while winners poll their orders", "I3 I12", false, winnersPoll},
+		{
+			"F37", "Redis emptied, swapped away and back, restarted, while winners poll their orders",
+			"I3 I12", false, winnersPoll,
+		},
 	}
 }
 
 // onOtherStores are scenarios on stores that need more than one package of a release of Debian: make -C lab stores.
 func onOtherStores() []scenario {
 	return []scenario{
-		{"F45", "Galera, three writers: a node killed at a COMMIT and back, the majority lost and back", "all", true, galeraNodesLost},
+		{
+			"F45", "Galera, three writers: a node killed at a COMMIT and back, the majority lost and back",
+			"all", true, galeraNodesLost,
+		},
 		{"F46", "MySQL 9 killed and started again under load, twice", "all", true, mysql9Killed},
 	}
 }
 
-// TestFaults runs the scenarios. Those that write their results have the machine to themselves, one after the other, so that recovery
-// times can be compared; the quick ones, which mostly wait for a service that recovers, run at the same time.
+// TestFaults runs the scenarios. Those that write their results have the machine to themselves, one after the other,
+// so that recovery times can be compared; the quick ones, which mostly wait for a service that recovers, run at the
+// same time.
 func TestFaults(t *testing.T) {
 	asked, quick := scenarios(), false
 	switch os.Getenv(envFaults) {
@@ -148,8 +196,8 @@ func TestFaults(t *testing.T) {
 	results.write(t)
 }
 
-// seedOf returns the seed that was asked for; else a new one for all scenarios, and always the same for the quick ones: chance does not
-// decide whether a change passes.
+// seedOf returns the seed that was asked for; else a new one for all scenarios, and always the same for the quick
+// ones: chance does not decide whether a change passes.
 func seedOf(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv(envSeed)

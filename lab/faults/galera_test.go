@@ -13,9 +13,9 @@ import (
 	"seckill/test/box"
 )
 
-// galeraNodesLost is a sale on a Galera cluster of three nodes that all take writes, one for each instance, after the instances
-// have migrated its empty schema at once, each at its node. A node is killed and started again; then the cluster loses its
-// majority, and gets it back.
+// galeraNodesLost is a sale on a Galera cluster of three nodes that all take writes, one for each instance, after the
+// instances have migrated its empty schema at once, each at its node. A node is killed and started again; then the
+// cluster loses its majority, and gets it back.
 func galeraNodesLost(r *run) {
 	r.openGalera(deployment{units: 16_000})
 	r.load(8, 60*time.Millisecond) // units are left at the end, which takes a minute and more on a busy machine
@@ -63,7 +63,8 @@ func (r *run) galeraNodeKilled() {
 		orders = append(orders, a.Order)
 	}
 	r.awaitRows(orders)
-	r.Logf("what the instance of the dead node accepted is recorded %v after the kill", time.Since(killed).Round(time.Millisecond))
+	r.Logf("what the instance of the dead node accepted is recorded %v after the kill",
+		time.Since(killed).Round(time.Millisecond))
 	r.awaitAccepted(200)
 	started := time.Now()
 	r.galera.Nodes[n].Start()
@@ -72,8 +73,8 @@ func (r *run) galeraNodeKilled() {
 	r.Logf("the node is back after %v", time.Since(started).Round(time.Millisecond))
 }
 
-// galeraMajorityLost stops all nodes but the first, whose instance is then refused everything by its node, while the others'
-// nodes hang. Buyers are accepted; what needs MySQL is answered 503, or as it was last known.
+// galeraMajorityLost stops all nodes but the first, whose instance is then refused everything by its node, while the
+// others' nodes hang. Buyers are accepted; what needs MySQL is answered 503, or as it was last known.
 func (r *run) galeraMajorityLost() {
 	r.Helper()
 	warm := r.ask(30, 50*time.Millisecond) // every instance has been asked before

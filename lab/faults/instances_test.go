@@ -9,8 +9,8 @@ import (
 	"seckill/test/box"
 )
 
-// killedAfterTheScript kills an instance when Redis has admitted buyers and the instance does not know yet. The buyers get
-// no answer, ask the others, and are told their orders.
+// killedAfterTheScript kills an instance when Redis has admitted buyers and the instance does not know yet. The
+// buyers get no answer, ask the others, and are told their orders.
 func killedAfterTheScript(r *run) {
 	r.open(deployment{})
 	r.load(48, 20*time.Millisecond)
@@ -37,8 +37,8 @@ func killedAt(at testkit.Match) func(*run) {
 	}
 }
 
-// freeOrders kills an instance at either side of a COMMIT that records orders which are paid by it: each has its line of history and its
-// code once, or has no row yet.
+// freeOrders kills an instance at either side of a COMMIT that records orders which are paid by it: each has its line
+// of history and its code once, or has no row yet.
 func freeOrders(r *run) {
 	r.open(deployment{free: true})
 	r.load(48, 20*time.Millisecond)
@@ -51,10 +51,13 @@ func freeOrders(r *run) {
 	r.awaitAccepted(200)
 	r.finish()
 	var orders, paid, lines, codes int64
-	r.must(r.site.Ledger.DB.QueryRowContext(r.Context(), `SELECT COUNT(*), COALESCE(SUM(status = 2 AND pay_time IS NOT NULL), 0),
-		(SELECT COUNT(*) FROM tb_order_event e JOIN tb_voucher_order p ON p.id = e.order_id WHERE e.status = 2 AND p.voucher_id = o.voucher_id),
+	r.must(r.site.Ledger.DB.QueryRowContext(r.Context(),
+		`SELECT COUNT(*), COALESCE(SUM(status = 2 AND pay_time IS NOT NULL), 0),
+		(SELECT COUNT(*) FROM tb_order_event e JOIN tb_voucher_order p ON p.id = e.order_id
+			WHERE e.status = 2 AND p.voucher_id = o.voucher_id),
 		(SELECT COUNT(DISTINCT c.code) FROM tb_coupon c WHERE c.voucher_id = o.voucher_id)
-		FROM tb_voucher_order o WHERE voucher_id = ? GROUP BY voucher_id`, r.buyers.Voucher).Scan(&orders, &paid, &lines, &codes))
+		FROM tb_voucher_order o WHERE voucher_id = ? GROUP BY voucher_id`, r.buyers.Voucher).Scan(&orders, &paid,
+		&lines, &codes))
 	if orders == 0 || paid != orders || lines != orders || codes != orders {
 		r.Errorf("of %d free orders %d are paid, with %d lines of history and %d codes", orders, paid, lines, codes)
 	}
@@ -127,8 +130,8 @@ func (r *run) expectAnswer(kind string) {
 	}
 }
 
-// rollingRestart restarts three instances one after the other under full load, behind a balancer that polls /readyz: each
-// exits with code 0, and every buyer gets an answer.
+// rollingRestart restarts three instances one after the other under full load, behind a balancer that polls /readyz:
+// each exits with code 0, and every buyer gets an answer.
 func rollingRestart(r *run) {
 	r.open(deployment{units: 20_000, settings: map[string]string{"SECKILL_DRAIN_DELAY": "2s"}})
 	r.buyers.Pick = box.NewBalancer(r, r.site.Servers).Pick

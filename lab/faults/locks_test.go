@@ -16,9 +16,9 @@ import (
 	"seckill/test/box"
 )
 
-// Scenarios under a lock: that of the expirer, whose work the ledger fences with the lock's token. Orders of a sale of
-// their own fall due meanwhile. However many believe that they have the lock, each order is expired once, its unit comes
-// back once, and the fence never falls.
+// Scenarios under a lock: that of the expirer, whose work the ledger fences with the lock's token. Orders of a sale
+// of their own fall due meanwhile. However many believe that they have the lock, each order is expired once, its unit
+// comes back once, and the fence never falls.
 
 const (
 	expirerLock  = "expirer"
@@ -89,19 +89,22 @@ func (d *due) fall() {
 		}
 		return err
 	})
-	_, err := d.site.Ledger.DB.ExecContext(d.Context(), "UPDATE tb_voucher_order SET pay_deadline = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND "+
-		"WHERE voucher_id = ? AND status = 1", d.buyers.Voucher)
+	_, err := d.site.Ledger.DB.ExecContext(d.Context(),
+		"UPDATE tb_voucher_order SET pay_deadline = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND "+
+			"WHERE voucher_id = ? AND status = 1", d.buyers.Voucher)
 	d.must(err)
 }
 
-// awaitExpired waits until all orders that fell due are expired, and fails the scenario if one was expired twice, or if the
-// units did not all come back, once.
+// awaitExpired waits until all orders that fell due are expired, and fails the scenario if one was expired twice, or
+// if the units did not all come back, once.
 func (d *due) awaitExpired() {
 	d.Helper()
 	box.Eventually(d, "the expiry of all orders that fell due", func() error {
 		var expired, twice int
-		err := d.site.Ledger.DB.QueryRowContext(d.Context(), "SELECT COUNT(*), COALESCE(SUM(n > 1), 0) FROM (SELECT COUNT(*) n FROM tb_order_event e "+
-			"JOIN tb_voucher_order o ON o.id = e.order_id WHERE o.voucher_id = ? AND e.actor = 'expirer' GROUP BY o.id) x", d.buyers.Voucher).
+		err := d.site.Ledger.DB.QueryRowContext(d.Context(),
+			"SELECT COUNT(*), COALESCE(SUM(n > 1), 0) FROM (SELECT COUNT(*) n FROM tb_order_event e "+
+				"JOIN tb_voucher_order o ON o.id = e.order_id WHERE o.voucher_id = ? AND e.actor = 'expirer' GROUP "+
+				"BY o.id) x", d.buyers.Voucher).
 			Scan(&expired, &twice)
 		if err == nil && twice > 0 {
 			d.Fatalf("%d orders were expired more than once", twice)
@@ -219,9 +222,9 @@ func redisKilledUnderLock(r *run) {
 	r.finish()
 }
 
-// lockForgotten starts Redis again with nothing in it, while the holder of the expirer's lock cannot reach it: another
-// instance gets the lock while the first still believes in it, until its lease is over. The ledger refuses what the first
-// one asks for with its lower token.
+// lockForgotten starts Redis again with nothing in it, while the holder of the expirer's lock cannot reach it:
+// another instance gets the lock while the first still believes in it, until its lease is over. The ledger refuses
+// what the first one asks for with its lower token.
 func lockForgotten(r *run) {
 	r.rebuilt = true
 	r.open(deployment{units: 12_000, redis: []string{"--appendonly", "no", "--save", ""}})

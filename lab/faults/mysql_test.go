@@ -46,8 +46,8 @@ func mysql9Killed(r *run) {
 	r.finish()
 }
 
-// mysqlSlow delays every answer of MySQL by three seconds, then lets nothing pass for a while, then breaks all connections.
-// Buyers are accepted all the time.
+// mysqlSlow delays every answer of MySQL by three seconds, then lets nothing pass for a while, then breaks all
+// connections. Buyers are accepted all the time.
 func mysqlSlow(r *run) {
 	r.open(deployment{units: 12_000})
 	r.load(16, 100*time.Millisecond)
@@ -91,9 +91,9 @@ func mysqlDiskFull(r *run) {
 	r.refuseWrites("1114", func() { r.must(r.mysql.FillDisk()) }, func() { r.must(r.mysql.FreeDisk()) })
 }
 
-// refuseWrites has MySQL refuse what is written, with an error of this number, and mends it. Redis accepts orders meanwhile;
-// they are not blamed for it: none fails, none becomes a dead letter, and all are recorded once MySQL takes writes. What
-// needs MySQL is refused as something to be asked again later.
+// refuseWrites has MySQL refuse what is written, with an error of this number, and mends it. Redis accepts orders
+// meanwhile; they are not blamed for it: none fails, none becomes a dead letter, and all are recorded once MySQL
+// takes writes. What needs MySQL is refused as something to be asked again later.
 func (r *run) refuseWrites(number string, begin, end func()) {
 	r.Helper()
 	r.load(24, 30*time.Millisecond)
@@ -107,8 +107,10 @@ func (r *run) refuseWrites(number string, begin, end func()) {
 			Method: http.MethodPost, URL: r.site.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft,
 		})
 		r.must(err)
-		if reply.StatusCode != http.StatusServiceUnavailable && (number == readOnlyError || reply.StatusCode != http.StatusCreated) {
-			r.Errorf("a new voucher is answered %d: %s, want 503, or 201 where its page has room", reply.StatusCode, reply.Body)
+		if reply.StatusCode != http.StatusServiceUnavailable && (number == readOnlyError ||
+			reply.StatusCode != http.StatusCreated) {
+			r.Errorf("a new voucher is answered %d: %s, want 503, or 201 where its page has room",
+				reply.StatusCode, reply.Body)
 		}
 		r.awaitAccepted(100)
 		end()
@@ -117,8 +119,8 @@ func (r *run) refuseWrites(number string, begin, end func()) {
 	r.finish()
 }
 
-// lockWait locks the sale's row for longer than the instances wait for it. The server rolls back only the statement that
-// waited; the rest of the transaction must not be committed without it.
+// lockWait locks the sale's row for longer than the instances wait for it. The server rolls back only the statement
+// that waited; the rest of the transaction must not be committed without it.
 func lockWait(r *run) {
 	r.open(deployment{settings: map[string]string{"SECKILL_MYSQL_TIMEOUT": "2s"}}) // half of it for a lock
 	r.load(16, 50*time.Millisecond)
@@ -133,8 +135,8 @@ func lockWait(r *run) {
 	r.finish()
 }
 
-// deadlock locks the sale's row and then wants the rows that the recorders have just inserted, while they want the sale's.
-// MySQL ends the transaction that has written less, which is theirs.
+// deadlock locks the sale's row and then wants the rows that the recorders have just inserted, while they want the
+// sale's. MySQL ends the transaction that has written less, which is theirs.
 func deadlock(r *run) {
 	r.open(deployment{units: 16000}) // a recorder that already wanted the row may hold the next deadlock up for 5 s
 	r.load(16, 50*time.Millisecond)
@@ -160,7 +162,8 @@ func (r *run) deadlockOnce(tx *sql.Tx) error {
 	ctx, cancel := context.WithTimeout(r.Context(), box.Patience)
 	defer cancel()
 	_, errWeight := tx.ExecContext(ctx, "INSERT INTO weight SELECT seq FROM seq_1_to_20000")
-	_, errSale := tx.ExecContext(ctx, "SELECT stock FROM tb_seckill_voucher WHERE voucher_id = ? FOR UPDATE", r.buyers.Voucher)
+	_, errSale := tx.ExecContext(ctx, "SELECT stock FROM tb_seckill_voucher WHERE voucher_id = ? FOR UPDATE",
+		r.buyers.Voucher)
 	if err := errors.Join(errWeight, errSale); err != nil {
 		return err
 	}
@@ -176,7 +179,8 @@ func (r *run) awaitCounted(name string, times int) {
 	r.Helper()
 	box.Eventually(r, fmt.Sprintf("%d %s", times, name), func() error {
 		var n int
-		err := r.site.Ledger.DB.QueryRowContext(r.Context(), "SELECT count FROM information_schema.innodb_metrics WHERE name = ?", name).Scan(&n)
+		err := r.site.Ledger.DB.QueryRowContext(r.Context(),
+			"SELECT count FROM information_schema.innodb_metrics WHERE name = ?", name).Scan(&n)
 		if err == nil && n < times {
 			err = fmt.Errorf("%d so far", n)
 		}

@@ -14,8 +14,9 @@ import (
 	"seckill/test/box"
 )
 
-// answerWithin is how long a read or a repeated purchase may take while a store hangs. The service's own bounds are below a
-// second; the rest is for busy machines. Without those bounds it takes as long as a query may, five seconds and more.
+// answerWithin is how long a read or a repeated purchase may take while a store hangs. The service's own bounds are
+// below a second; the rest is for busy machines. Without those bounds it takes as long as a query may, five seconds
+// and more.
 const answerWithin = 3 * time.Second
 
 // What is asked.
@@ -42,8 +43,8 @@ type asker struct {
 	wrong  []string
 }
 
-// ask lets each of n winners ask for their order in every way, and as many look at the shop, without a pause longer than the
-// given one, until the returned asker is stopped.
+// ask lets each of n winners ask for their order in every way, and as many look at the shop, without a pause longer
+// than the given one, until the returned asker is stopped.
 func (r *run) ask(n int, pause time.Duration) *asker {
 	a := &asker{r: r, end: make(chan struct{}), counts: map[string]int{}}
 	for user, order := range r.buyers.Record.Winners() {
@@ -72,8 +73,8 @@ func (a *asker) repeat(ctx context.Context, i int, w [2]int64, pause time.Durati
 			request := box.Request{Method: q.method, URL: srv.URL(q.path), Token: box.BuyerToken(user)}
 			got, err := a.r.site.Client.Do(ctx, request)
 			if errors.Is(err, io.EOF) {
-				// A server closes a connection on which nothing was sent for five seconds; clients open such ones when many ask at
-				// once, and Go's asks again by itself, but for a POST.
+				// A server closes a connection on which nothing was sent for five seconds; clients open such ones
+				// when many ask at once, and Go's asks again by itself, but for a POST.
 				got, err = a.r.site.Client.Do(ctx, request)
 			}
 			if ctx.Err() != nil {
@@ -91,7 +92,8 @@ func (a *asker) repeat(ctx context.Context, i int, w [2]int64, pause time.Durati
 	}
 }
 
-// judge counts an answer, and notes one that is slow, or wrong: a fault of the service, not found, or without what is certain.
+// judge counts an answer, and notes one that is slow, or wrong: a fault of the service, not found, or without what is
+// certain.
 func (a *asker) judge(what, want string, got box.Reply, err error, took time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,7 +125,8 @@ func (a *asker) stop() {
 	a.r.Helper()
 	close(a.end)
 	a.r.await("the answer to the last who asked", closedAfter(&a.asking))
-	a.r.Logf("%d winners asked, %.2f %% answered within a second: %v", len(a.winners), 100*float64(a.quick)/float64(max(1, a.all)), a.counts)
+	a.r.Logf("%d winners asked, %.2f %% answered within a second: %v",
+		len(a.winners), 100*float64(a.quick)/float64(max(1, a.all)), a.counts)
 	if len(a.winners) == 0 {
 		a.r.Error("no winner asked")
 	}
@@ -162,7 +165,8 @@ func mysqlHangs(winners int, pause time.Duration) func(*run) {
 		asking.stop()
 		r.Logf("p99 of a purchase %v, before %v", r.p99Since(hung), alone)
 		for what, status := range map[string]int{
-			askedAgain: http.StatusConflict, askedList: http.StatusOK, askedVoucher: http.StatusOK, askedOrders: http.StatusOK,
+			askedAgain: http.StatusConflict, askedList: http.StatusOK, askedVoucher: http.StatusOK,
+			askedOrders: http.StatusOK,
 		} {
 			if asking.answered(what, status) == 0 {
 				r.Errorf("%s was never answered %d", what, status)

@@ -128,8 +128,8 @@ func backlog(r *run) {
 	r.finish()
 }
 
-// poisoned adds entries that cannot be decoded, and one of a voucher that does not exist. The others are recorded as fast
-// as before.
+// poisoned adds entries that cannot be decoded, and one of a voucher that does not exist. The others are recorded as
+// fast as before.
 func poisoned(r *run) {
 	const soon = 20 * time.Second // a busy machine needs three, or more
 	r.open(deployment{})

@@ -13,7 +13,8 @@ import (
 
 // Scenarios in which much is to be repaired, or one sale can harm others.
 
-// sized returns the full size of a scenario where it was asked for (make -C lab faults-full), else one that takes seconds.
+// sized returns the full size of a scenario where it was asked for (make -C lab faults-full), else one that takes
+// seconds.
 func (r *run) sized(full, quick int) int {
 	if r.full {
 		return full
@@ -21,18 +22,22 @@ func (r *run) sized(full, quick int) int {
 	return quick
 }
 
-// insertSales writes sales with 100 units each into the ledger, past the service, and waits until Redis holds all of them.
+// insertSales writes sales with 100 units each into the ledger, past the service, and waits until Redis holds all of
+// them.
 func (r *run) insertSales(n int, begin, end time.Time) (ids []int64) {
 	r.Helper()
 	tx, err := r.site.Ledger.DB.BeginTx(r.Context(), nil)
 	r.must(err)
 	for range n {
-		result, err := tx.ExecContext(r.Context(), `INSERT INTO tb_voucher (shop_id, title, pay_value, actual_value, type, status, version, create_time, update_time)
+		result, err := tx.ExecContext(r.Context(),
+			`INSERT INTO tb_voucher
+			(shop_id, title, pay_value, actual_value, type, status, version, create_time, update_time)
 			VALUES (77, 'one of many', 1000, 10000, 1, 1, 1, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))`)
 		r.must(err)
 		id, err := result.LastInsertId()
 		r.must(err)
-		_, err = tx.ExecContext(r.Context(), `INSERT INTO tb_seckill_voucher (voucher_id, stock, issued, begin_time, end_time) VALUES (?, 100, 100, ?, ?)`,
+		_, err = tx.ExecContext(r.Context(), `INSERT INTO tb_seckill_voucher (voucher_id, stock, issued, begin_time, `+
+			`end_time) VALUES (?, 100, 100, ?, ?)`,
 			id, begin.UTC(), end.UTC())
 		r.must(err)
 		ids = append(ids, id)
@@ -95,7 +100,8 @@ func (r *run) allRepaired() error {
 		text := cmd.String()
 		for id, epoch := range epochs {
 			if strings.HasPrefix(text, "hmget "+r.site.Redis.SaleKey(id)+" ") {
-				if strings.Contains(text, "[open "+epoch+" ") && strings.Contains(info, strings.TrimSuffix(text[strings.LastIndex(text, " ")+1:], "]")) {
+				if strings.Contains(text, "[open "+epoch+" ") && strings.Contains(info,
+					strings.TrimSuffix(text[strings.LastIndex(text, " ")+1:], "]")) {
 					good++
 				}
 				break
@@ -108,8 +114,8 @@ func (r *run) allRepaired() error {
 	return nil
 }
 
-// fullWithCorrections lets holders be corrected in a Redis that is full: what was lost makes buyers holders by other orders than
-// the ledger's. Recording goes on, so that nothing waits in the end, while Redis still takes no order.
+// fullWithCorrections lets holders be corrected in a Redis that is full: what was lost makes buyers holders by other
+// orders than the ledger's. Recording goes on, so that nothing waits in the end, while Redis still takes no order.
 func fullWithCorrections(r *run) {
 	r.open(deployment{units: 2000})
 	r.loss = true
@@ -139,8 +145,8 @@ func fullWithCorrections(r *run) {
 	r.expectFailed(1, len(users), "DUPLICATE_BUYER")
 }
 
-// nonsenseInOneSale writes nonsense into one of three sales, of every kind, again and again. The others sell on and are not
-// rebuilt, an instance that starts meanwhile becomes ready, and the sale mends itself.
+// nonsenseInOneSale writes nonsense into one of three sales, of every kind, again and again. The others sell on and
+// are not rebuilt, an instance that starts meanwhile becomes ready, and the sale mends itself.
 func nonsenseInOneSale(r *run) {
 	r.open(deployment{units: 40_000})
 	bad := r.site.Buyers(r.site.CreateSale(r, 1000, time.Now().Add(time.Hour)))
@@ -163,9 +169,18 @@ func nonsenseInOneSale(r *run) {
 		{"holders of another type", func() error { return rdb.Set(r.Context(), holders, "x", 0).Err() }},
 		{"both", func() error { return rdb.MSet(r.Context(), sale, "x", holders, "y").Err() }},
 		{"no numbers", func() error { return rdb.HSet(r.Context(), sale, "epoch", "nan", "stock", "inf").Err() }},
-		{"an epoch of nobody's", func() error { return rdb.HSet(r.Context(), sale, "epoch", "9007199254740991").Err() }},
-		{"a rebuild of nobody's", func() error { return rdb.HSet(r.Context(), sale, "building", "9007199254740991").Err() }},
-		{"holders that are none", func() error { return rdb.HSet(r.Context(), holders, "999999", "xyz", "nobody", "5").Err() }},
+		{
+			"an epoch of nobody's",
+			func() error { return rdb.HSet(r.Context(), sale, "epoch", "9007199254740991").Err() },
+		},
+		{
+			"a rebuild of nobody's",
+			func() error { return rdb.HSet(r.Context(), sale, "building", "9007199254740991").Err() },
+		},
+		{
+			"holders that are none",
+			func() error { return rdb.HSet(r.Context(), holders, "999999", "xyz", "nobody", "5").Err() },
+		},
 	} {
 		r.must(nonsense.write())
 		early := users(6) // who come before any sweep
@@ -177,7 +192,8 @@ func nonsenseInOneSale(r *run) {
 		box.Eventually(r, "mending "+nonsense.name, func() error {
 			err := r.mended(bad.Voucher)
 			for i := 0; err == nil && i < len(r.site.Servers); i++ { // which may remember different things
-				if a := bad.Buy(r.Context(), r.site.Servers[i], buyer); a.Outcome != checker.Accepted && a.Outcome != checker.Held {
+				if a := bad.Buy(r.Context(), r.site.Servers[i], buyer); a.Outcome != checker.Accepted &&
+					a.Outcome != checker.Held {
 					err = fmt.Errorf("server %d: %s", i, a)
 				}
 			}
@@ -240,8 +256,8 @@ func (r *run) mended(voucher int64) error {
 	return nil
 }
 
-// manyEndedSales restarts Redis while it holds thousands of sales that have ended and one that runs, which is the last of them
-// all: it sells again as if it were alone, and the others are repaired after it.
+// manyEndedSales restarts Redis while it holds thousands of sales that have ended and one that runs, which is the
+// last of them all: it sells again as if it were alone, and the others are repaired after it.
 func manyEndedSales(r *run) {
 	r.rebuilt = true // by instances that see that Redis was restarted
 	r.open(deployment{instances: r.sized(2, 1), units: 20})
@@ -275,14 +291,15 @@ func manyEndedSales(r *run) {
 	all := time.Since(up)
 	r.Logf("all sales were repaired after %v", all.Round(time.Millisecond))
 	if took > all*3/4 { // after them it takes as long as they do
-		r.Errorf("with %d ended sales, the running one sold again after %v, and all of them were repaired after %v", n, took, all)
+		r.Errorf("with %d ended sales, the running one sold again after %v, and all of them were repaired after %v",
+			n, took, all)
 	}
 	r.faultOver = time.Now() // of the sale that the checker looks at, long since
 	r.finish()
 }
 
-// unitsByHand adds units to one of a thousand sales in Redis by hand while a long backlog waits: it is found and mended, and
-// the ledger is not asked more than a tenth of the time.
+// unitsByHand adds units to one of a thousand sales in Redis by hand while a long backlog waits: it is found and
+// mended, and the ledger is not asked more than a tenth of the time.
 func unitsByHand(r *run) {
 	n, backlog := r.sized(1000, 100), r.sized(100_000, 3000)
 	r.within = 2 * time.Minute
@@ -313,7 +330,8 @@ func unitsByHand(r *run) {
 		time.Sleep(rest) // several passes of the audit
 	}
 	share := (r.ledgerBusy() - busy).Seconds() / time.Since(since).Seconds()
-	r.Logf("%d sales, %d orders wait: mended after %v; the ledger worked %.1f %% of the time", n, backlog, took.Round(time.Millisecond), 100*share)
+	r.Logf("%d sales, %d orders wait: mended after %v; the ledger worked %.1f %% of the time",
+		n, backlog, took.Round(time.Millisecond), 100*share)
 	if r.full && share > 0.1 {
 		r.Errorf("the ledger worked %.1f %% of the time, want 10 %% at most", 100*share)
 	}
@@ -328,12 +346,13 @@ func (r *run) ledgerBusy() time.Duration {
 	_, err := r.site.Ledger.DB.ExecContext(r.Context(), "SET GLOBAL userstat = 1")
 	r.must(err)
 	var seconds float64
-	r.must(r.site.Ledger.DB.QueryRowContext(r.Context(), "SELECT COALESCE(SUM(CPU_TIME), 0) FROM information_schema.USER_STATISTICS").Scan(&seconds))
+	r.must(r.site.Ledger.DB.QueryRowContext(r.Context(),
+		"SELECT COALESCE(SUM(CPU_TIME), 0) FROM information_schema.USER_STATISTICS").Scan(&seconds))
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// mixed lets three faults happen, one after the other, which the seed chooses. Whatever they are, nothing may be oversold, and
-// every order is settled.
+// mixed lets three faults happen, one after the other, which the seed chooses. Whatever they are, nothing may be
+// oversold, and every order is settled.
 func mixed(r *run) {
 	r.rebuilt = true
 	r.within = time.Minute
@@ -353,7 +372,10 @@ func mixed(r *run) {
 		{"the scripts forgotten", func() { r.must(rdb.ScriptFlush(ctx).Err()) }},
 		{"connections killed", func() { r.must(rdb.ClientKillByFilter(ctx, "TYPE", "normal", "SKIPME", "yes").Err()) }},
 		{"the sale of another type", func() { r.must(rdb.Set(ctx, rdb.SaleKey(r.buyers.Voucher), "x", 0).Err()) }},
-		{"a holder of nothing", func() { r.must(rdb.HSet(ctx, rdb.BuyersKey(r.buyers.Voucher), "999999", "xyz").Err()) }},
+		{
+			"a holder of nothing",
+			func() { r.must(rdb.HSet(ctx, rdb.BuyersKey(r.buyers.Voucher), "999999", "xyz").Err()) },
+		},
 		{"units by hand", func() { r.must(rdb.HIncrBy(ctx, rdb.SaleKey(r.buyers.Voucher), "stock", -20).Err()) }},
 	}
 	for range 3 {
@@ -367,8 +389,8 @@ func mixed(r *run) {
 	r.finish()
 }
 
-// quantities lets buyers of one and of three units buy while Redis is emptied, an instance killed, and MySQL killed, in this
-// order: what an instance remembered, for the case that Redis is emptied, dies with it. All sums are units.
+// quantities lets buyers of one and of three units buy while Redis is emptied, an instance killed, and MySQL killed,
+// in this order: what an instance remembered, for the case that Redis is emptied, dies with it. All sums are units.
 func quantities(r *run) {
 	r.rebuilt = true
 	r.open(deployment{perUser: 3, units: 12_000})

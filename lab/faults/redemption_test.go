@@ -23,8 +23,8 @@ type coupon struct {
 	order, code string
 }
 
-// redeemed lets tills redeem coupons, by reservation and without, while their owners want the money back. Exactly one gets
-// each coupon, whatever strikes meanwhile: one fault after the other.
+// redeemed lets tills redeem coupons, by reservation and without, while their owners want the money back. Exactly one
+// gets each coupon, whatever strikes meanwhile: one fault after the other.
 func redeemed(strikes ...func(r *run, race func())) func(*run) {
 	const coupons = 30
 	return func(r *run) {
@@ -109,10 +109,12 @@ func (r *run) buyAndPay(voucher int64, n int) (paid []coupon) {
 	r.Helper()
 	post := func(user int64, want int, path string) box.Reply {
 		r.Helper()
-		return r.site.Client.Must(r, want, box.Request{Method: http.MethodPost, URL: r.site.URL(path), Token: box.BuyerToken(user)})
+		return r.site.Client.Must(r, want,
+			box.Request{Method: http.MethodPost, URL: r.site.URL(path), Token: box.BuyerToken(user)})
 	}
 	for _, user := range r.newUsers(n) {
-		id := box.Decode[box.Placed](r, post(user, http.StatusCreated, fmt.Sprintf("/voucher/seckill/%d?wait=10s", voucher))).OrderID
+		id := box.Decode[box.Placed](r,
+			post(user, http.StatusCreated, fmt.Sprintf("/voucher/seckill/%d?wait=10s", voucher))).OrderID
 		begun := box.Decode[struct{ PayURL string }](r, post(user, http.StatusOK, "/order/"+id+"/pay"))
 		post(user, http.StatusOK, begun.PayURL)
 		found := box.Decode[struct{ Coupon struct{ Code string } }](r, r.site.Client.Must(r, http.StatusOK, box.Request{
@@ -146,7 +148,8 @@ func (r *run) reserveAndRedeem(ctx context.Context, c coupon) (bool, error) {
 
 // refund wants the money back.
 func (r *run) refund(ctx context.Context, c coupon) (bool, error) {
-	reply, err := r.askUntilAnswered(ctx, c, box.Request{Method: http.MethodPost, URL: "/order/" + c.order + "/refund", Token: box.BuyerToken(c.user)})
+	reply, err := r.askUntilAnswered(ctx, c,
+		box.Request{Method: http.MethodPost, URL: "/order/" + c.order + "/refund", Token: box.BuyerToken(c.user)})
 	return reply.StatusCode == http.StatusOK || reply.StatusCode == http.StatusAccepted, err
 }
 
@@ -160,7 +163,8 @@ func (r *run) askTill(ctx context.Context, c coupon, till int64, verb string, bo
 	})
 }
 
-// askUntilAnswered sends a request, whose URL is a path, to one instance after the other until it is done or refused for good.
+// askUntilAnswered sends a request, whose URL is a path, to one instance after the other until it is done or refused
+// for good.
 func (r *run) askUntilAnswered(ctx context.Context, c coupon, request box.Request) (reply box.Reply, err error) {
 	ctx, cancel := context.WithTimeout(ctx, box.Patience)
 	defer cancel()
@@ -185,8 +189,8 @@ func (r *run) askUntilAnswered(ctx context.Context, c coupon, request box.Reques
 	}
 }
 
-// expectOneEnd fails the scenario unless each of the sale's orders was redeemed once or refunded once, and the refunded units
-// are on sale again.
+// expectOneEnd fails the scenario unless each of the sale's orders was redeemed once or refunded once, and the
+// refunded units are on sale again.
 func (r *run) expectOneEnd(voucher, orders int64) {
 	r.Helper()
 	count := func(query string, args ...any) (n int64) {
@@ -202,12 +206,14 @@ func (r *run) expectOneEnd(voucher, orders int64) {
 		return nil
 	})
 	redeemed, refunded := count(inState, voucher, order.Redeemed), count(inState, voucher, order.Refunded)
-	events := count("SELECT COUNT(*) FROM tb_order_event e JOIN tb_voucher_order o ON o.id = e.order_id WHERE o.voucher_id = ? AND e.status IN (?, ?)",
+	events := count("SELECT COUNT(*) FROM tb_order_event e JOIN tb_voucher_order o ON o.id = e.order_id WHERE "+
+		"o.voucher_id = ? AND e.status IN (?, ?)",
 		voucher, order.Redeemed, order.Refunded)
 	stock, _, err := r.site.Ledger.Sale(r.Context(), voucher)
 	r.must(err)
 	if redeemed+refunded != orders || events != orders || stock != refunded {
-		r.Errorf("of %d orders %d are redeemed and %d refunded, with %d such lines in their histories and %d units on sale",
+		r.Errorf("of %d orders %d are redeemed and %d refunded, with %d such lines in their "+
+			"histories and %d units on sale",
 			orders, redeemed, refunded, events, stock)
 	}
 	r.Logf("redeemed %d, refunded %d", redeemed, refunded)

@@ -9,8 +9,8 @@ import (
 	"seckill/test/box"
 )
 
-// redisKilled kills Redis during a sale, several times, and starts it again from its file. If every write is flushed before
-// it is answered, nothing may be lost; with one flush a second, losses are counted.
+// redisKilled kills Redis during a sale, several times, and starts it again from its file. If every write is flushed
+// before it is answered, nothing may be lost; with one flush a second, losses are counted.
 func redisKilled(everySecond bool) func(*run) {
 	return func(r *run) {
 		p := deployment{}
@@ -30,7 +30,8 @@ func redisKilled(everySecond bool) func(*run) {
 	}
 }
 
-// redisInterrupted flushes the scripts, kills all connections, and pauses all clients for three seconds, as operators do.
+// redisInterrupted flushes the scripts, kills all connections, and pauses all clients for three seconds, as operators
+// do.
 func redisInterrupted(r *run) {
 	r.open(deployment{units: 8000})
 	r.load(48, 20*time.Millisecond)
@@ -73,8 +74,8 @@ func redisFull(r *run) {
 	}
 }
 
-// In the following scenarios Redis loses what it had acknowledged. All instances live on with their recent accepts, so no
-// order may be lost.
+// In the following scenarios Redis loses what it had acknowledged. All instances live on with their recent accepts,
+// so no order may be lost.
 
 // redisEmptied empties Redis while orders wait in it.
 func redisEmptied(r *run) {

@@ -32,7 +32,8 @@ func (r results) add(sc scenario, o result, held bool) {
 		sc.number, sc.fault, sc.aim, outcome, o.accepted, o.recovery.Seconds(), o.lost)
 }
 
-// write puts the rows into the document, if the environment asks for it. It leaves the rows of scenarios that did not run.
+// write puts the rows into the document, if the environment asks for it. It leaves the rows of scenarios that did not
+// run.
 func (r results) write(t *testing.T) {
 	t.Helper()
 	if os.Getenv(envReport) != "write" || len(r) == 0 {
@@ -82,7 +83,8 @@ func (r results) with(table string) string {
 			slowest, longest = sc.number, seconds
 		}
 	}
-	return fmt.Sprintf("%s, %d processors, stores and load on the same machine. Longest recovery: %s, %.1f s. Broken: %d.\n\n%s%s",
+	return fmt.Sprintf(
+		"%s, %d processors, stores and load on the same machine. Longest recovery: %s, %.1f s. Broken: %d.\n\n%s%s",
 		time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), slowest, longest, broken, reportHead, rows.String())
 }
 

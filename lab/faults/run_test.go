@@ -20,8 +20,8 @@ import (
 	"seckill/test/box"
 )
 
-// run is one run of a scenario: a deployment with stores of its own, its buyers, and the result. Its steps are open, load,
-// awaitAccepted, the fault, faultEnded, finish.
+// run is one run of a scenario: a deployment with stores of its own, its buyers, and the result. Its steps are open,
+// load, awaitAccepted, the fault, faultEnded, finish.
 type run struct {
 	testing.TB
 	// rand makes every choice that a scenario leaves to chance; the same seed makes the same ones.
@@ -46,13 +46,14 @@ type run struct {
 
 	full bool // scenarios in full size
 
-	// within limits the time from faultEnded until everything is settled; 30 s unless the scenario changes it, and two minutes more
-	// where the run is not of all scenarios, which write what it took: other programs may have the machine.
+	// within limits the time from faultEnded until everything is settled; 30 s unless the scenario changes it, and
+	// two minutes more where the run is not of all scenarios, which write what it took: other programs may have the
+	// machine.
 	within time.Duration
 	// loss: a store lost what it had acknowledged. Lost orders are then counted, not forbidden.
 	loss bool
-	// rebuilt: the sale may be rebuilt, since Redis was restarted or its contents were changed. Otherwise a rebuild means
-	// that the service had to repair its own damage.
+	// rebuilt: the sale may be rebuilt, since Redis was restarted or its contents were changed. Otherwise a rebuild
+	// means that the service had to repair its own damage.
 	rebuilt bool
 	// rebuilds is how often the sale may be rebuilt then; 0 for any number.
 	rebuilds int64
@@ -79,8 +80,8 @@ type result struct {
 // proxyPair is between one instance and the two stores.
 type proxyPair struct{ redis, mysql *testkit.Proxy }
 
-// deployment is what a scenario runs on. The zero value is three instances and 6,000 units on a Redis that flushes before
-// it answers, like the compose stack's.
+// deployment is what a scenario runs on. The zero value is three instances and 6,000 units on a Redis that flushes
+// before it answers, like the compose stack's.
 type deployment struct {
 	instances int
 	units     int64
@@ -164,7 +165,9 @@ func (r *run) plainUser(dsn string) string {
 	c, err := mysql.ParseDSN(dsn)
 	r.must(err)
 	c.User, c.Passwd = "shop", crand.Text()
-	for _, statement := range []string{"CREATE USER shop@'%' IDENTIFIED BY '" + c.Passwd + "'", "GRANT ALL ON " + c.DBName + ".* TO shop@'%'"} {
+	for _, statement := range []string{
+		"CREATE USER shop@'%' IDENTIFIED BY '" + c.Passwd + "'", "GRANT ALL ON " + c.DBName + ".* TO shop@'%'",
+	} {
 		_, err := r.site.Ledger.DB.ExecContext(r.Context(), statement)
 		r.must(err)
 	}
@@ -204,13 +207,16 @@ func (r *run) createSale(units int64, fields map[string]any) int64 {
 		draft["partition"] = r.partition
 	}
 	maps.Copy(draft, fields)
-	request := box.Request{Method: http.MethodPost, URL: r.site.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft}
+	request := box.Request{
+		Method: http.MethodPost, URL: r.site.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft,
+	}
 	var created box.Reply
 	if draft["partition"] == nil {
 		created = r.site.Client.Must(r, http.StatusCreated, request)
 	} else {
 		box.Eventually(r, "a sale in the partition, once all instances work there", func() (err error) {
-			if created, err = r.site.Client.Do(r.Context(), request); err == nil && created.StatusCode != http.StatusCreated {
+			if created, err = r.site.Client.Do(r.Context(), request); err == nil &&
+				created.StatusCode != http.StatusCreated {
 				err = fmt.Errorf("%d %s", created.StatusCode, created.Body)
 			}
 			return err
@@ -241,8 +247,9 @@ func (r *run) newUsers(n int) []int64 {
 	return box.Users(last-int64(n)+1, n)
 }
 
-// load starts clients that buy until endLoad: each one takes a new user, buys until answered, and pauses, longer the fewer units
-// are left. So they are not all sold before the fault is over, neither by a fast machine nor in a fault that a slow one draws out.
+// load starts clients that buy until endLoad: each one takes a new user, buys until answered, and pauses, longer the
+// fewer units are left. So they are not all sold before the fault is over, neither by a fast machine nor in a fault
+// that a slow one draws out.
 func (r *run) load(clients int, pause time.Duration) { r.loadOf(r.buyers, clients, pause) }
 
 // loadOf is load by buyers of the same sale.
@@ -269,8 +276,8 @@ func (r *run) loadBy(buyers *box.Buyers, next func() int64, clients int, pause t
 	r.Cleanup(r.loading.Wait) // the test's context has ended by then
 }
 
-// pauseLoad pauses a client of load, and reports whether the load is to end. The pause is four times as long when half of the units
-// are left, and so on; a second at most while a step waits for what buyers bring about, else ten.
+// pauseLoad pauses a client of load, and reports whether the load is to end. The pause is four times as long when
+// half of the units are left, and so on; a second at most while a step waits for what buyers bring about, else ten.
 func (r *run) pauseLoad(pause time.Duration, buyers *box.Buyers) (ended bool) {
 	const short, long = time.Second, 10 * time.Second
 	left := min(r.stretched(pause, buyers), max(pause, long))
@@ -332,8 +339,8 @@ func (r *run) must(err error) {
 	}
 }
 
-// finish ends the load and waits until everything is settled and the checker finds nothing. Then it sells the rest, lets
-// winners ask again, and checks once more.
+// finish ends the load and waits until everything is settled and the checker finds nothing. Then it sells the rest,
+// lets winners ask again, and checks once more.
 func (r *run) finish() checker.Evidence {
 	r.Helper()
 	if r.faultOver.IsZero() {
@@ -343,7 +350,8 @@ func (r *run) finish() checker.Evidence {
 	r.endLoad()
 	e := r.awaitSettled()
 	r.result.recovery = time.Since(r.faultOver)
-	r.Logf("settled %v after the fault; answers %v", r.result.recovery.Round(time.Millisecond), r.buyers.Record.Counts())
+	r.Logf("settled %v after the fault; answers %v",
+		r.result.recovery.Round(time.Millisecond), r.buyers.Record.Counts())
 	if within := r.settleWithin(); r.result.recovery > within {
 		r.Errorf("settled after %v, want within %v", r.result.recovery, within)
 	}

@@ -32,12 +32,13 @@ func (r *run) sentinelClient(s *testkit.RedisSentinels) redis.UniversalClient {
 
 func sentinelSettings(s *testkit.RedisSentinels) map[string]string {
 	return map[string]string{
-		"SECKILL_REDIS_MODE": "sentinel", "SECKILL_REDIS_MASTER": s.Name, "SECKILL_REDIS_ADDRS": strings.Join(s.Addrs(), ","),
+		"SECKILL_REDIS_MODE": "sentinel", "SECKILL_REDIS_MASTER": s.Name,
+		"SECKILL_REDIS_ADDRS": strings.Join(s.Addrs(), ","),
 	}
 }
 
-// openSplitSentinels is open on a master with two replicas and three Sentinels, which all reach it through one link; so do all instances
-// but the last one, which always asks this master.
+// openSplitSentinels is open on a master with two replicas and three Sentinels, which all reach it through one link;
+// so do all instances but the last one, which always asks this master.
 func (r *run) openSplitSentinels(on deployment) *testkit.RedisSentinels {
 	r.Helper()
 	on = on.withDefaults()
@@ -53,8 +54,8 @@ func (r *run) openSplitSentinels(on deployment) *testkit.RedisSentinels {
 	return s
 }
 
-// sentinelFailover has the Sentinels put the replica in the master's place. The old master takes writes until it is told, so
-// instances that still reach it may accept orders there: those are lost with it, and requeued from memory.
+// sentinelFailover has the Sentinels put the replica in the master's place. The old master takes writes until it is
+// told, so instances that still reach it may accept orders there: those are lost with it, and requeued from memory.
 func sentinelFailover(r *run) {
 	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
 	s := r.openSentinels(deployment{units: 16_000})
@@ -79,8 +80,8 @@ func sentinelMasterDead(r *run) {
 	r.finish()
 }
 
-// sentinelMasterStopped has the master stand still until its replica has taken its place and sold; then it goes on, takes itself for the
-// master until it is told, and becomes a replica.
+// sentinelMasterStopped has the master stand still until its replica has taken its place and sold; then it goes on,
+// takes itself for the master until it is told, and becomes a replica.
 func sentinelMasterStopped(r *run) {
 	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
 	s := r.openSentinels(deployment{units: 16_000})
@@ -104,7 +105,8 @@ func sentinelMasterStopped(r *run) {
 	r.finish()
 }
 
-// sentinelReplicaLags has a replica take over that has received nothing for hundreds of orders. Instances remember them.
+// sentinelReplicaLags has a replica take over that has received nothing for hundreds of orders. Instances remember
+// them.
 func sentinelReplicaLags(r *run) {
 	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
 	s := r.openSentinels(deployment{units: 16_000})
@@ -112,7 +114,8 @@ func sentinelReplicaLags(r *run) {
 	r.awaitAccepted(300)
 	master, replica := s.Nodes[0], s.Nodes[1]
 	replica.Pause()
-	r.must(master.Client().ClientKillByFilter(r.Context(), "TYPE", "replica").Err()) // or it would read what has arrived
+	// Or it would read what has arrived.
+	r.must(master.Client().ClientKillByFilter(r.Context(), "TYPE", "replica").Err())
 	seq := r.sequenceAt(master)
 	r.awaitAccepted(300)
 	master.Kill()
@@ -135,9 +138,9 @@ func (r *run) sequenceAt(n *testkit.RedisServer) int64 {
 	return seq
 }
 
-// sentinelSplit cuts the master off from its replicas, the Sentinels and two instances, but not from the third; all reach the ledger. Then
-// the old side dies, with all that it had. With confirm, each acceptance waits for a replica, and the old side tells nobody that they
-// have an order.
+// sentinelSplit cuts the master off from its replicas, the Sentinels and two instances, but not from the third; all
+// reach the ledger. Then the old side dies, with all that it had. With confirm, each acceptance waits for a replica,
+// and the old side tells nobody that they have an order.
 func sentinelSplit(confirm bool) func(*run) {
 	return func(r *run) {
 		r.rebuilt, r.loss = true, true
@@ -179,8 +182,8 @@ func sentinelSplit(confirm bool) func(*run) {
 	}
 }
 
-// expectEachHasOrder expects that every buyer who was told an order has a live one: that order, or another that the old side had accepted
-// for them without telling them, and recorded first.
+// expectEachHasOrder expects that every buyer who was told an order has a live one: that order, or another that the
+// old side had accepted for them without telling them, and recorded first.
 func (r *run) expectEachHasOrder(e checker.Evidence) {
 	r.Helper()
 	live := map[int64]bool{}

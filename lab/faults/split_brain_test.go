@@ -19,8 +19,8 @@ import (
 	"seckill/test/box"
 )
 
-// envSplit is for how long TestSplitBrain cuts a master off, and with "write" in envReport the table is written. Default: quickSplit, for
-// the settings that promise to lose nothing.
+// envSplit is for how long TestSplitBrain cuts a master off, and with "write" in envReport the table is written.
+// Default: quickSplit, for the settings that promise to lose nothing.
 const envSplit = "SECKILL_TEST_SPLIT"
 
 const (
@@ -31,7 +31,8 @@ const (
 	splitEnd    = "<!-- split brain: end -->\n"
 )
 
-// splitSetting is how Redis and the service are set up when a master is cut off with the instances from a replica, which is promoted.
+// splitSetting is how Redis and the service are set up when a master is cut off with the instances from a replica,
+// which is promoted.
 type splitSetting struct {
 	title   string // as the document has it
 	flush   string // appendfsync
@@ -47,8 +48,14 @@ func splitSettings() []splitSetting {
 		{title: "`always`", flush: "always"},
 		{title: "`always`, `min-replicas-to-write 1`, `min-replicas-max-lag 10`", flush: "always", least: true},
 		{title: "`always`, `SECKILL_REDIS_REPLICAS=1`", flush: "always", confirm: 1, safe: true},
-		{title: "`always`, `SECKILL_REDIS_REPLICAS=1`, two replicas, one of them cut off too", flush: "always", confirm: 1, stays: true},
-		{title: "`always`, `SECKILL_REDIS_REPLICAS=2`, two replicas, one of them cut off too", flush: "always", confirm: 2, stays: true, safe: true},
+		{
+			title: "`always`, `SECKILL_REDIS_REPLICAS=1`, two replicas, one of them cut off too", flush: "always",
+			confirm: 1, stays: true,
+		},
+		{
+			title: "`always`, `SECKILL_REDIS_REPLICAS=2`, two replicas, one of them cut off too", flush: "always",
+			confirm: 2, stays: true, safe: true,
+		},
 	}
 }
 
@@ -59,8 +66,9 @@ type split struct {
 	gone    int // of those, not in the ledger either
 }
 
-// TestSplitBrain cuts a master off with the instances, promotes a replica, and kills the instances with all that they remember. It counts the
-// orders that buyers were told and that the promoted replica has not, and those that the ledger has not either.
+// TestSplitBrain cuts a master off with the instances, promotes a replica, and kills the instances with all that they
+// remember. It counts the orders that buyers were told and that the promoted replica has not, and those that the
+// ledger has not either.
 func TestSplitBrain(t *testing.T) {
 	long, during := os.Getenv(envSplit) != "", quickSplit
 	if long {
@@ -89,7 +97,8 @@ func TestSplitBrain(t *testing.T) {
 			if !s.safe && with.dropped+without.dropped == 0 {
 				t.Error("nothing was dropped: the test makes no split brain")
 			}
-			rows = append(rows, fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d |\n", s.title, with.told, with.dropped, with.gone, without.told, without.dropped, without.gone))
+			rows = append(rows, fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d |\n",
+				s.title, with.told, with.dropped, with.gone, without.told, without.dropped, without.gone))
 		})
 	}
 	if long && !t.Failed() && os.Getenv(envReport) == "write" {
@@ -108,13 +117,16 @@ func writeSplits(t *testing.T, rows []string, during time.Duration) {
 	if !found || !ended {
 		t.Fatalf("%s has no place for the table", splitReport)
 	}
-	head := fmt.Sprintf(`Orders that buyers were told in %.0f s on the old side (%s, %d processors, two instances, 16 buyers at a time), how many of them the
-promoted replica has not, and how many the ledger has not either: gone, since both instances are then killed with what they remember.
+	head := fmt.Sprintf(
+		`Orders that buyers were told in %.0f s on the old side (%s, %d processors, two instances, 16 buyers at a time),
+how many of them the promoted replica has not, and how many the ledger has not either: gone, since both instances are
+then killed with what they remember.
 
 | Setting | Told | Dropped | Gone | Without the ledger: told | Dropped | Gone |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
 `, during.Seconds(), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU())
-	if err := os.WriteFile(splitReport, []byte(before+splitBegin+head+strings.Join(rows, "")+splitEnd+after), 0o600); err != nil {
+	if err := os.WriteFile(splitReport, []byte(before+splitBegin+head+strings.Join(rows, "")+splitEnd+after),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -124,7 +136,9 @@ func splitBrain(r *run, s splitSetting, during time.Duration, ledger bool) split
 	r.Helper()
 	r.open(deployment{
 		instances: 2, units: 1_000_000, redis: []string{"--appendonly", "yes", "--appendfsync", s.flush},
-		settings: map[string]string{"SECKILL_REDIS_REPLICAS": fmt.Sprint(s.confirm), "SECKILL_REDIS_REPLICA_TIMEOUT": "200ms"},
+		settings: map[string]string{
+			"SECKILL_REDIS_REPLICAS": fmt.Sprint(s.confirm), "SECKILL_REDIS_REPLICA_TIMEOUT": "200ms",
+		},
 	})
 	other, link := r.replica()
 	replicas := 1

@@ -32,8 +32,8 @@ const envCluster = "SECKILL_TEST_CLUSTER"
 // envPartitions is how many partitions the instances of TestCluster work in; the sale is in the last one. Default: one.
 const envPartitions = "SECKILL_TEST_PARTITIONS"
 
-// stack is the stores that scenarios share one after the other: a Redis Cluster of three masters with a replica each, and a
-// Galera cluster of three nodes that all take writes.
+// stack is the stores that scenarios share one after the other: a Redis Cluster of three masters with a replica each,
+// and a Galera cluster of three nodes that all take writes.
 type stack struct {
 	redis  *testkit.RedisCluster
 	galera *testkit.GaleraCluster
@@ -61,8 +61,8 @@ func startStack(t *testing.T) *stack {
 	return s
 }
 
-// clusterScenario is a scenario on the stack. When so many purchases are accepted, which is when the fault comes, a partition is added, and
-// the sale's slot begins to move to another master. 0: neither.
+// clusterScenario is a scenario on the stack. When so many purchases are accepted, which is when the fault comes, a
+// partition is added, and the sale's slot begins to move to another master. 0: neither.
 type clusterScenario struct {
 	scenario
 	moveAt int
@@ -71,7 +71,9 @@ type clusterScenario struct {
 // onCluster are the scenarios of make -C lab cluster, in order. The last one leaves dead nodes behind.
 func onCluster() []clusterScenario {
 	moved := func(number, fault, aim string, long bool, do func(*run), moveAt int) clusterScenario {
-		return clusterScenario{scenario{number + "-cluster", fault + "; a partition is added, its slot moves", aim, long, do}, moveAt}
+		return clusterScenario{
+			scenario{number + "-cluster", fault + "; a partition is added, its slot moves", aim, long, do}, moveAt,
+		}
 	}
 	return []clusterScenario{
 		moved("F01", "5,000 users at once on 100 units", "all", false, faultless, 20),
@@ -82,13 +84,15 @@ func onCluster() []clusterScenario {
 		moved("F06", "SIGKILL after the read, before the INSERT", "I3 I8", true, killedAt(batchSent()), 300),
 		moved("F07", "SIGKILL after the INSERT, before the COMMIT", "I3 I7", false, killedAt(commitSent()), 300),
 		moved("F08", "SIGKILL after the COMMIT, before the XACK", "I2 I5 I7", true, killedAt(commitAnswered()), 300),
-		{scenario{"F45-partition", "the Redis master of one of two sales' partitions stands still; a partition is added meanwhile", "I1 I2 I3 I6", false, partitionStopped}, 0},
-		{scenario{"F43-nodes", "the sale's Redis master and a Galera node killed, and never started again", "I1 I2 I3 I6", true, nodesDead}, 0},
+		{scenario{"F45-partition", "the Redis master of one of two sales' partitions stands still; a partition is " +
+			"added meanwhile", "I1 I2 I3 I6", false, partitionStopped}, 0},
+		{scenario{"F43-nodes", "the sale's Redis master and a Galera node killed, and never started again", "I1 I2 " +
+			"I3 I6", true, nodesDead}, 0},
 	}
 }
 
-// TestCluster sells on clusters: three instances, each at a Galera node of its own, and one Redis Cluster. Its stores are started
-// once; each scenario has keys, a schema and instances of its own.
+// TestCluster sells on clusters: three instances, each at a Galera node of its own, and one Redis Cluster. Its stores
+// are started once; each scenario has keys, a schema and instances of its own.
 func TestCluster(t *testing.T) {
 	asked := onCluster()
 	if os.Getenv(envCluster) != "all" {
@@ -98,7 +102,8 @@ func TestCluster(t *testing.T) {
 	partitions := numberIn(t, envPartitions)
 	for _, sc := range asked {
 		t.Run(sc.number, func(t *testing.T) {
-			t.Logf("%s\n    again: make -C lab cluster RUN=%s SEED=%d PARTITIONS=%d", sc.fault, sc.number, seed, partitions)
+			t.Logf("%s\n    again: make -C lab cluster RUN=%s SEED=%d PARTITIONS=%d",
+				sc.fault, sc.number, seed, partitions)
 			r := newRun(t, seed)
 			r.stack, r.moveAt, r.partitions = stores, sc.moveAt, partitions
 			defer func() { results.add(sc.scenario, r.result, !t.Failed()) }()
@@ -119,7 +124,8 @@ func numberIn(t *testing.T, name string) int {
 	return n
 }
 
-// openStack is open on the stack: each instance behind a proxy to all nodes of the Redis Cluster, and one to its Galera node.
+// openStack is open on the stack: each instance behind a proxy to all nodes of the Redis Cluster, and one to its
+// Galera node.
 func (r *run) openStack(on deployment) {
 	r.Helper()
 	on = on.withDefaults()
@@ -159,7 +165,8 @@ func (r *run) awayFromFirst() int {
 	return 0
 }
 
-// moveMeanwhile adds a partition when moveAt purchases are accepted, and moves the sale's slot to another master, key by key.
+// moveMeanwhile adds a partition when moveAt purchases are accepted, and moves the sale's slot to another master, key
+// by key.
 func (r *run) moveMeanwhile() {
 	r.Helper()
 	r.rebuilt, r.rebuilds = true, plannedRebuilds
@@ -192,12 +199,13 @@ func (r *run) awaitMoved() {
 	}
 }
 
-// addPartition adds a partition, as an instance does that is started with one more. Another COMMIT at another node may be before it
-// (1213), and the answer may be lost: it is repeated, and adds one all the same.
+// addPartition adds a partition, as an instance does that is started with one more. Another COMMIT at another node
+// may be before it (1213), and the answer may be lost: it is repeated, and adds one all the same.
 func (r *run) addPartition() (err error) {
 	added := max(r.partitions, 1)
 	for range partitionTries {
-		_, err = r.site.Ledger.DB.ExecContext(r.Context(), "INSERT IGNORE INTO tb_setting VALUES (?, 'open', UTC_TIMESTAMP(3))", fmt.Sprintf("partition_%d", added))
+		_, err = r.site.Ledger.DB.ExecContext(r.Context(),
+			"INSERT IGNORE INTO tb_setting VALUES (?, 'open', UTC_TIMESTAMP(3))", fmt.Sprintf("partition_%d", added))
 		if err == nil {
 			r.added = added
 			return nil
@@ -206,7 +214,8 @@ func (r *run) addPartition() (err error) {
 	return fmt.Errorf("adding partition %d: %w", added, err)
 }
 
-// sellInAdded sells a few units in the partition that was added, if one was, at all instances: those that were started since, too.
+// sellInAdded sells a few units in the partition that was added, if one was, at all instances: those that were
+// started since, too.
 func (r *run) sellInAdded() {
 	r.Helper()
 	if r.added == 0 {
@@ -216,7 +225,8 @@ func (r *run) sellInAdded() {
 	buyers := r.site.Buyers(r.createSale(units, map[string]any{"partition": r.added}))
 	buyers.BuyAll(r.Context(), 4, r.newUsers(units+4))
 	if n := len(buyers.Record.Winners()); n != units { // some may have asked again
-		r.Errorf("%d of %d units were sold in the partition that was added; answers %v", n, units, buyers.Record.Counts())
+		r.Errorf("%d of %d units were sold in the partition that was added; answers %v",
+			n, units, buyers.Record.Counts())
 	}
 	box.Eventually(r, "rows of the orders in the partition that was added", func() error {
 		rows, err := r.site.Ledger.Orders(r.Context(), buyers.Voucher)
@@ -227,9 +237,9 @@ func (r *run) sellInAdded() {
 	})
 }
 
-// partitionStopped has the master of partition 0 stand still, which also has what belongs to no sale. A sale in a partition on another
-// master goes on: its buyers are accepted, recorded and told their orders, its stats are shown. One in partition 0 goes on once the
-// master does, and is as exact. Meanwhile another partition is added.
+// partitionStopped has the master of partition 0 stand still, which also has what belongs to no sale. A sale in a
+// partition on another master goes on: its buyers are accepted, recorded and told their orders, its stats are shown.
+// One in partition 0 goes on once the master does, and is as exact. Meanwhile another partition is added.
 func partitionStopped(r *run) {
 	r.partitions = max(r.partitions, 4)
 	r.open(deployment{})
@@ -280,8 +290,8 @@ func (r *run) saleBeside(units int64) *run {
 	return beside
 }
 
-// expectBesideHung expects that every instance says that it is degraded, and shows the stats of a sale; those of one whose node hangs are
-// refused in time.
+// expectBesideHung expects that every instance says that it is degraded, and shows the stats of a sale; those of one
+// whose node hangs are refused in time.
 func (r *run) expectBesideHung(sale, hung int64) {
 	r.Helper()
 	for i, srv := range r.site.Servers {
@@ -293,8 +303,12 @@ func (r *run) expectBesideHung(sale, hung int64) {
 			return err
 		})
 		for id, want := range map[int64]int{sale: http.StatusOK, hung: http.StatusServiceUnavailable} {
-			box.Eventually(r, fmt.Sprintf("instance %d that answers %d for the stats of sale %d", i, want, id), func() error {
-				a, err := r.site.Client.Do(r.Context(), box.Request{Method: http.MethodHead, URL: srv.URL(fmt.Sprintf("/admin/voucher/%d/live", id)), Token: box.AdminToken()})
+			box.Eventually(r, fmt.Sprintf("instance %d that answers %d for the stats of sale %d",
+				i, want, id), func() error {
+				a, err := r.site.Client.Do(r.Context(), box.Request{
+					Method: http.MethodHead, URL: srv.URL(fmt.Sprintf("/admin/voucher/%d/live", id)),
+					Token: box.AdminToken(),
+				})
 				if err == nil && a.StatusCode != want {
 					err = fmt.Errorf("it says %d", a.StatusCode)
 				}
@@ -311,7 +325,8 @@ func (r *run) nodeTimeout(d time.Duration, dead ...int) {
 		if slices.Contains(dead, i) {
 			continue
 		}
-		if err := n.Client().ConfigSet(context.WithoutCancel(r.Context()), "cluster-node-timeout", fmt.Sprint(d.Milliseconds())).Err(); err != nil {
+		if err := n.Client().ConfigSet(context.WithoutCancel(r.Context()), "cluster-node-timeout",
+			fmt.Sprint(d.Milliseconds())).Err(); err != nil {
 			r.Fatal(err)
 		}
 	}
@@ -320,12 +335,13 @@ func (r *run) nodeTimeout(d time.Duration, dead ...int) {
 // recorded counts the orders of the sale in the ledger.
 func (r *run) recorded() (n int) {
 	r.Helper()
-	r.must(r.site.Ledger.DB.QueryRowContext(r.Context(), "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ?", r.buyers.Voucher).Scan(&n))
+	r.must(r.site.Ledger.DB.QueryRowContext(r.Context(), "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ?",
+		r.buyers.Voucher).Scan(&n))
 	return n
 }
 
-// nodesDead kills the sale's Redis master and the Galera node of an instance, for good. The instances go on, the one without its
-// database too: what it accepts, the others record.
+// nodesDead kills the sale's Redis master and the Galera node of an instance, for good. The instances go on, the one
+// without its database too: what it accepts, the others record.
 func nodesDead(r *run) {
 	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
 	r.open(deployment{})

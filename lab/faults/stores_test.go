@@ -33,7 +33,8 @@ func kinds() []kind {
 	}
 }
 
-// TestStores sells on each kind of stores, with one and with four partitions. Three instances sell exactly the units, one to each buyer, units that come back as well, and each accepted order has its row.
+// TestStores sells on each kind of stores, with one and with four partitions. Three instances sell exactly the units,
+// one to each buyer, units that come back as well, and each accepted order has its row.
 func TestStores(t *testing.T) {
 	asked, all := kinds(), os.Getenv(envStores) == "all"
 	if !all {
@@ -45,14 +46,17 @@ func TestStores(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/partitions=%d", on.name, partitions), func(t *testing.T) {
 				r := newRun(t, seed)
 				r.partitions = partitions
-				on.open(r, deployment{units: 240, settings: map[string]string{"SECKILL_PARTITIONS": strconv.Itoa(partitions)}})
+				on.open(r, deployment{
+					units: 240, settings: map[string]string{"SECKILL_PARTITIONS": strconv.Itoa(partitions)},
+				})
 				r.sellOut()
 			})
 		}
 	}
 }
 
-// sellOut sells a sale in two parts. First fewer users than there are units buy, and some of them cancel. Then three times as many users as there are units want what is left, and what has come back.
+// sellOut sells a sale in two parts. First fewer users than there are units buy, and some of them cancel. Then three
+// times as many users as there are units want what is left, and what has come back.
 func (r *run) sellOut() {
 	r.Helper()
 	r.faultEnded()
@@ -66,8 +70,8 @@ func (r *run) sellOut() {
 	r.Logf("answers %v", r.buyers.Record.Counts())
 }
 
-// sellRest has users come until nothing is left: a unit that comes back to a sold-out sale waits until no instance takes the sale
-// for sold out, and by then the crowd has gone.
+// sellRest has users come until nothing is left: a unit that comes back to a sold-out sale waits until no instance
+// takes the sale for sold out, and by then the crowd has gone.
 func (r *run) sellRest() {
 	r.Helper()
 	box.Eventually(r, "selling what has come back", func() error {
@@ -87,7 +91,10 @@ func (r *run) cancelSome(n int) {
 		if n--; n < 0 {
 			return
 		}
-		a := checker.Answer{Action: checker.Cancel, Outcome: checker.Accepted, User: user, Voucher: r.buyers.Voucher, Order: id, Sent: time.Now()}
+		a := checker.Answer{
+			Action: checker.Cancel, Outcome: checker.Accepted, User: user, Voucher: r.buyers.Voucher,
+			Order: id, Sent: time.Now(),
+		}
 		r.site.Client.Must(r, http.StatusOK, box.Request{
 			Method: http.MethodPost, URL: r.site.URL(fmt.Sprintf("/order/%d/cancel", id)), Token: box.BuyerToken(user),
 		})

@@ -9,8 +9,8 @@ import (
 
 // Scenarios in which somebody changes the stream of accepted orders by hand.
 
-// streamTrimmed removes all entries from the stream while hundreds of orders wait in it. The audit finds them missing, and
-// a rebuild queues them again, from their holders.
+// streamTrimmed removes all entries from the stream while hundreds of orders wait in it. The audit finds them
+// missing, and a rebuild queues them again, from their holders.
 func streamTrimmed(r *run) {
 	r.rebuilt = true
 	r.open(deployment{})

@@ -36,8 +36,8 @@ type waitingSale struct {
 	cancelled int     // of the owners, and as many of the waiters have had an offer
 }
 
-// waitingServed has units come back to a sale with a waiting list, and those who wait accept them, while instances die at
-// every step, and Redis is emptied. A program of the shop is told of each offer.
+// waitingServed has units come back to a sale with a waiting list, and those who wait accept them, while instances
+// die at every step, and Redis is emptied. A program of the shop is told of each offer.
 func waitingServed(r *run) {
 	r.rebuilt = true
 	h := r.receiving()
@@ -47,7 +47,9 @@ func waitingServed(r *run) {
 	w.killed(w.cancel, testkit.Match{Text: commit, After: offerMade})
 	w.accept(0)
 	for _, at := range []testkit.Match{
-		{Text: commit, After: offerAccepted}, {Text: digest(scripts.Source("apply")), Answered: true}, {Text: commit, After: offerBought, Answered: true},
+		{Text: commit, After: offerAccepted},
+		{Text: digest(scripts.Source("apply")), Answered: true},
+		{Text: commit, After: offerBought, Answered: true},
 	} {
 		w.cancel(0)
 		w.killed(w.accept, at)
@@ -69,7 +71,10 @@ func waitingServed(r *run) {
 func (r *run) waitingSale(units, waiters int) *waitingSale {
 	r.Helper()
 	voucher := r.createSale(int64(units), map[string]any{"waitlistOfferSeconds": 600})
-	w := &waitingSale{run: r, buyers: r.site.Buyers(voucher), units: int64(units), owners: r.newUsers(units), waiters: r.newUsers(waiters)}
+	w := &waitingSale{
+		run: r, buyers: r.site.Buyers(voucher), units: int64(units), owners: r.newUsers(units),
+		waiters: r.newUsers(waiters),
+	}
 	w.buyers.BuyAll(r.Context(), 8, w.owners)
 	for i, user := range w.waiters {
 		w.until(i, user, w.path(""), http.StatusCreated)
@@ -100,8 +105,8 @@ func (w *waitingSale) until(n int, user int64, path string, want ...int) {
 	}
 }
 
-// killed kills the instance that comes first to a request of its own in a step, any of them: each outbox may complete an
-// acceptance. Then it starts it again.
+// killed kills the instance that comes first to a request of its own in a step, any of them: each outbox may complete
+// an acceptance. Then it starts it again.
 func (w *waitingSale) killed(step func(n int), at testkit.Match) {
 	w.Helper()
 	first := make(chan int, len(w.proxies))
@@ -155,8 +160,8 @@ func (w *waitingSale) accept(n int) {
 	accepting.Wait()
 }
 
-// expectServed fails the scenario unless each unit that came back is an order of one of those who waited longest, and nothing
-// else has changed.
+// expectServed fails the scenario unless each unit that came back is an order of one of those who waited longest, and
+// nothing else has changed.
 func (w *waitingSale) expectServed() {
 	w.Helper()
 	count := func(query string) (n int64) {
@@ -166,8 +171,8 @@ func (w *waitingSale) expectServed() {
 	}
 	served := int64(w.cancelled)
 	box.Eventually(w, "an order for each accepted offer", func() error {
-		n := count("SELECT COUNT(*) FROM tb_place p JOIN tb_voucher_order o ON o.id = p.order_id AND o.user_id = p.user_id " +
-			"WHERE p.voucher_id = ? AND p.state = 4 AND o.live = 1")
+		n := count("SELECT COUNT(*) FROM tb_place p JOIN tb_voucher_order o ON o.id = p.order_id AND " +
+			"o.user_id = p.user_id WHERE p.voucher_id = ? AND p.state = 4 AND o.live = 1")
 		if n != served {
 			return fmt.Errorf("%d of %d", n, served)
 		}
@@ -182,7 +187,8 @@ func (w *waitingSale) expectServed() {
 	offered := count("SELECT offered + stock FROM tb_seckill_voucher WHERE voucher_id = ?")
 	live := count("SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND live = 1")
 	if last != served || offered != 0 || live != w.units {
-		w.Errorf("%d units came back: places up to %d were served, %d units are offered or on sale, %d orders are live of %d",
+		w.Errorf("%d units came back: places up to %d were served, %d units are offered or on sale, %d "+
+			"orders are live of %d",
 			served, last, offered, live, w.units)
 	}
 	w.Logf("%d of %d who wait have bought", served, len(w.waiters))

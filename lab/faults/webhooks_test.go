@@ -63,7 +63,8 @@ func (r *run) receiving() *hooked {
 		ID     int64
 		Secret webhook.Secret
 	}](r, r.site.Client.Must(r, http.StatusCreated, box.Request{
-		Method: http.MethodPost, URL: r.site.URL("/admin/webhook"), Token: box.AdminToken(), Body: map[string]any{"shopId": 0, "url": w.to.URL()},
+		Method: http.MethodPost, URL: r.site.URL("/admin/webhook"), Token: box.AdminToken(),
+		Body: map[string]any{"shopId": 0, "url": w.to.URL()},
 	}))
 	w.id = made.ID
 	w.to.Expect(made.Secret)
@@ -95,8 +96,8 @@ func (w *hooked) takes(id string) int {
 	return http.StatusNoContent
 }
 
-// webhookInstancesKilled kills an instance at each step of an event, on its way to its row, its number and the receiver, and of
-// what comes afterwards.
+// webhookInstancesKilled kills an instance at each step of an event, on its way to its row, its number and the
+// receiver, and of what comes afterwards.
 func webhookInstancesKilled(r *run) {
 	w := r.hooked()
 	w.strikeEach(func(n int, b *testkit.Breakpoint) {
@@ -197,8 +198,8 @@ func (w *hooked) insist(q box.Request, path string, want ...int) {
 func (w *hooked) cancel(n int) {
 	for _, order := range w.owned[w.cancelled : w.cancelled+n] {
 		// Conflict: it was cancelled by a request whose answer was lost.
-		w.insist(box.Request{Method: http.MethodPost, Token: box.BuyerToken(w.owners[order])}, "/order/"+strconv.FormatInt(order, 10)+"/cancel",
-			http.StatusOK, http.StatusConflict)
+		w.insist(box.Request{Method: http.MethodPost, Token: box.BuyerToken(w.owners[order])},
+			"/order/"+strconv.FormatInt(order, 10)+"/cancel", http.StatusOK, http.StatusConflict)
 		w.cancelled++
 	}
 }
@@ -238,7 +239,8 @@ func (w *hooked) number(query string, args ...any) (n int64) {
 func (w *hooked) until(want int64, query string, args ...any) {
 	w.Helper()
 	var n int64
-	for deadline := time.Now().Add(box.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) { // the ledger has no signal for it
+	// The ledger has no signal for it.
+	for deadline := time.Now().Add(box.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		// MySQL may have been killed a moment ago.
 		if err := w.site.Ledger.DB.QueryRowContext(w.Context(), query, args...).Scan(&n); err == nil && n == want {
 			return
@@ -282,8 +284,8 @@ func (w *hooked) ages() {
 	}
 }
 
-// expectEvents checks that each change of an order is an event. The cancelled ones are the first, whose events are cleaned first, so it
-// checks before that too.
+// expectEvents checks that each change of an order is an event. The cancelled ones are the first, whose events are
+// cleaned first, so it checks before that too.
 func (w *hooked) expectEvents() {
 	w.Helper()
 	missing := "SELECT COUNT(*) FROM tb_voucher_order o WHERE o.id > ? " +
@@ -293,15 +295,18 @@ func (w *hooked) expectEvents() {
 	}
 }
 
-// expectTold waits until the receiver has taken every event, and checks that each change of an order is one, in its order.
+// expectTold waits until the receiver has taken every event, and checks that each change of an order is one, in its
+// order.
 func (w *hooked) expectTold() {
 	w.Helper()
 	w.until(0, "SELECT COUNT(*) FROM tb_webhook_event WHERE number IS NULL")
 	w.until(0, "SELECT COUNT(*) FROM tb_webhook_retry")
 	w.until(0, "SELECT COUNT(*) FROM tb_webhook_endpoint p JOIN tb_webhook_event e ON e.number >= p.next_number")
-	w.until(0, "SELECT COUNT(*) FROM tb_webhook_event WHERE create_time < UTC_TIMESTAMP(3) - INTERVAL 7 DAY") // they were cleaned
+	// They were cleaned.
+	w.until(0, "SELECT COUNT(*) FROM tb_webhook_event WHERE create_time < UTC_TIMESTAMP(3) - INTERVAL 7 DAY")
 	w.expectEvents()
-	if n, last := w.number("SELECT COUNT(*) FROM tb_webhook_event"), w.number("SELECT MAX(number) FROM tb_webhook_event"); n+20 < last {
+	if n, last := w.number("SELECT COUNT(*) FROM tb_webhook_event"),
+		w.number("SELECT MAX(number) FROM tb_webhook_event"); n+20 < last {
 		w.Errorf("%d events are left of %d, and 20 were old enough to be deleted", n, last)
 	}
 	rows, err := w.site.Ledger.DB.QueryContext(w.Context(), "SELECT order_id, order_number FROM tb_webhook_event")
@@ -323,15 +328,16 @@ func (w *hooked) expectTold() {
 	w.Logf("%d events, %d of which came again", events, repeats)
 }
 
-// expectOffers checks that each offer of a sale, and each end of one, is one event, none is of anything else, and the receiver was told all
-// of them, each order's behind those of the offer of which it came.
+// expectOffers checks that each offer of a sale, and each end of one, is one event, none is of anything else, and the
+// receiver was told all of them, each order's behind those of the offer of which it came.
 func (w *hooked) expectOffers(voucher int64) {
 	w.Helper()
 	w.endLease()
 	w.until(0, "SELECT COUNT(*) FROM tb_webhook_event WHERE number IS NULL")
 	w.until(0, "SELECT COUNT(*) FROM tb_webhook_retry")
 	w.until(0, "SELECT COUNT(*) FROM tb_webhook_endpoint p JOIN tb_webhook_event e ON e.number >= p.next_number")
-	rows, err := w.site.Ledger.DB.QueryContext(w.Context(), "SELECT position, state IN (4, 5, 6, 7, 8) FROM tb_place WHERE voucher_id = ? AND offer_time IS NOT NULL", voucher)
+	rows, err := w.site.Ledger.DB.QueryContext(w.Context(), "SELECT position, state IN (4, 5, 6, 7, 8) FROM tb_place "+
+		"WHERE voucher_id = ? AND offer_time IS NOT NULL", voucher)
 	w.must(err)
 	defer func() { _ = rows.Close() }() // it is read to its end
 	took, changes := w.to.Took(), int64(0)
@@ -339,7 +345,9 @@ func (w *hooked) expectOffers(voucher int64) {
 		var position, ended int64
 		w.must(rows.Scan(&position, &ended))
 		for number := int64(1); number <= 1+ended; number++ {
-			id := webhook.EventID{OrderID: webhook.OfferID{VoucherID: voucher, Position: position}.Key(), Number: number}
+			id := webhook.EventID{
+				OrderID: webhook.OfferID{VoucherID: voucher, Position: position}.Key(), Number: number,
+			}
 			if changes++; took[id.String()] == 0 {
 				w.Errorf("event %s never came", id)
 			}

@@ -7,8 +7,8 @@ import (
 	"seckill/scripts"
 )
 
-// Requests at which scenarios cause their fault, as they pass between an instance and its stores. A script is known by its
-// digest: it must have been called before, which the purchases before a fault did.
+// Requests at which scenarios cause their fault, as they pass between an instance and its stores. A script is known
+// by its digest: it must have been called before, which the purchases before a fault did.
 const (
 	insertOrders = "into tb_voucher_order"
 	commit       = "commit"

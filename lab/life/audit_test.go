@@ -15,8 +15,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// TestAuditUnderLoad has an auditor check all the time, under the load of purchases, cancels and changes of stock: it decides,
-// and never raises a false alarm. Once nothing is under way it accounts for every unit.
+// TestAuditUnderLoad has an auditor check all the time, under the load of purchases, cancels and changes of stock: it
+// decides, and never raises a false alarm. Once nothing is under way it accounts for every unit.
 func TestAuditUnderLoad(t *testing.T) {
 	t.Parallel()
 	const lasts, within, clients, least = 3 * time.Second, 2 * time.Minute, 32, 100
@@ -85,12 +85,14 @@ func TestAuditUnderLoad(t *testing.T) {
 	}
 	done()
 	load.Wait()
-	t.Logf("%d bought, %d cancelled, %d changes of stock; %d of %d checks decided", bought.Load(), cancelled.Load(), changes.Load(), decided, checks)
+	t.Logf("%d bought, %d cancelled, %d changes of stock; %d of %d checks decided",
+		bought.Load(), cancelled.Load(), changes.Load(), decided, checks)
 	if !enough() {
 		t.Error("too little load, or no check decided")
 	}
 	var last audit.Balance
-	for end := time.Now().Add(quiesceTimeout); last.Finding != audit.Balanced || !last.Complete || last.Redis.Waiting > 0; {
+	for end := time.Now().Add(quiesceTimeout); last.Finding != audit.Balanced || !last.Complete ||
+		last.Redis.Waiting > 0; {
 		last, err = auditor.Check(t.Context(), created.ID)
 		must(t, err)
 		if last.Finding.Broken() || time.Now().After(end) {

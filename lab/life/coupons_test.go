@@ -57,7 +57,9 @@ func (m *model) till(t *rapid.T) {
 		m.injectOne(t, "do", "ask refund", "lapse")
 	}
 	cmd := redemption.Command{
-		Verb: rapid.SampledFrom([]redemption.Verb{redemption.Redeem, redemption.Reserve, redemption.Release, redemption.Validate}).Draw(t, "verb"),
+		Verb: rapid.SampledFrom([]redemption.Verb{
+			redemption.Redeem, redemption.Reserve, redemption.Release, redemption.Validate,
+		}).Draw(t, "verb"),
 		Till: rapid.SampledFrom(tills()).Draw(t, "till"),
 		Key:  rapid.SampledFrom([]string{"k", "l"}).Draw(t, "key"),
 	}
@@ -77,8 +79,8 @@ func (m *model) till(t *rapid.T) {
 	}
 	outcome, err := m.w.till(cmd, code)
 	if err != nil {
-		m.w.expected(t, err, redemption.ErrNotFound, redemption.ErrWrongCodes, redemption.ErrRedeemed, redemption.ErrReserved,
-			redemption.ErrReservationOver, redemption.ErrLapsed, redemption.ErrVoid)
+		m.w.expected(t, err, redemption.ErrNotFound, redemption.ErrWrongCodes, redemption.ErrRedeemed,
+			redemption.ErrReserved, redemption.ErrReservationOver, redemption.ErrLapsed, redemption.ErrVoid)
 		return
 	}
 	if cmd.Till.ShopID != 1 {
@@ -105,13 +107,14 @@ func (m *model) reservationEnds(t *rapid.T) {
 // lapse lets the date of a coupon pass, and lapses what is due.
 func (m *model) lapse(t *rapid.T) {
 	id, _ := m.aCode(t)
-	m.w.exec(t, "UPDATE tb_coupon SET valid_until = '2020-01-01', due_time = '2020-01-01' WHERE order_id = ? AND due_time IS NOT NULL", id)
+	m.w.exec(t, "UPDATE tb_coupon SET valid_until = '2020-01-01', due_time = '2020-01-01' WHERE order_id = ? AND "+
+		"due_time IS NOT NULL", id)
 	m.w.token++
 	_, _, _ = m.w.alive().ledger.LapseDue(m.w.ctx, m.w.token, 10) // a fault leaves it to a later one
 }
 
-// couponsAddUp checks, once all is quiescent, that a coupon was redeemed once, by a request that was sent, and that who was
-// answered so still is.
+// couponsAddUp checks, once all is quiescent, that a coupon was redeemed once, by a request that was sent, and that
+// who was answered so still is.
 func (m *model) couponsAddUp(t *rapid.T, v view) {
 	for _, o := range v.orders {
 		events := m.w.count("SELECT COUNT(*) FROM tb_order_event WHERE order_id = ? AND status IN (3, 5, 8)", o.id)
@@ -129,7 +132,8 @@ func (m *model) couponsAddUp(t *rapid.T, v view) {
 		c := m.w.coupon(t, o.id)
 		by := redeemer{c.RedeemedBy, c.RedeemKey}
 		if answered && by != winner || !m.coupons.maybe[o.id][by] {
-			t.Fatalf("order %d was redeemed by %+v, answered was %+v, sent were %v", o.id, by, winner, m.coupons.maybe[o.id])
+			t.Fatalf("order %d was redeemed by %+v, answered was %+v, sent were %v",
+				o.id, by, winner, m.coupons.maybe[o.id])
 		}
 	}
 }

@@ -67,8 +67,8 @@ func (f *faults) clear() {
 	clear(f.plans)
 }
 
-// call makes the call, with the fault that is planned for it. A call that has begun when the process dies goes on: it has
-// been sent already.
+// call makes the call, with the fault that is planned for it. A call that has begun when the process dies goes on: it
+// has been sent already.
 func (f *faults) call(name string, do func() error) error {
 	f.mu.Lock()
 	kind, planned := f.plans[name]
@@ -97,8 +97,9 @@ func (f *faults) call(name string, do func() error) error {
 // calls are the calls that faults can be planned for.
 func calls() []string {
 	return []string{
-		"admit", "insert", "settle", "acknowledge", "correct", "apply", "complete operations", "transition", "receive", "refunded",
-		"ask refund", "open payment", "change stock", "change voucher", "expire due", "do", "lapse", "join", "accept", "leave", "see to offers", "begin", "set holders", "publish", "snapshot",
+		"admit", "insert", "settle", "acknowledge", "correct", "apply", "complete operations", "transition", "receive",
+		"refunded", "ask refund", "open payment", "change stock", "change voucher", "expire due", "do", "lapse", "join",
+		"accept", "leave", "see to offers", "begin", "set holders", "publish", "snapshot",
 	}
 }
 
@@ -113,7 +114,9 @@ func (l ledger) Insert(ctx context.Context, claims []order.Claim) error {
 	return l.faults.call("insert", func() error { return l.Store.Insert(ctx, claims) })
 }
 
-func (l ledger) Settle(ctx context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision) error {
+func (l ledger) Settle(
+	ctx context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision,
+) error {
 	return l.faults.call("settle", func() error { return l.Store.Settle(ctx, claims, decide) })
 }
 
@@ -121,7 +124,9 @@ func (l ledger) CompleteOperations(ctx context.Context, sale int64, results []or
 	return l.faults.call("complete operations", func() error { return l.Store.CompleteOperations(ctx, sale, results) })
 }
 
-func (l ledger) Transition(ctx context.Context, orderID, owner int64, a order.Action, by order.Actor) (o order.Order, err error) {
+func (l ledger) Transition(
+	ctx context.Context, orderID, owner int64, a order.Action, by order.Actor,
+) (o order.Order, err error) {
 	err = l.faults.call("transition", func() error {
 		o, err = l.Store.Transition(ctx, orderID, owner, a, by)
 		return err
@@ -129,7 +134,9 @@ func (l ledger) Transition(ctx context.Context, orderID, owner int64, a order.Ac
 	return o, err
 }
 
-func (l ledger) OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (p order.Payment, err error) {
+func (l ledger) OpenPayment(
+	ctx context.Context, owner, orderID int64, id string, providers []string,
+) (p order.Payment, err error) {
 	err = l.faults.call("open payment", func() error {
 		p, err = l.Store.OpenPayment(ctx, owner, orderID, id, providers)
 		return err
@@ -169,7 +176,9 @@ func (l ledger) ExpireDue(ctx context.Context, token int64, n int) (expired []or
 	return expired, err
 }
 
-func (l ledger) ChangeVoucher(ctx context.Context, id int64, by voucher.Author, alter func(*voucher.Voucher) error) (v voucher.Voucher, err error) {
+func (l ledger) ChangeVoucher(
+	ctx context.Context, id int64, by voucher.Author, alter func(*voucher.Voucher) error,
+) (v voucher.Voucher, err error) {
 	err = l.faults.call("change voucher", func() error {
 		v, err = l.Store.ChangeVoucher(ctx, id, by, alter)
 		return err
@@ -177,7 +186,9 @@ func (l ledger) ChangeVoucher(ctx context.Context, id int64, by voucher.Author, 
 	return v, err
 }
 
-func (l ledger) ChangeStock(ctx context.Context, id int64, by voucher.Author, delta int64, key string) (c voucher.StockChange, err error) {
+func (l ledger) ChangeStock(
+	ctx context.Context, id int64, by voucher.Author, delta int64, key string,
+) (c voucher.StockChange, err error) {
 	err = l.faults.call("change stock", func() error {
 		c, err = l.Store.ChangeStock(ctx, id, by, delta, key)
 		return err
@@ -212,7 +223,9 @@ func (r redisStore) Admit(ctx context.Context, b order.Batch) (res order.BatchRe
 	return res, nil
 }
 
-func (r redisStore) Apply(ctx context.Context, sale order.SaleRef, ops []order.Operation) (a order.ApplyResult, err error) {
+func (r redisStore) Apply(
+	ctx context.Context, sale order.SaleRef, ops []order.Operation,
+) (a order.ApplyResult, err error) {
 	err = r.faults.call("apply", func() error {
 		a, err = r.Store.Apply(ctx, sale, ops)
 		return err
@@ -220,7 +233,9 @@ func (r redisStore) Apply(ctx context.Context, sale order.SaleRef, ops []order.O
 	return a, err
 }
 
-func (r redisStore) Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error) {
+func (r redisStore) Correct(
+	ctx context.Context, corrections []order.Correction,
+) (rebuilding map[int64]int64, err error) {
 	err = r.faults.call("correct", func() error {
 		rebuilding, err = r.Store.Correct(ctx, corrections)
 		return err
@@ -232,7 +247,9 @@ func (r redisStore) Begin(ctx context.Context, sale order.SaleRef, epoch int64) 
 	return r.faults.call("begin", func() error { return r.Store.Begin(ctx, sale, epoch) })
 }
 
-func (r redisStore) SetHolders(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, remove []string) error {
+func (r redisStore) SetHolders(
+	ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, remove []string,
+) error {
 	return r.faults.call("set holders", func() error { return r.Store.SetHolders(ctx, sale, epoch, claims, remove) })
 }
 

@@ -16,8 +16,9 @@ import (
 	"seckill/lab/linear"
 )
 
-// TestListIsLinearizable has a few users buy, cancel, join, accept, leave and miss offers at once, of a sale with a waiting list: what they
-// are answered, and the ledger in the end, could come from a shop that serves one of them at a time.
+// TestListIsLinearizable has a few users buy, cancel, join, accept, leave and miss offers at once, of a sale with a
+// waiting list: what they are answered, and the ledger in the end, could come from a shop that serves one of them at
+// a time.
 func TestListIsLinearizable(t *testing.T) {
 	t.Parallel()
 	const histories, units, clients, usersEach, stepsEach, missed = 8, 2, 3, 3, 9, 6
@@ -74,7 +75,9 @@ func newListedSale(t *testing.T, p *process, units int64) int64 {
 	now := time.Now()
 	created, err := p.vouchers.CreateSeckill(t.Context(), admin,
 		voucher.Draft{ShopID: 1, Title: "100 for 10", PayValue: 10_00, ActualValue: 100_00, PerUser: 1},
-		voucher.SaleDraft{Stock: units, OfferWithin: offerWithin, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
+		voucher.SaleDraft{
+			Stock: units, OfferWithin: offerWithin, Begin: now.Add(-time.Minute), End: now.Add(time.Hour),
+		})
 	must(t, err)
 	return created.ID
 }
@@ -117,7 +120,8 @@ func (h *listHistory) do(verb linear.Verb, user int64, f func(s *linear.Step) er
 	return s
 }
 
-// client has its users do what they may, one after the other. Who has cancelled comes no more; who has joined buys no more.
+// client has its users do what they may, one after the other. Who has cancelled comes no more; who has joined buys no
+// more.
 func (h *listHistory) client(t *testing.T, r *rand.Rand, first int64, users, steps int) {
 	state := make([]string, users)
 	for range steps * users {
@@ -215,7 +219,8 @@ func (h *listHistory) accept(t *testing.T, user int64) string {
 	v := h.sale(t)
 	s := h.do(linear.Accepts, user, func(s *linear.Step) error {
 		p, err := h.process.waitlists.Accept(t.Context(), user, v)
-		for end := time.Now().Add(quiesceTimeout); err == nil && p.State == waitlist.Accepted && time.Now().Before(end); {
+		for end := time.Now().Add(quiesceTimeout); err == nil && p.State == waitlist.Accepted &&
+			time.Now().Before(end); {
 			time.Sleep(time.Millisecond) // any outbox decides it
 			p, err = h.process.waitlists.Place(t.Context(), user, h.voucher)
 		}
@@ -251,7 +256,8 @@ func (h *listHistory) look(t *testing.T, user int64) {
 // miss lets the time of the user's offer pass, if they have one.
 func (h *listHistory) miss(t *testing.T, user int64) {
 	h.do(linear.Misses, user, func(*linear.Step) error {
-		_, err := h.db.ExecContext(t.Context(), "UPDATE tb_place SET deadline = '2020-01-01' WHERE voucher_id = ? AND user_id = ? AND state = 2", h.voucher, user)
+		_, err := h.db.ExecContext(t.Context(), "UPDATE tb_place SET deadline = '2020-01-01' WHERE voucher_id = ? "+
+			"AND user_id = ? AND state = 2", h.voucher, user)
 		if err != nil {
 			return err
 		}
@@ -274,7 +280,8 @@ func (h *listHistory) quiesce(t *testing.T) linear.End {
 	for end := time.Now().Add(quiesceTimeout); ; time.Sleep(2 * time.Millisecond) { // the stores have no signal for it
 		waiting, err := h.rdb.XLen(t.Context(), h.prefix+"{p0}:orders").Result()
 		must(t, err)
-		if waiting == 0 && number("SELECT COUNT(*) FROM tb_voucher_operation WHERE state = 1 AND voucher_id = ?") == 0 &&
+		if waiting == 0 &&
+			number("SELECT COUNT(*) FROM tb_voucher_operation WHERE state = 1 AND voucher_id = ?") == 0 &&
 			number("SELECT COUNT(*) FROM tb_place WHERE state = 3 AND voucher_id = ?") == 0 {
 			break
 		}
@@ -283,9 +290,11 @@ func (h *listHistory) quiesce(t *testing.T) linear.End {
 		}
 	}
 	end := linear.End{
-		Live: map[int64]int64{}, Places: map[int64]string{}, Stock: number("SELECT stock FROM tb_seckill_voucher WHERE voucher_id = ?"),
+		Live: map[int64]int64{}, Places: map[int64]string{},
+		Stock: number("SELECT stock FROM tb_seckill_voucher WHERE voucher_id = ?"),
 	}
-	h.eachRow(t, "SELECT user_id, id FROM tb_voucher_order WHERE voucher_id = ? AND live = 1", func(user, id int64) { end.Live[user] = id })
+	h.eachRow(t, "SELECT user_id, id FROM tb_voucher_order WHERE voucher_id = ? AND live = 1",
+		func(user, id int64) { end.Live[user] = id })
 	h.eachRow(t, "SELECT user_id, state FROM tb_place WHERE voucher_id = ? ORDER BY position", func(user, state int64) {
 		end.Places[user] = waitlist.State(state).String()
 	})

@@ -81,7 +81,10 @@ func TestLife(t *testing.T) {
 }
 
 func newModel(w *world) *model {
-	return &model{w: w, owners: map[int64]int64{}, confirmed: map[string]bool{}, keys: map[string]int64{}, coupons: newCoupons(), placed: map[int64]int64{}}
+	return &model{
+		w: w, owners: map[int64]int64{}, confirmed: map[string]bool{}, keys: map[string]int64{}, coupons: newCoupons(),
+		placed: map[int64]int64{},
+	}
 }
 
 func (m *model) user(t *rapid.T) int64 { return rapid.SampledFrom(m.w.users).Draw(t, "user") }
@@ -100,14 +103,15 @@ func (m *model) buy(t *rapid.T) {
 	m.buyAs(t, user, rapid.Int64Range(1, perUser).Draw(t, "units"))
 }
 
-// buyAs has a user buy. That there are too few units is said only if that was so at some moment: there were as many before as after, and
-// nobody else has bought meanwhile.
+// buyAs has a user buy. That there are too few units is said only if that was so at some moment: there were as many
+// before as after, and nobody else has bought meanwhile.
 func (m *model) buyAs(t *rapid.T, user, units int64) {
 	before := m.w.sellable(t)
 	o, err := m.w.buy(user, units)
 	if needed := neededBy(err, units); needed > 0 {
 		if after := m.w.sellable(t); min(before, after) >= needed {
-			t.Fatalf("user %d asks for %d units and is answered %v; before it %d could be sold, after it %d: %s", user, units, err, before, after, m.w.inRedis())
+			t.Fatalf("user %d asks for %d units and is answered %v; before it %d could be sold, after it %d: %s",
+				user, units, err, before, after, m.w.inRedis())
 		}
 	}
 	m.answered(t, user, units, o, err)
@@ -140,7 +144,8 @@ func (m *model) answered(t *rapid.T, user, units int64, o order.Order, err error
 	case errors.As(err, &bought):
 		m.learn(t, bought.OrderID, user)
 	default: // refused, or unknown; some later action asks again
-		m.w.expected(t, err, order.ErrSoldOut, order.ErrPaused, order.ErrUnavailable, order.ErrUnknownOutcome, order.ErrEnded, errOffShelf)
+		m.w.expected(t, err, order.ErrSoldOut, order.ErrPaused, order.ErrUnavailable, order.ErrUnknownOutcome,
+			order.ErrEnded, errOffShelf)
 	}
 }
 
@@ -267,12 +272,13 @@ func (m *model) quiesce(t *rapid.T) {
 	m.deltasAddUp(t)
 	m.check(t)
 	if b := m.balanced(t); b.Finding != audit.Balanced || !b.Complete {
-		t.Fatalf("quiescent: the auditor finds %s (%s), complete: %v; redis %+v, ledger %+v", b.Finding, b.Why, b.Complete, b.Redis, b.Ledger)
+		t.Fatalf("quiescent: the auditor finds %s (%s), complete: %v; redis %+v, ledger %+v",
+			b.Finding, b.Why, b.Complete, b.Redis, b.Ledger)
 	}
 }
 
-// balanced must hold at every moment: the auditor raises no false alarm. (A sale that is stopped, or changes while it is read,
-// is undecided.)
+// balanced must hold at every moment: the auditor raises no false alarm. (A sale that is stopped, or changes while it
+// is read, is undecided.)
 func (m *model) balanced(t *rapid.T) audit.Balance {
 	b := m.w.balance(t)
 	if b.Finding.Broken() {
@@ -281,8 +287,8 @@ func (m *model) balanced(t *rapid.T) audit.Balance {
 	return b
 }
 
-// deltasAddUp requests every change of stock once more, which answers its outcome, and checks that the issued units are the
-// sum of the changes that succeeded.
+// deltasAddUp requests every change of stock once more, which answers its outcome, and checks that the issued units
+// are the sum of the changes that succeeded.
 func (m *model) deltasAddUp(t *rapid.T) {
 	want := m.w.issued
 	for _, key := range sortedKeys(m.keys) {
@@ -303,12 +309,14 @@ func (m *model) deltasAddUp(t *rapid.T) {
 	}
 }
 
-// ledgerHolds must hold at every moment: no user has two live orders in the ledger, and no stock is below zero (I1, I2).
+// ledgerHolds must hold at every moment: no user has two live orders in the ledger, and no stock is below zero (I1,
+// I2).
 func (m *model) ledgerHolds(t *rapid.T) {
 	v := m.w.view(t)
 	v.oneLiveOrderEach(t)
 	if r, live := v.sale, v.live(); r.stock < 0 || r.stock+r.offered+live != r.issued {
-		t.Fatalf("the ledger has %d units, %d offered, and %d units of live orders, of %d issued", r.stock, r.offered, live, r.issued)
+		t.Fatalf("the ledger has %d units, %d offered, and %d units of live orders, of %d issued",
+			r.stock, r.offered, live, r.issued)
 	}
 	m.placesAddUp(t, v)
 }

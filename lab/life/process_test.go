@@ -25,8 +25,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// process is one instance of the service without its HTTP side, wired as cmd/server wires it. Its background jobs run only
-// when the model runs them.
+// process is one instance of the service without its HTTP side, wired as cmd/server wires it. Its background jobs run
+// only when the model runs them.
 type process struct {
 	faults      *faults
 	catalog     *catalog.Catalog
@@ -84,18 +84,22 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	notifier := service.NewNotifier(p.ledger, s.log)
 	p.outbox = outbox.New(outbox.Stores{Ledger: p.ledger, Redis: redis}, p.catalog, p.repairs, notifier, metrics, s.log)
 	p.reconciler = recovery.New(recovery.Stores{
-		Ledger: p.ledger, Rows: p.ledger, Reader: redis, Builder: redis, Locker: localLock{make(chan struct{}, 1)}, Outbox: p.outbox, Suspects: audit.NewSuspects(),
+		Ledger: p.ledger, Rows: p.ledger, Reader: redis, Builder: redis, Locker: localLock{make(chan struct{}, 1)},
+		Outbox: p.outbox, Suspects: audit.NewSuspects(),
 	}, p.catalog, p.repairs, metrics, s.log)
 	p.admission = admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: p.ledger},
 		p.catalog, p.repairs, metrics, 1000, s.log)
 	lookup := service.NewLookup(service.LookupStores{Rows: p.ledger, Holdings: redis, NewSales: p.ledger}, p.catalog)
 	p.purchases = service.NewPurchases(p.admission, lookup, p.ledger, p.ids, notifier, service.PurchaseOptions{})
 	p.orders = service.NewOrders(p.ledger, lookup, notifier, p.catalog, p.outbox, idworker.Time)
-	p.payments = service.NewPayments(p.ledger, service.Providers{Default: providerName, ByName: map[string]service.Provider{providerName: s.provider}}, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
+	p.payments = service.NewPayments(p.ledger, service.Providers{
+		Default: providerName, ByName: map[string]service.Provider{providerName: s.provider},
+	}, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
 		func() string { return "pay_" + uuid.NewString() }, metrics, s.log)
 	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, noLists{}, nil, time.Now)
 	p.tills = redemption.NewTills(p.ledger, notifier, metrics, uuid.NewString, time.Now)
-	p.waitlists = waitlist.New(waitlist.Stores{Ledger: p.ledger, Sales: redis, Rows: p.ledger, IDs: p.ids, Outbox: p.outbox}, metrics)
+	p.waitlists = waitlist.New(
+		waitlist.Stores{Ledger: p.ledger, Sales: redis, Rows: p.ledger, IDs: p.ids, Outbox: p.outbox}, metrics)
 	p.newRecorder = func() *recorder.Recorder {
 		q := queue{s.redis.Consumer(0, "life"), p.faults}
 		return recorder.New(
@@ -105,8 +109,8 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	return p
 }
 
-// run runs a job until done reports true, the process dies, or limit has passed. A job of a dead process ends by itself, some
-// time later, because it no longer reaches the stores.
+// run runs a job until done reports true, the process dies, or limit has passed. A job of a dead process ends by
+// itself, some time later, because it no longer reaches the stores.
 func (p *process) run(ctx context.Context, job func(context.Context) error, limit time.Duration, done func() bool) {
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -140,7 +144,9 @@ type noLists struct{}
 func (noLists) Changed(context.Context, voucher.Voucher) {}
 
 // buy buys of the voucher as the catalog has it, as HTTP does.
-func (p *process) buy(ctx context.Context, userID, voucherID int64, q order.Quantity, wait time.Duration) (order.Order, error) {
+func (p *process) buy(
+	ctx context.Context, userID, voucherID int64, q order.Quantity, wait time.Duration,
+) (order.Order, error) {
 	v, err := p.catalog.Find(ctx, voucherID)
 	if err != nil {
 		return order.Order{}, err

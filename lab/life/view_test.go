@@ -94,7 +94,8 @@ func (m *model) check(t *rapid.T) {
 		}
 	}
 	if !maps.Equal(texts, v.holders) || extra != v.redis.extra { // I2, I6
-		t.Fatalf("live orders of users %v with %d units beyond one each, holders in Redis %v with %d", texts, extra, v.holders, v.redis.extra)
+		t.Fatalf("live orders of users %v with %d units beyond one each, holders in Redis %v with %d",
+			texts, extra, v.holders, v.redis.extra)
 	}
 	m.allSettled(t, v)
 	m.paymentsAddUp(t, v)
@@ -170,7 +171,8 @@ func stateOf(payments []paymentRow, id string) order.PaymentState {
 	return 0
 }
 
-// winnersGetTheirOrder checks that a user who has a live order and asks again is answered it, in every mode of the sale (I6).
+// winnersGetTheirOrder checks that a user who has a live order and asks again is answered it, in every mode of the
+// sale (I6).
 func (m *model) winnersGetTheirOrder(t *rapid.T, live map[int64]int64) {
 	for user, id := range live {
 		if got := m.w.buyAgain(t, user); got != id {

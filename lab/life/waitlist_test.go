@@ -59,7 +59,8 @@ func (m *model) aWaiter(t *rapid.T, states ...waitlist.State) int64 {
 	return rapid.SampledFrom(with).Draw(t, "waiter")
 }
 
-// rush has all users buy, most of them several units, until the sale is sold out, and then wait: those who have bought cannot.
+// rush has all users buy, most of them several units, until the sale is sold out, and then wait: those who have
+// bought cannot.
 func (m *model) rush(t *rapid.T) {
 	for _, user := range m.w.users {
 		m.buyAs(t, user, rapid.SampledFrom([]int64{perUser, perUser, perUser - 1}).Draw(t, "units"))
@@ -126,7 +127,8 @@ func (m *model) leave(t *rapid.T) {
 // pass lets the deadline of an offer pass, and passes its unit on.
 func (m *model) pass(t *rapid.T) {
 	user := m.aWaiter(t, waitlist.Offered)
-	m.w.exec(t, "UPDATE tb_place SET deadline = '2020-01-01' WHERE voucher_id = ? AND user_id = ? AND state = 2", m.w.voucher, user)
+	m.w.exec(t, "UPDATE tb_place SET deadline = '2020-01-01' WHERE voucher_id = ? AND user_id = ? AND state = 2",
+		m.w.voucher, user)
 	if rapid.IntRange(0, 2).Draw(t, "fault") == 0 {
 		m.injectOne(t, "see to offers")
 	}
@@ -146,8 +148,8 @@ func (m *model) windowEnds(t *rapid.T) {
 	m.w.setEnd(t, time.Now().Add(time.Hour))
 }
 
-// placesAddUp must hold at every moment: as many units are kept as offers are open, each user has one open place, and nobody who waits
-// was passed over for somebody behind them.
+// placesAddUp must hold at every moment: as many units are kept as offers are open, each user has one open place, and
+// nobody who waits was passed over for somebody behind them.
 func (m *model) placesAddUp(t *rapid.T, v view) {
 	open, kept, last := map[int64]bool{}, int64(0), int64(0)
 	for _, p := range v.places {
@@ -175,8 +177,9 @@ func (m *model) placesAddUp(t *rapid.T, v view) {
 	}
 }
 
-// offersBecameOrders checks, once all is quiescent, that each accepted offer was decided, that each one that was bought has an order of
-// one unit, and that no other order came from the list; and that who was given a place has one.
+// offersBecameOrders checks, once all is quiescent, that each accepted offer was decided, that each one that was
+// bought has an order of one unit, and that no other order came from the list; and that who was given a place has
+// one.
 func (m *model) offersBecameOrders(t *rapid.T, v view) {
 	fromList, bought, highest := map[int64]bool{}, 0, map[int64]int64{}
 	m.w.each(t, func(rows *sql.Rows) error {
@@ -184,7 +187,8 @@ func (m *model) offersBecameOrders(t *rapid.T, v view) {
 		err := rows.Scan(&id)
 		fromList[id] = true
 		return err
-	}, "SELECT e.order_id FROM tb_order_event e JOIN tb_voucher_order o ON o.id = e.order_id WHERE e.actor = 'waiting list' AND o.voucher_id = ?")
+	}, "SELECT e.order_id FROM tb_order_event e JOIN tb_voucher_order o ON o.id = e.order_id WHERE e.actor = "+
+		"'waiting list' AND o.voucher_id = ?")
 	orders := map[int64]orderRow{}
 	for _, o := range v.orders {
 		orders[o.id] = o
@@ -223,7 +227,8 @@ func (w *world) placesIn(t *rapid.T, in querier) (places []placeRow) {
 		err := rows.Scan(&p.user, &p.position, &p.state, &p.offered, &p.attempt, &p.order)
 		places = append(places, p)
 		return err
-	}, "SELECT user_id, position, state, offer_time IS NOT NULL, attempt, COALESCE(order_id, 0) FROM tb_place WHERE voucher_id = ? ORDER BY position")
+	}, "SELECT user_id, position, state, offer_time IS NOT NULL, attempt, COALESCE(order_id, 0) FROM tb_place WHERE "+
+		"voucher_id = ? ORDER BY position")
 	return places
 }
 
@@ -269,7 +274,8 @@ func (w *world) setEnd(t *rapid.T, end time.Time) bool {
 	ctx, cancel := w.withTimeout()
 	defer cancel()
 	_, _, err := w.alive().vouchers.Change(ctx, admin, w.voucher, voucher.Change{End: &end})
-	if _, late := errors.AsType[*invalid.Error](err); err != nil && !late { // on a busy machine the moment may have passed
+	// On a busy machine the moment may have passed.
+	if _, late := errors.AsType[*invalid.Error](err); err != nil && !late {
 		w.expected(t, err)
 	}
 	return err == nil

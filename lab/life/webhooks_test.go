@@ -11,8 +11,9 @@ import (
 	"seckill/internal/webhook"
 )
 
-// eventsTellTheHistory checks that webhooks are told each step of each order's history once, in its order, with the order's own numbers.
-// What costs nothing is paid by being recorded, so that its first event is that it is paid, number 2.
+// eventsTellTheHistory checks that webhooks are told each step of each order's history once, in its order, with the
+// order's own numbers. What costs nothing is paid by being recorded, so that its first event is that it is paid,
+// number 2.
 func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 	for {
 		n, err := m.w.stores.sql.NumberEvents(m.w.ctx, 1000)
@@ -44,8 +45,10 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 		return err
 	}, "SELECT order_id, status FROM tb_order_event"+ofVoucher+" ORDER BY id")
 	for _, o := range v.orders {
-		want := slices.Compact(history[o.id])            // which says of late money, too, what became of it: the order stays cancelled
-		if len(want) == 0 || want[0] != "order.unpaid" { // being recorded is in the history of those only that an offer made
+		// Which says of late money, too, what became of it: the order stays cancelled.
+		want := slices.Compact(history[o.id])
+		// Being recorded is in the history of those only that an offer made.
+		if len(want) == 0 || want[0] != "order.unpaid" {
 			want = slices.Concat([]string{"order.unpaid"}, want)
 		}
 		if want = want[untold:]; !slices.Equal(told[o.id], want) {
@@ -54,12 +57,12 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 	}
 }
 
-// eventsTellTheOffers checks that webhooks are told once of each offer that was made, and once of what came of it, behind that and before
-// the order that it became.
+// eventsTellTheOffers checks that webhooks are told once of each offer that was made, and once of what came of it,
+// behind that and before the order that it became.
 func (m *model) eventsTellTheOffers(t *rapid.T, v view) {
 	kinds := map[waitlist.State]webhook.Type{
-		waitlist.Bought: webhook.OfferAccepted, waitlist.Left: webhook.OfferDeclined, waitlist.Missed: webhook.OfferMissed,
-		waitlist.Refused: webhook.OfferEnded, waitlist.Over: webhook.OfferEnded,
+		waitlist.Bought: webhook.OfferAccepted, waitlist.Left: webhook.OfferDeclined,
+		waitlist.Missed: webhook.OfferMissed, waitlist.Refused: webhook.OfferEnded, waitlist.Over: webhook.OfferEnded,
 	}
 	told, lastOf, firstOf := map[int64][]webhook.Type{}, map[int64]int64{}, map[int64]int64{}
 	m.w.each(t, func(rows *sql.Rows) error {
@@ -72,7 +75,8 @@ func (m *model) eventsTellTheOffers(t *rapid.T, v view) {
 		}
 		return err
 	}, `SELECT e.order_id, e.number, e.type FROM (SELECT ? AS id) v JOIN tb_webhook_event e
-		ON e.order_id BETWEEN -4294967296 * (v.id + 1) AND -4294967296 * v.id OR e.order_id IN (SELECT o.id FROM tb_voucher_order o WHERE o.voucher_id = v.id)
+		ON e.order_id BETWEEN -4294967296 * (v.id + 1) AND -4294967296 * v.id
+		OR e.order_id IN (SELECT o.id FROM tb_voucher_order o WHERE o.voucher_id = v.id)
 		ORDER BY e.number`)
 	for _, p := range v.places {
 		key := webhook.OfferID{VoucherID: m.w.voucher, Position: p.position}.Key()

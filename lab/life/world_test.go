@@ -90,14 +90,17 @@ func newEnv(t *testing.T) *env {
 	if testing.Verbose() && !checksGiven {
 		log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
-	store, err := redisstore.New(&redisstore.Clients{Commands: rdb, Blocking: rdb}, redisstore.Options{Word: "1/ledger", Prefix: prefix}, log)
+	store, err := redisstore.New(&redisstore.Clients{Commands: rdb, Blocking: rdb},
+		redisstore.Options{Word: "1/ledger", Prefix: prefix}, log)
 	must(t, err)
-	ledger, err := sqlstore.OpenMySQL(t.Context(), dsn, sqlkit.Options{Log: log, MaxConns: 16, Timeout: 10 * time.Second})
+	ledger, err := sqlstore.OpenMySQL(t.Context(), dsn,
+		sqlkit.Options{Log: log, MaxConns: 16, Timeout: 10 * time.Second})
 	must(t, err)
 	t.Cleanup(func() { must(t, ledger.Close()) })
 	_, err = ledger.Migrate(t.Context())
 	must(t, err)
-	_, err = ledger.CreateEndpoint(t.Context(), webhook.Terms{URL: "https://example.com/hook"}, webhook.NewSecret(), voucher.Author{AdminID: 1})
+	_, err = ledger.CreateEndpoint(t.Context(), webhook.Terms{URL: "https://example.com/hook"}, webhook.NewSecret(),
+		voucher.Author{AdminID: 1})
 	must(t, err)
 	key, err := ledger.IDKey(t.Context())
 	must(t, err)
@@ -108,7 +111,9 @@ func newEnv(t *testing.T) *env {
 	t.Cleanup(func() { _ = db.Close() }) // it only reads, and sets deadlines
 	e := &env{
 		rdb: rdb, prefix: prefix, db: db,
-		stores: stores{redis: store, sql: ledger, count: count, key: key, provider: &provider{refunds: map[string]int{}}, log: log},
+		stores: stores{
+			redis: store, sql: ledger, count: count, key: key, provider: &provider{refunds: map[string]int{}}, log: log,
+		},
 	}
 	t.Cleanup(func() {
 		for _, p := range e.dead {
@@ -136,7 +141,9 @@ func (e *env) newWorld(t *testing.T, rt *rapid.T) *world {
 			ShopID: 1, Title: "100 for 10", PayValue: w.price, ActualValue: 100_00, PerUser: perUser,
 			Redemption: voucher.Redemption{ByCode: true, ValidDays: 1},
 		},
-		voucher.SaleDraft{Stock: firstStock, OfferWithin: offerWithin, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
+		voucher.SaleDraft{
+			Stock: firstStock, OfferWithin: offerWithin, Begin: now.Add(-time.Minute), End: now.Add(time.Hour),
+		})
 	must(t, err)
 	w.voucher = created.ID
 	return w
@@ -183,8 +190,8 @@ func (w *world) end() {
 	w.dead = append(w.dead, w.process)
 }
 
-// withTimeout returns a context for one action: with injected faults its answer may never come. Without, it must, however busy the
-// machine is.
+// withTimeout returns a context for one action: with injected faults its answer may never come. Without, it must,
+// however busy the machine is.
 func (w *world) withTimeout() (context.Context, context.CancelFunc) {
 	if w.calm {
 		return context.WithTimeout(w.ctx, quiesceTimeout)
@@ -206,7 +213,8 @@ func (w *world) buyAgain(t *rapid.T, user int64) int64 {
 		t.Fatalf("user %d has a live order and is answered %v", user, err)
 	}
 	if bought.Quantity.Units() != w.unitsOf(bought.OrderID) {
-		t.Fatalf("order %d of %d units is answered as one of %s", bought.OrderID, w.unitsOf(bought.OrderID), bought.Quantity)
+		t.Fatalf("order %d of %d units is answered as one of %s",
+			bought.OrderID, w.unitsOf(bought.OrderID), bought.Quantity)
 	}
 	return bought.OrderID
 }
@@ -334,7 +342,8 @@ func (w *world) quiesce() {
 			return
 		}
 		if time.Now().After(end) {
-			w.rt.Fatalf("not quiescent: %d entries wait, %d payments are unfinished, the sale is %s, %d operations are pending; flushing them: %v",
+			w.rt.Fatalf("not quiescent: %d entries wait, %d payments are unfinished, the sale is %s, %d operations "+
+				"are pending; flushing them: %v",
 				w.waiting(), w.unfinishedPayments(), w.inRedis(), w.pending(), w.alive().outbox.Flush(w.ctx, w.voucher))
 		}
 	}
@@ -495,7 +504,8 @@ func (w *world) must(t *rapid.T, err error) {
 
 // expected fails for an error that no injected fault explains and that is not one of also.
 func (w *world) expected(t *rapid.T, err error, also ...error) {
-	for _, e := range append(also, errInjected, errDead, order.ErrUnavailable, order.ErrUnknownOutcome, voucher.ErrUndecided, context.DeadlineExceeded) {
+	for _, e := range append(also, errInjected, errDead, order.ErrUnavailable, order.ErrUnknownOutcome,
+		voucher.ErrUndecided, context.DeadlineExceeded) {
 		if errors.Is(err, e) {
 			return
 		}

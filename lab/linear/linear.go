@@ -1,6 +1,7 @@
-// Package linear checks short records of a sale in another way than package checker: whether the answers could come from
-// a shop that serves one request at a time, each at some time between its sending and its answer (linearizability).
-// That finds what no sum at the end shows, such as "sold out" to one buyer and a purchase by another who came later.
+// Package linear checks short records of a sale in another way than package checker: whether the answers could come
+// from a shop that serves one request at a time, each at some time between its sending and its answer
+// (linearizability). That finds what no sum at the end shows, such as "sold out" to one buyer and a purchase by
+// another who came later.
 //
 // The search is by porcupine and takes exponential time in the number of requests that overlap: it is for some two
 // hundred requests of eight clients. Requests without an answer are left open: they may have had their effect at any
@@ -137,7 +138,8 @@ func (s *shop) model() porcupine.Model {
 }
 
 func (st state) equal(b state) bool {
-	return st.left == b.left && st.released == b.released && slices.Equal(st.holders, b.holders) && slices.Equal(st.units, b.units)
+	return st.left == b.left && st.released == b.released && slices.Equal(st.holders, b.holders) &&
+		slices.Equal(st.units, b.units)
 }
 
 func (s *shop) hash(a state) uint64 {

@@ -19,7 +19,8 @@ const patience = 30 * time.Second
 // at is an answer whose request was under way from one millisecond to another.
 func at(sent, received int, a checker.Answer) checker.Answer {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	a.Sent, a.Received = noon.Add(time.Duration(sent)*time.Millisecond), noon.Add(time.Duration(received)*time.Millisecond)
+	a.Sent, a.Received = noon.Add(time.Duration(sent)*time.Millisecond),
+		noon.Add(time.Duration(received)*time.Millisecond)
 	return a
 }
 
@@ -60,16 +61,38 @@ func TestCheckUnits(t *testing.T) {
 		answers []checker.Answer
 	}{
 		"too many for one who came later": {map[int64]int64{1: 11, 3: 13}, linear.Yes, []checker.Answer{
-			at(0, 1, several(2, accepted(1, 11))), at(2, 3, notEnough(2, 2)), at(4, 5, accepted(3, 13)), at(6, 7, soldOut(2)),
+			at(0, 1, several(2, accepted(1, 11))), at(2, 3, notEnough(2, 2)),
+			at(4, 5, accepted(3, 13)), at(6, 7, soldOut(2)),
 		}},
-		"sold out with one left":       {map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 1, several(2, accepted(1, 11))), at(2, 3, several(2, soldOut(2)))}},
-		"not enough with none left":    {map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 1, several(3, accepted(1, 11))), at(2, 3, notEnough(2, 2))}},
-		"not enough with enough left":  {map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 1, accepted(1, 11)), at(2, 3, notEnough(2, 2))}},
-		"more units than there are":    {map[int64]int64{1: 11, 2: 12}, linear.No, []checker.Answer{at(0, 1, several(2, accepted(1, 11))), at(0, 1, several(2, accepted(2, 12)))}},
-		"told of other units later":    {map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 1, several(2, accepted(1, 11))), at(2, 3, held(1, 11))}},
-		"all units of a cancelled one": {map[int64]int64{2: 12}, linear.Yes, []checker.Answer{at(0, 1, several(3, accepted(1, 11))), at(2, 3, cancelled(1, 11)), at(4, 5, several(3, accepted(2, 12)))}},
+		"sold out with one left": {
+			map[int64]int64{1: 11}, linear.No, []checker.Answer{
+				at(0, 1, several(2, accepted(1, 11))), at(2, 3, several(2, soldOut(2))),
+			},
+		},
+		"not enough with none left": {
+			map[int64]int64{1: 11}, linear.No, []checker.Answer{
+				at(0, 1, several(3, accepted(1, 11))), at(2, 3, notEnough(2, 2)),
+			},
+		},
+		"not enough with enough left": {
+			map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 1, accepted(1, 11)), at(2, 3, notEnough(2, 2))},
+		},
+		"more units than there are": {
+			map[int64]int64{1: 11, 2: 12}, linear.No, []checker.Answer{
+				at(0, 1, several(2, accepted(1, 11))), at(0, 1, several(2, accepted(2, 12))),
+			},
+		},
+		"told of other units later": {
+			map[int64]int64{1: 11}, linear.No, []checker.Answer{
+				at(0, 1, several(2, accepted(1, 11))), at(2, 3, held(1, 11)),
+			},
+		},
+		"all units of a cancelled one": {map[int64]int64{2: 12}, linear.Yes, []checker.Answer{
+			at(0, 1, several(3, accepted(1, 11))), at(2, 3, cancelled(1, 11)), at(4, 5, several(3, accepted(2, 12))),
+		}},
 		"more than a cancelled one's": {map[int64]int64{2: 12, 3: 13, 4: 14}, linear.No, []checker.Answer{
-			at(0, 1, several(2, accepted(1, 11))), at(0, 1, accepted(3, 13)), at(2, 3, cancelled(1, 11)), at(4, 5, several(2, accepted(2, 12))), at(4, 5, accepted(4, 14)),
+			at(0, 1, several(2, accepted(1, 11))), at(0, 1, accepted(3, 13)), at(2, 3, cancelled(1, 11)),
+			at(4, 5, several(2, accepted(2, 12))), at(4, 5, accepted(4, 14)),
 		}},
 	} {
 		if got := linear.Check(3, tt.answers, tt.live, patience); got != tt.want {
@@ -87,32 +110,79 @@ func TestCheck(t *testing.T) {
 		want    linear.Verdict
 		answers []checker.Answer
 	}{
-		{"one wins", map[int64]int64{1: 11}, linear.Yes, []checker.Answer{at(0, 5, accepted(1, 11)), at(1, 4, soldOut(2))}},
-		{"sold out before it was", map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 1, soldOut(2)), at(2, 3, accepted(1, 11))}},
-		{"sold twice", map[int64]int64{1: 11, 2: 12}, linear.No, []checker.Answer{at(0, 5, accepted(1, 11)), at(0, 5, accepted(2, 12))}},
-		{"named again", map[int64]int64{1: 11}, linear.Yes, []checker.Answer{at(0, 5, accepted(1, 11)), at(2, 4, held(1, 11))}},
-		{"another order named", map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 5, accepted(1, 11)), at(6, 7, held(1, 12))}},
-		{"a winner is refused", map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 5, accepted(1, 11)), at(6, 7, soldOut(1))}},
-		{"unknown was a purchase", map[int64]int64{1: 11}, linear.Yes, []checker.Answer{at(0, 1, unknown(1)), at(2, 3, soldOut(2)), at(4, 5, held(1, 11))}},
-		{"unknown was nothing", map[int64]int64{2: 12}, linear.Yes, []checker.Answer{at(0, 1, unknown(1)), at(2, 3, accepted(2, 12)), at(4, 5, soldOut(1))}},
-		{"unknown came late", map[int64]int64{1: 11}, linear.Yes, []checker.Answer{at(0, 1, unknown(1)), at(2, 3, accepted(1, 11))}},
+		{
+			"one wins", map[int64]int64{1: 11}, linear.Yes, []checker.Answer{
+				at(0, 5, accepted(1, 11)), at(1, 4, soldOut(2)),
+			},
+		},
+		{
+			"sold out before it was", map[int64]int64{1: 11}, linear.No, []checker.Answer{
+				at(0, 1, soldOut(2)), at(2, 3, accepted(1, 11)),
+			},
+		},
+		{
+			"sold twice", map[int64]int64{1: 11, 2: 12}, linear.No, []checker.Answer{
+				at(0, 5, accepted(1, 11)), at(0, 5, accepted(2, 12)),
+			},
+		},
+		{
+			"named again", map[int64]int64{1: 11}, linear.Yes, []checker.Answer{
+				at(0, 5, accepted(1, 11)), at(2, 4, held(1, 11)),
+			},
+		},
+		{
+			"another order named", map[int64]int64{1: 11}, linear.No, []checker.Answer{
+				at(0, 5, accepted(1, 11)), at(6, 7, held(1, 12)),
+			},
+		},
+		{
+			"a winner is refused", map[int64]int64{1: 11}, linear.No, []checker.Answer{
+				at(0, 5, accepted(1, 11)), at(6, 7, soldOut(1)),
+			},
+		},
+		{
+			"unknown was a purchase", map[int64]int64{1: 11}, linear.Yes, []checker.Answer{
+				at(0, 1, unknown(1)), at(2, 3, soldOut(2)), at(4, 5, held(1, 11)),
+			},
+		},
+		{
+			"unknown was nothing", map[int64]int64{2: 12}, linear.Yes, []checker.Answer{
+				at(0, 1, unknown(1)), at(2, 3, accepted(2, 12)), at(4, 5, soldOut(1)),
+			},
+		},
+		{
+			"unknown came late", map[int64]int64{1: 11}, linear.Yes, []checker.Answer{
+				at(0, 1, unknown(1)), at(2, 3, accepted(1, 11)),
+			},
+		},
 		{"not in the list", nil, linear.No, []checker.Answer{at(0, 5, accepted(1, 11))}},
 		{"in the list, never named", map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 5, soldOut(1))}},
 		{"unknown, and in the list", map[int64]int64{1: 11}, linear.Yes, []checker.Answer{at(0, 5, unknown(1))}},
 		{"a cancelled one's unit", map[int64]int64{2: 12}, linear.Yes, []checker.Answer{
-			at(0, 1, accepted(1, 11)), at(2, 9, cancelled(1, 11)), at(3, 4, soldOut(2)), at(10, 11, soldOut(3)), at(12, 13, accepted(2, 12)),
+			at(0, 1, accepted(1, 11)), at(2, 9, cancelled(1, 11)), at(3, 4, soldOut(2)), at(10, 11, soldOut(3)),
+			at(12, 13, accepted(2, 12)),
 		}},
 		{"a cancelled one's unit twice", map[int64]int64{2: 12, 3: 13}, linear.No, []checker.Answer{
-			at(0, 1, accepted(1, 11)), at(2, 9, cancelled(1, 11)), at(12, 13, accepted(2, 12)), at(12, 13, accepted(3, 13)),
+			at(0, 1, accepted(1, 11)), at(2, 9, cancelled(1, 11)), at(12, 13, accepted(2, 12)),
+			at(12, 13, accepted(3, 13)),
 		}},
 		{"cancelled twice, its unit sold twice", map[int64]int64{2: 12, 3: 13}, linear.No, []checker.Answer{
-			at(0, 1, accepted(1, 11)), at(2, 3, cancelled(1, 11)), at(4, 5, cancelled(1, 11)), at(12, 13, accepted(2, 12)), at(12, 13, accepted(3, 13)),
+			at(0, 1, accepted(1, 11)), at(2, 3, cancelled(1, 11)), at(4, 5, cancelled(1, 11)),
+			at(12, 13, accepted(2, 12)), at(12, 13, accepted(3, 13)),
 		}},
-		{"accepted, cancelled, and accepted without the cancel's end", map[int64]int64{1: 12}, linear.Yes, []checker.Answer{
-			at(0, 1, accepted(1, 11)), at(2, 9, cancelled(1, 11)), at(3, 8, accepted(1, 12)),
-		}},
+		{
+			"accepted, cancelled, and accepted without the cancel's end", map[int64]int64{
+				1: 12,
+			}, linear.Yes, []checker.Answer{
+				at(0, 1, accepted(1, 11)), at(2, 9, cancelled(1, 11)), at(3, 8, accepted(1, 12)),
+			},
+		},
 		{"a unit that disappeared", nil, linear.No, []checker.Answer{at(0, 1, unknown(1)), at(2, 3, soldOut(2))}},
-		{"cancelled and still live", map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 1, accepted(1, 11)), at(2, 3, cancelled(1, 11))}},
+		{
+			"cancelled and still live", map[int64]int64{1: 11}, linear.No, []checker.Answer{
+				at(0, 1, accepted(1, 11)), at(2, 3, cancelled(1, 11)),
+			},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -25,8 +25,8 @@ const (
 	Looks   Verb = "looks"  // at their place
 )
 
-// Step is one request at a sale with a waiting list, and what came of it. Cancelled users come no more, and who has joined buys by
-// accepting only: then each step has one effect at most.
+// Step is one request at a sale with a waiting list, and what came of it. Cancelled users come no more, and who has
+// joined buys by accepting only: then each step has one effect at most.
 type Step struct {
 	Verb     Verb
 	Outcome  checker.Outcome
@@ -54,8 +54,9 @@ const (
 	placeLeft, placeMissed                                 = "left", "missed"
 )
 
-// CheckList reports whether the steps could come from a shop that serves one of them at a time, sells so many units, offers each that comes
-// back to who has waited longest, and ends so. A unit that nobody waits for is on sale some time later.
+// CheckList reports whether the steps could come from a shop that serves one of them at a time, sells so many units,
+// offers each that comes back to who has waited longest, and ends so. A unit that nobody waits for is on sale some
+// time later.
 func CheckList(units int64, steps []Step, end End, patience time.Duration) Verdict {
 	l := &list{units: units, end: end, index: map[int64]int{}, seed: maphash.MakeSeed()}
 	for _, s := range steps {
@@ -157,7 +158,8 @@ func (l *list) step(st listState, in listInput) (bool, any) {
 func (l *list) agrees(st listState) bool {
 	for user, i := range l.index {
 		u := st.users[i]
-		if (u.order == 0) != (l.end.Live[user] == 0) || u.order > 0 && u.order != l.end.Live[user] || !u.is(l.end.Places[user]) {
+		if (u.order == 0) != (l.end.Live[user] == 0) || u.order > 0 && u.order != l.end.Live[user] ||
+			!u.is(l.end.Places[user]) {
 			return false
 		}
 	}
@@ -227,8 +229,8 @@ func (st *listState) sell(u *waiter, s Step) bool {
 	return true
 }
 
-// takeUnit takes a unit off the sale. That one comes back only when it is bought spares the search to try all other times: sooner it
-// would explain nothing more.
+// takeUnit takes a unit off the sale. That one comes back only when it is bought spares the search to try all other
+// times: sooner it would explain nothing more.
 func (st *listState) takeUnit() bool {
 	switch {
 	case st.left > 0:
@@ -241,8 +243,8 @@ func (st *listState) takeUnit() bool {
 	return true
 }
 
-// join gives a place behind all others. Redis is asked whether the sale is sold out a moment before, so only a refusal says something:
-// there is a unit that nobody waited for, and it is on sale or will be.
+// join gives a place behind all others. Redis is asked whether the sale is sold out a moment before, so only a
+// refusal says something: there is a unit that nobody waited for, and it is on sale or will be.
 func (st *listState) join(u *waiter, s Step) bool {
 	switch {
 	case s.Outcome == checker.Held || s.Outcome == checker.Refused:

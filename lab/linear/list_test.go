@@ -11,7 +11,8 @@ import (
 // during is a step whose request was under way from one millisecond to another.
 func during(sent, received int, s linear.Step) linear.Step {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	s.Sent, s.Received = noon.Add(time.Duration(sent)*time.Millisecond), noon.Add(time.Duration(received)*time.Millisecond)
+	s.Sent, s.Received = noon.Add(time.Duration(sent)*time.Millisecond),
+		noon.Add(time.Duration(received)*time.Millisecond)
 	return s
 }
 
@@ -71,18 +72,22 @@ func TestCheckList(t *testing.T) {
 		want  linear.Verdict
 	}{
 		"offered and accepted": {
-			inTurn(buys(1, 11), joins(2, 1), looks(2, "waiting"), firstCancels(), looks(2, "offered"), buysNothing(3), accepts(2, 12)),
+			inTurn(buys(1, 11), joins(2, 1), looks(2, "waiting"), firstCancels(), looks(2, "offered"),
+				buysNothing(3), accepts(2, 12)),
 			linear.End{Live: live{2: 12}, Places: places{2: "bought"}},
 			linear.Yes,
 		},
 		"accepted without a place": {
-			inTurn(buys(1, 11), firstCancels(), accepts(2, 12)), linear.End{Live: live{2: 12}, Places: places{2: "bought"}}, linear.No,
+			inTurn(buys(1, 11), firstCancels(),
+				accepts(2, 12)), linear.End{Live: live{2: 12}, Places: places{2: "bought"}}, linear.No,
 		},
 		"accepted before it was offered": {
-			inTurn(buys(1, 11), joins(2, 1), accepts(2, 12), firstCancels()), linear.End{Live: live{2: 12}, Places: places{2: "bought"}}, linear.No,
+			inTurn(buys(1, 11), joins(2, 1), accepts(2, 12),
+				firstCancels()), linear.End{Live: live{2: 12}, Places: places{2: "bought"}}, linear.No,
 		},
 		"an offered unit is sold": {
-			inTurn(buys(1, 11), joins(2, 1), firstCancels(), buys(3, 13)), linear.End{Live: live{3: 13}, Places: places{2: "offered"}}, linear.No,
+			inTurn(buys(1, 11), joins(2, 1), firstCancels(),
+				buys(3, 13)), linear.End{Live: live{3: 13}, Places: places{2: "offered"}}, linear.No,
 		},
 		"an offered unit is sold, and accepted": {
 			inTurn(buys(1, 11), joins(2, 1), firstCancels(), buys(3, 13), accepts(2, 12)),
@@ -95,37 +100,45 @@ func TestCheckList(t *testing.T) {
 			linear.No,
 		},
 		"who joined later is before": {
-			inTurn(buys(1, 11), joins(2, 5), joins(3, 4)), linear.End{Live: live{1: 11}, Places: places{2: "waiting", 3: "waiting"}}, linear.No,
+			inTurn(buys(1, 11), joins(2, 5),
+				joins(3, 4)), linear.End{Live: live{1: 11}, Places: places{2: "waiting", 3: "waiting"}}, linear.No,
 		},
 		"missed, left, passed on, and sold after three offers": {
-			inTurn(buys(1, 11), joins(2, 1), joins(3, 2), joins(4, 3), joins(5, 4), firstCancels(), misses(2), leaves(3), misses(4), buys(6, 16)),
+			inTurn(buys(1, 11), joins(2, 1), joins(3, 2), joins(4, 3), joins(5, 4), firstCancels(), misses(2),
+				leaves(3), misses(4), buys(6, 16)),
 			linear.End{Live: live{6: 16}, Places: places{2: "missed", 3: "left", 4: "missed", 5: "waiting"}},
 			linear.Yes,
 		},
 		"offered a fourth time": {
-			inTurn(buys(1, 11), joins(2, 1), joins(3, 2), joins(4, 3), joins(5, 4), firstCancels(), misses(2), leaves(3), misses(4), accepts(5, 15)),
+			inTurn(buys(1, 11), joins(2, 1), joins(3, 2), joins(4, 3), joins(5, 4), firstCancels(), misses(2),
+				leaves(3), misses(4), accepts(5, 15)),
 			linear.End{Live: live{5: 15}, Places: places{2: "missed", 3: "left", 4: "missed", 5: "bought"}},
 			linear.No,
 		},
 		"a missed offer is accepted": {
-			inTurn(buys(1, 11), joins(2, 1), firstCancels(), misses(2), accepts(2, 12)), linear.End{Live: live{2: 12}, Places: places{2: "bought"}}, linear.No,
+			inTurn(buys(1, 11), joins(2, 1), firstCancels(), misses(2),
+				accepts(2, 12)), linear.End{Live: live{2: 12}, Places: places{2: "bought"}}, linear.No,
 		},
 		"accepted while it is missed": {
 			[]linear.Step{
-				during(0, 1, buys(1, 11)), during(2, 3, joins(2, 1)), during(4, 5, firstCancels()), during(6, 9, misses(2)), during(7, 8, accepts(2, 12)),
+				during(0, 1, buys(1, 11)), during(2, 3, joins(2, 1)), during(4, 5, firstCancels()),
+				during(6, 9, misses(2)), during(7, 8, accepts(2, 12)),
 			}, linear.End{Live: live{2: 12}, Places: places{2: "bought"}}, linear.Yes,
 		},
 		"refused for a unit that will be on sale": {
-			inTurn(buys(1, 11), firstCancels(), joinsNothing(2), buysNothing(3), joinsNothing(2), buys(3, 13)), linear.End{Live: live{3: 13}}, linear.Yes,
+			inTurn(buys(1, 11), firstCancels(), joinsNothing(2), buysNothing(3), joinsNothing(2),
+				buys(3, 13)), linear.End{Live: live{3: 13}}, linear.Yes,
 		},
 		"refused for a unit that is sold": {
 			inTurn(buys(1, 11), joinsNothing(2)), linear.End{Live: live{1: 11}}, linear.No,
 		},
 		"refused for a unit that is offered": {
-			inTurn(buys(1, 11), joins(2, 1), firstCancels(), joinsNothing(3)), linear.End{Places: places{2: "offered"}}, linear.No,
+			inTurn(buys(1, 11), joins(2, 1), firstCancels(),
+				joinsNothing(3)), linear.End{Places: places{2: "offered"}}, linear.No,
 		},
 		"a unit is gone": {
-			inTurn(buys(1, 11), joins(2, 1), firstCancels(), misses(2)), linear.End{Places: places{2: "missed"}}, linear.No,
+			inTurn(buys(1, 11), joins(2, 1), firstCancels(),
+				misses(2)), linear.End{Places: places{2: "missed"}}, linear.No,
 		},
 		"an accept without an answer": {
 			inTurn(buys(1, 11), joins(2, 1), firstCancels(), linear.Step{Verb: linear.Accepts, User: 2}),

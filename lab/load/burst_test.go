@@ -55,8 +55,8 @@ func (s *fakeServer) serve(t *testing.T) Burst {
 		users[i] = string(rune('a' + i))
 	}
 	return Burst{
-		Users: users, Endpoints: []Endpoint{{l.Addr().String(), []int64{7, 8}}}, Connections: 4, Want: http.StatusAccepted,
-		Other: http.StatusConflict, Duration: time.Minute, Limit: 20, ListUsers: true,
+		Users: users, Endpoints: []Endpoint{{l.Addr().String(), []int64{7, 8}}}, Connections: 4,
+		Want: http.StatusAccepted, Other: http.StatusConflict, Duration: time.Minute, Limit: 20, ListUsers: true,
 	}
 }
 
@@ -157,10 +157,12 @@ func TestDial(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if status, err := Ask(t.Context(), conn, Purchase(7, "?wait=1s", "a"), http.StatusAccepted, 0); err != nil || status != http.StatusAccepted {
+	if status, err := Ask(t.Context(), conn, Purchase(7, "?wait=1s", "a"), http.StatusAccepted, 0); err != nil ||
+		status != http.StatusAccepted {
 		t.Error(status, err)
 	}
-	if _, err := Ask(t.Context(), conn, Purchase(7, "", "b"), http.StatusAccepted, 0); err == nil || !strings.Contains(err.Error(), "answered 409: {}") {
+	if _, err := Ask(t.Context(), conn, Purchase(7, "", "b"), http.StatusAccepted, 0); err == nil ||
+		!strings.Contains(err.Error(), "answered 409: {}") {
 		t.Error(err)
 	}
 	s.mu.Lock()

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	reservedFiles = 550    // file descriptors for everything but many connections: the service keeps 500
-	portsEach     = 10_000 // connections from one address: the system has some 28,000 ports for them, and finds the last ones slowly
+	reservedFiles = 550 // file descriptors for everything but many connections: the service keeps 500
+	// connections from one address: the system has some 28,000 ports for them, and finds the last ones slowly.
+	portsEach = 10_000
 )
 
 // MaxConnections is how many of the wanted connections this process, and one with the same limit of open files, can
@@ -57,8 +58,8 @@ func path(voucher int64, query string) string {
 	return fmt.Sprintf("/voucher/seckill/%d%s", voucher, query)
 }
 
-// Ask sends a request and returns the status of its answer. One that is neither want nor other is an error that quotes the
-// body.
+// Ask sends a request and returns the status of its answer. One that is neither want nor other is an error that
+// quotes the body.
 func Ask(ctx context.Context, conn *httpload.Conn, r httpload.Request, want, other int) (int, error) {
 	a, err := conn.Do(ctx, r)
 	if err == nil && a.Status != want && a.Status != other {
@@ -72,6 +73,8 @@ func Ask(ctx context.Context, conn *httpload.Conn, r httpload.Request, want, oth
 func bindLater(_, _ string, c syscall.RawConn) error {
 	const ipBindAddressNoPort = 24 // Linux; package syscall has no name for it
 	var serr error
-	err := c.Control(func(fd uintptr) { serr = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_IP, ipBindAddressNoPort, 1) })
+	err := c.Control(func(fd uintptr) {
+		serr = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_IP, ipBindAddressNoPort, 1)
+	})
 	return errors.Join(err, serr)
 }

@@ -33,7 +33,8 @@ func NewUsers(n int) Users {
 	return u
 }
 
-// Token makes the token of a user, as any identity provider with the secret would, with more claims, each after a comma.
+// Token makes the token of a user, as any identity provider with the secret would, with more claims, each after a
+// comma.
 func Token(user int64, more string) string { return sign(user, time.Now().Add(time.Hour).Unix(), more) }
 
 func sign(user, expires int64, more string) string {

@@ -10,7 +10,8 @@ import (
 func TestToken(t *testing.T) {
 	t.Parallel()
 	token := Token(42, `,"role":"admin"`)
-	parsed, err := jwt.Parse(token, func(*jwt.Token) (any, error) { return []byte(Secret), nil }, jwt.WithValidMethods([]string{"HS256"}))
+	parsed, err := jwt.Parse(token, func(*jwt.Token) (any, error) { return []byte(Secret), nil },
+		jwt.WithValidMethods([]string{"HS256"}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,15 +30,16 @@ type Suite struct {
 	Program, ProgramEnv string
 	// Env is more of the tests' environment.
 	Env []string
-	// Limit is how long the tests may take with a mutant. Tests that hang have not noticed it: they do not say what is wrong.
+	// Limit is how long the tests may take with a mutant. Tests that hang have not noticed it: they do not say what
+	// is wrong.
 	Limit time.Duration
 	// Parallel is how many mutants are run at the same time.
 	Parallel int
 }
 
-// Main runs the mutants whose names contain one of the command's arguments, or all of them when there are none, and ends
-// the process: with code 1 when a mutant survived or could not be run. It works at the top of the clone, from where files
-// and packages are named.
+// Main runs the mutants whose names contain one of the command's arguments, or all of them when there are none, and
+// ends the process: with code 1 when a mutant survived or could not be run. It works at the top of the clone, from
+// where files and packages are named.
 func (s Suite) Main(mutants []Mutant) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	root, err := version.Root(ctx, ".")

@@ -8,7 +8,8 @@ import (
 
 func main() { faults().Main(mutants()) }
 
-// faults are the fault scenarios, which most mutants run against. One mutant at a time: a scenario starts stores and three instances.
+// faults are the fault scenarios, which most mutants run against. One mutant at a time: a scenario starts stores and
+// three instances.
 func faults() mutant.Suite {
 	return mutant.Suite{
 		Package:    "./lab/faults",
@@ -35,7 +36,8 @@ func packageMutant(name, pkg, test, sign string, changes ...mutant.Change) mutan
 	return mutant.Mutant{Name: name, Changes: changes, Package: pkg, Test: test, Sign: sign}
 }
 
-// historyMutant is one that random histories notice. They leave no file of the history behind, which the next run would repeat.
+// historyMutant is one that random histories notice. They leave no file of the history behind, which the next run
+// would repeat.
 func historyMutant(name, pkg, test, sign string, changes ...mutant.Change) mutant.Mutant {
 	m := packageMutant(name, pkg, test, sign, changes...)
 	m.Args = []string{"-rapid.nofailfile", "-rapid.shrinktime=5s"}

@@ -5,17 +5,21 @@ import "seckill/lab/mutant"
 // inWebhooks are those between the change of an order and the receiver of its event.
 func inWebhooks() []mutant.Mutant {
 	const (
-		ledger, rules, sending, all = "./internal/sqlstore", "./internal/webhook", "./internal/webhook/sender", "./test/webhooks"
+		ledger, rules, sending, all = "./internal/sqlstore", "./internal/webhook",
+			"./internal/webhook/sender", "./test/webhooks"
 
-		events, queue, replay = "internal/sqlstore/webhook_events.go", "internal/sqlstore/webhook_queue.go", "internal/sqlstore/webhook_replay.go"
-		pass, delivery        = "internal/webhook/pass.go", "internal/webhook/delivery.go"
-		sender, address       = "internal/webhook/sender/sender.go", "internal/webhook/sender/address.go"
+		events, queue, replay = "internal/sqlstore/webhook_events.go", "internal/sqlstore/webhook_queue.go",
+			"internal/sqlstore/webhook_replay.go"
+		pass, delivery  = "internal/webhook/pass.go", "internal/webhook/delivery.go"
+		sender, address = "internal/webhook/sender/sender.go", "internal/webhook/sender/address.go"
 	)
 	return []mutant.Mutant{
-		packageMutant("events are numbered as they were written, not as they were committed", ledger, "TestNumbersFollowCommits", "ClaimEndpoint = false",
+		packageMutant("events are numbered as they were written, not as they were committed", ledger,
+			"TestNumbersFollowCommits", "ClaimEndpoint = false",
 			mutant.Change{File: events, From: `last+int64(i)+1, 10)`, To: `id+0*(last+int64(i)), 10)`},
 		),
-		packageMutant("an endpoint has got past events before they were sent", ledger, "TestWebhookLease", "b claims: 0, false",
+		packageMutant("an endpoint has got past events before they were sent", ledger,
+			"TestWebhookLease", "b claims: 0, false",
 			mutant.Change{File: queue, From: `		return readWork(tx, &w, n)
 `, To: `		if err := readWork(tx, &w, n); err != nil {
 			return err
@@ -24,22 +28,33 @@ func inWebhooks() []mutant.Mutant {
 `},
 		),
 		packageMutant("one who has lost the lease settles", ledger, "TestWebhookLease", "a settles without the lease",
-			mutant.Change{File: queue, From: `if row.LeaseOwner != owner || row`, To: `if row.LeaseOwner != owner && false || row`},
+			mutant.Change{
+				File: queue, From: `if row.LeaseOwner != owner || row`,
+				To: `if row.LeaseOwner != owner && false || row`,
+			},
 		),
-		packageMutant("it is never read anew which shops have an endpoint", ledger, "TestFirstEndpointIsKnownASecondLater", "later: 0 events, want 1",
-			mutant.Change{File: events, From: `if age >= 0 && age < subscribedFor/2 {`, To: `if len(ages(age)) > 0 && !c.from.IsZero() {`},
-			mutant.Change{File: events, From: `// learn notes the shops`, To: `func ages(d ...time.Duration) []time.Duration { return d }
+		packageMutant("it is never read anew which shops have an endpoint", ledger,
+			"TestFirstEndpointIsKnownASecondLater", "later: 0 events, want 1", mutant.Change{
+				File: events, From: `if age >= 0 && age < subscribedFor/2 {`,
+				To: `if len(ages(age)) > 0 && !c.from.IsZero() {`,
+			},
+			mutant.Change{
+				File: events, From: `// learn notes the shops`,
+				To: `func ages(d ...time.Duration) []time.Duration { return d }
 
-// learn notes the shops`},
+// learn notes the shops`,
+			},
 		),
-		packageMutant("an endpoint that is enabled again is held to how it failed before", ledger, "TestEndpointThatIsEnabledBeginsAnew", "Failures:41",
+		packageMutant("an endpoint that is enabled again is held to how it failed before", ledger,
+			"TestEndpointThatIsEnabledBeginsAnew", "Failures:41",
 			mutant.Change{File: queue, From: `if !r.endpoint().Health.Equal(done.HealthWas) {`, To: `if false {`},
 		),
 		packageMutant("what is replayed is settled away", ledger, "TestReplayIsNotSettledAway", "ClaimEndpoint = false",
-			mutant.Change{File: queue, From: ` AND number = ? AND attempts = ?", done.EndpointID, r.OrderID, r.Number, r.Attempts)`, To: `", done.EndpointID, r.OrderID)`},
+			mutant.Change{File: queue, From: ` AND number = ? AND attempts = ?", done.EndpointID,
+			r.OrderID, r.Number, r.Attempts)`, To: `", done.EndpointID, r.OrderID)`},
 		),
-		packageMutant("events that an endpoint waits for are deleted", ledger, "TestOldEventsAreDeleted", "0 events are left, want 5",
-			mutant.Change{File: replay, From: `p.next_number <= e.number OR `, To: ``},
+		packageMutant("events that an endpoint waits for are deleted", ledger, "TestOldEventsAreDeleted",
+			"0 events are left, want 5", mutant.Change{File: replay, From: `p.next_number <= e.number OR `, To: ``},
 		),
 		packageMutant("410 is a failure like others", all, "TestGone", "the endpoint is",
 			mutant.Change{File: pass, From: `if failure.Code == Gone {`, To: `if failure.Code == Gone && false {`},
@@ -55,17 +70,29 @@ func inWebhooks() []mutant.Mutant {
 		s.Behind`, To: `	case len(left) > 1:
 		s.Behind`},
 		),
-		packageMutant("behind a dead letter an event is left out", rules, "TestWhatFailuresCountAgainst", "it goes on from event",
-			mutant.Change{File: delivery, From: `Number: first.Number + 1, DueAt: now}`, To: `Number: first.Number + 2, DueAt: now}`},
+		packageMutant("behind a dead letter an event is left out", rules, "TestWhatFailuresCountAgainst",
+			"it goes on from event", mutant.Change{
+				File: delivery, From: `Number: first.Number + 1, DueAt: now}`,
+				To: `Number: first.Number + 2, DueAt: now}`,
+			},
 		),
 		historyMutant("a step of an order is not told", "./lab/life", "TestLife$", "webhooks are told",
-			mutant.Change{File: "internal/sqlstore/transition.go", From: `s.announce(tx, rows, c.at, c.why)`, To: `s.announce(tx, rows[1:], c.at, c.why)`},
+			mutant.Change{
+				File: "internal/sqlstore/transition.go", From: `s.announce(tx, rows, c.at, c.why)`,
+				To: `s.announce(tx, rows[1:], c.at, c.why)`,
+			},
 		),
 		serverMutant("a cancel writes no event", "F54", "orders have not one event for each of their changes",
-			mutant.Change{File: "internal/sqlstore/transition.go", From: `s.announce(tx, rows, c.at, c.why)`, To: `s.announce(tx, rows[:0], c.at, c.why)`},
+			mutant.Change{
+				File: "internal/sqlstore/transition.go", From: `s.announce(tx, rows, c.at, c.why)`,
+				To: `s.announce(tx, rows[:0], c.at, c.why)`,
+			},
 		),
 		packageMutant("the breaker never opens", rules, "TestBreaker", "after 10 failures",
-			mutant.Change{File: "internal/webhook/health.go", From: `return h.Failures >= breakAfter`, To: `return h.Failures >= 1000*breakAfter`},
+			mutant.Change{
+				File: "internal/webhook/health.go", From: `return h.Failures >= breakAfter`,
+				To: `return h.Failures >= 1000*breakAfter`,
+			},
 		),
 		packageMutant("a redirect is followed", sending, "TestAnswers", "a redirect was followed",
 			mutant.Change{File: sender, From: `return http.ErrUseLastResponse`, To: `return nil`},
@@ -73,7 +100,8 @@ func inWebhooks() []mutant.Mutant {
 		packageMutant("a private address is dialled", sending, "TestAddresses", "192.168.1.1: by https true",
 			mutant.Change{File: address, From: `ip.IsPrivate(), `, To: ``},
 		),
-		packageMutant("the address that is dialled is not checked", sending, "TestNamesOfThisMachineAreRefused", "want ADDRESS_NOT_ALLOWED",
+		packageMutant("the address that is dialled is not checked", sending, "TestNamesOfThisMachineAreRefused",
+			"want ADDRESS_NOT_ALLOWED",
 			mutant.Change{File: sender, From: `			return a.check(to.Addr(), secure)
 `, To: `			_ = a.check(to.Addr(), secure)
 			return nil
@@ -91,19 +119,30 @@ func inOfferEvents() []mutant.Mutant {
 	)
 	return []mutant.Mutant{
 		serverMutant("an offer that is made writes no event", "F53", "never came",
-			mutant.Change{File: offers, From: `return int64(len(heads)), s.announceOffers(tx, heads, now)`, To: `return int64(len(heads)), s.announceOffers(tx, heads[:0], now)`},
+			mutant.Change{
+				File: offers, From: `return int64(len(heads)), s.announceOffers(tx, heads, now)`,
+				To: `return int64(len(heads)), s.announceOffers(tx, heads[:0], now)`,
+			},
 		),
 		historyMutant("an offer that ends writes no event", "./lab/life", "TestLife$", "of its offer",
-			mutant.Change{File: "internal/sqlstore/see_to_offers.go", From: `s.announceOffers(tx, ended, now)`, To: `s.announceOffers(tx, ended[:0], now)`},
+			mutant.Change{
+				File: "internal/sqlstore/see_to_offers.go", From: `s.announceOffers(tx, ended, now)`,
+				To: `s.announceOffers(tx, ended[:0], now)`,
+			},
 		),
-		packageMutant("an event is written without its offer", ledger, "TestNoEventWithoutItsOffer$/mysql", "events of what was rolled back",
-			mutant.Change{File: offers, From: `return int64(len(heads)), s.announceOffers(tx, heads, now)`, To: `return int64(len(heads)), s.announceOffers(s.db.Read(s.db.Bulkhead().Holding(tx.Statement.Context)), heads, now)`},
+		packageMutant("an event is written without its offer", ledger, "TestNoEventWithoutItsOffer$/mysql",
+			"events of what was rolled back", mutant.Change{
+				File: offers, From: `return int64(len(heads)), s.announceOffers(tx, heads, now)`, To: `return ` +
+					`int64(len(heads)), s.announceOffers(s.db.Read(s.db.Bulkhead().Holding(tx.Statement.Context)), ` +
+					`heads, now)`,
+			},
 		),
 		historyMutant("an order is told before its offer", rules, "TestEndpointKeepsEveryEvent", "before those of its",
 			mutant.Change{File: delivery, From: `	c.after = byOrder[offer]
 `, To: ``},
 		),
-		historyMutant("an offer that is behind holds no order up", rules, "TestEndpointKeepsEveryEvent", "before those of its",
+		historyMutant("an offer that is behind holds no order up", rules,
+			"TestEndpointKeepsEveryEvent", "before those of its",
 			mutant.Change{File: delivery, From: `		c.held = m.DueAt
 `, To: `		_ = m
 `},

@@ -67,12 +67,15 @@ func newFixture(b *testing.B) *fixture {
 	b.Helper()
 	s := &fixture{B: b, server: testkit.StartRedis(b, "--appendonly", "yes", "--appendfsync", "always")}
 	log := slog.New(slog.DiscardHandler)
-	clients, err := redisstore.NewClients(redisstore.ClientConfig{Topology: redisstore.Single, Addrs: []string{s.server.Addr}, PoolSize: 64, Timeout: 2 * time.Second})
+	clients, err := redisstore.NewClients(redisstore.ClientConfig{
+		Topology: redisstore.Single, Addrs: []string{s.server.Addr}, PoolSize: 64, Timeout: 2 * time.Second,
+	})
 	s.must(err)
 	b.Cleanup(func() { s.must(clients.Close()) })
 	s.redis, err = redisstore.New(clients, redisstore.Options{Word: "1/ledger"}, log)
 	s.must(err)
-	s.ledger, err = sqlstore.OpenMySQL(b.Context(), testkit.MySQL(b), sqlkit.Options{Log: log, MaxConns: 16, Timeout: 10 * time.Second})
+	s.ledger, err = sqlstore.OpenMySQL(b.Context(), testkit.MySQL(b),
+		sqlkit.Options{Log: log, MaxConns: 16, Timeout: 10 * time.Second})
 	s.must(err)
 	b.Cleanup(func() { s.must(s.ledger.Close()) })
 	_, err = s.ledger.Migrate(b.Context())
@@ -91,8 +94,10 @@ func (s *fixture) sale(orders int) int64 {
 	s.Helper()
 	now, ctx := time.Now(), s.Context()
 	v := &voucher.Voucher{
-		ShopID: 1, Title: "100 for 10", PayValue: 1000, ActualValue: 10000, PayWithin: time.Hour, Kind: voucher.Seckill, Status: voucher.OnShelf,
-		Sale: &voucher.Sale{Stock: int64(2 * orders), Issued: int64(2 * orders), Begin: now.Add(-time.Hour), End: now.Add(time.Hour)},
+		ShopID: 1, Title: "100 for 10", PayValue: 1000, ActualValue: 10000, PayWithin: time.Hour, Kind: voucher.Seckill,
+		Status: voucher.OnShelf, Sale: &voucher.Sale{
+			Stock: int64(2 * orders), Issued: int64(2 * orders), Begin: now.Add(-time.Hour), End: now.Add(time.Hour),
+		},
 	}
 	s.must(s.ledger.CreateVoucher(ctx, v, voucher.Author{AdminID: 1}))
 	s.must(s.reconciler.Open(ctx, v.ID))

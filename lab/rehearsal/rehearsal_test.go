@@ -31,9 +31,9 @@ type measured struct {
 	processor time.Duration // of all instances
 }
 
-// BenchmarkRehearsal holds forecasts against sales: each round rehearses one on two instances whose Redis and database flush what they are
-// told, and then has it sell to a crowd of the same size, which comes at other moments: once at a rate that two processors serve with ease,
-// and once at one that they do not. Use -benchtime=5x.
+// BenchmarkRehearsal holds forecasts against sales: each round rehearses one on two instances whose Redis and
+// database flush what they are told, and then has it sell to a crowd of the same size, which comes at other moments:
+// once at a rate that two processors serve with ease, and once at one that they do not. Use -benchtime=5x.
 func BenchmarkRehearsal(b *testing.B) {
 	redis := testkit.StartRedis(b, "--appendonly", "yes", "--appendfsync", "always")
 	s := box.SiteOn(b, 2, redis.Addr, "", testkit.StartMariaDB(b).DSN("rehearsed"))
@@ -44,7 +44,8 @@ func BenchmarkRehearsal(b *testing.B) {
 
 func forecasts(b *testing.B, s *box.Site, within time.Duration) {
 	var table strings.Builder
-	table.WriteString("\n| | sold out after | | p50 | | p99 | | no clear answer | | Redis, more | | processor time a request | |\n| --- " + strings.Repeat("| ---: ", 12) + "|\n")
+	table.WriteString("\n| | sold out after | | p50 | | p99 | | no clear answer | | Redis, more | | processor time a " +
+		"request | |\n| --- " + strings.Repeat("| ---: ", 12) + "|\n")
 	var soldOut, p99 float64 // the largest errors
 	for round := 1; b.Loop(); round++ {
 		sale := s.CreateWindow(b, rehearsedStock, time.Now().Add(2*time.Hour), time.Now().Add(3*time.Hour))
@@ -62,7 +63,8 @@ func forecasts(b *testing.B, s *box.Site, within time.Duration) {
 func rehearsedSale(b *testing.B, s *box.Site, sale int64, within time.Duration) (m measured) {
 	b.Helper()
 	before := processorTime(b, s)
-	got := box.Command(b, s.Servers[0].Settings, "rehearse", "-voucher", strconv.FormatInt(sale, 10), "-duration", within.String(), "-url", s.URLs(), "-loadgen", box.Loadgen(b))
+	got := box.Command(b, s.Servers[0].Settings, "rehearse", "-voucher", strconv.FormatInt(sale, 10), "-duration",
+		within.String(), "-url", s.URLs(), "-loadgen", box.Loadgen(b))
 	if got.Code != 0 && got.Code != 3 || !strings.Contains(got.Stdout, "VERIFIED") {
 		b.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
@@ -85,7 +87,8 @@ func soldSale(b *testing.B, s *box.Site, sale int64, within time.Duration, seed 
 	changeSale(b, s, sale, "beginTime", time.Now().Add(3*time.Second))
 	m.MemoryIdle = usedMemory(b, s)
 	before := processorTime(b, s)
-	cmd := exec.CommandContext(b.Context(), box.Loadgen(b), "-voucher", strconv.FormatInt(sale, 10), "-buyers", strconv.Itoa(rehearsedBuyers),
+	cmd := exec.CommandContext(b.Context(), box.Loadgen(b), "-voucher", strconv.FormatInt(sale, 10), "-buyers",
+		strconv.Itoa(rehearsedBuyers),
 		"-duration", within.String(), "-url", s.URLs(), "-seed", strconv.Itoa(1+seed), "-json", name)
 	cmd.Env = []string{"SECKILL_JWT_SECRET=" + box.Secret}
 	through, stop := context.WithCancel(b.Context())
@@ -121,7 +124,8 @@ func readReport(b *testing.B, name string, f *preflight.Figures) {
 		b.Fatal(err)
 	}
 	f.Requests, f.SoldOut = r.Requests, time.Duration(r.SoldOut*float64(time.Second))
-	f.P50, f.P99 = time.Duration(r.FromDue.P50*float64(time.Millisecond)), time.Duration(r.FromDue.P99*float64(time.Millisecond))
+	f.P50, f.P99 = time.Duration(r.FromDue.P50*float64(time.Millisecond)),
+		time.Duration(r.FromDue.P99*float64(time.Millisecond))
 	for _, second := range r.Timeline {
 		f.Unclear += second.Unclear
 	}

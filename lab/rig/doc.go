@@ -1,9 +1,9 @@
 // Package rig is what measurements run on: it builds programs, opens the stores, starts servers as child processes in
-// namespaces of their own, sends purchases as new users, and reads memory, processor time and the machine's description.
-// It knows no measurement and judges no figure.
+// namespaces of their own, sends purchases as new users, and reads memory, processor time and the machine's
+// description. It knows no measurement and judges no figure.
 //
-// A measurement takes a namespace (an empty schema and a key prefix), starts a server in it, sends a burst of purchases,
-// and reads what became of them:
+// A measurement takes a namespace (an empty schema and a key prefix), starts a server in it, sends a burst of
+// purchases, and reads what became of them:
 //
 //	stores, err := rig.OpenStores(ctx)
 //	at, err := stores.NewNamespace(ctx)

@@ -50,7 +50,8 @@ func (s *Stores) Processes(ctx context.Context, servers ...*Server) Processes {
 	return p
 }
 
-// Known returns an error when the time of the stores or of a server cannot be read: they run elsewhere, or this is not Linux.
+// Known returns an error when the time of the stores or of a server cannot be read: they run elsewhere, or this is
+// not Linux.
 func (p Processes) Known() error {
 	for _, pid := range append([]int{p.redis, p.database}, p.servers...) {
 		if child.TimeOf(pid) == 0 {

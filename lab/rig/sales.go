@@ -40,8 +40,10 @@ func admin() string { return load.Token(9_000_001, `,"role":"admin"`) }
 // createSale creates a sale.
 func (s *Server) createSale(ctx context.Context, stock int64) (int64, error) {
 	answer, err := post(ctx, "http://"+s.Addr+"/voucher/seckill", admin(),
-		fmt.Sprintf(`{"shopId":%d,"title":"benchmark","payValue":1000,"actualValue":10000,"stock":%d,"beginTime":%q,"endTime":%q}`,
-			Shop, stock, time.Now().Add(-time.Minute).Format(time.RFC3339), time.Now().Add(24*time.Hour).Format(time.RFC3339)))
+		fmt.Sprintf(`{"shopId":%d,"title":"benchmark","payValue":1000,"actualValue":10000,"stock":%d,`+
+			`"beginTime":%q,"endTime":%q}`,
+			Shop, stock, time.Now().Add(-time.Minute).Format(time.RFC3339),
+			time.Now().Add(24*time.Hour).Format(time.RFC3339)))
 	if err != nil {
 		return 0, err
 	}
@@ -70,7 +72,8 @@ func (s *Server) FillShop(ctx context.Context, vouchers int, rules string) error
 	for i := range vouchers {
 		group.Go(func() error {
 			_, err := post(ctx, "http://"+s.Addr+"/voucher", admin(),
-				fmt.Sprintf(`{"shopId":%d,"title":"voucher %d","rules":%q,"payValue":1000,"actualValue":10000}`, Shop, i, rules))
+				fmt.Sprintf(`{"shopId":%d,"title":"voucher %d","rules":%q,"payValue":1000,"actualValue":10000}`,
+					Shop, i, rules))
 			return err
 		})
 	}
@@ -103,14 +106,16 @@ func (s *Server) ListLength(ctx context.Context, vouchers int) (int, error) {
 	}
 }
 
-// reportTimeout bounds the reading of one file: a hundred thousand orders take seconds on a machine that does nothing else.
+// reportTimeout bounds the reading of one file: a hundred thousand orders take seconds on a machine that does nothing
+// else.
 const reportTimeout = 3 * time.Minute
 
 // ReportFile reads a file of the report of the server's sale, as an admin does.
 func (s *Server) ReportFile(ctx context.Context, name string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/admin/voucher/%d/%s", s.Addr, s.Voucher, name), http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/admin/voucher/%d/%s",
+		s.Addr, s.Voucher, name), http.NoBody)
 	if err != nil {
 		return nil, err
 	}

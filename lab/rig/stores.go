@@ -30,7 +30,9 @@ const EverySecond = "everysec"
 // durability is how Redis keeps what it acknowledged: an append-only file, flushed every second. Rewriting that file in
 // the middle of a measurement would slow one server down by chance, so it is done in between.
 func durability() map[string]string {
-	return map[string]string{"appendonly": "yes", "appendfsync": EverySecond, "auto-aof-rewrite-percentage": "0", "save": ""}
+	return map[string]string{
+		"appendonly": "yes", "appendfsync": EverySecond, "auto-aof-rewrite-percentage": "0", "save": "",
+	}
 }
 
 // OpenStores connects to the stores that SECKILL_TEST_REDIS_ADDR and SECKILL_TEST_MYSQL_DSN name (test/services starts
@@ -39,7 +41,8 @@ func OpenStores(ctx context.Context) (*Stores, error) {
 	s := &Stores{RedisAddr: os.Getenv("SECKILL_TEST_REDIS_ADDR"), before: map[string]string{}}
 	dsn := os.Getenv("SECKILL_TEST_MYSQL_DSN")
 	if s.RedisAddr == "" || dsn == "" {
-		return nil, errors.New("SECKILL_TEST_REDIS_ADDR and SECKILL_TEST_MYSQL_DSN are not both set; run it as: go run ./test/services -- go run ./bench")
+		return nil, errors.New("SECKILL_TEST_REDIS_ADDR and SECKILL_TEST_MYSQL_DSN are not both set; run it as: go " +
+			"run ./test/services -- go run ./bench")
 	}
 	var err error
 	if s.dsn, err = mysql.ParseDSN(dsn); err != nil {

@@ -19,8 +19,8 @@ import (
 // others are all processes but those of the benchmark.
 const others = "others"
 
-// Waits is how long the threads of each process waited for a processor while they were ready to run, and what they then had
-// of it, as perf saw it.
+// Waits is how long the threads of each process waited for a processor while they were ready to run, and what they
+// then had of it, as perf saw it.
 type Waits struct {
 	Problem string // why there is nothing; "" when there is
 	Of      map[string]*ProcessWaits
@@ -32,11 +32,12 @@ type ProcessWaits struct {
 	Ran    time.Duration // of all threads
 }
 
-// RecordWaits has perf record the scheduler for a while, into a file for "perf sched". Where there is no perf, or no right to trace
-// the kernel, the result says so, and that is no error.
+// RecordWaits has perf record the scheduler for a while, into a file for "perf sched". Where there is no perf, or no
+// right to trace the kernel, the result says so, and that is no error.
 func RecordWaits(ctx context.Context, path string, during time.Duration, p Processes) (Waits, error) {
 	seconds := strconv.FormatFloat(during.Seconds(), 'f', 3, 64)
-	if out, err := exec.CommandContext(ctx, "perf", "sched", "record", "-a", "-o", path, "--", "sleep", seconds).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "perf", "sched", "record", "-a", "-o", path, "--", "sleep",
+		seconds).CombinedOutput(); err != nil {
 		return Waits{Problem: fmt.Sprintf("perf sched record: %v: %.200s", err, bytes.TrimSpace(out))}, ctx.Err()
 	}
 	out, err := exec.CommandContext(ctx, "perf", "sched", "timehist", "-i", path).Output()
@@ -46,8 +47,8 @@ func RecordWaits(ctx context.Context, path string, during time.Duration, p Proce
 	return parseWaits(out, p.names()), nil
 }
 
-// parseWaits reads what "perf sched timehist" prints: a line for each time that a thread left a processor, which ends with its name,
-// its ids in brackets, and three times in milliseconds: slept before, waited for a processor, ran.
+// parseWaits reads what "perf sched timehist" prints: a line for each time that a thread left a processor, which ends
+// with its name, its ids in brackets, and three times in milliseconds: slept before, waited for a processor, ran.
 func parseWaits(timehist []byte, names map[int]string) Waits {
 	w := Waits{Of: map[string]*ProcessWaits{}}
 	lines := bufio.NewScanner(bytes.NewReader(timehist))
@@ -101,15 +102,17 @@ func (w Waits) Table(answers float64) string {
 		return "no figures of the scheduler: " + w.Problem + "\n"
 	}
 	var t strings.Builder
-	fmt.Fprintf(&t, "%-16s %14s %14s %14s %10s %10s %10s\n", "", "µs an answer", "waits, µs", "switches", "wait p50", "p99", "max, µs")
+	fmt.Fprintf(&t, "%-16s %14s %14s %14s %10s %10s %10s\n", "", "µs an answer", "waits, µs", "switches",
+		"wait p50", "p99", "max, µs")
 	for _, name := range slices.Sorted(maps.Keys(w.Of)) {
 		p := w.Of[name]
 		var sum float64
 		for _, d := range p.Delays {
 			sum += float64(d)
 		}
-		fmt.Fprintf(&t, "%-16s %14.1f %14.1f %14.2f %10d %10d %10d\n", name, float64(p.Ran.Microseconds())/answers, sum/answers, float64(len(p.Delays))/answers,
-			load.Percentile(p.Delays, 0.5).Microseconds(), load.Percentile(p.Delays, 0.99).Microseconds(), load.Percentile(p.Delays, 1).Microseconds())
+		fmt.Fprintf(&t, "%-16s %14.1f %14.1f %14.2f %10d %10d %10d\n", name, float64(p.Ran.Microseconds())/answers,
+			sum/answers, float64(len(p.Delays))/answers, load.Percentile(p.Delays, 0.5).Microseconds(),
+			load.Percentile(p.Delays, 0.99).Microseconds(), load.Percentile(p.Delays, 1).Microseconds())
 	}
 	return t.String()
 }

@@ -29,7 +29,9 @@ func TestParseWaits(t *testing.T) {
 
 func TestProcessOf(t *testing.T) {
 	t.Parallel()
-	for task, want := range map[string]int{"server[4712/4711]": 4711, "redis-server[70]": 70, "<idle>": 0, "a[b][9/8]": 8, "[x]": 0} {
+	for task, want := range map[string]int{
+		"server[4712/4711]": 4711, "redis-server[70]": 70, "<idle>": 0, "a[b][9/8]": 8, "[x]": 0,
+	} {
 		if got := processOf(task); got != want {
 			t.Errorf("%s: %d, want %d", task, got, want)
 		}

@@ -12,7 +12,8 @@ func embeddedMode(t *testing.T, old, now release) {
 	const units = 60
 	s := &stores{TB: t}
 	settings := map[string]string{
-		"SECKILL_DATA_DIR": filepath.Join(t.TempDir(), "data"), "SECKILL_JWT_SECRET": box.Secret, "SECKILL_USER_RATE": "0",
+		"SECKILL_DATA_DIR": filepath.Join(t.TempDir(), "data"), "SECKILL_JWT_SECRET": box.Secret,
+		"SECKILL_USER_RATE": "0",
 	}
 	var sale *sale
 	for n, r := range []release{old, now, old, now} {

@@ -121,7 +121,9 @@ func (i *instance) buy(ctx context.Context, voucher, user int64) checker.Answer 
 
 // cancel is one attempt to cancel an order.
 func (i *instance) cancel(ctx context.Context, voucher, user, order int64) checker.Answer {
-	a := checker.Answer{Action: checker.Cancel, User: user, Voucher: voucher, Order: order, Server: i.server.Name, Sent: time.Now()}
+	a := checker.Answer{
+		Action: checker.Cancel, User: user, Voucher: voucher, Order: order, Server: i.server.Name, Sent: time.Now(),
+	}
 	status, e, err := i.post(ctx, fmt.Sprintf("/order/%d/cancel", order), box.BuyerToken(user), nil)
 	a.Received = time.Now()
 	switch {

@@ -10,8 +10,8 @@ import (
 	"seckill/test/box"
 )
 
-// instance is one process of a release, and a client of it. box.Client checks answers against today's description, which
-// the version before need not follow.
+// instance is one process of a release, and a client of it. box.Client checks answers against today's description,
+// which the version before need not follow.
 type instance struct {
 	testing.TB
 	release
@@ -29,7 +29,9 @@ func launch(tb testing.TB, r release, id string, settings map[string]string) *in
 	if err := srv.Start(); err != nil {
 		tb.Fatalf("%s, %s: %v", id, r.name, err)
 	}
-	return &instance{TB: tb, release: r, server: srv, client: &http.Client{Transport: transport, Timeout: 20 * time.Second}}
+	return &instance{
+		TB: tb, release: r, server: srv, client: &http.Client{Transport: transport, Timeout: 20 * time.Second},
+	}
 }
 
 // kill ends the process as a crash does.

@@ -30,7 +30,8 @@ type sale struct {
 func (s *stores) open(at *instance, units int64) *sale {
 	s.Helper()
 	return &sale{
-		stores: s, voucher: at.createSale(units), units: units, accepted: map[string]int{}, changed: make(chan struct{}),
+		stores: s, voucher: at.createSale(units), units: units, accepted: map[string]int{},
+		changed: make(chan struct{}),
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestUpgrade runs the version before and today's side by side. It is no part of make test-box; make -C lab upgrade runs it.
+// TestUpgrade runs the version before and today's side by side. It is no part of make test-box; make -C lab upgrade
+// runs it.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -27,8 +28,8 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// thereAndBack replaces the instances of a running sale one after the other, empties Redis meanwhile, and goes back to the
-// version before. Buyers are at all instances all the time, and some cancel.
+// thereAndBack replaces the instances of a running sale one after the other, empties Redis meanwhile, and goes back
+// to the version before. Buyers are at all instances all the time, and some cancel.
 func thereAndBack(t *testing.T, old, now release) {
 	const units, some = 20_000, 60
 	redis := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")

@@ -35,7 +35,8 @@ func Resolve(ctx context.Context, root, ref string) (string, error) {
 	case shallowErr != nil:
 		return "", fmt.Errorf("%s is not in a git clone: %w", root, shallowErr)
 	case shallow == "true":
-		return "", fmt.Errorf("%w: %s: the clone is shallow; fetch its history with: git fetch --unshallow", ErrNoCommit, ref)
+		return "", fmt.Errorf("%w: %s: the clone is shallow; fetch its history with: git fetch --unshallow",
+			ErrNoCommit, ref)
 	default:
 		return "", fmt.Errorf("%w: %s", ErrNoCommit, ref)
 	}

@@ -28,7 +28,8 @@ func NewBalancer(tb testing.TB, servers []*Server) *Balancer {
 	c := NewClientOver(tb, &http.Transport{DisableKeepAlives: true}, time.Second)
 	var polling sync.WaitGroup
 	for i, s := range servers {
-		polling.Go(func() { poll(tb.Context(), c, s, &b.ready[i]) }) // a server that is slow does not hide another's end
+		// A server that is slow does not hide another's end.
+		polling.Go(func() { poll(tb.Context(), c, s, &b.ready[i]) })
 	}
 	tb.Cleanup(polling.Wait) // the test's context has ended by then
 	return b

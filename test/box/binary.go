@@ -15,11 +15,14 @@ import (
 	"seckill/internal/testkit/child"
 )
 
-// envServer names a server to test instead of this checkout's: one with a bug that the tests should notice (lab/mutants).
+// envServer names a server to test instead of this checkout's: one with a bug that the tests should notice
+// (lab/mutants).
 const envServer = "SECKILL_TEST_SERVER"
 
 // builtBinary builds the server once per test process.
-var builtBinary = sync.OnceValues(buildBinary) //nolint:gochecknoglobals // testing passes nothing from TestMain to tests
+//
+//nolint:gochecknoglobals // testing passes nothing from TestMain to tests
+var builtBinary = sync.OnceValues(buildBinary)
 
 // Binary returns the path of the server, built from this checkout unless the environment names another.
 func Binary(tb testing.TB) string {
@@ -38,7 +41,9 @@ func Binary(tb testing.TB) string {
 func buildBinary() (string, error) { return buildServer("server") }
 
 // builtLoadgen builds loadgen once per test process.
-var builtLoadgen = sync.OnceValues(func() (string, error) { return build("loadgen", "./cmd/loadgen") }) //nolint:gochecknoglobals // as above
+//
+//nolint:gochecknoglobals // as above
+var builtLoadgen = sync.OnceValues(func() (string, error) { return build("loadgen", "./cmd/loadgen") })
 
 // Loadgen returns the path of loadgen, built from this checkout.
 func Loadgen(tb testing.TB) string {
@@ -56,8 +61,8 @@ func buildServer(name string, args ...string) (string, error) {
 }
 
 // build builds a program without cgo, and without the race detector, which the packages' own tests use. The file has
-// one name per checkout, so that old binaries do not pile up; it is renamed into place, so that another run never starts
-// half of it.
+// one name per checkout, so that old binaries do not pile up; it is renamed into place, so that another run never
+// starts half of it.
 func build(name, pkg string, args ...string) (string, error) {
 	root, err := child.Root(context.Background())
 	if err != nil {

@@ -77,8 +77,8 @@ func withOrder(a checker.Answer, o checker.Outcome, r Reply) checker.Answer {
 	return a
 }
 
-// BuyUntilAnswered repeats a purchase at the next server until it has an outcome, as the service's answers tell clients to
-// do.
+// BuyUntilAnswered repeats a purchase at the next server until it has an outcome, as the service's answers tell
+// clients to do.
 func (b *Buyers) BuyUntilAnswered(ctx context.Context, user int64) checker.Answer {
 	pause := 5 * time.Millisecond
 	for i := int(user); ; i++ {
@@ -99,11 +99,12 @@ func (b *Buyers) BuyUntilAnswered(ctx context.Context, user int64) checker.Answe
 	}
 }
 
-// perBuyer is what [Buyers.BuyAll] adds to [Patience] for each user: twenty times what a purchase costs here when nothing else runs.
+// perBuyer is what [Buyers.BuyAll] adds to [Patience] for each user: twenty times what a purchase costs here when
+// nothing else runs.
 const perBuyer = 10 * time.Millisecond
 
-// BuyAll lets all users buy until answered, with so many clients at a time. It gives up after [Patience], and longer the more
-// there are.
+// BuyAll lets all users buy until answered, with so many clients at a time. It gives up after [Patience], and longer
+// the more there are.
 func (b *Buyers) BuyAll(ctx context.Context, clients int, users []int64) {
 	ctx, cancel := context.WithTimeout(ctx, Patience+time.Duration(len(users))*perBuyer)
 	defer cancel()

@@ -114,14 +114,16 @@ func (c *Client) Do(ctx context.Context, r Request) (Reply, error) {
 		return Reply{}, fmt.Errorf("reading the answer: %w", err)
 	}
 	_ = json.Unmarshal(out.Body, &out.Envelope) // not every answer is JSON; the callers check what they need
-	if err := c.contract.Check(contract.Exchange{Request: req, RequestBody: sent, Status: out.StatusCode, Header: out.Header, Body: out.Body}); err != nil {
+	if err := c.contract.Check(contract.Exchange{
+		Request: req, RequestBody: sent, Status: out.StatusCode, Header: out.Header, Body: out.Body,
+	}); err != nil {
 		c.tb.Error(err)
 	}
 	return out, nil
 }
 
-// payload returns the request's body, and a reader of it; both are nil when there is none. The bytes of a body that is a
-// reader already are nil.
+// payload returns the request's body, and a reader of it; both are nil when there is none. The bytes of a body that
+// is a reader already are nil.
 func (r Request) payload() (sent []byte, body io.Reader, err error) {
 	switch b := r.Body.(type) {
 	case nil:
@@ -140,8 +142,9 @@ func (r Request) payload() (sent []byte, body io.Reader, err error) {
 	return sent, bytes.NewReader(sent), nil
 }
 
-// Must sends a request and fails the test unless the answer has the wanted status. While the service is too busy to answer it comes
-// again, as clients are told to: a read that the ledger does not answer within 150 ms is refused, and a busy machine takes as long.
+// Must sends a request and fails the test unless the answer has the wanted status. While the service is too busy to
+// answer it comes again, as clients are told to: a read that the ledger does not answer within 150 ms is refused, and
+// a busy machine takes as long.
 func (c *Client) Must(tb testing.TB, want int, r Request) Reply {
 	tb.Helper()
 	got, err := c.Do(tb.Context(), r)
@@ -160,7 +163,8 @@ func (c *Client) Must(tb testing.TB, want int, r Request) Reply {
 
 // busy reports whether an answer says only that the service has no time.
 func busy(got Reply, want int) bool {
-	return got.StatusCode == http.StatusServiceUnavailable && want != got.StatusCode && got.Header.Get("Retry-After") != ""
+	return got.StatusCode == http.StatusServiceUnavailable && want != got.StatusCode &&
+		got.Header.Get("Retry-After") != ""
 }
 
 // Decode reads an answer's data.

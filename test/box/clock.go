@@ -27,9 +27,11 @@ func (s *Server) GoBy(tb testing.TB, c *testkit.Clock) {
 	s.Binary, s.Settings[server.ClockEnv] = path, c.File
 }
 
-// clockBinary builds the server with a standard library whose time.Now can be set: a Go program asks the kernel itself for
-// the time, so that nothing outside can come in between.
-var clockBinary = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // testing passes nothing from TestMain to tests
+// clockBinary builds the server with a standard library whose time.Now can be set: a Go program asks the kernel
+// itself for the time, so that nothing outside can come in between.
+//
+//nolint:gochecknoglobals // testing passes nothing from TestMain to tests
+var clockBinary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "seckill-clock-")
 	if err != nil {
 		return "", err
@@ -96,7 +98,8 @@ func clockOverlay(dir string) (string, error) {
 	if bytes.Count(text, []byte(nowCalls)) != 1 {
 		return "", fmt.Errorf("time.Now of %s does not say %q once", source, nowCalls)
 	}
-	changed, added, list := filepath.Join(dir, "time.go"), filepath.Join(dir, "settable.go"), filepath.Join(dir, "overlay.json")
+	changed, added, list := filepath.Join(dir, "time.go"), filepath.Join(dir, "settable.go"),
+		filepath.Join(dir, "overlay.json")
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
 		filepath.Join(source, "time.go"): changed, filepath.Join(source, "settable.go"): added,
 	}})

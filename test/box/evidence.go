@@ -12,7 +12,9 @@ import (
 
 // Evidence reads what record, ledger and Redis say of a sale.
 func (s *Site) Evidence(ctx context.Context, b *Buyers, issued int64) (checker.Evidence, error) {
-	e := checker.Evidence{Voucher: b.Voucher, Issued: issued, PerUser: b.Units, Answers: slices.Values(b.Record.Answers())}
+	e := checker.Evidence{
+		Voucher: b.Voucher, Issued: issued, PerUser: b.Units, Answers: slices.Values(b.Record.Answers()),
+	}
 	rows, err := s.Ledger.Orders(ctx, b.Voucher)
 	if err != nil {
 		return e, err

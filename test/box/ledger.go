@@ -26,7 +26,8 @@ func OpenLedger(tb testing.TB, driver, dsn string) Ledger {
 // Orders returns all rows of a voucher.
 func (l Ledger) Orders(ctx context.Context, voucher int64) (rows []checker.Order, err error) {
 	rs, err := l.DB.QueryContext(ctx,
-		"SELECT id, user_id, voucher_id, status, COALESCE(reason, ''), quantity FROM tb_voucher_order WHERE voucher_id = ?", voucher)
+		"SELECT id, user_id, voucher_id, status, COALESCE(reason, ''), quantity FROM tb_voucher_order WHERE "+
+			"voucher_id = ?", voucher)
 	if err != nil {
 		return nil, fmt.Errorf("reading orders: %w", err)
 	}
@@ -43,7 +44,8 @@ func (l Ledger) Orders(ctx context.Context, voucher int64) (rows []checker.Order
 
 // Offered returns how many units of a sale are kept for those who wait.
 func (l Ledger) Offered(ctx context.Context, voucher int64) (offered int64, err error) {
-	err = l.DB.QueryRowContext(ctx, "SELECT SUM(offered) FROM tb_seckill_voucher WHERE voucher_id = ?", voucher).Scan(&offered)
+	err = l.DB.QueryRowContext(ctx, "SELECT SUM(offered) FROM tb_seckill_voucher WHERE voucher_id = ?",
+		voucher).Scan(&offered)
 	return offered, err
 }
 
@@ -65,7 +67,8 @@ func (l Ledger) Sale(ctx context.Context, voucher int64) (stock, issued int64, e
 
 // Partition returns which partition a sale is in.
 func (l Ledger) Partition(ctx context.Context, voucher int64) (n int, err error) {
-	err = l.DB.QueryRowContext(ctx, "SELECT partition_no FROM tb_seckill_voucher WHERE voucher_id = ?", voucher).Scan(&n)
+	err = l.DB.QueryRowContext(ctx, "SELECT partition_no FROM tb_seckill_voucher WHERE voucher_id = ?",
+		voucher).Scan(&n)
 	return n, err
 }
 
@@ -85,7 +88,8 @@ func (l Ledger) LockSale(tb testing.TB, voucher int64) (release func()) {
 	}
 	tb.Cleanup(func() { _ = tx.Rollback() }) // after release it has nothing to do
 	var stock int64
-	if err = tx.QueryRowContext(tb.Context(), "SELECT stock FROM tb_seckill_voucher WHERE voucher_id = ? FOR UPDATE", voucher).Scan(&stock); err != nil {
+	if err = tx.QueryRowContext(tb.Context(), "SELECT stock FROM tb_seckill_voucher WHERE voucher_id = ? FOR UPDATE",
+		voucher).Scan(&stock); err != nil {
 		tb.Fatalf("locking sale %d: %v", voucher, err)
 	}
 	return func() {

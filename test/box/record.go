@@ -27,8 +27,8 @@ type trigger struct {
 	do func()
 }
 
-// After runs do when the n-th purchase is accepted, in that client's goroutine, while the others go on: so a fault meant
-// for the middle of a sale cannot come late.
+// After runs do when the n-th purchase is accepted, in that client's goroutine, while the others go on: so a fault
+// meant for the middle of a sale cannot come late.
 func (r *Record) After(n int, do func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

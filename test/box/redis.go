@@ -11,8 +11,8 @@ import (
 	"seckill/internal/checker"
 )
 
-// Redis is the service's Redis as the tests read it. The key names are repeated here on purpose: operators and instances
-// of other versions rely on them, so a change must break these tests.
+// Redis is the service's Redis as the tests read it. The key names are repeated here on purpose: operators and
+// instances of other versions rely on them, so a change must break these tests.
 type Redis struct {
 	redis.UniversalClient
 	// Partition is the one whose stream and sales are read.
@@ -134,8 +134,8 @@ func (r *Redis) waiting(ctx context.Context) (orders int64, err error) {
 	return orders, nil
 }
 
-// Backlog returns how many orders the stream has, and how many of its entries are delivered and not acknowledged, of all
-// sales of the partition.
+// Backlog returns how many orders the stream has, and how many of its entries are delivered and not acknowledged, of
+// all sales of the partition.
 func (r *Redis) Backlog(ctx context.Context) (waiting, pending int64, err error) {
 	if waiting, err = r.waiting(ctx); err != nil {
 		return 0, 0, err

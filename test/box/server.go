@@ -31,7 +31,10 @@ type Server struct {
 // NewServer returns an instance that is not started. If it runs when the test ends, it is killed.
 func NewServer(tb testing.TB, name string, settings map[string]string) *Server {
 	tb.Helper()
-	s := &Server{Name: name, Binary: Binary(tb), Settings: settings, Addr: FreeAddr(tb), OpsAddr: FreeAddr(tb), Log: newLog(tb, name)}
+	s := &Server{
+		Name: name, Binary: Binary(tb), Settings: settings, Addr: FreeAddr(tb),
+		OpsAddr: FreeAddr(tb), Log: newLog(tb, name),
+	}
 	tb.Cleanup(func() { _, _ = s.end(syscall.SIGKILL) }) // it may have ended already
 	return s
 }

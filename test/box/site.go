@@ -107,7 +107,8 @@ func EmptySiteOn(tb testing.TB, rdb redis.UniversalClient, prefix, dsn string) *
 	return &Site{Client: NewClient(tb), Redis: NewRedis(rdb, prefix), Ledger: OpenLedger(tb, "mysql", dsn)}
 }
 
-// Add adds an instance, not started, which reaches its stores at the given addresses; settings are added to the usual ones.
+// Add adds an instance, not started, which reaches its stores at the given addresses; settings are added to the usual
+// ones.
 func (s *Site) Add(tb testing.TB, redisAddr, dsn string, settings map[string]string) {
 	tb.Helper()
 	all := map[string]string{
@@ -179,7 +180,8 @@ func (s *Site) CreateSale(tb testing.TB, stock int64, end time.Time) int64 {
 func (s *Site) CreateWindow(tb testing.TB, stock int64, begin, end time.Time) int64 {
 	tb.Helper()
 	r := s.Client.Must(tb, http.StatusCreated, Request{
-		Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: AdminToken(), Body: SeckillDraft(1, stock, begin, end),
+		Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: AdminToken(),
+		Body: SeckillDraft(1, stock, begin, end),
 	})
 	return Decode[Voucher](tb, r).ID
 }
@@ -205,7 +207,8 @@ func (s *Site) Voucher(tb testing.TB, id int64) Voucher {
 
 func (s *Site) voucherAt(tb testing.TB, srv *Server, id int64) Voucher {
 	tb.Helper()
-	r := s.Client.Must(tb, http.StatusOK, Request{Method: http.MethodGet, URL: srv.URL("/voucher/" + strconv.FormatInt(id, 10))})
+	r := s.Client.Must(tb, http.StatusOK,
+		Request{Method: http.MethodGet, URL: srv.URL("/voucher/" + strconv.FormatInt(id, 10))})
 	return Decode[Voucher](tb, r)
 }
 
@@ -213,7 +216,8 @@ func (s *Site) voucherAt(tb testing.TB, srv *Server, id int64) Voucher {
 func (s *Site) voucherAnywhere(ctx context.Context, id int64) (v Voucher, err error) {
 	for _, srv := range s.Servers {
 		var r Reply
-		r, err = s.Client.Do(ctx, Request{Method: http.MethodGet, URL: srv.URL("/voucher/" + strconv.FormatInt(id, 10))})
+		r, err = s.Client.Do(ctx,
+			Request{Method: http.MethodGet, URL: srv.URL("/voucher/" + strconv.FormatInt(id, 10))})
 		if err != nil {
 			continue
 		}

@@ -11,8 +11,9 @@ import (
 	"seckill/test/box"
 )
 
-// TestConsoleBefore: before a sale its page leads to the list, go or no-go, and to rehearsals: one is started, its crowd comes by the
-// command that the page shows, and its forecast stays. A sale that is near is named. Both languages, dark, and on a phone.
+// TestConsoleBefore: before a sale its page leads to the list, go or no-go, and to rehearsals: one is started, its
+// crowd comes by the command that the page shows, and its forecast stays. A sale that is near is named. Both
+// languages, dark, and on a phone.
 func TestConsoleBefore(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -37,14 +38,16 @@ func TestConsoleBefore(t *testing.T) {
 	w.accessible()
 	w.picture("console-before-waiting-desktop", true)
 	rehearsal := evaluate[int64](w, "Number(document.querySelector('[data-run]').dataset.run)")
-	s.must(http.MethodPost, fmt.Sprintf("/rehearsal/%d/report", rehearsal), admin, map[string]any{ // as its crowd does meanwhile
-		"done": false, "buyers": 300, "arrived": 180, "requests": 175, "accepted": 22, "unclear": 0, "p50Micros": 4_000, "p99Micros": 31_000,
+	// As its crowd does meanwhile.
+	s.must(http.MethodPost, fmt.Sprintf("/rehearsal/%d/report", rehearsal), admin, map[string]any{
+		"done": false, "buyers": 300, "arrived": 180, "requests": 175, "accepted": 22, "unclear": 0,
+		"p50Micros": 4_000, "p99Micros": 31_000,
 	}, nil)
 	w.sees("[data-state=running] [data-tile=arrived]", "of 300")
 	w.accessible()
 	w.picture("console-before-running-desktop", true)
-	crowd := exec.CommandContext(t.Context(), box.Loadgen(t), "-url", s.url(""), "-voucher", strconv.FormatInt(rehearsal, 10),
-		"-buyers", "300", "-duration", "2s", "-connections", "8")
+	crowd := exec.CommandContext(t.Context(), box.Loadgen(t), "-url", s.url(""), "-voucher",
+		strconv.FormatInt(rehearsal, 10), "-buyers", "300", "-duration", "2s", "-connections", "8")
 	crowd.Env = []string{"SECKILL_JWT_SECRET=" + box.Secret}
 	if out, err := crowd.CombinedOutput(); err != nil {
 		t.Fatalf("the crowd: %v\n%s", err, out)
@@ -67,7 +70,8 @@ func TestConsoleBefore(t *testing.T) {
 	small.accessible()
 	small.picture("console-before-phone", true)
 
-	s.must(http.MethodPatch, fmt.Sprintf("/voucher/%d", voucher), admin, map[string]any{"beginTime": time.Now().Add(30 * time.Minute).UTC().Format(time.RFC3339)}, nil)
+	s.must(http.MethodPatch, fmt.Sprintf("/voucher/%d", voucher), admin,
+		map[string]any{"beginTime": time.Now().Add(30 * time.Minute).UTC().Format(time.RFC3339)}, nil)
 	w.click("[data-act=rehearse]")
 	w.click("[data-act=yes]")
 	w.sees("dialog [role=alert]", fmt.Sprintf("begins within the hour. Rehearse before or after it. (#%d", voucher))

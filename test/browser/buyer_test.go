@@ -85,8 +85,8 @@ func TestBuying(t *testing.T) {
 	}
 }
 
-// TestSoldOut: another user buys the last unit while the page is open. The page shows it after the click, and offers the
-// voucher again when the unit comes back.
+// TestSoldOut: another user buys the last unit while the page is open. The page shows it after the click, and offers
+// the voucher again when the unit comes back.
 func TestSoldOut(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -106,16 +106,22 @@ func TestSoldOut(t *testing.T) {
 	}
 }
 
-// TestSeveralUnits: a buyer chooses how many, up to what the sale allows, and is asked again when fewer are left: nothing is
-// bought, and the page proposes what is left. The order is paid, shown and given back whole.
+// TestSeveralUnits: a buyer chooses how many, up to what the sale allows, and is asked again when fewer are left:
+// nothing is bought, and the page proposes what is left. The order is paid, shown and given back whole.
 func TestSeveralUnits(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		device                                   device
 		grab, few, fewer, pay, order, whole, yes string
 	}{
-		{desktop(), "Grab 3 for ¥30", "Only 2 left", "Grab 2 for ¥20", "Pay ¥20", "2 × Concert", "All 2 coupons", "Cancelled"},
-		{phone().in("zh-CN").inDark(), "¥30 立即抢购 3 张", "仅剩 2 张", "¥20 立即抢购 2 张", "支付 ¥20", "2 × Concert", "2 张优惠券将全部", "已取消"},
+		{
+			desktop(), "Grab 3 for ¥30", "Only 2 left", "Grab 2 for ¥20", "Pay ¥20", "2 × Concert",
+			"All 2 coupons", "Cancelled",
+		},
+		{
+			phone().in("zh-CN").inDark(), "¥30 立即抢购 3 张", "仅剩 2 张", "¥20 立即抢购 2 张", "支付 ¥20",
+			"2 × Concert", "2 张优惠券将全部", "已取消",
+		},
 	} {
 		t.Run(tt.device.name, func(t *testing.T) {
 			s := realShop(t)
@@ -169,7 +175,8 @@ func TestOneClickOneOrder(t *testing.T) {
 	w := open(t, s.through(p), s.signedIn(desktop(), 42))
 	w.sees(button("grab"), "")
 	p.Delay(time.Second) // so that there is time to click, and for the picture
-	evaluate[bool](w, `(() => { const b = document.querySelector('button[data-state=grab]'); for (let i = 0; i < 20; i++) b.click(); return true; })()`)
+	evaluate[bool](w, `(() => { const b = document.querySelector('button[data-state=grab]'); for (let i = 0; i < 20; `+
+		`i++) b.click(); return true; })()`)
 	w.sees(button("asking"), "Asking")
 	w.picture("buyer-asking-desktop", false)
 	w.click(".card-act button")
@@ -182,8 +189,9 @@ func TestOneClickOneOrder(t *testing.T) {
 	}
 }
 
-// TestLostAnswer: answers to a purchase get lost. The page retries by itself and finds the same order. When it cannot, it
-// reads the buyer's orders, which tell; when it cannot, it shows that the outcome is unknown, and finds the order after a click.
+// TestLostAnswer: answers to a purchase get lost. The page retries by itself and finds the same order. When it
+// cannot, it reads the buyer's orders, which tell; when it cannot, it shows that the outcome is unknown, and finds
+// the order after a click.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := realShop(t)
@@ -289,7 +297,8 @@ func TestKeyboard(t *testing.T) {
 				return
 			}
 		}
-		t.Fatalf("%s cannot be reached with the tabulator; the focus is on %s", selector, evaluate[string](w, "document.activeElement.outerHTML"))
+		t.Fatalf("%s cannot be reached with the tabulator; the focus is on %s",
+			selector, evaluate[string](w, "document.activeElement.outerHTML"))
 	}
 	w.keys(kb.Tab)
 	w.until("document.activeElement.matches('.skip')")
@@ -306,7 +315,8 @@ func TestKeyboard(t *testing.T) {
 	tabTo("[data-act=demo]")
 	w.keys(kb.Enter)
 	w.sees(button("unpaid"), "Pay")
-	w.until("document.getElementById('announcer').textContent.includes('You have got it') || document.getElementById('announcer').textContent.includes('To be paid')")
+	w.until("document.getElementById('announcer').textContent.includes('You have got it') || " +
+		"document.getElementById('announcer').textContent.includes('To be paid')")
 	tabTo(".order [data-act=cancel]")
 	w.keys(kb.Enter)
 	w.sees("dialog", "Cancel this order?")
@@ -317,7 +327,8 @@ func TestKeyboard(t *testing.T) {
 	w.sees(button("grab"), "Grab it")
 }
 
-// TestMoreVouchers: a shop with many vouchers shows its newest, and more on demand, which stay while the list is read again.
+// TestMoreVouchers: a shop with many vouchers shows its newest, and more on demand, which stay while the list is read
+// again.
 func TestMoreVouchers(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)

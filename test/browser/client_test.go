@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAnotherUserSignsIn: a buyer's pending requests are never sent, and their answers never shown, as the user who signs in
-// next on the same page.
+// TestAnotherUserSignsIn: a buyer's pending requests are never sent, and their answers never shown, as the user who
+// signs in next on the same page.
 func TestAnotherUserSignsIn(t *testing.T) {
 	t.Parallel()
 	w := open(t, embeddedShop(t).url("/"), desktop())
@@ -44,12 +44,14 @@ func TestAnotherUserSignsIn(t *testing.T) {
 	}
 }
 
-// TestStaleListLeavesTheButtonAlive: while a store hangs, a list may say that nothing is left or that the sale is paused. The
-// button goes by the window and by the answer to a purchase, and a fresh list counts again.
+// TestStaleListLeavesTheButtonAlive: while a store hangs, a list may say that nothing is left or that the sale is
+// paused. The button goes by the window and by the answer to a purchase, and a fresh list counts again.
 func TestStaleListLeavesTheButtonAlive(t *testing.T) {
 	t.Parallel()
 	w := open(t, embeddedShop(t).url("/"), desktop())
-	got := evaluate[string](w, `Promise.all([import('/assets/buyer/shop.js'), import('/assets/buyer/state.js')]).then(async ([{ Shop }, { stateOf }]) => {
+	got := evaluate[string](w,
+		`Promise.all(['shop', 'state'].map((name) => import('/assets/buyer/' + name + '.js')))
+  .then(async ([{ Shop }, { stateOf }]) => {
   const now = Date.parse('2026-11-11T20:00:00Z');
   const sale = (saleState, stock) => ({ id: 7, type: 1, status: 1, stock, saleState,
     beginTime: '2026-11-11T19:00:00Z', endTime: '2026-11-11T21:00:00Z' });
@@ -103,8 +105,8 @@ func TestCardsOrder(t *testing.T) {
 	}
 }
 
-// TestGuardsAnswers: what lets nobody in for long is shown at once; a guard that does not say whether there is an order leaves an unknown
-// outcome unknown; and a short wait is waited.
+// TestGuardsAnswers: what lets nobody in for long is shown at once; a guard that does not say whether there is an
+// order leaves an unknown outcome unknown; and a short wait is waited.
 func TestGuardsAnswers(t *testing.T) {
 	t.Parallel()
 	w := open(t, embeddedShop(t).url("/"), desktop())
@@ -132,8 +134,8 @@ func TestGuardsAnswers(t *testing.T) {
 	}
 }
 
-// TestPressWithoutTicket: a purchase is asked where no ticket can be had, and first of all after an unknown outcome: it knows the winners.
-// A press that waits for a ticket outlasts a busy service until the start.
+// TestPressWithoutTicket: a purchase is asked where no ticket can be had, and first of all after an unknown outcome:
+// it knows the winners. A press that waits for a ticket outlasts a busy service until the start.
 func TestPressWithoutTicket(t *testing.T) {
 	t.Parallel()
 	w := open(t, embeddedShop(t).url("/"), desktop())
@@ -177,7 +179,8 @@ func TestPressWithoutTicket(t *testing.T) {
 })`)
 	want := strings.Join([]string{
 		"ticket,buy=order", "ticket,buy=ENDED", "buy=order", "buy,ticket,buyT=order", "ticket,buyT=unknown",
-		"ticket,ticket!,ticket!,buyT=order", strings.Repeat("ticket,", 10) + "buyT=order", "ticket,ticket,buyT=order", "ticket,ticket,buyT=order",
+		"ticket,ticket!,ticket!,buyT=order", strings.Repeat("ticket,", 10) + "buyT=order", "ticket,ticket,buyT=order",
+		"ticket,ticket,buyT=order",
 	}, "\n")
 	if got != want {
 		t.Errorf("asked:\n%s\nwant:\n%s", got, want)

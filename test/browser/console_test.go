@@ -39,7 +39,8 @@ func (s *shop) startBuyers(voucher int64, first, users int64) (wait func()) {
 	return buying.Wait
 }
 
-// startCrowd is startBuyers for pictures of a sale: if they are taken, the users come for half a minute, fewer and fewer.
+// startCrowd is startBuyers for pictures of a sale: if they are taken, the users come for half a minute, fewer and
+// fewer.
 func (s *shop) startCrowd(voucher int64, first, users int64) (wait func()) {
 	s.tb.Helper()
 	if *pictures == "" {
@@ -110,7 +111,8 @@ func TestSignInLink(t *testing.T) {
 	if problem := evaluate[string](w, "document.querySelector('#token-problem').textContent"); problem != "" {
 		t.Errorf("who signs out is told %q", problem)
 	}
-	evaluate[bool](w, fmt.Sprintf("location.hash = %s, true", quoted(strings.TrimPrefix(link, "/admin")))) // pasted into the address of a page that is open
+	// Pasted into the address of a page that is open.
+	evaluate[bool](w, fmt.Sprintf("location.hash = %s, true", quoted(strings.TrimPrefix(link, "/admin"))))
 	w.sees("#token-problem", "was used already")
 	w.accessible()
 }
@@ -127,8 +129,8 @@ func (s *shop) signInLink() (link string) {
 	return link
 }
 
-// TestConsoleSale: a sale is created, with a wrong form first, watched while it sells, paused, resumed and restocked, and
-// the audit trail shows it.
+// TestConsoleSale: a sale is created, with a wrong form first, watched while it sells, paused, resumed and restocked,
+// and the audit trail shows it.
 func TestConsoleSale(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -137,7 +139,8 @@ func TestConsoleSale(t *testing.T) {
 	w.click("[data-act=create]")
 	w.sees("dialog", "New voucher")
 	w.until("document.activeElement.id === 'f-title'")
-	w.sees("label[for=f-beginTime]", evaluate[string](w, "new Intl.DateTimeFormat('en-GB', {timeZoneName: 'short'}).formatToParts(new Date()).find(p => p.type === 'timeZoneName').value"))
+	w.sees("label[for=f-beginTime]", evaluate[string](w, "new Intl.DateTimeFormat('en-GB', {timeZoneName: "+
+		"'short'}).formatToParts(new Date()).find(p => p.type === 'timeZoneName').value"))
 	w.enter("#f-payValue", "ten")
 	w.enter("#f-actualValue", "0")
 	w.click("[data-act=save]")
@@ -159,10 +162,13 @@ func TestConsoleSale(t *testing.T) {
 	w.picture("console-form-desktop", false)
 
 	w.enter("#f-subTitle", "Noodle house, ground floor")
-	for field, value := range map[string]string{"payValue": "10", "actualValue": "100", "stock": "400", "perUser": "3"} {
+	for field, value := range map[string]string{
+		"payValue": "10", "actualValue": "100", "stock": "400", "perUser": "3",
+	} {
 		w.replaces("#f-"+field, value)
 	}
-	evaluate[bool](w, "(() => { const at = new Date(Date.now() - 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19); document.querySelector('#f-beginTime').value = at; return true; })()")
+	evaluate[bool](w, "(() => { const at = new Date(Date.now() - 3600e3 - new Date().getTimezoneOffset() * "+
+		"60e3).toISOString().slice(0, 19); document.querySelector('#f-beginTime').value = at; return true; })()")
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
 	w.sees("h1", "100 for 10")
@@ -189,7 +195,8 @@ func TestConsoleSale(t *testing.T) {
 	w.click("[data-act=yes]")
 	w.sees(".tag", "Paused")
 	s.startBuyers(voucher, 2000, 8)()
-	w.until("[...document.querySelectorAll('.plain tr')].some(r => r.innerText.includes('Paused') && r.innerText.includes('8'))")
+	w.until("[...document.querySelectorAll('.plain tr')].some(r => r.innerText.includes('Paused') && " +
+		"r.innerText.includes('8'))")
 	w.click("[data-act=resume]")
 	w.click("[data-act=yes]")
 	w.sees(".head .tag", "On sale")
@@ -211,7 +218,8 @@ func TestConsoleSale(t *testing.T) {
 	s.startBuyers(voucher, 3000, 200)()
 	w.sees(".head .tag", "Sold out")
 	w.sees("[data-balance=balanced]", "450 issued = 0 left + 0 waiting + 450 recorded")
-	w.until("[...document.querySelectorAll('.plain tr')].some(r => r.innerText.includes('Sold out') && r.innerText.includes('50'))")
+	w.until("[...document.querySelectorAll('.plain tr')].some(r => r.innerText.includes('Sold out') && " +
+		"r.innerText.includes('50'))")
 	w.accessible()
 	w.picture("console-sold-out-desktop", true)
 	w.visit(s.url("/admin#/audit"))
@@ -258,7 +266,8 @@ func TestConsoleVariants(t *testing.T) {
 	w.keys(kb.Escape)
 	w.seesNo("dialog")
 
-	for _, odd := range []string{"constructor", "__proto__", "toString/7", "voucher/__proto__"} { // names that every object has
+	// Names that every object has.
+	for _, odd := range []string{"constructor", "__proto__", "toString/7", "voucher/__proto__"} {
 		w.visit(s.url("/admin#/orders"))
 		w.sees("nav.places a[aria-current=page]", "Orders")
 		w.visit(s.url("/admin#/" + odd))
@@ -285,11 +294,13 @@ func TestConsoleQuantity(t *testing.T) {
 	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", voucher), 8, nil, nil)
 	w := open(t, s.url("/admin#/orders"), s.asAdmin(desktop()))
 	w.until("document.querySelectorAll('tbody tr').length === 2")
-	w.until(fmt.Sprintf("[...document.querySelectorAll('tbody tr')].filter(r => r.innerText.includes('3 × #%d')).length === 1", voucher))
+	w.until(fmt.Sprintf("[...document.querySelectorAll('tbody tr')].filter(r => r.innerText.includes('3 × "+
+		"#%d')).length === 1", voucher))
 	w.until("[...document.querySelectorAll('tbody tr')].filter(r => r.innerText.includes('×')).length === 1")
 	w.accessible()
 	w.picture("console-orders-several-desktop", false)
-	evaluate[bool](w, "[...document.querySelectorAll('tbody tr')].find(r => r.innerText.includes('×')).querySelector('.link').click(), true")
+	evaluate[bool](w, "[...document.querySelectorAll('tbody tr')].find(r => "+
+		"r.innerText.includes('×')).querySelector('.link').click(), true")
 	w.sees("dialog", fmt.Sprintf("3 × Voucher #%d · ¥30", voucher))
 	w.accessible()
 	w.picture("console-order-several-desktop", false)
@@ -306,7 +317,8 @@ func TestConsoleDeadLetters(t *testing.T) {
 	redis, prefix := testkit.Redis(t)
 	s := realShop(t, "SECKILL_REDIS_PREFIX", prefix)
 	poison := map[string]string{"v": "1", "u": "forty-two", "o": "?"}
-	if err := redis.XAdd(t.Context(), &goredis.XAddArgs{Stream: prefix + "{p0}:orders", Values: poison}).Err(); err != nil {
+	if err := redis.XAdd(t.Context(),
+		&goredis.XAddArgs{Stream: prefix + "{p0}:orders", Values: poison}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	w := open(t, s.url("/admin#/deadletters"), s.asAdmin(desktop()))
@@ -329,7 +341,8 @@ func TestConsoleDeadLetters(t *testing.T) {
 	w.sees("tr[data-action=discard]", "a test wrote it")
 }
 
-// TestConsoleCopy: a copy of a sale has its values and a window to come; hidden, it is in no list of buyers until it is shown.
+// TestConsoleCopy: a copy of a sale has its values and a window to come; hidden, it is in no list of buyers until it
+// is shown.
 func TestConsoleCopy(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -337,7 +350,8 @@ func TestConsoleCopy(t *testing.T) {
 	w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(desktop()))
 	w.click("[data-act=copy]")
 	w.sees("dialog", "New voucher")
-	w.until("document.querySelector('#f-title').value === 'Noodles for ten' && document.querySelector('#f-stock').value === '40'")
+	w.until("document.querySelector('#f-title').value === 'Noodles for ten' && " +
+		"document.querySelector('#f-stock').value === '40'")
 	w.until("new Date(document.querySelector('#f-beginTime').value) > Date.now()")
 	w.click("[name=redeemable]")
 	w.sees("#f-validUntil", "")
@@ -350,10 +364,13 @@ func TestConsoleCopy(t *testing.T) {
   return true; })()`)
 	w.click("[data-act=save]")
 	w.sees("#f-visibleFrom-wrong", "is after “Begins”")
-	w.sees("#f-visibleFrom-wrong", "(a time not after "+evaluate[string](w, "new Date(document.querySelector('#f-beginTime').value).toLocaleString('en-GB', {dateStyle: 'medium', timeStyle: 'long'})")+")")
+	w.sees("#f-visibleFrom-wrong", "(a time not after "+
+		evaluate[string](w, "new Date(document.querySelector('#f-beginTime').value).toLocaleString('en-GB', "+
+			"{dateStyle: 'medium', timeStyle: 'long'})")+")")
 	w.accessible()
 	w.picture("console-copy-desktop", false)
-	evaluate[bool](w, "document.querySelector('#f-visibleFrom').value = new Date(Date.now() + 2 * 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19), true")
+	evaluate[bool](w, "document.querySelector('#f-visibleFrom').value = new Date(Date.now() + 2 * 3600e3 - new "+
+		"Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19), true")
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
 	w.sees(".head", "hidden until")
@@ -361,10 +378,12 @@ func TestConsoleCopy(t *testing.T) {
 	w.accessible()
 	w.picture("console-not-started-desktop", false)
 	copied := evaluate[int64](w, "Number(location.hash.split('/')[2])")
-	if status, _ := s.ask(http.MethodGet, fmt.Sprintf("/voucher/%d", copied), 42, nil); copied == voucher || status != http.StatusNotFound {
+	if status, _ := s.ask(http.MethodGet, fmt.Sprintf("/voucher/%d", copied), 42, nil); copied == voucher ||
+		status != http.StatusNotFound {
 		t.Errorf("a buyer who asks for the hidden copy %d: %d", copied, status)
 	}
-	if status, _ := s.ask(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d", copied), 42, nil); status != http.StatusNotFound {
+	if status, _ := s.ask(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d", copied), 42,
+		nil); status != http.StatusNotFound {
 		t.Errorf("a buyer who wants to buy it: %d", status)
 	}
 	w.click("[data-act=edit]")
@@ -377,8 +396,8 @@ func TestConsoleCopy(t *testing.T) {
 	}
 }
 
-// TestConsoleTemplates: a new voucher is saved as a template, and another one starts with it, with a window to come; an ordinary one has
-// a limit.
+// TestConsoleTemplates: a new voucher is saved as a template, and another one starts with it, with a window to come;
+// an ordinary one has a limit.
 func TestConsoleTemplates(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -398,7 +417,8 @@ func TestConsoleTemplates(t *testing.T) {
   const from = document.querySelector('#f-from');
   from.value = from.options[1].value;
   return from.dispatchEvent(new Event('change', { bubbles: true })); })()`)
-	w.until("document.querySelector('#f-title').value === 'Noodles for ten' && document.querySelector('#f-stock').value === '40'")
+	w.until("document.querySelector('#f-title').value === 'Noodles for ten' && " +
+		"document.querySelector('#f-stock').value === '40'")
 	w.until("new Date(document.querySelector('#f-beginTime').value) > Date.now()")
 	w.click("fieldset.kinds label:nth-of-type(2) input")
 	w.until("document.querySelector('#f-stock') === null && document.querySelector('#f-perUser').value === ''")
@@ -411,8 +431,8 @@ func TestConsoleTemplates(t *testing.T) {
 	w.sees(".head", "up to 2 to a buyer")
 }
 
-// TestConsoleReport: after a sale its report shows what was asked, refused and sold, and is saved as files; the list of all
-// sales leads to it. Both languages, a phone, and paper.
+// TestConsoleReport: after a sale its report shows what was asked, refused and sold, and is saved as files; the list
+// of all sales leads to it. Both languages, a phone, and paper.
 func TestConsoleReport(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)

@@ -13,8 +13,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestConsoleFilters: the address has the filter of a list: reload, back and a shared address keep it. A wrong one shows no rows and
-// names its field.
+// TestConsoleFilters: the address has the filter of a list: reload, back and a shared address keep it. A wrong one
+// shows no rows and names its field.
 func TestConsoleFilters(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -65,32 +65,43 @@ func TestConsoleFilters(t *testing.T) {
 	w.until(rows(2))
 }
 
-// TestConsoleOnATelephone: no page of the console scrolls sideways at 390 pixels; its tables have their cells below each other, and
-// figures stand two in a row.
+// TestConsoleOnATelephone: no page of the console scrolls sideways at 390 pixels; its tables have their cells below
+// each other, and figures stand two in a row.
 func TestConsoleOnATelephone(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
 	voucher := s.onSale("五折优惠券，周末与节假日通用，不与其他优惠同享", 40)
-	s.offer("Tonight at eight", 5000, time.Now().Add(3*time.Hour+55*time.Minute), time.Now().Add(5*time.Hour), "not_started")
+	s.offer("Tonight at eight", 5000, time.Now().Add(3*time.Hour+55*time.Minute),
+		time.Now().Add(5*time.Hour), "not_started")
 	s.startBuyers(voucher, 100, 25)()
 	for _, d := range []device{phone(), phone().in("zh-CN").inDark()} {
 		w := open(t, s.url("/admin"), s.asAdmin(d))
-		for _, place := range []string{"vouchers", "sales", "orders", "deadletters", "webhooks", "audit", "partitions", fmt.Sprint("voucher/", voucher), fmt.Sprint("report/", voucher)} {
+		for _, place := range []string{
+			"vouchers", "sales", "orders", "deadletters", "webhooks", "audit", "partitions",
+			fmt.Sprint("voucher/", voucher), fmt.Sprint("report/", voucher),
+		} {
 			w.visit(s.url("/admin#/" + place))
-			w.until("document.querySelector('h1') !== null && ![...document.querySelectorAll('main > .soft')].some((e) => /Loading|加载中/.test(e.innerText))")
-			if place == "vouchers" || place == "sales" || place == "orders" || place == "audit" || place == "partitions" {
+			w.until("document.querySelector('h1') !== null && ![...document.querySelectorAll('main > " +
+				".soft')].some((e) => /Loading|加载中/.test(e.innerText))")
+			if place == "vouchers" || place == "sales" || place == "orders" ||
+				place == "audit" || place == "partitions" {
 				w.sees(".sheet tbody tr", "")
 			}
-			if wide := evaluate[string](w, `[...document.querySelectorAll('*')].filter((e) => e.scrollWidth > e.clientWidth + 1 && ['auto', 'scroll'].includes(getComputedStyle(e).overflowX) ||
-  e === document.documentElement && e.scrollWidth > e.clientWidth).map((e) => e.outerHTML.slice(0, 100)).join('\n')`); wide != "" {
+			if wide := evaluate[string](w,
+				`[...document.querySelectorAll('*')].filter((e) =>
+  e.scrollWidth > e.clientWidth + 1 && ['auto', 'scroll'].includes(getComputedStyle(e).overflowX) ||
+  e === document.documentElement && e.scrollWidth > e.clientWidth).map((e) => e.outerHTML.slice(0, 100)).join('\n')`); wide !=
+				"" {
 				t.Errorf("%s in %s scrolls sideways:\n%s", place, d.language, wide)
 			}
 			w.accessible()
-			w.picture("console-"+strings.ReplaceAll(place, "/", "-")+"-phone"+map[string]string{"zh-CN": "-zh-dark"}[d.language], true)
+			w.picture("console-"+strings.ReplaceAll(place, "/", "-")+"-phone"+
+				map[string]string{"zh-CN": "-zh-dark"}[d.language], true)
 		}
 		w.visit(s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)))
 		w.sees(tile("accepted"), "25")
-		w.until("(([a, b, c]) => a.top === b.top && c.top > a.top)([...document.querySelectorAll('.tile')].map((e) => e.getBoundingClientRect()))")
+		w.until("(([a, b, c]) => a.top === b.top && c.top > a.top)([...document.querySelectorAll('.tile')].map((e) " +
+			"=> e.getBoundingClientRect()))")
 		w.visit(s.url("/admin#/vouchers"))
 		w.sees(".sheet", map[string]string{"": "in 3 h", "zh-CN": "3 小时"}[d.language])
 	}
@@ -113,7 +124,8 @@ func TestConsoleSignInWaits(t *testing.T) {
 	w.getsIn()
 }
 
-// getsIn waits until the admin whose token was entered is signed in, and presses again where there was no answer in time.
+// getsIn waits until the admin whose token was entered is signed in, and presses again where there was no answer in
+// time.
 func (w *window) getsIn() {
 	w.tb.Helper()
 	w.until(`(() => {

@@ -10,9 +10,10 @@ import (
 	"seckill/test/box"
 )
 
-// TestFirstHour goes the way of somebody new, as docs/first-hour.md describes it: a coupon is bought and paid on the shop's page, a sale
-// for tomorrow is created in the console, checked and rehearsed there with the command that it shows, the interface is looked at, a till
-// redeems the coupon, and the report has it. It logs how long each step took.
+// TestFirstHour goes the way of somebody new, as docs/first-hour.md describes it: a coupon is bought and paid on the
+// shop's page, a sale for tomorrow is created in the console, checked and rehearsed there with the command that it
+// shows, the interface is looked at, a till redeems the coupon, and the report has it. It logs how long each step
+// took.
 func TestFirstHour(t *testing.T) {
 	t.Parallel()
 	s := embeddedShop(t)
@@ -38,12 +39,15 @@ func TestFirstHour(t *testing.T) {
 	step("the console is open")
 	console.click("[data-act=create]")
 	console.sees("dialog", "New voucher")
-	for field, value := range map[string]string{"title": "Noodles for two", "payValue": "10", "actualValue": "100", "stock": "50"} {
+	for field, value := range map[string]string{
+		"title": "Noodles for two", "payValue": "10", "actualValue": "100", "stock": "50",
+	} {
 		evaluate[bool](console, fmt.Sprintf("document.querySelector('#f-%s').value = '', true", field))
 		console.enter("#f-"+field, value)
 	}
 	for field, hours := range map[string]int{"beginTime": 24, "endTime": 26} {
-		evaluate[bool](console, fmt.Sprintf("document.querySelector('#f-%s').value = new Date(Date.now() + %d * 3600e3).toISOString().slice(0, 19), true", field, hours))
+		evaluate[bool](console, fmt.Sprintf("document.querySelector('#f-%s').value = new Date(Date.now() + %d * "+
+			"3600e3).toISOString().slice(0, 19), true", field, hours))
 	}
 	console.click("[data-act=save]")
 	console.sees(".tag", "Not started")

@@ -15,17 +15,21 @@ func (w *window) types(name, value string) {
 // problemAt is the selector of what is wrong with a field whose name has dots.
 func problemAt(name string) string { return fmt.Sprintf(`[id="f-%s-wrong"]`, name) }
 
-// TestConsoleGuards: a sale is made with guards, with wrong ones first; what they do is seen, and they are changed while it runs.
+// TestConsoleGuards: a sale is made with guards, with wrong ones first; what they do is seen, and they are changed
+// while it runs.
 func TestConsoleGuards(t *testing.T) {
 	t.Parallel()
 	s := realShop(t, "SECKILL_GUARD_SECRET", "q7x!mEr2-only-for-guards-Zk91-tests-88")
 	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
 	w.click("[data-act=create]")
 	w.sees("dialog", "New voucher")
-	for name, value := range map[string]string{"title": "Guarded", "payValue": "10", "actualValue": "100", "stock": "500"} {
+	for name, value := range map[string]string{
+		"title": "Guarded", "payValue": "10", "actualValue": "100", "stock": "500",
+	} {
 		w.types(name, value)
 	}
-	evaluate[bool](w, "(() => { const at = new Date(Date.now() - 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19); document.querySelector('#f-beginTime').value = at; return true; })()")
+	evaluate[bool](w, "(() => { const at = new Date(Date.now() - 3600e3 - new Date().getTimezoneOffset() * "+
+		"60e3).toISOString().slice(0, 19); document.querySelector('#f-beginTime').value = at; return true; })()")
 	w.click("summary")
 	w.choose(`select[name="guards.limits"]`, "on")
 	w.choose(`select[name="guards.conditions"]`, "dryRun")
@@ -58,7 +62,8 @@ func TestConsoleGuards(t *testing.T) {
 		s.startBuyers(voucher, 100, 10)()
 	}
 	cells := func(guard string) string {
-		return fmt.Sprintf("[...document.querySelectorAll('[data-guards] [data-guard=%s] td')].map(c => c.innerText).join()", guard)
+		return fmt.Sprintf(
+			"[...document.querySelectorAll('[data-guards] [data-guard=%s] td')].map(c => c.innerText).join()", guard)
 	}
 	w.until(cells("limits") + " === 'On,30,0'")
 	w.until(cells("conditions") + " === 'Dry run,0,140'")
@@ -69,7 +74,8 @@ func TestConsoleGuards(t *testing.T) {
 
 	w.click("[data-act=guards]")
 	w.sees("dialog", "Guards of “Guarded”")
-	w.until(`document.querySelector('[name="guards.limits.perUser.requests"]').value === '2' && document.querySelector('[name="guards.limits.perAddress.requests"]').value === ''`)
+	w.until(`document.querySelector('[name="guards.limits.perUser.requests"]').value === '2' && ` +
+		`document.querySelector('[name="guards.limits.perAddress.requests"]').value === ''`)
 	w.choose(`select[name="guards.limits"]`, "off")
 	w.choose(`select[name="guards.challenge"]`, "on")
 	w.sees("[data-guard=challenge]", "Tries at most")
@@ -86,7 +92,8 @@ func TestConsoleGuards(t *testing.T) {
 	w.accessible()
 	w.picture("console-guards-change-desktop", false)
 	s.must(http.MethodPatch, fmt.Sprintf("/voucher/%d", voucher), admin, map[string]any{
-		"guards": map[string]any{"conditions": map[string]any{"minLevel": 0, "minAgeDays": 1}}, // by somebody else, meanwhile
+		// By somebody else, meanwhile.
+		"guards": map[string]any{"conditions": map[string]any{"minLevel": 0, "minAgeDays": 1}},
 	}, nil)
 	w.click("[data-act=save]")
 	w.seesNo("dialog")

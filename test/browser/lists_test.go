@@ -5,17 +5,19 @@ import (
 	"testing"
 )
 
-// answeredByHand lets a test answer what a page asks below a path: lists has these requests, oldest first. The interval of so many
-// milliseconds at which the page reads again is shortened; ticks counts it.
+// answeredByHand lets a test answer what a page asks below a path: lists has these requests, oldest first. The
+// interval of so many milliseconds at which the page reads again is shortened; ticks counts it.
 func answeredByHand(path string, interval int) string {
 	return fmt.Sprintf(`
 window.ticks = 0;
 window.lists = [];
-window.setInterval = ((every) => (run, ms) => every(() => (run(), ms === %[2]d && ticks++), ms === %[2]d ? 100 : ms))(window.setInterval);
-window.fetch = ((ask) => (path, options) => !String(path).startsWith(%[1]s) ? ask(path, options) : new Promise((answer, fail) => lists.push({
+const every = window.setInterval, ask = window.fetch;
+window.setInterval = (run, ms) => every(() => (run(), ms === %[2]d && ticks++), ms === %[2]d ? 100 : ms);
+window.fetch = (path, options) => !String(path).startsWith(%[1]s) ? ask(path, options) :
+  new Promise((answer, fail) => lists.push({
   path, fail: () => fail(new TypeError('no answer')),
   answer: (page) => answer(new Response(JSON.stringify({ success: true, ...page }))),
-})))(window.fetch);`, quoted(path+"?"), interval)
+}));`, quoted(path+"?"), interval)
 }
 
 // notAskedAgain waits for three ticks, with so many requests before and after.
@@ -29,8 +31,8 @@ func (w *window) notAskedAgain(requests int) {
 	}
 }
 
-// TestConsoleListReadsOnce: a list is not asked for while it is under way, says that there is no answer below what it shows, and stays as
-// it is once further pages are shown. A search whose first page has no match goes on.
+// TestConsoleListReadsOnce: a list is not asked for while it is under way, says that there is no answer below what it
+// shows, and stays as it is once further pages are shown. A search whose first page has no match goes on.
 func TestConsoleListReadsOnce(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := embeddedShop(t)
@@ -79,8 +81,8 @@ func TestConsoleListReadsOnce(t *testing.T) {
 	}
 }
 
-// TestConsolePartitionsReadOnce: a reading under way is the only one, a hidden tab reads nothing, and what Redis did not say, which reads
-// as 0, makes no rate.
+// TestConsolePartitionsReadOnce: a reading under way is the only one, a hidden tab reads nothing, and what Redis did
+// not say, which reads as 0, makes no rate.
 func TestConsolePartitionsReadOnce(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := embeddedShop(t)
@@ -90,8 +92,9 @@ func TestConsolePartitionsReadOnce(t *testing.T) {
 	reading := func(n, second, added, processorMs int) {
 		t.Helper()
 		w.notAskedAgain(n)
-		evaluate[bool](w, fmt.Sprintf(`lists.at(-1).answer({data: [{number: 0, state: 'open', sales: 1, instances: 1, figures: {node: 'n', at: '2026-11-11T20:00:%02dZ',
-  waiting: %d, waitingMs: 0, deadLetters: 0, added: %d, processorMs: %d}}]}), true`, second, n, added, processorMs))
+		evaluate[bool](w, fmt.Sprintf(
+			`lists.at(-1).answer({data: [{number: 0, state: 'open', sales: 1, instances: 1,
+  figures: {node: 'n', at: '2026-11-11T20:00:%02dZ', waiting: %d, waitingMs: 0, deadLetters: 0, added: %d, processorMs: %d}}]}), true`, second, n, added, processorMs))
 		w.sees("[data-partition='0'] td:nth-of-type(4)", fmt.Sprint(n))
 	}
 	rate := func(entries, busy string) {
@@ -106,14 +109,16 @@ func TestConsolePartitionsReadOnce(t *testing.T) {
 	reading(3, 20, 9500, 6000)
 	rate("50", "10 %")
 	w.notAskedAgain(4)
-	evaluate[bool](w, "Object.defineProperty(document, 'hidden', {value: true, configurable: true}), lists.at(-1).fail(), true")
+	evaluate[bool](w,
+		"Object.defineProperty(document, 'hidden', {value: true, configurable: true}), lists.at(-1).fail(), true")
 	w.sees("[role=alert]", "does not answer")
 	w.notAskedAgain(4)
 	evaluate[bool](w, "delete document.hidden, true")
 	w.notAskedAgain(5)
 }
 
-// TestOlderListOfOrders: a list of orders that was asked for before the one that is shown, and comes after it, is not shown.
+// TestOlderListOfOrders: a list of orders that was asked for before the one that is shown, and comes after it, is not
+// shown.
 func TestOlderListOfOrders(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := open(t, embeddedShop(t).url("/"), desktop())

@@ -17,8 +17,8 @@ const outside = `[...document.querySelectorAll('.card *, .tile *, .panel *, .she
   return text.width > 1 && (text.right > frame.right + 1 || text.right > innerWidth + 1);
 }).map(e => e.tagName + '.' + e.className + ': ' + e.textContent.trim()).join(' | ')`
 
-// TestOddVouchers: long titles, markup in texts, prices of nothing and of a fortune, one unit and millions fit into a narrow window, on the
-// buyer's page and in the console.
+// TestOddVouchers: long titles, markup in texts, prices of nothing and of a fortune, one unit and millions fit into a
+// narrow window, on the buyer's page and in the console.
 func TestOddVouchers(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -33,7 +33,8 @@ func TestOddVouchers(t *testing.T) {
 		{strings.Repeat("Averylongword", 5), 100_000_000_00, 100_000_000_000, 100_000_000},
 	} {
 		s.must(http.MethodPost, "/voucher/seckill", admin, map[string]any{
-			"shopId": 1, "title": v.title, "subTitle": "<i>In</i> the old town", "payValue": v.pay, "actualValue": v.worth, "stock": v.stock,
+			"shopId": 1, "title": v.title, "subTitle": "<i>In</i> the old town", "payValue": v.pay,
+			"actualValue": v.worth, "stock": v.stock,
 			"beginTime": now.Add(-time.Hour), "endTime": now.Add(5 * time.Hour), "perUser": 2,
 		}, &last)
 		s.awaitState(last.ID, "on_sale")

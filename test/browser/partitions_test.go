@@ -26,7 +26,9 @@ func TestConsolePartitions(t *testing.T) {
 	})
 	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
 	w.click("[data-act=create]")
-	for field, value := range map[string]string{"title": "100 for 10", "payValue": "10", "actualValue": "100", "stock": "400"} {
+	for field, value := range map[string]string{
+		"title": "100 for 10", "payValue": "10", "actualValue": "100", "stock": "400",
+	} {
 		w.enter("#f-"+field, value)
 	}
 	create := func(partition, done string) {
@@ -52,9 +54,12 @@ func TestConsolePartitions(t *testing.T) {
 	w.sees("[data-partition='0']", "open")
 	w.sees("[data-partition='1']", "closed: no new sales")
 	w.sees("[data-partition='2']", "open")
-	w.until("Number(document.querySelector(\"[data-partition='2'] td:nth-of-type(3)\").innerText) >= 2")        // one of them by the form
-	w.until("document.querySelector(\"[data-partition='2'] td:nth-of-type(9)\").textContent.includes('%')")     // a second reading
-	w.until("(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.sheet'))") // every column
+	// One of them by the form.
+	w.until("Number(document.querySelector(\"[data-partition='2'] td:nth-of-type(3)\").innerText) >= 2")
+	// A second reading.
+	w.until("document.querySelector(\"[data-partition='2'] td:nth-of-type(9)\").textContent.includes('%')")
+	// Every column.
+	w.until("(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.sheet'))")
 	w.accessible()
 	w.picture("console-partitions-desktop", false)
 	zh := open(t, s.url("/admin#/partitions"), s.asAdmin(desktop().in("zh-CN").inDark()))
@@ -64,7 +69,9 @@ func TestConsolePartitions(t *testing.T) {
 	zh.picture("console-partitions-dark-zh-desktop", false)
 	phone := open(t, s.url("/admin#/partitions"), s.asAdmin(phone()))
 	phone.sees("[data-partition='1']", "closed")
-	phone.until("getComputedStyle(document.querySelector(\"[data-partition='1'] td\"), '::before').content === '\"State\"'") // each cell has its column's name
+	// Each cell has its column's name.
+	phone.until("getComputedStyle(document.querySelector(\"[data-partition='1'] td\"), '::before').content === " +
+		"'\"State\"'")
 	phone.accessible()
 	phone.picture("console-partitions-phone", true)
 }

@@ -27,12 +27,14 @@ func (w *window) picture(name string, whole bool) {
 	if *pictures == "" {
 		return
 	}
-	evaluate[bool](w, "document.fonts.ready.then(() => new Promise(done => setTimeout(() => done(true), 700)))") // transitions have ended
+	// Transitions have ended.
+	evaluate[bool](w, "document.fonts.ready.then(() => new Promise(done => setTimeout(() => done(true), 700)))")
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
 	params := page.CaptureScreenshotParams{}
 	if whole {
-		height := evaluate[float64](w, "Math.ceil(document.querySelector('main').getBoundingClientRect().bottom + scrollY)")
+		height := evaluate[float64](w,
+			"Math.ceil(document.querySelector('main').getBoundingClientRect().bottom + scrollY)")
 		params.CaptureBeyondViewport = &whole
 		params.Clip = &page.Viewport{Width: float64(w.device.width), Height: max(height, 400), Scale: 1}
 	}
@@ -54,7 +56,8 @@ func (w *window) picture(name string, whole bool) {
 	}
 }
 
-// shrunk writes a picture with 256 colours, those that it has most of: pages have few, and a repository keeps every version.
+// shrunk writes a picture with 256 colours, those that it has most of: pages have few, and a repository keeps every
+// version.
 func shrunk(data []byte) ([]byte, error) {
 	full, err := png.Decode(bytes.NewReader(data))
 	if err != nil {

@@ -9,12 +9,15 @@ import (
 	"seckill/internal/order"
 )
 
-// TestProblemsInChinese: what the service finds wrong is said at the field, in the page's language and in the form's units.
+// TestProblemsInChinese: what the service finds wrong is said at the field, in the page's language and in the form's
+// units.
 func TestProblemsInChinese(t *testing.T) {
 	s := embeddedShop(t)
 	w := open(t, s.url("/admin"), s.asAdmin(desktop().in("zh-CN").inDark()))
 	w.click("[data-act=create]")
-	for field, value := range map[string]string{"title": strings.Repeat("券", 256), "payValue": "2,000,000,000", "actualValue": "0", "stock": "400000000"} {
+	for field, value := range map[string]string{
+		"title": strings.Repeat("券", 256), "payValue": "2,000,000,000", "actualValue": "0", "stock": "400000000",
+	} {
 		w.enter("#f-"+field, value)
 	}
 	w.sets("#f-payWithin", "100000")
@@ -39,7 +42,8 @@ func TestActorsInWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, by := range []order.Actor{
-		order.Owner, order.ByRecorder, order.ByExpirer, order.ByProvider, order.ByPayments, order.ByService, order.ByLapser, order.ByWaitlist, "till.n", "admin.n",
+		order.Owner, order.ByRecorder, order.ByExpirer, order.ByProvider, order.ByPayments, order.ByService,
+		order.ByLapser, order.ByWaitlist, "till.n", "admin.n",
 	} {
 		if !strings.Contains(string(texts), fmt.Sprintf("'by.%s': {", by)) {
 			t.Errorf("no words for %q", by)

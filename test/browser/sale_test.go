@@ -112,7 +112,8 @@ func TestExpiredToken(t *testing.T) {
 	s := realShop(t)
 	voucher := s.onSale("50 for 10", 5)
 	d := phone()
-	d.script = "if (location.host && !localStorage.getItem('seckill.token')) localStorage.setItem('seckill.token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiIsImV4cCI6OTk5OTk5OTk5OX0.forged');"
+	d.script = "if (location.host && !localStorage.getItem('seckill.token')) localStorage.setItem('seckill.token', " +
+		"'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiIsImV4cCI6OTk5OTk5OTk5OX0.forged');"
 	w := open(t, s.url("/"), d)
 	w.sees("dialog", "You are signed out")
 	w.enter("#token", "nonsense")

@@ -29,7 +29,8 @@ type shop struct {
 // embeddedShop is a service with only a data directory; it has its demonstration sale.
 func embeddedShop(tb testing.TB) *shop {
 	tb.Helper()
-	return start(tb, map[string]string{"SECKILL_DATA_DIR": filepath.Join(tb.TempDir(), "data"), "SECKILL_JWT_SECRET": box.Secret})
+	return start(tb,
+		map[string]string{"SECKILL_DATA_DIR": filepath.Join(tb.TempDir(), "data"), "SECKILL_JWT_SECRET": box.Secret})
 }
 
 // realShop is a service on real stores without vouchers; more are further settings, names and values in turn.
@@ -37,7 +38,8 @@ func realShop(tb testing.TB, more ...string) *shop {
 	tb.Helper()
 	_, prefix := testkit.Redis(tb)
 	settings := map[string]string{
-		"SECKILL_REDIS_ADDRS": testkit.RedisAddr(tb), "SECKILL_REDIS_PREFIX": prefix, "SECKILL_MYSQL_DSN": testkit.MySQL(tb),
+		"SECKILL_REDIS_ADDRS": testkit.RedisAddr(tb), "SECKILL_REDIS_PREFIX": prefix,
+		"SECKILL_MYSQL_DSN":  testkit.MySQL(tb),
 		"SECKILL_JWT_SECRET": box.Secret, "SECKILL_PAYMENT_PROVIDER": "sandbox", "SECKILL_PAYMENT_SECRET": box.Secret,
 	}
 	for i := 0; i < len(more); i += 2 {

@@ -12,9 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// everyState shows, instead of the page, a card in every state of its button, with every note that there is for it, and an order in every
-// state. It resolves to the states of the buttons.
-const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'buyer/card', 'buyer/orders'].map((name) => import('/assets/' + name + '.js')))
+// everyState shows, instead of the page, a card in every state of its button, with every note that there is for it,
+// and an order in every state. It resolves to the states of the buttons.
+const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'buyer/card', 'buyer/orders']
+  .map((name) => import('/assets/' + name + '.js')))
   .then(async ([{ html, render }, { preferred, speak }, { TEXTS }, { Card }, { Orders }]) => {
   const words = speak(preferred(), TEXTS), now = Date.now();
   const at = (minutes) => new Date(now + minutes * 60e3).toISOString();
@@ -72,13 +73,14 @@ const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'b
   shop.ordersTrouble = { status: 503 };
   document.body.replaceChildren();
   render(html` + "`" + `<main id="content"><h1>Every state</h1>
-    <div class="cards">${shop.vouchers.map((v) => html` + "`" + `<${Card} key=${v.id} voucher=${v} shop=${shop} words=${words} now=${now} />` + "`" + `)}</div>
+    <div class="cards">${shop.vouchers.map((v) => html` + "`" +
+	`<${Card} key=${v.id} voucher=${v} shop=${shop} words=${words} now=${now} />` + "`" + `)}</div>
     <${Orders} shop=${shop} words=${words} now=${now} /></main>` + "`" + `, document.body);
   return [...document.querySelectorAll('[data-state]')].map((b) => b.dataset.state);
 })`
 
-// TestEveryStateOfTheButton: a card in each state that its button can have can be read by everybody, and so can an order in each of its
-// states, in both languages, in light and dark. The list of states is state.js's.
+// TestEveryStateOfTheButton: a card in each state that its button can have can be read by everybody, and so can an
+// order in each of its states, in both languages, in light and dark. The list of states is state.js's.
 func TestEveryStateOfTheButton(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../../web/assets/buyer/state.js")
@@ -110,7 +112,8 @@ func TestEveryStateOfTheButton(t *testing.T) {
 	}
 }
 
-// TestSandbox: the page where the sandbox is paid says for what and how much, leads back without paying, and says what went wrong.
+// TestSandbox: the page where the sandbox is paid says for what and how much, leads back without paying, and says
+// what went wrong.
 func TestSandbox(t *testing.T) {
 	t.Parallel()
 	s := realShop(t, "SECKILL_PAYMENT_CALLBACK_URL", "http://127.0.0.1:1/nobody")
@@ -156,7 +159,8 @@ func TestTillAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says := regexp.MustCompile(`'says\.([A-Z_]+)': \{ en: '([^']+)', zh: '([^']+)'`).FindAllStringSubmatch(string(source), -1)
+	says := regexp.MustCompile(`'says\.([A-Z_]+)': \{ en: '([^']+)', zh: '([^']+)'`).FindAllStringSubmatch(
+		string(source), -1)
 	if n := strings.Count(string(source), "'says."); len(says) != n-3 { // valid, done and failed
 		t.Fatalf("%d of the %d answers in texts.js are refusals: %v", len(says), n, says)
 	}

@@ -7,8 +7,8 @@ import (
 	"seckill/internal/testkit"
 )
 
-// TestTabsAgree: what a buyer does in one tab, another one of the same browser shows: buying, cancelling, signing out and in. It
-// asks the service; it takes no other tab's word.
+// TestTabsAgree: what a buyer does in one tab, another one of the same browser shows: buying, cancelling, signing out
+// and in. It asks the service; it takes no other tab's word.
 func TestTabsAgree(t *testing.T) {
 	t.Parallel()
 	s := embeddedShop(t)
@@ -41,7 +41,8 @@ func TestTabsAgree(t *testing.T) {
 	second.seesNo("dialog") // it was the buyer who signed out
 }
 
-// TestOrdersUnknown: while the orders cannot be read, the page does not say that there are none, and finds them by itself.
+// TestOrdersUnknown: while the orders cannot be read, the page does not say that there are none, and finds them by
+// itself.
 func TestOrdersUnknown(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := realShop(t)
@@ -61,8 +62,8 @@ func TestOrdersUnknown(t *testing.T) {
 	w.seesNo(".orders .note")
 }
 
-// TestSlowNetwork: at 200 kbit/s with 400 ms until an answer begins, the page comes in one wave of requests, in 60,000 bytes, and
-// its button works.
+// TestSlowNetwork: at 200 kbit/s with 400 ms until an answer begins, the page comes in one wave of requests, in
+// 60,000 bytes, and its button works.
 func TestSlowNetwork(t *testing.T) {
 	t.Parallel()
 	const most = 60_000 // bytes, compressed, without headers; with the lists that it needs
@@ -80,7 +81,8 @@ func TestSlowNetwork(t *testing.T) {
   const sum = (name) => all.reduce((n, e) => n + e[name], 0);
   return { Usable: performance.now(), Bytes: sum('encodedBodySize'), Wire: sum('transferSize'), Requests: all.length };
 })()`)
-	t.Logf("usable after %.1f s, %.0f bytes (with headers %.0f) in %d requests", got.Usable/1000, got.Bytes, got.Wire, got.Requests)
+	t.Logf("usable after %.1f s, %.0f bytes (with headers %.0f) in %d requests",
+		got.Usable/1000, got.Bytes, got.Wire, got.Requests)
 	if got.Bytes < 10_000 || got.Bytes > most {
 		t.Errorf("%.0f bytes were received; want at most %d", got.Bytes, most)
 	}

@@ -38,20 +38,27 @@ func (s *shop) withTickets(title string, after time.Duration, guards map[string]
 // begins moves a sale's start.
 func (s *shop) begins(voucher int64, after time.Duration) {
 	s.tb.Helper()
-	s.must(http.MethodPatch, fmt.Sprintf("/voucher/%d", voucher), admin, map[string]any{"beginTime": time.Now().Add(after)}, nil)
+	s.must(http.MethodPatch, fmt.Sprintf("/voucher/%d", voucher), admin,
+		map[string]any{"beginTime": time.Now().Add(after)}, nil)
 }
 
-// TestPressBeforeTheMoment: the page says from when tickets are given out, does the work for one while it stays usable, keeps a
-// press that comes before the buyer's moment, and sends it then.
+// TestPressBeforeTheMoment: the page says from when tickets are given out, does the work for one while it stays
+// usable, keeps a press that comes before the buyer's moment, and sends it then.
 func TestPressBeforeTheMoment(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		device                                            device
 		from, early, press, working, work, kept, withdraw string
 	}{
-		{phone(), "press early", "Press early for ¥10", "moment of their own", "Fetching your ticket", "a little work", "Goes out in", "Withdraw"},
+		{
+			phone(), "press early", "Press early for ¥10", "moment of their own", "Fetching your ticket",
+			"a little work", "Goes out in", "Withdraw",
+		},
 		{phone().in("zh-CN"), "可提前预约", "预约抢购", "各自的开抢时刻", "正在领取抢购资格", "完成一次验证", "后自动提交", "取消预约"},
-		{desktop().inDark(), "press early", "Press early for ¥10", "moment of their own", "Fetching your ticket", "a little work", "Goes out in", "Withdraw"},
+		{
+			desktop().inDark(), "press early", "Press early for ¥10", "moment of their own", "Fetching your ticket",
+			"a little work", "Goes out in", "Withdraw",
+		},
 		{desktop().in("zh-CN"), "可提前预约", "预约抢购", "各自的开抢时刻", "正在领取抢购资格", "完成一次验证", "后自动提交", "取消预约"},
 	} {
 		name := tt.device.name + tt.device.language
@@ -99,7 +106,8 @@ func TestPressBeforeTheMoment(t *testing.T) {
 			w.visit(s.url("/"))
 			w.sees(".card-act button", "")
 			w.click(".card-act button")
-			evaluate[bool](w, "window.workDone = true") // the start was moved, and with it the moment: another ticket tells
+			// The start was moved, and with it the moment: another ticket tells.
+			evaluate[bool](w, "window.workDone = true")
 			w.sees(button("unpaid"), "¥10")
 			if got, want := fmt.Sprint(s.orders(42)), fmt.Sprintf("[%d unpaid]", voucher); got != want {
 				t.Errorf("the buyer has %s, want %s", got, want)
@@ -108,8 +116,8 @@ func TestPressBeforeTheMoment(t *testing.T) {
 	}
 }
 
-// TestKeptPressIsSentAtTheMoment: nobody touches the page between the press and the order. The start comes once the press is kept,
-// however long that takes.
+// TestKeptPressIsSentAtTheMoment: nobody touches the page between the press and the order. The start comes once the
+// press is kept, however long that takes.
 func TestKeptPressIsSentAtTheMoment(t *testing.T) {
 	t.Parallel()
 	s := realShop(t, "SECKILL_GUARD_SECRET", guardSecret)
@@ -120,7 +128,8 @@ func TestKeptPressIsSentAtTheMoment(t *testing.T) {
 	w.click(button("early"))
 	w.sees(button("kept"), "")
 	s.begins(voucher, 2*time.Second)
-	evaluate[bool](w, "document.dispatchEvent(new Event('visibilitychange'))") // the page reads the new start now, not within 25 s
+	// The page reads the new start now, not within 25 s.
+	evaluate[bool](w, "document.dispatchEvent(new Event('visibilitychange'))")
 	w.sees(button("unpaid"), "Pay ¥10")
 	if got, want := fmt.Sprint(s.orders(42)), fmt.Sprintf("[%d unpaid]", voucher); got != want {
 		t.Errorf("the buyer has %s, want %s", got, want)
@@ -141,7 +150,8 @@ func TestStoppedAtTheMoment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := realShop(t, "SECKILL_GUARD_SECRET", guardSecret)
-			voucher := s.withTickets("50 for 10", 50*time.Minute, map[string]any{"conditions": map[string]any{"minLevel": 3}})
+			voucher := s.withTickets("50 for 10", 50*time.Minute,
+				map[string]any{"conditions": map[string]any{"minLevel": 3}})
 			s.begins(voucher, 2*time.Second)
 			w := open(t, s.url("/"), s.signedIn(tt.device, 42))
 			w.sees(".card-act button", "")

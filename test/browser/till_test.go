@@ -10,13 +10,14 @@ import (
 	"seckill/test/box"
 )
 
-// coupon creates a redeemable sale, and a free order of two units of it of user 42, which is paid by that: its id and its code.
+// coupon creates a redeemable sale, and a free order of two units of it of user 42, which is paid by that: its id and
+// its code.
 func (s *shop) coupon(title string) (id, code string) {
 	s.tb.Helper()
 	var made struct{ ID int64 }
 	s.must(http.MethodPost, "/voucher/seckill", admin, map[string]any{
-		"shopId": 1, "title": title, "payValue": 0, "actualValue": 5800, "stock": 5, "perUser": 2, "redeemable": true, "validDays": 30,
-		"beginTime": time.Now().Add(-time.Hour), "endTime": time.Now().Add(26 * time.Hour),
+		"shopId": 1, "title": title, "payValue": 0, "actualValue": 5800, "stock": 5, "perUser": 2, "redeemable": true,
+		"validDays": 30, "beginTime": time.Now().Add(-time.Hour), "endTime": time.Now().Add(26 * time.Hour),
 	}, &made)
 	s.awaitState(made.ID, "on_sale")
 	var bought struct{ OrderID string }
@@ -31,7 +32,8 @@ func (s *shop) asTill(d device) device {
 	s.tb.Helper()
 	claims := box.Claims(7001, "till")
 	claims["shop"] = 1
-	d.script += fmt.Sprintf("if (location.host) localStorage.setItem('seckill.till', %s);", quoted(box.Sign(box.Secret, claims)))
+	d.script += fmt.Sprintf("if (location.host) localStorage.setItem('seckill.till', %s);",
+		quoted(box.Sign(box.Secret, claims)))
 	return d
 }
 
@@ -98,7 +100,8 @@ func TestTillInChinese(t *testing.T) {
 	till.sees("h1", "核销设备登录")
 }
 
-// TestTillWithLostAnswers: the answer to a redeem is lost; the page asks again with the same key, and says that it is redeemed.
+// TestTillWithLostAnswers: the answer to a redeem is lost; the page asks again with the same key, and says that it is
+// redeemed.
 func TestTillWithLostAnswers(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)

@@ -14,8 +14,9 @@ func (s *shop) soldOutWithList(seconds int64) (voucher int64, bought string) {
 	s.tb.Helper()
 	var made struct{ ID int64 }
 	s.must(http.MethodPost, "/voucher/seckill", admin, map[string]any{
-		"shopId": 1, "title": "50 for 10", "subTitle": "In the old town", "payValue": 1000, "actualValue": 5000, "stock": 1,
-		"beginTime": time.Now().Add(-time.Hour), "endTime": time.Now().Add(26 * time.Hour), "waitlistOfferSeconds": seconds,
+		"shopId": 1, "title": "50 for 10", "subTitle": "In the old town", "payValue": 1000, "actualValue": 5000,
+		"stock": 1, "beginTime": time.Now().Add(-time.Hour), "endTime": time.Now().Add(26 * time.Hour),
+		"waitlistOfferSeconds": seconds,
 	}, &made)
 	s.awaitState(made.ID, "on_sale")
 	var order struct{ OrderID string }
@@ -29,8 +30,8 @@ func onList(voucher int64, step string) string {
 	return fmt.Sprintf("/voucher/%d/waitlist%s", voucher, step)
 }
 
-// TestWaitingList: a buyer joins the list of a sold-out sale, sees who waits before them, gets the offer as soon as it is their turn,
-// and accepts it.
+// TestWaitingList: a buyer joins the list of a sold-out sale, sees who waits before them, gets the offer as soon as
+// it is their turn, and accepts it.
 func TestWaitingList(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -38,12 +39,17 @@ func TestWaitingList(t *testing.T) {
 		join, sign, waiting, ahead, first, leave, offered, title, kept, pay, ok string
 	}{
 		{
-			desktop(), "Join the waiting list", "Sign in to wait", "You are on the waiting list", "Waiting before you: 1.", "Nobody waits before you", "Leave the waiting list",
+			desktop(), "Join the waiting list", "Sign in to wait", "You are on the waiting list",
+			"Waiting before you: 1.", "Nobody waits before you", "Leave the waiting list",
 			"Take it for ¥10", "A unit is kept for you", "kept for you, for 09:", "Pay ¥10", "unpaid",
 		},
-		{phone().in("zh-CN").inDark(), "加入候补", "登录后候补", "候补中", "前面还有 1 人", "您排在最前面", "退出候补", "¥10 立即领取", "已为您保留名额", "请在 09:", "支付 ¥10", "unpaid"},
 		{
-			phone(), "Join the waiting list", "Sign in to wait", "You are on the waiting list", "Waiting before you: 1.", "Nobody waits before you", "Leave the waiting list",
+			phone().in("zh-CN").inDark(), "加入候补", "登录后候补", "候补中", "前面还有 1 人", "您排在最前面", "退出候补", "¥10 立即领取", "已为您保留名额",
+			"请在 09:", "支付 ¥10", "unpaid",
+		},
+		{
+			phone(), "Join the waiting list", "Sign in to wait", "You are on the waiting list",
+			"Waiting before you: 1.", "Nobody waits before you", "Leave the waiting list",
 			"Take it for ¥10", "A unit is kept for you", "kept for you, for 09:", "Pay ¥10", "unpaid",
 		},
 	} {
@@ -99,7 +105,10 @@ func TestLeaveTheWaitingList(t *testing.T) {
 		device                                      device
 		leaveAsk, join, declineAsk, declineSays, no string
 	}{
-		{phone().inDark(), "Leave the waiting list?", "Join the waiting list", "Let it go?", "goes to the next", "Keep it"},
+		{
+			phone().inDark(), "Leave the waiting list?", "Join the waiting list", "Let it go?",
+			"goes to the next", "Keep it",
+		},
 		{desktop().in("zh-CN"), "确定退出候补？", "加入候补", "确定放弃？", "转给下一位候补者", "再想想"},
 	} {
 		name := tt.device.name + tt.device.language
@@ -141,8 +150,8 @@ func TestLeaveTheWaitingList(t *testing.T) {
 	}
 }
 
-// TestMissedOffer: an offer counts down to its end; then the page says what has become of it, and the buyer may join again. Meanwhile it
-// does not say that they wait.
+// TestMissedOffer: an offer counts down to its end; then the page says what has become of it, and the buyer may join
+// again. Meanwhile it does not say that they wait.
 func TestMissedOffer(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -168,22 +177,26 @@ func TestMissedOffer(t *testing.T) {
 	if got, want := evaluate[string](w, "seen.states.join()"), "waiting,offered,waitable"; got != want {
 		t.Errorf("the page went through %s, want %s", got, want)
 	}
-	if got := evaluate[string](w, "[...seen.notes].filter(n => !/kept for you, for 00:\\d\\d\\./.test(n)).join()"); got != "" {
+	if got := evaluate[string](w,
+		"[...seen.notes].filter(n => !/kept for you, for 00:\\d\\d\\./.test(n)).join()"); got != "" {
 		t.Errorf("an offer of 30 s said %q", got)
 	}
 	w.accessible()
 	w.picture("buyer-missed-phone", false)
 }
 
-// TestConsoleWaitingList: the form gives a sale a waiting list, its page shows the places by state, and its report what came of the
-// offers. What is wrong with the time is shown at its field.
+// TestConsoleWaitingList: the form gives a sale a waiting list, its page shows the places by state, and its report
+// what came of the offers. What is wrong with the time is shown at its field.
 func TestConsoleWaitingList(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		device                          device
 		list, wrong, waiting, sum, pass string
 	}{
-		{desktop(), "Waiting list", "a number from 0.083 to 10,080", "Waiting", "1 issued = 0 left + 1 offered + 0 waiting + 0 recorded", "Passed on"},
+		{
+			desktop(), "Waiting list", "a number from 0.083 to 10,080", "Waiting",
+			"1 issued = 0 left + 1 offered + 0 waiting + 0 recorded", "Passed on",
+		},
 		{phone().in("zh-CN").inDark(), "候补名单", "（0.083 到 10,080，或不启用候补名单）", "候补中", "发放 1 = 剩余 0 + 候补保留 1", "转给下一位"},
 	} {
 		name := tt.device.name + tt.device.language
@@ -199,7 +212,8 @@ func TestConsoleWaitingList(t *testing.T) {
 			w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(tt.device))
 			w.sees("[data-waitlist] h2", tt.list)
 			w.sees("[data-places=waiting]", tt.waiting)
-			w.until("document.querySelector('[data-places=waiting] td').innerText === '2' && document.querySelector('[data-places=offered] td').innerText === '1'")
+			w.until("document.querySelector('[data-places=waiting] td').innerText === '2' && " +
+				"document.querySelector('[data-places=offered] td').innerText === '1'")
 			w.sees("[data-balance=balanced]", tt.sum)
 			w.accessible()
 			w.picture("console-waitlist-"+name, true)
@@ -218,7 +232,8 @@ func TestConsoleWaitingList(t *testing.T) {
 
 			w.visit(s.url(fmt.Sprintf("/admin#/report/%d", voucher)))
 			w.sees("[data-places=passed]", tt.pass)
-			w.until("['joined 4', 'waiting 2', 'offered 2', 'open 1', 'accepted 0', 'bought 0', 'passed 1'].every(f => document.querySelector(`[data-places=${f.split(' ')[0]}] td`).innerText === f.split(' ')[1])")
+			w.until("['joined 4', 'waiting 2', 'offered 2', 'open 1', 'accepted 0', 'bought 0', 'passed 1'].every(f " +
+				"=> document.querySelector(`[data-places=${f.split(' ')[0]}] td`).innerText === f.split(' ')[1])")
 			w.accessible()
 			w.picture("console-report-waitlist-"+name, true)
 		})

@@ -15,13 +15,14 @@ func hook(tb testing.TB) (address string, status *atomic.Int32) {
 	tb.Helper()
 	status = new(atomic.Int32)
 	status.Store(http.StatusNoContent)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) }))
+	server := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) }))
 	tb.Cleanup(server.Close)
 	return server.URL + "/hooks/coupons", status
 }
 
-// TestConsoleWebhooks: an endpoint is created, with a wrong form first, tried, changed, given a new secret, disabled by a 410,
-// enabled, and deleted; events are listed and sent again.
+// TestConsoleWebhooks: an endpoint is created, with a wrong form first, tried, changed, given a new secret, disabled
+// by a 410, enabled, and deleted; events are listed and sent again.
 func TestConsoleWebhooks(t *testing.T) {
 	t.Parallel()
 	s := realShop(t, "SECKILL_WEBHOOK_ALLOW", "127.0.0.0/8")
@@ -87,7 +88,8 @@ func TestConsoleWebhooks(t *testing.T) {
 	w.click("dialog input[value='order.paid']")
 	w.click("dialog [data-act=yes]")
 	w.seesNo("dialog")
-	w.until("[...document.querySelectorAll('.plain tr')].some(r => r.innerText.includes('Types of events') && !r.innerText.includes('Paid,'))")
+	w.until("[...document.querySelectorAll('.plain tr')].some(r => r.innerText.includes('Types of events') && " +
+		"!r.innerText.includes('Paid,'))")
 	w.click("[data-act=rotate]")
 	w.click("dialog [data-act=yes]")
 	w.sees("[data-secret]", "whsec_")
@@ -138,8 +140,10 @@ func TestConsoleWebhooksVariants(t *testing.T) {
 	s := realShop(t, "SECKILL_WEBHOOK_ALLOW", "127.0.0.0/8")
 	address, status := hook(t)
 	var made struct{ ID int64 }
-	s.must(http.MethodPost, "/admin/webhook", admin, map[string]any{"shopId": 1, "url": address, "description": "Mails"}, &made)
-	s.must(http.MethodPost, "/admin/webhook", admin, map[string]any{"shopId": 0, "url": "https://erp.example/orders", "disabled": true}, nil)
+	s.must(http.MethodPost, "/admin/webhook", admin,
+		map[string]any{"shopId": 1, "url": address, "description": "Mails"}, &made)
+	s.must(http.MethodPost, "/admin/webhook", admin,
+		map[string]any{"shopId": 0, "url": "https://erp.example/orders", "disabled": true}, nil)
 	status.Store(http.StatusInternalServerError)
 	voucher := s.onSale("五折优惠券", 40)
 	s.startBuyers(voucher, 100, 25)()

@@ -88,7 +88,8 @@ func startBrowser() {
 		stopAllocator()
 		return errors.Join(err, os.RemoveAll(profile))
 	}
-	if err := chromedp.Do(ctx); err != nil { // starts it; without a timeout, because the browser lives as long as this context
+	// Starts it; without a timeout, because the browser lives as long as this context.
+	if err := chromedp.Do(ctx); err != nil {
 		browser.err = fmt.Errorf("starting the browser: %w", err)
 	}
 }
@@ -118,7 +119,9 @@ func (w *window) tab(address string) *window {
 }
 
 // openTab opens the address in a new tab of the parent's profile, or of a new one.
-func openTab(tb testing.TB, parent context.Context, address string, d device, profile ...chromedp.ContextOption) *window {
+func openTab(
+	tb testing.TB, parent context.Context, address string, d device, profile ...chromedp.ContextOption,
+) *window {
 	tb.Helper()
 	ctx, cancel := chromedp.NewContext(parent, profile...)
 	w := &window{tb: tb, ctx: ctx, device: d}
@@ -152,7 +155,9 @@ func (w *window) emulate() chromedp.Action[chromedp.Void] {
 		if _, err := cdp.Call(ctx, t, network.Enable, network.EnableParams{}); err != nil {
 			return err
 		}
-		size := emulation.SetDeviceMetricsOverrideParams{Width: d.width, Height: d.height, DeviceScaleFactor: 1, Mobile: d.touch}
+		size := emulation.SetDeviceMetricsOverrideParams{
+			Width: d.width, Height: d.height, DeviceScaleFactor: 1, Mobile: d.touch,
+		}
 		if _, err := cdp.Call(ctx, t, emulation.SetDeviceMetricsOverride, size); err != nil {
 			return err
 		}
@@ -167,14 +172,18 @@ func (w *window) emulate() chromedp.Action[chromedp.Void] {
 			return err
 		}
 		if d.language != "" {
-			agent := emulation.SetUserAgentOverrideParams{UserAgent: "Mozilla/5.0 (X11; Linux x86_64) Chrome", AcceptLanguage: d.language}
+			agent := emulation.SetUserAgentOverrideParams{
+				UserAgent: "Mozilla/5.0 (X11; Linux x86_64) Chrome", AcceptLanguage: d.language,
+			}
 			if _, err := cdp.Call(ctx, t, emulation.SetUserAgentOverride, agent); err != nil {
 				return err
 			}
 		}
 		if d.slow {
 			slow := network.Conditions{Latency: 400, DownloadThroughput: 200_000 / 8, UploadThroughput: 200_000 / 8}
-			params := network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{&slow}}
+			params := network.EmulateNetworkConditionsByRuleParams{
+				MatchedNetworkConditions: []*network.Conditions{&slow},
+			}
 			if _, err := cdp.Call(ctx, t, network.EmulateNetworkConditionsByRule, params); err != nil {
 				return err
 			}
@@ -182,13 +191,14 @@ func (w *window) emulate() chromedp.Action[chromedp.Void] {
 		if d.script == "" {
 			return nil
 		}
-		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: d.script})
+		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument,
+			page.AddScriptToEvaluateOnNewDocumentParams{Source: d.script})
 		return err
 	})
 }
 
-// onEvent keeps what the page asks for, and what goes wrong on it. A refusal of the service is an error to the browser's
-// console, and none of the page.
+// onEvent keeps what the page asks for, and what goes wrong on it. A refusal of the service is an error to the
+// browser's console, and none of the page.
 func (w *window) onEvent(event any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -276,7 +286,8 @@ func (w *window) until(expression string) {
 // sees waits until the element shows the text; "" for any.
 func (w *window) sees(selector, text string) {
 	w.tb.Helper()
-	w.until(fmt.Sprintf("Array.from(document.querySelectorAll(%s)).some(e => e.checkVisibility() && e.innerText.includes(%s))", quoted(selector), quoted(text)))
+	w.until(fmt.Sprintf("Array.from(document.querySelectorAll(%s)).some(e => e.checkVisibility() && "+
+		"e.innerText.includes(%s))", quoted(selector), quoted(text)))
 }
 
 // seesNo waits until no element matches the selector.
@@ -298,8 +309,9 @@ func (w *window) enter(selector, text string) {
 	w.onElement(chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
-// onElement performs a step on an element. If the page puts another one in its place between the search for it and the first event, the
-// step is begun anew: nothing has been done yet. Chromium has one code for this and for what may come after an event, so the words decide.
+// onElement performs a step on an element. If the page puts another one in its place between the search for it and
+// the first event, the step is begun anew: nothing has been done yet. Chromium has one code for this and for what may
+// come after an event, so the words decide.
 func (w *window) onElement(step chromedp.Action[chromedp.Void]) {
 	w.tb.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
@@ -325,7 +337,8 @@ func (w *window) keys(keys string) {
 // choose chooses a value in a <select>.
 func (w *window) choose(selector, value string) {
 	w.tb.Helper()
-	evaluate[bool](w, fmt.Sprintf(`(() => { const s = document.querySelector(%s); s.value = %s; s.dispatchEvent(new Event('change', {bubbles: true})); return true; })()`,
+	evaluate[bool](w, fmt.Sprintf(`(() => { const s = document.querySelector(%s); s.value = %s; s.dispatchEvent(new `+
+		`Event('change', {bubbles: true})); return true; })()`,
 		quoted(selector), quoted(value)))
 }
 
@@ -340,7 +353,8 @@ func (w *window) text() string {
 	return text
 }
 
-// accessible fails the test for each violation that axe-core finds on the page as it is now, and for each number that is hard to read.
+// accessible fails the test for each violation that axe-core finds on the page as it is now, and for each number that
+// is hard to read.
 func (w *window) accessible() {
 	w.tb.Helper()
 	source, err := os.ReadFile("testdata/axe.min.js")

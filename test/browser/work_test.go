@@ -12,8 +12,9 @@ import (
 // slowPhone is by how much DevTools slows a desktop's processor down to that of a slow telephone.
 const slowPhone = 6
 
-// solving tries keys as the page's worker does, in the page itself, because DevTools slows only that down. It returns milliseconds:
-// of a try, and of challenges at the default difficulty of 16 and the largest of 64, whose counters are drawn evenly.
+// solving tries keys as the page's worker does, in the page itself, because DevTools slows only that down. It returns
+// milliseconds: of a try, and of challenges at the default difficulty of 16 and the largest of 64, whose counters are
+// drawn evenly.
 const solving = `import('/assets/buyer/work.js').then(({ scrypt }) => {
   const password = new Uint8Array(20), salt = new Uint8Array(16), tries = [];
   for (let i = 0; i < 120; i++) {
@@ -32,18 +33,22 @@ const solving = `import('/assets/buyer/work.js').then(({ scrypt }) => {
   return [at(tries, 0), at(tries, 0.5), at(usual, 0.5), at(usual, 0.99), at(hardest, 0.5), at(hardest, 0.99)];
 })`
 
-// BenchmarkWorkOnSlowPhone measures what a challenge takes in Chromium whose processor is slowed down. Run it on an idle machine.
+// BenchmarkWorkOnSlowPhone measures what a challenge takes in Chromium whose processor is slowed down. Run it on an
+// idle machine.
 func BenchmarkWorkOnSlowPhone(b *testing.B) {
 	w := open(b, embeddedShop(b).url("/"), phone())
 	w.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: slowPhone})
+		_, err := cdp.Call(ctx, t, emulation.SetCPUThrottlingRate,
+			emulation.SetCPUThrottlingRateParams{Rate: slowPhone})
 		return err
 	}))
 	var ms []float64
 	for b.Loop() {
 		ms = evaluate[[]float64](w, solving)
 	}
-	for i, name := range []string{"ms/fastest-try", "ms/try-p50", "ms/usual-p50", "ms/usual-p99", "ms/hardest-p50", "ms/hardest-p99"} {
+	for i, name := range []string{
+		"ms/fastest-try", "ms/try-p50", "ms/usual-p50", "ms/usual-p99", "ms/hardest-p50", "ms/hardest-p99",
+	} {
 		b.ReportMetric(ms[i], name)
 	}
 }

@@ -19,7 +19,8 @@ func (w *window) replaces(selector, text string) {
 // sets puts a value into a field, and tells the page as a browser does that has been typed into.
 func (w *window) sets(selector, value string) {
 	w.tb.Helper()
-	evaluate[bool](w, fmt.Sprintf("(() => { const f = document.querySelector(%s); f.value = %s; return f.dispatchEvent(new Event('input', { bubbles: true })); })()",
+	evaluate[bool](w, fmt.Sprintf("(() => { const f = document.querySelector(%s); f.value = %s; return "+
+		"f.dispatchEvent(new Event('input', { bubbles: true })); })()",
 		quoted(selector), quoted(value)))
 }
 
@@ -27,11 +28,12 @@ func (w *window) sets(selector, value string) {
 func (w *window) isRight(field string) {
 	w.tb.Helper()
 	w.seesNo(fmt.Sprintf(`[id="f-%s-wrong"]`, field))
-	w.until(fmt.Sprintf(`(f => f.getAttribute('aria-invalid') === null && !(f.getAttribute('aria-describedby') ?? '').includes('wrong'))(document.getElementsByName(%s)[0])`, quoted(field)))
+	w.until(fmt.Sprintf(`(f => f.getAttribute('aria-invalid') === null && !(f.getAttribute('aria-describedby') ?? `+
+		`'').includes('wrong'))(document.getElementsByName(%s)[0])`, quoted(field)))
 }
 
-// TestCorrectedField: what is wrong with a field is said until the field is changed, or one because of which it is wrong; the sum counts
-// what is left. The page takes numbers as it writes them, and no half of a time.
+// TestCorrectedField: what is wrong with a field is said until the field is changed, or one because of which it is
+// wrong; the sum counts what is left. The page takes numbers as it writes them, and no half of a time.
 func TestCorrectedField(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -40,7 +42,8 @@ func TestCorrectedField(t *testing.T) {
 	w.enter("#f-payValue", "ten")
 	w.click("[data-act=save]")
 	w.sees("dialog [role=status]", "4 to put right.")
-	w.until("document.activeElement.id === 'f-title' && document.activeElement.getAttribute('aria-describedby') === 'f-title-wrong'")
+	w.until("document.activeElement.id === 'f-title' && document.activeElement.getAttribute('aria-describedby') === " +
+		"'f-title-wrong'")
 	w.enter("#f-title", "A thousand for ten")
 	w.isRight("title")
 	w.sees("dialog [role=status]", "3 to put right.")
@@ -61,13 +64,16 @@ func TestCorrectedField(t *testing.T) {
 	w.click("[data-act=save]")
 	w.sees("#f-endTime-wrong", "“Begins”") // as its field is called
 	w.accessible()
-	evaluate[bool](w, "(window.alerts = [], new MutationObserver(all => alerts.push(...all.map(m => m.type))).observe(document.querySelector('dialog [role=status]'), { childList: true, subtree: true }), true)")
+	evaluate[bool](w, "(window.alerts = [], new MutationObserver(all => alerts.push(...all.map(m => "+
+		"m.type))).observe(document.querySelector('dialog [role=status]'), { childList: true, subtree: true }), true)")
 	w.click("[data-act=save]") // the same again: it is said again
 	w.until("window.alerts.length > 0")
 	w.sees("#f-endTime-wrong", "“Begins”")
-	w.sets("#f-beginTime", evaluate[string](w, "new Date(Date.now() - 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19)"))
+	w.sets("#f-beginTime", evaluate[string](w,
+		"new Date(Date.now() - 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19)"))
 	w.isRight("endTime")
-	w.sets("#f-endTime", evaluate[string](w, "new Date(Date.now() + 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19)"))
+	w.sets("#f-endTime", evaluate[string](w,
+		"new Date(Date.now() + 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19)"))
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
 	w.sees(tile("stock"), "9,007,199")
@@ -100,22 +106,27 @@ func TestCorrectedField(t *testing.T) {
 	w.until("document.querySelector('#q-voucherId').getAttribute('aria-invalid') === null")
 }
 
-// TestCorrectedToken: what was wrong with a token, or with a code, is said until another is typed. The field has the focus meanwhile.
+// TestCorrectedToken: what was wrong with a token, or with a code, is said until another is typed. The field has the
+// focus meanwhile.
 func TestCorrectedToken(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
 	s.onSale("50 for 10", 5)
 	for _, page := range []struct{ path, open, press string }{
-		{"/", "[data-act=account]", "dialog form button"}, {"/admin", "#token", "form button"}, {"/till", "#token", "form button"},
+		{"/", "[data-act=account]", "dialog form button"},
+		{"/admin", "#token", "form button"},
+		{"/till", "#token", "form button"},
 	} {
 		w := open(t, s.url(page.path), desktop())
 		w.click(page.open)
 		w.enter("#token", "nonsense")
 		w.click(page.press)
 		w.sees("#token-problem", "This is not")
-		w.until("document.activeElement.id === 'token' && document.activeElement.getAttribute('aria-invalid') === 'true'")
+		w.until("document.activeElement.id === 'token' && document.activeElement.getAttribute('aria-invalid') " +
+			"=== 'true'")
 		w.enter("#token", "e")
-		w.until("document.querySelector('#token-problem').textContent === '' && document.activeElement.getAttribute('aria-invalid') === 'false'")
+		w.until("document.querySelector('#token-problem').textContent === '' && " +
+			"document.activeElement.getAttribute('aria-invalid') === 'false'")
 	}
 	w := open(t, s.url("/till"), s.asTill(desktop()))
 	w.enter("#code", "no code")
@@ -127,7 +138,8 @@ func TestCorrectedToken(t *testing.T) {
 	w.until("document.querySelector('#code').getAttribute('aria-invalid') === 'false'")
 }
 
-// TestRefusalGoesWithTheState: what an order's action was refused for is shown while the order is in the state that it was about.
+// TestRefusalGoesWithTheState: what an order's action was refused for is shown while the order is in the state that
+// it was about.
 func TestRefusalGoesWithTheState(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -146,8 +158,8 @@ window.fetch = ((ask) => (path, options) => String(path).endsWith('/pay') ? Prom
 	w.seesNo(".order [role=alert]")
 }
 
-// bare finds counts and amounts of a thousand or more without a separator, in what a page shows: ids have none, nor have years and what is
-// code or was typed.
+// bare finds counts and amounts of a thousand or more without a separator, in what a page shows: ids have none, nor
+// have years and what is code or was typed.
 const bare = `(() => {
   const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const ids = 'code, pre, script, style, textarea, .link, .order-id, .facts, .coupon-code, .crumb, .history, h1, h2, h3, [data-label=User], [data-label=用户], [data-label="Its order"], [data-label=对应订单], [data-label="What stands in it"]';
@@ -176,10 +188,13 @@ func TestGrouped(t *testing.T) {
 	w := open(t, s.url("/"), desktop())
 	w.sees(button("grab"), "")
 	for text, want := range map[string]bool{
-		"1000 of 2,000 left": true, "¥1000": true, "1,000 left": false, "23 Nov 2026, 10:00:00 UTC": false, "2026年11月23日": false, "2026/11/23 UTC 16:16": false, "User 1000": false,
-		"Order 663377700362335339": false, "voucher #1000": false, "10000 entries": true, "999 left": false, "127.0.0.1:45631": false, "1234.5 s": true,
+		"1000 of 2,000 left": true, "¥1000": true, "1,000 left": false, "23 Nov 2026, 10:00:00 UTC": false,
+		"2026年11月23日": false, "2026/11/23 UTC 16:16": false, "User 1000": false, "Order 663377700362335339": false,
+		"voucher #1000": false, "10000 entries": true, "999 left": false, "127.0.0.1:45631": false, "1234.5 s": true,
 	} {
-		got := evaluate[string](w, fmt.Sprintf("(() => { const p = document.createElement('p'); p.textContent = %s; document.querySelector('main').append(p); const found = %s; p.remove(); return found; })()", quoted(text), bare))
+		got := evaluate[string](w, fmt.Sprintf("(() => { const p = document.createElement('p'); p.textContent = %s; "+
+			"document.querySelector('main').append(p); const found = %s; p.remove(); return found; })()",
+			quoted(text), bare))
 		if (got != "") != want || (want && !strings.Contains(text, got)) {
 			t.Errorf("%q: found %q, want anything: %t", text, got, want)
 		}

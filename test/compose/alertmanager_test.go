@@ -49,8 +49,8 @@ receivers:
       - to: night@shop.example
 `
 
-// With an address, an alert of each severity goes to people; without the one that the file wants, to nobody, so that no attempt to send
-// it can fail. A file that wants none sends without it. What the container starts with decides it.
+// With an address, an alert of each severity goes to people; without the one that the file wants, to nobody, so that
+// no attempt to send it can fail. A file that wants none sends without it. What the container starts with decides it.
 func TestAlertmanagerConfig(t *testing.T) {
 	t.Parallel()
 	container := project(t).Services["alertmanager"]
@@ -63,13 +63,15 @@ func TestAlertmanagerConfig(t *testing.T) {
 		{"the project's file", text(t, alertmanagerConfig), hook, "people"},
 		{"mail", mailing, "", "people"},
 		{"mail and an address", mailing, hook, "people"},
-		{"mail, with the old lines as comments", mailing + "    # slack_configs:\n    #   - api_url_file: /tmp/alert-url\n", "", "people"},
+		{"mail, with the old lines as comments", mailing +
+			"    # slack_configs:\n    #   - api_url_file: /tmp/alert-url\n", "", "people"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			from, to := t.TempDir(), t.TempDir()
 			write(t, filepath.Join(from, "alertmanager.yml"), c.file, 0o600)
-			script := strings.NewReplacer("/etc/alertmanager/", from+"/", "/tmp/", to+"/", "/bin/alertmanager", "true").Replace(container.Entrypoint[2])
+			script := strings.NewReplacer("/etc/alertmanager/", from+"/", "/tmp/", to+"/", "/bin/alertmanager",
+				"true").Replace(container.Entrypoint[2])
 			cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
 			cmd.Env = append(os.Environ(), "ALERT_URL="+c.address)
 			if out, err := cmd.CombinedOutput(); err != nil {
@@ -78,7 +80,8 @@ func TestAlertmanagerConfig(t *testing.T) {
 			file := filepath.Join(to, "alertmanager.yml")
 			amtool(t, "check-config", file)
 			for _, severity := range []string{"page", "ticket"} {
-				if got := amtool(t, "config", "routes", "test", "--config.file="+file, "severity="+severity); got != c.want {
+				if got := amtool(t, "config", "routes", "test", "--config.file="+file, "severity="+
+					severity); got != c.want {
 					t.Errorf("an alert with severity %s goes to %q, want %q", severity, got, c.want)
 				}
 			}
@@ -107,15 +110,20 @@ func TestAlertReachesAPerson(t *testing.T) {
 	t.Cleanup(person.Close)
 	at := startAlertmanager(t, manager, person.URL)
 	alert := []map[string]any{{
-		"labels":      map[string]string{"alertname": "SeckillInstanceDown", "severity": "page", "instance": "server-1:8081"},
-		"annotations": map[string]string{"summary": "server-1:8081 does not answer", "runbook_url": "docs/runbook.md#seckillinstancedown"},
+		"labels": map[string]string{
+			"alertname": "SeckillInstanceDown", "severity": "page", "instance": "server-1:8081",
+		},
+		"annotations": map[string]string{
+			"summary": "server-1:8081 does not answer", "runbook_url": "docs/runbook.md#seckillinstancedown",
+		},
 	}}
 	body, err := json.Marshal(alert)
 	if err != nil {
 		t.Fatal(err)
 	}
 	send := func() bool {
-		ask, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+at+"/api/v2/alerts", bytes.NewReader(body))
+		ask, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+at+
+			"/api/v2/alerts", bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +143,9 @@ func TestAlertReachesAPerson(t *testing.T) {
 		case <-again.C:
 			sent = sent || send()
 		case got := <-messages:
-			for _, part := range []string{"PAGE SeckillInstanceDown", "server-1:8081 does not answer", "docs/runbook.md#seckillinstancedown"} {
+			for _, part := range []string{
+				"PAGE SeckillInstanceDown", "server-1:8081 does not answer", "docs/runbook.md#seckillinstancedown",
+			} {
 				if !strings.Contains(got, part) {
 					t.Errorf("the message has no %q:\n%s", part, got)
 				}
@@ -147,7 +157,8 @@ func TestAlertReachesAPerson(t *testing.T) {
 	}
 }
 
-// startAlertmanager runs Alertmanager with the project's file, the person's address and a shorter wait, and returns its own address.
+// startAlertmanager runs Alertmanager with the project's file, the person's address and a shorter wait, and returns
+// its own address.
 func startAlertmanager(t *testing.T, program, url string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -166,7 +177,8 @@ func startAlertmanager(t *testing.T, program, url string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "--config.file="+config, "--storage.path="+dir, "--web.listen-address="+at, "--cluster.listen-address=")
+	cmd := exec.CommandContext(t.Context(), program, "--config.file="+config, "--storage.path="+dir,
+		"--web.listen-address="+at, "--cluster.listen-address=")
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

@@ -109,7 +109,8 @@ func TestDashboardQueries(t *testing.T) {
 		for _, target := range p.Targets {
 			queries++
 			expr := strings.ReplaceAll(target.Expr, "$__rate_interval", "1m")
-			rules.WriteString("      - {record: query" + strconv.Itoa(queries) + ", expr: " + strconv.Quote(expr) + "}\n")
+			rules.WriteString("      - {record: query" + strconv.Itoa(queries) + ", expr: " +
+				strconv.Quote(expr) + "}\n")
 		}
 	}
 	if queries < len(d.Panels) {

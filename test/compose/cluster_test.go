@@ -74,7 +74,8 @@ func TestClusterServersUseTheStack(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if cfg.Embedded() || cfg.Redis.Mode != "cluster" || variables(s)["SECKILL_INSTANCE"] != name {
-			t.Errorf("%s: embedded %t, Redis %s, instance %q", name, cfg.Embedded(), cfg.Redis.Mode, variables(s)["SECKILL_INSTANCE"])
+			t.Errorf("%s: embedded %t, Redis %s, instance %q",
+				name, cfg.Embedded(), cfg.Redis.Mode, variables(s)["SECKILL_INSTANCE"])
 		}
 		if cfg.HTTP.OpsAddr != opsAddr {
 			t.Errorf("%s: operations at %s, want %s as everywhere", name, cfg.HTTP.OpsAddr, opsAddr)
@@ -112,10 +113,12 @@ func TestClusterNodesAreConfigured(t *testing.T) {
 		if int64(s.MemLimit) < 2*megabytes<<20 {
 			t.Errorf("%s: maxmemory %d MB, mem_limit %d", name, megabytes, s.MemLimit)
 		}
-		if flag(s.Command, "--requirepass") == "" || flag(s.Command, "--requirepass") != flag(s.Command, "--masterauth") {
+		if flag(s.Command, "--requirepass") == "" ||
+			flag(s.Command, "--requirepass") != flag(s.Command, "--masterauth") {
 			t.Errorf("%s: replicas cannot log in: %v", name, s.Command)
 		}
-		if !slices.ContainsFunc(s.Volumes, volumeAt("/data")) || !slices.ContainsFunc(s.Volumes, fileAt("/etc/seckill/redis.conf")) {
+		if !slices.ContainsFunc(s.Volumes, volumeAt("/data")) || !slices.ContainsFunc(s.Volumes,
+			fileAt("/etc/seckill/redis.conf")) {
 			t.Errorf("%s: its volumes are %v", name, s.Volumes)
 		}
 		addresses[s.Networks["inside"].Ipv4Address] = true
@@ -124,7 +127,8 @@ func TestClusterNodesAreConfigured(t *testing.T) {
 		t.Errorf("addresses that last: %v, want one for each node", addresses)
 	}
 	for name, s := range named(t, "galera") {
-		if !slices.ContainsFunc(s.Volumes, volumeAt("/var/lib/mysql")) || !slices.ContainsFunc(s.Volumes, fileAt("/etc/mysql/conf.d/galera.cnf")) {
+		if !slices.ContainsFunc(s.Volumes, volumeAt("/var/lib/mysql")) || !slices.ContainsFunc(s.Volumes,
+			fileAt("/etc/mysql/conf.d/galera.cnf")) {
 			t.Errorf("%s: its volumes are %v", name, s.Volumes)
 		}
 		if variables(s)["FOUNDER"] != map[bool]string{true: "yes", false: "no"}[name == "galera-1"] {
@@ -141,7 +145,9 @@ func fileAt(target string) func(types.ServiceVolumeConfig) bool {
 // The entry of each stack knows all of its instances, and no others.
 func TestEntryKnowsTheInstances(t *testing.T) {
 	t.Parallel()
-	for stack, conf := range map[string]string{smallStack: "deploy/nginx/instances.conf", clusterStack: "deploy/cluster/instances.conf"} {
+	for stack, conf := range map[string]string{
+		smallStack: "deploy/nginx/instances.conf", clusterStack: "deploy/cluster/instances.conf",
+	} {
 		var instances []string
 		for name := range projectOf(t, stack).Services {
 			if strings.HasPrefix(name, "server-") {
@@ -201,19 +207,23 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-// TestRedisClusterIsMade: the script makes a cluster of six nodes that are new, or that an earlier run was killed with, and leaves
-// it alone the next time.
+// TestRedisClusterIsMade: the script makes a cluster of six nodes that are new, or that an earlier run was killed
+// with, and leaves it alone the next time.
 func TestRedisClusterIsMade(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		before  func(t *testing.T, nodes redisNodes)
 		creates bool
 	}{
-		"of new nodes":         {func(*testing.T, redisNodes) {}, true},
-		"killed among slots":   {func(t *testing.T, n redisNodes) { t.Helper(); n.giveSlots(t, 2) }, true},
-		"killed before MEET":   {func(t *testing.T, n redisNodes) { t.Helper(); n.giveSlots(t, 3) }, true},
-		"killed among MEETs":   {func(t *testing.T, n redisNodes) { t.Helper(); n.giveSlots(t, 3); n.meet(t, 2) }, false},
-		"killed before copies": {func(t *testing.T, n redisNodes) { t.Helper(); n.giveSlots(t, 3); n.meet(t, 6) }, false},
+		"of new nodes":       {func(*testing.T, redisNodes) {}, true},
+		"killed among slots": {func(t *testing.T, n redisNodes) { t.Helper(); n.giveSlots(t, 2) }, true},
+		"killed before MEET": {func(t *testing.T, n redisNodes) { t.Helper(); n.giveSlots(t, 3) }, true},
+		"killed among MEETs": {
+			func(t *testing.T, n redisNodes) { t.Helper(); n.giveSlots(t, 3); n.meet(t, 2) }, false,
+		},
+		"killed before copies": {
+			func(t *testing.T, n redisNodes) { t.Helper(); n.giveSlots(t, 3); n.meet(t, 6) }, false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -236,12 +246,14 @@ func TestRedisClusterLosesNoKeys(t *testing.T) {
 	nodes := startNodes(t)
 	nodes.giveSlots(t, 3)
 	nodes.do(t, 0, "cluster", "addslotsrange", "5461", "16383") // a node takes writes once it knows of all slots
-	for deadline := time.Now().Add(2 * time.Minute); !strings.HasPrefix(nodes.do(t, 0, "set", "key", "1"), "OK"); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !strings.HasPrefix(nodes.do(t, 0, "set", "key", "1"),
+		"OK"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the node takes no key")
 		}
 	}
-	if out, err := nodes.runScript(t); err == nil || !strings.Contains(out, nodes[0]+" knows no other node and holds keys") {
+	if out, err := nodes.runScript(t); err == nil || !strings.Contains(out,
+		nodes[0]+" knows no other node and holds keys") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if got := nodes.do(t, 0, "dbsize"); got != "1\n" {
@@ -288,7 +300,8 @@ func (n redisNodes) meet(t *testing.T, count int) {
 		host, port, _ := strings.Cut(n[i+1], ":")
 		n.do(t, 0, "cluster", "meet", host, port)
 	}
-	for deadline := time.Now().Add(2 * time.Minute); strings.Count(n.do(t, 0, "cluster", "nodes"), " connected") != count ||
+	for deadline := time.Now().Add(2 * time.Minute); strings.Count(n.do(t, 0, "cluster", "nodes"),
+		" connected") != count ||
 		strings.Contains(n.do(t, 0, "cluster", "nodes"), "handshake"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the nodes do not meet")
@@ -304,7 +317,8 @@ func (n redisNodes) runScript(t *testing.T) (string, error) {
 	cmd := exec.CommandContext(ctx, "sh", append([]string{root + "/deploy/cluster/redis-cluster.sh"}, n...)...)
 	cmd.Env = append(os.Environ(), "REDISCLI_AUTH=secret")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with the redis-cli that it waits for
+	// With the redis-cli that it waits for.
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -341,7 +355,8 @@ func startNode(t *testing.T, conf string) string {
 func redisCLI(t *testing.T, node string, args ...string) string {
 	t.Helper()
 	host, port, _ := strings.Cut(node, ":")
-	out, err := exec.CommandContext(t.Context(), "redis-cli", append([]string{"-h", host, "-p", port}, args...)...).Output()
+	out, err := exec.CommandContext(t.Context(), "redis-cli",
+		append([]string{"-h", host, "-p", port}, args...)...).Output()
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}

@@ -33,7 +33,8 @@ func TestNamedFilesExist(t *testing.T) {
 	t.Parallel()
 	named := 0
 	for _, doc := range []string{"docs/walkthrough.md", "CONTRIBUTING.md", "docs/runbook.md", "docs/operations.md"} {
-		for _, path := range found("`((?:cmd|internal|scripts|migrations|web|test|lab|deploy|docs)/[\\w./-]+\\.\\w+)`", text(t, doc)) {
+		for _, path := range found("`((?:cmd|internal|scripts|migrations|web|test|lab|deploy|docs)/[\\w./-]+\\.\\w+)`",
+			text(t, doc)) {
 			named++
 			if _, err := os.Stat(filepath.Join(root, path)); err != nil {
 				t.Errorf("%s names %s: %v", doc, path, err)

@@ -112,7 +112,8 @@ func TestContainersComeBackAndSayHowTheyAre(t *testing.T) {
 		if s.Restart != types.RestartPolicyUnlessStopped {
 			t.Errorf("restart is %q", s.Restart)
 		}
-		if s.HealthCheck == nil || len(s.HealthCheck.Test) < 2 || s.HealthCheck.Interval == nil || s.HealthCheck.Timeout == nil {
+		if s.HealthCheck == nil || len(s.HealthCheck.Test) < 2 || s.HealthCheck.Interval == nil ||
+			s.HealthCheck.Timeout == nil {
 			t.Errorf("health check is %+v", s.HealthCheck)
 		}
 		if s.Logging == nil || s.Logging.Options["max-size"] == "" {

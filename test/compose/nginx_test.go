@@ -27,7 +27,8 @@ func nginxConf(t *testing.T) string {
 func locations(t *testing.T, conf string) map[string]string {
 	t.Helper()
 	blocks := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?s)\n        location ([^\n]+) \{\n(.*?)\n        \}`).FindAllStringSubmatch(conf, -1) {
+	for _, m := range regexp.MustCompile(`(?s)\n        location ([^\n]+) \{\n(.*?)\n        \}`).
+		FindAllStringSubmatch(conf, -1) {
 		blocks[m[1]] = m[2]
 	}
 	if len(blocks) == 0 {
@@ -52,13 +53,14 @@ func directive(t *testing.T, conf, name string) []string {
 
 const purchases = `~ "^/voucher(-order)?/seckill/[0-9]+$"`
 
-// nginx retries a purchase although it may have arrived, but no other write. An instance that accepts no connections costs
-// no answer.
+// nginx retries a purchase although it may have arrived, but no other write. An instance that accepts no connections
+// costs no answer.
 func TestOnlyPurchasesAreRepeated(t *testing.T) {
 	t.Parallel()
 	conf := nginxConf(t)
 	blocks := locations(t, conf)
-	if got := directive(t, blocks[purchases], "proxy_next_upstream"); !slices.Equal(got, []string{"error", "timeout", "non_idempotent"}) {
+	if got := directive(t, blocks[purchases], "proxy_next_upstream"); !slices.Equal(got,
+		[]string{"error", "timeout", "non_idempotent"}) {
 		t.Errorf("a purchase goes to the other instance upon %v", got)
 	}
 	for match, block := range blocks {
@@ -110,8 +112,8 @@ func TestRefusalsOfTheEntryAreProblemDocuments(t *testing.T) {
 			continue
 		}
 		if document.Type != "urn:seckill:problem:"+strings.ReplaceAll(strings.ToLower(document.Code), "_", "-") ||
-			strconv.Itoa(document.Status) != m[1] || document.Title == "" || document.Detail == "" || document.ErrorMsg == "" ||
-			document.Success == nil || *document.Success {
+			strconv.Itoa(document.Status) != m[1] || document.Title == "" || document.Detail == "" ||
+			document.ErrorMsg == "" || document.Success == nil || *document.Success {
 			t.Errorf("%s answers %s with %+v", match, m[1], document)
 		}
 		for _, header := range []string{"X-Request-Id $entry_request_id always;", "Cache-Control no-store always;"} {
@@ -119,7 +121,8 @@ func TestRefusalsOfTheEntryAreProblemDocuments(t *testing.T) {
 				t.Errorf("%s: no header %s", match, header)
 			}
 		}
-		if asked := strings.Contains(block, "add_header Retry-After"); asked != (document.Status >= 500 || document.Status == 429) {
+		if asked := strings.Contains(block, "add_header Retry-After"); asked != (document.Status >= 500 ||
+			document.Status == 429) {
 			t.Errorf("%s: Retry-After: %t", match, asked)
 		}
 		if path, found := strings.CutPrefix(match, "= "); found {
@@ -153,7 +156,9 @@ func TestEntryHasADocumentForEachOfItsStatuses(t *testing.T) {
 			}
 		}
 	}
-	for _, status := range []string{"400", "404", "405", "413", "414", "429", "494", "500", "501", "502", "503", "504", "505"} {
+	for _, status := range []string{
+		"400", "404", "405", "413", "414", "429", "494", "500", "501", "502", "503", "504", "505",
+	} {
 		if !answered[status] {
 			t.Errorf("%s is answered with nginx's own page", status)
 		}
@@ -188,7 +193,8 @@ func TestBodiesAreTakenWhereTheyAreDescribed(t *testing.T) {
 	parameter := regexp.MustCompile(`\{\w+\}`)
 	for _, o := range c.Operations() {
 		embeddedOnly := strings.HasPrefix(o.Path, "/demo/") // which no entry stands before
-		if path := parameter.ReplaceAllString(o.Path, "7"); !embeddedOnly && o.TakesBody() && !taking.MatchString(path) {
+		if path := parameter.ReplaceAllString(o.Path, "7"); !embeddedOnly && o.TakesBody() &&
+			!taking.MatchString(path) {
 			t.Errorf("%s %s has a body, which the entry refuses", o.Method, o.Path)
 		}
 	}

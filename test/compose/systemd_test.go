@@ -14,14 +14,16 @@ import (
 func TestSystemdSettings(t *testing.T) {
 	t.Parallel()
 	const names = `"$SECKILL_REDIS_ADDRS" "$SECKILL_MYSQL_DSN" "$SECKILL_HTTP_ADDR"`
-	out, err := exec.CommandContext(t.Context(), "sh", "-euc", ". ../../deploy/systemd/seckill.env; printf '%s\n' "+names).CombinedOutput()
-	if want := "127.0.0.1:6379\nseckill:password@tcp(127.0.0.1:3306)/seckill\n:8080\n"; err != nil || string(out) != want {
+	out, err := exec.CommandContext(t.Context(), "sh", "-euc",
+		". ../../deploy/systemd/seckill.env; printf '%s\n' "+names).CombinedOutput()
+	if want := "127.0.0.1:6379\nseckill:password@tcp(127.0.0.1:3306)/seckill\n:8080\n"; err != nil ||
+		string(out) != want {
 		t.Errorf("%v: %s; want %s", err, out, want)
 	}
 }
 
-// The unit leaves a stopping process the time that its settings may give it, as many open files as a container has, and no
-// way into the embedded mode.
+// The unit leaves a stopping process the time that its settings may give it, as many open files as a container has,
+// and no way into the embedded mode.
 func TestSystemdUnit(t *testing.T) {
 	t.Parallel()
 	unit := text(t, "deploy/systemd/seckill.service")
@@ -45,8 +47,8 @@ func TestSystemdUnit(t *testing.T) {
 		t.Error("Go cannot read how many connections may wait, and lets 128")
 	}
 	for _, line := range []string{
-		"LimitNOFILE=65536", "Restart=always", "DynamicUser=yes", "NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet=",
-		"EnvironmentFile=/etc/seckill/seckill.env",
+		"LimitNOFILE=65536", "Restart=always", "DynamicUser=yes", "NoNewPrivileges=yes", "ProtectSystem=strict",
+		"CapabilityBoundingSet=", "EnvironmentFile=/etc/seckill/seckill.env",
 	} {
 		if !strings.Contains(unit, "\n"+line+"\n") {
 			t.Errorf("the unit has no %s", line)

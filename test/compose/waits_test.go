@@ -100,7 +100,9 @@ func constant(file, name string) (time.Duration, error) {
 
 // duration evaluates what constants of durations are made of.
 func duration(values map[string]ast.Expr, e ast.Expr) (time.Duration, error) {
-	units := map[string]time.Duration{"Millisecond": time.Millisecond, "Second": time.Second, "Minute": time.Minute, "Hour": time.Hour}
+	units := map[string]time.Duration{
+		"Millisecond": time.Millisecond, "Second": time.Second, "Minute": time.Minute, "Hour": time.Hour,
+	}
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		n, err := strconv.ParseInt(e.Value, 10, 64)
@@ -146,7 +148,8 @@ func TestTimeoutsAreDocumented(t *testing.T) {
 	for _, root := range []string{"internal", "cmd/server"} {
 		err := filepath.WalkDir(filepath.Join("..", "..", root), func(file string, d fs.DirEntry, err error) error {
 			dir := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), "../../")
-			if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") || isOutside(dir) {
+			if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") ||
+				strings.HasSuffix(file, "_test.go") || isOutside(dir) {
 				return err
 			}
 			f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
@@ -159,7 +162,8 @@ func TestTimeoutsAreDocumented(t *testing.T) {
 					return true
 				}
 				timeouts++
-				if !slices.ContainsFunc(names(call.Args[1]), func(name string) bool { return known[dir+" "+name] || known[name] || computed()[name] != "" }) {
+				if !slices.ContainsFunc(names(call.Args[1]),
+					func(name string) bool { return known[dir+" "+name] || known[name] || computed()[name] != "" }) {
 					t.Errorf("%s: a call with the timeout %q is not in docs/waits.md", file, names(call.Args[1]))
 				}
 				return true

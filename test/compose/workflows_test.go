@@ -21,7 +21,8 @@ func TestWorkflowsCallOnlyMake(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimPrefix(file, root+string(filepath.Separator))
 		workflow := text(t, name)
-		if got := found(`(?m)^ *permissions:((?:\n +[\w-]+: .*)+)`, workflow); !slices.Equal(got, []string{"\n  contents: read"}) {
+		if got := found(`(?m)^ *permissions:((?:\n +[\w-]+: .*)+)`, workflow); !slices.Equal(got,
+			[]string{"\n  contents: read"}) {
 			t.Errorf("%s has the permissions %q, want contents: read alone", name, got)
 		}
 		if strings.Contains(workflow, "secrets.") || strings.Contains(workflow, "pull_request_target") {
@@ -48,7 +49,8 @@ func TestWorkflowsCallOnlyMake(t *testing.T) {
 // The workflow of every change does what .ci/run does.
 func TestWorkflowHasTheStepsOfCI(t *testing.T) {
 	t.Parallel()
-	steps := regexp.MustCompile(`[\w-]+|'[^']+'`).FindAllString(strings.Join(found(`(?m)^steps=\((.*)\)$`, text(t, ".ci/run")), " "), -1)
+	steps := regexp.MustCompile(`[\w-]+|'[^']+'`).FindAllString(
+		strings.Join(found(`(?m)^steps=\((.*)\)$`, text(t, ".ci/run")), " "), -1)
 	for i, step := range steps {
 		steps[i] = strings.Trim(step, "'")
 	}

@@ -36,9 +36,11 @@ const (
 	duration = 12 * time.Second
 )
 
-// attack keeps connections open from 127.0.0.2 to 127.0.0.9 until ctx ends: each sends the text and then a byte every half
-// second, and comes back two seconds after it was cut off. It returns the longest that one was open.
-func (e *entry) attack(ctx context.Context, connections int, text string) (stop func() (cutOff int64, longest time.Duration)) {
+// attack keeps connections open from 127.0.0.2 to 127.0.0.9 until ctx ends: each sends the text and then a byte every
+// half second, and comes back two seconds after it was cut off. It returns the longest that one was open.
+func (e *entry) attack(
+	ctx context.Context, connections int, text string,
+) (stop func() (cutOff int64, longest time.Duration)) {
 	var (
 		all     sync.WaitGroup
 		longest atomic.Int64
@@ -90,14 +92,15 @@ func (e *entry) attack(ctx context.Context, connections int, text string) (stop 
 	}
 }
 
-// buy has a buyer after the other buy until ctx ends, and ten at least, each over a connection of their own, and returns how long each
-// took.
+// buy has a buyer after the other buy until ctx ends, and ten at least, each over a connection of their own, and
+// returns how long each took.
 func (e *entry) buy(ctx context.Context) (took []time.Duration) {
 	e.t.Helper()
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 	for ctx.Err() == nil || len(took) < 10 {
 		begin := time.Now()
-		req, err := http.NewRequestWithContext(e.t.Context(), http.MethodPost, "http://"+e.nginx.Addr+"/voucher/seckill/7", http.NoBody)
+		req, err := http.NewRequestWithContext(e.t.Context(), http.MethodPost, "http://"+e.nginx.Addr+
+			"/voucher/seckill/7", http.NoBody)
 		if err != nil {
 			e.t.Fatal(err)
 		}
@@ -119,15 +122,18 @@ func (e *entry) buy(ctx context.Context) (took []time.Duration) {
 	return took
 }
 
-// TestBuyersAreAnsweredDuringAttacks: more slow bodies than the entry holds connections, and slow headers and idle connections on
-// three quarters of them, for some seconds each. Nobody stays longer than the entry says, and every buyer gets an answer.
+// TestBuyersAreAnsweredDuringAttacks: more slow bodies than the entry holds connections, and slow headers and idle
+// connections on three quarters of them, for some seconds each. Nobody stays longer than the entry says, and every
+// buyer gets an answer.
 func TestBuyersAreAnsweredDuringAttacks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		percent int
 		text    string
 		longest time.Duration // that a connection may be open; a multiple of what nginx.conf says
 	}{
-		"slow bodies":  {150, "POST /voucher/seckill/7 HTTP/1.1\r\nHost: shop\r\nContent-Length: 1000\r\n\r\n", 10 * time.Second},
+		"slow bodies": {
+			150, "POST /voucher/seckill/7 HTTP/1.1\r\nHost: shop\r\nContent-Length: 1000\r\n\r\n", 10 * time.Second,
+		},
 		"slow admins":  {150, "POST /voucher HTTP/1.1\r\nHost: shop\r\nContent-Length: 1000\r\n\r\n", 0},
 		"slow headers": {75, "POST /voucher/seckill/7 HTTP/1.1\r\nHost: shop\r\nX: ", 11 * time.Second},
 	} {
@@ -140,8 +146,10 @@ func TestBuyersAreAnsweredDuringAttacks(t *testing.T) {
 			took := e.buy(ctx)
 			cut, longest := stop()
 			slices.Sort(took)
-			t.Logf("%d connections on %d: %d buyers answered, half within %s, 99 %% within %s, the last within %s; %d attackers cut off, after %s at most",
-				s.attackers, s.capacity, len(took), took[len(took)/2].Round(time.Millisecond), took[len(took)*99/100].Round(time.Millisecond),
+			t.Logf("%d connections on %d: %d buyers answered, half within %s, 99 %% within %s, the last within %s; "+
+				"%d attackers cut off, after %s at most",
+				s.attackers, s.capacity, len(took), took[len(took)/2].Round(time.Millisecond),
+				took[len(took)*99/100].Round(time.Millisecond),
 				took[len(took)-1].Round(time.Millisecond), cut, longest.Round(time.Millisecond))
 			if cut == 0 {
 				t.Error("no attacker was cut off")

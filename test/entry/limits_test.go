@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Routes without a body take none: a slow body could hold a connection as long as it liked. What some clients send with each
-// POST is let through.
+// Routes without a body take none: a slow body could hold a connection as long as it liked. What some clients send
+// with each POST is let through.
 func TestBodiesWhereThereAreNone(t *testing.T) {
 	t.Parallel()
 	e := start(t, instance(nil), "")
@@ -76,7 +76,8 @@ func TestRequestsOfAnAddress(t *testing.T) {
 			statuses <- a.status
 		}()
 	}
-	// Each worker counts a request when it reads its header. Those beyond the limit, whichever they are, are answered at once.
+	// Each worker counts a request when it reads its header. Those beyond the limit, whichever they are, are answered
+	// at once.
 	for range beyond {
 		if status := <-statuses; status != http.StatusTooManyRequests {
 			t.Fatalf("an address with %d requests under way may have more: %d", most, status)
@@ -98,8 +99,8 @@ func TestRequestsOfAnAddress(t *testing.T) {
 	}
 }
 
-// 300 unfinished bodies, of a megabyte each or as long as they may be: the first are refused, of the others an address has a
-// hundred, and neither fills a disk.
+// 300 unfinished bodies, of a megabyte each or as long as they may be: the first are refused, of the others an
+// address has a hundred, and neither fills a disk.
 func TestUnfinishedBodies(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -113,7 +114,8 @@ func TestUnfinishedBodies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := start(t, instance(nil), "")
-			half := fmt.Sprintf("POST /voucher HTTP/1.1\r\nHost: shop\r\nContent-Length: %d\r\n\r\n%s", tc.announced, strings.Repeat("x", tc.sent))
+			half := fmt.Sprintf("POST /voucher HTTP/1.1\r\nHost: shop\r\nContent-Length: %d\r\n\r\n%s",
+				tc.announced, strings.Repeat("x", tc.sent))
 			var (
 				mu       sync.Mutex
 				statuses = map[int]int{}
@@ -151,7 +153,8 @@ func TestUnfinishedBodies(t *testing.T) {
 	}
 }
 
-// nginx has no room for files: the longest body that it takes and an answer larger than its buffers get through without any.
+// nginx has no room for files: the longest body that it takes and an answer larger than its buffers get through
+// without any.
 func TestNothingIsSpooled(t *testing.T) {
 	t.Parallel()
 	const large = 32 << 20 // more than sockets take
@@ -161,12 +164,14 @@ func TestNothingIsSpooled(t *testing.T) {
 		}
 	}), "")
 	for _, name := range []string{"client_body", "proxy"} {
-		if err := os.RemoveAll(filepath.Join(e.nginx.Dir, name)); err != nil { // from now on a temporary file cannot be made
+		// from now on a temporary file cannot be made.
+		if err := os.RemoveAll(filepath.Join(e.nginx.Dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	const longest = 128 << 10
-	c := e.send("127.0.0.1", fmt.Sprintf("POST /voucher HTTP/1.1\r\nHost: shop\r\nContent-Length: %d\r\n\r\nx", longest))
+	c := e.send("127.0.0.1",
+		fmt.Sprintf("POST /voucher HTTP/1.1\r\nHost: shop\r\nContent-Length: %d\r\n\r\nx", longest))
 	if err := c.(*net.TCPConn).SetReadBuffer(128 << 10); err != nil { // a caller who takes it slowly
 		t.Fatal(err)
 	}
@@ -185,10 +190,12 @@ func TestRealAddresses(t *testing.T) {
 		trusted, from string
 		want          string
 	}{
-		"nobody trusted":       {"", "127.0.0.1", "127.0.0.1"},
-		"another trusted":      {"set_real_ip_from 127.0.0.9;", "127.0.0.1", "127.0.0.1"},
-		"a trusted proxy":      {"set_real_ip_from 127.0.0.1;", "127.0.0.1", "198.51.100.7"},
-		"behind a trusted one": {"set_real_ip_from 127.0.0.1; set_real_ip_from 198.51.100.7;", "127.0.0.1", "203.0.113.5"},
+		"nobody trusted":  {"", "127.0.0.1", "127.0.0.1"},
+		"another trusted": {"set_real_ip_from 127.0.0.9;", "127.0.0.1", "127.0.0.1"},
+		"a trusted proxy": {"set_real_ip_from 127.0.0.1;", "127.0.0.1", "198.51.100.7"},
+		"behind a trusted one": {
+			"set_real_ip_from 127.0.0.1; set_real_ip_from 198.51.100.7;", "127.0.0.1", "203.0.113.5",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -201,9 +208,11 @@ func TestRealAddresses(t *testing.T) {
 	}
 	t.Run("limits", func(t *testing.T) {
 		t.Parallel()
-		e := start(t, instance(nil), "set_real_ip_from 127.0.0.0/8;", change{`client_body_timeout +5s`, "client_body_timeout 5m"})
+		e := start(t, instance(nil), "set_real_ip_from 127.0.0.0/8;",
+			change{`client_body_timeout +5s`, "client_body_timeout 5m"})
 		half := func(caller string) string {
-			return "POST /voucher HTTP/1.1\r\nHost: shop\r\nX-Forwarded-For: " + caller + "\r\nContent-Length: 10\r\n\r\nx"
+			return "POST /voucher HTTP/1.1\r\nHost: shop\r\nX-Forwarded-For: " + caller +
+				"\r\nContent-Length: 10\r\n\r\nx"
 		}
 		for range 100 {
 			e.send("127.0.0.2", half("203.0.113.5"))

@@ -34,7 +34,8 @@ func TestTokensAreNotLogged(t *testing.T) {
 		"GET /%zz?access_token=" + secret + " HTTP/1.1",
 		"TRACE /?access_token=" + secret + " HTTP/1.1",
 	} {
-		if a := e.ask("127.0.0.1", line+"\r\nHost: shop\r\nReferer: http://shop/?access_token="+secret+"\r\nConnection: close\r\n\r\n"); a.status < 400 {
+		if a := e.ask("127.0.0.1", line+"\r\nHost: shop\r\nReferer: http://shop/?access_token="+secret+
+			"\r\nConnection: close\r\n\r\n"); a.status < 400 {
 			t.Errorf("%.60q: %d, with no instance", line, a.status)
 		}
 	}
@@ -46,7 +47,8 @@ func TestTokensAreNotLogged(t *testing.T) {
 	if strings.Contains(log, secret) {
 		t.Errorf("logged:\n%s", log)
 	}
-	for _, line := range []string{" 127.0.0.1 GET /order/7/events: 503 from [" + gone.Listener.Addr().String() + "] [502] ", " POST /voucher/seckill/7: 504 from "} {
+	for _, line := range []string{" 127.0.0.1 GET /order/7/events: 503 from [" + gone.Listener.Addr().String() +
+		"] [502] ", " POST /voucher/seckill/7: 504 from "} {
 		if !strings.Contains(log, line) {
 			t.Errorf("no line %q in\n%s", line, log)
 		}

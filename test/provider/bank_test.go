@@ -79,13 +79,15 @@ func (b *bank) refund(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// charge takes the buyer's money and returns the notice that the bank sends to the shop. The charge has an id of its own.
+// charge takes the buyer's money and returns the notice that the bank sends to the shop. The charge has an id of its
+// own.
 func (b *bank) charge(payment string, cents int64) (body []byte, signature string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id := fmt.Sprintf("chg_%d", len(b.charges)+1)
 	b.charges[id] = cents
-	body = fmt.Appendf(nil, `{"event": "charge.paid", "charge": %q, "client_reference": %q, "cents": %d}`, id, payment, cents)
+	body = fmt.Appendf(nil, `{"event": "charge.paid", "charge": %q, "client_reference": %q, "cents": %d}`,
+		id, payment, cents)
 	return body, hex.EncodeToString(bankMAC(body))
 }
 
@@ -113,7 +115,8 @@ func (a bankAdapter) Begin(ctx context.Context, p order.Payment) (service.Checko
 	return service.Checkout{URL: opened.URL, Reference: opened.ID}, err
 }
 
-// Refund implements service.Provider. The bank knows charges, not payments: the reference is the charge since its notice.
+// Refund implements service.Provider. The bank knows charges, not payments: the reference is the charge since its
+// notice.
 func (a bankAdapter) Refund(ctx context.Context, p order.Payment) error {
 	return a.post(ctx, "/refunds", p.ID, map[string]any{"charge": p.Reference, "amount": p.Amount}, nil)
 }
@@ -161,6 +164,7 @@ func readBankCallback(h http.Header) (func([]byte) (order.Notice, error), error)
 		if err := json.Unmarshal(body, &event); err != nil || !strings.HasPrefix(event.Event, "charge.") {
 			return order.Notice{}, errors.Join(order.ErrBadNotice, err)
 		}
-		return order.Notice{PaymentID: event.Payment, Amount: event.Cents, Provider: bankName, Reference: event.Charge}, nil
+		return order.Notice{PaymentID: event.Payment, Amount: event.Cents, Provider: bankName, Reference: event.Charge},
+			nil
 	}, nil
 }

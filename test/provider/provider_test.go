@@ -34,7 +34,8 @@ const (
 
 var rules = authtoken.Rules{Secret: []byte(key)}
 
-// shop is the service as cmd/server wires it for ordinary vouchers, which need no Redis, with the providers that it is given.
+// shop is the service as cmd/server wires it for ordinary vouchers, which need no Redis, with the providers that it
+// is given.
 type shop struct {
 	t       *testing.T
 	ledger  *sqlstore.Store
@@ -46,7 +47,8 @@ type shop struct {
 
 func openLedger(t *testing.T) *sqlstore.Store {
 	t.Helper()
-	ledger, err := sqlstore.OpenMySQL(t.Context(), testkit.MySQL(t), sqlkit.Options{Log: slog.New(slog.DiscardHandler), MaxConns: 8, Timeout: 10 * time.Second})
+	ledger, err := sqlstore.OpenMySQL(t.Context(), testkit.MySQL(t),
+		sqlkit.Options{Log: slog.New(slog.DiscardHandler), MaxConns: 8, Timeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +86,8 @@ func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *shop
 	notifier := service.NewNotifier(ledger, quiet)
 	lookup := service.NewLookup(service.LookupStores{Rows: ledger, Holdings: noHoldings{}, NewSales: ledger}, known)
 	metrics := telemetry.NewMetrics(telemetry.Build{})
-	payments := service.NewPayments(ledger, providers, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: noOutbox{}}, newPaymentID, metrics, quiet)
+	payments := service.NewPayments(ledger, providers,
+		service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: noOutbox{}}, newPaymentID, metrics, quiet)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = payments.Run(ctx) })
@@ -96,7 +99,8 @@ func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *shop
 	})}
 	t.Cleanup(s.stop)
 	api, err := httpapi.New(httpapi.Config{
-		Vouchers: struct{ httpapi.Vouchers }{}, Purchases: struct{ httpapi.Purchases }{}, Payments: payments, Callbacks: callbacks,
+		Vouchers: struct{ httpapi.Vouchers }{}, Purchases: struct{ httpapi.Purchases }{},
+		Payments: payments, Callbacks: callbacks,
 		BuyOrdinary: service.NewDirectSales(ledger, ids{}).Buy, Tokens: rules, Log: quiet, Zone: time.UTC,
 		BodyLimit: 1 << 16, MaxWait: time.Second, MaxInFlight: 100, UserBurst: 30, MaxStreams: 1, UserStreams: 1,
 	})
@@ -104,7 +108,10 @@ func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *shop
 		t.Fatal(err)
 	}
 	s.api = api.Server("").Handler
-	v := voucher.Voucher{ShopID: 1, Title: "tea", PayValue: price, ActualValue: 20_00, PayWithin: time.Hour, Kind: voucher.Ordinary, Status: voucher.OnShelf}
+	v := voucher.Voucher{
+		ShopID: 1, Title: "tea", PayValue: price, ActualValue: 20_00, PayWithin: time.Hour, Kind: voucher.Ordinary,
+		Status: voucher.OnShelf,
+	}
 	if err := ledger.CreateVoucher(t.Context(), &v, voucher.Author{AdminID: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -211,9 +218,11 @@ func TestBank(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.calls(http.StatusNotFound, "/payment/callback/sandbox", sandbox.SignatureHeader, forged, right) // not the sandbox's payment
+	// Not the sandbox's payment.
+	s.calls(http.StatusNotFound, "/payment/callback/sandbox", sandbox.SignatureHeader, forged, right)
 	s.stands(id, "unpaid", "bank chk_1 open")
-	for _, route := range []string{"/payment/callback", "/payment/callback/bank", "/payment/callback"} { // the default's, and by name
+	// The default's, and by name.
+	for _, route := range []string{"/payment/callback", "/payment/callback/bank", "/payment/callback"} {
 		s.calls(http.StatusOK, route, "Bank-Signature", body, signature)
 	}
 	s.stands(id, "paid", "bank chg_1 received")
@@ -264,7 +273,8 @@ func TestAChangeOfProvider(t *testing.T) {
 		t.Errorf("a payment that was begun at the bank goes on as %+v", again.data)
 	}
 	body, signature = b.charge(second.data.PaymentID, price)
-	after.calls(http.StatusUnauthorized, "/payment/callback", "Bank-Signature", body, signature) // that is the sandbox's now
+	// That is the sandbox's now.
+	after.calls(http.StatusUnauthorized, "/payment/callback", "Bank-Signature", body, signature)
 	after.calls(http.StatusOK, "/payment/callback/bank", "Bank-Signature", body, signature)
 	after.refunded(paid)
 	after.stands(paid, "refunded", "bank chg_1 refunded")

@@ -8,5 +8,6 @@
 // that the environment already names is checked and used instead.
 //
 // What can go wrong: if this program is killed, its servers are killed with it (on Linux) and their directories are
-// removed by the next run; the command goes on without them. If a server dies during the run, the command has to notice.
+// removed by the next run; the command goes on without them. If a server dies during the run, the command has to
+// notice.
 package main

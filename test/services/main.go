@@ -60,7 +60,8 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run starts the services, runs the command and returns the exit code. It writes only to stderr: stdout is the command's.
+// run starts the services, runs the command and returns the exit code. It writes only to stderr: stdout is the
+// command's.
 func run(args []string, stdout, stderr io.Writer) (code int) {
 	flags := flag.NewFlagSet("services", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -207,8 +208,8 @@ func (s *services) environment() []string {
 	return []string{server.EnvRedisAddr + "=" + s.redisAddr, server.EnvMySQLDSN + "=" + s.mysqlDSN}
 }
 
-// serviceEnvironment returns settings with which the service runs on these servers, in a schema that it creates if needed, with a
-// secret of this run.
+// serviceEnvironment returns settings with which the service runs on these servers, in a schema that it creates if
+// needed, with a secret of this run.
 func (s *services) serviceEnvironment() ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), schemaWithin)
 	defer cancel()
@@ -216,7 +217,8 @@ func (s *services) serviceEnvironment() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating the schema seckill: %w", err)
 	}
-	return []string{"SECKILL_REDIS_ADDRS=" + s.redisAddr, "SECKILL_MYSQL_DSN=" + dsn, "SECKILL_JWT_SECRET=" + rand.Text() + rand.Text()}, nil
+	return []string{"SECKILL_REDIS_ADDRS=" + s.redisAddr, "SECKILL_MYSQL_DSN=" + dsn, "SECKILL_JWT_SECRET=" +
+		rand.Text() + rand.Text()}, nil
 }
 
 // close stops what was started here.

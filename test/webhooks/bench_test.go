@@ -11,8 +11,8 @@ import (
 	"seckill/test/webhooks/receiver"
 )
 
-// How fast an endpoint catches up on a backlog of events, one of each order, and what processor time an event takes: of this process,
-// which is the instance and the receiver, and of the database's.
+// How fast an endpoint catches up on a backlog of events, one of each order, and what processor time an event takes:
+// of this process, which is the instance and the receiver, and of the database's.
 func BenchmarkCatchUp(b *testing.B) {
 	const backlog = 10_000
 	r, to := newMySQLRig(b), receiver.New(b)

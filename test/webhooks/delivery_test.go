@@ -31,7 +31,8 @@ func TestEverythingComesInOrder(t *testing.T) {
 	})
 }
 
-// A receiver that is down for an hour, by an injected clock, gets everything afterwards, in order; nothing is a dead letter.
+// A receiver that is down for an hour, by an injected clock, gets everything afterwards, in order; nothing is a dead
+// letter.
 func TestReceiverIsDownForAnHour(t *testing.T) {
 	t.Parallel()
 	r, to := newSQLiteRig(t), receiver.New(t)
@@ -64,7 +65,8 @@ func TestReceiverIsDownForAnHour(t *testing.T) {
 	}
 }
 
-// A receiver that answers 500 when it first gets one of three events, and is killed in between, gets everything, in order.
+// A receiver that answers 500 when it first gets one of three events, and is killed in between, gets everything, in
+// order.
 func TestReceiverFailsOften(t *testing.T) {
 	t.Parallel()
 	r, to := newSQLiteRig(t), receiver.New(t)
@@ -104,8 +106,8 @@ func TestReceiverFailsOften(t *testing.T) {
 	}
 }
 
-// An event that is never taken becomes a dead letter; what comes after it, of its order too, goes on. A replay sends it again,
-// and what its order had after it.
+// An event that is never taken becomes a dead letter; what comes after it, of its order too, goes on. A replay sends
+// it again, and what its order had after it.
 func TestDeadLetterAndReplay(t *testing.T) {
 	t.Parallel()
 	r, to := newSQLiteRig(t), receiver.New(t)
@@ -132,7 +134,8 @@ func TestDeadLetterAndReplay(t *testing.T) {
 		t.Fatalf("states %v, want one dead letter", states)
 	}
 	letters, err := r.WebhookDeadLetters(t.Context(), e.ID, 1<<60, 10)
-	if err != nil || len(letters) != 1 || letters[0].Event.ID() != poison.String() || letters[0].Attempts != 9 || letters[0].Failure.Status != 400 {
+	if err != nil || len(letters) != 1 || letters[0].Event.ID() != poison.String() || letters[0].Attempts != 9 ||
+		letters[0].Failure.Status != 400 {
 		t.Fatalf("dead letters %+v, %v", letters, err)
 	}
 	to.Answers(func(string) int { return http.StatusOK })
@@ -150,7 +153,8 @@ func TestDeadLetterAndReplay(t *testing.T) {
 	}
 }
 
-// Events that are never taken, more in a row than open the breaker, hold up no others, and become dead letters all the same.
+// Events that are never taken, more in a row than open the breaker, hold up no others, and become dead letters all
+// the same.
 func TestPoisonHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	r, to := newSQLiteRig(t), receiver.New(t)
@@ -212,7 +216,8 @@ func TestReplayOfATime(t *testing.T) {
 			t.Errorf("%d repeats, want 60", repeats)
 		}
 		to.Right()
-		if _, err := r.ReplayTime(t.Context(), e.ID, time.Now().Add(time.Hour), time.Now().Add(2*time.Hour), by); err == nil {
+		if _, err := r.ReplayTime(t.Context(), e.ID, time.Now().Add(time.Hour),
+			time.Now().Add(2*time.Hour), by); err == nil {
 			t.Error("a time without events is replayed")
 		}
 	})

@@ -25,7 +25,8 @@ func outage(t *testing.T) time.Duration {
 	return d
 }
 
-// A receiver that is down for a time by the real clock, while orders go on, gets everything afterwards, once and in order.
+// A receiver that is down for a time by the real clock, while orders go on, gets everything afterwards, once and in
+// order.
 func TestReceiverIsDown(t *testing.T) {
 	t.Parallel()
 	down := outage(t)
@@ -57,7 +58,8 @@ func TestReceiverIsDown(t *testing.T) {
 	if states[webhook.Delivered] != r.events || r.seen.dead.Load() != 0 {
 		t.Errorf("states %v, want %d delivered; %d dead letters", states, r.events, r.seen.dead.Load())
 	}
-	if most := 50 + int64(2*lasted/(50*time.Second)); attempts > most { // 32 that were on their way as the breaker opened
+	// 32 that were on their way as the breaker opened.
+	if most := 50 + int64(2*lasted/(50*time.Second)); attempts > most {
 		t.Errorf("%d attempts in %v: the breaker does not hold them back", attempts, lasted)
 	}
 }

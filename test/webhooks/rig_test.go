@@ -94,8 +94,8 @@ func (r *rig) options() sqlkit.Options {
 
 func (r *rig) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
 
-// leaps sets the clock ahead by d while nobody holds a lease. A clock that leaps during a turn ends its lease, and what was sent is
-// not settled: a test that leaps faster than the ledger writes would never end.
+// leaps sets the clock ahead by d while nobody holds a lease. A clock that leaps during a turn ends its lease, and
+// what was sent is not settled: a test that leaps faster than the ledger writes would never end.
 func (r *rig) leaps(d time.Duration) {
 	r.tb.Helper()
 	r.leases.claims.Lock()
@@ -116,8 +116,8 @@ type leases struct {
 	held map[int64]held
 }
 
-// held is who holds an endpoint, and until when if they neither renew the lease nor release it: a deliverer on a busy machine may give
-// up before it has asked for either.
+// held is who holds an endpoint, and until when if they neither renew the lease nor release it: a deliverer on a busy
+// machine may give up before it has asked for either.
 type held struct {
 	owner string
 	until time.Time
@@ -159,7 +159,9 @@ type leased struct {
 	leases *leases
 }
 
-func (q leased) ClaimEndpoint(ctx context.Context, owner string, busy []int64, lease time.Duration) (int64, bool, error) {
+func (q leased) ClaimEndpoint(
+	ctx context.Context, owner string, busy []int64, lease time.Duration,
+) (int64, bool, error) {
 	if !q.leases.claims.TryRLock() {
 		return 0, false, nil // the clock is about to leap: the deliverer looks again in a moment
 	}
@@ -171,7 +173,9 @@ func (q leased) ClaimEndpoint(ctx context.Context, owner string, busy []int64, l
 	return id, ok, err
 }
 
-func (q leased) EventsToSend(ctx context.Context, owner string, endpointID int64, lease time.Duration, n int) (webhook.Work, error) {
+func (q leased) EventsToSend(
+	ctx context.Context, owner string, endpointID int64, lease time.Duration, n int,
+) (webhook.Work, error) {
 	w, err := q.Queue.EventsToSend(ctx, owner, endpointID, lease, n)
 	if err == nil {
 		q.leases.hold(owner, endpointID, lease)
@@ -199,9 +203,11 @@ func (r *rig) open(store *sqlstore.Store, err error) *rig {
 		r.tb.Fatal(err)
 	}
 	v := voucher.Voucher{
-		ShopID: 1, Title: "100 for 10", PayValue: 1000, ActualValue: 10000, Kind: voucher.Seckill, Status: voucher.OnShelf,
-		PayWithin: voucher.DefaultPayWithin,
-		Sale:      &voucher.Sale{Stock: 1_000_000, Issued: 1_000_000, Begin: time.Now().Add(-time.Hour), End: time.Now().Add(time.Hour)},
+		ShopID: 1, Title: "100 for 10", PayValue: 1000, ActualValue: 10000, Kind: voucher.Seckill,
+		Status: voucher.OnShelf, PayWithin: voucher.DefaultPayWithin,
+		Sale: &voucher.Sale{
+			Stock: 1_000_000, Issued: 1_000_000, Begin: time.Now().Add(-time.Hour), End: time.Now().Add(time.Hour),
+		},
 	}
 	if err := store.CreateVoucher(r.tb.Context(), &v, voucher.Author{AdminID: 1}); err != nil {
 		r.tb.Fatal(err)
@@ -216,7 +222,8 @@ func (r *rig) open(store *sqlstore.Store, err error) *rig {
 // endpoint makes an endpoint of the shop that leads to the receiver.
 func (r *rig) endpoint(to *receiver.Receiver, types ...webhook.Type) webhook.Endpoint {
 	r.tb.Helper()
-	e, err := r.CreateEndpoint(r.tb.Context(), webhook.Terms{ShopID: 1, URL: to.URL(), Types: types}, webhook.NewSecret(), voucher.Author{AdminID: 1})
+	e, err := r.CreateEndpoint(r.tb.Context(), webhook.Terms{ShopID: 1, URL: to.URL(), Types: types},
+		webhook.NewSecret(), voucher.Author{AdminID: 1})
 	if err != nil {
 		r.tb.Fatal(err)
 	}
@@ -230,7 +237,9 @@ func (r *rig) sells(n int) []order.Claim {
 	cs := make([]order.Claim, n)
 	for i := range cs {
 		r.orders++
-		cs[i] = order.Claim{OrderID: 1<<40 + r.orders, UserID: r.orders, VoucherID: r.voucher, Epoch: 1, Sequence: r.orders}
+		cs[i] = order.Claim{
+			OrderID: 1<<40 + r.orders, UserID: r.orders, VoucherID: r.voucher, Epoch: 1, Sequence: r.orders,
+		}
 	}
 	for len(cs) > 0 {
 		part := cs[:min(500, len(cs))]
@@ -261,8 +270,11 @@ func (r *rig) cancels(cs []order.Claim) {
 func (r *rig) instance(name string) (stop func()) {
 	r.tb.Helper()
 	log := slog.New(slog.DiscardHandler)
-	out := sender.New(sender.Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, UserAgent: "seckill"})
-	deliverer := webhook.NewDeliverer(leased{r.Store, &r.leases}, out, webhook.DelivererOptions{Owner: name, Lanes: 16, Now: time.Now}, &r.seen, log)
+	out := sender.New(sender.Options{
+		Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, UserAgent: "seckill",
+	})
+	deliverer := webhook.NewDeliverer(leased{r.Store, &r.leases}, out,
+		webhook.DelivererOptions{Owner: name, Lanes: 16, Now: time.Now}, &r.seen, log)
 	sequencer := webhook.NewSequencer(r.Store, deliverer.Wake, log)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.tb.Context()))
 	var jobs errgroup.Group

@@ -52,13 +52,15 @@ func render(t *testing.T, folder string) manifests {
 func decode(text []byte) (runtime.Object, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme,
+		corev1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme,
+		networkingv1.AddToScheme, policyv1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
 	}
-	decoder := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Yaml: true, Strict: true})
+	decoder := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme,
+		json.SerializerOptions{Yaml: true, Strict: true})
 	object, _, err := decoder.Decode(text, nil, nil)
 	return object, err
 }
@@ -118,7 +120,8 @@ func TestSelectors(t *testing.T) {
 			}
 		}
 		selects("the Deployment", d.Spec.Selector)
-		selects("the PodDisruptionBudget", only[*policyv1.PodDisruptionBudget](t, all, "PodDisruptionBudget").Spec.Selector)
+		selects("the PodDisruptionBudget",
+			only[*policyv1.PodDisruptionBudget](t, all, "PodDisruptionBudget").Spec.Selector)
 		selects("the NetworkPolicy", &only[*networkingv1.NetworkPolicy](t, all, "NetworkPolicy").Spec.PodSelector)
 		for _, s := range d.Spec.Template.Spec.TopologySpreadConstraints {
 			selects("spreading over "+s.TopologyKey, s.LabelSelector)
@@ -128,8 +131,10 @@ func TestSelectors(t *testing.T) {
 			selects("the Service "+s.Name, &v1.LabelSelector{MatchLabels: s.Spec.Selector})
 		}
 		h := only[*autoscalingv2.HorizontalPodAutoscaler](t, all, "HorizontalPodAutoscaler")
-		if h.Spec.ScaleTargetRef.Kind != "Deployment" || h.Spec.ScaleTargetRef.Name != d.Name || d.Spec.Replicas != nil {
-			t.Errorf("the HorizontalPodAutoscaler scales %v; the Deployment has %v replicas of its own", h.Spec.ScaleTargetRef, d.Spec.Replicas)
+		if h.Spec.ScaleTargetRef.Kind != "Deployment" || h.Spec.ScaleTargetRef.Name != d.Name ||
+			d.Spec.Replicas != nil {
+			t.Errorf("the HorizontalPodAutoscaler scales %v; the Deployment has %v replicas of its own",
+				h.Spec.ScaleTargetRef, d.Spec.Replicas)
 		}
 	})
 }
@@ -144,11 +149,13 @@ func TestPorts(t *testing.T) {
 			ports = append(ports, p.Name)
 		}
 		for path, probe := range map[string]*corev1.Probe{"/healthz": c.LivenessProbe, "/readyz": c.ReadinessProbe} {
-			if probe == nil || probe.HTTPGet == nil || probe.HTTPGet.Path != path || !slices.Contains(ports, probe.HTTPGet.Port.StrVal) {
+			if probe == nil || probe.HTTPGet == nil || probe.HTTPGet.Path != path ||
+				!slices.Contains(ports, probe.HTTPGet.Port.StrVal) {
 				t.Errorf("the probe of %s is %v", path, probe)
 			}
 		}
-		if c.StartupProbe == nil || time.Duration(c.StartupProbe.FailureThreshold*c.StartupProbe.PeriodSeconds)*time.Second < time.Minute {
+		if c.StartupProbe == nil ||
+			time.Duration(c.StartupProbe.FailureThreshold*c.StartupProbe.PeriodSeconds)*time.Second < time.Minute {
 			t.Error("an instance that waits for another one's migration is killed")
 		}
 		for _, object := range all["Service"] {
@@ -188,7 +195,8 @@ func TestEnoughTimeToStop(t *testing.T) {
 			}
 			took += d
 		}
-		if grace := *d.Spec.Template.Spec.TerminationGracePeriodSeconds; time.Duration(grace)*time.Second < took+10*time.Second {
+		if grace := *d.Spec.Template.Spec.TerminationGracePeriodSeconds; time.Duration(grace)*time.Second < took+
+			10*time.Second {
 			t.Errorf("a pod is killed after %d s, and may take %v", grace, took)
 		}
 	})
@@ -230,7 +238,8 @@ func TestSettingsExist(t *testing.T) {
 	})
 }
 
-// TestBounds: a pod has requests and limits, the program collects garbage before it is killed, and few pods go at a time.
+// TestBounds: a pod has requests and limits, the program collects garbage before it is killed, and few pods go at a
+// time.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, all manifests) {
@@ -242,7 +251,8 @@ func TestBounds(t *testing.T) {
 			}
 		}
 		soft, err := strconv.ParseInt(strings.TrimSuffix(settings(t, all)["GOMEMLIMIT"], "MiB"), 10, 64)
-		if limit := c.Resources.Limits[corev1.ResourceMemory]; err != nil || soft<<20 >= limit.Value() || soft<<20 < limit.Value()/2 {
+		if limit := c.Resources.Limits[corev1.ResourceMemory]; err != nil || soft<<20 >= limit.Value() ||
+			soft<<20 < limit.Value()/2 {
 			t.Errorf("GOMEMLIMIT is %d MiB (%v), the limit %v", soft, err, &limit)
 		}
 		h := only[*autoscalingv2.HorizontalPodAutoscaler](t, all, "HorizontalPodAutoscaler").Spec
@@ -250,7 +260,8 @@ func TestBounds(t *testing.T) {
 			t.Errorf("between %v and %d pods", h.MinReplicas, h.MaxReplicas)
 		}
 		b := only[*policyv1.PodDisruptionBudget](t, all, "PodDisruptionBudget").Spec
-		if b.MaxUnavailable == nil || b.MaxUnavailable.IntVal != 1 || d.Spec.Strategy.RollingUpdate.MaxUnavailable.IntVal != 0 {
+		if b.MaxUnavailable == nil || b.MaxUnavailable.IntVal != 1 ||
+			d.Spec.Strategy.RollingUpdate.MaxUnavailable.IntVal != 0 {
 			t.Error("more than one pod may go at a time")
 		}
 	})
@@ -262,10 +273,12 @@ func TestConfined(t *testing.T) {
 	each(t, func(t *testing.T, all manifests) {
 		d, c := deployment(t, all)
 		pod, own := d.Spec.Template.Spec, c.SecurityContext
-		if own == nil || !*own.ReadOnlyRootFilesystem || *own.AllowPrivilegeEscalation || !slices.Equal(own.Capabilities.Drop, []corev1.Capability{"ALL"}) {
+		if own == nil || !*own.ReadOnlyRootFilesystem || *own.AllowPrivilegeEscalation ||
+			!slices.Equal(own.Capabilities.Drop, []corev1.Capability{"ALL"}) {
 			t.Errorf("the container may %v", own)
 		}
-		if !*pod.SecurityContext.RunAsNonRoot || pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+		if !*pod.SecurityContext.RunAsNonRoot ||
+			pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
 			t.Errorf("the pod may %v", pod.SecurityContext)
 		}
 		if *pod.AutomountServiceAccountToken || *pod.EnableServiceLinks {

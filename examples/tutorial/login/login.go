@@ -134,7 +134,9 @@ func (l *login) me(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusUnauthorized, envelope{ErrorMsg: "请先登录"})
 		return
 	}
-	answer(w, http.StatusOK, envelope{Success: true, Data: fmt.Appendf(nil, `{"id":%d,"nickName":"user_%s","icon":""}`, id, number[len(number)-4:])})
+	answer(w, http.StatusOK, envelope{
+		Success: true, Data: fmt.Appendf(nil, `{"id":%d,"nickName":"user_%s","icon":""}`, id, number[len(number)-4:]),
+	})
 }
 
 // read returns the number in a token of ours that has not expired.

@@ -29,7 +29,8 @@ type site struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	s := &site{t: t, now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)}
-	s.handler = newLogin([]byte(strings.Repeat("k", minSecret)), slog.New(slog.NewTextHandler(&s.log, nil)), func() time.Time { return s.now })
+	s.handler = newLogin([]byte(strings.Repeat("k", minSecret)), slog.New(slog.NewTextHandler(&s.log, nil)),
+		func() time.Time { return s.now })
 	return s
 }
 

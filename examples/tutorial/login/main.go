@@ -1,6 +1,6 @@
-// Login is a stand-in for the part of the tutorial's backend that knows users: it signs people in by a telephone number and a
-// code, and answers with a token that the coupon service takes. It keeps codes in memory, and writes them to its log instead
-// of sending them: it is there to try the tutorial's pages out with, not to be deployed.
+// Login is a stand-in for the part of the tutorial's backend that knows users: it signs people in by a telephone
+// number and a code, and answers with a token that the coupon service takes. It keeps codes in memory, and writes
+// them to its log instead of sending them: it is there to try the tutorial's pages out with, not to be deployed.
 //
 //	SECKILL_JWT_SECRET=… go run ./examples/tutorial/login -addr 127.0.0.1:8082
 //
@@ -23,7 +23,8 @@ const minSecret = 32
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8082", "`host:port` to listen on")
 	flag.Usage = func() {
-		_, _ = fmt.Fprint(flag.CommandLine.Output(), "Signs people in for the tutorial's pages. SECKILL_JWT_SECRET is the coupon service's.\n\n")
+		_, _ = fmt.Fprint(flag.CommandLine.Output(),
+			"Signs people in for the tutorial's pages. SECKILL_JWT_SECRET is the coupon service's.\n\n")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -35,7 +36,8 @@ func main() {
 
 func run(addr, secret string) error {
 	if len(secret) < minSecret {
-		return fmt.Errorf("SECKILL_JWT_SECRET has %d bytes, it needs %d or more, and has to be the coupon service's", len(secret), minSecret)
+		return fmt.Errorf("SECKILL_JWT_SECRET has %d bytes, it needs %d or more, and has to be the coupon service's",
+			len(secret), minSecret)
 	}
 	s := &http.Server{
 		Addr: addr, Handler: newLogin([]byte(secret), slog.Default(), time.Now),

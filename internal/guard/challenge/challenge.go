@@ -102,8 +102,8 @@ type Keys interface {
 
 // Recent counts who asked lately: *guard.LimitsTable.
 type Recent interface {
-	// Asked counts a request and returns how many the account and its network have asked for lately. A *guard.RateError where
-	// it is too many.
+	// Asked counts a request and returns how many the account and its network have asked for lately. A
+	// *guard.RateError where it is too many.
 	Asked(saleID, userID int64, a netip.Addr) (user, network int64, err error)
 }
 
@@ -114,7 +114,8 @@ type Challenges struct {
 	pool   *pool
 }
 
-// New returns challenges that are signed with the keys. Run makes them; depth of each kind wait to be asked for: PoolDepth.
+// New returns challenges that are signed with the keys. Run makes them; depth of each kind wait to be asked for:
+// PoolDepth.
 func New(k Keys, recent Recent, depth int) *Challenges {
 	return &Challenges{keys: k, recent: recent, pool: newPool(depth)}
 }
@@ -128,8 +129,8 @@ const (
 	networkPerCrowd = 8  // by how many tries each further crowd raises the difficulty
 )
 
-// Difficulty counts an ask, and returns how many tries the caller's challenge takes at most: easiest where little was asked
-// lately, and never more than hardest. A *guard.RateError where the account or its network asks too often.
+// Difficulty counts an ask, and returns how many tries the caller's challenge takes at most: easiest where little was
+// asked lately, and never more than hardest. A *guard.RateError where the account or its network asks too often.
 func (c *Challenges) Difficulty(who Caller, easiest, hardest int) (int, error) {
 	user, network, err := c.recent.Asked(who.SaleID, who.UserID, who.Address)
 	if err != nil {
@@ -159,7 +160,8 @@ func (c *Challenges) Make(ctx context.Context, who Caller, difficulty int, now t
 		Algorithm: algorithm, Cost: cost, KeyLength: keyLength, MemoryCost: blockSize, Parallelism: parallelism,
 		Data:      Data{Bound: bound(signing, who), Difficulty: difficulty, Key: saltID},
 		ExpiresAt: now.Add(Life).Unix(), KeyPrefix: hex.EncodeToString(p.key[:prefixBytes]),
-		KeySignature: mac(solving, p.key[:]), Nonce: hex.EncodeToString(p.nonce[:]), Salt: hex.EncodeToString(p.salt[:]),
+		KeySignature: mac(solving, p.key[:]), Nonce: hex.EncodeToString(p.nonce[:]),
+		Salt: hex.EncodeToString(p.salt[:]),
 	}}
 	if made.Signature, err = sign(signing, made.Parameters); err != nil {
 		return Challenge{}, err

@@ -106,27 +106,56 @@ func TestCheck(t *testing.T) {
 		"the same network": {text, challenge.Caller{SaleID: 7, UserID: 42, Address: nearby}, start, nil},
 		"again":            {text, someone, start.Add(challenge.Life - time.Second), nil},
 		"expired":          {text, someone, start.Add(challenge.Life), challenge.ErrUnsolved},
-		"another network":  {text, challenge.Caller{SaleID: 7, UserID: 42, Address: abroad}, start, challenge.ErrUnsolved},
-		"another user":     {text, challenge.Caller{SaleID: 7, UserID: 43, Address: home}, start, challenge.ErrUnsolved},
-		"another sale":     {text, challenge.Caller{SaleID: 8, UserID: 42, Address: home}, start, challenge.ErrUnsolved},
-		"none":             {"", someone, start, challenge.ErrUnsolved},
-		"not base64":       {"{}", someone, start, challenge.ErrUnsolved},
-		"url alphabet":     {"__--", someone, start, challenge.ErrUnsolved},
-		"empty object":     {base64.StdEncoding.EncodeToString([]byte("{}")), someone, start, challenge.ErrUnsolved},
-		"two values":       {base64.StdEncoding.EncodeToString([]byte("{}{}")), someone, start, challenge.ErrUnsolved},
-		"unknown field":    {base64.StdEncoding.EncodeToString([]byte(`{"x":1}`)), someone, start, challenge.ErrUnsolved},
-		"too long":         {strings.Repeat("A", 1<<20), someone, start, challenge.ErrUnsolved},
-		"a longer life":    {altered(func(p *challenge.Payload) { p.Challenge.Parameters.ExpiresAt++ }), someone, start, challenge.ErrUnsolved},
-		"a shorter prefix": {altered(func(p *challenge.Payload) { p.Challenge.Parameters.KeyPrefix = "" }), someone, start, challenge.ErrUnsolved},
-		"a lower cost":     {altered(func(p *challenge.Payload) { p.Challenge.Parameters.Cost = 2 }), someone, start, challenge.ErrUnsolved},
-		"another salt":     {altered(func(p *challenge.Payload) { p.Challenge.Parameters.Data.Key = 4 }), someone, start, challenge.ErrUnsolved},
-		"no signature":     {altered(func(p *challenge.Payload) { p.Challenge.Signature = "" }), someone, start, challenge.ErrUnsolved},
-		"no answer":        {altered(func(p *challenge.Payload) { p.Solution.DerivedKey = "" }), someone, start, challenge.ErrUnsolved},
+		"another network": {
+			text, challenge.Caller{SaleID: 7, UserID: 42, Address: abroad}, start, challenge.ErrUnsolved,
+		},
+		"another user": {
+			text, challenge.Caller{SaleID: 7, UserID: 43, Address: home}, start, challenge.ErrUnsolved,
+		},
+		"another sale": {
+			text, challenge.Caller{SaleID: 8, UserID: 42, Address: home}, start, challenge.ErrUnsolved,
+		},
+		"none":         {"", someone, start, challenge.ErrUnsolved},
+		"not base64":   {"{}", someone, start, challenge.ErrUnsolved},
+		"url alphabet": {"__--", someone, start, challenge.ErrUnsolved},
+		"empty object": {base64.StdEncoding.EncodeToString([]byte("{}")), someone, start, challenge.ErrUnsolved},
+		"two values":   {base64.StdEncoding.EncodeToString([]byte("{}{}")), someone, start, challenge.ErrUnsolved},
+		"unknown field": {
+			base64.StdEncoding.EncodeToString([]byte(`{"x":1}`)), someone, start, challenge.ErrUnsolved,
+		},
+		"too long": {strings.Repeat("A", 1<<20), someone, start, challenge.ErrUnsolved},
+		"a longer life": {
+			altered(func(p *challenge.Payload) { p.Challenge.Parameters.ExpiresAt++ }), someone,
+			start, challenge.ErrUnsolved,
+		},
+		"a shorter prefix": {
+			altered(func(p *challenge.Payload) { p.Challenge.Parameters.KeyPrefix = "" }), someone,
+			start, challenge.ErrUnsolved,
+		},
+		"a lower cost": {
+			altered(func(p *challenge.Payload) { p.Challenge.Parameters.Cost = 2 }), someone,
+			start, challenge.ErrUnsolved,
+		},
+		"another salt": {
+			altered(func(p *challenge.Payload) { p.Challenge.Parameters.Data.Key = 4 }), someone,
+			start, challenge.ErrUnsolved,
+		},
+		"no signature": {
+			altered(func(p *challenge.Payload) { p.Challenge.Signature = "" }), someone, start, challenge.ErrUnsolved,
+		},
+		"no answer": {
+			altered(func(p *challenge.Payload) { p.Solution.DerivedKey = "" }), someone, start, challenge.ErrUnsolved,
+		},
 		"the prefix alone": {altered(func(p *challenge.Payload) {
 			p.Solution.DerivedKey = p.Challenge.Parameters.KeyPrefix + strings.Repeat("0", 32)
 		}), someone, start, challenge.ErrUnsolved},
-		"another's answer": {altered(func(p *challenge.Payload) { p.Solution = other.Solution }), someone, start, challenge.ErrUnsolved},
-		"a bad answer":     {altered(func(p *challenge.Payload) { p.Solution.DerivedKey = strings.Repeat("zz", 32) }), someone, start, challenge.ErrUnsolved},
+		"another's answer": {
+			altered(func(p *challenge.Payload) { p.Solution = other.Solution }), someone, start, challenge.ErrUnsolved,
+		},
+		"a bad answer": {
+			altered(func(p *challenge.Payload) { p.Solution.DerivedKey = strings.Repeat("zz", 32) }), someone,
+			start, challenge.ErrUnsolved,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -137,8 +166,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestWidget holds that a challenge that ALTCHA's own library made and solved under our keys is good: both sign and derive alike.
-// testdata/README.md says how it was made.
+// TestWidget holds that a challenge that ALTCHA's own library made and solved under our keys is good: both sign and
+// derive alike. testdata/README.md says how it was made.
 func TestWidget(t *testing.T) {
 	t.Parallel()
 	cs, ring := newChallenges(t)
@@ -156,7 +185,8 @@ func TestWidget(t *testing.T) {
 		t.Errorf("%v (the keys are %x and %x)", err, signing.Secret(), solving.Secret())
 	}
 	again, err := challenge.Solve(t.Context(), p.Challenge)
-	if err != nil || again.Solution.Counter != p.Solution.Counter || again.Solution.DerivedKey != p.Solution.DerivedKey {
+	if err != nil || again.Solution.Counter != p.Solution.Counter ||
+		again.Solution.DerivedKey != p.Solution.DerivedKey {
 		t.Errorf("we find %+v, %v; ALTCHA's library found %+v", again.Solution, err, p.Solution)
 	}
 }
@@ -169,14 +199,16 @@ func TestBadSolutions(t *testing.T) {
 	good := solved(t, cs, someone)
 	text := encode(t, good)
 	refused := func(kind, text string, who challenge.Caller, now time.Time) {
-		if err := cs.Check(text, who, now); !errors.Is(err, challenge.ErrUnsolved) && !errors.Is(err, challenge.ErrTryAgain) {
+		if err := cs.Check(text, who, now); !errors.Is(err, challenge.ErrUnsolved) &&
+			!errors.Is(err, challenge.ErrTryAgain) {
 			t.Fatalf("%s was answered %v", kind, err)
 		}
 	}
 	const each = 500
 	for i := range each {
 		forged := good
-		forged.Solution.DerivedKey = good.Challenge.Parameters.KeyPrefix + fmt.Sprintf("%016x%016x", random.Uint64(), random.Uint64())
+		forged.Solution.DerivedKey = good.Challenge.Parameters.KeyPrefix + fmt.Sprintf("%016x%016x",
+			random.Uint64(), random.Uint64())
 		refused("a guess", encode(t, forged), someone, start)
 
 		shared := someone
@@ -186,7 +218,8 @@ func TestBadSolutions(t *testing.T) {
 		refused("a late one", text, someone, start.Add(challenge.Life+time.Duration(i)*time.Second))
 
 		signed := good
-		signed.Challenge.Signature = fmt.Sprintf("%016x%016x%016x%016x", random.Uint64(), random.Uint64(), random.Uint64(), random.Uint64())
+		signed.Challenge.Signature = fmt.Sprintf("%016x%016x%016x%016x",
+			random.Uint64(), random.Uint64(), random.Uint64(), random.Uint64())
 		refused("one that nobody signed", encode(t, signed), someone, start)
 	}
 }
@@ -195,7 +228,8 @@ func TestBadSolutions(t *testing.T) {
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, err := keys.NewRing(strings.Repeat("secret of ours!!", 2), salts{{ID: 3}}, time.Now, slog.New(slog.DiscardHandler))
+		r, err := keys.NewRing(strings.Repeat("secret of ours!!", 2), salts{{ID: 3}}, time.Now,
+			slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +296,8 @@ func TestDifficulty(t *testing.T) {
 	ask(someone, 64, 16)
 
 	for user := range int64(200) {
-		if _, err := cs.Difficulty(challenge.Caller{SaleID: 7, UserID: 1000 + user, Address: abroad}, 16, 64); err != nil {
+		if _, err := cs.Difficulty(challenge.Caller{SaleID: 7, UserID: 1000 + user, Address: abroad}, 16,
+			64); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -297,7 +332,8 @@ func FuzzCheck(f *testing.F) {
 			return
 		}
 		p, err := challenge.ParsePayload(text)
-		if err != nil || p.Challenge != good.Challenge || !strings.EqualFold(p.Solution.DerivedKey, good.Solution.DerivedKey) {
+		if err != nil || p.Challenge != good.Challenge || !strings.EqualFold(p.Solution.DerivedKey,
+			good.Solution.DerivedKey) {
 			t.Errorf("%q was accepted", text)
 		}
 	})

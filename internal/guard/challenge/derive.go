@@ -6,8 +6,8 @@ import (
 	"golang.org/x/crypto/scrypt"
 )
 
-// derive returns the key that belongs to a counter. As ALTCHA has it, the password is the nonce followed by the counter in four
-// bytes.
+// derive returns the key that belongs to a counter. As ALTCHA has it, the password is the nonce followed by the
+// counter in four bytes.
 func derive(nonce, salt []byte, counter uint32) [keyLength]byte {
 	password := make([]byte, 0, randomBytes+4)
 	password = append(password, nonce...)

@@ -1,17 +1,19 @@
-// Package challenge makes proofs of work that a caller solves before they get a ticket, in the format of ALTCHA's proof of work
-// v2, and checks their solutions. No store is asked, and no challenge is remembered.
+// Package challenge makes proofs of work that a caller solves before they get a ticket, in the format of ALTCHA's
+// proof of work v2, and checks their solutions. No store is asked, and no challenge is remembered.
 //
-// It does not tell people from machines. It makes accounts cost processor time and memory: each solution takes scrypt with
-// half a mebibyte some dozens of times, so that a processor's core has some tens of tickets in a second and a graphics card
-// not thousands of times as many. The difficulty rises with what the same account and the same network asked lately, up to a
-// bound that a slow telephone solves within a second.
+// It does not tell people from machines. It makes accounts cost processor time and memory: each solution takes scrypt
+// with half a mebibyte some dozens of times, so that a processor's core has some tens of tickets in a second and a
+// graphics card not thousands of times as many. The difficulty rises with what the same account and the same network
+// asked lately, up to a bound that a slow telephone solves within a second.
 //
-// A challenge is bound to its user, its sale and the network that asked for it. Its counter is drawn beforehand below its
-// difficulty, each as likely, so that nobody has the bad luck of a search without end, and nobody gains by beginning elsewhere than
-// at nought; the key that belongs to the counter is signed, so that checking a solution costs two hashes and no scrypt.
+// A challenge is bound to its user, its sale and the network that asked for it. Its counter is drawn beforehand below
+// its difficulty, each as likely, so that nobody has the bad luck of a search without end, and nobody gains by
+// beginning elsewhere than at nought; the key that belongs to the counter is signed, so that checking a solution
+// costs two hashes and no scrypt.
 //
-// What a challenge is made of, a puzzle, costs a try of scrypt too. A pool keeps some of each counter, and one job refills it with
-// half of one processor: some hundreds in a second. Puzzles go to one caller each, because one who has solved theirs may tell others.
+// What a challenge is made of, a puzzle, costs a try of scrypt too. A pool keeps some of each counter, and one job
+// refills it with half of one processor: some hundreds in a second. Puzzles go to one caller each, because one who
+// has solved theirs may tell others.
 //
 //	what happens                                   what the caller gets
 //	no solution                                    a challenge

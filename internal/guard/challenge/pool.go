@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// PoolDepth is how many puzzles of each counter are kept: a mebibyte for all, once the hardest challenges are asked for.
+	// PoolDepth is how many puzzles of each counter are kept: a mebibyte for all, once the hardest challenges are
+	// asked for.
 	PoolDepth = 256
 	// workFor is how long the maker works before it rests as long: half of one processor, whatever comes.
 	workFor = 5 * time.Millisecond
@@ -21,14 +22,16 @@ const (
 	draws = 4
 )
 
-// puzzle is what a challenge takes a try of scrypt to make. It is given to one caller: who knows the answer may tell it.
+// puzzle is what a challenge takes a try of scrypt to make. It is given to one caller: who knows the answer may tell
+// it.
 type puzzle struct {
 	nonce, salt [randomBytes]byte
 	key         [keyLength]byte
 }
 
-// pool has puzzles that were made before they are asked for, by their counters, so that asking costs no scrypt, and no number
-// of callers costs more of the processor than the maker's half. It is empty, and costs nothing, until a challenge is asked for.
+// pool has puzzles that were made before they are asked for, by their counters, so that asking costs no scrypt, and
+// no number of callers costs more of the processor than the maker's half. It is empty, and costs nothing, until a
+// challenge is asked for.
 type pool struct {
 	depth   int           // how many puzzles of each counter are kept
 	wanted  chan struct{} // the maker has something to do
@@ -41,7 +44,10 @@ type pool struct {
 }
 
 func newPool(depth int) *pool {
-	return &pool{depth: depth, wanted: make(chan struct{}, 1), waiting: make(chan struct{}, poolWaiting), filled: make(chan struct{})}
+	return &pool{
+		depth: depth, wanted: make(chan struct{}, 1), waiting: make(chan struct{}, poolWaiting),
+		filled: make(chan struct{}),
+	}
 }
 
 // take returns a puzzle whose counter is drawn evenly below the difficulty. ErrBusy.

@@ -6,7 +6,8 @@ import (
 	"seckill/internal/guard"
 )
 
-// TestDraw holds that a challenge's counter is any below its difficulty: who begins to search elsewhere than at nought gains nothing.
+// TestDraw holds that a challenge's counter is any below its difficulty: who begins to search elsewhere than at
+// nought gains nothing.
 func TestDraw(t *testing.T) {
 	t.Parallel()
 	for difficulty := guard.MinDifficulty; difficulty <= guard.MaxDifficulty; difficulty++ {

@@ -14,7 +14,8 @@ import (
 const (
 	// reloadEvery is how often salts are read: several times within RotationLead.
 	reloadEvery = 10 * time.Second
-	// unknownFor is how long an unknown id may be a salt that this instance has not read yet, and the least time between two reads.
+	// unknownFor is how long an unknown id may be a salt that this instance has not read yet, and the least time
+	// between two reads.
 	unknownFor = time.Second
 	// readTimeout bounds one read.
 	readTimeout = time.Second

@@ -175,16 +175,22 @@ func TestUnknownSalt(t *testing.T) {
 		},
 		"the database refuses": {
 			func(t *table) { t.fail = errors.New("away") },
-			[]step{{0, keys.ErrUnknownYet}, {500 * time.Millisecond, keys.ErrUnknownYet}, {time.Second, keys.ErrNotKnown}},
+			[]step{
+				{0, keys.ErrUnknownYet}, {500 * time.Millisecond, keys.ErrUnknownYet}, {time.Second, keys.ErrNotKnown},
+			},
 			1,
 		},
 		"the database hangs": {
 			func(t *table) { t.hang = true },
-			[]step{{0, keys.ErrUnknownYet}, {999 * time.Millisecond, keys.ErrUnknownYet}, {time.Millisecond, keys.ErrNotKnown}},
+			[]step{{0, keys.ErrUnknownYet}, {999 * time.Millisecond, keys.ErrUnknownYet}, {
+				time.Millisecond, keys.ErrNotKnown,
+			}},
 			1,
 		},
 		"many ask": {none, []step{
-			{0, keys.ErrUnknownYet}, {time.Millisecond, keys.ErrNotKnown}, {time.Second, keys.ErrUnknownYet}, {time.Millisecond, keys.ErrNotKnown},
+			{0, keys.ErrUnknownYet}, {time.Millisecond, keys.ErrNotKnown}, {time.Second, keys.ErrUnknownYet}, {
+				time.Millisecond, keys.ErrNotKnown,
+			},
 		}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -194,7 +200,8 @@ func TestUnknownSalt(t *testing.T) {
 				r := newRing(t, source)
 				time.Sleep(2 * time.Second)
 				source.set(tt.change)
-				source.set(func(t *table) { t.takes = time.Microsecond }) // so that no read ends while the same step asks
+				// So that no read ends while the same step asks.
+				source.set(func(t *table) { t.takes = time.Microsecond })
 				for i, s := range tt.steps {
 					time.Sleep(s.after)
 					synctest.Wait()
@@ -229,7 +236,8 @@ func TestEmptyRing(t *testing.T) {
 	}
 }
 
-// TestSaltsAreReadLater holds that an instance whose table could not be read when it started gets its salts all the same.
+// TestSaltsAreReadLater holds that an instance whose table could not be read when it started gets its salts all the
+// same.
 func TestSaltsAreReadLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -246,7 +254,8 @@ func TestSaltsAreReadLater(t *testing.T) {
 func TestShortSecret(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "secret", secret[:31]} {
-		if _, err := keys.NewRing(s, &table{}, time.Now, slog.New(slog.DiscardHandler)); !errors.Is(err, keys.ErrShortSecret) {
+		if _, err := keys.NewRing(s, &table{}, time.Now,
+			slog.New(slog.DiscardHandler)); !errors.Is(err, keys.ErrShortSecret) {
 			t.Errorf("%d bytes: %v", len(s), err)
 		}
 	}

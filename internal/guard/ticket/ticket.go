@@ -52,7 +52,8 @@ func New(k Keys) *Tickets { return &Tickets{keys: k} }
 //	│ └ id of the salt
 //	└ the type
 //
-// Signed are type, salt and expiry, then sale and user, which the ticket does not have: the one who checks it knows them.
+// Signed are type, salt and expiry, then sale and user, which the ticket does not have: the one who checks it knows
+// them.
 const (
 	typeTicket = 'T'
 	headBytes  = 8
@@ -108,8 +109,8 @@ func (t *Tickets) Check(text string, saleID, userID int64, now time.Time) error 
 	return nil
 }
 
-// Delay returns how long after the sale's start the user's moment is: less than longest, to the millisecond. It is 0 for a
-// longest below a millisecond.
+// Delay returns how long after the sale's start the user's moment is: less than longest, to the millisecond. It is 0
+// for a longest below a millisecond.
 func (t *Tickets) Delay(saleID, userID int64, longest time.Duration) time.Duration {
 	steps := uint64(max(0, longest.Milliseconds()))
 	if steps == 0 {

@@ -89,11 +89,13 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestUnknownKey holds that a ticket of a salt that is not there is "try again" while the table is read, and invalid after.
+// TestUnknownKey holds that a ticket of a salt that is not there is "try again" while the table is read, and invalid
+// after.
 func TestUnknownKey(t *testing.T) {
 	t.Parallel()
 	now := start
-	r, err := keys.NewRing(strings.Repeat("x9", 20), salts{{ID: 3}}, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	r, err := keys.NewRing(strings.Repeat("x9", 20), salts{{ID: 3}}, func() time.Time { return now },
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +125,8 @@ func TestBadTickets(t *testing.T) {
 	random := rand.New(rand.NewPCG(17, 5))
 	good := issue(t, ts, start.Add(time.Hour))
 	refused := func(kind, text string, sale, user int64, now time.Time) {
-		if err := ts.Check(text, sale, user, now); !errors.Is(err, ticket.ErrInvalid) && !errors.Is(err, ticket.ErrTryAgain) {
+		if err := ts.Check(text, sale, user, now); !errors.Is(err, ticket.ErrInvalid) &&
+			!errors.Is(err, ticket.ErrTryAgain) {
 			t.Fatalf("%s: %q was answered %v", kind, text, err)
 		}
 	}
@@ -154,7 +157,9 @@ func TestDelay(t *testing.T) {
 	t.Parallel()
 	ts := newTickets(t, strings.Repeat("secret of ours!!", 2))
 	for _, tt := range []struct{ longest, below time.Duration }{
-		{0, 1}, {-time.Second, 1}, {time.Millisecond - 1, 1}, {time.Millisecond, 1}, {longest, longest}, {time.Minute, time.Minute},
+		{0, 1}, {-time.Second, 1}, {time.Millisecond - 1, 1}, {time.Millisecond, 1}, {longest, longest}, {
+			time.Minute, time.Minute,
+		},
 	} {
 		for u := range int64(1000) {
 			if d := ts.Delay(sale, u, tt.longest); d < 0 || d >= tt.below || d != ts.Delay(sale, u, tt.longest) {
@@ -239,7 +244,8 @@ func BenchmarkCheck(b *testing.B) {
 	text := issue(b, ts, start.Add(time.Hour))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := errors.Join(ts.Check(text, sale, user, start), ts.Usable(sale, user, start, longest, start.Add(longest))); err != nil {
+		if err := errors.Join(ts.Check(text, sale, user, start),
+			ts.Usable(sale, user, start, longest, start.Add(longest))); err != nil {
 			b.Fatal(err)
 		}
 	}

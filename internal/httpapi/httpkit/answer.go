@@ -37,7 +37,8 @@ type Warning struct {
 	Message string `json:"message"` // in the caller's language
 }
 
-// Render is apart from write, where the answer would have to be on the heap for it: those of a rush have a body already.
+// Render is apart from write, where the answer would have to be on the heap for it: those of a rush have a body
+// already.
 func (e Envelope) Render() ([]byte, error) {
 	e.Success = true
 	body, err := json.Marshal(&e)

@@ -25,8 +25,8 @@ func SizeError(err error) error {
 // Bodies reads the bodies of requests.
 type Bodies struct{ Limit int64 } // bytes
 
-// Read reads the request's body, one flat JSON object, into the fields. It returns *invalid.Error with everything that is
-// wrong, or ErrTooLarge.
+// Read reads the request's body, one flat JSON object, into the fields. It returns *invalid.Error with everything
+// that is wrong, or ErrTooLarge.
 func (b Bodies) Read(c *gin.Context, fields ...jsonbody.Field) error {
 	return SizeError(jsonbody.Read(RawWriter(c), c.Request, b.Limit, fields...))
 }

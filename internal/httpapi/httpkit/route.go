@@ -1,6 +1,8 @@
 package httpkit
 
 import (
+	"strings"
+
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/bulkhead"
@@ -39,8 +41,66 @@ type Route struct {
 	QueryToken   bool // the token may stand in the query: for browsers' EventSource, which sends no headers
 	Limited      bool // the limits of the sale in its path hold
 	Uncounted    bool // not among the requests in flight: it uses no store, or has a bound of its own
-	Off          bool // a part that it needs is not configured
 	Handle       Handler
+}
+
+// Option changes a route that one of the functions below returns.
+type Option func(*Route)
+
+// Limited holds callers to the limits of the sale in the path.
+func Limited(r *Route) { r.Limited = true }
+
+// Uncounted leaves a route out of the requests in flight: it uses no store, or has a bound of its own.
+func Uncounted(r *Route) { r.Uncounted = true }
+
+// QueryToken lets the token stand in the query.
+func QueryToken(r *Route) { r.QueryToken = true }
+
+// Plain writes errors as the tutorial does.
+func Plain(r *Route) { r.Format = PlainEnvelope }
+
+// Public is a route for everybody. The pattern, here and below, is a method and a path: "GET /order/:id".
+func Public(pattern string, h Handler, options ...Option) Route {
+	return newRoute(pattern, bulkhead.PublicRead, ForAll, h, options)
+}
+
+// Callback is a route for other programs that sign what they send. It has a bound of its own.
+func Callback(pattern string, h Handler) Route {
+	return newRoute(pattern, bulkhead.Purchase, ForAll, h, []Option{Uncounted})
+}
+
+// Buying is a route for buyers that buys, or changes an order.
+func Buying(pattern string, h Handler, options ...Option) Route {
+	return newRoute(pattern, bulkhead.Purchase, ForBuyers, h, options)
+}
+
+// Owning is a route for buyers about what is theirs, which may wait while others buy.
+func Owning(pattern string, h Handler, options ...Option) Route {
+	return newRoute(pattern, bulkhead.OwnRead, ForBuyers, h, options)
+}
+
+// Till is a route for tills.
+func Till(pattern string, h Handler, options ...Option) Route {
+	return newRoute(pattern, bulkhead.Purchase, ForTills, h, options)
+}
+
+// Crowd is a route for the crowd of the rehearsal in the path.
+func Crowd(pattern string, h Handler, options ...Option) Route {
+	return newRoute(pattern, bulkhead.OwnRead, ForCrowds, h, options)
+}
+
+// Admin is a route for admins.
+func Admin(pattern string, h Handler, options ...Option) Route {
+	return newRoute(pattern, bulkhead.Admin, ForAdmins, h, options)
+}
+
+func newRoute(pattern string, class bulkhead.Class, access Access, h Handler, options []Option) Route {
+	method, path, _ := strings.Cut(pattern, " ")
+	r := Route{Method: method, Path: path, Class: class, Access: access, Handle: h}
+	for _, change := range options {
+		change(&r)
+	}
+	return r
 }
 
 // Refuse returns a handler that always fails with err.

@@ -47,10 +47,12 @@ func NewStreams(limit, userLimit int) *Streams {
 }
 
 // Open makes a stream of an answer. The context is for its handler's work: it ends with the request, with the process
-// (order.ErrStopping), and when the stream has lasted long enough or the caller's token expires (ErrStreamOver). It returns
-// ErrUserStreams or ErrManyStreams when there are too many; buyers who follow their orders, however many, keep no admin
-// out. An open stream must be closed.
-func (all *Streams) Open(c *gin.Context, who Identity, contentType []string, now time.Time) (context.Context, *Stream, error) {
+// (order.ErrStopping), and when the stream has lasted long enough or the caller's token expires (ErrStreamOver). It
+// returns ErrUserStreams or ErrManyStreams when there are too many; buyers who follow their orders, however many,
+// keep no admin out. An open stream must be closed.
+func (all *Streams) Open(
+	c *gin.Context, who Identity, contentType []string, now time.Time,
+) (context.Context, *Stream, error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	switch {
@@ -126,8 +128,8 @@ func (s *Stream) Begin() {
 	s.w.WriteHeaderNow()
 }
 
-// Send writes a piece and flushes it. A caller who does not read is cut off, because each piece has a deadline of its own.
-// An error wraps ErrStreamBroken.
+// Send writes a piece and flushes it. A caller who does not read is cut off, because each piece has a deadline of its
+// own. An error wraps ErrStreamBroken.
 func (s *Stream) Send(piece string) error {
 	if !s.Begun() {
 		s.Begin()
@@ -157,8 +159,8 @@ func (s *Stream) Abort() { _ = s.server.SetWriteDeadline(time.Unix(1, 0)) }
 // Heartbeat sends a comment, which keeps proxies from closing the connection, and reveals a dead one.
 func (s *Stream) Heartbeat() error { return s.Send(":\n\n") }
 
-// Finish sends why the stream ends, if it can still be sent, and returns what went wrong. An error before the first event is
-// answered like any other, except that the process stops: a browser does not reconnect after an error.
+// Finish sends why the stream ends, if it can still be sent, and returns what went wrong. An error before the first
+// event is answered like any other, except that the process stops: a browser does not reconnect after an error.
 func (s *Stream) Finish(err error) error {
 	reason := "unavailable"
 	switch {

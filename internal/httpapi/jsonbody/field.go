@@ -63,7 +63,9 @@ func Optional[T any](kind func(name string, into *T) Field, name string, into **
 
 // Forbidden is a field that is known and may not be there, with the reason.
 func Forbidden(name string, reason invalid.Reason, data invalid.Data) Field {
-	return Field{name: name, forbidden: true, allowed: invalid.Omit, read: func(json.Token) wrong { return wrong{reason, data} }}
+	return Field{
+		name: name, forbidden: true, allowed: invalid.Omit, read: func(json.Token) wrong { return wrong{reason, data} },
+	}
 }
 
 // Integer is a field that holds an integer of any range.
@@ -98,8 +100,8 @@ func Text(name string, into *string) Field {
 	}}
 }
 
-// Object is a field that holds an object with fields of its own, or null. begun is called before the object's fields are
-// read, null when there is none.
+// Object is a field that holds an object with fields of its own, or null. begun is called before the object's fields
+// are read, null when there is none.
 func Object(name string, begun, null func(), fields ...Field) Field {
 	return Field{name: name, allowed: invalid.Object, fields: fields, begun: begun, read: func(t json.Token) wrong {
 		if t == nil {
@@ -165,24 +167,28 @@ func Choice[T any](name string, into *T, values map[int64]T) Field {
 	return f
 }
 
-// Time is a field that holds a time: RFC 3339, or without a zone, as some frontends send it, which is then read in the zone.
+// Time is a field that holds a time: RFC 3339, or without a zone, as some frontends send it, which is then read in
+// the zone.
 func Time(name string, into *time.Time, zone *time.Location) Field {
 	const zoneless = "2006-01-02T15:04:05"
-	return Field{name: name, allowed: invalid.ZonedTime, data: invalid.Data{"zone": zone.String()}, read: func(t json.Token) wrong {
-		s, ok := t.(string)
-		if !ok {
-			return wrongType(t)
-		}
-		at, err := time.Parse(time.RFC3339, s)
-		if err != nil {
-			at, err = time.ParseInLocation(zoneless, s, zone)
-		}
-		if err != nil {
-			return wrongValue(invalid.Malformed, invalid.Clip(s))
-		}
-		*into = at
-		return wrong{}
-	}}
+	return Field{
+		name: name, allowed: invalid.ZonedTime, data: invalid.Data{"zone": zone.String()},
+		read: func(t json.Token) wrong {
+			s, ok := t.(string)
+			if !ok {
+				return wrongType(t)
+			}
+			at, err := time.Parse(time.RFC3339, s)
+			if err != nil {
+				at, err = time.ParseInLocation(zoneless, s, zone)
+			}
+			if err != nil {
+				return wrongValue(invalid.Malformed, invalid.Clip(s))
+			}
+			*into = at
+			return wrong{}
+		},
+	}
 }
 
 // kindOf names the type of a JSON value as JSON Schema does.

@@ -36,8 +36,8 @@ func Read(w http.ResponseWriter, r *http.Request, limit int64, fields ...Field) 
 }
 
 // Bytes returns the request's body as it is. Its error is an *http.MaxBytesError for one of more than limit bytes, of
-// which no more is read: w, which has to be the server's own writer, then closes the connection after the answer. Else it is
-// an *invalid.Error.
+// which no more is read: w, which has to be the server's own writer, then closes the connection after the answer.
+// Else it is an *invalid.Error.
 func Bytes(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err == nil {
@@ -69,7 +69,8 @@ func wrongEncoding(h http.Header) *invalid.Problem {
 	if given == "" || strings.EqualFold(given, "identity") {
 		return nil
 	}
-	return invalid.New("Content-Encoding", invalid.Malformed, invalid.OneOf, invalid.Data{"value": invalid.Clip(given), "values": []string{"identity"}})
+	return invalid.New("Content-Encoding", invalid.Malformed, invalid.OneOf,
+		invalid.Data{"value": invalid.Clip(given), "values": []string{"identity"}})
 }
 
 // decode reads one JSON object into fields and finds everything that is wrong with it: unknown, repeated and missing
@@ -164,7 +165,8 @@ func (d *decoder) member() error {
 	i := slices.IndexFunc(d.fields, func(f Field) bool { return f.name == name })
 	switch {
 	case i < 0:
-		d.bad(name, wrong{reason: invalid.Unknown}, &Field{allowed: invalid.OneOf, data: invalid.Data{"values": d.names()}})
+		d.bad(name, wrong{reason: invalid.Unknown},
+			&Field{allowed: invalid.OneOf, data: invalid.Data{"values": d.names()}})
 	case d.seen[i]:
 		d.bad(name, wrong{reason: invalid.Repeated}, &Field{allowed: invalid.Once})
 	case d.fields[i].fields != nil && value == json.Delim('{'):
@@ -182,7 +184,9 @@ func (d *decoder) member() error {
 // nested reads an object that has begun, to its end.
 func (d *decoder) nested(f *Field) error {
 	f.begun()
-	inner := decoder{tokens: d.tokens, within: d.within + f.name + ".", fields: f.fields, seen: make([]bool, len(f.fields))}
+	inner := decoder{
+		tokens: d.tokens, within: d.within + f.name + ".", fields: f.fields, seen: make([]bool, len(f.fields)),
+	}
 	if err := inner.members(); err != nil {
 		return err
 	}

@@ -70,7 +70,10 @@ func TestFields(t *testing.T) {
 	if err := decode([]byte(body), got.table()); err != nil {
 		t.Fatal(err)
 	}
-	want := values{Number: -7, Text: "a", At: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), Span: 90 * time.Second, On: true, Truth: true, Optional: new("")}
+	want := values{
+		Number: -7, Text: "a", At: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), Span: 90 * time.Second, On: true,
+		Truth: true, Optional: new(""),
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -94,8 +97,14 @@ func TestFieldsRefuse(t *testing.T) {
 		{"number", `9223372036854775808`, "is 9223372036854775808", "a whole number"},
 		{"number", `1` + strings.Repeat("0", 99), "is 1" + strings.Repeat("0", 63) + "…", "a whole number"},
 		{"text", `1`, "is of the JSON type number", "a string"},
-		{"at", `1`, "is of the JSON type number", "a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone UTC"},
-		{"at", `"2026-02-30T20:00:00"`, `is "2026-02-30T20:00:00"`, "a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone UTC"},
+		{
+			"at", `1`, "is of the JSON type number",
+			"a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone UTC",
+		},
+		{
+			"at", `"2026-02-30T20:00:00"`, `is "2026-02-30T20:00:00"`,
+			"a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone UTC",
+		},
 		{"span", `0`, "is 0", "a whole number of seconds"},
 		{"span", `9223372037`, "is 9223372037", "a whole number of seconds"},
 		{"span", `"1"`, "is of the JSON type string", "a whole number of seconds"},
@@ -112,7 +121,8 @@ func TestFieldsRefuse(t *testing.T) {
 		}
 		got := values{Number: 1}
 		ps := problems(t, decode([]byte(body), got.table()))
-		if p := ps[0].In(words.English); len(ps) != 1 || p.Field != c.field || p.Reason != c.reason || p.Allowed != c.allowed {
+		if p := ps[0].In(words.English); len(ps) != 1 || p.Field != c.field || p.Reason != c.reason ||
+			p.Allowed != c.allowed {
 			t.Errorf("%s: %+v", body, p)
 		}
 		if !cmp.Equal(got, values{Number: 1}) {
@@ -141,11 +151,14 @@ func TestBodiesThatAreNoObject(t *testing.T) {
 	t.Parallel()
 	const good = `{"number":1,"text":"a"}`
 	for name, body := range map[string]string{
-		"list": `[]`, "string": `"x"`, "number": `1`, "null": `null`, "true": `true`, "spaces": "  ", "empty": "", "cut": good[:len(good)-1], "cut in a string": good[:5],
-		"trailing object": good + "{}", "trailing comma": `{"number":1,}`, "trailing text": good + " x", "no quotes": `{number:1}`, "single quotes": `{'number':1}`,
-		"comment": `{/* */"number":1}`, "BOM": "\ufeff" + good, "UTF-16": "{\x00\"\x00", "not UTF-8": "{\"text\":\"\xff\xfe\"}", "NaN": `{"number":NaN}`,
-		"plus": `{"number":+1}`, "leading zero": `{"number":01}`, "two values": `{"number":1 2}`, "deep": strings.Repeat("[", 20_000),
-		"form": "number=1&text=x",
+		"list": `[]`, "string": `"x"`, "number": `1`, "null": `null`, "true": `true`, "spaces": "  ", "empty": "",
+		"cut": good[:len(good)-1], "cut in a string": good[:5],
+		"trailing object": good + "{}", "trailing comma": `{"number":1,}`, "trailing text": good + " x",
+		"no quotes": `{number:1}`, "single quotes": `{'number':1}`,
+		"comment": `{/* */"number":1}`, "BOM": "\ufeff" + good, "UTF-16": "{\x00\"\x00",
+		"not UTF-8": "{\"text\":\"\xff\xfe\"}", "NaN": `{"number":NaN}`,
+		"plus": `{"number":+1}`, "leading zero": `{"number":01}`, "two values": `{"number":1 2}`,
+		"deep": strings.Repeat("[", 20_000), "form": "number=1&text=x",
 	} {
 		var v values
 		ps := problems(t, decode([]byte(body), v.table()))
@@ -188,7 +201,8 @@ func TestProblemsAreBounded(t *testing.T) {
 		t.Errorf("%d problems, want %d", len(got), maxProblems)
 	}
 	got := problems(t, decode([]byte(`{"`+strings.Repeat("é", 9000)+`":1}`), v.table()))
-	if name := got[0].Field; len(name) > 64+len("…") || !utf8.ValidString(name) || strings.ContainsRune(name, utf8.RuneError) {
+	if name := got[0].Field; len(name) > 64+len("…") || !utf8.ValidString(name) ||
+		strings.ContainsRune(name, utf8.RuneError) {
 		t.Errorf("a long name is %q", name)
 	}
 }
@@ -207,8 +221,10 @@ func TestContentTypes(t *testing.T) {
 	t.Parallel()
 	const body = `{"number":1}`
 	for kind, ok := range map[string]bool{
-		"application/json": true, "application/json; charset=utf-8": true, "Application/JSON;charset=UTF-8": true, "application/json; charset=\"utf-8\"": true,
-		"": false, "text/plain": false, "application/json; charset=gbk": false, "application/x-www-form-urlencoded": false, "application/problem+json": false,
+		"application/json": true, "application/json; charset=utf-8": true,
+		"Application/JSON;charset=UTF-8": true, "application/json; charset=\"utf-8\"": true,
+		"": false, "text/plain": false, "application/json; charset=gbk": false,
+		"application/x-www-form-urlencoded": false, "application/problem+json": false,
 		"application/json; charset": false, "multipart/form-data; boundary=x": false, ";": false,
 	} {
 		var v values
@@ -257,8 +273,8 @@ func (brokenBody) Close() error             { return nil }
 // Whatever comes, decoding ends with the fields filled or with problems, and what it takes encoding/json takes too.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
-		`{"n":1,"s":"a","t":"2026-01-02T20:00:00Z"}`, `{}`, `[]`, `{"n":1,"n":2}`, `{"n":1e3}`, `{"x":{"n":[1]}}`, `{"s":"\ud800"}`, `{"n":1}{}`,
-		` {"t":"2026-01-02T20:00:00"} `, `{"n":-0}`, "\xff", ``,
+		`{"n":1,"s":"a","t":"2026-01-02T20:00:00Z"}`, `{}`, `[]`, `{"n":1,"n":2}`, `{"n":1e3}`, `{"x":{"n":[1]}}`,
+		`{"s":"\ud800"}`, `{"n":1}{}`, ` {"t":"2026-01-02T20:00:00"} `, `{"n":-0}`, "\xff", ``,
 	} {
 		f.Add([]byte(s))
 	}
@@ -268,7 +284,8 @@ func FuzzDecode(f *testing.F) {
 			s  string
 			at time.Time
 		)
-		if err := decode(body, []Field{Required(Integer("n", &n)), Text("s", &s), Time("t", &at, time.UTC)}); err != nil {
+		if err := decode(body,
+			[]Field{Required(Integer("n", &n)), Text("s", &s), Time("t", &at, time.UTC)}); err != nil {
 			if len(problems(t, err)) == 0 {
 				t.Errorf("%q: an error without problems", body)
 			}
@@ -282,7 +299,8 @@ func FuzzDecode(f *testing.F) {
 		if err := json.Unmarshal(body, &std); err != nil || std.N == nil || *std.N != n {
 			t.Errorf("%q: read as %d, by encoding/json as %+v, %v", body, n, std, err)
 		}
-		if std.S != nil && *std.S != s || std.S == nil && s != "" || (std.T == nil) != at.IsZero() && !strings.HasPrefix(*std.T, "0001-01-01") {
+		if std.S != nil && *std.S != s || std.S == nil && s != "" ||
+			(std.T == nil) != at.IsZero() && !strings.HasPrefix(*std.T, "0001-01-01") {
 			t.Errorf("%q: read as %q and %s, by encoding/json as %+v", body, s, at, std)
 		}
 	})

@@ -11,8 +11,9 @@ import (
 
 // keys are what may stand in an Idempotency-Key, and whether it is one.
 var keys = map[string]bool{
-	"a": true, "3f1c9e5a-5b1e-4c0f-9d59-0b6a3f5f8a11": true, `"quoted"`: true, "!~": true, strings.Repeat("k", 255): true,
-	"": false, " ": false, "a b": false, "a\tb": false, "a\n": false, "é": false, "\x00": false, "\x7f": false, "券": false, "\xff": false,
+	"a": true, "3f1c9e5a-5b1e-4c0f-9d59-0b6a3f5f8a11": true, `"quoted"`: true, "!~": true,
+	strings.Repeat("k", 255): true, "": false, " ": false, "a b": false, "a\tb": false, "a\n": false, "é": false,
+	"\x00": false, "\x7f": false, "券": false, "\xff": false,
 	strings.Repeat("k", 256): false, strings.Repeat("券", 200): false,
 }
 
@@ -23,7 +24,8 @@ func TestIdempotencyKey(t *testing.T) {
 		if good && (key != text || p != nil) {
 			t.Errorf("%q: %q, %+v", text, key, p)
 		}
-		if !good && (key != "" || p == nil || p.Field != "Idempotency-Key" || p.Allowed != invalid.IdempotencyKey || len(p.In(words.English).Reason) > 200) {
+		if !good && (key != "" || p == nil || p.Field != "Idempotency-Key" || p.Allowed != invalid.IdempotencyKey ||
+			len(p.In(words.English).Reason) > 200) {
 			t.Errorf("%q: %q, %+v", text, key, p)
 		}
 	}

@@ -1,6 +1,6 @@
-// Package param reads the values that stand in a request's path, query and headers, and takes none that could be meant
-// otherwise: no id with a sign or a leading zero, no name given twice, no duration without a unit. What is wrong comes back as
-// an [invalid.Problem], so that a handler can answer with all of them at once.
+// Package param reads the values that stand in a request's path, query and headers, and takes none that could be
+// meant otherwise: no id with a sign or a leading zero, no name given twice, no duration without a unit. What is
+// wrong comes back as an [invalid.Problem], so that a handler can answer with all of them at once.
 package param
 
 import (
@@ -40,7 +40,8 @@ func ID(field, text string, largest int64) (int64, *invalid.Problem) {
 
 // notInRange is the problem of a text that is no whole number from least to most.
 func notInRange(field, text string, least, most int64) *invalid.Problem {
-	return invalid.New(field, invalid.Malformed, invalid.Range, invalid.Data{"value": invalid.Clip(text), "min": least, "max": most})
+	return invalid.New(field, invalid.Malformed, invalid.Range,
+		invalid.Data{"value": invalid.Clip(text), "min": least, "max": most})
 }
 
 // Query is the values of a query. A nil one is empty.
@@ -137,7 +138,8 @@ func (q Query) Duration(name string, longest time.Duration) (time.Duration, *inv
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > longest {
-		return 0, invalid.New(name, invalid.Malformed, invalid.Duration, invalid.Data{"value": invalid.Clip(text), "longest": longest.String()})
+		return 0, invalid.New(name, invalid.Malformed, invalid.Duration,
+			invalid.Data{"value": invalid.Clip(text), "longest": longest.String()})
 	}
 	return d, nil
 }

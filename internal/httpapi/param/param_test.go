@@ -25,7 +25,9 @@ func query(t *testing.T, raw string) (Query, *invalid.Problem) {
 
 func TestParseQuery(t *testing.T) {
 	t.Parallel()
-	for raw, ok := range map[string]bool{"": true, "a=1": true, "a=1&b": true, "a=%zz": false, "a=1;b=2": false, "%": false} {
+	for raw, ok := range map[string]bool{
+		"": true, "a=1": true, "a=1&b": true, "a=%zz": false, "a=1;b=2": false, "%": false,
+	} {
 		q, p := query(t, raw)
 		if ok != (p == nil) || p != nil && (q != nil || p.Field != "query" || p.Reason == "" || p.Allowed == "") {
 			t.Errorf("%q: %v, %+v", raw, q, p)
@@ -98,7 +100,8 @@ func TestID(t *testing.T) {
 		t.Errorf("%d, %+v", id, p)
 	}
 	_, p := ID("shopId", strings.Repeat("9", 300), 42)
-	want := invalid.New("shopId", invalid.Malformed, invalid.Range, invalid.Data{"value": strings.Repeat("9", 64) + "…", "min": int64(1), "max": int64(42)})
+	want := invalid.New("shopId", invalid.Malformed, invalid.Range,
+		invalid.Data{"value": strings.Repeat("9", 64) + "…", "min": int64(1), "max": int64(42)})
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("problem (-want +got):\n%s", diff)
 	}
@@ -106,8 +109,8 @@ func TestID(t *testing.T) {
 
 func FuzzParseID(f *testing.F) {
 	for _, s := range []string{
-		"1", "42", "100", "9007199254740991", "9223372036854775807", "", "0", "-1", "+1", "01", "1.0", "1e3", "0x1", "1a", " 1", "1 ", "१", "１",
-		"9223372036854775808", "1_000",
+		"1", "42", "100", "9007199254740991", "9223372036854775807", "", "0", "-1", "+1", "01", "1.0", "1e3", "0x1",
+		"1a", " 1", "1 ", "१", "１", "9223372036854775808", "1_000",
 	} {
 		f.Add(s)
 	}
@@ -117,7 +120,8 @@ func FuzzParseID(f *testing.F) {
 			if ok && (id < 1 || id > largest || strconv.FormatInt(id, 10) != s) {
 				t.Errorf("%q is read as %d", s, id)
 			}
-			if n, err := strconv.ParseInt(s, 10, 64); !ok && err == nil && n >= 1 && n <= largest && strconv.FormatInt(n, 10) == s {
+			if n, err := strconv.ParseInt(s, 10, 64); !ok && err == nil && n >= 1 && n <= largest &&
+				strconv.FormatInt(n, 10) == s {
 				t.Errorf("%q is refused", s)
 			}
 		}

@@ -36,7 +36,9 @@ func Render(p Problem) (Bodies, error) {
 	b := Bodies{members: p.Members}
 	for l, message := range p.Messages {
 		plain := envelope{Code: p.Code, ErrorMsg: message}
-		whole, err := json.Marshal(document{Type: p.Type, Title: p.Title, Status: p.Status, Detail: p.Detail, envelope: plain})
+		whole, err := json.Marshal(document{
+			Type: p.Type, Title: p.Title, Status: p.Status, Detail: p.Detail, envelope: plain,
+		})
 		if err != nil {
 			return Bodies{}, fmt.Errorf("problem %s: %w", p.Code, err)
 		}

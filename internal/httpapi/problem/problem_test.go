@@ -10,7 +10,8 @@ import (
 
 func broken() Problem {
 	return Problem{
-		Type: "urn:test:broken", Code: "BROKEN", Status: 409, Title: "Broken", Detail: "It \"broke\".", Messages: words.Text{"It broke.", "坏了"},
+		Type: "urn:test:broken", Code: "BROKEN", Status: 409, Title: "Broken", Detail: "It \"broke\".",
+		Messages: words.Text{"It broke.", "坏了"},
 	}
 }
 

@@ -17,16 +17,17 @@ import (
 
 // Gate decides about requests for a sale's units: scripts/seckill.lua in Redis.
 type Gate interface {
-	// Admit runs the admission script once, without a retry of its own. Repeating the identical batch is safe: it accepts
-	// nobody twice and answers again who was accepted. An error that wraps ErrUnavailable says that the batch certainly had
-	// no effect; after any other error it may have had one.
+	// Admit runs the admission script once, without a retry of its own. Repeating the identical batch is safe: it
+	// accepts nobody twice and answers again who was accepted. An error that wraps ErrUnavailable says that the batch
+	// certainly had no effect; after any other error it may have had one.
 	Admit(ctx context.Context, b order.Batch) (order.BatchResult, error)
 }
 
 // HolderLister reads the holders of a sale: redisstore.Store.
 type HolderLister interface {
-	// Holders yields the holders, at least all who are holders from the call to its end. One may come twice. One that cannot
-	// be read is an *order.UnreadableHolderError, after which the others follow; it stops after any other error.
+	// Holders yields the holders, at least all who are holders from the call to its end. One may come twice. One that
+	// cannot be read is an *order.UnreadableHolderError, after which the others follow; it stops after any other
+	// error.
 	Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
 }
 
@@ -67,16 +68,19 @@ type Stores struct {
 }
 
 // New returns an admission that accepts nobody while maxBacklog orders wait to be recorded.
-func New(stores Stores, catalog *catalog.Catalog, repairs order.RepairRequester, observer Observer, maxBacklog int64, log *slog.Logger) *Admission {
+func New(
+	stores Stores, catalog *catalog.Catalog, repairs order.RepairRequester, observer Observer,
+	maxBacklog int64, log *slog.Logger,
+) *Admission {
 	return &Admission{
-		stores: stores, catalog: catalog, recent: newRecentAccepts(), repairs: repairs, observer: observer, log: log, limit: maxBacklog,
-		closing: make(chan struct{}),
+		stores: stores, catalog: catalog, recent: newRecentAccepts(), repairs: repairs, observer: observer, log: log,
+		limit: maxBacklog, closing: make(chan struct{}),
 	}
 }
 
 // Admit asks for units of a voucher's sale for the user, under the given order id. It returns nil when the request is
-// accepted; *order.AlreadyBoughtError (its Status not yet filled in) when the user has another order; *order.NotEnoughError;
-// *invalid.Error for more units than the sale allows; or a sentinel of order or of voucher.
+// accepted; *order.AlreadyBoughtError (its Status not yet filled in) when the user has another order;
+// *order.NotEnoughError; *invalid.Error for more units than the sale allows; or a sentinel of order or of voucher.
 func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.Request) error {
 	if !v.Admits(request.UserID) {
 		return voucher.ErrNotFound
@@ -112,7 +116,8 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 	return unlessHidden(v, a.result(b, result))
 }
 
-// checkQuantity returns *invalid.Error for more units than the sale allows; of one that the public does not see it tells nothing.
+// checkQuantity returns *invalid.Error for more units than the sale allows; of one that the public does not see it
+// tells nothing.
 func checkQuantity(v voucher.Voucher, q order.Quantity) error {
 	switch {
 	case q.Units() <= v.MaxQuantity():
@@ -123,26 +128,29 @@ func checkQuantity(v voucher.Voucher, q order.Quantity) error {
 	return invalid.Join(invalid.Outside("quantity", q.Units(), 1, v.MaxQuantity()))
 }
 
-// wrongClock is by how much this instance's clock may be wrong without an order being denied that a lost answer may have made.
+// wrongClock is by how much this instance's clock may be wrong without an order being denied that a lost answer may
+// have made.
 const wrongClock = time.Hour
 
-// unlessHidden returns the refusal of a sale that has not begun as that of one that does not exist, while the public does not
-// see it; also that nothing was bought because Redis is away, which no unknown id would be told. A sale is visible before it
-// begins, by Redis's clock, so this instance's clock refuses nobody who could buy.
+// unlessHidden returns the refusal of a sale that has not begun as that of one that does not exist, while the public
+// does not see it; also that nothing was bought because Redis is away, which no unknown id would be told. A sale is
+// visible before it begins, by Redis's clock, so this instance's clock refuses nobody who could buy.
 func unlessHidden(v voucher.Voucher, err error) error {
 	now := time.Now()
 	if errors.Is(err, order.ErrUnknownOutcome) {
 		now = now.Add(wrongClock)
 	}
-	if v.Hidden(now) && (errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrUnknownOutcome) || errors.Is(err, order.ErrNotStarted) || errors.Is(err, order.ErrPaused) || errors.Is(err, voucher.ErrOffShelf) ||
+	if v.Hidden(now) && (errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrUnknownOutcome) ||
+		errors.Is(err, order.ErrNotStarted) || errors.Is(err, order.ErrPaused) || errors.Is(err, voucher.ErrOffShelf) ||
 		errors.Is(err, voucher.ErrNotSeckill)) {
 		return voucher.ErrNotFound
 	}
 	return err
 }
 
-// Order asks which order the user has in the voucher's sale, without letting them in: *order.AlreadyBoughtError (its Status
-// not yet filled in), order.ErrBarred if they have none, or another sentinel of order or of voucher, when that is not known.
+// Order asks which order the user has in the voucher's sale, without letting them in: *order.AlreadyBoughtError (its
+// Status not yet filled in), order.ErrBarred if they have none, or another sentinel of order or of voucher, when that
+// is not known.
 func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	v, err := a.catalog.Find(ctx, voucherID)
 	switch {
@@ -154,7 +162,8 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 		return voucher.ErrNotSeckill
 	}
 	if v.Sale.Retired {
-		if err := a.afterRetirement(ctx, order.BuyerKey{VoucherID: voucherID, UserID: userID}); !errors.Is(err, order.ErrEnded) {
+		if err := a.afterRetirement(ctx,
+			order.BuyerKey{VoucherID: voucherID, UserID: userID}); !errors.Is(err, order.ErrEnded) {
 			return err
 		}
 		return order.ErrBarred
@@ -200,8 +209,8 @@ func (a *Admission) Seen(sale int64) order.Mark {
 	return order.Mark{}
 }
 
-// RecentAccepts returns what this instance has accepted of the sales lately, oldest first, however old: a process may have
-// stood still. By sale.
+// RecentAccepts returns what this instance has accepted of the sales lately, oldest first, however old: a process may
+// have stood still. By sale.
 func (a *Admission) RecentAccepts(sales ...int64) map[int64][]order.Claim {
 	return a.recent.of(sales...)
 }
@@ -212,8 +221,8 @@ func (a *Admission) Close() {
 	a.running.Wait()
 }
 
-// release frees what is remembered of a sale that was retired, its winners above all: nobody may ask for it ever again. A
-// sale that the catalog does not know yet is kept.
+// release frees what is remembered of a sale that was retired, its winners above all: nobody may ask for it ever
+// again. A sale that the catalog does not know yet is kept.
 func (a *Admission) release(b *batcher) {
 	kept := a.catalog.Keeps(b.sale.VoucherID)
 	if b.kept && !kept {
@@ -229,7 +238,8 @@ func (a *Admission) batcher(sale order.SaleRef) *batcher {
 	}
 	b := newBatcher(sale, a.limit, a.recent, &a.running, a.admit)
 	b.cache = soldOutCache{
-		source: a.stores.Holders, sale: b.sale, log: a.log, running: &a.running, closing: a.closing, backOff: order.NewBackOff(),
+		source: a.stores.Holders, sale: b.sale, log: a.log, running: &a.running, closing: a.closing,
+		backOff: order.NewBackOff(),
 	}
 	found, _ := a.batchers.LoadOrStore(sale.VoucherID, b)
 	return found.(*batcher)
@@ -242,8 +252,8 @@ func (a *Admission) admit(ctx context.Context, b order.Batch) (order.BatchResult
 	return decided, err
 }
 
-// tooEarly reports whether an observation proves that the sale has not begun and has no holder, so that Redis need not be
-// asked (rules 2 and 12).
+// tooEarly reports whether an observation proves that the sale has not begun and has no holder, so that Redis need
+// not be asked (rules 2 and 12).
 func tooEarly(o *observation) bool {
 	return o != nil && time.Since(o.receivedAt) < observationTTL &&
 		o.view.Mode == order.SaleOpen && o.view.Buyers == 0 &&

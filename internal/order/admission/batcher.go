@@ -12,16 +12,17 @@ import (
 	"seckill/internal/order"
 )
 
-// maxWait is how long a request may expect to wait for its call. Callers wait longer than that for an answer, and a buyer who
-// is told at once to come back has lost nothing.
+// maxWait is how long a request may expect to wait for its call. Callers wait longer than that for an answer, and a
+// buyer who is told at once to come back has lost nothing.
 const maxWait = 5 * time.Second
 
-// batcher decides about the requests of one sale. Those that come while a call of the script is under way share the next
-// one, and are sent in the order in which they came: batch.Batcher. One call is under way at a time.
+// batcher decides about the requests of one sale. Those that come while a call of the script is under way share the
+// next one, and are sent in the order in which they came: batch.Batcher. One call is under way at a time.
 //
 // Redis may become slow without failing, and then the requests that wait would become so many that the last wait for
-// longer than buyers do. So a request that would wait for longer than maxWait is refused at once. And when a call fails,
-// all that wait are refused: they would each wait for as long, batch after batch, for a Redis that does not answer.
+// longer than buyers do. So a request that would wait for longer than maxWait is refused at once. And when a call
+// fails, all that wait are refused: they would each wait for as long, batch after batch, for a Redis that does not
+// answer.
 type batcher struct {
 	admit      func(ctx context.Context, b order.Batch) (order.BatchResult, error) // one call of the script
 	sale       order.SaleRef
@@ -44,17 +45,20 @@ type pendingRequest struct {
 	recorded order.Mark
 }
 
-// newBatcher returns the batcher of one sale; admit is one call of the script. running counts its goroutines, for a clean stop.
+// newBatcher returns the batcher of one sale; admit is one call of the script. running counts its goroutines, for a
+// clean stop.
 func newBatcher(
-	sale order.SaleRef, limit int64, recent *recentAccepts, running *sync.WaitGroup, admit func(context.Context, order.Batch) (order.BatchResult, error),
+	sale order.SaleRef, limit int64, recent *recentAccepts, running *sync.WaitGroup,
+	admit func(context.Context, order.Batch) (order.BatchResult, error),
 ) *batcher {
 	b := &batcher{admit: admit, sale: sale, limit: limit, tryTimeout: tryTimeout, recent: recent}
-	b.requests = batch.New(batch.Options{Size: order.MaxBatch, Calls: 1, MaxWait: maxWait, FailWaiting: true, Running: running}, b.decide)
+	b.requests = batch.New(
+		batch.Options{Size: order.MaxBatch, Calls: 1, MaxWait: maxWait, FailWaiting: true, Running: running}, b.decide)
 	return b
 }
 
-// observation is what Redis last said of the sale, and when it was asked and answered by the local monotonic clock. For a
-// repeated call sentAt is when the first one was sent.
+// observation is what Redis last said of the sale, and when it was asked and answered by the local monotonic clock.
+// For a repeated call sentAt is when the first one was sent.
 type observation struct {
 	view       order.SaleView
 	sentAt     time.Time
@@ -64,8 +68,9 @@ type observation struct {
 // now estimates Redis's clock: what it said plus what has passed here since (rule 12).
 func (o *observation) now() time.Time { return o.view.Now.Add(time.Since(o.receivedAt)) }
 
-// join waits for the outcome of a request; recorded is how far the sale has got in the ledger. The error is ErrUnavailable
-// when the request was certainly not admitted, and ErrUnknownOutcome when that is not known: ctx ended during the call.
+// join waits for the outcome of a request; recorded is how far the sale has got in the ledger. The error is
+// ErrUnavailable when the request was certainly not admitted, and ErrUnknownOutcome when that is not known: ctx ended
+// during the call.
 func (b *batcher) join(ctx context.Context, r order.Request, recorded order.Mark) (order.Result, error) {
 	result, err := b.requests.Do(ctx, pendingRequest{Request: r, recorded: recorded})
 	switch {
@@ -114,9 +119,9 @@ func (b *batcher) observe(ctx context.Context, o *observation) {
 	b.cache.observe(ctx, o)
 }
 
-// call asks the script, and once more with the identical batch when the first answer did not arrive: who was accepted by
-// the first is found so by the second (rule 3). What is still unknown then is called unknown. That goes for a refusal too:
-// the first call may still be under way, and accept the request when it arrives.
+// call asks the script, and once more with the identical batch when the first answer did not arrive: who was accepted
+// by the first is found so by the second (rule 3). What is still unknown then is called unknown. That goes for a
+// refusal too: the first call may still be under way, and accept the request when it arrives.
 func (b *batcher) call(ctx context.Context, asked order.Batch) (order.BatchResult, error) {
 	decided, err := b.try(ctx, asked)
 	if err == nil {

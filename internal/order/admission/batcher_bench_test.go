@@ -11,8 +11,8 @@ import (
 	"seckill/internal/order"
 )
 
-// BenchmarkBatcher measures what a request costs between the buyer and the call of the script: nothing but the batcher with
-// a Redis that answers at once, and the sharing of calls with one that takes its time.
+// BenchmarkBatcher measures what a request costs between the buyer and the call of the script: nothing but the
+// batcher with a Redis that answers at once, and the sharing of calls with one that takes its time.
 func BenchmarkBatcher(b *testing.B) {
 	for _, takes := range []time.Duration{0, 200 * time.Microsecond} {
 		for _, callers := range []int{1, 64, 512} {
@@ -32,7 +32,8 @@ func BenchmarkBatcher(b *testing.B) {
 				for range callers {
 					all.Go(func() {
 						for user := next.Add(1); user <= int64(b.N); user = next.Add(1) {
-							if _, err := batcher.join(b.Context(), order.Request{UserID: user, OrderID: user}, order.Mark{}); err != nil {
+							if _, err := batcher.join(b.Context(), order.Request{UserID: user, OrderID: user},
+								order.Mark{}); err != nil {
 								b.Error(err)
 							}
 						}

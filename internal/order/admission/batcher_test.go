@@ -58,7 +58,8 @@ func users(first, last int64) []int64 {
 	return all
 }
 
-// Requests that come while a call is under way share the next one, at most order.MaxBatch of them, in the order of arrival.
+// Requests that come while a call is under way share the next one, at most order.MaxBatch of them, in the order of
+// arrival.
 func TestBatcherSharesCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -102,14 +103,24 @@ func TestBatcherRepeatsOnceAndNeverGuesses(t *testing.T) {
 		wantCalls int
 	}{
 		"a refusal": {answers: []error{nil}, says: order.SoldOut, wantSays: order.SoldOut, wantCalls: 1},
-		"a refusal of the repetition is doubtful": {answers: []error{reset, nil}, says: order.SoldOut, wantSays: order.Doubtful, wantCalls: 2},
-		"a sale that has ended stays ended":       {answers: []error{reset, nil}, says: order.Ended, wantSays: order.Ended, wantCalls: 2},
-		"the repetition finds the order":          {answers: []error{reset, nil}, says: order.AlreadyBought, wantSays: order.AlreadyBought, wantCalls: 2},
-		"answered":                                {answers: []error{nil}, wantCalls: 1},
-		"a lost answer is asked for again":        {answers: []error{reset, nil}, wantCalls: 2},
-		"lost twice is unknown":                   {answers: []error{reset, reset}, want: order.ErrUnknownOutcome, wantCalls: 2},
-		"lost, then refused, is unknown":          {answers: []error{reset, refused}, want: order.ErrUnknownOutcome, wantCalls: 2},
-		"refused without effect is unavailable":   {answers: []error{refused}, want: order.ErrUnavailable, wantCalls: 1},
+		"a refusal of the repetition is doubtful": {
+			answers: []error{reset, nil}, says: order.SoldOut, wantSays: order.Doubtful, wantCalls: 2,
+		},
+		"a sale that has ended stays ended": {
+			answers: []error{reset, nil}, says: order.Ended, wantSays: order.Ended, wantCalls: 2,
+		},
+		"the repetition finds the order": {
+			answers: []error{reset, nil}, says: order.AlreadyBought, wantSays: order.AlreadyBought, wantCalls: 2,
+		},
+		"answered":                         {answers: []error{nil}, wantCalls: 1},
+		"a lost answer is asked for again": {answers: []error{reset, nil}, wantCalls: 2},
+		"lost twice is unknown": {
+			answers: []error{reset, reset}, want: order.ErrUnknownOutcome, wantCalls: 2,
+		},
+		"lost, then refused, is unknown": {
+			answers: []error{reset, refused}, want: order.ErrUnknownOutcome, wantCalls: 2,
+		},
+		"refused without effect is unavailable": {answers: []error{refused}, want: order.ErrUnavailable, wantCalls: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -137,7 +148,8 @@ func TestBatcherRepeatsOnceAndNeverGuesses(t *testing.T) {
 				t.Fatalf("%d calls, want %d", len(batches), tc.wantCalls)
 			}
 			for _, b := range batches {
-				if b.Known != (order.Mark{Epoch: 3, Sequence: 4}) || b.Requests[0] != (order.Request{UserID: 1, OrderID: 10}) {
+				if b.Known != (order.Mark{Epoch: 3, Sequence: 4}) ||
+					b.Requests[0] != (order.Request{UserID: 1, OrderID: 10}) {
 					t.Errorf("call with %+v", b)
 				}
 			}
@@ -164,21 +176,23 @@ func TestBatcherRefusesBehindAFailedCall(t *testing.T) {
 			if i == 0 {
 				want = order.ErrUnknownOutcome
 			}
-			if !errors.Is(got.err, want) || errors.Is(got.err, order.ErrUnavailable) && errors.Is(got.err, order.ErrUnknownOutcome) {
+			if !errors.Is(got.err, want) || errors.Is(got.err, order.ErrUnavailable) &&
+				errors.Is(got.err, order.ErrUnknownOutcome) {
 				t.Errorf("user %d: error = %v, want %v", i+1, got.err, want)
 			}
 		}
 		if calls != 2 {
 			t.Errorf("%d calls, want one and its repetition", calls)
 		}
-		if counts, _, _ := b.counts.counts(); counts[order.Doubtful.Answer()] != 1 || counts[order.Unavailable.Answer()] != 300 {
+		if counts, _, _ := b.counts.counts(); counts[order.Doubtful.Answer()] != 1 ||
+			counts[order.Unavailable.Answer()] != 300 {
 			t.Errorf("counted %v", counts)
 		}
 	})
 }
 
-// A buyer who gives up before the request is sent is certainly not admitted; one who gives up later may be, and that is not
-// known.
+// A buyer who gives up before the request is sent is certainly not admitted; one who gives up later may be, and that
+// is not known.
 func TestBatcherAndBuyersWhoGiveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -213,7 +227,9 @@ func TestBatcherAndBuyersWhoGiveUp(t *testing.T) {
 func TestBatcherKnowsTheHighestMark(t *testing.T) {
 	t.Parallel()
 	marks := []order.Mark{{Epoch: 2, Sequence: 9}, {Epoch: 2, Sequence: 4}, {Epoch: 3, Sequence: 0}, {}}
-	recorded := []order.Mark{{Epoch: 1, Sequence: 5}, {Epoch: 1, Sequence: 5}, {Epoch: 1, Sequence: 5}, {Epoch: 3, Sequence: 7}}
+	recorded := []order.Mark{
+		{Epoch: 1, Sequence: 5}, {Epoch: 1, Sequence: 5}, {Epoch: 1, Sequence: 5}, {Epoch: 3, Sequence: 7},
+	}
 	var known, seen []order.Mark
 	b := newTestBatcher(t, func(_ context.Context, b order.Batch) (order.BatchResult, error) {
 		known = append(known, b.Known)
@@ -236,8 +252,9 @@ func TestBatcherKnowsTheHighestMark(t *testing.T) {
 	}
 }
 
-// A Redis that has become slow is asked for no more than it can answer in time, although five times as many requests come as
-// it serves. Those that are taken in wait as long as they may, and little more; the others are refused at once.
+// A Redis that has become slow is asked for no more than it can answer in time, although five times as many requests
+// come as it serves. Those that are taken in wait as long as they may, and little more; the others are refused at
+// once.
 func TestBatcherBoundsTheWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,9 +18,9 @@ const (
 	recentStart = 1 << 10
 )
 
-// recentAccepts is what this instance has accepted lately: which order of which user, and its place in the sale's sequence.
-// Should Redis lose it before the ledger has it, it is known from here (recovery.Reporter). It is a ring that grows when it
-// has to; writing into it allocates nothing else.
+// recentAccepts is what this instance has accepted lately: which order of which user, and its place in the sale's
+// sequence. Should Redis lose it before the ledger has it, it is known from here (recovery.Reporter). It is a ring
+// that grows when it has to; writing into it allocates nothing else.
 type recentAccepts struct {
 	start time.Time
 
@@ -40,8 +40,8 @@ func newRecentAccepts() *recentAccepts {
 	return &recentAccepts{start: time.Now(), ring: make([]accept, recentStart)}
 }
 
-// write remembers who was accepted in a batch. For a batch that was sent twice it is not known which call accepted whom;
-// the sequence stays 0 then.
+// write remembers who was accepted in a batch. For a batch that was sent twice it is not known which call accepted
+// whom; the sequence stays 0 then.
 func (r *recentAccepts) write(b order.Batch, v order.BatchResult, twice bool) {
 	accepted := int64(0)
 	for _, o := range v.Results {

@@ -14,14 +14,20 @@ import (
 func TestRecentAcceptsRemembersOrders(t *testing.T) {
 	t.Parallel()
 	recent := newRecentAccepts()
-	recent.write(ordertest.BatchOf(ordertest.VoucherA, 1, 4), ordertest.VerdictOf(12, order.Accepted, order.SoldOut, order.AlreadyBought, order.Accepted), false)
-	recent.write(ordertest.BatchOf(ordertest.VoucherA, 5, 2), ordertest.VerdictOf(12, order.SoldOut, order.SoldOut), false)
+	recent.write(ordertest.BatchOf(ordertest.VoucherA, 1, 4),
+		ordertest.VerdictOf(12, order.Accepted, order.SoldOut, order.AlreadyBought, order.Accepted), false)
+	recent.write(ordertest.BatchOf(ordertest.VoucherA, 5, 2),
+		ordertest.VerdictOf(12, order.SoldOut, order.SoldOut), false)
 	recent.write(ordertest.BatchOf(ordertest.VoucherA+1, 7, 1), ordertest.VerdictOf(1, order.Accepted), false)
-	recent.write(ordertest.BatchOf(ordertest.VoucherA, 8, 2), ordertest.VerdictOf(14, order.Accepted, order.Doubtful), true)
+	recent.write(ordertest.BatchOf(ordertest.VoucherA, 8, 2),
+		ordertest.VerdictOf(14, order.Accepted, order.Doubtful), true)
 	claim := func(user, sequence int64) order.Claim {
-		return order.Claim{OrderID: user + 100, UserID: user, VoucherID: ordertest.VoucherA, Epoch: 3, Sequence: sequence}
+		return order.Claim{
+			OrderID: user + 100, UserID: user, VoucherID: ordertest.VoucherA, Epoch: 3, Sequence: sequence,
+		}
 	}
-	if diff := cmp.Diff([]order.Claim{claim(1, 11), claim(4, 12), claim(8, 0)}, recent.of(ordertest.VoucherA)[ordertest.VoucherA]); diff != "" {
+	if diff := cmp.Diff([]order.Claim{claim(1, 11), claim(4, 12), claim(8, 0)},
+		recent.of(ordertest.VoucherA)[ordertest.VoucherA]); diff != "" {
 		t.Errorf("remembered (-want +got):\n%s", diff)
 	}
 	if got := recent.of(99)[99]; got != nil {
@@ -38,14 +44,16 @@ func TestRecentAcceptsIsBounded(t *testing.T) {
 		fill := func(n int) {
 			for range n {
 				user++
-				recent.write(ordertest.BatchOf(ordertest.VoucherA, user, 1), ordertest.VerdictOf(user, order.Accepted), false)
+				recent.write(ordertest.BatchOf(ordertest.VoucherA, user, 1),
+					ordertest.VerdictOf(user, order.Accepted), false)
 			}
 		}
 		kept := func(want int, first int64) {
 			t.Helper()
 			got := recent.of(ordertest.VoucherA)[ordertest.VoucherA]
 			if len(got) != want || got[0].UserID != first || got[want-1].UserID != user {
-				t.Fatalf("%d are kept, the first of user %d; want %d from %d to %d", len(got), got[0].UserID, want, first, user)
+				t.Fatalf("%d are kept, the first of user %d; want %d from %d to %d",
+					len(got), got[0].UserID, want, first, user)
 			}
 			for i, c := range got {
 				if c.UserID != first+int64(i) {

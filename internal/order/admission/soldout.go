@@ -21,13 +21,13 @@ const (
 )
 
 // soldOutCache is what an instance remembers of a sold-out sale, so that most of those who come too late are answered
-// without asking Redis: that there was nothing to sell when it asked last (the batcher's observation), and who the winners
-// are, for they are told their order (rule 2), which Redis knows.
+// without asking Redis: that there was nothing to sell when it asked last (the batcher's observation), and who the
+// winners are, for they are told their order (rule 2), which Redis knows.
 //
-// The set of winners cannot grow while the sale stays at one mark: admissions and revivals raise the sequence, rebuilds
-// the epoch. So it is loaded once for each mark, in the background, and is right for as long as observations show that mark.
-// What is remembered of the sale itself ends after SoldOutTTL. An ordinary request renews it: once half of the time is
-// over, one goes to Redis at a time while all others are still answered from the cache.
+// The set of winners cannot grow while the sale stays at one mark: admissions and revivals raise the sequence,
+// rebuilds the epoch. So it is loaded once for each mark, in the background, and is right for as long as observations
+// show that mark. What is remembered of the sale itself ends after SoldOutTTL. An ordinary request renews it: once
+// half of the time is over, one goes to Redis at a time while all others are still answered from the cache.
 type soldOutCache struct {
 	source  HolderLister
 	sale    order.SaleRef

@@ -9,13 +9,15 @@ import (
 	"seckill/internal/order"
 )
 
-// Answering from the cache allocates nothing, for any user. The test counts for the whole process, and so runs by itself.
+// Answering from the cache allocates nothing, for any user. The test counts for the whole process, and so runs by
+// itself.
 func TestSoldOutCacheAllocatesNothing(t *testing.T) {
 	a := soldOutOf(t, 5000)
 	ctx, user := t.Context(), int64(0)
 	allocs := testing.AllocsPerRun(1000, func() {
 		user += 2
-		if err := admitTo(ctx, a, soldOutSale, order.Request{UserID: 2*user + 1, OrderID: 1 << 40}); !errors.Is(err, order.ErrSoldOut) {
+		if err := admitTo(ctx, a, soldOutSale,
+			order.Request{UserID: 2*user + 1, OrderID: 1 << 40}); !errors.Is(err, order.ErrSoldOut) {
 			t.Error(err)
 		}
 	})

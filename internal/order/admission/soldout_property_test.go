@@ -39,8 +39,8 @@ type fakeSale struct {
 
 func newFakeSale(stock int64, seed uint64) *fakeSale {
 	return &fakeSale{
-		mode: order.SaleOpen, mark: order.Mark{Epoch: 1}, stock: stock, holders: map[int64]int64{}, end: time.Now().Add(time.Hour),
-		slowness: rand.New(rand.NewPCG(seed, 1)), executed: map[int64]bool{},
+		mode: order.SaleOpen, mark: order.Mark{Epoch: 1}, stock: stock, holders: map[int64]int64{},
+		end: time.Now().Add(time.Hour), slowness: rand.New(rand.NewPCG(seed, 1)), executed: map[int64]bool{},
 	}
 }
 
@@ -55,7 +55,8 @@ func (c *fakeSale) travel() {
 	time.Sleep(d)
 }
 
-// release puts returned units on sale whose time has come. It is called with mu held, as are all below that do not take it.
+// release puts returned units on sale whose time has come. It is called with mu held, as are all below that do not
+// take it.
 func (c *fakeSale) release() {
 	if c.returned > 0 && !time.Now().Before(c.returnedAt) {
 		c.stock, c.returned = c.stock+c.returned, 0
@@ -277,7 +278,8 @@ func (c *cluster) ask(server int, user int64) error {
 	c.orders++
 	id := 100_000 + c.orders
 	c.mu.Unlock()
-	err := admitTo(context.Background(), c.admissions[server], ordertest.VoucherA, order.Request{UserID: user, OrderID: id})
+	err := admitTo(context.Background(), c.admissions[server], ordertest.VoucherA,
+		order.Request{UserID: user, OrderID: id})
 	c.sale.mu.Lock()
 	asked := c.sale.executed[id]
 	c.sale.mu.Unlock()
@@ -328,8 +330,9 @@ func (c *cluster) happen(h happening) {
 	}
 }
 
-// Whatever is sold, given back, revived and rebuilt while instances with slow connections answer from their caches: a user
-// who is told from a cache that all is sold is no holder, and no unit is on sale. And what comes back is sold in the end.
+// Whatever is sold, given back, revived and rebuilt while instances with slow connections answer from their caches: a
+// user who is told from a cache that all is sold is no holder, and no unit is on sale. And what comes back is sold in
+// the end.
 func TestSoldOutCacheIsNeverWrong(t *testing.T) {
 	t.Parallel()
 	cached := 0

@@ -36,7 +36,9 @@ func evenUsers(n int64) []int64 {
 
 // cached is a batcher that has just observed a sold-out sale and loaded its winners.
 func cached(buyers int64) *batcher {
-	b := &batcher{cache: soldOutCache{log: ordertest.Quiet(), running: new(sync.WaitGroup), backOff: order.NewBackOff()}}
+	b := &batcher{
+		cache: soldOutCache{log: ordertest.Quiet(), running: new(sync.WaitGroup), backOff: order.NewBackOff()},
+	}
 	view := soldOutView(buyers)
 	b.latest.Store(&observation{view: view, sentAt: time.Now(), receivedAt: time.Now()})
 	b.cache.winners.Store(&winnerSet{mark: view.Mark, users: evenUsers(buyers)})
@@ -51,25 +53,38 @@ func TestLookup(t *testing.T) {
 		recorded order.Mark
 		want     lookupResult
 	}{
-		"a stranger":                     {user: 3, want: answerSoldOut},
-		"a winner":                       {user: 4, want: askRedis},
-		"the last winner":                {user: 20, want: askRedis},
-		"beyond the last":                {user: 21, want: answerSoldOut},
-		"another epoch":                  {user: 3, change: func(o *observation) { o.view.Mark.Epoch++ }, want: askRedis},
-		"another sequence":               {user: 3, change: func(o *observation) { o.view.Mark.Sequence-- }, want: askRedis},
+		"a stranger":      {user: 3, want: answerSoldOut},
+		"a winner":        {user: 4, want: askRedis},
+		"the last winner": {user: 20, want: askRedis},
+		"beyond the last": {user: 21, want: answerSoldOut},
+		"another epoch": {
+			user: 3, change: func(o *observation) { o.view.Mark.Epoch++ }, want: askRedis,
+		},
+		"another sequence": {
+			user: 3, change: func(o *observation) { o.view.Mark.Sequence-- }, want: askRedis,
+		},
 		"the ledger knows a later mark":  {user: 3, recorded: order.Mark{Epoch: 4}, want: askRedis},
 		"the ledger knows the same mark": {user: 3, recorded: order.Mark{Epoch: 3, Sequence: 10}, want: answerSoldOut},
 		"a unit is left or waits":        {user: 3, change: func(o *observation) { o.view.Stock = 1 }, want: askRedis},
-		"paused":                         {user: 3, change: func(o *observation) { o.view.Mode = order.SalePaused }, want: askRedis},
-		"being rebuilt":                  {user: 3, change: func(o *observation) { o.view.Mode = order.SaleRebuilding }, want: askRedis},
-		"not begun":                      {user: 3, change: func(o *observation) { o.view.Now = o.view.Begin.Add(-1) }, want: askRedis},
-		"ended":                          {user: 3, change: func(o *observation) { o.view.Now = o.view.End }, want: askRedis},
-		"an unreadable holder":           {user: 3, change: func(o *observation) { o.view.Buyers = 11 }, want: askRedis},
-		"a holder less":                  {user: 3, change: func(o *observation) { o.view.Buyers = 9 }, want: answerSoldOut},
-		"half of the time is over": {
-			user: 3, change: func(o *observation) { o.sentAt = time.Now().Add(-order.SoldOutTTL * 3 / 4) }, want: renewCache,
+		"paused": {
+			user: 3, change: func(o *observation) { o.view.Mode = order.SalePaused }, want: askRedis,
 		},
-		"the time is over": {user: 3, change: func(o *observation) { o.sentAt = time.Now().Add(-order.SoldOutTTL) }, want: askRedis},
+		"being rebuilt": {
+			user: 3, change: func(o *observation) { o.view.Mode = order.SaleRebuilding }, want: askRedis,
+		},
+		"not begun": {
+			user: 3, change: func(o *observation) { o.view.Now = o.view.Begin.Add(-1) }, want: askRedis,
+		},
+		"ended":                {user: 3, change: func(o *observation) { o.view.Now = o.view.End }, want: askRedis},
+		"an unreadable holder": {user: 3, change: func(o *observation) { o.view.Buyers = 11 }, want: askRedis},
+		"a holder less":        {user: 3, change: func(o *observation) { o.view.Buyers = 9 }, want: answerSoldOut},
+		"half of the time is over": {
+			user: 3, change: func(o *observation) { o.sentAt = time.Now().Add(-order.SoldOutTTL * 3 / 4) },
+			want: renewCache,
+		},
+		"the time is over": {
+			user: 3, change: func(o *observation) { o.sentAt = time.Now().Add(-order.SoldOutTTL) }, want: askRedis,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -145,7 +160,8 @@ func newSoldOut(t testing.TB, h *fakeHolders, slow time.Duration) (*Admission, *
 	v.ID, v.PerUser = soldOutSale, 3
 	catalog := catalog.New(&ordertest.FakeSales{Kept: []voucher.Voucher{v}})
 	t.Cleanup(catalog.Close)
-	a := New(Stores{Gate: gate, Holders: h, Rows: &ordertest.FakeOrders{}}, catalog, noRepairs{}, ordertest.NopObserver{}, 100, ordertest.Quiet())
+	a := New(Stores{Gate: gate, Holders: h, Rows: &ordertest.FakeOrders{}}, catalog, noRepairs{},
+		ordertest.NopObserver{}, 100, ordertest.Quiet())
 	return a, gate
 }
 
@@ -164,13 +180,14 @@ const soldOutSale int64 = 1 << 40
 // refuse has a user refused because all is sold.
 func refuse(t testing.TB, a *Admission, user int64) {
 	t.Helper()
-	if err := admitTo(t.Context(), a, soldOutSale, order.Request{UserID: user, OrderID: 1000 + user}); !errors.Is(err, order.ErrSoldOut) {
+	if err := admitTo(t.Context(), a, soldOutSale,
+		order.Request{UserID: user, OrderID: 1000 + user}); !errors.Is(err, order.ErrSoldOut) {
 		t.Errorf("user %d: error = %v, want ErrSoldOut", user, err)
 	}
 }
 
-// While all is sold, one request goes to Redis in each half of the cache's time, and those that come while it is under way
-// are answered at once.
+// While all is sold, one request goes to Redis in each half of the cache's time, and those that come while it is
+// under way are answered at once.
 func TestSoldOutAsksOneAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -206,12 +223,14 @@ func TestSoldOutAsksOneAtATime(t *testing.T) {
 	})
 }
 
-// When the request that renews the cache gets no answer, another may, and none is answered from it once the time is over.
+// When the request that renews the cache gets no answer, another may, and none is answered from it once the time is
+// over.
 func TestRenewalFails(t *testing.T) {
 	t.Parallel()
 	b := cached(10)
 	b.latest.Load().sentAt = time.Now().Add(-order.SoldOutTTL * 3 / 4)
-	if got := []lookupResult{b.lookup(1, order.Mark{}), b.lookup(3, order.Mark{})}; !slices.Equal(got, []lookupResult{renewCache, answerSoldOut}) {
+	if got := []lookupResult{b.lookup(1, order.Mark{}), b.lookup(3, order.Mark{})}; !slices.Equal(got,
+		[]lookupResult{renewCache, answerSoldOut}) {
 		t.Errorf("lookup = %v", got)
 	}
 	b.cache.renewing.Store(false)
@@ -228,7 +247,8 @@ func TestNotEnoughIsNotRemembered(t *testing.T) {
 		a, gate := newSoldOut(t, h, 0)
 		gate.left = 2
 		ask := func(user, units int64) error {
-			err := admitTo(t.Context(), a, soldOutSale, order.Request{UserID: user, OrderID: 1000 + user, Quantity: order.QuantityOf(units)})
+			err := admitTo(t.Context(), a, soldOutSale,
+				order.Request{UserID: user, OrderID: 1000 + user, Quantity: order.QuantityOf(units)})
 			synctest.Wait() // for whatever is read because of the answer
 			return err
 		}
@@ -247,8 +267,8 @@ func TestNotEnoughIsNotRemembered(t *testing.T) {
 	})
 }
 
-// Winners are loaded one reading at a time, once for each mark, not before the pause after the last one is over, and again
-// after one that failed.
+// Winners are loaded one reading at a time, once for each mark, not before the pause after the last one is over, and
+// again after one that failed.
 func TestWinnersAreLoadedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -31,8 +31,8 @@ type Timeline interface {
 // timelineMargin is how long before and after a sale its timeline has each second, as its report shows it.
 const timelineMargin = 5 * time.Minute
 
-// timelineAt is when something that was answered now is entered in the timeline: outside of the sale at the hour, so that
-// those who ask for sales to come, or for ended ones, again and again, leave no row for each minute.
+// timelineAt is when something that was answered now is entered in the timeline: outside of the sale at the hour, so
+// that those who ask for sales to come, or for ended ones, again and again, leave no row for each minute.
 func (b *batcher) timelineAt(now time.Time) time.Time {
 	o := b.latest.Load()
 	if o == nil || !now.Before(o.view.Begin.Add(-timelineMargin)) && now.Before(o.view.End.Add(timelineMargin)) {
@@ -41,9 +41,9 @@ func (b *batcher) timelineAt(now time.Time) time.Time {
 	return now.Truncate(time.Hour)
 }
 
-// StatsFlusher adds once a second how this instance has answered requests to what the others have added, so that one who
-// watches a sale sees all of it. A count that may have arrived is not added again: what people read may lack a second of
-// one instance, and is never too high. The timeline has the same counts, whether Redis takes them or not.
+// StatsFlusher adds once a second how this instance has answered requests to what the others have added, so that one
+// who watches a sale sees all of it. A count that may have arrived is not added again: what people read may lack a
+// second of one instance, and is never too high. The timeline has the same counts, whether Redis takes them or not.
 type StatsFlusher struct {
 	admission *Admission
 	store     StatsStore
@@ -54,7 +54,9 @@ type StatsFlusher struct {
 }
 
 // NewStatsFlusher returns a flusher of the admission's counts; Run flushes.
-func NewStatsFlusher(admission *Admission, store StatsStore, timeline Timeline, observer Observer, log *slog.Logger) *StatsFlusher {
+func NewStatsFlusher(
+	admission *Admission, store StatsStore, timeline Timeline, observer Observer, log *slog.Logger,
+) *StatsFlusher {
 	return &StatsFlusher{admission: admission, store: store, timeline: timeline, observer: observer, log: log}
 }
 
@@ -116,8 +118,8 @@ func (f *StatsFlusher) noted(b *batcher) newCounts {
 	return newCounts{of: b, all: all, since: all.Minus(flushed.all)}
 }
 
-// add adds the counts of sales of one partition. After a failure the others wait for the next time: Redis would keep each of them
-// waiting.
+// add adds the counts of sales of one partition. After a failure the others wait for the next time: Redis would keep
+// each of them waiting.
 func (f *StatsFlusher) add(ctx context.Context, counts []newCounts) error {
 	for _, n := range counts {
 		adding, cancel := context.WithTimeout(ctx, flushTimeout)

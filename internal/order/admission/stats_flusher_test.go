@@ -130,8 +130,8 @@ func TestOutcomeCounts(t *testing.T) {
 	}
 }
 
-// The winners of a sale that was retired are freed, although nobody asks for it again. A sale that the catalog does not know
-// yet, and one of which something is not flushed, are not.
+// The winners of a sale that was retired are freed, although nobody asks for it again. A sale that the catalog does
+// not know yet, and one of which something is not flushed, are not.
 func TestStatsFlusherReleasesRetiredSales(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -161,7 +161,8 @@ func TestStatsFlusherReleasesRetiredSales(t *testing.T) {
 	})
 }
 
-// Each second of a sale is in its timeline, with a few minutes around it; what is asked at other times is entered at the hour.
+// Each second of a sale is in its timeline, with a few minutes around it; what is asked at other times is entered at
+// the hour.
 func TestTimelineOutsideOfTheSale(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 6, 1, 20, 0, 0, 0, time.UTC)

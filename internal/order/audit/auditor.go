@@ -37,8 +37,8 @@ type SalePauser interface {
 
 // Observer counts what an Auditor finds, for metrics. Its methods must not block.
 type Observer interface {
-	// Audited: some sales were checked. These are the latest results of all, and for how long the one that has waited longest
-	// was not checked. With err, none could be checked.
+	// Audited: some sales were checked. These are the latest results of all, and for how long the one that has waited
+	// longest was not checked. With err, none could be checked.
 	Audited(balances []Balance, unchecked time.Duration, err error)
 	// AuditOver: this instance no longer audits; another one does.
 	AuditOver()
@@ -49,37 +49,42 @@ type Observer interface {
 }
 
 const (
-	auditEvery     = 5 * time.Second         // between two passes
-	auditShare     = 10                      // at most a tenth of the time is spent on passes
-	passTime       = auditEvery / auditShare // for one pass
-	earlyPass      = time.Second             // between two passes at least when a sale is suspected
-	recheckAfter   = auditEvery - earlyPass  // between two checks of a suspect at least
-	checkTimeout   = 10 * time.Second        // for one sale
-	readAgain      = 50 * time.Millisecond   // before an undecided sale is read once more for a caller who waits
-	maxReads       = 3                       // of one sale for such a caller
-	maxFailures    = 3                       // checks of a partition's sales in a row that may fail, or hang, before its stores count as away
-	repairPause    = 30 * time.Second        // between two rebuilds of a sale at least; after maxRepairs of them
-	maxRepairPause = 10 * time.Minute        // … it doubles each time, up to this
-	repairMemory   = 2 * maxRepairPause      // how long a sale's rebuilds are remembered
-	maxRepairs     = 3                       // rebuilds in a row without a balance in between, before a surplus pauses the sale
-	auditorLock    = "auditor"
-	balanceTTL     = auditEvery // how old a balance may be that Balance returns
+	auditEvery   = 5 * time.Second         // between two passes
+	auditShare   = 10                      // at most a tenth of the time is spent on passes
+	passTime     = auditEvery / auditShare // for one pass
+	earlyPass    = time.Second             // between two passes at least when a sale is suspected
+	recheckAfter = auditEvery - earlyPass  // between two checks of a suspect at least
+	checkTimeout = 10 * time.Second        // for one sale
+	readAgain    = 50 * time.Millisecond   // before an undecided sale is read once more for a caller who waits
+	maxReads     = 3                       // of one sale for such a caller
+	// Checks of a partition's sales in a row that may fail, or hang, before its stores count as away.
+	maxFailures    = 3
+	repairPause    = 30 * time.Second   // between two rebuilds of a sale at least; after maxRepairs of them
+	maxRepairPause = 10 * time.Minute   // … it doubles each time, up to this
+	repairMemory   = 2 * maxRepairPause // how long a sale's rebuilds are remembered
+	// Rebuilds in a row without a balance in between, before a surplus pauses the sale.
+	maxRepairs  = 3
+	auditorLock = "auditor"
+	balanceTTL  = auditEvery // how old a balance may be that Balance returns
 )
 
 // Auditor checks, while sales run, whether the units of each are accounted for across both stores (Balance), reports to
 // metrics and log, and acts on what it has proved. Every instance runs one; a lock lets one at a time work.
 //
-// It goes round: a pass every five seconds checks as many sales as half a second allows, first those that are suspected or
-// were found wrong before, then those whose turn it is, from where the last pass ended. A round of a thousand sales takes
-// half a minute, and asks the ledger for a tenth of the time. Suspects get a pass within a second.
+// It goes round: a pass every five seconds checks as many sales as half a second allows, first those that are
+// suspected or were found wrong before, then those whose turn it is, from where the last pass ended. A round of a
+// thousand sales takes half a minute, and asks the ledger for a tenth of the time. Suspects get a pass within a
+// second.
 //
 // What it does about a sale whose units are not accounted for, once two checks in a row, seconds apart, agree:
 //
-//	Redis differs, or orders are lost     the sale is rebuilt from the ledger, at most every half minute, and less and less
-//	                                      often where that does not last, since each rebuild stops the sale for a moment
+//	Redis differs, or orders are lost     the sale is rebuilt from the ledger, at most every half minute, and less
+//	                                      and less often where that does not last, since each rebuild stops the sale
+//	                                      for a moment
 //	Redis has too many after three rebuilds in a row      something else writes there: the sale is paused
 //	the ledger has units that nobody issued   more would be sold than there are: the sale is paused
-//	the ledger lacks units                nothing is oversold: an error in the log and in the metrics, and the sale goes on
+//	the ledger lacks units                nothing is oversold: an error in the log and in the metrics, and the sale
+//	                                      goes on
 //
 // An operator who has corrected the cause resumes the sale as after any pause. It is paused again while it is wrong.
 type Auditor struct {
@@ -152,8 +157,8 @@ func New(stores Stores, repairs order.RepairRequester, observer Observer, log *s
 	}
 }
 
-// Run audits, or waits for its turn, until ctx ends. It never returns an error: what fails is retried by the instance that
-// gets the lock then.
+// Run audits, or waits for its turn, until ctx ends. It never returns an error: what fails is retried by the instance
+// that gets the lock then.
 func (a *Auditor) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := a.stores.Locker.TryDo(ctx, auditorLock, a.turn)
@@ -188,8 +193,8 @@ func (a *Auditor) turn(ctx context.Context) error {
 	return nil
 }
 
-// rest waits for the next pass after one that took so long, and reports whether a suspect has come before its time. One that
-// comes again and again does not put off the others.
+// rest waits for the next pass after one that took so long, and reports whether a suspect has come before its time.
+// One that comes again and again does not put off the others.
 func (a *Auditor) rest(ctx context.Context, took time.Duration) (early bool) {
 	order.Sleep(ctx, max(earlyPass, (auditShare-1)*took))
 	left := time.NewTimer(auditEvery - took - max(earlyPass, (auditShare-1)*took))
@@ -203,9 +208,9 @@ func (a *Auditor) rest(ctx context.Context, took time.Duration) (early bool) {
 	return false
 }
 
-// pass checks the sales that are due, for passTime, and acts on each at once. An early one only checks suspects. A sale that
-// cannot be checked keeps no other from it; stores that are away end the pass. Checks that hang do not count: busy is how long the
-// others took.
+// pass checks the sales that are due, for passTime, and acts on each at once. An early one only checks suspects. A
+// sale that cannot be checked keeps no other from it; stores that are away end the pass. Checks that hang do not
+// count: busy is how long the others took.
 func (a *Auditor) pass(ctx context.Context, early bool) (busy time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, passTime+checkTimeout)
 	defer cancel()
@@ -339,7 +344,8 @@ func (a *Auditor) balance(sale int64) (Balance, bool) {
 func (a *Auditor) known() []Balance {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.SortedFunc(maps.Values(a.balances), func(x, y Balance) int { return cmp.Compare(x.VoucherID, y.VoucherID) })
+	return slices.SortedFunc(maps.Values(a.balances),
+		func(x, y Balance) int { return cmp.Compare(x.VoucherID, y.VoucherID) })
 }
 
 // unchecked is for how long the sale that has waited longest was not checked.
@@ -355,10 +361,11 @@ func (a *Auditor) act(ctx context.Context, c *auditCase, b Balance) {
 	if b.Finding != c.last.Finding {
 		return // it changed; the next round confirms it, or not
 	}
-	a.log.ErrorContext(ctx, "units of a sale are not accounted for", "voucher", b.VoucherID, "finding", b.Finding, "why", b.Why,
-		"ledger_difference", b.LedgerDifference, "redis_difference", b.RedisDifference, "lost", b.Lost,
-		"issued", b.Ledger.Issued, "ledger_stock", b.Ledger.Stock, "live", b.Ledger.LiveUnits(), "redis_stock", b.Redis.Stock,
-		"held", b.Redis.Held(), "waiting", b.Redis.Waiting, "dead_letters", b.Redis.DeadLetters, "epoch", b.Redis.Mark.Epoch)
+	a.log.ErrorContext(ctx, "units of a sale are not accounted for", "voucher", b.VoucherID, "finding", b.Finding,
+		"why", b.Why, "ledger_difference", b.LedgerDifference, "redis_difference", b.RedisDifference, "lost", b.Lost,
+		"issued", b.Ledger.Issued, "ledger_stock", b.Ledger.Stock, "live", b.Ledger.LiveUnits(), "redis_stock",
+		b.Redis.Stock, "held", b.Redis.Held(), "waiting", b.Redis.Waiting, "dead_letters", b.Redis.DeadLetters,
+		"epoch", b.Redis.Mark.Epoch)
 	switch {
 	case b.LedgerDifference > 0:
 		a.pause(ctx, b, "the ledger has units that nobody issued")
@@ -377,9 +384,11 @@ func (a *Auditor) pause(ctx context.Context, b Balance, reason string) {
 		return
 	}
 	if err := a.stores.Pauser.Pause(ctx, b.VoucherID); err != nil {
-		a.log.ErrorContext(ctx, "pausing a sale whose units are not accounted for failed; retrying", "voucher", b.VoucherID, "error", err)
+		a.log.ErrorContext(ctx, "pausing a sale whose units are not accounted for failed; retrying", "voucher",
+			b.VoucherID, "error", err)
 		return
 	}
 	a.observer.SalePaused()
-	a.log.ErrorContext(ctx, "the sale is paused; correct the cause and resume it", "voucher", b.VoucherID, "reason", reason)
+	a.log.ErrorContext(ctx, "the sale is paused; correct the cause and resume it", "voucher",
+		b.VoucherID, "reason", reason)
 }

@@ -56,7 +56,8 @@ func (f *fakeAuditStores) Inventory(context.Context, order.SaleRef) (h Inventory
 }
 
 func (f *fakeAuditStores) Pause(context.Context, int64) error {
-	return f.Call("pause", func() error { f.holdings.Mode = order.SalePaused; f.did = append(f.did, "pause"); return nil })
+	return f.Call("pause",
+		func() error { f.holdings.Mode = order.SalePaused; f.did = append(f.did, "pause"); return nil })
 }
 
 func (f *fakeAuditStores) RequestRepair(_ int64, broken int64) {
@@ -79,7 +80,8 @@ func (f *fakeAuditStores) RepairRequested() {}
 func (f *fakeAuditStores) SalePaused()      {}
 
 func newTestAuditor(f *fakeAuditStores) *Auditor {
-	return New(Stores{Sales: f, Vouchers: f, Totals: f, Redis: f, Locker: f, Pauser: f, Suspects: f.suspects}, f, f, ordertest.Quiet())
+	return New(Stores{Sales: f, Vouchers: f, Totals: f, Redis: f, Locker: f, Pauser: f, Suspects: f.suspects},
+		f, f, ordertest.Quiet())
 }
 
 func TestAuditorActs(t *testing.T) {
@@ -106,9 +108,12 @@ func TestAuditorActs(t *testing.T) {
 			f.holdings.Stock, f.holdings.Holders = 59, 41
 			f.onMend = func() { f.holdings.Waiting = 1 }
 		}, time.Hour, []string{"repair"}},
-		"a rebuild does not help, units are missing": {func(f *fakeAuditStores) { f.holdings.Stock-- }, 80 * time.Second, []string{"repair", "repair", "repair"}},
+		"a rebuild does not help, units are missing": {
+			func(f *fakeAuditStores) { f.holdings.Stock-- }, 80 * time.Second, []string{"repair", "repair", "repair"},
+		},
 		"a rebuild does not help, too many are sold": {
-			func(f *fakeAuditStores) { f.holdings.Stock++ }, 79 * time.Second, []string{"repair", "repair", "repair", "pause"},
+			func(f *fakeAuditStores) { f.holdings.Stock++ }, 79 * time.Second,
+			[]string{"repair", "repair", "repair", "pause"},
 		},
 		"a rebuild that does not last is tried ever more seldom": {func(f *fakeAuditStores) {
 			f.holdings.Stock--

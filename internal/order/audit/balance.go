@@ -38,8 +38,10 @@ type LedgerTotals struct {
 	Live      int64 // live orders
 	Extra     int64 // units that they have beyond one each
 	Pending   int64 // operations that Redis is not known to have applied
-	Ahead     int64 // units by which later operations than Redis has applied have changed stock and live orders together
-	Open      int64 // operations that take stock or accept offers, which Redis may have applied and the ledger has not completed
+	// units by which later operations than Redis has applied have changed stock and live orders together.
+	Ahead int64
+	// Operations that take stock or accept offers, which Redis may have applied and the ledger has not completed.
+	Open int64
 }
 
 // Balance says whether the units of a sale are all accounted for, across both stores (conservation): what was issued
@@ -47,10 +49,11 @@ type LedgerTotals struct {
 //
 // Three sums are compared, each exact at any moment, also under full load:
 //
-//	ledger   stock + offered units + units of live orders = issued. Every transaction keeps this sum, and one statement reads it.
-//	Redis    stock + units of holders = the ledger's stock + units of live orders. Neither side is changed by a purchase, its
-//	         recording, a payment, a cancel or a return: each moves units from one summand to the other. Only changes of the
-//	         stock do, and the operations' numbers say which of them Redis has already.
+//	ledger   stock + offered units + units of live orders = issued. Every transaction keeps this sum, and one
+//	         statement reads it.
+//	Redis    stock + units of holders = the ledger's stock + units of live orders. Neither side is changed by a
+//	         purchase, its recording, a payment, a cancel or a return: each moves units from one summand to the
+//	         other. Only changes of the stock do, and the operations' numbers say which of them Redis has already.
 //	orders   holders without a live order = orders that wait in the stream. Purchases change that all the time, so it
 //	         is decided when the ledger did not change while Redis was read, and Redis had applied all operations.
 type Balance struct {
@@ -188,9 +191,9 @@ func (b *Balance) compareStock() (doubt string) {
 }
 
 // compareOrders counts holders without a row or an entry, if the ledger did not change, and reports whether there are
-// fewer holders than live orders. An order that is recorded and whose entry is not yet acknowledged counts as waiting, so that at
-// worst a lost order is not noticed yet: of a packed entry that stays because one of its orders is stuck, up to 15, for as long
-// as it stays.
+// fewer holders than live orders. An order that is recorded and whose entry is not yet acknowledged counts as
+// waiting, so that at worst a lost order is not noticed yet: of a packed entry that stays because one of its orders
+// is stuck, up to 15, for as long as it stays.
 func (b *Balance) compareOrders(before LedgerTotals) (shortOfPlaces bool) {
 	still := before.Mark == b.Ledger.Mark && before.Operation == b.Ledger.Operation && before.Stock == b.Ledger.Stock
 	// An operation may have been pending when Redis was read, and be completed by now.
@@ -210,11 +213,12 @@ func (b *Balance) compareOrders(before LedgerTotals) (shortOfPlaces bool) {
 
 // hopeless reports whether reading again at once cannot decide more.
 func (b *Balance) hopeless() bool {
-	return b.Redis.Mode == order.SaleMissing || b.Redis.Mode == order.SaleRebuilding || b.Finding != Undecided && b.Redis.Waiting == NotCounted
+	return b.Redis.Mode == order.SaleMissing || b.Redis.Mode == order.SaleRebuilding ||
+		b.Finding != Undecided && b.Redis.Waiting == NotCounted
 }
 
-// Repairable reports whether a rebuild from the ledger repairs the sale, at least in part. A ledger that has units which
-// nobody issued must not be copied: Redis would sell them.
+// Repairable reports whether a rebuild from the ledger repairs the sale, at least in part. A ledger that has units
+// which nobody issued must not be copied: Redis would sell them.
 func (b *Balance) Repairable() bool {
 	return b.LedgerDifference <= 0 && (b.RedisDifference != 0 || b.Lost > 0)
 }

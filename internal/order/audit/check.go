@@ -36,8 +36,9 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 	return balances, nil
 }
 
-// Balance returns the balance of one sale, a few seconds old, or as old as one check takes; any instance can be asked. It
-// returns voucher.ErrNotFound, voucher.ErrNotSeckill, also for a sale that Redis no longer holds, or ErrUnavailable.
+// Balance returns the balance of one sale, a few seconds old, or as old as one check takes; any instance can be
+// asked. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, also for a sale that Redis no longer holds, or
+// ErrUnavailable.
 func (a *Auditor) Balance(ctx context.Context, sale int64) (Balance, error) {
 	a.mu.Lock()
 	known, has := a.balances[sale]
@@ -70,8 +71,8 @@ func (a *Auditor) Check(ctx context.Context, sale int64) (Balance, error) {
 	}
 }
 
-// readTwice reads one sale for a pass, and once more if it changed meanwhile. A sale that is undecided still, or of which the
-// orders could not be compared, has its turn again in the next round.
+// readTwice reads one sale for a pass, and once more if it changed meanwhile. A sale that is undecided still, or of
+// which the orders could not be compared, has its turn again in the next round.
 func (a *Auditor) readTwice(ctx context.Context, sale int64) (Balance, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -92,7 +93,8 @@ func (a *Auditor) read(ctx context.Context, sale int64) (Balance, error) {
 		return Balance{}, voucher.ErrNotSeckill
 	}
 	before := LedgerTotals{
-		Mark: order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}, Operation: v.Sale.LastOperation, Stock: v.Sale.Stock,
+		Mark: order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}, Operation: v.Sale.LastOperation,
+		Stock: v.Sale.Stock,
 	}
 	redis, err := a.stores.Redis.Inventory(ctx, order.SaleOf(v))
 	if err != nil {

@@ -1,17 +1,19 @@
-// Package audit checks, while sales run, that all units are accounted for, and gathers the stats of a sale for people who
-// watch it.
+// Package audit checks, while sales run, that all units are accounted for, and gathers the stats of a sale for people
+// who watch it.
 //
-//	Auditor   goes round: compares ledger, Redis and stream of one sale after the other (balance.go), and acts on what is proved
+//	Auditor   goes round: compares ledger, Redis and stream of one sale after the other (balance.go), and acts on
+//	          what is proved
 //	Suspects  sales whose units did not add up in a sweep; they are checked first
 //	Monitor  the live stats of one sale, over all instances
 //
-// Nothing here is on the path of a purchase. The auditor changes nothing in the ledger: it requests rebuilds, and pauses
-// a sale that would sell more than was issued.
+// Nothing here is on the path of a purchase. The auditor changes nothing in the ledger: it requests rebuilds, and
+// pauses a sale that would sell more than was issued.
 //
 // What can go wrong, and what then happens:
 //
 //	a store is away                    the pass ends; what was not checked is checked by the next
-//	one partition's node hangs         its sales are left out of passes, but for one check; the others are checked and acted on
+//	one partition's node hangs         its sales are left out of passes, but for one check; the others are checked
+//	                                   and acted on
 //	one sale cannot be read            the others are checked; for how long it was not is a metric
 //	there are thousands of sales       a round takes longer, never more than a tenth of the time
 //	a sale changes during the check    undecided, never wrong; two checks in a row must agree before anything is done

@@ -66,13 +66,14 @@ func NewMonitor(ledger catalog.Vouchers, catalog *catalog.Catalog, pulses LiveSt
 // readings is how often the figures are read at most, until no more units are left and held than were issued.
 const readings = 3
 
-// Stats returns the current stats of the sale. It costs two queries and two round trips to Redis, and a balance every few
-// seconds, however many buy. Where units were added between the reads, more would be left and held than was issued: the figures
-// are read again then, up to three times in all. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, or ErrUnavailable when a
-// store that is needed is away.
+// Stats returns the current stats of the sale. It costs two queries and two round trips to Redis, and a balance every
+// few seconds, however many buy. Where units were added between the reads, more would be left and held than was
+// issued: the figures are read again then, up to three times in all. It returns voucher.ErrNotFound,
+// voucher.ErrNotSeckill, or ErrUnavailable when a store that is needed is away.
 func (m *Monitor) Stats(ctx context.Context, voucherID int64) (f SaleStats, err error) {
 	for range readings {
-		if f, err = m.read(ctx, voucherID); err != nil || f.Stale || f.View.Stock+f.View.Buyers+f.View.Extra <= f.Issued {
+		if f, err = m.read(ctx, voucherID); err != nil || f.Stale ||
+			f.View.Stock+f.View.Buyers+f.View.Extra <= f.Issued {
 			break
 		}
 	}
@@ -94,7 +95,10 @@ func (m *Monitor) read(ctx context.Context, voucherID int64) (SaleStats, error) 
 	if v.Sale == nil {
 		return SaleStats{}, voucher.ErrNotSeckill
 	}
-	f := SaleStats{Issued: v.Sale.Issued, Recorded: v.Sale.Issued - v.Sale.Stock - v.Sale.Offered, Settings: v.Sale.Guards, Partition: v.Sale.Partition, Stale: stale}
+	f := SaleStats{
+		Issued: v.Sale.Issued, Recorded: v.Sale.Issued - v.Sale.Stock - v.Sale.Offered, Settings: v.Sale.Guards,
+		Partition: v.Sale.Partition, Stale: stale,
+	}
 	if f.LiveStats, err = m.live.LiveStats(ctx, v); err != nil {
 		return SaleStats{}, fmt.Errorf("how the sale of voucher %d goes: %w", voucherID, order.OrUnavailable(err))
 	}

@@ -56,16 +56,29 @@ func TestFigures(t *testing.T) {
 		want     SaleStats
 		err      error
 	}{
-		"selling": {ledger: ledgerOf{voucher: selling}, pulses: pulses{pulse: pulse}, want: SaleStats{LiveStats: pulse, Issued: 10, Recorded: 5}},
-		"with its balance": {
-			ledger: ledgerOf{voucher: selling}, pulses: pulses{pulse: pulse}, balances: balances{&Balance{Finding: Balanced}},
-			want: SaleStats{LiveStats: pulse, Issued: 10, Recorded: 5, Balance: &Balance{Finding: Balanced}},
+		"selling": {
+			ledger: ledgerOf{voucher: selling}, pulses: pulses{pulse: pulse},
+			want: SaleStats{LiveStats: pulse, Issued: 10, Recorded: 5},
 		},
-		"retired":              {ledger: ledgerOf{voucher: over}, want: SaleStats{LiveStats: retired, Issued: 10, Recorded: 6}},
-		"the ledger is away":   {ledger: ledgerOf{fails: ordertest.ErrAway}, known: &selling, pulses: pulses{pulse: pulse}, want: SaleStats{LiveStats: pulse, Issued: 10, Recorded: 5, Stale: true}},
-		"away and not known":   {ledger: ledgerOf{fails: ordertest.ErrAway}, err: order.ErrUnavailable},
-		"units in Redis twice": {ledger: ledgerOf{voucher: selling}, pulses: pulses{pulse: twice}, want: SaleStats{LiveStats: twice, Issued: 10, Recorded: 5}},
-		"Redis is away":        {ledger: ledgerOf{voucher: selling}, pulses: pulses{fails: order.ErrUnavailable}, err: order.ErrUnavailable},
+		"with its balance": {
+			ledger: ledgerOf{voucher: selling}, pulses: pulses{pulse: pulse},
+			balances: balances{&Balance{Finding: Balanced}},
+			want:     SaleStats{LiveStats: pulse, Issued: 10, Recorded: 5, Balance: &Balance{Finding: Balanced}},
+		},
+		"retired": {
+			ledger: ledgerOf{voucher: over}, want: SaleStats{LiveStats: retired, Issued: 10, Recorded: 6},
+		},
+		"the ledger is away": {
+			ledger: ledgerOf{fails: ordertest.ErrAway}, known: &selling, pulses: pulses{pulse: pulse},
+			want: SaleStats{LiveStats: pulse, Issued: 10, Recorded: 5, Stale: true},
+		},
+		"away and not known": {ledger: ledgerOf{fails: ordertest.ErrAway}, err: order.ErrUnavailable},
+		"units in Redis twice": {ledger: ledgerOf{voucher: selling}, pulses: pulses{pulse: twice}, want: SaleStats{
+			LiveStats: twice, Issued: 10, Recorded: 5,
+		}},
+		"Redis is away": {
+			ledger: ledgerOf{voucher: selling}, pulses: pulses{fails: order.ErrUnavailable}, err: order.ErrUnavailable,
+		},
 		"an ordinary voucher":  {ledger: ledgerOf{voucher: voucher.Voucher{ID: 1}}, err: voucher.ErrNotSeckill},
 		"there is no such one": {ledger: ledgerOf{fails: voucher.ErrNotFound}, err: voucher.ErrNotFound},
 	} {
@@ -102,7 +115,9 @@ func TestFiguresNeverHaveAUnitTwice(t *testing.T) {
 	catalog := catalog.New(v)
 	t.Cleanup(catalog.Close)
 	agree := LiveStats{View: order.SaleView{Stock: 2, Buyers: 6, Extra: 2}}
-	seen := []LiveStats{{View: order.SaleView{Stock: 3, Buyers: 6, Extra: 2}}, {View: order.SaleView{Stock: 4, Buyers: 7}}, agree}
+	seen := []LiveStats{
+		{View: order.SaleView{Stock: 3, Buyers: 6, Extra: 2}}, {View: order.SaleView{Stock: 4, Buyers: 7}}, agree,
+	}
 	got, err := NewMonitor(v, catalog, changing{&seen}, balances{}).Stats(t.Context(), 1)
 	if diff := cmp.Diff(agree, got.LiveStats); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

@@ -27,7 +27,8 @@ func newPass(silent *silence, vs []voucher.Voucher) *pass {
 // over reports whether the pass has had its time, once a sale is checked.
 func (p *pass) over() bool { return p.checked && p.busy >= passTime }
 
-// asks reports whether the sale is checked: not in a partition whose checks fail, and in a silent one only the first when it has its turn.
+// asks reports whether the sale is checked: not in a partition whose checks fail, and in a silent one only the first
+// when it has its turn.
 func (p *pass) asks(id int64) bool {
 	in := p.partitions[id]
 	if p.failures[in] >= maxFailures || p.silent.of(in) && in != p.probe {
@@ -56,8 +57,8 @@ func (p *pass) note(id int64, failed error, took time.Duration) {
 	}
 }
 
-// away reports whether so many checks in a row have failed in each partition, or hung, that the stores count as away. Where only some
-// have, the sales of the others are checked.
+// away reports whether so many checks in a row have failed in each partition, or hung, that the stores count as away.
+// Where only some have, the sales of the others are checked.
 func (p *pass) away() bool {
 	for _, in := range p.partitions {
 		if p.failures[in] < maxFailures && !p.silent.of(in) {

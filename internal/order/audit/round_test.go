@@ -13,8 +13,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// manySales is a store of n sales, each of which takes a while to check. Those in wrong have units too many until they are
-// repaired, and those in broken cannot be read.
+// manySales is a store of n sales, each of which takes a while to check. Those in wrong have units too many until
+// they are repaired, and those in broken cannot be read.
 type manySales struct {
 	*fakeAuditStores
 
@@ -28,7 +28,10 @@ type manySales struct {
 
 func newManySales(n int64) *manySales {
 	f := newFakeBooks()
-	m := &manySales{fakeAuditStores: f, took: 5 * time.Millisecond, wrong: map[int64]bool{}, broken: map[int64]bool{}, repaired: map[int64]time.Time{}}
+	m := &manySales{
+		fakeAuditStores: f, took: 5 * time.Millisecond, wrong: map[int64]bool{}, broken: map[int64]bool{},
+		repaired: map[int64]time.Time{},
+	}
 	first := f.Kept[0]
 	f.Kept, f.suspects = nil, NewSuspects()
 	for id := range n {
@@ -71,14 +74,15 @@ func (m *manySales) run(t *testing.T, while time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), while)
 	defer cancel()
-	a := New(Stores{Sales: m, Vouchers: m, Totals: m, Redis: m, Locker: m, Pauser: m, Suspects: m.suspects}, m, m, ordertest.Quiet())
+	a := New(Stores{Sales: m, Vouchers: m, Totals: m, Redis: m, Locker: m, Pauser: m, Suspects: m.suspects},
+		m, m, ordertest.Quiet())
 	if err := a.Run(ctx); err != nil {
 		t.Error(err)
 	}
 }
 
-// A thousand sales are all checked within a minute, for a tenth of the time, however long the backlog is; and so are those
-// behind one that cannot be read.
+// A thousand sales are all checked within a minute, for a tenth of the time, however long the backlog is; and so are
+// those behind one that cannot be read.
 func TestAuditorGoesRound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +103,8 @@ func TestAuditorGoesRound(t *testing.T) {
 	})
 }
 
-// A suspect is checked within a second and, if it is wrong, confirmed and repaired within seconds, wherever the round is.
+// A suspect is checked within a second and, if it is wrong, confirmed and repaired within seconds, wherever the round
+// is.
 func TestAuditorChecksSuspectsFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -163,7 +168,8 @@ func TestAuditorForgetsRetiredSales(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		a := New(Stores{Sales: m, Vouchers: m, Totals: m, Redis: m, Locker: m, Pauser: m, Suspects: m.suspects}, m, m, ordertest.Quiet())
+		a := New(Stores{Sales: m, Vouchers: m, Totals: m, Redis: m, Locker: m, Pauser: m, Suspects: m.suspects},
+			m, m, ordertest.Quiet())
 		_ = a.Run(ctx)
 		if len(a.known()) != 1 || len(a.checked) != 1 {
 			t.Errorf("%d balances, %d times of checks", len(a.known()), len(a.checked))
@@ -211,8 +217,8 @@ func (h *hangingSales) Inventory(ctx context.Context, sale order.SaleRef) (Inven
 	return h.manySales.Inventory(ctx, sale)
 }
 
-// While the nodes of some partitions hang, sales of the others that are wrong are found, confirmed and repaired; once a node
-// answers again, so are its own.
+// While the nodes of some partitions hang, sales of the others that are wrong are found, confirmed and repaired; once
+// a node answers again, so are its own.
 func TestAuditorGoesPastHungPartitions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -226,10 +232,13 @@ func TestAuditorGoesPastHungPartitions(t *testing.T) {
 		m.wrong[healthy], m.wrong[silent] = true, true
 		start := time.Now()
 		back := start.Add(5 * time.Minute)
-		h := &hangingSales{manySales: m, asked: map[int]int{}, hangs: func(p int) bool { return p >= 2 && time.Now().Before(back) }}
+		h := &hangingSales{
+			manySales: m, asked: map[int]int{}, hangs: func(p int) bool { return p >= 2 && time.Now().Before(back) },
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		a := New(Stores{Sales: h, Vouchers: h, Totals: h, Redis: h, Locker: h, Pauser: h, Suspects: h.suspects}, h, h, ordertest.Quiet())
+		a := New(Stores{Sales: h, Vouchers: h, Totals: h, Redis: h, Locker: h, Pauser: h, Suspects: h.suspects},
+			h, h, ordertest.Quiet())
 		if err := a.Run(ctx); err != nil {
 			t.Error(err)
 		}

@@ -9,8 +9,9 @@ import (
 // noPartition is the number of none.
 const noPartition = -1
 
-// silence is which partitions are silent: checks of their sales hang, since the Redis node of a partition may be away alone. A
-// hung check takes seconds, so a silent partition gets one check in a pass that has its turn, until one no longer hangs.
+// silence is which partitions are silent: checks of their sales hang, since the Redis node of a partition may be away
+// alone. A hung check takes seconds, so a silent partition gets one check in a pass that has its turn, until one no
+// longer hangs.
 type silence struct {
 	hung   map[int]int // by partition: checks in a row
 	probed int         // the partition that had the last turn

@@ -6,8 +6,9 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Suspects are sales whose units did not add up at a glance. The Reconciler's sweeps find them, on every instance; the one
-// whose Auditor works checks them before all others. A sale is in it once, so there are never more than sales.
+// Suspects are sales whose units did not add up at a glance. The Reconciler's sweeps find them, on every instance;
+// the one whose Auditor works checks them before all others. A sale is in it once, so there are never more than
+// sales.
 type Suspects struct {
 	wake chan struct{} // gets a value when one was added
 
@@ -31,7 +32,8 @@ func (s *Suspects) Suspect(sale int64) {
 	}
 }
 
-// take returns those of the sales that are suspects, and forgets all suspects: who still is one is found by the next sweep.
+// take returns those of the sales that are suspects, and forgets all suspects: who still is one is found by the next
+// sweep.
 func (s *Suspects) take(vs []voucher.Voucher) []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

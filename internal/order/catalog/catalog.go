@@ -39,10 +39,11 @@ type Catalog struct {
 
 	guarded atomic.Pointer[map[int64]guarded] // the guards of vouchers that are remembered; nil where none has any
 
-	mu     sync.RWMutex
-	sales  []voucher.Voucher // those whose sales Redis is to hold, as SetSales was told last; those that end last come first
-	byID   map[int64]int     // index in sales
-	newest int64             // highest id of sales
+	mu sync.RWMutex
+	// Those whose sales Redis is to hold, as SetSales was told last; those that end last come first.
+	sales  []voucher.Voucher
+	byID   map[int64]int // index in sales
+	newest int64         // highest id of sales
 	// partitions are those that sales are in; replaced, never changed.
 	partitions []int
 }
@@ -53,8 +54,8 @@ type guarded struct {
 	visibleFrom time.Time
 }
 
-// shownAhead is how much sooner than by this machine's clock the limits of a hidden sale hold: Redis' clock, which decides when it is
-// shown, may be ahead by as much.
+// shownAhead is how much sooner than by this machine's clock the limits of a hidden sale hold: Redis' clock, which
+// decides when it is shown, may be ahead by as much.
 const shownAhead = 2 * time.Second
 
 type entry struct {
@@ -116,8 +117,8 @@ func (c *Catalog) load(ctx context.Context, id int64) (entry, error) {
 	return entry{voucher: v}, err
 }
 
-// Guards returns the guards of a voucher that is remembered; nil without any, and of a hidden one, as a limit would tell that there
-// is one. It costs a sale without guards next to nothing.
+// Guards returns the guards of a voucher that is remembered; nil without any, and of a hidden one, as a limit would
+// tell that there is one. It costs a sale without guards next to nothing.
 func (c *Catalog) Guards(id int64) *guard.Settings {
 	if all := c.guarded.Load(); all != nil {
 		if g, has := (*all)[id]; has && !time.Now().Add(shownAhead).Before(g.visibleFrom) {
@@ -193,8 +194,8 @@ func (c *Catalog) SetSales(vs []voucher.Voucher) {
 	}
 }
 
-// MaySell returns the partition's sales that may have sold since then: those that had not ended, and had begun by now or were changed
-// after they were created, when their window may have been another; and those of the given vouchers.
+// MaySell returns the partition's sales that may have sold since then: those that had not ended, and had begun by now
+// or were changed after they were created, when their window may have been another; and those of the given vouchers.
 func (c *Catalog) MaySell(partition int, since, now time.Time, also []int64) (sales []voucher.Voucher) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

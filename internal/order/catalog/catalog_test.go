@@ -77,7 +77,8 @@ func TestVouchersAreRemembered(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(t *testing.T, c *Catalog, l *fakeLedger) {
 				for range 2 {
-					if v, err := c.Find(t.Context(), tc.id); !errors.Is(err, tc.want) || tc.want == nil && v.ID != tc.id {
+					if v, err := c.Find(t.Context(), tc.id); !errors.Is(err, tc.want) ||
+						tc.want == nil && v.ID != tc.id {
 						t.Errorf("voucher %d, %v; want %v", v.ID, err, tc.want)
 					}
 					time.Sleep(tc.after)
@@ -182,7 +183,9 @@ func TestAnyGuards(t *testing.T) {
 		for _, step := range []struct {
 			sales []voucher.Voucher
 			want  bool
-		}{{nil, false}, {[]voucher.Voucher{first}, false}, {[]voucher.Voucher{first, second}, true}, {[]voucher.Voucher{first}, false}} {
+		}{{nil, false}, {[]voucher.Voucher{first}, false}, {[]voucher.Voucher{first, second}, true}, {
+			[]voucher.Voucher{first}, false,
+		}} {
 			c.SetSales(step.sales)
 			if got := c.AnyGuards(cools); got != step.want {
 				t.Errorf("%d sales: %t", len(step.sales), got)
@@ -191,7 +194,8 @@ func TestAnyGuards(t *testing.T) {
 	})
 }
 
-// A hidden sale is one of those with guards, and its own are kept secret until Redis, whose clock may be ahead, shows it.
+// A hidden sale is one of those with guards, and its own are kept secret until Redis, whose clock may be ahead, shows
+// it.
 func TestGuardsOfAHiddenSale(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *Catalog, _ *fakeLedger) {
@@ -224,7 +228,8 @@ func TestMaySell(t *testing.T) {
 			return v
 		}
 		c.SetSales([]voucher.Voucher{
-			sale(1, -3*time.Hour, -2*time.Hour, 0), sale(2, -time.Hour, time.Hour, 0), sale(3, time.Hour, 2*time.Hour, 0),
+			sale(1, -3*time.Hour, -2*time.Hour, 0), sale(2, -time.Hour, time.Hour, 0),
+			sale(3, time.Hour, 2*time.Hour, 0),
 			sale(4, time.Hour, 2*time.Hour, 1), sale(5, -3*time.Hour, -time.Minute, 0),
 		})
 		for name, tc := range map[string]struct {

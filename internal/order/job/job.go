@@ -3,10 +3,11 @@
 // Every instance runs every job. The one that gets the job's lock works through batches until nothing is left, and then
 // looks again once in each interval; the others try for the lock as often.
 //
-// The lock only saves work. What a batch writes is fenced: the lock hands out a token that rises with each holder, a batch
-// passes it to the ledger, and the ledger refuses tokens below the highest that it has seen (order.ErrSuperseded). So a
-// holder that stalls past its lease and comes back changes nothing. Batches must be transactions that can be repeated: a
-// process may die after any of them, and the next holder goes on with what is left.
+// The lock only saves work. What a batch writes is fenced: the lock hands out a token that rises with each holder, a
+// batch passes it to the ledger, and the ledger refuses tokens below the highest that it has seen
+// (order.ErrSuperseded). So a holder that stalls past its lease and comes back changes nothing. Batches must be
+// transactions that can be repeated: a process may die after any of them, and the next holder goes on with what is
+// left.
 package job
 
 import (
@@ -33,8 +34,8 @@ type Job struct {
 	Size int
 	// Rate is how many items a second the job works through at most, on average over a batch; 0: any number.
 	Rate int
-	// Batch works through one batch and returns how many items it had. Its context ends when the lock is lost, and after
-	// half a minute.
+	// Batch works through one batch and returns how many items it had. Its context ends when the lock is lost, and
+	// after half a minute.
 	Batch func(ctx context.Context, token int64) (items int, err error)
 }
 
@@ -44,8 +45,8 @@ func (j Job) Run(ctx context.Context, locker order.FencedLocker, log *slog.Logge
 	for ctx.Err() == nil {
 		err := locker.TryDoFenced(ctx, j.Name, j.turn)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, order.ErrBusy) {
-			// ErrSuperseded too: a holder that has stalled gets it once. Locks whose tokens fell back get it until they have
-			// caught up, and the job stands still meanwhile.
+			// ErrSuperseded too: a holder that has stalled gets it once. Locks whose tokens fell back get it until
+			// they have caught up, and the job stands still meanwhile.
 			log.WarnContext(ctx, j.Does+" failed; retrying", "error", err)
 		}
 		order.Sleep(ctx, j.Every)

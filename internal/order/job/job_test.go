@@ -37,8 +37,8 @@ func (f *fakeLocks) TryDoFenced(
 	return do(ctx, f.token)
 }
 
-// The job waits for its turn, goes on at once after a full batch, at the rate that it may have, and pauses after one with
-// fewer items; a failure gives the lock up, and is logged and retried with the next token.
+// The job waits for its turn, goes on at once after a full batch, at the rate that it may have, and pauses after one
+// with fewer items; a failure gives the lock up, and is logged and retried with the next token.
 func TestJob(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -49,12 +49,23 @@ func TestJob(t *testing.T) {
 		logged  string
 		within  time.Duration
 	}{
-		"another instance works":  {busy: 2, items: []int{0}, batches: []string{"2s 1"}, within: 2500 * time.Millisecond},
-		"until nothing is left":   {items: []int{5, 5, 4, 0}, batches: []string{"0s 1", "0s 1", "0s 1", "1s 1"}, within: 1500 * time.Millisecond},
-		"at a rate":               {rate: 2, items: []int{5, 5, 0}, batches: []string{"0s 1", "2.5s 1", "5s 1"}, within: 5500 * time.Millisecond},
-		"a rate beyond the pause": {rate: 2, items: []int{4, 0}, batches: []string{"0s 1", "2s 1"}, within: 2500 * time.Millisecond},
+		"another instance works": {
+			busy: 2, items: []int{0}, batches: []string{"2s 1"}, within: 2500 * time.Millisecond,
+		},
+		"until nothing is left": {
+			items: []int{5, 5, 4, 0}, batches: []string{"0s 1", "0s 1", "0s 1", "1s 1"},
+			within: 1500 * time.Millisecond,
+		},
+		"at a rate": {
+			rate: 2, items: []int{5, 5, 0}, batches: []string{"0s 1", "2.5s 1", "5s 1"},
+			within: 5500 * time.Millisecond,
+		},
+		"a rate beyond the pause": {
+			rate: 2, items: []int{4, 0}, batches: []string{"0s 1", "2s 1"}, within: 2500 * time.Millisecond,
+		},
 		"a batch fails": {
-			items: []int{5, -1, 0}, batches: []string{"0s 1", "0s 1", "1s 2"}, logged: "counting failed; retrying", within: 1500 * time.Millisecond,
+			items: []int{5, -1, 0}, batches: []string{"0s 1", "0s 1", "1s 2"}, logged: "counting failed; retrying",
+			within: 1500 * time.Millisecond,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +91,8 @@ func TestJob(t *testing.T) {
 				if diff := cmp.Diff(tc.batches, batches); diff != "" {
 					t.Errorf("batches (-want +got):\n%s", diff)
 				}
-				if !strings.Contains(log.String(), tc.logged) || tc.logged == "" && log.Len() > 0 || locks.asked[0] != "counter" {
+				if !strings.Contains(log.String(), tc.logged) || tc.logged == "" && log.Len() > 0 ||
+					locks.asked[0] != "counter" {
 					t.Errorf("asked for %v, logged %q", locks.asked, log.String())
 				}
 			})

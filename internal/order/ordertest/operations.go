@@ -52,7 +52,8 @@ func NewFakeOperations(stock int64) *FakeOperations {
 func (f *FakeOperations) Commit(kind order.OperationKind, delta, orderID int64) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	f.Ops = append(f.Ops, order.Operation{VoucherID: VoucherA, Number: int64(len(f.Ops) + 1), Kind: kind, Delta: delta, OrderID: orderID})
+	f.Ops = append(f.Ops,
+		order.Operation{VoucherID: VoucherA, Number: int64(len(f.Ops) + 1), Kind: kind, Delta: delta, OrderID: orderID})
 	f.States = append(f.States, PendingOp)
 	f.Stock += max(0, delta)
 }
@@ -78,7 +79,9 @@ func (f *FakeOperations) Pending(ctx context.Context, _ int64, n int) (ops []ord
 	return ops, last, err
 }
 
-func (f *FakeOperations) Apply(_ context.Context, sale order.SaleRef, ops []order.Operation) (app order.ApplyResult, err error) {
+func (f *FakeOperations) Apply(
+	_ context.Context, sale order.SaleRef, ops []order.Operation,
+) (app order.ApplyResult, err error) {
 	err = f.Call("apply", func() error {
 		f.Applies++
 		if sale.VoucherID != VoucherA {

@@ -30,7 +30,9 @@ func (f *FakeOrders) OrdersByID(_ context.Context, ids []int64) (map[int64]order
 	return got, nil
 }
 
-func (f *FakeOrders) OrdersOf(_ context.Context, filter order.Filter, before int64, limit int) (orders []order.Order, total int64, err error) {
+func (f *FakeOrders) OrdersOf(
+	_ context.Context, filter order.Filter, before int64, limit int,
+) (orders []order.Order, total int64, err error) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	for id := before - 1; id > 0 && id > before-100; id-- {
@@ -94,7 +96,10 @@ func (f FakeHolders) OrdersOf(_ context.Context, sale order.SaleRef, users []int
 func (f FakeHolders) Holdings(_ context.Context, userID int64, sales []order.SaleRef) ([]order.Holding, error) {
 	held := make([]order.Holding, len(sales))
 	for i, s := range sales {
-		held[i] = order.Holding{OrderID: f[order.BuyerKey{VoucherID: s.VoucherID, UserID: userID}], Whole: true, Mark: order.Mark{Epoch: math.MaxInt64}}
+		held[i] = order.Holding{
+			OrderID: f[order.BuyerKey{VoucherID: s.VoucherID, UserID: userID}], Whole: true,
+			Mark: order.Mark{Epoch: math.MaxInt64},
+		}
 	}
 	return held, nil
 }

@@ -183,7 +183,9 @@ func (f *FakeSales) Reported(context.Context, order.SaleRef) iter.Seq2[order.Cla
 func (f *FakeSales) Publish(_ context.Context, s order.SaleRef, epoch int64, o order.Opening) error {
 	return f.Call("publish", func() error {
 		f.Built = append(f.Built, fmt.Sprint("publish ", epoch))
-		f.Redis[s.VoucherID] = order.SaleView{Mode: o.Mode, Mark: order.Mark{Epoch: epoch}, Stock: o.Stock, Begin: o.Begin, End: o.End, Now: o.Begin}
+		f.Redis[s.VoucherID] = order.SaleView{
+			Mode: o.Mode, Mark: order.Mark{Epoch: epoch}, Stock: o.Stock, Begin: o.Begin, End: o.End, Now: o.Begin,
+		}
 		if f.OnPublish != nil {
 			f.OnPublish(s.VoucherID)
 		}

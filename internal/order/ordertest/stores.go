@@ -1,5 +1,5 @@
-// Package ordertest has test doubles of the stores and observers that several parts of package order share: in-memory, with
-// faults on demand. Nothing that the server links imports it.
+// Package ordertest has test doubles of the stores and observers that several parts of package order share:
+// in-memory, with faults on demand. Nothing that the server links imports it.
 package ordertest
 
 import (
@@ -90,8 +90,8 @@ type FakeStores struct {
 func NewFakeStores(stock int64, claims ...order.Claim) *FakeStores {
 	f := &FakeStores{
 		Faults:  Faults{Before: map[string]int{}, After: map[string]int{}},
-		changed: make(chan struct{}, 1), Rows: map[int64]order.Order{}, Stock: map[int64]int64{VoucherA: stock}, Epoch: 1,
-		Refuses: map[int64]bool{}, Holders: map[order.BuyerKey]int64{}, Outcomes: map[int64]order.Status{},
+		changed: make(chan struct{}, 1), Rows: map[int64]order.Order{}, Stock: map[int64]int64{VoucherA: stock},
+		Epoch: 1, Refuses: map[int64]bool{}, Holders: map[order.BuyerKey]int64{}, Outcomes: map[int64]order.Status{},
 	}
 	for i, c := range claims {
 		f.Fresh = append(f.Fresh, order.Entry{Key: fmt.Sprintf("%03d-0", i+1), Claim: c})
@@ -199,7 +199,9 @@ func (f *FakeStores) Insert(_ context.Context, claims []order.Claim) error {
 		}
 		f.Commits++
 		for _, c := range claims {
-			f.Rows[c.OrderID] = order.Order{ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Quantity: c.Quantity, Status: order.Unpaid}
+			f.Rows[c.OrderID] = order.Order{
+				ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Quantity: c.Quantity, Status: order.Unpaid,
+			}
 			f.Stock[c.VoucherID] -= c.Quantity.Units()
 		}
 		return nil
@@ -230,7 +232,10 @@ func ReadRows(view order.LedgerView, c order.Claim, rows map[int64]order.Order) 
 
 func (f *FakeStores) SettleClaims(claims []order.Claim, decide func(order.LedgerView) []order.Decision) error {
 	return f.Call("settle", func() error {
-		view := order.LedgerView{Sales: map[int64]order.LedgerSale{}, Rows: map[int64]order.Order{}, Live: map[order.BuyerKey]order.Held{}, Pending: f.Unsettled}
+		view := order.LedgerView{
+			Sales: map[int64]order.LedgerSale{}, Rows: map[int64]order.Order{},
+			Live: map[order.BuyerKey]order.Held{}, Pending: f.Unsettled,
+		}
 		for v, stock := range f.Stock {
 			view.Sales[v] = order.LedgerSale{Stock: stock, Epoch: f.Epoch, Operation: f.Operation}
 		}
@@ -252,7 +257,10 @@ func (f *FakeStores) SettleClaims(claims []order.Claim, decide func(order.Ledger
 		}
 		f.Commits++
 		for _, d := range decisions {
-			row := order.Order{ID: d.RowID, UserID: d.Claim.UserID, VoucherID: d.Claim.VoucherID, Quantity: d.Claim.Quantity, Status: order.Unpaid, Reason: d.Reason}
+			row := order.Order{
+				ID: d.RowID, UserID: d.Claim.UserID, VoucherID: d.Claim.VoucherID, Quantity: d.Claim.Quantity,
+				Status: order.Unpaid, Reason: d.Reason,
+			}
 			switch d.Verb {
 			case order.Keep:
 				continue
@@ -324,7 +332,9 @@ func (f *FakeStores) Awaited(ctx context.Context) { <-ctx.Done() }
 // FakeLedger is FakeStores as a recorder.Ledger.
 type FakeLedger struct{ *FakeStores }
 
-func (l FakeLedger) Settle(_ context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision) error {
+func (l FakeLedger) Settle(
+	_ context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision,
+) error {
 	return l.SettleClaims(claims, decide)
 }
 

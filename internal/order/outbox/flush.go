@@ -31,7 +31,8 @@ func (o *Outbox) flush(ctx context.Context, sale int64) error {
 	for {
 		select {
 		case <-o.closing:
-			return fmt.Errorf("%w: the process stops; operations of voucher %d are applied later", order.ErrUnavailable, sale)
+			return fmt.Errorf("%w: the process stops; operations of voucher %d are applied later",
+				order.ErrUnavailable, sale)
 		default:
 		}
 		ops, last, err := o.pending(ctx, sale)
@@ -49,7 +50,8 @@ func (o *Outbox) flush(ctx context.Context, sale int64) error {
 		case ops[0].Number <= before:
 			// The ledger has lost that it was completed, and Redis has forgotten what came of it. A rebuild ends that.
 			o.repairs.RequestRepair(v.ID, applied.Epoch)
-			return fmt.Errorf("%w: operation %d of voucher %d is not completed", order.ErrUnavailable, ops[0].Number, sale)
+			return fmt.Errorf("%w: operation %d of voucher %d is not completed",
+				order.ErrUnavailable, ops[0].Number, sale)
 		}
 		if applied, err = o.apply(ctx, v, ops); err != nil {
 			return err
@@ -102,8 +104,8 @@ func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []order.Opera
 	return applied, nil
 }
 
-// check looks at a sale without pending operations: a Redis that lacks one that the ledger knows as applied has lost its
-// tail.
+// check looks at a sale without pending operations: a Redis that lacks one that the ledger knows as applied has lost
+// its tail.
 func (o *Outbox) check(ctx context.Context, v voucher.Voucher, last int64) error {
 	if last == 0 {
 		return nil
@@ -111,7 +113,8 @@ func (o *Outbox) check(ctx context.Context, v voucher.Voucher, last int64) error
 	applied, err := o.send(ctx, v, nil)
 	if err == nil && applied.Applied < last {
 		o.repairs.RequestRepair(v.ID, applied.Epoch)
-		err = fmt.Errorf("%w: Redis has lost operations of voucher %d: %d of %d are left", order.ErrUnavailable, v.ID, applied.Applied, last)
+		err = fmt.Errorf("%w: Redis has lost operations of voucher %d: %d of %d are left",
+			order.ErrUnavailable, v.ID, applied.Applied, last)
 	}
 	return err
 }
@@ -123,7 +126,8 @@ func (o *Outbox) send(ctx context.Context, v voucher.Voucher, ops []order.Operat
 	sale := order.SaleOf(v)
 	applied, err := o.stores.Redis.Apply(call, sale, ops)
 	if err != nil {
-		return applied, fmt.Errorf("%w: applying %d operations of voucher %d: %w", order.ErrUnavailable, len(ops), sale.VoucherID, err)
+		return applied, fmt.Errorf("%w: applying %d operations of voucher %d: %w",
+			order.ErrUnavailable, len(ops), sale.VoucherID, err)
 	}
 	switch applied.State {
 	case order.ApplyDone:
@@ -135,7 +139,8 @@ func (o *Outbox) send(ctx context.Context, v voucher.Voucher, ops []order.Operat
 		o.repairs.RequestRepair(v.ID, order.NoBadEpoch)
 		return applied, fmt.Errorf("%w: the sale of voucher %d is being rebuilt", order.ErrUnavailable, sale.VoucherID)
 	default:
-		return applied, fmt.Errorf("%w: unknown answer %d about operations of voucher %d", order.ErrUnavailable, applied.State, sale.VoucherID)
+		return applied, fmt.Errorf("%w: unknown answer %d about operations of voucher %d",
+			order.ErrUnavailable, applied.State, sale.VoucherID)
 	}
 }
 

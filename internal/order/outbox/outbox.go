@@ -22,11 +22,11 @@ type OperationLedger interface {
 	// Pending returns up to n pending operations of the sale, in order, and the number of its last operation of all,
 	// read at one moment. One that is not there has none.
 	Pending(ctx context.Context, sale int64, n int) (ops []order.Operation, last int64, err error)
-	// CompleteOperations writes what became of operations: what gives is marked as applied; a Restock that took lowers stock
-	// and issued; a Revival that took makes the order paid, its payment received, and lowers stock; one that did not makes
-	// its payment refunding. Operations that are not pending any more are left alone. It returns ErrConflict when the
-	// ledger does not have what Redis gave (too little stock, another live order of the user): that operation is then
-	// completed as refused, and Redis holds too little, so the sale has to be rebuilt.
+	// CompleteOperations writes what became of operations: what gives is marked as applied; a Restock that took
+	// lowers stock and issued; a Revival that took makes the order paid, its payment received, and lowers stock; one
+	// that did not makes its payment refunding. Operations that are not pending any more are left alone. It returns
+	// ErrConflict when the ledger does not have what Redis gave (too little stock, another live order of the user):
+	// that operation is then completed as refused, and Redis holds too little, so the sale has to be rebuilt.
 	CompleteOperations(ctx context.Context, sale int64, results []order.OperationResult) error
 	// SalesWithPending returns up to n sales that have pending operations, the oldest first.
 	SalesWithPending(ctx context.Context, n int) ([]int64, error)
@@ -34,14 +34,16 @@ type OperationLedger interface {
 
 // OperationApplier applies operations to sales in Redis.
 type OperationApplier interface {
-	// Apply applies operations, which must be without gaps and in order, each once however often it is sent. Without any
-	// it says how far Redis is. Operations that the sale contains already are answered as they were the first time.
+	// Apply applies operations, which must be without gaps and in order, each once however often it is sent. Without
+	// any it says how far Redis is. Operations that the sale contains already are answered as they were the first
+	// time.
 	Apply(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.ApplyResult, error)
 }
 
 // Observer is told what an Outbox does, for metrics. Its methods must not block.
 type Observer interface {
-	// OperationsApplied: a batch of operations was completed, of which Redis applied and refused so many; or it failed with err.
+	// OperationsApplied: a batch of operations was completed, of which Redis applied and refused so many; or it
+	// failed with err.
 	OperationsApplied(applied, refused int, took time.Duration, err error)
 	// OutboxBehind: so many sales had operations pending when they were last looked for.
 	OutboxBehind(sales int)
@@ -86,16 +88,19 @@ type Stores struct {
 }
 
 // New returns an outbox. The notifier is told of orders that a completed operation has revived.
-func New(stores Stores, catalog *catalog.Catalog, repairs order.RepairRequester, notifier order.StatusNotifier, observer Observer, log *slog.Logger) *Outbox {
+func New(
+	stores Stores, catalog *catalog.Catalog, repairs order.RepairRequester, notifier order.StatusNotifier,
+	observer Observer, log *slog.Logger,
+) *Outbox {
 	return &Outbox{
 		stores: stores, catalog: catalog, repairs: repairs, notifier: notifier, observer: observer, log: log,
 		flushRequests: make(chan int64, requestQueue), closing: make(chan struct{}),
 	}
 }
 
-// Flush returns nil once every operation of the voucher that was committed before the call is applied and completed. It
-// returns ErrUnavailable, wrapped, when ctx ends before or when Redis cannot apply them just now; they are applied later
-// then.
+// Flush returns nil once every operation of the voucher that was committed before the call is applied and completed.
+// It returns ErrUnavailable, wrapped, when ctx ends before or when Redis cannot apply them just now; they are applied
+// later then.
 func (o *Outbox) Flush(ctx context.Context, voucherID int64) error {
 	_, err := o.flushesOf(voucherID).Do(ctx, struct{}{})
 	if err != nil && !errors.Is(err, order.ErrUnavailable) {
@@ -170,8 +175,10 @@ func (o *Outbox) flushesOf(sale int64) *flushes {
 		return found.(*flushes)
 	}
 	options := batch.Options{Calls: 1, Running: &o.running}
-	found, _ := o.flushes.LoadOrStore(sale, batch.New(options, func(ctx context.Context, _ []*batch.Item[struct{}, struct{}]) error {
-		return o.flush(bulkhead.With(ctx, bulkhead.Purchase), sale) // who cancels or pays may wait for it, even if a job came first
-	}))
+	found, _ := o.flushes.LoadOrStore(sale,
+		batch.New(options, func(ctx context.Context, _ []*batch.Item[struct{}, struct{}]) error {
+			// Who cancels or pays may wait for it, even if a job came first.
+			return o.flush(bulkhead.With(ctx, bulkhead.Purchase), sale)
+		}))
 	return found.(*flushes)
 }

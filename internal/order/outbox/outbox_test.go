@@ -37,7 +37,9 @@ func newOutbox(t cleaner, ops *ordertest.FakeOperations, vs ...voucher.Voucher) 
 		vs = []voucher.Voucher{ordertest.VoucherAt(1, 0)}
 	}
 	p := &outboxParts{ops: ops, asked: ordertest.NewFakeStores(0), saw: &ordertest.CountingObserver{}}
-	catalog := catalog.New(&ordertest.FakeSales{Kept: vs, Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}}})
+	catalog := catalog.New(&ordertest.FakeSales{
+		Kept: vs, Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}},
+	})
 	t.Cleanup(catalog.Close)
 	p.outbox = New(Stores{Ledger: ops, Redis: ops}, catalog, p.asked, p.asked, p.saw, ordertest.Quiet())
 	return p
@@ -60,7 +62,8 @@ func TestFlushAppliesInOrderAndCompletes(t *testing.T) {
 	if !slices.IsSorted(ops.Effects) || len(ops.Effects) != len(ops.Ops) {
 		t.Errorf("took effect: %v", ops.Effects)
 	}
-	if diff := cmp.Diff([]int{ordertest.AppliedOp, ordertest.AppliedOp, ordertest.RefusedOp, ordertest.AppliedOp}, ops.States[:4]); diff != "" {
+	if diff := cmp.Diff([]int{ordertest.AppliedOp, ordertest.AppliedOp, ordertest.RefusedOp, ordertest.AppliedOp},
+		ops.States[:4]); diff != "" {
 		t.Errorf("states (-want +got):\n%s", diff)
 	}
 	if want := int64(2 + order.MaxOperations); ops.Stock != want || ops.Sale != want {
@@ -113,9 +116,18 @@ func TestFlushWhenRedisCannot(t *testing.T) {
 		spoil   func(f *ordertest.FakeOperations)
 		repairs []ordertest.RepairCall
 	}{
-		"the sale is missing":          {spoil: func(f *ordertest.FakeOperations) { f.Redis = order.ApplyMissing }, repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: order.NoBadEpoch}}},
-		"it is being rebuilt":          {spoil: func(f *ordertest.FakeOperations) { f.Redis = order.ApplyRebuilding }, repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: order.NoBadEpoch}}},
-		"it has lost what was applied": {spoil: func(f *ordertest.FakeOperations) { f.Applied, f.States[0], f.Epoch = 0, ordertest.AppliedOp, 4 }, repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 4}}},
+		"the sale is missing": {
+			spoil:   func(f *ordertest.FakeOperations) { f.Redis = order.ApplyMissing },
+			repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: order.NoBadEpoch}},
+		},
+		"it is being rebuilt": {
+			spoil:   func(f *ordertest.FakeOperations) { f.Redis = order.ApplyRebuilding },
+			repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: order.NoBadEpoch}},
+		},
+		"it has lost what was applied": {
+			spoil:   func(f *ordertest.FakeOperations) { f.Applied, f.States[0], f.Epoch = 0, ordertest.AppliedOp, 4 },
+			repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 4}},
+		},
 		"and nothing more is pending": {spoil: func(f *ordertest.FakeOperations) {
 			f.States[0], f.States[1], f.Epoch = ordertest.AppliedOp, ordertest.AppliedOp, 4
 		}, repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 4}}},
@@ -142,7 +154,10 @@ func TestFlushOfWhatNeedsNone(t *testing.T) {
 	t.Parallel()
 	retired := ordertest.VoucherAt(1, 0)
 	retired.Sale.Retired = true
-	for name, v := range map[string]voucher.Voucher{"an ordinary voucher": ordertest.Ordinary(), "a retired sale": retired, "a sale without operations": ordertest.VoucherAt(1, 0)} {
+	for name, v := range map[string]voucher.Voucher{
+		"an ordinary voucher": ordertest.Ordinary(), "a retired sale": retired,
+		"a sale without operations": ordertest.VoucherAt(1, 0),
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newOutbox(t, ordertest.NewFakeOperations(1), v)
@@ -168,11 +183,13 @@ func TestFlushOfWhatNeedsNone(t *testing.T) {
 // That there is no such voucher is cached for a second. A caller who has just changed it gets its operations applied.
 func TestFlushANewVoucher(t *testing.T) {
 	t.Parallel()
-	ops, sales := ordertest.NewFakeOperations(1), &ordertest.FakeSales{Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}}}
+	ops, sales := ordertest.NewFakeOperations(1),
+		&ordertest.FakeSales{Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}}}
 	catalog := catalog.New(sales)
 	t.Cleanup(catalog.Close)
 	asked := ordertest.NewFakeStores(0)
-	outbox := New(Stores{Ledger: ops, Redis: ops}, catalog, asked, asked, &ordertest.CountingObserver{}, ordertest.Quiet())
+	outbox := New(Stores{Ledger: ops, Redis: ops}, catalog, asked, asked,
+		&ordertest.CountingObserver{}, ordertest.Quiet())
 	if _, err := catalog.Find(t.Context(), ordertest.VoucherA); !errors.Is(err, voucher.ErrNotFound) {
 		t.Fatal(err)
 	}
@@ -199,7 +216,8 @@ func TestFlushWhenTheLedgerLacksUnits(t *testing.T) {
 	if slices.Contains(ops.States, ordertest.PendingOp) {
 		t.Error("operations are still pending")
 	}
-	if diff := cmp.Diff([]ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 1}}, p.asked.Repairs, cmp.AllowUnexported(ordertest.RepairCall{})); diff != "" {
+	if diff := cmp.Diff([]ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 1}}, p.asked.Repairs,
+		cmp.AllowUnexported(ordertest.RepairCall{})); diff != "" {
 		t.Errorf("repairs (-want +got):\n%s", diff)
 	}
 	if len(p.asked.Outcomes) != 0 {
@@ -224,8 +242,8 @@ func TestFlushEndsWhenNothingIsCompleted(t *testing.T) {
 	}
 }
 
-// Redis has forgotten what came of an operation. If another instance has completed it meanwhile, that is as it should be; if
-// it is pending still, the ledger has lost that it was completed, and the sale is rebuilt.
+// Redis has forgotten what came of an operation. If another instance has completed it meanwhile, that is as it should
+// be; if it is pending still, the ledger has lost that it was completed, and the sale is rebuilt.
 func TestFlushWhatRedisHasForgotten(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"completed by another": false, "lost by the ledger": true} {
@@ -250,7 +268,8 @@ func TestFlushWhatRedisHasForgotten(t *testing.T) {
 type overtakenLedger struct{ *ordertest.FakeOperations }
 
 func (l overtakenLedger) CompleteOperations(context.Context, int64, []order.OperationResult) error {
-	return l.FakeOperations.CompleteOperations(context.Background(), ordertest.VoucherA, []order.OperationResult{{Number: 1, Taken: true}})
+	return l.FakeOperations.CompleteOperations(context.Background(), ordertest.VoucherA,
+		[]order.OperationResult{{Number: 1, Taken: true}})
 }
 
 // idleLedger completes nothing and says it did.
@@ -448,7 +467,9 @@ func (l *toldLists) Changed(_ context.Context, v voucher.Voucher) { *l = append(
 // What shows in lists is told to them once Redis has it; what is read from Redis anyway is not.
 func TestListsAreTold(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[order.OperationKind]int{order.Shelving: 1, order.Rescheduling: 1, order.Restock: 0, order.Cancellation: 0} {
+	for kind, want := range map[order.OperationKind]int{
+		order.Shelving: 1, order.Rescheduling: 1, order.Restock: 0, order.Cancellation: 0,
+	} {
 		ops := ordertest.NewFakeOperations(1)
 		ops.Commit(kind, 1, 0)
 		if want > 0 {

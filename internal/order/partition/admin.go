@@ -14,9 +14,9 @@ const lookTimeout = 2 * time.Second
 // AdminLedger is the ledger of an Admin.
 type AdminLedger interface {
 	PlaceLedger
-	// ChangePartition gives a partition another state, if it has the state from. The last open one is not closed, and one with sales
-	// that are not retired is not removed, also if others change partitions or create vouchers at the same time. ErrUnknown, ErrState,
-	// ErrNotEmpty.
+	// ChangePartition gives a partition another state, if it has the state from. The last open one is not closed, and
+	// one with sales that are not retired is not removed, also if others change partitions or create vouchers at the
+	// same time. ErrUnknown, ErrState, ErrNotEmpty.
 	ChangePartition(ctx context.Context, number int, from, to State) error
 }
 
@@ -34,8 +34,8 @@ type Waiting struct {
 	DeadLetters int64
 	Node        string // host:port of its server in a cluster; else empty
 
-	// At, by the server's clock, so many entries have been added in all, and the server has had so much processor time; with those of
-	// another time they say how busy both are. 0 where the server does not show them.
+	// At, by the server's clock, so many entries have been added in all, and the server has had so much processor
+	// time; with those of another time they say how busy both are. 0 where the server does not show them.
 	At        time.Time
 	Added     int64
 	Processor time.Duration
@@ -106,7 +106,8 @@ func (a *Admin) look(ctx context.Context, c *Contents) {
 	c.Instances = len(c.names)
 }
 
-// Close has no new sale placed in the partition; those in it go on. ErrUnknown, or ErrState unless it is open and another one is.
+// Close has no new sale placed in the partition; those in it go on. ErrUnknown, or ErrState unless it is open and
+// another one is.
 func (a *Admin) Close(ctx context.Context, number int) error {
 	return a.ledger.ChangePartition(ctx, number, Open, Closed)
 }
@@ -116,8 +117,8 @@ func (a *Admin) Open(ctx context.Context, number int) error {
 	return a.ledger.ChangePartition(ctx, number, Closed, Open)
 }
 
-// Remove ends a partition for good: its number is never used again. It must be closed and empty: ErrState, ErrNotEmpty with what is
-// in it, or ErrUnknown. Partition 0 stays: it also has what belongs to no sale.
+// Remove ends a partition for good: its number is never used again. It must be closed and empty: ErrState,
+// ErrNotEmpty with what is in it, or ErrUnknown. Partition 0 stays: it also has what belongs to no sale.
 func (a *Admin) Remove(ctx context.Context, number int) error {
 	if number == 0 {
 		return fmt.Errorf("%w: partition 0 also has what belongs to no sale, and stays", ErrState)
@@ -139,7 +140,8 @@ func (a *Admin) Remove(ctx context.Context, number int) error {
 		return fmt.Errorf("what is in partition %d is not known: %w", number, err)
 	}
 	if n := sales[number]; n > 0 || w.Orders > 0 || w.DeadLetters > 0 {
-		return fmt.Errorf("%w: partition %d has %d sales that are not retired, %d entries of orders that wait for their rows, %d dead letters",
+		return fmt.Errorf("%w: partition %d has %d sales that are not retired, %d entries of orders that wait for "+
+			"their rows, %d dead letters",
 			ErrNotEmpty, number, n, w.Orders, w.DeadLetters)
 	}
 	return a.ledger.ChangePartition(ctx, number, Closed, Removed)

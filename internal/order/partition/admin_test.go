@@ -52,28 +52,54 @@ func TestAdmin(t *testing.T) {
 		text    string
 		want    []State // afterwards; nil: as before
 	}{
-		"closed":                      {states: []State{Open, Open}, do: (*Admin).Close, to: 1, want: []State{Open, Closed}},
-		"the last open one":           {states: []State{Open, Closed}, do: (*Admin).Close, err: ErrState},
-		"opened again":                {states: []State{Open, Closed}, do: (*Admin).Open, to: 1, want: []State{Open, Open}},
+		"closed": {
+			states: []State{Open, Open}, do: (*Admin).Close, to: 1, want: []State{Open, Closed},
+		},
+		"the last open one": {states: []State{Open, Closed}, do: (*Admin).Close, err: ErrState},
+		"opened again": {
+			states: []State{Open, Closed}, do: (*Admin).Open, to: 1, want: []State{Open, Open},
+		},
 		"a removed one stays removed": {states: []State{Open, Removed}, do: (*Admin).Open, to: 1, err: ErrState},
-		"removed":                     {states: []State{Open, Closed}, sales: map[int]int{0: 3}, works: here, do: (*Admin).Remove, to: 1, want: []State{Open, Removed}},
-		"0 is not removed":            {states: []State{Closed, Open}, works: here, do: (*Admin).Remove, err: ErrState, text: "no sale"},
-		"an open one is not removed":  {states: []State{Open, Open}, works: here, do: (*Admin).Remove, to: 1, err: ErrState},
-		"a sale came meanwhile":       {states: []State{Open, Closed}, works: here, created: 1, do: (*Admin).Remove, to: 1, err: ErrNotEmpty},
-		"there is none":               {states: []State{Open, Closed}, works: here, do: (*Admin).Remove, to: 2, err: ErrUnknown},
-		"with a sale":                 {states: []State{Open, Closed}, sales: map[int]int{1: 2}, works: here, do: (*Admin).Remove, to: 1, err: ErrNotEmpty, text: "2 sales"},
-		"with an order":               {states: []State{Open, Closed}, waiting: map[int]Waiting{1: {Orders: 4}}, works: here, do: (*Admin).Remove, to: 1, err: ErrNotEmpty, text: "4 entries"},
-		"with a dead letter":          {states: []State{Open, Closed}, waiting: map[int]Waiting{1: {DeadLetters: 1}}, works: here, do: (*Admin).Remove, to: 1, err: ErrNotEmpty, text: "1 dead"},
-		"its Redis does not answer":   {states: []State{Open, Closed}, works: map[int][]string{0: {"a"}}, do: (*Admin).Remove, to: 1, text: "not known"},
+		"removed": {states: []State{Open, Closed}, sales: map[int]int{
+			0: 3,
+		}, works: here, do: (*Admin).Remove, to: 1, want: []State{Open, Removed}},
+		"0 is not removed": {
+			states: []State{Closed, Open}, works: here, do: (*Admin).Remove, err: ErrState, text: "no sale",
+		},
+		"an open one is not removed": {
+			states: []State{Open, Open}, works: here, do: (*Admin).Remove, to: 1, err: ErrState,
+		},
+		"a sale came meanwhile": {
+			states: []State{Open, Closed}, works: here, created: 1, do: (*Admin).Remove, to: 1, err: ErrNotEmpty,
+		},
+		"there is none": {
+			states: []State{Open, Closed}, works: here, do: (*Admin).Remove, to: 2, err: ErrUnknown,
+		},
+		"with a sale": {states: []State{Open, Closed}, sales: map[int]int{
+			1: 2,
+		}, works: here, do: (*Admin).Remove, to: 1, err: ErrNotEmpty, text: "2 sales"},
+		"with an order": {states: []State{Open, Closed}, waiting: map[int]Waiting{
+			1: {Orders: 4},
+		}, works: here, do: (*Admin).Remove, to: 1, err: ErrNotEmpty, text: "4 entries"},
+		"with a dead letter": {states: []State{Open, Closed}, waiting: map[int]Waiting{
+			1: {DeadLetters: 1},
+		}, works: here, do: (*Admin).Remove, to: 1, err: ErrNotEmpty, text: "1 dead"},
+		"its Redis does not answer": {
+			states: []State{Open, Closed}, works: map[int][]string{0: {"a"}}, do: (*Admin).Remove,
+			to: 1, text: "not known",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &fakeAdmin{fakeService: fakeService{sales: tc.sales, works: tc.works}, waiting: tc.waiting, created: tc.created}
+			f := &fakeAdmin{
+				fakeService: fakeService{sales: tc.sales, works: tc.works}, waiting: tc.waiting, created: tc.created,
+			}
 			for n, s := range tc.states {
 				f.all = append(f.all, Partition{Number: n, State: s})
 			}
 			err := tc.do(NewAdmin(f, f), t.Context(), tc.to)
-			if (err != nil) != (tc.err != nil || tc.text != "") || tc.err != nil && !errors.Is(err, tc.err) || err != nil && !strings.Contains(err.Error(), tc.text) {
+			if (err != nil) != (tc.err != nil || tc.text != "") || tc.err != nil && !errors.Is(err, tc.err) ||
+				err != nil && !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("%v, want %v with %q", err, tc.err, tc.text)
 			}
 			want := tc.want
@@ -93,10 +119,14 @@ func TestAdmin(t *testing.T) {
 func TestListPartitions(t *testing.T) {
 	t.Parallel()
 	f := &fakeAdmin{
-		fakeService: fakeService{sales: map[int]int{0: 3, 1: 2}, works: map[int][]string{0: {"a:9 reads", "b"}, 3: {"b"}}},
-		waiting:     map[int]Waiting{0: {Orders: 7, Node: "a:1"}},
+		fakeService: fakeService{
+			sales: map[int]int{0: 3, 1: 2}, works: map[int][]string{0: {"a:9 reads", "b"}, 3: {"b"}},
+		},
+		waiting: map[int]Waiting{0: {Orders: 7, Node: "a:1"}},
 	}
-	f.all = []Partition{{Number: 0, State: Open}, {Number: 1, State: Closed}, {Number: 2, State: Removed}, {Number: 3, State: Open}}
+	f.all = []Partition{
+		{Number: 0, State: Open}, {Number: 1, State: Closed}, {Number: 2, State: Removed}, {Number: 3, State: Open},
+	}
 	all, err := NewAdmin(f, f).List(t.Context())
 	if err != nil || len(all) != 4 {
 		t.Fatalf("%v, %v", all, err)

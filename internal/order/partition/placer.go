@@ -30,12 +30,13 @@ type Instances interface {
 	InstancesIn(ctx context.Context, partition int) ([]string, error)
 }
 
-// Placer chooses the partition of a new sale: the open one with the fewest sales that are not retired, of those in which all living
-// instances work. That is round robin while no sale ends, whichever instances are asked.
+// Placer chooses the partition of a new sale: the open one with the fewest sales that are not retired, of those in
+// which all living instances work. That is round robin while no sale ends, whichever instances are asked.
 //
-// Every instance of any version works in partition 0, so who is alive is said there. An instance that knows another partition sends
-// its reporter's heartbeats there too; one that does not know it yet, or is of a version that knows no partitions, does not. While
-// partition 0 cannot be asked, new sales go there if it is open: that is right for every version.
+// Every instance of any version works in partition 0, so who is alive is said there. An instance that knows another
+// partition sends its reporter's heartbeats there too; one that does not know it yet, or is of a version that knows
+// no partitions, does not. While partition 0 cannot be asked, new sales go there if it is open: that is right for
+// every version.
 type Placer struct {
 	ledger    PlaceLedger
 	instances Instances
@@ -112,8 +113,8 @@ type instances struct {
 	err   error
 }
 
-// working asks who works in the partitions, and in partition 0: who is alive. It asks nobody where every instance works in each of
-// them anyway.
+// working asks who works in the partitions, and in partition 0: who is alive. It asks nobody where every instance
+// works in each of them anyway.
 func (p *Placer) working(ctx context.Context, partitions []int) map[int]instances {
 	if slices.Equal(partitions, []int{0}) {
 		return nil

@@ -14,7 +14,8 @@ import (
 const (
 	// refreshEvery is how often the ledger is asked which partitions there are.
 	refreshEvery = 2 * time.Second
-	// refreshTimeout is how long it has for the answer. An instance whose ledger answers knows a new partition within the sum.
+	// refreshTimeout is how long it has for the answer. An instance whose ledger answers knows a new partition within
+	// the sum.
 	refreshTimeout = 3 * time.Second
 )
 
@@ -64,7 +65,8 @@ func (s *Set) Run(ctx context.Context) error {
 	return periodic.Every(ctx, refreshEvery, func(ctx context.Context) {
 		err := s.Refresh(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "which partitions there are cannot be read; going on with those that are known", "error", err)
+			s.log.WarnContext(ctx, "which partitions there are cannot be read; going on with those that are known",
+				"error", err)
 		}
 		failing = err != nil
 	})
@@ -104,8 +106,8 @@ func (s *Set) replace(numbers []int) bool {
 	return !first
 }
 
-// Each runs the job for each partition, also for those that come later, until ctx ends or the partition is removed, and returns
-// when all have ended. The job retries what fails: an error of its ends nothing but that job.
+// Each runs the job for each partition, also for those that come later, until ctx ends or the partition is removed,
+// and returns when all have ended. The job retries what fails: an error of its ends nothing but that job.
 func (s *Set) Each(ctx context.Context, job func(ctx context.Context, partition int) error) error {
 	var jobs sync.WaitGroup
 	defer jobs.Wait()

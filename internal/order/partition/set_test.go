@@ -51,7 +51,8 @@ func TestSet(t *testing.T) {
 		}
 	}
 	refresh(0)
-	l.set(nil, Partition{Number: 0, State: Closed}, Partition{Number: 1, State: Removed}, Partition{Number: 2, State: Open})
+	l.set(nil, Partition{Number: 0, State: Closed}, Partition{Number: 1, State: Removed},
+		Partition{Number: 2, State: Open})
 	refresh(0, 2)
 	l.set(errors.New("away"))
 	refresh(0, 2)

@@ -15,8 +15,8 @@ import (
 const (
 	// watchEvery is how often a Watcher asks who works in a partition.
 	watchEvery = 5 * time.Second
-	// missingAfter is for how long an instance may miss a partition: longer than one needs to know a new one, and than the heartbeats
-	// of one that has stopped count.
+	// missingAfter is for how long an instance may miss a partition: longer than one needs to know a new one, and
+	// than the heartbeats of one that has stopped count.
 	missingAfter = 15 * time.Second
 )
 
@@ -30,9 +30,9 @@ type WatchObserver interface {
 	ForgetMissingInstances(partition int)
 }
 
-// Watcher watches for living instances that do not work in a partition: those of a version that knows no partitions, or fewer, which
-// joined after sales were placed there. Such a one sells these sales, but hands in no recovery reports of them, so what it has accepted
-// is lost with Redis; and no new sale is placed there (Placer).
+// Watcher watches for living instances that do not work in a partition: those of a version that knows no partitions,
+// or fewer, which joined after sales were placed there. Such a one sells these sales, but hands in no recovery
+// reports of them, so what it has accepted is lost with Redis; and no new sale is placed there (Placer).
 type Watcher struct {
 	instances Instances
 	observer  WatchObserver
@@ -91,7 +91,8 @@ func (w *Watcher) look(ctx context.Context, partition int, known map[string]*abs
 func (w *Watcher) warn(ctx context.Context, partition int, name string, a *absence) {
 	if !a.logged {
 		a.logged = true
-		w.log.WarnContext(ctx, "an instance does not work in a partition, and no new sale is placed there: is it of an older version?",
+		w.log.WarnContext(ctx,
+			"an instance does not work in a partition, and no new sale is placed there: is it of an older version?",
 			"partition", partition, "instance", InstanceName(name))
 	}
 }
@@ -106,7 +107,8 @@ func missing(alive, here []string) (names []string) {
 	return names
 }
 
-// InstanceName returns the name that SECKILL_INSTANCE gave to an instance, from that of its heartbeats: name:run formats.
+// InstanceName returns the name that SECKILL_INSTANCE gave to an instance, from that of its heartbeats: name:run
+// formats.
 func InstanceName(heartbeat string) string {
 	name, _, _ := strings.Cut(heartbeat, " ")
 	if colon := strings.LastIndexByte(name, ':'); colon > 0 {

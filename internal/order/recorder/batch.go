@@ -6,8 +6,8 @@ import (
 	"seckill/internal/order"
 )
 
-// batch is entries on their way through the Recorder: fetched, then committed, then finished. One stage has it at a time. It
-// has all orders of each of its entries of the stream.
+// batch is entries on their way through the Recorder: fetched, then committed, then finished. One stage has it at a
+// time. It has all orders of each of its entries of the stream.
 type batch struct {
 	claimed    []order.Entry // those that can be decoded, in stream order
 	unreadable []order.Entry // the others
@@ -22,7 +22,9 @@ type batch struct {
 }
 
 func newBatch(entries []order.Entry) *batch {
-	b := &batch{claimed: make([]order.Entry, 0, len(entries)), committed: make(chan struct{}), finished: make(chan struct{})}
+	b := &batch{
+		claimed: make([]order.Entry, 0, len(entries)), committed: make(chan struct{}), finished: make(chan struct{}),
+	}
 	for _, e := range entries {
 		if e.Malformed == nil {
 			b.claimed = append(b.claimed, e)
@@ -33,8 +35,8 @@ func newBatch(entries []order.Entry) *batch {
 	return b
 }
 
-// split returns the entries in parts of at most so many, none of which has only some of those that share a key: more, where as
-// many do.
+// split returns the entries in parts of at most so many, none of which has only some of those that share a key: more,
+// where as many do.
 func split(entries []order.Entry, most int) [][]order.Entry {
 	var parts [][]order.Entry
 	for len(entries) > most {
@@ -55,8 +57,8 @@ func split(entries []order.Entry, most int) [][]order.Entry {
 	return parts
 }
 
-// done returns the keys of the entries that can leave the stream: those of which all orders are settled, and none is in left.
-// Otherwise all orders of an entry are delivered again: those that have their rows are found recorded.
+// done returns the keys of the entries that can leave the stream: those of which all orders are settled, and none is
+// in left. Otherwise all orders of an entry are delivered again: those that have their rows are found recorded.
 func (b *batch) done(left map[int64]bool) []string {
 	keys, settled := make([]string, 0, len(b.claimed)), make(map[string]int)
 	for _, e := range b.settled {

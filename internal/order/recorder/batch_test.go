@@ -11,8 +11,8 @@ import (
 	"seckill/internal/order"
 )
 
-// keyed is an entry for each letter of the text, with that letter as its key; orders are numbered from 1. A capital one cannot
-// be read.
+// keyed is an entry for each letter of the text, with that letter as its key; orders are numbered from 1. A capital
+// one cannot be read.
 func keyed(text string) []order.Entry {
 	var entries []order.Entry
 	for i, letter := range text {

@@ -80,14 +80,16 @@ func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry)
 		c.record(ctx, b, entries[:half])
 		c.record(ctx, b, entries[half:])
 	case ctx.Err() == nil:
-		c.log.ErrorContext(ctx, "an accepted order can be neither recorded nor failed; it stays pending and is tried again",
+		c.log.ErrorContext(ctx,
+			"an accepted order can be neither recorded nor failed; it stays pending and is tried again",
 			"order", claims[0].OrderID, "user", claims[0].UserID, "voucher", claims[0].VoucherID, "error", rejected)
 	}
 }
 
-// answers reports whether the ledger is there for this recorder, although it has not committed: it answers that something about
-// these claims, or another transaction, is in the way. On the same server other recorders would fare no better, and they have other
-// sales' orders to record. (Row locks of one Galera node are its own: there its recorder keeps the batch until the lock is gone.)
+// answers reports whether the ledger is there for this recorder, although it has not committed: it answers that
+// something about these claims, or another transaction, is in the way. On the same server other recorders would fare
+// no better, and they have other sales' orders to record. (Row locks of one Galera node are its own: there its
+// recorder keeps the batch until the lock is gone.)
 func answers(err error) bool {
 	return errors.Is(err, order.ErrConflict) || errors.Is(err, order.ErrRejected) || errors.Is(err, order.ErrContended)
 }
@@ -115,9 +117,11 @@ func (c *committer) outdated(claims []order.Claim) bool {
 	return slices.ContainsFunc(claims, func(claim order.Claim) bool { return claim.Epoch < c.epochs[claim.VoucherID] })
 }
 
-// report passes on what became of entries, and leaves in the batch what is still to be done about them. It runs again when
-// they are delivered again.
-func (c *committer) report(ctx context.Context, b *batch, entries []order.Entry, decisions []order.Decision, took time.Duration) {
+// report passes on what became of entries, and leaves in the batch what is still to be done about them. It runs again
+// when they are delivered again.
+func (c *committer) report(
+	ctx context.Context, b *batch, entries []order.Entry, decisions []order.Decision, took time.Duration,
+) {
 	outcomes := make(map[int64]order.Status, len(entries))
 	for _, e := range entries {
 		outcomes[e.Claim.OrderID] = order.Unpaid
@@ -133,8 +137,8 @@ func (c *committer) report(ctx context.Context, b *batch, entries []order.Entry,
 			if d.RowID == d.Claim.OrderID {
 				outcomes[d.RowID] = order.Failed
 			}
-			c.log.ErrorContext(ctx, "an accepted order could not be recorded", "order", d.Claim.OrderID, "user", d.Claim.UserID,
-				"voucher", d.Claim.VoucherID, "reason", d.Reason, "detail", d.Detail, "row", d.RowID)
+			c.log.ErrorContext(ctx, "an accepted order could not be recorded", "order", d.Claim.OrderID, "user",
+				d.Claim.UserID, "voucher", d.Claim.VoucherID, "reason", d.Reason, "detail", d.Detail, "row", d.RowID)
 		}
 		if d.Freed() {
 			b.freed = append(b.freed, d.Claim)

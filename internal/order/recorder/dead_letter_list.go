@@ -11,11 +11,11 @@ import (
 	"seckill/internal/order"
 )
 
-// DeadLetters is what operators do about entries that could not be decoded (rule 8), those of all partitions. The log has what they
-// did, with their name and reason.
+// DeadLetters is what operators do about entries that could not be decoded (rule 8), those of all partitions. The log
+// has what they did, with their name and reason.
 //
-// A dead letter is named by its id in its partition's stream of them, behind the partition unless that is 0: 1764000000000-0,
-// p2:1764000000000-0.
+// A dead letter is named by its id in its partition's stream of them, behind the partition unless that is 0:
+// 1764000000000-0, p2:1764000000000-0.
 type DeadLetters struct {
 	stores     DeadLetterStores
 	partitions order.Partitions
@@ -27,9 +27,12 @@ type DeadLetters struct {
 
 // NewDeadLetters returns those of the partitions.
 func NewDeadLetters(
-	stores DeadLetterStores, partitions order.Partitions, repairs order.RepairRequester, notifier order.StatusNotifier, observer Observer, log *slog.Logger,
+	stores DeadLetterStores, partitions order.Partitions, repairs order.RepairRequester, notifier order.StatusNotifier,
+	observer Observer, log *slog.Logger,
 ) *DeadLetters {
-	return &DeadLetters{stores: stores, partitions: partitions, repairs: repairs, notifier: notifier, observer: observer, log: log}
+	return &DeadLetters{
+		stores: stores, partitions: partitions, repairs: repairs, notifier: notifier, observer: observer, log: log,
+	}
 }
 
 // letterName names a dead letter of a partition.
@@ -52,9 +55,10 @@ func parseLetterName(name string) (partition int, id string, err error) {
 	return 0, "", fmt.Errorf("%w: %q", order.ErrNoDeadLetter, name)
 }
 
-// List returns up to n dead letters after the one with the given id ("" for the first), partition by partition and in each the
-// oldest first, with what is known of their orders, and how many there are in all. ErrNoDeadLetter when there is none with the id
-// after. ErrUnavailable when one of the partitions cannot be read: a list that lacks some would be taken for all there are.
+// List returns up to n dead letters after the one with the given id ("" for the first), partition by partition and in
+// each the oldest first, with what is known of their orders, and how many there are in all. ErrNoDeadLetter when
+// there is none with the id after. ErrUnavailable when one of the partitions cannot be read: a list that lacks some
+// would be taken for all there are.
 func (d *DeadLetters) List(ctx context.Context, after string, n int) (letters []DeadLetter, total int64, err error) {
 	from, id, err := parseLetterName(after)
 	if err != nil {
@@ -106,9 +110,10 @@ func (d *DeadLetters) Replay(ctx context.Context, name, by, why string) (order.C
 	return in.replay(ctx, id, by, why)
 }
 
-// Discard removes the dead letter for good. If its order was accepted and has no row, it gets one that has failed, and its
-// unit goes back on sale. It returns the dead letter with what became of its order: Status is Failed then. ErrNoDeadLetter, or
-// ErrUnavailable, after which it is still there. by and why go into the log, and why into the failed row.
+// Discard removes the dead letter for good. If its order was accepted and has no row, it gets one that has failed,
+// and its unit goes back on sale. It returns the dead letter with what became of its order: Status is Failed then.
+// ErrNoDeadLetter, or ErrUnavailable, after which it is still there. by and why go into the log, and why into the
+// failed row.
 func (d *DeadLetters) Discard(ctx context.Context, name, by, why string) (DeadLetter, error) {
 	in, id, err := d.find(name)
 	if err != nil {
@@ -138,8 +143,9 @@ func (d *DeadLetters) in(partition int) *partitionLetters {
 	return &partitionLetters{
 		stores: d.stores, partition: partition, resolver: resolver, notifier: d.notifier, log: log,
 		finisher: finisher{
-			rejected: new(rejections),
-			stores:   Stores{Holders: d.stores.Corrections, Outbox: d.stores.Outbox}, partition: partition, resolver: resolver,
+			rejected:  new(rejections),
+			stores:    Stores{Holders: d.stores.Corrections, Outbox: d.stores.Outbox},
+			partition: partition, resolver: resolver,
 			retrier: retrier{observer: d.observer, log: log}, repairs: d.repairs, observer: d.observer, log: log,
 		},
 	}

@@ -31,7 +31,9 @@ type manyLetters struct {
 	away int // a partition that does not answer; -1: none
 }
 
-func (m *manyLetters) DeadLetters(_ context.Context, partition int, after string, n int) (letters []DeadLetter, total int64, err error) {
+func (m *manyLetters) DeadLetters(
+	_ context.Context, partition int, after string, n int,
+) (letters []DeadLetter, total int64, err error) {
 	if partition == m.away {
 		return nil, 0, order.ErrUnavailable
 	}
@@ -47,7 +49,8 @@ func (m *manyLetters) DeadLetters(_ context.Context, partition int, after string
 func TestDeadLettersOfPartitions(t *testing.T) {
 	t.Parallel()
 	m := &manyLetters{away: -1}
-	d := NewDeadLetters(DeadLetterStores{DeadLetters: m}, ordertest.Partitions{0, 2, 3}, nil, nil, ordertest.NopObserver{}, ordertest.Quiet())
+	d := NewDeadLetters(DeadLetterStores{DeadLetters: m}, ordertest.Partitions{0, 2, 3}, nil, nil,
+		ordertest.NopObserver{}, ordertest.Quiet())
 	var got []string
 	for after := ""; ; {
 		page, total, err := d.List(t.Context(), after, 2)

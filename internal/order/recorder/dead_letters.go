@@ -11,13 +11,14 @@ import (
 
 // DeadLetterStore keeps the dead letters of a partition: Redis.
 type DeadLetterStore interface {
-	// DeadLetters returns up to n dead letters after the one with the given id ("" for the first), oldest first, and how many
-	// there are in all. ErrNoDeadLetter when there is none with the id after.
+	// DeadLetters returns up to n dead letters after the one with the given id ("" for the first), oldest first, and
+	// how many there are in all. ErrNoDeadLetter when there is none with the id after.
 	DeadLetters(ctx context.Context, partition int, after string, n int) (letters []DeadLetter, total int64, err error)
 	// DeadLetter returns one, or ErrNoDeadLetter.
 	DeadLetter(ctx context.Context, partition int, id string) (DeadLetter, error)
-	// Replay requeues the claim's order, with its holder's units, and removes the dead letter, both or neither, and reports whether
-	// it did: only while the order makes its user a holder. ErrNoDeadLetter when the dead letter has gone.
+	// Replay requeues the claim's order, with its holder's units, and removes the dead letter, both or neither, and
+	// reports whether it did: only while the order makes its user a holder. ErrNoDeadLetter when the dead letter has
+	// gone.
 	Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error)
 	// Remove deletes the dead letter for good, and reports whether it was there.
 	Remove(ctx context.Context, partition int, id string) (bool, error)
@@ -28,11 +29,12 @@ const discardTimeout = 10 * time.Second
 
 // partitionLetters are the dead letters of one partition, under their ids there.
 //
-// A dead letter whose order was accepted and has no row stands for a unit: Redis has taken it, and the buyer has an order id
-// and is a holder. So such a dead letter does not just go away. Replaying requeues the order, and the recorder settles it as
-// any other. Discarding makes it a failed row, removes the holder and puts the unit back on sale, before the dead letter
-// goes: if the process dies meanwhile the dead letter is still there and is discarded again, to the same end. Whether it is
-// replayed at the same time does not matter either, because the order's id decides.
+// A dead letter whose order was accepted and has no row stands for a unit: Redis has taken it, and the buyer has an
+// order id and is a holder. So such a dead letter does not just go away. Replaying requeues the order, and the
+// recorder settles it as any other. Discarding makes it a failed row, removes the holder and puts the unit back on
+// sale, before the dead letter goes: if the process dies meanwhile the dead letter is still there and is discarded
+// again, to the same end. Whether it is replayed at the same time does not matter either, because the order's id
+// decides.
 type partitionLetters struct {
 	stores    DeadLetterStores
 	partition int
@@ -52,8 +54,11 @@ type DeadLetterStores struct {
 	Outbox      SaleFlusher
 }
 
-// list returns up to n of them after the one with the given id ("" for the first), oldest first, and how many there are in all.
-func (d *partitionLetters) list(ctx context.Context, after string, n int) (letters []DeadLetter, total int64, err error) {
+// list returns up to n of them after the one with the given id ("" for the first), oldest first, and how many there
+// are in all.
+func (d *partitionLetters) list(
+	ctx context.Context, after string, n int,
+) (letters []DeadLetter, total int64, err error) {
 	letters, total, err = d.stores.DeadLetters.DeadLetters(ctx, d.partition, after, max(n, 1))
 	letters = letters[:min(len(letters), n)]
 	if err != nil {
@@ -67,7 +72,8 @@ func (d *partitionLetters) list(ctx context.Context, after string, n int) (lette
 	return letters, total, nil
 }
 
-// classify finds out what became of the order. The holder is read first: it is removed only after the ledger has decided.
+// classify finds out what became of the order. The holder is read first: it is removed only after the ledger has
+// decided.
 func (d *partitionLetters) classify(ctx context.Context, l *DeadLetter) error {
 	if !l.named() {
 		return nil
@@ -170,7 +176,8 @@ func (d *partitionLetters) discard(ctx context.Context, id, by, why string) (Dea
 	if _, err := d.stores.DeadLetters.Remove(ctx, d.partition, id); err != nil {
 		return DeadLetter{}, order.OrUnavailable(err)
 	}
-	d.log.WarnContext(ctx, "a dead letter was discarded", "letter", id, "order", l.Claim.OrderID, "user", l.Claim.UserID,
+	d.log.WarnContext(ctx, "a dead letter was discarded", "letter", id, "order", l.Claim.OrderID, "user",
+		l.Claim.UserID,
 		"voucher", l.Claim.VoucherID, "standing", l.State, "status", l.Status, "fields", l.Fields, "by", by, "why", why)
 	return l, nil
 }
@@ -186,9 +193,12 @@ func (d *partitionLetters) settle(ctx context.Context, l *DeadLetter, cause erro
 	decision := decisions[0]
 	switch {
 	case decision.Freed() && len(d.finisher.free(ctx, []order.Claim{l.Claim})) > 0:
-		return fmt.Errorf("%w: the operations of voucher %d are not applied yet", order.ErrUnavailable, l.Claim.VoucherID)
-	case !decision.Freed() && decision.Correction != nil && len(d.finisher.correct(ctx, []order.Correction{*decision.Correction})) > 0:
-		return fmt.Errorf("%w: order %d has failed, but its place could not be emptied yet", order.ErrUnavailable, l.Claim.OrderID)
+		return fmt.Errorf("%w: the operations of voucher %d are not applied yet",
+			order.ErrUnavailable, l.Claim.VoucherID)
+	case !decision.Freed() && decision.Correction != nil &&
+		len(d.finisher.correct(ctx, []order.Correction{*decision.Correction})) > 0:
+		return fmt.Errorf("%w: order %d has failed, but its place could not be emptied yet",
+			order.ErrUnavailable, l.Claim.OrderID)
 	}
 	if decision.Verb == order.Fail {
 		l.State, l.Status = DeadLetterRecorded, order.Failed

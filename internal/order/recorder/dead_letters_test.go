@@ -26,11 +26,15 @@ type fakeDeadLetters struct {
 
 func newFakeDeadLetters(claims ...order.Claim) *fakeDeadLetters {
 	f := &fakeDeadLetters{FakeStores: ordertest.NewFakeStores(10, claims...)}
-	f.letter = DeadLetter{ID: letterA, Why: "damaged", Claim: order.Claim{OrderID: 1, UserID: 1, VoucherID: ordertest.VoucherA}}
+	f.letter = DeadLetter{
+		ID: letterA, Why: "damaged", Claim: order.Claim{OrderID: 1, UserID: 1, VoucherID: ordertest.VoucherA},
+	}
 	return f
 }
 
-func (f *fakeDeadLetters) DeadLetters(context.Context, int, string, int) (letters []DeadLetter, total int64, err error) {
+func (f *fakeDeadLetters) DeadLetters(
+	context.Context, int, string, int,
+) (letters []DeadLetter, total int64, err error) {
 	err = f.Call("dead letters", func() error {
 		if !f.gone {
 			letters, total = []DeadLetter{f.letter}, 1
@@ -83,7 +87,8 @@ func (f *fakeDeadLetters) OrdersOf(_ context.Context, sale order.SaleRef, users 
 
 func newTestLetters(f *fakeDeadLetters) *DeadLetters {
 	return NewDeadLetters(DeadLetterStores{
-		DeadLetters: f, Holders: f, Rows: &ordertest.FakeOrders{Rows: f.Rows}, Ledger: ordertest.FakeLedger{FakeStores: f.FakeStores}, Corrections: f, Outbox: f,
+		DeadLetters: f, Holders: f, Rows: &ordertest.FakeOrders{Rows: f.Rows},
+		Ledger: ordertest.FakeLedger{FakeStores: f.FakeStores}, Corrections: f, Outbox: f,
 	}, ordertest.Partitions{0}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 }
 
@@ -100,13 +105,24 @@ func TestDeadLetterStandings(t *testing.T) {
 		status  order.Status
 		replays bool
 	}{
-		"accepted, no row":                  {given: func(*fakeDeadLetters) {}, state: DeadLetterWaiting, replays: true},
-		"recorded":                          {given: row(1, order.Paid), state: DeadLetterRecorded, status: order.Paid},
-		"failed":                            {given: row(1, order.Failed), state: DeadLetterRecorded, status: order.Failed},
-		"another user's order has its id":   {given: row(2, order.Unpaid), state: DeadLetterWaiting, replays: true},
-		"there is no holder":                {given: func(f *fakeDeadLetters) { clear(f.Holders) }, state: DeadLetterUnknown},
-		"another order is the holder's":     {given: func(f *fakeDeadLetters) { f.Holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = 2 }, state: DeadLetterUnknown},
-		"it does not say which order it is": {given: func(f *fakeDeadLetters) { f.letter.Claim.OrderID = 0 }, state: DeadLetterUnreadable},
+		"accepted, no row": {
+			given: func(*fakeDeadLetters) {}, state: DeadLetterWaiting, replays: true,
+		},
+		"recorded": {given: row(1, order.Paid), state: DeadLetterRecorded, status: order.Paid},
+		"failed": {
+			given: row(1, order.Failed), state: DeadLetterRecorded, status: order.Failed,
+		},
+		"another user's order has its id": {given: row(2, order.Unpaid), state: DeadLetterWaiting, replays: true},
+		"there is no holder": {
+			given: func(f *fakeDeadLetters) { clear(f.Holders) }, state: DeadLetterUnknown,
+		},
+		"another order is the holder's": {
+			given: func(f *fakeDeadLetters) { f.Holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = 2 },
+			state: DeadLetterUnknown,
+		},
+		"it does not say which order it is": {
+			given: func(f *fakeDeadLetters) { f.letter.Claim.OrderID = 0 }, state: DeadLetterUnreadable,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +134,8 @@ func TestDeadLetterStandings(t *testing.T) {
 				t.Errorf("listed %+v, %d, %v", letters, total, err)
 			}
 			_, err = d.Replay(t.Context(), letterA, "me", "test")
-			if tc.replays && (err != nil || len(f.replayed) != 1) || !tc.replays && (!errors.Is(err, ErrNotReplayable) || f.gone) {
+			if tc.replays && (err != nil || len(f.replayed) != 1) ||
+				!tc.replays && (!errors.Is(err, ErrNotReplayable) || f.gone) {
 				t.Errorf("replayed %v: %v", f.replayed, err)
 			}
 		})
@@ -163,16 +180,20 @@ func TestDiscardSettlesTheOrder(t *testing.T) {
 				d := newTestLetters(f)
 				fault(f)
 				for try := 0; !f.gone; try++ {
-					if _, err := d.Discard(t.Context(), letterA, "me", "test"); err != nil && !errors.Is(err, order.ErrUnavailable) || try == 3 {
+					if _, err := d.Discard(t.Context(), letterA, "me", "test"); err != nil &&
+						!errors.Is(err, order.ErrUnavailable) || try == 3 {
 						t.Fatalf("try %d: %v", try, err)
 					}
 				}
-				want := order.Order{ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: order.Discarded}
+				want := order.Order{
+					ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: order.Discarded,
+				}
 				if diff := cmp.Diff(want, f.Rows[1]); diff != "" {
 					t.Errorf("row (-want +got):\n%s", diff)
 				}
 				if len(f.Holders) != 0 || f.Given != 1 || f.Stock[ordertest.VoucherA] != 10 {
-					t.Errorf("holders %v, %d units given back, %d in the ledger", f.Holders, f.Given, f.Stock[ordertest.VoucherA])
+					t.Errorf("holders %v, %d units given back, %d in the ledger",
+						f.Holders, f.Given, f.Stock[ordertest.VoucherA])
 				}
 			})
 		})
@@ -186,9 +207,11 @@ func TestDiscardLeavesOthersAlone(t *testing.T) {
 		"recorded": func(f *fakeDeadLetters) {
 			f.Rows[1] = order.Order{ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Paid}
 		},
-		"nobody's":         func(f *fakeDeadLetters) { clear(f.Holders) },
-		"unreadable":       func(f *fakeDeadLetters) { f.letter.Claim = order.Claim{} },
-		"another's holder": func(f *fakeDeadLetters) { f.Holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = 2 },
+		"nobody's":   func(f *fakeDeadLetters) { clear(f.Holders) },
+		"unreadable": func(f *fakeDeadLetters) { f.letter.Claim = order.Claim{} },
+		"another's holder": func(f *fakeDeadLetters) {
+			f.Holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = 2
+		},
 		"replayed already": func(f *fakeDeadLetters) { f.gone = true },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 	"seckill/internal/order"
 )
 
-// ErrNotReplayable says that the dead letter names no order that was accepted and waits. The error says what it is instead.
+// ErrNotReplayable says that the dead letter names no order that was accepted and waits. The error says what it is
+// instead.
 var ErrNotReplayable = errors.New("dead letter cannot be replayed")
 
 // errDiscarded is the cause of a failed order whose dead letter was discarded.
@@ -38,8 +39,8 @@ type DeadLetterState int8
 
 // The states of a dead letter's order.
 const (
-	// DeadLetterUnreadable: the fields do not say which order it was. If there was one, its holder is left, and a rebuild
-	// requeues it. Only discarding makes sense, and changes nothing but the list.
+	// DeadLetterUnreadable: the fields do not say which order it was. If there was one, its holder is left, and a
+	// rebuild requeues it. Only discarding makes sense, and changes nothing but the list.
 	DeadLetterUnreadable DeadLetterState = iota
 	// DeadLetterWaiting: the order was accepted and has no row. Replaying has it recorded, discarding makes it fail.
 	DeadLetterWaiting

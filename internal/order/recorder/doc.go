@@ -9,9 +9,11 @@
 //	COMMIT's answer is lost           the batch is retried, and found recorded
 //	the ledger is away                recording waits and retries; admission goes on until the backlog's limit
 //	it is away for one instance       its heartbeat stops, and others take over what it has read
-//	the ledger contradicts Redis      the order becomes a failed row with its reason; the sale is rebuilt (resolution.go)
+//	the ledger contradicts Redis      the order becomes a failed row with its reason; the sale is rebuilt
+//	                                  (resolution.go)
 //	the ledger rejects a batch        it is halved until the order at fault stands alone and becomes a failed row
-//	a cancelled order is redelivered  its operation is applied first; only what a late admission took goes back besides
+//	a cancelled order is redelivered  its operation is applied first; only what a late admission took goes back
+//	                                  besides
 //	XACK fails                        the entry is delivered again, and found recorded
 //	an entry cannot be decoded        it becomes a dead letter; the others go on (dead_letters.go)
 package recorder

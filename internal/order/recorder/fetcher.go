@@ -33,8 +33,8 @@ func (f *fetcher) run(ctx, work context.Context, out chan<- *batch) {
 	}
 }
 
-// loop reads until ctx ends. After a failed read, whose answer may have carried entries, when the finisher asks for it, and
-// once a minute it reads its own pending entries first.
+// loop reads until ctx ends. After a failed read, whose answer may have carried entries, when the finisher asks for
+// it, and once a minute it reads its own pending entries first.
 func (f *fetcher) loop(ctx context.Context) {
 	backOff := order.NewBackOff()
 	var ownAt, orphansAt time.Time
@@ -60,14 +60,16 @@ func (f *fetcher) loop(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		f.log.WarnContext(ctx, "reading accepted orders failed; retrying", "partition", f.options.Partition, "error", err)
+		f.log.WarnContext(ctx, "reading accepted orders failed; retrying", "partition",
+			f.options.Partition, "error", err)
 		ownAt = time.Time{}
 		order.Sleep(ctx, backOff.NextBackOff())
 	}
 }
 
-// gather waits until gatherTime has passed since the last read, so that more entries share a transaction and what Redis does for
-// a batch, unless a caller waits for a row. It delays no order that comes to an empty stream by itself.
+// gather waits until gatherTime has passed since the last read, so that more entries share a transaction and what
+// Redis does for a batch, unless a caller waits for a row. It delays no order that comes to an empty stream by
+// itself.
 func (f *fetcher) gather(ctx context.Context) {
 	since := time.Since(f.lastAt)
 	if since >= gatherTime {
@@ -105,8 +107,8 @@ func (f *fetcher) own(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// read reads entries and hands them over as a batch, or as several where they have more orders. Once read, they are finished even
-// when ctx ends meanwhile.
+// read reads entries and hands them over as a batch, or as several where they have more orders. Once read, they are
+// finished even when ctx ends meanwhile.
 func (f *fetcher) read(ctx context.Context, read func(context.Context) ([]order.Entry, error)) ([]order.Entry, error) {
 	call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
 	entries, err := read(call)
@@ -123,8 +125,8 @@ func (f *fetcher) read(ctx context.Context, read func(context.Context) ([]order.
 		f.out <- f.last
 	}
 	if len(entries) < f.options.Batch {
-		// The stream is empty. Entries that come while this batch is committed share the next one, instead of waiting in a
-		// small one of their own.
+		// The stream is empty. Entries that come while this batch is committed share the next one, instead of waiting
+		// in a small one of their own.
 		<-f.last.committed
 	}
 	return entries, nil

@@ -12,8 +12,8 @@ import (
 	"seckill/internal/order"
 )
 
-// finisher is the Recorder's stage that does what follows a commit. Each step may be repeated when entries are delivered
-// again.
+// finisher is the Recorder's stage that does what follows a commit. Each step may be repeated when entries are
+// delivered again.
 type finisher struct {
 	stores    Stores
 	partition int
@@ -88,10 +88,11 @@ func (f *finisher) free(ctx context.Context, freed []order.Claim) (left map[int6
 	return left
 }
 
-// freeSale flushes the operations that gave back the units of cancelled and refunded orders of one sale, and corrects Redis
-// after that. Such an order's unit must not be given back twice. If the order still makes its user a holder then, a late call
-// of admission did so; it took another unit, which goes back. The order may have been revived by one of the operations, or be
-// revived at any moment: so the ledger is read again, and its answer is valid only until Redis has applied a later operation.
+// freeSale flushes the operations that gave back the units of cancelled and refunded orders of one sale, and corrects
+// Redis after that. Such an order's unit must not be given back twice. If the order still makes its user a holder
+// then, a late call of admission did so; it took another unit, which goes back. The order may have been revived by
+// one of the operations, or be revived at any moment: so the ledger is read again, and its answer is valid only until
+// Redis has applied a later operation.
 func (f *finisher) freeSale(ctx context.Context, freed []order.Claim) error {
 	if err := f.stores.Outbox.Flush(ctx, freed[0].VoucherID); err != nil {
 		return err
@@ -129,9 +130,11 @@ func (f *finisher) correct(ctx context.Context, corrections []order.Correction) 
 	return left
 }
 
-// each takes the step for each of the sales by itself, repeats it for correctGrace where it fails, and returns the sales
-// for which it did not succeed. It begins no step once that time is over.
-func (f *finisher) each(ctx context.Context, sales []int64, step func(ctx context.Context, sale int64) error) (failed []int64) {
+// each takes the step for each of the sales by itself, repeats it for correctGrace where it fails, and returns the
+// sales for which it did not succeed. It begins no step once that time is over.
+func (f *finisher) each(
+	ctx context.Context, sales []int64, step func(ctx context.Context, sale int64) error,
+) (failed []int64) {
 	if len(sales) == 0 {
 		return nil
 	}
@@ -167,7 +170,8 @@ func (f *finisher) try(ctx context.Context, sale int64, step func(ctx context.Co
 	rejected := errors.Is(err, order.ErrRejected)
 	switch {
 	case rejected && f.rejected.note(sale, true):
-		f.log.ErrorContext(ctx, "Redis rejects a correction for good; the entries stay pending", "voucher", sale, "error", err)
+		f.log.ErrorContext(ctx, "Redis rejects a correction for good; the entries stay pending",
+			"voucher", sale, "error", err)
 	case err == nil && f.rejected.note(sale, false):
 		f.log.InfoContext(ctx, "Redis takes corrections of the sale again", "voucher", sale)
 	}
@@ -205,7 +209,8 @@ func (f *finisher) acknowledge(ctx context.Context, keys []string) {
 // deadLetter moves entries that cannot be decoded to the dead letters.
 func (f *finisher) deadLetter(ctx context.Context, entries []order.Entry) {
 	for _, e := range entries {
-		f.log.ErrorContext(ctx, "an entry cannot be decoded and becomes a dead letter", "entry", e.Key, "fields", e.Raw, "error", e.Malformed)
+		f.log.ErrorContext(ctx, "an entry cannot be decoded and becomes a dead letter", "entry", e.Key, "fields",
+			e.Raw, "error", e.Malformed)
 		if f.retrier.retry(ctx, func(ctx context.Context) error { return f.stores.Queue.MoveToDeadLetters(ctx, e) }) {
 			f.observer.DeadLettered()
 		}

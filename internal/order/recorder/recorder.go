@@ -11,14 +11,15 @@ import (
 
 // Queue is one partition's stream as one consumer of its group sees it.
 type Queue interface {
-	// Own returns the orders of up to n entries that were delivered to this consumer and are not acknowledged, after the entry
-	// with the given key ("" for the first). A packed entry has several orders, and here as in the others all of them are returned.
+	// Own returns the orders of up to n entries that were delivered to this consumer and are not acknowledged, after
+	// the entry with the given key ("" for the first). A packed entry has several orders, and here as in the others
+	// all of them are returned.
 	Own(ctx context.Context, after string, n int) ([]order.Entry, error)
-	// Next returns the orders of up to n new entries, waiting at most wait for the first; none is no error. A group that does not
-	// exist is created at the stream's beginning.
+	// Next returns the orders of up to n new entries, waiting at most wait for the first; none is no error. A group
+	// that does not exist is created at the stream's beginning.
 	Next(ctx context.Context, n int, wait time.Duration) ([]order.Entry, error)
-	// Orphans takes over the orders of up to n entries of consumers without a heartbeat, and removes dead consumers that have none left.
-	// Entries that were delivered and belong to no consumer are taken over, too.
+	// Orphans takes over the orders of up to n entries of consumers without a heartbeat, and removes dead consumers
+	// that have none left. Entries that were delivered and belong to no consumer are taken over, too.
 	Orphans(ctx context.Context, n int) ([]order.Entry, error)
 	// Acknowledge acknowledges and deletes entries, both or neither, and returns how many were still this group's.
 	Acknowledge(ctx context.Context, keys []string) (int, error)
@@ -78,18 +79,21 @@ type Observer interface {
 }
 
 const (
-	nextWait       = time.Second           // how long a read waits for new entries
-	heartbeatEvery = time.Second           // others take over after several are missing
-	silentAfter    = 10 * time.Second      // the ledger does not answer for so long: no more heartbeats, so that others take over
-	orphanEvery    = time.Second           // how often entries of dead consumers are looked for
-	gatherTime     = 15 * time.Millisecond // from one read to the next, while nobody waits for a row and the stream is not full
-	ownEvery       = time.Minute           // how often own entries that could not be finished are read again
-	commitTimeout  = 30 * time.Second      // one transaction at most; a lock wait ends much earlier
-	maxConflicts   = 5                     // tries of a batch that the ledger keeps contradicting, before it is halved
-	againAfter     = 5 * time.Second       // when own entries are read again of which some could not be corrected
-	correctGrace   = time.Second           // how long corrections of a batch's sales are repeated before it goes on without
-	stepTimeout    = 5 * time.Second       // one try to correct one sale, its operations first
-	finishTimeout  = 10 * time.Second      // for batches in progress when the recorder is stopped
+	nextWait       = time.Second // how long a read waits for new entries
+	heartbeatEvery = time.Second // others take over after several are missing
+	// The ledger does not answer for so long: no more heartbeats, so that others take over.
+	silentAfter = 10 * time.Second
+	orphanEvery = time.Second // how often entries of dead consumers are looked for
+	// From one read to the next, while nobody waits for a row and the stream is not full.
+	gatherTime    = 15 * time.Millisecond
+	ownEvery      = time.Minute      // how often own entries that could not be finished are read again
+	commitTimeout = 30 * time.Second // one transaction at most; a lock wait ends much earlier
+	maxConflicts  = 5                // tries of a batch that the ledger keeps contradicting, before it is halved
+	againAfter    = 5 * time.Second  // when own entries are read again of which some could not be corrected
+	// How long corrections of a batch's sales are repeated before it goes on without.
+	correctGrace  = time.Second
+	stepTimeout   = 5 * time.Second  // one try to correct one sale, its operations first
+	finishTimeout = 10 * time.Second // for batches in progress when the recorder is stopped
 )
 
 // Stores are the stores of a Recorder.
@@ -113,17 +117,18 @@ type Options struct {
 //
 //	fetcher    own pending entries, then new ones, then those of dead consumers
 //	committer  → one transaction per batch → notify waiting callers
-//	finisher   → correct Redis where the ledger decided otherwise (after flushing the sale's operations, where they matter)
-//	           → XACK + XDEL
+//	finisher   → correct Redis where the ledger decided otherwise (after flushing the sale's operations, where they
+//	           matter) → XACK + XDEL
 //
 // The three stages work at the same time, each on another batch: while one is committed, the next is read and the one
-// before is finished. While no caller waits for a row, reads are gatherTime apart, so that a transaction has more orders (ADR
-// 27). A batch is handed over when the next stage is free. So at most three are in progress, commits come
+// before is finished. While no caller waits for a row, reads are gatherTime apart, so that a transaction has more
+// orders (ADR 27). A batch is handed over when the next stage is free. So at most three are in progress, commits come
 // one after the other and in stream order, and a stage that is stuck stops those before it.
 //
-// The recorder may die between any two steps: the entry is then delivered again, to it or to another, and comes to the
-// same end, because the order's id decides. For the same reason a recorder whose ledger does not answer lets others take over what it
-// has read, by sending no heartbeats: its database may be a node of a cluster that is dead, while theirs live.
+// The recorder may die between any two steps: the entry is then delivered again, to it or to another, and comes to
+// the same end, because the order's id decides. For the same reason a recorder whose ledger does not answer lets
+// others take over what it has read, by sending no heartbeats: its database may be a node of a cluster that is dead,
+// while theirs live.
 type Recorder struct {
 	stores   Stores
 	options  Options
@@ -136,7 +141,9 @@ type Recorder struct {
 }
 
 // New returns a recorder; Run starts it.
-func New(stores Stores, options Options, repairs order.RepairRequester, callers Callers, observer Observer, log *slog.Logger) *Recorder {
+func New(
+	stores Stores, options Options, repairs order.RepairRequester, callers Callers, observer Observer, log *slog.Logger,
+) *Recorder {
 	return &Recorder{
 		stores: stores, options: options, repairs: repairs, callers: callers, observer: observer, log: log,
 		finishTimeout: finishTimeout,
@@ -200,7 +207,8 @@ func (r *Recorder) heartbeat(ctx context.Context, busy *busySince) {
 		if silent = busy.longer(silentAfter); !silent {
 			r.beat(ctx)
 		} else if !was {
-			r.log.WarnContext(ctx, "the ledger does not answer; no more heartbeats, so that others may take over what was read", "after", silentAfter)
+			r.log.WarnContext(ctx, "the ledger does not answer; no more heartbeats, so that others may take over "+
+				"what was read", "after", silentAfter)
 		}
 		select {
 		case <-ctx.Done():

@@ -16,12 +16,12 @@ import (
 	"seckill/internal/order/ordertest"
 )
 
-// record runs a recorder over the stores until every entry is acknowledged or a dead letter, and a little of what the ledger and
-// Redis then hold is compared with want.
+// record runs a recorder over the stores until every entry is acknowledged or a dead letter, and a little of what the
+// ledger and Redis then hold is compared with want.
 func record(t *testing.T, f *ordertest.FakeStores, batch int) {
 	t.Helper()
-	r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f}, Options{Batch: batch},
-		f, f, ordertest.NopObserver{}, ordertest.Quiet())
+	r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f},
+		Options{Batch: batch}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
 	done := make(chan error)
@@ -51,7 +51,10 @@ func statuses(f *ordertest.FakeStores) map[int64]order.Status {
 // Whatever single step fails, before or after it took effect, every claim becomes one row and takes one unit.
 func TestRecorderSettlesThroughFaults(t *testing.T) {
 	t.Parallel()
-	claims := []order.Claim{ordertest.NewClaim(1, 1, ordertest.VoucherA), ordertest.NewClaim(2, 2, ordertest.VoucherA), ordertest.NewClaim(3, 3, ordertest.VoucherA), ordertest.NewClaim(4, 4, ordertest.VoucherA)}
+	claims := []order.Claim{
+		ordertest.NewClaim(1, 1, ordertest.VoucherA), ordertest.NewClaim(2, 2, ordertest.VoucherA),
+		ordertest.NewClaim(3, 3, ordertest.VoucherA), ordertest.NewClaim(4, 4, ordertest.VoucherA),
+	}
 	want := map[int64]order.Status{1: order.Unpaid, 2: order.Unpaid, 3: order.Unpaid, 4: order.Unpaid}
 	for _, step := range []string{"own", "next", "insert", "settle", "acknowledge"} {
 		for _, when := range []string{"before", "after"} {
@@ -77,7 +80,8 @@ func TestRecorderSettlesThroughFaults(t *testing.T) {
 
 func TestRecorderNotifies(t *testing.T) {
 	t.Parallel()
-	f := ordertest.NewFakeStores(1, ordertest.NewClaim(1, 1, ordertest.VoucherA), ordertest.NewClaim(2, 2, ordertest.VoucherA))
+	f := ordertest.NewFakeStores(1, ordertest.NewClaim(1, 1, ordertest.VoucherA),
+		ordertest.NewClaim(2, 2, ordertest.VoucherA))
 	record(t, f, 10)
 	if diff := cmp.Diff(map[int64]order.Status{1: order.Unpaid, 2: order.Failed}, f.Outcomes); diff != "" {
 		t.Errorf("notified (-want +got):\n%s", diff)
@@ -88,10 +92,13 @@ func TestRecorderNotifies(t *testing.T) {
 // that never existed is put on sale, and the sale is rebuilt. Also when the correction of Redis fails at first.
 func TestRecorderWhenRedisPromisedTooMuch(t *testing.T) {
 	t.Parallel()
-	f := ordertest.NewFakeStores(2, ordertest.NewClaim(1, 1, ordertest.VoucherA), ordertest.NewClaim(2, 2, ordertest.VoucherA), ordertest.NewClaim(3, 3, ordertest.VoucherA), ordertest.NewClaim(4, 4, ordertest.VoucherA))
+	f := ordertest.NewFakeStores(2, ordertest.NewClaim(1, 1, ordertest.VoucherA),
+		ordertest.NewClaim(2, 2, ordertest.VoucherA), ordertest.NewClaim(3, 3, ordertest.VoucherA),
+		ordertest.NewClaim(4, 4, ordertest.VoucherA))
 	f.Before["correct"], f.After["correct"] = 1, 1
 	record(t, f, 10)
-	if diff := cmp.Diff(map[int64]order.Status{1: order.Unpaid, 2: order.Unpaid, 3: order.Failed, 4: order.Failed}, statuses(f)); diff != "" {
+	if diff := cmp.Diff(map[int64]order.Status{1: order.Unpaid, 2: order.Unpaid, 3: order.Failed, 4: order.Failed},
+		statuses(f)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 	if f.Given != 0 || len(f.Holders) != 2 || f.Stock[ordertest.VoucherA] != 0 {
@@ -112,7 +119,8 @@ func TestRecorderWhenTheUserHasAnOrder(t *testing.T) {
 	if diff := cmp.Diff(map[int64]order.Status{1: order.Paid, 2: order.Failed}, statuses(f)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	if holder := f.Holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}]; holder != 1 || f.Given != 1 || f.Stock[ordertest.VoucherA] != 5 {
+	if holder := f.Holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}]; holder != 1 ||
+		f.Given != 1 || f.Stock[ordertest.VoucherA] != 5 {
 		t.Errorf("holder %d, given back %d, stock %d", holder, f.Given, f.Stock[ordertest.VoucherA])
 	}
 }
@@ -124,7 +132,8 @@ func TestRecorderWhenIDsCollide(t *testing.T) {
 	f.Rows[7] = order.Order{ID: 7, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid}
 	f.After["settle"] = 1 // committed, the answer lost: the second try must not write a second row
 	record(t, f, 10)
-	if diff := cmp.Diff(map[int64]order.Status{7: order.Unpaid, claim.RowID(1): order.Failed}, statuses(f)); diff != "" {
+	if diff := cmp.Diff(map[int64]order.Status{7: order.Unpaid, claim.RowID(1): order.Failed},
+		statuses(f)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 	if len(f.Holders) != 0 || f.Given != 1 {
@@ -159,7 +168,8 @@ func TestRecorderBisects(t *testing.T) {
 // A batch that contradicts itself for ever is halved as well.
 func TestRecorderHalvesWhatContradictsItself(t *testing.T) {
 	t.Parallel()
-	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA), ordertest.NewClaim(2, 2, ordertest.VoucherA))
+	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA),
+		ordertest.NewClaim(2, 2, ordertest.VoucherA))
 	f.Epoch, f.Clash = 2, 1<<30
 	record(t, f, 10)
 	if diff := cmp.Diff(map[int64]order.Status{1: order.Unpaid, 2: order.Unpaid}, statuses(f)); diff != "" {
@@ -171,9 +181,12 @@ func TestRecorderHalvesWhatContradictsItself(t *testing.T) {
 func TestRecorderAsksForARebuildAgain(t *testing.T) {
 	t.Parallel()
 	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA))
-	f.Rows[1] = order.Order{ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: order.NoStock}
+	f.Rows[1] = order.Order{
+		ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: order.NoStock,
+	}
 	record(t, f, 10)
-	if diff := cmp.Diff([]ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 1}}, f.Repairs, cmp.AllowUnexported(ordertest.RepairCall{})); diff != "" {
+	if diff := cmp.Diff([]ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 1}}, f.Repairs,
+		cmp.AllowUnexported(ordertest.RepairCall{})); diff != "" {
 		t.Errorf("repairs (-want +got):\n%s", diff)
 	}
 }
@@ -185,13 +198,14 @@ func TestRecorderAsksForAnotherRebuild(t *testing.T) {
 	f.Rebuilding = map[int64]int64{ordertest.VoucherA: 9}
 	f.Rows[6] = order.Order{ID: 6, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled}
 	record(t, f, 10)
-	if diff := cmp.Diff([]ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 9}}, f.Repairs, cmp.AllowUnexported(ordertest.RepairCall{})); diff != "" {
+	if diff := cmp.Diff([]ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 9}}, f.Repairs,
+		cmp.AllowUnexported(ordertest.RepairCall{})); diff != "" {
 		t.Errorf("repairs (-want +got):\n%s", diff)
 	}
 }
 
-// The unit of a cancelled order is given back by an operation. Redis is corrected only after that, and only for what the
-// order still holds then: a unit that a late call of admission took.
+// The unit of a cancelled order is given back by an operation. Redis is corrected only after that, and only for what
+// the order still holds then: a unit that a late call of admission took.
 func TestRecorderLetsOperationsGoFirst(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -221,17 +235,19 @@ func TestRecorderLetsOperationsGoFirst(t *testing.T) {
 			f.OnFlush = func() { tc.follow(f) }
 			record(t, f, 10)
 			if f.Given != tc.given || f.Holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] != tc.holder {
-				t.Errorf("given back %d, holder %d; want %d and %d", f.Given, f.Holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}], tc.given, tc.holder)
+				t.Errorf("given back %d, holder %d; want %d and %d",
+					f.Given, f.Holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}], tc.given, tc.holder)
 			}
-			if diff := cmp.Diff([]int64{ordertest.VoucherA, ordertest.VoucherA}, f.Flushed); diff != "" { // the first answer was lost
+			// The first answer was lost.
+			if diff := cmp.Diff([]int64{ordertest.VoucherA, ordertest.VoucherA}, f.Flushed); diff != "" {
 				t.Errorf("followed (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// A cancelled order that another instance brings back to life, after the ledger was asked and before Redis is corrected,
-// keeps its holder: neither what is only pending is passed over, nor what Redis has applied since.
+// A cancelled order that another instance brings back to life, after the ledger was asked and before Redis is
+// corrected, keeps its holder: neither what is only pending is passed over, nor what Redis has applied since.
 func TestRecorderKeepsTheHolderOfARevivedOrder(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -258,8 +274,10 @@ func TestRecorderKeepsTheHolderOfARevivedOrder(t *testing.T) {
 				}
 			}
 			record(t, f, 10)
-			if f.Given != 0 || f.Holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] != 6 || len(f.Flushed) != 2 {
-				t.Errorf("given back %d, holder %d, flushed %v", f.Given, f.Holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}], f.Flushed)
+			if f.Given != 0 || f.Holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] != 6 ||
+				len(f.Flushed) != 2 {
+				t.Errorf("given back %d, holder %d, flushed %v",
+					f.Given, f.Holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}], f.Flushed)
 			}
 		})
 	}
@@ -269,11 +287,12 @@ func TestRecorderKeepsTheHolderOfARevivedOrder(t *testing.T) {
 func TestRecorderGoesOnWhileASaleCannotFollow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA), ordertest.NewClaim(2, 2, ordertest.VoucherA))
+		f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA),
+			ordertest.NewClaim(2, 2, ordertest.VoucherA))
 		f.Rows[1] = order.Order{ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled}
 		f.Before["flush"] = 1 << 30
-		r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f}, Options{Batch: 10},
-			f, f, ordertest.NopObserver{}, ordertest.Quiet())
+		r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f},
+			Options{Batch: 10}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- r.Run(ctx) }()
@@ -298,7 +317,8 @@ func TestRecorderGoesOnWhileASaleCannotFollow(t *testing.T) {
 // After it has seen that the sale is at another epoch, it no longer tries what must fail.
 func TestRecorderSparesInsertsThatMustFail(t *testing.T) {
 	t.Parallel()
-	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA), ordertest.NewClaim(2, 2, ordertest.VoucherA), ordertest.NewClaim(3, 3, ordertest.VoucherA))
+	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA),
+		ordertest.NewClaim(2, 2, ordertest.VoucherA), ordertest.NewClaim(3, 3, ordertest.VoucherA))
 	f.Epoch = 2
 	record(t, f, 1)
 	if f.Inserts != 1 || f.Commits != 3 {
@@ -306,15 +326,17 @@ func TestRecorderSparesInsertsThatMustFail(t *testing.T) {
 	}
 }
 
-// A correction that cannot be made in one sale keeps the orders of no other sale in the stream, and is made once it can be.
+// A correction that cannot be made in one sale keeps the orders of no other sale in the stream, and is made once it
+// can be.
 func TestRecorderGoesOnWhileACorrectionFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := ordertest.NewFakeStores(0, ordertest.NewClaim(1, 1, ordertest.VoucherA), ordertest.NewClaim(2, 2, ordertest.VoucherB))
+		f := ordertest.NewFakeStores(0, ordertest.NewClaim(1, 1, ordertest.VoucherA),
+			ordertest.NewClaim(2, 2, ordertest.VoucherB))
 		f.Stock[ordertest.VoucherB] = 5
 		f.Before["correct"] = 1 << 30
-		r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f}, Options{Batch: 10},
-			f, f, ordertest.NopObserver{}, ordertest.Quiet())
+		r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f},
+			Options{Batch: 10}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- r.Run(ctx) }()
@@ -340,10 +362,11 @@ func TestRecorderGoesOnWhileACorrectionFails(t *testing.T) {
 func TestRecorderReadsAgainWhenAcknowledgementsWereLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA), ordertest.NewClaim(2, 2, ordertest.VoucherA))
+		f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA),
+			ordertest.NewClaim(2, 2, ordertest.VoucherA))
 		g := &forgetful{FakeStores: f}
-		r := New(Stores{Queue: g, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f}, Options{Batch: 1},
-			f, f, ordertest.NopObserver{}, ordertest.Quiet())
+		r := New(Stores{Queue: g, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f},
+			Options{Batch: 1}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- r.Run(ctx) }()
@@ -387,8 +410,8 @@ func TestRecorderSaysOnceThatACorrectionIsRefused(t *testing.T) {
 		f.Rows[1] = order.Order{ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled}
 		f.Stuck = map[int64]bool{1: true}
 		var text bytes.Buffer
-		r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f}, Options{Batch: 1},
-			f, f, ordertest.NopObserver{}, slog.New(slog.NewTextHandler(&text, nil)))
+		r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f},
+			Options{Batch: 1}, f, f, ordertest.NopObserver{}, slog.New(slog.NewTextHandler(&text, nil)))
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- r.Run(ctx) }()
@@ -401,7 +424,8 @@ func TestRecorderSaysOnceThatACorrectionIsRefused(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if n, again := strings.Count(text.String(), "Redis rejects"), strings.Count(text.String(), "corrections of the sale again"); n != 1 || again != 1 {
+		if n, again := strings.Count(text.String(), "Redis rejects"),
+			strings.Count(text.String(), "corrections of the sale again"); n != 1 || again != 1 {
 			t.Errorf("said %d times, and %d times that it is over:\n%s", n, again, text.String())
 		}
 	})
@@ -410,11 +434,12 @@ func TestRecorderSaysOnceThatACorrectionIsRefused(t *testing.T) {
 // A correction that Redis refuses for good holds up nobody else; its entry stays pending.
 func TestRecorderGoesOnAfterARefusedCorrection(t *testing.T) {
 	t.Parallel()
-	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA), ordertest.NewClaim(2, 2, ordertest.VoucherA))
+	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA),
+		ordertest.NewClaim(2, 2, ordertest.VoucherA))
 	f.Rows[1] = order.Order{ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled}
 	f.Stuck = map[int64]bool{1: true}
-	r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f}, Options{Batch: 1},
-		f, f, ordertest.NopObserver{}, ordertest.Quiet())
+	r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f},
+		Options{Batch: 1}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- r.Run(ctx) }()
@@ -434,7 +459,8 @@ func TestRecorderGoesOnAfterARefusedCorrection(t *testing.T) {
 
 func TestRecorderBuriesWhatItCannotRead(t *testing.T) {
 	t.Parallel()
-	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA), ordertest.NewClaim(2, 2, ordertest.VoucherA))
+	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA),
+		ordertest.NewClaim(2, 2, ordertest.VoucherA))
 	f.Fresh[0] = order.Entry{Key: "000-1", Malformed: errors.New("no order id"), Raw: map[string]string{"x": "y"}}
 	f.Before["dead letter"] = 1
 	record(t, f, 10)
@@ -449,7 +475,8 @@ func TestRecorderBuriesWhatItCannotRead(t *testing.T) {
 // An entry of an older epoch is a claim: honoured while stock is left (rule 10).
 func TestRecorderHonoursClaimsOfAnOlderEpoch(t *testing.T) {
 	t.Parallel()
-	f := ordertest.NewFakeStores(1, ordertest.NewClaim(1, 1, ordertest.VoucherA), ordertest.NewClaim(2, 2, ordertest.VoucherA))
+	f := ordertest.NewFakeStores(1, ordertest.NewClaim(1, 1, ordertest.VoucherA),
+		ordertest.NewClaim(2, 2, ordertest.VoucherA))
 	f.Epoch = 2
 	record(t, f, 10)
 	if diff := cmp.Diff(map[int64]order.Status{1: order.Unpaid, 2: order.Failed}, statuses(f)); diff != "" {
@@ -462,8 +489,8 @@ func TestRecorderStopsWhileTheLedgerIsAway(t *testing.T) {
 	t.Parallel()
 	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA))
 	f.Before["insert"] = 1 << 30
-	r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f}, Options{Batch: 10},
-		f, f, ordertest.NopObserver{}, ordertest.Quiet())
+	r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f},
+		Options{Batch: 10}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 	r.finishTimeout = 50 * time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)

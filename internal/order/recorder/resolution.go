@@ -47,17 +47,21 @@ func (s *resolution) decide(c order.Claim) order.Decision {
 		return s.collided(c, row)
 	}
 	if _, known := s.view.Sales[c.VoucherID]; !known {
-		return s.fail(c, c.OrderID, order.UnknownVoucher, fmt.Sprintf("no sale of voucher %d", c.VoucherID), order.Held{})
+		return s.fail(c, c.OrderID, order.UnknownVoucher, fmt.Sprintf("no sale of voucher %d", c.VoucherID),
+			order.Held{})
 	}
 	if other, has := s.live[c.Buyer()]; has {
-		return s.fail(c, c.OrderID, order.DuplicateBuyer, fmt.Sprintf("the user's live order is %d", other.OrderID), other)
+		return s.fail(c, c.OrderID, order.DuplicateBuyer,
+			fmt.Sprintf("the user's live order is %d", other.OrderID), other)
 	}
 	if left := s.stock[c.VoucherID]; left < c.Quantity.Units() {
 		return s.fail(c, c.OrderID, order.NoStock, lacking(left, c.Quantity), order.Held{})
 	}
 	s.stock[c.VoucherID] -= c.Quantity.Units()
 	s.live[c.Buyer()] = c.Held()
-	s.rows[c.OrderID] = order.Order{ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Quantity: c.Quantity, Status: order.Unpaid}
+	s.rows[c.OrderID] = order.Order{
+		ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Quantity: c.Quantity, Status: order.Unpaid,
+	}
 	return order.Decision{Claim: c, Verb: order.Insert, RowID: c.OrderID}
 }
 
@@ -76,7 +80,8 @@ func (s *resolution) replayed(c order.Claim, row order.Order) order.Decision {
 	if row.Status.Live() {
 		return d
 	}
-	giveBack := true // the unit of a cancelled or refunded order is in the ledger: what holds a place took another (Decision.freed)
+	// The unit of a cancelled or refunded order is in the ledger: what holds a place took another (Decision.freed).
+	giveBack := true
 	if row.Status == order.Failed {
 		d.Reason = row.Reason
 		giveBack = row.Reason.GivesUnitBack()
@@ -88,14 +93,15 @@ func (s *resolution) replayed(c order.Claim, row order.Order) order.Decision {
 	return d
 }
 
-// collided: another order has the claim's id. The claim becomes a failed row under the first of its other row ids that no
-// other order has; who settles it again finds that row there.
+// collided: another order has the claim's id. The claim becomes a failed row under the first of its other row ids
+// that no other order has; who settles it again finds that row there.
 func (s *resolution) collided(c order.Claim, other order.Order) order.Decision {
 	for try := 1; ; try++ {
 		row, taken := s.rows[c.RowID(try)]
 		switch {
 		case !taken:
-			detail := fmt.Sprintf("id %d is an order of user %d for voucher %d", c.OrderID, other.UserID, other.VoucherID)
+			detail := fmt.Sprintf("id %d is an order of user %d for voucher %d",
+				c.OrderID, other.UserID, other.VoucherID)
 			return s.fail(c, c.RowID(try), order.IDCollision, detail, s.live[c.Buyer()])
 		case c.HasRow(row):
 			return s.replayed(c, row)
@@ -103,9 +109,13 @@ func (s *resolution) collided(c order.Claim, other order.Order) order.Decision {
 	}
 }
 
-func (s *resolution) fail(c order.Claim, rowID int64, reason order.Reason, detail string, instead order.Held) order.Decision {
+func (s *resolution) fail(
+	c order.Claim, rowID int64, reason order.Reason, detail string, instead order.Held,
+) order.Decision {
 	// A second entry of the same claim in this batch must find the row.
-	s.rows[rowID] = order.Order{ID: rowID, UserID: c.UserID, VoucherID: c.VoucherID, Quantity: c.Quantity, Status: order.Failed, Reason: reason}
+	s.rows[rowID] = order.Order{
+		ID: rowID, UserID: c.UserID, VoucherID: c.VoucherID, Quantity: c.Quantity, Status: order.Failed, Reason: reason,
+	}
 	return order.Decision{
 		Claim: c, Verb: order.Fail, RowID: rowID, Reason: reason, Detail: detail,
 		Correction: s.giveBack(c, reason.GivesUnitBack(), instead),
@@ -114,7 +124,8 @@ func (s *resolution) fail(c order.Claim, rowID int64, reason order.Reason, detai
 
 func (s *resolution) giveBack(c order.Claim, units bool, instead order.Held) *order.Correction {
 	return &order.Correction{
-		UserID: c.UserID, OrderID: c.OrderID, Quantity: c.Quantity, Sale: order.SaleRef{VoucherID: c.VoucherID}, GiveBack: units, New: instead,
+		UserID: c.UserID, OrderID: c.OrderID, Quantity: c.Quantity, Sale: order.SaleRef{VoucherID: c.VoucherID},
+		GiveBack: units, New: instead,
 	}
 }
 

@@ -26,32 +26,52 @@ func TestResolve(t *testing.T) {
 		},
 		"recorded already: nothing to do": {
 			claims: []order.Claim{mine},
-			view:   order.LedgerView{Sales: sales, Rows: map[int64]order.Order{100: {ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Paid}}, Live: map[order.BuyerKey]order.Held{mine.Buyer(): {OrderID: 100}}},
-			want:   []order.Decision{{Claim: mine, Verb: order.Keep, RowID: 100}},
+			view: order.LedgerView{Sales: sales, Rows: map[int64]order.Order{
+				100: {ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Paid},
+			}, Live: map[order.BuyerKey]order.Held{mine.Buyer(): {OrderID: 100}}},
+			want: []order.Decision{{Claim: mine, Verb: order.Keep, RowID: 100}},
 		},
 		"the same claim twice in a batch is inserted once": {
 			claims: []order.Claim{mine, mine}, view: order.LedgerView{Sales: sales},
-			want: []order.Decision{{Claim: mine, Verb: order.Insert, RowID: 100}, {Claim: mine, Verb: order.Keep, RowID: 100}},
+			want: []order.Decision{
+				{Claim: mine, Verb: order.Insert, RowID: 100}, {Claim: mine, Verb: order.Keep, RowID: 100},
+			},
 		},
 		"recorded and cancelled since: the unit goes back if its user is still the holder": {
 			claims: []order.Claim{mine},
-			view:   order.LedgerView{Sales: sales, Rows: map[int64]order.Order{100: {ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled}}},
-			want:   []order.Decision{{Claim: mine, Verb: order.Keep, RowID: 100, Correction: back(mine, true, 0)}},
+			view: order.LedgerView{Sales: sales, Rows: map[int64]order.Order{
+				100: {ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled},
+			}},
+			want: []order.Decision{{Claim: mine, Verb: order.Keep, RowID: 100, Correction: back(mine, true, 0)}},
 		},
 		"failed before for lack of stock: no unit goes back": {
 			claims: []order.Claim{mine},
-			view:   order.LedgerView{Sales: sales, Rows: map[int64]order.Order{100: {ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: order.NoStock}}},
-			want:   []order.Decision{{Claim: mine, Verb: order.Keep, RowID: 100, Reason: order.NoStock, Correction: back(mine, false, 0)}},
+			view: order.LedgerView{Sales: sales, Rows: map[int64]order.Order{
+				100: {ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: order.NoStock},
+			}},
+			want: []order.Decision{
+				{Claim: mine, Verb: order.Keep, RowID: 100, Reason: order.NoStock, Correction: back(mine, false, 0)},
+			},
 		},
 		"another live order of the user: failed, the live one becomes the holder's": {
-			claims: []order.Claim{mine}, view: order.LedgerView{Sales: sales, Live: map[order.BuyerKey]order.Held{mine.Buyer(): {OrderID: 50}}},
-			want: []order.Decision{{Claim: mine, Verb: order.Fail, RowID: 100, Reason: order.DuplicateBuyer, Detail: "the user's live order is 50", Correction: back(mine, true, 50)}},
+			claims: []order.Claim{mine}, view: order.LedgerView{
+				Sales: sales, Live: map[order.BuyerKey]order.Held{mine.Buyer(): {OrderID: 50}},
+			},
+			want: []order.Decision{{
+				Claim: mine, Verb: order.Fail, RowID: 100, Reason: order.DuplicateBuyer,
+				Detail: "the user's live order is 50", Correction: back(mine, true, 50),
+			}},
 		},
 		"no unit left: failed in stream order, no unit goes back": {
-			claims: []order.Claim{mine, ordertest.NewClaim(101, 2, ordertest.VoucherA)}, view: order.LedgerView{Sales: sales},
+			claims: []order.Claim{mine, ordertest.NewClaim(101, 2, ordertest.VoucherA)},
+			view:   order.LedgerView{Sales: sales},
 			want: []order.Decision{
 				{Claim: mine, Verb: order.Insert, RowID: 100},
-				{Claim: ordertest.NewClaim(101, 2, ordertest.VoucherA), Verb: order.Fail, RowID: 101, Reason: order.NoStock, Detail: "the ledger has no unit left", Correction: back(ordertest.NewClaim(101, 2, ordertest.VoucherA), false, 0)},
+				{
+					Claim: ordertest.NewClaim(101, 2, ordertest.VoucherA), Verb: order.Fail,
+					RowID: 101, Reason: order.NoStock, Detail: "the ledger has no unit left",
+					Correction: back(ordertest.NewClaim(101, 2, ordertest.VoucherA), false, 0),
+				},
 			},
 		},
 		"fewer units left than the order has: it fails whole, and a smaller one behind it is inserted": {
@@ -60,58 +80,94 @@ func TestResolve(t *testing.T) {
 			want: []order.Decision{
 				{
 					Claim: ofUnits(mine, 3), Verb: order.Fail, RowID: 100, Reason: order.NoStock,
-					Detail: "the ledger has 2 units left for an order of 3", Correction: back(ofUnits(mine, 3), false, 0),
+					Detail:     "the ledger has 2 units left for an order of 3",
+					Correction: back(ofUnits(mine, 3), false, 0),
 				},
 				{Claim: ofUnits(ordertest.NewClaim(101, 2, ordertest.VoucherA), 2), Verb: order.Insert, RowID: 101},
 			},
 		},
 		"no such sale": {
 			claims: []order.Claim{mine}, view: order.LedgerView{},
-			want: []order.Decision{{Claim: mine, Verb: order.Fail, RowID: 100, Reason: order.UnknownVoucher, Detail: "no sale of voucher 7", Correction: back(mine, false, 0)}},
+			want: []order.Decision{{
+				Claim: mine, Verb: order.Fail, RowID: 100, Reason: order.UnknownVoucher, Detail: "no sale of voucher 7",
+				Correction: back(mine, false, 0),
+			}},
 		},
 		"another user's order has the id: failed under another one": {
 			claims: []order.Claim{mine},
-			view:   order.LedgerView{Sales: sales, Rows: map[int64]order.Order{100: {ID: 100, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid}}},
-			want:   []order.Decision{{Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: order.IDCollision, Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 0)}},
+			view: order.LedgerView{Sales: sales, Rows: map[int64]order.Order{
+				100: {ID: 100, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid},
+			}},
+			want: []order.Decision{{
+				Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: order.IDCollision,
+				Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 0),
+			}},
 		},
 		"the same collision twice in a batch: one row": {
 			claims: []order.Claim{mine, mine},
-			view:   order.LedgerView{Sales: sales, Rows: map[int64]order.Order{100: {ID: 100, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid}}},
+			view: order.LedgerView{Sales: sales, Rows: map[int64]order.Order{
+				100: {ID: 100, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid},
+			}},
 			want: []order.Decision{
-				{Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: order.IDCollision, Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 0)},
-				{Claim: mine, Verb: order.Keep, RowID: mine.RowID(1), Reason: order.IDCollision, Correction: back(mine, true, 0)},
+				{
+					Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: order.IDCollision,
+					Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 0),
+				},
+				{
+					Claim: mine, Verb: order.Keep, RowID: mine.RowID(1), Reason: order.IDCollision,
+					Correction: back(mine, true, 0),
+				},
 			},
 		},
 		"another order has that one too: failed under the next": {
 			claims: []order.Claim{mine, mine},
 			view: order.LedgerView{
 				Sales: sales, Rows: map[int64]order.Order{
-					100:           {ID: 100, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid},
-					mine.RowID(1): {ID: mine.RowID(1), UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled},
+					100: {ID: 100, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid},
+					mine.RowID(1): {
+						ID: mine.RowID(1), UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled,
+					},
 				},
 			},
 			want: []order.Decision{
-				{Claim: mine, Verb: order.Fail, RowID: mine.RowID(2), Reason: order.IDCollision, Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 0)},
-				{Claim: mine, Verb: order.Keep, RowID: mine.RowID(2), Reason: order.IDCollision, Correction: back(mine, true, 0)},
+				{
+					Claim: mine, Verb: order.Fail, RowID: mine.RowID(2), Reason: order.IDCollision,
+					Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 0),
+				},
+				{
+					Claim: mine, Verb: order.Keep, RowID: mine.RowID(2), Reason: order.IDCollision,
+					Correction: back(mine, true, 0),
+				},
 			},
 		},
 		"the user has another live order: the place is set to it": {
 			claims: []order.Claim{mine},
 			view: order.LedgerView{
-				Sales: sales, Rows: map[int64]order.Order{100: {ID: 100, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid}},
+				Sales: sales, Rows: map[int64]order.Order{
+					100: {ID: 100, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid},
+				},
 				Live: map[order.BuyerKey]order.Held{mine.Buyer(): {OrderID: 50}},
 			},
-			want: []order.Decision{{Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: order.IDCollision, Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 50)}},
+			want: []order.Decision{{
+				Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: order.IDCollision,
+				Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 50),
+			}},
 		},
 		"the same collision again: nothing to write": {
 			claims: []order.Claim{mine},
 			view: order.LedgerView{
 				Sales: sales, Rows: map[int64]order.Order{
-					100:           {ID: 100, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid},
-					mine.RowID(1): {ID: mine.RowID(1), UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: order.IDCollision},
+					100: {ID: 100, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid},
+					mine.RowID(1): {
+						ID: mine.RowID(1), UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed,
+						Reason: order.IDCollision,
+					},
 				},
 			},
-			want: []order.Decision{{Claim: mine, Verb: order.Keep, RowID: mine.RowID(1), Reason: order.IDCollision, Correction: back(mine, true, 0)}},
+			want: []order.Decision{{
+				Claim: mine, Verb: order.Keep, RowID: mine.RowID(1), Reason: order.IDCollision,
+				Correction: back(mine, true, 0),
+			}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +186,8 @@ func ofUnits(c order.Claim, units int64) order.Claim {
 
 func back(c order.Claim, units bool, instead int64) *order.Correction {
 	return &order.Correction{
-		Sale: order.SaleRef{VoucherID: c.VoucherID}, UserID: c.UserID, OrderID: c.OrderID, Quantity: c.Quantity, GiveBack: units, New: order.Held{OrderID: instead},
+		Sale: order.SaleRef{VoucherID: c.VoucherID}, UserID: c.UserID, OrderID: c.OrderID, Quantity: c.Quantity,
+		GiveBack: units, New: order.Held{OrderID: instead},
 	}
 }
 
@@ -141,7 +198,9 @@ type ledgerModel struct {
 }
 
 func (m *ledgerModel) view(claims []order.Claim) order.LedgerView {
-	v := order.LedgerView{Sales: map[int64]order.LedgerSale{}, Rows: map[int64]order.Order{}, Live: map[order.BuyerKey]order.Held{}}
+	v := order.LedgerView{
+		Sales: map[int64]order.LedgerSale{}, Rows: map[int64]order.Order{}, Live: map[order.BuyerKey]order.Held{},
+	}
 	for id, stock := range m.stock {
 		v.Sales[id] = order.LedgerSale{Stock: stock}
 	}
@@ -188,7 +247,10 @@ func (m *ledgerModel) apply(t *rapid.T, decisions []order.Decision) (written int
 		if _, taken := m.rows[d.RowID]; taken {
 			t.Fatalf("decision writes over row %d: %+v", d.RowID, d)
 		}
-		row := order.Order{ID: d.RowID, UserID: d.Claim.UserID, VoucherID: d.Claim.VoucherID, Quantity: d.Claim.Quantity, Status: order.Failed, Reason: d.Reason}
+		row := order.Order{
+			ID: d.RowID, UserID: d.Claim.UserID, VoucherID: d.Claim.VoucherID, Quantity: d.Claim.Quantity,
+			Status: order.Failed, Reason: d.Reason,
+		}
 		if d.Verb == order.Insert {
 			row.Status = order.Unpaid
 			if m.stock[d.Claim.VoucherID] -= d.Claim.Quantity.Units(); m.stock[d.Claim.VoucherID] < 0 {
@@ -206,7 +268,9 @@ func TestResolveKeepsTheInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		stock := rapid.Int64Range(0, 6).Draw(t, "stock")
-		m := &ledgerModel{stock: map[int64]int64{ordertest.VoucherA: stock, ordertest.VoucherB: 2}, rows: map[int64]order.Order{}}
+		m := &ledgerModel{
+			stock: map[int64]int64{ordertest.VoucherA: stock, ordertest.VoucherB: 2}, rows: map[int64]order.Order{},
+		}
 		one := rapid.Custom(func(t *rapid.T) order.Claim {
 			c := ordertest.NewClaim(rapid.Int64Range(1, 12).Draw(t, "id"), rapid.Int64Range(1, 6).Draw(t, "user"),
 				rapid.SampledFrom([]int64{ordertest.VoucherA, ordertest.VoucherB, 99}).Draw(t, "voucher"))
@@ -214,7 +278,9 @@ func TestResolveKeepsTheInvariants(t *testing.T) {
 			return c
 		})
 		for _, c := range rapid.SliceOfN(one, 0, 4).Draw(t, "claims whose next row id is taken as well") {
-			m.rows[c.RowID(1)] = order.Order{ID: c.RowID(1), UserID: 99, VoucherID: c.VoucherID, Status: order.Failed, Reason: order.NoStock}
+			m.rows[c.RowID(1)] = order.Order{
+				ID: c.RowID(1), UserID: 99, VoucherID: c.VoucherID, Status: order.Failed, Reason: order.NoStock,
+			}
 		}
 		for range rapid.IntRange(1, 6).Draw(t, "batches") {
 			claims := rapid.SliceOfN(one, 1, 8).Draw(t, "claims")

@@ -21,10 +21,11 @@ type retrier struct {
 func (r retrier) retry(ctx context.Context, step func(context.Context) error) bool {
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		return struct{}{}, step(ctx)
-	}, backoff.WithBackOff(order.NewBackOff()), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, pause time.Duration) {
-		r.observer.RecordRetried(err)
-		r.log.WarnContext(ctx, "recording failed; retrying", "pause", pause, "error", err)
-	}))
+	}, backoff.WithBackOff(order.NewBackOff()), backoff.WithMaxElapsedTime(0),
+		backoff.WithNotify(func(err error, pause time.Duration) {
+			r.observer.RecordRetried(err)
+			r.log.WarnContext(ctx, "recording failed; retrying", "pause", pause, "error", err)
+		}))
 	if err != nil && ctx.Err() != nil {
 		r.log.WarnContext(ctx, "stopped with unfinished entries; they will be delivered again", "error", err)
 	}

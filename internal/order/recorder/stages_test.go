@@ -88,7 +88,9 @@ type running struct {
 func run(t *testing.T, g gates, o Options) *running {
 	t.Helper()
 	run := &running{done: make(chan error, 1)}
-	r := New(Stores{Queue: g, Membership: g, Ledger: gatedLedger{ordertest.FakeLedger{FakeStores: g.FakeStores}, g.insert, g.contended, &run.sizes}, Holders: g, Outbox: g},
+	r := New(Stores{Queue: g, Membership: g, Ledger: gatedLedger{
+		ordertest.FakeLedger{FakeStores: g.FakeStores}, g.insert, g.contended, &run.sizes,
+	}, Holders: g, Outbox: g},
 		o, g, g, ordertest.NopObserver{}, ordertest.Quiet())
 	ctx, stop := context.WithCancel(t.Context())
 	run.stop = stop
@@ -192,17 +194,19 @@ func TestRecorderGathersWhileItCommits(t *testing.T) {
 	})
 }
 
-// While nobody waits for a row, orders that come one by one share a transaction; the first is not delayed, nor is any once a
-// caller waits, from that moment on. A full batch is followed by the next at once.
+// While nobody waits for a row, orders that come one by one share a transaction; the first is not delayed, nor is any
+// once a caller waits, from that moment on. A full batch is followed by the next at once.
 func TestRecorderGathersWhileNobodyWaits(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		waitsAfter time.Duration // until a caller waits; 0: from the start
 		want       []int
 	}{
-		"a caller waits all the time":  {0, slices.Repeat([]int{1}, 15)},
-		"nobody waits":                 {time.Hour, []int{1, 4, 5, 5}},
-		"a caller waits after a while": {20200 * time.Microsecond, append([]int{1, 4, 2}, slices.Repeat([]int{1}, 8)...)},
+		"a caller waits all the time": {0, slices.Repeat([]int{1}, 15)},
+		"nobody waits":                {time.Hour, []int{1, 4, 5, 5}},
+		"a caller waits after a while": {
+			20200 * time.Microsecond, append([]int{1, 4, 2}, slices.Repeat([]int{1}, 8)...),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -244,7 +248,9 @@ func TestRecorderLooksThroughItsOwnWithEmptyHands(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := ordertest.NewFakeStores(100, numbered(6)...)
-		g := gates{FakeStores: f, next: make(chan struct{}), insert: make(chan struct{}), acknowledge: make(chan struct{})}
+		g := gates{
+			FakeStores: f, next: make(chan struct{}), insert: make(chan struct{}), acknowledge: make(chan struct{}),
+		}
 		r := run(t, g, Options{Batch: 2})
 		g.next <- struct{}{}   // the first batch is read,
 		g.insert <- struct{}{} // committed, and being finished;
@@ -301,7 +307,8 @@ func TestRecorderDrains(t *testing.T) {
 	}
 }
 
-// A recorder whose batch waits for another transaction is not silent: others would wait for it as well, and leave other sales' orders.
+// A recorder whose batch waits for another transaction is not silent: others would wait for it as well, and leave
+// other sales' orders.
 func TestRecorderIsNotSilentBehindAnotherTransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -321,7 +328,8 @@ func TestRecorderIsNotSilentBehindAnotherTransaction(t *testing.T) {
 	})
 }
 
-// A recorder whose ledger does not answer sends no heartbeats after a while, so that others take over, and some again when it can.
+// A recorder whose ledger does not answer sends no heartbeats after a while, so that others take over, and some again
+// when it can.
 func TestRecorderIsSilentWhileItCannotCommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// inspection is what a sweep has read. Partitions are read at the same time, each by itself: one whose Redis node does not answer
-// hides no other's sales.
+// inspection is what a sweep has read. Partitions are read at the same time, each by itself: one whose Redis node
+// does not answer hides no other's sales.
 type inspection struct {
 	vouchers []voucher.Voucher // those whose partition could be read
 	views    []order.SaleView  // in the same order
@@ -51,7 +51,8 @@ func (r *Reconciler) inspect(ctx context.Context) (inspection, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
-				all.unread, failed = append(all.unread, vs...), append(failed, fmt.Errorf("partition %d: %w", partition, err))
+				all.unread, failed = append(all.unread, vs...), append(failed,
+					fmt.Errorf("partition %d: %w", partition, err))
 				return
 			}
 			all.vouchers, all.views = append(all.vouchers, vs...), append(all.views, views...)

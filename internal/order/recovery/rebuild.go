@@ -21,8 +21,8 @@ type SaleLedger interface {
 	// RaiseEpoch begins a rebuild: it raises the sale's epoch by one, or above the given one if that is higher, sets
 	// its sequence to 0, and returns the new epoch. The epoch is the rebuild's fencing token.
 	RaiseEpoch(ctx context.Context, sale int64, above int64) (int64, error)
-	// Snapshot reads the sale and all its orders under its row's lock, marking pending operations as absorbed, and those
-	// that take units as void. It returns ErrSuperseded when the sale's epoch is not the given one.
+	// Snapshot reads the sale and all its orders under its row's lock, marking pending operations as absorbed, and
+	// those that take units as void. It returns ErrSuperseded when the sale's epoch is not the given one.
 	Snapshot(ctx context.Context, sale int64, epoch int64) (order.Snapshot, error)
 	// Retire marks the sale as no longer held by Redis, and reports whether it did (or it was before): not while an
 	// operation is pending, before its end has passed, or when its last operation is not the given one any more.
@@ -35,16 +35,17 @@ type SaleReader interface {
 	Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error)
 	// Waiting yields the claims of a sale that are in the stream, delivered or not, oldest first.
 	Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
-	// Holders yields the holders of a sale, as claims without epoch and sequence. One may come twice. One that cannot be
-	// read is an *order.UnreadableHolderError, after which the others follow.
+	// Holders yields the holders of a sale, as claims without epoch and sequence. One may come twice. One that cannot
+	// be read is an *order.UnreadableHolderError, after which the others follow.
 	Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
 }
 
-// SaleBuilder writes a sale into Redis step by step, and removes it. Every step of a rebuild carries its epoch and returns
-// ErrSuperseded once a newer rebuild has begun or the sale is open at this epoch or a later one.
+// SaleBuilder writes a sale into Redis step by step, and removes it. Every step of a rebuild carries its epoch and
+// returns ErrSuperseded once a newer rebuild has begun or the sale is open at this epoch or a later one.
 type SaleBuilder interface {
-	// Begin stops the sale (SaleRebuilding) and removes what stands in its place. Holders who ask still get their order. At
-	// epoch 0, which every sale has passed, it stops nothing and returns ErrSuperseded, if Redis would take it at all.
+	// Begin stops the sale (SaleRebuilding) and removes what stands in its place. Holders who ask still get their
+	// order. At epoch 0, which every sale has passed, it stops nothing and returns ErrSuperseded, if Redis would take
+	// it at all.
 	Begin(ctx context.Context, sale order.SaleRef, epoch int64) error
 	// SetHolders makes each claim's user a holder by its order, and removes the fields of other holders in remove.
 	SetHolders(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, remove []string) error
@@ -97,9 +98,9 @@ func (r *Reconciler) look(ctx context.Context, sale int64) (voucher.Voucher, ord
 	return v, views[0], nil
 }
 
-// canStop returns nil if Redis would stop the sale now. While the sale's slot moves to another node of a cluster, key by
-// key, it does not (TRYAGAIN), for as long as that takes. Each instance would try again and again, and raise the epoch
-// each time for a rebuild that cannot even begin.
+// canStop returns nil if Redis would stop the sale now. While the sale's slot moves to another node of a cluster, key
+// by key, it does not (TRYAGAIN), for as long as that takes. Each instance would try again and again, and raise the
+// epoch each time for a rebuild that cannot even begin.
 func (r *Reconciler) canStop(ctx context.Context, sale order.SaleRef) error {
 	err := r.builder.Begin(ctx, sale, 0)
 	if errors.Is(err, order.ErrSuperseded) {
@@ -110,10 +111,10 @@ func (r *Reconciler) canStop(ctx context.Context, sale order.SaleRef) error {
 
 // rebuild makes Redis hold the sale as the ledger has it, with the accepted orders that still wait (rule 10).
 //
-// The order of reading makes it exact. From Begin on the sale is stopped. Then the stream is read, then the holders, then
-// the recovery reports, then the ledger: an order that leaves the stream in between has its row by then, so each accepted
-// order is seen at least once. Being seen twice is harmless, since orders are compared by id. An order that is recorded
-// after the ledger was read lowers the ledger's stock by the unit that was already counted for it here.
+// The order of reading makes it exact. From Begin on the sale is stopped. Then the stream is read, then the holders,
+// then the recovery reports, then the ledger: an order that leaves the stream in between has its row by then, so each
+// accepted order is seen at least once. Being seen twice is harmless, since orders are compared by id. An order that
+// is recorded after the ledger was read lowers the ledger's stock by the unit that was already counted for it here.
 //
 // view is the sale in Redis. A ledger that was restored from a backup may be behind its epoch.
 //
@@ -131,7 +132,8 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 		return fmt.Errorf("stopping the sale: %w", err)
 	}
 	in := rebuildInput{
-		holders: map[int64]order.Held{}, reached: []order.Mark{view.Mark, {Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}},
+		holders: map[int64]order.Held{},
+		reached: []order.Mark{view.Mark, {Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}},
 	}
 	if epoch > 1 { // a new sale has nothing to remember or to read
 		if in.seen, err = r.awaitReports(ctx, sale, epoch); err != nil {
@@ -174,8 +176,8 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 	return nil
 }
 
-// startReading waits until one more rebuild may read; done ends its reading. Sales that have ended wait for each other first:
-// one that sells finds at most maxReadingLate of them before it.
+// startReading waits until one more rebuild may read; done ends its reading. Sales that have ended wait for each
+// other first: one that sells finds at most maxReadingLate of them before it.
 func (r *Reconciler) startReading(ctx context.Context, u Urgency) (done func(), err error) {
 	turns := []chan struct{}{r.late, r.reading}
 	if u < Ended {
@@ -198,8 +200,8 @@ func release(turns []chan struct{}) {
 	}
 }
 
-// MaxEpochLead is how far Redis's epoch may be ahead of a ledger that was restored from a backup. What is further ahead was
-// written by hand; the scripts ignore it as well (scripts/sale.lua).
+// MaxEpochLead is how far Redis's epoch may be ahead of a ledger that was restored from a backup. What is further
+// ahead was written by hand; the scripts ignore it as well (scripts/sale.lua).
 const MaxEpochLead = 1e9
 
 // epochAbove returns the highest epoch that is known of the sale, which the rebuild's must exceed.
@@ -266,10 +268,11 @@ type rebuildPlan struct {
 	lost          []order.Claim // those of requeue that only reports knew
 }
 
-// makePlan decides who is a holder and how much is left. First come the ledger's live orders, then accepted orders that
-// wait, in stream order, then those of which only the holder is left, then those that only reports know, in the order of
-// their acceptance. Each of the latter three will take its units from the ledger, so they count as taken here. An order whose
-// user is a holder by another one is requeued too: the recorder makes it a failed order with its reason.
+// makePlan decides who is a holder and how much is left. First come the ledger's live orders, then accepted orders
+// that wait, in stream order, then those of which only the holder is left, then those that only reports know, in the
+// order of their acceptance. Each of the latter three will take its units from the ledger, so they count as taken
+// here. An order whose user is a holder by another one is requeued too: the recorder makes it a failed order with its
+// reason.
 func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 	var plan rebuildPlan
 	holders := make(map[int64]order.Held, len(in.ledger.Live)+len(in.waiting))
@@ -300,7 +303,8 @@ func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 			promised += held.Quantity.Units()
 		}
 		plan.requeue = append(plan.requeue, order.Claim{
-			OrderID: held.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Epoch: epoch - 1, Quantity: held.Quantity,
+			OrderID: held.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Epoch: epoch - 1,
+			Quantity: held.Quantity,
 		})
 	}
 	for _, c := range in.missing(queued) {
@@ -322,7 +326,8 @@ func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 	plan.removeHolders = append(plan.removeHolders, in.unreadableFields(holders)...)
 	v := in.ledger.Voucher
 	plan.opening = order.Opening{
-		Stock: max(0, v.Sale.Stock-promised), Extra: extra, Begin: v.Sale.Begin, End: v.Sale.End, Mode: order.SaleOpen, Operation: in.ledger.Operation,
+		Stock: max(0, v.Sale.Stock-promised), Extra: extra, Begin: v.Sale.Begin, End: v.Sale.End, Mode: order.SaleOpen,
+		Operation: in.ledger.Operation,
 	}
 	switch {
 	case v.Status != voucher.OnShelf:
@@ -333,8 +338,8 @@ func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 	return plan
 }
 
-// unreadableFields returns the fields of holders that cannot be read, but those of users who are holders again: their order
-// is set in its place.
+// unreadableFields returns the fields of holders that cannot be read, but those of users who are holders again: their
+// order is set in its place.
 func (in *rebuildInput) unreadableFields(holders map[int64]order.Held) []string {
 	var fields []string
 	for _, u := range in.unreadable {
@@ -352,18 +357,21 @@ func (in *rebuildInput) unreadableFields(holders map[int64]order.Held) []string 
 func (in *rebuildInput) missing(queued map[int64]bool) []order.Claim {
 	var missing []order.Claim
 	for _, c := range in.reported {
-		if !queued[c.OrderID] && !in.ledger.Dead[c.OrderID] && in.ledger.Live[c.UserID].OrderID != c.OrderID && in.holders[c.UserID].OrderID != c.OrderID {
+		if !queued[c.OrderID] && !in.ledger.Dead[c.OrderID] && in.ledger.Live[c.UserID].OrderID != c.OrderID &&
+			in.holders[c.UserID].OrderID != c.OrderID {
 			missing = append(missing, c)
 		}
 	}
 	slices.SortFunc(missing, func(a, plan order.Claim) int {
-		return cmp.Or(cmp.Compare(a.Epoch, plan.Epoch), cmp.Compare(a.Sequence, plan.Sequence), cmp.Compare(a.OrderID, plan.OrderID))
+		return cmp.Or(cmp.Compare(a.Epoch, plan.Epoch), cmp.Compare(a.Sequence, plan.Sequence),
+			cmp.Compare(a.OrderID, plan.OrderID))
 	})
 	return slices.CompactFunc(missing, func(a, plan order.Claim) bool { return a.OrderID == plan.OrderID })
 }
 
-// unaccounted counts the admissions that nobody can name any more: those between the mark of Redis and the ledger and the
-// highest mark in the reports that no report contains. It can be told when Redis or the ledger still had that epoch.
+// unaccounted counts the admissions that nobody can name any more: those between the mark of Redis and the ledger and
+// the highest mark in the reports that no report contains. It can be told when Redis or the ledger still had that
+// epoch.
 func (in *rebuildInput) unaccounted() int64 {
 	reached := int64(-1)
 	for _, m := range in.reached {

@@ -51,14 +51,22 @@ func TestPlanOfARebuild(t *testing.T) {
 			ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(5)},
 			want:   rebuildPlan{opening: opening(5, order.SaleOpen)},
 		},
-		"paused by an admin": {ledger: order.Snapshot{Voucher: paused}, want: rebuildPlan{opening: opening(2, order.SalePaused)}},
-		"off the shelf":      {ledger: order.Snapshot{Voucher: off}, want: rebuildPlan{opening: opening(2, order.SaleOffShelf)}},
+		"paused by an admin": {
+			ledger: order.Snapshot{Voucher: paused}, want: rebuildPlan{opening: opening(2, order.SalePaused)},
+		},
+		"off the shelf": {
+			ledger: order.Snapshot{Voucher: off}, want: rebuildPlan{opening: opening(2, order.SaleOffShelf)},
+		},
 		"an emptied Redis gets the ledger's buyers": {
 			ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{1: 11, 2: 12})},
-			want:   rebuildPlan{setHolders: []order.Claim{holder(1, 11), holder(2, 12)}, opening: opening(3, order.SaleOpen)},
+			want: rebuildPlan{
+				setHolders: []order.Claim{holder(1, 11), holder(2, 12)}, opening: opening(3, order.SaleOpen),
+			},
 		},
 		"waiting orders count as sold, recorded ones once": {
-			waiting: []order.Claim{ordertest.NewClaim(11, 1, ordertest.VoucherA), ordertest.NewClaim(13, 3, ordertest.VoucherA)},
+			waiting: []order.Claim{
+				ordertest.NewClaim(11, 1, ordertest.VoucherA), ordertest.NewClaim(13, 3, ordertest.VoucherA),
+			},
 			holders: one(map[int64]int64{1: 11, 3: 13}),
 			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{1: 11})},
 			want:    rebuildPlan{opening: opening(2, order.SaleOpen)},
@@ -67,7 +75,8 @@ func TestPlanOfARebuild(t *testing.T) {
 			holders: one(map[int64]int64{4: 14}),
 			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3)},
 			want: rebuildPlan{
-				requeue: []order.Claim{{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}}, opening: opening(2, order.SaleOpen),
+				requeue: []order.Claim{{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}},
+				opening: opening(2, order.SaleOpen),
 			},
 		},
 		"a holder by an order that ended is removed": {
@@ -77,10 +86,13 @@ func TestPlanOfARebuild(t *testing.T) {
 		},
 		"a holder who cannot be read is removed, unless their user is one again": {
 			waiting: []order.Claim{ordertest.NewClaim(11, 1, ordertest.VoucherA)},
-			broken:  []order.UnreadableHolderError{{Field: "1", Value: "xyz"}, {Field: "01", Value: "5"}, {Field: "999999", Value: "xyz"}, {Field: "x"}},
-			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3)},
+			broken: []order.UnreadableHolderError{
+				{Field: "1", Value: "xyz"}, {Field: "01", Value: "5"}, {Field: "999999", Value: "xyz"}, {Field: "x"},
+			},
+			ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(3)},
 			want: rebuildPlan{
-				setHolders: []order.Claim{holder(1, 11)}, removeHolders: []string{"01", "999999", "x"}, opening: opening(2, order.SaleOpen),
+				setHolders: []order.Claim{holder(1, 11)}, removeHolders: []string{"01", "999999", "x"},
+				opening: opening(2, order.SaleOpen),
 			},
 		},
 		"a holder by another order than the ledger's is corrected": {
@@ -88,7 +100,8 @@ func TestPlanOfARebuild(t *testing.T) {
 			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{4: 99})},
 			want: rebuildPlan{
 				setHolders: []order.Claim{holder(4, 99)}, opening: opening(3, order.SaleOpen),
-				requeue: []order.Claim{{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}}, // it will fail, and say why
+				// It will fail, and say why.
+				requeue: []order.Claim{{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}},
 			},
 		},
 		"what only reports know makes holders and is requeued, once, in order": {
@@ -96,17 +109,21 @@ func TestPlanOfARebuild(t *testing.T) {
 			ledger:   order.Snapshot{Voucher: ordertest.SaleVoucher(3)},
 			want: rebuildPlan{
 				setHolders: []order.Claim{holder(5, 15), holder(6, 16)}, opening: opening(1, order.SaleOpen),
-				requeue: []order.Claim{accepted(15, 5, 8), accepted(16, 6, 9)}, lost: []order.Claim{accepted(15, 5, 8), accepted(16, 6, 9)},
+				requeue: []order.Claim{accepted(15, 5, 8), accepted(16, 6, 9)},
+				lost:    []order.Claim{accepted(15, 5, 8), accepted(16, 6, 9)},
 			},
 		},
 		"what reports and others know changes nothing": {
 			waiting:  []order.Claim{ordertest.NewClaim(11, 1, ordertest.VoucherA)},
 			holders:  one(map[int64]int64{1: 11, 4: 14}),
 			reported: []order.Claim{accepted(11, 1, 1), accepted(12, 2, 2), accepted(13, 3, 3), accepted(14, 4, 4)},
-			ledger:   order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{2: 12}), Dead: map[int64]bool{13: true}},
+			ledger: order.Snapshot{
+				Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{2: 12}), Dead: map[int64]bool{13: true},
+			},
 			want: rebuildPlan{
 				setHolders: []order.Claim{holder(2, 12)},
-				requeue:    []order.Claim{{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}}, opening: opening(1, order.SaleOpen),
+				requeue:    []order.Claim{{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}},
+				opening:    opening(1, order.SaleOpen),
 			},
 		},
 		"an order whose user has bought again gets its row, and makes no holder": {
@@ -115,19 +132,25 @@ func TestPlanOfARebuild(t *testing.T) {
 			reported: []order.Claim{accepted(21, 1, 1), accepted(22, 2, 2)},
 			ledger:   order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{2: 12})},
 			want: rebuildPlan{
-				setHolders: []order.Claim{holder(2, 12)}, requeue: []order.Claim{accepted(21, 1, 1), accepted(22, 2, 2)},
-				lost: []order.Claim{accepted(21, 1, 1), accepted(22, 2, 2)}, opening: opening(2, order.SaleOpen),
+				setHolders: []order.Claim{holder(2, 12)},
+				requeue:    []order.Claim{accepted(21, 1, 1), accepted(22, 2, 2)},
+				lost:       []order.Claim{accepted(21, 1, 1), accepted(22, 2, 2)}, opening: opening(2, order.SaleOpen),
 			},
 		},
 		"orders of several units come back from the ledger, the stream, holders and reports with all of them": {
 			waiting:  []order.Claim{several(accepted(11, 1, 1), 2)},
 			holders:  map[int64]order.Held{4: {OrderID: 14, Quantity: order.QuantityOf(3)}},
 			reported: []order.Claim{several(accepted(15, 5, 2), 4)},
-			ledger:   order.Snapshot{Voucher: ordertest.SaleVoucher(20), Live: map[int64]order.Held{6: {OrderID: 16, Quantity: order.QuantityOf(5)}}},
+			ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(20), Live: map[int64]order.Held{
+				6: {OrderID: 16, Quantity: order.QuantityOf(5)},
+			}},
 			want: rebuildPlan{
-				setHolders: []order.Claim{several(holder(1, 11), 2), several(holder(5, 15), 4), several(holder(6, 16), 5)},
+				setHolders: []order.Claim{
+					several(holder(1, 11), 2), several(holder(5, 15), 4), several(holder(6, 16), 5),
+				},
 				requeue: []order.Claim{
-					several(order.Claim{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}, 3), several(accepted(15, 5, 2), 4),
+					several(order.Claim{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}, 3),
+					several(accepted(15, 5, 2), 4),
 				},
 				lost:    []order.Claim{several(accepted(15, 5, 2), 4)},
 				opening: withExtra(opening(20-2-3-4, order.SaleOpen), 1+2+3+4),
@@ -140,13 +163,17 @@ func TestPlanOfARebuild(t *testing.T) {
 		},
 		"a holder with other units than the ledger's order is corrected": {
 			holders: map[int64]order.Held{4: {OrderID: 14, Quantity: order.QuantityOf(3)}},
-			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: map[int64]order.Held{4: {OrderID: 14, Quantity: order.QuantityOf(2)}}},
+			ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: map[int64]order.Held{
+				4: {OrderID: 14, Quantity: order.QuantityOf(2)},
+			}},
 			want: rebuildPlan{
 				setHolders: []order.Claim{several(holder(4, 14), 2)}, opening: withExtra(opening(3, order.SaleOpen), 1),
 			},
 		},
 		"more promised than there is: nothing left, never less than nothing": {
-			waiting: []order.Claim{ordertest.NewClaim(11, 1, ordertest.VoucherA), ordertest.NewClaim(12, 2, ordertest.VoucherA)},
+			waiting: []order.Claim{
+				ordertest.NewClaim(11, 1, ordertest.VoucherA), ordertest.NewClaim(12, 2, ordertest.VoucherA),
+			},
 			holders: one(map[int64]int64{1: 11, 2: 12}),
 			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(1)},
 			want:    rebuildPlan{opening: opening(0, order.SaleOpen)},
@@ -155,9 +182,13 @@ func TestPlanOfARebuild(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc.ledger.Operation = 3
-			in := rebuildInput{waiting: tc.waiting, holders: tc.holders, reported: tc.reported, unreadable: tc.broken, ledger: tc.ledger}
+			in := rebuildInput{
+				waiting: tc.waiting, holders: tc.holders, reported: tc.reported,
+				unreadable: tc.broken, ledger: tc.ledger,
+			}
 			got := in.makePlan(5)
-			slices.SortFunc(got.setHolders, func(a, plan order.Claim) int { return cmp.Compare(a.OrderID, plan.OrderID) })
+			slices.SortFunc(got.setHolders,
+				func(a, plan order.Claim) int { return cmp.Compare(a.OrderID, plan.OrderID) })
 			if diff := gocmp.Diff(tc.want, got, gocmp.AllowUnexported(rebuildPlan{})); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
@@ -207,7 +238,10 @@ func TestPlanConserves(t *testing.T) {
 			in.waiting = append(in.waiting, c)
 		}
 		for _, id := range rapid.SliceOfN(ids, 0, 8).Draw(t, "reported") {
-			in.reported = append(in.reported, order.Claim{OrderID: id, UserID: users.Draw(t, "whose"), VoucherID: ordertest.VoucherA, Epoch: 4, Quantity: unitsOf(id)})
+			in.reported = append(in.reported, order.Claim{
+				OrderID: id, UserID: users.Draw(t, "whose"), VoucherID: ordertest.VoucherA,
+				Epoch: 4, Quantity: unitsOf(id),
+			})
 		}
 		in.ledger = order.Snapshot{
 			Voucher: ordertest.SaleVoucher(rapid.Int64Range(0, 60).Draw(t, "stock")),
@@ -234,7 +268,8 @@ func TestPlanConserves(t *testing.T) {
 		unrecorded, _ := units(holders)
 		recorded, _ := units(in.ledger.Live)
 		if unrecorded -= recorded; plan.opening.Stock != max(0, in.ledger.Voucher.Sale.Stock-unrecorded) {
-			t.Fatalf("opens with %d of %d: %d units of holders are not recorded", plan.opening.Stock, in.ledger.Voucher.Sale.Stock, unrecorded)
+			t.Fatalf("opens with %d of %d: %d units of holders are not recorded",
+				plan.opening.Stock, in.ledger.Voucher.Sale.Stock, unrecorded)
 		}
 		if _, extra := units(holders); plan.opening.Extra != extra {
 			t.Fatalf("opens with %d units beyond one each, want %d", plan.opening.Extra, extra)
@@ -252,7 +287,9 @@ func TestPlanLosesNobody(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		ids, users := rapid.Int64Range(100, 110), rapid.Int64Range(1, 6)
-		in := rebuildInput{holders: map[int64]order.Held{}, ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(9), Live: map[int64]order.Held{}, Dead: map[int64]bool{}}}
+		in := rebuildInput{holders: map[int64]order.Held{}, ledger: order.Snapshot{
+			Voucher: ordertest.SaleVoucher(9), Live: map[int64]order.Held{}, Dead: map[int64]bool{},
+		}}
 		traced := map[int64]bool{}
 		for _, id := range rapid.SliceOfNDistinct(ids, 0, 8, rapid.ID[int64]).Draw(t, "accepted") {
 			c := order.Claim{OrderID: id, UserID: users.Draw(t, "user"), VoucherID: ordertest.VoucherA, Epoch: 4}
@@ -301,7 +338,9 @@ func TestUnaccountedAdmissions(t *testing.T) {
 			seen: mark(3, 9), reached: []order.Mark{mark(3, 5), mark(3, 4)}, want: 2,
 			reported: []order.Claim{said(1, 3, 8), said(2, 3, 9), said(2, 3, 9), said(3, 3, 5), said(4, 2, 7)},
 		},
-		"one whose sequence is not known":           {seen: mark(3, 9), reached: []order.Mark{mark(3, 8)}, reported: []order.Claim{said(1, 3, 0)}},
+		"one whose sequence is not known": {
+			seen: mark(3, 9), reached: []order.Mark{mark(3, 8)}, reported: []order.Claim{said(1, 3, 0)},
+		},
 		"Redis was emptied after a rebuild began":   {seen: mark(3, 9), reached: []order.Mark{{}, mark(4, 0)}},
 		"an older epoch, and nobody knows this one": {seen: mark(5, 9), reached: []order.Mark{mark(4, 2), mark(4, 1)}},
 	} {

@@ -34,10 +34,11 @@ const (
 	inspectTimeout = time.Minute // for reading all sales
 	maxWork        = 64          // sales worked on at a time; most of the time rebuilds wait for recovery reports
 	maxBackground  = 32          // of them that have ended: those that sell find room at once
-	maxReading     = 4           // rebuilds at a time that read: each has all orders of its sale in memory and a transaction open
-	maxReadingLate = 2           // of them of sales that have ended
-	// quietSweeps is how many sweeps a sale may wait for its rebuild before a warning is logged: usually another instance, or
-	// the call that created the sale, is rebuilding it.
+	// Rebuilds at a time that read: each has all orders of its sale in memory and a transaction open.
+	maxReading     = 4
+	maxReadingLate = 2 // of them of sales that have ended
+	// quietSweeps is how many sweeps a sale may wait for its rebuild before a warning is logged: usually another
+	// instance, or the call that created the sale, is rebuilding it.
 	quietSweeps = 5
 )
 
@@ -47,19 +48,20 @@ var (
 	errUnread = errors.New("the sales of a partition cannot be read")
 )
 
-// Suspects takes sales whose units do not add up at a glance: audit.Suspects. Whether anything is wrong is for it to decide.
+// Suspects takes sales whose units do not add up at a glance: audit.Suspects. Whether anything is wrong is for it to
+// decide.
 type Suspects interface {
 	// Suspect asks for the sale to be audited soon. It must not block.
 	Suspect(sale int64)
 }
 
-// Reconciler keeps Redis holding every sale as the ledger says (rules 9, 10 and 13): it opens new sales, rebuilds missing
-// and outdated ones, requests a flush for those that lack operations, and retires those that are long over. Every instance
-// runs one; a lock per sale avoids double work, and the epoch makes double work harmless.
+// Reconciler keeps Redis holding every sale as the ledger says (rules 9, 10 and 13): it opens new sales, rebuilds
+// missing and outdated ones, requests a flush for those that lack operations, and retires those that are long over.
+// Every instance runs one; a lock per sale avoids double work, and the epoch makes double work harmless.
 //
-// Once a second it sweeps: it reads all sales from the ledger and from Redis, and puts those with which something is to be
-// done into the repair queue, where other parts of the service put theirs. It works through the queue at the same time, most
-// urgent first, so neither waits for the other, and no sale for a less urgent one.
+// Once a second it sweeps: it reads all sales from the ledger and from Redis, and puts those with which something is
+// to be done into the repair queue, where other parts of the service put theirs. It works through the queue at the
+// same time, most urgent first, so neither waits for the other, and no sale for a less urgent one.
 type Reconciler struct {
 	ledger   SaleLedger
 	rows     order.Reader
@@ -95,7 +97,9 @@ type Stores struct {
 }
 
 // New returns a reconciler that works through the repair queue once Run is called.
-func New(stores Stores, catalog *catalog.Catalog, repairs *RepairQueue, observer Observer, log *slog.Logger) *Reconciler {
+func New(
+	stores Stores, catalog *catalog.Catalog, repairs *RepairQueue, observer Observer, log *slog.Logger,
+) *Reconciler {
 	return &Reconciler{
 		ledger: stores.Ledger, rows: stores.Rows, reader: stores.Reader, builder: stores.Builder, locker: stores.Locker,
 		reports: stores.Reports, outbox: stores.Outbox, catalog: catalog, repairs: repairs, suspects: stores.Suspects,
@@ -119,8 +123,9 @@ func (r *Reconciler) sweepAlways(ctx context.Context) {
 	}
 }
 
-// sweepPause returns how long to pause after a sweep that took so long. A sweep that took long has usually waited for a store
-// that was away, which is no work: without a bound, the instance would look at no sale for minutes after the store is back.
+// sweepPause returns how long to pause after a sweep that took so long. A sweep that took long has usually waited for
+// a store that was away, which is no work: without a bound, the instance would look at no sale for minutes after the
+// store is back.
 func sweepPause(took time.Duration) time.Duration {
 	return min(max(sweepEvery-took, (sweepShare-1)*took), maxSweepPause)
 }
@@ -181,9 +186,9 @@ func (r *Reconciler) becomeReady() {
 	}
 }
 
-// Ready returns nil once this instance has looked at all sales and has tried to repair those that were wrong and had not
-// ended, and until then what is missing. A sale that cannot be repaired, or goes wrong later, does not make the instance
-// unready: the others sell. Nor does a partition that cannot be read, while another one can.
+// Ready returns nil once this instance has looked at all sales and has tried to repair those that were wrong and had
+// not ended, and until then what is missing. A sale that cannot be repaired, or goes wrong later, does not make the
+// instance unready: the others sell. Nor does a partition that cannot be read, while another one can.
 func (r *Reconciler) Ready() error {
 	if r.ready.Load() {
 		return nil
@@ -216,9 +221,9 @@ func (r *Reconciler) forget(sale int64) {
 	r.repairs.forget(sale)
 }
 
-// sweep compares Redis with the ledger for all sales at once, and puts what is to be done into the repair queue. The ledger
-// is read first: Redis is never behind it unless it lost something. It returns how long it took, without waiting for a partition that
-// could not be read while others could.
+// sweep compares Redis with the ledger for all sales at once, and puts what is to be done into the repair queue. The
+// ledger is read first: Redis is never behind it unless it lost something. It returns how long it took, without
+// waiting for a partition that could not be read while others could.
 func (r *Reconciler) sweep(ctx context.Context) time.Duration {
 	start := time.Now()
 	waited, err := r.sweepOnce(ctx)
@@ -304,8 +309,8 @@ func (r *Reconciler) needsRebuild(ctx context.Context, v voucher.Voucher, view o
 	if view.Applied <= v.Sale.LastOperation {
 		return false, nil
 	}
-	// A Redis that is ahead by operations means the same, unless they were committed and applied after the ledger was read
-	// and before Redis was. So the ledger is read again: what Redis had applied by then was committed before.
+	// A Redis that is ahead by operations means the same, unless they were committed and applied after the ledger was
+	// read and before Redis was. So the ledger is read again: what Redis had applied by then was committed before.
 	r.catalog.Forget(v.ID)
 	now, err := r.catalog.Find(ctx, v.ID)
 	if err != nil {

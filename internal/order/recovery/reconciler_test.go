@@ -26,7 +26,10 @@ func newTestReconciler(t *testing.T, f *ordertest.FakeSales) *Reconciler {
 	f.Before, f.After = map[string]int{}, map[string]int{}
 	catalog := catalog.New(f)
 	t.Cleanup(catalog.Close)
-	return New(Stores{Ledger: f, Rows: &ordertest.FakeOrders{Rows: map[int64]order.Order{100: {ID: 100}}}, Reader: f, Builder: f, Locker: f, Outbox: f, Suspects: f}, catalog, NewRepairQueue(), ordertest.NopObserver{}, ordertest.Quiet())
+	return New(Stores{
+		Ledger: f, Rows: &ordertest.FakeOrders{Rows: map[int64]order.Order{100: {ID: 100}}}, Reader: f, Builder: f,
+		Locker: f, Outbox: f, Suspects: f,
+	}, catalog, NewRepairQueue(), ordertest.NopObserver{}, ordertest.Quiet())
 }
 
 // sweepAndServe sweeps and does what is to be done.
@@ -66,25 +69,39 @@ func rebuildTo(epoch int64) []string {
 func TestSweepRebuildsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	open := func(epoch, sequence int64) order.SaleView {
-		return order.SaleView{Mode: order.SaleOpen, Mark: order.Mark{Epoch: epoch, Sequence: sequence}, Now: ordertest.Begin}
+		return order.SaleView{
+			Mode: order.SaleOpen, Mark: order.Mark{Epoch: epoch, Sequence: sequence}, Now: ordertest.Begin,
+		}
 	}
 	for name, tc := range map[string]struct {
 		ledger voucher.Voucher
 		redis  order.SaleView
 		want   []string
 	}{
-		"a new sale is opened at epoch 1":       {ledger: ordertest.VoucherAt(0, 0), want: rebuildTo(1)},
-		"a missing sale":                        {ledger: ordertest.VoucherAt(3, 9), want: rebuildTo(4)},
-		"an abandoned rebuild":                  {ledger: ordertest.VoucherAt(4, 0), redis: order.SaleView{Mode: order.SaleRebuilding, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin}, want: rebuildTo(5)},
-		"an older epoch":                        {ledger: ordertest.VoucherAt(3, 0), redis: open(2, 50), want: rebuildTo(4)},
-		"a lost tail":                           {ledger: ordertest.VoucherAt(3, 9), redis: open(3, 8), want: rebuildTo(4)},
-		"an epoch that the ledger has not":      {ledger: ordertest.VoucherAt(3, 9), redis: open(7, 2), want: rebuildTo(8)},
+		"a new sale is opened at epoch 1": {ledger: ordertest.VoucherAt(0, 0), want: rebuildTo(1)},
+		"a missing sale":                  {ledger: ordertest.VoucherAt(3, 9), want: rebuildTo(4)},
+		"an abandoned rebuild": {ledger: ordertest.VoucherAt(4, 0), redis: order.SaleView{
+			Mode: order.SaleRebuilding, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin,
+		}, want: rebuildTo(5)},
+		"an older epoch": {
+			ledger: ordertest.VoucherAt(3, 0), redis: open(2, 50), want: rebuildTo(4),
+		},
+		"a lost tail": {
+			ledger: ordertest.VoucherAt(3, 9), redis: open(3, 8), want: rebuildTo(4),
+		},
+		"an epoch that the ledger has not": {
+			ledger: ordertest.VoucherAt(3, 9), redis: open(7, 2), want: rebuildTo(8),
+		},
 		"Redis ahead of the ledger is as usual": {ledger: ordertest.VoucherAt(3, 9), redis: open(3, 20)},
-		"paused is not broken":                  {ledger: ordertest.VoucherAt(3, 9), redis: order.SaleView{Mode: order.SalePaused, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin}},
+		"paused is not broken": {ledger: ordertest.VoucherAt(3, 9), redis: order.SaleView{
+			Mode: order.SalePaused, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin,
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &ordertest.FakeSales{Kept: []voucher.Voucher{tc.ledger}, Redis: map[int64]order.SaleView{ordertest.VoucherA: tc.redis}}
+			f := &ordertest.FakeSales{
+				Kept: []voucher.Voucher{tc.ledger}, Redis: map[int64]order.SaleView{ordertest.VoucherA: tc.redis},
+			}
 			r := newTestReconciler(t, f)
 			r.sweepAndServe(t.Context())
 			if diff := cmp.Diff(tc.want, f.Built); diff != "" {
@@ -114,7 +131,8 @@ func TestSweepFinishesAnInterruptedRebuild(t *testing.T) {
 			if err := r.Ready(); err != nil {
 				t.Errorf("not ready after the second sweep: %v", err)
 			}
-			if view := f.Redis[ordertest.VoucherA]; view.Mode != order.SaleOpen || view.Mark.Epoch != f.Kept[0].Sale.Epoch {
+			if view := f.Redis[ordertest.VoucherA]; view.Mode != order.SaleOpen ||
+				view.Mark.Epoch != f.Kept[0].Sale.Epoch {
 				t.Errorf("Redis holds %+v, the ledger epoch %d", view, f.Kept[0].Sale.Epoch)
 			}
 		})
@@ -140,8 +158,10 @@ func TestReadyOutlastsALaterFault(t *testing.T) {
 func TestRepairRebuildsABadEpochOnce(t *testing.T) {
 	t.Parallel()
 	f := &ordertest.FakeSales{
-		Kept:  []voucher.Voucher{ordertest.VoucherAt(3, 5)},
-		Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin}},
+		Kept: []voucher.Voucher{ordertest.VoucherAt(3, 5)},
+		Redis: map[int64]order.SaleView{
+			ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin},
+		},
 	}
 	r := newTestReconciler(t, f)
 	ctx, stop := context.WithCancel(t.Context())
@@ -193,8 +213,10 @@ func TestRepairRequestsAreLimited(t *testing.T) {
 func TestBrokenEpochIsRemembered(t *testing.T) {
 	t.Parallel()
 	f := &ordertest.FakeSales{
-		Kept:  []voucher.Voucher{ordertest.VoucherAt(3, 5)},
-		Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin}},
+		Kept: []voucher.Voucher{ordertest.VoucherAt(3, 5)},
+		Redis: map[int64]order.SaleView{
+			ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin},
+		},
 	}
 	r := newTestReconciler(t, f)
 	r.repairs.RequestRepair(ordertest.VoucherA, 3)
@@ -240,22 +262,35 @@ func TestSweepRetires(t *testing.T) {
 		built   []string
 	}{
 		"a day after the end and drained": {since: 25 * time.Hour, drained: true, want: []int64{ordertest.VoucherA}},
-		"all orders have rows":            {since: 25 * time.Hour, drained: true, holders: []order.Claim{ordertest.NewClaim(100, 1, ordertest.VoucherA)}, want: []int64{ordertest.VoucherA}},
-		"an order waits":                  {since: 25 * time.Hour, holders: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}, waiting: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}},
-		"an order has left no trace but its holder": {
-			since: 25 * time.Hour, drained: true, holders: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}, built: rebuildTo(2),
+		"all orders have rows": {
+			since: 25 * time.Hour, drained: true,
+			holders: []order.Claim{ordertest.NewClaim(100, 1, ordertest.VoucherA)}, want: []int64{ordertest.VoucherA},
 		},
-		"not drained":                     {since: 25 * time.Hour},
-		"a rehearsal, after a minute":     {shop: voucher.RehearsalShop, since: 61 * time.Second, drained: true, want: []int64{ordertest.VoucherA}},
-		"a rehearsal, within it":          {shop: voucher.RehearsalShop, since: 59 * time.Second, drained: true},
-		"a rehearsal with an order there": {shop: voucher.RehearsalShop, since: time.Hour, holders: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}, waiting: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}},
-		"within a day":                    {since: 23 * time.Hour, drained: true},
+		"an order waits": {
+			since: 25 * time.Hour, holders: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)},
+			waiting: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)},
+		},
+		"an order has left no trace but its holder": {
+			since: 25 * time.Hour, drained: true,
+			holders: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}, built: rebuildTo(2),
+		},
+		"not drained": {since: 25 * time.Hour},
+		"a rehearsal, after a minute": {
+			shop: voucher.RehearsalShop, since: 61 * time.Second, drained: true, want: []int64{ordertest.VoucherA},
+		},
+		"a rehearsal, within it": {shop: voucher.RehearsalShop, since: 59 * time.Second, drained: true},
+		"a rehearsal with an order there": {shop: voucher.RehearsalShop, since: time.Hour, holders: []order.Claim{
+			ordertest.NewClaim(101, 1, ordertest.VoucherA),
+		}, waiting: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}},
+		"within a day": {since: 23 * time.Hour, drained: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &ordertest.FakeSales{
-				Kept: []voucher.Voucher{ordertest.VoucherAt(1, 0)}, Dropped: tc.drained, HolderClaims: tc.holders, Stream: tc.waiting,
-				Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 1}, Now: ordertest.End.Add(tc.since)}},
+				Kept: []voucher.Voucher{ordertest.VoucherAt(1, 0)}, Dropped: tc.drained, HolderClaims: tc.holders,
+				Stream: tc.waiting, Redis: map[int64]order.SaleView{ordertest.VoucherA: {
+					Mode: order.SaleOpen, Mark: order.Mark{Epoch: 1}, Now: ordertest.End.Add(tc.since),
+				}},
 			}
 			f.Kept[0].ShopID = tc.shop
 			r := newTestReconciler(t, f)
@@ -329,8 +364,12 @@ func TestSweepNotifiesOfWhatIsBehind(t *testing.T) {
 		notified []int64
 		built    []string
 	}{
-		"behind":                               {mode: order.SaleOpen, applied: 4, notified: []int64{ordertest.VoucherA}},
-		"paused":                               {mode: order.SalePaused, applied: 4, notified: []int64{ordertest.VoucherA}},
+		"behind": {
+			mode: order.SaleOpen, applied: 4, notified: []int64{ordertest.VoucherA},
+		},
+		"paused": {
+			mode: order.SalePaused, applied: 4, notified: []int64{ordertest.VoucherA},
+		},
 		"up to the ledger":                     {mode: order.SaleOpen, applied: 5},
 		"of a ledger that has lost operations": {mode: order.SaleOpen, applied: 6, built: rebuildTo(4)},
 		"to be rebuilt":                        {mode: order.SaleMissing, built: rebuildTo(4)},
@@ -340,8 +379,11 @@ func TestSweepNotifiesOfWhatIsBehind(t *testing.T) {
 			behind := ordertest.VoucherAt(3, 9)
 			behind.Sale.LastOperation = 5
 			f := &ordertest.FakeSales{
-				Kept:  []voucher.Voucher{behind},
-				Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: tc.mode, Mark: order.Mark{Epoch: 3, Sequence: 9}, Applied: tc.applied, Now: ordertest.End.Add(25 * time.Hour)}},
+				Kept: []voucher.Voucher{behind},
+				Redis: map[int64]order.SaleView{ordertest.VoucherA: {
+					Mode: tc.mode, Mark: order.Mark{Epoch: 3, Sequence: 9}, Applied: tc.applied,
+					Now: ordertest.End.Add(25 * time.Hour),
+				}},
 			}
 			r := newTestReconciler(t, f)
 			r.sweepAndServe(t.Context())
@@ -363,8 +405,10 @@ func TestSweepNotifiesOfWhatIsBehind(t *testing.T) {
 func TestSweepBearsOperationsInBetween(t *testing.T) {
 	t.Parallel()
 	f := &ordertest.FakeSales{
-		Kept:  []voucher.Voucher{ordertest.VoucherAt(3, 9)},
-		Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin}},
+		Kept: []voucher.Voucher{ordertest.VoucherAt(3, 9)},
+		Redis: map[int64]order.SaleView{
+			ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin},
+		},
 	}
 	f.OnViews = func() {
 		f.Kept[0].Sale.LastOperation++
@@ -390,7 +434,9 @@ func TestRetiringGivesWayToAChange(t *testing.T) {
 	t.Parallel()
 	f := &ordertest.FakeSales{
 		Kept: []voucher.Voucher{ordertest.VoucherAt(1, 0)}, Dropped: true, Changed: true,
-		Redis: map[int64]order.SaleView{ordertest.VoucherA: {Mode: order.SaleOpen, Mark: order.Mark{Epoch: 1}, Now: ordertest.End.Add(25 * time.Hour)}},
+		Redis: map[int64]order.SaleView{ordertest.VoucherA: {
+			Mode: order.SaleOpen, Mark: order.Mark{Epoch: 1}, Now: ordertest.End.Add(25 * time.Hour),
+		}},
 	}
 	r := newTestReconciler(t, f)
 	r.sweepAndServe(t.Context())

@@ -30,9 +30,9 @@ const (
 	minInterval = 100 * time.Millisecond // between two checks of one sale that callers keep requesting
 )
 
-// RepairQueue is the one queue of sales that the Reconciler has something to do about: what its sweeps find, what parts of the
-// service report (it implements order.RepairRequester for them), and what is to be retired. A sale is in it once, until it was
-// found right or repaired.
+// RepairQueue is the one queue of sales that the Reconciler has something to do about: what its sweeps find, what
+// parts of the service report (it implements order.RepairRequester for them), and what is to be retired. A sale is in
+// it once, until it was found right or repaired.
 type RepairQueue struct {
 	wake chan struct{} // gets a value when something was added
 
@@ -71,10 +71,10 @@ func NewRepairQueue() *RepairQueue {
 	}
 }
 
-// RequestRepair asks for the sale to be checked, and rebuilt if Redis does not hold it as the ledger says or if its epoch
-// is not above badEpoch. It does not wait. Every refused buyer may cause a call: duplicates, and requests that come too
-// soon after the last check, are dropped, because the next sweep checks anyway. A bad epoch is remembered until the sale
-// has a higher one.
+// RequestRepair asks for the sale to be checked, and rebuilt if Redis does not hold it as the ledger says or if its
+// epoch is not above badEpoch. It does not wait. Every refused buyer may cause a call: duplicates, and requests that
+// come too soon after the last check, are dropped, because the next sweep checks anyway. A bad epoch is remembered
+// until the sale has a higher one.
 func (q *RepairQueue) RequestRepair(sale int64, badEpoch int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -224,8 +224,8 @@ func (q *RepairQueue) Load() map[Urgency]RepairLoad {
 	return loads
 }
 
-// repairs counts the sales that wait for a repair or are being repaired; those of them that have not ended and that this
-// instance has not tried yet; and how many sweeps the longest has seen.
+// repairs counts the sales that wait for a repair or are being repaired; those of them that have not ended and that
+// this instance has not tried yet; and how many sweeps the longest has seen.
 func (q *RepairQueue) repairs() (all, untried, sweeps int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -242,8 +242,8 @@ func (q *RepairQueue) repairs() (all, untried, sweeps int) {
 	return all, untried, sweeps
 }
 
-// badEpoch returns the highest epoch of the sale that is known to be wrong, or NoBadEpoch. One that no sale of a ledger at
-// the given epoch can have had is forgotten: no rebuild would get beyond it.
+// badEpoch returns the highest epoch of the sale that is known to be wrong, or NoBadEpoch. One that no sale of a
+// ledger at the given epoch can have had is forgotten: no rebuild would get beyond it.
 func (q *RepairQueue) badEpoch(sale int64, ledger int64) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()

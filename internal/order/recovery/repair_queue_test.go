@@ -51,7 +51,8 @@ func TestQueueFollowsTheWindow(t *testing.T) {
 	}
 }
 
-// What failed waits for the next sweep, and is older than what comes then. What was requested meanwhile is checked again.
+// What failed waits for the next sweep, and is older than what comes then. What was requested meanwhile is checked
+// again.
 func TestQueueKeepsWhatIsNotDone(t *testing.T) {
 	t.Parallel()
 	q := NewRepairQueue()
@@ -77,7 +78,8 @@ func TestQueueKeepsWhatIsNotDone(t *testing.T) {
 	}
 }
 
-// What failed waits for the next sweep, however many callers ask meanwhile: each try costs the stores as much as the first.
+// What failed waits for the next sweep, however many callers ask meanwhile: each try costs the stores as much as the
+// first.
 func TestQueueDelaysWhatFailed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -208,7 +210,8 @@ func TestSweepSuspects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &ordertest.FakeSales{Kept: []voucher.Voucher{v}, Redis: map[int64]order.SaleView{v.ID: {
-				Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 9}, Stock: tc.stock, Buyers: tc.buyers, Applied: tc.applied, Now: ordertest.Begin,
+				Mode: order.SaleOpen, Mark: order.Mark{Epoch: 3, Sequence: 9}, Stock: tc.stock, Buyers: tc.buyers,
+				Applied: tc.applied, Now: ordertest.Begin,
 			}}}
 			newTestReconciler(t, f).sweep(t.Context())
 			if !slices.Equal(f.Suspected, tc.want) {

@@ -14,10 +14,12 @@ import (
 
 // ReportStore takes recovery reports: Redis.
 type ReportStore interface {
-	// Heartbeat records that the reporter is alive, and returns the recovery rounds since its last heartbeat, the zero Heard
-	// before the first: then those of the last RoundTTL, and older ones that no heartbeat has found. One may come twice.
+	// Heartbeat records that the reporter is alive, and returns the recovery rounds since its last heartbeat, the
+	// zero Heard before the first: then those of the last RoundTTL, and older ones that no heartbeat has found. One
+	// may come twice.
 	Heartbeat(ctx context.Context, partition int, reporter string, last Heard) (Heard, error)
-	// SubmitReport stores the report, and returns whether it came in time, and the sale's epoch. Repeating it is harmless.
+	// SubmitReport stores the report, and returns whether it came in time, and the sale's epoch. Repeating it is
+	// harmless.
 	SubmitReport(ctx context.Context, round Round, reporter string, report Report) (inTime bool, epoch int64, err error)
 }
 
@@ -57,11 +59,11 @@ const (
 	maxReports     = 16                     // at a time
 )
 
-// Reporter hands in what this instance remembers of a sale that is being rebuilt (rule 10), so that an order which Redis
-// accepted and then lost becomes a claim all the same. Every instance runs one.
+// Reporter hands in what this instance remembers of a sale that is being rebuilt (rule 10), so that an order which
+// Redis accepted and then lost becomes a claim all the same. Every instance runs one.
 //
-// A reporter that comes too late, because its process was frozen, checks whether the rebuild found its orders without it.
-// If not, it requests another rebuild.
+// A reporter that comes too late, because its process was frozen, checks whether the rebuild found its orders without
+// it. If not, it requests another rebuild.
 //
 // Each report is handed in by itself: one that is large, slow or refused keeps no other sale waiting, and no heartbeat.
 type Reporter struct {
@@ -91,7 +93,10 @@ type ReporterStores struct {
 }
 
 // NewReporter returns the reporter of one partition. The name is unique to the process.
-func NewReporter(stores ReporterStores, partition int, name string, admitted Admitted, repairs order.RepairRequester, log *slog.Logger) *Reporter {
+func NewReporter(
+	stores ReporterStores, partition int, name string, admitted Admitted,
+	repairs order.RepairRequester, log *slog.Logger,
+) *Reporter {
 	return &Reporter{
 		stores: stores, partition: partition, name: name, admitted: admitted, repairs: repairs, log: log,
 		slots: make(chan struct{}, maxReports), reported: make(map[int64]int64),
@@ -141,8 +146,8 @@ func (r *Reporter) heartbeat(ctx context.Context) error {
 	return nil
 }
 
-// due returns the rounds that have no report of this instance yet, and notes that they are getting it. Rounds that are over
-// are forgotten.
+// due returns the rounds that have no report of this instance yet, and notes that they are getting it. Rounds that
+// are over are forgotten.
 func (r *Reporter) due(heard Heard) (due []Round, ids []int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,7 +207,8 @@ func (r *Reporter) report(ctx context.Context, round Round, claims []order.Claim
 	if err != nil || lost == 0 {
 		return err
 	}
-	r.log.ErrorContext(ctx, "a rebuild did not wait for this instance and missed accepted orders; requesting another rebuild",
+	r.log.ErrorContext(ctx,
+		"a rebuild did not wait for this instance and missed accepted orders; requesting another rebuild",
 		"voucher", round.Sale.VoucherID, "orders", lost)
 	r.repairs.RequestRepair(round.Sale.VoucherID, epoch)
 	return nil

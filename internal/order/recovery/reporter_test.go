@@ -65,7 +65,9 @@ func (f fakeAdmitted) RecentAccepts(sales ...int64) map[int64][]order.Claim {
 }
 
 // newTestReporter returns a reporter that has seen two orders, 101 and 102, accepted at epoch 3.
-func newTestReporter(f *fakeReports, s *ordertest.FakeStores, rows *ordertest.FakeOrders, held ordertest.FakeHolders) *Reporter {
+func newTestReporter(
+	f *fakeReports, s *ordertest.FakeStores, rows *ordertest.FakeOrders, held ordertest.FakeHolders,
+) *Reporter {
 	f.Before, f.After = map[string]int{}, map[string]int{}
 	admitted := fakeAdmitted{seen: order.Mark{Epoch: 3, Sequence: 9}, accepted: []order.Claim{
 		{OrderID: 101, UserID: 1, VoucherID: ordertest.VoucherA, Epoch: 3, Sequence: 1},
@@ -90,7 +92,9 @@ func TestReporterReports(t *testing.T) {
 		go func() { done <- r.Run(ctx) }()
 		time.Sleep(10 * heartbeatEvery)
 		synctest.Wait()
-		want := Report{Seen: order.Mark{Epoch: 3, Sequence: 9}, Claims: r.admitted.RecentAccepts(ordertest.VoucherA)[ordertest.VoucherA]}
+		want := Report{Seen: order.Mark{
+			Epoch: 3, Sequence: 9,
+		}, Claims: r.admitted.RecentAccepts(ordertest.VoucherA)[ordertest.VoucherA]}
 		if diff := gocmp.Diff([]Report{want}, f.handedIn); diff != "" {
 			t.Errorf("handed in (-want +got):\n%s", diff)
 		}
@@ -117,13 +121,23 @@ func TestLateReporterChecksTheRebuild(t *testing.T) {
 		held ordertest.FakeHolders
 		want []ordertest.RepairCall
 	}{
-		"both are found":        {rows: map[int64]order.Order{101: {ID: 101}}, held: ordertest.FakeHolders{{VoucherID: ordertest.VoucherA, UserID: 2}: 102}},
-		"one has gone":          {rows: map[int64]order.Order{101: {ID: 101}}, want: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 6}}},
-		"the user bought again": {rows: map[int64]order.Order{101: {ID: 101}}, held: ordertest.FakeHolders{{VoucherID: ordertest.VoucherA, UserID: 2}: 7}, want: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 6}}},
+		"both are found": {
+			rows: map[int64]order.Order{101: {ID: 101}},
+			held: ordertest.FakeHolders{{VoucherID: ordertest.VoucherA, UserID: 2}: 102},
+		},
+		"one has gone": {
+			rows: map[int64]order.Order{101: {ID: 101}},
+			want: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 6}},
+		},
+		"the user bought again": {rows: map[int64]order.Order{101: {ID: 101}}, held: ordertest.FakeHolders{
+			{VoucherID: ordertest.VoucherA, UserID: 2}: 7,
+		}, want: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 6}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &fakeReports{stops: []Round{{Sale: order.SaleRef{VoucherID: ordertest.VoucherA}, Stopped: 5}}, late: true}
+			f := &fakeReports{
+				stops: []Round{{Sale: order.SaleRef{VoucherID: ordertest.VoucherA}, Stopped: 5}}, late: true,
+			}
 			s := ordertest.NewFakeStores(0)
 			r := newTestReporter(f, s, &ordertest.FakeOrders{Rows: tc.rows}, tc.held)
 			for range 2 { // it requests one repair
@@ -144,7 +158,8 @@ func TestReportsAreIndependent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeReports{stuck: ordertest.VoucherB, stops: []Round{
-			{Sale: order.SaleRef{VoucherID: ordertest.VoucherB}, Stopped: 5}, {Sale: order.SaleRef{VoucherID: ordertest.VoucherA}, Stopped: 5},
+			{Sale: order.SaleRef{VoucherID: ordertest.VoucherB}, Stopped: 5},
+			{Sale: order.SaleRef{VoucherID: ordertest.VoucherA}, Stopped: 5},
 		}}
 		r := newTestReporter(f, ordertest.NewFakeStores(0), &ordertest.FakeOrders{}, ordertest.FakeHolders{})
 		ctx, end := context.WithCancel(t.Context())

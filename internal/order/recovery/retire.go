@@ -26,8 +26,9 @@ func over(v voucher.Voucher, view order.SaleView) bool {
 	return view.Now.After(v.Sale.End.Add(after))
 }
 
-// tryRetire removes a sale that is over from Redis, and then marks it as retired in the ledger (rule 13). If the process
-// dies in between, the next sweep rebuilds the sale and retires it again. What fails is found again by the next sweep.
+// tryRetire removes a sale that is over from Redis, and then marks it as retired in the ledger (rule 13). If the
+// process dies in between, the next sweep rebuilds the sale and retires it again. What fails is found again by the
+// next sweep.
 func (r *Reconciler) tryRetire(ctx context.Context, sale int64) result {
 	err := r.locker.TryDo(ctx, lockName(sale), func(ctx context.Context) error { return r.retire(ctx, sale) })
 	if err != nil && !errors.Is(err, order.ErrBusy) && ctx.Err() == nil {
@@ -50,9 +51,10 @@ func (r *Reconciler) retire(ctx context.Context, sale int64) error {
 		return err
 	}
 	if lost > 0 {
-		// Their entries are gone (the stream was trimmed, or they could not be decoded): the holders are the last trace.
-		// A rebuild requeues them, and the sale is retired once they are recorded.
-		r.log.ErrorContext(ctx, "accepted orders have neither a row nor an entry; rebuilding the sale", "voucher", sale, "orders", lost)
+		// Their entries are gone (the stream was trimmed, or they could not be decoded): the holders are the last
+		// trace. A rebuild requeues them, and the sale is retired once they are recorded.
+		r.log.ErrorContext(ctx, "accepted orders have neither a row nor an entry; rebuilding the sale",
+			"voucher", sale, "orders", lost)
 		r.repairs.RequestRepair(sale, view.Mark.Epoch)
 		return nil
 	}

@@ -17,8 +17,8 @@ type ReportReader interface {
 }
 
 const (
-	// minRoundTime is how long a recovery round takes at least: a live reporter sends several heartbeats meanwhile, also
-	// to a Redis that was emptied. At its end every sold-out cache of the sale has expired (rule 11).
+	// minRoundTime is how long a recovery round takes at least: a live reporter sends several heartbeats meanwhile,
+	// also to a Redis that was emptied. At its end every sold-out cache of the sale has expired (rule 11).
 	minRoundTime = order.ReturnDelay
 	// maxRoundTime is how long a rebuild waits for live reporters without a report. They check afterwards whether the
 	// rebuild missed anything (Reporter).
@@ -27,8 +27,8 @@ const (
 	listedOrders = 20                    // orders named in one log line
 )
 
-// awaitReports waits until every live instance has reported what it remembers of the stopped sale, and returns the highest
-// mark in the reports.
+// awaitReports waits until every live instance has reported what it remembers of the stopped sale, and returns the
+// highest mark in the reports.
 func (r *Reconciler) awaitReports(ctx context.Context, sale order.SaleRef, epoch int64) (order.Mark, error) {
 	if r.reports == nil {
 		return order.Mark{}, nil

@@ -15,8 +15,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// A rebuild waits until nobody can remember the sale as sold out and all who live have come, but not for ever; a new sale
-// waits for nobody.
+// A rebuild waits until nobody can remember the sale as sold out and all who live have come, but not for ever; a new
+// sale waits for nobody.
 func TestRebuildWaitsForReports(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -26,14 +26,17 @@ func TestRebuildWaitsForReports(t *testing.T) {
 	}{
 		"a new sale":  {ledger: ordertest.VoucherAt(0, 0)},
 		"nobody else": {ledger: ordertest.VoucherAt(3, 9), want: minRoundTime},
-		"one comes after a while": {ledger: ordertest.VoucherAt(3, 9), want: 3 * time.Second, absent: func(waited time.Duration) []string {
-			if waited < 3*time.Second {
-				return []string{"b"}
-			}
-			return nil
-		}},
+		"one comes after a while": {
+			ledger: ordertest.VoucherAt(3, 9), want: 3 * time.Second, absent: func(waited time.Duration) []string {
+				if waited < 3*time.Second {
+					return []string{"b"}
+				}
+				return nil
+			},
+		},
 		"one lives and does not come": {
-			ledger: ordertest.VoucherAt(3, 9), want: maxRoundTime, absent: func(time.Duration) []string { return []string{"b"} },
+			ledger: ordertest.VoucherAt(3, 9), want: maxRoundTime,
+			absent: func(time.Duration) []string { return []string{"b"} },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,8 +64,8 @@ func TestRebuildWaitsForReports(t *testing.T) {
 	}
 }
 
-// Recovery rounds run at the same time: the sales of a Redis that was emptied wait once, not one after the other. But only
-// a few sales are read at a time, as a ledger has few connections and an instance little memory.
+// Recovery rounds run at the same time: the sales of a Redis that was emptied wait once, not one after the other. But
+// only a few sales are read at a time, as a ledger has few connections and an instance little memory.
 func TestManyRoundsRunAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,7 +127,8 @@ func TestEndedSalesLeaveRoomToRead(t *testing.T) {
 	}
 }
 
-// Instances that have seen a later epoch than a restored ledger has would refuse the sale for ever: it is rebuilt beyond theirs.
+// Instances that have seen a later epoch than a restored ledger has would refuse the sale for ever: it is rebuilt
+// beyond theirs.
 func TestRebuildOvertakesWhatInstancesHaveSeen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -50,12 +50,14 @@ func TestCodesAreTheirKeysAlone(t *testing.T) {
 		if !k.Made(code) || code.KeyID() != id || key(id, "another").Made(code) {
 			t.Fatalf("code %s of key %d", code, id)
 		}
-		if masked := code.Masked(); strings.Contains(masked, string(code[:12])) || !strings.HasSuffix(masked, string(code[12:])) {
+		if masked := code.Masked(); strings.Contains(masked, string(code[:12])) ||
+			!strings.HasSuffix(masked, string(code[12:])) {
 			t.Fatalf("masked: %q", masked)
 		}
 		i := rapid.IntRange(0, CodeLength-1).Draw(t, "typing error")
 		wrong := []byte(code)
-		wrong[i] = symbols[(strings.IndexByte(symbols, wrong[i])+1+rapid.IntRange(0, len(symbols)-2).Draw(t, "by"))%len(symbols)]
+		wrong[i] = symbols[(strings.IndexByte(symbols, wrong[i])+1+
+			rapid.IntRange(0, len(symbols)-2).Draw(t, "by"))%len(symbols)]
 		if i >= CodeLength-checkSymbols && k.Made(Code(wrong)) { // elsewhere one in a million is right by chance
 			t.Fatalf("%s is as good as %s", wrong, code)
 		}

@@ -104,8 +104,8 @@ type Command struct {
 	Code Code
 	// Key makes repeating harmless: a Reserve or Redeem of the same till with the same key has been done before.
 	Key string
-	// Reservation names one: for Redeem the one that it ends, "" for none; for Release the one to end; for Reserve the id
-	// that a new one gets.
+	// Reservation names one: for Redeem the one that it ends, "" for none; for Release the one to end; for Reserve
+	// the id that a new one gets.
 	Reservation string
 }
 
@@ -143,8 +143,8 @@ func (e *RefusalError) Error() string {
 // Unwrap returns the reason.
 func (e *RefusalError) Unwrap() error { return e.Reason }
 
-// Do does the command with the coupon at the time: the whole life of a coupon at tills. It reports whether the coupon has
-// changed; if not, the outcome says why.
+// Do does the command with the coupon at the time: the whole life of a coupon at tills. It reports whether the coupon
+// has changed; if not, the outcome says why.
 func (c *Coupon) Do(cmd Command, now time.Time) (outcome Outcome, changed bool) {
 	if c.ShopID != cmd.Till.ShopID {
 		return Outcome{Err: ErrNotFound, At: now}, false
@@ -198,8 +198,8 @@ func (c *Coupon) free(t Till, now time.Time) error {
 	return nil
 }
 
-// reserve replaces the till's own reservation by a new one, so that a till that forgot its id goes on. A request with the
-// old id is refused.
+// reserve replaces the till's own reservation by a new one, so that a till that forgot its id goes on. A request with
+// the old id is refused.
 func (c *Coupon) reserve(cmd Command, now time.Time) (repeated bool, reason error) {
 	if err := c.free(cmd.Till, now); err != nil {
 		return false, err

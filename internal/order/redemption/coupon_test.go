@@ -19,7 +19,10 @@ var (
 )
 
 func paid() Coupon {
-	return Coupon{OrderID: 5, VoucherID: 6, ShopID: 9, Code: "0123456789ABCDEF", Status: order.Paid, ValidUntil: noon.Add(time.Hour)}
+	return Coupon{
+		OrderID: 5, VoucherID: 6, ShopID: 9, Code: "0123456789ABCDEF", Status: order.Paid,
+		ValidUntil: noon.Add(time.Hour),
+	}
 }
 
 // step is one command, how long after noon it comes, and what is to come of it.
@@ -55,7 +58,9 @@ func TestCouponAtTills(t *testing.T) {
 			{cmd: release(tillA, "r"), want: ErrRedeemed},
 		}},
 		"reserved, then redeemed": {steps: []step{
-			{cmd: reserve(tillA, "k", "r")}, {cmd: redeem(tillA, "l", "r")}, {cmd: redeem(tillA, "l", "r"), again: true},
+			{cmd: reserve(tillA, "k", "r")},
+			{cmd: redeem(tillA, "l", "r")},
+			{cmd: redeem(tillA, "l", "r"), again: true},
 		}},
 		"reserved by another": {steps: []step{
 			{cmd: reserve(tillA, "k", "r")},
@@ -116,9 +121,13 @@ func TestCouponAtTills(t *testing.T) {
 			{cmd: redeem(tillA, "k", "")},
 			{cmd: redeem(tillC, "k", ""), want: ErrNotFound},
 		}},
-		"lapsed":    {status: order.Lapsed, steps: []step{{cmd: redeem(tillA, "k", ""), want: ErrLapsed}, {cmd: validate(tillA), want: ErrLapsed}}},
-		"refunding": {status: order.Refunding, steps: []step{{cmd: redeem(tillA, "k", ""), want: ErrVoid}, {cmd: reserve(tillA, "k", "r"), want: ErrVoid}}},
-		"refunded":  {status: order.Refunded, steps: []step{{cmd: redeem(tillA, "k", ""), want: ErrVoid}}},
+		"lapsed": {status: order.Lapsed, steps: []step{
+			{cmd: redeem(tillA, "k", ""), want: ErrLapsed}, {cmd: validate(tillA), want: ErrLapsed},
+		}},
+		"refunding": {status: order.Refunding, steps: []step{
+			{cmd: redeem(tillA, "k", ""), want: ErrVoid}, {cmd: reserve(tillA, "k", "r"), want: ErrVoid},
+		}},
+		"refunded": {status: order.Refunded, steps: []step{{cmd: redeem(tillA, "k", ""), want: ErrVoid}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -129,7 +138,8 @@ func TestCouponAtTills(t *testing.T) {
 			for i, s := range tc.steps {
 				before := c
 				outcome, changed := c.Do(s.cmd, noon.Add(s.after))
-				if !errors.Is(outcome.Err, s.want) || s.want == nil && outcome.Err != nil || outcome.Repeated != s.again {
+				if !errors.Is(outcome.Err, s.want) || s.want == nil && outcome.Err != nil ||
+					outcome.Repeated != s.again {
 					t.Fatalf("step %d: %+v; want %v, repeated %t", i, outcome, s.want, s.again)
 				}
 				if changed != (c != before) || changed && (s.want != nil || s.again || s.cmd.Verb == Validate) {
@@ -168,7 +178,8 @@ func TestCouponIsUsedOnce(t *testing.T) {
 			default:
 				cmd := Command{
 					Verb: Verb(what), Till: rapid.SampledFrom([]Till{tillA, tillB, tillC}).Draw(t, "till"),
-					Key: rapid.SampledFrom([]string{"k", "l"}).Draw(t, "key"), Reservation: rapid.SampledFrom(known).Draw(t, "reservation"),
+					Key:         rapid.SampledFrom([]string{"k", "l"}).Draw(t, "key"),
+					Reservation: rapid.SampledFrom(known).Draw(t, "reservation"),
 				}
 				if cmd.Verb == Reserve {
 					ids++
@@ -190,7 +201,8 @@ func TestCouponIsUsedOnce(t *testing.T) {
 				}
 				winner = cmd
 				redeemed++
-				if before.Status != order.Paid || reserved && before.Reservation.Till != cmd.Till.ID || past && !reserved {
+				if before.Status != order.Paid || reserved && before.Reservation.Till != cmd.Till.ID ||
+					past && !reserved {
 					t.Fatalf("%+v redeemed %+v", cmd, before)
 				}
 			}

@@ -11,8 +11,8 @@ import (
 // loadKeysEvery is how long an instance may go on making codes with the key before a rotation.
 const loadKeysEvery = 20 * time.Second
 
-// KeyLoader reads the keys of codes every so often, so that the ledger makes new codes with the newest one and no payment
-// waits for a key. While they cannot be read, the key that is known stays in use.
+// KeyLoader reads the keys of codes every so often, so that the ledger makes new codes with the newest one and no
+// payment waits for a key. While they cannot be read, the key that is known stays in use.
 type KeyLoader struct {
 	ledger Ledger
 	log    *slog.Logger
@@ -27,7 +27,8 @@ func NewKeyLoader(ledger Ledger, log *slog.Logger) *KeyLoader {
 func (l *KeyLoader) Run(ctx context.Context) error {
 	return periodic.Every(ctx, loadKeysEvery, func(ctx context.Context) {
 		if _, err := l.ledger.CouponKeys(ctx); err != nil && ctx.Err() == nil {
-			l.log.DebugContext(ctx, "the keys of codes cannot be read; the one that is known stays in use", "error", err)
+			l.log.DebugContext(ctx, "the keys of codes cannot be read; the one that is known stays in use",
+				"error", err)
 		}
 	})
 }

@@ -9,8 +9,8 @@ import (
 // reloadEvery bounds how often wrong codes make the keyring ask the ledger for a key that it does not know.
 const reloadEvery = time.Second
 
-// Keyring has the keys of all codes that were ever given out. It reads them when it meets a code of a key that it does not
-// know: another instance may have rotated the key.
+// Keyring has the keys of all codes that were ever given out. It reads them when it meets a code of a key that it
+// does not know: another instance may have rotated the key.
 type Keyring struct {
 	ledger Ledger
 	now    func() time.Time
@@ -29,8 +29,8 @@ func NewKeyring(ledger Ledger, now func() time.Time) *Keyring {
 	return &Keyring{ledger: ledger, now: now, asking: make(chan struct{}, 1)}
 }
 
-// Made reports whether one of the keys made the code's checksum. Its error says that the ledger does not tell the key. Who
-// waits while others ask the ledger shares the failure of their question.
+// Made reports whether one of the keys made the code's checksum. Its error says that the ledger does not tell the
+// key. Who waits while others ask the ledger shares the failure of their question.
 func (k *Keyring) Made(ctx context.Context, c Code) (bool, error) {
 	key, known, questions := k.key(c.KeyID())
 	if !known {

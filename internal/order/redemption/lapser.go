@@ -15,8 +15,8 @@ const (
 	lapseRate  = 400             // coupons a second at most: midnight comes for all of them at once
 )
 
-// Lapser lapses coupons whose date has passed. One instance at a time does (package job). Until it comes to a coupon, tills
-// refuse the coupon by its date.
+// Lapser lapses coupons whose date has passed. One instance at a time does (package job). Until it comes to a coupon,
+// tills refuse the coupon by its date.
 type Lapser struct {
 	ledger   Ledger
 	locker   order.FencedLocker
@@ -35,7 +35,8 @@ func NewLapser(
 // Run lapses coupons, or waits for its turn, until ctx ends. It always returns nil.
 func (l *Lapser) Run(ctx context.Context) error {
 	return job.Job{
-		Name: order.LapserJob, Does: "lapsing coupons", Every: lapseEvery, Size: lapseBatch, Rate: lapseRate, Batch: l.batch,
+		Name: order.LapserJob, Does: "lapsing coupons", Every: lapseEvery, Size: lapseBatch,
+		Rate: lapseRate, Batch: l.batch,
 	}.Run(ctx, l.locker, l.log)
 }
 

@@ -21,17 +21,17 @@ const (
 
 // Ledger keeps the coupons. Each method is one transaction.
 type Ledger interface {
-	// Do does the commands one after the other, as Coupon.Do says, by the ledger's clock, with a line of history for each
-	// that changes something. An outcome is ErrNotFound for a code that no order has. order.ErrUnavailable.
+	// Do does the commands one after the other, as Coupon.Do says, by the ledger's clock, with a line of history for
+	// each that changes something. An outcome is ErrNotFound for a code that no order has. order.ErrUnavailable.
 	Do(ctx context.Context, cmds []Command) ([]Outcome, error)
-	// CouponOf returns the coupon of an order, or ErrNotFound if it has none: its voucher is not redeemed by code, or it was
-	// never paid. One that was paid while no codes could be made gets its code now.
+	// CouponOf returns the coupon of an order, or ErrNotFound if it has none: its voucher is not redeemed by code, or
+	// it was never paid. One that was paid while no codes could be made gets its code now.
 	CouponOf(ctx context.Context, o order.Order) (Coupon, error)
 	// CouponKeys returns every key of codes; the first call makes one.
 	CouponKeys(ctx context.Context) ([]Key, error)
-	// LapseDue lapses up to n coupons whose date has passed by the ledger's clock and that nobody has reserved. It returns
-	// ErrSuperseded, having changed nothing, when a higher token was used. It returns the orders as they are then, and how
-	// many coupons it has looked at; fewer than n when no more are due.
+	// LapseDue lapses up to n coupons whose date has passed by the ledger's clock and that nobody has reserved. It
+	// returns ErrSuperseded, having changed nothing, when a higher token was used. It returns the orders as they are
+	// then, and how many coupons it has looked at; fewer than n when no more are due.
 	LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error)
 }
 
@@ -55,18 +55,20 @@ type Tills struct {
 	now      func() time.Time
 }
 
-// NewTills returns the service. newID makes ids of reservations that nobody can guess; now is the clock of the limit for
-// wrong codes.
+// NewTills returns the service. newID makes ids of reservations that nobody can guess; now is the clock of the limit
+// for wrong codes.
 func NewTills(
 	ledger Ledger, notifier order.StatusNotifier, observer Observer, newID func() string, now func() time.Time,
 ) *Tills {
-	t := &Tills{ledger: ledger, keys: NewKeyring(ledger, now), notifier: notifier, observer: observer, newID: newID, now: now}
+	t := &Tills{
+		ledger: ledger, keys: NewKeyring(ledger, now), notifier: notifier, observer: observer, newID: newID, now: now,
+	}
 	t.batcher = batch.New(batch.Options{Size: callSize, Calls: calls, MaxWait: callWait}, t.call)
 	return t
 }
 
-// Validate tells whether the till could redeem the code now; the coupon of the outcome says what it is. Its errors are those
-// of Do.
+// Validate tells whether the till could redeem the code now; the coupon of the outcome says what it is. Its errors
+// are those of Do.
 func (t *Tills) Validate(ctx context.Context, till Till, text string) (Outcome, error) {
 	return t.Do(ctx, Command{Verb: Validate, Till: till}, text)
 }
@@ -76,7 +78,8 @@ func (t *Tills) Reserve(ctx context.Context, till Till, text, key string) (Outco
 	return t.Do(ctx, Command{Verb: Reserve, Till: till, Key: key, Reservation: t.newID()}, text)
 }
 
-// Redeem redeems the code, once: repeated with the same key it says so again. reservation may be "" if nobody has reserved it.
+// Redeem redeems the code, once: repeated with the same key it says so again. reservation may be "" if nobody has
+// reserved it.
 func (t *Tills) Redeem(ctx context.Context, till Till, text, reservation, key string) (Outcome, error) {
 	return t.Do(ctx, Command{Verb: Redeem, Till: till, Key: key, Reservation: reservation}, text)
 }
@@ -98,8 +101,8 @@ func (t *Tills) CouponOf(ctx context.Context, o order.Order) (Coupon, error) {
 	return coupon, order.OrUnavailable(err)
 }
 
-// Do does the command with the code as it was typed or scanned. It returns ErrMalformed, ErrWrongCodes, an error of Coupon.Do,
-// or order.ErrUnavailable: then it may have been done, and repeating it with the same key tells.
+// Do does the command with the code as it was typed or scanned. It returns ErrMalformed, ErrWrongCodes, an error of
+// Coupon.Do, or order.ErrUnavailable: then it may have been done, and repeating it with the same key tells.
 func (t *Tills) Do(ctx context.Context, cmd Command, text string) (Outcome, error) {
 	outcome, err := t.do(ctx, cmd, text)
 	t.observer.Redemption(cmd.Verb, err)

@@ -105,7 +105,8 @@ func TestTillsRedeem(t *testing.T) {
 		t.Fatalf("Validate = %+v, %v", o, err)
 	}
 	o, err := tills.Reserve(ctx, tillA, code, "k")
-	if err != nil || o.Coupon.Reservation != (Reservation{ID: "r1", Till: 1, Key: "k", Until: noon.Add(ReservationTime)}) {
+	if err != nil ||
+		o.Coupon.Reservation != (Reservation{ID: "r1", Till: 1, Key: "k", Until: noon.Add(ReservationTime)}) {
 		t.Fatalf("Reserve = %+v, %v", o, err)
 	}
 	if _, err := tills.Redeem(ctx, tillB, code, "", "k"); !errors.Is(err, ErrReserved) {
@@ -188,11 +189,13 @@ func TestCouponOfAHangingLedger(t *testing.T) {
 		tills, f, _ := openTills(new(notes))
 		f.hangs = true
 		start := time.Now()
-		if _, err := tills.CouponOf(t.Context(), order.Order{ID: 1}); !errors.Is(err, order.ErrUnavailable) || time.Since(start) != couponTimeout {
+		if _, err := tills.CouponOf(t.Context(), order.Order{ID: 1}); !errors.Is(err, order.ErrUnavailable) ||
+			time.Since(start) != couponTimeout {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		f.hangs, f.fails = false, ErrNotFound
-		if _, err := tills.CouponOf(t.Context(), order.Order{ID: 1}); !errors.Is(err, ErrNotFound) || errors.Is(err, order.ErrUnavailable) {
+		if _, err := tills.CouponOf(t.Context(), order.Order{ID: 1}); !errors.Is(err, ErrNotFound) ||
+			errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("without one: %v", err)
 		}
 	})
@@ -217,7 +220,8 @@ func TestRememberedTillsAreBounded(t *testing.T) {
 	}
 }
 
-// A key that another instance has added is found, and codes that name a key that does not exist cost one question a second.
+// A key that another instance has added is found, and codes that name a key that does not exist cost one question a
+// second.
 func TestKeyIsRotated(t *testing.T) {
 	t.Parallel()
 	tills, f, clock := openTills(new(notes))

@@ -1,5 +1,5 @@
-// Package rehearsal plays a sale before its day: on the real instances and stores, with a crowd of made-up buyers, on a sale of
-// its own that is removed afterwards.
+// Package rehearsal plays a sale before its day: on the real instances and stores, with a crowd of made-up buyers, on
+// a sale of its own that is removed afterwards.
 //
 //	Start ──► voucher.CreateRehearsal ──► a sale like any other, in the shop of rehearsals ──► loadgen buys
 //	                                                    │ its window ends, sooner by End
@@ -7,15 +7,17 @@
 //	              Emptier ◄── retired ◄── the reconciler, a minute after the end
 //	                 └──► Ledger.EmptyRehearsal: 500 orders in a transaction, and last the voucher
 //
-// Its crowd, loadgen, reports each second and when it has compared everything: a row of tb_rehearsal ([Run]), written together with the
-// voucher, keeps that when the sale is gone. The row decides nothing.
+// Its crowd, loadgen, reports each second and when it has compared everything: a row of tb_rehearsal ([Run]), written
+// together with the voucher, keeps that when the sale is gone. The row decides nothing.
 //
-// A rehearsal is a voucher in voucher.RehearsalShop; nothing else marks it. It goes the way of every sale, because that is what is
-// to be measured: the script, the stream, the recorder, the connections. What keeps it apart:
+// A rehearsal is a voucher in voucher.RehearsalShop; nothing else marks it. It goes the way of every sale, because
+// that is what is to be measured: the script, the stream, the recorder, the connections. What keeps it apart:
 //
-//   - it has keys, rows and units of its own, as every sale has; no list and no sum of sales has it, and no webhook tells of it
+//   - it has keys, rows and units of its own, as every sale has; no list and no sum of sales has it, and no webhook
+//     tells of it
 //   - only users from voucher.FirstRehearsalUser on may buy; for others there is no such voucher
-//   - none starts while a sale runs or begins within the hour, but in the embedded mode, and one lasts half an hour at most
+//   - none starts while a sale runs or begins within the hour, but in the embedded mode, and one lasts half an hour
+//     at most
 //
 // What can go wrong, and what then happens:
 //

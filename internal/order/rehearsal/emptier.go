@@ -19,8 +19,8 @@ const (
 type Ledger interface {
 	// RetiredRehearsals returns the vouchers of rehearsals whose sale is retired.
 	RetiredRehearsals(ctx context.Context) ([]int64, error)
-	// EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them, or, when it has none, the
-	// voucher itself; then it is done. It removes nothing of any other voucher, which is an error.
+	// EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them, or, when it has
+	// none, the voucher itself; then it is done. It removes nothing of any other voucher, which is an error.
 	EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error)
 }
 
@@ -39,12 +39,13 @@ func NewEmptier(ledger Ledger, locker order.FencedLocker, log *slog.Logger) *Emp
 // Run empties rehearsals, or waits for its turn, until ctx ends. It always returns nil.
 func (e *Emptier) Run(ctx context.Context) error {
 	return job.Job{
-		Name: order.EmptierJob, Does: "emptying rehearsals", Every: emptyEvery, Size: emptyBatch, Rate: emptyRate, Batch: e.batch,
+		Name: order.EmptierJob, Does: "emptying rehearsals", Every: emptyEvery, Size: emptyBatch,
+		Rate: emptyRate, Batch: e.batch,
 	}.Run(ctx, e.locker, e.log)
 }
 
-// batch removes some orders of the first rehearsal that has ended, or the rehearsal itself once it has none. It needs no
-// token: what it removes is looked at under the lock of the sale's row, and is the same whoever does.
+// batch removes some orders of the first rehearsal that has ended, or the rehearsal itself once it has none. It needs
+// no token: what it removes is looked at under the lock of the sale's row, and is the same whoever does.
 func (e *Emptier) batch(ctx context.Context, _ int64) (int, error) {
 	ids, err := e.ledger.RetiredRehearsals(ctx)
 	if err != nil || len(ids) == 0 {

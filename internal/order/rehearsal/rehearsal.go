@@ -34,9 +34,11 @@ type NearSaleError struct {
 func (e *NearSaleError) Error() string {
 	at := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 	if e.Runs {
-		return fmt.Sprintf("the sale of voucher %d (%s) runs until %s; a rehearsal would take its buyers' place", e.VoucherID, e.Title, at(e.End))
+		return fmt.Sprintf("the sale of voucher %d (%s) runs until %s; a rehearsal would take its buyers' place",
+			e.VoucherID, e.Title, at(e.End))
 	}
-	return fmt.Sprintf("the sale of voucher %d (%s) begins at %s, in less than %s", e.VoucherID, e.Title, at(e.Begin), Near)
+	return fmt.Sprintf("the sale of voucher %d (%s) begins at %s, in less than %s",
+		e.VoucherID, e.Title, at(e.Begin), Near)
 }
 
 // RunningError refuses a rehearsal: another one has not ended.
@@ -46,7 +48,8 @@ type RunningError struct {
 }
 
 func (e *RunningError) Error() string {
-	return fmt.Sprintf("a rehearsal, voucher %d, has not ended; it lasts until %s at most", e.VoucherID, e.End.UTC().Format("15:04:05 UTC"))
+	return fmt.Sprintf("a rehearsal, voucher %d, has not ended; it lasts until %s at most",
+		e.VoucherID, e.End.UTC().Format("15:04:05 UTC"))
 }
 
 // Sales are the sales that Redis is to hold, as the ledger has them.
@@ -66,7 +69,8 @@ type Vouchers interface {
 	// CreateRehearsal creates a rehearsal of a sale. voucher.ErrNotFound, voucher.ErrNotSeckill.
 	CreateRehearsal(ctx context.Context, by voucher.Author, of int64, begin, end time.Time) (voucher.Shown, error)
 	// Change changes a voucher.
-	Change(ctx context.Context, by voucher.Author, id int64, change voucher.Change) (v voucher.Shown, applied bool, err error)
+	Change(ctx context.Context, by voucher.Author, id int64,
+		change voucher.Change) (v voucher.Shown, applied bool, err error)
 }
 
 // Memory returns how many bytes Redis uses and may use; 0 for without a limit.
@@ -80,8 +84,8 @@ type Parts struct {
 	Locker   order.Locker
 	Runs     Runs
 	Memory   Memory
-	// Alone says that one process has everything inside: the embedded mode, which is for trying out, and whose demonstration sales run
-	// for a year. No sale that runs or is near keeps one from rehearsing there.
+	// Alone says that one process has everything inside: the embedded mode, which is for trying out, and whose
+	// demonstration sales run for a year. No sale that runs or is near keeps one from rehearsing there.
 	Alone bool
 }
 
@@ -91,8 +95,9 @@ type Rehearsals struct{ parts Parts }
 // New returns rehearsals; it starts nothing.
 func New(parts Parts) *Rehearsals { return &Rehearsals{parts} }
 
-// Start creates a rehearsal of a voucher's sale that is on sale at once, until End or for MaxLength. It returns *NearSaleError,
-// *RunningError, order.ErrBusy while another is being started, voucher.ErrNotFound or voucher.ErrNotSeckill.
+// Start creates a rehearsal of a voucher's sale that is on sale at once, until End or for MaxLength. It returns
+// *NearSaleError, *RunningError, order.ErrBusy while another is being started, voucher.ErrNotFound or
+// voucher.ErrNotSeckill.
 func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int64) (shown voucher.Shown, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -132,14 +137,16 @@ func (p *Parts) refuse(sales []voucher.Voucher, now time.Time) error {
 		case v.Rehearsal():
 			return &RunningError{VoucherID: v.ID, End: v.Sale.End}
 		case v.Status == voucher.OnShelf && !p.Alone && now.After(v.Sale.Begin.Add(-Near)):
-			return &NearSaleError{VoucherID: v.ID, Title: v.Title, Begin: v.Sale.Begin, End: v.Sale.End, Runs: !now.Before(v.Sale.Begin)}
+			return &NearSaleError{
+				VoucherID: v.ID, Title: v.Title, Begin: v.Sale.Begin, End: v.Sale.End, Runs: !now.Before(v.Sale.Begin),
+			}
 		}
 	}
 	return nil
 }
 
-// End ends a rehearsal now, so that its sale is emptied soon, and returns it. Of one that has ended, or is about to, it changes nothing:
-// it never sets the end later. ErrNone.
+// End ends a rehearsal now, so that its sale is emptied soon, and returns it. Of one that has ended, or is about to,
+// it changes nothing: it never sets the end later. ErrNone.
 func (r *Rehearsals) End(ctx context.Context, by voucher.Author, voucherID int64) (Run, error) {
 	run, err := r.parts.Runs.ChangeRehearsal(ctx, voucherID, func(now time.Time, run *Run) error {
 		run.End = earlier(run.End, now.Add(endAhead))
@@ -158,7 +165,8 @@ func (r *Rehearsals) endSale(ctx context.Context, by voucher.Author, voucherID i
 		return err
 	}
 	end := time.Now().Add(endAhead)
-	if !slices.ContainsFunc(sales, func(v voucher.Voucher) bool { return v.ID == voucherID && v.Rehearsal() && v.Sale.End.After(end) }) {
+	if !slices.ContainsFunc(sales,
+		func(v voucher.Voucher) bool { return v.ID == voucherID && v.Rehearsal() && v.Sale.End.After(end) }) {
 		return nil
 	}
 	_, _, err = r.parts.Vouchers.Change(ctx, by, voucherID, voucher.Change{End: &end})

@@ -59,12 +59,16 @@ func (f *fakeStores) TimeIn(_ context.Context, partition int) (time.Time, error)
 	return now, f.fails
 }
 
-func (f *fakeStores) CreateRehearsal(_ context.Context, _ voucher.Author, of int64, begin, end time.Time) (voucher.Shown, error) {
+func (f *fakeStores) CreateRehearsal(
+	_ context.Context, _ voucher.Author, of int64, begin, end time.Time,
+) (voucher.Shown, error) {
 	f.created = append(f.created, begin, end)
 	return voucher.Shown{Voucher: voucher.Voucher{ID: of + 100}}, f.fails
 }
 
-func (f *fakeStores) Change(_ context.Context, _ voucher.Author, id int64, _ voucher.Change) (voucher.Shown, bool, error) {
+func (f *fakeStores) Change(
+	_ context.Context, _ voucher.Author, id int64, _ voucher.Change,
+) (voucher.Shown, bool, error) {
 	f.changed = append(f.changed, id)
 	return voucher.Shown{}, true, f.fails
 }
@@ -82,7 +86,8 @@ func (f *fakeStores) TryDo(ctx context.Context, _ string, do func(context.Contex
 
 func sale(id int64, begin, end time.Duration) voucher.Voucher {
 	return voucher.Voucher{
-		ID: id, ShopID: 1, Title: "100 for 10", Status: voucher.OnShelf, Sale: &voucher.Sale{Begin: now.Add(begin), End: now.Add(end)},
+		ID: id, ShopID: 1, Title: "100 for 10", Status: voucher.OnShelf,
+		Sale: &voucher.Sale{Begin: now.Add(begin), End: now.Add(end)},
 	}
 }
 
@@ -101,7 +106,8 @@ func inPartition(n int, v voucher.Voucher) voucher.Voucher {
 	return v
 }
 
-// No rehearsal starts while a sale runs or begins within the hour, or another rehearsal has not ended; the error says which.
+// No rehearsal starts while a sale runs or begins within the hour, or another rehearsal has not ended; the error says
+// which.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	const hour = time.Hour
@@ -112,28 +118,46 @@ func TestStart(t *testing.T) {
 		alone bool
 		want  string // of the error; "": it starts
 	}{
-		"no sale":                     {},
-		"another partition hangs":     {sales: []voucher.Voucher{inPartition(2, sale(7, 24*hour, 25*hour)), sale(8, 48*hour, 49*hour)}, hung: []int{0, 1}},
-		"its partition hangs":         {sales: []voucher.Voucher{inPartition(2, sale(7, 24*hour, 25*hour)), sale(8, 48*hour, 49*hour)}, hung: []int{2}, want: order.ErrUnavailable.Error()},
-		"a sale tomorrow":             {sales: []voucher.Voucher{sale(7, 24*hour, 25*hour)}},
-		"in an hour":                  {sales: []voucher.Voucher{sale(7, hour, 2*hour)}},
-		"just within the hour":        {sales: []voucher.Voucher{sale(3, 24*hour, 25*hour), sale(7, hour-time.Second, 2*hour)}, want: "the sale of voucher 7 (100 for 10) begins at 2026-06-01 18:59:59 UTC"},
-		"a sale runs":                 {sales: []voucher.Voucher{sale(7, -hour, hour)}, want: "voucher 7 (100 for 10) runs until 2026-06-01 19:00:00 UTC"},
+		"no sale": {},
+		"another partition hangs": {
+			sales: []voucher.Voucher{inPartition(2, sale(7, 24*hour, 25*hour)), sale(8, 48*hour, 49*hour)},
+			hung:  []int{0, 1},
+		},
+		"its partition hangs": {sales: []voucher.Voucher{
+			inPartition(2, sale(7, 24*hour, 25*hour)), sale(8, 48*hour, 49*hour),
+		}, hung: []int{2}, want: order.ErrUnavailable.Error()},
+		"a sale tomorrow": {sales: []voucher.Voucher{sale(7, 24*hour, 25*hour)}},
+		"in an hour":      {sales: []voucher.Voucher{sale(7, hour, 2*hour)}},
+		"just within the hour": {
+			sales: []voucher.Voucher{sale(3, 24*hour, 25*hour), sale(7, hour-time.Second, 2*hour)},
+			want:  "the sale of voucher 7 (100 for 10) begins at 2026-06-01 18:59:59 UTC",
+		},
+		"a sale runs": {
+			sales: []voucher.Voucher{sale(7, -hour, hour)},
+			want:  "voucher 7 (100 for 10) runs until 2026-06-01 19:00:00 UTC",
+		},
 		"a sale has ended":            {sales: []voucher.Voucher{sale(7, -hour, 0)}},
 		"a sale runs, for trying out": {sales: []voucher.Voucher{sale(7, -hour, hour)}, alone: true},
-		"a rehearsal, for trying out": {sales: []voucher.Voucher{rehearsed(sale(7, 0, time.Minute))}, alone: true, want: "a rehearsal, voucher 7"},
-		"it is off the shelf":         {sales: []voucher.Voucher{offShelf(sale(7, -hour, hour))}},
-		"a rehearsal runs":            {sales: []voucher.Voucher{rehearsed(sale(7, 0, time.Minute))}, want: "a rehearsal, voucher 7, has not ended"},
-		"a rehearsal has ended":       {sales: []voucher.Voucher{rehearsed(sale(7, -hour, -time.Minute))}},
-		"another is being started":    {busy: true, want: order.ErrBusy.Error()},
-		"off the shelf, and its hour": {sales: []voucher.Voucher{offShelf(sale(7, 0, hour)), sale(9, 0, hour)}, want: "voucher 9"},
+		"a rehearsal, for trying out": {
+			sales: []voucher.Voucher{rehearsed(sale(7, 0, time.Minute))}, alone: true, want: "a rehearsal, voucher 7",
+		},
+		"it is off the shelf": {sales: []voucher.Voucher{offShelf(sale(7, -hour, hour))}},
+		"a rehearsal runs": {
+			sales: []voucher.Voucher{rehearsed(sale(7, 0, time.Minute))}, want: "a rehearsal, voucher 7, has not ended",
+		},
+		"a rehearsal has ended":    {sales: []voucher.Voucher{rehearsed(sale(7, -hour, -time.Minute))}},
+		"another is being started": {busy: true, want: order.ErrBusy.Error()},
+		"off the shelf, and its hour": {
+			sales: []voucher.Voucher{offShelf(sale(7, 0, hour)), sale(9, 0, hour)}, want: "voucher 9",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fakeStores{sales: tc.sales, busy: tc.busy, hung: tc.hung, alone: tc.alone}
 			_, err := New(f.parts()).Start(t.Context(), voucher.Author{}, 7)
 			switch {
-			case tc.want == "" && (err != nil || !slices.Equal(f.created, []time.Time{now.Add(-time.Second), now.Add(MaxLength)})):
+			case tc.want == "" &&
+				(err != nil || !slices.Equal(f.created, []time.Time{now.Add(-time.Second), now.Add(MaxLength)})):
 				t.Errorf("created %v, %v; want one of the greatest length", f.created, err)
 			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want) || len(f.created) > 0):
 				t.Errorf("created %v, %v; want %q", f.created, err, tc.want)
@@ -163,7 +187,9 @@ func TestEnd(t *testing.T) {
 		"it is retired meanwhile": {sale: ends(time.Hour), change: voucher.ErrRetired, changed: true},
 		"it is removed meanwhile": {sale: ends(time.Hour), change: voucher.ErrNotFound, changed: true},
 		"without a ledger":        {sale: ends(time.Hour), read: order.ErrUnavailable, want: order.ErrUnavailable},
-		"the ledger fails":        {sale: ends(time.Hour), change: order.ErrUnavailable, changed: true, want: order.ErrUnavailable},
+		"the ledger fails": {
+			sale: ends(time.Hour), change: order.ErrUnavailable, changed: true, want: order.ErrUnavailable,
+		},
 	} {
 		f, failing := &fakeStores{sales: []voucher.Voucher{tc.sale}, fails: tc.read}, &fakeStores{fails: tc.change}
 		parts := f.parts()
@@ -224,12 +250,15 @@ func TestEmptier(t *testing.T) {
 	}
 }
 
-// The crowd's reports are kept, with the most memory that Redis has used; the last one ends the sale, and nothing changes it any more.
+// The crowd's reports are kept, with the most memory that Redis has used; the last one ends the sale, and nothing
+// changes it any more.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	v := rehearsed(sale(107, 0, 0))
 	v.Sale.End = time.Now().Add(time.Hour)
-	f := &fakeStores{sales: []voucher.Voucher{v}, run: Run{VoucherID: 107, End: v.Sale.End, Figures: preflight.Figures{Stock: 40}}}
+	f := &fakeStores{
+		sales: []voucher.Voucher{v}, run: Run{VoucherID: 107, End: v.Sale.End, Figures: preflight.Figures{Stock: 40}},
+	}
 	var used int64
 	parts := f.parts()
 	parts.Memory = func(context.Context) (int64, int64, error) { return used, 100, nil }

@@ -76,7 +76,8 @@ type Runs interface {
 	Rehearsals(ctx context.Context, of int64, limit int) ([]Run, error)
 	// Rehearsal returns one. ErrNone.
 	Rehearsal(ctx context.Context, voucherID int64) (Run, error)
-	// ChangeRehearsal changes end, reports and figures of one, under its lock, at the time now. ErrNone, and what change returns.
+	// ChangeRehearsal changes end, reports and figures of one, under its lock, at the time now. ErrNone, and what
+	// change returns.
 	ChangeRehearsal(ctx context.Context, voucherID int64, change func(now time.Time, r *Run) error) (Run, error)
 }
 
@@ -90,8 +91,9 @@ func (r *Rehearsals) Find(ctx context.Context, voucherID int64) (Run, error) {
 	return r.parts.Runs.Rehearsal(ctx, voucherID)
 }
 
-// Report keeps what a rehearsal's crowd has measured so far, with the memory that Redis uses now; done says that the figures are final.
-// A final report may come twice, and nothing changes it any more. The sale is ended with it. ErrNone, ErrOver.
+// Report keeps what a rehearsal's crowd has measured so far, with the memory that Redis uses now; done says that the
+// figures are final. A final report may come twice, and nothing changes it any more. The sale is ended with it.
+// ErrNone, ErrOver.
 func (r *Rehearsals) Report(ctx context.Context, voucherID int64, f preflight.Figures, done bool) error {
 	used, limit := r.memoryNow(ctx)
 	run, err := r.parts.Runs.ChangeRehearsal(ctx, voucherID, func(now time.Time, run *Run) error {
@@ -102,7 +104,8 @@ func (r *Rehearsals) Report(ctx context.Context, voucherID int64, f preflight.Fi
 			return ErrOver
 		}
 		f.Stock = run.Figures.Stock
-		f.MemoryIdle, f.MemoryPeak, f.MemoryMax = run.Figures.MemoryIdle, max(run.Figures.MemoryPeak, used), max(run.Figures.MemoryMax, limit)
+		f.MemoryIdle, f.MemoryPeak, f.MemoryMax = run.Figures.MemoryIdle, max(run.Figures.MemoryPeak, used),
+			max(run.Figures.MemoryMax, limit)
 		if run.ReportedAt.IsZero() { // before its first buyer
 			f.MemoryIdle = used
 		}

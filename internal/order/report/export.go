@@ -24,8 +24,8 @@ const exportRows = 1000
 // exportTimeout is how long one query of an export may take.
 const exportTimeout = 10 * time.Second
 
-// Orders calls yield with all recorded orders of a voucher in the order of their ids, a page at a time, until it fails. Memory
-// is that of a page. voucher.ErrNotFound before the first page, order.ErrUnavailable.
+// Orders calls yield with all recorded orders of a voucher in the order of their ids, a page at a time, until it
+// fails. Memory is that of a page. voucher.ErrNotFound before the first page, order.ErrUnavailable.
 func (r *Reports) Orders(ctx context.Context, voucherID int64, yield func([]ExportRow) error) error {
 	for after := int64(0); ; {
 		page, err := r.page(ctx, voucherID, after)
@@ -53,8 +53,8 @@ func (r *Reports) page(ctx context.Context, voucherID, after int64) ([]ExportRow
 	return r.ledger.ExportRows(ctx, voucherID, after, exportRows)
 }
 
-// Seconds calls yield with how the requests for a sale were answered, each second in which there were any, in order, a minute
-// at a time, until it fails. voucher.ErrNotFound, order.ErrUnavailable.
+// Seconds calls yield with how the requests for a sale were answered, each second in which there were any, in order,
+// a minute at a time, until it fails. voucher.ErrNotFound, order.ErrUnavailable.
 func (r *Reports) Seconds(ctx context.Context, voucherID int64, yield func([]Point) error) error {
 	if _, err := r.ledger.Voucher(ctx, voucherID); err != nil {
 		return order.OrUnavailable(fmt.Errorf("the timeline of voucher %d: %w", voucherID, err))

@@ -17,7 +17,8 @@ type GuardFigures interface {
 	GuardFigures(ctx context.Context, sale order.SaleRef) (guard.Figures, error)
 }
 
-// addGuards adds what the sale's guards did. It is the one part of a report that the ledger does not have, and the report does without it.
+// addGuards adds what the sale's guards did. It is the one part of a report that the ledger does not have, and the
+// report does without it.
 func (r *Reports) addGuards(ctx context.Context, made *Report) {
 	ctx, cancel := context.WithTimeout(ctx, guardsWithin)
 	defer cancel()

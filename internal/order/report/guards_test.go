@@ -36,7 +36,8 @@ func TestReportOfGuards(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				made, began := Report{Voucher: voucher.Voucher{ID: 7, Sale: &voucher.Sale{}}}, time.Now()
 				(&Reports{guards: store}).addGuards(t.Context(), &made)
-				if diff := cmp.Diff(store.figures, made.Guards); diff != "" || made.GuardsUnread != store.hangs || time.Since(began) > guardsWithin {
+				if diff := cmp.Diff(store.figures, made.Guards); diff != "" || made.GuardsUnread != store.hangs ||
+					time.Since(began) > guardsWithin {
 					t.Errorf("unread %t after %s\n-want +got\n%s", made.GuardsUnread, time.Since(began), diff)
 				}
 			})

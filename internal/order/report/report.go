@@ -17,7 +17,8 @@ func (t Tally) plus(o Tally) Tally {
 	return Tally{t.Orders + o.Orders, t.Units + o.Units, t.Cents + o.Cents}
 }
 
-// Sums are what the ledger has of a voucher at one moment. The tallies are by what orders are now: each recorded order is in one.
+// Sums are what the ledger has of a voucher at one moment. The tallies are by what orders are now: each recorded
+// order is in one.
 type Sums struct {
 	Stock, Issued int64 // 0 without a sale
 
@@ -73,8 +74,8 @@ type Report struct {
 	// Spoilt is how many rows of the timeline cannot be read and are left out.
 	Spoilt int64
 
-	// FirstAccepted and LastAccepted are the seconds in which the first and the last request were accepted, and SoldOut that in
-	// which the first was refused because nothing was left; zero without any.
+	// FirstAccepted and LastAccepted are the seconds in which the first and the last request were accepted, and
+	// SoldOut that in which the first was refused because nothing was left; zero without any.
 	FirstAccepted, LastAccepted, SoldOut time.Time
 
 	Step   time.Duration // of the points: a second where they fit
@@ -85,10 +86,11 @@ type Report struct {
 type Ledger interface {
 	// Voucher returns one voucher with its sale, or voucher.ErrNotFound.
 	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
-	// MinuteTotals returns the totals of the sale's minutes after the given place, in the order of start and run, at most limit.
+	// MinuteTotals returns the totals of the sale's minutes after the given place, in the order of start and run, at
+	// most limit.
 	MinuteTotals(ctx context.Context, voucherID int64, after Place, limit int) ([]MinuteTotal, error)
-	// Minutes returns the sale's minutes that start from the one time to before the other, after the given place, in the order of
-	// start and run, at most limit. Counts is nil in one that cannot be read.
+	// Minutes returns the sale's minutes that start from the one time to before the other, after the given place, in
+	// the order of start and run, at most limit. Counts is nil in one that cannot be read.
 	Minutes(ctx context.Context, voucherID int64, from, to time.Time, after Place, limit int) ([]Minute, error)
 	// ExportRows returns the voucher's orders with an id above after, in the order of their ids, at most limit.
 	ExportRows(ctx context.Context, voucherID, after int64, limit int) ([]ExportRow, error)
@@ -135,8 +137,9 @@ type Reports struct {
 // NewReports returns reports from the ledger, with the figures of guards.
 func NewReports(ledger Ledger, guards GuardFigures) *Reports { return &Reports{ledger, guards} }
 
-// Of returns the report of a voucher; of an ordinary one it has no timeline. voucher.ErrNotFound, order.ErrUnavailable.
-// It reads the voucher's orders once, by one statement, and its timeline page by page; its memory does not grow with them.
+// Of returns the report of a voucher; of an ordinary one it has no timeline. voucher.ErrNotFound,
+// order.ErrUnavailable. It reads the voucher's orders once, by one statement, and its timeline page by page; its
+// memory does not grow with them.
 func (r *Reports) Of(ctx context.Context, voucherID int64) (Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
@@ -203,7 +206,9 @@ func (r *Reports) addTimeline(ctx context.Context, made *Report) error {
 }
 
 // seconds returns the first and the last second of a minute with such an outcome; zero times for the zero minute.
-func (r *Reports) seconds(ctx context.Context, voucherID int64, start time.Time, outcome order.Outcome) (first, last time.Time, err error) {
+func (r *Reports) seconds(
+	ctx context.Context, voucherID int64, start time.Time, outcome order.Outcome,
+) (first, last time.Time, err error) {
 	if start.IsZero() {
 		return first, last, nil
 	}
@@ -311,8 +316,8 @@ func (r *Reports) minutes(ctx context.Context, voucherID int64, from, to time.Ti
 	}
 }
 
-// window is the time that the points of a report show: that of the sale, with a few minutes around it, as far as something was
-// asked; everything, where nothing was asked then.
+// window is the time that the points of a report show: that of the sale, with a few minutes around it, as far as
+// something was asked; everything, where nothing was asked then.
 type window struct {
 	least, most time.Time // of the sale
 	from, to    time.Time // minutes, to is exclusive; zero while nothing was seen
@@ -341,7 +346,8 @@ func (w *window) see(start time.Time) {
 func (w *window) step() time.Duration {
 	span := w.to.Sub(w.from)
 	for _, step := range []time.Duration{
-		time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour,
+		time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute,
+		time.Hour, 6 * time.Hour,
 	} {
 		if span <= maxPoints*step {
 			return step

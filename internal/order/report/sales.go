@@ -20,8 +20,8 @@ const (
 // Phases are all phases.
 func Phases() []Phase { return []Phase{Running, Coming, Ended} }
 
-// SalesSums are sums over one or several sales. A unit is sold while a live order has it, and paid unless that order is unpaid
-// or its money is on its way back.
+// SalesSums are sums over one or several sales. A unit is sold while a live order has it, and paid unless that order
+// is unpaid or its money is on its way back.
 type SalesSums struct{ Sales, Issued, Sold, Paid, Cents int64 }
 
 // Sale is a sale in the list of all.
@@ -35,9 +35,9 @@ type Sale struct {
 
 // SalesLedger reads all sales.
 type SalesLedger interface {
-	// SalesPage returns sales with a voucher id below before, of one phase or with "" of all, newest first, at most limit. It is
-	// one statement, however many sales there are: it reads the sales and the orders that are unpaid or being refunded just now,
-	// and no others. For every other live order has paid what its voucher costs.
+	// SalesPage returns sales with a voucher id below before, of one phase or with "" of all, newest first, at most
+	// limit. It is one statement, however many sales there are: it reads the sales and the orders that are unpaid or
+	// being refunded just now, and no others. For every other live order has paid what its voucher costs.
 	SalesPage(ctx context.Context, phase Phase, before int64, limit int) ([]Sale, error)
 	// SalesSums returns the sums over all sales of each phase, by one statement.
 	SalesSums(ctx context.Context) (map[Phase]SalesSums, error)

@@ -57,7 +57,8 @@ type TimelineLedger interface {
 	PutMinutes(ctx context.Context, minutes []Minute) error
 }
 
-// Timeline keeps for good how this process answers the requests for each sale, second by second. It is safe for concurrent use.
+// Timeline keeps for good how this process answers the requests for each sale, second by second. It is safe for
+// concurrent use.
 type Timeline struct {
 	ledger TimelineLedger
 	log    *slog.Logger
@@ -98,7 +99,8 @@ func (t *Timeline) Add(voucherID int64, at time.Time, since order.Counts) {
 		if len(t.minutes) >= maxMinutes {
 			t.forgetOldest()
 		}
-		m = &minute{run: rand.Int64(), counts: make(map[order.Answer]*Seconds, len(since))} //nolint:gosec // it tells rows apart
+		//nolint:gosec // it tells rows apart
+		m = &minute{run: rand.Int64(), counts: make(map[order.Answer]*Seconds, len(since))}
 		t.minutes[key] = m
 	}
 	m.dirty, m.addedAt = true, time.Now()
@@ -129,7 +131,8 @@ func (t *Timeline) Run(ctx context.Context) error {
 	return periodic.Every(ctx, writeEvery, t.Flush)
 }
 
-// Flush writes what is new, and forgets minutes that are over and written. What cannot be written waits for the next time.
+// Flush writes what is new, and forgets minutes that are over and written. What cannot be written waits for the next
+// time.
 func (t *Timeline) Flush(ctx context.Context) {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -149,7 +152,8 @@ func (t *Timeline) Flush(ctx context.Context) {
 	t.lost, t.failing = 0, failed != nil
 	t.mu.Unlock()
 	if lost > 0 {
-		t.log.WarnContext(ctx, "sales' timelines lack requests: the ledger has been away for too long", "requests", lost)
+		t.log.WarnContext(ctx, "sales' timelines lack requests: the ledger has been away for too long",
+			"requests", lost)
 	}
 	if news {
 		t.log.WarnContext(ctx, "sales' timelines cannot be written; retrying every five seconds", "error", failed)

@@ -160,7 +160,8 @@ func TestWindowSteps(t *testing.T) {
 	begin := time.Date(2026, 1, 2, 20, 0, 0, 0, time.UTC)
 	got := make(map[time.Duration]time.Duration)
 	want := map[time.Duration]time.Duration{
-		time.Minute: time.Second, 20 * time.Minute: time.Second, 21 * time.Minute: 5 * time.Second, 5 * time.Hour: 15 * time.Second,
+		time.Minute: time.Second, 20 * time.Minute: time.Second, 21 * time.Minute: 5 * time.Second,
+		5 * time.Hour:  15 * time.Second,
 		20 * time.Hour: time.Minute, 1000 * time.Hour: time.Hour, 10 * 365 * 24 * time.Hour: 24 * time.Hour,
 	}
 	for span := range want {

@@ -35,7 +35,9 @@ func TestBuyDirectly(t *testing.T) {
 			if !errors.Is(err, tc.want) || tc.want != nil && o != (order.Order{}) {
 				t.Errorf("%+v, %v; want %v", o, err, tc.want)
 			}
-			if tc.want == nil && (o != order.Order{ID: 100, UserID: 2, VoucherID: ordertest.VoucherB, Status: order.Unpaid} || ledger.directKey != "k") {
+			if tc.want == nil &&
+				(o != order.Order{ID: 100, UserID: 2, VoucherID: ordertest.VoucherB, Status: order.Unpaid} ||
+					ledger.directKey != "k") {
 				t.Errorf("bought %+v with the key %q", o, ledger.directKey)
 			}
 			if errors.Is(err, order.ErrUnavailable) != errors.Is(tc.want, order.ErrUnavailable) {
@@ -44,7 +46,8 @@ func TestBuyDirectly(t *testing.T) {
 		})
 	}
 	ledger := &fakeLedger{}
-	if _, err := NewDirectSales(ledger, noIDs{}).Buy(t.Context(), 2, ordertest.VoucherB, ""); !errors.Is(err, order.ErrUnavailable) || ledger.direct != (order.Order{}) {
+	if _, err := NewDirectSales(ledger, noIDs{}).Buy(t.Context(), 2, ordertest.VoucherB,
+		""); !errors.Is(err, order.ErrUnavailable) || ledger.direct != (order.Order{}) {
 		t.Errorf("without an id: %v, recorded %+v", err, ledger.direct)
 	}
 }

@@ -22,7 +22,8 @@
 //	the ledger is away               purchases go on; what needs a row is ErrUnavailable, and waiting goes on
 //	the process stops                who waits is answered with what is known; who watches gets ErrStopping
 //	Redis is away after a cancel     the order is cancelled; the outbox gives its unit back once it gets through
-//	a notice comes late, or twice    the ledger decides by the payment's state; there is a unit, or the money goes back
+//	a notice comes late, or twice    the ledger decides by the payment's state; there is a unit, or the money goes
+//	                                 back
 //	the provider refuses a refund    it is retried with growing pauses; other refunds are not held up
 //	the provider does not answer     refunds wait; late payments do not
 //	two expirers hold the lock       the ledger knows the higher token; the other changes nothing and lets go

@@ -14,8 +14,8 @@ const (
 	expireBatch = 200         // orders in one transaction at most
 )
 
-// Expirer expires orders that were not paid for in time, the longest overdue first, whatever their voucher. One instance at
-// a time does (package job).
+// Expirer expires orders that were not paid for in time, the longest overdue first, whatever their voucher. One
+// instance at a time does (package job).
 type Expirer struct {
 	ledger   OrderLedger
 	locker   order.FencedLocker

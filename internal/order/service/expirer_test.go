@@ -40,7 +40,9 @@ func runExpirer(t *testing.T, p *orderParts, fence order.FencedLocker, rate int)
 	return runLoggingExpirer(t, p, fence, rate, ordertest.Quiet())
 }
 
-func runLoggingExpirer(t *testing.T, p *orderParts, fence order.FencedLocker, rate int, log *slog.Logger) (stop func()) {
+func runLoggingExpirer(
+	t *testing.T, p *orderParts, fence order.FencedLocker, rate int, log *slog.Logger,
+) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -95,7 +97,8 @@ func TestExpirerKeepsItsRate(t *testing.T) {
 		if status, err := sub.Wait(t.Context(), order.Unpaid); err != nil || status != order.Cancelled {
 			t.Errorf("notified of %s, %v", status, err)
 		}
-		if p.observer.Expired != 10_001 || !slices.Contains(p.outbox.flushRequests, ordertest.VoucherA) || !slices.Contains(p.outbox.flushRequests, ordertest.VoucherB) {
+		if p.observer.Expired != 10_001 || !slices.Contains(p.outbox.flushRequests, ordertest.VoucherA) ||
+			!slices.Contains(p.outbox.flushRequests, ordertest.VoucherB) {
 			t.Errorf("observed %d, requested %d flushes", p.observer.Expired, len(p.outbox.flushRequests))
 		}
 		if n := len(p.outbox.flushRequests); n > 2*50+2 {
@@ -139,8 +142,8 @@ func TestExpirerTakesTurns(t *testing.T) {
 	})
 }
 
-// With locks whose numbers fell back, as after the loss of a Redis with a wrong clock, nothing expires until they have caught
-// up. The log says so.
+// With locks whose numbers fell back, as after the loss of a Redis with a wrong clock, nothing expires until they
+// have caught up. The log says so.
 func TestExpirerLogsThatItIsSuperseded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

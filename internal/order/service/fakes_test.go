@@ -33,8 +33,9 @@ type fakeLedger struct {
 
 func newFakeLedger(orders ...order.Order) *fakeLedger {
 	f := &fakeLedger{
-		Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}},
-		rows:   &ordertest.FakeOrders{Rows: map[int64]order.Order{}}, history: map[int64][]order.Event{}, payments: map[string]order.Payment{},
+		Faults:  ordertest.Faults{Before: map[string]int{}, After: map[string]int{}},
+		rows:    &ordertest.FakeOrders{Rows: map[int64]order.Order{}},
+		history: map[int64][]order.Event{}, payments: map[string]order.Payment{},
 	}
 	for _, o := range orders {
 		f.rows.Put(o)
@@ -70,7 +71,9 @@ func (f *fakeLedger) RecordDirectSale(_ context.Context, id, userID, voucherID i
 	return f.direct, nil
 }
 
-func (f *fakeLedger) Transition(_ context.Context, id, owner int64, action order.Action, by order.Actor) (o order.Order, err error) {
+func (f *fakeLedger) Transition(
+	_ context.Context, id, owner int64, action order.Action, by order.Actor,
+) (o order.Order, err error) {
 	err = f.Call("move", func() error {
 		if o, err = f.find(owner, id); err != nil {
 			return err
@@ -91,7 +94,9 @@ func (f *fakeLedger) History(_ context.Context, id int64) (events []order.Event,
 	return events, err
 }
 
-func (f *fakeLedger) Find(ctx context.Context, filter order.Filter, before int64, limit int) (orders []order.Order, err error) {
+func (f *fakeLedger) Find(
+	ctx context.Context, filter order.Filter, before int64, limit int,
+) (orders []order.Order, err error) {
 	err = f.Call("find", func() error {
 		for id, o := range f.rows.Rows {
 			if filter.Passes(o) && id < before && len(orders) < limit {
@@ -103,7 +108,9 @@ func (f *fakeLedger) Find(ctx context.Context, filter order.Filter, before int64
 	return orders, err
 }
 
-func (f *fakeLedger) OpenPayment(_ context.Context, owner, orderID int64, id string, providers []string) (p order.Payment, err error) {
+func (f *fakeLedger) OpenPayment(
+	_ context.Context, owner, orderID int64, id string, providers []string,
+) (p order.Payment, err error) {
 	err = f.Call("open", func() error {
 		o, err := f.find(owner, orderID)
 		if err != nil {
@@ -113,11 +120,14 @@ func (f *fakeLedger) OpenPayment(_ context.Context, owner, orderID int64, id str
 			return err
 		}
 		for _, known := range f.oldest {
-			if p = f.payments[known]; p.OrderID == orderID && p.State == order.PaymentOpen && (p.Provider == "" || slices.Contains(providers, p.Provider)) {
+			if p = f.payments[known]; p.OrderID == orderID && p.State == order.PaymentOpen &&
+				(p.Provider == "" || slices.Contains(providers, p.Provider)) {
 				return nil
 			}
 		}
-		p = order.Payment{ID: id, OrderID: o.ID, UserID: o.UserID, VoucherID: o.VoucherID, Amount: o.Amount, State: order.PaymentOpen}
+		p = order.Payment{
+			ID: id, OrderID: o.ID, UserID: o.UserID, VoucherID: o.VoucherID, Amount: o.Amount, State: order.PaymentOpen,
+		}
 		if o.Amount > 0 && len(providers) > 0 {
 			p.Provider = providers[0]
 		}
@@ -327,21 +337,26 @@ type orderParts struct {
 func newOrderParts(t *testing.T, orders ...order.Order) *orderParts {
 	t.Helper()
 	p := &orderParts{
-		ledger: newFakeLedger(orders...), holders: ordertest.FakeHolders{}, outbox: &fakeOutbox{}, observer: &ordertest.CountingObserver{},
-		provider: &fakeProvider{refusals: map[string]int{}},
+		ledger: newFakeLedger(orders...), holders: ordertest.FakeHolders{}, outbox: &fakeOutbox{},
+		observer: &ordertest.CountingObserver{}, provider: &fakeProvider{refusals: map[string]int{}},
 	}
-	sales := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(1, 0), ordertest.Ordinary()}, Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}}}
+	sales := &ordertest.FakeSales{
+		Kept:   []voucher.Voucher{ordertest.VoucherAt(1, 0), ordertest.Ordinary()},
+		Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}},
+	}
 	p.catalog = catalog.New(sales)
 	t.Cleanup(p.catalog.Close)
 	p.notifier = NewNotifier(p.ledger.rows, ordertest.Quiet())
 	p.lookup = NewLookup(LookupStores{Rows: p.ledger.rows, Holdings: p.holders, NewSales: sales}, p.catalog)
-	p.orders = NewOrders(p.ledger, p.lookup, p.notifier, p.catalog, p.outbox, func(id int64) time.Time { return ordertest.Begin.Add(time.Duration(id) * time.Second) })
+	p.orders = NewOrders(p.ledger, p.lookup, p.notifier, p.catalog, p.outbox,
+		func(id int64) time.Time { return ordertest.Begin.Add(time.Duration(id) * time.Second) })
 	ids := 0
 	newID := func() string {
 		ids++
 		return fmt.Sprint("pay_", ids)
 	}
-	p.payments = NewPayments(p.ledger, Providers{Default: "bank", ByName: map[string]Provider{"bank": p.provider}}, PaymentParts{Lookup: p.lookup, Notifier: p.notifier, Outbox: p.outbox}, newID, p.observer, ordertest.Quiet())
+	p.payments = NewPayments(p.ledger, Providers{Default: "bank", ByName: map[string]Provider{"bank": p.provider}},
+		PaymentParts{Lookup: p.lookup, Notifier: p.notifier, Outbox: p.outbox}, newID, p.observer, ordertest.Quiet())
 	return p
 }
 

@@ -25,8 +25,8 @@ type GuardCounts interface {
 	AddGuardCounts(ctx context.Context, sale order.SaleRef, d *guard.Delta) error
 }
 
-// GuardFlusher adds once a second what this instance's guards have done to what the others have added, as the stats flusher
-// does with answers, and with the same promise: what may have arrived is not added again.
+// GuardFlusher adds once a second what this instance's guards have done to what the others have added, as the stats
+// flusher does with answers, and with the same promise: what may have arrived is not added again.
 type GuardFlusher struct {
 	tally   *guard.Tally
 	catalog *catalog.Catalog
@@ -75,8 +75,8 @@ func (f *GuardFlusher) flush(ctx context.Context) {
 	f.failing = failed != nil
 }
 
-// take takes what is new, by partition. What is of no sale is dropped. After a failure of the ledger the other sales wait for the
-// next time.
+// take takes what is new, by partition. What is of no sale is dropped. After a failure of the ledger the other sales
+// wait for the next time.
 func (f *GuardFlusher) take(ctx context.Context) (byPartition map[int][]saleDelta, failed error) {
 	byPartition = map[int][]saleDelta{}
 	for saleID, d := range f.tally.Take() {
@@ -105,8 +105,8 @@ func (f *GuardFlusher) find(ctx context.Context, saleID int64) (voucher.Voucher,
 	return f.catalog.Find(ctx, saleID)
 }
 
-// add adds what is new of sales of one partition. After a failure the others wait for the next time: Redis would keep each of them
-// waiting.
+// add adds what is new of sales of one partition. After a failure the others wait for the next time: Redis would keep
+// each of them waiting.
 func (f *GuardFlusher) add(ctx context.Context, deltas []saleDelta) error {
 	for i, d := range deltas {
 		adding, cancel := context.WithTimeout(ctx, flushGuardTimeout)

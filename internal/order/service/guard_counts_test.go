@@ -27,7 +27,8 @@ func (f *fakeGuardCounts) AddGuardCounts(_ context.Context, sale order.SaleRef, 
 	return f.fails
 }
 
-// Each second what is new is added once; what certainly did not arrive is added later, what may have arrived never again.
+// Each second what is new is added once; what certainly did not arrive is added later, what may have arrived never
+// again.
 func TestGuardFlusher(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

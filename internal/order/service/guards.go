@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// maxStoppedAsks is how many stopped requests may be asking Redis for an order at once: bots that are stopped must not
-	// take the batches of those who are not.
+	// maxStoppedAsks is how many stopped requests may be asking Redis for an order at once: bots that are stopped
+	// must not take the batches of those who are not.
 	maxStoppedAsks = 128
 	// stoppedAskTimeout is how long such a question may take. A guard's answer does not wait for a Redis that hangs.
 	stoppedAskTimeout = 500 * time.Millisecond
 )
 
-// Guards keeps bots from taking a sale: it has the guards of package guard asked, and whom one stops told the order that they
-// have (rule 2).
+// Guards keeps bots from taking a sale: it has the guards of package guard asked, and whom one stops told the order
+// that they have (rule 2).
 type Guards struct {
 	guards    *guard.Guards
 	catalog   *catalog.Catalog
@@ -30,15 +30,17 @@ type Guards struct {
 }
 
 // NewGuards returns the guards of purchases.
-func NewGuards(guards *guard.Guards, catalog *catalog.Catalog, admission *admission.Admission, purchases *Purchases) *Guards {
+func NewGuards(
+	guards *guard.Guards, catalog *catalog.Catalog, admission *admission.Admission, purchases *Purchases,
+) *Guards {
 	return &Guards{
 		guards: guards, catalog: catalog, admission: admission, purchases: purchases,
 		asking: make(chan struct{}, maxStoppedAsks),
 	}
 }
 
-// Remembered returns a sale if it is known here and has guards, and else one without settings. It asks no store, and costs
-// next to nothing where no sale has guards.
+// Remembered returns a sale if it is known here and has guards, and else one without settings. It asks no store, and
+// costs next to nothing where no sale has guards.
 func (g *Guards) Remembered(voucherID int64) guard.Sale {
 	return guard.Sale{ID: voucherID, Settings: g.catalog.Guards(voucherID)}
 }
@@ -49,8 +51,9 @@ func (g *Guards) CheckAddress(s guard.Sale, c guard.Caller) error { return g.gua
 // CheckUser returns nil if the user may ask for a unit now, else a *guard.StoppedError.
 func (g *Guards) CheckUser(s guard.Sale, c guard.Caller) error { return g.guards.CheckUser(s, c) }
 
-// Enter returns nil if the caller may enter the sale. A caller whom a guard stops gets an *order.AlreadyBoughtError if they
-// have an order there, else a *guard.StoppedError, which says whether that is certain; it takes 500 ms at most.
+// Enter returns nil if the caller may enter the sale. A caller whom a guard stops gets an *order.AlreadyBoughtError
+// if they have an order there, else a *guard.StoppedError, which says whether that is certain; it takes 500 ms at
+// most.
 func (g *Guards) Enter(ctx context.Context, s guard.Sale, c guard.Caller) error {
 	err := g.guards.Check(s, c, g.admission.Now(s.ID))
 	stopped, is := errors.AsType[*guard.StoppedError](err)

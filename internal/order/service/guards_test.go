@@ -38,7 +38,8 @@ func guardedPurchases(t *testing.T, s *guard.Settings) (*purchaseParts, *Guards)
 	v := ordertest.VoucherAt(1, 0)
 	v.Sale.Guards = s
 	p := newPurchases(t, PurchaseOptions{}, v)
-	guards := guard.NewGuards(guard.NewLimitsTable(time.Now), guard.NewTally(time.Now), noObserver{}, guard.ConditionsCheck{})
+	guards := guard.NewGuards(guard.NewLimitsTable(time.Now), guard.NewTally(time.Now), noObserver{},
+		guard.ConditionsCheck{})
 	return p, NewGuards(guards, p.catalog, p.purchases.admission, p.purchases)
 }
 
@@ -66,7 +67,8 @@ func TestGuardsStandBehindRule2(t *testing.T) {
 			err := g.Enter(t.Context(), s, guard.Caller{UserID: 1, Claims: guard.Claims{Level: c.level}})
 			bought, isBought := errors.AsType[*order.AlreadyBoughtError](err)
 			stopped, isStopped := errors.AsType[*guard.StoppedError](err)
-			if isBought != c.bought || isStopped != c.stopped || isBought && bought.OrderID != 5 || isStopped && stopped.OrderKnown != c.known {
+			if isBought != c.bought || isStopped != c.stopped || isBought && bought.OrderID != 5 ||
+				isStopped && stopped.OrderKnown != c.known {
 				t.Errorf("%v", err)
 			}
 			if asked := p.gate.calls > 0; asked != (c.level < 2) {
@@ -101,7 +103,8 @@ func TestGuardsDecideWhileRedisHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, g := guardedPurchases(t, ofLevelTwo())
 		hanging := hangingGate{make(chan struct{}, 10)}
-		g.admission = admission.New(admission.Stores{Gate: hanging, Holders: p.sales, Rows: p.rows}, p.catalog, p.stores, ordertest.NopObserver{}, 100, ordertest.Quiet())
+		g.admission = admission.New(admission.Stores{Gate: hanging, Holders: p.sales, Rows: p.rows}, p.catalog,
+			p.stores, ordertest.NopObserver{}, 100, ordertest.Quiet())
 		t.Cleanup(g.admission.Close)
 		s := guard.Sale{ID: ordertest.VoucherA, Settings: ofLevelTwo()}
 		var asking sync.WaitGroup

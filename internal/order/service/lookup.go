@@ -21,15 +21,17 @@ const (
 	maxReads = 4 // queries for single orders under way at once
 	// lookupTimeout is how long it may take to find an order; a store that hangs is ErrUnavailable then.
 	lookupTimeout = 700 * time.Millisecond
-	// sideTimeout is how long an answer waits for what it can be given without: the status of an order that is certain, the
-	// rest of a list, a history.
+	// sideTimeout is how long an answer waits for what it can be given without: the status of an order that is
+	// certain, the rest of a list, a history.
 	sideTimeout = 150 * time.Millisecond
-	// partitionTimeout is how long partitions have to say who holds what where there are several: the Redis node of one may be away,
-	// and the others' orders are to be found all the same. It leaves time for the row to be looked for again.
+	// partitionTimeout is how long partitions have to say who holds what where there are several: the Redis node of
+	// one may be away, and the others' orders are to be found all the same. It leaves time for the row to be looked
+	// for again.
 	partitionTimeout = 400 * time.Millisecond
 	// clockDoubt is by how much the clock that a window is decided by may have been set back since.
 	clockDoubt = 10 * time.Minute
-	// lateIDs is how far below the newest voucher new ones are looked for: a transaction that got a lower id may commit later.
+	// lateIDs is how far below the newest voucher new ones are looked for: a transaction that got a lower id may
+	// commit later.
 	lateIDs = 1000
 )
 
@@ -57,7 +59,9 @@ type unrecordedCalls = batch.Batcher[struct{}, order.Unrecorded]
 // reader asks them first: payments wait for them too, and there are few at once.
 func NewLookup(stores LookupStores, catalog *catalog.Catalog) *Lookup {
 	l := &Lookup{reader: newReader(stores.Rows), stores: stores, catalog: catalog}
-	l.newSales = batch.New(batch.Options{Calls: 2}, func(ctx context.Context, items []*batch.Item[int64, []int64]) error {
+	l.newSales = batch.New(batch.Options{
+		Calls: 2,
+	}, func(ctx context.Context, items []*batch.Item[int64, []int64]) error {
 		ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), pollTimeout)
 		defer cancel()
 		above := items[0].Request
@@ -78,27 +82,28 @@ func (l *Lookup) unrecordedIn(partition int) *unrecordedCalls {
 	if found, ok := l.unrecorded.Load(partition); ok {
 		return found.(*unrecordedCalls)
 	}
-	found, _ := l.unrecorded.LoadOrStore(partition, batch.New(batch.Options{Calls: 2}, func(ctx context.Context, items []*batch.Item[struct{}, order.Unrecorded]) error {
-		ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), order.RedisTimeout)
-		defer cancel()
-		u, err := l.stores.Holdings.Unrecorded(ctx, partition)
-		for _, it := range items {
-			it.Answer = u
-		}
-		return err
-	}))
+	found, _ := l.unrecorded.LoadOrStore(partition, batch.New(batch.Options{Calls: 2},
+		func(ctx context.Context, items []*batch.Item[struct{}, order.Unrecorded]) error {
+			ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), order.RedisTimeout)
+			defer cancel()
+			u, err := l.stores.Holdings.Unrecorded(ctx, partition)
+			for _, it := range items {
+				it.Answer = u
+			}
+			return err
+		}))
 	return found.(*unrecordedCalls)
 }
 
 // errOtherOwner is ErrNotFound for an order whose row is another user's: no sale has to be asked to be sure of that.
 var errOtherOwner = fmt.Errorf("%w: another user's", order.ErrNotFound)
 
-// Order returns the user's order, or ErrNotFound, also for somebody else's. It is ErrUnavailable, never ErrNotFound, while a
-// place where the order may stand cannot be trusted: a store does not answer in time, Redis lacks a sale, or a sale is being
-// rebuilt.
+// Order returns the user's order, or ErrNotFound, also for somebody else's. It is ErrUnavailable, never ErrNotFound,
+// while a place where the order may stand cannot be trusted: a store does not answer in time, Redis lacks a sale, or
+// a sale is being rebuilt.
 //
-// An order without a row is queued while its user is a holder with it in a sale. Before ErrNotFound the ledger is asked once
-// more for the row: the order may have got it, and its user be no holder any more, in between.
+// An order without a row is queued while its user is a holder with it in a sale. Before ErrNotFound the ledger is
+// asked once more for the row: the order may have got it, and its user be no holder any more, in between.
 func (l *Lookup) Order(ctx context.Context, userID, orderID int64) (order.Order, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -117,14 +122,17 @@ func (l *Lookup) Order(ctx context.Context, userID, orderID int64) (order.Order,
 	}
 	o, err = l.recorded(ctx, userID, orderID)
 	if errors.Is(err, order.ErrNotFound) && !all && !errors.Is(err, errOtherOwner) {
-		return order.Order{}, fmt.Errorf("%w: a sale in which order %d may wait is being rebuilt", order.ErrUnavailable, orderID)
+		return order.Order{}, fmt.Errorf("%w: a sale in which order %d may wait is being rebuilt",
+			order.ErrUnavailable, orderID)
 	}
 	return o, err
 }
 
-// await is Order for a caller who, while the order is queued, waits for up to wait for its row. It is returned as queued
-// when it has none by then, which is an answer too.
-func (l *Lookup) await(ctx context.Context, notifier *Notifier, userID, orderID int64, wait time.Duration) (order.Order, error) {
+// await is Order for a caller who, while the order is queued, waits for up to wait for its row. It is returned as
+// queued when it has none by then, which is an answer too.
+func (l *Lookup) await(
+	ctx context.Context, notifier *Notifier, userID, orderID int64, wait time.Duration,
+) (order.Order, error) {
 	if wait <= 0 {
 		return l.Order(ctx, userID, orderID)
 	}
@@ -159,11 +167,13 @@ func (l *Lookup) recorded(ctx context.Context, userID, orderID int64) (order.Ord
 	return o, err
 }
 
-// queued returns the orders with which the user is a holder in Redis, as queued ones; some may have their row already. all
-// is false when there may be more: a sale cannot be trusted, or the ledger does not say which sales are new.
+// queued returns the orders with which the user is a holder in Redis, as queued ones; some may have their row
+// already. all is false when there may be more: a sale cannot be trusted, or the ledger does not say which sales are
+// new.
 //
-// Only sales that can have an accepted order without a row are asked: those that sold since the oldest entry in the stream
-// was added, and those that were rebuilt lately. With dead letters it is all of them: such an entry may be of any.
+// Only sales that can have an accepted order without a row are asked: those that sold since the oldest entry in the
+// stream was added, and those that were rebuilt lately. With dead letters it is all of them: such an entry may be of
+// any.
 func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order, all bool, err error) {
 	var (
 		asking     sync.WaitGroup
@@ -195,9 +205,10 @@ func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order
 	for _, v := range created {
 		byPartition[v.Sale.Partition] = append(byPartition[v.Sale.Partition], v)
 	}
-	more, allOfThem, err := together(ctx, slices.Collect(maps.Keys(byPartition)), func(ctx context.Context, partition int) ([]order.Order, bool, error) {
-		return l.heldIn(ctx, userID, byPartition[partition])
-	})
+	more, allOfThem, err := together(ctx, slices.Collect(maps.Keys(byPartition)),
+		func(ctx context.Context, partition int) ([]order.Order, bool, error) {
+			return l.heldIn(ctx, userID, byPartition[partition])
+		})
 	if err != nil { // what was found is true all the same
 		return queued, false, nil
 	}
@@ -210,7 +221,9 @@ func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order
 }
 
 // queuedIn is queued for the sales of one partition that the catalog knows.
-func (l *Lookup) queuedIn(ctx context.Context, userID int64, partition int) (queued []order.Order, all bool, err error) {
+func (l *Lookup) queuedIn(
+	ctx context.Context, userID int64, partition int,
+) (queued []order.Order, all bool, err error) {
 	u, err := l.unrecordedIn(partition).Do(ctx, struct{}{})
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
@@ -222,8 +235,8 @@ func (l *Lookup) queuedIn(ctx context.Context, userID int64, partition int) (que
 	return l.heldIn(ctx, userID, l.catalog.MaySell(partition, since, now, u.Rebuilt))
 }
 
-// together asks all partitions at once. What they answer is one answer, which is not all there is where one of them fails, or does
-// not answer in time while others may. It is an error where all fail.
+// together asks all partitions at once. What they answer is one answer, which is not all there is where one of them
+// fails, or does not answer in time while others may. It is an error where all fail.
 func together(
 	ctx context.Context, partitions []int, ask func(ctx context.Context, partition int) ([]order.Order, bool, error),
 ) (queued []order.Order, all bool, err error) {
@@ -271,9 +284,11 @@ func (l *Lookup) created(ctx context.Context, ids []int64) ([]voucher.Voucher, e
 	return vs, nil
 }
 
-// heldIn returns the orders with which the user is a holder in the sales, as queued ones. all is false when one of the sales
-// cannot be trusted.
-func (l *Lookup) heldIn(ctx context.Context, userID int64, sales []voucher.Voucher) (queued []order.Order, all bool, err error) {
+// heldIn returns the orders with which the user is a holder in the sales, as queued ones. all is false when one of
+// the sales cannot be trusted.
+func (l *Lookup) heldIn(
+	ctx context.Context, userID int64, sales []voucher.Voucher,
+) (queued []order.Order, all bool, err error) {
 	if len(sales) == 0 {
 		return nil, true, nil
 	}
@@ -322,19 +337,21 @@ type reader struct {
 
 func newReader(rows order.Reader) reader {
 	options := batch.Options{Size: order.MaxOrderIDs, Calls: maxReads}
-	return reader{queries: batch.New(options, func(ctx context.Context, items []*batch.Item[int64, map[int64]order.Order]) error {
-		ids := make([]int64, len(items))
-		for i, it := range items {
-			ids[i] = it.Request
-		}
-		ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), pollTimeout)
-		defer cancel()
-		found, err := rows.OrdersByID(ctx, ids)
-		for _, it := range items {
-			it.Answer = found
-		}
-		return err
-	})}
+	return reader{
+		queries: batch.New(options, func(ctx context.Context, items []*batch.Item[int64, map[int64]order.Order]) error {
+			ids := make([]int64, len(items))
+			for i, it := range items {
+				ids[i] = it.Request
+			}
+			ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), pollTimeout)
+			defer cancel()
+			found, err := rows.OrdersByID(ctx, ids)
+			for _, it := range items {
+				it.Answer = found
+			}
+			return err
+		}),
+	}
 }
 
 // order returns one order, ErrNotFound, or ErrUnavailable.

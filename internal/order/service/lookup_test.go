@@ -30,13 +30,15 @@ func (r *slowRows) OrdersByID(ctx context.Context, ids []int64) (map[int64]order
 	return r.FakeOrders.OrdersByID(ctx, ids)
 }
 
-// A few callers have a query each; thousands that come meanwhile share the next ones, and each gets its own order. One that
-// has given up, and a ledger that is away, spoil nothing.
+// A few callers have a query each; thousands that come meanwhile share the next ones, and each gets its own order.
+// One that has given up, and a ledger that is away, spoil nothing.
 func TestLookupsShareQueries(t *testing.T) {
 	t.Parallel()
 	for _, away := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			rows := &slowRows{FakeOrders: ordertest.FakeOrders{Rows: map[int64]order.Order{}, Away: away}, arrived: make(chan struct{}), leave: make(chan struct{})}
+			rows := &slowRows{FakeOrders: ordertest.FakeOrders{
+				Rows: map[int64]order.Order{}, Away: away,
+			}, arrived: make(chan struct{}), leave: make(chan struct{})}
 			r := newReader(rows)
 			var wg sync.WaitGroup
 			look := func(ctx context.Context, id int64) {
@@ -85,8 +87,8 @@ func TestLookupsShareQueries(t *testing.T) {
 	}
 }
 
-// A sale whose transaction got its id before another's and was committed after it is found before the catalog hears of it: in
-// between nothing of it is not found.
+// A sale whose transaction got its id before another's and was committed after it is found before the catalog hears
+// of it: in between nothing of it is not found.
 func TestSalesThatAreCommittedLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,7 +119,8 @@ func (r *classOfRows) OrdersByID(ctx context.Context, ids []int64) (map[int64]or
 	return r.FakeOrders.OrdersByID(ctx, ids)
 }
 
-// Payments wait for questions that others share with them: these are not shed as readers' are, even if a reader is the first to ask.
+// Payments wait for questions that others share with them: these are not shed as readers' are, even if a reader is
+// the first to ask.
 func TestSharedQuestionsArePurchases(t *testing.T) {
 	t.Parallel()
 	rows := &classOfRows{FakeOrders: ordertest.FakeOrders{Rows: map[int64]order.Order{}}}
@@ -150,8 +153,8 @@ func (h hangingHoldings) Holdings(ctx context.Context, userID int64, sales []ord
 	return h.FakeHolders.Holdings(ctx, userID, sales)
 }
 
-// While a partition hangs, orders of the others are found in time: also while there is a sale there that the catalog was not told of
-// yet. An order that is not found is unavailable.
+// While a partition hangs, orders of the others are found in time: also while there is a sale there that the catalog
+// was not told of yet. An order that is not found is unavailable.
 func TestLookupGoesPastAHungPartition(t *testing.T) {
 	t.Parallel()
 	for name, hung := range map[string]int{"of a known sale": 2, "of a new sale": 3} {
@@ -205,16 +208,17 @@ func TestTogether(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				queued, all, err := together(t.Context(), tc.partitions, func(ctx context.Context, p int) ([]order.Order, bool, error) {
-					switch p {
-					case 1:
-						<-ctx.Done()
-						return nil, false, ctx.Err()
-					case 2:
-						return nil, false, order.ErrUnavailable
-					}
-					return []order.Order{{ID: int64(p)}}, p != 3, nil
-				})
+				queued, all, err := together(t.Context(), tc.partitions,
+					func(ctx context.Context, p int) ([]order.Order, bool, error) {
+						switch p {
+						case 1:
+							<-ctx.Done()
+							return nil, false, ctx.Err()
+						case 2:
+							return nil, false, order.ErrUnavailable
+						}
+						return []order.Order{{ID: int64(p)}}, p != 3, nil
+					})
 				if len(queued) != tc.found || all != tc.all || (err != nil) != tc.fails {
 					t.Errorf("%v, all %v, %v", queued, all, err)
 				}

@@ -15,9 +15,9 @@ const (
 	pollTimeout = 5 * time.Second       // one query at most
 )
 
-// Notifier lets callers wait until an order is in another state than the one they know. What this instance does to orders
-// is notified at once. For what others do, one query asks for all that wait: every 50 ms for orders without a row, every
-// second for recorded ones. So a waiting caller costs memory, and no goroutine, timer or query of its own.
+// Notifier lets callers wait until an order is in another state than the one they know. What this instance does to
+// orders is notified at once. For what others do, one query asks for all that wait: every 50 ms for orders without a
+// row, every second for recorded ones. So a waiting caller costs memory, and no goroutine, timer or query of its own.
 type Notifier struct {
 	rows order.Reader
 	log  *slog.Logger
@@ -58,8 +58,8 @@ func NewNotifier(rows order.Reader, log *slog.Logger) *Notifier {
 	}
 }
 
-// Subscribe returns a subscription to an order that has no row yet, as far as the caller knows. Subscribe before asking for
-// the order, so that nothing is missed; Cancel in any case.
+// Subscribe returns a subscription to an order that has no row yet, as far as the caller knows. Subscribe before
+// asking for the order, so that nothing is missed; Cancel in any case.
 func (n *Notifier) Subscribe(orderID int64) *Subscription { return n.subscribe(orderID, 0) }
 
 // SubscribeWithTick is Subscribe for a caller whose Wait is to end after a while also when nothing happens.
@@ -79,8 +79,8 @@ func (n *Notifier) subscribe(orderID int64, tickEvery time.Duration) *Subscripti
 	return s
 }
 
-// Awaited returns once somebody has subscribed to an order without a row, at once if somebody has; or when ctx ends. The
-// recorder, the only one who calls it, gathers orders until then.
+// Awaited returns once somebody has subscribed to an order without a row, at once if somebody has; or when ctx ends.
+// The recorder, the only one who calls it, gathers orders until then.
 func (n *Notifier) Awaited(ctx context.Context) {
 	for {
 		n.mu.Lock()
@@ -97,8 +97,8 @@ func (n *Notifier) Awaited(ctx context.Context) {
 	}
 }
 
-// Wait returns a status of the order that differs from the known one, as soon as there is one; the known one for a tick;
-// ctx's error; or ErrStopping. The status may be out of date by the time it is returned.
+// Wait returns a status of the order that differs from the known one, as soon as there is one; the known one for a
+// tick; ctx's error; or ErrStopping. The status may be out of date by the time it is returned.
 func (s *Subscription) Wait(ctx context.Context, known order.Status) (order.Status, error) {
 	if status, is := s.begin(known); is {
 		return status, nil
@@ -181,8 +181,8 @@ func (x index) remove(s *Subscription) {
 	s.index, s.previous, s.next = nil, nil, nil
 }
 
-// Close ends all waiting, of those who wait and of those who come: the process stops, and another sees to their orders. It
-// is called once.
+// Close ends all waiting, of those who wait and of those who come: the process stops, and another sees to their
+// orders. It is called once.
 func (n *Notifier) Close() { close(n.closing) }
 
 // Notify updates those who wait for any of the orders and know another status.
@@ -209,8 +209,8 @@ func (s *Subscription) update(status order.Status) {
 	}
 }
 
-// send makes Wait return. An update that the caller has not received yet is no longer true. The notifier is locked, so nobody
-// else sends.
+// send makes Wait return. An update that the caller has not received yet is no longer true. The notifier is locked,
+// so nobody else sends.
 func (s *Subscription) send(status order.Status) {
 	s.known, s.waiting = status, false
 	select {
@@ -220,8 +220,8 @@ func (s *Subscription) send(status order.Status) {
 	s.updates <- status
 }
 
-// Run asks the ledger, while anybody waits, for what other instances do to orders, until ctx ends. It never returns an error:
-// what fails is retried.
+// Run asks the ledger, while anybody waits, for what other instances do to orders, until ctx ends. It never returns
+// an error: what fails is retried.
 func (n *Notifier) Run(ctx context.Context) error {
 	pause := order.NewBackOff()
 	var watched time.Time // when recorded orders were last asked for
@@ -280,8 +280,8 @@ func (n *Notifier) poll(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// ids returns the orders that somebody in the index waits for, and sends the ticks that are due. A caller who has subscribed
-// and does not wait does not know yet whether the order was accepted.
+// ids returns the orders that somebody in the index waits for, and sends the ticks that are due. A caller who has
+// subscribed and does not wait does not know yet whether the order was accepted.
 func (n *Notifier) ids(x index) []int64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -48,11 +48,23 @@ func TestSubscriptionGetsWhatIsNews(t *testing.T) {
 		known  order.Status
 		want   order.Status
 	}{
-		"notified before it waits":           {before: func(n *Notifier) { notify(n, order.Unpaid) }, known: order.Queued, want: order.Unpaid},
-		"the last of several counts":         {before: func(n *Notifier) { notify(n, order.Unpaid); notify(n, order.Paid) }, known: order.Queued, want: order.Paid},
-		"what it knows by now is no news":    {before: func(n *Notifier) { notify(n, order.Unpaid) }, known: order.Unpaid, want: order.Cancelled},
-		"nor is what happens to others":      {before: func(n *Notifier) { n.Notify(map[int64]order.Status{8: order.Unpaid}) }, known: order.Queued, want: order.Cancelled},
-		"it gets that one was cancelled too": {before: func(n *Notifier) { notify(n, order.Cancelled) }, known: order.Unpaid, want: order.Cancelled},
+		"notified before it waits": {
+			before: func(n *Notifier) { notify(n, order.Unpaid) }, known: order.Queued, want: order.Unpaid,
+		},
+		"the last of several counts": {
+			before: func(n *Notifier) { notify(n, order.Unpaid); notify(n, order.Paid) }, known: order.Queued,
+			want: order.Paid,
+		},
+		"what it knows by now is no news": {
+			before: func(n *Notifier) { notify(n, order.Unpaid) }, known: order.Unpaid, want: order.Cancelled,
+		},
+		"nor is what happens to others": {
+			before: func(n *Notifier) { n.Notify(map[int64]order.Status{8: order.Unpaid}) }, known: order.Queued,
+			want: order.Cancelled,
+		},
+		"it gets that one was cancelled too": {
+			before: func(n *Notifier) { notify(n, order.Cancelled) }, known: order.Unpaid, want: order.Cancelled,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -134,8 +146,8 @@ func TestSubscriptionGetsWhatComesBack(t *testing.T) {
 	}
 }
 
-// However many wait, the ledger is asked twenty times a second for rows and once a second for other changes, in queries of
-// a thousand; and not at all when nobody waits.
+// However many wait, the ledger is asked twenty times a second for rows and once a second for other changes, in
+// queries of a thousand; and not at all when nobody waits.
 func TestNotifierAsksForAllAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +186,8 @@ func TestNotifierAsksForAllAtOnce(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		rows.asked()
 		time.Sleep(10*time.Second - time.Millisecond)
-		if n, _ := rows.asked(); n > 640 || n < 600 { // 200 × 3 and 10 × 2 or 3: what is left of one thousand joins the next
+		// 200 × 3 and 10 × 2 or 3: what is left of one thousand joins the next.
+		if n, _ := rows.asked(); n > 640 || n < 600 {
 			t.Errorf("%d queries in 10 s for as many more who wait for rows, want 625", n)
 		}
 		leave()
@@ -232,8 +245,8 @@ func TestNotifierSeesWhatOthersDo(t *testing.T) {
 	})
 }
 
-// Whatever is done to subscriptions: those in the indexes are those that were not cancelled, and no caller is left waiting for
-// news that is there.
+// Whatever is done to subscriptions: those in the indexes are those that were not cancelled, and no caller is left
+// waiting for news that is there.
 func TestNotifierKeepsItsSubscriptions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -252,7 +265,8 @@ func TestNotifierKeepsItsSubscriptions(t *testing.T) {
 			case 0:
 				callers = append(callers, caller{sub: n.Subscribe(id), known: last[id]})
 			case 1:
-				last[id] = rapid.SampledFrom([]order.Status{order.Unpaid, order.Paid, order.Cancelled}).Draw(t, "status")
+				last[id] = rapid.SampledFrom(
+					[]order.Status{order.Unpaid, order.Paid, order.Cancelled}).Draw(t, "status")
 				n.Notify(map[int64]order.Status{id: last[id]})
 			default:
 				if len(callers) == 0 {
@@ -301,8 +315,8 @@ func TestNotifierKeepsItsSubscriptions(t *testing.T) {
 	})
 }
 
-// BenchmarkWaiting10000 measures what ten thousand waiting callers cost beyond their own goroutines, and how long it takes
-// until each of them is notified.
+// BenchmarkWaiting10000 measures what ten thousand waiting callers cost beyond their own goroutines, and how long it
+// takes until each of them is notified.
 func BenchmarkWaiting10000(b *testing.B) {
 	const waiters = 10_000
 	var bytes, woken float64
@@ -348,7 +362,8 @@ func BenchmarkWaiting10000(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // says nothing here
 }
 
-// Somebody is awaited from the moment in which they subscribe to an order without a row, until they cancel or know of its row.
+// Somebody is awaited from the moment in which they subscribe to an order without a row, until they cancel or know of
+// its row.
 func TestNotifierTellsThatSomebodyWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

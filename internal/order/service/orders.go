@@ -28,14 +28,15 @@ type Orders struct {
 
 // NewOrders returns the orders of a ledger. madeAt tells from an order's id when it was given out, to the second.
 func NewOrders(
-	ledger OrderLedger, lookup *Lookup, notifier *Notifier, catalog *catalog.Catalog, outbox voucher.Outbox, madeAt func(orderID int64) time.Time,
+	ledger OrderLedger, lookup *Lookup, notifier *Notifier, catalog *catalog.Catalog, outbox voucher.Outbox,
+	madeAt func(orderID int64) time.Time,
 ) *Orders {
 	return &Orders{ledger: ledger, lookup: lookup, notifier: notifier, catalog: catalog, outbox: outbox, madeAt: madeAt}
 }
 
-// Cancel cancels the user's unpaid order and returns it; one that is cancelled already is returned as it is. For a queued
-// order it waits until it is recorded, for up to ten seconds: ErrUnavailable when it has no row even then. It returns
-// ErrNotFound, also for somebody else's order, and *order.StateError for one that cannot be cancelled.
+// Cancel cancels the user's unpaid order and returns it; one that is cancelled already is returned as it is. For a
+// queued order it waits until it is recorded, for up to ten seconds: ErrUnavailable when it has no row even then. It
+// returns ErrNotFound, also for somebody else's order, and *order.StateError for one that cannot be cancelled.
 //
 // Once the ledger has committed the order is cancelled, whether Redis applies that at once or later.
 func (s *Orders) Cancel(ctx context.Context, userID, orderID int64) (order.Order, error) {
@@ -83,7 +84,8 @@ func (s *Orders) History(ctx context.Context, o order.Order) ([]order.Event, err
 	ctx, cancel := context.WithTimeout(ctx, sideTimeout)
 	defer cancel()
 	v, err := s.catalog.Find(ctx, o.VoucherID)
-	if err != nil && !errors.Is(err, voucher.ErrNotFound) { // an order of a voucher that does not exist has failed for that reason
+	// An order of a voucher that does not exist has failed for that reason.
+	if err != nil && !errors.Is(err, voucher.ErrNotFound) {
 		return nil, err
 	}
 	events := order.Origin(o, v.Kind == voucher.Ordinary && err == nil, s.madeAt(o.ID))

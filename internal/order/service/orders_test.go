@@ -24,11 +24,17 @@ func TestCancel(t *testing.T) {
 		want    error
 		flushes int
 	}{
-		"an unpaid order":             {row: in(order.Unpaid), flushes: 1},
-		"cancelled already":           {row: in(order.Cancelled)},
-		"a paid one":                  {row: in(order.Paid), want: &order.StateError{OrderID: 66, Status: order.Paid, Action: order.Cancel}},
-		"a failed one":                {row: in(order.Failed), want: &order.StateError{OrderID: 66, Status: order.Failed, Action: order.Cancel}},
-		"somebody else's":             {row: order.Order{ID: 66, UserID: 3, VoucherID: ordertest.VoucherA, Status: order.Unpaid}, want: order.ErrNotFound},
+		"an unpaid order":   {row: in(order.Unpaid), flushes: 1},
+		"cancelled already": {row: in(order.Cancelled)},
+		"a paid one": {
+			row: in(order.Paid), want: &order.StateError{OrderID: 66, Status: order.Paid, Action: order.Cancel},
+		},
+		"a failed one": {
+			row: in(order.Failed), want: &order.StateError{OrderID: 66, Status: order.Failed, Action: order.Cancel},
+		},
+		"somebody else's": {row: order.Order{
+			ID: 66, UserID: 3, VoucherID: ordertest.VoucherA, Status: order.Unpaid,
+		}, want: order.ErrNotFound},
 		"no such order":               {want: order.ErrNotFound},
 		"the ledger is away":          {row: in(order.Unpaid), before: "move", want: order.ErrUnavailable},
 		"the ledger's answer is lost": {row: in(order.Unpaid), after: "move", want: order.ErrUnavailable},
@@ -73,7 +79,9 @@ func TestCancelNotifiesWatchers(t *testing.T) {
 // A queued order is cancelled once it has its row; one that gets none in time is not.
 func TestCancelWaitsForTheRow(t *testing.T) {
 	t.Parallel()
-	for name, recorded := range map[string]order.Status{"recorded": order.Unpaid, "it failed": order.Failed, "it takes too long": order.Queued} {
+	for name, recorded := range map[string]order.Status{
+		"recorded": order.Unpaid, "it failed": order.Failed, "it takes too long": order.Queued,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -83,7 +91,9 @@ func TestCancelWaitsForTheRow(t *testing.T) {
 				start := time.Now()
 				if recorded != order.Queued {
 					time.AfterFunc(5*time.Second, func() {
-						p.ledger.rows.Put(order.Order{ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Status: recorded})
+						p.ledger.rows.Put(order.Order{
+							ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Status: recorded,
+						})
 						p.notifier.Notify(map[int64]order.Status{66: recorded})
 					})
 				}
@@ -119,17 +129,29 @@ func TestHistoryBeginsWithWhatFollowsFromTheOrder(t *testing.T) {
 		since []order.Event
 		want  []order.Event
 	}{
-		"queued":   {order: order.Order{Status: order.Queued}, since: []order.Event{cancelled}, want: []order.Event{accepted}},
-		"recorded": {order: order.Order{Status: order.Unpaid, CreatedAt: recorded}, want: []order.Event{accepted, {Status: order.Unpaid, At: recorded, By: order.ByRecorder}}},
-		"since":    {order: order.Order{Status: order.Cancelled, CreatedAt: recorded}, since: []order.Event{cancelled}, want: []order.Event{accepted, {Status: order.Unpaid, At: recorded, By: order.ByRecorder}, cancelled}},
-		"failed":   {order: order.Order{Status: order.Failed, Reason: order.NoStock, CreatedAt: recorded, FailedAt: recorded}, want: []order.Event{accepted, {Status: order.Failed, At: recorded, By: order.ByRecorder, Why: "NO_STOCK"}}},
+		"queued": {
+			order: order.Order{Status: order.Queued}, since: []order.Event{cancelled}, want: []order.Event{accepted},
+		},
+		"recorded": {order: order.Order{Status: order.Unpaid, CreatedAt: recorded}, want: []order.Event{
+			accepted, {Status: order.Unpaid, At: recorded, By: order.ByRecorder},
+		}},
+		"since": {
+			order: order.Order{Status: order.Cancelled, CreatedAt: recorded}, since: []order.Event{cancelled},
+			want: []order.Event{accepted, {Status: order.Unpaid, At: recorded, By: order.ByRecorder}, cancelled},
+		},
+		"failed": {order: order.Order{
+			Status: order.Failed, Reason: order.NoStock, CreatedAt: recorded, FailedAt: recorded,
+		}, want: []order.Event{accepted, {Status: order.Failed, At: recorded, By: order.ByRecorder, Why: "NO_STOCK"}}},
 		"bought directly": {
-			order: order.Order{VoucherID: ordertest.VoucherB, Status: order.Cancelled, CreatedAt: recorded}, since: []order.Event{cancelled},
-			want: []order.Event{{Status: order.Unpaid, At: recorded, By: order.Owner}, cancelled},
+			order: order.Order{VoucherID: ordertest.VoucherB, Status: order.Cancelled, CreatedAt: recorded},
+			since: []order.Event{cancelled},
+			want:  []order.Event{{Status: order.Unpaid, At: recorded, By: order.Owner}, cancelled},
 		},
 		"of a voucher that does not exist": {
 			order: order.Order{VoucherID: 404, Status: order.Failed, Reason: order.UnknownVoucher, FailedAt: recorded},
-			want:  []order.Event{accepted, {Status: order.Failed, At: recorded, By: order.ByRecorder, Why: "UNKNOWN_VOUCHER"}},
+			want: []order.Event{
+				accepted, {Status: order.Failed, At: recorded, By: order.ByRecorder, Why: "UNKNOWN_VOUCHER"},
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,14 +169,17 @@ func TestHistoryBeginsWithWhatFollowsFromTheOrder(t *testing.T) {
 	}
 	p := newOrderParts(t)
 	p.ledger.Before["history"] = 1
-	if _, err := p.orders.History(t.Context(), order.Order{ID: 66, VoucherID: ordertest.VoucherA, Status: order.Unpaid}); !errors.Is(err, order.ErrUnavailable) {
+	if _, err := p.orders.History(t.Context(), order.Order{
+		ID: 66, VoucherID: ordertest.VoucherA, Status: order.Unpaid,
+	}); !errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("error = %v, want ErrUnavailable", err)
 	}
 }
 
 func TestFindForAdmins(t *testing.T) {
 	t.Parallel()
-	p := newOrderParts(t, order.Order{ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid}, order.Order{ID: 67, UserID: 3, VoucherID: ordertest.VoucherA, Status: order.Paid})
+	p := newOrderParts(t, order.Order{ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid},
+		order.Order{ID: 67, UserID: 3, VoucherID: ordertest.VoucherA, Status: order.Paid})
 	find := func(f order.Filter, before int64) int {
 		orders, err := p.orders.Find(t.Context(), f, before, 10)
 		if err != nil {
@@ -167,8 +192,9 @@ func TestFindForAdmins(t *testing.T) {
 		before int64
 		want   int
 	}{
-		"all": {want: 2}, "a user's": {f: order.Filter{UserID: 3}, want: 1}, "a status": {f: order.Filter{Status: order.Unpaid}, want: 1},
-		"a page": {before: 67, want: 1}, "queued ones have no row": {f: order.Filter{Waiting: true}},
+		"all": {want: 2}, "a user's": {f: order.Filter{UserID: 3}, want: 1},
+		"a status": {f: order.Filter{Status: order.Unpaid}, want: 1},
+		"a page":   {before: 67, want: 1}, "queued ones have no row": {f: order.Filter{Waiting: true}},
 	} {
 		if got := find(tc.f, tc.before); got != tc.want {
 			t.Errorf("%s: %d orders, want %d", name, got, tc.want)
@@ -189,7 +215,10 @@ func TestFindForAdmins(t *testing.T) {
 // A store's answer is passed on; a fault that keeps it from answering is ErrUnavailable.
 func TestAnswersAndFaultsDiffer(t *testing.T) {
 	t.Parallel()
-	for _, err := range []error{order.ErrNotFound, order.ErrNoPayment, order.ErrWrongAmount, order.ErrKeyReused, order.ErrSeckill, &order.StateError{OrderID: 1}} {
+	for _, err := range []error{
+		order.ErrNotFound, order.ErrNoPayment, order.ErrWrongAmount, order.ErrKeyReused, order.ErrSeckill,
+		&order.StateError{OrderID: 1},
+	} {
 		if got := order.OrUnavailable(err); errors.Is(got, order.ErrUnavailable) {
 			t.Errorf("%v became %v", err, got)
 		}

@@ -14,12 +14,12 @@ import (
 	"seckill/internal/order"
 )
 
-// Orders returns the orders of f.UserID that the filter lets through, with an id below before (0 for all), newest first,
-// at most limit, and how many there are in all. Those that are still queued are among them, except where an order may only
-// be named once it has its row.
+// Orders returns the orders of f.UserID that the filter lets through, with an id below before (0 for all), newest
+// first, at most limit, and how many there are in all. Those that are still queued are among them, except where an
+// order may only be named once it has its row.
 //
-// The stores are asked at the same time and for sideTimeout at most. What one of them answered is returned, as stale, when
-// the other did not; without any of it ErrUnavailable.
+// The stores are asked at the same time and for sideTimeout at most. What one of them answered is returned, as stale,
+// when the other did not; without any of it ErrUnavailable.
 func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, limit int) (order.Page, error) {
 	if before <= 0 {
 		before = math.MaxInt64
@@ -41,7 +41,9 @@ func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, li
 	if (errs[0] != nil || f.Waiting && errs[1] != nil) && len(queued) == 0 || errs[0] != nil && errs[1] != nil {
 		return order.Page{}, fmt.Errorf("%w: %w", order.ErrUnavailable, errors.Join(errs[:]...))
 	}
-	page := order.Page{Orders: slices.Clone(rows.orders), Total: rows.total, Stale: errs[0] != nil || errs[1] != nil || !all}
+	page := order.Page{
+		Orders: slices.Clone(rows.orders), Total: rows.total, Stale: errs[0] != nil || errs[1] != nil || !all,
+	}
 	for _, q := range queued {
 		if slices.ContainsFunc(rows.orders, func(o order.Order) bool { return o.ID == q.ID }) {
 			continue // it has its row
@@ -82,14 +84,16 @@ type ownRows struct {
 	total  int64
 }
 
-// covers reports whether an order that is recorded and not among the rows is on a later page, rather than newer than the
-// query.
+// covers reports whether an order that is recorded and not among the rows is on a later page, rather than newer than
+// the query.
 func (r ownRows) covers(id int64, limit int) bool {
 	return len(r.orders) >= limit && id < r.orders[len(r.orders)-1].ID
 }
 
 func newOwnReads(rows order.Reader) *batch.Batcher[ownQuestion, ownRows] {
-	return batch.New(batch.Options{Size: 1, Calls: maxOwnReads}, func(ctx context.Context, items []*batch.Item[ownQuestion, ownRows]) (err error) {
+	return batch.New(batch.Options{
+		Size: 1, Calls: maxOwnReads,
+	}, func(ctx context.Context, items []*batch.Item[ownQuestion, ownRows]) (err error) {
 		ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.OwnRead), pollTimeout)
 		defer cancel()
 		for _, it := range items {
@@ -102,7 +106,8 @@ func newOwnReads(rows order.Reader) *batch.Batcher[ownQuestion, ownRows] {
 	})
 }
 
-// queued returns the user's orders that may have no row yet, may be named, and pass the filter. all is false when there may be more.
+// queued returns the user's orders that may have no row yet, may be named, and pass the filter. all is false when
+// there may be more.
 func (p *Purchases) queued(ctx context.Context, f order.Filter) (queued []order.Order, all bool, err error) {
 	if p.options.WaitForRow || f.Status != order.Queued {
 		return nil, true, nil

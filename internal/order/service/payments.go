@@ -14,8 +14,8 @@ const (
 	refundWait      = time.Second      // how long the answer to a request for a refund waits for it
 )
 
-// Payments takes money for orders and gives it back. What the provider says and what is asked of it may come twice, late
-// and in any order: the ledger decides, and each payment comes to one end (order.PaymentState).
+// Payments takes money for orders and gives it back. What the provider says and what is asked of it may come twice,
+// late and in any order: the ledger decides, and each payment comes to one end (order.PaymentState).
 type Payments struct {
 	ledger    PaymentLedger
 	providers Providers // none: only what costs nothing can be paid for
@@ -38,7 +38,8 @@ type PaymentParts struct {
 
 // NewPayments returns the payments of a ledger; Run gives money back. newID makes ids of payments: "pay_" and a uuid.
 func NewPayments(
-	ledger PaymentLedger, providers Providers, parts PaymentParts, newID func() string, observer Observer, log *slog.Logger,
+	ledger PaymentLedger, providers Providers, parts PaymentParts, newID func() string,
+	observer Observer, log *slog.Logger,
 ) *Payments {
 	return &Payments{
 		ledger: ledger, providers: providers, parts: parts, newID: newID, observer: observer, log: log,
@@ -46,12 +47,12 @@ func NewPayments(
 	}
 }
 
-// Pay begins to pay for the user's unpaid order, or goes on with what was begun, and returns the payment and where the
-// money is to be paid. What costs nothing is paid for at once, and payURL is empty. For a queued order it waits until it is
-// recorded, for up to ten seconds: ErrUnavailable when it has no row even then.
+// Pay begins to pay for the user's unpaid order, or goes on with what was begun, and returns the payment and where
+// the money is to be paid. What costs nothing is paid for at once, and payURL is empty. For a queued order it waits
+// until it is recorded, for up to ten seconds: ErrUnavailable when it has no row even then.
 //
-// It returns ErrNotFound, also for somebody else's order, *order.StateError for one that is not unpaid, ErrNoProvider, and
-// ErrUnavailable when ledger or provider do not answer; repeating is harmless.
+// It returns ErrNotFound, also for somebody else's order, *order.StateError for one that is not unpaid,
+// ErrNoProvider, and ErrUnavailable when ledger or provider do not answer; repeating is harmless.
 func (p *Payments) Pay(ctx context.Context, userID, orderID int64) (payment order.Payment, payURL string, err error) {
 	o, err := p.parts.Lookup.row(ctx, p.parts.Notifier, userID, orderID)
 	if err != nil {
@@ -84,8 +85,9 @@ func (p *Payments) title(ctx context.Context, voucherID int64) string {
 	return v.Title
 }
 
-// begin makes the payment's provider expect it. The buyer gets the address only once the provider's reference is stored: a
-// refund may need it. A process that dies in between has begun nothing that cannot be begun again, which is harmless.
+// begin makes the payment's provider expect it. The buyer gets the address only once the provider's reference is
+// stored: a refund may need it. A process that dies in between has begun nothing that cannot be begun again, which is
+// harmless.
 func (p *Payments) begin(ctx context.Context, payment order.Payment) (order.Payment, string, error) {
 	provider, err := p.providers.of(payment)
 	if err != nil {
@@ -116,8 +118,9 @@ func (p *Payments) Of(ctx context.Context, orderID int64) ([]order.Payment, erro
 	return payments, order.OrUnavailable(err)
 }
 
-// Confirm takes the provider's notice that it has the money for a payment. It returns ErrBadNotice for an impossible id,
-// ErrNoPayment, ErrWrongAmount, or ErrUnavailable: the provider is to repeat the notice then. Repeating is harmless.
+// Confirm takes the provider's notice that it has the money for a payment. It returns ErrBadNotice for an impossible
+// id, ErrNoPayment, ErrWrongAmount, or ErrUnavailable: the provider is to repeat the notice then. Repeating is
+// harmless.
 func (p *Payments) Confirm(ctx context.Context, n order.Notice) error {
 	if err := n.Check(); err != nil {
 		return err
@@ -147,9 +150,10 @@ func (p *Payments) receive(ctx context.Context, n order.Notice) (order.Payment, 
 	return payment, nil
 }
 
-// Refund gives the owner the money back for a paid order, and returns the order: as refunded when the provider is quick,
-// else as refunding, and Run goes on. An order that is refunding or refunded already is returned as it is. It returns
-// ErrNotFound, also for somebody else's order, *order.StateError for one that is not paid, and ErrUnavailable.
+// Refund gives the owner the money back for a paid order, and returns the order: as refunded when the provider is
+// quick, else as refunding, and Run goes on. An order that is refunding or refunded already is returned as it is. It
+// returns ErrNotFound, also for somebody else's order, *order.StateError for one that is not paid, and
+// ErrUnavailable.
 func (p *Payments) Refund(ctx context.Context, userID, orderID int64) (order.Order, error) {
 	sub := p.parts.Notifier.Subscribe(orderID)
 	defer sub.Cancel()
@@ -161,7 +165,8 @@ func (p *Payments) Refund(ctx context.Context, userID, orderID int64) (order.Ord
 		return order.Order{}, order.OrUnavailable(err)
 	}
 	p.parts.Notifier.Notify(map[int64]order.Status{o.ID: o.Status})
-	if o.Status != order.Refunding { // it was asked before, or there was nothing to pay back, and the units are in the outbox
+	// It was asked before, or there was nothing to pay back, and the units are in the outbox.
+	if o.Status != order.Refunding {
 		p.parts.Outbox.RequestFlush(o.VoucherID)
 		return o, nil
 	}

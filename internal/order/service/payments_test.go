@@ -31,12 +31,16 @@ func TestPay(t *testing.T) {
 		url    string
 		state  order.PaymentState
 	}{
-		"begun":                         {order: unpaidOrder(500), url: "https://pay.example/pay_1", state: order.PaymentOpen},
-		"what costs nothing is paid":    {order: unpaidOrder(0), none: true, state: order.PaymentReceived},
-		"no provider":                   {order: unpaidOrder(500), none: true, want: order.ErrNoProvider},
-		"the provider does not answer":  {order: unpaidOrder(500), away: true, want: order.ErrUnavailable},
-		"the ledger does not answer":    {order: unpaidOrder(500), before: "open", want: order.ErrUnavailable},
-		"somebody else's order":         {order: order.Order{ID: 66, UserID: 3, Status: order.Unpaid}, want: order.ErrNotFound},
+		"begun": {
+			order: unpaidOrder(500), url: "https://pay.example/pay_1", state: order.PaymentOpen,
+		},
+		"what costs nothing is paid":   {order: unpaidOrder(0), none: true, state: order.PaymentReceived},
+		"no provider":                  {order: unpaidOrder(500), none: true, want: order.ErrNoProvider},
+		"the provider does not answer": {order: unpaidOrder(500), away: true, want: order.ErrUnavailable},
+		"the ledger does not answer":   {order: unpaidOrder(500), before: "open", want: order.ErrUnavailable},
+		"somebody else's order": {
+			order: order.Order{ID: 66, UserID: 3, Status: order.Unpaid}, want: order.ErrNotFound,
+		},
 		"the notice is lost in between": {order: unpaidOrder(0), before: "receive", want: order.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,11 +57,14 @@ func TestPay(t *testing.T) {
 			}
 		})
 	}
-	for _, s := range []order.Status{order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded, order.Failed} {
+	for _, s := range []order.Status{
+		order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded, order.Failed,
+	} {
 		o := unpaidOrder(500)
 		o.Status = s
 		var state *order.StateError
-		if _, _, err := newOrderParts(t, o).payments.Pay(t.Context(), 2, 66); !errors.As(err, &state) || state.Status != s {
+		if _, _, err := newOrderParts(t, o).payments.Pay(t.Context(), 2, 66); !errors.As(err, &state) ||
+			state.Status != s {
 			t.Errorf("paying for an order that is %s: %v", s, err)
 		}
 	}
@@ -98,9 +105,11 @@ func TestConfirm(t *testing.T) {
 		want   order.Status
 		state  order.PaymentState
 	}{
-		"in time":                     {status: order.Unpaid, want: order.Paid, state: order.PaymentReceived},
-		"late, and there is a unit":   {status: order.Cancelled, want: order.Paid, state: order.PaymentReceived},
-		"late, and there is none":     {status: order.Cancelled, noUnit: true, want: order.Cancelled, state: order.PaymentRefunding},
+		"in time":                   {status: order.Unpaid, want: order.Paid, state: order.PaymentReceived},
+		"late, and there is a unit": {status: order.Cancelled, want: order.Paid, state: order.PaymentReceived},
+		"late, and there is none": {
+			status: order.Cancelled, noUnit: true, want: order.Cancelled, state: order.PaymentRefunding,
+		},
 		"paid for otherwise already":  {status: order.Paid, want: order.Paid, state: order.PaymentRefunding},
 		"the money went back already": {status: order.Refunded, want: order.Refunded, state: order.PaymentRefunding},
 	} {
@@ -133,7 +142,8 @@ func TestConfirm(t *testing.T) {
 				t.Errorf("woken: %v, want %v", !at, at)
 			}
 			if got := p.ledger.rows.Rows[66].Status; got != tc.want || p.ledger.payments[payment.ID].State != tc.state {
-				t.Errorf("the order is %s and the payment %s, want %s and %s", got, p.ledger.payments[payment.ID].State, tc.want, tc.state)
+				t.Errorf("the order is %s and the payment %s, want %s and %s",
+					got, p.ledger.payments[payment.ID].State, tc.want, tc.state)
 			}
 		})
 	}
@@ -147,13 +157,16 @@ func TestConfirmRefusesWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, want := range map[order.Notice]error{
-		{PaymentID: "pay_unknown", Amount: 500}:                                                     order.ErrNoPayment,
-		{PaymentID: payment.ID, Amount: 1, Provider: "bank"}:                                        order.ErrWrongAmount,
+		{PaymentID: "pay_unknown", Amount: 500}: order.ErrNoPayment,
+		{
+			PaymentID: payment.ID, Amount: 1, Provider: "bank",
+		}: order.ErrWrongAmount,
 		{PaymentID: payment.ID, Amount: 500, Provider: "other"}:                                     order.ErrNoPayment,
 		{PaymentID: payment.ID, Amount: 500, Provider: "bank", Reference: "r\x001"}:                 order.ErrBadNotice,
 		{PaymentID: payment.ID, Amount: 500, Provider: "bank", Reference: strings.Repeat("r", 129)}: order.ErrBadNotice,
 
-		{PaymentID: payment.ID + " ", Amount: 500}:        order.ErrBadNotice, // MySQL compares without blanks at the end
+		// MySQL compares without blanks at the end.
+		{PaymentID: payment.ID + " ", Amount: 500}:        order.ErrBadNotice,
 		{PaymentID: "支付", Amount: 500}:                    order.ErrBadNotice,
 		{PaymentID: payment.ID + "\x00", Amount: 500}:     order.ErrBadNotice,
 		{PaymentID: strings.Repeat("p", 65), Amount: 500}: order.ErrBadNotice,
@@ -188,7 +201,10 @@ func paidBy(p *orderParts, id int64, payment string, amount int64) {
 	p.ledger.Mu.Lock()
 	defer p.ledger.Mu.Unlock()
 	p.ledger.rows.Put(order.Order{ID: id, UserID: 2, VoucherID: ordertest.VoucherA, Amount: amount, Status: order.Paid})
-	p.ledger.put(order.Payment{ID: payment, OrderID: id, UserID: 2, VoucherID: ordertest.VoucherA, Amount: amount, State: order.PaymentReceived})
+	p.ledger.put(order.Payment{
+		ID: payment, OrderID: id, UserID: 2, VoucherID: ordertest.VoucherA, Amount: amount,
+		State: order.PaymentReceived,
+	})
 }
 
 func TestRefund(t *testing.T) {
@@ -230,7 +246,8 @@ func TestRefund(t *testing.T) {
 				if !slices.Contains(p.outbox.flushRequests, ordertest.VoucherA) {
 					t.Error("the outbox was not told that a unit comes back")
 				}
-				if want := max(0, tc.refusals); tc.amount > 0 && p.observer.FailedRefunds != want || p.observer.Refunds != 1 {
+				if want := max(0, tc.refusals); tc.amount > 0 && p.observer.FailedRefunds != want ||
+					p.observer.Refunds != 1 {
 					t.Errorf("observed %d failures and %d refunds", p.observer.FailedRefunds, p.observer.Refunds)
 				}
 			})
@@ -292,8 +309,8 @@ func TestFailingRefundsHoldUpNoOther(t *testing.T) {
 	})
 }
 
-// The process dies after the provider has sent the money and before the ledger knows: the provider is asked again, which
-// is harmless, and the ledger knows then.
+// The process dies after the provider has sent the money and before the ledger knows: the provider is asked again,
+// which is harmless, and the ledger knows then.
 func TestRefundIsRecordedAfterAFault(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -312,7 +329,8 @@ func TestRefundIsRecordedAfterAFault(t *testing.T) {
 	})
 }
 
-// Redis is asked again about a late payment whose operation a rebuild has voided, and money without a provider waits for one.
+// Redis is asked again about a late payment whose operation a rebuild has voided, and money without a provider waits
+// for one.
 func TestPaymentsSeesToWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -413,7 +431,9 @@ func TestProvidersChange(t *testing.T) {
 		"the old one is kept":        {kept: true, provider: "old", pays: "old", wantID: "pay_0"},
 		"the old one is gone":        {provider: "old", pays: "new", wantID: "pay_1", refund: order.ErrNoProvider},
 		"of a version without names": {kept: true, provider: "", pays: "new", wantID: "pay_0"},
-		"of the new one":             {kept: true, provider: "new", pays: "new", wantID: "pay_0", confirmed: order.ErrNoPayment},
+		"of the new one": {
+			kept: true, provider: "new", pays: "new", wantID: "pay_0", confirmed: order.ErrNoPayment,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -423,12 +443,16 @@ func TestProvidersChange(t *testing.T) {
 			if tc.kept {
 				p.payments.providers.ByName["old"] = all["old"]
 			}
-			p.ledger.put(order.Payment{ID: "pay_0", OrderID: 66, UserID: 2, Amount: 500, State: order.PaymentOpen, Provider: tc.provider})
+			p.ledger.put(order.Payment{
+				ID: "pay_0", OrderID: 66, UserID: 2, Amount: 500, State: order.PaymentOpen, Provider: tc.provider,
+			})
 			payment, _, err := p.payments.Pay(t.Context(), 2, 66)
 			if err != nil || payment.ID != tc.wantID || len(all[tc.pays].begun) != 1 {
 				t.Errorf("%+v, %v; want %s", payment, err, tc.wantID)
 			}
-			if err := p.payments.Confirm(t.Context(), order.Notice{PaymentID: "pay_0", Amount: 500, Provider: "old", Reference: "r-9"}); !errors.Is(err, tc.confirmed) {
+			if err := p.payments.Confirm(t.Context(), order.Notice{
+				PaymentID: "pay_0", Amount: 500, Provider: "old", Reference: "r-9",
+			}); !errors.Is(err, tc.confirmed) {
 				t.Errorf("confirmed by the old one: %v, want %v", err, tc.confirmed)
 			}
 			if err := p.payments.sendBack(t.Context(), p.ledger.payments["pay_0"]); !errors.Is(err, tc.refund) {

@@ -12,8 +12,8 @@ import (
 type Provider interface {
 	// Begin makes the provider expect the payment. Repeating it for the same payment is harmless.
 	Begin(ctx context.Context, p order.Payment) (Checkout, error)
-	// Refund sends the money back; the payment has its Reference, if the provider has told one. Repeating it for the same
-	// payment is harmless.
+	// Refund sends the money back; the payment has its Reference, if the provider has told one. Repeating it for the
+	// same payment is harmless.
 	Refund(ctx context.Context, p order.Payment) error
 }
 
@@ -23,8 +23,9 @@ type Checkout struct {
 	Reference string // the provider's own id of the payment; "" when it has none, or tells it with its notice
 }
 
-// Providers are the configured payment services, by name. Payments begin with the default one. Each is asked to refund what was
-// paid through it, so one that is replaced stays configured until its payments can no longer come back.
+// Providers are the configured payment services, by name. Payments begin with the default one. Each is asked to
+// refund what was paid through it, so one that is replaced stays configured until its payments can no longer come
+// back.
 type Providers struct {
 	Default string // "" when there is none
 	ByName  map[string]Provider
@@ -44,8 +45,8 @@ func (p Providers) names() []string {
 	return names
 }
 
-// of returns the provider of a payment, or ErrNoProvider. Versions that knew one provider only stored no name: that is taken for
-// the default one.
+// of returns the provider of a payment, or ErrNoProvider. Versions that knew one provider only stored no name: that
+// is taken for the default one.
 func (p Providers) of(payment order.Payment) (Provider, error) {
 	name := cmp.Or(payment.Provider, p.Default)
 	if provider, configured := p.ByName[name]; configured {

@@ -35,15 +35,24 @@ type Purchases struct {
 }
 
 // NewPurchases returns purchases through an admission.
-func NewPurchases(admission *admission.Admission, lookup *Lookup, rows order.Reader, ids order.IDs, notifier *Notifier, options PurchaseOptions) *Purchases {
-	return &Purchases{admission: admission, lookup: lookup, recorded: newOwnReads(rows), ids: ids, notifier: notifier, options: options}
+func NewPurchases(
+	admission *admission.Admission, lookup *Lookup, rows order.Reader, ids order.IDs, notifier *Notifier,
+	options PurchaseOptions,
+) *Purchases {
+	return &Purchases{
+		admission: admission, lookup: lookup, recorded: newOwnReads(rows), ids: ids,
+		notifier: notifier, options: options,
+	}
 }
 
-// Buy asks for so many units of the voucher, as the catalog has it, for the user, in one order, and waits for up to wait until the
-// order is recorded. It returns the order as queued, or as what it became in that time; *order.AlreadyBoughtError when the user has one;
-// *order.NotEnoughError when fewer units are left; *invalid.Error for more than the sale allows; or a sentinel of order or of
-// voucher. After ErrUnknownOutcome, repeating the call is the definitive question.
-func (p *Purchases) Buy(ctx context.Context, userID int64, v voucher.Voucher, quantity order.Quantity, wait time.Duration) (order.Order, error) {
+// Buy asks for so many units of the voucher, as the catalog has it, for the user, in one order, and waits for up to
+// wait until the order is recorded. It returns the order as queued, or as what it became in that time;
+// *order.AlreadyBoughtError when the user has one; *order.NotEnoughError when fewer units are left; *invalid.Error
+// for more than the sale allows; or a sentinel of order or of voucher. After ErrUnknownOutcome, repeating the call is
+// the definitive question.
+func (p *Purchases) Buy(
+	ctx context.Context, userID int64, v voucher.Voucher, quantity order.Quantity, wait time.Duration,
+) (order.Order, error) {
 	id, err := p.ids.Next(ctx)
 	if err != nil {
 		return order.Order{}, fmt.Errorf("%w: no order id: %w", order.ErrUnavailable, err)
@@ -64,7 +73,9 @@ func (p *Purchases) Buy(ctx context.Context, userID int64, v voucher.Voucher, qu
 
 // await waits for the order's row, for up to wait, or as long as it must. A free order's row says that it is paid
 // already.
-func (p *Purchases) await(ctx context.Context, sub *Subscription, o order.Order, wait time.Duration, free bool) (order.Order, error) {
+func (p *Purchases) await(
+	ctx context.Context, sub *Subscription, o order.Order, wait time.Duration, free bool,
+) (order.Order, error) {
 	if p.options.WaitForRow {
 		wait = max(wait, recordTimeout)
 	}
@@ -75,7 +86,8 @@ func (p *Purchases) await(ctx context.Context, sub *Subscription, o order.Order,
 	case err == nil && status == order.Unpaid && !free:
 		o.Status = order.Unpaid
 		return o, nil
-	case err == nil: // it failed at once, or costs nothing: the row says what it is, if the ledger can be asked just now
+	case err == nil:
+		// It failed at once, or costs nothing: the row says what it is, if the ledger can be asked just now.
 		if row, err := p.lookup.Order(ctx, o.UserID, o.ID); err == nil {
 			return row, nil
 		}
@@ -103,14 +115,16 @@ func (p *Purchases) explain(ctx context.Context, userID int64, err error) error 
 		}
 		return &order.AlreadyBoughtError{OrderID: o.ID, Quantity: o.Quantity, Status: o.Status}
 	}
-	return &order.AlreadyBoughtError{OrderID: bought.OrderID, Quantity: bought.Quantity, Status: p.lookup.status(ctx, bought.OrderID)}
+	return &order.AlreadyBoughtError{
+		OrderID: bought.OrderID, Quantity: bought.Quantity, Status: p.lookup.status(ctx, bought.OrderID),
+	}
 }
 
-// Order returns the user's order, or ErrNotFound, also for somebody else's. While the order is queued, it waits for up to
-// wait until it is recorded.
+// Order returns the user's order, or ErrNotFound, also for somebody else's. While the order is queued, it waits for
+// up to wait until it is recorded.
 //
-// Where an order may only be named once it has its row (PurchaseOptions.WaitForRow), it waits for that in any case, and an
-// order that is still queued then is ErrUnavailable.
+// Where an order may only be named once it has its row (PurchaseOptions.WaitForRow), it waits for that in any case,
+// and an order that is still queued then is ErrUnavailable.
 func (p *Purchases) Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error) {
 	if !p.options.WaitForRow {
 		return p.order(ctx, userID, orderID, wait)
@@ -126,15 +140,17 @@ func (p *Purchases) order(ctx context.Context, userID, orderID int64, wait time.
 	return p.lookup.await(ctx, p.notifier, userID, orderID, wait)
 }
 
-// Watch calls yield with the user's order at once and then whenever its state has changed, until the order has come to
-// its end (order.Status.Final), yield returns an error, or ctx ends; both errors are returned. Between changes it calls
-// yield every 15 seconds with changed false and the order as it was, so that a connection is seen to be alive. It returns
-// ErrNotFound for somebody else's order, ErrStopping when the process stops, and ErrUnavailable when the order cannot be
-// read to begin with; once it has begun, it waits for the stores to come back.
+// Watch calls yield with the user's order at once and then whenever its state has changed, until the order has come
+// to its end (order.Status.Final), yield returns an error, or ctx ends; both errors are returned. Between changes it
+// calls yield every 15 seconds with changed false and the order as it was, so that a connection is seen to be alive.
+// It returns ErrNotFound for somebody else's order, ErrStopping when the process stops, and ErrUnavailable when the
+// order cannot be read to begin with; once it has begun, it waits for the stores to come back.
 //
-// Changes that follow each other quickly may come as one. Where an order may only be named once it has its row, it waits
-// for that first.
-func (p *Purchases) Watch(ctx context.Context, userID, orderID int64, yield func(o order.Order, changed bool) error) error {
+// Changes that follow each other quickly may come as one. Where an order may only be named once it has its row, it
+// waits for that first.
+func (p *Purchases) Watch(
+	ctx context.Context, userID, orderID int64, yield func(o order.Order, changed bool) error,
+) error {
 	sub := p.notifier.SubscribeWithTick(orderID, watchTick)
 	defer sub.Cancel()
 	o, err := p.lookup.Order(ctx, userID, orderID)

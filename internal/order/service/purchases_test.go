@@ -55,20 +55,26 @@ func newPurchases(t *testing.T, options PurchaseOptions, vs ...voucher.Voucher) 
 	t.Helper()
 	p := &purchaseParts{
 		gate: &fakeGate{}, rows: &ordertest.FakeOrders{Rows: map[int64]order.Order{}}, holders: ordertest.FakeHolders{},
-		sales: &ordertest.FakeSales{Kept: vs, Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}}}, stores: ordertest.NewFakeStores(0),
+		sales: &ordertest.FakeSales{
+			Kept: vs, Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}},
+		}, stores: ordertest.NewFakeStores(0),
 	}
 	p.notifier = NewNotifier(p.rows, ordertest.Quiet())
 	catalog := catalog.New(p.sales)
 	t.Cleanup(catalog.Close)
 	p.catalog = catalog
-	admission := admission.New(admission.Stores{Gate: p.gate, Holders: p.sales, Rows: p.rows}, catalog, p.stores, ordertest.NopObserver{}, 100, ordertest.Quiet())
+	admission := admission.New(admission.Stores{Gate: p.gate, Holders: p.sales, Rows: p.rows}, catalog, p.stores,
+		ordertest.NopObserver{}, 100, ordertest.Quiet())
 	t.Cleanup(admission.Close)
-	p.purchases = NewPurchases(admission, NewLookup(LookupStores{Rows: p.rows, Holdings: p.holders, NewSales: p.sales}, catalog), p.rows, &ordertest.FakeIDs{Last: 99}, p.notifier, options)
+	p.purchases = NewPurchases(admission, NewLookup(LookupStores{Rows: p.rows, Holdings: p.holders, NewSales: p.sales},
+		catalog), p.rows, &ordertest.FakeIDs{Last: 99}, p.notifier, options)
 	return p
 }
 
 // buy buys of the voucher as the catalog has it, as HTTP does.
-func (p *purchaseParts) buy(ctx context.Context, userID, voucherID int64, q order.Quantity, wait time.Duration) (order.Order, error) {
+func (p *purchaseParts) buy(
+	ctx context.Context, userID, voucherID int64, q order.Quantity, wait time.Duration,
+) (order.Order, error) {
 	v, err := p.catalog.Find(ctx, voucherID)
 	if err != nil {
 		return order.Order{}, err
@@ -114,7 +120,8 @@ func TestBuyAnswersEachOutcome(t *testing.T) {
 	}
 }
 
-// More units than the sale allows are refused before anything is asked; of a hidden sale it is not said that it is there.
+// More units than the sale allows are refused before anything is asked; of a hidden sale it is not said that it is
+// there.
 func TestBuySeveralUnits(t *testing.T) {
 	t.Parallel()
 	several := ordertest.VoucherAt(9, 0)
@@ -134,7 +141,8 @@ func TestBuySeveralUnits(t *testing.T) {
 		p := newPurchases(t, PurchaseOptions{}, tc.voucher)
 		p.gate.outcome = order.Result{Outcome: order.Accepted}
 		o, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.QuantityOf(tc.units), 0)
-		if got := fmt.Sprint(err); tc.want != "" && got != tc.want || tc.want == "" && (err != nil || o.Quantity.Units() != tc.units) {
+		if got := fmt.Sprint(err); tc.want != "" && got != tc.want ||
+			tc.want == "" && (err != nil || o.Quantity.Units() != tc.units) {
 			t.Errorf("%s: %+v, %v; want %q", name, o, err, tc.want)
 		}
 	}
@@ -146,14 +154,16 @@ func TestBuySeveralUnits(t *testing.T) {
 	}
 }
 
-// Before its time a hidden sale is refused like one that does not exist; who has an order of it is told so all the same.
+// Before its time a hidden sale is refused like one that does not exist; who has an order of it is told so all the
+// same.
 func TestBuyOfAHiddenSale(t *testing.T) {
 	t.Parallel()
 	hidden := ordertest.VoucherAt(1, 0)
 	hidden.VisibleFrom = time.Now().Add(time.Hour)
 	for code, want := range map[order.Outcome]error{
-		order.NotStarted: voucher.ErrNotFound, order.Paused: voucher.ErrNotFound, order.OffShelf: voucher.ErrNotFound, order.NoSale: voucher.ErrNotFound,
-		order.Backlogged: voucher.ErrNotFound, order.Accepted: nil, order.SoldOut: order.ErrSoldOut, order.Doubtful: order.ErrUnknownOutcome,
+		order.NotStarted: voucher.ErrNotFound, order.Paused: voucher.ErrNotFound, order.OffShelf: voucher.ErrNotFound,
+		order.NoSale: voucher.ErrNotFound, order.Backlogged: voucher.ErrNotFound, order.Accepted: nil,
+		order.SoldOut: order.ErrSoldOut, order.Doubtful: order.ErrUnknownOutcome,
 	} {
 		p := newPurchases(t, PurchaseOptions{}, hidden)
 		p.gate.outcome = order.Result{Outcome: code}
@@ -174,7 +184,8 @@ func TestBuyOfAHiddenSale(t *testing.T) {
 	} {
 		p := newPurchases(t, PurchaseOptions{}, tc.voucher)
 		p.gate.err = tc.err
-		if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, tc.want) || errors.Is(err, order.ErrUnavailable) {
+		if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, tc.want) ||
+			errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("%s: error = %v, want %v", name, err, tc.want)
 		}
 	}
@@ -184,8 +195,12 @@ func TestBuyWhatCannotBeBought(t *testing.T) {
 	t.Parallel()
 	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0),
 		voucher.Voucher{ID: ordertest.VoucherB, Kind: voucher.Ordinary, Status: voucher.OnShelf},
-		voucher.Voucher{ID: 33, Kind: voucher.Ordinary, Status: voucher.OnShelf, VisibleFrom: time.Now().Add(time.Hour)})
-	for id, want := range map[int64]error{ordertest.VoucherB: voucher.ErrNotSeckill, 33: voucher.ErrNotFound, 404: voucher.ErrNotFound} {
+		voucher.Voucher{
+			ID: 33, Kind: voucher.Ordinary, Status: voucher.OnShelf, VisibleFrom: time.Now().Add(time.Hour),
+		})
+	for id, want := range map[int64]error{
+		ordertest.VoucherB: voucher.ErrNotSeckill, 33: voucher.ErrNotFound, 404: voucher.ErrNotFound,
+	} {
 		if _, err := p.buy(t.Context(), 1, id, order.OneUnit, 0); !errors.Is(err, want) {
 			t.Errorf("voucher %d: error = %v, want %v", id, err, want)
 		}
@@ -216,7 +231,9 @@ func TestBuyTellsTheWinnerHisOrder(t *testing.T) {
 		away bool
 		want order.Status
 	}{
-		"recorded":           {row: order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Paid}, want: order.Paid},
+		"recorded": {
+			row: order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Paid}, want: order.Paid,
+		},
 		"queued":             {want: order.Queued},
 		"the ledger is away": {away: true, want: order.StatusUnknown},
 	} {
@@ -247,7 +264,8 @@ func TestBuyAfterRetirement(t *testing.T) {
 	p := newPurchases(t, PurchaseOptions{}, v)
 	p.rows.Put(order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Redeemed})
 	var bought *order.AlreadyBoughtError
-	if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.As(err, &bought) || bought.OrderID != 55 || bought.Status != order.Redeemed {
+	if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.As(err, &bought) ||
+		bought.OrderID != 55 || bought.Status != order.Redeemed {
 		t.Errorf("the winner: error = %v", err)
 	}
 	if _, err := p.buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrEnded) {
@@ -267,17 +285,24 @@ func TestBuyTooEarlyIsAnsweredFromCache(t *testing.T) {
 		view  order.SaleView
 		calls int
 	}{
-		"an hour early":     {view: order.SaleView{Mode: order.SaleOpen, Begin: now.Add(time.Hour), Now: now}, calls: 1},
-		"within the margin": {view: order.SaleView{Mode: order.SaleOpen, Begin: now.Add(time.Second / 2), Now: now}, calls: 3},
-		"there is a holder": {view: order.SaleView{Mode: order.SaleOpen, Begin: now.Add(time.Hour), Now: now, Buyers: 1}, calls: 3},
-		"paused":            {view: order.SaleView{Mode: order.SalePaused, Begin: now.Add(time.Hour), Now: now}, calls: 3},
+		"an hour early": {
+			view: order.SaleView{Mode: order.SaleOpen, Begin: now.Add(time.Hour), Now: now}, calls: 1,
+		},
+		"within the margin": {
+			view: order.SaleView{Mode: order.SaleOpen, Begin: now.Add(time.Second / 2), Now: now}, calls: 3,
+		},
+		"there is a holder": {
+			view: order.SaleView{Mode: order.SaleOpen, Begin: now.Add(time.Hour), Now: now, Buyers: 1}, calls: 3,
+		},
+		"paused": {view: order.SaleView{Mode: order.SalePaused, Begin: now.Add(time.Hour), Now: now}, calls: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
 			p.gate.outcome, p.gate.view = order.Result{Outcome: order.NotStarted}, tc.view
 			for range 3 {
-				if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrNotStarted) {
+				if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit,
+					0); !errors.Is(err, order.ErrNotStarted) {
 					t.Fatalf("error = %v", err)
 				}
 			}
@@ -316,18 +341,20 @@ func TestBuyWaitsForItsRow(t *testing.T) {
 		if _, err := p.purchases.Order(t.Context(), 3, 66, 0); !errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("looked up before it was recorded: error = %v, want ErrUnavailable", err)
 		}
-		if page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 3}, 0, 10); err != nil || len(page.Orders) != 0 || page.Total != 0 {
+		if page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 3}, 0, 10); err != nil ||
+			len(page.Orders) != 0 || page.Total != 0 {
 			t.Errorf("listed before it was recorded: %+v, %v", page, err)
 		}
 		start := time.Now()
-		if _, err := p.buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrUnknownOutcome) || time.Since(start) != recordTimeout {
+		if _, err := p.buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit,
+			0); !errors.Is(err, order.ErrUnknownOutcome) || time.Since(start) != recordTimeout {
 			t.Errorf("not recorded after %v: error = %v, want ErrUnknownOutcome", time.Since(start), err)
 		}
 	})
 }
 
-// A buyer who was accepted is never told that nothing happened, also when the ledger goes away during the wait; nor that something free is
-// to be paid.
+// A buyer who was accepted is never told that nothing happened, also when the ledger goes away during the wait; nor
+// that something free is to be paid.
 func TestBuyReadsTheRow(t *testing.T) {
 	t.Parallel()
 	is := func(s order.Status, why order.Reason) order.Order {
@@ -340,11 +367,17 @@ func TestBuyReadsTheRow(t *testing.T) {
 		away bool
 		want order.Order
 	}{
-		"it failed, and the row says why":            {told: order.Failed, row: failed, want: failed},
-		"it failed, and the ledger is away":          {told: order.Failed, row: failed, away: true, want: is(order.Failed, "")},
-		"it is free, and paid":                       {told: order.Unpaid, row: paid, want: paid},
-		"it is free, and the ledger is away":         {told: order.Unpaid, row: paid, away: true, want: is(order.Queued, "")},
-		"it is free, and an older recorder wrote it": {told: order.Unpaid, row: is(order.Unpaid, ""), want: is(order.Unpaid, "")},
+		"it failed, and the row says why": {told: order.Failed, row: failed, want: failed},
+		"it failed, and the ledger is away": {
+			told: order.Failed, row: failed, away: true, want: is(order.Failed, ""),
+		},
+		"it is free, and paid": {told: order.Unpaid, row: paid, want: paid},
+		"it is free, and the ledger is away": {
+			told: order.Unpaid, row: paid, away: true, want: is(order.Queued, ""),
+		},
+		"it is free, and an older recorder wrote it": {
+			told: order.Unpaid, row: is(order.Unpaid, ""), want: is(order.Unpaid, ""),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -427,7 +460,8 @@ func TestStoppingEndsTheWaiting(t *testing.T) {
 	if o, err := p.purchases.Order(t.Context(), 2, 66, time.Hour); err != nil || o.Status != order.Queued {
 		t.Errorf("order = %+v, %v", o, err)
 	}
-	if o, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, time.Hour); err != nil || o.Status != order.Queued {
+	if o, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, time.Hour); err != nil ||
+		o.Status != order.Queued {
 		t.Errorf("bought %+v, %v", o, err)
 	}
 }
@@ -447,7 +481,8 @@ func TestOrdersHoldQueuedOnesOnce(t *testing.T) {
 		}
 		page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 100, 2)
 		orders, total := page.Orders, page.Total
-		if err != nil || total != 3 || len(orders) != 2 || orders[0].ID != 66 || orders[0].Status != order.Queued || orders[1].ID != 55 {
+		if err != nil || total != 3 || len(orders) != 2 || orders[0].ID != 66 ||
+			orders[0].Status != order.Queued || orders[1].ID != 55 {
 			t.Errorf("first page %v of %d, %v", ids(orders), total, err)
 		}
 		p.rows.Put(order.Order{ID: 66, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Unpaid})
@@ -533,13 +568,15 @@ func TestTheLedgerHangs(t *testing.T) {
 			callers.Go(func() {
 				within("a repeat", sideTimeout, func() {
 					_, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
-					if bought, is := errors.AsType[*order.AlreadyBoughtError](err); !is || bought.OrderID != 66 || bought.Status != order.StatusUnknown {
+					if bought, is := errors.AsType[*order.AlreadyBoughtError](err); !is || bought.OrderID != 66 ||
+						bought.Status != order.StatusUnknown {
 						t.Errorf("a repeat: %v", err)
 					}
 				})
 				within("a list", sideTimeout, func() {
 					page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 0, 10)
-					if err != nil || !page.Stale || len(page.Orders) != 1 || page.Orders[0].ID != 66 || page.Orders[0].Status != order.StatusUnknown {
+					if err != nil || !page.Stale || len(page.Orders) != 1 || page.Orders[0].ID != 66 ||
+						page.Orders[0].Status != order.StatusUnknown {
 						t.Errorf("a list: %+v, %v", page, err)
 					}
 				})
@@ -549,7 +586,8 @@ func TestTheLedgerHangs(t *testing.T) {
 					}
 				})
 				within("nobody's list", sideTimeout, func() {
-					if page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 9}, 0, 10); !errors.Is(err, order.ErrUnavailable) {
+					if page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 9}, 0,
+						10); !errors.Is(err, order.ErrUnavailable) {
 						t.Errorf("nobody's list: %+v, %v", page, err)
 					}
 				})
@@ -582,12 +620,21 @@ func TestNeverNotFoundInDoubt(t *testing.T) {
 		want     error
 		listed   bool
 	}{
-		"whole":                        {held: order.Holding{Whole: true, Mark: order.Mark{Epoch: 3, Sequence: 7}}, want: order.ErrNotFound},
-		"missing or being rebuilt":     {held: order.Holding{}, want: order.ErrUnavailable},
-		"of an older epoch":            {held: order.Holding{Whole: true, Mark: order.Mark{Epoch: 2, Sequence: 9}}, want: order.ErrUnavailable},
-		"without its tail":             {held: order.Holding{Whole: true, Mark: order.Mark{Epoch: 3, Sequence: 6}}, want: order.ErrUnavailable},
-		"Redis is away":                {err: errors.New("away"), want: order.ErrUnavailable},
-		"new sales are not known":      {held: order.Holding{Whole: true, Mark: order.Mark{Epoch: 3, Sequence: 7}}, newSales: true, want: order.ErrUnavailable},
+		"whole": {
+			held: order.Holding{Whole: true, Mark: order.Mark{Epoch: 3, Sequence: 7}}, want: order.ErrNotFound,
+		},
+		"missing or being rebuilt": {held: order.Holding{}, want: order.ErrUnavailable},
+		"of an older epoch": {
+			held: order.Holding{Whole: true, Mark: order.Mark{Epoch: 2, Sequence: 9}}, want: order.ErrUnavailable,
+		},
+		"without its tail": {
+			held: order.Holding{Whole: true, Mark: order.Mark{Epoch: 3, Sequence: 6}}, want: order.ErrUnavailable,
+		},
+		"Redis is away": {err: errors.New("away"), want: order.ErrUnavailable},
+		"new sales are not known": {
+			held: order.Holding{Whole: true, Mark: order.Mark{Epoch: 3, Sequence: 7}}, newSales: true,
+			want: order.ErrUnavailable,
+		},
 		"being rebuilt, but held here": {held: order.Holding{OrderID: 66}, listed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -604,7 +651,8 @@ func TestNeverNotFoundInDoubt(t *testing.T) {
 					t.Errorf("order %+v, %v; want %v", o, err, tc.want)
 				}
 				page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 0, 10)
-				if doubt := !errors.Is(tc.want, order.ErrNotFound); page.Stale != doubt || err != nil || tc.listed != (len(page.Orders) == 1) {
+				if doubt := !errors.Is(tc.want, order.ErrNotFound); page.Stale != doubt || err != nil ||
+					tc.listed != (len(page.Orders) == 1) {
 					t.Errorf("list %+v, %v", page, err)
 				}
 			})
@@ -631,7 +679,9 @@ func TestAnOrderIsRecordedWhileItIsListed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // the clock stands still: a busy machine is not a store that hangs
 		p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
-		late := &lateRow{FakeOrders: p.rows, row: order.Order{ID: 66, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Unpaid}}
+		late := &lateRow{FakeOrders: p.rows, row: order.Order{
+			ID: 66, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Unpaid,
+		}}
 		p.purchases.lookup.reader, p.purchases.recorded = newReader(late), newOwnReads(late)
 		p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = 66
 		page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 0, 10)
@@ -687,7 +737,8 @@ func TestQuestionsDoNotGrowWithSales(t *testing.T) {
 		p.catalog.SetSales(p.sales.Kept)
 		counted := &countedHoldings{FakeHolders: ordertest.FakeHolders{{VoucherID: running.ID, UserID: 1}: 66}}
 		p.purchases.lookup.stores.Holdings = counted
-		if page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 0, 10); err != nil || len(page.Orders) != 1 || page.Stale {
+		if page, err := p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 0, 10); err != nil ||
+			len(page.Orders) != 1 || page.Stale {
 			t.Errorf("%+v, %v", page, err)
 		}
 		if _, err := p.purchases.Order(t.Context(), 1, 7, 0); !errors.Is(err, order.ErrNotFound) {

@@ -41,8 +41,8 @@ func (p *Payments) Run(ctx context.Context) error {
 	return periodic.EveryOr(ctx, refundEvery, p.wakeups, p.refundAll)
 }
 
-// refundAll tries every refund that is due. Those that failed lately are skipped, and as many others are looked at behind
-// them: a payment that the provider refuses holds up no other.
+// refundAll tries every refund that is due. Those that failed lately are skipped, and as many others are looked at
+// behind them: a payment that the provider refuses holds up no other.
 func (p *Payments) refundAll(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, refundTimeout)
 	n := refundBatch + min(len(p.backOffs), refundsKnown)
@@ -91,12 +91,14 @@ func (p *Payments) refund(ctx context.Context, payment order.Payment) error {
 	err := p.sendBack(ctx, payment)
 	p.observer.PaymentRefunded(err)
 	if err != nil {
-		p.logFailure(ctx, "giving money back failed; retrying", fmt.Errorf("payment %s of order %d: %w", payment.ID, payment.OrderID, err))
+		p.logFailure(ctx, "giving money back failed; retrying", fmt.Errorf("payment %s of order %d: %w",
+			payment.ID, payment.OrderID, err))
 	}
 	return err
 }
 
-// sendBack has the payment's provider send the money back, and records that it has. What cost nothing needs no provider.
+// sendBack has the payment's provider send the money back, and records that it has. What cost nothing needs no
+// provider.
 func (p *Payments) sendBack(ctx context.Context, payment order.Payment) error {
 	if payment.Amount > 0 {
 		provider, err := p.providers.of(payment)

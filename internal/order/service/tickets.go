@@ -46,13 +46,17 @@ type Tickets struct {
 }
 
 // NewTickets returns what gives out tickets.
-func NewTickets(tickets *ticket.Tickets, challenges *challenge.Challenges, guards *guard.Guards, catalog *catalog.Catalog, admission *admission.Admission) *Tickets {
+func NewTickets(
+	tickets *ticket.Tickets, challenges *challenge.Challenges, guards *guard.Guards, catalog *catalog.Catalog,
+	admission *admission.Admission,
+) *Tickets {
 	return &Tickets{tickets: tickets, challenges: challenges, guards: guards, catalog: catalog, admission: admission}
 }
 
-// Give returns a ticket of the caller for a voucher's sale, which is usable from the start where tickets are only tried. The
-// solution is ALTCHA's payload, "" without. voucher.ErrNotFound, voucher.ErrNotSeckill, order.ErrEnded, order.ErrUnavailable, ErrNoTickets, *TicketsLaterError,
-// *ChallengeError, *guard.StoppedError; challenge.ErrBusy, challenge.ErrTryAgain and ticket.ErrTryAgain, after which to ask again.
+// Give returns a ticket of the caller for a voucher's sale, which is usable from the start where tickets are only
+// tried. The solution is ALTCHA's payload, "" without. voucher.ErrNotFound, voucher.ErrNotSeckill, order.ErrEnded,
+// order.ErrUnavailable, ErrNoTickets, *TicketsLaterError, *ChallengeError, *guard.StoppedError; challenge.ErrBusy,
+// challenge.ErrTryAgain and ticket.ErrTryAgain, after which to ask again.
 func (t *Tickets) Give(ctx context.Context, voucherID int64, c guard.Caller, solution string) (Ticket, error) {
 	v, err := t.catalog.Find(ctx, voucherID)
 	now := t.admission.Now(voucherID)
@@ -80,15 +84,18 @@ func (t *Tickets) Give(ctx context.Context, voucherID int64, c guard.Caller, sol
 	if !set.DryRun { // which delays nobody
 		usable = usable.Add(t.tickets.Delay(voucherID, c.UserID, set.Longest()))
 	}
-	given := Ticket{Begin: v.Sale.Begin, UsableFrom: usable, Expires: later(now, usable).Add(time.Duration(set.ExpiryMinutes) * time.Minute).Truncate(time.Second)}
+	given := Ticket{
+		Begin: v.Sale.Begin, UsableFrom: usable,
+		Expires: later(now, usable).Add(time.Duration(set.ExpiryMinutes) * time.Minute).Truncate(time.Second),
+	}
 	if given.Text, err = t.tickets.Issue(voucherID, c.UserID, given.Expires); errors.Is(err, keys.ErrNotKnown) {
 		err = ticket.ErrTryAgain // no salt could be read yet
 	}
 	return given, err
 }
 
-// challenge returns a *ChallengeError unless the caller has solved one, or the sale has none or only tries it. An account, or a
-// network, that asks all the time gets a *guard.StoppedError.
+// challenge returns a *ChallengeError unless the caller has solved one, or the sale has none or only tries it. An
+// account, or a network, that asks all the time gets a *guard.StoppedError.
 func (t *Tickets) challenge(ctx context.Context, s guard.Sale, c guard.Caller, solution string, now time.Time) error {
 	set := s.Settings.Challenge
 	if set == nil {
@@ -100,10 +107,12 @@ func (t *Tickets) challenge(ctx context.Context, s guard.Sale, c guard.Caller, s
 		if err == nil || errors.Is(err, challenge.ErrTryAgain) {
 			return err
 		}
-		_ = t.guards.Judge(s, c, guard.ChallengeGuard, err) // another one is made; that somebody sent a wrong one is counted
+		// Another one is made; that somebody sent a wrong one is counted.
+		_ = t.guards.Judge(s, c, guard.ChallengeGuard, err)
 	}
 	difficulty, err := t.challenges.Difficulty(who, int(set.Difficulty), int(set.MaxDifficulty))
-	if stopped := t.guards.Judge(s, c, guard.ChallengeGuard, err); stopped != nil || s.Settings.State(guard.ChallengeGuard) == guard.DryRun {
+	if stopped := t.guards.Judge(s, c, guard.ChallengeGuard, err); stopped != nil ||
+		s.Settings.State(guard.ChallengeGuard) == guard.DryRun {
 		return stopped
 	}
 	made, err := t.challenges.Make(ctx, who, difficulty, now)

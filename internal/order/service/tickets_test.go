@@ -35,7 +35,8 @@ func (t *saltTable) rotate() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	id := len(t.salts)
-	t.salts = append(t.salts, keys.Salt{ID: uint16(id), Value: [keys.Bytes]byte{byte(id), 9}, UsedFrom: time.Now().Add(keys.RotationLead)})
+	t.salts = append(t.salts,
+		keys.Salt{ID: uint16(id), Value: [keys.Bytes]byte{byte(id), 9}, UsedFrom: time.Now().Add(keys.RotationLead)})
 }
 
 // instance gives out tickets and checks them.
@@ -66,7 +67,8 @@ func newInstance(t *testing.T, table keys.Salts, s *guard.Settings) *instance {
 	t.Cleanup(func() { cancel(); running.Wait() })
 	synctest.Wait()
 	return &instance{
-		p, NewTickets(tickets, challenges, guards, p.catalog, p.purchases.admission), NewGuards(guards, p.catalog, p.purchases.admission, p.purchases),
+		p, NewTickets(tickets, challenges, guards, p.catalog, p.purchases.admission),
+		NewGuards(guards, p.catalog, p.purchases.admission, p.purchases),
 		guard.Sale{ID: v.ID, Begin: v.Sale.Begin, Settings: s},
 	}
 }
@@ -81,8 +83,8 @@ func (i *instance) enter(t *testing.T, user int64, text string) error {
 	return i.guards.Enter(t.Context(), i.sale, guard.Caller{UserID: user, Ticket: text})
 }
 
-// TestRotationRefusesNobody: the salt is rotated again and again while a sale is prepared and runs. Every ticket of every buyer is
-// good on both instances until it expires, and their moments stay.
+// TestRotationRefusesNobody: the salt is rotated again and again while a sale is prepared and runs. Every ticket of
+// every buyer is good on both instances until it expires, and their moments stay.
 func TestRotationRefusesNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,7 +114,8 @@ func TestRotationRefusesNobody(t *testing.T) {
 					}
 					again, err := at.tickets.Give(t.Context(), a.sale.ID, guard.Caller{UserID: int64(user)}, "")
 					if err != nil || !again.UsableFrom.Equal(g.UsableFrom) {
-						t.Errorf("user %d: the moment moved from %v to %v, %v", user, g.UsableFrom, again.UsableFrom, err)
+						t.Errorf("user %d: the moment moved from %v to %v, %v",
+							user, g.UsableFrom, again.UsableFrom, err)
 					}
 				}
 			}
@@ -134,7 +137,8 @@ func TestWinnerWithExpiredTicket(t *testing.T) {
 		}
 		time.Sleep(time.Until(g.Expires) + time.Second)
 		i.gate.outcome = order.Result{Outcome: order.Barred}
-		if stopped, is := errors.AsType[*guard.StoppedError](i.enter(t, 1, g.Text)); !is || !errors.Is(stopped, ticket.ErrInvalid) || !stopped.OrderKnown {
+		if stopped, is := errors.AsType[*guard.StoppedError](i.enter(t, 1, g.Text)); !is ||
+			!errors.Is(stopped, ticket.ErrInvalid) || !stopped.OrderKnown {
 			t.Errorf("a buyer without an order: %v", stopped)
 		}
 		i.gate.outcome = order.Result{Outcome: order.AlreadyBought, OrderID: 5}
@@ -243,7 +247,8 @@ func TestGiveSolved(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 20 { // a solution is never one ask too many
-			if g, err := i.tickets.Give(t.Context(), i.sale.ID, guard.Caller{UserID: 1}, text); err != nil || len(g.Text) != ticket.Length {
+			if g, err := i.tickets.Give(t.Context(), i.sale.ID, guard.Caller{UserID: 1}, text); err != nil ||
+				len(g.Text) != ticket.Length {
 				t.Fatalf("%+v, %v", g, err)
 			}
 		}

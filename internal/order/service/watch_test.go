@@ -102,7 +102,9 @@ func TestWatchTicks(t *testing.T) {
 		for e := range events {
 			got = append(got, e)
 		}
-		want := []event{{order.Unpaid, true}, {order.Unpaid, false}, {order.Unpaid, false}, {order.Unpaid, false}, {order.Unpaid, false}}
+		want := []event{{order.Unpaid, true}, {order.Unpaid, false}, {order.Unpaid, false}, {
+			order.Unpaid, false,
+		}, {order.Unpaid, false}}
 		if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v, events (-want +got):\n%s", err, diff)
 		}
@@ -120,12 +122,18 @@ func TestWatchEnds(t *testing.T) {
 		want  error
 		calls int
 	}{
-		"a final order comes once":     {row: order.Order{ID: 66, UserID: 2, Status: order.Failed}, calls: 1},
-		"somebody else's order":        {row: order.Order{ID: 66, UserID: 3, Status: order.Unpaid}, want: order.ErrNotFound},
-		"no such order":                {want: order.ErrNotFound},
-		"the ledger is away":           {away: true, want: order.ErrUnavailable},
-		"the caller cannot write":      {row: order.Order{ID: 66, UserID: 2, Status: order.Unpaid}, yield: errFull, want: errFull, calls: 1},
-		"the process is going to stop": {row: order.Order{ID: 66, UserID: 2, Status: order.Unpaid}, want: order.ErrStopping, calls: 1},
+		"a final order comes once": {row: order.Order{ID: 66, UserID: 2, Status: order.Failed}, calls: 1},
+		"somebody else's order": {
+			row: order.Order{ID: 66, UserID: 3, Status: order.Unpaid}, want: order.ErrNotFound,
+		},
+		"no such order":      {want: order.ErrNotFound},
+		"the ledger is away": {away: true, want: order.ErrUnavailable},
+		"the caller cannot write": {
+			row: order.Order{ID: 66, UserID: 2, Status: order.Unpaid}, yield: errFull, want: errFull, calls: 1,
+		},
+		"the process is going to stop": {
+			row: order.Order{ID: 66, UserID: 2, Status: order.Unpaid}, want: order.ErrStopping, calls: 1,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,16 +1,16 @@
-// Package waitlist offers units that come back to a sold-out sale to those who wait for them, in the order in which they
-// joined.
+// Package waitlist offers units that come back to a sold-out sale to those who wait for them, in the order in which
+// they joined.
 //
-//	waiting ──a unit comes back──► OFFERED ──accept──► ACCEPTED ──Redis has no other order of the user──► bought: an order
-//	   │                             │  │                  └──it has one──► refused
+//	waiting ──a unit comes back──► OFFERED ──accept──► ACCEPTED ──Redis has no other order──► bought: an order
+//	   │                             │  │                  └──Redis has one──► refused
 //	   └──leave──► left ◄──leave─────┘  └──the deadline──► missed
 //
-// The unit of an offer that ends without an order is offered to the next, three times in all; then it goes on sale. When the
-// sale ends, so do all places but the accepted ones.
+// The unit of an offer that ends without an order is offered to the next, three times in all; then it goes on sale.
+// When the sale ends, so do all places but the accepted ones.
 //
-// The ledger is authoritative: an offer is written in the transaction that gives the unit back, instead of raising the stock,
-// so that stock + offered units + units of live orders = issued. Redis knows nothing of offers: a rebuild opens the stock
-// alone. What takes a unit in the capital states holds the sale's row lock.
+// The ledger is authoritative: an offer is written in the transaction that gives the unit back, instead of raising
+// the stock, so that stock + offered units + units of live orders = issued. Redis knows nothing of offers: a rebuild
+// opens the stock alone. What takes a unit in the capital states holds the sale's row lock.
 //
 // What can go wrong, and what then happens:
 //

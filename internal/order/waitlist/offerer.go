@@ -12,8 +12,8 @@ import (
 // offerEvery is how often offers are looked at when nothing was due.
 const offerEvery = time.Second
 
-// Offerer ends offers whose deadline has passed and passes their units on. One instance at a time does (package job). Until
-// it comes to an offer, accepting goes by the deadline.
+// Offerer ends offers whose deadline has passed and passes their units on. One instance at a time does (package job).
+// Until it comes to an offer, accepting goes by the deadline.
 type Offerer struct {
 	ledger   OfferLedger
 	locker   order.FencedLocker

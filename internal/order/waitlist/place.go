@@ -15,13 +15,15 @@ const MaxCounted = 1000
 var (
 	// ErrNoList: the sale has no waiting list.
 	ErrNoList = errors.New("the sale has no waiting list")
-	// ErrOnSale: there are units that anybody can buy, or, when one has just come back, in a second (order.ReturnDelay).
+	// ErrOnSale: there are units that anybody can buy, or, when one has just come back, in a second
+	// (order.ReturnDelay).
 	ErrOnSale = errors.New("the sale is not sold out")
 	// ErrNoPlace: the user has no place on the list.
 	ErrNoPlace = errors.New("the user has no place on the waiting list")
 	// ErrNoOffer: the user's place has no offer: it waits still, or the offer is over.
 	ErrNoOffer = errors.New("the place has no offer")
-	// ErrAccepted: the offer is accepted, so that the place cannot be left any more: the order that it makes can be cancelled.
+	// ErrAccepted: the offer is accepted, so that the place cannot be left any more: the order that it makes can be
+	// cancelled.
 	ErrAccepted = errors.New("the offer is accepted")
 )
 
@@ -57,7 +59,8 @@ type Place struct {
 	UserID    int64
 	Position  int64 // in the order of joining; two users never have the same one
 	State     State
-	// Ahead is how many wait before it, up to MaxCounted; set for places that wait. Those who have an offer are not among them.
+	// Ahead is how many wait before it, up to MaxCounted; set for places that wait. Those who have an offer are not
+	// among them.
 	Ahead     int64
 	JoinedAt  time.Time
 	OfferedAt time.Time
@@ -80,5 +83,8 @@ type Pass struct {
 
 // Plus returns both together.
 func (p Pass) Plus(q Pass) Pass {
-	return Pass{Missed: p.Missed + q.Missed, Asked: p.Asked + q.Asked, Over: p.Over + q.Over, Vouchers: append(p.Vouchers, q.Vouchers...)}
+	return Pass{
+		Missed: p.Missed + q.Missed, Asked: p.Asked + q.Asked, Over: p.Over + q.Over,
+		Vouchers: append(p.Vouchers, q.Vouchers...),
+	}
 }

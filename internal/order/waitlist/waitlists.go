@@ -19,7 +19,8 @@ const (
 	joinWait    = 3 * time.Second // a join that would wait for longer is refused at once
 	// stepTimeout is how long one transaction of a user's may take.
 	stepTimeout = 5 * time.Second
-	// decideTimeout is how long an accept waits for its order: a little longer than Redis has it wait in a sold-out sale.
+	// decideTimeout is how long an accept waits for its order: a little longer than Redis has it wait in a sold-out
+	// sale.
 	decideTimeout = 2500 * time.Millisecond
 	// readTimeout is how long reading places may take.
 	readTimeout = 700 * time.Millisecond
@@ -30,8 +31,8 @@ const (
 // Ledger keeps the waiting lists. Each method but Place, Places and Counts is one transaction; all may return
 // order.ErrUnavailable.
 type Ledger interface {
-	// Join gives the users places in the order given, those who have an open place that one. Who has a live order of the sale
-	// gets none, and is missing in the answer.
+	// Join gives the users places in the order given, those who have an open place that one. Who has a live order of
+	// the sale gets none, and is missing in the answer.
 	Join(ctx context.Context, voucherID int64, users []int64) (map[int64]Place, error)
 	// Place returns the user's open place, or their latest. ErrNoPlace.
 	Place(ctx context.Context, voucherID, userID int64) (Place, error)
@@ -44,15 +45,15 @@ type Ledger interface {
 
 // OfferLedger is the part of it that decides about offers.
 type OfferLedger interface {
-	// Accept accepts the user's offer, with an operation that has Redis asked. Repeated, it returns the place with the order id
-	// of the first time. ErrNoOffer, also past the deadline; ErrNoPlace.
+	// Accept accepts the user's offer, with an operation that has Redis asked. Repeated, it returns the place with
+	// the order id of the first time. ErrNoOffer, also past the deadline; ErrNoPlace.
 	Accept(ctx context.Context, voucherID, userID, orderID int64) (Place, error)
-	// Leave gives up the user's place and its offer, which goes to the next. One that has ended stays as it is. ErrNoPlace,
-	// ErrAccepted.
+	// Leave gives up the user's place and its offer, which goes to the next. One that has ended stays as it is.
+	// ErrNoPlace, ErrAccepted.
 	Leave(ctx context.Context, voucherID, userID int64) (Place, error)
-	// SeeToOffers ends offers whose deadline has passed by the ledger's clock and passes their units on, has Redis asked again
-	// about accepted ones whose operation was voided, and ends the places of sales that are over; of each as many as one
-	// transaction takes. order.ErrSuperseded when a higher token was used.
+	// SeeToOffers ends offers whose deadline has passed by the ledger's clock and passes their units on, has Redis
+	// asked again about accepted ones whose operation was voided, and ends the places of sales that are over; of each
+	// as many as one transaction takes. order.ErrSuperseded when a higher token was used.
 	SeeToOffers(ctx context.Context, token int64) (Pass, error)
 }
 
@@ -150,12 +151,14 @@ func (w *Waitlists) joinsOf(sale order.SaleRef) *joins {
 		return known.(*joins) //nolint:forcetypeassert // nothing else is stored
 	}
 	options := batch.Options{Size: joinSize, Calls: 1, MaxWait: joinWait, FailWaiting: true, Running: &w.running}
-	b := batch.New(options, func(ctx context.Context, items []*batch.Item[int64, joined]) error { return w.call(ctx, sale, items) })
+	b := batch.New(options,
+		func(ctx context.Context, items []*batch.Item[int64, joined]) error { return w.call(ctx, sale, items) })
 	known, _ := w.joining.LoadOrStore(sale.VoucherID, b)
 	return known.(*joins) //nolint:forcetypeassert // nothing else is stored
 }
 
-// call is one transaction for many who join a list. Redis is asked first: whether the sale is sold out, and who has bought.
+// call is one transaction for many who join a list. Redis is asked first: whether the sale is sold out, and who has
+// bought.
 func (w *Waitlists) call(ctx context.Context, sale order.SaleRef, items []*batch.Item[int64, joined]) error {
 	ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.OwnRead), joinTimeout)
 	defer cancel()
@@ -260,9 +263,9 @@ func (w *Waitlists) Counts(ctx context.Context, v voucher.Voucher) (Counts, erro
 	return c, orUnavailable(err)
 }
 
-// Accept accepts the user's offer and waits a little for the order that it becomes. The place is Bought then, or Refused, or
-// Accepted still: its order is made soon. Repeating is harmless. voucher.ErrOffShelf, ErrNoPlace, ErrNoOffer,
-// order.ErrUnavailable.
+// Accept accepts the user's offer and waits a little for the order that it becomes. The place is Bought then, or
+// Refused, or Accepted still: its order is made soon. Repeating is harmless. voucher.ErrOffShelf, ErrNoPlace,
+// ErrNoOffer, order.ErrUnavailable.
 func (w *Waitlists) Accept(ctx context.Context, userID int64, v voucher.Voucher) (Place, error) {
 	if v.Status != voucher.OnShelf {
 		return Place{}, voucher.ErrOffShelf

@@ -130,7 +130,9 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // soldOut is a sale that is sold out, with what is to be asked of it.
 func soldOut() *fakeStores {
-	return &fakeStores{view: order.SaleView{Mode: order.SaleOpen, Begin: noon.Add(-time.Hour), End: noon.Add(time.Hour), Now: noon}}
+	return &fakeStores{
+		view: order.SaleView{Mode: order.SaleOpen, Begin: noon.Add(-time.Hour), End: noon.Add(time.Hour), Now: noon},
+	}
 }
 
 func (f *fakeStores) waitlists() *Waitlists {
@@ -139,7 +141,9 @@ func (f *fakeStores) waitlists() *Waitlists {
 
 // listed is a voucher with a waiting list.
 func listed() voucher.Voucher {
-	return voucher.Voucher{ID: 7, Kind: voucher.Seckill, Status: voucher.OnShelf, Sale: &voucher.Sale{OfferWithin: time.Minute}}
+	return voucher.Voucher{
+		ID: 7, Kind: voucher.Seckill, Status: voucher.OnShelf, Sale: &voucher.Sale{OfferWithin: time.Minute},
+	}
 }
 
 // Nobody joins who could buy, has bought, or comes at the wrong time.

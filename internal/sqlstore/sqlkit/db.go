@@ -26,8 +26,8 @@ type DB struct {
 	log      *slog.Logger
 	// before runs before each transaction that writes.
 	before []func(ctx context.Context, db *gorm.DB) error
-	// writer holds a token while no transaction writes; nil where the database queues writers itself. SQLite lets waiting
-	// writers poll, so that some starve; here they queue.
+	// writer holds a token while no transaction writes; nil where the database queues writers itself. SQLite lets
+	// waiting writers poll, so that some starve; here they queue.
 	writer chan struct{}
 	// ddl makes connections for DDL, which may take longer than any order may; nil for SQLite.
 	ddl driver.Connector
@@ -42,7 +42,8 @@ const (
 	SQLite Dialect = "sqlite"
 )
 
-// A transaction that the database ended because of another is tried MaxTries times, with a pause that doubles each time.
+// A transaction that the database ended because of another is tried MaxTries times, with a pause that doubles each
+// time.
 const (
 	MaxTries   = 5
 	retryPause = 5 * time.Millisecond
@@ -77,8 +78,8 @@ func (d *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Before has prepare run before each transaction that writes, outside of it: it may read, so that nobody waits behind locked
-// rows for what it reads. Its error ends the write, with nothing written. Call it before the database is used.
+// Before has prepare run before each transaction that writes, outside of it: it may read, so that nobody waits behind
+// locked rows for what it reads. Its error ends the write, with nothing written. Call it before the database is used.
 func (d *DB) Before(prepare func(ctx context.Context, db *gorm.DB) error) {
 	d.before = append(d.before, prepare)
 }
@@ -112,8 +113,9 @@ func (d *DB) Close() error {
 	return nil
 }
 
-// Read returns a session for statements outside transactions. Each takes a permit of the pool while it runs: results are read
-// with Find, Take, Pluck and Count, and not with Scan or Rows, which would keep the connection for longer than the permit.
+// Read returns a session for statements outside transactions. Each takes a permit of the pool while it runs: results
+// are read with Find, Take, Pluck and Count, and not with Scan or Rows, which would keep the connection for longer
+// than the permit.
 func (d *DB) Read(ctx context.Context) *gorm.DB { return d.db.WithContext(ctx) }
 
 // Write runs f in one transaction at READ COMMITTED and commits, or rolls back when f fails. Only when the error came
@@ -159,8 +161,8 @@ func (d *DB) awaitTurn(ctx context.Context) error {
 	return fmt.Errorf("%w: others have written for %v", bulkhead.ErrFull, writerWait)
 }
 
-// WriteRetry is write with retries on deadlock and lock timeout, for callers that do not retry themselves. f runs once for
-// each try and must not keep anything of the one before.
+// WriteRetry is write with retries on deadlock and lock timeout, for callers that do not retry themselves. f runs
+// once for each try and must not keep anything of the one before.
 func (d *DB) WriteRetry(ctx context.Context, f func(tx *gorm.DB) error) error {
 	for try := 1; ; try++ {
 		err := d.Write(ctx, f)
@@ -177,8 +179,8 @@ func (d *DB) WriteRetry(ctx context.Context, f func(tx *gorm.DB) error) error {
 	}
 }
 
-// dropIdle closes the unused connections. After a failover they lead to a server that is now read-only, and would for as
-// long as they live; a new one goes where the address points now.
+// dropIdle closes the unused connections. After a failover they lead to a server that is now read-only, and would for
+// as long as they live; a new one goes where the address points now.
 func (d *DB) dropIdle() {
 	d.pool.SetMaxIdleConns(0)
 	d.pool.SetMaxIdleConns(d.maxConns)

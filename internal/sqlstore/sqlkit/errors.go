@@ -35,8 +35,8 @@ func WriteError(what string, err error) error {
 	}
 }
 
-// ReadError translates the error of reading: order.ErrUnavailable when the database is away or busy, so that the caller may
-// retry; a cancelled caller stays a cancelled caller.
+// ReadError translates the error of reading: order.ErrUnavailable when the database is away or busy, so that the
+// caller may retry; a cancelled caller stays a cancelled caller.
 func ReadError(what string, err error) error {
 	if IsAway(err) {
 		return fmt.Errorf("%s: %w: %w", what, order.ErrUnavailable, err)
@@ -71,8 +71,8 @@ func IsDuplicate(err error) bool {
 	return false
 }
 
-// IsChangedMeanwhile reports whether err says that a change of the schema was made already. The statement of an instance that
-// died may still run in the server, after another instance looked whether its change is there.
+// IsChangedMeanwhile reports whether err says that a change of the schema was made already. The statement of an
+// instance that died may still run in the server, after another instance looked whether its change is there.
 func IsChangedMeanwhile(err error) bool {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && (my.Number == 1050 || my.Number == 1051 || // a table exists, or is gone
@@ -137,5 +137,6 @@ func IsAway(err error) bool {
 		return false
 	}
 	_, network := errors.AsType[net.Error](err) // refused, reset, timed out
-	return network || isBusy(err) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, io.ErrUnexpectedEOF)
+	return network || isBusy(err) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) ||
+		errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -18,8 +18,9 @@ import (
 
 // Options are what the opening functions need besides an address.
 type Options struct {
-	Now func() time.Time // the clock of caches, and in SQLite of recorded times, which are the server's in MySQL; nil: time.Now
-	Log *slog.Logger     // nil: slog.Default()
+	// The clock of caches, and in SQLite of recorded times, which are the server's in MySQL; nil: time.Now.
+	Now func() time.Time
+	Log *slog.Logger // nil: slog.Default()
 	// MaxConns is how many connections there are at most, for all classes of callers together (bulkhead).
 	MaxConns int
 	// Timeout bounds connecting and each read and write on a connection. A smaller one in the DSN holds, a
@@ -32,9 +33,9 @@ const (
 	// connLifetime is short because proxies and firewalls drop connections without a word, and because only a new
 	// connection notices a changed address.
 	connLifetime = 5 * time.Minute
-	// idleWait is how many seconds the server keeps a silent connection; then it ends it, and rolls back. So an instance
-	// that froze or vanished in the middle of a transaction does not keep its rows locked for the server's eight hours. It
-	// is longer than any pause within a transaction.
+	// idleWait is how many seconds the server keeps a silent connection; then it ends it, and rolls back. So an
+	// instance that froze or vanished in the middle of a transaction does not keep its rows locked for the server's
+	// eight hours. It is longer than any pause within a transaction.
 	idleWait = 15
 	// connIdle is when the pool itself closes an unused connection: before the server does.
 	connIdle = idleWait * time.Second * 2 / 3
@@ -45,7 +46,8 @@ const (
 // checked returns the options ready for use. Limits have no defaults here: those are internal/config's.
 func (o Options) checked() (Options, error) {
 	if least := len(bulkhead.Stores()); o.MaxConns < least || o.Timeout <= 0 {
-		return Options{}, fmt.Errorf("sqlstore: MaxConns is %d and Timeout %v; allowed are %d or more, and above 0", o.MaxConns, o.Timeout, least)
+		return Options{}, fmt.Errorf("sqlstore: MaxConns is %d and Timeout %v; allowed are %d or more, and above 0",
+			o.MaxConns, o.Timeout, least)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -96,8 +98,8 @@ func OpenMySQL(ctx context.Context, dsn string, o Options) (*DB, error) {
 		return nil, errors.Join(fmt.Errorf("connecting to MySQL at %s: %w", cfg.Addr, err), pool.Close())
 	}
 	d := &DB{
-		db: db, pool: pool, permits: newPermits(o), dialect: MySQL, place: cfg.DBName + " at " + cfg.Addr, now: o.Now, log: o.Log,
-		maxConns: o.MaxConns, ddl: ddlConnector,
+		db: db, pool: pool, permits: newPermits(o), dialect: MySQL, place: cfg.DBName + " at " + cfg.Addr, now: o.Now,
+		log: o.Log, maxConns: o.MaxConns, ddl: ddlConnector,
 	}
 	if err := d.bound(db); err != nil {
 		return nil, errors.Join(err, pool.Close())
@@ -144,7 +146,8 @@ func minTimeout(given, most time.Duration) time.Duration {
 
 // strictMode makes a value that does not fit an error instead of another value. ANSI_QUOTES and NO_BACKSLASH_ESCAPES
 // must not be in it: GORM quotes with backticks, the driver escapes with backslashes.
-const strictMode = "SET sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
+const strictMode = "SET sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO," +
+	"NO_ENGINE_SUBSTITUTION'"
 
 // sessionSettings are the statements that prepare a connection for orders. They are statements and not DSN parameters
 // because MySQL and MariaDB do not share a variable for the isolation level.
@@ -154,7 +157,8 @@ func sessionSettings(readTimeout time.Duration) []string {
 		"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 		"SET time_zone = '+00:00'",
 		strictMode,
-		fmt.Sprintf("SET innodb_lock_wait_timeout = %d, lock_wait_timeout = %d, wait_timeout = %d", wait, wait, idleWait),
+		fmt.Sprintf("SET innodb_lock_wait_timeout = %d, lock_wait_timeout = %d, wait_timeout = %d",
+			wait, wait, idleWait),
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	_ "modernc.org/sqlite" // the driver named "sqlite", in pure Go
 )
 
-// OpenSQLite opens the ledger in a file, which is created when it is missing. Only one process at a time may have it open;
-// the caller sees to that. Every commit is on the disk before it returns.
+// OpenSQLite opens the ledger in a file, which is created when it is missing. Only one process at a time may have it
+// open; the caller sees to that. Every commit is on the disk before it returns.
 func OpenSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	o, err := o.checked()
 	if err != nil {

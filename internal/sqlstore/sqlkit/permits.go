@@ -11,12 +11,12 @@ import (
 	"seckill/internal/bulkhead"
 )
 
-// maxPermitWait is how long a caller waits for a connection at most, when those of their class are in use. It is short because a
-// caller who waits for longer has given up in most cases, and because who can wait comes again.
+// maxPermitWait is how long a caller waits for a connection at most, when those of their class are in use. It is
+// short because a caller who waits for longer has given up in most cases, and because who can wait comes again.
 const maxPermitWait = 2 * time.Second
 
-// newPermits divides the pool among the classes of callers. It is as large as the pool, so that nobody waits in database/sql,
-// which knows no classes and no end of waiting.
+// newPermits divides the pool among the classes of callers. It is as large as the pool, so that nobody waits in
+// database/sql, which knows no classes and no end of waiting.
 func newPermits(o Options) *bulkhead.Bulkhead {
 	return bulkhead.New(o.MaxConns, min(o.Timeout, maxPermitWait), bulkhead.Stores()...)
 }
@@ -25,7 +25,8 @@ func newPermits(o Options) *bulkhead.Bulkhead {
 func (d *DB) bound(db *gorm.DB) error {
 	calls := db.Callback()
 	return errors.Join(
-		d.bind(calls.Create(), "gorm:create"), d.bind(calls.Query(), "gorm:query"), d.bind(calls.Update(), "gorm:update"),
+		d.bind(calls.Create(), "gorm:create"), d.bind(calls.Query(), "gorm:query"),
+		d.bind(calls.Update(), "gorm:update"),
 		d.bind(calls.Delete(), "gorm:delete"), d.bind(calls.Raw(), "gorm:raw"), d.bind(calls.Row(), "gorm:row"),
 	)
 }
@@ -36,9 +37,9 @@ type callbacks interface {
 	Replace(name string, fn func(*gorm.DB)) error
 }
 
-// bind wraps the step that sends the statement and reads its results to the end. The step gorm:row leaves the reading to its
-// caller, who keeps a permit until then (streamed); with a mere Rows or Scan it would end when the first row has come, and a test
-// looks for those.
+// bind wraps the step that sends the statement and reads its results to the end. The step gorm:row leaves the reading
+// to its caller, who keeps a permit until then (streamed); with a mere Rows or Scan it would end when the first row
+// has come, and a test looks for those.
 func (d *DB) bind(c callbacks, step string) error {
 	send := c.Get(step)
 	err := c.Replace(step, func(db *gorm.DB) {
@@ -64,8 +65,8 @@ func stepError(step string, err error) error {
 	return nil
 }
 
-// hasPermit reports whether the statement is one of a transaction, or of streamed rows, or is only written: as a part of another one,
-// which has a permit when GORM comes to it.
+// hasPermit reports whether the statement is one of a transaction, or of streamed rows, or is only written: as a part
+// of another one, which has a permit when GORM comes to it.
 func (d *DB) hasPermit(db *gorm.DB) bool {
 	_, inTransaction := db.Statement.ConnPool.(gorm.TxCommitter)
 	return inTransaction || db.DryRun || d.permits.Held(db.Statement.Context)

@@ -42,10 +42,12 @@ func (s Secrets) Read(tx *gorm.DB) ([]Secret, error) {
 	for i, row := range rows {
 		id, err := strconv.Atoi(strings.TrimPrefix(row.Name, s.Prefix))
 		if err != nil || id < 0 || id > s.MaxID || row.Name != s.Name(id) {
-			return nil, fmt.Errorf("%w: its name is %s; allowed are %s to %s", ErrSecretSpoilt, row.Name, s.Name(0), s.Name(s.MaxID))
+			return nil, fmt.Errorf("%w: its name is %s; allowed are %s to %s",
+				ErrSecretSpoilt, row.Name, s.Name(0), s.Name(s.MaxID))
 		}
 		if len(row.Value) != sha256.Size {
-			return nil, fmt.Errorf("%w: setting %s has %d bytes instead of %d", ErrSecretSpoilt, row.Name, len(row.Value), sha256.Size)
+			return nil, fmt.Errorf("%w: setting %s has %d bytes instead of %d",
+				ErrSecretSpoilt, row.Name, len(row.Value), sha256.Size)
 		}
 		secrets[i] = Secret{ID: id, Value: [sha256.Size]byte(row.Value), Created: row.CreateTime}
 	}

@@ -90,8 +90,8 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-// Await polls ready until it returns nil. It returns [ErrEnded] when the process ends before, and the last error of ready
-// when ctx does.
+// Await polls ready until it returns nil. It returns [ErrEnded] when the process ends before, and the last error of
+// ready when ctx does.
 func (p *Process) Await(ctx context.Context, ready func(context.Context) error) error {
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()

@@ -33,7 +33,8 @@ var errNever = errors.New("never")
 // never is a check that does not succeed.
 func never(context.Context) error { return errNever }
 
-// TestAwait: it returns once the check succeeds, when the process has ended, or when ctx does, with the check's last error.
+// TestAwait: it returns once the check succeeds, when the process has ended, or when ctx does, with the check's last
+// error.
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	looks := 0
@@ -51,7 +52,8 @@ func TestAwait(t *testing.T) {
 	if err := p.Await(ctx, never); !errors.Is(err, errNever) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("when ctx ends: %v", err)
 	}
-	if err := start(t, "exit 3").Await(t.Context(), never); !errors.Is(err, child.ErrEnded) || !strings.Contains(err.Error(), "exit status 3") {
+	if err := start(t, "exit 3").Await(t.Context(), never); !errors.Is(err, child.ErrEnded) ||
+		!strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("of a process that ends: %v", err)
 	}
 }
@@ -93,7 +95,9 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("SECKILL_JWT_SECRET", "ours")
 	t.Setenv("ANOTHER", "kept")
 	env := child.Environment("SECKILL_HTTP_ADDR=here")
-	for setting, want := range map[string]bool{"ANOTHER=kept": true, "SECKILL_HTTP_ADDR=here": true, "SECKILL_JWT_SECRET=ours": false} {
+	for setting, want := range map[string]bool{
+		"ANOTHER=kept": true, "SECKILL_HTTP_ADDR=here": true, "SECKILL_JWT_SECRET=ours": false,
+	} {
 		if slices.Contains(env, setting) != want {
 			t.Errorf("it has %s: %t", setting, !want)
 		}

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Build builds a program without cgo, as it is released, and without the race detector. tree is a folder of its module, pkg
-// the package as seen from there; out is the absolute path of the file. More flags of go build may be given.
+// Build builds a program without cgo, as it is released, and without the race detector. tree is a folder of its
+// module, pkg the package as seen from there; out is the absolute path of the file. More flags of go build may be
+// given.
 func Build(ctx context.Context, tree, pkg, out string, flags ...string) error {
 	args := append([]string{"build", "-o", out}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)

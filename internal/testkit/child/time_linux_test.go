@@ -11,7 +11,8 @@ import (
 // TestTimeOf: what another process does is seen to a millisecond, and a process that is not there has had no time.
 func TestTimeOf(t *testing.T) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo done; read wait")
+	cmd := exec.CommandContext(t.Context(), "sh", "-c",
+		"i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo done; read wait")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

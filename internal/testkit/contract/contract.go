@@ -1,12 +1,13 @@
 // Package contract compares the service's answers with the description of its HTTP interface, web/openapi.yaml. Only
 // tests import it.
 //
-// An answer conforms if its route and status are described, every required header is there, its body has the described
-// type and no undescribed member, and the code of a failure is one that the route lists for the status (the names of its
-// examples). The request of a success must conform too: otherwise the description would ask for more than the service.
+// An answer conforms if its route and status are described, every required header is there, its body has the
+// described type and no undescribed member, and the code of a failure is one that the route lists for the status (the
+// names of its examples). The request of a success must conform too: otherwise the description would ask for more
+// than the service.
 //
-// A request for an undescribed path or method must be answered 404 NOT_FOUND or 405 METHOD, except for pages and what they
-// load, which all have a Content-Security-Policy, and for the operations listener.
+// A request for an undescribed path or method must be answered 404 NOT_FOUND or 405 METHOD, except for pages and what
+// they load, which all have a Content-Security-Policy, and for the operations listener.
 package contract
 
 import (
@@ -74,7 +75,8 @@ func Load(ctx context.Context) (*Contract, error) {
 	}
 	// The same order always, and a fixed segment before a parameter: "/voucher/seckill" before "/voucher/{id}".
 	slices.SortFunc(c.operations, func(a, b Operation) int {
-		return strings.Compare(strings.ReplaceAll(a.Path, "{", "~")+a.Method, strings.ReplaceAll(b.Path, "{", "~")+b.Method)
+		return strings.Compare(strings.ReplaceAll(a.Path, "{", "~")+a.Method,
+			strings.ReplaceAll(b.Path, "{", "~")+b.Method)
 	})
 	return c, nil
 }

@@ -79,12 +79,15 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	err = page.Execute(&out, map[string]any{"Introduction": prose(c.doc.Info.Description), "Tags": c.tags(string(yaml)), "Schemas": c.schemas()})
+	err = page.Execute(&out, map[string]any{
+		"Introduction": prose(c.doc.Info.Description), "Tags": c.tags(string(yaml)), "Schemas": c.schemas(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The pages' own template fills this in.
-	want := strings.NewReplacer("[[assets]]", "{{.Assets}}", "[[demo]]", "{{if .Demo}}yes{{else}}no{{end}}").Replace(out.String())
+	want := strings.NewReplacer("[[assets]]", "{{.Assets}}", "[[demo]]",
+		"{{if .Demo}}yes{{else}}no{{end}}").Replace(out.String())
 	const path = "../../../web/docs.html"
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
@@ -152,10 +155,14 @@ func (c *Contract) tags(source string) []shownTag {
 
 func (o Operation) shown() shownOperation {
 	d := o.described
-	s := shownOperation{ID: d.OperationID, Method: o.Method, Path: o.Path, Summary: d.Summary, Description: prose(d.Description), Samples: o.Samples(), TryIt: o.tryIt()}
+	s := shownOperation{
+		ID: d.OperationID, Method: o.Method, Path: o.Path, Summary: d.Summary, Description: prose(d.Description),
+		Samples: o.Samples(), TryIt: o.tryIt(),
+	}
 	for _, p := range d.Parameters {
 		s.Parameters = append(s.Parameters, shownParameter{
-			Name: p.Value.Name, In: p.Value.In, Required: p.Value.Required, Description: words(p.Value.Description), Type: typeOf(p.Value.Schema),
+			Name: p.Value.Name, In: p.Value.In, Required: p.Value.Required, Description: words(p.Value.Description),
+			Type: typeOf(p.Value.Schema),
 		})
 	}
 	if d.RequestBody != nil {
@@ -194,7 +201,9 @@ func (o Operation) tryIt() string {
 	default:
 		whose = "buyer"
 	}
-	text, err := json.Marshal(map[string]any{"method": r.method, "target": r.target, "headers": r.header, "token": whose, "body": r.body})
+	text, err := json.Marshal(map[string]any{
+		"method": r.method, "target": r.target, "headers": r.header, "token": whose, "body": r.body,
+	})
 	if err != nil {
 		panic(err) // strings
 	}
@@ -205,7 +214,10 @@ func (c *Contract) schemas() []shownSchema {
 	var all []shownSchema
 	for _, name := range slices.Sorted(maps.Keys(c.doc.Components.Schemas)) {
 		schema := c.doc.Components.Schemas[name]
-		all = append(all, shownSchema{Name: name, Description: prose(schema.Value.Description), Type: fieldsOf(&openapi3.SchemaRef{Value: schema.Value})})
+		all = append(all, shownSchema{
+			Name: name, Description: prose(schema.Value.Description),
+			Type: fieldsOf(&openapi3.SchemaRef{Value: schema.Value}),
+		})
 	}
 	return all
 }
@@ -227,7 +239,8 @@ func fieldsOf(s *openapi3.SchemaRef) template.HTML {
 		return typeOf(s)
 	}
 	var b strings.Builder
-	b.WriteString(`<table><thead><tr><th scope="col">Member</th><th scope="col">Type</th><th scope="col">What it is</th></tr></thead><tbody>`)
+	b.WriteString(`<table><thead><tr><th scope="col">Member</th><th scope="col">Type</th><th scope="col">What it ` +
+		`is</th></tr></thead><tbody>`)
 	for _, name := range slices.Sorted(maps.Keys(s.Value.Properties)) {
 		p := s.Value.Properties[name]
 		needed, about := "", ""
@@ -237,7 +250,8 @@ func fieldsOf(s *openapi3.SchemaRef) template.HTML {
 		if p.Ref == "" {
 			about = string(words(p.Value.Description))
 		}
-		b.WriteString("<tr><td><code>" + html.EscapeString(name) + "</code>" + needed + "</td><td>" + string(typeOf(p)) + "</td><td>" + about + "</td></tr>")
+		b.WriteString("<tr><td><code>" + html.EscapeString(name) + "</code>" + needed + "</td><td>" +
+			string(typeOf(p)) + "</td><td>" + about + "</td></tr>")
 	}
 	b.WriteString("</tbody></table>")
 	return template.HTML(b.String())

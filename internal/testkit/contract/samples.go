@@ -13,8 +13,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Sample is an operation's request in a language that people call the service from. It takes the service's address from url and a
-// token from token, in a shell URL and TOKEN; in Go it stands in a function with a ctx.
+// Sample is an operation's request in a language that people call the service from. It takes the service's address
+// from url and a token from token, in a shell URL and TOKEN; in Go it stands in a function with a ctx.
 type Sample struct {
 	Language string // curl, JavaScript or Go
 	Text     string
@@ -31,18 +31,26 @@ type sampleRequest struct {
 	body           string // JSON in one line; "" for none
 }
 
-// Samples returns the operation's request in each language; none for what is not JSON, and for callbacks, which providers make.
+// Samples returns the operation's request in each language; none for what is not JSON, and for callbacks, which
+// providers make.
 func (o Operation) Samples() []Sample {
 	r, is := o.sample()
 	if !is {
 		return nil
 	}
-	return []Sample{{"curl", r.curl(), r.token, r.stream}, {"JavaScript", r.javaScript(), r.token, r.stream}, {"Go", r.golang(), r.token, r.stream}}
+	return []Sample{
+		{"curl", r.curl(), r.token, r.stream},
+		{"JavaScript", r.javaScript(), r.token, r.stream},
+		{"Go", r.golang(), r.token, r.stream},
+	}
 }
 
-// sample returns the operation's request: with each parameter and header that it needs, and the first body that is described.
+// sample returns the operation's request: with each parameter and header that it needs, and the first body that is
+// described.
 func (o Operation) sample() (sampleRequest, bool) {
-	r := sampleRequest{method: o.Method, target: o.Path, token: o.described.Security == nil || len(*o.described.Security) > 0}
+	r := sampleRequest{
+		method: o.Method, target: o.Path, token: o.described.Security == nil || len(*o.described.Security) > 0,
+	}
 	if o.described.Security != nil && strings.Contains(fmt.Sprint(*o.described.Security), "callbackSignature") {
 		return r, false
 	}
@@ -171,7 +179,8 @@ func (r sampleRequest) javaScript() string {
 		b.WriteString(", {\n" + strings.Join(options, "") + "}")
 	}
 	if r.stream {
-		b.WriteString(");\nconsole.log(answer.status);\nfor await (const part of answer.body.pipeThrough(new TextDecoderStream())) console.log(part);")
+		b.WriteString(");\nconsole.log(answer.status);\nfor await (const part of answer.body.pipeThrough(new " +
+			"TextDecoderStream())) console.log(part);")
 	} else {
 		b.WriteString(");\nconsole.log(answer.status, await answer.text());")
 	}
@@ -185,12 +194,14 @@ func (r sampleRequest) golang() string {
 		body = "strings.NewReader(`" + r.body + "`)"
 	}
 	method := "http.Method" + r.method[:1] + strings.ToLower(r.method[1:])
-	fmt.Fprintf(&b, "r, err := http.NewRequestWithContext(ctx, %s, url+%s, %s)\n", method, strconv.Quote(r.target), body)
+	fmt.Fprintf(&b, "r, err := http.NewRequestWithContext(ctx, %s, url+%s, %s)\n",
+		method, strconv.Quote(r.target), body)
 	b.WriteString("if err != nil {\n\treturn err\n}\n")
 	for _, line := range r.lines(`r.Header.Set("Authorization", "Bearer "+token)`, `r.Header.Set("%s", "%s")`) {
 		b.WriteString(line + "\n")
 	}
-	b.WriteString("answer, err := http.DefaultClient.Do(r)\nif err != nil {\n\treturn err\n}\ndefer answer.Body.Close()\n")
+	b.WriteString("answer, err := http.DefaultClient.Do(r)\nif err != nil {\n\treturn err\n}\n" +
+		"defer answer.Body.Close()\n")
 	if r.stream {
 		b.WriteString("fmt.Println(answer.StatusCode)\n_, err = io.Copy(os.Stdout, answer.Body)\nreturn err")
 	} else {

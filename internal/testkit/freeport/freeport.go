@@ -2,14 +2,14 @@
 //
 // # What is authoritative
 //
-// The kernel: on Linux a port that was given stays reserved by a bound socket, which does not listen, until this process
-// ends. Nobody else who asks this package gets it, in this process or another one, while its server has not started yet
-// or is down between two starts; the server itself can listen on it, as servers set SO_REUSEADDR.
+// The kernel: on Linux a port that was given stays reserved by a bound socket, which does not listen, until this
+// process ends. Nobody else who asks this package gets it, in this process or another one, while its server has not
+// started yet or is down between two starts; the server itself can listen on it, as servers set SO_REUSEADDR.
 //
 // # What can go wrong
 //
-//   - A program that does not ask here takes the port. It lies below the range from which systems take ports for outgoing
-//     connections, so that only a server can, and a server that cannot listen says so when it starts.
+//   - A program that does not ask here takes the port. It lies below the range from which systems take ports for
+//     outgoing connections, so that only a server can, and a server that cannot listen says so when it starts.
 //   - On other systems nothing is reserved: two that ask at the same time may get the same port.
 package freeport
 

@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// reserve binds a socket to the port and returns what gives it back. While it binds it does not share the port with anybody,
-// so that it fails where another one is reserved or listens; from then on it shares it with a server that sets SO_REUSEADDR.
+// reserve binds a socket to the port and returns what gives it back. While it binds it does not share the port with
+// anybody, so that it fails where another one is reserved or listens; from then on it shares it with a server that
+// sets SO_REUSEADDR.
 func reserve(_ context.Context, port int) (giveBack func() error, err error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

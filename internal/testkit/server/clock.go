@@ -19,11 +19,11 @@ const ClockEnv = "TEST_CLOCK"
 //go:embed testdata/clock.c
 var clockSource []byte
 
-// Clock is a wall clock that is off by what a test says, for programs that were started with it. Its steps reach them at
-// once. Their monotonic clock stays right, as it does when the clock of a machine is set.
+// Clock is a wall clock that is off by what a test says, for programs that were started with it. Its steps reach them
+// at once. Their monotonic clock stays right, as it does when the clock of a machine is set.
 //
-// It is not libfaketime: a redis-server under that one hangs, because its allocator asks for the time while it starts; and a
-// static Go program does not ask the C library.
+// It is not libfaketime: a redis-server under that one hangs, because its allocator asks for the time while it
+// starts; and a static Go program does not ask the C library.
 type Clock struct{ File string }
 
 // NewClock returns a clock that is right. The file must be on a local disk.
@@ -70,7 +70,8 @@ func clockLibrary(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer func() { _ = os.Remove(source) }() // the next process may make it again
-	cmd := exec.CommandContext(ctx, find("cc", "gcc"), "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", half, source)
+	cmd := exec.CommandContext(ctx, find("cc", "gcc"), "-shared", "-fPIC", "-O2", "-Wall",
+		"-Werror", "-o", half, source)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("compiling clock.c: %w: %s", err, tail(out, 1500))
 	}

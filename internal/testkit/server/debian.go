@@ -10,10 +10,11 @@ import (
 )
 
 // sidSources is Debian unstable, which has what no release has yet.
-const sidSources = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian sid main\n"
+const sidSources = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian " +
+	"sid main\n"
 
-// unpackUnstable unpacks a package of Debian unstable, with all that it depends on, into a directory of its own in the cache,
-// once, and returns the directory. Nothing of the system is changed.
+// unpackUnstable unpacks a package of Debian unstable, with all that it depends on, into a directory of its own in
+// the cache, once, and returns the directory. Nothing of the system is changed.
 func unpackUnstable(ctx context.Context, pkg string) (root string, err error) {
 	return unpackOnce(ctx, "sid-"+pkg, func(ctx context.Context, apt, dir string) error {
 		sources, status := filepath.Join(dir, "sources.list"), filepath.Join(dir, "status")
@@ -26,21 +27,25 @@ func unpackUnstable(ctx context.Context, pkg string) (root string, err error) {
 		own := []string{
 			"-o", "Dir::State=" + dir, "-o", "Dir::State::status=" + status, "-o", "Dir::Cache=" + dir,
 			"-o", "Dir::Etc::sourcelist=" + sources, "-o", "Dir::Etc::sourceparts=/dev/null",
-			"-o", "Dir::Etc::preferences=/dev/null", "-o", "Dir::Etc::preferencesparts=/dev/null", "-o", "APT::Sandbox::User=",
+			"-o", "Dir::Etc::preferences=/dev/null", "-o", "Dir::Etc::preferencesparts=/dev/null",
+			"-o", "APT::Sandbox::User=",
 		}
 		if err := aptGet(ctx, apt, append(own, "update", "-q")...); err != nil {
 			return err
 		}
-		if err := aptGet(ctx, apt, append(own, "install", "-q", "-y", "--no-install-recommends", "--download-only", pkg)...); err != nil {
+		if err := aptGet(ctx, apt,
+			append(own, "install", "-q", "-y", "--no-install-recommends", "--download-only", pkg)...); err != nil {
 			return err
 		}
 		return unpack(ctx, filepath.Join(dir, "archives"), filepath.Join(dir, "root"))
 	})
 }
 
-// unpackOnce makes a directory in the cache by fetch, which leaves what it is about in a folder root of the directory that it
-// is given. Processes that run at the same time wait for each other.
-func unpackOnce(ctx context.Context, name string, fetch func(ctx context.Context, apt, dir string) error) (string, error) {
+// unpackOnce makes a directory in the cache by fetch, which leaves what it is about in a folder root of the directory
+// that it is given. Processes that run at the same time wait for each other.
+func unpackOnce(
+	ctx context.Context, name string, fetch func(ctx context.Context, apt, dir string) error,
+) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {
 		return "", err

@@ -11,22 +11,24 @@ import (
 	"syscall"
 )
 
-// StartMariaDBOnDisk is StartMariaDB with a data directory on a disk of its own of so many megabytes, which [MariaDB.FillDisk]
-// fills. The disk is memory that only the server sees, in a mount namespace, and is gone when the server ends: it cannot be
-// started again. Linux only; it needs no root where users may have namespaces.
+// StartMariaDBOnDisk is StartMariaDB with a data directory on a disk of its own of so many megabytes, which
+// [MariaDB.FillDisk] fills. The disk is memory that only the server sees, in a mount namespace, and is gone when the
+// server ends: it cannot be started again. Linux only; it needs no root where users may have namespaces.
 func StartMariaDBOnDisk(ctx context.Context, megabytes int, args ...string) (*MariaDB, error) {
 	if find("unshare") == "" {
 		return nil, fmt.Errorf("unshare is %w; install util-linux", ErrNotInstalled)
 	}
 	return startMariaDB(ctx, func(m *MariaDB) error {
 		m.disk = filepath.Join(m.Dir, "disk")
-		script := fmt.Sprintf("set -e; mkdir %[1]q; mount -t tmpfs -o size=%[2]dm tmpfs %[1]q; cp -a %[3]q %[1]q; exec \"$0\" \"$@\"",
+		script := fmt.Sprintf(
+			"set -e; mkdir %[1]q; mount -t tmpfs -o size=%[2]dm tmpfs %[1]q; cp -a %[3]q %[1]q; exec \"$0\" \"$@\"",
 			m.disk, megabytes, m.data())
 		wrap := []string{"--mount", "sh", "-c", script, m.proc.path}
 		if os.Geteuid() != 0 {
 			wrap = append([]string{"--user", "--map-root-user"}, wrap...)
 		}
-		m.proc.path, m.proc.args = find("unshare"), append(append(wrap, m.proc.args...), "--datadir="+filepath.Join(m.disk, "data"))
+		m.proc.path, m.proc.args = find("unshare"), append(append(wrap, m.proc.args...), "--datadir="+
+			filepath.Join(m.disk, "data"))
 		return nil
 	}, args)
 }

@@ -13,10 +13,11 @@
 //
 //   - A program is not installed: [RedisProgram] and [MariaDBPrograms] install it with apt-get where they can (root on
 //     a Debian-like system), else they return [ErrNotInstalled] with what to do.
-//   - MySQL 9 is in no release of Debian: [StartMySQL9] unpacks it from the unstable one into the user's cache directory,
-//     with its libraries; nothing of the system is changed. An unpacked one is not brought up to date: remove it.
-//   - A Galera cluster needs galera-4, rsync and lsof, which [StartGalera] installs as above, and scripts of mariadb-server,
-//     which it unpacks likewise. Where root runs the tests, its nodes belong to the user nobody.
+//   - MySQL 9 is in no release of Debian: [StartMySQL9] unpacks it from the unstable one into the user's cache
+//     directory, with its libraries; nothing of the system is changed. An unpacked one is not brought up to date:
+//     remove it.
+//   - A Galera cluster needs galera-4, rsync and lsof, which [StartGalera] installs as above, and scripts of
+//     mariadb-server, which it unpacks likewise. Where root runs the tests, its nodes belong to the user nobody.
 //   - The test process dies: on Linux its servers are killed with it (parent death signal). Its directories stay, and
 //     the next process that starts a server removes them, because their locks are free.
 //   - A port is taken although [seckill/internal/testkit/freeport] reserved it: another one is chosen, a few times.

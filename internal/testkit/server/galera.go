@@ -33,8 +33,8 @@ type Galera struct {
 	Version string // of MariaDB, and of the library
 }
 
-// StartGalera starts so many nodes on 127.0.0.1, one after the other, with the configuration that they share: the path of a
-// file. The error says that a Galera cluster could not be had, if so.
+// StartGalera starts so many nodes on 127.0.0.1, one after the other, with the configuration that they share: the
+// path of a file. The error says that a Galera cluster could not be had, if so.
 func StartGalera(ctx context.Context, nodes int, conf string) (*Galera, error) {
 	scripts, err := galeraPrograms(ctx)
 	if err != nil {
@@ -105,8 +105,8 @@ func (g *Galera) version(ctx context.Context) (string, error) {
 	return g.Nodes[0].Version + " with Galera " + library, err
 }
 
-// joinGalera adds to a node's command line what makes it one, with the ports of all nodes, and gives it the configuration that
-// they share. Its user comes from the first.
+// joinGalera adds to a node's command line what makes it one, with the ports of all nodes, and gives it the
+// configuration that they share. Its user comes from the first.
 func (m *MariaDB) joinGalera(node int, ports [][3]int, scripts, password string, shared []byte) error {
 	members := make([]string, 0, len(ports))
 	for _, p := range ports {
@@ -118,9 +118,11 @@ func (m *MariaDB) joinGalera(node int, ports [][3]int, scripts, password string,
 		return err
 	}
 	m.proc.args[0] = "--defaults-file=" + conf // in the place of --no-defaults
-	m.proc.args = append(m.proc.args, "--wsrep-cluster-address=gcomm://"+strings.Join(members, ","), fmt.Sprintf("--wsrep-node-name=node-%d", node+1),
+	m.proc.args = append(m.proc.args, "--wsrep-cluster-address=gcomm://"+strings.Join(members, ","),
+		fmt.Sprintf("--wsrep-node-name=node-%d", node+1),
 		"--wsrep-node-address="+group, "--wsrep-sst-receive-address="+all,
-		fmt.Sprintf("--wsrep-provider-options=gmcast.listen_addr=tcp://%s;ist.recv_addr=%s;base_port=%d;gcache.size=32M",
+		fmt.Sprintf(
+			"--wsrep-provider-options=gmcast.listen_addr=tcp://%s;ist.recv_addr=%s;base_port=%d;gcache.size=32M",
 			group, missed, ports[node][0]))
 	m.password, m.proc.patience = password, galeraPatience
 	if node == 0 {
@@ -147,8 +149,8 @@ func founds(arg string) bool {
 	return arg == "--wsrep-new-cluster" || strings.HasPrefix(arg, "--init-file=")
 }
 
-// runAsNobody gives the server to the user nobody where root starts it: the rsync daemon of a node that root runs may not
-// write into the node's directory. Not --user: a process that changes its user loses its parent death signal.
+// runAsNobody gives the server to the user nobody where root starts it: the rsync daemon of a node that root runs may
+// not write into the node's directory. Not --user: a process that changes its user loses its parent death signal.
 func (m *MariaDB) runAsNobody() error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -186,15 +188,16 @@ func galeraPorts(ctx context.Context, nodes int) (ports [][3]int, err error) {
 	return ports, nil
 }
 
-// galeraPrograms makes sure that all is there that a Galera cluster needs besides mariadbd, and returns the directory with
-// the scripts by which nodes copy from each other.
+// galeraPrograms makes sure that all is there that a Galera cluster needs besides mariadbd, and returns the directory
+// with the scripts by which nodes copy from each other.
 func galeraPrograms(ctx context.Context) (scripts string, err error) {
 	look := func() bool {
 		_, err := os.Stat(galeraLibrary)
 		return err == nil && find("rsync") != "" && find("lsof", "ss") != ""
 	}
 	if err := ensure(ctx, look, []string{"galera-4", "rsync", "lsof"}); err != nil {
-		return "", fmt.Errorf("galera-4, rsync or lsof is %w; install them (Debian: apt-get install galera-4 rsync lsof)", err)
+		return "", fmt.Errorf(
+			"galera-4, rsync or lsof is %w; install them (Debian: apt-get install galera-4 rsync lsof)", err)
 	}
 	daemon, _, err := MariaDBPrograms(ctx)
 	if err != nil {
@@ -211,8 +214,8 @@ func galeraPrograms(ctx context.Context) (scripts string, err error) {
 	return filepath.Join(root, "usr", "bin"), nil
 }
 
-// unpackScripts unpacks the package with the scripts, of the system's own release, without what it depends on: the whole
-// server would be a service of the system.
+// unpackScripts unpacks the package with the scripts, of the system's own release, without what it depends on: the
+// whole server would be a service of the system.
 func unpackScripts(ctx context.Context, apt, dir string) error {
 	cmd := exec.CommandContext(ctx, apt, "download", "-q", "-o", "APT::Sandbox::User=", "mariadb-server")
 	cmd.Dir = dir

@@ -60,7 +60,8 @@ func MariaDBPrograms(ctx context.Context) (daemon, installDB string, err error) 
 	return daemon, installDB, nil
 }
 
-// ChromiumProgram returns the path of a Chromium or Chrome, installing it, with letters for Chinese, where that is possible.
+// ChromiumProgram returns the path of a Chromium or Chrome, installing it, with letters for Chinese, where that is
+// possible.
 func ChromiumProgram(ctx context.Context) (string, error) {
 	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
 	look := func() bool { return find(names...) != "" }
@@ -74,7 +75,8 @@ func ChromiumProgram(ctx context.Context) (string, error) {
 func PromtoolProgram(ctx context.Context) (string, error) {
 	look := func() bool { return find("promtool") != "" }
 	if err := ensure(ctx, look, []string{"prometheus"}); err != nil {
-		return "", fmt.Errorf("promtool is %w; install it (Debian: apt-get install prometheus; its service need not run)", err)
+		return "", fmt.Errorf(
+			"promtool is %w; install it (Debian: apt-get install prometheus; its service need not run)", err)
 	}
 	return find("promtool"), nil
 }
@@ -84,7 +86,8 @@ func AlertmanagerPrograms(ctx context.Context) (manager, tool string, err error)
 	names := []string{"prometheus-alertmanager", "alertmanager"} // Debian's, and its own
 	look := func() bool { return (find(names[0]) != "" || find(names[1]) != "") && find("amtool") != "" }
 	if err := ensure(ctx, look, []string{"prometheus-alertmanager"}); err != nil {
-		return "", "", fmt.Errorf("alertmanager is %w; install it (Debian: apt-get install prometheus-alertmanager; its service need not run)", err)
+		return "", "", fmt.Errorf("alertmanager is %w; install it (Debian: apt-get install prometheus-alertmanager; "+
+			"its service need not run)", err)
 	}
 	return cmp.Or(find(names[0]), find(names[1])), find("amtool"), nil
 }

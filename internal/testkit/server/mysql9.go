@@ -15,9 +15,9 @@ import (
 	"seckill/internal/testkit/freeport"
 )
 
-// StartMySQL9 starts a mysqld of MySQL 9, with an empty data directory and the settings of [StartMariaDB]. No release of
-// Debian has it, so it is unpacked from the unstable one and runs with the libraries from there. The error says that MySQL 9
-// could not be had, if so.
+// StartMySQL9 starts a mysqld of MySQL 9, with an empty data directory and the settings of [StartMariaDB]. No release
+// of Debian has it, so it is unpacked from the unstable one and runs with the libraries from there. The error says
+// that MySQL 9 could not be had, if so.
 func StartMySQL9(ctx context.Context) (*MariaDB, error) {
 	root, err := unpackUnstable(ctx, "mysql-server-core")
 	if err != nil {
@@ -30,7 +30,8 @@ func StartMySQL9(ctx context.Context) (*MariaDB, error) {
 	out, err := exec.CommandContext(ctx, loader, slices.Concat(program, []string{"--version"})...).CombinedOutput()
 	version := versionPattern.FindString(string(out))
 	if err != nil {
-		return nil, fmt.Errorf("MySQL 9 could not be had: the mysqld of Debian unstable does not run: %w: %s", err, tail(out, 600))
+		return nil, fmt.Errorf("MySQL 9 could not be had: the mysqld of Debian unstable does not run: %w: %s",
+			err, tail(out, 600))
 	}
 	if !strings.HasPrefix(version, "9.") {
 		return nil, fmt.Errorf("MySQL 9 could not be had: Debian unstable has %s", version)
@@ -57,15 +58,16 @@ func mysql9Program(root string) (loader string, program []string) {
 		return "", nil
 	}
 	libraries = append(libraries, filepath.Join(root, "usr", "lib", "mysql", "private"))
-	return loaders[0], []string{"--library-path", strings.Join(libraries, ":"), filepath.Join(root, "usr", "sbin", "mysqld")}
+	return loaders[0],
+		[]string{"--library-path", strings.Join(libraries, ":"), filepath.Join(root, "usr", "sbin", "mysqld")}
 }
 
 // runMySQL9 fills the data directory and starts the server for the first time.
 func (m *MariaDB) runMySQL9(ctx context.Context, root string, program []string) error {
 	common := slices.Concat(program, []string{"--no-defaults"}, asRoot(), []string{
 		"--basedir=" + filepath.Join(root, "usr"), "--lc-messages-dir=" + filepath.Join(root, "usr", "share", "mysql"),
-		"--plugin-dir=" + filepath.Join(root, "usr", "lib", "mysql", "plugin"), "--datadir=" + m.data(), "--secure-file-priv=NULL",
-		"--character-sets-dir=" + filepath.Join(root, "usr", "share", "mysql", "charsets"),
+		"--plugin-dir=" + filepath.Join(root, "usr", "lib", "mysql", "plugin"), "--datadir=" + m.data(),
+		"--secure-file-priv=NULL", "--character-sets-dir=" + filepath.Join(root, "usr", "share", "mysql", "charsets"),
 	})
 	if err := os.MkdirAll(m.data(), 0o700); err != nil {
 		return err
@@ -84,8 +86,8 @@ func (m *MariaDB) runMySQL9(ctx context.Context, root string, program []string) 
 		m.proc.args = slices.Concat(common, []string{
 			"--init-file=" + initFile, "--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
 			"--socket=mysql.sock", "--mysqlx=OFF", "--pid-file=" + filepath.Join(m.Dir, "mysql.pid"), "--skip-log-bin",
-			"--skip-name-resolve", "--innodb-buffer-pool-size=64M", "--innodb-redo-log-capacity=64M", "--max-connections=300",
-			"--character-set-server=utf8mb4", "--performance-schema=OFF",
+			"--skip-name-resolve", "--innodb-buffer-pool-size=64M", "--innodb-redo-log-capacity=64M",
+			"--max-connections=300", "--character-set-server=utf8mb4", "--performance-schema=OFF",
 		})
 		return m.Start(ctx)
 	})

@@ -18,7 +18,8 @@ type Nginx struct {
 	proc *process
 }
 
-// StartNginx starts nginx with the configuration that conf returns for an address to listen on and a directory for files.
+// StartNginx starts nginx with the configuration that conf returns for an address to listen on and a directory for
+// files.
 func StartNginx(ctx context.Context, conf func(addr, dir string) string) (*Nginx, error) {
 	path, err := NginxProgram(ctx)
 	if err != nil {

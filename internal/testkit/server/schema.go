@@ -20,7 +20,9 @@ type Schema struct {
 }
 
 // NewTemplate creates a schema on the server that the DSN names, and has migrate create its tables and first rows.
-func NewTemplate(ctx context.Context, dsn, name string, migrate func(ctx context.Context, dsn string) error) (*Schema, error) {
+func NewTemplate(
+	ctx context.Context, dsn, name string, migrate func(ctx context.Context, dsn string) error,
+) (*Schema, error) {
 	own, err := CreateSchema(ctx, dsn, name)
 	if err != nil {
 		return nil, err
@@ -37,7 +39,8 @@ func NewTemplate(ctx context.Context, dsn, name string, migrate func(ctx context
 
 // look notes which tables there are, and which of them have rows.
 func (s *Schema) look(ctx context.Context) (err error) {
-	if s.tables, err = s.names(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"); err != nil {
+	if s.tables, err = s.names(ctx,
+		"SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"); err != nil {
 		return err
 	}
 	for _, table := range s.tables {
@@ -91,8 +94,8 @@ func (s *Schema) Copy(ctx context.Context, name string) (*Schema, error) {
 	return c, nil
 }
 
-// Reset gives the schema the rows of its template, and has the numbers of rows begin anew. What a test has filled is truncated:
-// deleted rows would stay in the way of locks until the server purges them.
+// Reset gives the schema the rows of its template, and has the numbers of rows begin anew. What a test has filled is
+// truncated: deleted rows would stay in the way of locks until the server purges them.
 func (s *Schema) Reset(ctx context.Context) error {
 	var used, statements []string
 	for _, table := range s.tables {
@@ -102,7 +105,8 @@ func (s *Schema) Reset(ctx context.Context) error {
 		}
 		used = append(used, fmt.Sprintf("SELECT '%s' FROM DUAL WHERE EXISTS (SELECT 1 FROM `%[1]s`)", table))
 	}
-	used = append(used, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND auto_increment > 1")
+	used = append(used,
+		"SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND auto_increment > 1")
 	tables, err := s.names(ctx, strings.Join(used, " UNION "))
 	if err != nil {
 		return err
@@ -116,7 +120,8 @@ func (s *Schema) Reset(ctx context.Context) error {
 // fill returns the statements that copy the template's rows into empty tables.
 func (s *Schema) fill() (statements []string) {
 	for _, table := range s.filled {
-		statements = append(statements, fmt.Sprintf("INSERT INTO %#q SELECT * FROM %#q.%#q", table, s.template.Name, table))
+		statements = append(statements, fmt.Sprintf("INSERT INTO %#q SELECT * FROM %#q.%#q",
+			table, s.template.Name, table))
 	}
 	return statements
 }

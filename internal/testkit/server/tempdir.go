@@ -46,8 +46,8 @@ func (d *tempDir) remove() error {
 	return err
 }
 
-// removeOrphans removes directories whose owners are gone. It ignores errors: such a directory belongs to another user. It
-// leaves young ones, whose owner may be about to lock them.
+// removeOrphans removes directories whose owners are gone. It ignores errors: such a directory belongs to another
+// user. It leaves young ones, whose owner may be about to lock them.
 func removeOrphans() {
 	locks, err := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*", lockName))
 	if err != nil {

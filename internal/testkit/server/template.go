@@ -10,8 +10,8 @@ import (
 )
 
 // copyTemplate fills dst with a fresh data directory. Making one takes seconds, so the first process makes it in the
-// user's cache directory and all others copy it; the template is never run. Without a cache directory every server makes
-// its own.
+// user's cache directory and all others copy it; the template is never run. Without a cache directory every server
+// makes its own.
 func copyTemplate(ctx context.Context, installDB, version, dst string) error {
 	cache, err := cacheDir()
 	if err != nil {
@@ -58,7 +58,8 @@ func makeDataDir(ctx context.Context, installDB, dir string) error {
 		return err
 	}
 	args := append([]string{"--no-defaults"}, asRoot()...)
-	args = append(args, "--datadir="+dir, "--tmpdir="+dir, "--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=4M")
+	args = append(args, "--datadir="+dir, "--tmpdir="+dir, "--skip-test-db", "--skip-name-resolve",
+		"--innodb-log-file-size=4M")
 	cmd := exec.CommandContext(ctx, installDB, args...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {

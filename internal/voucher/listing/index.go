@@ -17,15 +17,16 @@ import (
 type IndexLedger interface {
 	// Voucher returns one voucher with its sale, or voucher.ErrNotFound.
 	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
-	// VoucherIDs returns the ids of all vouchers above the given one, in ascending order, the shops that these are of, and
-	// since when those are visible that are hidden still, of all vouchers.
+	// VoucherIDs returns the ids of all vouchers above the given one, in ascending order, the shops that these are
+	// of, and since when those are visible that are hidden still, of all vouchers.
 	VoucherIDs(ctx context.Context, above int64) (ids, shops []int64, hidden map[int64]time.Time, err error)
 }
 
 const (
 	// indexTTL is after how long all ids are read instead of new ones only: an operator may write rows by hand.
 	indexTTL = 10 * time.Second
-	// lateIDs is how far below the highest id new ones are looked for: a transaction that got a lower id may commit later.
+	// lateIDs is how far below the highest id new ones are looked for: a transaction that got a lower id may commit
+	// later.
 	lateIDs = 1000
 )
 
@@ -46,14 +47,15 @@ type Index struct {
 // NewIndex returns an index that knows nothing yet. The goroutines of its questions are counted in running.
 func NewIndex(ledger IndexLedger, running *sync.WaitGroup) *Index {
 	x := &Index{ledger: ledger, shops: make(map[int64]struct{})}
-	x.questions = batch.New(batch.Options{Calls: 1, Running: running}, func(ctx context.Context, _ []*batch.Item[struct{}, struct{}]) error {
-		return x.ask(ctx)
-	})
+	x.questions = batch.New(batch.Options{Calls: 1, Running: running},
+		func(ctx context.Context, _ []*batch.Item[struct{}, struct{}]) error {
+			return x.ask(ctx)
+		})
 	return x
 }
 
-// Voucher returns one voucher as the ledger has it, or voucher.ErrNotFound: an id that does not exist costs no query of its
-// own. It returns ErrUnavailable when that cannot be found out.
+// Voucher returns one voucher as the ledger has it, or voucher.ErrNotFound: an id that does not exist costs no query
+// of its own. It returns ErrUnavailable when that cannot be found out.
 func (x *Index) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) {
 	err := x.want(ctx, func() bool { return x.has(id) })
 	if err != nil {
@@ -68,13 +70,14 @@ func (x *Index) has(id int64) bool {
 	return found
 }
 
-// wantVisible returns nil if there is such a voucher and the public sees it at the time now, else voucher.ErrNotFound, as
-// slowly as for one that does not exist, or ErrUnavailable.
+// wantVisible returns nil if there is such a voucher and the public sees it at the time now, else
+// voucher.ErrNotFound, as slowly as for one that does not exist, or ErrUnavailable.
 func (x *Index) wantVisible(ctx context.Context, id int64, now func() time.Time) error {
 	return x.want(ctx, func() bool { return x.has(id) && !now().Before(x.hidden[id]) })
 }
 
-// wantShop returns nil if the shop has vouchers and is not that of rehearsals, else voucher.ErrNotFound, or ErrUnavailable.
+// wantShop returns nil if the shop has vouchers and is not that of rehearsals, else voucher.ErrNotFound, or
+// ErrUnavailable.
 func (x *Index) wantShop(ctx context.Context, id int64) error {
 	if id == voucher.RehearsalShop {
 		return voucher.ErrNotFound
@@ -110,8 +113,8 @@ func (x *Index) want(ctx context.Context, has func() bool) error {
 	return voucher.ErrNotFound
 }
 
-// ask reads the ids that are new, or all of them, not before renewEvery has passed since the last time. It is never called
-// twice at once.
+// ask reads the ids that are new, or all of them, not before renewEvery has passed since the last time. It is never
+// called twice at once.
 func (x *Index) ask(ctx context.Context) error {
 	x.mu.RLock()
 	pause := renewEvery - time.Since(x.began)
@@ -155,5 +158,6 @@ func (x *Index) begin() int64 {
 	return max(0, x.ids[len(x.ids)-1]-lateIDs)
 }
 
-// ErrUnavailable is returned when nothing is known yet of what is asked for and a store does not answer. Ask again shortly.
+// ErrUnavailable is returned when nothing is known yet of what is asked for and a store does not answer. Ask again
+// shortly.
 var ErrUnavailable = errors.New("vouchers cannot be read")

@@ -12,8 +12,8 @@ type run struct {
 	done  chan struct{}
 }
 
-// wait returns when the run has ended, when it has taken so long, or when ctx ends. A caller who comes to a run that has
-// taken so long already does not wait at all: a store that hangs delays the first callers and nobody after them.
+// wait returns when the run has ended, when it has taken so long, or when ctx ends. A caller who comes to a run that
+// has taken so long already does not wait at all: a store that hangs delays the first callers and nobody after them.
 func (r *run) wait(ctx context.Context, atMost time.Duration) {
 	left := atMost - time.Since(r.began)
 	if left <= 0 {
@@ -36,7 +36,8 @@ type lane struct {
 }
 
 // start returns the run that a caller at the time now has to wait for: the one under way, or a new one, of job in a
-// goroutine of its own. It returns nil when the last run is too recent, unless that began before what is read was changed.
+// goroutine of its own. It returns nil when the last run is too recent, unless that began before what is read was
+// changed.
 func (l *lane) start(now, changed time.Time, running *sync.WaitGroup, job func()) *run {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -32,7 +32,8 @@ const (
 	maxLiveCalls = 2
 )
 
-// PartSize is how many vouchers a part of a shop's list has at most. Lists that are not asked for in pages show one part.
+// PartSize is how many vouchers a part of a shop's list has at most. Lists that are not asked for in pages show one
+// part.
 const PartSize = 500
 
 // DefaultMemory is how many bytes of vouchers are kept, roughly, renderings included.
@@ -42,15 +43,15 @@ const DefaultMemory = 64 << 20
 type Ledger interface {
 	// Voucher returns one voucher with its sale, or voucher.ErrNotFound.
 	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
-	// VouchersOfShop returns the vouchers of a shop that are on the shelf and have an id below before, newest first, at most
-	// limit, and how many the shop has on the shelf in all.
+	// VouchersOfShop returns the vouchers of a shop that are on the shelf and have an id below before, newest first,
+	// at most limit, and how many the shop has on the shelf in all.
 	VouchersOfShop(ctx context.Context, shopID, before int64, limit int) ([]voucher.Voucher, int64, error)
 }
 
 // Redis has what changes while vouchers sell.
 type Redis interface {
-	// ListState returns the live state of the vouchers' sales and the versions of the shops' lists, each in the order asked,
-	// in one round trip. A list whose version was never replaced has the version "".
+	// ListState returns the live state of the vouchers' sales and the versions of the shops' lists, each in the order
+	// asked, in one round trip. A list whose version was never replaced has the version "".
 	ListState(ctx context.Context, vs []voucher.Voucher, shops []int64) (Reading, error)
 	// ReplaceListVersion gives the shop's list a version that it never had.
 	ReplaceListVersion(ctx context.Context, shopID int64) error
@@ -130,7 +131,8 @@ func weight(_ key, e *entry) uint32 {
 	return uint32(min(total, math.MaxUint32))
 }
 
-// Voucher returns one voucher, on or off the shelf, that the public may see by now. voucher.ErrNotFound, ErrUnavailable.
+// Voucher returns one voucher, on or off the shelf, that the public may see by now. voucher.ErrNotFound,
+// ErrUnavailable.
 func (l *Listings) Voucher(ctx context.Context, id int64) (Snapshot, error) {
 	k := key{voucher: id}
 	if e, known := l.cache.GetIfPresent(k); known {
@@ -153,8 +155,8 @@ func (l *Listings) visible(s Snapshot, err error) (Snapshot, error) {
 // now is the time by Redis's clock, as far as it is known.
 func (l *Listings) now() time.Time { return l.clock.Load().at(time.Now()) }
 
-// List returns the part of the shop's list that has the vouchers with an id below before: the newest of them are in it, and
-// newer ones may be. A shop without vouchers has an empty list. ErrUnavailable.
+// List returns the part of the shop's list that has the vouchers with an id below before: the newest of them are in
+// it, and newer ones may be. A shop without vouchers has an empty list. ErrUnavailable.
 func (l *Listings) List(ctx context.Context, shopID, before int64) (Snapshot, error) {
 	k := key{shop: shopID, before: math.MaxInt64}
 	e, known := l.cache.GetIfPresent(k)
@@ -185,7 +187,8 @@ func (l *Listings) Changed(ctx context.Context, v voucher.Voucher) {
 	ctx, cancel := context.WithTimeout(ctx, liveTimeout)
 	defer cancel()
 	if err := l.redis.ReplaceListVersion(ctx, v.ShopID); err != nil {
-		l.log.WarnContext(ctx, "a change of a voucher shows some seconds late on other instances", "voucher", v.ID, "error", err)
+		l.log.WarnContext(ctx, "a change of a voucher shows some seconds late on other instances",
+			"voucher", v.ID, "error", err)
 	}
 	now := time.Now()
 	l.mu.Lock()
@@ -247,8 +250,8 @@ func (l *Listings) first(ctx context.Context, e *entry, now time.Time) (Snapshot
 	}
 }
 
-// forAll returns the context of a job that one caller starts and all wait for: it does not end with that caller, and it is
-// the public's, even if an admin started it.
+// forAll returns the context of a job that one caller starts and all wait for: it does not end with that caller, and
+// it is the public's, even if an admin started it.
 func forAll(ctx context.Context) context.Context {
 	return bulkhead.With(context.WithoutCancel(ctx), bulkhead.PublicRead)
 }
@@ -282,8 +285,8 @@ func (l *Listings) readLive(ctx context.Context, e *entry) {
 	e.state.CompareAndSwap(before, newState(before, before.texts, r, at))
 }
 
-// readTexts reads an entry's texts, and figures for them. Without figures the texts are shown with the last ones that are
-// known, or as preparing.
+// readTexts reads an entry's texts, and figures for them. Without figures the texts are shown with the last ones that
+// are known, or as preparing.
 func (l *Listings) readTexts(ctx context.Context, e *entry) {
 	t, err := l.query(ctx, e)
 	e.mu.Lock()

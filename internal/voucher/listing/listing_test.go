@@ -18,7 +18,8 @@ import (
 
 var errAway = errors.New("away")
 
-// stores are the ledger and Redis, with shop 1 that has the vouchers 1 (ordinary) and 2 (on sale). Each call takes takes.
+// stores are the ledger and Redis, with shop 1 that has the vouchers 1 (ordinary) and 2 (on sale). Each call takes
+// takes.
 type stores struct {
 	mu       sync.Mutex
 	vouchers []voucher.Voucher // ascending
@@ -67,7 +68,9 @@ func (s *stores) Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
 	return voucher.Voucher{}, err
 }
 
-func (s *stores) VouchersOfShop(ctx context.Context, shopID, before int64, limit int) ([]voucher.Voucher, int64, error) {
+func (s *stores) VouchersOfShop(
+	ctx context.Context, shopID, before int64, limit int,
+) ([]voucher.Voucher, int64, error) {
 	err := s.call(ctx, &s.ledgerHangs, &s.ledgerAway, &s.queries)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +88,9 @@ func (s *stores) VouchersOfShop(ctx context.Context, shopID, before int64, limit
 	return vs, int64(total), err
 }
 
-func (s *stores) VoucherIDs(ctx context.Context, above int64) (ids, shops []int64, hidden map[int64]time.Time, err error) {
+func (s *stores) VoucherIDs(
+	ctx context.Context, above int64,
+) (ids, shops []int64, hidden map[int64]time.Time, err error) {
 	err = s.call(ctx, &s.ledgerHangs, &s.ledgerAway, &s.questions)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +144,10 @@ func inBubble(t *testing.T, f func(t *testing.T, l *Listings, s *stores)) {
 		s := &stores{live: voucher.Live{State: voucher.StateOnSale, Stock: 5}, takes: time.Millisecond}
 		s.vouchers = []voucher.Voucher{
 			{ID: 1, ShopID: 1, Title: "one", Status: voucher.OnShelf},
-			{ID: 2, ShopID: 1, Title: "two", Status: voucher.OnShelf, Kind: voucher.Seckill, Sale: &voucher.Sale{Stock: 9}},
+			{
+				ID: 2, ShopID: 1, Title: "two", Status: voucher.OnShelf, Kind: voucher.Seckill,
+				Sale: &voucher.Sale{Stock: 9},
+			},
 		}
 		l := New(s, s, s, DefaultMemory, slog.New(slog.DiscardHandler))
 		defer l.Close()
@@ -183,8 +191,8 @@ func (s *stores) want(t *testing.T, l *Listings, want string, atMost time.Durati
 	}
 }
 
-// A crowd that asks for ten seconds costs five calls to Redis a second, and a query for the texts at its beginning and one
-// after ten seconds.
+// A crowd that asks for ten seconds costs five calls to Redis a second, and a query for the texts at its beginning
+// and one after ten seconds.
 func TestACrowdCostsFiveCallsASecond(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
@@ -200,8 +208,10 @@ func TestACrowdCostsFiveCallsASecond(t *testing.T) {
 			})
 		}
 		crowd.Wait()
-		if s.sets > 55 || s.sets < 40 || s.queries > 4 || s.questions > 2 { // who comes while the first question is under way shares a second one
-			t.Errorf("Redis was asked %d times, the ledger for texts %d times, for ids %d times", s.sets, s.queries, s.questions)
+		// Who comes while the first question is under way shares a second one.
+		if s.sets > 55 || s.sets < 40 || s.queries > 4 || s.questions > 2 {
+			t.Errorf("Redis was asked %d times, the ledger for texts %d times, for ids %d times",
+				s.sets, s.queries, s.questions)
 		}
 	})
 }
@@ -273,7 +283,8 @@ func TestNothingIsKnown(t *testing.T) {
 		for i := range 5 {
 			start := time.Now()
 			_, listErr := l.List(t.Context(), 1, math.MaxInt64)
-			if took := time.Since(start); !errors.Is(listErr, ErrUnavailable) || took > time.Second || i > 0 && i < 3 && took > 0 {
+			if took := time.Since(start); !errors.Is(listErr, ErrUnavailable) || took > time.Second ||
+				i > 0 && i < 3 && took > 0 {
 				t.Errorf("list %d: %v after %v", i, listErr, took)
 			}
 		}
@@ -306,8 +317,8 @@ func TestRedisWasNeverRead(t *testing.T) {
 	}
 }
 
-// A change shows from the next call on where it was made, and within renewEvery elsewhere; without its version's replacement
-// within ten seconds.
+// A change shows from the next call on where it was made, and within renewEvery elsewhere; without its version's
+// replacement within ten seconds.
 func TestAChangeShows(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -320,7 +331,9 @@ func TestAChangeShows(t *testing.T) {
 			l.Changed(t.Context(), s.vouchers[0])
 			s.set(func() { s.redisAway = false })
 		}, 0},
-		"elsewhere":      {func(_ *testing.T, _ *Listings, s *stores) { s.set(func() { s.version = "new" }) }, renewEvery},
+		"elsewhere": {
+			func(_ *testing.T, _ *Listings, s *stores) { s.set(func() { s.version = "new" }) }, renewEvery,
+		},
 		"nobody is told": {func(*testing.T, *Listings, *stores) {}, textsTTL},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -394,11 +407,14 @@ func TestPartsOfALongList(t *testing.T) {
 			first, last int64
 			more        bool
 		}{
-			math.MaxInt64: {1200, 701, true}, 1200: {1200, 701, true}, 702: {1200, 701, true}, 701: {700, 201, true}, 202: {700, 201, true}, 201: {200, 1, false}, 1: {200, 1, false},
+			math.MaxInt64: {1200, 701, true}, 1200: {1200, 701, true}, 702: {1200, 701, true}, 701: {700, 201, true},
+			202: {700, 201, true}, 201: {200, 1, false}, 1: {200, 1, false},
 		} {
 			got, err := l.List(t.Context(), 1, before)
-			if err != nil || got.Vouchers[0].ID != want.first || got.last() != want.last || got.More != want.more || got.Total != 1200 {
-				t.Errorf("before %d: %d to %d of %d, more %t, %v; want %+v", before, got.Vouchers[0].ID, got.last(), got.Total, got.More, err, want)
+			if err != nil || got.Vouchers[0].ID != want.first || got.last() != want.last ||
+				got.More != want.more || got.Total != 1200 {
+				t.Errorf("before %d: %d to %d of %d, more %t, %v; want %+v",
+					before, got.Vouchers[0].ID, got.last(), got.Total, got.More, err, want)
 			}
 		}
 		before := s.queries
@@ -408,8 +424,8 @@ func TestPartsOfALongList(t *testing.T) {
 	})
 }
 
-// A hidden voucher is as unknown to the public as an id that does not exist, and takes as long; from its time on it is there.
-// For purchases and admins it is known all the time. Moving its time takes effect although the id is known.
+// A hidden voucher is as unknown to the public as an id that does not exist, and takes as long; from its time on it
+// is there. For purchases and admins it is known all the time. Moving its time takes effect although the id is known.
 func TestHiddenVouchers(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
@@ -443,8 +459,8 @@ func TestHiddenVouchers(t *testing.T) {
 	})
 }
 
-// Ids that do not exist reach the ledger by one question for any number of callers, five times a second at most; what was
-// created a moment ago on another instance is found.
+// Ids that do not exist reach the ledger by one question for any number of callers, five times a second at most; what
+// was created a moment ago on another instance is found.
 func TestUnknownIDs(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
@@ -454,10 +470,12 @@ func TestUnknownIDs(t *testing.T) {
 			callers.Go(func() {
 				time.Sleep(time.Duration(i) * 500 * time.Microsecond)
 				asked := time.Now()
-				if _, err := l.Voucher(t.Context(), int64(1000+i)); !errors.Is(err, voucher.ErrNotFound) || time.Since(asked) > 2*renewEvery+time.Second {
+				if _, err := l.Voucher(t.Context(), int64(1000+i)); !errors.Is(err, voucher.ErrNotFound) ||
+					time.Since(asked) > 2*renewEvery+time.Second {
 					t.Errorf("id %d: %v after %v", 1000+i, err, time.Since(asked))
 				}
-				if list, err := l.List(t.Context(), int64(1000+i), math.MaxInt64); err != nil || len(list.Vouchers) > 0 {
+				if list, err := l.List(t.Context(), int64(1000+i), math.MaxInt64); err != nil ||
+					len(list.Vouchers) > 0 {
 					t.Errorf("shop %d: %+v, %v", 1000+i, list, err)
 				}
 			})

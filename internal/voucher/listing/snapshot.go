@@ -54,8 +54,8 @@ type state struct {
 	changedAt time.Time
 }
 
-// newState composes texts and what Redis answered at the time at. Content whose figures have not changed is kept, with its
-// rendering.
+// newState composes texts and what Redis answered at the time at. Content whose figures have not changed is kept,
+// with its rendering.
 func newState(before *state, t *texts, r Reading, at time.Time) *state {
 	s := &state{texts: t, live: r.Live, liveAt: at, version: r.Versions[0]}
 	sameTexts := before != nil && before.texts == t
@@ -103,8 +103,8 @@ func (t *texts) content(live []voucher.Live) *Content {
 	return &Content{Vouchers: voucher.Show(t.vouchers, live), Total: t.total, More: t.more}
 }
 
-// due returns since when the texts have to be read again; the zero time when they have not. changed is when this instance
-// last changed a voucher of the shop.
+// due returns since when the texts have to be read again; the zero time when they have not. changed is when this
+// instance last changed a voucher of the shop.
 func (s *state) due(now, changed time.Time) time.Time {
 	switch {
 	case changed.After(s.texts.readAt):

@@ -24,8 +24,8 @@ type AddressError struct {
 
 func (e *AddressError) Error() string { return fmt.Sprintf("%s: %s", e.Code, e.Address) }
 
-// failureOf says why a request got no answer. It keeps no URL, which may contain what only its owner should know, and nothing
-// of a malformed answer, parts of which the transport quotes.
+// failureOf says why a request got no answer. It keeps no URL, which may contain what only its owner should know, and
+// nothing of a malformed answer, parts of which the transport quotes.
 func failureOf(err error) webhook.Failure {
 	if e, ok := errors.AsType[*url.Error](err); ok && e.Timeout() {
 		return webhook.Failure{Code: webhook.Timeout}

@@ -72,15 +72,31 @@ func TestFailures(t *testing.T) {
 		timeout time.Duration
 		want    webhook.Failure
 	}{
-		"slow":        {url: plain.URL + "/slow", timeout: 100 * time.Millisecond, want: webhook.Failure{Code: webhook.Timeout}},
-		"half":        {url: plain.URL + "/half", want: webhook.Failure{Code: webhook.ConnectionClosed}},
-		"refused":     {url: "http://" + nobody + "/", want: webhook.Failure{Code: webhook.ConnectionRefused, Address: nobody}},
-		"not known":   {url: secure.URL + "/ok", want: webhook.Failure{Code: webhook.TLSUnknownAuthority}},
-		"of another":  {url: secure.URL + "/ok", tls: &tls.Config{RootCAs: known, ServerName: "shop.test"}, want: webhook.Failure{Code: webhook.TLSHost, Host: "shop.test"}},
-		"expired":     {url: secure.URL + "/ok", tls: &tls.Config{RootCAs: known, Time: later}, want: webhook.Failure{Code: webhook.TLSExpired}},
-		"old version": {url: secure.URL + "/ok", tls: &tls.Config{RootCAs: known, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}, want: webhook.Failure{Code: webhook.TLSHandshake, Detail: "tls: protocol version not supported"}},
-		"without TLS": {url: strings.Replace(plain.URL, "http:", "https:", 1) + "/ok", want: webhook.Failure{Code: webhook.NoTLS}},
-		"control":     {url: "http://127.0.0.1:0x/", want: webhook.Failure{Code: webhook.Other, Detail: "the URL cannot be used"}},
+		"slow": {
+			url: plain.URL + "/slow", timeout: 100 * time.Millisecond, want: webhook.Failure{Code: webhook.Timeout},
+		},
+		"half": {url: plain.URL + "/half", want: webhook.Failure{Code: webhook.ConnectionClosed}},
+		"refused": {
+			url: "http://" + nobody + "/", want: webhook.Failure{Code: webhook.ConnectionRefused, Address: nobody},
+		},
+		"not known": {url: secure.URL + "/ok", want: webhook.Failure{Code: webhook.TLSUnknownAuthority}},
+		"of another": {
+			url: secure.URL + "/ok", tls: &tls.Config{RootCAs: known, ServerName: "shop.test"},
+			want: webhook.Failure{Code: webhook.TLSHost, Host: "shop.test"},
+		},
+		"expired": {
+			url: secure.URL + "/ok", tls: &tls.Config{RootCAs: known, Time: later},
+			want: webhook.Failure{Code: webhook.TLSExpired},
+		},
+		"old version": {url: secure.URL + "/ok", tls: &tls.Config{
+			RootCAs: known, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10,
+		}, want: webhook.Failure{Code: webhook.TLSHandshake, Detail: "tls: protocol version not supported"}},
+		"without TLS": {
+			url: strings.Replace(plain.URL, "http:", "https:", 1) + "/ok", want: webhook.Failure{Code: webhook.NoTLS},
+		},
+		"control": {
+			url: "http://127.0.0.1:0x/", want: webhook.Failure{Code: webhook.Other, Detail: "the URL cannot be used"},
+		},
 	} {
 		s := New(Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, TLS: tc.tls})
 		t.Cleanup(s.Close)
@@ -98,14 +114,15 @@ func TestFailures(t *testing.T) {
 			t.Errorf("%s: %q, %q", name, chinese, other)
 		}
 		said[chinese] = name
-		if tc.want.Code != webhook.Other && !strings.ContainsFunc(chinese, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+		if tc.want.Code != webhook.Other && !strings.ContainsFunc(chinese,
+			func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 			t.Errorf("%s: %q is not Chinese", name, chinese)
 		}
 	}
 }
 
-// A reset may arrive as such, or as the end of the connection; a name may be unknown, or its servers away. Both are told apart from
-// other failures.
+// A reset may arrive as such, or as the end of the connection; a name may be unknown, or its servers away. Both are
+// told apart from other failures.
 func TestResetsAndNames(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(breaking(t))
@@ -119,8 +136,14 @@ func TestResetsAndNames(t *testing.T) {
 		err  net.DNSError
 		want webhook.Failure
 	}{
-		{net.DNSError{Name: "nobody.invalid", Err: "no such host", IsNotFound: true}, webhook.Failure{Code: webhook.DNS, Host: "nobody.invalid"}},
-		{net.DNSError{Name: "shop.test", Err: "server misbehaving"}, webhook.Failure{Code: webhook.DNSFailed, Host: "shop.test", Detail: "server misbehaving"}},
+		{
+			net.DNSError{Name: "nobody.invalid", Err: "no such host", IsNotFound: true},
+			webhook.Failure{Code: webhook.DNS, Host: "nobody.invalid"},
+		},
+		{
+			net.DNSError{Name: "shop.test", Err: "server misbehaving"},
+			webhook.Failure{Code: webhook.DNSFailed, Host: "shop.test", Detail: "server misbehaving"},
+		},
 	} {
 		if f := failureOf(&net.OpError{Op: "dial", Err: &e.err}); f != e.want {
 			t.Errorf("%+v, want %+v", f, e.want)

@@ -1,7 +1,7 @@
-// Package sender sends webhooks over HTTP. Owners of endpoints choose where to, so nothing of what they say is trusted: every
-// address is checked after its name was looked up, at the moment when it is dialled (a name may lead elsewhere a moment later);
-// nothing is redirected; no proxy of the environment is used; of an answer a small part is read, and nothing of it is kept but
-// its status.
+// Package sender sends webhooks over HTTP. Owners of endpoints choose where to, so nothing of what they say is
+// trusted: every address is checked after its name was looked up, at the moment when it is dialled (a name may lead
+// elsewhere a moment later); nothing is redirected; no proxy of the environment is used; of an answer a small part is
+// read, and nothing of it is kept but its status.
 package sender
 
 import (

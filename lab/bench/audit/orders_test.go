@@ -25,7 +25,8 @@ func TestEqual(t *testing.T) {
 		t.Error(err)
 	}
 	err := Equal(map[string][2]int64{"same": {3, 3}, "rows": {1, 2}, "users": {5, 4}})
-	if err == nil || !strings.Contains(err.Error(), "rows: 1 is not 2") || !strings.Contains(err.Error(), "users: 5 is not 4") || strings.Contains(err.Error(), "same") {
+	if err == nil || !strings.Contains(err.Error(), "rows: 1 is not 2") ||
+		!strings.Contains(err.Error(), "users: 5 is not 4") || strings.Contains(err.Error(), "same") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -14,8 +14,8 @@ import (
 // reportPatience is how long the report may lack answers: instances write how they answered every five seconds.
 const reportPatience = 30 * time.Second
 
-// Report audits what the server's sale leaves behind: the figures of its report and the lines of its orders' file are the answers
-// that were given and the rows of the ledger.
+// Report audits what the server's sale leaves behind: the figures of its report and the lines of its orders' file are
+// the answers that were given and the rows of the ledger.
 func Report(ctx context.Context, at *rig.Namespace, server *rig.Server, buyers, units int64) error {
 	figures, err := reportOf(ctx, server, buyers)
 	if err != nil {
@@ -38,7 +38,9 @@ func Report(ctx context.Context, at *rig.Namespace, server *rig.Server, buyers, 
 		cents += amount
 	}
 	sums := [2]int64{}
-	for i, query := range []string{"SELECT COUNT(*) FROM tb_voucher_order", "SELECT SUM(amount) FROM tb_voucher_order"} {
+	for i, query := range []string{
+		"SELECT COUNT(*) FROM tb_voucher_order", "SELECT SUM(amount) FROM tb_voucher_order",
+	} {
 		if sums[i], err = at.Number(ctx, query); err != nil {
 			return err
 		}

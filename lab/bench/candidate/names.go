@@ -47,13 +47,15 @@ const (
 // HMAC is one HMAC-SHA256 of a token: the least that a request with a token costs.
 const HMAC = "one HMAC of a token"
 
-// OfService reports whether the service has a part in a candidate: it is the service, or has a rate that follows from its.
+// OfService reports whether the service has a part in a candidate: it is the service, or has a rate that follows from
+// its.
 func OfService(name string) bool { return strings.HasPrefix(name, Service) || name == GinHalf }
 
 // All are all of them in the order in which a report has them: that of the designs.
 func All() []string {
 	return []string{
-		Gin, Bare, Check, Update, UserLock, RedisLock, Memory, List, Pubsub, Stream, Service, Always, SoldOut, StreamHeld, ServiceHeld,
-		RawScript, RawScripts, RawInsert, HMAC, GinHalf, ServiceHalf, Readers, ServiceList, GinList, OneSale, ManySales, SmallSales, FullSale,
+		Gin, Bare, Check, Update, UserLock, RedisLock, Memory, List, Pubsub, Stream, Service, Always, SoldOut,
+		StreamHeld, ServiceHeld, RawScript, RawScripts, RawInsert, HMAC, GinHalf, ServiceHalf, Readers, ServiceList,
+		GinList, OneSale, ManySales, SmallSales, FullSale,
 	}
 }

@@ -1,5 +1,5 @@
-// Package front puts the service's own HTTP side (routes, middleware, token check, answers) before a baseline's purchase
-// service, so that two candidates of the benchmark differ in what is measured and in nothing else.
+// Package front puts the service's own HTTP side (routes, middleware, token check, answers) before a baseline's
+// purchase service, so that two candidates of the benchmark differ in what is measured and in nothing else.
 package front
 
 import (
@@ -61,7 +61,9 @@ func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
 // purchases is a purchase service that only sells.
 type purchases struct{ buyer Buyer }
 
-func (p purchases) Buy(ctx context.Context, userID int64, v voucher.Voucher, _ order.Quantity, wait time.Duration) (order.Order, error) {
+func (p purchases) Buy(
+	ctx context.Context, userID int64, v voucher.Voucher, _ order.Quantity, wait time.Duration,
+) (order.Order, error) {
 	return p.buyer.Buy(ctx, userID, v.ID, wait)
 }
 
@@ -86,7 +88,9 @@ func (noVouchers) CreateOrdinary(context.Context, voucher.Author, voucher.Draft)
 	return voucher.Shown{}, errNone
 }
 
-func (noVouchers) CreateSeckill(context.Context, voucher.Author, voucher.Draft, voucher.SaleDraft) (voucher.Shown, error) {
+func (noVouchers) CreateSeckill(
+	context.Context, voucher.Author, voucher.Draft, voucher.SaleDraft,
+) (voucher.Shown, error) {
 	return voucher.Shown{}, errNone
 }
 

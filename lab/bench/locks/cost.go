@@ -32,7 +32,9 @@ func costs(ctx context.Context, addr string, wait time.Duration) ([]string, erro
 	defer func() { _ = c.Close() }() // nothing is under way
 	m := &meter{admin: admin}
 	var lines []string
-	for _, step := range []func(context.Context, *meter, redis.UniversalClient) ([]string, error){manyHolds, manyWaiters} {
+	for _, step := range []func(context.Context, *meter, redis.UniversalClient) ([]string, error){
+		manyHolds, manyWaiters,
+	} {
 		got, err := step(ctx, m, c)
 		if err != nil {
 			return nil, err
@@ -115,7 +117,10 @@ func manyHolds(ctx context.Context, m *meter, c redis.UniversalClient) (lines []
 		open    func() *lock.Lock
 		refused *lock.Lock
 	}{
-		{"holds of one owner", func() *lock.Lock { return locker.Reentrant("m", one) }, locker.Reentrant("m", lock.NewOwner())},
+		{
+			"holds of one owner", func() *lock.Lock { return locker.Reentrant("m", one) },
+			locker.Reentrant("m", lock.NewOwner()),
+		},
 		{"readers", func() *lock.Lock { return locker.Read("m", lock.NewOwner()) }, locker.Write("m", lock.NewOwner())},
 	} {
 		holds := make([]*lock.Hold, many)
@@ -135,7 +140,12 @@ func manyHolds(ctx context.Context, m *meter, c redis.UniversalClient) (lines []
 					return nil
 				})
 			}},
-			{"State", func() int64 { _, err := tc.open().State(ctx); return min(1, int64(len(fmt.Sprint(err))-len("<nil>"))) }},
+			{
+				"State", func() int64 {
+					_, err := tc.open().State(ctx)
+					return min(1, int64(len(fmt.Sprint(err))-len("<nil>")))
+				},
+			},
 			{"released", func() int64 { return each(many, func(i int) error { return holds[i].Release(ctx) }) }},
 		} {
 			if err := m.begin(ctx); err != nil {
@@ -160,7 +170,10 @@ func manyWaiters(ctx context.Context, m *meter, c redis.UniversalClient) (lines 
 		name         string
 		held, wanted func(l *lock.Locker) *lock.Lock
 	}{
-		{"Mutex", func(l *lock.Locker) *lock.Lock { return l.Mutex("m") }, func(l *lock.Locker) *lock.Lock { return l.Mutex("m") }},
+		{
+			"Mutex", func(l *lock.Locker) *lock.Lock { return l.Mutex("m") },
+			func(l *lock.Locker) *lock.Lock { return l.Mutex("m") },
+		},
 		{
 			"Reentrant", func(l *lock.Locker) *lock.Lock { return l.Reentrant("m", lock.NewOwner()) },
 			func(l *lock.Locker) *lock.Lock { return l.Reentrant("m", lock.NewOwner()) },
@@ -189,7 +202,8 @@ func manyWaiters(ctx context.Context, m *meter, c redis.UniversalClient) (lines 
 		var all sync.WaitGroup
 		for range many {
 			all.Go(func() {
-				if err := tc.wanted(locker).Do(ctx, func(context.Context, *lock.Hold) error { had.Add(1); return nil }); err != nil {
+				if err := tc.wanted(locker).Do(ctx,
+					func(context.Context, *lock.Hold) error { had.Add(1); return nil }); err != nil {
 					failed.Add(1)
 				}
 			})
@@ -205,8 +219,9 @@ func manyWaiters(ctx context.Context, m *meter, c redis.UniversalClient) (lines 
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, fmt.Sprintf("| %d waiting for %s, idle for %v: %.1f scripts a second | %d | %d | %v | %d |",
-			many, tc.name, idle, float64(scripts)/idle.Seconds(), scripts, failed.Load(), longest, slow))
+		lines = append(lines,
+			fmt.Sprintf("| %d waiting for %s, idle for %v: %.1f scripts a second | %d | %d | %v | %d |",
+				many, tc.name, idle, float64(scripts)/idle.Seconds(), scripts, failed.Load(), longest, slow))
 		if err := m.begin(ctx); err != nil {
 			return nil, err
 		}
@@ -280,7 +295,8 @@ func manyNames(ctx context.Context, m *meter, c redis.UniversalClient, wait time
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, fmt.Sprintf("| left %v later | %d keys | | %.1f MB | |", after, keys, float64(bytes-before)/1e6))
+		lines = append(lines, fmt.Sprintf("| left %v later | %d keys | | %.1f MB | |",
+			after, keys, float64(bytes-before)/1e6))
 	}
 	return lines, nil
 }

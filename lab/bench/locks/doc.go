@@ -12,6 +12,6 @@
 //	handover         one client releases while another waits: from the call of release to the return of lock
 //
 // Every library has the settings under which it does best here: they stand in libraries.go. A ratio is taken within a
-// round, so that what the machine does meanwhile cancels out. With -before the package as it was at that commit has its turns
-// like a library of others: before and after in one run. With -out the figures go to file.json and file.md.
+// round, so that what the machine does meanwhile cancels out. With -before the package as it was at that commit has
+// its turns like a library of others: before and after in one run. With -out the figures go to file.json and file.md.
 package locks

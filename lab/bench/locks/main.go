@@ -20,7 +20,8 @@ func Run(ctx context.Context, args []string, _, stderr io.Writer) error {
 	rounds := flags.Int("rounds", 5, "rounds")
 	turn := flags.Duration("turn", 2*time.Second, "how long each library has each scenario")
 	handovers := flags.Int("handovers", 40, "handovers of each library in each round")
-	many := flags.Duration("many", time.Minute, "how long is waited for what many names leave; 0: the cost of many is not measured")
+	many := flags.Duration("many", time.Minute,
+		"how long is waited for what many names leave; 0: the cost of many is not measured")
 	before := flags.String("before", "", "a `commit` whose locks have their turns as well")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -31,7 +32,9 @@ func Run(ctx context.Context, args []string, _, stderr io.Writer) error {
 	return run(ctx, *out, *rounds, *turn, *handovers, *many)
 }
 
-func run(ctx context.Context, out string, rounds int, turn time.Duration, handovers int, many time.Duration) (err error) {
+func run(
+	ctx context.Context, out string, rounds int, turn time.Duration, handovers int, many time.Duration,
+) (err error) {
 	redis, err := server.StartRedis(ctx)
 	if err != nil {
 		return err

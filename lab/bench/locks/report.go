@@ -37,8 +37,8 @@ func (r *report) add(library, what string, figure float64) {
 	r.Figures[library][what] = append(r.Figures[library][what], figure)
 }
 
-// ratios returns, for each round, ours divided by another library's. Each is compared by itself: the best of three in each
-// round would be the one that was lucky in it.
+// ratios returns, for each round, ours divided by another library's. Each is compared by itself: the best of three in
+// each round would be the one that was lucky in it.
 func (r *report) ratios(what, library string) []float64 {
 	var ratios []float64
 	for round, own := range r.Figures[ours][what] {
@@ -69,8 +69,10 @@ func (r *report) markdown() string {
 	fmt.Fprintf(&b, "# Locks, %s\n\n", r.Date)
 	fmt.Fprintf(&b, "%s, %d processors, Redis %s on the same machine; a round trip (PING after a pause, as before a\n"+
 		"handover) takes %s µs.\n", r.Go, r.Processors, r.Redis, spread(r.RoundTrip, 0))
-	fmt.Fprintf(&b, "Median of %d rounds, lowest and highest in brackets. In each, every library has %s for each scenario, in %d\n"+
-		"slices that take turns with those of the others, and %d handovers.\n\n", len(r.RoundTrip), r.Turn, slicesOfTurn, r.Handovers)
+	fmt.Fprintf(&b, "Median of %d rounds, lowest and highest in brackets. In each, every library has %s for "+
+		"each scenario, in %d\n"+
+		"slices that take turns with those of the others, and %d handovers.\n\n",
+		len(r.RoundTrip), r.Turn, slicesOfTurn, r.Handovers)
 	var whats []string
 	for _, s := range scenarios() {
 		whats = append(whats, s.name)
@@ -94,9 +96,11 @@ func (r *report) markdown() string {
 	for _, s := range scenarios() {
 		for _, l := range libraries() {
 			if l.name != ours {
-				fmt.Fprintf(&b, "| P12 | %s: this package / %s | %s | ≥ 1 |\n", s.name, l.name, spread(r.ratios(s.name, l.name), 2))
+				fmt.Fprintf(&b, "| P12 | %s: this package / %s | %s | ≥ 1 |\n",
+					s.name, l.name, spread(r.ratios(s.name, l.name), 2))
 				what := processorTime + s.name
-				fmt.Fprintf(&b, "| P12 | %s%s / %s | %s | ≤ 1 |\n", what, ": this package", l.name, spread(r.ratios(what, l.name), 2))
+				fmt.Fprintf(&b, "| P12 | %s%s / %s | %s | ≤ 1 |\n",
+					what, ": this package", l.name, spread(r.ratios(what, l.name), 2))
 			}
 		}
 	}
@@ -108,10 +112,13 @@ func (r *report) markdown() string {
 	}
 	if len(r.Costs) > 0 {
 		b.WriteString("\nMany of everything, in this package (the longest script is blocked Redis):\n\n" +
-			"| | Scripts | Errors | Longest | Of 1 ms or more |\n| --- | --- | --- | --- | --- |\n" + strings.Join(r.Costs, "\n") + "\n")
+			"| | Scripts | Errors | Longest | Of 1 ms or more |\n| --- | --- | --- | --- | --- |\n" +
+			strings.Join(r.Costs, "\n") + "\n")
 	}
-	b.WriteString("\nAgain: `" + again + "`. Every single figure: the JSON file beside this one. What each scenario is:\n" +
-		"`lab/bench/locks/doc.go`; the others' settings: `lab/bench/locks/libraries.go`. Pollers do well when contenders do nothing\n" +
+	b.WriteString("\nAgain: `" + again +
+		"`. Every single figure: the JSON file beside this one. What each scenario is:\n" +
+		"`lab/bench/locks/doc.go`; the others' settings: `lab/bench/locks/libraries.go`. Pollers do well when " +
+		"contenders do nothing\n" +
 		"else: the process that has just released takes the lock again while the others pause.\n")
 	return b.String()
 }
@@ -138,7 +145,8 @@ func spread(figures []float64, digits int) string {
 		return "–"
 	}
 	sorted := slices.Sorted(slices.Values(figures))
-	return fmt.Sprintf("%.*f (%.*f–%.*f)", digits, sorted[len(sorted)/2], digits, sorted[0], digits, sorted[len(sorted)-1])
+	return fmt.Sprintf("%.*f (%.*f–%.*f)", digits, sorted[len(sorted)/2], digits, sorted[0],
+		digits, sorted[len(sorted)-1])
 }
 
 // write writes file.json and file.md.

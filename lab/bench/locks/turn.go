@@ -73,7 +73,8 @@ func (b *bench) name() string {
 	return "lock" + strconv.Itoa(b.names)
 }
 
-// slicesOfTurn is in how many slices a library has its turn at a scenario: what is compared is to meet the same machine.
+// slicesOfTurn is in how many slices a library has its turn at a scenario: what is compared is to meet the same
+// machine.
 const slicesOfTurn = 4
 
 // score is what a library did in its slices so far.

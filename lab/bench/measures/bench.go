@@ -30,7 +30,8 @@ type Bench struct {
 	progress io.Writer
 }
 
-// Open opens the stores, builds the service from this checkout, and signs tokens. self is this program, which is every stage.
+// Open opens the stores, builds the service from this checkout, and signs tokens. self is this program, which is
+// every stage.
 func Open(ctx context.Context, p Plan, self string, progress io.Writer) (*Bench, error) {
 	b := &Bench{plan: p.fit(), self: self, progress: progress}
 	var err error
@@ -109,8 +110,8 @@ func (b *Bench) run(ctx context.Context) result.Run {
 // burst is the load that most measurements want.
 func (b *Bench) burst(to *rig.Server, duration time.Duration) load.Burst {
 	return load.Burst{
-		Users: b.users, Endpoints: []load.Endpoint{to.Endpoint()}, Connections: b.plan.Connections, Want: http.StatusAccepted,
-		WarmUp: b.plan.WarmUp, Duration: duration,
+		Users: b.users, Endpoints: []load.Endpoint{to.Endpoint()}, Connections: b.plan.Connections,
+		Want: http.StatusAccepted, WarmUp: b.plan.WarmUp, Duration: duration,
 	}
 }
 
@@ -125,7 +126,9 @@ func (b *Bench) inNamespace(ctx context.Context, measure func(at *rig.Namespace)
 
 // withService measures on a fresh instance of the service, and audits it at the end against what measure says was
 // accepted.
-func (b *Bench) withService(ctx context.Context, measure func(at *rig.Namespace, server *rig.Server) (accepted int64, err error)) error {
+func (b *Bench) withService(
+	ctx context.Context, measure func(at *rig.Namespace, server *rig.Server) (accepted int64, err error),
+) error {
 	return b.inNamespace(ctx, func(at *rig.Namespace) (err error) {
 		server, err := b.service().Launch(ctx, at, "bench")
 		if err != nil {

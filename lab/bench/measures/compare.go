@@ -41,7 +41,9 @@ func (b *Bench) Compare(ctx context.Context) (result.Run, error) {
 	}
 	c.Candidates = result.Collect(trials)
 	if b.before != nil {
-		run.Before = &result.Before{Commit: b.plan.Before, Comparison: result.Comparison{Candidates: result.Collect(before)}}
+		run.Before = &result.Before{
+			Commit: b.plan.Before, Comparison: result.Comparison{Candidates: result.Collect(before)},
+		}
 	}
 	return run, nil
 }
@@ -57,8 +59,8 @@ func (b *Bench) scaleIfWanted(ctx context.Context) ([]result.Trial, error) {
 	return trials, nil
 }
 
-// compareRound measures each candidate once. Those that the older service takes part in are measured with it right before or right
-// after, in turns by round; the others count for both.
+// compareRound measures each candidate once. Those that the older service takes part in are measured with it right
+// before or right after, in turns by round; the others count for both.
 func (b *Bench) compareRound(ctx context.Context, n int) (now, before []result.Trial, err error) {
 	r := &round{Bench: b, number: n}
 	old := &round{Bench: b.before, number: n}

@@ -77,10 +77,13 @@ func (b *Bench) contention(ctx context.Context) ([]result.Contention, error) {
 	return all, nil
 }
 
-func (b *Bench) contend(ctx context.Context, at *rig.Namespace, processes []launcher, found *result.Contention) (err error) {
+func (b *Bench) contend(
+	ctx context.Context, at *rig.Namespace, processes []launcher, found *result.Contention,
+) (err error) {
 	burst := load.Burst{
-		Users: b.users, Connections: b.plan.Connections, Repeats: contentionRepeats, Limit: contentionUsers * contentionRepeats,
-		Want: http.StatusAccepted, Other: http.StatusConflict, Duration: time.Minute,
+		Users: b.users, Connections: b.plan.Connections, Repeats: contentionRepeats,
+		Limit: contentionUsers * contentionRepeats,
+		Want:  http.StatusAccepted, Other: http.StatusConflict, Duration: time.Minute,
 	}
 	var voucher int64
 	for _, launch := range processes {

@@ -136,7 +136,9 @@ func (b *Bench) crash(ctx context.Context, at *rig.Namespace, v victim) (c resul
 
 // sendAndKill sends load and kills a process in the middle of it, while it has taken orders that are not committed: the
 // sale's row is locked at that moment.
-func (b *Bench) sendAndKill(ctx context.Context, at *rig.Namespace, server, killed *rig.Server) (answers load.Answers, err error) {
+func (b *Bench) sendAndKill(
+	ctx context.Context, at *rig.Namespace, server, killed *rig.Server,
+) (answers load.Answers, err error) {
 	burst := b.burst(server, b.plan.Duration/2)
 	burst.ServerDies, burst.ListUsers = true, true
 	var group errgroup.Group

@@ -21,7 +21,9 @@ type curve struct {
 }
 
 // add measures one point: a burst, and the server's memory after it.
-func (c *curve) add(ctx context.Context, name string, at int64, burst load.Burst, server *rig.Server) (load.Answers, error) {
+func (c *curve) add(
+	ctx context.Context, name string, at int64, burst load.Burst, server *rig.Server,
+) (load.Answers, error) {
 	answers, err := burst.Send(ctx)
 	if err != nil {
 		return answers, err
@@ -85,7 +87,8 @@ func (b *Bench) bySales(ctx context.Context, c *curve) error {
 	return b.withService(ctx, func(at *rig.Namespace, server *rig.Server) (accepted int64, err error) {
 		for _, n := range []int{1, 10, 100, 1000} {
 			burst := b.burst(server, b.plan.Duration/2)
-			if burst.Endpoints[0].Vouchers, err = server.CreateSales(ctx, min(n, b.plan.Scale.Sales), rig.Unlimited); err != nil {
+			if burst.Endpoints[0].Vouchers, err = server.CreateSales(ctx, min(n, b.plan.Scale.Sales),
+				rig.Unlimited); err != nil {
 				return 0, err
 			}
 			answers, err := c.add(ctx, candidate.Service, int64(n), burst, server)
@@ -116,7 +119,9 @@ func (b *Bench) byStock(ctx context.Context, c *curve) error {
 			}
 			accepted += answers.Want
 			if sold := min(stock, answers.Want+answers.Other); answers.Want != sold {
-				return 0, audit.Equal(map[string][2]int64{"accepted are the stock, or all who asked": {answers.Want, sold}})
+				return 0, audit.Equal(map[string][2]int64{
+					"accepted are the stock, or all who asked": {answers.Want, sold},
+				})
 			}
 			if err = at.AwaitRecorded(ctx, accepted); err != nil {
 				return 0, err

@@ -16,5 +16,6 @@
 // noise from outside, make absolute figures those of this machine and this minute; the ratio of two candidates within
 // one round is what is quoted, its median over the rounds, with the lowest and the highest.
 //
-// A measurement shares the trials and their settings with all others, so they are one package of many files and not many packages.
+// A measurement shares the trials and their settings with all others, so they are one package of many files and not
+// many packages.
 package measures

@@ -25,7 +25,8 @@ func (b *Bench) expiry(ctx context.Context) (e result.Expiry, err error) {
 		if i == 0 {
 			quiet = &e.Quiet
 		}
-		if err = b.inNamespace(ctx, func(at *rig.Namespace) error { return b.expire(ctx, at, &one, quiet) }); err != nil {
+		if err = b.inNamespace(ctx,
+			func(at *rig.Namespace) error { return b.expire(ctx, at, &one, quiet) }); err != nil {
 			return e, fmt.Errorf("at most %d/s: %w", setting, err)
 		}
 		e.Rates = append(e.Rates, one)
@@ -34,7 +35,9 @@ func (b *Bench) expiry(ctx context.Context) (e result.Expiry, err error) {
 }
 
 // expire is one expiry at one setting; the other sale is measured by itself before, if its latency is wanted.
-func (b *Bench) expire(ctx context.Context, at *rig.Namespace, one *result.ExpiryRate, quiet *result.Latency) (err error) {
+func (b *Bench) expire(
+	ctx context.Context, at *rig.Namespace, one *result.ExpiryRate, quiet *result.Latency,
+) (err error) {
 	server, err := b.service().Launch(ctx, at, "bench", fmt.Sprintf("SECKILL_CLOSE_RATE=%d", one.Setting))
 	if err != nil {
 		return err
@@ -57,7 +60,8 @@ func (b *Bench) expire(ctx context.Context, at *rig.Namespace, one *result.Expir
 		}
 		*quiet, load.First = latencyOf(alone), alone.Next
 	}
-	if _, err = at.DB.ExecContext(ctx, "UPDATE tb_voucher_order SET pay_deadline = '2020-01-01' WHERE voucher_id = ?", overdue); err != nil {
+	if _, err = at.DB.ExecContext(ctx, "UPDATE tb_voucher_order SET pay_deadline = '2020-01-01' WHERE voucher_id = ?",
+		overdue); err != nil {
 		return err
 	}
 	began := time.Now()

@@ -47,7 +47,8 @@ func (m halfLoad) measure(ctx context.Context, r *round, at *rig.Namespace) (t r
 	burst := r.burst(server, r.plan.Duration)
 	burst.Rate = r.figure(candidate.Service, result.Rate) / 2
 	probe := burst
-	probe.Connections, probe.Rate, probe.Query, probe.Want = probeConnections, probesPerSecond, "?wait=10s", http.StatusCreated
+	probe.Connections, probe.Rate, probe.Query, probe.Want = probeConnections, probesPerSecond,
+		"?wait=10s", http.StatusCreated
 	probe.First = int64(len(r.users) - 1 - int(probesPerSecond*(burst.WarmUp+burst.Duration+time.Second).Seconds()))
 	var group errgroup.Group
 	var waited load.Answers
@@ -79,7 +80,8 @@ func (m halfLoad) measure(ctx context.Context, r *round, at *rig.Namespace) (t r
 	return t, m.audit(ctx, at, server, answers.Want)
 }
 
-// read lets the readers read while a burst of purchases lasts. Those who find too many others are refused, and come again.
+// read lets the readers read while a burst of purchases lasts. Those who find too many others are refused, and come
+// again.
 func (m halfLoad) read(ctx context.Context, beside load.Burst) error {
 	beside.Connections, beside.Rate = m.readers, float64(m.readers)
 	beside.Get, beside.Want, beside.Other = rig.ListPath(), http.StatusOK, http.StatusServiceUnavailable

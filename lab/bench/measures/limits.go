@@ -44,12 +44,14 @@ func (b *Bench) FindLimits(ctx context.Context) (result.Run, error) {
 	if l.Waiting, err = b.waiting(ctx); err != nil {
 		return run, fmt.Errorf("waiting for rows: %w", err)
 	}
-	fmt.Fprintf(b.progress, "%d buyers waited for their rows, the last for %.0f ms\n", l.Waiting.Buyers, l.Waiting.LastAnswer)
+	fmt.Fprintf(b.progress, "%d buyers waited for their rows, the last for %.0f ms\n",
+		l.Waiting.Buyers, l.Waiting.LastAnswer)
 	if l.Expiry, err = b.expiry(ctx); err != nil {
 		return run, fmt.Errorf("expiry of a backlog: %w", err)
 	}
 	for _, r := range l.Expiry.Rates {
-		fmt.Fprintf(b.progress, "expiry of at most %d/s: %.0f/s, purchases p99 %.2f ms\n", r.Setting, r.Rate, r.Sale.P99)
+		fmt.Fprintf(b.progress, "expiry of at most %d/s: %.0f/s, purchases p99 %.2f ms\n",
+			r.Setting, r.Rate, r.Sale.P99)
 	}
 	return run, nil
 }

@@ -20,7 +20,8 @@ func (b *Bench) LongSale(ctx context.Context) (result.LongSale, error) {
 	if err != nil {
 		return s, fmt.Errorf("a long sale: %w", err)
 	}
-	fmt.Fprintf(b.progress, "%d buyers, %d units: sold out after %.1f s, last row after %.1f s, last answer after %.1f s\n",
+	fmt.Fprintf(b.progress,
+		"%d buyers, %d units: sold out after %.1f s, last row after %.1f s, last answer after %.1f s\n",
 		s.Buyers, s.Units, s.SoldOut, s.LastRow, s.LastAnswer)
 	return s, nil
 }
@@ -48,17 +49,20 @@ func (b *Bench) longSale(ctx context.Context) (s result.LongSale, err error) {
 		if werr := group.Wait(); err == nil {
 			err = werr
 		}
-		fmt.Fprintf(b.progress, "%d buyers were answered after %.1f s, rows followed\n", answers.Want+answers.Other, s.LastAnswer)
+		fmt.Fprintf(b.progress, "%d buyers were answered after %.1f s, rows followed\n",
+			answers.Want+answers.Other, s.LastAnswer)
 		s.Rate, s.P50, s.P99 = answers.Rate, millis(answers.P50), millis(answers.P99)
 		if err == nil {
 			err = audit.Equal(map[string][2]int64{
-				"accepted are the units": {answers.Want, s.Units}, "refused are the others": {answers.Other, s.Buyers - s.Units},
+				"accepted are the units": {answers.Want, s.Units},
+				"refused are the others": {answers.Other, s.Buyers - s.Units},
 			})
 		}
 		if err == nil {
 			reading := time.Now()
 			err = audit.Report(ctx, at, server, s.Buyers, s.Units)
-			fmt.Fprintf(b.progress, "its report and the file of its orders were held to the ledger in %.1f s\n", time.Since(reading).Seconds())
+			fmt.Fprintf(b.progress, "its report and the file of its orders were held to the ledger in %.1f s\n",
+				time.Since(reading).Seconds())
 		}
 		return answers.Want, err
 	})
@@ -76,7 +80,9 @@ func watchSale(ctx context.Context, at *rig.Namespace, c *load.Counters, began t
 			return err
 		}
 		// Counted after the rows, so that never less than nothing waits.
-		m := result.Moment{Second: time.Since(began).Seconds(), Accepted: c.Want.Load(), Refused: c.Other.Load(), Recorded: recorded}
+		m := result.Moment{
+			Second: time.Since(began).Seconds(), Accepted: c.Want.Load(), Refused: c.Other.Load(), Recorded: recorded,
+		}
 		m.Accepted = max(m.Accepted, recorded) // an answer may not have been counted yet
 		s.MaxWaiting = max(s.MaxWaiting, m.Accepted-m.Recorded)
 		if s.SoldOut == 0 && m.Accepted == s.Units {

@@ -47,9 +47,9 @@ type ExpiryPlan struct {
 // Full is the plan for figures worth quoting.
 func Full() Plan {
 	return Plan{
-		Rounds: 5, Duration: 4 * time.Second, WarmUp: 500 * time.Millisecond, MaxDrain: 15 * time.Second, Connections: 128,
-		Scale: ScalePlan{Sales: 1000, Buyers: 1_000_000, Requests: 20_000},
-		Sale:  SalePlan{Buyers: 1_000_000, Units: 100_000}, Stampede: 100_000,
+		Rounds: 5, Duration: 4 * time.Second, WarmUp: 500 * time.Millisecond, MaxDrain: 15 * time.Second,
+		Connections: 128, Scale: ScalePlan{Sales: 1000, Buyers: 1_000_000, Requests: 20_000},
+		Sale: SalePlan{Buyers: 1_000_000, Units: 100_000}, Stampede: 100_000,
 		Waiting: 10_000, Expiry: ExpiryPlan{Overdue: 200_000, Rate: 5000, Watched: 15 * time.Second},
 	}
 }
@@ -57,9 +57,9 @@ func Full() Plan {
 // Quick is the plan for a look at the figures, in under three minutes.
 func Quick() Plan {
 	return Plan{
-		Rounds: 5, Duration: 500 * time.Millisecond, WarmUp: 200 * time.Millisecond, MaxDrain: time.Second, Connections: 128,
-		Scale: ScalePlan{Sales: 100, Buyers: 100_000, Requests: 2000},
-		Sale:  SalePlan{Buyers: 100_000, Units: 10_000}, Stampede: 5000,
+		Rounds: 5, Duration: 500 * time.Millisecond, WarmUp: 200 * time.Millisecond, MaxDrain: time.Second,
+		Connections: 128, Scale: ScalePlan{Sales: 100, Buyers: 100_000, Requests: 2000},
+		Sale: SalePlan{Buyers: 100_000, Units: 10_000}, Stampede: 5000,
 		Waiting: 5000, Expiry: ExpiryPlan{Overdue: 20_000, Rate: 5000, Watched: 3 * time.Second},
 	}
 }
@@ -67,9 +67,9 @@ func Quick() Plan {
 // Smoke is the plan for seeing that everything runs and all counts add up; its figures mean nothing.
 func Smoke() Plan {
 	return Plan{
-		Rounds: 1, Duration: 200 * time.Millisecond, WarmUp: 50 * time.Millisecond, MaxDrain: 100 * time.Millisecond, Connections: 128,
-		Scale: ScalePlan{Sales: 10, Buyers: 5000, Requests: 500},
-		Sale:  SalePlan{Buyers: 5000, Units: 500}, Stampede: 200,
+		Rounds: 1, Duration: 200 * time.Millisecond, WarmUp: 50 * time.Millisecond, MaxDrain: 100 * time.Millisecond,
+		Connections: 128, Scale: ScalePlan{Sales: 10, Buyers: 5000, Requests: 500},
+		Sale: SalePlan{Buyers: 5000, Units: 500}, Stampede: 200,
 		Waiting: 200, Expiry: ExpiryPlan{Overdue: 1000, Rate: 500, Watched: time.Second},
 	}
 }
@@ -99,6 +99,7 @@ func (p Plan) users() int {
 // describe is the plan as it stands in the result.
 func (p Plan) describe() result.Plan {
 	return result.Plan{
-		Rounds: p.Rounds, Seconds: p.Duration.Seconds(), Connections: p.Connections, Sales: p.Scale.Sales, Buyers: p.Scale.Buyers,
+		Rounds: p.Rounds, Seconds: p.Duration.Seconds(), Connections: p.Connections,
+		Sales: p.Scale.Sales, Buyers: p.Scale.Buyers,
 	}
 }

@@ -35,7 +35,8 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestSteps: every candidate of a round is one that reports know, once; the service comes before what depends on its rate.
+// TestSteps: every candidate of a round is one that reports know, once; the service comes before what depends on its
+// rate.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	var seen []string

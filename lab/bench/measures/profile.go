@@ -27,7 +27,9 @@ func (b *Bench) Profile(ctx context.Context) (profile []byte, err error) {
 }
 
 // withOperations runs the service with the address of its operations, where it can be profiled and traced.
-func (b *Bench) withOperations(ctx context.Context, f func(at *rig.Namespace, server *rig.Server, operations string) error) error {
+func (b *Bench) withOperations(
+	ctx context.Context, f func(at *rig.Namespace, server *rig.Server, operations string) error,
+) error {
 	return b.inNamespace(ctx, func(at *rig.Namespace) (err error) {
 		operations, err := freeport.TakeAddr(ctx)
 		if err != nil {

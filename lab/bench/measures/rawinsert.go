@@ -19,8 +19,9 @@ func rawInsert(ctx context.Context, r *round, at *rig.Namespace) (t result.Trial
 	if err = r.service().Migrate(ctx, at); err != nil {
 		return t, err
 	}
-	if _, err = at.DB.ExecContext(ctx, "INSERT INTO tb_seckill_voucher (voucher_id, stock, issued, begin_time, end_time) "+
-		"VALUES (1, ?, ?, '2026-01-01', '2036-01-01')", rig.Unlimited, rig.Unlimited); err != nil {
+	if _, err = at.DB.ExecContext(ctx,
+		"INSERT INTO tb_seckill_voucher (voucher_id, stock, issued, begin_time, end_time) "+
+			"VALUES (1, ?, ?, '2026-01-01', '2036-01-01')", rig.Unlimited, rig.Unlimited); err != nil {
 		return t, err
 	}
 	var rows int64
@@ -57,7 +58,8 @@ func insertOrders(ctx context.Context, db *sql.DB, voucher, first, n int64) erro
 	if _, err = tx.ExecContext(ctx, statement, args...); err != nil {
 		return err
 	}
-	if _, err = tx.ExecContext(ctx, "UPDATE tb_seckill_voucher SET stock = stock - ? WHERE voucher_id = ?", n, voucher); err != nil {
+	if _, err = tx.ExecContext(ctx, "UPDATE tb_seckill_voucher SET stock = stock - ? WHERE voucher_id = ?",
+		n, voucher); err != nil {
 		return err
 	}
 	return tx.Commit()

@@ -32,7 +32,8 @@ func rawScript(buyers int64) measurement {
 		}
 		keys := []string{
 			at.Prefix + "{p0}:orders",
-			fmt.Sprintf("%s{p0}:sale:%d", at.Prefix, server.Voucher), fmt.Sprintf("%s{p0}:buyers:%d", at.Prefix, server.Voucher),
+			fmt.Sprintf("%s{p0}:sale:%d", at.Prefix, server.Voucher), fmt.Sprintf("%s{p0}:buyers:%d",
+				at.Prefix, server.Voucher),
 		}
 		rdb := redis.NewClient(&redis.Options{Addr: r.stores.RedisAddr, PoolSize: rawConnections, MaxRetries: -1})
 		defer func() { _ = rdb.Close() }() // nothing is in flight any more

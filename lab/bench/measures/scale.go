@@ -65,7 +65,9 @@ func (b *Bench) scale(ctx context.Context) (trials []result.Trial, err error) {
 
 // openScale creates the sales as an admin does. The many buyers come from the ledger: their rows are inserted while the
 // service is down, and the service rebuilds their sale in Redis when it starts, as it does after Redis has lost one.
-func (b *Bench) openScale(ctx context.Context, at *rig.Namespace) (server *rig.Server, sales map[string][]int64, err error) {
+func (b *Bench) openScale(
+	ctx context.Context, at *rig.Namespace,
+) (server *rig.Server, sales map[string][]int64, err error) {
 	if server, err = b.service().Launch(ctx, at, "bench"); err != nil {
 		return nil, nil, err
 	}

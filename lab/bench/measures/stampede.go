@@ -25,7 +25,8 @@ func (b *Bench) stampedes(ctx context.Context) (all []result.Stampede, err error
 			return all, err
 		}
 		service, plain := s.KilobytesEach()
-		fmt.Fprintf(b.progress, "stampede of %d connections: %d accepted, %d failed, the last after %.2f s; %.1f KB each, with plain Gin %.1f KB\n",
+		fmt.Fprintf(b.progress, "stampede of %d connections: %d accepted, %d failed, the last after %.2f s; %.1f KB "+
+			"each, with plain Gin %.1f KB\n",
 			s.Connections, s.Accepted, s.Failed, s.Answered, service, plain)
 		all = append(all, s)
 	}
@@ -78,7 +79,8 @@ func (b *Bench) stampede(ctx context.Context) (s result.Stampede, err error) {
 		time.Sleep(time.Second) // nothing signals the end
 		recorded, err := at.Recorded(ctx)
 		if err == nil && (recorded < known || recorded > known+s.Failed) {
-			err = fmt.Errorf("the counts do not add up: %d orders recorded, %d accepted, %d failed", recorded, known, s.Failed)
+			err = fmt.Errorf("the counts do not add up: %d orders recorded, %d accepted, %d failed",
+				recorded, known, s.Failed)
 		}
 		return recorded, err
 	})
@@ -93,7 +95,8 @@ func (b *Bench) plainStampede(ctx context.Context, s *result.Stampede) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, plain.Stop()) }()
-		if _, err = b.burst(plain, b.plan.Duration/2).Send(ctx); err != nil { // it grows to its usual size first, as the service does
+		// It grows to its usual size first, as the service does.
+		if _, err = b.burst(plain, b.plan.Duration/2).Send(ctx); err != nil {
 			return err
 		}
 		if s.Idle, err = plain.Memory(); err != nil {
@@ -148,7 +151,9 @@ func (b *Bench) buyAllAtOnce(ctx context.Context, server *rig.Server, s *result.
 }
 
 // connectAndBuy opens one connection, buys, and leaves it open.
-func connectAndBuy(ctx context.Context, number int, token string, server *rig.Server) (conn *httpload.Conn, connected time.Time, err error) {
+func connectAndBuy(
+	ctx context.Context, number int, token string, server *rig.Server,
+) (conn *httpload.Conn, connected time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	conn, err = load.Dial(ctx, server.Addr, number)

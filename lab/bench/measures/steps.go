@@ -29,7 +29,9 @@ func (b *Bench) steps() []step {
 		return accepting{start: s, audit: check, want: http.StatusAccepted, part: part}.measure
 	}
 	serving := func(held bool) measurement {
-		return accepting{start: b.service().Start, audit: audit.Service, want: http.StatusAccepted, held: held, recordsAll: true}.measure
+		return accepting{
+			start: b.service().Start, audit: audit.Service, want: http.StatusAccepted, held: held, recordsAll: true,
+		}.measure
 	}
 	streamHeld := accepting{start: of("stream"), audit: audit.Stream, want: http.StatusAccepted, held: true}
 	soldOut := accepting{start: b.startSoldOut, want: http.StatusConflict}
@@ -44,8 +46,13 @@ func (b *Bench) steps() []step {
 		{candidate.ServiceHeld, serving(true), rig.EverySecond},
 		{candidate.RawInsert, rawInsert, rig.EverySecond},
 		{candidate.GinHalf, halfLoad{start: of("gin")}.measure, rig.EverySecond},
-		{candidate.ServiceHalf, halfLoad{start: b.service().Start, audit: audit.Service, probes: true}.measure, rig.EverySecond},
-		{candidate.Readers, halfLoad{start: b.service().Start, audit: audit.Service, probes: true, readers: longListReaders}.measure, rig.EverySecond},
+		{
+			candidate.ServiceHalf, halfLoad{start: b.service().Start, audit: audit.Service, probes: true}.measure,
+			rig.EverySecond,
+		},
+		{candidate.Readers, halfLoad{
+			start: b.service().Start, audit: audit.Service, probes: true, readers: longListReaders,
+		}.measure, rig.EverySecond},
 		{candidate.ServiceList, listing, rig.EverySecond},
 		{candidate.GinList, plainListing, rig.EverySecond},
 		{candidate.Check, selling(of("check"), audit.Database, 2), rig.EverySecond},

@@ -18,9 +18,10 @@ import (
 // The load goes on a little longer, as perf takes its time to begin.
 const traceTime, traceSlack = 2 * time.Second, 2 * time.Second
 
-// Trace records what the service and the machine do while a thousand sales are sold in turn, and at half load: for each a
-// trace of Go's runtime (go tool trace), and what perf has of the scheduler, with a table of how long each process waits for a
-// processor. Both go to a directory. Without perf, or without the right to trace the kernel, that part is left out and said so.
+// Trace records what the service and the machine do while a thousand sales are sold in turn, and at half load: for
+// each a trace of Go's runtime (go tool trace), and what perf has of the scheduler, with a table of how long each
+// process waits for a processor. Both go to a directory. Without perf, or without the right to trace the kernel, that
+// part is left out and said so.
 func (b *Bench) Trace(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -93,7 +94,9 @@ func (b *Bench) record(ctx context.Context, server *rig.Server, operations, path
 }
 
 // during sends a burst, and does something else from the end of its warm-up.
-func (b *Bench) during(ctx context.Context, burst load.Burst, do func(context.Context) error) (answers load.Answers, err error) {
+func (b *Bench) during(
+	ctx context.Context, burst load.Burst, do func(context.Context) error,
+) (answers load.Answers, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { answers, err = burst.Send(ctx); return err })
 	group.Go(func() error {

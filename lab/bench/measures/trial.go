@@ -91,5 +91,6 @@ func (b *Bench) logTrial(t result.Trial) {
 	if t.At > 0 {
 		point = fmt.Sprintf("  %9d", t.At)
 	}
-	fmt.Fprintf(b.progress, "round %d/%d  %-48s%s%s%s\n", t.Round, b.plan.Rounds, t.Candidate, b.name, point, s.String())
+	fmt.Fprintf(b.progress, "round %d/%d  %-48s%s%s%s\n", t.Round, b.plan.Rounds, t.Candidate,
+		b.name, point, s.String())
 }

@@ -17,8 +17,8 @@ import (
 // waitFor is what each buyer asks for: longer than it takes until all of them wait.
 const waitFor = "?wait=30s"
 
-// waiting lets many buyers wait for their rows while nothing can be recorded, reads the instance's memory, and then lets
-// recording begin.
+// waiting lets many buyers wait for their rows while nothing can be recorded, reads the instance's memory, and then
+// lets recording begin.
 func (b *Bench) waiting(ctx context.Context) (w result.Waiting, err error) {
 	w.Buyers, _ = load.MaxConnections(b.plan.Waiting)
 	err = b.withService(ctx, func(at *rig.Namespace, server *rig.Server) (int64, error) {

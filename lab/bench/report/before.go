@@ -7,13 +7,14 @@ import (
 	"seckill/lab/bench/result"
 )
 
-// beforeTable has a row for each target, with what the service of the older commit reached beside what this one does, and a row
-// for each process's time of an order.
+// beforeTable has a row for each target, with what the service of the older commit reached beside what this one does,
+// and a row for each process's time of an order.
 func beforeTable(run result.Run) string {
 	before, now := comparedBefore(run), compared(run)
 	rows := [][]string{{"", "Figure", "Before, " + run.Before.Commit, "After, " + run.Machine.Commit, "Target", ""}}
 	for i, t := range now.Targets {
-		rows = append(rows, []string{t.ID, t.What, targetFigure(before.Targets[i]), targetFigure(t), goal(t), verdict(t)})
+		rows = append(rows,
+			[]string{t.ID, t.What, targetFigure(before.Targets[i]), targetFigure(t), goal(t), verdict(t)})
 	}
 	for _, name := range []string{candidate.Service, candidate.SoldOut, candidate.ManySales} {
 		for _, process := range []struct {
@@ -22,7 +23,8 @@ func beforeTable(run result.Run) string {
 		}{{"service", result.ServerTime}, {"Redis", result.RedisTime}, {"database", result.DatabaseTime}} {
 			was, is := before.spread(name, process.figure), now.spread(name, process.figure)
 			if was != (spread{}) || is != (spread{}) {
-				rows = append(rows, []string{"", fmt.Sprintf("%s: processor time of an answer, %s, µs", name, process.what), was.text(1), is.text(1), "", ""})
+				rows = append(rows, []string{"", fmt.Sprintf("%s: processor time of an answer, %s, µs",
+					name, process.what), was.text(1), is.text(1), "", ""})
 			}
 		}
 	}
@@ -31,6 +33,7 @@ func beforeTable(run result.Run) string {
 
 // beforeSection is the table with what it was measured with.
 func beforeSection(run result.Run, name string) string {
-	return fmt.Sprintf("Measured in one run on %s, the two services in turn in each of %d rounds ([every single figure](%s%s.json)).\n\n%s",
+	return fmt.Sprintf("Measured in one run on %s, the two services in turn in each of %d rounds "+
+		"([every single figure](%s%s.json)).\n\n%s",
 		run.Machine.Date, run.Plan.Rounds, folder, name, beforeTable(run))
 }

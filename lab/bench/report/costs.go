@@ -9,14 +9,18 @@ import (
 
 // costTable says how much processor time an answer takes, by process.
 func (c comparison) costTable() string {
-	rows := [][]string{{"Processor time per answer, µs", "candidate", "Redis", "database", "load generator", "together"}}
+	rows := [][]string{
+		{"Processor time per answer, µs", "candidate", "Redis", "database", "load generator", "together"},
+	}
 	for _, name := range candidate.All() {
 		total := c.totalTime(name)
 		if total == (spread{}) {
 			continue
 		}
 		row := []string{name}
-		for _, process := range []result.Name{result.ServerTime, result.RedisTime, result.DatabaseTime, result.LoadTime} {
+		for _, process := range []result.Name{
+			result.ServerTime, result.RedisTime, result.DatabaseTime, result.LoadTime,
+		} {
 			row = append(row, c.spread(name, process).text(0))
 		}
 		rows = append(rows, append(row, total.text(0)))
@@ -32,8 +36,10 @@ func (c comparison) bounds() string {
 	if floor == 0 || all == 0 || stream == 0 {
 		return "" // a store on another machine, or a candidate that was left out
 	}
-	return fmt.Sprintf("The floor of a purchase is %.0f µs: plain Gin with its load generator %.0f µs, one HMAC %.1f µs, the raw script %.0f µs for "+
-		"a buyer, the raw insert %.0f µs for a row. This service takes %.0f µs, the tutorials' stream, which records next to nothing meanwhile, %.0f µs.\n",
+	return fmt.Sprintf("The floor of a purchase is %.0f µs: plain Gin with its load generator %.0f µs, one "+
+		"HMAC %.1f µs, the raw script %.0f µs for a buyer, the raw insert %.0f µs for a row. This service takes %.0f "+
+		"µs, the tutorials' stream, which records next to nothing meanwhile, %.0f µs.\n",
 		floor, c.totalTime(candidate.Gin).median, c.totalTime(candidate.HMAC).median,
-		c.spread(candidate.RawScripts, result.RedisTime).median, c.spread(candidate.RawInsert, result.DatabaseTime).median, all, stream)
+		c.spread(candidate.RawScripts, result.RedisTime).median,
+		c.spread(candidate.RawInsert, result.DatabaseTime).median, all, stream)
 }

@@ -23,17 +23,19 @@ func wordings() []wording {
 	return []wording{
 		{
 			file: "README.md",
-			line: "**Measured** on two cores that everything shares, load generator included: **%s** orders accepted a second, %.1f times as many " +
-				"as the way that tutorials teach; **%s** recorded a second, %.0f times as many; **%s** answers a second once it is sold out. " +
-				"`make -C lab bench` [measures it again](#benchmarks).",
+			line: "**Measured** on two cores that everything shares, load generator included: " +
+				"**%s** orders accepted a second, %.1f times as many " +
+				"as the way that tutorials teach; **%s** recorded a second, %.0f times as many; **%s** " +
+				"answers a second once it is sold out. `make -C lab bench` [measures it again](#benchmarks).",
 			source: "Medians of %d rounds of [%s](docs/benchmarks/%s.md), every request another user's:",
 			head:   []string{"", "Accepted/s", "Recorded/s meanwhile", "Draining a backlog, orders/s"},
 			stages: []string{
 				"Gin with a constant answer, which checks no token", "the database only",
-				"a script call per request, an order per transaction, as tutorials teach it", "this service", "this service with `appendfsync always`",
+				"a script call per request, an order per transaction, as tutorials teach it", "this service",
+				"this service with `appendfsync always`",
 			},
-			comment: "Late buyers are refused at %.2f of the rate of plain Gin. With every acceptance flushed to the disk, the rate of acceptances " +
-				"is %.2f of that without.",
+			comment: "Late buyers are refused at %.2f of the rate of plain Gin. With every acceptance flushed " +
+				"to the disk, the rate of acceptances is %.2f of that without.",
 		},
 		{
 			file: "README.zh-CN.md",
@@ -60,8 +62,12 @@ func (c comparison) readme(name string, w wording) map[string]string {
 		return 0
 	}
 	rows := [][]string{w.head}
-	for i, stage := range []string{candidate.Gin, candidate.Update, candidate.Stream, candidate.Service, candidate.Always} {
-		drained := map[string]string{candidate.Stream: candidate.StreamHeld, candidate.Service: candidate.ServiceHeld}[stage]
+	for i, stage := range []string{
+		candidate.Gin, candidate.Update, candidate.Stream, candidate.Service, candidate.Always,
+	} {
+		drained := map[string]string{
+			candidate.Stream: candidate.StreamHeld, candidate.Service: candidate.ServiceHeld,
+		}[stage]
 		rows = append(rows, []string{
 			w.stages[i], c.spread(stage, result.Rate).whole(), c.spread(stage, result.RecordedMeanwhile).whole(),
 			c.spread(drained, result.RecordedDraining).whole(),
@@ -75,8 +81,10 @@ func (c comparison) readme(name string, w wording) map[string]string {
 		}
 	}
 	return map[string]string{
-		"line": fmt.Sprintf(w.line, c.spread(candidate.Service, result.Rate).whole(), median("P3", "accepted / as the tutorials do, recorders"),
-			c.spread(candidate.ServiceHeld, result.RecordedDraining).whole(), median("P6", ""), c.spread(candidate.SoldOut, result.Rate).whole()) + "\n",
+		"line": fmt.Sprintf(w.line, c.spread(candidate.Service, result.Rate).whole(),
+			median("P3", "accepted / as the tutorials do, recorders"),
+			c.spread(candidate.ServiceHeld, result.RecordedDraining).whole(), median("P6", ""),
+			c.spread(candidate.SoldOut, result.Rate).whole()) + "\n",
 		"figures": fmt.Sprintf(w.source, c.plan.Rounds, day(c.machine), name) + "\n\n" + table.String() + "\n" +
 			fmt.Sprintf(w.comment, median("P1", ""), median("P4", "")) + "\n",
 	}

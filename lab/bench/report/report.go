@@ -1,6 +1,6 @@
-// Package report shows results of the benchmark: tables on the terminal, and Markdown and JSON in a directory,
-// with the figures of the pages around it. It derives ratios, spreads and verdicts from plain results (lab/bench/result) and
-// does not know how they were measured, so a stored result can be reported again.
+// Package report shows results of the benchmark: tables on the terminal, and Markdown and JSON in a directory, with
+// the figures of the pages around it. It derives ratios, spreads and verdicts from plain results (lab/bench/result)
+// and does not know how they were measured, so a stored result can be reported again.
 package report
 
 import (

@@ -18,21 +18,26 @@ func example() result.Run {
 	var trials []result.Trial
 	for _, name := range candidate.All() {
 		trials = append(trials, result.Trial{Candidate: name, Round: 1, Figures: map[result.Name]float64{
-			result.Rate: 1000, result.P50: 1, result.P99: 2, result.RecordedMeanwhile: 500, result.RecordedDraining: 400,
-			result.Backlog: 4000, result.Drain: 2, result.RowP99: 8, result.WaitingBytes: 200, result.RecordedBytes: 90,
-			result.LoadProcessors: 0.5, result.StoreCalls: 0.0005,
+			result.Rate: 1000, result.P50: 1, result.P99: 2, result.RecordedMeanwhile: 500,
+			result.RecordedDraining: 400, result.Backlog: 4000, result.Drain: 2, result.RowP99: 8,
+			result.WaitingBytes: 200, result.RecordedBytes: 90, result.LoadProcessors: 0.5, result.StoreCalls: 0.0005,
 			result.LoadTime: 10, result.ServerTime: 50, result.RedisTime: 8, result.DatabaseTime: 12,
 		}})
 	}
 	return result.Run{
-		Machine: result.Machine{Date: "2026-01-02T03:04:05Z", Commit: "abc", Durability: map[string]string{"redis appendonly": "yes"}},
-		Plan:    result.Plan{Rounds: 5, Seconds: 4, Connections: 128, Sales: 1000, Buyers: 1_000_000},
+		Machine: result.Machine{
+			Date: "2026-01-02T03:04:05Z", Commit: "abc", Durability: map[string]string{"redis appendonly": "yes"},
+		},
+		Plan: result.Plan{Rounds: 5, Seconds: 4, Connections: 128, Sales: 1000, Buyers: 1_000_000},
 		Comparison: &result.Comparison{
 			Candidates: result.Collect(trials),
 			Contention: []result.Contention{{
-				Candidate: candidate.UserLock + candidate.TwoOfThem, Processes: 2, Units: 100, Orders: 120, Oversold: 20, Duplicates: 7,
+				Candidate: candidate.UserLock + candidate.TwoOfThem, Processes: 2, Units: 100, Orders: 120,
+				Oversold: 20, Duplicates: 7,
 			}},
-			Crashes: []result.Crash{{Candidate: candidate.Memory, Killed: "the process", Accepted: 12345, Recorded: 1, Lost: 12344}},
+			Crashes: []result.Crash{
+				{Candidate: candidate.Memory, Killed: "the process", Accepted: 12345, Recorded: 1, Lost: 12344},
+			},
 		},
 	}
 }
@@ -40,7 +45,9 @@ func example() result.Run {
 // withBefore is example with an older service, an order of which takes longer.
 func withBefore() result.Run {
 	run := example()
-	run.Before = &result.Before{Commit: "old1234", Comparison: result.Comparison{Candidates: example().Comparison.Candidates}}
+	run.Before = &result.Before{
+		Commit: "old1234", Comparison: result.Comparison{Candidates: example().Comparison.Candidates},
+	}
 	for i, s := range run.Before.Candidates {
 		for j, f := range s.Figures {
 			if s.Candidate == candidate.Service && f.Name == result.ServerTime {
@@ -60,7 +67,9 @@ func exampleLimits() result.Run {
 		Limits: &result.Limits{
 			Connections: result.Collect([]result.Trial{point(candidate.Gin, 3), point(candidate.Service, 2)}),
 			Stampede:    result.Stampede{Connections: 12345, FirstError: "connection refused"},
-			Sale:        result.LongSale{Buyers: 1000, Units: 10, Progress: []result.Moment{{}, {Second: 1.5, Accepted: 10, Refused: 20, Recorded: 9}}},
+			Sale: result.LongSale{Buyers: 1000, Units: 10, Progress: []result.Moment{
+				{}, {Second: 1.5, Accepted: 10, Refused: 20, Recorded: 9},
+			}},
 		},
 	}
 }
@@ -80,7 +89,9 @@ func TestBounds(t *testing.T) {
 	t.Parallel()
 	run := example()
 	got := compared(run).bounds()
-	for _, want := range []string{"is 180 µs", "load generator 80 µs", "HMAC 80.0 µs", "script 8 µs", "insert 12 µs", "This service takes 80 µs"} {
+	for _, want := range []string{
+		"is 180 µs", "load generator 80 µs", "HMAC 80.0 µs", "script 8 µs", "insert 12 µs", "This service takes 80 µs",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("bounds() = %q, want %q in it", got, want)
 		}
@@ -140,7 +151,9 @@ func TestPage(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for name, want := range map[string]result.Run{"2026-01-02-abc.json": withBefore(), "2026-01-02-abc-limits.json": exampleLimits()} {
+	for name, want := range map[string]result.Run{
+		"2026-01-02-abc.json": withBefore(), "2026-01-02-abc-limits.json": exampleLimits(),
+	} {
 		got, err := Read(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -193,7 +206,9 @@ func TestReadmes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"**1,000** ", "| 1,000 | 500 | 400 |", "(docs/benchmarks/2026-01-02-abc.md)", w.stages[0]} {
+		for _, want := range []string{
+			"**1,000** ", "| 1,000 | 500 | 400 |", "(docs/benchmarks/2026-01-02-abc.md)", w.stages[0],
+		} {
 			if !strings.Contains(string(page), want) {
 				t.Errorf("%s does not say %q", w.file, want)
 			}
@@ -220,7 +235,10 @@ func TestBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Before, old1234", "After, abc", "| P15", "order / floor of a purchase", "| 99.0 (99.0–99.0)", "| 50.0 (50.0–50.0)"} {
+	for _, want := range []string{
+		"Before, old1234", "After, abc", "| P15", "order / floor of a purchase",
+		"| 99.0 (99.0–99.0)", "| 50.0 (50.0–50.0)",
+	} {
 		if !strings.Contains(string(written), want) {
 			t.Errorf("the page has no %q:\n%s", want, written)
 		}

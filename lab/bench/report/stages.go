@@ -42,7 +42,8 @@ func answersWhenRecorded(name string) bool {
 func (c comparison) stageTable() string {
 	rows := [][]string{{"Stage", "Answers/s", "Recorded/s meanwhile", "What goes wrong"}}
 	for _, name := range []string{
-		candidate.Gin, candidate.Bare, candidate.Check, candidate.Update, candidate.UserLock, candidate.RedisLock, candidate.Memory, candidate.List,
+		candidate.Gin, candidate.Bare, candidate.Check, candidate.Update, candidate.UserLock, candidate.RedisLock,
+		candidate.Memory, candidate.List,
 		candidate.Pubsub, candidate.Stream, candidate.Service, candidate.Always, candidate.SoldOut,
 	} {
 		recorded := c.spread(name, result.RecordedMeanwhile).text(0)
@@ -53,8 +54,14 @@ func (c comparison) stageTable() string {
 	}
 	return grid(append(rows,
 		[]string{candidate.RawScript, c.spread(candidate.RawScript, result.Rate).text(0), "", "the limit of admission"},
-		[]string{candidate.RawScripts, c.spread(candidate.RawScripts, result.Rate).text(0), "", "the same, as this service calls it"},
-		[]string{candidate.RawInsert, "", c.spread(candidate.RawInsert, result.RecordedDraining).text(0), "the limit of recording"}))
+		[]string{
+			candidate.RawScripts, c.spread(candidate.RawScripts, result.Rate).text(0), "",
+			"the same, as this service calls it",
+		},
+		[]string{
+			candidate.RawInsert, "", c.spread(candidate.RawInsert, result.RecordedDraining).text(0),
+			"the limit of recording",
+		}))
 }
 
 // fault says what was seen to go wrong with a design in this run.
@@ -77,7 +84,8 @@ func (c comparison) fault(name string) string {
 	}
 	for _, f := range c.Crashes {
 		if f.Candidate == name && f.Lost > 0 {
-			faults = append(faults, fmt.Sprintf("SIGKILL loses %s of %s accepted orders", number(f.Lost), number(f.Accepted)))
+			faults = append(faults, fmt.Sprintf("SIGKILL loses %s of %s accepted orders",
+				number(f.Lost), number(f.Accepted)))
 		}
 	}
 	switch {
@@ -97,7 +105,8 @@ func (c comparison) contentionTable() string {
 	rows := [][]string{{"", "Processes", "Units", "Orders", "Oversold", "Orders of users who had one"}}
 	for _, f := range c.Contention {
 		rows = append(rows, []string{
-			f.Candidate, fmt.Sprint(f.Processes), fmt.Sprint(f.Units), fmt.Sprint(f.Orders), fmt.Sprint(f.Oversold), fmt.Sprint(f.Duplicates),
+			f.Candidate, fmt.Sprint(f.Processes), fmt.Sprint(f.Units), fmt.Sprint(f.Orders), fmt.Sprint(f.Oversold),
+			fmt.Sprint(f.Duplicates),
 		})
 	}
 	return grid(rows)
@@ -106,7 +115,8 @@ func (c comparison) contentionTable() string {
 func (c comparison) crashTable() string {
 	rows := [][]string{{"", "Killed", "Accepted", "Recorded", "Still queued", "Lost"}}
 	for _, f := range c.Crashes {
-		rows = append(rows, []string{f.Candidate, f.Killed, number(f.Accepted), number(f.Recorded), number(f.Queued), number(f.Lost)})
+		rows = append(rows,
+			[]string{f.Candidate, f.Killed, number(f.Accepted), number(f.Recorded), number(f.Queued), number(f.Lost)})
 	}
 	return grid(rows)
 }

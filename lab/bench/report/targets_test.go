@@ -19,9 +19,18 @@ func TestTarget(t *testing.T) {
 		verdict string
 		reached float64
 	}{
-		{"more than wanted", atLeast(0.5, result.Target{Samples: []float64{0.4, 0.7, 0.6}}), "≥ 0.5", "0.60 (0.40–0.70)", "met", 1.2},
-		{"less than wanted", atLeast(50, result.Target{Samples: []float64{40, 30, 50}}), "≥ 50", "40 (30–50)", "missed", 0.8},
-		{"as little as wanted", atMost(100, result.Target{Unit: "ms", Samples: []float64{50, 40, 60}}), "≤ 100 ms", "50 (40–60) ms", "met", 2},
+		{
+			"more than wanted", atLeast(0.5, result.Target{Samples: []float64{0.4, 0.7, 0.6}}), "≥ 0.5",
+			"0.60 (0.40–0.70)", "met", 1.2,
+		},
+		{
+			"less than wanted", atLeast(50, result.Target{Samples: []float64{40, 30, 50}}), "≥ 50",
+			"40 (30–50)", "missed", 0.8,
+		},
+		{
+			"as little as wanted", atMost(100, result.Target{Unit: "ms", Samples: []float64{50, 40, 60}}), "≤ 100 ms",
+			"50 (40–60) ms", "met", 2,
+		},
 		{"too much", atMost(3, result.Target{Samples: []float64{4, 3, 5}}), "≤ 3", "4.00 (3.00–5.00)", "missed", 0.75},
 		{"not measured", atMost(3, result.Target{}), "≤ 3", "–", "missed", 0},
 	}
@@ -49,7 +58,8 @@ func of(trials ...result.Trial) comparison {
 	return comparison{Comparison: &result.Comparison{Candidates: result.Collect(trials)}}
 }
 
-// TestRatio: the median of the ratios of each round, not the ratio of the medians; a round without one of them is left out.
+// TestRatio: the median of the ratios of each round, not the ratio of the medians; a round without one of them is
+// left out.
 func TestRatio(t *testing.T) {
 	t.Parallel()
 	rate := func(name string, round int, v float64) result.Trial {
@@ -101,25 +111,34 @@ func TestDrainOf(t *testing.T) {
 	}
 }
 
-// TestStampedeTargets: each stampede is a sample of what was answered and of what a connection took; a result from before there
-// were several is one.
+// TestStampedeTargets: each stampede is a sample of what was answered and of what a connection took; a result from
+// before there were several is one.
 func TestStampedeTargets(t *testing.T) {
 	t.Parallel()
 	good := result.Stampede{Connections: 1024, Accepted: 1024, Idle: 10, Peak: 30, PlainIdle: 5, PlainPeak: 15}
-	bad := result.Stampede{Connections: 1024, Accepted: 768, Failed: 256, Idle: 10, Peak: 22, PlainIdle: 5, PlainPeak: 15}
+	bad := result.Stampede{
+		Connections: 1024, Accepted: 768, Failed: 256, Idle: 10, Peak: 22, PlainIdle: 5, PlainPeak: 15,
+	}
 	for name, tt := range map[string]struct {
 		limits           result.Limits
 		answered, memory []float64
 		verdicts         [2]string
 	}{
-		"several":    {result.Limits{Stampedes: []result.Stampede{good, bad, bad}}, []float64{1, 0.75, 0.75}, []float64{2, 1.2, 1.2}, [2]string{"missed", "met"}},
-		"one":        {result.Limits{Stampede: good}, []float64{1}, []float64{2}, [2]string{"met", "missed"}},
-		"plain none": {result.Limits{Stampede: result.Stampede{Accepted: 5}}, []float64{1}, nil, [2]string{"met", "missed"}},
+		"several": {
+			result.Limits{Stampedes: []result.Stampede{good, bad, bad}}, []float64{1, 0.75, 0.75}, []float64{
+				2, 1.2, 1.2,
+			}, [2]string{"missed", "met"},
+		},
+		"one": {result.Limits{Stampede: good}, []float64{1}, []float64{2}, [2]string{"met", "missed"}},
+		"plain none": {
+			result.Limits{Stampede: result.Stampede{Accepted: 5}}, []float64{1}, nil, [2]string{"met", "missed"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			targets := bounded(result.Run{Limits: &tt.limits}).Targets
-			if len(targets) != 2 || !slices.Equal(targets[0].Samples, tt.answered) || !slices.Equal(targets[1].Samples, tt.memory) {
+			if len(targets) != 2 || !slices.Equal(targets[0].Samples, tt.answered) ||
+				!slices.Equal(targets[1].Samples, tt.memory) {
 				t.Fatalf("targets %+v", targets)
 			}
 			for i, want := range tt.verdicts {

@@ -14,8 +14,8 @@ type Limits struct {
 	Expiry    Expiry     `json:"expiry"`
 }
 
-// Stampede is what became of very many connections that were opened within a short time, one purchase on each, and stayed
-// open until all were answered.
+// Stampede is what became of very many connections that were opened within a short time, one purchase on each, and
+// stayed open until all were answered.
 type Stampede struct {
 	Connections int     `json:"connections"`
 	FileLimit   uint64  `json:"fileLimit"` // of each process: what bounds the connections here

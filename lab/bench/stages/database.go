@@ -20,7 +20,8 @@ type database struct {
 
 func (d *database) Buy(ctx context.Context, userID, voucher int64, _ time.Duration) (order.Order, error) {
 	var stock int64
-	if err := d.shop.db.QueryRowContext(ctx, "SELECT stock FROM tb_seckill_voucher WHERE voucher_id = ?", voucher).Scan(&stock); err != nil {
+	if err := d.shop.db.QueryRowContext(ctx, "SELECT stock FROM tb_seckill_voucher WHERE voucher_id = ?",
+		voucher).Scan(&stock); err != nil {
 		return order.Order{}, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
 	}
 	if stock < 1 {
@@ -47,7 +48,8 @@ func checkThenAct(ctx context.Context, s *shop, tx *sql.Tx, p purchase) error {
 	if err := notBoughtYet(ctx, tx, p); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, "UPDATE tb_seckill_voucher SET stock = stock - 1 WHERE voucher_id = ?", p.voucher); err != nil {
+	if _, err := tx.ExecContext(ctx, "UPDATE tb_seckill_voucher SET stock = stock - 1 WHERE voucher_id = ?",
+		p.voucher); err != nil {
 		return err
 	}
 	return s.insert(ctx, tx, p)
@@ -59,7 +61,8 @@ func conditionalUpdate(ctx context.Context, s *shop, tx *sql.Tx, p purchase) err
 	if err := notBoughtYet(ctx, tx, p); err != nil {
 		return err
 	}
-	result, err := tx.ExecContext(ctx, "UPDATE tb_seckill_voucher SET stock = stock - 1 WHERE voucher_id = ? AND stock > 0", p.voucher)
+	result, err := tx.ExecContext(ctx,
+		"UPDATE tb_seckill_voucher SET stock = stock - 1 WHERE voucher_id = ? AND stock > 0", p.voucher)
 	if err != nil {
 		return err
 	}
@@ -71,7 +74,8 @@ func conditionalUpdate(ctx context.Context, s *shop, tx *sql.Tx, p purchase) err
 
 func notBoughtYet(ctx context.Context, tx *sql.Tx, p purchase) error {
 	var bought int
-	err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM tb_voucher_order WHERE user_id = ? AND voucher_id = ?", p.user, p.voucher).Scan(&bought)
+	err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM tb_voucher_order WHERE user_id = ? AND voucher_id = ?", p.user,
+		p.voucher).Scan(&bought)
 	if err == nil && bought > 0 {
 		err = &order.AlreadyBoughtError{Status: order.StatusUnknown}
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// pubsubQueue is a channel of Redis. It keeps nothing: a message reaches the subscribers of this moment, if there are any.
+// pubsubQueue is a channel of Redis. It keeps nothing: a message reaches the subscribers of this moment, if there are
+// any.
 type pubsubQueue struct{ shop *shop }
 
 func (pubsubQueue) kind() string  { return "pubsub" }

@@ -34,8 +34,8 @@ func (p purchase) order() order.Order {
 func (s *shop) stockKey() string  { return s.prefix + "seckill:stock:1" }
 func (s *shop) buyersKey() string { return s.prefix + "seckill:order:1" }
 
-// prepare creates the tables and puts the stock into Redis. Where only a queue's writer records, one order per user is a
-// unique key as well; the stages without a queue have none, as in the tutorials.
+// prepare creates the tables and puts the stock into Redis. Where only a queue's writer records, one order per user
+// is a unique key as well; the stages without a queue have none, as in the tutorials.
 func (s *shop) prepare(ctx context.Context, stock int64, unique bool) error {
 	key := "KEY"
 	if unique {
@@ -45,8 +45,10 @@ func (s *shop) prepare(ctx context.Context, stock int64, unique bool) error {
 		`CREATE TABLE tb_seckill_voucher (
 			voucher_id BIGINT PRIMARY KEY, stock BIGINT NOT NULL, issued BIGINT NOT NULL) ENGINE=InnoDB`,
 		`CREATE TABLE tb_voucher_order (
-			id BIGINT PRIMARY KEY, user_id BIGINT NOT NULL, voucher_id BIGINT NOT NULL, status TINYINT NOT NULL DEFAULT 1,
-			create_time DATETIME NOT NULL DEFAULT CURRENT_TIMESTAMP, ` + key + ` k_user (user_id, voucher_id)) ENGINE=InnoDB`,
+			id BIGINT PRIMARY KEY, user_id BIGINT NOT NULL, voucher_id BIGINT NOT NULL,
+			status TINYINT NOT NULL DEFAULT 1,
+			create_time DATETIME NOT NULL DEFAULT CURRENT_TIMESTAMP, ` + key +
+			` k_user (user_id, voucher_id)) ENGINE=InnoDB`,
 		fmt.Sprintf("INSERT INTO tb_seckill_voucher VALUES (%d, %d, %d)", voucherID, stock, stock),
 	} {
 		if _, err := s.db.ExecContext(ctx, statement); err != nil {
@@ -78,7 +80,8 @@ func (s *shop) record(ctx context.Context, p purchase) error {
 		if bought > 0 {
 			return nil // delivered again after a crash
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE tb_seckill_voucher SET stock = stock - 1 WHERE voucher_id = ? AND stock > 0", p.voucher); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE tb_seckill_voucher SET stock = stock - 1 WHERE voucher_id = ? AND "+
+			"stock > 0", p.voucher); err != nil {
 			return err
 		}
 		return s.insert(ctx, tx, p)
@@ -86,7 +89,8 @@ func (s *shop) record(ctx context.Context, p purchase) error {
 }
 
 func (s *shop) insert(ctx context.Context, tx *sql.Tx, p purchase) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO tb_voucher_order (id, user_id, voucher_id) VALUES (?, ?, ?)", p.id, p.user, p.voucher)
+	_, err := tx.ExecContext(ctx, "INSERT INTO tb_voucher_order (id, user_id, voucher_id) VALUES (?, ?, ?)",
+		p.id, p.user, p.voucher)
 	return err
 }
 

@@ -24,7 +24,8 @@ func (streamQueue) push(purchase) {} // the script has
 // consume reads first what it had read before a crash, then new orders.
 func (q streamQueue) consume(ctx context.Context, record func(context.Context, purchase) error) error {
 	key := q.shop.queueKey(q.kind())
-	if err := q.shop.rdb.XGroupCreateMkStream(ctx, key, group, "0").Err(); err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
+	if err := q.shop.rdb.XGroupCreateMkStream(ctx, key, group, "0").Err(); err != nil &&
+		!strings.HasPrefix(err.Error(), "BUSYGROUP") {
 		return err
 	}
 	from := "0"

@@ -62,8 +62,10 @@ func (r round) String() string {
 	var text strings.Builder
 	for who, name := range [...]string{"old", "new", "old again"} {
 		o := r[who]
-		fmt.Fprintf(&text, "  %s %.1f µs an order (server %.1f, redis %.1f, database %.1f), %.0f accepted/s, %.0f drained/s, %.1f µs a refusal, %.0f refused/s;",
-			name, o[orderTogether], o[orderServer], o[orderRedis], o[orderDatabase], o[acceptedRate], o[drainRate], o[refusalTogether], o[refusedRate])
+		fmt.Fprintf(&text, "  %s %.1f µs an order (server %.1f, redis %.1f, database %.1f), %.0f accepted/s, %.0f "+
+			"drained/s, %.1f µs a refusal, %.0f refused/s;",
+			name, o[orderTogether], o[orderServer], o[orderRedis], o[orderDatabase], o[acceptedRate], o[drainRate],
+			o[refusalTogether], o[refusedRate])
 	}
 	return text.String()
 }

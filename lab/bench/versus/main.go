@@ -60,7 +60,8 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	flags.StringVar(&p.new, "new", "", "the `commit` that is compared; none: the work tree")
 	flags.IntVar(&p.rounds, "rounds", 12, "rounds")
 	flags.IntVar(&p.connections, "connections", 128, "buyers at a time")
-	seconds := flags.Duration("duration", 3*time.Second, "how long users buy from each build in a round; what else is measured takes as long again")
+	seconds := flags.Duration("duration", 3*time.Second,
+		"how long users buy from each build in a round; what else is measured takes as long again")
 	flags.Float64Var(&p.margin, "margin", 2, "what must be excluded of a cost for it to be called excluded, `percent`")
 	flags.StringVar(&p.out, "out", "", "the `folder` to write versus-<old>-<new>.md into")
 	smoke := flags.Bool("smoke", false, "compare the work tree with itself, for seconds")
@@ -75,9 +76,10 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 		p.rounds, p.connections, *seconds = 1, 16, 300*time.Millisecond
 	}
 	p.accept, p.warmUp, p.backlog, p.refuse = *seconds, *seconds/4, *seconds/3, *seconds/2
-	if flags.NArg() > 0 || p.rounds < 1 || p.connections < 1 || *seconds <= 0 || p.old == "" != *smoke || *smoke && p.out != "" {
-		return p, errors.New("-old is needed, -rounds, -connections and -duration are positive, there are no other arguments, " +
-			"and -smoke goes without -old and -out")
+	if flags.NArg() > 0 || p.rounds < 1 || p.connections < 1 || *seconds <= 0 ||
+		p.old == "" != *smoke || *smoke && p.out != "" {
+		return p, errors.New("-old is needed, -rounds, -connections and -duration are positive, there are " +
+			"no other arguments, and -smoke goes without -old and -out")
 	}
 	return p, nil
 }
@@ -104,7 +106,9 @@ func run(ctx context.Context, p plan, stdout, progress io.Writer) (err error) {
 	fmt.Fprintln(progress, "signing tokens")
 	users := load.NewUsers(p.tokens())
 	for n := range p.rounds {
-		round, err := runRound(ctx, st, p, users, [...]string{oldTree: filepath.Join(dir, "old"), newTree: filepath.Join(dir, "new"), oldAgain: filepath.Join(dir, "old")})
+		round, err := runRound(ctx, st, p, users, [...]string{
+			oldTree: filepath.Join(dir, "old"), newTree: filepath.Join(dir, "new"), oldAgain: filepath.Join(dir, "old"),
+		})
 		if err != nil {
 			return fmt.Errorf("round %d: %w", n+1, err)
 		}

@@ -21,11 +21,15 @@ type report struct {
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s against %s\n\n", r.new, r.old)
-	fmt.Fprintf(&b, "%s. %s; load generator, server, Redis and database share the machine. %d rounds, in each of which %s, "+
-		"%s, and %s again take turns by slices; each has %s of purchases and %s of refusals in a round, from %d connections.\n\n",
-		time.Now().UTC().Format(time.DateOnly), r.machine, len(r.rounds), r.old, r.new, r.old, r.plan.accept, r.plan.refuse, r.plan.connections)
-	fmt.Fprintf(&b, "Medians; of the builds with lowest and highest in brackets, of the ratios with the 95 %% interval (bootstrap of the median).\n\n")
-	fmt.Fprintf(&b, "| | %s | %s | new / old | old / old | nine of ten of these within | Verdict | more than %+g %% to the worse |\n"+
+	fmt.Fprintf(&b, "%s. %s; load generator, server, Redis and database share the machine. %d rounds, in "+
+		"each of which %s, %s, and %s again take turns by slices; each has %s of purchases and %s of refusals in a "+
+		"round, from %d connections.\n\n",
+		time.Now().UTC().Format(time.DateOnly), r.machine, len(r.rounds), r.old, r.new, r.old, r.plan.accept,
+		r.plan.refuse, r.plan.connections)
+	fmt.Fprintf(&b, "Medians; of the builds with lowest and highest in brackets, of the ratios with the 95 "+
+		"%% interval (bootstrap of the median).\n\n")
+	fmt.Fprintf(&b, "| | %s | %s | new / old | old / old | nine of ten of these within | Verdict | more than "+
+		"%+g %% to the worse |\n"+
 		"| --- | --- | --- | --- | --- | --- | --- | --- |\n", r.old, r.new, r.plan.margin)
 	for n, f := range figureList() {
 		c := compare(r.rounds, n, f.better)
@@ -40,15 +44,15 @@ func (r *report) markdown() string {
 	if r.plan.new != "" {
 		again += " NEW=" + r.new
 	}
-	fmt.Fprintf(&b, "\nFewer than %d rounds decide nothing. Again: `make -C lab versus %s ROUNDS=%d`. What is measured and how it is decided: "+
-		"`lab/bench/versus/doc.go`.\n", leastRounds, again, len(r.rounds))
+	fmt.Fprintf(&b, "\nFewer than %d rounds decide nothing. Again: `make -C lab versus %s ROUNDS=%d`. "+
+		"What is measured and how it is decided: `lab/bench/versus/doc.go`.\n", leastRounds, again, len(r.rounds))
 	return b.String()
 }
 
 // machine says on what the figures were taken.
 func machine(m result.Machine) string {
-	return fmt.Sprintf("%s on %s, %d processors, Redis %s (appendfsync %s), database %s", m.Go, m.System, m.Processors, m.Redis,
-		m.Durability["redis appendfsync"], m.Database)
+	return fmt.Sprintf("%s on %s, %d processors, Redis %s (appendfsync %s), database %s", m.Go, m.System, m.Processors,
+		m.Redis, m.Durability["redis appendfsync"], m.Database)
 }
 
 // values shows a figure of a build.

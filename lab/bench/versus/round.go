@@ -27,12 +27,15 @@ type candidate struct {
 
 // runRound starts the three, each in a namespace of its own, and gives them slices of load in turn, in all six orders:
 // what else the machine does meanwhile hits each alike. While one has its slice the others have nothing to do.
-func runRound(ctx context.Context, st *rig.Stores, p plan, users load.Users, binaries [sides]string) (r round, err error) {
+func runRound(
+	ctx context.Context, st *rig.Stores, p plan, users load.Users, binaries [sides]string,
+) (r round, err error) {
 	var all [sides]*candidate
 	for who, binary := range binaries {
 		var c *candidate // not together with err, which the end below adds to
 		if c, err = newCandidate(ctx, st, p, users, binary); c != nil {
-			defer func() { err = errors.Join(err, c.end(context.WithoutCancel(ctx))) }() //nolint:gocritic // there are three
+			//nolint:gocritic // there are three
+			defer func() { err = errors.Join(err, c.end(context.WithoutCancel(ctx))) }()
 		}
 		if err != nil {
 			return r, err
@@ -74,7 +77,9 @@ func runRound(ctx context.Context, st *rig.Stores, p plan, users load.Users, bin
 
 // newCandidate starts a build with two sales: one that cannot be sold out, and one that is. What it returns wants its
 // end, also with an error.
-func newCandidate(ctx context.Context, st *rig.Stores, p plan, users load.Users, binary string) (c *candidate, err error) {
+func newCandidate(
+	ctx context.Context, st *rig.Stores, p plan, users load.Users, binary string,
+) (c *candidate, err error) {
 	at, err := st.NewNamespace(ctx)
 	if err != nil {
 		return nil, err
@@ -171,7 +176,8 @@ func (c *candidate) outcome() (o outcome) {
 		return float64(d.Nanoseconds()) / 1000 / float64(answers)
 	}
 	orders, refusals := c.bought.answered(), c.refused.answered()
-	o[orderServer], o[orderRedis], o[orderDatabase] = each(c.orders.Server, orders), each(c.orders.Redis, orders), each(c.orders.Database, orders)
+	o[orderServer], o[orderRedis], o[orderDatabase] = each(c.orders.Server, orders), each(c.orders.Redis, orders),
+		each(c.orders.Database, orders)
 	o[orderTogether], o[refusalTogether] = each(together(c.orders), orders), each(together(c.refusals), refusals)
 	o[acceptedRate], o[acceptedP99] = c.bought.rate(), c.bought.p99()
 	o[refusedRate], o[refusedP99] = c.refused.rate(), c.refused.p99()
@@ -181,7 +187,9 @@ func (c *candidate) outcome() (o outcome) {
 
 // plus adds up what each process has spent.
 func plus(t, more rig.ProcessorTime) rig.ProcessorTime {
-	return rig.ProcessorTime{Server: t.Server + more.Server, Redis: t.Redis + more.Redis, Database: t.Database + more.Database}
+	return rig.ProcessorTime{
+		Server: t.Server + more.Server, Redis: t.Redis + more.Redis, Database: t.Database + more.Database,
+	}
 }
 
 // together is the time of all but the load generator.
@@ -194,7 +202,8 @@ func (c *candidate) measure(do func() error) (rig.ProcessorTime, error) {
 	return c.processes.Since(before), err
 }
 
-// audit compares the ledger with the answers once the process has ended. A round in which they disagree measures nothing.
+// audit compares the ledger with the answers once the process has ended. A round in which they disagree measures
+// nothing.
 func (c *candidate) audit(ctx context.Context) error {
 	const (
 		rows   = "SELECT COUNT(*) FROM tb_voucher_order WHERE status = 1"
@@ -204,7 +213,8 @@ func (c *candidate) audit(ctx context.Context) error {
 	var err error
 	for query, want := range map[string]int64{rows: c.accepted, others: 0, sold: c.accepted} {
 		if n, nerr := c.Number(ctx, query); nerr != nil || n != want {
-			err = errors.Join(err, fmt.Errorf("answers and ledger disagree: %s: %d, want %d (%w)", query, n, want, nerr))
+			err = errors.Join(err, fmt.Errorf("answers and ledger disagree: %s: %d, want %d (%w)",
+				query, n, want, nerr))
 		}
 	}
 	for _, stream := range []string{"{p0}:orders", "{p0}:dead"} {

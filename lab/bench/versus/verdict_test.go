@@ -106,8 +106,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestSequences: over six rounds each build comes first, second and third equally often, and before and after each other
-// one.
+// TestSequences: over six rounds each build comes first, second and third equally often, and before and after each
+// other one.
 func TestSequences(t *testing.T) {
 	t.Parallel()
 	at, before := map[[2]int]int{}, map[[2]side]int{}

@@ -31,10 +31,14 @@ func inScripts() []mutation {
 		{"expiry not atomic with acquire", []change{
 			{"lua/mutex_acquire.lua", `ARGV[4], 'PX', ARGV[2])`, `ARGV[4])`},
 			{"lua/mutex_take.lua", `ARGV[4], 'PX', ARGV[2])`, `ARGV[4])`},
-			{"attempt.go", `	l.locker.sawToken(a.token)`, `	if err := l.locker.client.Eval(ctx, "return redis.call('PEXPIRE', KEYS[1], ARGV[1])", []string{l.key}, c.lease.Milliseconds()).Err(); err != nil {
+			{
+				"attempt.go", `	l.locker.sawToken(a.token)`,
+				`	const expire = "return redis.call('PEXPIRE', KEYS[1], ARGV[1])"
+	if err := l.locker.client.Eval(ctx, expire, []string{l.key}, c.lease.Milliseconds()).Err(); err != nil {
 		return answer{}, err
 	}
-	l.locker.sawToken(a.token)`},
+	l.locker.sawToken(a.token)`,
+			},
 		}, "Mutex", 1},
 		{"hold count raised by a retried acquire", []change{
 			{"lua/acquire.lua", `token, ARGV[4], now`, `token, redis.call('ZCARD', KEYS[1]) .. ARGV[4], now`},
@@ -64,7 +68,8 @@ func inScripts() []mutation {
 			{"lua/mutex_release.lua", `elseif mark ~= '' then`, `elseif false then`},
 		}, "Mutex", 3},
 		{"token counted from what is left", []change{
-			{"lua/token.lua", `math.max(now[1] * 1000000 + now[2], tonumber(last or high or 0) + 1, tonumber(floor) + 1)`, `tonumber(last or high or 0) + 1`},
+			{"lua/token.lua", `math.max(now[1] * 1000000 + now[2], tonumber(last or high or 0) + 1, tonumber(floor) ` +
+				`+ 1)`, `tonumber(last or high or 0) + 1`},
 		}, "Reentrant", 47},
 		{"tokens go with their lock", []change{
 			{"lua/token.lua", `tonumber(last or high or 0) + 1`, `tonumber(last or 0) + 1`},
@@ -78,8 +83,14 @@ func inScripts() []mutation {
 			{"lua/release.lua", `  cover(`, `  local _ = (`},
 		}, "Reentrant", 47},
 		{"a partial release gives a whole lease", []change{
-			{"lua/holds.lua", `  redis.call('PEXPIRE', key, whole(last[2] - now))`, `  redis.call('PEXPIRE', key, 40000)`},
-			{"lua/state.lua", `table.insert(state, math.max(found[i + 1] - now, 0))`, `table.insert(state, redis.call('PTTL', KEYS[1]))`},
+			{
+				"lua/holds.lua", `  redis.call('PEXPIRE', key, whole(last[2] - now))`,
+				`  redis.call('PEXPIRE', key, 40000)`,
+			},
+			{
+				"lua/state.lua", `table.insert(state, math.max(found[i + 1] - now, 0))`,
+				`table.insert(state, redis.call('PTTL', KEYS[1]))`,
+			},
 		}, "Reentrant", 19},
 		{"the first release frees a reentrant lock", []change{
 			{"lua/release.lua", `  drop(KEYS[1], ARGV[4]) --`, `  redis.call('DEL', KEYS[1]) --`},
@@ -109,10 +120,16 @@ func inPackage() []mutation {
 			{"pubsub.go", `if e.Kind == "subscribe" {`, `if e.Kind == "never" {`},
 		}, "Mutex", 29},
 		{"loss told after the lease", []change{
-			{"options.go", `return s.lease - s.lease/100 - 2*time.Millisecond`, `return s.lease + 100*time.Millisecond`},
+			{
+				"options.go", `return s.lease - s.lease/100 - 2*time.Millisecond`,
+				`return s.lease + 100*time.Millisecond`,
+			},
 		}, "Mutex", 26},
 		{"nothing is remembered of one who asked twice", []change{
-			{"attempt.go", `c.unsure, c.latched = c.unsure || unsure, c.latched || unsure`, `c.unsure = c.unsure || unsure`},
+			{
+				"attempt.go", `c.unsure, c.latched = c.unsure || unsure, c.latched || unsure`,
+				`c.unsure = c.unsure || unsure`,
+			},
 		}, "Mutex", 14},
 		{"release under the caller's context", []change{
 			{"attempt.go", `limit(context.WithoutCancel(ctx), releaseTimeout)`, `limit(ctx, releaseTimeout)`},
@@ -138,7 +155,8 @@ func inPackage() []mutation {
 	if lease < 0 {`},
 		}, "Mutex", 31},
 		{"multi release that stops at the first error", []change{
-			{"parts.go", `	errs := firstLast(kept, func(_ int, part *Hold) error { return part.Release(ctx) })`, `	errs, failed := make([]error, len(kept)), false
+			{"parts.go", `	errs := firstLast(kept, func(_ int, part *Hold) error { return part.Release(ctx) ` +
+				`})`, `	errs, failed := make([]error, len(kept)), false
 	for i := range kept {
 		if !failed {
 			errs[i] = kept[i].Release(ctx)
@@ -165,7 +183,10 @@ func inPackage() []mutation {
 			{"round.go", `if !decided && r.decided() {`, `if decided {`},
 		}, "Redlock", 45},
 		{"who waits for one of several keeps the others", []change{
-			{"round.go", `firstLast(r.got, func(_ int, a reply) error { return a.hold.Release(ctx) })`, `time.Sleep(0)`},
+			{
+				"round.go", `firstLast(r.got, func(_ int, a reply) error { return a.hold.Release(ctx) })`,
+				`time.Sleep(0)`,
+			},
 		}, "Multi", 43},
 		{"the loss of one of several is not that of the whole", []change{
 			{"parts.go", `if held >= h.parts.need {`, `if held > 0 {`},
@@ -187,7 +208,10 @@ func inPackage() []mutation {
 func inQueues() []mutation {
 	return []mutation{
 		{"fair queue by client clock", []change{
-			{"protocol.go", `args = append(args, l.place(c.request), l.key)`, `args = append(args, l.place(c.request), l.key, time.Now().UnixMicro())`},
+			{
+				"protocol.go", `args = append(args, l.place(c.request), l.key)`,
+				`args = append(args, l.place(c.request), l.key, time.Now().UnixMicro())`,
+			},
 			{"lua/queue.lua", `time[1] * 1000000 + time[2]`, `tonumber(ARGV[8])`},
 		}, "Fair", 36},
 		{"a dead head is never skipped", []change{
@@ -228,14 +252,20 @@ end
 			{"lua/write.lua", `redis.call('PTTL', KEYS[8])`, `-2`},
 		}, "Write", 38},
 		{"downgrade without waking readers", []change{
-			{"lua/readwrite.lua", `if redis.call('EXISTS', KEYS[7]) == 1 then`, `if redis.call('EXISTS', KEYS[7], KEYS[8]) > 0 then`},
+			{
+				"lua/readwrite.lua", `if redis.call('EXISTS', KEYS[7]) == 1 then`,
+				`if redis.call('EXISTS', KEYS[7], KEYS[8]) > 0 then`,
+			},
 		}, "Write", 39},
 		{"a reader who wants to write waits for themselves", []change{
 			{"lua/write.lua", `    if own then`, `    if false then`},
 		}, "Write", 39},
 		{"a reader's renewal is everybody's", []change{
-			{"lua/holds.lua", `  redis.call('ZADD', key, 0, 'token ' .. token, whole(over), hold)`, `  redis.call('ZADD', key, 0, 'token ' .. token, whole(over), hold)
-  for _, other in ipairs(redis.call('ZRANGE', key, 1, -1)) do redis.call('ZADD', key, whole(over), other) end`},
+			{
+				"lua/holds.lua", `  redis.call('ZADD', key, 0, 'token ' .. token, whole(over), hold)`,
+				`  redis.call('ZADD', key, 0, 'token ' .. token, whole(over), hold)
+  for _, other in ipairs(redis.call('ZRANGE', key, 1, -1)) do redis.call('ZADD', key, whole(over), other) end`,
+			},
 		}, "Read", 40},
 		{"a reader's leases add up", []change{
 			{"lua/holds.lua", `whole(over), hold)`, `whole(over + math.max(redis.call('PTTL', key), 0)), hold)`},
@@ -253,7 +283,10 @@ end
 func atEdges() []mutation {
 	return []mutation{
 		{"a script that Redis forgot is not sent again", []change{
-			{"protocol.go", `if slices.ContainsFunc(answers, forgotten) {`, `if false && slices.ContainsFunc(answers, forgotten) {`},
+			{
+				"protocol.go", `if slices.ContainsFunc(answers, forgotten) {`,
+				`if false && slices.ContainsFunc(answers, forgotten) {`,
+			},
 		}, "Mutex", 16},
 		{"ForceUnlock of a mutex tells nobody", []change{
 			{"lua/mutex_force.lua", `redis.call('PUBLISH', ARGV[1], 'forced')`, ``},
@@ -301,7 +334,10 @@ func atEdges() []mutation {
 			{"round.go", `r.twice = r.twice || r.answered(a.hold.server)`, `_ = r.answered(a.hold.server)`},
 		}, "Redlock", 52},
 		{"a full Redis keeps a mutex", []change{
-			{"lua/mutex_free.lua", `if redis.pcall('SET', key, state, 'PX', ms).err then`, `if redis.call('SET', key, state, 'PX', ms).err then`},
+			{
+				"lua/mutex_free.lua", `if redis.pcall('SET', key, state, 'PX', ms).err then`,
+				`if redis.call('SET', key, state, 'PX', ms).err then`,
+			},
 		}, "Mutex", 53},
 		{"a full Redis keeps holds", []change{
 			{"lua/release.lua", `  drop(KEYS[1], ARGV[4]) --`, `  redis.call('SET', KEYS[3], '1', 'PX', ARGV[2])
@@ -340,7 +376,10 @@ func inUse() []mutation {
 			{"hold.go", `	_ = c.hold.Err() // ends the context`, ``},
 		}, "Mutex", 56},
 		{"a token's key for each name", []change{
-			{"keys.go", `number := strconv.Itoa(int(crc32.ChecksumIEEE([]byte(name)) % slots))`, `number := strconv.Itoa(int(crc32.ChecksumIEEE([]byte(name)) % slots)) + "}" + name + "}"`},
+			{
+				"keys.go", `number := strconv.Itoa(int(crc32.ChecksumIEEE([]byte(name)) % slots))`,
+				`number := strconv.Itoa(int(crc32.ChecksumIEEE([]byte(name)) % slots)) + "}" + name + "}"`,
+			},
 		}, "Mutex", 57},
 		{"all holds that are over are removed at once", []change{
 			{"lua/holds.lua", `'LIMIT', 0, 500)`, `'LIMIT', 0, 5000)`},
@@ -365,7 +404,10 @@ func inUse() []mutation {
 			{"hold.go", `	case held != 1:`, `	case false && held != 1:`},
 		}, "Fair", 58},
 		{"holders have no label", []change{
-			{"locker.go", `l.label = fmt.Sprintf("%s/%d", strings.Join(strings.Fields(host), "-"), os.Getpid())`, `l.label = fmt.Sprintf("%s", strings.Repeat("-", 1+0*os.Getpid()+0*len(strings.Fields(host))))`},
+			{
+				"locker.go", `l.label = fmt.Sprintf("%s/%d", strings.Join(strings.Fields(host), "-"), os.Getpid())`,
+				`l.label = fmt.Sprintf("%s", strings.Repeat("-", 1+0*os.Getpid()+0*len(strings.Fields(host))))`,
+			},
 		}, "Write", 58},
 		{"a server that was restarted counts", []change{
 			{"attempt.go", `a.server.uptime < l.settings.lease+time.Second &&`, `a.server.uptime < 0 &&`},
@@ -376,17 +418,23 @@ func inUse() []mutation {
 	}
 }
 
-// inClusters are those in what keeps a silent master of a Redis Cluster to its own locks, with the tests that must notice them.
+// inClusters are those in what keeps a silent master of a Redis Cluster to its own locks, with the tests that must
+// notice them.
 func inClusters() map[string]mutation {
 	return map[string]mutation{
-		"TestSilentMasterKeepsItsOwnCallsOnly$": {name: "calls left to one server are counted for all", changes: []change{
-			{"leave.go", ` && l.locker.slot(l.keys.all).left.Load() >= mostLeftOfSlot`, ``},
-		}},
+		"TestSilentMasterKeepsItsOwnCallsOnly$": {
+			name: "calls left to one server are counted for all", changes: []change{
+				{"leave.go", ` &&
+		l.locker.slot(l.keys.all).left.Load() >= mostLeftOfSlot`, ``},
+			},
+		},
 		"TestSilentMasterHoldsUpItsOwnLocksOnly$": {name: "calls of all servers share requests", changes: []change{
 			{"share.go", `if l.several && len(keys) > 0 {`, `if l.several && len(keys) > 99 {`},
 		}},
-		"TestSilentMasterLosesItsOwnHoldsOnly$": {name: "holds of all servers are renewed in one request", changes: []change{
-			{"protocol.go", `		if several {`, `		if false && several {`},
-		}},
+		"TestSilentMasterLosesItsOwnHoldsOnly$": {
+			name: "holds of all servers are renewed in one request", changes: []change{
+				{"protocol.go", `		if several {`, `		if false && several {`},
+			},
+		},
 	}
 }

@@ -1,4 +1,5 @@
-// Package receiver takes webhooks as a program of a shop would, and notices what is lost, out of order, or wrongly signed.
+// Package receiver takes webhooks as a program of a shop would, and notices what is lost, out of order, or wrongly
+// signed.
 package receiver
 
 import (
