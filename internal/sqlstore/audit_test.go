@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
@@ -30,7 +31,7 @@ func (l ledger) entries(t *testing.T, f voucher.AuditFilter) []voucher.Entry {
 // The trail has each change of an admin once, and nothing that changed nothing or failed.
 func TestAuditOfChanges(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		id := l.seckill(t, 10)
+		id := l.Seckill(t, 10)
 		alter := func(by voucher.Author, alter func(v *voucher.Voucher)) {
 			t.Helper()
 			for range 2 { // the second time nothing changes
@@ -42,16 +43,18 @@ func TestAuditOfChanges(t *testing.T) {
 		}
 		other := voucher.Author{AdminID: 8, Request: strings.Repeat("r", 64)}
 		alter(other, func(v *voucher.Voucher) { v.Title, v.Rules = `券 "'\`, strings.Repeat("限", voucher.MaxRules) })
-		alter(admin, func(v *voucher.Voucher) { v.Sale.Paused = true })
-		alter(admin, func(v *voucher.Voucher) { v.Sale.Paused = false })
-		alter(admin, func(v *voucher.Voucher) { v.Status, v.Sale.End = voucher.OffShelf, recordedAt.Add(2*time.Hour) })
+		alter(ledgertest.Admin, func(v *voucher.Voucher) { v.Sale.Paused = true })
+		alter(ledgertest.Admin, func(v *voucher.Voucher) { v.Sale.Paused = false })
+		alter(ledgertest.Admin, func(v *voucher.Voucher) {
+			v.Status, v.Sale.End = voucher.OffShelf, ledgertest.RecordedAt.Add(2*time.Hour)
+		})
 		for range 2 { // a key is used once
 			if _, err := l.ChangeStock(t.Context(), id, other, 5, "k"); err != nil {
 				t.Fatal(err)
 			}
 		}
 		mine := errors.New("mine")
-		if _, err := l.ChangeVoucher(t.Context(), id, admin,
+		if _, err := l.ChangeVoucher(t.Context(), id, ledgertest.Admin,
 			func(v *voucher.Voucher) error { v.Title = "lost"; return mine }); !errors.Is(err, mine) {
 			t.Fatal(err)
 		}
@@ -61,25 +64,26 @@ func TestAuditOfChanges(t *testing.T) {
 			}
 			return changes
 		}
-		begin, end := recordedAt.Format(time.RFC3339Nano), recordedAt.Add(time.Hour).Format(time.RFC3339Nano)
+		begin, end := ledgertest.RecordedAt.Format(time.RFC3339Nano),
+			ledgertest.RecordedAt.Add(time.Hour).Format(time.RFC3339Nano)
 		want := []voucher.Entry{
-			{By: admin, Action: voucher.Created, Changes: change("shopId", "", "1", "title", "", "100 for 10",
-				"subTitle", "", "tonight at eight", "rules", "", "one each", "payValue", "", "1000", "actualValue", "",
-				"10000", "payWithinSeconds", "", "900", "perUser", "", "3", "status", "", "1",
+			{By: ledgertest.Admin, Action: voucher.Created, Changes: change("shopId", "", "1", "title", "",
+				"100 for 10", "subTitle", "", "tonight at eight", "rules", "", "one each", "payValue", "", "1000",
+				"actualValue", "", "10000", "payWithinSeconds", "", "900", "perUser", "", "3", "status", "", "1",
 				"stock", "", "10", "beginTime", "", begin, "endTime", "", end, "paused", "", "false")},
 			{By: other, Action: voucher.Changed, Changes: change("title", "100 for 10", `券 "'\`, "rules", "one each",
 				strings.Repeat("限", voucher.MaxRules))},
-			{By: admin, Action: voucher.Paused, Changes: change("paused", "false", "true")},
-			{By: admin, Action: voucher.Resumed, Changes: change("paused", "true", "false")},
-			{By: admin, Action: voucher.Changed, Changes: change("status", "1", "2", "endTime", end,
-				recordedAt.Add(2*time.Hour).Format(time.RFC3339Nano))},
+			{By: ledgertest.Admin, Action: voucher.Paused, Changes: change("paused", "false", "true")},
+			{By: ledgertest.Admin, Action: voucher.Resumed, Changes: change("paused", "true", "false")},
+			{By: ledgertest.Admin, Action: voucher.Changed, Changes: change("status", "1", "2", "endTime", end,
+				ledgertest.RecordedAt.Add(2*time.Hour).Format(time.RFC3339Nano))},
 			{
 				By: other, Action: voucher.Restocked, Changes: []voucher.FieldChange{}, Delta: 5,
 				Outcome: voucher.StockPending,
 			},
 		}
 		for i := range want {
-			want[i].VoucherID, want[i].At = id, recordedAt
+			want[i].VoucherID, want[i].At = id, ledgertest.RecordedAt
 		}
 		if diff := cmp.Diff(want, l.entries(t, voucher.AuditFilter{VoucherID: id}),
 			cmpopts.IgnoreFields(voucher.Entry{}, "ID")); diff != "" {
@@ -90,7 +94,7 @@ func TestAuditOfChanges(t *testing.T) {
 
 func TestAuditInPages(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		first, second := l.seckill(t, 1), l.ordinary(t)
+		first, second := l.Seckill(t, 1), l.Ordinary(t)
 		if _, err := l.ChangeStock(t.Context(), first, voucher.Author{AdminID: 9}, 1, "k"); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +115,7 @@ func TestAuditInPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		noted := l.entries(t, voucher.AuditFilter{AdminID: 10})
-		note.At = recordedAt
+		note.At = ledgertest.RecordedAt
 		if diff := cmp.Diff([]voucher.Entry{note}, noted, cmpopts.IgnoreFields(voucher.Entry{}, "ID")); diff != "" {
 			t.Errorf("noted (-want +got):\n%s", diff)
 		}
@@ -126,8 +130,8 @@ func TestAuditInPages(t *testing.T) {
 
 func TestVouchersOnAndOffTheShelf(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		first, second := l.seckill(t, 1), l.ordinary(t)
-		_, err := l.ChangeVoucher(t.Context(), first, admin,
+		first, second := l.Seckill(t, 1), l.Ordinary(t)
+		_, err := l.ChangeVoucher(t.Context(), first, ledgertest.Admin,
 			func(v *voucher.Voucher) error { v.Status = voucher.OffShelf; return nil })
 		if err != nil {
 			t.Fatal(err)

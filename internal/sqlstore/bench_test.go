@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/testkit/ledgertest"
 )
 
 // BenchmarkInsert records batches of 500 orders through the store and, beside it, the same rows with database/sql
@@ -14,19 +15,21 @@ import (
 func BenchmarkInsert(b *testing.B) {
 	const batch = 500
 	for name, open := range map[string]func(*testing.B) ledger{
-		"mysql":  func(b *testing.B) ledger { return openMySQL(b, migratedMySQL(b)+"&interpolateParams=true") },
-		"sqlite": func(b *testing.B) ledger { return openSQLite(b, migratedSQLite(b)) },
+		"mysql": func(b *testing.B) ledger {
+			return openMySQL(b, ledgertest.MigratedMySQL(b)+"&interpolateParams=true")
+		},
+		"sqlite": func(b *testing.B) ledger { return openSQLite(b, ledgertest.MigratedSQLite(b)) },
 	} {
 		for kind, record := range map[string]func(*testing.B, ledger, []order.Claim){
-			"store": func(b *testing.B, l ledger, cs []order.Claim) { insert(b, l, cs) },
+			"store": func(b *testing.B, l ledger, cs []order.Claim) { l.Record(b, cs) },
 			"raw":   rawInsert,
 		} {
 			b.Run(name+"/"+kind, func(b *testing.B) {
 				l := open(b)
-				v := l.seckill(b, 100_000_000)
+				v := l.Seckill(b, 100_000_000)
 				user := int64(1)
 				for b.Loop() {
-					record(b, l, claims(v, user, batch))
+					record(b, l, ledgertest.Claims(v, user, batch))
 					user += batch
 				}
 				b.ReportMetric(float64(batch*b.N)/b.Elapsed().Seconds(), "orders/s")
@@ -39,23 +42,25 @@ func BenchmarkInsert(b *testing.B) {
 func BenchmarkExpireDue(b *testing.B) {
 	const backlog = 50_000
 	for name, open := range map[string]func(*testing.B) ledger{
-		"mysql":  func(b *testing.B) ledger { return openMySQL(b, migratedMySQL(b)+"&interpolateParams=true") },
-		"sqlite": func(b *testing.B) ledger { return openSQLite(b, migratedSQLite(b)) },
+		"mysql": func(b *testing.B) ledger {
+			return openMySQL(b, ledgertest.MigratedMySQL(b)+"&interpolateParams=true")
+		},
+		"sqlite": func(b *testing.B) ledger { return openSQLite(b, ledgertest.MigratedSQLite(b)) },
 	} {
 		for _, batch := range []int{100, 200, 500} {
 			b.Run(fmt.Sprintf("%s/%d", name, batch), func(b *testing.B) {
 				l := open(b)
-				v := l.seckill(b, 100_000_000)
+				v := l.Seckill(b, 100_000_000)
 				user, left := int64(1), 0
 				for b.Loop() {
 					if left < batch {
 						b.StopTimer()
 						for range backlog / 500 {
-							insert(b, l, claims(v, user, 500))
+							l.Record(b, ledgertest.Claims(v, user, 500))
 							user += 500
 						}
-						l.exec(b, "UPDATE tb_voucher_order SET pay_deadline = ? WHERE status = 1",
-							stored(recordedAt.Add(-time.Minute)))
+						l.Exec(b, "UPDATE tb_voucher_order SET pay_deadline = ? WHERE status = 1",
+							ledgertest.Stored(ledgertest.RecordedAt.Add(-time.Minute)))
 						left += backlog
 						b.StartTimer()
 					}
@@ -73,14 +78,15 @@ func BenchmarkExpireDue(b *testing.B) {
 
 func rawInsert(b *testing.B, l ledger, cs []order.Claim) {
 	b.Helper()
-	tx, err := l.raw.BeginTx(b.Context(), nil)
+	tx, err := l.Raw.BeginTx(b.Context(), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback() }() // unless committed
 	args := make([]any, 0, 6*len(cs))
 	for _, c := range cs {
-		args = append(args, c.OrderID, c.UserID, c.VoucherID, 1000, stored(recordedAt), stored(payBefore))
+		args = append(args, c.OrderID, c.UserID, c.VoucherID, 1000, ledgertest.Stored(ledgertest.RecordedAt),
+			ledgertest.Stored(ledgertest.PayBefore))
 	}
 	_, err = tx.ExecContext(b.Context(),
 		"INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time, "+

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"seckill/internal/order"
+	"seckill/internal/testkit/ledgertest"
 )
 
 // TestConservation does what users, the expirer, the provider and Redis do, in any order, and compares the ledger with
@@ -17,14 +18,14 @@ import (
 func TestConservation(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) ledger{
-		"mysql":  func(t *testing.T) ledger { return openMySQL(t, migratedMySQL(t)) },
-		"sqlite": func(t *testing.T) ledger { return openSQLite(t, migratedSQLite(t)) },
+		"mysql":  func(t *testing.T) ledger { return openMySQL(t, ledgertest.MigratedMySQL(t)) },
+		"sqlite": func(t *testing.T) ledger { return openSQLite(t, ledgertest.MigratedSQLite(t)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := open(t)
 			rapid.Check(t, func(rt *rapid.T) {
-				b := business{ledger: l, tb: t, voucher: l.seckill(t, 6), units: 6}
+				b := business{ledger: l, tb: t, voucher: l.Seckill(t, 6), units: 6}
 				rt.Repeat(map[string]func(*rapid.T){
 					"buy": b.buy, "act": b.act, "pay": b.pay, "receive": b.receive, "refund": b.refund,
 					"expire": b.expire, "restock": b.restock, "complete": b.complete, "rebuild": b.rebuild, "": b.check,
@@ -64,8 +65,8 @@ func (b *business) some(t *rapid.T) order.Claim {
 }
 
 func (b *business) buy(t *rapid.T) {
-	c := claims(b.voucher, rapid.Int64Range(1, 3).Draw(t, "user"), 1)[0]
-	c.Epoch = b.sale(b.tb, b.voucher).Epoch
+	c := ledgertest.Claims(b.voucher, rapid.Int64Range(1, 3).Draw(t, "user"), 1)[0]
+	c.Epoch = b.Sale(b.tb, b.voucher).Epoch
 	c.Quantity = order.QuantityOf(rapid.Int64Range(1, 4).Draw(t, "quantity"))
 	var err error
 	if rapid.Bool().Draw(t, "settled") {
@@ -79,7 +80,7 @@ func (b *business) buy(t *rapid.T) {
 		err = b.Insert(b.tb.Context(), []order.Claim{c})
 	}
 	b.allowed(t, err, order.ErrConflict)
-	if err == nil && b.number(b.tb, "SELECT COUNT(*) FROM tb_voucher_order WHERE id = ?", c.OrderID) > 0 {
+	if err == nil && b.Number(b.tb, "SELECT COUNT(*) FROM tb_voucher_order WHERE id = ?", c.OrderID) > 0 {
 		b.orders = append(b.orders, c)
 	}
 }
@@ -112,7 +113,7 @@ func (b *business) receive(t *rapid.T) {
 func (b *business) refund(t *rapid.T) {
 	if rapid.Bool().Draw(t, "ask") {
 		c := b.some(t)
-		if n := b.number(b.tb, "SELECT COUNT(*) FROM tb_payment WHERE order_id = ? AND state = 2", c.OrderID); n == 0 {
+		if n := b.Number(b.tb, "SELECT COUNT(*) FROM tb_payment WHERE order_id = ? AND state = 2", c.OrderID); n == 0 {
 			t.Skip("paid by hand")
 		}
 		_, err := b.AskRefund(b.tb.Context(), c.UserID, c.OrderID)
@@ -129,7 +130,7 @@ func (b *business) refund(t *rapid.T) {
 
 func (b *business) expire(t *rapid.T) {
 	if len(b.orders) > 0 {
-		b.due(b.tb, 0, b.some(t))
+		b.Due(b.tb, 0, b.some(t))
 	}
 	_, err := b.ExpireDue(b.tb.Context(), 1, 2)
 	b.allowed(t, err)
@@ -138,7 +139,7 @@ func (b *business) expire(t *rapid.T) {
 func (b *business) restock(t *rapid.T) {
 	b.keys++
 	delta := rapid.SampledFrom([]int64{-3, -1, 1, 2}).Draw(t, "delta")
-	change, err := b.ChangeStock(b.tb.Context(), b.voucher, admin, delta, fmt.Sprint(b.keys))
+	change, err := b.ChangeStock(b.tb.Context(), b.voucher, ledgertest.Admin, delta, fmt.Sprint(b.keys))
 	b.allowed(t, err)
 	if change.Delta > 0 {
 		b.units += change.Delta
@@ -146,7 +147,7 @@ func (b *business) restock(t *rapid.T) {
 }
 
 func (b *business) complete(t *rapid.T) {
-	ops := b.pending(b.tb, b.voucher)
+	ops := b.ReadPending(b.tb, b.voucher)
 	ops = ops[:rapid.IntRange(0, len(ops)).Draw(t, "operations")]
 	rs := make([]order.OperationResult, len(ops))
 	for i, op := range ops {
@@ -156,7 +157,7 @@ func (b *business) complete(t *rapid.T) {
 	b.allowed(t, err, order.ErrConflict)
 	for _, op := range ops {
 		if op.Kind == order.Restock && op.Takes() {
-			b.units += op.Delta * b.number(b.tb,
+			b.units += op.Delta * b.Number(b.tb,
 				"SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND number = ? AND state = 2",
 				b.voucher, op.Number)
 		}
@@ -209,7 +210,7 @@ var wrong = []string{
 }
 
 func (b *business) check(t *rapid.T) {
-	if issued := b.number(b.tb, "SELECT issued FROM tb_seckill_voucher WHERE voucher_id = ?",
+	if issued := b.Number(b.tb, "SELECT issued FROM tb_seckill_voucher WHERE voucher_id = ?",
 		b.voucher); issued != b.units {
 		t.Errorf("issued %d, counted %d", issued, b.units)
 	}
@@ -217,7 +218,7 @@ func (b *business) check(t *rapid.T) {
 	for i := range wrong {
 		args[i], into[i] = b.voucher, &answers[i]
 	}
-	row := b.raw.QueryRowContext(b.tb.Context(), "SELECT ("+strings.Join(wrong, "), (")+")", args...)
+	row := b.Raw.QueryRowContext(b.tb.Context(), "SELECT ("+strings.Join(wrong, "), (")+")", args...)
 	if err := row.Scan(into...); err != nil {
 		t.Fatal(err)
 	}

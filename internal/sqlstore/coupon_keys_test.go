@@ -10,23 +10,24 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
 	"seckill/internal/sqlstore"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
 // Nobody waits for the table of keys: payments and batches go on while it does not answer, and their orders have codes.
 func TestNobodyWaitsForTheKeys(t *testing.T) {
 	t.Parallel()
-	l := openMySQL(t, migratedMySQL(t))
+	l := openMySQL(t, ledgertest.MigratedMySQL(t))
 	dear, free := l.redeemable(t, 9, voucher.Redemption{}), l.free(t, 9)
-	c, gratis := l.recorded(t, dear, 1)[0], claims(free, 31, 1)
-	l.clock.Add(int64(time.Hour))
-	p := l.pays(t, c)
+	c, gratis := l.NewOrders(t, dear, 1)[0], ledgertest.Claims(free, 31, 1)
+	l.Clock.Add(int64(time.Hour))
+	p := l.Pays(t, c)
 	unlock := lockTable(t, l, "tb_setting")
 	if _, _, err := l.Receive(t.Context(),
 		order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider}); err != nil {
 		t.Errorf("a payment: %v", err)
 	}
-	insert(t, l, gratis)
+	l.Record(t, gratis)
 	unlock()
 	for _, c := range []order.Claim{c, gratis[0]} {
 		if l.coupon(t, c).Code == "" {
@@ -61,19 +62,20 @@ func TestSpoiltKeyStopsNothing(t *testing.T) {
 			"coupon_key_00": "short", "coupon_key_xx": strings.Repeat("x", redemption.KeyBytes),
 		} {
 			sales := l.salesWithCodes(t)
-			l.exec(t, "DELETE FROM tb_setting WHERE name LIKE 'coupon_key_%'")
-			l.exec(t, "INSERT INTO tb_setting VALUES (?, ?, '2026-06-01 20:00:00')", name, value)
+			l.Exec(t, "DELETE FROM tb_setting WHERE name LIKE 'coupon_key_%'")
+			l.Exec(t, "INSERT INTO tb_setting VALUES (?, ?, '2026-06-01 20:00:00')", name, value)
 			if _, err := l.CouponKeys(t.Context()); !errors.Is(err, sqlstore.ErrKeySpoilt) {
 				t.Errorf("%s: %v", name, err)
 			}
 			have := l.goesOnWithoutCodes(t, sales)
 			for _, c := range have {
-				if c, err := l.CouponOf(t.Context(), l.order(t, c.OrderID)); !errors.Is(err, sqlstore.ErrKeySpoilt) {
+				if c, err := l.CouponOf(t.Context(), l.ReadOrder(t, c.OrderID)); !errors.Is(err,
+					sqlstore.ErrKeySpoilt) {
 					t.Errorf("%s: an order has %+v, %v", name, c, err)
 				}
 			}
-			l.exec(t, "DELETE FROM tb_setting WHERE name = ?", name)
-			l.readKeys(t)
+			l.Exec(t, "DELETE FROM tb_setting WHERE name = ?", name)
+			l.ReadKeys(t)
 			for _, c := range have {
 				if l.coupon(t, c).Code == "" {
 					t.Errorf("%s: order %d has no code", name, c.OrderID)
@@ -88,28 +90,28 @@ type salesWithCodes struct{ free, dear, other int64 }
 
 func (l ledger) salesWithCodes(t *testing.T) salesWithCodes {
 	t.Helper()
-	return salesWithCodes{free: l.free(t, 99), dear: l.redeemable(t, 99, voucher.Redemption{}), other: l.seckill(t, 99)}
+	return salesWithCodes{free: l.free(t, 99), dear: l.redeemable(t, 99, voucher.Redemption{}), other: l.Seckill(t, 99)}
 }
 
 // goesOnWithoutCodes records and pays orders that would have codes, in all ways, beside others, and returns them.
 func (l ledger) goesOnWithoutCodes(t *testing.T, s salesWithCodes) []order.Claim {
 	t.Helper()
 	free, other, dear := s.free, s.other, s.dear
-	others := claims(other, 11, 2)
-	batch, settled, later := claims(free, 1, 2), claims(free, 5, 1), claims(free, 6, 1)
-	insert(t, l, slices.Concat(batch, others))
-	if err := l.Settle(t.Context(), settled, decideAll(settled, order.Insert, "")); err != nil {
+	others := ledgertest.Claims(other, 11, 2)
+	batch, settled, later := ledgertest.Claims(free, 1, 2), ledgertest.Claims(free, 5, 1), ledgertest.Claims(free, 6, 1)
+	l.Record(t, slices.Concat(batch, others))
+	if err := l.Settle(t.Context(), settled, ledgertest.DecideAll(settled, order.Insert, "")); err != nil {
 		t.Fatal(err)
 	}
-	insert(t, l, later)
+	l.Record(t, later)
 	have := slices.Concat(batch, settled, later, l.paid(t, dear, 1))
 	for _, c := range have {
-		if o := l.order(t, c.OrderID); o.Status != order.Paid {
+		if o := l.ReadOrder(t, c.OrderID); o.Status != order.Paid {
 			t.Errorf("order %d is %s", c.OrderID, o.Status)
 		}
 	}
 	for _, c := range others {
-		if o := l.order(t, c.OrderID); o.Status != order.Unpaid {
+		if o := l.ReadOrder(t, c.OrderID); o.Status != order.Unpaid {
 			t.Errorf("an order of another sale is %s", o.Status)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
 	"seckill/internal/sqlstore"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
@@ -23,12 +24,14 @@ var till = redemption.Till{ID: 70, ShopID: 1}
 // redeemable creates a seckill voucher whose paid orders have codes.
 func (l ledger) redeemable(tb testing.TB, stock int64, r voucher.Redemption) int64 {
 	tb.Helper()
-	l.readKeys(tb)
-	v := draft()
+	l.ReadKeys(tb)
+	v := ledgertest.Draft()
 	r.ByCode = true
 	v.Kind, v.Redemption = voucher.Seckill, r
-	v.Sale = &voucher.Sale{Stock: stock, Issued: stock, Begin: recordedAt, End: recordedAt.Add(time.Hour)}
-	if err := l.CreateVoucher(tb.Context(), &v, admin); err != nil {
+	v.Sale = &voucher.Sale{
+		Stock: stock, Issued: stock, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt.Add(time.Hour),
+	}
+	if err := l.CreateVoucher(tb.Context(), &v, ledgertest.Admin); err != nil {
 		tb.Fatal(err)
 	}
 	if got, err := l.Voucher(tb.Context(), v.ID); err != nil || !cmp.Equal(got.Redemption, r) {
@@ -43,9 +46,9 @@ func (l ledger) redeemable(tb testing.TB, stock int64, r voucher.Redemption) int
 // paid creates n paid orders of users 1, 2, … n.
 func (l ledger) paid(tb testing.TB, voucherID int64, n int) []order.Claim {
 	tb.Helper()
-	cs := l.recorded(tb, voucherID, n)
+	cs := l.NewOrders(tb, voucherID, n)
 	for _, c := range cs {
-		l.receives(tb, l.pays(tb, c))
+		l.Receives(tb, l.Pays(tb, c))
 	}
 	return cs
 }
@@ -53,7 +56,7 @@ func (l ledger) paid(tb testing.TB, voucherID int64, n int) []order.Claim {
 // coupon reads the coupon of an order.
 func (l ledger) coupon(tb testing.TB, c order.Claim) redemption.Coupon {
 	tb.Helper()
-	coupon, err := l.CouponOf(tb.Context(), l.order(tb, c.OrderID))
+	coupon, err := l.CouponOf(tb.Context(), l.ReadOrder(tb, c.OrderID))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -92,14 +95,14 @@ func reserve(c redemption.Coupon, id string) redemption.Command {
 // A paid order has a code if its voucher says so, and no other order has one.
 func TestPaidOrdersHaveCodes(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		until := recordedAt.Add(48 * time.Hour)
+		until := ledgertest.RecordedAt.Add(48 * time.Hour)
 		days, date := l.redeemable(t, 9, voucher.Redemption{ValidDays: 3}), l.redeemable(t, 9,
 			voucher.Redemption{ValidUntil: until})
 		keys, err := l.CouponKeys(t.Context())
 		if err != nil || len(keys) != 1 {
 			t.Fatalf("CouponKeys = %d keys, %v", len(keys), err)
 		}
-		for v, want := range map[int64]time.Time{days: recordedAt.AddDate(0, 0, 3), date: until} {
+		for v, want := range map[int64]time.Time{days: ledgertest.RecordedAt.AddDate(0, 0, 3), date: until} {
 			cs := l.paid(t, v, 3)
 			first := l.coupon(t, cs[0])
 			if !keys[0].Made(first.Code) || first.Code == l.coupon(t, cs[1]).Code || !first.ValidUntil.Equal(want) {
@@ -109,18 +112,18 @@ func TestPaidOrdersHaveCodes(t *testing.T) {
 				first.ShopID != 1 || first.Status != order.Paid {
 				t.Errorf("coupon %+v", first)
 			}
-			unpaid := claims(v, 50, 1)
-			insert(t, l, unpaid)
-			if c, err := l.CouponOf(t.Context(), l.order(t, unpaid[0].OrderID)); !errors.Is(err,
+			unpaid := ledgertest.Claims(v, 50, 1)
+			l.Record(t, unpaid)
+			if c, err := l.CouponOf(t.Context(), l.ReadOrder(t, unpaid[0].OrderID)); !errors.Is(err,
 				redemption.ErrNotFound) {
 				t.Errorf("an unpaid order has %+v, %v", c, err)
 			}
 		}
-		plain := l.paid(t, l.seckill(t, 1), 1)[0]
-		if c, err := l.CouponOf(t.Context(), l.order(t, plain.OrderID)); !errors.Is(err, redemption.ErrNotFound) {
+		plain := l.paid(t, l.Seckill(t, 1), 1)[0]
+		if c, err := l.CouponOf(t.Context(), l.ReadOrder(t, plain.OrderID)); !errors.Is(err, redemption.ErrNotFound) {
 			t.Errorf("an order without a code has %+v, %v", c, err)
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_coupon"); n != 6 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_coupon"); n != 6 {
 			t.Errorf("%d coupons, want 6", n)
 		}
 	})
@@ -129,10 +132,10 @@ func TestPaidOrdersHaveCodes(t *testing.T) {
 // A till is told how many units the one code of an order is for.
 func TestCouponsOfSeveralUnits(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		cs := claims(l.redeemable(t, 9, voucher.Redemption{}), 1, 1)
+		cs := ledgertest.Claims(l.redeemable(t, 9, voucher.Redemption{}), 1, 1)
 		cs[0].Quantity = order.QuantityOf(3)
-		insert(t, l, cs)
-		l.receives(t, l.pays(t, cs[0]))
+		l.Record(t, cs)
+		l.Receives(t, l.Pays(t, cs[0]))
 		coupon := l.coupon(t, cs[0])
 		o := do(t, l.Store, redeem(coupon, "k"))
 		if o.Err != nil || coupon.Quantity.Units() != 3 || o.Coupon.Quantity.Units() != 3 {
@@ -147,13 +150,13 @@ func TestCouponsOfSeveralUnits(t *testing.T) {
 func TestLatePaidOrdersHaveCodes(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.redeemable(t, 9, voucher.Redemption{})
-		c := l.recorded(t, v, 1)[0]
-		p := l.pays(t, c)
-		l.transitioned(t, c, order.Cancel)
-		l.applyAll(t, v)
-		l.receives(t, p)
-		l.applyAll(t, v)
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_coupon"); n != 1 { // reading would make up for it
+		c := l.NewOrders(t, v, 1)[0]
+		p := l.Pays(t, c)
+		l.Transitioned(t, c, order.Cancel)
+		l.ApplyAll(t, v)
+		l.Receives(t, p)
+		l.ApplyAll(t, v)
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_coupon"); n != 1 { // reading would make up for it
 			t.Errorf("%d coupons once the order is revived, want 1", n)
 		}
 		if coupon := l.coupon(t, c); coupon.Status != order.Paid || !coupon.ValidUntil.IsZero() {
@@ -161,7 +164,7 @@ func TestLatePaidOrdersHaveCodes(t *testing.T) {
 		}
 		v = l.redeemable(t, 9, voucher.Redemption{})
 		other := l.paid(t, v, 2)[1]
-		l.exec(t, "DELETE FROM tb_coupon WHERE order_id = ?", other.OrderID)
+		l.Exec(t, "DELETE FROM tb_coupon WHERE order_id = ?", other.OrderID)
 		codes := make(chan redemption.Code, 8)
 		for range cap(codes) {
 			go func() {
@@ -214,15 +217,16 @@ func TestTillsChangeTheLedger(t *testing.T) {
 			redemption.ErrNotFound, nil, redemption.ErrNotFound, nil,
 		} {
 			if got := outcomes[i]; !errors.Is(got.Err, want) || want == nil && got.Err != nil ||
-				got.Repeated != (i == 1) || !got.At.Equal(recordedAt) {
+				got.Repeated != (i == 1) || !got.At.Equal(ledgertest.RecordedAt) {
 				t.Errorf("command %d: %+v, want %v", i, got, want)
 			}
 		}
-		if o := l.order(t, cs[0].OrderID); o.Status != order.Redeemed || !o.RedeemedAt.Equal(recordedAt) {
+		if o := l.ReadOrder(t, cs[0].OrderID); o.Status != order.Redeemed ||
+			!o.RedeemedAt.Equal(ledgertest.RecordedAt) {
 			t.Errorf("the redeemed order is %+v", o)
 		}
 		got := l.coupon(t, cs[0])
-		if got.RedeemedBy != till.ID || got.RedeemKey != "k" || !got.RedeemedAt.Equal(recordedAt) ||
+		if got.RedeemedBy != till.ID || got.RedeemKey != "k" || !got.RedeemedAt.Equal(ledgertest.RecordedAt) ||
 			got.Status != order.Redeemed {
 			t.Errorf("the redeemed coupon is %+v", got)
 		}
@@ -230,7 +234,7 @@ func TestTillsChangeTheLedger(t *testing.T) {
 			t.Errorf("asked again in another transaction: %+v", outcome)
 		}
 		if got := l.coupon(t, cs[3]).Reservation; got.ID != "r3" || got.Till != till.ID ||
-			!got.Until.Equal(recordedAt.Add(redemption.ReservationTime)) {
+			!got.Until.Equal(ledgertest.RecordedAt.Add(redemption.ReservationTime)) {
 			t.Errorf("reservation %+v", got)
 		}
 		for i, want := range []string{
@@ -238,12 +242,12 @@ func TestTillsChangeTheLedger(t *testing.T) {
 			"paid by till 70: RESERVED 2026-06-01T20:02:00Z\npaid by till 70: RELEASED",
 			"", "paid by till 70: RESERVED 2026-06-01T20:02:00Z",
 		} {
-			_, since, _ := strings.Cut(l.history(t, cs[i].OrderID)+"\n", "\n")
+			_, since, _ := strings.Cut(l.ReadHistory(t, cs[i].OrderID)+"\n", "\n")
 			if strings.TrimSuffix(since, "\n") != want {
 				t.Errorf("history %d: %q, want %q", i, since, want)
 			}
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
@@ -261,7 +265,7 @@ func TestRefundOfCoupons(t *testing.T) {
 		if err := ask(cs[0]); !errors.Is(err, order.ErrReserved) {
 			t.Errorf("while it is reserved: %v", err)
 		}
-		l.exec(t, "UPDATE tb_coupon SET reserved_until = ?", stored(recordedAt))
+		l.Exec(t, "UPDATE tb_coupon SET reserved_until = ?", ledgertest.Stored(ledgertest.RecordedAt))
 		if err := ask(cs[0]); err != nil {
 			t.Errorf("after that: %v", err)
 		}
@@ -269,14 +273,16 @@ func TestRefundOfCoupons(t *testing.T) {
 			t.Errorf("redeeming a refunded one: %+v", o)
 		}
 		do(t, l.Store, redeem(l.coupon(t, cs[1]), "k"))
-		if err := ask(cs[1]); !inState(err, order.Redeemed) {
+		if err := ask(cs[1]); !ledgertest.InState(err, order.Redeemed) {
 			t.Errorf("a redeemed one: %v", err)
 		}
-		l.exec(t, "UPDATE tb_coupon SET valid_until = ? WHERE order_id = ?", stored(recordedAt), cs[2].OrderID)
-		if err := ask(cs[2]); !inState(err, order.Lapsed) || l.order(t, cs[2].OrderID).Status != order.Paid {
+		l.Exec(t, "UPDATE tb_coupon SET valid_until = ? WHERE order_id = ?",
+			ledgertest.Stored(ledgertest.RecordedAt), cs[2].OrderID)
+		if err := ask(cs[2]); !ledgertest.InState(err, order.Lapsed) ||
+			l.ReadOrder(t, cs[2].OrderID).Status != order.Paid {
 			t.Errorf("past its date: %v", err)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
@@ -286,15 +292,15 @@ func TestLapseDue(t *testing.T) {
 		cs := l.paid(t, v, 7)
 		date := func(at time.Time, cs ...order.Claim) {
 			for _, c := range cs {
-				l.exec(t, "UPDATE tb_coupon SET valid_until = ?, due_time = ? WHERE order_id = ?",
-					stored(at), stored(at), c.OrderID)
+				l.Exec(t, "UPDATE tb_coupon SET valid_until = ?, due_time = ? WHERE order_id = ?",
+					ledgertest.Stored(at), ledgertest.Stored(at), c.OrderID)
 			}
 		}
 		do(t, l.Store, redeem(l.coupon(t, cs[2]), "k"))
 		do(t, l.Store, reserve(l.coupon(t, cs[3]), "r"))
-		date(recordedAt, cs[0], cs[1], cs[3], cs[4], cs[6])
-		date(recordedAt.Add(time.Millisecond), cs[5])
-		l.force(t, order.Refunded, cs[4].OrderID)
+		date(ledgertest.RecordedAt, cs[0], cs[1], cs[3], cs[4], cs[6])
+		date(ledgertest.RecordedAt.Add(time.Millisecond), cs[5])
+		l.Force(t, order.Refunded, cs[4].OrderID)
 		lapse := func(token int64, n, wantLapsed, wantSeen int) {
 			t.Helper()
 			lapsed, seen, err := l.LapseDue(t.Context(), token, n)
@@ -302,7 +308,7 @@ func TestLapseDue(t *testing.T) {
 				t.Errorf("LapseDue = %d lapsed of %d, %v; want %d of %d", len(lapsed), seen, err, wantLapsed, wantSeen)
 			}
 			for _, o := range lapsed {
-				if o.Status != order.Lapsed || !o.LapsedAt.Equal(recordedAt) {
+				if o.Status != order.Lapsed || !o.LapsedAt.Equal(ledgertest.RecordedAt) {
 					t.Errorf("lapsed: %+v", o)
 				}
 			}
@@ -315,7 +321,7 @@ func TestLapseDue(t *testing.T) {
 		}
 		var got []order.Status
 		for _, c := range cs {
-			got = append(got, l.order(t, c.OrderID).Status)
+			got = append(got, l.ReadOrder(t, c.OrderID).Status)
 		}
 		want := []order.Status{
 			order.Lapsed, order.Lapsed, order.Redeemed, order.Paid, order.Refunded, order.Paid, order.Lapsed,
@@ -323,16 +329,17 @@ func TestLapseDue(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("orders (-want +got):\n%s", diff)
 		}
-		if h := l.history(t, cs[0].OrderID); !strings.HasSuffix(h, "lapsed by lapser: NOT_REDEEMED_IN_TIME") {
+		if h := l.ReadHistory(t, cs[0].OrderID); !strings.HasSuffix(h, "lapsed by lapser: NOT_REDEEMED_IN_TIME") {
 			t.Errorf("history %q", h)
 		}
-		l.exec(t, "UPDATE tb_coupon SET reserved_until = ? WHERE order_id = ?", stored(recordedAt), cs[3].OrderID)
+		l.Exec(t, "UPDATE tb_coupon SET reserved_until = ? WHERE order_id = ?",
+			ledgertest.Stored(ledgertest.RecordedAt), cs[3].OrderID)
 		lapse(3, 9, 1, 1)
 		if o := do(t, l.Store, redeem(l.coupon(t, cs[0]), "k")); !errors.Is(o.Err, redemption.ErrLapsed) {
 			t.Errorf("redeeming a lapsed one: %+v", o)
 		}
-		l.exec(t, "UPDATE tb_voucher_order SET status = 2 WHERE id = ?", cs[4].OrderID) // as it was forced
-		l.conserved(t, v)                                                               // a lapsed order keeps its unit
+		l.Exec(t, "UPDATE tb_voucher_order SET status = 2 WHERE id = ?", cs[4].OrderID) // as it was forced
+		l.Conserved(t, v)                                                               // a lapsed order keeps its unit
 	})
 }
 
@@ -352,10 +359,10 @@ func TestRotationVoidsNoCode(t *testing.T) {
 		if id, err := l.RotateCouponKey(t.Context()); err != nil || id != 1 {
 			t.Fatalf("RotateCouponKey = %d, %v", id, err)
 		}
-		l.readKeys(t)
-		cs := claims(v, 2, 1)
-		insert(t, l, cs)
-		l.receives(t, l.pays(t, cs[0]))
+		l.ReadKeys(t)
+		cs := ledgertest.Claims(v, 2, 1)
+		l.Record(t, cs)
+		l.Receives(t, l.Pays(t, cs[0]))
 		second := l.coupon(t, cs[0])
 		if first.Code.KeyID() != 0 || second.Code.KeyID() != 1 {
 			t.Errorf("codes %s and %s", first.Code, second.Code)
@@ -366,7 +373,7 @@ func TestRotationVoidsNoCode(t *testing.T) {
 		if o := do(t, l.Store, redeem(first, "k")); o.Err != nil {
 			t.Errorf("redeeming the old code: %v", o.Err)
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_audit WHERE action = 'rotate'"); n != 1 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_audit WHERE action = 'rotate'"); n != 1 {
 			t.Errorf("%d lines of audit", n)
 		}
 		for id := 2; id <= redemption.MaxKeyID; id++ {
@@ -386,11 +393,11 @@ func TestKeysOfCodesThatAreNone(t *testing.T) {
 			"coupon_key_00": "short", "coupon_key_xx": strings.Repeat("x", 32),
 			"coupon_key_32": strings.Repeat("x", 32),
 		} {
-			l.exec(t, "INSERT INTO tb_setting VALUES (?, ?, '2026-06-01 20:00:00')", name, value)
+			l.Exec(t, "INSERT INTO tb_setting VALUES (?, ?, '2026-06-01 20:00:00')", name, value)
 			if keys, err := l.CouponKeys(t.Context()); err == nil {
 				t.Errorf("%s: %v, want an error", name, keys)
 			}
-			l.exec(t, "DELETE FROM tb_setting")
+			l.Exec(t, "DELETE FROM tb_setting")
 		}
 	})
 }
@@ -400,7 +407,7 @@ func TestManyTillsRedeemOneCode(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		const tills = 64
 		rounds := raceRounds(40, 1000)
-		if l.dialect == "sqlite" {
+		if l.Dialect == "sqlite" {
 			rounds = 5
 		}
 		v := l.redeemable(t, int64(rounds), voucher.Redemption{})
@@ -425,12 +432,12 @@ func TestManyTillsRedeemOneCode(t *testing.T) {
 					t.Errorf("till %d: %+v", i+1, o)
 				}
 			}
-			if events := l.number(t, "SELECT COUNT(*) FROM tb_order_event WHERE order_id = ? AND status = 3",
+			if events := l.Number(t, "SELECT COUNT(*) FROM tb_order_event WHERE order_id = ? AND status = 3",
 				c.OrderID); won != 1 || events != 1 {
 				t.Fatalf("%d tills have redeemed order %d, with %d events", won, c.OrderID, events)
 			}
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
@@ -451,7 +458,7 @@ func TestCouponRaces(t *testing.T) {
 				return err
 			},
 			won: func(redeem, refund error) bool {
-				return redeem == nil && inState(refund, order.Redeemed) ||
+				return redeem == nil && ledgertest.InState(refund, order.Redeemed) ||
 					errors.Is(redeem, redemption.ErrVoid) && refund == nil
 			},
 		},
@@ -483,22 +490,22 @@ func TestCouponRaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := openMySQL(t, migratedMySQL(t))
+			l := openMySQL(t, ledgertest.MigratedMySQL(t))
 			v := l.redeemable(t, int64(rounds), voucher.Redemption{})
 			for _, c := range l.paid(t, v, rounds) {
 				coupon := l.coupon(t, c)
 				if strings.HasPrefix(name, "lapse") {
 					do(t, l.Store, reserve(coupon, "r"))
-					l.exec(t, "UPDATE tb_coupon SET valid_until = ?, due_time = ? WHERE order_id = ?",
-						stored(recordedAt), stored(recordedAt), c.OrderID)
+					l.Exec(t, "UPDATE tb_coupon SET valid_until = ?, due_time = ? WHERE order_id = ?",
+						ledgertest.Stored(ledgertest.RecordedAt), ledgertest.Stored(ledgertest.RecordedAt), c.OrderID)
 				}
-				first, second := both(func() error { return race.first(l, coupon, c) },
+				first, second := ledgertest.Both(func() error { return race.first(l, coupon, c) },
 					func() error { return race.second(l, coupon, c) })
 				if !race.won(first, second) {
-					t.Fatalf("%v against %v; the order is %s", first, second, l.order(t, c.OrderID).Status)
+					t.Fatalf("%v against %v; the order is %s", first, second, l.ReadOrder(t, c.OrderID).Status)
 				}
 			}
-			l.conserved(t, v)
+			l.Conserved(t, v)
 		})
 	}
 }
@@ -506,11 +513,11 @@ func TestCouponRaces(t *testing.T) {
 // The lapser has chosen a coupon, and a till is first to lock it: the reservation bars the lapse.
 func TestLapseSeesAReservation(t *testing.T) {
 	t.Parallel()
-	l := openMySQL(t, migratedMySQL(t))
+	l := openMySQL(t, ledgertest.MigratedMySQL(t))
 	v := l.redeemable(t, 1, voucher.Redemption{ValidDays: 1})
 	c := l.paid(t, v, 1)[0]
-	l.exec(t, "UPDATE tb_coupon SET due_time = ?", stored(recordedAt))
-	tx, err := l.raw.BeginTx(t.Context(), nil)
+	l.Exec(t, "UPDATE tb_coupon SET due_time = ?", ledgertest.Stored(ledgertest.RecordedAt))
+	tx, err := l.Raw.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -518,7 +525,7 @@ func TestLapseSeesAReservation(t *testing.T) {
 	for _, statement := range []string{
 		fmt.Sprintf("SELECT id FROM tb_voucher_order WHERE id = %d FOR UPDATE", c.OrderID),
 		fmt.Sprintf("UPDATE tb_coupon SET reservation = 'r', reserved_by = 1, reserve_key = 'k', reserved_until = '%s'",
-			stored(recordedAt.Add(time.Minute))),
+			ledgertest.Stored(ledgertest.RecordedAt.Add(time.Minute))),
 	} {
 		if _, err := tx.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
@@ -532,21 +539,21 @@ func TestLapseSeesAReservation(t *testing.T) {
 		}
 		done <- err
 	}()
-	l.awaitLockWait(t)
+	l.AwaitLockWait(t)
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-done; err != nil || l.order(t, c.OrderID).Status != order.Paid {
-		t.Errorf("%v; the order is %s", err, l.order(t, c.OrderID).Status)
+	if err := <-done; err != nil || l.ReadOrder(t, c.OrderID).Status != order.Paid {
+		t.Errorf("%v; the order is %s", err, l.ReadOrder(t, c.OrderID).Status)
 	}
 }
 
 // The reply to COMMIT is lost: the same request, repeated, says what has happened.
 func TestLostCommitReplyOfTills(t *testing.T) {
 	t.Parallel()
-	dsn := migratedMySQL(t)
+	dsn := ledgertest.MigratedMySQL(t)
 	l := openMySQL(t, dsn)
-	store, proxy := proxied(t, stopped(t, dsn, startTime), options(l.clock))
+	store, proxy := proxied(t, ledgertest.Stopped(t, dsn, ledgertest.StartTime), ledgertest.Options(l.Clock))
 	v := l.redeemable(t, 9, voucher.Redemption{})
 	cs := l.paid(t, v, 3)
 	held := l.coupon(t, cs[2])
@@ -570,15 +577,16 @@ func TestLostCommitReplyOfTills(t *testing.T) {
 			t.Errorf("%s again: %+v", name, o)
 		}
 	}
-	l.exec(t, "UPDATE tb_coupon SET due_time = ? WHERE redeemed_by IS NULL AND reservation IS NULL", stored(recordedAt))
+	l.Exec(t, "UPDATE tb_coupon SET due_time = ? WHERE redeemed_by IS NULL AND reservation IS NULL",
+		ledgertest.Stored(ledgertest.RecordedAt))
 	proxy.DropRepliesTo("COMMIT", 1)
 	_, _, err := store.LapseDue(t.Context(), 1, 9)
 	infrastructure(t, err)
 	if lapsed, seen, err := store.LapseDue(t.Context(), 1, 9); err != nil || len(lapsed) != 0 || seen != 0 {
 		t.Errorf("lapsing again: %d of %d, %v", len(lapsed), seen, err)
 	}
-	if got := l.order(t, cs[2].OrderID).Status; got != order.Lapsed {
+	if got := l.ReadOrder(t, cs[2].OrderID).Status; got != order.Lapsed {
 		t.Errorf("the due order is %s", got)
 	}
-	l.conserved(t, v)
+	l.Conserved(t, v)
 }

@@ -12,14 +12,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
 func TestDirectSale(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v, other, sale, off := l.ordinary(t), l.ordinary(t), l.seckill(t, 1), l.ordinary(t)
-		l.exec(t, "UPDATE tb_voucher SET status = 2 WHERE id = ?", off)
-		l.exec(t, "UPDATE tb_voucher SET pay_within = 60 WHERE id = ?", other)
+		v, other, sale, off := l.Ordinary(t), l.Ordinary(t), l.Seckill(t, 1), l.Ordinary(t)
+		l.Exec(t, "UPDATE tb_voucher SET status = 2 WHERE id = ?", off)
+		l.Exec(t, "UPDATE tb_voucher SET pay_within = 60 WHERE id = ?", other)
 		for _, test := range []struct {
 			id, user, voucher int64
 			key               string
@@ -47,15 +48,15 @@ func TestDirectSale(t *testing.T) {
 		}
 		want := order.Order{
 			ID: 101, UserID: 1, VoucherID: v, Amount: 1000, Status: order.Unpaid,
-			CreatedAt: recordedAt, PayBefore: payBefore,
+			CreatedAt: ledgertest.RecordedAt, PayBefore: ledgertest.PayBefore,
 		}
-		if diff := cmp.Diff(want, l.order(t, 101)); diff != "" {
+		if diff := cmp.Diff(want, l.ReadOrder(t, 101)); diff != "" {
 			t.Errorf("order (-want +got):\n%s", diff)
 		}
-		if got := l.order(t, 106).PayBefore.Sub(recordedAt).Seconds(); got != 60 {
+		if got := l.ReadOrder(t, 106).PayBefore.Sub(ledgertest.RecordedAt).Seconds(); got != 60 {
 			t.Errorf("to be paid within %v s, want 60", got)
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 5 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 5 {
 			t.Errorf("%d orders, want 5", n)
 		}
 	})
@@ -64,17 +65,17 @@ func TestDirectSale(t *testing.T) {
 // replaced is an order of the limited voucher whose user has bought another one, as if it had been cancelled then.
 func (l ledger) replaced(tb testing.TB, voucherID, user int64) order.Claim {
 	tb.Helper()
-	c := l.bought(tb, voucherID, user)
-	l.force(tb, order.Cancelled, c.OrderID)
-	l.bought(tb, voucherID, user)
-	l.force(tb, order.Unpaid, c.OrderID)
+	c := l.Bought(tb, voucherID, user)
+	l.Force(tb, order.Cancelled, c.OrderID)
+	l.Bought(tb, voucherID, user)
+	l.Force(tb, order.Unpaid, c.OrderID)
 	return c
 }
 
 // A user has as many live orders as a voucher allows, whatever became of others; a repeated request hears of its order.
 func TestLimitedDirectSale(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v, other := l.limited(t, 2), l.limited(t, 1)
+		v, other := l.Limited(t, 2), l.Limited(t, 1)
 		buy := func(user, id, voucherID int64, key string) string {
 			t.Helper()
 			o, err := l.RecordDirectSale(t.Context(), id, user, voucherID, key)
@@ -104,7 +105,7 @@ func TestLimitedDirectSale(t *testing.T) {
 			}
 		}
 		for status := order.Unpaid; status <= order.Lapsed; status++ {
-			l.force(t, status, 101)
+			l.Force(t, status, 101)
 			id := 200 + int64(status)
 			if status.Live() {
 				if got := buy(1, id, v, ""); got != "limit 2" {
@@ -115,9 +116,9 @@ func TestLimitedDirectSale(t *testing.T) {
 			if got := buy(1, id, v, ""); got != fmt.Sprint(id) {
 				t.Errorf("beside an order that is %s: %s", status, got)
 			}
-			l.force(t, order.Cancelled, id)
+			l.Force(t, order.Cancelled, id)
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_limited_buyer"); n != 3 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_limited_buyer"); n != 3 {
 			t.Errorf("%d rows of limited buyers, want 3", n)
 		}
 	})
@@ -128,7 +129,7 @@ func TestLimitedDirectSale(t *testing.T) {
 func TestLimitedDirectSaleRace(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		const limit, requests = 3, 64
-		v := l.limited(t, limit)
+		v := l.Limited(t, limit)
 		bought := make([]atomic.Int64, requests)
 		var group sync.WaitGroup
 		for i := range requests {
@@ -167,7 +168,7 @@ func TestLimitedDirectSaleRace(t *testing.T) {
 				}
 			}
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != limit || said != limit {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != limit || said != limit {
 			t.Errorf("%d orders, %d callers know of one; want %d", n, said, limit)
 		}
 	})
@@ -176,11 +177,11 @@ func TestLimitedDirectSaleRace(t *testing.T) {
 // The same request twice at once buys once, also where it is the only one that its user may have.
 func TestDirectSaleAtOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		free := l.ordinary(t)
+		free := l.Ordinary(t)
 		for round := range int64(10) {
 			v := free
 			if round%2 == 0 {
-				v = l.limited(t, 1)
+				v = l.Limited(t, 1)
 			}
 			var got [2]order.Order
 			buy := func(i int64) func() error {
@@ -189,11 +190,11 @@ func TestDirectSaleAtOnce(t *testing.T) {
 					return err
 				}
 			}
-			if err := errors.Join(both(buy(0), buy(1))); err != nil || got[0].ID == 0 || got[0] != got[1] {
+			if err := errors.Join(ledgertest.Both(buy(0), buy(1))); err != nil || got[0].ID == 0 || got[0] != got[1] {
 				t.Errorf("%v: %+v and %+v", err, got[0], got[1])
 			}
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 10 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 10 {
 			t.Errorf("%d orders, want 10", n)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/testkit/ledgertest"
 )
 
 func (l ledger) expires(tb testing.TB, token int64, n int) []int64 {
@@ -22,11 +23,11 @@ func (l ledger) expires(tb testing.TB, token int64, n int) []int64 {
 		if i > 20 {
 			continue // the others are like these
 		}
-		if diff := cmp.Diff(l.order(tb, o.ID), o); o.Status != order.Cancelled ||
-			!o.CancelledAt.Equal(recordedAt) || diff != "" {
+		if diff := cmp.Diff(l.ReadOrder(tb, o.ID), o); o.Status != order.Cancelled ||
+			!o.CancelledAt.Equal(ledgertest.RecordedAt) || diff != "" {
 			tb.Errorf("expired %+v (-read +got):\n%s", o, diff)
 		}
-		if event := l.history(tb, o.ID); event != "cancelled by expirer: NOT_PAID_IN_TIME" {
+		if event := l.ReadHistory(tb, o.ID); event != "cancelled by expirer: NOT_PAID_IN_TIME" {
 			tb.Errorf("history %q", event)
 		}
 	}
@@ -44,17 +45,17 @@ func ids(cs ...order.Claim) []int64 {
 // What is due expires, the longest overdue first, whatever its voucher; nothing else does.
 func TestExpireDue(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v, w, over, plain := l.seckill(t, 10), l.seckill(t, 10), l.seckill(t, 10), l.ordinary(t)
-		first, second := l.recorded(t, v, 5), l.recorded(t, w, 1)
-		free, gone := l.bought(t, plain, 1), l.recorded(t, over, 1)[0]
-		l.retire(t, over)
-		l.due(t, time.Millisecond, first[0]) // not yet
-		l.due(t, 0, first[1])
-		l.due(t, -time.Second, first[2])
-		l.due(t, -time.Hour, second[0])
-		l.due(t, -time.Minute, free, gone)
-		l.due(t, -time.Minute, first[4])
-		l.transitioned(t, first[4], order.Pay)
+		v, w, over, plain := l.Seckill(t, 10), l.Seckill(t, 10), l.Seckill(t, 10), l.Ordinary(t)
+		first, second := l.NewOrders(t, v, 5), l.NewOrders(t, w, 1)
+		free, gone := l.Bought(t, plain, 1), l.NewOrders(t, over, 1)[0]
+		l.RetireSale(t, over)
+		l.Due(t, time.Millisecond, first[0]) // not yet
+		l.Due(t, 0, first[1])
+		l.Due(t, -time.Second, first[2])
+		l.Due(t, -time.Hour, second[0])
+		l.Due(t, -time.Minute, free, gone)
+		l.Due(t, -time.Minute, first[4])
+		l.Transitioned(t, first[4], order.Pay)
 
 		if diff := cmp.Diff(ids(second[0], free), l.expires(t, 1, 2)); diff != "" {
 			t.Errorf("the first two (-want +got):\n%s", diff)
@@ -71,17 +72,17 @@ func TestExpireDue(t *testing.T) {
 				OrderID: c.OrderID, UserID: c.UserID,
 			}
 		}
-		if diff := cmp.Diff([]order.Operation{op(1, first[2]), op(2, first[1])}, l.pending(t, v)); diff != "" {
+		if diff := cmp.Diff([]order.Operation{op(1, first[2]), op(2, first[1])}, l.ReadPending(t, v)); diff != "" {
 			t.Errorf("operations (-want +got):\n%s", diff)
 		}
-		if got := l.states(t, over); got != [5]int64{2: 1} {
+		if got := l.States(t, over); got != [5]int64{2: 1} {
 			t.Errorf("operations of the retired sale: %v", got)
 		}
 		for id, want := range map[int64]int64{v: 7, w: 10, over: 10} {
-			if stock := l.sale(t, id).Stock; stock != want {
+			if stock := l.Sale(t, id).Stock; stock != want {
 				t.Errorf("stock %d, want %d", stock, want)
 			}
-			l.conserved(t, id)
+			l.Conserved(t, id)
 		}
 	})
 }
@@ -89,31 +90,31 @@ func TestExpireDue(t *testing.T) {
 // A batch of several statements' length, and of more than there are.
 func TestExpireDueMany(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 1200)
-		cs := l.recorded(t, v, 1200)
-		l.due(t, -time.Minute, cs[:1100]...)
+		v := l.Seckill(t, 1200)
+		cs := l.NewOrders(t, v, 1200)
+		l.Due(t, -time.Minute, cs[:1100]...)
 		if got := len(l.expires(t, 1, 1050)) + len(l.expires(t, 1, 1050)); got != 1100 {
 			t.Errorf("%d were expired, want 1100", got)
 		}
-		if sale := l.sale(t, v); sale.Stock != 1100 || sale.LastOperation != 1100 || l.states(t, v) != [5]int64{1100} {
-			t.Errorf("sale %+v, operations %v", sale, l.states(t, v))
+		if sale := l.Sale(t, v); sale.Stock != 1100 || sale.LastOperation != 1100 || l.States(t, v) != [5]int64{1100} {
+			t.Errorf("sale %+v, operations %v", sale, l.States(t, v))
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
 // Who was overtaken by a higher token changes nothing any more.
 func TestExpireDueFence(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 10)
-		cs := l.recorded(t, v, 3)
-		l.due(t, -time.Minute, cs...)
+		v := l.Seckill(t, 10)
+		cs := l.NewOrders(t, v, 3)
+		l.Due(t, -time.Minute, cs...)
 		l.expires(t, 5, 1)
 		l.expires(t, 5, 1)
 		if _, err := l.ExpireDue(t.Context(), 4, 1); !errors.Is(err, order.ErrSuperseded) {
 			t.Errorf("token 4: %v, want ErrSuperseded", err)
 		}
-		if got := l.states(t, v); got != [5]int64{2} {
+		if got := l.States(t, v); got != [5]int64{2} {
 			t.Errorf("operations %v, want 2", got)
 		}
 		l.expires(t, 7, 1)
@@ -126,10 +127,10 @@ func TestExpireDueFence(t *testing.T) {
 // A locked order does not hold up the others.
 func TestExpireDueSkipsLockedOrders(t *testing.T) {
 	t.Parallel()
-	l := openMySQL(t, migratedMySQL(t))
-	cs := l.recorded(t, l.seckill(t, 10), 3)
-	l.due(t, -time.Minute, cs...)
-	holder, err := l.raw.BeginTx(t.Context(), nil)
+	l := openMySQL(t, ledgertest.MigratedMySQL(t))
+	cs := l.NewOrders(t, l.Seckill(t, 10), 3)
+	l.Due(t, -time.Minute, cs...)
+	holder, err := l.Raw.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,9 +154,9 @@ func TestExpireDueSkipsLockedOrders(t *testing.T) {
 func TestExpireDueAgainstTransitions(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		const n = 40
-		v := l.seckill(t, n)
-		cs := l.recorded(t, v, n)
-		l.due(t, -time.Minute, cs...)
+		v := l.Seckill(t, n)
+		cs := l.NewOrders(t, v, n)
+		l.Due(t, -time.Minute, cs...)
 		var paid, cancelled, expired int64
 		expiring := func() error { // the one in transition, unless it is locked
 			os, err := l.ExpireDue(t.Context(), 1, 1)
@@ -171,12 +172,12 @@ func TestExpireDueAgainstTransitions(t *testing.T) {
 				_, err := l.Transition(t.Context(), c.OrderID, 0, action, order.Owner)
 				if err == nil {
 					*count++
-				} else if inState(err, order.Cancelled) {
+				} else if ledgertest.InState(err, order.Cancelled) {
 					err = nil
 				}
 				return err
 			}
-			if err := errors.Join(both(moving, expiring)); err != nil {
+			if err := errors.Join(ledgertest.Both(moving, expiring)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -184,15 +185,15 @@ func TestExpireDueAgainstTransitions(t *testing.T) {
 		if paid+cancelled+expired != n {
 			t.Errorf("%d paid, %d cancelled, %d expired; want %d in all", paid, cancelled, expired, n)
 		}
-		ops := l.pending(t, v)
-		if int64(len(ops)) != cancelled+expired || l.sale(t, v).Stock != cancelled+expired {
-			t.Errorf("%d operations, stock %d; want %d units back", len(ops), l.sale(t, v).Stock, cancelled+expired)
+		ops := l.ReadPending(t, v)
+		if int64(len(ops)) != cancelled+expired || l.Sale(t, v).Stock != cancelled+expired {
+			t.Errorf("%d operations, stock %d; want %d units back", len(ops), l.Sale(t, v).Stock, cancelled+expired)
 		}
 		for i, op := range ops {
 			if op.Number != int64(i)+1 {
 				t.Fatalf("operation %d has number %d", i, op.Number)
 			}
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }

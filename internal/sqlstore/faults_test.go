@@ -13,6 +13,7 @@ import (
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
@@ -65,18 +66,18 @@ func number(err error) uint16 {
 // The reply to COMMIT is lost (F09): the caller learns nothing, and the next question finds the orders.
 func TestLostCommitReply(t *testing.T) {
 	t.Parallel()
-	dsn := migratedMySQL(t)
+	dsn := ledgertest.MigratedMySQL(t)
 	l := openMySQL(t, dsn)
-	v := l.seckill(t, 10)
-	store, proxy := proxied(t, dsn, options(l.clock))
+	v := l.Seckill(t, 10)
+	store, proxy := proxied(t, dsn, ledgertest.Options(l.Clock))
 	for name, write := range map[string]func([]order.Claim) error{
 		"Insert": func(cs []order.Claim) error { return store.Insert(t.Context(), cs) },
 		"Settle": func(cs []order.Claim) error {
-			return store.Settle(t.Context(), cs, decideAll(cs, order.Insert, ""))
+			return store.Settle(t.Context(), cs, ledgertest.DecideAll(cs, order.Insert, ""))
 		},
 	} {
 		lost := proxy.Lost()
-		cs := claims(v, int64(100*lost+1), 3)
+		cs := ledgertest.Claims(v, int64(100*lost+1), 3)
 		proxy.DropRepliesTo("COMMIT", 1)
 		infrastructure(t, write(cs))
 		if proxy.Lost() != lost+1 {
@@ -89,22 +90,22 @@ func TestLostCommitReply(t *testing.T) {
 			t.Errorf("%s again: %v, want ErrConflict", name, err)
 		}
 	}
-	l.conserved(t, v)
+	l.Conserved(t, v)
 }
 
 // The reply to COMMIT is lost while an order lives: repeating the call comes to what the lost reply said.
 func TestLostCommitReplyOfALife(t *testing.T) {
 	t.Parallel()
-	dsn := migratedMySQL(t)
+	dsn := ledgertest.MigratedMySQL(t)
 	l := openMySQL(t, dsn)
-	store, proxy := proxied(t, stopped(t, dsn, startTime), options(l.clock))
-	v, plain := l.seckill(t, 100), l.ordinary(t)
-	cs := l.recorded(t, v, 4)
+	store, proxy := proxied(t, ledgertest.Stopped(t, dsn, ledgertest.StartTime), ledgertest.Options(l.Clock))
+	v, plain := l.Seckill(t, 100), l.Ordinary(t)
+	cs := l.NewOrders(t, v, 4)
 	late := l.late(t, v, 10)
-	opened, paid, bought := l.pays(t, cs[1]), l.pays(t, cs[2]), l.bought(t, plain, 1)
-	l.receives(t, paid)
-	l.due(t, -time.Minute, cs[3])
-	complete := results(l.pending(t, v), true)
+	opened, paid, bought := l.Pays(t, cs[1]), l.Pays(t, cs[2]), l.Bought(t, plain, 1)
+	l.Receives(t, paid)
+	l.Due(t, -time.Minute, cs[3])
+	complete := ledgertest.Results(l.ReadPending(t, v), true)
 	ctx := t.Context()
 	for _, test := range []struct {
 		name  string
@@ -116,7 +117,7 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 				_, err := store.Transition(ctx, cs[0].OrderID, 0, order.Cancel, order.Owner)
 				return err
 			},
-			func(err error) bool { return inState(err, order.Cancelled) },
+			func(err error) bool { return ledgertest.InState(err, order.Cancelled) },
 		},
 		{"CloseDue", func() error { _, err := store.ExpireDue(ctx, 1, 10); return err }, nil},
 		{
@@ -133,9 +134,12 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 		{"AskRefund", func() error { _, err := store.AskRefund(ctx, cs[2].UserID, cs[2].OrderID); return err }, nil},
 		{"Refunded", func() error { _, err := store.Refunded(ctx, paid.ID); return err }, nil},
 		{"CompleteOperations", func() error { return store.CompleteOperations(ctx, v, complete) }, nil},
-		{"ChangeStock", func() error { _, err := store.ChangeStock(ctx, v, admin, 5, "key"); return err }, nil},
+		{
+			"ChangeStock",
+			func() error { _, err := store.ChangeStock(ctx, v, ledgertest.Admin, 5, "key"); return err }, nil,
+		},
 		{"ChangeVoucher", func() error {
-			_, err := store.ChangeVoucher(ctx, v, admin,
+			_, err := store.ChangeVoucher(ctx, v, ledgertest.Admin,
 				func(v *voucher.Voucher) error { v.Sale.Paused = true; return nil })
 			return err
 		}, nil},
@@ -156,36 +160,36 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 		}
 	}
 	// Two orders are live: the paid one and the late one. Every change was counted once.
-	if sale := l.sale(t, v); sale.Stock != 103 || sale.Issued != 105 || sale.LastOperation != 7 {
+	if sale := l.Sale(t, v); sale.Stock != 103 || sale.Issued != 105 || sale.LastOperation != 7 {
 		t.Errorf("sale %+v", sale)
 	}
-	if o := l.order(t, late.OrderID); o.Status != order.Paid {
+	if o := l.ReadOrder(t, late.OrderID); o.Status != order.Paid {
 		t.Errorf("the late order is %s", o.Status)
 	}
-	if n := l.number(t, "SELECT COUNT(*) FROM tb_order_event"); n != 9 {
+	if n := l.Number(t, "SELECT COUNT(*) FROM tb_order_event"); n != 9 {
 		t.Errorf("%d events, want 9", n)
 	}
-	l.conserved(t, v)
+	l.Conserved(t, v)
 }
 
 // A lock wait that ends (1205) undoes one statement only; the store undoes the rest.
 func TestLockWaitTimeout(t *testing.T) {
 	t.Parallel()
-	dsn := migratedMySQL(t)
+	dsn := ledgertest.MigratedMySQL(t)
 	l := openMySQL(t, dsn)
-	free, held := l.seckill(t, 10), l.seckill(t, 10)
-	o := options(l.clock)
+	free, held := l.Seckill(t, 10), l.Seckill(t, 10)
+	o := ledgertest.Options(l.Clock)
 	o.Timeout = 8 * time.Second // so the wait is four
 	store := through(t, dsn, func(*mysql.Config) {}, o)
 	holder := l.holding(t, held)
 
-	err := store.Insert(t.Context(), append(claims(free, 1, 3), claims(held, 1, 3)...))
+	err := store.Insert(t.Context(), append(ledgertest.Claims(free, 1, 3), ledgertest.Claims(held, 1, 3)...))
 	infrastructure(t, err)
 	if number(err) != 1205 {
 		t.Errorf("Insert: %v, want error 1205", err)
 	}
-	cs := claims(held, 5, 1)
-	err = store.Settle(t.Context(), cs, decideAll(cs, order.Insert, ""))
+	cs := ledgertest.Claims(held, 5, 1)
+	err = store.Settle(t.Context(), cs, ledgertest.DecideAll(cs, order.Insert, ""))
 	infrastructure(t, err)
 	if number(err) != 1205 {
 		t.Errorf("Settle: %v, want error 1205", err)
@@ -193,16 +197,16 @@ func TestLockWaitTimeout(t *testing.T) {
 	if err := holder.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 0 {
+	if n := l.Number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 0 {
 		t.Errorf("%d rows were written", n)
 	}
-	l.conserved(t, free)
+	l.Conserved(t, free)
 }
 
 // holding locks a sale's row in a transaction of its own.
 func (l ledger) holding(t *testing.T, voucherID int64) *sql.Tx {
 	t.Helper()
-	tx, err := l.raw.BeginTx(t.Context(), nil)
+	tx, err := l.Raw.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,8 +227,8 @@ func (l ledger) lockIn(t *testing.T, tx *sql.Tx, voucherID int64) {
 
 func TestDeadlock(t *testing.T) {
 	t.Parallel()
-	l := openMySQL(t, migratedMySQL(t))
-	first, second := l.seckill(t, 10), l.seckill(t, 10)
+	l := openMySQL(t, ledgertest.MigratedMySQL(t))
+	first, second := l.Seckill(t, 10), l.Seckill(t, 10)
 	holder := l.holding(t, second)
 	// The server ends the transaction that has changed less.
 	for i := range 200 {
@@ -233,8 +237,10 @@ func TestDeadlock(t *testing.T) {
 		}
 	}
 	inserted := make(chan error, 1)
-	go func() { inserted <- l.Insert(t.Context(), append(claims(first, 1, 3), claims(second, 1, 3)...)) }()
-	l.awaitLockWait(t)
+	go func() {
+		inserted <- l.Insert(t.Context(), append(ledgertest.Claims(first, 1, 3), ledgertest.Claims(second, 1, 3)...))
+	}()
+	l.AwaitLockWait(t)
 	l.lockIn(t, holder, first)
 	err := <-inserted
 	infrastructure(t, err)
@@ -244,25 +250,25 @@ func TestDeadlock(t *testing.T) {
 	if err := holder.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 0 {
+	if n := l.Number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 0 {
 		t.Errorf("%d rows were written", n)
 	}
-	l.conserved(t, first)
+	l.Conserved(t, first)
 }
 
 // Connections that are cut, and a server that does not answer: reading says so within its time, and works afterwards.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
-	dsn := migratedMySQL(t)
+	dsn := ledgertest.MigratedMySQL(t)
 	l := openMySQL(t, dsn)
-	v := l.seckill(t, 10)
-	o := options(l.clock)
+	v := l.Seckill(t, 10)
+	o := ledgertest.Options(l.Clock)
 	o.Timeout = 3 * time.Second
 	store, proxy := proxied(t, dsn, o)
 	for name, fault := range map[string]func(){"cut": proxy.Cut, "black hole": proxy.Blackhole} {
 		fault()
 		start := time.Now()
-		cs := claims(v, 1, 1)
+		cs := ledgertest.Claims(v, 1, 1)
 		_, orderErr := store.Order(t.Context(), 1)
 		_, voucherErr := store.Voucher(t.Context(), v)
 		if err := errors.Join(orderErr, voucherErr); !errors.Is(orderErr, order.ErrUnavailable) ||
@@ -286,7 +292,7 @@ func TestDatabaseAway(t *testing.T) {
 // A cancelled caller does not get the error that the database is away.
 func TestCancelledCaller(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		_, err := l.Order(cancelled(t), 1)
+		_, err := l.Order(ledgertest.Cancelled(t), 1)
 		if !errors.Is(err, context.Canceled) || errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("%v, want context.Canceled alone", err)
 		}
@@ -300,19 +306,20 @@ func TestServerReadOnlyAndKilled(t *testing.T) {
 	server := testkit.StartMariaDB(t)
 	dsn := server.DSN("seckill")
 	l := openMySQL(t, dsn)
-	v := l.seckill(t, 10)
-	l.exec(t, "CREATE USER app@'%' IDENTIFIED BY 'of-this-test'")
-	l.exec(t, "GRANT SELECT, INSERT, UPDATE ON seckill.* TO app@'%'")
-	store := through(t, dsn, func(c *mysql.Config) { c.User, c.Passwd = "app", "of-this-test" }, options(l.clock))
+	v := l.Seckill(t, 10)
+	l.Exec(t, "CREATE USER app@'%' IDENTIFIED BY 'of-this-test'")
+	l.Exec(t, "GRANT SELECT, INSERT, UPDATE ON seckill.* TO app@'%'")
+	store := through(t, dsn, func(c *mysql.Config) { c.User, c.Passwd = "app", "of-this-test" },
+		ledgertest.Options(l.Clock))
 	if err := store.CheckSchema(t.Context()); err != nil {
 		t.Errorf("CheckSchema: %v", err)
 	}
-	cs := claims(v, 1, 2)
+	cs := ledgertest.Claims(v, 1, 2)
 	if err := store.Insert(t.Context(), cs[:1]); err != nil {
 		t.Fatalf("Insert with few rights: %v", err)
 	}
 
-	l.exec(t, "SET GLOBAL read_only = 1")
+	l.Exec(t, "SET GLOBAL read_only = 1")
 	err := store.Insert(t.Context(), cs[1:])
 	infrastructure(t, err)
 	if number(err) != 1290 {
@@ -321,9 +328,9 @@ func TestServerReadOnlyAndKilled(t *testing.T) {
 	if idle := store.DB().Connections().Idle; idle != 0 {
 		t.Errorf("%d connections to the read-only server are kept", idle)
 	}
-	err = store.Settle(t.Context(), cs[1:], decideAll(cs[1:], order.Insert, ""))
+	err = store.Settle(t.Context(), cs[1:], ledgertest.DecideAll(cs[1:], order.Insert, ""))
 	infrastructure(t, err)
-	l.exec(t, "SET GLOBAL read_only = 0")
+	l.Exec(t, "SET GLOBAL read_only = 0")
 
 	server.Kill()
 	infrastructure(t, store.Insert(t.Context(), cs[1:]))
@@ -348,7 +355,7 @@ func TestPingAsksATable(t *testing.T) {
 		if err := l.Ping(t.Context()); err != nil {
 			t.Errorf("Ping: %v", err)
 		}
-		l.exec(t, "ALTER TABLE tb_setting RENAME TO tb_elsewhere")
+		l.Exec(t, "ALTER TABLE tb_setting RENAME TO tb_elsewhere")
 		if err := l.Ping(t.Context()); err == nil {
 			t.Error("without the table Ping says that all is well")
 		}

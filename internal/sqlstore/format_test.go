@@ -12,6 +12,7 @@ import (
 	"github.com/pressly/goose/v3/database"
 
 	"seckill/internal/sqlstore"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/migrations"
 )
 
@@ -42,7 +43,7 @@ func TestOtherFormatsAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachOwnSchema(t, func(t *testing.T, l ledger) {
 				for _, statement := range tc.made {
-					l.exec(t, statement)
+					l.Exec(t, statement)
 				}
 				tables := l.tables(t)
 				applied, err := l.Migrate(t.Context())
@@ -51,8 +52,8 @@ func TestOtherFormatsAreRefused(t *testing.T) {
 				}
 				todo := map[string]string{
 					"mysql": "a schema of its own in SECKILL_MYSQL_DSN", "sqlite": "away",
-				}[l.dialect]
-				died := l.number(t, "SELECT COUNT(*) FROM tb_migration WHERE version_id > 0") == 0
+				}[l.Dialect]
+				died := l.Number(t, "SELECT COUNT(*) FROM tb_migration WHERE version_id > 0") == 0
 				for what, err := range map[string]error{"Migrate": err, "CheckSchema": l.CheckSchema(t.Context())} {
 					if what == "CheckSchema" && died {
 						continue // it lacks the migration, in the first place
@@ -75,7 +76,7 @@ func TestOtherFormatsAreRefused(t *testing.T) {
 func TestWord(t *testing.T) {
 	eachEmpty(t, func(t *testing.T, open func() *sqlstore.Store, l ledger) {
 		stores := []*sqlstore.Store{open()}
-		if l.dialect == "mysql" { // the file has one process
+		if l.Dialect == "mysql" { // the file has one process
 			stores = append(stores, open(), open())
 		}
 		words := make([]string, len(stores))
@@ -98,7 +99,8 @@ func TestWord(t *testing.T) {
 			}
 		}
 	})
-	if a, b := word(t, openQuiet(t, migratedMySQL(t))), word(t, openSQLiteStore(t, migratedSQLite(t))); a == b {
+	if a, b := word(t, openQuiet(t, ledgertest.MigratedMySQL(t))),
+		word(t, openSQLiteStore(t, ledgertest.MigratedSQLite(t))); a == b {
 		t.Errorf("two ledgers have the word %s", a)
 	}
 }
@@ -126,12 +128,12 @@ func TestEarlierProgramsRefuse(t *testing.T) {
 		}
 		dialect := map[string]database.Dialect{
 			"mysql": database.DialectMySQL, "sqlite": database.DialectSQLite3,
-		}[l.dialect]
+		}[l.Dialect]
 		versions, err := database.NewStore(dialect, "tb_migration")
 		if err != nil {
 			t.Fatal(err)
 		}
-		program, err := goose.NewProvider(goose.DialectCustom, l.raw, theirs, goose.WithStore(versions),
+		program, err := goose.NewProvider(goose.DialectCustom, l.Raw, theirs, goose.WithStore(versions),
 			goose.WithDisableGlobalRegistry(true))
 		if err != nil {
 			t.Fatal(err)

@@ -7,19 +7,21 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
 // free creates a sale of a voucher that costs nothing and is redeemed by a code.
 func (l ledger) free(tb testing.TB, stock int64) int64 {
 	tb.Helper()
-	l.readKeys(tb)
-	v := draft()
+	l.ReadKeys(tb)
+	v := ledgertest.Draft()
 	v.Kind, v.PayValue, v.Redemption = voucher.Seckill, 0, redemption30Days()
 	v.Sale = &voucher.Sale{
-		Stock: stock, Issued: stock, Begin: recordedAt, End: recordedAt.Add(time.Hour), OfferWithin: offerTime,
+		Stock: stock, Issued: stock, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt.Add(time.Hour),
+		OfferWithin: offerTime,
 	}
-	if err := l.CreateVoucher(tb.Context(), &v, admin); err != nil {
+	if err := l.CreateVoucher(tb.Context(), &v, ledgertest.Admin); err != nil {
 		tb.Fatal(err)
 	}
 	if _, err := l.RaiseEpoch(tb.Context(), v.ID, 0); err != nil {
@@ -33,11 +35,11 @@ func redemption30Days() voucher.Redemption { return voucher.Redemption{ByCode: t
 // paidForNothing fails unless the order is paid, with its history, a code, and no payment.
 func (l ledger) paidForNothing(t *testing.T, id int64) redemption.Coupon {
 	t.Helper()
-	o := l.order(t, id)
+	o := l.ReadOrder(t, id)
 	if o.Status != order.Paid || o.PaidAt.IsZero() || o.Amount != 0 {
 		t.Errorf("order %d: %+v", id, o)
 	}
-	if got := l.history(t, id); !strings.HasSuffix(got, "paid by "+string(order.ByPayments)+": NOTHING_TO_PAY") {
+	if got := l.ReadHistory(t, id); !strings.HasSuffix(got, "paid by "+string(order.ByPayments)+": NOTHING_TO_PAY") {
 		t.Errorf("order %d: %s", id, got)
 	}
 	if ps, err := l.PaymentsOf(t.Context(), id); err != nil || len(ps) != 0 {
@@ -54,11 +56,11 @@ func (l ledger) paidForNothing(t *testing.T, id int64) redemption.Coupon {
 // other sales that are not.
 func TestFreeOrdersArePaid(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		free, dear := l.free(t, 9), l.seckill(t, 9)
+		free, dear := l.free(t, 9), l.Seckill(t, 9)
 		l.endpoint(t, 1)
 		told := map[int64]string{}
-		batch := append(claims(free, 1, 3), claims(dear, 11, 2)...)
-		insert(t, l, batch)
+		batch := append(ledgertest.Claims(free, 1, 3), ledgertest.Claims(dear, 11, 2)...)
+		l.Record(t, batch)
 		codes := map[redemption.Code]bool{}
 		for _, c := range batch[:3] {
 			codes[l.paidForNothing(t, c.OrderID).Code] = true
@@ -68,13 +70,13 @@ func TestFreeOrdersArePaid(t *testing.T) {
 			t.Errorf("%d codes for three orders", len(codes))
 		}
 		for _, c := range batch[3:] {
-			if o := l.order(t, c.OrderID); o.Status != order.Unpaid {
+			if o := l.ReadOrder(t, c.OrderID); o.Status != order.Unpaid {
 				t.Errorf("an order with a price is %s", o.Status)
 			}
 			told[c.OrderID] = "1 unpaid"
 		}
 
-		decided := claims(free, 5, 1)[0] // by the conflict resolver
+		decided := ledgertest.Claims(free, 5, 1)[0] // by the conflict resolver
 		err := l.Settle(t.Context(), []order.Claim{decided}, func(order.LedgerView) []order.Decision {
 			return []order.Decision{{Claim: decided, Verb: order.Insert, RowID: decided.OrderID}}
 		})
@@ -83,9 +85,9 @@ func TestFreeOrdersArePaid(t *testing.T) {
 		}
 		l.paidForNothing(t, decided.OrderID)
 
-		v := draft()
+		v := ledgertest.Draft()
 		v.PayValue, v.Redemption = 0, redemption30Days()
-		if err := l.CreateVoucher(t.Context(), &v, admin); err != nil {
+		if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -105,7 +107,7 @@ func TestFreeOrdersAreGivenBack(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		free := l.free(t, 2)
 		l.endpoint(t, 1)
-		cs := l.recorded(t, free, 2)
+		cs := l.NewOrders(t, free, 2)
 		l.join(t, free, 11)
 		for range 2 { // repeating it is harmless
 			o, err := l.AskRefund(t.Context(), cs[0].UserID, cs[0].OrderID)
@@ -117,12 +119,12 @@ func TestFreeOrdersAreGivenBack(t *testing.T) {
 			t.Errorf("who waits is %s", got)
 		}
 		l.accepts(t, free, 11, 911)
-		l.applyAll(t, free)
+		l.ApplyAll(t, free)
 		l.paidForNothing(t, 911)
 		const by = string(order.ByPayments)
 		const want = "paid by " + by + ": NOTHING_TO_PAY\nrefunding by owner: \nrefunded by " +
 			by + ": NOTHING_TO_PAY_BACK"
-		if got := l.history(t, cs[0].OrderID); got != want {
+		if got := l.ReadHistory(t, cs[0].OrderID); got != want {
 			t.Errorf("history\n%s\nwant\n%s", got, want)
 		}
 

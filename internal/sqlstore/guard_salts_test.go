@@ -47,7 +47,7 @@ func TestGuardSaltIsStoredBeforeItsFirstUse(t *testing.T) {
 		if lead := after[1].UsedFrom.Sub(first[0].UsedFrom); lead < keys.RotationLead {
 			t.Errorf("the new salt is used %v after the first was stored, sooner than all instances know it", lead)
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_audit WHERE action = 'rotate'"); n != 1 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_audit WHERE action = 'rotate'"); n != 1 {
 			t.Errorf("%d lines of audit", n)
 		}
 	})
@@ -61,10 +61,10 @@ func TestOldGuardSaltsAreRemoved(t *testing.T) {
 				t.Fatalf("RotateGuardSalt = %d, %v; want %d", id, err, want)
 			}
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_setting"); n != 4 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_setting"); n != 4 {
 			t.Fatalf("%d salts, want 4: tickets of each may still be in use", n)
 		}
-		l.exec(t, "UPDATE tb_setting SET create_time = '2020-01-01 00:00:00'")
+		l.Exec(t, "UPDATE tb_setting SET create_time = '2020-01-01 00:00:00'")
 		if id, err := l.RotateGuardSalt(t.Context()); err != nil || id != 4 {
 			t.Fatalf("RotateGuardSalt = %d, %v", id, err)
 		}
@@ -84,11 +84,11 @@ func TestGuardSaltsThatAreNone(t *testing.T) {
 			"guard_salt_00000": "short", "guard_salt_x": strings.Repeat("x", 32),
 			"guard_salt_70000": strings.Repeat("x", 32),
 		} {
-			l.exec(t, "INSERT INTO tb_setting VALUES (?, ?, '2026-06-01 20:00:00')", name, value)
+			l.Exec(t, "INSERT INTO tb_setting VALUES (?, ?, '2026-06-01 20:00:00')", name, value)
 			if salts, err := l.GuardSalts(t.Context()); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s: %v, %v; want an error that names it", name, salts, err)
 			}
-			l.exec(t, "DELETE FROM tb_setting")
+			l.Exec(t, "DELETE FROM tb_setting")
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit"
+	"seckill/internal/testkit/ledgertest"
 )
 
 // files are the migrations, in order.
@@ -38,18 +39,20 @@ func eachEmpty(t *testing.T, test func(t *testing.T, open func() *sqlstore.Store
 		dsn := testkit.MySQL(t)
 		test(t, opener(t, func() (*sqlstore.Store, error) {
 			return sqlstore.OpenMySQL(t.Context(), dsn, quiet())
-		}), ledger{raw: rawPool(t, "mysql", dsn), dialect: "mysql"})
+		}), pastStore(t, dsn))
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "ledger.db")
 		test(t, opener(t, func() (*sqlstore.Store, error) {
 			return sqlstore.OpenSQLite(t.Context(), path, quiet())
-		}), ledger{raw: rawPool(t, "sqlite", sqliteRawDSN(path)), dialect: "sqlite"})
+		}), ledger{
+			ledgertest.Ledger{Raw: ledgertest.RawPool(t, "sqlite", ledgertest.RawSQLite(path)), Dialect: "sqlite"},
+		})
 	})
 }
 
-func quiet() sqlkit.Options { return options(new(atomic.Int64)) }
+func quiet() sqlkit.Options { return ledgertest.Options(new(atomic.Int64)) }
 
 func migrate(t *testing.T, store *sqlstore.Store, want []string) {
 	t.Helper()
@@ -81,10 +84,10 @@ func TestMigrateTwice(t *testing.T) {
 // tables counts the schema's tables.
 func (l ledger) tables(t *testing.T) int64 {
 	t.Helper()
-	if l.dialect == "sqlite" {
-		return l.number(t, "SELECT COUNT(*) FROM sqlite_master")
+	if l.Dialect == "sqlite" {
+		return l.Number(t, "SELECT COUNT(*) FROM sqlite_master")
 	}
-	return l.number(t, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()")
+	return l.Number(t, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()")
 }
 
 // Five instances start at once: one migrates, all find the schema ready.
@@ -134,9 +137,9 @@ func TestMigrateAfterACrash(t *testing.T) {
 			t.Parallel()
 			dsn := testkit.MySQL(t) // SQLite's DDL is rolled back
 			l := openMySQL(t, dsn)
-			v := l.seckill(t, 10)
+			v := l.Seckill(t, 10)
 			for _, statement := range undo {
-				l.exec(t, statement)
+				l.Exec(t, statement)
 			}
 			if err := l.CheckSchema(t.Context()); !errors.Is(err, sqlstore.ErrOldSchema) {
 				t.Errorf("CheckSchema: %v, want ErrOldSchema", err)
@@ -145,7 +148,7 @@ func TestMigrateAfterACrash(t *testing.T) {
 			if _, err := l.IDKey(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if sale := l.sale(t, v); sale.Stock != 10 {
+			if sale := l.Sale(t, v); sale.Stock != 10 {
 				t.Errorf("the sale has become %+v", sale)
 			}
 		})
@@ -166,7 +169,7 @@ func statements(text string) (all []string) {
 func TestMigrateDyingAfterEveryStatement(t *testing.T) {
 	t.Parallel()
 	dsn := testkit.MySQL(t)
-	raw := rawPool(t, "mysql", dsn)
+	raw := ledgertest.RawPool(t, "mysql", dsn)
 	for _, text := range migrationTexts(t, "mysql") {
 		all := statements(text)
 		for n := range all {
@@ -195,7 +198,7 @@ func TestMigrateDyingAfterEveryStatement(t *testing.T) {
 // In a rolling update the new instance migrates first; the old ones, and their restarts, go on.
 func TestNewerSchemaIsAccepted(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		l.exec(t, "INSERT INTO tb_migration (version_id, is_applied) VALUES (99999, 1)")
+		l.Exec(t, "INSERT INTO tb_migration (version_id, is_applied) VALUES (99999, 1)")
 		migrate(t, l.Store, nil)
 		if err := l.CheckSchema(t.Context()); err != nil {
 			t.Errorf("CheckSchema: %v", err)
@@ -207,7 +210,7 @@ func TestMigrateEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	dsn := testkit.MySQL(t)
 	l := openMySQL(t, dsn)
-	if _, err := l.Migrate(cancelled(t)); err == nil {
+	if _, err := l.Migrate(ledgertest.Cancelled(t)); err == nil {
 		t.Error("a cancelled context is no error")
 	}
 	migrate(t, l.Store, nil) // the lock is free
@@ -251,7 +254,7 @@ func TestDialectsAgree(t *testing.T) {
 
 func (l ledger) columns(t *testing.T, query string) (names []string) {
 	t.Helper()
-	rows, err := l.raw.QueryContext(t.Context(), query)
+	rows, err := l.Raw.QueryContext(t.Context(), query)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,13 +23,13 @@ func newBlockedSchema(t *testing.T) *blockedSchema {
 	t.Helper()
 	dsn := testkit.MySQL(t)
 	migrated(t, dsn)
-	b := &blockedSchema{dsn: dsn, ledger: ledger{raw: rawPool(t, "mysql", dsn), dialect: "mysql"}}
+	b := &blockedSchema{dsn: dsn, ledger: pastStore(t, dsn)}
 	for _, statement := range []string{
 		"DELETE FROM tb_migration WHERE version_id > 0", "DROP TABLE tb_webhook_retry",
 	} {
-		b.exec(t, statement)
+		b.Exec(t, statement)
 	}
-	locker, err := b.raw.Conn(t.Context())
+	locker, err := b.Raw.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func (b *blockedSchema) awaitBlocked(t *testing.T, after int64) (session int64) 
 	last := fmt.Sprintf("SELECT COALESCE(MAX(id), 0) FROM information_schema.processlist "+
 		"WHERE db = DATABASE() AND info LIKE 'INSERT IGNORE INTO tb_webhook_sequence%%' AND id > %d", after)
 	b.await(t, "a statement that waits", last)
-	return b.number(t, last)
+	return b.Number(t, last)
 }
 
 // shortLease is how long the lease of migrating is here.
@@ -100,7 +100,7 @@ func migrated(t *testing.T, dsn string) *sqlstore.Store {
 // await waits until the query counts something.
 func (b *blockedSchema) await(t *testing.T, what, query string) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); b.number(t, query) == 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); b.Number(t, query) == 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("there is not %s", what)
 		}
@@ -111,10 +111,10 @@ func (b *blockedSchema) await(t *testing.T, what, query string) {
 func TestMigrationLeaseIsRenewed(t *testing.T) {
 	t.Parallel()
 	b := newBlockedMigration(t)
-	before := b.number(t, "SELECT version FROM tb_migration_lease")
+	before := b.Number(t, "SELECT version FROM tb_migration_lease")
 	b.await(t, "a lease that was renewed again and again",
 		fmt.Sprintf("SELECT version > %d FROM tb_migration_lease", before+5))
-	if n := b.number(t,
+	if n := b.Number(t,
 		"SELECT COUNT(*) FROM tb_migration_lease WHERE holder <> '' AND expires > UTC_TIMESTAMP(3)"); n != 1 {
 		t.Error("the lease is free while its holder migrates")
 	}
@@ -122,7 +122,7 @@ func TestMigrationLeaseIsRenewed(t *testing.T) {
 	if err := <-b.result; err != nil {
 		t.Error(err)
 	}
-	if n := b.number(t, "SELECT COUNT(*) FROM tb_migration_lease WHERE holder = ''"); n != 1 {
+	if n := b.Number(t, "SELECT COUNT(*) FROM tb_migration_lease WHERE holder = ''"); n != 1 {
 		t.Error("the lease was not released")
 	}
 }
@@ -131,7 +131,7 @@ func TestMigrationLeaseIsRenewed(t *testing.T) {
 func TestMigrationLeaseIsLost(t *testing.T) {
 	t.Parallel()
 	b := newBlockedMigration(t)
-	b.exec(t,
+	b.Exec(t,
 		"UPDATE tb_migration_lease SET holder = 'another', expires = UTC_TIMESTAMP(3) + INTERVAL 200000 MICROSECOND")
 	b.unlock()
 	if err := <-b.result; !errors.Is(err, sqlstore.ErrMigrationBusy) {
@@ -143,7 +143,7 @@ func TestMigrationLeaseIsLost(t *testing.T) {
 		"the bookkeeping": "SELECT COUNT(*) FROM tb_migration WHERE version_id > 0",
 		"the release":     "SELECT COUNT(*) FROM tb_migration_lease WHERE holder <> 'another'",
 	} {
-		if b.number(t, query) != 0 {
+		if b.Number(t, query) != 0 {
 			t.Errorf("%s was executed without the lease", what)
 		}
 	}
@@ -161,10 +161,10 @@ func TestMigrationLeaseOfTheDead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dsn := testkit.MySQL(t)
-			l := ledger{raw: rawPool(t, "mysql", dsn), dialect: "mysql"}
+			l := pastStore(t, dsn)
 			store := migrated(t, dsn)
-			l.exec(t, "DELETE FROM tb_migration WHERE version_id > 0")
-			l.exec(t, "UPDATE tb_migration_lease SET holder = 'dead', expires = "+expires)
+			l.Exec(t, "DELETE FROM tb_migration WHERE version_id > 0")
+			l.Exec(t, "UPDATE tb_migration_lease SET holder = 'dead', expires = "+expires)
 			migrate(t, store, files)
 		})
 	}
@@ -175,12 +175,12 @@ func TestMigrationLeaseIsRenewedMeanwhile(t *testing.T) {
 	t.Parallel()
 	dsn := testkit.MySQL(t)
 	store := migrated(t, dsn)
-	b := &blockedSchema{ledger: ledger{raw: rawPool(t, "mysql", dsn), dialect: "mysql"}}
+	b := &blockedSchema{ledger: pastStore(t, dsn)}
 	take, err := sqlstore.NewMigrationLease(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tx, err := b.raw.BeginTx(t.Context(), nil)
+	tx, err := b.Raw.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,17 +218,17 @@ func TestMigrationNeedsNoLease(t *testing.T) {
 	t.Parallel()
 	dsn := testkit.MySQL(t)
 	store := migrated(t, dsn)
-	l := ledger{raw: rawPool(t, "mysql", dsn), dialect: "mysql"}
-	l.exec(t, "UPDATE tb_migration_lease SET holder = 'another', expires = UTC_TIMESTAMP(3) + INTERVAL 20 SECOND")
+	l := pastStore(t, dsn)
+	l.Exec(t, "UPDATE tb_migration_lease SET holder = 'another', expires = UTC_TIMESTAMP(3) + INTERVAL 20 SECOND")
 	migrate(t, store, nil)
-	l.exec(t, "DELETE FROM tb_migration WHERE version_id = 1000")
+	l.Exec(t, "DELETE FROM tb_migration WHERE version_id = 1000")
 	done := make(chan error, 1)
 	go func() { _, err := store.Migrate(context.WithoutCancel(t.Context())); done <- err }()
-	l.exec(t, "INSERT INTO tb_migration (version_id, is_applied) VALUES (1000, 1)") // the other one is ready
+	l.Exec(t, "INSERT INTO tb_migration (version_id, is_applied) VALUES (1000, 1)") // the other one is ready
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if n := l.number(t, "SELECT COUNT(*) FROM tb_migration_lease WHERE holder = 'another'"); n != 1 {
+	if n := l.Number(t, "SELECT COUNT(*) FROM tb_migration_lease WHERE holder = 'another'"); n != 1 {
 		t.Error("the lease was taken while another had it")
 	}
 }

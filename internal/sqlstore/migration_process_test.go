@@ -104,7 +104,7 @@ func TestMigratorKilled(t *testing.T) {
 	if err := openQuiet(t, b.dsn).CheckSchema(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if n := b.number(t, "SELECT COUNT(*) FROM tb_migration_lease WHERE holder = ''"); n != 1 {
+	if n := b.Number(t, "SELECT COUNT(*) FROM tb_migration_lease WHERE holder = ''"); n != 1 {
 		t.Error("the lease was not released")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/report"
 	"seckill/internal/order/waitlist"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
@@ -23,18 +24,19 @@ const offerTime = 10 * time.Minute
 // listed creates a sold-out sale with a waiting list: users 1 to n have an order each.
 func (l ledger) listed(tb testing.TB, n int64) (int64, []order.Claim) {
 	tb.Helper()
-	v := draft()
+	v := ledgertest.Draft()
 	v.Kind = voucher.Seckill
 	v.Sale = &voucher.Sale{
-		Stock: n, Issued: n, Begin: recordedAt, End: recordedAt.Add(time.Hour), OfferWithin: offerTime,
+		Stock: n, Issued: n, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt.Add(time.Hour),
+		OfferWithin: offerTime,
 	}
-	if err := l.CreateVoucher(tb.Context(), &v, admin); err != nil {
+	if err := l.CreateVoucher(tb.Context(), &v, ledgertest.Admin); err != nil {
 		tb.Fatal(err)
 	}
 	if _, err := l.RaiseEpoch(tb.Context(), v.ID, 0); err != nil {
 		tb.Fatal(err)
 	}
-	return v.ID, l.recorded(tb, v.ID, int(n))
+	return v.ID, l.NewOrders(tb, v.ID, int(n))
 }
 
 // join has users join the waiting list and returns their positions.
@@ -83,7 +85,8 @@ func (l ledger) accepts(tb testing.TB, voucherID, user, orderID int64) {
 // expireOffers lets the deadline of all offers pass and has them seen to.
 func (l ledger) expireOffers(tb testing.TB, voucherID int64) waitlist.Pass {
 	tb.Helper()
-	l.exec(tb, "UPDATE tb_place SET deadline = ? WHERE voucher_id = ? AND state = 2", stored(recordedAt), voucherID)
+	l.Exec(tb, "UPDATE tb_place SET deadline = ? WHERE voucher_id = ? AND state = 2",
+		ledgertest.Stored(ledgertest.RecordedAt), voucherID)
 	return l.seesTo(tb)
 }
 
@@ -106,7 +109,8 @@ func TestJoin(t *testing.T) {
 		if got := l.join(t, v, 13, 14, 11); !slices.Equal(got, []int64{3, 4, 1}) {
 			t.Errorf("joined again: %v", got)
 		}
-		if p := l.place(t, v, 14); p.Ahead != 3 || p.State != waitlist.Waiting || !p.JoinedAt.Equal(recordedAt) {
+		if p := l.place(t, v, 14); p.Ahead != 3 || p.State != waitlist.Waiting ||
+			!p.JoinedAt.Equal(ledgertest.RecordedAt) {
 			t.Errorf("place %+v", p)
 		}
 		for range 2 {
@@ -152,11 +156,11 @@ func TestJoinAtOnce(t *testing.T) {
 				return nil
 			}
 		}
-		if err := errors.Join(both(join(100),
-			func() error { return errors.Join(both(join(200), join(300))) })); err != nil {
+		if err := errors.Join(ledgertest.Both(join(100),
+			func() error { return errors.Join(ledgertest.Both(join(200), join(300))) })); err != nil {
 			t.Fatal(err)
 		}
-		n, last := l.number(t, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ?", v), l.number(t,
+		n, last := l.Number(t, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ?", v), l.Number(t,
 			"SELECT MAX(position) FROM tb_place WHERE voucher_id = ?", v)
 		if n != 55 || last != 55 {
 			t.Errorf("%d places up to position %d, of 55 users", n, last)
@@ -172,38 +176,38 @@ func TestReturnedUnitsAreOffered(t *testing.T) {
 		if _, err := l.Leave(t.Context(), v, 11); err != nil {
 			t.Fatal(err)
 		}
-		l.transitioned(t, cs[0], order.Cancel)
-		l.due(t, 0, cs[1])
+		l.Transitioned(t, cs[0], order.Cancel)
+		l.Due(t, 0, cs[1])
 		l.expires(t, 1, 10)
 		if got := l.placeStates(t, v, 12, 11, 13, 14); got != "offered left offered waiting" {
 			t.Errorf("places: %s", got)
 		}
 		p := l.place(t, v, 12)
-		if !p.OfferedAt.Equal(recordedAt) || !p.Deadline.Equal(recordedAt.Add(offerTime)) ||
+		if !p.OfferedAt.Equal(ledgertest.RecordedAt) || !p.Deadline.Equal(ledgertest.RecordedAt.Add(offerTime)) ||
 			p.Attempt != 1 || p.Ahead != 0 {
 			t.Errorf("offer %+v", p)
 		}
 		want := order.Operation{
 			VoucherID: v, Number: 1, Kind: order.Cancellation, Offered: 1, OrderID: cs[0].OrderID, UserID: 1,
 		}
-		if diff := cmp.Diff(want, l.pending(t, v)[0]); diff != "" {
+		if diff := cmp.Diff(want, l.ReadPending(t, v)[0]); diff != "" {
 			t.Errorf("operation (-want +got):\n%s", diff)
 		}
-		l.conserved(t, v)
-		if got := l.restock(t, v, 5, "more"); got.Delta != 5 || got.State != voucher.StockPending {
+		l.Conserved(t, v)
+		if got := l.Restock(t, v, 5, "more"); got.Delta != 5 || got.State != voucher.StockPending {
 			t.Errorf("restocked: %+v", got)
 		}
-		if got := l.restock(t, v, 5, "more"); got.Delta != 5 {
+		if got := l.Restock(t, v, 5, "more"); got.Delta != 5 {
 			t.Errorf("restocked again: %+v", got)
 		}
-		if s := l.sale(t, v); s.Stock != 3 || s.Offered != 4 || s.Issued != 9 { // two waited still
+		if s := l.Sale(t, v); s.Stock != 3 || s.Offered != 4 || s.Issued != 9 { // two waited still
 			t.Errorf("sale %+v", s)
 		}
-		l.transitioned(t, cs[2], order.Cancel) // nobody waits
-		if s := l.sale(t, v); s.Stock != 4 || s.Offered != 4 {
+		l.Transitioned(t, cs[2], order.Cancel) // nobody waits
+		if s := l.Sale(t, v); s.Stock != 4 || s.Offered != 4 {
 			t.Errorf("sale %+v", s)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
@@ -212,19 +216,19 @@ func TestWhoGetsNoOffer(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, cs := l.listed(t, 3)
 		l.join(t, v, 11, 12)
-		l.restock(t, v, 1, "one for 11")
-		l.exec(t, "UPDATE tb_place SET state = 1 WHERE user_id = 11")
-		l.exec(t, "UPDATE tb_seckill_voucher SET offered = 0, stock = 1 WHERE voucher_id = ?", v)
-		insert(t, l, claims(v, 11, 1)) // 11 buys past the list
-		l.transitioned(t, cs[0], order.Cancel)
+		l.Restock(t, v, 1, "one for 11")
+		l.Exec(t, "UPDATE tb_place SET state = 1 WHERE user_id = 11")
+		l.Exec(t, "UPDATE tb_seckill_voucher SET offered = 0, stock = 1 WHERE voucher_id = ?", v)
+		l.Record(t, ledgertest.Claims(v, 11, 1)) // 11 buys past the list
+		l.Transitioned(t, cs[0], order.Cancel)
 		if got := l.placeStates(t, v, 11, 12); got != "refused offered" {
 			t.Errorf("places: %s", got)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 		l.join(t, v, 13)
-		l.over(t, v)
-		l.transitioned(t, cs[1], order.Cancel)
-		if s := l.sale(t, v); s.Stock != 1 {
+		l.Over(t, v)
+		l.Transitioned(t, cs[1], order.Cancel)
+		if s := l.Sale(t, v); s.Stock != 1 {
 			t.Errorf("after the end: %+v", s)
 		}
 		pass := l.expireOffers(t, v)
@@ -234,13 +238,13 @@ func TestWhoGetsNoOffer(t *testing.T) {
 		if got := l.placeStates(t, v, 12, 13); got != "missed over" {
 			t.Errorf("places: %s", got)
 		}
-		if s := l.sale(t, v); s.Stock != 2 || s.Offered != 0 {
+		if s := l.Sale(t, v); s.Stock != 2 || s.Offered != 0 {
 			t.Errorf("the sale is over: %+v", s)
 		}
 		if pass := l.seesTo(t); !cmp.Equal(pass, waitlist.Pass{}) {
 			t.Errorf("nothing was left to do: %+v", pass)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
@@ -252,8 +256,8 @@ func TestAccept(t *testing.T) {
 		if _, err := l.Accept(t.Context(), v, 11, 900); !errors.Is(err, waitlist.ErrNoOffer) {
 			t.Errorf("no offer yet: %v", err)
 		}
-		l.transitioned(t, cs[0], order.Cancel)
-		l.applyAll(t, v)
+		l.Transitioned(t, cs[0], order.Cancel)
+		l.ApplyAll(t, v)
 		for range 2 { // the second call has another id, and gets the first
 			l.accepts(t, v, 11, 901)
 			if p, err := l.Accept(t.Context(), v, 11, 902); err != nil || p.OrderID != 901 {
@@ -263,34 +267,34 @@ func TestAccept(t *testing.T) {
 		if _, err := l.Leave(t.Context(), v, 11); !errors.Is(err, waitlist.ErrAccepted) {
 			t.Errorf("left: %v", err)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 		want := []order.Operation{
 			{VoucherID: v, Number: 2, Kind: order.Acceptance, Offered: -1, OrderID: 901, UserID: 11},
 		}
-		if diff := cmp.Diff(want, l.pending(t, v)); diff != "" {
+		if diff := cmp.Diff(want, l.ReadPending(t, v)); diff != "" {
 			t.Errorf("operations (-want +got):\n%s", diff)
 		}
 		complete := func() error {
 			return l.CompleteOperations(t.Context(), v, []order.OperationResult{{Number: 2, Taken: true}})
 		}
-		if err := errors.Join(both(complete, complete)); err != nil {
+		if err := errors.Join(ledgertest.Both(complete, complete)); err != nil {
 			t.Fatal(err)
 		}
-		o := l.order(t, 901)
+		o := l.ReadOrder(t, 901)
 		if o.UserID != 11 || o.Status != order.Unpaid || o.Amount != 1000 ||
-			!o.PayBefore.Equal(recordedAt.Add(voucher.DefaultPayWithin)) {
+			!o.PayBefore.Equal(ledgertest.RecordedAt.Add(voucher.DefaultPayWithin)) {
 			t.Errorf("order %+v", o)
 		}
-		if got := l.history(t, 901); got != "unpaid by waiting list: OFFER_ACCEPTED" {
+		if got := l.ReadHistory(t, 901); got != "unpaid by waiting list: OFFER_ACCEPTED" {
 			t.Errorf("history: %s", got)
 		}
 		if p, err := l.Accept(t.Context(), v, 11, 903); err != nil || p.State != waitlist.Bought || p.OrderID != 901 {
 			t.Errorf("once more: %+v, %v", p, err)
 		}
-		if s := l.sale(t, v); s.Stock != 0 || s.Offered != 0 {
+		if s := l.Sale(t, v); s.Stock != 0 || s.Offered != 0 {
 			t.Errorf("sale %+v", s)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
@@ -299,10 +303,10 @@ func TestAcceptRefused(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, cs := l.listed(t, 3)
 		l.join(t, v, 11, 12, 13)
-		l.transitioned(t, cs[0], order.Cancel)
-		l.applyAll(t, v)
+		l.Transitioned(t, cs[0], order.Cancel)
+		l.ApplyAll(t, v)
 		l.accepts(t, v, 11, 901)
-		if err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), false)); err != nil {
+		if err := l.CompleteOperations(t.Context(), v, ledgertest.Results(l.ReadPending(t, v), false)); err != nil {
 			t.Fatal(err)
 		}
 		if got := l.placeStates(t, v, 11, 12, 13); got != "refused offered waiting" {
@@ -311,11 +315,11 @@ func TestAcceptRefused(t *testing.T) {
 		if p := l.place(t, v, 12); p.Attempt != 2 {
 			t.Errorf("offered %d times", p.Attempt)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 		l.accepts(t, v, 12, 902)
-		l.exec(t, "UPDATE tb_seckill_voucher SET stock = 1, issued = issued + 1 WHERE voucher_id = ?", v)
-		insert(t, l, claims(v, 12, 1))
-		err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), true))
+		l.Exec(t, "UPDATE tb_seckill_voucher SET stock = 1, issued = issued + 1 WHERE voucher_id = ?", v)
+		l.Record(t, ledgertest.Claims(v, 12, 1))
+		err := l.CompleteOperations(t.Context(), v, ledgertest.Results(l.ReadPending(t, v), true))
 		if !errors.Is(err, order.ErrConflict) {
 			t.Errorf("the ledger has another order: %v", err)
 		}
@@ -325,7 +329,7 @@ func TestAcceptRefused(t *testing.T) {
 		if _, err := l.Order(t.Context(), 902); !errors.Is(err, order.ErrNotFound) {
 			t.Errorf("order 902: %v", err)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
@@ -334,37 +338,37 @@ func TestOffersPassOn(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, cs := l.listed(t, 2)
 		l.join(t, v, 11, 12, 13, 14)
-		l.transitioned(t, cs[0], order.Cancel)
-		l.applyAll(t, v)
+		l.Transitioned(t, cs[0], order.Cancel)
+		l.ApplyAll(t, v)
 		if pass := l.seesTo(t); pass.Missed != 0 {
 			t.Errorf("before the deadline: %+v", pass)
 		}
-		l.exec(t, "UPDATE tb_place SET deadline = ? WHERE user_id = 11", stored(recordedAt))
+		l.Exec(t, "UPDATE tb_place SET deadline = ? WHERE user_id = 11", ledgertest.Stored(ledgertest.RecordedAt))
 		if _, err := l.Accept(t.Context(), v, 11, 901); !errors.Is(err, waitlist.ErrNoOffer) {
 			t.Errorf("late: %v", err)
 		}
 		if pass := l.seesTo(t); pass.Missed != 1 || len(pass.Vouchers) != 0 {
 			t.Errorf("pass %+v", pass)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 		if p, err := l.Leave(t.Context(), v, 12); err != nil || p.State != waitlist.Left {
 			t.Errorf("declined: %+v, %v", p, err)
 		}
 		if got := l.placeStates(t, v, 11, 12, 13, 14); got != "missed left offered waiting" {
 			t.Errorf("places: %s", got)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 		if pass := l.expireOffers(t, v); pass.Missed != 1 || !slices.Equal(pass.Vouchers, []int64{v}) {
 			t.Errorf("pass %+v", pass)
 		}
 		want := []order.Operation{{VoucherID: v, Number: 2, Kind: order.Unoffering, Delta: 1, Offered: -1}}
-		if diff := cmp.Diff(want, l.pending(t, v)); diff != "" {
+		if diff := cmp.Diff(want, l.ReadPending(t, v)); diff != "" {
 			t.Errorf("operations (-want +got):\n%s", diff)
 		}
-		if s := l.sale(t, v); s.Stock != 1 || s.Offered != 0 || l.placeStates(t, v, 14) != "waiting" {
+		if s := l.Sale(t, v); s.Stock != 1 || s.Offered != 0 || l.placeStates(t, v, 14) != "waiting" {
 			t.Errorf("sale %+v", s)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
@@ -374,10 +378,10 @@ func TestRebuildWithOffers(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, cs := l.listed(t, 3)
 		l.join(t, v, 11, 12)
-		l.transitioned(t, cs[0], order.Cancel)
-		l.transitioned(t, cs[1], order.Cancel)
+		l.Transitioned(t, cs[0], order.Cancel)
+		l.Transitioned(t, cs[1], order.Cancel)
 		l.accepts(t, v, 11, 901)
-		decided := results(l.pending(t, v), true)
+		decided := ledgertest.Results(l.ReadPending(t, v), true)
 		snap, err := l.Snapshot(t.Context(), v, 1)
 		if err != nil || snap.Voucher.Sale.Stock != 0 || !snap.Dead[901] || len(snap.Live) != 1 {
 			t.Errorf("snapshot %+v, %v", snap, err)
@@ -393,11 +397,11 @@ func TestRebuildWithOffers(t *testing.T) {
 				t.Errorf("pass %+v, want %d asked again", pass, want)
 			}
 		}
-		l.applyAll(t, v)
-		if o := l.order(t, 901); o.Status != order.Unpaid {
+		l.ApplyAll(t, v)
+		if o := l.ReadOrder(t, 901); o.Status != order.Unpaid {
 			t.Errorf("order %+v", o)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 		if snap, err := l.Snapshot(t.Context(), v, 1); err != nil || snap.Dead[901] || snap.Live[11].OrderID != 901 {
 			t.Errorf("snapshot %+v, %v", snap, err)
 		}
@@ -408,20 +412,20 @@ func TestRebuildWithOffers(t *testing.T) {
 func TestOffersOfSeveralUnits(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, _ := l.listed(t, 1)
-		l.exec(t, "UPDATE tb_seckill_voucher SET stock = 5, issued = 6 WHERE voucher_id = ?", v)
-		c := claims(v, 9, 1)
+		l.Exec(t, "UPDATE tb_seckill_voucher SET stock = 5, issued = 6 WHERE voucher_id = ?", v)
+		c := ledgertest.Claims(v, 9, 1)
 		c[0].Quantity = order.QuantityOf(5)
-		insert(t, l, c)
+		l.Record(t, c)
 		l.join(t, v, 11, 12)
-		l.transitioned(t, c[0], order.Cancel)
-		ops := l.pending(t, v)
+		l.Transitioned(t, c[0], order.Cancel)
+		ops := l.ReadPending(t, v)
 		if len(ops) != 1 || ops[0].Delta != 3 || ops[0].Offered != 2 || ops[0].Held() != c[0].Held() {
 			t.Errorf("operations %+v", ops)
 		}
-		if s := l.sale(t, v); s.Stock != 3 || s.Offered != 2 {
+		if s := l.Sale(t, v); s.Stock != 3 || s.Offered != 2 {
 			t.Errorf("sale %+v", s)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
@@ -465,17 +469,18 @@ func TestOffersAtOnce(t *testing.T) {
 			}
 			return nil
 		}
-		if err := errors.Join(both(returns, func() error { return errors.Join(both(joins, accepts)) })); err != nil {
+		if err := errors.Join(ledgertest.Both(returns,
+			func() error { return errors.Join(ledgertest.Both(joins, accepts)) })); err != nil {
 			t.Fatal(err)
 		}
-		l.conserved(t, v)
-		l.applyAll(t, v)
-		l.conserved(t, v)
+		l.Conserved(t, v)
+		l.ApplyAll(t, v)
+		l.Conserved(t, v)
 		for range waitlist.MaxAttempts + 1 {
 			l.expireOffers(t, v)
-			l.conserved(t, v)
+			l.Conserved(t, v)
 		}
-		if s := l.sale(t, v); s.Offered != 0 {
+		if s := l.Sale(t, v); s.Offered != 0 {
 			t.Errorf("sale %+v", s)
 		}
 	})
@@ -497,23 +502,23 @@ func TestTotalsWithOffers(t *testing.T) {
 				t.Errorf("%s: Redis has %d units, the ledger says %d: %+v", step, redis, want, got)
 			}
 		}
-		l.transitioned(t, cs[0], order.Cancel)
+		l.Transitioned(t, cs[0], order.Cancel)
 		check("offered, not applied", 0)
 		redis = 2
 		check("offered, applied", 1)
-		l.applyAll(t, v)
+		l.ApplyAll(t, v)
 		check("offered, completed", 1)
 		l.accepts(t, v, 11, 901)
 		check("accepted, not applied", 1)
 		if got, _ := l.LedgerTotals(t.Context(), v, 2); got.Open != 1 {
 			t.Errorf("accepted, applied: %+v", got)
 		}
-		l.applyAll(t, v)
+		l.ApplyAll(t, v)
 		check("an order, of which an earlier Redis knows nothing", 1)
 		redis = 3
 		check("an order", 2)
-		l.transitioned(t, cs[1], order.Cancel)
-		l.applyAll(t, v)
+		l.Transitioned(t, cs[1], order.Cancel)
+		l.ApplyAll(t, v)
 		l.expireOffers(t, v) // nobody waits
 		redis = 2
 		check("on sale, not applied", 3)
@@ -534,35 +539,35 @@ func TestManyRefused(t *testing.T) {
 		}
 		l.join(t, v, users...)
 		l.join(t, v, 11, 12)
-		l.exec(t, "UPDATE tb_seckill_voucher SET stock = ?, issued = issued + ? WHERE voucher_id = ?",
+		l.Exec(t, "UPDATE tb_seckill_voucher SET stock = ?, issued = issued + ? WHERE voucher_id = ?",
 			bought, bought, v)
-		insert(t, l, claims(v, 1000, bought))
+		l.Record(t, ledgertest.Claims(v, 1000, bought))
 		refused := func() int64 {
-			return l.number(t, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ? AND state = 7", v)
+			return l.Number(t, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ? AND state = 7", v)
 		}
-		l.transitioned(t, cs[0], order.Cancel)
+		l.Transitioned(t, cs[0], order.Cancel)
 		if n := refused(); n < limit || n >= limit+250 {
 			t.Errorf("one transaction refused %d places, want about %d", n, limit)
 		}
-		if s := l.sale(t, v); s.Stock != 1 || s.Offered != 0 {
+		if s := l.Sale(t, v); s.Stock != 1 || s.Offered != 0 {
 			t.Errorf("nobody was found yet: %+v", s)
 		}
-		l.conserved(t, v)
-		l.transitioned(t, cs[1], order.Cancel)
+		l.Conserved(t, v)
+		l.Transitioned(t, cs[1], order.Cancel)
 		if got := l.placeStates(t, v, 1000+bought-1, 11, 12); got != "refused offered waiting" || refused() != bought {
 			t.Errorf("places: %s, %d refused", got, refused())
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
 // A head that leaves while a unit comes back is passed over.
 func TestHeadsThatLeaveMeanwhile(t *testing.T) {
 	t.Parallel()
-	l := openMySQL(t, migratedMySQL(t))
+	l := openMySQL(t, ledgertest.MigratedMySQL(t))
 	v, cs := l.listed(t, 1)
 	l.join(t, v, 11, 12)
-	leaving, err := l.raw.BeginTx(t.Context(), nil)
+	leaving, err := l.Raw.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -571,13 +576,13 @@ func TestHeadsThatLeaveMeanwhile(t *testing.T) {
 		v); err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join(both(
+	err = errors.Join(ledgertest.Both(
 		func() error {
 			_, err := l.Transition(t.Context(), cs[0].OrderID, 0, order.Cancel, order.Owner)
 			return err
 		},
 		func() error {
-			l.awaitLockWait(t)
+			l.AwaitLockWait(t)
 			return leaving.Commit()
 		}))
 	if err != nil {
@@ -586,7 +591,7 @@ func TestHeadsThatLeaveMeanwhile(t *testing.T) {
 	if got := l.placeStates(t, v, 11, 12); got != "left offered" {
 		t.Errorf("places: %s", got)
 	}
-	l.conserved(t, v)
+	l.Conserved(t, v)
 }
 
 // However many accepted offers a rebuild has left undecided, Redis is asked again about some hundred in a transaction.
@@ -599,7 +604,7 @@ func TestManyAskedAgain(t *testing.T) {
 			users[i] = 1000 + int64(i)
 		}
 		l.join(t, v, users...)
-		l.restock(t, v, accepted, "for all who wait")
+		l.Restock(t, v, accepted, "for all who wait")
 		for _, user := range users {
 			l.accepts(t, v, user, 50_000+user)
 		}
@@ -610,29 +615,29 @@ func TestManyAskedAgain(t *testing.T) {
 			if pass := l.seesTo(t); pass.Asked != want {
 				t.Errorf("pass %+v, want %d asked again", pass, want)
 			}
-			l.conserved(t, v)
+			l.Conserved(t, v)
 		}
-		l.applyAll(t, v)
+		l.ApplyAll(t, v)
 		for _, user := range []int64{users[0], users[accepted-1]} {
 			if p := l.place(t, v, user); p.State != waitlist.Bought || p.OrderID != 50_000+user {
 				t.Errorf("user %d: %+v", user, p)
 			}
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
 // A list is not closed past somebody who is joining it.
 func TestCloseWhileJoining(t *testing.T) {
 	t.Parallel()
-	l := openMySQL(t, migratedMySQL(t))
+	l := openMySQL(t, ledgertest.MigratedMySQL(t))
 	v, _ := l.listed(t, 1)
 	l.join(t, v, 11)
 	if _, err := l.Leave(t.Context(), v, 11); err != nil {
 		t.Fatal(err)
 	}
-	l.over(t, v)
-	joining, err := l.raw.BeginTx(t.Context(), nil)
+	l.Over(t, v)
+	joining, err := l.Raw.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -645,13 +650,13 @@ func TestCloseWhileJoining(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pass waitlist.Pass
-	err = errors.Join(both(
+	err = errors.Join(ledgertest.Both(
 		func() (err error) {
 			pass, err = l.SeeToOffers(t.Context(), 1)
 			return err
 		},
 		func() error {
-			l.awaitLockWait(t) // without the list's lock, the last thing that the other does
+			l.AwaitLockWait(t) // without the list's lock, the last thing that the other does
 			if err := step("INSERT INTO tb_place (voucher_id, position, user_id, state, create_time) VALUES " +
 				"(?, 2, 12, 1, UTC_TIMESTAMP(3))"); err != nil {
 				return err
@@ -670,12 +675,12 @@ func TestOneListFails(t *testing.T) {
 		good, others := l.listed(t, 1)
 		for list, c := range map[int64]order.Claim{bad: cs[0], good: others[0]} {
 			l.join(t, list, 11, 12)
-			l.transitioned(t, c, order.Cancel)
+			l.Transitioned(t, c, order.Cancel)
 		}
-		l.exec(t, "UPDATE tb_place SET deadline = ? WHERE state = 2", stored(recordedAt))
-		l.exec(t, "UPDATE tb_place SET attempt = 3 WHERE state = 2")
+		l.Exec(t, "UPDATE tb_place SET deadline = ? WHERE state = 2", ledgertest.Stored(ledgertest.RecordedAt))
+		l.Exec(t, "UPDATE tb_place SET attempt = 3 WHERE state = 2")
 		// The number is taken.
-		l.exec(t, "UPDATE tb_seckill_voucher SET last_operation = last_operation - 1 WHERE voucher_id = ?", bad)
+		l.Exec(t, "UPDATE tb_seckill_voucher SET last_operation = last_operation - 1 WHERE voucher_id = ?", bad)
 		pass, err := l.SeeToOffers(t.Context(), 1)
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("voucher %d", bad)) {
 			t.Errorf("the broken list: %v", err)
@@ -697,20 +702,20 @@ func TestEndedListsLeaveRoom(t *testing.T) {
 		for range ended {
 			v, cs := l.listed(t, 1)
 			l.join(t, v, 11)
-			l.transitioned(t, cs[0], order.Cancel)
+			l.Transitioned(t, cs[0], order.Cancel)
 			l.accepts(t, v, 11, 50_000+v)
-			l.over(t, v)
+			l.Over(t, v)
 			last = v
 		}
 		v, cs := l.listed(t, 1)
 		l.join(t, v, 11)
-		l.transitioned(t, cs[0], order.Cancel)
+		l.Transitioned(t, cs[0], order.Cancel)
 		if pass := l.expireOffers(t, v); pass.Missed != 1 {
 			t.Errorf("behind %d ended sales: %+v", ended, pass)
 		}
-		l.applyAll(t, last)
+		l.ApplyAll(t, last)
 		l.seesTo(t)
-		if open := l.number(t, "SELECT COUNT(*) FROM tb_waiting_list WHERE voucher_id = ? AND open", last); open != 0 {
+		if open := l.Number(t, "SELECT COUNT(*) FROM tb_waiting_list WHERE voucher_id = ? AND open", last); open != 0 {
 			t.Error("the list is open though its last offer is decided")
 		}
 	})
@@ -721,18 +726,18 @@ func TestEndMovedEarlier(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, cs := l.listed(t, 1)
 		l.join(t, v, 11, 12)
-		l.transitioned(t, cs[0], order.Cancel)
-		l.over(t, v)
+		l.Transitioned(t, cs[0], order.Cancel)
+		l.Over(t, v)
 		if _, err := l.Accept(t.Context(), v, 11, 901); !errors.Is(err, waitlist.ErrNoOffer) {
 			t.Errorf("accepted after the end: %v", err)
 		}
 		if pass := l.seesTo(t); pass.Missed != 1 || pass.Over != 1 {
 			t.Errorf("pass %+v", pass)
 		}
-		if s := l.sale(t, v); s.Stock != 1 || s.Offered != 0 {
+		if s := l.Sale(t, v); s.Stock != 1 || s.Offered != 0 {
 			t.Errorf("sale %+v", s)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
@@ -742,7 +747,7 @@ func TestAcceptedByHand(t *testing.T) { //nolint:tparallel // eachDialect calls 
 	for name, decide := range map[string]func(t *testing.T, l ledger, v int64){
 		"no operation": func(t *testing.T, l ledger, _ int64) {
 			t.Helper()
-			l.exec(t, "UPDATE tb_place SET state = 3 WHERE user_id = 11")
+			l.Exec(t, "UPDATE tb_place SET state = 3 WHERE user_id = 11")
 			if pass := l.seesTo(t); pass.Asked != 1 {
 				t.Errorf("pass %+v", pass)
 			}
@@ -750,8 +755,8 @@ func TestAcceptedByHand(t *testing.T) { //nolint:tparallel // eachDialect calls 
 		"an operation": func(t *testing.T, l ledger, v int64) {
 			t.Helper()
 			l.accepts(t, v, 11, 901)
-			l.exec(t, "UPDATE tb_place SET order_id = NULL WHERE user_id = 11")
-			err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), true))
+			l.Exec(t, "UPDATE tb_place SET order_id = NULL WHERE user_id = 11")
+			err := l.CompleteOperations(t.Context(), v, ledgertest.Results(l.ReadPending(t, v), true))
 			if !errors.Is(err, order.ErrConflict) {
 				t.Errorf("Redis has made a holder: %v", err)
 			}
@@ -761,13 +766,13 @@ func TestAcceptedByHand(t *testing.T) { //nolint:tparallel // eachDialect calls 
 			eachDialect(t, func(t *testing.T, l ledger) {
 				v, cs := l.listed(t, 1)
 				l.join(t, v, 11, 12)
-				l.transitioned(t, cs[0], order.Cancel)
-				l.applyAll(t, v)
+				l.Transitioned(t, cs[0], order.Cancel)
+				l.ApplyAll(t, v)
 				decide(t, l, v)
 				if got := l.placeStates(t, v, 11, 12); got != "refused offered" {
 					t.Errorf("places: %s", got)
 				}
-				l.conserved(t, v)
+				l.Conserved(t, v)
 			})
 		})
 	}
@@ -802,7 +807,7 @@ func TestJoinAgainCounts(t *testing.T) {
 // BenchmarkJoin joins a list 500 at a time, as a crowd of one instance does, and then offers it units that come back.
 func BenchmarkJoin(b *testing.B) {
 	const batch = 500
-	l := openMySQL(b, migratedMySQL(b)+"&interpolateParams=true")
+	l := openMySQL(b, ledgertest.MigratedMySQL(b)+"&interpolateParams=true")
 	v, cs := l.listed(b, 200)
 	users := make([]int64, batch)
 	next := int64(1000)
@@ -816,7 +821,7 @@ func BenchmarkJoin(b *testing.B) {
 	b.ReportMetric(float64(batch*b.N)/b.Elapsed().Seconds(), "joins/s")
 	start := time.Now()
 	for _, c := range cs {
-		l.transitioned(b, c, order.Cancel)
+		l.Transitioned(b, c, order.Cancel)
 	}
 	b.ReportMetric(float64(time.Since(start).Microseconds())/float64(len(cs)), "µs/offer")
 }
@@ -838,13 +843,13 @@ func TestReportWaitlist(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range orders[:4] {
-			l.transitioned(t, c, order.Cancel)
+			l.Transitioned(t, c, order.Cancel)
 		}
 		want(report.Waitlist{Joined: 7, Waiting: 2, Offered: 4, Open: 4})
 		l.accepts(t, v, 11, 911)
 		l.accepts(t, v, 12, 912)
 		want(report.Waitlist{Joined: 7, Waiting: 2, Offered: 4, Open: 4, Accepted: 2})
-		l.applyAll(t, v)
+		l.ApplyAll(t, v)
 		if _, err := l.Leave(t.Context(), v, 13); err != nil { // declined: 15 is next
 			t.Fatal(err)
 		}
@@ -863,12 +868,12 @@ func TestOfferUntilTheEnd(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, cs := l.listed(t, 1)
 		l.join(t, v, 11)
-		l.transitioned(t, cs[0], order.Cancel)
-		if p := l.place(t, v, 11); !p.Deadline.Equal(recordedAt.Add(offerTime)) {
+		l.Transitioned(t, cs[0], order.Cancel)
+		if p := l.place(t, v, 11); !p.Deadline.Equal(ledgertest.RecordedAt.Add(offerTime)) {
 			t.Errorf("offered until %v", p.Deadline)
 		}
-		end := recordedAt.Add(time.Minute)
-		l.exec(t, "UPDATE tb_seckill_voucher SET end_time = ? WHERE voucher_id = ?", stored(end), v)
+		end := ledgertest.RecordedAt.Add(time.Minute)
+		l.Exec(t, "UPDATE tb_seckill_voucher SET end_time = ? WHERE voucher_id = ?", ledgertest.Stored(end), v)
 		places, err := l.Places(t.Context(), 11, 9)
 		if p := l.place(t, v, 11); !p.Deadline.Equal(end) || err != nil || !places[0].Deadline.Equal(end) {
 			t.Errorf("the sale ends at %v: offered until %v; %+v, %v", end, p.Deadline, places, err)

@@ -3,7 +3,6 @@ package sqlstore_test
 import (
 	"errors"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/migrations"
 )
 
@@ -28,7 +28,7 @@ func TestOpenMySQLRefuses(t *testing.T) {
 		"bad parameter":   "user:" + password + "@tcp(127.0.0.1:3306)/seckill?parseTime=perhaps",
 		"nothing":         "",
 	} {
-		store, err := sqlstore.OpenMySQL(t.Context(), dsn, limits())
+		store, err := sqlstore.OpenMySQL(t.Context(), dsn, ledgertest.Limits())
 		if !errors.Is(err, sqlkit.ErrDSN) || store != nil {
 			t.Errorf("%s: %v, want ErrDSN", name, err)
 			continue
@@ -41,7 +41,7 @@ func TestOpenMySQLRefuses(t *testing.T) {
 
 func TestOpenMySQLUnreachable(t *testing.T) {
 	t.Parallel()
-	store, err := sqlstore.OpenMySQL(t.Context(), "user:s3cret@tcp(127.0.0.1:1)/seckill", limits())
+	store, err := sqlstore.OpenMySQL(t.Context(), "user:s3cret@tcp(127.0.0.1:1)/seckill", ledgertest.Limits())
 	if err == nil || store != nil {
 		t.Fatalf("%v, want an error", err)
 	}
@@ -56,7 +56,7 @@ func isolationVariable(t *testing.T, dsn string) string {
 	t.Helper()
 	const name = "transaction_isolation"
 	var found int
-	err := rawPool(t, "mysql", dsn).QueryRowContext(t.Context(),
+	err := ledgertest.RawPool(t, "mysql", dsn).QueryRowContext(t.Context(),
 		"SELECT COUNT(*) FROM information_schema.session_variables WHERE variable_name = ?", name).Scan(&found)
 	if err == nil && found == 0 {
 		return "tx_isolation"
@@ -120,15 +120,15 @@ func TestSQLiteOpensAgain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := openSQLite(t, path)
-	v := l.seckill(t, 10)
-	insert(t, l, claims(v, 1, 3))
+	v := l.Seckill(t, 10)
+	l.Record(t, ledgertest.Claims(v, 1, 3))
 	// No Close: the first one is still there, as a file that was not put away is.
 	again := openSQLite(t, path)
-	if sale := again.sale(t, v); sale.Stock != 7 {
+	if sale := again.Sale(t, v); sale.Stock != 7 {
 		t.Errorf("sale = %+v, want stock 7", sale)
 	}
-	insert(t, again, claims(v, 4, 1))
-	l.conserved(t, v)
+	again.Record(t, ledgertest.Claims(v, 4, 1))
+	l.Conserved(t, v)
 }
 
 func TestOpenSQLiteUnusable(t *testing.T) {
@@ -139,7 +139,7 @@ func TestOpenSQLiteUnusable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{garbage, filepath.Join(dir, "missing", "ledger.db"), dir} {
-		if _, err := sqlstore.OpenSQLite(t.Context(), path, limits()); err == nil ||
+		if _, err := sqlstore.OpenSQLite(t.Context(), path, ledgertest.Limits()); err == nil ||
 			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want an error that names it", path, err)
 		}
@@ -148,7 +148,7 @@ func TestOpenSQLiteUnusable(t *testing.T) {
 
 func openSQLiteStore(t *testing.T, path string) *sqlstore.Store {
 	t.Helper()
-	store, err := sqlstore.OpenSQLite(t.Context(), path, limits())
+	store, err := sqlstore.OpenSQLite(t.Context(), path, ledgertest.Limits())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,12 +158,6 @@ func openSQLiteStore(t *testing.T, path string) *sqlstore.Store {
 		}
 	})
 	return store
-}
-
-// sqliteRawDSN opens a file past the store.
-func sqliteRawDSN(path string) string {
-	q := url.Values{"_pragma": {"busy_timeout(10000)"}, "_txlock": {"immediate"}}
-	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
 // migrationTexts returns the dialect's migrations.

@@ -12,33 +12,34 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/sqlstore"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
 func TestPending(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v, other := l.seckill(t, 10), l.seckill(t, 10)
-		for _, c := range l.recorded(t, v, 4) {
-			l.transitioned(t, c, order.Cancel)
+		v, other := l.Seckill(t, 10), l.Seckill(t, 10)
+		for _, c := range l.NewOrders(t, v, 4) {
+			l.Transitioned(t, c, order.Cancel)
 		}
-		l.restock(t, v, -2, "take")
-		l.restock(t, other, 1, "give")
+		l.Restock(t, v, -2, "take")
+		l.Restock(t, other, 1, "give")
 		ops, last, err := l.Pending(t.Context(), v, 3)
 		if err != nil || len(ops) != 3 || ops[0].Number != 1 || ops[2].Number != 3 || last != 5 {
 			t.Errorf("Pending = %v, %d, %v; want the first three of five", ops, last, err)
 		}
-		if err := l.CompleteOperations(t.Context(), v, results(ops, true)); err != nil {
+		if err := l.CompleteOperations(t.Context(), v, ledgertest.Results(ops, true)); err != nil {
 			t.Fatal(err)
 		}
 		want := order.Operation{VoucherID: v, Number: 5, Kind: order.Restock, Delta: -2}
-		if diff := cmp.Diff(want, l.pending(t, v)[1]); diff != "" {
+		if diff := cmp.Diff(want, l.ReadPending(t, v)[1]); diff != "" {
 			t.Errorf("operation (-want +got):\n%s", diff)
 		}
-		l.applyAll(t, v)
+		l.ApplyAll(t, v)
 		if ops, last, err := l.Pending(t.Context(), v, 3); err != nil || len(ops) != 0 || last != 5 {
 			t.Errorf("Pending = %v, %d, %v; want none, and 5 in all", ops, last, err)
 		}
-		for _, id := range []int64{l.ordinary(t), 4711} {
+		for _, id := range []int64{l.Ordinary(t), 4711} {
 			if ops, last, err := l.Pending(t.Context(), id, 3); err != nil || len(ops) != 0 || last != 0 {
 				t.Errorf("no sale: %v, %d, %v", ops, last, err)
 			}
@@ -50,20 +51,20 @@ func TestSalesWithPending(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		var vs []int64
 		for i := range 4 {
-			vs = append(vs, l.seckill(t, 10))
+			vs = append(vs, l.Seckill(t, 10))
 			for n := range 3 {
-				l.restock(t, vs[i], 1, fmt.Sprint(n))
+				l.Restock(t, vs[i], 1, fmt.Sprint(n))
 			}
 		}
 		age := func(voucherID int64, minutes int) {
-			l.exec(t, "UPDATE tb_voucher_operation SET create_time = ? WHERE voucher_id = ? AND number = 1",
-				stored(recordedAt.Add(-time.Duration(minutes)*time.Minute)), voucherID)
+			l.Exec(t, "UPDATE tb_voucher_operation SET create_time = ? WHERE voucher_id = ? AND number = 1",
+				ledgertest.Stored(ledgertest.RecordedAt.Add(-time.Duration(minutes)*time.Minute)), voucherID)
 		}
 		age(vs[0], 1)
 		age(vs[1], 3)
 		age(vs[2], 2)
 		age(vs[3], 4)
-		l.applyAll(t, vs[3])
+		l.ApplyAll(t, vs[3])
 		for n, want := range map[int][]int64{2: {vs[1], vs[2]}, 10: {vs[1], vs[2], vs[0]}} {
 			got, err := l.SalesWithPending(t.Context(), n)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -88,29 +89,29 @@ func TestCompleteStock(t *testing.T) {
 			"refused":          {-3, false, 10, 10, voucher.StockRefused, false},
 			"not in our books": {-11, true, 10, 10, voucher.StockRefused, true},
 		} {
-			v := l.seckill(t, 10)
-			if got := l.restock(t, v, test.delta, "key"); got.State != voucher.StockPending || got.Number != 1 ||
+			v := l.Seckill(t, 10)
+			if got := l.Restock(t, v, test.delta, "key"); got.State != voucher.StockPending || got.Number != 1 ||
 				got.Delta != test.delta {
 				t.Errorf("%s: %+v", name, got)
 			}
-			if sale := l.sale(t, v); sale.Stock != 10+max(0, test.delta) || sale.Issued != sale.Stock {
+			if sale := l.Sale(t, v); sale.Stock != 10+max(0, test.delta) || sale.Issued != sale.Stock {
 				t.Errorf("%s: begun, the sale is %+v", name, sale)
 			}
-			rs := results(l.pending(t, v), test.taken)
+			rs := ledgertest.Results(l.ReadPending(t, v), test.taken)
 			for range 2 {
 				if err := l.CompleteOperations(t.Context(), v,
 					rs); errors.Is(err, order.ErrConflict) != test.conflict || !test.conflict && err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 				test.conflict = false // completed before
-				if sale := l.sale(t, v); sale.Stock != test.stock || sale.Issued != test.issued {
+				if sale := l.Sale(t, v); sale.Stock != test.stock || sale.Issued != test.issued {
 					t.Errorf("%s: the sale is %+v", name, sale)
 				}
 			}
-			if got := l.restock(t, v, test.delta, "key"); got.State != test.state || got.Number != 1 {
+			if got := l.Restock(t, v, test.delta, "key"); got.State != test.state || got.Number != 1 {
 				t.Errorf("%s: asked again: %+v, want state %d", name, got, test.state)
 			}
-			l.conserved(t, v)
+			l.Conserved(t, v)
 		}
 	})
 }
@@ -118,40 +119,40 @@ func TestCompleteStock(t *testing.T) {
 // Settling with many instances at once counts once.
 func TestCompleteAtOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 100)
+		v := l.Seckill(t, 100)
 		late := l.late(t, v, 1)
 		for i := range 5 {
-			l.restock(t, v, -3, fmt.Sprintf("take %d", i))
-			l.restock(t, v, 2, fmt.Sprintf("give %d", i))
+			l.Restock(t, v, -3, fmt.Sprintf("take %d", i))
+			l.Restock(t, v, 2, fmt.Sprintf("give %d", i))
 		}
-		rs := results(l.pending(t, v), true)
+		rs := ledgertest.Results(l.ReadPending(t, v), true)
 		complete := func() error { return l.CompleteOperations(t.Context(), v, rs) }
-		if err := errors.Join(both(complete,
-			func() error { return errors.Join(both(complete, complete)) })); err != nil {
+		if err := errors.Join(ledgertest.Both(complete,
+			func() error { return errors.Join(ledgertest.Both(complete, complete)) })); err != nil {
 			t.Fatal(err)
 		}
-		if sale := l.sale(t, v); sale.Stock != 94 || sale.Issued != 95 ||
-			l.order(t, late.OrderID).Status != order.Paid {
+		if sale := l.Sale(t, v); sale.Stock != 94 || sale.Issued != 95 ||
+			l.ReadOrder(t, late.OrderID).Status != order.Paid {
 			t.Errorf("sale %+v, order %+v; want 5 units less, of which the order has one",
-				sale, l.order(t, late.OrderID))
+				sale, l.ReadOrder(t, late.OrderID))
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
 // Settled leaves alone what has no result, and what is not there.
 func TestCompleteOfOthers(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 10)
-		l.restock(t, v, -1, "first")
-		l.restock(t, v, -2, "second")
+		v := l.Seckill(t, 10)
+		l.Restock(t, v, -1, "first")
+		l.Restock(t, v, -2, "second")
 		rs := []order.OperationResult{{Number: 2, Taken: true}, {Number: 9, Taken: true}}
 		if err := errors.Join(l.CompleteOperations(t.Context(), v, rs),
 			l.CompleteOperations(t.Context(), v, nil)); err != nil {
 			t.Fatal(err)
 		}
-		if got := l.states(t, v); got != [5]int64{1, 1} || l.sale(t, v).Stock != 8 {
-			t.Errorf("operations %v, stock %d; want one pending, one applied", got, l.sale(t, v).Stock)
+		if got := l.States(t, v); got != [5]int64{1, 1} || l.Sale(t, v).Stock != 8 {
+			t.Errorf("operations %v, stock %d; want one pending, one applied", got, l.Sale(t, v).Stock)
 		}
 	})
 }
@@ -159,12 +160,12 @@ func TestCompleteOfOthers(t *testing.T) {
 // late makes an order of the user whose payment arrived after it was cancelled; what came before is completed.
 func (l ledger) late(tb testing.TB, voucherID, user int64) order.Claim {
 	tb.Helper()
-	c := claims(voucherID, user, 1)[0]
-	insert(tb, l, []order.Claim{c})
-	p := l.pays(tb, c)
-	l.transitioned(tb, c, order.Cancel)
-	l.applyAll(tb, voucherID)
-	if got, o := l.receives(tb, p); got.State != order.PaymentLate || o.Status != order.Cancelled {
+	c := ledgertest.Claims(voucherID, user, 1)[0]
+	l.Record(tb, []order.Claim{c})
+	p := l.Pays(tb, c)
+	l.Transitioned(tb, c, order.Cancel)
+	l.ApplyAll(tb, voucherID)
+	if got, o := l.Receives(tb, p); got.State != order.PaymentLate || o.Status != order.Cancelled {
 		tb.Fatalf("received: %+v, %+v", got, o)
 	}
 	return c
@@ -184,19 +185,20 @@ func TestCompleteRevival(t *testing.T) {
 			"taken":   {taken: true, stock: 9},
 			"refused": {stock: 10},
 			"no stock": {
-				taken: true, conflict: true, before: func(c order.Claim) { insert(t, l, claims(c.VoucherID, 100, 10)) },
+				taken: true, conflict: true,
+				before: func(c order.Claim) { l.Record(t, ledgertest.Claims(c.VoucherID, 100, 10)) },
 			},
 			"live order": {taken: true, conflict: true, stock: 9, before: func(c order.Claim) {
-				insert(t, l, claims(c.VoucherID, c.UserID, 1))
+				l.Record(t, ledgertest.Claims(c.VoucherID, c.UserID, 1))
 			}},
 		} {
-			v := l.seckill(t, 10)
+			v := l.Seckill(t, 10)
 			c := l.late(t, v, 1)
 			if test.before != nil {
 				test.before(c)
 			}
-			other := l.restock(t, v, 0, "beside it") // is completed in any case
-			err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), test.taken))
+			other := l.Restock(t, v, 0, "beside it") // is completed in any case
+			err := l.CompleteOperations(t.Context(), v, ledgertest.Results(l.ReadPending(t, v), test.taken))
 			if errors.Is(err, order.ErrConflict) != test.conflict || !test.conflict && err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -204,21 +206,21 @@ func TestCompleteRevival(t *testing.T) {
 			if test.conflict || !test.taken {
 				status, payment, event = order.Cancelled, order.PaymentRefunding, refused
 			}
-			o := l.order(t, c.OrderID)
-			if o.Status != status || l.payment(t, fmt.Sprintf("pay_%d", c.OrderID)) != payment ||
+			o := l.ReadOrder(t, c.OrderID)
+			if o.Status != status || l.ReadPayment(t, fmt.Sprintf("pay_%d", c.OrderID)) != payment ||
 				(status == order.Paid) == o.PaidAt.IsZero() {
-				t.Errorf("%s: order %+v, payment %s", name, o, l.payment(t, fmt.Sprintf("pay_%d", c.OrderID)))
+				t.Errorf("%s: order %+v, payment %s", name, o, l.ReadPayment(t, fmt.Sprintf("pay_%d", c.OrderID)))
 			}
-			if got := l.history(t, c.OrderID); got != arrived+event {
+			if got := l.ReadHistory(t, c.OrderID); got != arrived+event {
 				t.Errorf("%s: history\n%s", name, got)
 			}
-			if got := l.restock(t, v, 0, "beside it"); got.State != voucher.StockDone || got.Number != other.Number {
+			if got := l.Restock(t, v, 0, "beside it"); got.State != voucher.StockDone || got.Number != other.Number {
 				t.Errorf("%s: the other operation is %+v", name, got)
 			}
-			if len(l.pending(t, v)) != 0 || l.sale(t, v).Stock != test.stock {
-				t.Errorf("%s: sale %+v, pending %v", name, l.sale(t, v), l.pending(t, v))
+			if len(l.ReadPending(t, v)) != 0 || l.Sale(t, v).Stock != test.stock {
+				t.Errorf("%s: sale %+v, pending %v", name, l.Sale(t, v), l.ReadPending(t, v))
 			}
-			l.conserved(t, v)
+			l.Conserved(t, v)
 		}
 	})
 }
@@ -226,23 +228,23 @@ func TestCompleteRevival(t *testing.T) {
 // What completing writes has the time at which it got the rows, however long it waited for them.
 func TestCompleteAfterWaiting(t *testing.T) {
 	t.Parallel()
-	dsn := migratedMySQL(t)
+	dsn := ledgertest.MigratedMySQL(t)
 	l := openMySQL(t, dsn)
-	running, err := sqlstore.OpenMySQL(t.Context(), dsn, options(l.clock)) // its clock does not stand still
+	running, err := sqlstore.OpenMySQL(t.Context(), dsn, ledgertest.Options(l.Clock)) // its clock does not stand still
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = running.Close() })
-	clock := rawPool(t, "mysql", dsn)
-	v := l.seckill(t, 10)
+	clock := ledgertest.RawPool(t, "mysql", dsn)
+	v := l.Seckill(t, 10)
 	c := l.late(t, v, 1)
-	ops := l.pending(t, v)
+	ops := l.ReadPending(t, v)
 	holder := l.holding(t, v)
 	done := make(chan error, 1)
 	go func() {
-		done <- running.CompleteOperations(context.WithoutCancel(t.Context()), v, results(ops, true))
+		done <- running.CompleteOperations(context.WithoutCancel(t.Context()), v, ledgertest.Results(ops, true))
 	}()
-	l.awaitQuery(t, "SELECT * FROM `tb_seckill_voucher` % FOR UPDATE")
+	l.AwaitQuery(t, "SELECT * FROM `tb_seckill_voucher` % FOR UPDATE")
 	var released string
 	if err := clock.QueryRowContext(t.Context(), "SELECT CAST(UTC_TIMESTAMP(3) AS CHAR)").Scan(&released); err != nil {
 		t.Fatal(err)
@@ -253,37 +255,37 @@ func TestCompleteAfterWaiting(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if o := l.order(t, c.OrderID); stored(o.PaidAt) < released {
-		t.Errorf("paid at %s, before %s", stored(o.PaidAt), released)
+	if o := l.ReadOrder(t, c.OrderID); ledgertest.Stored(o.PaidAt) < released {
+		t.Errorf("paid at %s, before %s", ledgertest.Stored(o.PaidAt), released)
 	}
 }
 
 // A rebuild gives Redis all units of the ledger: what wanted to take some has not, and may be asked for anew.
 func TestSnapshotVoidsWhatTakes(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 10)
+		v := l.Seckill(t, 10)
 		c := l.late(t, v, 1)
-		l.restock(t, v, 5, "give")
-		taking := l.restock(t, v, -2, "take")
-		rs := results(l.pending(t, v), true)
+		l.Restock(t, v, 5, "give")
+		taking := l.Restock(t, v, -2, "take")
+		rs := ledgertest.Results(l.ReadPending(t, v), true)
 		snap, err := l.Snapshot(t.Context(), v, 1)
 		if err != nil || snap.Operation != 4 || snap.Voucher.Sale.Stock != 15 || !snap.Dead[c.OrderID] {
 			t.Errorf("snapshot %+v, %v", snap, err)
 		}
-		if got := l.states(t, v); got != [5]int64{1: 1, 2: 1, 4: 2} { // the cancel was applied before
+		if got := l.States(t, v); got != [5]int64{1: 1, 2: 1, 4: 2} { // the cancel was applied before
 			t.Errorf("operations %v, want one absorbed and two void", got)
 		}
 		if err := l.CompleteOperations(t.Context(), v, rs); err != nil { // Redis's word of before the rebuild
 			t.Error(err)
 		}
-		if sale := l.sale(t, v); sale.Stock != 15 || sale.Issued != 15 ||
-			l.order(t, c.OrderID).Status != order.Cancelled {
-			t.Errorf("sale %+v, order %+v", sale, l.order(t, c.OrderID))
+		if sale := l.Sale(t, v); sale.Stock != 15 || sale.Issued != 15 ||
+			l.ReadOrder(t, c.OrderID).Status != order.Cancelled {
+			t.Errorf("sale %+v, order %+v", sale, l.ReadOrder(t, c.OrderID))
 		}
-		if got := l.restock(t, v, 5, "give"); got.State != voucher.StockDone || got.Number != 3 {
+		if got := l.Restock(t, v, 5, "give"); got.State != voucher.StockDone || got.Number != 3 {
 			t.Errorf("what gave: %+v", got)
 		}
-		if got := l.restock(t, v, -2, "take"); got.State != voucher.StockPending || got.Number != taking.Number+1 {
+		if got := l.Restock(t, v, -2, "take"); got.State != voucher.StockPending || got.Number != taking.Number+1 {
 			t.Errorf("what took, asked for again: %+v", got)
 		}
 		for _, want := range [][]int64{{v}, nil} {
@@ -291,13 +293,13 @@ func TestSnapshotVoidsWhatTakes(t *testing.T) {
 				t.Errorf("ReviveLate = %v, %v; want %v", got, err, want)
 			}
 		}
-		l.applyAll(t, v)
-		if o := l.order(t, c.OrderID); o.Status != order.Paid || l.sale(t, v).Stock != 12 {
-			t.Errorf("order %+v, sale %+v", o, l.sale(t, v))
+		l.ApplyAll(t, v)
+		if o := l.ReadOrder(t, c.OrderID); o.Status != order.Paid || l.Sale(t, v).Stock != 12 {
+			t.Errorf("order %+v, sale %+v", o, l.Sale(t, v))
 		}
-		if got := l.history(t, c.OrderID); strings.Count(got, "\n") != 2 {
+		if got := l.ReadHistory(t, c.OrderID); strings.Count(got, "\n") != 2 {
 			t.Errorf("history\n%s", got)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }

@@ -10,22 +10,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/testkit/ledgertest"
 )
 
 func TestOrderTimes(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 1)
-		c := claims(v, 1, 1)[0]
-		insert(t, l, []order.Claim{c})
-		at := func(hours int) time.Time { return recordedAt.Add(time.Duration(hours) * time.Hour) }
-		l.exec(t, "UPDATE tb_voucher_order SET status = 6, pay_type = 1, reason = 'X', detail = 'Y', pay_time "+
+		v := l.Seckill(t, 1)
+		c := ledgertest.Claims(v, 1, 1)[0]
+		l.Record(t, []order.Claim{c})
+		at := func(hours int) time.Time { return ledgertest.RecordedAt.Add(time.Duration(hours) * time.Hour) }
+		l.Exec(t, "UPDATE tb_voucher_order SET status = 6, pay_type = 1, reason = 'X', detail = 'Y', pay_time "+
 			"= ?, redeem_time = ?, cancel_time = ?, refunding_time = ?, refund_time = ?, fail_time = ? WHERE id = ?",
-			stored(at(1)), stored(at(2)), stored(at(3)), stored(at(4)), stored(at(5)), stored(at(6)), c.OrderID)
+			ledgertest.Stored(at(1)), ledgertest.Stored(at(2)), ledgertest.Stored(at(3)), ledgertest.Stored(at(4)),
+			ledgertest.Stored(at(5)), ledgertest.Stored(at(6)), c.OrderID)
 		got, err := l.Order(t.Context(), c.OrderID)
 		want := order.Order{
 			ID: c.OrderID, UserID: 1, VoucherID: v, Amount: 1000, Status: order.Refunded, Reason: "X",
-			CreatedAt: recordedAt, PayBefore: payBefore, PaidAt: at(1), RedeemedAt: at(2), CancelledAt: at(3),
-			RefundingAt: at(4), RefundedAt: at(5), FailedAt: at(6),
+			CreatedAt: ledgertest.RecordedAt, PayBefore: ledgertest.PayBefore, PaidAt: at(1), RedeemedAt: at(2),
+			CancelledAt: at(3), RefundingAt: at(4), RefundedAt: at(5), FailedAt: at(6),
 		}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -50,15 +52,15 @@ func TestOrderNotFound(t *testing.T) {
 
 func TestLiveOrder(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v, w := l.seckill(t, 10), l.seckill(t, 10)
-		first, elsewhere := claims(v, 1, 2), claims(w, 1, 1)
-		insert(t, l, slices.Concat(first, elsewhere))
-		l.exec(t, "UPDATE tb_voucher_order SET status = 4 WHERE id = ?", first[0].OrderID)
+		v, w := l.Seckill(t, 10), l.Seckill(t, 10)
+		first, elsewhere := ledgertest.Claims(v, 1, 2), ledgertest.Claims(w, 1, 1)
+		l.Record(t, slices.Concat(first, elsewhere))
+		l.Exec(t, "UPDATE tb_voucher_order SET status = 4 WHERE id = ?", first[0].OrderID)
 		if _, err := l.LiveOrder(t.Context(), first[0].Buyer()); !errors.Is(err, order.ErrNotFound) {
 			t.Errorf("after a cancel: %v, want ErrNotFound", err)
 		}
-		second := claims(v, 1, 1)
-		insert(t, l, second)
+		second := ledgertest.Claims(v, 1, 1)
+		l.Record(t, second)
 		for _, c := range []order.Claim{second[0], first[1], elsewhere[0]} {
 			if o, err := l.LiveOrder(t.Context(), c.Buyer()); err != nil || o.ID != c.OrderID {
 				t.Errorf("LiveOrder(%+v) = %d, %v; want %d", c.Buyer(), o.ID, err, c.OrderID)
@@ -71,11 +73,11 @@ func TestOrdersOf(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		var ids []int64 // newest first
 		for range 5 {
-			c := claims(l.seckill(t, 10), 1, 2) // users 1 and 2
-			insert(t, l, c)
+			c := ledgertest.Claims(l.Seckill(t, 10), 1, 2) // users 1 and 2
+			l.Record(t, c)
 			ids = append([]int64{c[0].OrderID}, ids...)
 		}
-		l.exec(t, "UPDATE tb_voucher_order SET status = 7 WHERE id = ?", ids[2])
+		l.Exec(t, "UPDATE tb_voucher_order SET status = 7 WHERE id = ?", ids[2])
 		for name, test := range map[string]struct {
 			before int64
 			limit  int
@@ -105,10 +107,10 @@ func TestOrdersOf(t *testing.T) {
 
 func TestRecorded(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 2000)
-		cs := claims(v, 1, 1001)
-		insert(t, l, cs[:1000])
-		l.exec(t, "UPDATE tb_voucher_order SET status = 2 WHERE id = ?", cs[700].OrderID)
+		v := l.Seckill(t, 2000)
+		cs := ledgertest.Claims(v, 1, 1001)
+		l.Record(t, cs[:1000])
+		l.Exec(t, "UPDATE tb_voucher_order SET status = 2 WHERE id = ?", cs[700].OrderID)
 		ids, want := make([]int64, len(cs)), make(map[int64]order.Status)
 		for i, c := range cs {
 			ids[i] = c.OrderID
@@ -129,9 +131,9 @@ func TestRecorded(t *testing.T) {
 
 func TestOrderIDs(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 2000)
-		cs := claims(v, 1, 1001)
-		insert(t, l, cs)
+		v := l.Seckill(t, 2000)
+		cs := ledgertest.Claims(v, 1, 1001)
+		l.Record(t, cs)
 		collided := order.Claim{OrderID: cs[0].OrderID, UserID: 5000, VoucherID: v}
 		l.failed(t, collided, collided.RowID(1), order.IDCollision) // an id that no worker gave
 		read := func(from, to int64) (ids []int64) {
@@ -150,7 +152,7 @@ func TestOrderIDs(t *testing.T) {
 		if got := read(all[10], all[10]); len(got) != 0 {
 			t.Errorf("an empty part holds %v", got)
 		}
-		if err := l.OrderIDs(cancelled(t), 0, math.MaxInt64, func(int64) {}); err == nil {
+		if err := l.OrderIDs(ledgertest.Cancelled(t), 0, math.MaxInt64, func(int64) {}); err == nil {
 			t.Error("a cancelled context is no error")
 		}
 	})

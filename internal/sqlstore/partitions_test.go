@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"seckill/internal/order/partition"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
@@ -45,7 +46,7 @@ func TestPartitions(t *testing.T) {
 			t.Errorf("AddPartitions(1) = %v, %v", added, err)
 		}
 		want("0 open, ")
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_setting"); n != 0 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_setting"); n != 0 {
 			t.Errorf("one partition has %d rows", n)
 		}
 		if added, err := l.AddPartitions(t.Context(), 3); err != nil || !slices.Equal(added, []int{1, 2}) {
@@ -92,7 +93,7 @@ func TestPartitionsAreAddedOnce(t *testing.T) {
 
 func TestSpoiltPartition(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		l.exec(t, "INSERT INTO tb_setting VALUES ('partition_1', 'opne', '2026-06-01 20:00:00')")
+		l.Exec(t, "INSERT INTO tb_setting VALUES ('partition_1', 'opne', '2026-06-01 20:00:00')")
 		if all, err := l.Partitions(t.Context()); err == nil {
 			t.Errorf("partitions are %v, want an error", all)
 		}
@@ -101,9 +102,11 @@ func TestSpoiltPartition(t *testing.T) {
 
 // saleIn is a voucher with a sale in the partition.
 func saleIn(n int) voucher.Voucher {
-	v := draft()
+	v := ledgertest.Draft()
 	v.Kind = voucher.Seckill
-	v.Sale = &voucher.Sale{Stock: 10, Issued: 10, Begin: recordedAt, End: recordedAt.Add(time.Hour), Partition: n}
+	v.Sale = &voucher.Sale{
+		Stock: 10, Issued: 10, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt.Add(time.Hour), Partition: n,
+	}
 	return v
 }
 
@@ -116,7 +119,7 @@ func TestVouchersInClosedPartitions(t *testing.T) {
 		}
 		create := func(n int) error {
 			v := saleIn(n)
-			return l.CreateVoucher(t.Context(), &v, admin)
+			return l.CreateVoucher(t.Context(), &v, ledgertest.Admin)
 		}
 		if err := create(1); err != nil {
 			t.Fatal(err)
@@ -159,7 +162,7 @@ func TestVouchersInClosedPartitions(t *testing.T) {
 				t.Errorf("creating a voucher in partition %d, which there is not: %v", n, err)
 			}
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_seckill_voucher"); n != 3 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_seckill_voucher"); n != 3 {
 			t.Errorf("%d sales, want 3", n)
 		}
 	})
@@ -185,7 +188,7 @@ func TestPartitionsChangeAtTheSameTime(t *testing.T) {
 			})
 			all.Go(func() {
 				v := saleIn(p)
-				if err := l.CreateVoucher(t.Context(), &v, admin); err != nil &&
+				if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err != nil &&
 					!errors.Is(err, voucher.ErrNoPartition) {
 					t.Errorf("a voucher in partition %d: %v", p, err)
 				}

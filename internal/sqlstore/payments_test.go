@@ -9,15 +9,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/testkit/ledgertest"
 )
 
 func TestOpenPayment(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 10)
-		cs := l.recorded(t, v, 2)
+		v := l.Seckill(t, 10)
+		cs := l.NewOrders(t, v, 2)
 		want := order.Payment{
 			ID: "pay_1", OrderID: cs[0].OrderID, UserID: cs[0].UserID, VoucherID: v, Amount: 1000,
-			State: order.PaymentOpen, CreatedAt: recordedAt,
+			State: order.PaymentOpen, CreatedAt: ledgertest.RecordedAt,
 		}
 		for _, id := range []string{"pay_1", "pay_2"} { // the second finds the first
 			got, err := l.OpenPayment(t.Context(), cs[0].UserID, cs[0].OrderID, id, nil)
@@ -33,12 +34,12 @@ func TestOpenPayment(t *testing.T) {
 		if _, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_1", nil); err == nil {
 			t.Error("two payments with one id")
 		}
-		l.transitioned(t, cs[1], order.Cancel)
+		l.Transitioned(t, cs[1], order.Cancel)
 		if _, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_4",
-			nil); !inState(err, order.Cancelled) {
+			nil); !ledgertest.InState(err, order.Cancelled) {
 			t.Errorf("a cancelled order: %v, want a StateError", err)
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_payment"); n != 1 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_payment"); n != 1 {
 			t.Errorf("%d payments, want 1", n)
 		}
 	})
@@ -47,7 +48,7 @@ func TestOpenPayment(t *testing.T) {
 // A payment keeps its provider, whose reference is the notice's, and no other provider finds it.
 func TestPaymentProviders(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		c := l.recorded(t, l.seckill(t, 10), 1)[0]
+		c := l.NewOrders(t, l.Seckill(t, 10), 1)[0]
 		open := func(id string, providers ...string) order.Payment {
 			t.Helper()
 			p, err := l.OpenPayment(t.Context(), c.UserID, c.OrderID, id, providers)
@@ -91,7 +92,7 @@ func TestPaymentProviders(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		// Of a version that knew one provider only.
-		l.exec(t, "UPDATE tb_payment SET provider = '' WHERE id = 'pay_3'")
+		l.Exec(t, "UPDATE tb_payment SET provider = '' WHERE id = 'pay_3'")
 		p, _, err := l.Receive(t.Context(), order.Notice{PaymentID: "pay_3", Amount: 1000, Provider: "bank"})
 		if err != nil || p.State != order.PaymentRefunding {
 			t.Errorf("the other one's money: %+v, %v; want it back", p, err)
@@ -106,10 +107,10 @@ func TestReceive(t *testing.T) {
 		unneeded = "%s by payment provider: PAID_TWICE"
 	)
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v, gone, plain := l.seckill(t, 100), l.seckill(t, 1), l.ordinary(t)
-		retired := l.recorded(t, gone, 1)[0]
-		full, other := l.limited(t, 1), l.limited(t, 2)
-		live := l.recorded(t, v, 7)
+		v, gone, plain := l.Seckill(t, 100), l.Seckill(t, 1), l.Ordinary(t)
+		retired := l.NewOrders(t, gone, 1)[0]
+		full, other := l.Limited(t, 1), l.Limited(t, 2)
+		live := l.NewOrders(t, v, 7)
 		tests := map[string]struct {
 			claim   order.Claim
 			from    order.Status
@@ -137,10 +138,10 @@ func TestReceive(t *testing.T) {
 				arrived + "\ncancelled by payments: SALE_OVER", 0,
 			},
 			"ordinary": {
-				l.bought(t, plain, 1), order.Unpaid, order.Paid, order.PaymentReceived, "paid by payment provider: ", 0,
+				l.Bought(t, plain, 1), order.Unpaid, order.Paid, order.PaymentReceived, "paid by payment provider: ", 0,
 			},
 			"cancelled, ordinary": {
-				l.bought(t, plain, 2), order.Cancelled, order.Paid, order.PaymentReceived,
+				l.Bought(t, plain, 2), order.Cancelled, order.Paid, order.PaymentReceived,
 				arrived + "\npaid by payments: NO_LIMIT", 0,
 			},
 			"cancelled, and the buyer has bought another": {
@@ -152,28 +153,28 @@ func TestReceive(t *testing.T) {
 				arrived + "\npaid by payments: BUYER_BELOW_LIMIT", 0,
 			},
 		}
-		l.retire(t, gone)
+		l.RetireSale(t, gone)
 		for name, test := range tests {
-			p := l.pays(t, test.claim)
-			l.force(t, test.from, test.claim.OrderID)
-			before := len(l.pending(t, v))
+			p := l.Pays(t, test.claim)
+			l.Force(t, test.from, test.claim.OrderID)
+			before := len(l.ReadPending(t, v))
 			for range 2 {
-				got, o := l.receives(t, p)
+				got, o := l.Receives(t, p)
 				want := p
-				want.State, want.ReceivedAt = test.payment, recordedAt
+				want.State, want.ReceivedAt = test.payment, ledgertest.RecordedAt
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%s: payment (-want +got):\n%s", name, diff)
 				}
-				if diff := cmp.Diff(l.order(t, test.claim.OrderID), o); diff != "" || o.Status != test.status {
+				if diff := cmp.Diff(l.ReadOrder(t, test.claim.OrderID), o); diff != "" || o.Status != test.status {
 					t.Errorf("%s: %+v (-read +got):\n%s", name, o, diff)
 				}
-				if test.status == order.Paid && test.from != order.Paid && !o.PaidAt.Equal(recordedAt) {
+				if test.status == order.Paid && test.from != order.Paid && !o.PaidAt.Equal(ledgertest.RecordedAt) {
 					t.Errorf("%s: paid at %v", name, o.PaidAt)
 				}
-				if got := l.history(t, test.claim.OrderID); got != test.history {
+				if got := l.ReadHistory(t, test.claim.OrderID); got != test.history {
 					t.Errorf("%s: history\n%s", name, got)
 				}
-				ops := l.pending(t, v)
+				ops := l.ReadPending(t, v)
 				if len(ops) != before+test.ops {
 					t.Fatalf("%s: operations %v", name, ops)
 				}
@@ -184,13 +185,13 @@ func TestReceive(t *testing.T) {
 					VoucherID: v, Number: 1, Kind: order.Revival, Delta: -1, OrderID: test.claim.OrderID,
 					UserID: test.claim.UserID,
 				}
-				if diff := cmp.Diff(revival, ops[0]); diff != "" || l.sale(t, v).Stock != 93 {
-					t.Errorf("%s: stock %d, operation (-want +got):\n%s", name, l.sale(t, v).Stock, diff)
+				if diff := cmp.Diff(revival, ops[0]); diff != "" || l.Sale(t, v).Stock != 93 {
+					t.Errorf("%s: stock %d, operation (-want +got):\n%s", name, l.Sale(t, v).Stock, diff)
 				}
 			}
 		}
 		// What changes nothing in a row is nothing that another node of a Galera cluster could be in the way of.
-		if n := l.number(t, "SELECT writes FROM tb_limited_buyer WHERE voucher_id = ?", other); n != 3 {
+		if n := l.Number(t, "SELECT writes FROM tb_limited_buyer WHERE voucher_id = ?", other); n != 3 {
 			t.Errorf("two purchases and a late payment changed the row of their buyer %d times, want 3", n)
 		}
 	})
@@ -198,7 +199,7 @@ func TestReceive(t *testing.T) {
 
 func TestReceiveRefuses(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		p := l.pays(t, l.recorded(t, l.seckill(t, 1), 1)[0])
+		p := l.Pays(t, l.NewOrders(t, l.Seckill(t, 1), 1)[0])
 		for notice, want := range map[order.Notice]error{
 			{PaymentID: p.ID, Amount: p.Amount - 1}:                     order.ErrWrongAmount,
 			{PaymentID: p.ID}:                                           order.ErrWrongAmount,
@@ -208,7 +209,7 @@ func TestReceiveRefuses(t *testing.T) {
 				t.Errorf("%+v: %v, want %v", notice, err, want)
 			}
 		}
-		if got := l.payment(t, p.ID); got != order.PaymentOpen || l.order(t, p.OrderID).Status != order.Unpaid {
+		if got := l.ReadPayment(t, p.ID); got != order.PaymentOpen || l.ReadOrder(t, p.OrderID).Status != order.Unpaid {
 			t.Errorf("the payment is %s", got)
 		}
 	})
@@ -218,12 +219,12 @@ func TestReceiveRefuses(t *testing.T) {
 func TestReceiveAtOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		const n = 20
-		v := l.seckill(t, n)
-		cs := l.recorded(t, v, n)
-		l.due(t, -time.Minute, cs...)
+		v := l.Seckill(t, n)
+		cs := l.NewOrders(t, v, n)
+		l.Due(t, -time.Minute, cs...)
 		payments := make([]order.Payment, n)
 		for i, c := range cs {
-			payments[i] = l.pays(t, c)
+			payments[i] = l.Pays(t, c)
 		}
 		var late int64
 		for i, c := range cs {
@@ -237,10 +238,10 @@ func TestReceiveAtOnce(t *testing.T) {
 			if i%2 == 0 {
 				other = func() error { _, err := l.ExpireDue(t.Context(), 1, 1); return err }
 			}
-			if err := errors.Join(both(receive, other)); err != nil {
+			if err := errors.Join(ledgertest.Both(receive, other)); err != nil {
 				t.Fatal(err)
 			}
-			switch status, payment := l.order(t, c.OrderID).Status, l.payment(t, p.ID); {
+			switch status, payment := l.ReadOrder(t, c.OrderID).Status, l.ReadPayment(t, p.ID); {
 			case status == order.Paid && payment == order.PaymentReceived:
 			case status == order.Cancelled && payment == order.PaymentLate:
 				late++
@@ -249,7 +250,7 @@ func TestReceiveAtOnce(t *testing.T) {
 			}
 		}
 		var revivals int64
-		for _, op := range l.pending(t, v) {
+		for _, op := range l.ReadPending(t, v) {
 			if op.Kind == order.Revival {
 				revivals++
 			}
@@ -257,9 +258,9 @@ func TestReceiveAtOnce(t *testing.T) {
 		if revivals != late {
 			t.Errorf("%d late payments have %d revivals", late, revivals)
 		}
-		l.applyAll(t, v)
-		l.conserved(t, v)
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_payment WHERE state <> 2"); n != 0 {
+		l.ApplyAll(t, v)
+		l.Conserved(t, v)
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_payment WHERE state <> 2"); n != 0 {
 			t.Errorf("%d payments were not used", n)
 		}
 	})
@@ -268,15 +269,15 @@ func TestReceiveAtOnce(t *testing.T) {
 // A second payment of a cancelled order, by whatever way it came to be, does not take a second unit.
 func TestReceiveTwoPayments(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 10)
+		v := l.Seckill(t, 10)
 		c := l.late(t, v, 1)
-		l.exec(t, "INSERT INTO tb_payment (id, order_id, user_id, voucher_id, amount, state, create_time) "+
-			"VALUES ('pay_x', ?, 1, ?, 1000, 1, ?)", c.OrderID, v, stored(recordedAt))
+		l.Exec(t, "INSERT INTO tb_payment (id, order_id, user_id, voucher_id, amount, state, create_time) "+
+			"VALUES ('pay_x', ?, 1, ?, 1000, 1, ?)", c.OrderID, v, ledgertest.Stored(ledgertest.RecordedAt))
 		got, _, err := l.Receive(t.Context(), order.Notice{PaymentID: "pay_x", Amount: 1000})
-		if err != nil || got.State != order.PaymentRefunding || len(l.pending(t, v)) != 1 {
-			t.Errorf("%+v, %v; operations %v", got, err, l.pending(t, v))
+		if err != nil || got.State != order.PaymentRefunding || len(l.ReadPending(t, v)) != 1 {
+			t.Errorf("%+v, %v; operations %v", got, err, l.ReadPending(t, v))
 		}
-		l.applyAll(t, v)
+		l.ApplyAll(t, v)
 		if o, err := l.AskRefund(t.Context(), 1, c.OrderID); err != nil || o.Status != order.Refunding {
 			t.Errorf("AskRefund: %+v, %v", o, err)
 		}
@@ -293,25 +294,25 @@ func TestReceiveTwoPayments(t *testing.T) {
 
 func TestRefund(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v, plain := l.seckill(t, 10), l.ordinary(t)
-		first, second, third := l.recorded(t, v, 1)[0], l.bought(t, plain, 1), l.bought(t, plain, 2)
+		v, plain := l.Seckill(t, 10), l.Ordinary(t)
+		first, second, third := l.NewOrders(t, v, 1)[0], l.Bought(t, plain, 1), l.Bought(t, plain, 2)
 		for _, c := range []order.Claim{first, second, third} {
-			if _, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); !inState(err, order.Unpaid) {
+			if _, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); !ledgertest.InState(err, order.Unpaid) {
 				t.Errorf("AskRefund of an unpaid order: %v", err)
 			}
-			l.receives(t, l.pays(t, c))
+			l.Receives(t, l.Pays(t, c))
 			if _, err := l.AskRefund(t.Context(), c.UserID+7, c.OrderID); !errors.Is(err, order.ErrNotFound) {
 				t.Errorf("AskRefund of another user's: %v", err)
 			}
 			for range 2 {
 				o, err := l.AskRefund(t.Context(), c.UserID, c.OrderID)
-				if err != nil || o.Status != order.Refunding || !o.RefundingAt.Equal(recordedAt) {
+				if err != nil || o.Status != order.Refunding || !o.RefundingAt.Equal(ledgertest.RecordedAt) {
 					t.Errorf("AskRefund: %+v, %v", o, err)
 				}
 			}
 		}
-		l.exec(t, "UPDATE tb_payment SET create_time = ? WHERE order_id = ?",
-			stored(recordedAt.Add(-time.Hour)), second.OrderID)
+		l.Exec(t, "UPDATE tb_payment SET create_time = ? WHERE order_id = ?",
+			ledgertest.Stored(ledgertest.RecordedAt.Add(-time.Hour)), second.OrderID)
 		back, err := l.Refunding(t.Context(), 2)
 		if err != nil || len(back) != 2 || back[0].OrderID != second.OrderID ||
 			back[0].State != order.PaymentRefunding {
@@ -319,7 +320,7 @@ func TestRefund(t *testing.T) {
 		}
 		for range 2 {
 			o, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", first.OrderID))
-			if err != nil || o.Status != order.Refunded || !o.RefundedAt.Equal(recordedAt) {
+			if err != nil || o.Status != order.Refunded || !o.RefundedAt.Equal(ledgertest.RecordedAt) {
 				t.Errorf("Refunded: %+v, %v", o, err)
 			}
 		}
@@ -327,35 +328,35 @@ func TestRefund(t *testing.T) {
 			t.Errorf("AskRefund after it: %+v, %v", o, err)
 		}
 		want := "paid by payment provider: \nrefunding by owner: \nrefunded by payment provider: MONEY_BACK"
-		if got := l.history(t, first.OrderID); got != want {
+		if got := l.ReadHistory(t, first.OrderID); got != want {
 			t.Errorf("history\n%s", got)
 		}
 		op := order.Operation{
 			VoucherID: v, Number: 1, Kind: order.Refund, Delta: 1, OrderID: first.OrderID, UserID: first.UserID,
 		}
-		if diff := cmp.Diff([]order.Operation{op}, l.pending(t, v)); diff != "" {
+		if diff := cmp.Diff([]order.Operation{op}, l.ReadPending(t, v)); diff != "" {
 			t.Errorf("operations (-want +got):\n%s", diff)
 		}
 		if _, err := l.Refunded(t.Context(), "pay_"); !errors.Is(err, order.ErrNoPayment) {
 			t.Errorf("Refunded of none: %v, want ErrNoPayment", err)
 		}
-		open := l.pays(t, l.bought(t, plain, 3))
-		if _, err := l.Refunded(t.Context(), open.ID); err == nil || l.payment(t, open.ID) != order.PaymentOpen {
+		open := l.Pays(t, l.Bought(t, plain, 3))
+		if _, err := l.Refunded(t.Context(), open.ID); err == nil || l.ReadPayment(t, open.ID) != order.PaymentOpen {
 			t.Errorf("Refunded of an open payment: %v", err)
 		}
-		l.force(t, order.Paid, open.OrderID)
+		l.Force(t, order.Paid, open.OrderID)
 		if _, err := l.AskRefund(t.Context(), 3, open.OrderID); err == nil ||
-			l.order(t, open.OrderID).Status != order.Paid {
+			l.ReadOrder(t, open.OrderID).Status != order.Paid {
 			t.Errorf("AskRefund without a payment: %v", err)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
 // Late payments whose sale retires before Redis was asked again go back.
 func TestReviveLateOfARetiredSale(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v, w := l.seckill(t, 10), l.seckill(t, 10)
+		v, w := l.Seckill(t, 10), l.Seckill(t, 10)
 		gone, waiting := l.late(t, v, 1), l.late(t, w, 1)
 		if got, err := l.ReviveLate(t.Context(), 10); err != nil || got != nil {
 			t.Errorf("both are pending: %v, %v", got, err)
@@ -363,14 +364,14 @@ func TestReviveLateOfARetiredSale(t *testing.T) {
 		if _, err := l.Snapshot(t.Context(), v, 1); err != nil {
 			t.Fatal(err)
 		}
-		l.retire(t, v)
+		l.RetireSale(t, v)
 		if got, err := l.ReviveLate(t.Context(), 10); err != nil || !cmp.Equal([]int64{v}, got) {
 			t.Errorf("ReviveLate = %v, %v; want %d", got, err, v)
 		}
-		if got := l.payment(t, fmt.Sprintf("pay_%d", gone.OrderID)); got != order.PaymentRefunding {
+		if got := l.ReadPayment(t, fmt.Sprintf("pay_%d", gone.OrderID)); got != order.PaymentRefunding {
 			t.Errorf("the payment is %s", got)
 		}
-		if got := l.payment(t, fmt.Sprintf("pay_%d", waiting.OrderID)); got != order.PaymentLate {
+		if got := l.ReadPayment(t, fmt.Sprintf("pay_%d", waiting.OrderID)); got != order.PaymentLate {
 			t.Errorf("the other payment is %s", got)
 		}
 	})
@@ -379,7 +380,7 @@ func TestReviveLateOfARetiredSale(t *testing.T) {
 // Two instances that look at once ask Redis once.
 func TestReviveLateAtOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 10)
+		v := l.Seckill(t, 10)
 		for user := range int64(5) {
 			l.late(t, v, user+1)
 			if _, err := l.Snapshot(t.Context(), v, 1); err != nil {
@@ -389,14 +390,14 @@ func TestReviveLateAtOnce(t *testing.T) {
 				_, err := l.ReviveLate(t.Context(), 10)
 				return err
 			}
-			if err := errors.Join(both(revive, revive)); err != nil {
+			if err := errors.Join(ledgertest.Both(revive, revive)); err != nil {
 				t.Fatal(err)
 			}
-			if ops := l.pending(t, v); len(ops) != 1 {
+			if ops := l.ReadPending(t, v); len(ops) != 1 {
 				t.Errorf("operations %v, want one", ops)
 			}
-			l.applyAll(t, v)
+			l.ApplyAll(t, v)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }

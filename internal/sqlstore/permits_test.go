@@ -19,6 +19,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/partition"
 	"seckill/internal/sqlstore"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
@@ -36,9 +37,9 @@ func load(s *sqlstore.Store, c bulkhead.Class) bulkhead.Load {
 // other class reads and writes meanwhile. A reader more learns that nothing was done.
 func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 	t.Parallel()
-	dsn := migratedMySQL(t)
+	dsn := ledgertest.MigratedMySQL(t)
 	l := openMySQL(t, dsn)
-	o := options(l.clock)
+	o := ledgertest.Options(l.Clock)
 	o.Timeout = time.Minute // the readers wait for half of it at most
 	store := through(t, dsn, func(*mysql.Config) {}, o)
 	unlock := lockTable(t, l, "tb_voucher")
@@ -84,14 +85,14 @@ func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 // comes again; in the end each has recorded.
 func TestRecordersOfAllPartitionsShareThePool(t *testing.T) {
 	t.Parallel()
-	dsn := migratedMySQL(t)
+	dsn := ledgertest.MigratedMySQL(t)
 	l := openMySQL(t, dsn)
-	o := options(l.clock)
+	o := ledgertest.Options(l.Clock)
 	o.Timeout = time.Minute // a lock is waited for half of it at most
 	store := through(t, dsn, func(*mysql.Config) {}, o)
 	batches := make([][]order.Claim, partition.Max)
 	for n := range batches {
-		batches[n] = claims(l.seckill(t, 5), 1, 5)
+		batches[n] = ledgertest.Claims(l.Seckill(t, 5), 1, 5)
 	}
 	unlock := lockTable(t, l, "tb_voucher_order")
 	shed := make(chan error, partition.Max)
@@ -129,7 +130,7 @@ func TestRecordersOfAllPartitionsShareThePool(t *testing.T) {
 	}
 	unlock()
 	recorders.Wait()
-	if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 5*partition.Max {
+	if n := l.Number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 5*partition.Max {
 		t.Errorf("%d orders are recorded, want %d", n, 5*partition.Max)
 	}
 }
@@ -137,8 +138,8 @@ func TestRecordersOfAllPartitionsShareThePool(t *testing.T) {
 // Rows that are read one by one keep their permit to the end, and a statement on rows without one is refused.
 func TestStreamedRowsHoldAPermit(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 10)
-		insert(t, l, claims(v, 1, 3))
+		v := l.Seckill(t, 10)
+		l.Record(t, ledgertest.Claims(v, 1, 3))
 		var held []int
 		ctx := bulkhead.With(t.Context(), bulkhead.Recording)
 		err := l.OrderIDs(ctx, 0, 1<<62, func(int64) { held = append(held, load(l.Store, bulkhead.Recording).InUse) })
@@ -173,7 +174,7 @@ func TestResultsAreReadWithinTheirPermit(t *testing.T) {
 // lockTable keeps everybody else from a table until unlock is called.
 func lockTable(t *testing.T, l ledger, table string) (unlock func()) {
 	t.Helper()
-	conn, err := l.raw.Conn(t.Context())
+	conn, err := l.Raw.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,9 +195,9 @@ func lockTable(t *testing.T, l ledger, table string) (unlock func()) {
 // itself.
 func TestASubqueryTakesNoPermit(t *testing.T) {
 	t.Parallel()
-	dsn := migratedMySQL(t)
+	dsn := ledgertest.MigratedMySQL(t)
 	l := openMySQL(t, dsn)
-	o := options(l.clock)
+	o := ledgertest.Options(l.Clock)
 	o.MaxConns = len(bulkhead.Stores())
 	store := through(t, dsn, func(*mysql.Config) {}, o)
 	if _, _, err := store.Pending(t.Context(), 1, 10); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
@@ -26,7 +27,7 @@ func (nobody) CouponsLapsed(int, time.Duration)  {}
 func BenchmarkRedeem(b *testing.B) {
 	for _, tills := range []int{1, 16, 64, 256} {
 		b.Run(fmt.Sprintf("%d tills", tills), func(b *testing.B) {
-			l := openMySQL(b, migratedMySQL(b)+"&interpolateParams=true")
+			l := openMySQL(b, ledgertest.MigratedMySQL(b)+"&interpolateParams=true")
 			codes := l.manyCoupons(b, b.N)
 			service := redemption.NewTills(l, nobody{}, nobody{}, uuid.NewString, time.Now)
 			took := make([]time.Duration, b.N)
@@ -63,11 +64,11 @@ func BenchmarkRedeem(b *testing.B) {
 func (l ledger) manyCoupons(b *testing.B, n int) []redemption.Code {
 	b.Helper()
 	v := l.redeemable(b, int64(n), voucher.Redemption{})
-	cs := claims(v, 1, n)
+	cs := ledgertest.Claims(v, 1, n)
 	for part := range slices.Chunk(cs, 500) {
-		insert(b, l, part)
+		l.Record(b, part)
 	}
-	l.exec(b, "UPDATE tb_voucher_order SET status = 2, pay_time = create_time")
+	l.Exec(b, "UPDATE tb_voucher_order SET status = 2, pay_time = create_time")
 	codes := make([]redemption.Code, n)
 	next := make(chan int, n)
 	for i := range n {

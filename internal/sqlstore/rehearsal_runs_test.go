@@ -10,16 +10,17 @@ import (
 
 	"seckill/internal/order/rehearsal"
 	"seckill/internal/preflight"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
 // rehearses creates a rehearsal of a sale.
 func (l ledger) rehearses(t *testing.T, of int64) voucher.Voucher {
 	t.Helper()
-	v := draft()
+	v := ledgertest.Draft()
 	v.ShopID, v.Kind, v.Rehearses = voucher.RehearsalShop, voucher.Seckill, of
-	v.Sale = &voucher.Sale{Stock: 7, Issued: 7, Begin: recordedAt, End: recordedAt.Add(time.Hour)}
-	if err := l.CreateVoucher(t.Context(), &v, admin); err != nil {
+	v.Sale = &voucher.Sale{Stock: 7, Issued: 7, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt.Add(time.Hour)}
+	if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err != nil {
 		t.Fatal(err)
 	}
 	return v
@@ -31,16 +32,17 @@ func TestRehearsalRuns(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		first, other, last := l.rehearses(t, 3), l.rehearses(t, 4), l.rehearses(t, 3)
 		run := rehearsal.Run{
-			VoucherID: first.ID, Of: 3, AdminID: admin.AdminID, Begin: recordedAt, End: recordedAt.Add(time.Hour),
-			Figures: preflight.Figures{Stock: 7},
+			VoucherID: first.ID, Of: 3, AdminID: ledgertest.Admin.AdminID, Begin: ledgertest.RecordedAt,
+			End: ledgertest.RecordedAt.Add(time.Hour), Figures: preflight.Figures{Stock: 7},
 		}
 		if got, err := l.Rehearsal(t.Context(), first.ID); err != nil || !cmp.Equal(run, got) {
 			t.Errorf("new: %v (-want +got):\n%s", err, cmp.Diff(run, got))
 		}
 		l.report(t, first.ID, 5)
-		run.Figures.Requests, run.ReportedAt, run.End, run.Done = 5, recordedAt, recordedAt.Add(time.Minute), true
-		l.exec(t, "DELETE FROM tb_seckill_voucher WHERE voucher_id = ?", first.ID)
-		l.exec(t, "DELETE FROM tb_voucher WHERE id = ?", first.ID)
+		run.Figures.Requests, run.ReportedAt, run.End, run.Done = 5, ledgertest.RecordedAt,
+			ledgertest.RecordedAt.Add(time.Minute), true
+		l.Exec(t, "DELETE FROM tb_seckill_voucher WHERE voucher_id = ?", first.ID)
+		l.Exec(t, "DELETE FROM tb_voucher WHERE id = ?", first.ID)
 		list, err := l.Rehearsals(t.Context(), 3, 9)
 		if err != nil || len(list) != 2 || list[0].VoucherID != last.ID || !cmp.Equal(run, list[1]) {
 			t.Errorf("reported: %v, %+v; want %d and then %+v", err, list, last.ID, run)
@@ -60,7 +62,7 @@ func TestRehearsalRuns(t *testing.T) {
 		if !errors.Is(missing, rehearsal.ErrNone) || !errors.Is(unchanged, rehearsal.ErrNone) {
 			t.Errorf("one that is not there: %v, %v", missing, unchanged)
 		}
-		l.exec(t, "UPDATE tb_rehearsal SET figures = '{' WHERE voucher_id = ?", other.ID)
+		l.Exec(t, "UPDATE tb_rehearsal SET figures = '{' WHERE voucher_id = ?", other.ID)
 		if got, err := l.Rehearsal(t.Context(), other.ID); err != nil || !got.ReportedAt.IsZero() ||
 			got.Figures != (preflight.Figures{Stock: 7}) {
 			t.Errorf("with figures that cannot be read: %v, %+v", err, got)
@@ -76,7 +78,7 @@ func (l ledger) report(t *testing.T, id int64, n int) {
 		wg.Go(func() {
 			_, err := l.ChangeRehearsal(t.Context(), id, func(now time.Time, r *rehearsal.Run) error {
 				r.Figures.Requests++
-				r.ReportedAt, r.End, r.Done = now, recordedAt.Add(time.Minute), true
+				r.ReportedAt, r.End, r.Done = now, ledgertest.RecordedAt.Add(time.Minute), true
 				return nil
 			})
 			if err != nil {

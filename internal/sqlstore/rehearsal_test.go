@@ -4,14 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
 // rehearsal creates a rehearsal's voucher whose sale is at epoch 1.
 func (l ledger) rehearsal(tb testing.TB, stock int64) int64 {
 	tb.Helper()
-	id := l.seckill(tb, stock)
-	l.exec(tb, "UPDATE tb_voucher SET shop_id = ? WHERE id = ?", voucher.RehearsalShop, id)
+	id := l.Seckill(tb, stock)
+	l.Exec(tb, "UPDATE tb_voucher SET shop_id = ? WHERE id = ?", voucher.RehearsalShop, id)
 	return id
 }
 
@@ -19,12 +20,12 @@ func (l ledger) rehearsal(tb testing.TB, stock int64) int64 {
 // nothing is touched.
 func TestEmptyRehearsal(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		sale, shadow := l.seckill(t, 10), l.rehearsal(t, 10)
-		insert(t, l, claims(sale, 1, 3))
-		insert(t, l, claims(shadow, 1, 5))
+		sale, shadow := l.Seckill(t, 10), l.rehearsal(t, 10)
+		l.Record(t, ledgertest.Claims(sale, 1, 3))
+		l.Record(t, ledgertest.Claims(shadow, 1, 5))
 		rows := func() [2]int64 {
 			of := func(id int64) int64 {
-				return l.number(t, "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ?", id)
+				return l.Number(t, "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ?", id)
 			}
 			return [2]int64{of(sale), of(shadow)}
 		}
@@ -34,8 +35,9 @@ func TestEmptyRehearsal(t *testing.T) {
 		if done, err := l.EmptyRehearsal(t.Context(), shadow, 2); err == nil || done {
 			t.Errorf("emptying one that is not retired: %t, %v", done, err)
 		}
-		l.exec(t, "UPDATE tb_seckill_voucher SET retired = 1, begin_time = ?, end_time = ?",
-			stored(recordedAt.Add(-2*time.Hour)), stored(recordedAt.Add(-time.Hour)))
+		l.Exec(t, "UPDATE tb_seckill_voucher SET retired = 1, begin_time = ?, end_time = ?",
+			ledgertest.Stored(ledgertest.RecordedAt.Add(-2*time.Hour)),
+			ledgertest.Stored(ledgertest.RecordedAt.Add(-time.Hour)))
 		if done, err := l.EmptyRehearsal(t.Context(), sale, 2); err == nil || done || rows() != [2]int64{3, 5} {
 			t.Fatalf("emptying a real sale: %t, %v; orders %v", done, err, rows())
 		}
@@ -57,7 +59,7 @@ func TestEmptyRehearsal(t *testing.T) {
 			"tb_voucher WHERE id = ?", "tb_seckill_voucher WHERE voucher_id = ?",
 			"tb_order_event WHERE order_id NOT IN (SELECT id FROM tb_voucher_order) AND 0 < ?",
 		} {
-			if n := l.number(t, "SELECT COUNT(*) FROM "+table, shadow); n != 0 {
+			if n := l.Number(t, "SELECT COUNT(*) FROM "+table, shadow); n != 0 {
 				t.Errorf("%d rows are left in %s", n, table)
 			}
 		}
@@ -72,13 +74,13 @@ func TestEmptyRehearsal(t *testing.T) {
 func TestRehearsalsAreInNoList(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		l.endpoint(t, 0)
-		sale, shadow := l.seckill(t, 10), l.rehearsal(t, 1000)
-		insert(t, l, claims(shadow, 1, 5))
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != 0 {
+		sale, shadow := l.Seckill(t, 10), l.rehearsal(t, 1000)
+		l.Record(t, ledgertest.Claims(shadow, 1, 5))
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != 0 {
 			t.Errorf("%d events of a rehearsal", n)
 		}
-		insert(t, l, claims(sale, 1, 2))
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n == 0 {
+		l.Record(t, ledgertest.Claims(sale, 1, 2))
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n == 0 {
 			t.Error("no events of a real sale")
 		}
 		vs, _, err := l.Vouchers(t.Context(), voucher.Search{Before: voucher.MaxID, Limit: 10})

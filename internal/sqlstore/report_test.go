@@ -13,6 +13,7 @@ import (
 	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/order/report"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
@@ -26,7 +27,7 @@ func (noGuards) GuardFigures(context.Context, order.SaleRef) (guard.Figures, err
 // counted is a minute of one process with so many requests in its first second.
 func counted(voucherID, run, n int64) report.Minute {
 	m := report.Minute{
-		VoucherID: voucherID, Start: recordedAt.Truncate(time.Minute), Run: run,
+		VoucherID: voucherID, Start: ledgertest.RecordedAt.Truncate(time.Minute), Run: run,
 		Counts: map[order.Answer]*report.Seconds{},
 	}
 	m.Counts["accepted"], m.Counts["sold_out"] = &report.Seconds{0: n}, &report.Seconds{59: 2}
@@ -54,8 +55,8 @@ func TestSaleMinutes(t *testing.T) {
 			var got []report.Minute
 			totals := order.Counts{}
 			for after := (report.Place{}); ; {
-				page, err := l.Minutes(t.Context(), 1, recordedAt.Add(-time.Hour),
-					recordedAt.Add(time.Hour), after, limit)
+				page, err := l.Minutes(t.Context(), 1, ledgertest.RecordedAt.Add(-time.Hour),
+					ledgertest.RecordedAt.Add(time.Hour), after, limit)
 				sums, errSums := l.MinuteTotals(t.Context(), 1, after, limit)
 				if err != nil || errSums != nil || len(sums) != len(page) {
 					t.Fatalf("%d minutes, %d totals; %v, %v", len(page), len(sums), err, errSums)
@@ -85,19 +86,20 @@ func TestSaleMinutes(t *testing.T) {
 			9); err != nil || len(ms) != 1 {
 			t.Errorf("one minute: %v, %v", ms, err)
 		}
-		l.exec(t, "UPDATE tb_sale_minute SET seconds = '{\"accepted\": {\"60\": 1}}', totals = 'x' WHERE run "+
+		l.Exec(t, "UPDATE tb_sale_minute SET seconds = '{\"accepted\": {\"60\": 1}}', totals = 'x' WHERE run "+
 			"= 9 AND voucher_id = 1")
-		ms, err := l.Minutes(t.Context(), 1, recordedAt.Add(-time.Hour), recordedAt.Add(time.Hour), report.Place{}, 9)
+		ms, err := l.Minutes(t.Context(), 1, ledgertest.RecordedAt.Add(-time.Hour),
+			ledgertest.RecordedAt.Add(time.Hour), report.Place{}, 9)
 		sums, errSums := l.MinuteTotals(t.Context(), 1, report.Place{}, 9)
 		if err != nil || errSums != nil || len(ms) != 3 || ms[1].Counts != nil ||
 			sums[1].Counts != nil || sums[0].Counts == nil {
 			t.Errorf("beside nonsense: %v, %v, %v, %v", ms, sums, err, errSums)
 		}
-		if id := l.seckill(t, 5); id != 1 {
+		if id := l.Seckill(t, 5); id != 1 {
 			t.Fatalf("voucher %d is the first", id)
 		}
 		made, err := report.NewReports(l, noGuards{}).Of(t.Context(), 1)
-		start := recordedAt.Truncate(time.Minute)
+		start := ledgertest.RecordedAt.Truncate(time.Minute)
 		points := []report.Point{
 			{At: start, Counts: order.Counts{"accepted": 7}},
 			{At: start.Add(59 * time.Second), Counts: order.Counts{"sold_out": 2}},
@@ -115,17 +117,17 @@ func TestSaleMinutes(t *testing.T) {
 // everyState makes a sale with orders in every state, and returns its tallies.
 func everyState(t *testing.T, l ledger, id int64) report.Sums {
 	t.Helper()
-	insert(t, l, claims(id, 1, 30))
+	l.Record(t, ledgertest.Claims(id, 1, 30))
 	rest := "WHERE voucher_id = ? AND status = 1 ORDER BY id LIMIT "
-	if l.dialect == "sqlite" {
+	if l.Dialect == "sqlite" {
 		rest = "WHERE id IN (SELECT id FROM tb_voucher_order WHERE voucher_id = ? AND status = 1 ORDER BY id LIMIT "
 	}
 	become := func(n, set string) {
 		query := "UPDATE tb_voucher_order SET " + set + " " + rest + n
-		if l.dialect == "sqlite" {
+		if l.Dialect == "sqlite" {
 			query += ")"
 		}
-		l.exec(t, query, id)
+		l.Exec(t, query, id)
 	}
 	become("1", "status = 2, quantity = 3, amount = 3000")
 	become("2", "status = 3")
@@ -135,7 +137,7 @@ func everyState(t *testing.T, l ledger, id int64) report.Sums {
 	become("6", "status = 4, cancel_time = create_time")
 	become("2", "status = 4, cancel_time = pay_deadline")
 	become("1", "status = 7, amount = 0")
-	l.exec(t, "UPDATE tb_seckill_voucher SET stock = stock + 12 WHERE voucher_id = ?", id)
+	l.Exec(t, "UPDATE tb_seckill_voucher SET stock = stock + 12 WHERE voucher_id = ?", id)
 	tally := func(n int64) report.Tally { return report.Tally{Orders: n, Units: n, Cents: n * 1000} }
 	return report.Sums{
 		Stock: 100 - 18, Issued: 100, Unpaid: tally(6), Paid: report.Tally{Orders: 1, Units: 3, Cents: 3000},
@@ -147,7 +149,7 @@ func everyState(t *testing.T, l ledger, id int64) report.Sums {
 // Sums, exported rows and the list of all sales agree with each other and with the rows.
 func TestReportSums(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		id := l.seckill(t, 100)
+		id := l.Seckill(t, 100)
 		want := everyState(t, l, id)
 		sums, err := l.Sums(t.Context(), id)
 		if diff := cmp.Diff(want, sums); err != nil || diff != "" {
@@ -180,20 +182,20 @@ func TestReportSums(t *testing.T) {
 		if _, err := l.Sums(t.Context(), 404); !errors.Is(err, voucher.ErrNotFound) {
 			t.Errorf("the sums of no voucher: %v", err)
 		}
-		v := draft()
-		if err := l.CreateVoucher(t.Context(), &v, admin); err != nil {
+		v := ledgertest.Draft()
+		if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err != nil {
 			t.Fatal(err)
 		}
 		if sums, err := l.Sums(t.Context(), v.ID); err != nil || sums != (report.Sums{}) {
 			t.Errorf("the sums of an ordinary voucher that nobody bought: %+v, %v", sums, err)
 		}
 
-		coming := l.seckill(t, 7)
-		l.exec(t, "UPDATE tb_seckill_voucher SET begin_time = ? WHERE voucher_id = ?",
-			stored(recordedAt.Add(time.Minute)), coming)
-		ended := l.seckill(t, 3)
-		l.exec(t, "UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?",
-			stored(recordedAt.Add(-time.Hour)), stored(recordedAt), ended)
+		coming := l.Seckill(t, 7)
+		l.Exec(t, "UPDATE tb_seckill_voucher SET begin_time = ? WHERE voucher_id = ?",
+			ledgertest.Stored(ledgertest.RecordedAt.Add(time.Minute)), coming)
+		ended := l.Seckill(t, 3)
+		l.Exec(t, "UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?",
+			ledgertest.Stored(ledgertest.RecordedAt.Add(-time.Hour)), ledgertest.Stored(ledgertest.RecordedAt), ended)
 		sold := report.SalesSums{
 			Sales: 1, Issued: 100, Sold: sums.Sold().Units, Paid: sums.Earned().Units, Cents: sums.Earned().Cents,
 		}
@@ -234,12 +236,12 @@ func TestReportSums(t *testing.T) {
 // BenchmarkReport reads what a sale of a hundred thousand orders has left behind.
 func BenchmarkReport(b *testing.B) {
 	const orders = 100_000
-	l := openMySQL(b, migratedMySQL(b))
-	id := l.seckill(b, orders)
+	l := openMySQL(b, ledgertest.MigratedMySQL(b))
+	id := l.Seckill(b, orders)
 	for first := int64(0); first < orders; first += 500 {
-		insert(b, l, claims(id, 1+first, 500))
+		l.Record(b, ledgertest.Claims(id, 1+first, 500))
 	}
-	l.exec(b, "UPDATE tb_voucher_order SET status = 2 WHERE voucher_id = ? AND id % 10 <> 0", id)
+	l.Exec(b, "UPDATE tb_voucher_order SET status = 2 WHERE voucher_id = ? AND id % 10 <> 0", id)
 	for minute := range 60 {
 		m := counted(id, 1, 100)
 		m.Start = m.Start.Add(time.Duration(minute) * time.Minute)

@@ -9,6 +9,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
@@ -17,15 +18,15 @@ func TestSalesToKeep(t *testing.T) {
 		if vs, err := l.SalesToKeep(t.Context()); err != nil || len(vs) != 0 {
 			t.Errorf("no sales: %v, %v", vs, err)
 		}
-		first, second, gone := l.seckill(t, 1), l.seckill(t, 2), l.seckill(t, 3)
-		plain := draft()
-		if err := l.CreateVoucher(t.Context(), &plain, admin); err != nil {
+		first, second, gone := l.Seckill(t, 1), l.Seckill(t, 2), l.Seckill(t, 3)
+		plain := ledgertest.Draft()
+		if err := l.CreateVoucher(t.Context(), &plain, ledgertest.Admin); err != nil {
 			t.Fatal(err)
 		}
-		l.exec(t, "UPDATE tb_seckill_voucher SET paused = 1, partition_no = 3 WHERE voucher_id = ?", second)
-		l.exec(t, "UPDATE tb_voucher SET status = 2 WHERE id = ?", second) // off the shelf is still a sale to keep
-		l.exec(t, "UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?",
-			stored(recordedAt.Add(-time.Hour)), stored(recordedAt), gone)
+		l.Exec(t, "UPDATE tb_seckill_voucher SET paused = 1, partition_no = 3 WHERE voucher_id = ?", second)
+		l.Exec(t, "UPDATE tb_voucher SET status = 2 WHERE id = ?", second) // off the shelf is still a sale to keep
+		l.Exec(t, "UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?",
+			ledgertest.Stored(ledgertest.RecordedAt.Add(-time.Hour)), ledgertest.Stored(ledgertest.RecordedAt), gone)
 		for range 2 {
 			if retired, err := l.Retire(t.Context(), gone, 0); err != nil || !retired {
 				t.Fatalf("Retire: %v, %v", retired, err)
@@ -42,11 +43,11 @@ func TestSalesToKeep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := draft()
+		want := ledgertest.Draft()
 		want.Kind, want.Status, want.ID, want.Version, want.CreatedAt, want.UpdatedAt = voucher.Seckill,
-			voucher.OffShelf, second, 1, recordedAt, recordedAt
+			voucher.OffShelf, second, 1, ledgertest.RecordedAt, ledgertest.RecordedAt
 		want.Sale = &voucher.Sale{
-			Stock: 2, Issued: 2, Begin: recordedAt, End: recordedAt.Add(time.Hour),
+			Stock: 2, Issued: 2, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt.Add(time.Hour),
 			Paused: true, Epoch: 1, Partition: 3,
 		}
 		if len(vs) != 2 || vs[0].ID != first {
@@ -55,7 +56,7 @@ func TestSalesToKeep(t *testing.T) {
 		if diff := cmp.Diff(want, vs[1]); diff != "" {
 			t.Errorf("sale (-want +got):\n%s", diff)
 		}
-		if sale := l.sale(t, gone); !sale.Retired {
+		if sale := l.Sale(t, gone); !sale.Retired {
 			t.Errorf("sale = %+v, want it retired", sale)
 		}
 	})
@@ -63,12 +64,12 @@ func TestSalesToKeep(t *testing.T) {
 
 func TestRaiseEpoch(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v, other := l.seckill(t, 10), l.seckill(t, 10)
-		insert(t, l, claims(v, 1, 4))
+		v, other := l.Seckill(t, 10), l.Seckill(t, 10)
+		l.Record(t, ledgertest.Claims(v, 1, 4))
 		if epoch, err := l.RaiseEpoch(t.Context(), v, 0); err != nil || epoch != 2 {
 			t.Errorf("RaiseEpoch = %d, %v; want 2", epoch, err)
 		}
-		if sale := l.sale(t, v); sale.Epoch != 2 || sale.Sequence != 0 || sale.Stock != 6 {
+		if sale := l.Sale(t, v); sale.Epoch != 2 || sale.Sequence != 0 || sale.Stock != 6 {
 			t.Errorf("sale = %+v, want epoch 2, sequence 0, stock 6", sale)
 		}
 		// A Redis that is ahead (of a ledger that was restored from a copy) is overtaken.
@@ -78,22 +79,22 @@ func TestRaiseEpoch(t *testing.T) {
 		if epoch, err := l.RaiseEpoch(t.Context(), other, 3); err != nil || epoch != 10 {
 			t.Errorf("RaiseEpoch above 3 = %d, %v; want 10", epoch, err)
 		}
-		third := l.seckill(t, 1)
-		if sale := l.sale(t, third); sale.Epoch != 1 {
+		third := l.Seckill(t, 1)
+		if sale := l.Sale(t, third); sale.Epoch != 1 {
 			t.Errorf("the other sale = %+v", sale)
 		}
-		old := claims(v, 10, 1)
+		old := ledgertest.Claims(v, 10, 1)
 		if err := l.Insert(t.Context(), old); !errors.Is(err, order.ErrConflict) {
 			t.Errorf("inserting a claim of epoch 1: %v, want ErrConflict", err)
 		}
 		old[0].Epoch = 2
-		insert(t, l, old)
+		l.Record(t, old)
 	})
 }
 
 func TestRaiseEpochAtOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 1)
+		v := l.Seckill(t, 1)
 		const callers = 8
 		epochs := make(chan int64, callers)
 		for range callers {
@@ -109,39 +110,39 @@ func TestRaiseEpochAtOnce(t *testing.T) {
 		for range callers {
 			seen[<-epochs] = true
 		}
-		if len(seen) != callers || l.sale(t, v).Epoch != callers+1 {
-			t.Errorf("epochs %v, the sale is at %d; want %d different ones", seen, l.sale(t, v).Epoch, callers)
+		if len(seen) != callers || l.Sale(t, v).Epoch != callers+1 {
+			t.Errorf("epochs %v, the sale is at %d; want %d different ones", seen, l.Sale(t, v).Epoch, callers)
 		}
 	})
 }
 
 func TestSnapshot(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v, other := l.seckill(t, 100), l.seckill(t, 10)
-		cs := claims(v, 1, 7)
-		insert(t, l, cs)
-		insert(t, l, claims(other, 1, 3))
+		v, other := l.Seckill(t, 100), l.Seckill(t, 10)
+		cs := ledgertest.Claims(v, 1, 7)
+		l.Record(t, cs)
+		l.Record(t, ledgertest.Claims(other, 1, 3))
 		want := order.Snapshot{Operation: 5, Live: map[int64]order.Held{}, Dead: map[int64]bool{}}
 		for i, c := range cs { // one in each state
 			status := order.Status(i + 1)
-			l.exec(t, "UPDATE tb_voucher_order SET status = ? WHERE id = ?", status, c.OrderID)
+			l.Exec(t, "UPDATE tb_voucher_order SET status = ? WHERE id = ?", status, c.OrderID)
 			if status.Live() {
 				want.Live[c.UserID] = c.Held()
 			} else {
 				want.Dead[c.OrderID] = true
 			}
 		}
-		again := claims(v, 4, 1) // the cancelled one's user bought again
-		insert(t, l, again)
+		again := ledgertest.Claims(v, 4, 1) // the cancelled one's user bought again
+		l.Record(t, again)
 		want.Live[4] = again[0].Held()
 		for number, state := range []int{1, 2, 1, 3} {
 			for _, id := range []int64{v, other} {
-				l.exec(t,
+				l.Exec(t,
 					"INSERT INTO tb_voucher_operation (voucher_id, number, kind, delta, actor, state, create_time) "+
 						"VALUES (?, ?, 'cancel', 1, 'owner', ?, '2026-06-01 20:00:00')", id, number+1, state)
 			}
 		}
-		l.exec(t, "UPDATE tb_seckill_voucher SET last_operation = 5 WHERE voucher_id = ?", v)
+		l.Exec(t, "UPDATE tb_seckill_voucher SET last_operation = 5 WHERE voucher_id = ?", v)
 
 		got, err := l.Snapshot(t.Context(), v, 1)
 		if err != nil {
@@ -154,7 +155,7 @@ func TestSnapshot(t *testing.T) {
 			t.Errorf("snapshot (-want +got):\n%s", diff)
 		}
 		states := func(id, state int64) int64 {
-			return l.number(t,
+			return l.Number(t,
 				"SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND state = ?", id, state)
 		}
 		if states(v, 1) != 0 || states(v, 2) != 1 || states(v, 3) != 3 {
@@ -169,15 +170,15 @@ func TestSnapshot(t *testing.T) {
 
 func TestSnapshotOfAnotherEpoch(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 10)
-		l.exec(t, "INSERT INTO tb_voucher_operation (voucher_id, number, kind, delta, actor, state, create_time) "+
+		v := l.Seckill(t, 10)
+		l.Exec(t, "INSERT INTO tb_voucher_operation (voucher_id, number, kind, delta, actor, state, create_time) "+
 			"VALUES (?, 1, 'cancel', 1, 'owner', 1, '2026-06-01 20:00:00')", v)
 		for _, epoch := range []int64{0, 2} {
 			if _, err := l.Snapshot(t.Context(), v, epoch); !errors.Is(err, order.ErrSuperseded) {
 				t.Errorf("epoch %d: %v, want ErrSuperseded", epoch, err)
 			}
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_operation WHERE state = 1"); n != 1 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_voucher_operation WHERE state = 1"); n != 1 {
 			t.Error("the operation was absorbed by a rebuild that must stop")
 		}
 	})
@@ -186,12 +187,12 @@ func TestSnapshotOfAnotherEpoch(t *testing.T) {
 // A snapshot and the batches around it: what it counts as sold and as left is always what was issued.
 func TestSnapshotWhileRecording(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 1000)
+		v := l.Seckill(t, 1000)
 		done := make(chan error, 1)
 		go func() {
 			var err error
 			for i := range 12 {
-				err = errors.Join(err, l.Insert(t.Context(), claims(v, int64(1000*i+1), 10)))
+				err = errors.Join(err, l.Insert(t.Context(), ledgertest.Claims(v, int64(1000*i+1), 10)))
 			}
 			done <- err
 		}()
@@ -218,8 +219,8 @@ func TestSnapshotWhileRecording(t *testing.T) {
 // The rebuild's fence: nothing of an older epoch gets in after its snapshot.
 func TestInsertAfterARebuild(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 1000)
-		cs := claims(v, 1, 10)
+		v := l.Seckill(t, 1000)
+		cs := ledgertest.Claims(v, 1, 10)
 		done := make(chan error, 1)
 		go func() { done <- l.Insert(t.Context(), cs) }()
 		epoch, err := l.RaiseEpoch(t.Context(), v, 0)
@@ -242,8 +243,8 @@ func TestInsertAfterARebuild(t *testing.T) {
 
 func TestSaleNotFound(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		plain := draft()
-		if err := l.CreateVoucher(t.Context(), &plain, admin); err != nil {
+		plain := ledgertest.Draft()
+		if err := l.CreateVoucher(t.Context(), &plain, ledgertest.Admin); err != nil {
 			t.Fatal(err)
 		}
 		for id, want := range map[int64]error{1 << 50: voucher.ErrNotFound, plain.ID: voucher.ErrNotSeckill} {
@@ -265,18 +266,18 @@ func TestSaleNotFound(t *testing.T) {
 // takes one, and other sales have orders and operations of their own.
 func TestLedgerTotals(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		other := l.seckill(t, 10)
-		l.transitioned(t, l.recorded(t, other, 2)[0], order.Cancel)
-		l.restock(t, other, 3, "other")
+		other := l.Seckill(t, 10)
+		l.Transitioned(t, l.NewOrders(t, other, 2)[0], order.Cancel)
+		l.Restock(t, other, 3, "other")
 
-		v := l.seckill(t, 10)
-		l.transitioned(t, l.recorded(t, v, 4)[0], order.Cancel)
-		l.restock(t, v, 5, "give")
-		l.restock(t, v, -2, "take")
-		l.restock(t, v, -1, "take more")
+		v := l.Seckill(t, 10)
+		l.Transitioned(t, l.NewOrders(t, v, 4)[0], order.Cancel)
+		l.Restock(t, v, 5, "give")
+		l.Restock(t, v, -2, "take")
+		l.Restock(t, v, -1, "take more")
 		check := func(when string, applied int64, want audit.LedgerTotals) {
 			t.Helper()
-			sale := l.sale(t, v)
+			sale := l.Sale(t, v)
 			want.Mark, want.Operation, want.Live = order.Mark{Epoch: sale.Epoch, Sequence: sale.Sequence}, 4, 3
 			got, err := l.LedgerTotals(t.Context(), v, applied)
 			if err != nil {
@@ -292,7 +293,7 @@ func TestLedgerTotals(t *testing.T) {
 			want.Ahead, want.Open = add.Ahead, add.Open
 			check("all pending", int64(applied), want)
 		}
-		if err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v)[:3], true)); err != nil {
+		if err := l.CompleteOperations(t.Context(), v, ledgertest.Results(l.ReadPending(t, v)[:3], true)); err != nil {
 			t.Fatal(err)
 		}
 		taken := audit.LedgerTotals{Stock: 10, Issued: 13, Pending: 1}
@@ -301,7 +302,7 @@ func TestLedgerTotals(t *testing.T) {
 			want.Ahead, want.Open = add.Ahead, add.Open
 			check("three completed", int64(applied), want)
 		}
-		for _, id := range []int64{l.ordinary(t), 4711} {
+		for _, id := range []int64{l.Ordinary(t), 4711} {
 			if _, err := l.LedgerTotals(t.Context(), id, 0); !errors.Is(err, voucher.ErrNotSeckill) {
 				t.Errorf("no sale: %v", err)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/sqlstore"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
@@ -18,7 +19,7 @@ func (l ledger) titled(tb testing.TB, shop int64, titles ...string) []int64 {
 		v := voucher.Voucher{
 			ShopID: shop, Title: title, PayValue: 1, ActualValue: 2, Kind: voucher.Ordinary, Status: voucher.OnShelf,
 		}
-		if err := l.CreateVoucher(tb.Context(), &v, admin); err != nil {
+		if err := l.CreateVoucher(tb.Context(), &v, ledgertest.Admin); err != nil {
 			tb.Fatal(err)
 		}
 		ids[i] = v.ID
@@ -64,7 +65,7 @@ func TestSearchByTitleIsBounded(t *testing.T) {
 		wanted := l.titled(t, 1, "wanted")[0]
 		l.titled(t, 1, "other")
 		for n := 1; n < sqlstore.TitlesPerSearch; n *= 2 {
-			l.exec(t, "INSERT INTO tb_voucher (shop_id, title, pay_value, actual_value, type, "+
+			l.Exec(t, "INSERT INTO tb_voucher (shop_id, title, pay_value, actual_value, type, "+
 				"status, version, create_time, update_time) SELECT shop_id, title, pay_value, actual_value, type, "+
 				"status, version, create_time, update_time FROM tb_voucher WHERE title = 'other'")
 		}

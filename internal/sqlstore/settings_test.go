@@ -26,7 +26,7 @@ func TestIDKeyIsMadeOnce(t *testing.T) {
 		if first == [16]byte{} {
 			t.Error("the key is empty")
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_setting"); n != 1 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_setting"); n != 1 {
 			t.Errorf("%d keys are stored", n)
 		}
 	})
@@ -38,7 +38,7 @@ func TestIDKeyDiffersBetweenLedgers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.exec(t, "DELETE FROM tb_setting")
+		l.Exec(t, "DELETE FROM tb_setting")
 		if other, err := l.IDKey(t.Context()); err != nil || other == key {
 			t.Errorf("a new ledger's key is %x as before, %v", other, err)
 		}
@@ -47,7 +47,7 @@ func TestIDKeyDiffersBetweenLedgers(t *testing.T) {
 
 func TestIDKeyOfAnotherLength(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		l.exec(t, "INSERT INTO tb_setting VALUES ('order_id_key', 'short', '2026-06-01 20:00:00')")
+		l.Exec(t, "INSERT INTO tb_setting VALUES ('order_id_key', 'short', '2026-06-01 20:00:00')")
 		if key, err := l.IDKey(t.Context()); err == nil {
 			t.Errorf("IDKey = %x, want an error", key)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"seckill/internal/order"
+	"seckill/internal/testkit/ledgertest"
 )
 
 // look settles without deciding anything and returns the view.
@@ -38,35 +39,36 @@ func (l ledger) failed(tb testing.TB, c order.Claim, id int64, reason order.Reas
 
 func TestSettleShowsTheLedger(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v, w := l.seckill(t, 100), l.seckill(t, 50)
-		recorded, cancelled, elsewhere := claims(v, 1, 2), claims(v, 3, 1), claims(w, 1, 1)
-		insert(t, l, slices.Concat(recorded, cancelled, elsewhere))
-		l.exec(t, "UPDATE tb_voucher_order SET status = 4, cancel_time = ? WHERE id = ?",
-			stored(recordedAt), cancelled[0].OrderID)
+		v, w := l.Seckill(t, 100), l.Seckill(t, 50)
+		recorded, cancelled, elsewhere := ledgertest.Claims(v, 1, 2), ledgertest.Claims(v, 3, 1),
+			ledgertest.Claims(w, 1, 1)
+		l.Record(t, slices.Concat(recorded, cancelled, elsewhere))
+		l.Exec(t, "UPDATE tb_voucher_order SET status = 4, cancel_time = ? WHERE id = ?",
+			ledgertest.Stored(ledgertest.RecordedAt), cancelled[0].OrderID)
 		if _, err := l.RaiseEpoch(t.Context(), w, 0); err != nil {
 			t.Fatal(err)
 		}
 		// A second order of user 2.
-		again := claims(v, 2, 1)[0]
+		again := ledgertest.Claims(v, 2, 1)[0]
 		taken := order.Claim{OrderID: recorded[0].OrderID, UserID: 9, VoucherID: v, Epoch: 1}     // another user's id
 		collided := order.Claim{OrderID: recorded[1].OrderID, UserID: 10, VoucherID: v, Epoch: 1} // one settled before
 		// Which met another order there.
 		other := order.Claim{OrderID: collided.RowID(1), UserID: 11, VoucherID: w}
 		l.failed(t, other, other.OrderID, order.NoStock)
 		l.failed(t, collided, collided.RowID(2), order.IDCollision)
-		nowhere := claims(1<<50, 5, 1)[0]
+		nowhere := ledgertest.Claims(1<<50, 5, 1)[0]
 
-		got := look(t, l, slices.Concat(recorded, cancelled, claims(w, 6, 2),
+		got := look(t, l, slices.Concat(recorded, cancelled, ledgertest.Claims(w, 6, 2),
 			[]order.Claim{again, taken, collided, nowhere}))
 
 		row := func(c order.Claim) order.Order {
 			return order.Order{
 				ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Amount: 1000, Status: order.Unpaid,
-				CreatedAt: recordedAt, PayBefore: payBefore,
+				CreatedAt: ledgertest.RecordedAt, PayBefore: ledgertest.PayBefore,
 			}
 		}
 		dead := row(cancelled[0])
-		dead.Status, dead.CancelledAt = order.Cancelled, recordedAt
+		dead.Status, dead.CancelledAt = order.Cancelled, ledgertest.RecordedAt
 		want := order.LedgerView{
 			Sales: map[int64]order.LedgerSale{v: {Stock: 97, Epoch: 1}, w: {Stock: 49, Epoch: 2}},
 			Rows: map[int64]order.Order{
@@ -81,7 +83,8 @@ func TestSettleShowsTheLedger(t *testing.T) {
 			{ID: collided.RowID(1), UserID: 11, VoucherID: w, Reason: order.NoStock},
 			{ID: collided.RowID(2), UserID: 10, VoucherID: v, Reason: order.IDCollision},
 		} {
-			failed.Amount, failed.Status, failed.CreatedAt, failed.FailedAt = 1000, order.Failed, recordedAt, recordedAt
+			failed.Amount, failed.Status, failed.CreatedAt, failed.FailedAt = 1000, order.Failed,
+				ledgertest.RecordedAt, ledgertest.RecordedAt
 			want.Rows[failed.ID] = failed
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -93,12 +96,12 @@ func TestSettleShowsTheLedger(t *testing.T) {
 // The view has whether a pending operation is about to change the holder of a cancelled order.
 func TestSettleShowsWhatIsPending(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 10)
-		others := claims(v, 2, 3)
-		insert(t, l, others)
+		v := l.Seckill(t, 10)
+		others := ledgertest.Claims(v, 2, 3)
+		l.Record(t, others)
 		late, completed, cancelled := l.late(t, v, 1), others[0], others[1]
-		l.transitioned(t, completed, order.Cancel)
-		l.transitioned(t, cancelled, order.Cancel)
+		l.Transitioned(t, completed, order.Cancel)
+		l.Transitioned(t, cancelled, order.Cancel)
 		if err := l.CompleteOperations(t.Context(), v, []order.OperationResult{{Number: 3, Taken: true}}); err != nil {
 			t.Fatal(err)
 		}
@@ -114,15 +117,15 @@ func TestSettleShowsWhatIsPending(t *testing.T) {
 
 func TestSettleAppliesDecisions(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v, w := l.seckill(t, 10), l.seckill(t, 10)
-		kept := claims(v, 1, 1)
-		insert(t, l, kept)
-		fresh, failed, other := claims(v, 2, 3), claims(v, 5, 1)[0], claims(w, 1, 1)
+		v, w := l.Seckill(t, 10), l.Seckill(t, 10)
+		kept := ledgertest.Claims(v, 1, 1)
+		l.Record(t, kept)
+		fresh, failed, other := ledgertest.Claims(v, 2, 3), ledgertest.Claims(v, 5, 1)[0], ledgertest.Claims(w, 1, 1)
 		fresh[2].Sequence, failed.Sequence = 30, 31
-		older := claims(v, 6, 1)[0]
+		older := ledgertest.Claims(v, 6, 1)[0]
 		older.Epoch, older.Sequence = 0, 99 // honoured, but its sequence is of another epoch
 		collided := order.Claim{OrderID: kept[0].OrderID, UserID: 8, VoucherID: v, Epoch: 1}
-		nowhere := claims(1<<50, 9, 1)[0]
+		nowhere := ledgertest.Claims(1<<50, 9, 1)[0]
 		detail := strings.Repeat("详", 600) + "\x00\xff"
 		ds := []order.Decision{
 			{Claim: kept[0], Verb: order.Keep},
@@ -149,7 +152,7 @@ func TestSettleAppliesDecisions(t *testing.T) {
 		fail := func(id, user, voucherID, amount int64, reason order.Reason) order.Order {
 			return order.Order{
 				ID: id, UserID: user, VoucherID: voucherID, Amount: amount, Status: order.Failed, Reason: reason,
-				CreatedAt: recordedAt, FailedAt: recordedAt,
+				CreatedAt: ledgertest.RecordedAt, FailedAt: ledgertest.RecordedAt,
 			}
 		}
 		for _, want := range []order.Order{
@@ -158,7 +161,7 @@ func TestSettleAppliesDecisions(t *testing.T) {
 			fail(failed.OrderID, 5, v, 1000, order.NoStock),
 			{
 				ID: older.OrderID, UserID: 6, VoucherID: v, Amount: 1000, Status: order.Unpaid,
-				CreatedAt: recordedAt, PayBefore: payBefore,
+				CreatedAt: ledgertest.RecordedAt, PayBefore: ledgertest.PayBefore,
 			},
 		} {
 			got, err := l.Order(t.Context(), want.ID)
@@ -167,11 +170,11 @@ func TestSettleAppliesDecisions(t *testing.T) {
 			}
 		}
 		// Inserted: three fresh ones and the older one. Highest sequence of epoch 1: the failed claim's.
-		if sale := l.sale(t, v); sale.Stock != 5 || sale.Sequence != 31 {
+		if sale := l.Sale(t, v); sale.Stock != 5 || sale.Sequence != 31 {
 			t.Errorf("sale = %+v, want stock 5, sequence 31", sale)
 		}
-		l.conserved(t, v)
-		l.conserved(t, w)
+		l.Conserved(t, v)
+		l.Conserved(t, w)
 		if row, found := look(t, l, []order.Claim{collided}).Rows[collided.RowID(1)]; !found || !collided.HasRow(row) {
 			t.Errorf("the failed row of the claim whose id was taken is not found again: %+v", row)
 		}
@@ -179,7 +182,7 @@ func TestSettleAppliesDecisions(t *testing.T) {
 			collided.RowID(1): strings.Repeat("详", 512), nowhere.OrderID: "bad \uFFFD\uFFFD text",
 		} {
 			var got string
-			if err := l.raw.QueryRowContext(t.Context(), "SELECT detail FROM tb_voucher_order WHERE id = ?",
+			if err := l.Raw.QueryRowContext(t.Context(), "SELECT detail FROM tb_voucher_order WHERE id = ?",
 				id).Scan(&got); err != nil || got != want {
 				t.Errorf("detail of %d: %q, %v; want %q", id, got, err, want)
 			}
@@ -190,9 +193,9 @@ func TestSettleAppliesDecisions(t *testing.T) {
 // Settling the same batch again, as after a lost reply, finds everything as decided.
 func TestSettleTwice(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 10)
-		cs := claims(v, 1, 3)
-		if err := l.Settle(t.Context(), cs, decideAll(cs, order.Insert, "")); err != nil {
+		v := l.Seckill(t, 10)
+		cs := ledgertest.Claims(v, 1, 3)
+		if err := l.Settle(t.Context(), cs, ledgertest.DecideAll(cs, order.Insert, "")); err != nil {
 			t.Fatal(err)
 		}
 		if got := len(look(t, l, cs).Rows); got != 3 {
@@ -201,38 +204,38 @@ func TestSettleTwice(t *testing.T) {
 		// A writer that does not look is stopped by the keys.
 		for _, verb := range []order.Verb{order.Insert, order.Fail} {
 			if err := l.Settle(t.Context(), cs,
-				decideAll(cs, verb, order.NoStock)); !errors.Is(err, order.ErrConflict) {
+				ledgertest.DecideAll(cs, verb, order.NoStock)); !errors.Is(err, order.ErrConflict) {
 				t.Errorf("verb %d: %v, want ErrConflict", verb, err)
 			}
 		}
-		if stock := l.sale(t, v).Stock; stock != 7 {
+		if stock := l.Sale(t, v).Stock; stock != 7 {
 			t.Errorf("stock %d, want 7", stock)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
 func TestSettleRollsBack(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 2)
-		cs := claims(v, 1, 3)
+		v := l.Seckill(t, 2)
+		cs := ledgertest.Claims(v, 1, 3)
 		tests := map[string]struct {
 			decide func(order.LedgerView) []order.Decision
 			want   error
 		}{
-			"too many":     {decideAll(cs, order.Insert, ""), order.ErrConflict},
-			"no such verb": {decideAll(cs[:1], order.Verb(9), ""), cmpopts.AnyError},
-			"no sale":      {decideAll(claims(1<<50, 1, 1), order.Insert, ""), order.ErrConflict},
+			"too many":     {ledgertest.DecideAll(cs, order.Insert, ""), order.ErrConflict},
+			"no such verb": {ledgertest.DecideAll(cs[:1], order.Verb(9), ""), cmpopts.AnyError},
+			"no sale":      {ledgertest.DecideAll(ledgertest.Claims(1<<50, 1, 1), order.Insert, ""), order.ErrConflict},
 		}
 		for name, test := range tests {
 			err := l.Settle(t.Context(), cs, test.decide)
 			if !cmp.Equal(test.want, err, cmpopts.EquateErrors()) {
 				t.Errorf("%s: %v, want %v", name, err, test.want)
 			}
-			if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 0 {
+			if n := l.Number(t, "SELECT COUNT(*) FROM tb_voucher_order"); n != 0 {
 				t.Errorf("%s: %d rows were written", name, n)
 			}
-			l.conserved(t, v)
+			l.Conserved(t, v)
 		}
 		if err := l.Settle(t.Context(), nil, nil); err != nil {
 			t.Errorf("nothing to settle: %v", err)
@@ -243,12 +246,12 @@ func TestSettleRollsBack(t *testing.T) {
 // What decide was shown stays true until the commit: an insert of the last unit, begun meanwhile, waits and loses.
 func TestSettleHoldsTheSale(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 1)
-		mine, theirs := claims(v, 1, 1), claims(v, 2, 1)
+		v := l.Seckill(t, 1)
+		mine, theirs := ledgertest.Claims(v, 1, 1), ledgertest.Claims(v, 2, 1)
 		inserted := make(chan error, 1)
 		err := l.Settle(t.Context(), mine, func(view order.LedgerView) []order.Decision {
 			go func() { inserted <- l.Insert(t.Context(), theirs) }()
-			l.awaitTake(t, v)
+			l.AwaitTake(t, v)
 			return []order.Decision{{Claim: mine[0], Verb: order.Insert}}
 		})
 		if err != nil {
@@ -257,7 +260,7 @@ func TestSettleHoldsTheSale(t *testing.T) {
 		if err := <-inserted; !errors.Is(err, order.ErrConflict) {
 			t.Errorf("Insert: %v, want ErrConflict", err)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
@@ -266,7 +269,7 @@ func TestSettleManySalesAtOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		var vs []int64
 		for range 5 {
-			vs = append(vs, l.seckill(t, 100))
+			vs = append(vs, l.Seckill(t, 100))
 		}
 		errs := make(chan error)
 		for worker := range int64(4) {
@@ -275,9 +278,9 @@ func TestSettleManySalesAtOnce(t *testing.T) {
 				for round := range int64(5) {
 					var cs []order.Claim
 					for i := range vs {
-						cs = append(cs, claims(vs[(i+int(worker))%len(vs)], 1000*worker+round+1, 1)...)
+						cs = append(cs, ledgertest.Claims(vs[(i+int(worker))%len(vs)], 1000*worker+round+1, 1)...)
 					}
-					err = errors.Join(err, l.Settle(t.Context(), cs, decideAll(cs, order.Insert, "")))
+					err = errors.Join(err, l.Settle(t.Context(), cs, ledgertest.DecideAll(cs, order.Insert, "")))
 				}
 				errs <- err
 			}()
@@ -288,10 +291,10 @@ func TestSettleManySalesAtOnce(t *testing.T) {
 			}
 		}
 		for _, v := range vs {
-			if stock := l.sale(t, v).Stock; stock != 80 {
+			if stock := l.Sale(t, v).Stock; stock != 80 {
 				t.Errorf("stock %d, want 80", stock)
 			}
-			l.conserved(t, v)
+			l.Conserved(t, v)
 		}
 	})
 }

@@ -10,31 +10,33 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/guard"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
 // A template is the voucher as it was saved, without its moments, whatever becomes of the voucher.
 func TestTemplates(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := draft()
+		v := ledgertest.Draft()
 		v.Kind, v.Rules = voucher.Seckill, "one each"
 		v.Redemption = voucher.Redemption{ByCode: true, ValidDays: 30}
-		v.VisibleFrom = startTime.Add(-time.Hour)
+		v.VisibleFrom = ledgertest.StartTime.Add(-time.Hour)
 		v.Sale = &voucher.Sale{
-			Stock: 7, Issued: 7, Begin: startTime, End: startTime.Add(2 * time.Hour), OfferWithin: time.Minute,
-			Guards: &guard.Settings{Limits: &guard.Limits{PerUser: &guard.Rate{Requests: 5, Seconds: 10}}},
+			Stock: 7, Issued: 7, Begin: ledgertest.StartTime, End: ledgertest.StartTime.Add(2 * time.Hour),
+			OfferWithin: time.Minute,
+			Guards:      &guard.Settings{Limits: &guard.Limits{PerUser: &guard.Rate{Requests: 5, Seconds: 10}}},
 		}
-		if err := l.CreateVoucher(t.Context(), &v, admin); err != nil {
+		if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err != nil {
 			t.Fatal(err)
 		}
-		saved, err := l.CreateTemplate(t.Context(), v.ID, "Evening", admin)
+		saved, err := l.CreateTemplate(t.Context(), v.ID, "Evening", ledgertest.Admin)
 		want := voucher.TemplateOf(v, "Evening")
-		want.ID, want.CreatedAt = saved.ID, recordedAt
+		want.ID, want.CreatedAt = saved.ID, ledgertest.RecordedAt
 		if diff := cmp.Diff(want, saved); err != nil || diff != "" || want.Lasts != 2*time.Hour || want.Seen == 0 {
 			t.Fatalf("%v (-want +got):\n%s", err, diff)
 		}
-		l.exec(t, "UPDATE tb_voucher SET title = 'another' WHERE id = ?", v.ID)
-		plain, err := l.CreateTemplate(t.Context(), l.ordinary(t), "Always", admin)
+		l.Exec(t, "UPDATE tb_voucher SET title = 'another' WHERE id = ?", v.ID)
+		plain, err := l.CreateTemplate(t.Context(), l.Ordinary(t), "Always", ledgertest.Admin)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,35 +51,36 @@ func TestTemplates(t *testing.T) {
 			t.Errorf("%v: another shop has %+v", err, got)
 		}
 		for what, got := range map[string]error{
-			"a name again":         second(l.CreateTemplate(t.Context(), v.ID, "Evening", admin)),
-			"renamed to another's": second(l.RenameTemplate(t.Context(), plain.ID, "Evening", admin)),
+			"a name again":         second(l.CreateTemplate(t.Context(), v.ID, "Evening", ledgertest.Admin)),
+			"renamed to another's": second(l.RenameTemplate(t.Context(), plain.ID, "Evening", ledgertest.Admin)),
 		} {
 			if !errors.Is(got, voucher.ErrTemplateName) {
 				t.Errorf("%s: %v", what, got)
 			}
 		}
-		if err := second(l.CreateTemplate(t.Context(), 4711, "x", admin)); !errors.Is(err, voucher.ErrNotFound) {
+		if err := second(l.CreateTemplate(t.Context(), 4711, "x", ledgertest.Admin)); !errors.Is(err,
+			voucher.ErrNotFound) {
 			t.Errorf("of no voucher: %v", err)
 		}
 		for range 2 { // repeated after a lost answer
-			if got, err := l.RenameTemplate(t.Context(), plain.ID, "Late", admin); err != nil || got.Name != "Late" ||
-				got.Voucher.Title != plain.Voucher.Title {
+			if got, err := l.RenameTemplate(t.Context(), plain.ID, "Late", ledgertest.Admin); err != nil ||
+				got.Name != "Late" || got.Voucher.Title != plain.Voucher.Title {
 				t.Errorf("renamed: %+v, %v", got, err)
 			}
 		}
-		l.exec(t, "UPDATE tb_voucher_template SET fields = '{\"title\":1' WHERE id = ?", saved.ID)
+		l.Exec(t, "UPDATE tb_voucher_template SET fields = '{\"title\":1' WHERE id = ?", saved.ID)
 		if got, err := l.Templates(t.Context(), 0); err != nil || len(got) != 2 || got[0].Name != "Evening" ||
 			got[0].Voucher.Title != "" {
 			t.Errorf("nonsense: %+v, %v", got, err)
 		}
 		for range 2 {
-			err = l.DeleteTemplate(t.Context(), saved.ID, admin)
+			err = l.DeleteTemplate(t.Context(), saved.ID, ledgertest.Admin)
 		}
 		if !errors.Is(err, voucher.ErrNoTemplate) ||
-			!errors.Is(second(l.RenameTemplate(t.Context(), saved.ID, "x", admin)), voucher.ErrNoTemplate) {
+			!errors.Is(second(l.RenameTemplate(t.Context(), saved.ID, "x", ledgertest.Admin)), voucher.ErrNoTemplate) {
 			t.Errorf("deleted twice: %v", err)
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_audit WHERE changes LIKE '%\"template\"%'"); n != 4 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_audit WHERE changes LIKE '%\"template\"%'"); n != 4 {
 			t.Errorf("%d entries of the audit trail, want 4", n)
 		}
 	})
@@ -85,20 +88,21 @@ func TestTemplates(t *testing.T) {
 
 func TestTooManyTemplates(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		id := l.ordinary(t)
+		id := l.Ordinary(t)
 		for i := range voucher.MaxTemplates {
-			if _, err := l.CreateTemplate(t.Context(), id, fmt.Sprint(i), admin); err != nil {
+			if _, err := l.CreateTemplate(t.Context(), id, fmt.Sprint(i), ledgertest.Admin); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := second(l.CreateTemplate(t.Context(), id, "one more", admin)); !errors.Is(err, voucher.ErrTemplates) {
+		if err := second(l.CreateTemplate(t.Context(), id, "one more", ledgertest.Admin)); !errors.Is(err,
+			voucher.ErrTemplates) {
 			t.Errorf("%v", err)
 		}
 		rows := make([]string, voucher.ListedTemplates)
 		for i := range rows {
 			rows[i] = fmt.Sprintf("(%d, 'x', '{}', '2026-01-02')", 1000+i)
 		}
-		l.exec(t, "INSERT INTO tb_voucher_template (shop_id, name, fields, create_time) VALUES "+
+		l.Exec(t, "INSERT INTO tb_voucher_template (shop_id, name, fields, create_time) VALUES "+
 			strings.Join(rows, ", "))
 		if got, err := l.Templates(t.Context(), 0); err != nil || len(got) != len(rows) ||
 			got[0].Voucher.ShopID != 1000 {

@@ -9,14 +9,15 @@ import (
 
 	"seckill/internal/guard"
 	"seckill/internal/order"
+	"seckill/internal/testkit/ledgertest"
 )
 
 // cooling creates a sale with a cool-down.
 func (l ledger) cooling(tb testing.TB, stock int64) int64 {
 	tb.Helper()
-	id := l.seckill(tb, stock)
+	id := l.Seckill(tb, stock)
 	s := &guard.Settings{CoolDown: &guard.CoolDown{Expired: 2, Minutes: 30, DryRun: true}}
-	l.exec(tb, "UPDATE tb_voucher SET guards = ? WHERE id = ?", s.Text(), id)
+	l.Exec(tb, "UPDATE tb_voucher SET guards = ? WHERE id = ?", s.Text(), id)
 	return id
 }
 
@@ -39,13 +40,13 @@ func (l ledger) unpaid(tb testing.TB, after guard.UnpaidCursor) ([]guard.Unpaid,
 // Orders of sales with a cool-down count when they expire, each once, and instances read what is new.
 func TestUnpaidIsCounted(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v, w, without, plain := l.cooling(t, 10), l.cooling(t, 10), l.seckill(t, 10), l.ordinary(t)
-		first, second := l.recorded(t, v, 4), l.recorded(t, w, 2)
-		others := append(l.recorded(t, without, 9), l.bought(t, plain, 5))
-		l.transitioned(t, first[3], order.Cancel)
-		l.due(t, -time.Minute, first...)
-		l.due(t, -time.Minute, second[1])
-		l.due(t, -time.Minute, others...)
+		v, w, without, plain := l.cooling(t, 10), l.cooling(t, 10), l.Seckill(t, 10), l.Ordinary(t)
+		first, second := l.NewOrders(t, v, 4), l.NewOrders(t, w, 2)
+		others := append(l.NewOrders(t, without, 9), l.Bought(t, plain, 5))
+		l.Transitioned(t, first[3], order.Cancel)
+		l.Due(t, -time.Minute, first...)
+		l.Due(t, -time.Minute, second[1])
+		l.Due(t, -time.Minute, others...)
 		if got := len(l.expires(t, 1, 50)); got != 14 {
 			t.Fatalf("%d expired, want 14", got)
 		}
@@ -54,7 +55,7 @@ func TestUnpaidIsCounted(t *testing.T) {
 			all); diff != "" {
 			t.Errorf("counted (-want +got):\n%s", diff)
 		}
-		l.due(t, -time.Minute, second[0])
+		l.Due(t, -time.Minute, second[0])
 		l.expires(t, 2, 50)
 		all, after := l.unpaid(t, cursor)
 		if diff := cmp.Diff([]guard.Unpaid{{UserID: 1, Expired: 2}}, all); diff != "" || after.Number <= cursor.Number {
@@ -69,10 +70,10 @@ func TestUnpaidIsCounted(t *testing.T) {
 // A transaction that is superseded counts nothing, as it expires nothing.
 func TestUnpaidIsCountedWithTheExpiryOnly(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		cs := l.recorded(t, l.cooling(t, 10), 2)
-		l.due(t, -time.Minute, cs[0])
+		cs := l.NewOrders(t, l.cooling(t, 10), 2)
+		l.Due(t, -time.Minute, cs[0])
 		l.expires(t, 5, 1)
-		l.due(t, -time.Minute, cs[1])
+		l.Due(t, -time.Minute, cs[1])
 		if _, err := l.ExpireDue(t.Context(), 4, 1); !errors.Is(err, order.ErrSuperseded) {
 			t.Fatal(err)
 		}
@@ -86,18 +87,18 @@ func TestUnpaidIsCountedWithTheExpiryOnly(t *testing.T) {
 // rise though a clock was ahead.
 func TestUnpaidIsForgotten(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		cs := l.recorded(t, l.cooling(t, 10), 2)
-		ago := func(d time.Duration) any { return stored(recordedAt.Add(-d)) }
+		cs := l.NewOrders(t, l.cooling(t, 10), 2)
+		ago := func(d time.Duration) any { return ledgertest.Stored(ledgertest.RecordedAt.Add(-d)) }
 		const insert = "INSERT INTO tb_unpaid (user_id, expired, last_time, number) VALUES (?, ?, ?, ?)"
 		// Too new to be deleted: two orders look at four rows.
-		l.exec(t, insert, 1, 7, ago(guard.CoolDownMemory+time.Second), 5)
-		l.exec(t, insert, 2, 7, ago(guard.CoolDownMemory-time.Second), 4)
+		l.Exec(t, insert, 1, 7, ago(guard.CoolDownMemory+time.Second), 5)
+		l.Exec(t, insert, 2, 7, ago(guard.CoolDownMemory-time.Second), 4)
 		for user := range 3 {
-			l.exec(t, insert, 100+user, 1, ago(guard.CoolDownMemory+time.Hour), 1+user)
+			l.Exec(t, insert, 100+user, 1, ago(guard.CoolDownMemory+time.Hour), 1+user)
 		}
-		ahead := recordedAt.Add(time.Hour).UnixMilli()
-		l.exec(t, insert, 200, 1, ago(time.Minute), ahead)
-		l.due(t, -time.Minute, cs...)
+		ahead := ledgertest.RecordedAt.Add(time.Hour).UnixMilli()
+		l.Exec(t, insert, 200, 1, ago(time.Minute), ahead)
+		l.Due(t, -time.Minute, cs...)
 		l.expires(t, 1, 50)
 		all, cursor := l.unpaid(t, guard.UnpaidCursor{})
 		want := []guard.Unpaid{
@@ -112,10 +113,10 @@ func TestUnpaidIsForgotten(t *testing.T) {
 // More users than one statement takes.
 func TestUnpaidOfMany(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		cs := l.recorded(t, l.cooling(t, 1200), 1200)
-		l.due(t, -time.Minute, cs...)
+		cs := l.NewOrders(t, l.cooling(t, 1200), 1200)
+		l.Due(t, -time.Minute, cs...)
 		l.expires(t, 1, 1200)
-		if got := l.number(t, "SELECT SUM(expired) FROM tb_unpaid"); got != 1200 {
+		if got := l.Number(t, "SELECT SUM(expired) FROM tb_unpaid"); got != 1200 {
 			t.Errorf("%d are counted, want 1200", got)
 		}
 	})

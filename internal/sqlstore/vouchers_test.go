@@ -12,19 +12,20 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/testkit"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
 func TestVoucherIsReadAsItWasCreated(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		full := draft()
+		full := ledgertest.Draft()
 		full.Title = strings.Repeat("券", voucher.MaxTitle)
 		full.SubTitle = strings.Repeat("🎟", voucher.MaxTitle) // four bytes each
 		full.Rules = strings.Repeat("限", voucher.MaxRules)
 		full.ShopID, full.PayValue, full.ActualValue = voucher.MaxID, 0, voucher.MaxMoney
-		quoted := draft()
+		quoted := ledgertest.Draft()
 		quoted.Title, quoted.SubTitle, quoted.Rules = `it's \ "fine"? :a @b`, "", "a\nb\t%_"
-		seckill := draft()
+		seckill := ledgertest.Draft()
 		seckill.Kind = voucher.Seckill
 		seckill.Sale = &voucher.Sale{
 			Stock: voucher.MaxStock, Issued: voucher.MaxStock,
@@ -32,16 +33,18 @@ func TestVoucherIsReadAsItWasCreated(t *testing.T) {
 			End:   time.Date(9999, 12, 31, 23, 59, 59, 999_000_000, time.UTC),
 		}
 		for name, v := range map[string]voucher.Voucher{
-			"full": full, "quoted": quoted, "seckill": seckill, "plain": draft(),
+			"full": full, "quoted": quoted, "seckill": seckill, "plain": ledgertest.Draft(),
 		} {
 			want := v
-			if err := l.CreateVoucher(t.Context(), &v, admin); err != nil {
+			if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if v.ID <= 0 || v.Version != 1 || !v.CreatedAt.Equal(recordedAt) || !v.UpdatedAt.Equal(recordedAt) {
+			if v.ID <= 0 || v.Version != 1 || !v.CreatedAt.Equal(ledgertest.RecordedAt) ||
+				!v.UpdatedAt.Equal(ledgertest.RecordedAt) {
 				t.Errorf("%s: created %+v, want an id, version 1 and the time", name, v)
 			}
-			want.ID, want.Version, want.CreatedAt, want.UpdatedAt = v.ID, 1, recordedAt, recordedAt
+			want.ID, want.Version, want.CreatedAt, want.UpdatedAt = v.ID, 1,
+				ledgertest.RecordedAt, ledgertest.RecordedAt
 			got, err := l.Voucher(t.Context(), v.ID)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -58,19 +61,19 @@ func TestVoucherIsReadAsItWasCreated(t *testing.T) {
 
 func TestVoucherIsCreatedWholeOrNotAtAll(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		long, backwards := draft(), draft()
+		long, backwards := ledgertest.Draft(), ledgertest.Draft()
 		long.Title = strings.Repeat("x", voucher.MaxTitle+1)
 		// The check on the second row.
-		backwards.Sale = &voucher.Sale{Stock: 1, Issued: 1, Begin: recordedAt, End: recordedAt}
+		backwards.Sale = &voucher.Sale{Stock: 1, Issued: 1, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt}
 		for name, v := range map[string]voucher.Voucher{"too long": long, "bad sale": backwards} {
-			if err := l.CreateVoucher(t.Context(), &v, admin); err == nil {
+			if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err == nil {
 				t.Errorf("%s: created", name)
 			}
 			if v.ID != 0 {
 				t.Errorf("%s: the caller's voucher was given id %d", name, v.ID)
 			}
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_voucher"); n != 0 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_voucher"); n != 0 {
 			t.Errorf("%d rows were left", n)
 		}
 	})
@@ -89,9 +92,9 @@ func TestVoucherNotFound(t *testing.T) {
 func TestVouchersOfShop(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		create := func(change func(*voucher.Voucher)) int64 {
-			v := draft()
+			v := ledgertest.Draft()
 			change(&v)
-			if err := l.CreateVoucher(t.Context(), &v, admin); err != nil {
+			if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err != nil {
 				t.Fatal(err)
 			}
 			return v.ID
@@ -100,7 +103,7 @@ func TestVouchersOfShop(t *testing.T) {
 		create(func(v *voucher.Voucher) { v.Status = voucher.OffShelf })
 		create(func(v *voucher.Voucher) { v.Status = voucher.Expired })
 		create(func(v *voucher.Voucher) { v.ShopID = 2 })
-		sold := l.seckill(t, 7)
+		sold := l.Seckill(t, 7)
 		newest := create(func(*voucher.Voucher) {})
 
 		for _, test := range []struct {
@@ -144,9 +147,9 @@ func TestVoucherIDs(t *testing.T) {
 		}
 		var want []int64
 		for shop := range int64(3) {
-			v := draft()
+			v := ledgertest.Draft()
 			v.ShopID, v.Status = 5+shop, voucher.OffShelf
-			if err := l.CreateVoucher(t.Context(), &v, admin); err != nil {
+			if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err != nil {
 				t.Fatal(err)
 			}
 			want = append(want, v.ID)
@@ -166,9 +169,9 @@ func TestVoucherIDs(t *testing.T) {
 func TestHiddenVoucher(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		hidden := func(from time.Time) int64 {
-			v := draft()
+			v := ledgertest.Draft()
 			v.VisibleFrom = from
-			if err := l.CreateVoucher(t.Context(), &v, admin); err != nil {
+			if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err != nil {
 				t.Fatal(err)
 			}
 			if got, err := l.Voucher(t.Context(), v.ID); err != nil || !got.VisibleFrom.Equal(from) {
@@ -176,8 +179,8 @@ func TestHiddenVoucher(t *testing.T) {
 			}
 			return v.ID
 		}
-		later := hidden(recordedAt.Add(time.Hour))
-		now := hidden(recordedAt)
+		later := hidden(ledgertest.RecordedAt.Add(time.Hour))
+		now := hidden(ledgertest.RecordedAt)
 		check := func(listed []int64, concealed ...int64) {
 			t.Helper()
 			vs, total, err := l.VouchersOfShop(t.Context(), 1, math.MaxInt64, 10)
@@ -193,7 +196,7 @@ func TestHiddenVoucher(t *testing.T) {
 				t.Errorf("%v are known, %v hidden, %v", known, until, err)
 			}
 			for _, id := range concealed {
-				if !until[id].Equal(recordedAt.Add(time.Hour)) {
+				if !until[id].Equal(ledgertest.RecordedAt.Add(time.Hour)) {
 					t.Errorf("voucher %d is hidden until %v", id, until[id])
 				}
 			}
@@ -202,25 +205,26 @@ func TestHiddenVoucher(t *testing.T) {
 		if _, err := l.RecordDirectSale(t.Context(), 1, 5, later, ""); !errors.Is(err, voucher.ErrNotFound) {
 			t.Errorf("buying a hidden voucher: %v", err)
 		}
-		sale := draft()
-		sale.Kind, sale.VisibleFrom = voucher.Seckill, recordedAt.Add(time.Hour)
+		sale := ledgertest.Draft()
+		sale.Kind, sale.VisibleFrom = voucher.Seckill, ledgertest.RecordedAt.Add(time.Hour)
 		sale.Sale = &voucher.Sale{
-			Stock: 1, Issued: 1, Begin: recordedAt.Add(time.Hour), End: recordedAt.Add(2 * time.Hour),
+			Stock: 1, Issued: 1, Begin: ledgertest.RecordedAt.Add(time.Hour),
+			End: ledgertest.RecordedAt.Add(2 * time.Hour),
 		}
-		if err := l.CreateVoucher(t.Context(), &sale, admin); err != nil {
+		if err := l.CreateVoucher(t.Context(), &sale, ledgertest.Admin); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := l.RecordDirectSale(t.Context(), 3, 5, sale.ID, ""); !errors.Is(err, voucher.ErrNotFound) {
 			t.Errorf("buying a hidden sale as an ordinary voucher: %v", err)
 		}
-		l.exec(t, "DELETE FROM tb_seckill_voucher WHERE voucher_id = ?", sale.ID)
-		l.exec(t, "DELETE FROM tb_voucher WHERE id = ?", sale.ID)
+		l.Exec(t, "DELETE FROM tb_seckill_voucher WHERE voucher_id = ?", sale.ID)
+		l.Exec(t, "DELETE FROM tb_voucher WHERE id = ?", sale.ID)
 		if _, err := l.RecordDirectSale(t.Context(), 2, 5, now, ""); err != nil {
 			t.Errorf("buying at its time: %v", err)
 		}
-		v, err := l.ChangeVoucher(t.Context(), later, admin,
-			func(v *voucher.Voucher) error { v.VisibleFrom = recordedAt; return nil })
-		if err != nil || !v.VisibleFrom.Equal(recordedAt) || v.Version != 2 {
+		v, err := l.ChangeVoucher(t.Context(), later, ledgertest.Admin,
+			func(v *voucher.Voucher) error { v.VisibleFrom = ledgertest.RecordedAt; return nil })
+		if err != nil || !v.VisibleFrom.Equal(ledgertest.RecordedAt) || v.Version != 2 {
 			t.Fatalf("revealed: %+v, %v", v, err)
 		}
 		check([]int64{now, later})
@@ -230,7 +234,7 @@ func TestHiddenVoucher(t *testing.T) {
 // The error says that nothing happened only where certainly nothing was written.
 func TestCreateVoucherWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
-	dsn := migratedMySQL(t)
+	dsn := ledgertest.MigratedMySQL(t)
 	l := openMySQL(t, dsn)
 	for name, tc := range map[string]struct {
 		fault  func(*testkit.Proxy)
@@ -242,16 +246,16 @@ func TestCreateVoucherWhileTheDatabaseIsAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store, proxy := proxied(t, dsn, options(l.clock))
+			store, proxy := proxied(t, dsn, ledgertest.Options(l.Clock))
 			tc.fault(proxy)
 			err := store.CreateVoucher(t.Context(),
-				&voucher.Voucher{ShopID: 1, Title: name, ActualValue: 1, Status: voucher.OnShelf}, admin)
+				&voucher.Voucher{ShopID: 1, Title: name, ActualValue: 1, Status: voucher.OnShelf}, ledgertest.Admin)
 			if err == nil || errors.Is(err, order.ErrUnavailable) != tc.absent {
 				t.Errorf("error = %v; unavailable wanted: %v", err, tc.absent)
 			}
 			var rows int
 			query := "SELECT COUNT(*) FROM tb_voucher WHERE title = ?"
-			if err := l.raw.QueryRowContext(t.Context(), query, name).Scan(&rows); err != nil {
+			if err := l.Raw.QueryRowContext(t.Context(), query, name).Scan(&rows); err != nil {
 				t.Fatal(err)
 			}
 			if (rows == 0) != tc.absent {

@@ -13,6 +13,7 @@ import (
 	"seckill/internal/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 	"seckill/internal/webhook"
 )
@@ -23,7 +24,7 @@ const testSecret = webhook.Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 func (l ledger) endpoint(tb testing.TB, shopID int64) webhook.Endpoint {
 	tb.Helper()
 	e, err := l.CreateEndpoint(tb.Context(), webhook.Terms{ShopID: shopID, URL: "https://example.com/hook"},
-		testSecret, admin)
+		testSecret, ledgertest.Admin)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func (l ledger) numbered(tb testing.TB) (n int) {
 // story returns what endpoints are told of an order, as "number type why" with the number of the order's own.
 func (l ledger) story(tb testing.TB, orderID int64) string {
 	tb.Helper()
-	rows, err := l.raw.QueryContext(tb.Context(),
+	rows, err := l.Raw.QueryContext(tb.Context(),
 		"SELECT order_number, type, body FROM tb_webhook_event WHERE order_id = ? ORDER BY number", orderID)
 	if err != nil {
 		tb.Fatal(err)
@@ -116,28 +117,28 @@ func TestEveryStepIsAnEvent(t *testing.T) {
 			t.Fatal(err)
 		}
 		stories[cs[1].OrderID] = "1 unpaid, 2 paid, 3 refunding, 4 refunded"
-		l.exec(t, "UPDATE tb_coupon SET due_time = ? WHERE order_id = ?",
-			stored(recordedAt.Add(-time.Hour)), cs[2].OrderID)
+		l.Exec(t, "UPDATE tb_coupon SET due_time = ? WHERE order_id = ?",
+			ledgertest.Stored(ledgertest.RecordedAt.Add(-time.Hour)), cs[2].OrderID)
 		if lapsed, _, err := l.LapseDue(t.Context(), 1, 10); err != nil || len(lapsed) != 1 {
 			t.Fatalf("LapseDue = %v, %v", lapsed, err)
 		}
 		stories[cs[2].OrderID] = "1 unpaid, 2 paid, 3 lapsed"
 
-		other := claims(v, 100, 2)
-		insert(t, l, other)
-		l.transitioned(t, other[0], order.Cancel)
-		l.transitioned(t, other[1], order.Expire)
+		other := ledgertest.Claims(v, 100, 2)
+		l.Record(t, other)
+		l.Transitioned(t, other[0], order.Cancel)
+		l.Transitioned(t, other[1], order.Expire)
 		stories[other[0].OrderID], stories[other[1].OrderID] = "1 unpaid, 2 cancelled", "1 unpaid, 2 cancelled"
 
-		failed := claims(v, 200, 1)
-		if err := l.Settle(t.Context(), failed, decideAll(failed, order.Fail, order.NoStock)); err != nil {
+		failed := ledgertest.Claims(v, 200, 1)
+		if err := l.Settle(t.Context(), failed, ledgertest.DecideAll(failed, order.Fail, order.NoStock)); err != nil {
 			t.Fatal(err)
 		}
 		stories[failed[0].OrderID] = "1 failed"
 
-		plain := l.bought(t, l.ordinary(t), 7)
-		l.transitioned(t, plain, order.Cancel)
-		l.receives(t, l.pays(t, l.bought(t, l.ordinary(t), 8)))
+		plain := l.Bought(t, l.Ordinary(t), 7)
+		l.Transitioned(t, plain, order.Cancel)
+		l.Receives(t, l.Pays(t, l.Bought(t, l.Ordinary(t), 8)))
 		stories[plain.OrderID] = "1 unpaid, 2 cancelled"
 
 		l.tells(t, stories)
@@ -147,24 +148,24 @@ func TestEveryStepIsAnEvent(t *testing.T) {
 // A shop without an endpoint has no events, and neither has one whose endpoint was deleted.
 func TestNoEventsWithoutEndpoint(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 20)
+		v := l.Seckill(t, 20)
 		e := l.endpoint(t, 2) // of another shop than the voucher's
-		l.recorded(t, v, 1)
-		count := func() int64 { return l.number(t, "SELECT COUNT(*) FROM tb_webhook_event") }
+		l.NewOrders(t, v, 1)
+		count := func() int64 { return l.Number(t, "SELECT COUNT(*) FROM tb_webhook_event") }
 		if n := count(); n != 0 {
 			t.Errorf("%d events of a shop without an endpoint", n)
 		}
 		all := l.endpoint(t, 0)
-		insert(t, l, claims(v, 50, 2))
+		l.Record(t, ledgertest.Claims(v, 50, 2))
 		if n := count(); n != 2 {
 			t.Errorf("%d events, want 2", n)
 		}
 		for _, id := range []int64{e.ID, all.ID} {
-			if err := l.DeleteEndpoint(t.Context(), id, admin); err != nil {
+			if err := l.DeleteEndpoint(t.Context(), id, ledgertest.Admin); err != nil {
 				t.Fatal(err)
 			}
 		}
-		insert(t, l, claims(v, 60, 2))
+		l.Record(t, ledgertest.Claims(v, 60, 2))
 		if n := count(); n != 2 {
 			t.Errorf("%d events after the endpoints were deleted, want 2", n)
 		}
@@ -174,18 +175,18 @@ func TestNoEventsWithoutEndpoint(t *testing.T) {
 // An endpoint that another instance has created is known to transactions that begin a second later.
 func TestFirstEndpointIsKnownASecondLater(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 20)
-		l.recorded(t, v, 1)
-		l.exec(t, "INSERT INTO tb_webhook_endpoint (shop_id, url, secret, next_number, create_time) VALUES "+
+		v := l.Seckill(t, 20)
+		l.NewOrders(t, v, 1)
+		l.Exec(t, "INSERT INTO tb_webhook_endpoint (shop_id, url, secret, next_number, create_time) VALUES "+
 			"(1, 'https://example.com', 'x', 1, ?)",
-			stored(recordedAt))
+			ledgertest.Stored(ledgertest.RecordedAt))
 		for i, c := range []struct {
 			later time.Duration
 			want  int64
 		}{{0, 0}, {time.Second, 1}, {-time.Hour, 2}} { // the last one by a clock that was set back
-			l.clock.Add(int64(c.later))
-			insert(t, l, claims(v, int64(100+i), 1))
-			if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != c.want {
+			l.Clock.Add(int64(c.later))
+			l.Record(t, ledgertest.Claims(v, int64(100+i), 1))
+			if n := l.Number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != c.want {
 				t.Errorf("%v later: %d events, want %d", c.later, n, c.want)
 			}
 		}
@@ -195,23 +196,23 @@ func TestFirstEndpointIsKnownASecondLater(t *testing.T) {
 // Who has waited for a connection meanwhile knows it too.
 func TestFirstEndpointIsKnownBehindAWait(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 20)
-		l.recorded(t, v, 1)
-		l.exec(t, "INSERT INTO tb_webhook_endpoint (shop_id, url, secret, next_number, create_time) VALUES "+
+		v := l.Seckill(t, 20)
+		l.NewOrders(t, v, 1)
+		l.Exec(t, "INSERT INTO tb_webhook_endpoint (shop_id, url, secret, next_number, create_time) VALUES "+
 			"(1, 'https://example.com', 'x', 1, ?)",
-			stored(recordedAt))
+			ledgertest.Stored(ledgertest.RecordedAt))
 		release := sqlstore.TakePermits(l.Store, bulkhead.Recording)
 		done := make(chan error, 1)
-		go func() { done <- l.Insert(bulkhead.With(t.Context(), bulkhead.Recording), claims(v, 100, 1)) }()
+		go func() { done <- l.Insert(bulkhead.With(t.Context(), bulkhead.Recording), ledgertest.Claims(v, 100, 1)) }()
 		for load(l.Store, bulkhead.Recording).Waiting == 0 && len(done) == 0 {
 			time.Sleep(time.Millisecond) // the shares have no signal for it
 		}
-		l.clock.Add(int64(time.Second))
+		l.Clock.Add(int64(time.Second))
 		release()
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != 1 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != 1 {
 			t.Errorf("%d events, want 1", n)
 		}
 	})
@@ -220,12 +221,12 @@ func TestFirstEndpointIsKnownBehindAWait(t *testing.T) {
 // A batch that is rolled back leaves no events.
 func TestEventsAreRolledBack(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 1)
+		v := l.Seckill(t, 1)
 		l.endpoint(t, 1)
-		if err := l.Insert(t.Context(), claims(v, 1, 2)); err == nil {
+		if err := l.Insert(t.Context(), ledgertest.Claims(v, 1, 2)); err == nil {
 			t.Fatal("two orders of one unit are recorded")
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != 0 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != 0 {
 			t.Errorf("%d events of orders that were not recorded", n)
 		}
 	})
@@ -235,12 +236,12 @@ func TestEventsAreRolledBack(t *testing.T) {
 // numbering waits for nobody.
 func TestNumbersFollowCommits(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		if l.dialect != "mysql" {
+		if l.Dialect != "mysql" {
 			return // SQLite's transactions write one after the other
 		}
 		e := l.endpoint(t, 1)
 		write := func(orderID int64) *sql.Tx {
-			tx, err := l.raw.BeginTx(t.Context(), nil)
+			tx, err := l.Raw.BeginTx(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,10 +293,10 @@ func TestNumbersFollowCommits(t *testing.T) {
 // An event that is replayed while its order's retry is being settled is sent again all the same.
 func TestReplayIsNotSettledAway(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 5)
+		v := l.Seckill(t, 5)
 		e := l.endpoint(t, 1)
-		c := l.recorded(t, v, 1)[0]
-		l.receives(t, l.pays(t, c))
+		c := l.NewOrders(t, v, 1)[0]
+		l.Receives(t, l.Pays(t, c))
 		l.numbered(t)
 		work := func() webhook.Work {
 			t.Helper()
@@ -317,13 +318,16 @@ func TestReplayIsNotSettledAway(t *testing.T) {
 		}
 		w := work()
 		settle(webhook.Settled{Next: w.Next, Behind: []webhook.Moved{
-			{Retry: webhook.Retry{OrderID: c.OrderID, Number: w.Events[1].Number, Attempts: 1, DueAt: recordedAt}},
+			{Retry: webhook.Retry{
+				OrderID: c.OrderID, Number: w.Events[1].Number, Attempts: 1, DueAt: ledgertest.RecordedAt,
+			}},
 		}})
 		w = work()
 		if len(w.Retries) != 1 || len(w.Events) != 1 {
 			t.Fatalf("work %+v", w)
 		}
-		if err := l.ReplayEvent(t.Context(), e.ID, webhook.EventID{OrderID: c.OrderID, Number: 1}, admin); err != nil {
+		if err := l.ReplayEvent(t.Context(), e.ID, webhook.EventID{OrderID: c.OrderID, Number: 1},
+			ledgertest.Admin); err != nil {
 			t.Fatal(err)
 		}
 		settle(webhook.Settled{Next: w.Next, Done: w.Retries})
@@ -337,7 +341,7 @@ func TestReplayIsNotSettledAway(t *testing.T) {
 func TestAnOldURLIsNotHeld(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		e := l.endpoint(t, 1)
-		l.recorded(t, l.seckill(t, 5), 1)
+		l.NewOrders(t, l.Seckill(t, 5), 1)
 		l.numbered(t)
 		if _, ok, err := l.ClaimEndpoint(t.Context(), "me", nil, time.Minute); err != nil || !ok {
 			t.Fatalf("ClaimEndpoint = %t, %v", ok, err)
@@ -348,7 +352,7 @@ func TestAnOldURLIsNotHeld(t *testing.T) {
 		}
 		change := func(url string) {
 			t.Helper()
-			_, err := l.ChangeEndpoint(t.Context(), e.ID, voucher.Changed, admin,
+			_, err := l.ChangeEndpoint(t.Context(), e.ID, voucher.Changed, ledgertest.Admin,
 				func(e *webhook.Endpoint, _ time.Time) error { e.URL = url; return nil })
 			if err != nil {
 				t.Fatal(err)
@@ -356,7 +360,9 @@ func TestAnOldURLIsNotHeld(t *testing.T) {
 		}
 		failed := webhook.Settled{
 			EndpointID: e.ID, URL: w.Endpoint.URL, Next: w.Next, LastFailure: webhook.Failure{Code: webhook.Gone},
-			Disable: webhook.Gone, Health: webhook.Health{Failures: 10, FailingSince: recordedAt, RetryAt: recordedAt},
+			Disable: webhook.Gone, Health: webhook.Health{
+				Failures: 10, FailingSince: ledgertest.RecordedAt, RetryAt: ledgertest.RecordedAt,
+			},
 		}
 		for _, url := range []string{"https://example.com/new", e.URL} {
 			change(url)
@@ -376,10 +382,10 @@ func TestAnOldURLIsNotHeld(t *testing.T) {
 func TestEndpointThatIsEnabledBeginsAnew(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		e := l.endpoint(t, 1)
-		l.recorded(t, l.seckill(t, 5), 1)
+		l.NewOrders(t, l.Seckill(t, 5), 1)
 		l.numbered(t)
-		l.exec(t, "UPDATE tb_webhook_endpoint SET failures = 40, failing_since = ?, retry_time = ?",
-			stored(recordedAt), stored(recordedAt))
+		l.Exec(t, "UPDATE tb_webhook_endpoint SET failures = 40, failing_since = ?, retry_time = ?",
+			ledgertest.Stored(ledgertest.RecordedAt), ledgertest.Stored(ledgertest.RecordedAt))
 		if _, ok, err := l.ClaimEndpoint(t.Context(), "me", nil, time.Minute); err != nil || !ok {
 			t.Fatalf("ClaimEndpoint = %t, %v", ok, err)
 		}
@@ -390,14 +396,16 @@ func TestEndpointThatIsEnabledBeginsAnew(t *testing.T) {
 		admins := webhook.NewAdmin(l.Store, l.Store, nil, time.Now)
 		for _, disabled := range []bool{true, false} {
 			if _, err := admins.Change(t.Context(), e.ID, func(t *webhook.Terms) { t.Disabled = disabled },
-				admin); err != nil {
+				ledgertest.Admin); err != nil {
 				t.Fatal(err)
 			}
 		}
 		err = l.SettleEvents(t.Context(), "me", webhook.Settled{
 			EndpointID: e.ID, URL: w.Endpoint.URL, Next: w.Next, HealthWas: w.Endpoint.Health,
 			LastFailure: webhook.Failure{Code: webhook.Status, Status: 500}, Disable: webhook.FailedLong,
-			Health: webhook.Health{Failures: 41, FailingSince: recordedAt, RetryAt: recordedAt.Add(time.Minute)},
+			Health: webhook.Health{
+				Failures: 41, FailingSince: ledgertest.RecordedAt, RetryAt: ledgertest.RecordedAt.Add(time.Minute),
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -412,9 +420,9 @@ func TestEndpointThatIsEnabledBeginsAnew(t *testing.T) {
 // A lease keeps other processes out until it is over, and one who has lost it changes nothing.
 func TestWebhookLease(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 5)
+		v := l.Seckill(t, 5)
 		e := l.endpoint(t, 1)
-		l.recorded(t, v, 2)
+		l.NewOrders(t, v, 2)
 		l.numbered(t)
 		claim := func(owner string, want bool, busy ...int64) {
 			t.Helper()
@@ -434,7 +442,7 @@ func TestWebhookLease(t *testing.T) {
 		toSend("a") // and settles nothing
 		claim("a", false, e.ID)
 		claim("b", false)
-		l.exec(t, "UPDATE tb_webhook_endpoint SET lease_until = ?", stored(recordedAt))
+		l.Exec(t, "UPDATE tb_webhook_endpoint SET lease_until = ?", ledgertest.Stored(ledgertest.RecordedAt))
 		claim("b", true)
 		toSend("b")
 		if _, err := l.EventsToSend(t.Context(), "a", e.ID, time.Minute, 1); !cmp.Equal(err != nil, true) {
@@ -461,8 +469,9 @@ func TestWebhookLease(t *testing.T) {
 func TestEventsWithoutNumberWait(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		e := l.endpoint(t, 1)
-		l.recorded(t, l.seckill(t, 5), 3)
-		l.exec(t, "UPDATE tb_webhook_event SET create_time = ?", stored(recordedAt.Add(-time.Hour)))
+		l.NewOrders(t, l.Seckill(t, 5), 3)
+		l.Exec(t, "UPDATE tb_webhook_event SET create_time = ?",
+			ledgertest.Stored(ledgertest.RecordedAt.Add(-time.Hour)))
 		if b, err := l.Backlog(t.Context()); err != nil || b.Events != 3 || b.Oldest < time.Hour {
 			t.Errorf("before they are numbered: %+v, %v", b, err)
 		}
@@ -470,8 +479,9 @@ func TestEventsWithoutNumberWait(t *testing.T) {
 		if b, err := l.Backlog(t.Context()); err != nil || b.Events != 3 || b.Oldest < time.Hour {
 			t.Errorf("afterwards: %+v, %v", b, err)
 		}
-		l.exec(t, "UPDATE tb_webhook_event SET number = NULL")
-		l.exec(t, "UPDATE tb_webhook_endpoint SET disabled_time = ? WHERE id = ?", stored(recordedAt), e.ID)
+		l.Exec(t, "UPDATE tb_webhook_event SET number = NULL")
+		l.Exec(t, "UPDATE tb_webhook_endpoint SET disabled_time = ? WHERE id = ?",
+			ledgertest.Stored(ledgertest.RecordedAt), e.ID)
 		if b, err := l.Backlog(t.Context()); err != nil || b.Events != 0 || b.Oldest != 0 {
 			t.Errorf("without an endpoint: %+v, %v", b, err)
 		}
@@ -497,17 +507,17 @@ func (l ledger) cleaned(tb testing.TB, n int) (steps int) {
 // Old events are deleted when no enabled endpoint waits for them.
 func TestOldEventsAreDeleted(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.seckill(t, 20)
+		v := l.Seckill(t, 20)
 		e := l.endpoint(t, 1)
-		cs := l.recorded(t, v, 5)
+		cs := l.NewOrders(t, v, 5)
 		l.numbered(t)
-		old := recordedAt.Add(-8 * 24 * time.Hour)
-		text := stored(old)
-		if l.dialect == "sqlite" {
+		old := ledgertest.RecordedAt.Add(-8 * 24 * time.Hour)
+		text := ledgertest.Stored(old)
+		if l.Dialect == "sqlite" {
 			text = old.Format("2006-01-02 15:04:05.999-07:00") // as its driver writes it
 		}
-		l.exec(t, "UPDATE tb_webhook_event SET create_time = ?", text)
-		count := func() int64 { return l.number(t, "SELECT COUNT(*) FROM tb_webhook_event") }
+		l.Exec(t, "UPDATE tb_webhook_event SET create_time = ?", text)
+		count := func() int64 { return l.Number(t, "SELECT COUNT(*) FROM tb_webhook_event") }
 		left := func(want int64) {
 			t.Helper()
 			before := count()
@@ -519,16 +529,17 @@ func TestOldEventsAreDeleted(t *testing.T) {
 			}
 		}
 		left(5)
-		l.exec(t, "UPDATE tb_webhook_endpoint SET next_number = next_number + 5")
-		l.exec(t, "INSERT INTO tb_webhook_retry (endpoint_id, order_id, number, attempts, due_time, failure) VALUES "+
+		l.Exec(t, "UPDATE tb_webhook_endpoint SET next_number = next_number + 5")
+		l.Exec(t, "INSERT INTO tb_webhook_retry (endpoint_id, order_id, number, attempts, due_time, failure) VALUES "+
 			"(?, ?, 1, 1, ?, '{}')",
-			e.ID, cs[0].OrderID, stored(recordedAt))
-		l.exec(t, "INSERT INTO tb_webhook_dead_letter (endpoint_id, number, attempts, failure, create_time) VALUES "+
-			"(?, 2, 9, '{}', ?)", e.ID, stored(recordedAt))
+			e.ID, cs[0].OrderID, ledgertest.Stored(ledgertest.RecordedAt))
+		l.Exec(t, "INSERT INTO tb_webhook_dead_letter (endpoint_id, number, attempts, failure, create_time) VALUES "+
+			"(?, 2, 9, '{}', ?)", e.ID, ledgertest.Stored(ledgertest.RecordedAt))
 		left(2)
-		l.exec(t, "UPDATE tb_webhook_endpoint SET disabled_time = ?", stored(recordedAt))
+		l.Exec(t, "UPDATE tb_webhook_endpoint SET disabled_time = ?", ledgertest.Stored(ledgertest.RecordedAt))
 		left(1)
-		l.exec(t, "UPDATE tb_webhook_dead_letter SET create_time = ?", stored(recordedAt.Add(-31*24*time.Hour)))
+		l.Exec(t, "UPDATE tb_webhook_dead_letter SET create_time = ?",
+			ledgertest.Stored(ledgertest.RecordedAt.Add(-31*24*time.Hour)))
 		left(0)
 	})
 }

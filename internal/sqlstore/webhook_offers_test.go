@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"seckill/internal/order"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/webhook"
 )
 
@@ -14,7 +15,7 @@ import (
 // orderId", and of the orders that came of them "user type offerId".
 func (l ledger) offerStory(tb testing.TB, voucherID int64) string {
 	tb.Helper()
-	rows, err := l.raw.QueryContext(tb.Context(),
+	rows, err := l.Raw.QueryContext(tb.Context(),
 		"SELECT order_id, order_number, type, body FROM tb_webhook_event WHERE number IS NOT NULL ORDER BY number")
 	if err != nil {
 		tb.Fatal(err)
@@ -62,10 +63,10 @@ func TestOffersAreEvents(t *testing.T) {
 		v, cs := l.listed(t, 2)
 		l.join(t, v, 11, 12, 13, 14, 15)
 		l.endpoint(t, 1)
-		l.transitioned(t, cs[0], order.Cancel)
+		l.Transitioned(t, cs[0], order.Cancel)
 		l.accepts(t, v, 11, 911)
-		l.applyAll(t, v) // 911 is an order
-		l.transitioned(t, cs[1], order.Cancel)
+		l.ApplyAll(t, v) // 911 is an order
+		l.Transitioned(t, cs[1], order.Cancel)
 		if _, err := l.Leave(t.Context(), v, 12); err != nil { // 13 is next
 			t.Fatal(err)
 		}
@@ -73,7 +74,7 @@ func TestOffersAreEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.expireOffers(t, v) // 14 is the last to whom the unit is offered
-		l.over(t, v)
+		l.Over(t, v)
 		l.seesTo(t)
 		l.numbered(t)
 		want := fmt.Sprintf("11 offer.made, 11 offer.accepted 911, 11 order.unpaid %d-1, 12 "+
@@ -81,7 +82,7 @@ func TestOffersAreEvents(t *testing.T) {
 		if got := l.offerStory(t, v); got != want {
 			t.Errorf("told is\n%s, want\n%s", got, want)
 		}
-		l.conserved(t, v)
+		l.Conserved(t, v)
 	})
 }
 
@@ -90,7 +91,7 @@ func TestOffersAreEvents(t *testing.T) {
 func TestOffersThatEndAreEvents(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.free(t, 2)
-		cs := l.recorded(t, v, 2)
+		cs := l.NewOrders(t, v, 2)
 		l.join(t, v, 11, 12)
 		l.endpoint(t, 2)
 		if _, err := l.AskRefund(t.Context(), cs[0].UserID, cs[0].OrderID); err != nil {
@@ -103,11 +104,11 @@ func TestOffersThatEndAreEvents(t *testing.T) {
 		l.endpoint(t, 0)
 		l.accepts(t, v, 11, 911)
 		// Redis has refused it.
-		if err := l.CompleteOperations(t.Context(), v, results(l.pending(t, v), false)); err != nil {
+		if err := l.CompleteOperations(t.Context(), v, ledgertest.Results(l.ReadPending(t, v), false)); err != nil {
 			t.Fatal(err)
 		}
 		l.accepts(t, v, 12, 912)
-		l.applyAll(t, v)
+		l.ApplyAll(t, v)
 		l.numbered(t)
 		want := fmt.Sprintf("11 offer.ended, 12 offer.made, 12 offer.accepted 912, 12 order.paid %d-2", v)
 		if got := l.offerStory(t, v); got != want {
@@ -123,18 +124,18 @@ func TestNoEventWithoutItsOffer(t *testing.T) {
 		l.join(t, v, 11)
 		l.endpoint(t, 1)
 		fails := "SIGNAL SQLSTATE '45000'"
-		if l.dialect == "sqlite" {
+		if l.Dialect == "sqlite" {
 			fails = "BEGIN SELECT RAISE(ABORT, 'no operation'); END"
 		}
-		l.exec(t, "CREATE TRIGGER no_operation BEFORE INSERT ON tb_voucher_operation FOR EACH ROW "+fails)
+		l.Exec(t, "CREATE TRIGGER no_operation BEFORE INSERT ON tb_voucher_operation FOR EACH ROW "+fails)
 		if _, err := l.Transition(t.Context(), cs[0].OrderID, 0, order.Cancel, order.Owner); err == nil {
 			t.Fatal("the order is cancelled without an operation")
 		}
-		if n := l.number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != 0 {
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != 0 {
 			t.Errorf("%d events of what was rolled back", n)
 		}
-		l.exec(t, "DROP TRIGGER no_operation")
-		l.transitioned(t, cs[0], order.Cancel)
+		l.Exec(t, "DROP TRIGGER no_operation")
+		l.Transitioned(t, cs[0], order.Cancel)
 		l.numbered(t)
 		if got := l.offerStory(t, v); got != "11 offer.made" {
 			t.Errorf("told is %q", got)

@@ -1,0 +1,372 @@
+// Package ledgertest opens ledgers for tests, in MariaDB and in SQLite, and does to them what several tests need.
+package ledgertest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"seckill/internal/order"
+	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/testkit"
+	"seckill/internal/voucher"
+)
+
+// StartTime is when everything happens here, unless a test moves the clock. Its microseconds are not kept.
+var StartTime = time.Date(2026, 6, 1, 20, 0, 0, 123_456_000, time.UTC)
+
+// RecordedAt is StartTime as the tables keep it, and PayBefore the deadline of an order recorded then.
+var (
+	RecordedAt = StartTime.Truncate(time.Millisecond)
+	PayBefore  = RecordedAt.Add(voucher.DefaultPayWithin)
+)
+
+// Ledger is a store on a schema of its own, with a way past it.
+type Ledger struct {
+	*sqlstore.Store
+	Raw     *sql.DB       // for what the store never does, such as cancelling an order by hand
+	Clock   *atomic.Int64 // nanoseconds that have passed since StartTime, for the store's own clock
+	Dialect string        // mysql or sqlite
+}
+
+// Each runs the test on an empty, migrated ledger in MariaDB and in SQLite. The test must not change its tables.
+func Each(t *testing.T, test func(t *testing.T, l Ledger)) {
+	t.Helper()
+	each(t, MigratedMySQL, test)
+}
+
+// EachOwnSchema is Each for a test that changes tables.
+func EachOwnSchema(t *testing.T, test func(t *testing.T, l Ledger)) {
+	t.Helper()
+	each(t, testkit.MySQL, test)
+}
+
+func each(t *testing.T, mySQL func(testing.TB) string, test func(t *testing.T, l Ledger)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("mysql", func(t *testing.T) {
+		t.Parallel()
+		test(t, OpenMySQL(t, mySQL(t)))
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, OpenSQLite(t, MigratedSQLite(t)))
+	})
+}
+
+// MigratedMySQL returns the DSN of a schema with the service's tables, and what migrating writes into them.
+func MigratedMySQL(tb testing.TB) string {
+	tb.Helper()
+	return testkit.MigratedMySQL(tb, func(ctx context.Context, dsn string) error {
+		store, err := sqlstore.OpenMySQL(ctx, dsn, Limits())
+		if err != nil {
+			return err
+		}
+		_, err = store.Migrate(ctx)
+		return errors.Join(err, store.Close())
+	})
+}
+
+// MigratedSQLite returns the path of a file with the same in SQLite.
+func MigratedSQLite(tb testing.TB) string {
+	tb.Helper()
+	file, err := sqliteFile()
+	path := filepath.Join(tb.TempDir(), "ledger.db")
+	if err == nil {
+		err = os.WriteFile(path, file, 0o600)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// sqliteFile is a migrated file. It is made once, as migrating takes longer than most tests.
+var sqliteFile = sync.OnceValues(func() (file []byte, err error) {
+	dir, err := os.MkdirTemp("", "sqlstore")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "ledger.db")
+	store, err := sqlstore.OpenSQLite(context.Background(), path, Limits())
+	if err != nil {
+		return nil, err
+	}
+	_, err = store.Migrate(context.Background())
+	if err = errors.Join(err, store.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// Options are those of a ledger whose own clock has moved on from StartTime.
+func Options(clock *atomic.Int64) sqlkit.Options {
+	return sqlkit.Options{
+		Now: func() time.Time { return StartTime.Add(time.Duration(clock.Load())) },
+		Log: slog.New(slog.DiscardHandler), MaxConns: 16, Timeout: 10 * time.Second,
+	}
+}
+
+// Limits are options with the limits that the settings have by default.
+func Limits() sqlkit.Options { return sqlkit.Options{MaxConns: 16, Timeout: 10 * time.Second} }
+
+// OpenMySQL opens a ledger in which the server's clock is at StartTime too.
+func OpenMySQL(tb testing.TB, dsn string) Ledger {
+	tb.Helper()
+	dsn = Stopped(tb, dsn, StartTime)
+	l := Ledger{Clock: new(atomic.Int64), Dialect: "mysql"}
+	store, err := sqlstore.OpenMySQL(tb.Context(), dsn, Options(l.Clock))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	l.Store, l.Raw = store, RawPool(tb, "mysql", dsn)
+	return l.migrated(tb)
+}
+
+// Stopped returns the DSN for connections whose clock stands still: the server lets a session set its time.
+func Stopped(tb testing.TB, dsn string, at time.Time) string {
+	tb.Helper()
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if cfg.Params == nil {
+		cfg.Params = make(map[string]string)
+	}
+	cfg.Params["timestamp"] = fmt.Sprintf("%d.%06d", at.Unix(), at.Nanosecond()/1000)
+	return cfg.FormatDSN()
+}
+
+// OpenSQLite opens a ledger in a file.
+func OpenSQLite(tb testing.TB, path string) Ledger {
+	tb.Helper()
+	l := Ledger{Clock: new(atomic.Int64), Dialect: "sqlite"}
+	store, err := sqlstore.OpenSQLite(tb.Context(), path, Options(l.Clock))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	l.Store, l.Raw = store, RawPool(tb, "sqlite", RawSQLite(path))
+	return l.migrated(tb)
+}
+
+// RawPool opens the database past the store.
+func RawPool(tb testing.TB, driver, dsn string) *sql.DB {
+	tb.Helper()
+	raw, err := sql.Open(driver, dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := raw.Close(); err != nil {
+			tb.Errorf("close: %v", err)
+		}
+	})
+	return raw
+}
+
+func (l Ledger) migrated(tb testing.TB) Ledger {
+	tb.Helper()
+	tb.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			tb.Errorf("close: %v", err)
+		}
+	})
+	if _, err := l.Migrate(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	return l
+}
+
+// ReadKeys reads the keys of codes, as the program does at its start and every so often.
+func (l Ledger) ReadKeys(tb testing.TB) {
+	tb.Helper()
+	if _, err := l.CouponKeys(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Draft is a valid voucher of shop 1.
+func Draft() voucher.Voucher {
+	return voucher.Voucher{
+		ShopID: 1, Title: "100 for 10", SubTitle: "tonight at eight", Rules: "one each",
+		PayValue: 1000, ActualValue: 10000, Kind: voucher.Ordinary, Status: voucher.OnShelf,
+		PayWithin: voucher.DefaultPayWithin, PerUser: 3,
+	}
+}
+
+// Seckill creates a seckill voucher with stock units whose sale is at epoch 1.
+func (l Ledger) Seckill(tb testing.TB, stock int64) int64 {
+	tb.Helper()
+	v := Draft()
+	v.Kind = voucher.Seckill
+	v.Sale = &voucher.Sale{Stock: stock, Issued: stock, Begin: RecordedAt, End: RecordedAt.Add(time.Hour)}
+	if err := l.CreateVoucher(tb.Context(), &v, Admin); err != nil {
+		tb.Fatal(err)
+	}
+	if epoch, err := l.RaiseEpoch(tb.Context(), v.ID, 0); err != nil || epoch != 1 {
+		tb.Fatalf("RaiseEpoch = %d, %v; want 1", epoch, err)
+	}
+	return v.ID
+}
+
+// Exec changes the tables past the store.
+func (l Ledger) Exec(tb testing.TB, query string, args ...any) {
+	tb.Helper()
+	if _, err := l.Raw.ExecContext(tb.Context(), query, args...); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+}
+
+// Number reads one number past the store.
+func (l Ledger) Number(tb testing.TB, query string, args ...any) int64 {
+	tb.Helper()
+	var n int64
+	if err := l.Raw.QueryRowContext(tb.Context(), query, args...).Scan(&n); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// Sale reads the sale's row.
+func (l Ledger) Sale(tb testing.TB, voucherID int64) voucher.Sale {
+	tb.Helper()
+	v, err := l.Voucher(tb.Context(), voucherID)
+	if err != nil || v.Sale == nil {
+		tb.Fatalf("Voucher(%d) = %+v, %v", voucherID, v, err)
+	}
+	return *v.Sale
+}
+
+// Conserved fails the test unless stock and live orders add up to what was issued (I5), and no row is half written.
+func (l Ledger) Conserved(tb testing.TB, voucherID int64) {
+	tb.Helper()
+	sale := l.Sale(tb, voucherID)
+	live := l.Number(tb, "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND live = 1", voucherID)
+	if sale.Stock < 0 || sale.Stock+sale.Offered+live != sale.Issued {
+		tb.Errorf("voucher %d: stock %d + offered %d + live %d != issued %d", voucherID, sale.Stock,
+			sale.Offered, live, sale.Issued)
+	}
+	if kept := l.Number(tb, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ? AND state IN (2, 3)",
+		voucherID); kept != sale.Offered {
+		tb.Errorf("voucher %d: %d places have an offer, and %d units are offered", voucherID, kept, sale.Offered)
+	}
+}
+
+var nextOrderID atomic.Int64
+
+// Claims makes n claims of epoch 1 by users first, first+1, …, with sequences from 1 and ids never used before.
+func Claims(voucherID, first int64, n int) []order.Claim {
+	cs := make([]order.Claim, n)
+	for i := range cs {
+		cs[i] = order.Claim{
+			OrderID: 1<<40 + nextOrderID.Add(1), UserID: first + int64(i), VoucherID: voucherID,
+			Epoch: 1, Sequence: int64(i) + 1,
+		}
+	}
+	return cs
+}
+
+// Record records orders.
+func (l Ledger) Record(tb testing.TB, cs []order.Claim) {
+	tb.Helper()
+	if err := l.Insert(tb.Context(), cs); err != nil {
+		tb.Fatalf("Insert: %v", err)
+	}
+}
+
+// DecideAll answers every claim with the verb.
+func DecideAll(cs []order.Claim, verb order.Verb, reason order.Reason) func(order.LedgerView) []order.Decision {
+	return func(order.LedgerView) []order.Decision {
+		ds := make([]order.Decision, len(cs))
+		for i, c := range cs {
+			ds[i] = order.Decision{Claim: c, Verb: verb, RowID: c.OrderID, Reason: reason}
+		}
+		return ds
+	}
+}
+
+// Cancelled returns a context that has ended.
+func Cancelled(tb testing.TB) context.Context {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(tb.Context())
+	cancel()
+	return ctx
+}
+
+// Stored is a time as text that both dialects read.
+func Stored(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05.000") }
+
+// AwaitTake returns once a transaction is taking units of the voucher, which takes no time unless it waits for the
+// sale's row. SQLite's writers wait in the store itself, which cannot be seen; there it returns at once.
+func (l Ledger) AwaitTake(tb testing.TB, voucherID int64) {
+	tb.Helper()
+	if l.Dialect != "mysql" {
+		return
+	}
+	l.AwaitQuery(tb, fmt.Sprintf("UPDATE tb_seckill_voucher SET stock = stock - %% WHERE voucher_id = %d AND %%",
+		voucherID))
+}
+
+// lockWait is a transaction that waits for a lock, in the text of SHOW ENGINE INNODB STATUS, with its connection.
+var lockWait = regexp.MustCompile(`(?m)^LOCK WAIT .*\n(?:MariaDB|MySQL) thread id (\d+)`)
+
+// AwaitLockWait returns once a transaction waits for a lock in the schema. information_schema.innodb_trx would say so
+// in one statement, but of the last moment at which nobody had asked for 100 ms: two tests that ask by turns see
+// nothing change, for ever.
+func (l Ledger) AwaitLockWait(tb testing.TB) {
+	tb.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		var engine, name, status string
+		if err := l.Raw.QueryRowContext(tb.Context(), "SHOW ENGINE INNODB STATUS").Scan(&engine,
+			&name, &status); err != nil {
+			tb.Fatal(err)
+		}
+		for _, waiting := range lockWait.FindAllStringSubmatch(status, -1) {
+			if l.Number(tb, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id = ?",
+				waiting[1]) > 0 {
+				return
+			}
+		}
+		time.Sleep(20 * time.Millisecond) // the server has no signal for it
+	}
+	tb.Fatal("no transaction waits for a lock")
+}
+
+// AwaitQuery returns once the server is busy with a statement that is LIKE the pattern.
+func (l Ledger) AwaitQuery(tb testing.TB, pattern string) {
+	tb.Helper()
+	l.AwaitQueries(tb, pattern, 1)
+}
+
+// AwaitQueries returns once the server is busy with so many of them.
+func (l Ledger) AwaitQueries(tb testing.TB, pattern string, n int64) {
+	tb.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		if l.Number(tb, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE ?",
+			pattern) >= n {
+			return
+		}
+		time.Sleep(2 * time.Millisecond) // the server has no signal for it
+	}
+	tb.Fatalf("no %d connections run %s", n, pattern)
+}
+
+// RawSQLite returns the DSN of a file, to open it past the store.
+func RawSQLite(path string) string {
+	q := url.Values{"_pragma": {"busy_timeout(10000)"}, "_txlock": {"immediate"}}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
+}
