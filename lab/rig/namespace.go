@@ -117,6 +117,25 @@ func (n *Namespace) StreamLength(ctx context.Context, key string) (int64, error)
 	return length, nil
 }
 
+// WaitingOrders is how many orders lie in a stream of the service, whose entries may have several.
+func (n *Namespace) WaitingOrders(ctx context.Context, key string) (orders int64, err error) {
+	const page = 5000
+	for after := "-"; ; {
+		entries, err := n.Stores.Redis.XRangeN(ctx, n.Prefix+key, after, "+", page).Result()
+		if err != nil {
+			return 0, fmt.Errorf("redis: %w", err)
+		}
+		for _, e := range entries {
+			packed, _ := e.Values["p"].(string)
+			orders += max(1, int64(len(strings.Fields(packed))/2))
+			after = "(" + e.ID
+		}
+		if len(entries) < page {
+			return orders, nil
+		}
+	}
+}
+
 // LockSale locks the sale's row, so that nothing can be recorded, until release is called.
 func (n *Namespace) LockSale(ctx context.Context) (release func() error, err error) {
 	tx, err := n.DB.BeginTx(ctx, nil)

@@ -12,7 +12,7 @@ import (
 
 // Service audits this service: everything is recorded, in every sale.
 func Service(ctx context.Context, at *rig.Namespace, _ *rig.Server, accepted int64) error {
-	waiting, err := at.StreamLength(ctx, "{p0}:orders")
+	waiting, err := at.WaitingOrders(ctx, "{p0}:orders")
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func RawScript(ctx context.Context, at *rig.Namespace, server *rig.Server, accep
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}
-	waiting, err := at.StreamLength(ctx, "{p0}:orders")
+	waiting, err := at.WaitingOrders(ctx, "{p0}:orders")
 	if err != nil {
 		return err
 	}
