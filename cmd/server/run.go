@@ -19,7 +19,6 @@ import (
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
 	"seckill/internal/telemetry"
-	"seckill/internal/voucher"
 	"seckill/web"
 )
 
@@ -75,6 +74,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	defer shop.close()
 
 	// HTTP.
+	features := features(cfg, stores)
 	link := newSignInLink(cfg)
 	inspect := &inspector{stores: stores, auditor: shop.auditor, provider: pay.providers.Default != "", cfg: cfg}
 	api, err := httpapi.New(httpapi.Config{
@@ -83,7 +83,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		Audit: stores.ledger, Guards: shop.guards, Tickets: shop.tickets.routes(), Tills: shop.tills,
 		Waitlists: shop.waitlists, Reports: shop.reports, FindVoucher: shop.catalog.Find, DeadLetters: shop.deadLetters,
 		Partitions: partition.NewAdmin(stores.ledger, stores.redis), Webhooks: shop.webhooks.admin,
-		Templates: voucher.NewTemplates(stores.ledger), BuyOrdinary: shop.directSales.Buy, CountSold: shop.tally.Sold,
+		BuyOrdinary: shop.directSales.Buy, CountSold: shop.tally.Sold,
 		Check: inspect.facts, Rehearsals: shop.rehearsals, Crowds: shop.rehearsals, SaleStats: shop.monitor.Stats,
 		Callbacks: pay.callbacks, NoProvider: pay.providers.Default == "", RequireProvider: cfg.Payment.Required,
 		DemoTokens: demoTokens(cfg), SignInCode: link.code, OperationsHosts: cfg.HTTP.OpsHosts, Log: log,
@@ -93,6 +93,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		Zone:    cfg.Server.Location, BodyLimit: cfg.HTTP.BodyLimit, MaxWait: cfg.HTTP.MaxWait,
 		MaxInFlight: cfg.HTTP.MaxInFlight, UserRate: cfg.HTTP.UserRate, UserBurst: cfg.HTTP.UserBurst,
 		MaxStreams: cfg.HTTP.MaxStreams, UserStreams: cfg.HTTP.UserStreams,
+		Routes: features.Routes(), Rules: features.Rules(),
 		TrustedProxies: cfg.HTTP.TrustedProxies, AllowedOrigins: cfg.HTTP.CORSOrigins,
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,7 +53,7 @@ func New(cfg Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	table, err := newErrorTable()
+	table, err := newErrorTable(slices.Concat(rules(), cfg.Rules))
 	if err != nil {
 		return nil, err
 	}

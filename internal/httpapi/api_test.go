@@ -46,10 +46,11 @@ func testConfig() Config {
 		Payments:  fakePayments{},
 		Waitlists: fakeWaitlists{}, Tills: fakeTills{}, Tickets: &fakeTickets{}, Reports: fullReports(),
 		FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{}, Partitions: fakePartitions{},
-		Webhooks: fakeWebhooks{}, Templates: fakeTemplates{}, Rehearsals: fakeRehearsals{}, Crowds: fakeRehearsals{},
+		Webhooks: fakeWebhooks{}, Rehearsals: fakeRehearsals{}, Crowds: fakeRehearsals{},
 		BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {
 			return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil
 		},
+		Routes: featureRoutes(nil), Rules: featureRules(),
 		SaleStats: func(context.Context, int64) (audit.SaleStats, error) {
 			return audit.SaleStats{}, voucher.ErrNotFound
 		},

@@ -10,6 +10,7 @@ import (
 
 	"seckill/internal/authtoken"
 	"seckill/internal/guard"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/preflight"
@@ -41,7 +42,6 @@ type Config struct {
 	DeadLetters    DeadLetters // only together with Audit
 	Partitions     Partitions
 	Webhooks       Webhooks
-	Templates      Templates
 	Rehearsals     Rehearsals
 	Crowds         Crowds
 	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key of the user; "" is no key.
@@ -59,6 +59,9 @@ type Config struct {
 	// Check finds out what the list before a sale is made from, of a voucher's or with 0 of none, within seconds also
 	// while stores hang. voucher.ErrNotFound, voucher.ErrNotSeckill.
 	Check func(ctx context.Context, voucherID int64) (preflight.Facts, error)
+	// Routes and Rules are those of features. An error that several rules match is answered by the core's.
+	Routes []httpkit.Route
+	Rules  []httpkit.Rule
 	// Callbacks read the payment providers' callbacks, only together with Payments: by the name in POST
 	// /payment/callback/:provider, and by "" for POST /payment/callback, which is the default provider's.
 	Callbacks map[string]CallbackReader

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/authtoken"
+	"seckill/internal/feature/template"
 	"seckill/internal/guard"
 	"seckill/internal/guard/challenge"
 	"seckill/internal/guard/ticket"
@@ -357,18 +358,18 @@ func routesDescribed() map[string]described {
 		"POST /admin/template": {
 			good:     request{target: "/admin/template", body: `{"voucherId":5,"name":"Evening"}`},
 			succeeds: []func(*Config){asIs}, invalid: &request{target: "/admin/template", body: `{"voucherId":5}`},
-			refusals: []error{noVoucher, voucher.ErrTemplateName, voucher.ErrTemplates, unavailable},
+			refusals: []error{noVoucher, template.ErrName, template.ErrMany, unavailable},
 		},
 		"PATCH /admin/template/:id": {
 			good: request{target: "/admin/template/3", body: `{"name":"Evening"}`}, succeeds: []func(*Config){asIs},
 			invalid: &request{target: "/admin/template/3", body: `{}`}, refusals: []error{
-				voucher.ErrNoTemplate, voucher.ErrTemplateName, unavailable,
+				template.ErrNone, template.ErrName, unavailable,
 			},
 		},
 		"POST /admin/template/:id/delete": {
 			good: request{target: "/admin/template/3/delete"}, succeeds: []func(*Config){asIs},
 			invalid:  &request{target: "/admin/template/x/delete"},
-			refusals: []error{voucher.ErrNoTemplate, unavailable},
+			refusals: []error{template.ErrNone, unavailable},
 		},
 		"GET /admin/webhook": {
 			good: request{target: "/admin/webhook"}, succeeds: []func(*Config){asIs},
@@ -688,7 +689,7 @@ func failing(err error) func(*Config) {
 		}
 		cfg.Webhooks = fakeWebhooks{err: err}
 		cfg.Partitions = fakePartitions{err: err}
-		cfg.Templates = fakeTemplates{err: err}
+		cfg.Routes = featureRoutes(err)
 		cfg.Rehearsals, cfg.Crowds = fakeRehearsals{err}, fakeRehearsals{err}
 		cfg.Check = func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{}, err }
 		cfg.Callbacks = map[string]CallbackReader{"": reads(order.Notice{}, err), "bank": reads(order.Notice{}, err)}
@@ -892,8 +893,8 @@ func TestDescribedFailuresExist(t *testing.T) {
 
 // failures are those of the table.
 func failures() []httpkit.Failure {
-	all := make([]httpkit.Failure, len(rules()))
-	for i, r := range rules() {
+	all := make([]httpkit.Failure, len(everyRule()))
+	for i, r := range everyRule() {
 		all[i] = r.Failure
 	}
 	return all

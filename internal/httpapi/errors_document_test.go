@@ -19,8 +19,8 @@ import (
 var update = flag.Bool("update", false, "write the codes into docs/http.md and the console's refusals")
 
 // TestDocumentHasTheCodes: docs/http.md lists the codes of the error table.
+// Not in parallel with TestDocumentOfWords, which writes the same file.
 func TestDocumentHasTheCodes(t *testing.T) {
-	t.Parallel()
 	testkit.Generated(t, "../../docs/http.md", "<!-- codes:begin -->\n", "<!-- codes:end -->\n", codesTable(), *update)
 }
 

@@ -34,8 +34,7 @@ type errorRow struct {
 	bodies     problem.Bodies
 }
 
-func newErrorTable() (*errorTable, error) {
-	all := rules()
+func newErrorTable(all []httpkit.Rule) (*errorTable, error) {
 	t := &errorTable{rows: make([]errorRow, len(all))}
 	for i, r := range all {
 		row, err := render(r.Failure)

@@ -235,9 +235,6 @@ var coreRules = []httpkit.Rule{
 	{Matches: httpkit.As[*rehearsal.NearSaleError], Failure: nearSale()},
 	{Matches: httpkit.Is(errStarting), Failure: rehearsalRuns()},
 	{Matches: httpkit.As[*rehearsal.RunningError], Failure: rehearsalRuns()},
-	{Matches: httpkit.Is(voucher.ErrNoTemplate), Failure: noTemplate()},
-	{Matches: httpkit.Is(voucher.ErrTemplateName), Failure: templateExists()},
-	{Matches: httpkit.Is(voucher.ErrTemplates), Failure: manyTemplates()},
 	{Matches: httpkit.Is(order.ErrSeckill), Failure: httpkit.Failure{
 		Code: "SECKILL_ONLY", Status: http.StatusConflict, Title: "Sold in its sale only",
 		Detail:  "The voucher is a seckill voucher: POST /voucher/seckill/:id buys it.",

@@ -36,7 +36,7 @@ var privateErrors = map[string]error{
 
 func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 	t.Parallel()
-	table, err := newErrorTable()
+	table, err := newErrorTable(everyRule())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 	t.Parallel()
 	labels := map[string]bool{}
-	for _, r := range rules() {
+	for _, r := range everyRule() {
 		if !slices.Contains(r.Failure.Label[:], "") {
 			labels[r.Failure.Code] = true
 		}
@@ -100,11 +100,11 @@ func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 			continue
 		}
 		want := codeOf(o.Answer())
-		i := slices.IndexFunc(rules(), func(r httpkit.Rule) bool { return r.Matches(err) })
+		i := slices.IndexFunc(everyRule(), func(r httpkit.Rule) bool { return r.Matches(err) })
 		switch {
-		case i < 0 || rules()[i].Failure.Code != want:
+		case i < 0 || everyRule()[i].Failure.Code != want:
 			t.Errorf("the outcome %s (%v) needs a rule with the code %s in errors_table.go", o, err, want)
-		case slices.Contains(rules()[i].Failure.Label[:], ""):
+		case slices.Contains(everyRule()[i].Failure.Label[:], ""):
 			t.Errorf("the rule of %s for %v needs a label in every language", want, err)
 		}
 		delete(labels, want)
@@ -221,7 +221,7 @@ func TestProblemDocument(t *testing.T) {
 // An error is found wherever it is wrapped or joined.
 func TestJoinedErrors(t *testing.T) {
 	t.Parallel()
-	table, err := newErrorTable()
+	table, err := newErrorTable(everyRule())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // routes is every route of the public listener. What answers GET answers HEAD too.
 func (a *API) routes() []httpkit.Route {
 	return slices.Concat(a.forVisitors(), a.forBuyers(), a.forWaiting(), a.forTills(), a.forRehearsals(),
-		a.forAdmins(), a.forSales(), a.forWebhooks())
+		a.forAdmins(), a.forSales(), a.forWebhooks(), a.cfg.Routes)
 }
 
 // when returns the routes if the part that they need is there.
@@ -119,12 +119,7 @@ func (a *API) forAdmins() []httpkit.Route {
 			httpkit.Admin("POST /admin/deadletter/:id/discard", a.discardDeadLetter)),
 		when(a.cfg.Check != nil, httpkit.Admin("GET /admin/check", a.check)),
 		when(a.cfg.Partitions != nil, httpkit.Admin("GET /admin/partition", a.listPartitions)),
-		when(a.cfg.Audit != nil, httpkit.Admin("GET /admin/audit", a.audit)),
-		when(a.cfg.Templates != nil,
-			httpkit.Admin("GET /admin/template", a.listTemplates),
-			httpkit.Admin("POST /admin/template", a.saveTemplate),
-			httpkit.Admin("PATCH /admin/template/:id", a.renameTemplate),
-			httpkit.Admin("POST /admin/template/:id/delete", a.deleteTemplate)))
+		when(a.cfg.Audit != nil, httpkit.Admin("GET /admin/audit", a.audit)))
 }
 
 // forSales are the routes of a sale's figures, live and afterwards.

@@ -82,6 +82,20 @@ func (ps *Problems) Number(field string, n, least, most int64) {
 	ps.Add(Outside(field, n, least, most))
 }
 
+// Text adds a problem unless s is text of least to most characters.
+func (ps *Problems) Text(field, s string, least, most int) {
+	n := utf8.RuneCountInString(s)
+	data := Data{"length": n, "min": least, "max": most}
+	switch {
+	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
+		ps.Bad(field, NotText, Length, data)
+	case n < least:
+		ps.Bad(field, Blank, Length, data)
+	case n > most:
+		ps.Bad(field, Characters, Length, data)
+	}
+}
+
 // Add adds a problem, unless it is nil.
 func (ps *Problems) Add(p *Problem) {
 	if p != nil {

@@ -3,7 +3,6 @@ package voucher
 import (
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"seckill/internal/guard"
 	"seckill/internal/invalid"
@@ -15,35 +14,21 @@ type fieldRules struct{ invalid.Problems }
 // title returns a title as it is stored.
 func (r *fieldRules) title(s string) string {
 	s = strings.TrimSpace(s)
-	r.text("title", s, 1, MaxTitle)
+	r.Text("title", s, 1, MaxTitle)
 	return s
 }
 
 // subTitle returns a subtitle as it is stored.
 func (r *fieldRules) subTitle(s string) string {
 	s = strings.TrimSpace(s)
-	r.text("subTitle", s, 0, MaxTitle)
+	r.Text("subTitle", s, 0, MaxTitle)
 	return s
 }
 
 // rules returns the rules of use as they are stored.
 func (r *fieldRules) rules(s string) string {
-	r.text("rules", s, 0, MaxRules)
+	r.Text("rules", s, 0, MaxRules)
 	return s
-}
-
-// text checks that s is text of least to most characters.
-func (r *fieldRules) text(field, s string, least, most int) {
-	n := utf8.RuneCountInString(s)
-	data := invalid.Data{"length": n, "min": least, "max": most}
-	switch {
-	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
-		r.Bad(field, invalid.NotText, invalid.Length, data)
-	case n < least:
-		r.Bad(field, invalid.Blank, invalid.Length, data)
-	case n > most:
-		r.Bad(field, invalid.Characters, invalid.Length, data)
-	}
 }
 
 // shop checks a shop's id; vouchers in that of rehearsals are made by CreateRehearsal alone.

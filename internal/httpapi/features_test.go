@@ -4,44 +4,58 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"seckill/internal/feature/template"
 	"seckill/internal/guard"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/voucher"
 )
 
 // fakeTemplates has one template, of a sale, or fails.
 type fakeTemplates struct{ err error }
 
-func oneTemplate() voucher.Template {
+func oneTemplate() template.Template {
 	v := seckillVoucher().Voucher
 	v.VisibleFrom = v.Sale.Begin.Add(-time.Hour)
 	v.Sale.OfferWithin = time.Minute
 	v.Sale.Guards = &guard.Settings{Limits: &guard.Limits{PerUser: &guard.Rate{Requests: 5, Seconds: 10}}}
-	t := voucher.TemplateOf(v, "Evening")
+	t := template.Of(v, "Evening")
 	t.ID, t.CreatedAt = 3, noon
 	return t
 }
 
 // List returns it.
-func (f fakeTemplates) List(context.Context, int64) ([]voucher.Template, error) {
-	return []voucher.Template{oneTemplate()}, f.err
+func (f fakeTemplates) List(context.Context, int64) ([]template.Template, error) {
+	return []template.Template{oneTemplate()}, f.err
 }
 
 // Save returns it.
-func (f fakeTemplates) Save(context.Context, voucher.Author, int64, string) (voucher.Template, error) {
+func (f fakeTemplates) Save(context.Context, voucher.Author, int64, string) (template.Template, error) {
 	return oneTemplate(), f.err
 }
 
 // Rename returns it.
-func (f fakeTemplates) Rename(context.Context, voucher.Author, int64, string) (voucher.Template, error) {
+func (f fakeTemplates) Rename(context.Context, voucher.Author, int64, string) (template.Template, error) {
 	return oneTemplate(), f.err
 }
 
 // Delete does nothing.
 func (f fakeTemplates) Delete(context.Context, voucher.Author, int64) error { return f.err }
+
+// featureRoutes are those of all features on fakes, which fail with err if it is not nil.
+func featureRoutes(err error) []httpkit.Route {
+	return template.Routes(fakeTemplates{err}, httpkit.Bodies{Limit: testBodyLimit})
+}
+
+// featureRules are those of all features.
+func featureRules() []httpkit.Rule { return template.Rules() }
+
+// everyRule is the error table of a service with all features.
+func everyRule() []httpkit.Rule { return slices.Concat(rules(), featureRules()) }
 
 // What a template shows creates its voucher, once the times are added.
 func TestTemplateIsADraft(t *testing.T) {

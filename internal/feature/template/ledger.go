@@ -1,0 +1,223 @@
+package template
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/guard"
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+)
+
+type row struct {
+	ID         int64     `gorm:"column:id;primaryKey"`
+	ShopID     int64     `gorm:"column:shop_id"`
+	Name       string    `gorm:"column:name"`
+	Fields     string    `gorm:"column:fields"`
+	CreateTime time.Time `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (row) TableName() string { return "tb_voucher_template" }
+
+// fields are a template as it is stored: durations are in milliseconds, and what is missing is zero.
+type fields struct {
+	Kind        voucher.Kind `json:"type"`
+	Title       string       `json:"title"`
+	SubTitle    string       `json:"subTitle,omitempty"`
+	Rules       string       `json:"rules,omitempty"`
+	PayValue    int64        `json:"payValue"`
+	ActualValue int64        `json:"actualValue"`
+	PayWithin   int64        `json:"payWithin"`
+	ByCode      bool         `json:"redeemable,omitempty"`
+	ValidDays   int64        `json:"validDays,omitempty"`
+	PerUser     int64        `json:"perUser,omitempty"`
+	Stock       int64        `json:"stock,omitempty"`
+	OfferWithin int64        `json:"offerWithin,omitempty"`
+	Guards      string       `json:"guards,omitempty"` // guard.Settings.Text
+	Lasts       int64        `json:"lasts,omitempty"`
+	Seen        int64        `json:"seen,omitempty"`
+}
+
+func newRow(t Template, now time.Time) (row, error) {
+	v := t.Voucher
+	f := fields{
+		Kind: v.Kind, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, PayValue: v.PayValue,
+		ActualValue: v.ActualValue, PayWithin: v.PayWithin.Milliseconds(), ByCode: v.Redemption.ByCode,
+		ValidDays: v.Redemption.ValidDays, PerUser: v.PerUser,
+		Lasts: t.Lasts.Milliseconds(), Seen: t.Seen.Milliseconds(),
+	}
+	if v.Sale != nil {
+		f.Stock, f.OfferWithin, f.Guards = v.Sale.Issued, v.Sale.OfferWithin.Milliseconds(), v.Sale.Guards.Text()
+	}
+	fields, err := json.Marshal(f)
+	if err != nil {
+		return row{}, fmt.Errorf("rendering a template: %w", err)
+	}
+	return row{ShopID: v.ShopID, Name: t.Name, Fields: string(fields), CreateTime: now}, nil
+}
+
+// template returns the row as a template. One that cannot be read has its name only, by which it can be deleted.
+func (r row) template() Template {
+	var f fields
+	if json.Unmarshal([]byte(r.Fields), &f) != nil {
+		f = fields{} // a part of it may have been read
+	}
+	millis := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+	t := Template{
+		ID: r.ID, Name: r.Name, CreatedAt: r.CreateTime, Lasts: millis(f.Lasts), Seen: millis(f.Seen),
+		Voucher: voucher.Voucher{
+			ShopID: r.ShopID, Title: f.Title, SubTitle: f.SubTitle, Rules: f.Rules,
+			PayValue: f.PayValue, ActualValue: f.ActualValue,
+			PayWithin: millis(f.PayWithin), Redemption: voucher.Redemption{ByCode: f.ByCode, ValidDays: f.ValidDays},
+			PerUser: f.PerUser, Kind: f.Kind,
+		},
+	}
+	if f.Kind == voucher.Seckill {
+		t.Voucher.Sale = &voucher.Sale{
+			Issued: f.Stock, OfferWithin: millis(f.OfferWithin), Guards: guard.Parse(f.Guards),
+		}
+	}
+	return t
+}
+
+// Templates are what admins do with templates, kept in the ledger's database. Each change is one transaction, with its
+// entry in the audit trail. Vouchers are made from templates like any other, so that every rule of a draft holds.
+type Templates struct {
+	db   *sqlkit.DB
+	find func(ctx context.Context, id int64) (voucher.Voucher, error)
+}
+
+// NewTemplates returns the templates in a database. find returns a voucher as the ledger has it, or
+// voucher.ErrNotFound.
+func NewTemplates(db *sqlkit.DB, find func(ctx context.Context, id int64) (voucher.Voucher, error)) *Templates {
+	return &Templates{db, find}
+}
+
+// Save saves a voucher as a template. Several at once may exceed the limit by as many; it only keeps lists short.
+// *invalid.Error for the name, voucher.ErrNotFound, ErrName, ErrMany, order.ErrUnavailable.
+func (t *Templates) Save(ctx context.Context, by voucher.Author, voucherID int64, name string) (Template, error) {
+	name, err := checkedName(name)
+	if err != nil {
+		return Template{}, err
+	}
+	v, err := t.find(ctx, voucherID)
+	if err != nil {
+		return Template{}, err
+	}
+	return t.write(ctx, "creating", by, func(tx *gorm.DB, now time.Time) (row, sqlkit.AuditRow, error) {
+		var n int64
+		if err := tx.Model(&row{}).Where("shop_id = ?", v.ShopID).Count(&n).Error; err != nil {
+			return row{}, sqlkit.AuditRow{}, fmt.Errorf("counting templates: %w", err)
+		}
+		if n >= Most {
+			return row{}, sqlkit.AuditRow{}, ErrMany
+		}
+		r, err := newRow(Of(v, name), now)
+		if err != nil {
+			return row{}, sqlkit.AuditRow{}, err
+		}
+		err = tx.Create(&r).Error
+		return r, sqlkit.AuditRow{VoucherID: voucherID, Action: voucher.Created, Changes: renamed("", name)}, err
+	})
+}
+
+// List returns the templates of a shop, by name; with shopID 0 the newest Listed, by shop and name.
+// order.ErrUnavailable.
+func (t *Templates) List(ctx context.Context, shopID int64) ([]Template, error) {
+	query := t.db.Read(ctx).Order("id DESC").Limit(Listed)
+	if shopID != 0 {
+		query = query.Where("shop_id = ?", shopID)
+	}
+	var rows []row
+	if err := query.Find(&rows).Error; err != nil {
+		return nil, sqlkit.ReadError("listing templates", err)
+	}
+	templates := make([]Template, len(rows))
+	for i, r := range rows {
+		templates[i] = r.template()
+	}
+	slices.SortFunc(templates, func(a, b Template) int {
+		return cmp.Or(cmp.Compare(a.Voucher.ShopID, b.Voucher.ShopID), strings.Compare(a.Name, b.Name))
+	})
+	return templates, nil
+}
+
+// Rename renames a template. *invalid.Error, ErrNone, ErrName, order.ErrUnavailable.
+func (t *Templates) Rename(ctx context.Context, by voucher.Author, id int64, name string) (Template, error) {
+	name, err := checkedName(name)
+	if err != nil {
+		return Template{}, err
+	}
+	return t.write(ctx, "renaming", by, func(tx *gorm.DB, _ time.Time) (row, sqlkit.AuditRow, error) {
+		r, err := locked(tx, id)
+		if err != nil || r.Name == name {
+			return r, sqlkit.AuditRow{}, err
+		}
+		audit := sqlkit.AuditRow{Action: voucher.Changed, Changes: renamed(r.Name, name)}
+		r.Name = name
+		return r, audit, tx.Model(&r).Update("name", name).Error
+	})
+}
+
+// Delete deletes a template; vouchers made from it stay. ErrNone, order.ErrUnavailable.
+func (t *Templates) Delete(ctx context.Context, by voucher.Author, id int64) error {
+	_, err := t.write(ctx, "deleting", by, func(tx *gorm.DB, _ time.Time) (row, sqlkit.AuditRow, error) {
+		r, err := locked(tx, id)
+		if err != nil {
+			return r, sqlkit.AuditRow{}, err
+		}
+		return r, sqlkit.AuditRow{Action: voucher.Deleted, Changes: renamed(r.Name, "")}, tx.Delete(&r).Error
+	})
+	return err
+}
+
+// write runs a change of a template in one transaction, with its audit entry if it has one.
+func (t *Templates) write(
+	ctx context.Context, what string, by voucher.Author,
+	change func(tx *gorm.DB, now time.Time) (row, sqlkit.AuditRow, error),
+) (Template, error) {
+	var r row
+	err := t.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := t.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		var audit sqlkit.AuditRow
+		if r, audit, err = change(tx, now); err != nil || audit.Action == "" {
+			return err
+		}
+		return sqlkit.WriteAudit(tx, now, by, audit)
+	})
+	switch {
+	case sqlkit.IsDuplicate(err):
+		return Template{}, ErrName
+	case err != nil:
+		return Template{}, sqlkit.ReadError(what+" a template", err)
+	}
+	return r.template(), nil
+}
+
+func locked(tx *gorm.DB, id int64) (row, error) {
+	var r row
+	err := sqlkit.Locking(tx).Where("id = ?", id).Take(&r).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return r, ErrNone
+	}
+	if err != nil {
+		return r, fmt.Errorf("locking a template: %w", err)
+	}
+	return r, nil
+}
+
+func renamed(from, to string) []voucher.FieldChange {
+	return []voucher.FieldChange{{Field: "template", From: from, To: to}}
+}

@@ -1,0 +1,157 @@
+package template
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/guard"
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/jsonbody"
+	"seckill/internal/httpapi/param"
+	"seckill/internal/invalid"
+	"seckill/internal/voucher"
+)
+
+// Service is what admins do with templates: *Templates. Everywhere order.ErrUnavailable may come back.
+type Service interface {
+	// List returns the templates of a shop, by name; with shopID 0 the newest Listed.
+	List(ctx context.Context, shopID int64) ([]Template, error)
+	// Save saves a voucher as a template. *invalid.Error, voucher.ErrNotFound, ErrName,
+	// ErrMany.
+	Save(ctx context.Context, by voucher.Author, voucherID int64, name string) (Template, error)
+	// Rename renames one. *invalid.Error, ErrNone, ErrName.
+	Rename(ctx context.Context, by voucher.Author, id int64, name string) (Template, error)
+	// Delete deletes one. ErrNone.
+	Delete(ctx context.Context, by voucher.Author, id int64) error
+}
+
+// Routes are those of templates. A body is as large as the API takes.
+func Routes(templates Service, bodies httpkit.Bodies) []httpkit.Route {
+	h := handlers{templates, bodies}
+	return []httpkit.Route{
+		httpkit.Admin("GET /admin/template", h.list),
+		httpkit.Admin("POST /admin/template", h.save),
+		httpkit.Admin("PATCH /admin/template/:id", h.rename),
+		httpkit.Admin("POST /admin/template/:id/delete", h.delete),
+	}
+}
+
+type handlers struct {
+	templates Service
+	bodies    httpkit.Bodies
+}
+
+// list answers GET /admin/template.
+func (h handlers) list(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+	values, badQuery := param.ParseQuery(c.Request)
+	shopID, badShop := values.ID("shopId", voucher.MaxID)
+	if err := invalid.Join(badQuery, badShop, values.Only("shopId")); err != nil {
+		return httpkit.Answer{}, err
+	}
+	templates, err := h.templates.List(c.Request.Context(), shopID)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	views := make([]templateJSON, len(templates))
+	for i, t := range templates {
+		views[i] = view(t)
+	}
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views}}, nil
+}
+
+// save answers POST /admin/template.
+func (h handlers) save(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	var (
+		voucherID int64
+		name      string
+	)
+	err := h.bodies.Read(c, jsonbody.Required(jsonbody.Integer("voucherId", &voucherID)),
+		jsonbody.Required(jsonbody.Text("name", &name)))
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	t, err := h.templates.Save(c.Request.Context(), httpkit.Author(c, who), voucherID, name)
+	return answer(http.StatusCreated, t, err)
+}
+
+// rename answers PATCH /admin/template/:id.
+func (h handlers) rename(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	id, bad := param.ID("id", c.Param("id"), math.MaxInt64)
+	if err := invalid.Join(bad); err != nil {
+		return httpkit.Answer{}, err
+	}
+	var name string
+	if err := h.bodies.Read(c, jsonbody.Required(jsonbody.Text("name", &name))); err != nil {
+		return httpkit.Answer{}, err
+	}
+	t, err := h.templates.Rename(c.Request.Context(), httpkit.Author(c, who), id, name)
+	return answer(http.StatusOK, t, err)
+}
+
+// delete answers POST /admin/template/:id/delete.
+func (h handlers) delete(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	id, bad := param.ID("id", c.Param("id"), math.MaxInt64)
+	if err := invalid.Join(bad); err != nil {
+		return httpkit.Answer{}, err
+	}
+	if err := h.templates.Delete(c.Request.Context(), httpkit.Author(c, who), id); err != nil {
+		return httpkit.Answer{}, err
+	}
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: struct{}{}}}, nil
+}
+
+func answer(status int, t Template, err error) (httpkit.Answer, error) {
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: view(t)}}, nil
+}
+
+// templateJSON is a template as it is shown.
+type templateJSON struct {
+	ID      int64     `json:"id"`
+	Name    string    `json:"name"`
+	Voucher draftJSON `json:"voucher"`
+	// Lasts is from beginTime to endTime, and Seen from visibleFrom to beginTime.
+	Lasts      int64      `json:"lastsSeconds,omitempty"`
+	Seen       int64      `json:"visibleBeforeSeconds,omitempty"`
+	CreateTime *time.Time `json:"createTime"`
+}
+
+// draftJSON is the body that creates such a voucher, without its times.
+type draftJSON struct {
+	Type        voucher.Kind    `json:"type"`
+	ShopID      int64           `json:"shopId"`
+	Title       string          `json:"title"`
+	SubTitle    string          `json:"subTitle"`
+	Rules       string          `json:"rules"`
+	PayValue    int64           `json:"payValue"`
+	ActualValue int64           `json:"actualValue"`
+	PayWithin   int64           `json:"payWithinSeconds"`
+	Redeemable  bool            `json:"redeemable,omitempty"`
+	ValidDays   int64           `json:"validDays,omitempty"`
+	PerUser     int64           `json:"perUser,omitempty"`
+	Stock       int64           `json:"stock,omitempty"`
+	OfferWithin int64           `json:"waitlistOfferSeconds,omitempty"`
+	Guards      *guard.Settings `json:"guards,omitempty"`
+}
+
+func view(t Template) templateJSON {
+	v := t.Voucher
+	draft := draftJSON{
+		Type: v.Kind, ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, PayValue: v.PayValue,
+		ActualValue: v.ActualValue, PayWithin: int64(v.PayWithin / time.Second), Redeemable: v.Redemption.ByCode,
+		ValidDays: v.Redemption.ValidDays, PerUser: v.PerUser,
+	}
+	if s := v.Sale; s != nil {
+		draft.Stock, draft.OfferWithin, draft.Guards = s.Issued, int64(s.OfferWithin/time.Second), s.Guards
+	}
+	return templateJSON{
+		ID: t.ID, Name: t.Name, Voucher: draft, CreateTime: httpkit.TimeView(t.CreatedAt),
+		Lasts: int64(t.Lasts / time.Second), Seen: int64(t.Seen / time.Second),
+	}
+}
