@@ -16,6 +16,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/partition"
 	"seckill/internal/redisstore"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
 )
@@ -27,7 +28,7 @@ const storeWait = 30 * time.Second
 type stores struct {
 	ledger     *sqlstore.Store
 	redis      *redisstore.Store
-	clients    *redisstore.Clients
+	clients    *rediskit.Clients
 	partitions *partition.Set
 	home       *embedded.Home // nil outside the embedded mode
 	secret     string         // key of the tokens' signatures
@@ -86,8 +87,8 @@ func (s *stores) openHome(ctx context.Context, cfg config.Config, log *slog.Logg
 
 // openRedis makes the clients of Redis, which connect when they are first used. The word is the ledger's.
 func (s *stores) openRedis(cfg config.Config, word string, log *slog.Logger) (err error) {
-	reach := redisstore.ClientConfig{
-		Topology: redisstore.Topology(cfg.Redis.Mode), Addrs: cfg.Redis.Addrs, MasterName: cfg.Redis.Master,
+	reach := rediskit.Config{
+		Topology: rediskit.Topology(cfg.Redis.Mode), Addrs: cfg.Redis.Addrs, MasterName: cfg.Redis.Master,
 		Username: cfg.Redis.Username, Password: cfg.Redis.Password.Reveal(),
 		SentinelPassword: cfg.Redis.SentinelPassword.Reveal(), DB: cfg.Redis.DB,
 		Name: "seckill-" + cfg.Server.Instance, Timeout: cfg.Redis.Timeout, PoolSize: cfg.Redis.PoolSize,
@@ -98,8 +99,8 @@ func (s *stores) openRedis(cfg config.Config, word string, log *slog.Logger) (er
 	if s.home != nil {
 		reach.Addrs, reach.Password = []string{s.home.Addr}, s.home.Password
 	}
-	redis.SetLogger(redisstore.ClientLog{Log: log}) // the client would print its own lines otherwise
-	if s.clients, err = redisstore.NewClients(reach); err != nil {
+	redis.SetLogger(rediskit.ClientLog{Log: log}) // the client would print its own lines otherwise
+	if s.clients, err = rediskit.NewClients(reach); err != nil {
 		return err
 	}
 	s.redis, err = redisstore.New(s.clients, redisstore.Options{

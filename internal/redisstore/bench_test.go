@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
 
@@ -136,7 +137,8 @@ func newMasters(b *testing.B, n int) *masters {
 	b.Helper()
 	c := &masters{nodes: map[int]*redis.Client{}, cluster: testkit.StartRedisClusterOf(b, n, time.Minute,
 		"--appendonly", "yes", "--appendfsync", "everysec", "--auto-aof-rewrite-percentage", "0")}
-	c.rig = rigOn(b, newClients(b, ClientConfig{Topology: Cluster, Addrs: c.cluster.Addrs(), PoolSize: 64}), "")
+	c.rig = rigOn(b,
+		newClients(b, rediskit.Config{Topology: rediskit.Cluster, Addrs: c.cluster.Addrs(), PoolSize: 64}), "")
 	for i := range n {
 		c.nodes[i] = c.cluster.Nodes[i].Client()
 	}

@@ -15,56 +15,15 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
-
-func TestNewClients(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		config ClientConfig
-		kind   string // of the client; "" for an error
-	}{
-		"single": {ClientConfig{Topology: Single, Addrs: []string{"a:1"}}, "*redis.Client"},
-		"sentinel": {
-			ClientConfig{Topology: Sentinel, Addrs: []string{"a:1", "b:1"}, MasterName: "m"}, "*redis.Client",
-		},
-		"cluster": {
-			ClientConfig{Topology: Cluster, Addrs: []string{"a:1", "b:1"}}, "*redis.ClusterClient",
-		},
-		"cluster, one address":    {ClientConfig{Topology: Cluster, Addrs: []string{"a:1"}}, "*redis.ClusterClient"},
-		"no address":              {ClientConfig{Topology: Single}, ""},
-		"single, two addresses":   {ClientConfig{Topology: Single, Addrs: []string{"a:1", "b:1"}}, ""},
-		"sentinel without master": {ClientConfig{Topology: Sentinel, Addrs: []string{"a:1"}}, ""},
-		"cluster with a database": {ClientConfig{Topology: Cluster, Addrs: []string{"a:1"}, DB: 1}, ""},
-		"unknown":                 {ClientConfig{Topology: "ring", Addrs: []string{"a:1"}}, ""},
-		"no connections":          {ClientConfig{Topology: Single, Addrs: []string{"a:1"}, PoolSize: -1}, ""},
-		"fewer than classes":      {ClientConfig{Topology: Single, Addrs: []string{"a:1"}, PoolSize: 5}, ""},
-		"no timeout":              {ClientConfig{Topology: Single, Addrs: []string{"a:1"}, Timeout: -1}, ""},
-		"a master, but no sentinel": {
-			ClientConfig{Topology: Single, Addrs: []string{"a:1"}, MasterName: "m"}, "*redis.Client",
-		},
-	} {
-		clients, err := NewClients(limited(c.config))
-		if (err == nil) != (c.kind != "") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err != nil {
-			continue
-		}
-		if kind := fmt.Sprintf("%T", clients.Commands); kind != c.kind {
-			t.Errorf("%s: %s, want %s", name, kind, c.kind)
-		}
-		if err := clients.Close(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
 
 // TestBlockingReadsApart: as many consumers may wait as there are readers, and commands go on without them.
 func TestBlockingReadsApart(t *testing.T) {
 	t.Parallel()
-	r := rigOn(t, newClients(t, ClientConfig{
-		Topology: Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: 6, Readers: 1,
+	r := rigOn(t, newClients(t, rediskit.Config{
+		Topology: rediskit.Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: 6, Readers: 1,
 		Timeout: 900 * time.Millisecond,
 	}), fmt.Sprintf("apart%d:", time.Now().UnixNano()))
 	t.Cleanup(func() { r.must(r.commands.Del(r.ctx(), r.keys.orders(0)).Err()) })
@@ -85,8 +44,8 @@ func TestBlockingReadsApart(t *testing.T) {
 		default:
 		}
 	}
-	if took := time.Since(start); took < maxBlock || took > maxBlock+30*time.Second {
-		t.Errorf("a wait of a minute took %v, want about %v", took, maxBlock)
+	if took := time.Since(start); took < rediskit.MaxBlock || took > rediskit.MaxBlock+30*time.Second {
+		t.Errorf("a wait of a minute took %v, want about %v", took, rediskit.MaxBlock)
 	}
 }
 
@@ -95,17 +54,18 @@ func TestBlockingReadsApart(t *testing.T) {
 func TestNeverSent(t *testing.T) {
 	t.Parallel()
 	silent := silentAddr(t)
-	for name, open := range map[string]func(*testing.T) *Clients{
-		"no answer": func(t *testing.T) *Clients {
-			return newClients(t, ClientConfig{Topology: Single, Addrs: []string{silent}})
+	for name, open := range map[string]func(*testing.T) *rediskit.Clients{
+		"no answer": func(t *testing.T) *rediskit.Clients {
+			return newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{silent}})
 		},
-		"no answer for the cluster": func(t *testing.T) *Clients {
-			return newClients(t, ClientConfig{Topology: Cluster, Addrs: []string{silent, silentAddr(t), silentAddr(t)}})
+		"no answer for the cluster": func(t *testing.T) *rediskit.Clients {
+			return newClients(t,
+				rediskit.Config{Topology: rediskit.Cluster, Addrs: []string{silent, silentAddr(t), silentAddr(t)}})
 		},
-		"no connection to spare": func(t *testing.T) *Clients {
+		"no connection to spare": func(t *testing.T) *rediskit.Clients {
 			const size = 6
 			clients := newClients(t,
-				ClientConfig{Topology: Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: size})
+				rediskit.Config{Topology: rediskit.Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: size})
 			for range size {
 				inUse := clients.Commands.(*redis.Client).Conn()
 				t.Cleanup(func() { _ = inUse.Close() }) // gives the connection back
@@ -161,7 +121,7 @@ func TestPrefix(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer func() { _ = client.Close() }()
-	clients := &Clients{Commands: client, Blocking: client}
+	clients := &rediskit.Clients{Commands: client, Blocking: client}
 	if _, err := New(clients, Options{Word: testWord, Prefix: "shop{1}:"}, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("a prefix with a hash tag of its own is accepted")
 	}
@@ -220,7 +180,7 @@ func TestCheckConfig(t *testing.T) {
 	t.Run("away", func(t *testing.T) {
 		t.Parallel()
 		mini := miniredis.RunT(t)
-		r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{mini.Addr()}}), "")
+		r := rigOn(t, newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{mini.Addr()}}), "")
 		mini.Close()
 		if err := r.CheckConfig(r.ctx()); err == nil {
 			t.Error("a Redis that is away passes the check")
@@ -232,8 +192,8 @@ func TestCheckConfig(t *testing.T) {
 func configLog(t *testing.T, addr string) string {
 	t.Helper()
 	var log strings.Builder
-	store, err := New(newClients(t, ClientConfig{Topology: Single, Addrs: []string{addr}}), Options{Word: testWord},
-		slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	store, err := New(newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{addr}}),
+		Options{Word: testWord}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,16 +201,4 @@ func configLog(t *testing.T, addr string) string {
 		t.Fatal(err)
 	}
 	return log.String()
-}
-
-func TestClientLog(t *testing.T) {
-	t.Parallel()
-	for level, want := range map[slog.Level]bool{slog.LevelDebug: true, slog.LevelInfo: false} {
-		var out strings.Builder
-		l := ClientLog{Log: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level}))}
-		l.Printf(t.Context(), "failed to dial after %d attempts", 1)
-		if got := strings.Contains(out.String(), "failed to dial after 1 attempts"); got != want {
-			t.Errorf("at level %v: %q", level, out.String())
-		}
-	}
 }

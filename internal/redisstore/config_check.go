@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 )
 
 // CheckConfig asks Redis how it is set up and warns in the log of settings that can lose orders. It returns an error
@@ -15,7 +16,7 @@ import (
 // logs that at debug level. Of a cluster or behind Sentinels, one node is asked.
 func (s *Store) CheckConfig(ctx context.Context) error {
 	if err := s.commands.Ping(ctx).Err(); err != nil {
-		return fmt.Errorf("redis does not answer: %w", translate(err))
+		return fmt.Errorf("redis does not answer: %w", rediskit.Translate(err))
 	}
 	s.checkConfig(ctx, "maxmemory-policy", func(value string) string {
 		if value == "noeviction" {
@@ -55,7 +56,9 @@ func (s *Store) checkConfig(ctx context.Context, setting string, problem func(va
 }
 
 // Ping reports whether Redis answers; for readiness.
-func (s *Store) Ping(ctx context.Context) error { return translate(s.commands.Ping(ctx).Err()) }
+func (s *Store) Ping(ctx context.Context) error {
+	return rediskit.Translate(s.commands.Ping(ctx).Err())
+}
 
 // PingPartition is Ping for the server that has the partition: one node of a cluster may be away alone.
 func (s *Store) PingPartition(ctx context.Context, partition int) error {
@@ -63,7 +66,7 @@ func (s *Store) PingPartition(ctx context.Context, partition int) error {
 	if err != nil {
 		return err
 	}
-	return translate(node.Ping(ctx).Err())
+	return rediskit.Translate(node.Ping(ctx).Err())
 }
 
 // TimeIn returns the time by the clock of the server that has the partition, which decides when sales there begin.
@@ -73,7 +76,7 @@ func (s *Store) TimeIn(ctx context.Context, partition int) (time.Time, error) {
 		return time.Time{}, err
 	}
 	now, err := node.Time(ctx).Result()
-	return now.UTC(), translate(err)
+	return now.UTC(), rediskit.Translate(err)
 }
 
 // nodeOf returns the server that has the partition, for commands without a key: the client of a cluster sends these

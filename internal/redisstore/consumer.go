@@ -11,14 +11,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 )
 
-const (
-	// maxBlock bounds a blocking read: the end of a context does not interrupt one.
-	maxBlock = time.Second
-	// maxKeys is how many entries a script takes in one call.
-	maxKeys = 1000
-)
+// maxKeys is how many entries a script takes in one call.
+const maxKeys = 1000
 
 // Consumer is one process's part in the group that records a partition's orders. Its name must be unique per process
 // run (an instance name and a uuid): two processes of one name would acknowledge each other's entries. Its methods are
@@ -51,7 +48,7 @@ func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry,
 // no error. A group that does not exist is created at the stream's beginning: acknowledged entries are deleted, so
 // what is still there was not recorded, or the recorder finds that it was.
 func (c *Consumer) Next(ctx context.Context, n int, wait time.Duration) ([]order.Entry, error) {
-	block := min(wait, maxBlock)
+	block := min(wait, rediskit.MaxBlock)
 	if block < time.Millisecond {
 		block = -1 // 0 would wait forever
 	}
@@ -81,7 +78,7 @@ func (c *Consumer) read(
 	args = append(args, "streams", c.store.keys.orders(c.partition), from)
 	cmd := redis.NewXStreamSliceCmd(ctx, args...)
 	cmd.SetFirstKeyPos(int8(len(args) - 2)) // the cluster client finds the slot there
-	if err := client.Process(ctx, once{cmd}); err != nil {
+	if err := client.Process(ctx, rediskit.Once{Cmder: cmd}); err != nil {
 		return nil, err
 	}
 	if other := c.store.formats.in(c.partition); other != nil {
@@ -107,14 +104,14 @@ func translateRead(err error) error {
 	if errors.Is(err, redis.Nil) {
 		return nil
 	}
-	return translate(err)
+	return rediskit.Translate(err)
 }
 
 // Orphans takes over up to n entries, and returns their orders, of consumers without a heartbeat, and removes the
 // dead ones that have none left. It also takes over entries whose consumer somebody has removed by hand. Pending
 // entries that are no longer in the stream are logged: somebody has trimmed it.
 func (c *Consumer) Orphans(ctx context.Context, n int) ([]order.Entry, error) {
-	raw, err := c.store.scripts.takeOver.run(ctx, c.store.in(c.partition), c.streamAndConsumers(),
+	raw, err := c.store.scripts.takeOver.Run(ctx, c.store.in(c.partition), c.streamAndConsumers(),
 		group, c.name, min(n, maxKeys), c.store.options.OrphanAfter.Milliseconds())
 	if isNoGroup(err) {
 		return nil, c.store.Take(ctx, c.partition)
@@ -145,29 +142,30 @@ type orphans struct {
 }
 
 func readOrphans(raw any, partition int) (orphans, error) {
-	parts := newReply(raw)
-	taken, gone, removed := newReply(parts.next()), newReply(parts.next()), newReply(parts.next())
+	parts := rediskit.NewReply(raw)
+	taken, gone, removed := rediskit.NewReply(parts.Next()), rediskit.NewReply(parts.Next()),
+		rediskit.NewReply(parts.Next())
 	var o orphans
-	for range taken.elements {
-		entry := newReply(taken.next())
-		message := redis.XMessage{ID: entry.text(), Values: map[string]any{}}
-		fields := newReply(entry.next())
-		for range len(fields.elements) / 2 {
-			field := fields.text()
-			message.Values[field] = fields.text()
+	for range taken.Len() {
+		entry := rediskit.NewReply(taken.Next())
+		message := redis.XMessage{ID: entry.Text(), Values: map[string]any{}}
+		fields := rediskit.NewReply(entry.Next())
+		for range fields.Len() / 2 {
+			field := fields.Text()
+			message.Values[field] = fields.Text()
 		}
-		if entry.err != nil || fields.err != nil {
-			return orphans{}, fmt.Errorf("redis: an orphan cannot be read: %w", firstError(entry.err, fields.err))
+		if entry.Err != nil || fields.Err != nil {
+			return orphans{}, fmt.Errorf("redis: an orphan cannot be read: %w", firstError(entry.Err, fields.Err))
 		}
 		o.entries = appendEntry(o.entries, partition, message)
 	}
-	for range gone.elements {
-		o.gone = append(o.gone, gone.text())
+	for range gone.Len() {
+		o.gone = append(o.gone, gone.Text())
 	}
-	for range removed.elements {
-		o.removed = append(o.removed, removed.text())
+	for range removed.Len() {
+		o.removed = append(o.removed, removed.Text())
 	}
-	return o, firstError(parts.err, taken.err, gone.err, removed.err)
+	return o, firstError(parts.Err, taken.Err, gone.Err, removed.Err)
 }
 
 func firstError(errs ...error) error {
@@ -189,7 +187,7 @@ func (c *Consumer) Acknowledge(ctx context.Context, keys []string) (int, error) 
 		for _, key := range batch {
 			args = append(args, key)
 		}
-		n, err := c.store.scripts.acknowledge.runInt(ctx, c.store.in(c.partition),
+		n, err := c.store.scripts.acknowledge.RunInt(ctx, c.store.in(c.partition),
 			[]string{c.store.keys.orders(c.partition)}, args...)
 		if err != nil {
 			return acknowledged, err
@@ -212,7 +210,7 @@ func (c *Consumer) MoveToDeadLetters(ctx context.Context, e order.Entry) error {
 		args = append(args, field, e.Raw[field])
 	}
 	keys := []string{c.store.keys.orders(c.partition), c.store.keys.dead(c.partition)}
-	_, err := c.store.scripts.deadLetter.runInt(ctx, c.store.in(c.partition), keys, args...)
+	_, err := c.store.scripts.deadLetter.RunInt(ctx, c.store.in(c.partition), keys, args...)
 	return err
 }
 
@@ -226,7 +224,7 @@ func (c *Consumer) Heartbeat(ctx context.Context) error {
 // Leave removes the consumer if nothing is pending for it. With something pending it stays without a heartbeat, so
 // that its entries are taken over; that is no error. No Heartbeat may follow.
 func (c *Consumer) Leave(ctx context.Context) error {
-	pending, err := c.store.scripts.leave.runInt(ctx, c.store.in(c.partition), c.streamAndConsumers(), group, c.name)
+	pending, err := c.store.scripts.leave.RunInt(ctx, c.store.in(c.partition), c.streamAndConsumers(), group, c.name)
 	if err == nil && pending > 0 {
 		c.store.log.InfoContext(ctx, "left entries for other consumers", "partition", c.partition, "consumer", c.name)
 	}

@@ -516,7 +516,7 @@ func TestTrimmedStream(t *testing.T) {
 	equal(t, 0, len(r.own(me, "", 10)))
 
 	r.pass(60 * time.Millisecond)
-	raw, err := r.scripts.takeOver.run(r.ctx(), r.commands, me.streamAndConsumers(), group, "me", 10, 50)
+	raw, err := r.scripts.takeOver.Run(r.ctx(), r.commands, me.streamAndConsumers(), group, "me", 10, 50)
 	r.must(err)
 	got, err := readOrphans(raw, 0)
 	r.must(err)

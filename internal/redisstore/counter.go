@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/idworker"
+	"seckill/internal/redisstore/rediskit"
 )
 
 // counterTTL is how long a day's counter is kept: until the day is over by every clock, also a wrong one.
@@ -24,7 +25,7 @@ const (
 type Counter struct {
 	client  redis.UniversalClient
 	keys    keys
-	reserve script
+	reserve rediskit.Script
 }
 
 // NewCounter returns the counter whose keys begin with prefix, which has no braces. It makes no call.
@@ -33,13 +34,13 @@ func NewCounter(client redis.UniversalClient, prefix string) (*Counter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Counter{client: client, keys: k, reserve: newScript("reserve_ids")}, nil
+	return &Counter{client: client, keys: k, reserve: rediskit.NewScript("reserve_ids")}, nil
 }
 
 // Reserve takes the next numbers of a day, see idworker.Counter. Other errors than that one's are Redis's.
 func (c *Counter) Reserve(ctx context.Context, r idworker.Reservation) (int64, error) {
 	random := rand.Int64N(1 << 31) //nolint:gosec // it only has to differ from call to call; it protects nothing
-	last, err := c.reserve.runInt(ctx, c.client,
+	last, err := c.reserve.RunInt(ctx, c.client,
 		[]string{c.keys.counter(r.Day), c.keys.counterServer(r.Day)},
 		r.N, r.Known, r.Create, random, int64(counterTTL/time.Second))
 	switch {

@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
+	"seckill/internal/redisstore/rediskit"
 )
 
 // The fields of a dead letter, besides those of the entry. scripts/dead_letter.lua writes them.
@@ -59,7 +60,7 @@ func (s *Store) DeadLetters(
 		page, total, err = s.letters(ctx, partition, from, n) // now with those behind them, which may be packed too
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("reading the dead letters: %w", translate(err))
+		return nil, 0, fmt.Errorf("reading the dead letters: %w", rediskit.Translate(err))
 	}
 	letters := make([]recorder.DeadLetter, len(page))
 	for i, message := range page {
@@ -96,7 +97,7 @@ func (s *Store) unpackLetters(ctx context.Context, partition int, letters []redi
 		for _, word := range words {
 			args = append(args, word)
 		}
-		if _, err := s.scripts.unpackLetter.runInt(ctx, s.in(partition),
+		if _, err := s.scripts.unpackLetter.RunInt(ctx, s.in(partition),
 			[]string{s.keys.dead(partition)}, args...); err != nil {
 			return err
 		}
@@ -112,7 +113,7 @@ func (s *Store) DeadLetter(ctx context.Context, partition int, id string) (recor
 	messages, err := s.in(partition).XRange(ctx, s.keys.dead(partition), id, id).Result()
 	switch {
 	case err != nil:
-		return recorder.DeadLetter{}, fmt.Errorf("reading dead letter %s: %w", id, translate(err))
+		return recorder.DeadLetter{}, fmt.Errorf("reading dead letter %s: %w", id, rediskit.Translate(err))
 	case len(messages) == 0:
 		return recorder.DeadLetter{}, fmt.Errorf("%w: %s", order.ErrNoDeadLetter, id)
 	case isPackedLetter(messages[0]):
@@ -160,7 +161,7 @@ func letterOf(m redis.XMessage) recorder.DeadLetter {
 func (s *Store) Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error) {
 	sale := order.SaleRef{VoucherID: c.VoucherID, Partition: partition}
 	keys := []string{s.keys.dead(partition), s.keys.orders(partition), s.keys.buyers(sale)}
-	code, err := s.scripts.replay.runInt(ctx, s.in(partition), keys, id, &sale.VoucherID, c.UserID, c.OrderID)
+	code, err := s.scripts.replay.RunInt(ctx, s.in(partition), keys, id, &sale.VoucherID, c.UserID, c.OrderID)
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("replaying dead letter %s: %w", id, err)
@@ -177,7 +178,7 @@ func (s *Store) Replay(ctx context.Context, partition int, id string, c order.Cl
 func (s *Store) Remove(ctx context.Context, partition int, id string) (bool, error) {
 	n, err := s.in(partition).XDel(ctx, s.keys.dead(partition), id).Result()
 	if err != nil {
-		return false, fmt.Errorf("removing dead letter %s: %w", id, translate(err))
+		return false, fmt.Errorf("removing dead letter %s: %w", id, rediskit.Translate(err))
 	}
 	return n == 1, nil
 }

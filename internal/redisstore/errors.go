@@ -2,83 +2,12 @@ package redisstore
 
 import (
 	"errors"
-	"fmt"
-	"net"
-	"slices"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
-
-	"seckill/internal/bulkhead"
-	"seckill/internal/order"
-	"seckill/internal/order/partition"
 )
 
 // errRebuildLost: Redis no longer knows of the rebuild that a step belongs to; it was emptied or lost its tail.
 var errRebuildLost = errors.New("redis no longer knows of this rebuild")
-
-// refusals are the first words of replies with which Redis says that it did not run a command, or refused a script's
-// first write, after which it refuses none.
-var refusals = [...]string{
-	"OOM ", "LOADING ", "READONLY ", "MISCONF ", "NOREPLICAS ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "MOVED ",
-	"ASK ", "NOSCRIPT ", "BUSY ", "NOAUTH ", "WRONGPASS ", "ERR max number of clients",
-}
-
-// passing are the first words of replies about Redis's state that may come after a script's first write, or that end a
-// script from outside.
-var passing = [...]string{"NOPERM ", "ERR Script killed by user"}
-
-// translate puts an error of the client into the domain's words: it wraps order.ErrUnavailable exactly when the
-// command certainly had no effect. Everything that happens after bytes may have been sent (a timeout, a closed
-// connection) stays unknown.
-func translate(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case hadNoEffect(err):
-		return fmt.Errorf("redis: %w: %w", order.ErrUnavailable, err)
-	default:
-		return fmt.Errorf("redis: %w", err)
-	}
-}
-
-func hadNoEffect(err error) bool {
-	if errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) ||
-		errors.Is(err, redis.ErrClosed) {
-		return true // there was no connection
-	}
-	if errors.Is(err, bulkhead.ErrFull) {
-		return true // there was none for this class of callers
-	}
-	if errors.Is(err, partition.ErrFormat) {
-		return true // the partition is left alone
-	}
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" {
-		return true
-	}
-	var reply redis.Error
-	if !errors.As(err, &reply) {
-		return false
-	}
-	return beginsWith(reply, refusals[:])
-}
-
-// rejects reports whether the reply refuses the request itself, so that repeating it cannot help: it is an error of a
-// script or of its data, not of Redis's own state.
-func rejects(err error) bool {
-	var reply redis.Error
-	return errors.As(err, &reply) && !errors.Is(err, redis.Nil) && !hadNoEffect(err) && !beginsWith(reply, passing[:])
-}
-
-// beginsWith reports whether the reply begins with one of the words.
-func beginsWith(reply redis.Error, words []string) bool {
-	text := reply.Error()
-	return slices.ContainsFunc(words, func(word string) bool {
-		// Redis 6 puts the reply to a script's command behind words of its own, with a dash.
-		return strings.HasPrefix(text, word) || strings.Contains(text, ": -"+word)
-	})
-}
 
 // isNoGroup reports whether err says that the stream or its group does not exist (any more).
 func isNoGroup(err error) bool {

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
 
@@ -106,7 +107,7 @@ func TestReplyLost(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t)
 	proxy := testkit.NewProxy(t, server.Addr)
-	r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{proxy.Addr}}), "")
+	r := rigOn(t, newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{proxy.Addr}}), "")
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 1)...)
 	batch := order.Batch{Sale: r.sale, Requests: requests(2, 2), MaxBacklog: 100}
@@ -143,7 +144,8 @@ func TestReplyLost(t *testing.T) {
 func TestSlowRedis(t *testing.T) {
 	t.Parallel()
 	proxy := testkit.NewProxy(t, testkit.StartRedis(t).Addr)
-	r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{proxy.Addr}, Timeout: time.Minute}), "")
+	r := rigOn(t, newClients(t,
+		rediskit.Config{Topology: rediskit.Single, Addrs: []string{proxy.Addr}, Timeout: time.Minute}), "")
 	r.open(1, r.hour(5))
 	batch := order.Batch{Sale: r.sale, Requests: requests(1, 1), MaxBacklog: 100}
 	r.admitBatch(order.Batch{Requests: requests(2, 1)})
@@ -170,7 +172,8 @@ func TestSlowRedis(t *testing.T) {
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
-	r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{server.Addr}, Timeout: time.Minute}), "")
+	r := rigOn(t, newClients(t,
+		rediskit.Config{Topology: rediskit.Single, Addrs: []string{server.Addr}, Timeout: time.Minute}), "")
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 1)...)
 	c := r.Consumer(0, "a")
@@ -228,14 +231,14 @@ func TestClusterSendsOnce(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedisCluster(t)
 	breaking := &breaker{}
-	options := ClientConfig{Topology: Cluster, Addrs: []string{server.Addr}, Timeout: time.Second}.options()
+	options := rediskit.Config{Topology: rediskit.Cluster, Addrs: []string{server.Addr}, Timeout: time.Second}.Options()
 	options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
 		return &breaksAfterWrite{Conn: conn, breaker: breaking}, err
 	}
 	client := redis.NewUniversalClient(options)
 	defer func() { _ = client.Close() }()
-	r := rigOn(t, &Clients{Commands: client, Blocking: client}, "")
+	r := rigOn(t, &rediskit.Clients{Commands: client, Blocking: client}, "")
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 1)...)
 
@@ -325,15 +328,16 @@ func TestTranslate(t *testing.T) {
 		{reply("NOPERM ACL failure in script"), nothing}, // may come after the script's first write
 		{reply("OOMPH"), rejected},
 	} {
-		got := translate(c.err)
+		got := rediskit.Translate(c.err)
 		if !errors.Is(got, c.err) {
 			t.Errorf("%v: the cause is lost", c.err)
 		}
-		if errors.Is(got, order.ErrUnavailable) != (c.want == unavailable) || rejects(got) != (c.want == rejected) {
-			t.Errorf("%v: %v, rejected %v, want it %q", c.err, got, rejects(got), c.want)
+		if errors.Is(got, order.ErrUnavailable) != (c.want == unavailable) ||
+			rediskit.Rejects(got) != (c.want == rejected) {
+			t.Errorf("%v: %v, rejected %v, want it %q", c.err, got, rediskit.Rejects(got), c.want)
 		}
 	}
-	if translate(nil) != nil {
+	if rediskit.Translate(nil) != nil {
 		t.Error("nil is an error")
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/partition"
+	"seckill/internal/redisstore/rediskit"
 )
 
 // formatReply is the first word of the error with which scripts/format.lua refuses a partition.
@@ -38,8 +39,10 @@ func (e *FormatError) Error() string {
 		partition.ErrFormat, e.Address, found, e.Word, strings.TrimSuffix(e.Key, ":format"))
 }
 
-// Is makes it a partition.ErrFormat.
-func (e *FormatError) Is(target error) bool { return target == partition.ErrFormat }
+// Is makes it a partition.ErrFormat, and an order.ErrUnavailable: nothing was sent.
+func (e *FormatError) Is(target error) bool {
+	return target == partition.ErrFormat || target == order.ErrUnavailable
+}
 
 // formats is which partitions have other data, as the last script found that looked. It is safe for concurrent use.
 //
@@ -105,11 +108,11 @@ func (s *Store) Take(ctx context.Context, partition int) error {
 
 // runWithFormat runs a script that calls the function of scripts/format.lua, and notes what it found.
 func (s *Store) runWithFormat(
-	ctx context.Context, script script, partition int, keys []string, args ...any,
+	ctx context.Context, script rediskit.Script, partition int, keys []string, args ...any,
 ) (any, error) {
 	keys = append(keys, s.keys.format(partition), s.keys.orders(partition), s.keys.consumers(partition),
 		s.keys.stops(partition))
-	answer, err := script.run(ctx, s.commands, keys, append(args, s.options.Word)...)
+	answer, err := script.Run(ctx, s.commands, keys, append(args, s.options.Word)...)
 	if err == nil {
 		s.noteOurs(ctx, partition)
 		return answer, nil
@@ -119,16 +122,16 @@ func (s *Store) runWithFormat(
 		return nil, err
 	}
 	if found, other := strings.CutPrefix(reply.Error(), formatReply); other {
-		return nil, translate(s.noteOther(ctx, partition, strings.TrimSpace(found)))
+		return nil, rediskit.Translate(s.noteOther(ctx, partition, strings.TrimSpace(found)))
 	}
 	return nil, err
 }
 
 // intWithFormat is runWithFormat for a script that answers a number.
 func (s *Store) intWithFormat(
-	ctx context.Context, script script, partition int, keys []string, args ...any,
+	ctx context.Context, script rediskit.Script, partition int, keys []string, args ...any,
 ) (int64, error) {
-	return number(s.runWithFormat(ctx, script, partition, keys, args...))
+	return rediskit.Number(s.runWithFormat(ctx, script, partition, keys, args...))
 }
 
 // noteOurs notes that the partition has this ledger's data.

@@ -15,6 +15,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
@@ -177,7 +178,7 @@ var formatTests = behaviour{
 			for i := range errs {
 				o := r.options
 				o.Word = fmt.Sprintf("1/ledger%d", i%2)
-				store, err := New(&Clients{Commands: r.commands, Blocking: r.blocking}, o,
+				store, err := New(&rediskit.Clients{Commands: r.commands, Blocking: r.blocking}, o,
 					slog.New(slog.DiscardHandler))
 				r.must(err)
 				starting.Go(func() { errs[i] = store.Take(r.ctx(), 0) })
@@ -295,7 +296,7 @@ func (r *rig) restOfStore(c *Consumer) map[string]error {
 // A store without a word would take every partition for another's.
 func TestStoreNeedsAWord(t *testing.T) {
 	t.Parallel()
-	if _, err := New(&Clients{}, Options{}, slog.New(slog.DiscardHandler)); err == nil {
+	if _, err := New(&rediskit.Clients{}, Options{}, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("it has none")
 	}
 }

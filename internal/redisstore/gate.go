@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher"
 )
 
@@ -79,14 +80,14 @@ func quantitiesOf(requests []order.Request) string {
 }
 
 func readResult(raw any, b order.Batch) (order.BatchResult, error) {
-	r := newReply(raw)
-	result := order.BatchResult{View: r.view(), Results: make([]order.Result, len(b.Requests))}
-	result.View.Now = r.time()
+	r := rediskit.NewReply(raw)
+	result := order.BatchResult{View: viewOf(r), Results: make([]order.Result, len(b.Requests))}
+	result.View.Now = r.Time()
 	for i := range result.Results {
-		result.Results[i] = r.result()
+		result.Results[i] = resultOf(r)
 	}
-	if r.err != nil {
-		return order.BatchResult{}, r.err
+	if r.Err != nil {
+		return order.BatchResult{}, r.Err
 	}
 	return result, nil
 }

@@ -365,7 +365,7 @@ func testBadArguments(t *testing.T, r *rig) {
 				args[i] = 1
 			}
 		}
-		if _, err := r.scripts.seckill.run(r.ctx(), r.commands, keys, args...); err == nil {
+		if _, err := r.scripts.seckill.Run(r.ctx(), r.commands, keys, args...); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"seckill/internal/guard"
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 )
 
 const (
@@ -29,7 +30,7 @@ func (s *Store) AddGuardCounts(ctx context.Context, sale order.SaleRef, d *guard
 			args = append(args, network, n)
 		}
 	}
-	_, err := s.scripts.addGuardCounts.runInt(ctx, s.in(sale.Partition), s.keys.guards(sale), args...)
+	_, err := s.scripts.addGuardCounts.RunInt(ctx, s.in(sale.Partition), s.keys.guards(sale), args...)
 	return err
 }
 
@@ -47,8 +48,8 @@ func (s *Store) GuardFigures(ctx context.Context, sale order.SaleRef) (guard.Fig
 			p.ZRevRangeWithScores(ctx, keys[2], 0, networksShown-1)
 		return nil
 	})
-	if err != nil && !rejects(err) { // Redis is away, loading or without its cluster: that is not nothing
-		return guard.Figures{}, translate(err)
+	if err != nil && !rediskit.Rejects(err) { // Redis is away, loading or without its cluster: that is not nothing
+		return guard.Figures{}, rediskit.Translate(err)
 	}
 	f := guard.Figures{
 		Counts: make(map[guard.Count]int64), Stopped: networkCounts(stopped.Val()), Units: networkCounts(units.Val()),

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 )
 
 const (
@@ -39,7 +40,7 @@ func (s *Store) Correct(ctx context.Context, corrections []order.Correction) (re
 				failed = append(failed, fmt.Errorf("correcting holders of voucher %d: %d of %d were %w",
 					sale.VoucherID, c.outdated, len(batch), order.ErrOutdated))
 			case err == nil:
-			case rejects(err):
+			case rediskit.Rejects(err):
 				rejected = append(rejected, fmt.Errorf("%w: correcting holders of voucher %d: %w",
 					order.ErrRejected, sale.VoucherID, err))
 			default:
@@ -85,22 +86,22 @@ func (s *Store) correctSale(
 		args = append(args, c.UserID, heldArgument(order.Held{OrderID: c.OrderID, Quantity: c.Quantity}), c.GiveBack,
 			heldArgument(c.New), c.Until)
 	}
-	raw, err := s.scripts.correct.run(ctx, s.in(sale.Partition),
+	raw, err := s.scripts.correct.Run(ctx, s.in(sale.Partition),
 		[]string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
 	if err != nil {
 		return correctResult{}, err
 	}
-	r := newReply(raw)
-	c := correctResult{rebuilding: r.number(), acted: make([]bool, len(corrections))}
+	r := rediskit.NewReply(raw)
+	c := correctResult{rebuilding: r.Number(), acted: make([]bool, len(corrections))}
 	for i := range c.acted {
-		switch r.number() {
+		switch r.Number() {
 		case correctionActed:
 			c.acted[i] = true
 		case correctionOutdated:
 			c.outdated++
 		}
 	}
-	return c, r.err
+	return c, r.Err
 }
 
 // OrdersOf returns the order id that each of the users holds in the sale, 0 for none that can be read, in one round
@@ -115,7 +116,7 @@ func (s *Store) OrdersOf(ctx context.Context, sale order.SaleRef, users []int64)
 	}
 	held, err := s.in(sale.Partition).HMGet(ctx, s.keys.buyers(sale), fields...).Result()
 	if err != nil {
-		return nil, fmt.Errorf("orders of %d users: %w", len(users), translate(err))
+		return nil, fmt.Errorf("orders of %d users: %w", len(users), rediskit.Translate(err))
 	}
 	ids := make([]int64, len(users))
 	for i, value := range held {
@@ -150,7 +151,7 @@ func (s *Store) pairs(ctx context.Context, partition int, key string) iter.Seq2[
 		for {
 			page, next, err := s.in(partition).HScan(ctx, key, cursor, "", scanDetail).Result()
 			if err != nil {
-				yield([2]string{}, translate(err))
+				yield([2]string{}, rediskit.Translate(err))
 				return
 			}
 			for i := 0; i+1 < len(page); i += 2 {

@@ -9,41 +9,26 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 )
 
 // Holdings implements service.Holdings. An order id that cannot be read is none, in a sale that is not whole.
 func (s *Store) Holdings(ctx context.Context, userID int64, sales []order.SaleRef) ([]order.Holding, error) {
 	held := make([]order.Holding, len(sales))
 	for _, part := range viewParts(sales) {
-		raw, err := s.scripts.holdings.run(ctx, s.in(sales[part[0]].Partition), s.viewKeys(sales, part), userID)
+		raw, err := s.scripts.holdings.Run(ctx, s.in(sales[part[0]].Partition), s.viewKeys(sales, part), userID)
 		if err != nil {
 			return nil, fmt.Errorf("what user %d holds in %d sales: %w", userID, len(part), err)
 		}
-		r := newReply(raw)
+		r := rediskit.NewReply(raw)
 		for _, i := range part {
-			held[i] = r.holding()
+			held[i] = holdingOf(r)
 		}
-		if r.err != nil {
-			return nil, r.err
+		if r.Err != nil {
+			return nil, r.Err
 		}
 	}
 	return held, nil
-}
-
-// holding reads what scripts/holdings.lua answers for one sale.
-func (r *reply) holding() (h order.Holding) {
-	text := r.text()
-	h.Whole = r.number() == 1
-	h.Mark = order.Mark{Epoch: r.number(), Sequence: r.number()}
-	if text == "" {
-		return h
-	}
-	held := parseHeld(text)
-	if held.OrderID == 0 {
-		return order.Holding{}
-	}
-	h.OrderID, h.Quantity = held.OrderID, held.Quantity
-	return h
 }
 
 // rebuiltLately is how much longer than the oldest entry a rebuild may be ago whose entries wait.
@@ -65,7 +50,7 @@ func (s *Store) Unrecorded(ctx context.Context, partition int) (order.Unrecorded
 		return nil
 	})
 	if err != nil {
-		return order.Unrecorded{}, translate(err)
+		return order.Unrecorded{}, rediskit.Translate(err)
 	}
 	u := order.Unrecorded{DeadLetters: dead.Val() > 0, Now: now, Since: now}
 	if entries := first.Val(); len(entries) > 0 {
@@ -80,7 +65,7 @@ func (s *Store) Unrecorded(ctx context.Context, partition int) (order.Unrecorded
 		Min: strconv.FormatInt(u.Since.Add(-rebuiltLately).UnixMilli(), 10), Max: "+inf",
 	}).Result()
 	if err != nil {
-		return order.Unrecorded{}, translate(err)
+		return order.Unrecorded{}, rediskit.Translate(err)
 	}
 	for _, text := range rebuilt {
 		if id := identifier(text); id != 0 {
@@ -88,4 +73,20 @@ func (s *Store) Unrecorded(ctx context.Context, partition int) (order.Unrecorded
 		}
 	}
 	return u, nil
+}
+
+// holdingOf reads what scripts/holdings.lua answers for one sale.
+func holdingOf(r *rediskit.Reply) (h order.Holding) {
+	text := r.Text()
+	h.Whole = r.Number() == 1
+	h.Mark = order.Mark{Epoch: r.Number(), Sequence: r.Number()}
+	if text == "" {
+		return h
+	}
+	held := parseHeld(text)
+	if held.OrderID == 0 {
+		return order.Holding{}
+	}
+	h.OrderID, h.Quantity = held.OrderID, held.Quantity
+	return h
 }

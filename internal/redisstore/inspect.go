@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/order/partition"
 	"seckill/internal/preflight"
+	"seckill/internal/redisstore/rediskit"
 )
 
 // inspectTTL is how long the key lasts that an inspection writes.
@@ -67,10 +68,10 @@ func (s *Store) Inspect(ctx context.Context, number int) (r preflight.Redis, err
 		key = s.keys.inspectedIn(number)
 	}
 	if r.Answer, err = preflight.Median(func() error { return node.Ping(ctx).Err() }); err != nil {
-		return r, fmt.Errorf("asking Redis: %w", translate(err))
+		return r, fmt.Errorf("asking Redis: %w", rediskit.Translate(err))
 	}
 	if r.Write, err = preflight.Median(func() error { return node.Set(ctx, key, "1", inspectTTL).Err() }); err != nil {
-		return r, fmt.Errorf("writing to Redis: %w", translate(err))
+		return r, fmt.Errorf("writing to Redis: %w", rediskit.Translate(err))
 	}
 	if s.options.Alone {
 		return r, nil
@@ -78,7 +79,7 @@ func (s *Store) Inspect(ctx context.Context, number int) (r preflight.Redis, err
 	asked := time.Now()
 	now, err := node.Time(ctx).Result()
 	if err != nil {
-		return r, fmt.Errorf("asking Redis for the time: %w", translate(err))
+		return r, fmt.Errorf("asking Redis for the time: %w", rediskit.Translate(err))
 	}
 	r.Ahead = now.Sub(asked.Add(time.Since(asked) / 2))
 	if r.Used, r.Limit, err = memoryOf(ctx, node); err != nil {

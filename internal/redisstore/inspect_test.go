@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )
@@ -13,7 +14,8 @@ import (
 func TestInspectAsksThePartitionsNode(t *testing.T) {
 	t.Parallel()
 	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute)
-	r := rigOn(t, newClients(t, ClientConfig{Topology: Cluster, Addrs: cluster.Addrs(), Timeout: time.Second}), "")
+	r := rigOn(t, newClients(t,
+		rediskit.Config{Topology: rediskit.Cluster, Addrs: cluster.Addrs(), Timeout: time.Second}), "")
 	limit := func(node int) int64 { return int64(node+1) << 30 }
 	for i := range 3 {
 		if err := cluster.Nodes[i].Client().ConfigSet(t.Context(), "maxmemory",

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
 )
@@ -25,11 +26,12 @@ func (s *Store) ListState(ctx context.Context, vs []voucher.Voucher, shops []int
 	}
 	views := make([]order.SaleView, len(sales))
 	q := listQuestion{sales: sales, parts: s.askable(sales, views), shops: shops}
-	if err = q.send(ctx, s, "evalsha", s.scripts.views.digest); redis.HasErrorPrefix(err, "NOSCRIPT") {
-		err = q.send(ctx, s, "eval", s.scripts.views.source)
+	if err = q.send(ctx, s, "evalsha", s.scripts.views.Digest); redis.HasErrorPrefix(err, "NOSCRIPT") {
+		err = q.send(ctx, s, "eval", s.scripts.views.Source)
 	}
 	if err != nil {
-		return listing.Reading{}, fmt.Errorf("reading %d sales of %d lists: %w", len(vs), len(shops), translate(err))
+		return listing.Reading{}, fmt.Errorf("reading %d sales of %d lists: %w",
+			len(vs), len(shops), rediskit.Translate(err))
 	}
 	for i, part := range q.parts {
 		if err := readViews(q.views[i].Val(), part, views); err != nil {
@@ -60,7 +62,7 @@ func (q *listQuestion) send(ctx context.Context, s *Store, verb, text string) er
 	q.now = pipe.Time(ctx)
 	q.views, q.versions = make([]*redis.Cmd, len(q.parts)), make([]*redis.StringCmd, len(q.shops))
 	for i, part := range q.parts {
-		q.views[i] = s.scripts.views.command(ctx, verb, text, s.viewKeys(q.sales, part), nil)
+		q.views[i] = s.scripts.views.Command(ctx, verb, text, s.viewKeys(q.sales, part), nil)
 		_ = pipe.Process(ctx, q.views[i]) // it is queued; a command has its own error
 	}
 	for i, shop := range q.shops {
@@ -76,5 +78,5 @@ func (q *listQuestion) send(ctx context.Context, s *Store, verb, text string) er
 
 // ReplaceListVersion implements listing.Redis.
 func (s *Store) ReplaceListVersion(ctx context.Context, shopID int64) error {
-	return translate(s.in(0).Set(ctx, s.keys.list(shopID), rand.Text(), listVersionTTL).Err())
+	return rediskit.Translate(s.in(0).Set(ctx, s.keys.list(shopID), rand.Text(), listVersionTTL).Err())
 }

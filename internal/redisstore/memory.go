@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/redisstore/rediskit"
 )
 
 // Memory returns how many bytes Redis uses and may use, 0 for without a limit: of a cluster, those of the master that
@@ -27,7 +29,7 @@ func (s *Store) Memory(ctx context.Context) (used, limit int64, err error) {
 		}
 		return err
 	})
-	return used, limit, translate(err)
+	return used, limit, rediskit.Translate(err)
 }
 
 // fuller reports whether the first node uses a greater part of its memory than the second; without limits, more of it.
@@ -41,7 +43,7 @@ func fuller(used, limit, thanUsed, thanLimit int64) bool {
 func memoryOf(ctx context.Context, node redis.Cmdable) (used, limit int64, err error) {
 	text, err := node.Info(ctx, "memory").Result()
 	if err != nil {
-		return 0, 0, fmt.Errorf("asking Redis for its memory: %w", translate(err))
+		return 0, 0, fmt.Errorf("asking Redis for its memory: %w", rediskit.Translate(err))
 	}
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher"
 )
 
@@ -37,7 +38,7 @@ func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Opera
 		return order.ApplyResult{}, err
 	}
 	for {
-		raw, err := s.scripts.apply.run(ctx, s.in(sale.Partition),
+		raw, err := s.scripts.apply.Run(ctx, s.in(sale.Partition),
 			[]string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
 		if err != nil {
 			return order.ApplyResult{}, fmt.Errorf("applying %d operations to voucher %d: %w",
@@ -117,12 +118,12 @@ func checkOperation(sale order.SaleRef, op order.Operation, number int64) error 
 
 // readApplyResult reads the script's answer, and after what time the call has to be sent again.
 func readApplyResult(raw any, ops []order.Operation) (order.ApplyResult, time.Duration, error) {
-	r := newReply(raw)
-	state := r.number()
-	a := order.ApplyResult{Epoch: r.number(), Applied: r.number()}
-	wait := time.Duration(r.number()) * time.Millisecond
-	if r.err != nil {
-		return order.ApplyResult{}, 0, r.err
+	r := rediskit.NewReply(raw)
+	state := r.Number()
+	a := order.ApplyResult{Epoch: r.Number(), Applied: r.Number()}
+	wait := time.Duration(r.Number()) * time.Millisecond
+	if r.Err != nil {
+		return order.ApplyResult{}, 0, r.Err
 	}
 	switch state {
 	case applyDone:
@@ -140,7 +141,7 @@ func readApplyResult(raw any, ops []order.Operation) (order.ApplyResult, time.Du
 		return a, wait, nil
 	}
 	for _, op := range ops {
-		switch outcome := r.number(); outcome {
+		switch outcome := r.Number(); outcome {
 		case applyTaken, applyRefused:
 			a.Results = append(a.Results, order.OperationResult{Number: op.Number, Taken: outcome == applyTaken})
 		case applyForgotten:
@@ -148,8 +149,8 @@ func readApplyResult(raw any, ops []order.Operation) (order.ApplyResult, time.Du
 			return order.ApplyResult{}, 0, fmt.Errorf("redis: unknown outcome %d of operation %d", outcome, op.Number)
 		}
 	}
-	if r.err != nil {
-		return order.ApplyResult{}, 0, r.err
+	if r.Err != nil {
+		return order.ApplyResult{}, 0, r.Err
 	}
 	return a, 0, nil
 }

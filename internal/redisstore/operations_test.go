@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
 
@@ -181,7 +182,7 @@ func (r *rig) once(ctx context.Context, ops ...order.Operation) (order.ApplyResu
 	r.t.Helper()
 	args, err := r.operationArgs(r.sale, r.of(ops))
 	r.must(err)
-	raw, err := r.scripts.apply.run(ctx, r.commands, []string{r.keys.sale(r.sale), r.keys.buyers(r.sale)}, args...)
+	raw, err := r.scripts.apply.Run(ctx, r.commands, []string{r.keys.sale(r.sale), r.keys.buyers(r.sale)}, args...)
 	r.must(err)
 	a, wait, err := readApplyResult(raw, ops)
 	r.must(err)
@@ -520,7 +521,7 @@ func testDropAfterOperation(t *testing.T, r *rig) {
 func TestApplyReplyLost(t *testing.T) {
 	t.Parallel()
 	proxy := testkit.NewProxy(t, testkit.StartRedis(t).Addr)
-	r := rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{proxy.Addr}}), "")
+	r := rigOn(t, newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{proxy.Addr}}), "")
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 1)...)
 	r.applyResult() // so that the script is there

@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/bulkhead"
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
 
@@ -22,7 +23,7 @@ import (
 func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t)
-	clients := newClients(t, ClientConfig{Topology: Single, Addrs: []string{server.Addr}, PoolSize: 16})
+	clients := newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{server.Addr}, PoolSize: 16})
 	r := rigOn(t, clients, "")
 	r.open(1, r.hour(5))
 	hold(t, clients, bulkhead.OwnRead)
@@ -38,10 +39,10 @@ func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 		for what, ask := range map[string]func() error{
 			"a command": func() error { return r.Ping(ctx) },
 			"a script": func() error {
-				_, err := r.scripts.views.runInt(ctx, r.commands, []string{"x"})
+				_, err := r.scripts.views.RunInt(ctx, r.commands, []string{"x"})
 				return noEffect(err)
 			},
-			"a pipeline": func() error { return noEffect(translate(pipelined(ctx, r.commands))) },
+			"a pipeline": func() error { return noEffect(rediskit.Translate(pipelined(ctx, r.commands))) },
 		} {
 			began := time.Now()
 			if err := ask(); errors.Is(err, order.ErrUnavailable) == served {
@@ -84,7 +85,7 @@ func known(err error) error {
 }
 
 // hold has a class use all its connections until the test ends.
-func hold(t *testing.T, clients *Clients, c bulkhead.Class) {
+func hold(t *testing.T, clients *rediskit.Clients, c bulkhead.Class) {
 	t.Helper()
 	ctx := bulkhead.With(context.WithoutCancel(t.Context()), c)
 	const list = "never"
@@ -138,7 +139,8 @@ func TestAConnectionTakesOnePermit(t *testing.T) {
 // pingedAtOnce has n callers of a class ask over new connections, and counts what they hear.
 func pingedAtOnce(t *testing.T, addr string, c bulkhead.Class, n int) map[string]int {
 	t.Helper()
-	clients := newClients(t, ClientConfig{Topology: Single, Addrs: []string{addr}, PoolSize: 6, Name: "one"})
+	clients := newClients(t,
+		rediskit.Config{Topology: rediskit.Single, Addrs: []string{addr}, PoolSize: 6, Name: "one"})
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	got := map[string]int{}
@@ -158,7 +160,7 @@ func pingedAtOnce(t *testing.T, addr string, c bulkhead.Class, n int) map[string
 func TestPermitsOfACluster(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedisCluster(t)
-	clients := newClients(t, ClientConfig{Topology: Cluster, Addrs: []string{server.Addr}, PoolSize: 16})
+	clients := newClients(t, rediskit.Config{Topology: rediskit.Cluster, Addrs: []string{server.Addr}, PoolSize: 16})
 	r := rigOn(t, clients, "")
 	r.open(1, r.hour(5))
 	hold(t, clients, bulkhead.OwnRead)

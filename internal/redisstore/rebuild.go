@@ -45,7 +45,7 @@ func (s *Store) SetHolders(
 		for _, field := range remove[:m] {
 			args = append(args, field)
 		}
-		if err := stepDone(s.scripts.setHolders.runInt(ctx, s.in(sale.Partition), keys, args...)); err != nil {
+		if err := stepDone(s.scripts.setHolders.RunInt(ctx, s.in(sale.Partition), keys, args...)); err != nil {
 			return err
 		}
 		claims, remove = claims[n:], remove[m:]

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
 
@@ -24,7 +25,7 @@ type flock struct {
 func newFlock(t *testing.T, timeout time.Duration) *flock {
 	t.Helper()
 	master := testkit.StartRedis(t)
-	clients := newClients(t, ClientConfig{Topology: Single, Addrs: []string{master.Addr}})
+	clients := newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{master.Addr}})
 	f := &flock{t: t, rig: rigOn(t, clients, "")}
 	for range 2 {
 		wire, replica := testkit.NewProxy(t, master.Addr), testkit.StartRedis(t, "--repl-diskless-sync-delay", "0")
@@ -172,7 +173,7 @@ func TestReplicasNotAskedForNothing(t *testing.T) {
 // TestReplicasRefused: where there are none, no store is made that would wait for them.
 func TestReplicasRefused(t *testing.T) {
 	t.Parallel()
-	clients := newClients(t, ClientConfig{Topology: Single, Addrs: []string{"127.0.0.1:1"}})
+	clients := newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{"127.0.0.1:1"}})
 	if s, err := New(clients, Options{Word: testWord, Alone: true, Replicas: Replicas{Count: 2, Timeout: time.Second}},
 		nil); err == nil {
 		t.Errorf("embedded: a store %v", s.options)
@@ -185,7 +186,7 @@ func TestReplicasConfirmOnACluster(t *testing.T) {
 	t.Parallel()
 	// No master is to be replaced by itself, on however busy a machine.
 	cluster := testkit.StartRedisClusterOf(t, 3, 15*time.Second)
-	clients := newClients(t, ClientConfig{Topology: Cluster, Addrs: cluster.Addrs(), Timeout: time.Second})
+	clients := newClients(t, rediskit.Config{Topology: rediskit.Cluster, Addrs: cluster.Addrs(), Timeout: time.Second})
 	f := &flock{t: t, rig: rigOn(t, clients, "")}
 	f.guard(Replicas{Count: 1, Timeout: 200 * time.Millisecond})
 	f.open(1, f.hour(50))

@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/recovery"
+	"seckill/internal/redisstore/rediskit"
 )
 
 const (
@@ -67,7 +68,7 @@ func (s *Store) InstancesIn(ctx context.Context, partition int) ([]string, error
 		Min: strconv.FormatInt(now.Add(-lately).UnixMilli(), 10), Max: "+inf",
 	}).Result()
 	if err != nil {
-		return nil, fmt.Errorf("reading which instances are alive: %w", translate(err))
+		return nil, fmt.Errorf("reading which instances are alive: %w", rediskit.Translate(err))
 	}
 	return names, nil
 }
@@ -82,16 +83,16 @@ func (s *Store) Heartbeat(
 	if err != nil {
 		return recovery.Heard{}, fmt.Errorf("heartbeat of a reporter: %w", err)
 	}
-	r := newReply(raw)
-	heard := recovery.Heard{Now: r.number()}
-	for range len(r.elements) / 2 {
-		name, stopped := r.text(), r.number()
+	r := rediskit.NewReply(raw)
+	heard := recovery.Heard{Now: r.Number()}
+	for range r.Len() / 2 {
+		name, stopped := r.Text(), r.Number()
 		if id := identifier(name); id != 0 { // another name was written by hand, and goes with its time
 			heard.Rounds = append(heard.Rounds,
 				recovery.Round{Sale: order.SaleRef{VoucherID: id, Partition: partition}, Stopped: stopped})
 		}
 	}
-	return heard, r.err
+	return heard, r.Err
 }
 
 // reportParts is how many parts of a report share a round trip: 16,000 claims.
@@ -112,7 +113,7 @@ func (s *Store) SubmitReport(
 			return inTime, epoch, err
 		}
 	}
-	raw, err := s.scripts.report.run(ctx, s.in(round.Sale.Partition), s.reportKeys(round),
+	raw, err := s.scripts.report.Run(ctx, s.in(round.Sale.Partition), s.reportKeys(round),
 		reportArgs(round, s.heartbeatName(reporter), report.Seen, last)...)
 	if err != nil {
 		return false, 0, fmt.Errorf("reporting %d orders of voucher %d: %w",
@@ -129,7 +130,7 @@ func (s *Store) submitParts(
 	sent := make([]*redis.Cmd, len(parts))
 	for i, claims := range parts {
 		// With its source: a Redis that was restarted knows no script, and few reports are as large as this.
-		sent[i] = s.scripts.report.command(ctx, "eval", s.scripts.report.source, s.reportKeys(round),
+		sent[i] = s.scripts.report.Command(ctx, "eval", s.scripts.report.Source, s.reportKeys(round),
 			reportArgs(round, "", seen, claims))
 		_ = pipe.Process(ctx, sent[i]) // it is queued; a command has its own error
 	}
@@ -137,7 +138,8 @@ func (s *Store) submitParts(
 	for _, cmd := range sent {
 		raw, err := cmd.Result()
 		if err != nil {
-			return false, 0, fmt.Errorf("reporting orders of voucher %d: %w", round.Sale.VoucherID, translate(err))
+			return false, 0, fmt.Errorf("reporting orders of voucher %d: %w",
+				round.Sale.VoucherID, rediskit.Translate(err))
 		}
 		if inTime, epoch, err = readReported(raw); err != nil || !inTime {
 			return inTime, epoch, err
@@ -161,31 +163,31 @@ func reportArgs(round recovery.Round, reporter string, seen order.Mark, claims [
 }
 
 func readReported(raw any) (inTime bool, epoch int64, err error) {
-	r := newReply(raw)
-	inTime, epoch = r.number() == 1, r.number()
-	return inTime, epoch, r.err
+	r := rediskit.NewReply(raw)
+	inTime, epoch = r.Number() == 1, r.Number()
+	return inTime, epoch, r.Err
 }
 
 // RoundProgress implements recovery.ReportReader.
 func (s *Store) RoundProgress(ctx context.Context, sale order.SaleRef, epoch int64) (order.RoundProgress, error) {
-	raw, err := s.scripts.roundProgress.run(ctx, s.in(sale.Partition),
+	raw, err := s.scripts.roundProgress.Run(ctx, s.in(sale.Partition),
 		[]string{s.keys.sale(sale), s.keys.reporters(sale.Partition), s.keys.reported(sale)},
 		epoch, reporterAlive.Milliseconds())
 	if err != nil {
 		return order.RoundProgress{}, err
 	}
-	r := newReply(raw)
-	if err := stepDone(r.number(), r.err); err != nil {
+	r := rediskit.NewReply(raw)
+	if err := stepDone(r.Number(), r.Err); err != nil {
 		return order.RoundProgress{}, err
 	}
 	progress := order.RoundProgress{
-		Since: time.Duration(r.number()) * time.Millisecond, Seen: order.Mark{Epoch: r.number(), Sequence: r.number()},
+		Since: time.Duration(r.Number()) * time.Millisecond, Seen: order.Mark{Epoch: r.Number(), Sequence: r.Number()},
 	}
-	for r.err == nil && r.at < len(r.elements) {
-		reporter, _, _ := readHeartbeat(r.text())
+	for r.More() {
+		reporter, _, _ := readHeartbeat(r.Text())
 		progress.Missing = append(progress.Missing, reporter)
 	}
-	return progress, r.err
+	return progress, r.Err
 }
 
 // Reported implements recovery.ReportReader. What cannot be read is left out and logged. It stops after the first

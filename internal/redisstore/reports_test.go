@@ -191,7 +191,7 @@ func testReportOfMany(t *testing.T, r *rig) {
 	for i := range int64(2 * maxHolders) {
 		claims = append(claims, order.Claim{OrderID: 1000 + i, UserID: 1 + i, VoucherID: 7, Epoch: 1, Sequence: 1 + i})
 	}
-	raw, err := r.scripts.report.run(r.ctx(), r.commands,
+	raw, err := r.scripts.report.Run(r.ctx(), r.commands,
 		[]string{r.keys.sale(r.sale), r.keys.reports(r.sale), r.keys.reported(r.sale)},
 		h.Stopped, "", 1, 5, 1000, 1, 1, 1)
 	r.must(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
 
@@ -67,19 +68,19 @@ func TestOnEveryServer(t *testing.T) {
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	client, prefix := testkit.Redis(t)
-	return rigOn(t, &Clients{Commands: client, Blocking: client}, prefix)
+	return rigOn(t, &rediskit.Clients{Commands: client, Blocking: client}, prefix)
 }
 
 func newClusterRig(t testing.TB, server *testkit.RedisServer) *rig {
 	t.Helper()
-	clients := patientClients(t, ClientConfig{Topology: Cluster, Addrs: []string{server.Addr}})
+	clients := patientClients(t, rediskit.Config{Topology: rediskit.Cluster, Addrs: []string{server.Addr}})
 	return rigOn(t, clients, strconv.FormatInt(time.Now().UnixNano(), 36)+":")
 }
 
 func newMiniRig(t *testing.T) *rig {
 	t.Helper()
 	mini := miniredis.RunT(t)
-	r := rigOn(t, patientClients(t, ClientConfig{Topology: Single, Addrs: []string{mini.Addr()}}), "")
+	r := rigOn(t, patientClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{mini.Addr()}}), "")
 	r.mini = mini
 	return r
 }
@@ -87,13 +88,13 @@ func newMiniRig(t *testing.T) *rig {
 // newServerRig is a rig on a server of the test's own.
 func newServerRig(t testing.TB, server *testkit.RedisServer) *rig {
 	t.Helper()
-	return rigOn(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{server.Addr}}), "")
+	return rigOn(t, newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{server.Addr}}), "")
 }
 
 // newClients returns clients with limits, unless c has its own.
-func newClients(t testing.TB, c ClientConfig) *Clients {
+func newClients(t testing.TB, c rediskit.Config) *rediskit.Clients {
 	t.Helper()
-	clients, err := NewClients(limited(c))
+	clients, err := rediskit.NewClients(limited(c))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,26 +108,26 @@ func newClients(t testing.TB, c ClientConfig) *Clients {
 
 // patientClients returns one client for everything, as newRig has: on a busy machine connecting may take longer than
 // maxConnect, which the tests of behaviour are not about.
-func patientClients(t testing.TB, c ClientConfig) *Clients {
+func patientClients(t testing.TB, c rediskit.Config) *rediskit.Clients {
 	t.Helper()
-	o := limited(c).options()
+	o := limited(c).Options()
 	o.PoolSize, o.DialTimeout, o.PoolTimeout = 64, o.ReadTimeout, o.ReadTimeout
-	client := newClient(o)
+	client := rediskit.NewClient(o)
 	t.Cleanup(func() {
 		if err := client.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return &Clients{Commands: client, Blocking: client}
+	return &rediskit.Clients{Commands: client, Blocking: client}
 }
 
 // limited is c with limits, unless it has its own. A busy machine may answer a call after seconds.
-func limited(c ClientConfig) ClientConfig {
+func limited(c rediskit.Config) rediskit.Config {
 	c.PoolSize, c.Timeout = cmp.Or(c.PoolSize, 64), cmp.Or(c.Timeout, 10*time.Second)
 	return c
 }
 
-func rigOn(t testing.TB, clients *Clients, prefix string) *rig {
+func rigOn(t testing.TB, clients *rediskit.Clients, prefix string) *rig {
 	t.Helper()
 	store, err := New(clients, Options{Word: testWord, Prefix: prefix, OrphanAfter: 50 * time.Millisecond},
 		slog.New(slog.NewTextHandler(testWriter{t}, nil)))

@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher"
 )
 
@@ -28,7 +29,7 @@ const (
 func (s *Store) Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error) {
 	views := make([]order.SaleView, len(sales))
 	for _, part := range viewParts(sales) {
-		raw, err := s.scripts.views.run(ctx, s.in(sales[part[0]].Partition), s.viewKeys(sales, part))
+		raw, err := s.scripts.views.Run(ctx, s.in(sales[part[0]].Partition), s.viewKeys(sales, part))
 		if err == nil {
 			err = readViews(raw, part, views)
 		}
@@ -75,14 +76,14 @@ func (s *Store) viewKeys(sales []order.SaleRef, part []int) []string {
 
 // readViews reads what scripts/views.lua answered about the sales at the given indexes into views.
 func readViews(raw any, part []int, views []order.SaleView) error {
-	r := newReply(raw)
-	now := r.time()
+	r := rediskit.NewReply(raw)
+	now := r.Time()
 	for _, i := range part {
-		views[i] = r.view()
-		views[i].Applied, views[i].Building, views[i].Extra = r.number(), r.number(), r.number()
+		views[i] = viewOf(r)
+		views[i].Applied, views[i].Building, views[i].Extra = r.Number(), r.Number(), r.Number()
 		views[i].Now = now
 	}
-	return r.err
+	return r.Err
 }
 
 // Live returns what buyers see of each sale, in the order asked, and the time by Redis's clock. All vouchers must
@@ -123,7 +124,7 @@ func (s *Store) viewsOfAll(ctx context.Context, sales []order.SaleRef) ([]order.
 	)
 	for _, part := range parts {
 		reading.Go(func() {
-			raw, err := s.scripts.views.run(ctx, s.in(sales[part[0]].Partition), s.viewKeys(sales, part))
+			raw, err := s.scripts.views.Run(ctx, s.in(sales[part[0]].Partition), s.viewKeys(sales, part))
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -200,7 +201,7 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 		for {
 			page, err := s.in(sale.Partition).XRangeN(ctx, s.keys.orders(sale.Partition), from, "+", rangePage).Result()
 			if err != nil {
-				yield(order.Claim{}, fmt.Errorf("reading the stream: %w", translate(err)))
+				yield(order.Claim{}, fmt.Errorf("reading the stream: %w", rediskit.Translate(err)))
 				return
 			}
 			for _, message := range page {
@@ -222,23 +223,23 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 // stream longer than longestScan they are not counted: Inventory.Waiting is audit.NotCounted.
 func (s *Store) Inventory(ctx context.Context, sale order.SaleRef) (audit.Inventory, error) {
 	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition), s.keys.dead(sale.Partition)}
-	raw, err := s.scripts.inventory.run(ctx, s.in(sale.Partition), keys, &sale.VoucherID, longestScan)
+	raw, err := s.scripts.inventory.Run(ctx, s.in(sale.Partition), keys, &sale.VoucherID, longestScan)
 	if err != nil {
 		return audit.Inventory{}, fmt.Errorf("counting the sale of voucher %d: %w", sale.VoucherID, err)
 	}
-	r := newReply(raw)
-	inventory := audit.Inventory{Mode: modeOf(r.text())}
-	inventory.Mark = order.Mark{Epoch: r.number(), Sequence: r.number()}
-	inventory.Stock, inventory.Holders, inventory.Applied = r.number(), r.number(), r.number()
-	inventory.Waiting, inventory.DeadLetters, inventory.Extra = r.number(), r.number(), r.number()
-	return inventory, r.err
+	r := rediskit.NewReply(raw)
+	inventory := audit.Inventory{Mode: modeOf(r.Text())}
+	inventory.Mark = order.Mark{Epoch: r.Number(), Sequence: r.Number()}
+	inventory.Stock, inventory.Holders, inventory.Applied = r.Number(), r.Number(), r.Number()
+	inventory.Waiting, inventory.DeadLetters, inventory.Extra = r.Number(), r.Number(), r.Number()
+	return inventory, r.Err
 }
 
 // Drop deletes the sale and its holders if it is over, unchanged since view, and no entry of it is in the stream, and
 // reports whether they are gone. A stream longer than longestScan keeps the sale: there is no hurry.
 func (s *Store) Drop(ctx context.Context, sale order.SaleRef, view order.SaleView) (bool, error) {
 	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition)}
-	gone, err := s.scripts.drop.runInt(ctx, s.in(sale.Partition), keys,
+	gone, err := s.scripts.drop.RunInt(ctx, s.in(sale.Partition), keys,
 		&sale.VoucherID, view.Mark.Epoch, view.Mark.Sequence, view.Applied, longestScan)
 	return gone == 1, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/batch"
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 )
 
 const (
@@ -35,7 +36,7 @@ type sharedCalls struct {
 	client redis.UniversalClient
 	// The same client if it is a cluster's, which repeats a pipeline that it got no answer for.
 	cluster  *redis.ClusterClient
-	script   script
+	script   rediskit.Script
 	keys     keys
 	replicas Replicas
 	sends    *batch.Batcher[*pendingBatch, struct{}]
@@ -72,7 +73,7 @@ type sharedCall struct {
 	cmd     *redis.Cmd
 }
 
-func newSharedCalls(client redis.UniversalClient, s script, k keys, r Replicas) *sharedCalls {
+func newSharedCalls(client redis.UniversalClient, s rediskit.Script, k keys, r Replicas) *sharedCalls {
 	cluster, _ := client.(*redis.ClusterClient)
 	c := &sharedCalls{client: client, cluster: cluster, script: s, keys: k, replicas: r}
 	c.sends = batch.New(batch.Options{Size: maxSales, Calls: maxSends, Inline: true},
@@ -116,7 +117,7 @@ func (c *sharedCalls) send(ctx context.Context, batches []*pendingBatch) {
 	var calls []*sharedCall
 	for len(batches) > 0 {
 		n := together(batches)
-		calls = append(calls, c.newCall(ctx, batches[:n], "evalsha", c.script.digest))
+		calls = append(calls, c.newCall(ctx, batches[:n], "evalsha", c.script.Digest))
 		batches = batches[n:]
 	}
 	c.process(ctx, calls)
@@ -144,10 +145,10 @@ func (c *sharedCalls) again(ctx context.Context, calls []*sharedCall) (again []*
 	for _, call := range calls {
 		switch err := call.cmd.Err(); {
 		case redis.HasErrorPrefix(err, "NOSCRIPT"):
-			again = append(again, c.newCall(ctx, call.batches, "eval", c.script.source))
+			again = append(again, c.newCall(ctx, call.batches, "eval", c.script.Source))
 		case redis.HasErrorPrefix(err, "TRYAGAIN") && len(call.batches) > 1:
 			for i := range call.batches {
-				again = append(again, c.newCall(ctx, call.batches[i:i+1], "eval", c.script.source))
+				again = append(again, c.newCall(ctx, call.batches[i:i+1], "eval", c.script.Source))
 			}
 		}
 	}
@@ -160,7 +161,7 @@ func (c *sharedCalls) process(ctx context.Context, calls []*sharedCall) {
 	switch {
 	case c.replicas.Count == 0 && (len(calls) == 1 || c.cluster != nil):
 		for _, call := range calls { // one after the other, as they are one node's: a send takes one connection
-			_ = c.client.Process(ctx, once{call.cmd}) // a command has its own error
+			_ = c.client.Process(ctx, rediskit.Once{Cmder: call.cmd}) // a command has its own error
 		}
 	case c.cluster != nil:
 		doubt = c.atMaster(ctx, calls)
@@ -222,14 +223,14 @@ func (call *sharedCall) read(doubt error) {
 	if err == nil && len(reply) != len(call.batches) {
 		err = fmt.Errorf("a script answered for %d sales instead of %d", len(reply), len(call.batches))
 	}
-	err = translate(err)
+	err = rediskit.Translate(err)
 	for i, p := range call.batches {
 		p.answer, p.err, p.doubt = nil, err, doubt
 		if err != nil {
 			continue
 		}
 		if refusal, is := reply[i].(string); is {
-			p.err = translate(refusedWriteError(refusal))
+			p.err = rediskit.Translate(refusedWriteError(refusal))
 		} else {
 			p.answer = reply[i]
 		}

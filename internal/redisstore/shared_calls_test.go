@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
 
@@ -65,7 +66,7 @@ type busyRig struct {
 }
 
 // newBusyRig opens so many sales, 1, 2, 3…, with five units each.
-func newBusyRig(t *testing.T, clients *Clients, sales int64) *busyRig {
+func newBusyRig(t *testing.T, clients *rediskit.Clients, sales int64) *busyRig {
 	t.Helper()
 	j := &busyRig{t: t, rig: rigOn(t, clients, ""), block: &block{
 		stopped: make(chan struct{}, 1000), lifted: make(chan struct{}), together: make(chan int, 1000),
@@ -110,7 +111,7 @@ func TestSalesShareCalls(t *testing.T) {
 	t.Parallel()
 	const sales = maxSales + 10
 	server := testkit.StartRedis(t)
-	j := newBusyRig(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{server.Addr}}), sales)
+	j := newBusyRig(t, newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{server.Addr}}), sales)
 	broken := int64(sales)
 	j.must(j.commands.Set(j.ctx(), j.keys.buyers(order.SaleRef{VoucherID: broken}), "not a hash", 0).Err())
 	j.must(j.commands.ScriptFlush(j.ctx()).Err())
@@ -155,7 +156,7 @@ func TestSalesShareCalls(t *testing.T) {
 func TestSharedCallCallerGivesUp(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t)
-	j := newBusyRig(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{server.Addr}}), 4)
+	j := newBusyRig(t, newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{server.Addr}}), 4)
 	ctx, cancel := context.WithCancel(j.ctx())
 	var group errgroup.Group
 	var gaveUp errgroup.Group
@@ -180,7 +181,7 @@ func TestSharedCallCallerGivesUp(t *testing.T) {
 func TestSharedCallAnswerLost(t *testing.T) {
 	t.Parallel()
 	proxy := testkit.NewProxy(t, testkit.StartRedis(t).Addr)
-	j := newBusyRig(t, newClients(t, ClientConfig{Topology: Single, Addrs: []string{proxy.Addr}}), 4)
+	j := newBusyRig(t, newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{proxy.Addr}}), 4)
 	var group errgroup.Group
 	errs := make([]error, 5)
 	for id := int64(2); id <= 4; id++ {
@@ -262,7 +263,7 @@ func TestSharedCallRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := rigOn(t, newClients(t,
-				ClientConfig{Topology: Single, Addrs: []string{testkit.StartRedis(t).Addr}}), "")
+				rediskit.Config{Topology: rediskit.Single, Addrs: []string{testkit.StartRedis(t).Addr}}), "")
 			sent := make([]*pendingBatch, 3)
 			for i := range sent {
 				r.sale.VoucherID = int64(i + 1)
@@ -320,7 +321,7 @@ func TestBadArguments(t *testing.T) {
 		"units of other requests": {keys, []any{7, 0, 0, 1000, 1, "1 1", 1, 1001}},
 		"a second sale's":         {two, slices.Concat(good, []any{7, 0, 0, 1000, 1, "x", 2, 1002})},
 	} {
-		if _, err := r.scripts.seckill.run(r.ctx(), r.commands, tc.keys, tc.args...); err == nil ||
+		if _, err := r.scripts.seckill.Run(r.ctx(), r.commands, tc.keys, tc.args...); err == nil ||
 			!strings.Contains(err.Error(), "bad arguments") {
 			t.Errorf("%s: %v", name, err)
 		}

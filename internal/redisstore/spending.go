@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"seckill/internal/guard"
+	"seckill/internal/redisstore/rediskit"
 )
 
 const (
@@ -22,18 +23,18 @@ const (
 func (s *Store) ExchangeSpending(
 	ctx context.Context, name, after string, here []guard.Spent,
 ) (elsewhere []guard.Spent, cursor string, err error) {
-	raw, err := s.scripts.exchangeSpending.run(ctx, s.in(0), []string{s.keys.spending()},
+	raw, err := s.scripts.exchangeSpending.Run(ctx, s.in(0), []string{s.keys.spending()},
 		name, cmp.Or(after, "0"), spendingKept.Milliseconds(), maxTold, spendingText(here))
 	if err != nil {
 		return nil, "", fmt.Errorf("exchanging what callers have spent: %w", err)
 	}
-	r := newReply(raw)
-	cursor = r.text()
-	for r.err == nil && r.at < len(r.elements) {
-		ago := time.Duration(r.number()) * time.Microsecond
-		elsewhere = append(elsewhere, parseSpending(r.text(), ago)...)
+	r := rediskit.NewReply(raw)
+	cursor = r.Text()
+	for r.More() {
+		ago := time.Duration(r.Number()) * time.Microsecond
+		elsewhere = append(elsewhere, parseSpending(r.Text(), ago)...)
 	}
-	return elsewhere, cursor, r.err
+	return elsewhere, cursor, r.Err
 }
 
 // spendingText is pairs of a budget and nanoseconds, all separated by spaces.

@@ -12,6 +12,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/partition"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher"
 )
 
@@ -25,7 +26,7 @@ func (s *Store) Add(ctx context.Context, sale order.SaleRef, since order.Counts)
 	for answer, n := range since {
 		args = append(args, string(answer), n)
 	}
-	_, err := s.scripts.addCounts.runInt(ctx, s.in(sale.Partition), []string{s.keys.outcomes(sale)}, args...)
+	_, err := s.scripts.addCounts.RunInt(ctx, s.in(sale.Partition), []string{s.keys.outcomes(sale)}, args...)
 	return err
 }
 
@@ -48,7 +49,7 @@ func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveSta
 		return nil
 	})
 	if err != nil {
-		return audit.LiveStats{}, translate(err)
+		return audit.LiveStats{}, rediskit.Translate(err)
 	}
 	stats := audit.LiveStats{
 		View: views[0], State: stateOf(views[0], v.Status),
@@ -116,7 +117,7 @@ func (s *Store) Backlog(ctx context.Context, partition int) (b Backlog, err erro
 		return nil
 	})
 	if err != nil {
-		return Backlog{}, translate(err)
+		return Backlog{}, rediskit.Translate(err)
 	}
 	now, err := s.TimeIn(ctx, partition)
 	if err != nil {

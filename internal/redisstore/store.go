@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
 )
 
 // Options are a Store's settings. But for Word, the zero value is right for production.
@@ -53,7 +54,7 @@ type Store struct {
 
 // New returns a store on the clients, which stay the caller's to close. It fails without a word, for a prefix with
 // braces, and for replicas where there are none.
-func New(clients *Clients, o Options, log *slog.Logger) (*Store, error) {
+func New(clients *rediskit.Clients, o Options, log *slog.Logger) (*Store, error) {
 	k, err := newKeys(o.Prefix)
 	if err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func New(clients *Clients, o Options, log *slog.Logger) (*Store, error) {
 	}
 	set := newScriptSet()
 	return &Store{
-		commands: clients.Commands, blocking: clients.Blocking, place: clients.place, keys: k, scripts: set,
+		commands: clients.Commands, blocking: clients.Blocking, place: clients.Place, keys: k, scripts: set,
 		admissions: &admissionCalls{
 			open: func() *sharedCalls { return newSharedCalls(clients.Commands, set.seckill, k, o.Replicas) },
 		},

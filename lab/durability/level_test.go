@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/redisstore"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
 
@@ -80,8 +81,8 @@ func open(t *testing.T, l level) *trial {
 
 func (tr *trial) storeOn(addr string, r redisstore.Replicas) *redisstore.Store {
 	tr.Helper()
-	clients, err := redisstore.NewClients(redisstore.ClientConfig{
-		Topology: redisstore.Single, Addrs: []string{addr}, PoolSize: 64, Timeout: 2 * time.Second,
+	clients, err := rediskit.NewClients(rediskit.Config{
+		Topology: rediskit.Single, Addrs: []string{addr}, PoolSize: 64, Timeout: 2 * time.Second,
 	})
 	tr.must(err)
 	tr.Cleanup(func() { tr.must(clients.Close()) })

@@ -18,6 +18,7 @@ import (
 	"seckill/internal/order/audit"
 	"seckill/internal/order/service"
 	"seckill/internal/redisstore"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/telemetry"
@@ -90,7 +91,7 @@ func newEnv(t *testing.T) *env {
 	if testing.Verbose() && !checksGiven {
 		log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
-	store, err := redisstore.New(&redisstore.Clients{Commands: rdb, Blocking: rdb},
+	store, err := redisstore.New(&rediskit.Clients{Commands: rdb, Blocking: rdb},
 		redisstore.Options{Word: "1/ledger", Prefix: prefix}, log)
 	must(t, err)
 	ledger, err := sqlstore.OpenMySQL(t.Context(), dsn,

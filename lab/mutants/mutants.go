@@ -17,7 +17,7 @@ func mutants() []mutant.Mutant {
 func inFailovers() []mutant.Mutant {
 	return []mutant.Mutant{
 		serverMutant("no reload of the slot map on dial errors", "F43-dead", "did not happen within",
-			mutant.Change{File: "internal/redisstore/clients.go", From: `	watchSlotMap(client)
+			mutant.Change{File: "internal/redisstore/rediskit/clients.go", From: `	watchSlotMap(client)
 `, To: ``},
 		),
 		serverMutant("an order is told that no replica has", "F44-split", "were told on the old side",

@@ -14,6 +14,7 @@ import (
 	"seckill/internal/order/catalog"
 	"seckill/internal/order/recovery"
 	"seckill/internal/redisstore"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/telemetry"
@@ -67,8 +68,8 @@ func newFixture(b *testing.B) *fixture {
 	b.Helper()
 	s := &fixture{B: b, server: testkit.StartRedis(b, "--appendonly", "yes", "--appendfsync", "always")}
 	log := slog.New(slog.DiscardHandler)
-	clients, err := redisstore.NewClients(redisstore.ClientConfig{
-		Topology: redisstore.Single, Addrs: []string{s.server.Addr}, PoolSize: 64, Timeout: 2 * time.Second,
+	clients, err := rediskit.NewClients(rediskit.Config{
+		Topology: rediskit.Single, Addrs: []string{s.server.Addr}, PoolSize: 64, Timeout: 2 * time.Second,
 	})
 	s.must(err)
 	b.Cleanup(func() { s.must(clients.Close()) })

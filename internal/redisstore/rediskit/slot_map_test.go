@@ -1,4 +1,4 @@
-package redisstore
+package rediskit
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func TestMasterDeadForGood(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster := testkit.StartRedisClusterOf(t, 3, 3*time.Second)
-			clients := newClients(t, ClientConfig{Topology: Cluster, Addrs: cluster.Addrs(), Timeout: time.Second})
+			clients := newClients(t, Config{Topology: Cluster, Addrs: cluster.Addrs(), Timeout: time.Second})
 			const key = "{p0}:orders"
 			for _, c := range []redis.UniversalClient{clients.Commands, clients.Blocking} {
 				if err := c.Get(t.Context(), key).Err(); !errors.Is(err, redis.Nil) { // both know the slots
@@ -63,7 +63,9 @@ func TestSlotMapReloads(t *testing.T) {
 	if err := client.LPush(t.Context(), "k", "v").Err(); err == nil {
 		t.Fatal("a list is made of a string")
 	}
-	equal(t, int64(1), loads.Load())
+	if n := loads.Load(); n != 1 {
+		t.Fatalf("%d loads of the slot map before anything failed, want 1", n)
+	}
 	server.Kill()
 	start := time.Now()
 	eventually(t, func() bool { _ = client.Get(t.Context(), "k").Err(); return loads.Load() >= 3 })

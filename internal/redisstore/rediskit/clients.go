@@ -1,4 +1,4 @@
-package redisstore
+package rediskit
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/bulkhead"
-	"seckill/internal/order/partition"
 )
 
 // Topology is what kind of Redis there is.
@@ -25,8 +24,8 @@ const (
 	Cluster  Topology = "cluster"  // Redis Cluster, also of one node
 )
 
-// ClientConfig says how Redis is reached.
-type ClientConfig struct {
+// Config says how Redis is reached.
+type Config struct {
 	Topology   Topology
 	Addrs      []string // host:port; of the server, the Sentinels, or some nodes of the cluster
 	MasterName string   // the master's name among the Sentinels
@@ -44,16 +43,16 @@ type ClientConfig struct {
 	// PoolSize is how many connections to each server serve commands, of all classes of callers together (bulkhead).
 	// Admissions travel in batches, so few carry much.
 	PoolSize int
-	// Readers is how many blocking reads run at once, one for each consumer, and so for each partition. Default: as
-	// many as there can be.
+	// Readers is how many blocking reads run at once, one for each consumer. Default: PoolSize.
 	Readers int
 }
 
 const (
 	// maxConnect bounds waiting for a connection and making one, each. Both together must take less than the second
 	// that one try of an admission has: the client's own error proves that nothing was sent, the context's does not.
-	maxConnect     = 450 * time.Millisecond
-	defaultReaders = partition.Max
+	maxConnect = 450 * time.Millisecond
+	// MaxBlock bounds a blocking read: the end of a context does not interrupt one.
+	MaxBlock = time.Second
 )
 
 // Clients are the two clients of a process. Neither retries by itself: a script whose answer was lost may have run,
@@ -63,36 +62,37 @@ type Clients struct {
 	// Blocking has its own pool for reads that wait, which would otherwise take connections away from admissions.
 	Blocking redis.UniversalClient
 
-	place   string   // where Redis is, for people, if its client does not know: behind Sentinels
+	Place   string   // where Redis is, for people, if its client does not know: behind Sentinels
 	permits *permits // of the connections for commands
 }
 
 // NewClients returns clients that connect when they are first used. It fails for settings that contradict each other.
-func NewClients(c ClientConfig) (*Clients, error) {
+func NewClients(c Config) (*Clients, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
 	if c.Readers <= 0 {
-		c.Readers = defaultReaders
+		c.Readers = c.PoolSize
 	}
-	commands, blocking := c.options(), c.options()
+	commands, blocking := c.Options(), c.Options()
 	commands.PoolSize = c.PoolSize
 	blocking.PoolSize = c.Readers
 	// The read timeout includes the time that Redis waits; without the surplus each idle read would break its
 	// connection.
-	blocking.ReadTimeout = c.Timeout + maxBlock
+	blocking.ReadTimeout = c.Timeout + MaxBlock
 	clients := &Clients{
-		Commands: newClient(commands), Blocking: newClient(blocking),
+		Commands: NewClient(commands), Blocking: NewClient(blocking),
 		permits: &permits{size: c.PoolSize, wait: commands.PoolTimeout},
 	}
 	if c.Topology == Sentinel {
-		clients.place = fmt.Sprintf("the master %s of the Sentinels %s", c.MasterName, strings.Join(c.Addrs, ", "))
+		clients.Place = fmt.Sprintf("the master %s of the Sentinels %s", c.MasterName, strings.Join(c.Addrs, ", "))
 	}
 	clients.permits.bound(clients.Commands)
 	return clients, nil
 }
 
-func newClient(o *redis.UniversalOptions) redis.UniversalClient {
+// NewClient returns a client that finds a moved slot by itself.
+func NewClient(o *redis.UniversalOptions) redis.UniversalClient {
 	client := redis.NewUniversalClient(o)
 	watchSlotMap(client)
 	return client
@@ -106,7 +106,7 @@ func (c *Clients) Close() error {
 	return errors.Join(c.Commands.Close(), c.Blocking.Close())
 }
 
-func (c ClientConfig) check() error {
+func (c Config) check() error {
 	if len(c.Addrs) == 0 {
 		return errors.New("redis: no address")
 	}
@@ -134,8 +134,8 @@ func (c ClientConfig) check() error {
 	return nil
 }
 
-// options are what both clients share.
-func (c ClientConfig) options() *redis.UniversalOptions {
+// Options are what both clients share; the caller then says how many connections each has.
+func (c Config) Options() *redis.UniversalOptions {
 	o := &redis.UniversalOptions{
 		Addrs:         c.Addrs,
 		IsClusterMode: c.Topology == Cluster,

@@ -1,0 +1,43 @@
+package rediskit
+
+import (
+	"cmp"
+	"testing"
+	"time"
+
+	"seckill/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// newClients returns clients that are closed when the test ends.
+func newClients(tb testing.TB, c Config) *Clients {
+	tb.Helper()
+	clients, err := NewClients(limited(c))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := clients.Close(); err != nil {
+			tb.Errorf("close: %v", err)
+		}
+	})
+	return clients
+}
+
+// limited gives the configuration limits that most tests do not reach.
+func limited(c Config) Config {
+	c.PoolSize, c.Timeout = cmp.Or(c.PoolSize, 64), cmp.Or(c.Timeout, 10*time.Second)
+	return c
+}
+
+// eventually tries again and again for up to a minute.
+func eventually(t *testing.T, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatal("it did not happen in time")
+}

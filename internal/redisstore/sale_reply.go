@@ -1,0 +1,75 @@
+package redisstore
+
+import (
+	"fmt"
+
+	"seckill/internal/order"
+	"seckill/internal/redisstore/rediskit"
+	"seckill/internal/voucher"
+)
+
+// resultOf reads what seckill.lua answers for one request: a code, how many units are left where they are not enough,
+// or the order that the user has already. An element that is none of them concerns no other request of the batch, so
+// it is an outcome and no error.
+func resultOf(r *rediskit.Reply) order.Result {
+	switch v := r.Next().(type) {
+	case int64:
+		if v < 0 && v > -voucher.MaxPerUser {
+			return order.Result{Outcome: order.NotEnough, Left: -v}
+		}
+		return order.Result{Outcome: order.ScriptOutcome(v)}
+	case string:
+		held := parseHeld(v)
+		if held.OrderID == 0 {
+			return order.Result{Outcome: order.Unreadable}
+		}
+		return order.Result{Outcome: order.AlreadyBought, OrderID: held.OrderID, Quantity: held.Quantity}
+	default:
+		r.Wrong("neither a number nor text")
+		return order.Result{}
+	}
+}
+
+// viewOf reads mode, epoch, sequence, stock, buyers, begin and end.
+func viewOf(r *rediskit.Reply) order.SaleView {
+	v := order.SaleView{Mode: modeOf(r.Text())}
+	v.Mark = order.Mark{Epoch: r.Number(), Sequence: r.Number()}
+	v.Stock, v.Buyers = r.Number(), r.Number()
+	if v.Mode == order.SaleMissing {
+		r.Number()
+		r.Number()
+		return v
+	}
+	v.Begin, v.End = r.Time(), r.Time()
+	return v
+}
+
+// modeOf reads a sale's mode word; an unknown one means that the sale must be rebuilt.
+func modeOf(word string) order.SaleMode {
+	switch word {
+	case modeOpen:
+		return order.SaleOpen
+	case modePaused:
+		return order.SalePaused
+	case modeOff:
+		return order.SaleOffShelf
+	case modeRebuild:
+		return order.SaleRebuilding
+	default:
+		return order.SaleMissing
+	}
+}
+
+// wordOf is the word for a mode that a sale can be published in.
+func wordOf(mode order.SaleMode) (string, error) {
+	switch mode {
+	case order.SaleOpen:
+		return modeOpen, nil
+	case order.SalePaused:
+		return modePaused, nil
+	case order.SaleOffShelf:
+		return modeOff, nil
+	default:
+		return "", fmt.Errorf("a sale cannot be published in mode %d", mode)
+	}
+}
