@@ -87,7 +87,7 @@ func (r *run) setReadOnly(on int) {
 
 // mysqlDiskFull leaves MySQL no room for a row more.
 func mysqlDiskFull(r *run) {
-	r.open(deployment{units: 16_000, mysqlDisk: 96, mysql: []string{"--innodb-log-file-size=8M"}})
+	r.open(deployment{units: 16_000, mysqlDisk: 128, mysql: []string{"--innodb-log-file-size=8M"}})
 	r.refuseWrites("1114", func() { r.must(r.mysql.FillDisk()) }, func() { r.must(r.mysql.FreeDisk()) })
 }
 

@@ -117,7 +117,7 @@ func inRecording() []mutant.Mutant {
 		f.last = newBatch(part)
 `},
 		),
-		serverMutant("acknowledged on another stream", "F01", "entries wait in Redis",
+		serverMutant("acknowledged on another stream", "F01", "not settled",
 			mutant.Change{
 				File: "scripts/acknowledge.lua", From: `redis.call('XACK', KEYS[1], ARGV[1]`,
 				To: `redis.call('XACK', KEYS[1] .. ':other', ARGV[1]`,
@@ -146,7 +146,7 @@ func inRecording() []mutant.Mutant {
 		),
 		serverMutant("committed after a lock wait", "F15-wait", "conservation",
 			mutant.Change{File: record, From: `	case result.Error != nil:
-`, To: `	case isContended(result.Error):
+`, To: `	case sqlkit.IsContended(result.Error):
 		return nil
 	case result.Error != nil:
 `},
@@ -188,7 +188,7 @@ func inRecording() []mutant.Mutant {
 func inSharing() []mutant.Mutant {
 	const bulkhead = "internal/bulkhead/bulkhead.go"
 	return []mutant.Mutant{
-		serverMutant("a class takes what is the others'", "F42-locked", "purchase did not happen within",
+		serverMutant("a class takes what is the others'", "F42-locked", " within",
 			mutant.Change{File: bulkhead, From: `= reserve, b.free*c.quarters()/quarters`, To: `= 0, size`},
 		),
 		serverMutant("connections are not divided among classes", "F42-locked", "were recorded within",
