@@ -127,6 +127,8 @@ type answer struct {
 	upgrade  bool          // if not: its owner is in its own way
 	wait     time.Duration // if not: when the lease of the present holder ends, unless they renew it
 	lapsed   bool          // if not: this process had lost its places in the queue
+	// If not: who has the lock; "" where there is a queue in Redis, or each call has an owner of its own.
+	holder Owner
 }
 
 // acquire asks once.
@@ -147,14 +149,23 @@ func read(cmd *redis.Cmd) (a answer, err error) {
 		a.token, err = strconv.ParseInt(token, 10, 64)
 		return a, err
 	}
-	got, err := cmd.Int64Slice()
+	got, err := cmd.Slice()
 	if err != nil {
 		return answer{}, err
 	}
+	odd := fmt.Errorf("acquire script answered %v", got)
 	if len(got) < 2 {
-		return answer{}, fmt.Errorf("acquire script answered %v", got)
+		return answer{}, odd
 	}
-	a.upgrade, a.wait, a.lapsed = got[0] == -2, time.Duration(got[1])*time.Millisecond, len(got) > 2 && got[2] == 1
+	ms, ok := got[1].(int64)
+	if !ok {
+		return answer{}, odd
+	}
+	a.upgrade, a.wait = got[0] == int64(-2), time.Duration(ms)*time.Millisecond
+	if len(got) > 2 {
+		holder, _ := got[2].(string)
+		a.holder, a.lapsed = Owner(holder), got[2] == int64(1)
+	}
 	return a, nil
 }
 

@@ -43,28 +43,28 @@ var kinds = []kind{
 		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Mutex(name, opts...)
 		},
-		claims: slices.Concat(span(1, 17), span(20, 31), span(46, 51), span(53, 58), span(60, 60)),
+		claims: slices.Concat(span(1, 17), span(20, 31), span(46, 51), span(53, 58), span(60, 60), span(62, 62)),
 	},
 	{
 		name: "Reentrant",
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Reentrant(name, o, opts...)
 		},
-		claims: slices.Concat(span(1, 19), span(21, 31), span(46, 58), span(60, 60)),
+		claims: slices.Concat(span(1, 19), span(21, 31), span(46, 58), span(60, 62)),
 	},
 	{
 		name: "Fair",
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Fair(name, o, opts...)
 		},
-		claims: slices.Concat(span(1, 19), span(21, 37), span(46, 58), span(60, 60)),
+		claims: slices.Concat(span(1, 19), span(21, 37), span(46, 58), span(60, 62)),
 	},
 	{
 		name: "Write",
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Write(name, o, opts...)
 		},
-		claims: slices.Concat(span(1, 19), span(21, 42), span(46, 58), span(60, 60)),
+		claims: slices.Concat(span(1, 19), span(21, 42), span(46, 58), span(60, 62)),
 	},
 	{
 		name: "Read",
@@ -72,7 +72,7 @@ var kinds = []kind{
 			return l.Read(name, o, opts...)
 		},
 		claims: slices.Concat(
-			span(1, 10), span(12, 19), span(21, 30), span(38, 42), span(46, 58), span(60, 60),
+			span(1, 10), span(12, 19), span(21, 30), span(38, 42), span(46, 58), span(60, 62),
 		),
 		rival: "Write",
 	},
@@ -82,7 +82,7 @@ var kinds = []kind{
 			return lock.Multi(l.Mutex(name, opts...), l.Mutex(name+"/other", opts...))
 		},
 		parts:  2,
-		claims: slices.Concat(span(1, 17), span(20, 31), span(43, 44), span(46, 58), span(60, 60)),
+		claims: slices.Concat(span(1, 17), span(20, 31), span(43, 44), span(46, 58), span(60, 60), span(62, 62)),
 	},
 	{
 		name: "Redlock",
@@ -93,7 +93,7 @@ var kinds = []kind{
 		},
 		parts: 3,
 		claims: slices.Concat(
-			span(1, 13), span(16, 17), span(20, 29), span(31, 31), span(45, 60),
+			span(1, 13), span(16, 17), span(20, 29), span(31, 31), span(45, 60), span(62, 62),
 		),
 	},
 }
@@ -114,7 +114,7 @@ func span(first, last int) []int {
 func rows() []row {
 	return slices.Concat(
 		basicRows, faultRows, reentrantRows, watchdogRows, waitingRows, fairRows, readWriteRows, multiRows, redlockRows,
-		fencedRows, edgeRows, useRows,
+		fencedRows, edgeRows, useRows, thirdRows,
 	)
 }
 

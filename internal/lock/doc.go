@@ -64,7 +64,7 @@
 //
 // Those who wait for Fair, Read or Write stand in a queue in Redis besides, by Redis's clock; clients' clocks are never
 // asked. Each request has a place there; the process keeps all of its places at once, and a release tells the processes
-// of those whose turn it is:
+// of those whose turn it is, and of those whose owner has just got the lock, as they enter past all others:
 //
 //	asks ── refused ──► has a place ──► told that it is their turn ──► asks, and has the lock
 //	                     │      ▲

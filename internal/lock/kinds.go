@@ -65,8 +65,9 @@ func (l *Locker) Mutex(name string, opts ...Option) *Lock {
 // Each hold has a lease of its own, is renewed or not as its options say, and can be lost alone: the lock is taken as
 // long as one of them lives. All holds of one stay have the same token, that of the first.
 //
-// The owner is a value from NewOwner, to be passed along by those who are to enter again; with the zero Owner the lock
-// is refused, with ErrNoOwner. Goroutines that share it do not exclude each other.
+// The owner is a value from NewOwner, to be passed along by those who are to enter again; with the zero Owner the
+// lock is refused, with ErrNoOwner. Goroutines that share it, in one process or several, do not exclude each other:
+// when one of them obtains the lock, the others that wait for it enter as well, past all other owners.
 func (l *Locker) Reentrant(name string, owner Owner, opts ...Option) *Lock {
 	return l.newLock(l.kinds.reentrant, newKeys(l.prefix, "reentrant", name), owner, opts)
 }

@@ -48,7 +48,7 @@ func (p *pubsub) duePlaces(now time.Time) (due []*topic, stays []call) {
 		if !t.queued() || len(t.waiters) == 0 || now.Before(t.due.Add(-afterLease)) {
 			continue
 		}
-		due, stays = append(due, t), append(stays, t.lock.callStay(t.waiters[len(t.waiters)/2].claim.request, t.gone))
+		due, stays = append(due, t), append(stays, t.lock.callStay(t.waiters[len(t.waiters)/2].claim, t.gone))
 		t.gone, t.due = nil, now.Add(placeRenewal)
 	}
 	return due, stays

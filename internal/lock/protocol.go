@@ -15,9 +15,10 @@ import (
 type kind struct {
 	// owned: the owner is the caller's, and may have the lock already. Else every call has an owner of its own.
 	owned bool
-	// acquire answers with the claim's token, as text; or {0, ms} when it must wait, at most so long before it asks
-	// again (-1: unknown), with a third number if places in a queue were lost; or {-1, 0} when the claim was given up
-	// already; or {-2, 0} when it would wait for its own owner.
+	// acquire answers with the claim's token, as text; or {0, ms, x} when it must wait, at most so long before it
+	// asks again (-1: unknown), where x is 1 if places in a queue were lost, or the owner who has the lock, if there
+	// is no queue in Redis; or {-1, 0} when the claim was given up already; or {-2, 0} when it would wait for its own
+	// owner.
 	acquire *redis.Script
 	// The others answer 1, or 0 for a claim that does not hold the lock, and force 0 for a lock that is free. A
 	// release that names the next one is handOn, and answers with their token, as text, when they have the lock; nil
@@ -66,7 +67,7 @@ func (l *Lock) held(c claim) string {
 }
 
 // place is what a claim has in the queue while it waits.
-func (l *Lock) place(request string) string { return l.locker.id + " " + request }
+func (l *Lock) place(c claim) string { return l.locker.id + " " + c.request + " " + string(c.owner) }
 
 // signature says whose a mutex is, and for how long: other processes see by it that a time to live is longer.
 func (l *Lock) signature(c claim) string {
@@ -85,7 +86,7 @@ func (l *Lock) callAcquire(c claim) call {
 	}
 	args := []any{string(c.owner), ms, floor, l.held(c), listens}
 	if l.kind.stay != nil {
-		args = append(args, l.place(c.request), l.key)
+		args = append(args, l.place(c), l.key)
 	}
 	return call{l.kind.acquire, names, args}
 }
@@ -103,9 +104,7 @@ func (l *Lock) callRaise(c claim, token int64) call {
 // callRelease ends the claim, which cannot acquire any more, and publishes if somebody else may now.
 func (l *Lock) callRelease(c claim, e ending) call {
 	if l.kind.owned {
-		return call{
-			l.kind.release, l.keys.of(c.request), []any{l.place(c.request), latchTime.Milliseconds(), l.key, l.held(c)},
-		}
+		return call{l.kind.release, l.keys.of(c.request), []any{l.place(c), latchTime.Milliseconds(), l.key, l.held(c)}}
 	}
 	names, before := l.keys.all[:2], ""
 	switch {
@@ -132,10 +131,10 @@ func (l *Lock) callForce() call {
 // callState asks who has the lock, from one hold on, counted from 1.
 func (l *Lock) callState(from int) call { return call{l.kind.state, l.keys.all, []any{from}} }
 
-// callStay keeps the places of this process, of which one is to be looked at, and removes those of requests that have
-// gone.
-func (l *Lock) callStay(request string, gone []string) call {
-	args := []any{l.locker.id, placeTime.Milliseconds(), l.key, l.place(request)}
+// callStay keeps the places of this process, of which that of the claim is to be looked at, and removes those that
+// have gone.
+func (l *Lock) callStay(c claim, gone []string) call {
+	args := []any{l.locker.id, placeTime.Milliseconds(), l.key, l.place(c)}
 	for _, g := range gone {
 		args = append(args, g)
 	}

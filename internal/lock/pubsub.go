@@ -68,7 +68,7 @@ func (p *pubsub) join(ctx context.Context, l *Lock, c claim, pause time.Duration
 		p.topics[channel] = t
 		signal(p.changed)
 	}
-	w := t.push(c, pause)
+	w := t.push(l, c, pause)
 	if t.queued() {
 		p.places.set(t.due, p.keepPlaces)
 	}

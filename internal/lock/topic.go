@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// topic is one channel, and those of this process who wait there, in the order in which they came. Where Redis has no
-// queue the first of them asks Redis, and the others wait until they are first, so that a release makes one of them
-// ask and not all. Where it has one each of them asks when Redis says that it is their turn. The mutex of pubsub
-// guards all but the channels.
+// topic is one channel, and those of this process who wait there, in the order in which they came. Without a queue in
+// Redis the first of them asks Redis, and the others wait until they are first, so that a release makes one of them
+// ask and not all. With one, each of them asks when Redis says that it is their turn. In both cases those whose owner
+// has the lock ask at once. The mutex of pubsub guards all but the channels.
 type topic struct {
 	lock    *Lock // anybody's: says what is asked to keep places
 	events  chan struct{}
@@ -19,18 +19,20 @@ type topic struct {
 	next    time.Time          // when the first looks again without an event
 	// restraint is how long the first lets pass before it asks again; only it knows.
 	restraint time.Duration
-	handedOff int // how many times in a row the lock went from one waiter here to the next
+	handedOff int   // how many times in a row the lock went from one waiter here to the next
+	holder    Owner // who had the lock when the first asked last, if kinds without a queue know
 
 	idle time.Time // since when nobody waits; zero while somebody does
 	due  time.Time // when the places are kept next
-	gone []string  // requests that do not wait any more, and have a place
+	gone []string  // places, without the process, whose requests do not wait any more
 }
 
 // waiter is one call of Lock that waits.
 type waiter struct {
 	claim   claim
-	events  chan struct{} // one event that nobody has acted on yet
-	first   chan struct{} // closed when it may ask
+	reads   bool          // it is for the reading side of a read-write lock
+	events  chan struct{} // it is to ask, first or not: one event that it has not acted on yet
+	first   chan struct{} // closed when it is the first; never where Redis has a queue
 	next    time.Time     // when to look without an event; set before that
 	failed  chan error    // why there is no point in asking
 	offers  chan offer    // the lock, from the one who had it
@@ -66,15 +68,35 @@ func (t *topic) notify() {
 	}
 }
 
-// tell makes those with these requests ask. One who has left and still has a place, because the message crossed with it
-// or it could not be given up, is remembered: nobody else would come past that place.
-func (t *topic) tell(requests []string) {
-	for _, r := range requests {
-		if w := t.named[r]; w != nil {
+// tell makes those with these places ask, which are named without the process. One who has left and still has a
+// place, because the message crossed with it or it could not be given up, is remembered: nobody else would come past
+// that place.
+func (t *topic) tell(places []string) {
+	for _, place := range places {
+		request, _, _ := strings.Cut(place, " ")
+		if w := t.named[request]; w != nil {
 			signal(w.events)
 		} else if len(t.gone) < mostGone {
-			t.gone, t.due = append(t.gone, r), time.Time{}
+			t.gone, t.due = append(t.gone, place), time.Time{}
 		}
+	}
+}
+
+// callAlong makes all ask who wait for the owner, because the owner has the lock; if that is only for reading, those
+// alone who wait to read.
+func (t *topic) callAlong(o Owner, reading bool) {
+	for _, w := range t.waiters {
+		if w.claim.owner == o && (w.reads || !reading) {
+			signal(w.events)
+		}
+	}
+}
+
+// heldBy keeps who has the lock, as the first was told or has it itself, and makes the others of that owner ask. One
+// who comes later asks because it is kept.
+func (t *topic) heldBy(o Owner) {
+	if t.holder = o; o != "" {
+		t.callAlong(o, false)
 	}
 }
 
@@ -84,8 +106,10 @@ const mostGone = 100
 // deliver acts on a message.
 func (t *topic) deliver(text string) {
 	switch {
+	case strings.HasPrefix(text, "="), strings.HasPrefix(text, "+"): // queue.lua: call_along
+		t.callAlong(Owner(text[1:]), text[0] == '+')
 	case t.queued():
-		t.tell(strings.Fields(text))
+		t.tell(strings.Split(text, "\n"))
 	case text == othersTurn:
 		signal(t.turns)
 	default:
@@ -94,35 +118,37 @@ func (t *topic) deliver(text string) {
 }
 
 // push appends a waiter, who knows that the lock is taken for the pause; 0 says that they did not ask.
-func (t *topic) push(c claim, pause time.Duration) *waiter {
+func (t *topic) push(l *Lock, c claim, pause time.Duration) *waiter {
 	w := &waiter{
-		claim: c, events: t.events, first: make(chan struct{}), failed: make(chan error, 1),
-		offers: make(chan offer, 1),
+		claim: c, reads: l.kind == l.locker.kinds.read, events: make(chan struct{}, 1), first: make(chan struct{}),
+		failed: make(chan error, 1), offers: make(chan offer, 1),
 	}
+	fresh := t.idle.IsZero() && len(t.waiters) == 0
 	t.idle = time.Time{}
 	t.waiters, t.named[c.request] = append(t.waiters, w), w
 	if pause > 0 {
 		t.next = time.Now().Add(pause)
 	}
+	ask := pause == 0 // those behind whom it meant to wait have gone, or Redis has not given it a place
 	switch {
 	case t.queued():
-		w.events = make(chan struct{}, 1)
-		close(w.first)
 		if pause > 0 {
 			t.soonerDue(t.next)
 		}
+		ask = ask || !fresh // it may have been told between its answer and now
+		t.gone = slices.DeleteFunc(t.gone, func(place string) bool { return strings.HasPrefix(place, c.request+" ") })
 	case len(t.waiters) == 1:
 		t.promote()
 	default:
-		return w
+		ask = l.kind.owned && c.owner == t.holder
 	}
-	if pause == 0 { // those behind whom they meant to wait have gone, or Redis has not given them a place
+	if ask {
 		signal(w.events)
 	}
 	return w
 }
 
-// promote tells the first waiter that it is their turn.
+// promote tells the first waiter that it is the first.
 func (t *topic) promote() {
 	w := t.waiters[0]
 	w.next = t.next
@@ -163,6 +189,9 @@ func (t *topic) pop(w *waiter, o outcome) {
 	}
 	if len(t.waiters) == 0 {
 		t.idle = time.Now()
+	}
+	if o.obtained && t.lock.kind.owned && !t.queued() {
+		t.heldBy(w.claim.owner)
 	}
 	if i > 0 || t.queued() {
 		return

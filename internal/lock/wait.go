@@ -55,21 +55,13 @@ func ownFailure(err error) bool {
 		errors.Is(err, ErrRestarted) || errors.Is(err, errLeft)
 }
 
-// await waits for the first place in the queue, and there for the lock.
+// await waits for the lock: until it is told to ask, or is the first, who hears what is published and looks by itself.
 func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold, error) {
-	select {
-	case <-w.first:
-	case err := <-w.failed:
-		return nil, err
-	case <-ctx.Done():
-		return nil, l.refused(ctx.Err())
-	}
-	leaseOver := time.NewTimer(min(time.Until(w.next), lookAgain))
+	leaseOver := time.NewTimer(lookAgain)
 	defer leaseOver.Stop()
-	if t.queued() {
-		leaseOver.Stop() // one script looks for all who have places (keepPlaces)
-	}
-	events, calm := w.events, (<-chan time.Time)(nil)
+	leaseOver.Stop() // where Redis has a queue one script looks for all who have places (keepPlaces)
+	first, events, turns := w.first, (<-chan struct{})(nil), (<-chan struct{})(nil)
+	var calm <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -78,17 +70,20 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 			return nil, err
 		case o := <-w.offers: // from one of this process
 			return l.accept(*c, o)
+		case <-first:
+			first, events, turns = nil, t.events, t.turns
+			leaseOver.Reset(min(time.Until(w.next), lookAgain))
+			continue
 		case <-calm:
-			if events = w.events; len(events) == 0 {
+			if events = t.events; len(events) == 0 {
 				t.restraint = 0
 			}
 			continue
-		case <-t.turns: // the others have had theirs
+		case <-w.events: // it is its turn in Redis's queue, or its owner has the lock
+		case <-turns: // the others have had theirs
 		case <-events: // released; or subscribed, also again after a lost connection
-			if !t.queued() {
-				t.restraint = min(max(2*t.restraint, afterRefusal), longAfterRefusal)
-				events, calm = nil, time.After(t.restraint)
-			}
+			t.restraint = min(max(2*t.restraint, afterRefusal), longAfterRefusal)
+			events, calm = nil, time.After(t.restraint)
 		case <-leaseOver.C: // the holder may have died
 		}
 		h, a, err := l.attempt(ctx, c)
@@ -98,8 +93,9 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 		if a.lapsed {
 			l.locker.pubsub.on(l.channel(), (*topic).notify) // all of this process have lost their places
 		}
-		if !t.queued() {
+		if first == nil {
 			leaseOver.Reset(min(untilNextTry(a.wait), lookAgain))
+			l.locker.pubsub.on(l.channel(), func(t *topic) { t.heldBy(a.holder) })
 		}
 	}
 }

@@ -7,6 +7,9 @@ local function turn(now)
   local owner = owner_of(KEYS[1])
   if owner == ARGV[1] or not owner and not ahead(KEYS[4]) then
     vacate(ARGV[6])
+    if owner ~= ARGV[1] then
+      call_along('=', now)
+    end
     return nil
   end
   return line_up(KEYS[4], now, owner and redis.call('PTTL', KEYS[1]) or tonumber(ARGV[5]))

@@ -1,5 +1,5 @@
 -- Takes the mutex for an owner, and hands out the next fencing token with it. After mutex_take.lua,
--- which begins it and sets found and state, and token.lua.
+-- which begins it and sets found, state and high, and token.lua.
 --
 -- The lock's key says who has the mutex, "owner token since label lease", with " w" behind it when somebody listens for
 -- the release; or, for a while after a release, "-token since" with the last token. No owner begins with "-". From the token
@@ -51,6 +51,6 @@ local last, since
 if state then
   last, since = string.match(state, '^-(%d+) (%d+)')
 end
-local token = next_token(KEYS[2], redis.call('GET', KEYS[2]), last, ARGV[3])
+local token = next_token(KEYS[2], high, last, ARGV[3])
 redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. token .. ' ' .. (since or token) .. ARGV[4], 'PX', ARGV[2])
 return token

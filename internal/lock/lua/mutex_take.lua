@@ -1,16 +1,16 @@
--- The head of mutex_acquire.lua: it takes a mutex that was released within the last 10 ms, which in a rush is almost
--- every time, with the fewest calls. What it does not take is left to the rest, with what it has found. The functions
--- that the rest needs are made only there, which costs as much as a call.
+-- The head of mutex_acquire.lua: it takes a mutex that was released lately, which in a rush is almost every time, with the
+-- fewest calls. What it does not take is left to the rest, with what it has found. The functions that the rest needs are
+-- made only there, which costs as much as a call.
 --
 -- Tokens are compared as text: Redis's time in microseconds has sixteen digits until the year 2286, and "0", from a client
--- that has seen none, is lower. One within the 10 ms of the last one is covered (token.lua).
+-- that has seen none, is lower. The time is the next token if the high water covers it already (token.lua).
 
-local found = redis.call('MGET', KEYS[1], KEYS[3])
-local state = found[1]
-if state and not found[2] and string.byte(state) == 45 then -- "-"
+local found = redis.call('MGET', KEYS[1], KEYS[3], KEYS[2])
+local state, high = found[1], found[3]
+if state and high and not found[2] and string.byte(state) == 45 then -- "-"
   local now = redis.call('TIME')
   local token = now[1] .. string.sub('00000', #now[2]) .. now[2]
-  if string.sub(token, 1, 12) == string.sub(state, 2, 13) and token > string.sub(state, 2, 17) and token > ARGV[3] then
+  if token > string.sub(state, 2, 17) and token > ARGV[3] and token <= high then
     redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. token .. string.sub(state, 18) .. ARGV[4], 'PX', ARGV[2])
     return token
   end

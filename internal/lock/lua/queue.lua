@@ -1,10 +1,11 @@
 -- Prelude of scripts of locks that have a queue in Redis. After clock.lua.
 --
--- Who must wait takes a place in the queue, in the order in which Redis sees them: a sorted set, "process request" → the
--- time of arrival in microseconds of Redis's clock, or one more than the last one's, if the clock went back. A process
--- keeps its places by being heard of: the other sorted set, process → until when in milliseconds, and "last" → the last
--- arrival. A place whose process is not heard of any more is removed when it comes to the head of the queue, so those of
--- many who died together are over together. The keys live as long as the last process.
+-- A request that must wait takes a place in the queue, in the order in which Redis sees them: a sorted set,
+-- "process request owner" → the time of arrival in microseconds of Redis's clock, or one more than the last one's, if the
+-- clock went back. A process keeps its places by being heard of: the other sorted set, process → until when in
+-- milliseconds, besides "last" → the last arrival, and "=owner" → how many places that owner has. A place whose process
+-- is not heard of any more is removed when it comes to the head of the queue, so those of many who died together are over
+-- together. The keys live as long as the last process.
 --
 -- No script touches more than 500 places: there may be so many dead in each queue, and so many are told at once.
 --
@@ -13,7 +14,7 @@
 -- KEYS[6]  the queue of readers, who may go together (readwrite.lua); none for locks without them
 -- In an acquire:
 -- ARGV[5]  how long a process keeps its places, milliseconds; "0": the request does not wait, and takes none
--- ARGV[6]  the place, "process request"
+-- ARGV[6]  the place, "process request owner"
 -- ARGV[7]  what waiters' channels begin with; a process's own is that and its name
 
 local queues = {KEYS[4], KEYS[6]}
@@ -27,11 +28,26 @@ local function alive(process, now)
   return till and tonumber(till) > now
 end
 
+-- waits returns how many places an owner has, nil for none.
+local function waits(owner)
+  return redis.call('ZSCORE', KEYS[5], '=' .. owner)
+end
+
+-- remove removes a place from a queue, and returns how many that were: 0 or 1.
+local function remove(queue, place)
+  local gone = redis.call('ZREM', queue, place)
+  local owner = '=' .. string.match(place, '^%S+ %S+ (.*)$')
+  if gone == 1 and tonumber(redis.call('ZINCRBY', KEYS[5], -1, owner)) <= 0 then
+    redis.call('ZREM', KEYS[5], owner)
+  end
+  return gone
+end
+
 -- vacate gives up a place, and reports whether it was there. With the last one nothing is left.
 local function vacate(place)
   local gone = 0
   for _, queue in ipairs(queues) do
-    gone = gone + redis.call('ZREM', queue, place)
+    gone = gone + remove(queue, place)
   end
   if gone > 0 and redis.call('EXISTS', unpack(queues)) == 0 then
     redis.call('DEL', KEYS[5])
@@ -54,7 +70,7 @@ local function prune(now)
         if known[process] then
           break
         end
-        redis.call('ZREM', queue, place)
+        remove(queue, place)
       end
       more = more or #places == 500
     end
@@ -85,6 +101,7 @@ local function line_up(queue, now, wait)
     local arrival = whole(math.max(time[1] * 1000000 + time[2], last + 1))
     redis.call('ZADD', queue, arrival, ARGV[6])
     redis.call('ZADD', KEYS[5], arrival, 'last')
+    redis.call('ZINCRBY', KEYS[5], 1, '=' .. ARGV[1])
   end
   return {0, wait, keep(string.match(ARGV[6], '^%S+'), now, ARGV[5]) and 1 or 0}
 end
@@ -104,16 +121,27 @@ local function ahead(queue)
   return true
 end
 
--- tell wakes those who have these places: one message for each process.
+-- tell wakes those who have these places: one message for each process, with a line "request owner" for each place.
 local function tell(channel, places)
   local requests = {}
   for _, place in ipairs(places) do
-    local process, request = string.match(place, '^(%S+) (%S+)$')
+    local process, request = string.match(place, '^(%S+) (.*)$')
     requests[process] = requests[process] or {}
     table.insert(requests[process], request)
   end
   for process, of in pairs(requests) do
-    redis.call('PUBLISH', channel .. process, table.concat(of, ' '))
+    redis.call('PUBLISH', channel .. process, table.concat(of, '\n'))
+  end
+end
+
+-- call_along wakes all who wait for the same owner as an acquire that begins a stay, in whichever process: they enter
+-- past all others. The sign is '=' for all of them, '+' for those who wait to read.
+local function call_along(sign, now)
+  if waits(ARGV[1]) then
+    local alive = redis.call('ZRANGEBYSCORE', KEYS[5], whole(now), whole(now + 60000), 'LIMIT', 0, 500)
+    for _, process in ipairs(alive) do
+      redis.call('PUBLISH', ARGV[7] .. process, sign .. ARGV[1])
+    end
   end
 end
 

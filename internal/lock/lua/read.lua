@@ -15,5 +15,8 @@ local function turn(now)
       tell(ARGV[7], {edge[1]})
     end
   end
+  if owner ~= ARGV[1] and waits(ARGV[1]) and not reads(ARGV[1], now) then
+    call_along('+', now)
+  end
   return nil
 end

@@ -1,10 +1,10 @@
 -- Prelude of the reentrant lock's scripts: whose turn it is, and who is told of a release. After holds.lua.
 
--- turn returns nil when the owner of an acquire may take the lock, else the answer that they must wait.
+-- turn returns nil when the owner of an acquire may take the lock, else the answer that they must wait, and for whom.
 local function turn()
   local owner = owner_of(KEYS[1])
   if owner and owner ~= ARGV[1] then
-    return {0, redis.call('PTTL', KEYS[1])}
+    return {0, redis.call('PTTL', KEYS[1]), owner}
   end
   return nil
 end

@@ -6,11 +6,11 @@
 -- ARGV[2]  how long its places are kept, milliseconds
 -- ARGV[3]  what waiters' channels begin with
 -- ARGV[4]  one of its places, to see whether it is there
--- ARGV[5]… requests that do not wait any more, whose places are removed
+-- ARGV[5]… "request owner" of those that do not wait any more, whose places are removed
 --
--- Returns  {lapsed, more, ms, request...}  1 or 0: some of its places were lost, and all its requests must ask again;
---                                          1 or 0: there are more dead to be removed; until when the lock is taken if
---                                          its holders do not renew, below 0 when it is not; whose turn it is
+-- Returns  {lapsed, more, ms, "request owner"...}
+--          1 or 0: some of its places were lost, and all its requests must ask again; 1 or 0: there are more dead to be
+--          removed; until when the lock is taken if its holders do not renew, below 0 when it is not; whose turn it is
 
 local now = clock()
 local lapsed = keep(ARGV[1], now, ARGV[2])
@@ -36,7 +36,7 @@ if redis.call('EXISTS', unpack(queues)) == 0 then
 end
 local answer = {(lapsed or not found) and 1 or 0, more and 1 or 0, taken}
 for _, place in ipairs(turns) do
-  local process, request = string.match(place, '^(%S+) (%S+)$')
+  local process, request = string.match(place, '^(%S+) (.*)$')
   if process == ARGV[1] then
     table.insert(answer, request)
   end

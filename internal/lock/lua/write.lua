@@ -15,6 +15,9 @@ local function turn(now)
   local taken = math.max(redis.call('PTTL', KEYS[7]), redis.call('PTTL', KEYS[8])) -- -2: neither is there
   if owner == ARGV[1] or taken == -2 and not ahead(KEYS[4]) and not ahead(KEYS[6]) then
     vacate(ARGV[6])
+    if owner ~= ARGV[1] then
+      call_along('=', now)
+    end
     return nil
   end
   return line_up(KEYS[4], now, taken == -2 and tonumber(ARGV[5]) or taken)

@@ -15,7 +15,7 @@ type change struct{ file, from, to string }
 
 // mutants returns all bugs. A new kind of lock adds its own.
 func mutants() []mutation {
-	return slices.Concat(inScripts(), inPackage(), inQueues(), atEdges(), inUse())
+	return slices.Concat(inScripts(), inPackage(), inQueues(), atEdges(), inUse(), inTogether())
 }
 
 // inScripts are those in what Redis runs.
@@ -47,7 +47,7 @@ func inScripts() []mutation {
 			{"lua/mutex_acquire.lua", `if found[2] then`, `if false then`},
 		}, "Mutex", 14},
 		{"an acquire that arrives late is obeyed after a release", []change{
-			{"lua/mutex_take.lua", `if state and not found[2] and`, `if state and`},
+			{"lua/mutex_take.lua", `if state and high and not found[2] and`, `if state and high and`},
 		}, "Mutex", 14},
 		{"a repeated release is not recognised by its token", []change{
 			{"lua/mutex_release.lua", `not latched and not released(state, ARGV[5])`, `not latched`},
@@ -76,8 +76,7 @@ func inScripts() []mutation {
 		}, "Mutex", 47},
 		{"a mutex's last token is not heeded", []change{
 			{"lua/token.lua", `tonumber(last or high or 0) + 1`, `tonumber(not last and high or 0) + 1`},
-			{"lua/mutex_take.lua", `token > string.sub(state, 2, 17) and`, ``},
-			{"lua/mutex_take.lua", `if string.sub(token, 1, 12) == string.sub(state, 2, 13) and`, `if`},
+			{"lua/mutex_take.lua", `if token > string.sub(state, 2, 17) and`, `if`},
 		}, "Mutex", 47},
 		{"the high water is not written again", []change{
 			{"lua/release.lua", `  cover(`, `  local _ = (`},
@@ -209,8 +208,8 @@ func inQueues() []mutation {
 	return []mutation{
 		{"fair queue by client clock", []change{
 			{
-				"protocol.go", `args = append(args, l.place(c.request), l.key)`,
-				`args = append(args, l.place(c.request), l.key, time.Now().UnixMicro())`,
+				"protocol.go", `args = append(args, l.place(c), l.key)`,
+				`args = append(args, l.place(c), l.key, time.Now().UnixMicro())`,
 			},
 			{"lua/queue.lua", `time[1] * 1000000 + time[2]`, `tonumber(ARGV[8])`},
 		}, "Fair", 36},
@@ -218,8 +217,8 @@ func inQueues() []mutation {
 			{"lua/queue.lua", `    if first and not alive(`, `    if false and not alive(`},
 		}, "Fair", 34},
 		{"the dead at the head add up", []change{
-			{"lua/queue.lua", `        redis.call('ZREM', queue, place)
-      end`, `        redis.call('ZREM', queue, place)
+			{"lua/queue.lua", `        remove(queue, place)
+      end`, `        remove(queue, place)
         redis.call('ZADD', KEYS[5], whole(now + 4000), process)
         break
       end`},
@@ -389,8 +388,8 @@ func inUse() []mutation {
 			{"lua/stay.lua", `local turns = due()`, `local turns = {}`},
 		}, "Read", 57},
 		{"every waiter looks for itself", []change{
-			{"wait.go", `		leaseOver.Stop() // one`, `		leaseOver.Reset(time.Second) // one`},
-			{"wait.go", `		if !t.queued() {
+			{"wait.go", `	leaseOver.Stop() // where`, `	leaseOver.Reset(time.Second) // where`},
+			{"wait.go", `		if first == nil {
 			leaseOver.Reset(`, `		if true {
 			leaseOver.Reset(`},
 			{"wait.go", `lookAgain   = 4 * time.Second`, `lookAgain   = time.Second`},
@@ -415,6 +414,28 @@ func inUse() []mutation {
 		{"children outlive the suite", []change{
 			{"procattr_linux_test.go", `Pdeathsig: syscall.SIGKILL`, `Pdeathsig: 0 * syscall.SIGKILL`},
 		}, "Mutex", 60},
+	}
+}
+
+// inTogether are those in what several of one owner get together, and in what tokens and answers that do not come
+// rely on.
+func inTogether() []mutation {
+	return []mutation{
+		{"an owner's other requests are not called along", []change{
+			{"lua/queue.lua", `if waits(ARGV[1]) then`, `if false then`},
+		}, "Fair", 61},
+		{"a reader's other requests are not called along", []change{
+			{"lua/read.lua", `    call_along('+', now)`, ``},
+		}, "Read", 61},
+		{"it is not heeded who has the lock", []change{
+			{"topic.go", `o != "" {`, `false {`},
+		}, "Reentrant", 61},
+		{"a mutex is taken with a token that is not covered", []change{
+			{"lua/mutex_take.lua", ` and token <= high then`, ` then`},
+		}, "Mutex", 62},
+		{"tokens are not covered", []change{
+			{"lua/token.lua", `if tonumber(high or 0) < token then`, `if not high then`},
+		}, "Fair", 62},
 	}
 }
 
