@@ -32,10 +32,17 @@ func (l locker) Do(ctx context.Context, name string, f func(context.Context) err
 		l.metrics.Locked(time.Since(asked))
 		return f(ctx)
 	})
-	if !held && ctx.Err() == nil {
-		l.metrics.LockFailed()
+	if !held {
+		l.failed(ctx, err)
 	}
 	return err
+}
+
+// failed counts a lock that could not be requested, unless the caller did not want it any more.
+func (l locker) failed(ctx context.Context, err error) {
+	if silent := errors.Is(err, lock.ErrNoAnswer) && !errors.Is(err, context.Canceled); silent || ctx.Err() == nil {
+		l.metrics.LockFailed()
+	}
 }
 
 func (l locker) TryDo(ctx context.Context, name string, f func(context.Context) error) error {
@@ -56,10 +63,10 @@ func (l locker) TryDoFenced(ctx context.Context, name string, f func(ctx context
 	case errors.Is(err, lock.ErrNotObtained):
 		l.metrics.LockBusy()
 		return order.ErrBusy
-	case ctx.Err() == nil:
-		l.metrics.LockFailed()
+	default:
+		l.failed(ctx, err)
+		return err
 	}
-	return err
 }
 
 func (l locker) mutex(name string) *lock.Lock {

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -30,7 +29,7 @@ func newRequest() string { return uuid.NewString() }
 // newClaim is one call of TryLock or Lock, whose name is the request.
 func (l *Lock) newClaim(ctx context.Context, request string) (claim, error) {
 	if err := ctx.Err(); err != nil {
-		return claim{}, l.refused(err)
+		return claim{}, fmt.Errorf("lock %q: %w", l.name, err)
 	}
 	if err := l.settings.check(); err != nil {
 		return claim{}, fmt.Errorf("lock %q: %w", l.name, err)
@@ -40,8 +39,8 @@ func (l *Lock) newClaim(ctx context.Context, request string) (claim, error) {
 		latched: l.locker.repeats,
 	}
 	if l.kind.owned {
-		if l.owner == "" {
-			return claim{}, fmt.Errorf("lock %q: %w", l.name, ErrNoOwner)
+		if err := l.owner.check(); err != nil {
+			return claim{}, fmt.Errorf("lock %q: %w", l.name, err)
 		}
 		return c, nil
 	}
@@ -56,14 +55,11 @@ func (l *Lock) newClaim(ctx context.Context, request string) (claim, error) {
 // attempt asks for the lock, and once more if the answer was lost. With ErrNotObtained the answer says when to ask
 // again. It returns soon after ctx is over; what may take the lock all the same makes the claim unsure.
 func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, a answer, err error) {
-	switch err := l.mayLeave(ctx); {
-	case errors.Is(err, errLeft): // it says nothing of who has the lock
+	if err := l.mayLeave(ctx); err != nil { // it says nothing of who has the lock
 		return nil, answer{}, fmt.Errorf("lock %q: %w", l.name, err)
-	case err != nil:
-		return nil, answer{}, l.refused(err)
 	}
 	var sent time.Time
-	err = l.locker.retry(ctx, func(again bool) (err error) {
+	err = l.locker.retry(ctx, l.keys.all, func(again bool) (err error) {
 		c.remember(again) // the first may arrive yet
 		sent = time.Now()
 		a, err = l.acquire(ctx, *c)
@@ -72,9 +68,7 @@ func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, a answer, err er
 	switch {
 	case err != nil:
 		c.remember(uncertain(err))
-		if ended := over(ctx); ended != nil { // a socket's timeout says less
-			err = fmt.Errorf("%w: %w: %w", ErrNotObtained, ended, err)
-		}
+		err = unanswered(over(ctx), err)
 	case a.upgrade:
 		err = fmt.Errorf("%w: %w", ErrNotObtained, ErrUpgrade)
 	case a.token == 0:
@@ -172,13 +166,16 @@ func read(cmd *redis.Cmd) (a answer, err error) {
 // ask runs a script that may be left at any time. The answer's error is ctx's then.
 func (l *Lock) ask(ctx context.Context, c call) *redis.Cmd {
 	if err := l.mayLeave(ctx); err != nil {
-		return unanswered(ctx, err)
+		return failed(ctx, err)
 	}
 	answer, err := leavable(ctx, l, func() (*redis.Cmd, error) {
 		return c.run(limit(ctx, askTimeout), l.locker.client), nil
 	})
-	if err != nil {
-		return unanswered(ctx, err)
+	if err == nil {
+		err = answer.Err()
+	}
+	if timedOut(err) {
+		return failed(ctx, unanswered(over(ctx), err))
 	}
 	return answer
 }
@@ -194,7 +191,7 @@ func (l *Lock) release(ctx context.Context, c claim, e ending) (held bool, err e
 // nothing.
 func (l *Lock) releaseTo(ctx context.Context, c claim, e ending) (held bool, o *offer, err error) {
 	ctx = limit(context.WithoutCancel(ctx), releaseTimeout)
-	err = l.locker.retry(ctx, func(again bool) error {
+	err = l.locker.retry(ctx, l.keys.all, func(again bool) error {
 		e.again = e.again || again
 		sent, within := time.Now(), releaseTimeout/2
 		if again {
@@ -210,5 +207,5 @@ func (l *Lock) releaseTo(ctx context.Context, c claim, e ending) (held bool, o *
 		held = n == 1
 		return err
 	})
-	return held, o, err
+	return held, o, unanswered(nil, err)
 }

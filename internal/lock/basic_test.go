@@ -326,12 +326,20 @@ func endedWaitLeavesNothing(t *testing.T, s stage, want error) {
 func refusedWhenCancelled(t *testing.T, s stage) {
 	t.Helper()
 	h := mustLock(t, s.rivals().lock())
+	refused := 0
 	for range 20 { // it may hear that its context is over before it hears the answer
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := s.through(&spy{Client: s.client, afterScript: cancel}).Lock(ctx)
 		cancel()
+		if errors.Is(err, lock.ErrNoAnswer) { // in time, on a busy machine
+			continue
+		}
+		refused++
 		wantErr(t, "Lock, cancelled when it was refused", err, context.Canceled)
 		wantErr(t, "Lock, cancelled when it was refused", err, lock.ErrNotObtained)
+	}
+	if refused == 0 {
+		t.Error("no call was refused in time")
 	}
 	mustRelease(t, h)
 }

@@ -20,6 +20,8 @@ type kind struct {
 	claims []int
 	// rival is the kind that it excludes, and that excludes it; "" for a kind whose owners exclude each other.
 	rival string
+	// owned: its owner is given, and may have it already.
+	owned bool
 	// parts is how many locks of Redis it is made of, 0 for one of its own.
 	parts int
 }
@@ -43,36 +45,36 @@ var kinds = []kind{
 		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Mutex(name, opts...)
 		},
-		claims: slices.Concat(span(1, 17), span(20, 31), span(46, 51), span(53, 58), span(60, 60), span(62, 62)),
+		claims: slices.Concat(span(1, 17), span(20, 31), span(46, 51), span(53, 58), span(60, 60), span(62, 66)),
 	},
 	{
-		name: "Reentrant",
+		name: "Reentrant", owned: true,
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Reentrant(name, o, opts...)
 		},
-		claims: slices.Concat(span(1, 19), span(21, 31), span(46, 58), span(60, 62)),
+		claims: slices.Concat(span(1, 19), span(21, 31), span(46, 58), span(60, 66)),
 	},
 	{
-		name: "Fair",
+		name: "Fair", owned: true,
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Fair(name, o, opts...)
 		},
-		claims: slices.Concat(span(1, 19), span(21, 37), span(46, 58), span(60, 62)),
+		claims: slices.Concat(span(1, 19), span(21, 37), span(46, 58), span(60, 66)),
 	},
 	{
-		name: "Write",
+		name: "Write", owned: true,
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Write(name, o, opts...)
 		},
-		claims: slices.Concat(span(1, 19), span(21, 42), span(46, 58), span(60, 62)),
+		claims: slices.Concat(span(1, 19), span(21, 42), span(46, 58), span(60, 66)),
 	},
 	{
-		name: "Read",
+		name: "Read", owned: true,
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
 			return l.Read(name, o, opts...)
 		},
 		claims: slices.Concat(
-			span(1, 10), span(12, 19), span(21, 30), span(38, 42), span(46, 58), span(60, 62),
+			span(1, 10), span(12, 19), span(21, 30), span(38, 42), span(46, 58), span(60, 66),
 		),
 		rival: "Write",
 	},
@@ -82,18 +84,17 @@ var kinds = []kind{
 			return lock.Multi(l.Mutex(name, opts...), l.Mutex(name+"/other", opts...))
 		},
 		parts:  2,
-		claims: slices.Concat(span(1, 17), span(20, 31), span(43, 44), span(46, 58), span(60, 60), span(62, 62)),
+		claims: slices.Concat(span(1, 17), span(20, 31), span(43, 44), span(46, 58), span(60, 60), span(62, 66)),
 	},
 	{
 		name: "Redlock",
 		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) *lock.Lock {
-			return lock.OneServer(
-				lock.Redlock(l.Mutex(name, opts...), l.Mutex(name+"/2", opts...), l.Mutex(name+"/3", opts...)),
-			)
+			on := func(server string) *lock.Lock { return lock.Elsewhere(l.Mutex(name, opts...), server) }
+			return lock.OneServer(lock.Redlock(on("1"), on("2"), on("3")))
 		},
 		parts: 3,
 		claims: slices.Concat(
-			span(1, 13), span(16, 17), span(20, 29), span(31, 31), span(45, 60), span(62, 62),
+			span(1, 13), span(16, 17), span(20, 29), span(31, 31), span(45, 60), span(62, 66),
 		),
 	},
 }

@@ -134,7 +134,10 @@
 //	last writes, or the high water   If the clock went back as well, they rise for every process that has seen one
 //	a message to waiters is lost     they look again when the lease is over, after 4 s, or when their connection is
 //	                                 back; in a queue, when their places are kept, a second later
-//	a connection is half open        no byte for 2.5 s, in spite of a PING: it is replaced, and all waiters look
+//	a connection is half open        that of waiters: no byte for 2.5 s, in spite of a PING: it is replaced, and all
+//	                                 look. That of a call: when it is not answered, every idle connection has to
+//	                                 answer a PING within 50 ms or is dropped, and the call is asked again (63)
+//	Redis says nothing               ErrNoAnswer, with the context's error if that is over; never ErrNotObtained (64)
 //	a master of a cluster is silent  its own locks only are held up. All waiters hear through one node: if it is
 //	                                 that one, the others' look as if messages were lost, until the next connection
 //	                                 is to another node

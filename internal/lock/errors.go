@@ -1,7 +1,9 @@
 package lock
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net"
 
 	"github.com/redis/go-redis/v9"
@@ -14,6 +16,9 @@ import (
 var (
 	// ErrNotObtained: somebody else has the lock. From Lock it comes together with the context's error.
 	ErrNotObtained = errors.New("lock not obtained")
+	// ErrNoAnswer: Redis has not answered in time, and nobody knows who has the lock. It comes together with the
+	// context's error, if that is over.
+	ErrNoAnswer = errors.New("no answer from Redis in time")
 	// ErrReentry: the caller has the lock already, and its kind lets nobody enter again. It comes with ErrNotObtained.
 	ErrReentry = errors.New("lock held by the caller already")
 	// ErrUpgrade: the caller reads, and wants to write: they would wait for themselves. It comes with ErrNotObtained.
@@ -27,10 +32,16 @@ var (
 	ErrTooFewReplicas = errors.New("lock on too few replicas")
 	// ErrInvalidLease: the lease is shorter than MinLease.
 	ErrInvalidLease = errors.New("lock lease too short")
+	// ErrInvalidOption: an option has a negative value.
+	ErrInvalidOption = errors.New("invalid option of a lock")
 	// ErrNoOwner: the owner is the zero one, which everybody has.
 	ErrNoOwner = errors.New("lock without an owner")
+	// ErrInvalidOwner: the owner has control characters.
+	ErrInvalidOwner = errors.New("invalid owner of a lock")
 	// ErrDuplicate: a lock that is made of others has one of them, or one server, more than once.
 	ErrDuplicate = errors.New("lock made of the same one twice")
+	// ErrMismatch: the members of a Redlock differ in name, kind, options or owner, so that they are not one lock.
+	ErrMismatch = errors.New("members of the lock differ")
 	// ErrRestarted: a server of a Redlock was started less than a lease ago, and may have forgotten who has the lock.
 	ErrRestarted = errors.New("server of the lock restarted less than a lease ago")
 )
@@ -45,4 +56,29 @@ func uncertain(err error) bool {
 	}
 	op, network := errors.AsType[*net.OpError](err)
 	return !network || op.Op != "dial" // without a connection nothing was sent
+}
+
+// timedOut reports whether err says that a time limit was over, whichever: a socket's, this package's or a caller's.
+func timedOut(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// unanswered returns err for a caller: if a time limit is over it says so, and that it was the caller's only if their
+// context has ended.
+func unanswered(ended, err error) error {
+	switch {
+	case err == nil || ended == nil && !timedOut(err):
+		return err
+	case ended != nil && errors.Is(err, batch.ErrNotSent):
+		return fmt.Errorf("%w: %w: %w", batch.ErrNotSent, ErrNoAnswer, ended)
+	case ended != nil:
+		return fmt.Errorf("%w: %w: %s", ErrNoAnswer, ended, err.Error())
+	case errors.Is(err, batch.ErrNotSent):
+		return fmt.Errorf("%w: %w", batch.ErrNotSent, ErrNoAnswer)
+	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
+		return ErrNoAnswer // that context is not the caller's
+	default:
+		return fmt.Errorf("%w: %s", ErrNoAnswer, err.Error())
+	}
 }

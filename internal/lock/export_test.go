@@ -16,6 +16,14 @@ func Unsent(l *Locker) int { return l.prompt.Waiting() }
 // KeyOf returns the lock's key in Redis.
 func KeyOf(l *Lock) string { return l.key }
 
+// Elsewhere returns the lock as if it were another server's: under keys of its own.
+func Elsewhere(l *Lock, server string) *Lock {
+	other := *l
+	other.keys = newKeys(l.locker.prefix+server+":", l.keys.kind, l.name)
+	other.key = other.keys.lock
+	return &other
+}
+
 // OneServer makes a Redlock of one server's locks: what servers say of themselves is not asked.
 func OneServer(l *Lock) *Lock {
 	for _, m := range l.group.members {
@@ -34,3 +42,15 @@ var renewals = sync.OnceValue(func() []any {
 	k := newKinds()
 	return []any{k.mutex.renew.Hash(), k.reentrant.renew.Hash()}
 })
+
+// Dependents returns how many are told of the end of the hold.
+func Dependents(h *Hold) (n int) {
+	if h.parts != nil {
+		for _, part := range h.parts.list() {
+			n += Dependents(part)
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return n + len(h.dependents)
+}

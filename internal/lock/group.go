@@ -38,7 +38,7 @@ func Multi(first *Lock, more ...*Lock) *Lock {
 type group struct {
 	members []*Lock
 	need    int
-	twice   bool // a lock is among them more than once
+	wrong   error // why they make no lock, nil if they do
 }
 
 // newGroup returns the lock, with the names of its members for its own.
@@ -51,7 +51,9 @@ func newGroup(members []*Lock, need int) *Lock {
 	name := strings.Join(slices.Compact(names), ", ")
 	g := &group{members: members, need: need}
 	whole := &Lock{locker: members[0].locker, name: name, key: strings.Join(keys, ","), group: g}
-	g.twice = whole.repeated(map[place]bool{})
+	if whole.repeated(map[place]bool{}) {
+		g.wrong = ErrDuplicate
+	}
 	return whole
 }
 
@@ -86,8 +88,8 @@ func (g *group) all() bool { return g.need == len(g.members) }
 // tryGroup asks the members for one request. Where all are needed the first one is asked alone: who does not get it
 // takes none of the others from somebody who does.
 func (l *Lock) tryGroup(ctx context.Context, request string) (*Hold, error) {
-	if l.group.twice {
-		return nil, fmt.Errorf("lock %q: %w", l.name, ErrDuplicate)
+	if err := l.group.wrong; err != nil {
+		return nil, fmt.Errorf("lock %q: %w", l.name, err)
 	}
 	if !l.group.all() {
 		h, _, err := l.round(ctx, request, 0, nil)
@@ -105,8 +107,8 @@ func (l *Lock) tryGroup(ctx context.Context, request string) (*Hold, error) {
 // before it waits for another one that was refused: who waits has none, so that nobody can wait for them in turn.
 func (l *Lock) waitGroup(ctx context.Context) (*Hold, error) {
 	g, at := l.group, 0
-	if g.twice {
-		return nil, fmt.Errorf("lock %q: %w", l.name, ErrDuplicate)
+	if g.wrong != nil {
+		return nil, fmt.Errorf("lock %q: %w", l.name, g.wrong)
 	}
 	if !g.all() && !g.members[0].contended() {
 		h, refused, err := l.round(ctx, newRequest(), 0, nil)

@@ -68,9 +68,13 @@ func (h *Hold) Lost() <-chan struct{} {
 }
 
 // Err returns nil while the lock is held, ErrLost with the reason after it was lost, and ErrNotHeld after Release was
-// called. It compares with the clock at each call: in a process that was stopped past the lease it says so at once,
-// while Lost and the contexts, which a timer ends, may be a moment late. They are ended before it returns an error.
+// called, also for a nil or a zero hold. It compares with the clock at each call: in a process that was stopped past
+// the lease it says so at once, while Lost and the contexts, which a timer ends, may be a moment late. They are ended
+// before it returns an error.
 func (h *Hold) Err() error {
+	if h == nil || h.lock == nil {
+		return ErrNotHeld // one that was never obtained
+	}
 	if h.parts != nil {
 		h.count()
 	} else {
@@ -105,11 +109,18 @@ func (h *Hold) Refresh(ctx context.Context) error {
 	if h.parts != nil {
 		return h.parts.refresh(ctx)
 	}
-	sent := time.Now()
-	held, err := h.lock.ask(ctx, h.lock.callRenew(h.claim, h.lock.settings.lease)).Int()
+	var sent time.Time
+	held, err := 0, h.lock.mayLeave(ctx)
+	if err == nil {
+		err = h.lock.locker.retry(ctx, h.lock.keys.all, func(bool) (err error) {
+			sent = time.Now()
+			held, err = h.lock.locker.run(ctx, askTimeout, h.lock.callRenew(h.claim, h.lock.settings.lease)).Int()
+			return err
+		})
+	}
 	switch {
 	case err != nil:
-		return h.lock.wrap("refresh", err)
+		return h.lock.wrap("refresh", unanswered(over(ctx), err))
 	case held != 1:
 		h.end(fmt.Errorf("lock %q: %w: %w", h.lock.name, ErrLost, errGone), true)
 		return h.ended()
@@ -175,6 +186,9 @@ func (h *Hold) under(parent context.Context) context.Context {
 // released already. After another error it is not known whether the lock was released: Release may be called again, and
 // if nobody does, the lease ends it.
 func (h *Hold) Release(ctx context.Context) error {
+	if h == nil || h.lock == nil {
+		return ErrNotHeld
+	}
 	h.releasing.Lock()
 	defer h.releasing.Unlock()
 	if h.settled {

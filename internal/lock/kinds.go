@@ -17,6 +17,7 @@ type kinds struct{ mutex, reentrant, fair, write, read *kind }
 func newKinds() kinds {
 	// A mutex's state is a string, and not the sorted set of the others, which takes Redis less time (docs/locks.md).
 	mutex := &kind{
+		name:    "mutex",
 		acquire: script("mutex_take", "token", "mutex_acquire"),
 		release: script("mutex_free", "mutex_release"),
 		handOn:  script("token", "mutex_free", "mutex_release"),
@@ -28,6 +29,7 @@ func newKinds() kinds {
 		return script(slices.Concat([]string{"clock", "token", "holds"}, turn, []string{last})...)
 	}
 	reentrant := kind{
+		name:    "reentrant",
 		owned:   true,
 		acquire: owned("acquire", "reentrant"),
 		release: owned("release", "reentrant"),
@@ -37,6 +39,7 @@ func newKinds() kinds {
 	}
 	queued := func(turn ...string) *kind {
 		k := reentrant
+		k.name = turn[len(turn)-1]
 		k.acquire = owned("acquire", turn...)
 		k.release = owned("release", turn[:2]...)
 		k.force = owned("force", turn[:2]...)

@@ -19,7 +19,7 @@ const (
 )
 
 // errLeft is why nothing was asked.
-var errLeft = fmt.Errorf("%w: too many calls that Redis has left unanswered", batch.ErrNotSent)
+var errLeft = fmt.Errorf("%w: %w: too many calls are without one", batch.ErrNotSent, ErrNoAnswer)
 
 // mayLeave returns why a call with the context should not begin, if it should not.
 func (l *Lock) mayLeave(ctx context.Context) error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 
 	"github.com/google/uuid"
 )
@@ -33,13 +35,25 @@ type Owner string
 // NewOwner returns an owner that nobody else has.
 func NewOwner() Owner { return Owner(uuid.NewString()) }
 
+// check returns why the owner cannot have a lock, if it cannot: messages between processes have owners in lines.
+func (o Owner) check() error {
+	switch {
+	case o == "":
+		return ErrNoOwner
+	case strings.ContainsFunc(string(o), unicode.IsControl):
+		return fmt.Errorf("%w: %q has control characters", ErrInvalidOwner, o)
+	default:
+		return nil
+	}
+}
+
 func (l *Locker) newLock(of *kind, k keys, owner Owner, opts []Option) *Lock {
 	return &Lock{locker: l, kind: of, name: k.name, key: k.lock, keys: k, settings: newSettings(opts), owner: owner}
 }
 
 // TryLock takes the lock if it is free, and returns ErrNotObtained at once if it is not. Other errors are ctx's,
-// Redis's, or those of a lock that cannot be had: ErrInvalidLease, ErrNoOwner, ErrDuplicate. Then the lock was not
-// taken, or is free again after the lease at the latest.
+// Redis's, ErrNoAnswer, or those of a lock that is described wrongly. Then the lock was not taken,
+// or is free again after the lease at the latest.
 func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
 	return l.try(ctx, newRequest())
 }

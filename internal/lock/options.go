@@ -55,6 +55,9 @@ func (s settings) check() error {
 	if s.lease < MinLease {
 		return fmt.Errorf("%w: %v, allowed: %v or more", ErrInvalidLease, s.lease, MinLease)
 	}
+	if s.maxHold < 0 || s.replicas < 0 {
+		return fmt.Errorf("%w: held for %v at most, on %d replicas", ErrInvalidOption, s.maxHold, s.replicas)
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 // answer in the same way, so that attempts, waiting, renewal and release are written once. Each is safe to repeat
 // with the same claim; package lua says what they do.
 type kind struct {
+	name string
 	// owned: the owner is the caller's, and may have the lock already. Else every call has an owner of its own.
 	owned bool
 	// acquire answers with the claim's token, as text; or {0, ms, x} when it must wait, at most so long before it

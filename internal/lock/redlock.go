@@ -15,10 +15,11 @@ import (
 // drift; the hold is lost as soon as fewer than a majority can be relied on. Members are renewed one by one. The token
 // of a hold is higher than those of earlier ones, because it is written to a majority before the hold is returned.
 //
-// One lock or one server twice among them is refused, with ErrDuplicate; servers are told apart by the run id that they
-// give themselves, as addresses may be aliases. A server that was started less than a lease ago does not count, with
-// ErrRestarted, unless WithRestarted says so: it may have come back empty, and give a lock away that somebody has. (So
-// new servers do not count for a lease either.)
+// Locks that differ in name, kind, options or owner are refused, with ErrMismatch. One lock or one server twice among
+// them is, with ErrDuplicate; servers are told apart by the run id that they give themselves, as addresses may be
+// aliases. A server that was started less than a lease ago does not count, with ErrRestarted, unless WithRestarted
+// says so: it may have come back empty, and give a lock away that somebody has. (So new servers do not count for a
+// lease either.)
 //
 // The members that could not be asked, or whose answer is not known, are released; those that answer late join the
 // hold. Of two servers both are needed, so that there is nothing to gain from an even number.
@@ -29,7 +30,18 @@ func Redlock(first *Lock, more ...*Lock) *Lock {
 		member.elected = true
 		members = append(members, &member)
 	}
-	return newGroup(members, len(members)/2+1)
+	whole := newGroup(members, len(members)/2+1)
+	if slices.ContainsFunc(more, func(l *Lock) bool { return !l.matches(first) }) {
+		whole.group.wrong = ErrMismatch
+	}
+	return whole
+}
+
+// matches reports whether both are the same lock, on different servers, for the same owner and to be held in the same
+// way.
+func (l *Lock) matches(other *Lock) bool {
+	return l.group == nil && other.group == nil && l.name == other.name && l.kind.name == other.kind.name &&
+		l.settings == other.settings && l.owner == other.owner
 }
 
 // raise gives all that were obtained the highest of their tokens, and drops those that do not say that they have it.

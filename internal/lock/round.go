@@ -18,7 +18,7 @@ const grace = 5 * time.Millisecond
 
 // errSilent is why a member does not count that has not answered in time: within patience, or grace and more once the
 // others had decided.
-var errSilent = errors.New("no answer in time")
+var errSilent = fmt.Errorf("%w: others have decided", ErrNoAnswer)
 
 // round is one try of all members of a group at the same time.
 type round struct {
@@ -146,6 +146,8 @@ func (r *round) conclude(ctx context.Context) (*Hold, error) {
 		return nil, fmt.Errorf("lock %q: %w", r.lock.name, ErrDuplicate)
 	case r.own != nil:
 		return nil, fmt.Errorf("lock %q: %w", r.lock.name, r.own)
+	case err != nil && r.refused == 0:
+		return nil, fmt.Errorf("lock %q: %w", r.lock.name, unanswered(err, errSilent))
 	case err != nil:
 		return nil, r.lock.refused(err)
 	case obtained >= g.need:

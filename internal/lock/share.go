@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -76,13 +77,13 @@ func (l *Locker) run(ctx context.Context, within time.Duration, c call) *redis.C
 	}
 	answer, err := sends.Do(ctx, c)
 	if answer == nil {
-		return unanswered(ctx, err)
+		return failed(ctx, err)
 	}
 	return answer // with its own error
 }
 
-// unanswered is the answer of a call that was not answered.
-func unanswered(ctx context.Context, err error) *redis.Cmd {
+// failed is the answer of a call that went wrong before it was answered.
+func failed(ctx context.Context, err error) *redis.Cmd {
 	answer := redis.NewCmd(ctx)
 	answer.SetErr(err)
 	return answer
@@ -93,6 +94,9 @@ func unanswered(ctx context.Context, err error) *redis.Cmd {
 type slot struct {
 	patient *sends       // while answers are slow
 	left    atomic.Int64 // calls that go on though nobody waits for them
+
+	probing sync.Mutex
+	probed  time.Time // when the idle connections were looked at last; guarded by probing
 }
 
 // slot returns the slot of a lock's keys, none for a lock that is made of others. A client of one server has one for
@@ -109,9 +113,9 @@ func (l *Locker) slot(keys []string) *slot {
 	return s.(*slot) //nolint:forcetypeassert // nothing else is stored
 }
 
-// retry does something that asks Redis, and once more, patiently, if it was not answered; then it is told that it may
-// have been done. What was not sent because the request before had failed does not count, once.
-func (l *Locker) retry(ctx context.Context, do func(again bool) error) (err error) {
+// retry does something that asks Redis for the keys, and once more, patiently, if it was not answered; then it is
+// told that it may have been done. What was not sent because the request before had failed does not count, once.
+func (l *Locker) retry(ctx context.Context, keys []string, do func(again bool) error) (err error) {
 	again := false
 	for range 3 {
 		err = do(again)
@@ -121,6 +125,9 @@ func (l *Locker) retry(ctx context.Context, do func(again bool) error) (err erro
 		}
 		again = again || lost
 		l.slow.Store(time.Now().Add(slowTime).UnixNano())
+		if timedOut(err) {
+			l.dropHalfOpen(keys)
+		}
 	}
 	return err
 }

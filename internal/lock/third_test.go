@@ -1,7 +1,11 @@
 package lock_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +27,30 @@ var thirdRows = []row{
 		number: 62, group: "Fenced",
 		says: "no token is above the high water; after a step of the clock, back by an hour, the next one is higher",
 		run:  tokensAreCovered,
+	},
+	{
+		number: 63, group: "Silence",
+		says: "half-open idle connections, one to eight: calls and renewals succeed, and no error names a " +
+			"deadline that is not over",
+		run: halfOpenCommands,
+	},
+	{
+		number: 64, group: "Silence",
+		says: "a silent server is the context's error or the package's own, never that somebody else has the lock",
+		run:  silentServer,
+	},
+	{
+		number: 65, group: "Misuse",
+		says: "invalid owners and options, and a Redlock of different locks, are refused; a hold that is " +
+			"nil or zero is not held",
+		run: misuseIsRefused,
+	},
+	{
+		number: 66, group: "Small print",
+		says: "the client's highest token counts, and one write covers a rush; a leaving waiter lengthens nothing; " +
+			"a full Redis keeps times to live; failed renewals are repeated soon; a waiter looks when the " +
+			"lease is over; cancelled contexts are forgotten",
+		run: smallPromises,
 	},
 }
 
@@ -122,10 +150,7 @@ func enterTogether(t *testing.T, s stage) {
 
 // tokensAreCovered takes a lock again and again by a clock that the test controls.
 func tokensAreCovered(t *testing.T, s stage) {
-	server := miniredis.RunT(t)
-	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})
-	t.Cleanup(func() { _ = client.Close() }) // nothing is under way
-	s.client = client
+	s, server := s.clockStage(t)
 	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	last := int64(0)
 	take := func(when string, l *lock.Lock) {
@@ -171,4 +196,387 @@ func (s stage) highestWater(t *testing.T) (highest int64) {
 		highest = max(highest, n)
 	}
 	return highest
+}
+
+// swallowIdle makes all connections that there are now half open, of which so many are idle.
+func (d *deafness) swallowIdle(t *testing.T, client *redis.Client, idle int) {
+	t.Helper()
+	var conns []*redis.Conn
+	for range idle {
+		conn := client.Conn()
+		if err := conn.Ping(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, conn)
+	}
+	for _, conn := range conns {
+		_ = conn.Close() // gives it back
+	}
+	atOnce(t, idle, func(int) error { // pipelines have connections of their own
+		_, err := client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+			_ = p.Do(t.Context(), "BLPOP", "no such list", "0.05")
+			return nil
+		})
+		if errors.Is(err, redis.Nil) {
+			return nil
+		}
+		return err
+	})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.conns {
+		c.deaf.Store(true)
+	}
+}
+
+// halfOpenCommands uses a lock while idle connections say nothing, and new ones work.
+func halfOpenCommands(t *testing.T, s stage) {
+	for _, idle := range []int{1, 2, 4, 8} {
+		for _, tc := range []struct {
+			name string
+			call func(ctx context.Context, l *lock.Lock, swallow func()) error
+		}{
+			{"TryLock", func(ctx context.Context, l *lock.Lock, swallow func()) error {
+				swallow()
+				h, err := l.TryLock(ctx)
+				if err != nil {
+					return err
+				}
+				return h.Release(ctx)
+			}},
+			{"Do", func(ctx context.Context, l *lock.Lock, swallow func()) error {
+				swallow()
+				return l.Do(ctx, func(context.Context, *lock.Hold) error { return nil })
+			}},
+			{"Release", func(ctx context.Context, l *lock.Lock, swallow func()) error {
+				h, err := l.TryLock(ctx)
+				if err != nil {
+					return err
+				}
+				swallow()
+				return h.Release(ctx)
+			}},
+			{"Refresh", func(ctx context.Context, l *lock.Lock, swallow func()) error {
+				h, err := l.TryLock(ctx)
+				if err != nil {
+					return err
+				}
+				swallow()
+				return errors.Join(h.Refresh(ctx), h.Release(ctx))
+			}},
+			{"renewal", func(ctx context.Context, l *lock.Lock, swallow func()) error {
+				h, err := l.TryLock(ctx)
+				if err != nil {
+					return err
+				}
+				first := h.ValidUntil()
+				swallow()
+				for h.Err() == nil && !h.ValidUntil().After(first) {
+					time.Sleep(10 * time.Millisecond)
+				}
+				return errors.Join(h.Err(), h.Release(ctx))
+			}},
+		} {
+			t.Run(fmt.Sprintf("%s, %d idle", tc.name, idle), func(t *testing.T) {
+				t.Parallel()
+				own := s
+				own.prefix += fmt.Sprint(tc.name, idle, ":")
+				var d deafness
+				client := d.client(t, redisAddr(s.client))
+				l := own.kind.open(lock.New(client, own.prefix), "m", lock.NewOwner(),
+					lock.WithRenewedLease(4*time.Second))
+				mustRelease(t, mustLock(t, l)) // the scripts are known
+				begin := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				defer cancel()
+				err := tc.call(ctx, l, func() { d.swallowIdle(t, client, idle) })
+				if err != nil {
+					t.Errorf("after %v: %v", time.Since(begin), err)
+				}
+				t.Logf("%s, %s, %d idle: %v", s.kind.name, tc.name, idle, time.Since(begin))
+			})
+		}
+	}
+}
+
+// silentServer asks a server that says nothing: no answer is not the answer that somebody has the lock.
+func silentServer(t *testing.T, s stage) {
+	for _, tc := range []struct {
+		name     string
+		deadline time.Duration
+		over     bool // it will be
+	}{{"soon over", 150 * time.Millisecond, true}, {"far", time.Hour, false}} {
+		for _, method := range []string{"TryLock", "Lock", "Do", "TryDo"} {
+			t.Run(method+", deadline "+tc.name, func(t *testing.T) {
+				t.Parallel()
+				own := s
+				own.prefix += method + tc.name
+				p, through := own.viaProxy(t)
+				if err := through.Ping(t.Context()).Err(); err != nil {
+					t.Fatal(err)
+				}
+				p.Blackhole()
+				ctx, cancel := context.WithTimeout(t.Context(), tc.deadline)
+				defer cancel()
+				err := ask(ctx, own.through(through), method)
+				wantErr(t, method, err, lock.ErrNoAnswer)
+				says := strings.Contains(fmt.Sprint(err), context.DeadlineExceeded.Error())
+				if errors.Is(err, lock.ErrNotObtained) || errors.Is(err, context.DeadlineExceeded) != tc.over ||
+					says != tc.over {
+					t.Errorf("%s: %v; want that nobody is said to have it, and that the deadline is over: %v",
+						method, err, tc.over)
+				}
+			})
+		}
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := ask(over, s.lock(), "TryLock"); !errors.Is(err, context.Canceled) || errors.Is(err, lock.ErrNotObtained) {
+		t.Errorf("TryLock under a context that is over: %v, want its error alone", err)
+	}
+}
+
+// ask calls one of the methods that take a lock.
+func ask(parent context.Context, l *lock.Lock, method string) error {
+	ctx, cancel := context.WithTimeout(parent, soon)
+	defer cancel()
+	var h *lock.Hold
+	var err error
+	nothing := func(context.Context, *lock.Hold) error { return nil }
+	switch method {
+	case "TryLock":
+		h, err = l.TryLock(ctx)
+	case "Lock":
+		h, err = l.Lock(ctx)
+	case "Do":
+		err = l.Do(ctx, nothing)
+	case "TryDo":
+		err = l.TryDo(ctx, nothing)
+	}
+	if h != nil {
+		err = h.Release(ctx) // the test has failed
+	}
+	return err
+}
+
+// misuseIsRefused describes locks that cannot be had.
+func misuseIsRefused(t *testing.T, s stage) {
+	locker := lock.New(s.client, s.prefix)
+	cases := map[string]struct {
+		lock *lock.Lock
+		want error
+	}{
+		"a negative lease":              {s.lock(lock.WithLease(-time.Second)), lock.ErrInvalidLease},
+		"a negative renewed lease":      {s.lock(lock.WithRenewedLease(-time.Second)), lock.ErrInvalidLease},
+		"a negative limit":              {s.lock(lock.WithMaxHold(-time.Second)), lock.ErrInvalidOption},
+		"a negative number of replicas": {s.lock(lock.WithReplicas(-1)), lock.ErrInvalidOption},
+	}
+	if s.kind.owned {
+		for _, o := range []lock.Owner{"a\nb", "\x00", "a\tb", "\u0085"} {
+			cases[fmt.Sprintf("the owner %q", o)] = struct {
+				lock *lock.Lock
+				want error
+			}{s.kind.open(locker, "m", o), lock.ErrInvalidOwner}
+		}
+	}
+	if s.kind.name == "Redlock" {
+		first := locker.Reentrant("m", "a")
+		other := lock.New(s.client, s.prefix+"other:")
+		for name, second := range map[string]*lock.Lock{
+			"names":   other.Reentrant("n", "a"),
+			"kinds":   other.Fair("m", "a"),
+			"sides":   other.Read("m", "a"),
+			"leases":  other.Reentrant("m", "a", lock.WithLease(time.Minute)),
+			"renewal": other.Reentrant("m", "a", lock.WithLease(lock.DefaultLease)),
+			"owners":  other.Reentrant("m", "b"),
+		} {
+			cases["different "+name] = struct {
+				lock *lock.Lock
+				want error
+			}{red([]*lock.Lock{first, second}), lock.ErrMismatch}
+		}
+	}
+	for name, tc := range cases {
+		for _, method := range []string{"TryLock", "Lock", "Do", "TryDo"} {
+			err := ask(t.Context(), tc.lock, method)
+			wantErr(t, name+": "+method, err, tc.want)
+			if errors.Is(err, lock.ErrNotObtained) {
+				t.Errorf("%s: %s: %v, want that nobody else is said to have it", name, method, err)
+			}
+		}
+	}
+	if found := s.keys(t); len(found) > 0 {
+		t.Errorf("keys %q", found)
+	}
+	if s.kind.owned { // other characters are allowed
+		mustRelease(t, mustLock(t, s.kind.open(locker, "m", "Ann, 2nd 锁")))
+	}
+	for name, h := range map[string]*lock.Hold{"nil": nil, "zero": {}} {
+		wantErr(t, "Err of a hold that is "+name, h.Err(), lock.ErrNotHeld)
+		wantErr(t, "Release of a hold that is "+name, h.Release(t.Context()), lock.ErrNotHeld)
+	}
+}
+
+// smallPromises are those that nothing noticed the lack of once.
+func smallPromises(t *testing.T, s stage) {
+	t.Run("tokens", func(t *testing.T) { t.Parallel(); tokensHeedTheClient(t, s) })
+	t.Run("leaving", func(t *testing.T) { t.Parallel(); leavingLengthensNothing(t, s) })
+	t.Run("full", func(t *testing.T) { t.Parallel(); fullKeepsLeases(t, s) })
+	t.Run("renewal", func(t *testing.T) { t.Parallel(); failedRenewalIsRepeated(t, s) })
+	t.Run("end", func(t *testing.T) { t.Parallel(); looksWhenTheLeaseIsOver(t, s) })
+	t.Run("contexts", func(t *testing.T) { t.Parallel(); contextsAreForgotten(t, s) })
+}
+
+// clockStage returns the stage on an in-process Redis, whose clock the test sets.
+func (s stage) clockStage(t *testing.T) (stage, *miniredis.Miniredis) {
+	t.Helper()
+	server := miniredis.RunT(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})
+	t.Cleanup(func() { _ = client.Close() }) // nothing is under way
+	s.client = client
+	return s, server
+}
+
+// tokensHeedTheClient takes a lock in a rush: the high water is written once in 10 ms, and a process never gets a token
+// below one that it has seen.
+func tokensHeedTheClient(t *testing.T, s stage) {
+	s, server := s.clockStage(t)
+	now := time.Date(2026, 11, 26, 12, 0, 0, 1000, time.UTC)
+	locker := lock.New(s.client, s.prefix)
+	take := func(l *lock.Locker) int64 {
+		now = now.Add(100 * time.Microsecond)
+		server.SetTime(now)
+		h := mustLock(t, s.kind.open(l, "m", lock.NewOwner()))
+		mustRelease(t, h)
+		return h.Token()
+	}
+	written := map[int64]bool{}
+	for range 60 { // 6 ms
+		take(locker)
+		written[s.highestWater(t)] = true
+	}
+	if most := 2 + 2*s.kind.locks(); s.kind.name == "Mutex" && len(written) > most {
+		t.Errorf("the high water was raised %d times in 6 ms, want %d at most", len(written), most)
+	}
+	// Another lock of the process, whose tokens run an hour ahead.
+	h := mustLock(t, s.kind.open(locker, "ahead", lock.NewOwner()))
+	slots := s.slotsOf(t, "ahead")
+	mustRelease(t, h)
+	seen := now.Add(time.Hour).UnixMicro()
+	for _, key := range slots {
+		if err := s.client.Set(t.Context(), key, seen, time.Hour).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range s.keys(t) { // a mutex remembers its last token besides
+		if _, rest, _ := strings.Cut(key, "}:"); strings.Contains(rest, ":ahead") {
+			s.client.Del(t.Context(), key)
+		}
+	}
+	mustRelease(t, mustLock(t, s.kind.open(locker, "ahead", lock.NewOwner())))
+	if token := take(locker); token <= seen {
+		t.Errorf("token %d for a process that has seen %d", token, seen)
+	}
+}
+
+// slotsOf returns the keys of the high waters of a name.
+func (s stage) slotsOf(t *testing.T, name string) (slots []string) {
+	t.Helper()
+	for _, key := range s.keys(t) {
+		if slot, rest, _ := strings.Cut(key, "}:"); strings.Contains(rest, ":"+name) {
+			slots = append(slots, slot+"}")
+		}
+	}
+	return slots
+}
+
+// leavingLengthensNothing gives up waits: the keys of the holder live no longer than before.
+func leavingLengthensNothing(t *testing.T, s stage) {
+	s.prefix += "leaving:"
+	const lease = 4 * time.Second
+	begin := time.Now()
+	mustLock(t, s.rivals().lock(lock.WithLease(lease)))
+	held := s.remains(t)
+	for range 3 {
+		ctx, cancel := context.WithCancel(t.Context())
+		waiting := s.lockAsync(ctx, t, s.lock())
+		cancel()
+		if got := receive(t, "answer", waiting); got.err == nil {
+			t.Skip("a busy machine has let the lease end")
+		}
+		ttl := time.Duration(0)
+		for _, key := range held {
+			ttl = max(ttl, s.client.PTTL(t.Context(), key).Val())
+		}
+		if left := lease - time.Since(begin); ttl > left+200*time.Millisecond {
+			t.Errorf("the lock is taken for %v when a waiter has left, want %v at most", ttl, left)
+		}
+		s.nobodyListens(t)
+	}
+}
+
+// fullKeepsLeases releases on a Redis that is full: what is left has a time to live.
+func fullKeepsLeases(t *testing.T, s stage) {
+	s, _ = s.onOwnServer(t)
+	h := mustLock(t, s.lock())
+	if err := s.client.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	mustRelease(t, h)
+	for _, key := range s.keys(t) {
+		if ttl := s.client.PTTL(t.Context(), key).Val(); ttl == -1 {
+			t.Errorf("key %q has no time to live", key)
+		}
+	}
+}
+
+// failedRenewalIsRepeated fails five renewals in a row: those that follow soon keep the lock.
+func failedRenewalIsRepeated(t *testing.T, s stage) {
+	s.prefix += "failed:"
+	const lease = 6 * time.Second
+	var failures atomic.Int64
+	watched := &spy{Client: s.client, failPipeline: func() error {
+		if failures.Add(1) <= int64(5*s.kind.locks()) {
+			return errors.New("broken")
+		}
+		return nil
+	}}
+	h := mustLock(t, s.through(watched, lock.WithRenewedLease(lease)))
+	first := h.ValidUntil()
+	eventually(t, "renewed or lost", func() bool { return h.Err() != nil || h.ValidUntil().After(first) })
+	if err := h.Err(); err != nil {
+		t.Errorf("after five renewals that failed: %v", err)
+	}
+	mustRelease(t, h)
+}
+
+// looksWhenTheLeaseIsOver waits behind holders that die: a waiter looks soon after their lease, without having been
+// told.
+func looksWhenTheLeaseIsOver(t *testing.T, s stage) {
+	s.prefix += "end:"
+	const lease = 1300 * time.Millisecond
+	within(t, lease+250*time.Millisecond, "a wait behind one who died", func() time.Duration {
+		s.nobodyListens(t)
+		h := mustLock(t, s.rivals().lock(lock.WithLease(lease)))
+		begin := time.Now()
+		got := mustReceive(t, s.lockAsync(t.Context(), t, s.lock()))
+		mustRelease(t, got.hold)
+		wantErr(t, "Err of the one who died", h.Err(), lock.ErrLost)
+		return got.at.Sub(begin)
+	})
+}
+
+// contextsAreForgotten makes and cancels contexts of one hold: nothing is left of them.
+func contextsAreForgotten(t *testing.T, s stage) {
+	s.prefix += "contexts:"
+	h := mustLock(t, s.lock())
+	before := lock.Dependents(h)
+	for range 100 {
+		_, cancel := h.Context(t.Context())
+		cancel()
+	}
+	if n := lock.Dependents(h); n != before {
+		t.Errorf("%d contexts are kept, want %d", n, before)
+	}
+	mustRelease(t, h)
 }

@@ -120,7 +120,7 @@ func (t *topic) deliver(text string) {
 // push appends a waiter, who knows that the lock is taken for the pause; 0 says that they did not ask.
 func (t *topic) push(l *Lock, c claim, pause time.Duration) *waiter {
 	w := &waiter{
-		claim: c, reads: l.kind == l.locker.kinds.read, events: make(chan struct{}, 1), first: make(chan struct{}),
+		claim: c, reads: l.kind.name == "read", events: make(chan struct{}, 1), first: make(chan struct{}),
 		failed: make(chan error, 1), offers: make(chan offer, 1),
 	}
 	fresh := t.idle.IsZero() && len(t.waiters) == 0

@@ -132,7 +132,10 @@ func (w *watchdog) renew(due []*watch) {
 	}
 	runAll(ctx, w.client, calls, func(i int, answer *redis.Cmd) {
 		held, err := answer.Int()
-		w.settle(due[i], sent, held == 1, err)
+		if timedOut(err) {
+			due[i].hold.lock.locker.dropHalfOpen(calls[i].keys) // so that the next try finds none
+		}
+		w.settle(due[i], sent, held == 1, unanswered(nil, err))
 	})
 }
 

@@ -1,0 +1,86 @@
+package lock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A connection is half open when its other end has gone without a word. A call that uses one is not answered, and
+// takes it along; the next call may use another such one, as idle connections mostly die together.
+
+const (
+	// mostProbed is how many idle connections are looked at.
+	mostProbed = 32
+	// probedFor is how long a look at them is good for.
+	probedFor = 200 * time.Millisecond
+)
+
+// prober is what a client can do besides: those that cannot keep their half-open connections until a call has used
+// them.
+type prober interface {
+	Ping(ctx context.Context) *redis.StatusCmd
+	Pipelined(ctx context.Context, f func(redis.Pipeliner) error) ([]redis.Cmder, error)
+	PoolStats() *redis.PoolStats
+}
+
+// dropHalfOpen makes the client drop idle connections to the server of the keys that say nothing. It takes some 50 ms
+// when there are such.
+func (l *Locker) dropHalfOpen(keys []string) {
+	s := l.slot(keys)
+	s.probing.Lock()
+	defer s.probing.Unlock()
+	if time.Since(s.probed) < probedFor {
+		return
+	}
+	client := l.client
+	if nodes, ok := client.(masters); ok {
+		node, err := nodes.MasterForKey(context.Background(), keys[0])
+		if err != nil {
+			return // nobody knows the server
+		}
+		client = node
+	}
+	if p, ok := client.(prober); ok {
+		probe(p)
+	}
+	s.probed = time.Now()
+}
+
+// probe has each idle connection answer a PING, all at the same time, so that each has one. Those that have not
+// answered within the time are dropped, or at least in use until the client's own timeout.
+func probe(p prober) {
+	ctx := limit(context.Background(), promptTime)
+	stats := p.PoolStats()
+	single, piped := min(stats.IdleConns, mostProbed), uint32(0)
+	if stats.PipelineStats != nil { // pipelines have connections of their own
+		piped = min(stats.PipelineStats.IdleConns, mostProbed)
+	}
+	n := single + piped
+	answered := make(chan struct{}, n)
+	ask := func(ping func()) {
+		ping() // a connection with an error is dropped
+		answered <- struct{}{}
+	}
+	for range single {
+		go ask(func() { _ = p.Ping(ctx) })
+	}
+	for range piped {
+		go ask(func() {
+			_, _ = p.Pipelined(ctx, func(all redis.Pipeliner) error {
+				_ = all.Ping(ctx)
+				return nil
+			})
+		})
+	}
+	tooLate := time.NewTimer(promptTime + leaveTime/2)
+	defer tooLate.Stop()
+	for range n {
+		select {
+		case <-answered:
+		case <-tooLate.C:
+			return
+		}
+	}
+}
