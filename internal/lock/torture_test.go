@@ -51,9 +51,10 @@ func TestTorture(t *testing.T) {
 		{"delayed", func(w *world) { w.proxy.Delay(50 * time.Millisecond); time.Sleep(childLease); w.proxy.Heal() }},
 		{"silent", func(w *world) { w.proxy.Blackhole(); time.Sleep(2 * childLease); w.proxy.Heal() }},
 		{"half open", func(*world) { time.Sleep(time.Second) }}, // the processes do that to themselves
+		{"failover", func(w *world) { w.pair.failover(w.t); time.Sleep(2 * childLease) }},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
-			w := newWorld(t, fault.name == "half open")
+			w := newWorld(t, fault.name)
 			for end := time.Now().Add(length); time.Now().Before(end); {
 				time.Sleep(rand.N(2 * childLease))
 				fault.do(w)
@@ -67,6 +68,7 @@ func TestTorture(t *testing.T) {
 type world struct {
 	t      *testing.T
 	server *testkit.RedisServer
+	pair   *pair // instead of one server, where that one fails over
 	proxy  *testkit.Proxy
 	task   childTask
 
@@ -77,10 +79,16 @@ type world struct {
 	readers  sync.WaitGroup
 }
 
-func newWorld(t *testing.T, deaf bool) *world {
-	w := &world{t: t, server: testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")}
-	w.proxy = testkit.NewProxy(t, w.server.Addr)
-	w.task = childTask{Do: "torture", Addr: w.proxy.Addr, Deaf: deaf}
+func newWorld(t *testing.T, fault string) *world {
+	w := &world{t: t}
+	if fault == "failover" {
+		w.pair = newPair(t)
+		w.proxy = testkit.NewProxy(t, w.pair.listener.Addr().String())
+	} else {
+		w.server = testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+		w.proxy = testkit.NewProxy(t, w.server.Addr)
+	}
+	w.task = childTask{Do: "torture", Addr: w.proxy.Addr, Deaf: fault == "half open"}
 	w.children = make([]*child, processes)
 	for i := range processes {
 		w.start(i)

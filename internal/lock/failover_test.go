@@ -1,0 +1,110 @@
+//go:build torture
+
+package lock_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"seckill/internal/testkit"
+)
+
+// pair is a Redis with a replica, and an address that leads to whichever of them is the master.
+type pair struct {
+	servers  [2]*testkit.RedisServer
+	listener net.Listener
+
+	mu     sync.Mutex
+	master int
+	conns  []net.Conn
+}
+
+// newPair starts the servers. They keep what they were told on disk, as those of the other faults.
+func newPair(t *testing.T) *pair {
+	p := &pair{}
+	for i := range p.servers {
+		p.servers[i] = testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always",
+			"--repl-diskless-sync-delay", "0")
+	}
+	host, port, err := net.SplitHostPort(p.servers[0].Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.servers[1].Client().Do(t.Context(), "REPLICAOF", host, port).Err(); err != nil {
+		t.Fatal(err)
+	}
+	p.online(t)
+	var lc net.ListenConfig
+	if p.listener, err = lc.Listen(t.Context(), "tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.listener.Close() }) // nobody connects any more
+	go p.accept()
+	return p
+}
+
+// online waits until the replica has what the master has.
+func (p *pair) online(t *testing.T) {
+	eventually(t, "replicated", func() bool {
+		info, err := p.servers[p.master].Client().Info(t.Context(), "replication").Result()
+		return err == nil && strings.Contains(info, "state=online")
+	})
+}
+
+// failover makes the replica the master, in the way in which nothing that was acknowledged is lost, and has all
+// connect to it.
+func (p *pair) failover(t *testing.T) {
+	p.online(t)
+	old, next := p.servers[p.master], p.servers[1-p.master]
+	if err := old.Client().Do(t.Context(), "FAILOVER", "TIMEOUT", "5000").Err(); err != nil {
+		t.Fatalf("FAILOVER: %v", err)
+	}
+	client := next.Client()
+	eventually(t, "the master", func() bool {
+		info, err := client.Info(t.Context(), "replication").Result()
+		return err == nil && strings.Contains(info, "role:master")
+	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.master = 1 - p.master
+	for _, c := range p.conns {
+		_ = c.Close() // its client connects again
+	}
+	p.conns = nil
+}
+
+func (p *pair) accept() {
+	for {
+		from, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		addr := p.servers[p.master].Addr
+		p.conns = append(p.conns, from)
+		p.mu.Unlock()
+		go forward(from, addr)
+	}
+}
+
+// forward copies both ways until one side ends it.
+func forward(from net.Conn, addr string) {
+	defer func() { _ = from.Close() }() // both ways have ended
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	to, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return
+	}
+	go func() {
+		_, _ = io.Copy(to, from) // until either ends
+		_ = to.Close()
+	}()
+	_, _ = io.Copy(from, to) // until either ends
+	_ = to.Close()
+}
