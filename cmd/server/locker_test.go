@@ -62,8 +62,8 @@ func TestSilentRedisIsAFailure(t *testing.T) {
 		page := httptest.NewRecorder()
 		metrics.Handler().ServeHTTP(page, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
 		for reason, n := range map[string]string{"busy": tc.busy, "failed": tc.failed} {
-			if want := `seckill_lock_refusals_total{reason="` + reason + `"} ` +
-				n; !strings.Contains(page.Body.String(), want) {
+			want := `seckill_lock_refusals_total{reason="` + reason + `"} ` + n
+			if !strings.Contains(page.Body.String(), want) {
 				t.Errorf("%s: no line %s", tc.name, want)
 			}
 		}

@@ -26,23 +26,23 @@ type heldUnder struct {
 // newRequest returns a name that no other call has.
 func newRequest() string { return uuid.NewString() }
 
-// newClaim is one call of TryLock or Lock, whose name is the request.
-func (l *Lock) newClaim(ctx context.Context, request string) (claim, error) {
+// newClaim is one call of TryLock or Lock.
+func (l *Lock) newClaim(ctx context.Context) (claim, error) {
 	if err := ctx.Err(); err != nil {
 		return claim{}, fmt.Errorf("lock %q: %w", l.name, err)
 	}
 	if err := l.settings.check(); err != nil {
 		return claim{}, fmt.Errorf("lock %q: %w", l.name, err)
 	}
-	c := claim{
-		owner: l.owner, request: request, lease: l.settings.lease, asks: l.settings.replicas > 0 || l.elected,
-		latched: l.locker.repeats,
-	}
+	c := claim{owner: l.owner, request: newRequest(), lease: l.settings.lease, latched: l.locker.repeats}
 	if l.kind.owned {
 		if err := l.owner.check(); err != nil {
 			return claim{}, fmt.Errorf("lock %q: %w", l.name, err)
 		}
 		return c, nil
+	}
+	if c.owner != "" {
+		c.request = string(c.owner)
 	}
 	c.owner = Owner(c.request)
 	// A context of a hold ends with it, so a wait under it cannot end well.
@@ -74,10 +74,11 @@ func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, a answer, err er
 	case a.token == 0:
 		err = ErrNotObtained
 	default:
-		if err = l.unsound(a, sent); err == nil {
-			return newHold(l, *c, a, sent), a, nil
+		if h, err = l.accept(*c, a.token, sent); err == nil {
+			return h, a, nil
 		}
 		c.unsure = true // it has the lock
+		return nil, a, err
 	}
 	return nil, a, fmt.Errorf("lock %q: %w", l.name, err)
 }
@@ -94,18 +95,12 @@ func (l *Lock) abandon(ctx context.Context, c claim) {
 	_, _ = leavable(ctx, l, func() (bool, error) { return l.release(ctx, c, ending{}) })
 }
 
-// unsound returns why a lock that was obtained cannot be kept, if it cannot.
-func (l *Lock) unsound(a answer, sent time.Time) error {
-	switch {
-	case time.Since(sent) >= l.settings.validity():
-		return fmt.Errorf("%w: the answer took longer than the lease", ErrLost)
-	case a.replicas < l.settings.replicas:
-		return fmt.Errorf("%w: %d of %d", ErrTooFewReplicas, a.replicas, l.settings.replicas)
-	case a.server.id != "" && a.server.uptime < l.settings.lease+time.Second && !l.settings.restarted:
-		return fmt.Errorf("%w: %v", ErrRestarted, a.server.uptime)
-	default:
-		return nil
+// accept makes a hold of a lock that was obtained by a request sent at the given time, unless its lease may be over.
+func (l *Lock) accept(c claim, token int64, sent time.Time) (*Hold, error) {
+	if time.Since(sent) >= l.settings.validity() {
+		return nil, fmt.Errorf("lock %q: %w: the answer took longer than the lease", l.name, ErrLost)
 	}
+	return newHold(l, c, token, sent), nil
 }
 
 // refused is the error of a call that ends without the lock for a reason besides that others have it.
@@ -115,24 +110,16 @@ func (l *Lock) refused(why error) error {
 
 // answer is what an acquire was told.
 type answer struct {
-	token    int64         // 0 when it was refused
-	replicas int           // if obtained, and there are to be some: how many have it
-	server   server        // if obtained, and it is one of a Redlock
-	upgrade  bool          // if not: its owner is in its own way
-	wait     time.Duration // if not: when the lease of the present holder ends, unless they renew it
-	lapsed   bool          // if not: this process had lost its places in the queue
-	// If not: who has the lock; "" where there is a queue in Redis, or each call has an owner of its own.
-	holder Owner
+	token   int64         // 0 when it was refused
+	upgrade bool          // if so: its owner is in its own way
+	wait    time.Duration // if so: when the lease of the present holder ends, unless they renew it
+	lapsed  bool          // if so: this process had lost its places in the queue
+	holder  Owner         // if so: who has the lock; "" where Redis has a queue, or each call its own owner
 }
 
 // acquire asks once.
 func (l *Lock) acquire(ctx context.Context, c claim) (a answer, err error) {
-	acquire := l.callAcquire(c)
-	if c.asks {
-		a, err = leavable(ctx, l, func() (answer, error) { return l.runObserved(limit(ctx, askTimeout), acquire) })
-	} else {
-		a, err = read(l.locker.run(ctx, askTimeout, acquire))
-	}
+	a, err = read(l.locker.run(ctx, askTimeout, l.callAcquire(c)))
 	l.locker.sawToken(a.token)
 	return a, err
 }

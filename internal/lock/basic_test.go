@@ -244,7 +244,7 @@ func cancelledWhilePassed(t *testing.T, s stage, elsewhere bool) {
 	}
 	watched := &spy{Client: s.client, failScript: pass, failPipeline: pass}
 	locker := lock.New(watched, s.prefix)
-	open := func() *lock.Lock { return s.kind.open(locker, "m", lock.NewOwner()) }
+	open := func() aLock { return s.kind.open(locker, "m", lock.NewOwner()) }
 	h := mustLock(t, open())
 	before := watched.answers.Load()
 	first := s.lockAsync(ctx, t, open())
@@ -279,7 +279,7 @@ func cancelledWhilePassed(t *testing.T, s stage, elsewhere bool) {
 func handedOn(t *testing.T, s stage) {
 	watched, other := &spy{Client: s.client}, &spy{Client: s.client}
 	locker := lock.New(watched, s.prefix)
-	open := func() *lock.Lock { return s.kind.open(locker, "m", lock.NewOwner()) }
+	open := func() aLock { return s.kind.open(locker, "m", lock.NewOwner()) }
 	h := mustLock(t, open())
 	before := watched.answers.Load()
 	first, second := s.lockAsync(t.Context(), t, open()), make(chan locked, 1)
@@ -309,7 +309,9 @@ func endedWaitLeavesNothing(t *testing.T, s stage, want error) {
 	<-ctx.Done()
 	got := receive(t, "answer", waiting)
 	wantErr(t, "Lock", got.err, want)
-	wantErr(t, "Lock", got.err, lock.ErrNotObtained)
+	if !errors.Is(got.err, lock.ErrNoAnswer) { // on a busy machine it may have been asking for long
+		wantErr(t, "Lock", got.err, lock.ErrNotObtained)
+	}
 	s.nobodyListens(t)
 	s.wantKeys(t, "after the wait", s.kind.locks())
 	calls := watched.scripts.Load()
@@ -363,7 +365,7 @@ func foreignRelease(t *testing.T, s stage) {
 	for _, taken := range []bool{false, true} {
 		late := mustLock(t, s.lock(lock.WithLease(2*time.Second))) // a busy machine stops a process for one
 		eventually(t, "free", func() bool { return !s.state(t).IsLocked() })
-		var now *lock.Hold
+		var now aHold
 		want := lock.Owner("")
 		if taken {
 			now = mustLock(t, s.lock())
@@ -414,8 +416,7 @@ func secondRelease(t *testing.T, s stage) {
 }
 
 func forceUnlock(t *testing.T, s stage) {
-	// The holder is told within a third of it; a busy machine stops a process for a second.
-	const lease = 3 * time.Second
+	const lease = 3 * time.Second // the holder is told within a third of it, and a busy machine stops a process
 	for _, opt := range []lock.Option{lock.WithRenewedLease(lease), lock.WithLease(2 * lease)} {
 		old := mustLock(t, s.lock(opt))
 		waiting := s.lockAsync(t.Context(), t, s.rivals().lock())
@@ -470,12 +471,13 @@ func stateIsRight(t *testing.T, s stage) {
 
 func anyNameWorks(t *testing.T, s stage) {
 	names := []string{
-		"", "a", "a b:c", "{", "}", "{}", "{x}", "a{b}c{d}", "}{", "%7B", "锁", strings.Repeat("n", 1024), "new\nline",
-		"\x00", "a:reentrant", "a}:reentrant",
+		"", "a", "a b:c", "{", "}", "{}", "{x}", "a{b}c{d}", "}{", "%7B", "锁",
+		strings.Repeat("n", 1024), "new\nline", "\x00",
+		"a:reentrant", "a}:reentrant",
 	}
 	for _, braces := range []string{"", "{}", "{p}:"} {
 		locker := lock.New(s.client, s.prefix+braces)
-		holds := make([]*lock.Hold, len(names)) // all at once: names that fall together would wait
+		holds := make([]aHold, len(names)) // all at once: names that fall together would wait
 		for i, name := range names {
 			h, err := s.kind.open(locker, name, lock.NewOwner()).TryLock(t.Context())
 			if err != nil {
@@ -550,7 +552,7 @@ func holdersNeverOverlap(t *testing.T, s stage) {
 }
 
 // insist is Lock, again while a majority is silent: on a busy machine it may be for longer than a Redlock waits for it.
-func (s stage) insist(ctx context.Context, l *lock.Lock) (h *lock.Hold, err error) {
+func (s stage) insist(ctx context.Context, l aLock) (h aHold, err error) {
 	for deadline := time.Now().Add(soon); ; {
 		h, err = l.Lock(ctx)
 		if err == nil || s.kind.name != "Redlock" || ctx.Err() != nil || time.Now().After(deadline) {

@@ -132,7 +132,7 @@ func haveChild(task childTask, out io.Writer) error {
 
 // freeze looks at a hold until it is lost, and says by how long its channel was late. It fails when the hold or its
 // context says that it is held though its time is over, or that it is lost before those are done who listen.
-func freeze(parent context.Context, h *lock.Hold, out io.Writer) error {
+func freeze(parent context.Context, h aHold, out io.Writer) error {
 	runtime.GOMAXPROCS(1) // so that it looks before a timer's function can run
 	ctx, cancel := h.Context(parent)
 	defer cancel()

@@ -19,8 +19,7 @@ import (
 // threeMasters returns a cluster in which nobody takes the place of a master that is silent, and a process's locker.
 func threeMasters(t *testing.T) (*testkit.RedisCluster, *lock.Locker) {
 	t.Helper()
-	// The silent one accepts all connections.
-	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute, "--tcp-backlog", "4096")
+	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute, "--tcp-backlog", "4096") // accepts all when silent
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() }) // nothing is under way
 	return cluster, lock.New(client, "")

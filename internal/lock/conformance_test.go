@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/lock"
+	"seckill/internal/lock/group"
 	"seckill/internal/testkit"
 )
 
@@ -16,7 +17,7 @@ import (
 type kind struct {
 	name string
 	// open returns the lock with the name for an owner, whom kinds that make their own do not need.
-	open   func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock
+	open   func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) aLock
 	claims []int
 	// rival is the kind that it excludes, and that excludes it; "" for a kind whose owners exclude each other.
 	rival string
@@ -42,36 +43,36 @@ type row struct {
 var kinds = []kind{
 	{
 		name: "Mutex",
-		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) *lock.Lock {
-			return l.Mutex(name, opts...)
+		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) aLock {
+			return one(l.Mutex(name, opts...))
 		},
 		claims: slices.Concat(span(1, 17), span(20, 31), span(46, 51), span(53, 58), span(60, 60), span(62, 66)),
 	},
 	{
 		name: "Reentrant", owned: true,
-		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
-			return l.Reentrant(name, o, opts...)
+		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) aLock {
+			return one(l.Reentrant(name, o, opts...))
 		},
 		claims: slices.Concat(span(1, 19), span(21, 31), span(46, 58), span(60, 66)),
 	},
 	{
 		name: "Fair", owned: true,
-		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
-			return l.Fair(name, o, opts...)
+		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) aLock {
+			return one(l.Fair(name, o, opts...))
 		},
 		claims: slices.Concat(span(1, 19), span(21, 37), span(46, 58), span(60, 66)),
 	},
 	{
 		name: "Write", owned: true,
-		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
-			return l.Write(name, o, opts...)
+		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) aLock {
+			return one(l.Write(name, o, opts...))
 		},
 		claims: slices.Concat(span(1, 19), span(21, 42), span(46, 58), span(60, 66)),
 	},
 	{
 		name: "Read", owned: true,
-		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) *lock.Lock {
-			return l.Read(name, o, opts...)
+		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) aLock {
+			return one(l.Read(name, o, opts...))
 		},
 		claims: slices.Concat(
 			span(1, 10), span(12, 19), span(21, 30), span(38, 42), span(46, 58), span(60, 66),
@@ -80,17 +81,17 @@ var kinds = []kind{
 	},
 	{
 		name: "Multi",
-		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) *lock.Lock {
-			return lock.Multi(l.Mutex(name, opts...), l.Mutex(name+"/other", opts...))
+		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) aLock {
+			return several(group.Multi(l.Mutex(name, opts...), l.Mutex(name+"/other", opts...)))
 		},
 		parts:  2,
 		claims: slices.Concat(span(1, 17), span(20, 31), span(43, 44), span(46, 58), span(60, 60), span(62, 66)),
 	},
 	{
 		name: "Redlock",
-		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) *lock.Lock {
+		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) aLock {
 			on := func(server string) *lock.Lock { return lock.Elsewhere(l.Mutex(name, opts...), server) }
-			return lock.OneServer(lock.Redlock(on("1"), on("2"), on("3")))
+			return several(group.Redlock(on("1"), on("2"), on("3")).TrustServers())
 		},
 		parts: 3,
 		claims: slices.Concat(

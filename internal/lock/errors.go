@@ -28,8 +28,6 @@ var (
 	// ErrLost: the lock ended before it was released: its lease ran out, or its key was removed or taken. It is the
 	// cause of the end of a hold's contexts.
 	ErrLost = errors.New("lock lost")
-	// ErrTooFewReplicas: fewer replicas had the lock in time than WithReplicas asks for. It was released.
-	ErrTooFewReplicas = errors.New("lock on too few replicas")
 	// ErrInvalidLease: the lease is shorter than MinLease.
 	ErrInvalidLease = errors.New("lock lease too short")
 	// ErrInvalidOption: an option has a negative value.
@@ -38,12 +36,6 @@ var (
 	ErrNoOwner = errors.New("lock without an owner")
 	// ErrInvalidOwner: the owner has control characters.
 	ErrInvalidOwner = errors.New("invalid owner of a lock")
-	// ErrDuplicate: a lock that is made of others has one of them, or one server, more than once.
-	ErrDuplicate = errors.New("lock made of the same one twice")
-	// ErrMismatch: the members of a Redlock differ in name, kind, options or owner, so that they are not one lock.
-	ErrMismatch = errors.New("members of the lock differ")
-	// ErrRestarted: a server of a Redlock was started less than a lease ago, and may have forgotten who has the lock.
-	ErrRestarted = errors.New("server of the lock restarted less than a lease ago")
 )
 
 // uncertain reports whether a script that failed with err may have run all the same.

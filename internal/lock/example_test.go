@@ -118,50 +118,6 @@ func ExampleLocker_Write() {
 	// <nil> <nil>
 }
 
-// All of several locks, or none: nobody else moves money of these two accounts meanwhile.
-func ExampleMulti() {
-	locker, done := exampleLocker()
-	defer done()
-	ctx := context.Background()
-	transfer := func(from, to string) *lock.Lock {
-		return lock.Multi(locker.Mutex("account:"+from), locker.Mutex("account:"+to))
-	}
-	err := transfer("ann", "bob").Do(ctx, func(ctx context.Context, _ *lock.Hold) error {
-		_, busy := transfer("bob", "eve").TryLock(ctx)
-		_, free := locker.Mutex("account:eve").TryLock(ctx)
-		fmt.Println(errors.Is(busy, lock.ErrNotObtained), free)
-		return nil
-	})
-	fmt.Println(err)
-	// Output:
-	// true <nil>
-	// <nil>
-}
-
-// Most of three servers are enough, and a holder is safe from the loss of one.
-func ExampleRedlock() {
-	var members []*lock.Lock
-	for range 3 { // servers that know nothing of each other
-		locker, done := exampleLocker()
-		defer done() //nolint:gocritic // of three, at the end
-		members = append(members, locker.Mutex("leader"))
-	}
-	ctx := context.Background()
-	leader := lock.Redlock(members[0], members[1:]...)
-	h, err := leader.TryLock(ctx)
-	fmt.Println(err, h.Token() > 0)
-	_, err = members[2].ForceUnlock(ctx)
-	fmt.Println(err, h.Err())
-	_, err = leader.TryLock(ctx)
-	fmt.Println(errors.Is(err, lock.ErrNotObtained))
-	fmt.Println(h.Release(ctx))
-	// Output:
-	// <nil> true
-	// <nil> <nil>
-	// true
-	// <nil>
-}
-
 // A stale holder is harmless where its token is checked.
 func ExampleHold_Token() {
 	locker, done := exampleLocker()

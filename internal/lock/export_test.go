@@ -24,14 +24,6 @@ func Elsewhere(l *Lock, server string) *Lock {
 	return &other
 }
 
-// OneServer makes a Redlock of one server's locks: what servers say of themselves is not asked.
-func OneServer(l *Lock) *Lock {
-	for _, m := range l.group.members {
-		m.elected = false
-	}
-	return l
-}
-
 // IsRenewal reports whether a command renews holds.
 func IsRenewal(cmd redis.Cmder) bool {
 	args := cmd.Args()
@@ -44,13 +36,8 @@ var renewals = sync.OnceValue(func() []any {
 })
 
 // Dependents returns how many are told of the end of the hold.
-func Dependents(h *Hold) (n int) {
-	if h.parts != nil {
-		for _, part := range h.parts.list() {
-			n += Dependents(part)
-		}
-	}
+func Dependents(h *Hold) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return n + len(h.dependents)
+	return len(h.dependents)
 }

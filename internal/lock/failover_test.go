@@ -28,8 +28,8 @@ type pair struct {
 func newPair(t *testing.T) *pair {
 	p := &pair{}
 	for i := range p.servers {
-		p.servers[i] = testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always",
-			"--repl-diskless-sync-delay", "0")
+		p.servers[i] = testkit.StartRedis(t,
+			"--appendonly", "yes", "--appendfsync", "always", "--repl-diskless-sync-delay", "0")
 	}
 	host, port, err := net.SplitHostPort(p.servers[0].Addr)
 	if err != nil {

@@ -26,7 +26,8 @@ var fairRows = []row{
 	},
 	{
 		number: 34, group: "Fair",
-		says: "a dead waiter at the head delays the others by one wait slot; ten do not add up", run: deadAtTheHead,
+		says: "a dead waiter at the head delays the others by one wait slot; ten do not add up",
+		run:  deadAtTheHead,
 	},
 	{
 		number: 35, group: "Fair", says: "a waiter who lives keeps their place, however long they wait",
@@ -65,7 +66,7 @@ func (s stage) keptAfter(t *testing.T, at time.Time) (n int64) {
 }
 
 // lineUp calls Lock in the background and returns when it has a place in the queue.
-func (s stage) lineUp(ctx context.Context, t *testing.T, l *lock.Lock) <-chan locked {
+func (s stage) lineUp(ctx context.Context, t *testing.T, l aLock) <-chan locked {
 	t.Helper()
 	before := s.places(t)
 	got := make(chan locked, 1)
@@ -108,8 +109,9 @@ func firstComeFirstServed(t *testing.T, s stage) {
 
 func leavingDelaysNobody(t *testing.T, s stage) {
 	for what, cancels := range map[string]bool{"cancelled": true, "timed out": false} {
-		within(t, unaided, "the second's wait behind one who "+what,
-			func() time.Duration { return s.waitBehindLeaver(t, cancels) })
+		within(t, unaided, "the second's wait behind one who "+what, func() time.Duration {
+			return s.waitBehindLeaver(t, cancels)
+		})
 	}
 }
 
@@ -139,8 +141,9 @@ func (s stage) waitBehindLeaver(t *testing.T, cancels bool) time.Duration {
 func deadAtTheHead(t *testing.T, s stage) {
 	for _, dead := range []int{1, 10} {
 		// Ten that add up take 40 s.
-		within(t, 2*waitSlot, fmt.Sprintf("the wait behind %d dead ones", dead),
-			func() time.Duration { return s.waitBehindDead(t, dead) })
+		within(t, 2*waitSlot, fmt.Sprintf("the wait behind %d dead ones", dead), func() time.Duration {
+			return s.waitBehindDead(t, dead)
+		})
 	}
 }
 
@@ -224,7 +227,7 @@ func onlyRedisClock(t *testing.T, s stage) {
 	now := time.Date(2001, 9, 9, 1, 46, 41, 123_457_000, time.UTC)
 	server.SetTime(now)
 	s.client, s.prefix = ownClient(t, server.Addr()), ""
-	open := func(c lock.Client) *lock.Lock { return s.through(clockReader{&spy{Client: c}, t}) }
+	open := func(c lock.Client) aLock { return s.through(clockReader{&spy{Client: c}, t}) }
 	h := mustLock(t, open(s.client))
 	network, through := proxied(t, server.Addr())
 	ctx, cancel := context.WithCancel(t.Context())

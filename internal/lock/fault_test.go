@@ -31,7 +31,8 @@ var faultRows = []row{
 	},
 	{
 		number: 15, group: "Basic",
-		says: "the release's reply is lost and it is repeated: success, no harm to a successor", run: releaseReplyLost,
+		says: "the release's reply is lost and it is repeated: success, no harm to a successor",
+		run:  releaseReplyLost,
 	},
 	{number: 16, group: "Basic", says: "SCRIPT FLUSH or a restart between calls is invisible", run: forgottenScripts},
 	{
@@ -66,7 +67,7 @@ func cancelDuringAcquire(t *testing.T, s stage) {
 
 // cancelledMidway calls TryLock under a context that ends after d, when it was sent and not answered. A busy machine
 // may see the answer before it sees that its time is over, and then has the lock; five times it does not.
-func cancelledMidway(t *testing.T, l *lock.Lock, d time.Duration) {
+func cancelledMidway(t *testing.T, l aLock, d time.Duration) {
 	t.Helper()
 	for range 5 {
 		ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -128,13 +129,13 @@ func acquireReplyLost(t *testing.T, s stage) {
 func sharedReplyLost(t *testing.T, s stage) {
 	t.Helper()
 	const locks = 40
-	holds := make([]*lock.Hold, locks)
+	holds := make([]aHold, locks)
 	for _, releases := range []bool{false, true} {
 		own := s
 		own.prefix += fmt.Sprint("shared", releases, ":")
 		watched := &spy{Client: s.client, losePipelines: 1, unhurried: true}
 		locker := lock.New(watched, own.prefix)
-		open := func(i int) *lock.Lock { return s.kind.open(locker, strconv.Itoa(i), lock.NewOwner()) }
+		open := func(i int) aLock { return s.kind.open(locker, strconv.Itoa(i), lock.NewOwner()) }
 		take := func(i int) (err error) {
 			holds[i], err = open(i).TryLock(t.Context())
 			return err
@@ -269,15 +270,15 @@ func (s *stuckHandOff) EvalSha(ctx context.Context, sha string, keys []string, a
 func handOffArrivesLate(t *testing.T, s stage) {
 	network := &stuckHandOff{Client: s.client}
 	locker := lock.New(network, s.prefix)
-	h := mustLock(t, locker.Mutex("m"))
-	waiting := s.lockAsync(t.Context(), t, locker.Mutex("m"))
+	h := mustLock(t, one(locker.Mutex("m")))
+	waiting := s.lockAsync(t.Context(), t, one(locker.Mutex("m")))
 	eventually(t, "handed on", func() bool { // the waiter may not be in line yet
 		mustRelease(t, h)
 		h = mustReceive(t, waiting).hold
 		if network.kept.Load() != nil {
 			return true
 		}
-		waiting = s.lockAsync(t.Context(), t, locker.Mutex("m"))
+		waiting = s.lockAsync(t.Context(), t, one(locker.Mutex("m")))
 		return false
 	})
 	mustRelease(t, h)

@@ -24,7 +24,8 @@ var fencedRows = []row{
 	},
 	{
 		number: 49, group: "Fenced",
-		says: "replicas: a lock that fewer have than asked for is released, and that is an error", run: enoughReplicas,
+		says: "replicas: a lock that fewer have than asked for is released, and that is an error",
+		run:  enoughReplicas,
 	},
 	{number: 50, group: "Fenced", says: "goroutines and connections are back at the baseline", run: nothingIsLeft},
 }
@@ -34,7 +35,7 @@ type tokens struct {
 	last int64
 }
 
-func (k *tokens) next(t *testing.T, l *lock.Lock, when string) *lock.Hold {
+func (k *tokens) next(t *testing.T, l aLock, when string) aHold {
 	t.Helper()
 	h := mustLock(t, l)
 	if h.Token() <= k.last || h.Token() >= 1<<53 {
@@ -99,7 +100,7 @@ func lostCounter(t *testing.T, s stage) {
 	forget()
 	set(fmt.Sprint(k.last))
 	survivor := lock.New(s.client, s.prefix)
-	open := func() *lock.Lock { return s.kind.open(survivor, "m", lock.NewOwner()) }
+	open := func() aLock { return s.kind.open(survivor, "m", lock.NewOwner()) }
 	mustRelease(t, k.next(t, open(), "ahead of the clock"))
 	k.next(t, s.lock(lock.WithLease(short)), "before its lease is over, clock set back")
 	k.next(t, s.rivals().lock(lock.WithLease(short)), "after a lease was over, clock set back")

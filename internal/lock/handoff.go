@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -37,12 +36,4 @@ func (l *Lock) finish(ctx context.Context, c claim, e ending) (held bool, err er
 	l.locker.sawToken(o.token)
 	next.offers <- *o
 	return held, err
-}
-
-// accept makes a hold of a lock that was handed to the claim, unless its lease may be over.
-func (l *Lock) accept(c claim, o offer) (*Hold, error) {
-	if time.Since(o.sent) >= l.settings.validity() {
-		return nil, fmt.Errorf("lock %q: %w: it was handed over later than its lease", l.name, ErrLost)
-	}
-	return newHold(l, c, answer{token: o.token}, o.sent), nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/lock"
+	"seckill/internal/lock/group"
 	"seckill/internal/testkit"
 )
 
@@ -47,10 +48,10 @@ func (s stage) rivals() stage {
 }
 
 // lock returns the lock "m" as a new owner in another process would see it.
-func (s stage) lock(opts ...lock.Option) *lock.Lock { return s.through(s.client, opts...) }
+func (s stage) lock(opts ...lock.Option) aLock { return s.through(s.client, opts...) }
 
 // through is lock with a client of its own.
-func (s stage) through(c lock.Client, opts ...lock.Option) *lock.Lock {
+func (s stage) through(c lock.Client, opts ...lock.Option) aLock {
 	return s.kind.open(lock.New(c, s.prefix), "m", lock.NewOwner(), opts...)
 }
 
@@ -147,7 +148,7 @@ func (s stage) nobodyListens(t *testing.T) {
 }
 
 // lockAsync calls Lock in the background and returns when it listens for releases, as the only one.
-func (s stage) lockAsync(ctx context.Context, t *testing.T, l *lock.Lock) <-chan locked {
+func (s stage) lockAsync(ctx context.Context, t *testing.T, l aLock) <-chan locked {
 	t.Helper()
 	s.nobodyListens(t)
 	got := make(chan locked, 1)
@@ -159,7 +160,7 @@ func (s stage) lockAsync(ctx context.Context, t *testing.T, l *lock.Lock) <-chan
 	eventually(t, "waiting", func() bool {
 		select {
 		case early := <-got:
-			// A majority that is silent on a busy machine.
+			// A majority may be silent on a busy machine.
 			if s.kind.name == "Redlock" && early.err != nil && ctx.Err() == nil {
 				t.Logf("again, after %v", early.err)
 				go wait()
@@ -175,12 +176,76 @@ func (s stage) lockAsync(ctx context.Context, t *testing.T, l *lock.Lock) <-chan
 
 // locked is what a call of Lock or TryLock returned.
 type locked struct {
-	hold *lock.Hold
+	hold aHold
 	err  error
 	at   time.Time
 }
 
-func mustLock(t *testing.T, l *lock.Lock) *lock.Hold {
+// aLock is a lock of any kind, one that is made of others as well.
+type aLock = taker[aHold]
+
+// taker is what all locks can do, with holds of their own type.
+type taker[H any] interface {
+	TryLock(ctx context.Context) (H, error)
+	Lock(ctx context.Context) (H, error)
+	Do(ctx context.Context, f func(ctx context.Context, h H) error) error
+	TryDo(ctx context.Context, f func(ctx context.Context, h H) error) error
+	State(ctx context.Context) (lock.State, error)
+	ForceUnlock(ctx context.Context) (bool, error)
+}
+
+// aHold is a hold of such a lock.
+type aHold interface {
+	lived
+	Owner() lock.Owner
+	Token() int64
+	Refresh(ctx context.Context) error
+	Release(ctx context.Context) error
+}
+
+// lived is what a hold says about its end.
+type lived interface {
+	Lost() <-chan struct{}
+	Err() error
+	ValidUntil() time.Time
+	Context(parent context.Context) (context.Context, context.CancelFunc)
+}
+
+// same makes one type of all locks.
+type same[H aHold] struct{ taker[H] }
+
+func (s same[H]) TryLock(ctx context.Context) (aHold, error) { return orNil(s.taker.TryLock(ctx)) }
+
+func (s same[H]) Lock(ctx context.Context) (aHold, error) { return orNil(s.taker.Lock(ctx)) }
+
+func (s same[H]) Do(ctx context.Context, f func(ctx context.Context, h aHold) error) error {
+	return s.taker.Do(ctx, func(ctx context.Context, h H) error { return f(ctx, h) })
+}
+
+func (s same[H]) TryDo(ctx context.Context, f func(ctx context.Context, h aHold) error) error {
+	return s.taker.TryDo(ctx, func(ctx context.Context, h H) error { return f(ctx, h) })
+}
+
+// orNil returns no hold beside an error.
+func orNil[H aHold](h H, err error) (aHold, error) {
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// one is a lock that is not made of others.
+func one(l *lock.Lock) aLock { return same[*lock.Hold]{l} }
+
+// several is one that is.
+func several(l *group.Lock) aLock { return same[*group.Hold]{l} }
+
+// waitsFor is what mustLock needs of a lock.
+type waitsFor[H any] interface {
+	Lock(ctx context.Context) (H, error)
+}
+
+func mustLock[H aHold](t *testing.T, l waitsFor[H]) H {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
@@ -191,7 +256,7 @@ func mustLock(t *testing.T, l *lock.Lock) *lock.Hold {
 	return h
 }
 
-func mustRelease(t *testing.T, h *lock.Hold) {
+func mustRelease(t *testing.T, h aHold) {
 	t.Helper()
 	if err := h.Release(t.Context()); err != nil {
 		t.Fatalf("Release: %v", err)
@@ -305,8 +370,7 @@ type spy struct {
 	losePipelines   int64        // so many, the first ones, are done, and their answers lost
 	lost            atomic.Int64 // answers, in these
 	afterScript     func()
-	// No call ends at a deadline, as a busy machine may stop the test for longer: none is asked twice.
-	unhurried bool
+	unhurried       bool // no call ends at a deadline, so that none is asked twice on a busy machine
 }
 
 // quiet reports whether nothing is asked for a while: a waiter looks once more when he is subscribed, and then waits.

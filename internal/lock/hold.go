@@ -11,14 +11,12 @@ import (
 
 // Hold is a lock that was obtained, until it is released or lost. Its methods may be called from any goroutine.
 type Hold struct {
-	lock   *Lock
-	claim  claim
-	token  int64
-	begin  time.Time
-	valid  atomic.Int64 // how long from then the lock may be relied on, nanoseconds; moved by renewals
-	watch  watch        // the watchdog's
-	parts  *parts       // of a hold of a group; lease and watch are theirs
-	server string       // that gave it, if it is one of a Redlock
+	lock  *Lock
+	claim claim
+	token int64
+	begin time.Time
+	valid atomic.Int64 // how long from then the lock may be relied on, nanoseconds; moved by renewals
+	watch watch        // the watchdog's
 
 	releasing sync.Mutex // one Release at a time
 	asked     bool       // Release was called before; guarded by releasing
@@ -37,8 +35,8 @@ type dependent struct{ cancel context.CancelCauseFunc }
 
 // newHold starts the watch over a lock that was obtained by a request sent at the given time. The
 // watchdog knows it before anybody can end it, so that no renewal outlives its hold.
-func newHold(l *Lock, c claim, a answer, sent time.Time) *Hold {
-	h := &Hold{lock: l, claim: c, token: a.token, server: a.server.id, begin: sent}
+func newHold(l *Lock, c claim, token int64, sent time.Time) *Hold {
+	h := &Hold{lock: l, claim: c, token: token, begin: sent}
 	h.extend(sent)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,11 +73,7 @@ func (h *Hold) Err() error {
 	if h == nil || h.lock == nil {
 		return ErrNotHeld // one that was never obtained
 	}
-	if h.parts != nil {
-		h.count()
-	} else {
-		h.expire()
-	}
+	h.expire()
 	return h.ended()
 }
 
@@ -93,9 +87,6 @@ func (h *Hold) ended() error {
 // ValidUntil returns until when the lock can be relied on, on the clock of this process, if it is not renewed before:
 // less than its lease by what clocks may drift. It is moved by renewals, and of no use when Err is not nil.
 func (h *Hold) ValidUntil() time.Time {
-	if h.parts != nil {
-		return h.parts.validUntil()
-	}
 	return h.begin.Add(time.Duration(h.valid.Load()))
 }
 
@@ -105,9 +96,6 @@ func (h *Hold) ValidUntil() time.Time {
 func (h *Hold) Refresh(ctx context.Context) error {
 	if err := h.Err(); err != nil {
 		return err
-	}
-	if h.parts != nil {
-		return h.parts.refresh(ctx)
 	}
 	var sent time.Time
 	held, err := 0, h.lock.mayLeave(ctx)
@@ -132,7 +120,7 @@ func (h *Hold) Refresh(ctx context.Context) error {
 // Context returns a copy of parent that also ends when the lock is lost or Release is called; its cause is then Err.
 // Its own Err compares with the clock, as the hold's does. Call cancel when it is no longer needed.
 func (h *Hold) Context(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
-	ctx, cancelCause := context.WithCancelCause(h.under(parent))
+	ctx, cancelCause := context.WithCancelCause(h.Mark(parent))
 	d := &dependent{cancelCause}
 	if !h.depend(d) {
 		return ctx, func() {}
@@ -173,11 +161,9 @@ func (h *Hold) depend(d *dependent) bool {
 	return true
 }
 
-// under returns a context that knows of the hold, so that who comes under it is not let in again.
-func (h *Hold) under(parent context.Context) context.Context {
-	if h.parts != nil {
-		return h.parts.under(parent)
-	}
+// Mark returns a copy of parent that knows of the hold: a call under it that would wait for itself is told ErrReentry.
+// Those of Context know.
+func (h *Hold) Mark(parent context.Context) context.Context {
 	return context.WithValue(parent, heldUnder{h.lock.locker, h.lock.key}, h)
 }
 
@@ -205,9 +191,6 @@ func (h *Hold) Release(ctx context.Context) error {
 
 // giveBack tells Redis, and reports whether it has answered; releasing is held.
 func (h *Hold) giveBack(ctx context.Context) (settled bool, err error) {
-	if h.parts != nil {
-		return h.parts.release(ctx)
-	}
 	held, err := h.lock.finish(ctx, h.claim, ending{token: h.token, again: h.asked})
 	h.asked = true
 	if err == nil && !held {
@@ -248,13 +231,35 @@ func (h *Hold) endLocked(err error, lost bool) {
 	if lost && h.lost != nil {
 		close(h.lost)
 	}
-	if h.parts == nil {
-		h.lock.locker.watchdog.remove(h)
-	}
+	h.lock.locker.watchdog.remove(h)
 	for d := range h.dependents {
 		d.cancel(err)
 	}
 	h.dependents = nil
+}
+
+// GiveUp ends the hold in this process, as lost: it is not renewed any more, and its lease ends it in Redis, or
+// Release.
+func (h *Hold) GiveUp(err error) { h.end(err, true) }
+
+// RaiseToken raises the hold's token, for a holder that has the lock on several servers and needs one token of all.
+// When it is not known whether that was done the hold is given up. Nobody else may ask for the token meanwhile.
+func (h *Hold) RaiseToken(ctx context.Context, token int64) error {
+	if h.token >= token {
+		return nil
+	}
+	held, err := h.lock.ask(ctx, h.lock.callRaise(h.claim, token)).Int()
+	if err == nil && held == 1 {
+		h.token = token
+		h.lock.locker.sawToken(token)
+		return nil
+	}
+	if err == nil {
+		err = ErrLost
+	}
+	h.end(err, true)
+	go h.lock.abandon(ctx, h.claim)
+	return h.lock.wrap("raise token", err)
 }
 
 // note keeps the reason why there was no renewal, nil if there was, for the error of the loss that may follow.

@@ -47,8 +47,8 @@ func newKinds() kinds {
 		return &k
 	}
 	return kinds{
-		mutex, &reentrant, queued("queue", "fair"), queued("queue", "readwrite", "write"),
-		queued("queue", "readwrite", "read"),
+		mutex, &reentrant, queued("queue", "fair"),
+		queued("queue", "readwrite", "write"), queued("queue", "readwrite", "read"),
 	}
 }
 
@@ -117,6 +117,7 @@ func (l *Locker) Read(name string, owner Owner, opts ...Option) *Lock {
 // among its own. queue.lua and readwrite.lua say what the others are.
 func readWriteKeys(prefix, name string) keys {
 	k := newKeys(prefix, "readwrite", name)
-	return k.with(k.more("queue"), k.more("places"), k.more("readers-queue"), k.lock,
-		k.more("readers"), k.more("reads"))
+	return k.with(
+		k.more("queue"), k.more("places"), k.more("readers-queue"), k.lock, k.more("readers"), k.more("reads"),
+	)
 }

@@ -23,8 +23,10 @@ var errLeft = fmt.Errorf("%w: %w: too many calls are without one", batch.ErrNotS
 
 // mayLeave returns why a call with the context should not begin, if it should not.
 func (l *Lock) mayLeave(ctx context.Context) error {
-	if ctx.Done() != nil && l.locker.left.Load() >= mostLeft &&
-		l.locker.slot(l.keys.all).left.Load() >= mostLeftOfSlot {
+	if ctx.Done() == nil || l.locker.left.Load() < mostLeft {
+		return ctx.Err()
+	}
+	if l.locker.slot(l.keys.all).left.Load() >= mostLeftOfSlot {
 		return errLeft
 	}
 	return ctx.Err()

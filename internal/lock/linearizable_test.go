@@ -157,9 +157,9 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 // client acts at random and knows its holds.
 type client struct {
 	t     *testing.T
-	owner lock.Owner   // whom kinds that make their own do not know
-	sides []*lock.Lock // the lock; or reading and writing
-	holds []*lock.Hold
+	owner lock.Owner // whom kinds that make their own do not know
+	sides []aLock    // the lock; or reading and writing
+	holds []aHold
 	names []string
 	taken int
 }

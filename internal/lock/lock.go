@@ -5,27 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/google/uuid"
 )
 
 // Lock is one lock: a name, a kind, and how it is to be held. The Locker's methods make them, one for each kind, and
-// say what the kind promises; Multi and Redlock make one of several. What is below is the same for all. A Lock is
-// only a description: it may be used any number of times, from any goroutine, and needs no end.
+// say what the kind promises. What is below is the same for all. A Lock is only a description: it may be used any
+// number of times, from any goroutine, and needs no end.
 //
 // Every call returns soon after its context is over, also when Redis is silent: within 100 ms. What it had asked for by
 // then is given back in the background.
 type Lock struct {
-	locker   *Locker // of one that is made of others, that of the first
+	locker   *Locker
 	kind     *kind
 	name     string
 	key      string // of the lock in Redis, the same for both sides of one; releases are published there
 	keys     keys
 	settings settings
-	owner    Owner  // of all calls; "" where each has its own
-	elected  bool   // it is one of a Redlock, which has to know the server
-	group    *group // of a lock that is made of others, which has a name and nothing else
+	owner    Owner // of all calls; "" where each has its own
 }
 
 // Owner is who holds a lock: a random UUID, never a goroutine, a process or a host. A mutex makes one for every call.
@@ -55,15 +54,7 @@ func (l *Locker) newLock(of *kind, k keys, owner Owner, opts []Option) *Lock {
 // Redis's, ErrNoAnswer, or those of a lock that is described wrongly. Then the lock was not taken,
 // or is free again after the lease at the latest.
 func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
-	return l.try(ctx, newRequest())
-}
-
-// try is TryLock for a request that has a name.
-func (l *Lock) try(ctx context.Context, request string) (*Hold, error) {
-	if l.group != nil {
-		return l.tryGroup(ctx, request)
-	}
-	c, err := l.newClaim(ctx, request)
+	c, err := l.newClaim(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -86,10 +77,7 @@ func (l *Lock) Lock(ctx context.Context) (*Hold, error) {
 }
 
 func (l *Lock) lockUntil(ctx context.Context) (*Hold, error) {
-	if l.group != nil {
-		return l.waitGroup(ctx)
-	}
-	c, err := l.newClaim(ctx, newRequest())
+	c, err := l.newClaim(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -121,14 +109,46 @@ func (l *Lock) TryDo(ctx context.Context, f func(ctx context.Context, h *Hold) e
 // operators: the holder goes on until they renew or look next, a third of their lease later at most; then their hold is
 // lost. What must not be written by two at once has to check the token.
 func (l *Lock) ForceUnlock(ctx context.Context) (wasHeld bool, err error) {
-	if l.group != nil {
-		return l.forceGroup(ctx)
-	}
 	n, err := l.ask(ctx, l.callForce()).Int()
 	if err != nil {
 		return false, l.wrap("force", err)
 	}
 	return n == 1, nil
+}
+
+// waits reports whether who got err waits: because others have the lock.
+func waits(err error) bool {
+	return errors.Is(err, ErrNotObtained) && !errors.Is(err, ErrReentry) && !errors.Is(err, ErrUpgrade)
+}
+
+// Name returns the lock's name.
+func (l *Lock) Name() string { return l.name }
+
+// Key returns the lock's key in Redis. It has the hash tag of all keys of the lock, and is the same for both sides of a
+// read-write lock.
+func (l *Lock) Key() string { return l.key }
+
+// Client returns the client of the lock's Redis.
+func (l *Lock) Client() Client { return l.locker.client }
+
+// Lease returns how long the lock is taken after its holder dies.
+func (l *Lock) Lease() time.Duration { return l.settings.lease }
+
+// Matches reports whether both are the same lock, on different servers: for the same owner and held in the same way.
+func (l *Lock) Matches(other *Lock) bool {
+	return l.name == other.name && l.kind.name == other.kind.name &&
+		l.settings == other.settings && l.owner == other.owner
+}
+
+// As returns a Mutex whose next call, and no other one, is made by the owner, who must be new: so that several are
+// held in one name. Locks of other kinds, which have an owner, it returns as they are.
+func (l *Lock) As(o Owner) *Lock {
+	if l.kind.owned {
+		return l
+	}
+	as := *l
+	as.owner = o
+	return &as
 }
 
 // wrap says which lock an error is about.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"seckill/internal/lock"
+	"seckill/internal/lock/group"
 	"seckill/internal/testkit"
 )
 
@@ -42,8 +43,7 @@ func startServers(t *testing.T, n int) servers {
 func (s servers) mutexes(opts ...lock.Option) []*lock.Lock {
 	var locks []*lock.Lock
 	for _, l := range s.lockers {
-		// They are new: what they came back without was nothing.
-		locks = append(locks, l.Mutex("m", append(opts, lock.WithRestarted())...))
+		locks = append(locks, l.Mutex("m", opts...))
 	}
 	return locks
 }
@@ -56,7 +56,7 @@ func (s servers) kill(numbers ...int) {
 }
 
 // multi returns the lock of all of these.
-func multi(locks []*lock.Lock) *lock.Lock { return lock.Multi(locks[0], locks[1:]...) }
+func multi(locks []*lock.Lock) aLock { return several(group.Multi(locks[0], locks[1:]...)) }
 
 // held returns how many of the locks somebody has.
 func held(t *testing.T, locks []*lock.Lock) int {
@@ -121,7 +121,7 @@ func oneWinner(t *testing.T, open func() []*lock.Lock) {
 			}()
 		}
 		close(begin)
-		var winners []*lock.Hold
+		var winners []aHold
 		for range cap(got) {
 			if r := receive(t, "answer", got); r.err == nil {
 				winners = append(winners, r.hold)
@@ -212,7 +212,7 @@ func oppositeOrders(t *testing.T, s stage) {
 				for _, name := range names {
 					members = append(members, locker.Mutex(name))
 				}
-				h, err := multi(members).Lock(t.Context())
+				h, err := group.Multi(members[0], members[1:]...).Lock(t.Context())
 				if err != nil {
 					t.Errorf("Lock: %v", err)
 					return

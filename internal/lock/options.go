@@ -18,11 +18,9 @@ type Option func(*settings)
 
 // settings say how a lock is held.
 type settings struct {
-	lease     time.Duration // whole milliseconds
-	renewed   bool
-	maxHold   time.Duration // 0: no limit
-	replicas  int
-	restarted bool // a Redlock's server counts however short ago it was started
+	lease   time.Duration // whole milliseconds
+	renewed bool
+	maxHold time.Duration // 0: no limit
 }
 
 // WithLease gives the lock for the time d and no longer: it is not renewed.
@@ -55,16 +53,10 @@ func (s settings) check() error {
 	if s.lease < MinLease {
 		return fmt.Errorf("%w: %v, allowed: %v or more", ErrInvalidLease, s.lease, MinLease)
 	}
-	if s.maxHold < 0 || s.replicas < 0 {
-		return fmt.Errorf("%w: held for %v at most, on %d replicas", ErrInvalidOption, s.maxHold, s.replicas)
+	if s.maxHold < 0 {
+		return fmt.Errorf("%w: held for %v at most", ErrInvalidOption, s.maxHold)
 	}
 	return nil
-}
-
-// WithRestarted lets a server of a Redlock count that was started less than a lease ago. It is for servers that flush
-// at every write: others may have forgotten who has the lock.
-func WithRestarted() Option {
-	return func(s *settings) { s.restarted = true }
 }
 
 // validity is how long after sending a request its sender may rely on the lease that it gave: less than the lease by

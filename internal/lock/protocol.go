@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -37,7 +38,6 @@ type claim struct {
 	owner   Owner
 	request string // random UUID; the owner's where each call has an owner of its own
 	lease   time.Duration
-	asks    bool // it has to ask itself, because the answer says more: nobody can hand the lock to it
 	// listens: its caller hears of what is published, and waits for it when it is refused.
 	listens bool
 	// latched: what it asks may reach Redis more than once, in any order, so that its end has to be remembered by name.
@@ -166,29 +166,35 @@ func (c call) run(ctx context.Context, client redis.Scripter) *redis.Cmd {
 // with their text. It hands each answer on, with what went wrong in it, as soon as it is there, at the same time as
 // those of other requests.
 func runAll(ctx context.Context, client Client, calls []call, answered func(i int, answer *redis.Cmd)) {
-	each(together(ctx, client, calls), func(_ int, of []int) error {
-		answers := make([]*redis.Cmd, len(of))
-		_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for n, i := range of {
-				answers[n] = calls[i].script.EvalSha(ctx, p, calls[i].keys, calls[i].args...)
-			}
-			return nil
-		})
-		if slices.ContainsFunc(answers, forgotten) {
-			_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
-				for n, i := range of {
-					if forgotten(answers[n]) {
-						answers[n] = calls[i].script.Eval(ctx, p, calls[i].keys, calls[i].args...)
-					}
-				}
-				return nil
-			})
-		}
+	var requests sync.WaitGroup
+	for _, of := range together(ctx, client, calls) {
+		requests.Go(func() { runTogether(ctx, client, calls, of, answered) })
+	}
+	requests.Wait()
+}
+
+// runTogether is runAll for the calls with these numbers, in one request.
+func runTogether(ctx context.Context, client Client, calls []call, of []int, answered func(i int, answer *redis.Cmd)) {
+	answers := make([]*redis.Cmd, len(of))
+	_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for n, i := range of {
-			answered(i, answers[n])
+			answers[n] = calls[i].script.EvalSha(ctx, p, calls[i].keys, calls[i].args...)
 		}
 		return nil
 	})
+	if slices.ContainsFunc(answers, forgotten) {
+		_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for n, i := range of {
+				if forgotten(answers[n]) {
+					answers[n] = calls[i].script.Eval(ctx, p, calls[i].keys, calls[i].args...)
+				}
+			}
+			return nil
+		})
+	}
+	for n, i := range of {
+		answered(i, answers[n])
+	}
 }
 
 // forgotten reports whether Redis did not know the script.

@@ -41,15 +41,15 @@ var readWriteRows = []row{
 // sides are the two sides of the read-write lock "m", as one owner sees them.
 type sides struct {
 	owner       lock.Owner
-	read, write *lock.Lock
+	read, write aLock
 }
 
 func (s stage) sides(opts ...lock.Option) sides {
 	l, owner := lock.New(s.client, s.prefix), lock.NewOwner()
-	return sides{owner, l.Read("m", owner, opts...), l.Write("m", owner, opts...)}
+	return sides{owner, one(l.Read("m", owner, opts...)), one(l.Write("m", owner, opts...))}
 }
 
-func mustTry(t *testing.T, l *lock.Lock) *lock.Hold {
+func mustTry(t *testing.T, l aLock) aHold {
 	t.Helper()
 	h, err := l.TryLock(t.Context())
 	if err != nil {
@@ -58,14 +58,14 @@ func mustTry(t *testing.T, l *lock.Lock) *lock.Hold {
 	return h
 }
 
-func mustRefuse(t *testing.T, what string, l *lock.Lock) {
+func mustRefuse(t *testing.T, what string, l aLock) {
 	t.Helper()
 	_, err := l.TryLock(t.Context())
 	wantErr(t, "TryLock "+what, err, lock.ErrNotObtained)
 }
 
 func readersShare(t *testing.T, s stage) {
-	var readers []*lock.Hold
+	var readers []aHold
 	for range 5 {
 		readers = append(readers, mustTry(t, s.sides().read))
 	}
@@ -168,7 +168,7 @@ func downgrade(t *testing.T, s stage) {
 		}
 		mustRefuse(t, "of a reader while the writer reads", s.sides().read)
 		watched := &spy{Client: s.client}
-		reader := func() *lock.Lock { return kindOf("Read").open(lock.New(watched, s.prefix), "m", lock.NewOwner()) }
+		reader := func() aLock { return kindOf("Read").open(lock.New(watched, s.prefix), "m", lock.NewOwner()) }
 		waiting := []<-chan locked{s.lineUp(t.Context(), t, reader()), s.lineUp(t.Context(), t, reader())}
 		eventually(t, "listening", func() bool { return len(s.channels(t)) >= len(waiting) })
 		eventually(t, "quiet", watched.quiet) // each looks once more when it is subscribed
@@ -193,7 +193,7 @@ func downgrade(t *testing.T, s stage) {
 // noUpgrade asks for the write lock as one who reads.
 func noUpgrade(t *testing.T, s stage, reader sides) {
 	t.Helper()
-	for what, ask := range map[string]func(context.Context) (*lock.Hold, error){
+	for what, ask := range map[string]func(context.Context) (aHold, error){
 		"TryLock": reader.write.TryLock, "Lock": reader.write.Lock,
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), soon)
@@ -221,8 +221,9 @@ func readersLeaseAlone(t *testing.T, s stage) {
 	}
 	mustRelease(t, next.hold)
 
-	within(t, unaided, "the wait after the last reader's release",
-		func() time.Duration { return s.waitAfterDeadReader(t, lease) })
+	within(t, unaided, "the wait after the last reader's release", func() time.Duration {
+		return s.waitAfterDeadReader(t, lease)
+	})
 }
 
 // waitAfterDeadReader returns how long a writer waits after the release of a reader who renewed while another was dead.
@@ -252,13 +253,13 @@ func (s stage) readers(t *testing.T) lock.State {
 func independentRenewal(t *testing.T, s stage) {
 	const lease = 1500 * time.Millisecond
 	writer := s.sides(lock.WithRenewedLease(lease))
-	var holds []*lock.Hold
+	var holds []aHold
 	for range 3 {
 		holds = append(holds, mustTry(t, writer.write), mustTry(t, writer.read))
 	}
 	within := func(when string) {
 		t.Helper()
-		for _, l := range []*lock.Lock{writer.read, writer.write} {
+		for _, l := range []aLock{writer.read, writer.write} {
 			state, err := l.State(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -297,7 +298,7 @@ func nobodyStarves(t *testing.T, s stage) {
 	mustRelease(t, writing)
 	mustRelease(t, mustReceive(t, waiting).hold)
 
-	streams := func(open func(*lock.Locker) *lock.Lock, ask *lock.Lock, what string) {
+	streams := func(open func(*lock.Locker) aLock, ask aLock, what string) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var had atomic.Int64
 		var wg sync.WaitGroup
@@ -324,8 +325,8 @@ func nobodyStarves(t *testing.T, s stage) {
 		cancel()
 		wg.Wait()
 	}
-	streams(func(l *lock.Locker) *lock.Lock { return l.Read("m", lock.NewOwner()) }, s.sides().write,
+	streams(func(l *lock.Locker) aLock { return one(l.Read("m", lock.NewOwner())) }, s.sides().write,
 		"writing five times among readers")
-	streams(func(l *lock.Locker) *lock.Lock { return l.Write("m", lock.NewOwner()) }, s.sides().read,
+	streams(func(l *lock.Locker) aLock { return one(l.Write("m", lock.NewOwner())) }, s.sides().read,
 		"reading five times among writers")
 }

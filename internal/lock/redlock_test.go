@@ -9,18 +9,22 @@ import (
 	"time"
 
 	"seckill/internal/lock"
+	"seckill/internal/lock/group"
 	"seckill/internal/testkit"
 )
 
 var redlockRows = []row{
 	{
 		number: 45, group: "Redlock",
-		says: "a majority of five servers: two may be gone, with three gone it fails soon and is lost", run: majority,
+		says: "a majority of five servers: two may be gone, with three gone it fails soon and is lost",
+		run:  majority,
 	},
 }
 
-// red returns the lock of most of these.
-func red(locks []*lock.Lock) *lock.Lock { return lock.Redlock(locks[0], locks[1:]...) }
+// red returns the lock of most of these. Their servers are new: what they came back without was nothing.
+func red(locks []*lock.Lock) aLock {
+	return several(group.Redlock(locks[0], locks[1:]...).TrustServers())
+}
 
 func majority(t *testing.T, _ stage) {
 	for name, part := range map[string]func(*testing.T){
@@ -89,8 +93,9 @@ func minoritySilent(t *testing.T) {
 	locks := s.mutexes()
 	for _, joins := range []bool{true, false} {
 		// Who is waited for has 2 s.
-		within(t, 1900*time.Millisecond, "TryLock with two of five silent",
-			func() time.Duration { return tryWithSilent(t, s, locks, joins) })
+		within(t, 1900*time.Millisecond, "TryLock with two of five silent", func() time.Duration {
+			return tryWithSilent(t, s, locks, joins)
+		})
 	}
 }
 
@@ -152,7 +157,7 @@ func majoritySilent(t *testing.T) {
 // failsSoon tries a lock of which too few servers answer.
 func failsSoon(t *testing.T, locks []*lock.Lock) {
 	t.Helper()
-	for what, call := range map[string]func(context.Context) (*lock.Hold, error){
+	for what, call := range map[string]func(context.Context) (aHold, error){
 		"TryLock": red(locks).TryLock, "Lock": red(locks).Lock,
 	} {
 		begin := time.Now()
@@ -176,8 +181,8 @@ func answerUnknown(t *testing.T) {
 		if err := through.Ping(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
-		p.DropRepliesTo("server", 2) // asked again in vain
-		locks[n] = lock.New(through, "").Mutex("m", lock.WithRestarted())
+		p.DropRepliesTo("evalsha", 2) // asked again in vain
+		locks[n] = lock.New(through, "").Mutex("m")
 	}
 	h, err := red(locks).TryLock(t.Context())
 	if err != nil {
@@ -197,14 +202,14 @@ func validity(t *testing.T) {
 	locks := s.mutexes(lock.WithLease(lease))
 	var once sync.Once
 	slow := &spy{Client: s.redis[1].Client()}
-	slow.failPipeline = func() (err error) {
+	slow.failScript = func() (err error) {
 		once.Do(func() {
 			time.Sleep(lease) // the network's
 			err = io.ErrUnexpectedEOF
 		})
 		return err
 	}
-	locks[1] = lock.New(slow, "").Mutex("m", lock.WithLease(lease), lock.WithRestarted())
+	locks[1] = lock.New(slow, "").Mutex("m", lock.WithLease(lease))
 	mustLock(t, lock.New(s.redis[2].Client(), "").Mutex("m", lock.WithLease(time.Minute)))
 	// The first one's token is the higher one, so that it is not asked a second time, which would show that its lease
 	// is over.
@@ -241,7 +246,7 @@ func clocksDiffer(t *testing.T) {
 			var locks []*lock.Lock
 			owner := lock.NewOwner()
 			for _, l := range s.lockers {
-				locks = append(locks, l.Reentrant("m", owner, lock.WithRenewedLease(lease), lock.WithRestarted()))
+				locks = append(locks, l.Reentrant("m", owner, lock.WithRenewedLease(lease)))
 			}
 			return locks
 		},

@@ -29,7 +29,7 @@ func countedHolds(t *testing.T, s stage) {
 	const k = 5
 	locker, owner := lock.New(s.client, s.prefix), lock.NewOwner()
 	l := s.kind.open(locker, "m", owner)
-	var holds []*lock.Hold
+	var holds []aHold
 	for i := range k {
 		h := mustLock(t, l)
 		holds = append(holds, h)
@@ -65,7 +65,7 @@ func countedHolds(t *testing.T, s stage) {
 
 func partialRelease(t *testing.T, s stage) {
 	locker, owner := lock.New(s.client, s.prefix), lock.NewOwner()
-	open := func(d time.Duration) *lock.Lock { return s.kind.open(locker, "m", owner, lock.WithLease(d)) }
+	open := func(d time.Duration) aLock { return s.kind.open(locker, "m", owner, lock.WithLease(d)) }
 	for _, tc := range []struct{ outer, inner time.Duration }{
 		{10 * time.Second, 40 * time.Second}, {40 * time.Second, 10 * time.Second},
 	} {
@@ -90,7 +90,7 @@ func checkTTL(t *testing.T, s stage, when string, d time.Duration) {
 
 func reentryIsAnError(t *testing.T, s stage) {
 	l := s.lock()
-	err := l.Do(t.Context(), func(ctx context.Context, h *lock.Hold) error {
+	err := l.Do(t.Context(), func(ctx context.Context, h aHold) error {
 		for what, again := range map[string]func() error{
 			"Lock":    func() error { _, err := l.Lock(ctx); return err },
 			"TryLock": func() error { _, err := l.TryLock(ctx); return err },
@@ -135,21 +135,21 @@ func TestDo(t *testing.T) {
 		l := s.lock()
 		for _, tc := range []struct {
 			name string
-			f    func(context.Context, *lock.Hold) error
+			f    func(context.Context, aHold) error
 			want error
 		}{
-			{"success", func(ctx context.Context, h *lock.Hold) error { return errors.Join(ctx.Err(), h.Err()) }, nil},
-			{"its error", func(context.Context, *lock.Hold) error { return io.ErrUnexpectedEOF }, io.ErrUnexpectedEOF},
-			{"busy", func(ctx context.Context, _ *lock.Hold) error {
-				return s.rivals().lock().TryDo(ctx,
-					func(context.Context, *lock.Hold) error { return errors.New("ran twice") })
+			{"success", func(ctx context.Context, h aHold) error { return errors.Join(ctx.Err(), h.Err()) }, nil},
+			{"its error", func(context.Context, aHold) error { return io.ErrUnexpectedEOF }, io.ErrUnexpectedEOF},
+			{"busy", func(ctx context.Context, _ aHold) error {
+				twice := errors.New("ran twice")
+				return s.rivals().lock().TryDo(ctx, func(context.Context, aHold) error { return twice })
 			}, lock.ErrNotObtained},
-			{"lost meanwhile", func(ctx context.Context, _ *lock.Hold) error {
+			{"lost meanwhile", func(ctx context.Context, _ aHold) error {
 				_, err := l.ForceUnlock(ctx)
 				return err
 			}, lock.ErrNotHeld},
 		} {
-			for how, do := range map[string]func(context.Context, func(context.Context, *lock.Hold) error) error{
+			for how, do := range map[string]func(context.Context, func(context.Context, aHold) error) error{
 				"Do": l.Do, "TryDo": l.TryDo,
 			} {
 				if err := do(t.Context(), tc.f); !errors.Is(err, tc.want) {
@@ -172,7 +172,7 @@ func TestDoReleasesAfterAPanic(t *testing.T) {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		err := s.lock().Do(t.Context(), func(context.Context, *lock.Hold) error { panic("bug") })
+		err := s.lock().Do(t.Context(), func(context.Context, aHold) error { panic("bug") })
 		t.Errorf("Do returned %v", err)
 	}()
 	if got := s.owner(t); got != "" {

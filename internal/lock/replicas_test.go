@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"seckill/internal/lock"
+	"seckill/internal/lock/group"
 	"seckill/internal/testkit"
 )
 
@@ -34,7 +35,7 @@ func (s stage) withReplicas(t *testing.T) (stage, []*testkit.RedisServer) {
 
 func enoughReplicas(t *testing.T, s stage) {
 	s, replicas := s.withReplicas(t)
-	two := lock.WithReplicas(2)
+	const two = 2
 	h := copied(t, s, two)
 	for i, r := range replicas {
 		replica := stage{s.kind, r.Client(), ""}
@@ -49,18 +50,26 @@ func enoughReplicas(t *testing.T, s stage) {
 
 	replicas[0].Pause()
 	tooFew(t, s, two)
-	mustRelease(t, copied(t, s, lock.WithReplicas(1)))
+	mustRelease(t, copied(t, s, 1))
 	waiterWithTooFew(t, s, two)
 	replicas[1].Kill()
-	tooFew(t, s, lock.WithReplicas(1))
+	tooFew(t, s, 1)
 	replicas[0].Resume()
-	mustRelease(t, copied(t, s, lock.WithReplicas(1)))
+	mustRelease(t, copied(t, s, 1))
+}
+
+// onReplicas returns the lock that so many replicas must have.
+func onReplicas(l aLock, n int) aLock {
+	if whole, ok := l.(same[*group.Hold]); ok {
+		return several(whole.taker.(*group.Lock).OnReplicas(n))
+	}
+	return several(group.Multi(l.(same[*lock.Hold]).taker.(*lock.Lock)).OnReplicas(n))
 }
 
 // copied takes the lock when there are enough replicas, of which a busy machine may say so too late.
-func copied(t *testing.T, s stage, opt lock.Option) (h *lock.Hold) {
+func copied(t *testing.T, s stage, replicas int) (h aHold) {
 	t.Helper()
-	l := s.lock(opt)
+	l := onReplicas(s.lock(), replicas)
 	eventually(t, "copied", func() (ok bool) {
 		var err error
 		h, err = l.TryLock(t.Context())
@@ -70,17 +79,17 @@ func copied(t *testing.T, s stage, opt lock.Option) (h *lock.Hold) {
 }
 
 // tooFew takes the lock when there are not as many replicas.
-func tooFew(t *testing.T, s stage, opt lock.Option) {
+func tooFew(t *testing.T, s stage, replicas int) {
 	t.Helper()
-	l := s.lock(opt)
-	for what, call := range map[string]func(context.Context) (*lock.Hold, error){"TryLock": l.TryLock, "Lock": l.Lock} {
+	l := onReplicas(s.lock(), replicas)
+	for what, call := range map[string]func(context.Context) (aHold, error){"TryLock": l.TryLock, "Lock": l.Lock} {
 		begin := time.Now()
 		h, err := call(t.Context())
 		if err == nil {
 			_ = h.Release(t.Context()) // the test has failed
 			t.Fatalf("%s succeeded with too few replicas", what)
 		}
-		wantErr(t, what, err, lock.ErrTooFewReplicas)
+		wantErr(t, what, err, group.ErrTooFewReplicas)
 		if errors.Is(err, lock.ErrNotObtained) {
 			t.Errorf("%s: %v, want that nobody else is said to have it", what, err)
 		}
@@ -97,10 +106,10 @@ func tooFew(t *testing.T, s stage, opt lock.Option) {
 }
 
 // waiterWithTooFew has two wait in one process: the error of the first is not that of the second, who asks for less.
-func waiterWithTooFew(t *testing.T, s stage, opt lock.Option) {
+func waiterWithTooFew(t *testing.T, s stage, replicas int) {
 	h := mustLock(t, s.rivals().lock())
 	locker := lock.New(s.client, s.prefix)
-	strict := s.lockAsync(t.Context(), t, s.kind.open(locker, "m", lock.NewOwner(), opt))
+	strict := s.lockAsync(t.Context(), t, onReplicas(s.kind.open(locker, "m", lock.NewOwner()), replicas))
 	easy := make(chan locked, 1)
 	go func() {
 		h, err := s.kind.open(locker, "m", lock.NewOwner()).Lock(t.Context())
@@ -110,6 +119,6 @@ func waiterWithTooFew(t *testing.T, s stage, opt lock.Option) {
 		easy <- locked{h, err, time.Now()}
 	}()
 	mustRelease(t, h)
-	wantErr(t, "Lock", receive(t, "answer", strict).err, lock.ErrTooFewReplicas)
+	wantErr(t, "Lock", receive(t, "answer", strict).err, group.ErrTooFewReplicas)
 	mustReceive(t, easy)
 }

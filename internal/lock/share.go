@@ -57,7 +57,7 @@ func (l *Locker) newSends(within time.Duration, calls int, inline bool) *sends {
 // thousands that ask one by one would take longer still. Its caller leaves after the time, whatever becomes of the
 // others.
 //
-//nolint:contextcheck // the same, without a deadline
+//nolint:contextcheck // limited's is the same, without a deadline
 func (l *Locker) run(ctx context.Context, within time.Duration, c call) *redis.Cmd {
 	sends := l.slot(c.keys).patient
 	if l.obeys && time.Now().UnixNano() >= l.slow.Load() {
@@ -99,11 +99,10 @@ type slot struct {
 	probed  time.Time // when the idle connections were looked at last; guarded by probing
 }
 
-// slot returns the slot of a lock's keys, none for a lock that is made of others. A client of one server has one for
-// all.
+// slot returns the slot of a lock's keys. A client of one server has one for all.
 func (l *Locker) slot(keys []string) *slot {
 	name := ""
-	if l.several && len(keys) > 0 {
+	if l.several {
 		name = keys[1]
 	}
 	s, ok := l.slots.Load(name)
@@ -126,7 +125,7 @@ func (l *Locker) retry(ctx context.Context, keys []string, do func(again bool) e
 		again = again || lost
 		l.slow.Store(time.Now().Add(slowTime).UnixNano())
 		if timedOut(err) {
-			l.dropHalfOpen(keys)
+			l.dropHalfOpen(keys) //nolint:contextcheck // it is soon over, and others profit from it
 		}
 	}
 	return err

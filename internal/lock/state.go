@@ -33,9 +33,6 @@ type Holder struct {
 
 // State asks Redis who has the lock. The error is ctx's or Redis's.
 func (l *Lock) State(ctx context.Context) (State, error) {
-	if l.group != nil {
-		return l.stateOfGroup(ctx)
-	}
 	var s State
 	index := map[Owner]int{}
 	for from := 1; ; from += statePage {
@@ -120,9 +117,8 @@ func (l *Locker) Mutexes(ctx context.Context) ([]string, error) {
 	var mu sync.Mutex
 	var names []string
 	look := func(ctx context.Context, node redis.Cmdable) error {
-		pattern := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(l.prefix) +
-			"{lock:*}:mutex:*"
-		keys := node.Scan(ctx, 0, pattern, 1000).Iterator()
+		literal := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(l.prefix)
+		keys := node.Scan(ctx, 0, literal+"{lock:*}:mutex:*", 1000).Iterator()
 		for keys.Next(ctx) {
 			_, name, _ := strings.Cut(strings.TrimPrefix(keys.Val(), l.prefix), "}:mutex:")
 			mu.Lock()

@@ -157,8 +157,7 @@ func (t *topic) promote() {
 
 // successor returns the first waiter, to whom the lock will be handed, or nil when it is the others' turn.
 func (t *topic) successor() *waiter {
-	if t.lock.kind.handOn == nil || len(t.waiters) == 0 || t.waiters[0].offered || t.waiters[0].claim.asks ||
-		t.handedOff >= handOffLimit {
+	if t.lock.kind.handOn == nil || len(t.waiters) == 0 || t.waiters[0].offered || t.handedOff >= handOffLimit {
 		t.handedOff = 0
 		return nil
 	}

@@ -16,14 +16,15 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/lock"
+	"seckill/internal/lock/group"
 	"seckill/internal/testkit"
 )
 
 var useRows = []row{
 	{
 		number: 55, group: "Edges",
-		says: "ForceUnlock wakes a waiter at once, an error reaches every waiter, the drift margin is kept, and " +
-			"nobody passes those who wait",
+		says: "ForceUnlock wakes a waiter at once, an error reaches every waiter, the drift margin is kept, " +
+			"and nobody passes those who wait",
 		run: waitersAreTreatedFairly,
 	},
 	{
@@ -32,13 +33,14 @@ var useRows = []row{
 	},
 	{
 		number: 57, group: "Cost",
-		says: "names used once leave nothing; many holds and waiters cost a bounded script, one for all " +
-			"who wait in a process",
+		says: "names used once leave nothing; many holds and waiters cost a bounded script, " +
+			"one for all who wait in a process",
 		run: boundedCost,
 	},
 	{
 		number: 58, group: "Use",
-		says: "a hold says until when it is valid, can be refreshed, and State shows whose it is", run: validityIsShown,
+		says: "a hold says until when it is valid, can be refreshed, and State shows whose it is",
+		run:  validityIsShown,
 	},
 	{
 		number: 59, group: "Redlock", says: "a server that was started less than a lease ago does not count",
@@ -177,8 +179,9 @@ func nobodyPasses(t *testing.T, s stage) {
 			holder.kind = kindOf("Write")
 		}
 		h := mustLock(t, holder.lock())
-		head := startChild(t,
-			childTask{Do: "wait", Kind: s.kind.name, Addr: testkit.RedisAddr(t), Prefix: s.prefix, Waiters: 1})
+		head := startChild(t, childTask{
+			Do: "wait", Kind: s.kind.name, Addr: testkit.RedisAddr(t), Prefix: s.prefix, Waiters: 1,
+		})
 		eventually(t, "in the queue", func() bool { return s.places(t) == 1 })
 		head.stop(t)
 		mustRelease(t, h)
@@ -366,7 +369,7 @@ func manyReaders(t *testing.T, s stage) {
 	eventually(t, "in the queue", func() bool { return s.places(t) == readers })
 	released := time.Now()
 	mustRelease(t, h)
-	var holds []*lock.Hold
+	var holds []aHold
 	for range readers {
 		holds = append(holds, mustReceive(t, got).hold)
 	}
@@ -386,18 +389,17 @@ func fewAreTouched(t *testing.T, s stage) {
 	t.Helper()
 	const holds, most, lease = 1200, 500, 2 * time.Second
 	s.prefix += "over:"
-	locker, owner := lock.New(s.client, s.prefix), lock.NewOwner()
+	locker, owner := lock.New(&spy{Client: s.client, unhurried: true}, s.prefix), lock.NewOwner()
 	long := mustLock(t, s.kind.open(locker, "m", owner, lock.WithLease(time.Minute)))
 	var all sync.WaitGroup
 	for part := range 10 {
 		all.Go(func() {
 			for range holds / 10 {
-				if part%2 == 0 && s.kind.name == "Read" { // owners of their own
-					// Counted below.
-					_, _ = s.kind.open(locker, "m", lock.NewOwner(), lock.WithLease(lease)).TryLock(t.Context())
-				} else {
-					_, _ = s.kind.open(locker, "m", owner, lock.WithLease(lease)).TryLock(t.Context()) // counted below
+				holder := owner
+				if part%2 == 0 && s.kind.name == "Read" {
+					holder = lock.NewOwner()
 				}
+				_, _ = s.kind.open(locker, "m", holder, lock.WithLease(lease)).TryLock(t.Context()) // counted below
 			}
 		})
 	}
@@ -470,18 +472,16 @@ func validityIsShown(t *testing.T, s stage) {
 func restartedDoesNotCount(t *testing.T, _ stage) {
 	const lease = time.Second
 	s := startServers(t, 3)
-	locks := func(opts ...lock.Option) *lock.Lock {
-		var members []*lock.Lock
-		for _, l := range s.lockers {
-			members = append(members, l.Mutex("m", append(opts, lock.WithRenewedLease(lease))...))
-		}
-		return red(members)
+	var members []*lock.Lock
+	for _, l := range s.lockers {
+		members = append(members, l.Mutex("m", lock.WithRenewedLease(lease)))
 	}
-	_, err := locks().TryLock(t.Context())
-	wantErr(t, "TryLock on servers that are new", err, lock.ErrRestarted)
-	mustRelease(t, mustLock(t, locks(lock.WithRestarted())))
+	leader := group.Redlock(members[0], members[1:]...)
+	_, err := leader.TryLock(t.Context())
+	wantErr(t, "TryLock on servers that are new", err, group.ErrRestarted)
+	mustRelease(t, mustLock(t, leader.TrustServers()))
 	counts := func() bool {
-		h, err := locks().TryLock(t.Context())
+		h, err := leader.TryLock(t.Context())
 		if err == nil {
 			mustRelease(t, h)
 		}
@@ -490,26 +490,22 @@ func restartedDoesNotCount(t *testing.T, _ stage) {
 	eventually(t, "a lease old", counts)
 	eventually(t, "all a lease old", func() bool {
 		for _, r := range s.redis {
-			info, err := r.Client().InfoMap(t.Context(), "server").Result()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if seconds, _ := strconv.Atoi(info["Server"]["uptime_in_seconds"]); seconds < 3 {
+			if uptime(t, r.Client()) < 3 {
 				return false
 			}
 		}
 		return true
 	})
 	// Two are held, and one comes back empty: with the one that somebody else may have, it makes no majority.
-	h := mustLock(t, locks())
+	h := mustLock(t, leader)
 	for _, n := range []int{0, 1} {
 		s.redis[n].Kill()
 		s.redis[n].Start()
 	}
-	if _, err := locks().TryLock(t.Context()); err == nil {
+	if _, err := leader.TryLock(t.Context()); err == nil {
 		t.Error("obtained from servers that had forgotten who has it")
 	} else {
-		wantErr(t, "TryLock", err, lock.ErrRestarted)
+		wantErr(t, "TryLock", err, group.ErrRestarted)
 	}
 	_ = h.Release(t.Context()) // what it had is lost
 	eventually(t, "a lease old again", counts)

@@ -51,8 +51,7 @@ func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
 
 // ownFailure reports whether err says nothing about Redis, only about one waiter.
 func ownFailure(err error) bool {
-	return errors.Is(err, ErrNotObtained) || errors.Is(err, ErrLost) || errors.Is(err, ErrTooFewReplicas) ||
-		errors.Is(err, ErrRestarted) || errors.Is(err, errLeft)
+	return errors.Is(err, ErrNotObtained) || errors.Is(err, ErrLost) || errors.Is(err, errLeft)
 }
 
 // await waits for the lock: until it is told to ask, or is the first, who hears what is published and looks by itself.
@@ -69,7 +68,7 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 		case err := <-w.failed:
 			return nil, err
 		case o := <-w.offers: // from one of this process
-			return l.accept(*c, o)
+			return l.accept(*c, o.token, o.sent)
 		case <-first:
 			first, events, turns = nil, t.events, t.turns
 			leaseOver.Reset(min(time.Until(w.next), lookAgain))
@@ -86,7 +85,11 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 			events, calm = nil, time.After(t.restraint)
 		case <-leaseOver.C: // the holder may have died
 		}
+		asked := time.Now()
 		h, a, err := l.attempt(ctx, c)
+		if errors.Is(err, ErrNoAnswer) && ctx.Err() != nil && time.Since(asked) < promptTime {
+			return nil, l.refused(ctx.Err()) // as it was before, and Redis has not been silent for long
+		}
 		if !waits(err) {
 			return h, err
 		}

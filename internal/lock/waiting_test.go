@@ -42,7 +42,7 @@ func sharedSubscription(t *testing.T, s stage) {
 	s, _ = s.onOwnServer(t)
 	watched := &spy{Client: s.client}
 	holder, waiter := lock.New(s.client, s.prefix), lock.New(watched, s.prefix)
-	held := make([]*lock.Hold, waiters)
+	held := make([]aHold, waiters)
 	atOnce(t, waiters, func(i int) (err error) {
 		held[i], err = s.rivals().kind.open(holder, fmt.Sprint(i), lock.NewOwner()).TryLock(t.Context())
 		return err
@@ -62,7 +62,7 @@ func sharedSubscription(t *testing.T, s stage) {
 	if n, err := s.client.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Result(); err != nil || n != 1 {
 		t.Fatalf("killed %d subscriptions, %v; want 1", n, err)
 	}
-	release := func(held []*lock.Hold) {
+	release := func(held []aHold) {
 		atOnce(t, len(held), func(i int) error { return held[i].Release(t.Context()) })
 	}
 	release(held[:waiters/2]) // perhaps while nobody listens

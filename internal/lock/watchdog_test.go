@@ -259,7 +259,7 @@ func batchedRenewal(t *testing.T, s stage) {
 	const holds, lease = 1000, 12 * time.Second // renewed every 4 s
 	watched := &spy{Client: s.client}
 	locker := lock.New(watched, s.prefix)
-	held := make([]*lock.Hold, holds)
+	held := make([]aHold, holds)
 	var wg sync.WaitGroup
 	for part := range 20 {
 		wg.Go(func() {
@@ -267,8 +267,7 @@ func batchedRenewal(t *testing.T, s stage) {
 				l := s.kind.open(locker, fmt.Sprint("n", i), lock.NewOwner(), lock.WithRenewedLease(lease))
 				h, err := l.TryLock(t.Context())
 				for until := time.Now().Add(soon); err != nil && time.Now().Before(until); time.Sleep(lease / 100) {
-					// A majority says so when a busy machine does not answer for two seconds.
-					h, err = l.TryLock(t.Context())
+					h, err = l.TryLock(t.Context()) // on a busy machine a majority may be silent for two seconds
 				}
 				if err != nil {
 					t.Errorf("TryLock: %v", err)

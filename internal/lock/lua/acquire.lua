@@ -16,8 +16,9 @@
 --
 -- Returns  token       text: the owner holds it once more, this time for a lease from now; entering again they have
 --                      the token of their first hold
---          {0, ms, x}  they must wait, and ask again after so long at the latest; no hold was changed. x is 1 when their
---                      process had lost its places in the queue; without a queue, it is the owner who has the lock
+--          {0, ms, x}  they must wait, and ask again after so long at the latest; no hold was changed. x is 1 when
+--                      their process had lost its places in the queue; without a queue, it is the owner who has the
+--                      lock
 --          {-1, 0}     this request was released or given up already; nothing was changed
 --          {-2, 0}     they would wait for themselves (write.lua); no hold was changed
 

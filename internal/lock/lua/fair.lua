@@ -1,7 +1,7 @@
 -- Prelude of the fair lock's scripts: whose turn it is. After holds.lua and queue.lua.
 
--- turn returns nil when the owner of an acquire may take the lock, else the answer that they must wait; then they have a
--- place. They may if the lock is free and nobody came before them, or if they have it already.
+-- turn returns nil when the owner of an acquire may take the lock, else the answer that they must wait; then they
+-- have a place. They may if the lock is free and nobody came before them, or if they have it already.
 local function turn(now)
   prune(now)
   local owner = owner_of(KEYS[1])

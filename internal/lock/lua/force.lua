@@ -1,5 +1,5 @@
--- Frees a lock, no matter who has it, and wakes those who wait for it. Its holders learn of it when they renew or look next.
--- After holds.lua and the preludes that say who is woken (wake).
+-- Frees a lock, no matter who has it, and wakes those who wait for it. Its holders learn of it when they renew or
+-- look next. After holds.lua and the preludes that say who is woken (wake).
 --
 -- KEYS     as for release.lua
 -- ARGV[1]  channel, as for release.lua

@@ -1,10 +1,10 @@
 -- Takes the mutex for an owner, and hands out the next fencing token with it. After mutex_take.lua,
 -- which begins it and sets found, state and high, and token.lua.
 --
--- The lock's key says who has the mutex, "owner token since label lease", with " w" behind it when somebody listens for
--- the release; or, for a while after a release, "-token since" with the last token. No owner begins with "-". From the token
--- since on, every holder who is not there any more has released. Without the key the mutex is free too, and nobody knows
--- what became of the last holder: their lease was over, or Redis lost the key.
+-- The lock's key says who has the mutex, "owner token since label lease", with " w" behind it when somebody listens
+-- for the release; or, for a while after a release, "-token since" with the last token. No owner begins with "-".
+-- From the token since on, every holder who is not there any more has released. Without the key the mutex is free
+-- too, and nobody knows what became of the last holder: their lease was over, or Redis lost the key.
 --
 -- An owner is one call of TryLock or Lock, so a repetition of this script with the same owner is a client that did not
 -- hear the answer: it is told the same token again. An owner who has given up is refused for a while, and so is one who

@@ -1,5 +1,5 @@
--- Frees the mutex, no matter who has it, and wakes those who wait for it. Its holder learns of it when they renew or look
--- next. After mutex_free.lua.
+-- Frees the mutex, no matter who has it, and wakes those who wait for it. Its holder learns of it when they renew or
+-- look next. After mutex_free.lua.
 --
 -- KEYS[1]  the lock, string (mutex_acquire.lua)
 -- ARGV[1]  channel on which waiters listen

@@ -1,5 +1,5 @@
--- Gives the mutex's owner a whole lease again, or only looks whether the lock is theirs; and raises their token to the one
--- that they have from several servers together. Repeating it is harmless. After token.lua.
+-- Gives the mutex's owner a whole lease again, or only looks whether the lock is theirs; and raises their token to
+-- the one that they have from several servers together. Repeating it is harmless. After token.lua.
 --
 -- KEYS[1]  the lock        string (mutex_acquire.lua)
 -- KEYS[2]  the high water  string (token.lua)

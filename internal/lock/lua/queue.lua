@@ -1,11 +1,11 @@
 -- Prelude of scripts of locks that have a queue in Redis. After clock.lua.
 --
--- A request that must wait takes a place in the queue, in the order in which Redis sees them: a sorted set,
--- "process request owner" → the time of arrival in microseconds of Redis's clock, or one more than the last one's, if the
+-- A request that must wait takes a place in the queue, in the order in which Redis sees them: a sorted set, "process
+-- request owner" → the time of arrival in microseconds of Redis's clock, or one more than the last one's, if the
 -- clock went back. A process keeps its places by being heard of: the other sorted set, process → until when in
--- milliseconds, besides "last" → the last arrival, and "=owner" → how many places that owner has. A place whose process
--- is not heard of any more is removed when it comes to the head of the queue, so those of many who died together are over
--- together. The keys live as long as the last process.
+-- milliseconds, besides "last" → the last arrival, and "=owner" → how many places that owner has. A place whose
+-- process is not heard of any more is removed when it comes to the head of the queue, so those of many who died
+-- together are over together. The keys live as long as the last process.
 --
 -- No script touches more than 500 places: there may be so many dead in each queue, and so many are told at once.
 --

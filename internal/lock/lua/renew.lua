@@ -1,5 +1,5 @@
--- Gives one hold a whole lease again, or only looks whether it is there; and raises the token of the present stay to the one
--- that its owner has from several servers together. Repeating it is harmless. After token.lua and holds.lua.
+-- Gives one hold a whole lease again, or only looks whether it is there; and raises the token of the present stay to
+-- the one that its owner has from several servers together. Repeating it is harmless. After token.lua and holds.lua.
 --
 -- KEYS[1]  the holds       holds.lua
 -- KEYS[2]  the high water  string (token.lua)

@@ -18,10 +18,10 @@ local function cover(key, high, token)
   end
 end
 
--- next_token returns the next token of a lock, as text. The first one of a lock that nothing is known of covers itself
--- alone; one that follows another covers its 10 ms, so that a rush writes once in that time (mutex_take.lua looks whether
--- its token is covered). That is half of the shortest lease at most: a lease that ends without a release does not make
--- tokens run ahead of the clock.
+-- next_token returns the next token of a lock, as text. The first one of a lock that nothing is known of covers
+-- itself alone; one that follows another covers its 10 ms, so that a rush writes once in that time (mutex_take.lua
+-- looks whether its token is covered). That is half of the shortest lease at most: a lease that ends without a
+-- release does not make tokens run ahead of the clock.
 --
 -- key, high  as for cover
 -- last       the lock's last token, text; nil when it is not known

@@ -1,0 +1,243 @@
+package group
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"seckill/internal/lock"
+)
+
+// Hold is a lock that was obtained, until it is released or lost. Its methods do what those of a lock.Hold do.
+type Hold struct {
+	lock  *Lock
+	owner lock.Owner
+	token int64
+
+	mu    sync.Mutex
+	parts []*part // the first is released last; one that answers late joins
+
+	ended context.Context //nolint:containedctx // ends with the hold, and the contexts made from it
+	end   context.CancelCauseFunc
+
+	releasing sync.Mutex // one Release at a time
+	lost      chan struct{}
+}
+
+// newHold makes a hold of those of members. It is told when one of them ends.
+func newHold(l *Lock, parts []*part) *Hold {
+	h := &Hold{
+		lock: l, owner: parts[0].Owner(), token: slices.Max(tokens(parts)), parts: parts, lost: make(chan struct{}),
+	}
+	h.ended, h.end = context.WithCancelCause(context.Background())
+	for _, p := range parts {
+		h.endWith(p)
+	}
+	return h
+}
+
+// endWith has the whole counted when a part ends.
+func (h *Hold) endWith(p *part) {
+	over, _ := p.Context(h.ended) // which ends with the part
+	context.AfterFunc(over, func() { _ = h.Err() })
+}
+
+// adopt makes one more hold a part, unless the whole is over.
+func (h *Hold) adopt(p *part) bool {
+	h.mu.Lock()
+	over := h.ended.Err() != nil
+	if !over {
+		h.parts = append(h.parts, p)
+	}
+	h.mu.Unlock()
+	if !over {
+		h.endWith(p)
+	}
+	return !over
+}
+
+func (h *Hold) list() []*part {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.parts)
+}
+
+// Owner returns who holds the lock: the owner of its first member.
+func (h *Hold) Owner() lock.Owner { return h.owner }
+
+// Token returns the fencing token.
+func (h *Hold) Token() int64 { return h.token }
+
+// TokenOf returns the fencing token of one of the members, for a resource that is written under that one alone as
+// well. It reports false for a lock that is not among them, or was not obtained.
+func (h *Hold) TokenOf(l *lock.Lock) (token int64, ok bool) {
+	for _, p := range h.list() {
+		if m := h.lock.members[p.member]; m == l || m.Client() == l.Client() && m.Key() == l.Key() {
+			return p.Token(), true
+		}
+	}
+	return 0, false
+}
+
+// Lost is closed when the lock is lost. It stays open when the lock is released first.
+func (h *Hold) Lost() <-chan struct{} { return h.lost }
+
+// Err returns nil while the lock is held, lock.ErrLost with the reason after it was lost, and lock.ErrNotHeld after
+// Release was called, also for a nil or a zero hold. It compares with the clock at each call, and ends the contexts
+// first.
+func (h *Hold) Err() error {
+	if h == nil || h.lock == nil {
+		return lock.ErrNotHeld // one that was never obtained
+	}
+	if err := context.Cause(h.ended); err != nil {
+		return err
+	}
+	held, cause := 0, error(nil)
+	for _, p := range h.list() {
+		if err := p.Err(); err == nil {
+			held++
+		} else if cause == nil {
+			cause = err
+		}
+	}
+	if held < h.lock.need {
+		h.over(h.lock.wrap(cause), true)
+	}
+	return context.Cause(h.ended)
+}
+
+// over ends the whole, unless it is over. When it is lost it ends the rest with it: nobody relies on it any more, so it
+// must not be renewed.
+func (h *Hold) over(err error, lost bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended.Err() != nil {
+		return
+	}
+	if lost {
+		close(h.lost)
+	}
+	h.end(err)
+	if lost {
+		for _, p := range h.parts {
+			p.GiveUp(err)
+		}
+	}
+}
+
+// ValidUntil returns until when as many members as are needed can be relied on.
+func (h *Hold) ValidUntil() time.Time {
+	var ends []time.Time
+	for _, p := range h.list() {
+		if p.Err() == nil {
+			ends = append(ends, p.ValidUntil())
+		}
+	}
+	if len(ends) < h.lock.need {
+		return time.Time{}
+	}
+	slices.SortFunc(ends, func(a, b time.Time) int { return b.Compare(a) })
+	return ends[h.lock.need-1]
+}
+
+// Refresh refreshes every part. As many as are needed are enough.
+func (h *Hold) Refresh(ctx context.Context) error {
+	if err := h.Err(); err != nil {
+		return err
+	}
+	errs := each(h.list(), func(_ int, p *part) error { return p.Refresh(ctx) })
+	if failed := failures(errs); len(errs)-len(failed) < h.lock.need {
+		_ = h.Err() // a part that is gone may end the whole
+		return errors.Join(failed...)
+	}
+	return nil
+}
+
+// Context returns a copy of parent that also ends when the lock is lost or Release is called; its cause is then Err.
+func (h *Hold) Context(parent context.Context) (context.Context, context.CancelFunc) {
+	own, cancel := context.WithCancelCause(h.ended)
+	for _, p := range h.list() {
+		parent = p.Mark(parent) //nolint:fatcontext // one value for each
+	}
+	stop := context.AfterFunc(parent, func() { cancel(context.Cause(parent)) })
+	return heldContext{own, parent, h}, func() {
+		stop()
+		cancel(context.Canceled)
+	}
+}
+
+// heldContext is a context that ends with a hold, whose end it notices by itself, and with its parent, whose values
+// it has.
+type heldContext struct {
+	context.Context //nolint:containedctx // it is a context
+
+	parent context.Context //nolint:containedctx // it has its values
+	hold   *Hold
+}
+
+// Deadline returns that of the parent.
+func (c heldContext) Deadline() (time.Time, bool) { return c.parent.Deadline() }
+
+// Err returns nil while neither the hold nor the parent is over.
+func (c heldContext) Err() error {
+	_ = c.hold.Err() // ends the context
+	return cmp.Or(c.parent.Err(), c.Context.Err())
+}
+
+// Value returns the parent's, and what package context keeps in its own.
+func (c heldContext) Value(key any) any {
+	if own := c.Context.Value(key); own != nil {
+		return own
+	}
+	return c.parent.Value(key)
+}
+
+// Release gives every part back, whatever becomes of the others. As many as are needed are enough; else it returns what
+// went wrong with each. Those that have not answered are asked again by the next call.
+func (h *Hold) Release(ctx context.Context) error {
+	if h == nil || h.lock == nil {
+		return lock.ErrNotHeld
+	}
+	h.releasing.Lock()
+	defer h.releasing.Unlock()
+	h.over(fmt.Errorf("lock %q: %w: released", h.lock.name, lock.ErrNotHeld), false)
+	parts := h.list() // none joins any more
+	before := released(parts)
+	errs := firstLast(parts, func(_ int, p *part) error {
+		if p.released {
+			return nil
+		}
+		err := p.Release(ctx)
+		p.released = err == nil
+		return err
+	})
+	if before < h.lock.need && released(parts) >= h.lock.need {
+		return nil
+	}
+	if before >= h.lock.need {
+		errs = []error{lock.ErrNotHeld}
+	}
+	return fmt.Errorf("lock %q: release: %w", h.lock.name, errors.Join(errs...))
+}
+
+// released returns how many parts were held until they were released.
+func released(parts []*part) (n int) {
+	for _, p := range parts {
+		if p.released {
+			n++
+		}
+	}
+	return n
+}
+
+// do runs f under the hold and releases it, also when f panics.
+func (h *Hold) do(ctx context.Context, f func(context.Context, *Hold) error) (err error) {
+	held, cancel := h.Context(ctx)
+	defer cancel()
+	defer func() { err = errors.Join(err, h.Release(ctx)) }()
+	return f(held, h)
+}

@@ -1,0 +1,46 @@
+package group
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/lock"
+)
+
+// TestWhoJoinsALostHoldIsNotRenewed has a member answer at the moment when the hold is lost: either it does not join,
+// or it ends with the others. Else its lease would be renewed for nobody.
+func TestWhoJoinsALostHoldIsNotRenewed(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	t.Cleanup(func() { _ = client.Close() }) // nothing is under way
+	locker := lock.New(client, "")
+	whole := Redlock(locker.Mutex("1"), locker.Mutex("2"), locker.Mutex("3"))
+	for range 1000 {
+		var held []*part
+		for i, m := range whole.members {
+			h, err := m.TryLock(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, &part{Hold: h, member: i})
+		}
+		h := newHold(whole, held[:2:2])
+		var joins bool
+		var both sync.WaitGroup
+		both.Go(func() { joins = h.adopt(held[2]) })
+		both.Go(func() { held[0].GiveUp(lock.ErrLost); held[1].GiveUp(lock.ErrLost); _ = h.Err() })
+		both.Wait()
+		for end := time.Now().Add(time.Second); joins && held[2].Err() == nil; time.Sleep(time.Millisecond) {
+			if h.Err() == nil || time.Now().After(end) {
+				t.Fatal("a part that joined is renewed, though the hold is lost")
+			}
+		}
+		for _, p := range held {
+			_ = p.Release(t.Context()) // one may have been lost
+		}
+	}
+}
