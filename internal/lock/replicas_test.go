@@ -84,7 +84,9 @@ func tooFew(t *testing.T, s stage, replicas int) {
 	l := onReplicas(s.lock(), replicas)
 	for what, call := range map[string]func(context.Context) (aHold, error){"TryLock": l.TryLock, "Lock": l.Lock} {
 		begin := time.Now()
-		h, err := call(t.Context())
+		ctx, cancel := context.WithTimeout(t.Context(), soon)
+		h, err := call(ctx)
+		cancel()
 		if err == nil {
 			_ = h.Release(t.Context()) // the test has failed
 			t.Fatalf("%s succeeded with too few replicas", what)

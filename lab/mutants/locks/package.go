@@ -54,15 +54,13 @@ func inGroups() []mutation {
 	return []mutation{
 		{"multi release that stops at the first error", []change{
 			{"group/hold.go", `	errs := firstLast(parts, func(_ int, p *part) error {
-		if p.released {`, `	failed := false
-	errs := firstLast(parts, func(i int, p *part) (err error) {
-		if i > 1 && failed {
+`, `	stopped := false
+	errs := firstLast(parts, func(_ int, p *part) error {
+		if stopped {
 			return nil
 		}
-		if i > 0 {
-			failed = true
-		}
-		if p.released {`},
+		defer func() { stopped = stopped || !p.released }()
+`},
 		}, "Multi", 43},
 		{"replicas are not counted", []change{
 			{"group/server.go", `err != nil || n < l.replicas {`, `err != nil || n < 0 {`},
@@ -80,7 +78,7 @@ func inGroups() []mutation {
 			{"hold.go", `if h.token >= token {`, `if true {`},
 		}, "Redlock", 45},
 		{"redlock waits for all", []change{
-			{"group/round.go", `if !decided && r.decided() {`, `if false && r.decided() {`},
+			{"group/round.go", `if !decided && r.decided() {`, `if decided && r.decided() {`},
 		}, "Redlock", 45},
 		{"who waits for one of several keeps the others", []change{
 			{"group/round.go", `	l.giveBack(ctx, r.got)`, ``},
