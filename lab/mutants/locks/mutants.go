@@ -16,7 +16,7 @@ type change struct{ file, from, to string }
 // mutants returns all bugs. A new kind of lock adds its own.
 func mutants() []mutation {
 	return slices.Concat(
-		inScripts(), inReleases(), inPackage(), inGroups(), inQueues(), atEdges(), inUse(),
-		inTogether(), inSmallPrint(),
+		inScripts(), inReleases(), inPackage(), inGroups(), inQueues(),
+		atEdges(), inUse(), inTogether(), inSmallPrint(),
 	)
 }
