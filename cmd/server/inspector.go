@@ -27,8 +27,6 @@ const (
 	partitionTimeout = 2 * time.Second
 	// changesShown is how many of the last changes of a sale are looked at.
 	changesShown = 20
-	// runsLooked is how many of its last rehearsals are looked at, for one with a result.
-	runsLooked = 5
 	// noWord is the ledger's while it does not say it: no partition is held to it.
 	noWord = "unknown"
 )
@@ -174,7 +172,7 @@ func (i *inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error)
 	if s.Changes, err = i.changes(ctx, id); err != nil {
 		return nil, err
 	}
-	if s.Rehearsed, err = i.rehearsed(ctx, id); err != nil {
+	if s.Rehearsed, err = lastRehearsal(ctx, i.stores, id); err != nil {
 		return nil, err
 	}
 	if !v.Sale.Retired {
@@ -194,17 +192,6 @@ func (i *inspector) balance(ctx context.Context, s *preflight.Sale) {
 	case balance.Finding == audit.Undecided:
 		s.Undecided = balance.Why
 	}
-}
-
-// rehearsed returns the last rehearsal of a sale that has a result.
-func (i *inspector) rehearsed(ctx context.Context, id int64) (*preflight.Rehearsed, error) {
-	runs, err := i.stores.ledger.Rehearsals(ctx, id, runsLooked)
-	for _, r := range runs {
-		if r.Done {
-			return &preflight.Rehearsed{At: r.Begin, Figures: r.Figures}, nil
-		}
-	}
-	return nil, err
 }
 
 // changes returns what was changed of a voucher since its creation, last first. An export of its orders changes

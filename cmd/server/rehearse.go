@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"seckill/internal/feature/rehearsal"
 	"seckill/internal/order"
-	"seckill/internal/order/rehearsal"
 	"seckill/internal/preflight"
 	"seckill/internal/voucher"
 	"seckill/internal/words"
@@ -80,26 +80,26 @@ func rehearse(ctx context.Context, env environment) error {
 	if err := c.reach(ctx); err != nil {
 		return fmt.Errorf("no rehearsal: %w", err)
 	}
-	author := voucher.Author{Request: "rehearse"}
+	rehearsals, author := openRehearsals(w.stores, w.shop), voucher.Author{Request: "rehearse"}
 	ends := time.Now().Add(rehearsal.MaxLength) // a little before its sale does
-	v, err := w.rehearsals.Start(ctx, author, c.voucher)
+	v, err := rehearsals.Start(ctx, author, c.voucher)
 	if err != nil {
 		return notRehearsed(c.voucher, err)
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 		defer cancel()
-		if _, err := w.rehearsals.End(ctx, author, v.ID); err != nil {
+		if _, err := rehearsals.End(ctx, author, v.ID); err != nil {
 			_, _ = fmt.Fprintf(env.err, "ending the rehearsal, voucher %d: %v; it ends by itself at %s\n",
 				v.ID, err, v.Sale.End.UTC().Format(time.TimeOnly+" UTC"))
 		}
 	}()
-	if err := w.play(ctx, env, c, v.Voucher, ends); err != nil {
+	if err := play(ctx, env, c, v.Voucher, ends); err != nil {
 		return err
 	}
 	finding, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout) // also after Ctrl-C
 	defer cancel()
-	run, err := w.rehearsals.Find(finding, v.ID)
+	run, err := rehearsals.Find(finding, v.ID)
 	switch {
 	case err != nil:
 		return err
@@ -204,7 +204,7 @@ func notRehearsed(id int64, err error) error {
 }
 
 // play has the crowd buy, until its sale ends at most. What it measures it reports to the instances.
-func (w *toolEnv) play(ctx context.Context, env environment, c crowd, v voucher.Voucher, ends time.Time) error {
+func play(ctx context.Context, env environment, c crowd, v voucher.Voucher, ends time.Time) error {
 	args := c.args(v)
 	_, _ = fmt.Fprintf(env.err, "The rehearsal is voucher %d. Its crowd:\n  %s %s\n",
 		v.ID, c.loadgen, strings.Join(args, " "))

@@ -74,7 +74,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	defer shop.close()
 
 	// HTTP.
-	features := features(cfg, stores)
+	features := features(cfg, stores, shop, log)
 	link := newSignInLink(cfg)
 	inspect := &inspector{stores: stores, auditor: shop.auditor, provider: pay.providers.Default != "", cfg: cfg}
 	api, err := httpapi.New(httpapi.Config{
@@ -84,7 +84,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		Waitlists: shop.waitlists, Reports: shop.reports, FindVoucher: shop.catalog.Find, DeadLetters: shop.deadLetters,
 		Partitions: partition.NewAdmin(stores.ledger, stores.redis), Webhooks: shop.webhooks.admin,
 		BuyOrdinary: shop.directSales.Buy, CountSold: shop.tally.Sold,
-		Check: inspect.facts, Rehearsals: shop.rehearsals, Crowds: shop.rehearsals, SaleStats: shop.monitor.Stats,
+		Check: inspect.facts, SaleStats: shop.monitor.Stats,
 		Callbacks: pay.callbacks, NoProvider: pay.providers.Default == "", RequireProvider: cfg.Payment.Required,
 		DemoTokens: demoTokens(cfg), SignInCode: link.code, OperationsHosts: cfg.HTTP.OpsHosts, Log: log,
 		Tokens:  tokenRules(cfg, stores.secret),
@@ -135,7 +135,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	defer stopRecording()
 	var recorders, jobs errgroup.Group
 	recorders.Go(func() error { return shop.record(recording) })
-	shop.work(working, &jobs)
+	shop.work(working, &jobs, features.Jobs())
 	jobs.Go(func() error { return watchBacklog(working, shop.partitions, stores.redis, metrics) })
 	if stores.home != nil {
 		jobs.Go(func() error { return stores.home.Run(working) })

@@ -23,7 +23,6 @@ import (
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/recovery"
 	"seckill/internal/order/redemption"
-	"seckill/internal/order/rehearsal"
 	"seckill/internal/order/report"
 	"seckill/internal/order/service"
 	"seckill/internal/order/waitlist"
@@ -71,11 +70,10 @@ type shop struct {
 	budgets      *guard.BudgetExchange                  // nil in the embedded mode, which has one instance
 	reporterOf   func(partition int) *recovery.Reporter // nil in the embedded mode, whose Redis ends with the process
 
-	emptier *rehearsal.Emptier
+	monitor *audit.Monitor
+	reports *report.Reports
 
-	monitor    *audit.Monitor
-	reports    *report.Reports
-	rehearsals *rehearsal.Rehearsals
+	locks locker
 }
 
 // openShop wires the domain. No job runs yet; close releases what it holds.
@@ -140,8 +138,7 @@ func openShop(
 		statsFlusher: admission.NewStatsFlusher(admissions, redis, timeline, metrics, log),
 		timeline:     timeline,
 		reports:      report.NewReports(ledger, redis),
-		rehearsals:   openRehearsals(cfg, s, vouchers, locks),
-		emptier:      rehearsal.NewEmptier(ledger, locks, log),
+		locks:        locks,
 		coolDown:     guard.NewCoolDownLoader(coolDown, ledger, catalog.AnyGuards, log),
 		tally:        tally,
 		guardFlusher: service.NewGuardFlusher(tally, catalog, redis, log),
@@ -194,13 +191,6 @@ func openDeadLetters(
 	}, s.partitions, repairs, notifier, metrics, log)
 }
 
-func openRehearsals(cfg config.Config, s *stores, vouchers *voucher.Service, locks locker) *rehearsal.Rehearsals {
-	return rehearsal.New(rehearsal.Parts{
-		Sales: s.ledger, Clock: s.redis, Vouchers: vouchers, Locker: locks, Runs: s.ledger,
-		Memory: s.redis.Memory, Alone: cfg.Embedded(),
-	})
-}
-
 // newRecorder returns the recorder of one partition, whose stream it reads as the consumer.
 func newRecorder(
 	cfg config.Config, on recorder.Stores, consumer *redisstore.Consumer, partition int,
@@ -241,11 +231,12 @@ func (s *shop) watchPartitions(ctx context.Context) error {
 	return s.partitions.Each(ctx, s.partWatcher.Run)
 }
 
-// work starts the jobs that may be stopped at any moment, until ctx ends: all but the recorders.
-func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
+// work starts the jobs that may be stopped at any moment, until ctx ends: those of features, and all of the shop but
+// the recorders.
+func (s *shop) work(ctx context.Context, jobs *errgroup.Group, ofFeatures []func(context.Context) error) {
 	runs := []func(context.Context) error{
 		s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.couponKeys.Run, s.offerer.Run,
-		s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.guardFlusher.Run, s.auditor.Run, s.emptier.Run,
+		s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.guardFlusher.Run, s.auditor.Run,
 	}
 	if s.reporterOf != nil { // the embedded mode has one partition for good
 		runs = append(runs, s.partitions.Run, s.report, s.watchPartitions)
@@ -253,7 +244,7 @@ func (s *shop) work(ctx context.Context, jobs *errgroup.Group) {
 	if s.budgets != nil {
 		runs = append(runs, s.budgets.Run)
 	}
-	for _, run := range slices.Concat(runs, s.tickets.jobs(), s.webhooks.jobs()) {
+	for _, run := range slices.Concat(runs, s.tickets.jobs(), s.webhooks.jobs(), ofFeatures) {
 		jobs.Go(func() error { return run(ctx) })
 	}
 }

@@ -24,6 +24,9 @@ func (a *API) write(c *gin.Context, format httpkit.Format, ans httpkit.Answer, e
 	if err == nil && ans.Write != nil {
 		return result{status: ans.Write(c)}
 	}
+	if err == nil && ans.Speak != nil {
+		ans.Envelope.Data = ans.Speak(a.speak(c))
+	}
 	if err == nil && ans.Body == nil {
 		ans.Body, err = ans.Envelope.Render()
 	}

@@ -46,7 +46,7 @@ func testConfig() Config {
 		Payments:  fakePayments{},
 		Waitlists: fakeWaitlists{}, Tills: fakeTills{}, Tickets: &fakeTickets{}, Reports: fullReports(),
 		FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{}, Partitions: fakePartitions{},
-		Webhooks: fakeWebhooks{}, Rehearsals: fakeRehearsals{}, Crowds: fakeRehearsals{},
+		Webhooks: fakeWebhooks{},
 		BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {
 			return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil
 		},

@@ -16,16 +16,9 @@ import (
 
 // checkJSON is the list before a sale as it is shown.
 type checkJSON struct {
-	At    time.Time       `json:"at"`
-	Go    bool            `json:"go"`
-	Lines []checkLineJSON `json:"lines"`
-}
-
-type checkLineJSON struct {
-	Name  string          `json:"name"`
-	Level preflight.Level `json:"level"`
-	What  string          `json:"what"`
-	Do    string          `json:"do,omitempty"`
+	At    time.Time           `json:"at"`
+	Go    bool                `json:"go"`
+	Lines []httpkit.CheckLine `json:"lines"`
 }
 
 // check answers GET /admin/check: the list before a sale, in the caller's language. A store that hangs or is away is
@@ -42,16 +35,9 @@ func (a *API) check(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) 
 	}
 	now := a.cfg.Now()
 	lines := preflight.List(facts, now)
-	view := checkJSON{At: httpkit.ShownTime(now), Go: preflight.Go(lines), Lines: checkLines(lines, a.speak(c))}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
-}
-
-func checkLines(lines []preflight.Line, in words.Language) []checkLineJSON {
-	shown := make([]checkLineJSON, len(lines))
-	for i, l := range lines {
-		shown[i] = checkLineJSON{Name: l.Name, Level: l.Level, What: l.What(in), Do: l.Do(in)}
-	}
-	return shown
+	return httpkit.Answer{Status: http.StatusOK, Speak: func(in words.Language) any {
+		return checkJSON{At: httpkit.ShownTime(now), Go: preflight.Go(lines), Lines: httpkit.CheckLines(lines, in)}
+	}}, nil
 }
 
 // speak returns the language in which texts of the answer are written, and says so in its header.

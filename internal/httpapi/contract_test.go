@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/authtoken"
+	"seckill/internal/feature/rehearsal"
 	"seckill/internal/feature/template"
 	"seckill/internal/guard"
 	"seckill/internal/guard/challenge"
@@ -27,7 +28,6 @@ import (
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/redemption"
-	"seckill/internal/order/rehearsal"
 	"seckill/internal/order/service"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/preflight"
@@ -690,7 +690,6 @@ func failing(err error) func(*Config) {
 		cfg.Webhooks = fakeWebhooks{err: err}
 		cfg.Partitions = fakePartitions{err: err}
 		cfg.Routes = featureRoutes(err)
-		cfg.Rehearsals, cfg.Crowds = fakeRehearsals{err}, fakeRehearsals{err}
 		cfg.Check = func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{}, err }
 		cfg.Callbacks = map[string]CallbackReader{"": reads(order.Notice{}, err), "bank": reads(order.Notice{}, err)}
 		cfg.Tills = fakeTills{

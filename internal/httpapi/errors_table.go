@@ -13,7 +13,6 @@ import (
 	"seckill/internal/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
-	"seckill/internal/order/rehearsal"
 	"seckill/internal/order/service"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
@@ -33,12 +32,11 @@ const (
 
 // What this package refuses by itself.
 var (
-	errNoToken   = errors.New("no token")
-	errBadToken  = errors.New("token is not valid")
-	errForbidden = errors.New("the admin role is required")
-	errNotTill   = errors.New("the role till and a shop are required")
-	errNoRoute   = errors.New("no such route")
-	errMethod    = errors.New("method is not allowed here")
+	errNoToken  = errors.New("no token")
+	errBadToken = errors.New("token is not valid")
+	errNotTill  = errors.New("the role till and a shop are required")
+	errNoRoute  = errors.New("no such route")
+	errMethod   = errors.New("method is not allowed here")
 	// errOverloaded: too many requests are in flight at this instance.
 	errOverloaded = errors.New("too many requests in flight")
 	// errRateLimited: this user asks too often.
@@ -230,11 +228,6 @@ var coreRules = []httpkit.Rule{
 	{Matches: httpkit.Is(waitlist.ErrNoOffer), Failure: noOffer()},
 	{Matches: httpkit.Is(waitlist.ErrAccepted), Failure: offerAccepted()},
 	{Matches: httpkit.As[*order.LimitError], Failure: limitReached()},
-	{Matches: httpkit.Is(rehearsal.ErrNone), Failure: noRehearsal()},
-	{Matches: httpkit.Is(rehearsal.ErrOver), Failure: rehearsalOver()},
-	{Matches: httpkit.As[*rehearsal.NearSaleError], Failure: nearSale()},
-	{Matches: httpkit.Is(errStarting), Failure: rehearsalRuns()},
-	{Matches: httpkit.As[*rehearsal.RunningError], Failure: rehearsalRuns()},
 	{Matches: httpkit.Is(order.ErrSeckill), Failure: httpkit.Failure{
 		Code: "SECKILL_ONLY", Status: http.StatusConflict, Title: "Sold in its sale only",
 		Detail:  "The voucher is a seckill voucher: POST /voucher/seckill/:id buys it.",
@@ -343,7 +336,7 @@ var coreRules = []httpkit.Rule{
 	}},
 	{Matches: httpkit.Is(errUsedLink), Failure: usedLink()},
 	{Matches: httpkit.Is(errNotLocal), Failure: notLocal()},
-	{Matches: httpkit.Is(errForbidden), Failure: httpkit.Failure{
+	{Matches: httpkit.Is(httpkit.ErrForbidden), Failure: httpkit.Failure{
 		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
 		Detail:  "This route is for tokens with the role admin.",
 		English: "You may not do this.", Chinese: "没有权限",

@@ -75,7 +75,7 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		errNoToken, errBadToken, errForbidden, httpkit.ErrTooLarge, errNoRoute, errMethod, errUnkeyedOutcome,
+		errNoToken, errBadToken, httpkit.ErrForbidden, httpkit.ErrTooLarge, errNoRoute, errMethod, errUnkeyedOutcome,
 		httpkit.ErrManyStreams, httpkit.ErrUserStreams, errOverloaded, errRateLimited, errManyDemoBuyers, errUsedLink,
 		errNotLocal, &orderFailedError{},
 	} {

@@ -122,11 +122,25 @@ func (a *API) findOrders(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, er
 		return httpkit.Answer{}, err
 	}
 	f.UserID = userID
-	orders, err := a.cfg.Orders.Find(c.Request.Context(), f, cursor, n+1) // one more shows whether a page follows
+	page, err := OrderPages(a.cfg.Orders)(c.Request.Context(), f, cursor, n)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: orderPage(orders, n)}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
+}
+
+// OrderPages returns a function that answers with recorded orders as GET /admin/order does: those that the filter
+// selects, with an id below before, newest first, at most n.
+func OrderPages(
+	orders Orders,
+) func(ctx context.Context, f order.Filter, before int64, n int) (httpkit.Envelope, error) {
+	return func(ctx context.Context, f order.Filter, before int64, n int) (httpkit.Envelope, error) {
+		found, err := orders.Find(ctx, f, before, n+1) // one more shows whether a page follows
+		if err != nil {
+			return httpkit.Envelope{}, err
+		}
+		return orderPage(found, n), nil
+	}
 }
 
 // filter returns which orders the query asks for, by voucher and status; the status is one of those given.

@@ -117,7 +117,7 @@ func (a *API) authorize(r *httpkit.Route, req *http.Request, now time.Time) (htt
 	case who.Admin, r.Access == httpkit.ForCrowds && who.Crowd != 0:
 		return who, nil
 	case r.Access == httpkit.ForAdmins, r.Access == httpkit.ForCrowds:
-		return who, errForbidden
+		return who, httpkit.ErrForbidden
 	case !a.users.allow(who.UserID, now):
 		return who, errRateLimited
 	}

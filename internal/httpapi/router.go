@@ -12,7 +12,7 @@ import (
 
 // routes is every route of the public listener. What answers GET answers HEAD too.
 func (a *API) routes() []httpkit.Route {
-	return slices.Concat(a.forVisitors(), a.forBuyers(), a.forWaiting(), a.forTills(), a.forRehearsals(),
+	return slices.Concat(a.forVisitors(), a.forBuyers(), a.forWaiting(), a.forTills(),
 		a.forAdmins(), a.forSales(), a.forWebhooks(), a.cfg.Routes)
 }
 
@@ -82,19 +82,6 @@ func (a *API) forTills() []httpkit.Route {
 		httpkit.Till("POST /till/reserve", a.reserveCoupon),
 		httpkit.Till("POST /till/redeem", a.redeemCoupon),
 		httpkit.Till("POST /till/release", a.releaseCoupon))
-}
-
-// forRehearsals are the routes of rehearsals and of their crowds.
-func (a *API) forRehearsals() []httpkit.Route {
-	return slices.Concat(
-		when(a.cfg.Rehearsals != nil,
-			httpkit.Admin("GET /admin/voucher/:id/rehearsal", a.listRehearsals),
-			httpkit.Admin("POST /admin/voucher/:id/rehearsal", a.startRehearsal),
-			httpkit.Admin("POST /admin/rehearsal/:id/end", a.endRehearsal)),
-		when(a.cfg.Crowds != nil && a.cfg.Orders != nil,
-			httpkit.Crowd("GET /rehearsal/:id/order", a.rehearsalOrders)),
-		when(a.cfg.Crowds != nil,
-			httpkit.Crowd("POST /rehearsal/:id/report", a.reportRehearsal)))
 }
 
 // forAdmins are the routes of vouchers, orders, and what an installation has only once.

@@ -54,12 +54,10 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 			if err := tx.Create(&sale).Error; err != nil {
 				return fmt.Errorf("sale: %w", err)
 			}
-			created.Sale = sale.sale(row)
-			if v.Rehearses != 0 {
-				if err := createRehearsal(tx, row.ID, v, by); err != nil {
-					return err
-				}
-			}
+			created.Sale, created.Rehearses = sale.sale(row), v.Rehearses
+		}
+		if err := s.db.Created(tx, created, by); err != nil {
+			return err
 		}
 		err = sqlkit.WriteAudit(tx, now, by, sqlkit.AuditRow{
 			VoucherID: row.ID, Action: voucher.Created, Changes: voucher.Differences(voucher.Voucher{}, created),

@@ -31,7 +31,7 @@ func (r *fieldRules) rules(s string) string {
 	return s
 }
 
-// shop checks a shop's id; vouchers in that of rehearsals are made by CreateRehearsal alone.
+// shop checks a shop's id; only CreateBeside makes vouchers in that of rehearsals.
 func (r *fieldRules) shop(id int64) {
 	if id == RehearsalShop {
 		r.Bad("shopId", invalid.RehearsalShop, invalid.RangeNotShop, invalid.Data{"min": 1, "max": MaxID})

@@ -110,6 +110,19 @@ func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd Sale
 	return s.open(ctx, by, v)
 }
 
+// CreateBeside creates a seckill voucher, which it does not check, in the partition of another sale. If that partition
+// takes no new sales, it chooses another one: the other sale may have ended long ago.
+func (s *Service) CreateBeside(ctx context.Context, by Author, v Voucher, other *Sale) (Shown, error) {
+	partition, err := s.beside(ctx, other)
+	if err != nil {
+		return Shown{}, err
+	}
+	sale := *v.Sale
+	sale.Begin, sale.End, sale.Partition = instant(sale.Begin), instant(sale.End), partition
+	v.Sale = &sale
+	return s.open(ctx, by, v)
+}
+
 // place returns the partition of a new sale.
 func (s *Service) place(ctx context.Context, wanted *int64) (int, error) {
 	if s.placer == nil {
@@ -118,8 +131,7 @@ func (s *Service) place(ctx context.Context, wanted *int64) (int, error) {
 	return s.placer.Place(ctx, wanted)
 }
 
-// beside returns the partition of the sale for another one like it, or another one if that takes no new sales: the sale
-// may have ended long ago.
+// beside returns the partition of a new sale like the given one: the same, or another one if that takes no new sales.
 func (s *Service) beside(ctx context.Context, sale *Sale) (int, error) {
 	wanted := int64(sale.Partition)
 	if n, err := s.place(ctx, &wanted); err == nil {

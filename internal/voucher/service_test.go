@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/guard"
 	"seckill/internal/invalid"
 )
 
@@ -245,7 +244,8 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// A sale is in the partition that it was given, and its rehearsal beside it, or elsewhere once that takes no new sales.
+// A sale is in the partition that it was given, and one beside it in the same, or elsewhere once that takes no new
+// sales.
 func TestCreateInAPartition(t *testing.T) {
 	t.Parallel()
 	ledger, sales := &fakeLedger{}, &fakeSales{}
@@ -258,9 +258,10 @@ func TestCreateInAPartition(t *testing.T) {
 	}
 	for closed, want := range map[int]int{0: 2, 2: 1} {
 		s.placer = placing{closed: closed}
-		rehearsed, err := s.CreateRehearsal(t.Context(), author, 1, now, now.Add(time.Minute))
-		if err != nil || rehearsed.Sale.Partition != want {
-			t.Errorf("its rehearsal, where partition %d is closed: %+v, %v", closed, rehearsed.Sale, err)
+		shadow := Voucher{Kind: Seckill, Sale: &Sale{Begin: now, End: now.Add(time.Minute + time.Microsecond)}}
+		beside, err := s.CreateBeside(t.Context(), author, shadow, got.Sale)
+		if err != nil || beside.Sale.Partition != want || !beside.Sale.End.Equal(now.Add(time.Minute)) {
+			t.Errorf("one beside it, where partition %d is closed: %+v, %v", closed, beside.Sale, err)
 		}
 	}
 }
@@ -278,63 +279,19 @@ func (p placing) Place(_ context.Context, wanted *int64) (int, error) {
 	return int(*wanted), nil
 }
 
-// A rehearsal has what a sale costs the service, and nothing that buyers would read; its guards stop nobody.
-func TestCreateRehearsal(t *testing.T) {
+// Only made-up users buy in a rehearsal, and nobody creates a voucher in the shop of rehearsals.
+func TestRehearsalAdmits(t *testing.T) {
 	t.Parallel()
-	ledger, sales := &fakeLedger{}, &fakeSales{}
-	s := newTestService(ledger, sales)
-	sd := goodSale()
-	d := goodDraft()
-	d.PerUser = 3
-	sd.Guards.Limits = guard.Edit[guard.Limits]{
-		Given: true, To: &guard.Limits{PerUser: &guard.Rate{Requests: 2, Seconds: 10}},
-	}
-	sd.Guards.Tickets = guard.Edit[guard.Tickets]{
-		Given: true, To: &guard.Tickets{DelayMs: 60_000, LeadMinutes: 1, ExpiryMinutes: 1},
-	}
-	if _, err := s.CreateSeckill(t.Context(), author, d, sd); err != nil {
-		t.Fatal(err)
-	}
-	begin, end := now.Add(-time.Second), now.Add(time.Minute)
-	got, err := s.CreateRehearsal(t.Context(), author, 1, begin, end)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := Voucher{
-		ID: 2, ShopID: RehearsalShop, Title: "Rehearsal", PayValue: 1, ActualValue: 1, PayWithin: rehearsalPayWithin,
-		PerUser: 3, Kind: Seckill, Status: OnShelf, Rehearses: 1, Sale: &Sale{
-			Stock: 5000, Issued: 5000, Begin: begin, End: end,
-			Guards: &guard.Settings{
-				Limits:  &guard.Limits{PerUser: &guard.Rate{Requests: 2, Seconds: 10}, DryRun: true},
-				Tickets: &guard.Tickets{LeadMinutes: 1, ExpiryMinutes: 1, DryRun: true},
-			},
-		},
-	}
-	if diff := cmp.Diff(want, got.Voucher); diff != "" {
-		t.Errorf("rehearsal (-want +got):\n%s", diff)
-	}
-	if sale := ledger.vouchers[0]; sale.Sale.Guards.Limits.DryRun || sale.Rehearsal() || !sale.Admits(1) {
-		t.Errorf("the sale has become %+v", sale)
-	}
-	// Sooner than the tickets' delay.
-	if err := (Change{End: new(now.Add(5 * time.Second))}).apply(&got.Voucher, now); err != nil {
-		t.Errorf("ending it: %v", err)
-	}
-	if got.Admits(1) || got.Admits(FirstRehearsalUser-1) || !got.Admits(FirstRehearsalUser) {
+	shadow := Voucher{ShopID: RehearsalShop}
+	if shadow.Admits(1) || shadow.Admits(FirstRehearsalUser-1) || !shadow.Admits(FirstRehearsalUser) {
 		t.Error("the wrong users may buy")
 	}
-	if _, err := s.CreateRehearsal(t.Context(), author, 9, begin, end); !errors.Is(err, ErrNotFound) {
-		t.Errorf("of no voucher: %v", err)
+	if sale := (Voucher{ShopID: 1}); !sale.Admits(1) {
+		t.Error("nobody may buy in a real sale")
 	}
-	ordinary := goodDraft()
-	if _, err := s.CreateOrdinary(t.Context(), author, ordinary); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.CreateRehearsal(t.Context(), author, 3, begin, end); !errors.Is(err, ErrNotSeckill) {
-		t.Errorf("of an ordinary voucher: %v", err)
-	}
-	ordinary.ShopID = RehearsalShop
-	if _, err := s.CreateOrdinary(t.Context(), author, ordinary); err == nil {
+	d := goodDraft()
+	d.ShopID = RehearsalShop
+	if _, err := newTestService(&fakeLedger{}, &fakeSales{}).CreateOrdinary(t.Context(), author, d); err == nil {
 		t.Error("anybody may create vouchers in the shop of rehearsals")
 	}
 }

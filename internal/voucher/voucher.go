@@ -70,7 +70,7 @@ type Voucher struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Sale      *Sale // nil for ordinary vouchers
-	Rehearses int64 // of a rehearsal that is being created: whose sale it rehearses; it is not read again
+	Rehearses int64 // the voucher whose sale it rehearses, while it is created; it is not read again
 }
 
 // Hidden reports whether the public does not see the voucher at the time now.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"seckill/internal/words"
 )
 
 // Answer is what a handler answers when it did not fail.
@@ -17,6 +19,8 @@ type Answer struct {
 	// Write writes an answer that was prepared for all who ask, and returns its status; nil: there is none.
 	Write    func(c *gin.Context) (status int)
 	Envelope Envelope // marshalled when there is no body
+	// Speak returns the envelope's data in the caller's language; nil: the data has none, and is in the envelope.
+	Speak func(in words.Language) any
 }
 
 // Envelope is the body of a success.

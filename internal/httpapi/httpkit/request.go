@@ -10,8 +10,13 @@ import (
 	"seckill/internal/voucher"
 )
 
-// ErrTooLarge says that a body is larger than the service reads.
-var ErrTooLarge = errors.New("request body is too large")
+// What several parts of the interface refuse.
+var (
+	// ErrTooLarge says that a body is larger than the service reads.
+	ErrTooLarge = errors.New("request body is too large")
+	// ErrForbidden says that the caller's role may not do this.
+	ErrForbidden = errors.New("the admin role is required")
+)
 
 // SizeError replaces the error about a body beyond the limit by ErrTooLarge. A body that declares its length is refused
 // before (declaresTooMuch).

@@ -3,6 +3,9 @@ package httpkit
 import (
 	"encoding/json"
 	"time"
+
+	"seckill/internal/preflight"
+	"seckill/internal/words"
 )
 
 // AppendJSON appends v, a string or strings in structs, which always have a JSON form.
@@ -26,3 +29,20 @@ func TimeView(t time.Time) *time.Time {
 // ShownTime is a time as it is shown, RFC 3339 in UTC. It is cut to milliseconds, the precision of the ledger and of
 // JavaScript; the clock that serverTime comes from is finer.
 func ShownTime(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// CheckLine is a line of the list before a sale, or of a forecast.
+type CheckLine struct {
+	Name  string          `json:"name"`
+	Level preflight.Level `json:"level"`
+	What  string          `json:"what"`
+	Do    string          `json:"do,omitempty"`
+}
+
+// CheckLines returns the lines in a language.
+func CheckLines(lines []preflight.Line, in words.Language) []CheckLine {
+	shown := make([]CheckLine, len(lines))
+	for i, l := range lines {
+		shown[i] = CheckLine{Name: l.Name, Level: l.Level, What: l.What(in), Do: l.Do(in)}
+	}
+	return shown
+}

@@ -15,8 +15,8 @@ const (
 	emptyRate  = 5000             // orders a second at most, which leaves the ledger room
 )
 
-// Ledger removes what a rehearsal has left.
-type Ledger interface {
+// Remover removes what a rehearsal has left: the core's ledger.
+type Remover interface {
 	// RetiredRehearsals returns the vouchers of rehearsals whose sale is retired.
 	RetiredRehearsals(ctx context.Context) ([]int64, error)
 	// EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them, or, when it has
@@ -26,14 +26,14 @@ type Ledger interface {
 
 // Emptier removes the rows of rehearsals that have ended. One instance at a time does (package job).
 type Emptier struct {
-	ledger Ledger
+	sales  Remover
 	locker order.FencedLocker
 	log    *slog.Logger
 }
 
 // NewEmptier returns an emptier; Run starts it.
-func NewEmptier(ledger Ledger, locker order.FencedLocker, log *slog.Logger) *Emptier {
-	return &Emptier{ledger: ledger, locker: locker, log: log}
+func NewEmptier(sales Remover, locker order.FencedLocker, log *slog.Logger) *Emptier {
+	return &Emptier{sales: sales, locker: locker, log: log}
 }
 
 // Run empties rehearsals, or waits for its turn, until ctx ends. It always returns nil.
@@ -47,11 +47,11 @@ func (e *Emptier) Run(ctx context.Context) error {
 // batch removes some orders of the first rehearsal that has ended, or the rehearsal itself once it has none. It needs
 // no token: what it removes is looked at under the lock of the sale's row, and is the same whoever does.
 func (e *Emptier) batch(ctx context.Context, _ int64) (int, error) {
-	ids, err := e.ledger.RetiredRehearsals(ctx)
+	ids, err := e.sales.RetiredRehearsals(ctx)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	done, err := e.ledger.EmptyRehearsal(ctx, ids[0], emptyBatch)
+	done, err := e.sales.EmptyRehearsal(ctx, ids[0], emptyBatch)
 	if done {
 		e.log.InfoContext(ctx, "rehearsal removed", "voucher", ids[0])
 	}

@@ -70,25 +70,25 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// Runs keeps rehearsals: the ledger. The row of each is written together with its voucher.
+// Runs keeps rehearsals: *Ledger. The row of each is written together with its voucher.
 type Runs interface {
-	// Rehearsals returns those of a voucher's sale, newest first, at most limit.
-	Rehearsals(ctx context.Context, of int64, limit int) ([]Run, error)
-	// Rehearsal returns one. ErrNone.
-	Rehearsal(ctx context.Context, voucherID int64) (Run, error)
-	// ChangeRehearsal changes end, reports and figures of one, under its lock, at the time now. ErrNone, and what
+	// List returns those of a voucher's sale, newest first, at most limit.
+	List(ctx context.Context, of int64, limit int) ([]Run, error)
+	// Find returns one. ErrNone.
+	Find(ctx context.Context, voucherID int64) (Run, error)
+	// Change changes end, reports and figures of one, under its lock, at the time now. ErrNone, and what
 	// change returns.
-	ChangeRehearsal(ctx context.Context, voucherID int64, change func(now time.Time, r *Run) error) (Run, error)
+	Change(ctx context.Context, voucherID int64, change func(now time.Time, r *Run) error) (Run, error)
 }
 
 // Of returns the rehearsals of a voucher's sale, newest first.
 func (r *Rehearsals) Of(ctx context.Context, voucherID int64) ([]Run, error) {
-	return r.parts.Runs.Rehearsals(ctx, voucherID, shownRuns)
+	return r.parts.Runs.List(ctx, voucherID, shownRuns)
 }
 
 // Find returns one rehearsal. ErrNone.
 func (r *Rehearsals) Find(ctx context.Context, voucherID int64) (Run, error) {
-	return r.parts.Runs.Rehearsal(ctx, voucherID)
+	return r.parts.Runs.Find(ctx, voucherID)
 }
 
 // Report keeps what a rehearsal's crowd has measured so far, with the memory that Redis uses now; done says that the
@@ -96,7 +96,7 @@ func (r *Rehearsals) Find(ctx context.Context, voucherID int64) (Run, error) {
 // ErrNone, ErrOver.
 func (r *Rehearsals) Report(ctx context.Context, voucherID int64, f preflight.Figures, done bool) error {
 	used, limit := r.memoryNow(ctx)
-	run, err := r.parts.Runs.ChangeRehearsal(ctx, voucherID, func(now time.Time, run *Run) error {
+	run, err := r.parts.Runs.Change(ctx, voucherID, func(now time.Time, run *Run) error {
 		switch {
 		case run.Done:
 			return nil

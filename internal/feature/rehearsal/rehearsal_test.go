@@ -3,6 +3,7 @@ package rehearsal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -34,14 +35,19 @@ type fakeStores struct {
 func noMemory(context.Context) (used, limit int64, err error) { return 0, 0, order.ErrUnavailable }
 
 func (f *fakeStores) parts() Parts {
-	return Parts{Sales: f, Clock: f, Vouchers: f, Locker: f, Runs: f, Memory: noMemory, Alone: f.alone}
+	return Parts{
+		Sales: f, Clock: f, Find: f.find, Vouchers: f, Locker: f, Runs: fakeRuns{f}, Memory: noMemory, Alone: f.alone,
+	}
 }
 
-func (f *fakeStores) Rehearsals(context.Context, int64, int) ([]Run, error) { return []Run{f.run}, nil }
+// fakeRuns have one rehearsal.
+type fakeRuns struct{ *fakeStores }
 
-func (f *fakeStores) Rehearsal(context.Context, int64) (Run, error) { return f.run, nil }
+func (f fakeRuns) List(context.Context, int64, int) ([]Run, error) { return []Run{f.run}, nil }
 
-func (f *fakeStores) ChangeRehearsal(_ context.Context, _ int64, change func(time.Time, *Run) error) (Run, error) {
+func (f fakeRuns) Find(context.Context, int64) (Run, error) { return f.run, nil }
+
+func (f fakeRuns) Change(_ context.Context, _ int64, change func(time.Time, *Run) error) (Run, error) {
 	at := f.at
 	if at.IsZero() {
 		at = time.Now()
@@ -59,11 +65,27 @@ func (f *fakeStores) TimeIn(_ context.Context, partition int) (time.Time, error)
 	return now, f.fails
 }
 
-func (f *fakeStores) CreateRehearsal(
-	_ context.Context, _ voucher.Author, of int64, begin, end time.Time,
+// find finds a sale in partition 3 under every id but two: 8 is an ordinary voucher, and 9 none.
+func (f *fakeStores) find(_ context.Context, id int64) (voucher.Voucher, error) {
+	v := sale(id, 0, time.Hour)
+	v.Sale.Partition = 3
+	switch id {
+	case 8:
+		v.Sale = nil
+	case 9:
+		return voucher.Voucher{}, voucher.ErrNotFound
+	}
+	return v, nil
+}
+
+func (f *fakeStores) CreateBeside(
+	_ context.Context, _ voucher.Author, v voucher.Voucher, other *voucher.Sale,
 ) (voucher.Shown, error) {
-	f.created = append(f.created, begin, end)
-	return voucher.Shown{Voucher: voucher.Voucher{ID: of + 100}}, f.fails
+	if v.Rehearses != 7 || !v.Rehearsal() || other.Partition != 3 {
+		return voucher.Shown{}, fmt.Errorf("created %+v beside %+v", v, other)
+	}
+	f.created = append(f.created, v.Sale.Begin, v.Sale.End)
+	return voucher.Shown{Voucher: v}, f.fails
 }
 
 func (f *fakeStores) Change(
@@ -154,7 +176,7 @@ func TestStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fakeStores{sales: tc.sales, busy: tc.busy, hung: tc.hung, alone: tc.alone}
-			_, err := New(f.parts()).Start(t.Context(), voucher.Author{}, 7)
+			_, err := NewRehearsals(f.parts()).Start(t.Context(), voucher.Author{}, 7)
 			switch {
 			case tc.want == "" &&
 				(err != nil || !slices.Equal(f.created, []time.Time{now.Add(-time.Second), now.Add(MaxLength)})):
@@ -163,6 +185,18 @@ func TestStart(t *testing.T) {
 				t.Errorf("created %v, %v; want %q", f.created, err, tc.want)
 			}
 		})
+	}
+}
+
+// Only a sale can be rehearsed.
+func TestStartOfNoSale(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[int64]error{8: voucher.ErrNotSeckill, 9: voucher.ErrNotFound} {
+		f := &fakeStores{}
+		if _, err := NewRehearsals(f.parts()).Start(t.Context(), voucher.Author{}, id); !errors.Is(err, want) ||
+			len(f.created) > 0 {
+			t.Errorf("voucher %d: created %v, %v; want %v", id, f.created, err, want)
+		}
 	}
 }
 
@@ -194,7 +228,7 @@ func TestEnd(t *testing.T) {
 		f, failing := &fakeStores{sales: []voucher.Voucher{tc.sale}, fails: tc.read}, &fakeStores{fails: tc.change}
 		parts := f.parts()
 		parts.Vouchers = failing
-		_, err := New(parts).End(t.Context(), voucher.Author{}, 107)
+		_, err := NewRehearsals(parts).End(t.Context(), voucher.Author{}, 107)
 		if !errors.Is(err, tc.want) || slices.Equal(failing.changed, []int64{107}) != tc.changed {
 			t.Errorf("%s: changed %v, %v", name, failing.changed, err)
 		}
@@ -262,7 +296,7 @@ func TestReport(t *testing.T) {
 	var used int64
 	parts := f.parts()
 	parts.Memory = func(context.Context) (int64, int64, error) { return used, 100, nil }
-	r := New(parts)
+	r := NewRehearsals(parts)
 	report := func(memory, requests int64, done bool, want State) {
 		t.Helper()
 		used = memory
@@ -291,7 +325,8 @@ func TestReport(t *testing.T) {
 	}
 
 	late := &fakeStores{run: Run{VoucherID: 108, End: now}, at: now.Add(2 * time.Minute)}
-	if err := New(late.parts()).Report(t.Context(), 108, preflight.Figures{}, true); !errors.Is(err, ErrOver) {
+	err := NewRehearsals(late.parts()).Report(t.Context(), 108, preflight.Figures{}, true)
+	if !errors.Is(err, ErrOver) {
 		t.Errorf("two minutes after its end: %v", err)
 	}
 	if got := late.run.State(late.at); got != Lost {

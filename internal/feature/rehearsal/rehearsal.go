@@ -66,12 +66,15 @@ type Clock interface {
 
 // Vouchers creates and changes vouchers: voucher.Service.
 type Vouchers interface {
-	// CreateRehearsal creates a rehearsal of a sale. voucher.ErrNotFound, voucher.ErrNotSeckill.
-	CreateRehearsal(ctx context.Context, by voucher.Author, of int64, begin, end time.Time) (voucher.Shown, error)
+	// CreateBeside creates a seckill voucher in the partition of another sale, if it can.
+	CreateBeside(ctx context.Context, by voucher.Author, v voucher.Voucher, other *voucher.Sale) (voucher.Shown, error)
 	// Change changes a voucher.
 	Change(ctx context.Context, by voucher.Author, id int64,
 		change voucher.Change) (v voucher.Shown, applied bool, err error)
 }
+
+// FindVoucher returns a voucher as it is now, or voucher.ErrNotFound.
+type FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
 
 // Memory returns how many bytes Redis uses and may use; 0 for without a limit.
 type Memory func(ctx context.Context) (used, limit int64, err error)
@@ -80,6 +83,7 @@ type Memory func(ctx context.Context) (used, limit int64, err error)
 type Parts struct {
 	Sales    Sales
 	Clock    Clock
+	Find     FindVoucher
 	Vouchers Vouchers
 	Locker   order.Locker
 	Runs     Runs
@@ -92,8 +96,8 @@ type Parts struct {
 // Rehearsals starts and ends rehearsals, and keeps what they measure.
 type Rehearsals struct{ parts Parts }
 
-// New returns rehearsals; it starts nothing.
-func New(parts Parts) *Rehearsals { return &Rehearsals{parts} }
+// NewRehearsals returns rehearsals; it starts nothing.
+func NewRehearsals(parts Parts) *Rehearsals { return &Rehearsals{parts} }
 
 // Start creates a rehearsal of a voucher's sale that is on sale at once, until End or for MaxLength. It returns
 // *NearSaleError, *RunningError, order.ErrBusy while another is being started, voucher.ErrNotFound or
@@ -113,10 +117,24 @@ func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int
 		if err := r.parts.refuse(sales, now); err != nil {
 			return err
 		}
-		shown, err = r.parts.Vouchers.CreateRehearsal(ctx, by, voucherID, now.Add(-time.Second), now.Add(MaxLength))
+		shown, err = r.create(ctx, by, voucherID, now)
 		return err
 	})
 	return shown, err
+}
+
+// create creates a rehearsal that is on sale from now on.
+func (r *Rehearsals) create(
+	ctx context.Context, by voucher.Author, voucherID int64, now time.Time,
+) (voucher.Shown, error) {
+	v, err := r.parts.Find(ctx, voucherID)
+	switch {
+	case err != nil:
+		return voucher.Shown{}, err
+	case v.Sale == nil:
+		return voucher.Shown{}, voucher.ErrNotSeckill
+	}
+	return r.parts.Vouchers.CreateBeside(ctx, by, shadowOf(v, now.Add(-time.Second), now.Add(MaxLength)), v.Sale)
 }
 
 // partitionOf returns where the voucher's sale is, whose node must answer for a rehearsal of it; 0 where it has none.
@@ -148,7 +166,7 @@ func (p *Parts) refuse(sales []voucher.Voucher, now time.Time) error {
 // End ends a rehearsal now, so that its sale is emptied soon, and returns it. Of one that has ended, or is about to,
 // it changes nothing: it never sets the end later. ErrNone.
 func (r *Rehearsals) End(ctx context.Context, by voucher.Author, voucherID int64) (Run, error) {
-	run, err := r.parts.Runs.ChangeRehearsal(ctx, voucherID, func(now time.Time, run *Run) error {
+	run, err := r.parts.Runs.Change(ctx, voucherID, func(now time.Time, run *Run) error {
 		run.End = earlier(run.End, now.Add(endAhead))
 		return nil
 	})

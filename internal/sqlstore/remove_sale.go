@@ -11,7 +11,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// RetiredRehearsals implements rehearsal.Ledger.
+// RetiredRehearsals returns the vouchers of rehearsals whose sale is retired.
 func (s *Store) RetiredRehearsals(ctx context.Context) (ids []int64, err error) {
 	err = s.db.Read(ctx).Table("tb_voucher v").
 		Where("v.shop_id = ? AND v.type = ? AND NOT EXISTS (SELECT 1 FROM tb_seckill_voucher s WHERE s.voucher_id = "+
@@ -26,8 +26,9 @@ func (s *Store) RetiredRehearsals(ctx context.Context) (ids []int64, err error) 
 // errNoRehearsal: what is to be emptied is another voucher, or its sale is not retired. Nothing of it is touched.
 var errNoRehearsal = errors.New("not a rehearsal that is over")
 
-// EmptyRehearsal implements rehearsal.Ledger. What the voucher is, is looked at under the lock of its sale's row by
-// each transaction. Who started it and when stays in tb_audit.
+// EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them. When the rehearsal has
+// no orders left, it removes the voucher itself, and is done. For any other voucher it returns an error and removes
+// nothing: each transaction checks that under the lock of the sale's row. The entries of tb_audit stay.
 func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error) {
 	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		done = false

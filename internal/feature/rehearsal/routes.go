@@ -1,0 +1,158 @@
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/param"
+	"seckill/internal/invalid"
+	"seckill/internal/order"
+	"seckill/internal/preflight"
+	"seckill/internal/voucher"
+	"seckill/internal/words"
+)
+
+// Service is what admins and crowds do with rehearsals: *Rehearsals. Every method may return order.ErrUnavailable.
+type Service interface {
+	// Start starts a rehearsal of a voucher's sale. *NearSaleError, *RunningError, order.ErrBusy, voucher.ErrNotFound,
+	// voucher.ErrNotSeckill.
+	Start(ctx context.Context, by voucher.Author, voucherID int64) (voucher.Shown, error)
+	// Of returns the rehearsals of a voucher's sale, newest first.
+	Of(ctx context.Context, voucherID int64) ([]Run, error)
+	// End ends a rehearsal. ErrNone.
+	End(ctx context.Context, by voucher.Author, voucherID int64) (Run, error)
+	// Find returns a rehearsal. ErrNone.
+	Find(ctx context.Context, voucherID int64) (Run, error)
+	// Report keeps what the crowd of a rehearsal has measured. ErrNone, ErrOver.
+	Report(ctx context.Context, voucherID int64, f preflight.Figures, done bool) error
+}
+
+// HTTP is what the routes need of the core's interface.
+type HTTP struct {
+	// Orders answers with recorded orders as GET /admin/order does: those that the filter selects, with an id below
+	// before, newest first, at most n. order.ErrUnavailable.
+	Orders func(ctx context.Context, f order.Filter, before int64, n int) (httpkit.Envelope, error)
+	Bodies httpkit.Bodies
+	Now    func() time.Time
+}
+
+// Routes returns the routes of admins and of crowds.
+func Routes(rehearsals Service, core HTTP) []httpkit.Route {
+	h := handlers{rehearsals, core}
+	return []httpkit.Route{
+		httpkit.Admin("GET /admin/voucher/:id/rehearsal", h.list),
+		httpkit.Admin("POST /admin/voucher/:id/rehearsal", h.start),
+		httpkit.Admin("POST /admin/rehearsal/:id/end", h.end),
+		httpkit.Crowd("GET /rehearsal/:id/order", h.orders),
+		httpkit.Crowd("POST /rehearsal/:id/report", h.report),
+	}
+}
+
+type handlers struct {
+	rehearsals Service
+	core       HTTP
+}
+
+// errStarting: another admin is starting a rehearsal at this moment.
+var errStarting = errors.New("another rehearsal is being started")
+
+// start answers POST /admin/voucher/:id/rehearsal.
+func (h handlers) start(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(bad); err != nil {
+		return httpkit.Answer{}, err
+	}
+	shadow, err := h.rehearsals.Start(c.Request.Context(), httpkit.Author(c, who), id)
+	switch {
+	case errors.Is(err, order.ErrBusy):
+		return httpkit.Answer{}, errStarting
+	case err != nil:
+		return httpkit.Answer{}, err
+	}
+	return h.show(http.StatusCreated, Run{
+		VoucherID: shadow.ID, Of: id, AdminID: who.UserID, Begin: shadow.Sale.Begin, End: shadow.Sale.End,
+		Figures: preflight.Figures{Stock: shadow.Sale.Issued},
+	}), nil
+}
+
+// list answers GET /admin/voucher/:id/rehearsal.
+func (h handlers) list(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(bad); err != nil {
+		return httpkit.Answer{}, err
+	}
+	runs, err := h.rehearsals.Of(c.Request.Context(), id)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	now := h.core.Now()
+	return httpkit.Answer{Status: http.StatusOK, Speak: func(in words.Language) any {
+		views := make([]runJSON, len(runs))
+		for i, r := range runs {
+			views[i] = view(r, now, in)
+		}
+		return views
+	}}, nil
+}
+
+// end answers POST /admin/rehearsal/:id/end.
+func (h handlers) end(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(bad); err != nil {
+		return httpkit.Answer{}, err
+	}
+	run, err := h.rehearsals.End(c.Request.Context(), httpkit.Author(c, who), id)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	return h.show(http.StatusOK, run), nil
+}
+
+// show is the answer with one rehearsal.
+func (h handlers) show(status int, r Run) httpkit.Answer {
+	now := h.core.Now()
+	return httpkit.Answer{Status: status, Speak: func(in words.Language) any { return view(r, now, in) }}
+}
+
+// runJSON is a rehearsal as it is shown.
+type runJSON struct {
+	VoucherID  int64               `json:"voucherId"`
+	Of         int64               `json:"rehearses"`
+	AdminID    int64               `json:"adminId"`
+	State      State               `json:"state"`
+	BeginTime  time.Time           `json:"beginTime"`
+	EndTime    time.Time           `json:"endTime"`
+	Issued     int64               `json:"issued"`
+	ReportTime *time.Time          `json:"reportTime,omitempty"`
+	Buyers     int64               `json:"buyers"`
+	Arrived    int64               `json:"arrived"`
+	Requests   int64               `json:"requests"`
+	Accepted   int64               `json:"accepted"`
+	Unclear    int64               `json:"unclear"`
+	P99Millis  float64             `json:"p99Ms"`
+	SoldOut    float64             `json:"soldOutSeconds,omitempty"`
+	Go         *bool               `json:"go,omitempty"`
+	Lines      []httpkit.CheckLine `json:"lines,omitempty"`
+}
+
+func view(r Run, now time.Time, in words.Language) runJSON {
+	f := r.Figures
+	shown := runJSON{
+		VoucherID: r.VoucherID, Of: r.Of, AdminID: r.AdminID, State: r.State(now),
+		BeginTime: httpkit.ShownTime(r.Begin), EndTime: httpkit.ShownTime(r.End),
+		Issued: f.Stock, ReportTime: httpkit.TimeView(r.ReportedAt), Buyers: f.Buyers, Arrived: f.Arrived,
+		Requests: f.Requests, Accepted: f.Accepted, Unclear: f.Unclear, P99Millis: float64(f.P99.Microseconds()) / 1000,
+		SoldOut: f.SoldOut.Seconds(),
+	}
+	if r.Done {
+		lines := preflight.Forecast(f)
+		goes := preflight.Go(lines)
+		shown.Go, shown.Lines = &goes, httpkit.CheckLines(lines, in)
+	}
+	return shown
+}

@@ -1,0 +1,71 @@
+package rehearsal
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/words"
+)
+
+// Rules returns the refusals of rehearsals.
+func Rules() []httpkit.Rule {
+	return []httpkit.Rule{
+		{Matches: httpkit.Is(ErrNone), Failure: noRehearsal()},
+		{Matches: httpkit.Is(ErrOver), Failure: rehearsalOver()},
+		{Matches: httpkit.As[*NearSaleError], Failure: nearSale()},
+		{Matches: httpkit.Is(errStarting), Failure: rehearsalRuns()},
+		{Matches: httpkit.As[*RunningError], Failure: rehearsalRuns()},
+	}
+}
+
+// noRehearsal answers who names a rehearsal that is not there.
+func noRehearsal() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
+		Detail:  "There is no rehearsal with this id, or nothing of its sale is left.",
+		English: "There is no such ", Chinese: "该演练不存在",
+	}
+}
+
+// rehearsalOver answers a crowd that reports too late.
+func rehearsalOver() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "REHEARSAL_OVER", Status: http.StatusConflict, Title: "The rehearsal has ended",
+		Detail: "The rehearsal's time was over a minute before this report, and its orders may be gone: it " +
+			"says nothing any more.",
+		English: "This rehearsal has ended.", Chinese: "演练已结束",
+	}
+}
+
+// nearSale answers who would rehearse when real buyers come.
+func nearSale() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "SALE_NEAR", Status: http.StatusConflict, Title: "A sale is near",
+		Detail: "A sale runs, or begins within the hour; data says which. A rehearsal would take " +
+			"what its buyers need.",
+		English: "A sale runs or begins within the hour. Rehearse before or after it.",
+		Chinese: "有活动正在进行或将在一小时内开始，此时不能演练", Members: nearSaleMembers,
+	}
+}
+
+// nearSaleMembers adds the sale.
+func nearSaleMembers(body []byte, _ words.Language, err error) []byte {
+	e, _ := errors.AsType[*NearSaleError](err)
+	body = append(body, `,"data":`...)
+	return httpkit.AppendJSON(body, struct {
+		VoucherID int64     `json:"voucherId"`
+		Begin     time.Time `json:"beginTime"`
+		End       time.Time `json:"endTime"`
+	}{e.VoucherID, httpkit.ShownTime(e.Begin), httpkit.ShownTime(e.End)})
+}
+
+// rehearsalRuns answers who starts a rehearsal beside another.
+func rehearsalRuns() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "REHEARSAL_RUNS", Status: http.StatusConflict, Title: "A rehearsal runs",
+		Detail:  "Another rehearsal has not ended, or is being started. There is one at a time.",
+		English: "Another rehearsal has not ended.", Chinese: "已有演练正在进行",
+	}
+}
