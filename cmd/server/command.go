@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"seckill/internal/cmdline"
@@ -19,11 +20,11 @@ type command struct {
 }
 
 func commands() []command {
-	return []command{
+	return slices.Concat([]command{
 		{"serve", "sell coupons over HTTP (the default)", serve},
 		{"migrate", "bring the schema of the SQL database up to date", migrate},
 		{"reconcile", "hold Redis and the SQL database against each other, sale by sale", reconcile},
-		{"rehearse", "play a sale before its day, with a crowd, and forecast it", rehearse},
+	}, featureCommands(), []command{
 		{"check", "go through what must be right before a sale: go or no-go", check},
 		{"deadletter", "list, replay or discard accepted orders that could not be read", deadletter},
 		{"partition", "list, close, open or remove the partitions that sales are spread over", partitionCommand},
@@ -34,7 +35,7 @@ func commands() []command {
 		{"token", "print a token for trying the service out", token},
 		{"health", "ask a running service whether it is alive; for container health checks", health},
 		{"version", "print the version", printVersion},
-	}
+	})
 }
 
 // choose returns the command that the first argument names, with the environment behind that argument. Without one,

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"seckill/internal/feature/template"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/preflight"
 )
 
 // features is the list of features: the service has those that stand here. Hooks run in its order.
@@ -25,15 +23,9 @@ func features(cfg config.Config, s *stores, shop *shop, log *slog.Logger) featur
 	}
 }
 
-// openRehearsals wires rehearsals to the core. A process calls it once, before it creates vouchers.
-func openRehearsals(s *stores, shop *shop) *rehearsal.Rehearsals {
-	return rehearsal.NewRehearsals(rehearsal.Parts{
-		Sales: s.ledger, Clock: s.redis, Find: s.ledger.Voucher, Vouchers: shop.vouchers, Locker: shop.locks,
-		Runs: rehearsal.NewLedger(s.ledger.DB()), Memory: s.redis.Memory, Alone: s.home != nil,
-	})
-}
-
-// lastRehearsal returns the last rehearsal of a sale that has a result, or nil.
-func lastRehearsal(ctx context.Context, s *stores, voucherID int64) (*preflight.Rehearsed, error) {
-	return rehearsal.Last(ctx, s.ledger.DB(), voucherID)
+// featureCommands are the features' commands for operators.
+func featureCommands() []command {
+	return []command{
+		{"rehearse", rehearsal.Summary, rehearse},
+	}
 }

@@ -1,0 +1,133 @@
+package rehearsal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"seckill/internal/voucher"
+)
+
+const (
+	maxBuyers = 1_000_000 // by default; -buyers may ask for more
+	// crowdOutput is how long the crowd's last lines may take after its end.
+	crowdOutput = time.Second
+	// reachTimeout is how long all of its addresses may take to answer.
+	reachTimeout = 5 * time.Second
+)
+
+// Console is where the command runs: what the crowd inherits.
+type Console struct {
+	Out, Err io.Writer
+	Environ  []string
+}
+
+// crowd is a process of loadgen, as the command line asks for it.
+type crowd struct {
+	buyers      int64
+	duration    time.Duration
+	url         string
+	connections int
+	loadgen     string
+}
+
+// findLoadgen returns where loadgen is: before anything is created, because without it nothing can be rehearsed.
+func findLoadgen(given string) (string, error) {
+	if given != "" {
+		return exec.LookPath(given)
+	}
+	if self, err := os.Executable(); err == nil {
+		if beside, err := exec.LookPath(filepath.Join(filepath.Dir(self), "loadgen")); err == nil {
+			return beside, nil
+		}
+	}
+	found, err := exec.LookPath("loadgen")
+	if err != nil {
+		return "", errors.New(
+			"loadgen is neither beside this program nor on the PATH; make loadgen builds it, -loadgen names it")
+	}
+	return found, nil
+}
+
+// reach asks each address that the crowd will use: before anything is created, because a rehearsal that nobody comes
+// to stands in the way of the next one. Any answer will do: what the crowd may ask for there is between it and what
+// stands before the instances.
+func (c crowd) reach(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	client := http.Client{ // through no proxy, and to nowhere else, like the crowd
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	for server := range strings.SplitSeq(c.url, ",") {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+			strings.TrimRight(strings.TrimSpace(server), "/")+"/healthz", http.NoBody)
+		if err != nil {
+			return err
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			return fmt.Errorf("-url: %w", err)
+		}
+		if err := answer.Body.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// play has the crowd buy, until its sale ends at most. What it measures it reports to the instances.
+func (c crowd) play(ctx context.Context, on Console, v voucher.Voucher, ends time.Time) error {
+	args := c.args(v)
+	_, _ = fmt.Fprintf(on.Err, "The rehearsal is voucher %d. Its crowd:\n  %s %s\n",
+		v.ID, c.loadgen, strings.Join(args, " "))
+	err := runCrowd(ctx, on, ends, c.loadgen, args)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() {
+		return nil // with findings, or because it was told to end: its report says so
+	}
+	if err != nil {
+		return fmt.Errorf("the crowd: %w", err)
+	}
+	return nil
+}
+
+// errUnverified: the crowd was killed, because its sale has ended.
+var errUnverified = errors.New(
+	"had not compared all answers with all orders when its sale ended; take fewer with -buyers")
+
+// runCrowd runs the crowd, at most until the given time. When ctx ends it is told to: it then verifies what was done
+// until then.
+func runCrowd(ctx context.Context, on Console, ends time.Time, program string, args []string) error {
+	last, cancel := context.WithDeadline(context.WithoutCancel(ctx), ends)
+	defer cancel()
+	cmd := exec.CommandContext(last, program, args...) //nolint:gosec // the operator's own program
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = on.Environ, on.Out, on.Err, crowdOutput
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })()
+	err := cmd.Wait()
+	if last.Err() != nil {
+		return errUnverified
+	}
+	return err
+}
+
+// args is the command line of the crowd.
+func (c crowd) args(v voucher.Voucher) []string {
+	buyers := cmp.Or(c.buyers, min(20*v.Sale.Issued, maxBuyers))
+	return []string{
+		"-url", c.url, "-voucher", strconv.FormatInt(v.ID, 10), "-buyers", strconv.FormatInt(buyers, 10),
+		"-duration", c.duration.String(), "-longest", longestLoad.String(), "-connections", strconv.Itoa(c.connections),
+	}
+}
