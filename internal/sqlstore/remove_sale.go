@@ -23,7 +23,7 @@ func (s *Store) RetiredRehearsals(ctx context.Context) (ids []int64, err error) 
 	return ids, nil
 }
 
-// errNoRehearsal: what is to be emptied is another voucher, or its sale is not retired. Nothing of it is touched.
+// errNoRehearsal: the voucher is no rehearsal, or its sale is not retired. Nothing of it was touched.
 var errNoRehearsal = errors.New("not a rehearsal that is over")
 
 // EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them. When the rehearsal has
@@ -64,7 +64,7 @@ func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (don
 	return done, nil
 }
 
-// removeOrders removes orders and everything that belongs to them.
+// removeOrders removes orders and the rows that belong to them.
 func removeOrders(tx *gorm.DB, ids []int64) error {
 	for _, from := range []string{
 		"tb_order_event WHERE order_id IN ?", "tb_payment WHERE order_id IN ?", "tb_coupon WHERE order_id IN ?",

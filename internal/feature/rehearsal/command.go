@@ -14,7 +14,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Summary and Help are about the command server rehearse.
+// Summary is the line about the command in the list of commands.
 const Summary = "play a sale before its day, with a crowd, and forecast it"
 
 // Help is what its --help says, before the flags.
@@ -35,9 +35,8 @@ It refuses while a sale runs, or one begins within an hour.
 Exit code: 0 for go, 3 for no-go, 1 when it could not be rehearsed.`
 
 const (
-	// longestLoad is for how long buyers ask: the crowd ends that by itself, also if this process is killed. The rest
-	// of its sale's time, MaxLength, is for comparing all answers with all orders: soon after it they are removed, and
-	// would be missed.
+	// longestLoad is how long buyers may ask. The crowd holds to it by itself, also if this process is killed. The rest
+	// of MaxLength is for comparing all answers with all orders, which are removed soon after it.
 	longestLoad = 20 * time.Minute
 	// endTimeout is how long ending the rehearsal may take, also after Ctrl-C.
 	endTimeout = 10 * time.Second
@@ -93,7 +92,7 @@ func (c *Command) Run(ctx context.Context, rehearsals *Rehearsals, on Console) (
 		return nil, fmt.Errorf("no rehearsal: %w", err)
 	}
 	author := voucher.Author{Request: "rehearse"}
-	ends := time.Now().Add(MaxLength) // a little before its sale does
+	ends := time.Now().Add(MaxLength) // a little before its sale ends
 	v, err := rehearsals.Start(ctx, author, c.voucher)
 	if err != nil {
 		return nil, notStarted(c.voucher, err)

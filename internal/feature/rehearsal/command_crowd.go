@@ -20,13 +20,13 @@ import (
 
 const (
 	maxBuyers = 1_000_000 // by default; -buyers may ask for more
-	// crowdOutput is how long the crowd's last lines may take after its end.
+	// crowdOutput is how long the crowd's output may take after the crowd has ended.
 	crowdOutput = time.Second
-	// reachTimeout is how long all of its addresses may take to answer.
+	// reachTimeout is how long all addresses together may take to answer.
 	reachTimeout = 5 * time.Second
 )
 
-// Console is where the command runs: what the crowd inherits.
+// Console is the outputs and the environment of the command, which the crowd inherits.
 type Console struct {
 	Out, Err io.Writer
 	Environ  []string
@@ -41,7 +41,8 @@ type crowd struct {
 	loadgen     string
 }
 
-// findLoadgen returns where loadgen is: before anything is created, because without it nothing can be rehearsed.
+// findLoadgen returns the path of loadgen. It is called before anything is created, because nothing can be rehearsed
+// without loadgen.
 func findLoadgen(given string) (string, error) {
 	if given != "" {
 		return exec.LookPath(given)
@@ -59,9 +60,9 @@ func findLoadgen(given string) (string, error) {
 	return found, nil
 }
 
-// reach asks each address that the crowd will use: before anything is created, because a rehearsal that nobody comes
-// to stands in the way of the next one. Any answer will do: what the crowd may ask for there is between it and what
-// stands before the instances.
+// reach sends a request to each address that the crowd will use. It is called before anything is created, because a
+// rehearsal without a crowd would block the next one. Every status counts as an answer: a proxy in front of the
+// instances may refuse this path and still let purchases through.
 func (c crowd) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
@@ -86,14 +87,14 @@ func (c crowd) reach(ctx context.Context) error {
 	return nil
 }
 
-// play has the crowd buy, until its sale ends at most. What it measures it reports to the instances.
+// play runs the crowd until it has finished, or until its sale ends. The crowd reports its figures to the instances.
 func (c crowd) play(ctx context.Context, on Console, v voucher.Voucher, ends time.Time) error {
 	args := c.args(v)
 	_, _ = fmt.Fprintf(on.Err, "The rehearsal is voucher %d. Its crowd:\n  %s %s\n",
 		v.ID, c.loadgen, strings.Join(args, " "))
 	err := runCrowd(ctx, on, ends, c.loadgen, args)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() {
-		return nil // with findings, or because it was told to end: its report says so
+		return nil // it has findings, or was told to end: its report says so
 	}
 	if err != nil {
 		return fmt.Errorf("the crowd: %w", err)
@@ -105,8 +106,8 @@ func (c crowd) play(ctx context.Context, on Console, v voucher.Voucher, ends tim
 var errUnverified = errors.New(
 	"had not compared all answers with all orders when its sale ended; take fewer with -buyers")
 
-// runCrowd runs the crowd, at most until the given time. When ctx ends it is told to: it then verifies what was done
-// until then.
+// runCrowd runs the crowd, at most until the given time. When ctx ends, it sends SIGTERM; the crowd then verifies what
+// it has done so far.
 func runCrowd(ctx context.Context, on Console, ends time.Time, program string, args []string) error {
 	last, cancel := context.WithDeadline(context.WithoutCancel(ctx), ends)
 	defer cancel()
@@ -123,7 +124,7 @@ func runCrowd(ctx context.Context, on Console, ends time.Time, program string, a
 	return err
 }
 
-// args is the command line of the crowd.
+// args returns the arguments of the crowd.
 func (c crowd) args(v voucher.Voucher) []string {
 	buyers := cmp.Or(c.buyers, min(20*v.Sale.Issued, maxBuyers))
 	return []string{

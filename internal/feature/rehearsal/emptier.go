@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	emptyEvery = 10 * time.Second // how often ended rehearsals are looked for
+	emptyEvery = 10 * time.Second // how often it looks for ended rehearsals
 	emptyBatch = 500              // orders in one transaction at most
-	emptyRate  = 5000             // orders a second at most, which leaves the ledger room
+	emptyRate  = 5000             // orders a second at most, to leave the ledger room
 )
 
 // Remover removes what a rehearsal has left: the core's ledger.
 type Remover interface {
 	// RetiredRehearsals returns the vouchers of rehearsals whose sale is retired.
 	RetiredRehearsals(ctx context.Context) ([]int64, error)
-	// EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them, or, when it has
-	// none, the voucher itself; then it is done. It removes nothing of any other voucher, which is an error.
+	// EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them. Once no orders are
+	// left, it removes the voucher and is done. For any other voucher it returns an error and removes nothing.
 	EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error)
 }
 
-// Emptier removes the rows of rehearsals that have ended. One instance at a time does (package job).
+// Emptier removes the rows of rehearsals that have ended, on one instance at a time (package job).
 type Emptier struct {
 	sales  Remover
 	locker order.FencedLocker
@@ -44,8 +44,8 @@ func (e *Emptier) Run(ctx context.Context) error {
 	}.Run(ctx, e.locker, e.log)
 }
 
-// batch removes some orders of the first rehearsal that has ended, or the rehearsal itself once it has none. It needs
-// no token: what it removes is looked at under the lock of the sale's row, and is the same whoever does.
+// batch removes some orders of the first rehearsal that has ended, or the rehearsal itself if no orders are left. It
+// needs no fencing token: EmptyRehearsal checks the sale under its lock, so two instances may run at once.
 func (e *Emptier) batch(ctx context.Context, _ int64) (int, error) {
 	ids, err := e.sales.RetiredRehearsals(ctx)
 	if err != nil || len(ids) == 0 {

@@ -32,8 +32,8 @@ func (row) TableName() string { return "tb_rehearsal" }
 // Ledger keeps rehearsals in the ledger's database.
 type Ledger struct{ db *sqlkit.DB }
 
-// NewLedger returns it. From then on the row of a rehearsal is written by the transaction that creates its voucher, so
-// that none runs of which nothing is kept. A database takes one Ledger.
+// NewLedger returns a ledger. From then on, the transaction that creates the voucher of a rehearsal also writes its
+// row, so that no rehearsal runs without one. Call it once for a database.
 func NewLedger(db *sqlkit.DB) *Ledger {
 	db.OnCreate(create)
 	return &Ledger{db}
@@ -121,11 +121,11 @@ func (l *Ledger) Change(
 	return run, nil
 }
 
-// lastLooked is how many of a sale's last rehearsals Last reads.
+// lastLooked is how many rehearsals Last reads.
 const lastLooked = 5
 
-// Last returns the last rehearsal of a voucher's sale that has a result; nil if none of its last ones has. It needs no
-// Ledger.
+// Last returns the last rehearsal of a voucher's sale that has a result, or nil if none of the last lastLooked has. It
+// is for a process that needs no Ledger.
 func Last(ctx context.Context, db *sqlkit.DB, of int64) (*preflight.Rehearsed, error) {
 	runs, err := (&Ledger{db}).List(ctx, of, lastLooked)
 	for _, r := range runs {

@@ -63,6 +63,18 @@ func TestRehearsalRuns(t *testing.T) {
 		if !errors.Is(missing, rehearsal.ErrNone) || !errors.Is(unchanged, rehearsal.ErrNone) {
 			t.Errorf("one that is not there: %v, %v", missing, unchanged)
 		}
+		l.Ordinary(t)
+		l.Seckill(t, 7)
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_rehearsal"); n != 3 {
+			t.Errorf("%d rows, want those of 3 rehearsals", n)
+		}
+		for of, want := range map[int64]*preflight.Rehearsed{
+			3: {At: run.Begin, Figures: run.Figures}, 4: nil, 5: nil,
+		} {
+			if got, err := rehearsal.Last(t.Context(), l.DB(), of); err != nil || !cmp.Equal(want, got) {
+				t.Errorf("the last result of %d: %v (-want +got):\n%s", of, err, cmp.Diff(want, got))
+			}
+		}
 		l.Exec(t, "UPDATE tb_rehearsal SET figures = '{' WHERE voucher_id = ?", other.ID)
 		if got, err := kept.Find(t.Context(), other.ID); err != nil || !got.ReportedAt.IsZero() ||
 			got.Figures != (preflight.Figures{Stock: 7}) {

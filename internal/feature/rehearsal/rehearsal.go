@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// Near is how long before the begin of a sale no rehearsal starts.
+	// Near is how long before a sale begins no rehearsal may start.
 	Near = time.Hour
-	// MaxLength is how long a rehearsal's sale lasts if nobody ends it.
+	// MaxLength is how long the sale of a rehearsal lasts if nobody ends it.
 	MaxLength = 30 * time.Minute
-	// startTimeout is how long starting one may take.
+	// startTimeout is how long starting a rehearsal may take.
 	startTimeout = 15 * time.Second
 	lockName     = "rehearsal"
-	// endAhead is how far ahead the end is set that ends a rehearsal: one in the past is refused.
+	// endAhead is how far in the future End sets the end: a change to an end in the past is refused.
 	endAhead = 5 * time.Second
 )
 
@@ -52,7 +52,7 @@ func (e *RunningError) Error() string {
 		e.VoucherID, e.End.UTC().Format("15:04:05 UTC"))
 }
 
-// Sales are the sales that Redis is to hold, as the ledger has them.
+// Sales lists the sales that Redis must hold: the ledger.
 type Sales interface {
 	// SalesToKeep returns all of them with their vouchers.
 	SalesToKeep(ctx context.Context) ([]voucher.Voucher, error)
@@ -60,11 +60,11 @@ type Sales interface {
 
 // Clock is the clock that decides when a sale begins: Redis's (rule 12).
 type Clock interface {
-	// TimeIn returns the time where a partition's sales are.
+	// TimeIn returns the time of the Redis node that has the partition.
 	TimeIn(ctx context.Context, partition int) (time.Time, error)
 }
 
-// Vouchers creates and changes vouchers: voucher.Service.
+// Vouchers creates and changes vouchers: *voucher.Service.
 type Vouchers interface {
 	// CreateBeside creates a seckill voucher in the partition of another sale, if it can.
 	CreateBeside(ctx context.Context, by voucher.Author, v voucher.Voucher, other *voucher.Sale) (voucher.Shown, error)
@@ -76,7 +76,7 @@ type Vouchers interface {
 // FindVoucher returns a voucher as it is now, or voucher.ErrNotFound.
 type FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
 
-// Memory returns how many bytes Redis uses and may use; 0 for without a limit.
+// Memory returns how many bytes Redis uses, and its limit; 0: it has none.
 type Memory func(ctx context.Context) (used, limit int64, err error)
 
 // Parts are what rehearsals need.
@@ -88,8 +88,8 @@ type Parts struct {
 	Locker   order.Locker
 	Runs     Runs
 	Memory   Memory
-	// Alone says that one process has everything inside: the embedded mode, which is for trying out, and whose
-	// demonstration sales run for a year. No sale that runs or is near keeps one from rehearsing there.
+	// Alone says that this process has its stores inside: the embedded mode. It is for trying out, and its
+	// demonstration sales run for a year, so sales that run or are near do not prevent a rehearsal there.
 	Alone bool
 }
 
@@ -99,7 +99,7 @@ type Rehearsals struct{ parts Parts }
 // NewRehearsals returns rehearsals; it starts nothing.
 func NewRehearsals(parts Parts) *Rehearsals { return &Rehearsals{parts} }
 
-// Start creates a rehearsal of a voucher's sale that is on sale at once, until End or for MaxLength. It returns
+// Start creates a rehearsal of a voucher's sale. It is on sale at once, until End or for MaxLength. Start returns
 // *NearSaleError, *RunningError, order.ErrBusy while another is being started, voucher.ErrNotFound or
 // voucher.ErrNotSeckill.
 func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int64) (shown voucher.Shown, err error) {
@@ -137,7 +137,8 @@ func (r *Rehearsals) create(
 	return r.parts.Vouchers.CreateBeside(ctx, by, shadowOf(v, now.Add(-time.Second), now.Add(MaxLength)), v.Sale)
 }
 
-// partitionOf returns where the voucher's sale is, whose node must answer for a rehearsal of it; 0 where it has none.
+// partitionOf returns the partition of the voucher's sale, whose node must answer before a rehearsal starts; 0 if the
+// voucher has no sale.
 func partitionOf(voucherID int64, sales []voucher.Voucher) int {
 	for _, v := range sales {
 		if v.ID == voucherID {
@@ -147,7 +148,7 @@ func partitionOf(voucherID int64, sales []voucher.Voucher) int {
 	return 0
 }
 
-// refuse returns why no rehearsal may start at the time now.
+// refuse returns an error if no rehearsal may start at the time now.
 func (p *Parts) refuse(sales []voucher.Voucher, now time.Time) error {
 	for _, v := range sales {
 		switch {
@@ -163,8 +164,8 @@ func (p *Parts) refuse(sales []voucher.Voucher, now time.Time) error {
 	return nil
 }
 
-// End ends a rehearsal now, so that its sale is emptied soon, and returns it. Of one that has ended, or is about to,
-// it changes nothing: it never sets the end later. ErrNone.
+// End ends a rehearsal now, so that its sale is emptied soon, and returns it. It changes nothing if the rehearsal has
+// ended or is about to: it never moves the end to a later time. ErrNone.
 func (r *Rehearsals) End(ctx context.Context, by voucher.Author, voucherID int64) (Run, error) {
 	run, err := r.parts.Runs.Change(ctx, voucherID, func(now time.Time, run *Run) error {
 		run.End = earlier(run.End, now.Add(endAhead))
@@ -176,7 +177,7 @@ func (r *Rehearsals) End(ctx context.Context, by voucher.Author, voucherID int64
 	return run, r.endSale(ctx, by, voucherID)
 }
 
-// endSale ends the sale of a rehearsal, and of nothing else.
+// endSale ends the sale of a rehearsal. It does nothing to other sales.
 func (r *Rehearsals) endSale(ctx context.Context, by voucher.Author, voucherID int64) error {
 	sales, err := r.parts.Sales.SalesToKeep(ctx)
 	if err != nil {

@@ -119,7 +119,7 @@ func (h handlers) show(status int, r Run) httpkit.Answer {
 	return httpkit.Answer{Status: status, Speak: func(in words.Language) any { return view(r, now, in) }}
 }
 
-// runJSON is a rehearsal as it is shown.
+// runJSON is the JSON form of a rehearsal.
 type runJSON struct {
 	VoucherID  int64               `json:"voucherId"`
 	Of         int64               `json:"rehearses"`

@@ -28,7 +28,7 @@ func (h handlers) orders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if err := invalid.Join(badQuery, badLimit, badCursor, values.Only("limit", "before")); err != nil {
 		return httpkit.Answer{}, err
 	}
-	if _, err := h.rehearsals.Find(c.Request.Context(), id); err != nil { // it might be a real sale's
+	if _, err := h.rehearsals.Find(c.Request.Context(), id); err != nil { // it may be a real sale's id
 		return httpkit.Answer{}, err
 	}
 	page, err := h.core.Orders(c.Request.Context(), order.Filter{VoucherID: id}, cursor, n)
@@ -68,10 +68,10 @@ func (h handlers) report(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: struct{}{}}}, nil
 }
 
-// longestMicros is an hour: no rehearsal lasts as long.
+// longestMicros is an hour, in microseconds. No rehearsal lasts as long.
 const longestMicros = int64(time.Hour / time.Microsecond)
 
-// wholeFigures checks numbers that a report must not have, and fills in its times.
+// wholeFigures checks the ranges of a report's numbers and fills in its times.
 func wholeFigures(f *preflight.Figures, soldOut, p50, p99 int64) error {
 	var problems invalid.Problems
 	for _, n := range []struct {
@@ -95,7 +95,7 @@ func wholeFigures(f *preflight.Figures, soldOut, p50, p99 int64) error {
 	return problems.Err()
 }
 
-// played returns the rehearsal in the path, if the caller is its crowd or an admin.
+// played returns the id of the rehearsal in the path if the caller is its crowd or an admin.
 func played(c *gin.Context, who httpkit.Identity) (int64, error) {
 	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(bad); err != nil {

@@ -20,7 +20,7 @@ func Rules() []httpkit.Rule {
 	}
 }
 
-// noRehearsal answers who names a rehearsal that is not there.
+// noRehearsal is the 404 for an unknown rehearsal.
 func noRehearsal() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
@@ -29,7 +29,7 @@ func noRehearsal() httpkit.Failure {
 	}
 }
 
-// rehearsalOver answers a crowd that reports too late.
+// rehearsalOver refuses a report that comes too late.
 func rehearsalOver() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "REHEARSAL_OVER", Status: http.StatusConflict, Title: "The rehearsal has ended",
@@ -39,7 +39,7 @@ func rehearsalOver() httpkit.Failure {
 	}
 }
 
-// nearSale answers who would rehearse when real buyers come.
+// nearSale refuses a rehearsal while real buyers come.
 func nearSale() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "SALE_NEAR", Status: http.StatusConflict, Title: "A sale is near",
@@ -50,7 +50,7 @@ func nearSale() httpkit.Failure {
 	}
 }
 
-// nearSaleMembers adds the sale.
+// nearSaleMembers adds the sale that is near.
 func nearSaleMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*NearSaleError](err)
 	body = append(body, `,"data":`...)
@@ -61,7 +61,7 @@ func nearSaleMembers(body []byte, _ words.Language, err error) []byte {
 	}{e.VoucherID, httpkit.ShownTime(e.Begin), httpkit.ShownTime(e.End)})
 }
 
-// rehearsalRuns answers who starts a rehearsal beside another.
+// rehearsalRuns refuses a second rehearsal at a time.
 func rehearsalRuns() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "REHEARSAL_RUNS", Status: http.StatusConflict, Title: "A rehearsal runs",

@@ -9,35 +9,35 @@ import (
 	"seckill/internal/voucher"
 )
 
-// What a request for a rehearsal may meet.
+// Errors of requests for a rehearsal.
 var (
 	// ErrNone: there is no such rehearsal.
 	ErrNone = errors.New("there is no such rehearsal")
-	// ErrOver: the rehearsal has ended, so that what its crowd reports now is of orders that may be gone.
+	// ErrOver: the rehearsal has ended. Its orders may be gone, so a report of its crowd says nothing any more.
 	ErrOver = errors.New("the rehearsal has ended")
 )
 
 const (
-	// reportGrace is for how long after its end a rehearsal takes its crowd's last report: its orders are there still.
+	// reportGrace is how long after its end a rehearsal still takes a report. Its orders are not removed before.
 	reportGrace = time.Minute
-	// memoryTimeout is how long Redis has to say how much memory it uses, with each report.
+	// memoryTimeout is how long Redis may take to say how much memory it uses, with each report.
 	memoryTimeout = 500 * time.Millisecond
-	// shownRuns is how many rehearsals of a sale are shown.
+	// shownRuns is how many rehearsals of a sale are listed.
 	shownRuns = 20
 )
 
-// Run is a rehearsal as it is kept when its sale is gone.
+// Run is a rehearsal with its results. It is kept when its sale is gone.
 type Run struct {
 	VoucherID  int64 // of the rehearsal itself
 	Of         int64 // the voucher whose sale it rehearses
-	AdminID    int64 // who started it; 0: the command
+	AdminID    int64 // the admin who started it; 0: the command did
 	Begin, End time.Time
-	ReportedAt time.Time // when its crowd reported last; zero: not yet
-	Done       bool      // the crowd is through, and the figures are final
+	ReportedAt time.Time // the last report of its crowd; zero: none yet
+	Done       bool      // the crowd has finished, and the figures are final
 	Figures    preflight.Figures
 }
 
-// State is how far a rehearsal has got.
+// State is the progress of a rehearsal.
 type State string
 
 // The states.
@@ -45,10 +45,10 @@ const (
 	Waiting State = "waiting" // for its crowd
 	Running State = "running"
 	Done    State = "done"
-	Lost    State = "lost" // it has ended, and the crowd did not say how it went
+	Lost    State = "lost" // it has ended without a final report
 )
 
-// State returns it at the time now.
+// State returns the state at the time now.
 func (r Run) State(now time.Time) State {
 	switch {
 	case r.Done:
@@ -62,7 +62,7 @@ func (r Run) State(now time.Time) State {
 	}
 }
 
-// earlier returns the earlier time: an end is never moved to a later one.
+// earlier returns the earlier of two times: an end is never moved to a later one.
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
@@ -70,14 +70,14 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// Runs keeps rehearsals: *Ledger. The row of each is written together with its voucher.
+// Runs keeps rehearsals: *Ledger. It writes the row of each together with its voucher.
 type Runs interface {
-	// List returns those of a voucher's sale, newest first, at most limit.
+	// List returns the rehearsals of a voucher's sale, newest first, at most limit.
 	List(ctx context.Context, of int64, limit int) ([]Run, error)
-	// Find returns one. ErrNone.
+	// Find returns a rehearsal. ErrNone.
 	Find(ctx context.Context, voucherID int64) (Run, error)
-	// Change changes end, reports and figures of one, under its lock, at the time now. ErrNone, and what
-	// change returns.
+	// Change changes the end, reports and figures of a rehearsal under its lock; now is the ledger's time. ErrNone, and
+	// what change returns.
 	Change(ctx context.Context, voucherID int64, change func(now time.Time, r *Run) error) (Run, error)
 }
 
@@ -91,8 +91,8 @@ func (r *Rehearsals) Find(ctx context.Context, voucherID int64) (Run, error) {
 	return r.parts.Runs.Find(ctx, voucherID)
 }
 
-// Report keeps what a rehearsal's crowd has measured so far, with the memory that Redis uses now; done says that the
-// figures are final. A final report may come twice, and nothing changes it any more. The sale is ended with it.
+// Report keeps the figures that the crowd of a rehearsal has measured so far, and the memory that Redis uses now. If
+// done is set, the figures are final, and Report ends the sale. A final report may come twice; the first one stays.
 // ErrNone, ErrOver.
 func (r *Rehearsals) Report(ctx context.Context, voucherID int64, f preflight.Figures, done bool) error {
 	used, limit := r.memoryNow(ctx)
@@ -121,7 +121,7 @@ func (r *Rehearsals) Report(ctx context.Context, voucherID int64, f preflight.Fi
 	return r.endSale(ctx, voucher.Author{Request: "crowd"}, voucherID)
 }
 
-// memoryNow returns 0 where Redis does not say it in time: the next report comes soon.
+// memoryNow returns zeros if Redis does not answer in time: the next report comes soon.
 func (r *Rehearsals) memoryNow(ctx context.Context) (used, limit int64) {
 	ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
 	defer cancel()
