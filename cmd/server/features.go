@@ -12,7 +12,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 )
 
-// features is the list of features: the service has those that stand here. Hooks run in its order.
+// features is the list of features: the service has those that stand here.
 func features(cfg config.Config, s *stores, shop *shop, log *slog.Logger) feature.List {
 	bodies := httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}
 	orders := httpapi.OrderPages(shop.orders)

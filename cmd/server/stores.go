@@ -92,6 +92,7 @@ func (s *stores) openRedis(cfg config.Config, word string, log *slog.Logger) (er
 		Username: cfg.Redis.Username, Password: cfg.Redis.Password.Reveal(),
 		SentinelPassword: cfg.Redis.SentinelPassword.Reveal(), DB: cfg.Redis.DB,
 		Name: "seckill-" + cfg.Server.Instance, Timeout: cfg.Redis.Timeout, PoolSize: cfg.Redis.PoolSize,
+		Readers: partition.Max,
 	}
 	if cfg.Redis.TLS {
 		reach.TLS = &tls.Config{MinVersion: tls.VersionTLS12}

@@ -85,6 +85,22 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 	}
 }
 
+// What people read is whole sentences, in both languages.
+func TestRefusalsAreSentences(t *testing.T) {
+	t.Parallel()
+	for _, r := range everyRule() {
+		f := r.Failure
+		for name, text := range map[string]string{"Detail": f.Detail, "English": f.English} {
+			if !strings.HasSuffix(text, ".") {
+				t.Errorf("%s, %s: %q is no sentence", f.Code, name, text)
+			}
+		}
+		if f.Chinese == "" || strings.TrimSpace(f.Chinese) != f.Chinese {
+			t.Errorf("%s, Chinese: %q", f.Code, f.Chinese)
+		}
+	}
+}
+
 // Whatever admission answers has a rule with the code under which it is counted, and a label for the console.
 func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 	t.Parallel()

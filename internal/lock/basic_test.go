@@ -416,7 +416,8 @@ func secondRelease(t *testing.T, s stage) {
 }
 
 func forceUnlock(t *testing.T, s stage) {
-	const lease = 3 * time.Second // the holder is told within a third of it, and a busy machine stops a process
+	// The holder hears of it within a third of the lease. A busy machine may stop a process for a second.
+	const lease = 3 * time.Second
 	for _, opt := range []lock.Option{lock.WithRenewedLease(lease), lock.WithLease(2 * lease)} {
 		old := mustLock(t, s.lock(opt))
 		waiting := s.lockAsync(t.Context(), t, s.rivals().lock())

@@ -35,7 +35,7 @@ var renewals = sync.OnceValue(func() []any {
 	return []any{k.mutex.renew.Hash(), k.reentrant.renew.Hash()}
 })
 
-// Dependents returns how many are told of the end of the hold.
+// Dependents returns how many contexts end with the hold.
 func Dependents(h *Hold) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

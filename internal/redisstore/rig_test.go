@@ -123,7 +123,7 @@ func patientClients(t testing.TB, c rediskit.Config) *rediskit.Clients {
 
 // limited is c with limits, unless it has its own. A busy machine may answer a call after seconds.
 func limited(c rediskit.Config) rediskit.Config {
-	c.PoolSize, c.Timeout = cmp.Or(c.PoolSize, 64), cmp.Or(c.Timeout, 10*time.Second)
+	c.PoolSize, c.Readers, c.Timeout = cmp.Or(c.PoolSize, 64), cmp.Or(c.Readers, 16), cmp.Or(c.Timeout, 10*time.Second)
 	return c
 }
 

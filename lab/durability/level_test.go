@@ -82,7 +82,7 @@ func open(t *testing.T, l level) *trial {
 func (tr *trial) storeOn(addr string, r redisstore.Replicas) *redisstore.Store {
 	tr.Helper()
 	clients, err := rediskit.NewClients(rediskit.Config{
-		Topology: rediskit.Single, Addrs: []string{addr}, PoolSize: 64, Timeout: 2 * time.Second,
+		Topology: rediskit.Single, Addrs: []string{addr}, PoolSize: 64, Readers: 1, Timeout: 2 * time.Second,
 	})
 	tr.must(err)
 	tr.Cleanup(func() { tr.must(clients.Close()) })

@@ -69,7 +69,7 @@ func newFixture(b *testing.B) *fixture {
 	s := &fixture{B: b, server: testkit.StartRedis(b, "--appendonly", "yes", "--appendfsync", "always")}
 	log := slog.New(slog.DiscardHandler)
 	clients, err := rediskit.NewClients(rediskit.Config{
-		Topology: rediskit.Single, Addrs: []string{s.server.Addr}, PoolSize: 64, Timeout: 2 * time.Second,
+		Topology: rediskit.Single, Addrs: []string{s.server.Addr}, PoolSize: 64, Readers: 1, Timeout: 2 * time.Second,
 	})
 	s.must(err)
 	b.Cleanup(func() { s.must(clients.Close()) })

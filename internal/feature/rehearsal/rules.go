@@ -25,7 +25,7 @@ func noRehearsal() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
 		Detail:  "There is no rehearsal with this id, or nothing of its sale is left.",
-		English: "There is no such ", Chinese: "该演练不存在",
+		English: "There is no such rehearsal.", Chinese: "该演练不存在",
 	}
 }
 

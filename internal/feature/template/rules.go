@@ -15,7 +15,7 @@ func Rules() []httpkit.Rule {
 	}
 }
 
-// noTemplate answers who names a template that is not there.
+// noTemplate is the 404 for an unknown template.
 func noTemplate() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
@@ -24,7 +24,7 @@ func noTemplate() httpkit.Failure {
 	}
 }
 
-// templateExists answers who gives two templates of a shop one name.
+// templateExists refuses a name that another template of the shop has.
 func templateExists() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "TEMPLATE_EXISTS", Status: http.StatusConflict, Title: "There is such a template",
@@ -33,7 +33,7 @@ func templateExists() httpkit.Failure {
 	}
 }
 
-// manyTemplates answers who would save a template beyond the limit.
+// manyTemplates refuses a template beyond the limit.
 func manyTemplates() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "TOO_MANY_TEMPLATES", Status: http.StatusConflict, Title: "Too many templates",

@@ -43,7 +43,7 @@ type Config struct {
 	// PoolSize is how many connections to each server serve commands, of all classes of callers together (bulkhead).
 	// Admissions travel in batches, so few carry much.
 	PoolSize int
-	// Readers is how many blocking reads run at once, one for each consumer. Default: PoolSize.
+	// Readers is how many blocking reads may run at once: one for each consumer, and so for each partition.
 	Readers int
 }
 
@@ -70,9 +70,6 @@ type Clients struct {
 func NewClients(c Config) (*Clients, error) {
 	if err := c.check(); err != nil {
 		return nil, err
-	}
-	if c.Readers <= 0 {
-		c.Readers = c.PoolSize
 	}
 	commands, blocking := c.Options(), c.Options()
 	commands.PoolSize = c.PoolSize
@@ -107,6 +104,9 @@ func (c *Clients) Close() error {
 }
 
 func (c Config) check() error {
+	if c.Readers < 1 {
+		return errors.New("redis: no connections for blocking reads")
+	}
 	if len(c.Addrs) == 0 {
 		return errors.New("redis: no address")
 	}

@@ -28,6 +28,7 @@ func TestNewClients(t *testing.T) {
 		"unknown":                 {Config{Topology: "ring", Addrs: []string{"a:1"}}, ""},
 		"no connections":          {Config{Topology: Single, Addrs: []string{"a:1"}, PoolSize: -1}, ""},
 		"fewer than classes":      {Config{Topology: Single, Addrs: []string{"a:1"}, PoolSize: 5}, ""},
+		"no readers":              {Config{Topology: Single, Addrs: []string{"a:1"}, Readers: -1}, ""},
 		"no timeout":              {Config{Topology: Single, Addrs: []string{"a:1"}, Timeout: -1}, ""},
 		"a master, but no sentinel": {
 			Config{Topology: Single, Addrs: []string{"a:1"}, MasterName: "m"}, "*redis.Client",

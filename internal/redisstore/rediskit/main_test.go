@@ -27,7 +27,7 @@ func newClients(tb testing.TB, c Config) *Clients {
 
 // limited gives the configuration limits that most tests do not reach.
 func limited(c Config) Config {
-	c.PoolSize, c.Timeout = cmp.Or(c.PoolSize, 64), cmp.Or(c.Timeout, 10*time.Second)
+	c.PoolSize, c.Readers, c.Timeout = cmp.Or(c.PoolSize, 64), cmp.Or(c.Readers, 16), cmp.Or(c.Timeout, 10*time.Second)
 	return c
 }
 

@@ -1,0 +1,93 @@
+package main
+
+import "seckill/lab/mutant"
+
+// inGuards are those of guards against bots.
+func inGuards() []mutant.Mutant {
+	const ledger, guard, tickets = "./internal/sqlstore", "./internal/guard", "./internal/guard/ticket"
+	const ticket = "internal/guard/ticket/ticket.go"
+	return []mutant.Mutant{
+		packageMutant("orders of sales without a cool-down count too", ledger, "TestUnpaidIsCounted$", "counted",
+			mutant.Change{
+				File: "internal/sqlstore/unpaid.go", From: `s != nil && s.CoolDown != nil`, To: `s == nil || s != nil`,
+			},
+			mutant.Change{File: "internal/sqlstore/unpaid.go", From: ` AND guards <> ''`, To: ``},
+		),
+		packageMutant("a count never begins anew", ledger, "TestUnpaidIsForgotten$", "-want",
+			mutant.Change{
+				File: "internal/sqlstore/unpaid.go", From: `"CASE WHEN tb_unpaid.last_time < ?`,
+				To: `"CASE WHEN NOT tb_unpaid.last_time < ? AND FALSE`,
+			},
+		),
+		packageMutant("each instance has budgets of its own", guard,
+			"TestInstancesShareBudgets$", "one instance lets in",
+			mutant.Change{File: "internal/guard/budget_exchange.go", From: `		e.limits.spentElsewhere(elsewhere)
+`, To: `		e.limits.spentElsewhere(elsewhere[:0])
+`},
+		),
+		packageMutant("of who asks each instance at just the rate nothing is told", guard,
+			"TestInstancesSharePacedBudgets$/users", "were let in of each", mutant.Change{
+				File: "internal/guard/table.go", From: `	if tell != nil {`,
+				To: `	if tell != nil && (full-at)*tellFrom >= token*time.Duration(r.Requests) {`,
+			},
+		),
+		packageMutant("what was spent elsewhere never comes back", guard, "TestSpentElsewhere$", "want 8",
+			mutant.Change{File: "internal/guard/spending.go", From: `now.Add(-max(0, s.Ago))`, To: `now`},
+		),
+		packageMutant("an instance hears itself", "./internal/redisstore", "TestOnEveryServer$/miniredis/spending$",
+			"7:user:1=5", mutant.Change{
+				File: "scripts/exchange_spending.lua", From: `string.sub(told[i], 1, #own) ~= own`, To: `true`,
+			},
+		),
+		packageMutant("a ticket is good for every user", tickets, "TestCheck$/another_user",
+			"<nil>, want the ticket is not valid",
+			mutant.Change{File: ticket, From: `uint64(userID))
+	return key.Sign`, To: `0*uint64(userID))
+	return key.Sign`},
+		),
+		packageMutant("a ticket is good in every sale", tickets, "TestCheck$/another_sale",
+			"<nil>, want the ticket is not valid", mutant.Change{
+				File: ticket, From: `t.keys.Current(keys.Ticket, saleID)`, To: `t.keys.Current(keys.Ticket, 0)`,
+			},
+			mutant.Change{File: ticket, From: `t.keys.Find(keys.Ticket, saleID,`, To: `t.keys.Find(keys.Ticket, 0,`},
+			mutant.Change{File: ticket, From: `uint64(saleID))`, To: `0*uint64(saleID))`},
+		),
+		packageMutant("a ticket never expires", tickets, "TestCheck$/expired", "<nil>, want the ticket is not valid",
+			mutant.Change{File: ticket, From: `now.Unix() >= expiry(&raw)`, To: `now.Unix() >= expiry(&raw) && false`},
+		),
+		// Either alone changes nothing: there is one type, and keys are derived for each purpose.
+		packageMutant("a ticket's type is neither looked at nor signed", tickets, "TestBadTickets$", "one bit altered",
+			mutant.Change{File: ticket, From: ` || raw[0] != typeTicket`, To: ``},
+			mutant.Change{File: ticket, From: `copy(message[:], head)`, To: `copy(message[1:], head[1:])`},
+		),
+		packageMutant("one key for all purposes", guard+"/keys", "TestKeysDiffer$", "has the key of",
+			mutant.Change{
+				File: "internal/guard/keys/keys.go", From: `"seckill guard 1 " + string(purpose) + " "`,
+				To: `"seckill guard 1 "`,
+			},
+		),
+		packageMutant("a ticket is usable before its moment", "./internal/httpapi", "TestBadTickets$",
+			"early, the 0th: 202", mutant.Change{
+				File: "internal/guard/ticket/guard.go", From: `	return g.Tickets.Usable(r.Sale.ID, ` +
+					`r.Caller.UserID, r.Sale.Begin, r.Sale.Settings.Tickets.Longest(), r.Now)`, To: `	return nil`,
+			},
+		),
+		packageMutant("guards stand before rule 2", "./internal/order/service", "TestGuardsStandBehindRule2$",
+			"a_winner_who_may_not_enter",
+			mutant.Change{File: "internal/order/service/guards.go", From: `	own := g.ownOrder(ctx, s.ID, c.UserID)
+`, To: `	own := order.ErrBarred
+`},
+		),
+		packageMutant("a ledger that fails makes the cool-down forget", guard,
+			"TestCoolDownLoader$", "the ledger is away",
+			mutant.Change{File: "internal/guard/cool_down_loader.go", From: `	if err != nil {
+		return false, err
+	}
+	l.check`, To: `	if err != nil {
+		l.check.ForgetAll()
+		return false, err
+	}
+	l.check`},
+		),
+	}
+}
