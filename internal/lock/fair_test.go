@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,9 +87,11 @@ func firstComeFirstServed(t *testing.T, s stage) {
 		from = append(from, lock.New(s.client, s.prefix))
 	}
 	turns := make(chan int, waiters)
+	var served sync.WaitGroup
+	t.Cleanup(served.Wait)
 	for i := range waiters {
 		got := s.lineUp(t.Context(), t, s.kind.open(from[i%lockers], "m", lock.NewOwner()))
-		go func() {
+		served.Go(func() {
 			next := <-got
 			turns <- i
 			if next.err == nil {
@@ -97,7 +100,7 @@ func firstComeFirstServed(t *testing.T, s stage) {
 			if next.err != nil {
 				t.Errorf("waiter %d: %v", i, next.err)
 			}
-		}()
+		})
 	}
 	mustRelease(t, first)
 	for want := range waiters {
@@ -105,6 +108,7 @@ func firstComeFirstServed(t *testing.T, s stage) {
 			t.Errorf("turn %d was that of waiter %d", want, got)
 		}
 	}
+	served.Wait() // the last one releases after its turn
 }
 
 func leavingDelaysNobody(t *testing.T, s stage) {
