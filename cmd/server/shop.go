@@ -25,6 +25,7 @@ import (
 	"seckill/internal/order/redemption"
 	"seckill/internal/order/report"
 	"seckill/internal/order/service"
+	"seckill/internal/order/timeline"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/redisstore"
 	"seckill/internal/telemetry"
@@ -63,7 +64,7 @@ type shop struct {
 	partWatcher  *partition.Watcher
 	recorderOf   func(partition int) *recorder.Recorder
 	statsFlusher *admission.StatsFlusher
-	timeline     *report.Timeline
+	timeline     *timeline.Timeline
 	coolDown     *guard.CoolDownLoader
 	tally        *guard.Tally
 	guardFlusher *service.GuardFlusher
@@ -114,7 +115,7 @@ func openShop(
 	guards := guard.NewGuards(limits, tally, metrics, guard.ConditionsCheck{}, coolDown,
 		ticket.Guard{Tickets: giving.tickets})
 	giving.open(guards, catalog, admissions)
-	timeline := report.NewTimeline(ledger, log)
+	answers := timeline.New(ledger, log)
 	return &shop{
 		catalog: catalog, repairs: repairs,
 		stopAdmission: sync.OnceFunc(admissions.Close),
@@ -135,8 +136,8 @@ func openShop(
 		webhooks:     openWebhooks(cfg, s, metrics, log),
 		monitor:      audit.NewMonitor(ledger, catalog, redis, auditor),
 		notifier:     notifier,
-		statsFlusher: admission.NewStatsFlusher(admissions, redis, timeline, metrics, log),
-		timeline:     timeline,
+		statsFlusher: admission.NewStatsFlusher(admissions, redis, answers, metrics, log),
+		timeline:     answers,
 		reports:      report.NewReports(ledger, redis),
 		locks:        locks,
 		coolDown:     guard.NewCoolDownLoader(coolDown, ledger, catalog.AnyGuards, log),

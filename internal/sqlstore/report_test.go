@@ -13,6 +13,7 @@ import (
 	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/order/report"
+	"seckill/internal/order/timeline"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
@@ -25,12 +26,12 @@ func (noGuards) GuardFigures(context.Context, order.SaleRef) (guard.Figures, err
 }
 
 // counted is a minute of one process with so many requests in its first second.
-func counted(voucherID, run, n int64) report.Minute {
-	m := report.Minute{
+func counted(voucherID, run, n int64) timeline.Minute {
+	m := timeline.Minute{
 		VoucherID: voucherID, Start: ledgertest.RecordedAt.Truncate(time.Minute), Run: run,
-		Counts: map[order.Answer]*report.Seconds{},
+		Counts: map[order.Answer]*timeline.Seconds{},
 	}
-	m.Counts["accepted"], m.Counts["sold_out"] = &report.Seconds{0: n}, &report.Seconds{59: 2}
+	m.Counts["accepted"], m.Counts["sold_out"] = &timeline.Seconds{0: n}, &timeline.Seconds{59: 2}
 	return m
 }
 
@@ -38,7 +39,7 @@ func counted(voucherID, run, n int64) report.Minute {
 // processes and sales stand beside each other, and come back page by page.
 func TestSaleMinutes(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		put := func(ms ...report.Minute) {
+		put := func(ms ...timeline.Minute) {
 			t.Helper()
 			if err := l.PutMinutes(t.Context(), ms); err != nil {
 				t.Fatal(err)
@@ -50,9 +51,9 @@ func TestSaleMinutes(t *testing.T) {
 		put(counted(1, -5, 7))
 		put(counted(1, -5, 7), later)
 		put(counted(1, -5, 4)) // of a statement that was given up
-		want := []report.Minute{counted(1, -5, 7), counted(1, 9, 1), later}
+		want := []timeline.Minute{counted(1, -5, 7), counted(1, 9, 1), later}
 		for limit := 1; limit <= 4; limit++ {
-			var got []report.Minute
+			var got []timeline.Minute
 			totals := order.Counts{}
 			for after := (report.Place{}); ; {
 				page, err := l.Minutes(t.Context(), 1, ledgertest.RecordedAt.Add(-time.Hour),
@@ -62,7 +63,7 @@ func TestSaleMinutes(t *testing.T) {
 					t.Fatalf("%d minutes, %d totals; %v, %v", len(page), len(sums), err, errSums)
 				}
 				for i, m := range page {
-					after = m.Place()
+					after = report.PlaceOf(m)
 					if sums[i].Place != after {
 						t.Errorf("totals of %+v, minute of %+v", sums[i].Place, after)
 					}
@@ -245,7 +246,7 @@ func BenchmarkReport(b *testing.B) {
 	for minute := range 60 {
 		m := counted(id, 1, 100)
 		m.Start = m.Start.Add(time.Duration(minute) * time.Minute)
-		if err := l.PutMinutes(b.Context(), []report.Minute{m}); err != nil {
+		if err := l.PutMinutes(b.Context(), []timeline.Minute{m}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,15 +2,14 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"seckill/internal/order"
 	"seckill/internal/order/report"
+	"seckill/internal/order/timeline"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -26,12 +25,9 @@ type saleMinuteRow struct {
 // TableName implements gorm's schema.Tabler.
 func (saleMinuteRow) TableName() string { return "tb_sale_minute" }
 
-// minuteCounts are the counts of a minute as they are stored: answer → second → requests, without zeros.
-type minuteCounts map[order.Answer]map[int]int64
-
-// PutMinutes implements report.TimelineLedger. The statement of a caller who has given up may be carried out after
-// the next one's: a minute never goes back to fewer requests.
-func (s *Store) PutMinutes(ctx context.Context, minutes []report.Minute) error {
+// PutMinutes implements timeline.Ledger. A statement whose caller has given up may run after the next one, so a row
+// never goes back to fewer requests.
+func (s *Store) PutMinutes(ctx context.Context, minutes []timeline.Minute) error {
 	rows := make([]saleMinuteRow, len(minutes))
 	for i, m := range minutes {
 		row, err := newSaleMinuteRow(m)
@@ -52,7 +48,7 @@ func (s *Store) PutMinutes(ctx context.Context, minutes []report.Minute) error {
 	}
 	replace := clause.OnConflict{
 		Columns: []clause.Column{{Name: "voucher_id"}, {Name: "start_time"}, {Name: "run"}},
-		// asked last: MySQL sets one after the other.
+		// asked is last, because MySQL sets columns one after the other and the conditions read it
 		DoUpdates: clause.Set{newer("totals"), newer("seconds"), newer("asked")},
 	}
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error { return tx.Clauses(replace).Create(&rows).Error })
@@ -62,27 +58,14 @@ func (s *Store) PutMinutes(ctx context.Context, minutes []report.Minute) error {
 	return nil
 }
 
-func newSaleMinuteRow(m report.Minute) (saleMinuteRow, error) {
-	counts := make(minuteCounts, len(m.Counts))
-	for answer, seconds := range m.Counts {
-		counts[answer] = make(map[int]int64)
-		for second, n := range seconds {
-			if n != 0 {
-				counts[answer][second] = n
-			}
-		}
-	}
-	totals, err := json.Marshal(m.Totals())
+func newSaleMinuteRow(m timeline.Minute) (saleMinuteRow, error) {
+	totals, seconds, err := m.Texts()
 	if err != nil {
-		return saleMinuteRow{}, fmt.Errorf("rendering a sale's minute: %w", err)
-	}
-	seconds, err := json.Marshal(counts)
-	if err != nil {
-		return saleMinuteRow{}, fmt.Errorf("rendering a sale's minute: %w", err)
+		return saleMinuteRow{}, err
 	}
 	return saleMinuteRow{
-		VoucherID: m.VoucherID, StartTime: m.Start.UTC(), Run: m.Run, Asked: m.Asked(), Totals: string(totals),
-		Seconds: string(seconds),
+		VoucherID: m.VoucherID, StartTime: m.Start.UTC(), Run: m.Run, Asked: m.Asked(), Totals: totals,
+		Seconds: seconds,
 	}, nil
 }
 
@@ -98,9 +81,7 @@ func (s *Store) MinuteTotals(
 	totals := make([]report.MinuteTotal, len(rows))
 	for i, row := range rows {
 		totals[i].Place = report.Place{Start: row.StartTime.UTC(), Run: row.Run}
-		if json.Unmarshal([]byte(row.Totals), &totals[i].Counts) != nil {
-			totals[i].Counts = nil // a part of it may have been read
-		}
+		totals[i].Counts = timeline.ParseTotals(row.Totals)
 	}
 	return totals, nil
 }
@@ -108,37 +89,20 @@ func (s *Store) MinuteTotals(
 // Minutes implements report.Ledger.
 func (s *Store) Minutes(
 	ctx context.Context, voucherID int64, from, to time.Time, after report.Place, limit int,
-) ([]report.Minute, error) {
+) ([]timeline.Minute, error) {
 	var rows []saleMinuteRow
 	err := minutesAfter(s.db.Read(ctx), voucherID, after, limit).Where("start_time >= ? AND start_time < ?", from.UTC(),
 		to.UTC()).Find(&rows).Error
 	if err != nil {
 		return nil, sqlkit.ReadError(fmt.Sprintf("reading the minutes of voucher %d", voucherID), err)
 	}
-	minutes := make([]report.Minute, len(rows))
+	minutes := make([]timeline.Minute, len(rows))
 	for i, row := range rows {
-		minutes[i] = report.Minute{VoucherID: voucherID, Start: row.StartTime.UTC(), Run: row.Run, Counts: row.counts()}
-	}
-	return minutes, nil
-}
-
-// counts returns the counts of each second, nil when they cannot be read.
-func (r saleMinuteRow) counts() map[order.Answer]*report.Seconds {
-	var stored minuteCounts
-	if json.Unmarshal([]byte(r.Seconds), &stored) != nil {
-		return nil
-	}
-	counts := make(map[order.Answer]*report.Seconds, len(stored))
-	for answer, seconds := range stored {
-		counts[answer] = new(report.Seconds)
-		for second, n := range seconds {
-			if second < 0 || second >= len(report.Seconds{}) {
-				return nil
-			}
-			counts[answer][second] = n
+		minutes[i] = timeline.Minute{
+			VoucherID: voucherID, Start: row.StartTime.UTC(), Run: row.Run, Counts: timeline.ParseSeconds(row.Seconds),
 		}
 	}
-	return counts
+	return minutes, nil
 }
 
 // minutesAfter selects the voucher's minutes behind the place, by the primary key.

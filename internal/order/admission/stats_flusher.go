@@ -22,7 +22,7 @@ type StatsStore interface {
 	Add(ctx context.Context, sale order.SaleRef, since order.Counts) error
 }
 
-// Timeline keeps for good how this process answers requests: report.Timeline.
+// Timeline keeps for good how this process answers requests: *timeline.Timeline.
 type Timeline interface {
 	// Add adds what was answered around the time at. It does not wait for a store.
 	Add(voucherID int64, at time.Time, since order.Counts)

@@ -7,6 +7,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
+	"seckill/internal/order/timeline"
 )
 
 // ExportRow is an order as it is exported.
@@ -77,7 +78,7 @@ func (r *Reports) Seconds(ctx context.Context, voucherID int64, yield func([]Poi
 		return yield(points)
 	}
 	end := time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
-	err := r.minutes(ctx, voucherID, time.Unix(0, 0), end, func(m Minute) error {
+	err := r.minutes(ctx, voucherID, time.Unix(0, 0), end, func(m timeline.Minute) error {
 		if !m.Start.Equal(start) {
 			if err := flush(); err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 
 	"seckill/internal/guard"
 	"seckill/internal/order"
+	"seckill/internal/order/timeline"
 	"seckill/internal/voucher"
 )
 
@@ -91,7 +92,7 @@ type Ledger interface {
 	MinuteTotals(ctx context.Context, voucherID int64, after Place, limit int) ([]MinuteTotal, error)
 	// Minutes returns the sale's minutes that start from the one time to before the other, after the given place, in
 	// the order of start and run, at most limit. Counts is nil in one that cannot be read.
-	Minutes(ctx context.Context, voucherID int64, from, to time.Time, after Place, limit int) ([]Minute, error)
+	Minutes(ctx context.Context, voucherID int64, from, to time.Time, after Place, limit int) ([]timeline.Minute, error)
 	// ExportRows returns the voucher's orders with an id above after, in the order of their ids, at most limit.
 	ExportRows(ctx context.Context, voucherID, after int64, limit int) ([]ExportRow, error)
 	SumsLedger
@@ -118,8 +119,8 @@ type MinuteTotal struct {
 	Counts order.Counts
 }
 
-// Place is where the minute stands.
-func (m Minute) Place() Place { return Place{m.Start, m.Run} }
+// PlaceOf returns where the minute stands.
+func PlaceOf(m timeline.Minute) Place { return Place{m.Start, m.Run} }
 
 const (
 	pageRows   = 500              // of the timeline, in one query
@@ -212,7 +213,7 @@ func (r *Reports) seconds(
 	if start.IsZero() {
 		return first, last, nil
 	}
-	err = r.minutes(ctx, voucherID, start, start.Add(time.Minute), func(m Minute) error {
+	err = r.minutes(ctx, voucherID, start, start.Add(time.Minute), func(m timeline.Minute) error {
 		for second, n := range secondsOf(m, outcome.Answer()) {
 			at := m.Start.Add(time.Duration(second) * time.Second)
 			if n == 0 {
@@ -230,11 +231,11 @@ func (r *Reports) seconds(
 	return first, last, err
 }
 
-func secondsOf(m Minute, answer order.Answer) Seconds {
+func secondsOf(m timeline.Minute, answer order.Answer) timeline.Seconds {
 	if s := m.Counts[answer]; s != nil {
 		return *s
 	}
-	return Seconds{}
+	return timeline.Seconds{}
 }
 
 // points returns the points of the window.
@@ -265,7 +266,7 @@ func (r *Reports) points(ctx context.Context, voucherID int64, w *window) ([]Poi
 		})
 		return points, err
 	}
-	err := r.minutes(ctx, voucherID, w.from, w.to, func(m Minute) error {
+	err := r.minutes(ctx, voucherID, w.from, w.to, func(m timeline.Minute) error {
 		for answer, seconds := range m.Counts {
 			for second, n := range seconds {
 				if n > 0 {
@@ -296,14 +297,16 @@ func (r *Reports) totals(ctx context.Context, voucherID int64, f func(MinuteTota
 }
 
 // minutes calls f with each minute of the sale that starts in the time and can be read, in order, until it fails.
-func (r *Reports) minutes(ctx context.Context, voucherID int64, from, to time.Time, f func(Minute) error) error {
+func (r *Reports) minutes(
+	ctx context.Context, voucherID int64, from, to time.Time, f func(timeline.Minute) error,
+) error {
 	for after := (Place{}); ; {
 		page, err := r.ledger.Minutes(ctx, voucherID, from, to, after, pageRows)
 		if err != nil {
 			return err
 		}
 		for _, m := range page {
-			if after = m.Place(); m.Counts == nil {
+			if after = PlaceOf(m); m.Counts == nil {
 				continue
 			}
 			if err := f(m); err != nil {

@@ -1,4 +1,4 @@
-package report
+package timeline
 
 import (
 	"cmp"
@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	writeEvery   = 5 * time.Second // a process that dies loses the counts of this long at most
-	writeTimeout = 5 * time.Second // one statement at most
+	writeEvery   = 5 * time.Second // a process that dies loses at most the counts of this time
+	writeTimeout = 5 * time.Second // for one statement
 	writeRows    = 50              // minutes in one statement
-	maxMinutes   = 2048            // minutes that wait in memory, some 2 KB each
+	maxMinutes   = 2048            // in memory, some 2 KB each
 )
 
 // Minute is how one process answered the requests for a sale during a minute.
 type Minute struct {
 	VoucherID int64
 	Start     time.Time // a whole minute by the process's clock
-	Run       int64     // a random number: what a process counts anew has another one, so that none replaces the other
+	Run       int64     // random; a minute that a process counts a second time has another number and row
 	Counts    map[order.Answer]*Seconds
 }
 
 // Seconds are counts for each second of a minute.
 type Seconds [60]int64
 
-// Asked is how many requests were answered.
+// Asked returns how many requests were answered.
 func (m Minute) Asked() int64 {
 	var all int64
 	for _, n := range m.Totals() {
@@ -40,7 +40,7 @@ func (m Minute) Asked() int64 {
 	return all
 }
 
-// Totals are the counts of the whole minute.
+// Totals returns the counts of the whole minute.
 func (m Minute) Totals() order.Counts {
 	totals := order.Counts{}
 	for answer, seconds := range m.Counts {
@@ -51,23 +51,23 @@ func (m Minute) Totals() order.Counts {
 	return totals
 }
 
-// TimelineLedger keeps minutes.
-type TimelineLedger interface {
-	// PutMinutes stores minutes, each in place of what was stored of the same sale, minute and run with fewer requests.
+// Ledger keeps minutes.
+type Ledger interface {
+	// PutMinutes stores minutes. Each replaces the row of its sale, start and run, unless that row has more requests.
 	PutMinutes(ctx context.Context, minutes []Minute) error
 }
 
-// Timeline keeps for good how this process answers the requests for each sale, second by second. It is safe for
-// concurrent use.
+// Timeline counts how this process answers the requests for each sale, second by second, and keeps the counts for good.
+// It is safe for concurrent use.
 type Timeline struct {
-	ledger TimelineLedger
+	ledger Ledger
 	log    *slog.Logger
 
-	writing sync.Mutex // one Flush at a time: the last one writes what another could not
+	writing sync.Mutex // one Flush at a time, so that the last one writes everything
 
 	mu      sync.Mutex
 	minutes map[minuteKey]*minute
-	lost    int64 // requests of minutes that found no room, since it was logged last
+	lost    int64 // requests of dropped minutes, since the last log line about them
 	failing bool
 }
 
@@ -83,12 +83,12 @@ type minute struct {
 	addedAt time.Time
 }
 
-// NewTimeline returns a timeline of this process; Run writes it.
-func NewTimeline(ledger TimelineLedger, log *slog.Logger) *Timeline {
+// New returns an empty timeline. Run writes it.
+func New(ledger Ledger, log *slog.Logger) *Timeline {
 	return &Timeline{ledger: ledger, log: log, minutes: make(map[minuteKey]*minute)}
 }
 
-// Add implements admission.Timeline. It only remembers.
+// Add implements admission.Timeline. It only changes memory.
 func (t *Timeline) Add(voucherID int64, at time.Time, since order.Counts) {
 	second := at.Unix()
 	key := minuteKey{voucherID, second - second%60}
@@ -99,7 +99,7 @@ func (t *Timeline) Add(voucherID int64, at time.Time, since order.Counts) {
 		if len(t.minutes) >= maxMinutes {
 			t.forgetOldest()
 		}
-		//nolint:gosec // it tells rows apart
+		//nolint:gosec // it only tells rows apart
 		m = &minute{run: rand.Int64(), counts: make(map[order.Answer]*Seconds, len(since))}
 		t.minutes[key] = m
 	}
@@ -112,7 +112,7 @@ func (t *Timeline) Add(voucherID int64, at time.Time, since order.Counts) {
 	}
 }
 
-// forgetOldest makes room. The caller has the lock.
+// forgetOldest drops the oldest minute. The caller holds the lock.
 func (t *Timeline) forgetOldest() {
 	var oldest minuteKey
 	for key := range t.minutes {
@@ -126,13 +126,13 @@ func (t *Timeline) forgetOldest() {
 	delete(t.minutes, oldest)
 }
 
-// Run writes every five seconds until ctx ends. What is new then is Flush's.
+// Run writes every five seconds until ctx ends. It does not write at the end: call Flush for that.
 func (t *Timeline) Run(ctx context.Context) error {
 	return periodic.Every(ctx, writeEvery, t.Flush)
 }
 
-// Flush writes what is new, and forgets minutes that are over and written. What cannot be written waits for the next
-// time.
+// Flush writes the minutes that have changed, and drops written ones that are over. Minutes that it cannot write stay
+// for the next time.
 func (t *Timeline) Flush(ctx context.Context) {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -160,9 +160,9 @@ func (t *Timeline) Flush(ctx context.Context) {
 	}
 }
 
-// take returns copies of what is new, oldest first, and forgets what was written before and is over at the time now.
+// take returns copies of the minutes that have changed, oldest first. It drops the others if they are over by now.
 func (t *Timeline) take(now time.Time) []Minute {
-	const over = 2 * time.Minute // what nothing was added to for so long is rarely added to again
+	const over = 2 * time.Minute // after the last request; a later one begins another row
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var taken []Minute

@@ -1,4 +1,4 @@
-package report
+package timeline
 
 import (
 	"context"
@@ -8,14 +8,20 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"seckill/internal/order"
 )
 
+// place tells minutes of one sale apart.
+type place struct {
+	start time.Time
+	run   int64
+}
+
+func placeOf(m Minute) place { return place{m.Start, m.Run} }
+
 // fakeLedger keeps minutes as the real one does, and fails or hangs as it is told to.
 type fakeLedger struct {
-	kept  map[Place]map[int64]Minute // by place and voucher
+	kept  map[place]map[int64]Minute // by place and voucher
 	calls int
 	fails error
 	lost  bool // what fails is kept all the same
@@ -32,11 +38,11 @@ func (l *fakeLedger) PutMinutes(ctx context.Context, minutes []Minute) error {
 		if l.fails != nil && !l.lost {
 			break
 		}
-		if l.kept[m.Place()] == nil {
-			l.kept[m.Place()] = make(map[int64]Minute)
+		if l.kept[placeOf(m)] == nil {
+			l.kept[placeOf(m)] = make(map[int64]Minute)
 		}
-		if was, has := l.kept[m.Place()][m.VoucherID]; !has || m.Asked() >= was.Asked() {
-			l.kept[m.Place()][m.VoucherID] = m
+		if was, has := l.kept[placeOf(m)][m.VoucherID]; !has || m.Asked() >= was.Asked() {
+			l.kept[placeOf(m)][m.VoucherID] = m
 		}
 	}
 	return l.fails
@@ -56,8 +62,8 @@ func inBubble(t *testing.T, f func(t *testing.T, line *Timeline, l *fakeLedger))
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &fakeLedger{kept: make(map[Place]map[int64]Minute)}
-		line := NewTimeline(l, slog.New(slog.DiscardHandler))
+		l := &fakeLedger{kept: make(map[place]map[int64]Minute)}
+		line := New(l, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- line.Run(ctx) }()
@@ -153,26 +159,4 @@ func TestTimelineIsBounded(t *testing.T) {
 			t.Errorf("%d requests are kept, want %d", got, 2*maxMinutes)
 		}
 	})
-}
-
-func TestWindowSteps(t *testing.T) {
-	t.Parallel()
-	begin := time.Date(2026, 1, 2, 20, 0, 0, 0, time.UTC)
-	got := make(map[time.Duration]time.Duration)
-	want := map[time.Duration]time.Duration{
-		time.Minute: time.Second, 20 * time.Minute: time.Second, 21 * time.Minute: 5 * time.Second,
-		5 * time.Hour:  15 * time.Second,
-		20 * time.Hour: time.Minute, 1000 * time.Hour: time.Hour, 10 * 365 * 24 * time.Hour: 24 * time.Hour,
-	}
-	for span := range want {
-		w := &window{least: begin.Add(-time.Hour), most: begin.Add(span)}
-		w.see(begin.Add(-2 * time.Hour)) // long before the sale
-		w.see(begin)
-		w.see(begin.Add(span - time.Minute))
-		w.see(begin.Add(span)) // after it
-		got[span] = w.step()
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("steps by span (-want +got):\n%s", diff)
-	}
 }
