@@ -12,6 +12,7 @@ import (
 	"seckill/internal/bulkhead"
 	"seckill/internal/config"
 	"seckill/internal/httpapi"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/idworker"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
@@ -74,6 +75,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 	defer shop.close()
 
 	// HTTP.
+	streams := httpkit.NewStreams(cfg.HTTP.MaxStreams, cfg.HTTP.UserStreams)
 	features := features(cfg, stores, shop, log)
 	link := newSignInLink(cfg)
 	inspect := &inspector{stores: stores, auditor: shop.auditor, provider: pay.providers.Default != "", cfg: cfg}
@@ -92,8 +94,8 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 		Observe: metrics.Request,
 		Zone:    cfg.Server.Location, BodyLimit: cfg.HTTP.BodyLimit, MaxWait: cfg.HTTP.MaxWait,
 		MaxInFlight: cfg.HTTP.MaxInFlight, UserRate: cfg.HTTP.UserRate, UserBurst: cfg.HTTP.UserBurst,
-		MaxStreams: cfg.HTTP.MaxStreams, UserStreams: cfg.HTTP.UserStreams,
-		Routes: features.Routes(), Rules: features.Rules(),
+		Streams: streams,
+		Routes:  features.Routes(), Rules: features.Rules(),
 		TrustedProxies: cfg.HTTP.TrustedProxies, AllowedOrigins: cfg.HTTP.CORSOrigins,
 	})
 	if err != nil {

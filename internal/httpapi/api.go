@@ -26,7 +26,6 @@ type API struct {
 	callbacks    *bulkhead.Bulkhead // payment callbacks whose body is being read
 	callbackTime time.Duration      // for reading one
 	users        *userLimit         // nil: users may ask as often as they like
-	streams      *httpkit.Streams
 	bodies       httpkit.Bodies
 	log          *slog.Logger
 	failureLogs  *rate.Limiter
@@ -65,7 +64,6 @@ func New(cfg Config) (*API, error) {
 		callbacks:    bulkhead.New(maxCallbacks, 0, bulkhead.Purchase),
 		callbackTime: callbackTime,
 		users:        newUserLimit(cfg.UserRate, cfg.UserBurst, cfg.Now()),
-		streams:      httpkit.NewStreams(cfg.MaxStreams, cfg.UserStreams),
 		failureLogs:  rate.NewLimiter(failureLogsPerSecond, failureLogsPerSecond),
 		demoBuyers:   rate.NewLimiter(demoBuyersPerSecond, demoBuyersAtOnce),
 		signIn:       newSignInCode(cfg.SignInCode),
@@ -104,7 +102,7 @@ type Load struct {
 
 // Load returns how much there is to do now.
 func (a *API) Load() Load {
-	l := Load{Streams: int64(a.streams.Count()), Requests: a.inFlight.Loads()}
+	l := Load{Streams: int64(a.cfg.Streams.Count()), Requests: a.inFlight.Loads()}
 	for _, class := range l.Requests {
 		if class.Class != bulkhead.Admin {
 			l.InFlight += int64(class.InUse)

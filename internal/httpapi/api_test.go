@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"seckill/internal/authtoken"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
@@ -60,7 +61,7 @@ func testConfig() Config {
 		Log: slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: secret},
 		Now: func() time.Time { return noon }, Zone: time.UTC, OperationsHosts: []string{"example.com"}, // httptest's
 		BodyLimit: testBodyLimit, MaxWait: 30 * time.Second, MaxInFlight: 20_000, UserBurst: 30,
-		MaxStreams: 20_000, UserStreams: 10,
+		Streams: httpkit.NewStreams(20_000, 10),
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // maxUserRate is the largest UserRate: a request each microsecond.
 const maxUserRate = 1_000_000
 
-// Config says what an API is made of and how it behaves. Vouchers, Purchases, Log, Tokens.Secret and Zone are
+// Config says what an API is made of and how it behaves. Vouchers, Purchases, Log, Tokens.Secret, Zone and Streams are
 // required, and so is every limit, UserRate apart. Defaults are the business of internal/config.
 type Config struct {
 	Vouchers  Vouchers
@@ -96,9 +96,8 @@ type Config struct {
 	// UserRate is how many requests a second a user who is no admin may make in the long run, at most 1,000,000; 0: any
 	// number. UserBurst is how many they may make at once.
 	UserRate, UserBurst int
-	// MaxStreams is how many event streams may be open at once on this instance (some 36 KB each). UserStreams is how
-	// many of them one user may have.
-	MaxStreams, UserStreams int
+	// Streams are the streams of this instance, which features open too.
+	Streams *httpkit.Streams
 	// TrustedProxies are the addresses or networks whose X-Forwarded-For is believed; none without.
 	TrustedProxies []string
 	// AllowedOrigins are the origins, such as https://shop.example, whose pages may call from a browser, or "*" alone
@@ -109,13 +108,13 @@ type Config struct {
 // checked returns the configuration ready for use, or everything that is wrong with it.
 func (cfg Config) checked() (Config, error) {
 	var errs []error
-	if cfg.Vouchers == nil || cfg.Purchases == nil || cfg.Log == nil || cfg.Zone == nil {
-		errs = append(errs, errors.New("httpapi: Vouchers, Purchases, Log and Zone are required"))
+	if cfg.Vouchers == nil || cfg.Purchases == nil || cfg.Log == nil || cfg.Zone == nil || cfg.Streams == nil {
+		errs = append(errs, errors.New("httpapi: Vouchers, Purchases, Log, Zone and Streams are required"))
 	}
 	if cfg.BodyLimit < 1 || cfg.MaxWait < 1 ||
-		min(cfg.MaxInFlight, cfg.UserBurst, cfg.MaxStreams, cfg.UserStreams) < 1 {
+		min(cfg.MaxInFlight, cfg.UserBurst) < 1 {
 		errs = append(errs, errors.New(
-			"httpapi: BodyLimit, MaxWait, MaxInFlight, UserBurst, MaxStreams and UserStreams must be above 0"))
+			"httpapi: BodyLimit, MaxWait, MaxInFlight and UserBurst must be above 0"))
 	}
 	if cfg.UserRate < 0 || cfg.UserRate > maxUserRate || cfg.DemoTokens < 0 {
 		errs = append(errs, fmt.Errorf("httpapi: UserRate must be from 0 to %d, DemoTokens not below 0", maxUserRate))

@@ -60,11 +60,11 @@ func (a *API) sendCSV(
 	c *gin.Context, who httpkit.Identity, r csvRequest, name string, head []string,
 	lines func(*gin.Context, *csvStream) error,
 ) (httpkit.Answer, error) {
-	ctx, s, err := a.streams.Open(c, who, []string{"text/csv; charset=utf-8"}, a.cfg.Now())
+	ctx, s, err := a.cfg.Streams.Open(c, who, []string{"text/csv; charset=utf-8"}, a.cfg.Now())
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	defer a.streams.Close(s)
+	defer a.cfg.Streams.Close(s)
 	c.Request = c.Request.WithContext(ctx)
 	c.Header("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%d.csv"`, name, r.voucherID))
 	if c.Request.Method == http.MethodHead {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 
 	"seckill/internal/guard"
 	"seckill/internal/guard/challenge"
@@ -45,9 +44,6 @@ var (
 	// repeating it may buy once more.
 	errUnkeyedOutcome = errors.New("outcome of a purchase without a key is unknown")
 )
-
-// codeOf is the code of an admission's answer.
-func codeOf(a order.Answer) string { return strings.ToUpper(string(a)) }
 
 // rules is the table from errors to answers. The first rule that matches decides: what a sale answers most often comes
 // first, and an unknown outcome before an unavailable store, which would promise that nothing was changed.

@@ -115,7 +115,7 @@ func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 		if err == nil || o.Answer() == order.NoAnswer {
 			continue
 		}
-		want := codeOf(o.Answer())
+		want := httpkit.CodeOf(o.Answer())
 		i := slices.IndexFunc(everyRule(), func(r httpkit.Rule) bool { return r.Matches(err) })
 		switch {
 		case i < 0 || everyRule()[i].Failure.Code != want:

@@ -27,11 +27,11 @@ func (a *API) orderEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 	if err := invalid.Join(badID); err != nil {
 		return httpkit.Answer{}, err
 	}
-	ctx, s, err := a.streams.Open(c, who, a.headers.stream, a.cfg.Now())
+	ctx, s, err := a.cfg.Streams.Open(c, who, a.headers.stream, a.cfg.Now())
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	defer a.streams.Close(s)
+	defer a.cfg.Streams.Close(s)
 	if c.Request.Method == http.MethodHead {
 		if _, err := a.cfg.Purchases.Order(ctx, who.UserID, id, 0); err != nil {
 			return httpkit.Answer{}, err

@@ -185,7 +185,7 @@ func TestStreamEndsInTime(t *testing.T) {
 	stats := withSaleStats(func(int64) (audit.SaleStats, error) { return saleStats(), nil })
 	soonExpired := func(cfg *Config) { cfg.Now = func() time.Time { return noon.Add(time.Hour - 10*time.Millisecond) } }
 	for name, change := range map[string]func(*API){
-		"it lasts too long": func(a *API) { a.streams.Lifetime = 10 * time.Millisecond }, "its token expires": nil,
+		"it lasts too long": func(a *API) { a.cfg.Streams.Lifetime = 10 * time.Millisecond }, "its token expires": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -353,7 +353,7 @@ func TestSlowReaderIsCutOff(t *testing.T) {
 			}
 		}
 	}))
-	a.streams.WriteTimeout = 200 * time.Millisecond
+	a.cfg.Streams.WriteTimeout = 200 * time.Millisecond
 	addr := start(t, a.Server(""))
 	conn, _ := dial(t, addr)
 	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", eventsPath, bearer(t)); err != nil {
@@ -384,7 +384,7 @@ func TestTooManyStreams(t *testing.T) {
 	steps := make(chan step, 3)
 	a := newAPI(t, withWatch(script(steps)),
 		withSaleStats(func(int64) (audit.SaleStats, error) { return saleStats(), nil }), func(cfg *Config) {
-			cfg.MaxStreams = 1
+			cfg.Streams = httpkit.NewStreams(1, 10)
 		})
 	addr := start(t, a.Server(""))
 	steps <- step{status: order.Unpaid}
@@ -421,7 +421,7 @@ func TestTooManyStreamsOfOneUser(t *testing.T) {
 		case <-end:
 		}
 		return err
-	}), func(cfg *Config) { cfg.UserStreams = 2 })
+	}), func(cfg *Config) { cfg.Streams = httpkit.NewStreams(20_000, 2) })
 	addr := start(t, a.Server(""))
 	follow := func(authorization string) *bufio.Reader {
 		t.Helper()

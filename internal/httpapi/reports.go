@@ -266,7 +266,7 @@ func split(counts order.Counts) (accepted int64, refused map[string]int64) {
 		if answer == order.Accepted.Answer() {
 			accepted = n
 		} else {
-			refused[codeOf(answer)] = n
+			refused[httpkit.CodeOf(answer)] = n
 		}
 	}
 	return accepted, refused

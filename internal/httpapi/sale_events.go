@@ -33,11 +33,11 @@ func (a *API) saleEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	ctx, s, err := a.streams.Open(c, who, a.headers.stream, a.cfg.Now())
+	ctx, s, err := a.cfg.Streams.Open(c, who, a.headers.stream, a.cfg.Now())
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	defer a.streams.Close(s)
+	defer a.cfg.Streams.Close(s)
 	if c.Request.Method == http.MethodHead {
 		s.Begin()
 		return httpkit.Answer{}, nil
@@ -137,7 +137,7 @@ func saleStatsView(f audit.SaleStats) saleStatsJSON {
 	}
 	for _, answer := range order.Answers() {
 		if answer != order.Accepted.Answer() {
-			v.Refused[codeOf(answer)] = f.Answers[answer]
+			v.Refused[httpkit.CodeOf(answer)] = f.Answers[answer]
 		}
 	}
 	return v

@@ -120,7 +120,7 @@ func TestSaleEvents(t *testing.T) {
 	if diff := cmp.Diff(want, string(got)); diff != "" || resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("stream of type %q (-want +got):\n%s", resp.Header.Get("Content-Type"), diff)
 	}
-	if n := a.streams.Count(); n != 0 {
+	if n := a.cfg.Streams.Count(); n != 0 {
 		t.Errorf("%d streams are left", n)
 	}
 }
@@ -151,7 +151,7 @@ func TestShutdownEndsSaleEvents(t *testing.T) {
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), "data:") {
 			if last == "" {
-				a.streams.End()
+				a.cfg.Streams.End()
 			}
 			last = lines.Text()
 		}

@@ -27,7 +27,8 @@ const (
 // Server returns the public listener's server on an address, with every timeout and limit set. It is not started.
 func (a *API) Server(addr string) *http.Server {
 	s := a.server(addr, a.Handler(), readTimeout+a.cfg.MaxWait+answerTime)
-	s.RegisterOnShutdown(a.streams.End) // Shutdown waits for handlers, and those of streams do not end by themselves
+	// Shutdown waits for handlers, and those of streams do not end by themselves.
+	s.RegisterOnShutdown(a.cfg.Streams.End)
 	return s
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"seckill/internal/authtoken"
 	"seckill/internal/httpapi"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/order/service"
@@ -102,7 +103,7 @@ func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *shop
 		Vouchers: struct{ httpapi.Vouchers }{}, Purchases: struct{ httpapi.Purchases }{},
 		Payments: payments, Callbacks: callbacks,
 		BuyOrdinary: service.NewDirectSales(ledger, ids{}).Buy, Tokens: rules, Log: quiet, Zone: time.UTC,
-		BodyLimit: 1 << 16, MaxWait: time.Second, MaxInFlight: 100, UserBurst: 30, MaxStreams: 1, UserStreams: 1,
+		BodyLimit: 1 << 16, MaxWait: time.Second, MaxInFlight: 100, UserBurst: 30, Streams: httpkit.NewStreams(1, 1),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,9 @@ package httpkit
 import (
 	"errors"
 	"slices"
+	"strings"
 
+	"seckill/internal/order"
 	"seckill/internal/words"
 )
 
@@ -42,6 +44,9 @@ type Failure struct {
 	// Members appends JSON members that depend on the error, each with a leading comma; nil for none.
 	Members func(body []byte, l words.Language, err error) []byte
 }
+
+// CodeOf returns the code for an answer of an admission.
+func CodeOf(a order.Answer) string { return strings.ToUpper(string(a)) }
 
 // Rule maps the errors that it matches to a failure.
 type Rule struct {

@@ -13,6 +13,7 @@ import (
 	"seckill/internal/authtoken"
 	"seckill/internal/config"
 	"seckill/internal/httpapi"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -36,7 +37,7 @@ func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
 		Tokens:      authtoken.Rules{Secret: secret},
 		Zone:        defaults.Server.Location, BodyLimit: defaults.HTTP.BodyLimit, MaxWait: defaults.HTTP.MaxWait,
 		MaxInFlight: defaults.HTTP.MaxInFlight, UserBurst: defaults.HTTP.UserBurst,
-		MaxStreams: defaults.HTTP.MaxStreams, UserStreams: defaults.HTTP.UserStreams,
+		Streams: httpkit.NewStreams(defaults.HTTP.MaxStreams, defaults.HTTP.UserStreams),
 	})
 	if err != nil {
 		return err
