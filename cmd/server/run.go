@@ -76,14 +76,14 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env environme
 
 	// HTTP.
 	streams := httpkit.NewStreams(cfg.HTTP.MaxStreams, cfg.HTTP.UserStreams)
-	features := features(cfg, stores, shop, log)
+	features := features(cfg, stores, shop, streams, log)
 	link := newSignInLink(cfg)
 	inspect := &inspector{stores: stores, auditor: shop.auditor, provider: pay.providers.Default != "", cfg: cfg}
 	api, err := httpapi.New(httpapi.Config{
 		Vouchers: shop.vouchers, Listings: shop.listings, VoucherChanges: shop.vouchers, Purchases: shop.purchases,
 		Orders: shop.orders, Payments: shop.payments,
 		Audit: stores.ledger, Guards: shop.guards, Tickets: shop.tickets.routes(), Tills: shop.tills,
-		Waitlists: shop.waitlists, Reports: shop.reports, FindVoucher: shop.catalog.Find, DeadLetters: shop.deadLetters,
+		Waitlists: shop.waitlists, FindVoucher: shop.catalog.Find, DeadLetters: shop.deadLetters,
 		Partitions: partition.NewAdmin(stores.ledger, stores.redis), Webhooks: shop.webhooks.admin,
 		BuyOrdinary: shop.directSales.Buy, CountSold: shop.tally.Sold,
 		Check: inspect.facts, SaleStats: shop.monitor.Stats,

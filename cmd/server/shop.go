@@ -23,7 +23,6 @@ import (
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/recovery"
 	"seckill/internal/order/redemption"
-	"seckill/internal/order/report"
 	"seckill/internal/order/service"
 	"seckill/internal/order/timeline"
 	"seckill/internal/order/waitlist"
@@ -72,7 +71,6 @@ type shop struct {
 	reporterOf   func(partition int) *recovery.Reporter // nil in the embedded mode, whose Redis ends with the process
 
 	monitor *audit.Monitor
-	reports *report.Reports
 
 	locks locker
 }
@@ -138,7 +136,6 @@ func openShop(
 		notifier:     notifier,
 		statsFlusher: admission.NewStatsFlusher(admissions, redis, answers, metrics, log),
 		timeline:     answers,
-		reports:      report.NewReports(ledger, redis),
 		locks:        locks,
 		coolDown:     guard.NewCoolDownLoader(coolDown, ledger, catalog.AnyGuards, log),
 		tally:        tally,

@@ -45,7 +45,7 @@ func testConfig() Config {
 	return Config{
 		Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{},
 		Payments:  fakePayments{},
-		Waitlists: fakeWaitlists{}, Tills: fakeTills{}, Tickets: &fakeTickets{}, Reports: fullReports(),
+		Waitlists: fakeWaitlists{}, Tills: fakeTills{}, Tickets: &fakeTickets{},
 		FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{}, Partitions: fakePartitions{},
 		Webhooks: fakeWebhooks{},
 		BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {

@@ -34,10 +34,9 @@ type Config struct {
 	Orders         Orders
 	Payments       Payments
 	Audit          Audit
-	Guards         Guards  // nil: no sale has guards
-	Tickets        Tickets // only together with Guards; nil: no sale can have tickets
-	Tills          Tills   // only together with FindVoucher
-	Reports        Reports
+	Guards         Guards      // nil: no sale has guards
+	Tickets        Tickets     // only together with Guards; nil: no sale can have tickets
+	Tills          Tills       // only together with FindVoucher
 	Waitlists      Waitlists   // only together with FindVoucher
 	DeadLetters    DeadLetters // only together with Audit
 	Partitions     Partitions

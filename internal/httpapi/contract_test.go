@@ -272,28 +272,27 @@ func routesDescribed() map[string]described {
 			refusals: []error{noVoucher, voucher.ErrNotSeckill, httpkit.ErrUserStreams, unavailable},
 		},
 		"GET /admin/voucher/:id/report": {
-			good: request{target: "/admin/voucher/5/report"}, succeeds: []func(*Config){asIs, withReport},
+			good: request{target: "/admin/voucher/5/report"}, succeeds: []func(*Config){asIs},
 			invalid: &request{target: "/admin/voucher/x/report"}, refusals: []error{noVoucher, unavailable},
 		},
 		"GET /admin/voucher/:id/report.csv": {
-			good: request{target: "/admin/voucher/5/report.csv?bom=true"}, succeeds: []func(*Config){asIs, withReport},
+			good: request{target: "/admin/voucher/5/report.csv?bom=true"}, succeeds: []func(*Config){asIs},
 			invalid:  &request{target: "/admin/voucher/5/report.csv?bom=yes"},
 			refusals: []error{noVoucher, httpkit.ErrUserStreams, unavailable},
 		},
 		"GET /admin/voucher/:id/timeline.csv": {
-			good: request{target: "/admin/voucher/5/timeline.csv"}, succeeds: []func(*Config){asIs, withReport},
+			good: request{target: "/admin/voucher/5/timeline.csv"}, succeeds: []func(*Config){asIs},
 			invalid:  &request{target: "/admin/voucher/5/timeline.csv?codes=true"},
 			refusals: []error{noVoucher, httpkit.ErrUserStreams, unavailable},
 		},
 		"GET /admin/voucher/:id/orders.csv": {
-			good: request{target: "/admin/voucher/5/orders.csv?codes=true"}, succeeds: []func(*Config){
-				asIs, withReport,
-			}, invalid: &request{target: "/admin/voucher/5/orders.csv?codes=1"},
+			good: request{target: "/admin/voucher/5/orders.csv?codes=true"}, succeeds: []func(*Config){asIs},
+			invalid:  &request{target: "/admin/voucher/5/orders.csv?codes=1"},
 			refusals: []error{noVoucher, httpkit.ErrUserStreams, unavailable},
 		},
 		"GET /admin/sale": {
 			good:     request{target: "/admin/sale?limit=1&phase=ended&before=9"},
-			succeeds: []func(*Config){asIs, withReport}, invalid: &request{target: "/admin/sale?phase=over"},
+			succeeds: []func(*Config){asIs}, invalid: &request{target: "/admin/sale?phase=over"},
 			refusals: []error{unavailable},
 		},
 		"GET /admin/partition": {
@@ -681,7 +680,6 @@ func failing(err error) func(*Config) {
 		cfg.BuyOrdinary = func(context.Context, int64, int64, string) (order.Order, error) { return order.Order{}, err }
 		cfg.Audit = fakeAudit(func(voucher.AuditFilter, int64, int) ([]voucher.Entry, error) { return nil, err })
 		cfg.SaleStats = func(context.Context, int64) (audit.SaleStats, error) { return audit.SaleStats{}, err }
-		cfg.Reports = fakeReports{err: err}
 		cfg.DeadLetters = fakeDeadLetters{
 			list:    func(string, int) ([]recorder.DeadLetter, int64, error) { return nil, 0, err },
 			replay:  func(string, string, string) (order.Claim, error) { return order.Claim{}, err },

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,9 +11,11 @@ import (
 	"time"
 
 	"seckill/internal/feature/rehearsal"
+	"seckill/internal/feature/report"
 	"seckill/internal/feature/template"
 	"seckill/internal/guard"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/order"
 	"seckill/internal/preflight"
 	"seckill/internal/voucher"
 )
@@ -82,6 +85,62 @@ func (f fakeRehearsals) Find(context.Context, int64) (rehearsal.Run, error) { re
 // Report takes everything.
 func (f fakeRehearsals) Report(context.Context, int64, preflight.Figures, bool) error { return f.err }
 
+// fakeReports has a report with something everywhere, or fails.
+type fakeReports struct{ err error }
+
+// guardsOfReport has counted something.
+func guardsOfReport(context.Context, order.SaleRef) (guard.Figures, error) {
+	return guard.Figures{
+		Counts:  map[guard.Count]int64{"stop:limits": 60, "dry:coolDown": 4, "units:day": 1, "units:older": 2},
+		Stopped: []guard.NetworkCount{{Network: "192.0.2.0/24", Count: 50}, {Network: guard.OtherNetworks, Count: 14}},
+		Units:   []guard.NetworkCount{{Network: "2001:db8::/48", Count: 3}},
+	}, nil
+}
+
+// Of returns it.
+func (f fakeReports) Of(ctx context.Context, _ int64) (report.Report, error) {
+	v, counts := seckillVoucher().Voucher, order.Counts{"accepted": 3, "sold_out": 40}
+	shown, lines, err := GuardFigures(guardsOfReport)(ctx, v)
+	return report.Report{
+		Voucher: v, Waitlist: &report.Waitlist{Joined: 9}, Sums: report.Sums{Issued: 10, Paid: report.Tally{Orders: 1}},
+		Guards: report.Guards{Shown: shown, Lines: lines, Unread: true},
+		Timeline: report.Timeline{
+			Answers: counts, Spoilt: 1, FirstAccepted: noon, LastAccepted: noon, SoldOut: noon, Step: time.Second,
+			Points: []report.Point{{At: noon, Counts: counts}},
+		},
+	}, errors.Join(err, f.err)
+}
+
+// Orders yields one.
+func (f fakeReports) Orders(_ context.Context, _ int64, _ bool, yield func([]report.ExportRow) error) error {
+	if f.err != nil {
+		return f.err
+	}
+	return yield([]report.ExportRow{{Order: orderIn(order.Paid), Coupon: report.Coupon{Code: "ABCD"}}})
+}
+
+// Seconds yields one.
+func (f fakeReports) Seconds(_ context.Context, _ int64, yield func([]report.Point) error) error {
+	if f.err != nil {
+		return f.err
+	}
+	return yield([]report.Point{{At: noon, Counts: order.Counts{"accepted": 3}}})
+}
+
+// Sales returns two.
+func (f fakeReports) Sales(context.Context, report.Phase, int64, int) ([]report.Sale, error) {
+	sale := report.Sale{
+		VoucherID: 5, ShopID: 2, Title: "券", Begin: noon, End: noon, Phase: report.Ended,
+		Sums: report.SalesSums{Sales: 1},
+	}
+	return []report.Sale{sale, sale}, f.err
+}
+
+// SalesSums returns those of ended sales.
+func (f fakeReports) SalesSums(context.Context) (map[report.Phase]report.SalesSums, error) {
+	return map[report.Phase]report.SalesSums{report.Ended: {Sales: 2, Issued: 20}}, f.err
+}
+
 // featureRoutes are those of all features on fakes, which fail with err if it is not nil.
 func featureRoutes(err error) []httpkit.Route {
 	bodies := httpkit.Bodies{Limit: testBodyLimit}
@@ -89,6 +148,10 @@ func featureRoutes(err error) []httpkit.Route {
 		template.Routes(fakeTemplates{err}, bodies),
 		rehearsal.Routes(fakeRehearsals{err}, rehearsal.HTTP{
 			Orders: OrderPages(fakeOrders{}), Bodies: bodies, Now: func() time.Time { return noon },
+		}),
+		report.Routes(fakeReports{err}, report.HTTP{
+			Note:    func(context.Context, voucher.Entry) error { return err },
+			Streams: httpkit.NewStreams(20_000, 10), Now: func() time.Time { return noon },
 		}))
 }
 

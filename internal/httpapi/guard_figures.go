@@ -1,7 +1,13 @@
 package httpapi
 
 import (
+	"context"
+	"strconv"
+	"strings"
+
 	"seckill/internal/guard"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
 )
 
 // guardFiguresJSON is what a sale's guards did, by all instances, as admins read it.
@@ -47,4 +53,39 @@ func networkCountsView(counts []guard.NetworkCount) []networkCountJSON {
 		v[i] = networkCountJSON(c)
 	}
 	return v
+}
+
+// GuardFigures returns a function for reports. It returns what the guards of a voucher's sale did: as JSON, nil for
+// nothing, and as lines of a CSV. With an error all figures are zero.
+func GuardFigures(
+	read func(ctx context.Context, sale order.SaleRef) (guard.Figures, error),
+) func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error) {
+	return func(ctx context.Context, v voucher.Voucher) (any, [][2]string, error) {
+		figures, err := read(ctx, order.SaleOf(v))
+		shown := guardFiguresView(v.Sale.Guards, figures)
+		if shown == nil {
+			return nil, nil, err
+		}
+		return shown, guardLines(shown), err
+	}
+}
+
+// guardLines returns the figures as lines of a CSV: requests, units by the account's age, and the highest networks.
+func guardLines(g *guardFiguresJSON) (lines [][2]string) {
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	for _, n := range guard.Names() {
+		name := "guard_" + strings.ReplaceAll(string(n), "D", "_d") // as the other figures are written
+		lines = append(lines, [2]string{name + "_stopped", number(g.Stopped[n])},
+			[2]string{name + "_would_stop", number(g.WouldStop[n])})
+	}
+	for _, a := range guard.Ages() {
+		lines = append(lines, [2]string{"units_age_" + string(a), number(g.UnitsByAge[a])})
+	}
+	for _, n := range g.StoppedNetworks {
+		lines = append(lines, [2]string{"stopped_network " + n.Network, number(n.Count)})
+	}
+	for _, n := range g.UnitNetworks {
+		lines = append(lines, [2]string{"units_network " + n.Network, number(n.Count)})
+	}
+	return lines
 }

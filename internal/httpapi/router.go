@@ -13,7 +13,7 @@ import (
 // routes is every route of the public listener. What answers GET answers HEAD too.
 func (a *API) routes() []httpkit.Route {
 	return slices.Concat(a.forVisitors(), a.forBuyers(), a.forWaiting(), a.forTills(),
-		a.forAdmins(), a.forSales(), a.forWebhooks(), a.cfg.Routes)
+		a.forAdmins(), a.forWebhooks(), a.cfg.Routes)
 }
 
 // when returns the routes if the part that they need is there.
@@ -104,23 +104,11 @@ func (a *API) forAdmins() []httpkit.Route {
 			httpkit.Admin("GET /admin/deadletter", a.listDeadLetters),
 			httpkit.Admin("POST /admin/deadletter/:id/replay", a.replayDeadLetter),
 			httpkit.Admin("POST /admin/deadletter/:id/discard", a.discardDeadLetter)),
+		when(a.cfg.SaleStats != nil,
+			httpkit.Admin("GET /admin/voucher/:id/live", a.saleEvents, httpkit.Uncounted)),
 		when(a.cfg.Check != nil, httpkit.Admin("GET /admin/check", a.check)),
 		when(a.cfg.Partitions != nil, httpkit.Admin("GET /admin/partition", a.listPartitions)),
 		when(a.cfg.Audit != nil, httpkit.Admin("GET /admin/audit", a.audit)))
-}
-
-// forSales are the routes of a sale's figures, live and afterwards.
-func (a *API) forSales() []httpkit.Route {
-	return slices.Concat(
-		when(a.cfg.SaleStats != nil,
-			httpkit.Admin("GET /admin/voucher/:id/live", a.saleEvents, httpkit.Uncounted)),
-		when(a.cfg.Reports != nil,
-			httpkit.Admin("GET /admin/sale", a.listSales),
-			httpkit.Admin("GET /admin/voucher/:id/report", a.showReport),
-			httpkit.Admin("GET /admin/voucher/:id/report.csv", a.reportCSV, httpkit.Uncounted),
-			httpkit.Admin("GET /admin/voucher/:id/timeline.csv", a.timelineCSV, httpkit.Uncounted)),
-		when(a.cfg.Reports != nil && a.cfg.Audit != nil,
-			httpkit.Admin("GET /admin/voucher/:id/orders.csv", a.ordersCSV, httpkit.Uncounted)))
 }
 
 // forWebhooks are the routes of webhooks.

@@ -34,8 +34,8 @@ func (s *Store) AddGuardCounts(ctx context.Context, sale order.SaleRef, d *guard
 	return err
 }
 
-// GuardFigures implements report.GuardFigures. What is no count is left out: these are figures for
-// people, and what stands in their keys must not keep anybody from seeing the others.
+// GuardFigures returns what all instances have counted of a sale's guards; nothing, where nothing was counted. A value
+// that is no count is left out: these are figures for people, who shall still see the others.
 func (s *Store) GuardFigures(ctx context.Context, sale order.SaleRef) (guard.Figures, error) {
 	keys := s.keys.guards(sale)
 	var (

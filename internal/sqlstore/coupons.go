@@ -193,6 +193,19 @@ func (s *Store) CouponOf(ctx context.Context, o order.Order) (redemption.Coupon,
 	return coupons[o.ID].coupon(row), nil
 }
 
+// Coupons returns the coupons of orders, by order, without what is in the order's row.
+func (s *Store) Coupons(ctx context.Context, orderIDs []int64) (map[int64]redemption.Coupon, error) {
+	rows, err := couponsOf(s.db.Read(ctx), orderIDs)
+	if err != nil {
+		return nil, sqlkit.ReadError(fmt.Sprintf("reading the coupons of %d orders", len(orderIDs)), err)
+	}
+	coupons := make(map[int64]redemption.Coupon, len(rows))
+	for id, row := range rows {
+		coupons[id] = row.coupon(orderRow{})
+	}
+	return coupons, nil
+}
+
 // issueMissing gives a paid order a code if it has none: a program that knew no codes has paid it, or there was no key.
 func (s *Store) issueMissing(
 	ctx context.Context, orderID int64,

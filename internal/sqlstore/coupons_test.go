@@ -129,6 +129,25 @@ func TestPaidOrdersHaveCodes(t *testing.T) {
 	})
 }
 
+// Coupons of several orders are read at once; an order without one is left out.
+func TestCoupons(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		cs := l.paid(t, l.redeemable(t, 9, voucher.Redemption{ValidDays: 30}), 2)
+		codeless := l.paid(t, l.Seckill(t, 5), 1)[0]
+		got, err := l.Coupons(t.Context(), []int64{cs[0].OrderID, codeless.OrderID, cs[1].OrderID})
+		if err != nil || len(got) != 2 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		for _, c := range cs {
+			want := l.coupon(t, c)
+			if g := got[c.OrderID]; g.Code != want.Code || g.Code == "" || !g.ValidUntil.Equal(want.ValidUntil) ||
+				g.ValidUntil.IsZero() {
+				t.Errorf("%+v, want %+v", g, want)
+			}
+		}
+	})
+}
+
 // A till is told how many units the one code of an order is for.
 func TestCouponsOfSeveralUnits(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {

@@ -79,6 +79,21 @@ func (s *Store) Find(ctx context.Context, f order.Filter, before int64, limit in
 	return orders, nil
 }
 
+// OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.
+func (s *Store) OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error) {
+	var rows []orderRow
+	err := s.db.Read(ctx).Where("voucher_id = ? AND id > ?", voucherID, after).Order("id").Limit(limit).
+		Find(&rows).Error
+	if err != nil {
+		return nil, sqlkit.ReadError(fmt.Sprintf("reading the orders of voucher %d", voucherID), err)
+	}
+	orders := make([]order.Order, len(rows))
+	for i, row := range rows {
+		orders[i] = row.order()
+	}
+	return orders, nil
+}
+
 // filtered restricts a query to the orders that the filter lets through.
 func filtered(query *gorm.DB, f order.Filter) *gorm.DB {
 	if f.UserID != 0 {

@@ -105,6 +105,37 @@ func TestOrdersOf(t *testing.T) {
 	})
 }
 
+// Orders of a voucher come back by id, page by page, and no others.
+func TestOrdersAfter(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		id := l.Seckill(t, 9)
+		cs := l.NewOrders(t, id, 3)
+		l.NewOrders(t, l.Seckill(t, 9), 2)
+		for limit := 1; limit <= 4; limit++ {
+			var got, want []int64
+			for after := int64(0); ; {
+				page, err := l.OrdersAfter(t.Context(), id, after, limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, o := range page {
+					got = append(got, o.ID)
+					after = o.ID
+				}
+				if len(page) < limit {
+					break
+				}
+			}
+			for _, c := range cs {
+				want = append(want, c.OrderID)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("in pages of %d (-want +got):\n%s", limit, diff)
+			}
+		}
+	})
+}
+
 func TestRecorded(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.Seckill(t, 2000)

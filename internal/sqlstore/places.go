@@ -338,3 +338,40 @@ func forgetAccepted(tx *gorm.DB, voucherID int64, snap *order.Snapshot) error {
 	}
 	return nil
 }
+
+// PlaceSums returns what has become of a sale's places. It walks them by their index, without locks.
+func (s *Store) PlaceSums(ctx context.Context, voucherID int64) (waitlist.Sums, error) {
+	var rows []struct {
+		State             waitlist.State
+		Offered, Accepted bool
+		Places            int64
+	}
+	err := s.db.Read(ctx).Raw("SELECT state, CASE WHEN offer_time IS NULL THEN 0 ELSE 1 END AS offered, "+
+		"CASE WHEN order_id IS NULL THEN 0 ELSE 1 END AS accepted, COUNT(*) AS places FROM tb_place WHERE voucher_id "+
+		"= ? GROUP BY state, offered, accepted", voucherID).Find(&rows).Error
+	if err != nil {
+		return waitlist.Sums{},
+			sqlkit.ReadError(fmt.Sprintf("adding up the waiting list of voucher %d", voucherID), err)
+	}
+	var w waitlist.Sums
+	for _, row := range rows {
+		w.Joined += row.Places
+		if row.Accepted {
+			w.Accepted += row.Places
+		}
+		switch {
+		case row.State == waitlist.Waiting:
+			w.Waiting += row.Places
+		case !row.Offered: // it ended before it had an offer
+			continue
+		case row.State.Open():
+			w.Open += row.Places
+		case row.State == waitlist.Bought:
+			w.Bought += row.Places
+		default:
+			w.Passed += row.Places
+		}
+	}
+	w.Offered = w.Open + w.Bought + w.Passed
+	return w, nil
+}

@@ -8,7 +8,6 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"seckill/internal/order/report"
 	"seckill/internal/order/timeline"
 	"seckill/internal/sqlstore/sqlkit"
 )
@@ -67,50 +66,4 @@ func newSaleMinuteRow(m timeline.Minute) (saleMinuteRow, error) {
 		VoucherID: m.VoucherID, StartTime: m.Start.UTC(), Run: m.Run, Asked: m.Asked(), Totals: totals,
 		Seconds: seconds,
 	}, nil
-}
-
-// MinuteTotals implements report.Ledger.
-func (s *Store) MinuteTotals(
-	ctx context.Context, voucherID int64, after report.Place, limit int,
-) ([]report.MinuteTotal, error) {
-	var rows []saleMinuteRow
-	err := minutesAfter(s.db.Read(ctx).Select("start_time", "run", "totals"), voucherID, after, limit).Find(&rows).Error
-	if err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("reading the minutes of voucher %d", voucherID), err)
-	}
-	totals := make([]report.MinuteTotal, len(rows))
-	for i, row := range rows {
-		totals[i].Place = report.Place{Start: row.StartTime.UTC(), Run: row.Run}
-		totals[i].Counts = timeline.ParseTotals(row.Totals)
-	}
-	return totals, nil
-}
-
-// Minutes implements report.Ledger.
-func (s *Store) Minutes(
-	ctx context.Context, voucherID int64, from, to time.Time, after report.Place, limit int,
-) ([]timeline.Minute, error) {
-	var rows []saleMinuteRow
-	err := minutesAfter(s.db.Read(ctx), voucherID, after, limit).Where("start_time >= ? AND start_time < ?", from.UTC(),
-		to.UTC()).Find(&rows).Error
-	if err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("reading the minutes of voucher %d", voucherID), err)
-	}
-	minutes := make([]timeline.Minute, len(rows))
-	for i, row := range rows {
-		minutes[i] = timeline.Minute{
-			VoucherID: voucherID, Start: row.StartTime.UTC(), Run: row.Run, Counts: timeline.ParseSeconds(row.Seconds),
-		}
-	}
-	return minutes, nil
-}
-
-// minutesAfter selects the voucher's minutes behind the place, by the primary key.
-func minutesAfter(db *gorm.DB, voucherID int64, after report.Place, limit int) *gorm.DB {
-	query := db.Where("voucher_id = ?", voucherID).Order("start_time, run").Limit(limit)
-	if after != (report.Place{}) {
-		query = query.Where("start_time >= ? AND NOT (start_time = ? AND run <= ?)", after.Start.UTC(),
-			after.Start.UTC(), after.Run)
-	}
-	return query
 }

@@ -73,6 +73,17 @@ type Place struct {
 // Counts is how many places a waiting list has in each state.
 type Counts struct{ Waiting, Offered, Accepted, Bought, Left, Missed, Refused, Over int64 }
 
+// Sums is what has become of a sale's places. A place is offered a unit once at most.
+type Sums struct {
+	Joined   int64 // all places
+	Waiting  int64 // waiting now
+	Offered  int64 // were offered a unit: Open + Bought + Passed
+	Open     int64 // their offer stands, or is accepted and not decided yet
+	Accepted int64 // their offer was accepted
+	Bought   int64 // their offer became an order
+	Passed   int64 // their offer ended without an order: declined, missed, refused or over
+}
+
 // Pass is what one look at the offers has changed.
 type Pass struct {
 	Missed   int64   // offers whose deadline had passed

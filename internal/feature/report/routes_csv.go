@@ -1,4 +1,4 @@
-package httpapi
+package report
 
 import (
 	"bytes"
@@ -12,24 +12,21 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"seckill/internal/guard"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/invalid"
 	"seckill/internal/order"
-	"seckill/internal/order/redemption"
-	"seckill/internal/order/report"
 	"seckill/internal/voucher"
 )
 
-// csvEnd begins the last line of every CSV, which also says how many lines are between it and the head. A file
+// csvEnd begins the last line of every CSV. That line also says how many lines are between it and the head. A file
 // without it was cut off.
 const csvEnd = "#end"
 
-// byteOrderMark has spreadsheets read the file as UTF-8.
+// byteOrderMark makes spreadsheets read the file as UTF-8.
 const byteOrderMark = "\ufeff"
 
-// csvStream is a CSV that is sent a piece at a time: its memory is that of a piece.
+// csvStream is a CSV that is sent piece by piece. Its memory is that of one piece.
 type csvStream struct {
 	stream *httpkit.Stream
 	buf    bytes.Buffer
@@ -42,7 +39,7 @@ type csvStream struct {
 type csvRequest struct {
 	voucherID int64
 	mark      bool // a byte order mark
-	codes     bool // whole codes, for a route that has them
+	codes     bool // whole, on a route that has codes
 }
 
 func readCSVRequest(c *gin.Context, names ...string) (r csvRequest, err error) {
@@ -54,17 +51,17 @@ func readCSVRequest(c *gin.Context, names ...string) (r csvRequest, err error) {
 	return csvRequest{id, mark, codes}, err
 }
 
-// sendCSV streams what lines writes below the head. Once something was sent, an error cuts the answer off: the last
-// line is missing then, and so is the end of the HTTP message.
-func (a *API) sendCSV(
+// sendCSV streams the head and what lines writes below it. After the first piece, an error cuts the answer off, without
+// its last line and without the end of the HTTP message.
+func (h handlers) sendCSV(
 	c *gin.Context, who httpkit.Identity, r csvRequest, name string, head []string,
 	lines func(*gin.Context, *csvStream) error,
 ) (httpkit.Answer, error) {
-	ctx, s, err := a.cfg.Streams.Open(c, who, []string{"text/csv; charset=utf-8"}, a.cfg.Now())
+	ctx, s, err := h.core.Streams.Open(c, who, []string{"text/csv; charset=utf-8"}, h.core.Now())
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	defer a.cfg.Streams.Close(s)
+	defer h.core.Streams.Close(s)
 	c.Request = c.Request.WithContext(ctx)
 	c.Header("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%d.csv"`, name, r.voucherID))
 	if c.Request.Method == http.MethodHead {
@@ -92,7 +89,7 @@ func (a *API) sendCSV(
 	return httpkit.Answer{}, err
 }
 
-// line adds a line. Text that a person has written goes through cell.
+// line adds a line. Pass text that a person has written through cell.
 func (o *csvStream) line(fields ...string) error {
 	o.lines++
 	if err := o.csv.Write(fields); err != nil {
@@ -101,7 +98,7 @@ func (o *csvStream) line(fields ...string) error {
 	return nil
 }
 
-// flush sends what was added.
+// flush sends the lines that were added.
 func (o *csvStream) flush() error {
 	o.csv.Flush()
 	if o.buf.Len() == 0 {
@@ -125,17 +122,17 @@ func (o *csvStream) end() error {
 	return o.flush()
 }
 
-// cell is a text as a cell that no spreadsheet takes for a formula: a quote before what could begin one.
+// cell returns the text as a cell that no spreadsheet takes for a formula: with a quote before a sign that begins one.
 func cell(text string) string {
 	first, _ := utf8.DecodeRuneInString(text)
-	// full-width ones are formulas in East Asian spreadsheets.
+	// Full-width signs begin formulas in East Asian spreadsheets.
 	if text != "" && strings.ContainsRune("=+-@\t\r\n|%＝＋－＠", first) {
 		return "'" + text
 	}
 	return text
 }
 
-// csvTime is a time as a cell; "" for none.
+// csvTime returns a time as a cell; "" for the zero time.
 func csvTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -146,21 +143,21 @@ func csvTime(t time.Time) string {
 func csvNumber(n int64) string { return strconv.FormatInt(n, 10) }
 
 // reportCSV answers GET /admin/voucher/:id/report.csv: the figures of the report, one on a line.
-func (a *API) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+func (h handlers) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	r, err := readCSVRequest(c)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	made, err := a.cfg.Reports.Of(c.Request.Context(), r.voucherID)
+	made, err := h.reports.Of(c.Request.Context(), r.voucherID)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return a.sendCSV(c, who, r, "report", []string{"figure", "value"}, func(_ *gin.Context, out *csvStream) error {
-		return writeReport(out, made, reportView(made, a.cfg.Now()))
+	return h.sendCSV(c, who, r, "report", []string{"figure", "value"}, func(_ *gin.Context, out *csvStream) error {
+		return writeReport(out, made, reportView(made, h.core.Now()))
 	})
 }
 
-func writeReport(out *csvStream, r report.Report, v reportJSON) error {
+func writeReport(out *csvStream, r Report, v reportJSON) error {
 	figures := [][2]string{
 		{"at", csvTime(v.At)},
 		{"voucher_id", csvNumber(v.VoucherID)},
@@ -168,7 +165,7 @@ func writeReport(out *csvStream, r report.Report, v reportJSON) error {
 		{"title", cell(v.Title)},
 		{"price_cents", csvNumber(v.PayValue)},
 	}
-	if sale := v.reportSaleJSON; sale != nil {
+	if sale := v.saleJSON; sale != nil {
 		figures = append(figures, [][2]string{
 			{"begin", csvTime(sale.BeginTime)},
 			{"end", csvTime(sale.EndTime)},
@@ -197,9 +194,7 @@ func writeReport(out *csvStream, r report.Report, v reportJSON) error {
 			{"waitlist_passed", csvNumber(w.Passed)},
 		}...)
 	}
-	if g := v.Guards; g != nil {
-		figures = append(figures, guardLines(g)...)
-	}
+	figures = append(figures, r.Guards.Lines...)
 	for _, t := range tallies(r.Sums) {
 		figures = append(figures, [][2]string{
 			{t.name + "_orders", csvNumber(t.tally.Orders)},
@@ -217,27 +212,8 @@ func writeReport(out *csvStream, r report.Report, v reportJSON) error {
 	return nil
 }
 
-// guardLines are the figures of guards: requests, units by the account's age, and the highest networks.
-func guardLines(g *guardFiguresJSON) (lines [][2]string) {
-	for _, n := range guard.Names() {
-		name := "guard_" + strings.ReplaceAll(string(n), "D", "_d") // as the other figures are written
-		lines = append(lines, [2]string{name + "_stopped", csvNumber(g.Stopped[n])},
-			[2]string{name + "_would_stop", csvNumber(g.WouldStop[n])})
-	}
-	for _, a := range guard.Ages() {
-		lines = append(lines, [2]string{"units_age_" + string(a), csvNumber(g.UnitsByAge[a])})
-	}
-	for _, n := range g.StoppedNetworks {
-		lines = append(lines, [2]string{"stopped_network " + n.Network, csvNumber(n.Count)})
-	}
-	for _, n := range g.UnitNetworks {
-		lines = append(lines, [2]string{"units_network " + n.Network, csvNumber(n.Count)})
-	}
-	return lines
-}
-
 // timelineCSV answers GET /admin/voucher/:id/timeline.csv: how requests were answered, a line for each second.
-func (a *API) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+func (h handlers) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	r, err := readCSVRequest(c)
 	if err != nil {
 		return httpkit.Answer{}, err
@@ -246,8 +222,8 @@ func (a *API) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 	for _, answer := range order.Answers() {
 		head = append(head, string(answer))
 	}
-	return a.sendCSV(c, who, r, "timeline", head, func(c *gin.Context, out *csvStream) error {
-		return a.cfg.Reports.Seconds(c.Request.Context(), r.voucherID, func(points []report.Point) error {
+	return h.sendCSV(c, who, r, "timeline", head, func(c *gin.Context, out *csvStream) error {
+		return h.reports.Seconds(c.Request.Context(), r.voucherID, func(points []Point) error {
 			for _, p := range points {
 				line := []string{csvTime(p.At)}
 				for _, answer := range order.Answers() {
@@ -262,7 +238,7 @@ func (a *API) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 	})
 }
 
-// orderColumns are the columns of an export of orders.
+// orderColumns returns the columns of an export of orders.
 func orderColumns() []string {
 	return []string{
 		"order_id", "user_id", "status", "units", "amount_cents", "reason", "recorded", "pay_before", "paid",
@@ -271,31 +247,31 @@ func orderColumns() []string {
 }
 
 // ordersCSV answers GET /admin/voucher/:id/orders.csv: all recorded orders, with their codes masked or, with
-// ?codes=true, whole. The audit trail has an entry before anything is sent.
-func (a *API) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+// ?codes=true, whole. It adds an entry to the audit trail before it sends anything.
+func (h handlers) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	r, err := readCSVRequest(c, "codes")
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	show, shown := redemption.Code.Masked, "masked"
+	shown := "masked"
 	if r.codes {
-		show, shown = redemption.Code.Shown, "whole"
+		shown = "whole"
 	}
 	noted := c.Request.Method == http.MethodHead
-	return a.sendCSV(c, who, r, "orders", orderColumns(), func(c *gin.Context, out *csvStream) error {
-		return a.cfg.Reports.Orders(c.Request.Context(), r.voucherID, func(page []report.ExportRow) error {
-			if !noted { // the voucher exists
+	return h.sendCSV(c, who, r, "orders", orderColumns(), func(c *gin.Context, out *csvStream) error {
+		return h.reports.Orders(c.Request.Context(), r.voucherID, r.codes, func(page []ExportRow) error {
+			if !noted { // with the first page, so that the voucher exists
 				noted = true
 				e := voucher.Entry{
 					By: httpkit.Author(c, who), Action: voucher.Exported, VoucherID: r.voucherID,
 					Changes: []voucher.FieldChange{{Field: "codes", To: shown}},
 				}
-				if err := a.cfg.Audit.Note(c.Request.Context(), e); err != nil {
+				if err := h.core.Note(c.Request.Context(), e); err != nil {
 					return err
 				}
 			}
 			for _, row := range page {
-				if err := out.line(orderLine(row, show)...); err != nil {
+				if err := out.line(orderLine(row)...); err != nil {
 					return err
 				}
 			}
@@ -304,19 +280,16 @@ func (a *API) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 	})
 }
 
-func orderLine(row report.ExportRow, show func(redemption.Code) string) []string {
+func orderLine(row ExportRow) []string {
 	o := row.Order
-	status, code := o.Status.String(), ""
-	if row.Expired {
+	status := o.Status.String()
+	if row.Expired() {
 		status = "expired"
 	}
-	if row.Code != "" {
-		code = show(row.Code)
-	}
 	return []string{
-		csvNumber(o.ID), csvNumber(o.UserID), status, csvNumber(row.Units), csvNumber(o.Amount), cell(string(o.Reason)),
-		csvTime(o.CreatedAt), csvTime(o.PayBefore), csvTime(o.PaidAt), csvTime(o.RedeemedAt), csvTime(o.CancelledAt),
-		csvTime(o.RefundingAt), csvTime(o.RefundedAt), csvTime(o.FailedAt), csvTime(o.LapsedAt), cell(code),
-		csvTime(row.ValidUntil),
+		csvNumber(o.ID), csvNumber(o.UserID), status, csvNumber(o.Quantity.Units()), csvNumber(o.Amount),
+		cell(string(o.Reason)), csvTime(o.CreatedAt), csvTime(o.PayBefore), csvTime(o.PaidAt), csvTime(o.RedeemedAt),
+		csvTime(o.CancelledAt), csvTime(o.RefundingAt), csvTime(o.RefundedAt), csvTime(o.FailedAt), csvTime(o.LapsedAt),
+		cell(row.Coupon.Code), csvTime(row.Coupon.ValidUntil),
 	}
 }

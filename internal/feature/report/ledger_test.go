@@ -1,4 +1,4 @@
-package sqlstore_test
+package report
 
 import (
 	"context"
@@ -10,19 +10,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/guard"
 	"seckill/internal/order"
-	"seckill/internal/order/report"
 	"seckill/internal/order/timeline"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
-// noGuards has counted nothing.
-type noGuards struct{}
-
-func (noGuards) GuardFigures(context.Context, order.SaleRef) (guard.Figures, error) {
-	return guard.Figures{}, nil
+// reportsOn returns reports of a ledger, without members.
+func reportsOn(l ledgertest.Ledger) *Reports {
+	return NewReports(l.DB(), Core{Find: l.Voucher, Orders: l.OrdersAfter}, Members{})
 }
 
 // counted is a minute of one process with so many requests in its first second.
@@ -35,39 +31,35 @@ func counted(voucherID, run, n int64) timeline.Minute {
 	return m
 }
 
-// A minute is the newest state of it, in whatever order and however often its states arrive; those of several
-// processes and sales stand beside each other, and come back page by page.
+// The minutes of a sale, of several processes, come back page by page. A report adds them up, and counts those that
+// cannot be read.
 func TestSaleMinutes(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
-		put := func(ms ...timeline.Minute) {
-			t.Helper()
-			if err := l.PutMinutes(t.Context(), ms); err != nil {
-				t.Fatal(err)
-			}
-		}
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		reports := reportsOn(l)
 		later := counted(1, -5, 1)
 		later.Start = later.Start.Add(time.Minute)
-		put(counted(1, -5, 3), counted(1, 9, 1), counted(2, 9, 1))
-		put(counted(1, -5, 7))
-		put(counted(1, -5, 7), later)
-		put(counted(1, -5, 4)) // of a statement that was given up
+		if err := l.PutMinutes(t.Context(), []timeline.Minute{
+			counted(1, -5, 7), counted(1, 9, 1), later, counted(2, 9, 1),
+		}); err != nil {
+			t.Fatal(err)
+		}
 		want := []timeline.Minute{counted(1, -5, 7), counted(1, 9, 1), later}
 		for limit := 1; limit <= 4; limit++ {
 			var got []timeline.Minute
 			totals := order.Counts{}
-			for after := (report.Place{}); ; {
-				page, err := l.Minutes(t.Context(), 1, ledgertest.RecordedAt.Add(-time.Hour),
+			for after := (place{}); ; {
+				page, err := reports.ledger.minutes(t.Context(), 1, ledgertest.RecordedAt.Add(-time.Hour),
 					ledgertest.RecordedAt.Add(time.Hour), after, limit)
-				sums, errSums := l.MinuteTotals(t.Context(), 1, after, limit)
+				sums, errSums := reports.ledger.minuteTotals(t.Context(), 1, after, limit)
 				if err != nil || errSums != nil || len(sums) != len(page) {
 					t.Fatalf("%d minutes, %d totals; %v, %v", len(page), len(sums), err, errSums)
 				}
 				for i, m := range page {
-					after = report.PlaceOf(m)
-					if sums[i].Place != after {
-						t.Errorf("totals of %+v, minute of %+v", sums[i].Place, after)
+					after = placeOf(m)
+					if sums[i].place != after {
+						t.Errorf("totals of %+v, minute of %+v", sums[i].place, after)
 					}
-					for answer, n := range sums[i].Counts {
+					for answer, n := range sums[i].counts {
 						totals[answer] += n
 					}
 				}
@@ -83,25 +75,25 @@ func TestSaleMinutes(t *testing.T) {
 				t.Errorf("totals (-want +got):\n%s", diff)
 			}
 		}
-		if ms, err := l.Minutes(t.Context(), 1, later.Start, later.Start.Add(time.Minute), report.Place{},
+		if ms, err := reports.ledger.minutes(t.Context(), 1, later.Start, later.Start.Add(time.Minute), place{},
 			9); err != nil || len(ms) != 1 {
 			t.Errorf("one minute: %v, %v", ms, err)
 		}
 		l.Exec(t, "UPDATE tb_sale_minute SET seconds = '{\"accepted\": {\"60\": 1}}', totals = 'x' WHERE run "+
 			"= 9 AND voucher_id = 1")
-		ms, err := l.Minutes(t.Context(), 1, ledgertest.RecordedAt.Add(-time.Hour),
-			ledgertest.RecordedAt.Add(time.Hour), report.Place{}, 9)
-		sums, errSums := l.MinuteTotals(t.Context(), 1, report.Place{}, 9)
+		ms, err := reports.ledger.minutes(t.Context(), 1, ledgertest.RecordedAt.Add(-time.Hour),
+			ledgertest.RecordedAt.Add(time.Hour), place{}, 9)
+		sums, errSums := reports.ledger.minuteTotals(t.Context(), 1, place{}, 9)
 		if err != nil || errSums != nil || len(ms) != 3 || ms[1].Counts != nil ||
-			sums[1].Counts != nil || sums[0].Counts == nil {
+			sums[1].counts != nil || sums[0].counts == nil {
 			t.Errorf("beside nonsense: %v, %v, %v, %v", ms, sums, err, errSums)
 		}
 		if id := l.Seckill(t, 5); id != 1 {
 			t.Fatalf("voucher %d is the first", id)
 		}
-		made, err := report.NewReports(l, noGuards{}).Of(t.Context(), 1)
+		made, err := reports.Of(t.Context(), 1)
 		start := ledgertest.RecordedAt.Truncate(time.Minute)
-		points := []report.Point{
+		points := []Point{
 			{At: start, Counts: order.Counts{"accepted": 7}},
 			{At: start.Add(59 * time.Second), Counts: order.Counts{"sold_out": 2}},
 			{At: start.Add(60 * time.Second), Counts: order.Counts{"accepted": 1}},
@@ -116,7 +108,7 @@ func TestSaleMinutes(t *testing.T) {
 }
 
 // everyState makes a sale with orders in every state, and returns its tallies.
-func everyState(t *testing.T, l ledger, id int64) report.Sums {
+func everyState(t *testing.T, l ledgertest.Ledger, id int64) Sums {
 	t.Helper()
 	l.Record(t, ledgertest.Claims(id, 1, 30))
 	rest := "WHERE voucher_id = ? AND status = 1 ORDER BY id LIMIT "
@@ -139,55 +131,49 @@ func everyState(t *testing.T, l ledger, id int64) report.Sums {
 	become("2", "status = 4, cancel_time = pay_deadline")
 	become("1", "status = 7, amount = 0")
 	l.Exec(t, "UPDATE tb_seckill_voucher SET stock = stock + 12 WHERE voucher_id = ?", id)
-	tally := func(n int64) report.Tally { return report.Tally{Orders: n, Units: n, Cents: n * 1000} }
-	return report.Sums{
-		Stock: 100 - 18, Issued: 100, Unpaid: tally(6), Paid: report.Tally{Orders: 1, Units: 3, Cents: 3000},
+	tally := func(n int64) Tally { return Tally{Orders: n, Units: n, Cents: n * 1000} }
+	return Sums{
+		Stock: 100 - 18, Issued: 100, Unpaid: tally(6), Paid: Tally{Orders: 1, Units: 3, Cents: 3000},
 		Redeemed: tally(2), Lapsed: tally(3), Refunding: tally(4),
-		Refunded: tally(5), Cancelled: tally(6), Expired: tally(2), Failed: report.Tally{Orders: 1, Units: 1},
+		Refunded: tally(5), Cancelled: tally(6), Expired: tally(2), Failed: Tally{Orders: 1, Units: 1},
 	}
 }
 
-// Sums, exported rows and the list of all sales agree with each other and with the rows.
+// Sums, exported rows and the list of all sales agree with each other and with the rows. Rehearsals are in no list.
 func TestReportSums(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		reports := reportsOn(l)
 		id := l.Seckill(t, 100)
 		want := everyState(t, l, id)
-		sums, err := l.Sums(t.Context(), id)
+		sums, err := reports.ledger.sums(t.Context(), id)
 		if diff := cmp.Diff(want, sums); err != nil || diff != "" {
 			t.Fatalf("Sums: %v (-want +got):\n%s", err, diff)
 		}
-		var all, expired report.Tally
-		for after := int64(0); ; {
-			page, err := l.ExportRows(t.Context(), id, after, 7)
-			if err != nil {
-				t.Fatal(err)
-			}
+		var all, expired Tally
+		err = reports.Orders(t.Context(), id, false, func(page []ExportRow) error {
 			for _, row := range page {
-				tally := report.Tally{Orders: 1, Units: row.Units, Cents: row.Order.Amount}
-				all = report.Tally{
-					Orders: all.Orders + 1, Units: all.Units + tally.Units, Cents: all.Cents + tally.Cents,
-				}
-				if row.Expired {
+				all = all.plus(Tally{1, row.Order.Quantity.Units(), row.Order.Amount})
+				if row.Expired() {
 					expired.Orders++
 				}
-				after = row.Order.ID
 			}
-			if len(page) < 7 {
-				break
-			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 		if all != sums.Recorded() || expired.Orders != sums.Expired.Orders {
 			t.Errorf("exported: %+v, %d of them expired; the sums have %+v, %d",
 				all, expired.Orders, sums.Recorded(), sums.Expired.Orders)
 		}
-		if _, err := l.Sums(t.Context(), 404); !errors.Is(err, voucher.ErrNotFound) {
+		if _, err := reports.ledger.sums(t.Context(), 404); !errors.Is(err, voucher.ErrNotFound) {
 			t.Errorf("the sums of no voucher: %v", err)
 		}
 		v := ledgertest.Draft()
 		if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err != nil {
 			t.Fatal(err)
 		}
-		if sums, err := l.Sums(t.Context(), v.ID); err != nil || sums != (report.Sums{}) {
+		if sums, err := reports.ledger.sums(t.Context(), v.ID); err != nil || sums != (Sums{}) {
 			t.Errorf("the sums of an ordinary voucher that nobody bought: %+v, %v", sums, err)
 		}
 
@@ -197,29 +183,31 @@ func TestReportSums(t *testing.T) {
 		ended := l.Seckill(t, 3)
 		l.Exec(t, "UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?",
 			ledgertest.Stored(ledgertest.RecordedAt.Add(-time.Hour)), ledgertest.Stored(ledgertest.RecordedAt), ended)
-		sold := report.SalesSums{
+		rehearsal := l.Seckill(t, 50)
+		l.Exec(t, "UPDATE tb_voucher SET shop_id = ? WHERE id = ?", voucher.RehearsalShop, rehearsal)
+		sold := SalesSums{
 			Sales: 1, Issued: 100, Sold: sums.Sold().Units, Paid: sums.Earned().Units, Cents: sums.Earned().Cents,
 		}
-		phases := map[report.Phase]report.SalesSums{
-			report.Running: sold, report.Coming: {Sales: 1, Issued: 7}, report.Ended: {Sales: 1, Issued: 3},
+		phases := map[Phase]SalesSums{
+			Running: sold, Coming: {Sales: 1, Issued: 7}, Ended: {Sales: 1, Issued: 3},
 		}
-		got, err := l.SalesSums(t.Context())
+		got, err := reports.SalesSums(t.Context())
 		if diff := cmp.Diff(phases, got); err != nil || diff != "" {
 			t.Errorf("SalesSums: %v (-want +got):\n%s", err, diff)
 		}
 		for _, test := range []struct {
-			phase  report.Phase
+			phase  Phase
 			before int64
 			limit  int
 			want   []int64
 		}{
 			{"", math.MaxInt64, 9, []int64{ended, coming, id}},
 			{"", ended, 1, []int64{coming}},
-			{report.Running, math.MaxInt64, 9, []int64{id}},
-			{report.Ended, math.MaxInt64, 9, []int64{ended}},
-			{report.Coming, coming, 9, nil},
+			{Running, math.MaxInt64, 9, []int64{id}},
+			{Ended, math.MaxInt64, 9, []int64{ended}},
+			{Coming, coming, 9, nil},
 		} {
-			sales, err := l.SalesPage(t.Context(), test.phase, test.before, test.limit)
+			sales, err := reports.Sales(t.Context(), test.phase, test.before, test.limit)
 			var ids []int64
 			for _, s := range sales {
 				ids = append(ids, s.VoucherID)
@@ -237,7 +225,7 @@ func TestReportSums(t *testing.T) {
 // BenchmarkReport reads what a sale of a hundred thousand orders has left behind.
 func BenchmarkReport(b *testing.B) {
 	const orders = 100_000
-	l := openMySQL(b, ledgertest.MigratedMySQL(b))
+	l := ledgertest.OpenMySQL(b, ledgertest.MigratedMySQL(b))
 	id := l.Seckill(b, orders)
 	for first := int64(0); first < orders; first += 500 {
 		l.Record(b, ledgertest.Claims(id, 1+first, 500))
@@ -250,7 +238,15 @@ func BenchmarkReport(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	reports := report.NewReports(l, noGuards{})
+	reports := reportsOn(l)
+	reports.members.Coupons = func(ctx context.Context, ids []int64, _ bool) (map[int64]Coupon, error) {
+		found, err := l.Coupons(ctx, ids)
+		coupons := make(map[int64]Coupon, len(found))
+		for id, c := range found {
+			coupons[id] = Coupon{c.Code.Masked(), c.ValidUntil}
+		}
+		return coupons, err
+	}
 	b.Run("report", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -262,7 +258,7 @@ func BenchmarkReport(b *testing.B) {
 	})
 	b.Run("sales", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := l.SalesPage(b.Context(), "", math.MaxInt64, 20); err != nil {
+			if _, err := reports.Sales(b.Context(), "", math.MaxInt64, 20); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -271,7 +267,7 @@ func BenchmarkReport(b *testing.B) {
 		var most uint64
 		for b.Loop() {
 			rows, pages := 0, 0
-			err := reports.Orders(b.Context(), id, func(page []report.ExportRow) error {
+			err := reports.Orders(b.Context(), id, false, func(page []ExportRow) error {
 				rows += len(page)
 				if pages++; pages%20 == 0 {
 					runtime.GC()

@@ -18,10 +18,10 @@ func TestWindowSteps(t *testing.T) {
 	}
 	for span := range want {
 		w := &window{least: begin.Add(-time.Hour), most: begin.Add(span)}
-		w.see(begin.Add(-2 * time.Hour)) // long before the sale
-		w.see(begin)
-		w.see(begin.Add(span - time.Minute))
-		w.see(begin.Add(span)) // after it
+		w.extend(begin.Add(-2 * time.Hour)) // long before the sale
+		w.extend(begin)
+		w.extend(begin.Add(span - time.Minute))
+		w.extend(begin.Add(span)) // after it
 		got[span] = w.step()
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -1,0 +1,126 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/order/timeline"
+)
+
+// ExportRow is one order of an export.
+type ExportRow struct {
+	Order  order.Order
+	Coupon Coupon
+}
+
+// Expired reports whether the order was cancelled at its payment deadline or later. Then it ended by not being paid in
+// time, even if its owner cancelled it before the expirer came.
+func (r ExportRow) Expired() bool {
+	o := r.Order
+	return o.Status == order.Cancelled && !o.PayBefore.IsZero() && !o.CancelledAt.Before(o.PayBefore)
+}
+
+// exportPage is how many orders an export reads at once.
+const exportPage = 1000
+
+// exportTimeout bounds the reading of one page.
+const exportTimeout = 10 * time.Second
+
+// Orders calls yield with all recorded orders of a voucher, by id, a page at a time, until yield fails. Codes are
+// masked or whole. Memory is that of a page. voucher.ErrNotFound before the first page, order.ErrUnavailable.
+func (r *Reports) Orders(ctx context.Context, voucherID int64, whole bool, yield func([]ExportRow) error) error {
+	for after := int64(0); ; {
+		page, err := r.page(ctx, voucherID, after, whole)
+		if err != nil {
+			return order.OrUnavailable(fmt.Errorf("exporting the orders of voucher %d: %w", voucherID, err))
+		}
+		if err := yield(page); err != nil {
+			return err
+		}
+		if len(page) < exportPage {
+			return nil
+		}
+		after = page[len(page)-1].Order.ID
+	}
+}
+
+func (r *Reports) page(ctx context.Context, voucherID, after int64, whole bool) ([]ExportRow, error) {
+	ctx, cancel := context.WithTimeout(ctx, exportTimeout)
+	defer cancel()
+	if after == 0 {
+		if _, err := r.core.Find(ctx, voucherID); err != nil {
+			return nil, err
+		}
+	}
+	orders, err := r.core.Orders(ctx, voucherID, after, exportPage)
+	if err != nil {
+		return nil, err
+	}
+	var paid []int64 // one that was unpaid when it was read shows no code that it got since
+	for _, o := range orders {
+		if o.Status != order.Unpaid {
+			paid = append(paid, o.ID)
+		}
+	}
+	coupons, err := r.members.coupons(ctx, paid, whole)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]ExportRow, len(orders))
+	for i, o := range orders {
+		rows[i] = ExportRow{o, coupons[o.ID]}
+	}
+	return rows, nil
+}
+
+// Seconds calls yield with how the requests for a sale were answered, for each second with requests, in order, a minute
+// at a time, until yield fails. voucher.ErrNotFound, order.ErrUnavailable.
+func (r *Reports) Seconds(ctx context.Context, voucherID int64, yield func([]Point) error) error {
+	if _, err := r.core.Find(ctx, voucherID); err != nil {
+		return order.OrUnavailable(fmt.Errorf("the timeline of voucher %d: %w", voucherID, err))
+	}
+	var (
+		start  time.Time
+		counts [60]order.Counts
+	)
+	flush := func() error {
+		var points []Point
+		for second, c := range counts {
+			if len(c) > 0 {
+				points = append(points, Point{start.Add(time.Duration(second) * time.Second), c})
+			}
+		}
+		counts = [60]order.Counts{}
+		if len(points) == 0 {
+			return nil
+		}
+		return yield(points)
+	}
+	end := time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	err := r.minutes(ctx, voucherID, time.Unix(0, 0), end, func(m timeline.Minute) error {
+		if !m.Start.Equal(start) {
+			if err := flush(); err != nil {
+				return err
+			}
+			start = m.Start
+		}
+		for answer, seconds := range m.Counts {
+			for second, n := range seconds {
+				if n == 0 {
+					continue
+				}
+				if counts[second] == nil {
+					counts[second] = order.Counts{}
+				}
+				counts[second][answer] += n
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = flush()
+	}
+	return order.OrUnavailable(err)
+}

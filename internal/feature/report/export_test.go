@@ -1,0 +1,111 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// manyOrders has so many orders of a voucher, of which every other one is paid.
+type manyOrders int64
+
+func (n manyOrders) after(_ context.Context, voucherID, after int64, limit int) ([]order.Order, error) {
+	var page []order.Order
+	for id := after + 1; id <= int64(n) && len(page) < limit; id++ {
+		status := order.Unpaid
+		if id%2 == 0 {
+			status = order.Refunded
+		}
+		page = append(page, order.Order{ID: id, VoucherID: voucherID, Status: status})
+	}
+	return page, nil
+}
+
+func (n manyOrders) reports(coupons func(ids []int64, whole bool) (map[int64]Coupon, error)) *Reports {
+	return &Reports{
+		core: Core{
+			Find:   func(_ context.Context, id int64) (voucher.Voucher, error) { return voucher.Voucher{ID: id}, nil },
+			Orders: n.after,
+		},
+		members: Members{Coupons: func(_ context.Context, ids []int64, whole bool) (map[int64]Coupon, error) {
+			return coupons(ids, whole)
+		}},
+	}
+}
+
+// An export has every order once, page by page. Coupons are asked for once a page, and not for unpaid orders.
+func TestExportPages(t *testing.T) {
+	t.Parallel()
+	until := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	for n, pages := range map[manyOrders]int{0: 1, 1: 1, exportPage: 2, 2*exportPage + 1: 3} {
+		var asked []int64
+		reports := n.reports(func(ids []int64, whole bool) (map[int64]Coupon, error) {
+			if !whole {
+				t.Error("whole codes are asked for masked")
+			}
+			asked = append(asked, ids...)
+			coupons := make(map[int64]Coupon)
+			for _, id := range ids {
+				coupons[id] = Coupon{"x", until}
+			}
+			return coupons, nil
+		})
+		var (
+			ids   []int64
+			calls int
+		)
+		err := reports.Orders(t.Context(), 5, true, func(page []ExportRow) error {
+			calls++
+			for _, row := range page {
+				ids = append(ids, row.Order.ID)
+				if want := row.Order.ID%2 == 0; (row.Coupon == Coupon{"x", until}) != want {
+					t.Errorf("order %d has the coupon %+v", row.Order.ID, row.Coupon)
+				}
+			}
+			return nil
+		})
+		if err != nil || calls != pages || len(ids) != int(n) || !slices.IsSorted(ids) || len(asked) != int(n)/2 {
+			t.Errorf("%d orders: %d in %d pages, %d coupons asked for, %v", n, len(ids), calls, len(asked), err)
+		}
+	}
+}
+
+// An export whose coupons cannot be read has no order without its code.
+func TestExportWithoutCoupons(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("no connection")
+	reports := manyOrders(7).reports(func([]int64, bool) (map[int64]Coupon, error) { return nil, broken })
+	err := reports.Orders(t.Context(), 5, false, func(page []ExportRow) error {
+		t.Errorf("%d orders", len(page))
+		return nil
+	})
+	if !errors.Is(err, broken) || !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestExpired(t *testing.T) {
+	t.Parallel()
+	deadline := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		order order.Order
+		want  bool
+	}{
+		"at the deadline": {order.Order{Status: order.Cancelled, PayBefore: deadline, CancelledAt: deadline}, true},
+		"before it": {
+			order.Order{Status: order.Cancelled, PayBefore: deadline, CancelledAt: deadline.Add(-time.Millisecond)},
+			false,
+		},
+		"without one": {order.Order{Status: order.Cancelled, CancelledAt: deadline}, false},
+		"refunded":    {order.Order{Status: order.Refunded, PayBefore: deadline, CancelledAt: deadline}, false},
+	} {
+		if got := (ExportRow{Order: test.order}).Expired(); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

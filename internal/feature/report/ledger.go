@@ -1,0 +1,152 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+)
+
+// ledger is the ledger's database, as reports read it.
+type ledger struct{ db *sqlkit.DB }
+
+// NewReports returns reports from the ledger's database.
+func NewReports(db *sqlkit.DB, core Core, members Members) *Reports {
+	return &Reports{ledger{db}, core, members}
+}
+
+// tallyRow is the tally of the orders in one state.
+type tallyRow struct {
+	Stock, Issued        int64
+	Status               *order.Status // NULL where there are no orders
+	Expired              bool
+	Orders, Units, Cents int64
+}
+
+// sums returns what became of the voucher's orders, at one moment: it is one statement. It walks the voucher's orders
+// by their index, without locks; a million orders take seconds. voucher.ErrNotFound.
+func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
+	what := fmt.Sprintf("adding up the orders of voucher %d", voucherID)
+	var rows []tallyRow
+	// Expired is as in ExportRow.
+	err := l.db.Read(ctx).Raw(
+		"SELECT COALESCE((SELECT SUM(s.stock) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS stock, "+
+			"COALESCE((SELECT SUM(s.issued) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS issued, "+
+			"o.status, COALESCE(o.expired, 0) AS expired, COALESCE(o.orders, 0) AS orders, COALESCE(o.units, "+
+			"0) AS units, COALESCE(o.cents, 0) AS cents FROM tb_voucher v LEFT JOIN "+
+			"(SELECT voucher_id, status, CASE WHEN status = @cancelled AND cancel_time >= pay_deadline THEN 1 "+
+			"ELSE 0 END AS expired, COUNT(*) AS orders, SUM(quantity) AS units, SUM(amount) AS cents "+
+			"FROM tb_voucher_order WHERE voucher_id = @voucher GROUP BY voucher_id, status, expired) o ON "+
+			"o.voucher_id = v.id WHERE v.id = @voucher",
+		map[string]any{"voucher": voucherID, "cancelled": order.Cancelled}).Find(&rows).Error
+	switch {
+	case err != nil:
+		return Sums{}, sqlkit.ReadError(what, err)
+	case len(rows) == 0:
+		return Sums{}, fmt.Errorf("%s: %w", what, voucher.ErrNotFound)
+	}
+	sums := Sums{Stock: rows[0].Stock, Issued: rows[0].Issued}
+	for _, row := range rows {
+		if tally := row.of(&sums); tally != nil {
+			*tally = Tally{Orders: row.Orders, Units: row.Units, Cents: row.Cents}
+		}
+	}
+	return sums, nil
+}
+
+// of returns the tally that the row is; nil for none.
+func (r tallyRow) of(sums *Sums) *Tally {
+	if r.Status == nil {
+		return nil
+	}
+	switch *r.Status {
+	case order.Unpaid:
+		return &sums.Unpaid
+	case order.Paid:
+		return &sums.Paid
+	case order.Redeemed:
+		return &sums.Redeemed
+	case order.Cancelled:
+		if r.Expired {
+			return &sums.Expired
+		}
+		return &sums.Cancelled
+	case order.Refunding:
+		return &sums.Refunding
+	case order.Refunded:
+		return &sums.Refunded
+	case order.Failed:
+		return &sums.Failed
+	case order.Lapsed:
+		return &sums.Lapsed
+	default:
+		return nil
+	}
+}
+
+// salesTable is a table for FROM, with the parameters of salesParams: all sales but rehearsals. However many sales
+// there are, it reads them and the orders that are unpaid or being refunded just now. It reads no other orders,
+// because every other live order has paid what its voucher costs.
+const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.issued, " +
+	"s.issued - s.stock - s.offered AS sold, " +
+	"s.issued - s.stock - s.offered - COALESCE(p.units, 0) AS paid, " +
+	"CASE WHEN s.end_time <= @now THEN 'ended' WHEN s.begin_time > @now THEN 'coming' ELSE 'running' END AS phase " +
+	"FROM tb_seckill_voucher s JOIN tb_voucher v ON v.id = s.voucher_id LEFT JOIN " +
+	"(SELECT voucher_id, SUM(quantity) AS units FROM tb_voucher_order WHERE status IN (@unpaid, @refunding) " +
+	"AND kind = @seckill GROUP BY voucher_id) p ON p.voucher_id = v.id WHERE v.shop_id <> @rehearsals) sales"
+
+func (l ledger) salesParams(more map[string]any) map[string]any {
+	params := map[string]any{
+		"now": l.db.LedgerClock(), "unpaid": order.Unpaid, "refunding": order.Refunding, "seckill": voucher.Seckill,
+		"rehearsals": voucher.RehearsalShop,
+	}
+	maps.Copy(params, more)
+	return params
+}
+
+// sales returns a page of sales, as Reports.Sales does, by one statement.
+func (l ledger) sales(ctx context.Context, phase Phase, before int64, limit int) ([]Sale, error) {
+	var rows []struct {
+		ID, ShopID, PayValue, Issued, Sold, Paid int64
+		Title                                    string
+		BeginTime, EndTime                       time.Time
+		Phase                                    Phase
+	}
+	err := l.db.Read(ctx).Raw("SELECT * FROM "+salesTable+
+		" WHERE id < @before AND (@phase = '' OR phase = @phase) ORDER BY id DESC LIMIT @limit",
+		l.salesParams(map[string]any{"before": before, "phase": string(phase), "limit": limit})).Find(&rows).Error
+	if err != nil {
+		return nil, sqlkit.ReadError("reading all sales", err)
+	}
+	sales := make([]Sale, len(rows))
+	for i, r := range rows {
+		sales[i] = Sale{
+			VoucherID: r.ID, ShopID: r.ShopID, Title: r.Title, Begin: r.BeginTime, End: r.EndTime, Phase: r.Phase,
+			Sums: SalesSums{Sales: 1, Issued: r.Issued, Sold: r.Sold, Paid: r.Paid, Cents: r.Paid * r.PayValue},
+		}
+	}
+	return sales, nil
+}
+
+// salesSums returns the sums over all sales of each phase, by one statement.
+func (l ledger) salesSums(ctx context.Context) (map[Phase]SalesSums, error) {
+	var rows []struct {
+		Phase Phase
+		Sums  SalesSums `gorm:"embedded"`
+	}
+	err := l.db.Read(ctx).Raw(
+		"SELECT phase, COUNT(*) AS sales, SUM(issued) AS issued, SUM(sold) AS sold, SUM(paid) AS paid, "+
+			"SUM(paid * pay_value) AS cents FROM "+salesTable+" GROUP BY phase", l.salesParams(nil)).Find(&rows).Error
+	if err != nil {
+		return nil, sqlkit.ReadError("adding up all sales", err)
+	}
+	sums := make(map[Phase]SalesSums, len(rows))
+	for _, row := range rows {
+		sums[row.Phase] = row.Sums
+	}
+	return sums, nil
+}

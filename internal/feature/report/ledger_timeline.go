@@ -1,0 +1,70 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order/timeline"
+	"seckill/internal/sqlstore/sqlkit"
+)
+
+// minuteRow is what reports read of a minute.
+type minuteRow struct {
+	StartTime time.Time `gorm:"column:start_time"`
+	Run       int64     `gorm:"column:run"`
+	Totals    string    `gorm:"column:totals"`
+	Seconds   string    `gorm:"column:seconds"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (minuteRow) TableName() string { return "tb_sale_minute" }
+
+// minuteTotals returns the totals of the sale's minutes behind the place, by start and run, at most limit.
+func (l ledger) minuteTotals(
+	ctx context.Context, voucherID int64, after place, limit int,
+) ([]minuteTotal, error) {
+	var rows []minuteRow
+	err := minutesAfter(l.db.Read(ctx).Select("start_time", "run", "totals"), voucherID, after, limit).Find(&rows).Error
+	if err != nil {
+		return nil, sqlkit.ReadError(fmt.Sprintf("reading the minutes of voucher %d", voucherID), err)
+	}
+	totals := make([]minuteTotal, len(rows))
+	for i, row := range rows {
+		totals[i].place = place{row.StartTime.UTC(), row.Run}
+		totals[i].counts = timeline.ParseTotals(row.Totals)
+	}
+	return totals, nil
+}
+
+// minutes returns the sale's minutes that start from the one time to before the other, behind the place, by start and
+// run, at most limit. Counts is nil in a minute that cannot be read.
+func (l ledger) minutes(
+	ctx context.Context, voucherID int64, from, to time.Time, after place, limit int,
+) ([]timeline.Minute, error) {
+	var rows []minuteRow
+	err := minutesAfter(l.db.Read(ctx), voucherID, after, limit).Where("start_time >= ? AND start_time < ?", from.UTC(),
+		to.UTC()).Find(&rows).Error
+	if err != nil {
+		return nil, sqlkit.ReadError(fmt.Sprintf("reading the minutes of voucher %d", voucherID), err)
+	}
+	minutes := make([]timeline.Minute, len(rows))
+	for i, row := range rows {
+		minutes[i] = timeline.Minute{
+			VoucherID: voucherID, Start: row.StartTime.UTC(), Run: row.Run, Counts: timeline.ParseSeconds(row.Seconds),
+		}
+	}
+	return minutes, nil
+}
+
+// minutesAfter selects the voucher's minutes behind the place, by the primary key.
+func minutesAfter(db *gorm.DB, voucherID int64, after place, limit int) *gorm.DB {
+	query := db.Where("voucher_id = ?", voucherID).Order("start_time, run").Limit(limit)
+	if after != (place{}) {
+		query = query.Where("start_time >= ? AND NOT (start_time = ? AND run <= ?)", after.start.UTC(),
+			after.start.UTC(), after.run)
+	}
+	return query
+}

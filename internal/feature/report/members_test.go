@@ -1,0 +1,82 @@
+package report
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// A report has what guards did. If the figures hang, it comes without them, soon, and says so.
+func TestReportOfGuards(t *testing.T) {
+	t.Parallel()
+	lines := [][2]string{{"guard_limits_stopped", "3"}}
+	for name, hangs := range map[string]bool{"read": false, "hanging": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := Members{Guards: func(ctx context.Context, v voucher.Voucher) (any, [][2]string, error) {
+					if hangs {
+						<-ctx.Done()
+					}
+					return v.ID, lines, ctx.Err()
+				}}
+				began := time.Now()
+				got := m.guards(t.Context(), voucher.Voucher{ID: 7, Sale: &voucher.Sale{}})
+				if diff := cmp.Diff(Guards{int64(7), lines, hangs}, got); diff != "" ||
+					time.Since(began) > guardsTimeout {
+					t.Errorf("after %s (-want +got):\n%s", time.Since(began), diff)
+				}
+			})
+		})
+	}
+}
+
+// Features that are not there, and sales that do not use them, are not asked.
+func TestReportWithoutMembers(t *testing.T) {
+	t.Parallel()
+	all := Members{
+		Waitlist: func(context.Context, int64) (Waitlist, error) { return Waitlist{Joined: 3}, nil },
+		Guards: func(context.Context, voucher.Voucher) (any, [][2]string, error) {
+			return 1, nil, order.ErrUnavailable
+		},
+		Coupons: func(_ context.Context, ids []int64, _ bool) (map[int64]Coupon, error) {
+			return map[int64]Coupon{ids[0]: {Code: "x"}}, nil
+		},
+	}
+	for _, test := range []struct {
+		name    string
+		members Members
+		voucher voucher.Voucher
+		want    Guards
+		listed  bool
+	}{
+		{"all", all, voucher.Voucher{Sale: &voucher.Sale{OfferWithin: time.Minute}}, Guards{1, nil, true}, true},
+		{"no list", all, voucher.Voucher{Sale: &voucher.Sale{}}, Guards{1, nil, true}, false},
+		{"an ordinary voucher", all, voucher.Voucher{}, Guards{}, false},
+		{"no features", Members{}, voucher.Voucher{Sale: &voucher.Sale{OfferWithin: time.Minute}}, Guards{}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			list, err := test.members.waitlist(t.Context(), test.voucher)
+			if err != nil || (list != nil) != test.listed || list != nil && list.Joined != 3 {
+				t.Errorf("the waiting list: %+v, %v", list, err)
+			}
+			if diff := cmp.Diff(test.want, test.members.guards(t.Context(), test.voucher)); diff != "" {
+				t.Errorf("guards (-want +got):\n%s", diff)
+			}
+			coupons, err := test.members.coupons(t.Context(), []int64{9}, false)
+			if err != nil || (coupons[9].Code != "") != (test.members.Coupons != nil) {
+				t.Errorf("coupons: %+v, %v", coupons, err)
+			}
+			if none, err := test.members.coupons(t.Context(), nil, false); err != nil || none != nil {
+				t.Errorf("the coupons of no orders: %+v, %v", none, err)
+			}
+		})
+	}
+}

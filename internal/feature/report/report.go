@@ -1,0 +1,114 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// Tally is a number of orders, with their units and what they cost.
+type Tally struct{ Orders, Units, Cents int64 }
+
+func (t Tally) plus(o Tally) Tally {
+	return Tally{t.Orders + o.Orders, t.Units + o.Units, t.Cents + o.Cents}
+}
+
+// Sums are what the ledger has of a voucher at one moment. The tallies are by what orders are now: each recorded
+// order is in one of them.
+type Sums struct {
+	Stock, Issued int64 // 0 for a voucher without a sale
+
+	Unpaid, Paid, Redeemed, Lapsed, Refunding, Refunded Tally
+	Cancelled                                           Tally // before their payment deadline
+	Expired                                             Tally // cancelled at their payment deadline or later
+	Failed                                              Tally // accepted, but impossible to record
+}
+
+// Recorded returns the tally of all orders.
+func (s Sums) Recorded() Tally {
+	return s.Sold().plus(s.Refunded).plus(s.Cancelled).plus(s.Expired).plus(s.Failed)
+}
+
+// Sold returns the tally of the orders that have their units.
+func (s Sums) Sold() Tally {
+	return s.Unpaid.plus(s.Paid).plus(s.Redeemed).plus(s.Lapsed).plus(s.Refunding)
+}
+
+// Received returns the tally of the orders that were ever paid for, including refunded ones.
+func (s Sums) Received() Tally { return s.Earned().plus(s.Refunding).plus(s.Refunded) }
+
+// Earned returns the tally of the orders that are paid for and not being refunded: the revenue.
+func (s Sums) Earned() Tally { return s.Paid.plus(s.Redeemed).plus(s.Lapsed) }
+
+// Report is what a sale has left behind.
+type Report struct {
+	Voucher voucher.Voucher
+	Sums    Sums
+	// Waitlist is nil if the sale has no waiting list.
+	Waitlist *Waitlist
+	Guards   Guards
+	Timeline
+}
+
+// Timeline is how the requests for a sale were answered, by all instances. It is empty for an ordinary voucher.
+type Timeline struct {
+	Answers order.Counts // of all requests
+	Spoilt  int64        // minutes that cannot be read and are left out
+
+	// FirstAccepted and LastAccepted are the seconds of the first and the last accepted request. SoldOut is the second
+	// of the first request that was refused because nothing was left. Zero means there was none.
+	FirstAccepted, LastAccepted, SoldOut time.Time
+
+	Step   time.Duration // of the points: a second if they fit
+	Points []Point       // those with requests, in order
+}
+
+// Point is how the requests of one step were answered.
+type Point struct {
+	At     time.Time
+	Counts order.Counts
+}
+
+// reportTimeout bounds the making of one report.
+const reportTimeout = 30 * time.Second
+
+// Core is what reports need of the core.
+type Core struct {
+	// Find returns a voucher with its sale, as the ledger has it, or voucher.ErrNotFound.
+	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
+	// Orders returns recorded orders of a voucher with an id above after, ascending, at most limit.
+	Orders func(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
+}
+
+// Reports makes reports of vouchers. It is safe for concurrent use.
+type Reports struct {
+	ledger  ledger
+	core    Core
+	members Members
+}
+
+// Of returns the report of a voucher. It reads the voucher's orders by one statement, and its timeline page by page;
+// its memory does not grow with them. voucher.ErrNotFound, order.ErrUnavailable.
+func (r *Reports) Of(ctx context.Context, voucherID int64) (Report, error) {
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
+	defer cancel()
+	v, err := r.core.Find(ctx, voucherID)
+	if err != nil {
+		return Report{}, order.OrUnavailable(err)
+	}
+	made := Report{Voucher: v, Timeline: Timeline{Answers: order.Counts{}, Step: time.Second}}
+	if made.Sums, err = r.ledger.sums(ctx, voucherID); err == nil && v.Sale != nil {
+		made.Timeline, err = r.timeline(ctx, v)
+	}
+	if err == nil {
+		made.Waitlist, err = r.members.waitlist(ctx, v)
+	}
+	if err != nil {
+		return Report{}, order.OrUnavailable(fmt.Errorf("the report of voucher %d: %w", voucherID, err))
+	}
+	made.Guards = r.members.guards(ctx, v)
+	return made, nil
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/param"
+	"seckill/internal/invalid"
+	"seckill/internal/voucher"
+)
+
+// Service makes reports: *Reports. Its methods return voucher.ErrNotFound if they name a voucher, and
+// order.ErrUnavailable.
+type Service interface {
+	// Of returns the report of a voucher.
+	Of(ctx context.Context, voucherID int64) (Report, error)
+	// Orders calls yield with all orders of a voucher, a page at a time, until it fails. Codes are masked or whole.
+	Orders(ctx context.Context, voucherID int64, whole bool, yield func([]ExportRow) error) error
+	// Seconds calls yield with each second with requests, some at a time, until it fails.
+	Seconds(ctx context.Context, voucherID int64, yield func([]Point) error) error
+	// Sales returns sales of one phase, or with "" of all, with an id below before, newest first, at most limit.
+	Sales(ctx context.Context, phase Phase, before int64, limit int) ([]Sale, error)
+	// SalesSums returns the sums over all sales of each phase.
+	SalesSums(ctx context.Context) (map[Phase]SalesSums, error)
+}
+
+// HTTP is what the routes need of the core's interface.
+type HTTP struct {
+	// Note adds an entry to the audit trail. order.ErrUnavailable.
+	Note    func(ctx context.Context, e voucher.Entry) error
+	Streams *httpkit.Streams
+	Now     func() time.Time
+}
+
+// Routes returns the routes of reports and exports.
+func Routes(reports Service, core HTTP) []httpkit.Route {
+	h := handlers{reports, core}
+	return []httpkit.Route{
+		httpkit.Admin("GET /admin/sale", h.listSales),
+		httpkit.Admin("GET /admin/voucher/:id/report", h.showReport),
+		httpkit.Admin("GET /admin/voucher/:id/report.csv", h.reportCSV, httpkit.Uncounted),
+		httpkit.Admin("GET /admin/voucher/:id/timeline.csv", h.timelineCSV, httpkit.Uncounted),
+		httpkit.Admin("GET /admin/voucher/:id/orders.csv", h.ordersCSV, httpkit.Uncounted),
+	}
+}
+
+type handlers struct {
+	reports Service
+	core    HTTP
+}
+
+// showReport answers GET /admin/voucher/:id/
+func (h handlers) showReport(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(badID); err != nil {
+		return httpkit.Answer{}, err
+	}
+	r, err := h.reports.Of(c.Request.Context(), id)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: reportView(r, h.core.Now())}}, nil
+}
+
+// listSales answers GET /admin/sale: all shops' sales, newest first, with the sums over all of each phase.
+func (h handlers) listSales(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+	values, badQuery := param.ParseQuery(c.Request)
+	phase, badPhase := phaseOf(values)
+	n, badLimit := values.Limit()
+	cursor, badCursor := values.Before()
+	if err := invalid.Join(badQuery, badPhase, badLimit, badCursor,
+		values.Only("phase", "limit", "before")); err != nil {
+		return httpkit.Answer{}, err
+	}
+	sales, err := h.reports.Sales(c.Request.Context(), phase, cursor, n+1) // one more shows whether a page follows
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	sums, err := h.reports.SalesSums(c.Request.Context())
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	e := httpkit.Envelope{}
+	if len(sales) > n {
+		sales = sales[:n]
+		e.Next = strconv.FormatInt(sales[n-1].VoucherID, 10)
+	}
+	view := salesJSON{Sums: make(map[Phase]salesSumsJSON), Sales: make([]saleLineJSON, len(sales))}
+	for _, p := range Phases() {
+		view.Sums[p] = salesSumsView(sums[p])
+	}
+	for i, s := range sales {
+		view.Sales[i] = saleLineJSON{
+			VoucherID: s.VoucherID, ShopID: s.ShopID, Title: s.Title, BeginTime: httpkit.ShownTime(s.Begin),
+			EndTime: httpkit.ShownTime(s.End), Phase: s.Phase, salesSumsJSON: salesSumsView(s.Sums),
+		}
+	}
+	e.Data = view
+	return httpkit.Answer{Status: http.StatusOK, Envelope: e}, nil
+}
+
+// phaseOf returns the phase that the query asks for; "" for all.
+func phaseOf(values param.Query) (Phase, *invalid.Problem) {
+	text, given, bad := values.Text("phase")
+	if !given {
+		return "", bad
+	}
+	var names []string
+	for _, p := range Phases() {
+		if text == string(p) {
+			return p, nil
+		}
+		names = append(names, string(p))
+	}
+	return "", invalid.New("phase", invalid.Malformed, invalid.OneOf,
+		invalid.Data{"value": invalid.Clip(text), "values": names})
+}

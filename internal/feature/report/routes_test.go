@@ -1,0 +1,268 @@
+package report
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/authtoken"
+	"seckill/internal/httpapi"
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// noon is the time in these tests.
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// fakeReports has a report and orders, or fails.
+type fakeReports struct {
+	made   Report
+	orders []ExportRow // without coupons, but for the first one
+	points []Point
+	sales  []Sale
+	cut    error // after the first page of orders
+}
+
+func (f fakeReports) Of(context.Context, int64) (Report, error) { return f.made, nil }
+
+func (f fakeReports) Orders(_ context.Context, _ int64, whole bool, yield func([]ExportRow) error) error {
+	page := slices.Clone(f.orders)
+	page[0].Coupon.Code = map[bool]string{true: "whole", false: "masked"}[whole]
+	if err := yield(page); err != nil || f.cut != nil {
+		return errors.Join(err, f.cut)
+	}
+	return yield(nil)
+}
+
+func (f fakeReports) Seconds(_ context.Context, _ int64, yield func([]Point) error) error {
+	return yield(f.points)
+}
+
+func (f fakeReports) Sales(_ context.Context, _ Phase, _ int64, limit int) ([]Sale, error) {
+	return f.sales[:min(limit, len(f.sales))], nil
+}
+
+func (f fakeReports) SalesSums(context.Context) (map[Phase]SalesSums, error) {
+	return map[Phase]SalesSums{Ended: {Sales: 2, Issued: 20, Sold: 9, Paid: 4, Cents: 4000}}, nil
+}
+
+// fullReports are reports with something everywhere.
+func fullReports() fakeReports {
+	counts := order.Counts{"accepted": 3, "sold_out": 40}
+	sale := Sale{
+		VoucherID: 5, ShopID: 2, Title: "券", Begin: noon, End: noon.Add(time.Hour), Phase: Ended,
+		Sums: SalesSums{Sales: 1, Issued: 10},
+	}
+	return fakeReports{
+		made: Report{
+			Voucher: voucher.Voucher{
+				ID: 5, ShopID: 2, Title: "券", PayValue: 1000,
+				Sale: &voucher.Sale{Issued: 10, Begin: noon, End: noon.Add(time.Hour)},
+			},
+			Timeline: Timeline{
+				Answers: counts, Spoilt: 1, FirstAccepted: noon, LastAccepted: noon.Add(time.Second),
+				SoldOut: noon.Add(2 * time.Second), Step: time.Second, Points: []Point{{At: noon, Counts: counts}},
+			},
+			Sums: Sums{
+				Stock: 7, Issued: 10, Unpaid: Tally{Orders: 1, Units: 1, Cents: 1000},
+				Paid:     Tally{Orders: 1, Units: 1, Cents: 1000},
+				Refunded: Tally{Orders: 2, Units: 2, Cents: 2000}, Failed: Tally{Orders: 1, Units: 1},
+			},
+			Waitlist: &Waitlist{Joined: 9, Waiting: 2, Offered: 6, Open: 1, Accepted: 4, Bought: 3, Passed: 2},
+			Guards: Guards{
+				Shown: map[string]int{"stopped": 60}, Lines: [][2]string{{"guard_limits_stopped", "60"}}, Unread: true,
+			},
+		},
+		points: []Point{{At: noon, Counts: counts}},
+		sales:  []Sale{sale, sale},
+		orders: []ExportRow{
+			{
+				Order:  order.Order{ID: 8, UserID: 42, Amount: 1000, Status: order.Paid, CreatedAt: noon, PaidAt: noon},
+				Coupon: Coupon{ValidUntil: noon.Add(time.Hour)},
+			},
+			{Order: order.Order{
+				ID: 9, UserID: 43, Amount: 1000, Status: order.Cancelled, CreatedAt: noon, PayBefore: noon,
+				CancelledAt: noon,
+			}},
+		},
+	}
+}
+
+// audit keeps what is noted, or fails.
+type audit struct {
+	noted []voucher.Entry
+	err   error
+}
+
+func (a *audit) note(_ context.Context, e voucher.Entry) error {
+	if a.err == nil {
+		a.noted = append(a.noted, e)
+	}
+	return a.err
+}
+
+// get asks the service as an admin over a connection, which streams need. The error is that of a body without its end.
+func get(t *testing.T, reports fakeReports, trail *audit, path string) (status int, body string, err error) {
+	t.Helper()
+	rules := authtoken.Rules{Secret: []byte("0123456789abcdef0123456789abcdef")}
+	streams := httpkit.NewStreams(9, 9)
+	api, err := httpapi.New(httpapi.Config{
+		Vouchers: struct{ httpapi.Vouchers }{}, Purchases: struct{ httpapi.Purchases }{},
+		Log: slog.New(slog.DiscardHandler), Tokens: rules, Zone: time.UTC, BodyLimit: 1, MaxWait: 1, MaxInFlight: 9,
+		UserBurst: 9, Streams: streams, Now: func() time.Time { return noon },
+		Routes: Routes(reports, HTTP{Note: trail.note, Streams: streams, Now: func() time.Time { return noon }}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(api.Handler())
+	defer server.Close()
+	token, err := authtoken.Sign(rules, 7, authtoken.RoleAdmin, time.Hour, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", token)
+	answer, err := server.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(text), err
+}
+
+// download returns the file as its lines.
+func download(t *testing.T, trail *audit, path string) (lines [][]string, body string) {
+	t.Helper()
+	status, body, err := get(t, fullReports(), trail, path)
+	if err != nil || status != http.StatusOK {
+		t.Fatalf("%s: %d, %v\n%s", path, status, err, body)
+	}
+	lines, err = csv.NewReader(strings.NewReader(body)).ReadAll() // every line has as many fields as the head
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", path, err, body)
+	}
+	return lines, body
+}
+
+func TestReportDocument(t *testing.T) {
+	t.Parallel()
+	status, body, err := get(t, fullReports(), &audit{}, "/admin/voucher/5/report")
+	for _, part := range []string{
+		`"issued":10,"stock":7,"asked":43,"accepted":3,"refused":{"SOLD_OUT":40}`, `"soldOutSeconds":2`,
+		`"revenue":1000`, `"received":3000`, `"guards":{"stopped":60},"guardsUnread":true`,
+		`"waitlist":{"joined":9,"waiting":2,"offered":6,"open":1,"accepted":4,"bought":3,"passed":2}`,
+		`"recorded":{"orders":5,"units":5,"amount":4000}`, `"sold":{"orders":2,"units":2,"amount":2000}`,
+		`"timeline":[{"at":"2026-01-02T12:00:00Z","accepted":3,"refused":{"SOLD_OUT":40}}]`,
+	} {
+		if !strings.Contains(body, part) {
+			t.Errorf("no %s in %d %s, %v", part, status, body, err)
+		}
+	}
+}
+
+func TestReportsAsCSV(t *testing.T) {
+	t.Parallel()
+	lines, body := download(t, &audit{}, "/admin/voucher/5/report.csv?bom=true")
+	if !strings.HasPrefix(body, "\ufefffigure,value\r\n") {
+		t.Errorf("the file begins with %.30q", body)
+	}
+	figures := make(map[string]string)
+	for _, l := range lines {
+		figures[l[0]] = l[1]
+	}
+	for name, want := range map[string]string{
+		"title": "券", "asked": "43", "refused_sold_out": "40", "refused_ended": "0", "paid_orders": "1",
+		"refunded_cents": "2000", "revenue_cents": "1000", "guard_limits_stopped": "60", "waitlist_passed": "2",
+	} {
+		if figures[name] != want {
+			t.Errorf("%s is %q, want %q", name, figures[name], want)
+		}
+	}
+	lines, _ = download(t, &audit{}, "/admin/voucher/5/timeline.csv")
+	if len(lines) != 3 || lines[0][0] != "time" || lines[1][0] != "2026-01-02T12:00:00Z" || lines[1][1] != "3" ||
+		lines[2][0] != csvEnd || lines[2][1] != "1" {
+		t.Errorf("the timeline: %v", lines)
+	}
+}
+
+// Codes are masked unless they are asked for, and the audit trail says which.
+func TestExportOfOrders(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{"": "masked", "?codes=false": "masked", "?codes=true": "whole"} {
+		trail := &audit{}
+		lines, _ := download(t, trail, "/admin/voucher/5/orders.csv"+query)
+		if len(lines) != 4 || lines[1][15] != want || lines[1][16] != "2026-01-02T13:00:00Z" || lines[1][2] != "paid" ||
+			lines[2][2] != "expired" || lines[2][15] != "" || lines[3][0] != csvEnd || lines[3][1] != "2" {
+			t.Errorf("%q: %v", query, lines)
+		}
+		if noted := trail.noted; len(noted) != 1 || noted[0].Action != voucher.Exported || noted[0].VoucherID != 5 ||
+			noted[0].By.AdminID != 7 || noted[0].Changes[0].To != want {
+			t.Errorf("%q: the audit trail has %+v", query, noted)
+		}
+	}
+}
+
+// Nothing leaves the service that the audit trail does not know.
+func TestExportWithoutAuditTrail(t *testing.T) {
+	t.Parallel()
+	status, body, err := get(t, fullReports(), &audit{err: order.ErrUnavailable}, "/admin/voucher/5/orders.csv")
+	if status != http.StatusServiceUnavailable || strings.Contains(body, "masked") {
+		t.Errorf("%d %s, %v", status, body, err)
+	}
+}
+
+// An export that breaks off has no last line, and its message no end.
+func TestExportThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	reports := fullReports()
+	reports.cut = order.ErrUnavailable
+	_, body, err := get(t, reports, &audit{}, "/admin/voucher/5/orders.csv")
+	if err == nil || !strings.Contains(body, "masked") || strings.Contains(body, csvEnd) {
+		t.Errorf("%v after %q", err, body)
+	}
+}
+
+// No text becomes a formula of a spreadsheet.
+func TestCells(t *testing.T) {
+	t.Parallel()
+	got := make(map[string]string)
+	want := map[string]string{
+		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1",
+		"|x": "'|x", "＝1": "'＝1", "＠x": "'＠x", "（券）": "（券）",
+		"a=b": "a=b", "券": "券", "": "", "'": "'",
+	}
+	for text := range want {
+		got[text] = cell(text)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("cells (-want +got):\n%s", diff)
+	}
+}
+
+func TestSalesPage(t *testing.T) {
+	t.Parallel()
+	status, body, err := get(t, fullReports(), &audit{}, "/admin/sale?limit=1")
+	for _, part := range []string{
+		`"next":"5"`, `"ended":{"count":2,"issued":20,"sold":9,"paid":4,"revenue":4000}`, `"running":{"count":0`,
+	} {
+		if !strings.Contains(body, part) {
+			t.Errorf("no %s in %d %s, %v", part, status, body, err)
+		}
+	}
+}

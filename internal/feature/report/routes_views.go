@@ -1,0 +1,181 @@
+package report
+
+import (
+	"time"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// salesJSON is a page of sales.
+type salesJSON struct {
+	Sums  map[Phase]salesSumsJSON `json:"sums"` // over all sales of each phase
+	Sales []saleLineJSON          `json:"sales"`
+}
+
+type salesSumsJSON struct {
+	Count   int64 `json:"count"`   // of sales
+	Issued  int64 `json:"issued"`  // units
+	Sold    int64 `json:"sold"`    // units of live orders
+	Paid    int64 `json:"paid"`    // units of paid orders
+	Revenue int64 `json:"revenue"` // cents
+}
+
+func salesSumsView(s SalesSums) salesSumsJSON {
+	return salesSumsJSON{Count: s.Sales, Issued: s.Issued, Sold: s.Sold, Paid: s.Paid, Revenue: s.Cents}
+}
+
+type saleLineJSON struct {
+	VoucherID int64     `json:"voucherId"`
+	ShopID    int64     `json:"shopId"`
+	Title     string    `json:"title"`
+	BeginTime time.Time `json:"beginTime"`
+	EndTime   time.Time `json:"endTime"`
+	Phase     Phase     `json:"phase"`
+	salesSumsJSON
+}
+
+// reportJSON is the JSON form of a report.
+type reportJSON struct {
+	At        time.Time `json:"at"`
+	VoucherID int64     `json:"voucherId"`
+	ShopID    int64     `json:"shopId"`
+	Title     string    `json:"title"`
+	PayValue  int64     `json:"payValue"` // cents
+	*saleJSON
+	Waitlist *waitlistJSON `json:"waitlist,omitempty"` // absent if the sale has no waiting list
+	Guards   any           `json:"guards,omitempty"`   // absent if the sale has none and nothing was counted
+	// GuardsUnread says that the guards' figures could not be read.
+	GuardsUnread bool `json:"guardsUnread,omitempty"`
+
+	Orders   map[string]tallyJSON `json:"orders"`   // by what they are now; each recorded order is in one tally
+	Recorded tallyJSON            `json:"recorded"` // all orders
+	Sold     tallyJSON            `json:"sold"`     // orders that have their units
+	Received int64                `json:"received"` // cents that were paid, including refunded ones
+	Revenue  int64                `json:"revenue"`  // cents that were paid and are not being refunded
+}
+
+// saleJSON is the part of a report that ordinary vouchers do not have.
+type saleJSON struct {
+	BeginTime time.Time `json:"beginTime"`
+	EndTime   time.Time `json:"endTime"`
+	Issued    int64     `json:"issued"`
+	Stock     int64     `json:"stock"` // units without a live order, in the ledger
+
+	Asked    int64            `json:"asked"`                // requests
+	Accepted int64            `json:"accepted"`             // requests
+	Refused  map[string]int64 `json:"refused"`              // requests, by code
+	Spoilt   int64            `json:"unreadable,omitempty"` // minutes of the timeline that are left out
+
+	FirstAccepted  *time.Time `json:"firstAcceptedTime,omitempty"`
+	LastAccepted   *time.Time `json:"lastAcceptedTime,omitempty"`
+	SoldOut        *time.Time `json:"soldOutTime,omitempty"`
+	SoldOutSeconds *int64     `json:"soldOutSeconds,omitempty"` // after the first acceptance
+
+	StepSeconds int64       `json:"stepSeconds"` // of the timeline
+	Timeline    []pointJSON `json:"timeline"`
+}
+
+// waitlistJSON is what has become of the places of a waiting list: Waitlist says what each number is.
+type waitlistJSON struct {
+	Joined   int64 `json:"joined"`
+	Waiting  int64 `json:"waiting"`
+	Offered  int64 `json:"offered"`
+	Open     int64 `json:"open"`
+	Accepted int64 `json:"accepted"`
+	Bought   int64 `json:"bought"`
+	Passed   int64 `json:"passed"`
+}
+
+type tallyJSON struct {
+	Orders int64 `json:"orders"`
+	Units  int64 `json:"units"`
+	Amount int64 `json:"amount"` // cents
+}
+
+func tallyView(t Tally) tallyJSON { return tallyJSON{t.Orders, t.Units, t.Cents} }
+
+// pointJSON is the JSON form of a point.
+type pointJSON struct {
+	At       time.Time        `json:"at"`
+	Accepted int64            `json:"accepted"`
+	Refused  map[string]int64 `json:"refused,omitempty"` // by code
+}
+
+// tallies returns the tallies by name, in the order in which they are shown.
+func tallies(s Sums) []struct {
+	name  string
+	tally Tally
+} {
+	return []struct {
+		name  string
+		tally Tally
+	}{
+		{"unpaid", s.Unpaid},
+		{"paid", s.Paid},
+		{"redeemed", s.Redeemed},
+		{"lapsed", s.Lapsed},
+		{"refunding", s.Refunding},
+		{"refunded", s.Refunded},
+		{"cancelled", s.Cancelled},
+		{"expired", s.Expired},
+		{"failed", s.Failed},
+	}
+}
+
+func reportView(r Report, now time.Time) reportJSON {
+	v := reportJSON{
+		At: httpkit.ShownTime(now), VoucherID: r.Voucher.ID, ShopID: r.Voucher.ShopID, Title: r.Voucher.Title,
+		PayValue: r.Voucher.PayValue, Orders: make(map[string]tallyJSON), Recorded: tallyView(r.Sums.Recorded()),
+		Sold: tallyView(r.Sums.Sold()), Received: r.Sums.Received().Cents, Revenue: r.Sums.Earned().Cents,
+		Guards: r.Guards.Shown, GuardsUnread: r.Guards.Unread,
+	}
+	if r.Waitlist != nil {
+		w := waitlistJSON(*r.Waitlist)
+		v.Waitlist = &w
+	}
+	for _, t := range tallies(r.Sums) {
+		v.Orders[t.name] = tallyView(t.tally)
+	}
+	if sale := r.Voucher.Sale; sale != nil {
+		v.saleJSON = saleView(r, sale)
+	}
+	return v
+}
+
+func saleView(r Report, sale *voucher.Sale) *saleJSON {
+	v := &saleJSON{
+		BeginTime: httpkit.ShownTime(sale.Begin), EndTime: httpkit.ShownTime(sale.End), Issued: r.Sums.Issued,
+		Stock: r.Sums.Stock, Spoilt: r.Spoilt, FirstAccepted: httpkit.TimeView(r.FirstAccepted),
+		LastAccepted: httpkit.TimeView(r.LastAccepted), SoldOut: httpkit.TimeView(r.SoldOut),
+		StepSeconds: int64(r.Step / time.Second), Timeline: make([]pointJSON, len(r.Points)),
+	}
+	v.Accepted, v.Refused = split(r.Answers)
+	v.Asked = v.Accepted
+	for _, n := range v.Refused {
+		v.Asked += n
+	}
+	if !r.SoldOut.IsZero() && !r.FirstAccepted.IsZero() {
+		seconds := max(0, int64(r.SoldOut.Sub(r.FirstAccepted)/time.Second))
+		v.SoldOutSeconds = &seconds
+	}
+	for i, p := range r.Points {
+		accepted, refused := split(p.Counts)
+		v.Timeline[i] = pointJSON{At: httpkit.ShownTime(p.At), Accepted: accepted, Refused: refused}
+	}
+	return v
+}
+
+// split returns how many requests were accepted, and how many were refused, by code.
+func split(counts order.Counts) (accepted int64, refused map[string]int64) {
+	refused = make(map[string]int64)
+	for answer, n := range counts {
+		if answer == order.Accepted.Answer() {
+			accepted = n
+		} else {
+			refused[httpkit.CodeOf(answer)] = n
+		}
+	}
+	return accepted, refused
+}

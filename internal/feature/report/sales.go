@@ -1,0 +1,54 @@
+package report
+
+import (
+	"context"
+	"time"
+
+	"seckill/internal/order"
+)
+
+// Phase is where a sale is in its window, by the ledger's clock.
+type Phase string
+
+// The phases.
+const (
+	Running Phase = "running"
+	Coming  Phase = "coming"
+	Ended   Phase = "ended"
+)
+
+// Phases returns all phases.
+func Phases() []Phase { return []Phase{Running, Coming, Ended} }
+
+// SalesSums are sums over one or several sales. A unit is sold while a live order has it. It is paid unless that
+// order is unpaid or being refunded.
+type SalesSums struct{ Sales, Issued, Sold, Paid, Cents int64 }
+
+// Sale is a sale in the list of all.
+type Sale struct {
+	VoucherID, ShopID int64
+	Title             string
+	Begin, End        time.Time
+	Phase             Phase
+	Sums              SalesSums // Sales is 1
+}
+
+// salesTimeout bounds the reading of sales.
+const salesTimeout = 10 * time.Second
+
+// Sales returns sales of one phase, or with "" of all, with a voucher id below before, newest first, at most limit.
+// Rehearsals are not among them. order.ErrUnavailable.
+func (r *Reports) Sales(ctx context.Context, phase Phase, before int64, limit int) ([]Sale, error) {
+	ctx, cancel := context.WithTimeout(ctx, salesTimeout)
+	defer cancel()
+	sales, err := r.ledger.sales(ctx, phase, before, limit)
+	return sales, order.OrUnavailable(err)
+}
+
+// SalesSums returns the sums over all sales of each phase, without rehearsals. order.ErrUnavailable.
+func (r *Reports) SalesSums(ctx context.Context) (map[Phase]SalesSums, error) {
+	ctx, cancel := context.WithTimeout(ctx, salesTimeout)
+	defer cancel()
+	sums, err := r.ledger.salesSums(ctx)
+	return sums, order.OrUnavailable(err)
+}

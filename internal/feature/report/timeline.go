@@ -1,0 +1,225 @@
+package report
+
+import (
+	"context"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/order/timeline"
+	"seckill/internal/voucher"
+)
+
+const (
+	minutesPage = 500             // rows of the timeline, in one query
+	maxPoints   = 1200            // of a report
+	margin      = 5 * time.Minute // before and after the sale, which points show too
+)
+
+// place is where a minute stands among those of its sale.
+type place struct {
+	start time.Time
+	run   int64
+}
+
+func placeOf(m timeline.Minute) place { return place{m.Start, m.Run} }
+
+// minuteTotal is a minute without its seconds. counts is nil if they cannot be read.
+type minuteTotal struct {
+	place
+	counts order.Counts
+}
+
+// timeline reads the totals of all minutes of a sale, and then the seconds of those that points show.
+func (r *Reports) timeline(ctx context.Context, v voucher.Voucher) (Timeline, error) {
+	made := Timeline{Answers: order.Counts{}}
+	w := newWindow(v.Sale)
+	var first, last, soldOut time.Time // minutes
+	err := r.totals(ctx, v.ID, func(m minuteTotal) {
+		if m.counts == nil {
+			made.Spoilt++
+			return
+		}
+		for answer, n := range m.counts {
+			made.Answers[answer] += n
+		}
+		w.extend(m.start)
+		if m.counts[order.Accepted.Answer()] > 0 {
+			last = m.start
+			if first.IsZero() {
+				first = m.start
+			}
+		}
+		if soldOut.IsZero() && m.counts[order.SoldOut.Answer()] > 0 {
+			soldOut = m.start
+		}
+	})
+	if err != nil {
+		return made, err
+	}
+	if made.FirstAccepted, _, err = r.bounds(ctx, v.ID, first, order.Accepted); err == nil {
+		_, made.LastAccepted, err = r.bounds(ctx, v.ID, last, order.Accepted)
+	}
+	if err == nil {
+		made.SoldOut, _, err = r.bounds(ctx, v.ID, soldOut, order.SoldOut)
+	}
+	if err != nil {
+		return made, err
+	}
+	made.Step = w.step()
+	made.Points, err = r.points(ctx, v.ID, w)
+	return made, err
+}
+
+// bounds returns the first and the last second of a minute with such an outcome; zero times for the zero minute.
+func (r *Reports) bounds(
+	ctx context.Context, voucherID int64, start time.Time, outcome order.Outcome,
+) (first, last time.Time, err error) {
+	if start.IsZero() {
+		return first, last, nil
+	}
+	err = r.minutes(ctx, voucherID, start, start.Add(time.Minute), func(m timeline.Minute) error {
+		for second, n := range secondsOf(m, outcome.Answer()) {
+			at := m.Start.Add(time.Duration(second) * time.Second)
+			if n == 0 {
+				continue
+			}
+			if first.IsZero() || at.Before(first) {
+				first = at
+			}
+			if at.After(last) {
+				last = at
+			}
+		}
+		return nil
+	})
+	return first, last, err
+}
+
+func secondsOf(m timeline.Minute, answer order.Answer) timeline.Seconds {
+	if s := m.Counts[answer]; s != nil {
+		return *s
+	}
+	return timeline.Seconds{}
+}
+
+// points returns the points of the window.
+func (r *Reports) points(ctx context.Context, voucherID int64, w *window) ([]Point, error) {
+	if w.empty() {
+		return nil, nil
+	}
+	step, points := w.step(), []Point(nil)
+	add := func(at time.Time, answer order.Answer, n int64) {
+		at = at.Truncate(step)
+		i := len(points) // rows of several processes overlap within a minute: the point is one of the last
+		for i > 0 && points[i-1].At.After(at) {
+			i--
+		}
+		if i == 0 || !points[i-1].At.Equal(at) {
+			points = append(points[:i], append([]Point{{at, order.Counts{}}}, points[i:]...)...)
+			i++
+		}
+		points[i-1].Counts[answer] += n
+	}
+	if step >= time.Minute { // totals are enough, and far less to read
+		err := r.totals(ctx, voucherID, func(m minuteTotal) {
+			for answer, n := range m.counts {
+				if !m.start.Before(w.from) && m.start.Before(w.to) {
+					add(m.start, answer, n)
+				}
+			}
+		})
+		return points, err
+	}
+	err := r.minutes(ctx, voucherID, w.from, w.to, func(m timeline.Minute) error {
+		for answer, seconds := range m.Counts {
+			for second, n := range seconds {
+				if n > 0 {
+					add(m.Start.Add(time.Duration(second)*time.Second), answer, n)
+				}
+			}
+		}
+		return nil
+	})
+	return points, err
+}
+
+// totals calls f with the totals of each minute of the sale, in order.
+func (r *Reports) totals(ctx context.Context, voucherID int64, f func(minuteTotal)) error {
+	for after := (place{}); ; {
+		page, err := r.ledger.minuteTotals(ctx, voucherID, after, minutesPage)
+		if err != nil {
+			return err
+		}
+		for _, m := range page {
+			f(m)
+			after = m.place
+		}
+		if len(page) < minutesPage {
+			return nil
+		}
+	}
+}
+
+// minutes calls f with each readable minute of the sale that starts from the one time to before the other, in order,
+// until f fails.
+func (r *Reports) minutes(
+	ctx context.Context, voucherID int64, from, to time.Time, f func(timeline.Minute) error,
+) error {
+	for after := (place{}); ; {
+		page, err := r.ledger.minutes(ctx, voucherID, from, to, after, minutesPage)
+		if err != nil {
+			return err
+		}
+		for _, m := range page {
+			if after = placeOf(m); m.Counts == nil {
+				continue
+			}
+			if err := f(m); err != nil {
+				return err
+			}
+		}
+		if len(page) < minutesPage {
+			return nil
+		}
+	}
+}
+
+// window is the time that the points of a report show: the minutes with requests within the sale and a margin around
+// it.
+type window struct {
+	least, most time.Time // of the sale, with its margin
+	from, to    time.Time // minutes; to is exclusive; both are zero while there are no requests
+}
+
+func newWindow(sale *voucher.Sale) *window {
+	return &window{least: sale.Begin.Add(-margin).Truncate(time.Minute), most: sale.End.Add(margin)}
+}
+
+func (w *window) empty() bool { return w.from.IsZero() }
+
+// extend extends the window to a minute with requests, unless it is beyond the margin.
+func (w *window) extend(start time.Time) {
+	if start.Before(w.least) || !start.Before(w.most) {
+		return
+	}
+	if w.empty() || start.Before(w.from) {
+		w.from = start
+	}
+	if end := start.Add(time.Minute); end.After(w.to) {
+		w.to = end
+	}
+}
+
+// step returns the distance between points at which there are at most maxPoints.
+func (w *window) step() time.Duration {
+	span := w.to.Sub(w.from)
+	for _, step := range []time.Duration{
+		time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute,
+		time.Hour, 6 * time.Hour,
+	} {
+		if span <= maxPoints*step {
+			return step
+		}
+	}
+	return 24 * time.Hour
+}
