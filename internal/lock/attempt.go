@@ -11,7 +11,8 @@ import (
 )
 
 // Time limits of calls to Redis, where the caller's context does not set a shorter one. A release has half of its own
-// for the first try, so that there is another one when a connection says nothing.
+// for the first try, so that there is another one when a connection says nothing; what asks for a lock has a third, so
+// that a majority of several is had before those who wait for it lose their patience.
 const (
 	askTimeout     = 3 * time.Second
 	releaseTimeout = 3 * time.Second
@@ -62,7 +63,7 @@ func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, a answer, err er
 	err = l.locker.retry(ctx, l.keys.all, func(again bool) (err error) {
 		c.remember(again) // the first may arrive yet
 		sent = time.Now()
-		a, err = l.acquire(ctx, *c)
+		a, err = l.acquire(ctx, patience(again), *c)
 		return err
 	})
 	switch {
@@ -117,9 +118,17 @@ type answer struct {
 	holder  Owner         // if so: who has the lock; "" where Redis has a queue, or each call its own owner
 }
 
+// patience is how long an answer is waited for while answers are slow, at first and when it was asked for before.
+func patience(again bool) time.Duration {
+	if again {
+		return askTimeout
+	}
+	return askTimeout / 3
+}
+
 // acquire asks once.
-func (l *Lock) acquire(ctx context.Context, c claim) (a answer, err error) {
-	a, err = read(l.locker.run(ctx, askTimeout, l.callAcquire(c)))
+func (l *Lock) acquire(ctx context.Context, within time.Duration, c claim) (a answer, err error) {
+	a, err = read(l.locker.run(ctx, within, l.callAcquire(c)))
 	l.locker.sawToken(a.token)
 	return a, err
 }

@@ -3,6 +3,7 @@ package lock
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -41,3 +42,6 @@ func Dependents(h *Hold) int {
 	defer h.mu.Unlock()
 	return len(h.dependents)
 }
+
+// AnswersAreSlow makes the locker expect no answer at once, as after one that took its time.
+func AnswersAreSlow(l *Locker) { l.slow.Store(time.Now().Add(slowTime).UnixNano()) }

@@ -107,10 +107,15 @@ func (s stage) remains(t *testing.T) []string {
 // wantKeys fails unless so many keys of locks and queues are there.
 func (s stage) wantKeys(t *testing.T, when string, n int) {
 	t.Helper()
-	if s.kind.parts > 0 { // a member that nobody waited for may be on its way out
-		eventually(t, "left with the right keys", func() bool { return len(s.remains(t)) == n })
+	least := n
+	if s.kind.name == "Redlock" { // a busy machine may have given it a majority alone
+		least = (n + 1) / 2
 	}
-	if found := s.remains(t); len(found) != n {
+	right := func(found []string) bool { return len(found) >= least && len(found) <= n }
+	if s.kind.parts > 0 { // a member that nobody waited for may be on its way out
+		eventually(t, "left with the right keys", func() bool { return right(s.remains(t)) })
+	}
+	if found := s.remains(t); !right(found) {
 		t.Errorf("%s: %q, want %d keys", when, found, n)
 	}
 }

@@ -100,9 +100,10 @@ func (h *Hold) Refresh(ctx context.Context) error {
 	var sent time.Time
 	held, err := 0, h.lock.mayLeave(ctx)
 	if err == nil {
-		err = h.lock.locker.retry(ctx, h.lock.keys.all, func(bool) (err error) {
+		err = h.lock.locker.retry(ctx, h.lock.keys.all, func(again bool) (err error) {
 			sent = time.Now()
-			held, err = h.lock.locker.run(ctx, askTimeout, h.lock.callRenew(h.claim, h.lock.settings.lease)).Int()
+			renew := h.lock.callRenew(h.claim, h.lock.settings.lease)
+			held, err = h.lock.locker.run(ctx, patience(again), renew).Int()
 			return err
 		})
 	}

@@ -65,9 +65,10 @@ func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
 	return h, err
 }
 
-// Lock waits for the lock until ctx ends; then it returns ErrNotObtained together with ctx's error. Other errors are as
-// for TryLock: when Redis cannot be reached, Lock does not wait for that to end. Unless the kind says otherwise, the
-// waiters of one Locker are served in the order in which they came, and those of different ones in no order.
+// Lock waits for the lock until ctx ends; then it returns ErrNotObtained together with ctx's error, or ErrNoAnswer if
+// Redis has not refused it, or has been silent since. Other errors are as for TryLock: when Redis cannot be reached,
+// Lock does not wait for that to end. Unless the kind says otherwise, the waiters of one Locker are served in the order
+// in which they came, and those of different ones in no order.
 func (l *Lock) Lock(ctx context.Context) (*Hold, error) {
 	h, err := l.lockUntil(ctx)
 	if ended := ctx.Err(); ended != nil && waits(err) && !errors.Is(err, ended) {

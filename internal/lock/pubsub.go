@@ -18,6 +18,7 @@ const (
 	// more: its other end may have gone without a word. Ticks are counted, and not time, so that a process that was
 	// stopped hears first what arrived meanwhile.
 	ticksToPing = 10
+	ticksToTell = 20 // those who are cancelled now are told that nobody answers
 	ticksToDrop = 25
 )
 
@@ -26,6 +27,7 @@ const (
 // arrives. Waiters wait for neither. It also keeps their places in queues.
 type pubsub struct {
 	client Client
+	silent atomic.Bool // Redis has not answered here for a second, or the connection was lost
 
 	mu      sync.Mutex
 	topics  map[string]*topic // by channel; nil while there is no connection
@@ -85,7 +87,9 @@ func (p *pubsub) leave(t *topic, w *waiter, o outcome) (offered bool) {
 
 // run keeps a connection, and makes another one when it is lost or says nothing, until nobody waits any more.
 func (p *pubsub) run(ctx context.Context, changed <-chan struct{}) {
+	p.silent.Store(false)
 	for p.listen(ctx, changed) {
+		p.silent.Store(true)
 		time.Sleep(linger) // Redis may be away
 		if _, _, done := p.difference(map[string]bool{}); done {
 			return
@@ -129,11 +133,14 @@ func (p *pubsub) listen(ctx context.Context, changed <-chan struct{}) (again boo
 		switch n := heard.Load(); {
 		case n != last:
 			silent, last = 0, n
+			p.silent.Store(false)
 		case silent >= ticksToDrop:
 			return true
 		case silent == ticksToPing:
 			_ = conn.Ping(ctx) // see above
 			silent++
+		case silent >= ticksToTell:
+			p.silent.Store(true)
 		}
 	}
 }

@@ -123,10 +123,10 @@ func (l *Locker) retry(ctx context.Context, keys []string, do func(again bool) e
 			return err
 		}
 		again = again || lost
-		l.slow.Store(time.Now().Add(slowTime).UnixNano())
 		if timedOut(err) {
 			l.dropHalfOpen(keys) //nolint:contextcheck // it is soon over, and others profit from it
 		}
+		l.slow.Store(time.Now().Add(slowTime).UnixNano()) // last: who comes before has no patience either
 	}
 	return err
 }

@@ -274,24 +274,29 @@ func halfOpenCommands(t *testing.T, s stage) {
 				return errors.Join(h.Err(), h.Release(ctx))
 			}},
 		} {
-			t.Run(fmt.Sprintf("%s, %d idle", tc.name, idle), func(t *testing.T) {
-				t.Parallel()
-				own := s
-				own.prefix += fmt.Sprint(tc.name, idle, ":")
-				var d deafness
-				client := d.client(t, redisAddr(s.client))
-				locker := lock.New(client, own.prefix)
-				l := own.kind.open(locker, "m", lock.NewOwner(), lock.WithRenewedLease(4*time.Second))
-				mustRelease(t, mustLock(t, l)) // the scripts are known
-				begin := time.Now()
-				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-				defer cancel()
-				err := tc.call(ctx, l, func() { d.swallowIdle(t, client, idle) })
-				if err != nil {
-					t.Errorf("after %v: %v", time.Since(begin), err)
-				}
-				t.Logf("%s, %s, %d idle: %v", s.kind.name, tc.name, idle, time.Since(begin))
-			})
+			for _, slow := range []bool{false, true} { // lately, so that an answer is waited for
+				t.Run(fmt.Sprintf("%s, %d idle, slow %v", tc.name, idle, slow), func(t *testing.T) {
+					t.Parallel()
+					own := s
+					own.prefix += fmt.Sprint(tc.name, idle, slow, ":")
+					var d deafness
+					client := d.client(t, redisAddr(s.client))
+					locker := lock.New(client, own.prefix)
+					l := own.kind.open(locker, "m", lock.NewOwner(), lock.WithRenewedLease(4*time.Second))
+					mustRelease(t, mustLock(t, l)) // the scripts are known
+					if slow {
+						lock.AnswersAreSlow(locker)
+					}
+					begin := time.Now()
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+					defer cancel()
+					err := tc.call(ctx, l, func() { d.swallowIdle(t, client, idle) })
+					if err != nil {
+						t.Errorf("after %v: %v", time.Since(begin), err)
+					}
+					t.Logf("%s, %s, %d idle, slow %v: %v", s.kind.name, tc.name, idle, slow, time.Since(begin))
+				})
+			}
 		}
 	}
 }
@@ -325,11 +330,34 @@ func silentServer(t *testing.T, s stage) {
 			})
 		}
 	}
+	t.Run("Lock that waits already", func(t *testing.T) { t.Parallel(); silentWhileWaiting(t, s) })
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := ask(over, s.lock(), "TryLock"); !errors.Is(err, context.Canceled) || errors.Is(err, lock.ErrNotObtained) {
 		t.Errorf("TryLock under a context that is over: %v, want its error alone", err)
 	}
+}
+
+// silentWhileWaiting leaves a wait when Redis has said nothing for long: that it was refused before is no answer.
+func silentWhileWaiting(t *testing.T, s stage) {
+	s.prefix += "waits:"
+	p, through := s.viaProxy(t)
+	h := mustLock(t, s.rivals().lock())
+	watched := &spy{Client: through}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	waiting := s.lockAsync(ctx, t, s.through(watched))
+	eventually(t, "quiet", watched.quiet)
+	p.Blackhole()
+	time.Sleep(3 * time.Second) // silence
+	cancel()
+	err := receive(t, "answer", waiting).err
+	wantErr(t, "Lock", err, context.Canceled)
+	wantErr(t, "Lock", err, lock.ErrNoAnswer)
+	if errors.Is(err, lock.ErrNotObtained) {
+		t.Errorf("Lock: %v, want that nobody knows who has it", err)
+	}
+	mustRelease(t, h)
 }
 
 // ask calls one of the methods that take a lock.
@@ -492,7 +520,7 @@ func (s stage) slotsOf(t *testing.T, name string) (slots []string) {
 // leavingLengthensNothing gives up waits: the keys of the holder live no longer than before.
 func leavingLengthensNothing(t *testing.T, s stage) {
 	s.prefix += "leaving:"
-	const lease = 8 * time.Second // in which a busy machine lets three wait
+	const lease = time.Minute // in which a busy machine lets three wait
 	begin := time.Now()
 	mustLock(t, s.rivals().lock(lock.WithLease(lease)))
 	held := s.remains(t)
@@ -501,7 +529,7 @@ func leavingLengthensNothing(t *testing.T, s stage) {
 		waiting := s.lockAsync(ctx, t, s.lock())
 		cancel()
 		if got := receive(t, "answer", waiting); got.err == nil {
-			t.Fatal("the lease is over")
+			t.Fatal("a waiter has the lock beside its holder")
 		}
 		ttl := time.Duration(0)
 		for _, key := range held {

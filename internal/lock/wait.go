@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -13,6 +14,8 @@ const (
 	// script for each lock in that time.
 	lookAgain   = 4 * time.Second
 	foreignPoll = time.Second // when the key has no time to live: it is none of ours
+	// silentTime is how long the refusal that a waiter has heard is good while the next answer does not come.
+	silentTime = time.Second
 	// After one who was told of a release came too late, the next release does not hurry them: they let so long pass
 	// first, and twice as long each time that it happens again. Else two who take a lock as fast as they can make each
 	// other ask in vain, and hand it over, at each of their turns.
@@ -64,7 +67,7 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 	for {
 		select {
 		case <-ctx.Done():
-			return nil, l.refused(ctx.Err())
+			return nil, l.leftWaiting(ctx.Err())
 		case err := <-w.failed:
 			return nil, err
 		case o := <-w.offers: // from one of this process
@@ -87,8 +90,8 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 		}
 		asked := time.Now()
 		h, a, err := l.attempt(ctx, c)
-		if errors.Is(err, ErrNoAnswer) && ctx.Err() != nil && time.Since(asked) < promptTime {
-			return nil, l.refused(ctx.Err()) // as it was before, and Redis has not been silent for long
+		if errors.Is(err, ErrNoAnswer) && ctx.Err() != nil && time.Since(asked) < silentTime {
+			return nil, l.leftWaiting(ctx.Err()) // Redis has not been silent for long
 		}
 		if !waits(err) {
 			return h, err
@@ -101,6 +104,15 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 			l.locker.pubsub.on(l.channel(), func(t *topic) { t.heldBy(a.holder) })
 		}
 	}
+}
+
+// leftWaiting is the error of a wait that was refused, and is left: others had the lock when Redis was last heard. If
+// it has said nothing since, for two seconds or through a connection that was lost, nobody knows.
+func (l *Lock) leftWaiting(why error) error {
+	if l.locker.pubsub.silent.Load() {
+		return fmt.Errorf("lock %q: %w: %w", l.name, ErrNoAnswer, why)
+	}
+	return l.refused(why)
 }
 
 // untilNextTry is how long a waiter waits at most for an event, when the holder's lease has so long to go.

@@ -25,6 +25,9 @@ func inTogether() []mutation {
 		{"a renewal leaves idle connections as they are", []change{
 			{"watchdog.go", `if timedOut(err) {`, `if false {`},
 		}, "Reentrant", 63},
+		{"a majority is patient with a connection that says nothing", []change{
+			{"attempt.go", `return askTimeout / 3`, `return askTimeout`},
+		}, "Redlock", 63},
 		{"a hung renewal is never given up", []change{
 			{
 				"watchdog.go",
@@ -39,6 +42,9 @@ func inTogether() []mutation {
 				`return fmt.Errorf("%w: %w: %s", ErrNotObtained,`,
 			},
 		}, "Mutex", 64},
+		{"a refusal counts however long Redis has been silent", []change{
+			{"wait.go", `if l.locker.pubsub.silent.Load() {`, `if false {`},
+		}, "Fair", 64},
 		{"an error names a deadline that is not the caller's", []change{
 			{"errors.go", `return ErrNoAnswer // that`, `return err // that`},
 		}, "Reentrant", 64},
