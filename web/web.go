@@ -1,4 +1,4 @@
-// Package web holds the pages that the service shows in a browser, and what they load. internal/pages serves them.
+// Package web holds the pages that the service shows in a browser, and what they load. internal/kit/pages serves them.
 package web
 
 import "embed"

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/cmdline"
 	"seckill/internal/httpload"
+	"seckill/internal/kit/cmdline"
 )
 
 // plan is what the command line asks for.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
+	"seckill/internal/kit/periodic"
+	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/partition"
-	"seckill/internal/periodic"
 	"seckill/internal/redisstore"
-	"seckill/internal/telemetry"
 )
 
 // backlogEvery is how often the backlog's metrics are refreshed.

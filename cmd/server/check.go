@@ -9,10 +9,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"seckill/internal/config"
-	"seckill/internal/preflight"
+	"seckill/internal/kit/config"
+	"seckill/internal/kit/preflight"
+	"seckill/internal/kit/words"
 	"seckill/internal/voucher"
-	"seckill/internal/words"
 )
 
 const checkHelp = `server check is the list to go through before a sale: the stores answer, and how fast;

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"seckill/internal/cmdline"
+	"seckill/internal/kit/cmdline"
 )
 
 // command is one thing that the program can do.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"seckill/internal/config"
+	"seckill/internal/kit/config"
 )
 
 const couponKeyHelp = `server couponkey tells which key the codes of coupons are made with. A code has a checksum

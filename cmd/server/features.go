@@ -4,13 +4,13 @@ import (
 	"log/slog"
 	"time"
 
-	"seckill/internal/config"
 	"seckill/internal/feature"
 	"seckill/internal/feature/rehearsal"
 	"seckill/internal/feature/report"
 	"seckill/internal/feature/template"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/config"
 )
 
 // features is the list of features: the service has those that stand here. Hooks run in its order.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	"seckill/internal/config"
 	"seckill/internal/guard/keys"
+	"seckill/internal/kit/config"
 )
 
 const guardKeyHelp = `server guardkey tells which salt the keys of guards are derived with. Tickets and

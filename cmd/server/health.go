@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"seckill/internal/config"
+	"seckill/internal/kit/config"
 )
 
 // healthTimeout is how long the command health waits for the service's answer.

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"syscall"
 
-	"seckill/internal/connlimit"
 	"seckill/internal/httpapi"
+	"seckill/internal/kit/connlimit"
 )
 
 // listener is an HTTP server on its address. A nil one stands for an address that is not wanted.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"seckill/internal/kit/telemetry"
 	"seckill/internal/lock"
 	"seckill/internal/order"
-	"seckill/internal/telemetry"
 )
 
 // lockLease is how long a sale stays untouched after an instance died while rebuilding it.

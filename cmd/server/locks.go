@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"seckill/internal/config"
+	"seckill/internal/kit/config"
 	"seckill/internal/lock"
 )
 

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	_ "time/tzdata" // SECKILL_TIMEZONE works in an image without a zone database
 
-	"seckill/internal/config"
+	"seckill/internal/kit/config"
 )
 
 // version is set by the linker: -X main.version=….

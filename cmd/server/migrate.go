@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"seckill/internal/config"
-	"seckill/internal/embedded"
+	"seckill/internal/kit/config"
+	"seckill/internal/kit/embedded"
 	"seckill/internal/sqlstore"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/httpapi"
-	"seckill/internal/telemetry"
+	"seckill/internal/kit/telemetry"
 )
 
 // pools returns how the connections to the stores are used.

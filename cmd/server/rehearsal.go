@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"seckill/internal/feature/rehearsal"
-	"seckill/internal/preflight"
-	"seckill/internal/words"
+	"seckill/internal/kit/preflight"
+	"seckill/internal/kit/words"
 )
 
 // openRehearsals wires rehearsals to the core. A process calls it once, before it creates vouchers.

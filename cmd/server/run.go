@@ -9,17 +9,17 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"seckill/internal/bulkhead"
-	"seckill/internal/config"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/idworker"
+	"seckill/internal/kit/bulkhead"
+	"seckill/internal/kit/config"
+	"seckill/internal/kit/pages"
+	"seckill/internal/kit/telemetry"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
-	"seckill/internal/pages"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
-	"seckill/internal/telemetry"
 	"seckill/web"
 )
 

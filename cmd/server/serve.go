@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"strings"
 
-	"seckill/internal/config"
-	"seckill/internal/telemetry"
+	"seckill/internal/kit/config"
+	"seckill/internal/kit/telemetry"
 )
 
 const serveHelp = `server serve sells coupons over HTTP.

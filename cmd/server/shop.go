@@ -10,10 +10,11 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"seckill/internal/config"
 	"seckill/internal/guard"
 	"seckill/internal/guard/ticket"
 	"seckill/internal/idworker"
+	"seckill/internal/kit/config"
+	"seckill/internal/kit/telemetry"
 	"seckill/internal/lock"
 	"seckill/internal/order/admission"
 	"seckill/internal/order/audit"
@@ -27,7 +28,6 @@ import (
 	"seckill/internal/order/timeline"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/redisstore"
-	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
 )

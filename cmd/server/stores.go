@@ -11,8 +11,8 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
 
-	"seckill/internal/config"
-	"seckill/internal/embedded"
+	"seckill/internal/kit/config"
+	"seckill/internal/kit/embedded"
 	"seckill/internal/order"
 	"seckill/internal/order/partition"
 	"seckill/internal/redisstore"

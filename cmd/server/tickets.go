@@ -5,12 +5,12 @@ import (
 	"log/slog"
 	"time"
 
-	"seckill/internal/config"
 	"seckill/internal/guard"
 	"seckill/internal/guard/challenge"
 	"seckill/internal/guard/keys"
 	"seckill/internal/guard/ticket"
 	"seckill/internal/httpapi"
+	"seckill/internal/kit/config"
 	"seckill/internal/order/admission"
 	"seckill/internal/order/catalog"
 	"seckill/internal/order/service"

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/internal/authtoken"
-	"seckill/internal/config"
-	"seckill/internal/embedded"
+	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/config"
+	"seckill/internal/kit/embedded"
 	"seckill/internal/voucher"
 )
 

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 
-	"seckill/internal/config"
 	"seckill/internal/idworker"
+	"seckill/internal/kit/config"
+	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/service"
 	"seckill/internal/redisstore"
-	"seckill/internal/telemetry"
 )
 
 // errEmbedded: a command needs Redis, and the embedded mode's is inside the process that serves.

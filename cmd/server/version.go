@@ -5,7 +5,7 @@ import (
 	"flag"
 	"fmt"
 
-	"seckill/internal/telemetry"
+	"seckill/internal/kit/telemetry"
 )
 
 // printVersion is the command version.

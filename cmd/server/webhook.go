@@ -14,11 +14,11 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"seckill/internal/config"
+	"seckill/internal/kit/config"
+	"seckill/internal/kit/words"
 	"seckill/internal/voucher"
 	"seckill/internal/webhook"
 	"seckill/internal/webhook/sender"
-	"seckill/internal/words"
 )
 
 const webhookHelp = `server webhook manages the endpoints to which changes of orders and offers are sent. It

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"seckill/internal/config"
-	"seckill/internal/telemetry"
+	"seckill/internal/kit/config"
+	"seckill/internal/kit/telemetry"
 	"seckill/internal/webhook"
 	"seckill/internal/webhook/sender"
 )

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"seckill/internal/authtoken"
-	"seckill/internal/config"
+	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/config"
 	"seckill/internal/voucher"
 )
 

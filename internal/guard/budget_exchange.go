@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"seckill/internal/periodic"
+	"seckill/internal/kit/periodic"
 )
 
 const (

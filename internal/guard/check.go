@@ -1,6 +1,6 @@
 package guard
 
-import "seckill/internal/invalid"
+import "seckill/internal/kit/invalid"
 
 // Bounds of the settings.
 const (

@@ -10,8 +10,8 @@ import (
 	"github.com/gin-gonic/gin"
 	"golang.org/x/time/rate"
 
-	"seckill/internal/bulkhead"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/bulkhead"
 )
 
 // API answers HTTP requests. It is safe for concurrent use.

@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/authtoken"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
-	"seckill/internal/preflight"
 	"seckill/internal/voucher"
 )
 

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/authtoken"
 	"seckill/internal/guard"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
+	"seckill/internal/kit/authtoken"
 )
 
 // authenticator finds out who calls. It remembers no tokens: checking one takes less time than a cache takes to store

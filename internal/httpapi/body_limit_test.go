@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/authtoken"
+	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
-	"seckill/internal/invalid"
-	"seckill/internal/preflight"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/preflight"
+	"seckill/internal/kit/words"
 	"seckill/internal/voucher"
-	"seckill/internal/words"
 )
 
 // checkJSON is the list before a sale as it is shown.

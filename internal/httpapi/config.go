@@ -8,12 +8,12 @@ import (
 	"net/url"
 	"time"
 
-	"seckill/internal/authtoken"
 	"seckill/internal/guard"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
-	"seckill/internal/preflight"
 	"seckill/internal/voucher"
 )
 
@@ -21,7 +21,7 @@ import (
 const maxUserRate = 1_000_000
 
 // Config says what an API is made of and how it behaves. Vouchers, Purchases, Log, Tokens.Secret, Zone and Streams are
-// required, and so is every limit, UserRate apart. Defaults are the business of internal/config.
+// required, and so is every limit, UserRate apart. Defaults are the business of internal/kit/config.
 type Config struct {
 	Vouchers  Vouchers
 	Purchases Purchases

@@ -17,25 +17,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/authtoken"
 	"seckill/internal/feature/rehearsal"
 	"seckill/internal/feature/template"
 	"seckill/internal/guard"
 	"seckill/internal/guard/challenge"
 	"seckill/internal/guard/ticket"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/preflight"
+	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/redemption"
 	"seckill/internal/order/service"
 	"seckill/internal/order/waitlist"
-	"seckill/internal/preflight"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
 	"seckill/internal/webhook"
-	"seckill/internal/words"
 )
 
 // described is a route's part in the contract test: how it succeeds, and what it may be refused with in addition to

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/testkit"
 	"seckill/internal/webhook"
-	"seckill/internal/words"
 )
 
 var update = flag.Bool("update", false, "write the codes into docs/http.md and the console's refusals")

@@ -8,8 +8,8 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/problem"
+	"seckill/internal/kit/words"
 	"seckill/internal/order"
-	"seckill/internal/words"
 )
 
 // problemType is what the type of every problem document begins with; the code follows, in lower case with hyphens.

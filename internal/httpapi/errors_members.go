@@ -6,11 +6,11 @@ import (
 	"strconv"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
 	"seckill/internal/voucher"
-	"seckill/internal/words"
 )
 
 // alreadyBoughtMembers adds the order that the user has, and its status; "stale" when that is not known.

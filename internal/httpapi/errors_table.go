@@ -9,7 +9,8 @@ import (
 	"seckill/internal/guard/challenge"
 	"seckill/internal/guard/ticket"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/service"
@@ -17,7 +18,6 @@ import (
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
 	"seckill/internal/webhook"
-	"seckill/internal/words"
 )
 
 // Codes that other files of this package ask about.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
 	"seckill/internal/voucher"

@@ -15,8 +15,8 @@ import (
 	"seckill/internal/feature/template"
 	"seckill/internal/guard"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
-	"seckill/internal/preflight"
 	"seckill/internal/voucher"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"seckill/internal/batch"
+	"seckill/internal/kit/batch"
 	"seckill/internal/order"
 )
 

@@ -15,9 +15,9 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/words"
 	"seckill/internal/voucher"
-	"seckill/internal/words"
 )
 
 // Guards keep bots from taking a sale: *service.Guards.

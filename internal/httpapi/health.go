@@ -11,8 +11,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"seckill/internal/bulkhead"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/bulkhead"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"github.com/maypok86/otter/v2"
 	xlanguage "golang.org/x/text/language"
 
-	"seckill/internal/words"
+	"seckill/internal/kit/words"
 )
 
 const (

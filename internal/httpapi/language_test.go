@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"seckill/internal/kit/words"
 	"seckill/internal/order"
-	"seckill/internal/words"
 )
 
 func TestLanguage(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"seckill/internal/authtoken"
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
 	"seckill/internal/voucher"

@@ -11,11 +11,11 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"seckill/internal/bulkhead"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/bulkhead"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 )
 
 const (

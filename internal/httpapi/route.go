@@ -9,8 +9,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"seckill/internal/bulkhead"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/bulkhead"
 )
 
 // serve adapts a route to Gin: the only place where requests are authenticated, answers written, and requests logged

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/authtoken"
 	"seckill/internal/guard"
+	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/voucher"

@@ -11,10 +11,10 @@ import (
 	"seckill/internal/guard"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/words"
 	"seckill/internal/order/service"
 	"seckill/internal/voucher"
-	"seckill/internal/words"
 )
 
 // Tickets gives out the tickets of sales: *service.Tickets.

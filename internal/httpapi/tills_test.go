@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/authtoken"
+	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
 	"seckill/internal/voucher"

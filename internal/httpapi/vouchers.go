@@ -13,9 +13,9 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/words"
 	"seckill/internal/voucher"
-	"seckill/internal/words"
 )
 
 // Vouchers creates and shows vouchers: *voucher.Service.

@@ -10,7 +10,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 )

@@ -13,10 +13,10 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/words"
 	"seckill/internal/voucher"
 	"seckill/internal/webhook"
-	"seckill/internal/words"
 )
 
 // WebhookEndpoints is what admins decide about webhook endpoints: *webhook.Admin. Where an endpoint is named,

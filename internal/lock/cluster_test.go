@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"seckill/internal/batch"
+	"seckill/internal/kit/batch"
 	"seckill/internal/lock"
 	"seckill/internal/testkit"
 )

@@ -8,14 +8,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"seckill/internal/batch"
+	"seckill/internal/kit/batch"
 )
 
 // What taking, keeping and releasing a lock can end with, besides the errors of Redis and of contexts. They come
 // wrapped: use errors.Is.
 var (
-	// ErrNotObtained: somebody else has the lock, as Redis said when it was last heard. From Lock it comes together with
-	// the context's error.
+	// ErrNotObtained: somebody else has the lock, as Redis said when it was last heard. From Lock it comes together
+	// with the context's error.
 	ErrNotObtained = errors.New("lock not obtained")
 	// ErrNoAnswer: Redis has not answered in time, and nobody knows who has the lock. It comes together with the
 	// context's error, if that is over.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/internal/batch"
+	"seckill/internal/kit/batch"
 )
 
 const (

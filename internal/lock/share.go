@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"seckill/internal/batch"
+	"seckill/internal/kit/batch"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/words"
+	"seckill/internal/kit/words"
 )
 
 // Why says why something happened to an order: a code, and after a space its data, which only Reserved has. It is

@@ -11,8 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/kit/preflight"
 	"seckill/internal/order/partition"
-	"seckill/internal/preflight"
 	"seckill/internal/redisstore/rediskit"
 )
 

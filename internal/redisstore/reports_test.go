@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/recovery"
-	"seckill/internal/preflight"
 	"seckill/internal/testkit"
 )
 

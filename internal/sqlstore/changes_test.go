@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/guard"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"

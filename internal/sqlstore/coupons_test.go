@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/order/redemption"
 	"seckill/internal/sqlstore"

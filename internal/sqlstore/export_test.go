@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore"
 	"seckill/internal/testkit/ledgertest"

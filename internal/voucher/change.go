@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/guard"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 )
 
 // How long an order may stay unpaid.

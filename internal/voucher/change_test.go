@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/guard"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 )
 
 // selling is a voucher whose sale is on.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 )
 
 var now = time.Date(2026, 1, 2, 20, 0, 0, 0, time.UTC)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"seckill/internal/guard"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 )
 
 // fieldRules collects what is wrong with the fields of a request.

@@ -3,7 +3,7 @@ package voucher
 import (
 	"time"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 )
 
 // MaxValidDays is how many days a coupon may be valid after its payment.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 )
 
 // stockRounds is how often a change of stock that takes units is flushed to Redis in one call. More than one is only

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 )
 
 func TestAddStock(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 )
 
 var errAway = errors.New("away")

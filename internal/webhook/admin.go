@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/voucher"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/kit/words"
 	"seckill/internal/order"
-	"seckill/internal/words"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/voucher"
 )
 

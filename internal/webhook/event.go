@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"seckill/internal/kit/words"
 	"seckill/internal/order"
-	"seckill/internal/words"
 )
 
 // Type is what happened: order.<state that the order has come to>, offer.<what came of an offer>, or Test.

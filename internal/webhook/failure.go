@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"seckill/internal/words"
+	"seckill/internal/kit/words"
 )
 
 // FailureCode says why an event was not taken, or why an endpoint is disabled. It is stored, and programs read it:

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"seckill/internal/idworker"
+	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/admission"
 	"seckill/internal/order/audit"
@@ -21,7 +22,6 @@ import (
 	"seckill/internal/order/waitlist"
 	"seckill/internal/redisstore"
 	"seckill/internal/sqlstore"
-	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 )
 

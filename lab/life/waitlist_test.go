@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
+	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/service"
@@ -21,7 +22,6 @@ import (
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
-	"seckill/internal/telemetry"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 	"seckill/internal/webhook"

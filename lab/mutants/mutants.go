@@ -168,7 +168,7 @@ func inRecording() []mutant.Mutant {
 
 // inSharing are those between the classes of callers.
 func inSharing() []mutant.Mutant {
-	const bulkhead = "internal/bulkhead/bulkhead.go"
+	const bulkhead = "internal/kit/bulkhead/bulkhead.go"
 	return []mutant.Mutant{
 		serverMutant("a class takes what is the others'", "F42-locked", " within",
 			mutant.Change{File: bulkhead, From: `= reserve, b.free*c.quarters()/quarters`, To: `= 0, size`},

@@ -10,6 +10,7 @@ import (
 
 	_ "github.com/go-sql-driver/mysql" // the ledger
 
+	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/order/recovery"
@@ -17,7 +18,6 @@ import (
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
-	"seckill/internal/telemetry"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )

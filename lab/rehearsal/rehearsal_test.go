@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/preflight"
+	"seckill/internal/kit/preflight"
 	"seckill/internal/testkit"
 	"seckill/test/box"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"seckill/internal/config"
+	"seckill/internal/kit/config"
 )
 
 // documents are what people read, by path from the root.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"seckill/internal/config"
+	"seckill/internal/kit/config"
 )
 
 // The settings of deploy/kubernetes, with the secret beside them, are what the program takes. `make kubernetes-check`

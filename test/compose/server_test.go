@@ -10,7 +10,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/config"
+	"seckill/internal/kit/config"
 )
 
 // volumeAt matches a named volume that is mounted at target.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/config"
+	"seckill/internal/kit/config"
 )
 
 // The settings are read by systemd, and by a shell for the commands beside the service.

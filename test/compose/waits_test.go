@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/config"
+	"seckill/internal/kit/config"
 )
 
 // wait is a row of docs/waits.md.

@@ -13,16 +13,16 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/authtoken"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/order/service"
 	"seckill/internal/sandbox"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
-	"seckill/internal/telemetry"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )

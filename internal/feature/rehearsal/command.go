@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
-	"seckill/internal/preflight"
 	"seckill/internal/voucher"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"seckill/internal/preflight"
+	"seckill/internal/kit/preflight"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/feature/rehearsal"
-	"seckill/internal/preflight"
+	"seckill/internal/kit/preflight"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
-	"seckill/internal/preflight"
 	"seckill/internal/voucher"
 )
 

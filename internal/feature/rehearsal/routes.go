@@ -10,11 +10,11 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/preflight"
+	"seckill/internal/kit/words"
 	"seckill/internal/order"
-	"seckill/internal/preflight"
 	"seckill/internal/voucher"
-	"seckill/internal/words"
 )
 
 // Service is what admins and crowds do with rehearsals: *Rehearsals. Every method may return order.ErrUnavailable.

@@ -10,9 +10,9 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
-	"seckill/internal/preflight"
 	"seckill/internal/voucher"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/words"
+	"seckill/internal/kit/words"
 )
 
 // Rules returns the refusals of rehearsals.

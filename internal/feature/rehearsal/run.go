@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"seckill/internal/preflight"
+	"seckill/internal/kit/preflight"
 	"seckill/internal/voucher"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )

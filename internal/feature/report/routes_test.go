@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/authtoken"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/voucher"
 )
 

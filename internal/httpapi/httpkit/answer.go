@@ -7,7 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"seckill/internal/words"
+	"seckill/internal/kit/words"
 )
 
 // Answer is what a handler answers when it did not fail.

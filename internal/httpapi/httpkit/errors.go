@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"seckill/internal/kit/words"
 	"seckill/internal/order"
-	"seckill/internal/words"
 )
 
 // Is matches errors that wrap target.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/bulkhead"
 )
 
 // Access is who may call a route.

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"seckill/internal/preflight"
-	"seckill/internal/words"
+	"seckill/internal/kit/preflight"
+	"seckill/internal/kit/words"
 )
 
 // AppendJSON appends v, a string or strings in structs, which always have a JSON form.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 )
 
 // Field is one field that a JSON object may have: its name, and where its value goes.

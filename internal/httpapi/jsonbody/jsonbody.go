@@ -16,7 +16,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 )
 
 // maxProblems is how many things that are wrong with a body are reported at once.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/invalid"
-	"seckill/internal/words"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/words"
 )
 
 // values is what the tests' table of fields fills.

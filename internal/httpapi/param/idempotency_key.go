@@ -3,7 +3,7 @@ package param
 import (
 	"net/http"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 )
 
 const (

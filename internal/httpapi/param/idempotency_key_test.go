@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"seckill/internal/invalid"
-	"seckill/internal/words"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/words"
 )
 
 // keys are what may stand in an Idempotency-Key, and whether it is one.

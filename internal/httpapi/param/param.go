@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 )
 
 const (

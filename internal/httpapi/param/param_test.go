@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 )
 
 // query parses a raw query.

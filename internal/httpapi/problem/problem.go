@@ -9,7 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"seckill/internal/words"
+	"seckill/internal/kit/words"
 )
 
 // Problem is one way in which a request can fail, as its caller sees it.

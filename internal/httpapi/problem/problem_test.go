@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"seckill/internal/words"
+	"seckill/internal/kit/words"
 )
 
 func broken() Problem {

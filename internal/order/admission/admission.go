@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/voucher"

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"seckill/internal/batch"
+	"seckill/internal/kit/batch"
 	"seckill/internal/order"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/kit/periodic"
 	"seckill/internal/order"
-	"seckill/internal/periodic"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"seckill/internal/invalid"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/voucher"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/periodic"
+	"seckill/internal/kit/periodic"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/periodic"
+	"seckill/internal/kit/periodic"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"seckill/internal/periodic"
+	"seckill/internal/kit/periodic"
 )
 
 // loadKeysEvery is how long an instance may go on making codes with the key before a rotation.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"seckill/internal/batch"
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/batch"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 )
 

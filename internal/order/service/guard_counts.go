@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"seckill/internal/guard"
+	"seckill/internal/kit/periodic"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
-	"seckill/internal/periodic"
 	"seckill/internal/voucher"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/voucher"

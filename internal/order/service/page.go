@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sync"
 
-	"seckill/internal/batch"
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/batch"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/internal/batch"
+	"seckill/internal/kit/batch"
 	"seckill/internal/order"
 	"seckill/internal/order/admission"
 	"seckill/internal/voucher"

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"seckill/internal/kit/periodic"
 	"seckill/internal/order"
-	"seckill/internal/periodic"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/kit/periodic"
 	"seckill/internal/order"
-	"seckill/internal/periodic"
 )
 
 const (

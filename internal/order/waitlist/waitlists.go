@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/batch"
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/batch"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/bulkhead"
 )
 
 // Topology is what kind of Redis there is.
@@ -110,7 +110,7 @@ func (c Config) check() error {
 	if len(c.Addrs) == 0 {
 		return errors.New("redis: no address")
 	}
-	// Limits have no defaults here: those are internal/config's.
+	// Limits have no defaults here: those are internal/kit/config's.
 	if least := len(bulkhead.Stores()); c.PoolSize < least || c.Timeout <= 0 {
 		return fmt.Errorf("redis: PoolSize is %d and Timeout %v; allowed are %d or more, and above 0",
 			c.PoolSize, c.Timeout, least)

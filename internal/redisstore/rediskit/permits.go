@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/bulkhead"
 )
 
 // permits divides the connections for commands among the classes of callers: those of each node by themselves, as the

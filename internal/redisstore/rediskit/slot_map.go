@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/bulkhead"
 )
 
 // slotMapPause is the time between two reloads of a cluster's slot map at least: a cluster that is away is not asked by

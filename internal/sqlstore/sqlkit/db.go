@@ -11,7 +11,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/voucher"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/bulkhead"
 )
 
 // maxPermitWait is how long a caller waits for a connection at most, when those of their class are in use. It is

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/batch"
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/batch"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/voucher"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
-	"seckill/internal/batch"
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/batch"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/voucher"
 )
 

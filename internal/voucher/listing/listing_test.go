@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/voucher"
 )
 

@@ -15,8 +15,8 @@ import (
 	"time"
 	"unicode"
 
+	"seckill/internal/kit/words"
 	"seckill/internal/webhook"
-	"seckill/internal/words"
 )
 
 // breaking answers nothing, or half an answer.

@@ -10,10 +10,10 @@ import (
 	"os"
 	"time"
 
-	"seckill/internal/authtoken"
-	"seckill/internal/config"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/config"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )

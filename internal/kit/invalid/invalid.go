@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"seckill/internal/words"
+	"seckill/internal/kit/words"
 )
 
 // maxEcho is how many bytes of an input a [Problem] repeats.

@@ -67,7 +67,7 @@ func TestServerClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	client, err := os.ReadFile(filepath.Join("..", "..", "web", "assets", "client.js"))
+	client, err := os.ReadFile(filepath.Join("..", "..", "..", "web", "assets", "client.js"))
 	if err != nil {
 		t.Fatal(err)
 	}

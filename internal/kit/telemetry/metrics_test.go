@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"seckill/internal/bulkhead"
 	"seckill/internal/guard"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recovery"

@@ -3,7 +3,7 @@ package telemetry
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"seckill/internal/bulkhead"
+	"seckill/internal/kit/bulkhead"
 )
 
 // Bulkhead is how the classes of callers share something.

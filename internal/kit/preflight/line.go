@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"seckill/internal/words"
+	"seckill/internal/kit/words"
 )
 
 // Level is what a line comes to.

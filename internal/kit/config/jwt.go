@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"seckill/internal/authtoken"
+	"seckill/internal/kit/authtoken"
 )
 
 // checkJWT demands a secret where the service does not make one itself, and refuses those that can be guessed anywhere.

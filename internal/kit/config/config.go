@@ -44,7 +44,7 @@ type HTTP struct {
 	MaxWait time.Duration `env:"SECKILL_MAX_WAIT" envDefault:"30s" unit:"duration" min:"1s" max:"5m" effect:"longest time that ?wait= makes an answer wait for its order to be recorded"`
 
 	// MaxInFlight leaves out health checks and event streams. How classes of callers share it is in
-	// internal/bulkhead. Above half of it answers wait for nothing any more.
+	// internal/kit/bulkhead. Above half of it answers wait for nothing any more.
 	MaxInFlight int `env:"SECKILL_MAX_IN_FLIGHT" envDefault:"20000" unit:"requests" min:"10" max:"10000000" effect:"requests that this instance works on at once; above, callers are answered UNAVAILABLE at once, public reads first, then own reads, then purchases, admins last (each has a sixteenth for itself); above half of it ?wait= waits no longer"`
 
 	// MaxConnections is far more than Linux containers have memory for, if their limit of open files is the usual
@@ -100,7 +100,7 @@ type Redis struct {
 	// Prefix must not hold braces: they would take over the hash tags that keep a voucher's keys in one slot.
 	Prefix string `env:"SECKILL_REDIS_PREFIX" unit:"text without braces and spaces" effect:"put before every key, where several services share a Redis; changing it abandons what is waiting"`
 
-	// PoolSize is at least 8 because six classes of callers (internal/bulkhead) have a connection each, and two are
+	// PoolSize is at least 8 because six classes of callers (internal/kit/bulkhead) have a connection each, and two are
 	// for all.
 	PoolSize int `env:"SECKILL_REDIS_POOL_SIZE" envDefault:"64" unit:"connections for purchases, public and own reads, admins, recording and background work" min:"8" max:"10000" effect:"most connections to each Redis server, which these classes share; blocking reads have theirs besides"`
 

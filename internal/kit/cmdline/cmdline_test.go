@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/cmdline"
+	"seckill/internal/kit/cmdline"
 )
 
 func TestWrongFlag(t *testing.T) {

@@ -3,7 +3,7 @@ package invalid
 import (
 	"maps"
 
-	"seckill/internal/words"
+	"seckill/internal/kit/words"
 )
 
 // Reason is the code of what is wrong with a field. Programs read it: one that exists keeps its meaning.

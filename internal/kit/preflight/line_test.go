@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"seckill/internal/words"
+	"seckill/internal/kit/words"
 )
 
 // What could not be found out in several places is said in one line.
