@@ -5,10 +5,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"strings"
-	"text/tabwriter"
 	"time"
 
+	"seckill/internal/feature"
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/kit/words"
@@ -29,27 +29,27 @@ Each line is ok, a warning, or a no, with what to do. It writes one key that exp
 Exit code: 0 for go, also with warnings; 3 for no-go; 1 when it could not be checked.`
 
 // check is the command check.
-func check(ctx context.Context, env environment) error {
+func check(ctx context.Context, env cmdline.Env) error {
 	set := flag.NewFlagSet("check", flag.ContinueOnError)
 	id := set.Int64("voucher", 0, "the `id` of the voucher whose sale is to go ahead")
 	lang := set.String("lang", "en", "`language` of the list: en or zh")
-	if err := parse(env, set, checkHelp); err != nil {
+	if err := cmdline.Parse(env, set, checkHelp); err != nil {
 		return err
 	}
 	languages := map[string]words.Language{"en": words.English, "zh": words.Chinese}
 	in, known := languages[*lang]
 	switch {
 	case *id < 0 || *id > voucher.MaxID:
-		return misuse(set, fmt.Sprintf("-voucher is %d (allowed: 1 to %d)", *id, voucher.MaxID))
+		return cmdline.Misuse(set, fmt.Sprintf("-voucher is %d (allowed: 1 to %d)", *id, voucher.MaxID))
 	case !known:
-		return misuse(set, fmt.Sprintf("-lang is %q (allowed: en, zh)", *lang))
+		return cmdline.Misuse(set, fmt.Sprintf("-lang is %q (allowed: en, zh)", *lang))
 	}
-	cfg, err := config.Load(env.environ)
+	cfg, err := config.Load(env.Environ)
 	if err != nil {
 		return err
 	}
 	if cfg.Embedded() {
-		return fmt.Errorf("%w. There the console has the list", errEmbedded)
+		return fmt.Errorf("%w. There the console has the list", feature.ErrEmbedded)
 	}
 	log, err := newLogger(env, cfg)
 	if err != nil {
@@ -69,29 +69,12 @@ func check(ctx context.Context, env environment) error {
 	case err != nil:
 		return err
 	}
-	return printList(env, preflight.List(facts, time.Now()), in)
-}
-
-// printList prints the list; errFound for no-go.
-func printList(env environment, lines []preflight.Line, in words.Language) error {
-	var b strings.Builder
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, l := range lines {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", l.Level, l.Name, l.What(in))
-		if do := l.Do(in); do != "" {
-			_, _ = fmt.Fprintf(table, "\t\t→ %s\n", do)
-		}
-	}
-	_ = table.Flush() // into memory
-	verdict := "GO"
-	if !preflight.Go(lines) {
-		verdict = "NO-GO"
-	}
-	if _, err := fmt.Fprintf(env.out, "%s%s\n", b.String(), verdict); err != nil {
+	lines := preflight.List(facts, time.Now())
+	if err := preflight.Write(env.Out, lines, in); err != nil {
 		return err
 	}
 	if !preflight.Go(lines) {
-		return errFound
+		return cmdline.ErrFound
 	}
 	return nil
 }

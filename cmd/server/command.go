@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -16,7 +15,7 @@ import (
 type command struct {
 	name    string
 	summary string
-	run     func(ctx context.Context, env environment) error
+	run     func(ctx context.Context, env cmdline.Env) error
 }
 
 func commands() []command {
@@ -40,32 +39,32 @@ func commands() []command {
 
 // choose returns the command that the first argument names, with the environment behind that argument. Without one,
 // or with a flag first, it is serve.
-func choose(env environment) (command, environment, error) {
+func choose(env cmdline.Env) (command, cmdline.Env, error) {
 	all := commands()
-	if len(env.args) == 0 {
+	if len(env.Args) == 0 {
 		return all[0], env, nil
 	}
-	name := env.args[0]
+	name := env.Args[0]
 	switch {
-	case name == "help" && len(env.args) > 1: // help token is token --help
-		name, env.args = env.args[1], []string{"", "--help"}
+	case name == "help" && len(env.Args) > 1: // help token is token --help
+		name, env.Args = env.Args[1], []string{"", "--help"}
 	case name == "help", isHelp(name):
-		usage(env.out)
+		usage(env.Out)
 		return command{}, env, flag.ErrHelp
 	case name == "--version":
 		name = "version"
 	case strings.HasPrefix(name, "-"):
 		return all[0], env, nil
 	}
-	env.args = env.args[1:]
+	env.Args = env.Args[1:]
 	for _, c := range all {
 		if c.name == name {
 			return c, env, nil
 		}
 	}
-	_, _ = fmt.Fprintf(env.err, "server: there is no command %q\n\n", name)
-	usage(env.err)
-	return command{}, env, errUsage
+	_, _ = fmt.Fprintf(env.Err, "server: there is no command %q\n\n", name)
+	usage(env.Err)
+	return command{}, env, cmdline.ErrUsage
 }
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
@@ -84,45 +83,4 @@ Settings are environment variables: server serve --help lists them. Without any,
 server runs in the embedded mode: everything in one process, data under ./data.
 server <command> --help tells more about a command.
 `)
-}
-
-// parse reads a command's flags; about says, in its help, what it does and how it is used. It takes nothing behind
-// them.
-func parse(env environment, set *flag.FlagSet, about string) error {
-	if err := parseFlags(env, set, about); err != nil {
-		return err
-	}
-	if set.NArg() > 0 {
-		return misuse(set, fmt.Sprintf("unexpected argument %q", set.Arg(0)))
-	}
-	return nil
-}
-
-// parseFlags is parse for a command that takes something behind its flags.
-func parseFlags(env environment, set *flag.FlagSet, about string) error {
-	set.SetOutput(io.Discard) // what is wrong is said in our words
-	err := set.Parse(env.args)
-	set.SetOutput(env.err)
-	switch {
-	case errors.Is(err, flag.ErrHelp): // help that was asked for is output, not an error
-		set.SetOutput(env.out)
-		_, _ = fmt.Fprintln(env.out, about)
-		hasFlags := false
-		set.VisitAll(func(*flag.Flag) { hasFlags = true })
-		if hasFlags {
-			_, _ = fmt.Fprintln(env.out, "\nFlags:")
-			set.PrintDefaults()
-		}
-		return err
-	case err != nil:
-		return misuse(set, cmdline.WrongFlag(set, err))
-	default:
-		return nil
-	}
-}
-
-// misuse says what is wrong with a command line.
-func misuse(set *flag.FlagSet, wrong string) error {
-	_, _ = fmt.Fprintf(set.Output(), "server %s: %s\nserver %s --help tells more.\n", set.Name(), wrong, set.Name())
-	return errUsage
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 )
 
@@ -19,10 +20,10 @@ Codes of every key stay good: a rotation voids none. Rotate when somebody who
 should not have read tb_setting. There is room for 32 keys.`
 
 // couponKey is the command couponkey.
-func couponKey(ctx context.Context, env environment) error {
+func couponKey(ctx context.Context, env cmdline.Env) error {
 	set := flag.NewFlagSet("couponkey", flag.ContinueOnError)
 	rotate := set.Bool("rotate", false, "add a key, with which new codes are made")
-	if err := parse(env, set, couponKeyHelp); err != nil {
+	if err := cmdline.Parse(env, set, couponKeyHelp); err != nil {
 		return err
 	}
 	return withLedger(ctx, env, func(_ config.Config, ledger toolLedger, log *slog.Logger) error {
@@ -37,7 +38,7 @@ func couponKey(ctx context.Context, env environment) error {
 			}
 			log.InfoContext(ctx, "the key of codes was rotated", slog.Int("key", current))
 		}
-		_, err = fmt.Fprintf(env.out, "new codes are made with key %d; codes of keys 0 to %d are good\n",
+		_, err = fmt.Fprintf(env.Out, "new codes are made with key %d; codes of keys 0 to %d are good\n",
 			current, current)
 		return err
 	})

@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
 )
@@ -59,16 +60,16 @@ again, and the unit goes back on sale. This cannot be undone.
   server deadletter discard -why "written by hand for a test" -yes 1764000000000-0`
 
 // deadletter is the command deadletter.
-func deadletter(ctx context.Context, env environment) error {
+func deadletter(ctx context.Context, env cmdline.Env) error {
 	set := flag.NewFlagSet("deadletter", flag.ContinueOnError)
-	if len(env.args) == 0 || strings.HasPrefix(env.args[0], "-") {
-		if err := parse(env, set, deadletterHelp); err != nil {
+	if len(env.Args) == 0 || strings.HasPrefix(env.Args[0], "-") {
+		if err := cmdline.Parse(env, set, deadletterHelp); err != nil {
 			return err
 		}
 		return misuseOf(env, set, "what is to be done is missing (list, replay or discard)")
 	}
-	what := env.args[0]
-	env.args = env.args[1:]
+	what := env.Args[0]
+	env.Args = env.Args[1:]
 	switch what {
 	case "list":
 		return listLetters(ctx, env)
@@ -82,20 +83,20 @@ func deadletter(ctx context.Context, env environment) error {
 }
 
 // misuseOf is misuse for a set that has not parsed anything.
-func misuseOf(env environment, set *flag.FlagSet, wrong string) error {
-	set.SetOutput(env.err)
-	return misuse(set, wrong)
+func misuseOf(env cmdline.Env, set *flag.FlagSet, wrong string) error {
+	set.SetOutput(env.Err)
+	return cmdline.Misuse(set, wrong)
 }
 
-func listLetters(ctx context.Context, env environment) error {
+func listLetters(ctx context.Context, env cmdline.Env) error {
 	set := flag.NewFlagSet("deadletter list", flag.ContinueOnError)
 	n := set.Int("n", 50, "how `many` letters are printed at most, 1 to 1000")
 	after := set.String("after", "", "the `id` of the letter behind which to begin")
-	if err := parse(env, set, listHelp); err != nil {
+	if err := cmdline.Parse(env, set, listHelp); err != nil {
 		return err
 	}
 	if *n < 1 || *n > 1000 {
-		return misuse(set, fmt.Sprintf("-n is %d (allowed: 1 to 1000)", *n))
+		return cmdline.Misuse(set, fmt.Sprintf("-n is %d (allowed: 1 to 1000)", *n))
 	}
 	w, err := openToolEnv(ctx, env)
 	if err != nil {
@@ -107,18 +108,18 @@ func listLetters(ctx context.Context, env environment) error {
 		return err
 	}
 	if total == 0 {
-		_, err = fmt.Fprintln(env.out, "no dead letters")
+		_, err = fmt.Fprintln(env.Out, "no dead letters")
 		return err
 	}
-	if err := printLetters(env.out, letters); err != nil {
+	if err := printLetters(env.Out, letters); err != nil {
 		return err
 	}
 	if len(letters) == *n && int64(*n) < total {
-		_, err = fmt.Fprintf(env.out, "\n%d of %d; the next ones: server deadletter list -n %d -after %s\n",
+		_, err = fmt.Fprintf(env.Out, "\n%d of %d; the next ones: server deadletter list -n %d -after %s\n",
 			len(letters), total, *n, letters[len(letters)-1].ID)
 		return err
 	}
-	_, err = fmt.Fprintf(env.out, "\n%d of %d\n", len(letters), total)
+	_, err = fmt.Fprintf(env.Out, "\n%d of %d\n", len(letters), total)
 	return err
 }
 
@@ -165,30 +166,30 @@ type letterCommand struct {
 }
 
 // parseLetterCommand reads the flags and ids of a command that changes something; extra adds flags of its own.
-func parseLetterCommand(env environment, set *flag.FlagSet, about string) (letterCommand, error) {
+func parseLetterCommand(env cmdline.Env, set *flag.FlagSet, about string) (letterCommand, error) {
 	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"),
 		"`who` does it, for the log")
 	why := set.String("why", "", "for what `reason`, for the log (required)")
-	if err := parseFlags(env, set, about); err != nil {
+	if err := cmdline.ParseFlags(env, set, about); err != nil {
 		return letterCommand{}, err
 	}
 	for _, id := range set.Args() {
 		if strings.HasPrefix(id, "-") {
-			return letterCommand{}, misuse(set, fmt.Sprintf("%s stands behind an id; flags come before", id))
+			return letterCommand{}, cmdline.Misuse(set, fmt.Sprintf("%s stands behind an id; flags come before", id))
 		}
 	}
 	switch {
 	case set.NArg() == 0:
-		return letterCommand{}, misuse(set, "no id is given; server deadletter list shows them")
+		return letterCommand{}, cmdline.Misuse(set, "no id is given; server deadletter list shows them")
 	case strings.TrimSpace(*why) == "":
-		return letterCommand{}, misuse(set, "-why is missing: the log is to say for what reason")
+		return letterCommand{}, cmdline.Misuse(set, "-why is missing: the log is to say for what reason")
 	}
 	return letterCommand{ids: set.Args(), by: *by, why: *why}, nil
 }
 
 // variable returns a variable of the environment, "" when it is not set.
-func variable(env environment, name string) string {
-	for _, kv := range env.environ {
+func variable(env cmdline.Env, name string) string {
+	for _, kv := range env.Environ {
 		if value, is := strings.CutPrefix(kv, name+"="); is {
 			return value
 		}
@@ -196,7 +197,7 @@ func variable(env environment, name string) string {
 	return ""
 }
 
-func replayLetters(ctx context.Context, env environment) error {
+func replayLetters(ctx context.Context, env cmdline.Env) error {
 	letterCommand, err := parseLetterCommand(env,
 		flag.NewFlagSet("deadletter replay", flag.ContinueOnError), replayHelp)
 	if err != nil {
@@ -213,7 +214,7 @@ func replayLetters(ctx context.Context, env environment) error {
 	})
 }
 
-func discardLetters(ctx context.Context, env environment) error {
+func discardLetters(ctx context.Context, env cmdline.Env) error {
 	set := flag.NewFlagSet("deadletter discard", flag.ContinueOnError)
 	yes := set.Bool("yes", false, "do it: it cannot be undone")
 	letterCommand, err := parseLetterCommand(env, set, discardHelp)
@@ -232,7 +233,7 @@ func discardLetters(ctx context.Context, env environment) error {
 		}); err != nil {
 			return err
 		}
-		return misuse(set, "nothing was done; -yes does it")
+		return cmdline.Misuse(set, "nothing was done; -yes does it")
 	}
 	return eachLetter(env, letterCommand, func(id string) (string, error) {
 		l, err := w.deadLetters.Discard(ctx, id, letterCommand.by, letterCommand.why)
@@ -262,7 +263,7 @@ func discarded(l recorder.DeadLetter) string {
 }
 
 // eachLetter runs do for each of the letters, prints the result, and fails if one failed.
-func eachLetter(env environment, w letterCommand, do func(id string) (string, error)) error {
+func eachLetter(env cmdline.Env, w letterCommand, do func(id string) (string, error)) error {
 	var failed []error
 	for _, id := range w.ids {
 		done, err := do(id)
@@ -270,7 +271,7 @@ func eachLetter(env environment, w letterCommand, do func(id string) (string, er
 			failed = append(failed, fmt.Errorf("letter %s: %w", id, err))
 			continue
 		}
-		if _, err := fmt.Fprintf(env.out, "%s: %s\n", id, done); err != nil {
+		if _, err := fmt.Fprintf(env.Out, "%s: %s\n", id, done); err != nil {
 			return err
 		}
 	}

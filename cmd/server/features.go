@@ -1,36 +1,79 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
 	"seckill/internal/feature"
-	"seckill/internal/feature/rehearsal"
-	"seckill/internal/feature/report"
-	"seckill/internal/feature/template"
+	"seckill/internal/features"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
+	"seckill/internal/order/redemption"
 )
 
-// features is the list of features: the service has those that stand here. Hooks run in its order.
-func features(
-	cfg config.Config, s *stores, shop *shop, streams *httpkit.Streams, log *slog.Logger,
-) feature.List {
-	bodies := httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}
-	orders := httpapi.OrderPages(shop.orders)
-	return feature.List{
-		template.New(s.ledger.DB(), s.ledger.Voucher, bodies),
-		rehearsal.New(openRehearsals(s, shop),
-			rehearsal.HTTP{Orders: orders, Bodies: bodies, Now: time.Now}, s.ledger, shop.locks, log),
-		report.New(s.ledger.DB(), report.Core{Find: s.ledger.Voucher, Orders: s.ledger.OrdersAfter}, reportMembers(s),
-			report.HTTP{Note: s.ledger.Note, Streams: streams, Now: time.Now}),
+// coreFor is what the core gives to features; to those of a command, front is empty.
+func coreFor(s *stores, shop *shop, front httpkit.Front, log *slog.Logger) feature.Core {
+	return feature.Core{
+		DB: s.ledger.DB(), Ledger: s.ledger, Redis: s.redis, Vouchers: shop.vouchers, Locks: shop.locks,
+		Embedded: s.home != nil, Front: front, Log: log,
+		Members: feature.Members{
+			Guards: httpapi.GuardFigures(s.redis.GuardFigures),
+			Coupons: func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]feature.Coupon, error) {
+				found, err := s.ledger.Coupons(ctx, orderIDs)
+				return shownCoupons(found, whole), err
+			},
+		},
 	}
 }
 
-// featureCommands are the features' commands for operators.
-func featureCommands() []command {
-	return []command{
-		{"rehearse", rehearsal.Summary, rehearse},
+// front is what the core's interface gives to features' routes.
+func front(cfg config.Config, shop *shop, streams *httpkit.Streams) httpkit.Front {
+	return httpkit.Front{
+		Bodies: httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}, Streams: streams, Now: time.Now,
+		Orders: httpapi.OrderPages(shop.orders),
 	}
+}
+
+// shownCoupons returns the coupons as answers show them, with their codes masked or whole.
+func shownCoupons(found map[int64]redemption.Coupon, whole bool) map[int64]feature.Coupon {
+	show := redemption.Code.Masked
+	if whole {
+		show = redemption.Code.Shown
+	}
+	shown := make(map[int64]feature.Coupon, len(found))
+	for id, c := range found {
+		shown[id] = feature.Coupon{Code: show(c.Code), ValidUntil: c.ValidUntil}
+	}
+	return shown
+}
+
+// featureCommands are the features' commands for operators.
+func featureCommands() (all []command) {
+	tools := feature.Tools{Core: withCore, Ledger: withFeatureLedger}
+	for _, c := range features.List().Commands() {
+		all = append(all, command{c.Name, c.Summary, func(ctx context.Context, env cmdline.Env) error {
+			return c.Run(ctx, env, tools)
+		}})
+	}
+	return all
+}
+
+// withCore is feature.Tools.Core.
+func withCore(ctx context.Context, env cmdline.Env, do func(feature.Core) error) error {
+	w, err := openToolEnv(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer w.close(ctx)
+	return do(coreFor(w.stores, w.shop, httpkit.Front{}, w.log))
+}
+
+// withFeatureLedger is feature.Tools.Ledger.
+func withFeatureLedger(ctx context.Context, env cmdline.Env, do func(feature.Core) error) error {
+	return withLedger(ctx, env, func(_ config.Config, ledger toolLedger, log *slog.Logger) error {
+		return do(feature.Core{DB: ledger.DB(), Ledger: ledger, Embedded: ledger.home != nil, Log: log})
+	})
 }

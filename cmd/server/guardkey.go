@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"seckill/internal/guard/keys"
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 )
 
@@ -23,10 +24,10 @@ the secret, change the secret instead: all tickets are void then, pages fetch
 new ones, and every buyer has another moment.`
 
 // guardKey is the command guardkey.
-func guardKey(ctx context.Context, env environment) error {
+func guardKey(ctx context.Context, env cmdline.Env) error {
 	set := flag.NewFlagSet("guardkey", flag.ContinueOnError)
 	rotate := set.Bool("rotate", false, "add a salt, which is used a minute later")
-	if err := parse(env, set, guardKeyHelp); err != nil {
+	if err := cmdline.Parse(env, set, guardKeyHelp); err != nil {
 		return err
 	}
 	return withLedger(ctx, env, func(_ config.Config, ledger toolLedger, log *slog.Logger) error {
@@ -36,7 +37,7 @@ func guardKey(ctx context.Context, env environment) error {
 				return err
 			}
 			log.InfoContext(ctx, "the salt of guards was rotated", slog.Int("salt", int(id)))
-			_, err = fmt.Fprintf(env.out, "salt %d is used in %v; tickets made with older ones stay good\n",
+			_, err = fmt.Fprintf(env.Out, "salt %d is used in %v; tickets made with older ones stay good\n",
 				id, keys.RotationLead)
 			return err
 		}
@@ -45,7 +46,7 @@ func guardKey(ctx context.Context, env environment) error {
 			return err
 		}
 		newest := salts[len(salts)-1]
-		_, err = fmt.Fprintf(env.out, "the newest of %d salts is %d, used from %s\n",
+		_, err = fmt.Fprintf(env.Out, "the newest of %d salts is %d, used from %s\n",
 			len(salts), newest.ID, newest.UsedFrom.UTC().Format("2006-01-02 15:04:05 MST"))
 		return err
 	})

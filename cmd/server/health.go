@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 )
 
@@ -20,13 +21,13 @@ alive (/healthz), or with -ready whether it is ready (/readyz), and exits with 0
 if it is and with 1 if not. It is the container image's health check.`
 
 // health is the command health.
-func health(ctx context.Context, env environment) error {
+func health(ctx context.Context, env cmdline.Env) error {
 	set := flag.NewFlagSet("health", flag.ContinueOnError)
 	ready := set.Bool("ready", false, "ask whether it is ready, not only alive")
-	if err := parse(env, set, healthHelp); err != nil {
+	if err := cmdline.Parse(env, set, healthHelp); err != nil {
 		return err
 	}
-	cfg, err := config.Load(env.environ)
+	cfg, err := config.Load(env.Environ)
 	if err != nil {
 		return err
 	}
@@ -60,6 +61,6 @@ func health(ctx context.Context, env environment) error {
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s answers %s: %s", path, response.Status, body)
 	}
-	_, err = fmt.Fprintf(env.out, "%s\n", body)
+	_, err = fmt.Fprintf(env.Out, "%s\n", body)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"seckill/internal/features"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/kit/telemetry"
@@ -172,9 +173,7 @@ func (i *inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error)
 	if s.Changes, err = i.changes(ctx, id); err != nil {
 		return nil, err
 	}
-	if s.Rehearsed, err = lastRehearsal(ctx, i.stores, id); err != nil {
-		return nil, err
-	}
+	s.More = features.List().Check(ctx, i.stores.ledger.DB(), s)
 	if !v.Sale.Retired {
 		i.balance(ctx, s)
 	}

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 	"seckill/internal/lock"
 )
@@ -38,16 +39,16 @@ others). The log says who forced what, and why.
   server locks force -why "instance b hangs, ticket 4711" -yes sale:42`
 
 // locks is the command locks.
-func locks(ctx context.Context, env environment) error {
+func locks(ctx context.Context, env cmdline.Env) error {
 	set := flag.NewFlagSet("locks", flag.ContinueOnError)
-	if len(env.args) == 0 || strings.HasPrefix(env.args[0], "-") {
-		if err := parse(env, set, locksHelp); err != nil {
+	if len(env.Args) == 0 || strings.HasPrefix(env.Args[0], "-") {
+		if err := cmdline.Parse(env, set, locksHelp); err != nil {
 			return err
 		}
 		return misuseOf(env, set, "what is to be done is missing (list or force)")
 	}
-	what := env.args[0]
-	env.args = env.args[1:]
+	what := env.Args[0]
+	env.Args = env.Args[1:]
 	switch what {
 	case "list":
 		return listLocks(ctx, env)
@@ -59,8 +60,8 @@ func locks(ctx context.Context, env environment) error {
 }
 
 // openLocks opens the tools, and the locks of the service.
-func openLocks(ctx context.Context, env environment) (*toolEnv, *lock.Locker, error) {
-	cfg, err := config.Load(env.environ)
+func openLocks(ctx context.Context, env cmdline.Env) (*toolEnv, *lock.Locker, error) {
+	cfg, err := config.Load(env.Environ)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -71,8 +72,8 @@ func openLocks(ctx context.Context, env environment) (*toolEnv, *lock.Locker, er
 	return w, lock.New(w.stores.clients.Commands, cfg.Redis.Prefix+locksPrefix), nil
 }
 
-func listLocks(ctx context.Context, env environment) error {
-	if err := parse(env, flag.NewFlagSet("locks list", flag.ContinueOnError), listLocksHelp); err != nil {
+func listLocks(ctx context.Context, env cmdline.Env) error {
+	if err := cmdline.Parse(env, flag.NewFlagSet("locks list", flag.ContinueOnError), listLocksHelp); err != nil {
 		return err
 	}
 	w, locker, err := openLocks(ctx, env)
@@ -84,7 +85,7 @@ func listLocks(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(env.out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "NAME\tHOST/PROCESS\tENDS IN\tTOKEN")
 	for _, name := range names {
 		state, err := locker.Mutex(name).State(ctx)
@@ -98,20 +99,20 @@ func listLocks(ctx context.Context, env environment) error {
 	return table.Flush() // it has kept what went wrong before
 }
 
-func forceLocks(ctx context.Context, env environment) error {
+func forceLocks(ctx context.Context, env cmdline.Env) error {
 	set := flag.NewFlagSet("locks force", flag.ContinueOnError)
 	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"),
 		"`who` does it, for the log")
 	why := set.String("why", "", "for what `reason`, for the log (required)")
 	yes := set.Bool("yes", false, "do it")
-	if err := parseFlags(env, set, forceLocksHelp); err != nil {
+	if err := cmdline.ParseFlags(env, set, forceLocksHelp); err != nil {
 		return err
 	}
 	switch {
 	case set.NArg() == 0:
-		return misuse(set, "no name is given; server locks list shows them")
+		return cmdline.Misuse(set, "no name is given; server locks list shows them")
 	case strings.TrimSpace(*why) == "":
-		return misuse(set, "-why is missing: the log is to say for what reason")
+		return cmdline.Misuse(set, "-why is missing: the log is to say for what reason")
 	}
 	w, locker, err := openLocks(ctx, env)
 	if err != nil {
@@ -131,12 +132,12 @@ func forceLocks(ctx context.Context, env environment) error {
 			failed = append(failed, err)
 			continue
 		}
-		if _, err := fmt.Fprintf(env.out, "%s: %s\n", name, done); err != nil {
+		if _, err := fmt.Fprintf(env.Out, "%s: %s\n", name, done); err != nil {
 			return err
 		}
 	}
 	if !*yes {
-		return errors.Join(append(failed, misuse(set, "nothing was done; -yes does it"))...)
+		return errors.Join(append(failed, cmdline.Misuse(set, "nothing was done; -yes does it"))...)
 	}
 	return errors.Join(failed...)
 }

@@ -9,12 +9,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // SECKILL_TIMEZONE works in an image without a zone database
 
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 )
 
@@ -32,27 +32,13 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := realMain(ctx,
-		environment{args: os.Args[1:], environ: os.Environ(), out: os.Stdout, err: os.Stderr, stop: stop})
+		cmdline.Env{Args: os.Args[1:], Environ: os.Environ(), Out: os.Stdout, Err: os.Stderr, Stop: stop})
 	stop()
 	os.Exit(code)
 }
 
-// environment is what a command gets from outside.
-type environment struct {
-	args     []string // behind the program's name; for a command, behind its own
-	environ  []string // NAME=value
-	out, err io.Writer
-	stop     func() // restores the default signals, so that a second one ends the process at once
-}
-
-// errFound: the command found, and printed, something wrong.
-var errFound = errors.New("something is wrong")
-
-// errUsage: the command line is wrong, and the message is printed already.
-var errUsage = errors.New("wrong usage")
-
 // realMain runs the command that is asked for and returns the exit code.
-func realMain(ctx context.Context, env environment) int {
+func realMain(ctx context.Context, env cmdline.Env) int {
 	cmd, env, err := choose(env)
 	if err == nil && cmd.run != nil {
 		err = cmd.run(ctx, env)
@@ -62,14 +48,14 @@ func realMain(ctx context.Context, env environment) int {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
 	case errors.As(err, &invalid):
-		_, _ = fmt.Fprintf(env.err, "%v\nAll settings: server serve --help\n", invalid)
+		_, _ = fmt.Fprintf(env.Err, "%v\nAll settings: server serve --help\n", invalid)
 		return exitUsage
-	case errors.Is(err, errUsage):
+	case errors.Is(err, cmdline.ErrUsage):
 		return exitUsage
-	case errors.Is(err, errFound):
+	case errors.Is(err, cmdline.ErrFound):
 		return exitFound
 	default:
-		_, _ = fmt.Fprintln(env.err, "server:", err)
+		_, _ = fmt.Fprintln(env.Err, "server:", err)
 		return exitFailed
 	}
 }

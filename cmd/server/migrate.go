@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/embedded"
 	"seckill/internal/sqlstore"
@@ -20,8 +21,8 @@ several at once wait for each other. server serve does the same at its start
 unless SECKILL_MIGRATE=false.`
 
 // migrate is the command migrate.
-func migrate(ctx context.Context, env environment) error {
-	if err := parse(env, flag.NewFlagSet("migrate", flag.ContinueOnError), migrateHelp); err != nil {
+func migrate(ctx context.Context, env cmdline.Env) error {
+	if err := cmdline.Parse(env, flag.NewFlagSet("migrate", flag.ContinueOnError), migrateHelp); err != nil {
 		return err
 	}
 	return withAnyLedger(ctx, env, func(_ config.Config, ledger toolLedger, _ *slog.Logger) error {
@@ -30,11 +31,11 @@ func migrate(ctx context.Context, env environment) error {
 			return err
 		}
 		if len(applied) == 0 {
-			_, err = fmt.Fprintln(env.out, "the schema is up to date")
+			_, err = fmt.Fprintln(env.Out, "the schema is up to date")
 			return err
 		}
 		for _, name := range applied {
-			if _, err := fmt.Fprintln(env.out, "applied", name); err != nil {
+			if _, err := fmt.Fprintln(env.Out, "applied", name); err != nil {
 				return err
 			}
 		}

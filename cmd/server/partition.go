@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/order/partition"
 )
 
@@ -28,30 +29,30 @@ SECKILL_PARTITIONS adds them. It works beside running instances, on the stores t
 Instances know of a change within some five seconds. Partition 0 can be closed, and not removed.`
 
 // partitionCommand is the command partition.
-func partitionCommand(ctx context.Context, env environment) error {
-	args := env.args
+func partitionCommand(ctx context.Context, env cmdline.Env) error {
+	args := env.Args
 	switch {
 	case len(args) > 1 && isHelp(args[1]): // behind what is to be done
-		env.args = args[1:]
+		env.Args = args[1:]
 	case len(args) > 0 && !strings.HasPrefix(args[0], "-"):
-		env.args = nil // what stands behind it is a number, also if it begins with a -
+		env.Args = nil // what stands behind it is a number, also if it begins with a -
 	}
 	set := flag.NewFlagSet("partition", flag.ContinueOnError)
-	if err := parseFlags(env, set, partitionHelp); err != nil {
+	if err := cmdline.ParseFlags(env, set, partitionHelp); err != nil {
 		return err
 	}
 	if len(args) == 1 && args[0] == "list" {
-		return withPartitions(ctx, env, func(a *partition.Admin) error { return listPartitions(ctx, env.out, a) })
+		return withPartitions(ctx, env, func(a *partition.Admin) error { return listPartitions(ctx, env.Out, a) })
 	}
 	change, n, wrong := partitionChange(args)
 	if wrong != "" {
-		return misuse(set, wrong)
+		return cmdline.Misuse(set, wrong)
 	}
 	return withPartitions(ctx, env, func(a *partition.Admin) error {
 		if err := change(a, ctx, n); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(env.out, "partition %d: %s is done; all instances know within some five seconds\n",
+		_, err := fmt.Fprintf(env.Out, "partition %d: %s is done; all instances know within some five seconds\n",
 			n, args[0])
 		return err
 	})
@@ -80,7 +81,7 @@ func partitionChange(args []string) (change func(*partition.Admin, context.Conte
 	return change, n, ""
 }
 
-func withPartitions(ctx context.Context, env environment, f func(*partition.Admin) error) error {
+func withPartitions(ctx context.Context, env cmdline.Env, f func(*partition.Admin) error) error {
 	w, err := openToolEnv(ctx, env)
 	if err != nil {
 		return err

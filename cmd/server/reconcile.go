@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
 )
@@ -42,15 +43,15 @@ Exit code: 0 when all sales are balanced, 3 when one is not, 1 when they could n
 const confirmAfter = time.Second
 
 // reconcile is the command reconcile.
-func reconcile(ctx context.Context, env environment) error {
+func reconcile(ctx context.Context, env cmdline.Env) error {
 	set := flag.NewFlagSet("reconcile", flag.ContinueOnError)
 	id := set.Int64("voucher", 0, "the `id` of the only voucher to look at")
 	repair := set.Bool("repair", false, "rebuild what is proved to be wrong in Redis")
-	if err := parse(env, set, reconcileHelp); err != nil {
+	if err := cmdline.Parse(env, set, reconcileHelp); err != nil {
 		return err
 	}
 	if *id < 0 || *id > voucher.MaxID {
-		return misuse(set, fmt.Sprintf("-voucher is %d (allowed: 1 to %d)", *id, voucher.MaxID))
+		return cmdline.Misuse(set, fmt.Sprintf("-voucher is %d (allowed: 1 to %d)", *id, voucher.MaxID))
 	}
 	w, err := openToolEnv(ctx, env)
 	if err != nil {
@@ -81,12 +82,12 @@ func reconcile(ctx context.Context, env environment) error {
 			return err
 		}
 	}
-	if err := printBalances(env.out, balances, repaired); err != nil {
+	if err := printBalances(env.Out, balances, repaired); err != nil {
 		return err
 	}
 	for _, b := range balances {
 		if b.Finding != audit.Balanced {
-			return errFound
+			return cmdline.ErrFound
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/telemetry"
 )
@@ -25,11 +26,12 @@ Settings (environment variables):
 `
 
 // serve is the command serve.
-func serve(ctx context.Context, env environment) error {
-	if err := parse(env, flag.NewFlagSet("serve", flag.ContinueOnError), serveHelp+settingsTable()); err != nil {
+func serve(ctx context.Context, env cmdline.Env) error {
+	if err := cmdline.Parse(env, flag.NewFlagSet("serve", flag.ContinueOnError),
+		serveHelp+settingsTable()); err != nil {
 		return err
 	}
-	cfg, err := config.Load(env.environ)
+	cfg, err := config.Load(env.Environ)
 	if err != nil {
 		return err
 	}
@@ -46,8 +48,8 @@ func serve(ctx context.Context, env environment) error {
 }
 
 // newLogger logs to the error output; the other output is for results.
-func newLogger(env environment, cfg config.Config) (*slog.Logger, error) {
-	return telemetry.NewLogger(env.err, telemetry.LogOptions{
+func newLogger(env cmdline.Env, cfg config.Config) (*slog.Logger, error) {
+	return telemetry.NewLogger(env.Err, telemetry.LogOptions{
 		Level: cfg.Log.Level, Format: cfg.Log.Format, Instance: cfg.Server.Instance,
 	})
 }

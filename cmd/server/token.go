@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/embedded"
 	"seckill/internal/voucher"
@@ -35,7 +36,7 @@ const longestTTL = 366 * 24 * time.Hour
 const maxAgeDays = 18_250
 
 // token is the command token.
-func token(_ context.Context, env environment) error {
+func token(_ context.Context, env cmdline.Env) error {
 	set := flag.NewFlagSet("token", flag.ContinueOnError)
 	user := set.Int64("user", 0, "the user's `id`, a positive number (required)")
 	role := set.String("role", "", "the `role`: \"admin\", \"till\", or nothing for a buyer")
@@ -43,29 +44,30 @@ func token(_ context.Context, env environment) error {
 	level := set.Int64("level", 0, "the `level` of a buyer's account, for sales with such a condition")
 	ageDays := set.Int64("agedays", 0, "how many `days` old a buyer's account is, for sales with such a condition")
 	ttl := set.Duration("ttl", 24*time.Hour, "how long the token is valid")
-	if err := parse(env, set, tokenHelp); err != nil {
+	if err := cmdline.Parse(env, set, tokenHelp); err != nil {
 		return err
 	}
 	switch {
 	case *user < 1 || *user > voucher.MaxID:
-		return misuse(set, fmt.Sprintf("-user is %d, or missing (allowed: 1 to %d)", *user, voucher.MaxID))
+		return cmdline.Misuse(set, fmt.Sprintf("-user is %d, or missing (allowed: 1 to %d)", *user, voucher.MaxID))
 	case *role != "" && *role != authtoken.RoleAdmin && *role != authtoken.RoleTill:
-		return misuse(set, fmt.Sprintf("-role is %q (allowed: %q, %q, or nothing for a buyer)",
+		return cmdline.Misuse(set, fmt.Sprintf("-role is %q (allowed: %q, %q, or nothing for a buyer)",
 			*role, authtoken.RoleAdmin, authtoken.RoleTill))
 	case *role == authtoken.RoleTill && (*shop < 1 || *shop > voucher.MaxID):
-		return misuse(set, fmt.Sprintf("-shop is %d, or missing (a till needs one: 1 to %d)", *shop, voucher.MaxID))
+		return cmdline.Misuse(set, fmt.Sprintf("-shop is %d, or missing (a till needs one: 1 to %d)",
+			*shop, voucher.MaxID))
 	case *role != authtoken.RoleTill && *shop != 0:
-		return misuse(set, "-shop is of tills (-role till) alone")
+		return cmdline.Misuse(set, "-shop is of tills (-role till) alone")
 	case *role != "" && (*level != 0 || *ageDays != 0):
-		return misuse(set, "-level and -agedays are of buyers (no -role) alone")
+		return cmdline.Misuse(set, "-level and -agedays are of buyers (no -role) alone")
 	case *level < 0 || *level > voucher.MaxID:
-		return misuse(set, fmt.Sprintf("-level is %d (allowed: 0, for none, to %d)", *level, voucher.MaxID))
+		return cmdline.Misuse(set, fmt.Sprintf("-level is %d (allowed: 0, for none, to %d)", *level, voucher.MaxID))
 	case *ageDays < 0 || *ageDays > maxAgeDays:
-		return misuse(set, fmt.Sprintf("-agedays is %d (allowed: 0, for none, to %d)", *ageDays, maxAgeDays))
+		return cmdline.Misuse(set, fmt.Sprintf("-agedays is %d (allowed: 0, for none, to %d)", *ageDays, maxAgeDays))
 	case *ttl <= 0 || *ttl > longestTTL:
-		return misuse(set, fmt.Sprintf("-ttl is %s (allowed: more than nothing, at most %s)", *ttl, longestTTL))
+		return cmdline.Misuse(set, fmt.Sprintf("-ttl is %s (allowed: more than nothing, at most %s)", *ttl, longestTTL))
 	}
-	cfg, err := config.Load(env.environ)
+	cfg, err := config.Load(env.Environ)
 	if err != nil {
 		return err
 	}
@@ -89,7 +91,7 @@ func token(_ context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(env.out, signed)
+	_, err = fmt.Fprintln(env.Out, signed)
 	return err
 }
 
@@ -132,8 +134,9 @@ func chosenLife(set *flag.FlagSet, ttl, longest time.Duration) (time.Duration, e
 	given := false
 	set.Visit(func(f *flag.Flag) { given = given || f.Name == "ttl" })
 	if given && longest > 0 && ttl > longest {
-		return 0, misuse(set, fmt.Sprintf("-ttl is %s, but the service accepts tokens of this role for %s at most "+
-			"(SECKILL_JWT_MAX_LIFE, SECKILL_JWT_ADMIN_MAX_LIFE)", ttl, longest))
+		return 0, cmdline.Misuse(set,
+			fmt.Sprintf("-ttl is %s, but the service accepts tokens of this role for %s at most "+
+				"(SECKILL_JWT_MAX_LIFE, SECKILL_JWT_ADMIN_MAX_LIFE)", ttl, longest))
 	}
 	return within(ttl, longest), nil
 }

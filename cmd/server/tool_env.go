@@ -2,22 +2,18 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
+	"seckill/internal/feature"
 	"seckill/internal/idworker"
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/service"
 	"seckill/internal/redisstore"
 )
-
-// errEmbedded: a command needs Redis, and the embedded mode's is inside the process that serves.
-var errEmbedded = errors.New(
-	"neither SECKILL_REDIS_ADDRS nor SECKILL_MYSQL_DSN is set: set them as the instances have them; " +
-		"for the embedded mode there is no such command, as its Redis is inside the process that serves")
 
 // toolEnv is the stores and the domain for a command that runs beside the serving instances: without background jobs,
 // and without touching the schema.
@@ -29,13 +25,13 @@ type toolEnv struct {
 	log    *slog.Logger
 }
 
-func openToolEnv(ctx context.Context, env environment) (*toolEnv, error) {
-	cfg, err := config.Load(env.environ)
+func openToolEnv(ctx context.Context, env cmdline.Env) (*toolEnv, error) {
+	cfg, err := config.Load(env.Environ)
 	if err != nil {
 		return nil, err
 	}
 	if cfg.Embedded() {
-		return nil, errEmbedded
+		return nil, feature.ErrEmbedded
 	}
 	cfg.Stores.Migrate = false
 	log, err := newLogger(env, cfg)
@@ -87,7 +83,7 @@ func (w *toolEnv) requestRepair(ctx context.Context, sale int64, badEpoch int64)
 // withLedger runs f, of a command that needs no Redis, on the ledger that the settings name, whose schema must be
 // this version's.
 func withLedger(
-	ctx context.Context, env environment, f func(cfg config.Config, ledger toolLedger, log *slog.Logger) error,
+	ctx context.Context, env cmdline.Env, f func(cfg config.Config, ledger toolLedger, log *slog.Logger) error,
 ) error {
 	return withAnyLedger(ctx, env, func(cfg config.Config, ledger toolLedger, log *slog.Logger) error {
 		if err := ledger.CheckSchema(ctx); err != nil {
@@ -99,9 +95,9 @@ func withLedger(
 
 // withAnyLedger is withLedger whatever the schema is.
 func withAnyLedger(
-	ctx context.Context, env environment, f func(cfg config.Config, ledger toolLedger, log *slog.Logger) error,
+	ctx context.Context, env cmdline.Env, f func(cfg config.Config, ledger toolLedger, log *slog.Logger) error,
 ) error {
-	cfg, err := config.Load(env.environ)
+	cfg, err := config.Load(env.Environ)
 	if err != nil {
 		return err
 	}

@@ -5,17 +5,18 @@ import (
 	"flag"
 	"fmt"
 
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/telemetry"
 )
 
 // printVersion is the command version.
-func printVersion(_ context.Context, env environment) error {
-	if err := parse(env, flag.NewFlagSet("version", flag.ContinueOnError),
+func printVersion(_ context.Context, env cmdline.Env) error {
+	if err := cmdline.Parse(env, flag.NewFlagSet("version", flag.ContinueOnError),
 		"server version prints the version, the source revision and the Go version."); err != nil {
 		return err
 	}
 	b := build()
-	_, err := fmt.Fprintf(env.out, "seckill %s, revision %s, %s\n", b.Version, b.Revision, b.Go)
+	_, err := fmt.Fprintf(env.Out, "seckill %s, revision %s, %s\n", b.Version, b.Revision, b.Go)
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/words"
 	"seckill/internal/voucher"
@@ -54,25 +55,25 @@ type webhookTool struct {
 }
 
 // webhookCommand is the command webhook.
-func webhookCommand(ctx context.Context, env environment) error {
+func webhookCommand(ctx context.Context, env cmdline.Env) error {
 	set := flag.NewFlagSet("webhook", flag.ContinueOnError)
-	if len(env.args) == 0 || strings.HasPrefix(env.args[0], "-") {
-		if err := parse(env, set, webhookHelp); err != nil {
+	if len(env.Args) == 0 || strings.HasPrefix(env.Args[0], "-") {
+		if err := cmdline.Parse(env, set, webhookHelp); err != nil {
 			return err
 		}
 		return misuseOf(env, set,
 			"what is to be done is missing (list, add, enable, disable, delete, test, rotate, events, dead or replay)")
 	}
-	what := env.args[0]
-	env.args = env.args[1:]
-	tool := webhookTool{out: env.out}
+	what := env.Args[0]
+	env.Args = env.Args[1:]
+	tool := webhookTool{out: env.Out}
 	set = flag.NewFlagSet("webhook "+what, flag.ContinueOnError)
 	run, ok := tool.command(what, set)
 	if !ok {
 		return misuseOf(env, set, fmt.Sprintf(
 			"there is no %q (list, add, enable, disable, delete, test, rotate, events, dead or replay)", what))
 	}
-	if err := parseFlags(env, set, webhookHelp); err != nil {
+	if err := cmdline.ParseFlags(env, set, webhookHelp); err != nil {
 		return err
 	}
 	if err := tool.readID(set, what); err != nil {
@@ -123,22 +124,23 @@ func (t *webhookTool) readID(set *flag.FlagSet, what string) error {
 		want = 0
 	}
 	if set.NArg() != want {
-		return misuse(set, fmt.Sprintf("%d arguments are given behind the flags, want %d: an endpoint's id, which "+
-			"server webhook list shows", set.NArg(), want))
+		return cmdline.Misuse(set,
+			fmt.Sprintf("%d arguments are given behind the flags, want %d: an endpoint's id, which "+
+				"server webhook list shows", set.NArg(), want))
 	}
 	if want == 0 {
 		return nil
 	}
 	id, err := strconv.ParseInt(set.Arg(0), 10, 64)
 	if err != nil || id < 1 {
-		return misuse(set, fmt.Sprintf("%q is no id; server webhook list shows them", set.Arg(0)))
+		return cmdline.Misuse(set, fmt.Sprintf("%q is no id; server webhook list shows them", set.Arg(0)))
 	}
 	t.id = id
 	return nil
 }
 
 // withWebhooks runs f on the ledger that the settings name.
-func withWebhooks(ctx context.Context, env environment, f func(*webhook.Admin) error) error {
+func withWebhooks(ctx context.Context, env cmdline.Env, f func(*webhook.Admin) error) error {
 	return withLedger(ctx, env, func(cfg config.Config, ledger toolLedger, _ *slog.Logger) error {
 		out := sender.New(sender.Options{Allowed: cfg.Webhook.Networks(), UserAgent: "seckill/" + build().Version})
 		defer out.Close()
@@ -238,7 +240,7 @@ func (t *webhookTool) test(ctx context.Context) error {
 		return err
 	case result.Failure != webhook.Failure{}:
 		_ = t.say("not taken after %v: %s\n", result.Took.Round(time.Millisecond), result.Failure.In(words.English))
-		return errFound
+		return cmdline.ErrFound
 	}
 	return t.say("taken after %v, as %s\n", result.Took.Round(time.Millisecond), result.ID)
 }

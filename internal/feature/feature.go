@@ -1,31 +1,39 @@
 // Package feature says what a feature is: a part that could be left out, and the shop would still sell. Each lies in a
-// folder of its own beside this file, and stands in one list, cmd/server/features.go. Features know the core's domain
-// and the kits, and never each other; the core knows none of them. docs/adr/0038-core-kits-features-lab.md says why.
+// folder of its own beside this file, and stands in one list, internal/features. Features know the core's domain and
+// the kits, and never each other; the core knows none of them. docs/adr/0038-core-kits-features-lab.md says why.
+//
+// A feature is made in two steps. What is known before any setting is read is a [Feature]: its errors, its commands.
+// What works on the stores are its [Parts], which Open makes of the [Core].
 package feature
 
 import (
 	"context"
+	"fmt"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/preflight"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
-// Feature is what a feature adds to the service. Every field may be empty.
+// Feature is what is known of a feature before anything is opened. Every field but Name may be empty.
 type Feature struct {
+	Name     string         // that of its folder
+	Rules    []httpkit.Rule // of its errors; those of the core come first
+	Commands []Command
+	// Check is its line in the list before a sale, which it asks the database for.
+	Check func(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) preflight.Line
+	// Open wires it to the core. It starts nothing. A process calls it once, before it creates vouchers.
+	Open func(Core) (Parts, error)
+}
+
+// Parts are what a feature adds to a process. Every field may be empty.
+type Parts struct {
 	Routes []httpkit.Route
-	Rules  []httpkit.Rule                // of its errors; those of the core come first
 	Jobs   []func(context.Context) error // run until their context ends, and may be stopped at any moment
 }
 
 // List is all features, in their order.
 type List []Feature
-
-// Routes returns the routes of all.
-func (l List) Routes() (all []httpkit.Route) {
-	for _, f := range l {
-		all = append(all, f.Routes...)
-	}
-	return all
-}
 
 // Rules returns the rules of all.
 func (l List) Rules() (all []httpkit.Rule) {
@@ -35,10 +43,36 @@ func (l List) Rules() (all []httpkit.Rule) {
 	return all
 }
 
-// Jobs returns the jobs of all.
-func (l List) Jobs() (all []func(context.Context) error) {
+// Commands returns the commands of all.
+func (l List) Commands() (all []Command) {
 	for _, f := range l {
-		all = append(all, f.Jobs...)
+		all = append(all, f.Commands...)
 	}
 	return all
+}
+
+// Check returns the lines of all in the list before a sale.
+func (l List) Check(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) (lines []preflight.Line) {
+	for _, f := range l {
+		if f.Check != nil {
+			lines = append(lines, f.Check(ctx, db, sale))
+		}
+	}
+	return lines
+}
+
+// Open opens all, and returns what they add together.
+func (l List) Open(core Core) (all Parts, err error) {
+	for _, f := range l {
+		if f.Open == nil {
+			continue
+		}
+		parts, err := f.Open(core)
+		if err != nil {
+			return Parts{}, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		all.Routes = append(all.Routes, parts.Routes...)
+		all.Jobs = append(all.Jobs, parts.Jobs...)
+	}
+	return all, nil
 }

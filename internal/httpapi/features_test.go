@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/feature"
 	"seckill/internal/feature/rehearsal"
 	"seckill/internal/feature/report"
 	"seckill/internal/feature/template"
 	"seckill/internal/guard"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
+	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 )
 
@@ -57,7 +58,7 @@ type fakeRehearsals struct{ err error }
 func oneRun() rehearsal.Run {
 	return rehearsal.Run{
 		VoucherID: 8, Of: 5, AdminID: adminID, Begin: noon.Add(-time.Minute), End: noon, ReportedAt: noon, Done: true,
-		Figures: preflight.Figures{
+		Figures: rehearsal.Figures{
 			Stock: 40, Buyers: 200, Arrived: 200, Requests: 210, Accepted: 40, SoldOut: 900 * time.Millisecond,
 			P99: 8 * time.Millisecond,
 		},
@@ -83,7 +84,7 @@ func (f fakeRehearsals) End(context.Context, voucher.Author, int64) (rehearsal.R
 func (f fakeRehearsals) Find(context.Context, int64) (rehearsal.Run, error) { return oneRun(), f.err }
 
 // Report takes everything.
-func (f fakeRehearsals) Report(context.Context, int64, preflight.Figures, bool) error { return f.err }
+func (f fakeRehearsals) Report(context.Context, int64, rehearsal.Figures, bool) error { return f.err }
 
 // fakeReports has a report with something everywhere, or fails.
 type fakeReports struct{ err error }
@@ -102,7 +103,7 @@ func (f fakeReports) Of(ctx context.Context, _ int64) (report.Report, error) {
 	v, counts := seckillVoucher().Voucher, order.Counts{"accepted": 3, "sold_out": 40}
 	shown, lines, err := GuardFigures(guardsOfReport)(ctx, v)
 	return report.Report{
-		Voucher: v, Waitlist: &report.Waitlist{Joined: 9}, Sums: report.Sums{Issued: 10, Paid: report.Tally{Orders: 1}},
+		Voucher: v, Waitlist: &waitlist.Sums{Joined: 9}, Sums: report.Sums{Issued: 10, Paid: report.Tally{Orders: 1}},
 		Guards: report.Guards{Shown: shown, Lines: lines, Unread: true},
 		Timeline: report.Timeline{
 			Answers: counts, Spoilt: 1, FirstAccepted: noon, LastAccepted: noon, SoldOut: noon, Step: time.Second,
@@ -116,7 +117,7 @@ func (f fakeReports) Orders(_ context.Context, _ int64, _ bool, yield func([]rep
 	if f.err != nil {
 		return f.err
 	}
-	return yield([]report.ExportRow{{Order: orderIn(order.Paid), Coupon: report.Coupon{Code: "ABCD"}}})
+	return yield([]report.ExportRow{{Order: orderIn(order.Paid), Coupon: feature.Coupon{Code: "ABCD"}}})
 }
 
 // Seconds yields one.
@@ -146,7 +147,7 @@ func featureRoutes(err error) []httpkit.Route {
 	bodies := httpkit.Bodies{Limit: testBodyLimit}
 	return slices.Concat(
 		template.Routes(fakeTemplates{err}, bodies),
-		rehearsal.Routes(fakeRehearsals{err}, rehearsal.HTTP{
+		rehearsal.Routes(fakeRehearsals{err}, httpkit.Front{
 			Orders: OrderPages(fakeOrders{}), Bodies: bodies, Now: func() time.Time { return noon },
 		}),
 		report.Routes(fakeReports{err}, report.HTTP{

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/kit/preflight"
+	"seckill/internal/feature/rehearsal"
 	"seckill/internal/testkit"
 	"seckill/test/box"
 )
@@ -27,7 +27,7 @@ const (
 
 // measured is a crowd's sale.
 type measured struct {
-	preflight.Figures
+	rehearsal.Figures
 	processor time.Duration // of all instances
 }
 
@@ -108,7 +108,7 @@ func soldSale(b *testing.B, s *box.Site, sale int64, within time.Duration, seed 
 }
 
 // readReport reads what loadgen has written.
-func readReport(b *testing.B, name string, f *preflight.Figures) {
+func readReport(b *testing.B, name string, f *rehearsal.Figures) {
 	b.Helper()
 	text, err := os.ReadFile(name)
 	if err != nil {

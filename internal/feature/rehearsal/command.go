@@ -9,16 +9,16 @@ import (
 	"strings"
 	"time"
 
+	"seckill/internal/feature"
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/preflight"
+	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
 
-// Summary is the line about the command in the list of commands.
-const Summary = "play a sale before its day, with a crowd, and forecast it"
-
-// Help is what its --help says, before the flags.
-const Help = `server rehearse plays the sale of a voucher before its day: on the running instances and
+// help is what its --help says, before the flags.
+const help = `server rehearse plays the sale of a voucher before its day: on the running instances and
 their stores, with a crowd of loadgen, on a sale of its own that buyers do not see and that is removed
 afterwards. It forecasts when the sale will be sold out, how long answers take and what Redis needs, and
 says go or no-go.
@@ -42,14 +42,48 @@ const (
 	endTimeout = 10 * time.Second
 )
 
-// Command is the command server rehearse.
-type Command struct {
+// command is the command server rehearse.
+type command struct {
 	voucher int64
 	crowd   crowd
 }
 
-// Flags adds the command's flags to the set.
-func (c *Command) Flags(set *flag.FlagSet) {
+// rehearse runs the command.
+func rehearse(ctx context.Context, env cmdline.Env, open feature.Tools) error {
+	var c command
+	set := flag.NewFlagSet("rehearse", flag.ContinueOnError)
+	c.flags(set)
+	if err := cmdline.Parse(env, set, help); err != nil {
+		return err
+	}
+	if err := c.check(); err != nil {
+		return cmdline.Misuse(set, err.Error())
+	}
+	var forecast []preflight.Line
+	err := open.Core(ctx, env, func(core feature.Core) (err error) {
+		forecast, err = c.run(ctx, openRehearsals(core), env)
+		return err
+	})
+	switch {
+	case errors.Is(err, feature.ErrEmbedded):
+		return fmt.Errorf("%w. docs/rehearsal.md says how loadgen rehearses there", err)
+	case err != nil:
+		return err
+	}
+	if _, err := fmt.Fprintf(env.Out, "\nForecast for the sale of voucher %d\n", c.voucher); err != nil {
+		return err
+	}
+	if err := preflight.Write(env.Out, forecast, words.English); err != nil {
+		return err
+	}
+	if !preflight.Go(forecast) {
+		return cmdline.ErrFound
+	}
+	return nil
+}
+
+// flags adds the command's flags to the set.
+func (c *command) flags(set *flag.FlagSet) {
 	set.Int64Var(&c.voucher, "voucher", 0, "the `id` of the voucher whose sale is rehearsed (required)")
 	set.Int64Var(&c.crowd.buyers, "buyers", 0, "`number` of buyers; by default twenty for each unit, at most a million")
 	set.DurationVar(&c.crowd.duration, "duration", 10*time.Second,
@@ -61,8 +95,8 @@ func (c *Command) Flags(set *flag.FlagSet) {
 		"the `program` loadgen; by default beside this one, or on the PATH")
 }
 
-// Check returns what is wrong with the flags, once they are parsed.
-func (c *Command) Check() (err error) {
+// check returns what is wrong with the flags, once they are parsed.
+func (c *command) check() (err error) {
 	switch {
 	case c.voucher < 1 || c.voucher > voucher.MaxID:
 		return fmt.Errorf("-voucher is %d (allowed: 1 to %d)", c.voucher, voucher.MaxID)
@@ -83,11 +117,8 @@ func (c *Command) Check() (err error) {
 	return err
 }
 
-// Voucher returns the id of the voucher whose sale is rehearsed.
-func (c *Command) Voucher() int64 { return c.voucher }
-
-// Run plays the rehearsal and returns its forecast. It removes the rehearsal afterwards, also after Ctrl-C.
-func (c *Command) Run(ctx context.Context, rehearsals *Rehearsals, on Console) ([]preflight.Line, error) {
+// run plays the rehearsal and returns its forecast. It removes the rehearsal afterwards, also after Ctrl-C.
+func (c *command) run(ctx context.Context, rehearsals *Rehearsals, env cmdline.Env) ([]preflight.Line, error) {
 	if err := c.crowd.reach(ctx); err != nil {
 		return nil, fmt.Errorf("no rehearsal: %w", err)
 	}
@@ -101,11 +132,11 @@ func (c *Command) Run(ctx context.Context, rehearsals *Rehearsals, on Console) (
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 		defer cancel()
 		if _, err := rehearsals.End(ctx, author, v.ID); err != nil {
-			_, _ = fmt.Fprintf(on.Err, "ending the rehearsal, voucher %d: %v; it ends by itself at %s\n",
+			_, _ = fmt.Fprintf(env.Err, "ending the rehearsal, voucher %d: %v; it ends by itself at %s\n",
 				v.ID, err, v.Sale.End.UTC().Format(time.TimeOnly+" UTC"))
 		}
 	}()
-	if err := c.crowd.play(ctx, on, v.Voucher, ends); err != nil {
+	if err := c.crowd.play(ctx, env, v.Voucher, ends); err != nil {
 		return nil, err
 	}
 	finding, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout) // also after Ctrl-C
@@ -117,7 +148,7 @@ func (c *Command) Run(ctx context.Context, rehearsals *Rehearsals, on Console) (
 	case !run.Done:
 		return nil, errors.New("the crowd could not hand in what it has measured; its output says why")
 	}
-	return preflight.Forecast(run.Figures), nil
+	return Forecast(run.Figures), nil
 }
 
 // notStarted says why a rehearsal did not start.

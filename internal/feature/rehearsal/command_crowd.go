@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"seckill/internal/kit/cmdline"
 	"seckill/internal/voucher"
 )
 
@@ -25,12 +25,6 @@ const (
 	// reachTimeout is how long all addresses together may take to answer.
 	reachTimeout = 5 * time.Second
 )
-
-// Console is the outputs and the environment of the command, which the crowd inherits.
-type Console struct {
-	Out, Err io.Writer
-	Environ  []string
-}
 
 // crowd is a process of loadgen, as the command line asks for it.
 type crowd struct {
@@ -88,11 +82,11 @@ func (c crowd) reach(ctx context.Context) error {
 }
 
 // play runs the crowd until it has finished, or until its sale ends. The crowd reports its figures to the instances.
-func (c crowd) play(ctx context.Context, on Console, v voucher.Voucher, ends time.Time) error {
+func (c crowd) play(ctx context.Context, env cmdline.Env, v voucher.Voucher, ends time.Time) error {
 	args := c.args(v)
-	_, _ = fmt.Fprintf(on.Err, "The rehearsal is voucher %d. Its crowd:\n  %s %s\n",
+	_, _ = fmt.Fprintf(env.Err, "The rehearsal is voucher %d. Its crowd:\n  %s %s\n",
 		v.ID, c.loadgen, strings.Join(args, " "))
-	err := runCrowd(ctx, on, ends, c.loadgen, args)
+	err := runCrowd(ctx, env, ends, c.loadgen, args)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() {
 		return nil // it has findings, or was told to end: its report says so
 	}
@@ -108,11 +102,11 @@ var errUnverified = errors.New(
 
 // runCrowd runs the crowd, at most until the given time. When ctx ends, it sends SIGTERM; the crowd then verifies what
 // it has done so far.
-func runCrowd(ctx context.Context, on Console, ends time.Time, program string, args []string) error {
+func runCrowd(ctx context.Context, env cmdline.Env, ends time.Time, program string, args []string) error {
 	last, cancel := context.WithDeadline(context.WithoutCancel(ctx), ends)
 	defer cancel()
 	cmd := exec.CommandContext(last, program, args...) //nolint:gosec // the operator's own program
-	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = on.Environ, on.Out, on.Err, crowdOutput
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = env.Environ, env.Out, env.Err, crowdOutput
 	if err := cmd.Start(); err != nil {
 		return err
 	}

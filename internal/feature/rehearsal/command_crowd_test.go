@@ -6,12 +6,14 @@ import (
 	"io"
 	"testing"
 	"time"
+
+	"seckill/internal/kit/cmdline"
 )
 
 // A crowd is killed when its sale ends, and told to end when the command is.
 func TestCrowdEnds(t *testing.T) {
 	t.Parallel()
-	on := Console{Out: io.Discard, Err: io.Discard}
+	on := cmdline.Env{Out: io.Discard, Err: io.Discard}
 	if err := runCrowd(t.Context(), on, time.Now().Add(2*time.Second), "sleep",
 		[]string{"3600"}); !errors.Is(err, errUnverified) {
 		t.Errorf("at the end of its sale: %v", err)

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"seckill/internal/feature"
 	"seckill/internal/order"
 	"seckill/internal/order/job"
 )
@@ -15,24 +16,15 @@ const (
 	emptyRate  = 5000             // orders a second at most, to leave the ledger room
 )
 
-// Remover removes what a rehearsal has left: the core's ledger.
-type Remover interface {
-	// RetiredRehearsals returns the vouchers of rehearsals whose sale is retired.
-	RetiredRehearsals(ctx context.Context) ([]int64, error)
-	// EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them. Once no orders are
-	// left, it removes the voucher and is done. For any other voucher it returns an error and removes nothing.
-	EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error)
-}
-
 // Emptier removes the rows of rehearsals that have ended, on one instance at a time (package job).
 type Emptier struct {
-	sales  Remover
+	sales  feature.Rehearsals
 	locker order.FencedLocker
 	log    *slog.Logger
 }
 
 // NewEmptier returns an emptier; Run starts it.
-func NewEmptier(sales Remover, locker order.FencedLocker, log *slog.Logger) *Emptier {
+func NewEmptier(sales feature.Rehearsals, locker order.FencedLocker, log *slog.Logger) *Emptier {
 	return &Emptier{sales: sales, locker: locker, log: log}
 }
 

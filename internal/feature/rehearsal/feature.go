@@ -2,18 +2,42 @@ package rehearsal
 
 import (
 	"context"
-	"log/slog"
 
 	"seckill/internal/feature"
-	"seckill/internal/order"
+	"seckill/internal/kit/preflight"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 // New returns the feature.
-func New(
-	rehearsals *Rehearsals, core HTTP, sales Remover, locker order.FencedLocker, log *slog.Logger,
-) feature.Feature {
+func New() feature.Feature {
 	return feature.Feature{
-		Routes: Routes(rehearsals, core), Rules: Rules(),
-		Jobs: []func(context.Context) error{NewEmptier(sales, locker, log).Run},
+		Name: "rehearsal", Rules: Rules(), Check: check, Open: open,
+		Commands: []feature.Command{
+			{Name: "rehearse", Summary: "play a sale before its day, with a crowd, and forecast it", Run: rehearse},
+		},
 	}
+}
+
+func open(core feature.Core) (feature.Parts, error) {
+	return feature.Parts{
+		Routes: Routes(openRehearsals(core), core.Front),
+		Jobs:   []func(context.Context) error{NewEmptier(core.Ledger, core.Locks, core.Log).Run},
+	}, nil
+}
+
+// openRehearsals wires rehearsals to the core. A process calls it once, before it creates vouchers.
+func openRehearsals(core feature.Core) *Rehearsals {
+	return NewRehearsals(Parts{
+		Sales: core.Ledger, Clock: core.Redis, Find: core.Ledger.Voucher, Vouchers: core.Vouchers, Locker: core.Locks,
+		Runs: NewLedger(core.DB), Memory: core.Redis.Memory, Alone: core.Embedded,
+	})
+}
+
+// check says in the list before a sale how its last rehearsal went that has a result.
+func check(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) preflight.Line {
+	last, err := Last(ctx, db, sale.VoucherID)
+	if err != nil {
+		return preflight.Unknown(checkName, preflight.Warning, err)
+	}
+	return lineOf(last, sale.Changes)
 }

@@ -9,7 +9,6 @@ import (
 
 	"gorm.io/gorm"
 
-	"seckill/internal/kit/preflight"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -126,11 +125,11 @@ const lastLooked = 5
 
 // Last returns the last rehearsal of a voucher's sale that has a result, or nil if none of the last lastLooked has. It
 // is for a process that needs no Ledger.
-func Last(ctx context.Context, db *sqlkit.DB, of int64) (*preflight.Rehearsed, error) {
+func Last(ctx context.Context, db *sqlkit.DB, of int64) (*Run, error) {
 	runs, err := (&Ledger{db}).List(ctx, of, lastLooked)
 	for _, r := range runs {
 		if r.Done {
-			return &preflight.Rehearsed{At: r.Begin, Figures: r.Figures}, nil
+			return &r, nil
 		}
 	}
 	return nil, err

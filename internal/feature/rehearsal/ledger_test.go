@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/feature/rehearsal"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
@@ -34,7 +33,7 @@ func TestRehearsalRuns(t *testing.T) {
 		first, other, last := rehearses(t, l, 3), rehearses(t, l, 4), rehearses(t, l, 3)
 		run := rehearsal.Run{
 			VoucherID: first.ID, Of: 3, AdminID: ledgertest.Admin.AdminID, Begin: ledgertest.RecordedAt,
-			End: ledgertest.RecordedAt.Add(time.Hour), Figures: preflight.Figures{Stock: 7},
+			End: ledgertest.RecordedAt.Add(time.Hour), Figures: rehearsal.Figures{Stock: 7},
 		}
 		if got, err := kept.Find(t.Context(), first.ID); err != nil || !cmp.Equal(run, got) {
 			t.Errorf("new: %v (-want +got):\n%s", err, cmp.Diff(run, got))
@@ -68,16 +67,14 @@ func TestRehearsalRuns(t *testing.T) {
 		if n := l.Number(t, "SELECT COUNT(*) FROM tb_rehearsal"); n != 3 {
 			t.Errorf("%d rows, want those of 3 rehearsals", n)
 		}
-		for of, want := range map[int64]*preflight.Rehearsed{
-			3: {At: run.Begin, Figures: run.Figures}, 4: nil, 5: nil,
-		} {
+		for of, want := range map[int64]*rehearsal.Run{3: &run, 4: nil, 5: nil} {
 			if got, err := rehearsal.Last(t.Context(), l.DB(), of); err != nil || !cmp.Equal(want, got) {
 				t.Errorf("the last result of %d: %v (-want +got):\n%s", of, err, cmp.Diff(want, got))
 			}
 		}
 		l.Exec(t, "UPDATE tb_rehearsal SET figures = '{' WHERE voucher_id = ?", other.ID)
 		if got, err := kept.Find(t.Context(), other.ID); err != nil || !got.ReportedAt.IsZero() ||
-			got.Figures != (preflight.Figures{Stock: 7}) {
+			got.Figures != (rehearsal.Figures{Stock: 7}) {
 			t.Errorf("with figures that cannot be read: %v, %+v", err, got)
 		}
 	})

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -291,7 +290,7 @@ func TestReport(t *testing.T) {
 	v := rehearsed(sale(107, 0, 0))
 	v.Sale.End = time.Now().Add(time.Hour)
 	f := &fakeStores{
-		sales: []voucher.Voucher{v}, run: Run{VoucherID: 107, End: v.Sale.End, Figures: preflight.Figures{Stock: 40}},
+		sales: []voucher.Voucher{v}, run: Run{VoucherID: 107, End: v.Sale.End, Figures: Figures{Stock: 40}},
 	}
 	var used int64
 	parts := f.parts()
@@ -300,7 +299,7 @@ func TestReport(t *testing.T) {
 	report := func(memory, requests int64, done bool, want State) {
 		t.Helper()
 		used = memory
-		if err := r.Report(t.Context(), 107, preflight.Figures{Requests: requests}, done); err != nil {
+		if err := r.Report(t.Context(), 107, Figures{Requests: requests}, done); err != nil {
 			t.Fatal(err)
 		}
 		if got := f.run.State(time.Now()); got != want {
@@ -319,13 +318,13 @@ func TestReport(t *testing.T) {
 	report(15, 90, true, Done)
 	report(50, 1, true, Done)
 	report(50, 1, false, Done)
-	want := preflight.Figures{Stock: 40, Requests: 90, MemoryIdle: 10, MemoryPeak: 30, MemoryMax: 100}
+	want := Figures{Stock: 40, Requests: 90, MemoryIdle: 10, MemoryPeak: 30, MemoryMax: 100}
 	if f.run.Figures != want || len(f.changed) == 0 {
 		t.Errorf("kept %+v, ended %v; want %+v", f.run.Figures, f.changed, want)
 	}
 
 	late := &fakeStores{run: Run{VoucherID: 108, End: now}, at: now.Add(2 * time.Minute)}
-	err := NewRehearsals(late.parts()).Report(t.Context(), 108, preflight.Figures{}, true)
+	err := NewRehearsals(late.parts()).Report(t.Context(), 108, Figures{}, true)
 	if !errors.Is(err, ErrOver) {
 		t.Errorf("two minutes after its end: %v", err)
 	}

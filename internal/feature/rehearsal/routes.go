@@ -29,21 +29,12 @@ type Service interface {
 	// Find returns a rehearsal. ErrNone.
 	Find(ctx context.Context, voucherID int64) (Run, error)
 	// Report keeps what the crowd of a rehearsal has measured. ErrNone, ErrOver.
-	Report(ctx context.Context, voucherID int64, f preflight.Figures, done bool) error
-}
-
-// HTTP is what the routes need of the core's interface.
-type HTTP struct {
-	// Orders answers with recorded orders as GET /admin/order does: those that the filter selects, with an id below
-	// before, newest first, at most n. order.ErrUnavailable.
-	Orders func(ctx context.Context, f order.Filter, before int64, n int) (httpkit.Envelope, error)
-	Bodies httpkit.Bodies
-	Now    func() time.Time
+	Report(ctx context.Context, voucherID int64, f Figures, done bool) error
 }
 
 // Routes returns the routes of admins and of crowds.
-func Routes(rehearsals Service, core HTTP) []httpkit.Route {
-	h := handlers{rehearsals, core}
+func Routes(rehearsals Service, front httpkit.Front) []httpkit.Route {
+	h := handlers{rehearsals, front}
 	return []httpkit.Route{
 		httpkit.Admin("GET /admin/voucher/:id/rehearsal", h.list),
 		httpkit.Admin("POST /admin/voucher/:id/rehearsal", h.start),
@@ -55,7 +46,7 @@ func Routes(rehearsals Service, core HTTP) []httpkit.Route {
 
 type handlers struct {
 	rehearsals Service
-	core       HTTP
+	front      httpkit.Front
 }
 
 // errStarting: another admin is starting a rehearsal at this moment.
@@ -76,7 +67,7 @@ func (h handlers) start(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 	}
 	return h.show(http.StatusCreated, Run{
 		VoucherID: shadow.ID, Of: id, AdminID: who.UserID, Begin: shadow.Sale.Begin, End: shadow.Sale.End,
-		Figures: preflight.Figures{Stock: shadow.Sale.Issued},
+		Figures: Figures{Stock: shadow.Sale.Issued},
 	}), nil
 }
 
@@ -90,7 +81,7 @@ func (h handlers) list(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, erro
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	now := h.core.Now()
+	now := h.front.Now()
 	return httpkit.Answer{Status: http.StatusOK, Speak: func(in words.Language) any {
 		views := make([]runJSON, len(runs))
 		for i, r := range runs {
@@ -115,7 +106,7 @@ func (h handlers) end(c *gin.Context, who httpkit.Identity) (httpkit.Answer, err
 
 // show is the answer with one rehearsal.
 func (h handlers) show(status int, r Run) httpkit.Answer {
-	now := h.core.Now()
+	now := h.front.Now()
 	return httpkit.Answer{Status: status, Speak: func(in words.Language) any { return view(r, now, in) }}
 }
 
@@ -150,7 +141,7 @@ func view(r Run, now time.Time, in words.Language) runJSON {
 		SoldOut: f.SoldOut.Seconds(),
 	}
 	if r.Done {
-		lines := preflight.Forecast(f)
+		lines := Forecast(f)
 		goes := preflight.Go(lines)
 		shown.Go, shown.Lines = &goes, httpkit.CheckLines(lines, in)
 	}

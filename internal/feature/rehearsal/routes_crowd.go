@@ -11,7 +11,6 @@ import (
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -31,7 +30,7 @@ func (h handlers) orders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if _, err := h.rehearsals.Find(c.Request.Context(), id); err != nil { // it may be a real sale's id
 		return httpkit.Answer{}, err
 	}
-	page, err := h.core.Orders(c.Request.Context(), order.Filter{VoucherID: id}, cursor, n)
+	page, err := h.front.Orders(c.Request.Context(), order.Filter{VoucherID: id}, cursor, n)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -45,12 +44,12 @@ func (h handlers) report(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 		return httpkit.Answer{}, err
 	}
 	var (
-		f                 preflight.Figures
+		f                 Figures
 		soldOut, p50, p99 int64 // microseconds
 		done              bool
 	)
 	required, integer := jsonbody.Required, jsonbody.Integer
-	err = h.core.Bodies.Read(c,
+	err = h.front.Bodies.Read(c,
 		required(jsonbody.Bool("done", &done)), required(integer("buyers", &f.Buyers)),
 		required(integer("arrived", &f.Arrived)), required(integer("requests", &f.Requests)),
 		required(integer("accepted", &f.Accepted)), required(integer("unclear", &f.Unclear)),
@@ -72,7 +71,7 @@ func (h handlers) report(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 const longestMicros = int64(time.Hour / time.Microsecond)
 
 // wholeFigures checks the ranges of a report's numbers and fills in its times.
-func wholeFigures(f *preflight.Figures, soldOut, p50, p99 int64) error {
+func wholeFigures(f *Figures, soldOut, p50, p99 int64) error {
 	var problems invalid.Problems
 	for _, n := range []struct {
 		name     string

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"seckill/internal/kit/preflight"
 	"seckill/internal/voucher"
 )
 
@@ -34,7 +33,7 @@ type Run struct {
 	Begin, End time.Time
 	ReportedAt time.Time // the last report of its crowd; zero: none yet
 	Done       bool      // the crowd has finished, and the figures are final
-	Figures    preflight.Figures
+	Figures    Figures
 }
 
 // State is the progress of a rehearsal.
@@ -94,7 +93,7 @@ func (r *Rehearsals) Find(ctx context.Context, voucherID int64) (Run, error) {
 // Report keeps the figures that the crowd of a rehearsal has measured so far, and the memory that Redis uses now. If
 // done is set, the figures are final, and Report ends the sale. A final report may come twice; the first one stays.
 // ErrNone, ErrOver.
-func (r *Rehearsals) Report(ctx context.Context, voucherID int64, f preflight.Figures, done bool) error {
+func (r *Rehearsals) Report(ctx context.Context, voucherID int64, f Figures, done bool) error {
 	used, limit := r.memoryNow(ctx)
 	run, err := r.parts.Runs.Change(ctx, voucherID, func(now time.Time, run *Run) error {
 		switch {

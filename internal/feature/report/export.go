@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/feature"
 	"seckill/internal/order"
 	"seckill/internal/order/timeline"
 )
@@ -12,7 +13,7 @@ import (
 // ExportRow is one order of an export.
 type ExportRow struct {
 	Order  order.Order
-	Coupon Coupon
+	Coupon feature.Coupon
 }
 
 // Expired reports whether the order was cancelled at its payment deadline or later. Then it ended by not being paid in
@@ -64,7 +65,7 @@ func (r *Reports) page(ctx context.Context, voucherID, after int64, whole bool) 
 			paid = append(paid, o.ID)
 		}
 	}
-	coupons, err := r.members.coupons(ctx, paid, whole)
+	coupons, err := r.coupons(ctx, paid, whole)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/feature"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -26,15 +27,17 @@ func (n manyOrders) after(_ context.Context, voucherID, after int64, limit int) 
 	return page, nil
 }
 
-func (n manyOrders) reports(coupons func(ids []int64, whole bool) (map[int64]Coupon, error)) *Reports {
+func (n manyOrders) reports(coupons func(ids []int64, whole bool) (map[int64]feature.Coupon, error)) *Reports {
 	return &Reports{
 		core: Core{
 			Find:   func(_ context.Context, id int64) (voucher.Voucher, error) { return voucher.Voucher{ID: id}, nil },
 			Orders: n.after,
 		},
-		members: Members{Coupons: func(_ context.Context, ids []int64, whole bool) (map[int64]Coupon, error) {
-			return coupons(ids, whole)
-		}},
+		members: feature.Members{
+			Coupons: func(_ context.Context, ids []int64, whole bool) (map[int64]feature.Coupon, error) {
+				return coupons(ids, whole)
+			},
+		},
 	}
 }
 
@@ -44,14 +47,14 @@ func TestExportPages(t *testing.T) {
 	until := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	for n, pages := range map[manyOrders]int{0: 1, 1: 1, exportPage: 2, 2*exportPage + 1: 3} {
 		var asked []int64
-		reports := n.reports(func(ids []int64, whole bool) (map[int64]Coupon, error) {
+		reports := n.reports(func(ids []int64, whole bool) (map[int64]feature.Coupon, error) {
 			if !whole {
 				t.Error("whole codes are asked for masked")
 			}
 			asked = append(asked, ids...)
-			coupons := make(map[int64]Coupon)
+			coupons := make(map[int64]feature.Coupon)
 			for _, id := range ids {
-				coupons[id] = Coupon{"x", until}
+				coupons[id] = feature.Coupon{Code: "x", ValidUntil: until}
 			}
 			return coupons, nil
 		})
@@ -63,7 +66,7 @@ func TestExportPages(t *testing.T) {
 			calls++
 			for _, row := range page {
 				ids = append(ids, row.Order.ID)
-				if want := row.Order.ID%2 == 0; (row.Coupon == Coupon{"x", until}) != want {
+				if want := row.Order.ID%2 == 0; (row.Coupon == feature.Coupon{Code: "x", ValidUntil: until}) != want {
 					t.Errorf("order %d has the coupon %+v", row.Order.ID, row.Coupon)
 				}
 			}
@@ -79,7 +82,7 @@ func TestExportPages(t *testing.T) {
 func TestExportWithoutCoupons(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no connection")
-	reports := manyOrders(7).reports(func([]int64, bool) (map[int64]Coupon, error) { return nil, broken })
+	reports := manyOrders(7).reports(func([]int64, bool) (map[int64]feature.Coupon, error) { return nil, broken })
 	err := reports.Orders(t.Context(), 5, false, func(page []ExportRow) error {
 		t.Errorf("%d orders", len(page))
 		return nil

@@ -1,11 +1,17 @@
 package report
 
-import (
-	"seckill/internal/feature"
-	"seckill/internal/sqlstore/sqlkit"
-)
+import "seckill/internal/feature"
 
-// New returns the feature on the ledger's database.
-func New(db *sqlkit.DB, core Core, members Members, http HTTP) feature.Feature {
-	return feature.Feature{Routes: Routes(NewReports(db, core, members), http)}
+// New returns the feature.
+func New() feature.Feature {
+	return feature.Feature{Name: "report", Open: open}
+}
+
+func open(core feature.Core) (feature.Parts, error) {
+	reports := NewReports(core.DB, Core{
+		Find: core.Ledger.Voucher, Orders: core.Ledger.OrdersAfter, Waitlist: core.Ledger.PlaceSums,
+	}, core.Members)
+	return feature.Parts{Routes: Routes(reports, HTTP{
+		Note: core.Ledger.Note, Streams: core.Front.Streams, Now: core.Front.Now,
+	})}, nil
 }

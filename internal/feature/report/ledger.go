@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"seckill/internal/feature"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
@@ -15,7 +16,7 @@ import (
 type ledger struct{ db *sqlkit.DB }
 
 // NewReports returns reports from the ledger's database.
-func NewReports(db *sqlkit.DB, core Core, members Members) *Reports {
+func NewReports(db *sqlkit.DB, core Core, members feature.Members) *Reports {
 	return &Reports{ledger{db}, core, members}
 }
 

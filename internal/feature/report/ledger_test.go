@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/feature"
 	"seckill/internal/order"
 	"seckill/internal/order/timeline"
 	"seckill/internal/testkit/ledgertest"
@@ -18,7 +19,9 @@ import (
 
 // reportsOn returns reports of a ledger, without members.
 func reportsOn(l ledgertest.Ledger) *Reports {
-	return NewReports(l.DB(), Core{Find: l.Voucher, Orders: l.OrdersAfter}, Members{})
+	return NewReports(l.DB(), Core{
+		Find: l.Voucher, Orders: l.OrdersAfter, Waitlist: l.PlaceSums,
+	}, feature.Members{})
 }
 
 // counted is a minute of one process with so many requests in its first second.
@@ -239,11 +242,11 @@ func BenchmarkReport(b *testing.B) {
 		}
 	}
 	reports := reportsOn(l)
-	reports.members.Coupons = func(ctx context.Context, ids []int64, _ bool) (map[int64]Coupon, error) {
+	reports.members.Coupons = func(ctx context.Context, ids []int64, _ bool) (map[int64]feature.Coupon, error) {
 		found, err := l.Coupons(ctx, ids)
-		coupons := make(map[int64]Coupon, len(found))
+		coupons := make(map[int64]feature.Coupon, len(found))
 		for id, c := range found {
-			coupons[id] = Coupon{c.Code.Masked(), c.ValidUntil}
+			coupons[id] = feature.Coupon{Code: c.Code.Masked(), ValidUntil: c.ValidUntil}
 		}
 		return coupons, err
 	}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/feature"
 	"seckill/internal/order"
+	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 )
 
@@ -20,14 +22,16 @@ func TestReportOfGuards(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				m := Members{Guards: func(ctx context.Context, v voucher.Voucher) (any, [][2]string, error) {
-					if hangs {
-						<-ctx.Done()
-					}
-					return v.ID, lines, ctx.Err()
+				r := Reports{members: feature.Members{
+					Guards: func(ctx context.Context, v voucher.Voucher) (any, [][2]string, error) {
+						if hangs {
+							<-ctx.Done()
+						}
+						return v.ID, lines, ctx.Err()
+					},
 				}}
 				began := time.Now()
-				got := m.guards(t.Context(), voucher.Voucher{ID: 7, Sale: &voucher.Sale{}})
+				got := r.guards(t.Context(), voucher.Voucher{ID: 7, Sale: &voucher.Sale{}})
 				if diff := cmp.Diff(Guards{int64(7), lines, hangs}, got); diff != "" ||
 					time.Since(began) > guardsTimeout {
 					t.Errorf("after %s (-want +got):\n%s", time.Since(began), diff)
@@ -40,18 +44,17 @@ func TestReportOfGuards(t *testing.T) {
 // Features that are not there, and sales that do not use them, are not asked.
 func TestReportWithoutMembers(t *testing.T) {
 	t.Parallel()
-	all := Members{
-		Waitlist: func(context.Context, int64) (Waitlist, error) { return Waitlist{Joined: 3}, nil },
+	all := feature.Members{
 		Guards: func(context.Context, voucher.Voucher) (any, [][2]string, error) {
 			return 1, nil, order.ErrUnavailable
 		},
-		Coupons: func(_ context.Context, ids []int64, _ bool) (map[int64]Coupon, error) {
-			return map[int64]Coupon{ids[0]: {Code: "x"}}, nil
+		Coupons: func(_ context.Context, ids []int64, _ bool) (map[int64]feature.Coupon, error) {
+			return map[int64]feature.Coupon{ids[0]: {Code: "x"}}, nil
 		},
 	}
 	for _, test := range []struct {
 		name    string
-		members Members
+		members feature.Members
 		voucher voucher.Voucher
 		want    Guards
 		listed  bool
@@ -59,22 +62,29 @@ func TestReportWithoutMembers(t *testing.T) {
 		{"all", all, voucher.Voucher{Sale: &voucher.Sale{OfferWithin: time.Minute}}, Guards{1, nil, true}, true},
 		{"no list", all, voucher.Voucher{Sale: &voucher.Sale{}}, Guards{1, nil, true}, false},
 		{"an ordinary voucher", all, voucher.Voucher{}, Guards{}, false},
-		{"no features", Members{}, voucher.Voucher{Sale: &voucher.Sale{OfferWithin: time.Minute}}, Guards{}, false},
+		{
+			"no features", feature.Members{}, voucher.Voucher{
+				Sale: &voucher.Sale{OfferWithin: time.Minute},
+			}, Guards{}, true,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			list, err := test.members.waitlist(t.Context(), test.voucher)
+			reports := Reports{members: test.members, core: Core{
+				Waitlist: func(context.Context, int64) (waitlist.Sums, error) { return waitlist.Sums{Joined: 3}, nil },
+			}}
+			list, err := reports.waitlist(t.Context(), test.voucher)
 			if err != nil || (list != nil) != test.listed || list != nil && list.Joined != 3 {
 				t.Errorf("the waiting list: %+v, %v", list, err)
 			}
-			if diff := cmp.Diff(test.want, test.members.guards(t.Context(), test.voucher)); diff != "" {
+			if diff := cmp.Diff(test.want, reports.guards(t.Context(), test.voucher)); diff != "" {
 				t.Errorf("guards (-want +got):\n%s", diff)
 			}
-			coupons, err := test.members.coupons(t.Context(), []int64{9}, false)
+			coupons, err := reports.coupons(t.Context(), []int64{9}, false)
 			if err != nil || (coupons[9].Code != "") != (test.members.Coupons != nil) {
 				t.Errorf("coupons: %+v, %v", coupons, err)
 			}
-			if none, err := test.members.coupons(t.Context(), nil, false); err != nil || none != nil {
+			if none, err := reports.coupons(t.Context(), nil, false); err != nil || none != nil {
 				t.Errorf("the coupons of no orders: %+v, %v", none, err)
 			}
 		})

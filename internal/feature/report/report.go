@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/feature"
 	"seckill/internal/order"
+	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 )
 
@@ -48,7 +50,7 @@ type Report struct {
 	Voucher voucher.Voucher
 	Sums    Sums
 	// Waitlist is nil if the sale has no waiting list.
-	Waitlist *Waitlist
+	Waitlist *waitlist.Sums
 	Guards   Guards
 	Timeline
 }
@@ -81,13 +83,15 @@ type Core struct {
 	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
 	// Orders returns recorded orders of a voucher with an id above after, ascending, at most limit.
 	Orders func(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
+	// Waitlist returns what has become of the places of a sale's waiting list.
+	Waitlist func(ctx context.Context, voucherID int64) (waitlist.Sums, error)
 }
 
 // Reports makes reports of vouchers. It is safe for concurrent use.
 type Reports struct {
 	ledger  ledger
 	core    Core
-	members Members
+	members feature.Members
 }
 
 // Of returns the report of a voucher. It reads the voucher's orders by one statement, and its timeline page by page;
@@ -104,11 +108,11 @@ func (r *Reports) Of(ctx context.Context, voucherID int64) (Report, error) {
 		made.Timeline, err = r.timeline(ctx, v)
 	}
 	if err == nil {
-		made.Waitlist, err = r.members.waitlist(ctx, v)
+		made.Waitlist, err = r.waitlist(ctx, v)
 	}
 	if err != nil {
 		return Report{}, order.OrUnavailable(fmt.Errorf("the report of voucher %d: %w", voucherID, err))
 	}
-	made.Guards = r.members.guards(ctx, v)
+	made.Guards = r.guards(ctx, v)
 	return made, nil
 }

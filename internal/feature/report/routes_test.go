@@ -15,10 +15,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/feature"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
+	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 )
 
@@ -79,7 +81,7 @@ func fullReports() fakeReports {
 				Paid:     Tally{Orders: 1, Units: 1, Cents: 1000},
 				Refunded: Tally{Orders: 2, Units: 2, Cents: 2000}, Failed: Tally{Orders: 1, Units: 1},
 			},
-			Waitlist: &Waitlist{Joined: 9, Waiting: 2, Offered: 6, Open: 1, Accepted: 4, Bought: 3, Passed: 2},
+			Waitlist: &waitlist.Sums{Joined: 9, Waiting: 2, Offered: 6, Open: 1, Accepted: 4, Bought: 3, Passed: 2},
 			Guards: Guards{
 				Shown: map[string]int{"stopped": 60}, Lines: [][2]string{{"guard_limits_stopped", "60"}}, Unread: true,
 			},
@@ -89,7 +91,7 @@ func fullReports() fakeReports {
 		orders: []ExportRow{
 			{
 				Order:  order.Order{ID: 8, UserID: 42, Amount: 1000, Status: order.Paid, CreatedAt: noon, PaidAt: noon},
-				Coupon: Coupon{ValidUntil: noon.Add(time.Hour)},
+				Coupon: feature.Coupon{ValidUntil: noon.Add(time.Hour)},
 			},
 			{Order: order.Order{
 				ID: 9, UserID: 43, Amount: 1000, Status: order.Cancelled, CreatedAt: noon, PayBefore: noon,

@@ -1,17 +1,12 @@
 package template
 
-import (
-	"context"
+import "seckill/internal/feature"
 
-	"seckill/internal/feature"
-	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/sqlstore/sqlkit"
-	"seckill/internal/voucher"
-)
+// New returns the feature.
+func New() feature.Feature {
+	return feature.Feature{Name: "template", Rules: Rules(), Open: open}
+}
 
-// New returns the feature on the ledger's database. find is as NewTemplates wants it.
-func New(
-	db *sqlkit.DB, find func(ctx context.Context, id int64) (voucher.Voucher, error), bodies httpkit.Bodies,
-) feature.Feature {
-	return feature.Feature{Routes: Routes(NewTemplates(db, find), bodies), Rules: Rules()}
+func open(core feature.Core) (feature.Parts, error) {
+	return feature.Parts{Routes: Routes(NewTemplates(core.DB, core.Ledger.Voucher), core.Front.Bodies)}, nil
 }

@@ -67,13 +67,7 @@ type Sale struct {
 	Unbalanced string // "": nothing is wrong with its units; else what is
 	Undecided  string // "": it could be found out; else why not
 	Changes    []Change
-	Rehearsed  *Rehearsed // the last rehearsal that has a result; nil: none
-}
-
-// Rehearsed is a rehearsal of the sale.
-type Rehearsed struct {
-	At      time.Time
-	Figures Figures
+	More       []Line // what features say of it
 }
 
 // Change is what an admin changed of the sale lately.

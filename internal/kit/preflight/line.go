@@ -55,9 +55,9 @@ func Go(lines []Line) bool {
 	return true
 }
 
-// say formats both texts with the same values; of a value that is a text, each takes its own. Numbers get
+// Say formats both texts with the same values; of a value that is a text, each takes its own. Numbers get
 // separators from a thousand on; an id, or a setting that people copy, is given as a string.
-func say(en, zh string, values ...any) text {
+func Say(en, zh string, values ...any) words.Text {
 	return text{
 		fmt.Sprintf(en, valuesIn(words.English, values)...), fmt.Sprintf(zh, valuesIn(words.Chinese, values)...),
 	}
@@ -100,16 +100,16 @@ func (n figure) Format(s fmt.State, _ rune) {
 	}
 }
 
-// line returns a line that is ok, or of the given level with what to do.
-func line(name string, level Level, what, do text) Line {
+// NewLine returns a line that is ok, or of the given level with what to do.
+func NewLine(name string, level Level, what, do words.Text) Line {
 	if level == OK {
 		do = text{}
 	}
 	return Line{Name: name, Level: level, what: what, do: do}
 }
 
-// worse returns no where that is true, warning where that is, else ok.
-func worse(no, warning bool) Level {
+// Worse returns No where that is true, Warning where that is, else OK.
+func Worse(no, warning bool) Level {
 	switch {
 	case no:
 		return No
@@ -120,10 +120,10 @@ func worse(no, warning bool) Level {
 	}
 }
 
-// unknown is the line of something that could not be found out: because a store is away, refuses what it is told, or
+// Unknown is the line of something that could not be found out: because a store is away, refuses what it is told, or
 // has another schema.
-func unknown(name string, level Level, err error) Line {
+func Unknown(name string, level Level, err error) Line {
 	said := strings.ReplaceAll(err.Error(), "\n", "; ") // joined errors stand on a line each
-	return line(name, level, say("not found out: %s", "未能查明：%s", said),
-		say("put that right, and check again", "解决后再检查一次"))
+	return NewLine(name, level, Say("not found out: %s", "未能查明：%s", said),
+		Say("put that right, and check again", "解决后再检查一次"))
 }

@@ -10,7 +10,7 @@ import (
 // What could not be found out in several places is said in one line.
 func TestUnknownIsOneLine(t *testing.T) {
 	t.Parallel()
-	l := unknown("orders.waiting", Warning, errors.Join(errors.New("partition 0 is away"),
+	l := Unknown("orders.waiting", Warning, errors.Join(errors.New("partition 0 is away"),
 		errors.New("partition 1 hangs")))
 	for language, want := range map[words.Language]string{
 		English: "not found out: partition 0 is away; partition 1 hangs",

@@ -32,17 +32,17 @@ func List(f Facts, now time.Time) []Line {
 func (f *Facts) ofSale(now time.Time) []Line {
 	switch {
 	case f.SaleErr != nil:
-		return []Line{unknown("sale.window", No, f.SaleErr)}
+		return []Line{Unknown("sale.window", No, f.SaleErr)}
 	case f.Sale == nil:
 		return nil
 	}
-	return []Line{f.Sale.window(now), f.Sale.units(), f.payment(), f.Sale.changed(now), f.Sale.rehearsal()}
+	return append([]Line{f.Sale.window(now), f.Sale.units(), f.payment(), f.Sale.changed(now)}, f.Sale.More...)
 }
 
 func (f *Facts) ofLedger() []Line {
 	switch {
 	case f.LedgerErr != nil:
-		return []Line{unknown("ledger.answers", No, f.LedgerErr)}
+		return []Line{Unknown("ledger.answers", No, f.LedgerErr)}
 	case f.Embedded: // it flushes at each commit, by itself
 		return []Line{f.Ledger.answers()}
 	}
@@ -64,50 +64,52 @@ func (s *Sale) window(now time.Time) Line {
 	stamp := func(t time.Time) string { return t.Format("2006-01-02 15:04:05 MST") }
 	switch {
 	case s.Retired || !now.Before(s.End):
-		return line(name, No, say("it ended at %s", "已于 %s 结束", stamp(s.End)),
-			say("copy it to a new voucher, or set another endTime", "复制为新优惠券，或修改 endTime"))
+		return NewLine(name, No, Say("it ended at %s", "已于 %s 结束", stamp(s.End)),
+			Say("copy it to a new voucher, or set another endTime", "复制为新优惠券，或修改 endTime"))
 	case s.OffShelf:
-		return line(name, No, say("the voucher is off the shelf", "优惠券已下架"), say("put it on the shelf again", "重新上架"))
+		return NewLine(name, No, Say("the voucher is off the shelf", "优惠券已下架"),
+			Say("put it on the shelf again", "重新上架"))
 	case s.Paused:
-		return line(name, No, say("the sale is paused", "活动已暂停"), say("resume it", "恢复活动"))
+		return NewLine(name, No, Say("the sale is paused", "活动已暂停"), Say("resume it", "恢复活动"))
 	case !now.Before(s.Begin):
-		return line(name, OK, say("it runs since %s, until %s", "自 %s 起进行中，至 %s", stamp(s.Begin), stamp(s.End)), text{})
+		return NewLine(name, OK, Say("it runs since %s, until %s", "自 %s 起进行中，至 %s",
+			stamp(s.Begin), stamp(s.End)), text{})
 	}
-	return line(name, OK, say("%d units from %s, in %s, until %s", "共 %d 份，%s 开始（%s后），%s 结束",
-		s.Issued, stamp(s.Begin), span(s.Begin.Sub(now)), stamp(s.End)), text{})
+	return NewLine(name, OK, Say("%d units from %s, in %s, until %s", "共 %d 份，%s 开始（%s后），%s 结束",
+		s.Issued, stamp(s.Begin), Span(s.Begin.Sub(now)), stamp(s.End)), text{})
 }
 
 // units says whether both stores have all units.
 func (s *Sale) units() Line {
 	if s.Unbalanced == "" && s.Undecided != "" {
-		return line("sale.units", Warning, say("not found out: %s", "未能查明：%s", s.Undecided),
-			say("check again in a moment; server reconcile -voucher %s shows the sums",
+		return NewLine("sale.units", Warning, Say("not found out: %s", "未能查明：%s", s.Undecided),
+			Say("check again in a moment; server reconcile -voucher %s shows the sums",
 				"稍后再检查一次；server reconcile -voucher %s 可查看明细", s.id()))
 	}
-	what := say("each of the %d is accounted for", "%d 份均已核对无误", s.Issued)
+	what := Say("each of the %d is accounted for", "%d 份均已核对无误", s.Issued)
 	if s.Unbalanced != "" {
-		what = say("%s", "%s", s.Unbalanced)
+		what = Say("%s", "%s", s.Unbalanced)
 	}
-	return line("sale.units", worse(s.Unbalanced != "", false), what,
-		say("server reconcile -voucher %s shows the sums", "server reconcile -voucher %s 可查看明细", s.id()))
+	return NewLine("sale.units", Worse(s.Unbalanced != "", false), what,
+		Say("server reconcile -voucher %s shows the sums", "server reconcile -voucher %s 可查看明细", s.id()))
 }
 
 func (f *Facts) payment() Line {
-	what := say("orders can be paid", "订单可以支付")
+	what := Say("orders can be paid", "订单可以支付")
 	switch {
 	case !f.Sale.Costs:
-		what = say("it costs nothing", "免费，无需支付")
+		what = Say("it costs nothing", "免费，无需支付")
 	case !f.HasProvider:
-		what = say("it has a price, and nobody takes money", "有价格，但未配置支付渠道")
+		what = Say("it has a price, and nobody takes money", "有价格，但未配置支付渠道")
 	}
-	return line("payment.provider", worse(f.Sale.Costs && !f.HasProvider, false), what,
-		say("set SECKILL_PAYMENT_PROVIDER on all instances", "在所有实例上设置 SECKILL_PAYMENT_PROVIDER"))
+	return NewLine("payment.provider", Worse(f.Sale.Costs && !f.HasProvider, false), what,
+		Say("set SECKILL_PAYMENT_PROVIDER on all instances", "在所有实例上设置 SECKILL_PAYMENT_PROVIDER"))
 }
 
 // changed says what admins changed since the voucher was created, and warns of what they changed within a day.
 func (s *Sale) changed(now time.Time) Line {
 	if len(s.Changes) == 0 {
-		return line("sale.changes", OK, say("nothing since it was created", "创建后未作修改"), text{})
+		return NewLine("sale.changes", OK, Say("nothing since it was created", "创建后未作修改"), text{})
 	}
 	var all [languages][]string
 	late := false
@@ -117,9 +119,9 @@ func (s *Sale) changed(now time.Time) Line {
 			all[language] = append(all[language], says)
 		}
 	}
-	return line("sale.changes", worse(false, late),
+	return NewLine("sale.changes", Worse(false, late),
 		text{strings.Join(all[English], "; "), strings.Join(all[Chinese], "；")},
-		say("see whether that was meant; the console's audit trail has from what to what", "请确认修改无误；控制台的操作记录列出修改前后的值"))
+		Say("see whether that was meant; the console's audit trail has from what to what", "请确认修改无误；控制台的操作记录列出修改前后的值"))
 }
 
 // says is who did what, and when.
@@ -137,44 +139,23 @@ func (c Change) says() text {
 	}
 	who := text{"the service", "服务"}
 	if c.By != 0 {
-		who = say("admin %s", "管理员 %s", strconv.FormatInt(c.By, 10))
+		who = Say("admin %s", "管理员 %s", strconv.FormatInt(c.By, 10))
 	}
-	return say("%s: %s %s%s", "%s：%s %s%s", c.At.Format("2006-01-02 15:04 MST"), who, did, fields)
+	return Say("%s: %s %s%s", "%s：%s %s%s", c.At.Format("2006-01-02 15:04 MST"), who, did, fields)
 }
 
 // id is the voucher's, as it is written.
 func (s *Sale) id() string { return strconv.FormatInt(s.VoucherID, 10) }
 
-// rehearsal says how the last one went. A change after it may have made it worthless.
-func (s *Sale) rehearsal() Line {
-	const name = "rehearsal"
-	if s.Rehearsed == nil {
-		return line(name, Warning, say("it was not rehearsed", "尚未演练"),
-			say("rehearse it, up to an hour before a sale", "请演练一次（任何活动开始一小时前）"))
-	}
-	at := s.Rehearsed.At
-	stamp := at.Format("2006-01-02 15:04 MST")
-	changed := slices.ContainsFunc(s.Changes, func(c Change) bool { return c.At.After(at) })
-	switch {
-	case !Go(Forecast(s.Rehearsed.Figures)):
-		return line(name, No, say("that of %s was a no-go", "%s 的演练结论为不可开始", stamp),
-			say("see why on its page, and rehearse again", "查看原因并重新演练"))
-	case changed:
-		return line(name, Warning, say("go, at %s; the sale was changed since", "%s 的演练通过，但此后活动有修改", stamp),
-			say("rehearse again if the change matters", "如修改有影响，请重新演练"))
-	}
-	return line(name, OK, say("go, at %s", "%s 的演练通过", stamp), text{})
-}
-
 func (l Ledger) answers() Line {
 	if l.ReadOnly {
-		return line("ledger.answers", No, say("it is read-only", "处于只读状态"),
-			say("point SECKILL_MYSQL_DSN at the primary", "将 SECKILL_MYSQL_DSN 指向主库"))
+		return NewLine("ledger.answers", No, Say("it is read-only", "处于只读状态"),
+			Say("point SECKILL_MYSQL_DSN at the primary", "将 SECKILL_MYSQL_DSN 指向主库"))
 	}
 	slow := l.Answer > slowAnswer || l.Commit > slowCommit
-	return line("ledger.answers", worse(l.Answer > hopelessAnswer || l.Commit > hopelessCommit, slow),
-		say("within %s, a transaction within %s", "查询 %s，事务 %s", span(l.Answer), span(l.Commit)),
-		say("see what else uses its disk; orders are recorded in batches, so this delays rows, not answers",
+	return NewLine("ledger.answers", Worse(l.Answer > hopelessAnswer || l.Commit > hopelessCommit, slow),
+		Say("within %s, a transaction within %s", "查询 %s，事务 %s", Span(l.Answer), Span(l.Commit)),
+		Say("see what else uses its disk; orders are recorded in batches, so this delays rows, not answers",
 			"检查磁盘负载；订单批量入库，影响的是入库而不是应答"))
 }
 
@@ -184,38 +165,38 @@ func (l Ledger) durable() Line {
 	if l.SyncBinlog == "" {
 		binlog = text{"no binary log", "无 binlog"}
 	}
-	measured := say("a transaction is on disk within %s", "事务 %s落盘", span(l.Commit))
+	measured := Say("a transaction is on disk within %s", "事务 %s落盘", Span(l.Commit))
 	if !safe {
-		measured = say("a transaction is done within %s, before it is on disk", "事务 %s完成，此时尚未落盘", span(l.Commit))
+		measured = Say("a transaction is done within %s, before it is on disk", "事务 %s完成，此时尚未落盘", Span(l.Commit))
 	}
-	return line("ledger.durability", worse(false, !safe),
-		say("innodb_flush_log_at_trx_commit %s, %s (measured: %s)", "innodb_flush_log_at_trx_commit %s，%s（实测：%s）",
+	return NewLine("ledger.durability", Worse(false, !safe),
+		Say("innodb_flush_log_at_trx_commit %s, %s (measured: %s)", "innodb_flush_log_at_trx_commit %s，%s（实测：%s）",
 			shown(l.FlushAtTrx), binlog, measured),
-		say("set both to 1: a crash of its machine would lose recorded orders", "均设为 1，否则宕机会丢失已入库的订单"))
+		Say("set both to 1: a crash of its machine would lose recorded orders", "均设为 1，否则宕机会丢失已入库的订单"))
 }
 
 // connections judges whether all instances find the connections that their pools allow.
 func (f *Facts) connections() Line {
 	const name = "ledger.connections"
 	if f.InstancesErr != nil { // how many there are decides
-		return unknown(name, Warning, f.InstancesErr)
+		return Unknown(name, Warning, f.InstancesErr)
 	}
 	need := len(f.Instances)*f.PoolSize + spareConnections
-	return line(name, worse(need > f.Ledger.MaxConnected, false),
-		say("%d of %d in use; instances: %d, with up to %d each", "已用 %d，上限 %d；%d 个实例每个最多 %d",
+	return NewLine(name, Worse(need > f.Ledger.MaxConnected, false),
+		Say("%d of %d in use; instances: %d, with up to %d each", "已用 %d，上限 %d；%d 个实例每个最多 %d",
 			f.Ledger.Connections, f.Ledger.MaxConnected, len(f.Instances), f.PoolSize),
-		say("raise max_connections to %s, or lower SECKILL_MYSQL_POOL_SIZE",
+		Say("raise max_connections to %s, or lower SECKILL_MYSQL_POOL_SIZE",
 			"将 max_connections 调到 %s，或调低 SECKILL_MYSQL_POOL_SIZE", strconv.Itoa(need)))
 }
 
 func clock(name, whose string, ahead time.Duration) Line {
 	wrong := ahead.Abs()
-	what := say("%s is %s ahead of this machine", "%s 的时钟比本机快 %s", whose, span(ahead))
+	what := Say("%s is %s ahead of this machine", "%s 的时钟比本机快 %s", whose, Span(ahead))
 	if ahead < 0 {
-		what = say("%s is %s behind this machine", "%s 的时钟比本机慢 %s", whose, span(ahead))
+		what = Say("%s is %s behind this machine", "%s 的时钟比本机慢 %s", whose, Span(ahead))
 	}
-	return line(name, worse(wrong > hopelessClock, wrong > wrongClock), what,
-		say("synchronize the clocks (NTP); Redis's decides when the sale begins", "同步时钟（NTP）；活动开始时间以 Redis 的时钟为准"))
+	return NewLine(name, Worse(wrong > hopelessClock, wrong > wrongClock), what,
+		Say("synchronize the clocks (NTP); Redis's decides when the sale begins", "同步时钟（NTP）；活动开始时间以 Redis 的时钟为准"))
 }
 
 // instances counts those that live: one that dies must leave another.
@@ -223,25 +204,25 @@ func (f *Facts) instances() Line {
 	const name = "instances"
 	switch {
 	case f.Embedded:
-		return line(name, Warning, say("one process, with its stores inside", "单进程，存储内嵌"),
-			say("for trying out: while it restarts nobody can buy; for a real sale use Redis and MySQL "+
+		return NewLine(name, Warning, Say("one process, with its stores inside", "单进程，存储内嵌"),
+			Say("for trying out: while it restarts nobody can buy; for a real sale use Redis and MySQL "+
 				"(docs/operations.md)", "仅供试用：重启期间无法购买；正式活动请使用 Redis 与 MySQL（docs/operations.md）"))
 	case f.InstancesErr != nil:
-		return unknown(name, Warning, f.InstancesErr)
+		return Unknown(name, Warning, f.InstancesErr)
 	}
 	var names []string
 	for _, i := range f.Instances {
 		names = append(names, i.Name)
 	}
-	what := say("%d: %s", "%d 个：%s", len(names), strings.Join(names, ", "))
+	what := Say("%d: %s", "%d 个：%s", len(names), strings.Join(names, ", "))
 	switch {
 	case len(names) == 0:
-		return line(name, No, say("none has sent a heartbeat lately", "近期没有实例上报心跳"), say("start some", "启动实例"))
+		return NewLine(name, No, Say("none has sent a heartbeat lately", "近期没有实例上报心跳"), Say("start some", "启动实例"))
 	case len(names) == 1:
-		return line(name, Warning, what, say("start a second one: while this one restarts, nobody can buy",
+		return NewLine(name, Warning, what, Say("start a second one: while this one restarts, nobody can buy",
 			"再启动一个实例：仅有的实例重启时无法购买"))
 	}
-	return line(name, OK, what, text{})
+	return NewLine(name, OK, what, text{})
 }
 
 // versions warns of instances of several versions: that is for the minutes of a deployment, not for a sale.
@@ -257,24 +238,24 @@ func (f *Facts) versions() Line {
 	for _, version := range slices.Sorted(maps.Keys(by)) {
 		all = append(all, fmt.Sprintf("%s: %s", version, strings.Join(by[version], ", ")))
 	}
-	do := say("finish the upgrade, or go back: during the sale all should be of one version", "完成升级或回退：活动期间所有实例应为同一版本")
+	do := Say("finish the upgrade, or go back: during the sale all should be of one version", "完成升级或回退：活动期间所有实例应为同一版本")
 	if len(old) > 0 {
-		do = say("finish the upgrade: %s do not read all that this version writes", "完成升级：%s 无法读取本版本写入的全部格式",
+		do = Say("finish the upgrade: %s do not read all that this version writes", "完成升级：%s 无法读取本版本写入的全部格式",
 			strings.Join(old, ", "))
 	}
-	return line("instances.versions", worse(false, len(by) > 1 || len(old) > 0),
-		say("%s", "%s", strings.Join(all, "; ")), do)
+	return NewLine("instances.versions", Worse(false, len(by) > 1 || len(old) > 0),
+		Say("%s", "%s", strings.Join(all, "; ")), do)
 }
 
 func (f *Facts) backlog() Line {
 	const name = "orders.waiting"
 	if f.BacklogErr != nil {
-		return unknown(name, Warning, f.BacklogErr)
+		return Unknown(name, Warning, f.BacklogErr)
 	}
-	return line(name, worse(f.Waiting > manyWaiting, f.DeadLetters > 0),
-		say("%d entries of orders wait for their rows; dead letters: %d", "%d 条订单消息等待入库，%d 条死信",
+	return NewLine(name, Worse(f.Waiting > manyWaiting, f.DeadLetters > 0),
+		Say("%d entries of orders wait for their rows; dead letters: %d", "%d 条订单消息等待入库，%d 条死信",
 			f.Waiting, f.DeadLetters),
-		say("see why recording is slow; server deadletter list shows what could not be read",
+		Say("see why recording is slow; server deadletter list shows what could not be read",
 			"检查入库缓慢的原因；server deadletter list 列出无法解析的消息"))
 }
 

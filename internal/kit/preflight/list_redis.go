@@ -9,7 +9,7 @@ import (
 // ofRedis judges each server of the sale. One that does not answer costs a no, and keeps no other from being judged.
 func (f *Facts) ofRedis() []Line {
 	if len(f.Redis) == 0 {
-		return []Line{unknown("redis.answers", No, errors.New("no server was asked"))}
+		return []Line{Unknown("redis.answers", No, errors.New("no server was asked"))}
 	}
 	answering := slices.DeleteFunc(slices.Clone(f.Redis), func(r Redis) bool { return r.Err != nil })
 	lines := []Line{joint(f.Redis, Redis.answers)}
@@ -36,7 +36,7 @@ func joint(servers []Redis, judge func(Redis) Line) Line {
 	has := func(level Level) bool {
 		return slices.ContainsFunc(lines, func(l Line) bool { return l.Level == level })
 	}
-	all := Line{Name: lines[0].Name, Level: worse(has(No), has(Warning))}
+	all := Line{Name: lines[0].Name, Level: Worse(has(No), has(Warning))}
 	for in := range all.what {
 		var said, todo []string
 		for i, l := range lines {
@@ -66,51 +66,51 @@ func nodesThat(servers []Redis, lines []Line, said Line) string {
 func (r Redis) answers() Line {
 	const name = "redis.answers"
 	if r.Err != nil {
-		return unknown(name, No, r.Err)
+		return Unknown(name, No, r.Err)
 	}
-	return line(name, worse(r.Answer > hopelessAnswer, r.Answer > slowAnswer),
-		say("within %s, writes within %s", "读 %s，写 %s", span(r.Answer), span(r.Write)),
-		say("see what else uses its processor, disk or network", "检查占用其 CPU、磁盘或网络的其他任务"))
+	return NewLine(name, Worse(r.Answer > hopelessAnswer, r.Answer > slowAnswer),
+		Say("within %s, writes within %s", "读 %s，写 %s", Span(r.Answer), Span(r.Write)),
+		Say("see what else uses its processor, disk or network", "检查占用其 CPU、磁盘或网络的其他任务"))
 }
 
 func (r Redis) durable() Line {
 	const name = "redis.durability"
-	what := say("appendonly %s, appendfsync %s, maxmemory-policy %s (measured: %s)",
+	what := Say("appendonly %s, appendfsync %s, maxmemory-policy %s (measured: %s)",
 		"appendonly %s，appendfsync %s，maxmemory-policy %s（实测：%s）",
 		shown(r.AppendOnly), shown(r.AppendFsync), shown(r.Eviction), r.measured())
 	switch {
 	case r.FailedWrites:
-		return line(name, No, say("it cannot write its append-only file", "无法写入 AOF 文件"),
-			say("free or replace its disk", "清理或更换磁盘"))
+		return NewLine(name, No, Say("it cannot write its append-only file", "无法写入 AOF 文件"),
+			Say("free or replace its disk", "清理或更换磁盘"))
 	case r.Eviction != "" && r.Eviction != "noeviction":
-		return line(name, No, what, say("CONFIG SET maxmemory-policy noeviction: it would delete sales and orders",
+		return NewLine(name, No, what, Say("CONFIG SET maxmemory-policy noeviction: it would delete sales and orders",
 			"执行 CONFIG SET maxmemory-policy noeviction，否则会丢弃活动与订单"))
 	case r.AppendOnly == "no" || r.AppendFsync == "no":
-		return line(name, No, what,
-			say("CONFIG SET appendonly yes, and appendfsync always or everysec: accepted orders would be lost",
+		return NewLine(name, No, what,
+			Say("CONFIG SET appendonly yes, and appendfsync always or everysec: accepted orders would be lost",
 				"执行 CONFIG SET appendonly yes，appendfsync 设为 always 或 everysec，否则已受理的订单会丢失"))
 	case r.AppendFsync == "everysec":
-		return line(name, Warning, what,
-			say("a power loss can cost the last second or two of orders; always keeps them (docs/durability.md)",
+		return NewLine(name, Warning, what,
+			Say("a power loss can cost the last second or two of orders; always keeps them (docs/durability.md)",
 				"断电可能丢失最后一两秒的订单；设为 always 可避免（docs/durability.md）"))
 	case r.AppendFsync == "" || r.AppendOnly == "" || r.Eviction == "":
-		return line(name, Warning, what, say("look at what it does not show, in the console of its provider",
+		return NewLine(name, Warning, what, Say("look at what it does not show, in the console of its provider",
 			"在托管商控制台中查看未显示的设置"))
 	}
-	return line(name, OK, what, text{})
+	return NewLine(name, OK, what, text{})
 }
 
 // measured says what an answered write is worth: with appendfsync always Redis answers once it is on disk.
 func (r Redis) measured() text {
 	switch {
 	case r.AppendOnly == "no":
-		return say("a write is answered within %s, and in memory alone", "写入 %s应答，仅在内存中", span(r.Write))
+		return Say("a write is answered within %s, and in memory alone", "写入 %s应答，仅在内存中", Span(r.Write))
 	case r.AppendOnly == "" || r.AppendFsync == "":
-		return say("a write is answered within %s", "写入 %s应答", span(r.Write))
+		return Say("a write is answered within %s", "写入 %s应答", Span(r.Write))
 	case r.AppendFsync == "always":
-		return say("a write is on disk within %s, and then answered", "写入 %s落盘，之后才应答", span(r.Write))
+		return Say("a write is on disk within %s, and then answered", "写入 %s落盘，之后才应答", Span(r.Write))
 	}
-	return say("a write is answered within %s, before it is on disk", "写入 %s应答，此时尚未落盘", span(r.Write))
+	return Say("a write is answered within %s, before it is on disk", "写入 %s应答，此时尚未落盘", Span(r.Write))
 }
 
 func (r Redis) clock() Line { return clock("redis.clock", "Redis", r.Ahead) }
@@ -120,14 +120,14 @@ func (f *Facts) memory(r Redis) Line {
 	const name, mib = "redis.memory", 1 << 20
 	used, limit := float64(r.Used+f.units()*orderBytes)/mib, float64(r.Limit)/mib
 	if r.Limit == 0 {
-		return line(name, Warning, say("%.0f MiB with all orders of the sale, and no maxmemory",
+		return NewLine(name, Warning, Say("%.0f MiB with all orders of the sale, and no maxmemory",
 			"含全部订单约 %.0f MiB，未设 maxmemory", used),
-			say("set maxmemory below what the machine has, so that it refuses instead of being killed",
+			Say("set maxmemory below what the machine has, so that it refuses instead of being killed",
 				"将 maxmemory 设为低于物理内存，使其拒绝写入而不是被系统终止"))
 	}
-	return line(name, worse(used > tooFullMemory*limit, used > fullMemory*limit),
-		say("%.0f of %.0f MiB with all orders of the sale", "含全部订单约 %.0f MiB，上限 %.0f MiB", used, limit),
-		say("raise maxmemory, or remove what is not needed", "调高 maxmemory 或清理无用数据"))
+	return NewLine(name, Worse(used > tooFullMemory*limit, used > fullMemory*limit),
+		Say("%.0f of %.0f MiB with all orders of the sale", "含全部订单约 %.0f MiB，上限 %.0f MiB", used, limit),
+		Say("raise maxmemory, or remove what is not needed", "调高 maxmemory 或清理无用数据"))
 }
 
 // units returns how many units the sale has to sell.
@@ -139,8 +139,8 @@ func (f *Facts) units() int64 {
 }
 
 func (f *Facts) replicas(r Redis) Line {
-	return line("redis.replicas", worse(r.Replicas < f.Confirming, false),
-		say("%d are connected, %d must confirm each order", "已连接 %d 个，每个订单需 %d 个确认", r.Replicas, f.Confirming),
-		say("connect more, or lower SECKILL_REDIS_REPLICAS: every purchase would be UNKNOWN_OUTCOME",
+	return NewLine("redis.replicas", Worse(r.Replicas < f.Confirming, false),
+		Say("%d are connected, %d must confirm each order", "已连接 %d 个，每个订单需 %d 个确认", r.Replicas, f.Confirming),
+		Say("connect more, or lower SECKILL_REDIS_REPLICAS: every purchase would be UNKNOWN_OUTCOME",
 			"增加副本或调低 SECKILL_REDIS_REPLICAS，否则所有购买都会返回 UNKNOWN_OUTCOME"))
 }

@@ -22,7 +22,6 @@ func good() Facts {
 		},
 		Instances: []Instance{{Name: "a", Version: "v1.2.3"}, {Name: "b", Version: "v1.2.3"}}, PoolSize: 16,
 		HasProvider: true, Sale: &Sale{
-			Rehearsed: &Rehearsed{At: now.Add(-10 * time.Minute), Figures: Figures{Stock: 5000, SoldOut: time.Second}},
 			VoucherID: 7, Issued: 5000, Costs: true, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour),
 		},
 	}
@@ -197,12 +196,9 @@ func TestList(t *testing.T) {
 		"many orders wait": {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", No, "2,000 entries"},
 		"a dead letter":    {func(f *Facts) { f.DeadLetters = 1 }, "orders.waiting", Warning, "dead letters: 1"},
 		"unknown backlog":  {func(f *Facts) { f.BacklogErr = away }, "orders.waiting", Warning, "connection refused"},
-		"not rehearsed":    {func(f *Facts) { f.Sale.Rehearsed = nil }, "rehearsal", Warning, "not rehearsed"},
-		"a no-go":          {func(f *Facts) { f.Sale.Rehearsed.Figures.Findings = 1 }, "rehearsal", No, "no-go"},
-		"changed since": {func(f *Facts) {
-			f.Sale.Rehearsed.At, f.Sale.Changes = now.Add(-100*time.Hour),
-				[]Change{{now.Add(-50 * time.Hour), "stock", nil, 3}}
-		}, "rehearsal", Warning, "changed since"},
+		"what a feature says": {func(f *Facts) {
+			f.Sale.More = []Line{NewLine("feature", Warning, Say("not tried", "未试"), Say("try it", "试一试"))}
+		}, "feature", Warning, "not tried"},
 		"the sale is not known": {
 			func(f *Facts) { f.Sale, f.SaleErr = nil, away }, "sale.window", No, "connection refused",
 		},

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"seckill/internal/kit/words"
 )
 
 // unit is a unit of time, as each language calls it.
@@ -26,8 +28,8 @@ func units() []unit {
 	}
 }
 
-// span tells people how long something takes: "7.7 ms", and from a minute on in its two largest units, "3 h 12 min".
-func span(d time.Duration) text {
+// Span tells people how long something takes: "7.7 ms", and from a minute on in its two largest units, "3 h 12 min".
+func Span(d time.Duration) words.Text {
 	d = d.Abs()
 	all := units()
 	i := slices.IndexFunc(all, func(u unit) bool { return d >= u.size })
@@ -43,7 +45,7 @@ func span(d time.Duration) text {
 	if rest == 0 {
 		return first
 	}
-	return say("%s %s", "%s %s", first, next.whole(rest))
+	return Say("%s %s", "%s %s", first, next.whole(rest))
 }
 
 // whole tells a number of the unit.

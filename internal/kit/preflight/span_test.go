@@ -23,7 +23,7 @@ func TestSpan(t *testing.T) {
 		24*time.Hour + 59*time.Minute:          {"1 d", "1 天"},
 		59*time.Minute + 59*time.Second + 9e08: {"59 min 59 s", "59 分钟 59 秒"},
 	} {
-		if got := span(d); got != want {
+		if got := Span(d); got != want {
 			t.Errorf("%s is told as %q, want %q", d, got, want)
 		}
 	}

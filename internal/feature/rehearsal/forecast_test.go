@@ -1,9 +1,12 @@
-package preflight
+package rehearsal
 
 import (
 	"strings"
 	"testing"
 	"time"
+
+	"seckill/internal/kit/preflight"
+	"seckill/internal/kit/words"
 )
 
 func TestForecast(t *testing.T) {
@@ -53,13 +56,13 @@ func TestForecast(t *testing.T) {
 			lines := Forecast(f)
 			all := ""
 			for _, l := range lines {
-				all += l.What(English) + " → " + l.Do(English) + "\n"
-				if (l.Level == No) != (l.Name == tc.line) ||
-					strings.Contains(l.What(English)+l.What(Chinese)+l.Do(Chinese), "%!") {
-					t.Errorf("%s is %s: %s", l.Name, l.Level, l.What(English))
+				all += l.What(words.English) + " → " + l.Do(words.English) + "\n"
+				if (l.Level == preflight.No) != (l.Name == tc.line) ||
+					strings.Contains(l.What(words.English)+l.What(words.Chinese)+l.Do(words.Chinese), "%!") {
+					t.Errorf("%s is %s: %s", l.Name, l.Level, l.What(words.English))
 				}
 			}
-			if Go(lines) != (tc.line == "") || !strings.Contains(all, tc.says) {
+			if preflight.Go(lines) != (tc.line == "") || !strings.Contains(all, tc.says) {
 				t.Errorf("no %q in\n%s", tc.says, all)
 			}
 		})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/feature/report"
+	"seckill/internal/feature"
 	"seckill/internal/order/redemption"
 )
 
@@ -16,7 +16,7 @@ func TestShownCoupons(t *testing.T) {
 	until := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	found := map[int64]redemption.Coupon{5: {Code: "ABCDEFGHJKMNPQRS", ValidUntil: until}}
 	for whole, code := range map[bool]string{false: "····-····-····-PQRS", true: "ABCD-EFGH-JKMN-PQRS"} {
-		want := map[int64]report.Coupon{5: {Code: code, ValidUntil: until}}
+		want := map[int64]feature.Coupon{5: {Code: code, ValidUntil: until}}
 		if diff := cmp.Diff(want, shownCoupons(found, whole)); diff != "" {
 			t.Errorf("whole %t (-want +got):\n%s", whole, diff)
 		}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"seckill/internal/features"
+	"seckill/internal/httpapi"
+	"seckill/internal/kit/pages"
+	"seckill/internal/order/partition"
+	"seckill/internal/order/recovery"
+	"seckill/web"
+)
+
+func (p *process) openAPI(context.Context) (err error) {
+	cfg, s, shop := p.cfg, p.stores, p.shop
+	noProvider := p.payments.providers.Default == ""
+	inspect := &inspector{stores: s, auditor: shop.auditor, provider: !noProvider, cfg: cfg}
+	p.api, err = httpapi.New(httpapi.Config{
+		// What routes do.
+		Vouchers:       shop.vouchers,
+		Listings:       shop.listings,
+		VoucherChanges: shop.vouchers,
+		FindVoucher:    shop.catalog.Find,
+		Purchases:      shop.purchases,
+		BuyOrdinary:    shop.directSales.Buy,
+		Orders:         shop.orders,
+		Payments:       shop.payments,
+		Callbacks:      p.payments.callbacks,
+		Tills:          shop.tills,
+		Waitlists:      shop.waitlists,
+		Webhooks:       shop.webhooks.admin,
+		Guards:         shop.guards,
+		CountSold:      shop.tally.Sold,
+		Tickets:        shop.tickets.routes(),
+		SaleStats:      shop.monitor.Stats,
+		Audit:          s.ledger,
+		DeadLetters:    shop.deadLetters,
+		Partitions:     partition.NewAdmin(s.ledger, s.redis),
+		Check:          inspect.facts,
+		Checks:         checks(s, shop.reconciler),
+		Routes:         p.features.Routes,
+		Rules:          features.List().Rules(),
+
+		// Who may call them, and how often.
+		Tokens:         tokenRules(cfg, s.secret),
+		DemoTokens:     demoTokens(cfg),
+		SignInCode:     p.link.code,
+		UserRate:       cfg.HTTP.UserRate,
+		UserBurst:      cfg.HTTP.UserBurst,
+		MaxInFlight:    cfg.HTTP.MaxInFlight,
+		MaxWait:        cfg.HTTP.MaxWait,
+		BodyLimit:      cfg.HTTP.BodyLimit,
+		Streams:        p.streams,
+		TrustedProxies: cfg.HTTP.TrustedProxies,
+		AllowedOrigins: cfg.HTTP.CORSOrigins,
+
+		// How they answer.
+		Zone:            cfg.Server.Location,
+		NoProvider:      noProvider,
+		RequireProvider: cfg.Payment.Required,
+		OperationsHosts: cfg.HTTP.OpsHosts,
+		Log:             p.log,
+		Observe:         p.metrics.Request,
+	})
+	if err != nil {
+		return err
+	}
+	p.metrics.WatchLoad(func() (int64, int64, int64) { l := p.api.Load(); return l.InFlight, l.Streams, l.Refused })
+	p.metrics.WatchBulkheads(s.bulkheads(p.api))
+	return nil
+}
+
+// listen takes the addresses: what is wrong with them ends the start.
+func (p *process) listen(ctx context.Context) (err error) {
+	server := p.api.Server(p.cfg.HTTP.Addr)
+	if p.public, err = listen(ctx, "SECKILL_HTTP_ADDR", p.cfg.HTTP.Addr, server); err != nil {
+		return err
+	}
+	p.closeAtTheEnd(p.public.close)
+	p.metrics.WatchConnections(p.public.limit(p.cfg.HTTP.MaxConnections))
+	if server.Handler, err = p.withPages(server.Handler); err != nil {
+		return err
+	}
+	p.operations, err = listen(ctx, "SECKILL_OPS_ADDR", p.cfg.HTTP.OpsAddr,
+		p.api.OperationsServer(p.cfg.HTTP.OpsAddr, p.metrics.Handler()))
+	if err != nil {
+		return err
+	}
+	p.closeAtTheEnd(p.operations.close)
+	return nil
+}
+
+// withPages puts pages before the routes: the service's, and those of the payment provider if it has any.
+func (p *process) withPages(routes http.Handler) (http.Handler, error) {
+	if p.cfg.HTTP.Pages {
+		shown, err := pages.New(web.FS, pages.Site{
+			Demo: demoTokens(p.cfg) > 0, NoProvider: p.payments.providers.Default == "",
+		})
+		if err != nil {
+			return nil, err
+		}
+		routes = shown.Before(routes)
+	}
+	if p.payments.mount == nil {
+		return routes, nil
+	}
+	return p.payments.mount(routes, p.public.addr())
+}
+
+// checks are those of /readyz. Without MySQL the service is degraded: it goes on selling, and records later.
+func checks(s *stores, reconciler *recovery.Reconciler) []httpapi.Check {
+	return []httpapi.Check{
+		{
+			Name: "redis", Required: true,
+			Run: func(ctx context.Context) error { return silent(s.pingRedis(ctx), "Redis does not answer") },
+		},
+		{Name: "partitions", Run: func(ctx context.Context) error {
+			if others := s.otherData(); len(others) > 0 {
+				return fmt.Errorf("other data in Redis; sales are paused in partitions %v", others)
+			}
+			return silent(s.pingAll(ctx), "the Redis node of a partition does not answer")
+		}},
+		{Name: "ledger", Run: func(ctx context.Context) error {
+			return silent(s.ledger.Ping(ctx), "the database does not answer")
+		}},
+		{
+			Name: "sales", Required: true,
+			Run: func(context.Context) error { return silent(reconciler.Ready(), "not all sales are open yet") },
+		},
+		{
+			Name: "reconciler",
+			Run:  func(context.Context) error { return silent(reconciler.Healthy(), "a sale waits to be rebuilt") },
+		},
+	}
+}
+
+// silent replaces an error by words that may be public; the log has the details.
+func silent(err error, words string) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(words)
+}

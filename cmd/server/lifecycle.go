@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"seckill/internal/kit/bulkhead"
+)
+
+// work is what runs beside the requests, and is stopped after the last of them was answered.
+type work struct {
+	recorders, jobs           errgroup.Group
+	stopRecording, stopOthers context.CancelFunc
+}
+
+// startWork starts the jobs. They outlive ctx, until they are stopped. The recorders stop first, because they notify
+// callers that wait; the other jobs have nothing to finish.
+func (p *process) startWork(ctx context.Context) *work {
+	w := &work{}
+	others, stopOthers := context.WithCancel(bulkhead.With(context.WithoutCancel(ctx), bulkhead.Background))
+	recording, stopRecording := context.WithCancel(bulkhead.With(others, bulkhead.Recording))
+	w.stopOthers, w.stopRecording = stopOthers, stopRecording
+	w.recorders.Go(func() error { return p.shop.record(recording) })
+	p.shop.work(others, &w.jobs, p.features.Jobs)
+	w.jobs.Go(func() error { return watchBacklog(others, p.shop.partitions, p.stores.redis, p.metrics) })
+	if p.stores.home != nil {
+		w.jobs.Go(func() error { return p.stores.home.Run(others) })
+	}
+	return w
+}
+
+// serve works until ctx ends, or until a listener fails, and then stops.
+func (p *process) serve(ctx context.Context) error {
+	w := p.startWork(ctx)
+	defer w.stopOthers()
+	serving, failed := context.WithCancelCause(ctx)
+	defer failed(nil)
+	for _, l := range []*listener{p.public, p.operations} {
+		w.jobs.Go(func() error {
+			if err := l.serve(); err != nil {
+				failed(err)
+			}
+			return nil
+		})
+	}
+	p.log.InfoContext(ctx, "listening", "address", p.public.addr(), "operations", p.operations.addr())
+	if p.stores.home != nil {
+		err := welcome(serving, p.env.Out, p.stores, p.shop, p.cfg, p.public.addr(), p.link)
+		if err != nil && serving.Err() == nil {
+			failed(err)
+		}
+	}
+	<-serving.Done()
+	// From then on a second signal ends the process at once. Not sooner: some supervisors send the first one twice.
+	impatience := time.AfterFunc(time.Second, p.env.Stop)
+	defer impatience.Stop()
+	p.log.InfoContext(ctx, "stopping", "reason", context.Cause(serving))
+	err := p.stop(ctx, w)
+	if ctx.Err() == nil { // it stops by itself
+		err = errors.Join(context.Cause(serving), err)
+	}
+	return err
+}
+
+// stop ends first new requests, then those in flight, then what they wait for.
+func (p *process) stop(ctx context.Context, w *work) error {
+	p.api.Drain()
+	<-time.After(p.cfg.Server.DrainDelay)
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.Server.ShutdownTimeout)
+	defer cancel()
+	if !p.cfg.Embedded() { // there, every answer waits for its row, and will have it soon
+		p.shop.notifier.Close()
+	}
+	errShutdown := p.public.shutdown(stopping)
+	p.public.close() // cuts off what has not ended by now
+	p.shop.stopAdmission()
+	w.stopRecording()
+	errRecord := w.recorders.Wait()
+	w.stopOthers()
+	errOperations := p.operations.shutdown(stopping)
+	return errors.Join(errShutdown, errRecord, errOperations, w.jobs.Wait())
+}

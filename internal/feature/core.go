@@ -1,0 +1,91 @@
+package feature
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/order"
+	"seckill/internal/order/waitlist"
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+)
+
+// Core is what the core gives to features.
+type Core struct {
+	DB       *sqlkit.DB
+	Ledger   Ledger
+	Redis    Redis
+	Vouchers Vouchers
+	Locks    Locks
+	// Embedded: this process has its stores inside, and serves people who try it out.
+	Embedded bool
+	// Front is empty in operators' commands, which have no routes.
+	Front   httpkit.Front
+	Members Members
+	Log     *slog.Logger
+}
+
+// Ledger is what features read of the core's rows, and have it write: *sqlstore.Store. Every method may return
+// order.ErrUnavailable.
+type Ledger interface {
+	// Voucher returns a voucher with its sale, or voucher.ErrNotFound.
+	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
+	// SalesToKeep returns the sales that Redis must hold, with their vouchers.
+	SalesToKeep(ctx context.Context) ([]voucher.Voucher, error)
+	// OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.
+	OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
+	// PlaceSums returns what has become of the places of a sale's waiting list.
+	PlaceSums(ctx context.Context, voucherID int64) (waitlist.Sums, error)
+	// Note adds an entry to the audit trail.
+	Note(ctx context.Context, e voucher.Entry) error
+	Rehearsals
+}
+
+// Rehearsals are the sales that were only rehearsed, as the core has them.
+type Rehearsals interface {
+	// RetiredRehearsals returns the vouchers of rehearsals whose sale is retired.
+	RetiredRehearsals(ctx context.Context) ([]int64, error)
+	// EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them. Once no orders are
+	// left, it removes the voucher and is done. For any other voucher it returns an error and removes nothing.
+	EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error)
+}
+
+// Redis is what features ask the core's Redis: *redisstore.Store.
+type Redis interface {
+	// TimeIn returns the time of the Redis node that has the partition. It decides when a sale begins (rule 12).
+	TimeIn(ctx context.Context, partition int) (time.Time, error)
+	// Memory returns how many bytes Redis uses, and its limit; 0: it has none.
+	Memory(ctx context.Context) (used, limit int64, err error)
+}
+
+// Vouchers creates and changes vouchers: *voucher.Service.
+type Vouchers interface {
+	// CreateBeside creates a seckill voucher in the partition of another sale, if it can.
+	CreateBeside(ctx context.Context, by voucher.Author, v voucher.Voucher, other *voucher.Sale) (voucher.Shown, error)
+	// Change changes a voucher.
+	Change(ctx context.Context, by voucher.Author, id int64,
+		change voucher.Change) (v voucher.Shown, applied bool, err error)
+}
+
+// Locks are the service's locks by name.
+type Locks interface {
+	order.Locker
+	order.FencedLocker
+}
+
+// Members are what an answer shows of the features that have it. A function that is nil shows nothing.
+type Members struct {
+	// Guards returns what a sale's guards did: as JSON, nil for nothing, and as lines of a CSV, names with figures.
+	// With an error both are what can be shown without the figures.
+	Guards func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error)
+	// Coupons returns the coupons of orders, by order, with their codes masked or whole.
+	Coupons func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]Coupon, error)
+}
+
+// Coupon is the coupon of an order. The zero coupon is none.
+type Coupon struct {
+	Code       string    // masked or whole
+	ValidUntil time.Time // zero for ever
+}

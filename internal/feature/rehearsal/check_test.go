@@ -1,0 +1,41 @@
+package rehearsal
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/kit/preflight"
+	"seckill/internal/kit/words"
+)
+
+// The list before a sale warns without a rehearsal and after a change, and a no-go of the last one is a no-go.
+func TestLastRehearsalInTheList(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 1, 2, 20, 0, 0, 0, time.UTC)
+	good := Figures{Stock: 40, Buyers: 200, Arrived: 200, SoldOut: time.Second}
+	bad := good
+	bad.Findings = 1
+	stock := func(at time.Time) []preflight.Change { return []preflight.Change{{At: at, Action: "stock"}} }
+	for name, tc := range map[string]struct {
+		last    *Run
+		changes []preflight.Change
+		level   preflight.Level
+		says    string
+	}{
+		"none":           {nil, stock(begin), preflight.Warning, "was not rehearsed"},
+		"go":             {&Run{Begin: begin, Figures: good}, nil, preflight.OK, "go, at 2026-01-02 20:00 UTC"},
+		"changed before": {&Run{Begin: begin, Figures: good}, stock(begin.Add(-time.Hour)), preflight.OK, "go, at"},
+		"changed since": {
+			&Run{Begin: begin, Figures: good}, stock(begin.Add(time.Hour)), preflight.Warning, "changed since",
+		},
+		"no-go": {&Run{Begin: begin, Figures: bad}, nil, preflight.No, "was a no-go"},
+	} {
+		l := lineOf(tc.last, tc.changes)
+		if l.Level != tc.level || !strings.Contains(l.What(words.English), tc.says) || l.What(words.Chinese) == "" ||
+			(l.Do(words.English) == "") != (tc.level == preflight.OK) {
+			t.Errorf("%s: %s: %s → %s; want %s: %s", name, l.Level, l.What(words.English),
+				l.Do(words.English), tc.level, tc.says)
+		}
+	}
+}

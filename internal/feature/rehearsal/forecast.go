@@ -1,0 +1,116 @@
+package rehearsal
+
+import (
+	"time"
+
+	"seckill/internal/kit/preflight"
+	"seckill/internal/kit/words"
+)
+
+// What a rehearsal must not exceed for a go.
+const (
+	maxP99 = 2 * time.Second
+	// maxUnclear is the share of requests without a clear answer.
+	maxUnclear = 0.01
+	// maxMemory is the share of Redis's memory that may be used.
+	maxMemory = 0.8
+)
+
+// Figures are what a rehearsal has measured. They are kept as JSON, times in nanoseconds.
+type Figures struct {
+	Stock    int64 `json:"stock"`
+	Buyers   int64 `json:"buyers"` // who were to come
+	Arrived  int64 `json:"arrived"`
+	Requests int64 `json:"requests"` // that were answered
+	Accepted int64 `json:"accepted"`
+	Unclear  int64 `json:"unclear"` // requests whose answer was 429, 5xx, or none
+
+	SoldOut    time.Duration `json:"soldOut"` // from the first buyer until no unit was left; 0: units are left
+	P50        time.Duration `json:"p50"`     // of an answer, from when its request was due
+	P99        time.Duration `json:"p99"`
+	Findings   int64         `json:"findings"`   // of the checker: orders that were lost, sold twice, and the like
+	Early      bool          `json:"early"`      // it was interrupted
+	MemoryIdle int64         `json:"memoryIdle"` // bytes of Redis before the crowd; 0: not known
+	MemoryPeak int64         `json:"memoryPeak"` // and at most
+	MemoryMax  int64         `json:"memoryMax"`  // its maxmemory; 0: none
+}
+
+// Forecast judges the figures: the sale will be as its rehearsal was, if its crowd is as large.
+func Forecast(f Figures) []preflight.Line {
+	return []preflight.Line{f.soldOut(), f.answers(), f.clear(), f.redis(), f.orders()}
+}
+
+func (f *Figures) soldOut() preflight.Line {
+	const name = "rehearsal.soldOut"
+	if f.SoldOut == 0 {
+		do := preflight.Say("see what the others were answered, in the crowd's output", "查看模拟买家输出中其余应答的原因")
+		if f.Buyers < f.Stock {
+			do = preflight.Say("more -buyers: the rush on the last units was not rehearsed", "增加 -buyers：未演练最后若干份的抢购")
+		}
+		return preflight.NewLine(name, preflight.Worse(f.Buyers >= f.Stock && !f.Early, f.Buyers < f.Stock),
+			preflight.Say("%d of %d units went to %d buyers, so it was not sold out", "%d / %d 份由 %d 位买家购得，未售罄",
+				f.Accepted, f.Stock, f.Arrived), do)
+	}
+	return preflight.NewLine(name, preflight.OK, preflight.Say("%d units within %s of the first press, by %d buyers",
+		"%d 份在首次点击后 %s内售罄，共 %d 位买家",
+		f.Stock, preflight.Span(f.SoldOut.Round(time.Millisecond)), f.Arrived), words.Text{})
+}
+
+func (f *Figures) answers() preflight.Line {
+	return preflight.NewLine("rehearsal.answers", preflight.Worse(f.P99 > maxP99, false),
+		preflight.Say("p50 %s, p99 %s from when a buyer presses", "从点击算起 p50 %s，p99 %s", millis(f.P50), millis(f.P99)),
+		preflight.Say("one buyer in a hundred waits for more than %s: more instances, or a machine of "+
+			"its own for the crowd",
+			"每百人有一人等待超过 %s：增加实例，或让模拟买家使用单独的机器", preflight.Span(maxP99)))
+}
+
+func (f *Figures) clear() preflight.Line {
+	percent := 100 * float64(f.Unclear) / float64(max(1, f.Requests))
+	return preflight.NewLine("rehearsal.clear", preflight.Worse(percent > 100*maxUnclear, false),
+		preflight.Say("%.1f %% of %d requests had no clear answer", "%.1f %% 的请求（共 %d 个）未得到明确应答", percent, f.Requests),
+		preflight.Say("see why, in the crowd's output: 429 are limits, 503 too much at once, none a lost connection",
+			"查看模拟买家的输出：429 为限流，503 为过载，无应答为连接中断"))
+}
+
+func (f *Figures) redis() preflight.Line {
+	const name, mib = "rehearsal.memory", 1 << 20
+	if f.MemoryPeak == 0 {
+		return preflight.NewLine(name, preflight.OK, preflight.Say("not measured", "未测量"), words.Text{})
+	}
+	used := preflight.Say("%.1f MiB more at the peak, %.1f in all", "峰值增加 %.1f MiB，共 %.1f MiB",
+		float64(f.MemoryPeak-f.MemoryIdle)/mib, float64(f.MemoryPeak)/mib)
+	if f.MemoryIdle == 0 {
+		used = preflight.Say("%.1f MiB at the peak", "峰值 %.1f MiB", float64(f.MemoryPeak)/mib)
+	}
+	if f.MemoryMax == 0 {
+		return preflight.NewLine(name, preflight.OK,
+			preflight.Say("%s; it has no maxmemory, so nothing says when it is full",
+				"%s；未设 maxmemory，无从判断上限", used), words.Text{})
+	}
+	percent := 100 * float64(f.MemoryPeak) / float64(f.MemoryMax)
+	return preflight.NewLine(name, preflight.Worse(percent > 100*maxMemory, false),
+		preflight.Say("%s, of %.0f MiB (%.0f %%)", "%s，上限 %.0f MiB（%.0f %%）", used, float64(f.MemoryMax)/mib, percent),
+		preflight.Say("raise maxmemory, or remove what is not needed", "调高 maxmemory 或清理无用数据"))
+}
+
+func (f *Figures) orders() preflight.Line {
+	const name = "rehearsal.orders"
+	switch {
+	case f.Findings > 0:
+		return preflight.NewLine(name, preflight.No,
+			preflight.Say("%d findings: orders and answers contradict each other",
+				"%d 项不一致：订单与应答相矛盾", f.Findings),
+			preflight.Say("do not hold the sale; the crowd's output has each, with its history",
+				"请勿开始活动；模拟买家的输出列出各项及其经过"))
+	case f.Early:
+		return preflight.NewLine(name, preflight.No, preflight.Say("the rehearsal was ended early", "演练提前结束"),
+			preflight.Say("rehearse again", "重新演练"))
+	}
+	return preflight.NewLine(name, preflight.OK, preflight.Say("nothing lost, nothing sold twice", "无丢单，无超卖"),
+		words.Text{})
+}
+
+// millis is a span in whole milliseconds, however long, so that several compare at a glance.
+func millis(d time.Duration) words.Text {
+	return preflight.Say("%d ms", "%d 毫秒", d.Round(time.Millisecond).Milliseconds())
+}

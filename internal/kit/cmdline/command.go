@@ -1,0 +1,65 @@
+package cmdline
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+)
+
+// Env is what a command gets from outside.
+type Env struct {
+	Args     []string // behind the program's name; for a command, behind its own
+	Environ  []string // NAME=value
+	Out, Err io.Writer
+	Stop     func() // restores the default signals, so that a second one ends the process at once
+}
+
+var (
+	// ErrFound says that the command found, and printed, something wrong.
+	ErrFound = errors.New("something is wrong")
+	// ErrUsage says that the command line is wrong, and the message is printed already.
+	ErrUsage = errors.New("wrong usage")
+)
+
+// Parse reads a command's flags; about says, in its help, what it does and how it is used. The command takes nothing
+// behind them. It returns flag.ErrHelp for help that was asked for, and ErrUsage.
+func Parse(env Env, set *flag.FlagSet, about string) error {
+	if err := ParseFlags(env, set, about); err != nil {
+		return err
+	}
+	if set.NArg() > 0 {
+		return Misuse(set, fmt.Sprintf("unexpected argument %q", set.Arg(0)))
+	}
+	return nil
+}
+
+// ParseFlags is Parse for a command that takes something behind its flags.
+func ParseFlags(env Env, set *flag.FlagSet, about string) error {
+	set.SetOutput(io.Discard) // what is wrong is said in our words
+	err := set.Parse(env.Args)
+	set.SetOutput(env.Err)
+	switch {
+	case errors.Is(err, flag.ErrHelp): // help that was asked for is output, not an error
+		set.SetOutput(env.Out)
+		_, _ = fmt.Fprintln(env.Out, about)
+		hasFlags := false
+		set.VisitAll(func(*flag.Flag) { hasFlags = true })
+		if hasFlags {
+			_, _ = fmt.Fprintln(env.Out, "\nFlags:")
+			set.PrintDefaults()
+		}
+		return err
+	case err != nil:
+		return Misuse(set, WrongFlag(set, err))
+	default:
+		return nil
+	}
+}
+
+// Misuse says what is wrong with the command line of the command server that the set is named after, and returns
+// ErrUsage.
+func Misuse(set *flag.FlagSet, wrong string) error {
+	_, _ = fmt.Fprintf(set.Output(), "server %s: %s\nserver %s --help tells more.\n", set.Name(), wrong, set.Name())
+	return ErrUsage
+}
