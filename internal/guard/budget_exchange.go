@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/kit/periodic"
+	"seckill/internal/voucher/guards"
 )
 
 const (
@@ -30,7 +31,7 @@ type BudgetExchange struct {
 	limits  *LimitsTable
 	store   SpendingStore
 	name    string
-	anySale func(func(*Settings) bool) bool
+	anySale func(func(*guards.Settings) bool) bool
 	log     *slog.Logger
 	cursor  string
 	failing bool
@@ -39,7 +40,8 @@ type BudgetExchange struct {
 // NewBudgetExchange returns an exchange of the budgets of limits, which must not be in use yet; anySale says whether
 // a function is true of a sale's settings here. Run exchanges.
 func NewBudgetExchange(
-	limits *LimitsTable, store SpendingStore, name string, anySale func(func(*Settings) bool) bool, log *slog.Logger,
+	limits *LimitsTable, store SpendingStore, name string, anySale func(func(*guards.Settings) bool) bool,
+	log *slog.Logger,
 ) *BudgetExchange {
 	limits.spending = newSpending()
 	return &BudgetExchange{limits: limits, store: store, name: name, anySale: anySale, log: log}
@@ -53,7 +55,7 @@ func (e *BudgetExchange) Run(ctx context.Context) error {
 func (e *BudgetExchange) round(ctx context.Context) {
 	here := e.limits.spending.take()
 	if len(here) == 0 &&
-		!e.anySale(func(s *Settings) bool { return s != nil && (s.Limits != nil || s.Challenge != nil) }) {
+		!e.anySale(func(s *guards.Settings) bool { return s != nil && (s.Limits != nil || s.Challenge != nil) }) {
 		return
 	}
 	exchanging, cancel := context.WithTimeout(ctx, exchangeTimeout)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"seckill/internal/voucher/guards"
 )
 
 // board is a SpendingStore in memory, which fails or hangs as it is told to.
@@ -71,12 +73,12 @@ func told(b *board) (n int) {
 }
 
 // exchanges are instances that tell each other of their budgets. For synctest.
-func exchanges(t *testing.T, b *board, n int, s *Settings) []*LimitsTable {
+func exchanges(t *testing.T, b *board, n int, s *guards.Settings) []*LimitsTable {
 	t.Helper()
 	tables := make([]*LimitsTable, n)
 	for i := range tables {
 		tables[i] = NewLimitsTable(time.Now)
-		e := NewBudgetExchange(tables[i], b, fmt.Sprint(i), func(f func(*Settings) bool) bool { return f(s) },
+		e := NewBudgetExchange(tables[i], b, fmt.Sprint(i), func(f func(*guards.Settings) bool) bool { return f(s) },
 			slog.New(slog.DiscardHandler))
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -99,26 +101,26 @@ func TestInstancesShareBudgets(t *testing.T) {
 	address, pinned := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("198.51.100.7")
 	const requests, seconds, instances, minutes = 40, 10, 3, 5
 	for name, c := range map[string]struct {
-		limits *Limits
-		ask    func(t *LimitsTable, l *Limits, a netip.Addr, user int64) error
+		limits *guards.Limits
+		ask    func(t *LimitsTable, l *guards.Limits, a netip.Addr, user int64) error
 	}{
 		"address": {
-			&Limits{PerAddress: &Rate{requests, seconds}},
-			func(t *LimitsTable, l *Limits, a netip.Addr, _ int64) error { return t.CheckAddress(l, 1, a) },
+			&guards.Limits{PerAddress: &guards.Rate{Requests: requests, Seconds: seconds}},
+			func(t *LimitsTable, l *guards.Limits, a netip.Addr, _ int64) error { return t.CheckAddress(l, 1, a) },
 		},
 		"network": {
-			&Limits{PerNetwork: &Rate{requests, seconds}},
-			func(t *LimitsTable, l *Limits, a netip.Addr, _ int64) error { return t.CheckAddress(l, 1, a) },
+			&guards.Limits{PerNetwork: &guards.Rate{Requests: requests, Seconds: seconds}},
+			func(t *LimitsTable, l *guards.Limits, a netip.Addr, _ int64) error { return t.CheckAddress(l, 1, a) },
 		},
 		"user": {
-			&Limits{PerUser: &Rate{requests, seconds}},
-			func(t *LimitsTable, l *Limits, _ netip.Addr, user int64) error { return t.CheckUser(l, 1, user) },
+			&guards.Limits{PerUser: &guards.Rate{Requests: requests, Seconds: seconds}},
+			func(t *LimitsTable, l *guards.Limits, _ netip.Addr, user int64) error { return t.CheckUser(l, 1, user) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				tables := exchanges(t, &board{}, instances, &Settings{Limits: c.limits})
+				tables := exchanges(t, &board{}, instances, &guards.Settings{Limits: c.limits})
 				spread, alone := 0, 0
 				for range minutes * 60 * 4 { // each quarter of a second as often as is let in
 					for _, table := range tables {
@@ -149,32 +151,34 @@ func TestInstancesShareBudgets(t *testing.T) {
 func TestInstancesSharePacedBudgets(t *testing.T) {
 	t.Parallel()
 	const instances = 3
-	limits := func(r Rate) *Limits { return &Limits{PerAddress: &r, PerNetwork: &r, PerUser: &r} }
+	limits := func(r guards.Rate) *guards.Limits { return &guards.Limits{PerAddress: &r, PerNetwork: &r, PerUser: &r} }
 	address := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 1}) }
 	for name, c := range map[string]struct {
-		rate    Rate
+		rate    guards.Rate
 		callers int
 		seconds int64
-		ask     func(t *LimitsTable, l *Limits, caller int) error
+		ask     func(t *LimitsTable, l *guards.Limits, caller int) error
 	}{
 		"addresses": {
-			Rate{100, 60}, 1, 600, func(t *LimitsTable, l *Limits, i int) error {
+			guards.Rate{Requests: 100, Seconds: 60}, 1, 600, func(t *LimitsTable, l *guards.Limits, i int) error {
 				return t.CheckAddress(l, 1, address(i))
 			},
 		},
 		"users": {
-			Rate{100, 60}, 1, 600, func(t *LimitsTable, l *Limits, i int) error { return t.CheckUser(l, 1, int64(i)) },
+			guards.Rate{Requests: 100, Seconds: 60},
+			1, 600, func(t *LimitsTable, l *guards.Limits, i int) error { return t.CheckUser(l, 1, int64(i)) },
 		},
 		"many": {
-			Rate{50, 30}, 4 * spendingRoom, 200, func(t *LimitsTable, l *Limits, i int) error {
+			guards.Rate{Requests: 50, Seconds: 30},
+			4 * spendingRoom, 200, func(t *LimitsTable, l *guards.Limits, i int) error {
 				return t.CheckUser(l, 1, int64(i))
 			},
 		},
-		"challenges": {askedOfUser(), 1, 1200, func(t *LimitsTable, _ *Limits, i int) error {
+		"challenges": {askedOfUser(), 1, 1200, func(t *LimitsTable, _ *guards.Limits, i int) error {
 			_, _, err := t.Asked(1, int64(i), address(i))
 			return err
 		}},
-		"challenges of a network": {askedOfNetwork(), 1, 300, func(t *LimitsTable, _ *Limits, i int) error {
+		"challenges of a network": {askedOfNetwork(), 1, 300, func(t *LimitsTable, _ *guards.Limits, i int) error {
 			_, _, err := t.Asked(1, rand.Int64(), address(i))
 			return err
 		}},
@@ -183,7 +187,7 @@ func TestInstancesSharePacedBudgets(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				l := limits(c.rate)
-				tables := exchanges(t, &board{}, instances, &Settings{Limits: l})
+				tables := exchanges(t, &board{}, instances, &guards.Settings{Limits: l})
 				let := 0
 				one := int(c.seconds * c.rate.Requests / c.rate.Seconds)
 				for range one {
@@ -194,7 +198,7 @@ func TestInstancesSharePacedBudgets(t *testing.T) {
 							}
 						}
 					}
-					time.Sleep(c.rate.token())
+					time.Sleep(tokenTime(&c.rate))
 				}
 				if each := let / c.callers; each > one+3*int(c.rate.Requests) || each < one*9/10 {
 					t.Errorf("at %d instances %d were let in of each, want %d and %d more at most",
@@ -209,8 +213,8 @@ func TestInstancesSharePacedBudgets(t *testing.T) {
 func TestFewRequestsAreNotTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, b := &Limits{PerUser: &Rate{20, 10}}, &board{}
-		tables := exchanges(t, b, 2, &Settings{Limits: l})
+		l, b := &guards.Limits{PerUser: &guards.Rate{Requests: 20, Seconds: 10}}, &board{}
+		tables := exchanges(t, b, 2, &guards.Settings{Limits: l})
 		for i, want := range []int{0, 0, 1, 2} { // the eighth of 20 is 3
 			for user := range int64(100) {
 				if err := tables[0].CheckUser(l, 1, user); err != nil {
@@ -248,10 +252,10 @@ func TestBudgetExchangeFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l := &Limits{PerUser: &Rate{10, 100}}
+				l := &guards.Limits{PerUser: &guards.Rate{Requests: 10, Seconds: 100}}
 				b := &board{}
 				fails(b)
-				tables := exchanges(t, b, 2, &Settings{Limits: l})
+				tables := exchanges(t, b, 2, &guards.Settings{Limits: l})
 				let := func(table *LimitsTable) (n int) {
 					for table.CheckUser(l, 1, 7) == nil {
 						n++
@@ -271,7 +275,7 @@ func TestBudgetExchangeFails(t *testing.T) {
 				if n := let(tables[0]); n != 0 {
 					t.Errorf("afterwards %d were let in", n)
 				}
-				if n := let(exchanges(t, b, 1, &Settings{Limits: l})[0]); n != 10 {
+				if n := let(exchanges(t, b, 1, &guards.Settings{Limits: l})[0]); n != 10 {
 					t.Errorf("before its first exchange a new instance let in %d", n)
 				}
 			})
@@ -284,7 +288,7 @@ func TestNothingToExchange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := &board{}
-		exchanges(t, b, 2, &Settings{Conditions: &Conditions{MinLevel: 2}})
+		exchanges(t, b, 2, &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2}})
 		time.Sleep(time.Minute)
 		b.set(func() {
 			if b.calls != 0 {
@@ -298,7 +302,7 @@ func TestNothingToExchange(t *testing.T) {
 // minute.
 func TestSpentElsewhere(t *testing.T) {
 	t.Parallel()
-	ten := &Rate{10, 100} // one in ten seconds
+	ten := &guards.Rate{Requests: 10, Seconds: 100} // one in ten seconds
 	for name, c := range map[string]struct {
 		told []Spent
 		let  int
@@ -330,7 +334,7 @@ func TestSpentElsewhere(t *testing.T) {
 			table.spentElsewhere(c.told)
 			let, err := 0, error(nil)
 			for err == nil {
-				if err = table.CheckUser(&Limits{PerUser: ten}, 1, 7); err == nil {
+				if err = table.CheckUser(&guards.Limits{PerUser: ten}, 1, 7); err == nil {
 					let++
 				}
 			}

@@ -3,6 +3,8 @@ package guard
 import (
 	"fmt"
 	"time"
+
+	"seckill/internal/voucher/guards"
 )
 
 // NotEligibleError says which condition an account does not meet.
@@ -21,7 +23,7 @@ const day = 24 * time.Hour
 type ConditionsCheck struct{}
 
 // Name implements Guard.
-func (ConditionsCheck) Name() Name { return ConditionsGuard }
+func (ConditionsCheck) Name() guards.Name { return guards.ConditionsGuard }
 
 // Check implements Guard: a *NotEligibleError. What the token does not say is not met.
 func (ConditionsCheck) Check(r *Request) error {

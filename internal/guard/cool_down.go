@@ -4,16 +4,13 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"seckill/internal/voucher/guards"
 )
 
-const (
-	// CoolDownMemory is after how long without another expired order the count of a user begins anew, and the longest
-	// cool-down.
-	CoolDownMemory = 7 * day
-	// MaxUnpaid bounds how many users with expired orders an instance knows. Beyond it any others make room,
-	// and are let in: so many units would have to be bought and left unpaid within a week.
-	MaxUnpaid = 1_000_000
-)
+// MaxUnpaid bounds how many users with expired orders an instance knows. Beyond it any others make room,
+// and are let in: so many units would have to be bought and left unpaid within a week.
+const MaxUnpaid = 1_000_000
 
 // CoolDownError says that a user lets orders expire too often.
 type CoolDownError struct {
@@ -24,7 +21,7 @@ func (e *CoolDownError) Error() string {
 	return fmt.Sprintf("orders of the user expired unpaid; wait %s", e.Retry)
 }
 
-// Unpaid is how many orders of a user expired unpaid, each within [CoolDownMemory] of the one before.
+// Unpaid is how many orders of a user expired unpaid, each within [guards.CoolDownMemory] of the one before.
 type Unpaid struct {
 	UserID  int64
 	Expired int64
@@ -52,7 +49,7 @@ func NewCoolDownCheck(now func() time.Time) *CoolDownCheck {
 }
 
 // Name implements Guard.
-func (c *CoolDownCheck) Name() Name { return CoolDownGuard }
+func (c *CoolDownCheck) Name() guards.Name { return guards.CoolDownGuard }
 
 // Check implements Guard: a *CoolDownError.
 func (c *CoolDownCheck) Check(r *Request) error {
@@ -77,7 +74,7 @@ func (c *CoolDownCheck) Tell(users []Unpaid) {
 	defer c.mu.Unlock()
 	at := c.at()
 	for _, u := range users {
-		if u.Age >= CoolDownMemory {
+		if u.Age >= guards.CoolDownMemory {
 			continue
 		}
 		if _, known := c.users[u.UserID]; !known && len(c.users) >= MaxUnpaid {
@@ -98,7 +95,7 @@ func (c *CoolDownCheck) dropAny() {
 func (c *CoolDownCheck) ForgetOld() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before := c.at() - CoolDownMemory
+	before := c.at() - guards.CoolDownMemory
 	for id, u := range c.users {
 		if u.last <= before {
 			delete(c.users, id)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/kit/periodic"
+	"seckill/internal/voucher/guards"
 )
 
 const (
@@ -33,7 +34,7 @@ type UnpaidReader interface {
 type CoolDownLoader struct {
 	check   *CoolDownCheck
 	ledger  UnpaidReader
-	anySale func(func(*Settings) bool) bool
+	anySale func(func(*guards.Settings) bool) bool
 	log     *slog.Logger
 	cursor  UnpaidCursor
 	rounds  int
@@ -43,7 +44,7 @@ type CoolDownLoader struct {
 // NewCoolDownLoader returns a loader; anySale says whether a function is true of a
 // sale's settings here. Run loads.
 func NewCoolDownLoader(
-	check *CoolDownCheck, ledger UnpaidReader, anySale func(func(*Settings) bool) bool, log *slog.Logger,
+	check *CoolDownCheck, ledger UnpaidReader, anySale func(func(*guards.Settings) bool) bool, log *slog.Logger,
 ) *CoolDownLoader {
 	return &CoolDownLoader{check: check, ledger: ledger, anySale: anySale, log: log}
 }
@@ -55,7 +56,7 @@ func (l *CoolDownLoader) Run(ctx context.Context) error {
 
 // round loads what is new, or forgets everything where no sale has a cool-down any more.
 func (l *CoolDownLoader) round(ctx context.Context) {
-	if !l.anySale(func(s *Settings) bool { return s != nil && s.CoolDown != nil }) {
+	if !l.anySale(func(s *guards.Settings) bool { return s != nil && s.CoolDown != nil }) {
 		if l.cursor != (UnpaidCursor{}) {
 			l.cursor = UnpaidCursor{}
 			l.check.ForgetAll()

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"seckill/internal/voucher/guards"
 )
 
 // coolDowns are the settings of a sale in which so many expired orders cost so many minutes.
 func coolDowns(expired, minutes int64) Sale {
-	return Sale{ID: 1, Settings: &Settings{CoolDown: &CoolDown{Expired: expired, Minutes: minutes}}}
+	return Sale{ID: 1, Settings: &guards.Settings{CoolDown: &guards.CoolDown{Expired: expired, Minutes: minutes}}}
 }
 
 func TestCoolDown(t *testing.T) {
@@ -23,17 +25,19 @@ func TestCoolDown(t *testing.T) {
 		later            time.Duration
 		want             time.Duration // 0: let in
 	}{
-		"nobody is known":       {nil, 1, 30, 0, 0},
-		"another user":          {[]Unpaid{{8, 9, 0}}, 1, 30, 0, 0},
-		"too few":               {[]Unpaid{{7, 1, 0}}, 2, 30, 0, 0},
-		"just now":              {[]Unpaid{{7, 2, 0}}, 2, 30, 0, 30 * time.Minute},
-		"more than that":        {[]Unpaid{{7, 5, time.Minute}}, 2, 30, 0, 29 * time.Minute},
-		"later":                 {[]Unpaid{{7, 2, time.Minute}}, 2, 30, 28 * time.Minute, time.Minute},
-		"over":                  {[]Unpaid{{7, 2, time.Minute}}, 2, 30, 29 * time.Minute, 0},
-		"by a clock set back":   {[]Unpaid{{7, 2, -time.Hour}}, 2, 30, 0, 30 * time.Minute},
-		"once more":             {[]Unpaid{{7, 2, 40 * time.Minute}, {7, 3, 0}}, 2, 30, 0, 30 * time.Minute},
-		"a week ago":            {[]Unpaid{{7, 9, CoolDownMemory}}, 1, MaxCoolDown, 0, 0},
-		"the longest cool-down": {[]Unpaid{{7, 9, time.Minute}}, 1, MaxCoolDown, 0, CoolDownMemory - time.Minute},
+		"nobody is known":     {nil, 1, 30, 0, 0},
+		"another user":        {[]Unpaid{{8, 9, 0}}, 1, 30, 0, 0},
+		"too few":             {[]Unpaid{{7, 1, 0}}, 2, 30, 0, 0},
+		"just now":            {[]Unpaid{{7, 2, 0}}, 2, 30, 0, 30 * time.Minute},
+		"more than that":      {[]Unpaid{{7, 5, time.Minute}}, 2, 30, 0, 29 * time.Minute},
+		"later":               {[]Unpaid{{7, 2, time.Minute}}, 2, 30, 28 * time.Minute, time.Minute},
+		"over":                {[]Unpaid{{7, 2, time.Minute}}, 2, 30, 29 * time.Minute, 0},
+		"by a clock set back": {[]Unpaid{{7, 2, -time.Hour}}, 2, 30, 0, 30 * time.Minute},
+		"once more":           {[]Unpaid{{7, 2, 40 * time.Minute}, {7, 3, 0}}, 2, 30, 0, 30 * time.Minute},
+		"a week ago":          {[]Unpaid{{7, 9, guards.CoolDownMemory}}, 1, guards.MaxCoolDown, 0, 0},
+		"the longest cool-down": {
+			[]Unpaid{{7, 9, time.Minute}}, 1, guards.MaxCoolDown, 0, guards.CoolDownMemory - time.Minute,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,7 +69,7 @@ func TestCoolDownWithDryRun(t *testing.T) {
 	g := NewGuards(NewLimitsTable(time.Now), NewTally(time.Now), heard, check)
 	s := coolDowns(2, 30)
 	s.Settings.CoolDown.DryRun = true
-	if err := g.Check(s, Caller{UserID: 7}, noon); err != nil || heard[true][CoolDownGuard] != 1 {
+	if err := g.Check(s, Caller{UserID: 7}, noon); err != nil || heard[true][guards.CoolDownGuard] != 1 {
 		t.Errorf("%v, counted %v", err, heard)
 	}
 }
@@ -89,7 +93,7 @@ func TestCoolDownIsBounded(t *testing.T) {
 	if check.Check(&last) == nil {
 		t.Error("who came last is not known")
 	}
-	now = now.Add(CoolDownMemory - time.Second)
+	now = now.Add(guards.CoolDownMemory - time.Second)
 	check.Tell([]Unpaid{{7, 2, 0}})
 	now = now.Add(time.Second)
 	check.ForgetOld()
@@ -128,9 +132,9 @@ func TestCoolDownLoader(t *testing.T) {
 	for i := range ledger.users {
 		ledger.users[i] = Unpaid{UserID: int64(i) + 1, Expired: 1}
 	}
-	settings := &Settings{Conditions: &Conditions{MinLevel: 1}}
+	settings := &guards.Settings{Conditions: &guards.Conditions{MinLevel: 1}}
 	check := NewCoolDownCheck(time.Now)
-	l := NewCoolDownLoader(check, ledger, func(f func(*Settings) bool) bool { return f(settings) },
+	l := NewCoolDownLoader(check, ledger, func(f func(*guards.Settings) bool) bool { return f(settings) },
 		slog.New(slog.NewTextHandler(&log, nil)))
 	rounds := func(what string, n, asked, known int) {
 		t.Helper()

@@ -1,5 +1,5 @@
 // Package guard decides whom a sale lets in besides those whom its window and its stock let in: so that being quick,
-// having many accounts, or asking all the time gains little. Each guard is a setting of a sale ([Settings], in
+// having many accounts, or asking all the time gains little. Each guard is a setting of a sale (guards.Settings, in
 // tb_voucher), off by default, and costs a sale that does not use it nothing.
 //
 //	limits      requests of an address, a network, a user in a time      RATE_LIMITED, before anything else is

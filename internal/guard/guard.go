@@ -3,6 +3,8 @@ package guard
 import (
 	"net/netip"
 	"time"
+
+	"seckill/internal/voucher/guards"
 )
 
 // Request is one press of the button, as guards see it.
@@ -16,27 +18,21 @@ type Request struct {
 type Sale struct {
 	ID       int64 // the voucher's
 	Begin    time.Time
-	Settings *Settings // nil: the sale has no guards
+	Settings *guards.Settings // nil: the sale has no guards
 }
 
 // Caller is who presses the button.
 type Caller struct {
 	UserID  int64
 	Address netip.Addr // behind trusted proxies; the zero one if it is not known
-	Claims  Claims
+	Claims  guards.Claims
 	Ticket  string // header X-Seckill-Ticket; "" without
-}
-
-// Claims are what the token says of the account.
-type Claims struct {
-	Level int64     // 0: nothing
-	Since time.Time // when the account was made; zero: the token does not say
 }
 
 // Guard decides about requests. It uses no store, and is safe for concurrent use.
 type Guard interface {
 	// Name says which guard it is.
-	Name() Name
+	Name() guards.Name
 	// Check returns nil if the request may enter, else why not. It is only asked where the guard is not off, and does
 	// not look at dryRun.
 	Check(r *Request) error
@@ -44,7 +40,7 @@ type Guard interface {
 
 // StoppedError says that a guard stopped a request.
 type StoppedError struct {
-	Guard Name
+	Guard guards.Name
 	Why   error // what Check returned
 	// OrderKnown: the sale's holders were asked, and the user has no order in it. Else it is not known.
 	OrderKnown bool

@@ -1,6 +1,10 @@
 package guard
 
-import "time"
+import (
+	"time"
+
+	"seckill/internal/voucher/guards"
+)
 
 // Guards asks the guards of a sale in their order. It is safe for concurrent use.
 type Guards struct {
@@ -13,7 +17,7 @@ type Guards struct {
 // Observer hears what guards find, for metrics. Its methods must not block.
 type Observer interface {
 	// GuardStopped: a guard stopped a request, or with dryRun would have.
-	GuardStopped(by Name, dryRun bool)
+	GuardStopped(by guards.Name, dryRun bool)
 }
 
 // NewGuards returns guards. The limits are asked first, by CheckAddress and CheckUser; those given are asked by
@@ -27,7 +31,7 @@ func (g *Guards) CheckAddress(s Sale, c Caller) error {
 	if s.Settings == nil || s.Settings.Limits == nil {
 		return nil
 	}
-	return g.Judge(s, c, LimitsGuard, g.limits.CheckAddress(s.Settings.Limits, s.ID, c.Address))
+	return g.Judge(s, c, guards.LimitsGuard, g.limits.CheckAddress(s.Settings.Limits, s.ID, c.Address))
 }
 
 // CheckUser returns nil if the user may ask for a unit now, else a *StoppedError.
@@ -35,7 +39,7 @@ func (g *Guards) CheckUser(s Sale, c Caller) error {
 	if s.Settings == nil || s.Settings.Limits == nil {
 		return nil
 	}
-	return g.Judge(s, c, LimitsGuard, g.limits.CheckUser(s.Settings.Limits, s.ID, c.UserID))
+	return g.Judge(s, c, guards.LimitsGuard, g.limits.CheckUser(s.Settings.Limits, s.ID, c.UserID))
 }
 
 // Check returns nil if the caller may enter the sale at the time now, else a *StoppedError of the first guard that
@@ -46,7 +50,7 @@ func (g *Guards) Check(s Sale, c Caller, now time.Time) error {
 	}
 	r := Request{Sale: s, Caller: c, Now: now}
 	for _, asked := range g.asked {
-		if s.Settings.State(asked.Name()) == Off {
+		if s.Settings.State(asked.Name()) == guards.Off {
 			continue
 		}
 		if err := g.Judge(s, c, asked.Name(), asked.Check(&r)); err != nil {
@@ -57,12 +61,12 @@ func (g *Guards) Check(s Sale, c Caller, now time.Time) error {
 }
 
 // Judge counts what a guard has found, and returns it as a *StoppedError unless the guard only tries.
-func (g *Guards) Judge(s Sale, c Caller, by Name, why error) error {
+func (g *Guards) Judge(s Sale, c Caller, by guards.Name, why error) error {
 	if why == nil {
 		return nil
 	}
 	state := s.Settings.State(by)
-	dryRun := state == DryRun
+	dryRun := state == guards.DryRun
 	g.tally.stopped(s.ID, by, state, c.Address)
 	g.observer.GuardStopped(by, dryRun)
 	if dryRun {

@@ -7,40 +7,45 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/voucher/guards"
 )
 
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	days := func(n int) time.Time { return noon.AddDate(0, 0, -n) }
 	for name, c := range map[string]struct {
-		conditions Conditions
-		claims     Claims
+		conditions guards.Conditions
+		claims     guards.Claims
 		want       *NotEligibleError
 	}{
-		"of the level":    {Conditions{MinLevel: 2}, Claims{Level: 2}, nil},
-		"above it":        {Conditions{MinLevel: 2}, Claims{Level: 9}, nil},
-		"below it":        {Conditions{MinLevel: 2}, Claims{Level: 1}, &NotEligibleError{"minLevel", 2}},
-		"without a level": {Conditions{MinLevel: 1}, Claims{Since: days(900)}, &NotEligibleError{"minLevel", 1}},
-		"old enough":      {Conditions{MinAgeDays: 7}, Claims{Since: days(7)}, nil},
+		"of the level": {guards.Conditions{MinLevel: 2}, guards.Claims{Level: 2}, nil},
+		"above it":     {guards.Conditions{MinLevel: 2}, guards.Claims{Level: 9}, nil},
+		"below it":     {guards.Conditions{MinLevel: 2}, guards.Claims{Level: 1}, &NotEligibleError{"minLevel", 2}},
+		"without a level": {
+			guards.Conditions{MinLevel: 1}, guards.Claims{Since: days(900)}, &NotEligibleError{"minLevel", 1},
+		},
+		"old enough": {guards.Conditions{MinAgeDays: 7}, guards.Claims{Since: days(7)}, nil},
 		"a moment too young": {
-			Conditions{MinAgeDays: 7}, Claims{Since: days(7).Add(1)}, &NotEligibleError{"minAgeDays", 7},
+			guards.Conditions{MinAgeDays: 7}, guards.Claims{Since: days(7).Add(1)}, &NotEligibleError{"minAgeDays", 7},
 		},
-		"of no age": {Conditions{MinAgeDays: 1}, Claims{Level: 9}, &NotEligibleError{"minAgeDays", 1}},
+		"of no age": {guards.Conditions{MinAgeDays: 1}, guards.Claims{Level: 9}, &NotEligibleError{"minAgeDays", 1}},
 		"of the future": {
-			Conditions{MinAgeDays: 1}, Claims{Since: days(-1)}, &NotEligibleError{"minAgeDays", 1},
+			guards.Conditions{MinAgeDays: 1}, guards.Claims{Since: days(-1)}, &NotEligibleError{"minAgeDays", 1},
 		},
-		"both": {Conditions{MinLevel: 2, MinAgeDays: 7}, Claims{Level: 2, Since: days(8)}, nil},
+		"both": {guards.Conditions{MinLevel: 2, MinAgeDays: 7}, guards.Claims{Level: 2, Since: days(8)}, nil},
 		"the one and the other": {
-			Conditions{MinLevel: 2, MinAgeDays: 7}, Claims{
+			guards.Conditions{MinLevel: 2, MinAgeDays: 7}, guards.Claims{
 				Level: 2, Since: days(6),
 			}, &NotEligibleError{"minAgeDays", 7},
 		},
-		"neither": {Conditions{MinLevel: 2, MinAgeDays: 7}, Claims{}, &NotEligibleError{"minLevel", 2}},
+		"neither": {guards.Conditions{MinLevel: 2, MinAgeDays: 7}, guards.Claims{}, &NotEligibleError{"minLevel", 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := Request{
-				Sale: Sale{Settings: &Settings{Conditions: &c.conditions}}, Caller: Caller{Claims: c.claims}, Now: noon,
+				Sale:   Sale{Settings: &guards.Settings{Conditions: &c.conditions}},
+				Caller: Caller{Claims: c.claims}, Now: noon,
 			}
 			got, _ := errors.AsType[*NotEligibleError](ConditionsCheck{}.Check(&r))
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -55,19 +60,23 @@ func TestConditions(t *testing.T) {
 func TestDryRunCountsWhomItWouldStop(t *testing.T) {
 	t.Parallel()
 	caller := Caller{UserID: 7, Address: netip.MustParseAddr("192.0.2.7")}
-	counted := func(dryRun bool) map[Name]int {
+	counted := func(dryRun bool) map[guards.Name]int {
 		heard := observer{}
 		g := NewGuards(NewLimitsTable(func() time.Time { return noon }), NewTally(time.Now), heard, ConditionsCheck{})
-		s := Sale{ID: 1, Settings: &Settings{
-			Limits:     &Limits{PerAddress: &Rate{1, 60}, PerUser: &Rate{1, 60}, DryRun: dryRun},
-			Conditions: &Conditions{MinLevel: 1, DryRun: dryRun},
+		s := Sale{ID: 1, Settings: &guards.Settings{
+			Limits: &guards.Limits{
+				PerAddress: &guards.Rate{Requests: 1, Seconds: 60}, PerUser: &guards.Rate{Requests: 1, Seconds: 60},
+				DryRun: dryRun,
+			},
+			Conditions: &guards.Conditions{MinLevel: 1, DryRun: dryRun},
 		}}
 		for i := range 3 {
-			for name, err := range map[Name]error{
-				LimitsGuard: g.CheckAddress(s, caller), ConditionsGuard: g.Check(s, caller, noon),
+			for name, err := range map[guards.Name]error{
+				guards.LimitsGuard: g.CheckAddress(s, caller), guards.ConditionsGuard: g.Check(s, caller, noon),
 			} {
 				stopped, is := errors.AsType[*StoppedError](err)
-				if stops := i > 0 || name == ConditionsGuard; is != (stops && !dryRun) || is && stopped.Guard != name {
+				if stops := i > 0 || name == guards.ConditionsGuard; is != (stops && !dryRun) ||
+					is && stopped.Guard != name {
 					t.Errorf("dryRun %t, request %d, %s: %v", dryRun, i, name, err)
 				}
 			}
@@ -81,7 +90,7 @@ func TestDryRunCountsWhomItWouldStop(t *testing.T) {
 		}
 		return heard[dryRun]
 	}
-	want := map[Name]int{LimitsGuard: 3, ConditionsGuard: 3}
+	want := map[guards.Name]int{guards.LimitsGuard: 3, guards.ConditionsGuard: 3}
 	for _, dryRun := range []bool{false, true} {
 		if diff := cmp.Diff(want, counted(dryRun)); diff != "" {
 			t.Errorf("dryRun %t (-want +got):\n%s", dryRun, diff)
@@ -90,11 +99,11 @@ func TestDryRunCountsWhomItWouldStop(t *testing.T) {
 }
 
 // observer counts by dryRun and guard.
-type observer map[bool]map[Name]int
+type observer map[bool]map[guards.Name]int
 
-func (o observer) GuardStopped(by Name, dryRun bool) {
+func (o observer) GuardStopped(by guards.Name, dryRun bool) {
 	if o[dryRun] == nil {
-		o[dryRun] = map[Name]int{}
+		o[dryRun] = map[guards.Name]int{}
 	}
 	o[dryRun][by]++
 }
@@ -103,7 +112,9 @@ func TestNoGuards(t *testing.T) {
 	t.Parallel()
 	heard := observer{}
 	g := NewGuards(NewLimitsTable(time.Now), NewTally(time.Now), heard, ConditionsCheck{})
-	for _, s := range []Sale{{ID: 1}, {ID: 1, Settings: &Settings{}}, {ID: 1, Settings: &Settings{Unreadable: true}}} {
+	for _, s := range []Sale{
+		{ID: 1}, {ID: 1, Settings: &guards.Settings{}}, {ID: 1, Settings: &guards.Settings{Unreadable: true}},
+	} {
 		for range 100 {
 			if err := errors.Join(g.CheckAddress(s, Caller{}), g.CheckUser(s, Caller{}),
 				g.Check(s, Caller{}, noon)); err != nil {
@@ -119,10 +130,10 @@ func TestNoGuards(t *testing.T) {
 // Each check costs what the benchmark says, and allocates nothing for those who are let in.
 func BenchmarkCheck(b *testing.B) {
 	g := NewGuards(NewLimitsTable(time.Now), NewTally(time.Now), observer{}, ConditionsCheck{})
-	caller := Caller{UserID: 7, Address: netip.MustParseAddr("192.0.2.7"), Claims: Claims{Level: 2, Since: noon}}
+	caller := Caller{UserID: 7, Address: netip.MustParseAddr("192.0.2.7"), Claims: guards.Claims{Level: 2, Since: noon}}
 	for name, s := range map[string]Sale{
 		"no guards":  {ID: 1},
-		"conditions": {ID: 1, Settings: &Settings{Conditions: &Conditions{MinLevel: 2}}},
+		"conditions": {ID: 1, Settings: &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2}}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

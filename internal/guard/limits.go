@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"seckill/internal/voucher/guards"
 )
 
 // RateError says that a caller asks more often than a limit allows.
@@ -43,7 +45,7 @@ func (t *LimitsTable) table() *table {
 }
 
 // CheckAddress takes a request out of the budgets of an address and its network, or returns a *RateError.
-func (t *LimitsTable) CheckAddress(l *Limits, saleID int64, a netip.Addr) error {
+func (t *LimitsTable) CheckAddress(l *guards.Limits, saleID int64, a netip.Addr) error {
 	if l.PerAddress != nil {
 		kind, who := addressOf(a)
 		if _, wait := t.owe(budgetKey{saleID, who, kind}, l.PerAddress, t.now()); wait > 0 {
@@ -60,7 +62,7 @@ func (t *LimitsTable) CheckAddress(l *Limits, saleID int64, a netip.Addr) error 
 }
 
 // CheckUser takes a request out of a user's budget, or returns a *RateError.
-func (t *LimitsTable) CheckUser(l *Limits, saleID, userID int64) error {
+func (t *LimitsTable) CheckUser(l *guards.Limits, saleID, userID int64) error {
 	if l.PerUser == nil {
 		return nil
 	}
@@ -72,6 +74,6 @@ func (t *LimitsTable) CheckUser(l *Limits, saleID, userID int64) error {
 
 // owe takes a request out of a budget, and returns how many are missing in it then, or how long it takes until there
 // is one.
-func (t *LimitsTable) owe(k budgetKey, r *Rate, now time.Time) (owed int64, wait time.Duration) {
+func (t *LimitsTable) owe(k budgetKey, r *guards.Rate, now time.Time) (owed int64, wait time.Duration) {
 	return t.table().owe(k, r, now, t.spending)
 }

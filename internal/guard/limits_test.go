@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"seckill/internal/voucher/guards"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -29,28 +31,30 @@ func rateError(t *testing.T, err error) *RateError {
 
 func TestLimitsOfEach(t *testing.T) {
 	t.Parallel()
-	five := &Rate{5, 10}
+	five := &guards.Rate{Requests: 5, Seconds: 10}
 	for name, c := range map[string]struct {
-		limits       *Limits
+		limits       *guards.Limits
 		first, other string // two addresses
 		shared       bool   // they have one budget
 	}{
-		"address":              {&Limits{PerAddress: five}, "192.0.2.7", "192.0.2.8", false},
-		"address of 64 bits":   {&Limits{PerAddress: five}, "2001:db8:1:2::7", "2001:db8:1:2:ffff::", true},
-		"addresses of 64 bits": {&Limits{PerAddress: five}, "2001:db8:1:2::7", "2001:db8:1:3::7", false},
-		"IPv4 in IPv6":         {&Limits{PerAddress: five}, "192.0.2.7", "::ffff:192.0.2.7", true},
-		"network":              {&Limits{PerNetwork: five}, "192.0.2.7", "192.0.2.8", true},
-		"networks":             {&Limits{PerNetwork: five}, "192.0.2.7", "192.0.3.7", false},
-		"network of 48 bits":   {&Limits{PerNetwork: five}, "2001:db8:1:2::7", "2001:db8:1:3::7", true},
-		"networks of 48 bits":  {&Limits{PerNetwork: five}, "2001:db8:1:2::7", "2001:db8:2:2::7", false},
+		"address":              {&guards.Limits{PerAddress: five}, "192.0.2.7", "192.0.2.8", false},
+		"address of 64 bits":   {&guards.Limits{PerAddress: five}, "2001:db8:1:2::7", "2001:db8:1:2:ffff::", true},
+		"addresses of 64 bits": {&guards.Limits{PerAddress: five}, "2001:db8:1:2::7", "2001:db8:1:3::7", false},
+		"IPv4 in IPv6":         {&guards.Limits{PerAddress: five}, "192.0.2.7", "::ffff:192.0.2.7", true},
+		"network":              {&guards.Limits{PerNetwork: five}, "192.0.2.7", "192.0.2.8", true},
+		"networks":             {&guards.Limits{PerNetwork: five}, "192.0.2.7", "192.0.3.7", false},
+		"network of 48 bits":   {&guards.Limits{PerNetwork: five}, "2001:db8:1:2::7", "2001:db8:1:3::7", true},
+		"networks of 48 bits":  {&guards.Limits{PerNetwork: five}, "2001:db8:1:2::7", "2001:db8:2:2::7", false},
 		"an address and no network": {
-			&Limits{PerAddress: five, PerNetwork: &Rate{6, 10}}, "192.0.2.7", "192.0.2.8", true,
+			&guards.Limits{PerAddress: five, PerNetwork: &guards.Rate{Requests: 6, Seconds: 10}},
+			"192.0.2.7", "192.0.2.8", true,
 		},
-		"addresses that look alike": {&Limits{PerAddress: five}, "0.0.192.2", "::c002:0:0:0:0", false},
-		"who is not known":          {&Limits{PerAddress: five}, "", "", true},
-		"an address with its zone":  {&Limits{PerAddress: five}, "fe80::1%eth0", "fe80::1%eth1", true},
+		"addresses that look alike": {&guards.Limits{PerAddress: five}, "0.0.192.2", "::c002:0:0:0:0", false},
+		"who is not known":          {&guards.Limits{PerAddress: five}, "", "", true},
+		"an address with its zone":  {&guards.Limits{PerAddress: five}, "fe80::1%eth0", "fe80::1%eth1", true},
 		"a network beside an address": {
-			&Limits{PerAddress: five, PerNetwork: &Rate{100, 10}}, "0.0.1.0", "1.0.0.0", false,
+			&guards.Limits{PerAddress: five, PerNetwork: &guards.Rate{Requests: 100, Seconds: 10}},
+			"0.0.1.0", "1.0.0.0", false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,13 +84,13 @@ func TestLimitsOfEach(t *testing.T) {
 func TestLimitsOfUsers(t *testing.T) {
 	t.Parallel()
 	c := &clock{noon}
-	table, l := c.table(), &Limits{PerUser: &Rate{2, 60}}
+	table, l := c.table(), &guards.Limits{PerUser: &guards.Rate{Requests: 2, Seconds: 60}}
 	for i, want := range []bool{true, true, false, false} {
 		if err := table.CheckUser(l, 1, 7); (err == nil) != want {
 			t.Errorf("request %d: %v", i, err)
 		}
 	}
-	if table.CheckUser(l, 1, 8) != nil || table.CheckUser(&Limits{}, 1, 7) != nil ||
+	if table.CheckUser(l, 1, 8) != nil || table.CheckUser(&guards.Limits{}, 1, 7) != nil ||
 		table.CheckAddress(l, 1, netip.Addr{}) != nil {
 		t.Error("another user, or without such a limit: refused")
 	}
@@ -103,8 +107,8 @@ func TestBudgetIsATokenBucket(t *testing.T) {
 	random, c := rand.New(rand.NewPCG(1, 2)), &clock{noon}
 	table := c.table()
 	for user := range int64(200) {
-		rate := &Rate{1 + random.Int64N(20), 1 + random.Int64N(60)}
-		l := &Limits{PerUser: rate}
+		rate := &guards.Rate{Requests: 1 + random.Int64N(20), Seconds: 1 + random.Int64N(60)}
+		l := &guards.Limits{PerUser: rate}
 		tokens, last := float64(rate.Requests), c.now
 		for range 200 {
 			c.now = c.now.Add(time.Duration(random.Int64N(int64(2 * time.Second))))
@@ -125,7 +129,7 @@ func TestBudgetIsATokenBucket(t *testing.T) {
 	}
 }
 
-func (t *LimitsTable) take(k budgetKey, r *Rate, now time.Time) time.Duration {
+func (t *LimitsTable) take(k budgetKey, r *guards.Rate, now time.Time) time.Duration {
 	_, wait := t.owe(k, r, now)
 	return wait
 }
@@ -141,7 +145,7 @@ func randomAddress(r *rand.Rand) netip.Addr {
 func TestMillionAddresses(t *testing.T) {
 	t.Parallel()
 	c := &clock{noon}
-	table, l := c.table(), &Limits{PerAddress: &Rate{10, 10}}
+	table, l := c.table(), &guards.Limits{PerAddress: &guards.Rate{Requests: 10, Seconds: 10}}
 	heavy, random := netip.MustParseAddr("2001:db8::1"), rand.New(rand.NewPCG(3, 4))
 	if size := unsafe.Sizeof(budgetSet{}) * tableSets; size > 8_700_000 {
 		t.Errorf("the table has %d bytes", size)
@@ -175,7 +179,10 @@ func heap() int64 {
 }
 
 func BenchmarkLimits(b *testing.B) {
-	l := &Limits{PerAddress: &Rate{20, 10}, PerNetwork: &Rate{200, 10}, PerUser: &Rate{5, 10}}
+	l := &guards.Limits{
+		PerAddress: &guards.Rate{Requests: 20, Seconds: 10}, PerNetwork: &guards.Rate{Requests: 200, Seconds: 10},
+		PerUser: &guards.Rate{Requests: 5, Seconds: 10},
+	}
 	table := NewLimitsTable(time.Now)
 	b.Run("one address", func(b *testing.B) {
 		b.ReportAllocs()

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"seckill/internal/voucher/guards"
 )
 
 const (
@@ -17,7 +19,7 @@ const (
 	leastDebt = time.Minute
 	// mostTold bounds what is believed of one budget that another instance tells: as long as the longest limit takes
 	// to fill.
-	mostTold = MaxSeconds * time.Second
+	mostTold = guards.MaxSeconds * time.Second
 )
 
 // Spent is what was spent of a budget on one instance.

@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"sync"
 	"time"
+
+	"seckill/internal/voucher/guards"
 )
 
 const (
@@ -56,20 +58,20 @@ func newTable(now time.Time) *table {
 	return &table{seed: maphash.MakeSeed(), started: now.Add(-time.Hour), sets: make([]budgetSet, tableSets)}
 }
 
-// token is in which time a budget gets one request.
-func (r *Rate) token() time.Duration {
+// tokenTime is in which time a budget gets one request.
+func tokenTime(r *guards.Rate) time.Duration {
 	return time.Duration(r.Seconds) * time.Second / time.Duration(r.Requests)
 }
 
 // owe takes a request out of a budget, and returns how many are missing in it then, or how long it takes until there
 // is one. It adds to the spending, which may be nil, what other instances are to know.
-func (t *table) owe(k budgetKey, r *Rate, now time.Time, tell *spending) (owed int64, wait time.Duration) {
+func (t *table) owe(k budgetKey, r *guards.Rate, now time.Time, tell *spending) (owed int64, wait time.Duration) {
 	s := t.set(k)
 	at := now.Sub(t.started)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.find(k)
-	token := r.token()
+	token := tokenTime(r)
 	full := max(b.full, at) + token
 	if over := full - at - token*time.Duration(r.Requests); over > 0 {
 		most := max(token*time.Duration(r.Requests), leastDebt) // what others have told may be nonsense
@@ -86,11 +88,11 @@ func (t *table) owe(k budgetKey, r *Rate, now time.Time, tell *spending) (owed i
 // tell adds a request to what other instances are told: nothing until an eighth of the budget was asked for, however
 // slowly, because who asks at just the limit's rate owes one request at most, at each instance. What has no room
 // waits for their next request; what is more than an eighth by then is given up.
-func (b *budget) tell(r *Rate, s *spending) {
+func (b *budget) tell(r *guards.Rate, s *spending) {
 	eighth := uint32((r.Requests + tellFrom - 1) / tellFrom)
 	b.untold = min(b.untold+1, eighth)
 	b.telling = b.telling || b.untold == eighth
-	if b.telling && s.add(b.key(), time.Duration(b.untold)*r.token()) {
+	if b.telling && s.add(b.key(), time.Duration(b.untold)*tokenTime(r)) {
 		b.untold = 0
 	}
 }

@@ -4,14 +4,16 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"seckill/internal/voucher/guards"
 )
 
 // Count names what is counted of a sale's guards. It is a field of a hash in Redis.
 type Count string
 
 // StoppedCount is how many requests a guard stopped, or with DryRun would have.
-func StoppedCount(n Name, s State) Count {
-	if s == DryRun {
+func StoppedCount(n guards.Name, s guards.State) Count {
+	if s == guards.DryRun {
 		return Count("dry:" + n)
 	}
 	return Count("stop:" + n)
@@ -98,7 +100,7 @@ type Tally struct {
 // NewTally returns an empty tally; now tells how old accounts are.
 func NewTally(now func() time.Time) *Tally { return &Tally{now: now, sales: make(map[int64]*Delta)} }
 
-func (t *Tally) stopped(saleID int64, by Name, s State, a netip.Addr) {
+func (t *Tally) stopped(saleID int64, by guards.Name, s guards.State, a netip.Addr) {
 	network := networkName(a)
 	t.mu.Lock()
 	defer t.mu.Unlock()

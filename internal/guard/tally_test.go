@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/voucher/guards"
 )
 
 func TestNetwork(t *testing.T) {
@@ -52,14 +54,15 @@ func TestTally(t *testing.T) {
 	}
 	address := netip.MustParseAddr("192.0.2.7")
 	g := NewGuards(NewLimitsTable(func() time.Time { return noon }), tally, observer{}, ConditionsCheck{})
-	s := Sale{ID: 5, Settings: &Settings{
-		Limits: &Limits{PerAddress: &Rate{1, 60}, DryRun: true}, Conditions: &Conditions{MinLevel: 1},
+	s := Sale{ID: 5, Settings: &guards.Settings{
+		Limits:     &guards.Limits{PerAddress: &guards.Rate{Requests: 1, Seconds: 60}, DryRun: true},
+		Conditions: &guards.Conditions{MinLevel: 1},
 	}}
 	for range 3 {
 		_ = g.CheckAddress(s, Caller{Address: address})
 		_ = g.Check(s, Caller{Address: address}, noon)
 	}
-	tally.Sold(5, Caller{Address: address, Claims: Claims{Since: noon.Add(-day)}}, 2)
+	tally.Sold(5, Caller{Address: address, Claims: guards.Claims{Since: noon.Add(-day)}}, 2)
 	tally.Sold(6, Caller{}, 1)
 	want := map[int64]*Delta{
 		5: {
@@ -82,7 +85,7 @@ func TestTally(t *testing.T) {
 		t.Errorf("put back (-want +got):\n%s", diff)
 	}
 	for i := range 100_000 {
-		tally.stopped(5, LimitsGuard, On, netip.MustParseAddr(fmt.Sprintf("10.%d.%d.1", i>>8&255, i&255)))
+		tally.stopped(5, guards.LimitsGuard, guards.On, netip.MustParseAddr(fmt.Sprintf("10.%d.%d.1", i>>8&255, i&255)))
 	}
 	flood := tally.Take()[5]
 	if flood.Counts["stop:limits"] != 100_000 || len(flood.Stopped) != maxNetworks+1 ||

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/guard"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/authtoken"
+	"seckill/internal/voucher/guards"
 )
 
 // authenticator finds out who calls. It remembers no tokens: checking one takes less time than a cache takes to store
@@ -60,7 +60,7 @@ func (a *authenticator) verify(token string) (httpkit.Identity, error) {
 	}
 	return httpkit.Identity{
 		UserID: who.UserID, Admin: who.Admin, Shop: who.Shop, Crowd: who.Crowd, Expires: who.Expires,
-		Claims: guard.Claims{Level: who.Level, Since: who.Since},
+		Claims: guards.Claims{Level: who.Level, Since: who.Since},
 	}, nil
 }
 

@@ -34,6 +34,7 @@ import (
 	"seckill/internal/order/waitlist"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 	"seckill/internal/voucher/listing"
 	"seckill/internal/webhook"
 )
@@ -137,7 +138,7 @@ func routesDescribed() map[string]described {
 				noVoucher, voucher.ErrNotSeckill, order.ErrEnded, unavailable, service.ErrNoTickets,
 				&service.TicketsLaterError{}, &service.ChallengeError{},
 				challenge.ErrBusy, challenge.ErrTryAgain, &guard.StoppedError{
-					Guard: guard.LimitsGuard, Why: &guard.RateError{Of: guard.OfUser, Retry: time.Minute},
+					Guard: guards.LimitsGuard, Why: &guard.RateError{Of: guard.OfUser, Retry: time.Minute},
 				},
 			},
 		},
@@ -465,7 +466,7 @@ func stopped() (refusals []error) {
 		ticket.ErrRequired, ticket.ErrInvalid, ticket.ErrTryAgain,
 		&ticket.EarlyError{UsableFrom: time.Unix(1794427320, 0)},
 	} {
-		refusals = append(refusals, &guard.StoppedError{Guard: guard.LimitsGuard, Why: why, OrderKnown: true})
+		refusals = append(refusals, &guard.StoppedError{Guard: guards.LimitsGuard, Why: why, OrderKnown: true})
 	}
 	return refusals
 }

@@ -19,6 +19,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 // fakeTemplates has one template, of a sale, or fails.
@@ -28,7 +29,7 @@ func oneTemplate() template.Template {
 	v := seckillVoucher().Voucher
 	v.VisibleFrom = v.Sale.Begin.Add(-time.Hour)
 	v.Sale.OfferWithin = time.Minute
-	v.Sale.Guards = &guard.Settings{Limits: &guard.Limits{PerUser: &guard.Rate{Requests: 5, Seconds: 10}}}
+	v.Sale.Guards = &guards.Settings{Limits: &guards.Limits{PerUser: &guards.Rate{Requests: 5, Seconds: 10}}}
 	t := template.Of(v, "Evening")
 	t.ID, t.CreatedAt = 3, noon
 	return t

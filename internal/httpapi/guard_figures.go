@@ -8,14 +8,15 @@ import (
 	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 // guardFiguresJSON is what a sale's guards did, by all instances, as admins read it.
 type guardFiguresJSON struct {
-	Settings   *guard.Settings      `json:"settings,omitempty"`
-	Stopped    map[guard.Name]int64 `json:"stopped"`    // requests
-	WouldStop  map[guard.Name]int64 `json:"wouldStop"`  // requests that a dry run counted
-	UnitsByAge map[guard.Age]int64  `json:"unitsByAge"` // units, by the account's age
+	Settings   *guards.Settings      `json:"settings,omitempty"`
+	Stopped    map[guards.Name]int64 `json:"stopped"`    // requests
+	WouldStop  map[guards.Name]int64 `json:"wouldStop"`  // requests that a dry run counted
+	UnitsByAge map[guard.Age]int64   `json:"unitsByAge"` // units, by the account's age
 	// Requests stopped or counted by a dry run, the ten highest.
 	StoppedNetworks []networkCountJSON `json:"stoppedNetworks"`
 	UnitNetworks    []networkCountJSON `json:"unitNetworks"` // units, the ten highest
@@ -27,19 +28,19 @@ type networkCountJSON struct {
 }
 
 // guardFiguresView returns nil for a sale without guards of which nothing was counted.
-func guardFiguresView(s *guard.Settings, f guard.Figures) *guardFiguresJSON {
+func guardFiguresView(s *guards.Settings, f guard.Figures) *guardFiguresJSON {
 	if s == nil && len(f.Counts) == 0 {
 		return nil
 	}
 	v := &guardFiguresJSON{
 		Settings:  s,
-		Stopped:   make(map[guard.Name]int64),
-		WouldStop: make(map[guard.Name]int64), UnitsByAge: make(map[guard.Age]int64),
+		Stopped:   make(map[guards.Name]int64),
+		WouldStop: make(map[guards.Name]int64), UnitsByAge: make(map[guard.Age]int64),
 		StoppedNetworks: networkCountsView(f.Stopped), UnitNetworks: networkCountsView(f.Units),
 	}
-	for _, n := range guard.Names() {
-		v.Stopped[n], v.WouldStop[n] = f.Counts[guard.StoppedCount(n, guard.On)],
-			f.Counts[guard.StoppedCount(n, guard.DryRun)]
+	for _, n := range guards.Names() {
+		v.Stopped[n], v.WouldStop[n] = f.Counts[guard.StoppedCount(n, guards.On)],
+			f.Counts[guard.StoppedCount(n, guards.DryRun)]
 	}
 	for _, a := range guard.Ages() {
 		v.UnitsByAge[a] = f.Counts[guard.UnitsCount(a)]
@@ -73,7 +74,7 @@ func GuardFigures(
 // guardLines returns the figures as lines of a CSV: requests, units by the account's age, and the highest networks.
 func guardLines(g *guardFiguresJSON) (lines [][2]string) {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	for _, n := range guard.Names() {
+	for _, n := range guards.Names() {
 		name := "guard_" + strings.ReplaceAll(string(n), "D", "_d") // as the other figures are written
 		lines = append(lines, [2]string{name + "_stopped", number(g.Stopped[n])},
 			[2]string{name + "_would_stop", number(g.WouldStop[n])})

@@ -9,13 +9,14 @@ import (
 
 	"seckill/internal/guard"
 	"seckill/internal/order"
+	"seckill/internal/voucher/guards"
 )
 
 // A report has the figures of guards as JSON and as lines of a CSV; zeros, if they cannot be read.
 func TestGuardFigures(t *testing.T) {
 	t.Parallel()
 	v := seckillVoucher().Voucher
-	v.Sale.Guards = &guard.Settings{Limits: &guard.Limits{PerUser: &guard.Rate{Requests: 5, Seconds: 10}}}
+	v.Sale.Guards = &guards.Settings{Limits: &guards.Limits{PerUser: &guards.Rate{Requests: 5, Seconds: 10}}}
 	broken := errors.New("no connection")
 	for _, test := range []struct {
 		name  string

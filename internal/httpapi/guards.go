@@ -18,6 +18,7 @@ import (
 	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/words"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 // Guards keep bots from taking a sale: *service.Guards.
@@ -147,21 +148,21 @@ func retryAfter(err error) string {
 
 // guardsField is the field with the guards of a sale. A guard that it leaves out stays as it is; null turns one off,
 // or all.
-func (a *API) guardsField(c *guard.Change) jsonbody.Field {
-	return jsonbody.Object("guards", func() { *c = guard.Change{} }, func() { *c = guard.Change{AllOff: true} },
-		guardField("limits", &c.Limits, func(l *guard.Limits) []jsonbody.Field {
+func (a *API) guardsField(c *guards.Change) jsonbody.Field {
+	return jsonbody.Object("guards", func() { *c = guards.Change{} }, func() { *c = guards.Change{AllOff: true} },
+		guardField("limits", &c.Limits, func(l *guards.Limits) []jsonbody.Field {
 			return []jsonbody.Field{
 				rateField("perAddress", &l.PerAddress), rateField("perNetwork", &l.PerNetwork),
 				rateField("perUser", &l.PerUser), jsonbody.Bool("dryRun", &l.DryRun),
 			}
 		}),
-		guardField("conditions", &c.Conditions, func(d *guard.Conditions) []jsonbody.Field {
+		guardField("conditions", &c.Conditions, func(d *guards.Conditions) []jsonbody.Field {
 			return []jsonbody.Field{
 				jsonbody.Integer("minLevel", &d.MinLevel), jsonbody.Integer("minAgeDays", &d.MinAgeDays),
 				jsonbody.Bool("dryRun", &d.DryRun),
 			}
 		}),
-		a.secretField("tickets", guardField("tickets", &c.Tickets, func(t *guard.Tickets) []jsonbody.Field {
+		a.secretField("tickets", guardField("tickets", &c.Tickets, func(t *guards.Tickets) []jsonbody.Field {
 			return []jsonbody.Field{
 				jsonbody.Required(jsonbody.Integer("delayMs", &t.DelayMs)),
 				jsonbody.Required(jsonbody.Integer("leadMinutes", &t.LeadMinutes)),
@@ -169,14 +170,14 @@ func (a *API) guardsField(c *guard.Change) jsonbody.Field {
 				jsonbody.Bool("dryRun", &t.DryRun),
 			}
 		})),
-		a.secretField("challenge", guardField("challenge", &c.Challenge, func(w *guard.Challenge) []jsonbody.Field {
+		a.secretField("challenge", guardField("challenge", &c.Challenge, func(w *guards.Challenge) []jsonbody.Field {
 			return []jsonbody.Field{
 				jsonbody.Required(jsonbody.Integer("difficulty", &w.Difficulty)),
 				jsonbody.Required(jsonbody.Integer("maxDifficulty", &w.MaxDifficulty)),
 				jsonbody.Bool("dryRun", &w.DryRun),
 			}
 		})),
-		guardField("coolDown", &c.CoolDown, func(d *guard.CoolDown) []jsonbody.Field {
+		guardField("coolDown", &c.CoolDown, func(d *guards.CoolDown) []jsonbody.Field {
 			return []jsonbody.Field{
 				jsonbody.Required(jsonbody.Integer("expired", &d.Expired)),
 				jsonbody.Required(jsonbody.Integer("minutes", &d.Minutes)), jsonbody.Bool("dryRun", &d.DryRun),
@@ -194,16 +195,16 @@ func (a *API) secretField(name string, f jsonbody.Field) jsonbody.Field {
 }
 
 // guardField is the field with the settings of one guard; null turns it off.
-func guardField[T any](name string, into *guard.Edit[T], fields func(*T) []jsonbody.Field) jsonbody.Field {
+func guardField[T any](name string, into *guards.Edit[T], fields func(*T) []jsonbody.Field) jsonbody.Field {
 	to := new(T)
 	return jsonbody.Object(name,
-		func() { *into = guard.Edit[T]{Given: true, To: to} }, func() { *into = guard.Edit[T]{Given: true} },
+		func() { *into = guards.Edit[T]{Given: true, To: to} }, func() { *into = guards.Edit[T]{Given: true} },
 		fields(to)...)
 }
 
 // rateField is the field with a limit; null is none.
-func rateField(name string, into **guard.Rate) jsonbody.Field {
-	r := new(guard.Rate)
+func rateField(name string, into **guards.Rate) jsonbody.Field {
+	r := new(guards.Rate)
 	return jsonbody.Object(name, func() { *into = r }, func() { *into = nil },
 		jsonbody.Required(jsonbody.Integer("requests", &r.Requests)),
 		jsonbody.Required(jsonbody.Integer("seconds", &r.Seconds)))

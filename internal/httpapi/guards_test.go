@@ -13,6 +13,7 @@ import (
 	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 // fakeGuards are real ones over one sale, the voucher 5. It knows the caller's own order.
@@ -23,7 +24,7 @@ type fakeGuards struct {
 	asked  []guard.Caller
 }
 
-func withGuards(s *guard.Settings) (*fakeGuards, func(*Config)) {
+func withGuards(s *guards.Settings) (*fakeGuards, func(*Config)) {
 	f := &fakeGuards{sale: guard.Sale{ID: 5, Settings: s}}
 	f.guards = guard.NewGuards(guard.NewLimitsTable(func() time.Time { return noon }), guard.NewTally(time.Now),
 		noObserver{}, guard.ConditionsCheck{})
@@ -40,7 +41,7 @@ func withGuards(s *guard.Settings) (*fakeGuards, func(*Config)) {
 // noObserver hears nothing.
 type noObserver struct{}
 
-func (noObserver) GuardStopped(guard.Name, bool) {}
+func (noObserver) GuardStopped(guards.Name, bool) {}
 
 func (f *fakeGuards) Remembered(id int64) guard.Sale {
 	if id != f.sale.ID {
@@ -80,8 +81,10 @@ func guardOf(t *testing.T, body []byte) map[string]any {
 // sale.
 func TestLimitsComeFirst(t *testing.T) {
 	t.Parallel()
-	_, guards := withGuards(&guard.Settings{Limits: &guard.Limits{PerAddress: &guard.Rate{Requests: 2, Seconds: 90}}})
-	a := newAPI(t, guards)
+	_, guarded := withGuards(&guards.Settings{
+		Limits: &guards.Limits{PerAddress: &guards.Rate{Requests: 2, Seconds: 90}},
+	})
+	a := newAPI(t, guarded)
 	stranger := press
 	stranger.header = map[string]string{"Authorization": ""}
 	wantProblem(t, do(t, a, stranger), http.StatusUnauthorized, "UNAUTHENTICATED")
@@ -135,12 +138,12 @@ func TestAddressBehindTrustedProxies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f, guards := withGuards(&guard.Settings{
-				Limits: &guard.Limits{PerAddress: &guard.Rate{Requests: 9, Seconds: 9}},
+			f, guarded := withGuards(&guards.Settings{
+				Limits: &guards.Limits{PerAddress: &guards.Rate{Requests: 9, Seconds: 9}},
 			})
 			r := press
 			r.header = map[string]string{"X-Forwarded-For": c.header}
-			do(t, newAPI(t, guards, func(cfg *Config) { cfg.TrustedProxies = c.trusted }), r)
+			do(t, newAPI(t, guarded, func(cfg *Config) { cfg.TrustedProxies = c.trusted }), r)
 			if len(f.asked) != 1 || f.asked[0].Address != netip.MustParseAddr(c.want) {
 				t.Errorf("%+v, want %s", f.asked, c.want)
 			}
@@ -151,8 +154,8 @@ func TestAddressBehindTrustedProxies(t *testing.T) {
 // A user's limit holds on whatever address, and not for admins.
 func TestLimitOfUser(t *testing.T) {
 	t.Parallel()
-	_, guards := withGuards(&guard.Settings{Limits: &guard.Limits{PerUser: &guard.Rate{Requests: 1, Seconds: 60}}})
-	a := newAPI(t, guards)
+	_, guarded := withGuards(&guards.Settings{Limits: &guards.Limits{PerUser: &guards.Rate{Requests: 1, Seconds: 60}}})
+	a := newAPI(t, guarded)
 	do(t, a, press)
 	w := do(t, a, press)
 	wantProblem(t, w, http.StatusTooManyRequests, "RATE_LIMITED")
@@ -169,8 +172,8 @@ func TestLimitOfUser(t *testing.T) {
 // Who does not meet a condition hears which, or their order; with dryRun they buy.
 func TestConditionsOfASale(t *testing.T) {
 	t.Parallel()
-	f, guards := withGuards(&guard.Settings{Conditions: &guard.Conditions{MinLevel: 2}})
-	a := newAPI(t, guards)
+	f, guarded := withGuards(&guards.Settings{Conditions: &guards.Conditions{MinLevel: 2}})
+	a := newAPI(t, guarded)
 	w := do(t, a, press)
 	wantProblem(t, w, http.StatusForbidden, "NOT_ELIGIBLE")
 	if diff := cmp.Diff(map[string]any{
@@ -188,7 +191,7 @@ func TestConditionsOfASale(t *testing.T) {
 	}
 	f.own = &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
 	wantProblem(t, do(t, a, press), http.StatusConflict, "ALREADY_BOUGHT")
-	f.sale.Settings = &guard.Settings{Conditions: &guard.Conditions{MinLevel: 2, DryRun: true}}
+	f.sale.Settings = &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2, DryRun: true}}
 	if w := do(t, a, press); w.Code != http.StatusAccepted {
 		t.Errorf("with dryRun: %d", w.Code)
 	}
@@ -198,9 +201,9 @@ func TestConditionsOfASale(t *testing.T) {
 // does not tell that there is one.
 func TestGuardsOfAHiddenSale(t *testing.T) {
 	t.Parallel()
-	f, guards := withGuards(&guard.Settings{Conditions: &guard.Conditions{MinLevel: 2}})
+	f, guarded := withGuards(&guards.Settings{Conditions: &guards.Conditions{MinLevel: 2}})
 	// The fake's voucher is shown from the zero time on.
-	a := newAPI(t, guards, func(cfg *Config) { cfg.Now = func() time.Time { return time.Time{}.Add(-time.Second) } })
+	a := newAPI(t, guarded, func(cfg *Config) { cfg.Now = func() time.Time { return time.Time{}.Add(-time.Second) } })
 	wantProblem(t, do(t, a, press), http.StatusNotFound, "NOT_FOUND")
 	f.own = &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
 	wantProblem(t, do(t, a, press), http.StatusConflict, "ALREADY_BOUGHT")
@@ -211,8 +214,8 @@ func TestTicketsFromInADryRun(t *testing.T) {
 	t.Parallel()
 	for _, dry := range []bool{true, false} {
 		shown := seckillVoucher()
-		shown.Sale.Guards = &guard.Settings{
-			Tickets: &guard.Tickets{DelayMs: 1500, LeadMinutes: 10, ExpiryMinutes: 30, DryRun: dry},
+		shown.Sale.Guards = &guards.Settings{
+			Tickets: &guards.Tickets{DelayMs: 1500, LeadMinutes: 10, ExpiryMinutes: 30, DryRun: dry},
 		}
 		got := read(t, do(t, newAPI(t, shows(shown)), request{target: "/voucher/5"}))
 		if got.Data == nil || containsKey(t, got.Data, "ticketsFrom") == dry {
@@ -224,10 +227,10 @@ func TestTicketsFromInADryRun(t *testing.T) {
 // Who has let orders expire hears for how long they wait, or their order.
 func TestCoolDownOfASale(t *testing.T) {
 	t.Parallel()
-	f, guards := withGuards(&guard.Settings{CoolDown: &guard.CoolDown{Expired: 2, Minutes: 30}})
+	f, guarded := withGuards(&guards.Settings{CoolDown: &guards.CoolDown{Expired: 2, Minutes: 30}})
 	check := guard.NewCoolDownCheck(func() time.Time { return noon })
 	f.guards = guard.NewGuards(guard.NewLimitsTable(time.Now), guard.NewTally(time.Now), noObserver{}, check)
-	a := newAPI(t, guards)
+	a := newAPI(t, guarded)
 	check.Tell([]guard.Unpaid{{UserID: buyerID, Expired: 1}})
 	if w := do(t, a, press); w.Code != http.StatusAccepted {
 		t.Errorf("after one: %d", w.Code)
@@ -261,9 +264,9 @@ func TestGuardsOfAVoucher(t *testing.T) {
 	if w.Code != http.StatusCreated {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	want := &guard.Settings{Limits: &guard.Limits{
-		PerUser: &guard.Rate{Requests: 5, Seconds: 10},
-	}, Conditions: &guard.Conditions{MinAgeDays: 7, DryRun: true}}
+	want := &guards.Settings{Limits: &guards.Limits{
+		PerUser: &guards.Rate{Requests: 5, Seconds: 10},
+	}, Conditions: &guards.Conditions{MinAgeDays: 7, DryRun: true}}
 	if diff := cmp.Diff(want, vs.created[0].Sale.Guards); diff != "" {
 		t.Errorf("created (-want +got):\n%s", diff)
 	}
@@ -293,24 +296,26 @@ func TestGuardsOfAVoucher(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		body string
-		want *guard.Change
+		want *guards.Change
 	}{
 		"not given": {`{"title":"a"}`, nil},
 		"nothing":   {`{"guards":{}}`, nil},
-		"all off":   {`{"guards":null}`, &guard.Change{AllOff: true}},
-		"one off":   {`{"guards":{"limits":null}}`, &guard.Change{Limits: guard.Edit[guard.Limits]{Given: true}}},
+		"all off":   {`{"guards":null}`, &guards.Change{AllOff: true}},
+		"one off":   {`{"guards":{"limits":null}}`, &guards.Change{Limits: guards.Edit[guards.Limits]{Given: true}}},
 		"one anew": {
 			`{"guards":{"conditions":{"minLevel":3}}}`,
-			&guard.Change{Conditions: guard.Edit[guard.Conditions]{Given: true, To: &guard.Conditions{MinLevel: 3}}},
+			&guards.Change{
+				Conditions: guards.Edit[guards.Conditions]{Given: true, To: &guards.Conditions{MinLevel: 3}},
+			},
 		},
-		"a dry run": {`{"guards":{"coolDown":{"expired":2,"minutes":30,"dryRun":true}}}`, &guard.Change{
-			CoolDown: guard.Edit[guard.CoolDown]{
-				Given: true, To: &guard.CoolDown{Expired: 2, Minutes: 30, DryRun: true},
+		"a dry run": {`{"guards":{"coolDown":{"expired":2,"minutes":30,"dryRun":true}}}`, &guards.Change{
+			CoolDown: guards.Edit[guards.CoolDown]{
+				Given: true, To: &guards.CoolDown{Expired: 2, Minutes: 30, DryRun: true},
 			},
 		}},
 		"no rate, so": {
 			`{"guards":{"limits":{"perUser":null,"dryRun":true}}}`,
-			&guard.Change{Limits: guard.Edit[guard.Limits]{Given: true, To: &guard.Limits{DryRun: true}}},
+			&guards.Change{Limits: guards.Edit[guards.Limits]{Given: true, To: &guards.Limits{DryRun: true}}},
 		},
 	} {
 		var got voucher.Change

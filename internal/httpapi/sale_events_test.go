@@ -19,6 +19,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 func saleStats() audit.SaleStats {
@@ -36,7 +37,7 @@ func saleStats() audit.SaleStats {
 			},
 			Waiting: 2, OldestWaiting: 1500 * time.Microsecond, DeadLetters: 1,
 		},
-		Issued: 10, Recorded: 6, Settings: &guard.Settings{Conditions: &guard.Conditions{MinLevel: 2, DryRun: true}},
+		Issued: 10, Recorded: 6, Settings: &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2, DryRun: true}},
 		Balance: &audit.Balance{
 			At: redisNoon, Finding: audit.RedisWrong, Why: "redis has 4 too many", RedisDifference: 4,
 			Ledger: audit.LedgerTotals{Issued: 10, Live: 6}, Redis: audit.Inventory{Stock: 7, Holders: 7},

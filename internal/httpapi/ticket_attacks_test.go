@@ -19,6 +19,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/service"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 type fixedSalts []keys.Salt
@@ -100,12 +101,12 @@ func TestBadTickets(t *testing.T) {
 	}
 	for name, kind := range kinds {
 		var sold int
-		f, guards := withGuards(&guard.Settings{
-			Tickets: &guard.Tickets{DelayMs: 1500, LeadMinutes: 60, ExpiryMinutes: 60},
+		f, guarded := withGuards(&guards.Settings{
+			Tickets: &guards.Tickets{DelayMs: 1500, LeadMinutes: 60, ExpiryMinutes: 60},
 		})
 		f.guards = guard.NewGuards(guard.NewLimitsTable(time.Now), guard.NewTally(time.Now), noObserver{},
 			ticket.Guard{Tickets: tickets})
-		a := newAPI(t, guards, soldTo(&sold), func(cfg *Config) {
+		a := newAPI(t, guarded, soldTo(&sold), func(cfg *Config) {
 			find := cfg.FindVoucher
 			cfg.FindVoucher = func(ctx context.Context, id int64) (voucher.Voucher, error) {
 				v, err := find(ctx, id)

@@ -11,6 +11,7 @@ import (
 	"seckill/internal/guard/challenge"
 	"seckill/internal/guard/ticket"
 	"seckill/internal/order/service"
+	"seckill/internal/voucher/guards"
 )
 
 // fakeTickets gives everybody the same ticket, or refuses. It remembers what it was asked.
@@ -85,7 +86,7 @@ func TestTicketIsChecked(t *testing.T) {
 		{ticket.ErrInvalid, "TICKET_INVALID", `"data":{"guard":"tickets","orderKnown":true}`},
 		{early, "NOT_STARTED", `"data":{"guard":"tickets","orderKnown":true,"usableFrom":"2026-01-02T12:00:00.731Z"}`},
 	} {
-		err := &guard.StoppedError{Guard: guard.TicketsGuard, Why: tt.why, OrderKnown: true}
+		err := &guard.StoppedError{Guard: guards.TicketsGuard, Why: tt.why, OrderKnown: true}
 		w := do(t, newAPI(t, failing(err)), request{method: http.MethodPost, target: "/voucher/seckill/5", body: ""})
 		wantProblem(t, w, http.StatusForbidden, tt.code)
 		if !strings.Contains(w.Body.String(), tt.want) {

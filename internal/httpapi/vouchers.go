@@ -9,13 +9,13 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"seckill/internal/guard"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/words"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 // Vouchers creates and shows vouchers: *voucher.Service.
@@ -181,8 +181,8 @@ func (a *API) changeVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 		return httpkit.Answer{}, err
 	}
 	var (
-		change voucher.Change
-		guards guard.Change
+		change   voucher.Change
+		ofGuards guards.Change
 	)
 	fields := []jsonbody.Field{
 		jsonbody.Optional(jsonbody.Text, "title", &change.Title),
@@ -192,7 +192,7 @@ func (a *API) changeVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 		jsonbody.Optional(a.timeField, "endTime", &change.End),
 		jsonbody.Optional(a.timeField, "visibleFrom", &change.VisibleFrom),
 		jsonbody.Optional(shelfField, "status", &change.OnShelf),
-		a.guardsField(&guards),
+		a.guardsField(&ofGuards),
 		jsonbody.Forbidden("stock", invalid.ChangedByRoute, invalid.Data{"route": "POST /voucher/:id/stock"}),
 	}
 	for _, name := range []string{
@@ -204,8 +204,8 @@ func (a *API) changeVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	if err := a.bodies.Read(c, fields...); err != nil {
 		return httpkit.Answer{}, err
 	}
-	if guards != (guard.Change{}) {
-		change.Guards = &guards
+	if ofGuards != (guards.Change{}) {
+		change.Guards = &ofGuards
 	}
 	return changed(a.cfg.VoucherChanges.Change(c.Request.Context(), httpkit.Author(c, who), id, change))
 }
@@ -301,8 +301,8 @@ type saleJSON struct {
 	// Stale: stock and state are not of now, for admins; a partition of Redis does not answer.
 	Stale bool `json:"stale,omitempty"`
 	// TicketsFrom is from when the sale's tickets are given out; absent where it needs none.
-	TicketsFrom *time.Time      `json:"ticketsFrom,omitempty"`
-	Guards      *guard.Settings `json:"guards,omitempty"` // for admins only: bots need not know what stops them
+	TicketsFrom *time.Time       `json:"ticketsFrom,omitempty"`
+	Guards      *guards.Settings `json:"guards,omitempty"` // for admins only: bots need not know what stops them
 }
 
 // adminView is a voucher as admins see it.
@@ -333,7 +333,7 @@ func voucherView(v voucher.Shown) voucherJSON {
 		SaleState: voucher.StatePreparing, OfferIn: offeredIn(v.Sale),
 	}
 	// A dry run must not delay those whose page would wait for a moment.
-	if v.Sale.Guards.State(guard.TicketsGuard) == guard.On {
+	if v.Sale.Guards.State(guards.TicketsGuard) == guards.On {
 		view.TicketsFrom = httpkit.TimeView(v.Sale.Guards.Tickets.From(v.Sale.Begin))
 	}
 	if v.Live != nil {

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/guard"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 func TestChangeVoucher(t *testing.T) {
@@ -35,7 +35,7 @@ func TestChangeVoucher(t *testing.T) {
 				[]order.Operation{mode(order.Pausing, order.SalePaused)},
 			},
 			"guards": {func(v *voucher.Voucher) {
-				v.Sale.Guards = &guard.Settings{Conditions: &guard.Conditions{MinLevel: 2, DryRun: true}}
+				v.Sale.Guards = &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2, DryRun: true}}
 			}, nil},
 			"shelf": {
 				func(v *voucher.Voucher) { v.Status = voucher.OffShelf },
@@ -95,7 +95,7 @@ func TestUnreadableGuards(t *testing.T) {
 		} {
 			l.Exec(t, "UPDATE tb_voucher SET guards = ? WHERE id = ?", text, id)
 			v, err := l.Voucher(t.Context(), id)
-			if err != nil || v.Sale.Guards == nil || *v.Sale.Guards != (guard.Settings{Unreadable: true}) {
+			if err != nil || v.Sale.Guards == nil || *v.Sale.Guards != (guards.Settings{Unreadable: true}) {
 				t.Errorf("%s: %+v, %v", text, v.Sale, err)
 			}
 		}
@@ -111,7 +111,7 @@ func TestUnreadableGuards(t *testing.T) {
 		}
 		l.Exec(t, "UPDATE tb_voucher SET guards = ? WHERE id = ?", "nonsense", id)
 		v, err := l.ChangeVoucher(t.Context(), id, ledgertest.Admin, func(v *voucher.Voucher) error {
-			v.Sale.Guards = guard.Change{}.Apply(v.Sale.Guards)
+			v.Sale.Guards = guards.Change{}.Apply(v.Sale.Guards)
 			return nil
 		})
 		if err != nil || v.Sale.Guards != nil || l.Number(t, "SELECT COUNT(*) FROM tb_voucher WHERE guards = ''") != 1 {

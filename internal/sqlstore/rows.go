@@ -3,10 +3,10 @@ package sqlstore
 import (
 	"time"
 
-	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 	"seckill/internal/webhook"
 )
 
@@ -32,7 +32,7 @@ type voucherRow struct {
 	ValidDays   int64          `gorm:"column:valid_days"`
 	VisibleFrom *time.Time     `gorm:"column:visible_from"`
 	PerUser     int64          `gorm:"column:per_user"`
-	Guards      string         `gorm:"column:guards"` // of its sale; guard.Settings.Text
+	Guards      string         `gorm:"column:guards"` // of its sale; guards.Settings.Text
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -60,7 +60,7 @@ func (saleRow) TableName() string { return "tb_seckill_voucher" }
 // sale returns the sale with its guards, which are in the voucher's row.
 func (r saleRow) sale(v voucherRow) *voucher.Sale {
 	return &voucher.Sale{
-		Guards: guard.Parse(v.Guards),
+		Guards: guards.Parse(v.Guards),
 		Stock:  r.Stock, Issued: r.Issued, Begin: r.BeginTime, End: r.EndTime, Paused: r.Paused,
 		Epoch: r.Epoch, Sequence: r.Sequence, Partition: r.PartitionNo, Retired: r.Retired,
 		LastOperation: r.LastOperation, OfferWithin: time.Duration(r.OfferWithin) * time.Second, Offered: r.Offered,

@@ -12,6 +12,7 @@ import (
 
 	"seckill/internal/guard"
 	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher/guards"
 )
 
 type unpaidRow struct {
@@ -65,7 +66,7 @@ func (s *Store) addUnpaid(now time.Time) clause.OnConflict {
 		Columns: []clause.Column{{Name: "user_id"}},
 		// In this order: MySQL assigns one after the other, and the count is by the time before.
 		DoUpdates: append(clause.Set{
-			{Column: clause.Column{Name: "expired"}, Value: gorm.Expr(count, now.Add(-guard.CoolDownMemory))},
+			{Column: clause.Column{Name: "expired"}, Value: gorm.Expr(count, now.Add(-guards.CoolDownMemory))},
 		},
 			clause.AssignmentColumns([]string{"last_time", "number"})...),
 	}
@@ -83,7 +84,7 @@ func deleteOldUnpaid(tx *gorm.DB, now time.Time, n int) (highest int64, err erro
 	}
 	var old []int64
 	for _, row := range oldest {
-		if row.LastTime.Before(now.Add(-guard.CoolDownMemory)) {
+		if row.LastTime.Before(now.Add(-guards.CoolDownMemory)) {
 			old = append(old, row.UserID)
 		}
 	}
@@ -111,7 +112,7 @@ func withCoolDown(tx *gorm.DB, orders []orderRow) (map[int64]bool, error) {
 			return nil, fmt.Errorf("reading the guards of %d vouchers: %w", len(part), err)
 		}
 		for _, row := range rows {
-			if s := guard.Parse(row.Guards); s != nil && s.CoolDown != nil {
+			if s := guards.Parse(row.Guards); s != nil && s.CoolDown != nil {
 				with[row.ID] = true
 			}
 		}

@@ -10,13 +10,14 @@ import (
 	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/testkit/ledgertest"
+	"seckill/internal/voucher/guards"
 )
 
 // cooling creates a sale with a cool-down.
 func (l ledger) cooling(tb testing.TB, stock int64) int64 {
 	tb.Helper()
 	id := l.Seckill(tb, stock)
-	s := &guard.Settings{CoolDown: &guard.CoolDown{Expired: 2, Minutes: 30, DryRun: true}}
+	s := &guards.Settings{CoolDown: &guards.CoolDown{Expired: 2, Minutes: 30, DryRun: true}}
 	l.Exec(tb, "UPDATE tb_voucher SET guards = ? WHERE id = ?", s.Text(), id)
 	return id
 }
@@ -91,10 +92,10 @@ func TestUnpaidIsForgotten(t *testing.T) {
 		ago := func(d time.Duration) any { return ledgertest.Stored(ledgertest.RecordedAt.Add(-d)) }
 		const insert = "INSERT INTO tb_unpaid (user_id, expired, last_time, number) VALUES (?, ?, ?, ?)"
 		// Too new to be deleted: two orders look at four rows.
-		l.Exec(t, insert, 1, 7, ago(guard.CoolDownMemory+time.Second), 5)
-		l.Exec(t, insert, 2, 7, ago(guard.CoolDownMemory-time.Second), 4)
+		l.Exec(t, insert, 1, 7, ago(guards.CoolDownMemory+time.Second), 5)
+		l.Exec(t, insert, 2, 7, ago(guards.CoolDownMemory-time.Second), 4)
 		for user := range 3 {
-			l.Exec(t, insert, 100+user, 1, ago(guard.CoolDownMemory+time.Hour), 1+user)
+			l.Exec(t, insert, 100+user, 1, ago(guards.CoolDownMemory+time.Hour), 1+user)
 		}
 		ahead := ledgertest.RecordedAt.Add(time.Hour).UnixMilli()
 		l.Exec(t, insert, 200, 1, ago(time.Minute), ahead)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/internal/guard"
 	"seckill/internal/kit/invalid"
+	"seckill/internal/voucher/guards"
 )
 
 // How long an order may stay unpaid.
@@ -27,7 +27,7 @@ type Change struct {
 	// VisibleFrom is of a voucher that is hidden still: once buyers have seen it, only taking it off the shelf hides
 	// it.
 	VisibleFrom *time.Time
-	Guards      *guard.Change // of a seckill voucher; instances know it within about a second
+	Guards      *guards.Change // of a seckill voucher; instances know it within about a second
 }
 
 // concernsSale reports whether Redis has to apply the change.

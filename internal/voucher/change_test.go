@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/guard"
 	"seckill/internal/kit/invalid"
+	"seckill/internal/voucher/guards"
 )
 
 // selling is a voucher whose sale is on.
@@ -91,7 +91,7 @@ func TestHiddenVoucherChangesItsTime(t *testing.T) {
 
 func TestChangeRefuses(t *testing.T) {
 	t.Parallel()
-	tickets := &guard.Tickets{DelayMs: guard.MaxDelayMs, LeadMinutes: 1, ExpiryMinutes: 1}
+	tickets := &guards.Tickets{DelayMs: guards.MaxDelayMs, LeadMinutes: 1, ExpiryMinutes: 1}
 	for name, tc := range map[string]struct {
 		before func(*Voucher)
 		change Change
@@ -114,13 +114,13 @@ func TestChangeRefuses(t *testing.T) {
 			change: Change{End: new(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))}, want: []string{"endTime"},
 		},
 		"an end before some moments": {
-			before: func(v *Voucher) { v.Sale.Guards = &guard.Settings{Tickets: tickets} },
+			before: func(v *Voucher) { v.Sale.Guards = &guards.Settings{Tickets: tickets} },
 			change: Change{Begin: new(now), End: new(now.Add(10 * time.Minute))},
 			want:   []string{"guards.tickets.delayMs"},
 		},
 		"moments after the end": {
 			before: func(v *Voucher) { v.Sale.Begin, v.Sale.End = now, now.Add(time.Minute) },
-			change: Change{Guards: &guard.Change{Tickets: guard.Edit[guard.Tickets]{Given: true, To: tickets}}},
+			change: Change{Guards: &guards.Change{Tickets: guards.Edit[guards.Tickets]{Given: true, To: tickets}}},
 			want:   []string{"guards.tickets.delayMs"},
 		},
 		"hiding what buyers see": {

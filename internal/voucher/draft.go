@@ -3,7 +3,7 @@ package voucher
 import (
 	"time"
 
-	"seckill/internal/guard"
+	"seckill/internal/voucher/guards"
 )
 
 // Limits of a voucher's fields; the columns of tb_voucher are as wide.
@@ -39,9 +39,9 @@ type Draft struct {
 // SaleDraft is the sale of a seckill voucher to be created.
 type SaleDraft struct {
 	Stock  int64
-	Begin  time.Time    // may be in the past: the sale is then on at once
-	End    time.Time    // exclusive; after Begin and after now
-	Guards guard.Change // from none
+	Begin  time.Time     // may be in the past: the sale is then on at once
+	End    time.Time     // exclusive; after Begin and after now
+	Guards guards.Change // from none
 	// OfferWithin is how long an offer of its waiting list stands; 0: it has no list.
 	OfferWithin time.Duration
 	// Partition is where the sale is to be; nil: wherever there is room.

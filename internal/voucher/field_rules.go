@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/guard"
 	"seckill/internal/kit/invalid"
+	"seckill/internal/voucher/guards"
 )
 
 // fieldRules collects what is wrong with the fields of a request.
@@ -82,7 +82,7 @@ func (r *fieldRules) window(begin, end, now time.Time) {
 }
 
 // guards returns the guards of a sale after a change, which is checked as a whole.
-func (r *fieldRules) guards(c guard.Change, was *guard.Settings) *guard.Settings {
+func (r *fieldRules) guards(c guards.Change, was *guards.Settings) *guards.Settings {
 	s := c.Apply(was)
 	r.Problems = append(r.Problems, s.Check()...)
 	return s

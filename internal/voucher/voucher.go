@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"seckill/internal/guard"
+	"seckill/internal/voucher/guards"
 )
 
 // Errors of this package. Adapters wrap them around their drivers' errors with %w; httpapi maps them to answers.
@@ -88,15 +88,15 @@ type Sale struct {
 	Offered       int64 // units kept for offers of the waiting list
 	Issued        int64 // units issued in all: Stock + Offered + live orders
 	Begin         time.Time
-	End           time.Time       // exclusive
-	Paused        bool            // paused by an admin
-	Epoch         int64           // raised by every rebuild; a Redis that answers with less has lost its state
-	Sequence      int64           // highest admission sequence recorded within Epoch
-	Partition     int             // which stream its orders go to; stored, never computed again
-	Retired       bool            // a day after its end and drained: Redis no longer holds it
-	LastOperation int64           // number of the last operation; 0 before the first
-	Guards        *guard.Settings // nil: none
-	OfferWithin   time.Duration   // how long an offer of its waiting list stands; 0: it has no list. It never changes
+	End           time.Time        // exclusive
+	Paused        bool             // paused by an admin
+	Epoch         int64            // raised by every rebuild; a Redis that answers with less has lost its state
+	Sequence      int64            // highest admission sequence recorded within Epoch
+	Partition     int              // which stream its orders go to; stored, never computed again
+	Retired       bool             // a day after its end and drained: Redis no longer holds it
+	LastOperation int64            // number of the last operation; 0 before the first
+	Guards        *guards.Settings // nil: none
+	OfferWithin   time.Duration    // how long an offer of its waiting list stands; 0: it has no list. It never changes
 }
 
 // SaleState is the state of a sale as buyers see it.

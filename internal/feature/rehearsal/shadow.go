@@ -3,8 +3,8 @@ package rehearsal
 import (
 	"time"
 
-	"seckill/internal/guard"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 // payWithin is longer than a rehearsal and the removal of its orders take, so that none of them expires.
@@ -25,16 +25,16 @@ func shadowOf(v voucher.Voucher, begin, end time.Time) voucher.Voucher {
 
 // dryRun returns the settings with every guard that is on in dry run, and without a delay, so that the window may end
 // at any time; nil for nil and for what cannot be read.
-func dryRun(s *guard.Settings) *guard.Settings {
+func dryRun(s *guards.Settings) *guards.Settings {
 	if s == nil || s.Unreadable {
 		return nil
 	}
 	dry := *s
-	setDry(&dry.Limits, func(l *guard.Limits) *bool { return &l.DryRun })
-	setDry(&dry.Conditions, func(c *guard.Conditions) *bool { return &c.DryRun })
-	setDry(&dry.Tickets, func(t *guard.Tickets) *bool { t.DelayMs = 0; return &t.DryRun })
-	setDry(&dry.Challenge, func(c *guard.Challenge) *bool { return &c.DryRun })
-	setDry(&dry.CoolDown, func(c *guard.CoolDown) *bool { return &c.DryRun })
+	setDry(&dry.Limits, func(l *guards.Limits) *bool { return &l.DryRun })
+	setDry(&dry.Conditions, func(c *guards.Conditions) *bool { return &c.DryRun })
+	setDry(&dry.Tickets, func(t *guards.Tickets) *bool { t.DelayMs = 0; return &t.DryRun })
+	setDry(&dry.Challenge, func(c *guards.Challenge) *bool { return &c.DryRun })
+	setDry(&dry.CoolDown, func(c *guards.CoolDown) *bool { return &c.DryRun })
 	return &dry
 }
 

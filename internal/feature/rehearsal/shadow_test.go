@@ -6,31 +6,31 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/guard"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 // A rehearsal costs the service what its sale costs, and has nothing that buyers would read. Its guards stop nobody;
 // those of the sale stay as they are.
 func TestShadowOf(t *testing.T) {
 	t.Parallel()
-	limits := &guard.Limits{PerUser: &guard.Rate{Requests: 2, Seconds: 10}}
+	limits := &guards.Limits{PerUser: &guards.Rate{Requests: 2, Seconds: 10}}
 	v := sale(7, 0, time.Hour)
 	v.SubTitle, v.Rules, v.PayValue, v.ActualValue, v.PerUser = "for you", "one each", 1000, 10_000, 3
 	v.Redemption = voucher.Redemption{ByCode: true, ValidDays: 30}
 	v.Sale.Stock, v.Sale.Issued, v.Sale.OfferWithin = 1, 5000, time.Minute
-	v.Sale.Guards = &guard.Settings{
-		Limits: limits, Tickets: &guard.Tickets{DelayMs: 60_000, LeadMinutes: 1, ExpiryMinutes: 1},
+	v.Sale.Guards = &guards.Settings{
+		Limits: limits, Tickets: &guards.Tickets{DelayMs: 60_000, LeadMinutes: 1, ExpiryMinutes: 1},
 	}
 	begin, end := now.Add(-time.Second), now.Add(time.Minute)
 	want := voucher.Voucher{
 		ShopID: voucher.RehearsalShop, Title: "Rehearsal", PayValue: 1, ActualValue: 1, PayWithin: payWithin,
 		PerUser: 3, Kind: voucher.Seckill, Status: voucher.OnShelf, Rehearses: 7, Sale: &voucher.Sale{
 			Stock: 5000, Issued: 5000, Begin: begin, End: end,
-			Guards: &guard.Settings{
-				Limits: &guard.Limits{PerUser: &guard.Rate{Requests: 2, Seconds: 10}, DryRun: true},
+			Guards: &guards.Settings{
+				Limits: &guards.Limits{PerUser: &guards.Rate{Requests: 2, Seconds: 10}, DryRun: true},
 				// Without the delay, so that it may end sooner.
-				Tickets: &guard.Tickets{LeadMinutes: 1, ExpiryMinutes: 1, DryRun: true},
+				Tickets: &guards.Tickets{LeadMinutes: 1, ExpiryMinutes: 1, DryRun: true},
 			},
 		},
 	}

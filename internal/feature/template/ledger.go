@@ -12,9 +12,9 @@ import (
 
 	"gorm.io/gorm"
 
-	"seckill/internal/guard"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 type row struct {
@@ -42,7 +42,7 @@ type fields struct {
 	PerUser     int64        `json:"perUser,omitempty"`
 	Stock       int64        `json:"stock,omitempty"`
 	OfferWithin int64        `json:"offerWithin,omitempty"`
-	Guards      string       `json:"guards,omitempty"` // guard.Settings.Text
+	Guards      string       `json:"guards,omitempty"` // guards.Settings.Text
 	Lasts       int64        `json:"lasts,omitempty"`
 	Seen        int64        `json:"seen,omitempty"`
 }
@@ -83,7 +83,7 @@ func (r row) template() Template {
 	}
 	if f.Kind == voucher.Seckill {
 		t.Voucher.Sale = &voucher.Sale{
-			Issued: f.Stock, OfferWithin: millis(f.OfferWithin), Guards: guard.Parse(f.Guards),
+			Issued: f.Stock, OfferWithin: millis(f.OfferWithin), Guards: guards.Parse(f.Guards),
 		}
 	}
 	return t

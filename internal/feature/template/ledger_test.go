@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/feature/template"
-	"seckill/internal/guard"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 // A template is the voucher as it was saved, without its moments, whatever becomes of the voucher.
@@ -26,7 +26,7 @@ func TestTemplates(t *testing.T) {
 		v.Sale = &voucher.Sale{
 			Stock: 7, Issued: 7, Begin: ledgertest.StartTime, End: ledgertest.StartTime.Add(2 * time.Hour),
 			OfferWithin: time.Minute,
-			Guards:      &guard.Settings{Limits: &guard.Limits{PerUser: &guard.Rate{Requests: 5, Seconds: 10}}},
+			Guards:      &guards.Settings{Limits: &guards.Limits{PerUser: &guards.Rate{Requests: 5, Seconds: 10}}},
 		}
 		if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err != nil {
 			t.Fatal(err)

@@ -8,12 +8,12 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"seckill/internal/guard"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 // Service is what admins do with templates: *Templates. Everywhere order.ErrUnavailable may come back.
@@ -124,20 +124,20 @@ type templateJSON struct {
 
 // draftJSON is the body that creates such a voucher, without its times.
 type draftJSON struct {
-	Type        voucher.Kind    `json:"type"`
-	ShopID      int64           `json:"shopId"`
-	Title       string          `json:"title"`
-	SubTitle    string          `json:"subTitle"`
-	Rules       string          `json:"rules"`
-	PayValue    int64           `json:"payValue"`
-	ActualValue int64           `json:"actualValue"`
-	PayWithin   int64           `json:"payWithinSeconds"`
-	Redeemable  bool            `json:"redeemable,omitempty"`
-	ValidDays   int64           `json:"validDays,omitempty"`
-	PerUser     int64           `json:"perUser,omitempty"`
-	Stock       int64           `json:"stock,omitempty"`
-	OfferWithin int64           `json:"waitlistOfferSeconds,omitempty"`
-	Guards      *guard.Settings `json:"guards,omitempty"`
+	Type        voucher.Kind     `json:"type"`
+	ShopID      int64            `json:"shopId"`
+	Title       string           `json:"title"`
+	SubTitle    string           `json:"subTitle"`
+	Rules       string           `json:"rules"`
+	PayValue    int64            `json:"payValue"`
+	ActualValue int64            `json:"actualValue"`
+	PayWithin   int64            `json:"payWithinSeconds"`
+	Redeemable  bool             `json:"redeemable,omitempty"`
+	ValidDays   int64            `json:"validDays,omitempty"`
+	PerUser     int64            `json:"perUser,omitempty"`
+	Stock       int64            `json:"stock,omitempty"`
+	OfferWithin int64            `json:"waitlistOfferSeconds,omitempty"`
+	Guards      *guards.Settings `json:"guards,omitempty"`
 }
 
 func view(t Template) templateJSON {

@@ -17,6 +17,7 @@ import (
 
 	"seckill/internal/guard"
 	"seckill/internal/guard/keys"
+	"seckill/internal/voucher/guards"
 )
 
 // What a solution is refused with.
@@ -136,8 +137,8 @@ func (c *Challenges) Difficulty(who Caller, easiest, hardest int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	hardest = min(max(hardest, guard.MinDifficulty), guard.MaxDifficulty)
-	easiest = min(max(easiest, guard.MinDifficulty), hardest)
+	hardest = min(max(hardest, guards.MinDifficulty), guards.MaxDifficulty)
+	easiest = min(max(easiest, guards.MinDifficulty), hardest)
 	tries := easiest + easiest*int(max(0, user-accountFree)) + networkPerCrowd*int(network/networkCrowd)
 	return min(tries, hardest), nil
 }
@@ -152,7 +153,7 @@ func (c *Challenges) Make(ctx context.Context, who Caller, difficulty int, now t
 	if err != nil {
 		return Challenge{}, err
 	}
-	p, err := c.pool.take(ctx, min(max(difficulty, guard.MinDifficulty), guard.MaxDifficulty))
+	p, err := c.pool.take(ctx, min(max(difficulty, guards.MinDifficulty), guards.MaxDifficulty))
 	if err != nil {
 		return Challenge{}, err
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/guard"
+	"seckill/internal/voucher/guards"
 )
 
 const (
@@ -39,7 +39,7 @@ type pool struct {
 
 	mu     sync.Mutex
 	most   int // the hardest difficulty that was asked for
-	ready  [guard.MaxDifficulty][]puzzle
+	ready  [guards.MaxDifficulty][]puzzle
 	filled chan struct{} // closed when a puzzle was made
 }
 

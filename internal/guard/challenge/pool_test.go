@@ -3,14 +3,14 @@ package challenge
 import (
 	"testing"
 
-	"seckill/internal/guard"
+	"seckill/internal/voucher/guards"
 )
 
 // TestDraw holds that a challenge's counter is any below its difficulty: who begins to search elsewhere than at
 // nought gains nothing.
 func TestDraw(t *testing.T) {
 	t.Parallel()
-	for difficulty := guard.MinDifficulty; difficulty <= guard.MaxDifficulty; difficulty++ {
+	for difficulty := guards.MinDifficulty; difficulty <= guards.MaxDifficulty; difficulty++ {
 		const each = 400
 		found := make([]int, difficulty)
 		for range difficulty * each {

@@ -1,12 +1,15 @@
 package ticket
 
-import "seckill/internal/guard"
+import (
+	"seckill/internal/guard"
+	"seckill/internal/voucher/guards"
+)
 
 // Guard is the guard "tickets". Without Tickets, on an instance without SECKILL_GUARD_SECRET, it lets nobody in.
 type Guard struct{ Tickets *Tickets }
 
 // Name implements guard.Guard.
-func (Guard) Name() guard.Name { return guard.TicketsGuard }
+func (Guard) Name() guards.Name { return guards.TicketsGuard }
 
 // Check implements guard.Guard: ErrRequired, ErrInvalid, ErrTryAgain, *EarlyError.
 func (g Guard) Check(r *guard.Request) error {

@@ -3,7 +3,7 @@ package httpkit
 import (
 	"time"
 
-	"seckill/internal/guard"
+	"seckill/internal/voucher/guards"
 )
 
 // Identity is who calls. The zero identity is nobody.
@@ -13,7 +13,7 @@ type Identity struct {
 	Shop    int64     // that a till stands in; 0: no till
 	Crowd   int64     // the rehearsal that they play; 0: none
 	Expires time.Time // the token's exp; what lasts longer ends then
-	Claims  guard.Claims
+	Claims  guards.Claims
 }
 
 // Left is for how long the identity is proven from a time on.

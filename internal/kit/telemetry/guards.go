@@ -3,7 +3,7 @@ package telemetry
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"seckill/internal/guard"
+	"seckill/internal/voucher/guards"
 )
 
 // guardMetrics counts whom the guards of sales stop.
@@ -19,7 +19,7 @@ func newGuards() *guardMetrics {
 	g := &guardMetrics{counters("guard", "stopped_total",
 		"Requests that a guard of a sale stopped (stopped), or would have stopped were it not for its dryRun "+
 			"(dry_run).", "guard", "mode")}
-	for _, n := range guard.Names() {
+	for _, n := range guards.Names() {
 		g.stopped.WithLabelValues(string(n), guardStopped)
 		g.stopped.WithLabelValues(string(n), guardDryRun)
 	}
@@ -29,7 +29,7 @@ func newGuards() *guardMetrics {
 func (g *guardMetrics) collectors() []prometheus.Collector { return []prometheus.Collector{g.stopped} }
 
 // GuardStopped implements the Observer of package guard.
-func (m *Metrics) GuardStopped(by guard.Name, dryRun bool) {
+func (m *Metrics) GuardStopped(by guards.Name, dryRun bool) {
 	mode := guardStopped
 	if dryRun {
 		mode = guardDryRun

@@ -15,13 +15,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"seckill/internal/guard"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recovery"
 	"seckill/internal/order/redemption"
 	"seckill/internal/order/waitlist"
+	"seckill/internal/voucher/guards"
 	"seckill/internal/webhook"
 )
 
@@ -60,9 +60,9 @@ func used() *Metrics {
 	m.Locked(time.Millisecond)
 	m.LockBusy()
 	m.LockFailed()
-	m.GuardStopped(guard.LimitsGuard, false)
-	m.GuardStopped(guard.LimitsGuard, true)
-	m.GuardStopped(guard.ConditionsGuard, true)
+	m.GuardStopped(guards.LimitsGuard, false)
+	m.GuardStopped(guards.LimitsGuard, true)
+	m.GuardStopped(guards.ConditionsGuard, true)
 	m.WatchLoad(func() (int64, int64, int64) { return 3, 2, 1 })
 	m.WatchRepairs(recovery.NewRepairQueue().Load)
 	m.Swept(nil)

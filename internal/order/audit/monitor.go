@@ -9,6 +9,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 // LiveStats are the stats of a sale in Redis, at about one moment.
@@ -43,7 +44,7 @@ type SaleStats struct {
 	// Partition is where the sale is.
 	Partition int
 	// Settings are the sale's guards; nil: none. They are stale with the other two.
-	Settings *guard.Settings
+	Settings *guards.Settings
 	// Stale: the ledger could not be read just now. Issued and Recorded are the last known values.
 	Stale bool
 	// Balance is nil when it could not be had.

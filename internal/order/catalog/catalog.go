@@ -12,9 +12,9 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
-	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 const (
@@ -50,7 +50,7 @@ type Catalog struct {
 
 // guarded is the guards of a voucher.
 type guarded struct {
-	settings    *guard.Settings
+	settings    *guards.Settings
 	visibleFrom time.Time
 }
 
@@ -119,7 +119,7 @@ func (c *Catalog) load(ctx context.Context, id int64) (entry, error) {
 
 // Guards returns the guards of a voucher that is remembered; nil without any, and of a hidden one, as a limit would
 // tell that there is one. It costs a sale without guards next to nothing.
-func (c *Catalog) Guards(id int64) *guard.Settings {
+func (c *Catalog) Guards(id int64) *guards.Settings {
 	if all := c.guarded.Load(); all != nil {
 		if g, has := (*all)[id]; has && !time.Now().Add(shownAhead).Before(g.visibleFrom) {
 			return g.settings
@@ -129,7 +129,7 @@ func (c *Catalog) Guards(id int64) *guard.Settings {
 }
 
 // AnyGuards reports whether a voucher that is remembered, hidden or not, has guards of which f is true.
-func (c *Catalog) AnyGuards(f func(*guard.Settings) bool) bool {
+func (c *Catalog) AnyGuards(f func(*guards.Settings) bool) bool {
 	if all := c.guarded.Load(); all != nil {
 		for _, g := range *all {
 			if f(g.settings) {

@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 var errAway = errors.New("the ledger is away")
@@ -176,10 +176,10 @@ func TestSetSales(t *testing.T) {
 func TestAnyGuards(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *Catalog, _ *fakeLedger) {
-		cools := func(s *guard.Settings) bool { return s.CoolDown != nil }
+		cools := func(s *guards.Settings) bool { return s.CoolDown != nil }
 		first, second := titled(1, "on sale"), titled(2, "on sale")
-		first.Sale = &voucher.Sale{Guards: &guard.Settings{Limits: &guard.Limits{}}}
-		second.Sale = &voucher.Sale{Guards: &guard.Settings{CoolDown: &guard.CoolDown{}}}
+		first.Sale = &voucher.Sale{Guards: &guards.Settings{Limits: &guards.Limits{}}}
+		second.Sale = &voucher.Sale{Guards: &guards.Settings{CoolDown: &guards.CoolDown{}}}
 		for _, step := range []struct {
 			sales []voucher.Voucher
 			want  bool
@@ -201,9 +201,9 @@ func TestGuardsOfAHiddenSale(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Catalog, _ *fakeLedger) {
 		v := titled(1, "on sale")
 		v.VisibleFrom = time.Now().Add(time.Minute)
-		v.Sale = &voucher.Sale{Guards: &guard.Settings{CoolDown: &guard.CoolDown{}}}
+		v.Sale = &voucher.Sale{Guards: &guards.Settings{CoolDown: &guards.CoolDown{}}}
 		c.SetSales([]voucher.Voucher{v})
-		if !c.AnyGuards(func(s *guard.Settings) bool { return s.CoolDown != nil }) {
+		if !c.AnyGuards(func(s *guards.Settings) bool { return s.CoolDown != nil }) {
 			t.Error("who is to cool down is not read before the sale is shown")
 		}
 		time.Sleep(time.Minute - shownAhead - time.Millisecond)

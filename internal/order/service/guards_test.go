@@ -12,6 +12,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/admission"
 	"seckill/internal/order/ordertest"
+	"seckill/internal/voucher/guards"
 )
 
 // hangingGate answers nobody until its context ends.
@@ -23,17 +24,17 @@ func (g hangingGate) Admit(ctx context.Context, _ order.Batch) (order.BatchResul
 	return order.BatchResult{}, ctx.Err()
 }
 
-func ofLevelTwo() *guard.Settings {
-	return &guard.Settings{Conditions: &guard.Conditions{MinLevel: 2}}
+func ofLevelTwo() *guards.Settings {
+	return &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2}}
 }
 
 // noObserver hears nothing.
 type noObserver struct{}
 
-func (noObserver) GuardStopped(guard.Name, bool) {}
+func (noObserver) GuardStopped(guards.Name, bool) {}
 
 // guardedPurchases are purchases of a sale with guards.
-func guardedPurchases(t *testing.T, s *guard.Settings) (*purchaseParts, *Guards) {
+func guardedPurchases(t *testing.T, s *guards.Settings) (*purchaseParts, *Guards) {
 	t.Helper()
 	v := ordertest.VoucherAt(1, 0)
 	v.Sale.Guards = s
@@ -64,7 +65,7 @@ func TestGuardsStandBehindRule2(t *testing.T) {
 			p, g := guardedPurchases(t, ofLevelTwo())
 			p.gate.outcome = c.outcome
 			s := guard.Sale{ID: ordertest.VoucherA, Settings: ofLevelTwo()}
-			err := g.Enter(t.Context(), s, guard.Caller{UserID: 1, Claims: guard.Claims{Level: c.level}})
+			err := g.Enter(t.Context(), s, guard.Caller{UserID: 1, Claims: guards.Claims{Level: c.level}})
 			bought, isBought := errors.AsType[*order.AlreadyBoughtError](err)
 			stopped, isStopped := errors.AsType[*guard.StoppedError](err)
 			if isBought != c.bought || isStopped != c.stopped || isBought && bought.OrderID != 5 ||

@@ -13,6 +13,7 @@ import (
 	"seckill/internal/order/admission"
 	"seckill/internal/order/catalog"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 // Ticket is what a buyer sends with their purchase.
@@ -69,7 +70,7 @@ func (t *Tickets) Give(ctx context.Context, voucherID int64, c guard.Caller, sol
 		return Ticket{}, voucher.ErrNotSeckill
 	case v.Sale.Retired || !now.Before(v.Sale.End):
 		return Ticket{}, order.ErrEnded
-	case v.Sale.Guards.State(guard.TicketsGuard) == guard.Off:
+	case v.Sale.Guards.State(guards.TicketsGuard) == guards.Off:
 		return Ticket{}, ErrNoTickets
 	}
 	set := v.Sale.Guards.Tickets
@@ -108,11 +109,11 @@ func (t *Tickets) challenge(ctx context.Context, s guard.Sale, c guard.Caller, s
 			return err
 		}
 		// Another one is made; that somebody sent a wrong one is counted.
-		_ = t.guards.Judge(s, c, guard.ChallengeGuard, err)
+		_ = t.guards.Judge(s, c, guards.ChallengeGuard, err)
 	}
 	difficulty, err := t.challenges.Difficulty(who, int(set.Difficulty), int(set.MaxDifficulty))
-	if stopped := t.guards.Judge(s, c, guard.ChallengeGuard, err); stopped != nil ||
-		s.Settings.State(guard.ChallengeGuard) == guard.DryRun {
+	if stopped := t.guards.Judge(s, c, guards.ChallengeGuard, err); stopped != nil ||
+		s.Settings.State(guards.ChallengeGuard) == guards.DryRun {
 		return stopped
 	}
 	made, err := t.challenges.Make(ctx, who, difficulty, now)

@@ -16,6 +16,7 @@ import (
 	"seckill/internal/guard/ticket"
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
+	"seckill/internal/voucher/guards"
 )
 
 // saltTable is the ledger's table of salts.
@@ -48,7 +49,7 @@ type instance struct {
 }
 
 // newInstance is for synctest, whose clock it uses. The sale begins in an hour and goes on for five.
-func newInstance(t *testing.T, table keys.Salts, s *guard.Settings) *instance {
+func newInstance(t *testing.T, table keys.Salts, s *guards.Settings) *instance {
 	t.Helper()
 	v := ordertest.VoucherAt(1, 0)
 	v.Sale.Guards, v.Sale.Begin, v.Sale.End = s, time.Now().Add(time.Hour), time.Now().Add(6*time.Hour)
@@ -73,8 +74,8 @@ func newInstance(t *testing.T, table keys.Salts, s *guard.Settings) *instance {
 	}
 }
 
-func ticketed() *guard.Settings {
-	return &guard.Settings{Tickets: &guard.Tickets{DelayMs: 1500, LeadMinutes: 30, ExpiryMinutes: 120}}
+func ticketed() *guards.Settings {
+	return &guards.Settings{Tickets: &guards.Tickets{DelayMs: 1500, LeadMinutes: 30, ExpiryMinutes: 120}}
 }
 
 // enter sends a user's ticket; true if it lets them in.
@@ -154,11 +155,11 @@ func TestWinnerWithExpiredTicket(t *testing.T) {
 func TestGive(t *testing.T) {
 	t.Parallel()
 	worked := ticketed()
-	worked.Challenge = &guard.Challenge{Difficulty: 2, MaxDifficulty: 2}
+	worked.Challenge = &guards.Challenge{Difficulty: 2, MaxDifficulty: 2}
 	tried := ticketed()
-	tried.Challenge = &guard.Challenge{Difficulty: 2, MaxDifficulty: 2, DryRun: true}
+	tried.Challenge = &guards.Challenge{Difficulty: 2, MaxDifficulty: 2, DryRun: true}
 	for name, tt := range map[string]struct {
-		settings *guard.Settings
+		settings *guards.Settings
 		after    time.Duration
 		solution string
 		asks     int
@@ -196,7 +197,7 @@ func TestGive(t *testing.T) {
 				case *ChallengeError:
 					ok = errors.As(err, &work) && work.Challenge.Signature != ""
 				case *guard.StoppedError:
-					ok = errors.As(err, &stopped) && stopped.Guard == guard.ChallengeGuard
+					ok = errors.As(err, &stopped) && stopped.Guard == guards.ChallengeGuard
 				default:
 					ok = errors.Is(err, tt.want)
 				}
@@ -230,7 +231,7 @@ func TestGiveSolved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		settings := ticketed()
-		settings.Challenge = &guard.Challenge{Difficulty: 2, MaxDifficulty: 2}
+		settings.Challenge = &guards.Challenge{Difficulty: 2, MaxDifficulty: 2}
 		i := newInstance(t, &saltTable{salts: []keys.Salt{{}}}, settings)
 		time.Sleep(40 * time.Minute)
 		_, err := i.tickets.Give(t.Context(), i.sale.ID, guard.Caller{UserID: 1}, "")

@@ -1,4 +1,4 @@
-package guard
+package guards
 
 import (
 	"encoding/json"
@@ -83,6 +83,10 @@ type Challenge struct {
 	MaxDifficulty int64 `json:"maxDifficulty"` // for networks and accounts that ask for many tickets
 	DryRun        bool  `json:"dryRun,omitempty"`
 }
+
+// CoolDownMemory is after how long without another expired order the count of a user begins anew, and the longest
+// cool-down.
+const CoolDownMemory = 7 * 24 * time.Hour
 
 // CoolDown is for how long those wait who have let so many orders expire unpaid, of any sale that has one.
 type CoolDown struct {

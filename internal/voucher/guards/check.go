@@ -1,4 +1,4 @@
-package guard
+package guards
 
 import "seckill/internal/kit/invalid"
 

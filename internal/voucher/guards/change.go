@@ -1,4 +1,4 @@
-package guard
+package guards
 
 // Change is what an admin changes in the guards of a sale. Guards that it does not name stay as they are.
 type Change struct {
