@@ -1,0 +1,114 @@
+package test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/features"
+	"seckill/internal/testkit"
+	"seckill/internal/testkit/child"
+	"seckill/test/box"
+)
+
+// TestWithoutFeatures builds the server as if all features were gone, folders and list. It sells, is paid, refunds,
+// expires and rebuilds; routes of features are not there, and their tables stay empty.
+func TestWithoutFeatures(t *testing.T) {
+	t.Parallel()
+	s := bareSite(t)
+	for name, test := range map[string]func(*testing.T, *shopper){
+		"paid and refunded":           paidAndRefunded,
+		"expired, and paid late":      paidLate,
+		"sold out, and on sale again": soldOutAndBack,
+		"units added and removed":     stockChanged,
+		"ordinary vouchers":           ordinaryVouchers,
+	} {
+		t.Run(name, func(t *testing.T) { // not parallel: the rebuild below is of all these sales, too
+			test(t, &shopper{Site: s, tb: t, user: int64(1_000_000 + 1000*len(name))})
+		})
+	}
+
+	const units, first = 200, 50
+	b := s.Buyers(s.CreateSale(t, units, time.Now().Add(time.Hour)))
+	b.BuyAll(t.Context(), 50, box.Users(1, first))
+	s.Check(t, b, units)
+	if err := s.Redis.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	b.BuyAll(t.Context(), 50, box.Users(1, first+2*(units-first)))
+	if e := s.Check(t, b, units); e.Live() != units {
+		t.Errorf("%d units sold after a rebuild, want all %d", e.Live(), units)
+	}
+
+	for _, path := range []string{
+		"/admin/template", "/admin/sale", fmt.Sprintf("/admin/voucher/%d/rehearsal", b.Voucher),
+	} {
+		if status := statusOf(t, s.URL(path)); status != http.StatusNotFound {
+			t.Errorf("GET %s answers %d, want 404", path, status)
+		}
+	}
+	for _, table := range []string{"tb_voucher_template", "tb_rehearsal"} {
+		var rows int64
+		if err := s.Ledger.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&rows); err != nil ||
+			rows > 0 {
+			t.Errorf("%s has %d rows, %v", table, rows, err)
+		}
+	}
+}
+
+// statusOf asks as an admin. The documents say nothing of a service without the feature.
+func statusOf(t *testing.T, url string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+box.AdminToken())
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close() // of interest is the status
+	return res.StatusCode
+}
+
+// bareSite starts an instance without features, on stores of its own.
+func bareSite(t *testing.T) *box.Site {
+	t.Helper()
+	own, dsn := testkit.StartRedis(t), testkit.MySQL(t)
+	s := box.EmptySite(t, own.Addr, "", dsn)
+	s.Add(t, own.Addr, dsn, nil)
+	s.Servers[0].Binary = box.Without(t, box.Features()...)
+	s.Start(t)
+	return s
+}
+
+// Nothing outside the list links a feature. Those that are among the core's folders still are not in the list.
+func TestNothingElseLinksFeatures(t *testing.T) {
+	t.Parallel()
+	root, err := child.Root(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := box.WithoutOverlay(root, t.TempDir(), box.Features()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked, err := box.Linked(t.Context(), root, overlay)
+	if err != nil || !slices.Contains(linked, "seckill/internal/features") {
+		t.Fatalf("%v, %v", linked, err)
+	}
+	for _, p := range linked {
+		if strings.HasPrefix(p, "seckill/internal/feature/") {
+			t.Errorf("the server links %s without its line in the list", p)
+		}
+	}
+	for _, f := range features.List() {
+		if f.Name == "" {
+			t.Errorf("a feature without a name: %+v", f)
+		}
+	}
+}
