@@ -51,7 +51,6 @@ func testConfig() Config {
 		BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {
 			return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil
 		},
-		Routes: featureRoutes(nil), Rules: featureRules(),
 		SaleStats: func(context.Context, int64) (audit.SaleStats, error) {
 			return audit.SaleStats{}, voucher.ErrNotFound
 		},

@@ -2,37 +2,24 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"maps"
 	"net/http"
-	"net/http/httptest"
-	"regexp"
-	"slices"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"seckill/internal/feature/rehearsal"
-	"seckill/internal/feature/template"
 	"seckill/internal/guard"
 	"seckill/internal/guard/challenge"
 	"seckill/internal/guard/ticket"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/preflight"
-	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/redemption"
 	"seckill/internal/order/service"
 	"seckill/internal/order/waitlist"
-	"seckill/internal/testkit/contract"
+	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 	"seckill/internal/voucher/listing"
@@ -272,30 +259,6 @@ func routesDescribed() map[string]described {
 			invalid:  &request{target: "/admin/voucher/x/live"},
 			refusals: []error{noVoucher, voucher.ErrNotSeckill, httpkit.ErrUserStreams, unavailable},
 		},
-		"GET /admin/voucher/:id/report": {
-			good: request{target: "/admin/voucher/5/report"}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/voucher/x/report"}, refusals: []error{noVoucher, unavailable},
-		},
-		"GET /admin/voucher/:id/report.csv": {
-			good: request{target: "/admin/voucher/5/report.csv?bom=true"}, succeeds: []func(*Config){asIs},
-			invalid:  &request{target: "/admin/voucher/5/report.csv?bom=yes"},
-			refusals: []error{noVoucher, httpkit.ErrUserStreams, unavailable},
-		},
-		"GET /admin/voucher/:id/timeline.csv": {
-			good: request{target: "/admin/voucher/5/timeline.csv"}, succeeds: []func(*Config){asIs},
-			invalid:  &request{target: "/admin/voucher/5/timeline.csv?codes=true"},
-			refusals: []error{noVoucher, httpkit.ErrUserStreams, unavailable},
-		},
-		"GET /admin/voucher/:id/orders.csv": {
-			good: request{target: "/admin/voucher/5/orders.csv?codes=true"}, succeeds: []func(*Config){asIs},
-			invalid:  &request{target: "/admin/voucher/5/orders.csv?codes=1"},
-			refusals: []error{noVoucher, httpkit.ErrUserStreams, unavailable},
-		},
-		"GET /admin/sale": {
-			good:     request{target: "/admin/sale?limit=1&phase=ended&before=9"},
-			succeeds: []func(*Config){asIs}, invalid: &request{target: "/admin/sale?phase=over"},
-			refusals: []error{unavailable},
-		},
 		"GET /admin/partition": {
 			good: request{target: "/admin/partition"}, succeeds: []func(*Config){asIs},
 			invalid: &request{target: "/admin/partition?limit=1"}, refusals: []error{unavailable},
@@ -321,55 +284,6 @@ func routesDescribed() map[string]described {
 			good: request{target: "/admin/check?voucherId=5"}, succeeds: []func(*Config){asIs},
 			invalid:  &request{target: "/admin/check?voucherId=x"},
 			refusals: []error{noVoucher, voucher.ErrNotSeckill, unavailable},
-		},
-		"GET /admin/voucher/:id/rehearsal": {
-			good: request{target: "/admin/voucher/5/rehearsal"}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/voucher/x/rehearsal"}, refusals: []error{unavailable},
-		},
-		"POST /admin/voucher/:id/rehearsal": {
-			good: request{target: "/admin/voucher/5/rehearsal"}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/voucher/x/rehearsal"},
-			refusals: []error{
-				noVoucher, voucher.ErrNotSeckill, &rehearsal.NearSaleError{VoucherID: 7}, &rehearsal.RunningError{},
-				order.ErrBusy, unavailable,
-			},
-		},
-		"POST /admin/rehearsal/:id/end": {
-			good: request{target: "/admin/rehearsal/5/end"}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/rehearsal/x/end"}, refusals: []error{rehearsal.ErrNone, unavailable},
-		},
-		"GET /rehearsal/:id/order": {
-			good: request{target: "/rehearsal/5/order"}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/rehearsal/5/order?limit=0"}, refusals: []error{rehearsal.ErrNone, unavailable},
-		},
-		"POST /rehearsal/:id/report": {
-			good: request{target: "/rehearsal/5/report", body: `{"done":true,"buyers":200,"arrived":200,` +
-				`"requests":210,"accepted":40,"unclear":1,"soldOutMicros":900000,"p50Micros":1200,"p99Micros":8000}`},
-			succeeds: []func(*Config){asIs}, invalid: &request{
-				target: "/rehearsal/5/report",
-				body:   `{"done":true,"buyers":-1,"arrived":200,"requests":210,"accepted":40,"unclear":1}`,
-			},
-			refusals: []error{rehearsal.ErrNone, rehearsal.ErrOver, unavailable},
-		},
-		"GET /admin/template": {
-			good: request{target: "/admin/template?shopId=1"}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/template?shopId=x"}, refusals: []error{unavailable},
-		},
-		"POST /admin/template": {
-			good:     request{target: "/admin/template", body: `{"voucherId":5,"name":"Evening"}`},
-			succeeds: []func(*Config){asIs}, invalid: &request{target: "/admin/template", body: `{"voucherId":5}`},
-			refusals: []error{noVoucher, template.ErrName, template.ErrMany, unavailable},
-		},
-		"PATCH /admin/template/:id": {
-			good: request{target: "/admin/template/3", body: `{"name":"Evening"}`}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/template/3", body: `{}`}, refusals: []error{
-				template.ErrNone, template.ErrName, unavailable,
-			},
-		},
-		"POST /admin/template/:id/delete": {
-			good: request{target: "/admin/template/3/delete"}, succeeds: []func(*Config){asIs},
-			invalid:  &request{target: "/admin/template/x/delete"},
-			refusals: []error{template.ErrNone, unavailable},
 		},
 		"GET /admin/webhook": {
 			good: request{target: "/admin/webhook"}, succeeds: []func(*Config){asIs},
@@ -426,7 +340,9 @@ func routesDescribed() map[string]described {
 				target: "/payment/callback", body: `{"paymentId":"pay_1","amount":1000,"status":"succeeded"}`,
 				header: map[string]string{"Authorization": ""},
 			},
-			succeeds: []func(*Config){pays("")}, invalid: &request{target: "/payment/callback", body: brokenOff},
+			succeeds: []func(*Config){pays("")}, invalid: &request{
+				target: "/payment/callback", body: apitest.BrokenOff,
+			},
 			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
 		},
 		"POST /payment/callback/:provider": {
@@ -434,7 +350,9 @@ func routesDescribed() map[string]described {
 				target: "/payment/callback/bank", body: `{"paymentId":"pay_2","amount":2000,"status":"succeeded"}`,
 				header: map[string]string{"Authorization": ""},
 			},
-			succeeds: []func(*Config){pays("")}, invalid: &request{target: "/payment/callback/bank", body: brokenOff},
+			succeeds: []func(*Config){pays("")}, invalid: &request{
+				target: "/payment/callback/bank", body: apitest.BrokenOff,
+			},
 			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
 		},
 		"POST /demo/buyer": {
@@ -444,7 +362,7 @@ func routesDescribed() map[string]described {
 		"POST /demo/admin": {
 			good:     request{target: "/demo/admin", body: `{"code":"open-sesame"}`, from: "127.0.0.1:40000"},
 			succeeds: []func(*Config){func(cfg *Config) { cfg.SignInCode = "open-sesame" }},
-			invalid:  &request{target: "/demo/admin", body: brokenOff, from: "127.0.0.1:40000"},
+			invalid:  &request{target: "/demo/admin", body: apitest.BrokenOff, from: "127.0.0.1:40000"},
 			never:    []int{http.StatusInternalServerError},
 		},
 		"GET /healthz": {
@@ -476,9 +394,6 @@ func everything(t *testing.T, change ...func(*Config)) *API {
 	t.Helper()
 	return newAPI(t, append([]func(*Config){func(cfg *Config) { cfg.DemoTokens = time.Hour }}, change...)...)
 }
-
-// brokenOff is a body that ends before it is complete.
-const brokenOff = "\x00broken off"
 
 func shows(v voucher.Shown) func(*Config) {
 	return func(cfg *Config) {
@@ -688,7 +603,6 @@ func failing(err error) func(*Config) {
 		}
 		cfg.Webhooks = fakeWebhooks{err: err}
 		cfg.Partitions = fakePartitions{err: err}
-		cfg.Routes = featureRoutes(err)
 		cfg.Check = func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{}, err }
 		cfg.Callbacks = map[string]CallbackReader{"": reads(order.Notice{}, err), "bank": reads(order.Notice{}, err)}
 		cfg.Tills = fakeTills{
@@ -697,203 +611,67 @@ func failing(err error) func(*Config) {
 	}
 }
 
-// provoker makes requests to APIs and collects what one route answers.
-type provoker struct {
-	contract *contract.Contract
-	route    httpkit.Route
-	seen     map[string]bool // "409 SOLD_OUT"
-}
-
-// ask sends a request to an API, checks the answer against the description, and records it.
-func (p *provoker) ask(t *testing.T, a *API, req request, alter ...func(*http.Request)) {
-	t.Helper()
-	if req.target == "" {
-		req.target = p.route.Path
-	}
-	req.method = p.route.Method
-	header := map[string]string{}
-	// Whose token is tried by TestAccess.
-	if p.route.Access == httpkit.ForAdmins || p.route.Access == httpkit.ForCrowds {
-		header["Authorization"] = token(t, adminID, authtoken.RoleAdmin)
-	}
-	if p.route.Access == httpkit.ForTills {
-		header["Authorization"] = tillToken(t)
-	}
-	maps.Copy(header, req.header)
-	req.header = header
-	body := []byte(nil)
-	if req.body != "" {
-		body = []byte(req.body)
-	}
-	r := newRequest(t, t.Context(), req)
-	if req.body == brokenOff {
-		r.Body = brokenBody{}
-	}
-	for _, f := range alter {
-		f(r)
-	}
-	w := httptest.NewRecorder()
-	a.Handler().ServeHTTP(w, r)
-	if err := p.contract.Check(contract.Exchange{
-		Request: r, RequestBody: body, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(),
-	}); err != nil {
-		t.Error(err)
-	}
-	p.seen[strings.TrimSpace(strconv.Itoa(w.Code)+" "+contract.CodeOf(w.Body.Bytes()))] = true
-}
-
-// brokenBody is a request's body whose connection breaks.
-type brokenBody struct{}
-
-func (brokenBody) Read([]byte) (int, error) { return 0, errors.New("broken off") }
-func (brokenBody) Close() error             { return nil }
-
-// TestContract provokes everything that web/openapi.yaml describes, route by route: each answer is as it is described,
-// each status and code that is described can be had, and no other.
+// TestContract holds the core's routes to their description.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	c, err := contract.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	described, cases := routesDescribed(), map[string]apitest.Case{}
+	for route, d := range described {
+		cases[route] = d.shared()
 	}
-	cases := routesDescribed()
-	for _, r := range everything(t).routes() {
-		t.Run(r.Method+" "+r.Path, func(t *testing.T) {
-			t.Parallel()
-			d, known := cases[r.Method+" "+r.Path]
-			o, found := c.Find(r.Method, r.Path)
-			if !known || !found {
-				t.Fatalf("describe it in web/openapi.yaml (found: %t) and in routesDescribed (found: %t)", found, known)
+	routes := everything(t).routes()
+	for _, r := range routes { // TestAccessOfEveryRoute has who may call them
+		c := cases[r.Method+" "+r.Path]
+		c.Access = r.Access
+		cases[r.Method+" "+r.Path] = c
+	}
+	apitest.Contract{
+		Routes: routes, Cases: cases,
+		Open: func(t *testing.T, r httpkit.Route, s apitest.State) http.Handler {
+			t.Helper()
+			d := described[r.Method+" "+r.Path]
+			var change []func(*Config)
+			switch {
+			case s.Err != nil:
+				change = append(change, failing(s.Err))
+			default:
+				change = append(change, d.succeeds[s.Way])
 			}
-			p := &provoker{contract: c, route: r, seen: map[string]bool{}}
-			p.askEverything(t, d)
-			if diff := cmp.Diff(o.Outcomes(), slices.Sorted(maps.Keys(p.seen))); diff != "" {
-				t.Errorf("what is described (-) and what was answered (+):\n%s", diff)
+			if s.Strict {
+				change = append(change, func(cfg *Config) { cfg.UserRate, cfg.UserBurst = 1, 1 })
 			}
-		})
-	}
-}
-
-// askEverything provokes what the route may answer.
-func (p *provoker) askEverything(t *testing.T, d described) {
-	t.Helper()
-	for _, works := range d.succeeds {
-		p.ask(t, everything(t, works), d.good)
-	}
-	if d.known != nil {
-		p.ask(t, everything(t, d.succeeds[len(d.succeeds)-1]), *d.known)
-	}
-	if d.invalid != nil {
-		p.ask(t, everything(t), *d.invalid)
-	}
-	for _, err := range d.refusals {
-		p.ask(t, everything(t, failing(err)), d.good)
-	}
-	if !slices.Contains(d.never, http.StatusInternalServerError) {
-		p.ask(t, everything(t, failing(errors.New("unexpected"))), d.good)
-	}
-	p.ask(t, everything(t), d.good, func(r *http.Request) { r.ContentLength = testBodyLimit + 1 })
-	works := everything(t, d.succeeds...)
-	switch p.route.Access {
-	case httpkit.ForAdmins, httpkit.ForTills, httpkit.ForCrowds:
-		p.ask(t, works, d.good, func(r *http.Request) { r.Header.Set("Authorization", token(t, buyerID, "")) })
-		fallthrough
-	case httpkit.ForBuyers:
-		p.ask(t, works, d.good, func(r *http.Request) { r.Header.Del("Authorization") })
-		p.ask(t, works, d.good, func(r *http.Request) { r.Header.Set("Authorization", "forged") })
-	case httpkit.ForAll:
-	}
-	if p.route.Access == httpkit.ForBuyers || p.route.Access == httpkit.ForTills {
-		strict := everything(t, append(d.succeeds[:1:1], func(cfg *Config) { cfg.UserRate, cfg.UserBurst = 1, 1 })...)
-		p.ask(t, strict, d.good)
-		p.ask(t, strict, d.good)
-	}
-	switch p.route.Path {
-	case "/demo/buyer":
-		many := everything(t)
-		many.demoBuyers.SetBurst(0)
-		p.ask(t, many, d.good)
-	case "/demo/admin":
-		p.ask(t, everything(t), d.good) // a used link
-		p.ask(t, everything(t), d.good, func(r *http.Request) { r.RemoteAddr = "192.0.2.7:40000" })
-	}
-	if !p.route.Uncounted {
-		full := everything(t, d.succeeds[0])
-		saturate(full)
-		p.ask(t, full, d.good)
-	}
-}
-
-// The description and the table of routes are the same. The sandbox's pages stand before the routes.
-func TestDescribedRoutesExist(t *testing.T) {
-	t.Parallel()
-	c, err := contract.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var described, exist []string
-	for _, o := range c.Operations() {
-		if !strings.HasPrefix(o.Path, "/sandbox/") {
-			described = append(described, o.Method+" "+o.Path)
-		}
-	}
-	parameter := regexp.MustCompile(`:(\w+)`)
-	for _, r := range everything(t).routes() {
-		exist = append(exist, r.Method+" "+parameter.ReplaceAllString(r.Path, "{$1}"))
-	}
-	slices.Sort(described)
-	slices.Sort(exist)
-	if diff := cmp.Diff(described, exist); diff != "" {
-		t.Errorf("described (-) and in the table of routes (+):\n%s", diff)
-	}
-}
-
-// The examples of errors are what the service answers.
-func TestDescribedFailuresExist(t *testing.T) {
-	t.Parallel()
-	c, err := contract.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	examples := c.Failures()
-	told := map[string][]map[string]any{}
-	for _, f := range append(failures(), internalFailure()) {
-		f.Members = nil // there is no error that they could be of
-		row, err := render(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var body map[string]any
-		if err := json.Unmarshal(row.bodies.Document(words.English, nil), &body); err != nil {
-			t.Fatal(err)
-		}
-		told[f.Code] = append(told[f.Code], body)
-	}
-	for code, bodies := range told {
-		example, has := examples[code]
-		if !has {
-			if code != "METHOD" { // of no operation: it is in the description's introduction
-				t.Errorf("no example of %s", code)
+			a := everything(t, change...)
+			if s.Full {
+				saturate(a)
 			}
-			continue
-		}
-		delete(example, "data")
-		delete(example, "errors")
-		if !slices.ContainsFunc(bodies, func(body map[string]any) bool { return cmp.Equal(body, example) }) {
-			t.Errorf("the example of %s is no answer (-example +answer):\n%s", code, cmp.Diff(example, bodies[0]))
-		}
-		delete(examples, code)
-	}
-	for code := range examples {
-		t.Errorf("the example %s is of no error", code)
-	}
+			return a.Handler()
+		},
+		More: func(t *testing.T, r httpkit.Route, good apitest.Request, ask apitest.Ask) {
+			t.Helper()
+			switch r.Path {
+			case "/demo/buyer":
+				many := everything(t)
+				many.demoBuyers.SetBurst(0)
+				ask(t, many.Handler(), good)
+			case "/demo/admin":
+				ask(t, everything(t).Handler(), good) // a used link
+				ask(t, everything(t).Handler(), good, func(r *http.Request) { r.RemoteAddr = "192.0.2.7:40000" })
+			}
+		},
+	}.Hold(t)
 }
 
-// failures are those of the table.
-func failures() []httpkit.Failure {
-	all := make([]httpkit.Failure, len(everyRule()))
-	for i, r := range everyRule() {
-		all[i] = r.Failure
+// shared returns the case as other routes have it.
+func (d described) shared() apitest.Case {
+	c := apitest.Case{Good: d.good.shared(), Ways: len(d.succeeds), Refusals: d.refusals, Never: d.never}
+	for from, to := range map[*request]**apitest.Request{d.known: &c.Known, d.invalid: &c.Invalid} {
+		if from != nil {
+			r := from.shared()
+			*to = &r
+		}
 	}
-	return all
+	return c
+}
+
+func (r request) shared() apitest.Request {
+	return apitest.Request{Method: r.method, Target: r.target, Body: r.body, Header: r.header, From: r.from}
 }

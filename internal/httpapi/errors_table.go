@@ -354,6 +354,15 @@ var coreRules = []httpkit.Rule{
 	}},
 }
 
+// Failures returns every failure that an API may answer with, of the core and of features with such rules. Documents
+// list them.
+func Failures(ofFeatures []httpkit.Rule) (all []httpkit.Failure) {
+	for _, r := range slices.Concat(rules(), ofFeatures) {
+		all = append(all, r.Failure)
+	}
+	return append(all, internalFailure())
+}
+
 // internalFailure is the answer to an error that no rule matches. It tells nothing of the error.
 func internalFailure() httpkit.Failure {
 	return httpkit.Failure{

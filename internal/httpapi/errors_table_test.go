@@ -36,7 +36,7 @@ var privateErrors = map[string]error{
 
 func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 	t.Parallel()
-	table, err := newErrorTable(everyRule())
+	table, err := newErrorTable(rules())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 // What people read is whole sentences, in both languages.
 func TestRefusalsAreSentences(t *testing.T) {
 	t.Parallel()
-	for _, r := range everyRule() {
+	for _, r := range rules() {
 		f := r.Failure
 		for name, text := range map[string]string{"Detail": f.Detail, "English": f.English} {
 			if !strings.HasSuffix(text, ".") {
@@ -105,7 +105,7 @@ func TestRefusalsAreSentences(t *testing.T) {
 func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 	t.Parallel()
 	labels := map[string]bool{}
-	for _, r := range everyRule() {
+	for _, r := range rules() {
 		if !slices.Contains(r.Failure.Label[:], "") {
 			labels[r.Failure.Code] = true
 		}
@@ -116,11 +116,11 @@ func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 			continue
 		}
 		want := httpkit.CodeOf(o.Answer())
-		i := slices.IndexFunc(everyRule(), func(r httpkit.Rule) bool { return r.Matches(err) })
+		i := slices.IndexFunc(rules(), func(r httpkit.Rule) bool { return r.Matches(err) })
 		switch {
-		case i < 0 || everyRule()[i].Failure.Code != want:
+		case i < 0 || rules()[i].Failure.Code != want:
 			t.Errorf("the outcome %s (%v) needs a rule with the code %s in errors_table.go", o, err, want)
-		case slices.Contains(everyRule()[i].Failure.Label[:], ""):
+		case slices.Contains(rules()[i].Failure.Label[:], ""):
 			t.Errorf("the rule of %s for %v needs a label in every language", want, err)
 		}
 		delete(labels, want)
@@ -161,7 +161,7 @@ func TestFailuresAreComplete(t *testing.T) {
 	t.Parallel()
 	code := regexp.MustCompile(`^[A-Z]+(_[A-Z]+)*$`)
 	statuses := map[string]int{}
-	for _, f := range append(failures(), internalFailure(), cancelledFailure()) {
+	for _, f := range append(Failures(nil), cancelledFailure()) {
 		if !code.MatchString(f.Code) || f.Title == "" || f.Detail == "" || f.English == "" {
 			t.Errorf("%+v is not complete", f)
 		}
@@ -237,7 +237,7 @@ func TestProblemDocument(t *testing.T) {
 // An error is found wherever it is wrapped or joined.
 func TestJoinedErrors(t *testing.T) {
 	t.Parallel()
-	table, err := newErrorTable(everyRule())
+	table, err := newErrorTable(rules())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,3 +78,12 @@ func TestNoGuardFigures(t *testing.T) {
 		t.Errorf("%v, %v, %v", shown, lines, err)
 	}
 }
+
+// guardsOfReport has counted something.
+func guardsOfReport(context.Context, order.SaleRef) (guard.Figures, error) {
+	return guard.Figures{
+		Counts:  map[guard.Count]int64{"stop:limits": 60, "dry:coolDown": 4, "units:day": 1, "units:older": 2},
+		Stopped: []guard.NetworkCount{{Network: "192.0.2.0/24", Count: 50}, {Network: guard.OtherNetworks, Count: 14}},
+		Units:   []guard.NetworkCount{{Network: "2001:db8::/48", Count: 3}},
+	}, nil
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -16,11 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/feature"
-	"seckill/internal/httpapi"
-	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/order/waitlist"
+	"seckill/internal/testkit/apitest"
+	"seckill/internal/testkit/featuretest"
 	"seckill/internal/voucher"
 )
 
@@ -34,11 +33,15 @@ type fakeReports struct {
 	points []Point
 	sales  []Sale
 	cut    error // after the first page of orders
+	err    error // of everything, at once
 }
 
-func (f fakeReports) Of(context.Context, int64) (Report, error) { return f.made, nil }
+func (f fakeReports) Of(context.Context, int64) (Report, error) { return f.made, f.err }
 
 func (f fakeReports) Orders(_ context.Context, _ int64, whole bool, yield func([]ExportRow) error) error {
+	if f.err != nil {
+		return f.err
+	}
 	page := slices.Clone(f.orders)
 	page[0].Coupon.Code = map[bool]string{true: "whole", false: "masked"}[whole]
 	if err := yield(page); err != nil || f.cut != nil {
@@ -48,15 +51,18 @@ func (f fakeReports) Orders(_ context.Context, _ int64, whole bool, yield func([
 }
 
 func (f fakeReports) Seconds(_ context.Context, _ int64, yield func([]Point) error) error {
+	if f.err != nil {
+		return f.err
+	}
 	return yield(f.points)
 }
 
 func (f fakeReports) Sales(_ context.Context, _ Phase, _ int64, limit int) ([]Sale, error) {
-	return f.sales[:min(limit, len(f.sales))], nil
+	return f.sales[:min(limit, len(f.sales))], f.err
 }
 
 func (f fakeReports) SalesSums(context.Context) (map[Phase]SalesSums, error) {
-	return map[Phase]SalesSums{Ended: {Sales: 2, Issued: 20, Sold: 9, Paid: 4, Cents: 4000}}, nil
+	return map[Phase]SalesSums{Ended: {Sales: 2, Issued: 20, Sold: 9, Paid: 4, Cents: 4000}}, f.err
 }
 
 // fullReports are reports with something everywhere.
@@ -117,28 +123,16 @@ func (a *audit) note(_ context.Context, e voucher.Entry) error {
 // get asks the service as an admin over a connection, which streams need. The error is that of a body without its end.
 func get(t *testing.T, reports fakeReports, trail *audit, path string) (status int, body string, err error) {
 	t.Helper()
-	rules := authtoken.Rules{Secret: []byte("0123456789abcdef0123456789abcdef")}
-	streams := httpkit.NewStreams(9, 9)
-	api, err := httpapi.New(httpapi.Config{
-		Vouchers: struct{ httpapi.Vouchers }{}, Purchases: struct{ httpapi.Purchases }{},
-		Log: slog.New(slog.DiscardHandler), Tokens: rules, Zone: time.UTC, BodyLimit: 1, MaxWait: 1, MaxInFlight: 9,
-		UserBurst: 9, Streams: streams, Now: func() time.Time { return noon },
-		Routes: Routes(reports, HTTP{Note: trail.note, Streams: streams, Now: func() time.Time { return noon }}),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(api.Handler())
+	api := featuretest.Serve(t, Routes(reports, HTTP{
+		Note: trail.note, Streams: featuretest.Streams(), Now: apitest.Noon,
+	}), nil, apitest.State{})
+	server := httptest.NewServer(api)
 	defer server.Close()
-	token, err := authtoken.Sign(rules, 7, authtoken.RoleAdmin, time.Hour, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", token)
+	req.Header.Set("Authorization", apitest.Token(t, apitest.AdminID, authtoken.RoleAdmin))
 	answer, err := server.Client().Do(req)
 	if err != nil {
 		t.Fatal(err)

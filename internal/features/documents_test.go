@@ -1,4 +1,4 @@
-package httpapi
+package features_test
 
 import (
 	"flag"
@@ -9,10 +9,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/features"
+	"seckill/internal/httpapi"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/testkit"
+	"seckill/internal/testkit/contract"
 	"seckill/internal/webhook"
 )
 
@@ -27,11 +33,7 @@ func TestDocumentHasTheCodes(t *testing.T) {
 // TestDocumentOfRefusals: the console shows the refusals of the error table.
 func TestDocumentOfRefusals(t *testing.T) {
 	t.Parallel()
-	text, err := refusalsModule()
-	if err != nil {
-		t.Fatal(err)
-	}
-	testkit.Generated(t, "../../web/assets/admin/refusals.js", "", "", text, *update)
+	testkit.Generated(t, "../../web/assets/admin/refusals.js", "", "", refusalsModule(), *update)
 }
 
 // TestDocumentOfWords: the pages have the words of all codes, and the documents and the description list the codes.
@@ -121,7 +123,7 @@ func codesTable() string {
 		meanings []string
 	}
 	var rows []row
-	for _, f := range append(failures(), internalFailure()) {
+	for _, f := range failures() {
 		i := slices.IndexFunc(rows, func(r row) bool { return r.code == f.Code })
 		if i < 0 {
 			i = len(rows)
@@ -140,11 +142,7 @@ func codesTable() string {
 }
 
 // refusalsModule is a JavaScript module with what a sale refuses, as admins read it.
-func refusalsModule() (string, error) {
-	l, err := newLanguages()
-	if err != nil {
-		return "", err
-	}
+func refusalsModule() string {
 	var b strings.Builder
 	b.WriteString("// @ts-check\n// Why a sale refuses requests, in the order shown: rows that change places each " +
 		"second cannot be read.\n// Generated from internal/httpapi/errors_table.go by make docs.\n\n")
@@ -156,10 +154,50 @@ func refusalsModule() (string, error) {
 		}
 		fmt.Fprintf(&b, "  { code: %q", f.Code)
 		for t, label := range f.Label {
-			fmt.Fprintf(&b, ", %s: %q", l.names[t][0], label)
+			fmt.Fprintf(&b, ", %s: %q", words.Language(t).String(), label)
 		}
 		b.WriteString(" },\n")
 	}
 	b.WriteString("];\n")
-	return b.String(), nil
+	return b.String()
 }
+
+// The examples of errors are what the service answers.
+func TestDescribedFailuresExist(t *testing.T) {
+	t.Parallel()
+	c, err := contract.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := c.Failures()
+	told := map[string][]map[string]any{}
+	for _, f := range failures() {
+		body := map[string]any{
+			"type":  "urn:seckill:problem:" + strings.ReplaceAll(strings.ToLower(f.Code), "_", "-"),
+			"title": f.Title, "status": float64(f.Status), "detail": f.Detail,
+			"success": false, "code": f.Code, "errorMsg": f.English,
+		}
+		told[f.Code] = append(told[f.Code], body)
+	}
+	for code, bodies := range told {
+		example, has := examples[code]
+		if !has {
+			if code != "METHOD" { // of no operation: it is in the description's introduction
+				t.Errorf("no example of %s", code)
+			}
+			continue
+		}
+		delete(example, "data")
+		delete(example, "errors")
+		if !slices.ContainsFunc(bodies, func(body map[string]any) bool { return cmp.Equal(body, example) }) {
+			t.Errorf("the example of %s is no answer (-example +answer):\n%s", code, cmp.Diff(example, bodies[0]))
+		}
+		delete(examples, code)
+	}
+	for code := range examples {
+		t.Errorf("the example %s is of no error", code)
+	}
+}
+
+// failures are those of the core and of all features.
+func failures() []httpkit.Failure { return httpapi.Failures(features.List().Rules()) }

@@ -1,0 +1,168 @@
+package apitest
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/testkit/contract"
+)
+
+// BodyLimit is the largest body that an API in these tests takes, in bytes.
+const BodyLimit = 64 << 10
+
+// Case is how a route succeeds, and what it may be refused with in addition to what every route of its kind may be.
+type Case struct {
+	Access   httpkit.Access // who may call it
+	Good     Request
+	Ways     int      // in how many ways it succeeds; 0: one
+	Known    *Request // one whose answer its caller has already
+	Invalid  *Request // nil: nothing in a request can be invalid
+	Refusals []error
+	Never    []int // statuses that its kind could have and it has not
+}
+
+// State is the state in which an API answers.
+type State struct {
+	Way    int   // of those in which a route succeeds
+	Err    error // everything fails with it
+	Strict bool  // one request a user
+	Full   bool  // no room for more requests
+}
+
+// Ask sends a request, changed, to an API in a state, and holds the answer to the description.
+type Ask func(t *testing.T, api http.Handler, req Request, alter ...func(*http.Request))
+
+// Contract holds routes to their description.
+type Contract struct {
+	Routes []httpkit.Route
+	Cases  map[string]Case // by method and pattern
+	// Open returns the API in a state. Full may be ignored where every refusal of it can be had otherwise.
+	Open func(t *testing.T, r httpkit.Route, s State) http.Handler
+	// More asks for what only some routes answer; nil: nothing.
+	More func(t *testing.T, r httpkit.Route, good Request, ask Ask)
+}
+
+// Hold provokes everything that is described of the routes, one by one: each answer is as it is described, each status
+// and code that is described can be had, and no other.
+func (c Contract) Hold(t *testing.T) {
+	t.Helper()
+	described, err := contract.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Cases) != len(c.Routes) {
+		t.Errorf("%d cases for %d routes", len(c.Cases), len(c.Routes))
+	}
+	for _, r := range c.Routes {
+		t.Run(r.Method+" "+r.Path, func(t *testing.T) {
+			t.Parallel()
+			one, known := c.Cases[r.Method+" "+r.Path]
+			o, found := described.Find(r.Method, r.Path)
+			if !known || !found {
+				t.Fatalf("describe it in web/openapi.yaml (found: %t) and in the cases (found: %t)", found, known)
+			}
+			if r.Access != one.Access {
+				t.Errorf("access %d, want %d", r.Access, one.Access)
+			}
+			p := &provoker{contract: described, route: r, seen: map[string]bool{}}
+			c.askEverything(t, p, one)
+			if diff := cmp.Diff(o.Outcomes(), slices.Sorted(maps.Keys(p.seen))); diff != "" {
+				t.Errorf("what is described (-) and what was answered (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// askEverything provokes what the route may answer.
+func (c Contract) askEverything(t *testing.T, p *provoker, one Case) {
+	t.Helper()
+	ways := max(1, one.Ways)
+	open := func(s State) http.Handler { return c.Open(t, p.route, s) }
+	for way := range ways {
+		p.ask(t, open(State{Way: way}), one.Good)
+	}
+	if one.Known != nil {
+		p.ask(t, open(State{Way: ways - 1}), *one.Known)
+	}
+	if one.Invalid != nil {
+		p.ask(t, open(State{}), *one.Invalid)
+	}
+	for _, err := range one.Refusals {
+		p.ask(t, open(State{Err: err}), one.Good)
+	}
+	if !slices.Contains(one.Never, http.StatusInternalServerError) {
+		p.ask(t, open(State{Err: errors.New("unexpected")}), one.Good)
+	}
+	p.ask(t, open(State{}), one.Good, func(r *http.Request) { r.ContentLength = BodyLimit + 1 })
+	p.askStrangers(t, open, one.Good)
+	if p.route.Access == httpkit.ForBuyers || p.route.Access == httpkit.ForTills {
+		strict := open(State{Strict: true})
+		p.ask(t, strict, one.Good)
+		p.ask(t, strict, one.Good)
+	}
+	if c.More != nil {
+		c.More(t, p.route, one.Good, p.ask)
+	}
+	if !p.route.Uncounted {
+		p.ask(t, open(State{Full: true}), one.Good)
+	}
+}
+
+// askStrangers asks as people who may not call the route.
+func (p *provoker) askStrangers(t *testing.T, open func(State) http.Handler, good Request) {
+	t.Helper()
+	works := open(State{})
+	switch p.route.Access {
+	case httpkit.ForAdmins, httpkit.ForTills, httpkit.ForCrowds:
+		p.ask(t, works, good, func(r *http.Request) { r.Header.Set("Authorization", Token(t, BuyerID, "")) })
+		fallthrough
+	case httpkit.ForBuyers:
+		p.ask(t, works, good, func(r *http.Request) { r.Header.Del("Authorization") })
+		p.ask(t, works, good, func(r *http.Request) { r.Header.Set("Authorization", "forged") })
+	case httpkit.ForAll:
+	}
+}
+
+// provoker makes requests to APIs and collects what one route answers.
+type provoker struct {
+	contract *contract.Contract
+	route    httpkit.Route
+	seen     map[string]bool // "409 SOLD_OUT"
+}
+
+// ask sends a request to an API, checks the answer against the description, and records it.
+func (p *provoker) ask(t *testing.T, api http.Handler, req Request, alter ...func(*http.Request)) {
+	t.Helper()
+	if req.Target == "" {
+		req.Target = p.route.Path
+	}
+	req.Method = p.route.Method
+	header := map[string]string{"Authorization": tokenFor(t, p.route.Access)}
+	maps.Copy(header, req.Header)
+	req.Header = header
+	r := req.HTTP(t, t.Context())
+	for _, f := range alter {
+		f(r)
+	}
+	var body []byte
+	if req.Body != "" {
+		body = []byte(req.Body)
+	}
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, r)
+	if err := p.contract.Check(contract.Exchange{
+		Request: r, RequestBody: body, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(),
+	}); err != nil {
+		t.Error(err)
+	}
+	p.seen[strings.TrimSpace(strconv.Itoa(w.Code)+" "+contract.CodeOf(w.Body.Bytes()))] = true
+}

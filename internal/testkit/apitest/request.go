@@ -1,0 +1,112 @@
+package apitest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/authtoken"
+)
+
+// Who calls, and when.
+const (
+	BuyerID = 42
+	AdminID = 7
+	TillID  = 70
+	ShopID  = 9
+)
+
+// Secret signs the tokens of tests.
+const Secret = "0123456789abcdef0123456789abcdef"
+
+// Noon is the time in tests of routes.
+func Noon() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
+
+// BrokenOff is a body that ends before it is complete.
+const BrokenOff = "\x00broken off"
+
+// Request is a request to be made, with a buyer's token unless Header has another.
+type Request struct {
+	Method, Target, Body string
+	Header               map[string]string // "" removes
+	From                 string            // the caller's address and port; "": another machine's
+}
+
+// HTTP returns the request.
+func (req Request) HTTP(tb testing.TB, ctx context.Context) *http.Request {
+	tb.Helper()
+	var body io.Reader
+	switch req.Body {
+	case "":
+	case BrokenOff:
+		body = brokenBody{}
+	default:
+		body = strings.NewReader(req.Body)
+	}
+	r := httptest.NewRequestWithContext(ctx, req.Method, req.Target, body)
+	r.Header.Set("Authorization", Token(tb, BuyerID, ""))
+	if req.Body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range req.Header {
+		if value == "" {
+			r.Header.Del(name)
+		} else {
+			r.Header.Set(name, value)
+		}
+	}
+	if req.From != "" {
+		r.RemoteAddr = req.From
+	}
+	return r
+}
+
+// Token returns a token of a user with a role.
+func Token(tb testing.TB, userID int64, role string) string {
+	tb.Helper()
+	s, err := authtoken.Sign(rules(), userID, role, time.Hour, Noon())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// TillToken returns the token of a till.
+func TillToken(tb testing.TB) string {
+	tb.Helper()
+	s, err := authtoken.SignTill(rules(), TillID, ShopID, time.Hour, Noon())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func rules() authtoken.Rules { return authtoken.Rules{Secret: []byte(Secret)} }
+
+// tokenFor returns a token of somebody who may call the route. Whose token may is tried by TestAccess of httpapi.
+func tokenFor(tb testing.TB, access httpkit.Access) string {
+	tb.Helper()
+	switch access {
+	case httpkit.ForAdmins, httpkit.ForCrowds:
+		return Token(tb, AdminID, authtoken.RoleAdmin)
+	case httpkit.ForTills:
+		return TillToken(tb)
+	case httpkit.ForBuyers, httpkit.ForAll:
+	}
+	return Token(tb, BuyerID, "")
+}
+
+// brokenBody is a request's body whose connection breaks.
+type brokenBody struct{}
+
+// Read fails.
+func (brokenBody) Read([]byte) (int, error) { return 0, errors.New("broken off") }
+
+// Close closes nothing.
+func (brokenBody) Close() error { return nil }

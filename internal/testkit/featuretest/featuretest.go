@@ -1,0 +1,38 @@
+// Package featuretest serves a feature's routes over HTTP for its tests, behind everything that the core does for each
+// request: tokens, limits, the error table. Of the core's own routes it has none that works.
+package featuretest
+
+import (
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	"seckill/internal/httpapi"
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/authtoken"
+	"seckill/internal/testkit/apitest"
+)
+
+// Serve returns an API at noon with the routes and rules. Of the state it heeds Strict; requests always have room.
+func Serve(tb testing.TB, routes []httpkit.Route, rules []httpkit.Rule, s apitest.State) http.Handler {
+	tb.Helper()
+	cfg := httpapi.Config{
+		Vouchers: struct{ httpapi.Vouchers }{}, Purchases: struct{ httpapi.Purchases }{},
+		Routes: routes, Rules: rules,
+		Log: slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: []byte(apitest.Secret)}, Now: apitest.Noon,
+		Zone: time.UTC, BodyLimit: apitest.BodyLimit, MaxWait: 30 * time.Second, MaxInFlight: 20_000, UserBurst: 30,
+		Streams: Streams(),
+	}
+	if s.Strict {
+		cfg.UserRate, cfg.UserBurst = 1, 1
+	}
+	api, err := httpapi.New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return api.Handler()
+}
+
+// Streams have room for all.
+func Streams() *httpkit.Streams { return httpkit.NewStreams(20_000, 10) }
