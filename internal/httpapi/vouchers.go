@@ -287,7 +287,7 @@ type voucherJSON struct {
 	UpdateTime *time.Time     `json:"updateTime,omitempty"`
 }
 
-// saleJSON is what a seckill voucher has in addition.
+// saleJSON is what only a seckill voucher has.
 type saleJSON struct {
 	Stock     int64             `json:"stock"`  // left to sell
 	Issued    int64             `json:"issued"` // in all

@@ -105,8 +105,9 @@ func (l *Locker) Write(name string, owner Owner, opts ...Option) *Lock {
 // returns ErrNotObtained while a writer waits.
 //
 // Each hold has a lease of its own, which those of others neither lengthen nor shorten: a reader who dies keeps writers
-// out until then. All who share the lock have the same token, and a writer after them has a higher one. State says who
-// reads, that of Write who writes; ForceUnlock ends all reading, that of Write the writing.
+// out until its own lease ends. All who share the lock have the same token, and a writer after them has a higher one.
+// The State of Read lists the readers, that of Write the writer; ForceUnlock of Read ends all reading, that of Write
+// the writing.
 func (l *Locker) Read(name string, owner Owner, opts ...Option) *Lock {
 	k := readWriteKeys(l.prefix, name)
 	k.all[0] = k.more("readers")

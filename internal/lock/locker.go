@@ -12,11 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Client is what the package needs of Redis; every redis.UniversalClient has it. The client should have
-// ContextTimeoutEnabled set, else a call that was left goes on for as long as the client's own timeouts. To connect
-// it takes the time that its own DialTimeout and DialerRetries give it, which should be short: where nothing answers
-// at all, a call that has no context to end it waits for that. With MaxRetries -1 a release costs Redis less: what a
-// client repeats by itself has to be kept in mind for each request.
+// Client is what the package needs of Redis; every redis.UniversalClient has it. Set ContextTimeoutEnabled: otherwise a
+// call that was given up goes on for as long as the client's own timeouts. Keep DialTimeout times DialerRetries short:
+// a call without a deadline waits that long for a server that is silent. Set MaxRetries to -1: a release then need not
+// remember requests that the client may have repeated, and costs Redis less.
 type Client interface {
 	redis.Scripter
 	Subscribe(ctx context.Context, channels ...string) *redis.PubSub

@@ -90,7 +90,7 @@ func (w *watchdog) tick() {
 }
 
 // collect takes the holds that are due, or nearly so, which makes batches of holds that were taken one after the other.
-// done are those that have now been held as long as they may be; over are those that may be.
+// done are the holds that have been held as long as they may be; over are those whose lease may have ended.
 func (w *watchdog) collect(now time.Time) (due []*watch, done, over []*Hold) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

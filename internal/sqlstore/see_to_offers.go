@@ -90,8 +90,8 @@ func (s *Store) listsWithNews(ctx context.Context) ([]int64, error) {
 const unasked = "NOT EXISTS (SELECT 1 FROM tb_voucher_operation o " +
 	"WHERE o.voucher_id = p.voucher_id AND o.number = p.operation AND o.state = @pending)"
 
-// seeTo ends the offers of a sale whose deadline has passed, asks Redis again where a rebuild came between, and
-// closes the list of a sale that is over. Locks are taken in the order sale, list, places.
+// seeTo ends the offers of a sale whose deadline has passed, sends accepted offers to Redis again whose operation a
+// rebuild voided, and closes the list of a sale that is over. Locks are taken in the order sale, list, places.
 func (s *Store) seeTo(tx *gorm.DB, voucherID int64) (waitlist.Pass, error) {
 	var pass waitlist.Pass
 	sale, err := lockSale(tx, voucherID)

@@ -89,7 +89,7 @@ type offerData struct {
 	EndTime      *time.Time `json:"endTime,omitempty"`
 }
 
-// EventOfOffer returns the event that the offer has come to its present state.
+// EventOfOffer returns the event that tells of the offer's present state.
 func EventOfOffer(t Type, o Offer, shopID int64, at time.Time) (Event, error) {
 	e := Event{ShopID: shopID, OrderID: o.ID.Key(), OrderNumber: o.number(), Type: t, At: at}
 	d := offerData{

@@ -204,7 +204,7 @@ func (l *Lock) wrap(err error) error { return fmt.Errorf("lock %q: %w", l.name, 
 // waits reports whether a call with the error waits: because others have the lock.
 func waits(err error) bool { return errors.Is(err, lock.ErrNotObtained) && !inOwnWay(err) }
 
-// inOwnWay reports whether err says that the caller already has what they ask for.
+// inOwnWay reports whether a hold of the caller's own is in the way: of this lock, or as a reader of one to write.
 func inOwnWay(err error) bool {
 	return errors.Is(err, lock.ErrReentry) || errors.Is(err, lock.ErrUpgrade)
 }

@@ -181,7 +181,7 @@ func (r *round) raise(parent context.Context) {
 	}
 }
 
-// late hears the members that nobody waited for.
+// late takes the replies that came after the round was decided: the hold adopts each part, or the part is released.
 func (r *round) late(ctx context.Context, whole *Hold) {
 	for ; r.open > 0; r.open-- {
 		a := <-r.replies

@@ -84,7 +84,7 @@ func (r *Reconciler) rebuildIfNeeded(ctx context.Context, sale int64) error {
 	return err
 }
 
-// look reads one sale from the ledger and then, if Redis is to hold it, from there.
+// look reads one sale from the ledger, and then from Redis if Redis is to hold it.
 func (r *Reconciler) look(ctx context.Context, sale int64) (voucher.Voucher, order.SaleView, error) {
 	r.catalog.Forget(sale)
 	v, err := r.catalog.Find(ctx, sale)

@@ -116,7 +116,8 @@ func mysqlConfig(dsn string, o Options) (*mysql.Config, error) {
 	}
 	switch {
 	case cfg.ClientFoundRows:
-		// The number of changed rows shows stock that is too low, and another epoch.
+		// The ledger sees too little stock, or another epoch, by how many rows a statement has changed. This option
+		// would count the rows that match.
 		return nil, fmt.Errorf("%w: clientFoundRows must not be set", ErrDSN)
 	case cfg.DBName == "":
 		return nil, fmt.Errorf("%w: it names no schema", ErrDSN)

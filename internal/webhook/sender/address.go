@@ -28,8 +28,8 @@ func unicast6() netip.Prefix { return netip.MustParsePrefix("2000::/3") }
 // addresses says which addresses may be dialled.
 type addresses struct{ allowed, reserved []netip.Prefix }
 
-// check returns an *AddressError for an address that may not be dialled. Without TLS only addresses that are listed
-// may be.
+// check returns an *AddressError for an address that may not be dialled. Without TLS only those may be dialled that
+// SECKILL_WEBHOOK_ALLOW names.
 func (a addresses) check(ip netip.Addr, tls bool) error {
 	ip = ip.Unmap().WithZone("")
 	if contains(a.allowed, ip) {
