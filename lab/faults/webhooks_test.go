@@ -173,6 +173,9 @@ func (w *hooked) strike(at testkit.Match, act func(), strike func(n int, b *test
 		b.Release()
 	}
 	w.await("the last answer", closedAfter(&acting))
+	if w.Failed() {
+		w.FailNow() // the other steps are waited for in vain, too
+	}
 }
 
 // insist sends a request to one instance after the other until it gets one of the answers.

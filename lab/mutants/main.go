@@ -40,6 +40,6 @@ func packageMutant(name, pkg, test, sign string, changes ...mutant.Change) mutan
 // would repeat.
 func historyMutant(name, pkg, test, sign string, changes ...mutant.Change) mutant.Mutant {
 	m := packageMutant(name, pkg, test, sign, changes...)
-	m.Args = []string{"-rapid.nofailfile", "-rapid.shrinktime=5s"}
+	m.Args = []string{"-rapid.nofailfile", "-rapid.shrinktime=5s", "-rapid.checks=2000"}
 	return m
 }

@@ -82,7 +82,7 @@ func inWebhooks() []mutant.Mutant {
 				To: `s.announce(tx, rows[1:], c.at, c.why)`,
 			},
 		),
-		serverMutant("a cancel writes no event", "F54", "orders have not one event for each of their changes",
+		serverMutant("a cancel writes no event", "F54", "no instance came to",
 			mutant.Change{
 				File: "internal/sqlstore/transition.go", From: `s.announce(tx, rows, c.at, c.why)`,
 				To: `s.announce(tx, rows[:0], c.at, c.why)`,
