@@ -12,7 +12,15 @@ import (
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 	"seckill/internal/order/redemption"
+	"seckill/internal/sqlstore"
 )
+
+// withHooks has the features' hooks run in the transactions of a ledger that was just opened, and returns the features.
+func withHooks(ledger *sqlstore.Store) feature.List {
+	opened, hooks := features.List().InLedger(ledger.DB(), ledger.Orders())
+	ledger.Use(hooks...)
+	return opened
+}
 
 // coreFor is what the core gives to features; to those of a command, front is empty.
 func coreFor(s *stores, shop *shop, front httpkit.Front, log *slog.Logger) feature.Core {

@@ -85,7 +85,7 @@ func (s *stores) openLedgerNow(ctx context.Context, cfg config.Config, log *slog
 		s.partitions = partition.Only(0)
 		return "", errors.Join(err, ledger.Close())
 	}
-	s.ledger = ledger
+	s.ledger, s.features = ledger, withHooks(ledger)
 	return word, nil
 }
 

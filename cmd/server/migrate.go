@@ -51,6 +51,14 @@ type toolLedger struct {
 }
 
 func openLedger(ctx context.Context, cfg config.Config, log *slog.Logger) (toolLedger, error) {
+	ledger, err := openStore(ctx, cfg, log)
+	if err == nil {
+		withHooks(ledger.Store)
+	}
+	return ledger, err
+}
+
+func openStore(ctx context.Context, cfg config.Config, log *slog.Logger) (toolLedger, error) {
 	if !cfg.Embedded() {
 		ledger, err := openMySQL(ctx, cfg, log)
 		return toolLedger{Store: ledger}, err

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"seckill/internal/feature"
-	"seckill/internal/features"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/idworker"
@@ -128,6 +127,6 @@ func (p *process) openShop(context.Context) (err error) {
 func (p *process) openFeatures(context.Context) (err error) {
 	p.streams = httpkit.NewStreams(p.cfg.HTTP.MaxStreams, p.cfg.HTTP.UserStreams)
 	core := coreFor(p.stores, p.shop, front(p.cfg, p.shop, p.streams), p.log)
-	p.features, err = features.List().Open(core)
+	p.features, err = p.stores.features.Open(core)
 	return err
 }

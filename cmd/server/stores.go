@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/feature"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/embedded"
 	"seckill/internal/order"
@@ -27,6 +28,7 @@ const storeWait = 30 * time.Second
 // stores are the ledger and the Redis that the service works on.
 type stores struct {
 	ledger     *sqlstore.Store
+	features   feature.List // in the ledger
 	redis      *redisstore.Store
 	clients    *rediskit.Clients
 	partitions *partition.Set
@@ -50,6 +52,7 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 	} else if s.ledger, err = openMySQL(ctx, cfg, log); err != nil {
 		return nil, err
 	}
+	s.features = withHooks(s.ledger)
 	if err := s.prepareSchema(ctx, cfg, log); err != nil {
 		return nil, err
 	}

@@ -2,13 +2,15 @@
 // folder of its own beside this file, and stands in one list, internal/features. Features know the core's domain and
 // the kits, and never each other; the core knows none of them. docs/adr/0038-core-kits-features-lab.md says why.
 //
-// A feature is made in two steps. What is known before any setting is read is a [Feature]: its errors, its commands.
-// What works on the stores are its [Parts], which Open makes of the [Core].
+// A feature is made in three steps. What is known before any setting is read is a [Feature]: its errors, its commands.
+// What it does in the ledger's transactions, Ledger makes of the database. What works on the stores are its [Parts],
+// which Open makes of the [Core].
 package feature
 
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/preflight"
@@ -22,7 +24,17 @@ type Feature struct {
 	Commands []Command
 	// Check is its line in the list before a sale, which it asks the database for.
 	Check func(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) preflight.Line
-	// Open wires it to the core. It starts nothing. A process calls it once, before it creates vouchers.
+	// Ledger makes what it does in the ledger's transactions. Every process that opens the ledger calls it once, before
+	// anything is written.
+	Ledger func(db *sqlkit.DB, orders sqlkit.Orders) InLedger
+	// Open wires it to the core. It starts nothing. A process calls it once.
+	Open func(Core) (Parts, error)
+}
+
+// InLedger is a feature in a process that has opened the ledger.
+type InLedger struct {
+	Hook sqlkit.Hook
+	// Open is Feature.Open where that has to know what the hook knows.
 	Open func(Core) (Parts, error)
 }
 
@@ -59,6 +71,24 @@ func (l List) Check(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) (l
 		}
 	}
 	return lines
+}
+
+// InLedger returns the features as they are in a process that has opened the ledger, and their hooks.
+func (l List) InLedger(db *sqlkit.DB, orders sqlkit.Orders) (opened List, hooks []sqlkit.Hook) {
+	opened = slices.Clone(l)
+	for i := range opened {
+		f := &opened[i]
+		if f.Ledger == nil {
+			continue
+		}
+		in := f.Ledger(db, orders)
+		in.Hook.Feature = f.Name
+		hooks = append(hooks, in.Hook)
+		if in.Open != nil {
+			f.Open = in.Open
+		}
+	}
+	return opened, hooks
 }
 
 // Open opens all, and returns what they add together.

@@ -66,13 +66,13 @@ type couponWork struct {
 	store   *Store
 	tx      *gorm.DB
 	now     time.Time
-	orders  map[int64]*orderRow
+	orders  map[int64]order.Order
 	rows    map[int64]*couponRow
 	coupons map[int64]*redemption.Coupon
 
 	changed  map[int64]bool
-	redeemed []int64
-	events   []eventRow
+	redeemed []order.Step
+	lines    []order.Line // of what is no step
 }
 
 // errNoOrder: a coupon without an order cannot be; rows are never deleted.
@@ -82,17 +82,18 @@ func (s *Store) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error) 
 	w = couponWork{
 		store: s, tx: tx, coupons: make(map[int64]*redemption.Coupon, len(ids)), changed: make(map[int64]bool),
 	}
-	if w.orders, err = lockOrders(tx, ids); err != nil {
+	if w.orders, err = s.Orders().Lock(tx, ids); err != nil {
 		return w, err
 	}
 	if w.rows, err = couponsOf(tx, ids); err != nil {
 		return w, err
 	}
 	for id, row := range w.rows {
-		if w.orders[id] == nil {
+		o, found := w.orders[id]
+		if !found {
 			return w, fmt.Errorf("%w: %d", errNoOrder, id)
 		}
-		c := row.coupon(*w.orders[id])
+		c := row.coupon(o)
 		w.coupons[id] = &c
 	}
 	w.now, err = s.db.LedgerTime(tx)
@@ -110,16 +111,18 @@ func (w *couponWork) do(cmd redemption.Command, id int64) redemption.Outcome {
 		return outcome
 	}
 	w.changed[id] = true
+	by, why := cmd.Till.Actor(), outcome.Why(cmd.Verb)
 	if cmd.Verb == redemption.Redeem {
-		w.redeemed = append(w.redeemed, id)
+		w.redeemed = append(w.redeemed, order.Step{Order: w.orders[id], By: by, Why: why})
+		return outcome
 	}
-	w.events = append(w.events, eventRow{
-		OrderID: id, Status: c.Status, Actor: cmd.Till.Actor(), Why: outcome.Why(cmd.Verb), CreateTime: w.now,
+	w.lines = append(w.lines, order.Line{
+		OrderID: id, Event: order.Event{Status: c.Status, At: w.now, By: by, Why: why},
 	})
 	return outcome
 }
 
-// save writes what has changed: orders, coupons, history, in three statements at most, however many there are.
+// save writes what has changed: coupons, lines of histories, orders. It takes a few statements, however many there are.
 func (w *couponWork) save() error {
 	if len(w.changed) == 0 {
 		return nil
@@ -129,21 +132,12 @@ func (w *couponWork) save() error {
 		w.rows[id].take(*w.coupons[id])
 		rows = append(rows, *w.rows[id])
 	}
-	redeemed := make([]orderRow, len(w.redeemed))
-	for i, id := range w.redeemed {
-		redeemed[i] = *w.orders[id]
-	}
-	if err := move(w.tx, redeemed, order.Redeem, w.now); err != nil {
-		return err
-	}
 	if err := saveCoupons(w.tx, rows); err != nil {
 		return err
 	}
-	if err := w.store.announce(w.tx, redeemed, w.now, ""); err != nil {
+	if err := w.store.Orders().Note(w.tx, w.lines); err != nil {
 		return err
 	}
-	if err := sqlkit.CreateAll(w.tx, w.events); err != nil {
-		return fmt.Errorf("writing the history of %d coupons: %w", len(rows), err)
-	}
-	return nil
+	_, err := w.store.Orders().Advance(w.tx, order.Redeem, w.now, w.redeemed) // nothing happens to them afterwards
+	return err
 }

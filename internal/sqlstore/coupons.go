@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,11 +34,11 @@ type couponRow struct {
 // TableName implements gorm's schema.Tabler.
 func (*couponRow) TableName() string { return "tb_coupon" }
 
-// coupon returns the coupon of an order, whose row has the state.
-func (r *couponRow) coupon(o orderRow) redemption.Coupon {
+// coupon returns the coupon of an order, which has the state.
+func (r *couponRow) coupon(o order.Order) redemption.Coupon {
 	c := redemption.Coupon{
-		OrderID: r.OrderID, VoucherID: r.VoucherID, ShopID: r.ShopID, Code: r.Code, Quantity: o.units(),
-		Status: o.Status, ValidUntil: sqlkit.At(r.ValidUntil), RedeemedAt: sqlkit.At(o.RedeemTime),
+		OrderID: r.OrderID, VoucherID: r.VoucherID, ShopID: r.ShopID, Code: r.Code, Quantity: o.Quantity,
+		Status: o.Status, ValidUntil: sqlkit.At(r.ValidUntil), RedeemedAt: o.RedeemedAt,
 	}
 	if r.Reservation != nil && r.ReservedBy != nil && r.ReserveKey != nil {
 		c.Reservation = redemption.Reservation{
@@ -63,32 +65,34 @@ func (r *couponRow) take(c redemption.Coupon) {
 // codeTries is how many random codes are tried: two in a row that exist already are one case in 2^60.
 const codeTries = 5
 
-// issueCoupons gives a code to each of the locked orders whose voucher is redeemed by one. It costs nothing where
-// none is. With ErrKeySpoilt nothing was written.
-func (s *Store) issueCoupons(tx *gorm.DB, rows []orderRow, now time.Time) error {
-	terms, err := s.terms.of(tx, sqlkit.Distinct(rows, func(r orderRow) int64 { return r.VoucherID }))
-	if err != nil {
-		return err
+// couponHook gives orders that are paid their codes, and keeps the money of those that a till has reserved.
+func (s *Store) couponHook() sqlkit.Hook {
+	return sqlkit.Hook{
+		Feature: "redemption", May: checkRefund,
+		Wants: func(t order.Terms, to order.Status) bool { return to == order.Paid && t.Redemption.ByCode },
+		Changed: func(tx *gorm.DB, changes []order.Change) error {
+			coupons := make([]couponRow, len(changes))
+			for i, c := range changes {
+				coupons[i] = newCouponRow(c.Order, c.Terms, c.At)
+			}
+			if err := s.issueCoupons(tx, coupons); !errors.Is(err, ErrKeySpoilt) { // else reading them makes up for it
+				return err
+			}
+			return nil
+		},
 	}
-	var coupons []couponRow
-	for i := range rows {
-		t := terms[rows[i].VoucherID]
-		if !t.redemption.ByCode {
-			continue
-		}
-		paid := now
-		if rows[i].PayTime != nil {
-			paid = *rows[i].PayTime
-		}
-		until := sqlkit.Stamp(t.redemption.Until(paid))
-		coupons = append(coupons, couponRow{
-			OrderID: rows[i].ID, VoucherID: rows[i].VoucherID, ShopID: t.shopID, ValidUntil: until,
-			DueTime: until, CreateTime: now,
-		})
+}
+
+// newCouponRow is the row of a paid order's coupon, without its code.
+func newCouponRow(o order.Order, t order.Terms, now time.Time) couponRow {
+	until := sqlkit.Stamp(t.Redemption.Until(cmp.Or(o.PaidAt, now)))
+	return couponRow{
+		OrderID: o.ID, VoucherID: o.VoucherID, ShopID: t.ShopID, ValidUntil: until, DueTime: until, CreateTime: now,
 	}
-	if len(coupons) == 0 {
-		return nil
-	}
+}
+
+// issueCoupons stores the coupons with their codes. With ErrKeySpoilt nothing was written.
+func (s *Store) issueCoupons(tx *gorm.DB, coupons []couponRow) error {
 	key, err := s.couponKey.current()
 	if err != nil {
 		return err
@@ -176,13 +180,12 @@ func (s *Store) CouponOf(ctx context.Context, o order.Order) (redemption.Coupon,
 	if err != nil {
 		return redemption.Coupon{}, sqlkit.ReadError(what, err)
 	}
-	if !terms[o.VoucherID].redemption.ByCode {
+	if !terms[o.VoucherID].Redemption.ByCode {
 		return redemption.Coupon{}, redemption.ErrNotFound
 	}
-	row := orderRow{ID: o.ID, Quantity: o.Quantity.Units(), Status: o.Status, RedeemTime: sqlkit.Stamp(o.RedeemedAt)}
 	coupons, err := couponsOf(s.db.Read(ctx), []int64{o.ID})
 	if err == nil && coupons[o.ID] == nil && o.Status == order.Paid {
-		row, coupons, err = s.issueMissing(ctx, o.ID)
+		o, coupons, err = s.issueMissing(ctx, o)
 	}
 	switch {
 	case err != nil:
@@ -190,7 +193,7 @@ func (s *Store) CouponOf(ctx context.Context, o order.Order) (redemption.Coupon,
 	case coupons[o.ID] == nil:
 		return redemption.Coupon{}, redemption.ErrNotFound
 	}
-	return coupons[o.ID].coupon(row), nil
+	return coupons[o.ID].coupon(o), nil
 }
 
 // Coupons returns the coupons of orders, by order, without what is in the order's row.
@@ -201,53 +204,63 @@ func (s *Store) Coupons(ctx context.Context, orderIDs []int64) (map[int64]redemp
 	}
 	coupons := make(map[int64]redemption.Coupon, len(rows))
 	for id, row := range rows {
-		coupons[id] = row.coupon(orderRow{})
+		coupons[id] = row.coupon(order.Order{})
 	}
 	return coupons, nil
 }
 
 // issueMissing gives a paid order a code if it has none: a program that knew no codes has paid it, or there was no key.
+// It returns the order as it is by then.
 func (s *Store) issueMissing(
-	ctx context.Context, orderID int64,
-) (row orderRow, coupons map[int64]*couponRow, err error) {
+	ctx context.Context, o order.Order,
+) (now order.Order, coupons map[int64]*couponRow, err error) {
 	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		if row, err = lockOrder(tx, orderID, 0); err != nil {
-			return err
-		}
-		if coupons, err = couponsOf(tx, []int64{orderID}); err != nil || coupons[orderID] != nil ||
-			row.Status != order.Paid {
-			return err
-		}
-		now, err := s.db.LedgerTime(tx)
+		locked, err := s.Orders().Lock(tx, []int64{o.ID})
 		if err != nil {
 			return err
 		}
-		if err := s.issueCoupons(tx, []orderRow{row}, now); err != nil {
+		var found bool
+		if now, found = locked[o.ID]; !found {
+			return order.ErrNotFound
+		}
+		if coupons, err = couponsOf(tx, []int64{o.ID}); err != nil || coupons[o.ID] != nil ||
+			now.Status != order.Paid {
 			return err
 		}
-		coupons, err = couponsOf(tx, []int64{orderID})
+		terms, err := s.Orders().Terms(tx, []int64{o.VoucherID})
+		if err != nil {
+			return err
+		}
+		at, err := s.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		if err := s.issueCoupons(tx, []couponRow{newCouponRow(now, terms[o.VoucherID], at)}); err != nil {
+			return err
+		}
+		coupons, err = couponsOf(tx, []int64{o.ID})
 		return err
 	})
-	return row, coupons, err
+	return now, coupons, err
 }
 
 // checkRefund returns why the money of a locked, paid order cannot go back now: a till has reserved its coupon, or the
 // coupon's date has passed and the lapser has not come to it yet.
-func (s *Store) checkRefund(tx *gorm.DB, row orderRow, now time.Time) error {
-	terms, err := s.terms.of(tx, []int64{row.VoucherID})
-	if err != nil || !terms[row.VoucherID].redemption.ByCode {
+func checkRefund(tx *gorm.DB, asked order.Change) error {
+	if asked.Action != order.RequestRefund || !asked.Terms.Redemption.ByCode {
+		return nil
+	}
+	id := asked.Order.ID
+	coupons, err := couponsOf(tx, []int64{id})
+	if err != nil || coupons[id] == nil {
 		return err
 	}
-	coupons, err := couponsOf(tx, []int64{row.ID})
-	if err != nil || coupons[row.ID] == nil {
-		return err
-	}
-	c := coupons[row.ID].coupon(row)
+	c := coupons[id].coupon(asked.Order)
 	switch {
-	case c.Reserved(now):
+	case c.Reserved(asked.At):
 		return order.ErrReserved
-	case c.Past(now):
-		return order.RequestRefund.Check(row.ID, order.Lapsed)
+	case c.Past(asked.At):
+		return order.RequestRefund.Check(id, order.Lapsed)
 	}
 	return nil
 }
@@ -255,9 +268,8 @@ func (s *Store) checkRefund(tx *gorm.DB, row orderRow, now time.Time) error {
 // LapseDue implements redemption.Ledger. Orders that another transaction has locked are waited for: tills hold them
 // briefly.
 func (s *Store) LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error) {
-	var rows []orderRow
 	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		rows = nil
+		lapsed = nil
 		if err := sqlkit.RaiseFence(tx, order.LapserJob, token); err != nil {
 			return err
 		}
@@ -275,23 +287,19 @@ func (s *Store) LapseDue(ctx context.Context, token int64, n int) (lapsed []orde
 		if seen = len(due); seen == 0 {
 			return nil
 		}
-		rows, err = s.lapse(tx, due)
+		lapsed, err = s.lapse(tx, due)
 		return err
 	})
 	if err != nil {
 		return nil, 0, sqlkit.ReadError(fmt.Sprintf("lapsing %d due coupons", n), err)
-	}
-	lapsed = make([]order.Order, len(rows))
-	for i := range rows {
-		lapsed[i] = rows[i].order()
 	}
 	return lapsed, seen, nil
 }
 
 // lapse lapses those of the orders that are paid and not reserved, once they are locked, and has none of them looked at
 // again but for the reserved ones.
-func (s *Store) lapse(tx *gorm.DB, due []int64) (lapsed []orderRow, err error) {
-	orders, err := lockOrders(tx, due)
+func (s *Store) lapse(tx *gorm.DB, due []int64) ([]order.Order, error) {
+	orders, err := s.Orders().Lock(tx, due)
 	if err != nil {
 		return nil, err
 	}
@@ -303,18 +311,19 @@ func (s *Store) lapse(tx *gorm.DB, due []int64) (lapsed []orderRow, err error) {
 	if err != nil {
 		return nil, err
 	}
+	var lapsing []order.Step
 	var done []couponRow
 	for _, id := range due {
-		row, found := orders[id]
+		o, found := orders[id]
 		if !found {
 			return nil, fmt.Errorf("there is a coupon and no order %d", id)
 		}
-		coupon := coupons[id].coupon(*row)
+		coupon := coupons[id].coupon(o)
 		if coupon.Reserved(now) {
 			continue
 		}
-		if row.Status == order.Paid {
-			lapsed = append(lapsed, *row)
+		if o.Status == order.Paid {
+			lapsing = append(lapsing, order.Step{Order: o, By: order.ByLapser, Why: order.NotRedeemed})
 		}
 		coupons[id].DueTime = nil
 		done = append(done, *coupons[id])
@@ -322,5 +331,5 @@ func (s *Store) lapse(tx *gorm.DB, due []int64) (lapsed []orderRow, err error) {
 	if err := saveCoupons(tx, done); err != nil {
 		return nil, err
 	}
-	return lapsed, s.advance(tx, lapsed, order.Lapse, cause{by: order.ByLapser, at: now, why: order.NotRedeemed})
+	return s.Orders().Advance(tx, order.Lapse, now, lapsing)
 }

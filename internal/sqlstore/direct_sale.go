@@ -41,7 +41,7 @@ func (s *Store) RecordDirectSale(
 		var fresh bool
 		row, fresh, err = p.record(tx, now)
 		if err == nil && fresh {
-			err = s.announceFree(tx, &row, now)
+			err = s.directlyRecorded(tx, &row, now)
 		}
 		committing = err == nil
 		return err
@@ -62,10 +62,10 @@ func (s *Store) RecordDirectSale(
 	}
 }
 
-// announceFree announces a new order, and that it is paid if it costs nothing.
-func (s *Store) announceFree(tx *gorm.DB, row *orderRow, now time.Time) error {
+// directlyRecorded runs the hooks for a new order, and pays for it if it costs nothing.
+func (s *Store) directlyRecorded(tx *gorm.DB, row *orderRow, now time.Time) error {
 	rows := []orderRow{*row}
-	if err := s.announce(tx, rows, now, ""); err != nil {
+	if err := s.changed(tx, rows, order.Change{Recorded: true, By: order.Owner, At: now}); err != nil {
 		return err
 	}
 	err := s.payForNothing(tx, rows, now)

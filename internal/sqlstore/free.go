@@ -14,8 +14,8 @@ import (
 func (r orderRow) paidAtOnce() bool { return r.Status == order.Unpaid && r.Amount == 0 }
 
 // payForNothing pays for those of the rows that cost nothing, in the transaction that writes them: nobody ever sees
-// them unpaid, and no payment is made for them. It goes through advance, as every payment does, so that they have
-// their codes.
+// them unpaid, and no payment is made for them. It goes through advance, as every payment does, so that hooks see them
+// paid.
 func (s *Store) payForNothing(tx *gorm.DB, rows []orderRow, now time.Time) error {
 	var free []orderRow
 	var at []int
@@ -33,10 +33,10 @@ func (s *Store) payForNothing(tx *gorm.DB, rows []orderRow, now time.Time) error
 
 // payRecorded is payForNothing for claims that a batch has inserted. A batch without free orders costs a look at its
 // terms.
-func (s *Store) payRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]payTerms) error {
+func (s *Store) payRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]order.Terms) error {
 	var ids []int64
 	for _, c := range claims {
-		if terms[c.VoucherID].cents == 0 {
+		if terms[c.VoucherID].Cents == 0 {
 			ids = append(ids, c.OrderID)
 		}
 	}

@@ -92,7 +92,7 @@ func (s *Store) offer(tx *gorm.DB, sale *saleRow, attempts []int64, now time.Tim
 			}
 		}
 	}
-	return int64(len(heads)), s.announceOffers(tx, heads, now)
+	return int64(len(heads)), s.offered(tx, heads, now)
 }
 
 // lockHeads locks and returns up to n places that have waited longest. Those before them whose users have bought
@@ -342,7 +342,7 @@ func (c *completion) accept(op operationRow, taken bool) (accepted bool, lacking
 	}
 	row.State, row.EndTime = waitlist.Refused, &c.now
 	c.passing = append(c.passing, row)
-	if err := c.store.announceOffers(c.tx, []placeRow{row}, c.now); err != nil {
+	if err := c.store.offered(c.tx, []placeRow{row}, c.now); err != nil {
 		return false, nil, err
 	}
 	return false, lacking, row.save(c.tx)
@@ -382,11 +382,12 @@ func (c *completion) buy(row placeRow, op operationRow) (lacking, err error) {
 		return nil, err
 	}
 	row.State, row.EndTime = waitlist.Bought, &c.now
-	if err := c.store.announceOffers(c.tx, []placeRow{row}, done.at); err != nil {
+	if err := c.store.offered(c.tx, []placeRow{row}, done.at); err != nil {
 		return nil, err
 	}
 	bought.offer = row.offerID()
-	if err := c.store.announce(c.tx, []orderRow{bought}, done.at, done.why); err != nil {
+	recorded := order.Change{Recorded: true, By: done.by, Why: done.why, At: done.at}
+	if err := c.store.changed(c.tx, []orderRow{bought}, recorded); err != nil {
 		return nil, err
 	}
 	return nil, c.store.payForNothing(c.tx, []orderRow{bought}, done.at)

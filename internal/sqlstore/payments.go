@@ -205,7 +205,7 @@ func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Orde
 		if err != nil {
 			return err
 		}
-		if err := s.checkRefund(tx, row, now); err != nil {
+		if err := s.may(tx, row, order.RequestRefund, now); err != nil {
 			return err
 		}
 		if p == nil {

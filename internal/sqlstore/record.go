@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -43,7 +44,7 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 				return err
 			}
 		}
-		if err := s.announceRecorded(tx, sorted, terms); err != nil {
+		if err := s.recorded(tx, sorted, terms); err != nil {
 			return err
 		}
 		if err := s.payRecorded(tx, sorted, terms); err != nil {
@@ -57,7 +58,7 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 // insertUnpaid inserts claims as unpaid orders in one statement. It is written out because recording speed depends on
 // it: six or seven values an order, where a model would send sixteen. They are numbers, so they are in the text
 // itself; as arguments, each would be boxed, copied and searched for.
-func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]payTerms) error {
+func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]order.Terms) error {
 	const head = "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, " +
 		"create_time, pay_deadline"
 	const longest = 128 // bytes of a row, about
@@ -74,7 +75,7 @@ func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]
 			statement = append(statement, ',')
 		}
 		t := terms[c.VoucherID]
-		amount, err := c.Quantity.Amount(t.cents)
+		amount, err := c.Quantity.Amount(t.Cents)
 		if err != nil {
 			return fmt.Errorf("order %d: %w", c.OrderID, err)
 		}
@@ -84,10 +85,10 @@ func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]
 		statement = strconv.AppendInt(append(statement, ",1,"...), amount, 10)
 		if s.db.Dialect() == sqlkit.SQLite {
 			statement = append(statement, ",1,?,?"...)
-			args = append(args, now, t.deadline(now))
+			args = append(args, now, t.Deadline(now))
 		} else {
 			statement = append(statement, ",1,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)+INTERVAL "...)
-			statement = append(strconv.AppendInt(statement, t.within, 10), " SECOND"...)
+			statement = append(strconv.AppendInt(statement, int64(t.PayWithin/time.Second), 10), " SECOND"...)
 		}
 		if several {
 			statement = strconv.AppendInt(append(statement, ','), c.Quantity.Units(), 10)

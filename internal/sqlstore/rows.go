@@ -7,7 +7,6 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
-	"seckill/internal/webhook"
 )
 
 // The tables as GORM sees them. They stay inside this package: the domain's types have no tags, and a renamed column
@@ -81,8 +80,11 @@ func (r voucherRow) redemption() voucher.Redemption {
 	return voucher.Redemption{ByCode: r.Redeemable, ValidUntil: sqlkit.At(r.ValidUntil), ValidDays: r.ValidDays}
 }
 
-func (r voucherRow) terms() payTerms {
-	return payTerms{cents: r.PayValue, within: r.PayWithin, shopID: r.ShopID, redemption: r.redemption()}
+func (r voucherRow) terms() order.Terms {
+	return order.Terms{
+		ShopID: r.ShopID, Cents: r.PayValue, PayWithin: time.Duration(r.PayWithin) * time.Second,
+		Redemption: r.redemption(),
+	}
 }
 
 // orderRow has no field for the column live, which the database computes.
@@ -107,7 +109,7 @@ type orderRow struct {
 	LapseTime     *time.Time   `gorm:"column:lapse_time"`
 	Quantity      int64        `gorm:"column:quantity"`
 
-	offer webhook.OfferID // of which this transaction makes the order; in no column
+	offer order.OfferID // of which this transaction makes the order; in no column
 }
 
 // units returns how many units the order has.
@@ -123,5 +125,17 @@ func (r orderRow) order() order.Order {
 		RedeemedAt:  sqlkit.At(r.RedeemTime),
 		CancelledAt: sqlkit.At(r.CancelTime), RefundingAt: sqlkit.At(r.RefundingTime),
 		RefundedAt: sqlkit.At(r.RefundTime), FailedAt: sqlkit.At(r.FailTime), LapsedAt: sqlkit.At(r.LapseTime),
+	}
+}
+
+// rowOf is the opposite of order, for an order that is not inserted: its kind and its detail are left out.
+func rowOf(o order.Order) orderRow {
+	return orderRow{
+		ID: o.ID, UserID: o.UserID, VoucherID: o.VoucherID, Quantity: o.Quantity.Units(), Amount: o.Amount,
+		Status: o.Status, Reason: o.Reason, CreateTime: o.CreatedAt, PayDeadline: sqlkit.Stamp(o.PayBefore),
+		PayTime: sqlkit.Stamp(o.PaidAt), RedeemTime: sqlkit.Stamp(o.RedeemedAt),
+		CancelTime: sqlkit.Stamp(o.CancelledAt), RefundingTime: sqlkit.Stamp(o.RefundingAt),
+		RefundTime: sqlkit.Stamp(o.RefundedAt), FailTime: sqlkit.Stamp(o.FailedAt),
+		LapseTime: sqlkit.Stamp(o.LapsedAt),
 	}
 }

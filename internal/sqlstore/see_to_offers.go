@@ -201,7 +201,7 @@ func (s *Store) endOffers(tx *gorm.DB, sale *saleRow, places []placeRow, state w
 	for i := range ended {
 		ended[i].State, ended[i].EndTime = state, &now
 	}
-	if err := s.announceOffers(tx, ended, now); err != nil {
+	if err := s.offered(tx, ended, now); err != nil {
 		return err
 	}
 	return s.passOn(tx, sale, places, now)

@@ -167,7 +167,7 @@ func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]s
 	if err := sqlkit.CreateAll(tx, rows); err != nil {
 		return fmt.Errorf("inserting %d decided orders: %w", len(rows), err)
 	}
-	if err := s.announce(tx, rows, now, ""); err != nil {
+	if err := s.changed(tx, rows, order.Change{Recorded: true, By: order.ByRecorder, At: now}); err != nil {
 		return err
 	}
 	if err := s.payForNothing(tx, rows, now); err != nil {
@@ -181,9 +181,9 @@ func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]s
 	return nil
 }
 
-func newOrderRow(c order.Claim, terms payTerms, now time.Time) (orderRow, error) {
-	deadline := terms.deadline(now)
-	amount, err := c.Quantity.Amount(terms.cents)
+func newOrderRow(c order.Claim, terms order.Terms, now time.Time) (orderRow, error) {
+	deadline := terms.Deadline(now)
+	amount, err := c.Quantity.Amount(terms.Cents)
 	return orderRow{
 		ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Kind: liveKind, Quantity: c.Quantity.Units(),
 		Amount: amount, Status: order.Unpaid, CreateTime: now, PayDeadline: &deadline,
@@ -191,7 +191,7 @@ func newOrderRow(c order.Claim, terms payTerms, now time.Time) (orderRow, error)
 }
 
 // failedRow is recordable whatever the claim says: no value in it can be too long, and nothing needs to exist.
-func failedRow(d order.Decision, terms payTerms, now time.Time) orderRow {
+func failedRow(d order.Decision, terms order.Terms, now time.Time) orderRow {
 	row, _ := newOrderRow(d.Claim, terms, now) // an amount that is no number is 0: nothing is owed
 	row.ID, row.Status, row.FailTime, row.PayDeadline = d.RowID, order.Failed, &now, nil
 	row.Reason, row.Detail = d.Reason, sqlkit.Truncate(d.Detail, maxDetail)

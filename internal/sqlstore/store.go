@@ -14,6 +14,7 @@ type Store struct {
 	now   func() time.Time
 	log   *slog.Logger
 	terms *termsCache
+	hooks []sqlkit.Hook // of features, in their order
 	// subscribed are the shops with a webhook endpoint.
 	subscribed *subscribedShops
 	// couponKey makes new codes.
@@ -28,7 +29,7 @@ func New(db *sqlkit.DB) *Store {
 		subscribed: &subscribedShops{now: db.Now}, couponKey: newCouponKey(db.Now),
 		migrationLeaseFor: migrationLeaseFor,
 	}
-	db.Before(s.subscribed.prepare)
+	s.Use(s.webhookHook(), s.couponHook())
 	return s
 }
 

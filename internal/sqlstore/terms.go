@@ -7,8 +7,8 @@ import (
 
 	"gorm.io/gorm"
 
+	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
-	"seckill/internal/voucher"
 )
 
 const (
@@ -16,21 +16,7 @@ const (
 	maxTerms = 10_000
 )
 
-// payTerms are what an order copies from its voucher, and its coupon once it is paid.
-type payTerms struct {
-	cents  int64
-	within int64 // seconds in which it is to be paid
-
-	shopID     int64
-	redemption voucher.Redemption
-}
-
-// deadline returns until when an order that is recorded at now is to be paid.
-func (p payTerms) deadline(now time.Time) time.Time {
-	return now.Add(time.Duration(p.within) * time.Second)
-}
-
-// termsCache caches what vouchers cost and when they are to be paid, so that recording a batch reads nothing.
+// termsCache caches what vouchers say about their orders, so that recording a batch reads nothing.
 type termsCache struct {
 	now func() time.Time
 
@@ -39,7 +25,7 @@ type termsCache struct {
 }
 
 type termsEntry struct {
-	payTerms
+	order.Terms
 
 	until time.Time
 }
@@ -49,7 +35,7 @@ func newTermsCache(now func() time.Time) *termsCache {
 }
 
 // of returns the terms of those of the vouchers that exist, reading from db what is not cached.
-func (c *termsCache) of(db *gorm.DB, voucherIDs []int64) (map[int64]payTerms, error) {
+func (c *termsCache) of(db *gorm.DB, voucherIDs []int64) (map[int64]order.Terms, error) {
 	terms, missing := c.known(voucherIDs)
 	for part := range sqlkit.Chunks(missing) {
 		var rows []voucherRow
@@ -65,14 +51,14 @@ func (c *termsCache) of(db *gorm.DB, voucherIDs []int64) (map[int64]payTerms, er
 	return terms, nil
 }
 
-func (c *termsCache) known(voucherIDs []int64) (terms map[int64]payTerms, missing []int64) {
-	terms = make(map[int64]payTerms, len(voucherIDs))
+func (c *termsCache) known(voucherIDs []int64) (terms map[int64]order.Terms, missing []int64) {
+	terms = make(map[int64]order.Terms, len(voucherIDs))
 	now := c.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, id := range voucherIDs {
 		if e, ok := c.entries[id]; ok && now.Before(e.until) {
-			terms[id] = e.payTerms
+			terms[id] = e.Terms
 		} else {
 			missing = append(missing, id)
 		}
@@ -88,6 +74,6 @@ func (c *termsCache) learn(rows []voucherRow) {
 		clear(c.entries) // rare, and one query brings back what is in use
 	}
 	for _, row := range rows {
-		c.entries[row.ID] = termsEntry{payTerms: row.terms(), until: until}
+		c.entries[row.ID] = termsEntry{Terms: row.terms(), until: until}
 	}
 }

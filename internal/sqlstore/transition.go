@@ -61,9 +61,8 @@ type cause struct {
 	why order.Why
 }
 
-// advance takes locked orders one step, for which they are in the right state: the rows, a line of history and a
-// webhook's event for each, and, when their units go back on sale, the sales with an operation for each unit; when
-// they are paid by it, their codes.
+// advance takes locked orders one step, for which they are in the right state: the rows, a line of history for each,
+// what features write about it, and, when their units go back on sale, the sales with an operation for each unit.
 func (s *Store) advance(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
 	if len(rows) == 0 {
 		return nil
@@ -74,15 +73,10 @@ func (s *Store) advance(tx *gorm.DB, rows []orderRow, action order.Action, c cau
 	if err := writeHistory(tx, rows, c); err != nil {
 		return err
 	}
-	if err := s.announce(tx, rows, c.at, c.why); err != nil {
+	if err := s.changed(tx, rows, order.Change{Action: action, By: c.by, Why: c.why, At: c.at}); err != nil {
 		return err
 	}
-	switch {
-	case action.To() == order.Paid:
-		if err := s.issueCoupons(tx, rows, c.at); !errors.Is(err, ErrKeySpoilt) { // else reading them makes up for it
-			return err
-		}
-	case action.GivesUnit():
+	if action.GivesUnit() {
 		return s.giveBackUnits(tx, rows, action, c)
 	}
 	return nil
@@ -203,6 +197,11 @@ func (s *Store) Transition(
 		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
+		}
+		if by == order.Owner {
+			if err := s.may(tx, row, action, now); err != nil {
+				return err
+			}
 		}
 		rows = []orderRow{row}
 		return s.advance(tx, rows, action, cause{by: by, at: now})

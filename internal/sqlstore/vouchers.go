@@ -56,7 +56,7 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 			}
 			created.Sale, created.Rehearses = sale.sale(row), v.Rehearses
 		}
-		if err := s.db.Created(tx, created, by); err != nil {
+		if err := s.created(tx, created, by); err != nil {
 			return err
 		}
 		err = sqlkit.WriteAudit(tx, now, by, sqlkit.AuditRow{

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"gorm.io/gorm"
 
 	"seckill/internal/order"
 	"seckill/internal/testkit"
@@ -229,33 +228,6 @@ func TestHiddenVoucher(t *testing.T) {
 			t.Fatalf("revealed: %+v, %v", v, err)
 		}
 		check([]int64{now, later})
-	})
-}
-
-// A function of OnCreate gets the created voucher. If it fails, no voucher is created.
-func TestOnCreate(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
-		var seen voucher.Voucher
-		var by voucher.Author
-		refusal := error(nil)
-		l.DB().OnCreate(func(_ *gorm.DB, v voucher.Voucher, author voucher.Author) error {
-			seen, by = v, author
-			return refusal
-		})
-		v := ledgertest.Draft()
-		v.Kind, v.Rehearses = voucher.Seckill, 3
-		v.Sale = &voucher.Sale{Stock: 7, Issued: 7, Begin: ledgertest.RecordedAt, End: ledgertest.PayBefore}
-		if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err != nil || seen.ID != v.ID ||
-			seen.Rehearses != 3 || seen.Sale == nil || seen.Sale.Issued != 7 || by != ledgertest.Admin {
-			t.Errorf("saw %+v by %+v; %v", seen, by, err)
-		}
-		refusal = errors.New("no")
-		if err := l.CreateVoucher(t.Context(), new(ledgertest.Draft()), ledgertest.Admin); !errors.Is(err, refusal) {
-			t.Errorf("refused: %v", err)
-		}
-		if n := l.Number(t, "SELECT COUNT(*) FROM tb_voucher"); n != 1 {
-			t.Errorf("%d vouchers, want the one that was not refused", n)
-		}
 	})
 }
 

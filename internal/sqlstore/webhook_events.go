@@ -111,29 +111,23 @@ func (c *subscribedShops) forget() {
 	c.from = time.Time{}
 }
 
-// announce writes an event for each of the orders, which this transaction has brought to their present state, where
-// an endpoint waits for it. It costs nothing where there is none. What costs nothing is paid in the same transaction:
-// only that is told.
-func (s *Store) announce(tx *gorm.DB, rows []orderRow, at time.Time, why order.Why) error {
-	shops := s.subscribed.known()
-	if len(rows) == 0 || len(shops) == 0 {
-		return nil
+// webhookHook writes the events of orders and offers.
+func (s *Store) webhookHook() sqlkit.Hook {
+	return sqlkit.Hook{
+		Feature: "webhook", Prepare: s.subscribed.prepare, Changed: announce, Offered: s.announceOffers,
+		Wants: func(t order.Terms, _ order.Status) bool { return wanted(s.subscribed.known(), t.ShopID) },
 	}
-	terms, err := s.terms.of(tx, sqlkit.Distinct(rows, func(r orderRow) int64 { return r.VoucherID }))
-	if err != nil {
-		return err
-	}
-	var events []webhookEventRow
-	for i := range rows {
-		shopID := terms[rows[i].VoucherID].shopID
-		if !wanted(shops, shopID) || rows[i].paidAtOnce() {
-			continue
-		}
-		e, err := webhook.EventOf(rows[i].order(), rows[i].offer, shopID, at, why)
+}
+
+// announce writes an event for each of the changes.
+func announce(tx *gorm.DB, changes []order.Change) error {
+	events := make([]webhookEventRow, len(changes))
+	for i, c := range changes {
+		e, err := webhook.EventOf(c.Order, webhook.OfferID(c.Offer), c.Terms.ShopID, c.At, c.Why)
 		if err != nil {
 			return err
 		}
-		events = append(events, newEventRow(e))
+		events[i] = newEventRow(e)
 	}
 	if err := sqlkit.CreateAll(tx, events); err != nil {
 		return fmt.Errorf("writing %d events: %w", len(events), err)
@@ -151,31 +145,6 @@ func newEventRow(e webhook.Event) webhookEventRow {
 		ShopID: e.ShopID, OrderID: e.OrderID, OrderNumber: e.OrderNumber, Type: e.Type,
 		Body: string(e.Body), CreateTime: e.At,
 	}
-}
-
-// announceRecorded is announce for orders that a batch has inserted as unpaid without reading them: their times are
-// the database's.
-func (s *Store) announceRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]payTerms) error {
-	shops := s.subscribed.known()
-	var ids []int64
-	if len(shops) == 0 {
-		return nil
-	}
-	for _, c := range claims {
-		if t := terms[c.VoucherID]; t.cents > 0 && wanted(shops, t.shopID) {
-			ids = append(ids, c.OrderID)
-		}
-	}
-	for part := range sqlkit.Chunks(ids) {
-		var rows []orderRow
-		if err := tx.Where("id IN ?", part).Order("id").Find(&rows).Error; err != nil {
-			return fmt.Errorf("reading %d orders for their events: %w", len(part), err)
-		}
-		if err := s.announce(tx, rows, rows[0].CreateTime, ""); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 type webhookSequenceRow struct {

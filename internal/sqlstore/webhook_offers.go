@@ -2,37 +2,36 @@ package sqlstore
 
 import (
 	"fmt"
-	"time"
 
 	"gorm.io/gorm"
 
-	"seckill/internal/order/waitlist"
+	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/webhook"
 )
 
-// announceOffers writes an event for each of the places, whose offer this transaction has made or ended, where an
-// endpoint waits for it. It costs nothing where there is none. They are of one voucher.
-func (s *Store) announceOffers(tx *gorm.DB, places []placeRow, at time.Time) error {
+// announceOffers writes an event for each of the offers where an endpoint waits for it. They are of one voucher.
+func (s *Store) announceOffers(tx *gorm.DB, changes []order.OfferChange) error {
 	shops := s.subscribed.known()
-	if len(places) == 0 || len(shops) == 0 {
+	if len(shops) == 0 {
 		return nil
 	}
-	voucherID := places[0].VoucherID
+	voucherID := changes[0].ID.VoucherID
 	terms, err := s.terms.of(tx, []int64{voucherID})
 	if err != nil {
 		return err
 	}
-	shopID := terms[voucherID].shopID
+	shopID := terms[voucherID].ShopID
 	if !wanted(shops, shopID) {
 		return nil
 	}
 	var events []webhookEventRow
-	for _, p := range places {
-		if p.offerID().Key() == 0 {
+	for _, c := range changes {
+		o := offerOf(c)
+		if o.ID.Key() == 0 {
 			continue
 		}
-		e, err := webhook.EventOfOffer(p.eventType(), p.offer(), shopID, at)
+		e, err := webhook.EventOfOffer(typeOfOffer(c.State), o, shopID, c.At)
 		if err != nil {
 			return err
 		}
@@ -44,33 +43,25 @@ func (s *Store) announceOffers(tx *gorm.DB, places []placeRow, at time.Time) err
 	return nil
 }
 
-func (r placeRow) offerID() webhook.OfferID {
-	return webhook.OfferID{VoucherID: r.VoucherID, Position: r.Position}
-}
-
-// eventType is the type of the event that an offer has come to the place's state.
-func (r placeRow) eventType() webhook.Type {
-	switch r.State {
-	case waitlist.Offered:
+// typeOfOffer is the type of the event that an offer has come to the state.
+func typeOfOffer(s order.OfferState) webhook.Type {
+	switch s {
+	case order.OfferMade:
 		return webhook.OfferMade
-	case waitlist.Bought:
+	case order.OfferBought:
 		return webhook.OfferAccepted
-	case waitlist.Left:
+	case order.OfferDeclined:
 		return webhook.OfferDeclined
-	case waitlist.Missed:
+	case order.OfferMissed:
 		return webhook.OfferMissed
 	default:
 		return webhook.OfferEnded
 	}
 }
 
-func (r placeRow) offer() webhook.Offer {
-	o := webhook.Offer{
-		ID: r.offerID(), UserID: r.UserID, State: r.State.String(), JoinedAt: r.CreateTime,
-		OfferedAt: sqlkit.At(r.OfferTime), Deadline: sqlkit.At(r.Deadline), EndedAt: sqlkit.At(r.EndTime),
+func offerOf(c order.OfferChange) webhook.Offer {
+	return webhook.Offer{
+		ID: webhook.OfferID(c.ID), UserID: c.UserID, State: c.State.String(), OrderID: c.OrderID, JoinedAt: c.Joined,
+		OfferedAt: c.Offered, Deadline: c.Deadline, EndedAt: c.Ended,
 	}
-	if r.State == waitlist.Bought && r.OrderID != nil {
-		o.OrderID = *r.OrderID
-	}
-	return o
 }

@@ -22,7 +22,7 @@ func (c *Coupon) redeemedBy(cmd Command) bool {
 			},
 		),
 		serverMutant("a reservation does not bar the refund", "F51", "2 have got the coupon",
-			mutant.Change{File: "internal/sqlstore/coupons.go", From: `	case c.Reserved(now):
+			mutant.Change{File: "internal/sqlstore/coupons.go", From: `	case c.Reserved(asked.At):
 		return order.ErrReserved
 `, To: ``},
 			mutant.Change{
@@ -37,7 +37,7 @@ func (c *Coupon) redeemedBy(cmd Command) bool {
 		),
 		packageMutant("a spoilt key keeps payments waiting", "./internal/sqlstore", "TestSpoiltKeyStopsNothing",
 			"no codes are made", mutant.Change{
-				File: "internal/sqlstore/transition.go", From: `!errors.Is(err, ErrKeySpoilt) { // else`,
+				File: "internal/sqlstore/coupons.go", From: `!errors.Is(err, ErrKeySpoilt) { // else`,
 				To: `err != nil { // else`,
 			},
 		),

@@ -78,14 +78,14 @@ func inWebhooks() []mutant.Mutant {
 		),
 		historyMutant("a step of an order is not told", "./lab/life", "TestLife$", "webhooks are told",
 			mutant.Change{
-				File: "internal/sqlstore/transition.go", From: `s.announce(tx, rows, c.at, c.why)`,
-				To: `s.announce(tx, rows[1:], c.at, c.why)`,
+				File: "internal/sqlstore/transition.go", From: `s.changed(tx, rows, order.Change{`,
+				To: `s.changed(tx, rows[1:], order.Change{`,
 			},
 		),
 		serverMutant("a cancel writes no event", "F54", "no instance came to",
 			mutant.Change{
-				File: "internal/sqlstore/transition.go", From: `s.announce(tx, rows, c.at, c.why)`,
-				To: `s.announce(tx, rows[:0], c.at, c.why)`,
+				File: "internal/sqlstore/transition.go", From: `s.changed(tx, rows, order.Change{`,
+				To: `s.changed(tx, rows[:0], order.Change{`,
 			},
 		),
 		packageMutant("the breaker never opens", rules, "TestBreaker", "after 10 failures",
@@ -120,20 +120,20 @@ func inOfferEvents() []mutant.Mutant {
 	return []mutant.Mutant{
 		serverMutant("an offer that is made writes no event", "F53", "never came",
 			mutant.Change{
-				File: offers, From: `return int64(len(heads)), s.announceOffers(tx, heads, now)`,
-				To: `return int64(len(heads)), s.announceOffers(tx, heads[:0], now)`,
+				File: offers, From: `return int64(len(heads)), s.offered(tx, heads, now)`,
+				To: `return int64(len(heads)), s.offered(tx, heads[:0], now)`,
 			},
 		),
 		historyMutant("an offer that ends writes no event", "./lab/life", "TestLife$", "of its offer",
 			mutant.Change{
-				File: "internal/sqlstore/see_to_offers.go", From: `s.announceOffers(tx, ended, now)`,
-				To: `s.announceOffers(tx, ended[:0], now)`,
+				File: "internal/sqlstore/see_to_offers.go", From: `s.offered(tx, ended, now)`,
+				To: `s.offered(tx, ended[:0], now)`,
 			},
 		),
 		packageMutant("an event is written without its offer", ledger, "TestNoEventWithoutItsOffer$/mysql",
 			"events of what was rolled back", mutant.Change{
-				File: offers, From: `return int64(len(heads)), s.announceOffers(tx, heads, now)`, To: `return ` +
-					`int64(len(heads)), s.announceOffers(s.db.Read(s.db.Bulkhead().Holding(tx.Statement.Context)), ` +
+				File: offers, From: `return int64(len(heads)), s.offered(tx, heads, now)`, To: `return ` +
+					`int64(len(heads)), s.offered(s.db.Read(s.db.Bulkhead().Holding(tx.Statement.Context)), ` +
 					`heads, now)`,
 			},
 		),

@@ -11,11 +11,17 @@ import (
 // New returns the feature.
 func New() feature.Feature {
 	return feature.Feature{
-		Name: "rehearsal", Rules: Rules(), Check: check, Open: open,
+		Name: "rehearsal", Rules: Rules(), Check: check, Ledger: inLedger, Open: open,
 		Commands: []feature.Command{
 			{Name: "rehearse", Summary: "play a sale before its day, with a crowd, and forecast it", Run: rehearse},
 		},
 	}
+}
+
+// inLedger has the transaction that creates the voucher of a rehearsal also write its row, so that no rehearsal runs
+// without one.
+func inLedger(*sqlkit.DB, sqlkit.Orders) feature.InLedger {
+	return feature.InLedger{Hook: sqlkit.Hook{Created: create}}
 }
 
 func open(core feature.Core) (feature.Parts, error) {
@@ -25,7 +31,7 @@ func open(core feature.Core) (feature.Parts, error) {
 	}, nil
 }
 
-// openRehearsals wires rehearsals to the core. A process calls it once, before it creates vouchers.
+// openRehearsals wires rehearsals to the core.
 func openRehearsals(core feature.Core) *Rehearsals {
 	return NewRehearsals(Parts{
 		Sales: core.Ledger, Clock: core.Redis, Find: core.Ledger.Voucher, Vouchers: core.Vouchers, Locker: core.Locks,

@@ -31,12 +31,8 @@ func (row) TableName() string { return "tb_rehearsal" }
 // Ledger keeps rehearsals in the ledger's database.
 type Ledger struct{ db *sqlkit.DB }
 
-// NewLedger returns a ledger. From then on, the transaction that creates the voucher of a rehearsal also writes its
-// row, so that no rehearsal runs without one. Call it once for a database.
-func NewLedger(db *sqlkit.DB) *Ledger {
-	db.OnCreate(create)
-	return &Ledger{db}
-}
+// NewLedger returns a ledger.
+func NewLedger(db *sqlkit.DB) *Ledger { return &Ledger{db} }
 
 // create writes the row of a rehearsal, and nothing for other vouchers.
 func create(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error {
@@ -123,10 +119,9 @@ func (l *Ledger) Change(
 // lastLooked is how many rehearsals Last reads.
 const lastLooked = 5
 
-// Last returns the last rehearsal of a voucher's sale that has a result, or nil if none of the last lastLooked has. It
-// is for a process that needs no Ledger.
+// Last returns the last rehearsal of a voucher's sale that has a result, or nil if none of the last lastLooked has.
 func Last(ctx context.Context, db *sqlkit.DB, of int64) (*Run, error) {
-	runs, err := (&Ledger{db}).List(ctx, of, lastLooked)
+	runs, err := NewLedger(db).List(ctx, of, lastLooked)
 	for _, r := range runs {
 		if r.Done {
 			return &r, nil

@@ -12,7 +12,6 @@ import (
 	"gorm.io/gorm/logger"
 
 	"seckill/internal/kit/bulkhead"
-	"seckill/internal/voucher"
 )
 
 // DB is the ledger's database. It is safe for concurrent use.
@@ -27,8 +26,6 @@ type DB struct {
 	log      *slog.Logger
 	// before runs before each transaction that writes.
 	before []func(ctx context.Context, db *gorm.DB) error
-	// created runs in each transaction that creates a voucher.
-	created []func(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error
 	// writer holds a token while no transaction writes; nil where the database queues writers itself. SQLite lets
 	// waiting writers poll, so that some starve; here they queue.
 	writer chan struct{}
@@ -85,22 +82,6 @@ func (d *DB) Ping(ctx context.Context) error {
 // locked rows for what it reads. Its error ends the write, with nothing written. Call it before the database is used.
 func (d *DB) Before(prepare func(ctx context.Context, db *gorm.DB) error) {
 	d.before = append(d.before, prepare)
-}
-
-// OnCreate has f run in each transaction that creates a voucher, after its rows are written. An error of f rolls the
-// transaction back. Call it before the database is used.
-func (d *DB) OnCreate(f func(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error) {
-	d.created = append(d.created, f)
-}
-
-// Created runs what OnCreate was given, in the transaction that has created a voucher.
-func (d *DB) Created(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error {
-	for _, f := range d.created {
-		if err := f(tx, v, by); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Dialect returns which of the two it is.

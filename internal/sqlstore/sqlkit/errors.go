@@ -44,6 +44,22 @@ func ReadError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
+// HookError is the error of a feature's hook as the ledger passes it on. That the database is busy or away, or that the
+// caller has given up, stays to be seen. Of anything else only the text is left: a duplicate key of the feature's must
+// not be taken for another order of the user, nor a value of its that the database rejects for an order that cannot be
+// recorded. The transaction is rolled back, and has to be repeated.
+func HookError(feature string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case IsContended(err), IsAway(err), IsReadOnly(err),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("hook of %s: %w", feature, err)
+	default:
+		return fmt.Errorf("hook of %s: %s", feature, err.Error())
+	}
+}
+
 // IsContended reports whether the database ended a transaction because of another one: nothing was written, and
 // repeating it is likely to help.
 func IsContended(err error) bool {

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"log/slog"
+	"testing"
+
+	"seckill/internal/kit/config"
+	"seckill/internal/sqlstore"
+	"seckill/internal/voucher"
+)
+
+// Features' hooks run in the ledger of a serving process and in that of a command: a rehearsal's row comes with its
+// voucher.
+func TestHooksRunWhereverTheLedgerIsOpened(t *testing.T) {
+	t.Parallel()
+	cfg, err := config.Load([]string{"SECKILL_DATA_DIR=" + t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	served, err := openStores(t.Context(), cfg, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rehearse(t, served.ledger)
+	served.close(log)
+
+	tool, err := openLedger(t.Context(), cfg, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(log, "the database", tool.close)
+	rehearse(t, tool.Store)
+	var rows int
+	err = tool.DB().Pool().QueryRowContext(t.Context(), "SELECT COUNT(*) FROM tb_rehearsal").Scan(&rows)
+	if err != nil || rows != 2 {
+		t.Errorf("%d rehearsals, %v; want those of both", rows, err)
+	}
+}
+
+// rehearse creates the voucher of a rehearsal.
+func rehearse(t *testing.T, ledger *sqlstore.Store) {
+	t.Helper()
+	sale := voucher.Sale{Stock: 1, Issued: 1, Begin: ledger.DB().Now(), End: ledger.DB().Now().AddDate(0, 0, 1)}
+	v := voucher.Voucher{
+		ShopID: voucher.RehearsalShop, Title: "a rehearsal", PayValue: 1, Kind: voucher.Seckill,
+		Status: voucher.OnShelf, Rehearses: 1, Sale: &sale,
+	}
+	if err := ledger.CreateVoucher(t.Context(), &v, voucher.Author{}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,218 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+	"seckill/internal/order/waitlist"
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+)
+
+// Use has features' hooks run in the ledger's transactions, after those that it has. Call it before anything is
+// written.
+func (s *Store) Use(hooks ...sqlkit.Hook) {
+	for _, h := range hooks {
+		if h.Prepare != nil {
+			s.db.Before(func(ctx context.Context, db *gorm.DB) error {
+				return sqlkit.HookError(h.Feature, h.Prepare(ctx, db))
+			})
+		}
+	}
+	s.hooks = append(s.hooks, hooks...)
+}
+
+// changed runs the hooks for orders that this transaction has just written, as the rows say, all in the same way. An
+// order that the transaction will pay for is left out until then.
+func (s *Store) changed(tx *gorm.DB, rows []orderRow, as order.Change) error {
+	return s.changedEach(tx, rows, func(int) order.Change { return as })
+}
+
+// changedEach is changed for rows that were written in different ways: as returns that of the row with the index. Where
+// nobody wants them, it costs a question for each voucher.
+func (s *Store) changedEach(tx *gorm.DB, rows []orderRow, as func(i int) order.Change) error {
+	if len(rows) == 0 || !slices.ContainsFunc(s.hooks, func(h sqlkit.Hook) bool { return h.Changed != nil }) {
+		return nil
+	}
+	terms, err := s.terms.of(tx, sqlkit.Distinct(rows, func(r orderRow) int64 { return r.VoucherID }))
+	if err != nil {
+		return err
+	}
+	for _, h := range s.hooks {
+		changes := changesFor(h, rows, terms, as)
+		if len(changes) == 0 {
+			continue
+		}
+		if err := sqlkit.HookError(h.Feature, h.Changed(tx, changes)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changesFor returns the changes that the hook wants, sorted by order.
+func changesFor(
+	h sqlkit.Hook, rows []orderRow, terms map[int64]order.Terms, as func(i int) order.Change,
+) []order.Change {
+	if h.Changed == nil {
+		return nil
+	}
+	type question struct {
+		voucherID int64
+		to        order.Status
+	}
+	asked := make(map[question]bool)
+	var changes []order.Change
+	for i := range rows {
+		row := &rows[i]
+		if row.paidAtOnce() {
+			continue
+		}
+		q := question{row.VoucherID, row.Status}
+		wants, known := asked[q]
+		if !known {
+			wants = wantsChange(h, terms[row.VoucherID], row.Status)
+			asked[q] = wants
+		}
+		if wants {
+			c := as(i)
+			c.Order, c.Terms, c.Offer = row.order(), terms[row.VoucherID], row.offer
+			changes = append(changes, c)
+		}
+	}
+	slices.SortFunc(changes, func(a, b order.Change) int { return cmp.Compare(a.Order.ID, b.Order.ID) })
+	return changes
+}
+
+func wantsChange(h sqlkit.Hook, t order.Terms, to order.Status) bool {
+	return h.Changed != nil && (h.Wants == nil || h.Wants(t, to))
+}
+
+// recorded is changed for claims that a batch has inserted without reading them, as their times are the database's. It
+// reads those of vouchers that somebody wants; free orders are seen once they are paid.
+func (s *Store) recorded(tx *gorm.DB, claims []order.Claim, terms map[int64]order.Terms) error {
+	wanted := make(map[int64]bool)
+	for id, t := range terms {
+		if t.Cents > 0 &&
+			slices.ContainsFunc(s.hooks, func(h sqlkit.Hook) bool { return wantsChange(h, t, order.Unpaid) }) {
+			wanted[id] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	var ids []int64
+	for _, c := range claims {
+		if wanted[c.VoucherID] {
+			ids = append(ids, c.OrderID)
+		}
+	}
+	for part := range sqlkit.Chunks(ids) {
+		var rows []orderRow
+		if err := tx.Where("id IN ?", part).Order("id").Find(&rows).Error; err != nil {
+			return fmt.Errorf("reading %d recorded orders: %w", len(part), err)
+		}
+		as := order.Change{Recorded: true, By: order.ByRecorder, At: rows[0].CreateTime}
+		if err := s.changed(tx, rows, as); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// may asks the hooks whether the owner of a locked order may take the action now.
+func (s *Store) may(tx *gorm.DB, row orderRow, action order.Action, now time.Time) error {
+	if action != order.Cancel && action != order.RequestRefund ||
+		!slices.ContainsFunc(s.hooks, func(h sqlkit.Hook) bool { return h.May != nil }) {
+		return nil
+	}
+	terms, err := s.terms.of(tx, []int64{row.VoucherID})
+	if err != nil {
+		return err
+	}
+	asked := order.Change{
+		Order: row.order(), Terms: terms[row.VoucherID], Action: action, By: order.Owner, At: now,
+	}
+	for _, h := range s.hooks {
+		if h.May == nil {
+			continue
+		}
+		if err := h.May(tx, asked); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// offered runs the hooks for the places of one sale, whose offers this transaction has made or ended.
+func (s *Store) offered(tx *gorm.DB, places []placeRow, at time.Time) error {
+	if len(places) == 0 {
+		return nil
+	}
+	changes := make([]order.OfferChange, len(places))
+	for i, p := range places {
+		changes[i] = p.change(at)
+	}
+	for _, h := range s.hooks {
+		if h.Offered == nil {
+			continue
+		}
+		if err := sqlkit.HookError(h.Feature, h.Offered(tx, changes)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r placeRow) offerID() order.OfferID {
+	return order.OfferID{VoucherID: r.VoucherID, Position: r.Position}
+}
+
+// change is how the place's offer came to its state.
+func (r placeRow) change(at time.Time) order.OfferChange {
+	c := order.OfferChange{
+		ID: r.offerID(), UserID: r.UserID, State: r.offerState(), Joined: r.CreateTime,
+		Offered: sqlkit.At(r.OfferTime), Deadline: sqlkit.At(r.Deadline), Ended: sqlkit.At(r.EndTime), At: at,
+	}
+	if c.State == order.OfferBought && r.OrderID != nil {
+		c.OrderID = *r.OrderID
+	}
+	return c
+}
+
+// offerState is the state of the place's offer.
+func (r placeRow) offerState() order.OfferState {
+	switch r.State {
+	case waitlist.Offered:
+		return order.OfferMade
+	case waitlist.Bought:
+		return order.OfferBought
+	case waitlist.Left:
+		return order.OfferDeclined
+	case waitlist.Missed:
+		return order.OfferMissed
+	case waitlist.Refused:
+		return order.OfferRefused
+	default:
+		return order.OfferOver
+	}
+}
+
+// created runs the hooks for a voucher that this transaction has created.
+func (s *Store) created(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error {
+	for _, h := range s.hooks {
+		if h.Created == nil {
+			continue
+		}
+		if err := sqlkit.HookError(h.Feature, h.Created(tx, v, by)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

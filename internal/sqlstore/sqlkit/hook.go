@@ -1,0 +1,51 @@
+package sqlkit
+
+import (
+	"context"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// Hook is what a feature does in the ledger's own transactions, so that its rows are there when the core's are, and
+// only then. Every field may be nil. Hooks run in the order of the list of features.
+//
+// They insert rows, or change rows that only the lock of their order or the fence of their job guards, sorted by key,
+// and wait for nothing else: the sale's row may be locked by then. An error of theirs ends the transaction (HookError).
+// A hook that can do without its rows for a while decides so itself, and returns nil.
+type Hook struct {
+	Feature string // whose it is, for errors
+	// Prepare runs before each transaction that writes, outside of it, and may read (DB.Before).
+	Prepare func(ctx context.Context, db *gorm.DB) error
+	// Wants reports from memory whether Changed is to be called for orders on such terms that come to such a state.
+	// Orders that nobody wants are not even read. Nil wants all.
+	Wants func(t order.Terms, to order.Status) bool
+	// Changed runs in the transaction that has recorded orders or brought them to another state. The changes are sorted
+	// by order, each wanted. An order that costs nothing is paid by the transaction that records it: its first change
+	// is that it is paid.
+	Changed func(tx *gorm.DB, changes []order.Change) error
+	// May returns why the owner of a locked order may not cancel it, or ask for the money back, now. Nothing else asks
+	// it. Its error is the answer that the owner gets.
+	May func(tx *gorm.DB, c order.Change) error
+	// Offered runs in the transaction that makes or ends offers of one voucher's waiting list.
+	Offered func(tx *gorm.DB, changes []order.OfferChange) error
+	// Created runs in the transaction that creates a voucher, after its rows.
+	Created func(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error
+}
+
+// Orders are the ledger's orders to a feature that brings them to another state, in a transaction of its own.
+type Orders interface {
+	// Lock locks orders until the transaction ends, and returns those that exist, by id.
+	Lock(tx *gorm.DB, ids []int64) (map[int64]order.Order, error)
+	// Advance takes an action with locked orders, writes it into their histories, runs the hooks, and returns the
+	// orders as they are then. It returns a *order.StateError for one in another state, and an error for an action that
+	// gives a unit back or takes one: only the core does.
+	Advance(tx *gorm.DB, a order.Action, at time.Time, steps []order.Step) ([]order.Order, error)
+	// Note adds lines to the histories of locked orders.
+	Note(tx *gorm.DB, lines []order.Line) error
+	// Terms returns the terms of those of the vouchers that exist, mostly from memory.
+	Terms(db *gorm.DB, vouchers []int64) (map[int64]order.Terms, error)
+}
