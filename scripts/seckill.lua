@@ -16,7 +16,7 @@
 --   5  how many requests follow, 1 to 256
 --   6  quantities        how many units each of them asks for, 1 to 20, as "1 3 1"; "": one each
 --   7… user id, order id; one pair for each request. Ids are opaque text, never numbers: a Lua number is exact only
---      up to 2^53. The order id 0: the user may not enter, and is only told of an order that they have (internal/guard)
+--      up to 2^53. The order id 0: the user may not enter, and is only told of an order that they have (internal/feature/guard)
 --
 -- Returns the error READONLY where this server is no master; otherwise an array with one element for each sale, in order: a
 -- flat array; or the text of an error, which concerns no other sale. It is text because clients stop reading an array at

@@ -2,6 +2,7 @@ package test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -43,6 +44,7 @@ func TestWithoutFeatures(t *testing.T) {
 		t.Errorf("%d units sold after a rebuild, want all %d", e.Live(), units)
 	}
 
+	refusesGuards(t, s)
 	for _, path := range []string{
 		"/admin/template", "/admin/sale", fmt.Sprintf("/admin/voucher/%d/rehearsal", b.Voucher),
 	} {
@@ -56,6 +58,31 @@ func TestWithoutFeatures(t *testing.T) {
 			rows > 0 {
 			t.Errorf("%s has %d rows, %v", table, rows, err)
 		}
+	}
+}
+
+// A sale that is to have guards is refused where there are none, and what is refused says so.
+func refusesGuards(t *testing.T, s *box.Site) {
+	t.Helper()
+	begin := time.Now().Add(time.Hour).UTC()
+	body := fmt.Sprintf(`{"shopId":1,"title":"guarded","payValue":100,"actualValue":1000,"stock":5,"beginTime":%q,`+
+		`"endTime":%q,"guards":{"conditions":{"minLevel":2}}}`,
+		begin.Format(time.RFC3339), begin.Add(time.Hour).Format(time.RFC3339))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL("/voucher/seckill"),
+		strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+box.AdminToken())
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(res.Body)
+	_ = res.Body.Close() // it is read
+	if err != nil || res.StatusCode != http.StatusBadRequest || !strings.Contains(string(answer), "NEEDS_GUARDS") {
+		t.Errorf("a sale with guards is answered %d %s, %v", res.StatusCode, answer, err)
 	}
 }
 

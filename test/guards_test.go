@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/guard/challenge"
+	"seckill/internal/feature/guard/challenge"
 	"seckill/test/box"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/guard/challenge"
+	"seckill/internal/feature/guard/challenge"
 	"seckill/internal/testkit"
 	"seckill/test/box"
 )

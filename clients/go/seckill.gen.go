@@ -649,6 +649,7 @@ const (
 	JSONTYPE        ReasonCode = "JSON_TYPE"
 	MALFORMED       ReasonCode = "MALFORMED"
 	MISSING         ReasonCode = "MISSING"
+	NEEDSGUARDS     ReasonCode = "NEEDS_GUARDS"
 	NEEDSSETTING    ReasonCode = "NEEDS_SETTING"
 	NOSALE          ReasonCode = "NO_SALE"
 	NOTAFTEROTHER   ReasonCode = "NOT_AFTER_OTHER"
@@ -709,6 +710,8 @@ func (e ReasonCode) Valid() bool {
 	case MALFORMED:
 		return true
 	case MISSING:
+		return true
+	case NEEDSGUARDS:
 		return true
 	case NEEDSSETTING:
 		return true

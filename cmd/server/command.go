@@ -30,7 +30,6 @@ func commands() []command {
 		{"webhook", "list, add, change and test webhook endpoints; list and replay their events", webhookCommand},
 		{"locks", "list who has the service's locks, or take one away", locks},
 		{"couponkey", "add a key with which new codes of coupons are made", couponKey},
-		{"guardkey", "show or rotate the salt with which the keys of guards are derived", guardKey},
 		{"token", "print a token for trying the service out", token},
 		{"health", "ask a running service whether it is alive; for container health checks", health},
 		{"version", "print the version", printVersion},

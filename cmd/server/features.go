@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -11,7 +12,9 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
+	"seckill/internal/order/catalog"
 	"seckill/internal/order/redemption"
+	"seckill/internal/order/service"
 	"seckill/internal/sqlstore"
 )
 
@@ -23,12 +26,14 @@ func withHooks(ledger *sqlstore.Store) feature.List {
 }
 
 // coreFor is what the core gives to features; to those of a command, front is empty.
-func coreFor(s *stores, shop *shop, front httpkit.Front, log *slog.Logger) feature.Core {
+func coreFor(
+	cfg config.Config, s *stores, shop *shop, front httpkit.Front, log *slog.Logger,
+) feature.Core {
 	return feature.Core{
-		DB: s.ledger.DB(), Ledger: s.ledger, Redis: s.redis, Vouchers: shop.vouchers, Locks: shop.locks,
-		Embedded: s.home != nil, Front: front, Log: log,
+		DB: s.ledger.DB(), Ledger: s.ledger, Redis: s.redis, Partitions: s.redis, Vouchers: shop.vouchers,
+		Sales: sales{shop.catalog, shop.purchases}, Locks: shop.locks,
+		Settings: cfg, Secret: s.secret, Embedded: s.home != nil, Front: front, Log: log,
 		Members: feature.Members{
-			Guards: httpapi.GuardFigures(s.redis.GuardFigures),
 			Coupons: func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]feature.Coupon, error) {
 				found, err := s.ledger.Coupons(ctx, orderIDs)
 				return shownCoupons(found, whole), err
@@ -37,11 +42,18 @@ func coreFor(s *stores, shop *shop, front httpkit.Front, log *slog.Logger) featu
 	}
 }
 
+// sales is feature.Sales.
+type sales struct {
+	*catalog.Catalog
+	*service.Purchases
+}
+
 // front is what the core's interface gives to features' routes.
 func front(cfg config.Config, shop *shop, streams *httpkit.Streams) httpkit.Front {
 	return httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}, Streams: streams, Now: time.Now,
-		Orders: httpapi.OrderPages(shop.orders),
+		Address: httpkit.AddressBehind(cfg.HTTP.TrustedProxies),
+		Orders:  httpapi.OrderPages(shop.orders),
 	}
 }
 
@@ -76,7 +88,7 @@ func withCore(ctx context.Context, env cmdline.Env, do func(feature.Core) error)
 		return err
 	}
 	defer w.close(ctx)
-	return do(coreFor(w.stores, w.shop, httpkit.Front{}, w.log))
+	return do(coreFor(w.cfg, w.stores, w.shop, httpkit.Front{}, w.log))
 }
 
 // withFeatureLedger is feature.Tools.Ledger.
@@ -84,4 +96,23 @@ func withFeatureLedger(ctx context.Context, env cmdline.Env, do func(feature.Cor
 	return withLedger(ctx, env, func(_ config.Config, ledger toolLedger, log *slog.Logger) error {
 		return do(feature.Core{DB: ledger.DB(), Ledger: ledger, Embedded: ledger.home != nil, Log: log})
 	})
+}
+
+// warnOfGuards names the sales that have guards, where nothing asks them.
+func warnOfGuards(ctx context.Context, ledger feature.Ledger, log *slog.Logger) error {
+	vs, err := ledger.SalesToKeep(ctx)
+	if err != nil {
+		return fmt.Errorf("which sales have guards: %w", err)
+	}
+	var guarded []int64
+	for _, v := range vs {
+		if v.Sale.Guards != nil {
+			guarded = append(guarded, v.ID)
+		}
+	}
+	if len(guarded) > 0 {
+		log.WarnContext(ctx, "sales have guards, which this server was built without: bots may take them",
+			"vouchers", guarded)
+	}
+	return nil
 }

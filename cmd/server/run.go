@@ -116,17 +116,25 @@ func (p *process) openPayments(ctx context.Context) (err error) {
 	return err
 }
 
-func (p *process) openShop(context.Context) (err error) {
-	if p.shop, err = openShop(p.cfg, p.stores, p.ids, p.payments.providers, p.metrics, p.log); err != nil {
-		return err
-	}
+func (p *process) openShop(context.Context) error {
+	p.shop = openShop(p.cfg, p.stores, p.ids, p.payments.providers, p.metrics, p.log)
 	p.closeAtTheEnd(p.shop.close)
 	return nil
 }
 
-func (p *process) openFeatures(context.Context) (err error) {
+func (p *process) openFeatures(ctx context.Context) (err error) {
 	p.streams = httpkit.NewStreams(p.cfg.HTTP.MaxStreams, p.cfg.HTTP.UserStreams)
-	core := coreFor(p.stores, p.shop, front(p.cfg, p.shop, p.streams), p.log)
-	p.features, err = p.stores.features.Open(core)
-	return err
+	core := coreFor(p.cfg, p.stores, p.shop, front(p.cfg, p.shop, p.streams), p.log)
+	if p.features, err = p.stores.features.Open(core); err != nil {
+		return err
+	}
+	for _, c := range p.features.Metrics {
+		if err := p.metrics.Register(c); err != nil {
+			return fmt.Errorf("metrics: %w", err)
+		}
+	}
+	if p.features.Gatekeeper == nil {
+		return warnOfGuards(ctx, p.stores.ledger, p.log)
+	}
+	return nil
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"seckill/internal/guard"
-	"seckill/internal/guard/ticket"
 	"seckill/internal/idworker"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/telemetry"
@@ -38,8 +36,6 @@ type shop struct {
 	repairs       *recovery.RepairQueue
 	stopAdmission func() // returns once waiting requests are answered; may be called more than once
 	purchases     *service.Purchases
-	guards        *service.Guards
-	tickets       *tickets
 	orders        *service.Orders
 	payments      *service.Payments
 	directSales   *service.DirectSales
@@ -64,10 +60,6 @@ type shop struct {
 	recorderOf   func(partition int) *recorder.Recorder
 	statsFlusher *admission.StatsFlusher
 	timeline     *timeline.Timeline
-	coolDown     *guard.CoolDownLoader
-	tally        *guard.Tally
-	guardFlusher *service.GuardFlusher
-	budgets      *guard.BudgetExchange                  // nil in the embedded mode, which has one instance
 	reporterOf   func(partition int) *recovery.Reporter // nil in the embedded mode, whose Redis ends with the process
 
 	monitor *audit.Monitor
@@ -79,12 +71,7 @@ type shop struct {
 func openShop(
 	cfg config.Config, s *stores, ids *idworker.Worker, providers service.Providers,
 	metrics *telemetry.Metrics, log *slog.Logger,
-) (*shop, error) {
-	limits := guard.NewLimitsTable(time.Now)
-	giving, err := openTickets(cfg, s, limits, log)
-	if err != nil {
-		return nil, err
-	}
+) *shop {
 	ledger, redis, suspects := s.ledger, s.redis, audit.NewSuspects()
 	locks := locker{lock.New(s.clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics}
 	listings := listing.New(ledger, redis, ledger, listing.DefaultMemory, log)
@@ -109,17 +96,11 @@ func openShop(
 	}, repairs, metrics, log)
 	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier,
 		service.PurchaseOptions{WaitForRow: cfg.Embedded()})
-	tally, coolDown := guard.NewTally(time.Now), guard.NewCoolDownCheck(time.Now)
-	guards := guard.NewGuards(limits, tally, metrics, guard.ConditionsCheck{}, coolDown,
-		ticket.Guard{Tickets: giving.tickets})
-	giving.open(guards, catalog, admissions)
 	answers := timeline.New(ledger, log)
 	return &shop{
 		catalog: catalog, repairs: repairs,
 		stopAdmission: sync.OnceFunc(admissions.Close),
 		purchases:     purchases,
-		guards:        service.NewGuards(guards, catalog, admissions, purchases),
-		tickets:       giving,
 		orders:        service.NewOrders(ledger, lookup, notifier, catalog, outbox, idworker.Time),
 		payments: service.NewPayments(ledger, providers,
 			service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: outbox},
@@ -137,10 +118,6 @@ func openShop(
 		statsFlusher: admission.NewStatsFlusher(admissions, redis, answers, metrics, log),
 		timeline:     answers,
 		locks:        locks,
-		coolDown:     guard.NewCoolDownLoader(coolDown, ledger, catalog.AnyGuards, log),
-		tally:        tally,
-		guardFlusher: service.NewGuardFlusher(tally, catalog, redis, log),
-		budgets:      openBudgets(cfg, limits, redis, catalog, log),
 		reconciler:   reconciler,
 		reporterOf:   reporterOf,
 		outbox:       outbox,
@@ -154,7 +131,7 @@ func openShop(
 			on := recorder.Stores{Ledger: ledger, Holders: redis, Outbox: outbox}
 			return newRecorder(cfg, on, redis.Consumer(partition, self), partition, repairs, notifier, metrics, log)
 		},
-	}, nil
+	}
 }
 
 // recoveryParts are the parts of the shop that recovery tells, or is told by.
@@ -200,16 +177,6 @@ func newRecorder(
 	}, repairs, notifier, metrics, log)
 }
 
-// openBudgets returns the exchange of callers' budgets with other instances; nil in the embedded mode.
-func openBudgets(
-	cfg config.Config, limits *guard.LimitsTable, store guard.SpendingStore, catalog *catalog.Catalog, log *slog.Logger,
-) *guard.BudgetExchange {
-	if cfg.Embedded() {
-		return nil
-	}
-	return guard.NewBudgetExchange(limits, store, uuid.NewString(), catalog.AnyGuards, log)
-}
-
 // record moves accepted orders of all partitions to their rows, until ctx ends and the batches in progress are
 // finished.
 func (s *shop) record(ctx context.Context) error {
@@ -234,15 +201,12 @@ func (s *shop) watchPartitions(ctx context.Context) error {
 func (s *shop) work(ctx context.Context, jobs *errgroup.Group, ofFeatures []func(context.Context) error) {
 	runs := []func(context.Context) error{
 		s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.couponKeys.Run, s.offerer.Run,
-		s.payments.Run, s.timeline.Run, s.keepStats, s.coolDown.Run, s.guardFlusher.Run, s.auditor.Run,
+		s.payments.Run, s.timeline.Run, s.keepStats, s.auditor.Run,
 	}
 	if s.reporterOf != nil { // the embedded mode has one partition for good
 		runs = append(runs, s.partitions.Run, s.report, s.watchPartitions)
 	}
-	if s.budgets != nil {
-		runs = append(runs, s.budgets.Run)
-	}
-	for _, run := range slices.Concat(runs, s.tickets.jobs(), s.webhooks.jobs(), ofFeatures) {
+	for _, run := range slices.Concat(runs, s.webhooks.jobs(), ofFeatures) {
 		jobs.Go(func() error { return run(ctx) })
 	}
 }

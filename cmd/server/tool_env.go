@@ -20,6 +20,7 @@ import (
 type toolEnv struct {
 	*shop
 
+	cfg    config.Config
 	stores *stores
 	ids    *idworker.Worker
 	log    *slog.Logger
@@ -38,7 +39,7 @@ func openToolEnv(ctx context.Context, env cmdline.Env) (*toolEnv, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &toolEnv{log: log}
+	w := &toolEnv{cfg: cfg, log: log}
 	if w.stores, err = openStores(ctx, cfg, log); err != nil {
 		return nil, err
 	}
@@ -54,11 +55,7 @@ func openToolEnv(ctx context.Context, env cmdline.Env) (*toolEnv, error) {
 		return nil, err
 	}
 	w.ids = idworker.New(counter, w.stores.ledger, key, idworker.Options{Logger: log})
-	if w.shop, err = openShop(cfg, w.stores, w.ids, service.Providers{},
-		telemetry.NewMetrics(build()), log); err != nil {
-		w.stores.close(log)
-		return nil, err
-	}
+	w.shop = openShop(cfg, w.stores, w.ids, service.Providers{}, telemetry.NewMetrics(build()), log)
 	return w, nil
 }
 

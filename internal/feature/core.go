@@ -6,23 +6,34 @@ import (
 	"time"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/config"
 	"seckill/internal/order"
 	"seckill/internal/order/waitlist"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 // Core is what the core gives to features.
 type Core struct {
-	DB       *sqlkit.DB
-	Ledger   Ledger
-	Redis    Redis
-	Vouchers Vouchers
-	Locks    Locks
+	DB     *sqlkit.DB
+	Ledger Ledger
+	Redis  Redis
+	// Partitions is where features have keys of their own.
+	Partitions rediskit.Partitions
+	Vouchers   Vouchers
+	// Sales is nil in commands that open the database alone.
+	Sales Sales
+	Locks Locks
+	// Settings are all of the service's, and Secret the key of its tokens.
+	Settings config.Config
+	Secret   string
 	// Embedded: this process has its stores inside, and serves people who try it out.
 	Embedded bool
 	// Front is empty in operators' commands, which have no routes.
-	Front   httpkit.Front
+	Front httpkit.Front
+	// Members are those of the core, and of the features before in the list.
 	Members Members
 	Log     *slog.Logger
 }
@@ -60,6 +71,19 @@ type Redis interface {
 	Memory(ctx context.Context) (used, limit int64, err error)
 }
 
+// Sales is what this instance remembers of vouchers and their sales, and what it knows of a user's order.
+type Sales interface {
+	// Find returns a voucher, from memory as a rule, without its live state. voucher.ErrNotFound, order.ErrUnavailable.
+	Find(ctx context.Context, id int64) (voucher.Voucher, error)
+	// AnyGuards reports whether a voucher that is remembered has guards of which f is true.
+	AnyGuards(f func(*guards.Settings) bool) bool
+	// Now estimates the clock of the Redis node that has the voucher's sale (rule 12). It asks no store.
+	Now(voucherID int64) time.Time
+	// OwnOrder asks Redis for the user's order in the voucher's sale: *order.AlreadyBoughtError, order.ErrBarred if
+	// they have none, or another error when that is not known.
+	OwnOrder(ctx context.Context, userID, voucherID int64) error
+}
+
 // Vouchers creates and changes vouchers: *voucher.Service.
 type Vouchers interface {
 	// CreateBeside creates a seckill voucher in the partition of another sale, if it can.
@@ -82,6 +106,17 @@ type Members struct {
 	Guards func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error)
 	// Coupons returns the coupons of orders, by order, with their codes masked or whole.
 	Coupons func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]Coupon, error)
+}
+
+// with returns the members with those of a feature.
+func (m Members) with(more Members) Members {
+	if more.Guards != nil {
+		m.Guards = more.Guards
+	}
+	if more.Coupons != nil {
+		m.Coupons = more.Coupons
+	}
+	return m
 }
 
 // Coupon is the coupon of an order. The zero coupon is none.

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/sqlstore/sqlkit"
@@ -40,8 +42,11 @@ type InLedger struct {
 
 // Parts are what a feature adds to a process. Every field may be empty.
 type Parts struct {
-	Routes []httpkit.Route
-	Jobs   []func(context.Context) error // run until their context ends, and may be stopped at any moment
+	Routes     []httpkit.Route
+	Jobs       []func(context.Context) error // run until their context ends, and may be stopped at any moment
+	Metrics    []prometheus.Collector
+	Gatekeeper httpkit.Gatekeeper // at most one feature has it
+	Members    Members
 }
 
 // List is all features, in their order.
@@ -93,16 +98,23 @@ func (l List) InLedger(db *sqlkit.DB, orders sqlkit.Orders) (opened List, hooks 
 
 // Open opens all, and returns what they add together.
 func (l List) Open(core Core) (all Parts, err error) {
+	all.Members = core.Members
 	for _, f := range l {
 		if f.Open == nil {
 			continue
 		}
+		core.Members = all.Members
 		parts, err := f.Open(core)
 		if err != nil {
 			return Parts{}, fmt.Errorf("%s: %w", f.Name, err)
 		}
 		all.Routes = append(all.Routes, parts.Routes...)
 		all.Jobs = append(all.Jobs, parts.Jobs...)
+		all.Metrics = append(all.Metrics, parts.Metrics...)
+		if parts.Gatekeeper != nil {
+			all.Gatekeeper = parts.Gatekeeper
+		}
+		all.Members = all.Members.with(parts.Members)
 	}
 	return all, nil
 }

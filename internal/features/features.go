@@ -4,16 +4,18 @@ package features
 
 import (
 	"seckill/internal/feature"
+	"seckill/internal/feature/guard"
 	"seckill/internal/feature/rehearsal"
 	"seckill/internal/feature/report"
 	"seckill/internal/feature/template"
 )
 
-// List returns all features.
+// List returns all features. A feature shows what those before it have: the report, what guards did.
 func List() feature.List {
 	return feature.List{
 		template.New(),
 		rehearsal.New(),
+		guard.New(),
 		report.New(),
 	}
 }

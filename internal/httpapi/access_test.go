@@ -144,7 +144,6 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"HEAD /voucher/list/:shopId":         httpkit.ForAll,
 		"GET /voucher/:id":                   httpkit.ForAll,
 		"HEAD /voucher/:id":                  httpkit.ForAll,
-		"POST /voucher/seckill/:id/ticket":   httpkit.ForBuyers,
 		"POST /voucher/seckill/:id":          httpkit.ForBuyers,
 		"POST /voucher-order/seckill/:id":    httpkit.ForBuyers,
 		"POST /voucher/buy/:id":              httpkit.ForBuyers,

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -52,7 +51,7 @@ func New(cfg Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	table, err := newErrorTable(slices.Concat(rules(), cfg.Rules))
+	table, err := newErrorTable(rules(cfg.Rules))
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/feature/guard"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/invalid"
@@ -21,6 +22,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 const (
@@ -45,7 +47,9 @@ func testConfig() Config {
 	return Config{
 		Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{},
 		Payments:  fakePayments{},
-		Waitlists: fakeWaitlists{}, Tills: fakeTills{}, Tickets: &fakeTickets{},
+		Waitlists: fakeWaitlists{}, Tills: fakeTills{}, Gatekeeper: openGate{},
+		GuardsOf: func(int64) *guards.Settings { return nil }, GuardFigures: guard.ShownFigures(guardsOfSale),
+		Rules:       guard.Rules(), // a sale refuses with them
 		FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{}, Partitions: fakePartitions{},
 		Webhooks: fakeWebhooks{},
 		BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {

@@ -8,13 +8,13 @@ import (
 	"net/url"
 	"time"
 
-	"seckill/internal/guard"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 // maxUserRate is the largest UserRate: a request each microsecond.
@@ -34,8 +34,6 @@ type Config struct {
 	Orders         Orders
 	Payments       Payments
 	Audit          Audit
-	Guards         Guards      // nil: no sale has guards
-	Tickets        Tickets     // only together with Guards; nil: no sale can have tickets
 	Tills          Tills       // only together with FindVoucher
 	Waitlists      Waitlists   // only together with FindVoucher
 	DeadLetters    DeadLetters // only together with Audit
@@ -48,8 +46,13 @@ type Config struct {
 	// FindVoucher returns a voucher, from memory as a rule, without its live state. voucher.ErrNotFound,
 	// order.ErrUnavailable.
 	FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
-	// CountSold counts units that a caller got in a sale with guards, for those who watch it. Nil counts nothing.
-	CountSold func(voucherID int64, c guard.Caller, units int64)
+	// Gatekeeper stands before sales with guards; nil: no sale may be given any. GuardsOf, needed with it, returns the
+	// guards of a voucher's sale that is remembered, nil without any, and asks no store.
+	Gatekeeper httpkit.Gatekeeper
+	GuardsOf   func(voucherID int64) *guards.Settings
+	// GuardFigures returns what a sale's guards did, as JSON, nil for nothing, and as lines of a CSV. Nil shows none.
+	// order.ErrUnavailable.
+	GuardFigures func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error)
 	// SaleStats returns how a sale goes now, across all instances. voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)

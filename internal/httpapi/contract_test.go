@@ -8,16 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/guard"
-	"seckill/internal/guard/challenge"
-	"seckill/internal/guard/ticket"
+	"seckill/internal/feature/guard"
+	"seckill/internal/feature/guard/ticket"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/redemption"
-	"seckill/internal/order/service"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"
@@ -118,16 +116,6 @@ func routesDescribed() map[string]described {
 			good:     request{target: "/voucher/seckill/5?quantity=2&wait=1s"},
 			succeeds: []func(*Config){sells(order.Queued), sells(order.Unpaid)},
 			invalid:  &request{target: "/voucher/seckill/5?wait=soon"}, refusals: purchases,
-		},
-		"POST /voucher/seckill/:id/ticket": {
-			good:     request{target: "/voucher/seckill/5/ticket", header: map[string]string{solutionHeader: "e30="}},
-			succeeds: []func(*Config){asIs}, invalid: &request{target: "/voucher/seckill/x/ticket"}, refusals: []error{
-				noVoucher, voucher.ErrNotSeckill, order.ErrEnded, unavailable, service.ErrNoTickets,
-				&service.TicketsLaterError{}, &service.ChallengeError{},
-				challenge.ErrBusy, challenge.ErrTryAgain, &guard.StoppedError{
-					Guard: guards.LimitsGuard, Why: &guard.RateError{Of: guard.OfUser, Retry: time.Minute},
-				},
-			},
 		},
 		"POST /voucher-order/seckill/:id": {
 			good:     request{target: "/voucher-order/seckill/5"},
@@ -581,7 +569,6 @@ func failing(err error) func(*Config) {
 			},
 			watch: func(context.Context, int64, int64, func(order.Order, bool) error) error { return err },
 		}
-		cfg.Tickets = &fakeTickets{err: err}
 		cfg.Waitlists = fakeWaitlists{err: err}
 		cfg.Orders = fakeOrders{
 			cancel: func(int64, int64) (order.Order, error) { return order.Order{}, err },

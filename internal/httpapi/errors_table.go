@@ -5,15 +5,11 @@ import (
 	"net/http"
 	"slices"
 
-	"seckill/internal/guard"
-	"seckill/internal/guard/challenge"
-	"seckill/internal/guard/ticket"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
-	"seckill/internal/order/service"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
@@ -45,13 +41,23 @@ var (
 	errUnkeyedOutcome = errors.New("outcome of a purchase without a key is unknown")
 )
 
-// rules is the table from errors to answers. The first rule that matches decides: what a sale answers most often comes
-// first, and an unknown outcome before an unavailable store, which would promise that nothing was changed.
-// docs/http.md and the console's list of refusals are written from it (make docs).
-func rules() []httpkit.Rule { return slices.Concat(coreRules, tillRules) }
+// rules is the table from errors to answers, with those of features. The first rule that matches decides: what a sale
+// answers most often comes first, and an unknown outcome before an unavailable store, which would promise that nothing
+// was changed. docs/http.md and the console's list of refusals are written from it (make docs).
+func rules(ofFeatures []httpkit.Rule) []httpkit.Rule {
+	var early, late []httpkit.Rule
+	for _, r := range ofFeatures {
+		if r.Early {
+			early = append(early, r)
+		} else {
+			late = append(late, r)
+		}
+	}
+	return slices.Concat(saleRules, early, coreRules, tillRules, late)
+}
 
-// coreRules are those of everything but tills.
-var coreRules = []httpkit.Rule{
+// saleRules are what a sale in a rush answers, thousands of times a second.
+var saleRules = []httpkit.Rule{
 	{Matches: httpkit.Is(order.ErrSoldOut), Failure: httpkit.Failure{
 		Code: "SOLD_OUT", Status: http.StatusConflict, Title: "Sold out",
 		Detail:  "No unit of this voucher was left.",
@@ -104,74 +110,10 @@ var coreRules = []httpkit.Rule{
 			"Retry-After are answered.",
 		English: "You are asking too often. Please wait a moment.", Chinese: "操作过于频繁，请稍后再试",
 	}},
-	{Matches: httpkit.As[*guard.RateError], Failure: httpkit.Failure{
-		Code: codeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "1", Wait: retryAfter,
-		Title: "Too many requests for this sale",
-		Detail: "The sale limits how often an address, a network or a user may ask; data says which. Nothing was " +
-			"done, and nothing is said of an order that the user may have: GET /order tells.",
-		English: "Too many requests from here. Please wait a moment.", Chinese: "请求过于频繁，请稍后再试",
-		Members: stoppedMembers,
-	}},
-	{Matches: httpkit.As[*guard.CoolDownError], Failure: httpkit.Failure{
-		Code: "COOL_DOWN", Status: http.StatusTooManyRequests, RetryAfter: "60", Wait: retryAfter,
-		Title: "Orders expired unpaid", Detail: "Orders of this user expired unpaid too often, and the sale has them " +
-			"wait for as long as Retry-After says. orderKnown is false where it was not looked up whether the user " +
-			"has an order: GET /order tells.",
-		English: "You have let orders expire without paying. Please come back later.", Chinese: "您有多笔订单超时未支付，请稍后再来抢购",
-		Members: stoppedMembers,
-	}},
-	{Matches: httpkit.As[*guard.NotEligibleError], Failure: httpkit.Failure{
-		Code: "NOT_ELIGIBLE", Status: http.StatusForbidden, Title: "Not eligible",
-		Detail: "The sale is for accounts of a level or an age that this one's token does not say it has; data says " +
-			"which. orderKnown is false where it was not looked up whether the user has an order: GET /order tells.",
-		English: "This sale is for other accounts: yours is not old enough, or of another level.",
-		Chinese: "您的账号等级或注册时间不符合本次活动的要求", Members: stoppedMembers,
-	}},
-	{Matches: httpkit.As[*ticket.EarlyError], Failure: httpkit.Failure{
-		Code: "NOT_STARTED", Status: http.StatusForbidden, Title: "Not your moment yet",
-		Detail: "The ticket is good, and usable from the moment in data on: each buyer has their own, drawn from the " +
-			"first seconds of the sale.",
-		English: "Your moment has not come yet. It is a little later than the start.", Chinese: "还没轮到您，请在您的开抢时刻再试",
-		Members: stoppedMembers,
-	}},
-	{Matches: httpkit.Is(ticket.ErrRequired), Failure: httpkit.Failure{
-		Code: "TICKET_REQUIRED", Status: http.StatusForbidden, Title: "A ticket is required",
-		Detail: "The sale needs a ticket in the header X-Seckill-Ticket: POST /voucher/seckill/:id/ticket gives one. " +
-			"orderKnown is false where it was not looked up whether the user has an order: GET /order tells.",
-		English: "This sale needs a ticket. Please use the page of the shop.", Chinese: "本次活动需要抢购资格，请在活动页面参与",
-		Members: stoppedMembers,
-	}},
-	{Matches: httpkit.Is(ticket.ErrInvalid), Failure: httpkit.Failure{
-		Code: "TICKET_INVALID", Status: http.StatusForbidden, Title: "The ticket is not valid",
-		Detail: "The ticket is not of this user for this sale, or it has expired. Fetch another: POST " +
-			"/voucher/seckill/:id/ticket.",
-		English: "Your ticket is no longer valid. Please try again.", Chinese: "抢购资格已失效，请重试",
-		Members: stoppedMembers,
-	}},
-	{Matches: httpkit.As[*service.ChallengeError], Failure: httpkit.Failure{
-		Code: "CHALLENGE_REQUIRED", Status: http.StatusForbidden, Title: "A challenge must be solved",
-		Detail: "Solve the challenge in data, a proof of work in ALTCHA's format, and repeat the request with the " +
-			"solution in the header X-Seckill-Altcha.",
-		English: "Your device has a little work to do first. Please use the page of the shop.",
-		Chinese: "设备需先完成一次验证，请在活动页面参与", Members: challengeMembers,
-	}},
-	{Matches: httpkit.As[*service.TicketsLaterError], Failure: httpkit.Failure{
-		Code: "NOT_STARTED", Status: http.StatusForbidden, Title: "Tickets are not given out yet",
-		Detail:  "Tickets of this sale are given out from the time in data on.",
-		English: "It is too early for a ticket.", Chinese: "尚未开始发放抢购资格",
-		Members: laterMembers,
-	}},
-	{Matches: httpkit.Is(service.ErrNoTickets), Failure: httpkit.Failure{
-		Code: "NO_TICKETS", Status: http.StatusConflict, Title: "The sale has no tickets",
-		Detail:  "The sale needs no tickets: buy without one.",
-		English: "This sale needs no ticket.", Chinese: "本次活动无需抢购资格",
-	}},
-	{Matches: httpkit.AnyOf(ticket.ErrTryAgain, challenge.ErrTryAgain, challenge.ErrBusy), Failure: httpkit.Failure{
-		Code: codeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "1", Title: "Temporarily unavailable",
-		Detail: "The key of the ticket is being looked for, or many ask for challenges. Nothing was bought; repeat " +
-			"the request after the Retry-After.",
-		English: "The service is busy. Please try again shortly.", Chinese: "系统繁忙，请稍后再试",
-	}},
+}
+
+// coreRules are those of everything but sales' requests and tills.
+var coreRules = []httpkit.Rule{
 	{Matches: httpkit.Is(errManyDemoBuyers), Failure: manyDemoBuyers()},
 	{Matches: httpkit.Is(httpkit.ErrUserStreams), Failure: httpkit.Failure{
 		// By then a stream whose caller has silently gone has been noticed and closed.
@@ -357,7 +299,7 @@ var coreRules = []httpkit.Rule{
 // Failures returns every failure that an API may answer with, of the core and of features with such rules. Documents
 // list them.
 func Failures(ofFeatures []httpkit.Rule) (all []httpkit.Failure) {
-	for _, r := range slices.Concat(rules(), ofFeatures) {
+	for _, r := range rules(ofFeatures) {
 		all = append(all, r.Failure)
 	}
 	return append(all, internalFailure())

@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	gotoken "go/token"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -19,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/guard"
+	"seckill/internal/feature/guard"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
 )
@@ -30,13 +29,12 @@ var privateErrors = map[string]error{
 	"order.ErrConflict": order.ErrConflict, "order.ErrRejected": order.ErrRejected,
 	"order.ErrContended": order.ErrContended, "order.ErrSuperseded": order.ErrSuperseded,
 	"order.ErrOutdated": order.ErrOutdated, "order.ErrBusy": order.ErrBusy, "order.ErrStopping": order.ErrStopping,
-	"order.ErrBarred": order.ErrBarred, "guard.StoppedError": &guard.StoppedError{Why: io.EOF},
-	"order.UnreadableHolderError": &order.UnreadableHolderError{},
+	"order.ErrBarred": order.ErrBarred, "order.UnreadableHolderError": &order.UnreadableHolderError{},
 }
 
 func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 	t.Parallel()
-	table, err := newErrorTable(rules())
+	table, err := newErrorTable(rules(guard.Rules()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +56,7 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 		}
 	}
 	for _, dir := range []string{
-		"guard", "voucher", "order", "order/admission", "order/audit", "order/catalog", "order/outbox",
+		"voucher", "order", "order/admission", "order/audit", "order/catalog", "order/outbox",
 		"order/recorder", "order/recovery", "order/service", "voucher/listing",
 	} {
 		for _, name := range exportedErrors(t, dir) {
@@ -85,10 +83,23 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 	}
 }
 
+// A rule of a feature that is marked early stands behind the refusals of a sale's rush and before all else; others
+// stand last.
+func TestEarlyRules(t *testing.T) {
+	t.Parallel()
+	late := httpkit.Rule{Failure: httpkit.Failure{Code: "LATE"}}
+	early := httpkit.Rule{Failure: httpkit.Failure{Code: "EARLY"}, Early: true}
+	all := rules([]httpkit.Rule{late, early})
+	if all[len(saleRules)].Failure.Code != "EARLY" || all[len(all)-1].Failure.Code != "LATE" {
+		t.Errorf("behind %d rules of sales comes %s, and last %s", len(saleRules), all[len(saleRules)].Failure.Code,
+			all[len(all)-1].Failure.Code)
+	}
+}
+
 // What people read is whole sentences, in both languages.
 func TestRefusalsAreSentences(t *testing.T) {
 	t.Parallel()
-	for _, r := range rules() {
+	for _, r := range rules(guard.Rules()) {
 		f := r.Failure
 		for name, text := range map[string]string{"Detail": f.Detail, "English": f.English} {
 			if !strings.HasSuffix(text, ".") {
@@ -105,7 +116,7 @@ func TestRefusalsAreSentences(t *testing.T) {
 func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 	t.Parallel()
 	labels := map[string]bool{}
-	for _, r := range rules() {
+	for _, r := range rules(guard.Rules()) {
 		if !slices.Contains(r.Failure.Label[:], "") {
 			labels[r.Failure.Code] = true
 		}
@@ -116,11 +127,11 @@ func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 			continue
 		}
 		want := httpkit.CodeOf(o.Answer())
-		i := slices.IndexFunc(rules(), func(r httpkit.Rule) bool { return r.Matches(err) })
+		i := slices.IndexFunc(rules(guard.Rules()), func(r httpkit.Rule) bool { return r.Matches(err) })
 		switch {
-		case i < 0 || rules()[i].Failure.Code != want:
+		case i < 0 || rules(guard.Rules())[i].Failure.Code != want:
 			t.Errorf("the outcome %s (%v) needs a rule with the code %s in errors_table.go", o, err, want)
-		case slices.Contains(rules()[i].Failure.Label[:], ""):
+		case slices.Contains(rules(guard.Rules())[i].Failure.Label[:], ""):
 			t.Errorf("the rule of %s for %v needs a label in every language", want, err)
 		}
 		delete(labels, want)
@@ -237,7 +248,7 @@ func TestProblemDocument(t *testing.T) {
 // An error is found wherever it is wrapped or joined.
 func TestJoinedErrors(t *testing.T) {
 	t.Parallel()
-	table, err := newErrorTable(rules())
+	table, err := newErrorTable(rules(guard.Rules()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,40 +1,52 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gin-gonic/gin"
+	gocmp "github.com/google/go-cmp/cmp"
 
-	"seckill/internal/guard"
+	"seckill/internal/feature/guard"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
 
-// fakeGuards are real ones over one sale, the voucher 5. It knows the caller's own order.
+// fakeGuards are those of one sale, the voucher 5, behind a real gate. It knows the caller's own order.
 type fakeGuards struct {
-	sale   guard.Sale
-	guards *guard.Guards
-	own    error
-	asked  []guard.Caller
+	settings  *guards.Settings
+	own       error // nil: it cannot be asked for
+	addresses []netip.Addr
 }
 
-func withGuards(s *guards.Settings) (*fakeGuards, func(*Config)) {
-	f := &fakeGuards{sale: guard.Sale{ID: 5, Settings: s}}
-	f.guards = guard.NewGuards(guard.NewLimitsTable(func() time.Time { return noon }), guard.NewTally(time.Now),
-		noObserver{}, guard.ConditionsCheck{})
+// withGuards is a sale whose guards that were asked are these; without any, the conditions.
+func withGuards(s *guards.Settings, asked ...guard.Guard) (*fakeGuards, func(*Config)) {
+	f := &fakeGuards{settings: s}
+	if asked == nil {
+		asked = []guard.Guard{guard.ConditionsCheck{}}
+	}
+	tally := guard.NewTally(time.Now)
+	all := guard.NewGuards(guard.NewLimitsTable(func() time.Time { return noon }), tally, noObserver{}, asked...)
 	return f, func(cfg *Config) {
-		cfg.Guards = f
-		cfg.FindVoucher = func(_ context.Context, id int64) (voucher.Voucher, error) {
-			v := seckillVoucher().Voucher
-			v.ID, v.Sale.Guards = id, f.Remembered(id).Settings
-			return v, nil
+		front := httpkit.Front{
+			Now: func() time.Time { return cfg.Now() },
+			Address: func(c *gin.Context) netip.Addr {
+				f.addresses = append(f.addresses, httpkit.AddressBehind(cfg.TrustedProxies)(c))
+				return f.addresses[len(f.addresses)-1]
+			},
 		}
+		cfg.Gatekeeper = guard.NewGate(all, guard.NewEntry(all, f), tally, front, true)
+		cfg.GuardsOf = f.of
+		cfg.FindVoucher = f.Find
 	}
 }
 
@@ -43,27 +55,39 @@ type noObserver struct{}
 
 func (noObserver) GuardStopped(guards.Name, bool) {}
 
-func (f *fakeGuards) Remembered(id int64) guard.Sale {
-	if id != f.sale.ID {
-		return guard.Sale{ID: id}
+func (f *fakeGuards) of(id int64) *guards.Settings {
+	if id != 5 {
+		return nil
 	}
-	return f.sale
+	return f.settings
 }
 
-func (f *fakeGuards) CheckAddress(s guard.Sale, c guard.Caller) error {
-	f.asked = append(f.asked, c)
-	return f.guards.CheckAddress(s, c)
+// Find implements feature.Sales.
+func (f *fakeGuards) Find(_ context.Context, id int64) (voucher.Voucher, error) {
+	v := seckillVoucher().Voucher
+	v.ID, v.Sale.Guards = id, f.of(id)
+	return v, nil
 }
 
-func (f *fakeGuards) CheckUser(s guard.Sale, c guard.Caller) error { return f.guards.CheckUser(s, c) }
+// AnyGuards implements feature.Sales.
+func (f *fakeGuards) AnyGuards(is func(*guards.Settings) bool) bool { return is(f.settings) }
 
-func (f *fakeGuards) Enter(_ context.Context, s guard.Sale, c guard.Caller) error {
-	err := f.guards.Check(s, c, noon)
-	if err != nil && f.own != nil {
-		return f.own
-	}
-	return err
+// Now implements feature.Sales.
+func (*fakeGuards) Now(int64) time.Time { return noon }
+
+// OwnOrder implements feature.Sales.
+func (f *fakeGuards) OwnOrder(context.Context, int64, int64) error {
+	return cmp.Or(f.own, order.ErrUnavailable)
 }
+
+// openGate lets everybody in, and has every guard.
+type openGate struct{ httpkit.Gatekeeper }
+
+// Headers implements httpkit.Gatekeeper.
+func (openGate) Headers() []string { return (*guard.Gate)(nil).Headers() }
+
+// Lacks implements httpkit.Gatekeeper.
+func (openGate) Lacks(guards.Name) string { return "" }
 
 var press = request{method: http.MethodPost, target: "/voucher/seckill/5"}
 
@@ -97,7 +121,7 @@ func TestLimitsComeFirst(t *testing.T) {
 		if got := w.Header().Get("Retry-After"); got != "45" {
 			t.Errorf("Retry-After is %s", got)
 		}
-		if diff := cmp.Diff(map[string]any{"guard": "limits", "orderKnown": false, "of": "address"},
+		if diff := gocmp.Diff(map[string]any{"guard": "limits", "orderKnown": false, "of": "address"},
 			guardOf(t, w.Body.Bytes())); diff != "" {
 			t.Errorf("data (-want +got):\n%s", diff)
 		}
@@ -144,8 +168,8 @@ func TestAddressBehindTrustedProxies(t *testing.T) {
 			r := press
 			r.header = map[string]string{"X-Forwarded-For": c.header}
 			do(t, newAPI(t, guarded, func(cfg *Config) { cfg.TrustedProxies = c.trusted }), r)
-			if len(f.asked) != 1 || f.asked[0].Address != netip.MustParseAddr(c.want) {
-				t.Errorf("%+v, want %s", f.asked, c.want)
+			if got := slices.Compact(f.addresses); len(got) != 1 || got[0] != netip.MustParseAddr(c.want) {
+				t.Errorf("%+v, want %s", got, c.want)
 			}
 		})
 	}
@@ -176,7 +200,7 @@ func TestConditionsOfASale(t *testing.T) {
 	a := newAPI(t, guarded)
 	w := do(t, a, press)
 	wantProblem(t, w, http.StatusForbidden, "NOT_ELIGIBLE")
-	if diff := cmp.Diff(map[string]any{
+	if diff := gocmp.Diff(map[string]any{
 		"guard": "conditions", "orderKnown": false, "condition": "minLevel", "wanted": 2.0,
 	}, guardOf(t, w.Body.Bytes())); diff != "" {
 		t.Errorf("data (-want +got):\n%s", diff)
@@ -191,7 +215,7 @@ func TestConditionsOfASale(t *testing.T) {
 	}
 	f.own = &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
 	wantProblem(t, do(t, a, press), http.StatusConflict, "ALREADY_BOUGHT")
-	f.sale.Settings = &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2, DryRun: true}}
+	f.settings = &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2, DryRun: true}}
 	if w := do(t, a, press); w.Code != http.StatusAccepted {
 		t.Errorf("with dryRun: %d", w.Code)
 	}
@@ -227,9 +251,8 @@ func TestTicketsFromInADryRun(t *testing.T) {
 // Who has let orders expire hears for how long they wait, or their order.
 func TestCoolDownOfASale(t *testing.T) {
 	t.Parallel()
-	f, guarded := withGuards(&guards.Settings{CoolDown: &guards.CoolDown{Expired: 2, Minutes: 30}})
 	check := guard.NewCoolDownCheck(func() time.Time { return noon })
-	f.guards = guard.NewGuards(guard.NewLimitsTable(time.Now), guard.NewTally(time.Now), noObserver{}, check)
+	f, guarded := withGuards(&guards.Settings{CoolDown: &guards.CoolDown{Expired: 2, Minutes: 30}}, check)
 	a := newAPI(t, guarded)
 	check.Tell([]guard.Unpaid{{UserID: buyerID, Expired: 1}})
 	if w := do(t, a, press); w.Code != http.StatusAccepted {
@@ -243,7 +266,7 @@ func TestCoolDownOfASale(t *testing.T) {
 		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1200" {
 			t.Errorf("%s: %d, Retry-After %s", target, w.Code, w.Header().Get("Retry-After"))
 		}
-		if diff := cmp.Diff(map[string]any{"guard": "coolDown", "orderKnown": false},
+		if diff := gocmp.Diff(map[string]any{"guard": "coolDown", "orderKnown": false},
 			guardOf(t, w.Body.Bytes())); diff != "" {
 			t.Errorf("%s: data (-want +got):\n%s", target, diff)
 		}
@@ -267,7 +290,7 @@ func TestGuardsOfAVoucher(t *testing.T) {
 	want := &guards.Settings{Limits: &guards.Limits{
 		PerUser: &guards.Rate{Requests: 5, Seconds: 10},
 	}, Conditions: &guards.Conditions{MinAgeDays: 7, DryRun: true}}
-	if diff := cmp.Diff(want, vs.created[0].Sale.Guards); diff != "" {
+	if diff := gocmp.Diff(want, vs.created[0].Sale.Guards); diff != "" {
 		t.Errorf("created (-want +got):\n%s", diff)
 	}
 	shown := seckillVoucher()
@@ -289,7 +312,7 @@ func TestGuardsOfAVoucher(t *testing.T) {
 		"a month":      {`{"coolDown":{"expired":2,"minutes":43200}}`, "guards.coolDown.minutes"},
 	} {
 		w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/seckill", body: draft + c.guards + "}"})
-		if diff := cmp.Diff([]string{c.field},
+		if diff := gocmp.Diff([]string{c.field},
 			fieldsOf(wantProblem(t, w, http.StatusBadRequest, "INVALID"))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -324,9 +347,44 @@ func TestGuardsOfAVoucher(t *testing.T) {
 			request{method: http.MethodPatch, target: "/voucher/5", body: c.body}); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
-		if diff := cmp.Diff(c.want, got.Guards); diff != "" {
+		if diff := gocmp.Diff(c.want, got.Guards); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// A server that was built without guards refuses a sale that has some, in both languages, and a setting that is missing
+// is named. All can still be turned off.
+func TestGuardsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		gate                   httpkit.Gatekeeper
+		guards, lang, code, in string
+	}{
+		"no guards": {
+			nil, `{"conditions":{"minLevel":2}}`, "en", "NEEDS_GUARDS", "which this service was built without",
+		},
+		"in Chinese": {nil, `{"limits":null}`, "zh", "NEEDS_GUARDS", "本服务的构建不含防刷功能"},
+		"no secret": {
+			guard.NewGate(nil, nil, nil, httpkit.Front{}, false), `{"challenge":null}`, "en", "NEEDS_SETTING",
+			"SECKILL_GUARD_SECRET",
+		},
+		"none at all":       {nil, `null`, "en", "", ""},
+		"needing no secret": {guard.NewGate(nil, nil, nil, httpkit.Front{}, false), `{"limits":null}`, "en", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got voucher.Change
+			a := newAPI(t, func(cfg *Config) { cfg.VoucherChanges, cfg.Gatekeeper = seesChange{into: &got}, c.gate })
+			w := asAdmin(t, a, request{
+				method: http.MethodPatch, target: "/voucher/5", body: `{"guards":` + c.guards + `}`,
+				header: map[string]string{"Accept-Language": c.lang},
+			})
+			if (w.Code == http.StatusOK) != (c.code == "") || !strings.Contains(w.Body.String(), c.code) ||
+				!strings.Contains(w.Body.String(), c.in) {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		})
 	}
 }
 

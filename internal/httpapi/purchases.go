@@ -63,8 +63,8 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity) (order.Order, error
 	if err == nil && o.Status == order.Failed {
 		return order.Order{}, &orderFailedError{o}
 	}
-	if err == nil && v.Sale != nil && v.Sale.Guards != nil && a.cfg.CountSold != nil {
-		a.cfg.CountSold(id, a.caller(c, who), units)
+	if err == nil && v.Sale != nil && v.Sale.Guards != nil && a.cfg.Gatekeeper != nil {
+		a.cfg.Gatekeeper.Won(c, who, id, units)
 	}
 	return o, err
 }

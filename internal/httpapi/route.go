@@ -59,9 +59,11 @@ func (a *API) run(
 			ans, err = httpkit.Answer{}, &panicError{value: p, stack: debug.Stack()}
 		}
 	}()
-	sale := a.remembered(r, c)
-	if err := a.limitAddress(c, sale); err != nil { // first: a crowd from one address takes no permit
-		return httpkit.Identity{}, httpkit.Answer{}, err
+	sale, set := a.limited(r, c)
+	if set != nil { // first: a crowd from one address takes no permit
+		if err := a.cfg.Gatekeeper.Address(c, sale, set); err != nil {
+			return httpkit.Identity{}, httpkit.Answer{}, err
+		}
 	}
 	// first: strangers take none of their permits, and an admin who pauses a sale gets through the rush.
 	if r.Access == httpkit.ForAdmins {
@@ -81,8 +83,10 @@ func (a *API) run(
 			return who, httpkit.Answer{}, err
 		}
 	}
-	if err := a.limitUser(c, sale, who); err != nil {
-		return who, httpkit.Answer{}, err
+	if set != nil && !who.Admin {
+		if err := a.cfg.Gatekeeper.User(c, who, sale, set); err != nil {
+			return who, httpkit.Answer{}, err
+		}
 	}
 	if a.declaresTooMuch(c.Request) {
 		return who, httpkit.Answer{}, httpkit.ErrTooLarge

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -52,8 +53,6 @@ func (a *API) forBuyers() []httpkit.Route {
 			httpkit.Owning("GET /order/:id", a.showOrder),
 			httpkit.Owning("GET /order/:id/events", a.orderEvents, httpkit.QueryToken, httpkit.Uncounted),
 		},
-		when(a.cfg.Tickets != nil,
-			httpkit.Owning("POST /voucher/seckill/:id/ticket", a.giveTicket, httpkit.Limited)),
 		when(a.cfg.BuyOrdinary != nil,
 			httpkit.Buying("POST /voucher/buy/:id", a.buyOrdinary)),
 		when(a.cfg.Payments != nil,
@@ -138,7 +137,11 @@ func (a *API) newRouter() (*gin.Engine, error) {
 		return nil, fmt.Errorf("httpapi: trusted proxies: %w", err)
 	}
 	if len(a.cfg.AllowedOrigins) > 0 {
-		e.Use(newCORS(a.cfg.AllowedOrigins).handle)
+		var headers []string
+		if a.cfg.Gatekeeper != nil {
+			headers = a.cfg.Gatekeeper.Headers()
+		}
+		e.Use(newCORS(a.cfg.AllowedOrigins, headers).handle)
 	}
 	e.NoRoute(a.serve(httpkit.Route{Uncounted: true, Handle: httpkit.Refuse(errNoRoute)}))
 	e.NoMethod(a.serve(httpkit.Route{Uncounted: true, Handle: httpkit.Refuse(errMethod)}))
@@ -157,10 +160,16 @@ func (a *API) newRouter() (*gin.Engine, error) {
 type cors struct {
 	all     bool
 	origins []string
+	headers string // of requests
 }
 
-func newCORS(origins []string) *cors {
-	return &cors{all: slices.Equal(origins, []string{"*"}), origins: origins}
+func newCORS(origins, moreHeaders []string) *cors {
+	headers := append([]string{
+		"Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Request-Id",
+	}, moreHeaders...)
+	return &cors{
+		all: slices.Equal(origins, []string{"*"}), origins: origins, headers: strings.Join(headers, ", "),
+	}
 }
 
 // handle adds the CORS headers for an allowed origin and answers its preflight requests. Other origins get none, and
@@ -183,9 +192,7 @@ func (p *cors) handle(c *gin.Context) {
 	}
 	if c.Request.Method == http.MethodOptions && c.GetHeader("Access-Control-Request-Method") != "" {
 		h.Set("Access-Control-Allow-Methods", "GET, HEAD, PATCH, POST")
-		h.Set("Access-Control-Allow-Headers",
-			"Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id, "+
-				ticketHeader+", "+solutionHeader)
+		h.Set("Access-Control-Allow-Headers", p.headers)
 		h.Set("Access-Control-Max-Age", "600")
 		c.AbortWithStatus(http.StatusNoContent)
 		return

@@ -29,7 +29,7 @@ func (a *API) saleEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if err := invalid.Join(badID); err != nil {
 		return httpkit.Answer{}, err
 	}
-	stats, err := a.cfg.SaleStats(c.Request.Context(), id)
+	stats, err := a.stats(c.Request.Context(), id)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -46,7 +46,7 @@ func (a *API) saleEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 }
 
 // sendStats sends the first stats and then those of each second, until ctx ends or the stream cannot go on.
-func (a *API) sendStats(ctx context.Context, s *httpkit.Stream, id int64, stats audit.SaleStats) error {
+func (a *API) sendStats(ctx context.Context, s *httpkit.Stream, id int64, stats saleStatsJSON) error {
 	if err := sendStats(s, stats); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (a *API) sendStats(ctx context.Context, s *httpkit.Stream, id int64, stats 
 			return ctx.Err()
 		case <-ticker.C:
 		}
-		stats, err := a.cfg.SaleStats(ctx, id)
+		stats, err := a.stats(ctx, id)
 		switch {
 		case err == nil:
 			err = sendStats(s, stats)
@@ -89,7 +89,7 @@ type saleStatsJSON struct {
 	Accepted int64            `json:"accepted"` // requests, since the sale's counts began
 	Refused  map[string]int64 `json:"refused"`  // by code
 
-	Guards *guardFiguresJSON `json:"guards,omitempty"` // absent without guards while nothing was counted
+	Guards any `json:"guards,omitempty"` // absent without guards while nothing was counted
 
 	Waiting     int64 `json:"waiting"`   // entries of accepted orders without a row, of all sales of the partition
 	WaitingMS   int64 `json:"waitingMs"` // for how long the oldest of them has waited
@@ -122,6 +122,19 @@ func balanceView(b audit.Balance) *balanceJSON {
 	}
 }
 
+// stats returns a sale's stats, with what its guards did.
+func (a *API) stats(ctx context.Context, id int64) (saleStatsJSON, error) {
+	stats, err := a.cfg.SaleStats(ctx, id)
+	if err != nil {
+		return saleStatsJSON{}, err
+	}
+	view := saleStatsView(stats)
+	if a.cfg.GuardFigures != nil {
+		view.Guards, _, err = a.cfg.GuardFigures(ctx, stats.Voucher)
+	}
+	return view, err
+}
+
 func saleStatsView(f audit.SaleStats) saleStatsJSON {
 	v := saleStatsJSON{
 		At: httpkit.ShownTime(f.View.Now), SaleState: f.State, BeginTime: httpkit.ShownTime(f.View.Begin),
@@ -131,7 +144,6 @@ func saleStatsView(f audit.SaleStats) saleStatsJSON {
 		Waiting: f.Waiting, WaitingMS: f.OldestWaiting.Milliseconds(), DeadLetters: f.DeadLetters,
 		Partition: f.Partition,
 	}
-	v.Guards = guardFiguresView(f.Settings, f.Guards)
 	if f.Balance != nil {
 		v.Balance = balanceView(*f.Balance)
 	}
@@ -144,8 +156,8 @@ func saleStatsView(f audit.SaleStats) saleStatsJSON {
 }
 
 // sendStats sends a sale's stats.
-func sendStats(s *httpkit.Stream, stats audit.SaleStats) error {
-	data, err := json.Marshal(saleStatsView(stats))
+func sendStats(s *httpkit.Stream, stats saleStatsJSON) error {
+	data, err := json.Marshal(stats)
 	if err != nil {
 		return fmt.Errorf("rendering a sale's stats: %w", err)
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,13 +15,28 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/guard"
+	"seckill/internal/feature/guard"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
+
+// guardedVoucher is the sale's.
+func guardedVoucher() voucher.Voucher {
+	v := seckillVoucher().Voucher
+	v.Sale.Guards = &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2, DryRun: true}}
+	return v
+}
+
+// guardsOfSale is what its guards did.
+func guardsOfSale(context.Context, order.SaleRef) (guard.Figures, error) {
+	return guard.Figures{
+		Counts:  map[guard.Count]int64{"stop:limits": 4, "dry:coolDown": 2, "units:week": 3, "later:count": 1},
+		Stopped: []guard.NetworkCount{{Network: "192.0.2.0/24", Count: 6}},
+	}, nil
+}
 
 func saleStats() audit.SaleStats {
 	return audit.SaleStats{
@@ -31,13 +47,9 @@ func saleStats() audit.SaleStats {
 			},
 			State:   voucher.StateOnSale,
 			Answers: order.Counts{"accepted": 8, "sold_out": 5, "unknown_outcome": 1},
-			Guards: guard.Figures{
-				Counts:  map[guard.Count]int64{"stop:limits": 4, "dry:coolDown": 2, "units:week": 3, "later:count": 1},
-				Stopped: []guard.NetworkCount{{Network: "192.0.2.0/24", Count: 6}},
-			},
 			Waiting: 2, OldestWaiting: 1500 * time.Microsecond, DeadLetters: 1,
 		},
-		Issued: 10, Recorded: 6, Settings: &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2, DryRun: true}},
+		Issued: 10, Recorded: 6, Voucher: guardedVoucher(),
 		Balance: &audit.Balance{
 			At: redisNoon, Finding: audit.RedisWrong, Why: "redis has 4 too many", RedisDifference: 4,
 			Ledger: audit.LedgerTotals{Issued: 10, Live: 6}, Redis: audit.Inventory{Stock: 7, Holders: 7},

@@ -3,21 +3,17 @@ package httpapi
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
-	"seckill/internal/guard"
-	"seckill/internal/guard/challenge"
-	"seckill/internal/guard/keys"
-	"seckill/internal/guard/ticket"
+	"seckill/internal/feature/guard"
+	"seckill/internal/feature/guard/keys"
+	"seckill/internal/feature/guard/ticket"
 	"seckill/internal/order"
-	"seckill/internal/order/service"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
@@ -101,11 +97,9 @@ func TestBadTickets(t *testing.T) {
 	}
 	for name, kind := range kinds {
 		var sold int
-		f, guarded := withGuards(&guards.Settings{
+		_, guarded := withGuards(&guards.Settings{
 			Tickets: &guards.Tickets{DelayMs: 1500, LeadMinutes: 60, ExpiryMinutes: 60},
-		})
-		f.guards = guard.NewGuards(guard.NewLimitsTable(time.Now), guard.NewTally(time.Now), noObserver{},
-			ticket.Guard{Tickets: tickets})
+		}, guard.TicketsCheck{Tickets: tickets})
 		a := newAPI(t, guarded, soldTo(&sold), func(cfg *Config) {
 			find := cfg.FindVoucher
 			cfg.FindVoucher = func(ctx context.Context, id int64) (voucher.Voucher, error) {
@@ -117,7 +111,7 @@ func TestBadTickets(t *testing.T) {
 		})
 		r := press
 		for i := range each {
-			r.header = map[string]string{ticketHeader: kind.make(i)}
+			r.header = map[string]string{guard.TicketHeader: kind.make(i)}
 			if w := do(t, a, r); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(),
 				`"code":"`+kind.code+`"`) {
 				t.Fatalf("%s, the %dth: %d %s", name, i, w.Code, w.Body)
@@ -127,7 +121,7 @@ func TestBadTickets(t *testing.T) {
 			t.Errorf("%s: %d were let in", name, sold)
 		}
 		if kind.begin < 0 {
-			r.header = map[string]string{ticketHeader: own}
+			r.header = map[string]string{guard.TicketHeader: own}
 			if w := do(t, a, r); w.Code != http.StatusAccepted || sold != 1 {
 				t.Errorf("%s: the buyer's own ticket: %d %s", name, w.Code, w.Body)
 			}
@@ -135,94 +129,28 @@ func TestBadTickets(t *testing.T) {
 	}
 }
 
-// workedTickets gives tickets for real solutions.
-type workedTickets struct{ challenges *challenge.Challenges }
-
-func (w workedTickets) Give(
-	_ context.Context, voucherID int64, c guard.Caller, solution string,
-) (service.Ticket, error) {
-	err := w.challenges.Check(solution, challenge.Caller{SaleID: voucherID, UserID: c.UserID, Address: c.Address}, noon)
-	switch {
-	case errors.Is(err, challenge.ErrTryAgain):
-		return service.Ticket{}, err
-	case err != nil:
-		return service.Ticket{}, &service.ChallengeError{}
-	}
-	return service.Ticket{Text: strings.Repeat("t", ticket.Length)}, nil
-}
-
-// TestBadSolutions sends solutions that are none over HTTP: guessed, unsigned, shared, late, from another network,
-// for another sale. None gets a ticket; the same caller's own one does.
-func TestBadSolutions(t *testing.T) {
+// TestTicketIsChecked holds that a sale that needs a ticket refuses clearly, on both routes, and hears the header.
+func TestTicketIsChecked(t *testing.T) {
 	t.Parallel()
-	const each = 100
-	challenges := challenge.New(guardKeys(t), guard.NewLimitsTable(time.Now), 8)
-	ctx, stop := context.WithCancel(t.Context())
-	made := make(chan struct{})
-	go func() { defer close(made); _ = challenges.Run(ctx) }()
-	t.Cleanup(func() { stop(); <-made })
-	home := netip.MustParseAddr("192.0.2.1") // that of httptest's requests
-	solve := func(who challenge.Caller, now time.Time) challenge.Payload {
-		for {
-			c, err := challenges.Make(t.Context(), who, 2, now)
-			if errors.Is(err, challenge.ErrBusy) {
-				continue
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := challenge.Solve(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return p
+	early := &ticket.EarlyError{UsableFrom: noon.Add(731 * time.Millisecond)}
+	for _, tt := range []struct {
+		why        error
+		code, want string
+	}{
+		{ticket.ErrRequired, "TICKET_REQUIRED", `"data":{"guard":"tickets","orderKnown":true}`},
+		{ticket.ErrInvalid, "TICKET_INVALID", `"data":{"guard":"tickets","orderKnown":true}`},
+		{early, "NOT_STARTED", `"data":{"guard":"tickets","orderKnown":true,"usableFrom":"2026-01-02T12:00:00.731Z"}`},
+	} {
+		err := &guard.StoppedError{Guard: guards.TicketsGuard, Why: tt.why, OrderKnown: true}
+		w := do(t, newAPI(t, failing(err)), request{method: http.MethodPost, target: "/voucher/seckill/5", body: ""})
+		wantProblem(t, w, http.StatusForbidden, tt.code)
+		if !strings.Contains(w.Body.String(), tt.want) {
+			t.Errorf("%v: %s", tt.why, w.Body)
 		}
-	}
-	me := challenge.Caller{SaleID: 5, UserID: buyerID, Address: home}
-	own := solve(me, noon)
-	random := rand.New(rand.NewPCG(17, 9))
-	hex := func(n int) string {
-		var b strings.Builder
-		for range n {
-			b.WriteByte("0123456789abcdef"[random.IntN(16)])
+		w = do(t, newAPI(t, failing(err)),
+			request{method: http.MethodPost, target: "/voucher-order/seckill/5", body: ""})
+		if w.Code != http.StatusOK || !strings.HasPrefix(w.Body.String(), `{"success":false,"code":"`+tt.code+`"`) {
+			t.Errorf("%v on the tutorial's route: %d %s", tt.why, w.Code, w.Body)
 		}
-		return b.String()
-	}
-	foreign := map[string]challenge.Payload{
-		"shared": solve(challenge.Caller{SaleID: 5, UserID: buyerID + 1, Address: home}, noon),
-		"late":   solve(me, noon.Add(-challenge.Life)),
-		"from another network": solve(
-			challenge.Caller{SaleID: 5, UserID: buyerID, Address: netip.MustParseAddr("198.51.100.1")}, noon),
-		"for another sale": solve(challenge.Caller{SaleID: 6, UserID: buyerID, Address: home}, noon),
-	}
-	kinds := map[string]func() challenge.Payload{
-		"guessed":  func() challenge.Payload { p := own; p.Solution.DerivedKey = hex(64); return p },
-		"unsigned": func() challenge.Payload { p := own; p.Challenge.Signature = hex(64); return p },
-	}
-	for name, p := range foreign {
-		kinds[name] = func() challenge.Payload { p.Solution.Time = random.Float64(); return p }
-	}
-	a := newAPI(t, func(cfg *Config) { cfg.Tickets, cfg.UserRate = workedTickets{challenges}, 0 })
-	send := func(p challenge.Payload) (int, string) {
-		text, err := p.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := do(t, a, request{
-			method: http.MethodPost, target: "/voucher/seckill/5/ticket",
-			header: map[string]string{solutionHeader: text},
-		})
-		return w.Code, w.Body.String()
-	}
-	for name, next := range kinds {
-		for i := range each {
-			if status, body := send(next()); status != http.StatusForbidden ||
-				!strings.Contains(body, `"code":"CHALLENGE_REQUIRED"`) {
-				t.Fatalf("%s, the %dth: %d %s", name, i, status, body)
-			}
-		}
-	}
-	if status, body := send(own); status != http.StatusOK {
-		t.Errorf("the caller's own: %d %s", status, body)
 	}
 }

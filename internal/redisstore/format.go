@@ -71,6 +71,14 @@ func (f *formats) in(partition int) *otherData {
 // command is a partition.ErrFormat.
 func (s *Store) in(partition int) redis.UniversalClient { return s.unlessOther(partition, s.commands) }
 
+// In implements rediskit.Partitions.
+func (s *Store) In(partition int) redis.UniversalClient { return s.in(partition) }
+
+// Key implements rediskit.Partitions.
+func (s *Store) Key(partition int, rest string) string {
+	return s.keys.partition(partition) + ":" + rest
+}
+
 func (s *Store) unlessOther(partition int, client redis.UniversalClient) redis.UniversalClient {
 	if other := s.formats.in(partition); other != nil {
 		return other.client

@@ -219,7 +219,7 @@ func (r *rig) keysOf() []string {
 	return []string{
 		r.keys.format(0), r.keys.orders(0), r.keys.consumers(0), r.keys.stops(0), r.keys.reporters(0), r.keys.dead(0),
 		r.keys.sale(r.sale), r.keys.buyers(r.sale), r.keys.reports(r.sale), r.keys.reported(r.sale),
-		r.keys.outcomes(r.sale), r.keys.list(1), r.keys.guards(r.sale)[0], r.keys.spending(),
+		r.keys.outcomes(r.sale), r.keys.list(1), r.Key(0, "a feature's"),
 	}
 }
 
@@ -273,7 +273,7 @@ func (r *rig) restOfStore(c *Consumer) map[string]error {
 	_, _, errs["DeadLetters"] = r.DeadLetters(ctx, 0, "", 1)
 	errs["Add"] = r.Add(ctx, sale, order.Counts{"sold_out": 1})
 	errs["ReplaceListVersion"] = r.ReplaceListVersion(ctx, 1)
-	_, _, errs["ExchangeSpending"] = r.ExchangeSpending(ctx, "a", "", nil)
+	errs["In"] = r.In(0).Set(ctx, r.Key(0, "a feature's"), 1, 0).Err()
 	_, errs["Views"] = r.Views(ctx, []order.SaleRef{sale})
 	_, errs["Inventory"] = r.Inventory(ctx, sale)
 	_, errs["Holdings"] = r.Holdings(ctx, 1, []order.SaleRef{sale})

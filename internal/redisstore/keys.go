@@ -28,8 +28,8 @@ const (
 	entrySequence = "s"
 )
 
-// keys names every key of sales and partitions; counter.go names those of order ids. All keys of one partition share
-// a hash tag, and so one slot of a Redis Cluster: the scripts need that.
+// keys names every key of sales and partitions but those of features; counter.go names those of order ids. All keys of
+// one partition share a hash tag, and so one slot of a Redis Cluster: the scripts need that.
 type keys struct {
 	prefix string // in front of everything, so that installations and tests can share a server; usually empty
 }
@@ -60,17 +60,6 @@ func (k keys) buyers(s order.SaleRef) string {
 func (k keys) outcomes(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":outcomes:" + strconv.FormatInt(s.VoucherID, 10)
 }
-
-// guards is what a sale's guards did: what → how often (hash), and by network the requests that they stopped and the
-// units sold (sorted sets: network → how many). They expire thirty days after the last addition.
-func (k keys) guards(s order.SaleRef) []string {
-	counts := k.partition(s.Partition) + ":guards:" + strconv.FormatInt(s.VoucherID, 10)
-	return []string{counts, counts + ":stopped", counts + ":units"}
-}
-
-// spending is what instances tell each other of callers' budgets (sorted set: "instance time budgets" → microseconds
-// since 1970).
-func (k keys) spending() string { return k.partition(0) + ":spending" }
 
 // reports is the recovery reports about a stopped sale (hash: order → "user id epoch sequence").
 func (k keys) reports(s order.SaleRef) string {

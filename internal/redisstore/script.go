@@ -8,8 +8,7 @@ type scriptSet struct {
 	begin, setHolders, requeue, publish, drop           rediskit.Script
 	reportHeartbeat, report, roundProgress              rediskit.Script
 	acknowledge, deadLetter, heartbeat, takeOver, leave rediskit.Script
-	replay, addCounts, addGuardCounts, inventory        rediskit.Script
-	exchangeSpending, unpackLetter                      rediskit.Script
+	replay, addCounts, inventory, unpackLetter          rediskit.Script
 	checkFormat, createGroup                            rediskit.Script
 }
 
@@ -26,8 +25,7 @@ func newScriptSet() scriptSet {
 		deadLetter: rediskit.NewScript("dead_letter"), heartbeat: rediskit.NewScript("heartbeat"),
 		takeOver: rediskit.NewScript("take_over"), leave: rediskit.NewScript("leave"),
 		replay: rediskit.NewScript("replay"), addCounts: rediskit.NewScript("add_counts"),
-		addGuardCounts: rediskit.NewScript("add_guard_counts"), inventory: rediskit.NewScript("inventory"),
-		exchangeSpending: rediskit.NewScript("exchange_spending"), unpackLetter: rediskit.NewScript("unpack_letter"),
+		inventory: rediskit.NewScript("inventory"), unpackLetter: rediskit.NewScript("unpack_letter"),
 		checkFormat: rediskit.NewScript("check_format"), createGroup: rediskit.NewScript("create_group"),
 	}
 }

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"seckill/internal/guard"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher/guards"
 )
@@ -118,43 +116,4 @@ func withCoolDown(tx *gorm.DB, orders []orderRow) (map[int64]bool, error) {
 		}
 	}
 	return with, nil
-}
-
-// UnpaidAfter implements guard.UnpaidReader.
-func (s *Store) UnpaidAfter(
-	ctx context.Context, after guard.UnpaidCursor, limit int,
-) ([]guard.Unpaid, guard.UnpaidCursor, error) {
-	var rows []unpaidRow
-	err := s.db.Read(ctx).Where("number > ? OR number = ? AND user_id > ?", after.Number, after.Number, after.UserID).
-		Order("number, user_id").Limit(limit).Find(&rows).Error
-	if err != nil {
-		return nil, after, sqlkit.ReadError("reading whose orders expired", err)
-	}
-	if len(rows) == 0 {
-		return nil, after, nil
-	}
-	now, err := s.readClock(ctx)
-	if err != nil {
-		return nil, after, err
-	}
-	users := make([]guard.Unpaid, len(rows))
-	for i, row := range rows {
-		users[i] = guard.Unpaid{UserID: row.UserID, Expired: row.Expired, Age: now.Sub(row.LastTime)}
-		after = guard.UnpaidCursor{Number: row.Number, UserID: row.UserID}
-	}
-	return users, after, nil
-}
-
-// readClock is ledgerTime outside of transactions.
-func (s *Store) readClock(ctx context.Context) (time.Time, error) {
-	if s.db.Dialect() == sqlkit.SQLite {
-		return s.db.Clock(), nil
-	}
-	var row struct {
-		Now time.Time `gorm:"column:now_time"`
-	}
-	if err := s.db.Read(ctx).Raw("SELECT UTC_TIMESTAMP(3) AS now_time").Find(&row).Error; err != nil {
-		return time.Time{}, sqlkit.ReadError("reading the clock", err)
-	}
-	return row.Now, nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/guard"
+	"seckill/internal/feature/guard"
 	"seckill/internal/order"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher/guards"
@@ -27,7 +27,7 @@ func (l ledger) unpaid(tb testing.TB, after guard.UnpaidCursor) ([]guard.Unpaid,
 	tb.Helper()
 	var all []guard.Unpaid
 	for {
-		users, next, err := l.UnpaidAfter(tb.Context(), after, 2)
+		users, next, err := guard.NewLedger(l.DB()).UnpaidAfter(tb.Context(), after, 2)
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -4,8 +4,8 @@ import "seckill/lab/mutant"
 
 // inGuards are those of guards against bots.
 func inGuards() []mutant.Mutant {
-	const ledger, guard, tickets = "./internal/sqlstore", "./internal/guard", "./internal/guard/ticket"
-	const ticket = "internal/guard/ticket/ticket.go"
+	const ledger, guard, tickets = "./internal/sqlstore", "./internal/feature/guard", "./internal/feature/guard/ticket"
+	const ticket = "internal/feature/guard/ticket/ticket.go"
 	return []mutant.Mutant{
 		packageMutant("orders of sales without a cool-down count too", ledger, "TestUnpaidIsCounted$", "counted",
 			mutant.Change{
@@ -21,20 +21,22 @@ func inGuards() []mutant.Mutant {
 		),
 		packageMutant("each instance has budgets of its own", guard,
 			"TestInstancesShareBudgets$", "one instance lets in",
-			mutant.Change{File: "internal/guard/budget_exchange.go", From: `		e.limits.spentElsewhere(elsewhere)
+			mutant.Change{
+				File: "internal/feature/guard/budget_exchange.go", From: `		e.limits.spentElsewhere(elsewhere)
 `, To: `		e.limits.spentElsewhere(elsewhere[:0])
-`},
+`,
+			},
 		),
 		packageMutant("of who asks each instance at just the rate nothing is told", guard,
 			"TestInstancesSharePacedBudgets$/users", "were let in of each", mutant.Change{
-				File: "internal/guard/table.go", From: `	if tell != nil {`,
+				File: "internal/feature/guard/table.go", From: `	if tell != nil {`,
 				To: `	if tell != nil && (full-at)*tellFrom >= token*time.Duration(r.Requests) {`,
 			},
 		),
 		packageMutant("what was spent elsewhere never comes back", guard, "TestSpentElsewhere$", "want 8",
-			mutant.Change{File: "internal/guard/spending.go", From: `now.Add(-max(0, s.Ago))`, To: `now`},
+			mutant.Change{File: "internal/feature/guard/spending.go", From: `now.Add(-max(0, s.Ago))`, To: `now`},
 		),
-		packageMutant("an instance hears itself", "./internal/redisstore", "TestOnEveryServer$/miniredis/spending$",
+		packageMutant("an instance hears itself", guard, "TestRedis$/miniredis/spending$",
 			"7:user:1=5", mutant.Change{
 				File: "scripts/exchange_spending.lua", From: `string.sub(told[i], 1, #own) ~= own`, To: `true`,
 			},
@@ -62,25 +64,25 @@ func inGuards() []mutant.Mutant {
 		),
 		packageMutant("one key for all purposes", guard+"/keys", "TestKeysDiffer$", "has the key of",
 			mutant.Change{
-				File: "internal/guard/keys/keys.go", From: `"seckill guard 1 " + string(purpose) + " "`,
+				File: "internal/feature/guard/keys/keys.go", From: `"seckill guard 1 " + string(purpose) + " "`,
 				To: `"seckill guard 1 "`,
 			},
 		),
 		packageMutant("a ticket is usable before its moment", "./internal/httpapi", "TestBadTickets$",
 			"early, the 0th: 202", mutant.Change{
-				File: "internal/guard/ticket/guard.go", From: `	return g.Tickets.Usable(r.Sale.ID, ` +
+				File: "internal/feature/guard/tickets_check.go", From: `	return g.Tickets.Usable(r.Sale.ID, ` +
 					`r.Caller.UserID, r.Sale.Begin, r.Sale.Settings.Tickets.Longest(), r.Now)`, To: `	return nil`,
 			},
 		),
-		packageMutant("guards stand before rule 2", "./internal/order/service", "TestGuardsStandBehindRule2$",
+		packageMutant("guards stand before rule 2", guard, "TestGuardsStandBehindRule2$",
 			"a_winner_who_may_not_enter",
-			mutant.Change{File: "internal/order/service/guards.go", From: `	own := g.ownOrder(ctx, s.ID, c.UserID)
+			mutant.Change{File: "internal/feature/guard/entry.go", From: `	own := e.ownOrder(ctx, s.ID, c.UserID)
 `, To: `	own := order.ErrBarred
 `},
 		),
 		packageMutant("a ledger that fails makes the cool-down forget", guard,
 			"TestCoolDownLoader$", "the ledger is away",
-			mutant.Change{File: "internal/guard/cool_down_loader.go", From: `	if err != nil {
+			mutant.Change{File: "internal/feature/guard/cool_down_loader.go", From: `	if err != nil {
 		return false, err
 	}
 	l.check`, To: `	if err != nil {

@@ -52,4 +52,6 @@ func CodeOf(a order.Answer) string { return strings.ToUpper(string(a)) }
 type Rule struct {
 	Matches func(error) bool
 	Failure Failure
+	// Early: a sale in a rush answers so, most of all. Of features it stands before the core's rules that it does not.
+	Early bool
 }

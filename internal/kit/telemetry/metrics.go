@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"seckill/internal/guard"
 	"seckill/internal/order/admission"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/outbox"
@@ -34,7 +33,6 @@ type Metrics struct {
 	audit      *auditMetrics
 	repairs    *repairMetrics
 	locks      *locks
-	guards     *guardMetrics
 	webhooks   *webhooks
 }
 
@@ -45,7 +43,6 @@ var (
 	_ outbox.Observer    = (*Metrics)(nil)
 	_ service.Observer   = (*Metrics)(nil)
 	_ audit.Observer     = (*Metrics)(nil)
-	_ guard.Observer     = (*Metrics)(nil)
 )
 
 // NewMetrics returns metrics in a new registry, beside those of the Go runtime, of the process and of the build.
@@ -63,7 +60,6 @@ func NewMetrics(b Build) *Metrics {
 		audit:      newAudit(),
 		repairs:    newRepairs(),
 		locks:      newLocks(),
-		guards:     newGuards(),
 		webhooks:   newWebhooks(),
 	}
 	// Registering into a new registry fails only for names that clash, which any test would show.
@@ -83,7 +79,6 @@ func NewMetrics(b Build) *Metrics {
 	m.registry.MustRegister(m.audit.collectors()...)
 	m.registry.MustRegister(m.repairs.collectors()...)
 	m.registry.MustRegister(m.locks.collectors()...)
-	m.registry.MustRegister(m.guards.collectors()...)
 	m.registry.MustRegister(m.webhooks.collectors()...)
 	return m
 }

@@ -21,7 +21,6 @@ import (
 	"seckill/internal/order/recovery"
 	"seckill/internal/order/redemption"
 	"seckill/internal/order/waitlist"
-	"seckill/internal/voucher/guards"
 	"seckill/internal/webhook"
 )
 
@@ -60,9 +59,6 @@ func used() *Metrics {
 	m.Locked(time.Millisecond)
 	m.LockBusy()
 	m.LockFailed()
-	m.GuardStopped(guards.LimitsGuard, false)
-	m.GuardStopped(guards.LimitsGuard, true)
-	m.GuardStopped(guards.ConditionsGuard, true)
 	m.WatchLoad(func() (int64, int64, int64) { return 3, 2, 1 })
 	m.WatchRepairs(recovery.NewRepairQueue().Load)
 	m.Swept(nil)
@@ -107,8 +103,8 @@ func TestNamesFollowTheConventions(t *testing.T) {
 			t.Errorf("%s has none of the prefixes", name)
 		}
 	}
-	if own != 75 {
-		t.Errorf("%d families of the service, want 75: is one not registered?", own)
+	if own != 74 {
+		t.Errorf("%d families of the service, want 74: is one not registered?", own)
 	}
 }
 
@@ -137,24 +133,6 @@ seckill_pool_waits_total{pool="redis"} 4
 	if n, _ := observed(t, used(), "seckill_lock_wait_seconds"); n != 1 {
 		t.Errorf("%d locks waited for, want 1", n)
 	}
-}
-
-func TestGuards(t *testing.T) {
-	t.Parallel()
-	compare(t, used(), `
-# HELP seckill_guard_stopped_total Requests that a guard of a sale stopped (stopped), or would have stopped were it not for its dryRun (dry_run).
-# TYPE seckill_guard_stopped_total counter
-seckill_guard_stopped_total{guard="challenge",mode="dry_run"} 0
-seckill_guard_stopped_total{guard="challenge",mode="stopped"} 0
-seckill_guard_stopped_total{guard="conditions",mode="dry_run"} 1
-seckill_guard_stopped_total{guard="conditions",mode="stopped"} 0
-seckill_guard_stopped_total{guard="coolDown",mode="dry_run"} 0
-seckill_guard_stopped_total{guard="coolDown",mode="stopped"} 0
-seckill_guard_stopped_total{guard="limits",mode="dry_run"} 1
-seckill_guard_stopped_total{guard="limits",mode="stopped"} 1
-seckill_guard_stopped_total{guard="tickets",mode="dry_run"} 0
-seckill_guard_stopped_total{guard="tickets",mode="stopped"} 0
-`, "seckill_guard_stopped_total")
 }
 
 func TestBulkheads(t *testing.T) {

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/internal/guard"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/voucher"
-	"seckill/internal/voucher/guards"
 )
 
 // LiveStats are the stats of a sale in Redis, at about one moment.
@@ -17,7 +15,6 @@ type LiveStats struct {
 	View          order.SaleView
 	State         voucher.SaleState
 	Answers       order.Counts  // by all instances
-	Guards        guard.Figures // by all instances
 	Waiting       int64         // entries of accepted orders of the sale's partition that have no row yet
 	OldestWaiting time.Duration // how long the first of them has waited
 	DeadLetters   int64         // dead letters of the partition
@@ -43,8 +40,8 @@ type SaleStats struct {
 	Recorded int64 // units of live orders in the ledger
 	// Partition is where the sale is.
 	Partition int
-	// Settings are the sale's guards; nil: none. They are stale with the other two.
-	Settings *guards.Settings
+	// Voucher is the sale's, from the ledger. It is stale with the other two.
+	Voucher voucher.Voucher
 	// Stale: the ledger could not be read just now. Issued and Recorded are the last known values.
 	Stale bool
 	// Balance is nil when it could not be had.
@@ -97,7 +94,7 @@ func (m *Monitor) read(ctx context.Context, voucherID int64) (SaleStats, error) 
 		return SaleStats{}, voucher.ErrNotSeckill
 	}
 	f := SaleStats{
-		Issued: v.Sale.Issued, Recorded: v.Sale.Issued - v.Sale.Stock - v.Sale.Offered, Settings: v.Sale.Guards,
+		Issued: v.Sale.Issued, Recorded: v.Sale.Issued - v.Sale.Stock - v.Sale.Offered, Voucher: v,
 		Partition: v.Sale.Partition, Stale: stale,
 	}
 	if f.LiveStats, err = m.live.LiveStats(ctx, v); err != nil {

@@ -102,6 +102,16 @@ func (p *Purchases) await(
 	}
 }
 
+// OwnOrder asks Redis which order the user has in the voucher's sale, without letting them in: an
+// *order.AlreadyBoughtError, order.ErrBarred if they have none, or another error when that is not known.
+func (p *Purchases) OwnOrder(ctx context.Context, userID, voucherID int64) error {
+	return p.explain(ctx, userID, p.admission.Order(ctx, voucherID, userID))
+}
+
+// Now estimates Redis's clock from its last answer about the voucher's sale (rule 12); without one it is this
+// machine's.
+func (p *Purchases) Now(voucherID int64) time.Time { return p.admission.Now(voucherID) }
+
 // explain completes an AlreadyBoughtError with what became of the order that the user has.
 func (p *Purchases) explain(ctx context.Context, userID int64, err error) error {
 	var bought *order.AlreadyBoughtError

@@ -749,3 +749,33 @@ func TestQuestionsDoNotGrowWithSales(t *testing.T) {
 		}
 	})
 }
+
+// Whom a sale's guards stop is still asked of Redis, and hears their order with its status (rule 2).
+func TestOwnOrder(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		outcome order.Result
+		want    error
+	}{
+		"an order":      {order.Result{Outcome: order.AlreadyBought, OrderID: 5}, nil},
+		"none":          {order.Result{Outcome: order.Barred}, order.ErrBarred},
+		"being rebuilt": {order.Result{Outcome: order.NoSale}, order.ErrPaused},
+		"no answer":     {order.Result{Outcome: order.Unreadable}, order.ErrUnknownOutcome},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+			p.gate.outcome = c.outcome
+			p.rows.Rows[5] = order.Order{ID: 5, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Paid}
+			err := p.purchases.OwnOrder(t.Context(), 1, ordertest.VoucherA)
+			if bought, is := errors.AsType[*order.AlreadyBoughtError](err); c.want == nil &&
+				(!is || bought.OrderID != 5 || bought.Status != order.Paid) ||
+				!errors.Is(err, c.want) && c.want != nil {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+			if p.gate.calls != 1 {
+				t.Errorf("Redis was asked %d times", p.gate.calls)
+			}
+		})
+	}
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"seckill/internal/feature"
+	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
+)
+
+// keptSales is a ledger with these sales.
+type keptSales struct {
+	feature.Ledger
+	sales []voucher.Voucher
+}
+
+func (k keptSales) SalesToKeep(context.Context) ([]voucher.Voucher, error) { return k.sales, nil }
+
+// A server without guards names the sales that have some when it starts.
+func TestWarnOfGuards(t *testing.T) {
+	t.Parallel()
+	plain := voucher.Voucher{ID: 7, Sale: &voucher.Sale{}}
+	guarded := voucher.Voucher{ID: 8, Sale: &voucher.Sale{Guards: &guards.Settings{Limits: &guards.Limits{}}}}
+	for want, sales := range map[string][]voucher.Voucher{"vouchers=[8]": {plain, guarded}, "": {plain}} {
+		var logged bytes.Buffer
+		log := slog.New(slog.NewTextHandler(&logged, nil))
+		if err := warnOfGuards(t.Context(), keptSales{sales: sales}, log); err != nil {
+			t.Fatal(err)
+		}
+		if text := logged.String(); !strings.Contains(text, want) || (text == "") != (want == "") {
+			t.Errorf("logged %q, want %q", text, want)
+		}
+	}
+}

@@ -1,0 +1,292 @@
+package challenge
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"seckill/internal/feature/guard/keys"
+	"seckill/internal/feature/guard/network"
+	"seckill/internal/voucher/guards"
+)
+
+// What a solution is refused with.
+var (
+	// ErrUnsolved: there is no solution, or it solves no challenge of this user, sale and network that is still valid.
+	ErrUnsolved = errors.New("the challenge is not solved")
+	// ErrTryAgain: the key of the challenge is not known yet. Ask again in a second.
+	ErrTryAgain = errors.New("the challenge's key is not known yet")
+	// ErrBusy: more challenges are asked for than are made. Ask again shortly.
+	ErrBusy = errors.New("too many challenges are asked for")
+)
+
+// What each challenge says. Half a mebibyte for each try; a telephone makes some ninety tries in a second.
+const (
+	algorithm   = "SCRYPT"
+	cost        = 512 // scrypt's N
+	blockSize   = 8   // scrypt's r; ALTCHA calls it memoryCost
+	parallelism = 1   // scrypt's p
+	keyLength   = 32
+	prefixBytes = keyLength / 2
+	randomBytes = 16
+
+	// Life is how long a challenge may be solved.
+	Life = 2 * time.Minute
+
+	maxPayload = 2048 // characters; a payload has some 900
+)
+
+// Parameters are ALTCHA's, in the alphabetical order in which they are signed.
+type Parameters struct {
+	Algorithm    string `json:"algorithm"`
+	Cost         int    `json:"cost"`
+	Data         Data   `json:"data"`
+	ExpiresAt    int64  `json:"expiresAt"` // seconds since 1970
+	KeyLength    int    `json:"keyLength"`
+	KeyPrefix    string `json:"keyPrefix"`
+	KeySignature string `json:"keySignature"`
+	MemoryCost   int    `json:"memoryCost"`
+	Nonce        string `json:"nonce"`
+	Parallelism  int    `json:"parallelism"`
+	Salt         string `json:"salt"`
+}
+
+// Data says whose challenge it is.
+type Data struct {
+	Bound      string `json:"bound"`      // of which user and network
+	Difficulty int    `json:"difficulty"` // the most tries that it takes, for a display of progress
+	Key        uint16 `json:"key"`        // id of the salt of the keys that signed it
+}
+
+// Challenge is what a caller gets.
+type Challenge struct {
+	Parameters Parameters `json:"parameters"`
+	Signature  string     `json:"signature"`
+}
+
+// Solution is what a caller found.
+type Solution struct {
+	Counter    uint32  `json:"counter"`
+	DerivedKey string  `json:"derivedKey"`
+	Time       float64 `json:"time,omitempty"` // milliseconds; not used
+}
+
+// Payload is what a caller sends, as base64 of its JSON.
+type Payload struct {
+	Challenge Challenge `json:"challenge"`
+	Solution  Solution  `json:"solution"`
+}
+
+// Caller is whom a challenge is for.
+type Caller struct {
+	SaleID, UserID int64
+	Address        netip.Addr // the network is what counts: its /24, in IPv6 its /48
+}
+
+// Keys are the keys of sales: *keys.Ring.
+type Keys interface {
+	// Current returns the key to sign with, and the id of its salt. keys.ErrNotKnown.
+	Current(purpose keys.Purpose, saleID int64) (*keys.Key, uint16, error)
+	// Find returns the key with a salt. keys.ErrUnknownYet, keys.ErrNotKnown.
+	Find(purpose keys.Purpose, saleID int64, saltID uint16) (*keys.Key, error)
+}
+
+// Recent counts who asked lately: *guard.LimitsTable.
+type Recent interface {
+	// Asked counts a request and returns how many the account and its network have asked for lately. A
+	// *guard.RateError where it is too many.
+	Asked(saleID, userID int64, a netip.Addr) (user, network int64, err error)
+}
+
+// Challenges makes challenges and checks solutions.
+type Challenges struct {
+	keys   Keys
+	recent Recent
+	pool   *pool
+}
+
+// New returns challenges that are signed with the keys. Run makes them; depth of each kind wait to be asked for:
+// PoolDepth.
+func New(k Keys, recent Recent, depth int) *Challenges {
+	return &Challenges{keys: k, recent: recent, pool: newPool(depth)}
+}
+
+// Run makes what challenges are made of until ctx ends.
+func (c *Challenges) Run(ctx context.Context) error { return c.pool.run(ctx) }
+
+const (
+	accountFree     = 2  // challenges that an account asked for lately and that cost no more than the first
+	networkCrowd    = 64 // those of a network: people behind one address
+	networkPerCrowd = 8  // by how many tries each further crowd raises the difficulty
+)
+
+// Difficulty counts an ask, and returns how many tries the caller's challenge takes at most: easiest where little was
+// asked lately, and never more than hardest. A *guard.RateError where the account or its network asks too often.
+func (c *Challenges) Difficulty(who Caller, easiest, hardest int) (int, error) {
+	user, network, err := c.recent.Asked(who.SaleID, who.UserID, who.Address)
+	if err != nil {
+		return 0, err
+	}
+	hardest = min(max(hardest, guards.MinDifficulty), guards.MaxDifficulty)
+	easiest = min(max(easiest, guards.MinDifficulty), hardest)
+	tries := easiest + easiest*int(max(0, user-accountFree)) + networkPerCrowd*int(network/networkCrowd)
+	return min(tries, hardest), nil
+}
+
+// Make returns a challenge for the caller. ErrBusy, keys.ErrNotKnown.
+func (c *Challenges) Make(ctx context.Context, who Caller, difficulty int, now time.Time) (Challenge, error) {
+	signing, saltID, err := c.keys.Current(keys.Challenge, who.SaleID)
+	if err != nil {
+		return Challenge{}, err
+	}
+	solving, err := c.keys.Find(keys.Solution, who.SaleID, saltID)
+	if err != nil {
+		return Challenge{}, err
+	}
+	p, err := c.pool.take(ctx, min(max(difficulty, guards.MinDifficulty), guards.MaxDifficulty))
+	if err != nil {
+		return Challenge{}, err
+	}
+	made := Challenge{Parameters: Parameters{
+		Algorithm: algorithm, Cost: cost, KeyLength: keyLength, MemoryCost: blockSize, Parallelism: parallelism,
+		Data:      Data{Bound: bound(signing, who), Difficulty: difficulty, Key: saltID},
+		ExpiresAt: now.Add(Life).Unix(), KeyPrefix: hex.EncodeToString(p.key[:prefixBytes]),
+		KeySignature: mac(solving, p.key[:]), Nonce: hex.EncodeToString(p.nonce[:]),
+		Salt: hex.EncodeToString(p.salt[:]),
+	}}
+	if made.Signature, err = sign(signing, made.Parameters); err != nil {
+		return Challenge{}, err
+	}
+	return made, nil
+}
+
+// Check checks a caller's solution, as base64 of a payload's JSON. ErrUnsolved, ErrTryAgain.
+func (c *Challenges) Check(text string, who Caller, now time.Time) error {
+	p, err := ParsePayload(text)
+	if err != nil {
+		return err
+	}
+	params := p.Challenge.Parameters
+	signing, err := c.find(keys.Challenge, who, params)
+	if err != nil {
+		return err
+	}
+	signature, err := sign(signing, params)
+	if err != nil || !same(signature, p.Challenge.Signature) {
+		return fmt.Errorf("%w: it is not signed by this service", ErrUnsolved)
+	}
+	switch {
+	case now.Unix() >= params.ExpiresAt:
+		return fmt.Errorf("%w: it has expired", ErrUnsolved)
+	case !same(bound(signing, who), params.Data.Bound):
+		return fmt.Errorf("%w: it was made for another user or network", ErrUnsolved)
+	}
+	solving, err := c.find(keys.Solution, who, params)
+	if err != nil {
+		return err
+	}
+	key, err := hex.DecodeString(p.Solution.DerivedKey)
+	if err != nil || len(key) != keyLength {
+		return fmt.Errorf("%w: derivedKey is not %d bytes in hexadecimal", ErrUnsolved, keyLength)
+	}
+	if !same(mac(solving, key), params.KeySignature) {
+		return fmt.Errorf("%w: the answer is wrong", ErrUnsolved)
+	}
+	return nil
+}
+
+func (c *Challenges) find(purpose keys.Purpose, who Caller, p Parameters) (*keys.Key, error) {
+	key, err := c.keys.Find(purpose, who.SaleID, p.Data.Key)
+	switch {
+	case errors.Is(err, keys.ErrUnknownYet):
+		return nil, ErrTryAgain
+	case err != nil:
+		return nil, fmt.Errorf("%w: its key is not known", ErrUnsolved)
+	}
+	return key, nil
+}
+
+// ParsePayload reads what a caller sent. Its error wraps ErrUnsolved.
+func ParsePayload(text string) (Payload, error) {
+	var p Payload
+	if text == "" {
+		return p, ErrUnsolved
+	}
+	if len(text) > maxPayload {
+		return p, fmt.Errorf("%w: longer than %d characters", ErrUnsolved, maxPayload)
+	}
+	raw, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return p, fmt.Errorf("%w: not base64", ErrUnsolved)
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(raw)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&p); err != nil || decoder.InputOffset() != int64(len(raw)) {
+		return Payload{}, fmt.Errorf("%w: not a payload of ALTCHA", ErrUnsolved)
+	}
+	return p, nil
+}
+
+// Encode returns the payload as callers send it.
+func (p Payload) Encode() (string, error) {
+	text, err := json.Marshal(p)
+	return base64.StdEncoding.EncodeToString(text), err
+}
+
+// Solve tries one counter after the other, as the callers' programs do, until ctx ends: for tests and clients in Go.
+func Solve(ctx context.Context, c Challenge) (Payload, error) {
+	nonce, errNonce := hex.DecodeString(c.Parameters.Nonce)
+	salt, errSalt := hex.DecodeString(c.Parameters.Salt)
+	if err := errors.Join(errNonce, errSalt); err != nil {
+		return Payload{}, err
+	}
+	for counter := uint32(0); ctx.Err() == nil; counter++ {
+		key := derive(nonce, salt, counter)
+		if found := hex.EncodeToString(key[:]); strings.HasPrefix(found, c.Parameters.KeyPrefix) {
+			return Payload{Challenge: c, Solution: Solution{Counter: counter, DerivedKey: found}}, nil
+		}
+	}
+	return Payload{}, ctx.Err()
+}
+
+// bound names a user and a network, without telling either.
+func bound(key *keys.Key, who Caller) string {
+	of := network.Of(who.Address)
+	message := make([]byte, 0, 48)
+	message = append(message, "bound"...)
+	message = binary.BigEndian.AppendUint64(message, uint64(who.UserID))
+	address := of.Addr().As16()
+	message = append(message, address[:]...)
+	message = append(message, byte(of.Bits()))
+	sum := key.Sign(message)
+	return hex.EncodeToString(sum[:16])
+}
+
+// sign signs parameters: their JSON with sorted names.
+func sign(key *keys.Key, p Parameters) (string, error) {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return "", fmt.Errorf("signing a challenge: %w", err)
+	}
+	return mac(key, text), nil
+}
+
+// mac signs as ALTCHA's libraries do. These take keys as text, so the key is its hexadecimal form.
+func mac(key *keys.Key, message []byte) string {
+	secret := key.Secret()
+	h := hmac.New(sha256.New, []byte(hex.EncodeToString(secret[:])))
+	_, _ = h.Write(message) // a hash never fails
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

@@ -1,0 +1,60 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"seckill/internal/feature"
+	"seckill/internal/order"
+)
+
+const (
+	// maxStoppedAsks is how many stopped requests may be asking Redis for an order at once: bots that are stopped
+	// must not take the batches of those who are not.
+	maxStoppedAsks = 128
+	// stoppedAskTimeout is how long such a question may take. A guard's answer does not wait for a Redis that hangs.
+	stoppedAskTimeout = 500 * time.Millisecond
+)
+
+// Entry lets callers into sales, or stops them: it has the guards asked, and tells whom one stops the order that they
+// have (rule 2).
+type Entry struct {
+	guards *Guards
+	sales  feature.Sales
+	asking chan struct{}
+}
+
+// NewEntry returns the entry of sales.
+func NewEntry(guards *Guards, sales feature.Sales) *Entry {
+	return &Entry{guards: guards, sales: sales, asking: make(chan struct{}, maxStoppedAsks)}
+}
+
+// Enter returns nil if the caller may enter the sale. A caller whom a guard stops gets an *order.AlreadyBoughtError
+// if they have an order there, else a *StoppedError, which says whether that is certain; it takes 500 ms at most.
+func (e *Entry) Enter(ctx context.Context, s Sale, c Caller) error {
+	err := e.guards.Check(s, c, e.sales.Now(s.ID))
+	stopped, is := errors.AsType[*StoppedError](err)
+	if !is {
+		return err
+	}
+	own := e.ownOrder(ctx, s.ID, c.UserID)
+	if _, bought := errors.AsType[*order.AlreadyBoughtError](own); bought {
+		return own
+	}
+	stopped.OrderKnown = errors.Is(own, order.ErrBarred)
+	return stopped
+}
+
+// ownOrder asks for a stopped caller's order; beyond the bound, order.ErrUnavailable.
+func (e *Entry) ownOrder(ctx context.Context, voucherID, userID int64) error {
+	select {
+	case e.asking <- struct{}{}:
+		defer func() { <-e.asking }()
+	default:
+		return order.ErrUnavailable
+	}
+	asking, cancel := context.WithTimeout(ctx, stoppedAskTimeout)
+	defer cancel()
+	return e.sales.OwnOrder(asking, userID, voucherID)
+}

@@ -1,0 +1,76 @@
+package guard
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"seckill/internal/feature"
+	"seckill/internal/feature/guard/challenge"
+	"seckill/internal/feature/guard/keys"
+	"seckill/internal/feature/guard/ticket"
+)
+
+// New returns the feature.
+func New() feature.Feature {
+	return feature.Feature{
+		Name: "guard", Rules: Rules(), Open: open,
+		Commands: []feature.Command{{
+			Name: "guardkey", Summary: "show or rotate the salt with which the keys of guards are derived",
+			Run: guardKey,
+		}},
+	}
+}
+
+func open(core feature.Core) (feature.Parts, error) {
+	limits, tally, metrics := NewLimitsTable(time.Now), NewTally(time.Now), NewMetrics()
+	coolDown, redis, ledger := NewCoolDownCheck(time.Now), NewRedis(core.Partitions), NewLedger(core.DB)
+	signing, err := openSigning(core, ledger, limits)
+	if err != nil {
+		return feature.Parts{}, err
+	}
+	guards := NewGuards(limits, tally, metrics, ConditionsCheck{}, coolDown, TicketsCheck{signing.tickets})
+	parts := feature.Parts{
+		Gatekeeper: NewGate(guards, NewEntry(guards, core.Sales), tally, core.Front, signing.tickets != nil),
+		Jobs: []func(context.Context) error{
+			NewCoolDownLoader(coolDown, ledger, core.Sales.AnyGuards, core.Log).Run,
+			NewFlusher(tally, core.Sales, redis, core.Log).Run,
+		},
+		Metrics: metrics.Collectors(),
+		Members: feature.Members{Guards: ShownFigures(redis.Figures)},
+	}
+	if !core.Embedded { // which has one instance
+		exchange := NewBudgetExchange(limits, redis, uuid.NewString(), core.Sales.AnyGuards, core.Log)
+		parts.Jobs = append(parts.Jobs, exchange.Run)
+	}
+	if signing.tickets != nil {
+		giver := NewTickets(signing.tickets, signing.challenges, guards, core.Sales)
+		parts.Routes = Routes(giver, core.Front)
+		parts.Jobs = append(parts.Jobs, signing.ring.Run, signing.challenges.Run)
+	}
+	return parts, nil
+}
+
+// signing is what the guards that sign need. All is nil without a secret.
+type signing struct {
+	ring       *keys.Ring
+	tickets    *ticket.Tickets
+	challenges *challenge.Challenges
+}
+
+// openSigning returns it. In the embedded mode the tokens' secret serves here too: keys are derived for each purpose.
+func openSigning(core feature.Core, salts keys.Salts, limits *LimitsTable) (signing, error) {
+	secret := core.Settings.Guards.Secret.Reveal()
+	if secret == "" && core.Embedded {
+		secret = core.Secret
+	}
+	if secret == "" {
+		return signing{}, nil
+	}
+	ring, err := keys.NewRing(secret, salts, time.Now, core.Log)
+	if err != nil {
+		return signing{}, err
+	}
+	return signing{ring, ticket.New(ring), challenge.New(ring, limits, challenge.PoolDepth)}, nil
+}

@@ -1,0 +1,55 @@
+package guard
+
+import (
+	"strings"
+	"testing"
+
+	"seckill/internal/feature"
+	"seckill/internal/kit/config"
+	"seckill/internal/order/ordertest"
+	"seckill/internal/voucher/guards"
+)
+
+// Without a secret there are no tickets, and whoever wants some is told the setting; the embedded mode has one of its
+// own, and no other instance to tell what callers spend.
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	secret := strings.Repeat("of the guards 7!", 2)
+	for name, c := range map[string]struct {
+		secret, tokens string
+		embedded       bool
+		lacks          string
+		routes, jobs   int
+	}{
+		"without a secret":           {"", secret, false, "SECKILL_GUARD_SECRET", 0, 3},
+		"with one":                   {secret, secret + "!", false, "", 1, 5},
+		"embedded":                   {"", secret, true, "", 1, 4},
+		"embedded, without a secret": {"", "", true, "SECKILL_GUARD_SECRET", 0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			core := feature.Core{
+				Sales: &fakeSales{}, Secret: c.tokens, Embedded: c.embedded, Log: ordertest.Quiet(),
+				Settings: config.Config{Guards: config.Guards{Secret: config.Secret(c.secret)}},
+			}
+			parts, err := New().Open(core)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range guards.Names() {
+				want := ""
+				if n == guards.TicketsGuard || n == guards.ChallengeGuard {
+					want = c.lacks
+				}
+				if got := parts.Gatekeeper.Lacks(n); got != want {
+					t.Errorf("%s lacks %q, want %q", n, got, want)
+				}
+			}
+			if len(parts.Routes) != c.routes || len(parts.Jobs) != c.jobs || len(parts.Metrics) != 1 ||
+				parts.Members.Guards == nil {
+				t.Errorf("%d routes, %d jobs, %d metrics, members %t", len(parts.Routes), len(parts.Jobs),
+					len(parts.Metrics), parts.Members.Guards != nil)
+			}
+		})
+	}
+}

@@ -1,0 +1,42 @@
+package guard
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"seckill/internal/voucher/guards"
+)
+
+// The modes in which a guard stops.
+const (
+	modeStopped = "stopped"
+	modeDryRun  = "dry_run"
+)
+
+// Metrics counts whom the guards of sales stop.
+type Metrics struct{ stopped *prometheus.CounterVec }
+
+// NewMetrics returns zeros.
+func NewMetrics() *Metrics {
+	m := &Metrics{prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: "seckill", Subsystem: "guard", Name: "stopped_total",
+		Help: "Requests that a guard of a sale stopped (stopped), or would have stopped were it not for its dryRun " +
+			"(dry_run).",
+	}, []string{"guard", "mode"})}
+	for _, n := range guards.Names() {
+		m.stopped.WithLabelValues(string(n), modeStopped)
+		m.stopped.WithLabelValues(string(n), modeDryRun)
+	}
+	return m
+}
+
+// Collectors returns what is to be registered.
+func (m *Metrics) Collectors() []prometheus.Collector { return []prometheus.Collector{m.stopped} }
+
+// GuardStopped implements Observer.
+func (m *Metrics) GuardStopped(by guards.Name, dryRun bool) {
+	mode := modeStopped
+	if dryRun {
+		mode = modeDryRun
+	}
+	m.stopped.WithLabelValues(string(by), mode).Inc()
+}

@@ -1,0 +1,58 @@
+package guard
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/param"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/voucher"
+)
+
+// TicketGiver gives out the tickets of sales: *Tickets.
+type TicketGiver interface {
+	// Give returns a ticket of the caller for a voucher's sale; the solution is "" without. Its errors are those of
+	// voucher and order, and ErrNoTickets, *TicketsLaterError, *ChallengeError,
+	// *StoppedError, challenge.ErrBusy, challenge.ErrTryAgain and ticket.ErrTryAgain.
+	Give(ctx context.Context, voucherID int64, c Caller, solution string) (Ticket, error)
+}
+
+// Routes are those of tickets.
+func Routes(tickets TicketGiver, front httpkit.Front) []httpkit.Route {
+	h := handlers{tickets, front}
+	return []httpkit.Route{httpkit.Owning("POST /voucher/seckill/:id/ticket", h.give, httpkit.Limited)}
+}
+
+type handlers struct {
+	tickets TicketGiver
+	front   httpkit.Front
+}
+
+// ticketJSON is a ticket.
+type ticketJSON struct {
+	Ticket     string    `json:"ticket"`
+	UsableFrom time.Time `json:"usableFrom"`
+	Expires    time.Time `json:"expires"`
+	BeginTime  time.Time `json:"beginTime"` // of which the moment was calculated
+	ServerTime time.Time `json:"serverTime"`
+}
+
+// give answers POST /voucher/seckill/:id/ticket.
+func (h handlers) give(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(badID); err != nil {
+		return httpkit.Answer{}, err
+	}
+	given, err := h.tickets.Give(c.Request.Context(), id, callerOf(h.front, c, who), c.GetHeader(SolutionHeader))
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: ticketJSON{
+		Ticket: given.Text, UsableFrom: given.UsableFrom.UTC(), Expires: httpkit.ShownTime(given.Expires),
+		BeginTime: httpkit.ShownTime(given.Begin), ServerTime: httpkit.ShownTime(h.front.Now()),
+	}}}, nil
+}

@@ -1,0 +1,91 @@
+package guard
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
+)
+
+// figuresJSON is what a sale's guards did, by all instances, as admins read it.
+type figuresJSON struct {
+	Settings   *guards.Settings      `json:"settings,omitempty"`
+	Stopped    map[guards.Name]int64 `json:"stopped"`    // requests
+	WouldStop  map[guards.Name]int64 `json:"wouldStop"`  // requests that a dry run counted
+	UnitsByAge map[Age]int64         `json:"unitsByAge"` // units, by the account's age
+	// Requests stopped or counted by a dry run, the ten highest.
+	StoppedNetworks []networkCountJSON `json:"stoppedNetworks"`
+	UnitNetworks    []networkCountJSON `json:"unitNetworks"` // units, the ten highest
+}
+
+type networkCountJSON struct {
+	Network string `json:"network"` // a /24, a /48, or other
+	Count   int64  `json:"count"`
+}
+
+// figuresView returns nil for a sale without guards of which nothing was counted.
+func figuresView(s *guards.Settings, f Figures) *figuresJSON {
+	if s == nil && len(f.Counts) == 0 {
+		return nil
+	}
+	v := &figuresJSON{
+		Settings:  s,
+		Stopped:   make(map[guards.Name]int64),
+		WouldStop: make(map[guards.Name]int64), UnitsByAge: make(map[Age]int64),
+		StoppedNetworks: networkCountsView(f.Stopped), UnitNetworks: networkCountsView(f.Units),
+	}
+	for _, n := range guards.Names() {
+		v.Stopped[n], v.WouldStop[n] = f.Counts[StoppedCount(n, guards.On)],
+			f.Counts[StoppedCount(n, guards.DryRun)]
+	}
+	for _, a := range Ages() {
+		v.UnitsByAge[a] = f.Counts[UnitsCount(a)]
+	}
+	return v
+}
+
+func networkCountsView(counts []NetworkCount) []networkCountJSON {
+	v := make([]networkCountJSON, len(counts))
+	for i, c := range counts {
+		v[i] = networkCountJSON(c)
+	}
+	return v
+}
+
+// ShownFigures returns feature.Members.Guards: a function for what the guards of a voucher's sale did. With an error
+// all its figures are zero.
+func ShownFigures(
+	read func(ctx context.Context, sale order.SaleRef) (Figures, error),
+) func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error) {
+	return func(ctx context.Context, v voucher.Voucher) (any, [][2]string, error) {
+		figures, err := read(ctx, order.SaleOf(v))
+		shown := figuresView(v.Sale.Guards, figures)
+		if shown == nil {
+			return nil, nil, err
+		}
+		return shown, figureLines(shown), err
+	}
+}
+
+// figureLines returns the figures as lines of a CSV: requests, units by the account's age, and the highest networks.
+func figureLines(g *figuresJSON) (lines [][2]string) {
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	for _, n := range guards.Names() {
+		name := "guard_" + strings.ReplaceAll(string(n), "D", "_d") // as the other figures are written
+		lines = append(lines, [2]string{name + "_stopped", number(g.Stopped[n])},
+			[2]string{name + "_would_stop", number(g.WouldStop[n])})
+	}
+	for _, a := range Ages() {
+		lines = append(lines, [2]string{"units_age_" + string(a), number(g.UnitsByAge[a])})
+	}
+	for _, n := range g.StoppedNetworks {
+		lines = append(lines, [2]string{"stopped_network " + n.Network, number(n.Count)})
+	}
+	for _, n := range g.UnitNetworks {
+		lines = append(lines, [2]string{"units_network " + n.Network, number(n.Count)})
+	}
+	return lines
+}

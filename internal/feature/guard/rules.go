@@ -1,0 +1,154 @@
+package guard
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"seckill/internal/feature/guard/challenge"
+	"seckill/internal/feature/guard/ticket"
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/words"
+)
+
+// Rules are the refusals of guards. They come early: a sale with guards may refuse most of a rush.
+func Rules() []httpkit.Rule {
+	return []httpkit.Rule{
+		{Early: true, Matches: httpkit.As[*RateError], Failure: httpkit.Failure{
+			Code: "RATE_LIMITED", Status: http.StatusTooManyRequests, RetryAfter: "1", Wait: retryAfter,
+			Title: "Too many requests for this sale",
+			Detail: "The sale limits how often an address, a network or a user may ask; data says which. Nothing was " +
+				"done, and nothing is said of an order that the user may have: GET /order tells.",
+			English: "Too many requests from here. Please wait a moment.", Chinese: "请求过于频繁，请稍后再试",
+			Members: stoppedMembers,
+		}},
+		{Early: true, Matches: httpkit.As[*CoolDownError], Failure: httpkit.Failure{
+			Code: "COOL_DOWN", Status: http.StatusTooManyRequests, RetryAfter: "60", Wait: retryAfter,
+			Title: "Orders expired unpaid", Detail: "Orders of this user expired unpaid too often, and the " +
+				"sale has them wait for as long as Retry-After says. orderKnown is false where it was not " +
+				"looked up whether the user has an order: GET /order tells.",
+			English: "You have let orders expire without paying. Please come back later.",
+			Chinese: "您有多笔订单超时未支付，请稍后再来抢购", Members: stoppedMembers,
+		}},
+		{Early: true, Matches: httpkit.As[*NotEligibleError], Failure: httpkit.Failure{
+			Code: "NOT_ELIGIBLE", Status: http.StatusForbidden, Title: "Not eligible",
+			Detail: "The sale is for accounts of a level or an age that this one's token does not say it " +
+				"has; data says which. orderKnown is false where it was not looked up whether the user has an " +
+				"order: GET /order tells.",
+			English: "This sale is for other accounts: yours is not old enough, or of another level.",
+			Chinese: "您的账号等级或注册时间不符合本次活动的要求", Members: stoppedMembers,
+		}},
+		{Early: true, Matches: httpkit.As[*ticket.EarlyError], Failure: httpkit.Failure{
+			Code: "NOT_STARTED", Status: http.StatusForbidden, Title: "Not your moment yet",
+			Detail: "The ticket is good, and usable from the moment in data on: each buyer has their own, " +
+				"drawn from the first seconds of the sale.",
+			English: "Your moment has not come yet. It is a little later than the start.", Chinese: "还没轮到您，请在您的开抢时刻再试",
+			Members: stoppedMembers,
+		}},
+		{Early: true, Matches: httpkit.Is(ticket.ErrRequired), Failure: httpkit.Failure{
+			Code: "TICKET_REQUIRED", Status: http.StatusForbidden, Title: "A ticket is required",
+			Detail: "The sale needs a ticket in the header X-Seckill-Ticket: POST " +
+				"/voucher/seckill/:id/ticket gives one. orderKnown is false where it was not looked up whether the " +
+				"user has an order: GET /order tells.",
+			English: "This sale needs a ticket. Please use the page of the shop.", Chinese: "本次活动需要抢购资格，请在活动页面参与",
+			Members: stoppedMembers,
+		}},
+		{Early: true, Matches: httpkit.Is(ticket.ErrInvalid), Failure: httpkit.Failure{
+			Code: "TICKET_INVALID", Status: http.StatusForbidden, Title: "The ticket is not valid",
+			Detail: "The ticket is not of this user for this sale, or it has expired. Fetch another: POST " +
+				"/voucher/seckill/:id/ticket.",
+			English: "Your ticket is no longer valid. Please try again.", Chinese: "抢购资格已失效，请重试",
+			Members: stoppedMembers,
+		}},
+		{Early: true, Matches: httpkit.As[*ChallengeError], Failure: httpkit.Failure{
+			Code: "CHALLENGE_REQUIRED", Status: http.StatusForbidden, Title: "A challenge must be solved",
+			Detail: "Solve the challenge in data, a proof of work in ALTCHA's format, and repeat the " +
+				"request with the solution in the header X-Seckill-Altcha.",
+			English: "Your device has a little work to do first. Please use the page of the shop.",
+			Chinese: "设备需先完成一次验证，请在活动页面参与", Members: challengeMembers,
+		}},
+		{Early: true, Matches: httpkit.As[*TicketsLaterError], Failure: httpkit.Failure{
+			Code: "NOT_STARTED", Status: http.StatusForbidden, Title: "Tickets are not given out yet",
+			Detail:  "Tickets of this sale are given out from the time in data on.",
+			English: "It is too early for a ticket.", Chinese: "尚未开始发放抢购资格",
+			Members: laterMembers,
+		}},
+		{Early: true, Matches: httpkit.Is(ErrNoTickets), Failure: httpkit.Failure{
+			Code: "NO_TICKETS", Status: http.StatusConflict, Title: "The sale has no tickets",
+			Detail:  "The sale needs no tickets: buy without one.",
+			English: "This sale needs no ticket.", Chinese: "本次活动无需抢购资格",
+		}},
+		{
+			Early: true, Matches: httpkit.AnyOf(ticket.ErrTryAgain, challenge.ErrTryAgain, challenge.ErrBusy),
+			Failure: httpkit.Failure{
+				Code: "UNAVAILABLE", Status: http.StatusServiceUnavailable, RetryAfter: "1",
+				Title: "Temporarily unavailable",
+				Detail: "The key of the ticket is being looked for, or many ask for challenges. Nothing " +
+					"was bought; repeat the request after the Retry-After.",
+				English: "The service is busy. Please try again shortly.", Chinese: "系统繁忙，请稍后再试",
+			},
+		},
+	}
+}
+
+// stoppedMembers adds which guard stopped the request, and what it says; orderKnown is true if the user has no order
+// in the sale, and false if that is not known.
+func stoppedMembers(body []byte, _ words.Language, err error) []byte {
+	e, is := errors.AsType[*StoppedError](err)
+	if !is {
+		return body
+	}
+	body = append(body, `,"data":{"guard":"`...)
+	body = append(body, e.Guard...)
+	body = append(body, `","orderKnown":`...)
+	body = strconv.AppendBool(body, e.OrderKnown)
+	if rate, is := errors.AsType[*RateError](e.Why); is {
+		body = append(body, `,"of":"`...)
+		body = append(body, rate.Of...)
+		body = append(body, '"')
+	}
+	if eligible, is := errors.AsType[*NotEligibleError](e.Why); is {
+		body = append(body, `,"condition":"`...)
+		body = append(body, eligible.Condition...)
+		body = append(body, `","wanted":`...)
+		body = strconv.AppendInt(body, eligible.Wanted, 10)
+	}
+	if early, is := errors.AsType[*ticket.EarlyError](e.Why); is {
+		body = append(body, `,"usableFrom":`...)
+		body = httpkit.AppendJSON(body, early.UsableFrom.UTC())
+	}
+	return append(body, '}')
+}
+
+// retryAfter returns in how many seconds a guard lets the caller ask again; "" if it does not say.
+func retryAfter(err error) string {
+	var wait time.Duration
+	if rate, is := errors.AsType[*RateError](err); is {
+		wait = rate.Retry
+	}
+	if cooling, is := errors.AsType[*CoolDownError](err); is {
+		wait = cooling.Retry
+	}
+	if wait <= 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(math.Ceil(wait.Seconds())), 10)
+}
+
+// laterMembers adds from when tickets are given out.
+func laterMembers(body []byte, _ words.Language, err error) []byte {
+	later, _ := errors.AsType[*TicketsLaterError](err)
+	body = append(body, `,"data":{"ticketsFrom":`...)
+	body = httpkit.AppendJSON(body, httpkit.ShownTime(later.From))
+	return append(body, '}')
+}
+
+// challengeMembers adds the challenge.
+func challengeMembers(body []byte, _ words.Language, err error) []byte {
+	e, _ := errors.AsType[*ChallengeError](err)
+	body = append(body, `,"data":{"challenge":`...)
+	body = httpkit.AppendJSON(body, e.Challenge)
+	return append(body, '}')
+}

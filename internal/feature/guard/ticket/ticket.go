@@ -1,0 +1,162 @@
+package ticket
+
+import (
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"seckill/internal/feature/guard/keys"
+)
+
+// What a ticket is refused with, besides *EarlyError.
+var (
+	// ErrRequired: the sale needs a ticket, and none was sent.
+	ErrRequired = errors.New("a ticket is required")
+	// ErrInvalid: the ticket is not this user's for this sale, or it has expired.
+	ErrInvalid = errors.New("the ticket is not valid")
+	// ErrTryAgain: the ticket's key is not known yet. Ask again in a second.
+	ErrTryAgain = errors.New("the ticket's key is not known yet")
+)
+
+// EarlyError says that the ticket is good and not usable yet.
+type EarlyError struct{ UsableFrom time.Time }
+
+func (e *EarlyError) Error() string {
+	return fmt.Sprintf("the ticket is usable from %s", e.UsableFrom.UTC().Format(time.RFC3339Nano))
+}
+
+// Keys are the keys of sales: *keys.Ring.
+type Keys interface {
+	// Current returns the key to sign with, and the id of its salt. keys.ErrNotKnown.
+	Current(purpose keys.Purpose, saleID int64) (*keys.Key, uint16, error)
+	// Find returns the key with a salt. keys.ErrUnknownYet, keys.ErrNotKnown.
+	Find(purpose keys.Purpose, saleID int64, saltID uint16) (*keys.Key, error)
+	// Seed returns the key that no rotation changes.
+	Seed(purpose keys.Purpose, saleID int64) *keys.Key
+}
+
+// Tickets makes and checks tickets.
+type Tickets struct{ keys Keys }
+
+// New returns tickets that are signed with the keys.
+func New(k Keys) *Tickets { return &Tickets{keys: k} }
+
+// A ticket is 24 bytes, in base64url without padding 32 characters:
+//
+//	T SS EEEEE MMMMMMMMMMMMMMMM
+//	│ │  │     └ the first 16 bytes of the signature
+//	│ │  └ when it expires: seconds since 1970
+//	│ └ id of the salt
+//	└ the type
+//
+// Signed are type, salt and expiry, then sale and user, which the ticket does not have: the one who checks it knows
+// them.
+const (
+	typeTicket = 'T'
+	headBytes  = 8
+	macBytes   = 16
+	ticketSize = headBytes + macBytes
+
+	// Length is how many characters a ticket has.
+	Length = ticketSize / 3 * 4
+	// MaxExpiry is the latest time at which a ticket may expire.
+	maxExpiry = 1<<40 - 1
+)
+
+// Issue returns a ticket of the user for the sale that expires at the given time, to the second. keys.ErrNotKnown.
+func (t *Tickets) Issue(saleID, userID int64, expires time.Time) (string, error) {
+	key, saltID, err := t.keys.Current(keys.Ticket, saleID)
+	if err != nil {
+		return "", err
+	}
+	at := expires.Unix()
+	if at < 0 || at > maxExpiry {
+		return "", fmt.Errorf("a ticket cannot expire at %v", expires)
+	}
+	var raw [ticketSize]byte
+	head(&raw, saltID, at)
+	sum := signature(key, raw[:headBytes], saleID, userID)
+	copy(raw[headBytes:], sum[:macBytes])
+	return base64.RawURLEncoding.EncodeToString(raw[:]), nil
+}
+
+// Check checks a user's ticket for a sale at a time. ErrRequired for an empty one, ErrInvalid, ErrTryAgain.
+func (t *Tickets) Check(text string, saleID, userID int64, now time.Time) error {
+	if text == "" {
+		return ErrRequired
+	}
+	var raw [ticketSize]byte
+	if !decode(&raw, text) || raw[0] != typeTicket {
+		return ErrInvalid
+	}
+	key, err := t.keys.Find(keys.Ticket, saleID, binary.BigEndian.Uint16(raw[1:]))
+	switch {
+	case errors.Is(err, keys.ErrUnknownYet):
+		return ErrTryAgain
+	case err != nil:
+		return ErrInvalid
+	}
+	sum := signature(key, raw[:headBytes], saleID, userID)
+	if subtle.ConstantTimeCompare(sum[:macBytes], raw[headBytes:]) != 1 {
+		return ErrInvalid
+	}
+	if now.Unix() >= expiry(&raw) {
+		return ErrInvalid
+	}
+	return nil
+}
+
+// Delay returns how long after the sale's start the user's moment is: less than longest, to the millisecond. It is 0
+// for a longest below a millisecond.
+func (t *Tickets) Delay(saleID, userID int64, longest time.Duration) time.Duration {
+	steps := uint64(max(0, longest.Milliseconds()))
+	if steps == 0 {
+		return 0
+	}
+	return time.Duration(t.keys.Seed(keys.Delay, saleID).Number(userID)%steps) * time.Millisecond
+}
+
+// Usable checks whether the user's moment has come. *EarlyError.
+func (t *Tickets) Usable(saleID, userID int64, begin time.Time, longest time.Duration, now time.Time) error {
+	if moment := begin.Add(t.Delay(saleID, userID, longest)); now.Before(moment) {
+		return &EarlyError{UsableFrom: moment}
+	}
+	return nil
+}
+
+func head(raw *[ticketSize]byte, saltID uint16, expires int64) {
+	raw[0] = typeTicket
+	binary.BigEndian.PutUint16(raw[1:], saltID)
+	raw[3] = byte(expires >> 32)
+	binary.BigEndian.PutUint32(raw[4:], uint32(expires))
+}
+
+func expiry(raw *[ticketSize]byte) int64 {
+	return int64(raw[3])<<32 | int64(binary.BigEndian.Uint32(raw[4:]))
+}
+
+// decode reads the one text that stands for its bytes: a ticket has no spare bits, and no other character is skipped.
+func decode(raw *[ticketSize]byte, text string) bool {
+	if len(text) != Length {
+		return false
+	}
+	for i := range len(text) {
+		if text[i] == '\n' || text[i] == '\r' { // which the decoder would skip
+			return false
+		}
+	}
+	n, err := base64.RawURLEncoding.Decode(raw[:], []byte(text))
+	return err == nil && n == ticketSize
+}
+
+// signature signs a ticket's head with its sale and its user.
+func signature(key *keys.Key, head []byte, saleID, userID int64) [keys.Bytes]byte {
+	var message [headBytes + 16]byte
+	copy(message[:], head)
+	binary.BigEndian.PutUint64(message[headBytes:], uint64(saleID))
+	binary.BigEndian.PutUint64(message[headBytes+8:], uint64(userID))
+	return key.Sign(message[:])
+}

@@ -1,0 +1,130 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"seckill/internal/feature"
+	"seckill/internal/feature/guard/challenge"
+	"seckill/internal/feature/guard/keys"
+	"seckill/internal/feature/guard/ticket"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
+)
+
+// Ticket is what a buyer sends with their purchase.
+type Ticket struct {
+	Text       string
+	UsableFrom time.Time
+	Expires    time.Time
+	Begin      time.Time // of the sale, as it is known here
+}
+
+// ErrNoTickets says that the sale needs no tickets.
+var ErrNoTickets = errors.New("the sale needs no tickets")
+
+// TicketsLaterError says that tickets are not given out yet, and from when they are.
+type TicketsLaterError struct{ From time.Time }
+
+func (e *TicketsLaterError) Error() string { return "tickets are not given out yet" }
+
+// ChallengeError says that a challenge must be solved first.
+type ChallengeError struct{ Challenge challenge.Challenge }
+
+func (e *ChallengeError) Error() string { return challenge.ErrUnsolved.Error() }
+
+// Tickets gives out the tickets of sales. It asks no store for one: what it needs is remembered.
+type Tickets struct {
+	tickets    *ticket.Tickets
+	challenges *challenge.Challenges
+	guards     *Guards
+	sales      feature.Sales
+}
+
+// NewTickets returns what gives out tickets.
+func NewTickets(
+	tickets *ticket.Tickets, challenges *challenge.Challenges, guards *Guards, sales feature.Sales,
+) *Tickets {
+	return &Tickets{tickets: tickets, challenges: challenges, guards: guards, sales: sales}
+}
+
+// Give returns a ticket of the caller for a voucher's sale, which is usable from the start where tickets are only
+// tried. The solution is ALTCHA's payload, "" without. voucher.ErrNotFound, voucher.ErrNotSeckill, order.ErrEnded,
+// order.ErrUnavailable, ErrNoTickets, *TicketsLaterError, *ChallengeError, *StoppedError; challenge.ErrBusy,
+// challenge.ErrTryAgain and ticket.ErrTryAgain, after which to ask again.
+func (t *Tickets) Give(ctx context.Context, voucherID int64, c Caller, solution string) (Ticket, error) {
+	v, err := t.sales.Find(ctx, voucherID)
+	now := t.sales.Now(voucherID)
+	switch {
+	case err != nil:
+		return Ticket{}, err
+	case v.Hidden(now), !v.Admits(c.UserID):
+		return Ticket{}, voucher.ErrNotFound
+	case v.Sale == nil:
+		return Ticket{}, voucher.ErrNotSeckill
+	case v.Sale.Retired || !now.Before(v.Sale.End):
+		return Ticket{}, order.ErrEnded
+	case v.Sale.Guards.State(guards.TicketsGuard) == guards.Off:
+		return Ticket{}, ErrNoTickets
+	}
+	set := v.Sale.Guards.Tickets
+	if from := set.From(v.Sale.Begin); now.Before(from) {
+		return Ticket{}, &TicketsLaterError{From: from}
+	}
+	sale := Sale{ID: voucherID, Begin: v.Sale.Begin, Settings: v.Sale.Guards}
+	if err := t.challenge(ctx, sale, c, solution, now); err != nil {
+		return Ticket{}, err
+	}
+	usable := v.Sale.Begin
+	if !set.DryRun { // which delays nobody
+		usable = usable.Add(t.tickets.Delay(voucherID, c.UserID, set.Longest()))
+	}
+	given := Ticket{
+		Begin: v.Sale.Begin, UsableFrom: usable,
+		Expires: later(now, usable).Add(time.Duration(set.ExpiryMinutes) * time.Minute).Truncate(time.Second),
+	}
+	if given.Text, err = t.tickets.Issue(voucherID, c.UserID, given.Expires); errors.Is(err, keys.ErrNotKnown) {
+		err = ticket.ErrTryAgain // no salt could be read yet
+	}
+	return given, err
+}
+
+// challenge returns a *ChallengeError unless the caller has solved one, or the sale has none or only tries it. An
+// account, or a network, that asks all the time gets a *StoppedError.
+func (t *Tickets) challenge(ctx context.Context, s Sale, c Caller, solution string, now time.Time) error {
+	set := s.Settings.Challenge
+	if set == nil {
+		return nil
+	}
+	who := challenge.Caller{SaleID: s.ID, UserID: c.UserID, Address: c.Address}
+	if solution != "" {
+		err := t.challenges.Check(solution, who, now)
+		if err == nil || errors.Is(err, challenge.ErrTryAgain) {
+			return err
+		}
+		// Another one is made; that somebody sent a wrong one is counted.
+		_ = t.guards.Judge(s, c, guards.ChallengeGuard, err)
+	}
+	difficulty, err := t.challenges.Difficulty(who, int(set.Difficulty), int(set.MaxDifficulty))
+	if stopped := t.guards.Judge(s, c, guards.ChallengeGuard, err); stopped != nil ||
+		s.Settings.State(guards.ChallengeGuard) == guards.DryRun {
+		return stopped
+	}
+	made, err := t.challenges.Make(ctx, who, difficulty, now)
+	switch {
+	case errors.Is(err, keys.ErrNotKnown):
+		return challenge.ErrTryAgain
+	case err != nil:
+		return err
+	}
+	return &ChallengeError{made}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
