@@ -3404,7 +3404,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Whether it was bought is not known. Repeat the request, with the same `Idempotency-Key` where it has one. */
+        /** @description Whether it was done is not known. Repeat the request, with the same `Idempotency-Key` where it has one. */
         UnknownOutcome: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -3844,6 +3844,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     pauseSale: {

@@ -115,28 +115,19 @@ func wordsTable(table map[string]words.Text) string {
 	return b.String()
 }
 
-// codesTable is every code with its status and all that it can mean, as markdown.
+// codesTable is every code with its status and all that it can mean, a line each, as markdown.
 func codesTable() string {
-	type row struct {
-		code     string
-		status   int
-		meanings []string
-	}
-	var rows []row
-	for _, f := range failures() {
-		i := slices.IndexFunc(rows, func(r row) bool { return r.code == f.Code })
-		if i < 0 {
-			i = len(rows)
-			rows = append(rows, row{code: f.Code, status: f.Status})
-		}
-		if !slices.Contains(rows[i].meanings, f.Detail) {
-			rows[i].meanings = append(rows[i].meanings, f.Detail)
-		}
-	}
 	var b strings.Builder
 	b.WriteString("| Code | Status | Meaning |\n| --- | --- | --- |\n")
-	for _, r := range rows {
-		fmt.Fprintf(&b, "| `%s` | %d | %s |\n", r.code, r.status, strings.Join(r.meanings, " "))
+	all, told := failures(), map[string]bool{}
+	for _, first := range all {
+		for _, f := range all {
+			line := fmt.Sprintf("| `%s` | %d | %s |\n", f.Code, f.Status, f.Detail)
+			if f.Code == first.Code && !told[line] { // all of one code stand together
+				told[line] = true
+				b.WriteString(line)
+			}
+		}
 	}
 	return b.String()
 }

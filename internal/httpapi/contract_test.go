@@ -98,7 +98,7 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*Config){asIs, behind},
 			invalid:  &request{target: "/voucher/5/stock", body: `{"delta":-5}`},
 			refusals: []error{
-				noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, voucher.ErrKeyReused, voucher.ErrUndecided,
+				noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, voucher.ErrKeyReused, voucher.ErrUndecided, unavailable,
 				&voucher.InsufficientStockError{Left: 3},
 			},
 		},

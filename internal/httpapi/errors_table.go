@@ -242,10 +242,11 @@ var coreRules = []httpkit.Rule{
 		English: "The service is busy. Please try again shortly.", Chinese: "系统繁忙，请稍后再试",
 	}},
 	{Matches: httpkit.Is(voucher.ErrUndecided), Failure: httpkit.Failure{
-		Code: codeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "2", Title: "Temporarily unavailable",
-		Detail: "What became of the change of stock is not known yet. Repeat the request with the same " +
-			"Idempotency-Key: it tells.",
-		English: "The service is busy. Please try again shortly.", Chinese: "系统繁忙，请稍后再试",
+		Code: codeUnknown, Status: http.StatusGatewayTimeout, Title: "The outcome is not known",
+		Detail: "Whether the stock was changed is not known yet. Repeat the request with the same Idempotency-Key: it " +
+			"tells, and never changes the stock twice.",
+		English: "We could not see whether the stock was changed. Please repeat this to find out.",
+		Chinese: "暂时无法确认库存是否已调整，请重试以查询结果",
 	}},
 	{Matches: httpkit.AnyOf(order.ErrUnavailable, listing.ErrUnavailable), Failure: httpkit.Failure{
 		Code: codeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "2", Title: "Temporarily unavailable",

@@ -187,7 +187,9 @@ func (s *Store) ChangeStock(
 	ctx context.Context, id int64, by voucher.Author, delta int64, key string,
 ) (voucher.StockChange, error) {
 	var op operationRow
+	var committing bool // the last attempt came to its end
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		committing = false
 		sale, err := lockSale(tx, id)
 		if err != nil {
 			return err
@@ -214,14 +216,20 @@ func (s *Store) ChangeStock(
 			return err
 		}
 		op = ops[0]
-		return sqlkit.WriteAudit(tx, now, by,
+		err = sqlkit.WriteAudit(tx, now, by,
 			sqlkit.AuditRow{VoucherID: id, Action: voucher.Restocked, Delta: delta, Operation: op.Number})
+		committing = err == nil
+		return err
 	})
-	if err != nil {
-		return voucher.StockChange{},
-			sqlkit.ReadError(fmt.Sprintf("changing the stock of voucher %d by %d", id, delta), err)
+	what := fmt.Sprintf("changing the stock of voucher %d by %d", id, delta)
+	switch {
+	case err == nil:
+		return voucher.StockChange{Delta: op.requestedDelta(), Number: op.Number, State: op.State.ofStock()}, nil
+	case committing && !sqlkit.IsContended(err):
+		return voucher.StockChange{}, fmt.Errorf("%s: %w: %w", what, voucher.ErrUndecided, err)
+	default:
+		return voucher.StockChange{}, sqlkit.ReadError(what, err)
 	}
-	return voucher.StockChange{Delta: op.requestedDelta(), Number: op.Number, State: op.State.ofStock()}, nil
 }
 
 // requestedDelta returns the delta that a change of stock was asked for with: what became offers went on sale to

@@ -155,6 +155,9 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 		if unknown := errors.Is(err, order.ErrUnknownOutcome); unknown != (test.name == "Place") {
 			t.Errorf("%s: %v", test.name, err)
 		}
+		if undecided := errors.Is(err, voucher.ErrUndecided); undecided != (test.name == "ChangeStock") {
+			t.Errorf("%s: %v", test.name, err)
+		}
 		if err := test.write(); err != nil && (test.again == nil || !test.again(err)) {
 			t.Errorf("%s again: %v", test.name, err)
 		}
