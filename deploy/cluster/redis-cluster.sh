@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes one Redis Cluster of nodes that have been started: redis-cluster.sh <host>[:<port>]… The first half become masters and share
-# the slots, the others their replicas. It finishes what an earlier run has left half done, and ends with 0 once all slots are
+# Makes one Redis Cluster of nodes that have been started: redis-cluster.sh <host>[:<port>]… The first three become masters and share
+# the slots, the others their replicas: three more, or six. It finishes what an earlier run has left half done, and ends with 0 once all slots are
 # served and there are as many replicas. It changes nothing in a cluster that is whole. redis-cli takes the password from REDISCLI_AUTH.
 set -eu
 
@@ -14,7 +14,7 @@ for node in "$@"; do
   nodes="$nodes $address:$port"
 done
 first=${nodes# } first=${first%% *}
-replicas=$(($# / 2))
+replicas=$(($# - 3))
 
 # Without -e, redis-cli ends with 0 when the node refuses.
 at() { to=$1; shift; redis-cli -e -h "${to%:*}" -p "${to##*:}" "$@"; }
@@ -34,7 +34,7 @@ if [ $alone = yes ]; then
   done
   for node in $nodes; do at "$node" cluster reset hard; done
   # shellcheck disable=SC2086
-  redis-cli --cluster create $nodes --cluster-replicas 1 --cluster-yes || echo "the cluster is not whole yet" >&2
+  redis-cli --cluster create $nodes --cluster-replicas $((replicas / 3)) --cluster-yes || echo "the cluster is not whole yet" >&2
 fi
 
 # view is what the first node knows of all: id, address, flags, master, …, and from the ninth field on a master's slots.

@@ -35,7 +35,7 @@ func named(t *testing.T, prefix string) map[string]types.ServiceConfig {
 
 func TestClusterHasThreeOfEach(t *testing.T) {
 	t.Parallel()
-	for prefix, want := range map[string]int{"server": 3, "redis": 6, "galera": 3} {
+	for prefix, want := range map[string]int{"server": 3, "redis": 9, "galera": 3} {
 		if got := named(t, prefix); len(got) != want {
 			t.Errorf("%s: %v, want %d", prefix, slices.Sorted(maps.Keys(got)), want)
 		}
@@ -123,7 +123,7 @@ func TestClusterNodesAreConfigured(t *testing.T) {
 		}
 		addresses[s.Networks["inside"].Ipv4Address] = true
 	}
-	if delete(addresses, ""); len(addresses) != 6 {
+	if delete(addresses, ""); len(addresses) != 9 {
 		t.Errorf("addresses that last: %v, want one for each node", addresses)
 	}
 	for name, s := range named(t, "galera") {
@@ -207,7 +207,7 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-// TestRedisClusterIsMade: the script makes a cluster of six nodes that are new, or that an earlier run was killed
+// TestRedisClusterIsMade: the script makes a cluster of nine nodes that are new, or that an earlier run was killed
 // with, and leaves it alone the next time.
 func TestRedisClusterIsMade(t *testing.T) {
 	t.Parallel()
@@ -222,7 +222,7 @@ func TestRedisClusterIsMade(t *testing.T) {
 			func(t *testing.T, n redisNodes) { t.Helper(); n.giveSlots(t, 3); n.meet(t, 2) }, false,
 		},
 		"killed before copies": {
-			func(t *testing.T, n redisNodes) { t.Helper(); n.giveSlots(t, 3); n.meet(t, 6) }, false,
+			func(t *testing.T, n redisNodes) { t.Helper(); n.giveSlots(t, 3); n.meet(t, 9) }, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -261,7 +261,7 @@ func TestRedisClusterLosesNoKeys(t *testing.T) {
 	}
 }
 
-// redisNodes are the addresses of six Redis processes with the stack's configuration.
+// redisNodes are the addresses of nine Redis processes with the stack's configuration.
 type redisNodes []string
 
 func startNodes(t *testing.T) (nodes redisNodes) {
@@ -270,7 +270,7 @@ func startNodes(t *testing.T) (nodes redisNodes) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 6 {
+	for range 9 {
 		node := startNode(t, conf)
 		redisCLI(t, node, "config", "set", "masterauth", "secret")
 		redisCLI(t, node, "config", "set", "requirepass", "secret")
@@ -323,15 +323,16 @@ func (n redisNodes) runScript(t *testing.T) (string, error) {
 	return string(out), err
 }
 
-// checkWhole checks that there are three masters with a replica each.
+// checkWhole checks that there are three masters with two replicas each.
 func (n redisNodes) checkWhole(t *testing.T) {
 	t.Helper()
 	nodes := n.do(t, 0, "cluster", "nodes")
-	masters := map[string]bool{}
+	replicas := map[string]int{}
 	for _, id := range found(`(?m) (?:myself,)?slave (\w+) `, nodes) {
-		masters[id] = true
+		replicas[id]++
 	}
-	if strings.Count(nodes, "master -") != 3 || strings.Count(nodes, "slave ") != 3 || len(masters) != 3 {
+	uneven := slices.ContainsFunc(slices.Collect(maps.Values(replicas)), func(n int) bool { return n != 2 })
+	if strings.Count(nodes, "master -") != 3 || len(replicas) != 3 || uneven {
 		t.Errorf("the cluster is\n%s", nodes)
 	}
 }

@@ -138,9 +138,17 @@ func (f *Facts) units() int64 {
 	return f.Sale.Issued
 }
 
+// replicas warns of a master that has no more replicas than must confirm: once one of them dies, or takes the place of
+// the master, nothing can be confirmed any more.
 func (f *Facts) replicas(r Redis) Line {
-	return NewLine("redis.replicas", Worse(r.Replicas < f.Confirming, false),
+	do := Say("connect more, or lower SECKILL_REDIS_REPLICAS: every purchase would be UNKNOWN_OUTCOME",
+		"增加副本或调低 SECKILL_REDIS_REPLICAS，否则所有购买都会返回 UNKNOWN_OUTCOME")
+	scarce := f.Confirming > 0 && r.Replicas == f.Confirming
+	if scarce {
+		do = Say("connect one more: one more failure stops the sale, as every purchase would be UNKNOWN_OUTCOME",
+			"再增加一个副本：再有一次故障就会停售，所有购买都会返回 UNKNOWN_OUTCOME")
+	}
+	return NewLine("redis.replicas", Worse(r.Replicas < f.Confirming, scarce),
 		Say("%d are connected, %d must confirm each order", "已连接 %d 个，每个订单需 %d 个确认", r.Replicas, f.Confirming),
-		Say("connect more, or lower SECKILL_REDIS_REPLICAS: every purchase would be UNKNOWN_OUTCOME",
-			"增加副本或调低 SECKILL_REDIS_REPLICAS，否则所有购买都会返回 UNKNOWN_OUTCOME"))
+		do)
 }

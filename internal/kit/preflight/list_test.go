@@ -127,6 +127,10 @@ func TestList(t *testing.T) {
 		"a replica is missing": {
 			func(f *Facts) { f.Confirming = 2 }, "redis.replicas", No, "1 are connected, 2 must",
 		},
+		"one more failure": {
+			func(f *Facts) { f.Confirming = 1 }, "redis.replicas", Warning, "one more failure stops the sale",
+		},
+		"one replica to spare": {func(f *Facts) { f.Confirming, f.Redis[0].Replicas = 1, 2 }, "", OK, ""},
 		"Redis's clock": {
 			func(f *Facts) { f.Redis[0].Ahead = -2 * time.Second }, "redis.clock", Warning, "2 s behind",
 		},
