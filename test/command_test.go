@@ -138,6 +138,32 @@ func TestMigrateCommand(t *testing.T) {
 	}
 }
 
+// TestWebhookDelete: an endpoint is deleted with -yes only.
+func TestWebhookDelete(t *testing.T) {
+	t.Parallel()
+	settings := map[string]string{
+		"SECKILL_REDIS_ADDRS": "127.0.0.1:1", "SECKILL_MYSQL_DSN": testkit.MySQL(t), "SECKILL_JWT_SECRET": box.Secret,
+	}
+	for _, step := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"migrate", 0, "applied"},
+		{"webhook add -shop 1 -url https://example.com/hook", 0, "endpoint 1"},
+		{"webhook delete 1", 2, "endpoint 1 (https://example.com/hook) would go"},
+		{"webhook list", 0, "https://example.com/hook"},
+		{"webhook delete -yes 1", 0, "endpoint 1 is gone"},
+		{"webhook delete 1", 1, "no such webhook endpoint"},
+	} {
+		got := box.Command(t, settings, strings.Fields(step.args)...)
+		if got.Code != step.code || !strings.Contains(got.Stdout+got.Stderr, step.says) {
+			t.Fatalf("server %s: exit code %d, want %d and %q\n%s%s",
+				step.args, got.Code, step.code, step.says, got.Stdout, got.Stderr)
+		}
+	}
+}
+
 // TestHealthCommand is what a container's health check runs.
 func TestHealthCommand(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,6 +63,38 @@ func expectOutput(t *testing.T, s *box.Site, code int, words []string, args ...s
 	}
 }
 
+// audited returns the action and changes of the audit trail's entries of operators that have all the words.
+func audited(t *testing.T, s *box.Site, words ...string) (entries []string) {
+	t.Helper()
+	rows, err := s.Ledger.DB.QueryContext(t.Context(),
+		"SELECT CONCAT(action, ' ', changes) FROM tb_audit WHERE admin_id = 0 AND request_id LIKE 'server %'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }() // the error is rows.Err's
+	for rows.Next() {
+		var entry string
+		if err := rows.Scan(&entry); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(entry, word) }) {
+			entries = append(entries, entry)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+// expectAudited checks that the audit trail has one entry of an operator with the words.
+func expectAudited(t *testing.T, s *box.Site, words ...string) {
+	t.Helper()
+	if got := audited(t, s, words...); len(got) != 1 {
+		t.Errorf("the audit trail has %q with %q, want one", got, words)
+	}
+}
+
 // TestDeadLetters: two accepted orders have become dead letters. One is replayed and recorded. The other is
 // discarded: it fails, and its unit is sold again.
 func TestDeadLetters(t *testing.T) {
@@ -94,9 +127,15 @@ func TestDeadLetters(t *testing.T) {
 	expectOutput(t, s, 0,
 		[]string{fmt.Sprintf("order %d of user 2 is queued again", orders[2]), "reason given", "somebody"},
 		"deadletter", "replay", "-why", "reason given", "-by", "somebody", second)
-	expectOutput(t, s, 1, []string{"no such dead letter"}, "deadletter", "replay", "-why", "test", second)
+	expectAudited(t, s, "replay", `"deadLetter"`, second, "somebody", "reason given")
+	expectOutput(t, s, 1, []string{"no such dead letter"}, "deadletter", "replay", "-why", "too late", second)
 	expectOutput(t, s, 0, []string{fmt.Sprintf("order %d of user 3 is failed", orders[3])}, "deadletter", "discard",
 		"-why", "test", "-yes", third, junk)
+	expectAudited(t, s, "discard", `"deadLetter"`, third, "test")
+	expectAudited(t, s, "discard", `"deadLetter"`, junk, "test")
+	if n := len(audited(t, s, "too late")); n > 0 {
+		t.Errorf("%d entries of the audit trail are about a dead letter that is not there", n)
+	}
 	expectOutput(t, s, 0, []string{"no dead letters"}, "deadletter", "list")
 
 	if err := s.Servers[0].Start(); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestLocks: the command shows who has the service's locks, and takes one away from a running instance, which gets it
-// again, with a higher token. The log says who did it, and why.
+// again, with a higher token. The audit trail and the log say who did it, and why.
 func TestLocks(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 1)
@@ -43,6 +43,8 @@ func TestLocks(t *testing.T) {
 	force(0, append(held, "is free now", "sale:4711: was free",
 		`"a lock was forced"`, "lock=expirer", "lock=sale:4711", "by=somebody", `why="it hangs"`),
 		"-why", "it hangs", "-by", "somebody", "-yes", "expirer", "sale:4711")
+	expectAudited(t, s, "force", `"lock"`, "expirer", "somebody", "it hangs")
+	expectAudited(t, s, "force", `"lock"`, "sale:4711", "somebody", "it hangs")
 	box.Eventually(t, "the instance's new turn", func() error {
 		token, err := lockToken(t, s, "expirer", host)
 		if err == nil && token <= first {

@@ -1390,7 +1390,7 @@ export interface paths {
         };
         /**
          * Who changed what
-         * @description What admins changed, newest first, in pages. Every line was written together with its change.
+         * @description What admins changed, newest first, in pages. Every line was written together with its change; of what is not in the ledger (dead letters, locks), before it.
          */
         get: operations["listAuditEntries"];
         put?: never;
@@ -2416,10 +2416,10 @@ export interface components {
              * @description 0: the service itself.
              */
             adminId: number;
-            /** @description As in the log and in X-Request-Id. */
+            /** @description As in the log and in X-Request-Id; of a command, its name: `server deadletter`. */
             requestId: string;
             /** @enum {string} */
-            action: "create" | "change" | "pause" | "resume" | "stock" | "replay" | "discard" | "export" | "rotate" | "delete";
+            action: "create" | "change" | "pause" | "resume" | "stock" | "replay" | "discard" | "export" | "rotate" | "delete" | "force";
             voucherId?: components["schemas"]["Id"];
             changes: {
                 field: string;

@@ -16,6 +16,7 @@ import (
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
+	"seckill/internal/voucher"
 )
 
 const deadletterHelp = `server deadletter is for stream entries that could not be decoded and were put aside: they
@@ -36,6 +37,8 @@ In the list, each dead letter has the state of its order:
   unreadable  it does not say which order it was: discard it. If there was one, its
               holder is left: the service finds that by itself, and server reconcile
               shows it
+
+The audit trail has who replayed or discarded one, and why, before it is done.
 
 With several partitions (SECKILL_PARTITIONS) the list goes from one to the next, and the ids of
 those in partition 2 begin with p2: p2:1764000000000-0.
@@ -168,8 +171,8 @@ type letterCommand struct {
 // parseLetterCommand reads the flags and ids of a command that changes something; extra adds flags of its own.
 func parseLetterCommand(env cmdline.Env, set *flag.FlagSet, about string) (letterCommand, error) {
 	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"),
-		"`who` does it, for the log")
-	why := set.String("why", "", "for what `reason`, for the log (required)")
+		"`who` does it, for the audit trail")
+	why := set.String("why", "", "for what `reason`, for the audit trail (required)")
 	if err := cmdline.ParseFlags(env, set, about); err != nil {
 		return letterCommand{}, err
 	}
@@ -182,7 +185,7 @@ func parseLetterCommand(env cmdline.Env, set *flag.FlagSet, about string) (lette
 	case set.NArg() == 0:
 		return letterCommand{}, cmdline.Misuse(set, "no id is given; server deadletter list shows them")
 	case strings.TrimSpace(*why) == "":
-		return letterCommand{}, cmdline.Misuse(set, "-why is missing: the log is to say for what reason")
+		return letterCommand{}, cmdline.Misuse(set, "-why is missing: the audit trail is to say for what reason")
 	}
 	return letterCommand{ids: set.Args(), by: *by, why: *why}, nil
 }
@@ -209,6 +212,9 @@ func replayLetters(ctx context.Context, env cmdline.Env) error {
 	}
 	defer w.close(ctx)
 	return eachLetter(env, letterCommand, func(id string) (string, error) {
+		if err := w.noteLetter(ctx, letterCommand, voucher.Replayed, id); err != nil {
+			return "", err
+		}
 		c, err := w.deadLetters.Replay(ctx, id, letterCommand.by, letterCommand.why)
 		return fmt.Sprintf("order %d of user %d is queued again", c.OrderID, c.UserID), err
 	})
@@ -236,6 +242,9 @@ func discardLetters(ctx context.Context, env cmdline.Env) error {
 		return cmdline.Misuse(set, "nothing was done; -yes does it")
 	}
 	return eachLetter(env, letterCommand, func(id string) (string, error) {
+		if err := w.noteLetter(ctx, letterCommand, voucher.Discarded, id); err != nil {
+			return "", err
+		}
 		l, err := w.deadLetters.Discard(ctx, id, letterCommand.by, letterCommand.why)
 		if err != nil {
 			return "", err
@@ -245,6 +254,14 @@ func discardLetters(ctx context.Context, env cmdline.Env) error {
 		}
 		return discarded(l), err
 	})
+}
+
+// noteLetter writes into the audit trail what is about to be done to a dead letter, if there is one with that id.
+func (w *toolEnv) noteLetter(ctx context.Context, c letterCommand, action voucher.Action, id string) error {
+	if _, err := w.deadLetters.Find(ctx, id); err != nil {
+		return err
+	}
+	return w.note(ctx, operatorAct{"server deadletter", action, "deadLetter", id, c.by, c.why})
 }
 
 func wouldDiscard(l recorder.DeadLetter) string {

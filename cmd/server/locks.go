@@ -13,6 +13,7 @@ import (
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 	"seckill/internal/lock"
+	"seckill/internal/voucher"
 )
 
 const locksHelp = `server locks shows who has the service's locks, and takes one away from a holder that hangs. It works
@@ -34,7 +35,7 @@ is not renewed, and the fencing token.`
 const forceLocksHelp = `server locks force frees locks by force, also held ones. It asks for -yes, and without it
 shows their holders. The holder goes on until it looks next, some two seconds later at most; what it
 writes until then is refused where the fence of its work is checked (a sale's epoch, the token of the
-others). The log says who forced what, and why.
+others). The audit trail and the log say who forced what, and why.
 
   server locks force -why "instance b hangs, ticket 4711" -yes sale:42`
 
@@ -102,8 +103,8 @@ func listLocks(ctx context.Context, env cmdline.Env) error {
 func forceLocks(ctx context.Context, env cmdline.Env) error {
 	set := flag.NewFlagSet("locks force", flag.ContinueOnError)
 	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"),
-		"`who` does it, for the log")
-	why := set.String("why", "", "for what `reason`, for the log (required)")
+		"`who` does it, for the audit trail")
+	why := set.String("why", "", "for what `reason`, for the audit trail (required)")
 	yes := set.Bool("yes", false, "do it")
 	if err := cmdline.ParseFlags(env, set, forceLocksHelp); err != nil {
 		return err
@@ -112,7 +113,7 @@ func forceLocks(ctx context.Context, env cmdline.Env) error {
 	case set.NArg() == 0:
 		return cmdline.Misuse(set, "no name is given; server locks list shows them")
 	case strings.TrimSpace(*why) == "":
-		return cmdline.Misuse(set, "-why is missing: the log is to say for what reason")
+		return cmdline.Misuse(set, "-why is missing: the audit trail is to say for what reason")
 	}
 	w, locker, err := openLocks(ctx, env)
 	if err != nil {
@@ -121,6 +122,13 @@ func forceLocks(ctx context.Context, env cmdline.Env) error {
 	defer w.close(ctx)
 	var failed []error
 	for _, name := range set.Args() {
+		if *yes {
+			err := w.note(ctx, operatorAct{"server locks", voucher.Forced, "lock", name, *by, *why})
+			if err != nil {
+				failed = append(failed, err)
+				continue
+			}
+		}
 		done, err := forceLock(ctx, locker.Mutex(name), *yes)
 		if *yes {
 			if err != nil {

@@ -28,7 +28,8 @@ trail as the service's.
 
   server webhook list
   server webhook add -shop ID -url URL [-types LIST] [-description TEXT]
-  server webhook enable|disable|delete|test ID
+  server webhook enable|disable|test ID
+  server webhook delete [-yes] ID
   server webhook rotate [-at-once] ID
   server webhook events [-n 50] ID
   server webhook dead [-n 50] ID
@@ -49,6 +50,7 @@ type webhookTool struct {
 	types       *string
 	description *string
 	atOnce      *bool
+	yes         *bool
 	n           *int
 	event       *string
 	from, to    *string
@@ -99,7 +101,8 @@ func (t *webhookTool) command(what string, set *flag.FlagSet) (run func(context.
 	case "enable", "disable":
 		return func(ctx context.Context) error { return t.set(ctx, what == "disable") }, true
 	case "delete":
-		return t.remove, true
+		t.yes = set.Bool("yes", false, "do it: it cannot be undone")
+		return func(ctx context.Context) error { return t.remove(ctx, set) }, true
 	case "test":
 		return t.test, true
 	case "rotate":
@@ -226,7 +229,18 @@ func (t *webhookTool) set(ctx context.Context, disabled bool) error {
 	return t.say("endpoint %d is %s\n", e.ID, stateOf(e))
 }
 
-func (t *webhookTool) remove(ctx context.Context) error {
+// remove deletes the endpoint with -yes, and otherwise says what that would do.
+func (t *webhookTool) remove(ctx context.Context, set *flag.FlagSet) error {
+	if !*t.yes {
+		e, err := t.admin.Find(ctx, t.id)
+		if err != nil {
+			return err
+		}
+		if err := t.say("endpoint %d (%s) would go, with all that waits for it\n", e.ID, e.URL); err != nil {
+			return err
+		}
+		return cmdline.Misuse(set, "nothing was done; -yes does it")
+	}
 	if err := t.admin.Delete(ctx, t.id, byService()); err != nil {
 		return err
 	}

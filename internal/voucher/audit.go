@@ -39,6 +39,7 @@ const (
 	Rotated   Action = "rotate"  // the key of codes
 	Deleted   Action = "delete"  // a webhook endpoint, or a template
 	Exported  Action = "export"  // orders, with their codes masked or whole
+	Forced    Action = "force"   // a lock, taken from its holder
 )
 
 // FieldChange is the change of one field, written as in a request.
