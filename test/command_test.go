@@ -36,6 +36,10 @@ func TestHelp(t *testing.T) {
 		{[]string{"deadletter", "replay", "1-0"}, 2, []string{"-why"}},
 		{[]string{"deadletter", "discard", "-why", "x", "1-0", "-yes"}, 2, []string{"-yes", "before"}},
 		{[]string{"deadletter", "list"}, 1, []string{"embedded", "SECKILL_REDIS_ADDRS", "SECKILL_MYSQL_DSN"}},
+		{[]string{"migrate"}, 1, []string{"no database", "data", "SECKILL_MYSQL_DSN"}},
+		{[]string{"webhook", "list"}, 1, []string{"no database", "SECKILL_MYSQL_DSN"}},
+		{[]string{"couponkey", "-rotate"}, 1, []string{"no database", "SECKILL_MYSQL_DSN"}},
+		{[]string{"guardkey"}, 1, []string{"no database", "SECKILL_MYSQL_DSN"}},
 		{[]string{"check", "--help"}, 0, []string{"-voucher", "-lang", "no-go"}},
 		{[]string{"rehearse", "--help"}, 0, []string{"-voucher", "-buyers", "no-go", "within an hour"}},
 		{[]string{"rehearse", "-voucher", "7", "-loadgen", "go"}, 1, []string{"embedded", "docs/rehearsal.md"}},
@@ -84,6 +88,25 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestToolsNameTheDatabase: a tool says which database it works on.
+func TestToolsNameTheDatabase(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	srv := box.NewServer(t, "embedded", map[string]string{"SECKILL_DATA_DIR": dir})
+	if err := srv.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := srv.Terminate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"migrate", "webhook list", "couponkey", "guardkey"} {
+		got := box.Command(t, map[string]string{"SECKILL_DATA_DIR": dir}, strings.Fields(args)...)
+		if want := "database: " + filepath.Join(dir, "seckill.db") + "\n"; got.Code != 0 || got.Stderr != want {
+			t.Errorf("server %s: exit code %d, and it says %q, want %q", args, got.Code, got.Stderr, want)
+		}
+	}
+}
+
 // TestTokenCommand: the token command prints a token that the service accepts, and nothing else.
 func TestTokenCommand(t *testing.T) {
 	t.Parallel()
@@ -121,7 +144,8 @@ func TestMigrateCommand(t *testing.T) {
 		"SECKILL_MYSQL_DSN": testkit.MySQL(t), "SECKILL_JWT_SECRET": box.Secret,
 	}
 	for range 2 {
-		if got := box.Command(t, settings, "migrate"); got.Code != 0 {
+		got := box.Command(t, settings, "migrate")
+		if got.Code != 0 || !strings.Contains(got.Stderr, "database: ") {
 			t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 const migrateHelp = `server migrate brings the tables in SECKILL_MYSQL_DSN (in the embedded mode: in the
-file under SECKILL_DATA_DIR) up to date, and prints what it did. It is safe to
-repeat, and to run while instances of the same or the previous version serve;
+file under SECKILL_DATA_DIR, which server serve makes) up to date, and prints
+what it did. It is safe to repeat, and to run while instances of the same or the previous version serve;
 several at once wait for each other. server serve does the same at its start
 unless SECKILL_MIGRATE=false.`
 
@@ -63,8 +63,12 @@ func openStore(ctx context.Context, cfg config.Config, log *slog.Logger) (toolLe
 		ledger, err := openMySQL(ctx, cfg, log)
 		return toolLedger{Store: ledger}, err
 	}
-	home, err := embedded.Open(cfg.Stores.DataDir, log)
-	if err != nil {
+	home, err := embedded.OpenExisting(cfg.Stores.DataDir, log)
+	switch {
+	case errors.Is(err, embedded.ErrNoDatabase):
+		return toolLedger{}, fmt.Errorf("%w (SECKILL_DATA_DIR), which server serve makes, and SECKILL_MYSQL_DSN names "+
+			"none: this command needs the settings that the instances have", err)
+	case err != nil:
 		return toolLedger{}, err
 	}
 	ledger, err := sqlstore.OpenSQLite(ctx, home.SQLitePath, ledgerOptions(cfg, log))

@@ -13,6 +13,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/service"
 	"seckill/internal/redisstore"
+	"seckill/internal/sqlstore"
 )
 
 // toolEnv is the stores and the domain for a command that runs beside the serving instances: without background jobs,
@@ -43,6 +44,7 @@ func openToolEnv(ctx context.Context, env cmdline.Env) (*toolEnv, error) {
 	if w.stores, err = openStores(ctx, cfg, log); err != nil {
 		return nil, err
 	}
+	sayDatabase(env, w.stores.ledger)
 	w.stores.checkFormats(ctx)
 	key, err := w.stores.ledger.IDKey(ctx)
 	if err != nil {
@@ -57,6 +59,11 @@ func openToolEnv(ctx context.Context, env cmdline.Env) (*toolEnv, error) {
 	w.ids = idworker.New(counter, w.stores.ledger, key, idworker.Options{Logger: log})
 	w.shop = openShop(cfg, w.stores, w.ids, service.Providers{}, telemetry.NewMetrics(build()), log)
 	return w, nil
+}
+
+// sayDatabase says which database a command works on: what it prints else is the same on the wrong one.
+func sayDatabase(env cmdline.Env, ledger *sqlstore.Store) {
+	_, _ = fmt.Fprintln(env.Err, "database:", ledger.DB().Place())
 }
 
 // close releases what the environment holds.
@@ -107,5 +114,6 @@ func withAnyLedger(
 		return err
 	}
 	defer closing(log, "the database", ledger.close)
+	sayDatabase(env, ledger.Store)
 	return f(cfg, ledger, log)
 }

@@ -54,7 +54,7 @@ func Open(dir string, log *slog.Logger) (_ *Home, err error) {
 			err = errors.Join(err, lock.release())
 		}
 	}()
-	h := &Home{dir: dir, log: log, lock: lock, SQLitePath: filepath.Join(dir, "seckill.db"), Password: rand.Text()}
+	h := &Home{dir: dir, log: log, lock: lock, SQLitePath: filepath.Join(dir, databaseName), Password: rand.Text()}
 	if h.Fresh, err = isFresh(dir); err != nil {
 		return nil, err
 	}
@@ -68,6 +68,22 @@ func Open(dir string, log *slog.Logger) (_ *Home, err error) {
 	}
 	h.Addr = h.redis.Addr()
 	return h, nil
+}
+
+// ErrNoDatabase means that no service has been started on the directory yet.
+var ErrNoDatabase = errors.New("no database in the data directory")
+
+// OpenExisting is Open for tools: it makes nothing, and returns an error that wraps ErrNoDatabase where there is no
+// database.
+func OpenExisting(dir string, log *slog.Logger) (*Home, error) {
+	_, err := os.Stat(filepath.Join(dir, databaseName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w %s", ErrNoDatabase, dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	return Open(dir, log)
 }
 
 // Close stops the in-process Redis, ending its connections, and unlocks the directory. What uses either has to be
@@ -90,7 +106,10 @@ func (h *Home) MarkSettled() error {
 	return nil
 }
 
-const settledName = "settled"
+const (
+	databaseName = "seckill.db"
+	settledName  = "settled"
+)
 
 func isFresh(dir string) (bool, error) {
 	_, err := os.Lstat(filepath.Join(dir, settledName))

@@ -29,6 +29,29 @@ func TestSecondOpenFails(t *testing.T) {
 	}
 }
 
+// Tools make nothing where there is no database.
+func TestOpenExisting(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "data")
+	if _, err := OpenExisting(dir, quiet()); !errors.Is(err, ErrNoDatabase) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("without a directory: %v, want ErrNoDatabase with its name", err)
+	}
+	if made, err := os.ReadDir(parent); err != nil || len(made) > 0 {
+		t.Errorf("it made %v (%v)", made, err)
+	}
+	if err := open(t, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
+	h, err := OpenExisting(dir, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestOpenWhileTheHolderHasNotWrittenItsID(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
