@@ -18,8 +18,11 @@ import (
 	"seckill/internal/kit/config"
 )
 
-// version is set by the linker: -X main.version=….
-var version = "dev"
+// The linker sets them: -X main.version=… -X main.revision=….
+var (
+	version  = "dev"
+	revision = "" // what the toolchain has recorded
+)
 
 // Exit codes.
 const (

@@ -22,7 +22,8 @@ stores, in any number of instances.
 
 SIGTERM or Ctrl-C finishes what is in flight and stops; a second one stops at once.
 
-Settings (environment variables):
+Settings (environment variables; each secret may be in a file instead,
+SECKILL_JWT_SECRET_FILE and the like):
 `
 
 // serve is the command serve.

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/go-sql-driver/mysql"
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/feature"
@@ -22,8 +24,12 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// storeWait is how long the start waits for stores that are starting too.
-const storeWait = 30 * time.Second
+const (
+	// storeWait is how long the start waits for stores that are starting too.
+	storeWait = 30 * time.Second
+	// sayAgain is after how long the log repeats that a store still cannot be used.
+	sayAgain = time.Minute
+)
 
 // stores are the ledger and the Redis that the service works on.
 type stores struct {
@@ -98,7 +104,7 @@ func (s *stores) openRedis(cfg config.Config, word string, log *slog.Logger) (er
 		Readers: partition.Max,
 	}
 	if cfg.Redis.TLS {
-		reach.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+		reach.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.Redis.CAs}
 	}
 	if s.home != nil {
 		reach.Addrs, reach.Password = []string{s.home.Addr}, s.home.Password
@@ -153,7 +159,9 @@ func (s *stores) pingPartitions(ctx context.Context) <-chan error {
 
 // ledgerOptions are the ledger's in every mode: the embedded one has the default limits.
 func ledgerOptions(cfg config.Config, log *slog.Logger) sqlkit.Options {
-	return sqlkit.Options{Log: log, MaxConns: cfg.MySQL.PoolSize, Timeout: cfg.MySQL.Timeout}
+	return sqlkit.Options{
+		Log: log, MaxConns: cfg.MySQL.PoolSize, Timeout: cfg.MySQL.Timeout, CAs: cfg.MySQL.CAs,
+	}
 }
 
 func openMySQL(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlstore.Store, error) {
@@ -204,19 +212,39 @@ func (s *stores) close(log *slog.Logger) {
 	}
 }
 
-// await repeats open until it succeeds or storeWait is over: a store that starts at the same time is not an error.
+// refused reports whether a store has answered what waiting does not mend: other credentials, another database, another
+// certificate. A store that starts is another matter.
+func refused(err error) bool {
+	const (
+		noRight, wrongPassword, noDatabase = 1044, 1045, 1049
+		socketOnly                         = 1698
+	)
+	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return slices.Contains([]uint16{noRight, wrongPassword, noDatabase, socketOnly}, my.Number)
+	}
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	return untrusted || redis.IsAuthError(err) || redis.IsPermissionError(err) || errors.Is(err, mysql.ErrNoTLS) ||
+		errors.Is(err, sqlkit.ErrDSN)
+}
+
+// await repeats open until it succeeds, is refused, or storeWait is over: a store that starts at the same time is not
+// an error.
 func await(ctx context.Context, log *slog.Logger, what string, open func() error) error {
+	said, saidAt := "", time.Time{}
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.MaxInterval = 100*time.Millisecond, 2*time.Second
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := open()
-		if errors.Is(err, sqlkit.ErrDSN) {
+		if refused(err) {
 			err = backoff.Permanent(err)
 		}
 		return struct{}{}, err
 	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(storeWait),
 		backoff.WithNotify(func(err error, _ time.Duration) {
-			log.WarnContext(ctx, what+" cannot be used yet; retrying", "error", err)
+			if text := err.Error(); text != said || time.Since(saidAt) >= sayAgain {
+				said, saidAt = text, time.Now()
+				log.WarnContext(ctx, what+" cannot be used yet; retrying", "error", err)
+			}
 		}))
 	if err != nil {
 		return fmt.Errorf("%s cannot be used: %w", what, err)

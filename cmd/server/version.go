@@ -26,6 +26,9 @@ func build() telemetry.Build {
 	if version != "dev" {
 		b.Version = version
 	}
+	if revision != "" {
+		b.Revision = revision
+	}
 	return b
 }
 

@@ -46,6 +46,7 @@ type release struct {
 	out      string
 	targets  []target
 	made     time.Time // of the commit: the time of every file in the archives
+	revision string    // the commit
 	progress io.Writer
 }
 
@@ -71,12 +72,18 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	if r.made, err = commitTime(ctx); err != nil {
 		return err
 	}
+	if r.revision, err = output(ctx, os.Environ(), "git", "rev-parse", "HEAD"); err != nil {
+		return err
+	}
 	changed, err := output(ctx, os.Environ(), "git", "status", "--porcelain")
 	if err != nil {
 		return err
 	}
 	if changed != "" && !strings.HasSuffix(r.version, dirty) {
 		r.version += dirty
+	}
+	if changed != "" {
+		r.revision += "+dirty"
 	}
 	return r.build(ctx)
 }
@@ -160,7 +167,7 @@ func (r release) buildFor(ctx context.Context, t target) (names []string, err er
 		env := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0",
 			"GOENV=off", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOFIPS140=off")
 		if _, err := output(ctx, env, "go", "build", "-trimpath", "-buildvcs=false",
-			"-ldflags", "-s -w -buildid= -X main.version="+r.version, "-o", path, "./cmd/"+program); err != nil {
+			"-ldflags", r.linkerFlags(program), "-o", path, "./cmd/"+program); err != nil {
 			return nil, err
 		}
 		files = append(files, file{program, path, 0o755})
@@ -182,6 +189,16 @@ func (r release) buildFor(ctx context.Context, t target) (names []string, err er
 		return nil, err
 	}
 	return []string{archive, bill}, nil
+}
+
+// linkerFlags has a program say its version, and the server its revision: the build itself looks at no repository, so
+// that it makes the same bytes from an archive of the source.
+func (r release) linkerFlags(program string) string {
+	flags := "-s -w -buildid= -X main.version=" + r.version
+	if program == "server" {
+		flags += " -X main.revision=" + r.revision
+	}
+	return flags
 }
 
 // output runs a command and returns what it printed, or an error with what it wrote to stderr.

@@ -58,6 +58,18 @@ func TestArchivesAreReproducible(t *testing.T) {
 	}
 }
 
+// The server says which commit it was built from; the others have no place for that.
+func TestLinkerFlags(t *testing.T) {
+	t.Parallel()
+	r := release{version: "v1.2.3", revision: "0a1b2c3"}
+	if got := r.linkerFlags("server"); !strings.Contains(got, "-X main.version=v1.2.3 -X main.revision=0a1b2c3") {
+		t.Errorf("the server is linked with %s", got)
+	}
+	if got := r.linkerFlags("loadgen"); strings.Contains(got, "revision") {
+		t.Errorf("loadgen is linked with %s", got)
+	}
+}
+
 func TestSums(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

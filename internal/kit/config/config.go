@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/x509"
 	"log/slog"
 	"time"
 )
@@ -113,7 +114,11 @@ type Redis struct {
 
 	ReplicaTimeout time.Duration `env:"SECKILL_REDIS_REPLICA_TIMEOUT" envDefault:"200ms" unit:"duration" min:"1ms" max:"500ms" effect:"longest wait for SECKILL_REDIS_REPLICAS; less than SECKILL_REDIS_TIMEOUT"`
 
-	TLS bool `env:"SECKILL_REDIS_TLS" envDefault:"false" unit:"true or false" effect:"talk to Redis over TLS, its certificate checked against the system's authorities"`
+	TLS bool `env:"SECKILL_REDIS_TLS" envDefault:"false" unit:"true or false" effect:"talk to Redis over TLS, its certificate checked against the system's authorities, or those of SECKILL_REDIS_CA_FILE"`
+
+	// CAFile has the authorities' certificates; CAs are what it holds, nil for the system's.
+	CAFile string         `env:"SECKILL_REDIS_CA_FILE" unit:"file with certificates in PEM" effect:"authorities that sign Redis's certificate, instead of the system's; with SECKILL_REDIS_TLS"`
+	CAs    *x509.CertPool `env:"-"`
 }
 
 // MySQL is how MySQL, or anything that speaks its protocol, is reached.
@@ -126,6 +131,10 @@ type MySQL struct {
 	PoolSize int `env:"SECKILL_MYSQL_POOL_SIZE" envDefault:"16" unit:"connections for purchases, public and own reads, admins, recording and background work" min:"8" max:"1000" effect:"most connections to MySQL, which these classes share"`
 
 	Timeout time.Duration `env:"SECKILL_MYSQL_TIMEOUT" envDefault:"10s" unit:"duration" min:"100ms" max:"5m" effect:"longest wait for an answer of MySQL; for a connection at most two seconds of it"`
+
+	// CAFile has the authorities' certificates; CAs are what it holds, nil for the system's.
+	CAFile string         `env:"SECKILL_MYSQL_CA_FILE" unit:"file with certificates in PEM" effect:"authorities that sign MySQL's certificate, instead of the system's: connections use TLS, and the certificate is checked"`
+	CAs    *x509.CertPool `env:"-"`
 }
 
 // JWT is how it is found out who is asking.

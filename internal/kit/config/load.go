@@ -13,7 +13,8 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// Load reads the settings from an environment, a list of "NAME=value" as os.Environ returns it. The error is an
+// Load reads the settings from an environment, a list of "NAME=value" as os.Environ returns it, and from the files that
+// it names. The error is an
 // *InvalidError with everything that is wrong; the Config is then not to be used.
 func Load(environ []string) (Config, error) {
 	vars := env.ToMap(environ)
@@ -22,6 +23,7 @@ func Load(environ []string) (Config, error) {
 		ps problems
 	)
 	checkNames(vars, &ps)
+	readSecretFiles(vars, &ps)
 	parse(vars, &c, &ps)
 	tidy(vars, &c)
 	checkConnections(vars, &c, &ps, openFiles())
@@ -31,6 +33,7 @@ func Load(environ []string) (Config, error) {
 	checkStores(vars, &c, &ps)
 	checkRedis(&c, &ps)
 	checkMySQL(&c, &ps)
+	checkCAs(&c, &ps)
 	checkJWT(&c, &ps)
 	checkPayment(&c, &ps)
 	checkGuards(&c, &ps) // after those whose secrets it compares with its own

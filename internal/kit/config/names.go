@@ -15,6 +15,9 @@ func checkNames(vars map[string]string, ps *problems) {
 	known := map[string]bool{}
 	for _, s := range settings() {
 		known[s.name()] = true
+		if s.isSecret() {
+			known[s.name()+fileSuffix] = true
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		if known[name] || !strings.HasPrefix(name, namePrefix) || isForeign(name, vars[name]) {

@@ -85,6 +85,9 @@ func checkRedis(c *Config, ps *problems) {
 	if r.Mode == "cluster" && r.DB != 0 {
 		ps.add("SECKILL_REDIS_DB", fmt.Sprintf("is %d, but SECKILL_REDIS_MODE is cluster", r.DB), "0")
 	}
+	if r.CAFile != "" && !r.TLS {
+		ps.add("SECKILL_REDIS_CA_FILE", "is set, but SECKILL_REDIS_TLS is not", "SECKILL_REDIS_TLS=true with it")
+	}
 	if r.Replicas > 0 && r.ReplicaTimeout >= r.Timeout {
 		ps.add("SECKILL_REDIS_REPLICA_TIMEOUT", fmt.Sprintf("is %v, and SECKILL_REDIS_TIMEOUT is %v",
 			r.ReplicaTimeout, r.Timeout), "less than SECKILL_REDIS_TIMEOUT")
@@ -106,6 +109,9 @@ func checkMySQL(c *Config, ps *problems) {
 		ps.add(name, "is not a data source name of go-sql-driver/mysql", dsnForm)
 	case parsed.DBName == "":
 		ps.add(name, "names no database", dsnForm)
+	case c.MySQL.CAFile != "" && parsed.TLSConfig != "" && parsed.TLSConfig != "true":
+		ps.add(name, fmt.Sprintf("has tls=%s, with which SECKILL_MYSQL_CA_FILE would check nothing", parsed.TLSConfig),
+			"tls=true, or no tls at all")
 	case parsed.ClientFoundRows:
 		// Affected rows would then count rows that were found but not changed, and every caller that checks whether
 		// it made the change would be wrong.

@@ -1,0 +1,67 @@
+package config
+
+import (
+	"crypto/x509"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+)
+
+// fileSuffix behind the name of a secret's variable names a file with the secret, as Docker and Kubernetes mount them.
+const fileSuffix = "_FILE"
+
+// isSecret reports whether a setting is a secret or has one in it.
+func (s setting) isSecret() bool {
+	return s.field.Type == reflect.TypeFor[Secret]() || s.field.Type == reflect.TypeFor[DSN]()
+}
+
+// readSecretFiles reads the files that secrets are in, and puts the secrets where they would be as variables. Line
+// ends at a file's end do not belong to the secret.
+func readSecretFiles(vars map[string]string, ps *problems) {
+	for _, s := range settings() {
+		variable := s.name() + fileSuffix
+		path := vars[variable]
+		if !s.isSecret() || path == "" {
+			continue
+		}
+		if vars[s.name()] != "" {
+			ps.add(s.name(), "is set, and so is "+variable, "one of them")
+			continue
+		}
+		text, err := os.ReadFile(path) //nolint:gosec // the operator names it
+		secret := strings.TrimRight(string(text), "\r\n")
+		switch {
+		case err != nil:
+			ps.add(s.name(), fmt.Sprintf("cannot be read from %s: %v", variable, err), "a file that can be read")
+		case secret == "":
+			ps.add(s.name(), fmt.Sprintf("is not in %s: %s is empty", variable, path), "a file with the secret alone")
+		default:
+			vars[s.name()] = secret
+		}
+	}
+}
+
+// checkCAs reads the authorities' certificates for both stores.
+func checkCAs(c *Config, ps *problems) {
+	c.Redis.CAs = readCAs("SECKILL_REDIS_CA_FILE", c.Redis.CAFile, ps)
+	c.MySQL.CAs = readCAs("SECKILL_MYSQL_CA_FILE", c.MySQL.CAFile, ps)
+}
+
+// readCAs returns the certificates in a file; nil without one: the system's authorities are asked then.
+func readCAs(variable, path string, ps *problems) *x509.CertPool {
+	if path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(path) //nolint:gosec // the operator names it
+	if err != nil {
+		ps.add(variable, "cannot be read: "+err.Error(), "a file with certificates in PEM")
+		return nil
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		ps.add(variable, fmt.Sprintf("is %q, which has no certificate", path), "a file with certificates in PEM")
+		return nil
+	}
+	return pool
+}
