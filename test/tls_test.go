@@ -101,7 +101,9 @@ func TestPrivateAuthority(t *testing.T) {
 	if err := box.NewServer(t, "instance", settings).Start(); err != nil {
 		t.Fatal(err)
 	}
-	for name, args := range map[string]string{"SECKILL_REDIS_CA_FILE": "locks list", "SECKILL_MYSQL_CA_FILE": "couponkey"} {
+	for name, args := range map[string]string{
+		"SECKILL_REDIS_CA_FILE": "locks list", "SECKILL_MYSQL_CA_FILE": "couponkey",
+	} {
 		wrong := maps.Clone(settings)
 		wrong[name] = other.ca
 		expectRefused(t, wrong, args, "certificate signed by unknown authority")

@@ -2967,7 +2967,7 @@ export interface components {
         };
         Readiness: {
             /** @enum {string} */
-            status: "ready" | "degraded" | "unready" | "draining";
+            status: "ready" | "degraded" | "unready" | "starting" | "draining";
             checks: {
                 name: string;
                 required: boolean;
@@ -6322,7 +6322,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["TooLarge"];
-            /** @description `unready`, or `draining`: it is about to stop. */
+            /** @description `unready`, `starting`: it waits for its stores, or `draining`: it is about to stop. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

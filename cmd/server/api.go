@@ -76,7 +76,7 @@ func (p *process) openAPI(context.Context) (err error) {
 // listen takes the addresses: what is wrong with them ends the start.
 func (p *process) listen(ctx context.Context) (err error) {
 	server := p.api.Server(p.cfg.HTTP.Addr)
-	if p.public, err = listen(ctx, "SECKILL_HTTP_ADDR", p.cfg.HTTP.Addr, server); err != nil {
+	if p.public, err = p.listenToPublic(ctx, server); err != nil {
 		return err
 	}
 	p.closeAtTheEnd(p.public.close)
@@ -91,6 +91,18 @@ func (p *process) listen(ctx context.Context) (err error) {
 	}
 	p.closeAtTheEnd(p.operations.close)
 	return nil
+}
+
+// listenToPublic takes the public address, or what the lobby has of it.
+func (p *process) listenToPublic(ctx context.Context, server *http.Server) (*listener, error) {
+	if p.lobby == nil {
+		return listen(ctx, "SECKILL_HTTP_ADDR", p.cfg.HTTP.Addr, server)
+	}
+	socket, err := p.lobby.leave(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("SECKILL_HTTP_ADDR: %w", err)
+	}
+	return &listener{server: server, socket: socket}, nil
 }
 
 // withPages puts pages before the routes: the service's, and those of the payment provider if it has any.

@@ -24,6 +24,15 @@ func listen(ctx context.Context, setting, addr string, server *http.Server) (*li
 	if addr == "" {
 		return nil, nil //nolint:nilnil // nil is the listener that is not wanted
 	}
+	socket, err := take(ctx, setting, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &listener{server: server, socket: socket}, nil
+}
+
+// take takes the address that a setting names.
+func take(ctx context.Context, setting, addr string) (net.Listener, error) {
 	var lc net.ListenConfig
 	socket, err := lc.Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -33,7 +42,7 @@ func listen(ctx context.Context, setting, addr string, server *http.Server) (*li
 	if err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", setting, err)
 	}
-	return &listener{server: server, socket: socket}, nil
+	return socket, nil
 }
 
 // limit bounds the listener's connections. It returns how many are open, and how many were refused.

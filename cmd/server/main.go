@@ -21,7 +21,7 @@ import (
 // The linker sets them: -X main.version=… -X main.revision=….
 var (
 	version  = "dev"
-	revision = "" // what the toolchain has recorded
+	revision string //nolint:gochecknoglobals // the linker sets no other; "": what the toolchain has recorded
 )
 
 // Exit codes.

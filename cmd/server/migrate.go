@@ -60,6 +60,7 @@ func openLedger(ctx context.Context, cfg config.Config, log *slog.Logger) (toolL
 
 func openStore(ctx context.Context, cfg config.Config, log *slog.Logger) (toolLedger, error) {
 	if !cfg.Embedded() {
+		cfg.Stores.Wait = false // somebody waits for the command
 		ledger, err := openMySQL(ctx, cfg, log)
 		return toolLedger{Store: ledger}, err
 	}

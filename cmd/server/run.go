@@ -34,6 +34,7 @@ type process struct {
 	api      *httpapi.API
 	link     signInLink
 
+	lobby              *lobby    // nil: nobody is to be answered before the service is complete
 	public, operations *listener // nil: not wanted
 
 	opened []func() // closes what is open, first to last
@@ -46,6 +47,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env cmdline.E
 	p := &process{cfg: cfg, log: log, env: env, metrics: telemetry.NewMetrics(build()), link: newSignInLink(cfg)}
 	defer p.close()
 	for _, step := range []func(context.Context) error{
+		p.openLobby,    // answers that the process lives, if stores may take their time
 		p.openStores,   // Redis and the database, with the schema of this version
 		p.openOrderIDs, // on a counter in Redis
 		p.openPayments, // the provider, if there is one
@@ -70,6 +72,19 @@ func (p *process) close() {
 	for _, closeOne := range slices.Backward(p.opened) {
 		closeOne()
 	}
+}
+
+// openLobby answers health checks while the start waits for its stores.
+func (p *process) openLobby(ctx context.Context) (err error) {
+	if !p.cfg.Stores.Wait || p.cfg.Embedded() {
+		return nil
+	}
+	if p.lobby, err = openLobby(ctx, "SECKILL_HTTP_ADDR", p.cfg.HTTP.Addr); err != nil {
+		return err
+	}
+	p.closeAtTheEnd(p.lobby.close)
+	p.log.InfoContext(ctx, "waiting for the stores; healthy, not ready", "address", p.lobby.socket.Addr().String())
+	return nil
 }
 
 func (p *process) openStores(ctx context.Context) (err error) {

@@ -72,7 +72,7 @@ func openStores(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *st
 	if err := s.openRedis(cfg, word, log); err != nil {
 		return nil, err
 	}
-	return s, await(ctx, log, "Redis", func() error {
+	return s, await(ctx, cfg.Stores.Wait, log, "Redis", func() error {
 		if s.home != nil {
 			return s.redis.Ping(ctx) // its settings are ours, and it has none that Examine could ask for
 		}
@@ -166,7 +166,7 @@ func ledgerOptions(cfg config.Config, log *slog.Logger) sqlkit.Options {
 
 func openMySQL(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlstore.Store, error) {
 	var ledger *sqlstore.Store
-	err := await(ctx, log, "MySQL", func() (err error) {
+	err := await(ctx, cfg.Stores.Wait, log, "MySQL", func() (err error) {
 		ledger, err = sqlstore.OpenMySQL(ctx, cfg.MySQL.DSN.Reveal(), ledgerOptions(cfg, log))
 		return err
 	})
@@ -176,14 +176,14 @@ func openMySQL(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlst
 // prepareSchema migrates, or with SECKILL_MIGRATE=false refuses a schema that is not up to date.
 func (s *stores) prepareSchema(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	if !cfg.Stores.Migrate && s.home == nil {
-		err := s.ledger.CheckSchema(ctx)
+		err := s.awaitSchema(ctx, cfg, log)
 		if errors.Is(err, sqlstore.ErrOldSchema) {
 			return fmt.Errorf("%w; run: server migrate (or set SECKILL_MIGRATE=true)", err)
 		}
 		return err
 	}
 	var applied []string
-	err := await(ctx, log, "the schema", func() (err error) {
+	err := await(ctx, cfg.Stores.Wait, log, "the schema", func() (err error) {
 		applied, err = s.ledger.Migrate(ctx)
 		if err != nil && !errors.Is(err, order.ErrUnavailable) {
 			err = backoff.Permanent(err)
@@ -197,6 +197,21 @@ func (s *stores) prepareSchema(ctx context.Context, cfg config.Config, log *slog
 		log.InfoContext(ctx, "schema brought up to date", "applied", applied)
 	}
 	return nil
+}
+
+// awaitSchema returns nil once the schema is this version's. If the start is to wait for its stores, that is what it
+// waits for, too: another process migrates.
+func (s *stores) awaitSchema(ctx context.Context, cfg config.Config, log *slog.Logger) error {
+	if !cfg.Stores.Wait {
+		return s.ledger.CheckSchema(ctx)
+	}
+	return await(ctx, true, log, "the schema", func() error {
+		err := s.ledger.CheckSchema(ctx)
+		if err != nil && !errors.Is(err, sqlstore.ErrOldSchema) && !sqlkit.IsAway(err) {
+			err = backoff.Permanent(err)
+		}
+		return err
+	})
 }
 
 // close closes everything that was opened, last first.
@@ -227,9 +242,13 @@ func refused(err error) bool {
 		errors.Is(err, sqlkit.ErrDSN)
 }
 
-// await repeats open until it succeeds, is refused, or storeWait is over: a store that starts at the same time is not
-// an error.
-func await(ctx context.Context, log *slog.Logger, what string, open func() error) error {
+// await repeats open until it succeeds or is refused, for storeWait or without an end: a store that starts at the same
+// time is not an error.
+func await(ctx context.Context, endless bool, log *slog.Logger, what string, open func() error) error {
+	longest := storeWait
+	if endless {
+		longest = 0
+	}
 	said, saidAt := "", time.Time{}
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.MaxInterval = 100*time.Millisecond, 2*time.Second
@@ -239,7 +258,7 @@ func await(ctx context.Context, log *slog.Logger, what string, open func() error
 			err = backoff.Permanent(err)
 		}
 		return struct{}{}, err
-	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(storeWait),
+	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(longest),
 		backoff.WithNotify(func(err error, _ time.Duration) {
 			if text := err.Error(); text != said || time.Since(saidAt) >= sayAgain {
 				said, saidAt = text, time.Now()

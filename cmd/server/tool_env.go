@@ -35,7 +35,7 @@ func openToolEnv(ctx context.Context, env cmdline.Env) (*toolEnv, error) {
 	if cfg.Embedded() {
 		return nil, feature.ErrEmbedded
 	}
-	cfg.Stores.Migrate = false
+	cfg.Stores.Migrate, cfg.Stores.Wait = false, false
 	log, err := newLogger(env, cfg)
 	if err != nil {
 		return nil, err

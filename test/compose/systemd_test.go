@@ -47,12 +47,16 @@ func TestSystemdUnit(t *testing.T) {
 		t.Error("Go cannot read how many connections may wait, and lets 128")
 	}
 	for _, line := range []string{
-		"LimitNOFILE=65536", "Restart=always", "DynamicUser=yes", "NoNewPrivileges=yes", "ProtectSystem=strict",
+		"LimitNOFILE=65536", "Restart=always", "StartLimitIntervalSec=0", "RestartPreventExitStatus=2",
+		"DynamicUser=yes", "NoNewPrivileges=yes", "ProtectSystem=strict",
 		"CapabilityBoundingSet=", "EnvironmentFile=/etc/seckill/seckill.env",
 	} {
 		if !strings.Contains(unit, "\n"+line+"\n") {
 			t.Errorf("the unit has no %s", line)
 		}
+	}
+	if !strings.Contains(unit, "SECKILL_WAIT_FOR_STORES=true") {
+		t.Error("it gives up where the stores come up late")
 	}
 	if !strings.Contains(unit, "SECKILL_EMBEDDED=never") {
 		t.Error("a machine that forgot its settings would sell from memory")

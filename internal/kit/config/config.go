@@ -78,6 +78,9 @@ type Stores struct {
 
 	DataDir string `env:"SECKILL_DATA_DIR" envDefault:"./data" unit:"directory" effect:"where the embedded mode keeps orders and its secret; used by one process at a time"`
 
+	// Wait is for supervisors that tell a process that lives from one that is ready, as Kubernetes does.
+	Wait bool `env:"SECKILL_WAIT_FOR_STORES" envDefault:"false" unit:"true or false" effect:"at the start, wait for stores as long as they do not answer, and with SECKILL_MIGRATE=false for the tables: /healthz says ok meanwhile, /readyz and everything else 503; false: give up after 30 s. Credentials that are refused end the start in any case"`
+
 	Migrate bool `env:"SECKILL_MIGRATE" envDefault:"true" unit:"true or false" effect:"bring the tables up to date at the start; safe with several instances"`
 }
 

@@ -29,7 +29,7 @@ func readSecretFiles(vars map[string]string, ps *problems) {
 			ps.add(s.name(), "is set, and so is "+variable, "one of them")
 			continue
 		}
-		text, err := os.ReadFile(path) //nolint:gosec // the operator names it
+		text, err := os.ReadFile(path)
 		secret := strings.TrimRight(string(text), "\r\n")
 		switch {
 		case err != nil:
@@ -53,7 +53,7 @@ func readCAs(variable, path string, ps *problems) *x509.CertPool {
 	if path == "" {
 		return nil
 	}
-	text, err := os.ReadFile(path) //nolint:gosec // the operator names it
+	text, err := os.ReadFile(path)
 	if err != nil {
 		ps.add(variable, "cannot be read: "+err.Error(), "a file with certificates in PEM")
 		return nil

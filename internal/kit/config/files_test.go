@@ -79,7 +79,9 @@ func TestFilesRefused(t *testing.T) {
 		"an empty file": {
 			[]string{"SECKILL_GUARD_SECRET_FILE=" + written(t, "\n")}, "is not in SECKILL_GUARD_SECRET_FILE",
 		},
-		"no secret":           {[]string{"SECKILL_LOG_LEVEL_FILE=" + missing}, "SECKILL_LOG_LEVEL_FILE is not a setting"},
+		"no secret": {
+			[]string{"SECKILL_LOG_LEVEL_FILE=" + missing}, "SECKILL_LOG_LEVEL_FILE is not a setting",
+		},
 		"an unsafe secret":    {[]string{"SECKILL_GUARD_SECRET_FILE=" + written(t, "short")}, "has 5 bytes"},
 		"no authorities":      {[]string{"SECKILL_MYSQL_CA_FILE=" + missing}, "SECKILL_MYSQL_CA_FILE cannot be read"},
 		"authorities, no PEM": {[]string{"SECKILL_MYSQL_CA_FILE=" + written(t, "x")}, "has no certificate"},

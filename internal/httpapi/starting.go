@@ -1,0 +1,58 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+
+	"seckill/internal/httpapi/problem"
+	"seckill/internal/kit/words"
+)
+
+// startingTimeout bounds a whole request and its answer while the service starts.
+const startingTimeout = 5 * time.Second
+
+// StartingServer returns the server of the public address while the service waits for its stores: it is alive, not
+// ready, and answers all else UNAVAILABLE. It is not started.
+func StartingServer() (*http.Server, error) {
+	chosen, err := newLanguages()
+	if err != nil {
+		return nil, err
+	}
+	bodies, err := problem.Render(problem.Problem{
+		Type: problemType + "unavailable", Code: codeUnavailable, Status: http.StatusServiceUnavailable,
+		Title: "Temporarily unavailable",
+		Detail: "This instance starts, and waits for its stores. Nothing was done, and repeating the request is " +
+			"harmless.",
+		Messages: words.Text{"The service is starting. Please try again shortly.", "服务正在启动，请稍后重试。"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	answer := func(w http.ResponseWriter, r *http.Request, status int, media string, body []byte) {
+		w.Header().Set("X-Request-Id", requestID(r))
+		w.Header().Set("Content-Type", media)
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.WriteHeader(status)
+		_, _ = w.Write(body) //nolint:gosec // one of those below; a caller that has gone reads no answer
+	}
+	const asJSON = "application/json; charset=utf-8"
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+healthzPath, func(w http.ResponseWriter, r *http.Request) {
+		answer(w, r, http.StatusOK, asJSON, []byte(healthzBody))
+	})
+	mux.HandleFunc("GET "+readyzPath, func(w http.ResponseWriter, r *http.Request) {
+		answer(w, r, http.StatusServiceUnavailable, asJSON, []byte(`{"status":"starting","checks":[]}`))
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		l := chosen.choose(r.Header)
+		w.Header().Set("Retry-After", "2")
+		w.Header()["Content-Language"] = chosen.names[l]
+		answer(w, r, http.StatusServiceUnavailable, "application/problem+json", bodies.Document(l, nil))
+	})
+	server := &http.Server{
+		Handler: mux, ReadTimeout: startingTimeout, WriteTimeout: startingTimeout, MaxHeaderBytes: maxHeaderBytes,
+	}
+	server.SetKeepAlivesEnabled(false) // the next request may find the service
+	return server, nil
+}
