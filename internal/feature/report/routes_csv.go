@@ -238,14 +238,6 @@ func (h handlers) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 	})
 }
 
-// orderColumns returns the columns of an export of orders.
-func orderColumns() []string {
-	return []string{
-		"order_id", "user_id", "status", "units", "amount_cents", "reason", "recorded", "pay_before", "paid",
-		"redeemed", "cancelled", "refunding", "refunded", "failed", "lapsed", "code", "valid_until",
-	}
-}
-
 // ordersCSV answers GET /admin/voucher/:id/orders.csv: all recorded orders, with their codes masked or, with
 // ?codes=true, whole. It adds an entry to the audit trail before it sends anything.
 func (h handlers) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
@@ -257,8 +249,8 @@ func (h handlers) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	if r.codes {
 		shown = "whole"
 	}
-	noted := c.Request.Method == http.MethodHead
-	return h.sendCSV(c, who, r, "orders", orderColumns(), func(c *gin.Context, out *csvStream) error {
+	noted, columns := c.Request.Method == http.MethodHead, orderColumns()
+	return h.sendCSV(c, who, r, "orders", orderHead(), func(c *gin.Context, out *csvStream) error {
 		return h.reports.Orders(c.Request.Context(), r.voucherID, r.codes, func(page []ExportRow) error {
 			if !noted { // with the first page, so that the voucher exists
 				noted = true
@@ -271,25 +263,11 @@ func (h handlers) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 				}
 			}
 			for _, row := range page {
-				if err := out.line(orderLine(row)...); err != nil {
+				if err := out.line(orderLine(columns, row)...); err != nil {
 					return err
 				}
 			}
 			return out.flush()
 		})
 	})
-}
-
-func orderLine(row ExportRow) []string {
-	o := row.Order
-	status := o.Status.String()
-	if row.Expired() {
-		status = "expired"
-	}
-	return []string{
-		csvNumber(o.ID), csvNumber(o.UserID), status, csvNumber(o.Quantity.Units()), csvNumber(o.Amount),
-		cell(string(o.Reason)), csvTime(o.CreatedAt), csvTime(o.PayBefore), csvTime(o.PaidAt), csvTime(o.RedeemedAt),
-		csvTime(o.CancelledAt), csvTime(o.RefundingAt), csvTime(o.RefundedAt), csvTime(o.FailedAt), csvTime(o.LapsedAt),
-		cell(row.Coupon.Code), csvTime(row.Coupon.ValidUntil),
-	}
 }

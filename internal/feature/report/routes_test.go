@@ -214,6 +214,39 @@ func TestExportOfOrders(t *testing.T) {
 	}
 }
 
+// Each head stands above its value: every order of these has another time in each of its columns.
+func TestColumnsOfOrders(t *testing.T) {
+	t.Parallel()
+	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
+	row := ExportRow{
+		Order: order.Order{
+			ID: 660_000_000_123_456_789, UserID: 42, Status: order.Redeemed, Quantity: order.QuantityOf(3), Amount: 3000,
+			Reason: "no stock", CreatedAt: at(1), PayBefore: at(2), PaidAt: at(3), RedeemedAt: at(4), CancelledAt: at(5),
+			RefundingAt: at(6), RefundedAt: at(7), FailedAt: at(8), LapsedAt: at(9),
+		},
+		Coupon: feature.Coupon{Code: "ABCD", ValidUntil: at(10)},
+	}
+	got := map[string]string{}
+	line := orderLine(orderColumns(), row)
+	for i, head := range orderHead() {
+		got[head] = line[i]
+	}
+	want := map[string]string{
+		"order_id": "660000000123456789", "user_id": "42", "status": "redeemed", "units": "3", "amount_cents": "3000",
+		"reason": "no stock", "recorded": "2026-01-02T12:01:00Z", "pay_before": "2026-01-02T12:02:00Z",
+		"paid": "2026-01-02T12:03:00Z", "redeemed": "2026-01-02T12:04:00Z", "cancelled": "2026-01-02T12:05:00Z",
+		"refunding": "2026-01-02T12:06:00Z", "refunded": "2026-01-02T12:07:00Z", "failed": "2026-01-02T12:08:00Z",
+		"lapsed": "2026-01-02T12:09:00Z", "code": "ABCD", "valid_until": "2026-01-02T12:10:00Z",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("columns (-want +got):\n%s", diff)
+	}
+	row.Order.Status, row.Order.PayBefore = order.Cancelled, at(5)
+	if status := shownStatus(row); status != "expired" {
+		t.Errorf("cancelled at the deadline: %s", status)
+	}
+}
+
 // Nothing leaves the service that the audit trail does not know.
 func TestExportWithoutAuditTrail(t *testing.T) {
 	t.Parallel()

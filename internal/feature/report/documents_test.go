@@ -1,0 +1,29 @@
+package report
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"seckill/internal/testkit"
+)
+
+var update = flag.Bool("update", false, "write the columns into docs/reports.md")
+
+// docs/reports.md says what each column of orders.csv has, and web/openapi.yaml shows the head.
+func TestDocumentOfColumns(t *testing.T) {
+	t.Parallel()
+	var table strings.Builder
+	table.WriteString("| Column | What |\n| --- | --- |\n")
+	for _, c := range orderColumns() {
+		fmt.Fprintf(&table, "| `%s` | %s |\n", c.head, c.what)
+	}
+	testkit.Generated(t, "../../../docs/reports.md", "<!-- columns:begin -->\n", "<!-- columns:end -->\n",
+		table.String(), *update)
+	described, err := os.ReadFile("../../../web/openapi.yaml")
+	if head := strings.Join(orderHead(), ","); err != nil || !strings.Contains(string(described), head) {
+		t.Errorf("web/openapi.yaml does not show the head %s: %v", head, err)
+	}
+}
