@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/feature/guard"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/invalid"
@@ -47,9 +46,9 @@ func testConfig() Config {
 	return Config{
 		Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{},
 		Payments:  fakePayments{},
-		Waitlists: fakeWaitlists{}, Tills: fakeTills{}, Gatekeeper: openGate{},
-		GuardsOf: func(int64) *guards.Settings { return nil }, GuardFigures: guard.ShownFigures(guardsOfSale),
-		Rules:       guard.Rules(), // a sale refuses with them
+		Waitlists: fakeWaitlists{}, Tills: fakeTills{}, Gatekeeper: &gate{},
+		GuardsOf: func(int64) *guards.Settings { return nil }, GuardFigures: shownGuards,
+		Rules:       gateRules(),
 		FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{}, Partitions: fakePartitions{},
 		Webhooks: fakeWebhooks{},
 		BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/feature/guard"
-	"seckill/internal/feature/guard/ticket"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
@@ -19,7 +17,6 @@ import (
 	"seckill/internal/order/waitlist"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"
-	"seckill/internal/voucher/guards"
 	"seckill/internal/voucher/listing"
 	"seckill/internal/webhook"
 )
@@ -364,15 +361,10 @@ func routesDescribed() map[string]described {
 	}
 }
 
-// stopped is everything that guards refuse with.
+// stopped is everything that gatekeepers refuse with.
 func stopped() (refusals []error) {
-	for _, why := range []error{
-		&guard.RateError{Of: guard.OfNetwork, Retry: time.Minute},
-		&guard.NotEligibleError{Condition: "minLevel", Wanted: 2}, &guard.CoolDownError{Retry: time.Hour},
-		ticket.ErrRequired, ticket.ErrInvalid, ticket.ErrTryAgain,
-		&ticket.EarlyError{UsableFrom: time.Unix(1794427320, 0)},
-	} {
-		refusals = append(refusals, &guard.StoppedError{Guard: guards.LimitsGuard, Why: why, OrderKnown: true})
+	for _, r := range gateRules() {
+		refusals = append(refusals, gateError(r.Failure.Code))
 	}
 	return refusals
 }

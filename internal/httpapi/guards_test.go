@@ -1,236 +1,164 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
-	"net/netip"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gin-gonic/gin"
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/feature/guard"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/order"
+	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
 
-// fakeGuards are those of one sale, the voucher 5, behind a real gate. It knows the caller's own order.
-type fakeGuards struct {
-	settings  *guards.Settings
-	own       error // nil: it cannot be asked for
-	addresses []netip.Addr
+// gate is a gatekeeper that refuses with an error where it has one, and remembers what it was asked.
+type gate struct {
+	address, user, enter error
+	lacks                string
+	asked                []string
+	won                  int64
 }
 
-// withGuards is a sale whose guards that were asked are these; without any, the conditions.
-func withGuards(s *guards.Settings, asked ...guard.Guard) (*fakeGuards, func(*Config)) {
-	f := &fakeGuards{settings: s}
-	if asked == nil {
-		asked = []guard.Guard{guard.ConditionsCheck{}}
-	}
-	tally := guard.NewTally(time.Now)
-	all := guard.NewGuards(guard.NewLimitsTable(func() time.Time { return noon }), tally, noObserver{}, asked...)
-	return f, func(cfg *Config) {
-		front := httpkit.Front{
-			Now: func() time.Time { return cfg.Now() },
-			Address: func(c *gin.Context) netip.Addr {
-				f.addresses = append(f.addresses, httpkit.AddressBehind(cfg.TrustedProxies)(c))
-				return f.addresses[len(f.addresses)-1]
-			},
+func (g *gate) Address(_ *gin.Context, voucherID int64, _ *guards.Settings) error {
+	g.asked = append(g.asked, fmt.Sprint("address ", voucherID))
+	return g.address
+}
+
+func (g *gate) User(_ *gin.Context, who httpkit.Identity, voucherID int64, _ *guards.Settings) error {
+	g.asked = append(g.asked, fmt.Sprint("user ", who.UserID, " ", voucherID))
+	return g.user
+}
+
+func (g *gate) Enter(_ *gin.Context, who httpkit.Identity, v voucher.Voucher) error {
+	g.asked = append(g.asked, fmt.Sprint("enter ", who.UserID, " ", v.ID))
+	return g.enter
+}
+
+func (g *gate) Won(_ *gin.Context, _ httpkit.Identity, _, units int64) { g.won += units }
+
+func (g *gate) Headers() []string { return []string{"X-Seckill-Ticket", "X-Seckill-Altcha"} }
+
+func (g *gate) Lacks(guards.Name) string { return g.lacks }
+
+// before is an API with the gate before the sale of the voucher 5.
+func (g *gate) before(cfg *Config) {
+	set := &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2}}
+	cfg.Gatekeeper = g
+	cfg.GuardsOf = func(id int64) *guards.Settings {
+		if id == 5 {
+			return set
 		}
-		cfg.Gatekeeper = guard.NewGate(all, guard.NewEntry(all, f), tally, front, true)
-		cfg.GuardsOf = f.of
-		cfg.FindVoucher = f.Find
-	}
-}
-
-// noObserver hears nothing.
-type noObserver struct{}
-
-func (noObserver) GuardStopped(guards.Name, bool) {}
-
-func (f *fakeGuards) of(id int64) *guards.Settings {
-	if id != 5 {
 		return nil
 	}
-	return f.settings
+	cfg.FindVoucher = func(_ context.Context, id int64) (voucher.Voucher, error) {
+		v := seckillVoucher().Voucher
+		v.ID, v.Sale.Guards = id, cfg.GuardsOf(id)
+		return v, nil
+	}
 }
 
-// Find implements feature.Sales.
-func (f *fakeGuards) Find(_ context.Context, id int64) (voucher.Voucher, error) {
-	v := seckillVoucher().Voucher
-	v.ID, v.Sale.Guards = id, f.of(id)
-	return v, nil
+// gateError is a refusal of a gatekeeper: its code.
+type gateError string
+
+func (g gateError) Error() string { return string(g) }
+
+// gateRules are those of what gatekeepers refuse with.
+func gateRules() (rules []httpkit.Rule) {
+	for code, f := range map[string]httpkit.Failure{
+		"RATE_LIMITED":    {Status: http.StatusTooManyRequests, RetryAfter: "1"},
+		"COOL_DOWN":       {Status: http.StatusTooManyRequests, RetryAfter: "60"},
+		"NOT_ELIGIBLE":    {Status: http.StatusForbidden},
+		"NOT_STARTED":     {Status: http.StatusForbidden},
+		"TICKET_REQUIRED": {Status: http.StatusForbidden},
+		"TICKET_INVALID":  {Status: http.StatusForbidden},
+		"UNAVAILABLE":     {Status: http.StatusServiceUnavailable, RetryAfter: "1"},
+	} {
+		f.Code, f.Title, f.Detail, f.English, f.Chinese = code, "Stopped", "A guard stops it.", "Stopped.", "已被拦截"
+		rules = append(rules, httpkit.Rule{Matches: httpkit.Is(gateError(code)), Failure: f, Early: true})
+	}
+	return rules
 }
-
-// AnyGuards implements feature.Sales.
-func (f *fakeGuards) AnyGuards(is func(*guards.Settings) bool) bool { return is(f.settings) }
-
-// Now implements feature.Sales.
-func (*fakeGuards) Now(int64) time.Time { return noon }
-
-// OwnOrder implements feature.Sales.
-func (f *fakeGuards) OwnOrder(context.Context, int64, int64) error {
-	return cmp.Or(f.own, order.ErrUnavailable)
-}
-
-// openGate lets everybody in, and has every guard.
-type openGate struct{ httpkit.Gatekeeper }
-
-// Headers implements httpkit.Gatekeeper.
-func (openGate) Headers() []string { return (*guard.Gate)(nil).Headers() }
-
-// Lacks implements httpkit.Gatekeeper.
-func (openGate) Lacks(guards.Name) string { return "" }
 
 var press = request{method: http.MethodPost, target: "/voucher/seckill/5"}
 
-// guardOf is what an answer says of the guard that stopped it.
-func guardOf(t *testing.T, body []byte) map[string]any {
-	t.Helper()
-	var a struct{ Data map[string]any }
-	if err := json.Unmarshal(body, &a); err != nil {
-		t.Fatal(err)
-	}
-	return a.Data
-}
-
-// The limits hold before the token is looked at, for callers without one too, and for nothing but purchases of the
-// sale.
-func TestLimitsComeFirst(t *testing.T) {
+// The gate is asked before the token is looked at, once it is known who calls, and before the purchase; of an admin
+// only then, and of a sale without guards never. Units count once they are bought.
+func TestGatekeeper(t *testing.T) {
 	t.Parallel()
-	_, guarded := withGuards(&guards.Settings{
-		Limits: &guards.Limits{PerAddress: &guards.Rate{Requests: 2, Seconds: 90}},
-	})
-	a := newAPI(t, guarded)
-	stranger := press
+	const rate, ticket = gateError("RATE_LIMITED"), gateError("TICKET_REQUIRED")
+	stranger, two := press, press
 	stranger.header = map[string]string{"Authorization": ""}
-	wantProblem(t, do(t, a, stranger), http.StatusUnauthorized, "UNAUTHENTICATED")
-	if w := do(t, a, press); w.Code != http.StatusAccepted {
-		t.Errorf("the second: %d", w.Code)
-	}
-	for _, r := range []request{stranger, press} {
-		w := do(t, a, r)
-		wantProblem(t, w, http.StatusTooManyRequests, "RATE_LIMITED")
-		if got := w.Header().Get("Retry-After"); got != "45" {
-			t.Errorf("Retry-After is %s", got)
-		}
-		if diff := gocmp.Diff(map[string]any{"guard": "limits", "orderKnown": false, "of": "address"},
-			guardOf(t, w.Body.Bytes())); diff != "" {
-			t.Errorf("data (-want +got):\n%s", diff)
-		}
-	}
-	w := do(t, a, request{
-		method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Accept-Language": "zh"},
-	})
-	if want := `{"success":false,"code":"RATE_LIMITED","errorMsg":"请求过于频繁，请稍后再试","data":{"guard":"limits",` +
-		`"orderKnown":false,"of":"address"}}`; w.Code != http.StatusTooManyRequests || w.Body.String() != want {
-		t.Errorf("the tutorial's route: %d %s", w.Code, w.Body)
-	}
-	for _, r := range []request{
-		{method: http.MethodPost, target: "/voucher/seckill/6"},
-		{method: http.MethodGet, target: "/order"},
-		{method: http.MethodGet, target: "/voucher/5"},
-	} {
-		if w := do(t, a, r); w.Code == http.StatusTooManyRequests {
-			t.Errorf("%s %s: %d", r.method, r.target, w.Code)
-		}
-	}
-}
-
-// The address is that of the connection, unless a trusted proxy says another.
-func TestAddressBehindTrustedProxies(t *testing.T) {
-	t.Parallel()
+	two.target += "?quantity=2"
+	user := fmt.Sprint(buyerID)
 	for name, c := range map[string]struct {
-		trusted []string
-		header  string
-		want    string
+		gate    gate
+		request request
+		admin   bool
+		code    string // "" for 202
+		asked   []string
+		won     int64
 	}{
-		"none":             {nil, "203.0.113.9", "192.0.2.1"},
-		"another":          {[]string{"10.0.0.0/8"}, "203.0.113.9", "192.0.2.1"},
-		"trusted":          {[]string{"192.0.2.0/24"}, "203.0.113.9", "203.0.113.9"},
-		"made up before":   {[]string{"192.0.2.0/24"}, "198.51.100.1, 203.0.113.9", "203.0.113.9"},
-		"IPv6":             {[]string{"192.0.2.0/24"}, "2001:db8::7", "2001:db8::7"},
-		"trusted, silent":  {[]string{"192.0.2.0/24"}, "", "192.0.2.1"},
-		"trusted, garbled": {[]string{"192.0.2.0/24"}, "x", "192.0.2.1"},
+		"all is well": {
+			gate{}, two, false, "", []string{"address 5", "user " + user + " 5", "enter " + user + " 5"}, 2,
+		},
+		"the address": {gate{address: rate}, press, false, "RATE_LIMITED", []string{"address 5"}, 0},
+		"the address of a stranger": {
+			gate{address: rate}, stranger, false, "RATE_LIMITED", []string{"address 5"}, 0,
+		},
+		"a stranger": {gate{}, stranger, false, "UNAUTHENTICATED", []string{"address 5"}, 0},
+		"the user": {
+			gate{user: rate}, press, false, "RATE_LIMITED", []string{"address 5", "user " + user + " 5"}, 0,
+		},
+		"an admin": {
+			gate{user: rate}, press, true, "", []string{"address 5", fmt.Sprint("enter ", adminID, " 5")}, 1,
+		},
+		"the entry": {
+			gate{enter: ticket},
+			press, false, "TICKET_REQUIRED",
+			[]string{"address 5", "user " + user + " 5", "enter " + user + " 5"},
+			0,
+		},
+		"the waiting list": {
+			gate{enter: ticket},
+			request{method: http.MethodPost, target: "/voucher/5/waitlist"},
+			false,
+			"TICKET_REQUIRED",
+			[]string{"address 5", "user " + user + " 5", "enter " + user + " 5"},
+			0,
+		},
+		"a sale without guards": {
+			gate{address: rate, user: rate, enter: ticket},
+			request{method: http.MethodPost, target: "/voucher/seckill/6"},
+			false, "", nil, 0,
+		},
+		"no sale": {
+			gate{address: rate}, request{
+				method: http.MethodPost, target: "/voucher/seckill/x",
+			}, false, "INVALID", nil, 0,
+		},
+		"another route": {gate{address: rate}, request{target: "/order"}, false, "", nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f, guarded := withGuards(&guards.Settings{
-				Limits: &guards.Limits{PerAddress: &guards.Rate{Requests: 9, Seconds: 9}},
-			})
-			r := press
-			r.header = map[string]string{"X-Forwarded-For": c.header}
-			do(t, newAPI(t, guarded, func(cfg *Config) { cfg.TrustedProxies = c.trusted }), r)
-			if got := slices.Compact(f.addresses); len(got) != 1 || got[0] != netip.MustParseAddr(c.want) {
-				t.Errorf("%+v, want %s", got, c.want)
+			a, ask := newAPI(t, c.gate.before), do
+			if c.admin {
+				ask = asAdmin
+			}
+			w := ask(t, a, c.request)
+			if code := contract.CodeOf(w.Body.Bytes()); code != c.code || code == "" && w.Code >= 300 {
+				t.Errorf("%d %s, want %q", w.Code, w.Body, c.code)
+			}
+			if diff := cmp.Diff(c.asked, c.gate.asked); diff != "" || c.gate.won != c.won {
+				t.Errorf("%d units were won, want %d; asked (-want +got):\n%s", c.gate.won, c.won, diff)
 			}
 		})
 	}
-}
-
-// A user's limit holds on whatever address, and not for admins.
-func TestLimitOfUser(t *testing.T) {
-	t.Parallel()
-	_, guarded := withGuards(&guards.Settings{Limits: &guards.Limits{PerUser: &guards.Rate{Requests: 1, Seconds: 60}}})
-	a := newAPI(t, guarded)
-	do(t, a, press)
-	w := do(t, a, press)
-	wantProblem(t, w, http.StatusTooManyRequests, "RATE_LIMITED")
-	if got := guardOf(t, w.Body.Bytes()); got["of"] != "user" {
-		t.Errorf("%v", got)
-	}
-	for range 2 {
-		if w := asAdmin(t, a, press); w.Code != http.StatusAccepted {
-			t.Errorf("an admin: %d", w.Code)
-		}
-	}
-}
-
-// Who does not meet a condition hears which, or their order; with dryRun they buy.
-func TestConditionsOfASale(t *testing.T) {
-	t.Parallel()
-	f, guarded := withGuards(&guards.Settings{Conditions: &guards.Conditions{MinLevel: 2}})
-	a := newAPI(t, guarded)
-	w := do(t, a, press)
-	wantProblem(t, w, http.StatusForbidden, "NOT_ELIGIBLE")
-	if diff := gocmp.Diff(map[string]any{
-		"guard": "conditions", "orderKnown": false, "condition": "minLevel", "wanted": 2.0,
-	}, guardOf(t, w.Body.Bytes())); diff != "" {
-		t.Errorf("data (-want +got):\n%s", diff)
-	}
-	w = do(t, a, request{
-		method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Accept-Language": "zh"},
-	})
-	if want := `{"success":false,"code":"NOT_ELIGIBLE",` +
-		`"errorMsg":"您的账号等级或注册时间不符合本次活动的要求","data":{"guard":"conditions","orderKnown":false,"condition":"minLevel",` +
-		`"wanted":2}}`; w.Code != http.StatusOK || w.Body.String() != want {
-		t.Errorf("the tutorial's route: %d %s", w.Code, w.Body)
-	}
-	f.own = &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
-	wantProblem(t, do(t, a, press), http.StatusConflict, "ALREADY_BOUGHT")
-	f.settings = &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2, DryRun: true}}
-	if w := do(t, a, press); w.Code != http.StatusAccepted {
-		t.Errorf("with dryRun: %d", w.Code)
-	}
-}
-
-// A sale that is hidden by this instance's clock may be shown by Redis' already: its guards decide, and their refusal
-// does not tell that there is one.
-func TestGuardsOfAHiddenSale(t *testing.T) {
-	t.Parallel()
-	f, guarded := withGuards(&guards.Settings{Conditions: &guards.Conditions{MinLevel: 2}})
-	// The fake's voucher is shown from the zero time on.
-	a := newAPI(t, guarded, func(cfg *Config) { cfg.Now = func() time.Time { return time.Time{}.Add(-time.Second) } })
-	wantProblem(t, do(t, a, press), http.StatusNotFound, "NOT_FOUND")
-	f.own = &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
-	wantProblem(t, do(t, a, press), http.StatusConflict, "ALREADY_BOUGHT")
 }
 
 // A dry run of tickets must not have pages wait for a moment.
@@ -248,33 +176,6 @@ func TestTicketsFromInADryRun(t *testing.T) {
 	}
 }
 
-// Who has let orders expire hears for how long they wait, or their order.
-func TestCoolDownOfASale(t *testing.T) {
-	t.Parallel()
-	check := guard.NewCoolDownCheck(func() time.Time { return noon })
-	f, guarded := withGuards(&guards.Settings{CoolDown: &guards.CoolDown{Expired: 2, Minutes: 30}}, check)
-	a := newAPI(t, guarded)
-	check.Tell([]guard.Unpaid{{UserID: buyerID, Expired: 1}})
-	if w := do(t, a, press); w.Code != http.StatusAccepted {
-		t.Errorf("after one: %d", w.Code)
-	}
-	check.Tell([]guard.Unpaid{{UserID: buyerID, Expired: 2, Age: 10*time.Minute + time.Millisecond}})
-	for target, lang := range map[string]string{"/voucher/seckill/5": "en", "/voucher-order/seckill/5": "zh"} {
-		w := do(t, a, request{
-			method: http.MethodPost, target: target, header: map[string]string{"Accept-Language": lang},
-		})
-		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1200" {
-			t.Errorf("%s: %d, Retry-After %s", target, w.Code, w.Header().Get("Retry-After"))
-		}
-		if diff := gocmp.Diff(map[string]any{"guard": "coolDown", "orderKnown": false},
-			guardOf(t, w.Body.Bytes())); diff != "" {
-			t.Errorf("%s: data (-want +got):\n%s", target, diff)
-		}
-	}
-	f.own = &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
-	wantProblem(t, do(t, a, press), http.StatusConflict, "ALREADY_BOUGHT")
-}
-
 // Guards are given when a sale is created, shown to admins alone, and changed one by one.
 func TestGuardsOfAVoucher(t *testing.T) {
 	t.Parallel()
@@ -290,7 +191,7 @@ func TestGuardsOfAVoucher(t *testing.T) {
 	want := &guards.Settings{Limits: &guards.Limits{
 		PerUser: &guards.Rate{Requests: 5, Seconds: 10},
 	}, Conditions: &guards.Conditions{MinAgeDays: 7, DryRun: true}}
-	if diff := gocmp.Diff(want, vs.created[0].Sale.Guards); diff != "" {
+	if diff := cmp.Diff(want, vs.created[0].Sale.Guards); diff != "" {
 		t.Errorf("created (-want +got):\n%s", diff)
 	}
 	shown := seckillVoucher()
@@ -312,7 +213,7 @@ func TestGuardsOfAVoucher(t *testing.T) {
 		"a month":      {`{"coolDown":{"expired":2,"minutes":43200}}`, "guards.coolDown.minutes"},
 	} {
 		w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/seckill", body: draft + c.guards + "}"})
-		if diff := gocmp.Diff([]string{c.field},
+		if diff := cmp.Diff([]string{c.field},
 			fieldsOf(wantProblem(t, w, http.StatusBadRequest, "INVALID"))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -347,7 +248,7 @@ func TestGuardsOfAVoucher(t *testing.T) {
 			request{method: http.MethodPatch, target: "/voucher/5", body: c.body}); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
-		if diff := gocmp.Diff(c.want, got.Guards); diff != "" {
+		if diff := cmp.Diff(c.want, got.Guards); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -366,11 +267,11 @@ func TestGuardsThatAreNotThere(t *testing.T) {
 		},
 		"in Chinese": {nil, `{"limits":null}`, "zh", "NEEDS_GUARDS", "本服务的构建不含防刷功能"},
 		"no secret": {
-			guard.NewGate(nil, nil, nil, httpkit.Front{}, false), `{"challenge":null}`, "en", "NEEDS_SETTING",
+			&gate{lacks: "SECKILL_GUARD_SECRET"}, `{"challenge":null}`, "en", "NEEDS_SETTING",
 			"SECKILL_GUARD_SECRET",
 		},
-		"none at all":       {nil, `null`, "en", "", ""},
-		"needing no secret": {guard.NewGate(nil, nil, nil, httpkit.Front{}, false), `{"limits":null}`, "en", "", ""},
+		"none at all":  {nil, `null`, "en", "", ""},
+		"all is there": {&gate{}, `{"limits":null}`, "en", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

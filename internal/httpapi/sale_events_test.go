@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/feature/guard"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
@@ -30,13 +29,17 @@ func guardedVoucher() voucher.Voucher {
 	return v
 }
 
-// guardsOfSale is what its guards did.
-func guardsOfSale(context.Context, order.SaleRef) (guard.Figures, error) {
-	return guard.Figures{
-		Counts:  map[guard.Count]int64{"stop:limits": 4, "dry:coolDown": 2, "units:week": 3, "later:count": 1},
-		Stopped: []guard.NetworkCount{{Network: "192.0.2.0/24", Count: 6}},
-	}, nil
+// shownGuards are what a sale's guards did.
+func shownGuards(_ context.Context, v voucher.Voucher) (any, [][2]string, error) {
+	settings, err := json.Marshal(v.Sale.Guards)
+	return json.RawMessage(strings.Replace(guardsTemplate, "SETTINGS", string(settings), 1)), nil, err
 }
+
+const guardsTemplate = `{"settings":SETTINGS,` +
+	`"stopped":{"challenge":0,"conditions":0,"coolDown":0,"limits":4,"tickets":0},` +
+	`"wouldStop":{"challenge":0,"conditions":0,"coolDown":2,"limits":0,"tickets":0},` +
+	`"unitsByAge":{"day":0,"month":0,"older":0,"unknown":0,"week":3,"year":0},` +
+	`"stoppedNetworks":[{"network":"192.0.2.0/24","count":6}],"unitNetworks":[]}`
 
 func saleStats() audit.SaleStats {
 	return audit.SaleStats{

@@ -2,12 +2,10 @@ package sqlstore_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"seckill/internal/feature/guard"
 	"seckill/internal/order"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher/guards"
@@ -22,48 +20,56 @@ func (l ledger) cooling(tb testing.TB, stock int64) int64 {
 	return id
 }
 
-// unpaid reads all users with expired orders, in pages of two.
-func (l ledger) unpaid(tb testing.TB, after guard.UnpaidCursor) ([]guard.Unpaid, guard.UnpaidCursor) {
+// unpaidOf is a row of tb_unpaid, the time apart.
+type unpaidOf struct{ user, expired, number int64 }
+
+// unpaid reads the rows with a number above another, in the order of their numbers.
+func (l ledger) unpaid(tb testing.TB, above int64) (all []unpaidOf) {
 	tb.Helper()
-	var all []guard.Unpaid
-	for {
-		users, next, err := guard.NewLedger(l.DB()).UnpaidAfter(tb.Context(), after, 2)
-		if err != nil {
+	rows, err := l.Raw.QueryContext(tb.Context(),
+		"SELECT user_id, expired, number FROM tb_unpaid WHERE number > ? ORDER BY number, user_id", above)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var u unpaidOf
+		if err := rows.Scan(&u.user, &u.expired, &u.number); err != nil {
 			tb.Fatal(err)
 		}
-		all, after = append(all, users...), next
-		if len(users) < 2 {
-			return all, after
-		}
+		all = append(all, u)
 	}
+	if err := rows.Err(); err != nil {
+		tb.Fatal(err)
+	}
+	return all
 }
 
 // Orders of sales with a cool-down count when they expire, each once, and instances read what is new.
 func TestUnpaidIsCounted(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, w, without, plain := l.cooling(t, 10), l.cooling(t, 10), l.Seckill(t, 10), l.Ordinary(t)
-		first, second := l.NewOrders(t, v, 4), l.NewOrders(t, w, 2)
+		of, second := l.NewOrders(t, v, 4), l.NewOrders(t, w, 2)
 		others := append(l.NewOrders(t, without, 9), l.Bought(t, plain, 5))
-		l.Transitioned(t, first[3], order.Cancel)
-		l.Due(t, -time.Minute, first...)
+		l.Transitioned(t, of[3], order.Cancel)
+		l.Due(t, -time.Minute, of...)
 		l.Due(t, -time.Minute, second[1])
 		l.Due(t, -time.Minute, others...)
 		if got := len(l.expires(t, 1, 50)); got != 14 {
 			t.Fatalf("%d expired, want 14", got)
 		}
-		all, cursor := l.unpaid(t, guard.UnpaidCursor{})
-		if diff := cmp.Diff([]guard.Unpaid{{UserID: 1, Expired: 1}, {UserID: 2, Expired: 2}, {UserID: 3, Expired: 1}},
-			all); diff != "" {
-			t.Errorf("counted (-want +got):\n%s", diff)
+		all := l.unpaid(t, 0)
+		if len(all) != 3 {
+			t.Fatalf("counted %v", all)
+		}
+		first := all[0].number
+		if want := []unpaidOf{{1, 1, first}, {2, 2, first}, {3, 1, first}}; !slices.Equal(want, all) {
+			t.Errorf("counted %v, want %v", all, want)
 		}
 		l.Due(t, -time.Minute, second[0])
 		l.expires(t, 2, 50)
-		all, after := l.unpaid(t, cursor)
-		if diff := cmp.Diff([]guard.Unpaid{{UserID: 1, Expired: 2}}, all); diff != "" || after.Number <= cursor.Number {
-			t.Errorf("new at %+v after %+v (-want +got):\n%s", after, cursor, diff)
-		}
-		if again, still := l.unpaid(t, after); again != nil || still != after {
-			t.Errorf("new once more: %v", again)
+		if all := l.unpaid(t, first); len(all) != 1 || all[0].user != 1 || all[0].expired != 2 {
+			t.Errorf("counted %v after %d", all, first)
 		}
 	})
 }
@@ -78,7 +84,7 @@ func TestUnpaidIsCountedWithTheExpiryOnly(t *testing.T) {
 		if _, err := l.ExpireDue(t.Context(), 4, 1); !errors.Is(err, order.ErrSuperseded) {
 			t.Fatal(err)
 		}
-		if all, _ := l.unpaid(t, guard.UnpaidCursor{}); len(all) != 1 {
+		if all := l.unpaid(t, 0); len(all) != 1 {
 			t.Errorf("%v", all)
 		}
 	})
@@ -101,12 +107,9 @@ func TestUnpaidIsForgotten(t *testing.T) {
 		l.Exec(t, insert, 200, 1, ago(time.Minute), ahead)
 		l.Due(t, -time.Minute, cs...)
 		l.expires(t, 1, 50)
-		all, cursor := l.unpaid(t, guard.UnpaidCursor{})
-		want := []guard.Unpaid{
-			{UserID: 200, Expired: 1, Age: time.Minute}, {UserID: 1, Expired: 1}, {UserID: 2, Expired: 8},
-		}
-		if diff := cmp.Diff(want, all); diff != "" || cursor.Number != ahead+1 {
-			t.Errorf("number %d, want %d (-want +got):\n%s", cursor.Number, ahead+1, diff)
+		want := []unpaidOf{{200, 1, ahead}, {1, 1, ahead + 1}, {2, 8, ahead + 1}}
+		if all := l.unpaid(t, 0); !slices.Equal(want, all) {
+			t.Errorf("counted %v, want %v", all, want)
 		}
 	})
 }

@@ -17,6 +17,15 @@ import (
 // Serve returns an API at noon with the routes and rules. Of the state it heeds Strict; requests always have room.
 func Serve(tb testing.TB, routes []httpkit.Route, rules []httpkit.Rule, s apitest.State) http.Handler {
 	tb.Helper()
+	api, err := httpapi.New(Config(routes, rules, s))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return api.Handler()
+}
+
+// Config is that of Serve, for a feature whose tests need routes of the core too.
+func Config(routes []httpkit.Route, rules []httpkit.Rule, s apitest.State) httpapi.Config {
 	cfg := httpapi.Config{
 		Vouchers: struct{ httpapi.Vouchers }{}, Purchases: struct{ httpapi.Purchases }{},
 		Routes: routes, Rules: rules,
@@ -27,11 +36,7 @@ func Serve(tb testing.TB, routes []httpkit.Route, rules []httpkit.Rule, s apites
 	if s.Strict {
 		cfg.UserRate, cfg.UserBurst = 1, 1
 	}
-	api, err := httpapi.New(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return api.Handler()
+	return cfg
 }
 
 // Streams have room for all.

@@ -1,0 +1,53 @@
+package features_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// What people read is whole sentences, in both languages.
+func TestRefusalsAreSentences(t *testing.T) {
+	t.Parallel()
+	for _, f := range failures() {
+		for name, text := range map[string]string{"Detail": f.Detail, "English": f.English} {
+			if !strings.HasSuffix(text, ".") {
+				t.Errorf("%s, %s: %q is no sentence", f.Code, name, text)
+			}
+		}
+		if f.Chinese == "" || strings.TrimSpace(f.Chinese) != f.Chinese {
+			t.Errorf("%s, Chinese: %q", f.Code, f.Chinese)
+		}
+	}
+}
+
+// Every failure is complete: a stable code, a fitting status, texts for developers and in both languages for people.
+func TestFailuresAreComplete(t *testing.T) {
+	t.Parallel()
+	code := regexp.MustCompile(`^[A-Z]+(_[A-Z]+)*$`)
+	statuses := map[string]int{}
+	for _, f := range failures() {
+		if !code.MatchString(f.Code) || f.Title == "" || f.Detail == "" || f.English == "" {
+			t.Errorf("%+v is not complete", f)
+		}
+		if !strings.ContainsFunc(f.Chinese, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+			t.Errorf("%s: %q is not Chinese", f.Code, f.Chinese)
+		}
+		if strings.ContainsFunc(f.English+f.Title+f.Detail, func(r rune) bool { return r > unicode.MaxASCII }) {
+			t.Errorf("%s: the English is not plain", f.Code)
+		}
+		if again := f.Status == http.StatusServiceUnavailable ||
+			f.Status == http.StatusTooManyRequests; again != (f.RetryAfter != "") {
+			t.Errorf("%s: status %d with Retry-After %q", f.Code, f.Status, f.RetryAfter)
+		}
+		if (f.Status == http.StatusUnauthorized) != (f.Challenge != "") {
+			t.Errorf("%s: status %d with challenge %q", f.Code, f.Status, f.Challenge)
+		}
+		if known, has := statuses[f.Code]; has && known != f.Status {
+			t.Errorf("%s has the statuses %d and %d", f.Code, known, f.Status)
+		}
+		statuses[f.Code] = f.Status
+	}
+}
