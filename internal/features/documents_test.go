@@ -122,7 +122,7 @@ func codesTable() string {
 	all, told := failures(), map[string]bool{}
 	for _, first := range all {
 		for _, f := range all {
-			line := fmt.Sprintf("| `%s` | %d | %s |\n", f.Code, f.Status, f.Detail)
+			line := fmt.Sprintf("| %#q | %d | %s |\n", f.Code, f.Status, f.Detail)
 			if f.Code == first.Code && !told[line] { // all of one code stand together
 				told[line] = true
 				b.WriteString(line)

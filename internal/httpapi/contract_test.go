@@ -95,8 +95,8 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*Config){asIs, behind},
 			invalid:  &request{target: "/voucher/5/stock", body: `{"delta":-5}`},
 			refusals: []error{
-				noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, voucher.ErrKeyReused, voucher.ErrUndecided, unavailable,
-				&voucher.InsufficientStockError{Left: 3},
+				noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, voucher.ErrKeyReused, voucher.ErrUndecided,
+				unavailable, &voucher.InsufficientStockError{Left: 3},
 			},
 		},
 		"POST /voucher/:id/pause": {

@@ -243,8 +243,8 @@ var coreRules = []httpkit.Rule{
 	}},
 	{Matches: httpkit.Is(voucher.ErrUndecided), Failure: httpkit.Failure{
 		Code: codeUnknown, Status: http.StatusGatewayTimeout, Title: "The outcome is not known",
-		Detail: "Whether the stock was changed is not known yet. Repeat the request with the same Idempotency-Key: it " +
-			"tells, and never changes the stock twice.",
+		Detail: "Whether the stock was changed is not known yet. Repeat the request with the " +
+			"same Idempotency-Key: it tells, and never changes the stock twice.",
 		English: "We could not see whether the stock was changed. Please repeat this to find out.",
 		Chinese: "暂时无法确认库存是否已调整，请重试以查询结果",
 	}},

@@ -526,7 +526,7 @@ func leavingLengthensNothing(t *testing.T, s stage) {
 	held := s.remains(t)
 	for range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
-		waiting := s.lockAsync(ctx, t, s.lock())
+		waiting := s.lockAsync(ctx, t, s.lock(lock.WithLease(2*lease)))
 		cancel()
 		if got := receive(t, "answer", waiting); got.err == nil {
 			t.Fatal("a waiter has the lock beside its holder")

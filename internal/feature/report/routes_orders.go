@@ -7,14 +7,15 @@ type orderColumn struct {
 	cell func(ExportRow) string
 }
 
-// orderColumns are the columns in their order. Programs read them by their heads; new ones go to the end, for people who
-// count.
+// orderColumns are the columns in their order. Programs read them by their heads; new ones go to the end, for people
+// who count.
 func orderColumns() []orderColumn {
 	return []orderColumn{
 		{"order_id", "18 digits", func(r ExportRow) string { return csvNumber(r.Order.ID) }},
 		{"user_id", "who bought", func(r ExportRow) string { return csvNumber(r.Order.UserID) }},
 		{
-			"status", "as `GET /admin/order` has it; `expired` for one that was cancelled at its payment deadline or later",
+			"status",
+			"as `GET /admin/order` has it; `expired` for one that was cancelled at its payment deadline or later",
 			shownStatus,
 		},
 		{"units", "of the voucher", func(r ExportRow) string { return csvNumber(r.Order.Quantity.Units()) }},
@@ -39,7 +40,10 @@ func orderColumns() []orderColumn {
 			func(r ExportRow) string { return csvTime(r.Order.RefundingAt) },
 		},
 		{"refunded", "when it had gone back", func(r ExportRow) string { return csvTime(r.Order.RefundedAt) }},
-		{"failed", "when it turned out to be impossible", func(r ExportRow) string { return csvTime(r.Order.FailedAt) }},
+		{
+			"failed", "when it turned out to be impossible",
+			func(r ExportRow) string { return csvTime(r.Order.FailedAt) },
+		},
 		{
 			"lapsed", "when its code was past its date, unused",
 			func(r ExportRow) string { return csvTime(r.Order.LapsedAt) },

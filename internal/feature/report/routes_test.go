@@ -220,9 +220,9 @@ func TestColumnsOfOrders(t *testing.T) {
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 	row := ExportRow{
 		Order: order.Order{
-			ID: 660_000_000_123_456_789, UserID: 42, Status: order.Redeemed, Quantity: order.QuantityOf(3), Amount: 3000,
-			Reason: "no stock", CreatedAt: at(1), PayBefore: at(2), PaidAt: at(3), RedeemedAt: at(4), CancelledAt: at(5),
-			RefundingAt: at(6), RefundedAt: at(7), FailedAt: at(8), LapsedAt: at(9),
+			ID: 660_000_000_123_456_789, UserID: 42, Status: order.Redeemed, Quantity: order.QuantityOf(3),
+			Amount: 3000, Reason: "no stock", CreatedAt: at(1), PayBefore: at(2), PaidAt: at(3), RedeemedAt: at(4),
+			CancelledAt: at(5), RefundingAt: at(6), RefundedAt: at(7), FailedAt: at(8), LapsedAt: at(9),
 		},
 		Coupon: feature.Coupon{Code: "ABCD", ValidUntil: at(10)},
 	}

@@ -25,8 +25,8 @@ type OrderLedger interface {
 	ExpireDue(ctx context.Context, token int64, n int) ([]order.Order, error)
 	// RecordDirectSale records an order of an ordinary voucher, unpaid unless it costs nothing, once for each key of
 	// the user; "" is no key. When the key was used before, it returns the order that was recorded under it, or
-	// ErrKeyReused if that one is of another voucher. It returns voucher.ErrNotFound, voucher.ErrOffShelf, ErrSeckill for a voucher that has a
-	// sale, or *order.LimitError when the user has as many live ones as it allows.
+	// ErrKeyReused if that one is of another voucher. It returns voucher.ErrNotFound, voucher.ErrOffShelf, ErrSeckill
+	// for a voucher that has a sale, or *order.LimitError when the user has as many live ones as it allows.
 	RecordDirectSale(ctx context.Context, orderID, userID, voucherID int64, key string) (order.Order, error)
 }
 
