@@ -31,7 +31,6 @@ func (p *process) openAPI(context.Context) (err error) {
 		Callbacks:      p.payments.callbacks,
 		Tills:          shop.tills,
 		Waitlists:      shop.waitlists,
-		Webhooks:       shop.webhooks.admin,
 		Gatekeeper:     p.features.Gatekeeper,
 		GuardsOf:       shop.catalog.Guards,
 		GuardFigures:   p.features.Members.Guards,

@@ -27,7 +27,6 @@ func commands() []command {
 		{"check", "go through what must be right before a sale: go or no-go", check},
 		{"deadletter", "list, replay or discard accepted orders that could not be read", deadletter},
 		{"partition", "list, close, open or remove the partitions that sales are spread over", partitionCommand},
-		{"webhook", "list, add, change and test webhook endpoints; list and replay their events", webhookCommand},
 		{"locks", "list who has the service's locks, or take one away", locks},
 		{"couponkey", "add a key with which new codes of coupons are made", couponKey},
 		{"token", "print a token for trying the service out", token},

@@ -69,7 +69,7 @@ func deadletter(ctx context.Context, env cmdline.Env) error {
 		if err := cmdline.Parse(env, set, deadletterHelp); err != nil {
 			return err
 		}
-		return misuseOf(env, set, "what is to be done is missing (list, replay or discard)")
+		return cmdline.MisuseOf(env, set, "what is to be done is missing (list, replay or discard)")
 	}
 	what := env.Args[0]
 	env.Args = env.Args[1:]
@@ -81,14 +81,8 @@ func deadletter(ctx context.Context, env cmdline.Env) error {
 	case "discard":
 		return discardLetters(ctx, env)
 	default:
-		return misuseOf(env, set, fmt.Sprintf("there is no %q (list, replay or discard)", what))
+		return cmdline.MisuseOf(env, set, fmt.Sprintf("there is no %q (list, replay or discard)", what))
 	}
-}
-
-// misuseOf is misuse for a set that has not parsed anything.
-func misuseOf(env cmdline.Env, set *flag.FlagSet, wrong string) error {
-	set.SetOutput(env.Err)
-	return cmdline.Misuse(set, wrong)
 }
 
 func listLetters(ctx context.Context, env cmdline.Env) error {

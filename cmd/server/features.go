@@ -30,9 +30,9 @@ func coreFor(
 	cfg config.Config, s *stores, shop *shop, front httpkit.Front, log *slog.Logger,
 ) feature.Core {
 	return feature.Core{
-		DB: s.ledger.DB(), Ledger: s.ledger, Redis: s.redis, Partitions: s.redis, Vouchers: shop.vouchers,
-		Sales: sales{shop.catalog, shop.purchases}, Locks: shop.locks,
-		Settings: cfg, Secret: s.secret, Embedded: s.home != nil, Front: front, Log: log,
+		DB: s.ledger.DB(), Orders: s.ledger.Orders(), Ledger: s.ledger, Redis: s.redis, Partitions: s.redis,
+		Vouchers: shop.vouchers, Sales: sales{shop.catalog, shop.purchases}, Locks: shop.locks, Settings: cfg,
+		Secret: s.secret, Version: build().Version, Embedded: s.home != nil, Front: front, Log: log,
 		Members: feature.Members{
 			Coupons: func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]feature.Coupon, error) {
 				found, err := s.ledger.Coupons(ctx, orderIDs)
@@ -51,7 +51,7 @@ type sales struct {
 // front is what the core's interface gives to features' routes.
 func front(cfg config.Config, shop *shop, streams *httpkit.Streams) httpkit.Front {
 	return httpkit.Front{
-		Bodies: httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}, Streams: streams, Now: time.Now,
+		Bodies: httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}, Streams: streams, Now: time.Now, Zone: cfg.Server.Location,
 		Address: httpkit.AddressBehind(cfg.HTTP.TrustedProxies),
 		Orders:  httpapi.OrderPages(shop.orders),
 	}
@@ -93,8 +93,11 @@ func withCore(ctx context.Context, env cmdline.Env, do func(feature.Core) error)
 
 // withFeatureLedger is feature.Tools.Ledger.
 func withFeatureLedger(ctx context.Context, env cmdline.Env, do func(feature.Core) error) error {
-	return withLedger(ctx, env, func(_ config.Config, ledger toolLedger, log *slog.Logger) error {
-		return do(feature.Core{DB: ledger.DB(), Ledger: ledger, Embedded: ledger.home != nil, Log: log})
+	return withLedger(ctx, env, func(cfg config.Config, ledger toolLedger, log *slog.Logger) error {
+		return do(feature.Core{
+			DB: ledger.DB(), Orders: ledger.Orders(), Ledger: ledger, Settings: cfg, Version: build().Version,
+			Embedded: ledger.home != nil, Log: log,
+		})
 	})
 }
 

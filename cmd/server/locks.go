@@ -46,7 +46,7 @@ func locks(ctx context.Context, env cmdline.Env) error {
 		if err := cmdline.Parse(env, set, locksHelp); err != nil {
 			return err
 		}
-		return misuseOf(env, set, "what is to be done is missing (list or force)")
+		return cmdline.MisuseOf(env, set, "what is to be done is missing (list or force)")
 	}
 	what := env.Args[0]
 	env.Args = env.Args[1:]
@@ -56,7 +56,7 @@ func locks(ctx context.Context, env cmdline.Env) error {
 	case "force":
 		return forceLocks(ctx, env)
 	default:
-		return misuseOf(env, set, fmt.Sprintf("there is no %q (list or force)", what))
+		return cmdline.MisuseOf(env, set, fmt.Sprintf("there is no %q (list or force)", what))
 	}
 }
 

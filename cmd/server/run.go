@@ -143,6 +143,9 @@ func (p *process) openFeatures(ctx context.Context) (err error) {
 	if p.features, err = p.stores.features.Open(core); err != nil {
 		return err
 	}
+	for _, closeOne := range p.features.Close {
+		p.closeAtTheEnd(closeOne)
+	}
 	for _, c := range p.features.Metrics {
 		if err := p.metrics.Register(c); err != nil {
 			return fmt.Errorf("metrics: %w", err)

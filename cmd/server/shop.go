@@ -44,7 +44,6 @@ type shop struct {
 	deadLetters   *recorder.DeadLetters
 	tills         *redemption.Tills
 	waitlists     *waitlist.Waitlists
-	webhooks      *webhooks
 
 	// Background jobs.
 	notifier     *service.Notifier
@@ -112,7 +111,6 @@ func openShop(
 		waitlists: waitlist.New(
 			waitlist.Stores{Ledger: ledger, Sales: redis, Rows: ledger, IDs: ids, Outbox: outbox}, metrics),
 		tills:        redemption.NewTills(ledger, notifier, metrics, uuid.NewString, time.Now),
-		webhooks:     openWebhooks(cfg, s, metrics, log),
 		monitor:      audit.NewMonitor(ledger, catalog, redis, auditor),
 		notifier:     notifier,
 		statsFlusher: admission.NewStatsFlusher(admissions, redis, answers, metrics, log),
@@ -206,7 +204,7 @@ func (s *shop) work(ctx context.Context, jobs *errgroup.Group, ofFeatures []func
 	if s.reporterOf != nil { // the embedded mode has one partition for good
 		runs = append(runs, s.partitions.Run, s.report, s.watchPartitions)
 	}
-	for _, run := range slices.Concat(runs, s.webhooks.jobs(), ofFeatures) {
+	for _, run := range slices.Concat(runs, ofFeatures) {
 		jobs.Go(func() error { return run(ctx) })
 	}
 }
@@ -222,7 +220,6 @@ func (s *shop) keepStats(ctx context.Context) error {
 func (s *shop) close() {
 	s.stopAdmission()
 	s.waitlists.Close()
-	s.webhooks.sender.Close()
 	s.outbox.Close()
 	s.listings.Close()
 	s.catalog.Close()

@@ -18,7 +18,7 @@ type Command struct {
 type Tools struct {
 	// Core opens the core. In the embedded mode it returns ErrEmbedded.
 	Core func(ctx context.Context, env cmdline.Env, do func(Core) error) error
-	// Ledger opens the database alone: of the core DB, Ledger, Embedded and Log are set.
+	// Ledger opens the database alone: of the core DB, Orders, Ledger, Settings, Version, Embedded and Log are set.
 	Ledger func(ctx context.Context, env cmdline.Env, do func(Core) error) error
 }
 

@@ -18,6 +18,7 @@ import (
 // Core is what the core gives to features.
 type Core struct {
 	DB     *sqlkit.DB
+	Orders sqlkit.Orders
 	Ledger Ledger
 	Redis  Redis
 	// Partitions is where features have keys of their own.
@@ -29,6 +30,7 @@ type Core struct {
 	// Settings are all of the service's, and Secret the key of its tokens.
 	Settings config.Config
 	Secret   string
+	Version  string // of this program
 	// Embedded: this process has its stores inside, and serves people who try it out.
 	Embedded bool
 	// Front is empty in operators' commands, which have no routes.

@@ -47,6 +47,7 @@ type Parts struct {
 	Metrics    []prometheus.Collector
 	Gatekeeper httpkit.Gatekeeper // at most one feature has it
 	Members    Members
+	Close      []func() // called once no job runs and no request is under way
 }
 
 // List is all features, in their order.
@@ -115,6 +116,7 @@ func (l List) Open(core Core) (all Parts, err error) {
 			all.Gatekeeper = parts.Gatekeeper
 		}
 		all.Members = all.Members.with(parts.Members)
+		all.Close = append(all.Close, parts.Close...)
 	}
 	return all, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/features"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
@@ -19,7 +20,6 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/testkit"
 	"seckill/internal/testkit/contract"
-	"seckill/internal/webhook"
 )
 
 var update = flag.Bool("update", false, "write the codes into docs/http.md and the console's refusals")
@@ -41,7 +41,7 @@ func TestDocumentOfWords(t *testing.T) {
 	t.Parallel()
 	tables := map[string]map[string]words.Text{
 		"reason": byCode(invalid.Reasons()), "allowed": byCode(invalid.Alloweds()),
-		"failure": byCode(webhook.FailureCodes()), "why": byCode(order.Whys()),
+		"failure": byCode(dispatch.FailureCodes()), "why": byCode(order.Whys()),
 	}
 	for name, table := range tables {
 		for code, text := range table {

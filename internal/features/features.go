@@ -8,6 +8,7 @@ import (
 	"seckill/internal/feature/rehearsal"
 	"seckill/internal/feature/report"
 	"seckill/internal/feature/template"
+	"seckill/internal/feature/webhook"
 )
 
 // List returns all features. A feature shows what those before it have: the report, what guards did.
@@ -17,5 +18,6 @@ func List() feature.List {
 		rehearsal.New(),
 		guard.New(),
 		report.New(),
+		webhook.New(),
 	}
 }

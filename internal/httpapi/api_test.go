@@ -50,7 +50,6 @@ func testConfig() Config {
 		GuardsOf: func(int64) *guards.Settings { return nil }, GuardFigures: shownGuards,
 		Rules:       gateRules(),
 		FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{}, Partitions: fakePartitions{},
-		Webhooks: fakeWebhooks{},
 		BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {
 			return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil
 		},

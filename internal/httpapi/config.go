@@ -38,7 +38,6 @@ type Config struct {
 	Waitlists      Waitlists   // only together with FindVoucher
 	DeadLetters    DeadLetters // only together with Audit
 	Partitions     Partitions
-	Webhooks       Webhooks
 	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key of the user; "" is no key.
 	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, order.ErrUnavailable;
 	// order.ErrUnknownOutcome, after which repeating with the same key tells.

@@ -18,7 +18,6 @@ import (
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
-	"seckill/internal/webhook"
 )
 
 // described is a route's part in the contract test: how it succeeds, and what it may be refused with in addition to
@@ -269,51 +268,6 @@ func routesDescribed() map[string]described {
 			good: request{target: "/admin/check?voucherId=5"}, succeeds: []func(*Config){asIs},
 			invalid:  &request{target: "/admin/check?voucherId=x"},
 			refusals: []error{noVoucher, voucher.ErrNotSeckill, unavailable},
-		},
-		"GET /admin/webhook": {
-			good: request{target: "/admin/webhook"}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/webhook?shop=1"}, refusals: []error{unavailable},
-		},
-		"POST /admin/webhook": {
-			good: request{target: "/admin/webhook", body: `{"shopId":0,"url":"https://shop.example/hook",` +
-				`"description":"x","types":"order.paid","disabled":true}`},
-			succeeds: []func(*Config){asIs}, invalid: &request{
-				target: "/admin/webhook", body: `{"shopId":1,"url":"x"}`,
-			},
-			refusals: []error{webhook.ErrEndpoints, unavailable},
-		},
-		"PATCH /admin/webhook/:id": {
-			good: request{target: "/admin/webhook/3", body: `{"disabled":false}`}, succeeds: []func(*Config){asIs},
-			invalid:  &request{target: "/admin/webhook/3", body: `{"url":"x"}`},
-			refusals: []error{webhook.ErrNoEndpoint, unavailable},
-		},
-		"POST /admin/webhook/:id/rotate": {
-			good: request{target: "/admin/webhook/3/rotate", body: `{"atOnce":true}`}, succeeds: []func(*Config){asIs},
-			invalid:  &request{target: "/admin/webhook/3/rotate", body: `{"atOnce":1}`},
-			refusals: []error{webhook.ErrNoEndpoint, webhook.ErrRotating, unavailable},
-		},
-		"POST /admin/webhook/:id/delete": {
-			good: request{target: "/admin/webhook/3/delete"}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/webhook/x/delete"}, refusals: []error{webhook.ErrNoEndpoint, unavailable},
-		},
-		"POST /admin/webhook/:id/test": {
-			good: request{target: "/admin/webhook/3/test"}, succeeds: []func(*Config){asIs},
-			invalid: &request{target: "/admin/webhook/x/test"}, refusals: []error{webhook.ErrNoEndpoint, unavailable},
-		},
-		"GET /admin/webhook/:id/delivery": {
-			good: request{target: "/admin/webhook/3/delivery?limit=1&before=99"}, succeeds: []func(*Config){asIs},
-			invalid:  &request{target: "/admin/webhook/3/delivery?limit=0"},
-			refusals: []error{webhook.ErrNoEndpoint, unavailable},
-		},
-		"GET /admin/webhook/:id/deadletter": {
-			good: request{target: "/admin/webhook/3/deadletter?limit=1&before=99"}, succeeds: []func(*Config){asIs},
-			invalid:  &request{target: "/admin/webhook/3/deadletter?limit=0"},
-			refusals: []error{webhook.ErrNoEndpoint, unavailable},
-		},
-		"POST /admin/webhook/:id/replay": {
-			good:     request{target: "/admin/webhook/3/replay", body: `{"event":"order-5-1"}`},
-			succeeds: []func(*Config){asIs}, invalid: &request{target: "/admin/webhook/3/replay", body: `{}`},
-			refusals: []error{webhook.ErrNoEndpoint, webhook.ErrNoEvent, unavailable},
 		},
 		"GET /admin/audit": {
 			good:     request{target: "/admin/audit?limit=1&voucherId=5&adminId=7"},
@@ -580,7 +534,6 @@ func failing(err error) func(*Config) {
 			replay:  func(string, string, string) (order.Claim, error) { return order.Claim{}, err },
 			discard: func(string, string, string) (recorder.DeadLetter, error) { return recorder.DeadLetter{}, err },
 		}
-		cfg.Webhooks = fakeWebhooks{err: err}
 		cfg.Partitions = fakePartitions{err: err}
 		cfg.Check = func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{}, err }
 		cfg.Callbacks = map[string]CallbackReader{"": reads(order.Notice{}, err), "bank": reads(order.Notice{}, err)}

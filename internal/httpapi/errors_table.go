@@ -13,7 +13,6 @@ import (
 	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
-	"seckill/internal/webhook"
 )
 
 // Codes that other files of this package ask about.
@@ -213,9 +212,6 @@ var coreRules = []httpkit.Rule{
 		Detail:  "No accepted order is known to wait because of this dead letter. It can only be discarded.",
 		English: "This dead letter cannot be replayed, only discarded.", Chinese: "该死信无法重放，只能丢弃",
 	}},
-	{Matches: httpkit.AnyOf(webhook.ErrNoEndpoint, webhook.ErrNoEvent), Failure: noWebhook()},
-	{Matches: httpkit.Is(webhook.ErrEndpoints), Failure: manyWebhooks()},
-	{Matches: httpkit.Is(webhook.ErrRotating), Failure: secretRotating()},
 	{Matches: httpkit.Is(errUnkeyedOutcome), Failure: httpkit.Failure{
 		Code: codeUnknown, Status: http.StatusGatewayTimeout, Title: "The outcome is not known",
 		Detail: "Whether the purchase took place is not known. GET /order tells; with an Idempotency-Key, " +

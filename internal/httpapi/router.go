@@ -14,7 +14,7 @@ import (
 // routes is every route of the public listener. What answers GET answers HEAD too.
 func (a *API) routes() []httpkit.Route {
 	return slices.Concat(a.forVisitors(), a.forBuyers(), a.forWaiting(), a.forTills(),
-		a.forAdmins(), a.forWebhooks(), a.cfg.Routes)
+		a.forAdmins(), a.cfg.Routes)
 }
 
 // when returns the routes if the part that they need is there.
@@ -108,20 +108,6 @@ func (a *API) forAdmins() []httpkit.Route {
 		when(a.cfg.Check != nil, httpkit.Admin("GET /admin/check", a.check)),
 		when(a.cfg.Partitions != nil, httpkit.Admin("GET /admin/partition", a.listPartitions)),
 		when(a.cfg.Audit != nil, httpkit.Admin("GET /admin/audit", a.audit)))
-}
-
-// forWebhooks are the routes of webhooks.
-func (a *API) forWebhooks() []httpkit.Route {
-	return when(a.cfg.Webhooks != nil,
-		httpkit.Admin("GET /admin/webhook", a.listWebhooks),
-		httpkit.Admin("POST /admin/webhook", a.createWebhook),
-		httpkit.Admin("PATCH /admin/webhook/:id", a.changeWebhook),
-		httpkit.Admin("POST /admin/webhook/:id/rotate", a.rotateWebhook),
-		httpkit.Admin("POST /admin/webhook/:id/delete", a.deleteWebhook),
-		httpkit.Admin("POST /admin/webhook/:id/test", a.testWebhook),
-		httpkit.Admin("GET /admin/webhook/:id/delivery", a.listDeliveries),
-		httpkit.Admin("GET /admin/webhook/:id/deadletter", a.listWebhookDeadLetters),
-		httpkit.Admin("POST /admin/webhook/:id/replay", a.replayWebhook))
 }
 
 // newRouter returns an engine with every route, without Gin's defaults, which trust every proxy and log every request.

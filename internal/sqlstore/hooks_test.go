@@ -146,24 +146,6 @@ func TestHookSeesEachChangeOnce(t *testing.T) {
 	})
 }
 
-// Of an order that costs nothing a hook sees no more than that it is paid, in whichever way it was recorded.
-func TestHookSeesFreeOrdersPaid(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
-		v := l.free(t, 9)
-		s := l.spies(t)
-		inserted, settled := ledgertest.Claims(v, 1, 2), ledgertest.Claims(v, 10, 1)
-		l.Record(t, inserted)
-		if err := l.Settle(t.Context(), settled, ledgertest.DecideAll(settled, order.Insert, "")); err != nil {
-			t.Fatal(err)
-		}
-		want := map[int64][]string{}
-		for _, c := range slices.Concat(inserted, settled) {
-			want[c.OrderID] = []string{"pay: paid by payments NOTHING_TO_PAY"}
-		}
-		s.saw(l, want)
-	})
-}
-
 // A hook sees each offer when it is made and when it ends, and of which offer an order came.
 func TestHookSeesOffers(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {

@@ -69,19 +69,11 @@ func TestEmptyRehearsal(t *testing.T) {
 	})
 }
 
-// The list of all vouchers has no rehearsal, and no endpoint of all shops hears of one.
+// The list of all vouchers has no rehearsal.
 func TestRehearsalsAreInNoList(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		l.endpoint(t, 0)
-		sale, shadow := l.Seckill(t, 10), l.rehearsal(t, 1000)
-		l.Record(t, ledgertest.Claims(shadow, 1, 5))
-		if n := l.Number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n != 0 {
-			t.Errorf("%d events of a rehearsal", n)
-		}
-		l.Record(t, ledgertest.Claims(sale, 1, 2))
-		if n := l.Number(t, "SELECT COUNT(*) FROM tb_webhook_event"); n == 0 {
-			t.Error("no events of a real sale")
-		}
+		sale := l.Seckill(t, 10)
+		l.rehearsal(t, 1000)
 		vs, _, err := l.Vouchers(t.Context(), voucher.Search{Before: voucher.MaxID, Limit: 10})
 		if err != nil || len(vs) != 1 || vs[0].ID != sale {
 			t.Errorf("vouchers %+v, %v; want %d", vs, err, sale)

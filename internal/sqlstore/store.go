@@ -15,8 +15,6 @@ type Store struct {
 	log   *slog.Logger
 	terms *termsCache
 	hooks []sqlkit.Hook // of features, in their order
-	// subscribed are the shops with a webhook endpoint.
-	subscribed *subscribedShops
 	// couponKey makes new codes.
 	couponKey         *couponKey
 	migrationLeaseFor time.Duration // tests shorten it
@@ -26,10 +24,10 @@ type Store struct {
 func New(db *sqlkit.DB) *Store {
 	s := &Store{
 		db: db, now: db.Now, log: db.Log(), terms: newTermsCache(db.Now),
-		subscribed: &subscribedShops{now: db.Now}, couponKey: newCouponKey(db.Now),
+		couponKey:         newCouponKey(db.Now),
 		migrationLeaseFor: migrationLeaseFor,
 	}
-	s.Use(s.webhookHook(), s.couponHook())
+	s.Use(s.couponHook())
 	return s
 }
 

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/testkit"
-	"seckill/internal/webhook"
 	"seckill/test/box"
 	"seckill/test/webhooks/receiver"
 )
@@ -61,7 +61,7 @@ func (r *run) receiving() *hooked {
 	w.to.Answers(w.takes)
 	made := box.Decode[struct {
 		ID     int64
-		Secret webhook.Secret
+		Secret dispatch.Secret
 	}](r, r.site.Client.Must(r, http.StatusCreated, box.Request{
 		Method: http.MethodPost, URL: r.site.URL("/admin/webhook"), Token: box.AdminToken(),
 		Body: map[string]any{"shopId": 0, "url": w.to.URL()},
@@ -261,7 +261,7 @@ func (w *hooked) expectDead(n int64) {
 // poisons has an event refused, and all but one of its attempts behind it.
 func (w *hooked) poisons() {
 	order := w.owned[w.cancelled]
-	w.poison.Store(webhook.EventID{OrderID: order, Number: 2}.String())
+	w.poison.Store(dispatch.EventID{OrderID: order, Number: 2}.String())
 	w.cancel(1)
 	w.until(1, "SELECT COUNT(*) FROM tb_webhook_retry WHERE order_id = ?", order)
 	w.exec("UPDATE tb_webhook_retry SET attempts = 8, due_time = UTC_TIMESTAMP(3) WHERE order_id = ?", order)
@@ -318,7 +318,7 @@ func (w *hooked) expectTold() {
 	took := w.to.Took()
 	events, repeats := 0, 0
 	for rows.Next() {
-		var id webhook.EventID
+		var id dispatch.EventID
 		w.must(rows.Scan(&id.OrderID, &id.Number))
 		n := took[id.String()]
 		if events++; n == 0 {
@@ -348,8 +348,8 @@ func (w *hooked) expectOffers(voucher int64) {
 		var position, ended int64
 		w.must(rows.Scan(&position, &ended))
 		for number := int64(1); number <= 1+ended; number++ {
-			id := webhook.EventID{
-				OrderID: webhook.OfferID{VoucherID: voucher, Position: position}.Key(), Number: number,
+			id := dispatch.EventID{
+				OrderID: dispatch.OfferID{VoucherID: voucher, Position: position}.Key(), Number: number,
 			}
 			if changes++; took[id.String()] == 0 {
 				w.Errorf("event %s never came", id)

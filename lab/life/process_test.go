@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"seckill/internal/feature/webhook"
 	"seckill/internal/idworker"
 	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
@@ -64,6 +65,7 @@ func (l localLock) TryDo(ctx context.Context, name string, f func(context.Contex
 type stores struct {
 	redis    *redisstore.Store
 	sql      *sqlstore.Store
+	events   *webhook.Ledger
 	count    *redisstore.Counter
 	key      [16]byte
 	provider *provider

@@ -6,9 +6,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/order"
 	"seckill/internal/order/waitlist"
-	"seckill/internal/webhook"
 )
 
 // eventsTellTheHistory checks that webhooks are told each step of each order's history once, in its order, with the
@@ -16,7 +16,7 @@ import (
 // number 2.
 func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 	for {
-		n, err := m.w.stores.sql.NumberEvents(m.w.ctx, 1000)
+		n, err := m.w.stores.events.NumberEvents(m.w.ctx, 1000)
 		m.w.must(t, err)
 		if n == 0 {
 			break
@@ -60,14 +60,14 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 // eventsTellTheOffers checks that webhooks are told once of each offer that was made, and once of what came of it,
 // behind that and before the order that it became.
 func (m *model) eventsTellTheOffers(t *rapid.T, v view) {
-	kinds := map[waitlist.State]webhook.Type{
-		waitlist.Bought: webhook.OfferAccepted, waitlist.Left: webhook.OfferDeclined,
-		waitlist.Missed: webhook.OfferMissed, waitlist.Refused: webhook.OfferEnded, waitlist.Over: webhook.OfferEnded,
+	kinds := map[waitlist.State]dispatch.Type{
+		waitlist.Bought: dispatch.OfferAccepted, waitlist.Left: dispatch.OfferDeclined,
+		waitlist.Missed: dispatch.OfferMissed, waitlist.Refused: dispatch.OfferEnded, waitlist.Over: dispatch.OfferEnded,
 	}
-	told, lastOf, firstOf := map[int64][]webhook.Type{}, map[int64]int64{}, map[int64]int64{}
+	told, lastOf, firstOf := map[int64][]dispatch.Type{}, map[int64]int64{}, map[int64]int64{}
 	m.w.each(t, func(rows *sql.Rows) error {
 		var id, number int64
-		var kind webhook.Type
+		var kind dispatch.Type
 		err := rows.Scan(&id, &number, &kind)
 		told[id], lastOf[id] = append(told[id], kind), number
 		if firstOf[id] == 0 {
@@ -79,10 +79,10 @@ func (m *model) eventsTellTheOffers(t *rapid.T, v view) {
 		OR e.order_id IN (SELECT o.id FROM tb_voucher_order o WHERE o.voucher_id = v.id)
 		ORDER BY e.number`)
 	for _, p := range v.places {
-		key := webhook.OfferID{VoucherID: m.w.voucher, Position: p.position}.Key()
-		var want []webhook.Type
+		key := dispatch.OfferID{VoucherID: m.w.voucher, Position: p.position}.Key()
+		var want []dispatch.Type
 		if p.offered {
-			want = []webhook.Type{webhook.OfferMade}
+			want = []dispatch.Type{dispatch.OfferMade}
 		}
 		if p.offered && !p.state.Open() {
 			want = append(want, kinds[p.state])

@@ -14,6 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
+	"seckill/internal/feature/webhook"
+	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
@@ -24,7 +26,6 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
-	"seckill/internal/webhook"
 )
 
 var errOffShelf = voucher.ErrOffShelf
@@ -100,7 +101,9 @@ func newEnv(t *testing.T) *env {
 	t.Cleanup(func() { must(t, ledger.Close()) })
 	_, err = ledger.Migrate(t.Context())
 	must(t, err)
-	_, err = ledger.CreateEndpoint(t.Context(), webhook.Terms{URL: "https://example.com/hook"}, webhook.NewSecret(),
+	events := webhook.NewLedger(ledger.DB(), ledger.Orders())
+	ledger.Use(events.Hook())
+	_, err = events.CreateEndpoint(t.Context(), dispatch.Terms{URL: "https://example.com/hook"}, dispatch.NewSecret(),
 		voucher.Author{AdminID: 1})
 	must(t, err)
 	key, err := ledger.IDKey(t.Context())
@@ -113,7 +116,7 @@ func newEnv(t *testing.T) *env {
 	e := &env{
 		rdb: rdb, prefix: prefix, db: db,
 		stores: stores{
-			redis: store, sql: ledger, count: count, key: key, provider: &provider{refunds: map[string]int{}}, log: log,
+			redis: store, sql: ledger, events: events, count: count, key: key, provider: &provider{refunds: map[string]int{}}, log: log,
 		},
 	}
 	t.Cleanup(func() {

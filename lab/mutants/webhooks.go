@@ -5,13 +5,15 @@ import "seckill/lab/mutant"
 // inWebhooks are those between the change of an order and the receiver of its event.
 func inWebhooks() []mutant.Mutant {
 	const (
-		ledger, rules, sending, all = "./internal/sqlstore", "./internal/webhook",
-			"./internal/webhook/sender", "./test/webhooks"
+		feature                     = "internal/feature/webhook/"
+		ledger, rules, sending, all = "./internal/feature/webhook", "./internal/feature/webhook/dispatch",
+			"./internal/feature/webhook/sender", "./test/webhooks"
 
-		events, queue, replay = "internal/sqlstore/webhook_events.go", "internal/sqlstore/webhook_queue.go",
-			"internal/sqlstore/webhook_replay.go"
-		pass, delivery  = "internal/webhook/pass.go", "internal/webhook/delivery.go"
-		sender, address = "internal/webhook/sender/sender.go", "internal/webhook/sender/address.go"
+		events, hook   = feature + "ledger_events.go", feature + "ledger_hook.go"
+		queue, replay  = feature + "ledger_queue.go", feature + "ledger_replay.go"
+		pass, delivery = feature + "dispatch/pass.go", feature + "dispatch/delivery.go"
+
+		sender, address = feature + "sender/sender.go", feature + "sender/address.go"
 	)
 	return []mutant.Mutant{
 		packageMutant("events are numbered as they were written, not as they were committed", ledger,
@@ -35,11 +37,11 @@ func inWebhooks() []mutant.Mutant {
 		),
 		packageMutant("it is never read anew which shops have an endpoint", ledger,
 			"TestFirstEndpointIsKnownASecondLater", "later: 0 events, want 1", mutant.Change{
-				File: events, From: `if age >= 0 && age < subscribedFor/2 {`,
+				File: hook, From: `if age >= 0 && age < subscribedFor/2 {`,
 				To: `if len(ages(age)) > 0 && !c.from.IsZero() {`,
 			},
 			mutant.Change{
-				File: events, From: `// learn notes the shops`,
+				File: hook, From: `// learn notes the shops`,
 				To: `func ages(d ...time.Duration) []time.Duration { return d }
 
 // learn notes the shops`,
@@ -90,7 +92,7 @@ func inWebhooks() []mutant.Mutant {
 		),
 		packageMutant("the breaker never opens", rules, "TestBreaker", "after 10 failures",
 			mutant.Change{
-				File: "internal/webhook/health.go", From: `return h.Failures >= breakAfter`,
+				File: feature + "dispatch/health.go", From: `return h.Failures >= breakAfter`,
 				To: `return h.Failures >= 1000*breakAfter`,
 			},
 		),
@@ -113,9 +115,9 @@ func inWebhooks() []mutant.Mutant {
 // inOfferEvents are those of events about offers.
 func inOfferEvents() []mutant.Mutant {
 	const (
-		ledger, rules = "./internal/sqlstore", "./internal/webhook"
+		ledger, rules = "./internal/feature/webhook", "./internal/feature/webhook/dispatch"
 
-		offers, delivery = "internal/sqlstore/offers.go", "internal/webhook/delivery.go"
+		offers, delivery = "internal/sqlstore/offers.go", "internal/feature/webhook/dispatch/delivery.go"
 	)
 	return []mutant.Mutant{
 		serverMutant("an offer that is made writes no event", "F53", "never came",

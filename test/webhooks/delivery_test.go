@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/webhook"
+	"seckill/internal/feature/webhook/dispatch"
 	"seckill/test/webhooks/receiver"
 )
 
@@ -25,7 +25,7 @@ func TestEverythingComesInOrder(t *testing.T) {
 		}
 		to.Await(r.events)
 		to.Right()
-		if states := r.settled(e); states[webhook.Delivered] != r.events {
+		if states := r.settled(e); states[dispatch.Delivered] != r.events {
 			t.Errorf("states %v, want %d delivered", states, r.events)
 		}
 	})
@@ -57,7 +57,7 @@ func TestReceiverIsDownForAnHour(t *testing.T) {
 	r.leaps(2 * time.Minute)
 	to.Await(r.events)
 	to.Right()
-	if states := r.settled(e); states[webhook.Delivered] != r.events {
+	if states := r.settled(e); states[dispatch.Delivered] != r.events {
 		t.Errorf("states %v, want %d delivered", states, r.events)
 	}
 	if n := r.seen.dead.Load(); n != 0 {
@@ -92,8 +92,8 @@ func TestReceiverFailsOften(t *testing.T) {
 			stop()
 		}
 	}
-	var states map[webhook.State]int
-	for deadline := time.Now().Add(5 * soon); states[webhook.Delivered] != r.events && time.Now().Before(deadline); {
+	var states map[dispatch.State]int
+	for deadline := time.Now().Add(5 * soon); states[dispatch.Delivered] != r.events && time.Now().Before(deadline); {
 		_, _, before := to.Counts()
 		r.leaps(3 * time.Minute) // no event waits longer after so few failures
 		to.Until(time.Second, func() bool { _, _, requests := to.Counts(); return requests > before })
@@ -101,7 +101,7 @@ func TestReceiverFailsOften(t *testing.T) {
 	}
 	to.Await(r.events)
 	to.Right()
-	if states[webhook.Delivered] != r.events {
+	if states[dispatch.Delivered] != r.events {
 		t.Errorf("states %v, want %d delivered", states, r.events)
 	}
 }
@@ -113,7 +113,7 @@ func TestDeadLetterAndReplay(t *testing.T) {
 	r, to := newSQLiteRig(t), receiver.New(t)
 	e := r.endpoint(to)
 	cs := r.sells(3)
-	poison := webhook.EventID{OrderID: cs[1].OrderID, Number: 1}
+	poison := dispatch.EventID{OrderID: cs[1].OrderID, Number: 1}
 	to.Answers(func(id string) int {
 		if id == poison.String() {
 			return http.StatusBadRequest
@@ -130,7 +130,7 @@ func TestDeadLetterAndReplay(t *testing.T) {
 	}
 	to.Await(5)
 	states := r.settled(e)
-	if states[webhook.Dead] != 1 || states[webhook.Delivered] != 5 {
+	if states[dispatch.Dead] != 1 || states[dispatch.Delivered] != 5 {
 		t.Fatalf("states %v, want one dead letter", states)
 	}
 	letters, err := r.WebhookDeadLetters(t.Context(), e.ID, 1<<60, 10)
@@ -148,7 +148,7 @@ func TestDeadLetterAndReplay(t *testing.T) {
 	if _, repeats, _ := to.Counts(); repeats != before+1 {
 		t.Errorf("%d repeats, want that of the order's second event", repeats-before)
 	}
-	if states := r.settled(e); states[webhook.Delivered] != 6 {
+	if states := r.settled(e); states[dispatch.Delivered] != 6 {
 		t.Errorf("states %v", states)
 	}
 }
@@ -161,7 +161,7 @@ func TestPoisonHoldsNothingUp(t *testing.T) {
 	e := r.endpoint(to)
 	poison := make(map[string]bool)
 	for _, c := range r.sells(12) {
-		poison[webhook.EventID{OrderID: c.OrderID, Number: 1}.String()] = true
+		poison[dispatch.EventID{OrderID: c.OrderID, Number: 1}.String()] = true
 	}
 	to.Answers(func(id string) int {
 		if poison[id] {
@@ -188,7 +188,7 @@ func TestPoisonHoldsNothingUp(t *testing.T) {
 	}
 	to.Await(good)
 	to.Right()
-	if states := r.settled(e); states[webhook.Dead] != 12 || states[webhook.Delivered] != good {
+	if states := r.settled(e); states[dispatch.Dead] != 12 || states[dispatch.Delivered] != good {
 		t.Errorf("states %v, want 12 dead letters and %d delivered", states, good)
 	}
 	if at, err := r.Endpoint(t.Context(), e.ID); err != nil || at.Disabled {
@@ -233,12 +233,12 @@ func TestGone(t *testing.T) {
 		r.cancels(r.sells(5))
 		to.Until(soon, func() bool { return r.seen.disabled.Load() > 0 })
 		got, err := r.Endpoint(t.Context(), e.ID)
-		if err != nil || !got.Disabled || got.DisabledWhy != webhook.Gone {
+		if err != nil || !got.Disabled || got.DisabledWhy != dispatch.Gone {
 			t.Fatalf("the endpoint is %+v, %v", got, err)
 		}
 		to.Answers(func(string) int { return http.StatusOK })
-		admin := webhook.NewAdmin(r.Store, r.Store, nil, time.Now)
-		if _, err := admin.Change(t.Context(), e.ID, func(t *webhook.Terms) { t.Disabled = false }, by); err != nil {
+		admin := dispatch.NewAdmin(r.webhooks, r.webhooks, nil, time.Now)
+		if _, err := admin.Change(t.Context(), e.ID, func(t *dispatch.Terms) { t.Disabled = false }, by); err != nil {
 			t.Fatal(err)
 		}
 		to.Await(10)
@@ -258,8 +258,8 @@ func TestRotation(t *testing.T) {
 			r.settled(e) // nothing is sent again under the next secrets
 		}
 		told()
-		admin := webhook.NewAdmin(r.Store, r.Store, nil, time.Now)
-		rotate := func(atOnce bool) webhook.Secret {
+		admin := dispatch.NewAdmin(r.webhooks, r.webhooks, nil, time.Now)
+		rotate := func(atOnce bool) dispatch.Secret {
 			rotated, err := admin.Rotate(t.Context(), e.ID, atOnce, by)
 			if err != nil {
 				t.Fatal(err)
@@ -269,7 +269,7 @@ func TestRotation(t *testing.T) {
 		second := rotate(false)
 		to.Expect(second, e.Secret)
 		told()
-		if _, err := admin.Rotate(t.Context(), e.ID, false, by); !errors.Is(err, webhook.ErrRotating) {
+		if _, err := admin.Rotate(t.Context(), e.ID, false, by); !errors.Is(err, dispatch.ErrRotating) {
 			t.Errorf("a rotation while two secrets sign: %v, want ErrRotating", err)
 		}
 		third := rotate(true)
@@ -279,7 +279,7 @@ func TestRotation(t *testing.T) {
 		to.Expect(fourth, third)
 		told()
 		if r.raw == nil { // MySQL goes by its own clock
-			r.leaps(webhook.OldSecretFor)
+			r.leaps(dispatch.OldSecretFor)
 			to.Expect(fourth)
 			told()
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/webhook"
+	"seckill/internal/feature/webhook/dispatch"
 	"seckill/test/webhooks/receiver"
 )
 
@@ -54,8 +54,8 @@ func TestReceiverIsDown(t *testing.T) {
 	states := r.settled(e)
 	_, repeats, _ := to.Counts()
 	t.Logf("down for %v: %d attempts failed, %d events waited; back after %v, all taken after %v; %d of %d came twice",
-		down, attempts, waiting[webhook.Waiting]+waiting[webhook.Retrying], first, all, repeats, r.events)
-	if states[webhook.Delivered] != r.events || r.seen.dead.Load() != 0 {
+		down, attempts, waiting[dispatch.Waiting]+waiting[dispatch.Retrying], first, all, repeats, r.events)
+	if states[dispatch.Delivered] != r.events || r.seen.dead.Load() != 0 {
 		t.Errorf("states %v, want %d delivered; %d dead letters", states, r.events, r.seen.dead.Load())
 	}
 	// 32 that were on their way as the breaker opened.

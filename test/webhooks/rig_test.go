@@ -14,19 +14,23 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"seckill/internal/feature/webhook"
+	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/feature/webhook/sender"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
-	"seckill/internal/webhook"
-	"seckill/internal/webhook/sender"
 	"seckill/test/webhooks/receiver"
 )
+
+type webhooks = webhook.Ledger
 
 // rig is a ledger with a shop, and instances that deliver its events.
 type rig struct {
 	*sqlstore.Store
+	*webhooks
 
 	tb      testing.TB
 	raw     *sql.DB      // of MySQL
@@ -48,9 +52,9 @@ func (s *seen) EventSent(ok bool, _ time.Duration) {
 		s.failed.Add(1)
 	}
 }
-func (s *seen) EventsGivenUp(n int)               { s.dead.Add(int64(n)) }
-func (s *seen) EndpointDisabled()                 { s.disabled.Add(1) }
-func (s *seen) WebhooksWaiting(b webhook.Backlog) { s.waiting.Store(b.Events) }
+func (s *seen) EventsGivenUp(n int)                { s.dead.Add(int64(n)) }
+func (s *seen) EndpointDisabled()                  { s.disabled.Add(1) }
+func (s *seen) WebhooksWaiting(b dispatch.Backlog) { s.waiting.Store(b.Events) }
 
 // each runs the test on MariaDB and on SQLite.
 func each(t *testing.T, test func(t *testing.T, r *rig)) {
@@ -154,7 +158,7 @@ func (l *leases) free() bool {
 
 // leased is a queue whose leases the rig knows.
 type leased struct {
-	webhook.Queue
+	dispatch.Queue
 
 	leases *leases
 }
@@ -175,7 +179,7 @@ func (q leased) ClaimEndpoint(
 
 func (q leased) EventsToSend(
 	ctx context.Context, owner string, endpointID int64, lease time.Duration, n int,
-) (webhook.Work, error) {
+) (dispatch.Work, error) {
 	w, err := q.Queue.EventsToSend(ctx, owner, endpointID, lease, n)
 	if err == nil {
 		q.leases.hold(owner, endpointID, lease)
@@ -193,7 +197,8 @@ func (r *rig) open(store *sqlstore.Store, err error) *rig {
 	if err != nil {
 		r.tb.Fatal(err)
 	}
-	r.Store = store
+	r.Store, r.webhooks = store, webhook.NewLedger(store.DB(), store.Orders())
+	store.Use(r.Hook())
 	r.tb.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			r.tb.Errorf("close: %v", err)
@@ -220,10 +225,10 @@ func (r *rig) open(store *sqlstore.Store, err error) *rig {
 }
 
 // endpoint makes an endpoint of the shop that leads to the receiver.
-func (r *rig) endpoint(to *receiver.Receiver, types ...webhook.Type) webhook.Endpoint {
+func (r *rig) endpoint(to *receiver.Receiver, types ...dispatch.Type) dispatch.Endpoint {
 	r.tb.Helper()
-	e, err := r.CreateEndpoint(r.tb.Context(), webhook.Terms{ShopID: 1, URL: to.URL(), Types: types},
-		webhook.NewSecret(), voucher.Author{AdminID: 1})
+	e, err := r.CreateEndpoint(r.tb.Context(), dispatch.Terms{ShopID: 1, URL: to.URL(), Types: types},
+		dispatch.NewSecret(), voucher.Author{AdminID: 1})
 	if err != nil {
 		r.tb.Fatal(err)
 	}
@@ -273,9 +278,9 @@ func (r *rig) instance(name string) (stop func()) {
 	out := sender.New(sender.Options{
 		Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, UserAgent: "seckill",
 	})
-	deliverer := webhook.NewDeliverer(leased{r.Store, &r.leases}, out,
-		webhook.DelivererOptions{Owner: name, Lanes: 16, Now: time.Now}, &r.seen, log)
-	sequencer := webhook.NewSequencer(r.Store, deliverer.Wake, log)
+	deliverer := dispatch.NewDeliverer(leased{r.webhooks, &r.leases}, out,
+		dispatch.DelivererOptions{Owner: name, Lanes: 16, Now: time.Now}, &r.seen, log)
+	sequencer := dispatch.NewSequencer(r.webhooks, deliverer.Wake, log)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.tb.Context()))
 	var jobs errgroup.Group
 	for _, run := range []func(context.Context) error{deliverer.Run, sequencer.Run} {
@@ -298,9 +303,9 @@ func (r *rig) instance(name string) (stop func()) {
 }
 
 // states returns how many of the endpoint's events are in which state.
-func (r *rig) states(e webhook.Endpoint) map[webhook.State]int {
+func (r *rig) states(e dispatch.Endpoint) map[dispatch.State]int {
 	r.tb.Helper()
-	states := make(map[webhook.State]int)
+	states := make(map[dispatch.State]int)
 	before := int64(1 << 60)
 	for {
 		ds, err := r.Deliveries(r.tb.Context(), e.ID, before, 500)
@@ -318,11 +323,11 @@ func (r *rig) states(e webhook.Endpoint) map[webhook.State]int {
 }
 
 // settled waits until all events are delivered or dead.
-func (r *rig) settled(e webhook.Endpoint) map[webhook.State]int {
+func (r *rig) settled(e dispatch.Endpoint) map[dispatch.State]int {
 	r.tb.Helper()
 	for deadline := time.Now().Add(soon); ; time.Sleep(50 * time.Millisecond) { // the ledger has no signal for it
 		states := r.states(e)
-		if states[webhook.Waiting]+states[webhook.Retrying] == 0 || time.Now().After(deadline) {
+		if states[dispatch.Waiting]+states[dispatch.Retrying] == 0 || time.Now().After(deadline) {
 			return states
 		}
 	}

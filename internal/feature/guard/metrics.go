@@ -3,6 +3,7 @@ package guard
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"seckill/internal/kit/metric"
 	"seckill/internal/voucher/guards"
 )
 
@@ -17,11 +18,10 @@ type Metrics struct{ stopped *prometheus.CounterVec }
 
 // NewMetrics returns zeros.
 func NewMetrics() *Metrics {
-	m := &Metrics{prometheus.NewCounterVec(prometheus.CounterOpts{
-		Namespace: "seckill", Subsystem: "guard", Name: "stopped_total",
-		Help: "Requests that a guard of a sale stopped (stopped), or would have stopped were it not for its dryRun " +
+	m := &Metrics{metric.Counters("guard", "stopped_total",
+		"Requests that a guard of a sale stopped (stopped), or would have stopped were it not for its dryRun "+
 			"(dry_run).",
-	}, []string{"guard", "mode"})}
+		"guard", "mode")}
 	for _, n := range guards.Names() {
 		m.stopped.WithLabelValues(string(n), modeStopped)
 		m.stopped.WithLabelValues(string(n), modeDryRun)

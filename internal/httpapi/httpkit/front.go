@@ -17,6 +17,7 @@ type Front struct {
 	Now     func() time.Time
 	// Address returns the caller's address, behind trusted proxies; the zero one if it cannot be read.
 	Address func(c *gin.Context) netip.Addr
+	Zone    *time.Location // in which times without one are read
 	// Orders answers with recorded orders as GET /admin/order does: those that the filter selects, with an id below
 	// before, newest first, at most n. order.ErrUnavailable.
 	Orders func(ctx context.Context, f order.Filter, before int64, n int) (Envelope, error)

@@ -63,3 +63,9 @@ func Misuse(set *flag.FlagSet, wrong string) error {
 	_, _ = fmt.Fprintf(set.Output(), "server %s: %s\nserver %s --help tells more.\n", set.Name(), wrong, set.Name())
 	return ErrUsage
 }
+
+// MisuseOf is Misuse for a set that has not parsed anything.
+func MisuseOf(env Env, set *flag.FlagSet, wrong string) error {
+	set.SetOutput(env.Err)
+	return Misuse(set, wrong)
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"seckill/internal/kit/metric"
 	"seckill/internal/order"
 )
 
@@ -23,14 +24,15 @@ type admissionMetrics struct {
 func newAdmission() *admissionMetrics {
 	const subsystem = "admission"
 	a := &admissionMetrics{
-		size: histogram(subsystem, "batch_size", "Requests that shared one answered call of the admission script.",
+		size: metric.Histogram(subsystem, "batch_size",
+			"Requests that shared one answered call of the admission script.",
 			prometheus.ExponentialBuckets(1, 2, 9)), // 1 to 256, the largest batch
-		seconds: histogram(subsystem, "duration_seconds",
-			"Time of one call of the admission script, failed ones included.", seconds()),
-		outcomes: counters(subsystem, "outcomes_total",
+		seconds: metric.Histogram(subsystem, "duration_seconds",
+			"Time of one call of the admission script, failed ones included.", metric.Seconds()),
+		outcomes: metric.Counters(subsystem, "outcomes_total",
 			"Requests by what the admission script decided; those refused from the cache are in "+
 				"cache_refusals_total.", "outcome"),
-		errors: counters(subsystem, "errors_total",
+		errors: metric.Counters(subsystem, "errors_total",
 			"Calls of the admission script that failed: certainly without effect (unavailable) or not (unknown).",
 			"effect"),
 	}

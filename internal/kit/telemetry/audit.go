@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"seckill/internal/kit/metric"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 )
@@ -39,31 +40,31 @@ type auditMetrics struct {
 func newAudit() *auditMetrics {
 	const subsystem = "audit"
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, name), help, labels, nil)
+		return prometheus.NewDesc(prometheus.BuildFQName(metric.Namespace, subsystem, name), help, labels, nil)
 	}
 	a := &auditMetrics{
 		difference: desc("difference_units",
 			"Units of a sale too many (above 0) or too few in a store, as of the last audit.", "voucher", "store"),
 		lost: desc("lost_orders",
 			"Accepted orders of a sale that are in no stream and no ledger, as of the last audit.", "voucher"),
-		stock: prometheus.NewDesc(prometheus.BuildFQName(namespace, "sale", "stock_units"),
+		stock: prometheus.NewDesc(prometheus.BuildFQName(metric.Namespace, "sale", "stock_units"),
 			"Units that a sale had left to sell, as of the last audit; those given back that are not on sale yet "+
 				"included.", []string{"voucher"}, nil),
 		sales: desc("sales", "Sales by what the last audit found.", "finding"),
 		last: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "last_timestamp_seconds",
+			Namespace: metric.Namespace, Subsystem: subsystem, Name: "last_timestamp_seconds",
 			Help: "When this instance last audited sales, seconds since 1970; 0 for never. The highest of " +
 				"all instances counts.",
 		}),
 		waited: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "unchecked_seconds",
+			Namespace: metric.Namespace, Subsystem: subsystem, Name: "unchecked_seconds",
 			Help: "For how long the sale that has waited longest was not audited; 0 on instances that do not audit.",
 		}),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "failures_total",
+			Namespace: metric.Namespace, Subsystem: subsystem, Name: "failures_total",
 			Help: "Audits that failed because a store was away.",
 		}),
-		actions: counters(subsystem, "actions_total",
+		actions: metric.Counters(subsystem, "actions_total",
 			"What was done about sales whose units were not accounted for.", "action"),
 	}
 	a.rebuilds, a.pauses = a.actions.WithLabelValues("rebuild"), a.actions.WithLabelValues("pause")

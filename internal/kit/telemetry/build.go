@@ -4,6 +4,8 @@ import (
 	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"seckill/internal/kit/metric"
 )
 
 // Build is what this binary was built from.
@@ -42,7 +44,7 @@ func buildFrom(info *debug.BuildInfo) Build {
 // collector returns the build as a series whose value is always 1, as is usual: dashboards join it with others.
 func (b Build) collector() prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "build_info", Help: "What this binary was built from; always 1.",
+		Namespace: metric.Namespace, Name: "build_info", Help: "What this binary was built from; always 1.",
 		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "goversion": b.Go},
 	})
 	g.Set(1)

@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"seckill/internal/kit/bulkhead"
+	"seckill/internal/kit/metric"
 )
 
 // Bulkhead is how the classes of callers share something.
@@ -22,7 +23,7 @@ type bulkheads struct {
 // requests in flight and connections. It is called once.
 func (m *Metrics) WatchBulkheads(read func() []Bulkhead) {
 	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "bulkhead", name), help,
+		return prometheus.NewDesc(prometheus.BuildFQName(metric.Namespace, "bulkhead", name), help,
 			[]string{"resource", "class"}, nil)
 	}
 	m.registry.MustRegister(&bulkheads{ // as in NewMetrics

@@ -1,6 +1,10 @@
 package telemetry
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"seckill/internal/kit/metric"
+)
 
 // WatchLoad registers load, which is called whenever the metrics are read: how many requests are in flight, how many
 // event streams are open, and how many requests were refused because too many were in flight. It is called once.
@@ -8,14 +12,15 @@ func (m *Metrics) WatchLoad(load func() (inFlight, streams, refused int64)) {
 	const subsystem = "http"
 	m.registry.MustRegister( // as in NewMetrics
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "requests_in_flight",
+			Namespace: metric.Namespace, Subsystem: subsystem, Name: "requests_in_flight",
 			Help: "HTTP requests in progress, without health checks, admins and event streams.",
 		}, func() float64 { n, _, _ := load(); return float64(n) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "event_streams", Help: "Event streams that are open.",
+			Namespace: metric.Namespace, Subsystem: subsystem, Name: "event_streams",
+			Help: "Event streams that are open.",
 		}, func() float64 { _, n, _ := load(); return float64(n) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "overload_refusals_total",
+			Namespace: metric.Namespace, Subsystem: subsystem, Name: "overload_refusals_total",
 			Help: "HTTP requests refused at once because too many were in flight; they are UNAVAILABLE " +
 				"in requests_total too.",
 		}, func() float64 { _, _, n := load(); return float64(n) }),
@@ -28,11 +33,11 @@ func (m *Metrics) WatchConnections(load func() (open, refused int64)) {
 	const subsystem = "http"
 	m.registry.MustRegister( // as in NewMetrics
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "connections",
+			Namespace: metric.Namespace, Subsystem: subsystem, Name: "connections",
 			Help: "Connections that are open at the public listener.",
 		}, func() float64 { n, _ := load(); return float64(n) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "connections_refused_total",
+			Namespace: metric.Namespace, Subsystem: subsystem, Name: "connections_refused_total",
 			Help: "Connections answered UNAVAILABLE and closed because SECKILL_MAX_CONNECTIONS were open; their " +
 				"requests are in no other metric.",
 		}, func() float64 { _, n := load(); return float64(n) }),

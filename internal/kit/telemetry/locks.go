@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"seckill/internal/kit/metric"
 )
 
 // locks counts what this process does with the locks that instances share. Their names, which hold voucher ids, are no
@@ -18,9 +20,9 @@ type locks struct {
 
 func newLocks() *locks {
 	const subsystem = "lock"
-	l := &locks{seconds: histogram(subsystem, "wait_seconds",
-		"Time from requesting a lock shared by all instances to holding it.", seconds())}
-	l.refusals = counters(subsystem, "refusals_total",
+	l := &locks{seconds: metric.Histogram(subsystem, "wait_seconds",
+		"Time from requesting a lock shared by all instances to holding it.", metric.Seconds())}
+	l.refusals = metric.Counters(subsystem, "refusals_total",
 		"Locks that were not obtained: another instance had it and the caller does not wait (busy), or Redis was "+
 			"away (failed).", "reason")
 	l.busy, l.failed = l.refusals.WithLabelValues("busy"), l.refusals.WithLabelValues("failed")

@@ -15,8 +15,6 @@ import (
 	"seckill/internal/order/service"
 )
 
-const namespace = "seckill"
-
 // Metrics counts what the service does, in a registry of its own. It implements the observers of the domain's
 // packages. Its methods do not block and may be called by several goroutines.
 type Metrics struct {
@@ -33,7 +31,6 @@ type Metrics struct {
 	audit      *auditMetrics
 	repairs    *repairMetrics
 	locks      *locks
-	webhooks   *webhooks
 }
 
 var (
@@ -60,7 +57,6 @@ func NewMetrics(b Build) *Metrics {
 		audit:      newAudit(),
 		repairs:    newRepairs(),
 		locks:      newLocks(),
-		webhooks:   newWebhooks(),
 	}
 	// Registering into a new registry fails only for names that clash, which any test would show.
 	m.registry.MustRegister(
@@ -79,7 +75,6 @@ func NewMetrics(b Build) *Metrics {
 	m.registry.MustRegister(m.audit.collectors()...)
 	m.registry.MustRegister(m.repairs.collectors()...)
 	m.registry.MustRegister(m.locks.collectors()...)
-	m.registry.MustRegister(m.webhooks.collectors()...)
 	return m
 }
 
@@ -93,21 +88,5 @@ func (m *Metrics) Handler() http.Handler {
 		ErrorHandling:       promhttp.ContinueOnError, // one broken collector does not hide the others
 		MaxRequestsInFlight: 4,
 		EnableOpenMetrics:   true,
-	})
-}
-
-// seconds are bucket limits from half a millisecond to half a minute, for everything that a caller waits for.
-func seconds() []float64 {
-	return []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
-}
-
-func counters(subsystem, name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(
-		prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, labels)
-}
-
-func histogram(subsystem, name, help string, buckets []float64) prometheus.Histogram {
-	return prometheus.NewHistogram(prometheus.HistogramOpts{
-		Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets,
 	})
 }

@@ -21,7 +21,6 @@ import (
 	"seckill/internal/order/recovery"
 	"seckill/internal/order/redemption"
 	"seckill/internal/order/waitlist"
-	"seckill/internal/webhook"
 )
 
 func newTestMetrics() *Metrics {
@@ -62,11 +61,6 @@ func used() *Metrics {
 	m.WatchLoad(func() (int64, int64, int64) { return 3, 2, 1 })
 	m.WatchRepairs(recovery.NewRepairQueue().Load)
 	m.Swept(nil)
-	m.EventSent(true, time.Second)
-	m.EventSent(false, time.Second)
-	m.EventsGivenUp(2)
-	m.EndpointDisabled()
-	m.WebhooksWaiting(webhook.Backlog{Endpoints: 3, Broken: 1, Events: 7, Oldest: 90 * time.Second, DeadLetters: 2})
 	m.SetMissingInstances(1, 2)
 	m.WatchConnections(func() (int64, int64) { return 5, 4 })
 	m.WatchPools(func() []Pool {
@@ -103,8 +97,8 @@ func TestNamesFollowTheConventions(t *testing.T) {
 			t.Errorf("%s has none of the prefixes", name)
 		}
 	}
-	if own != 74 {
-		t.Errorf("%d families of the service, want 74: is one not registered?", own)
+	if own != 66 {
+		t.Errorf("%d families of the service, want 66: is one not registered?", own)
 	}
 }
 
@@ -402,27 +396,6 @@ func BenchmarkRequest(b *testing.B) {
 			m.Request(http.MethodPost, "/voucher/seckill/:id", http.StatusAccepted, "", time.Millisecond)
 		}
 	})
-}
-
-func TestWebhooks(t *testing.T) {
-	t.Parallel()
-	compare(t, used(), `
-# HELP seckill_webhook_attempts_total Attempts of this instance to send an event to an endpoint, by what came of them.
-# TYPE seckill_webhook_attempts_total counter
-seckill_webhook_attempts_total{result="failed"} 1
-seckill_webhook_attempts_total{result="taken"} 1
-# HELP seckill_webhook_endpoints Enabled endpoints: those that take events, and those that fail and are only tried from time to time.
-# TYPE seckill_webhook_endpoints gauge
-seckill_webhook_endpoints{state="failing"} 1
-seckill_webhook_endpoints{state="taking"} 2
-# HELP seckill_webhook_oldest_event_seconds How long the oldest event that an enabled endpoint has not taken has waited.
-# TYPE seckill_webhook_oldest_event_seconds gauge
-seckill_webhook_oldest_event_seconds 90
-# HELP seckill_webhook_waiting_events Events that the endpoint with the longest queue has not taken.
-# TYPE seckill_webhook_waiting_events gauge
-seckill_webhook_waiting_events 7
-`, "seckill_webhook_attempts_total", "seckill_webhook_endpoints", "seckill_webhook_oldest_event_seconds",
-		"seckill_webhook_waiting_events")
 }
 
 // What waits in all partitions is known while all can be read, and forgets none.

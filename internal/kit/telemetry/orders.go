@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"seckill/internal/kit/metric"
 	"seckill/internal/order"
 )
 
@@ -30,26 +31,27 @@ type orders struct {
 func newOrders() *orders {
 	counter := func(subsystem, name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: name, Help: help,
+			Namespace: metric.Namespace, Subsystem: subsystem, Name: name, Help: help,
 		})
 	}
 	o := &orders{
-		flushSeconds: histogram("outbox", "duration_seconds",
-			"Time of applying one batch of operations in Redis and completing it, failures included.", seconds()),
-		operations: counters("outbox", "operations_total",
+		flushSeconds: metric.Histogram("outbox", "duration_seconds",
+			"Time of applying one batch of operations in Redis and completing it, failures included.",
+			metric.Seconds()),
+		operations: metric.Counters("outbox", "operations_total",
 			"Operations of sales that were completed, by Redis's result.", "result"),
 		flushFailed: counter("outbox", "failures_total",
 			"Batches of operations that could not be applied or completed and are retried."),
 		pending: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: "outbox", Name: "pending_sales",
+			Namespace: metric.Namespace, Subsystem: "outbox", Name: "pending_sales",
 			Help: "Sales with operations that Redis has not applied yet, as of the last check, once a second.",
 		}),
 		expired: counter("expirer", "orders_total", "Orders that expired: they were not paid in time."),
-		expireSeconds: histogram("expirer", "duration_seconds",
-			"Time of one transaction that expired orders.", seconds()),
-		payments: counters("payments", "notices_total",
+		expireSeconds: metric.Histogram("expirer", "duration_seconds",
+			"Time of one transaction that expired orders.", metric.Seconds()),
+		payments: metric.Counters("payments", "notices_total",
 			"Notices of money received, repeated ones included, by the state in which the payment was then.", "state"),
-		refunds: counters("payments", "refunds_total", "Attempts to refund a payment.", "result"),
+		refunds: metric.Counters("payments", "refunds_total", "Attempts to refund a payment.", "result"),
 	}
 	o.applied, o.refused = o.operations.WithLabelValues("applied"), o.operations.WithLabelValues("refused")
 	o.refunded, o.failed = o.refunds.WithLabelValues("refunded"), o.refunds.WithLabelValues("failed")

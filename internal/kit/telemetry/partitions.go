@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"seckill/internal/kit/metric"
 )
 
 // Backlog is what waits in a partition.
@@ -27,7 +29,7 @@ type partitionMetrics struct {
 func newPartitions() *partitionMetrics {
 	vec := func(name, help string) *prometheus.GaugeVec {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: "partition", Name: name, Help: help,
+			Namespace: metric.Namespace, Subsystem: "partition", Name: name, Help: help,
 		}, []string{"partition"})
 	}
 	return &partitionMetrics{

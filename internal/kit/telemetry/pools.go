@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"seckill/internal/kit/metric"
 )
 
 // Pool is how a pool of connections is used.
@@ -27,7 +29,7 @@ type pools struct {
 // is called once.
 func (m *Metrics) WatchPools(read func() []Pool) {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "pool", name), help,
+		return prometheus.NewDesc(prometheus.BuildFQName(metric.Namespace, "pool", name), help,
 			append([]string{"pool"}, labels...), nil)
 	}
 	m.registry.MustRegister(&pools{ // as in NewMetrics

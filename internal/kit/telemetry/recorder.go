@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"seckill/internal/kit/metric"
 )
 
 // recorderMetrics counts what becomes of accepted orders, and rebuilds of sales.
@@ -31,14 +33,15 @@ func newRecorder() *recorderMetrics {
 	const subsystem = "recorder"
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: name, Help: help,
+			Namespace: metric.Namespace, Subsystem: subsystem, Name: name, Help: help,
 		})
 	}
 	r := &recorderMetrics{
-		size: histogram(subsystem, "batch_size", "Orders and failed rows that one committed transaction recorded.",
+		size: metric.Histogram(subsystem, "batch_size",
+			"Orders and failed rows that one committed transaction recorded.",
 			[]float64{0, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000}),
-		seconds: histogram(subsystem, "duration_seconds",
-			"Time of recording one batch that was committed.", seconds()),
+		seconds: metric.Histogram(subsystem, "duration_seconds",
+			"Time of recording one batch that was committed.", metric.Seconds()),
 		orders: counter("orders_total", "Accepted orders that were recorded as orders."),
 		failed: counter("failed_orders_total",
 			"Accepted orders that were recorded as failed, with a reason in their row."),
@@ -47,23 +50,23 @@ func newRecorder() *recorderMetrics {
 		deadLetters: counter("dead_letters_total",
 			"Stream entries that could not be decoded and were put aside; each needs a person."),
 		backlog: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: "stream", Name: "backlog_entries",
+			Namespace: metric.Namespace, Subsystem: "stream", Name: "backlog_entries",
 			Help: "Entries of accepted orders that wait for their rows, of all instances; while few wait, one may " +
 				"have up to 16 orders. NaN when it is not known.",
 		}),
 		oldest: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: "stream", Name: "oldest_seconds",
+			Namespace: metric.Namespace, Subsystem: "stream", Name: "oldest_seconds",
 			Help: "For how long the oldest accepted order has waited for its row, of all instances and partitions " +
 				"that can be read; 0 when none waits, NaN when it is not known.",
 		}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: "dead_letters", Name: "waiting",
+			Namespace: metric.Namespace, Subsystem: "dead_letters", Name: "waiting",
 			Help: "Dead letters that were not replayed or discarded yet; NaN when it is not known.",
 		}),
-		rebuilds: counters("", "rebuilds_total",
+		rebuilds: metric.Counters("", "rebuilds_total",
 			"Rebuilds of a sale in Redis from the ledger; those superseded by a newer one are not counted.", "result"),
-		rebuildSeconds: histogram("rebuild", "duration_seconds",
-			"Time of one rebuild of a sale, whatever its result.", seconds()),
+		rebuildSeconds: metric.Histogram("rebuild", "duration_seconds",
+			"Time of one rebuild of a sale, whatever its result.", metric.Seconds()),
 	}
 	r.requeued = counter("requeued_orders_total",
 		"Accepted orders whose entries Redis had lost, and which a rebuild queued again.")

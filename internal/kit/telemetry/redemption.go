@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"seckill/internal/kit/metric"
 	"seckill/internal/order/redemption"
 )
 
@@ -18,14 +19,14 @@ type coupons struct {
 
 func newCoupons() *coupons {
 	return &coupons{
-		commands: counters("redemption", "commands_total",
+		commands: metric.Counters("redemption", "commands_total",
 			"Commands of tills, by what they wanted and what became of it.", "command", "result"),
 		lapsed: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: "lapser", Name: "coupons_total",
+			Namespace: metric.Namespace, Subsystem: "lapser", Name: "coupons_total",
 			Help: "Coupons that lapsed: they were not redeemed in time.",
 		}),
-		lapserSeconds: histogram("lapser", "duration_seconds",
-			"Time of one transaction that lapsed coupons.", seconds()),
+		lapserSeconds: metric.Histogram("lapser", "duration_seconds",
+			"Time of one transaction that lapsed coupons.", metric.Seconds()),
 	}
 }
 

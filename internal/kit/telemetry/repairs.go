@@ -3,6 +3,7 @@ package telemetry
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"seckill/internal/kit/metric"
 	"seckill/internal/order/recovery"
 )
 
@@ -17,11 +18,12 @@ type repairMetrics struct {
 func newRepairs() *repairMetrics {
 	const subsystem = "repairs"
 	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, name), help, []string{"sales"}, nil)
+		return prometheus.NewDesc(prometheus.BuildFQName(metric.Namespace, subsystem, name), help,
+			[]string{"sales"}, nil)
 	}
 	return &repairMetrics{
 		swept: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "last_sweep_timestamp_seconds",
+			Namespace: metric.Namespace, Subsystem: subsystem, Name: "last_sweep_timestamp_seconds",
 			Help: "When this instance last compared all sales in Redis with the ledger, seconds " +
 				"since 1970; 0 for never.",
 		}),

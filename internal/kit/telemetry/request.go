@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"seckill/internal/kit/metric"
 )
 
 // requests counts HTTP requests.
@@ -34,11 +36,11 @@ type requestSeries struct {
 
 func newRequests() *requests {
 	r := &requests{
-		total: counters("http", "requests_total",
+		total: metric.Counters("http", "requests_total",
 			"HTTP requests answered; code is the error's, empty for a success.", "method", "route", "status", "code"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Subsystem: "http", Name: "request_duration_seconds",
-			Help: "Time from a request's headers to the end of its answer.", Buckets: seconds(),
+			Namespace: metric.Namespace, Subsystem: "http", Name: "request_duration_seconds",
+			Help: "Time from a request's headers to the end of its answer.", Buckets: metric.Seconds(),
 		}, []string{"method", "route"}),
 	}
 	r.series.Store(&map[requestKey]requestSeries{})

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"seckill/internal/kit/metric"
 	"seckill/internal/order"
 )
 
@@ -13,7 +14,7 @@ type cacheMetrics struct {
 }
 
 func newCacheMetrics() *cacheMetrics {
-	m := &cacheMetrics{refusals: counters("admission", "cache_refusals_total",
+	m := &cacheMetrics{refusals: metric.Counters("admission", "cache_refusals_total",
 		"Requests refused without asking Redis, by outcome; brought up to date once a second.", "outcome")}
 	m.soldOut = m.refusals.WithLabelValues(order.SoldOut.String())
 	m.notStarted = m.refusals.WithLabelValues(order.NotStarted.String())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"seckill/internal/kit/metric"
 	"seckill/internal/order"
 	"seckill/internal/order/waitlist"
 )
@@ -20,15 +21,16 @@ type waitlists struct {
 
 func newWaitlists() *waitlists {
 	return &waitlists{
-		joins: counters("waitlist", "joins_total",
+		joins: metric.Counters("waitlist", "joins_total",
 			"Requests to join a waiting list, by what became of them.", "result"),
-		offers: counters("waitlist", "offers_total", "Offers to those who wait, by what became of them.", "result"),
+		offers: metric.Counters("waitlist", "offers_total",
+			"Offers to those who wait, by what became of them.", "result"),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: "offerer", Name: "failures_total",
+			Namespace: metric.Namespace, Subsystem: "offerer", Name: "failures_total",
 			Help: "Looks at the offers of waiting lists that failed.",
 		}),
-		offererSeconds: histogram("offerer", "duration_seconds",
-			"Time of one look at the offers that found something to do.", seconds()),
+		offererSeconds: metric.Histogram("offerer", "duration_seconds",
+			"Time of one look at the offers that found something to do.", metric.Seconds()),
 	}
 }
 

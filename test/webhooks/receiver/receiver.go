@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/webhook"
+	"seckill/internal/feature/webhook/dispatch"
 )
 
 const patience = time.Minute // what takes a moment, on a machine that is busy
@@ -28,7 +28,7 @@ type Receiver struct {
 
 	mu       sync.Mutex
 	server   *http.Server
-	secrets  []webhook.Secret
+	secrets  []dispatch.Secret
 	answer   func(id string) int // the status; 0: none before the caller gives up
 	times    map[string]int      // how often each webhook-id came and was taken
 	last     map[string]int64    // the highest number of each order and offer that was taken
@@ -130,12 +130,12 @@ func (r *Receiver) take(id string, h http.Header, body []byte) {
 	if err != nil {
 		wrong("%s: timestamp: %v", id, err)
 	}
-	want, err := webhook.Sign(r.secrets, id, time.Unix(seconds, 0), body)
+	want, err := dispatch.Sign(r.secrets, id, time.Unix(seconds, 0), body)
 	if err != nil || h.Get("Webhook-Signature") != want {
 		wrong("%s: signature %q, want %q, %v", id, h.Get("Webhook-Signature"), want, err)
 	}
 	var p struct {
-		Type webhook.Type `json:"type"`
+		Type dispatch.Type `json:"type"`
 		Data struct {
 			OrderID string `json:"orderId"`
 			OfferID string `json:"offerId"`
@@ -165,7 +165,7 @@ func (r *Receiver) take(id string, h http.Header, body []byte) {
 }
 
 // Expect sets the secrets each of which is to have signed, and no other.
-func (r *Receiver) Expect(secrets ...webhook.Secret) {
+func (r *Receiver) Expect(secrets ...dispatch.Secret) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.secrets = secrets

@@ -1,0 +1,88 @@
+package webhook
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/order"
+	"seckill/internal/testkit/apitest"
+	"seckill/internal/testkit/featuretest"
+)
+
+// TestContract holds the routes to their description.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	apitest.Contract{
+		Routes: routesOn(fakeWebhooks{}),
+		Open: func(t *testing.T, _ httpkit.Route, s apitest.State) http.Handler {
+			t.Helper()
+			return featuretest.Serve(t, routesOn(fakeWebhooks{err: s.Err}), Rules(), s)
+		},
+		Cases: map[string]apitest.Case{
+			"GET /admin/webhook": {
+				Access:  httpkit.ForAdmins,
+				Good:    apitest.Request{Target: "/admin/webhook"},
+				Invalid: &apitest.Request{Target: "/admin/webhook?shop=1"}, Refusals: []error{order.ErrUnavailable},
+			},
+			"POST /admin/webhook": {
+				Access: httpkit.ForAdmins,
+				Good: apitest.Request{Target: "/admin/webhook", Body: `{"shopId":0,"url":"https://shop.example/hook",` +
+					`"description":"x","types":"order.paid","disabled":true}`},
+				Invalid: &apitest.Request{
+					Target: "/admin/webhook", Body: `{"shopId":1,"url":"x"}`,
+				},
+				Refusals: []error{dispatch.ErrEndpoints, order.ErrUnavailable},
+			},
+			"PATCH /admin/webhook/:id": {
+				Access:   httpkit.ForAdmins,
+				Good:     apitest.Request{Target: "/admin/webhook/3", Body: `{"disabled":false}`},
+				Invalid:  &apitest.Request{Target: "/admin/webhook/3", Body: `{"url":"x"}`},
+				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
+			},
+			"POST /admin/webhook/:id/rotate": {
+				Access:   httpkit.ForAdmins,
+				Good:     apitest.Request{Target: "/admin/webhook/3/rotate", Body: `{"atOnce":true}`},
+				Invalid:  &apitest.Request{Target: "/admin/webhook/3/rotate", Body: `{"atOnce":1}`},
+				Refusals: []error{dispatch.ErrNoEndpoint, dispatch.ErrRotating, order.ErrUnavailable},
+			},
+			"POST /admin/webhook/:id/delete": {
+				Access:   httpkit.ForAdmins,
+				Good:     apitest.Request{Target: "/admin/webhook/3/delete"},
+				Invalid:  &apitest.Request{Target: "/admin/webhook/x/delete"},
+				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
+			},
+			"POST /admin/webhook/:id/test": {
+				Access:   httpkit.ForAdmins,
+				Good:     apitest.Request{Target: "/admin/webhook/3/test"},
+				Invalid:  &apitest.Request{Target: "/admin/webhook/x/test"},
+				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
+			},
+			"GET /admin/webhook/:id/delivery": {
+				Access:   httpkit.ForAdmins,
+				Good:     apitest.Request{Target: "/admin/webhook/3/delivery?limit=1&before=99"},
+				Invalid:  &apitest.Request{Target: "/admin/webhook/3/delivery?limit=0"},
+				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
+			},
+			"GET /admin/webhook/:id/deadletter": {
+				Access:   httpkit.ForAdmins,
+				Good:     apitest.Request{Target: "/admin/webhook/3/deadletter?limit=1&before=99"},
+				Invalid:  &apitest.Request{Target: "/admin/webhook/3/deadletter?limit=0"},
+				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
+			},
+			"POST /admin/webhook/:id/replay": {
+				Access:   httpkit.ForAdmins,
+				Good:     apitest.Request{Target: "/admin/webhook/3/replay", Body: `{"event":"order-5-1"}`},
+				Invalid:  &apitest.Request{Target: "/admin/webhook/3/replay", Body: `{}`},
+				Refusals: []error{dispatch.ErrNoEndpoint, dispatch.ErrNoEvent, order.ErrUnavailable},
+			},
+		},
+	}.Hold(t)
+}
+
+// routesOn are the routes on the webhooks.
+func routesOn(w fakeWebhooks) []httpkit.Route {
+	return Routes(w, httpkit.Front{Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}, Zone: time.UTC})
+}

@@ -1,0 +1,257 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"seckill/internal/kit/invalid"
+	"seckill/internal/voucher"
+)
+
+const (
+	// OldSecretFor is how long the secret before a rotation signs too.
+	OldSecretFor = 24 * time.Hour
+	testTimeout  = 10 * time.Second // the attempt to send a test event
+)
+
+// Endpoints keeps the endpoints: the ledger. Every method may return order.ErrUnavailable.
+type Endpoints interface {
+	// CreateEndpoint returns ErrEndpoints when there are too many.
+	CreateEndpoint(ctx context.Context, t Terms, secret Secret, by voucher.Author) (Endpoint, error)
+	// Endpoints returns all, oldest first.
+	Endpoints(ctx context.Context) ([]Endpoint, error)
+	// Endpoint returns one. ErrNoEndpoint.
+	Endpoint(ctx context.Context, id int64) (Endpoint, error)
+	// ChangeEndpoint changes one as change does, unless that fails; now is the ledger's time. ErrNoEndpoint.
+	ChangeEndpoint(ctx context.Context, id int64, a voucher.Action, by voucher.Author,
+		change func(e *Endpoint, now time.Time) error) (Endpoint, error)
+	// DeleteEndpoint deletes one, with all that waits for it. ErrNoEndpoint.
+	DeleteEndpoint(ctx context.Context, id int64, by voucher.Author) error
+}
+
+// Log is what was sent and what is still to be sent: the ledger. Every method may return ErrNoEndpoint and
+// order.ErrUnavailable.
+type Log interface {
+	// Deliveries returns events for the endpoint with numbers below before, newest first, at most n.
+	Deliveries(ctx context.Context, endpointID, before int64, n int) ([]Delivery, error)
+	// WebhookDeadLetters returns the endpoint's dead letters with numbers below before, newest first, at most n.
+	WebhookDeadLetters(ctx context.Context, endpointID, before int64, n int) ([]DeadLetter, error)
+	// ReplayEvent has an event sent again, and those of its order after it. ErrNoEvent.
+	ReplayEvent(ctx context.Context, endpointID int64, id EventID, by voucher.Author) error
+	// ReplayTime has all events of a time sent again, to exclusive, and returns their numbers. ErrNoEvent.
+	ReplayTime(ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author) (Range, error)
+}
+
+// EventID names an event by its order, order-<order>-<number>, or by its offer, offer-<voucher>-<position>-<number>:
+// OrderID is below 0 then (OfferID.Key).
+type EventID struct{ OrderID, Number int64 }
+
+// String returns the id as endpoints get it, as webhook-id.
+func (id EventID) String() string { return Event{OrderID: id.OrderID, OrderNumber: id.Number}.ID() }
+
+// ParseEventID reads a webhook-id. *invalid.Error.
+func ParseEventID(text string) (EventID, error) {
+	kind, rest, _ := strings.Cut(text, "-")
+	i := strings.LastIndexByte(rest, '-')
+	if i < 0 {
+		return EventID{}, noEventID(text)
+	}
+	of, last := rest[:i], rest[i+1:]
+	number, err := strconv.ParseInt(last, 10, 64)
+	id := EventID{Number: number}
+	switch {
+	case err != nil || number <= 0:
+	case kind == "order":
+		id.OrderID, err = strconv.ParseInt(of, 10, 64)
+	case kind == "offer":
+		id.OrderID = parseOfferID(of).Key()
+	}
+	if err != nil || id.OrderID == 0 || id.String() != text {
+		return EventID{}, noEventID(text)
+	}
+	return id, nil
+}
+
+func noEventID(text string) error {
+	return invalid.Join(invalid.New("event", invalid.Malformed, invalid.EventID,
+		invalid.Data{"value": invalid.Clip(text)}))
+}
+
+// State is how far the delivery of an event has got.
+type State string
+
+// The states of deliveries.
+const (
+	Waiting   State = "waiting"   // it was not sent yet
+	Retrying  State = "retrying"  // it was not taken yet, or one of its order before it was not
+	Delivered State = "delivered" // the endpoint has taken it
+	Dead      State = "dead"      // the endpoint did not take it, in spite of all attempts
+)
+
+// Delivery is an event and how far its delivery to an endpoint has got.
+type Delivery struct {
+	Event    Event
+	State    State
+	Attempts int64     // that failed, of an event that is retrying or dead
+	Failure  Failure   // of the last of them
+	DueAt    time.Time // when it is sent next, if it is retrying
+}
+
+// DeliveryOf returns how far the delivery of an event has got; retry is that of its order, if there is one.
+func DeliveryOf(to Endpoint, e Event, retry *Retry, dead *DeadLetter) Delivery {
+	d := Delivery{Event: e, State: Delivered}
+	switch {
+	case dead != nil:
+		d.State, d.Attempts, d.Failure = Dead, dead.Attempts, dead.Failure
+	case e.Number >= to.Next:
+		d.State = Waiting
+	case retry != nil && e.Number >= retry.Number:
+		d.State, d.DueAt = Retrying, retry.DueAt
+		if e.Number == retry.Number {
+			d.Attempts, d.Failure = retry.Attempts, retry.Failure
+		}
+	}
+	return d
+}
+
+// Admin is what admins do with endpoints.
+type Admin struct {
+	endpoints Endpoints
+	log       Log
+	sender    Sender
+	now       func() time.Time
+}
+
+// NewAdmin returns the admins' part.
+func NewAdmin(endpoints Endpoints, log Log, sender Sender, now func() time.Time) *Admin {
+	return &Admin{endpoints: endpoints, log: log, sender: sender, now: now}
+}
+
+// Create makes an endpoint with a new secret. *invalid.Error, ErrEndpoints, order.ErrUnavailable.
+func (a *Admin) Create(ctx context.Context, t Terms, by voucher.Author) (Endpoint, error) {
+	if err := t.Check(); err != nil {
+		return Endpoint{}, err
+	}
+	return a.endpoints.CreateEndpoint(ctx, t, NewSecret(), by)
+}
+
+// List returns all endpoints. order.ErrUnavailable.
+func (a *Admin) List(ctx context.Context) ([]Endpoint, error) { return a.endpoints.Endpoints(ctx) }
+
+// Find returns an endpoint. ErrNoEndpoint, order.ErrUnavailable.
+func (a *Admin) Find(ctx context.Context, id int64) (Endpoint, error) {
+	return a.endpoints.Endpoint(ctx, id)
+}
+
+// Change changes what change does in the endpoint's terms. One that is enabled again is tried at once, from where it
+// was. *invalid.Error, ErrNoEndpoint, order.ErrUnavailable.
+func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by voucher.Author) (Endpoint, error) {
+	return a.endpoints.ChangeEndpoint(ctx, id, voucher.Changed, by, func(e *Endpoint, now time.Time) error {
+		was := e.Terms
+		change(&e.Terms)
+		if err := e.Check(); err != nil {
+			return err
+		}
+		switch {
+		case e.Disabled && !was.Disabled:
+			e.DisabledAt, e.DisabledWhy = now, ByAdmin
+		case !e.Disabled && was.Disabled:
+			e.DisabledAt, e.DisabledWhy = time.Time{}, ""
+		}
+		if e.Disabled != was.Disabled || e.URL != was.URL {
+			e.Health = Health{}
+		}
+		return nil
+	})
+}
+
+// Rotate gives the endpoint a new secret. The one before signs too for OldSecretFor, so that its owner has time to
+// change it; until then there is no further rotation, unless at once is true, which ends the old one now: for a
+// secret that was disclosed. ErrNoEndpoint, ErrRotating, order.ErrUnavailable.
+func (a *Admin) Rotate(ctx context.Context, id int64, atOnce bool, by voucher.Author) (Endpoint, error) {
+	fresh := NewSecret()
+	return a.endpoints.ChangeEndpoint(ctx, id, voucher.Rotated, by, func(e *Endpoint, now time.Time) error {
+		switch {
+		case atOnce:
+			e.OldSecret, e.OldSecretUntil = "", time.Time{}
+		case len(e.Secrets(now)) > 1:
+			return ErrRotating
+		default:
+			e.OldSecret, e.OldSecretUntil = e.Secret, now.Add(OldSecretFor)
+		}
+		e.Secret = fresh
+		return nil
+	})
+}
+
+// Delete deletes an endpoint. ErrNoEndpoint, order.ErrUnavailable.
+func (a *Admin) Delete(ctx context.Context, id int64, by voucher.Author) error {
+	return a.endpoints.DeleteEndpoint(ctx, id, by)
+}
+
+// TestResult is what came of a test event.
+type TestResult struct {
+	ID      string // its webhook-id
+	Took    time.Duration
+	Failure Failure // the zero value: it was taken
+}
+
+// Test sends a test event, past everything that waits and also to an endpoint that is disabled, once. ErrNoEndpoint,
+// order.ErrUnavailable; what the endpoint says is in the result.
+func (a *Admin) Test(ctx context.Context, id int64) (TestResult, error) {
+	e, err := a.endpoints.Endpoint(ctx, id)
+	if err != nil {
+		return TestResult{}, err
+	}
+	began := a.now()
+	result := TestResult{ID: "test-" + rand16()}
+	body := fmt.Appendf(nil, `{"type":%q,"timestamp":%q,"data":{"endpointId":%d}}`,
+		Test, began.UTC().Format(time.RFC3339Nano), e.ID)
+	call, cancel := context.WithTimeout(ctx, testTimeout)
+	defer cancel()
+	result.Failure = a.sender.Send(call,
+		Message{URL: e.URL, ID: result.ID, At: began, Body: body, Secrets: e.Secrets(began)}).Clip()
+	if result.Took = a.now().Sub(began); result.Failure.Code != "" && errors.Is(ctx.Err(), context.Canceled) {
+		return TestResult{}, ctx.Err()
+	}
+	return result, nil
+}
+
+// Deliveries returns events for the endpoint, newest first. ErrNoEndpoint, order.ErrUnavailable.
+func (a *Admin) Deliveries(ctx context.Context, id, before int64, n int) ([]Delivery, error) {
+	return a.log.Deliveries(ctx, id, before, n)
+}
+
+// DeadLetters returns the endpoint's dead letters, newest first. ErrNoEndpoint, order.ErrUnavailable.
+func (a *Admin) DeadLetters(ctx context.Context, id, before int64, n int) ([]DeadLetter, error) {
+	return a.log.WebhookDeadLetters(ctx, id, before, n)
+}
+
+// ReplayEvent has one event sent again, and those of the same order after it, so that the endpoint ends with the
+// order's last state. *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
+func (a *Admin) ReplayEvent(ctx context.Context, id int64, eventID string, by voucher.Author) error {
+	event, err := ParseEventID(eventID)
+	if err != nil {
+		return err
+	}
+	return a.log.ReplayEvent(ctx, id, event, by)
+}
+
+// ReplayTime has all events of a time sent again, beside new ones; a zero to is now. It returns how many numbers that
+// are. *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
+func (a *Admin) ReplayTime(ctx context.Context, id int64, from, to time.Time, by voucher.Author) (int64, error) {
+	if to.IsZero() {
+		to = time.UnixMilli(math.MaxInt32 * 1000 * 2).UTC() // after everything
+	}
+	if !from.Before(to) {
+		return 0, invalid.Join(invalid.New("from", invalid.NotBeforeOther, invalid.BeforeOther,
+			invalid.Data{"other": "to"}))
+	}
+	again, err := a.log.ReplayTime(ctx, id, from, to, by)
+	return again.End - again.Next, err
+}

@@ -1,0 +1,251 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// model is an endpoint with its queue, in memory, and a receiver whose answers are drawn.
+type model struct {
+	now      time.Time
+	endpoint Endpoint
+	events   []Event         // by their numbers, from 1
+	retries  map[int64]Retry // by order
+	took     map[int64]bool  // by number
+	dead     map[int64]bool
+	last     map[int64]int64 // the highest number of each order that was taken or given up
+	from     map[int64]int64 // the offers of which orders came
+
+	answer  func(Event) Failure
+	sent    int // in this pass
+	problem string
+}
+
+// Send implements Sender.
+func (m *model) Send(_ context.Context, msg Message) Failure {
+	m.sent++
+	i := slices.IndexFunc(m.events, func(e Event) bool { return e.ID() == msg.ID })
+	e := m.events[i]
+	failure := m.answer(e)
+	switch {
+	case failure != Failure{}:
+	case m.took[e.Number]: // again, which is allowed after a crash only, and there is none here
+		m.problem = fmt.Sprintf("event %d is sent again", e.Number)
+	case !m.endpoint.Wants(e.Type):
+		m.problem = fmt.Sprintf("event %d is not wanted", e.Number)
+	case e.After() != 0 && m.owes(e.After()):
+		m.problem = fmt.Sprintf("event %d is taken before those of its offer", e.Number)
+	case e.OrderID > 0 && m.from[e.OrderID] != 0 && m.owes(m.from[e.OrderID]):
+		m.problem = fmt.Sprintf("event %d is taken before those of its order's offer", e.Number)
+	case e.OrderNumber != m.last[e.OrderID]+1:
+		m.problem = fmt.Sprintf("event %d of order %d is taken after %d", e.OrderNumber, e.OrderID, m.last[e.OrderID])
+	default:
+		m.took[e.Number], m.last[e.OrderID] = true, e.OrderNumber
+	}
+	return failure
+}
+
+// owes reports whether an event of the offer is still to be taken.
+func (m *model) owes(offer int64) bool {
+	return slices.ContainsFunc(m.events,
+		func(e Event) bool { return e.OrderID == offer && !m.took[e.Number] && !m.dead[e.Number] })
+}
+
+// work is what the ledger gives a deliverer: retries that are due, what is new, and what waits for its time.
+func (m *model) work(n int) Work {
+	e := m.endpoint
+	w := Work{Endpoint: e, Now: m.now, Until: m.now.Add(time.Hour), Next: e.Next, ReplayNext: e.ReplayNext}
+	if e.Disabled || m.now.Before(e.Health.RetryAt) {
+		return w
+	}
+	others := e.Health.OthersFirst(m.now)
+	if e.Health.Broken() {
+		n = 1
+	}
+	steps := []func(){func() { m.due(&w, n) }, func() { m.fresh(&w, n) }}
+	if others && e.Health.Broken() {
+		slices.Reverse(steps)
+	}
+	for _, step := range steps {
+		step()
+		if e.Health.Broken() && !w.Empty() {
+			break
+		}
+	}
+	for _, r := range m.retries {
+		isDue := slices.ContainsFunc(w.Retries, func(d Retry) bool { return d.OrderID == r.OrderID })
+		if !isDue && slices.ContainsFunc(w.Events,
+			func(e Event) bool { return e.OrderID == r.OrderID || e.After() == r.OrderID }) {
+			w.Waiting = append(w.Waiting, r)
+		}
+	}
+	return w
+}
+
+func (m *model) due(w *Work, n int) {
+	for _, r := range m.retries {
+		if r.DueAt.After(m.now) || len(w.Retries) >= n {
+			continue
+		}
+		w.Retries = append(w.Retries, r)
+		for _, e := range m.events {
+			if e.OrderID == r.OrderID && e.Number >= r.Number && e.Number < m.endpoint.Next {
+				w.Events = append(w.Events, e)
+			}
+		}
+	}
+}
+
+func (m *model) fresh(w *Work, n int) {
+	from := min(len(m.events), int(m.endpoint.Next)-1)
+	live := m.events[from:min(len(m.events), from+n)]
+	w.Events = append(w.Events, live...)
+	w.Next += int64(len(live))
+}
+
+// settle writes what has come of a pass, as the ledger does.
+func (m *model) settle(s Settled) {
+	for _, r := range s.Done {
+		delete(m.retries, r.OrderID)
+	}
+	for _, b := range s.Behind {
+		m.retries[b.OrderID] = b.Retry
+	}
+	for _, d := range s.Dead {
+		e := m.events[d.Number-1]
+		m.dead[d.Number], m.last[e.OrderID] = true, e.OrderNumber
+		if d.Attempts != 9 {
+			m.problem = fmt.Sprintf("event %d is given up after %d attempts", d.Number, d.Attempts)
+		}
+	}
+	m.endpoint.Next, m.endpoint.Health = s.Next, s.Health
+	if s.Disable != "" {
+		m.endpoint.Disabled = true
+	}
+}
+
+// check returns what is wrong: an event that the endpoint has got past is taken, given up, or still to be sent.
+func (m *model) check() string {
+	for _, e := range m.events {
+		r, behind := m.retries[e.OrderID]
+		switch {
+		case m.problem != "":
+			return m.problem
+		case m.took[e.Number] && m.dead[e.Number]:
+			return fmt.Sprintf("event %d is taken and given up", e.Number)
+		case m.took[e.Number], m.dead[e.Number], e.Number >= m.endpoint.Next, behind && r.Number <= e.Number,
+			!m.endpoint.Wants(e.Type):
+		default:
+			return fmt.Sprintf("event %d of order %d is lost", e.Number, e.OrderID)
+		}
+	}
+	if h := m.endpoint.Health; h.Broken() && h.RetryAt.Sub(m.now) > maxPause*6/5 {
+		return fmt.Sprintf("the breaker's pause is %v", h.RetryAt.Sub(m.now))
+	}
+	return ""
+}
+
+// Whatever a receiver answers, and however time passes: no event is lost, an order's are taken in their order and
+// once, none is given up before its ninth attempt; the events of an order that came of an offer wait for the offer's,
+// also where the first is not wanted; with the breaker open one at a time is tried; and once the receiver takes
+// everything, everything is taken.
+func TestEndpointKeepsEveryEvent(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		m := &model{
+			now: time.Date(2026, 6, 1, 20, 0, 0, 0, time.UTC), endpoint: Endpoint{Next: 1}, retries: map[int64]Retry{},
+			took: map[int64]bool{}, dead: map[int64]bool{}, last: map[int64]int64{}, from: map[int64]int64{},
+		}
+		const other Type = "other"
+		if rapid.Bool().Draw(rt, "chosen types") {
+			m.endpoint.Types = []Type{""}
+		}
+		d := NewDeliverer(nil, m, DelivererOptions{Lanes: 1, Now: func() time.Time { return m.now }}, nobody{},
+			slog.New(slog.DiscardHandler))
+		orders := map[int64]int64{}
+		write := func() {
+			id := rapid.Int64Range(1, 5).Draw(rt, "order")
+			e := Event{OrderID: id}
+			offer := OfferID{VoucherID: 1, Position: id}
+			switch {
+			case id < 4 || orders[id] > 0:
+			case orders[offer.Key()] < 2: // it is made, and accepted
+				e.OrderID = offer.Key()
+			default:
+				e.Body, m.from[id] = []byte(offerMark+offer.String()+`"`), offer.Key()
+				if e.Type = rapid.SampledFrom([]Type{"", other}).Draw(rt, "type"); !m.endpoint.Wants(e.Type) {
+					m.last[id] = 1
+				}
+			}
+			orders[e.OrderID]++
+			e.Number, e.OrderNumber, e.At = int64(len(m.events)+1), orders[e.OrderID], m.now
+			m.events = append(m.events, e)
+		}
+		wanted := func() (n int) {
+			for _, e := range m.events {
+				if m.endpoint.Wants(e.Type) {
+					n++
+				}
+			}
+			return n
+		}
+		pass := func() {
+			broken := m.endpoint.Health.Broken()
+			m.sent = 0
+			w := m.work(rapid.IntRange(1, 4).Draw(rt, "n"))
+			if w.Empty() {
+				return
+			}
+			m.settle(d.pass(rt.Context(), w))
+			if broken && m.sent > 1 && !took(m, w) {
+				rt.Fatalf("%d events are tried with the breaker open", m.sent)
+			}
+		}
+		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
+			switch rapid.IntRange(0, 3).Draw(rt, "step") {
+			case 0:
+				write()
+			case 1:
+				m.now = m.now.Add(rapid.SampledFrom(
+					[]time.Duration{time.Second, time.Minute, time.Hour, 30 * time.Hour}).Draw(rt, "later"))
+			default:
+				bad := rapid.SampledFrom([]string{"", "", "all", "odd", "gone"}).Draw(rt, "receiver")
+				m.answer = func(e Event) Failure {
+					switch {
+					case bad == "all", bad == "odd" && e.OrderID%2 == 1:
+						return Failure{Code: Status, Status: 500}
+					case bad == "gone":
+						return Failure{Code: Gone}
+					}
+					return Failure{}
+				}
+				pass()
+				if m.endpoint.Disabled { // an admin enables it
+					m.endpoint.Disabled, m.endpoint.Health = false, Health{}
+				}
+			}
+			if problem := m.check(); problem != "" {
+				rt.Fatal(problem)
+			}
+		}
+		m.answer = func(Event) Failure { return Failure{} }
+		for range 200 {
+			m.now = m.now.Add(5 * time.Hour)
+			pass()
+		}
+		if problem := m.check(); problem != "" || len(m.retries) > 0 || len(m.took)+len(m.dead) != wanted() {
+			rt.Fatalf("in the end %q, %d behind, %d taken and %d given up of %d",
+				problem, len(m.retries), len(m.took), len(m.dead), wanted())
+		}
+	})
+}
+
+// took reports whether the endpoint has taken the first event of a pass: then the breaker is closed, and its order's
+// next ones follow.
+func took(m *model, w Work) bool { return len(w.Events) > 0 && m.took[w.Events[0].Number] }

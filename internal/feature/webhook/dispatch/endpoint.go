@@ -1,0 +1,127 @@
+package dispatch
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"seckill/internal/kit/invalid"
+	"seckill/internal/voucher"
+)
+
+// Limits of an endpoint.
+const (
+	MaxEndpoints   = 200  // in all
+	maxURL         = 2048 // bytes
+	maxDescription = 200  // characters
+)
+
+// Errors of endpoints.
+var (
+	ErrNoEndpoint = errors.New("there is no such webhook endpoint")
+	ErrEndpoints  = fmt.Errorf("there are %d webhook endpoints already", MaxEndpoints)
+	ErrNoEvent    = errors.New("there is no such event for this endpoint, or it was deleted")
+	ErrRotating   = errors.New("the secret was changed a moment ago, and the one before still signs")
+)
+
+// Endpoint is where events are sent.
+type Endpoint struct {
+	ID int64
+	Terms
+
+	Secret         Secret
+	OldSecret      Secret // signs too until OldSecretUntil
+	OldSecretUntil time.Time
+	DisabledAt     time.Time // zero: it is enabled
+	DisabledWhy    FailureCode
+	CreatedAt      time.Time
+
+	// How its delivery goes. Numbers are those of events.
+	Next        int64 // the first that was not looked at
+	ReplayNext  int64 // from here to ReplayEnd, exclusive, events are sent again
+	ReplayEnd   int64
+	Health      Health
+	SuccessAt   time.Time // of the last success
+	LastFailure Failure
+}
+
+// Terms are what an admin decides about an endpoint.
+type Terms struct {
+	ShopID      int64 // whose orders; 0: those of all shops
+	URL         string
+	Description string
+	Types       []Type // nil: all
+	Disabled    bool
+}
+
+// Check returns everything that is wrong with the terms, with the names of their JSON.
+func (t Terms) Check() error {
+	problems := []*invalid.Problem{checkURL(t.URL), checkTypes(t.Types), checkDescription(t.Description)}
+	if t.ShopID < 0 || t.ShopID > voucher.MaxID {
+		problems = append(problems, invalid.New("shopId", invalid.OutOfRange, invalid.ShopOrAll,
+			invalid.Data{"value": t.ShopID}))
+	}
+	return invalid.Join(problems...)
+}
+
+// checkURL does not look the host up: which address it has is checked whenever it is dialled.
+func checkURL(text string) *invalid.Problem {
+	wrong := func(reason invalid.Reason, data invalid.Data) *invalid.Problem {
+		return invalid.New("url", reason, invalid.URL, data)
+	}
+	u, err := url.Parse(text)
+	switch {
+	case len(text) > maxURL:
+		return wrong(invalid.Bytes, invalid.Data{"length": len(text), "max": maxURL})
+	case text == "":
+		return wrong(invalid.Missing, nil)
+	case err != nil || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > unicode.MaxASCII }):
+		return wrong(invalid.Malformed, invalid.Data{"value": invalid.Clip(text)})
+	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "", u.User != nil, u.Fragment != "":
+		return wrong(invalid.Malformed, invalid.Data{"value": invalid.Clip(u.Redacted())})
+	}
+	return nil
+}
+
+func checkTypes(types []Type) *invalid.Problem {
+	all := Types()
+	for i, t := range types {
+		if !slices.Contains(all, t) || slices.Contains(types[:i], t) {
+			names := make([]string, len(all))
+			for j, known := range all {
+				names[j] = string(known)
+			}
+			return invalid.New("types", invalid.Entry, invalid.EachOnce,
+				invalid.Data{"value": invalid.Clip(string(t)), "values": names})
+		}
+	}
+	return nil
+}
+
+func checkDescription(text string) *invalid.Problem {
+	if n := utf8.RuneCountInString(text); n > maxDescription || !utf8.ValidString(text) ||
+		strings.ContainsFunc(text, unicode.IsControl) {
+		return invalid.New("description", invalid.Characters, invalid.Length,
+			invalid.Data{"length": n, "min": 0, "max": maxDescription})
+	}
+	return nil
+}
+
+// Secrets returns the secrets that sign at a time, the present one first.
+func (e Endpoint) Secrets(now time.Time) []Secret {
+	if e.OldSecret != "" && now.Before(e.OldSecretUntil) {
+		return []Secret{e.Secret, e.OldSecret}
+	}
+	return []Secret{e.Secret}
+}
+
+// Wants reports whether the endpoint is told of events of the type.
+func (e Endpoint) Wants(t Type) bool { return len(e.Types) == 0 || slices.Contains(e.Types, t) }
+
+// Replaying reports whether events are still to be sent again.
+func (e Endpoint) Replaying() bool { return e.ReplayNext < e.ReplayEnd }

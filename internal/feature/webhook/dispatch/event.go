@@ -1,0 +1,115 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"seckill/internal/kit/words"
+	"seckill/internal/order"
+)
+
+// Type is what happened: order.<state that the order has come to>, offer.<what came of an offer>, or Test.
+type Type string
+
+// Test is the type of the event that an admin sends to try an endpoint. It concerns nothing.
+const Test Type = "webhook.test"
+
+// Types returns the types of events about orders and offers.
+func Types() []Type {
+	states := []order.Status{
+		order.Unpaid, order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded,
+		order.Failed, order.Lapsed,
+	}
+	types := make([]Type, 0, 2*len(states))
+	for _, s := range states {
+		types = append(types, typeOf(s))
+	}
+	return append(types, OfferMade, OfferAccepted, OfferDeclined, OfferMissed, OfferEnded)
+}
+
+func typeOf(s order.Status) Type { return Type("order." + s.String()) }
+
+// Event is one change of an order, or of an offer of a waiting list, as endpoints are told of it.
+type Event struct {
+	Number      int64 // among all events, in the order of their commits; 0: not given yet
+	ShopID      int64 // 0: not known, for an order of a voucher that does not exist
+	OrderID     int64 // the order; below 0 the offer: OfferID.Key
+	OrderNumber int64 // among those of the order: order.Order.Number; or of the offer
+	Type        Type
+	Body        []byte // what is sent, byte for byte, at every attempt
+	At          time.Time
+}
+
+// ID returns the event's webhook-id, which is the same at every attempt, and of no other event.
+func (e Event) ID() string {
+	if e.OrderID < 0 {
+		return fmt.Sprintf("offer-%s-%d", offerOf(e.OrderID), e.OrderNumber)
+	}
+	return fmt.Sprintf("order-%d-%d", e.OrderID, e.OrderNumber)
+}
+
+// payload is an event's body: the three members of Standard Webhooks.
+type payload struct {
+	Type      Type      `json:"type"`
+	Timestamp time.Time `json:"timestamp"`
+	Data      any       `json:"data"` // data or offerData
+}
+
+// data is an order's whole state after the event, with the names that GET /order/:id uses.
+type data struct {
+	OrderID       string     `json:"orderId"` // a string, because JavaScript cannot represent such large ids exactly
+	Number        int64      `json:"number"`
+	OfferID       string     `json:"offerId,omitempty"` // of which the order came; in its first event only
+	ShopID        int64      `json:"shopId,omitempty"`
+	VoucherID     int64      `json:"voucherId"`
+	UserID        int64      `json:"userId"`
+	Quantity      int64      `json:"quantity"`
+	Amount        int64      `json:"amount"` // cents
+	Status        string     `json:"status"`
+	Reason        string     `json:"reason,omitempty"` // why it failed
+	Why           string     `json:"why,omitempty"`    // in English
+	WhyCode       order.Why  `json:"whyCode,omitempty"`
+	CreateTime    *time.Time `json:"createTime,omitempty"`
+	PayBefore     *time.Time `json:"payBefore,omitempty"`
+	PayTime       *time.Time `json:"payTime,omitempty"`
+	RedeemTime    *time.Time `json:"redeemTime,omitempty"`
+	CancelTime    *time.Time `json:"cancelTime,omitempty"`
+	RefundingTime *time.Time `json:"refundingTime,omitempty"`
+	RefundTime    *time.Time `json:"refundTime,omitempty"`
+	FailTime      *time.Time `json:"failTime,omitempty"`
+	LapseTime     *time.Time `json:"lapseTime,omitempty"`
+}
+
+// EventOf returns the event that the order has come to its present state; why may be empty. In the first event of an
+// order that came of an offer, from names it; else it is zero.
+func EventOf(o order.Order, from OfferID, shopID int64, at time.Time, why order.Why) (Event, error) {
+	e := Event{ShopID: shopID, OrderID: o.ID, OrderNumber: o.Number(), Type: typeOf(o.Status), At: at}
+	offer := ""
+	if from.Key() != 0 {
+		offer = from.String()
+	}
+	body, err := json.Marshal(payload{Type: e.Type, Timestamp: at.UTC(), Data: data{
+		OrderID: strconv.FormatInt(o.ID, 10), Number: e.OrderNumber, OfferID: offer, ShopID: shopID,
+		VoucherID: o.VoucherID, UserID: o.UserID,
+		Quantity: o.Quantity.Units(), Amount: o.Amount, Status: o.Status.String(), Reason: string(o.Reason),
+		Why: why.In(words.English), WhyCode: why.Code(), CreateTime: shown(o.CreatedAt), PayBefore: shown(o.PayBefore),
+		PayTime: shown(o.PaidAt), RedeemTime: shown(o.RedeemedAt),
+		CancelTime: shown(o.CancelledAt), RefundingTime: shown(o.RefundingAt), RefundTime: shown(o.RefundedAt),
+		FailTime: shown(o.FailedAt), LapseTime: shown(o.LapsedAt),
+	}})
+	if err != nil {
+		return Event{}, fmt.Errorf("event %s: %w", e.ID(), err)
+	}
+	e.Body = body
+	return e, nil
+}
+
+func shown(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}

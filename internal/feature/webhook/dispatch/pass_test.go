@@ -1,0 +1,67 @@
+package dispatch
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+)
+
+// refusing takes nothing.
+type refusing struct{}
+
+func (refusing) Send(context.Context, Message) Failure { return Failure{Code: Status, Status: 400} }
+
+type nobody struct{}
+
+func (nobody) EventSent(bool, time.Duration) {}
+func (nobody) EventsGivenUp(int)             {}
+func (nobody) EndpointDisabled()             {}
+func (nobody) WebhooksWaiting(Backlog)       {}
+
+// Attempts count against events until the breaker is open, and again after five days against those that are as old:
+// these become dead letters, and only an event that is younger, or new, has the endpoint disabled.
+func TestWhatFailuresCountAgainst(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 1, 20, 0, 0, 0, time.UTC)
+	const day = 24 * time.Hour
+	broken := func(since time.Duration) Health { return Health{Failures: 50, FailingSince: now.Add(-since)} }
+	for name, c := range map[string]struct {
+		health   Health
+		isNew    bool // it was not tried before
+		attempts int64
+		age      time.Duration
+		dead     int
+		behind   int64 // the attempts of the retry afterwards
+		disabled bool
+	}{
+		"the breaker is closed":           {attempts: 3, behind: 4},
+		"the ninth attempt":               {attempts: 8, dead: 1},
+		"it opens":                        {health: Health{Failures: 9, FailingSince: now}, attempts: 3, behind: 4},
+		"it opens with the ninth attempt": {health: Health{Failures: 9, FailingSince: now}, attempts: 8, dead: 1},
+		"it is open":                      {health: broken(day), attempts: 8, age: 6 * day, behind: 8},
+		"an old event after five days":    {health: broken(5 * day), attempts: 3, age: 6 * day, behind: 4},
+		"its ninth attempt":               {health: broken(5 * day), attempts: 8, age: 6 * day, dead: 1},
+		"a younger event":                 {health: broken(5 * day), attempts: 8, age: day, behind: 8, disabled: true},
+		"a new event":                     {health: broken(5 * day), isNew: true, age: 6 * day, disabled: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := NewDeliverer(nil, refusing{}, DelivererOptions{Lanes: 2, Now: func() time.Time { return now }},
+				nobody{}, slog.New(slog.DiscardHandler))
+			w := Work{Endpoint: Endpoint{Health: c.health, Next: 9}, Now: now, Until: now.Add(time.Minute), Next: 9}
+			w.Events = []Event{{Number: 7, OrderID: 1, OrderNumber: 1, At: now.Add(-c.age)}}
+			if !c.isNew {
+				w.Retries = []Retry{{OrderID: 1, Number: 7, Attempts: c.attempts}}
+			}
+			s := d.pass(t.Context(), w)
+			if len(s.Dead) != c.dead || (s.Disable != "") != c.disabled || len(s.Behind) != 1 ||
+				s.Behind[0].Attempts != c.behind {
+				t.Errorf("dead letters %+v, behind %+v, disabled %q", s.Dead, s.Behind, s.Disable)
+			}
+			if s.Behind[0].Number != 7+int64(c.dead) {
+				t.Errorf("it goes on from event %d", s.Behind[0].Number)
+			}
+		})
+	}
+}

@@ -1,0 +1,250 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+)
+
+type endpointRow struct {
+	ID             int64                `gorm:"column:id;primaryKey"`
+	ShopID         int64                `gorm:"column:shop_id"`
+	URL            string               `gorm:"column:url"`
+	Description    string               `gorm:"column:description"`
+	Types          string               `gorm:"column:types"`
+	Secret         dispatch.Secret      `gorm:"column:secret"`
+	OldSecret      dispatch.Secret      `gorm:"column:old_secret"`
+	OldSecretUntil *time.Time           `gorm:"column:old_secret_until"`
+	DisabledTime   *time.Time           `gorm:"column:disabled_time"`
+	DisabledWhy    dispatch.FailureCode `gorm:"column:disabled_why"`
+	NextNumber     int64                `gorm:"column:next_number"`
+	ReplayNext     int64                `gorm:"column:replay_next"`
+	ReplayEnd      int64                `gorm:"column:replay_end"`
+	Failures       int64                `gorm:"column:failures"`
+	FailingSince   *time.Time           `gorm:"column:failing_since"`
+	RetryTime      *time.Time           `gorm:"column:retry_time"`
+	SuccessTime    *time.Time           `gorm:"column:success_time"`
+	LastFailure    dispatch.Failure     `gorm:"column:last_failure;serializer:json"`
+	LeaseOwner     string               `gorm:"column:lease_owner"`
+	LeaseUntil     *time.Time           `gorm:"column:lease_until"`
+	CreateTime     time.Time            `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (*endpointRow) TableName() string { return "tb_webhook_endpoint" }
+
+func (r *endpointRow) endpoint() dispatch.Endpoint {
+	return dispatch.Endpoint{
+		ID: r.ID,
+		Terms: dispatch.Terms{
+			ShopID: r.ShopID, URL: r.URL, Description: r.Description, Types: typesOf(r.Types),
+			Disabled: r.DisabledTime != nil,
+		},
+		Secret: r.Secret, OldSecret: r.OldSecret, OldSecretUntil: sqlkit.At(r.OldSecretUntil),
+		DisabledAt: sqlkit.At(r.DisabledTime), DisabledWhy: r.DisabledWhy, CreatedAt: r.CreateTime,
+		Next: r.NextNumber, ReplayNext: r.ReplayNext, ReplayEnd: r.ReplayEnd,
+		Health: dispatch.Health{
+			Failures: r.Failures, FailingSince: sqlkit.At(r.FailingSince), RetryAt: sqlkit.At(r.RetryTime),
+		},
+		SuccessAt: sqlkit.At(r.SuccessTime), LastFailure: r.LastFailure,
+	}
+}
+
+// decided copies into the row what admins decide, and what follows from it.
+func (r *endpointRow) decided(e dispatch.Endpoint) {
+	names := make([]string, len(e.Types))
+	for i, t := range e.Types {
+		names[i] = string(t)
+	}
+	r.ShopID, r.URL, r.Description, r.Types = e.ShopID, e.URL, e.Description, strings.Join(names, ",")
+	r.Secret, r.OldSecret, r.OldSecretUntil = e.Secret, e.OldSecret, sqlkit.Stamp(e.OldSecretUntil)
+	r.DisabledTime, r.DisabledWhy = sqlkit.Stamp(e.DisabledAt), e.DisabledWhy
+	r.health(e.Health)
+}
+
+func (r *endpointRow) health(h dispatch.Health) {
+	r.Failures, r.FailingSince, r.RetryTime = h.Failures, sqlkit.Stamp(h.FailingSince), sqlkit.Stamp(h.RetryAt)
+}
+
+func typesOf(names string) []dispatch.Type {
+	if names == "" {
+		return nil
+	}
+	var types []dispatch.Type
+	for name := range strings.SplitSeq(names, ",") {
+		types = append(types, dispatch.Type(name))
+	}
+	return types
+}
+
+// CreateEndpoint implements dispatch.Endpoints. The endpoint is told of changes that begin a second later, and perhaps
+// of some that began before: until then instances remember that its shop has none.
+func (l *Ledger) CreateEndpoint(
+	ctx context.Context, t dispatch.Terms, secret dispatch.Secret, by voucher.Author,
+) (dispatch.Endpoint, error) {
+	var row endpointRow
+	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		// The sequence's lock keeps two creations apart, and its number from rising meanwhile.
+		var sequence sequenceRow
+		if err := sqlkit.Locking(tx).Where("id = 1").Take(&sequence).Error; err != nil {
+			return fmt.Errorf("locking the sequence: %w", err)
+		}
+		var n int64
+		if err := tx.Model(&endpointRow{}).Count(&n).Error; err != nil {
+			return err
+		}
+		if n >= dispatch.MaxEndpoints {
+			return dispatch.ErrEndpoints
+		}
+		row = endpointRow{NextNumber: sequence.Number + 1, CreateTime: now}
+		e := dispatch.Endpoint{Terms: t, Secret: secret}
+		if t.Disabled {
+			e.DisabledAt = now
+		}
+		row.decided(e)
+		if err := tx.Create(&row).Error; err != nil {
+			return err
+		}
+		return l.auditEndpoint(tx, now, by, voucher.Created, row.ID, changesOf(dispatch.Endpoint{}, row.endpoint()))
+	})
+	if err != nil {
+		return dispatch.Endpoint{}, sqlkit.ReadError("creating a webhook endpoint", err)
+	}
+	l.subscribed.forget()
+	return row.endpoint(), nil
+}
+
+// auditEndpoint writes the entry of the audit trail about a change of an endpoint.
+func (l *Ledger) auditEndpoint(
+	tx *gorm.DB, now time.Time, by voucher.Author, a voucher.Action, id int64, changes []voucher.FieldChange,
+) error {
+	about := []voucher.FieldChange{{Field: "webhook", To: strconv.FormatInt(id, 10)}}
+	return sqlkit.WriteAudit(tx, now, by, sqlkit.AuditRow{Action: a, Changes: append(about, changes...)})
+}
+
+// changesOf lists what differs between an endpoint before and after, without secrets.
+func changesOf(from, to dispatch.Endpoint) []voucher.FieldChange {
+	var changes []voucher.FieldChange
+	add := func(field, before, after string) {
+		if before != after {
+			changes = append(changes, voucher.FieldChange{Field: field, From: before, To: after})
+		}
+	}
+	var a, b endpointRow
+	a.decided(from)
+	b.decided(to)
+	add("shopId", strconv.FormatInt(a.ShopID, 10), strconv.FormatInt(b.ShopID, 10))
+	add("url", a.URL, b.URL)
+	add("description", a.Description, b.Description)
+	add("types", a.Types, b.Types)
+	add("disabled", strconv.FormatBool(from.Disabled), strconv.FormatBool(to.Disabled))
+	return changes
+}
+
+// Endpoints implements dispatch.Endpoints.
+func (l *Ledger) Endpoints(ctx context.Context) ([]dispatch.Endpoint, error) {
+	var rows []endpointRow
+	if err := l.db.Read(ctx).Order("id").Find(&rows).Error; err != nil {
+		return nil, sqlkit.ReadError("reading webhook endpoints", err)
+	}
+	endpoints := make([]dispatch.Endpoint, len(rows))
+	for i := range rows {
+		endpoints[i] = rows[i].endpoint()
+	}
+	return endpoints, nil
+}
+
+// Endpoint implements dispatch.Endpoints.
+func (l *Ledger) Endpoint(ctx context.Context, id int64) (dispatch.Endpoint, error) {
+	row, err := findEndpoint(l.db.Read(ctx), id)
+	if err != nil {
+		return dispatch.Endpoint{}, sqlkit.ReadError(fmt.Sprintf("reading webhook endpoint %d", id), err)
+	}
+	return row.endpoint(), nil
+}
+
+// findEndpoint returns an endpoint's row, or dispatch.ErrNoEndpoint.
+func findEndpoint(db *gorm.DB, id int64) (row endpointRow, err error) {
+	err = db.Where("id = ?", id).Take(&row).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		err = dispatch.ErrNoEndpoint
+	}
+	return row, err
+}
+
+// ChangeEndpoint implements dispatch.Endpoints.
+func (l *Ledger) ChangeEndpoint(
+	ctx context.Context, id int64, a voucher.Action, by voucher.Author,
+	change func(e *dispatch.Endpoint, now time.Time) error,
+) (dispatch.Endpoint, error) {
+	var row endpointRow
+	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
+		if row, err = findEndpoint(sqlkit.Locking(tx), id); err != nil {
+			return err
+		}
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		from := row.endpoint()
+		to := from
+		if err := change(&to, now); err != nil {
+			return err
+		}
+		row.decided(to)
+		changes := changesOf(from, to)
+		if err := tx.Save(&row).Error; err != nil {
+			return err
+		}
+		if len(changes) == 0 && to.Secret == from.Secret {
+			return nil
+		}
+		return l.auditEndpoint(tx, now, by, a, id, changes)
+	})
+	if err != nil {
+		return dispatch.Endpoint{}, sqlkit.ReadError(fmt.Sprintf("changing webhook endpoint %d", id), err)
+	}
+	l.subscribed.forget()
+	return row.endpoint(), nil
+}
+
+// DeleteEndpoint implements dispatch.Endpoints. What waits for it, and its dead letters, go too.
+func (l *Ledger) DeleteEndpoint(ctx context.Context, id int64, by voucher.Author) error {
+	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		row, err := findEndpoint(sqlkit.Locking(tx), id)
+		if err != nil {
+			return err
+		}
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		for _, of := range []any{&retryRow{}, &deadLetterRow{}} {
+			if err := tx.Where("endpoint_id = ?", id).Delete(of).Error; err != nil {
+				return err
+			}
+		}
+		if err := tx.Delete(&row).Error; err != nil {
+			return err
+		}
+		return l.auditEndpoint(tx, now, by, voucher.Deleted, id, []voucher.FieldChange{{Field: "url", From: row.URL}})
+	})
+	if err != nil {
+		return sqlkit.ReadError(fmt.Sprintf("deleting webhook endpoint %d", id), err)
+	}
+	l.subscribed.forget()
+	return nil
+}

@@ -1,0 +1,140 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/sqlstore/sqlkit"
+)
+
+type eventRow struct {
+	ID          int64         `gorm:"column:id;primaryKey"`
+	Number      *int64        `gorm:"column:number"`
+	ShopID      int64         `gorm:"column:shop_id"`
+	OrderID     int64         `gorm:"column:order_id"`
+	OrderNumber int64         `gorm:"column:order_number"`
+	Type        dispatch.Type `gorm:"column:type"`
+	Body        string        `gorm:"column:body"`
+	CreateTime  time.Time     `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (*eventRow) TableName() string { return "tb_webhook_event" }
+
+func (r *eventRow) event() dispatch.Event {
+	e := dispatch.Event{
+		ShopID: r.ShopID, OrderID: r.OrderID, OrderNumber: r.OrderNumber, Type: r.Type,
+		Body: []byte(r.Body), At: r.CreateTime,
+	}
+	if r.Number != nil {
+		e.Number = *r.Number
+	}
+	return e
+}
+
+func newEventRow(e dispatch.Event) eventRow {
+	return eventRow{
+		ShopID: e.ShopID, OrderID: e.OrderID, OrderNumber: e.OrderNumber, Type: e.Type,
+		Body: string(e.Body), CreateTime: e.At,
+	}
+}
+
+type sequenceRow struct {
+	ID     int   `gorm:"column:id;primaryKey;autoIncrement:false"`
+	Number int64 `gorm:"column:number"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (sequenceRow) TableName() string { return "tb_webhook_sequence" }
+
+// AnyEndpoint implements dispatch.Numberer.
+func (l *Ledger) AnyEndpoint(ctx context.Context) (bool, error) {
+	if err := l.subscribed.refresh(l.db.Read(ctx)); err != nil {
+		return false, sqlkit.ReadError("looking for webhook endpoints", err)
+	}
+	return len(l.subscribed.known()) > 0, nil
+}
+
+// NumberEvents implements dispatch.Numberer. The row of the sequence is locked from before the events are read until
+// the commit, so a reader that sees a number sees all lower ones. Only committed events are read, and none is waited
+// for; one order's are numbered as they were written, because each was written under the order's lock.
+func (l *Ledger) NumberEvents(ctx context.Context, n int) (numbered int, err error) {
+	waiting, err := l.anyUnnumbered(ctx)
+	if err != nil || !waiting {
+		return 0, err
+	}
+	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		numbered = 0
+		var sequence []sequenceRow
+		skip := clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked}
+		if err := tx.Clauses(skip).Where("id = 1").Find(&sequence).Error; err != nil {
+			return fmt.Errorf("locking the sequence: %w", err)
+		}
+		if len(sequence) == 0 {
+			return nil // another instance is at it
+		}
+		var ids []int64
+		err := tx.Model(&eventRow{}).Where("number IS NULL").Order("id").Limit(n).Pluck("id", &ids).Error
+		if err != nil {
+			return fmt.Errorf("reading events without a number: %w", err)
+		}
+		for part := range sqlkit.Chunks(ids) {
+			if err := tx.Exec(l.numberStatement(part, sequence[0].Number+int64(numbered))).Error; err != nil {
+				return fmt.Errorf("numbering %d events: %w", len(part), err)
+			}
+			numbered += len(part)
+		}
+		return tx.Model(&sequenceRow{}).Where("id = 1").Update("number",
+			sequence[0].Number+int64(numbered)).Error
+	})
+	if err != nil {
+		return 0, sqlkit.ReadError("numbering events", err)
+	}
+	return numbered, nil
+}
+
+func (l *Ledger) anyUnnumbered(ctx context.Context) (bool, error) {
+	var ids []int64
+	if err := l.db.Read(ctx).Model(&eventRow{}).Where("number IS NULL").Limit(1).Pluck("id",
+		&ids).Error; err != nil {
+		return false, sqlkit.ReadError("looking for events without a number", err)
+	}
+	return len(ids) > 0, nil
+}
+
+// numberStatement gives the events the numbers after last. MySQL looks each row up by its key (FORCE INDEX): a scan
+// would wait for events that are not committed.
+func (l *Ledger) numberStatement(ids []int64, last int64) string {
+	const head, longest = 256, 48 // bytes, about
+	text := make([]byte, 0, head+longest*len(ids))
+	between, numbered, behind := " WHEN ", " THEN ", " END WHERE id IN ("
+	if l.db.Dialect() == sqlkit.SQLite {
+		text = append(text, "UPDATE tb_webhook_event SET number = CASE id"...)
+	} else {
+		text = append(text, "UPDATE (SELECT 0 AS id, 0 AS number"...)
+		between, numbered = " UNION ALL SELECT ", ","
+		behind = ") AS given STRAIGHT_JOIN tb_webhook_event AS e FORCE INDEX (PRIMARY) ON e.id = given.id SET " +
+			"e.number = given.number"
+	}
+	for i, id := range ids {
+		text = strconv.AppendInt(append(text, between...), id, 10)
+		text = strconv.AppendInt(append(text, numbered...), last+int64(i)+1, 10)
+	}
+	text = append(text, behind...)
+	if l.db.Dialect() != sqlkit.SQLite {
+		return string(text)
+	}
+	for i, id := range ids {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(text, id, 10)
+	}
+	return string(append(text, ')'))
+}

@@ -1,0 +1,397 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/sqlstore/sqlkit"
+)
+
+type retryRow struct {
+	EndpointID int64            `gorm:"column:endpoint_id;primaryKey;autoIncrement:false"`
+	OrderID    int64            `gorm:"column:order_id;primaryKey;autoIncrement:false"`
+	Number     int64            `gorm:"column:number"`
+	Attempts   int64            `gorm:"column:attempts"`
+	DueTime    time.Time        `gorm:"column:due_time"`
+	Failure    dispatch.Failure `gorm:"column:failure;serializer:json"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (*retryRow) TableName() string { return "tb_webhook_retry" }
+
+func (r *retryRow) retry() dispatch.Retry {
+	return dispatch.Retry{
+		OrderID: r.OrderID, Number: r.Number, Attempts: r.Attempts, DueAt: r.DueTime, Failure: r.Failure,
+	}
+}
+
+func newRetryRow(endpointID int64, r dispatch.Retry) retryRow {
+	return retryRow{
+		EndpointID: endpointID, OrderID: r.OrderID, Number: r.Number, Attempts: r.Attempts,
+		DueTime: r.DueAt.UTC().Truncate(time.Millisecond), Failure: r.Failure,
+	}
+}
+
+type deadLetterRow struct {
+	EndpointID int64            `gorm:"column:endpoint_id;primaryKey;autoIncrement:false"`
+	Number     int64            `gorm:"column:number;primaryKey;autoIncrement:false"`
+	Attempts   int64            `gorm:"column:attempts"`
+	Failure    dispatch.Failure `gorm:"column:failure;serializer:json"`
+	CreateTime time.Time        `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (*deadLetterRow) TableName() string { return "tb_webhook_dead_letter" }
+
+const (
+	maxRetries    = 64 // orders that are tried again at once
+	maxCandidates = 8  // endpoints that are looked at to find one whose lease is free
+)
+
+// claimable selects endpoints to which something is to be sent now, those first that have waited longest for a turn.
+const claimable = `SELECT p.id FROM tb_webhook_endpoint p
+WHERE p.disabled_time IS NULL
+AND (p.lease_until IS NULL OR p.lease_until <= @now OR p.lease_owner = '' OR p.lease_owner = @owner)
+AND (p.retry_time IS NULL OR p.retry_time <= @now) AND p.id NOT IN @busy AND (
+    (p.shop_id = 0 AND EXISTS (SELECT 1 FROM tb_webhook_event e WHERE e.number >= p.next_number))
+    OR (p.shop_id <> 0 AND EXISTS (SELECT 1 FROM tb_webhook_event e WHERE e.shop_id = p.shop_id AND e.number >= p.next_number))
+    OR p.replay_next < p.replay_end
+    OR EXISTS (SELECT 1 FROM tb_webhook_retry r WHERE r.endpoint_id = p.id AND r.due_time <= @now))
+ORDER BY p.lease_until, p.id LIMIT @n`
+
+// ClaimEndpoint implements dispatch.Queue.
+func (l *Ledger) ClaimEndpoint(
+	ctx context.Context, owner string, busy []int64, lease time.Duration,
+) (id int64, ok bool, err error) {
+	const what = "looking for webhook events to be sent"
+	if found, err := l.AnyEndpoint(ctx); err != nil || !found {
+		return 0, false, err
+	}
+	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		id, ok = 0, false
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		var ids []int64
+		params := map[string]any{"now": now, "owner": owner, "busy": append([]int64{0}, busy...), "n": maxCandidates}
+		if err := tx.Raw(claimable, params).Find(&ids).Error; err != nil || len(ids) == 0 {
+			return err
+		}
+		var rows []endpointRow
+		skip := clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked}
+		if err := tx.Clauses(skip).Where("id IN ?", ids).Find(&rows).Error; err != nil {
+			return err
+		}
+		for i := range rows {
+			if row := &rows[i]; row.free(owner, now) {
+				id, ok = row.ID, true
+				return row.hold(tx, owner, now.Add(lease))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, false, sqlkit.ReadError(what, err)
+	}
+	return id, ok, nil
+}
+
+// free reports whether owner may take the lease of an enabled endpoint.
+func (r *endpointRow) free(owner string, now time.Time) bool {
+	held := r.LeaseOwner != "" && r.LeaseOwner != owner && r.LeaseUntil != nil && now.Before(*r.LeaseUntil)
+	return r.DisabledTime == nil && !held
+}
+
+// hold writes the lease of a locked endpoint.
+func (r *endpointRow) hold(tx *gorm.DB, owner string, until time.Time) error {
+	r.LeaseOwner, r.LeaseUntil = owner, &until
+	return tx.Model(r).Select("lease_owner", "lease_until").Updates(r).Error
+}
+
+// heldEndpoint locks and returns the endpoint if owner has its lease still, and else returns dispatch.ErrLeaseLost.
+func (l *Ledger) heldEndpoint(tx *gorm.DB, owner string, id int64) (row endpointRow, now time.Time, err error) {
+	row, err = findEndpoint(sqlkit.Locking(tx), id)
+	if errors.Is(err, dispatch.ErrNoEndpoint) {
+		return row, now, dispatch.ErrLeaseLost
+	}
+	if err != nil {
+		return row, now, err
+	}
+	if now, err = l.db.LedgerTime(tx); err != nil {
+		return row, now, err
+	}
+	if row.LeaseOwner != owner || row.LeaseUntil == nil || !now.Before(*row.LeaseUntil) {
+		return row, now, dispatch.ErrLeaseLost
+	}
+	return row, now, nil
+}
+
+// EventsToSend implements dispatch.Queue.
+func (l *Ledger) EventsToSend(
+	ctx context.Context, owner string, id int64, lease time.Duration, n int,
+) (w dispatch.Work, err error) {
+	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		row, now, err := l.heldEndpoint(tx, owner, id)
+		if err != nil {
+			return err
+		}
+		e := row.endpoint()
+		w = dispatch.Work{Endpoint: e, Now: now, Next: e.Next, ReplayNext: e.ReplayNext}
+		if e.Disabled || now.Before(e.Health.RetryAt) {
+			return nil
+		}
+		if err := row.hold(tx, owner, now.Add(lease)); err != nil {
+			return err
+		}
+		return readWork(tx, &w, n)
+	})
+	if err != nil {
+		return dispatch.Work{}, sqlkit.ReadError(fmt.Sprintf("reading events for webhook endpoint %d", id), err)
+	}
+	return w, nil
+}
+
+// readWork fills in what is to be sent: all kinds of work, or one piece of it when the endpoint is only to be tried.
+func readWork(tx *gorm.DB, w *dispatch.Work, n int) error {
+	kinds := []func(*gorm.DB, *dispatch.Work, int) error{readRetries, readFresh, readReplay}
+	health := w.Endpoint.Health
+	if health.Broken() {
+		n = 1
+		if health.OthersFirst(w.Now) {
+			kinds = append(kinds[1:], readRetries)
+		}
+	}
+	for _, read := range kinds {
+		if err := read(tx, w, n); err != nil {
+			return err
+		}
+		if health.Broken() && !w.Empty() {
+			break
+		}
+	}
+	return readWaiting(tx, w)
+}
+
+// readFresh reads events that the endpoint has not got past.
+func readFresh(tx *gorm.DB, w *dispatch.Work, n int) error {
+	live, err := eventsFrom(tx.Where("number >= ?", w.Endpoint.Next), w.Endpoint.ShopID, n)
+	if err != nil {
+		return err
+	}
+	if len(live) > 0 {
+		w.Next = live[len(live)-1].Number + 1
+	}
+	w.Events = append(w.Events, live...)
+	return nil
+}
+
+// readRetries reads the orders that are due, with all of their events that the endpoint has got past.
+func readRetries(tx *gorm.DB, w *dispatch.Work, n int) error {
+	var rows []retryRow
+	err := tx.Where("endpoint_id = ? AND due_time <= ?", w.Endpoint.ID,
+		w.Now).Order("due_time, order_id").Limit(min(n, maxRetries)).Find(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	from := make(map[int64]int64, len(rows))
+	orders := make([]int64, len(rows))
+	for i := range rows {
+		w.Retries = append(w.Retries, rows[i].retry())
+		from[rows[i].OrderID], orders[i] = rows[i].Number, rows[i].OrderID
+	}
+	var events []eventRow
+	if err := tx.Where("order_id IN ? AND number < ?", orders,
+		w.Endpoint.Next).Order("number").Find(&events).Error; err != nil {
+		return err
+	}
+	for i := range events {
+		if e := events[i].event(); e.Number >= from[e.OrderID] {
+			w.Events = append(w.Events, e)
+		}
+	}
+	return nil
+}
+
+// readReplay reads events that are to be sent again.
+func readReplay(tx *gorm.DB, w *dispatch.Work, n int) error {
+	e := w.Endpoint
+	if !e.Replaying() {
+		return nil
+	}
+	again, err := eventsFrom(tx.Where("number >= ? AND number < ?", e.ReplayNext, e.ReplayEnd), e.ShopID, n)
+	if err != nil {
+		return err
+	}
+	w.ReplayNext = e.ReplayEnd
+	if len(again) == n {
+		w.ReplayNext = again[n-1].Number + 1
+	}
+	w.Events = append(w.Events, again...)
+	return nil
+}
+
+// readWaiting reads the retries that are not due, of orders that have events here, and of the offers of which these
+// came.
+func readWaiting(tx *gorm.DB, w *dispatch.Work) error {
+	due := make(map[int64]bool, len(w.Retries))
+	for _, r := range w.Retries {
+		due[r.OrderID] = true
+	}
+	orders := sqlkit.Distinct(w.Events, func(e dispatch.Event) int64 { return e.OrderID })
+	for _, offer := range sqlkit.Distinct(w.Events, dispatch.Event.After) {
+		if offer != 0 {
+			orders = append(orders, offer)
+		}
+	}
+	for part := range sqlkit.Chunks(sqlkit.Distinct(orders, func(id int64) int64 { return id })) {
+		var rows []retryRow
+		if err := tx.Where("endpoint_id = ? AND order_id IN ?", w.Endpoint.ID, part).Find(&rows).Error; err != nil {
+			return err
+		}
+		for i := range rows {
+			if !due[rows[i].OrderID] {
+				w.Waiting = append(w.Waiting, rows[i].retry())
+			}
+		}
+	}
+	return nil
+}
+
+// eventsFrom returns the first n numbered events of the shop, or with 0 of all, that the query selects.
+func eventsFrom(query *gorm.DB, shopID int64, n int) ([]dispatch.Event, error) {
+	if shopID != 0 {
+		query = query.Where("shop_id = ?", shopID)
+	}
+	var rows []eventRow
+	if err := query.Order("number").Limit(n).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("reading webhook events: %w", err)
+	}
+	events := make([]dispatch.Event, len(rows))
+	for i := range rows {
+		events[i] = rows[i].event()
+	}
+	return events, nil
+}
+
+// SettleEvents implements dispatch.Queue. A retry that an admin has changed since it was read stays as they left it.
+func (l *Ledger) SettleEvents(ctx context.Context, owner string, done dispatch.Settled) error {
+	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		row, now, err := l.heldEndpoint(tx, owner, done.EndpointID)
+		if err != nil {
+			return err
+		}
+		if err := settleRetries(tx, l.db.Dialect(), done); err != nil {
+			return err
+		}
+		dead := make([]deadLetterRow, len(done.Dead))
+		for i, d := range done.Dead {
+			dead[i] = deadLetterRow{
+				EndpointID: done.EndpointID, Number: d.Number, Attempts: d.Attempts,
+				Failure: d.Failure, CreateTime: now,
+			}
+		}
+		for part := range sqlkit.Chunks(dead) {
+			if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&part).Error; err != nil {
+				return fmt.Errorf("writing %d dead letters: %w", len(part), err)
+			}
+		}
+		row.settled(done, now)
+		return tx.Save(&row).Error
+	})
+	if err != nil {
+		return sqlkit.ReadError(fmt.Sprintf("settling events of webhook endpoint %d", done.EndpointID), err)
+	}
+	return nil
+}
+
+// settled copies into the locked row how the endpoint has taken what was sent.
+func (r *endpointRow) settled(done dispatch.Settled, now time.Time) {
+	r.NextNumber = max(r.NextNumber, done.Next)
+	if r.ReplayNext == done.ReplayWas.Next && r.ReplayEnd == done.ReplayWas.End { // else an admin has begun another
+		r.ReplayNext = done.ReplayNext
+	}
+	if !done.SuccessAt.IsZero() {
+		r.SuccessTime = sqlkit.Stamp(done.SuccessAt)
+	}
+	if r.URL != done.URL { // an admin has changed it since: how the old one does says nothing of this one
+		return
+	}
+	if !r.endpoint().Health.Equal(done.HealthWas) { // an admin has enabled it since, and it begins anew
+		return
+	}
+	r.health(done.Health)
+	if done.LastFailure != (dispatch.Failure{}) {
+		r.LastFailure = done.LastFailure
+	}
+	if done.Disable != "" && r.DisabledTime == nil {
+		r.DisabledTime, r.DisabledWhy = &now, done.Disable
+	}
+}
+
+// settleRetries removes the retries that are over and writes those that are new or have changed.
+func settleRetries(tx *gorm.DB, d sqlkit.Dialect, done dispatch.Settled) error {
+	of := func(r dispatch.Retry) *gorm.DB { // as it was read
+		return tx.Where("endpoint_id = ? AND order_id = ? AND number = ? AND attempts = ?", done.EndpointID,
+			r.OrderID, r.Number, r.Attempts)
+	}
+	for _, r := range done.Done {
+		if err := of(r).Delete(&retryRow{}).Error; err != nil {
+			return fmt.Errorf("removing the retry of order %d: %w", r.OrderID, err)
+		}
+	}
+	var fresh []retryRow
+	for _, m := range done.Behind {
+		row := newRetryRow(done.EndpointID, m.Retry)
+		if m.Was == nil {
+			fresh = append(fresh, row)
+			continue
+		}
+		err := of(*m.Was).Model(&retryRow{}).Select("number", "attempts", "due_time",
+			"failure").Updates(&row).Error
+		if err != nil {
+			return fmt.Errorf("writing the retry of order %d: %w", m.OrderID, err)
+		}
+	}
+	return putRetries(tx, d, fresh)
+}
+
+// putRetries writes retries; where one exists the lower number stays, so that nothing is left out.
+func putRetries(tx *gorm.DB, d sqlkit.Dialect, rows []retryRow) error {
+	lower := "LEAST(tb_webhook_retry.number, VALUES(number))"
+	if d == sqlkit.SQLite {
+		lower = "MIN(tb_webhook_retry.number, excluded.number)"
+	}
+	put := clause.OnConflict{
+		Columns: []clause.Column{{Name: "endpoint_id"}, {Name: "order_id"}},
+		DoUpdates: append(clause.Set{{Column: clause.Column{Name: "number"}, Value: gorm.Expr(lower)}},
+			clause.AssignmentColumns([]string{"attempts", "due_time", "failure"})...),
+	}
+	for part := range sqlkit.Chunks(rows) {
+		if err := tx.Clauses(put).Create(&part).Error; err != nil {
+			return fmt.Errorf("writing %d retries: %w", len(part), err)
+		}
+	}
+	return nil
+}
+
+// ReleaseEndpoint implements dispatch.Queue. The end of the lease stays as the time of the last turn.
+func (l *Ledger) ReleaseEndpoint(ctx context.Context, owner string, id int64) error {
+	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		row, now, err := l.heldEndpoint(tx, owner, id)
+		if err != nil {
+			return err
+		}
+		return row.hold(tx, "", now)
+	})
+	if err != nil && !errors.Is(err, dispatch.ErrLeaseLost) {
+		return sqlkit.ReadError(fmt.Sprintf("releasing webhook endpoint %d", id), err)
+	}
+	return nil
+}

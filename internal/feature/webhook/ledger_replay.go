@@ -1,0 +1,405 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+)
+
+// Deliveries implements dispatch.Log.
+func (l *Ledger) Deliveries(ctx context.Context, endpointID, before int64, n int) ([]dispatch.Delivery, error) {
+	what := fmt.Sprintf("reading events of webhook endpoint %d", endpointID)
+	endpoint, err := findEndpoint(l.db.Read(ctx), endpointID)
+	if err != nil {
+		return nil, sqlkit.ReadError(what, err)
+	}
+	e := endpoint.endpoint()
+	query := l.db.Read(ctx).Where("number < ?", before)
+	if e.ShopID != 0 {
+		query = query.Where("shop_id = ?", e.ShopID)
+	}
+	if len(e.Types) > 0 {
+		query = query.Where("type IN ?", e.Types)
+	}
+	var rows []eventRow
+	if err := query.Order("number DESC").Limit(n).Find(&rows).Error; err != nil {
+		return nil, sqlkit.ReadError(what, err)
+	}
+	events := make([]dispatch.Event, len(rows))
+	for i := range rows {
+		events[i] = rows[i].event()
+	}
+	deliveries, err := l.deliveriesOf(ctx, e, events)
+	if err != nil {
+		return nil, sqlkit.ReadError(what, err)
+	}
+	return deliveries, nil
+}
+
+// deliveriesOf says of each event how far its delivery has got.
+func (l *Ledger) deliveriesOf(
+	ctx context.Context, e dispatch.Endpoint, events []dispatch.Event,
+) ([]dispatch.Delivery, error) {
+	retries := make(map[int64]dispatch.Retry)
+	dead := make(map[int64]dispatch.DeadLetter)
+	for part := range sqlkit.Chunks(sqlkit.Distinct(events, func(e dispatch.Event) int64 { return e.OrderID })) {
+		var rows []retryRow
+		if err := l.db.Read(ctx).Where("endpoint_id = ? AND order_id IN ?", e.ID, part).Find(&rows).Error; err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			retries[rows[i].OrderID] = rows[i].retry()
+		}
+	}
+	for part := range sqlkit.Chunks(sqlkit.Distinct(events, func(e dispatch.Event) int64 { return e.Number })) {
+		var rows []deadLetterRow
+		if err := l.db.Read(ctx).Where("endpoint_id = ? AND number IN ?", e.ID, part).Find(&rows).Error; err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			dead[rows[i].Number] = rows[i].deadLetter()
+		}
+	}
+	deliveries := make([]dispatch.Delivery, len(events))
+	for i, event := range events {
+		letter, isDead := dead[event.Number]
+		retry, isBehind := retries[event.OrderID]
+		deliveries[i] = dispatch.DeliveryOf(e, event, ifTrue(isBehind, retry), ifTrue(isDead, letter))
+	}
+	return deliveries, nil
+}
+
+func ifTrue[T any](ok bool, v T) *T {
+	if ok {
+		return &v
+	}
+	return nil
+}
+
+func (r *deadLetterRow) deadLetter() dispatch.DeadLetter {
+	return dispatch.DeadLetter{Number: r.Number, Attempts: r.Attempts, Failure: r.Failure, At: r.CreateTime}
+}
+
+// WebhookDeadLetters implements dispatch.Log.
+func (l *Ledger) WebhookDeadLetters(
+	ctx context.Context, endpointID, before int64, n int,
+) ([]dispatch.DeadLetter, error) {
+	what := fmt.Sprintf("reading dead letters of webhook endpoint %d", endpointID)
+	if _, err := findEndpoint(l.db.Read(ctx), endpointID); err != nil {
+		return nil, sqlkit.ReadError(what, err)
+	}
+	var rows []deadLetterRow
+	err := l.db.Read(ctx).Where("endpoint_id = ? AND number < ?", endpointID,
+		before).Order("number DESC").Limit(n).Find(&rows).Error
+	if err != nil {
+		return nil, sqlkit.ReadError(what, err)
+	}
+	var events []eventRow
+	numbers := sqlkit.Distinct(rows, func(r deadLetterRow) int64 { return r.Number })
+	if err := l.db.Read(ctx).Where("number IN ?", append(numbers, 0)).Find(&events).Error; err != nil {
+		return nil, sqlkit.ReadError(what, err)
+	}
+	byNumber := make(map[int64]dispatch.Event, len(events))
+	for i := range events {
+		e := events[i].event()
+		byNumber[e.Number] = e
+	}
+	letters := make([]dispatch.DeadLetter, len(rows))
+	for i := range rows {
+		letters[i] = rows[i].deadLetter()
+		letters[i].Event = byNumber[rows[i].Number]
+	}
+	return letters, nil
+}
+
+// ReplayEvent implements dispatch.Log.
+func (l *Ledger) ReplayEvent(ctx context.Context, endpointID int64, id dispatch.EventID, by voucher.Author) error {
+	err := l.replay(ctx, endpointID,
+		func(tx *gorm.DB, row *endpointRow, now time.Time) ([]voucher.FieldChange, error) {
+			var events []eventRow
+			query := tx.Where("order_id = ? AND order_number = ? AND number < ?", id.OrderID, id.Number, row.NextNumber)
+			if row.ShopID != 0 {
+				query = query.Where("shop_id = ?", row.ShopID)
+			}
+			if err := query.Limit(1).Find(&events).Error; err != nil {
+				return nil, err
+			}
+			if len(events) == 0 || !row.endpoint().Wants(events[0].Type) {
+				return nil, dispatch.ErrNoEvent
+			}
+			number := *events[0].Number
+			retry := newRetryRow(row.ID, dispatch.Retry{OrderID: id.OrderID, Number: number, DueAt: now})
+			if err := putRetries(tx, l.db.Dialect(), []retryRow{retry}); err != nil {
+				return nil, err
+			}
+			if err := tx.Where("endpoint_id = ? AND number = ?", row.ID,
+				number).Delete(&deadLetterRow{}).Error; err != nil {
+				return nil, err
+			}
+			return []voucher.FieldChange{{Field: "event", To: id.String()}}, nil
+		}, by)
+	if err != nil {
+		return sqlkit.ReadError(fmt.Sprintf("replaying event %s to webhook endpoint %d", id, endpointID), err)
+	}
+	return nil
+}
+
+// ReplayTime implements dispatch.Log. A range that is being sent again already is joined with the new one.
+func (l *Ledger) ReplayTime(
+	ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author,
+) (dispatch.Range, error) {
+	var again dispatch.Range
+	err := l.replay(ctx, endpointID,
+		func(tx *gorm.DB, row *endpointRow, _ time.Time) ([]voucher.FieldChange, error) {
+			again = dispatch.Range{}
+			bound := func(order string) (int64, error) {
+				var numbers []int64
+				err := tx.Model(&eventRow{}).Where("create_time >= ? AND create_time < ? AND number < ?",
+					from.UTC(), to.UTC(), row.NextNumber).
+					Order(order).Limit(1).Pluck("number", &numbers).Error
+				if err != nil || len(numbers) == 0 {
+					return 0, err
+				}
+				return numbers[0], nil
+			}
+			first, err := bound("number")
+			if err != nil {
+				return nil, err
+			}
+			last, err := bound("number DESC")
+			if err != nil {
+				return nil, err
+			}
+			if first == 0 {
+				return nil, dispatch.ErrNoEvent
+			}
+			again = dispatch.Range{Next: first, End: last + 1}
+			if row.ReplayNext < row.ReplayEnd {
+				again = dispatch.Range{Next: min(first, row.ReplayNext), End: max(last+1, row.ReplayEnd)}
+			}
+			row.ReplayNext, row.ReplayEnd = again.Next, again.End
+			if err := tx.Model(row).Select("replay_next", "replay_end").Updates(row).Error; err != nil {
+				return nil, err
+			}
+			err = tx.Where("endpoint_id = ? AND number >= ? AND number < ?", row.ID, again.Next,
+				again.End).Delete(&deadLetterRow{}).Error
+			return []voucher.FieldChange{
+				{Field: "from", To: from.Format(time.RFC3339)}, {Field: "to", To: to.Format(time.RFC3339)},
+			}, err
+		}, by)
+	if err != nil {
+		return dispatch.Range{},
+			sqlkit.ReadError(fmt.Sprintf("replaying events to webhook endpoint %d", endpointID), err)
+	}
+	return again, nil
+}
+
+// replay runs f with the locked endpoint, and notes it in the audit trail.
+func (l *Ledger) replay(
+	ctx context.Context, endpointID int64,
+	f func(*gorm.DB, *endpointRow, time.Time) ([]voucher.FieldChange, error), by voucher.Author,
+) error {
+	return l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		row, err := findEndpoint(sqlkit.Locking(tx), endpointID)
+		if err != nil {
+			return err
+		}
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		changes, err := f(tx, &row, now)
+		if err != nil {
+			return err
+		}
+		return l.auditEndpoint(tx, now, by, voucher.Replayed, endpointID, changes)
+	})
+}
+
+// oldEvents selects the next events that are old, in their order.
+const oldEvents = `SELECT id, number, create_time FROM tb_webhook_event
+WHERE create_time < @before AND create_time >= @at AND (create_time > @at OR id > @id)
+ORDER BY create_time, id LIMIT @n`
+
+// deletable selects those of some events that no enabled endpoint still waits for. A dead letter keeps its event.
+const deletable = `SELECT e.id FROM tb_webhook_event e
+WHERE e.id IN @ids AND e.create_time < @before
+AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p
+    WHERE p.disabled_time IS NULL AND (p.shop_id = 0 OR p.shop_id = e.shop_id)
+    AND (e.number IS NULL OR p.next_number <= e.number OR (p.replay_next <= e.number AND e.number < p.replay_end)))
+AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p JOIN tb_webhook_retry r ON r.endpoint_id = p.id
+    WHERE p.disabled_time IS NULL AND r.order_id = e.order_id AND r.number <= e.number)
+AND NOT EXISTS (SELECT 1 FROM tb_webhook_dead_letter d WHERE d.number = e.number)`
+
+// Clean implements dispatch.Cleaning. Rows are chosen without locks and deleted by their ids, so nobody waits for it.
+func (l *Ledger) Clean(
+	ctx context.Context, from dispatch.Place, keep, keepDead time.Duration, n int,
+) (dispatch.Cleaned, error) {
+	var done dispatch.Cleaned
+	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		var rows []eventRow
+		at := from.At.UTC()
+		if from.At.IsZero() {
+			at = time.Unix(0, 0).UTC() // MySQL compares nothing with a date of zeros
+		}
+		params := map[string]any{"before": now.Add(-min(keep, keepDead)), "at": at, "id": from.ID, "n": n}
+		if err := tx.Raw(oldEvents, params).Find(&rows).Error; err != nil {
+			return err
+		}
+		done = dispatch.Cleaned{All: len(rows) < n}
+		if len(rows) == 0 {
+			return nil
+		}
+		done.To = dispatch.Place{At: rows[len(rows)-1].CreateTime, ID: rows[len(rows)-1].ID}
+		letters, err := deleteDeadLetters(tx, rows, now.Add(-keepDead))
+		if err != nil {
+			return err
+		}
+		events, err := deleteEvents(tx, rows, now.Add(-keep))
+		done.Deleted = letters + events
+		return err
+	})
+	if err != nil {
+		return dispatch.Cleaned{}, sqlkit.ReadError("deleting old webhook events", err)
+	}
+	return done, nil
+}
+
+// deleteDeadLetters deletes the dead letters of the events that are old too.
+func deleteDeadLetters(tx *gorm.DB, events []eventRow, before time.Time) (deleted int, err error) {
+	var numbers []int64
+	for i := range events {
+		if events[i].Number != nil {
+			numbers = append(numbers, *events[i].Number)
+		}
+	}
+	for part := range sqlkit.Chunks(numbers) {
+		var letters []deadLetterRow
+		if err := tx.Where("number IN ? AND create_time < ?", part, before).Find(&letters).Error; err != nil {
+			return 0, err
+		}
+		for i := range letters {
+			if err := tx.Delete(&letters[i]).Error; err != nil {
+				return 0, err
+			}
+		}
+		deleted += len(letters)
+	}
+	return deleted, nil
+}
+
+// deleteEvents deletes those of the events for which nobody waits.
+func deleteEvents(tx *gorm.DB, events []eventRow, before time.Time) (deleted int, err error) {
+	for part := range sqlkit.Chunks(sqlkit.Distinct(events, func(e eventRow) int64 { return e.ID })) {
+		var ids []int64
+		if err := tx.Raw(deletable, map[string]any{"ids": part, "before": before}).Find(&ids).Error; err != nil {
+			return 0, err
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		if err := tx.Where("id IN ?", ids).Delete(&eventRow{}).Error; err != nil {
+			return 0, err
+		}
+		deleted += len(ids)
+	}
+	return deleted, nil
+}
+
+// Backlog implements dispatch.Cleaning.
+func (l *Ledger) Backlog(ctx context.Context) (b dispatch.Backlog, err error) {
+	const what = "reading how many webhook events wait"
+	endpoints, err := l.Endpoints(ctx)
+	if err != nil {
+		return b, err
+	}
+	var sequence []sequenceRow
+	if err := l.db.Read(ctx).Where("id = 1").Find(&sequence).Error; err != nil {
+		return b, sqlkit.ReadError(what, err)
+	}
+	var now time.Time
+	oldest := int64(math.MaxInt64)
+	for _, e := range endpoints {
+		if e.Disabled {
+			continue
+		}
+		b.Endpoints++
+		if e.Health.Broken() {
+			b.Broken++
+		}
+		first, err := l.firstWaiting(ctx, e)
+		if err != nil {
+			return b, sqlkit.ReadError(what, err)
+		}
+		if first > 0 && len(sequence) == 1 {
+			oldest, b.Events = min(oldest, first), max(b.Events, sequence[0].Number+1-first)
+		}
+	}
+	unnumbered, err := l.unnumbered(ctx, &b)
+	if err != nil {
+		return b, sqlkit.ReadError(what, err)
+	}
+	if err := l.db.Read(ctx).Model(&deadLetterRow{}).Count(&b.DeadLetters).Error; err != nil {
+		return b, sqlkit.ReadError(what, err)
+	}
+	var events []eventRow
+	if err := l.db.Read(ctx).Where("number = ?", oldest).Find(&events).Error; err != nil {
+		return b, sqlkit.ReadError(what, err)
+	}
+	if events = append(events, unnumbered...); len(events) == 0 {
+		return b, nil
+	}
+	err = l.db.Write(ctx, func(tx *gorm.DB) error { now, err = l.db.LedgerTime(tx); return err })
+	if err != nil {
+		return b, sqlkit.ReadError(what, err)
+	}
+	for i := range events {
+		b.Oldest = max(b.Oldest, now.Sub(events[i].CreateTime))
+	}
+	return b, nil
+}
+
+// unnumbered adds the events that wait for a number, while there is an endpoint, and returns the first of them.
+func (l *Ledger) unnumbered(ctx context.Context, b *dispatch.Backlog) (first []eventRow, err error) {
+	if b.Endpoints == 0 {
+		return nil, nil
+	}
+	var n int64
+	if err := l.db.Read(ctx).Model(&eventRow{}).Where("number IS NULL").Count(&n).Error; err != nil {
+		return nil, err
+	}
+	b.Events += n
+	err = l.db.Read(ctx).Where("number IS NULL").Order("id").Limit(1).Find(&first).Error
+	return first, err
+}
+
+// firstWaiting returns the number of the first event that an endpoint has not taken, 0 when there is none.
+func (l *Ledger) firstWaiting(ctx context.Context, e dispatch.Endpoint) (int64, error) {
+	first, err := eventsFrom(l.db.Read(ctx).Where("number >= ?", e.Next), e.ShopID, 1)
+	if err != nil {
+		return 0, err
+	}
+	var behind []int64
+	err = l.db.Read(ctx).Model(&retryRow{}).Where("endpoint_id = ?",
+		e.ID).Order("number").Limit(1).Pluck("number", &behind).Error
+	switch {
+	case err != nil:
+		return 0, err
+	case len(behind) > 0:
+		return behind[0], nil
+	case len(first) > 0:
+		return first[0].Number, nil
+	}
+	return 0, nil
+}

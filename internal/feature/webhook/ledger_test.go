@@ -1,0 +1,141 @@
+package webhook_test
+
+import (
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/feature/webhook"
+	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/kit/bulkhead"
+	"seckill/internal/order"
+	"seckill/internal/order/waitlist"
+	"seckill/internal/testkit/ledgertest"
+	"seckill/internal/voucher"
+)
+
+const testSecret = dispatch.Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+
+// ledger is one of ledgertest whose transactions write events, and the ledger of those.
+type ledger struct {
+	ledgertest.Ledger
+	*webhooks
+}
+
+type webhooks = webhook.Ledger
+
+func withEvents(l ledgertest.Ledger) ledger {
+	kept := webhook.NewLedger(l.DB(), l.Orders())
+	l.Use(kept.Hook())
+	return ledger{l, kept}
+}
+
+// eachDialect runs the test on an empty, migrated ledger in MariaDB and in SQLite. The test must not change its tables.
+func eachDialect(t *testing.T, test func(t *testing.T, l ledger)) {
+	t.Helper()
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) { test(t, withEvents(l)) })
+}
+
+// eachOwnSchema is eachDialect for a test that changes tables.
+func eachOwnSchema(t *testing.T, test func(t *testing.T, l ledger)) {
+	t.Helper()
+	ledgertest.EachOwnSchema(t, func(t *testing.T, l ledgertest.Ledger) { test(t, withEvents(l)) })
+}
+
+// sale creates a seckill voucher with a waiting list, at a price in cents.
+func (l ledger) sale(tb testing.TB, stock, cents int64) int64 {
+	tb.Helper()
+	v := ledgertest.Draft()
+	v.Kind, v.PayValue = voucher.Seckill, cents
+	v.Sale = &voucher.Sale{
+		Stock: stock, Issued: stock, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt.Add(time.Hour),
+		OfferWithin: 10 * time.Minute,
+	}
+	if err := l.CreateVoucher(tb.Context(), &v, ledgertest.Admin); err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := l.RaiseEpoch(tb.Context(), v.ID, 0); err != nil {
+		tb.Fatal(err)
+	}
+	return v.ID
+}
+
+// listed creates a sold-out sale with a waiting list: users 1 to n have an order each.
+func (l ledger) listed(tb testing.TB, n int64) (int64, []order.Claim) {
+	tb.Helper()
+	v := l.sale(tb, n, 1000)
+	return v, l.NewOrders(tb, v, int(n))
+}
+
+// join has users join the waiting list.
+func (l ledger) join(tb testing.TB, voucherID int64, users ...int64) {
+	tb.Helper()
+	if _, err := l.Join(tb.Context(), voucherID, users); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// accepts has the user accept their offer.
+func (l ledger) accepts(tb testing.TB, voucherID, user, orderID int64) {
+	tb.Helper()
+	p, err := l.Accept(tb.Context(), voucherID, user, orderID)
+	if err != nil || p.State != waitlist.Accepted {
+		tb.Fatalf("user %d: %+v, %v", user, p, err)
+	}
+}
+
+// expireOffers lets the deadline of all offers pass and has them seen to.
+func (l ledger) expireOffers(tb testing.TB, voucherID int64) {
+	tb.Helper()
+	l.Exec(tb, "UPDATE tb_place SET deadline = ? WHERE voucher_id = ? AND state = 2",
+		ledgertest.Stored(ledgertest.RecordedAt), voucherID)
+	l.seesTo(tb)
+}
+
+// seesTo has the offers of all lists seen to.
+func (l ledger) seesTo(tb testing.TB) {
+	tb.Helper()
+	if _, err := l.SeeToOffers(tb.Context(), 1); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// ends takes a paid order its last step.
+func (l ledger) ends(tb testing.TB, orderID int64, action order.Action) {
+	tb.Helper()
+	err := l.DB().WriteRetry(tb.Context(), func(tx *gorm.DB) error {
+		locked, err := l.Orders().Lock(tx, []int64{orderID})
+		if err != nil {
+			return err
+		}
+		_, err = l.Orders().Advance(tx, action, ledgertest.RecordedAt, []order.Step{{Order: locked[orderID]}})
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// waits reports whether somebody waits for a connection of a class.
+func (l ledger) waits(c bulkhead.Class) bool {
+	for _, load := range l.DB().Bulkhead().Loads() {
+		if load.Class == c {
+			return load.Waiting > 0
+		}
+	}
+	return false
+}
+
+// takePermits takes all connections that a class can have.
+func (l ledger) takePermits(c bulkhead.Class) (release func()) {
+	var taken []bulkhead.Permit
+	for permit, ok := l.DB().Bulkhead().Try(c); ok; permit, ok = l.DB().Bulkhead().Try(c) {
+		taken = append(taken, permit)
+	}
+	return func() {
+		for _, permit := range taken {
+			permit.Release()
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package webhook
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/kit/authtoken"
+	"seckill/internal/testkit/apitest"
+	"seckill/internal/testkit/featuretest"
+	"seckill/internal/voucher"
+)
+
+// fakeWebhooks has one endpoint and remembers what was asked of it; or it fails.
+type fakeWebhooks struct {
+	err   error
+	asked *[]string
+}
+
+func fakeEndpoint() dispatch.Endpoint {
+	return dispatch.Endpoint{
+		ID: 3, Terms: dispatch.Terms{
+			ShopID: 1, URL: "https://shop.example/hook", Description: "stock",
+			Types: []dispatch.Type{"order.paid"}, Disabled: true,
+		},
+		Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", OldSecret: "whsec_old", OldSecretUntil: apitest.Noon(),
+		CreatedAt:  apitest.Noon(),
+		DisabledAt: apitest.Noon(), DisabledWhy: dispatch.Gone, SuccessAt: apitest.Noon(),
+		LastFailure: dispatch.Failure{Code: dispatch.Status, Status: 500},
+		Health:      dispatch.Health{Failures: 12, FailingSince: apitest.Noon(), RetryAt: apitest.Noon()},
+	}
+}
+
+func fakeEvents() []dispatch.Delivery {
+	e := dispatch.Event{Number: 9, ShopID: 1, OrderID: 5, OrderNumber: 2, Type: "order.paid", At: apitest.Noon()}
+	offer := dispatch.Event{
+		Number: 8, ShopID: 1, OrderID: dispatch.OfferID{VoucherID: 7, Position: 12}.Key(), OrderNumber: 1,
+		Type: dispatch.OfferMade, At: apitest.Noon(),
+	}
+	return []dispatch.Delivery{{Event: e, State: dispatch.Retrying, Attempts: 2, Failure: dispatch.Failure{
+		Code: dispatch.Status, Status: 500,
+	}, DueAt: apitest.Noon()}, {Event: offer, State: dispatch.Delivered}}
+}
+
+func (f fakeWebhooks) note(what string) error {
+	if f.asked != nil {
+		*f.asked = append(*f.asked, what)
+	}
+	return f.err
+}
+
+func (f fakeWebhooks) Create(_ context.Context, t dispatch.Terms, _ voucher.Author) (dispatch.Endpoint, error) {
+	if err := t.Check(); err != nil {
+		return dispatch.Endpoint{}, err
+	}
+	e := fakeEndpoint()
+	e.Terms = t
+	return e, f.note("create")
+}
+
+func (f fakeWebhooks) List(context.Context) ([]dispatch.Endpoint, error) {
+	return []dispatch.Endpoint{fakeEndpoint(), {
+			ID: 4, Terms: dispatch.Terms{URL: "https://x.example"}, CreatedAt: apitest.Noon(),
+		}},
+		f.err
+}
+
+func (f fakeWebhooks) Change(
+	_ context.Context, _ int64, change func(*dispatch.Terms), _ voucher.Author,
+) (dispatch.Endpoint, error) {
+	e := fakeEndpoint()
+	change(&e.Terms)
+	if err := e.Check(); err != nil {
+		return dispatch.Endpoint{}, err
+	}
+	return e, f.note("change")
+}
+
+func (f fakeWebhooks) Rotate(_ context.Context, _ int64, atOnce bool, _ voucher.Author) (dispatch.Endpoint, error) {
+	what := "rotate"
+	if atOnce {
+		what += " at once"
+	}
+	return fakeEndpoint(), f.note(what)
+}
+
+func (f fakeWebhooks) Delete(context.Context, int64, voucher.Author) error { return f.note("delete") }
+
+func (f fakeWebhooks) Test(context.Context, int64) (dispatch.TestResult, error) {
+	return dispatch.TestResult{
+		ID: "test-1", Took: 20 * time.Millisecond, Failure: dispatch.Failure{Code: dispatch.Status, Status: 500},
+	}, f.err
+}
+
+func (f fakeWebhooks) Deliveries(_ context.Context, _, _ int64, n int) ([]dispatch.Delivery, error) {
+	return fakeEvents()[:min(n, 2)], f.err
+}
+
+func (f fakeWebhooks) DeadLetters(_ context.Context, _, _ int64, n int) ([]dispatch.DeadLetter, error) {
+	e := fakeEvents()[0].Event
+	return []dispatch.DeadLetter{
+		{
+			Number: 9, Attempts: 9, Failure: dispatch.Failure{Code: dispatch.Status, Status: 400},
+			At: apitest.Noon(), Event: e,
+		},
+		{Number: 8, Attempts: 9, At: apitest.Noon(), Event: e},
+	}[:min(n, 2)], f.err
+}
+
+func (f fakeWebhooks) ReplayEvent(_ context.Context, _ int64, id string, _ voucher.Author) error {
+	if _, err := dispatch.ParseEventID(id); err != nil {
+		return err
+	}
+	return f.note("replay " + id)
+}
+
+func (f fakeWebhooks) ReplayTime(_ context.Context, _ int64, from, to time.Time, _ voucher.Author) (int64, error) {
+	return 60, f.note("replay " + from.Format(time.RFC3339) + " " + to.Format(time.RFC3339))
+}
+
+// serve returns an API with the routes on the webhooks.
+func serve(t *testing.T, w fakeWebhooks) http.Handler {
+	t.Helper()
+	return featuretest.Serve(t, routesOn(w), Rules(), apitest.State{})
+}
+
+// asAdmin returns the answer to an admin's request.
+func asAdmin(t *testing.T, api http.Handler, req apitest.Request) *httptest.ResponseRecorder {
+	t.Helper()
+	req.Header = map[string]string{"Authorization": apitest.Token(t, apitest.AdminID, authtoken.RoleAdmin)}
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, req.HTTP(t, t.Context()))
+	return w
+}
+
+// A secret is shown when it is made, and never again.
+func TestWebhookSecretsAreShownOnce(t *testing.T) {
+	t.Parallel()
+	a := serve(t, fakeWebhooks{})
+	for _, c := range []struct {
+		req   apitest.Request
+		shown bool
+	}{
+		{
+			apitest.Request{
+				Method: http.MethodPost, Target: "/admin/webhook",
+				Body: `{"shopId":1,"url":"https://shop.example/hook","types":"order.paid, order.redeemed"}`,
+			}, true,
+		},
+		{apitest.Request{Method: http.MethodPost, Target: "/admin/webhook/3/rotate", Body: `{}`}, true},
+		{apitest.Request{Method: http.MethodPatch, Target: "/admin/webhook/3", Body: `{"disabled":false}`}, false},
+		{apitest.Request{Method: http.MethodGet, Target: "/admin/webhook"}, false},
+	} {
+		res := asAdmin(t, a, c.req)
+		if shown := strings.Contains(res.Body.String(), "whsec_"); res.Code/100 != 2 || shown != c.shown ||
+			strings.Contains(res.Body.String(), "whsec_old") {
+			t.Errorf("%s %s: %d %s", c.req.Method, c.req.Target, res.Code, res.Body)
+		}
+	}
+}
+
+func TestWebhookInputs(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	a := serve(t, fakeWebhooks{asked: &asked})
+	for _, c := range []struct{ target, body, field string }{
+		{"/admin/webhook", `{"shopId":1}`, "url"},
+		{"/admin/webhook", `{"shopId":-1,"url":"https://x.example"}`, "shopId"},
+		{"/admin/webhook", `{"shopId":1,"url":"ftp://x.example"}`, "url"},
+		{"/admin/webhook", `{"shopId":1,"url":"https://u:p@x.example"}`, "url"},
+		{"/admin/webhook", `{"shopId":1,"url":"https://x.example","types":"order.paid,order.lost"}`, "types"},
+		{"/admin/webhook", `{"shopId":1,"url":"https://x.example","types":"order.paid,order.paid"}`, "types"},
+		{"/admin/webhook", `{"shopId":1,"url":"https://x.example","description":"` +
+			strings.Repeat("x", 201) + `"}`, "description"},
+		{"/admin/webhook/3/replay", `{}`, "event"},
+		{"/admin/webhook/3/replay", `{"event":"order-5-1","from":"2026-01-02T20:00:00Z"}`, "event"},
+		{"/admin/webhook/3/replay", `{"event":"5"}`, "event"},
+		{"/admin/webhook/0/delete", ``, "id"},
+	} {
+		res := asAdmin(t, a, apitest.Request{Method: http.MethodPost, Target: c.target, Body: c.body})
+		if res.Code != http.StatusBadRequest || !strings.Contains(res.Body.String(), `"field":"`+c.field+`"`) {
+			t.Errorf("%s %s: %d %s, want a problem with %s", c.target, c.body, res.Code, res.Body, c.field)
+		}
+	}
+	for _, body := range []string{
+		`{"event":"order-5-1"}`, `{"from":"2026-01-02T20:00:00Z"}`,
+		`{"from":"2026-01-02T20:00:00Z","to":"2026-01-02T21:00:00"}`,
+	} {
+		if res := asAdmin(t, a, apitest.Request{
+			Method: http.MethodPost, Target: "/admin/webhook/3/replay", Body: body,
+		}); res.Code != http.StatusAccepted {
+			t.Errorf("%s: %d %s", body, res.Code, res.Body)
+		}
+	}
+	asAdmin(t, a, apitest.Request{Method: http.MethodPost, Target: "/admin/webhook/3/rotate", Body: `{"atOnce":true}`})
+	want := []string{
+		"replay order-5-1", "replay 2026-01-02T20:00:00Z 0001-01-01T00:00:00Z",
+		"replay 2026-01-02T20:00:00Z 2026-01-02T21:00:00Z", "rotate at once",
+	}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,113 @@
+package webhook
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/words"
+)
+
+// endpointJSON is a webhook endpoint as admins read it.
+type endpointJSON struct {
+	ID             int64                `json:"id"`
+	ShopID         int64                `json:"shopId"` // 0: all shops
+	URL            string               `json:"url"`
+	Description    string               `json:"description"`
+	Types          string               `json:"types"` // comma-separated; empty: all
+	Disabled       bool                 `json:"disabled"`
+	DisabledTime   *time.Time           `json:"disabledTime,omitempty"`
+	DisabledWhy    string               `json:"disabledWhy,omitempty"` // in the caller's language
+	DisabledCode   dispatch.FailureCode `json:"disabledCode,omitempty"`
+	CreateTime     time.Time            `json:"createTime"`
+	OldSecretUntil *time.Time           `json:"oldSecretUntil,omitempty"` // until then the secret before signs too
+	Failures       int64                `json:"failures"`                 // since the last success
+	FailingSince   *time.Time           `json:"failingSince,omitempty"`
+	RetryTime      *time.Time           `json:"retryTime,omitempty"` // when it is tried next, of one that fails
+	SuccessTime    *time.Time           `json:"successTime,omitempty"`
+	LastError      string               `json:"lastError,omitempty"` // in the caller's language
+	LastFailure    *dispatch.Failure    `json:"lastFailure,omitempty"`
+	Replaying      bool                 `json:"replaying"`
+	// Secret is there when it is new.
+	Secret dispatch.Secret `json:"secret,omitempty"`
+}
+
+func endpointView(e dispatch.Endpoint, l words.Language) endpointJSON {
+	last := failedView(e.LastFailure, l)
+	names := make([]string, len(e.Types))
+	for i, t := range e.Types {
+		names[i] = string(t)
+	}
+	return endpointJSON{
+		ID: e.ID, ShopID: e.ShopID, URL: e.URL, Description: e.Description, Types: strings.Join(names, ","),
+		Disabled: e.Disabled, DisabledTime: httpkit.TimeView(e.DisabledAt),
+		DisabledWhy: e.DisabledWhy.In(l), DisabledCode: e.DisabledWhy,
+		CreateTime: httpkit.ShownTime(e.CreatedAt), OldSecretUntil: httpkit.TimeView(e.OldSecretUntil),
+		Failures: e.Health.Failures, FailingSince: httpkit.TimeView(e.Health.FailingSince),
+		RetryTime: httpkit.TimeView(e.Health.RetryAt), SuccessTime: httpkit.TimeView(e.SuccessAt),
+		LastError: last.Error, LastFailure: last.Failure, Replaying: e.Replaying(),
+	}
+}
+
+func secretView(e dispatch.Endpoint, l words.Language) endpointJSON {
+	v := endpointView(e, l)
+	v.Secret = e.Secret
+	return v
+}
+
+// failed is why an attempt failed: in the caller's language, and as code and data.
+type failed struct {
+	Error   string            `json:"error,omitempty"`
+	Failure *dispatch.Failure `json:"failure,omitempty"`
+}
+
+func failedView(f dispatch.Failure, l words.Language) failed {
+	if f == (dispatch.Failure{}) {
+		return failed{}
+	}
+	return failed{Error: f.In(l), Failure: &f}
+}
+
+// deliveryJSON is an event and how far its delivery to an endpoint has got.
+type deliveryJSON struct {
+	Event    string         `json:"event"`  // its webhook-id
+	Number   string         `json:"number"` // a string, as it is the cursor of the pages
+	Type     dispatch.Type  `json:"type"`
+	OrderID  string         `json:"orderId,omitempty"`
+	OfferID  string         `json:"offerId,omitempty"` // of an event of an offer
+	At       time.Time      `json:"at"`
+	State    dispatch.State `json:"state"`
+	Attempts int64          `json:"attempts,omitempty"` // that failed
+	failed                  // of the last one
+	DueTime  *time.Time     `json:"dueTime,omitempty"`  // when it is sent next
+	DeadTime *time.Time     `json:"deadTime,omitempty"` // when it became a dead letter
+}
+
+func deliveryView(d dispatch.Delivery, l words.Language) deliveryJSON {
+	v := deliveryJSON{
+		Event: d.Event.ID(), Number: strconv.FormatInt(d.Event.Number, 10), Type: d.Event.Type,
+		At: httpkit.ShownTime(d.Event.At), State: d.State, Attempts: d.Attempts, failed: failedView(d.Failure, l),
+		DueTime: httpkit.TimeView(d.DueAt),
+	}
+	if offer, is := d.Event.Offer(); is {
+		v.OfferID = offer.String()
+	} else {
+		v.OrderID = strconv.FormatInt(d.Event.OrderID, 10)
+	}
+	return v
+}
+
+// testJSON is what came of a test event.
+type testJSON struct {
+	Event      string `json:"event"` // its webhook-id
+	Taken      bool   `json:"taken"`
+	TookMillis int64  `json:"tookMillis"`
+	failed
+}
+
+// replayedJSON is how many events are sent again, at most: those of other shops and types are counted and left out.
+type replayedJSON struct {
+	Events int64 `json:"events"`
+}

@@ -1,0 +1,116 @@
+package sender
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"seckill/internal/feature/webhook/dispatch"
+)
+
+// AddressError says that an address may not be dialled.
+type AddressError struct {
+	Code    dispatch.FailureCode
+	Address string
+}
+
+func (e *AddressError) Error() string { return fmt.Sprintf("%s: %s", e.Code, e.Address) }
+
+// failureOf says why a request got no answer. It keeps no URL, which may contain what only its owner should know, and
+// nothing of a malformed answer, parts of which the transport quotes.
+func failureOf(err error) dispatch.Failure {
+	if e, ok := errors.AsType[*url.Error](err); ok && e.Timeout() {
+		return dispatch.Failure{Code: dispatch.Timeout}
+	}
+	for _, known := range []func(error) (dispatch.Failure, bool){ofName, ofCertificate, ofConnection} {
+		if f, ok := known(err); ok {
+			return f
+		}
+	}
+	return dispatch.Failure{Code: dispatch.NotHTTP}
+}
+
+// ofName is a failure before there was a connection.
+func ofName(err error) (dispatch.Failure, bool) {
+	if e, ok := errors.AsType[*AddressError](err); ok {
+		return dispatch.Failure{Code: e.Code, Address: e.Address}, true
+	}
+	e, ok := errors.AsType[*net.DNSError](err)
+	switch {
+	case !ok:
+		return dispatch.Failure{}, false
+	case e.IsNotFound:
+		return dispatch.Failure{Code: dispatch.DNS, Host: e.Name}, true
+	}
+	return dispatch.Failure{Code: dispatch.DNSFailed, Host: e.Name, Detail: e.Err}, true
+}
+
+// ofCertificate is a failure because of the receiver's certificate.
+func ofCertificate(err error) (dispatch.Failure, bool) {
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return dispatch.Failure{Code: dispatch.TLSUnknownAuthority}, true
+	}
+	if e, ok := errors.AsType[x509.HostnameError](err); ok {
+		return dispatch.Failure{Code: dispatch.TLSHost, Host: e.Host}, true
+	}
+	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
+		return dispatch.Failure{Code: dispatch.TLSExpired}, true
+	}
+	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return dispatch.Failure{Code: dispatch.TLSCertificate, Detail: e.Err.Error()}, true
+	}
+	return dispatch.Failure{}, false
+}
+
+// ofConnection is a failure of a connection.
+func ofConnection(err error) (dispatch.Failure, bool) {
+	is := func(targets ...error) bool {
+		for _, target := range targets {
+			if errors.Is(err, target) {
+				return true
+			}
+		}
+		return false
+	}
+	address := ""
+	e, network := errors.AsType[*net.OpError](err)
+	if network && e.Addr != nil {
+		address = e.Addr.String()
+	}
+	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	f := dispatch.Failure{}
+	switch {
+	case is(syscall.ECONNREFUSED):
+		f = dispatch.Failure{Code: dispatch.ConnectionRefused, Address: address}
+	case is(syscall.ENETUNREACH, syscall.EHOSTUNREACH):
+		f = dispatch.Failure{Code: dispatch.Unreachable, Address: address}
+	case is(io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE):
+		f.Code = dispatch.ConnectionClosed
+	case noTLS, is(http.ErrSchemeMismatch):
+		f.Code = dispatch.NoTLS
+	case is(context.Canceled):
+		f.Code = dispatch.Canceled
+	case network && e.Op == "remote error": // crypto/tls: the receiver's alert
+		f = dispatch.Failure{Code: dispatch.TLSHandshake, Detail: e.Err.Error()}
+	case network:
+		f = dispatch.Failure{Code: dispatch.Other, Detail: e.Error()}
+	default:
+		inner := err
+		if u, ok := errors.AsType[*url.Error](err); ok {
+			inner = u.Err
+		}
+		if !strings.HasPrefix(inner.Error(), "tls: ") { // crypto/tls has no type for most of its errors
+			return f, false
+		}
+		f = dispatch.Failure{Code: dispatch.TLSHandshake, Detail: inner.Error()}
+	}
+	return f, true
+}

@@ -1,0 +1,112 @@
+// Package sender sends webhooks over HTTP. Owners of endpoints choose where to, so nothing of what they say is
+// trusted: every address is checked after its name was looked up, at the moment when it is dialled (a name may lead
+// elsewhere a moment later); nothing is redirected; no proxy of the environment is used; of an answer a small part is
+// read, and nothing of it is kept but its status.
+package sender
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"syscall"
+	"time"
+
+	"seckill/internal/feature/webhook/dispatch"
+)
+
+const (
+	dialTimeout = 3 * time.Second
+	tlsTimeout  = 5 * time.Second
+	idleTimeout = 30 * time.Second
+	maxAnswer   = 16 << 10 // bytes of a body that are read, so that the connection can be used again
+	maxHeader   = 16 << 10 // bytes
+	idleConns   = 32       // to one endpoint
+)
+
+// Sender implements dispatch.Sender. It is safe for concurrent use.
+type Sender struct {
+	plain, secure *http.Client
+	userAgent     string
+}
+
+// Options say how a sender works.
+type Options struct {
+	Allowed   []netip.Prefix // networks that may be dialled besides the public Internet, also without TLS
+	UserAgent string
+	TLS       *tls.Config // nil: the system's authorities
+}
+
+// New returns a sender. Close ends its unused connections.
+func New(o Options) *Sender {
+	a := addresses{allowed: o.Allowed, reserved: reserved()}
+	return &Sender{plain: client(a, nil, false), secure: client(a, o.TLS, true), userAgent: o.UserAgent}
+}
+
+func client(a addresses, conf *tls.Config, secure bool) *http.Client {
+	dialer := &net.Dialer{
+		Timeout: dialTimeout,
+		Control: func(_, address string, _ syscall.RawConn) error {
+			to, err := netip.ParseAddrPort(address)
+			if err != nil {
+				return &AddressError{dispatch.AddressNotAllowed, address}
+			}
+			return a.check(to.Addr(), secure)
+		},
+	}
+	return &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{ // without Proxy: the environment's would be dialled in the endpoint's stead
+			DialContext: dialer.DialContext, TLSClientConfig: conf, TLSHandshakeTimeout: tlsTimeout,
+			MaxIdleConns: 4 * idleConns, MaxIdleConnsPerHost: idleConns, IdleConnTimeout: idleTimeout,
+			MaxResponseHeaderBytes: maxHeader, DisableCompression: true, ForceAttemptHTTP2: secure,
+		},
+	}
+}
+
+// Close ends the connections that are not in use.
+func (s *Sender) Close() {
+	s.plain.CloseIdleConnections()
+	s.secure.CloseIdleConnections()
+}
+
+// Send implements dispatch.Sender. The caller's context bounds it.
+func (s *Sender) Send(ctx context.Context, m dispatch.Message) dispatch.Failure {
+	signature, err := dispatch.Sign(m.Secrets, m.ID, m.At, m.Body)
+	if err != nil {
+		return dispatch.Failure{Code: dispatch.Other, Detail: err.Error()}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
+	if err != nil {
+		return dispatch.Failure{Code: dispatch.Other, Detail: "the URL cannot be used"}
+	}
+	h := req.Header
+	h.Set("Content-Type", "application/json")
+	h.Set("User-Agent", s.userAgent)
+	h.Set("Webhook-Id", m.ID)
+	h.Set("Webhook-Timestamp", strconv.FormatInt(m.At.Unix(), 10))
+	h.Set("Webhook-Signature", signature)
+	to := s.secure
+	if req.URL.Scheme == "http" {
+		to = s.plain
+	}
+	res, err := to.Do(req)
+	if err != nil {
+		return failureOf(err)
+	}
+	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer) // the status has come; the rest is for the connection's sake
+	_ = res.Body.Close()
+	switch {
+	case res.StatusCode >= 200 && res.StatusCode < 300:
+		return dispatch.Failure{}
+	case res.StatusCode == http.StatusGone:
+		return dispatch.Failure{Code: dispatch.Gone, Status: res.StatusCode}
+	case res.StatusCode >= 300 && res.StatusCode < 400:
+		return dispatch.Failure{Code: dispatch.Redirect, Status: res.StatusCode}
+	}
+	return dispatch.Failure{Code: dispatch.Status, Status: res.StatusCode}
+}

@@ -1,0 +1,103 @@
+package sender
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/feature/webhook/dispatch"
+)
+
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	a := addresses{allowed: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}, reserved: reserved()}
+	for text, want := range map[string][2]bool{ // by https, by http
+		"8.8.8.8": {true, false}, "2606:4700::1111": {true, false},
+		"10.1.2.3": {true, true}, "::ffff:10.1.2.3": {true, true},
+		"10.2.0.1": {}, "127.0.0.1": {}, "::1": {}, "::ffff:127.0.0.1": {}, "0.0.0.0": {}, "::": {},
+		"192.168.1.1": {}, "172.16.0.1": {},
+		"169.254.169.254": {}, "fe80::1%eth0": {}, "fd00:ec2::254": {}, "100.100.100.200": {},
+		"168.63.129.16": {}, "224.0.0.1": {},
+		"255.255.255.255": {}, "64:ff9b::7f00:1": {}, "2002:7f00:1::": {}, "2001:db8::1": {},
+		"198.18.0.1": {}, "240.0.0.1": {},
+		"::127.0.0.1": {}, "::a9fe:a9fe": {}, "4000::1": {},
+	} {
+		ip := netip.MustParseAddr(text)
+		if secure, plain := a.check(ip, true) == nil, a.check(ip, false) == nil; secure != want[0] || plain != want[1] {
+			t.Errorf("%s: by https %t, by http %t; want %v", text, secure, plain, want)
+		}
+	}
+}
+
+func message(to string) dispatch.Message {
+	return dispatch.Message{
+		URL: to, ID: "order-1-1", At: time.Now(), Body: []byte("{}"), Secrets: []dispatch.Secret{dispatch.NewSecret()},
+	}
+}
+
+// A name that leads to this machine is refused when it is dialled, and nothing is sent.
+func TestNamesOfThisMachineAreRefused(t *testing.T) {
+	t.Parallel()
+	asked := false
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer server.Close()
+	s := New(Options{})
+	defer s.Close()
+	for _, to := range []string{
+		server.URL, strings.Replace(server.URL, "127.0.0.1", "localhost", 1),
+		strings.Replace(server.URL, "http:", "https:", 1),
+	} {
+		want := dispatch.NeedsTLS
+		if strings.HasPrefix(to, "https:") {
+			want = dispatch.AddressNotAllowed
+		}
+		if f := s.Send(t.Context(), message(to)); f.Code != want || !netip.MustParseAddr(f.Address).IsLoopback() {
+			t.Errorf("%s: %+v, want %s or %s", to, f, want, dispatch.AddressNotAllowed)
+		}
+	}
+	if asked {
+		t.Error("a request has arrived")
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	followed := false
+	mux.HandleFunc("/target", func(http.ResponseWriter, *http.Request) { followed = true })
+	mux.Handle("/moved", http.RedirectHandler("/target", http.StatusTemporaryRedirect))
+	mux.HandleFunc("/gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) })
+	mux.HandleFunc("/bad",
+		func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "secret detail", http.StatusBadGateway) })
+	mux.HandleFunc("/garbled", func(w http.ResponseWriter, _ *http.Request) {
+		if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nsecret detail\r\n\r\n"))
+			_ = c.Close()
+		}
+	})
+	mux.HandleFunc("/astray", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "http://secret detail:%")
+		w.WriteHeader(http.StatusFound)
+	})
+	// It is cut off.
+	mux.HandleFunc("/long", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 1<<20)) })
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	s := New(Options{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	defer s.Close()
+	for path, want := range map[string]dispatch.Failure{
+		"/long": {}, "/moved": {Code: dispatch.Redirect, Status: 307},
+		"/gone": {Code: dispatch.Gone, Status: 410}, "/bad": {Code: dispatch.Status, Status: 502},
+		"/garbled": {Code: dispatch.NotHTTP}, "/astray": {Code: dispatch.NotHTTP},
+	} {
+		if got := s.Send(t.Context(), message(server.URL+path)); got != want {
+			t.Errorf("%s: %+v, want %+v", path, got, want)
+		}
+	}
+	if followed {
+		t.Error("a redirect was followed")
+	}
+}
