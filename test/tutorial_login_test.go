@@ -79,6 +79,28 @@ func TestTutorialLogin(t *testing.T) {
 	}
 }
 
+// The line with which the README starts nginx is right as it stands: nginx checks it, and the file that it names.
+func TestTutorialNginxLine(t *testing.T) {
+	t.Parallel()
+	program, err := server.NginxProgram(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../examples/tutorial/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^nginx (-p .*\.conf)`).FindSubmatch(readme)
+	if line == nil {
+		t.Fatal("the README starts no nginx")
+	}
+	check := exec.CommandContext(t.Context(), "sh", "-c", program+" -t -e stderr "+string(line[1]))
+	check.Dir = ".."
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("nginx %s: %v\n%s", line[1], err, out)
+	}
+}
+
 // startTutorial starts the example's login and nginx before a site. It returns nginx's address, and what reads the last
 // code from the login's log.
 func startTutorial(t *testing.T, s *box.Site) (addr string, code func() string) {
@@ -105,7 +127,7 @@ func startTutorial(t *testing.T, s *box.Site) (addr string, code func() string) 
 	}
 	n, err := server.StartNginx(t.Context(), func(addr, dir string) string {
 		return strings.NewReplacer("listen 8000", "listen "+addr, "127.0.0.1:8082", login, "127.0.0.1:8080",
-			s.Servers[0].Addr, "/tmp/", dir+"/", "mime.types", "/etc/nginx/mime.types").Replace(string(conf))
+			s.Servers[0].Addr, "/tmp/", dir+"/").Replace(string(conf))
 	})
 	if err != nil {
 		t.Fatal(err)

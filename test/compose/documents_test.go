@@ -55,6 +55,7 @@ func TestNamedSettingsAndCommandsExist(t *testing.T) {
 	}
 	for _, row := range config.Table() {
 		known[row.Name] = true
+		known[row.Name+"_FILE"] = strings.HasSuffix(row.Name, "_SECRET") || strings.HasSuffix(row.Name, "PASSWORD")
 	}
 	commands := found(`(?m)^\t\t\{"(\w+)", `, text(t, "cmd/server/command.go"))
 	for _, c := range features.List().Commands() {
