@@ -46,13 +46,15 @@ func TestWithoutFeatures(t *testing.T) {
 
 	refusesGuards(t, s)
 	for _, path := range []string{
-		"/admin/template", "/admin/sale", fmt.Sprintf("/admin/voucher/%d/rehearsal", b.Voucher),
+		"/admin/template", "/admin/sale", "/admin/webhook", fmt.Sprintf("/admin/voucher/%d/rehearsal", b.Voucher),
 	} {
 		if status := statusOf(t, s.URL(path)); status != http.StatusNotFound {
 			t.Errorf("GET %s answers %d, want 404", path, status)
 		}
 	}
-	for _, table := range []string{"tb_voucher_template", "tb_rehearsal"} {
+	for _, table := range []string{
+		"tb_voucher_template", "tb_rehearsal", "tb_webhook_endpoint", "tb_webhook_event",
+	} {
 		var rows int64
 		if err := s.Ledger.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&rows); err != nil ||
 			rows > 0 {

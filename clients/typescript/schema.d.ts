@@ -851,7 +851,7 @@ export interface paths {
         };
         /**
          * All recorded orders of a voucher, as CSV
-         * @description In the order of their ids, each as it was when it was read. The audit trail says who exported them, and whether with whole codes. The last line begins with `#end` and says how many lines are between it and the head: a file without it was cut off. Text is escaped so that no spreadsheet takes it for a formula.
+         * @description In the order of their ids, each as it was when it was read. The audit trail says who exported them, and whether with whole codes. docs/reports.md says what each column has; new ones come at the end. The last line begins with `#end` and says how many lines are between it and the head: a file without it was cut off. Text is escaped so that no spreadsheet takes it for a formula.
          */
         get: operations["downloadOrders"];
         put?: never;
@@ -5062,6 +5062,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example order_id,user_id,status,units,amount_cents,reason,recorded,pay_before,paid,redeemed,cancelled,refunding,refunded,failed,lapsed,code,valid_until
+                     *     660000000123456789,42,paid,1,1000,,2026-01-02T12:00:00.123Z,2026-01-02T12:15:00.123Z,2026-01-02T12:01:30Z,,,,,,,····-····-····-PQRS,2026-04-02T16:00:00Z
+                     *     #end,1,,,,,,,,,,,,,,,
+                     */
                     "text/csv": string;
                 };
             };

@@ -62,7 +62,8 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 func (m *model) eventsTellTheOffers(t *rapid.T, v view) {
 	kinds := map[waitlist.State]dispatch.Type{
 		waitlist.Bought: dispatch.OfferAccepted, waitlist.Left: dispatch.OfferDeclined,
-		waitlist.Missed: dispatch.OfferMissed, waitlist.Refused: dispatch.OfferEnded, waitlist.Over: dispatch.OfferEnded,
+		waitlist.Missed: dispatch.OfferMissed, waitlist.Refused: dispatch.OfferEnded,
+		waitlist.Over: dispatch.OfferEnded,
 	}
 	told, lastOf, firstOf := map[int64][]dispatch.Type{}, map[int64]int64{}, map[int64]int64{}
 	m.w.each(t, func(rows *sql.Rows) error {

@@ -116,7 +116,8 @@ func newEnv(t *testing.T) *env {
 	e := &env{
 		rdb: rdb, prefix: prefix, db: db,
 		stores: stores{
-			redis: store, sql: ledger, events: events, count: count, key: key, provider: &provider{refunds: map[string]int{}}, log: log,
+			redis: store, sql: ledger, events: events, count: count, key: key,
+			provider: &provider{refunds: map[string]int{}}, log: log,
 		},
 	}
 	t.Cleanup(func() {
