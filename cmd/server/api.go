@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"seckill/cmd/server/wiring"
 	"seckill/internal/features"
 	"seckill/internal/httpapi"
 	"seckill/internal/kit/pages"
@@ -17,34 +18,34 @@ import (
 func (p *process) openAPI(context.Context) (err error) {
 	cfg, s, shop := p.cfg, p.stores, p.shop
 	noProvider := p.payments.providers.Default == ""
-	inspect := &inspector{stores: s, auditor: shop.auditor, provider: !noProvider, cfg: cfg}
+	inspect := wiring.NewInspector(s, shop.Auditor, !noProvider, cfg)
 	p.api, err = httpapi.New(httpapi.Config{
 		// What routes do.
-		Vouchers:       shop.vouchers,
-		Listings:       shop.listings,
-		VoucherChanges: shop.vouchers,
-		FindVoucher:    shop.catalog.Find,
-		Purchases:      shop.purchases,
-		BuyOrdinary:    shop.directSales.Buy,
-		Orders:         shop.orders,
-		Payments:       shop.payments,
+		Vouchers:       shop.Vouchers,
+		Listings:       shop.Listings,
+		VoucherChanges: shop.Vouchers,
+		FindVoucher:    shop.Catalog.Find,
+		Purchases:      shop.Purchases,
+		BuyOrdinary:    shop.DirectSales.Buy,
+		Orders:         shop.Orders,
+		Payments:       shop.Payments,
 		Callbacks:      p.payments.callbacks,
-		Tills:          shop.tills,
-		Waitlists:      shop.waitlists,
+		Tills:          shop.Tills,
+		Waitlists:      shop.Waitlists,
 		Gatekeeper:     p.features.Gatekeeper,
-		GuardsOf:       shop.catalog.Guards,
+		GuardsOf:       shop.Catalog.Guards,
 		GuardFigures:   p.features.Members.Guards,
-		SaleStats:      shop.monitor.Stats,
-		Audit:          s.ledger,
-		DeadLetters:    shop.deadLetters,
-		Partitions:     partition.NewAdmin(s.ledger, s.redis),
-		Check:          inspect.facts,
-		Checks:         checks(s, shop.reconciler),
+		SaleStats:      shop.Monitor.Stats,
+		Audit:          s.Ledger,
+		DeadLetters:    shop.DeadLetters,
+		Partitions:     partition.NewAdmin(s.Ledger, s.Redis),
+		Check:          inspect.Facts,
+		Checks:         checks(s, shop.Reconciler),
 		Routes:         p.features.Routes,
 		Rules:          features.List().Rules(),
 
 		// Who may call them, and how often.
-		Tokens:         tokenRules(cfg, s.secret),
+		Tokens:         wiring.TokenRules(cfg, s.Secret),
 		DemoTokens:     demoTokens(cfg),
 		SignInCode:     p.link.code,
 		UserRate:       cfg.HTTP.UserRate,
@@ -68,7 +69,7 @@ func (p *process) openAPI(context.Context) (err error) {
 		return err
 	}
 	p.metrics.WatchLoad(func() (int64, int64, int64) { l := p.api.Load(); return l.InFlight, l.Streams, l.Refused })
-	p.metrics.WatchBulkheads(s.bulkheads(p.api))
+	p.metrics.WatchBulkheads(s.Bulkheads(p.api))
 	return nil
 }
 
@@ -122,20 +123,20 @@ func (p *process) withPages(routes http.Handler) (http.Handler, error) {
 }
 
 // checks are those of /readyz. Without MySQL the service is degraded: it goes on selling, and records later.
-func checks(s *stores, reconciler *recovery.Reconciler) []httpapi.Check {
+func checks(s *wiring.Stores, reconciler *recovery.Reconciler) []httpapi.Check {
 	return []httpapi.Check{
 		{
 			Name: "redis", Required: true,
-			Run: func(ctx context.Context) error { return silent(s.pingRedis(ctx), "Redis does not answer") },
+			Run: func(ctx context.Context) error { return silent(s.PingRedis(ctx), "Redis does not answer") },
 		},
 		{Name: "partitions", Run: func(ctx context.Context) error {
-			if others := s.otherData(); len(others) > 0 {
+			if others := s.OtherData(); len(others) > 0 {
 				return fmt.Errorf("other data in Redis; sales are paused in partitions %v", others)
 			}
-			return silent(s.pingAll(ctx), "the Redis node of a partition does not answer")
+			return silent(s.PingAll(ctx), "the Redis node of a partition does not answer")
 		}},
 		{Name: "ledger", Run: func(ctx context.Context) error {
-			return silent(s.ledger.Ping(ctx), "the database does not answer")
+			return silent(s.Ledger.Ping(ctx), "the database does not answer")
 		}},
 		{
 			Name: "sales", Required: true,

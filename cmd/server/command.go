@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"seckill/cmd/server/operate"
+	"seckill/cmd/server/wiring"
+	"seckill/internal/features"
 	"seckill/internal/kit/cmdline"
 )
 
@@ -15,21 +18,21 @@ import (
 type command struct {
 	name    string
 	summary string
-	run     func(ctx context.Context, env cmdline.Env) error
+	run     func(ctx context.Context, env wiring.Env) error
 }
 
 func commands() []command {
 	return slices.Concat([]command{
 		{"serve", "sell coupons over HTTP (the default)", serve},
-		{"migrate", "bring the schema of the SQL database up to date", migrate},
-		{"reconcile", "hold Redis and the SQL database against each other, sale by sale", reconcile},
+		{"migrate", "bring the schema of the SQL database up to date", operate.Migrate},
+		{"reconcile", "hold Redis and the SQL database against each other, sale by sale", operate.Reconcile},
 	}, featureCommands(), []command{
-		{"check", "go through what must be right before a sale: go or no-go", check},
-		{"deadletter", "list, replay or discard accepted orders that could not be read", deadletter},
-		{"partition", "list, close, open or remove the partitions that sales are spread over", partitionCommand},
-		{"locks", "list who has the service's locks, or take one away", locks},
-		{"couponkey", "add a key with which new codes of coupons are made", couponKey},
-		{"token", "print a token for trying the service out", token},
+		{"check", "go through what must be right before a sale: go or no-go", operate.Check},
+		{"deadletter", "list, replay or discard accepted orders that could not be read", operate.Deadletter},
+		{"partition", "list, close, open or remove the partitions that sales are spread over", operate.Partition},
+		{"locks", "list who has the service's locks, or take one away", operate.Locks},
+		{"couponkey", "add a key with which new codes of coupons are made", operate.CouponKey},
+		{"token", "print a token for trying the service out", operate.Token},
 		{"health", "ask a running service whether it is alive; for container health checks", health},
 		{"version", "print the version", printVersion},
 	})
@@ -37,7 +40,7 @@ func commands() []command {
 
 // choose returns the command that the first argument names, with the environment behind that argument. Without one,
 // or with a flag first, it is serve.
-func choose(env cmdline.Env) (command, cmdline.Env, error) {
+func choose(env wiring.Env) (command, wiring.Env, error) {
 	all := commands()
 	if len(env.Args) == 0 {
 		return all[0], env, nil
@@ -46,7 +49,7 @@ func choose(env cmdline.Env) (command, cmdline.Env, error) {
 	switch {
 	case name == "help" && len(env.Args) > 1: // help token is token --help
 		name, env.Args = env.Args[1], []string{"", "--help"}
-	case name == "help", isHelp(name):
+	case name == "help", cmdline.IsHelp(name):
 		usage(env.Out)
 		return command{}, env, flag.ErrHelp
 	case name == "--version":
@@ -65,7 +68,15 @@ func choose(env cmdline.Env) (command, cmdline.Env, error) {
 	return command{}, env, cmdline.ErrUsage
 }
 
-func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
+// featureCommands are the features' commands for operators.
+func featureCommands() (all []command) {
+	for _, c := range features.List().Commands() {
+		all = append(all, command{c.Name, c.Summary, func(ctx context.Context, env wiring.Env) error {
+			return c.Run(ctx, env.Env, wiring.ToolsFor(env.Build))
+		}})
+	}
+	return all
+}
 
 func usage(w io.Writer) {
 	_, _ = fmt.Fprint(w, `The flash-sale coupon service.

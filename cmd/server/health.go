@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"seckill/cmd/server/wiring"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 )
@@ -21,10 +22,10 @@ alive (/healthz), or with -ready whether it is ready (/readyz), and exits with 0
 if it is and with 1 if not. It is the container image's health check.`
 
 // health is the command health.
-func health(ctx context.Context, env cmdline.Env) error {
+func health(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("health", flag.ContinueOnError)
 	ready := set.Bool("ready", false, "ask whether it is ready, not only alive")
-	if err := cmdline.Parse(env, set, healthHelp); err != nil {
+	if err := cmdline.Parse(env.Env, set, healthHelp); err != nil {
 		return err
 	}
 	cfg, err := config.Load(env.Environ)

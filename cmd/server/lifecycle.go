@@ -23,11 +23,11 @@ func (p *process) startWork(ctx context.Context) *work {
 	others, stopOthers := context.WithCancel(bulkhead.With(context.WithoutCancel(ctx), bulkhead.Background))
 	recording, stopRecording := context.WithCancel(bulkhead.With(others, bulkhead.Recording))
 	w.stopOthers, w.stopRecording = stopOthers, stopRecording
-	w.recorders.Go(func() error { return p.shop.record(recording) })
-	p.shop.work(others, &w.jobs, p.features.Jobs)
-	w.jobs.Go(func() error { return watchBacklog(others, p.shop.partitions, p.stores.redis, p.metrics) })
-	if p.stores.home != nil {
-		w.jobs.Go(func() error { return p.stores.home.Run(others) })
+	w.recorders.Go(func() error { return p.shop.Record(recording) })
+	p.shop.Work(others, &w.jobs, p.features.Jobs)
+	w.jobs.Go(func() error { return watchBacklog(others, p.shop.Partitions, p.stores.Redis, p.metrics) })
+	if p.stores.Home != nil {
+		w.jobs.Go(func() error { return p.stores.Home.Run(others) })
 	}
 	return w
 }
@@ -47,7 +47,7 @@ func (p *process) serve(ctx context.Context) error {
 		})
 	}
 	p.log.InfoContext(ctx, "listening", "address", p.public.addr(), "operations", p.operations.addr())
-	if p.stores.home != nil {
+	if p.stores.Home != nil {
 		err := welcome(serving, p.env.Out, p.stores, p.shop, p.cfg, p.public.addr(), p.link)
 		if err != nil && serving.Err() == nil {
 			failed(err)
@@ -72,11 +72,11 @@ func (p *process) stop(ctx context.Context, w *work) error {
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.Server.ShutdownTimeout)
 	defer cancel()
 	if !p.cfg.Embedded() { // there, every answer waits for its row, and will have it soon
-		p.shop.notifier.Close()
+		p.shop.Notifier.Close()
 	}
 	errShutdown := p.public.shutdown(stopping)
 	p.public.close() // cuts off what has not ended by now
-	p.shop.stopAdmission()
+	p.shop.StopAdmission()
 	w.stopRecording()
 	errRecord := w.recorders.Wait()
 	w.stopOthers()

@@ -1,7 +1,7 @@
 // Command server is the flash-sale coupon service and the commands that go with it. `server --help` lists them.
 //
-// It has a file for each command, and one for each part that is wired (run.go, stores.go, shop.go and others), and
-// therefore more files than packages here have as a rule.
+// This package is the process that serves: run.go lists what is opened, in order. What it shares with operators'
+// commands, the stores and the domain wired to them, is in package wiring; the commands are in package operate.
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 	"syscall"
 	_ "time/tzdata" // SECKILL_TIMEZONE works in an image without a zone database
 
+	"seckill/cmd/server/wiring"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 )
@@ -34,14 +35,16 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := realMain(ctx,
-		cmdline.Env{Args: os.Args[1:], Environ: os.Environ(), Out: os.Stdout, Err: os.Stderr, Stop: stop})
+	code := realMain(ctx, wiring.Env{
+		Env:   cmdline.Env{Args: os.Args[1:], Environ: os.Environ(), Out: os.Stdout, Err: os.Stderr, Stop: stop},
+		Build: built(),
+	})
 	stop()
 	os.Exit(code)
 }
 
 // realMain runs the command that is asked for and returns the exit code.
-func realMain(ctx context.Context, env cmdline.Env) int {
+func realMain(ctx context.Context, env wiring.Env) int {
 	cmd, env, err := choose(env)
 	if err == nil && cmd.run != nil {
 		err = cmd.run(ctx, env)

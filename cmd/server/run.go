@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"slices"
 
+	"seckill/cmd/server/wiring"
 	"seckill/internal/feature"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/idworker"
-	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/telemetry"
 	"seckill/internal/redisstore"
@@ -22,13 +22,13 @@ import (
 type process struct {
 	cfg     config.Config
 	log     *slog.Logger
-	env     cmdline.Env
+	env     wiring.Env
 	metrics *telemetry.Metrics
 
-	stores   *stores
+	stores   *wiring.Stores
 	ids      *idworker.Worker
 	payments payments
-	shop     *shop
+	shop     *wiring.Shop
 	streams  *httpkit.Streams
 	features feature.Parts
 	api      *httpapi.API
@@ -41,10 +41,10 @@ type process struct {
 }
 
 // run wires the service, serves until ctx ends, and stops it in order.
-func run(ctx context.Context, cfg config.Config, log *slog.Logger, env cmdline.Env) error {
-	log.InfoContext(ctx, "starting", "version", build().Version, "embedded", cfg.Embedded())
+func run(ctx context.Context, cfg config.Config, log *slog.Logger, env wiring.Env) error {
+	log.InfoContext(ctx, "starting", "version", env.Build.Version, "embedded", cfg.Embedded())
 	log.DebugContext(ctx, "settings", "settings", cfg)
-	p := &process{cfg: cfg, log: log, env: env, metrics: telemetry.NewMetrics(build()), link: newSignInLink(cfg)}
+	p := &process{cfg: cfg, log: log, env: env, metrics: telemetry.NewMetrics(env.Build), link: newSignInLink(cfg)}
 	defer p.close()
 	for _, step := range []func(context.Context) error{
 		p.openLobby,    // answers that the process lives, if stores may take their time
@@ -88,33 +88,33 @@ func (p *process) openLobby(ctx context.Context) (err error) {
 }
 
 func (p *process) openStores(ctx context.Context) (err error) {
-	if p.stores, err = openStores(ctx, p.cfg, p.log); err != nil {
+	if p.stores, err = wiring.Open(ctx, p.cfg, p.env.Build, p.log); err != nil {
 		return err
 	}
-	p.closeAtTheEnd(func() { p.stores.close(p.log) })
-	p.metrics.WatchPools(p.stores.pools)
-	if err := p.stores.takePartitions(ctx, p.cfg.Orders.Partitions, p.log); err != nil {
+	p.closeAtTheEnd(func() { p.stores.Close(p.log) })
+	p.metrics.WatchPools(p.stores.Pools)
+	if err := p.stores.TakePartitions(ctx, p.cfg.Orders.Partitions, p.log); err != nil {
 		return err
 	}
 	// The first start makes one, not the first payment. A spoilt one is the loss of tills, and not of sales.
-	if _, err := p.stores.ledger.CouponKeys(ctx); err != nil && !errors.Is(err, sqlstore.ErrKeySpoilt) {
+	if _, err := p.stores.Ledger.CouponKeys(ctx); err != nil && !errors.Is(err, sqlstore.ErrKeySpoilt) {
 		return fmt.Errorf("the keys of codes: %w", err)
 	}
 	return nil
 }
 
 func (p *process) openOrderIDs(ctx context.Context) error {
-	key, err := p.stores.ledger.IDKey(ctx)
+	key, err := p.stores.Ledger.IDKey(ctx)
 	if err != nil {
 		return fmt.Errorf("the key of the order ids: %w", err)
 	}
-	counter, err := redisstore.NewCounter(p.stores.clients.Commands, p.cfg.Redis.Prefix)
+	counter, err := redisstore.NewCounter(p.stores.Clients.Commands, p.cfg.Redis.Prefix)
 	if err != nil {
 		return err
 	}
-	p.ids = idworker.New(counter, p.stores.ledger, key, idworker.Options{Logger: p.log})
+	p.ids = idworker.New(counter, p.stores.Ledger, key, idworker.Options{Logger: p.log})
 	p.closeAtTheEnd(func() {
-		closing(p.log, "the order ids", func() error { return p.ids.Close(context.WithoutCancel(ctx)) })
+		wiring.Closing(p.log, "the order ids", func() error { return p.ids.Close(context.WithoutCancel(ctx)) })
 	})
 	switch err := p.ids.Warm(ctx); {
 	case errors.Is(err, idworker.ErrClock), ctx.Err() != nil:
@@ -127,20 +127,20 @@ func (p *process) openOrderIDs(ctx context.Context) error {
 }
 
 func (p *process) openPayments(ctx context.Context) (err error) {
-	p.payments, err = openPayments(ctx, p.cfg, p.stores.secret, p.log)
+	p.payments, err = openPayments(ctx, p.cfg, p.stores.Secret, p.log)
 	return err
 }
 
 func (p *process) openShop(context.Context) error {
-	p.shop = openShop(p.cfg, p.stores, p.ids, p.payments.providers, p.metrics, p.log)
-	p.closeAtTheEnd(p.shop.close)
+	p.shop = wiring.OpenShop(p.cfg, p.stores, p.ids, p.payments.providers, p.metrics, p.log)
+	p.closeAtTheEnd(p.shop.Close)
 	return nil
 }
 
 func (p *process) openFeatures(ctx context.Context) (err error) {
 	p.streams = httpkit.NewStreams(p.cfg.HTTP.MaxStreams, p.cfg.HTTP.UserStreams)
-	core := coreFor(p.cfg, p.stores, p.shop, front(p.cfg, p.shop, p.streams), p.log)
-	if p.features, err = p.stores.features.Open(core); err != nil {
+	core := wiring.Core(p.cfg, p.stores, p.shop, wiring.FrontFor(p.cfg, p.shop, p.streams), p.log)
+	if p.features, err = p.stores.Features.Open(core); err != nil {
 		return err
 	}
 	for _, closeOne := range p.features.Close {
@@ -152,7 +152,7 @@ func (p *process) openFeatures(ctx context.Context) (err error) {
 		}
 	}
 	if p.features.Gatekeeper == nil {
-		return warnOfGuards(ctx, p.stores.ledger, p.log)
+		return wiring.WarnOfGuards(ctx, p.stores.Ledger, p.log)
 	}
 	return nil
 }

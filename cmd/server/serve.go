@@ -5,12 +5,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"strings"
 
+	"seckill/cmd/server/wiring"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
-	"seckill/internal/kit/telemetry"
 )
 
 const serveHelp = `server serve sells coupons over HTTP.
@@ -27,8 +26,8 @@ SECKILL_JWT_SECRET_FILE and the like):
 `
 
 // serve is the command serve.
-func serve(ctx context.Context, env cmdline.Env) error {
-	if err := cmdline.Parse(env, flag.NewFlagSet("serve", flag.ContinueOnError),
+func serve(ctx context.Context, env wiring.Env) error {
+	if err := cmdline.Parse(env.Env, flag.NewFlagSet("serve", flag.ContinueOnError),
 		serveHelp+settingsTable()); err != nil {
 		return err
 	}
@@ -36,7 +35,7 @@ func serve(ctx context.Context, env cmdline.Env) error {
 	if err != nil {
 		return err
 	}
-	log, err := newLogger(env, cfg)
+	log, err := wiring.NewLogger(env, cfg)
 	if err != nil {
 		return err
 	}
@@ -46,13 +45,6 @@ func serve(ctx context.Context, env cmdline.Env) error {
 		err = nil
 	}
 	return err
-}
-
-// newLogger logs to the error output; the other output is for results.
-func newLogger(env cmdline.Env, cfg config.Config) (*slog.Logger, error) {
-	return telemetry.NewLogger(env.Err, telemetry.LogOptions{
-		Level: cfg.Log.Level, Format: cfg.Log.Format, Instance: cfg.Server.Instance,
-	})
 }
 
 // settingsTable lists every setting for people: what it is and may be, and below that what it does.

@@ -5,23 +5,23 @@ import (
 	"flag"
 	"fmt"
 
+	"seckill/cmd/server/wiring"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/telemetry"
 )
 
 // printVersion is the command version.
-func printVersion(_ context.Context, env cmdline.Env) error {
-	if err := cmdline.Parse(env, flag.NewFlagSet("version", flag.ContinueOnError),
+func printVersion(_ context.Context, env wiring.Env) error {
+	if err := cmdline.Parse(env.Env, flag.NewFlagSet("version", flag.ContinueOnError),
 		"server version prints the version, the source revision and the Go version."); err != nil {
 		return err
 	}
-	b := build()
-	_, err := fmt.Fprintf(env.Out, "seckill %s, revision %s, %s\n", b.Version, b.Revision, b.Go)
+	_, err := fmt.Fprintf(env.Out, "seckill %s, revision %s, %s\n", env.Build.Version, env.Build.Revision, env.Build.Go)
 	return err
 }
 
-// build says what this binary was made of.
-func build() telemetry.Build {
+// built says what this binary was built from.
+func built() telemetry.Build {
 	b := telemetry.ReadBuild()
 	if version != "dev" {
 		b.Version = version
@@ -30,14 +30,4 @@ func build() telemetry.Build {
 		b.Revision = revision
 	}
 	return b
-}
-
-// versionShown is the version that heartbeats tell: of a build without one, the revision of its source.
-func versionShown() string {
-	const untold, digits = "(devel)", 12 // of a revision, which has forty
-	b := build()
-	if b.Version != untold {
-		return b.Version
-	}
-	return "devel-" + b.Revision[:min(digits, len(b.Revision))]
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"seckill/cmd/server/wiring"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/config"
 	"seckill/internal/voucher"
@@ -44,23 +45,25 @@ func (l signInLink) at(url string) string { return url + "/admin#sign-in=" + l.c
 // welcome makes the demonstration vouchers when the data is new, and tells people who started the service with nothing
 // configured what they have and what to try.
 func welcome(
-	ctx context.Context, out io.Writer, s *stores, shop *shop, cfg config.Config, addr string, link signInLink,
+	ctx context.Context, out io.Writer, s *wiring.Stores, shop *wiring.Shop, cfg config.Config, addr string,
+	link signInLink,
 ) error {
-	for shop.reconciler.Ready() != nil { // until then nothing is on sale
+	for shop.Reconciler.Ready() != nil { // until then nothing is on sale
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(readyPoll):
 		}
 	}
-	demo, err := demoVoucher(ctx, s, shop.vouchers)
+	demo, err := demoVoucher(ctx, s, shop.Vouchers)
 	if err != nil {
 		return fmt.Errorf("the demonstration sale: %w", err)
 	}
 	user := time.Now().Unix() // at each start a user who has bought nothing yet
 	sign := func(user int64, role string) (string, error) {
-		rules := tokenRules(cfg, s.secret)
-		return authtoken.Sign(rules, user, role, within(demoTTL, rules.Life(role == authtoken.RoleAdmin)), time.Now())
+		rules := wiring.TokenRules(cfg, s.Secret)
+		life := wiring.Within(demoTTL, rules.Life(role == authtoken.RoleAdmin))
+		return authtoken.Sign(rules, user, role, life, time.Now())
 	}
 	buyer, err := sign(user, "")
 	if err != nil {
@@ -101,7 +104,7 @@ An admin's token (the buyer's above and it are valid for a day at most; others: 
 
   %s
 
-`, s.home.SQLitePath, open, try, os.Args[0], admin)
+`, s.Home.SQLitePath, open, try, os.Args[0], admin)
 	return err
 }
 
@@ -134,19 +137,19 @@ type demoDraft struct {
 
 // demoVoucher returns the id of a voucher that is on sale in shop 1, or 0. On the first start it creates the
 // demonstration vouchers that are not there: a first start that died half-way has created some of them already.
-func demoVoucher(ctx context.Context, s *stores, vouchers *voucher.Service) (int64, error) {
+func demoVoucher(ctx context.Context, s *wiring.Stores, vouchers *voucher.Service) (int64, error) {
 	found, err := vouchers.All(ctx, voucher.Search{ShopID: demoShop, Before: math.MaxInt64, Limit: demoSearch})
 	if err != nil {
 		return 0, err
 	}
 	shown := found.Vouchers
-	if s.home.Fresh {
+	if s.Home.Fresh {
 		created, err := createDemo(ctx, vouchers, shown)
 		if err != nil {
 			return 0, err
 		}
 		shown = append(shown, created...)
-		if err := s.home.MarkSettled(); err != nil {
+		if err := s.Home.MarkSettled(); err != nil {
 			return 0, err
 		}
 	}
@@ -184,7 +187,7 @@ func createDemo(
 // else (0).
 func demoTokens(cfg config.Config) time.Duration {
 	if cfg.Embedded() && cfg.HTTP.Pages {
-		return within(demoTTL, cfg.JWT.MaxLife)
+		return wiring.Within(demoTTL, cfg.JWT.MaxLife)
 	}
 	return 0
 }

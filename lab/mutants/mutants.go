@@ -107,7 +107,7 @@ func inRecording() []mutant.Mutant {
 		),
 		serverMutant("the same consumer name for all", "F06", "not settled",
 			mutant.Change{
-				File: "cmd/server/shop.go", From: `redis.Consumer(partition, self)`,
+				File: "cmd/server/wiring/shop.go", From: `redis.Consumer(partition, self)`,
 				To: `redis.Consumer(partition, "recorder:"+uuid.Nil.String())`,
 			},
 		),

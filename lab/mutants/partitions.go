@@ -9,7 +9,7 @@ func inPartitions() []mutant.Mutant {
 	return []mutant.Mutant{
 		clusterMutant("a recorder in partition 0 alone", "F45-partition", "orders being recorded",
 			mutant.Change{
-				File: "cmd/server/shop.go",
+				File: "cmd/server/wiring/shop.go",
 				From: `func(ctx context.Context, partition int) error { return s.recorderOf(partition).Run(ctx) })`,
 				To: `func(ctx context.Context, partition int) error {
 		if partition > 0 {

@@ -22,6 +22,9 @@ var (
 	ErrUsage = errors.New("wrong usage")
 )
 
+// IsHelp reports whether an argument asks for help.
+func IsHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
+
 // Parse reads a command's flags; about says, in its help, what it does and how it is used. The command takes nothing
 // behind them. It returns flag.ErrHelp for help that was asked for, and ErrUsage.
 func Parse(env Env, set *flag.FlagSet, about string) error {

@@ -1,4 +1,4 @@
-package main
+package operate
 
 import (
 	"context"
@@ -9,7 +9,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"seckill/cmd/server/wiring"
 	"seckill/internal/kit/cmdline"
+	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
 )
@@ -42,23 +44,23 @@ Exit code: 0 when all sales are balanced, 3 when one is not, 1 when they could n
 // confirmAfter is how long reconcile waits before it checks a sale again that is not balanced.
 const confirmAfter = time.Second
 
-// reconcile is the command reconcile.
-func reconcile(ctx context.Context, env cmdline.Env) error {
+// Reconcile is the command reconcile.
+func Reconcile(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("reconcile", flag.ContinueOnError)
 	id := set.Int64("voucher", 0, "the `id` of the only voucher to look at")
 	repair := set.Bool("repair", false, "rebuild what is proved to be wrong in Redis")
-	if err := cmdline.Parse(env, set, reconcileHelp); err != nil {
+	if err := cmdline.Parse(env.Env, set, reconcileHelp); err != nil {
 		return err
 	}
 	if *id < 0 || *id > voucher.MaxID {
 		return cmdline.Misuse(set, fmt.Sprintf("-voucher is %d (allowed: 1 to %d)", *id, voucher.MaxID))
 	}
-	w, err := openToolEnv(ctx, env)
+	w, err := wiring.OpenTool(ctx, env)
 	if err != nil {
 		return err
 	}
-	defer w.close(ctx)
-	balances, err := w.balances(ctx, *id)
+	defer w.Close(ctx)
+	balances, err := balances(ctx, w, *id)
 	if err != nil {
 		return err
 	}
@@ -67,18 +69,18 @@ func reconcile(ctx context.Context, env cmdline.Env) error {
 		if b.Finding == audit.Balanced {
 			continue
 		}
-		if balances[i], err = w.again(ctx, b.VoucherID); err != nil {
+		if balances[i], err = again(ctx, w, b.VoucherID); err != nil {
 			return err
 		}
 		if !*repair || !b.Repairable() || !balances[i].Repairable() {
 			continue
 		}
-		if err := w.requestRepair(ctx, b.VoucherID, balances[i].Redis.Mark.Epoch); err != nil {
+		if err := requestRepair(ctx, w, b.VoucherID, balances[i].Redis.Mark.Epoch); err != nil {
 			return err
 		}
 		repaired = append(repaired, fmt.Sprintf("the sale of voucher %d was rebuilt; it was %s: %s",
 			b.VoucherID, balances[i].Finding, balances[i].Why))
-		if balances[i], err = w.again(ctx, b.VoucherID); err != nil {
+		if balances[i], err = again(ctx, w, b.VoucherID); err != nil {
 			return err
 		}
 	}
@@ -94,11 +96,11 @@ func reconcile(ctx context.Context, env cmdline.Env) error {
 }
 
 // balances returns the balance of one voucher's sale, or of all with id 0.
-func (w *toolEnv) balances(ctx context.Context, id int64) ([]audit.Balance, error) {
+func balances(ctx context.Context, w *wiring.Tool, id int64) ([]audit.Balance, error) {
 	if id == 0 {
-		return w.auditor.All(ctx)
+		return w.Auditor.All(ctx)
 	}
-	b, err := w.auditor.Balance(ctx, id)
+	b, err := w.Auditor.Balance(ctx, id)
 	switch {
 	case errors.Is(err, voucher.ErrNotFound):
 		return nil, fmt.Errorf("there is no voucher %d", id)
@@ -110,13 +112,24 @@ func (w *toolEnv) balances(ctx context.Context, id int64) ([]audit.Balance, erro
 }
 
 // again checks a sale a second time, a moment later: only what is wrong twice in a row is wrong.
-func (w *toolEnv) again(ctx context.Context, sale int64) (audit.Balance, error) {
+func again(ctx context.Context, w *wiring.Tool, sale int64) (audit.Balance, error) {
 	select {
 	case <-time.After(confirmAfter):
 	case <-ctx.Done():
 		return audit.Balance{}, ctx.Err()
 	}
-	return w.auditor.Check(ctx, sale)
+	return w.Auditor.Check(ctx, sale)
+}
+
+// requestRepair rebuilds the sale if Redis does not hold it as the ledger says, or if its epoch is not above badEpoch.
+func requestRepair(ctx context.Context, w *wiring.Tool, sale int64, badEpoch int64) error {
+	if badEpoch > order.NoBadEpoch {
+		w.Repairs.RequestRepair(sale, badEpoch)
+	}
+	if err := w.Reconciler.Open(ctx, sale); err != nil {
+		return fmt.Errorf("rebuilding the sale of voucher %d: %w", sale, err)
+	}
+	return nil
 }
 
 func printBalances(out io.Writer, balances []audit.Balance, repaired []string) error {

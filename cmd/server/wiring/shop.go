@@ -1,4 +1,4 @@
-package main
+package wiring
 
 import (
 	"context"
@@ -30,49 +30,49 @@ import (
 	"seckill/internal/voucher/listing"
 )
 
-// shop is the domain, wired to its stores.
-type shop struct {
-	catalog       *catalog.Catalog
-	repairs       *recovery.RepairQueue
-	stopAdmission func() // returns once waiting requests are answered; may be called more than once
-	purchases     *service.Purchases
-	orders        *service.Orders
-	payments      *service.Payments
-	directSales   *service.DirectSales
-	vouchers      *voucher.Service
-	listings      *listing.Listings
-	deadLetters   *recorder.DeadLetters
-	tills         *redemption.Tills
-	waitlists     *waitlist.Waitlists
+// Shop is the domain, wired to its stores.
+type Shop struct {
+	Catalog       *catalog.Catalog
+	Repairs       *recovery.RepairQueue
+	StopAdmission func() // returns once waiting requests are answered; may be called more than once
+	Purchases     *service.Purchases
+	Orders        *service.Orders
+	Payments      *service.Payments
+	DirectSales   *service.DirectSales
+	Vouchers      *voucher.Service
+	Listings      *listing.Listings
+	DeadLetters   *recorder.DeadLetters
+	Tills         *redemption.Tills
+	Waitlists     *waitlist.Waitlists
 
 	// Background jobs.
-	notifier     *service.Notifier
-	reconciler   *recovery.Reconciler
+	Notifier     *service.Notifier
+	Reconciler   *recovery.Reconciler
 	outbox       *outbox.Outbox
 	expirer      *service.Expirer
 	lapser       *redemption.Lapser
 	couponKeys   *redemption.KeyLoader
 	offerer      *waitlist.Offerer
-	auditor      *audit.Auditor
-	partitions   *partition.Set
+	Auditor      *audit.Auditor
+	Partitions   *partition.Set
 	partWatcher  *partition.Watcher
 	recorderOf   func(partition int) *recorder.Recorder
 	statsFlusher *admission.StatsFlusher
 	timeline     *timeline.Timeline
 	reporterOf   func(partition int) *recovery.Reporter // nil in the embedded mode, whose Redis ends with the process
 
-	monitor *audit.Monitor
+	Monitor *audit.Monitor
 
 	locks locker
 }
 
-// openShop wires the domain. No job runs yet; close releases what it holds.
-func openShop(
-	cfg config.Config, s *stores, ids *idworker.Worker, providers service.Providers,
+// OpenShop wires the domain. No job runs yet; close releases what it holds.
+func OpenShop(
+	cfg config.Config, s *Stores, ids *idworker.Worker, providers service.Providers,
 	metrics *telemetry.Metrics, log *slog.Logger,
-) *shop {
-	ledger, redis, suspects := s.ledger, s.redis, audit.NewSuspects()
-	locks := locker{lock.New(s.clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics}
+) *Shop {
+	ledger, redis, suspects := s.Ledger, s.Redis, audit.NewSuspects()
+	locks := locker{lock.New(s.Clients.Commands, cfg.Redis.Prefix+LocksPrefix), metrics}
 	listings := listing.New(ledger, redis, ledger, listing.DefaultMemory, log)
 	catalog, repairs := catalog.New(listings.Index()), recovery.NewRepairQueue()
 	notifier := service.NewNotifier(ledger, log)
@@ -96,35 +96,35 @@ func openShop(
 	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier,
 		service.PurchaseOptions{WaitForRow: cfg.Embedded()})
 	answers := timeline.New(ledger, log)
-	return &shop{
-		catalog: catalog, repairs: repairs,
-		stopAdmission: sync.OnceFunc(admissions.Close),
-		purchases:     purchases,
-		orders:        service.NewOrders(ledger, lookup, notifier, catalog, outbox, idworker.Time),
-		payments: service.NewPayments(ledger, providers,
+	return &Shop{
+		Catalog: catalog, Repairs: repairs,
+		StopAdmission: sync.OnceFunc(admissions.Close),
+		Purchases:     purchases,
+		Orders:        service.NewOrders(ledger, lookup, notifier, catalog, outbox, idworker.Time),
+		Payments: service.NewPayments(ledger, providers,
 			service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: outbox},
 			func() string { return "pay_" + uuid.NewString() }, metrics, log),
-		directSales: service.NewDirectSales(ledger, ids),
-		vouchers:    vouchers,
-		listings:    listings,
-		deadLetters: openDeadLetters(s, outbox, repairs, notifier, metrics, log),
-		waitlists: waitlist.New(
+		DirectSales: service.NewDirectSales(ledger, ids),
+		Vouchers:    vouchers,
+		Listings:    listings,
+		DeadLetters: openDeadLetters(s, outbox, repairs, notifier, metrics, log),
+		Waitlists: waitlist.New(
 			waitlist.Stores{Ledger: ledger, Sales: redis, Rows: ledger, IDs: ids, Outbox: outbox}, metrics),
-		tills:        redemption.NewTills(ledger, notifier, metrics, uuid.NewString, time.Now),
-		monitor:      audit.NewMonitor(ledger, catalog, redis, auditor),
-		notifier:     notifier,
+		Tills:        redemption.NewTills(ledger, notifier, metrics, uuid.NewString, time.Now),
+		Monitor:      audit.NewMonitor(ledger, catalog, redis, auditor),
+		Notifier:     notifier,
 		statsFlusher: admission.NewStatsFlusher(admissions, redis, answers, metrics, log),
 		timeline:     answers,
 		locks:        locks,
-		reconciler:   reconciler,
+		Reconciler:   reconciler,
 		reporterOf:   reporterOf,
 		outbox:       outbox,
 		expirer:      service.NewExpirer(ledger, locks, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
 		couponKeys:   redemption.NewKeyLoader(ledger, log),
 		lapser:       redemption.NewLapser(ledger, locks, notifier, metrics, log),
 		offerer:      waitlist.NewOfferer(ledger, locks, outbox, metrics, log),
-		auditor:      auditor,
-		partitions:   s.partitions, partWatcher: partition.NewWatcher(redis, metrics, log),
+		Auditor:      auditor,
+		Partitions:   s.partitions, partWatcher: partition.NewWatcher(redis, metrics, log),
 		recorderOf: func(partition int) *recorder.Recorder {
 			on := recorder.Stores{Ledger: ledger, Holders: redis, Outbox: outbox}
 			return newRecorder(cfg, on, redis.Consumer(partition, self), partition, repairs, notifier, metrics, log)
@@ -143,24 +143,24 @@ type recoveryParts struct {
 // openRecovery returns the reconciler, and for each partition the reporter under this instance's name; none in the
 // embedded mode, whose Redis ends with the process.
 func openRecovery(
-	cfg config.Config, s *stores, on recovery.Stores, self string, p recoveryParts, log *slog.Logger,
+	cfg config.Config, s *Stores, on recovery.Stores, self string, p recoveryParts, log *slog.Logger,
 ) (*recovery.Reconciler, func(partition int) *recovery.Reporter) {
 	if cfg.Embedded() {
 		return recovery.New(on, p.catalog, p.repairs, p.metrics, log), nil
 	}
-	on.Reports = s.redis
-	reports := recovery.ReporterStores{Reports: s.redis, Holders: s.redis, Rows: s.ledger}
+	on.Reports = s.Redis
+	reports := recovery.ReporterStores{Reports: s.Redis, Holders: s.Redis, Rows: s.Ledger}
 	return recovery.New(on, p.catalog, p.repairs, p.metrics, log), func(partition int) *recovery.Reporter {
 		return recovery.NewReporter(reports, partition, self, p.admissions, p.repairs, log)
 	}
 }
 
 func openDeadLetters(
-	s *stores, outbox *outbox.Outbox, repairs *recovery.RepairQueue, notifier *service.Notifier,
+	s *Stores, outbox *outbox.Outbox, repairs *recovery.RepairQueue, notifier *service.Notifier,
 	metrics *telemetry.Metrics, log *slog.Logger,
 ) *recorder.DeadLetters {
 	return recorder.NewDeadLetters(recorder.DeadLetterStores{
-		DeadLetters: s.redis, Holders: s.redis, Rows: s.ledger, Ledger: s.ledger, Corrections: s.redis, Outbox: outbox,
+		DeadLetters: s.Redis, Holders: s.Redis, Rows: s.Ledger, Ledger: s.Ledger, Corrections: s.Redis, Outbox: outbox,
 	}, s.partitions, repairs, notifier, metrics, log)
 }
 
@@ -175,34 +175,34 @@ func newRecorder(
 	}, repairs, notifier, metrics, log)
 }
 
-// record moves accepted orders of all partitions to their rows, until ctx ends and the batches in progress are
+// Record moves accepted orders of all partitions to their rows, until ctx ends and the batches in progress are
 // finished.
-func (s *shop) record(ctx context.Context) error {
-	return s.partitions.Each(ctx,
+func (s *Shop) Record(ctx context.Context) error {
+	return s.Partitions.Each(ctx,
 		func(ctx context.Context, partition int) error { return s.recorderOf(partition).Run(ctx) })
 }
 
 // report hands in this instance's recovery reports in all partitions, until ctx ends. Its heartbeats say that it
 // works there.
-func (s *shop) report(ctx context.Context) error {
-	return s.partitions.Each(ctx,
+func (s *Shop) report(ctx context.Context) error {
+	return s.Partitions.Each(ctx,
 		func(ctx context.Context, partition int) error { return s.reporterOf(partition).Run(ctx) })
 }
 
 // watchPartitions watches for instances that do not work in a partition, until ctx ends.
-func (s *shop) watchPartitions(ctx context.Context) error {
-	return s.partitions.Each(ctx, s.partWatcher.Run)
+func (s *Shop) watchPartitions(ctx context.Context) error {
+	return s.Partitions.Each(ctx, s.partWatcher.Run)
 }
 
-// work starts the jobs that may be stopped at any moment, until ctx ends: those of features, and all of the shop but
+// Work starts the jobs that may be stopped at any moment, until ctx ends: those of features, and all of the shop but
 // the recorders.
-func (s *shop) work(ctx context.Context, jobs *errgroup.Group, ofFeatures []func(context.Context) error) {
+func (s *Shop) Work(ctx context.Context, jobs *errgroup.Group, ofFeatures []func(context.Context) error) {
 	runs := []func(context.Context) error{
-		s.reconciler.Run, s.notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.couponKeys.Run, s.offerer.Run,
-		s.payments.Run, s.timeline.Run, s.keepStats, s.auditor.Run,
+		s.Reconciler.Run, s.Notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.couponKeys.Run, s.offerer.Run,
+		s.Payments.Run, s.timeline.Run, s.keepStats, s.Auditor.Run,
 	}
 	if s.reporterOf != nil { // the embedded mode has one partition for good
-		runs = append(runs, s.partitions.Run, s.report, s.watchPartitions)
+		runs = append(runs, s.Partitions.Run, s.report, s.watchPartitions)
 	}
 	for _, run := range slices.Concat(runs, ofFeatures) {
 		jobs.Go(func() error { return run(ctx) })
@@ -210,17 +210,17 @@ func (s *shop) work(ctx context.Context, jobs *errgroup.Group, ofFeatures []func
 }
 
 // keepStats flushes stats until ctx ends, and then writes what the last flush has added to the timeline.
-func (s *shop) keepStats(ctx context.Context) error {
+func (s *Shop) keepStats(ctx context.Context) error {
 	err := s.statsFlusher.Run(ctx)
 	s.timeline.Flush(context.WithoutCancel(ctx))
 	return err
 }
 
-// close waits for what is under way. No new calls may begin.
-func (s *shop) close() {
-	s.stopAdmission()
-	s.waitlists.Close()
+// Close waits for what is under way. No new calls may begin.
+func (s *Shop) Close() {
+	s.StopAdmission()
+	s.Waitlists.Close()
 	s.outbox.Close()
-	s.listings.Close()
-	s.catalog.Close()
+	s.Listings.Close()
+	s.Catalog.Close()
 }

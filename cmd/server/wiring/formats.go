@@ -1,4 +1,4 @@
-package main
+package wiring
 
 import (
 	"context"
@@ -13,19 +13,19 @@ import (
 	"seckill/internal/redisstore"
 )
 
-// takePartitions makes the partitions of Redis this ledger's, and adds those of 0 to n - 1 that are missing. A
+// TakePartitions makes the partitions of Redis this ledger's, and adds those of 0 to n - 1 that are missing. A
 // partition with data of another format or another installation refuses the start: then nothing is added, and nothing
 // was written in Redis. A server that does not answer refuses it only where a partition is to be added: the sales of
 // the others go on.
-func (s *stores) takePartitions(ctx context.Context, n int, log *slog.Logger) error {
-	all, err := s.ledger.Partitions(ctx)
+func (s *Stores) TakePartitions(ctx context.Context, n int, log *slog.Logger) error {
+	all, err := s.Ledger.Partitions(ctx)
 	if err != nil {
 		return err
 	}
 	missing := partition.Missing(all, n)
 	numbers := append(slices.Clone(s.partitions.All()), missing...)
 	// First all are looked at: this may be another installation's Redis, which has fewer.
-	for _, do := range []func(context.Context, int) error{s.redis.CheckFormat, s.redis.Take} {
+	for _, do := range []func(context.Context, int) error{s.Redis.CheckFormat, s.Redis.Take} {
 		failed := inPartitions(numbers, func(number int) error { return do(ctx, number) })
 		if err := otherDataOf(failed); err != nil {
 			return err
@@ -37,7 +37,7 @@ func (s *stores) takePartitions(ctx context.Context, n int, log *slog.Logger) er
 			log.WarnContext(ctx, "what a partition has in Redis is not known yet", "partition", number, "error", err)
 		}
 	}
-	added, err := s.ledger.AddPartitions(ctx, n)
+	added, err := s.Ledger.AddPartitions(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -59,14 +59,14 @@ func otherDataOf(failed map[int]error) error {
 }
 
 // checkFormats has a command leave partitions with other data alone, which are logged. It writes nothing.
-func (s *stores) checkFormats(ctx context.Context) {
-	_ = inPartitions(s.partitions.All(), func(number int) error { return s.redis.CheckFormat(ctx, number) })
+func (s *Stores) checkFormats(ctx context.Context) {
+	_ = inPartitions(s.partitions.All(), func(number int) error { return s.Redis.CheckFormat(ctx, number) })
 }
 
-// otherData returns the partitions that are left alone because they have other data.
-func (s *stores) otherData() []int {
+// OtherData returns the partitions that are left alone because they have other data.
+func (s *Stores) OtherData() []int {
 	return slices.DeleteFunc(slices.Clone(s.partitions.All()), func(number int) bool {
-		return s.redis.OtherData(number) == nil
+		return s.Redis.OtherData(number) == nil
 	})
 }
 

@@ -1,4 +1,4 @@
-package main
+package wiring
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 // lockLease is how long a sale stays untouched after an instance died while rebuilding it.
 const lockLease = 5 * time.Second
 
-// locksPrefix is what the names of the locks' keys begin with, behind the service's own prefix.
-const locksPrefix = "lock:"
+// LocksPrefix is what the names of the locks' keys begin with, behind the service's own prefix.
+const LocksPrefix = "lock:"
 
 // locker gives the domain its locks: order.Locker and order.FencedLocker. What the reconciler writes is fenced by the
 // sale's epoch, which lives in the ledger, so it does not need the lock's token; the expirer's work is fenced by the
@@ -49,7 +49,7 @@ func (l locker) TryDo(ctx context.Context, name string, f func(context.Context) 
 	return l.TryDoFenced(ctx, name, func(ctx context.Context, _ int64) error { return f(ctx) })
 }
 
-func (l locker) TryDoFenced(ctx context.Context, name string, f func(ctx context.Context, token int64) error) error {
+func (l locker) TryDoFenced(ctx context.Context, name string, f func(ctx context.Context, Token int64) error) error {
 	asked := time.Now()
 	held := false
 	err := l.mutex(name).TryDo(ctx, func(ctx context.Context, h *lock.Hold) error {

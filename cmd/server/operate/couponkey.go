@@ -1,4 +1,4 @@
-package main
+package operate
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"seckill/cmd/server/wiring"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 )
@@ -19,14 +20,14 @@ under a key, so that tills refuse a wrong code without asking the database.
 Codes of every key stay good: a rotation voids none. Rotate when somebody who
 should not have read tb_setting. There is room for 32 keys.`
 
-// couponKey is the command couponkey.
-func couponKey(ctx context.Context, env cmdline.Env) error {
+// CouponKey is the command couponkey.
+func CouponKey(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("couponkey", flag.ContinueOnError)
 	rotate := set.Bool("rotate", false, "add a key, with which new codes are made")
-	if err := cmdline.Parse(env, set, couponKeyHelp); err != nil {
+	if err := cmdline.Parse(env.Env, set, couponKeyHelp); err != nil {
 		return err
 	}
-	return withLedger(ctx, env, func(_ config.Config, ledger toolLedger, log *slog.Logger) error {
+	return wiring.WithLedger(ctx, env, func(_ config.Config, ledger wiring.Ledger, log *slog.Logger) error {
 		keys, err := ledger.CouponKeys(ctx)
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package main
+package wiring
 
 import (
 	"cmp"
@@ -32,25 +32,32 @@ const (
 	noWord = "unknown"
 )
 
-// inspector asks the stores for what the list before a sale is made from.
-type inspector struct {
-	stores    *stores
+// Inspector asks the stores for what the list before a sale is made from.
+type Inspector struct {
+	stores    *Stores
 	ledgerErr error // why there is no ledger, which is nil then; the partitions are not known either
 	auditor   *audit.Auditor
 	provider  bool // somebody takes money
 	cfg       config.Config
 }
 
-// openInspector opens the stores for the command check. One that does not answer is no error but what the list will
+// NewInspector asks stores that are open. The auditor is theirs; provider says whether somebody takes money.
+func NewInspector(s *Stores, auditor *audit.Auditor, provider bool, cfg config.Config) *Inspector {
+	return &Inspector{stores: s, auditor: auditor, provider: provider, cfg: cfg}
+}
+
+// OpenInspector opens the stores for the command check. One that does not answer is no error but what the list will
 // say.
-func openInspector(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *inspector, err error) {
-	s := &stores{partitions: partition.Only(0)}
+func OpenInspector(
+	ctx context.Context, cfg config.Config, build telemetry.Build, log *slog.Logger,
+) (_ *Inspector, err error) {
+	s := &Stores{partitions: partition.Only(0), build: build}
 	defer func() {
 		if err != nil {
-			s.close(log)
+			s.Close(log)
 		}
 	}()
-	i := &inspector{stores: s, cfg: cfg, provider: cfg.Payment.Provider != "none"}
+	i := &Inspector{stores: s, cfg: cfg, provider: cfg.Payment.Provider != "none"}
 	var word string
 	word, i.ledgerErr = s.openLedgerNow(ctx, cfg, log)
 	if errors.Is(i.ledgerErr, sqlkit.ErrDSN) {
@@ -62,13 +69,16 @@ func openInspector(ctx context.Context, cfg config.Config, log *slog.Logger) (_ 
 	if i.ledgerErr == nil {
 		s.checkFormats(ctx)
 	}
-	i.auditor = audit.New(audit.Stores{Sales: s.ledger, Vouchers: s.ledger, Totals: s.ledger, Redis: s.redis},
-		recovery.NewRepairQueue(), telemetry.NewMetrics(build()), log)
+	i.auditor = audit.New(audit.Stores{Sales: s.Ledger, Vouchers: s.Ledger, Totals: s.Ledger, Redis: s.Redis},
+		recovery.NewRepairQueue(), telemetry.NewMetrics(build), log)
 	return i, nil
 }
 
+// Close closes the stores.
+func (i *Inspector) Close(log *slog.Logger) { i.stores.Close(log) }
+
 // openLedgerNow opens the database if it answers and has the schema of this version, and returns its word.
-func (s *stores) openLedgerNow(ctx context.Context, cfg config.Config, log *slog.Logger) (word string, err error) {
+func (s *Stores) openLedgerNow(ctx context.Context, cfg config.Config, log *slog.Logger) (word string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectorOpenTimeout)
 	defer cancel()
 	ledger, err := sqlstore.OpenMySQL(ctx, cfg.MySQL.DSN.Reveal(), ledgerOptions(cfg, log))
@@ -85,15 +95,15 @@ func (s *stores) openLedgerNow(ctx context.Context, cfg config.Config, log *slog
 		s.partitions = partition.Only(0)
 		return "", errors.Join(err, ledger.Close())
 	}
-	s.ledger, s.features = ledger, withHooks(ledger)
+	s.Ledger, s.Features = ledger, withHooks(ledger)
 	return word, nil
 }
 
-// facts asks everybody; with voucherID 0 for no sale. The error is voucher.ErrNotFound or voucher.ErrNotSeckill.
-func (i *inspector) facts(ctx context.Context, voucherID int64) (preflight.Facts, error) {
+// Facts asks everybody; with voucherID 0 for no sale. The error is voucher.ErrNotFound or voucher.ErrNotSeckill.
+func (i *Inspector) Facts(ctx context.Context, voucherID int64) (preflight.Facts, error) {
 	sources := preflight.Sources{
 		Redis:  func(ctx context.Context) []preflight.Redis { return i.redis(ctx, voucherID) },
-		Ledger: i.ledger, Instances: i.stores.redis.Instances, Backlog: i.backlog,
+		Ledger: i.ledger, Instances: i.stores.Redis.Instances, Backlog: i.backlog,
 		PoolSize: i.cfg.MySQL.PoolSize, Confirming: i.cfg.Redis.Replicas, HasProvider: i.provider,
 		Embedded: i.cfg.Embedded(),
 	}
@@ -109,57 +119,57 @@ func (i *inspector) facts(ctx context.Context, voucherID int64) (preflight.Facts
 
 // redis asks the server that has the sale. Without a sale, or while the ledger does not say where it is, that is the
 // one with partition 0, and for its memory the fullest.
-func (i *inspector) redis(ctx context.Context, voucherID int64) []preflight.Redis {
+func (i *Inspector) redis(ctx context.Context, voucherID int64) []preflight.Redis {
 	partition, known := i.partitionOf(ctx, voucherID)
-	servers := i.stores.redis.InspectAll(ctx, []int{partition})
+	servers := i.stores.Redis.InspectAll(ctx, []int{partition})
 	if r := &servers[0]; !known && r.Err == nil && !i.cfg.Embedded() {
-		r.Used, r.Limit, r.Err = i.stores.redis.Memory(ctx)
+		r.Used, r.Limit, r.Err = i.stores.Redis.Memory(ctx)
 	}
-	if err := i.stores.redis.OtherData(partition); err != nil {
+	if err := i.stores.Redis.OtherData(partition); err != nil {
 		servers[0].Err = err
 	}
 	return servers
 }
 
 // partitionOf returns where a sale is; 0 while that is not known.
-func (i *inspector) partitionOf(ctx context.Context, voucherID int64) (partition int, known bool) {
+func (i *Inspector) partitionOf(ctx context.Context, voucherID int64) (partition int, known bool) {
 	if voucherID == 0 || i.ledgerErr != nil {
 		return 0, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, partitionTimeout)
 	defer cancel()
-	v, err := i.stores.ledger.Voucher(ctx, voucherID)
+	v, err := i.stores.Ledger.Voucher(ctx, voucherID)
 	if err != nil || v.Sale == nil {
 		return 0, false
 	}
 	return v.Sale.Partition, true
 }
 
-func (i *inspector) ledger(ctx context.Context) (preflight.Ledger, error) {
+func (i *Inspector) ledger(ctx context.Context) (preflight.Ledger, error) {
 	if i.ledgerErr != nil {
 		return preflight.Ledger{}, i.ledgerErr
 	}
-	return i.stores.ledger.Inspect(ctx)
+	return i.stores.Ledger.Inspect(ctx)
 }
 
 // backlog sums what waits in all partitions.
-func (i *inspector) backlog(ctx context.Context) (b preflight.Backlog, err error) {
+func (i *Inspector) backlog(ctx context.Context) (b preflight.Backlog, err error) {
 	if i.ledgerErr != nil {
 		return b, fmt.Errorf("which partitions there are is not known: %w", i.ledgerErr)
 	}
 	for _, n := range i.stores.partitions.All() {
-		of, failed := i.stores.redis.Backlog(ctx, n)
+		of, failed := i.stores.Redis.Backlog(ctx, n)
 		b.Waiting, b.DeadLetters, err = b.Waiting+of.Waiting, b.DeadLetters+of.Dead, errors.Join(err, failed)
 	}
 	return b, err
 }
 
 // sale asks for the sale of a voucher, and what was changed of it.
-func (i *inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error) {
+func (i *Inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error) {
 	if i.ledgerErr != nil {
 		return nil, i.ledgerErr
 	}
-	v, err := i.stores.ledger.Voucher(ctx, id)
+	v, err := i.stores.Ledger.Voucher(ctx, id)
 	switch {
 	case err != nil:
 		return nil, err
@@ -173,7 +183,7 @@ func (i *inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error)
 	if s.Changes, err = i.changes(ctx, id); err != nil {
 		return nil, err
 	}
-	s.More = features.List().Check(ctx, i.stores.ledger.DB(), s)
+	s.More = features.List().Check(ctx, i.stores.Ledger.DB(), s)
 	if !v.Sale.Retired {
 		i.balance(ctx, s)
 	}
@@ -181,7 +191,7 @@ func (i *inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error)
 }
 
 // balance fills in whether the sale's units are all there. Without Redis that is not decided.
-func (i *inspector) balance(ctx context.Context, s *preflight.Sale) {
+func (i *Inspector) balance(ctx context.Context, s *preflight.Sale) {
 	balance, err := i.auditor.Balance(ctx, s.VoucherID)
 	switch {
 	case err != nil:
@@ -195,8 +205,8 @@ func (i *inspector) balance(ctx context.Context, s *preflight.Sale) {
 
 // changes returns what was changed of a voucher since its creation, last first. An export of its orders changes
 // nothing.
-func (i *inspector) changes(ctx context.Context, id int64) (changes []preflight.Change, err error) {
-	entries, err := i.stores.ledger.Entries(ctx, voucher.AuditFilter{VoucherID: id}, math.MaxInt64, changesShown)
+func (i *Inspector) changes(ctx context.Context, id int64) (changes []preflight.Change, err error) {
+	entries, err := i.stores.Ledger.Entries(ctx, voucher.AuditFilter{VoucherID: id}, math.MaxInt64, changesShown)
 	if err != nil {
 		return nil, err
 	}

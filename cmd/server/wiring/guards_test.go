@@ -1,4 +1,4 @@
-package main
+package wiring
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func TestWarnOfGuards(t *testing.T) {
 	for want, sales := range map[string][]voucher.Voucher{"vouchers=[8]": {plain, guarded}, "": {plain}} {
 		var logged bytes.Buffer
 		log := slog.New(slog.NewTextHandler(&logged, nil))
-		if err := warnOfGuards(t.Context(), keptSales{sales: sales}, log); err != nil {
+		if err := WarnOfGuards(t.Context(), keptSales{sales: sales}, log); err != nil {
 			t.Fatal(err)
 		}
 		if text := logged.String(); !strings.Contains(text, want) || (text == "") != (want == "") {

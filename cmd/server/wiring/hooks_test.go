@@ -1,4 +1,4 @@
-package main
+package wiring
 
 import (
 	"log/slog"
@@ -8,6 +8,7 @@ import (
 	"seckill/internal/feature"
 	"seckill/internal/features"
 	"seckill/internal/kit/config"
+	"seckill/internal/kit/telemetry"
 	"seckill/internal/sqlstore"
 	"seckill/internal/voucher"
 )
@@ -21,18 +22,18 @@ func TestHooksRunWhereverTheLedgerIsOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	served, err := openStores(t.Context(), cfg, log)
+	served, err := Open(t.Context(), cfg, telemetry.Build{}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rehearse(t, served.ledger)
-	served.close(log)
+	rehearse(t, served.Ledger)
+	served.Close(log)
 
 	tool, err := openLedger(t.Context(), cfg, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closing(log, "the database", tool.close)
+	defer Closing(log, "the database", tool.close)
 	rehearse(t, tool.Store)
 	var rows int
 	err = tool.DB().Pool().QueryRowContext(t.Context(), "SELECT COUNT(*) FROM tb_rehearsal").Scan(&rows)

@@ -1,4 +1,4 @@
-package main
+package operate
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"seckill/cmd/server/wiring"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 	"seckill/internal/lock"
@@ -39,14 +40,14 @@ others). The audit trail and the log say who forced what, and why.
 
   server locks force -why "instance b hangs, ticket 4711" -yes sale:42`
 
-// locks is the command locks.
-func locks(ctx context.Context, env cmdline.Env) error {
+// Locks is the command locks.
+func Locks(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("locks", flag.ContinueOnError)
 	if len(env.Args) == 0 || strings.HasPrefix(env.Args[0], "-") {
-		if err := cmdline.Parse(env, set, locksHelp); err != nil {
+		if err := cmdline.Parse(env.Env, set, locksHelp); err != nil {
 			return err
 		}
-		return cmdline.MisuseOf(env, set, "what is to be done is missing (list or force)")
+		return cmdline.MisuseOf(env.Env, set, "what is to be done is missing (list or force)")
 	}
 	what := env.Args[0]
 	env.Args = env.Args[1:]
@@ -56,32 +57,32 @@ func locks(ctx context.Context, env cmdline.Env) error {
 	case "force":
 		return forceLocks(ctx, env)
 	default:
-		return cmdline.MisuseOf(env, set, fmt.Sprintf("there is no %q (list or force)", what))
+		return cmdline.MisuseOf(env.Env, set, fmt.Sprintf("there is no %q (list or force)", what))
 	}
 }
 
 // openLocks opens the tools, and the locks of the service.
-func openLocks(ctx context.Context, env cmdline.Env) (*toolEnv, *lock.Locker, error) {
+func openLocks(ctx context.Context, env wiring.Env) (*wiring.Tool, *lock.Locker, error) {
 	cfg, err := config.Load(env.Environ)
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := openToolEnv(ctx, env)
+	w, err := wiring.OpenTool(ctx, env)
 	if err != nil {
 		return nil, nil, err
 	}
-	return w, lock.New(w.stores.clients.Commands, cfg.Redis.Prefix+locksPrefix), nil
+	return w, lock.New(w.Stores.Clients.Commands, cfg.Redis.Prefix+wiring.LocksPrefix), nil
 }
 
-func listLocks(ctx context.Context, env cmdline.Env) error {
-	if err := cmdline.Parse(env, flag.NewFlagSet("locks list", flag.ContinueOnError), listLocksHelp); err != nil {
+func listLocks(ctx context.Context, env wiring.Env) error {
+	if err := cmdline.Parse(env.Env, flag.NewFlagSet("locks list", flag.ContinueOnError), listLocksHelp); err != nil {
 		return err
 	}
 	w, locker, err := openLocks(ctx, env)
 	if err != nil {
 		return err
 	}
-	defer w.close(ctx)
+	defer w.Close(ctx)
 	names, err := locker.Mutexes(ctx)
 	if err != nil {
 		return err
@@ -100,13 +101,13 @@ func listLocks(ctx context.Context, env cmdline.Env) error {
 	return table.Flush() // it has kept what went wrong before
 }
 
-func forceLocks(ctx context.Context, env cmdline.Env) error {
+func forceLocks(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("locks force", flag.ContinueOnError)
 	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"),
 		"`who` does it, for the audit trail")
 	why := set.String("why", "", "for what `reason`, for the audit trail (required)")
 	yes := set.Bool("yes", false, "do it")
-	if err := cmdline.ParseFlags(env, set, forceLocksHelp); err != nil {
+	if err := cmdline.ParseFlags(env.Env, set, forceLocksHelp); err != nil {
 		return err
 	}
 	switch {
@@ -119,11 +120,11 @@ func forceLocks(ctx context.Context, env cmdline.Env) error {
 	if err != nil {
 		return err
 	}
-	defer w.close(ctx)
+	defer w.Close(ctx)
 	var failed []error
 	for _, name := range set.Args() {
 		if *yes {
-			err := w.note(ctx, operatorAct{"server locks", voucher.Forced, "lock", name, *by, *why})
+			err := note(ctx, w, operatorAct{"server locks", voucher.Forced, "lock", name, *by, *why})
 			if err != nil {
 				failed = append(failed, err)
 				continue
@@ -134,7 +135,7 @@ func forceLocks(ctx context.Context, env cmdline.Env) error {
 			if err != nil {
 				done = "unknown" // it may be free all the same
 			}
-			w.log.WarnContext(ctx, "a lock was forced", "lock", name, "was", done, "by", *by, "why", *why, "error", err)
+			w.Log.WarnContext(ctx, "a lock was forced", "lock", name, "was", done, "by", *by, "why", *why, "error", err)
 		}
 		if err != nil {
 			failed = append(failed, err)

@@ -1,4 +1,4 @@
-package main
+package wiring
 
 import (
 	"time"
@@ -9,12 +9,12 @@ import (
 	"seckill/internal/kit/telemetry"
 )
 
-// pools returns how the connections to the stores are used.
-func (s *stores) pools() []telemetry.Pool {
-	sql := s.ledger.DB().Connections()
+// Pools returns how the connections to the stores are used.
+func (s *Stores) Pools() []telemetry.Pool {
+	sql := s.Ledger.DB().Connections()
 	return []telemetry.Pool{
-		redisPool("redis", s.clients.Commands.PoolStats()),
-		redisPool("redis_blocking", s.clients.Blocking.PoolStats()),
+		redisPool("redis", s.Clients.Commands.PoolStats()),
+		redisPool("redis_blocking", s.Clients.Blocking.PoolStats()),
 		{Name: "ledger", InUse: sql.InUse, Idle: sql.Idle, Waits: sql.WaitCount, Waited: sql.WaitDuration},
 	}
 }
@@ -26,13 +26,13 @@ func redisPool(name string, s *redis.PoolStats) telemetry.Pool {
 	}
 }
 
-// bulkheads returns how classes of callers share requests in flight and the connections to the stores.
-func (s *stores) bulkheads(api *httpapi.API) func() []telemetry.Bulkhead {
+// Bulkheads returns how classes of callers share requests in flight and the connections to the stores.
+func (s *Stores) Bulkheads(api *httpapi.API) func() []telemetry.Bulkhead {
 	return func() []telemetry.Bulkhead {
 		return []telemetry.Bulkhead{
 			{Resource: "requests", Loads: api.Load().Requests},
-			{Resource: "ledger", Loads: s.ledger.DB().Bulkhead().Loads()},
-			{Resource: "redis", Loads: s.clients.Permits()},
+			{Resource: "ledger", Loads: s.Ledger.DB().Bulkhead().Loads()},
+			{Resource: "redis", Loads: s.Clients.Permits()},
 		}
 	}
 }

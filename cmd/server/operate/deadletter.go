@@ -1,4 +1,4 @@
-package main
+package operate
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"seckill/cmd/server/wiring"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
@@ -62,14 +63,14 @@ again, and the unit goes back on sale. This cannot be undone.
 
   server deadletter discard -why "written by hand for a test" -yes 1764000000000-0`
 
-// deadletter is the command deadletter.
-func deadletter(ctx context.Context, env cmdline.Env) error {
+// Deadletter is the command deadletter.
+func Deadletter(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("deadletter", flag.ContinueOnError)
 	if len(env.Args) == 0 || strings.HasPrefix(env.Args[0], "-") {
-		if err := cmdline.Parse(env, set, deadletterHelp); err != nil {
+		if err := cmdline.Parse(env.Env, set, deadletterHelp); err != nil {
 			return err
 		}
-		return cmdline.MisuseOf(env, set, "what is to be done is missing (list, replay or discard)")
+		return cmdline.MisuseOf(env.Env, set, "what is to be done is missing (list, replay or discard)")
 	}
 	what := env.Args[0]
 	env.Args = env.Args[1:]
@@ -81,26 +82,26 @@ func deadletter(ctx context.Context, env cmdline.Env) error {
 	case "discard":
 		return discardLetters(ctx, env)
 	default:
-		return cmdline.MisuseOf(env, set, fmt.Sprintf("there is no %q (list, replay or discard)", what))
+		return cmdline.MisuseOf(env.Env, set, fmt.Sprintf("there is no %q (list, replay or discard)", what))
 	}
 }
 
-func listLetters(ctx context.Context, env cmdline.Env) error {
+func listLetters(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("deadletter list", flag.ContinueOnError)
 	n := set.Int("n", 50, "how `many` letters are printed at most, 1 to 1000")
 	after := set.String("after", "", "the `id` of the letter behind which to begin")
-	if err := cmdline.Parse(env, set, listHelp); err != nil {
+	if err := cmdline.Parse(env.Env, set, listHelp); err != nil {
 		return err
 	}
 	if *n < 1 || *n > 1000 {
 		return cmdline.Misuse(set, fmt.Sprintf("-n is %d (allowed: 1 to 1000)", *n))
 	}
-	w, err := openToolEnv(ctx, env)
+	w, err := wiring.OpenTool(ctx, env)
 	if err != nil {
 		return err
 	}
-	defer w.close(ctx)
-	letters, total, err := w.deadLetters.List(ctx, *after, *n)
+	defer w.Close(ctx)
+	letters, total, err := w.DeadLetters.List(ctx, *after, *n)
 	if err != nil {
 		return err
 	}
@@ -163,11 +164,11 @@ type letterCommand struct {
 }
 
 // parseLetterCommand reads the flags and ids of a command that changes something; extra adds flags of its own.
-func parseLetterCommand(env cmdline.Env, set *flag.FlagSet, about string) (letterCommand, error) {
+func parseLetterCommand(env wiring.Env, set *flag.FlagSet, about string) (letterCommand, error) {
 	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"),
 		"`who` does it, for the audit trail")
 	why := set.String("why", "", "for what `reason`, for the audit trail (required)")
-	if err := cmdline.ParseFlags(env, set, about); err != nil {
+	if err := cmdline.ParseFlags(env.Env, set, about); err != nil {
 		return letterCommand{}, err
 	}
 	for _, id := range set.Args() {
@@ -185,7 +186,7 @@ func parseLetterCommand(env cmdline.Env, set *flag.FlagSet, about string) (lette
 }
 
 // variable returns a variable of the environment, "" when it is not set.
-func variable(env cmdline.Env, name string) string {
+func variable(env wiring.Env, name string) string {
 	for _, kv := range env.Environ {
 		if value, is := strings.CutPrefix(kv, name+"="); is {
 			return value
@@ -194,41 +195,41 @@ func variable(env cmdline.Env, name string) string {
 	return ""
 }
 
-func replayLetters(ctx context.Context, env cmdline.Env) error {
+func replayLetters(ctx context.Context, env wiring.Env) error {
 	letterCommand, err := parseLetterCommand(env,
 		flag.NewFlagSet("deadletter replay", flag.ContinueOnError), replayHelp)
 	if err != nil {
 		return err
 	}
-	w, err := openToolEnv(ctx, env)
+	w, err := wiring.OpenTool(ctx, env)
 	if err != nil {
 		return err
 	}
-	defer w.close(ctx)
+	defer w.Close(ctx)
 	return eachLetter(env, letterCommand, func(id string) (string, error) {
-		if err := w.noteLetter(ctx, letterCommand, voucher.Replayed, id); err != nil {
+		if err := noteLetter(ctx, w, letterCommand, voucher.Replayed, id); err != nil {
 			return "", err
 		}
-		c, err := w.deadLetters.Replay(ctx, id, letterCommand.by, letterCommand.why)
+		c, err := w.DeadLetters.Replay(ctx, id, letterCommand.by, letterCommand.why)
 		return fmt.Sprintf("order %d of user %d is queued again", c.OrderID, c.UserID), err
 	})
 }
 
-func discardLetters(ctx context.Context, env cmdline.Env) error {
+func discardLetters(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("deadletter discard", flag.ContinueOnError)
 	yes := set.Bool("yes", false, "do it: it cannot be undone")
 	letterCommand, err := parseLetterCommand(env, set, discardHelp)
 	if err != nil {
 		return err
 	}
-	w, err := openToolEnv(ctx, env)
+	w, err := wiring.OpenTool(ctx, env)
 	if err != nil {
 		return err
 	}
-	defer w.close(ctx)
+	defer w.Close(ctx)
 	if !*yes {
 		if err := eachLetter(env, letterCommand, func(id string) (string, error) {
-			l, err := w.deadLetters.Find(ctx, id)
+			l, err := w.DeadLetters.Find(ctx, id)
 			return wouldDiscard(l), err
 		}); err != nil {
 			return err
@@ -236,26 +237,26 @@ func discardLetters(ctx context.Context, env cmdline.Env) error {
 		return cmdline.Misuse(set, "nothing was done; -yes does it")
 	}
 	return eachLetter(env, letterCommand, func(id string) (string, error) {
-		if err := w.noteLetter(ctx, letterCommand, voucher.Discarded, id); err != nil {
+		if err := noteLetter(ctx, w, letterCommand, voucher.Discarded, id); err != nil {
 			return "", err
 		}
-		l, err := w.deadLetters.Discard(ctx, id, letterCommand.by, letterCommand.why)
+		l, err := w.DeadLetters.Discard(ctx, id, letterCommand.by, letterCommand.why)
 		if err != nil {
 			return "", err
 		}
 		if l.Status == order.Failed { // a rebuild under way may have counted the unit as taken
-			err = w.requestRepair(ctx, l.Claim.VoucherID, order.NoBadEpoch)
+			err = requestRepair(ctx, w, l.Claim.VoucherID, order.NoBadEpoch)
 		}
 		return discarded(l), err
 	})
 }
 
 // noteLetter writes into the audit trail what is about to be done to a dead letter, if there is one with that id.
-func (w *toolEnv) noteLetter(ctx context.Context, c letterCommand, action voucher.Action, id string) error {
-	if _, err := w.deadLetters.Find(ctx, id); err != nil {
+func noteLetter(ctx context.Context, w *wiring.Tool, c letterCommand, action voucher.Action, id string) error {
+	if _, err := w.DeadLetters.Find(ctx, id); err != nil {
 		return err
 	}
-	return w.note(ctx, operatorAct{"server deadletter", action, "deadLetter", id, c.by, c.why})
+	return note(ctx, w, operatorAct{"server deadletter", action, "deadLetter", id, c.by, c.why})
 }
 
 func wouldDiscard(l recorder.DeadLetter) string {
@@ -274,7 +275,7 @@ func discarded(l recorder.DeadLetter) string {
 }
 
 // eachLetter runs do for each of the letters, prints the result, and fails if one failed.
-func eachLetter(env cmdline.Env, w letterCommand, do func(id string) (string, error)) error {
+func eachLetter(env wiring.Env, w letterCommand, do func(id string) (string, error)) error {
 	var failed []error
 	for _, id := range w.ids {
 		done, err := do(id)

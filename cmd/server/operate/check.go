@@ -1,4 +1,4 @@
-package main
+package operate
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/cmd/server/wiring"
 	"seckill/internal/feature"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
@@ -28,12 +29,12 @@ Each line is ok, a warning, or a no, with what to do. It writes one key that exp
 
 Exit code: 0 for go, also with warnings; 3 for no-go; 1 when it could not be checked.`
 
-// check is the command check.
-func check(ctx context.Context, env cmdline.Env) error {
+// Check is the command check.
+func Check(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("check", flag.ContinueOnError)
 	id := set.Int64("voucher", 0, "the `id` of the voucher whose sale is to go ahead")
 	lang := set.String("lang", "en", "`language` of the list: en or zh")
-	if err := cmdline.Parse(env, set, checkHelp); err != nil {
+	if err := cmdline.Parse(env.Env, set, checkHelp); err != nil {
 		return err
 	}
 	languages := map[string]words.Language{"en": words.English, "zh": words.Chinese}
@@ -51,16 +52,16 @@ func check(ctx context.Context, env cmdline.Env) error {
 	if cfg.Embedded() {
 		return fmt.Errorf("%w. There the console has the list", feature.ErrEmbedded)
 	}
-	log, err := newLogger(env, cfg)
+	log, err := wiring.NewLogger(env, cfg)
 	if err != nil {
 		return err
 	}
-	i, err := openInspector(ctx, cfg, log)
+	i, err := wiring.OpenInspector(ctx, cfg, env.Build, log)
 	if err != nil {
 		return err
 	}
-	defer i.stores.close(log)
-	facts, err := i.facts(ctx, *id)
+	defer i.Close(log)
+	facts, err := i.Facts(ctx, *id)
 	switch {
 	case errors.Is(err, voucher.ErrNotFound):
 		return fmt.Errorf("there is no voucher %d", *id)

@@ -1,4 +1,4 @@
-package main
+package wiring
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
+	"seckill/internal/kit/telemetry"
 	"seckill/internal/order/catalog"
 	"seckill/internal/order/redemption"
 	"seckill/internal/order/service"
@@ -25,17 +26,17 @@ func withHooks(ledger *sqlstore.Store) feature.List {
 	return opened
 }
 
-// coreFor is what the core gives to features; to those of a command, front is empty.
-func coreFor(
-	cfg config.Config, s *stores, shop *shop, front httpkit.Front, log *slog.Logger,
+// Core is what the core gives to features; to those of a command, front is empty.
+func Core(
+	cfg config.Config, s *Stores, shop *Shop, front httpkit.Front, log *slog.Logger,
 ) feature.Core {
 	return feature.Core{
-		DB: s.ledger.DB(), Orders: s.ledger.Orders(), Ledger: s.ledger, Redis: s.redis, Partitions: s.redis,
-		Vouchers: shop.vouchers, Sales: sales{shop.catalog, shop.purchases}, Locks: shop.locks, Settings: cfg,
-		Secret: s.secret, Version: build().Version, Embedded: s.home != nil, Front: front, Log: log,
+		DB: s.Ledger.DB(), Orders: s.Ledger.Orders(), Ledger: s.Ledger, Redis: s.Redis, Partitions: s.Redis,
+		Vouchers: shop.Vouchers, Sales: sales{shop.Catalog, shop.Purchases}, Locks: shop.locks, Settings: cfg,
+		Secret: s.Secret, Version: s.build.Version, Embedded: s.Home != nil, Front: front, Log: log,
 		Members: feature.Members{
 			Coupons: func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]feature.Coupon, error) {
-				found, err := s.ledger.Coupons(ctx, orderIDs)
+				found, err := s.Ledger.Coupons(ctx, orderIDs)
 				return shownCoupons(found, whole), err
 			},
 		},
@@ -48,12 +49,12 @@ type sales struct {
 	*service.Purchases
 }
 
-// front is what the core's interface gives to features' routes.
-func front(cfg config.Config, shop *shop, streams *httpkit.Streams) httpkit.Front {
+// FrontFor is what the core's interface gives to features' routes.
+func FrontFor(cfg config.Config, shop *Shop, streams *httpkit.Streams) httpkit.Front {
 	return httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}, Streams: streams, Now: time.Now, Zone: cfg.Server.Location,
 		Address: httpkit.AddressBehind(cfg.HTTP.TrustedProxies),
-		Orders:  httpapi.OrderPages(shop.orders),
+		Orders:  httpapi.OrderPages(shop.Orders),
 	}
 }
 
@@ -70,39 +71,30 @@ func shownCoupons(found map[int64]redemption.Coupon, whole bool) map[int64]featu
 	return shown
 }
 
-// featureCommands are the features' commands for operators.
-func featureCommands() (all []command) {
-	tools := feature.Tools{Core: withCore, Ledger: withFeatureLedger}
-	for _, c := range features.List().Commands() {
-		all = append(all, command{c.Name, c.Summary, func(ctx context.Context, env cmdline.Env) error {
-			return c.Run(ctx, env, tools)
-		}})
+// ToolsFor opens for features' commands what this program works on.
+func ToolsFor(build telemetry.Build) feature.Tools {
+	return feature.Tools{
+		Core: func(ctx context.Context, env cmdline.Env, do func(feature.Core) error) error {
+			w, err := OpenTool(ctx, Env{env, build})
+			if err != nil {
+				return err
+			}
+			defer w.Close(ctx)
+			return do(Core(w.cfg, w.Stores, w.Shop, httpkit.Front{}, w.Log))
+		},
+		Ledger: func(ctx context.Context, env cmdline.Env, do func(feature.Core) error) error {
+			return WithLedger(ctx, Env{env, build}, func(cfg config.Config, ledger Ledger, log *slog.Logger) error {
+				return do(feature.Core{
+					DB: ledger.DB(), Orders: ledger.Orders(), Ledger: ledger, Settings: cfg, Version: build.Version,
+					Embedded: ledger.home != nil, Log: log,
+				})
+			})
+		},
 	}
-	return all
 }
 
-// withCore is feature.Tools.Core.
-func withCore(ctx context.Context, env cmdline.Env, do func(feature.Core) error) error {
-	w, err := openToolEnv(ctx, env)
-	if err != nil {
-		return err
-	}
-	defer w.close(ctx)
-	return do(coreFor(w.cfg, w.stores, w.shop, httpkit.Front{}, w.log))
-}
-
-// withFeatureLedger is feature.Tools.Ledger.
-func withFeatureLedger(ctx context.Context, env cmdline.Env, do func(feature.Core) error) error {
-	return withLedger(ctx, env, func(cfg config.Config, ledger toolLedger, log *slog.Logger) error {
-		return do(feature.Core{
-			DB: ledger.DB(), Orders: ledger.Orders(), Ledger: ledger, Settings: cfg, Version: build().Version,
-			Embedded: ledger.home != nil, Log: log,
-		})
-	})
-}
-
-// warnOfGuards names the sales that have guards, where nothing asks them.
-func warnOfGuards(ctx context.Context, ledger feature.Ledger, log *slog.Logger) error {
+// WarnOfGuards names the sales that have guards, where nothing asks them.
+func WarnOfGuards(ctx context.Context, ledger feature.Ledger, log *slog.Logger) error {
 	vs, err := ledger.SalesToKeep(ctx)
 	if err != nil {
 		return fmt.Errorf("which sales have guards: %w", err)

@@ -1,8 +1,9 @@
-package main
+package operate
 
 import (
 	"context"
 
+	"seckill/cmd/server/wiring"
 	"seckill/internal/voucher"
 )
 
@@ -16,8 +17,8 @@ type operatorAct struct {
 
 // note writes an act into the audit trail, as the service's. It is called before the act, so that there is no act
 // without an entry.
-func (w *toolEnv) note(ctx context.Context, act operatorAct) error {
-	return w.stores.ledger.Note(ctx, voucher.Entry{
+func note(ctx context.Context, w *wiring.Tool, act operatorAct) error {
+	return w.Stores.Ledger.Note(ctx, voucher.Entry{
 		By: voucher.Author{Request: act.command}, Action: act.action,
 		Changes: []voucher.FieldChange{
 			{Field: act.field, To: act.name}, {Field: "by", To: act.by}, {Field: "why", To: act.why},

@@ -1,4 +1,4 @@
-package main
+package operate
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"seckill/cmd/server/wiring"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/order/partition"
 )
@@ -28,17 +29,17 @@ SECKILL_PARTITIONS adds them. It works beside running instances, on the stores t
 
 Instances know of a change within some five seconds. Partition 0 can be closed, and not removed.`
 
-// partitionCommand is the command partition.
-func partitionCommand(ctx context.Context, env cmdline.Env) error {
+// Partition is the command partition.
+func Partition(ctx context.Context, env wiring.Env) error {
 	args := env.Args
 	switch {
-	case len(args) > 1 && isHelp(args[1]): // behind what is to be done
+	case len(args) > 1 && cmdline.IsHelp(args[1]): // behind what is to be done
 		env.Args = args[1:]
 	case len(args) > 0 && !strings.HasPrefix(args[0], "-"):
 		env.Args = nil // what stands behind it is a number, also if it begins with a -
 	}
 	set := flag.NewFlagSet("partition", flag.ContinueOnError)
-	if err := cmdline.ParseFlags(env, set, partitionHelp); err != nil {
+	if err := cmdline.ParseFlags(env.Env, set, partitionHelp); err != nil {
 		return err
 	}
 	if len(args) == 1 && args[0] == "list" {
@@ -81,13 +82,13 @@ func partitionChange(args []string) (change func(*partition.Admin, context.Conte
 	return change, n, ""
 }
 
-func withPartitions(ctx context.Context, env cmdline.Env, f func(*partition.Admin) error) error {
-	w, err := openToolEnv(ctx, env)
+func withPartitions(ctx context.Context, env wiring.Env, f func(*partition.Admin) error) error {
+	w, err := wiring.OpenTool(ctx, env)
 	if err != nil {
 		return err
 	}
-	defer w.close(ctx)
-	return f(partition.NewAdmin(w.stores.ledger, w.stores.redis))
+	defer w.Close(ctx)
+	return f(partition.NewAdmin(w.Stores.Ledger, w.Stores.Redis))
 }
 
 func listPartitions(ctx context.Context, out io.Writer, admin *partition.Admin) error {

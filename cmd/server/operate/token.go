@@ -1,4 +1,4 @@
-package main
+package operate
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/cmd/server/wiring"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
@@ -35,8 +36,8 @@ const longestTTL = 366 * 24 * time.Hour
 // maxAgeDays keeps the time at which an account was made after 1970.
 const maxAgeDays = 18_250
 
-// token is the command token.
-func token(_ context.Context, env cmdline.Env) error {
+// Token is the command token.
+func Token(_ context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("token", flag.ContinueOnError)
 	user := set.Int64("user", 0, "the user's `id`, a positive number (required)")
 	role := set.String("role", "", "the `role`: \"admin\", \"till\", or nothing for a buyer")
@@ -44,7 +45,7 @@ func token(_ context.Context, env cmdline.Env) error {
 	level := set.Int64("level", 0, "the `level` of a buyer's account, for sales with such a condition")
 	ageDays := set.Int64("agedays", 0, "how many `days` old a buyer's account is, for sales with such a condition")
 	ttl := set.Duration("ttl", 24*time.Hour, "how long the token is valid")
-	if err := cmdline.Parse(env, set, tokenHelp); err != nil {
+	if err := cmdline.Parse(env.Env, set, tokenHelp); err != nil {
 		return err
 	}
 	switch {
@@ -82,7 +83,7 @@ func token(_ context.Context, env cmdline.Env) error {
 			return err
 		}
 	}
-	rules := tokenRules(cfg, secret)
+	rules := wiring.TokenRules(cfg, secret)
 	life, err := chosenLife(set, *ttl, rules.Life(*role == authtoken.RoleAdmin))
 	if err != nil {
 		return err
@@ -119,15 +120,6 @@ func signToken(rules authtoken.Rules, a account, life time.Duration) (string, er
 	}
 }
 
-// tokenRules are the settings' rules for tokens, signed with a secret.
-func tokenRules(cfg config.Config, secret string) authtoken.Rules {
-	return authtoken.Rules{
-		Secret: []byte(secret), Previous: []byte(cfg.JWT.PreviousSecret.Reveal()),
-		Issuer: cfg.JWT.Issuer, Audience: cfg.JWT.Audience,
-		MaxLife: cfg.JWT.MaxLife, AdminMaxLife: cfg.JWT.AdminMaxLife,
-	}
-}
-
 // chosenLife is how long a token is to be valid: the flag's ttl, or if nobody gave one, that within the role's
 // longest life.
 func chosenLife(set *flag.FlagSet, ttl, longest time.Duration) (time.Duration, error) {
@@ -138,13 +130,5 @@ func chosenLife(set *flag.FlagSet, ttl, longest time.Duration) (time.Duration, e
 			fmt.Sprintf("-ttl is %s, but the service accepts tokens of this role for %s at most "+
 				"(SECKILL_JWT_MAX_LIFE, SECKILL_JWT_ADMIN_MAX_LIFE)", ttl, longest))
 	}
-	return within(ttl, longest), nil
-}
-
-// within is a time, or the longest one if that is less; 0: there is no longest.
-func within(d, longest time.Duration) time.Duration {
-	if longest > 0 {
-		return min(d, longest)
-	}
-	return d
+	return wiring.Within(ttl, longest), nil
 }

@@ -1,0 +1,97 @@
+package wiring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"seckill/internal/kit/config"
+	"seckill/internal/kit/embedded"
+	"seckill/internal/sqlstore"
+)
+
+// Ledger is the ledger of a command that needs nothing else.
+type Ledger struct {
+	*sqlstore.Store
+
+	home *embedded.Home // nil outside the embedded mode
+}
+
+func openLedger(ctx context.Context, cfg config.Config, log *slog.Logger) (Ledger, error) {
+	ledger, err := openStore(ctx, cfg, log)
+	if err == nil {
+		withHooks(ledger.Store)
+	}
+	return ledger, err
+}
+
+func openStore(ctx context.Context, cfg config.Config, log *slog.Logger) (Ledger, error) {
+	if !cfg.Embedded() {
+		cfg.Stores.Wait = false // somebody waits for the command
+		ledger, err := openMySQL(ctx, cfg, log)
+		return Ledger{Store: ledger}, err
+	}
+	home, err := embedded.OpenExisting(cfg.Stores.DataDir, log)
+	switch {
+	case errors.Is(err, embedded.ErrNoDatabase):
+		return Ledger{}, fmt.Errorf("%w (SECKILL_DATA_DIR), which server serve makes, and SECKILL_MYSQL_DSN names "+
+			"none: this command needs the settings that the instances have", err)
+	case err != nil:
+		return Ledger{}, err
+	}
+	ledger, err := sqlstore.OpenSQLite(ctx, home.SQLitePath, ledgerOptions(cfg, log))
+	if err != nil {
+		return Ledger{}, errors.Join(fmt.Errorf("opening %s: %w", filepath.Base(home.SQLitePath), err),
+			home.Close())
+	}
+	return Ledger{Store: ledger, home: home}, nil
+}
+
+func (l Ledger) close() error {
+	err := l.Close()
+	if l.home != nil {
+		err = errors.Join(err, l.home.Close())
+	}
+	return err
+}
+
+// sayDatabase says which database a command works on: what it prints else is the same on the wrong one.
+func sayDatabase(env Env, ledger *sqlstore.Store) {
+	_, _ = fmt.Fprintln(env.Err, "database:", ledger.DB().Place())
+}
+
+// WithLedger runs f, of a command that needs no Redis, on the ledger that the settings name, whose schema must be
+// this version's.
+func WithLedger(
+	ctx context.Context, env Env, f func(cfg config.Config, ledger Ledger, log *slog.Logger) error,
+) error {
+	return WithAnyLedger(ctx, env, func(cfg config.Config, ledger Ledger, log *slog.Logger) error {
+		if err := ledger.CheckSchema(ctx); err != nil {
+			return err
+		}
+		return f(cfg, ledger, log)
+	})
+}
+
+// WithAnyLedger is WithLedger whatever the schema is.
+func WithAnyLedger(
+	ctx context.Context, env Env, f func(cfg config.Config, ledger Ledger, log *slog.Logger) error,
+) error {
+	cfg, err := config.Load(env.Environ)
+	if err != nil {
+		return err
+	}
+	log, err := NewLogger(env, cfg)
+	if err != nil {
+		return err
+	}
+	ledger, err := openLedger(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer Closing(log, "the database", ledger.close)
+	sayDatabase(env, ledger.Store)
+	return f(cfg, ledger, log)
+}

@@ -1,0 +1,238 @@
+package wiring
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/feature"
+	"seckill/internal/kit/config"
+	"seckill/internal/kit/embedded"
+	"seckill/internal/kit/telemetry"
+	"seckill/internal/order"
+	"seckill/internal/order/partition"
+	"seckill/internal/redisstore"
+	"seckill/internal/redisstore/rediskit"
+	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/sqlkit"
+)
+
+// Stores are the ledger and the Redis that the service works on.
+type Stores struct {
+	Ledger     *sqlstore.Store
+	Features   feature.List // in the ledger
+	Redis      *redisstore.Store
+	Clients    *rediskit.Clients
+	partitions *partition.Set
+	Home       *embedded.Home  // nil outside the embedded mode
+	Secret     string          // key of the tokens' signatures
+	build      telemetry.Build // tells heartbeats, metrics and features the version
+}
+
+// Open opens what the settings name, or in the embedded mode what lies in the data directory, with its schema
+// up to date. Close closes it.
+func Open(
+	ctx context.Context, cfg config.Config, build telemetry.Build, log *slog.Logger,
+) (_ *Stores, err error) {
+	s := &Stores{Secret: cfg.JWT.Secret.Reveal(), build: build}
+	defer func() {
+		if err != nil {
+			s.Close(log)
+		}
+	}()
+	if cfg.Embedded() {
+		if err := s.openHome(ctx, cfg, log); err != nil {
+			return nil, fmt.Errorf("SECKILL_DATA_DIR %q cannot be used: %w", cfg.Stores.DataDir, err)
+		}
+	} else if s.Ledger, err = openMySQL(ctx, cfg, log); err != nil {
+		return nil, err
+	}
+	s.Features = withHooks(s.Ledger)
+	if err := s.prepareSchema(ctx, cfg, log); err != nil {
+		return nil, err
+	}
+	if s.partitions, err = partition.Load(ctx, s.Ledger, log); err != nil {
+		return nil, err
+	}
+	word, err := s.Ledger.Word(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.openRedis(cfg, word, log); err != nil {
+		return nil, err
+	}
+	return s, await(ctx, cfg.Stores.Wait, log, "Redis", func() error {
+		if s.Home != nil {
+			return s.Redis.Ping(ctx) // its settings are ours, and it has none that Examine could ask for
+		}
+		return s.Redis.CheckConfig(ctx)
+	})
+}
+
+// openHome opens the stores of the embedded mode.
+func (s *Stores) openHome(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
+	if s.Home, err = embedded.Open(cfg.Stores.DataDir, log); err != nil {
+		return err
+	}
+	if s.Secret == "" {
+		if s.Secret, err = s.Home.Secret(); err != nil {
+			return err
+		}
+	}
+	s.Ledger, err = sqlstore.OpenSQLite(ctx, s.Home.SQLitePath, ledgerOptions(cfg, log))
+	return err
+}
+
+// openRedis makes the clients of Redis, which connect when they are first used. The word is the ledger's.
+func (s *Stores) openRedis(cfg config.Config, word string, log *slog.Logger) (err error) {
+	reach := rediskit.Config{
+		Topology: rediskit.Topology(cfg.Redis.Mode), Addrs: cfg.Redis.Addrs, MasterName: cfg.Redis.Master,
+		Username: cfg.Redis.Username, Password: cfg.Redis.Password.Reveal(),
+		SentinelPassword: cfg.Redis.SentinelPassword.Reveal(), DB: cfg.Redis.DB,
+		Name: "seckill-" + cfg.Server.Instance, Timeout: cfg.Redis.Timeout, PoolSize: cfg.Redis.PoolSize,
+		Readers: partition.Max,
+	}
+	if cfg.Redis.TLS {
+		reach.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.Redis.CAs}
+	}
+	if s.Home != nil {
+		reach.Addrs, reach.Password = []string{s.Home.Addr}, s.Home.Password
+	}
+	redis.SetLogger(rediskit.ClientLog{Log: log}) // the client would print its own lines otherwise
+	if s.Clients, err = rediskit.NewClients(reach); err != nil {
+		return err
+	}
+	s.Redis, err = redisstore.New(s.Clients, redisstore.Options{
+		Word: word, Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded(), Version: versionShown(s.build),
+		Replicas: redisstore.Replicas{Count: cfg.Redis.Replicas, Timeout: cfg.Redis.ReplicaTimeout},
+	}, log)
+	return err
+}
+
+// PingRedis returns nil as soon as the Redis of any partition answers: sales there go on.
+func (s *Stores) PingRedis(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := s.pingPartitions(ctx)
+	var failed error
+	for range cap(answers) {
+		err := <-answers
+		if err == nil {
+			return nil
+		}
+		failed = err
+	}
+	return failed
+}
+
+// PingAll returns nil once the Redis of every partition has answered.
+func (s *Stores) PingAll(ctx context.Context) error {
+	answers := s.pingPartitions(ctx)
+	for range cap(answers) {
+		if err := <-answers; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pingPartitions asks the Redis of each partition, all at once. The channel has room for all answers.
+func (s *Stores) pingPartitions(ctx context.Context) <-chan error {
+	partitions := s.partitions.All()
+	answers := make(chan error, len(partitions))
+	for _, n := range partitions {
+		go func() { answers <- s.Redis.PingPartition(ctx, n) }()
+	}
+	return answers
+}
+
+// ledgerOptions are the ledger's in every mode: the embedded one has the default limits.
+func ledgerOptions(cfg config.Config, log *slog.Logger) sqlkit.Options {
+	return sqlkit.Options{
+		Log: log, MaxConns: cfg.MySQL.PoolSize, Timeout: cfg.MySQL.Timeout, CAs: cfg.MySQL.CAs,
+	}
+}
+
+func openMySQL(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlstore.Store, error) {
+	var ledger *sqlstore.Store
+	err := await(ctx, cfg.Stores.Wait, log, "MySQL", func() (err error) {
+		ledger, err = sqlstore.OpenMySQL(ctx, cfg.MySQL.DSN.Reveal(), ledgerOptions(cfg, log))
+		return err
+	})
+	return ledger, err
+}
+
+// prepareSchema migrates, or with SECKILL_MIGRATE=false refuses a schema that is not up to date.
+func (s *Stores) prepareSchema(ctx context.Context, cfg config.Config, log *slog.Logger) error {
+	if !cfg.Stores.Migrate && s.Home == nil {
+		err := s.awaitSchema(ctx, cfg, log)
+		if errors.Is(err, sqlstore.ErrOldSchema) {
+			return fmt.Errorf("%w; run: server migrate (or set SECKILL_MIGRATE=true)", err)
+		}
+		return err
+	}
+	var applied []string
+	err := await(ctx, cfg.Stores.Wait, log, "the schema", func() (err error) {
+		applied, err = s.Ledger.Migrate(ctx)
+		if err != nil && !errors.Is(err, order.ErrUnavailable) {
+			err = backoff.Permanent(err)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(applied) > 0 {
+		log.InfoContext(ctx, "schema brought up to date", "applied", applied)
+	}
+	return nil
+}
+
+// awaitSchema returns nil once the schema is this version's. If the start is to wait for its stores, that is what it
+// waits for, too: another process migrates.
+func (s *Stores) awaitSchema(ctx context.Context, cfg config.Config, log *slog.Logger) error {
+	if !cfg.Stores.Wait {
+		return s.Ledger.CheckSchema(ctx)
+	}
+	return await(ctx, true, log, "the schema", func() error {
+		err := s.Ledger.CheckSchema(ctx)
+		if err != nil && !errors.Is(err, sqlstore.ErrOldSchema) && !sqlkit.IsAway(err) {
+			err = backoff.Permanent(err)
+		}
+		return err
+	})
+}
+
+// Close closes everything that was opened, last first.
+func (s *Stores) Close(log *slog.Logger) {
+	if s.Clients != nil {
+		Closing(log, "Redis", s.Clients.Close)
+	}
+	if s.Ledger != nil {
+		Closing(log, "the database", s.Ledger.Close)
+	}
+	if s.Home != nil {
+		Closing(log, "the data directory", s.Home.Close)
+	}
+}
+
+// Closing closes something at the end of a function and logs what goes wrong, when nobody can act on it any more.
+func Closing(log *slog.Logger, what string, closeIt func() error) {
+	if err := closeIt(); err != nil {
+		log.Warn("closing "+what+" failed", "error", err)
+	}
+}
+
+// versionShown is the version that heartbeats tell: of a build without one, the revision of its source.
+func versionShown(b telemetry.Build) string {
+	const untold, digits = "(devel)", 12 // of a revision, which has forty
+	if b.Version != untold {
+		return b.Version
+	}
+	return "devel-" + b.Revision[:min(digits, len(b.Revision))]
+}

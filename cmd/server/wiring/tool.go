@@ -1,0 +1,66 @@
+package wiring
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"seckill/internal/feature"
+	"seckill/internal/idworker"
+	"seckill/internal/kit/config"
+	"seckill/internal/kit/telemetry"
+	"seckill/internal/order/service"
+	"seckill/internal/redisstore"
+)
+
+// Tool is the stores and the domain for a command that runs beside the serving instances: without background jobs,
+// and without touching the schema.
+type Tool struct {
+	*Shop
+
+	cfg    config.Config
+	Stores *Stores
+	ids    *idworker.Worker
+	Log    *slog.Logger
+}
+
+func OpenTool(ctx context.Context, env Env) (*Tool, error) {
+	cfg, err := config.Load(env.Environ)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Embedded() {
+		return nil, feature.ErrEmbedded
+	}
+	cfg.Stores.Migrate, cfg.Stores.Wait = false, false
+	log, err := NewLogger(env, cfg)
+	if err != nil {
+		return nil, err
+	}
+	w := &Tool{cfg: cfg, Log: log}
+	if w.Stores, err = Open(ctx, cfg, env.Build, log); err != nil {
+		return nil, err
+	}
+	sayDatabase(env, w.Stores.Ledger)
+	w.Stores.checkFormats(ctx)
+	key, err := w.Stores.Ledger.IDKey(ctx)
+	if err != nil {
+		w.Stores.Close(log)
+		return nil, fmt.Errorf("the key of the order ids: %w", err)
+	}
+	counter, err := redisstore.NewCounter(w.Stores.Clients.Commands, cfg.Redis.Prefix)
+	if err != nil {
+		w.Stores.Close(log)
+		return nil, err
+	}
+	w.ids = idworker.New(counter, w.Stores.Ledger, key, idworker.Options{Logger: log})
+	w.Shop = OpenShop(cfg, w.Stores, w.ids, service.Providers{}, telemetry.NewMetrics(env.Build), log)
+	return w, nil
+}
+
+// Close releases what the environment holds.
+func (w *Tool) Close(ctx context.Context) {
+	w.Shop.Close()
+	Closing(w.Log, "the order ids", func() error { return w.ids.Close(context.WithoutCancel(ctx)) })
+	w.Stores.Close(w.Log)
+}
