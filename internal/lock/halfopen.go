@@ -36,7 +36,7 @@ func (l *Locker) dropHalfOpen(keys []string) {
 	}
 	client := l.client
 	if nodes, ok := client.(masters); ok {
-		node, err := nodes.MasterForKey(context.Background(), keys[0])
+		node, err := nodes.MasterForKey(limit(context.Background(), promptTime), keys[0])
 		if err != nil {
 			return // nobody knows the server
 		}
