@@ -13,7 +13,7 @@ import (
 
 // Options are a Store's settings. But for Word, the zero value is right for production.
 type Options struct {
-	// Word is what each partition carries that is this ledger's: sqlstore.Store.Word.
+	// Word is what each partition carries that is this ledger's: schema.Schema.Word.
 	Word string
 	// Prefix precedes every key. It has no braces. Default: none.
 	Prefix string

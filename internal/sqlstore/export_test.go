@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
@@ -42,16 +41,4 @@ func (s *Store) Order(ctx context.Context, id int64) (order.Order, error) {
 		return o, fmt.Errorf("order %d: %w", id, order.ErrNotFound)
 	}
 	return o, nil
-}
-
-// ShortenMigrationLease sets how long an instance that died keeps others from migrating.
-func ShortenMigrationLease(s *Store, length time.Duration) { s.migrationLeaseFor = length }
-
-// NewMigrationLease returns what tries once to get the lease.
-func NewMigrationLease(ctx context.Context, s *Store) (take func(context.Context) (bool, error), err error) {
-	l, err := s.newMigrationLease(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return l.take, nil
 }

@@ -314,8 +314,8 @@ func TestServerReadOnlyAndKilled(t *testing.T) {
 	l.Exec(t, "GRANT SELECT, INSERT, UPDATE ON seckill.* TO app@'%'")
 	store := through(t, dsn, func(c *mysql.Config) { c.User, c.Passwd = "app", "of-this-test" },
 		ledgertest.Options(l.Clock))
-	if err := store.CheckSchema(t.Context()); err != nil {
-		t.Errorf("CheckSchema: %v", err)
+	if err := store.Schema().Check(t.Context()); err != nil {
+		t.Errorf("Check: %v", err)
 	}
 	cs := ledgertest.Claims(v, 1, 2)
 	if err := store.Insert(t.Context(), cs[:1]); err != nil {

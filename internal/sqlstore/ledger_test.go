@@ -30,9 +30,3 @@ func openSQLite(tb testing.TB, path string) ledger {
 	tb.Helper()
 	return ledger{ledgertest.OpenSQLite(tb, path)}
 }
-
-// pastStore returns a ledger that has no store: only what reads and changes tables past it may be called.
-func pastStore(tb testing.TB, dsn string) ledger {
-	tb.Helper()
-	return ledger{ledgertest.Ledger{Raw: ledgertest.RawPool(tb, "mysql", dsn), Dialect: "mysql"}}
-}

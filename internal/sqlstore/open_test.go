@@ -2,7 +2,6 @@ package sqlstore_test
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit"
 	"seckill/internal/testkit/ledgertest"
-	"seckill/migrations"
 )
 
 func TestOpenMySQLRefuses(t *testing.T) {
@@ -158,21 +156,4 @@ func openSQLiteStore(t *testing.T, path string) *sqlstore.Store {
 		}
 	})
 	return store
-}
-
-// migrationTexts returns the dialect's migrations.
-func migrationTexts(t *testing.T, dialect string) (texts []string) {
-	t.Helper()
-	names, err := fs.Glob(migrations.FS, dialect+"/*.sql")
-	if err != nil || len(names) != len(files) {
-		t.Fatalf("migrations %v, %v; want %d of them", names, err, len(files))
-	}
-	for _, name := range names {
-		b, err := fs.ReadFile(migrations.FS, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts = append(texts, string(b))
-	}
-	return texts
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"seckill/internal/sqlstore/schema"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -16,16 +17,14 @@ type Store struct {
 	terms *termsCache
 	hooks []sqlkit.Hook // of features, in their order
 	// couponKey makes new codes.
-	couponKey         *couponKey
-	migrationLeaseFor time.Duration // tests shorten it
+	couponKey *couponKey
 }
 
-// New returns the ledger in a database, whose schema is up to date or will be before anything else is called (Migrate).
+// New returns the ledger in a database, whose schema is up to date or will be before anything else is called (Schema).
 func New(db *sqlkit.DB) *Store {
 	s := &Store{
 		db: db, now: db.Now, log: db.Log(), terms: newTermsCache(db.Now),
-		couponKey:         newCouponKey(db.Now),
-		migrationLeaseFor: migrationLeaseFor,
+		couponKey: newCouponKey(db.Now),
 	}
 	s.Use(s.couponHook())
 	return s
@@ -50,6 +49,9 @@ func opened(db *sqlkit.DB, err error) (*Store, error) {
 
 // DB returns the database.
 func (s *Store) DB() *sqlkit.DB { return s.db }
+
+// Schema returns the database's tables, which it migrates and checks.
+func (s *Store) Schema() *schema.Schema { return schema.New(s.db) }
 
 // Ping reports whether the database answers, as sqlkit.DB's does.
 func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }

@@ -99,7 +99,7 @@ func newEnv(t *testing.T) *env {
 		sqlkit.Options{Log: log, MaxConns: 16, Timeout: 10 * time.Second})
 	must(t, err)
 	t.Cleanup(func() { must(t, ledger.Close()) })
-	_, err = ledger.Migrate(t.Context())
+	_, err = ledger.Schema().Migrate(t.Context())
 	must(t, err)
 	events := webhook.NewLedger(ledger.DB(), ledger.Orders())
 	ledger.Use(events.Hook())

@@ -79,7 +79,7 @@ func newFixture(b *testing.B) *fixture {
 		sqlkit.Options{Log: log, MaxConns: 16, Timeout: 10 * time.Second})
 	s.must(err)
 	b.Cleanup(func() { s.must(s.ledger.Close()) })
-	_, err = s.ledger.Migrate(b.Context())
+	_, err = s.ledger.Schema().Migrate(b.Context())
 	s.must(err)
 	catalog := catalog.New(s.ledger)
 	b.Cleanup(catalog.Close)

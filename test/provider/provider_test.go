@@ -58,7 +58,7 @@ func openLedger(t *testing.T) *sqlstore.Store {
 			t.Error(err)
 		}
 	})
-	if _, err := ledger.Migrate(t.Context()); err != nil {
+	if _, err := ledger.Schema().Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return ledger

@@ -204,7 +204,7 @@ func (r *rig) open(store *sqlstore.Store, err error) *rig {
 			r.tb.Errorf("close: %v", err)
 		}
 	})
-	if _, err := store.Migrate(r.tb.Context()); err != nil {
+	if _, err := store.Schema().Migrate(r.tb.Context()); err != nil {
 		r.tb.Fatal(err)
 	}
 	v := voucher.Voucher{

@@ -23,7 +23,7 @@ func Migrate(ctx context.Context, env wiring.Env) error {
 		return err
 	}
 	return wiring.WithAnyLedger(ctx, env, func(_ config.Config, ledger wiring.Ledger, _ *slog.Logger) error {
-		applied, err := ledger.Migrate(ctx)
+		applied, err := ledger.Schema().Migrate(ctx)
 		if err != nil {
 			return err
 		}

@@ -85,11 +85,11 @@ func (s *Stores) openLedgerNow(ctx context.Context, cfg config.Config, log *slog
 	if err != nil {
 		return "", err
 	}
-	if err = ledger.CheckSchema(ctx); err == nil {
+	if err = ledger.Schema().Check(ctx); err == nil {
 		s.partitions, err = partition.Load(ctx, ledger, log)
 	}
 	if err == nil {
-		word, err = ledger.Word(ctx)
+		word, err = ledger.Schema().Word(ctx)
 	}
 	if err != nil {
 		s.partitions = partition.Only(0)

@@ -68,7 +68,7 @@ func WithLedger(
 	ctx context.Context, env Env, f func(cfg config.Config, ledger Ledger, log *slog.Logger) error,
 ) error {
 	return WithAnyLedger(ctx, env, func(cfg config.Config, ledger Ledger, log *slog.Logger) error {
-		if err := ledger.CheckSchema(ctx); err != nil {
+		if err := ledger.Schema().Check(ctx); err != nil {
 			return err
 		}
 		return f(cfg, ledger, log)

@@ -19,6 +19,7 @@ import (
 	"seckill/internal/redisstore"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/schema"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -59,7 +60,7 @@ func Open(
 	if s.partitions, err = partition.Load(ctx, s.Ledger, log); err != nil {
 		return nil, err
 	}
-	word, err := s.Ledger.Word(ctx)
+	word, err := s.Ledger.Schema().Word(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -171,14 +172,14 @@ func openMySQL(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlst
 func (s *Stores) prepareSchema(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	if !cfg.Stores.Migrate && s.Home == nil {
 		err := s.awaitSchema(ctx, cfg, log)
-		if errors.Is(err, sqlstore.ErrOldSchema) {
+		if errors.Is(err, schema.ErrOld) {
 			return fmt.Errorf("%w; run: server migrate (or set SECKILL_MIGRATE=true)", err)
 		}
 		return err
 	}
 	var applied []string
 	err := await(ctx, cfg.Stores.Wait, log, "the schema", func() (err error) {
-		applied, err = s.Ledger.Migrate(ctx)
+		applied, err = s.Ledger.Schema().Migrate(ctx)
 		if err != nil && !errors.Is(err, order.ErrUnavailable) {
 			err = backoff.Permanent(err)
 		}
@@ -197,11 +198,11 @@ func (s *Stores) prepareSchema(ctx context.Context, cfg config.Config, log *slog
 // waits for, too: another process migrates.
 func (s *Stores) awaitSchema(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	if !cfg.Stores.Wait {
-		return s.Ledger.CheckSchema(ctx)
+		return s.Ledger.Schema().Check(ctx)
 	}
 	return await(ctx, true, log, "the schema", func() error {
-		err := s.Ledger.CheckSchema(ctx)
-		if err != nil && !errors.Is(err, sqlstore.ErrOldSchema) && !sqlkit.IsAway(err) {
+		err := s.Ledger.Schema().Check(ctx)
+		if err != nil && !errors.Is(err, schema.ErrOld) && !sqlkit.IsAway(err) {
 			err = backoff.Permanent(err)
 		}
 		return err

@@ -75,7 +75,7 @@ func MigratedMySQL(tb testing.TB) string {
 		if err != nil {
 			return err
 		}
-		_, err = store.Migrate(ctx)
+		_, err = store.Schema().Migrate(ctx)
 		return errors.Join(err, store.Close())
 	})
 }
@@ -106,7 +106,7 @@ var sqliteFile = sync.OnceValues(func() (file []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = store.Migrate(context.Background())
+	_, err = store.Schema().Migrate(context.Background())
 	if err = errors.Join(err, store.Close()); err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (l Ledger) migrated(tb testing.TB) Ledger {
 			tb.Errorf("close: %v", err)
 		}
 	})
-	if _, err := l.Migrate(tb.Context()); err != nil {
+	if _, err := l.Schema().Migrate(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
 	return l

@@ -1,7 +1,8 @@
-package sqlstore_test
+package schema_test
 
 import (
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,9 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/schema"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit"
 	"seckill/internal/testkit/ledgertest"
+	"seckill/migrations"
 )
 
 // files are the migrations, in order.
@@ -56,7 +59,7 @@ func quiet() sqlkit.Options { return ledgertest.Options(new(atomic.Int64)) }
 
 func migrate(t *testing.T, store *sqlstore.Store, want []string) {
 	t.Helper()
-	applied, err := store.Migrate(t.Context())
+	applied, err := store.Schema().Migrate(t.Context())
 	if diff := cmp.Diff(want, applied); err != nil || diff != "" {
 		t.Errorf("Migrate: %v; applied (-want +got):\n%s", err, diff)
 	}
@@ -65,18 +68,18 @@ func migrate(t *testing.T, store *sqlstore.Store, want []string) {
 func TestMigrateTwice(t *testing.T) {
 	eachEmpty(t, func(t *testing.T, open func() *sqlstore.Store, l ledger) {
 		store := open()
-		err := store.CheckSchema(t.Context())
-		if !errors.Is(err, sqlstore.ErrOldSchema) || !strings.Contains(err.Error(), files[0]) {
-			t.Errorf("CheckSchema of an empty schema: %v, want ErrOldSchema that names %s", err, files[0])
+		err := store.Schema().Check(t.Context())
+		if !errors.Is(err, schema.ErrOld) || !strings.Contains(err.Error(), files[0]) {
+			t.Errorf("Check of an empty schema: %v, want ErrOld that names %s", err, files[0])
 		}
 		if tables := l.tables(t); tables != 0 {
-			t.Errorf("CheckSchema created %d tables", tables)
+			t.Errorf("Check created %d tables", tables)
 		}
 		migrate(t, store, files)
 		migrate(t, store, nil)
 		migrate(t, open(), nil)
-		if err := store.CheckSchema(t.Context()); err != nil {
-			t.Errorf("CheckSchema after migrating: %v", err)
+		if err := store.Schema().Check(t.Context()); err != nil {
+			t.Errorf("Check after migrating: %v", err)
 		}
 	})
 }
@@ -105,9 +108,9 @@ func TestMigrateAtOnce(t *testing.T) {
 				return
 			}
 			defer func() { _ = store.Close() }() // the test is about something else
-			files, err := store.Migrate(t.Context())
+			files, err := store.Schema().Migrate(t.Context())
 			if err == nil {
-				err = store.CheckSchema(t.Context())
+				err = store.Schema().Check(t.Context())
 			}
 			if err != nil {
 				t.Error(err)
@@ -141,8 +144,8 @@ func TestMigrateAfterACrash(t *testing.T) {
 			for _, statement := range undo {
 				l.Exec(t, statement)
 			}
-			if err := l.CheckSchema(t.Context()); !errors.Is(err, sqlstore.ErrOldSchema) {
-				t.Errorf("CheckSchema: %v, want ErrOldSchema", err)
+			if err := l.Schema().Check(t.Context()); !errors.Is(err, schema.ErrOld) {
+				t.Errorf("Check: %v, want ErrOld", err)
 			}
 			migrate(t, l.Store, files)
 			if _, err := l.IDKey(t.Context()); err != nil {
@@ -200,8 +203,8 @@ func TestNewerSchemaIsAccepted(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		l.Exec(t, "INSERT INTO tb_migration (version_id, is_applied) VALUES (99999, 1)")
 		migrate(t, l.Store, nil)
-		if err := l.CheckSchema(t.Context()); err != nil {
-			t.Errorf("CheckSchema: %v", err)
+		if err := l.Schema().Check(t.Context()); err != nil {
+			t.Errorf("Check: %v", err)
 		}
 	})
 }
@@ -210,7 +213,7 @@ func TestMigrateEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	dsn := testkit.MySQL(t)
 	l := openMySQL(t, dsn)
-	if _, err := l.Migrate(ledgertest.Cancelled(t)); err == nil {
+	if _, err := l.Schema().Migrate(ledgertest.Cancelled(t)); err == nil {
 		t.Error("a cancelled context is no error")
 	}
 	migrate(t, l.Store, nil) // the lock is free
@@ -271,4 +274,21 @@ func (l ledger) columns(t *testing.T, query string) (names []string) {
 	}
 	slices.Sort(names) // the servers do not agree on whether _ comes before i
 	return names
+}
+
+// migrationTexts returns the dialect's migrations.
+func migrationTexts(t *testing.T, dialect string) (texts []string) {
+	t.Helper()
+	names, err := fs.Glob(migrations.FS, dialect+"/*.sql")
+	if err != nil || len(names) != len(files) {
+		t.Fatalf("migrations %v, %v; want %d of them", names, err, len(files))
+	}
+	for _, name := range names {
+		b, err := fs.ReadFile(migrations.FS, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(b))
+	}
+	return texts
 }

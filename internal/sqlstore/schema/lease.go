@@ -1,4 +1,4 @@
-package sqlstore
+package schema
 
 import (
 	"context"
@@ -36,31 +36,33 @@ const (
 )
 
 const (
-	// migrationLeaseFor is how long the others wait for an instance that died while it migrated.
-	migrationLeaseFor = 30 * time.Second
+	// leaseFor is how long the others wait for an instance that died while it migrated.
+	leaseFor = 30 * time.Second
 	// leasePoll is the time between two tries to get the lease.
 	leasePoll = 200 * time.Millisecond
 )
 
-// migrationLease is the right to change the schema, for one instance at a time. It is a row and not GET_LOCK, which
+// lease is the right to change the schema, for one instance at a time. It is a row and not GET_LOCK, which
 // each node of a Galera cluster has for itself.
 //
-// The row's expiry is set and compared by the database alone, so that no instance's clock counts; nodes of one
-// cluster must agree within half of the lease. A lease that is twice as long as any was taken before the clock was
-// set back, and has expired. While a statement runs, for as long as it takes, the lease is renewed on another
-// connection. Before each statement it is renewed once more, or the migration ends: an instance that stalled and was
-// replaced does nothing more. It may still be replaced while a statement runs, by the next holder, which runs the
-// same statement again: each can be repeated. (MySQL goes on with the statement of a connection that is gone. The
-// next holder may find its change missing and then made, and begins its file again: isChangedMeanwhile.) DDL cannot
-// be fenced any closer than that.
-type migrationLease struct {
+// The database alone sets and compares the row's expiry, so no instance's clock counts; the nodes of one cluster must
+// agree to within half of the lease. A lease that ends later than twice its length from now was taken before the clock
+// was set back, and counts as expired. While a statement runs, however long it takes, another connection renews the
+// lease. Before each statement the migrating connection renews it once more, or the migration ends: an instance that
+// stalled and was replaced does nothing more.
+//
+// An instance may still be replaced while its statement runs. The next holder then runs the same statement again, so
+// each must be repeatable. (MySQL goes on with the statement of a connection that is gone, so the next holder may find
+// a change missing at first and made a moment later; it then begins its file again, sqlkit.IsChangedMeanwhile.) DDL
+// cannot be fenced any closer than that.
+type lease struct {
 	pool   *sql.DB // not the one that migrates
 	holder string
 	length time.Duration
 }
 
-// newMigrationLease returns a lease that is not taken yet, in a table that exists.
-func (s *Store) newMigrationLease(ctx context.Context) (*migrationLease, error) {
+// newLease returns a lease that is not taken yet, in a table that exists.
+func (s *Schema) newLease(ctx context.Context) (*lease, error) {
 	for _, statement := range []string{makeLeaseTable, makeLease} {
 		if _, err := s.db.Pool().ExecContext(ctx, statement); err != nil && !sqlkit.IsContended(err) {
 			return nil, fmt.Errorf("preparing %s: %w", leaseTable, err)
@@ -70,13 +72,13 @@ func (s *Store) newMigrationLease(ctx context.Context) (*migrationLease, error) 
 	if err != nil {
 		host = "unknown" // it is for people
 	}
-	return &migrationLease{
-		pool: s.db.Pool(), holder: fmt.Sprintf("%.64s %s", host, rand.Text()), length: s.migrationLeaseFor,
+	return &lease{
+		pool: s.db.Pool(), holder: fmt.Sprintf("%.64s %s", host, rand.Text()), length: s.leaseFor,
 	}, nil
 }
 
 // take takes the lease if nobody has it, and reports whether it did. Repeating it is harmless.
-func (l *migrationLease) take(ctx context.Context) (bool, error) {
+func (l *lease) take(ctx context.Context) (bool, error) {
 	length := l.length.Microseconds()
 	// The statement's time is that of its beginning. While it waits for the row, its holder may renew the lease:
 	// later, and so until later than a lease from that time on. Twice the length is far from both.
@@ -88,27 +90,27 @@ func (l *migrationLease) take(ctx context.Context) (bool, error) {
 }
 
 // renew returns nil if the lease is still this instance's, and then it is so for its whole length again. It returns
-// ErrMigrationBusy if another one has taken it.
-func (l *migrationLease) renew(ctx context.Context) error {
+// ErrBusy if another one has taken it.
+func (l *lease) renew(ctx context.Context) error {
 	var renewed bool
 	var err error
 	for try := 1; try == 1 || sqlkit.IsContended(err) && try <= sqlkit.MaxTries; try++ {
 		renewed, err = l.change(ctx, renewLease, l.length.Microseconds(), l.holder)
 	}
 	if err == nil && !renewed {
-		err = fmt.Errorf("%w: it has taken the lease over", ErrMigrationBusy)
+		err = fmt.Errorf("%w: it has taken the lease over", ErrBusy)
 	}
 	return err
 }
 
 // release lets others have the lease at once.
-func (l *migrationLease) release(ctx context.Context) error {
+func (l *lease) release(ctx context.Context) error {
 	_, err := l.change(ctx, releaseLease, l.holder)
 	return err
 }
 
 // change executes a statement and reports whether it has changed the row.
-func (l *migrationLease) change(ctx context.Context, statement string, args ...any) (bool, error) {
+func (l *lease) change(ctx context.Context, statement string, args ...any) (bool, error) {
 	r, err := l.pool.ExecContext(ctx, statement, args...)
 	if err != nil {
 		return false, fmt.Errorf("changing %s: %w", leaseTable, err)
@@ -118,7 +120,7 @@ func (l *migrationLease) change(ctx context.Context, statement string, args ...a
 }
 
 // keep renews the lease until ctx ends. What fails is tried again; guardedConn finds out what it led to.
-func (l *migrationLease) keep(ctx context.Context) {
+func (l *lease) keep(ctx context.Context) {
 	ticker := time.NewTicker(l.length / 3)
 	defer ticker.Stop()
 	for {
@@ -132,11 +134,11 @@ func (l *migrationLease) keep(ctx context.Context) {
 }
 
 // guard returns a connector whose connections execute nothing without the lease.
-func (l *migrationLease) guard(c driver.Connector) driver.Connector { return &guardedConnector{c, l} }
+func (l *lease) guard(c driver.Connector) driver.Connector { return &guardedConnector{c, l} }
 
 type guardedConnector struct {
 	driver.Connector
-	lease *migrationLease
+	lease *lease
 }
 
 // Connect implements driver.Connector.
@@ -170,7 +172,7 @@ type mysqlConn interface {
 // guardedConn renews the lease before each statement, and executes nothing when it is lost.
 type guardedConn struct {
 	mysqlConn
-	lease *migrationLease
+	lease *lease
 }
 
 // ExecContext implements driver.ExecerContext.

@@ -1,4 +1,4 @@
-package sqlstore
+package schema
 
 import (
 	"context"
@@ -27,10 +27,10 @@ const migrationWait = time.Minute
 
 // Errors of migrating.
 var (
-	// ErrOldSchema: the schema lacks migrations that this program needs.
-	ErrOldSchema = errors.New("database schema is too old")
-	// ErrMigrationBusy: another instance migrates, for a minute already or since this one stalled.
-	ErrMigrationBusy = errors.New("another instance is migrating")
+	// ErrOld: the schema lacks migrations that this program needs.
+	ErrOld = errors.New("database schema is too old")
+	// ErrBusy: another instance migrates, for a minute already or since this one stalled.
+	ErrBusy = errors.New("another instance is migrating")
 	// ErrFormat: the database holds what this program does not read. The error says what to do.
 	ErrFormat = errors.New("the database has another format")
 )
@@ -38,9 +38,9 @@ var (
 // Migrate applies the migrations that the schema lacks, and returns their file names. Instances that start together
 // take turns, and all but the first find nothing to do. The next call finishes a migration that died half way:
 // in MySQL its statements can be repeated, in SQLite it was rolled back. A schema that is newer than this
-// program is left alone. It returns order.ErrUnavailable when the database is away, ErrMigrationBusy, and ErrFormat
+// program is left alone. It returns order.ErrUnavailable when the database is away, ErrBusy, and ErrFormat
 // where nothing was changed.
-func (s *Store) Migrate(ctx context.Context) ([]string, error) {
+func (s *Schema) Migrate(ctx context.Context) ([]string, error) {
 	missing, err := s.missing(ctx)
 	var applied []string
 	if err == nil && len(missing) > 0 {
@@ -56,11 +56,11 @@ func (s *Store) Migrate(ctx context.Context) ([]string, error) {
 }
 
 // migrateAlone migrates while no other instance does. SQLite needs no lease: one process has the file.
-func (s *Store) migrateAlone(ctx context.Context) ([]string, error) {
+func (s *Schema) migrateAlone(ctx context.Context) ([]string, error) {
 	if s.db.Dialect() == sqlkit.SQLite {
 		return s.migrate(ctx, s.db.Pool())
 	}
-	lease, err := s.newMigrationLease(ctx)
+	lease, err := s.newLease(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (s *Store) migrateAlone(ctx context.Context) ([]string, error) {
 }
 
 // migrateUnder migrates while it keeps the lease.
-func (s *Store) migrateUnder(ctx context.Context, lease *migrationLease) ([]string, error) {
+func (s *Schema) migrateUnder(ctx context.Context, lease *lease) ([]string, error) {
 	renewing, stop := context.WithCancel(ctx)
 	var renewals sync.WaitGroup
 	defer renewals.Wait()
@@ -96,7 +96,7 @@ func (s *Store) migrateUnder(ctx context.Context, lease *migrationLease) ([]stri
 }
 
 // awaitLease waits for the lease, and reports whether it has it: not when another instance has migrated meanwhile.
-func (s *Store) awaitLease(ctx context.Context, lease *migrationLease) (bool, error) {
+func (s *Schema) awaitLease(ctx context.Context, lease *lease) (bool, error) {
 	poll := time.NewTicker(leasePoll)
 	defer poll.Stop()
 	for deadline := time.Now().Add(migrationWait); ; {
@@ -107,7 +107,7 @@ func (s *Store) awaitLease(ctx context.Context, lease *migrationLease) (bool, er
 			return false, err
 		}
 		if time.Now().After(deadline) {
-			return false, fmt.Errorf("%w: no lease within %v", ErrMigrationBusy, migrationWait)
+			return false, fmt.Errorf("%w: no lease within %v", ErrBusy, migrationWait)
 		}
 		select {
 		case <-poll.C:
@@ -117,7 +117,7 @@ func (s *Store) awaitLease(ctx context.Context, lease *migrationLease) (bool, er
 	}
 }
 
-func (s *Store) migrate(ctx context.Context, pool *sql.DB) (applied []string, err error) {
+func (s *Schema) migrate(ctx context.Context, pool *sql.DB) (applied []string, err error) {
 	versions, err := s.versionStore()
 	if err != nil {
 		return nil, err
@@ -154,21 +154,21 @@ func (s *Store) migrate(ctx context.Context, pool *sql.DB) (applied []string, er
 	}
 }
 
-// CheckSchema returns ErrOldSchema, with the files that are missing, when the schema lacks migrations, and ErrFormat
+// Check returns ErrOld, with the files that are missing, when the schema lacks migrations, and ErrFormat
 // for one of another format. It changes nothing and needs no right to.
-func (s *Store) CheckSchema(ctx context.Context) error {
+func (s *Schema) Check(ctx context.Context) error {
 	missing, err := s.missing(ctx)
 	switch {
 	case err != nil:
 		return fmt.Errorf("checking the %s schema: %w", s.db.Dialect(), err)
 	case len(missing) > 0:
-		return fmt.Errorf("%w: it lacks %s", ErrOldSchema, strings.Join(missing, ", "))
+		return fmt.Errorf("%w: it lacks %s", ErrOld, strings.Join(missing, ", "))
 	}
 	return s.checkFormat(ctx, s.db.Pool())
 }
 
 // missing returns the names of the migrations that have not been applied.
-func (s *Store) missing(ctx context.Context) ([]string, error) {
+func (s *Schema) missing(ctx context.Context) ([]string, error) {
 	applied, err := s.appliedVersions(ctx, s.db.Pool())
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (s *Store) missing(ctx context.Context) ([]string, error) {
 	return missing, nil
 }
 
-func (s *Store) appliedVersions(ctx context.Context, pool *sql.DB) (map[int64]bool, error) {
+func (s *Schema) appliedVersions(ctx context.Context, pool *sql.DB) (map[int64]bool, error) {
 	versions, err := s.versionStore()
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (s *Store) appliedVersions(ctx context.Context, pool *sql.DB) (map[int64]bo
 }
 
 // versionStore returns goose's access to the table of migrations.
-func (s *Store) versionStore() (database.Store, error) {
+func (s *Schema) versionStore() (database.Store, error) {
 	name := database.DialectMySQL
 	if s.db.Dialect() == sqlkit.SQLite {
 		name = database.DialectSQLite3
@@ -228,7 +228,7 @@ func (s *Store) versionStore() (database.Store, error) {
 
 // ensureVersionTable creates the table of migrations with its first row. Goose does so too, but not when a process
 // died between the two, which MySQL does not do as one step.
-func (s *Store) ensureVersionTable(ctx context.Context, pool *sql.DB, versions database.Store) error {
+func (s *Schema) ensureVersionTable(ctx context.Context, pool *sql.DB, versions database.Store) error {
 	exists, err := s.hasTable(ctx, pool, versionTable)
 	if err != nil {
 		return err
@@ -250,7 +250,7 @@ func (s *Store) ensureVersionTable(ctx context.Context, pool *sql.DB, versions d
 	return nil
 }
 
-func (s *Store) hasTable(ctx context.Context, pool *sql.DB, name string) (bool, error) {
+func (s *Schema) hasTable(ctx context.Context, pool *sql.DB, name string) (bool, error) {
 	query := "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?"
 	if s.db.Dialect() == sqlkit.SQLite {
 		query = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?"

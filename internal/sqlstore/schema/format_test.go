@@ -1,4 +1,4 @@
-package sqlstore_test
+package schema_test
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"github.com/pressly/goose/v3/database"
 
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/schema"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/migrations"
 )
@@ -46,7 +47,7 @@ func TestOtherFormatsAreRefused(t *testing.T) {
 					l.Exec(t, statement)
 				}
 				tables := l.tables(t)
-				applied, err := l.Migrate(t.Context())
+				applied, err := l.Schema().Migrate(t.Context())
 				if len(applied) > 0 {
 					t.Errorf("it has applied %v", applied)
 				}
@@ -54,11 +55,11 @@ func TestOtherFormatsAreRefused(t *testing.T) {
 					"mysql": "a schema of its own in SECKILL_MYSQL_DSN", "sqlite": "away",
 				}[l.Dialect]
 				died := l.Number(t, "SELECT COUNT(*) FROM tb_migration WHERE version_id > 0") == 0
-				for what, err := range map[string]error{"Migrate": err, "CheckSchema": l.CheckSchema(t.Context())} {
-					if what == "CheckSchema" && died {
+				for what, err := range map[string]error{"Migrate": err, "Check": l.Schema().Check(t.Context())} {
+					if what == "Check" && died {
 						continue // it lacks the migration, in the first place
 					}
-					if !errors.Is(err, sqlstore.ErrFormat) || !strings.Contains(err.Error(), tc.theirs) ||
+					if !errors.Is(err, schema.ErrFormat) || !strings.Contains(err.Error(), tc.theirs) ||
 						!strings.Contains(err.Error(), `this program's is "`+migrations.Format+`"`) ||
 						!strings.Contains(err.Error(), todo) {
 						t.Errorf("%s: %v", what, err)
@@ -83,9 +84,9 @@ func TestWord(t *testing.T) {
 		var starting sync.WaitGroup
 		for i, store := range stores {
 			starting.Go(func() {
-				_, err := store.Migrate(t.Context())
+				_, err := store.Schema().Migrate(t.Context())
 				if err == nil {
-					words[i], err = store.Word(t.Context())
+					words[i], err = store.Schema().Word(t.Context())
 				}
 				if err != nil {
 					t.Error(err)
@@ -100,14 +101,14 @@ func TestWord(t *testing.T) {
 		}
 	})
 	if a, b := word(t, openQuiet(t, ledgertest.MigratedMySQL(t))),
-		word(t, openSQLiteStore(t, ledgertest.MigratedSQLite(t))); a == b {
+		word(t, openSQLite(t, ledgertest.MigratedSQLite(t)).Store); a == b {
 		t.Errorf("two ledgers have the word %s", a)
 	}
 }
 
 func word(t *testing.T, store *sqlstore.Store) string {
 	t.Helper()
-	word, err := store.Word(t.Context())
+	word, err := store.Schema().Word(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func TestEarlierProgramsRefuse(t *testing.T) {
 		}
 	}
 	eachOwnSchema(t, func(t *testing.T, l ledger) {
-		if _, err := l.Migrate(t.Context()); err != nil {
+		if _, err := l.Schema().Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		dialect := map[string]database.Dialect{

@@ -1,4 +1,4 @@
-package sqlstore_test
+package schema_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/schema"
 )
 
 const (
@@ -30,10 +31,10 @@ func migrateIfAsked() (code int, asked bool) {
 	store, err := sqlstore.OpenMySQL(ctx, dsn, quiet())
 	if err == nil {
 		if os.Getenv(envMigrateDies) != "" {
-			sqlstore.ShortenMigrationLease(store, shortLease)
+			schema.ShortenLease(store.Schema(), shortLease)
 		}
 		var applied []string
-		applied, err = store.Migrate(ctx)
+		applied, err = store.Schema().Migrate(ctx)
 		_, _ = fmt.Println(strings.Join(applied, " "))
 	}
 	if err != nil {
@@ -101,7 +102,7 @@ func TestMigratorKilled(t *testing.T) {
 	if diff := cmp.Diff(files, applied); diff != "" {
 		t.Errorf("applied by those who live (-want +got):\n%s", diff)
 	}
-	if err := openQuiet(t, b.dsn).CheckSchema(t.Context()); err != nil {
+	if err := openQuiet(t, b.dsn).Schema().Check(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if n := b.Number(t, "SELECT COUNT(*) FROM tb_migration_lease WHERE holder = ''"); n != 1 {

@@ -1,4 +1,4 @@
-package sqlstore_test
+package schema_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/schema"
 	"seckill/internal/testkit"
 )
 
@@ -69,9 +70,9 @@ func newBlockedMigration(t *testing.T) *blockedMigration {
 	t.Helper()
 	b := &blockedMigration{blockedSchema: newBlockedSchema(t), result: make(chan error, 1)}
 	b.store = openQuiet(t, b.dsn)
-	sqlstore.ShortenMigrationLease(b.store, shortLease)
+	schema.ShortenLease(b.store.Schema(), shortLease)
 	go func() {
-		_, err := b.store.Migrate(context.WithoutCancel(t.Context()))
+		_, err := b.store.Schema().Migrate(context.WithoutCancel(t.Context()))
 		b.result <- err
 	}()
 	b.awaitBlocked(t, 0)
@@ -134,8 +135,8 @@ func TestMigrationLeaseIsLost(t *testing.T) {
 	b.Exec(t,
 		"UPDATE tb_migration_lease SET holder = 'another', expires = UTC_TIMESTAMP(3) + INTERVAL 200000 MICROSECOND")
 	b.unlock()
-	if err := <-b.result; !errors.Is(err, sqlstore.ErrMigrationBusy) {
-		t.Errorf("Migrate: %v, want ErrMigrationBusy", err)
+	if err := <-b.result; !errors.Is(err, schema.ErrBusy) {
+		t.Errorf("Migrate: %v, want ErrBusy", err)
 	}
 	for what, query := range map[string]string{
 		"a later statement": "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND " +
@@ -176,7 +177,7 @@ func TestMigrationLeaseIsRenewedMeanwhile(t *testing.T) {
 	dsn := testkit.MySQL(t)
 	store := migrated(t, dsn)
 	b := &blockedSchema{ledger: pastStore(t, dsn)}
-	take, err := sqlstore.NewMigrationLease(t.Context(), store)
+	take, err := schema.NewLease(t.Context(), store.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +224,7 @@ func TestMigrationNeedsNoLease(t *testing.T) {
 	migrate(t, store, nil)
 	l.Exec(t, "DELETE FROM tb_migration WHERE version_id = 1000")
 	done := make(chan error, 1)
-	go func() { _, err := store.Migrate(context.WithoutCancel(t.Context())); done <- err }()
+	go func() { _, err := store.Schema().Migrate(context.WithoutCancel(t.Context())); done <- err }()
 	l.Exec(t, "INSERT INTO tb_migration (version_id, is_applied) VALUES (1000, 1)") // the other one is ready
 	if err := <-done; err != nil {
 		t.Error(err)

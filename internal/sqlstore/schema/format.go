@@ -1,4 +1,4 @@
-package sqlstore
+package schema
 
 import (
 	"context"
@@ -21,8 +21,8 @@ const formatTable = "tb_format"
 const firstVersion = 1000
 
 // Word returns what each partition in Redis must carry to be this ledger's: the format and the ledger's id. The schema
-// must be this program's (Migrate, CheckSchema).
-func (s *Store) Word(ctx context.Context) (string, error) {
+// must be this program's (Migrate, Check).
+func (s *Schema) Word(ctx context.Context) (string, error) {
 	format, ledger, err := s.readFormat(ctx, s.db.Pool())
 	if err != nil {
 		return "", sqlkit.ReadError("reading "+formatTable, err)
@@ -31,7 +31,7 @@ func (s *Store) Word(ctx context.Context) (string, error) {
 }
 
 // checkFormat returns ErrFormat unless the ledger carries this program's format.
-func (s *Store) checkFormat(ctx context.Context, pool *sql.DB) error {
+func (s *Schema) checkFormat(ctx context.Context, pool *sql.DB) error {
 	switch format, _, err := s.readFormat(ctx, pool); {
 	case err != nil:
 		return fmt.Errorf("reading %s: %w", formatTable, err)
@@ -45,7 +45,7 @@ func (s *Store) checkFormat(ctx context.Context, pool *sql.DB) error {
 
 // checkEmpty returns ErrFormat if another program has migrated the schema, or has begun to. It is called under the
 // lease.
-func (s *Store) checkEmpty(ctx context.Context, pool *sql.DB) error {
+func (s *Schema) checkEmpty(ctx context.Context, pool *sql.DB) error {
 	applied, err := s.appliedVersions(ctx, pool)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s *Store) checkEmpty(ctx context.Context, pool *sql.DB) error {
 }
 
 // refuseOld returns ErrFormat for a schema with a migration of an earlier program.
-func (s *Store) refuseOld(applied map[int64]bool) error {
+func (s *Schema) refuseOld(applied map[int64]bool) error {
 	var old []int64
 	for version := range applied {
 		if 0 < version && version < firstVersion {
@@ -76,7 +76,7 @@ func (s *Store) refuseOld(applied map[int64]bool) error {
 }
 
 // readFormat returns the format and the ledger's id, or nothing where the schema has none.
-func (s *Store) readFormat(ctx context.Context, pool *sql.DB) (format, ledger string, err error) {
+func (s *Schema) readFormat(ctx context.Context, pool *sql.DB) (format, ledger string, err error) {
 	exists, err := s.hasTable(ctx, pool, formatTable)
 	if err != nil || !exists {
 		return "", "", err
@@ -89,7 +89,7 @@ func (s *Store) readFormat(ctx context.Context, pool *sql.DB) (format, ledger st
 }
 
 // formatError is ErrFormat with what is wrong with the database and what to do.
-func (s *Store) formatError(theirs string) error {
+func (s *Schema) formatError(theirs string) error {
 	todo := "give this version a schema of its own in SECKILL_MYSQL_DSN, or run the version that made this one"
 	if s.db.Dialect() == sqlkit.SQLite {
 		todo = fmt.Sprintf("move the data directory %s away, or run the version that made it",
