@@ -6,38 +6,38 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Terms are what a voucher says about each of its orders. The service never changes them. Those of a voucher that does
-// not exist are zero.
+// Terms are what a voucher says about each of its orders. The service never changes them. A voucher that does not exist
+// has zero Terms.
 type Terms struct {
 	ShopID     int64
 	Cents      int64         // the price of one unit
-	PayWithin  time.Duration // of an order's recording
+	PayWithin  time.Duration // how long an order may stay unpaid once it is recorded
 	Redemption voucher.Redemption
 }
 
-// Deadline returns until when an order that is recorded at now is to be paid.
+// Deadline returns the time until which an order that is recorded at now must be paid.
 func (t Terms) Deadline(now time.Time) time.Time { return now.Add(t.PayWithin) }
 
-// Change is what one transaction of the ledger has done to an order, or is about to do.
+// Change is what one transaction of the ledger has done, or is about to do, to an order.
 type Change struct {
-	Order    Order // afterwards; before the action, where it is asked whether it may be taken
-	Terms    Terms // of its voucher
-	Recorded bool  // it is a new row, unpaid or failed; else Action has brought it to its state
+	Order    Order // after the action; before it, where a hook is asked whether the action may be taken
+	Terms    Terms // of the order's voucher
+	Recorded bool  // the order is a new row, unpaid or failed; otherwise Action has changed an existing one
 	Action   Action
 	By       Actor
 	Why      Why // may be empty
 	At       time.Time
-	Offer    OfferID // of which the order came, in the transaction that records it; else zero
+	Offer    OfferID // the offer that became this order, in the transaction that records it; otherwise zero
 }
 
-// Step has an action taken with one order.
+// Step is an action to be taken on one order.
 type Step struct {
 	Order Order // as it was locked
 	By    Actor
 	Why   Why // may be empty
 }
 
-// Line is a line of an order's history without a step.
+// Line is a line of an order's history that changes no state.
 type Line struct {
 	OrderID int64
 	Event   Event
@@ -50,12 +50,12 @@ type OfferID struct{ VoucherID, Position int64 }
 type OfferChange struct {
 	ID       OfferID
 	UserID   int64
-	OrderID  int64 // that it has become; 0: none
+	OrderID  int64 // the order that the offer has become; 0: none
 	State    OfferState
 	Joined   time.Time // when the user joined the list
 	Offered  time.Time
 	Deadline time.Time // until when it may be accepted, exclusive
-	Ended    time.Time // zero: it stands
+	Ended    time.Time // when the offer ended; zero: it is open
 	At       time.Time // of the change
 }
 

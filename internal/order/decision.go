@@ -1,11 +1,11 @@
 package order
 
-// Entry is one order of a stream entry as read by a consumer.
+// Entry is one order of a stream entry, as a consumer read it.
 type Entry struct {
-	Key       string // the entry's id in the stream; the orders of a packed one have the same, and follow each other
+	Key       string // the entry's id in the stream; the orders of a packed entry share it, and follow each other
 	Partition int
 	Claim     Claim
-	Raw       map[string]string // as it stands in the stream; kept for a dead letter
+	Raw       map[string]string // the entry's fields as the stream has them; kept for a dead letter
 	Malformed error             // why the entry cannot be decoded; Claim is then empty
 }
 
@@ -13,20 +13,20 @@ type Entry struct {
 type Correction struct {
 	Sale     SaleRef
 	UserID   int64
-	OrderID  int64 // it acts only while this order makes the user a holder
+	OrderID  int64 // the correction acts only while this order makes the user a holder
 	Quantity Quantity
 	GiveBack bool // whether the units go back on sale
-	New      Held // the live order that becomes the holder's; none removes the holder
+	New      Held // the live order that becomes the holder's; if it is empty, the user is removed as a holder
 	// Until is the sale's last operation known when this was decided. Once Redis has applied a later one, which may
-	// have made the order a holder again, the correction is outdated. 0 where no operation can change it.
+	// have made the order a holder again, the correction is outdated. 0: no operation can outdate it.
 	Until int64
 }
 
 // LedgerView is what the ledger holds of a batch of claims, read in a transaction that has locked the sales' rows.
 type LedgerView struct {
 	Sales map[int64]LedgerSale // absent when there is no such sale
-	// By id: rows of any user that have one of a claim's row ids, up to the first that is free or the claim's
-	// (Claim.RowID).
+	// Rows are those stored under a claim's row ids (Claim.RowID), of any user, by id. The reader looked up each
+	// claim's row ids in turn until one was free or held the claim's own row.
 	Rows    map[int64]Order
 	Live    map[BuyerKey]Held // the live order of each buyer in the batch
 	Pending map[int64]bool    // cancelled and refunded orders that a pending operation concerns
@@ -39,21 +39,21 @@ type LedgerSale struct {
 	Operation int64 // number of its last operation
 }
 
-// Decision is what becomes of one claim in the ledger.
+// Decision says what the ledger does with one claim.
 type Decision struct {
 	Claim      Claim
 	Verb       Verb
-	RowID      int64       // of the row that is there or is written; the order's own except after a collision
-	Reason     Reason      // for Fail, and for Keep when the row that is there has failed
-	Detail     string      // for Fail: what was found, for people
-	Correction *Correction // what is to be corrected in Redis after the commit
-	// Early: a pending operation concerns this cancelled or refunded order, so what Redis holds of it says nothing
-	// before that operation is completed.
+	RowID      int64       // of the row that exists or will be written: the order's own id, except after a collision
+	Reason     Reason      // for Fail, and for Keep when the existing row has failed
+	Detail     string      // for Fail: what the recorder found, for people
+	Correction *Correction // what to correct in Redis after the commit
+	// Early: a pending operation concerns this cancelled or refunded order, so what Redis holds of the order proves
+	// nothing before that operation is completed.
 	Early bool
 }
 
-// Freed reports whether the claim's order has been cancelled or refunded, so that one of the sale's operations gives
-// its unit back and removes its holder. What Redis holds counts only once it has applied that operation.
+// Freed reports whether the claim's order has been cancelled or refunded. One of the sale's operations then gives the
+// order's units back and removes its holder, and what Redis holds counts only after it has applied that operation.
 func (d Decision) Freed() bool { return d.Verb == Keep && d.Reason == "" && d.Correction != nil }
 
 // Verb is what a Decision does to the ledger.

@@ -7,8 +7,8 @@
 //	           ── the buyer has an answer; the order is in the partition's stream ──
 //	recorder   a consumer of the stream: one transaction per batch, then XACK + XDEL. Conflicts, dead letters
 //	           ── the order has its row ──
-//	outbox     applies to Redis what later steps of orders, and admins, have changed in the ledger
-//	recovery   keeps Redis holding every sale as the ledger says, and rebuilds what is wrong
+//	outbox     applies to Redis what later changes of orders, and admins, have written into the ledger
+//	recovery   keeps every sale in Redis as the ledger says, and rebuilds those that are wrong
 //	audit      checks while sales run that all units are accounted for; stats for people who watch
 //	redemption codes of paid orders, and the tills that redeem them; lapses coupons past their date
 //	catalog    what an instance remembers of vouchers
@@ -25,11 +25,12 @@
 // the last word. Redis decides who gets in, quickly, and can be rebuilt from the ledger and from what it still holds
 // itself. The rules that keep the two in step are numbered in docs/architecture.md and cited by number.
 //
-// What can go wrong is listed in the package comment of the part that handles it. What no part can: two stores that
-// both lost the same acknowledged write (a Redis without an append-only file whose instances died with it).
+// Each part's package comment lists the failures that the part handles. No part can handle one: both stores lose the
+// same acknowledged write (a Redis without an append-only file, and the instances that remembered the write die with
+// it).
 //
-// It exports more names than other packages: most are the constants of its enumerations (states, actions, outcomes,
-// reasons, kinds of operations), which every part and every adapter must call by one name.
+// The package exports more names than others do: most are constants of its enumerations (states, actions, outcomes,
+// reasons, kinds of operations), for which every part and every adapter needs the same name.
 //
 // The package imports no framework. Interfaces stand beside their callers; those that several parts share are in
 // ports.go.

@@ -7,40 +7,42 @@ import (
 	"seckill/internal/voucher"
 )
 
-// What a purchase or a question about an order can end with, besides the refusals of admission in outcome.go,
-// voucher.ErrNotFound, ErrNotSeckill and ErrOffShelf. Adapters translate their drivers' errors into these with %w;
-// httpapi has one table from them to answers.
+// Errors with which a purchase or a query for an order can end. Others are admission's refusals in outcome.go,
+// voucher.ErrNotFound, ErrNotSeckill and ErrOffShelf. Adapters wrap their drivers' errors in these with %w; httpapi has
+// one table that maps them to answers.
 var (
 	// ErrNotFound: there is no such order, or it is another user's.
 	ErrNotFound = errors.New("order not found")
-	// ErrUnavailable: a store is away or too much is waiting; nothing was bought by this call. Ask again shortly.
+	// ErrUnavailable: a store cannot be reached, or too many requests wait for it. This call bought nothing. Retry
+	// shortly.
 	ErrUnavailable = errors.New("service unavailable")
-	// ErrSeckill: the voucher is sold in its sale only.
+	// ErrSeckill: the voucher can be bought in its sale only.
 	ErrSeckill = errors.New("voucher is sold in its sale only")
-	// ErrKeyReused: the idempotency key was used before, for something else.
+	// ErrKeyReused: the idempotency key was used before, for a different request.
 	ErrKeyReused = errors.New("idempotency key was used for another request")
-	// ErrUnknownOutcome: whether the purchase took place is not known. Repeating the call is the definitive question.
+	// ErrUnknownOutcome: it is not known whether the purchase took place. Repeating the call answers that for certain.
 	ErrUnknownOutcome = errors.New("outcome unknown")
-	// ErrReserved: a till has reserved the order's coupon and is about to redeem it; that ends within two minutes.
+	// ErrReserved: a till has reserved the order's coupon and is about to redeem it. A reservation ends within two
+	// minutes.
 	ErrReserved = errors.New("a till has reserved the coupon")
-	// ErrNoDeadLetter: there is no such dead letter; it was replayed or discarded before.
+	// ErrNoDeadLetter: the dead letter does not exist, or was already replayed or discarded.
 	ErrNoDeadLetter = errors.New("no such dead letter")
 )
 
-// Errors between the domain and its stores.
+// Errors that stores return to the domain.
 var (
-	// ErrConflict: the ledger holds something that contradicts a plain insert (a row that exists, too little stock,
+	// ErrConflict: the ledger holds something that contradicts a plain insert (an existing row, too little stock,
 	// another epoch). Nothing was written.
 	ErrConflict = errors.New("ledger contradicts the batch")
-	// ErrRejected: the ledger refuses a statement for good; repeating it cannot help. Nothing was written.
+	// ErrRejected: the ledger refuses a statement for good, so a retry cannot help. Nothing was written.
 	ErrRejected = errors.New("ledger rejects the batch")
-	// ErrContended: the ledger ended a transaction because of another one. Nothing was written, and repeating it is
-	// likely to help.
+	// ErrContended: the database rolled the transaction back because of another one (a deadlock, for example). Nothing
+	// was written, and a retry will probably succeed.
 	ErrContended = errors.New("another transaction is in the way")
 	// ErrSuperseded: a newer rebuild of the same sale has begun; this one must stop.
 	ErrSuperseded = errors.New("a newer rebuild has begun")
-	// ErrOutdated: operations have changed, or are about to change, what was decided about an order. Nothing was
-	// written.
+	// ErrOutdated: operations have changed, or are about to change, the order for which a decision was made. Nothing
+	// was written.
 	ErrOutdated = errors.New("decided before operations that matter")
 )
 
@@ -52,8 +54,8 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("the user has %d of this voucher, which is the limit", e.PerUser)
 }
 
-// OrUnavailable separates what a store answered from what kept it from answering: an error that is neither of this
-// package nor of voucher becomes ErrUnavailable.
+// OrUnavailable returns err if it is one of this package's or of voucher's, which are a store's answers. Any other
+// error kept the store from answering, and becomes ErrUnavailable.
 func OrUnavailable(err error) error {
 	if err == nil {
 		return nil
@@ -75,5 +77,5 @@ func OrUnavailable(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// ErrStopping says that the process is stopping and nobody may wait any more.
-var ErrStopping = errors.New("nobody may wait any more")
+// ErrStopping says that the process is stopping, so that every wait must end.
+var ErrStopping = errors.New("the process is stopping")

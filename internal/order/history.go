@@ -2,18 +2,18 @@ package order
 
 import "time"
 
-// Event is one line of an order's history: it came into a state, or something else happened to it.
+// Event is one line of an order's history: a change of its state, or something else that happened to it.
 type Event struct {
-	Status Status // the state in which the order was from then on
+	Status Status // the order's state after the event
 	At     time.Time
 	By     Actor
 	Why    Why // may be empty
 }
 
-// Actor is who did something: one of the constants. It is the word that is stored.
+// Actor is the kind of party that did something: one of the constants. The word is stored.
 type Actor string
 
-// Who changes orders.
+// The actors that change orders.
 const (
 	Owner      Actor = "owner"
 	ByRecorder Actor = "recorder"
@@ -39,8 +39,8 @@ func (f Filter) Passes(o Order) bool {
 		(f.Status == 0 || o.Status == f.Status) && (!f.Waiting || o.Status == Queued)
 }
 
-// Origin returns the first events of an order: accepted at the given time and recorded, or, for a direct sale, recorded
-// alone.
+// Origin returns the first events of an order: accepted at the given time and then recorded. A direct sale has only the
+// second.
 func Origin(o Order, direct bool, accepted time.Time) []Event {
 	if direct {
 		return []Event{{Status: Unpaid, At: o.CreatedAt, By: Owner}}

@@ -1,8 +1,8 @@
 package order
 
-// Number returns how many states the order has come to since it was recorded, the present one included: 1 for an
-// order that has just got its row, and one more with each step. Each step sets a time that nothing sets before it or
-// resets after it, so the number only rises, and needs no counter.
+// Number returns how many states the order has had since it was recorded, the present one included: 1 for a new row,
+// and one more after each step. Each step sets a time that no earlier step sets and no later one resets, so the number
+// only rises, without a counter.
 func (o Order) Number() int64 {
 	n := int64(1)
 	for _, at := range []interface{ IsZero() bool }{

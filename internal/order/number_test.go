@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Along every way that orders go, the number rises with each step.
+// On every path through the states, each step raises the number.
 func TestNumberRisesWithEachStep(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 6, 1, 20, 0, 0, 0, time.UTC)

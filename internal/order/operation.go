@@ -15,25 +15,25 @@ type Operation struct {
 	VoucherID int64
 	Number    int64
 	Kind      OperationKind
-	Delta     int64 // units that go on sale; negative ones are to be taken
+	Delta     int64 // units to put on sale; negative: units to take
 
-	// Offered is how many units it keeps for offers of the waiting list instead of putting them on sale, besides
-	// Delta; below 0, how many were kept until then.
+	// Offered is how many units the operation keeps for offers of the waiting list instead of putting them on sale, on
+	// top of Delta. Negative: so many units stop being kept.
 	Offered int64
 
-	// The order concerned, 0 for none; Units is how many it has. An operation that gives removes the user as a
-	// holder, if they are one by this order; a Revival and an Acceptance make them a holder by this order, if they
-	// are none.
+	// OrderID is the order concerned, 0 for none, and Units how many units it has. An operation that gives units back
+	// removes the user as a holder if this order makes them one. A Revival and an Acceptance make the user a holder by
+	// this order unless they are a holder already.
 	OrderID int64
 	UserID  int64
 
-	// The mode and window from now on; SaleMissing leaves both as they are.
+	// The mode and window after the operation. SaleMissing leaves both as they are.
 	Mode  SaleMode
 	Begin time.Time
 	End   time.Time // exclusive
 }
 
-// Takes reports whether the operation takes units, so that Redis may refuse it.
+// Takes reports whether the operation takes units. Redis may refuse one that does.
 func (o Operation) Takes() bool { return o.Delta < 0 || o.Kind == Acceptance }
 
 // Units returns how many units the order concerned has.
@@ -54,7 +54,7 @@ func (o Operation) Held() Held { return Held{OrderID: o.OrderID, Quantity: Quant
 // SetsMode reports whether the operation sets the sale's mode and window.
 func (o Operation) SetsMode() bool { return o.Mode != SaleMissing }
 
-// OperationKind says what happened. It is the word that is stored.
+// OperationKind says what kind of change the operation is. The word is stored.
 type OperationKind string
 
 // The kinds of operation.
@@ -72,17 +72,17 @@ const (
 	Rescheduling OperationKind = "window"
 )
 
-// OperationResult is what became of an operation in Redis.
+// OperationResult says how Redis decided one operation.
 type OperationResult struct {
 	Number int64
-	Taken  bool // for one that takes: it got its units; for others true
+	Taken  bool // whether a taking operation got its units; always true for others
 }
 
-// ApplyResult is what came of applying operations to Redis.
+// ApplyResult is Redis's answer to a call that applies operations.
 type ApplyResult struct {
 	State   ApplyState
-	Epoch   int64 // the sale's, as Redis has it; 0 when it does not hold the sale
-	Applied int64 // number of the last operation that the sale in Redis contains
+	Epoch   int64 // the sale's epoch in Redis; 0 when Redis does not hold the sale
+	Applied int64 // number of the last operation that Redis has applied to the sale
 	Results []OperationResult
 }
 
@@ -91,7 +91,7 @@ type ApplyState int8
 
 // The states. Only ApplyDone comes with results.
 const (
-	ApplyDone       ApplyState = iota // every operation sent is applied, now or before
+	ApplyDone       ApplyState = iota // every operation sent is applied, by this call or an earlier one
 	ApplyMissing                      // Redis does not hold the sale
 	ApplyRebuilding                   // the sale is being rebuilt, which absorbs or voids what is pending
 	ApplyGap                          // Redis lacks operations that the ledger knows as applied: it lost its tail

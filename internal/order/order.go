@@ -9,7 +9,7 @@ import (
 // Status is where an order is in its life. Its numbers are the ones stored; 0 is never stored.
 type Status int8
 
-// The states of an order. A live order of a sale makes its user a holder; they can have one at a time.
+// The states of an order. A user can have one live order per sale; it makes them a holder.
 const (
 	StatusUnknown Status = -1 // the ledger could not be asked
 	Queued        Status = 0  // accepted, waiting for its row
@@ -19,7 +19,7 @@ const (
 	Cancelled     Status = 4
 	Refunding     Status = 5
 	Refunded      Status = 6
-	Failed        Status = 7 // accepted but could not be recorded; the row says why
+	Failed        Status = 7 // accepted, but could not be recorded; Reason says why
 	Lapsed        Status = 8 // paid, and not redeemed while its coupon was valid; its unit is used up
 )
 
@@ -40,11 +40,12 @@ func (s Status) Live() bool {
 	return s == Queued || s == Unpaid || s == Paid || s == Redeemed || s == Refunding || s == Lapsed
 }
 
-// Final reports whether an order in this state never changes again. A cancelled one may: a payment may arrive late.
+// Final reports whether an order in this state never changes again. Cancelled is not final: a late payment may revive
+// the order.
 func (s Status) Final() bool { return s == Redeemed || s == Refunded || s == Failed || s == Lapsed }
 
-// Order is one order as its owner sees it: a row of tb_voucher_order, or an accepted one that waits for its row.
-// A time is zero until it happened.
+// Order is one order as its owner sees it: a row of tb_voucher_order, or an accepted order that waits for its row. A
+// time is zero until its event has happened.
 type Order struct {
 	ID          int64
 	UserID      int64
@@ -52,9 +53,9 @@ type Order struct {
 	Quantity    Quantity
 	Amount      int64 // cents for all units, at the voucher's price when the order was recorded
 	Status      Status
-	Reason      Reason // why it failed, for Failed
+	Reason      Reason // why it failed, if it did
 	CreatedAt   time.Time
-	PayBefore   time.Time // an unpaid order expires then, by the ledger's clock
+	PayBefore   time.Time // the deadline after which an unpaid order expires, by the ledger's clock
 	PaidAt      time.Time
 	RedeemedAt  time.Time
 	CancelledAt time.Time
@@ -69,44 +70,44 @@ type Reason string
 
 // The reasons for a failed order.
 const (
-	// NoStock: the ledger had no unit left for it. Its unit is not given back to Redis: it never existed.
+	// NoStock: the ledger had no unit left for the order. Redis gets no unit back: it had sold one that did not exist.
 	NoStock Reason = "NO_STOCK"
 	// DuplicateBuyer: the ledger held another live order of the user for the voucher.
 	DuplicateBuyer Reason = "DUPLICATE_BUYER"
-	// IDCollision: another order had the same id; this row has an id of its own (Claim.RowID).
+	// IDCollision: another order already had this id; this row has a different one (Claim.RowID).
 	IDCollision Reason = "ID_COLLISION"
 	// RejectedByLedger: the ledger refused the row for good.
 	RejectedByLedger Reason = "REJECTED"
-	// UnknownVoucher: the ledger holds no sale of the voucher that it names.
+	// UnknownVoucher: the ledger has no sale of the order's voucher.
 	UnknownVoucher Reason = "UNKNOWN_VOUCHER"
-	// Discarded: its entry had become a dead letter, and an operator discarded that.
+	// Discarded: the order's entry became a dead letter, and an operator discarded it.
 	Discarded Reason = "DISCARDED"
 )
 
-// GivesUnitBack reports whether the unit that Redis took for an order that failed for this reason is to be put back
-// on sale there. Only a unit that the ledger has too may be: after NoStock Redis promised more than there is.
+// GivesUnitBack reports whether Redis puts the unit of an order that failed for this reason back on sale. It must not
+// after NoStock: the ledger does not have that unit.
 func (r Reason) GivesUnitBack() bool {
 	return r == DuplicateBuyer || r == IDCollision || r == RejectedByLedger || r == Discarded
 }
 
-// Claim is an accepted order on its way to its row: what a stream entry says.
+// Claim is an accepted order on its way to its row: the contents of a stream entry.
 type Claim struct {
 	OrderID   int64
 	UserID    int64
 	VoucherID int64
-	Epoch     int64 // the sale's epoch when it was accepted
-	Sequence  int64 // its number among the admissions of that epoch; 0 when that is not known
+	Epoch     int64 // the sale's epoch when the order was accepted
+	Sequence  int64 // its number among the admissions of that epoch; 0: unknown
 	Quantity  Quantity
 }
 
 // Held returns what makes the claim's user a holder.
 func (c Claim) Held() Held { return Held{OrderID: c.OrderID, Quantity: c.Quantity} }
 
-// RowID returns the id under which the ledger looks for the claim's row: at try 0 the order's own; where another
-// order has that id, at try 1 one that stands in for it; and so on while another order is there. It depends on the
-// order's id, the user and the voucher alone, so a claim that comes again finds the row that was written for it
-// (docs/adr/0019). It keeps the id's upper half, which says when the order was accepted. Rows have it: the derivation
-// never changes.
+// RowID returns the id under which the ledger looks for the claim's row. At try 0 that is the order's own id. If
+// another order has it, the id of try 1 stands in, and so on until one is free. An id depends only on the order's id,
+// the user, the voucher and the try, so a claim that is delivered again finds the row that was written for it
+// (docs/adr/0019). It keeps the upper half of the order's id, which says when the order was accepted. Stored rows have
+// these ids: the derivation must never change.
 func (c Claim) RowID(try int) int64 {
 	if try == 0 {
 		return c.OrderID
@@ -118,32 +119,32 @@ func (c Claim) RowID(try int) int64 {
 	return c.OrderID>>32<<32 | int64(h.Sum32())
 }
 
-// HasRow reports whether the row, which has one of the claim's row ids, is the claim's.
+// HasRow reports whether the row, found under one of the claim's row ids, is the claim's.
 func (c Claim) HasRow(row Order) bool {
 	return row.UserID == c.UserID && row.VoucherID == c.VoucherID && (row.ID == c.OrderID || row.Reason == IDCollision)
 }
 
-// Holding is what Redis has of one user in one sale.
+// Holding is what Redis knows of one user in one sale.
 type Holding struct {
-	OrderID  int64 // by which they are a holder; 0: none
+	OrderID  int64 // the order that makes the user a holder; 0: none
 	Quantity Quantity
-	Whole    bool // what Redis lacks of the sale does not exist: it is not missing, unreadable, or being rebuilt
-	Mark     Mark // of a whole sale
+	Whole    bool // the sale is not missing, unreadable or being rebuilt: no OrderID then means no order
+	Mark     Mark // of the sale, if Whole
 }
 
-// Unrecorded says which sales of a partition may have accepted orders without a row.
+// Unrecorded says which sales of a partition may have accepted orders that have no row yet.
 type Unrecorded struct {
 	Now         time.Time // by Redis's clock
-	Since       time.Time // those that sold from then on, by Redis's clock; zero: any
-	Rebuilt     []int64   // vouchers of those that were rebuilt lately, which may queue older orders again
-	DeadLetters bool      // any: an entry waits that cannot be decoded
+	Since       time.Time // only sales that sold since then may, by Redis's clock; zero: any sale may
+	Rebuilt     []int64   // vouchers whose sales were rebuilt recently, which may have queued older orders again
+	DeadLetters bool      // any sale may: an entry that cannot be decoded waits
 }
 
 // Page is a page of a user's orders.
 type Page struct {
-	Orders []Order // newest first; StatusUnknown where only the order itself is certain
-	Total  int64   // of all pages; not known of a stale one
-	Stale  bool    // a store could not be asked in time: orders may be missing
+	Orders []Order // newest first; StatusUnknown where only the order's existence is certain
+	Total  int64   // of all pages; unknown if Stale
+	Stale  bool    // a store did not answer in time: orders may be missing
 }
 
 // BuyerKey names one user in one sale.

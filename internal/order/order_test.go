@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The row ids of a claim are stored: another derivation would not find what was written before.
+// Row ids are stored: with another derivation the ledger would not find rows that were written before.
 func TestRowIDsNeverChange(t *testing.T) {
 	t.Parallel()
 	claim := Claim{OrderID: 655942735274934272, UserID: 42, VoucherID: 7, Epoch: 3, Sequence: 9}
@@ -30,7 +30,7 @@ func TestRowIDsThatStandIn(t *testing.T) {
 				t.Fatalf("row id %d at try %d is of another second than %d", got, try, c.OrderID)
 			}
 			if got := c.RowID(try); got == other.RowID(try) || got == c.RowID(try+1) {
-				t.Fatalf("row id %d at try %d is also another user's, or the next", got, try)
+				t.Fatalf("row id %d at try %d collides with another user's or with that of the next try", got, try)
 			}
 		}
 		again := c

@@ -7,8 +7,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Request is one user's ask for units, with the id that the order will have if it is accepted; 0: they may
-// not enter, and are only told of the order that they have.
+// Request is one user's request for units. OrderID is the id that the order gets if the request is accepted. 0: the
+// user may not enter, and only learns of an order that they already have.
 type Request struct {
 	UserID, OrderID int64
 	Quantity        Quantity
@@ -21,7 +21,7 @@ const MaxBatch = 256
 type Batch struct {
 	Sale       SaleRef
 	Known      Mark  // the highest mark that the caller has seen
-	MaxBacklog int64 // waiting entries in the partition's stream above which nobody is admitted
+	MaxBacklog int64 // admit nobody while the partition's stream has more waiting entries than this
 	Requests   []Request
 }
 
@@ -31,15 +31,15 @@ type BatchResult struct {
 	Results []Result // one for each request, in order
 }
 
-// Result is what one request is answered with.
+// Result is the answer to one request.
 type Result struct {
 	Outcome  Outcome
-	OrderID  int64    // for AlreadyBought: the order that the user has
+	OrderID  int64    // for AlreadyBought: the user's existing order
 	Quantity Quantity // of that order
 	Left     int64    // for NotEnough: units that were left
 }
 
-// Err is what the caller of the purchase gets: nil for an accepted request.
+// Err returns the error for the caller of the purchase; nil for an accepted request.
 func (r Result) Err() error {
 	switch r.Outcome {
 	case AlreadyBought:
@@ -51,14 +51,14 @@ func (r Result) Err() error {
 	}
 }
 
-// Outcome is what admission answers a request with. From 0 on the numbers are the codes of scripts/seckill.lua; those
-// below 0 never come from the script, and those below Unreadable not even from its answer. What follows from each
-// outcome stands in outcomeRows.
+// Outcome is how admission decides a request. From 0 on, the numbers are the codes of scripts/seckill.lua; the script
+// never returns those below 0, and those below Unreadable do not stand for an answer of the script at all. outcomeRows
+// has the consequences of each outcome.
 type Outcome int8
 
-// The outcomes: those of the script in the order in which it decides them, then the others.
+// The outcomes: first the script's, in the order in which it decides them, then the others.
 const (
-	// Its units were taken, the order is in the stream; also when an earlier call took it for this order.
+	// The units were taken and the order is in the stream, by this call or by an earlier one for the same order.
 	Accepted      Outcome = 0
 	AlreadyBought Outcome = 1  // the user has another order, OrderID
 	NoSale        Outcome = 2  // Redis does not hold the sale
@@ -68,35 +68,35 @@ const (
 	Paused        Outcome = 6  // paused by an admin
 	NotStarted    Outcome = 7  // before the window
 	Ended         Outcome = 8  // after the window
-	SoldOut       Outcome = 9  // no sellable unit
+	SoldOut       Outcome = 9  // no unit can be sold
 	Backlogged    Outcome = 10 // too many orders wait in the stream
-	NotEnough     Outcome = 11 // fewer units are left than the request asks for, but some
-	Barred        Outcome = 12 // may not enter, and has no order
+	NotEnough     Outcome = 11 // some units are left, but fewer than the request asks for
+	Barred        Outcome = 12 // the user may not enter, and has no order
 
-	Unreadable Outcome = -1 // the answer for this request is neither a known code nor an order id
-	// A unit may have been taken: no answer came, or only a repeated call was answered with a refusal.
+	Unreadable Outcome = -1 // the script's answer to this request is neither a known code nor an order id
+	// Units may have been taken: no answer came, or the first call got none and its repetition was refused.
 	Doubtful    Outcome = -2
-	Unavailable Outcome = -3 // nothing was taken: too many wait to ask, or the call certainly had no effect
+	Unavailable Outcome = -3 // nothing was taken: the call certainly had no effect, or too many already wait
 )
 
-// What a request is refused with, besides voucher.ErrOffShelf, ErrUnavailable and ErrUnknownOutcome.
+// The errors of refused requests, besides voucher.ErrOffShelf, ErrUnavailable and ErrUnknownOutcome.
 var (
 	// ErrNotStarted: the sale has not begun, by Redis's clock.
 	ErrNotStarted = errors.New("sale has not started")
 	// ErrEnded: the sale is over, by Redis's clock.
 	ErrEnded = errors.New("sale has ended")
-	// ErrSoldOut: no unit was to be had at some moment of the call.
+	// ErrSoldOut: at some moment during the call no unit could be sold.
 	ErrSoldOut = errors.New("sold out")
-	// ErrPaused: an admin paused the sale, or it is being rebuilt. Ask again shortly.
+	// ErrPaused: an admin has paused the sale, or it is being rebuilt. Retry shortly.
 	ErrPaused = errors.New("sale is paused")
 
-	// ErrBarred: the request may not enter, and its user has no order in the sale.
+	// ErrBarred: a guard stopped the request, and its user has no order in the sale.
 	ErrBarred = errors.New("may not enter")
 
 	errBacklogged = fmt.Errorf("%w: too many orders wait to be recorded", ErrUnavailable)
 )
 
-// AlreadyBoughtError says that the user has a live order for this voucher, and which.
+// AlreadyBoughtError says that the user already has a live order for this voucher, and names it.
 type AlreadyBoughtError struct {
 	OrderID  int64
 	Quantity Quantity
@@ -107,23 +107,23 @@ func (e *AlreadyBoughtError) Error() string {
 	return fmt.Sprintf("already bought: order %d is %s", e.OrderID, e.Status)
 }
 
-// NotEnoughError says that fewer units were left than were asked for, at least one.
+// NotEnoughError says that some units are left, but fewer than the request asks for.
 type NotEnoughError struct{ Left int64 }
 
 func (e *NotEnoughError) Error() string { return fmt.Sprintf("only %d units are left", e.Left) }
 
-// outcomeRow is one outcome with everything that follows from it.
+// outcomeRow is one outcome with all its consequences.
 type outcomeRow struct {
 	outcome Outcome
-	word    string // in metrics; the name of the code in scripts/seckill.lua, in lower case
-	answer  Answer // as which it is counted for the sale
-	err     error  // what the caller gets, as a prototype for AlreadyBought and NotEnough; nil for Accepted
+	word    string // in metrics: the code's name in scripts/seckill.lua, in lower case
+	answer  Answer // the answer under which the sale's counts have it
+	err     error  // the error for the caller, a prototype for AlreadyBought and NotEnough; nil for Accepted
 	repair  Repair
-	final   bool // it stands even if an earlier call for the same request arrives later
+	final   bool // holds even if an earlier call for the same request reaches Redis later
 }
 
-// outcomeRows is the one table of what admission can answer. The script, metrics, counts, HTTP and the pages are made
-// from it or tested against it. A row's index is its outcome, counted from the end for those below 0.
+// outcomeRows is the one table of what admission can answer. The script, metrics, counts, HTTP and the pages are
+// generated from it or tested against it. A row's index is its outcome; negative outcomes count from the end.
 //
 // A new refusal needs a code in scripts/seckill.lua, its constant, error and row here, a rule in
 // internal/httpapi/errors_table.go and its description in web/openapi.yaml; then make docs. Tests say what is missing.
@@ -159,7 +159,7 @@ func Outcomes() []Outcome {
 	return all
 }
 
-// ScriptOutcome is the outcome of a code of scripts/seckill.lua, Unreadable for a number that is none.
+// ScriptOutcome returns the outcome for a code of scripts/seckill.lua; Unreadable for an unknown code.
 func ScriptOutcome(code int64) Outcome {
 	if code < 0 || code >= int64(OutcomeKinds) {
 		return Unreadable
@@ -167,7 +167,7 @@ func ScriptOutcome(code int64) Outcome {
 	return Outcome(code).row().outcome
 }
 
-// row returns the outcome's row, that of Unreadable for a number that is no outcome.
+// row returns the outcome's row; Unreadable's row for a number that is no outcome.
 func (o Outcome) row() *outcomeRow { return &outcomeRows[o.Index()] }
 
 // Index numbers the outcomes from 0 to OutcomeKinds-1, for arrays of counts.
@@ -185,29 +185,29 @@ func (o Outcome) Index() int {
 // String returns the outcome's word in metrics.
 func (o Outcome) String() string { return o.row().word }
 
-// Answer is as what the outcome is counted for its sale.
+// Answer returns the answer under which the outcome is counted for its sale.
 func (o Outcome) Answer() Answer { return o.row().answer }
 
-// Repair is what the outcome says about the sale in Redis.
+// Repair returns what the reconciler must do about the sale after this outcome.
 func (o Outcome) Repair() Repair { return o.row().repair }
 
-// Final reports whether the outcome of a repeated call stands even if the first call arrives after it.
+// Final reports whether the outcome of a repeated call holds even if the first call reaches Redis after it.
 func (o Outcome) Final() bool { return o.row().final }
 
-// Repair is what the reconciler is to do about a sale after an outcome.
+// Repair is what the reconciler must do about a sale after an outcome.
 type Repair int8
 
-// What the reconciler is to do.
+// The repairs.
 const (
 	NoRepair    Repair = iota
-	RepairSale         // rebuild the sale unless it is whole by then: it is missing or stopped
-	RepairEpoch        // rebuild the epoch that the script has answered with: it has lost something
+	RepairSale         // rebuild the sale if it is still missing or stopped
+	RepairEpoch        // rebuild the sale if it is still at the epoch that the script returned: Redis lost something
 )
 
-// Answer is a kind of outcome as people count it: the code of the HTTP answer, in lower case. It is stored in Redis.
+// Answer groups outcomes as people count them: the code of the HTTP answer, in lower case. The word is stored in Redis.
 type Answer string
 
-// NoAnswer is of an outcome that is not counted: the guard that barred the request answers it.
+// NoAnswer marks an outcome that is not counted here: the guard that barred the request counts it.
 const NoAnswer Answer = ""
 
 // Answers returns every answer once.
@@ -223,10 +223,10 @@ func Answers() []Answer {
 	return all
 }
 
-// Counts is how often each answer was given. What was not given is left out.
+// Counts is how often each answer was given. Answers that were not given are missing.
 type Counts map[Answer]int64
 
-// Minus returns what has been counted since o was.
+// Minus returns what was counted between o and c.
 func (c Counts) Minus(o Counts) Counts {
 	since := Counts{}
 	for answer, n := range c {

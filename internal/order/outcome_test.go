@@ -10,14 +10,14 @@ import (
 	"seckill/internal/order"
 )
 
-// Each outcome has one complete row, in the place where it is looked up.
+// Each outcome has one complete row, at the index where it is looked up.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	word := regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 	words, errs := map[string]bool{}, map[order.Answer]error{}
 	for i, o := range order.Outcomes() {
 		if o.Index() != i {
-			t.Errorf("outcome %d (%s): its index is %d, and its row is the %dth", o, o, o.Index(), i)
+			t.Errorf("outcome %d (%s): its index is %d, but its row stands at %d", o, o, o.Index(), i)
 		}
 		if !word.MatchString(o.String()) || o != order.Barred && !word.MatchString(string(o.Answer())) ||
 			words[o.String()] {
@@ -29,11 +29,11 @@ func TestOutcomes(t *testing.T) {
 		if (err == nil) != (o == order.Accepted) {
 			t.Errorf("%s: the error is %v", o, err)
 		}
-		// What is counted as one answer is told as one error.
+		// Outcomes that are counted as one answer return the same error.
 		if known, has := errs[o.Answer()]; has && !errors.Is(err, known) && !errors.Is(known, err) {
-			t.Errorf("%s is counted as %s, and is the error %v, not %v", o, o.Answer(), err, known)
+			t.Errorf("%s is counted as %s, but returns the error %v, not %v", o, o.Answer(), err, known)
 		}
-		if o != order.Barred { // the guard answers
+		if o != order.Barred { // a guard counts it
 			errs[o.Answer()] = err
 		}
 	}
@@ -67,7 +67,7 @@ func TestAlreadyBoughtNamesTheOrder(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if another := (order.Result{Outcome: order.AlreadyBought, OrderID: 6}).Err(); err.Error() == another.Error() {
-		t.Errorf("%v, also for another order", err)
+		t.Errorf("%v, which also matches another order", err)
 	}
 }
 

@@ -15,27 +15,27 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Gate decides about requests for a sale's units: scripts/seckill.lua in Redis.
+// Gate decides requests for a sale's units: scripts/seckill.lua in Redis.
 type Gate interface {
 	// Admit runs the admission script once, without a retry of its own. Repeating the identical batch is safe: it
-	// accepts nobody twice and answers again who was accepted. An error that wraps ErrUnavailable says that the batch
-	// certainly had no effect; after any other error it may have had one.
+	// accepts nobody twice, and returns accepted requests as accepted again. An error that wraps ErrUnavailable says
+	// that the batch certainly had no effect; after any other error it may have had one.
 	Admit(ctx context.Context, b order.Batch) (order.BatchResult, error)
 }
 
 // HolderLister reads the holders of a sale: redisstore.Store.
 type HolderLister interface {
-	// Holders yields the holders, at least all who are holders from the call to its end. One may come twice. One that
-	// cannot be read is an *order.UnreadableHolderError, after which the others follow; it stops after any other
-	// error.
+	// Holders yields the holders: at least every user who is a holder from the call's begin to its end, some of them
+	// twice. For a holder that cannot be read it yields an *order.UnreadableHolderError and goes on; any other error is
+	// the last thing it yields.
 	Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
 }
 
-// Observer hears how requests are answered, for metrics. Its methods must not block.
+// Observer counts how requests are answered, for metrics. Its methods must not block.
 type Observer interface {
 	// Admitted: one admission call was answered, or failed with err.
 	Admitted(outcomes []order.Result, took time.Duration, err error)
-	// RefusedFromCache: so many requests were refused without asking Redis since the last call.
+	// RefusedFromCache adds the requests that were refused without asking Redis since the last call.
 	RefusedFromCache(soldOut, notStarted int64)
 }
 
@@ -45,7 +45,7 @@ const (
 	clockMargin    = time.Second // by how much a local estimate of Redis's clock may be wrong
 )
 
-// Admission decides who gets a unit of a sale. It has a batcher for each sale that is asked for.
+// Admission decides who gets a unit of a sale. It has one batcher per requested sale.
 type Admission struct {
 	stores   Stores
 	catalog  *catalog.Catalog
@@ -78,9 +78,9 @@ func New(
 	}
 }
 
-// Admit asks for units of a voucher's sale for the user, under the given order id. It returns nil when the request is
-// accepted; *order.AlreadyBoughtError (its Status not yet filled in) when the user has another order;
-// *order.NotEnoughError; *invalid.Error for more units than the sale allows; or a sentinel of order or of voucher.
+// Admit asks for units of the voucher's sale. It returns nil when the request is accepted; *order.AlreadyBoughtError
+// (without Status) when the user has another order; *order.NotEnoughError; *invalid.Error for more units than the sale
+// allows; or a sentinel error of order or of voucher.
 func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.Request) error {
 	if !v.Admits(request.UserID) {
 		return voucher.ErrNotFound
@@ -116,8 +116,8 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 	return unlessHidden(v, a.result(b, result))
 }
 
-// checkQuantity returns *invalid.Error for more units than the sale allows; of one that the public does not see it
-// tells nothing.
+// checkQuantity returns *invalid.Error for more units than the sale allows, except for a sale that the public cannot
+// see: the error would give it away.
 func checkQuantity(v voucher.Voucher, q order.Quantity) error {
 	switch {
 	case q.Units() <= v.MaxQuantity():
@@ -128,13 +128,13 @@ func checkQuantity(v voucher.Voucher, q order.Quantity) error {
 	return invalid.Join(invalid.Outside("quantity", q.Units(), 1, v.MaxQuantity()))
 }
 
-// wrongClock is by how much this instance's clock may be wrong without an order being denied that a lost answer may
-// have made.
+// wrongClock is how far this instance's clock may lag behind Redis's. A sale that is still hidden here may then be
+// selling, so ErrUnknownOutcome, which may stand for an order, is passed on that long before visibleFrom.
 const wrongClock = time.Hour
 
-// unlessHidden returns the refusal of a sale that has not begun as that of one that does not exist, while the public
-// does not see it; also that nothing was bought because Redis is away, which no unknown id would be told. A sale is
-// visible before it begins, by Redis's clock, so this instance's clock refuses nobody who could buy.
+// unlessHidden replaces refusals of a sale that the public cannot see yet by voucher.ErrNotFound: that it has not
+// begun, and that nothing was bought because Redis is away, which a request for an unknown id would never be told. A
+// sale becomes visible before it begins, by Redis's clock, so this instance's clock refuses nobody who could buy.
 func unlessHidden(v voucher.Voucher, err error) error {
 	now := time.Now()
 	if errors.Is(err, order.ErrUnknownOutcome) {
@@ -148,9 +148,9 @@ func unlessHidden(v voucher.Voucher, err error) error {
 	return err
 }
 
-// Order asks which order the user has in the voucher's sale, without letting them in: *order.AlreadyBoughtError (its
-// Status not yet filled in), order.ErrBarred if they have none, or another sentinel of order or of voucher, when that
-// is not known.
+// Order returns as an error which order the user has in the voucher's sale, without letting them in:
+// *order.AlreadyBoughtError (without Status), order.ErrBarred if they have none, or another sentinel error of order or
+// of voucher if that is not known.
 func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	v, err := a.catalog.Find(ctx, voucherID)
 	switch {
@@ -187,7 +187,8 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	return a.result(b, result)
 }
 
-// Now estimates Redis's clock from its last answer about the sale (rule 12); without one it is this machine's.
+// Now estimates Redis's clock from its last answer about the sale (rule 12). Without such an answer it returns this
+// machine's time.
 func (a *Admission) Now(voucherID int64) time.Time {
 	if found, ok := a.batchers.Load(voucherID); ok {
 		if o := found.(*batcher).latest.Load(); o != nil {
@@ -197,7 +198,7 @@ func (a *Admission) Now(voucherID int64) time.Time {
 	return time.Now()
 }
 
-// Seen returns the highest mark of the sale that Redis has answered with, the zero one without any.
+// Seen returns the highest mark of the sale that Redis has answered with; the zero mark before its first answer.
 func (a *Admission) Seen(sale int64) order.Mark {
 	found, ok := a.batchers.Load(sale)
 	if !ok {
@@ -209,20 +210,20 @@ func (a *Admission) Seen(sale int64) order.Mark {
 	return order.Mark{}
 }
 
-// RecentAccepts returns what this instance has accepted of the sales lately, oldest first, however old: a process may
-// have stood still. By sale.
+// RecentAccepts returns, by sale, the recent accepts of this instance, oldest first. It drops none for its age: the
+// process may have been suspended.
 func (a *Admission) RecentAccepts(sales ...int64) map[int64][]order.Claim {
 	return a.recent.of(sales...)
 }
 
-// Close waits for the calls under way. No Admit may begin after it. It is called once.
+// Close waits for the calls under way. Call it once, when no Admit can begin any more.
 func (a *Admission) Close() {
 	close(a.closing) // loading winners is not waited for
 	a.running.Wait()
 }
 
-// release frees what is remembered of a sale that was retired, its winners above all: nobody may ask for it ever
-// again. A sale that the catalog does not know yet is kept.
+// release frees the memory of a retired sale, above all its winners: perhaps nobody ever asks for the sale again. It
+// keeps a sale that the catalog does not know yet.
 func (a *Admission) release(b *batcher) {
 	kept := a.catalog.Keeps(b.sale.VoucherID)
 	if b.kept && !kept {
@@ -252,15 +253,16 @@ func (a *Admission) admit(ctx context.Context, b order.Batch) (order.BatchResult
 	return decided, err
 }
 
-// tooEarly reports whether an observation proves that the sale has not begun and has no holder, so that Redis need
-// not be asked (rules 2 and 12).
+// tooEarly reports whether an observation proves that the sale has not begun and has no holder. Redis then need not be
+// asked (rules 2 and 12).
 func tooEarly(o *observation) bool {
 	return o != nil && time.Since(o.receivedAt) < observationTTL &&
 		o.view.Mode == order.SaleOpen && o.view.Buyers == 0 &&
 		o.now().Before(o.view.Begin.Add(-clockMargin))
 }
 
-// result returns what the caller gets for a request's result. It reports a sale that has to be rebuilt.
+// result returns a request's result as the caller's error, and requests a repair of the sale if the outcome asks for
+// one.
 func (a *Admission) result(b *batcher, r order.Result) error {
 	switch r.Outcome.Repair() {
 	case order.RepairEpoch:

@@ -12,41 +12,40 @@ import (
 	"seckill/internal/order"
 )
 
-// maxWait is how long a request may expect to wait for its call. Callers wait longer than that for an answer, and a
-// buyer who is told at once to come back has lost nothing.
+// maxWait is how long a request may expect to wait for its call. Callers' own timeouts are longer, and a buyer who is
+// refused at once has lost nothing by coming back.
 const maxWait = 5 * time.Second
 
-// batcher decides about the requests of one sale. Those that come while a call of the script is under way share the
-// next one, and are sent in the order in which they came: batch.Batcher. One call is under way at a time.
+// batcher decides the requests of one sale. Requests that come while a call of the script is under way share the next
+// one, in the order of arrival (batch.Batcher). One call is under way at a time.
 //
-// Redis may become slow without failing, and then the requests that wait would become so many that the last wait for
-// longer than buyers do. So a request that would wait for longer than maxWait is refused at once. And when a call
-// fails, all that wait are refused: they would each wait for as long, batch after batch, for a Redis that does not
-// answer.
+// Redis may become slow without failing. Requests would then pile up until the last ones wait longer than buyers do, so
+// the batcher refuses at once any request that would wait for longer than maxWait. When a call fails, it refuses all
+// waiting requests: each batch of them would otherwise wait for its own timeout on a Redis that does not answer.
 type batcher struct {
 	admit      func(ctx context.Context, b order.Batch) (order.BatchResult, error) // one call of the script
 	sale       order.SaleRef
 	limit      int64
 	tryTimeout time.Duration // how long each try may take
 	requests   *batch.Batcher[pendingRequest, order.Result]
-	known      order.Mark // the highest mark seen, in Redis or in the ledger; only the call under way uses it
+	known      order.Mark // the highest mark in Redis or the ledger; used by the call under way alone
 
 	seen   atomic.Pointer[order.Mark] // the highest mark that Redis has answered with
 	latest atomic.Pointer[observation]
 	cache  soldOutCache
 	counts outcomeCounts
 	recent *recentAccepts
-	kept   bool // the catalog has said that Redis is to hold the sale; only the StatsFlusher uses it
+	kept   bool // the catalog has said that Redis must hold the sale; used by the StatsFlusher alone
 }
 
-// pendingRequest is a request and how far its sale has got in the ledger.
+// pendingRequest is a request, and its sale's mark in the ledger.
 type pendingRequest struct {
 	order.Request
 	recorded order.Mark
 }
 
-// newBatcher returns the batcher of one sale; admit is one call of the script. running counts its goroutines, for a
-// clean stop.
+// newBatcher returns the batcher of one sale; admit calls the script once. running counts the batcher's goroutines, so
+// that a stop can wait for them.
 func newBatcher(
 	sale order.SaleRef, limit int64, recent *recentAccepts, running *sync.WaitGroup,
 	admit func(context.Context, order.Batch) (order.BatchResult, error),
@@ -57,20 +56,20 @@ func newBatcher(
 	return b
 }
 
-// observation is what Redis last said of the sale, and when it was asked and answered by the local monotonic clock.
-// For a repeated call sentAt is when the first one was sent.
+// observation is Redis's last answer about the sale, and when the call was sent and answered by the local monotonic
+// clock. For a repeated call, sentAt is when the first one was sent.
 type observation struct {
 	view       order.SaleView
 	sentAt     time.Time
 	receivedAt time.Time
 }
 
-// now estimates Redis's clock: what it said plus what has passed here since (rule 12).
+// now estimates Redis's clock: its time in the answer plus the time that has passed here since (rule 12).
 func (o *observation) now() time.Time { return o.view.Now.Add(time.Since(o.receivedAt)) }
 
-// join waits for the outcome of a request; recorded is how far the sale has got in the ledger. The error is
-// ErrUnavailable when the request was certainly not admitted, and ErrUnknownOutcome when that is not known: ctx ended
-// during the call.
+// join waits for the outcome of a request; recorded is the sale's mark in the ledger. It returns ErrUnavailable when
+// the request was certainly not admitted, and ErrUnknownOutcome when ctx ended during the call, so that it may have
+// been.
 func (b *batcher) join(ctx context.Context, r order.Request, recorded order.Mark) (order.Result, error) {
 	result, err := b.requests.Do(ctx, pendingRequest{Request: r, recorded: recorded})
 	switch {
@@ -84,7 +83,7 @@ func (b *batcher) join(ctx context.Context, r order.Request, recorded order.Mark
 	}
 }
 
-// decide has Redis decide about a batch.
+// decide sends a batch to Redis and hands each request its result.
 func (b *batcher) decide(ctx context.Context, items []*batch.Item[pendingRequest, order.Result]) error {
 	requests := make([]order.Request, len(items))
 	for i, it := range items {
@@ -107,7 +106,7 @@ func (b *batcher) decide(ctx context.Context, items []*batch.Item[pendingRequest
 	return nil
 }
 
-// observe remembers what Redis said of the sale, and how far it has got.
+// observe stores Redis's answer about the sale, and its mark.
 func (b *batcher) observe(ctx context.Context, o *observation) {
 	b.latest.Store(o)
 	if b.known.Before(o.view.Mark) {
@@ -119,9 +118,10 @@ func (b *batcher) observe(ctx context.Context, o *observation) {
 	b.cache.observe(ctx, o)
 }
 
-// call asks the script, and once more with the identical batch when the first answer did not arrive: who was accepted
-// by the first is found so by the second (rule 3). What is still unknown then is called unknown. That goes for a
-// refusal too: the first call may still be under way, and accept the request when it arrives.
+// call runs the script, and repeats the identical batch once if the first answer did not arrive: the second answer then
+// also names everyone whom the first call accepted (rule 3). Requests still undecided after that get an unknown
+// outcome. So do those that only the repetition refuses: the first call may still be under way, and accept the request
+// when it arrives.
 func (b *batcher) call(ctx context.Context, asked order.Batch) (order.BatchResult, error) {
 	decided, err := b.try(ctx, asked)
 	if err == nil {
@@ -140,7 +140,7 @@ func (b *batcher) call(ctx context.Context, asked order.Batch) (order.BatchResul
 	return again, nil
 }
 
-// try is one call of the script.
+// try calls the script once.
 func (b *batcher) try(ctx context.Context, asked order.Batch) (order.BatchResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.tryTimeout)
 	defer cancel()
@@ -151,7 +151,7 @@ func (b *batcher) try(ctx context.Context, asked order.Batch) (order.BatchResult
 	return decided, err
 }
 
-// markDoubtful makes every outcome unknown that a call which arrives late could still change.
+// markDoubtful makes those outcomes unknown that a late first call could still change.
 func markDoubtful(results []order.Result) {
 	for i := range results {
 		if !results[i].Outcome.Final() {
@@ -160,5 +160,5 @@ func markDoubtful(results []order.Result) {
 	}
 }
 
-// unmarked hides what an error wraps: a repetition that certainly had no effect proves nothing about the first try.
+// unmarked hides what an error wraps. That a repetition certainly had no effect proves nothing about the first try.
 type unmarked struct{ error }

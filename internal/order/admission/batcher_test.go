@@ -24,7 +24,7 @@ func newTestBatcher(t testing.TB, admit func(context.Context, order.Batch) (orde
 	return b
 }
 
-// acceptAll is an answer of the script that accepts every request.
+// acceptAll answers as the script does when it accepts every request.
 func acceptAll(b order.Batch) order.BatchResult {
 	return order.BatchResult{Results: make([]order.Result, len(b.Requests))}
 }
@@ -35,7 +35,7 @@ type joining struct {
 	err     error
 }
 
-// joinAll sends a request for each user, in that order, and returns what becomes of them once the bubble is idle.
+// joinAll sends a request for each user, in that order, and returns the results once the bubble is idle.
 func joinAll(ctx context.Context, b *batcher, users ...int64) []*joining {
 	all := make([]*joining, len(users))
 	for i, user := range users {
@@ -49,7 +49,7 @@ func joinAll(ctx context.Context, b *batcher, users ...int64) []*joining {
 	return all
 }
 
-// users returns the numbers from first to last.
+// users returns the user ids from first to last.
 func users(first, last int64) []int64 {
 	var all []int64
 	for user := first; user <= last; user++ {
@@ -83,10 +83,10 @@ func TestBatcherSharesCalls(t *testing.T) {
 			}
 		}
 		if got, want := fmt.Sprint(sizes), "[1 256 44]"; got != want {
-			t.Errorf("calls of %s, want %s", got, want)
+			t.Errorf("calls had %s requests, want %s", got, want)
 		}
 		if got, want := fmt.Sprint(sent), fmt.Sprint(users(1, 301)); got != want {
-			t.Errorf("sent in the order %s", got)
+			t.Errorf("requests were sent in the order %s", got)
 		}
 	})
 }
@@ -103,24 +103,24 @@ func TestBatcherRepeatsOnceAndNeverGuesses(t *testing.T) {
 		wantCalls int
 	}{
 		"a refusal": {answers: []error{nil}, says: order.SoldOut, wantSays: order.SoldOut, wantCalls: 1},
-		"a refusal of the repetition is doubtful": {
+		"only the repetition is refused: outcome unknown": {
 			answers: []error{reset, nil}, says: order.SoldOut, wantSays: order.Doubtful, wantCalls: 2,
 		},
-		"a sale that has ended stays ended": {
+		"the repetition finds the sale ended: final": {
 			answers: []error{reset, nil}, says: order.Ended, wantSays: order.Ended, wantCalls: 2,
 		},
-		"the repetition finds the order": {
+		"the repetition finds the first call's order": {
 			answers: []error{reset, nil}, says: order.AlreadyBought, wantSays: order.AlreadyBought, wantCalls: 2,
 		},
-		"answered":                         {answers: []error{nil}, wantCalls: 1},
-		"a lost answer is asked for again": {answers: []error{reset, nil}, wantCalls: 2},
-		"lost twice is unknown": {
+		"answered":                               {answers: []error{nil}, wantCalls: 1},
+		"a lost answer makes it repeat the call": {answers: []error{reset, nil}, wantCalls: 2},
+		"both answers lost: outcome unknown": {
 			answers: []error{reset, reset}, want: order.ErrUnknownOutcome, wantCalls: 2,
 		},
-		"lost, then refused, is unknown": {
+		"first lost, second without effect: outcome unknown": {
 			answers: []error{reset, refused}, want: order.ErrUnknownOutcome, wantCalls: 2,
 		},
-		"refused without effect is unavailable": {answers: []error{refused}, want: order.ErrUnavailable, wantCalls: 1},
+		"no effect at once: unavailable": {answers: []error{refused}, want: order.ErrUnavailable, wantCalls: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +142,7 @@ func TestBatcherRepeatsOnceAndNeverGuesses(t *testing.T) {
 				t.Errorf("error = %v, want %v", err, tc.want)
 			}
 			if tc.want != nil && errors.Is(err, order.ErrUnavailable) && errors.Is(err, order.ErrUnknownOutcome) {
-				t.Errorf("error %v is both unknown and unavailable", err)
+				t.Errorf("error %v wraps both ErrUnknownOutcome and ErrUnavailable", err)
 			}
 			if len(batches) != tc.wantCalls {
 				t.Fatalf("%d calls, want %d", len(batches), tc.wantCalls)
@@ -157,7 +157,8 @@ func TestBatcherRepeatsOnceAndNeverGuesses(t *testing.T) {
 	}
 }
 
-// Requests that wait behind a call that fails are refused at once: certainly nothing was bought. They count as such.
+// When a call fails, the requests that wait behind it are refused at once: they certainly bought nothing. They are
+// counted as unavailable.
 func TestBatcherRefusesBehindAFailedCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -191,8 +192,8 @@ func TestBatcherRefusesBehindAFailedCall(t *testing.T) {
 	})
 }
 
-// A buyer who gives up before the request is sent is certainly not admitted; one who gives up later may be, and that
-// is not known.
+// A buyer who gives up before their request is sent is certainly not admitted. One who gives up later may have been
+// admitted, and gets an unknown outcome.
 func TestBatcherAndBuyersWhoGiveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -223,7 +224,7 @@ func TestBatcherAndBuyersWhoGiveUp(t *testing.T) {
 	})
 }
 
-// Each call is told of the highest mark that was seen before, in Redis or in the ledger.
+// Each call carries the highest mark seen so far, in Redis or in the ledger.
 func TestBatcherKnowsTheHighestMark(t *testing.T) {
 	t.Parallel()
 	marks := []order.Mark{{Epoch: 2, Sequence: 9}, {Epoch: 2, Sequence: 4}, {Epoch: 3, Sequence: 0}, {}}
@@ -245,16 +246,15 @@ func TestBatcherKnowsTheHighestMark(t *testing.T) {
 		seen = append(seen, *b.seen.Load())
 	}
 	if got, want := fmt.Sprint(known), "[{1 5} {2 9} {2 9} {3 7}]"; got != want {
-		t.Errorf("called with %s, want %s", got, want)
+		t.Errorf("the calls had the marks %s, want %s", got, want)
 	}
 	if got, want := fmt.Sprint(seen), "[{2 9} {2 9} {3 0} {3 0}]"; got != want {
-		t.Errorf("seen in Redis %s, want %s", got, want)
+		t.Errorf("the marks seen in Redis are %s, want %s", got, want)
 	}
 }
 
-// A Redis that has become slow is asked for no more than it can answer in time, although five times as many requests
-// come as it serves. Those that are taken in wait as long as they may, and little more; the others are refused at
-// once.
+// A slow Redis gets no more requests than it can answer in time, although five times as many come. Those that the
+// batcher takes wait for little more than maxWait at most; it refuses the others at once.
 func TestBatcherBoundsTheWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -299,7 +299,7 @@ func TestBatcherBoundsTheWait(t *testing.T) {
 			}
 		}
 		joined.Wait()
-		// The time of a call is learned over some calls, and the call under way has to end.
+		// The batcher learns a call's duration over several calls, and the call under way has to end.
 		if longest < maxWait/2 || longest > maxWait+4*callTime {
 			t.Errorf("waited up to %s, want some %s", longest, maxWait)
 		}
@@ -312,7 +312,7 @@ func TestBatcherBoundsTheWait(t *testing.T) {
 	})
 }
 
-// One slow call refuses nobody: a disk is flushed, and the next call is as quick as those before.
+// One slow call makes the batcher refuse nobody: perhaps a disk was flushed, and the next call is as fast as before.
 func TestBatcherForgivesOneSlowCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

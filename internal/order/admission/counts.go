@@ -7,16 +7,16 @@ import (
 	"seckill/internal/order"
 )
 
-// outcomeCounts counts how this instance has answered the requests for one sale. The requests of a batch are counted
-// together; one that the cache answers costs one addition.
+// outcomeCounts counts how this instance has answered the requests for one sale. A batch's requests are counted
+// together; a request that the cache answers costs one addition.
 type outcomeCounts struct {
 	asked               [order.OutcomeKinds]atomic.Int64 // requests that went to the batcher, by Outcome.Index
 	soldOutFromCache    atomic.Int64                     // answered ErrSoldOut without asking Redis
 	notStartedFromCache atomic.Int64                     // answered ErrNotStarted without asking Redis
-	flushed             flushedCounts                    // the StatsFlusher's
+	flushed             flushedCounts                    // how much the StatsFlusher has passed on
 }
 
-// flushedCounts is how much of the counts has been passed on.
+// flushedCounts is how much of the counts has been passed on, and to whom.
 type flushedCounts struct {
 	all                 order.Counts // to the StatsStore
 	timeline            order.Counts // to the Timeline
@@ -39,7 +39,7 @@ func (c *outcomeCounts) outcomes(results []order.Result) {
 // add counts n requests with the same outcome.
 func (c *outcomeCounts) add(o order.Outcome, n int) { c.asked[o.Index()].Add(int64(n)) }
 
-// outcomeOf is the outcome of the requests in a call that failed.
+// outcomeOf returns the outcome of the requests in a failed call.
 func outcomeOf(err error) order.Outcome {
 	if errors.Is(err, order.ErrUnavailable) {
 		return order.Unavailable
@@ -47,7 +47,7 @@ func outcomeOf(err error) order.Outcome {
 	return order.Doubtful
 }
 
-// counts returns what has been counted, and how much of it was answered from the cache.
+// counts returns all counts, and how many of the requests the cache answered.
 func (c *outcomeCounts) counts() (all order.Counts, soldOut, notStarted int64) {
 	soldOut, notStarted = c.soldOutFromCache.Load(), c.notStartedFromCache.Load()
 	all = order.Counts{}

@@ -1,5 +1,6 @@
-// Package admission decides who gets a unit of a sale. Redis decides, by scripts/seckill.lua; this package brings
-// requests to it in batches, answers from memory where that is certain to be right, and remembers what it was told.
+// Package admission decides who gets a unit of a sale. The decision is made in Redis, by scripts/seckill.lua. This
+// package sends it requests in batches, answers from memory when it is certain of the answer, and remembers Redis's
+// answers.
 //
 //	Admission.Admit ──► too early? sold out? answered from memory (observation, soldOutCache)
 //	      │
@@ -7,21 +8,21 @@
 //	                │
 //	                └──► outcome for each request; recentAccepts; outcomeCounts ──► StatsFlusher
 //
-// Redis is authoritative for who is accepted, from the call on; the ledger for everything after. What this package
-// keeps is a memory that ends: an observation after a second, the winners of a sold-out sale with the sale's mark,
-// recent accepts after a minute. The rules are numbered in docs/architecture.md.
+// Redis is authoritative for who is accepted from the call on, the ledger for everything after. This package's memory
+// expires: an observation after a second, the winners of a sold-out sale when its mark changes, recent accepts after a
+// minute. The rules are numbered in docs/architecture.md.
 //
 // What can go wrong, and what then happens:
 //
-//	the script's answer is lost      the identical batch is sent once more; what is open still is ErrUnknownOutcome
+//	the script's answer is lost      the identical batch is sent once more; requests still open: ErrUnknownOutcome
 //	                                 (rule 3)
-//	Redis does not answer at all     the requests of the call: ErrUnknownOutcome; those behind it: ErrUnavailable,
+//	Redis does not answer at all     requests in the call: ErrUnknownOutcome; requests behind it: ErrUnavailable,
 //	                                 at once
-//	Redis becomes slow               a request that would wait for more than five seconds: ErrUnavailable, at once
+//	Redis becomes slow               requests that would wait for over five seconds: ErrUnavailable, at once
 //	a buyer gives up                 before the call: certainly not sent; during it: ErrUnknownOutcome
 //	the process dies after the call  the order is in the stream; any instance records it
 //	Redis lost its tail or all       a lower mark than one seen shows it; the sale stops and is reported for repair,
 //	                                 and recent accepts bring back what only this instance remembers
-//	the winners cannot be read       all ask Redis until they are
-//	counts cannot be shared          they are added a second later, unless they may have been added already
+//	the winners cannot be read       every request goes to Redis until they can
+//	counts cannot be shared          they are added a second later, unless the failed call may have added them
 package admission

@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// recentAge is for how long an accepted order is remembered. Redis loses a second or two with its tail; what is
-	// remembered beyond that is for orders that waited in it because the ledger was away.
+	// recentAge is how long an accepted order is kept. Redis loses a second or two with its tail; the rest of the
+	// minute covers orders that waited in the stream because the ledger was away.
 	recentAge = time.Minute
-	// recentMax is how many are remembered at most: 56 bytes each, 14.7 MB in all, and only once so many are accepted
-	// within recentAge.
+	// recentMax caps the orders kept: 56 bytes each, 14.7 MB in all, reached only if that many are accepted within
+	// recentAge.
 	recentMax = 1 << 18
-	// recentStart is how many there is room for at first.
+	// recentStart is the capacity at first.
 	recentStart = 1 << 10
 )
 
-// recentAccepts is what this instance has accepted lately: which order of which user, and its place in the sale's
-// sequence. Should Redis lose it before the ledger has it, it is known from here (recovery.Reporter). It is a ring
-// that grows when it has to; writing into it allocates nothing else.
+// recentAccepts remembers this instance's recently accepted orders: the order, its user, and its number in the sale's
+// sequence. If Redis loses an order before the ledger has it, recovery.Reporter brings it back from here. It is a ring
+// that grows when it must; apart from that, writing into it allocates nothing.
 type recentAccepts struct {
 	start time.Time
 
@@ -40,8 +40,8 @@ func newRecentAccepts() *recentAccepts {
 	return &recentAccepts{start: time.Now(), ring: make([]accept, recentStart)}
 }
 
-// write remembers who was accepted in a batch. For a batch that was sent twice it is not known which call accepted
-// whom; the sequence stays 0 then.
+// write remembers the accepted orders of a batch. Of a batch that was sent twice, nobody knows which call accepted
+// which order, so Sequence stays 0.
 func (r *recentAccepts) write(b order.Batch, v order.BatchResult, twice bool) {
 	accepted := int64(0)
 	for _, o := range v.Results {
@@ -71,7 +71,8 @@ func (r *recentAccepts) write(b order.Batch, v order.BatchResult, twice bool) {
 	}
 }
 
-// add appends an order. When there is no room, the oldest goes, unless it is young and there may be more.
+// add appends an order. When the ring is full it grows if its oldest order is younger than recentAge and recentMax
+// allows; otherwise the oldest is dropped.
 func (r *recentAccepts) add(a accept) {
 	if r.n == len(r.ring) {
 		if r.n < recentMax && a.at-r.ring[r.first].at < recentAge {
@@ -87,8 +88,8 @@ func (r *recentAccepts) add(a accept) {
 	r.n++
 }
 
-// of returns what is remembered of sales, oldest first, however old: a process may have stood still. It looks through
-// everything once, however many sales are asked for, as admissions wait meanwhile.
+// of returns the remembered orders of the sales, oldest first. It drops none for its age: the process may have been
+// suspended. It scans the ring once for all sales, as admissions wait meanwhile.
 func (r *recentAccepts) of(sales ...int64) map[int64][]order.Claim {
 	claims := make(map[int64][]order.Claim, len(sales))
 	for _, id := range sales {

@@ -9,8 +9,8 @@ import (
 	"seckill/internal/order/ordertest"
 )
 
-// Remembering who was accepted allocates nothing once there is room. The test counts for the whole process, and so
-// runs by itself.
+// Remembering accepted orders allocates nothing while there is room. The test counts allocations of the whole process,
+// so it runs alone.
 func TestRecentAcceptsAllocatesNothing(t *testing.T) {
 	recent := newRecentAccepts()
 	b, v := ordertest.BatchOf(ordertest.VoucherA, 1, 2), ordertest.VerdictOf(2, order.Accepted, order.Accepted)

@@ -31,11 +31,11 @@ func TestRecentAcceptsRemembersOrders(t *testing.T) {
 		t.Errorf("remembered (-want +got):\n%s", diff)
 	}
 	if got := recent.of(99)[99]; got != nil {
-		t.Errorf("of a sale without accepted orders: %v", got)
+		t.Errorf("a sale without accepted orders has %v", got)
 	}
 }
 
-// What is young is kept as long as there may be more; then the oldest go.
+// Young orders are kept up to recentMax; beyond that the oldest are dropped.
 func TestRecentAcceptsIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestRecentAcceptsIsBounded(t *testing.T) {
 			t.Helper()
 			got := recent.of(ordertest.VoucherA)[ordertest.VoucherA]
 			if len(got) != want || got[0].UserID != first || got[want-1].UserID != user {
-				t.Fatalf("%d are kept, the first of user %d; want %d from %d to %d",
+				t.Fatalf("kept %d, the first of user %d; want %d, of users %d to %d",
 					len(got), got[0].UserID, want, first, user)
 			}
 			for i, c := range got {
@@ -64,7 +64,7 @@ func TestRecentAcceptsIsBounded(t *testing.T) {
 		fill(recentStart + 10)
 		kept(recentStart+10, 1) // it has grown
 		time.Sleep(recentAge)
-		kept(recentStart+10, 1) // old ones stay until their room is needed
+		kept(recentStart+10, 1) // old ones stay until others need their room
 		fill(2 * recentStart)
 		kept(2*recentStart, recentStart+11)
 		fill(recentMax)

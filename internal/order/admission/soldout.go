@@ -17,17 +17,17 @@ import (
 
 const (
 	loadTimeout = 30 * time.Second // how long loading the winners of one sale may take
-	loadPause   = 5                // so many times as long as loading took: at most a sixth of the time is spent on it
+	loadPause   = 5                // a pause after a load is this many times as long as the load
 )
 
-// soldOutCache is what an instance remembers of a sold-out sale, so that most of those who come too late are answered
-// without asking Redis: that there was nothing to sell when it asked last (the batcher's observation), and who the
-// winners are, for they are told their order (rule 2), which Redis knows.
+// soldOutCache is what an instance remembers of a sold-out sale, so that it can refuse most latecomers without asking
+// Redis: that no unit was left when it asked last (the batcher's observation), and who the winners are. Winners must go
+// to Redis, which tells them their order (rule 2).
 //
-// The set of winners cannot grow while the sale stays at one mark: admissions and revivals raise the sequence,
-// rebuilds the epoch. So it is loaded once for each mark, in the background, and is right for as long as observations
-// show that mark. What is remembered of the sale itself ends after SoldOutTTL. An ordinary request renews it: once
-// half of the time is over, one goes to Redis at a time while all others are still answered from the cache.
+// The set of winners cannot grow while the sale stays at one mark: admissions and revivals raise the sequence, rebuilds
+// the epoch. So the cache loads it once per mark, in the background, and trusts it for as long as observations show
+// that mark. The observation expires after SoldOutTTL. An ordinary request renews it: once half of that time has
+// passed, one request at a time goes to Redis while all others are still answered from the cache.
 type soldOutCache struct {
 	source  HolderLister
 	sale    order.SaleRef
@@ -55,7 +55,7 @@ func (w *winnerSet) has(user int64) bool {
 	return found
 }
 
-// lookupResult is how the cache has a request answered.
+// lookupResult says how to answer a request.
 type lookupResult int8
 
 const (
@@ -65,7 +65,7 @@ const (
 	answerSoldOut
 )
 
-// lookup tells whether a user can be answered ErrSoldOut from the cache; recorded is how far the sale has got in the
+// lookup decides whether a user can be refused with ErrSoldOut from the cache; recorded is the sale's mark in the
 // ledger. It takes no lock and allocates nothing.
 func (b *batcher) lookup(user int64, recorded order.Mark) lookupResult {
 	seen, winners := b.latest.Load(), b.cache.winners.Load()
@@ -87,13 +87,13 @@ func (b *batcher) lookup(user int64, recorded order.Mark) lookupResult {
 	}
 }
 
-// soldOut reports whether there was nothing to sell inside the window, nor any unit that waits to be sold.
+// soldOut reports whether the sale, inside its window, had no unit to sell and none that waits to go back on sale.
 func (o *observation) soldOut() bool {
 	v := &o.view
 	return v.Mode == order.SaleOpen && v.Stock <= 0 && !v.Now.Before(v.Begin) && v.Now.Before(v.End)
 }
 
-// observe has the winners loaded once a sale has sold out, and forgets those of an older mark.
+// observe starts loading the winners once a sale has sold out, and forgets winners of an older mark.
 func (c *soldOutCache) observe(ctx context.Context, o *observation) {
 	if winners := c.winners.Load(); winners != nil {
 		if winners.mark == o.view.Mark {
@@ -113,8 +113,8 @@ func (c *soldOutCache) observe(ctx context.Context, o *observation) {
 	c.running.Go(func() { c.load(ctx, o.view) })
 }
 
-// load reads the winners of a sale that was sold out in the view. It begins after Redis gave that view, so all who were
-// holders then and still are get found.
+// load reads the winners of a sale that was sold out in the view. It begins after Redis gave that view, so it finds
+// everyone who was a holder then and still is one.
 func (c *soldOutCache) load(ctx context.Context, view order.SaleView) {
 	start := time.Now()
 	users, err := c.read(ctx, view.Buyers)
@@ -129,7 +129,7 @@ func (c *soldOutCache) load(ctx context.Context, view order.SaleView) {
 	if err != nil {
 		pause := c.backOff.NextBackOff()
 		c.notBefore = time.Now().Add(pause)
-		c.log.WarnContext(ctx, "the winners of a sold-out sale could not be loaded; all ask Redis until they are",
+		c.log.WarnContext(ctx, "the winners of a sold-out sale could not be loaded; until then all ask Redis",
 			"voucher", c.sale.VoucherID, "pause", pause, "error", err)
 		return
 	}
@@ -138,7 +138,7 @@ func (c *soldOutCache) load(ctx context.Context, view order.SaleView) {
 	c.winners.Store(&winnerSet{mark: view.Mark, users: users})
 }
 
-// read returns the holders' user ids, about as many as given.
+// read returns the holders' user ids; about is how many to expect.
 func (c *soldOutCache) read(ctx context.Context, about int64) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()

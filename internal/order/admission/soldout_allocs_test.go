@@ -9,8 +9,8 @@ import (
 	"seckill/internal/order"
 )
 
-// Answering from the cache allocates nothing, for any user. The test counts for the whole process, and so runs by
-// itself.
+// Answering from the cache allocates nothing, for any user. The test counts allocations of the whole process, so it
+// runs alone.
 func TestSoldOutCacheAllocatesNothing(t *testing.T) {
 	a := soldOutOf(t, 5000)
 	ctx, user := t.Context(), int64(0)

@@ -9,7 +9,7 @@ import (
 	"seckill/internal/order"
 )
 
-// BenchmarkSoldOut measures a refusal from the cache against the number of winners.
+// BenchmarkSoldOut measures a refusal from the cache for growing numbers of winners.
 func BenchmarkSoldOut(b *testing.B) {
 	for _, winners := range []int64{100, 10_000, 1_000_000} {
 		b.Run(fmt.Sprintf("winners=%d", winners), func(b *testing.B) {

@@ -21,7 +21,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// fakeSale is a sale as Redis keeps it, with slow ways there and back. Its clock is the test's.
+// fakeSale is a sale as Redis keeps it, with slow network paths in both directions. Its clock is the test's.
 type fakeSale struct {
 	mu              sync.Mutex
 	mode            order.SaleMode
@@ -32,7 +32,7 @@ type fakeSale struct {
 	resumes         time.Time
 	end             time.Time
 	holders         map[int64]int64
-	executed        map[int64]bool // by order id: which requests came here
+	executed        map[int64]bool // order ids of the requests that arrived
 	slowness        *rand.Rand
 	away            bool // reading the holders fails
 }
@@ -44,7 +44,7 @@ func newFakeSale(stock int64, seed uint64) *fakeSale {
 	}
 }
 
-// travel takes what a message does.
+// travel sleeps for a message's time on the network.
 func (c *fakeSale) travel() {
 	c.mu.Lock()
 	d := time.Duration(c.slowness.Int64N(int64(50 * time.Microsecond)))
@@ -55,8 +55,8 @@ func (c *fakeSale) travel() {
 	time.Sleep(d)
 }
 
-// release puts returned units on sale whose time has come. It is called with mu held, as are all below that do not
-// take it.
+// release puts those returned units on sale whose time has come. The caller holds mu, here and in all methods below
+// that do not take it.
 func (c *fakeSale) release() {
 	if c.returned > 0 && !time.Now().Before(c.returnedAt) {
 		c.stock, c.returned = c.stock+c.returned, 0
@@ -108,7 +108,7 @@ func (c *fakeSale) Admit(_ context.Context, b order.Batch) (order.BatchResult, e
 	return v, nil
 }
 
-// Holders gives what is there from beginning to end, and some of the rest, as HSCAN does.
+// Holders yields every holder who is there throughout, and some of the others, as HSCAN does.
 func (c *fakeSale) Holders(ctx context.Context, _ order.SaleRef) iter.Seq2[order.Claim, error] {
 	return func(yield func(order.Claim, error) bool) {
 		c.mu.Lock()
@@ -146,7 +146,7 @@ func (c *fakeSale) give(user int64) {
 	}
 }
 
-// take lowers the stock by a unit, for an admin, who may take what waits.
+// take lowers the stock by a unit for an admin, who may also take a returned unit that is not on sale yet.
 func (c *fakeSale) take() {
 	c.release()
 	switch {
@@ -157,7 +157,7 @@ func (c *fakeSale) take() {
 	}
 }
 
-// revive makes a user whose payment came late a holder again, once the unit's time has come.
+// revive makes a user whose payment came late a holder again, once the returned unit may be sold.
 func (c *fakeSale) revive(user int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,7 +193,7 @@ func (c *fakeSale) revive(user int64) {
 	c.holders[user] = user + 5000
 }
 
-// rebuild finds more units in the ledger than there were here.
+// rebuild raises the stock, as a rebuild does when the ledger has more units than Redis.
 func (c *fakeSale) rebuild(more int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,21 +216,21 @@ func (c *fakeSale) rebuild(more int64) {
 	c.mark = order.Mark{Epoch: c.mark.Epoch + 1}
 }
 
-// wrong says why the user may not have been answered from the cache, now, that all is sold.
+// wrong says why the user must not be answered "sold out" from the cache now; nil: they may be.
 func (c *fakeSale) wrong(user int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.release()
 	if held := c.holders[user]; held != 0 {
-		return fmt.Errorf("user %d, who has order %d, was told sold out", user, held)
+		return fmt.Errorf("user %d, who has order %d, was answered sold out", user, held)
 	}
 	if c.mode == order.SaleOpen && c.stock > 0 && !time.Now().Before(c.resumes) {
-		return fmt.Errorf("user %d was told sold out, while %d could be sold", user, c.stock)
+		return fmt.Errorf("user %d was answered sold out while %d units could be sold", user, c.stock)
 	}
 	return nil
 }
 
-// happening is one thing in a random history.
+// happening is one event in a random history.
 type happening struct {
 	after  time.Duration
 	what   int
@@ -252,7 +252,7 @@ func drawHappening(t *rapid.T) happening {
 	case 0:
 	case 1:
 		h.after = time.Duration(rapid.Int64Range(0, int64(1100*time.Millisecond)).Draw(t, "after"))
-	case 2: // about when what is cached ends
+	case 2: // about when the cached observation expires
 		h.after = order.SoldOutTTL/2 + time.Duration(rapid.Int64Range(-2, 2).Draw(t, "after"))*time.Millisecond
 	default:
 		h.after = time.Duration(rapid.Int64Range(0, int64(30*time.Millisecond)).Draw(t, "after"))
@@ -260,7 +260,7 @@ func drawHappening(t *rapid.T) happening {
 	return h
 }
 
-// cluster is some instances in front of one sale.
+// cluster is several instances in front of one sale.
 type cluster struct {
 	sale       *fakeSale
 	admissions []*Admission
@@ -330,9 +330,9 @@ func (c *cluster) happen(h happening) {
 	}
 }
 
-// Whatever is sold, given back, revived and rebuilt while instances with slow connections answer from their caches: a
-// user who is told from a cache that all is sold is no holder, and no unit is on sale. And what comes back is sold in
-// the end.
+// Units are sold, given back, revived and rebuilt while instances with slow connections answer from their caches. A
+// user who is answered "sold out" from a cache is never a holder, and no unit is on sale at that moment. In the end
+// every returned unit is sold.
 func TestSoldOutCacheIsNeverWrong(t *testing.T) {
 	t.Parallel()
 	cached := 0
@@ -354,7 +354,7 @@ func TestSoldOutCacheIsNeverWrong(t *testing.T) {
 		}
 	})
 	if cached == 0 {
-		t.Error("nobody was answered from the cache")
+		t.Error("no request was answered from the cache")
 	}
 }
 
@@ -363,7 +363,7 @@ type noRepairs struct{}
 
 func (noRepairs) RequestRepair(int64, int64) {}
 
-// open has some instances sell.
+// open returns a cluster that has started to sell.
 func open(stock int64, seed uint64) *cluster {
 	c := &cluster{sale: newFakeSale(stock, seed)}
 	for range servers {
@@ -375,7 +375,7 @@ func open(stock int64, seed uint64) *cluster {
 	return c
 }
 
-// end checks that a unit which comes back now is sold by every instance, whatever it has cached, and ends all work.
+// end checks that every instance sells a unit that comes back now, whatever it has cached, and stops all goroutines.
 func (c *cluster) end() error {
 	c.asking.Wait()
 	for server := range servers {
@@ -385,7 +385,7 @@ func (c *cluster) end() error {
 		c.sale.mu.Unlock()
 		time.Sleep(order.ReturnDelay + order.SoldOutTTL)
 		if err := c.ask(server, 31+int64(server)); err != nil {
-			c.wrong = errors.Join(c.wrong, fmt.Errorf("a unit that came back is not sold: %w", err))
+			c.wrong = errors.Join(c.wrong, fmt.Errorf("a unit that came back cannot be bought: %w", err))
 		}
 	}
 	for _, a := range c.admissions {

@@ -17,7 +17,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// soldOutView is what Redis says of a sale that is sold out to the users 2, 4, 6 and so on.
+// soldOutView is Redis's view of a sale that is sold out to the users 2, 4, 6 and so on.
 func soldOutView(buyers int64) order.SaleView {
 	now := time.Now()
 	return order.SaleView{
@@ -34,7 +34,7 @@ func evenUsers(n int64) []int64 {
 	return users
 }
 
-// cached is a batcher that has just observed a sold-out sale and loaded its winners.
+// cached returns a batcher that has just observed a sold-out sale and loaded its winners.
 func cached(buyers int64) *batcher {
 	b := &batcher{
 		cache: soldOutCache{log: ordertest.Quiet(), running: new(sync.WaitGroup), backOff: order.NewBackOff()},
@@ -75,9 +75,9 @@ func TestLookup(t *testing.T) {
 		"not begun": {
 			user: 3, change: func(o *observation) { o.view.Now = o.view.Begin.Add(-1) }, want: askRedis,
 		},
-		"ended":                {user: 3, change: func(o *observation) { o.view.Now = o.view.End }, want: askRedis},
-		"an unreadable holder": {user: 3, change: func(o *observation) { o.view.Buyers = 11 }, want: askRedis},
-		"a holder less":        {user: 3, change: func(o *observation) { o.view.Buyers = 9 }, want: answerSoldOut},
+		"ended":                      {user: 3, change: func(o *observation) { o.view.Now = o.view.End }, want: askRedis},
+		"a holder could not be read": {user: 3, change: func(o *observation) { o.view.Buyers = 11 }, want: askRedis},
+		"a holder less":              {user: 3, change: func(o *observation) { o.view.Buyers = 9 }, want: answerSoldOut},
 		"half of the time is over": {
 			user: 3, change: func(o *observation) { o.sentAt = time.Now().Add(-order.SoldOutTTL * 3 / 4) },
 			want: renewCache,
@@ -103,7 +103,7 @@ func TestLookup(t *testing.T) {
 type fakeHolders struct {
 	users []int64
 	loads atomic.Int64
-	fails atomic.Int64  // so many readings fail
+	fails atomic.Int64  // this many readings fail
 	held  chan struct{} // not nil: readings wait for it, or for their context
 }
 
@@ -128,7 +128,7 @@ func (h *fakeHolders) Holders(ctx context.Context, _ order.SaleRef) iter.Seq2[or
 	}
 }
 
-// soldOutGate says that all is sold, slowly; or, with some left, that these are too few for who asks for more.
+// soldOutGate answers slowly that the sale is sold out; or, while units are left, that a request wants more than those.
 type soldOutGate struct {
 	calls  atomic.Int64
 	buyers atomic.Int64
@@ -165,7 +165,7 @@ func newSoldOut(t testing.TB, h *fakeHolders, slow time.Duration) (*Admission, *
 	return a, gate
 }
 
-// admitTo asks for a unit of the voucher as the catalog has it, as purchases do.
+// admitTo asks for a unit of the voucher as the catalog has it, as Purchases does.
 func admitTo(ctx context.Context, a *Admission, voucherID int64, r order.Request) error {
 	v, err := a.catalog.Find(ctx, voucherID)
 	if err != nil {
@@ -174,10 +174,10 @@ func admitTo(ctx context.Context, a *Admission, voucherID int64, r order.Request
 	return a.Admit(ctx, v, r)
 }
 
-// soldOutSale is the voucher whose sale is sold out. Its id is one that an interface cannot hold without an allocation.
+// soldOutSale is the voucher of the sold-out sale. Storing so large an id in an interface allocates, which would show.
 const soldOutSale int64 = 1 << 40
 
-// refuse has a user refused because all is sold.
+// refuse expects a user to be refused with ErrSoldOut.
 func refuse(t testing.TB, a *Admission, user int64) {
 	t.Helper()
 	if err := admitTo(t.Context(), a, soldOutSale,
@@ -186,8 +186,8 @@ func refuse(t testing.TB, a *Admission, user int64) {
 	}
 }
 
-// While all is sold, one request goes to Redis in each half of the cache's time, and those that come while it is
-// under way are answered at once.
+// While a sale is sold out, one request goes to Redis in each half of SoldOutTTL, and requests that come during that
+// call are answered at once.
 func TestSoldOutAsksOneAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestSoldOutAsksOneAtATime(t *testing.T) {
 			synctest.Wait()
 		}
 		if calls := gate.calls.Load(); calls < 3 || calls > 4 || slow.Load() != calls {
-			t.Errorf("%d calls, %d of 4000 waited for one; want 3 or 4 of each", calls, slow.Load())
+			t.Errorf("%d calls, and %d of 4000 requests waited for one; want 3 or 4 of each", calls, slow.Load())
 		}
 		gate.calls.Store(0)
 		for user := range int64(5) {
@@ -223,8 +223,8 @@ func TestSoldOutAsksOneAtATime(t *testing.T) {
 	})
 }
 
-// When the request that renews the cache gets no answer, another may, and none is answered from it once the time is
-// over.
+// When the request that renews the cache gets no answer, another may renew it, and none is answered from the cache
+// after SoldOutTTL.
 func TestRenewalFails(t *testing.T) {
 	t.Parallel()
 	b := cached(10)
@@ -239,7 +239,8 @@ func TestRenewalFails(t *testing.T) {
 	}
 }
 
-// Too few units for one request are enough for another: nothing is remembered of it, and nobody is told "sold out".
+// Too few units for one request may be enough for another: the refusal is not cached, and nobody is answered "sold
+// out".
 func TestNotEnoughIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -254,11 +255,11 @@ func TestNotEnoughIsNotRemembered(t *testing.T) {
 		}
 		for range 3 {
 			if lacking, is := errors.AsType[*order.NotEnoughError](ask(1, 3)); !is || lacking.Left != 2 {
-				t.Errorf("three of two units: %v, want that two are left", lacking)
+				t.Errorf("asked for three of two units: %v, want that two are left", lacking)
 			}
 		}
 		if err := ask(3, 2); err != nil {
-			t.Errorf("two of two units, after others wanted three: %v", err)
+			t.Errorf("asked for two of two units, after others wanted three: %v", err)
 		}
 		if calls, loads := gate.calls.Load(), h.loads.Load(); calls != 4 || loads != 0 {
 			t.Errorf("%d calls and %d readings of holders, want 4 and none", calls, loads)
@@ -267,8 +268,8 @@ func TestNotEnoughIsNotRemembered(t *testing.T) {
 	})
 }
 
-// Winners are loaded one reading at a time, once for each mark, not before the pause after the last one is over, and
-// again after one that failed.
+// Winners are loaded by one reading at a time, once per mark, not before the pause after the previous load is over, and
+// again after a load that failed.
 func TestWinnersAreLoadedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -282,7 +283,7 @@ func TestWinnersAreLoadedOnce(t *testing.T) {
 			}
 		}
 		for range 10 {
-			refuse(t, a, 1) // winners are not known yet, so all ask Redis
+			refuse(t, a, 1) // winners are not known yet, so every request goes to Redis
 		}
 		loads(1)
 		time.Sleep(100 * time.Millisecond)
@@ -317,7 +318,7 @@ func TestWinnersAreLoadedOnce(t *testing.T) {
 	})
 }
 
-// Marks that move all the time do not have an instance read holders all the time.
+// A mark that changes all the time does not make an instance read the holders all the time.
 func TestLoadingPauses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -337,13 +338,13 @@ func TestLoadingPauses(t *testing.T) {
 			}
 		}
 		if h.loads.Load() < 5 {
-			t.Errorf("%d readings after six seconds", h.loads.Load())
+			t.Errorf("%d readings of the holders after six seconds", h.loads.Load())
 		}
 		a.Close()
 	})
 }
 
-// Loading winners does not hold up a stop.
+// A stop does not wait for winners to be loaded.
 func TestCloseEndsLoading(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -359,7 +360,7 @@ func TestCloseEndsLoading(t *testing.T) {
 	})
 }
 
-// soldOutOf is an admission that caches a sale as sold out to so many, for an hour.
+// soldOutOf returns an admission that has cached a sale as sold out to that many buyers, for an hour.
 func soldOutOf(t testing.TB, buyers int64) *Admission {
 	t.Helper()
 	a, _ := newSoldOut(t, &fakeHolders{users: evenUsers(buyers)}, 0)

@@ -16,23 +16,23 @@ const (
 	flushTimeout = time.Second // how long adding the counts of one sale may take
 )
 
-// StatsStore is where all instances together count how requests were answered: Redis.
+// StatsStore keeps the sum of all instances' counts: Redis.
 type StatsStore interface {
 	// Add adds to the sale's counts. ErrUnavailable says that certainly nothing was added.
 	Add(ctx context.Context, sale order.SaleRef, since order.Counts) error
 }
 
-// Timeline keeps for good how this process answers requests: *timeline.Timeline.
+// Timeline stores how this process answers requests, second by second and for good: *timeline.Timeline.
 type Timeline interface {
-	// Add adds what was answered around the time at. It does not wait for a store.
+	// Add adds what was answered at about the time at. It does not wait for a store.
 	Add(voucherID int64, at time.Time, since order.Counts)
 }
 
-// timelineMargin is how long before and after a sale its timeline has each second, as its report shows it.
+// timelineMargin is how long before and after a sale its timeline has one entry per second, as its report shows it.
 const timelineMargin = 5 * time.Minute
 
-// timelineAt is when something that was answered now is entered in the timeline: outside of the sale at the hour, so
-// that those who ask for sales to come, or for ended ones, again and again, leave no row for each minute.
+// timelineAt returns the time under which an answer given now enters the timeline. Outside of the sale that is the full
+// hour: repeated requests for coming or ended sales then leave no row for each minute.
 func (b *batcher) timelineAt(now time.Time) time.Time {
 	o := b.latest.Load()
 	if o == nil || !now.Before(o.view.Begin.Add(-timelineMargin)) && now.Before(o.view.End.Add(timelineMargin)) {
@@ -41,9 +41,9 @@ func (b *batcher) timelineAt(now time.Time) time.Time {
 	return now.Truncate(time.Hour)
 }
 
-// StatsFlusher adds once a second how this instance has answered requests to what the others have added, so that one
-// who watches a sale sees all of it. A count that may have arrived is not added again: what people read may lack a
-// second of one instance, and is never too high. The timeline has the same counts, whether Redis takes them or not.
+// StatsFlusher adds this instance's answers of the last second to the shared counts, so that an observer of a sale sees
+// the answers of all instances. A count that may have arrived is not added again: the shared counts may lack a second
+// of one instance, and are never too high. The timeline gets the same counts, whether Redis takes them or not.
 type StatsFlusher struct {
 	admission *Admission
 	store     StatsStore
@@ -60,19 +60,19 @@ func NewStatsFlusher(
 	return &StatsFlusher{admission: admission, store: store, timeline: timeline, observer: observer, log: log}
 }
 
-// Run flushes until ctx ends, and a last time then.
+// Run flushes until ctx ends, and then once more.
 func (f *StatsFlusher) Run(ctx context.Context) error {
 	defer f.flush(context.WithoutCancel(ctx))
 	return periodic.Every(ctx, flushEvery, f.flush)
 }
 
-// newCounts are those of a sale that Redis does not have yet.
+// newCounts are the counts of a sale that Redis does not have yet.
 type newCounts struct {
 	of         *batcher
 	all, since order.Counts
 }
 
-// flush adds what is new, to all partitions at the same time: the Redis node of one may be away alone.
+// flush adds the new counts in all partitions at the same time: one partition's Redis node may be away alone.
 func (f *StatsFlusher) flush(ctx context.Context) {
 	byPartition := map[int][]newCounts{}
 	f.admission.batchers.Range(func(_, found any) bool {
@@ -105,7 +105,7 @@ func (f *StatsFlusher) flush(ctx context.Context) {
 	f.failing = failed != nil
 }
 
-// noted tells the observer and the timeline what is new of a sale, and returns what Redis is to be told.
+// noted passes a sale's new counts on to the observer and the timeline, and returns those to add in Redis.
 func (f *StatsFlusher) noted(b *batcher) newCounts {
 	all, soldOut, notStarted := b.counts.counts()
 	flushed := &b.counts.flushed
@@ -118,8 +118,8 @@ func (f *StatsFlusher) noted(b *batcher) newCounts {
 	return newCounts{of: b, all: all, since: all.Minus(flushed.all)}
 }
 
-// add adds the counts of sales of one partition. After a failure the others wait for the next time: Redis would keep
-// each of them waiting.
+// add adds the counts of one partition's sales. After a failure it leaves the remaining sales for the next flush: each
+// would wait for the same Redis.
 func (f *StatsFlusher) add(ctx context.Context, counts []newCounts) error {
 	for _, n := range counts {
 		adding, cancel := context.WithTimeout(ctx, flushTimeout)

@@ -15,12 +15,12 @@ import (
 	"seckill/internal/voucher"
 )
 
-// fakeStats keeps counts, and fails as it is told to.
+// fakeStats keeps counts, and fails on demand.
 type fakeStats struct {
 	counts order.Counts
 	calls  int
 	fails  error // of the next call
-	lost   bool  // the next call adds and fails all the same
+	lost   bool  // the next call adds the counts and fails all the same
 }
 
 func (b *fakeStats) Add(_ context.Context, sale order.SaleRef, since order.Counts) error {
@@ -39,7 +39,7 @@ func (b *fakeStats) Add(_ context.Context, sale order.SaleRef, since order.Count
 	return err
 }
 
-// fakeTimeline keeps counts of all seconds together.
+// fakeTimeline keeps the counts of all seconds as one sum.
 type fakeTimeline order.Counts
 
 func (l fakeTimeline) Add(_ int64, _ time.Time, since order.Counts) {
@@ -48,7 +48,7 @@ func (l fakeTimeline) Add(_ int64, _ time.Time, since order.Counts) {
 	}
 }
 
-// cacheObserver counts what was refused from the cache.
+// cacheObserver counts refusals from the cache.
 type cacheObserver struct {
 	ordertest.NopObserver
 	soldOut, notStarted int64
@@ -59,7 +59,7 @@ func (e *cacheObserver) RefusedFromCache(soldOut, notStarted int64) {
 	e.notStarted += notStarted
 }
 
-// Each refusal is counted once, whether Redis or the cache refuses, and added once a second.
+// Each refusal is counted once, whether it comes from Redis or from the cache, and flushed once a second.
 func TestStatsFlusherAddsEachAnswerOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestStatsFlusherAddsEachAnswerOnce(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		time.Sleep(flushEvery / 2) // so that the counts are looked at between two flushes
+		time.Sleep(flushEvery / 2) // so that the counts are checked between two flushes
 		flush := func(refused int) {
 			for range refused {
 				refuse(t, a, 3)
@@ -82,11 +82,11 @@ func TestStatsFlusherAddsEachAnswerOnce(t *testing.T) {
 			synctest.Wait() // for the flush, too
 		}
 		flush(50)
-		before := b.counts[order.SoldOut.Answer()] // soldOutOf has refused some, too
+		before := b.counts[order.SoldOut.Answer()] // soldOutOf itself has caused some refusals
 		flush(7)
 		flush(0)
 		if got := b.counts[order.SoldOut.Answer()] - before; got != 7 || b.calls != 2 {
-			t.Errorf("%d of 7 are counted, in %d calls", got, b.calls)
+			t.Errorf("%d of 7 refusals are counted, in %d calls", got, b.calls)
 		}
 		b.fails = fmt.Errorf("%w: no connection", order.ErrUnavailable)
 		flush(3) // certainly not added: added later
@@ -98,13 +98,13 @@ func TestStatsFlusherAddsEachAnswerOnce(t *testing.T) {
 		cancel()
 		<-ended // after a last flush
 		if got := b.counts[order.SoldOut.Answer()] - before; got != 7+3+2+1 {
-			t.Errorf("%d are counted, want 13", got)
+			t.Errorf("%d refusals are counted, want 13", got)
 		}
 		if got := line[order.SoldOut.Answer()] - before; got != 7+3+2+1 {
-			t.Errorf("%d are in the timeline, want 13", got)
+			t.Errorf("%d refusals are in the timeline, want 13", got)
 		}
 		if e.soldOut == 0 || e.soldOut > b.counts[order.SoldOut.Answer()] || e.notStarted != 0 {
-			t.Errorf("the observer was told of %+v, of %d in all", *e, b.counts[order.SoldOut.Answer()])
+			t.Errorf("the observer counted %+v, of %d refusals in all", *e, b.counts[order.SoldOut.Answer()])
 		}
 	})
 }
@@ -130,8 +130,8 @@ func TestOutcomeCounts(t *testing.T) {
 	}
 }
 
-// The winners of a sale that was retired are freed, although nobody asks for it again. A sale that the catalog does
-// not know yet, and one of which something is not flushed, are not.
+// The winners of a retired sale are freed although nobody asks for it again. A sale stays that the catalog does not
+// know yet, or that has counts to flush.
 func TestStatsFlusherReleasesRetiredSales(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestStatsFlusherReleasesRetiredSales(t *testing.T) {
 			f.flush(t.Context())
 			f.flush(t.Context())
 			if held() != want {
-				t.Errorf("the sale is remembered: %t", held())
+				t.Errorf("is the sale remembered? %t", held())
 			}
 		}
 		flush(true)
@@ -161,14 +161,14 @@ func TestStatsFlusherReleasesRetiredSales(t *testing.T) {
 	})
 }
 
-// Each second of a sale is in its timeline, with a few minutes around it; what is asked at other times is entered at
-// the hour.
+// The timeline has each second of a sale and of a few minutes around it. Answers at other times are entered at the full
+// hour.
 func TestTimelineOutsideOfTheSale(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 6, 1, 20, 0, 0, 0, time.UTC)
 	b := &batcher{}
 	if now := begin.Add(-time.Hour + time.Second); !b.timelineAt(now).Equal(now) {
-		t.Errorf("of a sale that nobody has seen: %v", b.timelineAt(now))
+		t.Errorf("a sale that was never observed is entered at %v", b.timelineAt(now))
 	}
 	b.latest.Store(&observation{view: order.SaleView{Begin: begin, End: begin.Add(time.Hour)}})
 	for now, want := range map[time.Duration]time.Duration{
@@ -176,12 +176,12 @@ func TestTimelineOutsideOfTheSale(t *testing.T) {
 		-5*time.Minute - 1: -time.Hour, 65 * time.Minute: time.Hour, 25*time.Hour + 59*time.Minute: 25 * time.Hour,
 	} {
 		if got := b.timelineAt(begin.Add(now)); !got.Equal(begin.Add(want)) {
-			t.Errorf("%v after the begin: %v, want %v", now, got, begin.Add(want))
+			t.Errorf("%v after the begin: entered at %v, want %v", now, got, begin.Add(want))
 		}
 	}
 }
 
-// hangingStats are counts of which those in partition 1 cannot be added.
+// hangingStats are counts to which nothing can be added in partition 1.
 type hangingStats struct{ added chan order.SaleRef }
 
 func (h hangingStats) Add(ctx context.Context, sale order.SaleRef, _ order.Counts) error {
@@ -193,7 +193,7 @@ func (h hangingStats) Add(ctx context.Context, sale order.SaleRef, _ order.Count
 	return nil
 }
 
-// While a partition hangs, the counts of the others are added as always, and its own wait.
+// While partition 1 hangs, the counts of the others are added as always, and its own wait.
 func TestStatsFlusherGoesPastAHungPartition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -209,11 +209,11 @@ func TestStatsFlusherGoesPastAHungPartition(t *testing.T) {
 		start := time.Now()
 		f.flush(t.Context())
 		if len(store.added) != 1 || <-store.added != found.(*batcher).sale || time.Since(start) > flushTimeout {
-			t.Errorf("%d sales are counted after %v", len(store.added), time.Since(start))
+			t.Errorf("the counts of %d sales were added after %v", len(store.added), time.Since(start))
 		}
 		f.flush(t.Context())
 		if n := len(store.added); n != 0 {
-			t.Errorf("%d sales are counted again", n)
+			t.Errorf("the counts of %d sales were added again", n)
 		}
 		for id := range int64(20) {
 			a.batchers.Delete(1000 + id)

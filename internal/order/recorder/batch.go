@@ -6,19 +6,19 @@ import (
 	"seckill/internal/order"
 )
 
-// batch is entries on their way through the Recorder: fetched, then committed, then finished. One stage has it at a
-// time. It has all orders of each of its entries of the stream.
+// batch is a group of entries on their way through the Recorder: fetched, then committed, then finished. One stage has
+// it at a time. Orders that share a stream entry are always in the same batch.
 type batch struct {
 	claimed    []order.Entry // those that can be decoded, in stream order
-	unreadable []order.Entry // the others
+	unreadable []order.Entry // those that cannot
 
-	// From the committer, for the finisher.
-	settled     []order.Entry      // whose outcome the ledger has
+	// The committer fills these in for the finisher.
+	settled     []order.Entry      // the ledger has their outcome
 	corrections []order.Correction // where Redis differs from the ledger
 	freed       []order.Claim      // of cancelled and refunded orders (Decision.freed)
 
-	committed chan struct{} // closed once the ledger has it, or has been tried for long enough
-	finished  chan struct{} // closed once no stage has it
+	committed chan struct{} // closed once the ledger has the batch, or the committer has given up on it
+	finished  chan struct{} // closed once no stage has the batch
 }
 
 func newBatch(entries []order.Entry) *batch {
@@ -35,8 +35,8 @@ func newBatch(entries []order.Entry) *batch {
 	return b
 }
 
-// split returns the entries in parts of at most so many, none of which has only some of those that share a key: more,
-// where as many do.
+// split divides the entries into parts of at most that many orders. Entries with the same key stay together, even if a
+// part then has more.
 func split(entries []order.Entry, most int) [][]order.Entry {
 	var parts [][]order.Entry
 	for len(entries) > most {
@@ -44,7 +44,7 @@ func split(entries []order.Entry, most int) [][]order.Entry {
 		for n > 0 && entries[n-1].Key == entries[n].Key {
 			n--
 		}
-		if n == 0 { // the first ones alone are too many
+		if n == 0 { // the entries of the first key alone are too many
 			for n = most; n < len(entries) && entries[n].Key == entries[0].Key; {
 				n++
 			}
@@ -57,8 +57,8 @@ func split(entries []order.Entry, most int) [][]order.Entry {
 	return parts
 }
 
-// done returns the keys of the entries that can leave the stream: those of which all orders are settled, and none is
-// in left. Otherwise all orders of an entry are delivered again: those that have their rows are found recorded.
+// done returns the keys of the entries that can leave the stream: those whose orders are all settled, with none in
+// left. All orders of any other entry are delivered again; those that have rows are then found recorded.
 func (b *batch) done(left map[int64]bool) []string {
 	keys, settled := make([]string, 0, len(b.claimed)), make(map[string]int)
 	for _, e := range b.settled {

@@ -11,8 +11,8 @@ import (
 	"seckill/internal/order"
 )
 
-// keyed is an entry for each letter of the text, with that letter as its key; orders are numbered from 1. A capital
-// one cannot be read.
+// keyed returns one entry per letter of the text, with that letter in lower case as its key. Orders are numbered from
+// 1. A capital letter stands for an entry that cannot be decoded.
 func keyed(text string) []order.Entry {
 	var entries []order.Entry
 	for i, letter := range text {
@@ -51,19 +51,19 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// An entry leaves the stream once all of its orders are settled and corrected.
+// An entry leaves the stream once all its orders are settled and corrected.
 func TestDone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		entries   string
-		unsettled []int // which of them, from 1
+		unsettled []int // numbers of the orders that are not settled, from 1
 		left      []int64
 		want      string
 	}{
-		"an order each":                    {"abc", nil, nil, "abc"},
+		"one order per entry":              {"abc", nil, nil, "abc"},
 		"one is not settled":               {"abc", []int{2}, nil, "ac"},
 		"one is not corrected":             {"abc", nil, []int64{3}, "ab"},
-		"several in one":                   {"aabccc", nil, nil, "abc"},
+		"several orders per entry":         {"aabccc", nil, nil, "abc"},
 		"one of several is not settled":    {"aabccc", []int{2}, nil, "bc"},
 		"one of several is not corrected":  {"aabccc", nil, []int64{6}, "ab"},
 		"unreadable, for the dead letters": {"aBc", nil, nil, "ac"},
@@ -81,15 +81,15 @@ func TestDone(t *testing.T) {
 			left[id] = true
 		}
 		if got := strings.Join(b.done(left), ""); got != c.want {
-			t.Errorf("%s: %q is acknowledged, want %q", name, got, c.want)
+			t.Errorf("%s: entries %q are acknowledged, want %q", name, got, c.want)
 		}
 	}
-	// Two orders of one id, as where a counter of ids was lost: one that is settled does not take the other with it.
+	// Two orders have one id, as after the id counter was lost. If one is settled, only its entry leaves the stream.
 	twice := keyed("ab")
 	twice[1].Claim.OrderID = twice[0].Claim.OrderID
 	b := newBatch(twice)
 	b.settled = twice[:1]
 	if diff := cmp.Diff([]string{"a"}, b.done(nil)); diff != "" {
-		t.Errorf("two orders of one id (-want +got):\n%s", diff)
+		t.Errorf("two orders with one id (-want +got):\n%s", diff)
 	}
 }

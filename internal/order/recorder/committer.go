@@ -24,11 +24,11 @@ type committer struct {
 	log      *slog.Logger
 
 	busy   *busySince
-	epochs map[int64]int64 // the sale's epoch when last seen; only a hint, for outdated
+	epochs map[int64]int64 // the sale's epoch when last seen; a hint for outdated
 }
 
-// run commits the batches of in and hands them over to out, which it closes once in is closed. When ctx has ended, what
-// is not committed stays pending.
+// run commits the batches from in and hands them on to out. It closes out once in is closed. Batches that are not
+// committed when ctx ends stay pending.
 func (c *committer) run(ctx context.Context, in <-chan *batch, out chan<- *batch) {
 	defer close(out)
 	for b := range in {
@@ -41,8 +41,8 @@ func (c *committer) run(ctx context.Context, in <-chan *batch, out chan<- *batch
 	}
 }
 
-// record commits entries of the batch. What the ledger rejects for good is halved until the order at fault stands alone
-// (rule 8).
+// record commits entries of the batch. If the ledger rejects them for good, it halves them until the order at fault is
+// alone (rule 8).
 func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry) {
 	c.busy.begin()
 	claims := make([]order.Claim, len(entries))
@@ -68,7 +68,7 @@ func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry)
 			if len(claims) > 1 || rejected != nil {
 				return backoff.Permanent(err)
 			}
-			rejected = err // alone: it becomes a failed row that says why
+			rejected = err // the order is alone: it becomes a failed row that says why
 		}
 		return err
 	})
@@ -81,21 +81,21 @@ func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry)
 		c.record(ctx, b, entries[half:])
 	case ctx.Err() == nil:
 		c.log.ErrorContext(ctx,
-			"an accepted order can be neither recorded nor failed; it stays pending and is tried again",
+			"an accepted order can be neither recorded nor failed; it stays pending and is retried",
 			"order", claims[0].OrderID, "user", claims[0].UserID, "voucher", claims[0].VoucherID, "error", rejected)
 	}
 }
 
-// answers reports whether the ledger is there for this recorder, although it has not committed: it answers that
-// something about these claims, or another transaction, is in the way. On the same server other recorders would fare
-// no better, and they have other sales' orders to record. (Row locks of one Galera node are its own: there its
-// recorder keeps the batch until the lock is gone.)
+// answers reports whether an error that kept a batch from being committed shows that the ledger answers this recorder:
+// the claims, or another transaction, are in the way. Other recorders on the same server would meet the same obstacle
+// and neglect the orders of other sales, so this one keeps its heartbeat. (Each Galera node has row locks of its own,
+// so another node's recorder could commit; this one keeps the batch until the lock is gone.)
 func answers(err error) bool {
 	return errors.Is(err, order.ErrConflict) || errors.Is(err, order.ErrRejected) || errors.Is(err, order.ErrContended)
 }
 
-// commit writes the claims in one transaction: the plain insert first, and when the ledger contradicts it, the
-// decision per claim. It returns what was decided, nil for the plain insert.
+// commit writes the claims in one transaction: as a plain insert, or, if the ledger contradicts that, as one decision
+// per claim. It returns the decisions; nil for the plain insert.
 func (c *committer) commit(ctx context.Context, claims []order.Claim, rejected error) ([]order.Decision, error) {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
@@ -111,14 +111,14 @@ func (c *committer) commit(ctx context.Context, claims []order.Claim, rejected e
 	return decisions, err
 }
 
-// outdated reports whether the plain insert of the claims is known to fail: one of them is of an epoch that its sale
-// has left. So the orders that waited during a rebuild cost one transaction each batch, not two.
+// outdated reports whether the plain insert of the claims is known to fail, because one of them has an epoch that its
+// sale has left. Orders that waited during a rebuild then cost one transaction per batch instead of two.
 func (c *committer) outdated(claims []order.Claim) bool {
 	return slices.ContainsFunc(claims, func(claim order.Claim) bool { return claim.Epoch < c.epochs[claim.VoucherID] })
 }
 
-// report passes on what became of entries, and leaves in the batch what is still to be done about them. It runs again
-// when they are delivered again.
+// report notifies callers of the entries' outcomes, and puts into the batch what the finisher must do about them. It
+// runs again when entries are delivered again.
 func (c *committer) report(
 	ctx context.Context, b *batch, entries []order.Entry, decisions []order.Decision, took time.Duration,
 ) {
@@ -130,7 +130,7 @@ func (c *committer) report(
 	for _, d := range decisions {
 		if d.Verb != order.Insert {
 			orders--
-			delete(outcomes, d.Claim.OrderID) // what the ledger holds instead is found by asking it
+			delete(outcomes, d.Claim.OrderID) // callers learn the existing row's status from the ledger
 		}
 		if d.Verb == order.Fail {
 			failed++
@@ -146,10 +146,10 @@ func (c *committer) report(
 			b.corrections = append(b.corrections, *d.Correction)
 		}
 		if d.Reason == order.NoStock || d.Reason == order.DuplicateBuyer {
-			// Redis promised what the ledger does not have: its sale is wrong (rule 6). Also when the row is there
-			// already: the process that wrote it may have died before it requested the repair.
+			// Redis accepted an order that the ledger has no room for, so the sale in Redis is wrong (rule 6). This
+			// also goes for an existing row: the process that wrote it may have died before it requested the repair.
 			epoch := d.Claim.Epoch
-			if d.Claim.Quantity.Extra() > 0 { // a rebuild may have done so itself: some of its units are left then
+			if d.Claim.Quantity.Extra() > 0 { // a rebuild may have counted its units as taken; some are left now
 				epoch = max(epoch, c.epochs[d.Claim.VoucherID])
 			}
 			c.repairs.RequestRepair(d.Claim.VoucherID, epoch)
@@ -160,10 +160,10 @@ func (c *committer) report(
 	c.observer.Recorded(orders, failed, took)
 }
 
-// busySince is since when the ledger has not answered for the batch that the committer is at.
+// busySince is the time since when the ledger has not answered for the committer's present batch.
 type busySince struct {
 	mu    sync.Mutex
-	since time.Time // zero: it waits for one
+	since time.Time // zero: the committer waits for a batch
 }
 
 func (b *busySince) begin() { b.set(time.Now()) }

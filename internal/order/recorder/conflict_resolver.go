@@ -6,11 +6,11 @@ import (
 	"seckill/internal/order"
 )
 
-// conflictResolver settles claims one by one, from what the ledger holds of them.
+// conflictResolver settles claims one by one, according to what the ledger holds of them.
 type conflictResolver struct{ ledger Ledger }
 
-// settle returns what was decided and written for each of the claims, and the sales as the ledger had them. With
-// rejected, the only claim is one that the ledger rejects for that reason: it becomes a failed order.
+// settle returns the decision that was written for each claim, and the sales as the ledger had them. If rejected is not
+// nil, it is why the ledger refuses the only claim for good: that becomes a failed order.
 func (r conflictResolver) settle(
 	ctx context.Context, claims []order.Claim, rejected error,
 ) (decisions []order.Decision, sales map[int64]order.LedgerSale, err error) {

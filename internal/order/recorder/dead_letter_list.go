@@ -11,10 +11,10 @@ import (
 	"seckill/internal/order"
 )
 
-// DeadLetters is what operators do about entries that could not be decoded (rule 8), those of all partitions. The log
-// has what they did, with their name and reason.
+// DeadLetters lets operators list, replay and discard the entries of all partitions that could not be decoded (rule 8).
+// The log has what they did, with their name and reason.
 //
-// A dead letter is named by its id in its partition's stream of them, behind the partition unless that is 0:
+// A dead letter's name is its id in its partition's stream of dead letters, after the partition unless that is 0:
 // 1764000000000-0, p2:1764000000000-0.
 type DeadLetters struct {
 	stores     DeadLetterStores
@@ -25,7 +25,7 @@ type DeadLetters struct {
 	log        *slog.Logger
 }
 
-// NewDeadLetters returns those of the partitions.
+// NewDeadLetters returns the dead letters of the partitions.
 func NewDeadLetters(
 	stores DeadLetterStores, partitions order.Partitions, repairs order.RepairRequester, notifier order.StatusNotifier,
 	observer Observer, log *slog.Logger,
@@ -35,7 +35,7 @@ func NewDeadLetters(
 	}
 }
 
-// letterName names a dead letter of a partition.
+// letterName returns the name of a dead letter in a partition.
 func letterName(partition int, id string) string {
 	if partition == 0 {
 		return id
@@ -55,10 +55,9 @@ func parseLetterName(name string) (partition int, id string, err error) {
 	return 0, "", fmt.Errorf("%w: %q", order.ErrNoDeadLetter, name)
 }
 
-// List returns up to n dead letters after the one with the given id ("" for the first), partition by partition and in
-// each the oldest first, with what is known of their orders, and how many there are in all. ErrNoDeadLetter when
-// there is none with the id after. ErrUnavailable when one of the partitions cannot be read: a list that lacks some
-// would be taken for all there are.
+// List returns up to n dead letters after the one named after ("" for the first), with what is known of their orders,
+// and the number of all. It goes partition by partition, the oldest first in each. ErrNoDeadLetter: there is none named
+// after. ErrUnavailable: one of the partitions cannot be read; an incomplete list would be taken for a complete one.
 func (d *DeadLetters) List(ctx context.Context, after string, n int) (letters []DeadLetter, total int64, err error) {
 	from, id, err := parseLetterName(after)
 	if err != nil {
@@ -100,8 +99,8 @@ func (d *DeadLetters) Find(ctx context.Context, name string) (DeadLetter, error)
 	return l, err
 }
 
-// Replay requeues the dead letter's order, once, however often and wherever it is repeated. It returns what was queued:
-// ErrNoDeadLetter, or ErrNotReplayable for one whose order is not known to wait. by and why go into the log.
+// Replay requeues the dead letter's order, once however often it is called, and returns it. ErrNoDeadLetter, or
+// ErrNotReplayable for a dead letter whose order is not known to wait. by and why go into the log.
 func (d *DeadLetters) Replay(ctx context.Context, name, by, why string) (order.Claim, error) {
 	in, id, err := d.find(name)
 	if err != nil {
@@ -110,10 +109,9 @@ func (d *DeadLetters) Replay(ctx context.Context, name, by, why string) (order.C
 	return in.replay(ctx, id, by, why)
 }
 
-// Discard removes the dead letter for good. If its order was accepted and has no row, it gets one that has failed,
-// and its unit goes back on sale. It returns the dead letter with what became of its order: Status is Failed then.
-// ErrNoDeadLetter, or ErrUnavailable, after which it is still there. by and why go into the log, and why into the
-// failed row.
+// Discard removes the dead letter for good. If its order was accepted and has no row, the order gets a failed row, and
+// its unit goes back on sale. It returns the dead letter with its order's status. ErrNoDeadLetter, or ErrUnavailable,
+// after which the dead letter is still there. by and why go into the log, and why also into the failed row.
 func (d *DeadLetters) Discard(ctx context.Context, name, by, why string) (DeadLetter, error) {
 	in, id, err := d.find(name)
 	if err != nil {
@@ -124,7 +122,7 @@ func (d *DeadLetters) Discard(ctx context.Context, name, by, why string) (DeadLe
 	return l, err
 }
 
-// find returns the partition's dead letters among which the one with the name is, and its id there.
+// find returns the dead letters of the partition in the name, and the id in the name.
 func (d *DeadLetters) find(name string) (*partitionLetters, string, error) {
 	p, id, err := parseLetterName(name)
 	if err == nil && !slices.Contains(d.partitions.All(), p) {

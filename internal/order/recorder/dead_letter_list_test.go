@@ -24,11 +24,11 @@ func TestLetterNames(t *testing.T) {
 	}
 }
 
-// manyLetters are three dead letters in each partition, of which none says whose it was.
+// manyLetters has three dead letters in each partition, none of which names its order.
 type manyLetters struct {
 	*fakeDeadLetters
 
-	away int // a partition that does not answer; -1: none
+	away int // the partition that does not answer; -1: none
 }
 
 func (m *manyLetters) DeadLetters(
@@ -45,7 +45,7 @@ func (m *manyLetters) DeadLetters(
 	return letters, 3, nil
 }
 
-// All dead letters of all partitions are on the pages, once, and every page says how many there are in all.
+// The pages list each dead letter of all partitions once, and every page has the number of all.
 func TestDeadLettersOfPartitions(t *testing.T) {
 	t.Parallel()
 	m := &manyLetters{away: -1}
@@ -69,10 +69,10 @@ func TestDeadLettersOfPartitions(t *testing.T) {
 		t.Errorf("the pages have %v, want %s", got, want)
 	}
 	if _, _, err := d.List(t.Context(), "p1:1-0", 2); !errors.Is(err, order.ErrNoDeadLetter) {
-		t.Errorf("after one in a partition that is not there: %v", err)
+		t.Errorf("listing after one in an unknown partition: %v", err)
 	}
 	if _, err := d.Find(t.Context(), "p1:1-0"); !errors.Is(err, order.ErrNoDeadLetter) {
-		t.Errorf("one in a partition that is not there: %v", err)
+		t.Errorf("finding one in an unknown partition: %v", err)
 	}
 	m.away = 2
 	if l, _, err := d.List(t.Context(), "", 2); !errors.Is(err, order.ErrUnavailable) {

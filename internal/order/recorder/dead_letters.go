@@ -11,13 +11,13 @@ import (
 
 // DeadLetterStore keeps the dead letters of a partition: Redis.
 type DeadLetterStore interface {
-	// DeadLetters returns up to n dead letters after the one with the given id ("" for the first), oldest first, and
-	// how many there are in all. ErrNoDeadLetter when there is none with the id after.
+	// DeadLetters returns up to n dead letters after the one with the id after ("" for the first), oldest first, and
+	// the number of all. ErrNoDeadLetter: there is none with the id after.
 	DeadLetters(ctx context.Context, partition int, after string, n int) (letters []DeadLetter, total int64, err error)
-	// DeadLetter returns one, or ErrNoDeadLetter.
+	// DeadLetter returns one dead letter, or ErrNoDeadLetter.
 	DeadLetter(ctx context.Context, partition int, id string) (DeadLetter, error)
-	// Replay requeues the claim's order, with its holder's units, and removes the dead letter, both or neither, and
-	// reports whether it did: only while the order makes its user a holder. ErrNoDeadLetter when the dead letter has
+	// Replay requeues the claim's order, with its holder's units, and removes the dead letter, both or neither. It does
+	// so only while the order makes its user a holder, and reports whether it did. ErrNoDeadLetter: the dead letter is
 	// gone.
 	Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error)
 	// Remove deletes the dead letter for good, and reports whether it was there.
@@ -29,12 +29,11 @@ const discardTimeout = 10 * time.Second
 
 // partitionLetters are the dead letters of one partition, under their ids there.
 //
-// A dead letter whose order was accepted and has no row stands for a unit: Redis has taken it, and the buyer has an
-// order id and is a holder. So such a dead letter does not just go away. Replaying requeues the order, and the
-// recorder settles it as any other. Discarding makes it a failed row, removes the holder and puts the unit back on
-// sale, before the dead letter goes: if the process dies meanwhile the dead letter is still there and is discarded
-// again, to the same end. Whether it is replayed at the same time does not matter either, because the order's id
-// decides.
+// A dead letter whose order was accepted and has no row stands for a unit: Redis has taken the unit, and the buyer has
+// an order id and is a holder. So it must not simply vanish. Replaying requeues the order, and the recorder settles it
+// like any other. Discarding writes a failed row, removes the holder and puts the unit back on sale, and only then
+// removes the dead letter: if the process dies in between, the dead letter is still there and can be discarded again,
+// with the same outcome. A replay at the same time does no harm either, because the order's id decides.
 type partitionLetters struct {
 	stores    DeadLetterStores
 	partition int
@@ -54,8 +53,8 @@ type DeadLetterStores struct {
 	Outbox      SaleFlusher
 }
 
-// list returns up to n of them after the one with the given id ("" for the first), oldest first, and how many there
-// are in all.
+// list returns up to n dead letters after the one with the id after ("" for the first), oldest first, and the number of
+// all.
 func (d *partitionLetters) list(
 	ctx context.Context, after string, n int,
 ) (letters []DeadLetter, total int64, err error) {
@@ -72,8 +71,8 @@ func (d *partitionLetters) list(
 	return letters, total, nil
 }
 
-// classify finds out what became of the order. The holder is read first: it is removed only after the ledger has
-// decided.
+// classify sets the state of the dead letter's order. It reads the holder first, which is removed only after the ledger
+// has decided.
 func (d *partitionLetters) classify(ctx context.Context, l *DeadLetter) error {
 	if !l.named() {
 		return nil
@@ -124,7 +123,7 @@ func (d *partitionLetters) replay(ctx context.Context, id, by, why string) (orde
 	switch {
 	case err != nil:
 		return order.Claim{}, order.OrUnavailable(err)
-	case !done: // its order was settled since
+	case !done: // the order was settled meanwhile
 		if err := d.classify(ctx, &l); err != nil {
 			return order.Claim{}, err
 		}
@@ -135,7 +134,7 @@ func (d *partitionLetters) replay(ctx context.Context, id, by, why string) (orde
 	return l.Claim, nil
 }
 
-// find returns one with what is known of its order.
+// find returns one dead letter with what is known of its order.
 func (d *partitionLetters) find(ctx context.Context, id string) (DeadLetter, error) {
 	l, err := d.stores.DeadLetters.DeadLetter(ctx, d.partition, id)
 	if err != nil {
@@ -152,11 +151,11 @@ func notReplayable(l DeadLetter) error {
 	case DeadLetterUnreadable:
 		return fmt.Errorf("%w: it does not say whose order it was", ErrNotReplayable)
 	default:
-		return fmt.Errorf("%w: user %d has no place by order %d", ErrNotReplayable, l.Claim.UserID, l.Claim.OrderID)
+		return fmt.Errorf("%w: user %d is no holder by order %d", ErrNotReplayable, l.Claim.UserID, l.Claim.OrderID)
 	}
 }
 
-// discard removes the dead letter for good, and settles its order first.
+// discard settles the dead letter's order and then removes the dead letter for good.
 func (d *partitionLetters) discard(ctx context.Context, id, by, why string) (DeadLetter, error) {
 	l, err := d.find(ctx, id)
 	if err != nil {
@@ -168,7 +167,7 @@ func (d *partitionLetters) discard(ctx context.Context, id, by, why string) (Dea
 			return DeadLetter{}, err
 		}
 	}
-	if held { // also by an order with a row: an earlier discard may have died before it removed the holder
+	if held { // even if the order has a row: an earlier discard may have died before it removed the holder
 		if err := d.settle(ctx, &l, fmt.Errorf("%w by %s: %s", errDiscarded, by, why)); err != nil {
 			return DeadLetter{}, err
 		}
@@ -197,7 +196,7 @@ func (d *partitionLetters) settle(ctx context.Context, l *DeadLetter, cause erro
 			order.ErrUnavailable, l.Claim.VoucherID)
 	case !decision.Freed() && decision.Correction != nil &&
 		len(d.finisher.correct(ctx, []order.Correction{*decision.Correction})) > 0:
-		return fmt.Errorf("%w: order %d has failed, but its place could not be emptied yet",
+		return fmt.Errorf("%w: order %d has failed, but its holder could not be removed yet",
 			order.ErrUnavailable, l.Claim.OrderID)
 	}
 	if decision.Verb == order.Fail {

@@ -14,14 +14,14 @@ import (
 
 const letterA = "5-0"
 
-// fakeDeadLetters is one dead letter over FakeStores: that of user 1's order 1.
+// fakeDeadLetters is one dead letter, of user 1's order 1, on top of FakeStores.
 type fakeDeadLetters struct {
 	*ordertest.FakeStores
 
 	letter   DeadLetter
 	gone     bool
 	replayed []order.Claim
-	onReplay func() // what happens just before
+	onReplay func() // runs just before the replay
 }
 
 func newFakeDeadLetters(claims ...order.Claim) *fakeDeadLetters {
@@ -146,7 +146,7 @@ func TestReplayOfWhatIsSettledMeanwhile(t *testing.T) {
 	t.Parallel()
 	f := newFakeDeadLetters(ordertest.NewClaim(1, 1, ordertest.VoucherA))
 	d := newTestLetters(f)
-	f.onReplay = func() { // a rebuild has queued it, it failed, and its holder was removed
+	f.onReplay = func() { // meanwhile a rebuild has queued the order, it failed, and its holder was removed
 		f.Rows[1] = order.Order{ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed}
 		clear(f.Holders)
 	}
@@ -156,11 +156,11 @@ func TestReplayOfWhatIsSettledMeanwhile(t *testing.T) {
 	f.onReplay = func() { f.gone = true }
 	f.Rows, f.Holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = map[int64]order.Order{}, 1
 	if _, err := newTestLetters(f).Replay(t.Context(), letterA, "me", "test"); !errors.Is(err, order.ErrNoDeadLetter) {
-		t.Errorf("replayed what has gone: %v", err)
+		t.Errorf("replayed a dead letter that is gone: %v", err)
 	}
 }
 
-// A discarded letter's order fails, its holder is removed and its unit goes back, once, wherever the process dies.
+// Discarding makes the order fail, removes its holder and gives its unit back, once, wherever the process dies.
 func TestDiscardSettlesTheOrder(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(*fakeDeadLetters){
@@ -200,7 +200,7 @@ func TestDiscardSettlesTheOrder(t *testing.T) {
 	}
 }
 
-// A letter without an order to settle is only removed.
+// Discarding a dead letter that has no order to settle only removes it.
 func TestDiscardLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
 	for name, given := range map[string]func(*fakeDeadLetters){
@@ -230,7 +230,7 @@ func TestDiscardLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// A cancelled order makes its user a holder until its operation is applied, which gives the unit back.
+// A cancelled order makes its user a holder until Redis has applied the operation that gives its unit back.
 func TestDiscardOfACancelledOrderFollowsItsOperation(t *testing.T) {
 	t.Parallel()
 	f := newFakeDeadLetters(ordertest.NewClaim(1, 1, ordertest.VoucherA))

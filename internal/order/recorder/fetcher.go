@@ -18,12 +18,12 @@ type fetcher struct {
 	log     *slog.Logger
 
 	out    chan<- *batch
-	last   *batch    // the one handed over last, nil before the first
-	lastAt time.Time // when it was read; zero once a full one was, behind which there is more
+	last   *batch    // the last batch handed over, nil before the first
+	lastAt time.Time // when it was read; zero after a full batch, since the stream has more
 }
 
-// run reads into out until ctx ends and then, with Options.Drain, to the stream's end for as long as work lasts. It
-// closes out.
+// run reads batches into out until ctx ends. With Options.Drain it then reads to the stream's end, unless work ends
+// first. It closes out.
 func (f *fetcher) run(ctx, work context.Context, out chan<- *batch) {
 	defer close(out)
 	f.out = out
@@ -33,8 +33,8 @@ func (f *fetcher) run(ctx, work context.Context, out chan<- *batch) {
 	}
 }
 
-// loop reads until ctx ends. After a failed read, whose answer may have carried entries, when the finisher asks for
-// it, and once a minute it reads its own pending entries first.
+// loop reads until ctx ends. It reads its own pending entries first after a failed read, whose answer may have carried
+// entries, when the finisher asks for it, and once a minute.
 func (f *fetcher) loop(ctx context.Context) {
 	backOff := order.NewBackOff()
 	var ownAt, orphansAt time.Time
@@ -67,9 +67,9 @@ func (f *fetcher) loop(ctx context.Context) {
 	}
 }
 
-// gather waits until gatherTime has passed since the last read, so that more entries share a transaction and what
-// Redis does for a batch, unless a caller waits for a row. It delays no order that comes to an empty stream by
-// itself.
+// gather waits until gatherTime has passed since the last read, so that more entries share a transaction and the calls
+// to Redis that follow it. It does not wait while a caller waits for a row, nor for an order that comes to an idle
+// recorder.
 func (f *fetcher) gather(ctx context.Context) {
 	since := time.Since(f.lastAt)
 	if since >= gatherTime {
@@ -88,8 +88,8 @@ func (f *fetcher) orphans(ctx context.Context) ([]order.Entry, error) {
 	return f.queue.Orphans(ctx, f.options.Batch)
 }
 
-// own reads everything that was delivered to this consumer and is not acknowledged. It waits until no batch is in
-// progress, whose entries it would read again to no purpose.
+// own reads everything that was delivered to this consumer and is not acknowledged. It first waits until no batch is in
+// progress, whose entries it would otherwise read again.
 func (f *fetcher) own(ctx context.Context) error {
 	if f.last != nil {
 		<-f.last.finished
@@ -107,8 +107,8 @@ func (f *fetcher) own(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// read reads entries and hands them over as a batch, or as several where they have more orders. Once read, they are
-// finished even when ctx ends meanwhile.
+// read reads entries and hands them on as one batch, or as several if they have too many orders for one. Entries that
+// were read are handed on even if ctx has ended meanwhile.
 func (f *fetcher) read(ctx context.Context, read func(context.Context) ([]order.Entry, error)) ([]order.Entry, error) {
 	call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
 	entries, err := read(call)
@@ -125,14 +125,14 @@ func (f *fetcher) read(ctx context.Context, read func(context.Context) ([]order.
 		f.out <- f.last
 	}
 	if len(entries) < f.options.Batch {
-		// The stream is empty. Entries that come while this batch is committed share the next one, instead of waiting
-		// in a small one of their own.
+		// The stream is empty. Wait for the commit, so that entries which come meanwhile share the next batch instead
+		// of making a small one of their own.
 		<-f.last.committed
 	}
 	return entries, nil
 }
 
-// drain reads what is pending for this consumer and then the stream, until nothing is left or ctx ends.
+// drain reads this consumer's pending entries and then the stream, until nothing is left or ctx ends.
 func (f *fetcher) drain(ctx context.Context) {
 	err := f.own(ctx) // the answer of the last read may have been lost
 	for err == nil && ctx.Err() == nil {
@@ -149,13 +149,13 @@ func (f *fetcher) drain(ctx context.Context) {
 	}
 }
 
-// rereading is when the finisher wants own entries read again, sooner than once a minute.
+// rereading is when the finisher wants own entries read again, if sooner than once a minute.
 type rereading struct {
 	mu sync.Mutex
 	at time.Time // zero: not wanted
 }
 
-// in asks for it after a while; the earliest request counts.
+// in asks for a reread after the given time; the earliest request counts.
 func (r *rereading) in(after time.Duration) {
 	at := time.Now().Add(after)
 	r.mu.Lock()
@@ -165,7 +165,7 @@ func (r *rereading) in(after time.Duration) {
 	}
 }
 
-// due reports whether the time has come, and forgets the request.
+// due reports whether a reread is due, and if so forgets the request.
 func (r *rereading) due() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

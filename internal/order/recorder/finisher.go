@@ -12,8 +12,8 @@ import (
 	"seckill/internal/order"
 )
 
-// finisher is the Recorder's stage that does what follows a commit. Each step may be repeated when entries are
-// delivered again.
+// finisher is the Recorder's stage after the commit: it corrects Redis and acknowledges entries. Each step may be
+// repeated when entries are delivered again.
 type finisher struct {
 	stores    Stores
 	partition int
@@ -27,13 +27,13 @@ type finisher struct {
 	rejected *rejections
 }
 
-// rejections remembers for which sales Redis rejected the last correction for good.
+// rejections remembers the sales for which Redis rejected the last correction for good.
 type rejections struct {
 	mu    sync.Mutex
 	sales map[int64]bool
 }
 
-// note remembers it, and reports whether it was otherwise before.
+// note records whether Redis rejected the sale's last correction, and reports whether that has changed.
 func (r *rejections) note(sale int64, rejected bool) (changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,7 +51,7 @@ func (r *rejections) note(sale int64, rejected bool) (changed bool) {
 	return true
 }
 
-// run finishes what comes in until there is no more. When ctx has ended, what is not finished stays pending.
+// run finishes batches until in is closed. Batches that are not finished when ctx ends stay pending.
 func (f *finisher) run(ctx context.Context, in <-chan *batch) {
 	for b := range in {
 		f.finish(ctx, b)
@@ -63,7 +63,7 @@ func (f *finisher) run(ctx context.Context, in <-chan *batch) {
 func (f *finisher) finish(ctx context.Context, b *batch) {
 	left := f.free(ctx, b.freed)
 	maps.Copy(left, f.correct(ctx, b.corrections))
-	// What is left is read again soon, which corrects Redis then, and holds up no others.
+	// Entries that are left are read again soon, and Redis is corrected then. Meanwhile they hold up no others.
 	if len(left) > 0 {
 		f.again.in(againAfter)
 	}
@@ -71,7 +71,7 @@ func (f *finisher) finish(ctx context.Context, b *batch) {
 	f.deadLetter(ctx, b.unreadable)
 }
 
-// free corrects Redis about cancelled and refunded orders, and returns the orders for which it could not.
+// free corrects Redis about cancelled and refunded orders, and returns those for which it failed.
 func (f *finisher) free(ctx context.Context, freed []order.Claim) (left map[int64]bool) {
 	sales := make(map[int64][]order.Claim)
 	for _, c := range freed {
@@ -88,11 +88,11 @@ func (f *finisher) free(ctx context.Context, freed []order.Claim) (left map[int6
 	return left
 }
 
-// freeSale flushes the operations that gave back the units of cancelled and refunded orders of one sale, and corrects
-// Redis after that. Such an order's unit must not be given back twice. If the order still makes its user a holder
-// then, a late call of admission did so; it took another unit, which goes back. The order may have been revived by
-// one of the operations, or be revived at any moment: so the ledger is read again, and its answer is valid only until
-// Redis has applied a later operation.
+// freeSale flushes the operations that gave back the units of one sale's cancelled and refunded orders, and then
+// corrects Redis. It must not give the unit of such an order back twice. If the order still makes its user a holder
+// after the flush, a late call of admission made it so and took another unit, which goes back. But one of the
+// operations may have revived the order, or may do so at any moment. So freeSale reads the ledger again, and that
+// answer is valid only until Redis has applied a later operation.
 func (f *finisher) freeSale(ctx context.Context, freed []order.Claim) error {
 	if err := f.stores.Outbox.Flush(ctx, freed[0].VoucherID); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (f *finisher) freeSale(ctx context.Context, freed []order.Claim) error {
 	return f.correctOnce(ctx, corrections)
 }
 
-// correct corrects Redis where the ledger decided otherwise, and returns the orders for which it could not.
+// correct corrects Redis where the ledger decided otherwise, and returns the orders for which it failed.
 func (f *finisher) correct(ctx context.Context, corrections []order.Correction) (left map[int64]bool) {
 	sales := make(map[int64][]order.Correction)
 	for _, c := range corrections {
@@ -130,8 +130,8 @@ func (f *finisher) correct(ctx context.Context, corrections []order.Correction) 
 	return left
 }
 
-// each takes the step for each of the sales by itself, repeats it for correctGrace where it fails, and returns the
-// sales for which it did not succeed. It begins no step once that time is over.
+// each runs the step for every sale, retries a failed one for correctGrace in all, and returns the sales for which it
+// failed. It begins no step after that time.
 func (f *finisher) each(
 	ctx context.Context, sales []int64, step func(ctx context.Context, sale int64) error,
 ) (failed []int64) {
@@ -144,7 +144,7 @@ func (f *finisher) each(
 		var again []int64
 		var errs []error
 		for i, sale := range sales {
-			if grace.Err() != nil { // the others are read again later: this pass must not take a timeout for each
+			if grace.Err() != nil { // the others are read again later; each could cost this pass another timeout
 				again = append(again, sales[i:]...)
 				break
 			}
@@ -162,7 +162,7 @@ func (f *finisher) each(
 	return append(failed, sales...)
 }
 
-// try takes the step for one sale, and logs when Redis begins and ceases to reject it for good.
+// try runs the step for one sale, and logs when Redis begins or ceases to reject the sale's corrections for good.
 func (f *finisher) try(ctx context.Context, sale int64, step func(ctx context.Context, sale int64) error) error {
 	call, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
@@ -173,7 +173,7 @@ func (f *finisher) try(ctx context.Context, sale int64, step func(ctx context.Co
 		f.log.ErrorContext(ctx, "Redis rejects a correction for good; the entries stay pending",
 			"voucher", sale, "error", err)
 	case err == nil && f.rejected.note(sale, false):
-		f.log.InfoContext(ctx, "Redis takes corrections of the sale again", "voucher", sale)
+		f.log.InfoContext(ctx, "Redis accepts corrections of the sale again", "voucher", sale)
 	}
 	return err
 }
@@ -185,7 +185,7 @@ func (f *finisher) correctOnce(ctx context.Context, corrections []order.Correcti
 	}
 	rebuilding, err := f.stores.Holders.Correct(ctx, corrections)
 	for sale, epoch := range rebuilding {
-		f.repairs.RequestRepair(sale, epoch) // that rebuild may have counted the unit as taken, and would lack it
+		f.repairs.RequestRepair(sale, epoch) // the rebuild may have counted the unit as taken, and would then lack it
 	}
 	return err
 }
@@ -198,7 +198,7 @@ func (f *finisher) acknowledge(ctx context.Context, keys []string) {
 	f.retrier.retry(ctx, func(ctx context.Context) error {
 		n, err := f.stores.Queue.Acknowledge(ctx, keys)
 		if err == nil && n < len(keys) {
-			// Or Redis has lost that they were delivered: then it may also have lost that others were acknowledged.
+			// Or Redis has lost their delivery to this consumer. It may then also have lost other acknowledgements.
 			f.log.WarnContext(ctx, "entries were acknowledged by another consumer", "entries", len(keys), "mine", n)
 			f.again.in(0)
 		}
@@ -206,7 +206,7 @@ func (f *finisher) acknowledge(ctx context.Context, keys []string) {
 	})
 }
 
-// deadLetter moves entries that cannot be decoded to the dead letters.
+// deadLetter turns entries that cannot be decoded into dead letters.
 func (f *finisher) deadLetter(ctx context.Context, entries []order.Entry) {
 	for _, e := range entries {
 		f.log.ErrorContext(ctx, "an entry cannot be decoded and becomes a dead letter", "entry", e.Key, "fields",

@@ -12,16 +12,16 @@ import (
 // Queue is one partition's stream as one consumer of its group sees it.
 type Queue interface {
 	// Own returns the orders of up to n entries that were delivered to this consumer and are not acknowledged, after
-	// the entry with the given key ("" for the first). A packed entry has several orders, and here as in the others
-	// all of them are returned.
+	// the entry with the given key ("" for the first). Own, Next and Orphans return all orders of a packed entry.
 	Own(ctx context.Context, after string, n int) ([]order.Entry, error)
-	// Next returns the orders of up to n new entries, waiting at most wait for the first; none is no error. A group
-	// that does not exist is created at the stream's beginning.
+	// Next returns the orders of up to n new entries, waiting at most wait for the first; none is no error. If the
+	// group does not exist, it creates the group at the stream's beginning.
 	Next(ctx context.Context, n int, wait time.Duration) ([]order.Entry, error)
 	// Orphans takes over the orders of up to n entries of consumers without a heartbeat, and removes dead consumers
-	// that have none left. Entries that were delivered and belong to no consumer are taken over, too.
+	// that have none left. It also takes over delivered entries that belong to no consumer.
 	Orphans(ctx context.Context, n int) ([]order.Entry, error)
-	// Acknowledge acknowledges and deletes entries, both or neither, and returns how many were still this group's.
+	// Acknowledge acknowledges and deletes entries, both or neither, and returns how many were still pending in this
+	// group.
 	Acknowledge(ctx context.Context, keys []string) (int, error)
 	// MoveToDeadLetters moves an entry that cannot be decoded to the dead letters and acknowledges it, in one step.
 	MoveToDeadLetters(ctx context.Context, e order.Entry) error
@@ -29,48 +29,48 @@ type Queue interface {
 
 // Membership is a consumer's membership in the group.
 type Membership interface {
-	// Heartbeat records that the consumer is alive; without one for some seconds its entries are taken over.
+	// Heartbeat records that the consumer is alive. After some seconds without one, others take its entries over.
 	Heartbeat(ctx context.Context) error
 	// Leave removes the consumer if nothing is pending for it, atomically.
 	Leave(ctx context.Context) error
 }
 
-// Ledger records orders: MySQL, or SQLite in the embedded mode. Errors are ErrConflict, ErrRejected, or anything
-// else, which is the infrastructure's fault and says nothing about the batch, not even that it was not written.
+// Ledger records orders: MySQL, or SQLite in the embedded mode. Errors are ErrConflict, ErrRejected, ErrContended, or a
+// fault of the infrastructure, after which the batch may even have been written.
 type Ledger interface {
 	// Insert records all claims as unpaid orders and lowers their sales' stock, in one transaction. It returns
 	// ErrConflict when a row exists, stock is too low, or an epoch is not the sale's.
 	Insert(ctx context.Context, claims []order.Claim) error
-	// Settle locks the sales' rows, reads what the ledger holds of the claims, lets decide say what becomes of each,
-	// and writes that, in one transaction.
+	// Settle locks the sales' rows, reads what the ledger holds of the claims, calls decide with that, and writes the
+	// decisions, in one transaction.
 	Settle(ctx context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision) error
 }
 
 // HolderCorrector corrects holders in Redis after the ledger decided otherwise.
 type HolderCorrector interface {
-	// Correct applies corrections, each only while the order it names makes its user a holder, so that repeating is
-	// harmless. It also returns, by sale, the epoch of a rebuild under way to whose sale a unit was given back: the
-	// rebuild may have counted the unit as taken before. ErrRejected says that retrying cannot help, ErrOutdated that a
-	// correction was decided before operations that Redis has applied since and did nothing: decide again.
+	// Correct applies each correction only while the order that it names makes its user a holder, so repeating it is
+	// harmless. It returns, by sale, the epoch of a rebuild under way in a sale that got a unit back: the rebuild may
+	// have counted that unit as taken. ErrRejected: a retry cannot help. ErrOutdated: Redis has applied operations
+	// since a correction was decided, and did nothing; decide again.
 	Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error)
 }
 
 // SaleFlusher brings one sale in Redis up to the ledger: outbox.Outbox.
 type SaleFlusher interface {
-	// Flush returns once every operation of the sale that was committed before is applied.
+	// Flush returns once Redis has applied every operation of the sale that was committed before the call.
 	Flush(ctx context.Context, sale int64) error
 }
 
-// Callers are those of this instance who wait for orders: service.Notifier.
+// Callers are this instance's callers who wait for orders: service.Notifier.
 type Callers interface {
 	order.StatusNotifier
-	// Awaited returns once a caller waits for an order to get its row, at once if one does; or when ctx ends.
+	// Awaited returns once a caller waits for an order's row (at once if one does already), or when ctx ends.
 	Awaited(ctx context.Context)
 }
 
 // Observer counts what is recorded, for metrics. Its methods must not block.
 type Observer interface {
-	// Recorded: one batch was committed, with so many orders and so many failed rows.
+	// Recorded: one batch was committed, with this many orders and failed rows.
 	Recorded(orders, failed int, took time.Duration)
 	// RecordRetried: a batch failed through a fault of the infrastructure and is retried.
 	RecordRetried(err error)
@@ -81,18 +81,18 @@ type Observer interface {
 const (
 	nextWait       = time.Second // how long a read waits for new entries
 	heartbeatEvery = time.Second // others take over after several are missing
-	// The ledger does not answer for so long: no more heartbeats, so that others take over.
+	// After so long without an answer of the ledger the heartbeat stops, so that others take over.
 	silentAfter = 10 * time.Second
 	orphanEvery = time.Second // how often entries of dead consumers are looked for
-	// From one read to the next, while nobody waits for a row and the stream is not full.
+	// The time from one read to the next while no caller waits for a row and the last batch was not full.
 	gatherTime    = 15 * time.Millisecond
 	ownEvery      = time.Minute      // how often own entries that could not be finished are read again
 	commitTimeout = 30 * time.Second // one transaction at most; a lock wait ends much earlier
 	maxConflicts  = 5                // tries of a batch that the ledger keeps contradicting, before it is halved
-	againAfter    = 5 * time.Second  // when own entries are read again of which some could not be corrected
-	// How long corrections of a batch's sales are repeated before it goes on without.
+	againAfter    = 5 * time.Second  // when own entries are read again after some could not be corrected
+	// How long the corrections of a batch are retried before the batch goes on without them.
 	correctGrace  = time.Second
-	stepTimeout   = 5 * time.Second  // one try to correct one sale, its operations first
+	stepTimeout   = 5 * time.Second  // one try to correct one sale, including the flush of its operations
 	finishTimeout = 10 * time.Second // for batches in progress when the recorder is stopped
 )
 
@@ -108,12 +108,12 @@ type Stores struct {
 // Options tune a Recorder.
 type Options struct {
 	Partition int  // the partition whose stream it reads
-	Batch     int  // orders in one transaction at most, unless one packed entry has more; and entries read at once
-	Drain     bool // when stopped, record what is in the stream first: for a stream that ends with the process
+	Batch     int  // most orders in one transaction, unless one packed entry has more; also most entries read at once
+	Drain     bool // when stopped, first record the rest of the stream, because the stream ends with the process
 }
 
-// Recorder moves accepted orders from one partition's stream into the ledger (rules 5 to 8). Every instance runs one;
-// they share the work as consumers of one group.
+// Recorder moves accepted orders from one partition's stream into the ledger (rules 5 to 8). Every instance runs one in
+// each of its partitions; all of a partition's share the work as consumers of one group.
 //
 //	fetcher    own pending entries, then new ones, then those of dead consumers
 //	committer  → one transaction per batch → notify waiting callers
@@ -122,13 +122,13 @@ type Options struct {
 //
 // The three stages work at the same time, each on another batch: while one is committed, the next is read and the one
 // before is finished. While no caller waits for a row, reads are gatherTime apart, so that a transaction has more
-// orders (ADR 27). A batch is handed over when the next stage is free. So at most three are in progress, commits come
-// one after the other and in stream order, and a stage that is stuck stops those before it.
+// orders (ADR 27). A stage hands its batch on when the next stage is free. So at most three batches are in progress,
+// commits come one after the other and in stream order, and a stuck stage stops those before it.
 //
-// The recorder may die between any two steps: the entry is then delivered again, to it or to another, and comes to
-// the same end, because the order's id decides. For the same reason a recorder whose ledger does not answer lets
-// others take over what it has read, by sending no heartbeats: its database may be a node of a cluster that is dead,
-// while theirs live.
+// The recorder may die between any two steps. The entry is then delivered again, to it or to another recorder, with the
+// same outcome, because the order's id decides. For the same reason a recorder whose ledger does not answer may stop
+// its heartbeat, so that others take over what it has read: its database may be a dead node of a cluster whose other
+// nodes live.
 type Recorder struct {
 	stores   Stores
 	options  Options
@@ -150,8 +150,8 @@ func New(
 	}
 }
 
-// Run records until ctx ends, then finishes the batches in progress and leaves the group. It never returns an error: it
-// retries what fails.
+// Run records until ctx ends, then finishes the batches in progress and leaves the group. It retries every failure, so
+// it never returns an error.
 func (r *Recorder) Run(ctx context.Context) error {
 	busy := new(busySince)
 	heartbeats, stopHeartbeats := context.WithCancel(context.WithoutCancel(ctx))
@@ -174,7 +174,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 
 // record runs the stages until ctx ends and no batch is in progress.
 func (r *Recorder) record(ctx context.Context, busy *busySince) {
-	// Batches in progress when ctx ends may be finished, all of them within finishTimeout.
+	// Batches in progress when ctx ends may be finished, all within finishTimeout.
 	work, cancel := order.WithGrace(ctx, r.finishTimeout)
 	defer cancel()
 	read, committed := make(chan *batch), make(chan *batch)
@@ -197,7 +197,7 @@ func (r *Recorder) record(ctx context.Context, busy *busySince) {
 	stages.Wait()
 }
 
-// heartbeat sends one heartbeat a second, until ctx ends, but none while the ledger does not answer.
+// heartbeat sends one heartbeat per second until ctx ends, but none while the ledger does not answer.
 func (r *Recorder) heartbeat(ctx context.Context, busy *busySince) {
 	ticker := time.NewTicker(heartbeatEvery)
 	defer ticker.Stop()

@@ -16,8 +16,8 @@ import (
 	"seckill/internal/order/ordertest"
 )
 
-// record runs a recorder over the stores until every entry is acknowledged or a dead letter, and a little of what the
-// ledger and Redis then hold is compared with want.
+// record runs a recorder over the stores until every entry is acknowledged or a dead letter, and checks that it leaves
+// the group.
 func record(t *testing.T, f *ordertest.FakeStores, batch int) {
 	t.Helper()
 	r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f},
@@ -48,7 +48,7 @@ func statuses(f *ordertest.FakeStores) map[int64]order.Status {
 	return got
 }
 
-// Whatever single step fails, before or after it took effect, every claim becomes one row and takes one unit.
+// Whichever single step fails, before or after it took effect, every claim becomes one row and takes one unit.
 func TestRecorderSettlesThroughFaults(t *testing.T) {
 	t.Parallel()
 	claims := []order.Claim{
@@ -88,8 +88,9 @@ func TestRecorderNotifies(t *testing.T) {
 	}
 }
 
-// Redis promised two more than the ledger has: stream order decides, the others are removed as holders, no unit
-// that never existed is put on sale, and the sale is rebuilt. Also when the correction of Redis fails at first.
+// Redis accepted two orders more than the ledger has units for: stream order decides, the last two users are removed as
+// holders, no unit that never existed is put on sale, and the sale is rebuilt. All this also happens if the correction
+// of Redis fails at first.
 func TestRecorderWhenRedisPromisedTooMuch(t *testing.T) {
 	t.Parallel()
 	f := ordertest.NewFakeStores(2, ordertest.NewClaim(1, 1, ordertest.VoucherA),
@@ -105,11 +106,12 @@ func TestRecorderWhenRedisPromisedTooMuch(t *testing.T) {
 		t.Errorf("given back %d, holders %v, stock %d", f.Given, f.Holders, f.Stock[ordertest.VoucherA])
 	}
 	if len(f.Repairs) == 0 {
-		t.Error("nobody was asked to rebuild the sale")
+		t.Error("no rebuild of the sale was requested")
 	}
 }
 
-// Redis lost the holder and accepted the user again: the first order stays, the second fails, its unit goes back once.
+// Redis lost the holder and accepted the user again: the first order stays, the second fails, and its unit goes back
+// once.
 func TestRecorderWhenTheUserHasAnOrder(t *testing.T) {
 	t.Parallel()
 	f := ordertest.NewFakeStores(5, ordertest.NewClaim(2, 1, ordertest.VoucherA))
@@ -141,7 +143,8 @@ func TestRecorderWhenIDsCollide(t *testing.T) {
 	}
 }
 
-// One order that the ledger refuses for good does not hold up the others: the batch is halved down to it.
+// One order that the ledger refuses for good does not hold up the others: the recorder halves the batch until that
+// order is alone.
 func TestRecorderBisects(t *testing.T) {
 	t.Parallel()
 	var claims []order.Claim
@@ -165,7 +168,7 @@ func TestRecorderBisects(t *testing.T) {
 	}
 }
 
-// A batch that contradicts itself for ever is halved as well.
+// A batch that the ledger keeps contradicting is halved as well.
 func TestRecorderHalvesWhatContradictsItself(t *testing.T) {
 	t.Parallel()
 	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA),
@@ -177,7 +180,7 @@ func TestRecorderHalvesWhatContradictsItself(t *testing.T) {
 	}
 }
 
-// The instance that wrote the failed row may have died before it requested the repair.
+// The recorder requests a repair also for a failed row that exists: the instance that wrote it may have died before.
 func TestRecorderAsksForARebuildAgain(t *testing.T) {
 	t.Parallel()
 	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA))
@@ -191,7 +194,7 @@ func TestRecorderAsksForARebuildAgain(t *testing.T) {
 	}
 }
 
-// A unit that is given back while the sale is being rebuilt may be missing in what the rebuild opens.
+// A unit that is given back during a rebuild may be missing in the sale that the rebuild opens.
 func TestRecorderAsksForAnotherRebuild(t *testing.T) {
 	t.Parallel()
 	f := ordertest.NewFakeStores(5, ordertest.NewClaim(6, 1, ordertest.VoucherA))
@@ -204,8 +207,8 @@ func TestRecorderAsksForAnotherRebuild(t *testing.T) {
 	}
 }
 
-// The unit of a cancelled order is given back by an operation. Redis is corrected only after that, and only for what
-// the order still holds then: a unit that a late call of admission took.
+// An operation gives back the unit of a cancelled order. The recorder corrects Redis only after that, and only for a
+// unit that the order then still has because a late call of admission took it.
 func TestRecorderLetsOperationsGoFirst(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -238,7 +241,7 @@ func TestRecorderLetsOperationsGoFirst(t *testing.T) {
 				t.Errorf("given back %d, holder %d; want %d and %d",
 					f.Given, f.Holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}], tc.given, tc.holder)
 			}
-			// The first answer was lost.
+			// The first answer was lost, so the flush is repeated.
 			if diff := cmp.Diff([]int64{ordertest.VoucherA, ordertest.VoucherA}, f.Flushed); diff != "" {
 				t.Errorf("followed (-want +got):\n%s", diff)
 			}
@@ -246,12 +249,12 @@ func TestRecorderLetsOperationsGoFirst(t *testing.T) {
 	}
 }
 
-// A cancelled order that another instance brings back to life, after the ledger was asked and before Redis is
-// corrected, keeps its holder: neither what is only pending is passed over, nor what Redis has applied since.
+// Another instance revives a cancelled order after the recorder has read the ledger and before it corrects Redis. The
+// order keeps its holder, whether its revival is only pending or already applied in Redis.
 func TestRecorderKeepsTheHolderOfARevivedOrder(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		unsettled bool // the ledger has the revival
+		unsettled bool // the ledger has the revival as pending
 	}{
 		"a revival that was pending": {unsettled: true},
 		"a revival that came since":  {},
@@ -283,7 +286,7 @@ func TestRecorderKeepsTheHolderOfARevivedOrder(t *testing.T) {
 	}
 }
 
-// A sale that cannot follow its operations holds up its own orders only.
+// A sale whose operations cannot be applied holds up its own orders only.
 func TestRecorderGoesOnWhileASaleCannotFollow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -314,7 +317,7 @@ func TestRecorderGoesOnWhileASaleCannotFollow(t *testing.T) {
 	})
 }
 
-// After it has seen that the sale is at another epoch, it no longer tries what must fail.
+// After it has seen that the sale is at another epoch, the recorder skips the plain insert, which must fail.
 func TestRecorderSparesInsertsThatMustFail(t *testing.T) {
 	t.Parallel()
 	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA),
@@ -326,8 +329,7 @@ func TestRecorderSparesInsertsThatMustFail(t *testing.T) {
 	}
 }
 
-// A correction that cannot be made in one sale keeps the orders of no other sale in the stream, and is made once it
-// can be.
+// A correction that fails in one sale keeps no other sale's orders in the stream, and succeeds once Redis accepts it.
 func TestRecorderGoesOnWhileACorrectionFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -358,7 +360,7 @@ func TestRecorderGoesOnWhileACorrectionFails(t *testing.T) {
 	})
 }
 
-// When fewer entries are acknowledged than were sent, Redis may have lost more: own entries are read again at once.
+// When fewer entries are acknowledged than were sent, Redis may have lost more, so own entries are read again at once.
 func TestRecorderReadsAgainWhenAcknowledgementsWereLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -381,8 +383,8 @@ func TestRecorderReadsAgainWhenAcknowledgementsWereLost(t *testing.T) {
 	})
 }
 
-// forgetful is a Redis that fails over after the first acknowledgement: it has lost that, and that the second entry was
-// delivered.
+// forgetful is a Redis that fails over after the first acknowledgement. It loses that one, and the second entry's
+// delivery.
 type forgetful struct {
 	*ordertest.FakeStores
 
@@ -393,7 +395,7 @@ func (g *forgetful) Acknowledge(ctx context.Context, keys []string) (int, error)
 	g.calls++
 	switch g.calls {
 	case 1:
-		return len(keys), nil // and loses it: the entry is pending
+		return len(keys), nil // and the failover loses it: the entry is pending
 	case 2:
 		_, err := g.FakeStores.Acknowledge(ctx, keys)
 		return 0, err
@@ -402,7 +404,8 @@ func (g *forgetful) Acknowledge(ctx context.Context, keys []string) (int, error)
 	}
 }
 
-// A correction that Redis refuses for good is tried every few seconds, and said once, and once more when it was made.
+// A correction that Redis refuses for good is retried every few seconds. The log says so once, and once more when Redis
+// accepts it.
 func TestRecorderSaysOnceThatACorrectionIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -426,12 +429,12 @@ func TestRecorderSaysOnceThatACorrectionIsRefused(t *testing.T) {
 		}
 		if n, again := strings.Count(text.String(), "Redis rejects"),
 			strings.Count(text.String(), "corrections of the sale again"); n != 1 || again != 1 {
-			t.Errorf("said %d times, and %d times that it is over:\n%s", n, again, text.String())
+			t.Errorf("the refusal is logged %d times and its end %d times, want 1 each:\n%s", n, again, text.String())
 		}
 	})
 }
 
-// A correction that Redis refuses for good holds up nobody else; its entry stays pending.
+// A correction that Redis refuses for good holds up no other order; its entry stays pending.
 func TestRecorderGoesOnAfterARefusedCorrection(t *testing.T) {
 	t.Parallel()
 	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA),
@@ -472,7 +475,7 @@ func TestRecorderBuriesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// An entry of an older epoch is a claim: honoured while stock is left (rule 10).
+// An entry of an older epoch is a claim: it gets its row while stock is left (rule 10).
 func TestRecorderHonoursClaimsOfAnOlderEpoch(t *testing.T) {
 	t.Parallel()
 	f := ordertest.NewFakeStores(1, ordertest.NewClaim(1, 1, ordertest.VoucherA),

@@ -8,9 +8,9 @@ import (
 	"seckill/internal/order"
 )
 
-// resolution decides what becomes of claims that cannot simply be inserted, from what the ledger holds of them
-// (rules 5 and 6, docs/architecture.md). It is a pure function of its input, so that a batch that is settled twice,
-// by one process or by two, comes to the same end.
+// resolution decides what to do with claims that cannot simply be inserted, from what the ledger holds of them (rules 5
+// and 6, docs/architecture.md). It is a pure function of its input: a batch that is settled twice, by one process or by
+// two, has the same outcome both times.
 type resolution struct {
 	view  order.LedgerView
 	stock map[int64]int64
@@ -18,7 +18,7 @@ type resolution struct {
 	rows  map[int64]order.Order
 }
 
-// resolve decides about the claims in stream order.
+// resolve decides the claims in stream order.
 func resolve(claims []order.Claim, view order.LedgerView) []order.Decision {
 	s := &resolution{
 		view:  view,
@@ -65,7 +65,7 @@ func (s *resolution) decide(c order.Claim) order.Decision {
 	return order.Decision{Claim: c, Verb: order.Insert, RowID: c.OrderID}
 }
 
-// lacking says how many units the ledger has left for an order.
+// lacking says how many units the ledger has left, for an order that it has too few for.
 func lacking(left int64, q order.Quantity) string {
 	if left <= 0 {
 		return "the ledger has no unit left"
@@ -73,14 +73,15 @@ func lacking(left int64, q order.Quantity) string {
 	return fmt.Sprintf("the ledger has %d units left for an order of %s", left, q)
 }
 
-// replayed: the ledger has this very order. A live one is settled; for one that ended, Redis is corrected again, which
-// acts only if that did not happen before.
+// replayed decides a claim whose order the ledger already has. A live order needs nothing. For one that has ended,
+// Redis is corrected again, which does nothing if it happened before.
 func (s *resolution) replayed(c order.Claim, row order.Order) order.Decision {
 	d := order.Decision{Claim: c, Verb: order.Keep, RowID: row.ID}
 	if row.Status.Live() {
 		return d
 	}
-	// The unit of a cancelled or refunded order is in the ledger: what holds a place took another (Decision.freed).
+	// The ledger has the unit of a cancelled or refunded order back. If the order still makes its user a holder in
+	// Redis, it took another unit (Decision.Freed).
 	giveBack := true
 	if row.Status == order.Failed {
 		d.Reason = row.Reason
@@ -93,8 +94,8 @@ func (s *resolution) replayed(c order.Claim, row order.Order) order.Decision {
 	return d
 }
 
-// collided: another order has the claim's id. The claim becomes a failed row under the first of its other row ids
-// that no other order has; who settles it again finds that row there.
+// collided decides a claim whose id another order has. It becomes a failed row under the first of its other row ids
+// that no other order has. When the claim is settled again, that row is found there.
 func (s *resolution) collided(c order.Claim, other order.Order) order.Decision {
 	for try := 1; ; try++ {
 		row, taken := s.rows[c.RowID(try)]
@@ -112,7 +113,7 @@ func (s *resolution) collided(c order.Claim, other order.Order) order.Decision {
 func (s *resolution) fail(
 	c order.Claim, rowID int64, reason order.Reason, detail string, instead order.Held,
 ) order.Decision {
-	// A second entry of the same claim in this batch must find the row.
+	// A second entry of the same claim in this batch must find this row.
 	s.rows[rowID] = order.Order{
 		ID: rowID, UserID: c.UserID, VoucherID: c.VoucherID, Quantity: c.Quantity, Status: order.Failed, Reason: reason,
 	}
@@ -129,8 +130,8 @@ func (s *resolution) giveBack(c order.Claim, units bool, instead order.Held) *or
 	}
 }
 
-// reject decides that a single claim, which the ledger refuses for good or an operator has discarded, becomes a failed
-// row that says so; unless it turns out to be recorded, or to fail, some other way.
+// reject decides a single claim that the ledger refuses for good or an operator has discarded: it becomes a failed row
+// that says so, unless the claim turns out to be recorded or to fail for another reason.
 func reject(c order.Claim, view order.LedgerView, cause error) []order.Decision {
 	decisions := resolve([]order.Claim{c}, view)
 	if decisions[0].Verb != order.Insert {

@@ -119,7 +119,7 @@ func TestResolve(t *testing.T) {
 				},
 			},
 		},
-		"another order has that one too: failed under the next": {
+		"another order has that id too: failed under the next": {
 			claims: []order.Claim{mine, mine},
 			view: order.LedgerView{
 				Sales: sales, Rows: map[int64]order.Order{
@@ -140,7 +140,7 @@ func TestResolve(t *testing.T) {
 				},
 			},
 		},
-		"the user has another live order: the place is set to it": {
+		"the user has another live order: that becomes the holder's": {
 			claims: []order.Claim{mine},
 			view: order.LedgerView{
 				Sales: sales, Rows: map[int64]order.Order{
@@ -191,7 +191,7 @@ func back(c order.Claim, units bool, instead int64) *order.Correction {
 	}
 }
 
-// ledgerModel applies decisions as the ledger does, so that batches can be settled one after the other.
+// ledgerModel applies decisions as the ledger does, so that a test can settle several batches in turn.
 type ledgerModel struct {
 	stock map[int64]int64
 	rows  map[int64]order.Order
@@ -224,8 +224,8 @@ func (m *ledgerModel) rowOf(c order.Claim) (order.Order, bool) {
 	}
 }
 
-// settle halves a batch that the ledger contradicts, as the committer does: two orders in it have one id, and the first
-// row id of the other is taken, which its view does not show.
+// settle halves a batch that the ledger contradicts, as the committer does. The ledger contradicts it when two of its
+// orders have one id and the second one's next row id is taken by a row that the view does not show.
 func (m *ledgerModel) settle(t *rapid.T, claims []order.Claim) (written int) {
 	decisions := resolve(claims, m.view(claims))
 	conflict := slices.ContainsFunc(decisions, func(d order.Decision) bool {
@@ -262,8 +262,8 @@ func (m *ledgerModel) apply(t *rapid.T, decisions []order.Decision) (written int
 	return written
 }
 
-// Whatever is claimed, in whatever batches, with whatever redelivery: never more live orders than units, never two of
-// one user, every claim has its outcome, and settling again writes nothing.
+// For any claims, batches and redeliveries: there are never more live orders than units, nor two of one user; every
+// claim has an outcome; and settling again writes nothing.
 func TestResolveKeepsTheInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,7 +10,7 @@ import (
 	"seckill/internal/order"
 )
 
-// retrier repeats steps of the Recorder through faults of the infrastructure.
+// retrier repeats steps of the Recorder when the infrastructure fails.
 type retrier struct {
 	observer Observer
 	log      *slog.Logger

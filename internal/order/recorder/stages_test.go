@@ -14,12 +14,12 @@ import (
 	"seckill/internal/order/ordertest"
 )
 
-// gates hold up a recorder's steps until they are opened.
+// gates hold up a recorder's steps until the test opens them.
 type gates struct {
 	*ordertest.FakeStores
-	insert, acknowledge, next chan struct{} // nil ones are open, closed ones too
-	waits                     chan struct{} // a caller waits for a row once it is closed; nil: nobody does
-	contended                 *atomic.Bool  // inserts end after a lock wait; nil: they do not
+	insert, acknowledge, next chan struct{} // open if nil or closed
+	waits                     chan struct{} // once closed, a caller waits for a row; nil: no caller waits
+	contended                 *atomic.Bool  // while true, inserts fail with ErrContended; nil: they do not
 }
 
 func (g gates) Awaited(ctx context.Context) {
@@ -107,7 +107,7 @@ func (r *running) end(t *testing.T) {
 	}
 }
 
-// look has a look at the stores while the recorder may be at work.
+// look runs f with the stores locked, as the recorder may be at work.
 func (g gates) look(f func()) {
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
@@ -122,15 +122,15 @@ func numbered(n int64) []order.Claim {
 	return claims
 }
 
-// While acknowledging is stuck, the batch behind is committed and the next one read, and then no more: three are in
-// progress. Waiting callers are notified at once.
+// While acknowledging is stuck, the next batch is committed and one more is read, and then none: three are in progress.
+// Waiting callers are notified at once.
 func TestRecorderHasThreeBatchesInHand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := ordertest.NewFakeStores(100, numbered(10)...)
 		g := gates{FakeStores: f, acknowledge: make(chan struct{})}
 		r := run(t, g, Options{Batch: 2})
-		for range 30 { // as long as Redis takes everything except this
+		for range 30 { // while Redis executes everything except the acknowledgement
 			time.Sleep(time.Second)
 			g.look(func() {
 				if len(f.Pending) != 6 || len(r.sizes) != 2 || len(f.Outcomes) != 4 || len(f.Acknowledged) != 0 {
@@ -148,7 +148,7 @@ func TestRecorderHasThreeBatchesInHand(t *testing.T) {
 	})
 }
 
-// With the ledger away, one batch waits for it and one behind that.
+// While the ledger is away, one batch waits for it and another behind that one.
 func TestRecorderStopsReadingWhileTheLedgerIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestRecorderStopsReadingWhileTheLedgerIsAway(t *testing.T) {
 	})
 }
 
-// What is not much is not read ahead in little batches: what comes during a commit travels together.
+// A few entries are not read ahead in small batches: all that come during a commit share the next batch.
 func TestRecorderGathersWhileItCommits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -194,12 +194,12 @@ func TestRecorderGathersWhileItCommits(t *testing.T) {
 	})
 }
 
-// While nobody waits for a row, orders that come one by one share a transaction; the first is not delayed, nor is any
-// once a caller waits, from that moment on. A full batch is followed by the next at once.
+// While no caller waits for a row, orders that come one by one share a transaction, and only the first is not delayed.
+// As soon as a caller waits, no order is delayed. The batch after a full one is read at once.
 func TestRecorderGathersWhileNobodyWaits(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		waitsAfter time.Duration // until a caller waits; 0: from the start
+		waitsAfter time.Duration // when a caller begins to wait; 0: from the start
 		want       []int
 	}{
 		"a caller waits all the time": {0, slices.Repeat([]int{1}, 15)},
@@ -217,7 +217,7 @@ func TestRecorderGathersWhileNobodyWaits(t *testing.T) {
 				g := gates{FakeStores: f, waits: make(chan struct{})}
 				time.AfterFunc(tc.waitsAfter, func() { close(g.waits) })
 				r := run(t, g, Options{Batch: 100})
-				time.Sleep(500 * time.Microsecond) // between two looks of the fake stream, which come every millisecond
+				time.Sleep(500 * time.Microsecond) // between two polls of the fake stream, which come every millisecond
 				for _, e := range later {
 					time.Sleep(3 * time.Millisecond)
 					g.look(func() { f.Fresh = append(f.Fresh, e) })
@@ -236,14 +236,14 @@ func TestRecorderGathersWhileNobodyWaits(t *testing.T) {
 		r := run(t, gates{FakeStores: f}, Options{Batch: 5})
 		synctest.Wait()
 		if took := time.Since(began); len(r.sizes) != 4 || took != 0 {
-			t.Errorf("%d full batches within %s, want 4 at once", len(r.sizes), took)
+			t.Errorf("committed %d full batches within %s, want 4 at once", len(r.sizes), took)
 		}
 		r.end(t)
 	})
 }
 
-// The answer of a read is lost while batches are in progress: reading the own entries waits for these, finds the
-// lost ones, and nothing is recorded twice.
+// The answer of a read is lost while batches are in progress. Reading the own entries waits for these batches and finds
+// the lost entries, and nothing is recorded twice.
 func TestRecorderLooksThroughItsOwnWithEmptyHands(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -261,7 +261,7 @@ func TestRecorderLooksThroughItsOwnWithEmptyHands(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		g.look(func() {
 			if len(f.Pending) != 6 || f.Owns != 1 {
-				t.Errorf("%d entries delivered, own entries read %d times; want 6 and once", len(f.Pending), f.Owns)
+				t.Errorf("delivered %d entries, read own entries %d times; want 6 and once", len(f.Pending), f.Owns)
 			}
 		})
 		close(g.insert)
@@ -277,7 +277,7 @@ func TestRecorderLooksThroughItsOwnWithEmptyHands(t *testing.T) {
 	})
 }
 
-// Stopped while nothing can be acknowledged, it ends in time. What it committed is delivered again.
+// A recorder that is stopped while nothing can be acknowledged ends in time. What it has committed is delivered again.
 func TestRecorderStopsWhileNothingCanBeAcknowledged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -287,7 +287,7 @@ func TestRecorderStopsWhileNothingCanBeAcknowledged(t *testing.T) {
 		began := time.Now()
 		r.end(t)
 		if took := time.Since(began); took != finishTimeout {
-			t.Errorf("it took %s, want %s", took, finishTimeout)
+			t.Errorf("stopping took %s, want %s", took, finishTimeout)
 		}
 		if len(f.Pending) != 6 || len(f.Acknowledged) != 0 || !f.Left {
 			t.Errorf("%d pending, %d acknowledged, left: %t", len(f.Pending), len(f.Acknowledged), f.Left)
@@ -295,7 +295,7 @@ func TestRecorderStopsWhileNothingCanBeAcknowledged(t *testing.T) {
 	})
 }
 
-// With Drain, what is in the stream is recorded before Run ends, also what was delivered and its answer lost.
+// With Drain, Run records the rest of the stream before it ends, including entries whose delivery was not answered.
 func TestRecorderDrains(t *testing.T) {
 	t.Parallel()
 	f := ordertest.NewFakeStores(100, numbered(9)...)
@@ -307,8 +307,8 @@ func TestRecorderDrains(t *testing.T) {
 	}
 }
 
-// A recorder whose batch waits for another transaction is not silent: others would wait for it as well, and leave
-// other sales' orders.
+// A recorder whose batch waits for another transaction keeps its heartbeat: others would only wait for that transaction
+// as well, and neglect the orders of other sales.
 func TestRecorderIsNotSilentBehindAnotherTransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -328,8 +328,8 @@ func TestRecorderIsNotSilentBehindAnotherTransaction(t *testing.T) {
 	})
 }
 
-// A recorder whose ledger does not answer sends no heartbeats after a while, so that others take over, and some again
-// when it can.
+// A recorder whose ledger does not answer stops its heartbeat after a while, so that others take over, and resumes it
+// once the ledger answers.
 func TestRecorderIsSilentWhileItCannotCommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
