@@ -24,12 +24,12 @@ func inPartitions() []mutant.Mutant {
 				File: "internal/order/partition/watcher.go", From: `>= missingAfter {`, To: `>= 1000*missingAfter {`,
 			},
 		),
-		packageMutant("a sale is placed where an instance does not work", partition, "TestPlace$", "placed in",
+		packageMutant("a sale is assigned where an instance does not work", partition, "TestPlace$", "chose partition",
 			mutant.Change{
 				File: "internal/order/partition/placer.go", From: `len(names) > 0 {`, To: `len(names) > 99 {`,
 			},
 		),
-		packageMutant("a sale is placed in a closed partition", partition, "TestPlace$", "placed in",
+		packageMutant("a sale is assigned to a closed partition", partition, "TestPlace$", "chose partition",
 			mutant.Change{
 				File: "internal/order/partition/placer.go", From: `q.State == Open`, To: `q.State != Removed`,
 			},

@@ -75,9 +75,9 @@ func TestLookup(t *testing.T) {
 		"not begun": {
 			user: 3, change: func(o *observation) { o.view.Now = o.view.Begin.Add(-1) }, want: askRedis,
 		},
-		"ended":                      {user: 3, change: func(o *observation) { o.view.Now = o.view.End }, want: askRedis},
-		"a holder could not be read": {user: 3, change: func(o *observation) { o.view.Buyers = 11 }, want: askRedis},
-		"a holder less":              {user: 3, change: func(o *observation) { o.view.Buyers = 9 }, want: answerSoldOut},
+		"ended":                  {user: 3, change: func(o *observation) { o.view.Now = o.view.End }, want: askRedis},
+		"a holder is unreadable": {user: 3, change: func(o *observation) { o.view.Buyers = 11 }, want: askRedis},
+		"a holder less":          {user: 3, change: func(o *observation) { o.view.Buyers = 9 }, want: answerSoldOut},
 		"half of the time is over": {
 			user: 3, change: func(o *observation) { o.sentAt = time.Now().Add(-order.SoldOutTTL * 3 / 4) },
 			want: renewCache,

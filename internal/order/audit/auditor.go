@@ -19,28 +19,28 @@ import (
 // LedgerTotalsReader sums up a sale in the ledger.
 type LedgerTotalsReader interface {
 	// LedgerTotals reads the sums in one statement, for a Redis that has applied operations up to the given number.
-	// voucher.ErrNotSeckill when there is no such sale.
+	// voucher.ErrNotSeckill: there is no such sale.
 	LedgerTotals(ctx context.Context, sale int64, applied int64) (LedgerTotals, error)
 }
 
 // InventoryReader counts a sale in Redis.
 type InventoryReader interface {
-	// Inventory counts it at one moment.
+	// Inventory counts the sale at one moment.
 	Inventory(ctx context.Context, sale order.SaleRef) (Inventory, error)
 }
 
 // SalePauser pauses sales.
 type SalePauser interface {
-	// Pause pauses the sale until an admin resumes it, as an admin's pause does.
+	// Pause pauses the sale as an admin's pause does, until an admin resumes it.
 	Pause(ctx context.Context, voucherID int64) error
 }
 
 // Observer counts what an Auditor finds, for metrics. Its methods must not block.
 type Observer interface {
-	// Audited: some sales were checked. These are the latest results of all, and for how long the one that has waited
-	// longest was not checked. With err, none could be checked.
+	// Audited: some sales were checked. balances are the latest results of all sales, and unchecked is how long ago the
+	// sale was checked whose last check is oldest. With err, no sale could be checked.
 	Audited(balances []Balance, unchecked time.Duration, err error)
-	// AuditOver: this instance no longer audits; another one does.
+	// AuditOver: this instance has stopped auditing, and another one takes over.
 	AuditOver()
 	// RepairRequested: a rebuild was requested because a sale's units were not accounted for.
 	RepairRequested()
@@ -49,44 +49,43 @@ type Observer interface {
 }
 
 const (
-	auditEvery   = 5 * time.Second         // between two passes
+	auditEvery   = 5 * time.Second         // from one pass to the next
 	auditShare   = 10                      // at most a tenth of the time is spent on passes
 	passTime     = auditEvery / auditShare // for one pass
-	earlyPass    = time.Second             // between two passes at least when a sale is suspected
-	recheckAfter = auditEvery - earlyPass  // between two checks of a suspect at least
+	earlyPass    = time.Second             // from one pass to the next, at least, when a sale is suspected
+	recheckAfter = auditEvery - earlyPass  // between two checks of a suspect, at least
 	checkTimeout = 10 * time.Second        // for one sale
-	readAgain    = 50 * time.Millisecond   // before an undecided sale is read once more for a caller who waits
-	maxReads     = 3                       // of one sale for such a caller
-	// Checks of a partition's sales in a row that may fail, or hang, before its stores count as away.
+	readAgain    = 50 * time.Millisecond   // before an undecided sale is read once more for a waiting caller
+	maxReads     = 3                       // of one sale for a waiting caller
+	// Failed or hung checks in a row, after which the stores of a partition count as away.
 	maxFailures    = 3
-	repairPause    = 30 * time.Second   // between two rebuilds of a sale at least; after maxRepairs of them
+	repairPause    = 30 * time.Second   // between two rebuilds of a sale, at least; after maxRepairs of them …
 	maxRepairPause = 10 * time.Minute   // … it doubles each time, up to this
 	repairMemory   = 2 * maxRepairPause // how long a sale's rebuilds are remembered
-	// Rebuilds in a row without a balance in between, before a surplus pauses the sale.
+	// Rebuilds in a row without a balance in between, after which a surplus pauses the sale.
 	maxRepairs  = 3
 	auditorLock = "auditor"
-	balanceTTL  = auditEvery // how old a balance may be that Balance returns
+	balanceTTL  = auditEvery // maximum age of a balance that Balance returns
 )
 
-// Auditor checks, while sales run, whether the units of each are accounted for across both stores (Balance), reports to
-// metrics and log, and acts on what it has proved. Every instance runs one; a lock lets one at a time work.
+// Auditor checks, while sales run, whether the units of each sale are accounted for across both stores (Balance),
+// reports to metrics and log, and acts on what it has proved. Every instance runs one; a lock lets one at a time work.
 //
-// It goes round: a pass every five seconds checks as many sales as half a second allows, first those that are
-// suspected or were found wrong before, then those whose turn it is, from where the last pass ended. A round of a
-// thousand sales takes half a minute, and asks the ledger for a tenth of the time. Suspects get a pass within a
-// second.
+// It goes round all sales: a pass every five seconds checks as many as half a second allows. It begins with suspects
+// and sales that were found wrong before, and goes on with the others from where the last pass ended. A round of a
+// thousand sales takes half a minute, in a tenth of which it queries the ledger. Suspects get a pass within a second.
 //
-// What it does about a sale whose units are not accounted for, once two checks in a row, seconds apart, agree:
+// It acts on a sale whose units are not accounted for once two checks in a row, seconds apart, agree:
 //
 //	Redis differs, or orders are lost     the sale is rebuilt from the ledger, at most every half minute, and less
-//	                                      and less often where that does not last, since each rebuild stops the sale
-//	                                      for a moment
+//	                                      and less often if the difference comes back, since each rebuild stops the
+//	                                      sale for a moment
 //	Redis has too many after three rebuilds in a row      something else writes there: the sale is paused
-//	the ledger has units that nobody issued   more would be sold than there are: the sale is paused
+//	the ledger has units never issued     more would be sold than there are: the sale is paused
 //	the ledger lacks units                nothing is oversold: an error in the log and in the metrics, and the sale
 //	                                      goes on
 //
-// An operator who has corrected the cause resumes the sale as after any pause. It is paused again while it is wrong.
+// An operator corrects the cause and resumes the sale as after any pause. It is paused again while it is wrong.
 type Auditor struct {
 	stores   Stores
 	repairs  order.RepairRequester
@@ -95,14 +94,14 @@ type Auditor struct {
 
 	mu        sync.Mutex
 	balances  map[int64]Balance // the latest of each
-	comparing map[int64]bool    // a caller of Balance is reading it
+	comparing map[int64]bool    // a caller of Balance is reading this sale
 
-	// Used only under the lock of the audit.
+	// Used only under the auditor's lock.
 	cases   map[int64]*auditCase
-	checked map[int64]time.Time // when it was last checked, or first seen
-	silent  silence             // outlasts a turn
-	last    int64               // the sale whose turn came last
-	round   time.Time           // when the last pass ended that was not early
+	checked map[int64]time.Time // when the sale was last checked, or first seen
+	silent  silence             // kept from one turn to the next
+	last    int64               // the sale that was checked last in its turn
+	round   time.Time           // when the last regular pass ended
 }
 
 // Stores are the stores of an Auditor.
@@ -117,13 +116,13 @@ type Stores struct {
 	Suspects *Suspects
 }
 
-// auditCase is the history of a sale whose units are not accounted for, or were not until lately.
+// auditCase is the history of a sale whose units are not accounted for, or were not until recently.
 type auditCase struct {
-	last       Balance       // of the round before
+	last       Balance       // of the check before
 	repairedAt time.Time     // when a rebuild was last requested
-	repairs    int           // requests since it last was balanced
-	all        int           // requests in all
-	pause      time.Duration // between repairedAt and the next request at least
+	repairs    int           // requests since it was last balanced
+	all        int           // all requests
+	pause      time.Duration // from repairedAt to the next request, at least
 }
 
 // mayRepair reports whether a rebuild may be requested now, and notes the request.
@@ -157,8 +156,8 @@ func New(stores Stores, repairs order.RepairRequester, observer Observer, log *s
 	}
 }
 
-// Run audits, or waits for its turn, until ctx ends. It never returns an error: what fails is retried by the instance
-// that gets the lock then.
+// Run audits, or waits for its turn, until ctx ends. Failures end its turn; whichever instance gets the lock next
+// retries. So it returns no other error.
 func (a *Auditor) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := a.stores.Locker.TryDo(ctx, auditorLock, a.turn)
@@ -170,10 +169,10 @@ func (a *Auditor) Run(ctx context.Context) error {
 	return nil
 }
 
-// turn runs passes until ctx ends, which it does when the lock is lost, or until one fails.
+// turn runs passes until one fails or ctx ends, as it also does when the lock is lost.
 func (a *Auditor) turn(ctx context.Context) error {
 	defer a.observer.AuditOver()
-	clear(a.cases) // another instance may have audited since
+	clear(a.cases) // another instance may have audited meanwhile
 	clear(a.checked)
 	early := false
 	for ctx.Err() == nil {
@@ -193,8 +192,8 @@ func (a *Auditor) turn(ctx context.Context) error {
 	return nil
 }
 
-// rest waits for the next pass after one that took so long, and reports whether a suspect has come before its time.
-// One that comes again and again does not put off the others.
+// rest waits for the next pass after one of that duration. It ends early for a suspect, and reports that, unless the
+// next regular pass is due: suspects that come again and again must not put it off.
 func (a *Auditor) rest(ctx context.Context, took time.Duration) (early bool) {
 	order.Sleep(ctx, max(earlyPass, (auditShare-1)*took))
 	left := time.NewTimer(auditEvery - took - max(earlyPass, (auditShare-1)*took))
@@ -208,9 +207,9 @@ func (a *Auditor) rest(ctx context.Context, took time.Duration) (early bool) {
 	return false
 }
 
-// pass checks the sales that are due, for passTime, and acts on each at once. An early one only checks suspects. A
-// sale that cannot be checked keeps no other from it; stores that are away end the pass. Checks that hang do not
-// count: busy is how long the others took.
+// pass checks the sales that are due, for passTime, and acts on each at once. An early pass checks suspects only. A
+// sale that cannot be checked does not keep the others from being checked; stores that are away end the pass. busy is
+// how long the checks took, without those that hung.
 func (a *Auditor) pass(ctx context.Context, early bool) (busy time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, passTime+checkTimeout)
 	defer cancel()
@@ -231,7 +230,7 @@ func (a *Auditor) pass(ctx context.Context, early bool) (busy time.Duration, err
 		}
 		began := time.Now()
 		failed := a.checkOne(ctx, id)
-		if ctx.Err() != nil { // it was cut off, and says nothing
+		if ctx.Err() != nil { // the check was cut off, and proves nothing
 			break
 		}
 		if p.note(id, failed, time.Since(began)); p.away() {
@@ -244,7 +243,7 @@ func (a *Auditor) pass(ctx context.Context, early bool) (busy time.Duration, err
 	return p.busy, p.err
 }
 
-// checkOne checks a sale, and acts on what it finds. One that was retired since is no failure.
+// checkOne checks a sale and acts on the result. A sale that was retired meanwhile is no failure.
 func (a *Auditor) checkOne(ctx context.Context, id int64) error {
 	b, err := a.readTwice(ctx, id)
 	switch {
@@ -259,7 +258,7 @@ func (a *Auditor) checkOne(ctx context.Context, id int64) error {
 	return nil
 }
 
-// keep forgets sales that Redis need not hold any more, and notes when new ones were first seen.
+// keep forgets sales that Redis need not hold any more, and notes when it first saw new ones.
 func (a *Auditor) keep(vs []voucher.Voucher) {
 	kept := make(map[int64]bool, len(vs))
 	for _, v := range vs {
@@ -277,8 +276,8 @@ func (a *Auditor) keep(vs []voucher.Voucher) {
 	maps.DeleteFunc(a.balances, func(id int64, _ Balance) bool { return gone(id) })
 }
 
-// due returns the sales in the order in which they are to be checked: suspects and those that were found wrong, each
-// at most every recheckAfter, then the others, from the one after the last.
+// due returns the sales in the order in which to check them: suspects and those that were found wrong, each at most
+// every recheckAfter, then the others, starting after the one that was checked last.
 func (a *Auditor) due(vs []voucher.Voucher, early bool) []int64 {
 	first := make(map[int64]bool)
 	var due []int64
@@ -315,7 +314,7 @@ func (a *Auditor) due(vs []voucher.Voucher, early bool) []int64 {
 	return due
 }
 
-// found notes what a check has found, and acts once two in a row agree.
+// found notes the result of a check, and acts once two in a row agree.
 func (a *Auditor) found(ctx context.Context, b Balance) {
 	a.mu.Lock()
 	a.balances[b.VoucherID] = b
@@ -348,7 +347,7 @@ func (a *Auditor) known() []Balance {
 		func(x, y Balance) int { return cmp.Compare(x.VoucherID, y.VoucherID) })
 }
 
-// unchecked is for how long the sale that has waited longest was not checked.
+// unchecked returns the longest time since any sale's last check.
 func (a *Auditor) unchecked() (longest time.Duration) {
 	for _, at := range a.checked {
 		longest = max(longest, time.Since(at))
@@ -359,7 +358,7 @@ func (a *Auditor) unchecked() (longest time.Duration) {
 // act repairs or pauses a sale that was found wrong twice in a row.
 func (a *Auditor) act(ctx context.Context, c *auditCase, b Balance) {
 	if b.Finding != c.last.Finding {
-		return // it changed; the next round confirms it, or not
+		return // the finding changed; the next check may confirm it
 	}
 	a.log.ErrorContext(ctx, "units of a sale are not accounted for", "voucher", b.VoucherID, "finding", b.Finding,
 		"why", b.Why, "ledger_difference", b.LedgerDifference, "redis_difference", b.RedisDifference, "lost", b.Lost,
@@ -368,7 +367,7 @@ func (a *Auditor) act(ctx context.Context, c *auditCase, b Balance) {
 		"epoch", b.Redis.Mark.Epoch)
 	switch {
 	case b.LedgerDifference > 0:
-		a.pause(ctx, b, "the ledger has units that nobody issued")
+		a.pause(ctx, b, "the ledger has units that were never issued")
 	case b.RedisDifference > 0 && b.Redis.Stock > 0 && c.repairs >= maxRepairs:
 		a.pause(ctx, b, "redis has too many units after every rebuild")
 	}
@@ -378,7 +377,7 @@ func (a *Auditor) act(ctx context.Context, c *auditCase, b Balance) {
 	}
 }
 
-// pause pauses an open sale, until an admin resumes it.
+// pause pauses the sale, if it is open, until an admin resumes it.
 func (a *Auditor) pause(ctx context.Context, b Balance, reason string) {
 	if b.Redis.Mode != order.SaleOpen {
 		return

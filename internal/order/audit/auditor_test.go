@@ -16,7 +16,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// fakeAuditStores is what an auditor reads and does, of one sale: 100 issued, 40 sold.
+// fakeAuditStores are the auditor's stores and what it does to one sale: 100 issued, 40 sold.
 type fakeAuditStores struct {
 	ordertest.FakeSales
 
@@ -92,7 +92,7 @@ func TestAuditorActs(t *testing.T) {
 		did   []string
 	}{
 		"all accounted for": {func(*fakeAuditStores) {}, time.Hour, nil},
-		"a difference that is gone at the next look": {func(f *fakeAuditStores) {
+		"a difference that is gone at the next check": {func(f *fakeAuditStores) {
 			f.holdings.Stock++
 			time.AfterFunc(time.Second, func() {
 				f.Mu.Lock()
@@ -115,9 +115,9 @@ func TestAuditorActs(t *testing.T) {
 			func(f *fakeAuditStores) { f.holdings.Stock++ }, 79 * time.Second,
 			[]string{"repair", "repair", "repair", "pause"},
 		},
-		"a rebuild that does not last is tried ever more seldom": {func(f *fakeAuditStores) {
+		"a rebuild that does not last is repeated ever less often": {func(f *fakeAuditStores) {
 			f.holdings.Stock--
-			f.onMend = func() { // somebody takes a unit again and again
+			f.onMend = func() { // something takes a unit after every rebuild
 				f.holdings.Stock++
 				time.AfterFunc(auditEvery+time.Second, func() {
 					f.Mu.Lock()
@@ -126,10 +126,10 @@ func TestAuditorActs(t *testing.T) {
 				})
 			}
 		}, time.Hour, slices.Repeat([]string{"repair"}, 12)},
-		"the ledger has units of nowhere": {func(f *fakeAuditStores) {
+		"the ledger has units never issued": {func(f *fakeAuditStores) {
 			f.account.Stock, f.Kept[0].Sale.Stock, f.holdings.Stock = 70, 70, 70
 		}, time.Hour, []string{"pause"}},
-		"the ledger has units of nowhere, which Redis has not": {func(f *fakeAuditStores) {
+		"the ledger has units never issued, which Redis lacks": {func(f *fakeAuditStores) {
 			f.account.Stock, f.Kept[0].Sale.Stock = 70, 70
 		}, time.Hour, []string{"pause"}},
 		"the ledger lacks units": {func(f *fakeAuditStores) {
@@ -142,7 +142,7 @@ func TestAuditorActs(t *testing.T) {
 		"a paused sale needs no pause": {func(f *fakeAuditStores) {
 			f.account.Stock, f.Kept[0].Sale.Stock, f.holdings.Stock, f.holdings.Mode = 70, 70, 70, order.SalePaused
 		}, time.Hour, nil},
-		"a pause that fails is tried again": {func(f *fakeAuditStores) {
+		"a pause that fails is retried": {func(f *fakeAuditStores) {
 			f.account.Stock, f.Kept[0].Sale.Stock, f.holdings.Stock = 70, 70, 70
 			f.Before["pause"] = 2
 		}, time.Hour, []string{"pause"}},
@@ -159,7 +159,7 @@ func TestAuditorActs(t *testing.T) {
 				}
 			})
 			if diff := cmp.Diff(tc.did, f.did); diff != "" {
-				t.Errorf("what was done (-want +got):\n%s", diff)
+				t.Errorf("the auditor's actions (-want +got):\n%s", diff)
 			}
 			if len(f.audited) == 0 || f.over != 1 {
 				t.Errorf("%d rounds observed, %d ends", len(f.audited), f.over)
@@ -168,7 +168,7 @@ func TestAuditorActs(t *testing.T) {
 	}
 }
 
-// A store that is away ends a turn; the next one begins anew, and acts only on what it has seen twice itself.
+// A store that is away ends a turn. The next turn begins anew, and acts only on what it has itself found twice.
 func TestAuditorOutlivesFaults(t *testing.T) {
 	t.Parallel()
 	for _, call := range []string{"sales", "voucher", "inventory", "totals"} {
@@ -186,7 +186,7 @@ func TestAuditorOutlivesFaults(t *testing.T) {
 				}
 			})
 			if diff := cmp.Diff([]string{"repair"}, f.did); diff != "" || f.over != 3 {
-				t.Errorf("%d turns; what was done (-want +got):\n%s", f.over, diff)
+				t.Errorf("%d turns; the auditor's actions (-want +got):\n%s", f.over, diff)
 			}
 		})
 	}
@@ -202,21 +202,21 @@ func TestAuditorsTakeTurns(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 59*time.Second)
 		defer cancel()
 		auditor := newTestAuditor(f)
-		_ = auditor.Run(ctx) // it never returns an error
+		_ = auditor.Run(ctx) // it returns no error
 		if f.lookedAt != 0 {
-			t.Errorf("looked %d times while another one did", f.lookedAt)
+			t.Errorf("checked %d times while another instance audited", f.lookedAt)
 		}
 		time.Sleep(2 * time.Second)
 		again, cancelAgain := context.WithTimeout(t.Context(), time.Second)
 		defer cancelAgain()
 		_ = auditor.Run(again)
 		if f.lookedAt != 1 {
-			t.Errorf("looked %d times in its turn, want once", f.lookedAt)
+			t.Errorf("checked %d times in its turn, want once", f.lookedAt)
 		}
 	})
 }
 
-// Who asks for a balance is answered from memory for a few seconds, by any instance.
+// Any instance returns a balance from memory for a few seconds.
 func TestAuditorReturnsABalance(t *testing.T) {
 	t.Parallel()
 	f := newFakeBooks()
@@ -230,7 +230,7 @@ func TestAuditorReturnsABalance(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		if f.lookedAt != 4 {
-			t.Errorf("looked %d times in twenty seconds, want every five", f.lookedAt)
+			t.Errorf("checked %d times in twenty seconds, want once in five", f.lookedAt)
 		}
 		f.Kept[0].Sale.Retired = true
 		time.Sleep(auditEvery)
@@ -244,7 +244,7 @@ func TestAuditorReturnsABalance(t *testing.T) {
 	})
 }
 
-// A caller that comes while a balance is being read gets the last one.
+// A caller that comes while a balance is being read gets the previous one.
 func TestAuditorDrawsOneBalanceAtATime(t *testing.T) {
 	t.Parallel()
 	f := newFakeBooks()
@@ -264,12 +264,12 @@ func TestAuditorDrawsOneBalanceAtATime(t *testing.T) {
 		}
 		asking.Wait()
 		if f.lookedAt != 2 {
-			t.Errorf("looked %d times, want twice", f.lookedAt)
+			t.Errorf("checked %d times, want twice", f.lookedAt)
 		}
 	})
 }
 
-// A sale that changes while it is read is read again, a few times, until both stores belong together.
+// A sale that changes while it is read is read again, a few times, until the readings of both stores match.
 func TestAuditorReadsAgain(t *testing.T) {
 	t.Parallel()
 	f := newFakeBooks()

@@ -11,10 +11,10 @@ import (
 type Inventory struct {
 	Mode        order.SaleMode // SaleRebuilding also while a rebuild is being prepared
 	Mark        order.Mark
-	Applied     int64 // number of the last operation that it contains
+	Applied     int64 // number of the last operation that Redis has applied
 	Stock       int64 // units left to sell, returned and reserved ones included
 	Holders     int64 // users in the sale's buyers
-	Extra       int64 // units that they have beyond one each
+	Extra       int64 // units of the holders beyond one each
 	Waiting     int64 // orders of the sale in the stream's entries, delivered or not; or NotCounted
 	DeadLetters int64 // dead letters of the partition
 }
@@ -25,37 +25,39 @@ func (l LedgerTotals) LiveUnits() int64 { return l.Live + l.Extra }
 // Held returns how many units the holders have.
 func (i Inventory) Held() int64 { return i.Holders + i.Extra }
 
-// NotCounted says that the stream was too long to count a sale's entries in it.
+// NotCounted stands for the entries of a sale when the stream was too long to count them.
 const NotCounted int64 = -1
 
-// LedgerTotals is a sale in the ledger, read at one moment, for a Redis that has applied so many operations.
+// LedgerTotals is a sale in the ledger, read at one moment, for a Redis that has applied operations up to a given
+// number.
 type LedgerTotals struct {
 	Mark      order.Mark
-	Operation int64 // number of the last one
+	Operation int64 // number of the last operation
 	Stock     int64
 	Offered   int64 // units kept for offers of the waiting list; Redis knows nothing of them
 	Issued    int64
 	Live      int64 // live orders
-	Extra     int64 // units that they have beyond one each
+	Extra     int64 // units of the live orders beyond one each
 	Pending   int64 // operations that Redis is not known to have applied
-	// units by which later operations than Redis has applied have changed stock and live orders together.
+	// Ahead is by how many units the operations that Redis has not applied have changed stock and live orders together.
 	Ahead int64
-	// Operations that take stock or accept offers, which Redis may have applied and the ledger has not completed.
+	// Open counts operations that take stock or accept offers and that the ledger has not completed. Redis may have
+	// applied them.
 	Open int64
 }
 
-// Balance says whether the units of a sale are all accounted for, across both stores (conservation): what was issued
-// is left in Redis, or accepted, or recorded.
+// Balance says whether all units of a sale are accounted for, across both stores (conservation): each issued unit is
+// left to sell, accepted, or recorded.
 //
 // Three sums are compared, each exact at any moment, also under full load:
 //
 //	ledger   stock + offered units + units of live orders = issued. Every transaction keeps this sum, and one
 //	         statement reads it.
-//	Redis    stock + units of holders = the ledger's stock + units of live orders. Neither side is changed by a
-//	         purchase, its recording, a payment, a cancel or a return: each moves units from one summand to the
-//	         other. Only changes of the stock do, and the operations' numbers say which of them Redis has already.
+//	Redis    stock + units of holders = the ledger's stock + units of live orders. A purchase, its recording, a
+//	         payment, a cancel or a return changes neither side: each moves units from one summand to the other.
+//	         Only changes of the stock do, and the operations' numbers say which of them Redis already has.
 //	orders   holders without a live order = orders that wait in the stream. Purchases change that all the time, so it
-//	         is decided when the ledger did not change while Redis was read, and Redis had applied all operations.
+//	         is decided only if the ledger did not change while Redis was read, and Redis had applied all operations.
 type Balance struct {
 	VoucherID int64
 	At        time.Time // by this process's clock
@@ -63,15 +65,16 @@ type Balance struct {
 	Redis     Inventory
 
 	Finding Finding
-	Why     string // what is wrong, or why it is undecided, with the numbers, in English
+	Why     string // what is wrong, or why nothing could be decided, with the numbers, in English
 
-	// Units too many (above 0) or too few in a store, by the sums above; 0 when that was not decided.
+	// LedgerDifference and RedisDifference are how many units the store has too many (above 0) or too few, by the sums
+	// above; 0 if undecided.
 	LedgerDifference int64
 	RedisDifference  int64
-	// Lost counts accepted orders with neither a row nor an entry, of which only the holder is left. Some may be dead
+	// Lost counts accepted orders with neither a row nor an entry: only their holders are left. Some may be dead
 	// letters.
 	Lost int64
-	// Complete: the third sum was decided too. Under load it seldom is.
+	// Complete: the third sum was decided too. Under load it seldom can be.
 	Complete bool
 }
 
@@ -84,8 +87,8 @@ const (
 	Balanced                    // all units are accounted for
 	RedisWrong                  // Redis differs from the ledger; a rebuild repairs it
 	OrdersLost                  // accepted orders are in neither stream nor ledger; a rebuild requeues them
-	LedgerShort                 // the ledger lacks units: fewer are sold than were issued. An operator must decide
-	LedgerExcess                // the ledger has units that nobody issued: more would be sold. An operator must decide
+	LedgerShort                 // the ledger lacks units: fewer can be sold than were issued. An operator decides
+	LedgerExcess                // the ledger has units that were never issued: it would oversell. An operator decides
 )
 
 // String returns the finding as a word for people and programs.
@@ -109,15 +112,15 @@ func (f Finding) String() string {
 // Broken reports whether units are not accounted for.
 func (f Finding) Broken() bool { return f != Balanced && f != Undecided }
 
-// compare compares the stores. ledger was read after redis, and before is the mark, last operation and stock that the
-// ledger had before redis was read.
+// compare compares the stores. ledger was read after redis; before has the ledger's mark, last operation and stock from
+// before redis was read.
 func compare(sale int64, before, ledger LedgerTotals, redis Inventory, at time.Time) Balance {
 	b := Balance{VoucherID: sale, At: at, Ledger: ledger, Redis: redis}
 	b.LedgerDifference = ledger.Stock + ledger.Offered + ledger.LiveUnits() - ledger.Issued
 	doubt := b.compareStock()
-	shortOfPlaces := false
+	tooFewHolders := false
 	if doubt == "" && b.RedisDifference == 0 {
-		shortOfPlaces = b.compareOrders(before)
+		tooFewHolders = b.compareOrders(before)
 	}
 	switch {
 	case b.LedgerDifference != 0:
@@ -129,16 +132,16 @@ func compare(sale int64, before, ledger LedgerTotals, redis Inventory, at time.T
 			left(ledger), orders(ledger), ledger.Issued, b.LedgerDifference)
 	case doubt != "":
 		b.Why = doubt
-	case shortOfPlaces:
+	case tooFewHolders:
 		b.Finding = RedisWrong
-		b.Why = fmt.Sprintf("redis has only %d places for %d live orders", redis.Holders, ledger.Live)
+		b.Why = fmt.Sprintf("redis has only %d holders for %d live orders", redis.Holders, ledger.Live)
 	case b.RedisDifference != 0:
 		b.Finding = RedisWrong
 		b.Why = fmt.Sprintf("redis has %d units left and %s; the ledger %d units and %s: %+d",
-			redis.Stock, places(redis), ledger.Stock-ledger.Ahead, orders(ledger), b.RedisDifference)
+			redis.Stock, holders(redis), ledger.Stock-ledger.Ahead, orders(ledger), b.RedisDifference)
 	case b.Lost > 0:
 		b.Finding = OrdersLost
-		b.Why = fmt.Sprintf("redis has %d places for %d live orders and %d waiting ones: %d orders are lost",
+		b.Why = fmt.Sprintf("redis has %d holders for %d live orders and %d waiting ones: %d orders are lost",
 			redis.Holders, ledger.Live, redis.Waiting, b.Lost)
 	default:
 		b.Finding = Balanced
@@ -146,7 +149,7 @@ func compare(sale int64, before, ledger LedgerTotals, redis Inventory, at time.T
 	return b
 }
 
-// left says how many units the ledger has left, and how many of the others are offered, if any.
+// left says how many units the ledger has left, and how many are offered, if any.
 func left(l LedgerTotals) string {
 	if l.Offered == 0 {
 		return fmt.Sprintf("%d units left", l.Stock)
@@ -154,11 +157,11 @@ func left(l LedgerTotals) string {
 	return fmt.Sprintf("%d units left, %d offered", l.Stock, l.Offered)
 }
 
-// orders says how many live orders the ledger has, and with how many units where that is not the same.
+// orders says how many live orders the ledger has, and how many units they have if that is more.
 func orders(l LedgerTotals) string { return withUnits(l.Live, "live orders", l.LiveUnits()) }
 
-// places says how many holders Redis has, likewise.
-func places(i Inventory) string { return withUnits(i.Holders, "places", i.Held()) }
+// holders says how many holders Redis has, and how many units they have if that is more.
+func holders(i Inventory) string { return withUnits(i.Holders, "holders", i.Held()) }
 
 func withUnits(n int64, what string, units int64) string {
 	if units == n {
@@ -167,7 +170,7 @@ func withUnits(n int64, what string, units int64) string {
 	return fmt.Sprintf("%d %s of %d units", n, what, units)
 }
 
-// compareStock compares Redis's units and holders with the ledger, and says why it could not.
+// compareStock compares Redis's units and holders with the ledger's. doubt says why that was not possible.
 func (b *Balance) compareStock() (doubt string) {
 	switch {
 	case b.Redis.Mode == order.SaleMissing:
@@ -179,11 +182,11 @@ func (b *Balance) compareStock() (doubt string) {
 	case b.Redis.Applied > b.Ledger.Operation:
 		return fmt.Sprintf("redis has operation %d, the ledger only %d", b.Redis.Applied, b.Ledger.Operation)
 	case b.Ledger.Open > 0:
-		return fmt.Sprintf("%d changes of stock are being settled", b.Ledger.Open)
+		return fmt.Sprintf("%d changes of stock are not completed yet", b.Ledger.Open)
 	}
 	difference := b.Redis.Stock + b.Redis.Held() - (b.Ledger.Stock + b.Ledger.LiveUnits() - b.Ledger.Ahead)
 	if difference > 0 && b.Redis.Stock == 0 && b.Redis.Waiting != 0 {
-		// A rebuild found more accepted orders than units. Nothing is sold, and the recorder fails the surplus.
+		// A rebuild found more accepted orders than units. Nothing is on sale, and the recorder will fail the surplus.
 		return fmt.Sprintf("orders wait for which the ledger lacks %d units", difference)
 	}
 	b.RedisDifference = difference
@@ -191,12 +194,11 @@ func (b *Balance) compareStock() (doubt string) {
 }
 
 // compareOrders counts holders without a row or an entry, if the ledger did not change, and reports whether there are
-// fewer holders than live orders. An order that is recorded and whose entry is not yet acknowledged counts as
-// waiting, so that at worst a lost order is not noticed yet: of a packed entry that stays because one of its orders
-// is stuck, up to 15, for as long as it stays.
-func (b *Balance) compareOrders(before LedgerTotals) (shortOfPlaces bool) {
+// fewer holders than live orders. An order that is recorded but not yet acknowledged counts as waiting and can hide a
+// lost order until then. A packed entry that stays because one of its orders is stuck can hide up to 15.
+func (b *Balance) compareOrders(before LedgerTotals) (tooFewHolders bool) {
 	still := before.Mark == b.Ledger.Mark && before.Operation == b.Ledger.Operation && before.Stock == b.Ledger.Stock
-	// An operation may have been pending when Redis was read, and be completed by now.
+	// An operation may have been pending when Redis was read and be completed by now.
 	if !still || b.Ledger.Pending > 0 || b.Redis.Applied != b.Ledger.Operation {
 		return false
 	}
@@ -211,14 +213,14 @@ func (b *Balance) compareOrders(before LedgerTotals) (shortOfPlaces bool) {
 	return false
 }
 
-// hopeless reports whether reading again at once cannot decide more.
+// hopeless reports whether another reading at once would decide no more.
 func (b *Balance) hopeless() bool {
 	return b.Redis.Mode == order.SaleMissing || b.Redis.Mode == order.SaleRebuilding ||
 		b.Finding != Undecided && b.Redis.Waiting == NotCounted
 }
 
-// Repairable reports whether a rebuild from the ledger repairs the sale, at least in part. A ledger that has units
-// which nobody issued must not be copied: Redis would sell them.
+// Repairable reports whether a rebuild from the ledger repairs the sale, at least in part. It does not if the ledger
+// has units that were never issued: Redis would sell them.
 func (b *Balance) Repairable() bool {
 	return b.LedgerDifference <= 0 && (b.RedisDifference != 0 || b.Lost > 0)
 }

@@ -7,7 +7,7 @@ import (
 	"seckill/internal/order/ordertest"
 )
 
-// Of 100 units issued, 60 are in Redis, there are 40 holders: 30 are recorded, 10 wait.
+// 100 units were issued. Redis has 60 units and 40 holders; 30 of their orders are recorded, 10 wait.
 func TestBalance(t *testing.T) {
 	t.Parallel()
 	mark := order.Mark{Epoch: 3, Sequence: 30}
@@ -17,7 +17,7 @@ func TestBalance(t *testing.T) {
 		ledger  int64 // differences
 		redis   int64
 		lost    int64
-		partial bool // the waiting orders are not decided
+		partial bool // the waiting orders are not compared
 	}{
 		"all accounted for": {func(_, _ *LedgerTotals, _ *Inventory) {}, Balanced, 0, 0, 0, false},
 		"nothing sold yet": {func(b, l *LedgerTotals, r *Inventory) {
@@ -114,7 +114,7 @@ func TestBalance(t *testing.T) {
 		"the ledger lacks rows": {
 			func(_, l *LedgerTotals, r *Inventory) { l.Live = 28 }, LedgerShort, -2, 2, 0, true,
 		},
-		"the ledger has units of nowhere": {
+		"the ledger has units never issued": {
 			func(b, l *LedgerTotals, _ *Inventory) { l.Stock, b.Stock = 80, 80 }, LedgerExcess, 10, -10, 0, true,
 		},
 		"Redis has followed such a ledger": {

@@ -20,7 +20,7 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 	for _, v := range vs {
 		b, err := a.Check(ctx, v.ID)
 		switch {
-		case errors.Is(err, voucher.ErrNotSeckill): // retired since
+		case errors.Is(err, voucher.ErrNotSeckill): // retired meanwhile
 			continue
 		case err != nil:
 			return nil, err
@@ -36,15 +36,14 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 	return balances, nil
 }
 
-// Balance returns the balance of one sale, a few seconds old, or as old as one check takes; any instance can be
-// asked. It returns voucher.ErrNotFound, voucher.ErrNotSeckill, also for a sale that Redis no longer holds, or
-// ErrUnavailable.
+// Balance returns the balance of one sale, a few seconds old, or as old as one check takes. Any instance can be asked.
+// It returns voucher.ErrNotFound, ErrUnavailable, or voucher.ErrNotSeckill, even for a sale that Redis no longer holds.
 func (a *Auditor) Balance(ctx context.Context, sale int64) (Balance, error) {
 	a.mu.Lock()
 	known, has := a.balances[sale]
 	if has && (a.comparing[sale] || time.Since(known.At) < balanceTTL) {
 		a.mu.Unlock()
-		return known, nil // the check of a large sale takes a second: callers get the last balance meanwhile
+		return known, nil // checking a large sale takes a second; callers get the previous balance meanwhile
 	}
 	a.comparing[sale] = true
 	a.mu.Unlock()
@@ -59,7 +58,7 @@ func (a *Auditor) Balance(ctx context.Context, sale int64) (Balance, error) {
 	return b, nil
 }
 
-// Check reads one sale and returns its balance: it reads again while the stores cannot be compared, a few times. Its
+// Check reads one sale and returns its balance. While the stores cannot be compared it reads again, a few times. Its
 // errors are those of Balance.
 func (a *Auditor) Check(ctx context.Context, sale int64) (Balance, error) {
 	for try := 1; ; try++ {
@@ -71,8 +70,8 @@ func (a *Auditor) Check(ctx context.Context, sale int64) (Balance, error) {
 	}
 }
 
-// readTwice reads one sale for a pass, and once more if it changed meanwhile. A sale that is undecided still, or of
-// which the orders could not be compared, has its turn again in the next round.
+// readTwice reads one sale for a pass, and once more if it changed meanwhile. If the sale is still undecided, or its
+// orders could not be compared, the next round tries again.
 func (a *Auditor) readTwice(ctx context.Context, sale int64) (Balance, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

@@ -1,8 +1,8 @@
-// Package audit checks, while sales run, that all units are accounted for, and gathers the stats of a sale for people
-// who watch it.
+// Package audit checks, while sales run, that all units are accounted for, and gathers a sale's stats for people who
+// watch it.
 //
-//	Auditor   goes round: compares ledger, Redis and stream of one sale after the other (balance.go), and acts on
-//	          what is proved
+//	Auditor   goes round all sales: compares ledger, Redis and stream of one after the other (balance.go), and acts
+//	          on what is proved
 //	Suspects  sales whose units did not add up in a sweep; they are checked first
 //	Monitor  the live stats of one sale, over all instances
 //
@@ -11,10 +11,10 @@
 //
 // What can go wrong, and what then happens:
 //
-//	a store is away                    the pass ends; what was not checked is checked by the next
-//	one partition's node hangs         its sales are left out of passes, but for one check; the others are checked
+//	a store is away                    the pass ends; the next one checks the remaining sales
+//	one partition's node hangs         a pass makes one check there at most; the other partitions' sales are checked
 //	                                   and acted on
-//	one sale cannot be read            the others are checked; for how long it was not is a metric
+//	one sale cannot be read            the others are checked; a metric says for how long it was not checked
 //	there are thousands of sales       a round takes longer, never more than a tenth of the time
 //	a sale changes during the check    undecided, never wrong; two checks in a row must agree before anything is done
 //	the ledger's own numbers disagree  an operator decides; the sale is paused if it would oversell

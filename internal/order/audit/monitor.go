@@ -14,9 +14,9 @@ import (
 type LiveStats struct {
 	View          order.SaleView
 	State         voucher.SaleState
-	Answers       order.Counts  // by all instances
-	Waiting       int64         // entries of accepted orders of the sale's partition that have no row yet
-	OldestWaiting time.Duration // how long the first of them has waited
+	Answers       order.Counts  // given by all instances
+	Waiting       int64         // entries of the partition's accepted orders that have no row yet
+	OldestWaiting time.Duration // how long the oldest of them has waited
 	DeadLetters   int64         // dead letters of the partition
 }
 
@@ -26,10 +26,10 @@ type LiveStatsReader interface {
 	LiveStats(ctx context.Context, v voucher.Voucher) (LiveStats, error)
 }
 
-// Balances says whether the units of sales are accounted for: Auditor.
+// Balances returns whether the units of sales are accounted for: Auditor.
 type Balances interface {
 	// Balance returns the balance of a sale, a few seconds old at most. voucher.ErrNotSeckill for a sale that Redis no
-	// longer holds, ErrUnavailable.
+	// longer holds, or ErrUnavailable.
 	Balance(ctx context.Context, voucherID int64) (Balance, error)
 }
 
@@ -38,13 +38,13 @@ type SaleStats struct {
 	LiveStats
 	Issued   int64 // units in all
 	Recorded int64 // units of live orders in the ledger
-	// Partition is where the sale is.
+	// Partition is the sale's.
 	Partition int
-	// Voucher is the sale's, from the ledger. It is stale with the other two.
+	// Voucher is the sale's, from the ledger.
 	Voucher voucher.Voucher
-	// Stale: the ledger could not be read just now. Issued and Recorded are the last known values.
+	// Stale: the ledger could not be read just now. Issued, Recorded and Voucher are the last known values.
 	Stale bool
-	// Balance is nil when it could not be had.
+	// Balance is nil when it is not known.
 	Balance *Balance
 }
 
@@ -61,13 +61,13 @@ func NewMonitor(ledger catalog.Vouchers, catalog *catalog.Catalog, pulses LiveSt
 	return &Monitor{ledger: ledger, catalog: catalog, live: pulses, balances: balances}
 }
 
-// readings is how often the figures are read at most, until no more units are left and held than were issued.
+// readings is how often the stores are read at most, until no more units are left and held than were issued.
 const readings = 3
 
 // Stats returns the current stats of the sale. It costs two queries and two round trips to Redis, and a balance every
-// few seconds, however many buy. Where units were added between the reads, more would be left and held than was
-// issued: the figures are read again then, up to three times in all. It returns voucher.ErrNotFound,
-// voucher.ErrNotSeckill, or ErrUnavailable when a store that is needed is away.
+// few seconds, however many people buy. If units were added between the reads, more seem to be left and held than were
+// issued; it then reads the stores again, up to three times in all. It returns voucher.ErrNotFound,
+// voucher.ErrNotSeckill, or ErrUnavailable when a store that it needs is away.
 func (m *Monitor) Stats(ctx context.Context, voucherID int64) (f SaleStats, err error) {
 	for range readings {
 		if f, err = m.read(ctx, voucherID); err != nil || f.Stale ||
@@ -98,16 +98,16 @@ func (m *Monitor) read(ctx context.Context, voucherID int64) (SaleStats, error) 
 		Partition: v.Sale.Partition, Stale: stale,
 	}
 	if f.LiveStats, err = m.live.LiveStats(ctx, v); err != nil {
-		return SaleStats{}, fmt.Errorf("how the sale of voucher %d goes: %w", voucherID, order.OrUnavailable(err))
+		return SaleStats{}, fmt.Errorf("reading the stats of voucher %d: %w", voucherID, order.OrUnavailable(err))
 	}
-	if v.Sale.Retired { // Redis holds nothing of it any more
+	if v.Sale.Retired { // Redis no longer holds it
 		f.State, f.View.Stock, f.View.Buyers, f.View.Extra = voucher.StateEnded, v.Sale.Stock, f.Recorded, 0
 		f.View.Begin, f.View.End = v.Sale.Begin, v.Sale.End
 	}
 	return f, nil
 }
 
-// voucher reads the ledger, and else the catalog.
+// voucher reads the voucher from the ledger, or from the catalog while the ledger is away.
 func (m *Monitor) voucher(ctx context.Context, id int64) (v voucher.Voucher, stale bool, err error) {
 	asking, cancel := context.WithTimeout(ctx, catalog.LoadTimeout)
 	defer cancel()

@@ -23,7 +23,7 @@ func (p pulses) LiveStats(context.Context, voucher.Voucher) (LiveStats, error) {
 	return p.pulse, p.fails
 }
 
-// ledgerOf answers with one voucher, or fails.
+// ledgerOf answers with one voucher or an error.
 type ledgerOf struct {
 	voucher voucher.Voucher
 	fails   error
@@ -31,7 +31,7 @@ type ledgerOf struct {
 
 func (l ledgerOf) Voucher(context.Context, int64) (voucher.Voucher, error) { return l.voucher, l.fails }
 
-// balances has one, or none.
+// balances has one balance or none.
 type balances struct{ balance *Balance }
 
 func (b balances) Balance(context.Context, int64) (Balance, error) {
@@ -50,7 +50,7 @@ func TestFigures(t *testing.T) {
 	over := voucher.Voucher{ID: 1, Sale: &voucher.Sale{Issued: 10, Stock: 4, Retired: true}}
 	for name, tc := range map[string]struct {
 		ledger   ledgerOf
-		known    *voucher.Voucher // by the catalog
+		known    *voucher.Voucher // to the catalog
 		pulses   pulses
 		balances balances
 		want     SaleStats
@@ -72,15 +72,15 @@ func TestFigures(t *testing.T) {
 			ledger: ledgerOf{fails: ordertest.ErrAway}, known: &selling, pulses: pulses{pulse: pulse},
 			want: SaleStats{LiveStats: pulse, Issued: 10, Recorded: 5, Stale: true},
 		},
-		"away and not known": {ledger: ledgerOf{fails: ordertest.ErrAway}, err: order.ErrUnavailable},
+		"away, and not in the catalog": {ledger: ledgerOf{fails: ordertest.ErrAway}, err: order.ErrUnavailable},
 		"units in Redis twice": {ledger: ledgerOf{voucher: selling}, pulses: pulses{pulse: twice}, want: SaleStats{
 			LiveStats: twice, Issued: 10, Recorded: 5,
 		}},
 		"Redis is away": {
 			ledger: ledgerOf{voucher: selling}, pulses: pulses{fails: order.ErrUnavailable}, err: order.ErrUnavailable,
 		},
-		"an ordinary voucher":  {ledger: ledgerOf{voucher: voucher.Voucher{ID: 1}}, err: voucher.ErrNotSeckill},
-		"there is no such one": {ledger: ledgerOf{fails: voucher.ErrNotFound}, err: voucher.ErrNotFound},
+		"an ordinary voucher":      {ledger: ledgerOf{voucher: voucher.Voucher{ID: 1}}, err: voucher.ErrNotSeckill},
+		"there is no such voucher": {ledger: ledgerOf{fails: voucher.ErrNotFound}, err: voucher.ErrNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +91,7 @@ func TestFigures(t *testing.T) {
 			}
 			got, err := NewMonitor(tc.ledger, catalog, tc.pulses, tc.balances).Stats(t.Context(), 1)
 			if err == nil && got.Voucher.Sale == nil {
-				t.Errorf("it is the sale of the voucher %+v", got.Voucher)
+				t.Errorf("the stats are of the voucher %+v", got.Voucher)
 			}
 			got.Voucher = voucher.Voucher{}
 			if diff := cmp.Diff(tc.want, got); diff != "" || !errors.Is(err, tc.err) {
@@ -101,7 +101,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// changing is Redis with a sale that is another at each reading; the last one stays.
+// changing is Redis with a sale that differs at each reading; the last reading stays.
 type changing struct{ pulses *[]LiveStats }
 
 func (c changing) LiveStats(context.Context, voucher.Voucher) (LiveStats, error) {
@@ -112,7 +112,7 @@ func (c changing) LiveStats(context.Context, voucher.Voucher) (LiveStats, error)
 	return first, nil
 }
 
-// Where units were added between the reads, more would be left and held than was issued: the stores are read again.
+// If units are added between the reads, more seem to be left and held than were issued: the stores are read again.
 func TestFiguresNeverHaveAUnitTwice(t *testing.T) {
 	t.Parallel()
 	v := ledgerOf{voucher: voucher.Voucher{ID: 1, Sale: &voucher.Sale{Issued: 10, Stock: 5}}}

@@ -6,16 +6,16 @@ import (
 	"seckill/internal/voucher"
 )
 
-// pass is how a pass of the auditor goes: which partitions are asked, and how their checks went.
+// pass is one pass of the auditor: which partitions it checks, and how those checks went.
 type pass struct {
 	silent     *silence
-	partitions map[int64]int // of the sales
-	failures   map[int]int   // by partition: in a row
-	probe      int           // the silent partition that has one check yet, or noPartition
-	checked    bool          // one sale at least, or tried to
-	busy       time.Duration // for how long stores were asked; checks that hung do not count
-	some       bool          // of the sales are checked, whatever becomes of the others
-	err        error         // why none is checked
+	partitions map[int64]int // by sale
+	failures   map[int]int   // in a row, by partition
+	probe      int           // the silent partition in which one check is still allowed, or noPartition
+	checked    bool          // at least one check was made or tried
+	busy       time.Duration // time spent on stores, without checks that hung
+	some       bool          // at least one sale could be checked
+	err        error         // why no sale could be checked
 }
 
 func newPass(silent *silence, vs []voucher.Voucher) *pass {
@@ -24,11 +24,11 @@ func newPass(silent *silence, vs []voucher.Voucher) *pass {
 	return &pass{silent: silent, partitions: partitions, failures: map[int]int{}, probe: silent.next()}
 }
 
-// over reports whether the pass has had its time, once a sale is checked.
+// over reports whether the pass has used its time, and has made at least one check.
 func (p *pass) over() bool { return p.checked && p.busy >= passTime }
 
-// asks reports whether the sale is checked: not in a partition whose checks fail, and in a silent one only the first
-// when it has its turn.
+// asks reports whether to check the sale: not if its partition's checks keep failing, and in a silent partition only
+// the first sale, when the partition has its turn.
 func (p *pass) asks(id int64) bool {
 	in := p.partitions[id]
 	if p.failures[in] >= maxFailures || p.silent.of(in) && in != p.probe {
@@ -40,7 +40,7 @@ func (p *pass) asks(id int64) bool {
 	return true
 }
 
-// note notes how the check of a sale went.
+// note records how the check of a sale went.
 func (p *pass) note(id int64, failed error, took time.Duration) {
 	in := p.partitions[id]
 	p.checked = true
@@ -57,8 +57,7 @@ func (p *pass) note(id int64, failed error, took time.Duration) {
 	}
 }
 
-// away reports whether so many checks in a row have failed in each partition, or hung, that the stores count as away.
-// Where only some have, the sales of the others are checked.
+// away reports whether the stores count as away: every partition is silent or has maxFailures failed checks in a row.
 func (p *pass) away() bool {
 	for _, in := range p.partitions {
 		if p.failures[in] < maxFailures && !p.silent.of(in) {

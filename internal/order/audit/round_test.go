@@ -13,17 +13,17 @@ import (
 	"seckill/internal/voucher"
 )
 
-// manySales is a store of n sales, each of which takes a while to check. Those in wrong have units too many until
-// they are repaired, and those in broken cannot be read.
+// manySales is a store of n sales, each of which takes a while to check. Those in wrong have too many units until they
+// are repaired, and those in broken cannot be read.
 type manySales struct {
 	*fakeAuditStores
 
 	took     time.Duration
-	asked    time.Duration // how long stores were asked in all
+	asked    time.Duration // total time spent on reading
 	wrong    map[int64]bool
 	broken   map[int64]bool
 	repaired map[int64]time.Time
-	waited   time.Duration // the longest that was reported
+	waited   time.Duration // the longest time without a check that was reported
 }
 
 func newManySales(n int64) *manySales {
@@ -69,7 +69,7 @@ func (m *manySales) Audited(_ []Balance, unchecked time.Duration, _ error) {
 	m.waited = max(m.waited, unchecked)
 }
 
-// run audits for a while.
+// run audits for the given time.
 func (m *manySales) run(t *testing.T, while time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), while)
@@ -81,8 +81,8 @@ func (m *manySales) run(t *testing.T, while time.Duration) {
 	}
 }
 
-// A thousand sales are all checked within a minute, for a tenth of the time, however long the backlog is; and so are
-// those behind one that cannot be read.
+// A thousand sales are all checked within a minute, in a tenth of the time, however long the backlog is. A sale that
+// cannot be read does not keep those after it from being checked.
 func TestAuditorGoesRound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -92,19 +92,19 @@ func TestAuditorGoesRound(t *testing.T) {
 		start := time.Now()
 		m.run(t, 5*time.Minute)
 		if share := float64(m.asked) / float64(5*time.Minute); share > 0.11 {
-			t.Errorf("stores were asked %.0f %% of the time", 100*share)
+			t.Errorf("the stores were read %.0f %% of the time", 100*share)
 		}
 		if took := m.repaired[990].Sub(start); took <= 0 || took > 70*time.Second {
-			t.Errorf("the sale that was wrong was repaired after %v", took)
+			t.Errorf("the wrong sale was repaired after %v", took)
 		}
 		if m.waited < 4*time.Minute {
-			t.Errorf("the longest wait that was reported is %v, but one sale cannot be checked", m.waited)
+			t.Errorf("the longest reported time without a check is %v, but one sale can never be checked", m.waited)
 		}
 	})
 }
 
-// A suspect is checked within a second and, if it is wrong, confirmed and repaired within seconds, wherever the round
-// is.
+// A suspect is checked within a second and, if it is wrong, confirmed and repaired within seconds, at any point of the
+// round.
 func TestAuditorChecksSuspectsFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestAuditorChecksSuspectsFirst(t *testing.T) {
 			defer m.Mu.Unlock()
 			wrong = time.Now()
 			m.wrong[500] = true
-			go func() { // what sweeps say each second
+			go func() { // as sweeps do each second
 				for range 30 {
 					m.suspects.Suspect(500)
 					time.Sleep(time.Second)
@@ -127,12 +127,12 @@ func TestAuditorChecksSuspectsFirst(t *testing.T) {
 			t.Errorf("repaired after %v", took)
 		}
 		if share := float64(m.asked) / float64(2*time.Minute); share > 0.12 {
-			t.Errorf("stores were asked %.0f %% of the time", 100*share)
+			t.Errorf("the stores were read %.0f %% of the time", 100*share)
 		}
 	})
 }
 
-// Suspects that are nothing of the kind are not checked again and again, and keep nobody from checking the others.
+// Suspects with nothing wrong are not checked again and again, and keep no other sale from being checked.
 func TestAuditorIsNotRushed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -141,14 +141,14 @@ func TestAuditorIsNotRushed(t *testing.T) {
 		go func() {
 			for ctx.Err() == nil {
 				m.suspects.Suspect(5)
-				m.suspects.Suspect(99) // gone
+				m.suspects.Suspect(99) // a sale that is gone
 				order.Sleep(ctx, 100*time.Millisecond)
 			}
 		}()
 		m.run(t, time.Minute)
 		stop()
 		if m.asked > 3*time.Second {
-			t.Errorf("stores were asked for %v of a minute", m.asked)
+			t.Errorf("the stores were read for %v of a minute", m.asked)
 		}
 		if m.waited > 2*auditEvery {
 			t.Errorf("a sale was not checked for %v", m.waited)
@@ -156,7 +156,7 @@ func TestAuditorIsNotRushed(t *testing.T) {
 	})
 }
 
-// A sale that was retired is forgotten.
+// A retired sale is forgotten.
 func TestAuditorForgetsRetiredSales(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,12 +172,12 @@ func TestAuditorForgetsRetiredSales(t *testing.T) {
 			m, m, ordertest.Quiet())
 		_ = a.Run(ctx)
 		if len(a.known()) != 1 || len(a.checked) != 1 {
-			t.Errorf("%d balances, %d times of checks", len(a.known()), len(a.checked))
+			t.Errorf("%d balances and %d times of checks are kept", len(a.known()), len(a.checked))
 		}
 	})
 }
 
-// A silent partition has turns as long as it has sales.
+// A silent partition has turns only as long as it has sales.
 func TestSilenceForgetsEmptyPartitions(t *testing.T) {
 	t.Parallel()
 	s := newSilence()
@@ -191,19 +191,19 @@ func TestSilenceForgetsEmptyPartitions(t *testing.T) {
 	}
 	s.keep(map[int64]int{70: 2, 71: 4})
 	if got := []int{s.next(), s.next()}; !slices.Equal(got, []int{2, 2}) {
-		t.Errorf("with sales in partitions 2 and 4 turns are %v", got)
+		t.Errorf("with sales in partitions 2 and 4, the turns are %v", got)
 	}
 	if s.keep(nil); s.next() != noPartition {
-		t.Error("without sales a partition has a turn")
+		t.Error("a partition without sales has a turn")
 	}
 }
 
-// hangingSales are sales of which those in one partition hang until a store gives up.
+// hangingSales are sales of which those in one partition hang until the store times out.
 type hangingSales struct {
 	*manySales
 
 	hangs func(partition int) bool
-	asked map[int]int // by partition: checks that hung
+	asked map[int]int // checks that hung, by partition
 }
 
 func (h *hangingSales) Inventory(ctx context.Context, sale order.SaleRef) (Inventory, error) {
@@ -217,8 +217,8 @@ func (h *hangingSales) Inventory(ctx context.Context, sale order.SaleRef) (Inven
 	return h.manySales.Inventory(ctx, sale)
 }
 
-// While the nodes of some partitions hang, sales of the others that are wrong are found, confirmed and repaired; once
-// a node answers again, so are its own.
+// While the nodes of some partitions hang, wrong sales in the others are found, confirmed and repaired. Once a node
+// answers again, so are its own.
 func TestAuditorGoesPastHungPartitions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -243,14 +243,14 @@ func TestAuditorGoesPastHungPartitions(t *testing.T) {
 			t.Error(err)
 		}
 		if took := m.repaired[healthy].Sub(start); took <= 0 || took > 150*time.Second {
-			t.Errorf("the sale that was wrong was repaired after %v", took)
+			t.Errorf("the wrong sale was repaired after %v", took)
 		}
 		if took := m.repaired[silent].Sub(back); took <= 0 || took > 90*time.Second {
-			t.Errorf("the sale that was wrong in a partition that hung was repaired %v after it answered", took)
+			t.Errorf("the wrong sale in a hung partition was repaired %v after that answered", took)
 		}
 		for p := 2; p < 6; p++ {
 			if n := h.asked[p]; n < maxFailures || n > 25 {
-				t.Errorf("partition %d was asked %d times while it hung", p, n)
+				t.Errorf("partition %d was read %d times while it hung", p, n)
 			}
 		}
 	})

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// noPartition is the number of none.
+// noPartition stands for no partition.
 const noPartition = -1
 
-// silence is which partitions are silent: checks of their sales hang, since the Redis node of a partition may be away
-// alone. A hung check takes seconds, so a silent partition gets one check in a pass that has its turn, until one no
-// longer hangs.
+// silence knows which partitions are silent: the last maxFailures checks of their sales hung, since one partition's
+// Redis node may be away alone. A hung check takes seconds, so passes take turns in making one check in a silent
+// partition, until a check no longer hangs.
 type silence struct {
-	hung   map[int]int // by partition: checks in a row
+	hung   map[int]int // hung checks in a row, by partition
 	probed int         // the partition that had the last turn
 }
 
@@ -40,7 +40,7 @@ func (s *silence) next() int {
 	return s.probed
 }
 
-// note notes how a check of one of the partition's sales went, and reports whether it hung.
+// note records how a check of one of the partition's sales went, and reports whether it hung.
 func (s *silence) note(partition int, failed error, took time.Duration) (hung bool) {
 	if failed == nil || took < passTime {
 		delete(s.hung, partition)
@@ -50,7 +50,7 @@ func (s *silence) note(partition int, failed error, took time.Duration) (hung bo
 	return true
 }
 
-// keep forgets partitions that have no sales any more: they have no turns.
+// keep forgets partitions that have no sales any more, so that they get no turns.
 func (s *silence) keep(partitions map[int64]int) {
 	with := slices.Collect(maps.Values(partitions))
 	maps.DeleteFunc(s.hung, func(p, _ int) bool { return !slices.Contains(with, p) })

@@ -6,9 +6,9 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Suspects are sales whose units did not add up at a glance. The Reconciler's sweeps find them, on every instance;
-// the one whose Auditor works checks them before all others. A sale is in it once, so there are never more than
-// sales.
+// Suspects are sales whose units did not add up at a glance. Sweeps find them, on every instance, for that instance's
+// Auditor; the one that works checks them before all others. A sale is in it once, so it never has more entries than
+// there are sales.
 type Suspects struct {
 	wake chan struct{} // gets a value when one was added
 
@@ -16,7 +16,7 @@ type Suspects struct {
 	sales map[int64]bool
 }
 
-// NewSuspects returns none.
+// NewSuspects returns an empty Suspects.
 func NewSuspects() *Suspects {
 	return &Suspects{wake: make(chan struct{}, 1), sales: make(map[int64]bool)}
 }
@@ -32,8 +32,8 @@ func (s *Suspects) Suspect(sale int64) {
 	}
 }
 
-// take returns those of the sales that are suspects, and forgets all suspects: who still is one is found by the next
-// sweep.
+// take returns those of the sales that are suspects, and forgets all suspects. The next sweep adds those that still
+// are.
 func (s *Suspects) take(vs []voucher.Voucher) []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

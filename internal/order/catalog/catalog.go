@@ -19,7 +19,7 @@ import (
 
 const (
 	size    = 100_000     // vouchers remembered at most
-	ttl     = time.Hour   // for vouchers; the reconciler refreshes those on sale every second
+	ttl     = time.Hour   // for vouchers; the reconciler renews those on sale every second
 	missTTL = time.Second // for ids that do not exist: one query a second for any number of callers
 )
 
@@ -32,30 +32,30 @@ type Vouchers interface {
 	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
 }
 
-// Catalog is what this instance remembers of vouchers.
+// Catalog is this instance's cache of vouchers.
 type Catalog struct {
 	source Vouchers
 	cache  *otter.Cache[int64, entry]
 
-	guarded atomic.Pointer[map[int64]guarded] // the guards of vouchers that are remembered; nil where none has any
+	guarded atomic.Pointer[map[int64]guarded] // the guards of cached vouchers; nil if none has any
 
 	mu sync.RWMutex
-	// Those whose sales Redis is to hold, as SetSales was told last; those that end last come first.
+	// The vouchers of the last SetSales, whose sales Redis must hold, the latest end first.
 	sales  []voucher.Voucher
 	byID   map[int64]int // index in sales
 	newest int64         // highest id of sales
-	// partitions are those that sales are in; replaced, never changed.
+	// partitions are those of the sales; replaced, never changed.
 	partitions []int
 }
 
-// guarded is the guards of a voucher.
+// guarded is a cached voucher's guards.
 type guarded struct {
 	settings    *guards.Settings
 	visibleFrom time.Time
 }
 
-// shownAhead is how much sooner than by this machine's clock the limits of a hidden sale hold: Redis' clock, which
-// decides when it is shown, may be ahead by as much.
+// shownAhead is how much earlier than by this machine's clock a hidden sale's limits begin to hold: Redis's clock,
+// which decides when the sale becomes visible, may be ahead by that much.
 const shownAhead = 2 * time.Second
 
 type entry struct {
@@ -63,7 +63,7 @@ type entry struct {
 	err     error // voucher.ErrNotFound, or nil
 }
 
-// New returns an empty catalog. Its cache cleans up in a goroutine of its own, which Close ends.
+// New returns an empty catalog. Its cache cleans up in a goroutine, which Close ends.
 func New(source Vouchers) *Catalog {
 	return &Catalog{
 		source: source,
@@ -79,11 +79,11 @@ func New(source Vouchers) *Catalog {
 	}
 }
 
-// Close ends the cleaning. The catalog must not be used afterwards.
+// Close stops the cache's goroutine. Do not use the catalog afterwards.
 func (c *Catalog) Close() { c.cache.StopAllGoroutines() }
 
-// Find returns a voucher, from memory when it is remembered. It returns voucher.ErrNotFound, or ErrUnavailable when
-// it is not remembered and the ledger cannot be asked.
+// Find returns a voucher, from the cache if it is there. It returns voucher.ErrNotFound, or ErrUnavailable when the
+// voucher is not cached and the ledger does not answer.
 func (c *Catalog) Find(ctx context.Context, id int64) (voucher.Voucher, error) {
 	e, hit := c.cache.GetIfPresent(id)
 	if !hit {
@@ -95,13 +95,13 @@ func (c *Catalog) Find(ctx context.Context, id int64) (voucher.Voucher, error) {
 	return e.voucher, e.err
 }
 
-// Known returns a voucher that is remembered, without asking the ledger for others.
+// Known returns a voucher if it is cached, without asking the ledger.
 func (c *Catalog) Known(id int64) (v voucher.Voucher, known bool) {
 	e, hit := c.cache.GetIfPresent(id)
 	return e.voucher, hit && e.err == nil
 }
 
-// load asks the ledger. Callers share one query, so it must not end with the first caller's context.
+// load reads a voucher from the ledger. Callers share one query, so it must not end with the first caller's context.
 func (c *Catalog) load(ctx context.Context, id int64) (entry, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), LoadTimeout)
 	defer cancel()
@@ -117,8 +117,8 @@ func (c *Catalog) load(ctx context.Context, id int64) (entry, error) {
 	return entry{voucher: v}, err
 }
 
-// Guards returns the guards of a voucher that is remembered; nil without any, and of a hidden one, as a limit would
-// tell that there is one. It costs a sale without guards next to nothing.
+// Guards returns the guards of a cached voucher; nil if it has none or is hidden, since a limit would give it away. For
+// a sale without guards it costs next to nothing.
 func (c *Catalog) Guards(id int64) *guards.Settings {
 	if all := c.guarded.Load(); all != nil {
 		if g, has := (*all)[id]; has && !time.Now().Add(shownAhead).Before(g.visibleFrom) {
@@ -128,7 +128,7 @@ func (c *Catalog) Guards(id int64) *guards.Settings {
 	return nil
 }
 
-// AnyGuards reports whether a voucher that is remembered, hidden or not, has guards of which f is true.
+// AnyGuards reports whether f is true for the guards of any cached voucher, hidden or not.
 func (c *Catalog) AnyGuards(f func(*guards.Settings) bool) bool {
 	if all := c.guarded.Load(); all != nil {
 		for _, g := range *all {
@@ -140,7 +140,7 @@ func (c *Catalog) AnyGuards(f func(*guards.Settings) bool) bool {
 	return false
 }
 
-// setGuards remembers a voucher's guards. c.mu is held.
+// setGuards caches a voucher's guards. The caller holds c.mu.
 func (c *Catalog) setGuards(id int64, g guarded) {
 	was := c.guarded.Load()
 	if g.settings == nil && (was == nil || (*was)[id].settings == nil) {
@@ -156,10 +156,10 @@ func (c *Catalog) setGuards(id int64, g guarded) {
 	c.guarded.Store(&all)
 }
 
-// Forget makes the next Find ask the ledger.
+// Forget makes the next Find of the voucher read the ledger.
 func (c *Catalog) Forget(id int64) { c.cache.Invalidate(id) }
 
-// SetSales remembers the vouchers whose sales Redis is to hold, and forgets those that are no longer among them.
+// SetSales caches the vouchers whose sales Redis must hold, and forgets the sales that are no longer among them.
 func (c *Catalog) SetSales(vs []voucher.Voucher) {
 	sales := slices.Clone(vs)
 	slices.SortStableFunc(sales, func(a, b voucher.Voucher) int { return b.Sale.End.Compare(a.Sale.End) })
@@ -195,7 +195,8 @@ func (c *Catalog) SetSales(vs []voucher.Voucher) {
 }
 
 // MaySell returns the partition's sales that may have sold since then: those that had not ended, and had begun by now
-// or were changed after they were created, when their window may have been another; and those of the given vouchers.
+// or were changed after they were created, as their window may have been a different one; and those of the vouchers in
+// also.
 func (c *Catalog) MaySell(partition int, since, now time.Time, also []int64) (sales []voucher.Voucher) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -217,7 +218,8 @@ func (c *Catalog) MaySell(partition int, since, now time.Time, also []int64) (sa
 	return sales
 }
 
-// Kept returns the partitions of the sales that Redis is to hold, and what reports whether a sale is among these now.
+// Kept returns the partitions of the sales that Redis must hold now, and a function that reports whether a sale is one
+// of them.
 func (c *Catalog) Kept() (partitions []int, keeps func(voucherID int64) bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -228,14 +230,14 @@ func (c *Catalog) Kept() (partitions []int, keeps func(voucherID int64) bool) {
 	}
 }
 
-// Newest returns the highest id of the vouchers whose sales Redis is to hold; 0 without any.
+// Newest returns the highest voucher id among the sales that Redis must hold; 0 without any.
 func (c *Catalog) Newest() int64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.newest
 }
 
-// Keeps reports whether Redis is to hold the voucher's sale, as SetSales was told last.
+// Keeps reports whether Redis must hold the voucher's sale, according to the last SetSales.
 func (c *Catalog) Keeps(voucherID int64) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -243,7 +245,7 @@ func (c *Catalog) Keeps(voucherID int64) bool {
 	return kept
 }
 
-// Sales returns the sales that Redis is to hold, as SetSales was told last.
+// Sales returns the sales that Redis must hold, according to the last SetSales.
 func (c *Catalog) Sales() []order.SaleRef {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

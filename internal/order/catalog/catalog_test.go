@@ -16,7 +16,7 @@ import (
 
 var errAway = errors.New("the ledger is away")
 
-// fakeLedger counts questions. It answers after a while, unless the asker has given up.
+// fakeLedger counts queries. It answers after a while, unless the caller has given up.
 type fakeLedger struct {
 	mu       sync.Mutex
 	vouchers map[int64]voucher.Voucher
@@ -62,14 +62,14 @@ func TestVouchersAreRemembered(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		id     int64
-		after  time.Duration // between the two questions
+		after  time.Duration // between the two calls of Find
 		forget bool
 		want   error
 		asked  int
 	}{
 		"a voucher":                  {id: 1, after: ttl - time.Minute, asked: 1},
 		"for an hour":                {id: 1, after: ttl + time.Minute, asked: 2},
-		"one that was changed":       {id: 1, forget: true, asked: 2},
+		"a changed voucher":          {id: 1, forget: true, asked: 2},
 		"an unknown id":              {id: 2, want: voucher.ErrNotFound, asked: 1},
 		"an unknown id for a second": {id: 2, after: 3 * missTTL, want: voucher.ErrNotFound, asked: 2},
 	} {
@@ -94,7 +94,7 @@ func TestVouchersAreRemembered(t *testing.T) {
 	}
 }
 
-// What is remembered stays valid while the ledger is away, and that it is away is not remembered.
+// Cached vouchers stay valid while the ledger is away, and its failures are not cached.
 func TestLedgerIsAway(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *Catalog, l *fakeLedger) {
@@ -106,11 +106,11 @@ func TestLedgerIsAway(t *testing.T) {
 			t.Errorf("a remembered voucher: %+v, %v", v, err)
 		}
 		if _, err := c.Find(t.Context(), 2); !errors.Is(err, order.ErrUnavailable) || !errors.Is(err, errAway) {
-			t.Errorf("another: error = %v, want ErrUnavailable", err)
+			t.Errorf("a voucher that is not cached: error = %v, want ErrUnavailable", err)
 		}
 		l.away = false
 		if v, err := c.Find(t.Context(), 2); err != nil || v.ID != 2 {
-			t.Errorf("another, when the ledger is back: %+v, %v", v, err)
+			t.Errorf("a voucher that is not cached, when the ledger is back: %+v, %v", v, err)
 		}
 		l.takes = 2 * LoadTimeout
 		start := time.Now()
@@ -126,7 +126,7 @@ func TestCallersShareAQuery(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Catalog, l *fakeLedger) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
-		all.Go(func() { _, _ = c.Find(ctx, 1) }) // it gives up
+		all.Go(func() { _, _ = c.Find(ctx, 1) }) // this caller gives up
 		synctest.Wait()
 		for range 1000 {
 			all.Go(func() {
@@ -167,12 +167,12 @@ func TestSetSales(t *testing.T) {
 			t.Errorf("on sale: %v", got)
 		}
 		if v, err := c.Find(t.Context(), 1); err != nil || v.Title != "old" || l.asked != 1 {
-			t.Errorf("no longer on sale: %+v, %v, asked %d times", v, err, l.asked)
+			t.Errorf("a voucher no longer on sale: %+v, %v, asked %d times", v, err, l.asked)
 		}
 	})
 }
 
-// Any guards are those of sales, as long as they have them.
+// AnyGuards knows the guards of sales for as long as they have them.
 func TestAnyGuards(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *Catalog, _ *fakeLedger) {
@@ -194,8 +194,8 @@ func TestAnyGuards(t *testing.T) {
 	})
 }
 
-// A hidden sale is one of those with guards, and its own are kept secret until Redis, whose clock may be ahead, shows
-// it.
+// A hidden sale counts in AnyGuards, but its own guards are kept secret until Redis, whose clock may be ahead, shows
+// the sale.
 func TestGuardsOfAHiddenSale(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *Catalog, _ *fakeLedger) {
@@ -204,20 +204,20 @@ func TestGuardsOfAHiddenSale(t *testing.T) {
 		v.Sale = &voucher.Sale{Guards: &guards.Settings{CoolDown: &guards.CoolDown{}}}
 		c.SetSales([]voucher.Voucher{v})
 		if !c.AnyGuards(func(s *guards.Settings) bool { return s.CoolDown != nil }) {
-			t.Error("who is to cool down is not read before the sale is shown")
+			t.Error("AnyGuards does not know the guards of a sale that is hidden")
 		}
 		time.Sleep(time.Minute - shownAhead - time.Millisecond)
 		if c.Guards(1) != nil {
-			t.Error("the limits of a hidden sale hold")
+			t.Error("Guards returns those of a hidden sale")
 		}
 		time.Sleep(time.Millisecond)
 		if c.Guards(1) == nil {
-			t.Error("there are no limits at the moment at which the sale is shown")
+			t.Error("Guards returns none at the moment at which the sale becomes visible")
 		}
 	})
 }
 
-// Sales that may have sold: inside the window, or with a window that was changed, or named.
+// MaySell returns sales inside the window, sales with a changed window, and named ones.
 func TestMaySell(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *Catalog, _ *fakeLedger) {
@@ -246,7 +246,7 @@ func TestMaySell(t *testing.T) {
 			sales := c.MaySell(0, tc.since, now, tc.also)
 			_, keeps := c.Kept()
 			if !keeps(5) || keeps(6) {
-				t.Error("keeps tells others than Keeps")
+				t.Error("keeps and Keeps disagree")
 			}
 			for _, v := range sales {
 				got = append(got, v.ID)
@@ -257,7 +257,7 @@ func TestMaySell(t *testing.T) {
 			}
 		}
 		if c.Newest() != 5 {
-			t.Errorf("the newest is %d", c.Newest())
+			t.Errorf("the newest voucher is %d", c.Newest())
 		}
 		c.SetSales(nil)
 		if got := c.MaySell(0, time.Time{}, now, []int64{1}); len(got) > 0 || c.Newest() != 0 {

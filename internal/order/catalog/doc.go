@@ -1,14 +1,13 @@
-// Package catalog is what an instance remembers of vouchers, so that a purchase asks the ledger nothing: which are
-// seckill ones, where the keys of their sales are, what they last were.
+// Package catalog caches vouchers in this instance, so that a purchase need not query the ledger: which vouchers are
+// seckill ones, where their sales' keys are, and what else they say.
 //
-// The ledger is authoritative for vouchers, and Redis for what a sale does just now: the catalog decides about no
-// purchase. A voucher is remembered for an hour, those on sale are refreshed every second by the reconciler, and an
-// id that does not exist is remembered for a second, so that any number of callers with it cost one query a second
-// (rule 13 of docs/architecture.md).
+// The ledger is authoritative for vouchers, and Redis for the present state of a sale: the catalog decides no purchase.
+// A voucher is cached for an hour, and the reconciler renews those on sale every second. An id that does not exist is
+// cached for a second, so that any number of callers with it cost one query a second (rule 13 of docs/architecture.md).
 //
 // What can go wrong, and what then happens:
 //
-//	the ledger is away               what is remembered stays valid (rule 14); an unknown voucher is ErrUnavailable
-//	many ask for the same voucher    one query, for all of them, that does not end with its first caller
-//	a voucher is changed             its instance forgets it; the others know within a second, if it is on sale
+//	the ledger is away               cached vouchers stay valid (rule 14); any other is ErrUnavailable
+//	many ask for the same voucher    they share one query, which does not end with its first caller
+//	a voucher is changed             this instance forgets it; the others notice within a second, if it is on sale
 package catalog

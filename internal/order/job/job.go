@@ -1,13 +1,12 @@
-// Package job runs the jobs that one instance at a time does for all: one loop of lease, fence and batch.
+// Package job runs the jobs that one instance does for all, with one loop of lease, fence and batch.
 //
-// Every instance runs every job. The one that gets the job's lock works through batches until nothing is left, and then
-// looks again once in each interval; the others try for the lock as often.
+// Every instance runs every job. The instance that gets the job's lock works through batches until nothing is left, and
+// then checks for work once per interval; the others try for the lock as often.
 //
 // The lock only saves work. What a batch writes is fenced: the lock hands out a token that rises with each holder, a
 // batch passes it to the ledger, and the ledger refuses tokens below the highest that it has seen
 // (order.ErrSuperseded). So a holder that stalls past its lease and comes back changes nothing. Batches must be
-// transactions that can be repeated: a process may die after any of them, and the next holder goes on with what is
-// left.
+// transactions that can be repeated: a process may die after any of them, and the next holder goes on with the rest.
 package job
 
 import (
@@ -26,27 +25,27 @@ const batchTimeout = 30 * time.Second
 type Job struct {
 	// Name names the job's lock: one of order's names of jobs.
 	Name string
-	// Does completes the log line "… failed; retrying".
+	// Does says what the job does, for the log line "… failed; retrying".
 	Does string
-	// Every is how often the job looks for work when there was none, and how often it tries for the lock.
+	// Every is how often the job checks for work after it found none, and how often an instance tries for the lock.
 	Every time.Duration
-	// Size is how many items a full batch has. One with fewer says that nothing is left for now.
+	// Size is how many items a full batch has. A batch with fewer means that nothing is left for now.
 	Size int
-	// Rate is how many items a second the job works through at most, on average over a batch; 0: any number.
+	// Rate is how many items per second the job may work through, on average over a batch; 0: no limit.
 	Rate int
 	// Batch works through one batch and returns how many items it had. Its context ends when the lock is lost, and
 	// after half a minute.
 	Batch func(ctx context.Context, token int64) (items int, err error)
 }
 
-// Run does the job, or waits for its turn, until ctx ends. It never returns an error: what fails is retried, by the
-// instance that gets the lock then.
+// Run does the job, or waits for its turn, until ctx ends. Whichever instance gets the lock next retries what failed,
+// so it returns no other error.
 func (j Job) Run(ctx context.Context, locker order.FencedLocker, log *slog.Logger) error {
 	for ctx.Err() == nil {
 		err := locker.TryDoFenced(ctx, j.Name, j.turn)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, order.ErrBusy) {
-			// ErrSuperseded too: a holder that has stalled gets it once. Locks whose tokens fell back get it until
-			// they have caught up, and the job stands still meanwhile.
+			// This includes ErrSuperseded. A holder that has stalled gets it once. If the locks' tokens fell back,
+			// every holder gets it, and the job stands still, until they have caught up.
 			log.WarnContext(ctx, j.Does+" failed; retrying", "error", err)
 		}
 		order.Sleep(ctx, j.Every)
@@ -54,7 +53,7 @@ func (j Job) Run(ctx context.Context, locker order.FencedLocker, log *slog.Logge
 	return nil
 }
 
-// turn works until ctx ends, which it also does when the lock is lost, or until a batch fails.
+// turn works until a batch fails or ctx ends, which it also does when the lock is lost.
 func (j Job) turn(ctx context.Context, token int64) error {
 	for ctx.Err() == nil {
 		start := time.Now()

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// fakeLocks hands out rising tokens, and is busy so often at first.
+// fakeLocks hands out rising tokens; at first it is busy several times.
 type fakeLocks struct {
 	busy  int
 	token int64
@@ -37,15 +37,15 @@ func (f *fakeLocks) TryDoFenced(
 	return do(ctx, f.token)
 }
 
-// The job waits for its turn, goes on at once after a full batch, at the rate that it may have, and pauses after one
-// with fewer items; a failure gives the lock up, and is logged and retried with the next token.
+// The job waits for its turn, goes on at once after a full batch, at the rate it may have, and pauses after a smaller
+// one. A failed batch gives the lock up, is logged, and is retried with the next token.
 func TestJob(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		busy    int
 		rate    int
-		items   []int    // of the batches; below 0: it fails
-		batches []string // when each of them begins, with its token
+		items   []int    // of the batches; negative: the batch fails
+		batches []string // when each batch begins, with its token
 		logged  string
 		within  time.Duration
 	}{
@@ -93,7 +93,7 @@ func TestJob(t *testing.T) {
 				}
 				if !strings.Contains(log.String(), tc.logged) || tc.logged == "" && log.Len() > 0 ||
 					locks.asked[0] != "counter" {
-					t.Errorf("asked for %v, logged %q", locks.asked, log.String())
+					t.Errorf("tried for the locks %v, logged %q", locks.asked, log.String())
 				}
 			})
 		})

@@ -1,22 +1,22 @@
 // Package outbox brings sales in Redis up to the ledger (rule 1 of docs/architecture.md): it applies the numbered
-// operations that steps of orders and changes of admins have committed, in order and each once.
+// operations that changes of orders and of admins have committed, in order and each once.
 //
 //	a step or a change ──► one transaction: the change, its history, an operation (pending)
 //	      │
 //	      └─ Flush or RequestFlush ──► pending operations ──► scripts/apply.lua ──► completed in the ledger:
-//	Run, once a second: what is pending still                                       applied, or refused when it wanted
-//	                                                                                units and there were none
+//	Run, once a second: what is still pending                                       applied, or refused if it wants
+//	                                                                                units that are not there
 //
-// The ledger is authoritative: a change holds once it is committed, whether Redis has it or not. For operations that
-// take units Redis says first whether there are as many, and completing them writes what follows.
+// The ledger is authoritative: a change holds once it is committed, whether Redis has it or not. For an operation that
+// takes units, Redis first decides whether there are enough, and completing the operation writes the rest.
 //
 // What can go wrong, and what then happens:
 //
 //	Redis is away after a cancel     the order is cancelled; its unit is sold again once a flush gets through
 //	an instance dies before a flush  the operation is pending; any outbox finds it within a second
-//	an operation is applied twice    Redis knows the last number, the ledger what is no longer pending: once
+//	an operation is applied twice    Redis knows the last number, the ledger what is completed: it counts once
 //	Redis lost operations            the next one leaves a gap, or a check finds it behind: the sale is reported for
 //	                                 repair
-//	a rebuild meets what is pending  what gives is contained in it; what takes is void and asked for anew
+//	a rebuild meets pending ones     it contains what gives units; what takes is void and requested anew
 //	the ledger lacks what Redis gave the operation is refused there, and the sale is reported for repair
 package outbox

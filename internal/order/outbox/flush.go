@@ -11,18 +11,18 @@ import (
 	"seckill/internal/voucher"
 )
 
-// flush brings one sale up to the operations that are committed now. Those that are committed while it works
-// are for the next flush: a sale that changes all the time does not keep anybody waiting.
+// flush brings one sale up to the operations that are committed now. It leaves later ones to the next flush, so that a
+// sale that changes all the time keeps nobody waiting.
 func (o *Outbox) flush(ctx context.Context, sale int64) error {
 	v, err := o.catalog.Find(ctx, sale)
-	if errors.Is(err, voucher.ErrNotFound) { // somebody may have asked for it just before it was created
+	if errors.Is(err, voucher.ErrNotFound) { // the catalog may have cached its absence just before it was created
 		o.catalog.Forget(sale)
 		v, err = o.catalog.Find(ctx, sale)
 	}
 	if err != nil && !errors.Is(err, voucher.ErrNotFound) {
 		return err
 	}
-	if v.Sale == nil || v.Sale.Retired { // what is given to a retired sale is absorbed when it is committed
+	if v.Sale == nil || v.Sale.Retired { // operations of a retired sale are absorbed when they are committed
 		o.flushes.Delete(sale)
 		return nil
 	}
@@ -48,7 +48,7 @@ func (o *Outbox) flush(ctx context.Context, sale int64) error {
 		case len(ops) == 0:
 			return nil
 		case ops[0].Number <= before:
-			// The ledger has lost that it was completed, and Redis has forgotten what came of it. A rebuild ends that.
+			// The ledger has lost its completion, and Redis its result. A rebuild resolves that.
 			o.repairs.RequestRepair(v.ID, applied.Epoch)
 			return fmt.Errorf("%w: operation %d of voucher %d is not completed",
 				order.ErrUnavailable, ops[0].Number, sale)
@@ -68,7 +68,7 @@ func (o *Outbox) pending(ctx context.Context, sale int64) ([]order.Operation, in
 	return o.stores.Ledger.Pending(ctx, sale, order.MaxOperations)
 }
 
-// apply has Redis apply operations and completes those whose result it knows.
+// apply lets Redis apply operations, and completes those whose results it returns.
 func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []order.Operation) (order.ApplyResult, error) {
 	start := time.Now()
 	applied, err := o.send(ctx, v, ops)
@@ -79,7 +79,7 @@ func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []order.Opera
 	call, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
 	err = o.stores.Ledger.CompleteOperations(call, v.ID, applied.Results)
-	if errors.Is(err, order.ErrConflict) { // it is completed all the same, but Redis holds too little now
+	if errors.Is(err, order.ErrConflict) { // the operation is completed as refused, but Redis holds too little now
 		o.log.ErrorContext(ctx, "the ledger lacks what Redis gave; the sale is rebuilt", "voucher", v.ID, "error", err)
 		o.repairs.RequestRepair(v.ID, applied.Epoch)
 		o.observer.OperationsApplied(len(applied.Results), 0, time.Since(start), nil)
@@ -104,8 +104,8 @@ func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []order.Opera
 	return applied, nil
 }
 
-// check looks at a sale without pending operations: a Redis that lacks one that the ledger knows as applied has lost
-// its tail.
+// check compares a sale without pending operations: if Redis lacks an operation that the ledger knows as applied, it
+// has lost its tail.
 func (o *Outbox) check(ctx context.Context, v voucher.Voucher, last int64) error {
 	if last == 0 {
 		return nil
@@ -119,7 +119,7 @@ func (o *Outbox) check(ctx context.Context, v voucher.Voucher, last int64) error
 	return err
 }
 
-// send sends operations to Redis, and reports the sale for repair when it cannot apply them.
+// send sends operations to Redis, and requests a repair of the sale when Redis cannot apply them.
 func (o *Outbox) send(ctx context.Context, v voucher.Voucher, ops []order.Operation) (order.ApplyResult, error) {
 	call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
 	defer cancel()
@@ -144,7 +144,7 @@ func (o *Outbox) send(ctx context.Context, v voucher.Voucher, ops []order.Operat
 	}
 }
 
-// notifyTaken notifies those who wait for orders that have been revived, or made of accepted offers.
+// notifyTaken notifies callers who wait for orders that were revived, or made from accepted offers.
 func (o *Outbox) notifyTaken(ops []order.Operation, results []order.OperationResult) {
 	taken := make(map[int64]bool, len(results))
 	for _, r := range results {

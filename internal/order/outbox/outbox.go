@@ -19,14 +19,14 @@ import (
 
 // OperationLedger is the ledger as the outbox sees it.
 type OperationLedger interface {
-	// Pending returns up to n pending operations of the sale, in order, and the number of its last operation of all,
-	// read at one moment. One that is not there has none.
+	// Pending returns up to n pending operations of the sale, in order, and the number of the sale's last operation,
+	// pending or not, both read at one moment. A sale that does not exist has none.
 	Pending(ctx context.Context, sale int64, n int) (ops []order.Operation, last int64, err error)
-	// CompleteOperations writes what became of operations: what gives is marked as applied; a Restock that took
-	// lowers stock and issued; a Revival that took makes the order paid, its payment received, and lowers stock; one
-	// that did not makes its payment refunding. Operations that are not pending any more are left alone. It returns
-	// ErrConflict when the ledger does not have what Redis gave (too little stock, another live order of the user):
-	// that operation is then completed as refused, and Redis holds too little, so the sale has to be rebuilt.
+	// CompleteOperations writes the results of operations. One that gives units is marked as applied. A Restock that
+	// took lowers stock and issued. A Revival that took makes the order paid and its payment received, and lowers
+	// stock; one that did not makes its payment refunding. Operations that are no longer pending are left alone. It
+	// returns ErrConflict when the ledger lacks what Redis gave (too little stock, another live order of the user): it
+	// then completes the operation as refused, Redis holds too little, and the sale must be rebuilt.
 	CompleteOperations(ctx context.Context, sale int64, results []order.OperationResult) error
 	// SalesWithPending returns up to n sales that have pending operations, the oldest first.
 	SalesWithPending(ctx context.Context, n int) ([]int64, error)
@@ -34,35 +34,35 @@ type OperationLedger interface {
 
 // OperationApplier applies operations to sales in Redis.
 type OperationApplier interface {
-	// Apply applies operations, which must be without gaps and in order, each once however often it is sent. Without
-	// any it says how far Redis is. Operations that the sale contains already are answered as they were the first
-	// time.
+	// Apply applies operations, which must be in order and without gaps, each once however often it is sent. Operations
+	// that the sale already contains get the same result as the first time. Without operations it only returns how far
+	// Redis is.
 	Apply(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.ApplyResult, error)
 }
 
-// Observer is told what an Outbox does, for metrics. Its methods must not block.
+// Observer counts what an Outbox does, for metrics. Its methods must not block.
 type Observer interface {
-	// OperationsApplied: a batch of operations was completed, of which Redis applied and refused so many; or it
-	// failed with err.
+	// OperationsApplied: a batch of operations was completed, after Redis applied and refused this many; or it failed
+	// with err.
 	OperationsApplied(applied, refused int, took time.Duration, err error)
-	// OutboxBehind: so many sales had operations pending when they were last looked for.
+	// OutboxBehind: this many sales had pending operations at the last check.
 	OutboxBehind(sales int)
 }
 
 const (
 	sweepEvery    = time.Second      // how often sales with pending operations are looked for
-	sweepSales    = 1000             // sales flushed in one sweep
-	sweepWorkers  = 8                // of them at a time
+	sweepSales    = 1000             // flushed in one sweep
+	sweepWorkers  = 8                // flushed at a time
 	ledgerTimeout = 10 * time.Second // one transaction at most
 	requestQueue  = 1024             // requests to flush that can wait; more are found by the next sweep
 )
 
-// Outbox brings sales in Redis up to the ledger (rule 1): it reads the pending operations of a sale in order, has
+// Outbox brings sales in Redis up to the ledger (rule 1): it reads the pending operations of a sale in order, lets
 // Redis apply them, and completes them in the ledger. It may die between any two of these steps, and several instances
-// may do the same work: Redis skips what it has, the ledger skips what is no longer pending.
+// may do the same work: Redis skips operations that it has applied, the ledger those that are no longer pending.
 //
-// Callers for one sale share flushes: those that come while a flush is under way share the next one, because their
-// operations may have been committed after the flush under way had read.
+// Callers for one sale share flushes. Those that come while a flush is under way share the next one, because their
+// operations may have been committed after the present one had read.
 type Outbox struct {
 	stores   Stores
 	catalog  *catalog.Catalog
@@ -80,14 +80,14 @@ type Outbox struct {
 // flushes are the flushes of one sale, one after the other.
 type flushes = batch.Batcher[struct{}, struct{}]
 
-// Stores are the stores of an Outbox, and what shows what they hold.
+// Stores are the stores of an Outbox, and the lists that show what the stores hold.
 type Stores struct {
 	Ledger OperationLedger
 	Redis  OperationApplier
-	Lists  voucher.Lists // notified of changed windows and shelf statuses; nil: nobody is
+	Lists  voucher.Lists // notified of changed windows and shelf statuses; may be nil
 }
 
-// New returns an outbox. The notifier is told of orders that a completed operation has revived.
+// New returns an outbox. It notifies the notifier of orders that a completed operation has revived.
 func New(
 	stores Stores, catalog *catalog.Catalog, repairs order.RepairRequester, notifier order.StatusNotifier,
 	observer Observer, log *slog.Logger,
@@ -98,9 +98,9 @@ func New(
 	}
 }
 
-// Flush returns nil once every operation of the voucher that was committed before the call is applied and completed.
-// It returns ErrUnavailable, wrapped, when ctx ends before or when Redis cannot apply them just now; they are applied
-// later then.
+// Flush returns nil once every operation of the voucher that was committed before the call is applied and completed. It
+// returns ErrUnavailable, wrapped, when ctx ends first or when Redis cannot apply them now; in both cases they are
+// applied later.
 func (o *Outbox) Flush(ctx context.Context, voucherID int64) error {
 	_, err := o.flushesOf(voucherID).Do(ctx, struct{}{})
 	if err != nil && !errors.Is(err, order.ErrUnavailable) {
@@ -109,7 +109,7 @@ func (o *Outbox) Flush(ctx context.Context, voucherID int64) error {
 	return err
 }
 
-// RequestFlush has the voucher's pending operations applied soon. It does not wait.
+// RequestFlush asks for the voucher's pending operations to be applied soon. It does not wait.
 func (o *Outbox) RequestFlush(voucherID int64) {
 	select {
 	case o.flushRequests <- voucherID:
@@ -117,8 +117,8 @@ func (o *Outbox) RequestFlush(voucherID int64) {
 	}
 }
 
-// Run flushes what is requested and, sweeping once a second, what a crash has left, until ctx ends. It never returns an
-// error: what fails is retried.
+// Run flushes on request and, once a second, every sale with pending operations, which a crash may have left, until ctx
+// ends. It retries every failure, so it returns no other error.
 func (o *Outbox) Run(ctx context.Context) error {
 	var sweeping sync.WaitGroup
 	defer sweeping.Wait()
@@ -138,7 +138,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 	}
 }
 
-// Close has the flushes under way stop before their next batch, and waits for them. No Flush may begin after it.
+// Close makes the flushes under way stop before their next batch, and waits for them. Call no Flush after it.
 func (o *Outbox) Close() {
 	close(o.closing)
 	o.running.Wait()
@@ -169,7 +169,7 @@ func (o *Outbox) sweep(ctx context.Context) {
 	_ = workers.Wait() // none returns an error
 }
 
-// flushesOf returns what the callers for a sale share. It is kept until the sale turns out not to be in Redis.
+// flushesOf returns the batcher that callers for a sale share. It is kept until the sale turns out not to be in Redis.
 func (o *Outbox) flushesOf(sale int64) *flushes {
 	if found, ok := o.flushes.Load(sale); ok {
 		return found.(*flushes)
@@ -177,7 +177,7 @@ func (o *Outbox) flushesOf(sale int64) *flushes {
 	options := batch.Options{Calls: 1, Running: &o.running}
 	found, _ := o.flushes.LoadOrStore(sale,
 		batch.New(options, func(ctx context.Context, _ []*batch.Item[struct{}, struct{}]) error {
-			// Who cancels or pays may wait for it, even if a job came first.
+			// A buyer who cancels or pays may wait for this flush, even if a job requested it first.
 			return o.flush(bulkhead.With(ctx, bulkhead.Purchase), sale)
 		}))
 	return found.(*flushes)

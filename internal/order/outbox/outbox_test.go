@@ -80,7 +80,7 @@ func TestFlushAppliesInOrderAndCompletes(t *testing.T) {
 	}
 }
 
-// Whatever fails, before or after it took effect: the caller gets an error, and the next flush comes to the same end.
+// Whatever fails, before or after it took effect: the caller gets an error, and the next flush has the same result.
 func TestFlushThroughFaults(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"pending", "apply", "settled"} {
@@ -131,7 +131,7 @@ func TestFlushWhenRedisCannot(t *testing.T) {
 		"and nothing more is pending": {spoil: func(f *ordertest.FakeOperations) {
 			f.States[0], f.States[1], f.Epoch = ordertest.AppliedOp, ordertest.AppliedOp, 4
 		}, repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 4}}},
-		"it answers something unknown": {spoil: func(f *ordertest.FakeOperations) { f.Redis = 99 }},
+		"it returns an unknown answer": {spoil: func(f *ordertest.FakeOperations) { f.Redis = 99 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,11 +168,11 @@ func TestFlushOfWhatNeedsNone(t *testing.T) {
 				t.Errorf("a voucher that does not exist: %v", err)
 			}
 			if p.ops.Applies != 0 {
-				t.Errorf("Redis was asked %d times", p.ops.Applies)
+				t.Errorf("Redis was called %d times", p.ops.Applies)
 			}
 			p.outbox.flushes.Range(func(id, _ any) bool {
 				if id != v.ID || v.Sale == nil || v.Sale.Retired {
-					t.Errorf("what callers for sale %v share is kept", id)
+					t.Errorf("the batcher of sale %v is kept", id)
 				}
 				return true
 			})
@@ -180,7 +180,7 @@ func TestFlushOfWhatNeedsNone(t *testing.T) {
 	}
 }
 
-// That there is no such voucher is cached for a second. A caller who has just changed it gets its operations applied.
+// A caller changes a voucher just after its absence was cached, for a second. Its operations are applied all the same.
 func TestFlushANewVoucher(t *testing.T) {
 	t.Parallel()
 	ops, sales := ordertest.NewFakeOperations(1),
@@ -200,7 +200,8 @@ func TestFlushANewVoucher(t *testing.T) {
 	}
 }
 
-// The ledger lacks what Redis gave: the operation is refused there, the sale is rebuilt, and the others go on.
+// The ledger lacks what Redis gave: it completes the operation as refused, the sale is rebuilt, and the other
+// operations go on.
 func TestFlushWhenTheLedgerLacksUnits(t *testing.T) {
 	t.Parallel()
 	ops := ordertest.NewFakeOperations(3)
@@ -225,7 +226,7 @@ func TestFlushWhenTheLedgerLacksUnits(t *testing.T) {
 	}
 }
 
-// A ledger that completes nothing is not asked for ever.
+// A ledger that completes nothing does not make the flush loop for ever.
 func TestFlushEndsWhenNothingIsCompleted(t *testing.T) {
 	t.Parallel()
 	ops := ordertest.NewFakeOperations(1)
@@ -242,8 +243,8 @@ func TestFlushEndsWhenNothingIsCompleted(t *testing.T) {
 	}
 }
 
-// Redis has forgotten what came of an operation. If another instance has completed it meanwhile, that is as it should
-// be; if it is pending still, the ledger has lost that it was completed, and the sale is rebuilt.
+// Redis has forgotten an operation's result. If another instance has completed the operation meanwhile, all is well. If
+// it is still pending, the ledger has lost its completion, and the sale is rebuilt.
 func TestFlushWhatRedisHasForgotten(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"completed by another": false, "lost by the ledger": true} {
@@ -264,7 +265,7 @@ func TestFlushWhatRedisHasForgotten(t *testing.T) {
 	}
 }
 
-// overtakenLedger has everything completed by another instance just before it is asked to.
+// overtakenLedger lets another instance complete everything just before its own CompleteOperations.
 type overtakenLedger struct{ *ordertest.FakeOperations }
 
 func (l overtakenLedger) CompleteOperations(context.Context, int64, []order.OperationResult) error {
@@ -272,14 +273,14 @@ func (l overtakenLedger) CompleteOperations(context.Context, int64, []order.Oper
 		[]order.OperationResult{{Number: 1, Taken: true}})
 }
 
-// idleLedger completes nothing and says it did.
+// idleLedger completes nothing and reports success.
 type idleLedger struct{ *ordertest.FakeOperations }
 
 func (idleLedger) CompleteOperations(context.Context, int64, []order.OperationResult) error {
 	return nil
 }
 
-// A thousand callers share two flushes: the one under way, which is too early for them, and the next.
+// A thousand callers share one flush, the next after the one under way, which has read too early for them.
 func TestCallersShareFlushes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -309,13 +310,13 @@ func TestCallersShareFlushes(t *testing.T) {
 		synctest.Wait()
 		close(ops.Leave)
 		go func() {
-			for range ops.Arrived { // lets everybody pass
+			for range ops.Arrived { // lets all later reads pass
 			}
 		}()
 		wg.Wait()
 		p.outbox.Close()
 		close(ops.Arrived)
-		if ops.Pendings != 5 { // one for the first, and four pages for the others
+		if ops.Pendings != 5 { // one of the first flush, four pages of the second
 			t.Errorf("%d reads for 1000 callers", ops.Pendings)
 		}
 		p.outbox.catalog.Close()
@@ -347,7 +348,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// What a crash left, and what is requested, is applied by Run.
+// Run applies operations that a crash has left, and those of requested flushes.
 func TestRunAppliesWhatWasLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -361,13 +362,13 @@ func TestRunAppliesWhatWasLeft(t *testing.T) {
 		time.Sleep(2500 * time.Millisecond) // the first sweep fails, then the first flush
 		synctest.Wait()
 		if ops.States[0] != ordertest.AppliedOp || p.saw.SalesBehind != 1 {
-			t.Errorf("state %d, %d sales behind", ops.States[0], p.saw.SalesBehind)
+			t.Errorf("the operation is in state %d, %d sales are behind", ops.States[0], p.saw.SalesBehind)
 		}
 		ops.Commit(order.Cancellation, 1, 0)
 		p.outbox.RequestFlush(ordertest.VoucherA)
 		synctest.Wait()
 		if ops.States[1] != ordertest.AppliedOp {
-			t.Error("requested, and nothing was applied")
+			t.Error("a flush was requested, and nothing was applied")
 		}
 		for range 2 * requestQueue {
 			p.outbox.RequestFlush(ordertest.VoucherA) // never blocks
@@ -382,7 +383,7 @@ func TestRunAppliesWhatWasLeft(t *testing.T) {
 }
 
 // Operations are committed, two instances flush at once, they die between any two steps, the sale is rebuilt: each
-// operation takes effect once, in order, and in the end Redis has what the ledger has.
+// operation takes effect once, in order, and in the end Redis has the ledger's stock.
 func TestOutboxKeepsLedgerAndRedisInStep(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -427,23 +428,24 @@ func TestOutboxKeepsLedgerAndRedisInStep(t *testing.T) {
 			}
 		}
 		if slices.Contains(ops.States, ordertest.PendingOp) {
-			t.Fatalf("pending in the end: %v", ops.States)
+			t.Fatalf("pending at the end: %v", ops.States)
 		}
 		if !slices.IsSorted(ops.Effects) || len(slices.Compact(slices.Clone(ops.Effects))) != len(ops.Effects) {
-			t.Fatalf("took effect in the order %v", ops.Effects)
+			t.Fatalf("operations took effect in the order %v", ops.Effects)
 		}
 		if ops.Stock != ops.Sale || ops.Stock < 0 {
 			t.Fatalf("the ledger has %d, Redis %d", ops.Stock, ops.Sale)
 		}
 		for i, op := range ops.Ops {
 			if !op.Takes() && ops.States[i] == ordertest.RefusedOp {
-				t.Fatalf("operation %d gives and was refused", op.Number)
+				t.Fatalf("operation %d gives units and was refused", op.Number)
 			}
 		}
 	})
 }
 
-// Takes whose outcome is forgotten have no result: what follows them must not be mistaken for them.
+// Takes whose result Redis has forgotten are missing in the results: the results of later operations must not be
+// attributed to them.
 func TestNotifiesByNumber(t *testing.T) {
 	t.Parallel()
 	ops := ordertest.NewFakeOperations(0)
@@ -459,12 +461,12 @@ func TestNotifiesByNumber(t *testing.T) {
 	}
 }
 
-// toldLists are the vouchers whose lists were told.
+// toldLists are the vouchers whose lists were notified.
 type toldLists []int64
 
 func (l *toldLists) Changed(_ context.Context, v voucher.Voucher) { *l = append(*l, v.ID) }
 
-// What shows in lists is told to them once Redis has it; what is read from Redis anyway is not.
+// Lists are notified of changes that they show, once Redis has them, except of those that lists read from Redis anyway.
 func TestListsAreTold(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[order.OperationKind]int{
@@ -479,7 +481,7 @@ func TestListsAreTold(t *testing.T) {
 		var told toldLists
 		p.outbox.stores.Lists = &told
 		if err := p.outbox.Flush(t.Context(), ordertest.VoucherA); err != nil || len(told) != want {
-			t.Errorf("%s: %v were told, want %d, %v", kind, told, want, err)
+			t.Errorf("%s: the lists of %v were notified, want %d, %v", kind, told, want, err)
 		}
 	}
 }

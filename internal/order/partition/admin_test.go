@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// fakeAdmin is a service whose partitions can be changed.
+// fakeAdmin is a ledger and a Redis whose partitions can be changed.
 type fakeAdmin struct {
 	fakeService
 
 	waiting map[int]Waiting
-	created int // sales that came after they were counted
+	created int // sales that were created after they were counted
 }
 
 func (f *fakeAdmin) WaitingIn(_ context.Context, n int) (Waiting, error) {
@@ -50,29 +50,29 @@ func TestAdmin(t *testing.T) {
 		to      int
 		err     error
 		text    string
-		want    []State // afterwards; nil: as before
+		want    []State // the states afterwards; nil: unchanged
 	}{
 		"closed": {
 			states: []State{Open, Open}, do: (*Admin).Close, to: 1, want: []State{Open, Closed},
 		},
-		"the last open one": {states: []State{Open, Closed}, do: (*Admin).Close, err: ErrState},
+		"the last open partition is not closed": {states: []State{Open, Closed}, do: (*Admin).Close, err: ErrState},
 		"opened again": {
 			states: []State{Open, Closed}, do: (*Admin).Open, to: 1, want: []State{Open, Open},
 		},
-		"a removed one stays removed": {states: []State{Open, Removed}, do: (*Admin).Open, to: 1, err: ErrState},
+		"a removed partition stays removed": {states: []State{Open, Removed}, do: (*Admin).Open, to: 1, err: ErrState},
 		"removed": {states: []State{Open, Closed}, sales: map[int]int{
 			0: 3,
 		}, works: here, do: (*Admin).Remove, to: 1, want: []State{Open, Removed}},
-		"0 is not removed": {
+		"partition 0 is not removed": {
 			states: []State{Closed, Open}, works: here, do: (*Admin).Remove, err: ErrState, text: "no sale",
 		},
-		"an open one is not removed": {
+		"an open partition is not removed": {
 			states: []State{Open, Open}, works: here, do: (*Admin).Remove, to: 1, err: ErrState,
 		},
-		"a sale came meanwhile": {
+		"a sale was created meanwhile": {
 			states: []State{Open, Closed}, works: here, created: 1, do: (*Admin).Remove, to: 1, err: ErrNotEmpty,
 		},
-		"there is none": {
+		"an unknown partition": {
 			states: []State{Open, Closed}, works: here, do: (*Admin).Remove, to: 2, err: ErrUnknown,
 		},
 		"with a sale": {states: []State{Open, Closed}, sales: map[int]int{
@@ -115,7 +115,7 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
-// What is in the others is shown where the Redis of one does not answer.
+// The contents of the other partitions are listed when the Redis of one does not answer.
 func TestListPartitions(t *testing.T) {
 	t.Parallel()
 	f := &fakeAdmin{

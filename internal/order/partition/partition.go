@@ -9,7 +9,7 @@ import (
 // Max is how many partitions there can be, removed ones included.
 const Max = 32
 
-// Missing returns which of the partitions 0 to n - 1 never were: not one that was closed or removed.
+// Missing returns which of the partitions 0 to n - 1 have never existed. Closed and removed ones have.
 func Missing(all []Partition, n int) (missing []int) {
 	for number := range n {
 		if number > 0 && !slices.ContainsFunc(all, func(p Partition) bool { return p.Number == number }) {
@@ -19,7 +19,7 @@ func Missing(all []Partition, n int) (missing []int) {
 	return missing
 }
 
-// State is what may be done with a partition.
+// State is a partition's state.
 type State string
 
 // The states of a partition, as the ledger has them.
@@ -29,11 +29,11 @@ const (
 	Removed State = "removed" // there is nothing in it, and nobody looks there any more
 )
 
-// Partition is one of them.
+// Partition is one partition.
 type Partition struct {
 	Number int
 	State  State
-	Since  time.Time // when it got its state, by the ledger's clock; zero for partition 0 while it is as it always was
+	Since  time.Time // when it got its state, by the ledger's clock; zero for a partition 0 that was never closed
 }
 
 // Errors of changes.
@@ -42,9 +42,9 @@ var (
 	ErrUnknown = errors.New("no such partition")
 	// ErrState says that a partition's state does not allow the change.
 	ErrState = errors.New("the partition's state does not allow it")
-	// ErrNotEmpty says that there is something in a partition that is to be removed.
+	// ErrNotEmpty says that a partition cannot be removed because it is not empty.
 	ErrNotEmpty = errors.New("the partition is not empty")
-	// ErrFormat says that what Redis has in a partition is of another format, or of another installation. It is left
-	// alone.
+	// ErrFormat says that a partition's data in Redis has another format, or belongs to another installation. That data
+	// is left alone.
 	ErrFormat = errors.New("the partition has other data")
 )

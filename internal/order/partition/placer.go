@@ -14,29 +14,29 @@ import (
 	"seckill/internal/voucher"
 )
 
-// placeTimeout is how long partitions have to say which instances work in them; they are asked at the same time.
+// placeTimeout is how long partitions have to say which instances work in them. They are asked at the same time.
 const placeTimeout = time.Second
 
 // PlaceLedger is the ledger of a Placer.
 type PlaceLedger interface {
 	Ledger
-	// SalesIn returns how many sales that are not retired are in each partition.
+	// SalesIn returns, by partition, how many sales are not retired.
 	SalesIn(ctx context.Context) (map[int]int, error)
 }
 
-// Instances says who works where: redisstore.Store.
+// Instances says which instances work where: redisstore.Store.
 type Instances interface {
-	// InstancesIn returns the names of the instances that have sent a reporter's heartbeat in the partition lately.
+	// InstancesIn returns the names of the instances that have recently sent a reporter's heartbeat in the partition.
 	InstancesIn(ctx context.Context, partition int) ([]string, error)
 }
 
-// Placer chooses the partition of a new sale: the open one with the fewest sales that are not retired, of those in
-// which all living instances work. That is round robin while no sale ends, whichever instances are asked.
+// Placer chooses the partition of a new sale: among the open ones in which all live instances work, the one with the
+// fewest sales that are not retired. While no sale ends, that is round robin, whichever instances choose.
 //
-// Every instance of any version works in partition 0, so who is alive is said there. An instance that knows another
-// partition sends its reporter's heartbeats there too; one that does not know it yet, or is of a version that knows
-// no partitions, does not. While partition 0 cannot be asked, new sales go there if it is open: that is right for
-// every version.
+// Every instance of any version works in partition 0, so its heartbeats there say which are alive. An instance that
+// knows another partition sends its reporter's heartbeats there too; one that does not know it yet, or is of a version
+// without partitions, does not. While partition 0 does not answer, it gets the new sales itself if it is open, which is
+// right for every version.
 type Placer struct {
 	ledger    PlaceLedger
 	instances Instances
@@ -67,7 +67,7 @@ func (p *Placer) Place(ctx context.Context, wanted *int64) (int, error) {
 	return p.first(ctx, open)
 }
 
-// first returns the first of the partitions in which all living instances work, or why none is one.
+// first returns the first of the partitions in which all live instances work, or an error that says why there is none.
 func (p *Placer) first(ctx context.Context, open []int) (int, error) {
 	err := fmt.Errorf("%w: all partitions are closed", voucher.ErrNoPartition)
 	working := p.working(ctx, open)
@@ -79,7 +79,7 @@ func (p *Placer) first(ctx context.Context, open []int) (int, error) {
 	return 0, err
 }
 
-// wanted checks the partition that an admin has asked for.
+// wanted checks the partition that an admin has chosen.
 func (p *Placer) wanted(ctx context.Context, all []Partition, open []int, wanted int64) (int, error) {
 	if i := slices.Index(open, int(wanted)); wanted >= 0 && wanted < Max && i >= 0 {
 		return open[i], everywhere(open[i], p.working(ctx, open[i:i+1]))
@@ -107,14 +107,14 @@ func openOnes(all []Partition) (open []int) {
 	return open
 }
 
-// instances are those that work in a partition, or why that is not known.
+// instances are those that work in a partition; err says why they are unknown.
 type instances struct {
 	names []string
 	err   error
 }
 
-// working asks who works in the partitions, and in partition 0: who is alive. It asks nobody where every instance
-// works in each of them anyway.
+// working returns which instances work in the partitions, and in partition 0, where all live ones do. It asks nothing
+// if partition 0 is the only one.
 func (p *Placer) working(ctx context.Context, partitions []int) map[int]instances {
 	if slices.Equal(partitions, []int{0}) {
 		return nil
@@ -138,7 +138,7 @@ func (p *Placer) working(ctx context.Context, partitions []int) map[int]instance
 	return answers
 }
 
-// everywhere returns nil if all living instances work in the partition.
+// everywhere returns nil if all live instances work in the partition.
 func everywhere(n int, working map[int]instances) error {
 	if n == 0 {
 		return nil
@@ -146,11 +146,11 @@ func everywhere(n int, working map[int]instances) error {
 	alive, here := working[0], working[n]
 	switch {
 	case alive.err != nil:
-		return fmt.Errorf("%w: who is alive: %w", voucher.ErrNoPartition, alive.err)
+		return fmt.Errorf("%w: reading which instances are alive: %w", voucher.ErrNoPartition, alive.err)
 	case errors.Is(here.err, ErrFormat):
 		return fmt.Errorf("%w: %w", voucher.ErrOtherData, here.err)
 	case here.err != nil:
-		return fmt.Errorf("%w: who works in partition %d: %w", voucher.ErrNoPartition, n, here.err)
+		return fmt.Errorf("%w: reading which instances work in partition %d: %w", voucher.ErrNoPartition, n, here.err)
 	case len(alive.names) == 0:
 		return fmt.Errorf("%w: no instance works in partition %d", voucher.ErrNoPartition, n)
 	}

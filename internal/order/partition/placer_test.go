@@ -14,13 +14,13 @@ import (
 	"seckill/internal/voucher"
 )
 
-// fakeService is a ledger with sales, and who works where.
+// fakeService is a ledger with sales, and instances that work in partitions.
 type fakeService struct {
 	fakeLedger
 
 	sales map[int]int
-	works map[int][]string // nil: that partition cannot be asked
-	other int              // the partition with other data; 0: none has
+	works map[int][]string // nil: the partition does not answer
+	other int              // the partition with another installation's data; 0: none
 }
 
 func (f *fakeService) SalesIn(context.Context) (map[int]int, error) { return f.sales, nil }
@@ -59,7 +59,7 @@ func TestPlace(t *testing.T) {
 			all: four(Open), sales: map[int]int{0: 2, 1: 1, 3: 2},
 			works: map[int][]string{0: both, 1: both, 3: both}, want: 1,
 		},
-		"of equal ones the first": {
+		"of equally full ones the first": {
 			all: four(Open), sales: map[int]int{0: 2, 1: 1, 3: 1},
 			works: map[int][]string{0: both, 1: both, 3: both}, want: 1,
 		},
@@ -78,11 +78,11 @@ func TestPlace(t *testing.T) {
 			all: four(Open), sales: map[int]int{0: 9, 3: 2}, works: map[int][]string{0: both, 3: both},
 			other: 1, want: 3,
 		},
-		"other data where it is wanted": {
+		"wanted where there is other data": {
 			all: four(Open), works: map[int][]string{0: both, 3: both}, other: 1, wanted: number(1),
 			err: voucher.ErrOtherData, text: "has other data",
 		},
-		"0 cannot say who is alive": {
+		"partition 0 does not say who is alive": {
 			all: four(Open), sales: map[int]int{0: 9}, works: map[int][]string{1: both, 3: both}, want: 0,
 		},
 		"... and is closed": {
@@ -116,17 +116,17 @@ func TestPlace(t *testing.T) {
 			switch {
 			case tc.err == nil && tc.text == "":
 				if err != nil || got != tc.want {
-					t.Errorf("placed in %d, %v, want %d", got, err, tc.want)
+					t.Errorf("chose partition %d, %v, want %d", got, err, tc.want)
 				}
 			case tc.err != nil && !errors.Is(err, tc.err), tc.err == nil && !errors.As(err, &bad),
 				!strings.Contains(err.Error(), tc.text):
-				t.Errorf("placed in %v, %v, want %v with %q", got, err, tc.err, tc.text)
+				t.Errorf("chose partition %v, %v, want %v with %q", got, err, tc.err, tc.text)
 			}
 		})
 	}
 }
 
-// hangingService is a service of which some partitions do not answer.
+// hangingService is a service in which some partitions do not answer.
 type hangingService struct {
 	fakeService
 	hung []int
@@ -143,7 +143,7 @@ func (h *hangingService) InstancesIn(ctx context.Context, n int) ([]string, erro
 	return h.fakeService.InstancesIn(ctx, n)
 }
 
-// Partitions that do not answer delay a new sale by a second in all, and keep it from no other.
+// Partitions that do not answer delay a new sale by a second in all, and do not keep it out of the others.
 func TestPlaceGoesPastHungPartitions(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -165,7 +165,7 @@ func TestPlaceGoesPastHungPartitions(t *testing.T) {
 				}
 				start := time.Now()
 				if got, err := NewPlacer(h, h).Place(t.Context(), nil); err != nil || got != tc.want {
-					t.Errorf("placed in %d, %v, want %d", got, err, tc.want)
+					t.Errorf("chose partition %d, %v, want %d", got, err, tc.want)
 				}
 				if took := time.Since(start); took > placeTimeout {
 					t.Errorf("it took %v", took)

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// refreshEvery is how often the ledger is asked which partitions there are.
+	// refreshEvery is how often an instance reads from the ledger which partitions exist.
 	refreshEvery = 2 * time.Second
-	// refreshTimeout is how long it has for the answer. An instance whose ledger answers knows a new partition within
-	// the sum.
+	// refreshTimeout is how long the ledger has to answer. While it answers, an instance knows a new partition within
+	// refreshEvery plus refreshTimeout.
 	refreshTimeout = 3 * time.Second
 )
 
-// Ledger says which partitions there are.
+// Ledger says which partitions exist.
 type Ledger interface {
-	// Partitions returns all partitions by number, removed ones too; 0 is always there.
+	// Partitions returns all partitions by number, removed ones too; partition 0 always exists.
 	Partitions(ctx context.Context) ([]Partition, error)
 }
 
@@ -35,7 +35,7 @@ type Set struct {
 	changed chan struct{} // closed when numbers are replaced
 }
 
-// Load returns the set as the ledger has it now. Run keeps it so.
+// Load returns the set as the ledger has it now. Run keeps it up to date.
 func Load(ctx context.Context, ledger Ledger, log *slog.Logger) (*Set, error) {
 	s := &Set{ledger: ledger, log: log, changed: make(chan struct{})}
 	if err := s.Refresh(ctx); err != nil {
@@ -47,7 +47,7 @@ func Load(ctx context.Context, ledger Ledger, log *slog.Logger) (*Set, error) {
 // Only is a set that never changes, for tests and for jobs about given partitions.
 func Only(numbers ...int) *Set { return &Set{numbers: numbers, changed: make(chan struct{})} }
 
-// All returns the numbers of the partitions, ascending. They must not be changed.
+// All returns the numbers of the partitions, ascending. The caller must not change them.
 func (s *Set) All() []int {
 	numbers, _ := s.watch()
 	return numbers
@@ -59,7 +59,7 @@ func (s *Set) watch() (numbers []int, changed <-chan struct{}) {
 	return s.numbers, s.changed
 }
 
-// Run reads which partitions there are every two seconds, until ctx ends. What fails is retried.
+// Run reads which partitions exist every two seconds, until ctx ends. It retries failures.
 func (s *Set) Run(ctx context.Context) error {
 	failing := false
 	return periodic.Every(ctx, refreshEvery, func(ctx context.Context) {
@@ -72,7 +72,7 @@ func (s *Set) Run(ctx context.Context) error {
 	})
 }
 
-// Refresh reads which partitions there are now.
+// Refresh reads from the ledger which partitions exist.
 func (s *Set) Refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()
@@ -92,7 +92,7 @@ func (s *Set) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// replace notes what there is, and reports whether something else was known before.
+// replace stores the partitions, and reports whether they have changed.
 func (s *Set) replace(numbers []int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +106,8 @@ func (s *Set) replace(numbers []int) bool {
 	return !first
 }
 
-// Each runs the job for each partition, also for those that come later, until ctx ends or the partition is removed,
-// and returns when all have ended. The job retries what fails: an error of its ends nothing but that job.
+// Each runs the job for each partition, present and future, until ctx ends or the partition is removed, and returns
+// when all jobs have ended. The job must retry its own failures: an error that it returns ends this job alone.
 func (s *Set) Each(ctx context.Context, job func(ctx context.Context, partition int) error) error {
 	var jobs sync.WaitGroup
 	defer jobs.Wait()

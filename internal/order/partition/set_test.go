@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// fakeLedger says what it is told to.
+// fakeLedger returns the partitions that a test sets.
 type fakeLedger struct {
 	mu  sync.Mutex
 	all []Partition
@@ -61,7 +61,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// A job runs for each partition, also for one that comes while others run, and ends with it.
+// A job runs for each partition, even for one that is added later, and ends with it.
 func TestEach(t *testing.T) {
 	t.Parallel()
 	l := &fakeLedger{all: []Partition{{Number: 0, State: Open}}}

@@ -13,26 +13,27 @@ import (
 )
 
 const (
-	// watchEvery is how often a Watcher asks who works in a partition.
+	// watchEvery is how often a Watcher checks which instances work in a partition.
 	watchEvery = 5 * time.Second
-	// missingAfter is for how long an instance may miss a partition: longer than one needs to know a new one, and
-	// than the heartbeats of one that has stopped count.
+	// missingAfter is how long an instance may be missing in a partition: longer than it takes to notice a new
+	// partition, and than the heartbeats of a stopped instance count.
 	missingAfter = 15 * time.Second
 )
 
 // WatchObserver shows what a Watcher finds, for metrics. Its methods must not block.
 type WatchObserver interface {
-	// SetMissingInstances sets how many living instances do not work in the partition.
+	// SetMissingInstances sets how many live instances do not work in the partition.
 	SetMissingInstances(partition, n int)
-	// SetMissingInstancesUnknown says that this is not known: the partition, or partition 0, does not answer.
+	// SetMissingInstancesUnknown says that their number is unknown: the partition, or partition 0, does not answer.
 	SetMissingInstancesUnknown(partition int)
-	// ForgetMissingInstances ends the numbers of a partition in which this instance no longer works.
+	// ForgetMissingInstances ends the metrics of a partition in which this instance no longer works.
 	ForgetMissingInstances(partition int)
 }
 
-// Watcher watches for living instances that do not work in a partition: those of a version that knows no partitions,
-// or fewer, which joined after sales were placed there. Such a one sells these sales, but hands in no recovery
-// reports of them, so what it has accepted is lost with Redis; and no new sale is placed there (Placer).
+// Watcher watches for live instances that do not work in a partition: those of a version that knows no partitions, or
+// fewer, which joined after the partition got sales. Such an instance sells these sales but hands in no recovery
+// reports for them, so orders that it accepted are lost if Redis loses them. No new sale is assigned to the partition
+// (Placer).
 type Watcher struct {
 	instances Instances
 	observer  WatchObserver
@@ -44,7 +45,7 @@ func NewWatcher(instances Instances, observer WatchObserver, log *slog.Logger) *
 	return &Watcher{instances: instances, observer: observer, log: log}
 }
 
-// Run watches a partition until ctx ends. In partition 0 every instance works: nothing is watched there.
+// Run watches a partition until ctx ends. Every instance works in partition 0, so it does not watch that one.
 func (w *Watcher) Run(ctx context.Context, partition int) error {
 	if partition == 0 {
 		w.observer.SetMissingInstances(0, 0)
@@ -55,21 +56,21 @@ func (w *Watcher) Run(ctx context.Context, partition int) error {
 	return periodic.Every(ctx, watchEvery, func(ctx context.Context) { w.look(ctx, partition, missed) })
 }
 
-// absence is that of an instance from a partition.
+// absence is one instance's absence from a partition.
 type absence struct {
 	since  time.Time
 	logged bool
 }
 
-// look asks once, and brings what is known of instances up to date.
+// look checks once, and updates the known absences.
 func (w *Watcher) look(ctx context.Context, partition int, known map[string]*absence) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	alive, err := w.instances.InstancesIn(ctx, 0)
 	here, errHere := w.instances.InstancesIn(ctx, partition)
-	if errors.Join(err, errHere) != nil { // what else asks them logs why
+	if errors.Join(err, errHere) != nil { // other users of Redis log why
 		w.observer.SetMissingInstancesUnknown(partition)
-		clear(known) // an absence counts from when it is seen again: an instance may have come and gone meanwhile
+		clear(known) // count from when the instance is seen again: it may have come and gone meanwhile
 		return
 	}
 	names := missing(alive, here)
@@ -92,12 +93,12 @@ func (w *Watcher) warn(ctx context.Context, partition int, name string, a *absen
 	if !a.logged {
 		a.logged = true
 		w.log.WarnContext(ctx,
-			"an instance does not work in a partition, and no new sale is placed there: is it of an older version?",
+			"an instance does not work in a partition, which gets no new sales: is it of an older version?",
 			"partition", partition, "instance", InstanceName(name))
 	}
 }
 
-// missing returns which of the instances that are alive do not work here.
+// missing returns which of the live instances do not work here.
 func missing(alive, here []string) (names []string) {
 	for _, name := range alive {
 		if !slices.Contains(here, name) {
@@ -107,8 +108,8 @@ func missing(alive, here []string) (names []string) {
 	return names
 }
 
-// InstanceName returns the name that SECKILL_INSTANCE gave to an instance, from that of its heartbeats: name:run
-// formats.
+// InstanceName returns the name that SECKILL_INSTANCE gave to an instance, from its heartbeats' name as name:run
+// formats it.
 func InstanceName(heartbeat string) string {
 	name, _, _ := strings.Cut(heartbeat, " ")
 	if colon := strings.LastIndexByte(name, ':'); colon > 0 {

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// heartbeats are who works where, until they are changed; nil: that partition cannot be asked.
+// heartbeats are the names of the instances that work in each partition, which a test may change; nil: the partition
+// does not answer.
 type heartbeats struct {
 	mu     sync.Mutex
 	works  map[int][]string
@@ -45,14 +46,14 @@ func (h *heartbeats) show(partition int, text string) {
 	h.shown[partition] = text
 }
 
-// Write takes what is logged.
+// Write collects the log.
 func (h *heartbeats) Write(line []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.logged.Write(line)
 }
 
-// expect expects what is shown of partition 2, and how often an instance was logged.
+// expect checks what the observer shows of partition 2, and how often an instance was logged.
 func (h *heartbeats) expect(t *testing.T, want string, warnings int) {
 	t.Helper()
 	h.mu.Lock()
@@ -83,7 +84,7 @@ func TestWatcher(t *testing.T) {
 			synctest.Wait()
 			h.expect(t, want, lines)
 		}
-		time.Sleep(time.Millisecond) // between two looks
+		time.Sleep(time.Millisecond) // between two checks
 		after(2*watchEvery, "0", 0)
 		h.set(0, "a:1", "old:2 reads")
 		after(watchEvery, "0", 0)

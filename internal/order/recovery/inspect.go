@@ -11,17 +11,17 @@ import (
 	"seckill/internal/voucher"
 )
 
-// inspection is what a sweep has read. Partitions are read at the same time, each by itself: one whose Redis node
-// does not answer hides no other's sales.
+// inspection is the result of a sweep's reading. Partitions are read at the same time, each on its own: if the Redis
+// node of one does not answer, the sales of the others are still read.
 type inspection struct {
 	vouchers []voucher.Voucher // those whose partition could be read
 	views    []order.SaleView  // in the same order
 	unread   []voucher.Voucher // the others
-	err      error             // why they could not be, wrapping errUnread; nil if there are none
-	waited   time.Duration     // for partitions that could not be read, after the last one that could be
+	err      error             // why they could not be read, wrapping errUnread; nil if all could
+	waited   time.Duration     // how long the last partition that could be read was followed by waiting for others
 }
 
-// inspect reads the sales from the ledger and then from Redis. It fails where the ledger or all partitions do.
+// inspect reads the sales from the ledger and then from Redis. It fails if the ledger cannot be read, or no partition.
 func (r *Reconciler) inspect(ctx context.Context) (inspection, error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
@@ -39,7 +39,7 @@ func (r *Reconciler) inspect(ctx context.Context) (inspection, error) {
 		reading sync.WaitGroup
 		mu      sync.Mutex
 		failed  []error
-		read    = time.Now() // when the last partition was
+		read    = time.Now() // when the last partition was read
 	)
 	for partition, vs := range byPartition {
 		reading.Go(func() {

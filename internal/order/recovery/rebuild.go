@@ -15,17 +15,17 @@ import (
 	"seckill/internal/voucher"
 )
 
-// SaleLedger is what a rebuild needs of the ledger.
+// SaleLedger is the part of the ledger that rebuilds use.
 type SaleLedger interface {
 	order.KeptSales
-	// RaiseEpoch begins a rebuild: it raises the sale's epoch by one, or above the given one if that is higher, sets
-	// its sequence to 0, and returns the new epoch. The epoch is the rebuild's fencing token.
+	// RaiseEpoch begins a rebuild: it raises the sale's epoch by one, or to one more than above if that is higher, sets
+	// the sequence to 0, and returns the new epoch. The epoch is the rebuild's fencing token.
 	RaiseEpoch(ctx context.Context, sale int64, above int64) (int64, error)
-	// Snapshot reads the sale and all its orders under its row's lock, marking pending operations as absorbed, and
+	// Snapshot reads the sale and all its orders under its row's lock. It marks pending operations as absorbed, and
 	// those that take units as void. It returns ErrSuperseded when the sale's epoch is not the given one.
 	Snapshot(ctx context.Context, sale int64, epoch int64) (order.Snapshot, error)
-	// Retire marks the sale as no longer held by Redis, and reports whether it did (or it was before): not while an
-	// operation is pending, before its end has passed, or when its last operation is not the given one any more.
+	// Retire marks the sale as no longer held by Redis, and reports whether it is so marked. It does not mark a sale
+	// that has a pending operation, has not ended, or whose last operation is not the given one.
 	Retire(ctx context.Context, sale int64, lastOperation int64) (retired bool, err error)
 }
 
@@ -35,30 +35,30 @@ type SaleReader interface {
 	Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error)
 	// Waiting yields the claims of a sale that are in the stream, delivered or not, oldest first.
 	Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
-	// Holders yields the holders of a sale, as claims without epoch and sequence. One may come twice. One that cannot
-	// be read is an *order.UnreadableHolderError, after which the others follow.
+	// Holders yields the holders of a sale, as claims without epoch and sequence, some of them twice. For a holder that
+	// cannot be read it yields an *order.UnreadableHolderError and goes on.
 	Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
 }
 
 // SaleBuilder writes a sale into Redis step by step, and removes it. Every step of a rebuild carries its epoch and
 // returns ErrSuperseded once a newer rebuild has begun or the sale is open at this epoch or a later one.
 type SaleBuilder interface {
-	// Begin stops the sale (SaleRebuilding) and removes what stands in its place. Holders who ask still get their
-	// order. At epoch 0, which every sale has passed, it stops nothing and returns ErrSuperseded, if Redis would take
-	// it at all.
+	// Begin stops the sale (SaleRebuilding) and removes anything that is not a sale from its keys. Buyers who have an
+	// order are still told of it. At epoch 0, which every sale has passed, Begin only tests whether Redis would stop
+	// the sale: it returns ErrSuperseded if so.
 	Begin(ctx context.Context, sale order.SaleRef, epoch int64) error
 	// SetHolders makes each claim's user a holder by its order, and removes the fields of other holders in remove.
 	SetHolders(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, remove []string) error
-	// Requeue appends claims to the stream whose entries were lost.
+	// Requeue appends claims to the stream that have lost their entries.
 	Requeue(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim) error
 	// Publish opens the sale at the epoch with sequence 0.
 	Publish(ctx context.Context, sale order.SaleRef, epoch int64, o order.Opening) error
-	// Drop removes an ended sale and its holders, unless an entry of it may still wait or the view is outdated, and
-	// reports whether it did.
+	// Drop removes an ended sale and its holders, and reports whether it did. It does not if an entry of the sale may
+	// still wait or the view is outdated.
 	Drop(ctx context.Context, sale order.SaleRef, view order.SaleView) (bool, error)
 }
 
-// rebuildIfNeeded checks the sale again, now that the lock is held, and rebuilds it if it is wrong.
+// rebuildIfNeeded checks the sale again, under its lock, and rebuilds it if it is wrong.
 func (r *Reconciler) rebuildIfNeeded(ctx context.Context, sale int64) error {
 	v, view, err := r.look(ctx, sale)
 	if err != nil && !errors.Is(err, voucher.ErrNotFound) {
@@ -84,7 +84,7 @@ func (r *Reconciler) rebuildIfNeeded(ctx context.Context, sale int64) error {
 	return err
 }
 
-// look reads one sale from the ledger, and then from Redis if Redis is to hold it.
+// look reads one sale from the ledger, and then from Redis if Redis must hold it.
 func (r *Reconciler) look(ctx context.Context, sale int64) (voucher.Voucher, order.SaleView, error) {
 	r.catalog.Forget(sale)
 	v, err := r.catalog.Find(ctx, sale)
@@ -98,9 +98,9 @@ func (r *Reconciler) look(ctx context.Context, sale int64) (voucher.Voucher, ord
 	return v, views[0], nil
 }
 
-// canStop returns nil if Redis would stop the sale now. While the sale's slot moves to another node of a cluster, key
-// by key, it does not (TRYAGAIN), for as long as that takes. Each instance would try again and again, and raise the
-// epoch each time for a rebuild that cannot even begin.
+// canStop returns nil if Redis would stop the sale now. While a cluster moves the sale's slot to another node, key by
+// key, Redis refuses (TRYAGAIN). Without this check each instance would keep retrying, and raise the epoch each time
+// for a rebuild that cannot even begin.
 func (r *Reconciler) canStop(ctx context.Context, sale order.SaleRef) error {
 	err := r.builder.Begin(ctx, sale, 0)
 	if errors.Is(err, order.ErrSuperseded) {
@@ -109,16 +109,17 @@ func (r *Reconciler) canStop(ctx context.Context, sale order.SaleRef) error {
 	return err
 }
 
-// rebuild makes Redis hold the sale as the ledger has it, with the accepted orders that still wait (rule 10).
+// rebuild writes the sale into Redis as the ledger has it, with the accepted orders that still wait (rule 10).
 //
-// The order of reading makes it exact. From Begin on the sale is stopped. Then the stream is read, then the holders,
-// then the recovery reports, then the ledger: an order that leaves the stream in between has its row by then, so each
-// accepted order is seen at least once. Being seen twice is harmless, since orders are compared by id. An order that
-// is recorded after the ledger was read lowers the ledger's stock by the unit that was already counted for it here.
+// The order of reading makes the result exact. From Begin on the sale is stopped. Then rebuild reads the stream, the
+// holders, the recovery reports and the ledger, in this order: an order that leaves the stream meanwhile has its row by
+// then, so each accepted order is seen at least once. Seeing one twice is harmless, since orders are compared by id. An
+// order that is recorded after the ledger was read lowers the ledger's stock by the units that the rebuild has already
+// counted for it.
 //
-// view is the sale in Redis. A ledger that was restored from a backup may be behind its epoch.
+// view is the sale in Redis. Its epoch is above the ledger's if the ledger was restored from a backup.
 //
-// If the process dies anywhere in here the sale stays stopped; the next rebuild, with the next epoch, starts over.
+// If the process dies during the rebuild, the sale stays stopped, and the next rebuild starts over with the next epoch.
 func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.SaleView) error {
 	sale := order.SaleOf(v)
 	if err := r.canStop(ctx, sale); err != nil {
@@ -135,12 +136,13 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 		holders: map[int64]order.Held{},
 		reached: []order.Mark{view.Mark, {Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}},
 	}
-	if epoch > 1 { // a new sale has nothing to remember or to read
+	if epoch > 1 { // a new sale has no orders to wait for or read
 		if in.seen, err = r.awaitReports(ctx, sale, epoch); err != nil {
 			return fmt.Errorf("waiting for recovery reports: %w", err)
 		}
 		if in.seen.Epoch > epoch {
-			// The ledger was restored from a backup: callers would take this epoch for a Redis that has lost its tail.
+			// The ledger was restored from a backup. Instances that know the higher epoch would conclude that Redis has
+			// lost its tail, so the sale is rebuilt once more, above that epoch.
 			r.repairs.RequestRepair(sale.VoucherID, in.seen.Epoch)
 		}
 		done, err := r.startReading(ctx, urgencyOf(v, view))
@@ -176,8 +178,8 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 	return nil
 }
 
-// startReading waits until one more rebuild may read; done ends its reading. Sales that have ended wait for each
-// other first: one that sells finds at most maxReadingLate of them before it.
+// startReading waits until one more rebuild may read; done ends its reading. Rebuilds of ended sales share
+// maxReadingLate of the maxReading turns, so that a sale that sells soon gets one.
 func (r *Reconciler) startReading(ctx context.Context, u Urgency) (done func(), err error) {
 	turns := []chan struct{}{r.late, r.reading}
 	if u < Ended {
@@ -200,11 +202,11 @@ func release(turns []chan struct{}) {
 	}
 }
 
-// MaxEpochLead is how far Redis's epoch may be ahead of a ledger that was restored from a backup. What is further
-// ahead was written by hand; the scripts ignore it as well (scripts/sale.lua).
+// MaxEpochLead is how far Redis's epoch may be ahead of a ledger that was restored from a backup. A higher one was
+// written by hand, and the scripts ignore it too (scripts/sale.lua).
 const MaxEpochLead = 1e9
 
-// epochAbove returns the highest epoch that is known of the sale, which the rebuild's must exceed.
+// epochAbove returns the highest known epoch of the sale. The rebuild's epoch must be higher.
 func (r *Reconciler) epochAbove(v voucher.Voucher, view order.SaleView) int64 {
 	above := v.Sale.Epoch
 	for _, epoch := range []int64{view.Mark.Epoch, view.Building, r.repairs.badEpoch(v.ID, v.Sale.Epoch)} {
@@ -251,7 +253,7 @@ type rebuildInput struct {
 	waiting  []order.Claim        // in stream order
 	holders  map[int64]order.Held // user id → order, as Redis has it
 	reported []order.Claim        // from the recovery reports, in no order
-	// unreadable are the holders that name no user or no order. One may come twice.
+	// unreadable are the fields that name no user or no order. One may come twice.
 	unreadable []order.UnreadableHolderError
 	ledger     order.Snapshot
 
@@ -259,20 +261,20 @@ type rebuildInput struct {
 	reached []order.Mark // the marks in Redis and in the ledger
 }
 
-// rebuildPlan is what a rebuild writes.
+// rebuildPlan is what a rebuild will write.
 type rebuildPlan struct {
-	setHolders    []order.Claim // holders that Redis lacks or has with another order
-	removeHolders []string      // the fields of holders without an order
-	requeue       []order.Claim // accepted orders that are in no stream and no ledger
+	setHolders    []order.Claim // holders whom Redis lacks or has with another order
+	removeHolders []string      // fields of holders who have no order
+	requeue       []order.Claim // accepted orders that are in neither stream nor ledger
 	opening       order.Opening
-	lost          []order.Claim // those of requeue that only reports knew
+	lost          []order.Claim // the part of requeue that only reports knew
 }
 
-// makePlan decides who is a holder and how much is left. First come the ledger's live orders, then accepted orders
-// that wait, in stream order, then those of which only the holder is left, then those that only reports know, in the
-// order of their acceptance. Each of the latter three will take its units from the ledger, so they count as taken
-// here. An order whose user is a holder by another one is requeued too: the recorder makes it a failed order with its
-// reason.
+// makePlan decides who is a holder and how much is left. It goes through the ledger's live orders, then the accepted
+// orders that wait in the stream, in stream order, then those whose holder alone is left, then those that only reports
+// know, in the order of acceptance. All but the first will take their units from the ledger when they are recorded, so
+// those units count as taken here. If the user of an order is already a holder by another one, the order is requeued
+// too: the recorder then fails it with a reason.
 func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 	var plan rebuildPlan
 	holders := make(map[int64]order.Held, len(in.ledger.Live)+len(in.waiting))
@@ -282,7 +284,7 @@ func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 	for _, c := range in.waiting {
 		queued[c.OrderID] = true
 		if _, has := holders[c.UserID]; has || in.ledger.Dead[c.OrderID] {
-			continue // recorded already, or bound to fail: the recorder decides
+			continue // already recorded, or bound to fail: the recorder decides
 		}
 		holders[c.UserID] = c.Held()
 		promised += c.Quantity.Units()
@@ -338,8 +340,8 @@ func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 	return plan
 }
 
-// unreadableFields returns the fields of holders that cannot be read, but those of users who are holders again: their
-// order is set in its place.
+// unreadableFields returns the fields of unreadable holders that must be removed. Those of users who become holders
+// again are overwritten anyway.
 func (in *rebuildInput) unreadableFields(holders map[int64]order.Held) []string {
 	var fields []string
 	for _, u := range in.unreadable {
@@ -352,7 +354,7 @@ func (in *rebuildInput) unreadableFields(holders map[int64]order.Held) []string 
 	return fields
 }
 
-// missing returns the reported claims that are neither in Redis nor in the ledger, each once, in the order of their
+// missing returns the reported claims that are neither in Redis nor in the ledger, each once, in the order of
 // acceptance.
 func (in *rebuildInput) missing(queued map[int64]bool) []order.Claim {
 	var missing []order.Claim
@@ -369,9 +371,9 @@ func (in *rebuildInput) missing(queued map[int64]bool) []order.Claim {
 	return slices.CompactFunc(missing, func(a, plan order.Claim) bool { return a.OrderID == plan.OrderID })
 }
 
-// unaccounted counts the admissions that nobody can name any more: those between the mark of Redis and the ledger and
-// the highest mark in the reports that no report contains. It can be told when Redis or the ledger still had that
-// epoch.
+// unaccounted counts the admissions whose orders nobody can name: those that no report contains, between the mark that
+// Redis or the ledger has reached and the highest mark in the reports. It returns 0 if neither has the reports' epoch,
+// as the count is unknown then.
 func (in *rebuildInput) unaccounted() int64 {
 	reached := int64(-1)
 	for _, m := range in.reached {

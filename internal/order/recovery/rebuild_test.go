@@ -71,7 +71,7 @@ func TestPlanOfARebuild(t *testing.T) {
 			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{1: 11})},
 			want:    rebuildPlan{opening: opening(2, order.SaleOpen)},
 		},
-		"an order of which only the holder is left is requeued": {
+		"an order whose holder alone is left is requeued": {
 			holders: one(map[int64]int64{4: 14}),
 			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3)},
 			want: rebuildPlan{
@@ -84,7 +84,7 @@ func TestPlanOfARebuild(t *testing.T) {
 			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Dead: map[int64]bool{14: true}},
 			want:    rebuildPlan{removeHolders: []string{"4"}, opening: opening(3, order.SaleOpen)},
 		},
-		"a holder who cannot be read is removed, unless their user is one again": {
+		"an unreadable holder is removed, unless its user becomes a holder again": {
 			waiting: []order.Claim{ordertest.NewClaim(11, 1, ordertest.VoucherA)},
 			broken: []order.UnreadableHolderError{
 				{Field: "1", Value: "xyz"}, {Field: "01", Value: "5"}, {Field: "999999", Value: "xyz"}, {Field: "x"},
@@ -100,11 +100,11 @@ func TestPlanOfARebuild(t *testing.T) {
 			ledger:  order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{4: 99})},
 			want: rebuildPlan{
 				setHolders: []order.Claim{holder(4, 99)}, opening: opening(3, order.SaleOpen),
-				// It will fail, and say why.
+				// The recorder will fail it, with a reason.
 				requeue: []order.Claim{{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 4}},
 			},
 		},
-		"what only reports know makes holders and is requeued, once, in order": {
+		"orders that only reports know make holders and are requeued, once, in order": {
 			reported: []order.Claim{accepted(16, 6, 9), accepted(15, 5, 8), accepted(16, 6, 9)},
 			ledger:   order.Snapshot{Voucher: ordertest.SaleVoucher(3)},
 			want: rebuildPlan{
@@ -113,7 +113,7 @@ func TestPlanOfARebuild(t *testing.T) {
 				lost:    []order.Claim{accepted(15, 5, 8), accepted(16, 6, 9)},
 			},
 		},
-		"what reports and others know changes nothing": {
+		"orders that are known elsewhere too change nothing": {
 			waiting:  []order.Claim{ordertest.NewClaim(11, 1, ordertest.VoucherA)},
 			holders:  one(map[int64]int64{1: 11, 4: 14}),
 			reported: []order.Claim{accepted(11, 1, 1), accepted(12, 2, 2), accepted(13, 3, 3), accepted(14, 4, 4)},
@@ -137,7 +137,7 @@ func TestPlanOfARebuild(t *testing.T) {
 				lost:       []order.Claim{accepted(21, 1, 1), accepted(22, 2, 2)}, opening: opening(2, order.SaleOpen),
 			},
 		},
-		"orders of several units come back from the ledger, the stream, holders and reports with all of them": {
+		"orders from the ledger, the stream, holders and reports keep all their units": {
 			waiting:  []order.Claim{several(accepted(11, 1, 1), 2)},
 			holders:  map[int64]order.Held{4: {OrderID: 14, Quantity: order.QuantityOf(3)}},
 			reported: []order.Claim{several(accepted(15, 5, 2), 4)},
@@ -156,7 +156,7 @@ func TestPlanOfARebuild(t *testing.T) {
 				opening: withExtra(opening(20-2-3-4, order.SaleOpen), 1+2+3+4),
 			},
 		},
-		"offered units are not on sale, and who has accepted one is no holder before it is decided": {
+		"offered units are not on sale, and accepting an offer makes no holder before Redis decides": {
 			holders: map[int64]order.Held{4: {OrderID: 14}},
 			ledger:  order.Snapshot{Voucher: withOffers(ordertest.SaleVoucher(3), 2), Dead: map[int64]bool{14: true}},
 			want:    rebuildPlan{removeHolders: []string{"4"}, opening: opening(3, order.SaleOpen)},
@@ -170,7 +170,7 @@ func TestPlanOfARebuild(t *testing.T) {
 				setHolders: []order.Claim{several(holder(4, 14), 2)}, opening: withExtra(opening(3, order.SaleOpen), 1),
 			},
 		},
-		"more promised than there is: nothing left, never less than nothing": {
+		"more accepted than there is: the stock is 0, never negative": {
 			waiting: []order.Claim{
 				ordertest.NewClaim(11, 1, ordertest.VoucherA), ordertest.NewClaim(12, 2, ordertest.VoucherA),
 			},
@@ -196,7 +196,7 @@ func TestPlanOfARebuild(t *testing.T) {
 	}
 }
 
-// one gives each of the orders one unit.
+// one gives each order one unit.
 func one(orders map[int64]int64) map[int64]order.Held {
 	held := make(map[int64]order.Held, len(orders))
 	for user, id := range orders {
@@ -205,7 +205,7 @@ func one(orders map[int64]int64) map[int64]order.Held {
 	return held
 }
 
-// unitsOf is how many units the order with the id has, wherever it is told.
+// unitsOf returns the quantity of the order with the id, the same in every source.
 func unitsOf(id int64) order.Quantity { return order.QuantityOf(1 + id%4) }
 
 func withUnits(orders map[int64]int64) map[int64]order.Held {
@@ -216,7 +216,7 @@ func withUnits(orders map[int64]int64) map[int64]order.Held {
 	return held
 }
 
-// units adds up.
+// units returns the orders' units, and how many of them are beyond one per order.
 func units(orders map[int64]order.Held) (all, extra int64) {
 	for _, h := range orders {
 		all, extra = all+h.Quantity.Units(), extra+h.Quantity.Extra()
@@ -224,8 +224,8 @@ func units(orders map[int64]order.Held) (all, extra int64) {
 	return all, extra
 }
 
-// After a rebuild, what is left plus what will still be recorded is exactly the ledger's stock, as long as no more was
-// promised than there is; and no user is a holder twice, or removed although their order counts.
+// After a rebuild, the stock plus the units of orders still to be recorded equals the ledger's stock, as long as no
+// more units were accepted than there are. No user is a holder twice, and none is removed whose order counts.
 func TestPlanConserves(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -268,11 +268,11 @@ func TestPlanConserves(t *testing.T) {
 		unrecorded, _ := units(holders)
 		recorded, _ := units(in.ledger.Live)
 		if unrecorded -= recorded; plan.opening.Stock != max(0, in.ledger.Voucher.Sale.Stock-unrecorded) {
-			t.Fatalf("opens with %d of %d: %d units of holders are not recorded",
+			t.Fatalf("the sale opens with %d of %d units, and %d units of holders are not recorded",
 				plan.opening.Stock, in.ledger.Voucher.Sale.Stock, unrecorded)
 		}
 		if _, extra := units(holders); plan.opening.Extra != extra {
-			t.Fatalf("opens with %d units beyond one each, want %d", plan.opening.Extra, extra)
+			t.Fatalf("the sale opens with %d units beyond one per holder, want %d", plan.opening.Extra, extra)
 		}
 		for user, held := range holders {
 			if in.ledger.Live[user].OrderID == 0 && in.ledger.Dead[held.OrderID] {
@@ -282,7 +282,7 @@ func TestPlanConserves(t *testing.T) {
 	})
 }
 
-// Every accepted order that is known anywhere is in the ledger, in the stream, or requeued.
+// Every accepted order that any source knows is in the ledger, in the stream, or requeued.
 func TestPlanLosesNobody(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -330,19 +330,19 @@ func TestUnaccountedAdmissions(t *testing.T) {
 		reported []order.Claim
 		want     int64
 	}{
-		"nothing was lost":               {seen: mark(3, 9), reached: []order.Mark{mark(3, 9), mark(3, 7)}},
-		"nobody has seen anything":       {reached: []order.Mark{mark(3, 9), mark(3, 7)}},
-		"the tail, and nobody says what": {seen: mark(3, 9), reached: []order.Mark{mark(3, 6), mark(3, 4)}, want: 3},
-		"the ledger knew more":           {seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 8)}, want: 1},
+		"nothing was lost":                 {seen: mark(3, 9), reached: []order.Mark{mark(3, 9), mark(3, 7)}},
+		"nobody has seen anything":         {reached: []order.Mark{mark(3, 9), mark(3, 7)}},
+		"the tail, and no report names it": {seen: mark(3, 9), reached: []order.Mark{mark(3, 6), mark(3, 4)}, want: 3},
+		"the ledger knew more":             {seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 8)}, want: 1},
 		"the tail, half of it reported": {
 			seen: mark(3, 9), reached: []order.Mark{mark(3, 5), mark(3, 4)}, want: 2,
 			reported: []order.Claim{said(1, 3, 8), said(2, 3, 9), said(2, 3, 9), said(3, 3, 5), said(4, 2, 7)},
 		},
-		"one whose sequence is not known": {
+		"a reported order has no sequence": {
 			seen: mark(3, 9), reached: []order.Mark{mark(3, 8)}, reported: []order.Claim{said(1, 3, 0)},
 		},
-		"Redis was emptied after a rebuild began":   {seen: mark(3, 9), reached: []order.Mark{{}, mark(4, 0)}},
-		"an older epoch, and nobody knows this one": {seen: mark(5, 9), reached: []order.Mark{mark(4, 2), mark(4, 1)}},
+		"Redis was emptied after a rebuild began": {seen: mark(3, 9), reached: []order.Mark{{}, mark(4, 0)}},
+		"only reports have the epoch":             {seen: mark(5, 9), reached: []order.Mark{mark(4, 2), mark(4, 1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -354,7 +354,7 @@ func TestUnaccountedAdmissions(t *testing.T) {
 	}
 }
 
-// withOffers returns the voucher with so many units kept for offers.
+// withOffers returns the voucher with units kept for offers.
 func withOffers(v voucher.Voucher, units int64) voucher.Voucher {
 	v.Sale.Offered, v.Sale.OfferWithin = units, time.Minute
 	return v

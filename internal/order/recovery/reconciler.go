@@ -18,12 +18,12 @@ import (
 
 // Observer counts rebuilds, for metrics. Its methods must not block.
 type Observer interface {
-	// Recovered: a rebuild requeued so many accepted orders whose entries were gone, and found so many admissions whose
-	// orders nobody can name.
+	// Recovered: a rebuild requeued this many accepted orders whose entries were lost, and found this many admissions
+	// whose orders nobody can name.
 	Recovered(requeued int, unaccounted int64)
 	// Rebuilt: a sale was rebuilt, or its rebuild failed with err.
 	Rebuilt(took time.Duration, err error)
-	// Swept: all sales were looked at, or they could not be, with err.
+	// Swept: a sweep has checked all sales, or failed with err.
 	Swept(err error)
 }
 
@@ -32,11 +32,11 @@ const (
 	sweepShare     = 10 // at most a tenth of the time is spent on sweeps
 	maxSweepPause  = 15 * time.Second
 	inspectTimeout = time.Minute // for reading all sales
-	maxWork        = 64          // sales worked on at a time; most of the time rebuilds wait for recovery reports
-	maxBackground  = 32          // of them that have ended: those that sell find room at once
-	// Rebuilds at a time that read: each has all orders of its sale in memory and a transaction open.
+	maxWork        = 64          // sales worked on at a time; their rebuilds mostly wait for recovery reports
+	maxBackground  = 32          // of them, ended sales at most: sales that sell then start at once
+	// Rebuilds that read at a time: each holds all orders of its sale in memory and a transaction open.
 	maxReading     = 4
-	maxReadingLate = 2 // of them of sales that have ended
+	maxReadingLate = 2 // of them, rebuilds of ended sales at most
 	// quietSweeps is how many sweeps a sale may wait for its rebuild before a warning is logged: usually another
 	// instance, or the call that created the sale, is rebuilding it.
 	quietSweeps = 5
@@ -48,20 +48,20 @@ var (
 	errUnread = errors.New("the sales of a partition cannot be read")
 )
 
-// Suspects takes sales whose units do not add up at a glance: audit.Suspects. Whether anything is wrong is for it to
-// decide.
+// Suspects collects sales whose units do not add up at a glance: audit.Suspects. The auditor then decides whether
+// anything is wrong.
 type Suspects interface {
 	// Suspect asks for the sale to be audited soon. It must not block.
 	Suspect(sale int64)
 }
 
-// Reconciler keeps Redis holding every sale as the ledger says (rules 9, 10 and 13): it opens new sales, rebuilds
-// missing and outdated ones, requests a flush for those that lack operations, and retires those that are long over.
-// Every instance runs one; a lock per sale avoids double work, and the epoch makes double work harmless.
+// Reconciler keeps every sale in Redis as the ledger says (rules 9, 10 and 13): it opens new sales, rebuilds missing
+// and outdated ones, requests a flush for those that lack operations, and retires those that are long over. Every
+// instance runs one; a lock per sale avoids double work, and the epoch makes double work harmless.
 //
-// Once a second it sweeps: it reads all sales from the ledger and from Redis, and puts those with which something is
-// to be done into the repair queue, where other parts of the service put theirs. It works through the queue at the
-// same time, most urgent first, so neither waits for the other, and no sale for a less urgent one.
+// Once a second it sweeps: it reads all sales from the ledger and from Redis, and puts those that need work into the
+// repair queue, to which other parts of the service add theirs. At the same time it works through the queue, most
+// urgent first. So sweeping and repairing do not wait for each other, and no sale waits for a less urgent one.
 type Reconciler struct {
 	ledger   SaleLedger
 	rows     order.Reader
@@ -76,7 +76,7 @@ type Reconciler struct {
 	observer Observer
 	log      *slog.Logger
 	reading  chan struct{} // a semaphore of maxReading
-	late     chan struct{} // one of maxReadingLate, taken before reading by rebuilds of sales that have ended
+	late     chan struct{} // a semaphore of maxReadingLate, taken before reading by rebuilds of ended sales
 
 	state atomic.Pointer[error] // the last sweep's result; a nil pointer before the first
 	ready atomic.Bool           // see Ready
@@ -92,7 +92,7 @@ type Stores struct {
 	Outbox  order.FlushRequester
 	// Reports is nil in the embedded mode, whose Redis ends with its only process.
 	Reports ReportReader
-	// Suspects hears of sales whose units do not add up.
+	// Suspects collects sales whose units do not add up.
 	Suspects Suspects
 }
 
@@ -108,7 +108,7 @@ func New(
 	}
 }
 
-// Run sweeps and works through the repair queue, until ctx ends. It never returns an error before.
+// Run sweeps and works through the repair queue until ctx ends. It retries every failure, so it returns no other error.
 func (r *Reconciler) Run(ctx context.Context) error {
 	var jobs sync.WaitGroup
 	jobs.Go(func() { r.sweepAlways(ctx) })
@@ -123,14 +123,14 @@ func (r *Reconciler) sweepAlways(ctx context.Context) {
 	}
 }
 
-// sweepPause returns how long to pause after a sweep that took so long. A sweep that took long has usually waited for
-// a store that was away, which is no work: without a bound, the instance would look at no sale for minutes after the
-// store is back.
+// sweepPause returns how long to pause after a sweep of that duration. A long sweep has usually only waited for a store
+// that was away. The pause is bounded, so that the instance does not neglect all sales for minutes after the store is
+// back.
 func sweepPause(took time.Duration) time.Duration {
 	return min(max(sweepEvery-took, (sweepShare-1)*took), maxSweepPause)
 }
 
-// serve works through the repair queue until ctx ends, and waits for what is under way.
+// serve works through the repair queue until ctx ends, and then waits for the work under way.
 func (r *Reconciler) serve(ctx context.Context) {
 	finished := make(chan Urgency, maxWork)
 	working, background := 0, 0
@@ -165,7 +165,7 @@ func (r *Reconciler) serve(ctx context.Context) {
 	}
 }
 
-// work does what is to be done about one sale.
+// work rebuilds or retires one sale.
 func (r *Reconciler) work(ctx context.Context, sale int64, u Urgency) {
 	if u == Retiring {
 		r.repairs.done(sale, r.tryRetire(ctx, sale))
@@ -175,7 +175,7 @@ func (r *Reconciler) work(ctx context.Context, sale int64, u Urgency) {
 	r.becomeReady()
 }
 
-// becomeReady makes the instance ready for good once it is.
+// becomeReady makes the instance ready, for good, once it has tried every repair.
 func (r *Reconciler) becomeReady() {
 	state := r.state.Load()
 	if r.ready.Load() || state == nil || *state != nil && !errors.Is(*state, errUnread) {
@@ -186,9 +186,9 @@ func (r *Reconciler) becomeReady() {
 	}
 }
 
-// Ready returns nil once this instance has looked at all sales and has tried to repair those that were wrong and had
-// not ended, and until then what is missing. A sale that cannot be repaired, or goes wrong later, does not make the
-// instance unready: the others sell. Nor does a partition that cannot be read, while another one can.
+// Ready returns nil once this instance has checked all sales and has tried to repair those that were wrong and had not
+// ended. Until then its error says what is missing. The instance stays ready if a sale cannot be repaired or goes wrong
+// later, or if one partition of several cannot be read, since the other sales sell.
 func (r *Reconciler) Ready() error {
 	if r.ready.Load() {
 		return nil
@@ -196,7 +196,7 @@ func (r *Reconciler) Ready() error {
 	return cmp.Or(r.Healthy(), errWaiting)
 }
 
-// Healthy returns nil when the last sweep could look at all sales and none waits for a rebuild.
+// Healthy returns nil when the last sweep could check all sales and none waits for a rebuild.
 func (r *Reconciler) Healthy() error {
 	state := r.state.Load()
 	if state == nil {
@@ -215,15 +215,15 @@ func (r *Reconciler) Open(ctx context.Context, voucherID int64) error {
 	})
 }
 
-// forget drops what is remembered of a sale that has left Redis.
+// forget drops everything remembered about a sale that has left Redis.
 func (r *Reconciler) forget(sale int64) {
 	r.catalog.Forget(sale)
 	r.repairs.forget(sale)
 }
 
-// sweep compares Redis with the ledger for all sales at once, and puts what is to be done into the repair queue. The
-// ledger is read first: Redis is never behind it unless it lost something. It returns how long it took, without
-// waiting for a partition that could not be read while others could.
+// sweep compares Redis with the ledger for all sales at once, and puts the work that it finds into the repair queue. It
+// reads the ledger first: Redis is never behind that reading unless it has lost something. It returns how long the
+// sweep took, without the time that only partitions took which could not be read.
 func (r *Reconciler) sweep(ctx context.Context) time.Duration {
 	start := time.Now()
 	waited, err := r.sweepOnce(ctx)
@@ -246,7 +246,7 @@ func (r *Reconciler) sweepOnce(ctx context.Context) (waited time.Duration, err e
 	all, err := r.inspect(ctx)
 	known := r.repairs.urgencies()
 	if err != nil {
-		r.repairs.sweep(known) // what failed is tried again all the same
+		r.repairs.sweep(known) // sales whose repair failed are retried all the same
 		return 0, err
 	}
 	found := make(map[int64]Urgency, len(known))
@@ -266,7 +266,8 @@ func (r *Reconciler) sweepOnce(ctx context.Context) (waited time.Duration, err e
 	return all.waited, all.err
 }
 
-// compare has done what is to be done about one sale.
+// compare compares one sale with the ledger, and requests what it needs: a rebuild, a flush, an audit or its
+// retirement.
 func (r *Reconciler) compare(ctx context.Context, v voucher.Voucher, view order.SaleView, u Urgency) {
 	sale := v.ID
 	broken, err := r.needsRebuild(ctx, v, view)
@@ -282,11 +283,11 @@ func (r *Reconciler) compare(ctx context.Context, v voucher.Voucher, view order.
 		r.repairs.found(sale, Retiring)
 	}
 	if !broken && view.Stock+view.Buyers+view.Extra+v.Sale.Offered != v.Sale.Issued {
-		r.suspects.Suspect(sale) // the auditor compares exactly, and knows of stock that is being changed
+		r.suspects.Suspect(sale) // the auditor compares exactly, and takes pending changes of stock into account
 	}
 }
 
-// urgencyOf goes by Redis's clock (rule 12).
+// urgencyOf returns the sale's urgency, by Redis's clock (rule 12).
 func urgencyOf(v voucher.Voucher, view order.SaleView) Urgency {
 	switch {
 	case view.Now.Before(v.Sale.Begin):
@@ -298,7 +299,7 @@ func urgencyOf(v voucher.Voucher, view order.SaleView) Urgency {
 	}
 }
 
-// needsRebuild reports whether Redis does not hold the sale as the ledger says. A Redis that is ahead by an epoch means
+// needsRebuild reports whether the sale in Redis differs from the ledger's. A Redis that is ahead by an epoch means
 // that the ledger was restored from a backup (or, without the lock, that the sale was rebuilt in between).
 func (r *Reconciler) needsRebuild(ctx context.Context, v voucher.Voucher, view order.SaleView) (bool, error) {
 	if view.Mode == order.SaleMissing || view.Mode == order.SaleRebuilding ||
@@ -310,7 +311,7 @@ func (r *Reconciler) needsRebuild(ctx context.Context, v voucher.Voucher, view o
 		return false, nil
 	}
 	// A Redis that is ahead by operations means the same, unless they were committed and applied after the ledger was
-	// read and before Redis was. So the ledger is read again: what Redis had applied by then was committed before.
+	// read and before Redis was. So read the ledger again: it then has everything that Redis had applied.
 	r.catalog.Forget(v.ID)
 	now, err := r.catalog.Find(ctx, v.ID)
 	if err != nil {

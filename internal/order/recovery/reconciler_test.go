@@ -32,7 +32,7 @@ func newTestReconciler(t *testing.T, f *ordertest.FakeSales) *Reconciler {
 	}, catalog, NewRepairQueue(), ordertest.NopObserver{}, ordertest.Quiet())
 }
 
-// sweepAndServe sweeps and does what is to be done.
+// sweepAndServe sweeps and then does all the work in the queue.
 func (r *Reconciler) sweepAndServe(ctx context.Context) {
 	r.sweep(ctx)
 	var jobs sync.WaitGroup
@@ -61,7 +61,7 @@ func (q *RepairQueue) waits() (n int) {
 	return n
 }
 
-// rebuildTo are the steps of a rebuild.
+// rebuildTo returns the steps of a rebuild.
 func rebuildTo(epoch int64) []string {
 	return []string{fmt.Sprint("begin ", epoch), "set holders", "requeue", fmt.Sprint("publish ", epoch)}
 }
@@ -89,11 +89,11 @@ func TestSweepRebuildsWhatIsWrong(t *testing.T) {
 		"a lost tail": {
 			ledger: ordertest.VoucherAt(3, 9), redis: open(3, 8), want: rebuildTo(4),
 		},
-		"an epoch that the ledger has not": {
+		"an epoch that the ledger does not know": {
 			ledger: ordertest.VoucherAt(3, 9), redis: open(7, 2), want: rebuildTo(8),
 		},
-		"Redis ahead of the ledger is as usual": {ledger: ordertest.VoucherAt(3, 9), redis: open(3, 20)},
-		"paused is not broken": {ledger: ordertest.VoucherAt(3, 9), redis: order.SaleView{
+		"Redis ahead by admissions is normal": {ledger: ordertest.VoucherAt(3, 9), redis: open(3, 20)},
+		"a paused sale needs nothing": {ledger: ordertest.VoucherAt(3, 9), redis: order.SaleView{
 			Mode: order.SalePaused, Mark: order.Mark{Epoch: 3, Sequence: 9}, Now: ordertest.Begin,
 		}},
 	} {
@@ -114,7 +114,7 @@ func TestSweepRebuildsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A rebuild that dies at any step is finished by the next sweep, under the next epoch.
+// The next sweep finishes a rebuild that died at any step, under the next epoch.
 func TestSweepFinishesAnInterruptedRebuild(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"raise", "begin", "snapshot", "set holders", "requeue", "publish"} {
@@ -125,7 +125,7 @@ func TestSweepFinishesAnInterruptedRebuild(t *testing.T) {
 			f.Before[step] = 1
 			r.sweepAndServe(t.Context())
 			if r.Healthy() == nil || r.Ready() != nil {
-				t.Errorf("healthy: %v, ready: %v; want that it has tried, and failed", r.Healthy(), r.Ready())
+				t.Errorf("healthy: %v, ready: %v; want unhealthy, but ready since it has tried", r.Healthy(), r.Ready())
 			}
 			r.sweepAndServe(t.Context())
 			if err := r.Ready(); err != nil {
@@ -154,7 +154,7 @@ func TestReadyOutlastsALaterFault(t *testing.T) {
 	}
 }
 
-// A broken epoch is rebuilt once, however often it is reported.
+// A bad epoch is rebuilt once, however often it is reported.
 func TestRepairRebuildsABadEpochOnce(t *testing.T) {
 	t.Parallel()
 	f := &ordertest.FakeSales{
@@ -185,7 +185,7 @@ func TestRepairRebuildsABadEpochOnce(t *testing.T) {
 	}
 }
 
-// Half a million refused buyers request the same repair; the reconciler checks ten times a second.
+// Half a million refused buyers request the same repair; the reconciler checks at most ten times a second.
 func TestRepairRequestsAreLimited(t *testing.T) {
 	t.Parallel()
 	r := newTestReconciler(t, &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(3, 5)}})
@@ -203,13 +203,13 @@ func TestRepairRequestsAreLimited(t *testing.T) {
 	if waits := r.repairs.waits(); waits != 0 {
 		t.Errorf("%d requests wait right after one, want 0", waits)
 	}
-	r.repairs.RequestRepair(ordertest.VoucherA, 7) // knows something new
+	r.repairs.RequestRepair(ordertest.VoucherA, 7) // names a new bad epoch
 	if waits := r.repairs.waits(); waits != 1 {
 		t.Errorf("%d requests wait after a new finding, want 1", waits)
 	}
 }
 
-// An epoch that is known to be wrong is not forgotten when its rebuild fails, nor when there is no room to ask for it.
+// A bad epoch is remembered when its rebuild fails, and when another instance holds the sale's lock.
 func TestBrokenEpochIsRemembered(t *testing.T) {
 	t.Parallel()
 	f := &ordertest.FakeSales{
@@ -223,7 +223,7 @@ func TestBrokenEpochIsRemembered(t *testing.T) {
 	f.Before["raise"] = 1
 	r.sweepAndServe(t.Context())
 	if len(f.Built) != 0 {
-		t.Fatalf("built %v though the ledger was away", f.Built)
+		t.Fatalf("built %v although the ledger was away", f.Built)
 	}
 	r.sweepAndServe(t.Context())
 	r.sweepAndServe(t.Context())
@@ -246,7 +246,7 @@ func TestSweepLeavesToOthersWhatTheyAreAt(t *testing.T) {
 		t.Errorf("built %v while another instance held the lock", f.Built)
 	}
 	if r.Ready() == nil {
-		t.Error("ready though the sale is not built")
+		t.Error("ready although the sale is not built")
 	}
 }
 
@@ -254,14 +254,14 @@ func TestSweepRetires(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		shop    int64
-		since   time.Duration // from the end
+		since   time.Duration // since the end
 		drained bool
 		holders []order.Claim
 		waiting []order.Claim
 		want    []int64
 		built   []string
 	}{
-		"a day after the end and drained": {since: 25 * time.Hour, drained: true, want: []int64{ordertest.VoucherA}},
+		"a day after the end, drained": {since: 25 * time.Hour, drained: true, want: []int64{ordertest.VoucherA}},
 		"all orders have rows": {
 			since: 25 * time.Hour, drained: true,
 			holders: []order.Claim{ordertest.NewClaim(100, 1, ordertest.VoucherA)}, want: []int64{ordertest.VoucherA},
@@ -270,7 +270,7 @@ func TestSweepRetires(t *testing.T) {
 			since: 25 * time.Hour, holders: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)},
 			waiting: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)},
 		},
-		"an order has left no trace but its holder": {
+		"only the holder is left of an order": {
 			since: 25 * time.Hour, drained: true,
 			holders: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}, built: rebuildTo(2),
 		},
@@ -278,8 +278,8 @@ func TestSweepRetires(t *testing.T) {
 		"a rehearsal, after a minute": {
 			shop: voucher.RehearsalShop, since: 61 * time.Second, drained: true, want: []int64{ordertest.VoucherA},
 		},
-		"a rehearsal, within it": {shop: voucher.RehearsalShop, since: 59 * time.Second, drained: true},
-		"a rehearsal with an order there": {shop: voucher.RehearsalShop, since: time.Hour, holders: []order.Claim{
+		"a rehearsal, within the minute": {shop: voucher.RehearsalShop, since: 59 * time.Second, drained: true},
+		"a rehearsal with a holder left": {shop: voucher.RehearsalShop, since: time.Hour, holders: []order.Claim{
 			ordertest.NewClaim(101, 1, ordertest.VoucherA),
 		}, waiting: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}},
 		"within a day": {since: 23 * time.Hour, drained: true},
@@ -308,7 +308,7 @@ func TestSweepRetires(t *testing.T) {
 	}
 }
 
-// While Redis does not stop a sale (its slot moves to another node of a cluster), tries raise no epoch.
+// While Redis refuses to stop a sale (a cluster moves its slot to another node), retries raise no epoch.
 func TestEpochStaysWhileRedisRefuses(t *testing.T) {
 	t.Parallel()
 	f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(3, 9)}, Redis: map[int64]order.SaleView{}}
@@ -326,16 +326,16 @@ func TestEpochStaysWhileRedisRefuses(t *testing.T) {
 	}
 }
 
-// An epoch that was written by hand and reported as bad keeps nobody from selling: no rebuild would get beyond it.
+// A bad epoch that was written by hand stops no sale for good, although no rebuild would ever exceed it.
 func TestBadEpochOfNobodys(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		bad   int64
 		built []string
 	}{
-		"written by hand":             {bad: 1<<53 - 1},
-		"of the ledger before":        {bad: 12, built: rebuildTo(13)},
-		"that is known to be outdone": {bad: 2},
+		"written by hand":                {bad: 1<<53 - 1},
+		"of the ledger before":           {bad: 12, built: rebuildTo(13)},
+		"below the sale's present epoch": {bad: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -355,7 +355,7 @@ func TestBadEpochOfNobodys(t *testing.T) {
 	}
 }
 
-// A sale that is behind by operations is the outbox's; one that has to be rebuilt is not, as that contains them.
+// A sweep leaves a sale that lacks operations to the outbox, unless it must be rebuilt: the rebuild contains them.
 func TestSweepNotifiesOfWhatIsBehind(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -370,9 +370,9 @@ func TestSweepNotifiesOfWhatIsBehind(t *testing.T) {
 		"paused": {
 			mode: order.SalePaused, applied: 4, notified: []int64{ordertest.VoucherA},
 		},
-		"up to the ledger":                     {mode: order.SaleOpen, applied: 5},
-		"of a ledger that has lost operations": {mode: order.SaleOpen, applied: 6, built: rebuildTo(4)},
-		"to be rebuilt":                        {mode: order.SaleMissing, built: rebuildTo(4)},
+		"has all operations":                  {mode: order.SaleOpen, applied: 5},
+		"has more operations than the ledger": {mode: order.SaleOpen, applied: 6, built: rebuildTo(4)},
+		"to be rebuilt":                       {mode: order.SaleMissing, built: rebuildTo(4)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -400,8 +400,8 @@ func TestSweepNotifiesOfWhatIsBehind(t *testing.T) {
 	}
 }
 
-// Operations that are committed and applied between the two readings are no sign of a ledger that has lost some, in a
-// sweep as under the lock.
+// Operations that are committed and applied between the two readings do not look like a ledger that has lost some,
+// neither in a sweep nor under the lock.
 func TestSweepBearsOperationsInBetween(t *testing.T) {
 	t.Parallel()
 	f := &ordertest.FakeSales{
@@ -429,7 +429,7 @@ func TestSweepBearsOperationsInBetween(t *testing.T) {
 	}
 }
 
-// A sale that changes while it is being retired is not; the next sweep finds it missing and rebuilds it.
+// A sale that changes while it is being retired is not retired. The next sweep finds it missing and rebuilds it.
 func TestRetiringGivesWayToAChange(t *testing.T) {
 	t.Parallel()
 	f := &ordertest.FakeSales{
@@ -450,14 +450,14 @@ func TestRetiringGivesWayToAChange(t *testing.T) {
 	}
 }
 
-// A sale that somebody else is just building is no reason to warn; one that nobody gets built is.
+// A sale that another instance is just building is no reason to warn; one that nobody builds for several sweeps is.
 func TestSweepWarnsOnlyWhenItLasts(t *testing.T) {
 	t.Parallel()
 	f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(0, 0)}}
 	r := newTestReconciler(t, f)
 	var lines strings.Builder
 	r.log = slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	f.Lock(lockName(ordertest.VoucherA)).Lock() // another instance is at it
+	f.Lock(lockName(ordertest.VoucherA)).Lock() // another instance is building it
 	for range quietSweeps - 1 {
 		r.sweepAndServe(t.Context())
 	}
@@ -483,8 +483,8 @@ func TestSweepPause(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{
 		0:                     sweepEvery,
 		50 * time.Millisecond: 950 * time.Millisecond,
-		time.Second:           9 * time.Second, // many sales
-		inspectTimeout:        maxSweepPause,   // a store that was away
+		time.Second:           9 * time.Second, // there are many sales
+		inspectTimeout:        maxSweepPause,   // a store was away
 	} {
 		if got := sweepPause(took); got != want {
 			t.Errorf("%v after a sweep of %v, want %v", got, took, want)
@@ -492,7 +492,7 @@ func TestSweepPause(t *testing.T) {
 	}
 }
 
-// A partition that does not answer keeps no sale of another from being compared, and what is known of its own stays.
+// A partition that does not answer keeps no sale of another from being compared, and its own sales keep their urgency.
 func TestSweepOfPartitions(t *testing.T) {
 	t.Parallel()
 	at := func(id int64, partition int) voucher.Voucher {

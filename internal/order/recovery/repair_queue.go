@@ -8,15 +8,15 @@ import (
 	"seckill/internal/order"
 )
 
-// Urgency says in which order sales are repaired: those that sell now come first.
+// Urgency orders repairs: sales that sell now come first.
 type Urgency int8
 
 // The urgencies, most urgent first.
 const (
-	Running  Urgency = iota // inside its window, or it is not known
+	Running  Urgency = iota // inside its window, or perhaps
 	Upcoming                // its window has not begun
 	Ended
-	Retiring // to be retired: nothing is wrong with it
+	Retiring // to be retired: nothing is wrong with the sale
 	urgencies
 )
 
@@ -26,22 +26,22 @@ func (u Urgency) String() string {
 }
 
 const (
-	maxJobs     = 1 << 17                // sales that can wait; a sweep finds the others later
+	maxJobs     = 1 << 17                // sales that can wait; the next sweeps find the others
 	minInterval = 100 * time.Millisecond // between two checks of one sale that callers keep requesting
 )
 
-// RepairQueue is the one queue of sales that the Reconciler has something to do about: what its sweeps find, what
-// parts of the service report (it implements order.RepairRequester for them), and what is to be retired. A sale is in
-// it once, until it was found right or repaired.
+// RepairQueue is the one queue of sales that the Reconciler must work on: those that its sweeps find, those that parts
+// of the service report (it implements order.RepairRequester for them), and those to be retired. A sale is in it once,
+// until it has been repaired or found right.
 type RepairQueue struct {
 	wake chan struct{} // gets a value when something was added
 
 	mu        sync.Mutex
 	jobs      map[int64]*job
-	waiting   [urgencies][]int64 // oldest first; some are outdated: job.waits says
-	urgency   map[int64]Urgency  // of all sales that Redis is to hold, as of the last sweep
+	waiting   [urgencies][]int64 // oldest first; outdated entries stay: see job.waits
+	urgency   map[int64]Urgency  // of all sales that Redis must hold, as of the last sweep
 	checked   map[int64]time.Time
-	badEpochs map[int64]int64 // an epoch known to be wrong, until the sale has a higher one
+	badEpochs map[int64]int64 // the highest epoch known to be wrong, until the sale has a higher one
 }
 
 // job is a sale in the queue.
@@ -50,17 +50,17 @@ type job struct {
 	urgency Urgency
 	since   time.Time
 	state   jobState
-	again   bool // it was requested while it was being worked on
+	again   bool // requested again during the work on it
 	tried   bool // this instance has tried to repair it, and failed
-	sweeps  int  // how many sweeps have found it in the queue
+	sweeps  int  // how many sweeps have begun while it was in the queue
 }
 
 type jobState int8
 
 const (
-	jobWaits   jobState = iota // in waiting
+	jobWaits   jobState = iota // in RepairQueue.waiting
 	jobRuns                    // being worked on
-	jobDelayed                 // failed, or another instance is at it: waits for the next sweep
+	jobDelayed                 // failed, or another instance works on it: waits for the next sweep
 )
 
 // NewRepairQueue returns an empty queue.
@@ -71,10 +71,9 @@ func NewRepairQueue() *RepairQueue {
 	}
 }
 
-// RequestRepair asks for the sale to be checked, and rebuilt if Redis does not hold it as the ledger says or if its
-// epoch is not above badEpoch. It does not wait. Every refused buyer may cause a call: duplicates, and requests that
-// come too soon after the last check, are dropped, because the next sweep checks anyway. A bad epoch is remembered
-// until the sale has a higher one.
+// RequestRepair asks for the sale to be checked, and rebuilt if it differs from the ledger or if its epoch is not above
+// badEpoch. It does not wait. Every refused buyer may cause a call: duplicates, and requests too soon after the last
+// check, are dropped, because the next sweep checks anyway. A bad epoch is remembered until the sale has a higher one.
 func (q *RepairQueue) RequestRepair(sale int64, badEpoch int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -86,7 +85,7 @@ func (q *RepairQueue) RequestRepair(sale int64, badEpoch int64) {
 	if !isNew && time.Since(q.checked[sale]) < minInterval {
 		return
 	}
-	q.add(sale, q.urgency[sale]) // Running when it is not known
+	q.add(sale, q.urgency[sale]) // Running if unknown
 }
 
 // add puts a sale into the queue, or makes it more urgent there. The caller holds mu.
@@ -103,7 +102,7 @@ func (q *RepairQueue) add(sale int64, u Urgency) {
 		return
 	case u < j.urgency:
 		j.urgency = u
-	case j.state == jobWaits, j.state == jobDelayed: // callers do not make it sooner, however many ask
+	case j.state == jobWaits, j.state == jobDelayed: // requests do not hasten it, however many come
 		return
 	}
 	q.enqueue(j)
@@ -119,7 +118,8 @@ func (q *RepairQueue) enqueue(j *job) {
 	}
 }
 
-// next takes the most urgent sale out of those that are at least so urgent. It is then worked on until done is called.
+// next takes out the most urgent sale that is at least as urgent as least. It counts as being worked on until done is
+// called.
 func (q *RepairQueue) next(least Urgency) (sale int64, u Urgency, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -137,13 +137,13 @@ func (q *RepairQueue) next(least Urgency) (sale int64, u Urgency, ok bool) {
 	return 0, 0, false
 }
 
-// result is what came of working on a sale.
+// result says how the work on a sale ended.
 type result int8
 
 const (
 	jobDone   result = iota // there is nothing more to do
-	jobFailed               // it is tried again after the next sweep
-	jobBusy                 // another instance is at it; this one looks again after the next sweep
+	jobFailed               // retry after the next sweep
+	jobBusy                 // another instance works on the sale; check again after the next sweep
 )
 
 // done ends the work on a sale.
@@ -163,7 +163,7 @@ func (q *RepairQueue) done(sale int64, r result) {
 	}
 }
 
-// sweep begins a sweep that has found these urgencies: what was delayed waits again, in the order in which it came.
+// sweep begins a sweep with the urgencies that it has found. Delayed sales wait again, in the order in which they came.
 func (q *RepairQueue) sweep(found map[int64]Urgency) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -189,27 +189,27 @@ func (q *RepairQueue) sweep(found map[int64]Urgency) {
 	}
 }
 
-// urgencies returns what the last sweep has found.
+// urgencies returns the urgencies that the last sweep found.
 func (q *RepairQueue) urgencies() map[int64]Urgency {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.urgency
 }
 
-// found adds a sale of which a sweep has found that there is something to do.
+// found adds a sale for which a sweep has found work.
 func (q *RepairQueue) found(sale int64, u Urgency) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.add(sale, u)
 }
 
-// RepairLoad is what waits in the queue with one urgency, or is being worked on.
+// RepairLoad counts the sales of one urgency that wait or are being worked on.
 type RepairLoad struct {
 	Sales  int
-	Oldest time.Duration // for how long the first of them has been in the queue
+	Oldest time.Duration // how long the first of them has been in the queue
 }
 
-// Load returns what waits, by urgency.
+// Load returns the load by urgency.
 func (q *RepairQueue) Load() map[Urgency]RepairLoad {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -224,8 +224,8 @@ func (q *RepairQueue) Load() map[Urgency]RepairLoad {
 	return loads
 }
 
-// repairs counts the sales that wait for a repair or are being repaired; those of them that have not ended and that
-// this instance has not tried yet; and how many sweeps the longest has seen.
+// repairs counts the sales that wait for a repair or are being repaired; those among them that have not ended and that
+// this instance has not tried yet; and how many sweeps the longest has waited through.
 func (q *RepairQueue) repairs() (all, untried, sweeps int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -242,8 +242,8 @@ func (q *RepairQueue) repairs() (all, untried, sweeps int) {
 	return all, untried, sweeps
 }
 
-// badEpoch returns the highest epoch of the sale that is known to be wrong, or NoBadEpoch. One that no sale of a
-// ledger at the given epoch can have had is forgotten: no rebuild would get beyond it.
+// badEpoch returns the sale's highest epoch that is known to be wrong, or NoBadEpoch. It forgets one that is too high
+// for a sale of a ledger at the given epoch, since no rebuild would exceed it.
 func (q *RepairQueue) badEpoch(sale int64, ledger int64) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -268,7 +268,7 @@ func (q *RepairQueue) rebuilt(sale int64, epoch int64) {
 	}
 }
 
-// forget drops what is remembered of a sale that has left Redis.
+// forget drops everything remembered about a sale that has left Redis.
 func (q *RepairQueue) forget(sale int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// taken takes everything out of the queue, in its order.
+// taken empties the queue and returns the sales in its order.
 func (q *RepairQueue) taken() (ids []int64) {
 	for {
 		id, _, ok := q.next(Retiring)
@@ -32,9 +32,9 @@ func TestQueueServesRunningSalesFirst(t *testing.T) {
 	for _, id := range []int64{1, 2, 3, 4, 1} {
 		q.RequestRepair(id, order.NoBadEpoch)
 	}
-	q.RequestRepair(6, order.NoBadEpoch) // not known yet: somebody wants to buy
+	q.RequestRepair(6, order.NoBadEpoch) // unknown as yet: somebody wants to buy there
 	if got := q.taken(); !slices.Equal(got, []int64{4, 6, 3, 1, 2, 5}) {
-		t.Errorf("in the order %v", got)
+		t.Errorf("the order is %v", got)
 	}
 }
 
@@ -47,12 +47,12 @@ func TestQueueFollowsTheWindow(t *testing.T) {
 	}
 	q.sweep(map[int64]Urgency{1: Ended, 2: Running, 3: Upcoming})
 	if got := q.taken(); !slices.Equal(got, []int64{2, 3, 1}) {
-		t.Errorf("in the order %v", got)
+		t.Errorf("the order is %v", got)
 	}
 }
 
-// What failed waits for the next sweep, and is older than what comes then. What was requested meanwhile is checked
-// again.
+// A failed sale waits for the next sweep, and then comes before sales that this sweep finds. A sale that was requested
+// during the work on it is checked again.
 func TestQueueKeepsWhatIsNotDone(t *testing.T) {
 	t.Parallel()
 	q := NewRepairQueue()
@@ -74,12 +74,12 @@ func TestQueueKeepsWhatIsNotDone(t *testing.T) {
 	q.done(1, jobDone)
 	q.done(2, jobDone)
 	if load := q.Load()[Running]; load.Sales != 0 {
-		t.Errorf("%d sales wait in the end", load.Sales)
+		t.Errorf("%d sales wait at the end", load.Sales)
 	}
 }
 
-// What failed waits for the next sweep, however many callers ask meanwhile: each try costs the stores as much as the
-// first.
+// A failed sale waits for the next sweep, however many callers request it meanwhile: each try costs the stores as much
+// as the first.
 func TestQueueDelaysWhatFailed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,7 +101,8 @@ func TestQueueDelaysWhatFailed(t *testing.T) {
 	})
 }
 
-// Ended sales leave room for those that sell: one that is reported while thousands of them wait is repaired at once.
+// Ended sales leave room for running ones: a running sale that is reported while thousands of ended ones wait is
+// repaired at once.
 func TestRunningSalesNeedNotWaitForEndedOnes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -151,7 +152,7 @@ func TestRunningSalesNeedNotWaitForEndedOnes(t *testing.T) {
 	})
 }
 
-// builtAt is when sales were published last.
+// builtAt records when sales were last published.
 type builtAt struct {
 	mu sync.Mutex
 	at map[int64]time.Time
@@ -163,7 +164,7 @@ func (b *builtAt) note(voucherID int64) {
 	b.at[voucherID] = time.Now()
 }
 
-// after is how long after start the sale was published; an hour when it was not.
+// after returns how long after start the sale was published; an hour if it was not.
 func (b *builtAt) after(voucherID int64, start time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -173,7 +174,8 @@ func (b *builtAt) after(voucherID int64, start time.Time) time.Duration {
 	return time.Hour
 }
 
-// A sale that cannot be compared or rebuilt keeps no other from it, and the instance becomes ready.
+// A sale that cannot be compared or rebuilt does not keep another from being rebuilt, nor the instance from becoming
+// ready.
 func TestOneBadSaleHarmsNoOther(t *testing.T) {
 	t.Parallel()
 	bad, good := ordertest.VoucherAt(3, 9), ordertest.VoucherAt(3, 9)
@@ -193,7 +195,7 @@ func TestOneBadSaleHarmsNoOther(t *testing.T) {
 	}
 }
 
-// A sale whose units do not add up at a glance is handed to the auditor; one that is behind by operations is not.
+// A sweep hands a sale whose units do not add up at a glance to the auditor, but not one that lacks operations.
 func TestSweepSuspects(t *testing.T) {
 	t.Parallel()
 	v := ordertest.VoucherAt(3, 9)

@@ -14,11 +14,11 @@ import (
 
 // ReportStore takes recovery reports: Redis.
 type ReportStore interface {
-	// Heartbeat records that the reporter is alive, and returns the recovery rounds since its last heartbeat, the
-	// zero Heard before the first: then those of the last RoundTTL, and older ones that no heartbeat has found. One
-	// may come twice.
+	// Heartbeat records that the reporter is alive, and returns the recovery rounds since last, its previous answer.
+	// Before the first heartbeat last is zero: then it returns the rounds of the last RoundTTL, and older ones that no
+	// heartbeat has found. A round may come twice.
 	Heartbeat(ctx context.Context, partition int, reporter string, last Heard) (Heard, error)
-	// SubmitReport stores the report, and returns whether it came in time, and the sale's epoch. Repeating it is
+	// SubmitReport stores the report, and returns whether it was in time, and the sale's epoch. Repeating it is
 	// harmless.
 	SubmitReport(ctx context.Context, round Round, reporter string, report Report) (inTime bool, epoch int64, err error)
 }
@@ -26,46 +26,46 @@ type ReportStore interface {
 // Round is one recovery round: the part of a rebuild that waits for the reports of all live instances.
 type Round struct {
 	Sale    order.SaleRef
-	Stopped int64 // when the sale was stopped, which names the round: milliseconds since 1970 by Redis's clock
+	Stopped int64 // when the sale was stopped, in milliseconds since 1970 by Redis's clock: it names the round
 }
 
 // Heard is the answer to a heartbeat.
 type Heard struct {
 	Now    int64         // by Redis's clock, milliseconds since 1970
-	Ago    time.Duration // since when the heartbeat was sent, for the caller to fill in
+	Ago    time.Duration // time since the heartbeat was sent; the caller sets it
 	Rounds []Round
 }
 
-// RoundTTL is for how long a recovery round is told to reporters, and a failed report is retried.
+// RoundTTL is how long reporters are told of a recovery round, and how long they retry a failed report.
 const RoundTTL = 10 * time.Minute
 
 // Report is what one instance remembers of a sale.
 type Report struct {
 	Seen   order.Mark    // the highest mark that it has seen from Redis
-	Claims []order.Claim // what it has accepted lately
+	Claims []order.Claim // its recent accepts
 }
 
-// Admitted is what this instance knows of its admissions: admission.Admission.
+// Admitted is this instance's memory of its admissions: admission.Admission.
 type Admitted interface {
 	// Seen returns the highest mark of the sale that Redis has answered with.
 	Seen(sale int64) order.Mark
-	// RecentAccepts returns what this instance has accepted of the sales lately, oldest first, by sale.
+	// RecentAccepts returns, by sale, the recent accepts of this instance, oldest first.
 	RecentAccepts(sales ...int64) map[int64][]order.Claim
 }
 
 const (
-	heartbeatEvery = 200 * time.Millisecond // also how often new rounds are looked for
+	heartbeatEvery = 200 * time.Millisecond // also how often it looks for new rounds
 	reportTimeout  = 10 * time.Second       // for the report of one sale
 	maxReports     = 16                     // at a time
 )
 
 // Reporter hands in what this instance remembers of a sale that is being rebuilt (rule 10), so that an order which
-// Redis accepted and then lost becomes a claim all the same. Every instance runs one.
+// Redis accepted and then lost still becomes a claim. Every instance runs one in each of its partitions.
 //
-// A reporter that comes too late, because its process was frozen, checks whether the rebuild found its orders without
-// it. If not, it requests another rebuild.
+// A reporter whose process was suspended may come too late. It then checks whether the rebuild found its orders without
+// it, and if not, requests another rebuild.
 //
-// Each report is handed in by itself: one that is large, slow or refused keeps no other sale waiting, and no heartbeat.
+// Each report is handed in on its own: one that is large, slow or refused delays no other sale's, and no heartbeat.
 type Reporter struct {
 	stores    ReporterStores
 	partition int
@@ -74,7 +74,7 @@ type Reporter struct {
 	repairs   order.RepairRequester
 	log       *slog.Logger
 
-	reports sync.WaitGroup // those under way
+	reports sync.WaitGroup // reports under way
 	slots   chan struct{}  // a semaphore of maxReports
 
 	heard  Heard     // the last heartbeat's answer
@@ -82,7 +82,7 @@ type Reporter struct {
 
 	mu       sync.Mutex
 	reported map[int64]int64 // the round (Round.Stopped) that has this instance's report, or is getting it
-	failed   []Round         // whose reports have to be repeated
+	failed   []Round         // rounds whose reports must be retried
 }
 
 // ReporterStores are the stores of a Reporter.
@@ -108,7 +108,7 @@ func (r *Reporter) Run(ctx context.Context) error {
 	ticker := time.NewTicker(heartbeatEvery)
 	defer ticker.Stop()
 	defer r.reports.Wait()
-	logged := false // the failure was; Redis may be away for long
+	logged := false // whether the failure is logged; Redis may be away for long
 	for {
 		if err := r.heartbeat(ctx); err == nil {
 			logged = false
@@ -139,15 +139,15 @@ func (r *Reporter) heartbeat(ctx context.Context) error {
 	if len(due) == 0 {
 		return nil
 	}
-	accepts := r.admitted.RecentAccepts(ids...) // of all of them: it looks through everything that was accepted lately
+	accepts := r.admitted.RecentAccepts(ids...) // of all sales at once, since each call scans all recent accepts
 	for _, round := range due {
 		r.reports.Go(func() { r.tryReport(ctx, round, accepts[round.Sale.VoucherID]) })
 	}
 	return nil
 }
 
-// due returns the rounds that have no report of this instance yet, and notes that they are getting it. Rounds that
-// are over are forgotten.
+// due returns the rounds that have no report of this instance yet, and marks them as being reported. It forgets rounds
+// that are over.
 func (r *Reporter) due(heard Heard) (due []Round, ids []int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,7 +171,7 @@ func (r *Reporter) due(heard Heard) (due []Round, ids []int64) {
 	return due, ids
 }
 
-// tryReport hands in one report. What fails is due again at the next heartbeat.
+// tryReport hands in one report. A failed one is due again at the next heartbeat.
 func (r *Reporter) tryReport(ctx context.Context, round Round, claims []order.Claim) {
 	select {
 	case r.slots <- struct{}{}:
@@ -194,7 +194,8 @@ func (r *Reporter) tryReport(ctx context.Context, round Round, claims []order.Cl
 	}
 }
 
-// report hands in what is known of the sale, or requests a repair when it is too late for that and orders were missed.
+// report hands in what is known of the sale. If it is too late for that and the rebuild has missed orders, it requests
+// a repair.
 func (r *Reporter) report(ctx context.Context, round Round, claims []order.Claim) error {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()

@@ -19,11 +19,11 @@ type fakeReports struct {
 	ordertest.Faults
 	stops    []Round
 	late     bool
-	stuck    int64 // a voucher whose reports Redis does not answer
+	stuck    int64 // the voucher whose reports Redis does not answer
 	handedIn []Report
 }
 
-// Heartbeat tells a round once, as Redis does.
+// Heartbeat returns each round once, as Redis does.
 func (f *fakeReports) Heartbeat(_ context.Context, _ int, _ string, last Heard) (heard Heard, err error) {
 	err = f.Call("heartbeat", func() error {
 		for _, s := range f.stops {
@@ -76,8 +76,8 @@ func newTestReporter(
 	return NewReporter(ReporterStores{Reports: f, Holders: held, Rows: rows}, 0, "a", admitted, s, ordertest.Quiet())
 }
 
-// A reporter reports once in each round, through faults, and an empty report of sales that it knows nothing of but that
-// it has come.
+// A reporter reports once per round, through faults. For a sale of which it knows nothing its report is empty, and only
+// says that it is alive.
 func TestReporterReports(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestReporterReports(t *testing.T) {
 	})
 }
 
-// One that comes too late has the sale rebuilt once more, if the rebuild missed an order.
+// A reporter that comes too late has the sale rebuilt once more if the rebuild missed an order.
 func TestLateReporterChecksTheRebuild(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -125,7 +125,7 @@ func TestLateReporterChecksTheRebuild(t *testing.T) {
 			rows: map[int64]order.Order{101: {ID: 101}},
 			held: ordertest.FakeHolders{{VoucherID: ordertest.VoucherA, UserID: 2}: 102},
 		},
-		"one has gone": {
+		"one is lost": {
 			rows: map[int64]order.Order{101: {ID: 101}},
 			want: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 6}},
 		},
@@ -153,7 +153,7 @@ func TestLateReporterChecksTheRebuild(t *testing.T) {
 	}
 }
 
-// A sale whose report gets no answer keeps no other report waiting, and no heartbeat.
+// A report that gets no answer delays no other report, and no heartbeat.
 func TestReportsAreIndependent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

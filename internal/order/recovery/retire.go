@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// retireAfter is how long a sale stays in Redis after its end, where its holders are asked for their orders.
+	// retireAfter is how long a sale stays in Redis after its end, for buyers who ask for their orders.
 	retireAfter = 24 * time.Hour
-	// retireRehearsalAfter is how long a rehearsal does: nobody comes back for its orders.
+	// retireRehearsalAfter is the same for a rehearsal: nobody comes back for its orders.
 	retireRehearsalAfter = time.Minute
 )
 
@@ -27,8 +27,7 @@ func over(v voucher.Voucher, view order.SaleView) bool {
 }
 
 // tryRetire removes a sale that is over from Redis, and then marks it as retired in the ledger (rule 13). If the
-// process dies in between, the next sweep rebuilds the sale and retires it again. What fails is found again by the
-// next sweep.
+// process dies in between, the next sweep rebuilds the sale and retires it again. The next sweep also retries failures.
 func (r *Reconciler) tryRetire(ctx context.Context, sale int64) result {
 	err := r.locker.TryDo(ctx, lockName(sale), func(ctx context.Context) error { return r.retire(ctx, sale) })
 	if err != nil && !errors.Is(err, order.ErrBusy) && ctx.Err() == nil {
@@ -37,22 +36,22 @@ func (r *Reconciler) tryRetire(ctx context.Context, sale int64) result {
 	return jobDone
 }
 
-// retire checks the sale again, now that the lock is held, and retires it.
+// retire checks the sale again, under its lock, and retires it.
 func (r *Reconciler) retire(ctx context.Context, sale int64) error {
 	v, view, err := r.look(ctx, sale)
 	if err != nil || v.Sale == nil || v.Sale.Retired || !over(v, view) {
 		return err
 	}
 	if broken, err := r.needsRebuild(ctx, v, view); err != nil || broken || view.Applied < v.Sale.LastOperation {
-		return err // the next sweep sees to that
+		return err // the next sweep deals with that
 	}
 	lost, err := r.countUntraced(ctx, v)
 	if err != nil {
 		return err
 	}
 	if lost > 0 {
-		// Their entries are gone (the stream was trimmed, or they could not be decoded): the holders are the last
-		// trace. A rebuild requeues them, and the sale is retired once they are recorded.
+		// The entries of these orders are gone (the stream was trimmed, or they could not be decoded), and only the
+		// holders are left. A rebuild requeues the orders, and the sale is retired once they are recorded.
 		r.log.ErrorContext(ctx, "accepted orders have neither a row nor an entry; rebuilding the sale",
 			"voucher", sale, "orders", lost)
 		r.repairs.RequestRepair(sale, view.Mark.Epoch)
@@ -64,15 +63,15 @@ func (r *Reconciler) retire(ctx context.Context, sale int64) error {
 	}
 	retired, err := r.ledger.Retire(ctx, sale, v.Sale.LastOperation)
 	if err != nil || !retired {
-		return err // something has changed since the view: the next sweep rebuilds it
+		return err // the sale has changed since the view: the next sweep rebuilds it
 	}
 	r.forget(sale)
 	r.log.InfoContext(ctx, "sale retired", "voucher", sale)
 	return nil
 }
 
-// countUntraced counts the holders' orders that are neither in the stream nor in the ledger. The stream is read first:
-// what leaves it meanwhile has its row.
+// countUntraced counts the holders' orders that are neither in the stream nor in the ledger. It reads the stream first:
+// an order that leaves it meanwhile has its row.
 func (r *Reconciler) countUntraced(ctx context.Context, v voucher.Voucher) (int, error) {
 	queued := make(map[int64]bool)
 	for claim, err := range r.reader.Waiting(ctx, order.SaleOf(v)) {
@@ -98,7 +97,7 @@ func (r *Reconciler) countUntraced(ctx context.Context, v voucher.Voucher) (int,
 	}
 	for claim, err := range r.reader.Holders(ctx, order.SaleOf(v)) {
 		if _, unreadable := errors.AsType[*order.UnreadableHolderError](err); unreadable {
-			continue // nobody can name their order any more
+			continue // nobody can name its order any more
 		}
 		if err != nil {
 			return 0, fmt.Errorf("reading the holders: %w", err)

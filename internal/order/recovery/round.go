@@ -12,13 +12,13 @@ import (
 type ReportReader interface {
 	// RoundProgress returns how far the recovery round has got. ErrSuperseded as for SaleBuilder.
 	RoundProgress(ctx context.Context, sale order.SaleRef, epoch int64) (order.RoundProgress, error)
-	// Reported yields the claims of the reports since the sale was stopped. One may come twice.
+	// Reported yields the claims of the reports since the sale was stopped, some of them twice.
 	Reported(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
 }
 
 const (
-	// minRoundTime is how long a recovery round takes at least: a live reporter sends several heartbeats meanwhile,
-	// also to a Redis that was emptied. At its end every sold-out cache of the sale has expired (rule 11).
+	// minRoundTime is how long a recovery round takes at least. A live reporter sends several heartbeats in that time,
+	// even if Redis was emptied, and every sold-out cache of the sale expires (rule 11).
 	minRoundTime = order.ReturnDelay
 	// maxRoundTime is how long a rebuild waits for live reporters without a report. They check afterwards whether the
 	// rebuild missed anything (Reporter).
@@ -27,13 +27,13 @@ const (
 	listedOrders = 20                    // orders named in one log line
 )
 
-// awaitReports waits until every live instance has reported what it remembers of the stopped sale, and returns the
-// highest mark in the reports.
+// awaitReports waits until every live instance has reported what it remembers of the stopped sale, maxRoundTime at
+// most, and returns the highest mark in the reports.
 func (r *Reconciler) awaitReports(ctx context.Context, sale order.SaleRef, epoch int64) (order.Mark, error) {
 	if r.reports == nil {
 		return order.Mark{}, nil
 	}
-	began := time.Now() // Redis's clock may be set back
+	began := time.Now() // in case Redis's clock is set back
 	for {
 		state, err := r.reports.RoundProgress(ctx, sale, epoch)
 		if err != nil {
@@ -55,8 +55,8 @@ func (r *Reconciler) awaitReports(ctx context.Context, sale order.SaleRef, epoch
 	}
 }
 
-// logLosses logs what Redis had lost of a rebuilt sale: the orders that reports knew, and the number of admissions that
-// nobody can name.
+// logLosses logs what a rebuilt sale had lost in Redis: the orders that reports brought back, and the number of
+// admissions whose orders nobody can name.
 func (r *Reconciler) logLosses(ctx context.Context, sale order.SaleRef, in *rebuildInput, plan rebuildPlan) {
 	if n := len(in.unreadable); n > 0 {
 		r.log.ErrorContext(ctx, "holders could not be read and were removed; somebody writes into Redis",

@@ -15,8 +15,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// A rebuild waits until nobody can remember the sale as sold out and all who live have come, but not for ever; a new
-// sale waits for nobody.
+// A rebuild waits until no instance can remember the sale as sold out and all live ones have reported, but not for
+// ever. A new sale waits for nobody.
 func TestRebuildWaitsForReports(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -26,7 +26,7 @@ func TestRebuildWaitsForReports(t *testing.T) {
 	}{
 		"a new sale":  {ledger: ordertest.VoucherAt(0, 0)},
 		"nobody else": {ledger: ordertest.VoucherAt(3, 9), want: minRoundTime},
-		"one comes after a while": {
+		"one report comes after a while": {
 			ledger: ordertest.VoucherAt(3, 9), want: 3 * time.Second, absent: func(waited time.Duration) []string {
 				if waited < 3*time.Second {
 					return []string{"b"}
@@ -34,7 +34,7 @@ func TestRebuildWaitsForReports(t *testing.T) {
 				return nil
 			},
 		},
-		"one lives and does not come": {
+		"one live instance never reports": {
 			ledger: ordertest.VoucherAt(3, 9), want: maxRoundTime,
 			absent: func(time.Duration) []string { return []string{"b"} },
 		},
@@ -64,8 +64,8 @@ func TestRebuildWaitsForReports(t *testing.T) {
 	}
 }
 
-// Recovery rounds run at the same time: the sales of a Redis that was emptied wait once, not one after the other. But
-// only a few sales are read at a time, as a ledger has few connections and an instance little memory.
+// Recovery rounds run at the same time: the sales of an emptied Redis wait once, not one after the other. But only a
+// few sales are read at a time, since a ledger has few connections and an instance little memory.
 func TestManyRoundsRunAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -96,12 +96,12 @@ func TestManyRoundsRunAtOnce(t *testing.T) {
 			t.Errorf("took %v, ready: %v", took, r.Ready())
 		}
 		if most != maxReading {
-			t.Errorf("%d were read at a time", most)
+			t.Errorf("%d sales were read at a time", most)
 		}
 	})
 }
 
-// A running sale's rebuild does not wait behind those of ended ones, however long these read.
+// A running sale's rebuild does not wait behind those of ended sales, however long these take to read.
 func TestEndedSalesLeaveRoomToRead(t *testing.T) {
 	t.Parallel()
 	r := newTestReconciler(t, &ordertest.FakeSales{})
@@ -123,12 +123,12 @@ func TestEndedSalesLeaveRoomToRead(t *testing.T) {
 	}
 	stop()
 	if err := <-stopped; !errors.Is(err, context.Canceled) {
-		t.Errorf("one more that has ended: %v", err)
+		t.Errorf("reading one more ended sale: %v", err)
 	}
 }
 
-// Instances that have seen a later epoch than a restored ledger has would refuse the sale for ever: it is rebuilt
-// beyond theirs.
+// Instances that have seen a higher epoch than a restored ledger has would refuse the sale for ever, so it is rebuilt
+// above their epoch.
 func TestRebuildOvertakesWhatInstancesHaveSeen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestRebuildOvertakesWhatInstancesHaveSeen(t *testing.T) {
 	})
 }
 
-// A rebuild that is superseded, or that Redis has forgotten, ends its round early.
+// A rebuild ends its round early when it is superseded or Redis has forgotten it.
 func TestRoundEndsWithItsRebuild(t *testing.T) {
 	t.Parallel()
 	f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(3, 9)}}

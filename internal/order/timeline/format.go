@@ -7,10 +7,10 @@ import (
 	"seckill/internal/order"
 )
 
-// stored are the counts of a minute as they are kept: answer → second → requests, without zeros.
+// stored are the counts of a minute as they are stored: answer → second → requests, without zeros.
 type stored map[order.Answer]map[int]int64
 
-// Texts returns the minute's counts as they are kept, in JSON: the totals, and the counts of each second.
+// Texts returns the minute's counts as they are stored, in JSON: the totals, and the counts of each second.
 func (m Minute) Texts() (totals, seconds string, err error) {
 	counts := make(stored, len(m.Counts))
 	for answer, seconds := range m.Counts {
@@ -36,7 +36,7 @@ func (m Minute) Texts() (totals, seconds string, err error) {
 func ParseTotals(text string) order.Counts {
 	var totals order.Counts
 	if json.Unmarshal([]byte(text), &totals) != nil {
-		return nil // some of it may have been read
+		return nil // part of it may have been read
 	}
 	return totals
 }

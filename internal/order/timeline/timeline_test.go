@@ -11,7 +11,7 @@ import (
 	"seckill/internal/order"
 )
 
-// place tells minutes of one sale apart.
+// place is what distinguishes a sale's minutes.
 type place struct {
 	start time.Time
 	run   int64
@@ -19,12 +19,12 @@ type place struct {
 
 func placeOf(m Minute) place { return place{m.Start, m.Run} }
 
-// fakeLedger keeps minutes as the real one does, and fails or hangs as it is told to.
+// fakeLedger stores minutes as the real one does, and fails or hangs on demand.
 type fakeLedger struct {
-	kept  map[place]map[int64]Minute // by place and voucher
+	kept  map[place]map[int64]Minute // by start and run, then by voucher
 	calls int
 	fails error
-	lost  bool // what fails is kept all the same
+	lost  bool // failed writes are stored all the same
 	hangs bool
 }
 
@@ -57,7 +57,7 @@ func (l *fakeLedger) asked() (n int64) {
 	return n
 }
 
-// inBubble runs the test with a timeline that is written, on a clock of its own.
+// inBubble runs the test with a running timeline, on a clock of its own.
 func inBubble(t *testing.T, f func(t *testing.T, line *Timeline, l *fakeLedger)) {
 	t.Helper()
 	t.Parallel()
@@ -82,7 +82,7 @@ func (t *Timeline) remembered() (minutes int, lost int64) {
 	return len(t.minutes), t.lost
 }
 
-// add counts one request in each of so many seconds.
+// add counts one request in each of that many seconds.
 func add(line *Timeline, voucherID int64, seconds int) {
 	for range seconds {
 		line.Add(voucherID, time.Now(), order.Counts{"accepted": 1})
@@ -96,7 +96,7 @@ func TestTimelineIsWritten(t *testing.T) {
 		time.Sleep(writeEvery)
 		synctest.Wait()
 		if got := l.asked(); got != 90 || len(l.kept) != 2 {
-			t.Errorf("%d requests in %d minutes are kept, want 90 in 2", got, len(l.kept))
+			t.Errorf("%d requests in %d minutes are stored, want 90 in 2", got, len(l.kept))
 		}
 		for _, sales := range l.kept {
 			for second, n := range sales[7].Counts["accepted"] {
@@ -109,12 +109,12 @@ func TestTimelineIsWritten(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if left, _ := line.remembered(); l.calls != calls || left != 0 {
-			t.Errorf("%d writes for a sale that nobody asks for, %d minutes are remembered", l.calls-calls, left)
+			t.Errorf("%d writes for a sale without requests, %d minutes in memory", l.calls-calls, left)
 		}
 	})
 }
 
-// Whatever becomes of a write, each request is counted once.
+// Whether a write fails, hangs or only seems to fail, each request is counted once.
 func TestTimelineOutlivesItsLedger(t *testing.T) {
 	inBubble(t, func(t *testing.T, line *Timeline, l *fakeLedger) {
 		for _, fault := range []func(){
@@ -131,14 +131,14 @@ func TestTimelineOutlivesItsLedger(t *testing.T) {
 		time.Sleep(2 * writeEvery)
 		add(line, 7, 1)
 		synctest.Wait()
-		line.Flush(t.Context()) // as at the end of the process
+		line.Flush(t.Context()) // as when the process ends
 		if got := l.asked(); got != 281 {
-			t.Errorf("%d requests are kept, want 281", got)
+			t.Errorf("%d requests are stored, want 281", got)
 		}
 	})
 }
 
-// A ledger that stays away costs a bounded number of minutes, of which the oldest are given up.
+// While the ledger stays away, a bounded number of minutes is in memory; beyond it the oldest are dropped.
 func TestTimelineIsBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T, line *Timeline, l *fakeLedger) {
 		l.fails = order.ErrUnavailable
@@ -147,7 +147,7 @@ func TestTimelineIsBounded(t *testing.T) {
 			line.Add(7, began.Add(time.Duration(minute)*time.Minute), order.Counts{"sold_out": 2})
 		}
 		if kept, lost := line.remembered(); kept != maxMinutes || lost != 200 {
-			t.Errorf("%d minutes, %d requests lost; want %d and 200", kept, lost, maxMinutes)
+			t.Errorf("%d minutes in memory, %d requests lost; want %d and 200", kept, lost, maxMinutes)
 		}
 		time.Sleep(writeEvery)
 		synctest.Wait()
@@ -156,7 +156,7 @@ func TestTimelineIsBounded(t *testing.T) {
 		time.Sleep(writeEvery)
 		synctest.Wait()
 		if got := l.asked(); got != 2*maxMinutes {
-			t.Errorf("%d requests are kept, want %d", got, 2*maxMinutes)
+			t.Errorf("%d requests are stored, want %d", got, 2*maxMinutes)
 		}
 	})
 }
