@@ -174,11 +174,11 @@ kubernetes-check: ## render deploy/kubernetes with kustomize and decode it stric
 	@cd deploy/kubernetes/check && go test $(TESTFLAGS) ./...
 
 # What is compared, and every link that is followed, is part of make test too.
-DOCUMENTS := ./internal/kit/config ./internal/features ./internal/feature/report ./internal/lock ./internal/redisstore ./internal/testkit/contract
+DOCUMENTS := ./internal/kit/config ./internal/features ./internal/feature/report ./internal/lock ./internal/redisstore
 
 .PHONY: docs
 docs: ## write what is generated into the documents; CHECK=1 compares it instead, with what they name, every link and anchor
-	@go test -count=1 $(if $(CHECK),-run 'Readme|TestDocument|TestNamed' $(DOCUMENTS) ./test/compose,-run TestDocument $(DOCUMENTS) -update)
+	@go test -count=1 $(if $(CHECK),-run 'Readme|TestDocument|TestNamed' $(DOCUMENTS) ./internal/testkit/contract ./test/compose,-run TestDocument $(DOCUMENTS) -update)
 	@$(if $(CHECK),cd lab && go test -count=1 -run 'Readme|TestDocument' ./durability ./bench/report)
 
 ##@ Containers

@@ -74,7 +74,7 @@ func TestFirstHour(t *testing.T) {
 	console.picture("first-hour-rehearsed-desktop", true)
 
 	docs := console.tab(s.url("/docs"))
-	docs.sees("h1", "HTTP interface")
+	docs.sees("h1", "seckill")
 	step("the interface is looked at")
 
 	buyer.click(".order [data-act=code]")

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"net/http"
 	"path"
 	"strconv"
@@ -16,8 +17,11 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// policies are those of pages that need another, by file.
-var policies = map[string]string{}
+// policies are those of pages that need another, by file. Scalar, which draws docs.html, makes its styles as it goes,
+// and has a font in one of them.
+var policies = map[string]string{"docs.html": "default-src 'none'; script-src 'self'; " +
+	"style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; " +
+	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"}
 
 // kinds are the media types of files, by the ends of their names. The system's own table is not used, because it may
 // hold anything. Text is compressed.
@@ -38,18 +42,20 @@ var kinds = map[string]struct {
 
 // file is one file as browsers get it.
 type file struct {
-	body    []byte
+	body    func() []byte
 	zipped  func() []byte // nil for what is not compressed
 	media   string
 	policy  string // Content-Security-Policy
 	version string // an entity tag; sent as a weak one, because it is the same for the compressed form
 }
 
-func newFile(name string, body []byte) *file {
-	sum := sha256.Sum256(body)
+// newFile returns the file of a name. A name that ends in .gz is that of a text which is stored compressed.
+func newFile(name string, stored []byte) *file {
+	sum := sha256.Sum256(stored)
+	name, isZipped := strings.CutSuffix(name, ".gz")
 	kind := kinds[path.Ext(name)]
 	f := &file{
-		body: body, media: kind.media, policy: policy,
+		body: func() []byte { return stored }, media: kind.media, policy: policy,
 		version: `"` + hex.EncodeToString(sum[:8]) + `"`,
 	}
 	if f.media == "" {
@@ -58,8 +64,11 @@ func newFile(name string, body []byte) *file {
 	if own, ok := policies[name]; ok {
 		f.policy = own
 	}
-	if kind.text {
-		f.zipped = sync.OnceValue(func() []byte { return zip(body) })
+	switch {
+	case isZipped:
+		f.body, f.zipped = func() []byte { return unzip(stored) }, f.body
+	case kind.text:
+		f.zipped = sync.OnceValue(func() []byte { return zip(stored) })
 	}
 	return f
 }
@@ -71,6 +80,16 @@ func zip(body []byte) []byte {
 	_, _ = z.Write(body)                                  // a buffer takes everything
 	_ = z.Close()
 	return b.Bytes()
+}
+
+// unzip returns what zip was given, for the rare caller that takes no gzip.
+func unzip(zipped []byte) []byte {
+	z, err := gzip.NewReader(bytes.NewReader(zipped))
+	if err != nil {
+		return nil // TestWeight reads each file
+	}
+	plain, _ := io.ReadAll(z)
+	return plain
 }
 
 // serve answers with the file, or with 304 if the caller has it already.
@@ -89,11 +108,12 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, caching string) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	body := f.body
+	read := f.body
 	if f.zipped != nil && acceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")
-		body = f.zipped()
+		read = f.zipped
 	}
+	body := read()
 	h.Set("Content-Type", f.media)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)

@@ -58,7 +58,7 @@ func New(files fs.FS, site Site) (*Pages, error) {
 		if strings.HasPrefix(name, assets) {
 			_, _ = fmt.Fprintf(sum, "%s %d\n%s", name, len(body), body) // a hash never fails
 		}
-		p.files["/"+name] = newFile(name, body)
+		p.files["/"+strings.TrimSuffix(name, ".gz")] = newFile(name, body)
 		return nil
 	})
 	if err != nil {
