@@ -5,29 +5,28 @@ import (
 	"time"
 )
 
-// Author is who makes a change, and with which request.
+// Author is the admin who makes a change, and the request that asked for it.
 type Author struct {
-	AdminID int64  // their user id; 0: the service itself
-	Request string // the request's id, as in its answer and in the log; "" for none
+	AdminID int64  // the admin's user id; 0: the service itself
+	Request string // the id of the request, as in its answer and in the log; "" for none
 }
 
-// Entry is one entry of the audit trail: something that an admin changed. It is written in the transaction of the
-// change.
+// Entry is one entry of the audit trail: a change by an admin. It is written in the change's transaction.
 type Entry struct {
 	ID        int64
 	At        time.Time
 	By        Author
 	Action    Action
-	VoucherID int64 // 0: it concerns no voucher
+	VoucherID int64 // 0: no voucher
 	Changes   []FieldChange
-	Delta     int64      // for Restocked: units added, or -units to be taken
+	Delta     int64      // for Restocked: units added, or taken if negative
 	Outcome   StockState // for Restocked
 }
 
-// Action is what was done: one of the constants. It is the word that is stored and shown.
+// Action is the kind of change: one of the constants. The word is stored and shown.
 type Action string
 
-// What admins do.
+// The changes that admins make.
 const (
 	Created   Action = "create"
 	Changed   Action = "change" // texts, window, shelf, or several things at once
@@ -42,7 +41,7 @@ const (
 	Forced    Action = "force"   // a lock, taken from its holder
 )
 
-// FieldChange is the change of one field, written as in a request.
+// FieldChange is the change of one field, with values written as in a request.
 type FieldChange struct {
 	Field string `json:"field"`
 	From  string `json:"from"` // "" for a new voucher
@@ -52,8 +51,8 @@ type FieldChange struct {
 // AuditFilter selects entries. A zero field does not restrict.
 type AuditFilter struct{ VoucherID, AdminID int64 }
 
-// Differences returns the fields that an admin can change and in which two states of a voucher differ. The zero Voucher
-// is no voucher: every field that is set is then new.
+// Differences returns the fields that an admin can change and that differ between two states of a voucher. If from is
+// the zero Voucher, every field that is set in to is new.
 func Differences(from, to Voucher) []FieldChange {
 	var changes []FieldChange
 	was, is := fieldTexts(from), fieldTexts(to)
@@ -65,7 +64,7 @@ func Differences(from, to Voucher) []FieldChange {
 	return changes
 }
 
-// flag, moment and positive write a value, or "" where there is none.
+// flag, moment and positive write a value as text, or "" for the zero value.
 func flag(set bool) string {
 	if !set {
 		return ""
@@ -122,7 +121,7 @@ func fieldTexts(v Voucher) []fieldText {
 		fieldText{"paused", paused}, fieldText{"guards", guards}, fieldText{"waitlistOfferSeconds", offers})
 }
 
-// ActionOf names a change of an existing voucher.
+// ActionOf returns the action for a change of an existing voucher.
 func ActionOf(changes []FieldChange) Action {
 	switch {
 	case len(changes) != 1 || changes[0].Field != "paused":

@@ -16,25 +16,25 @@ const (
 	MaxPayWithin     = 30 * 24 * time.Hour
 )
 
-// Change is what an admin changes in a voucher; nil leaves a field as it is. Price and shop never change.
+// Change is an admin's change of a voucher; nil leaves a field unchanged. Price and shop never change.
 type Change struct {
 	Title    *string
 	SubTitle *string
 	Rules    *string
-	Begin    *time.Time // of a seckill voucher
-	End      *time.Time // of a seckill voucher; exclusive
+	Begin    *time.Time // seckill vouchers only
+	End      *time.Time // seckill vouchers only; exclusive
 	OnShelf  *bool
-	// VisibleFrom is of a voucher that is hidden still: once buyers have seen it, only taking it off the shelf hides
-	// it.
+	// VisibleFrom can be changed only while the voucher is hidden. Once buyers have seen it, only taking it off the
+	// shelf hides it.
 	VisibleFrom *time.Time
-	Guards      *guards.Change // of a seckill voucher; instances know it within about a second
+	Guards      *guards.Change // seckill vouchers only; instances learn of it within about a second
 }
 
 // concernsSale reports whether Redis has to apply the change.
 func (c Change) concernsSale() bool { return c.Begin != nil || c.End != nil || c.OnShelf != nil }
 
-// apply changes the voucher, or returns *invalid.Error with everything that would then be wrong with it at the time
-// now, or ErrRetired. Fields that it does not change are not checked again.
+// apply changes the voucher, or returns ErrRetired, or *invalid.Error with everything that would be wrong with the
+// changed voucher at the time now. It does not check unchanged fields again.
 func (c Change) apply(v *Voucher, now time.Time) error {
 	var r fieldRules
 	if c.Title != nil {
@@ -67,8 +67,8 @@ func (c Change) apply(v *Voucher, now time.Time) error {
 	return nil
 }
 
-// reveal changes since when the public sees the voucher, and checks that with the sale's begin if one of them has
-// moved.
+// reveal changes when the public first sees the voucher. If that or the sale's begin has moved, it checks one against
+// the other.
 func (c Change) reveal(v *Voucher, r *fieldRules, now time.Time, moved bool) {
 	if c.VisibleFrom != nil {
 		from := r.visibleFrom(*c.VisibleFrom)
@@ -95,7 +95,7 @@ func (c Change) guard(v *Voucher, r *fieldRules) {
 	}
 }
 
-// reschedule changes the sale's window and reports whether it differs now.
+// reschedule changes the sale's window and reports whether that made a difference.
 func (c Change) reschedule(v *Voucher, r *fieldRules, now time.Time) bool {
 	if v.Sale == nil {
 		r.absent("beginTime", c.Begin)
@@ -121,7 +121,7 @@ func (c Change) reschedule(v *Voucher, r *fieldRules, now time.Time) bool {
 // StockChange is one delta of a sale's stock and its state.
 type StockChange struct {
 	Delta  int64
-	Number int64 // its operation's
+	Number int64 // number of its operation
 	State  StockState
 }
 
@@ -130,23 +130,23 @@ type StockState int8
 
 // The states of a stock change.
 const (
-	// committed, but Redis has not applied it yet; one that takes units may still be refused.
+	// StockPending: committed, but Redis has not applied it yet; a change that takes units may still be refused.
 	StockPending StockState = iota
-	StockDone               // in Redis and in the ledger
+	StockDone               // applied in Redis and in the ledger
 	StockRefused            // there were not enough units
 	StockVoid               // a rebuild of the sale intervened; nothing was changed
 )
 
-// Changes makes changes of vouchers in the ledger. Each method is one transaction, together with the operation that
-// Redis has to apply, and the [Entry] of the audit trail.
+// Changes changes vouchers in the ledger. Each method is one transaction, which also writes the operation that Redis
+// must apply and the [Entry] of the audit trail.
 type Changes interface {
 	// ChangeVoucher reads the voucher under its lock, lets alter change texts, shelf status, Paused and window, and
-	// stores the result with the version raised. An error of alter is returned and rolls back. A voucher that alter
-	// leaves as it was is not written. ErrNotFound.
+	// stores the result with the version raised. If alter returns an error, it rolls back and returns that. If alter
+	// changes nothing, nothing is written. ErrNotFound.
 	ChangeVoucher(ctx context.Context, id int64, by Author, alter func(v *Voucher) error) (Voucher, error)
-	// ChangeStock begins a change of the sale's stock under the key: one that adds units raises stock and issued at
-	// once, one that takes units waits for Redis. A key that was used before returns that change and begins none;
-	// with another delta it is ErrKeyReused. The key of a void change is free again. ErrNotFound, ErrNotSeckill,
+	// ChangeStock begins a change of the sale's stock under the key. A change that adds units raises stock and issued
+	// at once; one that takes units waits for Redis. If the key was used before, it returns that earlier change, or
+	// ErrKeyReused if that had another delta. The key of a void change is free again. ErrNotFound, ErrNotSeckill,
 	// ErrRetired, and CheckIssued's error.
 	ChangeStock(ctx context.Context, id int64, by Author, delta int64, key string) (StockChange, error)
 }
@@ -172,10 +172,10 @@ func (s StockState) String() string {
 	}
 }
 
-// InsufficientStockError means that fewer units are left than were to be taken.
+// InsufficientStockError says that fewer units are left than a change would take.
 type InsufficientStockError struct {
 	Delta int64
-	Left  int64 // units left to sell when the change was refused, or when it was repeated
+	Left  int64 // units left when the change was refused, or, for a repeated call, now
 }
 
 func (e *InsufficientStockError) Error() string {

@@ -12,7 +12,7 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// selling is a voucher whose sale is on.
+// selling returns a voucher that is on sale.
 func selling() Voucher {
 	return Voucher{
 		ID: 1, ShopID: 1, Title: "100 for 10", SubTitle: "tonight", Rules: "one each", PayValue: 1000,
@@ -43,7 +43,7 @@ func TestChangeApplies(t *testing.T) {
 		"a later begin": {
 			Change{Begin: new(now.Add(time.Minute))}, func(v *Voucher) { v.Sale.Begin = now.Add(time.Minute) },
 		},
-		"a time to be seen that has passed": {
+		"a time of visibility that has passed": {
 			Change{VisibleFrom: new(now.Add(-2 * time.Hour))},
 			func(v *Voucher) { v.VisibleFrom = now.Add(-2 * time.Hour) },
 		},
@@ -66,12 +66,12 @@ func TestChangeApplies(t *testing.T) {
 	}
 }
 
-// hidden makes a voucher one that buyers see in a minute and can buy in two.
+// hidden hides a voucher for a minute; its sale begins in two.
 func hidden(v *Voucher) {
 	v.VisibleFrom, v.Sale.Begin = now.Add(time.Minute), now.Add(2*time.Minute)
 }
 
-// A hidden voucher is shown sooner, later, or at once.
+// An admin can show a hidden voucher sooner, later, or at once.
 func TestHiddenVoucherChangesItsTime(t *testing.T) {
 	t.Parallel()
 	for _, from := range []time.Time{now, now.Add(30 * time.Second), now.Add(2 * time.Minute)} {
@@ -95,30 +95,30 @@ func TestChangeRefuses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before func(*Voucher)
 		change Change
-		want   []string // fields with a problem
+		want   []string // names of fields with a problem
 	}{
 		"a blank title": {change: Change{Title: new("  ")}, want: []string{"title"}},
 		"texts too long": {
 			change: Change{SubTitle: new(strings.Repeat("x", MaxTitle+1)), Rules: new(strings.Repeat("x", MaxRules+1))},
 			want:   []string{"subTitle", "rules"},
 		},
-		"a text that is none":     {change: Change{Rules: new("\xff")}, want: []string{"rules"}},
-		"an end before the begin": {change: Change{End: new(now.Add(-2 * time.Hour))}, want: []string{"endTime"}},
-		"a begin after the end":   {change: Change{Begin: new(now.Add(2 * time.Hour))}, want: []string{"endTime"}},
-		"an end in the past":      {change: Change{End: new(now.Add(-time.Minute))}, want: []string{"endTime"}},
-		"an end now":              {change: Change{End: new(now)}, want: []string{"endTime"}},
+		"a text that is not UTF-8": {change: Change{Rules: new("\xff")}, want: []string{"rules"}},
+		"an end before the begin":  {change: Change{End: new(now.Add(-2 * time.Hour))}, want: []string{"endTime"}},
+		"a begin after the end":    {change: Change{Begin: new(now.Add(2 * time.Hour))}, want: []string{"endTime"}},
+		"an end in the past":       {change: Change{End: new(now.Add(-time.Minute))}, want: []string{"endTime"}},
+		"an end now":               {change: Change{End: new(now)}, want: []string{"endTime"}},
 		"a begin beyond the years": {
 			change: Change{Begin: new(time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC))}, want: []string{"beginTime"},
 		},
 		"an end beyond the years": {
 			change: Change{End: new(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))}, want: []string{"endTime"},
 		},
-		"an end before some moments": {
+		"an end before some buyers' moments": {
 			before: func(v *Voucher) { v.Sale.Guards = &guards.Settings{Tickets: tickets} },
 			change: Change{Begin: new(now), End: new(now.Add(10 * time.Minute))},
 			want:   []string{"guards.tickets.delayMs"},
 		},
-		"moments after the end": {
+		"buyers' moments after the end": {
 			before: func(v *Voucher) { v.Sale.Begin, v.Sale.End = now, now.Add(time.Minute) },
 			change: Change{Guards: &guards.Change{Tickets: guards.Edit[guards.Tickets]{Given: true, To: tickets}}},
 			want:   []string{"guards.tickets.delayMs"},
@@ -126,11 +126,11 @@ func TestChangeRefuses(t *testing.T) {
 		"hiding what buyers see": {
 			change: Change{VisibleFrom: new(now.Add(time.Minute))}, want: []string{"visibleFrom"},
 		},
-		"seen after the begin": {
+		"visible only after the begin": {
 			before: hidden, change: Change{VisibleFrom: new(now.Add(2*time.Minute + time.Second))},
 			want: []string{"visibleFrom"},
 		},
-		"a begin before it is seen": {
+		"a begin before it is visible": {
 			before: hidden, change: Change{Begin: new(now.Add(time.Second))}, want: []string{"visibleFrom"},
 		},
 		"everything at once": {
@@ -163,7 +163,7 @@ func TestChangeRefuses(t *testing.T) {
 	}
 }
 
-// A form sends back everything that it showed: unchanged values are not checked against the rules for new ones.
+// A form sends back everything that it showed, so unchanged values are not checked against the rules for new ones.
 func TestChangeOfNothingIsAlwaysPossible(t *testing.T) {
 	t.Parallel()
 	v := selling()
@@ -183,7 +183,7 @@ func TestChangeOfNothingIsAlwaysPossible(t *testing.T) {
 	}
 }
 
-// A retired sale cannot come back; its texts and its shelf status are in the ledger alone.
+// The window of a retired sale cannot change. Its texts and shelf status can, since only the ledger has them.
 func TestRetiredSaleKeepsItsWindow(t *testing.T) {
 	t.Parallel()
 	retired := func() Voucher {

@@ -6,17 +6,17 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// Limits of a voucher's fields; the columns of tb_voucher are as wide.
+// Limits of a voucher's fields; the columns of tb_voucher are as wide as these.
 const (
 	MaxTitle = 255              // characters
 	MaxRules = 1024             // characters
 	MaxMoney = 1_000_000_000_00 // cents
 	MaxStock = 100_000_000
-	// MaxPerUser is how many units of a voucher a user may have at most, in one sale or of one ordinary voucher.
+	// MaxPerUser caps the units of a voucher that a user may have, in one sale or of one ordinary voucher.
 	MaxPerUser = 20
 )
 
-// How long an offer of a waiting list may stand.
+// How long an offer of a waiting list may be open.
 const (
 	MinOfferWithin = 5 * time.Second
 	MaxOfferWithin = 7 * 24 * time.Hour
@@ -33,7 +33,7 @@ type Draft struct {
 	PayWithin   time.Duration // how long an order may stay unpaid; 0 is DefaultPayWithin
 	Redemption  Redemption
 	VisibleFrom time.Time // before then only admins see it; zero: visible at once
-	PerUser     int64     // units that a user may have: in a sale at least 1; of an ordinary voucher 0 is any number
+	PerUser     int64     // units that a user may have: at least 1 in a sale; 0 for any number of an ordinary voucher
 }
 
 // SaleDraft is the sale of a seckill voucher to be created.
@@ -41,10 +41,10 @@ type SaleDraft struct {
 	Stock  int64
 	Begin  time.Time     // may be in the past: the sale is then on at once
 	End    time.Time     // exclusive; after Begin and after now
-	Guards guards.Change // from none
-	// OfferWithin is how long an offer of its waiting list stands; 0: it has no list.
+	Guards guards.Change // applied to no guards
+	// OfferWithin is how long an offer of the sale's waiting list is open; 0: the sale has no list.
 	OfferWithin time.Duration
-	// Partition is where the sale is to be; nil: wherever there is room.
+	// Partition is the sale's partition; nil: the Placer chooses.
 	Partition *int64
 }
 

@@ -37,7 +37,7 @@ func TestDraftRules(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		change func(*Draft)
-		want   []string // fields with a problem
+		want   []string // names of fields with a problem
 	}{
 		"good":                        {change: func(*Draft) {}},
 		"free":                        {change: func(d *Draft) { d.PayValue = 0 }},
@@ -46,18 +46,18 @@ func TestDraftRules(t *testing.T) {
 		"a title too long": {
 			change: func(d *Draft) { d.Title = strings.Repeat("券", MaxTitle+1) }, want: []string{"title"},
 		},
-		"a blank title":            {change: func(d *Draft) { d.Title = " \t" }, want: []string{"title"}},
-		"a title that is not text": {change: func(d *Draft) { d.Title = "a\xff" }, want: []string{"title"}},
-		"a title with a zero byte": {change: func(d *Draft) { d.Title = "a\x00b" }, want: []string{"title"}},
+		"a blank title":             {change: func(d *Draft) { d.Title = " \t" }, want: []string{"title"}},
+		"a title that is not UTF-8": {change: func(d *Draft) { d.Title = "a\xff" }, want: []string{"title"}},
+		"a title with a zero byte":  {change: func(d *Draft) { d.Title = "a\x00b" }, want: []string{"title"}},
 		"a subtitle too long": {
 			change: func(d *Draft) { d.SubTitle = strings.Repeat("x", MaxTitle+1) }, want: []string{"subTitle"},
 		},
 		"rules too long": {
 			change: func(d *Draft) { d.Rules = strings.Repeat("x", MaxRules+1) }, want: []string{"rules"},
 		},
-		"no shop":                      {change: func(d *Draft) { d.ShopID = 0 }, want: []string{"shopId"}},
-		"a shop JavaScript cannot say": {change: func(d *Draft) { d.ShopID = MaxID + 1 }, want: []string{"shopId"}},
-		"a negative price":             {change: func(d *Draft) { d.PayValue = -1 }, want: []string{"payValue"}},
+		"no shop":                  {change: func(d *Draft) { d.ShopID = 0 }, want: []string{"shopId"}},
+		"a shop beyond JavaScript": {change: func(d *Draft) { d.ShopID = MaxID + 1 }, want: []string{"shopId"}},
+		"a negative price":         {change: func(d *Draft) { d.PayValue = -1 }, want: []string{"payValue"}},
 		"an absurd price": {
 			change: func(d *Draft) { d.PayValue = math.MaxInt64 }, want: []string{"payValue"},
 		},

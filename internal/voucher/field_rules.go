@@ -11,27 +11,27 @@ import (
 // fieldRules collects what is wrong with the fields of a request.
 type fieldRules struct{ invalid.Problems }
 
-// title returns a title as it is stored.
+// title checks a title and returns it as it is stored.
 func (r *fieldRules) title(s string) string {
 	s = strings.TrimSpace(s)
 	r.Text("title", s, 1, MaxTitle)
 	return s
 }
 
-// subTitle returns a subtitle as it is stored.
+// subTitle checks a subtitle and returns it as it is stored.
 func (r *fieldRules) subTitle(s string) string {
 	s = strings.TrimSpace(s)
 	r.Text("subTitle", s, 0, MaxTitle)
 	return s
 }
 
-// rules returns the rules of use as they are stored.
+// rules checks the rules of use and returns them as they are stored.
 func (r *fieldRules) rules(s string) string {
 	r.Text("rules", s, 0, MaxRules)
 	return s
 }
 
-// shop checks a shop's id; only CreateBeside makes vouchers in that of rehearsals.
+// shop checks a shop's id. Only CreateBeside creates vouchers in the shop of rehearsals.
 func (r *fieldRules) shop(id int64) {
 	if id == RehearsalShop {
 		r.Bad("shopId", invalid.RehearsalShop, invalid.RangeNotShop, invalid.Data{"min": 1, "max": MaxID})
@@ -40,7 +40,7 @@ func (r *fieldRules) shop(id int64) {
 	r.Number("shopId", id, 1, MaxID)
 }
 
-// payWithin returns how long an order may stay unpaid; 0 is the default.
+// payWithin checks and returns how long an order may stay unpaid; 0 becomes the default.
 func (r *fieldRules) payWithin(d time.Duration) time.Duration {
 	switch {
 	case d == 0:
@@ -51,14 +51,14 @@ func (r *fieldRules) payWithin(d time.Duration) time.Duration {
 	return d
 }
 
-// offerWithin checks how long an offer of a waiting list stands; 0 is no list.
+// offerWithin checks how long an offer of a waiting list is open; 0: no list.
 func (r *fieldRules) offerWithin(d time.Duration) {
 	if d != 0 && (d < MinOfferWithin || d > MaxOfferWithin || d%time.Second != 0) {
 		r.Bad("waitlistOfferSeconds", invalid.OutOfRange, invalid.RangeOrOmit, spans(d, MinOfferWithin, MaxOfferWithin))
 	}
 }
 
-// spans is the data of a time span that is out of range, in seconds.
+// spans returns the data of a problem with a time span that is out of range, in seconds.
 func spans(d, least, most time.Duration) invalid.Data {
 	return invalid.Data{"value": d.Seconds(), "min": least.Seconds(), "max": most.Seconds()}
 }
@@ -81,14 +81,14 @@ func (r *fieldRules) window(begin, end, now time.Time) {
 	}
 }
 
-// guards returns the guards of a sale after a change, which is checked as a whole.
+// guards applies a change to the guards of a sale, checks the result as a whole and returns it.
 func (r *fieldRules) guards(c guards.Change, was *guards.Settings) *guards.Settings {
 	s := c.Apply(was)
 	r.Problems = append(r.Problems, s.Check()...)
 	return s
 }
 
-// moments checks that every buyer's moment, up to the tickets' delay after the begin, lies before the end.
+// moments checks that every buyer's moment, at most the tickets' delay after the begin, lies before the end.
 func (r *fieldRules) moments(s Sale) {
 	if s.Guards == nil || s.Guards.Tickets == nil || !s.End.After(s.Begin) {
 		return
@@ -99,14 +99,14 @@ func (r *fieldRules) moments(s Sale) {
 	}
 }
 
-// absent checks that a time of a sale is not given for a voucher without one.
+// absent checks that a voucher without a sale is not given a time of a sale.
 func (r *fieldRules) absent(field string, t *time.Time) {
 	if t != nil {
 		r.Bad(field, invalid.NoSale, invalid.Omit, nil)
 	}
 }
 
-// visibleFrom returns since when the public sees a voucher, as it is stored; zero is always.
+// visibleFrom checks when the public first sees a voucher and returns that as it is stored; zero: always visible.
 func (r *fieldRules) visibleFrom(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
@@ -117,7 +117,7 @@ func (r *fieldRules) visibleFrom(t time.Time) time.Time {
 	return instant(t)
 }
 
-// inTime checks that buyers see a sale before it begins.
+// inTime checks that a sale becomes visible before it begins.
 func (r *fieldRules) inTime(visible, begin time.Time) {
 	if visible.After(begin) {
 		r.Bad("visibleFrom", invalid.AfterBegin, invalid.NotAfterTime,
@@ -125,8 +125,8 @@ func (r *fieldRules) inTime(visible, begin time.Time) {
 	}
 }
 
-// second returns a time as problems name it.
+// second returns a time as problems write it.
 func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// instant returns a time as it is stored: Redis and the ledger have milliseconds.
+// instant returns a time as it is stored: Redis and the ledger store milliseconds.
 func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -9,16 +9,16 @@ import (
 // MaxValidDays is how many days a coupon may be valid after its payment.
 const MaxValidDays = 3650
 
-// Redemption says how paid orders of a voucher are redeemed. It is fixed when the voucher is created: buyers have
-// paid for it. The zero value is a voucher whose orders have no code and are not redeemed here.
+// Redemption says how paid orders of a voucher are redeemed. It is fixed when the voucher is created, since buyers pay
+// for it. With the zero value orders have no code and cannot be redeemed here.
 type Redemption struct {
 	ByCode bool // a paid order gets a code, which tills of the voucher's shop redeem
-	// ValidUntil or ValidDays ends the time in which a coupon may be redeemed; without either it never ends.
+	// ValidUntil or ValidDays limits the time in which a coupon may be redeemed; without either there is no limit.
 	ValidUntil time.Time // exclusive
 	ValidDays  int64     // times 24 hours, from the payment
 }
 
-// Until returns until when the coupon of an order that was paid then is valid, exclusive; zero for ever.
+// Until returns when the coupon of an order that was paid then expires, exclusive; zero: never.
 func (r Redemption) Until(paid time.Time) time.Time {
 	if r.ValidDays > 0 {
 		return paid.AddDate(0, 0, int(r.ValidDays))
@@ -26,7 +26,7 @@ func (r Redemption) Until(paid time.Time) time.Time {
 	return r.ValidUntil
 }
 
-// redemption returns it as it is stored, checked at the time now.
+// redemption checks a Redemption at the time now and returns it as it is stored.
 func (r *fieldRules) redemption(d Redemption, now time.Time) Redemption {
 	if !d.ValidUntil.IsZero() {
 		d.ValidUntil = instant(d.ValidUntil)

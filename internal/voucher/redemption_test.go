@@ -11,7 +11,7 @@ func TestRedemptionIsChecked(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		draft Redemption
-		want  []string // fields with a problem
+		want  []string // names of fields with a problem
 	}{
 		"none":          {},
 		"for ever":      {draft: Redemption{ByCode: true}},
@@ -60,7 +60,7 @@ func TestCouponsAreValidFromThePayment(t *testing.T) {
 	}
 }
 
-// The last ones sold can be used, whether a sale is created or moved.
+// Coupons of the last units sold can still be used, whether a sale is created or moved.
 func TestSaleEndsBeforeItsCoupons(t *testing.T) {
 	t.Parallel()
 	v := selling()

@@ -4,15 +4,15 @@ import "time"
 
 // Search says which vouchers an admin asks for.
 type Search struct {
-	ShopID int64  // only this shop's; 0 for all but the shop of rehearsals
-	Title  string // only those with this part in the title, in capitals or not; "" for any
+	ShopID int64  // only this shop's; 0: all except the shop of rehearsals
+	Title  string // only those whose title contains it, regardless of case; "": any
 	Before int64  // only those with a lower id
-	Limit  int    // at most so many
+	Limit  int    // most vouchers returned
 }
 
-// Found is a page of what a [Search] found.
+// Found is a page of the results of a [Search].
 type Found struct {
 	Vouchers []Shown
-	Next     int64 // Before of the page that follows; 0 when none does
+	Next     int64 // Before of the next page; 0: there is none
 	Now      time.Time
 }

@@ -7,13 +7,13 @@ import (
 
 // Ledger keeps the vouchers: MySQL, or SQLite in the embedded mode.
 type Ledger interface {
-	// CreateVoucher stores v, with both rows in one transaction when v.Sale is set, and an [Entry] of who created it.
-	// It fills in ID, Version, Epoch and the times.
+	// CreateVoucher stores v and an [Entry] of its creation; both rows in one transaction when v.Sale is set. It fills
+	// in ID, Version, Epoch and the times.
 	CreateVoucher(ctx context.Context, v *Voucher, by Author) error
 	// Voucher returns one voucher with its sale, or ErrNotFound.
 	Voucher(ctx context.Context, id int64) (Voucher, error)
-	// Vouchers returns vouchers on and off the shelf, newest first, and next as Found has it: a search by title may
-	// end before the page is full.
+	// Vouchers returns vouchers on and off the shelf, newest first, and next as in Found: a search by title may end
+	// before the page is full.
 	Vouchers(ctx context.Context, q Search) (vs []Voucher, next int64, err error)
 }
 
@@ -23,23 +23,23 @@ type Sales interface {
 	Live(ctx context.Context, vs []Voucher) ([]Live, time.Time, error)
 }
 
-// Opener puts a sale into Redis: recovery.Reconciler, in the same way as it rebuilds a lost one.
+// Opener puts a sale into Redis: recovery.Reconciler, which builds it like a lost one.
 type Opener interface {
 	// Open builds the sale of a seckill voucher from the ledger. It is safe to repeat.
 	Open(ctx context.Context, voucherID int64) error
 }
 
-// Lists are what all instances show to the public: listing.Listings.
+// Lists show vouchers to the public, on all instances: listing.Listings.
 type Lists interface {
-	// Changed has them show v's shop as it is now, at most some seconds later.
+	// Changed makes them show v's shop as it is now, at most some seconds later.
 	Changed(ctx context.Context, v Voucher)
 }
 
-// Placer chooses where a new sale is: partition.Placer.
+// Placer chooses the partition of a new sale: partition.Placer.
 type Placer interface {
-	// Place returns the partition of a new sale: the wanted one, or with nil one of its choice. *invalid.Error for
-	// one that takes no sales, and ErrNoPartition, wrapped, when it or every one takes none just now; ErrOtherData
-	// likewise.
+	// Place returns the partition of a new sale: the wanted one, or one of its choice for nil. *invalid.Error if the
+	// wanted one never takes sales; ErrNoPartition, wrapped, if it, or every one, takes none at present; ErrOtherData
+	// if it has other data.
 	Place(ctx context.Context, wanted *int64) (int, error)
 }
 
@@ -58,8 +58,8 @@ type Service struct {
 	now     func() time.Time
 }
 
-// NewService returns a service; now is the clock for whether an end is in the past, and for the server time that is
-// shown while Redis is away. Without a placer there is one partition.
+// NewService returns a service. now is its clock, to decide whether an end is in the past, and to show while Redis is
+// away. Without a placer there is one partition.
 func NewService(
 	ledger Ledger, sales Sales, opener Opener, changes Changes, outbox Outbox, lists Lists,
 	placer Placer, now func() time.Time,
@@ -87,8 +87,8 @@ func (s *Service) CreateOrdinary(ctx context.Context, by Author, d Draft) (Shown
 }
 
 // CreateSeckill creates a voucher with its sale. Once the ledger has committed, the voucher exists and the call
-// succeeds: when Redis cannot be reached then, the sale is shown as preparing and the reconciler opens it.
-// ErrNoPartition says that there is no place for it just now.
+// succeeds. If Redis cannot be reached then, the sale is shown as preparing, and the reconciler opens it.
+// ErrNoPartition says that no partition takes the sale at present.
 func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd SaleDraft) (Shown, error) {
 	var r fieldRules
 	v := d.check(&r, s.now())
@@ -111,7 +111,7 @@ func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd Sale
 }
 
 // CreateBeside creates a seckill voucher, which it does not check, in the partition of another sale. If that partition
-// takes no new sales, it chooses another one: the other sale may have ended long ago.
+// takes no new sales, it chooses another: the other sale may have ended long ago.
 func (s *Service) CreateBeside(ctx context.Context, by Author, v Voucher, other *Sale) (Shown, error) {
 	partition, err := s.beside(ctx, other)
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Service) CreateBeside(ctx context.Context, by Author, v Voucher, other 
 	return s.open(ctx, by, v)
 }
 
-// place returns the partition of a new sale.
+// place chooses the partition of a new sale.
 func (s *Service) place(ctx context.Context, wanted *int64) (int, error) {
 	if s.placer == nil {
 		return 0, nil
@@ -131,7 +131,7 @@ func (s *Service) place(ctx context.Context, wanted *int64) (int, error) {
 	return s.placer.Place(ctx, wanted)
 }
 
-// beside returns the partition of a new sale like the given one: the same, or another one if that takes no new sales.
+// beside returns the partition of the given sale, or another one if that takes no new sales.
 func (s *Service) beside(ctx context.Context, sale *Sale) (int, error) {
 	wanted := int64(sale.Partition)
 	if n, err := s.place(ctx, &wanted); err == nil {
@@ -145,8 +145,8 @@ func (s *Service) open(ctx context.Context, by Author, v Voucher) (Shown, error)
 	if err := s.ledger.CreateVoucher(ctx, &v, by); err != nil {
 		return Shown{}, err
 	}
-	// A failure here is not the caller's: the reconciler finds the sale missing within seconds and tries again. The
-	// live state shows whether it is open.
+	// A failure here is not returned: within seconds the reconciler finds the sale missing and retries. The live state
+	// shows whether it is open.
 	opening, cancel := context.WithTimeout(ctx, openTime)
 	_ = s.opener.Open(opening, v.ID)
 	cancel()
@@ -164,7 +164,7 @@ func (s *Service) All(ctx context.Context, q Search) (Found, error) {
 	return Found{Vouchers: shown, Next: next, Now: now}, err
 }
 
-// show adds the live state. While Redis is away nothing can be bought, but what is for sale can still be read.
+// show adds the live state. While Redis is away nobody can buy, but vouchers can still be read.
 func (s *Service) show(ctx context.Context, vs []Voucher) ([]Shown, time.Time, error) {
 	now := s.now()
 	selling := Selling(vs)

@@ -8,9 +8,9 @@ import (
 // flushTime is how long the answer to a change waits for Redis to apply it.
 const flushTime = 3 * time.Second
 
-// Change changes a voucher. It returns the voucher as it is then, and whether Redis has applied the change; if not,
-// it does so later. A change that changes nothing succeeds. It returns *invalid.Error for one that breaks a rule,
-// ErrNotFound, or ErrRetired for the window of a sale that is over for good.
+// Change changes a voucher. It returns the voucher after that, and whether Redis has applied the change; if not, Redis
+// will do so later. A change that changes nothing succeeds. It returns *invalid.Error for one that breaks a rule,
+// ErrNotFound, or ErrRetired for the window of a retired sale.
 func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (shown Shown, applied bool, err error) {
 	v, err := s.changes.ChangeVoucher(ctx, id, by, func(v *Voucher) error { return c.apply(v, s.now()) })
 	if err != nil {
@@ -22,8 +22,8 @@ func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (sh
 	return shown, applied, err
 }
 
-// Pause stops a sale until Resume. It returns the voucher, and whether Redis has applied it; if not, it does so later.
-// Pausing a paused sale changes nothing. ErrNotFound, ErrNotSeckill, ErrRetired.
+// Pause stops a sale until Resume. It returns the voucher, and whether Redis has applied that; if not, Redis will do so
+// later. Pausing a paused sale changes nothing. ErrNotFound, ErrNotSeckill, ErrRetired.
 func (s *Service) Pause(ctx context.Context, by Author, id int64) (shown Shown, applied bool, err error) {
 	return s.setPaused(ctx, by, id, true)
 }
@@ -52,11 +52,11 @@ func (s *Service) setPaused(ctx context.Context, by Author, id int64, paused boo
 	return shown, applied, err
 }
 
-// flush waits a while for Redis to apply the changes of a voucher and reports whether it has. A failure is not the
-// caller's: what is committed stays, and is applied later.
+// flush waits for Redis to apply the changes of a voucher, flushTime at most, and reports whether it has. It returns no
+// error: the changes are committed and will be applied later.
 func (s *Service) flush(ctx context.Context, v Voucher) bool {
 	if v.Sale == nil || v.Sale.Retired {
-		return true // Redis holds nothing of it
+		return true // Redis does not hold the sale
 	}
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()

@@ -13,13 +13,13 @@ import (
 type fakeChanges struct {
 	voucher Voucher
 	fails   error // of the ledger's next call
-	away    bool  // Redis
+	away    bool  // whether Redis is away
 	units   int64 // left in Redis
-	voids   int   // how many changes that take units a rebuild makes void
+	voids   int   // how many changes that take units a rebuild voids
 	keys    map[string]*StockChange
 	by      Author
 	flushes int
-	changed []int64 // vouchers whose lists were told
+	changed []int64 // vouchers whose lists were notified
 }
 
 func (f *fakeChanges) Changed(_ context.Context, v Voucher) { f.changed = append(f.changed, v.ID) }
@@ -124,10 +124,10 @@ func TestServiceChange(t *testing.T) {
 		"a window is applied": {
 			change: Change{End: new(now.Add(5 * time.Hour))}, applied: true, flushes: 1,
 		},
-		"the shelf is applied":               {change: Change{OnShelf: new(false)}, applied: true, flushes: 1},
-		"Redis is away":                      {change: Change{OnShelf: new(false)}, away: true, flushes: 1},
-		"it may be behind an earlier change": {change: Change{OnShelf: new(true)}, away: true, flushes: 1},
-		"an ordinary one has no sale in Redis": {
+		"the shelf is applied":             {change: Change{OnShelf: new(false)}, applied: true, flushes: 1},
+		"Redis is away":                    {change: Change{OnShelf: new(false)}, away: true, flushes: 1},
+		"an earlier change may be pending": {change: Change{OnShelf: new(true)}, away: true, flushes: 1},
+		"an ordinary voucher has no sale in Redis": {
 			change: Change{OnShelf: new(false)}, ordinary: true, away: true, applied: true,
 		},
 	} {
@@ -140,10 +140,10 @@ func TestServiceChange(t *testing.T) {
 			}
 			shown, applied, err := f.service().Change(t.Context(), author, 1, tc.change)
 			if err != nil || applied != tc.applied || f.flushes != tc.flushes || f.by != author {
-				t.Errorf("applied %t after %d rounds, by %+v, %v", applied, f.flushes, f.by, err)
+				t.Errorf("applied %t after %d flushes, by %+v, %v", applied, f.flushes, f.by, err)
 			}
 			if diff := cmp.Diff([]int64{1}, f.changed); diff != "" {
-				t.Errorf("lists that were told (-want +got):\n%s", diff)
+				t.Errorf("lists that were notified (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(f.voucher, shown.Voucher); diff != "" {
 				t.Errorf("shown (-stored +shown):\n%s", diff)
@@ -194,9 +194,9 @@ func TestImpossibleChanges(t *testing.T) {
 		do   func(*Service, int64) error
 		want error
 	}{
-		"pause of nothing":          {id: 2, do: pause, want: ErrNotFound},
-		"change of nothing":         {id: 2, do: change, want: ErrNotFound},
-		"stock of nothing":          {id: 2, do: stock, want: ErrNotFound},
+		"pause of an unknown id":    {id: 2, do: pause, want: ErrNotFound},
+		"change of an unknown id":   {id: 2, do: change, want: ErrNotFound},
+		"stock of an unknown id":    {id: 2, do: stock, want: ErrNotFound},
 		"pause of an ordinary one":  {set: ordinary, id: 1, do: pause, want: ErrNotSeckill},
 		"resume of an ordinary one": {set: ordinary, id: 1, do: resume, want: ErrNotSeckill},
 		"pause of a retired one":    {set: retired, id: 1, do: pause, want: ErrRetired},
@@ -212,7 +212,7 @@ func TestImpossibleChanges(t *testing.T) {
 				tc.set(f)
 			}
 			if err := tc.do(f.service(), tc.id); !errors.Is(err, tc.want) || f.flushes != 0 {
-				t.Errorf("error = %v after %d rounds, want %v", err, f.flushes, tc.want)
+				t.Errorf("error = %v after %d flushes, want %v", err, f.flushes, tc.want)
 			}
 		})
 	}

@@ -7,16 +7,16 @@ import (
 	"seckill/internal/kit/invalid"
 )
 
-// stockRounds is how often a change of stock that takes units is flushed to Redis in one call. More than one is only
-// needed when a rebuild of the sale intervenes.
+// stockRounds is how often one call flushes a change that takes units. It needs more than one flush only when a rebuild
+// of the sale intervenes.
 const stockRounds = 3
 
-// AddStock adds delta units to a sale, or takes -delta of those that are left, once for each key. It returns the
-// voucher, and whether Redis has applied the change; added units that are not applied yet go on sale later.
+// AddStock adds delta units to a sale, or takes -delta of those left, once per key. It returns the voucher, and whether
+// Redis has applied the change; added units that are not applied yet go on sale later.
 //
-// It returns *invalid.Error for an impossible delta, *InsufficientStockError when fewer units are left than are to be
-// taken, ErrKeyReused, ErrNotFound, ErrNotSeckill, ErrRetired, and ErrUndecided when it is not known whether there are
-// enough units: repeating the call with the same key tells.
+// It returns *invalid.Error for an impossible delta, *InsufficientStockError when fewer units are left than it would
+// take, ErrKeyReused, ErrNotFound, ErrNotSeckill, ErrRetired, and ErrUndecided when Redis has not decided yet whether
+// there are enough units: repeating the call with the same key returns the decision.
 func (s *Service) AddStock(
 	ctx context.Context, by Author, id, delta int64, key string,
 ) (shown Shown, applied bool, err error) {
@@ -38,7 +38,7 @@ func (s *Service) AddStock(
 	if err != nil {
 		return Shown{}, false, err
 	}
-	// The change is committed: an error from here on must not mean that nothing happened.
+	// The change is committed: an error from here on must not look as if nothing was changed.
 	v, err := s.ledger.Voucher(ctx, id)
 	if err != nil {
 		return Shown{}, false, fmt.Errorf("%w: %w", ErrUndecided, err)
@@ -53,8 +53,8 @@ func (s *Service) AddStock(
 	return shown, applied, nil
 }
 
-// CheckIssued returns *invalid.Error if a sale that has issued so many units may not issue delta more: in all it has
-// MaxStock at most, however it comes by them.
+// CheckIssued returns *invalid.Error if a sale that has issued that many units may not issue delta more: MaxStock
+// bounds all units that it ever issues.
 func CheckIssued(issued, delta int64) error {
 	var r fieldRules
 	if delta > 0 && issued+delta > MaxStock {
@@ -64,8 +64,8 @@ func CheckIssued(issued, delta int64) error {
 	return r.Err()
 }
 
-// decide has Redis decide whether there are enough units for the change. One that a rebuild made void is begun again.
-// It returns the change as done or refused, or ErrUndecided.
+// decide lets Redis decide whether there are enough units for the change. It begins a change again that a rebuild
+// voided. It returns the change as done or refused, or ErrUndecided.
 func (s *Service) decide(
 	ctx context.Context, id int64, change StockChange, attempt func(context.Context) (StockChange, error),
 ) (StockChange, error) {

@@ -51,19 +51,19 @@ func TestAddStock(t *testing.T) {
 	}
 }
 
-// Repeating with the same key never changes anything twice, and returns the result of the first call.
+// A repeated call with the same key changes nothing and returns the result of the first one.
 func TestAddStockAgain(t *testing.T) {
 	t.Parallel()
 	f := newFakeChanges()
 	s := f.service()
 	for range 3 {
 		if _, applied, err := s.AddStock(t.Context(), author, 1, -2, "less"); err != nil || !applied || f.units != 3 {
-			t.Errorf("less: applied %t, %d units, %v", applied, f.units, err)
+			t.Errorf("taking: applied %t, %d units, %v", applied, f.units, err)
 		}
 	}
 	f.away = true
 	if _, applied, err := s.AddStock(t.Context(), author, 1, 4, "more"); err != nil || applied {
-		t.Errorf("more, Redis away: applied %t, %v", applied, err)
+		t.Errorf("adding, Redis away: applied %t, %v", applied, err)
 	}
 	if _, _, err := s.AddStock(t.Context(), author, 1, -7, "late"); !errors.Is(err, ErrUndecided) ||
 		!errors.Is(err, errAway) {
@@ -80,7 +80,7 @@ func TestAddStockAgain(t *testing.T) {
 	}
 }
 
-// A change that was refused stays refused, with what is left now.
+// A refused change stays refused, and the error has the units left now.
 func TestRefusedStockStaysRefused(t *testing.T) {
 	t.Parallel()
 	f := newFakeChanges()
@@ -113,7 +113,7 @@ func TestImpossibleDeltas(t *testing.T) {
 	}
 }
 
-// Once a change is committed no error may mean that nothing was changed.
+// Once a change is committed, no error may look as if nothing was changed.
 func TestErrorAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	f := newFakeChanges()

@@ -20,7 +20,7 @@ var author = Author{AdminID: 7, Request: "r-1"}
 // fakeLedger stores vouchers in memory.
 type fakeLedger struct {
 	vouchers []Voucher
-	by       Author // who created the last one
+	by       Author // author of the last one
 	fails    error
 }
 
@@ -54,7 +54,7 @@ func (f *fakeLedger) Vouchers(_ context.Context, q Search) ([]Voucher, int64, er
 type fakeSales struct {
 	live   map[int64]Live
 	opened []int64
-	// changed are the vouchers whose lists were told.
+	// changed are the vouchers whose lists were notified.
 	changed []int64
 	away    bool
 }
@@ -98,7 +98,7 @@ func TestCreateSeckillOpensTheSale(t *testing.T) {
 		t.Errorf("opened (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]int64{1}, sales.changed); diff != "" {
-		t.Errorf("lists that were told (-want +got):\n%s", diff)
+		t.Errorf("lists that were notified (-want +got):\n%s", diff)
 	}
 	if ledger.by != author {
 		t.Errorf("created by %+v", ledger.by)
@@ -109,7 +109,7 @@ func TestCreateSeckillOpensTheSale(t *testing.T) {
 	}
 }
 
-// The ledger has committed: although Redis is away the voucher is created.
+// If the ledger has committed, the voucher is created although Redis is away.
 func TestCreateSeckillWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
 	got, err := newTestService(&fakeLedger{}, &fakeSales{away: true}).CreateSeckill(t.Context(), author,
@@ -119,7 +119,7 @@ func TestCreateSeckillWhileRedisIsAway(t *testing.T) {
 	}
 }
 
-// How many units a user may have, of a sale and of an ordinary voucher.
+// PerUser limits the units that a user may have, of a sale and of an ordinary voucher.
 func TestPerUser(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[int64]struct{ ordinary, seckill int64 }{
@@ -177,7 +177,7 @@ func TestCreateFailsWithTheLedger(t *testing.T) {
 		t.Errorf("error = %v", err)
 	}
 	if len(sales.opened) != 0 {
-		t.Errorf("opened %v without a row", sales.opened)
+		t.Errorf("opened %v although the ledger has no row", sales.opened)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestVouchersShowWhatIsLive(t *testing.T) {
 	}
 }
 
-// Admins see vouchers off the shelf too, in pages, with their live state.
+// All returns vouchers off the shelf too, in pages, with their live state.
 func TestAll(t *testing.T) {
 	t.Parallel()
 	s := newTestService(&fakeLedger{vouchers: []Voucher{
@@ -244,8 +244,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// A sale is in the partition that it was given, and one beside it in the same, or elsewhere once that takes no new
-// sales.
+// A sale is created in the wanted partition, and one beside it in the same, or in another once that takes no new sales.
 func TestCreateInAPartition(t *testing.T) {
 	t.Parallel()
 	ledger, sales := &fakeLedger{}, &fakeSales{}
@@ -261,12 +260,12 @@ func TestCreateInAPartition(t *testing.T) {
 		shadow := Voucher{Kind: Seckill, Sale: &Sale{Begin: now, End: now.Add(time.Minute + time.Microsecond)}}
 		beside, err := s.CreateBeside(t.Context(), author, shadow, got.Sale)
 		if err != nil || beside.Sale.Partition != want || !beside.Sale.End.Equal(now.Add(time.Minute)) {
-			t.Errorf("one beside it, where partition %d is closed: %+v, %v", closed, beside.Sale, err)
+			t.Errorf("a sale beside it, while partition %d is closed: %+v, %v", closed, beside.Sale, err)
 		}
 	}
 }
 
-// placing places sales in partition 1, or where they are wanted unless that is closed.
+// placing puts sales into partition 1, or into the wanted one unless that is closed.
 type placing struct{ closed int }
 
 func (p placing) Place(_ context.Context, wanted *int64) (int, error) {

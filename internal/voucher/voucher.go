@@ -19,12 +19,12 @@ var (
 	ErrRetired = errors.New("sale is retired")
 	// ErrKeyReused: the idempotency key was used before, with another delta.
 	ErrKeyReused = errors.New("idempotency key was used with another delta")
-	// ErrNoPartition: there is no partition just now in which a new sale may be. Nothing was created.
+	// ErrNoPartition: at present no partition takes a new sale. Nothing was created.
 	ErrNoPartition = errors.New("no partition takes a new sale")
-	// ErrOtherData: the partition in which a new sale was to be has data of another format or installation. Nothing
-	// was created.
+	// ErrOtherData: the partition chosen for the sale has data of another format or installation. Nothing was created.
 	ErrOtherData = errors.New("the partition has other data")
-	// ErrUndecided: Redis has not decided yet whether there are enough units. Repeating with the same key tells.
+	// ErrUndecided: Redis has not decided yet whether there are enough units. Repeating the call with the same key
+	// returns the decision.
 	ErrUndecided = errors.New("stock change is not decided yet")
 )
 
@@ -57,12 +57,13 @@ type Voucher struct {
 	Title       string
 	SubTitle    string
 	Rules       string
-	PayValue    int64         // what the buyer pays, in cents
-	ActualValue int64         // what it is worth, in cents
+	PayValue    int64         // price for the buyer, in cents
+	ActualValue int64         // value of the coupon, in cents
 	PayWithin   time.Duration // how long an order may stay unpaid; whole seconds, fixed when the voucher is created
 	Redemption  Redemption
 	VisibleFrom time.Time // before then only admins see it; zero: always visible
-	// Units that a user may have in live orders; 0: one in a sale, any number of an ordinary voucher. It never changes.
+	// PerUser is how many units a user may have in live orders; 0: one in a sale, any number of an ordinary voucher. It
+	// never changes.
 	PerUser   int64
 	Kind      Kind
 	Status    Status
@@ -70,13 +71,13 @@ type Voucher struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Sale      *Sale // nil for ordinary vouchers
-	Rehearses int64 // the voucher whose sale it rehearses, while it is created; it is not read again
+	Rehearses int64 // the voucher whose sale it rehearses; used only when it is created
 }
 
 // Hidden reports whether the public does not see the voucher at the time now.
 func (v Voucher) Hidden(now time.Time) bool { return now.Before(v.VisibleFrom) }
 
-// HasWaitlist reports whether units that come back are offered to those who wait for them.
+// HasWaitlist reports whether units that come back are offered to users on a waiting list.
 func (s *Sale) HasWaitlist() bool { return s.OfferWithin > 0 }
 
 // MaxQuantity returns how many units of the voucher one order of its sale may have.
@@ -84,19 +85,19 @@ func (v Voucher) MaxQuantity() int64 { return max(1, v.PerUser) }
 
 // Sale is a seckill voucher's sale in the ledger: one row of tb_seckill_voucher.
 type Sale struct {
-	Stock         int64 // units without a live order, as recorded; Redis is ahead of it while orders wait
+	Stock         int64 // units without a recorded live order; Redis has fewer while orders wait
 	Offered       int64 // units kept for offers of the waiting list
-	Issued        int64 // units issued in all: Stock + Offered + live orders
+	Issued        int64 // all units ever issued: Stock + Offered + units of live orders
 	Begin         time.Time
 	End           time.Time        // exclusive
 	Paused        bool             // paused by an admin
 	Epoch         int64            // raised by every rebuild; a Redis that answers with less has lost its state
-	Sequence      int64            // highest admission sequence recorded within Epoch
-	Partition     int              // which stream its orders go to; stored, never computed again
-	Retired       bool             // a day after its end and drained: Redis no longer holds it
+	Sequence      int64            // highest recorded admission sequence of Epoch
+	Partition     int              // the partition whose stream has its orders; stored, never computed again
+	Retired       bool             // Redis no longer holds it: it ended a day ago and all its orders are recorded
 	LastOperation int64            // number of the last operation; 0 before the first
 	Guards        *guards.Settings // nil: none
-	OfferWithin   time.Duration    // how long an offer of its waiting list stands; 0: it has no list. It never changes
+	OfferWithin   time.Duration    // how long an offer of its waiting list is open; 0: it has no list. It never changes
 }
 
 // SaleState is the state of a sale as buyers see it.
@@ -116,7 +117,7 @@ const (
 	StateEnded SaleState = "ended"
 	// StateSoldOut: no unit is left.
 	StateSoldOut SaleState = "sold_out"
-	// StateOnSale: units are sold.
+	// StateOnSale: units can be bought.
 	StateOnSale SaleState = "on_sale"
 )
 
@@ -124,16 +125,16 @@ const (
 type Live struct {
 	State SaleState
 	Stock int64 // units left to sell
-	Stale bool  // Redis did not say so just now; shown to admins
+	Stale bool  // Redis did not answer just now; shown to admins
 }
 
-// Shown is a voucher as it is shown: the ledger's text and price with the live state of its sale.
+// Shown is a voucher as it is shown: the ledger's texts and price, and the live state of its sale.
 type Shown struct {
 	Voucher
 	Live *Live // nil for ordinary vouchers
 }
 
-// Selling returns those of the vouchers whose sale Redis is to hold.
+// Selling returns the vouchers among vs whose sale Redis must hold.
 func Selling(vs []Voucher) []Voucher {
 	var selling []Voucher
 	for _, v := range vs {
@@ -144,8 +145,8 @@ func Selling(vs []Voucher) []Voucher {
 	return selling
 }
 
-// Show returns vouchers as they are shown. live is the state of those that are [Selling], in order; nil while it is not
-// known: they are then shown as preparing, with the ledger's stock.
+// Show returns vouchers as they are shown. live is the state of the [Selling] ones, in order. If it is nil, the state
+// is unknown: they are shown as preparing, with the ledger's stock.
 func Show(vs []Voucher, live []Live) []Shown {
 	shown := make([]Shown, len(vs))
 	next := 0

@@ -9,7 +9,7 @@ import (
 	"seckill/internal/order"
 )
 
-// Where an operation of FakeOperations is in the ledger.
+// The states of an operation of FakeOperations in the ledger.
 const (
 	PendingOp = iota
 	AppliedOp
@@ -23,24 +23,24 @@ type FakeOperations struct {
 	Faults
 	Ops     []order.Operation // ops[i] has the number i+1
 	States  []int
-	Stock   int64 // the ledger's
-	Clashes int   // so many takes are missing in the ledger, though Redis gave them
+	Stock   int64 // the stock in the ledger
+	Clashes int   // number of takes that the ledger lacks units for although Redis gave them
 
-	Redis   order.ApplyState // other than ApplyDone: it is not there
+	Redis   order.ApplyState // any other than ApplyDone: Redis does not apply operations
 	Epoch   int64
 	Applied int64
 	Sale    int64          // units on sale in Redis
-	taken   map[int64]bool // what became of takes
-	Forgot  int64          // what became of those up to this number is forgotten
-	Effects []int64        // numbers in the order in which they took effect in Redis
+	taken   map[int64]bool // whether takes got their units
+	Forgot  int64          // Redis has forgotten the results of operations up to this number
+	Effects []int64        // numbers of operations in the order in which they took effect in Redis
 
 	Pendings, Applies int
 	Arrived           chan struct{} // gets a value when Pending is called, if set
 	Leave             chan struct{} // Pending returns after a value from it, if set
-	pendingOf         []int64       // what SalesWithPending says
+	pendingOf         []int64       // the result of SalesWithPending
 }
 
-// NewFakeOperations returns a sale with so much stock and no operations.
+// NewFakeOperations returns a sale with that stock and no operations.
 func NewFakeOperations(stock int64) *FakeOperations {
 	return &FakeOperations{
 		Faults: Faults{Before: map[string]int{}, After: map[string]int{}},
@@ -48,7 +48,7 @@ func NewFakeOperations(stock int64) *FakeOperations {
 	}
 }
 
-// Commit writes an operation, as the ledger does: what gives raises its stock at once.
+// Commit writes an operation as the ledger does: one that gives units raises the ledger's stock at once.
 func (f *FakeOperations) Commit(kind order.OperationKind, delta, orderID int64) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -159,7 +159,8 @@ func (f *FakeOperations) SalesWithPending(context.Context, int) (sales []int64, 
 	return sales, err
 }
 
-// Rebuild is what a rebuild does: it absorbs what gives, voids what takes, and publishes the ledger's stock.
+// Rebuild does what a rebuild does: it absorbs operations that give, voids those that take, and publishes the ledger's
+// stock.
 func (f *FakeOperations) Rebuild() {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -176,7 +177,7 @@ func (f *FakeOperations) Rebuild() {
 
 // CountingObserver counts what outbox, expirer and payments report.
 type CountingObserver struct {
-	Faults                                                                 // for its lock
+	Faults                                                                 // for its mutex
 	Applied, Refused, Failed, SalesBehind, Expired, Refunds, FailedRefunds int
 	Payments                                                               []order.PaymentState
 }

@@ -92,7 +92,7 @@ func (f FakeHolders) OrdersOf(_ context.Context, sale order.SaleRef, users []int
 	return ids, nil
 }
 
-// Holdings are the holders' orders; every sale is whole, at a mark that the ledger cannot be ahead of.
+// Holdings returns the holders' orders; every sale is whole, at a mark that the ledger cannot exceed.
 func (f FakeHolders) Holdings(_ context.Context, userID int64, sales []order.SaleRef) ([]order.Holding, error) {
 	held := make([]order.Holding, len(sales))
 	for i, s := range sales {
@@ -104,7 +104,7 @@ func (f FakeHolders) Holdings(_ context.Context, userID int64, sales []order.Sal
 	return held, nil
 }
 
-// Unrecorded says that any sale may have orders that wait.
+// Unrecorded says that any sale may have orders without a row.
 func (f FakeHolders) Unrecorded(context.Context, int) (order.Unrecorded, error) {
 	return order.Unrecorded{DeadLetters: true}, nil
 }

@@ -10,7 +10,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// FakeSales is what recovery needs of ledger and Redis, in memory.
+// FakeSales is the ledger and the Redis of recovery, in memory.
 type FakeSales struct {
 	Faults
 	Kept          []voucher.Voucher
@@ -25,14 +25,14 @@ type FakeSales struct {
 	HolderClaims  []order.Claim
 	snapshot      order.Snapshot
 	locks         sync.Map // name → *sync.Mutex
-	OnViews       func()   // what happens before Redis is read
-	OnStream      func()   // what happens before a sale's claims are read
+	OnViews       func()   // called before Redis is read
+	OnStream      func()   // called before a sale's claims are read
 	OnPublish     func(voucherID int64)
 	BadSale       int64        // its rebuilds fail
 	Away          map[int]bool // partitions whose sales cannot be read
 
 	Progress   order.RoundProgress
-	OnProgress func() // what happens after a look at the progress
+	OnProgress func() // called after the progress is read
 	looks      int
 	Reports    []order.Claim
 }

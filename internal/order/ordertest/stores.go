@@ -30,8 +30,8 @@ func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 // Faults makes the next calls of a named step fail, before or after it took effect.
 type Faults struct {
 	Mu     sync.Mutex
-	Before map[string]int // so many calls fail without effect
-	After  map[string]int // so many calls take effect and lose their answer
+	Before map[string]int // calls that fail without effect
+	After  map[string]int // calls that take effect and lose their answer
 }
 
 // Call runs effect as the named step, unless a fault is due.
@@ -61,7 +61,7 @@ type FakeStores struct {
 	DeadLetters  []string
 	Left         bool
 	Heartbeats   int           // sent so far
-	Owns         int           // how often own entries were read from the first on
+	Owns         int           // how often the own entries were read from the beginning
 	changed      chan struct{} // gets a value after each acknowledgement, if there is room
 
 	Rows    map[int64]order.Order
@@ -71,11 +71,11 @@ type FakeStores struct {
 	Stuck   map[int64]bool // order ids whose holders Redis refuses to correct
 	Inserts int
 	Commits int
-	Clash   int // so many calls of Settle end with ErrConflict
+	Clash   int // number of calls of Settle that end with ErrConflict
 
-	Operation int64          // the sale's last one in the ledger
-	Unsettled map[int64]bool // orders that a pending one concerns
-	Applied   int64          // the last one in Redis
+	Operation int64          // the sale's last operation in the ledger
+	Unsettled map[int64]bool // orders that a pending operation concerns
+	Applied   int64          // the last operation in Redis
 
 	Holders    map[order.BuyerKey]int64
 	Given      int             // units given back to Redis
@@ -83,10 +83,10 @@ type FakeStores struct {
 	Repairs    []RepairCall
 	Outcomes   map[int64]order.Status
 	Flushed    []int64
-	OnFlush    func() // what the flushed operations do
+	OnFlush    func() // applies the flushed operations
 }
 
-// NewFakeStores returns stores with the claims in the stream and so much stock of VoucherA in the ledger.
+// NewFakeStores returns stores with the claims in the stream and that stock of VoucherA in the ledger.
 func NewFakeStores(stock int64, claims ...order.Claim) *FakeStores {
 	f := &FakeStores{
 		Faults:  Faults{Before: map[string]int{}, After: map[string]int{}},
@@ -163,7 +163,7 @@ func (f *FakeStores) MoveToDeadLetters(_ context.Context, e order.Entry) error {
 	})
 }
 
-// Heartbeat counts.
+// Heartbeat counts heartbeats.
 func (f *FakeStores) Heartbeat(context.Context) error {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -217,7 +217,7 @@ func (f *FakeStores) live(key order.BuyerKey) int64 {
 	return 0
 }
 
-// ReadRows puts into view what rows hold of the claim.
+// ReadRows puts into view what the rows hold of the claim.
 func ReadRows(view order.LedgerView, c order.Claim, rows map[int64]order.Order) {
 	for try := 0; ; try++ {
 		row, has := rows[c.RowID(try)]
@@ -279,14 +279,14 @@ func (f *FakeStores) Correct(_ context.Context, returns []order.Correction) (map
 	err := f.Call("correct", func() error {
 		for _, r := range returns {
 			if f.Stuck[r.OrderID] {
-				return fmt.Errorf("place of order %d: %w", r.OrderID, order.ErrRejected)
+				return fmt.Errorf("the holder by order %d: %w", r.OrderID, order.ErrRejected)
 			}
 			key := order.BuyerKey{VoucherID: r.Sale.VoucherID, UserID: r.UserID}
 			if f.Holders[key] != r.OrderID {
 				continue
 			}
 			if r.Until != 0 && f.Applied > r.Until {
-				return fmt.Errorf("place of order %d: %w", r.OrderID, order.ErrOutdated)
+				return fmt.Errorf("the holder by order %d: %w", r.OrderID, order.ErrOutdated)
 			}
 			delete(f.Holders, key)
 			if r.New.OrderID != 0 {
@@ -326,7 +326,7 @@ func (f *FakeStores) Notify(outcomes map[int64]order.Status) {
 	maps.Copy(f.Outcomes, outcomes)
 }
 
-// Awaited says that nobody waits for a row.
+// Awaited returns when ctx ends: nobody waits for a row.
 func (f *FakeStores) Awaited(ctx context.Context) { <-ctx.Done() }
 
 // FakeLedger is FakeStores as a recorder.Ledger.
@@ -338,7 +338,7 @@ func (l FakeLedger) Settle(
 	return l.SettleClaims(claims, decide)
 }
 
-// FakeIDs counts up.
+// FakeIDs counts upwards.
 type FakeIDs struct {
 	mu   sync.Mutex
 	Last int64

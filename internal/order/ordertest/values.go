@@ -15,19 +15,19 @@ const (
 	VoucherB int64 = 8
 )
 
-// NewClaim is a claim of epoch 1 whose sequence is its order id.
+// NewClaim returns a claim of epoch 1 whose sequence is its order id.
 func NewClaim(id, user, voucherID int64) order.Claim {
 	return order.Claim{OrderID: id, UserID: user, VoucherID: voucherID, Epoch: 1, Sequence: id}
 }
 
-// VoucherAt is a voucher whose ledger row stands at the mark.
+// VoucherAt returns a voucher whose sale has that mark in the ledger.
 func VoucherAt(epoch, sequence int64) voucher.Voucher {
 	v := SaleVoucher(5)
 	v.Sale.Epoch, v.Sale.Sequence = epoch, sequence
 	return v
 }
 
-// SaleVoucher is a seckill voucher with so much stock, at epoch 4.
+// SaleVoucher returns a seckill voucher with that stock, at epoch 4.
 func SaleVoucher(stock int64) voucher.Voucher {
 	return voucher.Voucher{
 		ID: VoucherA, Kind: voucher.Seckill, Status: voucher.OnShelf,
@@ -35,12 +35,12 @@ func SaleVoucher(stock int64) voucher.Voucher {
 	}
 }
 
-// Ordinary is an ordinary voucher.
+// Ordinary returns an ordinary voucher.
 func Ordinary() voucher.Voucher {
 	return voucher.Voucher{ID: VoucherB, Kind: voucher.Ordinary, Status: voucher.OnShelf}
 }
 
-// VerdictOf is the script's result for requests, with the sequence after it.
+// VerdictOf returns the script's result for requests, with the sequence after them.
 func VerdictOf(sequence int64, codes ...order.Outcome) order.BatchResult {
 	v := order.BatchResult{View: order.SaleView{Mark: order.Mark{Epoch: 3, Sequence: sequence}}}
 	for _, c := range codes {
@@ -49,7 +49,7 @@ func VerdictOf(sequence int64, codes ...order.Outcome) order.BatchResult {
 	return v
 }
 
-// BatchOf is so many requests, of users from the given one on, with order ids 100 above.
+// BatchOf returns a batch of n requests, of users from the given one on, with order ids 100 above.
 func BatchOf(voucherID, from int64, n int) order.Batch {
 	b := order.Batch{Sale: order.SaleRef{VoucherID: voucherID}}
 	for i := range int64(n) {

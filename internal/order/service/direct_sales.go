@@ -19,10 +19,10 @@ func NewDirectSales(ledger OrderLedger, ids order.IDs) *DirectSales {
 	return &DirectSales{ledger: ledger, ids: ids}
 }
 
-// Buy buys one ordinary voucher for the user, once for each key; "" is no key. It returns the order, unpaid unless it
-// costs nothing; voucher.ErrNotFound, voucher.ErrOffShelf, ErrSeckill, ErrKeyReused or *order.LimitError;
-// ErrUnavailable when nothing was bought; or ErrUnknownOutcome when that is not known. Repeating the call with the
-// same key is then the definitive question; without a key, the user's list of orders is.
+// Buy buys one ordinary voucher for the user, once per key; "" is no key. It returns the order, unpaid unless it costs
+// nothing; voucher.ErrNotFound, voucher.ErrOffShelf, ErrSeckill, ErrKeyReused or *order.LimitError; ErrUnavailable when
+// nothing was bought; or ErrUnknownOutcome when that is not known. Then a call with the same key answers it for
+// certain; without a key, the user's list of orders does.
 func (s *DirectSales) Buy(ctx context.Context, userID, voucherID int64, key string) (order.Order, error) {
 	id, err := s.ids.Next(ctx)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// noIDs gives none.
+// noIDs hands out no ids.
 type noIDs struct{}
 
 func (noIDs) Next(context.Context) (int64, error) { return 0, ordertest.ErrAway }
@@ -23,8 +23,8 @@ func TestBuyDirectly(t *testing.T) {
 		"no such voucher":             {err: voucher.ErrNotFound, want: voucher.ErrNotFound},
 		"off the shelf":               {err: voucher.ErrOffShelf, want: voucher.ErrOffShelf},
 		"it has a sale":               {err: order.ErrSeckill, want: order.ErrSeckill},
-		"the key is another's":        {err: order.ErrKeyReused, want: order.ErrKeyReused},
-		"the user has enough":         {err: limit, want: limit},
+		"the key is another order's":  {err: order.ErrKeyReused, want: order.ErrKeyReused},
+		"the user is at the limit":    {err: limit, want: limit},
 		"the ledger was not asked":    {err: order.ErrUnavailable, want: order.ErrUnavailable},
 		"the ledger's answer is lost": {err: ordertest.ErrAway, want: order.ErrUnknownOutcome},
 	} {
@@ -38,7 +38,7 @@ func TestBuyDirectly(t *testing.T) {
 			if tc.want == nil &&
 				(o != order.Order{ID: 100, UserID: 2, VoucherID: ordertest.VoucherB, Status: order.Unpaid} ||
 					ledger.directKey != "k") {
-				t.Errorf("bought %+v with the key %q", o, ledger.directKey)
+				t.Errorf("recorded %+v with the key %q", o, ledger.directKey)
 			}
 			if errors.Is(err, order.ErrUnavailable) != errors.Is(tc.want, order.ErrUnavailable) {
 				t.Errorf("%v says that nothing was bought", err)

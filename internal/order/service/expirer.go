@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	expireEvery = time.Second // how often due orders are looked for when there were none
-	expireBatch = 200         // orders in one transaction at most
+	expireEvery = time.Second // how often it looks for due orders after it found none
+	expireBatch = 200         // most orders in one transaction
 )
 
 // Expirer expires orders that were not paid for in time, the longest overdue first, whatever their voucher. One
-// instance at a time does (package job).
+// instance at a time does so (package job).
 type Expirer struct {
 	ledger   OrderLedger
 	locker   order.FencedLocker
@@ -26,7 +26,7 @@ type Expirer struct {
 	log      *slog.Logger
 }
 
-// NewExpirer returns an expirer of at most rate orders a second, on average over a batch; Run starts it.
+// NewExpirer returns an expirer of at most rate orders per second, on average over a batch; Run starts it.
 func NewExpirer(
 	ledger OrderLedger, locker order.FencedLocker, outbox order.FlushRequester, notifier order.StatusNotifier, rate int,
 	observer Observer, log *slog.Logger,
@@ -36,7 +36,7 @@ func NewExpirer(
 	}
 }
 
-// Run expires orders, or waits for its turn, until ctx ends. It always returns nil.
+// Run expires orders, or waits for its turn, until ctx ends, and then returns nil.
 func (e *Expirer) Run(ctx context.Context) error {
 	return job.Job{
 		Name: order.ExpirerJob, Does: "expiring overdue orders", Every: expireEvery, Size: expireBatch, Rate: e.rate,
@@ -44,7 +44,7 @@ func (e *Expirer) Run(ctx context.Context) error {
 	}.Run(ctx, e.locker, e.log)
 }
 
-// batch expires what is due, up to a batch, and returns how many orders those were.
+// batch expires up to a batch of due orders, and returns how many.
 func (e *Expirer) batch(ctx context.Context, token int64) (int, error) {
 	start := time.Now()
 	orders, err := e.ledger.ExpireDue(ctx, token, expireBatch)

@@ -34,7 +34,7 @@ func (f *fakeFence) TryDoFenced(ctx context.Context, _ string, do func(context.C
 	return do(ctx, token)
 }
 
-// runExpirer runs an expirer at so many orders a second until the test ends it, in a bubble.
+// runExpirer runs an expirer at that rate, in a bubble, until the test stops it.
 func runExpirer(t *testing.T, p *orderParts, fence order.FencedLocker, rate int) (stop func()) {
 	t.Helper()
 	return runLoggingExpirer(t, p, fence, rate, ordertest.Quiet())
@@ -74,7 +74,7 @@ func (f *fakeLedger) left() int {
 	return len(f.overdue)
 }
 
-// A backlog expires at the rate that was asked for, in batches; then the expirer asks once a second.
+// A backlog expires at the configured rate, in batches; after that the expirer looks once a second.
 func TestExpirerKeepsItsRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestExpirerKeepsItsRate(t *testing.T) {
 		stop := runExpirer(t, p, &fakeFence{}, 1000)
 		time.Sleep(5*time.Second - time.Millisecond)
 		if left := p.ledger.left(); left != 5000 {
-			t.Errorf("%d are left after five seconds at 1000 a second", left)
+			t.Errorf("%d orders are left after five seconds at 1000 a second", left)
 		}
 		time.Sleep(6 * time.Second)
 		overdue(p, 1)
@@ -108,7 +108,8 @@ func TestExpirerKeepsItsRate(t *testing.T) {
 	})
 }
 
-// One instance expires orders, the others wait; when it fails, or finds that it was superseded, it lets the lock go.
+// One instance expires orders while the others wait. When it fails, or learns that it was superseded, it gives the lock
+// up.
 func TestExpirerTakesTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -118,7 +119,7 @@ func TestExpirerTakesTurns(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if fence.token != 1 {
-			t.Errorf("%d turns though nothing failed, want 1", fence.token)
+			t.Errorf("%d turns although nothing failed, want 1", fence.token)
 		}
 		p.ledger.Mu.Lock()
 		p.ledger.Before["expire"] = 1
@@ -129,7 +130,7 @@ func TestExpirerTakesTurns(t *testing.T) {
 			t.Errorf("%d turns after a fault, want 2", fence.token)
 		}
 		p.ledger.Mu.Lock()
-		p.ledger.token = 3 // somebody else's turn that this one did not notice
+		p.ledger.token = 3 // the turn of another instance, unnoticed by this one
 		p.ledger.Mu.Unlock()
 		overdue(p, 10)
 		time.Sleep(3 * time.Second)
@@ -142,8 +143,8 @@ func TestExpirerTakesTurns(t *testing.T) {
 	})
 }
 
-// With locks whose numbers fell back, as after the loss of a Redis with a wrong clock, nothing expires until they
-// have caught up. The log says so.
+// If the locks' tokens fell back, as after the loss of a Redis with a wrong clock, nothing expires until they have
+// caught up. The log says so.
 func TestExpirerLogsThatItIsSuperseded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,7 +156,7 @@ func TestExpirerLogsThatItIsSuperseded(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		stop()
 		if left := p.ledger.left(); left != 0 {
-			t.Errorf("%d are left after the numbers have caught up", left)
+			t.Errorf("%d orders are left after the tokens have caught up", left)
 		}
 		if n := strings.Count(log.String(), "level=WARN"); n != 3 {
 			t.Errorf("%d warnings for 3 turns that were superseded:\n%s", n, log.String())

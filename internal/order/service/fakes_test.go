@@ -20,11 +20,11 @@ type fakeLedger struct {
 	rows     *ordertest.FakeOrders
 	history  map[int64][]order.Event
 	payments map[string]order.Payment
-	oldest   []string // payment ids, the oldest first
+	oldest   []string // ids of payments, the oldest first
 	noUnit   bool     // a late payment finds no unit
 	overdue  []int64  // ids of orders to expire
-	token    int64    // the highest that has been used
-	revived  []int64  // what ReviveLate returns, once
+	token    int64    // the highest token used so far
+	revived  []int64  // the vouchers that ReviveLate returns, once
 
 	direct    order.Order // the last direct sale
 	directKey string
@@ -62,7 +62,7 @@ func (f *fakeLedger) move(o order.Order, action order.Action) (order.Order, erro
 	return o, nil
 }
 
-// RecordDirectSale remembers one purchase, or fails.
+// RecordDirectSale remembers one direct sale, or fails.
 func (f *fakeLedger) RecordDirectSale(_ context.Context, id, userID, voucherID int64, key string) (order.Order, error) {
 	f.direct, f.directKey = order.Order{ID: id, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, key
 	if f.directErr != nil {
@@ -273,7 +273,7 @@ func (f *fakeLedger) ExpireDue(_ context.Context, token int64, n int) (expired [
 	return expired, err
 }
 
-// completeLate is what an outbox does about late payments.
+// completeLate completes late payments as an outbox does.
 func (f *fakeLedger) completeLate() {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -291,13 +291,13 @@ func (f *fakeLedger) completeLate() {
 	}
 }
 
-// fakeOutbox is an outbox.
+// fakeOutbox counts flushes.
 type fakeOutbox struct {
 	mu            sync.Mutex
 	flushes       []int64
 	flushRequests []int64
 	onFlush       func()
-	hang          bool // it answers only once its caller gives up
+	hang          bool // Flush returns only once its caller gives up
 }
 
 func (f *fakeOutbox) Flush(ctx context.Context, id int64) error {
@@ -365,10 +365,10 @@ type fakeProvider struct {
 	mu       sync.Mutex
 	begun    []string
 	back     []string       // payments whose money went back, in order
-	refusals map[string]int // so many attempts to refund fail; -1: all
+	refusals map[string]int // how many refunds of a payment fail; -1: all
 	away     bool
 	silent   bool                       // it answers no refund
-	refer    func(order.Payment) string // its reference of a payment; nil: it has none
+	refer    func(order.Payment) string // the reference of a payment; nil: there is none
 }
 
 func (f *fakeProvider) Begin(_ context.Context, p order.Payment) (Checkout, error) {

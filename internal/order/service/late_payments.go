@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	reviveEvery = time.Second // how often late payments that are left are looked for
-	reviveBatch = 100         // of those that a rebuild came across, in one go
+	reviveEvery = time.Second // how often it looks for late payments that are undecided
+	reviveBatch = 100         // most payments whose Revival a rebuild voided, in one go
 )
 
-// reviveLate asks Redis once more about late payments whose operation was voided.
+// reviveLate sends late payments to Redis again whose operation was voided.
 func (p *Payments) reviveLate(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, refundTimeout)
 	vouchers, err := p.ledger.ReviveLate(call, reviveBatch)

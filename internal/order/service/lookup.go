@@ -19,19 +19,18 @@ import (
 
 const (
 	maxReads = 4 // queries for single orders under way at once
-	// lookupTimeout is how long it may take to find an order; a store that hangs is ErrUnavailable then.
+	// lookupTimeout is how long finding an order may take; after that it is ErrUnavailable, because a store hangs.
 	lookupTimeout = 700 * time.Millisecond
-	// sideTimeout is how long an answer waits for what it can be given without: the status of an order that is
-	// certain, the rest of a list, a history.
+	// sideTimeout is how long an answer waits for a part that may be missing: the status of an order that certainly
+	// exists, the rest of a list, a history.
 	sideTimeout = 150 * time.Millisecond
-	// partitionTimeout is how long partitions have to say who holds what where there are several: the Redis node of
-	// one may be away, and the others' orders are to be found all the same. It leaves time for the row to be looked
-	// for again.
+	// partitionTimeout is how long each of several partitions has to name its holders. The Redis node of one may be
+	// away, and orders in the others must be found all the same. It leaves time to look for the row once more.
 	partitionTimeout = 400 * time.Millisecond
-	// clockDoubt is by how much the clock that a window is decided by may have been set back since.
+	// clockDoubt is how far the clock that decides windows may have been set back since.
 	clockDoubt = 10 * time.Minute
-	// lateIDs is how far below the newest voucher new ones are looked for: a transaction that got a lower id may
-	// commit later.
+	// lateIDs is how far below the newest voucher to look for new ones: a transaction that got a lower id may commit
+	// later.
 	lateIDs = 1000
 )
 
@@ -42,21 +41,21 @@ type Lookup struct {
 	catalog *catalog.Catalog
 
 	unrecorded sync.Map                       // partition → *unrecordedCalls
-	newSales   *batch.Batcher[int64, []int64] // above an id
+	newSales   *batch.Batcher[int64, []int64] // asked for the sales above an id
 }
 
-// LookupStores are where an order may stand.
+// LookupStores are the stores in which an order may be.
 type LookupStores struct {
 	Rows     order.Reader
 	Holdings Holdings
 	NewSales NewSales
 }
 
-// unrecordedCalls ask which sales of one partition may have accepted orders without a row.
+// unrecordedCalls share the query for which sales of one partition may have accepted orders without a row.
 type unrecordedCalls = batch.Batcher[struct{}, order.Unrecorded]
 
-// NewLookup returns a lookup over the ledger and the holders in Redis. Its shared questions are purchases', even if a
-// reader asks them first: payments wait for them too, and there are few at once.
+// NewLookup returns a lookup over the ledger and the holders in Redis. Its shared queries count as purchases', even if
+// a reader starts them: payments wait for them too, and only a few run at once.
 func NewLookup(stores LookupStores, catalog *catalog.Catalog) *Lookup {
 	l := &Lookup{reader: newReader(stores.Rows), stores: stores, catalog: catalog}
 	l.newSales = batch.New(batch.Options{
@@ -77,7 +76,7 @@ func NewLookup(stores LookupStores, catalog *catalog.Catalog) *Lookup {
 	return l
 }
 
-// unrecordedIn returns what callers who ask about the partition share.
+// unrecordedIn returns the batcher that callers share for a partition.
 func (l *Lookup) unrecordedIn(partition int) *unrecordedCalls {
 	if found, ok := l.unrecorded.Load(partition); ok {
 		return found.(*unrecordedCalls)
@@ -95,15 +94,15 @@ func (l *Lookup) unrecordedIn(partition int) *unrecordedCalls {
 	return found.(*unrecordedCalls)
 }
 
-// errOtherOwner is ErrNotFound for an order whose row is another user's: no sale has to be asked to be sure of that.
+// errOtherOwner is ErrNotFound for an order whose row is another user's: that is certain without asking any sale.
 var errOtherOwner = fmt.Errorf("%w: another user's", order.ErrNotFound)
 
-// Order returns the user's order, or ErrNotFound, also for somebody else's. It is ErrUnavailable, never ErrNotFound,
-// while a place where the order may stand cannot be trusted: a store does not answer in time, Redis lacks a sale, or
-// a sale is being rebuilt.
+// Order returns the user's order, or ErrNotFound, even if it is another user's. While a store in which the order may be
+// cannot be trusted, it returns ErrUnavailable instead of ErrNotFound: a store does not answer in time, Redis lacks a
+// sale, or a sale is being rebuilt.
 //
-// An order without a row is queued while its user is a holder with it in a sale. Before ErrNotFound the ledger is
-// asked once more for the row: the order may have got it, and its user be no holder any more, in between.
+// An order without a row is queued while it makes its user a holder in a sale. Before ErrNotFound, Order looks for the
+// row once more: meanwhile the order may have got it, and its user may have ceased to be a holder.
 func (l *Lookup) Order(ctx context.Context, userID, orderID int64) (order.Order, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -128,8 +127,8 @@ func (l *Lookup) Order(ctx context.Context, userID, orderID int64) (order.Order,
 	return o, err
 }
 
-// await is Order for a caller who, while the order is queued, waits for up to wait for its row. It is returned as
-// queued when it has none by then, which is an answer too.
+// await is Order for a caller who waits, while the order is queued, for up to wait for its row. If it has no row by
+// then, await returns it as queued.
 func (l *Lookup) await(
 	ctx context.Context, notifier *Notifier, userID, orderID int64, wait time.Duration,
 ) (order.Order, error) {
@@ -150,7 +149,8 @@ func (l *Lookup) await(
 	return l.Order(ctx, userID, orderID)
 }
 
-// row is Order for a caller who needs its row, and waits for it for a while: ErrUnavailable when there is none then.
+// row is Order for a caller who needs the order's row, and waits for it up to rowTimeout; ErrUnavailable when it has
+// none by then.
 func (l *Lookup) row(ctx context.Context, notifier *Notifier, userID, orderID int64) (order.Order, error) {
 	o, err := l.await(ctx, notifier, userID, orderID, rowTimeout)
 	if err == nil && o.Status == order.Queued {
@@ -167,13 +167,12 @@ func (l *Lookup) recorded(ctx context.Context, userID, orderID int64) (order.Ord
 	return o, err
 }
 
-// queued returns the orders with which the user is a holder in Redis, as queued ones; some may have their row
-// already. all is false when there may be more: a sale cannot be trusted, or the ledger does not say which sales are
-// new.
+// queued returns the orders by which the user is a holder in Redis, as queued ones; some may already have their row.
+// all is false when there may be more: a sale cannot be trusted, or the ledger does not say which sales are new.
 //
-// Only sales that can have an accepted order without a row are asked: those that sold since the oldest entry in the
-// stream was added, and those that were rebuilt lately. With dead letters it is all of them: such an entry may be of
-// any.
+// It asks only sales that can have an accepted order without a row: those that sold since the oldest entry of the
+// stream was added, and those that were rebuilt recently. If the partition has dead letters, it asks all sales, because
+// such an entry may be of any.
 func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order, all bool, err error) {
 	var (
 		asking     sync.WaitGroup
@@ -181,7 +180,7 @@ func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order
 		errCreated error
 	)
 	partitions, keeps := l.catalog.Kept()
-	if len(partitions) > 1 { // for both questions
+	if len(partitions) > 1 { // for both queries
 		within, cancel := context.WithTimeout(ctx, partitionTimeout)
 		defer cancel()
 		ctx = within
@@ -197,7 +196,7 @@ func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order
 	if asking.Wait(); errCreated != nil {
 		return queued, false, nil
 	}
-	created, err := l.created(ctx, slices.DeleteFunc(slices.Clone(newest), keeps)) // others share newest
+	created, err := l.created(ctx, slices.DeleteFunc(slices.Clone(newest), keeps)) // callers share newest
 	if err != nil {
 		return queued, false, nil
 	}
@@ -209,10 +208,10 @@ func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order
 		func(ctx context.Context, partition int) ([]order.Order, bool, error) {
 			return l.heldIn(ctx, userID, byPartition[partition])
 		})
-	if err != nil { // what was found is true all the same
+	if err != nil { // the orders found so far are true all the same
 		return queued, false, nil
 	}
-	for _, o := range more { // the catalog may have been told of its sale meanwhile
+	for _, o := range more { // the catalog may have learned of its sale meanwhile
 		if !slices.ContainsFunc(queued, func(known order.Order) bool { return known.ID == o.ID }) {
 			queued = append(queued, o)
 		}
@@ -220,7 +219,7 @@ func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order
 	return queued, all && allOfThem, nil
 }
 
-// queuedIn is queued for the sales of one partition that the catalog knows.
+// queuedIn is queued for those sales of one partition that the catalog knows.
 func (l *Lookup) queuedIn(
 	ctx context.Context, userID int64, partition int,
 ) (queued []order.Order, all bool, err error) {
@@ -235,8 +234,8 @@ func (l *Lookup) queuedIn(
 	return l.heldIn(ctx, userID, l.catalog.MaySell(partition, since, now, u.Rebuilt))
 }
 
-// together asks all partitions at once. What they answer is one answer, which is not all there is where one of them
-// fails, or does not answer in time while others may. It is an error where all fail.
+// together asks all partitions at once and joins their answers. all is false if one of them fails, or does not answer
+// in time while others may still. It returns an error if all fail.
 func together(
 	ctx context.Context, partitions []int, ask func(ctx context.Context, partition int) ([]order.Order, bool, error),
 ) (queued []order.Order, all bool, err error) {
@@ -269,7 +268,7 @@ func together(
 	return queued, all, nil
 }
 
-// created returns the vouchers of sales that the catalog was not told of yet.
+// created returns the vouchers of sales that the catalog does not know yet.
 func (l *Lookup) created(ctx context.Context, ids []int64) ([]voucher.Voucher, error) {
 	vs := make([]voucher.Voucher, 0, len(ids))
 	for _, id := range ids {
@@ -284,8 +283,8 @@ func (l *Lookup) created(ctx context.Context, ids []int64) ([]voucher.Voucher, e
 	return vs, nil
 }
 
-// heldIn returns the orders with which the user is a holder in the sales, as queued ones. all is false when one of
-// the sales cannot be trusted.
+// heldIn returns the orders by which the user is a holder in the sales, as queued ones. all is false when one of the
+// sales cannot be trusted.
 func (l *Lookup) heldIn(
 	ctx context.Context, userID int64, sales []voucher.Voucher,
 ) (queued []order.Order, all bool, err error) {
@@ -313,7 +312,7 @@ func (l *Lookup) heldIn(
 	return queued, all, nil
 }
 
-// status returns what became of an order that was accepted, StatusUnknown when the ledger does not say so soon enough.
+// status returns the status of an accepted order; StatusUnknown when the ledger does not answer in time.
 func (l *Lookup) status(ctx context.Context, orderID int64) order.Status {
 	ctx, cancel := context.WithTimeout(ctx, sideTimeout)
 	defer cancel()
@@ -328,11 +327,11 @@ func (l *Lookup) status(ctx context.Context, orderID int64) order.Status {
 	}
 }
 
-// reader reads orders by id for all that look one up. Few callers have a query each. When many come at once, as when
-// thousands are notified that their orders are recorded, those that come while maxReads queries are under way share the
-// next one.
+// reader reads orders by id for all lookups. While few callers come, each has its own query. When many come at once, as
+// when thousands are notified that their orders are recorded, those that come while maxReads queries are under way
+// share the next one.
 type reader struct {
-	queries *batch.Batcher[int64, map[int64]order.Order] // asked for an id, answered with a query's rows
+	queries *batch.Batcher[int64, map[int64]order.Order] // takes an id, returns the rows of the query
 }
 
 func newReader(rows order.Reader) reader {

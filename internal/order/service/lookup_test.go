@@ -14,7 +14,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// slowRows answers when the test lets it.
+// slowRows answers once the test lets it.
 type slowRows struct {
 	ordertest.FakeOrders
 	arrived, leave chan struct{}
@@ -30,8 +30,8 @@ func (r *slowRows) OrdersByID(ctx context.Context, ids []int64) (map[int64]order
 	return r.FakeOrders.OrdersByID(ctx, ids)
 }
 
-// A few callers have a query each; thousands that come meanwhile share the next ones, and each gets its own order.
-// One that has given up, and a ledger that is away, spoil nothing.
+// A few callers have a query each; thousands that come meanwhile share the next ones, and each gets its own order. A
+// caller who gives up, and a ledger that is away, do not affect the others.
 func TestLookupsShareQueries(t *testing.T) {
 	t.Parallel()
 	for _, away := range []bool{false, true} {
@@ -74,21 +74,21 @@ func TestLookupsShareQueries(t *testing.T) {
 			cancel()
 			close(rows.leave)
 			go func() {
-				for range rows.arrived { // lets everybody pass
+				for range rows.arrived { // lets all pass
 				}
 			}()
 			wg.Wait()
 			synctest.Wait()
 			close(rows.arrived)
 			if rows.queries != maxReads+6 || r.queries.Waiting() != 0 {
-				t.Errorf("%d queries, %d wait in the end", rows.queries, r.queries.Waiting())
+				t.Errorf("%d queries; %d callers wait at the end", rows.queries, r.queries.Waiting())
 			}
 		})
 	}
 }
 
-// A sale whose transaction got its id before another's and was committed after it is found before the catalog hears
-// of it: in between nothing of it is not found.
+// A sale may be committed after another one that has a higher id. Its orders are found before the catalog learns of the
+// sale.
 func TestSalesThatAreCommittedLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestSalesThatAreCommittedLate(t *testing.T) {
 	})
 }
 
-// classOfRows notes whose questions the ledger is asked.
+// classOfRows records the class under which the ledger was queried.
 type classOfRows struct {
 	ordertest.FakeOrders
 	class bulkhead.Class
@@ -119,8 +119,8 @@ func (r *classOfRows) OrdersByID(ctx context.Context, ids []int64) (map[int64]or
 	return r.FakeOrders.OrdersByID(ctx, ids)
 }
 
-// Payments wait for questions that others share with them: these are not shed as readers' are, even if a reader is
-// the first to ask.
+// Payments wait for queries that others share with them. These are not shed like a reader's, even if a reader started
+// them.
 func TestSharedQuestionsArePurchases(t *testing.T) {
 	t.Parallel()
 	rows := &classOfRows{FakeOrders: ordertest.FakeOrders{Rows: map[int64]order.Order{}}}
@@ -131,7 +131,7 @@ func TestSharedQuestionsArePurchases(t *testing.T) {
 	}
 }
 
-// hangingHoldings are holders; one partition does not say who they are.
+// hangingHoldings are holders of which one partition does not answer.
 type hangingHoldings struct {
 	ordertest.FakeHolders
 	hung int
@@ -153,8 +153,8 @@ func (h hangingHoldings) Holdings(ctx context.Context, userID int64, sales []ord
 	return h.FakeHolders.Holdings(ctx, userID, sales)
 }
 
-// While a partition hangs, orders of the others are found in time: also while there is a sale there that the catalog
-// was not told of yet. An order that is not found is unavailable.
+// While a partition hangs, orders in the others are found in time, even if the hung one has a sale that the catalog
+// does not know yet. An order that is not found is ErrUnavailable.
 func TestLookupGoesPastAHungPartition(t *testing.T) {
 	t.Parallel()
 	for name, hung := range map[string]int{"of a known sale": 2, "of a new sale": 3} {
@@ -183,17 +183,18 @@ func TestLookupGoesPastAHungPartition(t *testing.T) {
 				if o, err := l.Order(t.Context(), 1, 77); !errors.Is(err, order.ErrUnavailable) {
 					t.Errorf("an order that may be in the partition: %+v, %v", o, err)
 				}
-				time.Sleep(2 * order.RedisTimeout) // for questions that others might share
+				time.Sleep(2 * order.RedisTimeout) // for queries that others might share
 			})
 		})
 	}
 }
 
-// Partitions are asked at the same time; those that hang or fail spoil no other's answer, and are an error together.
+// Partitions are asked at the same time. Those that hang or fail do not spoil the others' answers; it is an error if
+// all do.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		partitions []int // 1 hangs, 2 fails, 3 does not know all, 4 and 5 answer
+		partitions []int // 1 hangs, 2 fails, 3 does not know all its orders, 4 and 5 answer
 		found      int
 		all, fails bool
 	}{

@@ -10,47 +10,47 @@ import (
 )
 
 const (
-	pollEvery   = 50 * time.Millisecond // how soon a row that another instance wrote is noticed
-	watchEvery  = time.Second           // how soon any other change by another instance is
-	pollTimeout = 5 * time.Second       // one query at most
+	pollEvery   = 50 * time.Millisecond // how soon it notices a row that another instance wrote
+	watchEvery  = time.Second           // how soon it notices any other change by another instance
+	pollTimeout = 5 * time.Second       // most time of one query
 )
 
-// Notifier lets callers wait until an order is in another state than the one they know. What this instance does to
-// orders is notified at once. For what others do, one query asks for all that wait: every 50 ms for orders without a
-// row, every second for recorded ones. So a waiting caller costs memory, and no goroutine, timer or query of its own.
+// Notifier lets callers wait until an order has another state than the one they know. Changes by this instance are
+// notified at once. For changes by others, one query serves all waiting callers: every 50 ms for orders without a row,
+// every second for recorded ones. So a waiting caller costs memory, but no goroutine, timer or query of its own.
 type Notifier struct {
 	rows order.Reader
 	log  *slog.Logger
 
 	started time.Time     // what Subscription.tickAt counts from
-	arrived chan struct{} // holds one when somebody began to wait
-	awaited chan struct{} // holds one when somebody subscribed to an order without a row
-	closing chan struct{} // closed once nobody may wait any more
+	arrived chan struct{} // holds a value when a caller has begun to wait
+	awaited chan struct{} // holds a value when a caller has subscribed to an order without a row
+	closing chan struct{} // closed when the process stops: no caller may wait any more
 
 	mu         sync.Mutex
-	unrecorded index // of subscriptions to orders without a row, as far as their callers know
-	recorded   index // of those to recorded orders
+	unrecorded index // subscriptions to orders that had no row when their callers last looked
+	recorded   index // subscriptions to recorded orders
 }
 
-// index is subscriptions by order id: the first of a list for each order.
+// index has the subscriptions to each order, as the first of a linked list.
 type index map[int64]*Subscription
 
-// Subscription is one caller's to one order. It is used by one goroutine.
+// Subscription is one caller's subscription to one order. One goroutine uses it.
 type Subscription struct {
 	notifier *Notifier
 	orderID  int64
-	updates  chan order.Status // holds one when Wait has to return: the new status, or the known one for a tick
+	updates  chan order.Status // holds a value when Wait must return: the new status, or the known one for a tick
 
 	// Guarded by Notifier.mu.
-	index          index         // which it is in; nil after Cancel
-	previous, next *Subscription // for the same order
-	known          order.Status  // what the caller knows, or was notified of
-	waiting        bool          // Wait was called and there was no update since
-	tickEvery      time.Duration // how long Wait lasts at most; 0: for ever
+	index          index         // the index it is in; nil after Cancel
+	previous, next *Subscription // the others for the same order
+	known          order.Status  // what the caller knows, or has been notified of
+	waiting        bool          // Wait was called and no update has come since
+	tickEvery      time.Duration // how long Wait lasts at most; 0: no limit
 	tickAt         time.Duration // since Notifier.started
 }
 
-// NewNotifier returns a notifier; Run looks for what other instances do.
+// NewNotifier returns a notifier; Run finds the changes by other instances.
 func NewNotifier(rows order.Reader, log *slog.Logger) *Notifier {
 	return &Notifier{
 		rows: rows, log: log, started: time.Now(), unrecorded: make(index), recorded: make(index),
@@ -58,11 +58,11 @@ func NewNotifier(rows order.Reader, log *slog.Logger) *Notifier {
 	}
 }
 
-// Subscribe returns a subscription to an order that has no row yet, as far as the caller knows. Subscribe before
-// asking for the order, so that nothing is missed; Cancel in any case.
+// Subscribe returns a subscription to an order that the caller believes to have no row yet. Subscribe before reading
+// the order, so that no change is missed, and always call Cancel.
 func (n *Notifier) Subscribe(orderID int64) *Subscription { return n.subscribe(orderID, 0) }
 
-// SubscribeWithTick is Subscribe for a caller whose Wait is to end after a while also when nothing happens.
+// SubscribeWithTick is Subscribe for a caller whose Wait must also end after a while without news.
 func (n *Notifier) SubscribeWithTick(orderID int64, after time.Duration) *Subscription {
 	return n.subscribe(orderID, after)
 }
@@ -74,13 +74,13 @@ func (n *Notifier) subscribe(orderID int64, tickEvery time.Duration) *Subscripti
 	n.mu.Unlock()
 	select {
 	case n.awaited <- struct{}{}:
-	default: // somebody else has subscribed before
+	default: // another caller has subscribed already
 	}
 	return s
 }
 
-// Awaited returns once somebody has subscribed to an order without a row, at once if somebody has; or when ctx ends.
-// The recorder, the only one who calls it, gathers orders until then.
+// Awaited returns once a caller has subscribed to an order without a row (at once if one has), or when ctx ends. Only
+// the recorder calls it, and gathers orders until then.
 func (n *Notifier) Awaited(ctx context.Context) {
 	for {
 		n.mu.Lock()
@@ -90,7 +90,7 @@ func (n *Notifier) Awaited(ctx context.Context) {
 			return
 		}
 		select {
-		case <-n.awaited: // perhaps by somebody who has left again
+		case <-n.awaited: // perhaps by a caller who has left again
 		case <-ctx.Done():
 			return
 		}
@@ -98,14 +98,14 @@ func (n *Notifier) Awaited(ctx context.Context) {
 }
 
 // Wait returns a status of the order that differs from the known one, as soon as there is one; the known one for a
-// tick; ctx's error; or ErrStopping. The status may be out of date by the time it is returned.
+// tick; ctx's error; or ErrStopping. The status may be outdated when it is returned.
 func (s *Subscription) Wait(ctx context.Context, known order.Status) (order.Status, error) {
 	if status, is := s.begin(known); is {
 		return status, nil
 	}
 	select {
 	case s.notifier.arrived <- struct{}{}:
-	default: // the ledger is being asked already
+	default: // the ledger is already being asked
 	}
 	select {
 	case status := <-s.updates:
@@ -117,7 +117,7 @@ func (s *Subscription) Wait(ctx context.Context, known order.Status) (order.Stat
 	}
 }
 
-// begin begins a wait, unless there is another status already.
+// begin begins a wait, unless the status already differs.
 func (s *Subscription) begin(known order.Status) (news order.Status, is bool) {
 	n := s.notifier
 	n.mu.Lock()
@@ -181,11 +181,10 @@ func (x index) remove(s *Subscription) {
 	s.index, s.previous, s.next = nil, nil, nil
 }
 
-// Close ends all waiting, of those who wait and of those who come: the process stops, and another sees to their
-// orders. It is called once.
+// Close ends all waiting, present and future: the process stops, and another one serves these callers. Call it once.
 func (n *Notifier) Close() { close(n.closing) }
 
-// Notify updates those who wait for any of the orders and know another status.
+// Notify updates the callers who wait for any of the orders and know a different status.
 func (n *Notifier) Notify(outcomes map[int64]order.Status) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -202,15 +201,15 @@ func (n *Notifier) Notify(outcomes map[int64]order.Status) {
 	}
 }
 
-// update sends a status that is news to the caller. The notifier is locked.
+// update sends a status that is new to the caller. The notifier is locked.
 func (s *Subscription) update(status order.Status) {
 	if status != s.known {
 		s.send(status)
 	}
 }
 
-// send makes Wait return. An update that the caller has not received yet is no longer true. The notifier is locked,
-// so nobody else sends.
+// send makes Wait return. It replaces an update that the caller has not received yet, which is outdated. The notifier
+// is locked, so nobody else sends.
 func (s *Subscription) send(status order.Status) {
 	s.known, s.waiting = status, false
 	select {
@@ -220,11 +219,11 @@ func (s *Subscription) send(status order.Status) {
 	s.updates <- status
 }
 
-// Run asks the ledger, while anybody waits, for what other instances do to orders, until ctx ends. It never returns
-// an error: what fails is retried.
+// Run queries the ledger, while callers wait, for changes by other instances, until ctx ends. It retries failures, so
+// it returns no other error.
 func (n *Notifier) Run(ctx context.Context) error {
 	pause := order.NewBackOff()
-	var watched time.Time // when recorded orders were last asked for
+	var watched time.Time // when recorded orders were last queried
 	for ctx.Err() == nil {
 		start := time.Now()
 		ids := n.ids(n.unrecorded)
@@ -249,7 +248,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	return nil
 }
 
-// idle returns when somebody begins to wait, when recorded orders have to be asked for, or when ctx ends.
+// idle returns when a caller begins to wait, when recorded orders are due for a query, or when ctx ends.
 func (n *Notifier) idle(ctx context.Context, due time.Duration) {
 	n.mu.Lock()
 	watching := len(n.recorded) > 0
@@ -280,8 +279,8 @@ func (n *Notifier) poll(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// ids returns the orders that somebody in the index waits for, and sends the ticks that are due. A caller who has
-// subscribed and does not wait does not know yet whether the order was accepted.
+// ids returns the orders in the index for which a caller waits, and sends the ticks that are due. A caller who has
+// subscribed but does not wait does not know yet whether the order was accepted.
 func (n *Notifier) ids(x index) []int64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()

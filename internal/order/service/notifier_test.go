@@ -15,7 +15,7 @@ import (
 	"seckill/internal/order/ordertest"
 )
 
-// askedRows counts queries, and answers from what it is given.
+// askedRows counts queries, and answers with the rows that a test sets.
 type askedRows struct {
 	ordertest.FakeOrders
 	questions, ids int
@@ -55,14 +55,14 @@ func TestSubscriptionGetsWhatIsNews(t *testing.T) {
 			before: func(n *Notifier) { notify(n, order.Unpaid); notify(n, order.Paid) }, known: order.Queued,
 			want: order.Paid,
 		},
-		"what it knows by now is no news": {
+		"the status it knows is no news": {
 			before: func(n *Notifier) { notify(n, order.Unpaid) }, known: order.Unpaid, want: order.Cancelled,
 		},
-		"nor is what happens to others": {
+		"other orders' changes are no news": {
 			before: func(n *Notifier) { n.Notify(map[int64]order.Status{8: order.Unpaid}) }, known: order.Queued,
 			want: order.Cancelled,
 		},
-		"it gets that one was cancelled too": {
+		"it learns of a cancelled order too": {
 			before: func(n *Notifier) { notify(n, order.Cancelled) }, known: order.Unpaid, want: order.Cancelled,
 		},
 	} {
@@ -80,7 +80,7 @@ func TestSubscriptionGetsWhatIsNews(t *testing.T) {
 				}
 				got <- status
 			}()
-			if tc.want == order.Cancelled { // the news comes while it waits, or has come
+			if tc.want == order.Cancelled { // the update comes while it waits, or has come already
 				ordertest.WaitUntil(t, func() bool {
 					n.mu.Lock()
 					defer n.mu.Unlock()
@@ -115,14 +115,14 @@ func TestSubscriptionIsUsedAgainAndAgain(t *testing.T) {
 	}
 	s.Cancel()
 	s.Cancel()
-	n.Notify(map[int64]order.Status{7: order.Unpaid}) // nobody is there
+	n.Notify(map[int64]order.Status{7: order.Unpaid}) // nobody waits
 	n.Close()
 	if _, err := n.Subscribe(7).Wait(t.Context(), known); !errors.Is(err, order.ErrStopping) {
 		t.Errorf("error = %v, want ErrStopping", err)
 	}
 }
 
-// The latest update counts as known, also when what comes next was known before that.
+// After the latest update that status counts as known, so a return to an earlier status is news.
 func TestSubscriptionGetsWhatComesBack(t *testing.T) {
 	t.Parallel()
 	n := NewNotifier(newAskedRows(), ordertest.Quiet())
@@ -146,8 +146,8 @@ func TestSubscriptionGetsWhatComesBack(t *testing.T) {
 	}
 }
 
-// However many wait, the ledger is asked twenty times a second for rows and once a second for other changes, in
-// queries of a thousand; and not at all when nobody waits.
+// However many callers wait, the ledger is queried twenty times a second for rows and once a second for other changes,
+// with a thousand ids per query, and not at all while nobody waits.
 func TestNotifierAsksForAllAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestNotifierAsksForAllAtOnce(t *testing.T) {
 		go func() { done <- n.Run(ctx) }()
 		time.Sleep(time.Minute)
 		if n, _ := rows.asked(); n != 0 {
-			t.Errorf("asked %d times for nobody", n)
+			t.Errorf("queried %d times while nobody waited", n)
 		}
 		waiting, leave := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -173,22 +173,22 @@ func TestNotifierAsksForAllAtOnce(t *testing.T) {
 			}
 		}
 		n.Subscribe(1).Cancel()
-		idle := n.Subscribe(2) // does not know yet whether it got in
+		idle := n.Subscribe(2) // does not know yet whether its order was accepted
 		wait(order.Unpaid, 10_000)
 		synctest.Wait()
 		time.Sleep(2 * time.Second)
 		rows.asked()
 		time.Sleep(10*time.Second - time.Millisecond)
 		if n, ids := rows.asked(); n > 33 || n < 27 || ids != n/3*each {
-			t.Errorf("%d queries with %d ids in 10 s for %d who watch, want 30", n, ids, each)
+			t.Errorf("%d queries with %d ids in 10 s for %d watchers, want 30", n, ids, each)
 		}
 		wait(order.Queued, 20_000)
 		time.Sleep(2 * time.Second)
 		rows.asked()
 		time.Sleep(10*time.Second - time.Millisecond)
-		// 200 × 3 and 10 × 2 or 3: what is left of one thousand joins the next.
+		// 200 × 3 and 10 × 2 or 3: the rest of one thousand joins the next.
 		if n, _ := rows.asked(); n > 640 || n < 600 {
-			t.Errorf("%d queries in 10 s for as many more who wait for rows, want 625", n)
+			t.Errorf("%d queries in 10 s with as many callers waiting for rows in addition, want 625", n)
 		}
 		leave()
 		wg.Wait()
@@ -203,7 +203,7 @@ func TestNotifierAsksForAllAtOnce(t *testing.T) {
 	})
 }
 
-// Another instance pays: a watcher is notified within a second, also after the ledger was away.
+// When another instance marks an order as paid, a watcher is notified within a second, even if the ledger was away.
 func TestNotifierSeesWhatOthersDo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -245,8 +245,8 @@ func TestNotifierSeesWhatOthersDo(t *testing.T) {
 	})
 }
 
-// Whatever is done to subscriptions: those in the indexes are those that were not cancelled, and no caller is left
-// waiting for news that is there.
+// Whatever is done to subscriptions, the indexes have exactly those that were not cancelled, and no caller waits for
+// news that is there.
 func TestNotifierKeepsItsSubscriptions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -280,7 +280,7 @@ func TestNotifierKeepsItsSubscriptions(t *testing.T) {
 					continue
 				}
 				id := c.sub.orderID
-				if last[id] == c.known { // would wait
+				if last[id] == c.known { // it would wait
 					_, _ = c.sub.Wait(over, c.known)
 					continue
 				}
@@ -288,7 +288,7 @@ func TestNotifierKeepsItsSubscriptions(t *testing.T) {
 				if err == nil {
 					c.known = status
 				}
-				// The context is over as well, so it may win; but not twenty times.
+				// The context has ended too, so select may choose it; but hardly twenty times.
 				for n := 0; err != nil && n < 20; n++ {
 					if status, err = c.sub.Wait(over, c.known); err == nil {
 						c.known = status
@@ -316,7 +316,7 @@ func TestNotifierKeepsItsSubscriptions(t *testing.T) {
 }
 
 // BenchmarkWaiting10000 measures what ten thousand waiting callers cost beyond their own goroutines, and how long it
-// takes until each of them is notified.
+// takes to notify them all.
 func BenchmarkWaiting10000(b *testing.B) {
 	const waiters = 10_000
 	var bytes, woken float64
@@ -362,8 +362,7 @@ func BenchmarkWaiting10000(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // says nothing here
 }
 
-// Somebody is awaited from the moment in which they subscribe to an order without a row, until they cancel or know of
-// its row.
+// A caller is awaited from the moment they subscribe to an order without a row until they cancel or know of its row.
 func TestNotifierTellsThatSomebodyWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -375,14 +374,14 @@ func TestNotifierTellsThatSomebodyWaits(t *testing.T) {
 			return ctx.Err() == nil
 		}
 		if awaited(time.Second) {
-			t.Error("somebody is awaited before anybody subscribed")
+			t.Error("a caller is awaited before anybody has subscribed")
 		}
 		subscribed := make(chan *Subscription, 1)
 		time.AfterFunc(time.Second, func() { subscribed <- n.Subscribe(7) })
 		began := time.Now()
 		for range 2 { // the second time at once
 			if !awaited(time.Minute) || time.Since(began) != time.Second {
-				t.Errorf("awaited after %s, want a second", time.Since(began))
+				t.Errorf("Awaited returned after %s, want a second", time.Since(began))
 			}
 		}
 		s := <-subscribed
@@ -393,12 +392,12 @@ func TestNotifierTellsThatSomebodyWaits(t *testing.T) {
 		go func() { _, _ = s.Wait(t.Context(), order.Unpaid) }()
 		synctest.Wait()
 		if awaited(time.Second) {
-			t.Error("somebody is awaited who has the row")
+			t.Error("a caller is awaited who knows of the row")
 		}
 		s.Cancel()
 		n.Subscribe(8).Cancel()
 		if awaited(time.Second) {
-			t.Error("somebody is awaited who has left")
+			t.Error("a caller is awaited who has left")
 		}
 		n.Close()
 	})

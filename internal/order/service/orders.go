@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	rowTimeout   = 10 * time.Second // how long a caller who wants something done to a queued order waits for its row
+	rowTimeout   = 10 * time.Second // how long a change of a queued order waits for its row
 	flushTimeout = time.Second      // how long an answer waits for Redis to apply what the ledger has committed
 )
 
-// Orders cancels, finds and tells the history of recorded orders, for their owners and for admins.
+// Orders cancels and finds recorded orders and returns their history, for their owners and for admins.
 type Orders struct {
 	ledger   OrderLedger
 	lookup   *Lookup
@@ -26,7 +26,7 @@ type Orders struct {
 	madeAt   func(orderID int64) time.Time
 }
 
-// NewOrders returns the orders of a ledger. madeAt tells from an order's id when it was given out, to the second.
+// NewOrders returns the orders of a ledger. madeAt returns, from an order's id, when that was generated, to the second.
 func NewOrders(
 	ledger OrderLedger, lookup *Lookup, notifier *Notifier, catalog *catalog.Catalog, outbox voucher.Outbox,
 	madeAt func(orderID int64) time.Time,
@@ -34,11 +34,11 @@ func NewOrders(
 	return &Orders{ledger: ledger, lookup: lookup, notifier: notifier, catalog: catalog, outbox: outbox, madeAt: madeAt}
 }
 
-// Cancel cancels the user's unpaid order and returns it; one that is cancelled already is returned as it is. For a
-// queued order it waits until it is recorded, for up to ten seconds: ErrUnavailable when it has no row even then. It
-// returns ErrNotFound, also for somebody else's order, and *order.StateError for one that cannot be cancelled.
+// Cancel cancels the user's unpaid order and returns it; a cancelled one is returned unchanged. It waits up to ten
+// seconds for a queued order to be recorded: ErrUnavailable when it has no row by then. It returns ErrNotFound, even
+// for another user's order, and *order.StateError for one that cannot be cancelled.
 //
-// Once the ledger has committed the order is cancelled, whether Redis applies that at once or later.
+// The order is cancelled once the ledger has committed, whether Redis applies that at once or later.
 func (s *Orders) Cancel(ctx context.Context, userID, orderID int64) (order.Order, error) {
 	o, err := s.ledger.Transition(ctx, orderID, userID, order.Cancel, order.Owner)
 	if errors.Is(err, order.ErrNotFound) {
@@ -56,17 +56,17 @@ func (s *Orders) Cancel(ctx context.Context, userID, orderID int64) (order.Order
 	s.notifier.Notify(map[int64]order.Status{o.ID: o.Status})
 	flushing, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
-	_ = s.outbox.Flush(flushing, o.VoucherID) // the outbox goes on by itself
+	_ = s.outbox.Flush(flushing, o.VoucherID) // if this fails, the outbox retries by itself
 	return o, nil
 }
 
-// Order returns any recorded order, or ErrNotFound: for admins.
+// Order returns any recorded order, or ErrNotFound. It is for admins.
 func (s *Orders) Order(ctx context.Context, orderID int64) (order.Order, error) {
 	return s.lookup.reader.order(ctx, orderID)
 }
 
-// Find returns recorded orders that the filter lets through, with an id below before (0 for all), newest first, at most
-// limit: for admins.
+// Find returns recorded orders that pass the filter, with an id below before (0 for all), newest first, at most limit.
+// It is for admins.
 func (s *Orders) Find(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error) {
 	if f.Waiting {
 		return nil, nil
@@ -78,13 +78,13 @@ func (s *Orders) Find(ctx context.Context, f order.Filter, before int64, limit i
 	return orders, order.OrUnavailable(err)
 }
 
-// History returns what happened to the order, oldest first. That it was accepted and recorded follows from the order
-// itself; everything since is in the ledger. ErrUnavailable when that does not answer soon.
+// History returns the order's events, oldest first. The first ones, accepted and recorded, follow from the order
+// itself; all later ones are in the ledger. ErrUnavailable when that does not answer soon.
 func (s *Orders) History(ctx context.Context, o order.Order) ([]order.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, sideTimeout)
 	defer cancel()
 	v, err := s.catalog.Find(ctx, o.VoucherID)
-	// An order of a voucher that does not exist has failed for that reason.
+	// A voucher that does not exist is why the order failed.
 	if err != nil && !errors.Is(err, voucher.ErrNotFound) {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func TestCancelNotifiesWatchers(t *testing.T) {
 	}
 }
 
-// A queued order is cancelled once it has its row; one that gets none in time is not.
+// A queued order is cancelled once it has its row; one that gets no row in time is not cancelled.
 func TestCancelWaitsForTheRow(t *testing.T) {
 	t.Parallel()
 	for name, recorded := range map[string]order.Status{
@@ -87,7 +87,7 @@ func TestCancelWaitsForTheRow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newOrderParts(t)
 				p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 2}] = 66
-				p.outbox.hang = true // Redis applies nothing: the answer does not wait for long
+				p.outbox.hang = true // Redis applies nothing, and the answer does not wait long for it
 				start := time.Now()
 				if recorded != order.Queued {
 					time.AfterFunc(5*time.Second, func() {
@@ -212,7 +212,7 @@ func TestFindForAdmins(t *testing.T) {
 	}
 }
 
-// A store's answer is passed on; a fault that keeps it from answering is ErrUnavailable.
+// A store's answer is passed on as it is; a fault that prevents an answer becomes ErrUnavailable.
 func TestAnswersAndFaultsDiffer(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{
@@ -229,6 +229,6 @@ func TestAnswersAndFaultsDiffer(t *testing.T) {
 		}
 	}
 	if order.OrUnavailable(nil) != nil {
-		t.Error("no error became one")
+		t.Error("nil became an error")
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"seckill/internal/order"
 )
 
-// Orders returns the orders of f.UserID that the filter lets through, with an id below before (0 for all), newest
-// first, at most limit, and how many there are in all. Those that are still queued are among them, except where an
-// order may only be named once it has its row.
+// Orders returns the orders of f.UserID that pass the filter, with an id below before (0 for all), newest first, at
+// most limit, and the number of all of them. It includes queued ones, unless an order may be named only once it has its
+// row.
 //
-// The stores are asked at the same time and for sideTimeout at most. What one of them answered is returned, as stale,
-// when the other did not; without any of it ErrUnavailable.
+// It asks the stores at the same time, for sideTimeout at most. If only one of them answered, it returns that answer,
+// as stale; if none did, ErrUnavailable.
 func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, limit int) (order.Page, error) {
 	if before <= 0 {
 		before = math.MaxInt64
@@ -33,7 +33,7 @@ func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, li
 		all    bool
 		errs   [2]error
 	)
-	if !f.Waiting { // what has a row does not wait
+	if !f.Waiting { // an order with a row does not wait
 		asking.Go(func() { rows, errs[0] = p.recorded.Do(ctx, ownQuestion{f, before, limit}) })
 	}
 	asking.Go(func() { queued, all, errs[1] = p.queued(ctx, f) })
@@ -53,9 +53,9 @@ func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, li
 		case err != nil:
 			q.Status, page.Stale = order.StatusUnknown, true
 		case !f.Passes(row) || row.ID >= before || rows.covers(row.ID, limit):
-			continue // it is of another page, or of none, and counted in any case
+			continue // it belongs to another page, or is filtered out, and is counted in any case
 		default:
-			q = row // it got its row after the others were read
+			q = row // it got its row after the rows were read
 		}
 		page.Total++
 		if q.ID < before {
@@ -67,25 +67,25 @@ func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, li
 	return page, nil
 }
 
-// maxOwnReads is how many queries for buyers' own orders are under way at once: while the ledger hangs, further callers
+// maxOwnReads is how many queries for buyers' own orders are under way at once. While the ledger hangs, further callers
 // wait for sideTimeout and cost nothing.
 const maxOwnReads = 8
 
-// ownQuestion asks for recorded orders of a user.
+// ownQuestion is a query for recorded orders of a user.
 type ownQuestion struct {
 	filter order.Filter
 	before int64
 	limit  int
 }
 
-// ownRows are recorded orders of a user.
+// ownRows are the recorded orders that such a query returned.
 type ownRows struct {
 	orders []order.Order
 	total  int64
 }
 
-// covers reports whether an order that is recorded and not among the rows is on a later page, rather than newer than
-// the query.
+// covers reports whether a recorded order that is not among the rows is on a later page. Otherwise it was recorded
+// after the query.
 func (r ownRows) covers(id int64, limit int) bool {
 	return len(r.orders) >= limit && id < r.orders[len(r.orders)-1].ID
 }
@@ -106,8 +106,8 @@ func newOwnReads(rows order.Reader) *batch.Batcher[ownQuestion, ownRows] {
 	})
 }
 
-// queued returns the user's orders that may have no row yet, may be named, and pass the filter. all is false when
-// there may be more.
+// queued returns the user's orders that may have no row yet, may be named, and pass the filter. all is false when there
+// may be more.
 func (p *Purchases) queued(ctx context.Context, f order.Filter) (queued []order.Order, all bool, err error) {
 	if p.options.WaitForRow || f.Status != order.Queued {
 		return nil, true, nil

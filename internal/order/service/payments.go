@@ -10,33 +10,33 @@ import (
 )
 
 const (
-	providerTimeout = 10 * time.Second // one call to the provider at most
-	refundWait      = time.Second      // how long the answer to a request for a refund waits for it
+	providerTimeout = 10 * time.Second // most time of one call to the provider
+	refundWait      = time.Second      // how long the answer to a refund request waits for the refund
 )
 
-// Payments takes money for orders and gives it back. What the provider says and what is asked of it may come twice,
-// late and in any order: the ledger decides, and each payment comes to one end (order.PaymentState).
+// Payments takes money for orders and gives it back. Notices from the provider and requests to it may come twice, late
+// and in any order: the ledger decides, and each payment comes to one end (order.PaymentState).
 type Payments struct {
 	ledger    PaymentLedger
-	providers Providers // none: only what costs nothing can be paid for
+	providers Providers // none: only orders that cost nothing can be paid for
 	parts     PaymentParts
 	newID     func() string
 	observer  Observer
 	log       *slog.Logger
 
-	wakeups  chan struct{}             // holds one when there is something to give back
-	late     chan struct{}             // holds one when a late payment has come
+	wakeups  chan struct{}             // holds a value when there is money to give back
+	late     chan struct{}             // holds a value when a late payment has come
 	backOffs map[string]*refundBackOff // by payment id: refunds that have failed; only Run's goroutine uses it
 }
 
-// PaymentParts is what Payments needs to know orders, and to have others know.
+// PaymentParts are what Payments reads orders from, and notifies of changes.
 type PaymentParts struct {
 	Lookup   *Lookup
 	Notifier *Notifier
 	Outbox   Outbox
 }
 
-// NewPayments returns the payments of a ledger; Run gives money back. newID makes ids of payments: "pay_" and a uuid.
+// NewPayments returns the payments of a ledger; Run gives money back. newID makes payment ids: "pay_" and a uuid.
 func NewPayments(
 	ledger PaymentLedger, providers Providers, parts PaymentParts, newID func() string,
 	observer Observer, log *slog.Logger,
@@ -47,12 +47,12 @@ func NewPayments(
 	}
 }
 
-// Pay begins to pay for the user's unpaid order, or goes on with what was begun, and returns the payment and where
-// the money is to be paid. What costs nothing is paid for at once, and payURL is empty. For a queued order it waits
-// until it is recorded, for up to ten seconds: ErrUnavailable when it has no row even then.
+// Pay begins to pay for the user's unpaid order, or continues a payment that is open, and returns the payment and the
+// URL where the buyer pays. An order that costs nothing is paid at once, and payURL is empty. For a queued order Pay
+// waits up to ten seconds for its row: ErrUnavailable when it has none by then.
 //
-// It returns ErrNotFound, also for somebody else's order, *order.StateError for one that is not unpaid,
-// ErrNoProvider, and ErrUnavailable when ledger or provider do not answer; repeating is harmless.
+// It returns ErrNotFound, even for another user's order, *order.StateError for one that is not unpaid, ErrNoProvider,
+// and ErrUnavailable when the ledger or the provider does not answer; repeating the call is harmless.
 func (p *Payments) Pay(ctx context.Context, userID, orderID int64) (payment order.Payment, payURL string, err error) {
 	o, err := p.parts.Lookup.row(ctx, p.parts.Notifier, userID, orderID)
 	if err != nil {
@@ -76,7 +76,8 @@ func (p *Payments) Pay(ctx context.Context, userID, orderID int64) (payment orde
 	return p.begin(ctx, payment)
 }
 
-// title is what a provider tells the buyer that they pay for. A payment does not fail for want of it.
+// title returns what the provider shows the buyer as the thing they pay for. If it cannot be read, the payment goes on
+// without it.
 func (p *Payments) title(ctx context.Context, voucherID int64) string {
 	v, err := p.parts.Lookup.catalog.Find(ctx, voucherID)
 	if err != nil {
@@ -85,9 +86,8 @@ func (p *Payments) title(ctx context.Context, voucherID int64) string {
 	return v.Title
 }
 
-// begin makes the payment's provider expect it. The buyer gets the address only once the provider's reference is
-// stored: a refund may need it. A process that dies in between has begun nothing that cannot be begun again, which is
-// harmless.
+// begin announces the payment to its provider. The buyer gets the URL only once the provider's reference is stored,
+// because a refund may need it. If the process dies in between, beginning the payment again is harmless.
 func (p *Payments) begin(ctx context.Context, payment order.Payment) (order.Payment, string, error) {
 	provider, err := p.providers.of(payment)
 	if err != nil {
@@ -112,14 +112,14 @@ func (p *Payments) begin(ctx context.Context, payment order.Payment) (order.Paym
 	return payment, checkout.URL, nil
 }
 
-// Of returns the payments of an order, whosever it is, the oldest first. ErrUnavailable.
+// Of returns an order's payments, whoever owns it, oldest first. ErrUnavailable.
 func (p *Payments) Of(ctx context.Context, orderID int64) ([]order.Payment, error) {
 	payments, err := p.ledger.PaymentsOf(ctx, orderID)
 	return payments, order.OrUnavailable(err)
 }
 
 // Confirm takes the provider's notice that it has the money for a payment. It returns ErrBadNotice for an impossible
-// id, ErrNoPayment, ErrWrongAmount, or ErrUnavailable: the provider is to repeat the notice then. Repeating is
+// id, ErrNoPayment, ErrWrongAmount, or ErrUnavailable, after which the provider must repeat the notice. Repeating is
 // harmless.
 func (p *Payments) Confirm(ctx context.Context, n order.Notice) error {
 	if err := n.Check(); err != nil {
@@ -137,11 +137,11 @@ func (p *Payments) receive(ctx context.Context, n order.Notice) (order.Payment, 
 	p.observer.PaymentReceived(payment.State)
 	p.parts.Notifier.Notify(map[int64]order.Status{o.ID: o.Status})
 	switch payment.State {
-	case order.PaymentLate: // Redis says whether there still is a unit
+	case order.PaymentLate: // Redis decides whether there still is a unit
 		p.log.InfoContext(ctx, "a payment came after its order had ended", "payment", payment.ID, "order", o.ID)
 		flushing, cancel := context.WithTimeout(ctx, flushTimeout)
 		defer cancel()
-		_ = p.parts.Outbox.Flush(flushing, payment.VoucherID) // the outbox goes on by itself
+		_ = p.parts.Outbox.Flush(flushing, payment.VoucherID) // if this fails, the outbox retries by itself
 	case order.PaymentRefunding:
 		p.log.InfoContext(ctx, "a payment cannot be used any more and goes back", "payment", payment.ID, "order", o.ID)
 		p.wake()
@@ -150,10 +150,9 @@ func (p *Payments) receive(ctx context.Context, n order.Notice) (order.Payment, 
 	return payment, nil
 }
 
-// Refund gives the owner the money back for a paid order, and returns the order: as refunded when the provider is
-// quick, else as refunding, and Run goes on. An order that is refunding or refunded already is returned as it is. It
-// returns ErrNotFound, also for somebody else's order, *order.StateError for one that is not paid, and
-// ErrUnavailable.
+// Refund returns the money for the owner's paid order, and returns the order: as refunded if the provider is quick;
+// otherwise as refunding, and Run continues. An order that is refunding or refunded is returned unchanged. It returns
+// ErrNotFound, even for another user's order, *order.StateError for one that is not paid, and ErrUnavailable.
 func (p *Payments) Refund(ctx context.Context, userID, orderID int64) (order.Order, error) {
 	sub := p.parts.Notifier.Subscribe(orderID)
 	defer sub.Cancel()
@@ -165,7 +164,7 @@ func (p *Payments) Refund(ctx context.Context, userID, orderID int64) (order.Ord
 		return order.Order{}, order.OrUnavailable(err)
 	}
 	p.parts.Notifier.Notify(map[int64]order.Status{o.ID: o.Status})
-	// It was asked before, or there was nothing to pay back, and the units are in the outbox.
+	// The refund was requested before, or nothing had to be paid back; the units are in the outbox.
 	if o.Status != order.Refunding {
 		p.parts.Outbox.RequestFlush(o.VoucherID)
 		return o, nil
@@ -174,7 +173,7 @@ func (p *Payments) Refund(ctx context.Context, userID, orderID int64) (order.Ord
 	waiting, cancel := context.WithTimeout(ctx, refundWait)
 	defer cancel()
 	if _, err := sub.Wait(waiting, order.Refunding); err != nil {
-		return o, nil // refunding is an answer too
+		return o, nil // the order is returned as refunding
 	}
 	if now, err := p.parts.Lookup.Order(ctx, userID, orderID); err == nil {
 		o = now
@@ -182,7 +181,7 @@ func (p *Payments) Refund(ctx context.Context, userID, orderID int64) (order.Ord
 	return o, nil
 }
 
-// notPaid says why there is no refund for an order without a row.
+// notPaid returns why an order without a row cannot be refunded.
 func (p *Payments) notPaid(ctx context.Context, userID, orderID int64) error {
 	o, err := p.parts.Lookup.Order(ctx, userID, orderID)
 	if err != nil {
@@ -191,10 +190,10 @@ func (p *Payments) notPaid(ctx context.Context, userID, orderID int64) error {
 	return &order.StateError{OrderID: o.ID, Status: o.Status, Action: order.RequestRefund}
 }
 
-// wake has Run look for refunds at once.
+// wake makes Run look for refunds at once.
 func (p *Payments) wake() { wake(p.wakeups) }
 
-// wake puts a value into a channel that holds one.
+// wake puts a value into a channel of capacity one, unless it is full.
 func wake(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

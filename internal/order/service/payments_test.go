@@ -25,8 +25,8 @@ func TestPay(t *testing.T) {
 	for name, tc := range map[string]struct {
 		order  order.Order
 		before string
-		away   bool // the provider
-		none   bool // no provider
+		away   bool // the provider is away
+		none   bool // there is no provider
 		want   error
 		url    string
 		state  order.PaymentState
@@ -34,7 +34,7 @@ func TestPay(t *testing.T) {
 		"begun": {
 			order: unpaidOrder(500), url: "https://pay.example/pay_1", state: order.PaymentOpen,
 		},
-		"what costs nothing is paid":   {order: unpaidOrder(0), none: true, state: order.PaymentReceived},
+		"a free order is paid at once": {order: unpaidOrder(0), none: true, state: order.PaymentReceived},
 		"no provider":                  {order: unpaidOrder(500), none: true, want: order.ErrNoProvider},
 		"the provider does not answer": {order: unpaidOrder(500), away: true, want: order.ErrUnavailable},
 		"the ledger does not answer":   {order: unpaidOrder(500), before: "open", want: order.ErrUnavailable},
@@ -96,7 +96,7 @@ func TestPayWaitsForTheRow(t *testing.T) {
 	})
 }
 
-// The provider's notice, in every state of the order and repeated.
+// The provider's notice comes in every state of the order, and is repeated.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -105,13 +105,13 @@ func TestConfirm(t *testing.T) {
 		want   order.Status
 		state  order.PaymentState
 	}{
-		"in time":                   {status: order.Unpaid, want: order.Paid, state: order.PaymentReceived},
-		"late, and there is a unit": {status: order.Cancelled, want: order.Paid, state: order.PaymentReceived},
-		"late, and there is none": {
+		"in time":                {status: order.Unpaid, want: order.Paid, state: order.PaymentReceived},
+		"late, with a unit left": {status: order.Cancelled, want: order.Paid, state: order.PaymentReceived},
+		"late, with no unit left": {
 			status: order.Cancelled, noUnit: true, want: order.Cancelled, state: order.PaymentRefunding,
 		},
-		"paid for otherwise already":  {status: order.Paid, want: order.Paid, state: order.PaymentRefunding},
-		"the money went back already": {status: order.Refunded, want: order.Refunded, state: order.PaymentRefunding},
+		"already paid for otherwise":  {status: order.Paid, want: order.Paid, state: order.PaymentRefunding},
+		"the money already went back": {status: order.Refunded, want: order.Refunded, state: order.PaymentRefunding},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,11 +127,11 @@ func TestConfirm(t *testing.T) {
 			p.ledger.rows.Put(o)
 			n := order.Notice{PaymentID: payment.ID, Amount: 500, Provider: payment.Provider}
 			if len(p.payments.wakeups) != 0 {
-				t.Error("woken before there is anything to give back")
+				t.Error("Run was woken before there was money to give back")
 			}
 			p.ledger.After["receive"] = 1 // received, and the provider does not learn so
 			if err := p.payments.Confirm(t.Context(), n); !errors.Is(err, order.ErrUnavailable) {
-				t.Errorf("first: %v, want ErrUnavailable", err)
+				t.Errorf("the first notice: %v, want ErrUnavailable", err)
 			}
 			for range 2 {
 				if err := p.payments.Confirm(t.Context(), n); err != nil {
@@ -165,7 +165,7 @@ func TestConfirmRefusesWhatIsWrong(t *testing.T) {
 		{PaymentID: payment.ID, Amount: 500, Provider: "bank", Reference: "r\x001"}:                 order.ErrBadNotice,
 		{PaymentID: payment.ID, Amount: 500, Provider: "bank", Reference: strings.Repeat("r", 129)}: order.ErrBadNotice,
 
-		// MySQL compares without blanks at the end.
+		// MySQL ignores blanks at the end when it compares.
 		{PaymentID: payment.ID + " ", Amount: 500}:        order.ErrBadNotice,
 		{PaymentID: "支付", Amount: 500}:                    order.ErrBadNotice,
 		{PaymentID: payment.ID + "\x00", Amount: 500}:     order.ErrBadNotice,
@@ -196,7 +196,7 @@ func runPayments(t *testing.T, p *orderParts) (stop func()) {
 	}
 }
 
-// paidBy makes an order that a received payment has paid for.
+// paidBy adds an order that a received payment has paid for.
 func paidBy(p *orderParts, id int64, payment string, amount int64) {
 	p.ledger.Mu.Lock()
 	defer p.ledger.Mu.Unlock()
@@ -244,7 +244,7 @@ func TestRefund(t *testing.T) {
 					t.Errorf("the money went back %d times", len(p.provider.back))
 				}
 				if !slices.Contains(p.outbox.flushRequests, ordertest.VoucherA) {
-					t.Error("the outbox was not told that a unit comes back")
+					t.Error("no flush was requested for the unit that comes back")
 				}
 				if want := max(0, tc.refusals); tc.amount > 0 && p.observer.FailedRefunds != want ||
 					p.observer.Refunds != 1 {
@@ -266,10 +266,10 @@ func TestRefundOfWhatCannotBe(t *testing.T) {
 		}
 		want := &order.StateError{OrderID: 66, Status: s, Action: order.RequestRefund}
 		if _, err := p.payments.Refund(t.Context(), 2, 66); cmp.Diff(error(want), err) != "" {
-			t.Errorf("of an order that is %s: %v, want %v", s, err, want)
+			t.Errorf("a refund of an order that is %s: %v, want %v", s, err, want)
 		}
 		if _, err := p.payments.Refund(t.Context(), 3, 66); !errors.Is(err, order.ErrNotFound) {
-			t.Errorf("of somebody else's order: %v", err)
+			t.Errorf("a refund of another user's order: %v", err)
 		}
 	}
 	p := newOrderParts(t, unpaidOrder(500))
@@ -279,8 +279,8 @@ func TestRefundOfWhatCannotBe(t *testing.T) {
 	}
 }
 
-// Hundreds of payments that the provider refuses, all older than the one that it does not: that one goes back at once,
-// and they are not asked for all the time.
+// The provider refuses hundreds of payments that are all older than one that it accepts. That one goes back at once,
+// and the others are not retried all the time.
 func TestFailingRefundsHoldUpNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -302,15 +302,16 @@ func TestFailingRefundsHoldUpNoOther(t *testing.T) {
 		}
 		time.Sleep(2 * refundPauses)
 		synctest.Wait()
-		// A minute took six tries each; those of the pauses of 64, 128 and 256 seconds follow, and perhaps one of 300.
+		// In a minute each was tried six times; then come the pauses of 64, 128 and 256 seconds, and perhaps one of
+		// 300.
 		if p.observer.FailedRefunds < 3*bad || p.observer.FailedRefunds > 4*bad {
 			t.Errorf("%d attempts for %d payments in %v", p.observer.FailedRefunds, bad, 2*refundPauses)
 		}
 	})
 }
 
-// The process dies after the provider has sent the money and before the ledger knows: the provider is asked again,
-// which is harmless, and the ledger knows then.
+// The process dies after the provider has sent the money and before the ledger knows. The provider is asked again,
+// which is harmless, and then the ledger knows.
 func TestRefundIsRecordedAfterAFault(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -329,8 +330,7 @@ func TestRefundIsRecordedAfterAFault(t *testing.T) {
 	})
 }
 
-// Redis is asked again about a late payment whose operation a rebuild has voided, and money without a provider waits
-// for one.
+// A late payment whose operation a rebuild voided is sent to Redis again, and money without a provider waits for one.
 func TestPaymentsSeesToWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -349,12 +349,12 @@ func TestPaymentsSeesToWhatIsLeft(t *testing.T) {
 			t.Errorf("flushes requested (-want +got):\n%s", diff)
 		}
 		if p.observer.FailedRefunds == 0 {
-			t.Error("a refund that cannot be made is not counted")
+			t.Error("a failed refund is not counted")
 		}
 	})
 }
 
-// A provider that does not answer keeps refunds waiting, and nothing else: a late payment is revived at once.
+// A provider that does not answer delays refunds, and nothing else: a late payment is revived at once.
 func TestPaymentsRevivesWhileTheProviderIsSilent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -367,7 +367,7 @@ func TestPaymentsRevivesWhileTheProviderIsSilent(t *testing.T) {
 			}
 		}
 		defer runPayments(t, p)()
-		time.Sleep(refundEvery + providerTimeout/2) // in the middle of the first calls
+		time.Sleep(refundEvery + providerTimeout/2) // in the middle of the first calls to the provider
 		p.ledger.Mu.Lock()
 		p.ledger.revived = []int64{ordertest.VoucherA}
 		p.ledger.Mu.Unlock()
@@ -379,7 +379,7 @@ func TestPaymentsRevivesWhileTheProviderIsSilent(t *testing.T) {
 	})
 }
 
-// A provider's reference is stored before the buyer learns where to pay, and is what a refund names.
+// A provider's reference is stored before the buyer gets the URL to pay at, and a refund names it.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -388,12 +388,12 @@ func TestReferences(t *testing.T) {
 		want          error
 		stored        string
 	}{
-		"stored":                 {reference: "r-1", stored: "r-1"},
-		"none":                   {},
-		"not to be stored":       {reference: "r 1", want: order.ErrBadNotice},
-		"the ledger is away":     {before: "reference", reference: "r-1", want: order.ErrUnavailable},
-		"its answer gets lost":   {after: "reference", reference: "r-1", want: order.ErrUnavailable, stored: "r-1"},
-		"the notice has another": {reference: "r-1", stored: "r-1"},
+		"stored":                    {reference: "r-1", stored: "r-1"},
+		"none":                      {},
+		"it cannot be stored":       {reference: "r 1", want: order.ErrBadNotice},
+		"the ledger is away":        {before: "reference", reference: "r-1", want: order.ErrUnavailable},
+		"its answer gets lost":      {after: "reference", reference: "r-1", want: order.ErrUnavailable, stored: "r-1"},
+		"another one in the notice": {reference: "r-1", stored: "r-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -417,20 +417,20 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// A payment stays with the provider that it began with, also after another one has become the default.
+// A payment stays with the provider that it began with, even after another one has become the default.
 func TestProvidersChange(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		kept      bool   // the old provider is still configured
 		provider  string // the payment's
-		pays      string // who takes the money
+		pays      string // the provider that takes the money
 		wantID    string
-		confirmed error // by the old provider
+		confirmed error // the old provider's notice
 		refund    error
 	}{
-		"the old one is kept":        {kept: true, provider: "old", pays: "old", wantID: "pay_0"},
-		"the old one is gone":        {provider: "old", pays: "new", wantID: "pay_1", refund: order.ErrNoProvider},
-		"of a version without names": {kept: true, provider: "", pays: "new", wantID: "pay_0"},
+		"the old one is kept":       {kept: true, provider: "old", pays: "old", wantID: "pay_0"},
+		"the old one is gone":       {provider: "old", pays: "new", wantID: "pay_1", refund: order.ErrNoProvider},
+		"without a provider's name": {kept: true, provider: "", pays: "new", wantID: "pay_0"},
 		"of the new one": {
 			kept: true, provider: "new", pays: "new", wantID: "pay_0", confirmed: order.ErrNoPayment,
 		},
@@ -453,7 +453,7 @@ func TestProvidersChange(t *testing.T) {
 			if err := p.payments.Confirm(t.Context(), order.Notice{
 				PaymentID: "pay_0", Amount: 500, Provider: "old", Reference: "r-9",
 			}); !errors.Is(err, tc.confirmed) {
-				t.Errorf("confirmed by the old one: %v, want %v", err, tc.confirmed)
+				t.Errorf("the old provider's notice: %v, want %v", err, tc.confirmed)
 			}
 			if err := p.payments.sendBack(t.Context(), p.ledger.payments["pay_0"]); !errors.Is(err, tc.refund) {
 				t.Errorf("refund: %v, want %v", err, tc.refund)

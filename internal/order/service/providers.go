@@ -10,22 +10,22 @@ import (
 
 // Provider moves money: a payment service.
 type Provider interface {
-	// Begin makes the provider expect the payment. Repeating it for the same payment is harmless.
+	// Begin announces the payment to the provider. Repeating it for the same payment is harmless.
 	Begin(ctx context.Context, p order.Payment) (Checkout, error)
-	// Refund sends the money back; the payment has its Reference, if the provider has told one. Repeating it for the
-	// same payment is harmless.
+	// Refund sends the money back; the payment has its Reference if the provider has one. Repeating it for the same
+	// payment is harmless.
 	Refund(ctx context.Context, p order.Payment) error
 }
 
 // Checkout is what a provider answers when a payment begins.
 type Checkout struct {
 	URL       string // where the buyer pays
-	Reference string // the provider's own id of the payment; "" when it has none, or tells it with its notice
+	Reference string // the provider's own id of the payment; "" when it has none, or sends it with its notice
 }
 
-// Providers are the configured payment services, by name. Payments begin with the default one. Each is asked to
-// refund what was paid through it, so one that is replaced stays configured until its payments can no longer come
-// back.
+// Providers are the configured payment services, by name. Payments begin with the default one. Each refunds the
+// payments that were made through it, so a replaced provider stays configured until none of its payments can be
+// refunded any more.
 type Providers struct {
 	Default string // "" when there is none
 	ByName  map[string]Provider
@@ -45,8 +45,8 @@ func (p Providers) names() []string {
 	return names
 }
 
-// of returns the provider of a payment, or ErrNoProvider. Versions that knew one provider only stored no name: that
-// is taken for the default one.
+// of returns the provider of a payment, or ErrNoProvider. A payment stored without a provider's name belongs to the
+// default one.
 func (p Providers) of(payment order.Payment) (Provider, error) {
 	name := cmp.Or(payment.Provider, p.Default)
 	if provider, configured := p.ByName[name]; configured {

@@ -14,17 +14,17 @@ import (
 
 // PurchaseOptions tune Purchases.
 type PurchaseOptions struct {
-	// WaitForRow makes every answer that names an order wait until the order is recorded: for a Redis that keeps
-	// nothing when the process ends (the embedded mode). What is not recorded in time is ErrUnknownOutcome.
+	// WaitForRow makes every answer that names an order wait until the order is recorded. It is for a Redis whose data
+	// ends with the process (the embedded mode). An order that is not recorded in time is ErrUnknownOutcome.
 	WaitForRow bool
 }
 
 const (
-	recordTimeout = 10 * time.Second // how long an answer that must wait for its row does so
+	recordTimeout = 10 * time.Second // how long an answer waits for its row if WaitForRow is set
 	watchTick     = 15 * time.Second // how often a watcher is called when nothing happens
 )
 
-// Purchases sells seckill vouchers and answers for their buyers' orders.
+// Purchases sells seckill vouchers and reads their buyers' orders.
 type Purchases struct {
 	admission *admission.Admission
 	lookup    *Lookup
@@ -45,11 +45,11 @@ func NewPurchases(
 	}
 }
 
-// Buy asks for so many units of the voucher, as the catalog has it, for the user, in one order, and waits for up to
-// wait until the order is recorded. It returns the order as queued, or as what it became in that time;
-// *order.AlreadyBoughtError when the user has one; *order.NotEnoughError when fewer units are left; *invalid.Error
-// for more than the sale allows; or a sentinel of order or of voucher. After ErrUnknownOutcome, repeating the call is
-// the definitive question.
+// Buy asks for q units of the voucher, as the catalog has it, in one order for the user, and waits for up to wait until
+// the order is recorded. It returns the order, queued or with the status that it got in that time;
+// *order.AlreadyBoughtError when the user already has an order; *order.NotEnoughError when fewer units are left;
+// *invalid.Error for more units than the sale allows; or a sentinel error of order or of voucher. After
+// ErrUnknownOutcome, repeating the call answers for certain.
 func (p *Purchases) Buy(
 	ctx context.Context, userID int64, v voucher.Voucher, quantity order.Quantity, wait time.Duration,
 ) (order.Order, error) {
@@ -71,8 +71,8 @@ func (p *Purchases) Buy(
 	return p.await(ctx, sub, o, wait, v.PayValue == 0)
 }
 
-// await waits for the order's row, for up to wait, or as long as it must. A free order's row says that it is paid
-// already.
+// await waits for the order's row, for up to wait, or longer if WaitForRow is set. The row of a free order is already
+// paid.
 func (p *Purchases) await(
 	ctx context.Context, sub *Subscription, o order.Order, wait time.Duration, free bool,
 ) (order.Order, error) {
@@ -87,11 +87,11 @@ func (p *Purchases) await(
 		o.Status = order.Unpaid
 		return o, nil
 	case err == nil:
-		// It failed at once, or costs nothing: the row says what it is, if the ledger can be asked just now.
+		// The order failed at once or costs nothing: read its status from the row, if the ledger answers.
 		if row, err := p.lookup.Order(ctx, o.UserID, o.ID); err == nil {
 			return row, nil
 		}
-		if status != order.Unpaid { // else it is paid, most likely: it stays queued until its row can be read
+		if status != order.Unpaid { // a free order is probably paid: it stays queued until its row can be read
 			o.Status = status
 		}
 		return o, nil
@@ -102,17 +102,17 @@ func (p *Purchases) await(
 	}
 }
 
-// OwnOrder asks Redis which order the user has in the voucher's sale, without letting them in: an
+// OwnOrder returns as an error which order the user has in the voucher's sale, without letting them in:
 // *order.AlreadyBoughtError, order.ErrBarred if they have none, or another error when that is not known.
 func (p *Purchases) OwnOrder(ctx context.Context, userID, voucherID int64) error {
 	return p.explain(ctx, userID, p.admission.Order(ctx, voucherID, userID))
 }
 
-// Now estimates Redis's clock from its last answer about the voucher's sale (rule 12); without one it is this
-// machine's.
+// Now estimates Redis's clock from its last answer about the voucher's sale (rule 12). Without such an answer it
+// returns this machine's time.
 func (p *Purchases) Now(voucherID int64) time.Time { return p.admission.Now(voucherID) }
 
-// explain completes an AlreadyBoughtError with what became of the order that the user has.
+// explain adds the status of the user's existing order to an AlreadyBoughtError.
 func (p *Purchases) explain(ctx context.Context, userID int64, err error) error {
 	var bought *order.AlreadyBoughtError
 	if !errors.As(err, &bought) || bought.Status != order.StatusUnknown {
@@ -130,11 +130,11 @@ func (p *Purchases) explain(ctx context.Context, userID int64, err error) error 
 	}
 }
 
-// Order returns the user's order, or ErrNotFound, also for somebody else's. While the order is queued, it waits for
-// up to wait until it is recorded.
+// Order returns the user's order, or ErrNotFound, even for another user's. While the order is queued, it waits for up
+// to wait until it is recorded.
 //
-// Where an order may only be named once it has its row (PurchaseOptions.WaitForRow), it waits for that in any case,
-// and an order that is still queued then is ErrUnavailable.
+// If an order may be named only once it has its row (PurchaseOptions.WaitForRow), Order always waits for that, and
+// returns ErrUnavailable when the order has no row by then.
 func (p *Purchases) Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error) {
 	if !p.options.WaitForRow {
 		return p.order(ctx, userID, orderID, wait)
@@ -150,14 +150,14 @@ func (p *Purchases) order(ctx context.Context, userID, orderID int64, wait time.
 	return p.lookup.await(ctx, p.notifier, userID, orderID, wait)
 }
 
-// Watch calls yield with the user's order at once and then whenever its state has changed, until the order has come
-// to its end (order.Status.Final), yield returns an error, or ctx ends; both errors are returned. Between changes it
-// calls yield every 15 seconds with changed false and the order as it was, so that a connection is seen to be alive.
-// It returns ErrNotFound for somebody else's order, ErrStopping when the process stops, and ErrUnavailable when the
-// order cannot be read to begin with; once it has begun, it waits for the stores to come back.
+// Watch calls yield with the user's order at once and then whenever its state has changed, until the order is final
+// (order.Status.Final), yield returns an error, or ctx ends; both errors are returned. Between changes it calls yield
+// every 15 seconds with changed false and the same order, to show that the connection is alive. It returns ErrNotFound
+// for another user's order, ErrStopping when the process stops, and ErrUnavailable when the order cannot be read at the
+// start; later it waits for the stores to come back.
 //
-// Changes that follow each other quickly may come as one. Where an order may only be named once it has its row, it
-// waits for that first.
+// Changes in quick succession may be yielded as one. If an order may be named only once it has its row, Watch first
+// waits for that.
 func (p *Purchases) Watch(
 	ctx context.Context, userID, orderID int64, yield func(o order.Order, changed bool) error,
 ) error {
@@ -188,7 +188,7 @@ func (p *Purchases) Watch(
 		now, err := p.lookup.Order(ctx, userID, orderID)
 		switch {
 		case errors.Is(err, order.ErrUnavailable):
-			changed = false // the ledger went away just now: the notifier asks again
+			changed = false // the ledger has just gone away: the notifier asks again
 		case err != nil:
 			return err
 		default:

@@ -17,7 +17,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// fakeGate answers the admission script, one outcome for all.
+// fakeGate answers for the admission script, with one outcome for all requests.
 type fakeGate struct {
 	mu      sync.Mutex
 	outcome order.Result
@@ -71,7 +71,7 @@ func newPurchases(t *testing.T, options PurchaseOptions, vs ...voucher.Voucher) 
 	return p
 }
 
-// buy buys of the voucher as the catalog has it, as HTTP does.
+// buy buys units of the voucher as the catalog has it, as HTTP does.
 func (p *purchaseParts) buy(
 	ctx context.Context, userID, voucherID int64, q order.Quantity, wait time.Duration,
 ) (order.Order, error) {
@@ -120,8 +120,8 @@ func TestBuyAnswersEachOutcome(t *testing.T) {
 	}
 }
 
-// More units than the sale allows are refused before anything is asked; of a hidden sale it is not said that it is
-// there.
+// A request for more units than the sale allows is refused before any store is asked. For a hidden sale the refusal
+// does not say that the sale exists.
 func TestBuySeveralUnits(t *testing.T) {
 	t.Parallel()
 	several := ordertest.VoucherAt(9, 0)
@@ -135,7 +135,7 @@ func TestBuySeveralUnits(t *testing.T) {
 	}{
 		"as many as allowed": {several, 3, ""},
 		"one more":           {several, 4, "quantity is 4 (allowed: a whole number from 1 to 3)"},
-		"two of one":         {ordertest.VoucherAt(9, 0), 2, "quantity is 2 (allowed: a whole number from 1 to 1)"},
+		"two, not one":       {ordertest.VoucherAt(9, 0), 2, "quantity is 2 (allowed: a whole number from 1 to 1)"},
 		"too many, hidden":   {hidden, 4, voucher.ErrNotFound.Error()},
 	} {
 		p := newPurchases(t, PurchaseOptions{}, tc.voucher)
@@ -154,8 +154,8 @@ func TestBuySeveralUnits(t *testing.T) {
 	}
 }
 
-// Before its time a hidden sale is refused like one that does not exist; who has an order of it is told so all the
-// same.
+// Before its time a hidden sale is refused like one that does not exist, but a user who has an order of it is told of
+// the order.
 func TestBuyOfAHiddenSale(t *testing.T) {
 	t.Parallel()
 	hidden := ordertest.VoucherAt(1, 0)
@@ -178,9 +178,9 @@ func TestBuyOfAHiddenSale(t *testing.T) {
 		err     error
 		want    error
 	}{
-		"Redis is away":                              {hidden, order.ErrUnavailable, voucher.ErrNotFound},
-		"Redis does not answer":                      {hidden, ordertest.ErrAway, order.ErrUnknownOutcome},
-		"Redis does not answer, and it is far ahead": {later, ordertest.ErrAway, voucher.ErrNotFound},
+		"Redis is away":                             {hidden, order.ErrUnavailable, voucher.ErrNotFound},
+		"Redis does not answer":                     {hidden, ordertest.ErrAway, order.ErrUnknownOutcome},
+		"Redis does not answer, visible much later": {later, ordertest.ErrAway, voucher.ErrNotFound},
 	} {
 		p := newPurchases(t, PurchaseOptions{}, tc.voucher)
 		p.gate.err = tc.err
@@ -206,11 +206,11 @@ func TestBuyWhatCannotBeBought(t *testing.T) {
 		}
 	}
 	if p.gate.calls != 0 {
-		t.Errorf("Redis was asked %d times", p.gate.calls)
+		t.Errorf("Redis was called %d times", p.gate.calls)
 	}
 }
 
-// With the ledger away, what the catalog remembers still sells (rule 14).
+// While the ledger is away, vouchers in the catalog still sell (rule 14).
 func TestBuyWhileTheLedgerIsAway(t *testing.T) {
 	t.Parallel()
 	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
@@ -269,7 +269,7 @@ func TestBuyAfterRetirement(t *testing.T) {
 		t.Errorf("the winner: error = %v", err)
 	}
 	if _, err := p.buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrEnded) {
-		t.Errorf("anybody else: error = %v, want ErrEnded", err)
+		t.Errorf("another user: error = %v, want ErrEnded", err)
 	}
 	p.rows.Away = true
 	if _, err := p.buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrUnavailable) {
@@ -277,7 +277,7 @@ func TestBuyAfterRetirement(t *testing.T) {
 	}
 }
 
-// Long before the begin Redis need not be asked each time, once it has answered that there is no holder.
+// Long before the begin of a sale, Redis is not asked each time once it has answered that there is no holder.
 func TestBuyTooEarlyIsAnsweredFromCache(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -307,13 +307,13 @@ func TestBuyTooEarlyIsAnsweredFromCache(t *testing.T) {
 				}
 			}
 			if p.gate.calls != tc.calls {
-				t.Errorf("Redis was asked %d times, want %d", p.gate.calls, tc.calls)
+				t.Errorf("Redis was called %d times, want %d", p.gate.calls, tc.calls)
 			}
 		})
 	}
 }
 
-// Where Redis keeps nothing, no answer names an order before its row is there.
+// With a Redis that keeps nothing, no answer names an order before it has its row.
 func TestBuyWaitsForItsRow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -331,7 +331,7 @@ func TestBuyWaitsForItsRow(t *testing.T) {
 		}()
 		synctest.Wait()
 		if ids := p.notifier.ids(p.notifier.unrecorded); len(ids) != 1 || len(got) != 0 {
-			t.Fatalf("%d wait for their rows, %d were answered before", len(ids), len(got))
+			t.Fatalf("%d orders wait for their rows, %d were answered before", len(ids), len(got))
 		}
 		p.notifier.Notify(map[int64]order.Status{100: order.Unpaid})
 		if r := <-got; r.err != nil || r.o.Status != order.Unpaid {
@@ -353,8 +353,8 @@ func TestBuyWaitsForItsRow(t *testing.T) {
 	})
 }
 
-// A buyer who was accepted is never told that nothing happened, also when the ledger goes away during the wait; nor
-// that something free is to be paid.
+// A buyer who was accepted is never told that nothing happened, even when the ledger goes away during the wait, nor
+// that something free must be paid for.
 func TestBuyReadsTheRow(t *testing.T) {
 	t.Parallel()
 	is := func(s order.Status, why order.Reason) order.Order {
@@ -423,7 +423,7 @@ func TestOrderIsForItsOwnerOnly(t *testing.T) {
 	}
 }
 
-// A caller who waits for an order that another instance records is notified as well.
+// A caller who waits for an order that another instance records is notified too.
 func TestOrderWaitsForAnotherInstance(t *testing.T) {
 	t.Parallel()
 	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
@@ -448,7 +448,7 @@ func TestOrderWaitsForAnotherInstance(t *testing.T) {
 	}
 }
 
-// When the process stops, who waits is answered with what is known: the order is queued.
+// When the process stops, a waiting caller gets the last known state: the order is queued.
 func TestStoppingEndsTheWaiting(t *testing.T) {
 	t.Parallel()
 	p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
@@ -468,7 +468,7 @@ func TestStoppingEndsTheWaiting(t *testing.T) {
 
 func TestOrdersHoldQueuedOnesOnce(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // the clock stands still: a busy machine is not a store that hangs
+	synctest.Test(t, func(t *testing.T) { // on a clock of its own: else a busy machine looks like a hung store
 		p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
 		p.rows.Put(order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherB, Status: order.Paid})
 		p.rows.Put(order.Order{ID: 54, UserID: 1, VoucherID: ordertest.VoucherB, Status: order.Cancelled})
@@ -489,15 +489,15 @@ func TestOrdersHoldQueuedOnesOnce(t *testing.T) {
 		page, err = p.purchases.Orders(t.Context(), order.Filter{UserID: 1}, 100, 5)
 		orders, total = page.Orders, page.Total
 		if err != nil || total != 3 || len(orders) != 3 || orders[0].Status != order.Unpaid {
-			t.Errorf("after it was recorded: %v of %d, %v", ids(orders), total, err)
+			t.Errorf("after the order was recorded: %v of %d, %v", ids(orders), total, err)
 		}
 	})
 }
 
-// Queued orders are listed where the filter lets them through, and alone where it asks for them.
+// Queued orders are listed if they pass the filter, and alone if the filter asks for them alone.
 func TestOrdersPassTheFilter(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // the clock stands still: a busy machine is not a store that hangs
+	synctest.Test(t, func(t *testing.T) { // on a clock of its own: else a busy machine looks like a hung store
 		p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
 		p.rows.Put(order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled})
 		p.rows.Put(order.Order{ID: 54, UserID: 1, VoucherID: ordertest.VoucherB, Status: order.Paid})
@@ -507,12 +507,12 @@ func TestOrdersPassTheFilter(t *testing.T) {
 			f    order.Filter
 			want []int64
 		}{
-			"all":               {order.Filter{UserID: 1}, []int64{66, 55, 54}},
-			"of one voucher":    {order.Filter{UserID: 1, VoucherID: ordertest.VoucherA}, []int64{66, 55}},
-			"of another":        {order.Filter{UserID: 1, VoucherID: ordertest.VoucherB}, []int64{54}},
-			"in one state":      {order.Filter{UserID: 1, Status: order.Paid}, []int64{54}},
-			"those that wait":   {order.Filter{UserID: 1, Waiting: true}, []int64{66}},
-			"nobody else's are": {order.Filter{UserID: 3}, nil},
+			"all":             {order.Filter{UserID: 1}, []int64{66, 55, 54}},
+			"of one voucher":  {order.Filter{UserID: 1, VoucherID: ordertest.VoucherA}, []int64{66, 55}},
+			"of another":      {order.Filter{UserID: 1, VoucherID: ordertest.VoucherB}, []int64{54}},
+			"in one state":    {order.Filter{UserID: 1, Status: order.Paid}, []int64{54}},
+			"those that wait": {order.Filter{UserID: 1, Waiting: true}, []int64{66}},
+			"of another user": {order.Filter{UserID: 3}, nil},
 		} {
 			page, err := p.purchases.Orders(t.Context(), tc.f, 100, 10)
 			var got []int64
@@ -526,7 +526,7 @@ func TestOrdersPassTheFilter(t *testing.T) {
 	})
 }
 
-// silentRows answer nothing until the caller gives up.
+// silentRows answer nothing: each call lasts until its caller gives up.
 type silentRows struct{ ordertest.FakeOrders }
 
 func (*silentRows) OrdersByID(ctx context.Context, _ []int64) (map[int64]order.Order, error) {
@@ -544,8 +544,8 @@ func (*silentRows) SalesAbove(ctx context.Context, _ int64) ([]int64, error) {
 	return nil, ctx.Err()
 }
 
-// While the ledger hangs what is certain is answered soon: a winner's order, and a list with it. What is not known is
-// unavailable, and never not found.
+// While the ledger hangs, certain answers come soon: a winner's order, and a list with that order. An unknown order is
+// ErrUnavailable, never ErrNotFound.
 func TestTheLedgerHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -598,7 +598,7 @@ func TestTheLedgerHangs(t *testing.T) {
 	})
 }
 
-// doubtful are holders in a Redis that has not everything.
+// doubtful are the holders in a Redis that lacks some data.
 type doubtful struct {
 	ordertest.FakeHolders
 	held order.Holding
@@ -609,7 +609,7 @@ func (d *doubtful) Holdings(_ context.Context, _ int64, sales []order.SaleRef) (
 	return slices.Repeat([]order.Holding{d.held}, len(sales)), d.err
 }
 
-// An order that is not found is not there only if every place where it may stand can be trusted.
+// An order is ErrNotFound only if every store in which it may be can be trusted.
 func TestNeverNotFoundInDoubt(t *testing.T) {
 	t.Parallel()
 	sale := ordertest.VoucherAt(3, 7)
@@ -660,7 +660,7 @@ func TestNeverNotFoundInDoubt(t *testing.T) {
 	}
 }
 
-// Whose row an order id has is certain, however much is in doubt: to anybody else it is not found.
+// Once an order has another user's row, it is ErrNotFound for certain, however little the other stores can be trusted.
 func TestAnotherUsersRowIsNoDoubt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -674,10 +674,10 @@ func TestAnotherUsersRowIsNoDoubt(t *testing.T) {
 	})
 }
 
-// An order that gets its row while a list is made is in it once.
+// An order that gets its row while a list is made appears once in it.
 func TestAnOrderIsRecordedWhileItIsListed(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // the clock stands still: a busy machine is not a store that hangs
+	synctest.Test(t, func(t *testing.T) { // on a clock of its own: else a busy machine looks like a hung store
 		p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
 		late := &lateRow{FakeOrders: p.rows, row: order.Order{
 			ID: 66, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Unpaid,
@@ -691,7 +691,7 @@ func TestAnOrderIsRecordedWhileItIsListed(t *testing.T) {
 	})
 }
 
-// lateRow is written after the user's rows were listed.
+// lateRow is written after the user's rows were read.
 type lateRow struct {
 	*ordertest.FakeOrders
 	row order.Order
@@ -702,7 +702,7 @@ func (r *lateRow) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.
 	return r.FakeOrders.OrdersByID(ctx, ids)
 }
 
-// countedHoldings count the sales that they are asked for. Nothing waits in the stream.
+// countedHoldings count the sales that were read. No entry waits in the stream.
 type countedHoldings struct {
 	ordertest.FakeHolders
 	sales int
@@ -717,10 +717,10 @@ func (*countedHoldings) Unrecorded(context.Context, int) (order.Unrecorded, erro
 	return order.Unrecorded{Now: time.Now(), Since: time.Now()}, nil
 }
 
-// What a buyer asks about their orders does not cost more with 3,000 sales that are over or have not begun.
+// Reading a buyer's orders costs no more with 3,000 sales that are over or have not begun.
 func TestQuestionsDoNotGrowWithSales(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // the clock stands still: a busy machine is not a store that hangs
+	synctest.Test(t, func(t *testing.T) { // on a clock of its own: else a busy machine looks like a hung store
 		var sales []voucher.Voucher
 		for id := range int64(3000) {
 			v := ordertest.VoucherAt(1, 0)
@@ -745,12 +745,12 @@ func TestQuestionsDoNotGrowWithSales(t *testing.T) {
 			t.Errorf("an unknown order: %v", err)
 		}
 		if counted.sales != 2 {
-			t.Errorf("%d sales were asked in two questions, want one each", counted.sales)
+			t.Errorf("two calls read %d sales, want one each", counted.sales)
 		}
 	})
 }
 
-// Whom a sale's guards stop is still asked of Redis, and hears their order with its status (rule 2).
+// A user whom a sale's guards stop can still learn from Redis of their order and its status (rule 2).
 func TestOwnOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -774,7 +774,7 @@ func TestOwnOrder(t *testing.T) {
 				t.Errorf("%v, want %v", err, c.want)
 			}
 			if p.gate.calls != 1 {
-				t.Errorf("Redis was asked %d times", p.gate.calls)
+				t.Errorf("Redis was called %d times", p.gate.calls)
 			}
 		})
 	}

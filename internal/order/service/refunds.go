@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	refundEvery   = time.Second      // how often money that is to go back is looked for
-	refundBatch   = 100              // payments looked at in one go, besides those that have failed
-	refundWorkers = 8                // of them at a time
-	refundsKnown  = 10_000           // failed ones at most that others are looked for behind
-	refundPause   = time.Second      // before a refund that failed is tried again; doubled each time
-	refundPauses  = 5 * time.Minute  // at most
-	refundTimeout = 10 * time.Second // one transaction at most
+	refundEvery   = time.Second      // how often it looks for money to give back
+	refundBatch   = 100              // most payments read in one go, besides those that have failed
+	refundWorkers = 8                // refunds at a time
+	refundsKnown  = 10_000           // most failed refunds that a read skips to find others behind them
+	refundPause   = time.Second      // before a failed refund is retried; doubled each time
+	refundPauses  = 5 * time.Minute  // longest pause
+	refundTimeout = 10 * time.Second // most time of one transaction
 )
 
-// refundBackOff is how a refund that has failed waits.
+// refundBackOff is the back-off of a failed refund.
 type refundBackOff struct {
 	pause time.Duration
 	until time.Time
 }
 
-// Run gives back money that is to go back, and sees to late payments that Redis has not decided about, once a second
-// and whenever there is news, until ctx ends. It never returns an error: what fails is retried. Other instances may do
-// the same; the provider is told a payment's id, so that its money goes back once.
+// Run gives money back, and sends undecided late payments to Redis again, once a second and when woken, until ctx ends.
+// It retries failures, so it returns no other error. Other instances may do the same at the same time: the provider
+// knows the payment's id, so its money goes back once.
 //
-// The two do not wait for each other: a provider may be slow to answer, and a late payment does not need it.
+// The two loops do not wait for each other: a provider may be slow, and late payments do not need it.
 func (p *Payments) Run(ctx context.Context) error {
 	var late sync.WaitGroup
 	defer late.Wait()
@@ -41,8 +41,8 @@ func (p *Payments) Run(ctx context.Context) error {
 	return periodic.EveryOr(ctx, refundEvery, p.wakeups, p.refundAll)
 }
 
-// refundAll tries every refund that is due. Those that failed lately are skipped, and as many others are looked at
-// behind them: a payment that the provider refuses holds up no other.
+// refundAll tries every refund that is due. It skips those that failed recently and reads as many others behind them,
+// so that a payment that the provider refuses holds up no other.
 func (p *Payments) refundAll(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, refundTimeout)
 	n := refundBatch + min(len(p.backOffs), refundsKnown)
@@ -97,8 +97,7 @@ func (p *Payments) refund(ctx context.Context, payment order.Payment) error {
 	return err
 }
 
-// sendBack has the payment's provider send the money back, and records that it has. What cost nothing needs no
-// provider.
+// sendBack lets the payment's provider send the money back, and records that. A payment of nothing needs no provider.
 func (p *Payments) sendBack(ctx context.Context, payment order.Payment) error {
 	if payment.Amount > 0 {
 		provider, err := p.providers.of(payment)

@@ -19,7 +19,8 @@ type event struct {
 	Changed bool
 }
 
-// watch watches order 66 of user 2 and returns the calls of yield; the channel is closed with the result in err.
+// watch watches user 2's order 66 and returns the calls of yield. When Watch has returned, its error is in err and the
+// channel is closed.
 func watch(ctx context.Context, p *purchaseParts, err *error) <-chan event {
 	events := make(chan event, 100)
 	go func() {
@@ -47,7 +48,7 @@ func TestWatchYieldsEveryChange(t *testing.T) {
 			synctest.Wait()
 			p.rows.Put(order.Order{ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Status: s})
 			if s == order.Paid {
-				p.notifier.Notify(map[int64]order.Status{66: s}) // this instance did it; all else others did
+				p.notifier.Notify(map[int64]order.Status{66: s}) // this instance makes this change, others the rest
 				synctest.Wait()
 			} else {
 				time.Sleep(watchEvery + time.Millisecond)
@@ -62,7 +63,7 @@ func TestWatchYieldsEveryChange(t *testing.T) {
 			t.Errorf("error %v, events (-want +got):\n%s", err, diff)
 		}
 		if len(p.notifier.unrecorded)+len(p.notifier.recorded) != 0 {
-			t.Error("a subscription is left")
+			t.Error("a subscription is left over")
 		}
 		stop()
 		if err := <-done; err != nil {
@@ -72,7 +73,7 @@ func TestWatchYieldsEveryChange(t *testing.T) {
 	})
 }
 
-// A watcher is called every fifteen seconds when nothing happens, also while the ledger is away.
+// A watcher is called every fifteen seconds when nothing happens, even while the ledger is away.
 func TestWatchTicks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +85,7 @@ func TestWatchTicks(t *testing.T) {
 		var err error
 		events := watch(ctx, p, &err)
 		synctest.Wait()
-		// The ledger goes away just when it has said that something happened.
+		// The ledger goes away just after it has reported a change.
 		p.rows.Mu.Lock()
 		p.rows.Away = true
 		p.rows.Mu.Unlock()
@@ -142,7 +143,7 @@ func TestWatchEnds(t *testing.T) {
 				p.rows.Put(tc.row)
 			}
 			p.rows.Away = tc.away
-			p.notifier.Close() // a caller with nothing to wait for is answered all the same
+			p.notifier.Close() // a caller with nothing to wait for gets an answer all the same
 			calls := 0
 			err := p.purchases.Watch(t.Context(), 2, 66, func(order.Order, bool) error { calls++; return tc.yield })
 			if !errors.Is(err, tc.want) || calls != tc.calls {
@@ -152,7 +153,7 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
-// Where Redis keeps nothing, an order is not shown before it has its row.
+// With a Redis that keeps nothing, a watcher does not see an order before it has its row.
 func TestWatchWaitsForTheRow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -17,34 +17,33 @@ import (
 type IndexLedger interface {
 	// Voucher returns one voucher with its sale, or voucher.ErrNotFound.
 	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
-	// VoucherIDs returns the ids of all vouchers above the given one, in ascending order, the shops that these are
-	// of, and since when those are visible that are hidden still, of all vouchers.
+	// VoucherIDs returns the ids of all vouchers above the given one, ascending, and the shops of these vouchers.
+	// hidden has the time of visibility of all vouchers that are still hidden.
 	VoucherIDs(ctx context.Context, above int64) (ids, shops []int64, hidden map[int64]time.Time, err error)
 }
 
 const (
-	// indexTTL is after how long all ids are read instead of new ones only: an operator may write rows by hand.
+	// indexTTL is how often all ids are read instead of only new ones: an operator may write rows by hand.
 	indexTTL = 10 * time.Second
-	// lateIDs is how far below the highest id new ones are looked for: a transaction that got a lower id may commit
-	// later.
+	// lateIDs is how far below the highest id to look for new ones: a transaction that got a lower id may commit later.
 	lateIDs = 1000
 )
 
-// Index knows which vouchers and shops there are. It costs eight bytes for each voucher.
+// Index knows which vouchers and shops exist. It costs eight bytes per voucher.
 type Index struct {
 	ledger    IndexLedger
 	questions *batch.Batcher[struct{}, struct{}]
 
 	mu     sync.RWMutex
 	ids    []int64             // ascending
-	hidden map[int64]time.Time // since when they are visible
+	hidden map[int64]time.Time // when they become visible
 	shops  map[int64]struct{}
-	began  time.Time // when the last question did
-	asking bool      // it is under way
-	fullAt time.Time // when all ids were last asked for
+	began  time.Time // when the last query began
+	asking bool      // whether a query is under way
+	fullAt time.Time // when all ids were last read
 }
 
-// NewIndex returns an index that knows nothing yet. The goroutines of its questions are counted in running.
+// NewIndex returns an empty index. running counts the goroutines of its queries.
 func NewIndex(ledger IndexLedger, running *sync.WaitGroup) *Index {
 	x := &Index{ledger: ledger, shops: make(map[int64]struct{})}
 	x.questions = batch.New(batch.Options{Calls: 1, Running: running},
@@ -54,8 +53,8 @@ func NewIndex(ledger IndexLedger, running *sync.WaitGroup) *Index {
 	return x
 }
 
-// Voucher returns one voucher as the ledger has it, or voucher.ErrNotFound: an id that does not exist costs no query
-// of its own. It returns ErrUnavailable when that cannot be found out.
+// Voucher returns one voucher as the ledger has it, or voucher.ErrNotFound, without a query of its own for an unknown
+// id. It returns ErrUnavailable when the ledger does not answer.
 func (x *Index) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) {
 	err := x.want(ctx, func() bool { return x.has(id) })
 	if err != nil {
@@ -64,20 +63,20 @@ func (x *Index) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) 
 	return x.ledger.Voucher(ctx, id)
 }
 
-// has reports whether there is such a voucher. The caller has the lock.
+// has reports whether the voucher exists. The caller holds the lock.
 func (x *Index) has(id int64) bool {
 	_, found := slices.BinarySearch(x.ids, id)
 	return found
 }
 
-// wantVisible returns nil if there is such a voucher and the public sees it at the time now, else
-// voucher.ErrNotFound, as slowly as for one that does not exist, or ErrUnavailable.
+// wantVisible returns nil if the voucher exists and is visible at the time now. Otherwise it returns ErrUnavailable or
+// voucher.ErrNotFound, for a hidden voucher as slowly as for an unknown one.
 func (x *Index) wantVisible(ctx context.Context, id int64, now func() time.Time) error {
 	return x.want(ctx, func() bool { return x.has(id) && !now().Before(x.hidden[id]) })
 }
 
-// wantShop returns nil if the shop has vouchers and is not that of rehearsals, else voucher.ErrNotFound, or
-// ErrUnavailable.
+// wantShop returns nil if the shop has vouchers and is not the shop of rehearsals. Otherwise it returns
+// voucher.ErrNotFound, or ErrUnavailable.
 func (x *Index) wantShop(ctx context.Context, id int64) error {
 	if id == voucher.RehearsalShop {
 		return voucher.ErrNotFound
@@ -88,7 +87,7 @@ func (x *Index) wantShop(ctx context.Context, id int64) error {
 	})
 }
 
-// want looks once more after a question that began after this call, which all callers share.
+// want calls has, and once more after a query that began after this call and that all callers share.
 func (x *Index) want(ctx context.Context, has func() bool) error {
 	locked := func() (found, hangs bool) {
 		x.mu.RLock()
@@ -100,12 +99,12 @@ func (x *Index) want(ctx context.Context, has func() bool) error {
 		return nil
 	}
 	if hangs {
-		return fmt.Errorf("%w: the ledger does not say which vouchers there are", ErrUnavailable)
+		return fmt.Errorf("%w: the ledger does not say which vouchers exist", ErrUnavailable)
 	}
 	waiting, cancel := context.WithTimeout(ctx, loadPatience)
 	defer cancel()
 	if _, err := x.questions.Do(waiting, struct{}{}); err != nil {
-		return fmt.Errorf("%w: which vouchers there are: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: reading which vouchers exist: %w", ErrUnavailable, err)
 	}
 	if found, _ = locked(); found {
 		return nil
@@ -113,8 +112,8 @@ func (x *Index) want(ctx context.Context, has func() bool) error {
 	return voucher.ErrNotFound
 }
 
-// ask reads the ids that are new, or all of them, not before renewEvery has passed since the last time. It is never
-// called twice at once.
+// ask reads the new ids, or all of them, not before renewEvery has passed since the last time. At most one call is
+// under way.
 func (x *Index) ask(ctx context.Context) error {
 	x.mu.RLock()
 	pause := renewEvery - time.Since(x.began)
@@ -123,7 +122,7 @@ func (x *Index) ask(ctx context.Context) error {
 		<-time.After(pause)
 	}
 	above := x.begin()
-	// A purchase may wait for the question, also when a reader was the first to ask it.
+	// A purchase may wait for this query too, even if a reader has started it.
 	ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), readTimeout)
 	defer cancel()
 	ids, shops, hidden, err := x.ledger.VoucherIDs(ctx, above)
@@ -146,7 +145,7 @@ func (x *Index) ask(ctx context.Context) error {
 	return nil
 }
 
-// begin notes that a question begins, and returns the id above which it asks: 0 when all are due.
+// begin notes that a query begins, and returns the id above which it reads: 0 when all ids are due.
 func (x *Index) begin() int64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -158,6 +157,5 @@ func (x *Index) begin() int64 {
 	return max(0, x.ids[len(x.ids)-1]-lateIDs)
 }
 
-// ErrUnavailable is returned when nothing is known yet of what is asked for and a store does not answer. Ask again
-// shortly.
+// ErrUnavailable is returned when the vouchers were never read and a store does not answer. Retry shortly.
 var ErrUnavailable = errors.New("vouchers cannot be read")

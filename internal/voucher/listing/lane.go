@@ -12,8 +12,8 @@ type run struct {
 	done  chan struct{}
 }
 
-// wait returns when the run has ended, when it has taken so long, or when ctx ends. A caller who comes to a run that
-// has taken so long already does not wait at all: a store that hangs delays the first callers and nobody after them.
+// wait returns when the run has ended, when the run has taken atMost, or when ctx ends. A caller who comes to a run
+// that has already taken that long does not wait: a hung store delays the first callers and nobody after them.
 func (r *run) wait(ctx context.Context, atMost time.Duration) {
 	left := atMost - time.Since(r.began)
 	if left <= 0 {
@@ -28,15 +28,15 @@ func (r *run) wait(ctx context.Context, atMost time.Duration) {
 	}
 }
 
-// lane runs a job once for all who want it at the same time, and not again before renewEvery has passed.
+// lane runs a job once for all callers who want it at the same time, and again only after renewEvery.
 type lane struct {
 	mu   sync.Mutex
 	last *run // nil before the first
 	busy bool
 }
 
-// start returns the run that a caller at the time now has to wait for: the one under way, or a new one, of job in a
-// goroutine of its own. It returns nil when the last run is too recent, unless that began before what is read was
+// start returns the run that a caller at the time now must wait for: the one under way, or a new run of job in its own
+// goroutine. It returns nil when the last run is recent enough, which it is not if it began before the data was
 // changed.
 func (l *lane) start(now, changed time.Time, running *sync.WaitGroup, job func()) *run {
 	l.mu.Lock()

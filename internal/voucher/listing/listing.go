@@ -18,53 +18,52 @@ import (
 )
 
 const (
-	renewEvery = 200 * time.Millisecond // a snapshot is renewed no more often
+	renewEvery = 200 * time.Millisecond // snapshots are renewed at most this often
 	staleAfter = time.Second            // older figures are marked
 	textsTTL   = 10 * time.Second       // texts are re-read after this time, whatever the list's version says
-	// renewPatience is how long a caller waits for a snapshot to be renewed; then the last one is the answer.
+	// renewPatience is how long a caller waits for a snapshot to be renewed before they get the previous one.
 	renewPatience = 150 * time.Millisecond
 	// loadPatience is how long a caller waits when there is no snapshot at all.
 	loadPatience = 900 * time.Millisecond
 	readTimeout  = 2 * time.Second // one query
-	liveTimeout  = time.Second     // one call to Redis; a first load waits for firstLive only
+	liveTimeout  = time.Second     // one call to Redis; the first load waits for firstLive only
 	firstLive    = 400 * time.Millisecond
-	maxShared    = 16 // entries that share one call to Redis
+	maxShared    = 16 // most entries that share one call to Redis
 	maxLiveCalls = 2
 )
 
-// PartSize is how many vouchers a part of a shop's list has at most. Lists that are not asked for in pages show one
-// part.
+// PartSize is how many vouchers a part of a shop's list has at most. A request without paging gets one part.
 const PartSize = 500
 
-// DefaultMemory is how many bytes of vouchers are kept, roughly, renderings included.
+// DefaultMemory is roughly how many bytes of vouchers are kept, including renderings.
 const DefaultMemory = 64 << 20
 
 // Ledger reads vouchers.
 type Ledger interface {
 	// Voucher returns one voucher with its sale, or voucher.ErrNotFound.
 	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
-	// VouchersOfShop returns the vouchers of a shop that are on the shelf and have an id below before, newest first,
-	// at most limit, and how many the shop has on the shelf in all.
+	// VouchersOfShop returns the shop's vouchers that are on the shelf and have an id below before, newest first, at
+	// most limit, and how many vouchers the shop has on the shelf in all.
 	VouchersOfShop(ctx context.Context, shopID, before int64, limit int) ([]voucher.Voucher, int64, error)
 }
 
-// Redis has what changes while vouchers sell.
+// Redis returns what changes while vouchers sell.
 type Redis interface {
-	// ListState returns the live state of the vouchers' sales and the versions of the shops' lists, each in the order
-	// asked, in one round trip. A list whose version was never replaced has the version "".
+	// ListState returns the live state of the vouchers' sales and the versions of the shops' lists, each in the given
+	// order, in one round trip. A version that was never replaced is "".
 	ListState(ctx context.Context, vs []voucher.Voucher, shops []int64) (Reading, error)
-	// ReplaceListVersion gives the shop's list a version that it never had.
+	// ReplaceListVersion gives the shop's list a new version, different from all earlier ones.
 	ReplaceListVersion(ctx context.Context, shopID int64) error
 }
 
-// Reading is what Redis answered.
+// Reading is an answer of Redis.
 type Reading struct {
 	Live     []voucher.Live
 	Versions []string
 	Now      time.Time // by Redis's clock
 }
 
-// unknownVersion is the version of texts that were read without asking for their list's version first.
+// unknownVersion is the version of texts that were read without first reading their list's version.
 const unknownVersion = "?"
 
 // Listings show vouchers to the public. It is safe for concurrent use.
@@ -79,16 +78,16 @@ type Listings struct {
 	running sync.WaitGroup
 
 	mu      sync.RWMutex
-	changed map[int64]time.Time // shop → when this instance last changed a voucher of it
+	changed map[int64]time.Time // shop → when this instance last changed one of its vouchers
 }
 
-// question is what one entry asks Redis.
+// question is what one entry reads from Redis.
 type question struct {
 	selling []voucher.Voucher
 	shop    int64
 }
 
-// key names a part of a shop's list, which begins below an id, or a single voucher.
+// key names a single voucher, or a part of a shop's list with the ids below before.
 type key struct{ shop, before, voucher int64 }
 
 // entry is one part of a list, or one voucher.
@@ -98,10 +97,10 @@ type entry struct {
 
 	live, texts lane
 	mu          sync.Mutex
-	failed      error // of the last reading of texts; nil after one that succeeded
+	failed      error // the error of the last reading of texts; nil if it succeeded
 }
 
-// New returns listings that know nothing yet and keep so many bytes, roughly. Close ends what they have started.
+// New returns empty listings that keep about that many bytes. Close ends their goroutines.
 func New(ledger Ledger, redis Redis, ids IndexLedger, memory uint64, log *slog.Logger) *Listings {
 	l := &Listings{ledger: ledger, redis: redis, log: log, changed: make(map[int64]time.Time)}
 	l.index = NewIndex(ids, &l.running)
@@ -110,16 +109,16 @@ func New(ledger Ledger, redis Redis, ids IndexLedger, memory uint64, log *slog.L
 	return l
 }
 
-// Close waits for what is under way. No call may begin after it.
+// Close waits for the calls under way. Make no call after it.
 func (l *Listings) Close() {
 	l.running.Wait()
 	l.cache.StopAllGoroutines()
 }
 
-// Index returns what the listings know of which vouchers there are.
+// Index returns the index of all vouchers.
 func (l *Listings) Index() *Index { return l.index }
 
-// weight is what an entry keeps, in bytes: its texts, their rendering, that one compressed, and what surrounds them.
+// weight returns the bytes that an entry keeps: its texts, their rendering, its compressed form, and the overhead.
 func weight(_ key, e *entry) uint32 {
 	const around = 1024
 	total := uint64(around)
@@ -131,7 +130,7 @@ func weight(_ key, e *entry) uint32 {
 	return uint32(min(total, math.MaxUint32))
 }
 
-// Voucher returns one voucher, on or off the shelf, that the public may see by now. voucher.ErrNotFound,
+// Voucher returns one voucher, on or off the shelf, if it is visible to the public by now. voucher.ErrNotFound,
 // ErrUnavailable.
 func (l *Listings) Voucher(ctx context.Context, id int64) (Snapshot, error) {
 	k := key{voucher: id}
@@ -144,7 +143,7 @@ func (l *Listings) Voucher(ctx context.Context, id int64) (Snapshot, error) {
 	return l.visible(l.get(ctx, l.entry(k)))
 }
 
-// visible refuses a voucher whose time to be visible was moved since its id was read.
+// visible refuses a voucher that has become hidden since its id was read.
 func (l *Listings) visible(s Snapshot, err error) (Snapshot, error) {
 	if err == nil && s.Vouchers[0].Hidden(s.Now) {
 		return Snapshot{}, voucher.ErrNotFound
@@ -152,11 +151,11 @@ func (l *Listings) visible(s Snapshot, err error) (Snapshot, error) {
 	return s, err
 }
 
-// now is the time by Redis's clock, as far as it is known.
+// now returns the time by Redis's clock as far as that is known.
 func (l *Listings) now() time.Time { return l.clock.Load().at(time.Now()) }
 
-// List returns the part of the shop's list that has the vouchers with an id below before: the newest of them are in
-// it, and newer ones may be. A shop without vouchers has an empty list. ErrUnavailable.
+// List returns a part of the shop's list that contains the newest vouchers with an id below before; it may also contain
+// newer ones. A shop without vouchers has an empty list. ErrUnavailable.
 func (l *Listings) List(ctx context.Context, shopID, before int64) (Snapshot, error) {
 	k := key{shop: shopID, before: math.MaxInt64}
 	e, known := l.cache.GetIfPresent(k)
@@ -178,11 +177,11 @@ func (l *Listings) List(ctx context.Context, shopID, before int64) (Snapshot, er
 	}
 }
 
-// last is the id of the oldest voucher.
+// last returns the id of the oldest voucher.
 func (s Snapshot) last() int64 { return s.Vouchers[len(s.Vouchers)-1].ID }
 
-// Changed has all instances show the vouchers of v's shop as they are now: this one from the next call on, the others a
-// moment later. What fails shows within ten seconds.
+// Changed makes all instances show the present vouchers of v's shop: this one from the next call on, the others a
+// moment later. If that fails, they do within ten seconds.
 func (l *Listings) Changed(ctx context.Context, v voucher.Voucher) {
 	ctx, cancel := context.WithTimeout(ctx, liveTimeout)
 	defer cancel()
@@ -194,7 +193,7 @@ func (l *Listings) Changed(ctx context.Context, v voucher.Voucher) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for shop, at := range l.changed {
-		if now.Sub(at) > textsTTL { // all texts are newer, or due in any case
+		if now.Sub(at) > textsTTL { // all texts are newer, or due anyway
 			delete(l.changed, shop)
 		}
 	}
@@ -207,13 +206,13 @@ func (l *Listings) changedAt(shop int64) time.Time {
 	return l.changed[shop]
 }
 
-// entry returns the entry of a key, a new one if there is none.
+// entry returns the entry of a key, and adds it if there is none.
 func (l *Listings) entry(k key) *entry {
 	e, _ := l.cache.ComputeIfAbsent(k, func() (*entry, bool) { return &entry{key: k}, false })
 	return e
 }
 
-// get returns what an entry shows, renewed if that is due and does not take long.
+// get returns an entry's snapshot, renewed if that is due and does not take long.
 func (l *Listings) get(ctx context.Context, e *entry) (Snapshot, error) {
 	now, s := time.Now(), e.state.Load()
 	if s == nil {
@@ -224,7 +223,7 @@ func (l *Listings) get(ctx context.Context, e *entry) (Snapshot, error) {
 		s = l.renew(ctx, e, changed)
 		now = time.Now()
 	}
-	if s == nil { // it was there, and is gone
+	if s == nil { // the voucher existed, and is gone
 		return Snapshot{}, voucher.ErrNotFound
 	}
 	return s.snapshot(now, changed, l.clock.Load()), nil
@@ -251,12 +250,12 @@ func (l *Listings) first(ctx context.Context, e *entry, now time.Time) (Snapshot
 }
 
 // forAll returns the context of a job that one caller starts and all wait for: it does not end with that caller, and
-// it is the public's, even if an admin started it.
+// counts as the public's even if an admin started it.
 func forAll(ctx context.Context) context.Context {
 	return bulkhead.With(context.WithoutCancel(ctx), bulkhead.PublicRead)
 }
 
-// renew reads what is due, as long as a caller may wait for it, and returns the state then.
+// renew reads what is due, waiting no longer than a caller may, and returns the state after that.
 func (l *Listings) renew(ctx context.Context, e *entry, changed time.Time) *state {
 	now, free := time.Now(), forAll(ctx)
 	if r := e.live.start(now, changed, &l.running, func() { l.readLive(free, e) }); r != nil {
@@ -271,7 +270,7 @@ func (l *Listings) renew(ctx context.Context, e *entry, changed time.Time) *stat
 	return e.state.Load()
 }
 
-// readLive renews the figures of an entry. Texts that were read meanwhile have figures of their own.
+// readLive renews the figures of an entry, unless its texts were read meanwhile, which have figures of their own.
 func (l *Listings) readLive(ctx context.Context, e *entry) {
 	before, at := e.state.Load(), time.Now()
 	if before == nil {
@@ -285,8 +284,8 @@ func (l *Listings) readLive(ctx context.Context, e *entry) {
 	e.state.CompareAndSwap(before, newState(before, before.texts, r, at))
 }
 
-// readTexts reads an entry's texts, and figures for them. Without figures the texts are shown with the last ones that
-// are known, or as preparing.
+// readTexts reads an entry's texts, and figures for them. Without new figures the texts are shown with the last known
+// ones, or as preparing.
 func (l *Listings) readTexts(ctx context.Context, e *entry) {
 	t, err := l.query(ctx, e)
 	e.mu.Lock()
@@ -308,7 +307,7 @@ func (l *Listings) readTexts(ctx context.Context, e *entry) {
 	} else {
 		e.state.Store(newState(nil, t, r, at))
 	}
-	l.cache.Set(e.key, e) // it weighs something else now
+	l.cache.Set(e.key, e) // its weight has changed
 }
 
 // query reads an entry's texts from the ledger.

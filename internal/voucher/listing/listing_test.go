@@ -18,7 +18,7 @@ import (
 
 var errAway = errors.New("away")
 
-// stores are the ledger and Redis, with shop 1 that has the vouchers 1 (ordinary) and 2 (on sale). Each call takes
+// stores are the ledger and Redis, with shop 1 that has the vouchers 1 (ordinary) and 2 (on sale). Each call lasts
 // takes.
 type stores struct {
 	mu       sync.Mutex
@@ -27,10 +27,10 @@ type stores struct {
 	version  string
 
 	takes                    time.Duration
-	ledgerHangs, redisHangs  bool // until the caller gives up
+	ledgerHangs, redisHangs  bool // their calls last until the caller gives up
 	ledgerAway, redisAway    bool
 	queries, questions, sets int                     // of texts, of ids, of live state
-	classes                  map[bulkhead.Class]bool // whose calls were made
+	classes                  map[bulkhead.Class]bool // the callers' classes
 }
 
 func (s *stores) call(ctx context.Context, hangs, away *bool, count *int) error {
@@ -124,7 +124,7 @@ func (s *stores) ReplaceListVersion(ctx context.Context, _ int64) error {
 	return nil
 }
 
-// set changes what the stores hold.
+// set changes the contents of the stores.
 func (s *stores) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +137,7 @@ func (s *stores) add(id, shop int64) {
 	})
 }
 
-// inBubble runs f with listings on stores that answer within a millisecond.
+// inBubble runs f with listings over stores that answer within a millisecond.
 func inBubble(t *testing.T, f func(t *testing.T, l *Listings, s *stores)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,7 +155,7 @@ func inBubble(t *testing.T, f func(t *testing.T, l *Listings, s *stores)) {
 	})
 }
 
-// shownOf is what a list shows, briefly.
+// shownOf returns the contents of a list in short.
 func shownOf(s Snapshot, err error) string {
 	if err != nil {
 		return err.Error()
@@ -183,7 +183,7 @@ func (s *stores) list(t *testing.T, l *Listings) (text string, took time.Duratio
 	return text, time.Since(start)
 }
 
-// want asks for the list of shop 1 and compares what it shows, and how long that may take.
+// want checks what the list of shop 1 shows, and how long the call takes.
 func (s *stores) want(t *testing.T, l *Listings, want string, atMost time.Duration) {
 	t.Helper()
 	if got, took := s.list(t, l); got != want || took > atMost {
@@ -191,8 +191,8 @@ func (s *stores) want(t *testing.T, l *Listings, want string, atMost time.Durati
 	}
 }
 
-// A crowd that asks for ten seconds costs five calls to Redis a second, and a query for the texts at its beginning
-// and one after ten seconds.
+// A crowd that asks for ten seconds costs five calls to Redis a second, and two queries for the texts: at the beginning
+// and after ten seconds.
 func TestACrowdCostsFiveCallsASecond(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
@@ -208,15 +208,15 @@ func TestACrowdCostsFiveCallsASecond(t *testing.T) {
 			})
 		}
 		crowd.Wait()
-		// Who comes while the first question is under way shares a second one.
+		// Callers who come during the first query share a second one.
 		if s.sets > 55 || s.sets < 40 || s.queries > 4 || s.questions > 2 {
-			t.Errorf("Redis was asked %d times, the ledger for texts %d times, for ids %d times",
+			t.Errorf("read Redis %d times, texts from the ledger %d times, ids %d times",
 				s.sets, s.queries, s.questions)
 		}
 	})
 }
 
-// Nothing is read while nobody asks, and what is shown then is not old.
+// Nothing is read while nobody asks, and the first answer after that is not old.
 func TestNobodyAsks(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
@@ -224,19 +224,19 @@ func TestNobodyAsks(t *testing.T) {
 		before := s.sets + s.queries
 		time.Sleep(time.Hour)
 		if now := s.sets + s.queries; now != before {
-			t.Errorf("%d calls while nobody asked", now-before)
+			t.Errorf("the stores were read %d times while nobody asked", now-before)
 		}
 		s.set(func() { s.live.Stock = 4 })
 		s.want(t, l, "2:two(on_sale 4) 1:one ", 20*time.Millisecond)
 	})
 }
 
-// While a store hangs the last answer is given, at once but for the first callers, and marked after a second.
+// While a store hangs the last answer is given, at once except to the first callers, and marked after a second.
 func TestAStoreHangs(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		hang   func(*stores, bool)
-		marked time.Duration // after how long the answer is marked
+		marked time.Duration // when the answer begins to be marked
 	}{
 		"Redis":      {func(s *stores, hangs bool) { s.redisHangs = hangs }, staleAfter},
 		"the ledger": {func(s *stores, hangs bool) { s.ledgerHangs = hangs }, textsTTL + staleAfter},
@@ -247,7 +247,7 @@ func TestAStoreHangs(t *testing.T) {
 			inBubble(t, func(t *testing.T, l *Listings, s *stores) {
 				s.want(t, l, fresh, 20*time.Millisecond)
 				time.Sleep(renewEvery)
-				s.want(t, l, fresh, 20*time.Millisecond) // the texts are read once more: their version was not known
+				s.want(t, l, fresh, 20*time.Millisecond) // the texts are read once more, as their version was unknown
 				s.set(func() { tc.hang(s, true) })
 				start, slow := time.Now(), 0
 				for time.Since(start) < 30*time.Second {
@@ -275,7 +275,7 @@ func TestAStoreHangs(t *testing.T) {
 	}
 }
 
-// Without anything known a caller waits for less than a second, and later ones not at all.
+// If nothing was read yet, a caller waits for less than a second, and later ones not at all.
 func TestNothingIsKnown(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
@@ -298,7 +298,7 @@ func TestNothingIsKnown(t *testing.T) {
 	})
 }
 
-// What can be read of the ledger shows although Redis was never read.
+// The ledger's texts are shown even if Redis was never read.
 func TestRedisWasNeverRead(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(*stores){
@@ -317,8 +317,8 @@ func TestRedisWasNeverRead(t *testing.T) {
 	}
 }
 
-// A change shows from the next call on where it was made, and within renewEvery elsewhere; without its version's
-// replacement within ten seconds.
+// A change shows from the next call on where it was made, and within renewEvery elsewhere; within ten seconds if the
+// version is not replaced.
 func TestAChangeShows(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -334,7 +334,7 @@ func TestAChangeShows(t *testing.T) {
 		"elsewhere": {
 			func(_ *testing.T, _ *Listings, s *stores) { s.set(func() { s.version = "new" }) }, renewEvery,
 		},
-		"nobody is told": {func(*testing.T, *Listings, *stores) {}, textsTTL},
+		"no version is replaced": {func(*testing.T, *Listings, *stores) {}, textsTTL},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -359,7 +359,7 @@ func TestAChangeShows(t *testing.T) {
 	}
 }
 
-// While a store fails after a change, it is not asked more often than at other times.
+// While a store fails after a change, it is read no more often than at other times.
 func TestFailingStoresAreAskedSeldomAfterAChange(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
@@ -379,7 +379,7 @@ func TestFailingStoresAreAskedSeldomAfterAChange(t *testing.T) {
 	})
 }
 
-// What all wait for is the public's, even if an admin came first; but a purchase may wait for the ids.
+// Calls that all wait for count as the public's, even if an admin came first; but a purchase may wait for the ids.
 func TestWhoAsksTheStores(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
@@ -396,7 +396,7 @@ func TestWhoAsksTheStores(t *testing.T) {
 	})
 }
 
-// A list longer than a part is reached part by part, from memory.
+// A list longer than a part is read part by part, from memory.
 func TestPartsOfALongList(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
@@ -419,17 +419,17 @@ func TestPartsOfALongList(t *testing.T) {
 		}
 		before := s.queries
 		if _, err := l.List(t.Context(), 1, 150); err != nil || s.queries != before {
-			t.Errorf("%d queries for a part that is known, %v", s.queries-before, err)
+			t.Errorf("%d queries for a part in memory, %v", s.queries-before, err)
 		}
 	})
 }
 
-// A hidden voucher is as unknown to the public as an id that does not exist, and takes as long; from its time on it
-// is there. For purchases and admins it is known all the time. Moving its time takes effect although the id is known.
+// A hidden voucher is refused to the public like an unknown id, and after the same time; from its time on it is shown.
+// Purchases and admins see it always. Moving its time takes effect even if the id is known.
 func TestHiddenVouchers(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
-		if _, err := l.Voucher(t.Context(), 1); err != nil { // the clock of Redis, an hour ahead, is known then
+		if _, err := l.Voucher(t.Context(), 1); err != nil { // now Redis's clock, an hour ahead, is known
 			t.Fatal(err)
 		}
 		redis := time.Now().Add(time.Hour)
@@ -459,8 +459,8 @@ func TestHiddenVouchers(t *testing.T) {
 	})
 }
 
-// Ids that do not exist reach the ledger by one question for any number of callers, five times a second at most; what
-// was created a moment ago on another instance is found.
+// Unknown ids reach the ledger by one query for any number of callers, at most five times a second. A voucher that
+// another instance has just created is found.
 func TestUnknownIDs(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
@@ -482,13 +482,13 @@ func TestUnknownIDs(t *testing.T) {
 		}
 		callers.Wait()
 		if most := int(time.Since(start)/renewEvery) + 2; s.questions > most || s.queries+s.sets > 0 {
-			t.Errorf("%d questions in %v, and %d others", s.questions, time.Since(start), s.queries+s.sets)
+			t.Errorf("%d queries for ids in %v, and %d other calls", s.questions, time.Since(start), s.queries+s.sets)
 		}
 		s.add(5000, 77)
 		if v, err := l.Voucher(t.Context(), 5000); err != nil || v.Vouchers[0].ID != 5000 {
 			t.Errorf("a new voucher: %+v, %v", v, err)
 		}
-		s.add(4999, 78) // a transaction that began sooner and committed later
+		s.add(4999, 78) // a transaction that began earlier and committed later
 		if v, err := l.List(t.Context(), 78, math.MaxInt64); err != nil || len(v.Vouchers) != 1 {
 			t.Errorf("a new shop: %+v, %v", v, err)
 		}
@@ -498,7 +498,7 @@ func TestUnknownIDs(t *testing.T) {
 	})
 }
 
-// The memory for what is kept is bounded; what was forgotten is read again.
+// The memory is bounded; vouchers that were dropped are read again.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -516,15 +516,15 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 		l.cache.CleanUp()
 		if kept := l.cache.WeightedSize(); kept > memory || kept < memory/2 {
-			t.Errorf("%d bytes are kept, want at most %d", kept, memory)
+			t.Errorf("%d bytes are in memory, want at most %d", kept, memory)
 		}
 		if v, err := l.Voucher(t.Context(), 1); err != nil || v.Vouchers[0].ID != 1 {
-			t.Errorf("a voucher that was forgotten: %v", err)
+			t.Errorf("a voucher that was dropped: %v", err)
 		}
 	})
 }
 
-// A rendering is made once for each content, and figures that stay keep it.
+// A rendering is made once per content, and kept while the figures stay the same.
 func TestRenderingIsKept(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *Listings, s *stores) {
@@ -548,7 +548,7 @@ func TestRenderingIsKept(t *testing.T) {
 		}
 		s.set(func() { s.live.Stock-- })
 		if got := get(); got != 2 {
-			t.Errorf("after a change of the stock it is rendering %v", got)
+			t.Errorf("after a change of the stock it has rendering %v", got)
 		}
 	})
 }

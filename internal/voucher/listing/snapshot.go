@@ -8,7 +8,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Content is what is shown: a part of a shop's list, or a single voucher. Nobody changes it.
+// Content is a part of a shop's list, or a single voucher, as shown. It is immutable.
 type Content struct {
 	Vouchers []voucher.Shown // newest first
 	Total    int64           // vouchers of the shop that are on the shelf
@@ -18,8 +18,8 @@ type Content struct {
 	rendered any
 }
 
-// Rendered returns what render makes of the content, made once: a rendering lives as long as what it was made of. All
-// callers pass the same function.
+// Rendered returns render's result for the content, computed once: the rendering lives as long as the content. All
+// callers must pass the same function.
 func (c *Content) Rendered(render func(*Content) any) any {
 	c.once.Do(func() { c.rendered = render(c) })
 	return c.rendered
@@ -28,9 +28,9 @@ func (c *Content) Rendered(render func(*Content) any) any {
 // Snapshot is content with its age.
 type Snapshot struct {
 	*Content
-	Now   time.Time     // by Redis's clock, as far as it is known
+	Now   time.Time     // by Redis's clock as far as that is known
 	Stale bool          // it could not be renewed when it was due
-	Age   time.Duration // how long ago the oldest of what is shown was read; of use when it is stale
+	Age   time.Duration // how long ago the oldest part of it was read; meaningful if Stale
 }
 
 // texts are vouchers as the ledger had them.
@@ -39,23 +39,23 @@ type texts struct {
 	total    int64
 	more     bool
 	shop     int64
-	version  string    // of the shop's list, read before them; unknownVersion
-	readAt   time.Time // before they were read
+	version  string    // of the shop's list, read before the texts; or unknownVersion
+	readAt   time.Time // from before they were read
 }
 
-// state is what an entry knows at one moment. Nobody changes it.
+// state is what an entry has read so far. It is immutable.
 type state struct {
 	content *Content
 	texts   *texts
 	live    []voucher.Live // of the texts' selling vouchers; nil: Redis has never been read for them
-	liveAt  time.Time      // before live was read
-	version string         // of the shop's list, as it was read last
-	// changedAt is when version was first seen to differ from the texts'; zero while it does not.
+	liveAt  time.Time      // from before live was read
+	version string         // of the shop's list, when last read
+	// changedAt is when version was first seen to differ from the texts' version; zero while they are equal.
 	changedAt time.Time
 }
 
-// newState composes texts and what Redis answered at the time at. Content whose figures have not changed is kept,
-// with its rendering.
+// newState joins texts with Redis's answer, read at the time at. It keeps the content, with its rendering, if the
+// figures have not changed.
 func newState(before *state, t *texts, r Reading, at time.Time) *state {
 	s := &state{texts: t, live: r.Live, liveAt: at, version: r.Versions[0]}
 	sameTexts := before != nil && before.texts == t
@@ -73,7 +73,7 @@ func newState(before *state, t *texts, r Reading, at time.Time) *state {
 	return s
 }
 
-// withoutFigures is texts for which Redis did not answer: with the last figures of those that had some.
+// withoutFigures returns texts for which Redis did not answer, with the last known figures.
 func withoutFigures(before *state, t *texts) *state {
 	s := &state{texts: t, version: t.version}
 	if before == nil {
@@ -98,12 +98,12 @@ func withoutFigures(before *state, t *texts) *state {
 	return s
 }
 
-// content is the texts with live state; nil when it is not known.
+// content joins the texts with live state; nil if that is unknown.
 func (t *texts) content(live []voucher.Live) *Content {
 	return &Content{Vouchers: voucher.Show(t.vouchers, live), Total: t.total, More: t.more}
 }
 
-// due returns since when the texts have to be read again; the zero time when they have not. changed is when this
+// due returns the time since when the texts are due to be read again; zero if they are not. changed is when this
 // instance last changed a voucher of the shop.
 func (s *state) due(now, changed time.Time) time.Time {
 	switch {
@@ -118,7 +118,7 @@ func (s *state) due(now, changed time.Time) time.Time {
 	}
 }
 
-// snapshot is the state as it is shown at the time now.
+// snapshot returns the state as it is shown at the time now.
 func (s *state) snapshot(now, changed time.Time, clock *clock) Snapshot {
 	shown := Snapshot{Content: s.content, Now: clock.at(now), Age: now.Sub(s.liveAt)}
 	if s.liveAt.IsZero() { // no figures yet: as old as the texts
@@ -131,7 +131,7 @@ func (s *state) snapshot(now, changed time.Time, clock *clock) Snapshot {
 	return shown
 }
 
-// clock is Redis's clock as it was read once; nil: never.
+// clock is one reading of Redis's clock; nil: none yet.
 type clock struct {
 	redis time.Time
 	read  time.Time
