@@ -17,8 +17,8 @@ import (
 	"seckill/internal/testkit"
 )
 
-// BenchmarkAdmit measures one call of the admission script against the number of requests in it, all of which are
-// accepted: the most expensive answer there is.
+// BenchmarkAdmit measures one call of the admission script for growing numbers of requests, all accepted: the most
+// expensive answer.
 func BenchmarkAdmit(b *testing.B) {
 	for _, n := range []int{1, 32, 256} {
 		b.Run(fmt.Sprintf("requests=%d", n), func(b *testing.B) {
@@ -41,7 +41,7 @@ func BenchmarkAdmit(b *testing.B) {
 	}
 }
 
-// BenchmarkDecode measures reading one stream entry, which every accepted order is once.
+// BenchmarkDecode measures reading one stream entry, as happens once per accepted order.
 func BenchmarkDecode(b *testing.B) {
 	message := redis.XMessage{ID: "1770000000000-0", Values: map[string]any{
 		entryVoucher: "7", entryUser: "1234567", entryOrder: "657389237843394561",
@@ -55,7 +55,8 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkAdmitSales measures a rush on many sales at once, each with one request at a time: their calls share sends.
+// BenchmarkAdmitSales measures a rush on many sales at once, each with one request at a time, so that their calls share
+// sends.
 func BenchmarkAdmitSales(b *testing.B) {
 	for _, sales := range []int64{1, 64, 512} {
 		b.Run(fmt.Sprintf("sales=%d", sales), func(b *testing.B) {
@@ -88,9 +89,9 @@ func BenchmarkAdmitSales(b *testing.B) {
 // ordersATurn is how many orders each turn of the benchmarks on clusters sells.
 const ordersATurn = 100_000
 
-// BenchmarkPartitions measures what an order costs the masters of a cluster, from its admission until it is
-// acknowledged, while 64 sales that are spread over partitions sell at once: in processor time, of the busiest one
-// and of all that have one of the partitions. Each master has a replica. An iteration is a turn of each.
+// BenchmarkPartitions measures the processor time that an order costs the masters of a cluster, from its admission to
+// its acknowledgement, while 64 sales in several partitions sell at once: that of the busiest master and that of all
+// masters with a partition. Each master has a replica. One iteration is a turn of each.
 func BenchmarkPartitions(b *testing.B) {
 	var markets []*market
 	for _, on := range []struct{ masters, partitions int }{{1, 1}, {3, 4}, {4, 4}} {
@@ -105,11 +106,11 @@ func BenchmarkPartitions(b *testing.B) {
 	takeTurns(b, markets)
 }
 
-// takeTurns has each market sell in each iteration, and reports what an order costs there.
+// takeTurns lets each market sell in each iteration, and reports the cost of an order there.
 func takeTurns(b *testing.B, markets []*market) {
 	b.Helper()
 	for _, m := range markets {
-		m.turn(b, ordersATurn/10) // connections are open, the masters know the scripts
+		m.turn(b, ordersATurn/10) // opens connections and loads the scripts
 		clear(m.spent)
 		m.sold = 0
 	}
@@ -126,7 +127,7 @@ func takeTurns(b *testing.B, markets []*market) {
 	}
 }
 
-// masters are a cluster, and a store on it.
+// masters is a cluster, and a store on it.
 type masters struct {
 	*rig
 	cluster *testkit.RedisCluster
@@ -145,15 +146,15 @@ func newMasters(b *testing.B, n int) *masters {
 	return c
 }
 
-// market is sales on a cluster at which buyers take turns.
+// market is a set of sales on a cluster; markets take turns in selling.
 type market struct {
 	*masters
 	name   string
-	call   int // requests in a call of the script
+	call   int // requests per call of the script
 	sales  []order.SaleRef
 	saleOf func(user int64) int
-	users  int64 // the last one who has bought
-	on     []int // masters that have the sales
+	users  int64 // the last user who has bought
+	on     []int // the masters that have the sales
 	spent  map[string]time.Duration
 	sold   int64
 }
@@ -162,7 +163,7 @@ func (c *masters) market(name string, call int) *market {
 	return &market{masters: c, name: name, call: call, spent: map[string]time.Duration{}}
 }
 
-// sell puts one sale more on sale.
+// sell adds one sale.
 func (m *market) sell(sale order.SaleRef) {
 	m.t.Helper()
 	m.sales = append(m.sales, sale)
@@ -173,7 +174,7 @@ func (m *market) sell(sale order.SaleRef) {
 	m.open(1, m.hour(1<<40))
 }
 
-// turn sells so many orders, and adds up what processor time the masters have had meanwhile.
+// turn sells that many orders, and adds up the masters' processor time meanwhile.
 func (m *market) turn(b *testing.B, orders int64) {
 	b.Helper()
 	if b.Failed() {
@@ -193,8 +194,8 @@ func (m *market) turn(b *testing.B, orders int64) {
 	m.sold += orders
 }
 
-// sellAndAcknowledge sells to each sale's queue of buyers, while a consumer of each partition reads and acknowledges
-// the orders.
+// sellAndAcknowledge sells to each sale's queue of buyers while one consumer per partition reads and acknowledges the
+// orders.
 func (m *market) sellAndAcknowledge(b *testing.B, queues [][]order.Request, orders int64) {
 	b.Helper()
 	ctx, end := context.WithCancel(b.Context())
@@ -203,7 +204,7 @@ func (m *market) sellAndAcknowledge(b *testing.B, queues [][]order.Request, orde
 		all  sync.WaitGroup
 		done atomic.Int64
 	)
-	failed := func(err error) { // ends the turn: what it waits for may never come
+	failed := func(err error) { // ends the turn, which would otherwise wait for ever
 		if ctx.Err() == nil {
 			b.Error(err)
 		}
@@ -240,7 +241,7 @@ func (m *market) sellAndAcknowledge(b *testing.B, queues [][]order.Request, orde
 	all.Wait()
 }
 
-// acknowledgeNext acknowledges what comes next, and returns how many orders that were.
+// acknowledgeNext acknowledges the next entries, and returns how many orders they have.
 func acknowledgeNext(ctx context.Context, c *Consumer) (int64, error) {
 	entries, err := c.Next(ctx, 500, 50*time.Millisecond)
 	if err != nil || len(entries) == 0 {
@@ -263,7 +264,7 @@ func (m *market) partitions() (all []int) {
 	return all
 }
 
-// processors returns what processor time each of the market's masters has had.
+// processors returns the processor time of each of the market's masters.
 func (m *market) processors() map[string]time.Duration {
 	spent := map[string]time.Duration{}
 	for _, i := range m.on {
@@ -272,7 +273,7 @@ func (m *market) processors() map[string]time.Duration {
 	return spent
 }
 
-// costs returns how many µs of processor time an order has cost all of the market's masters, and the busiest one.
+// costs returns the processor time per order in µs, of all the market's masters together and of the busiest one.
 func (m *market) costs() (all, busiest float64) {
 	for _, spent := range m.spent {
 		each := float64(spent.Nanoseconds()) / 1000 / float64(max(m.sold, 1))

@@ -19,7 +19,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-// TestBlockingReadsApart: as many consumers may wait as there are readers, and commands go on without them.
+// TestBlockingReadsApart: as many consumers may wait as there are readers, and commands run on other connections.
 func TestBlockingReadsApart(t *testing.T) {
 	t.Parallel()
 	r := rigOn(t, newClients(t, rediskit.Config{
@@ -39,7 +39,7 @@ func TestBlockingReadsApart(t *testing.T) {
 		r.must(r.Ping(r.ctx()))
 		select {
 		case err := <-done:
-			r.must(err) // in particular no timeout of the connection, which waits longer than that
+			r.must(err) // in particular no timeout of the connection, which must wait longer than that
 			waiting = false
 		default:
 		}
@@ -49,8 +49,8 @@ func TestBlockingReadsApart(t *testing.T) {
 	}
 }
 
-// TestNeverSent: that a call was not sent is known within the second that a try of an admission has, whether no server
-// answers or all connections are in use.
+// TestNeverSent: within the second that one try of an admission has, it is known that a call was not sent, whether no
+// server answers or all connections are in use.
 func TestNeverSent(t *testing.T) {
 	t.Parallel()
 	silent := silentAddr(t)
@@ -68,7 +68,7 @@ func TestNeverSent(t *testing.T) {
 				rediskit.Config{Topology: rediskit.Single, Addrs: []string{testkit.RedisAddr(t)}, PoolSize: size})
 			for range size {
 				inUse := clients.Commands.(*redis.Client).Conn()
-				t.Cleanup(func() { _ = inUse.Close() }) // gives the connection back
+				t.Cleanup(func() { _ = inUse.Close() }) // returns the connection
 				if err := inUse.Ping(t.Context()).Err(); err != nil {
 					t.Fatal(err)
 				}
@@ -89,7 +89,8 @@ func TestNeverSent(t *testing.T) {
 	}
 }
 
-// silentAddr is where connecting is neither accepted nor refused: a listener with a full backlog drops what comes.
+// silentAddr returns an address that neither accepts nor refuses connections: a listener whose full backlog drops new
+// ones.
 func silentAddr(t *testing.T) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -123,7 +124,7 @@ func TestPrefix(t *testing.T) {
 	defer func() { _ = client.Close() }()
 	clients := &rediskit.Clients{Commands: client, Blocking: client}
 	if _, err := New(clients, Options{Word: testWord, Prefix: "shop{1}:"}, slog.New(slog.DiscardHandler)); err == nil {
-		t.Error("a prefix with a hash tag of its own is accepted")
+		t.Error("a prefix with a hash tag is accepted")
 	}
 	s, err := New(clients, Options{Word: testWord, Prefix: "shop:"}, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -174,7 +175,7 @@ func TestCheckConfig(t *testing.T) {
 		t.Parallel()
 		log := configLog(t, miniredis.RunT(t).Addr())
 		if strings.Contains(log, "level=WARN") || !strings.Contains(log, "does not show") {
-			t.Errorf("what is not known:\n%s", log)
+			t.Errorf("hidden settings are logged as:\n%s", log)
 		}
 	})
 	t.Run("away", func(t *testing.T) {
@@ -183,12 +184,12 @@ func TestCheckConfig(t *testing.T) {
 		r := rigOn(t, newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{mini.Addr()}}), "")
 		mini.Close()
 		if err := r.CheckConfig(r.ctx()); err == nil {
-			t.Error("a Redis that is away passes the check")
+			t.Error("the check succeeds while Redis is away")
 		}
 	})
 }
 
-// configLog checks the server's settings and returns what was logged.
+// configLog checks the server's settings and returns the log of that.
 func configLog(t *testing.T, addr string) string {
 	t.Helper()
 	var log strings.Builder

@@ -14,24 +14,24 @@ import (
 	"seckill/internal/redisstore/rediskit"
 )
 
-// maxKeys is how many entries a script takes in one call.
+// maxKeys is how many entries one call of a script takes.
 const maxKeys = 1000
 
-// Consumer is one process's part in the group that records a partition's orders. Its name must be unique per process
-// run (an instance name and a uuid): two processes of one name would acknowledge each other's entries. Its methods are
-// safe for concurrent use.
+// Consumer is one process's membership in the group that records a partition's orders. Its name must be unique per run
+// of a process (an instance name and a uuid): two processes with one name would acknowledge each other's entries. Its
+// methods are safe for concurrent use.
 type Consumer struct {
 	store     *Store
 	partition int
 	name      string
 }
 
-// Consumer returns the partition's consumer with the name. Nothing is written to Redis before its first call.
+// Consumer returns the partition's consumer with that name. It writes nothing to Redis before its first call.
 func (s *Store) Consumer(partition int, name string) *Consumer {
 	return &Consumer{store: s, partition: partition, name: name}
 }
 
-// Own returns the orders of up to n entries that were delivered to this consumer and not acknowledged, after the
+// Own returns the orders of up to n entries that were delivered to this consumer and are not acknowledged, after the
 // entry with the key after ("" for the first).
 func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry, error) {
 	if after == "" {
@@ -44,9 +44,9 @@ func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry,
 	return entries, translateRead(err)
 }
 
-// Next returns the orders of up to n new entries, waiting at most wait (and at most a second) for the first; none is
-// no error. A group that does not exist is created at the stream's beginning: acknowledged entries are deleted, so
-// what is still there was not recorded, or the recorder finds that it was.
+// Next returns the orders of up to n new entries, waiting at most wait (and at most a second) for the first; none is no
+// error. If the group does not exist, it creates the group at the stream's beginning: acknowledged entries are deleted,
+// so the remaining ones are not recorded yet, or the recorder finds that they are.
 func (c *Consumer) Next(ctx context.Context, n int, wait time.Duration) ([]order.Entry, error) {
 	block := min(wait, rediskit.MaxBlock)
 	if block < time.Millisecond {
@@ -63,8 +63,8 @@ func (c *Consumer) Next(ctx context.Context, n int, wait time.Duration) ([]order
 	return entries, translateRead(err)
 }
 
-// read runs XREADGROUP once; a negative block does not wait. Its error is the client's. The connection's read timeout
-// must be longer than block.
+// read runs XREADGROUP once; a negative block does not wait. It returns the client's error untranslated. The
+// connection's read timeout must be longer than block.
 func (c *Consumer) read(
 	ctx context.Context, client redis.UniversalClient, from string, n int, block time.Duration,
 ) ([]order.Entry, error) {
@@ -82,7 +82,7 @@ func (c *Consumer) read(
 		return nil, err
 	}
 	if other := c.store.formats.in(c.partition); other != nil {
-		return nil, other.err // it was found while the read waited: these may be another installation's orders
+		return nil, other.err // found while the read waited: these may be another installation's orders
 	}
 	var entries []order.Entry
 	for _, stream := range cmd.Val() { // one, or none
@@ -99,7 +99,7 @@ func (c *Consumer) blocking() redis.UniversalClient {
 	return c.store.unlessOther(c.partition, c.store.blocking)
 }
 
-// translateRead is translate for a read, in which redis.Nil means that there is nothing.
+// translateRead is translate for a read, for which redis.Nil means that there is nothing to read.
 func translateRead(err error) error {
 	if errors.Is(err, redis.Nil) {
 		return nil
@@ -107,9 +107,9 @@ func translateRead(err error) error {
 	return rediskit.Translate(err)
 }
 
-// Orphans takes over up to n entries, and returns their orders, of consumers without a heartbeat, and removes the
-// dead ones that have none left. It also takes over entries whose consumer somebody has removed by hand. Pending
-// entries that are no longer in the stream are logged: somebody has trimmed it.
+// Orphans takes over up to n entries of consumers without a heartbeat and returns their orders. It removes dead
+// consumers that have no entries left. It also takes over entries whose consumer was removed by hand. It logs pending
+// entries that the stream no longer has: somebody trimmed it.
 func (c *Consumer) Orphans(ctx context.Context, n int) ([]order.Entry, error) {
 	raw, err := c.store.scripts.takeOver.Run(ctx, c.store.in(c.partition), c.streamAndConsumers(),
 		group, c.name, min(n, maxKeys), c.store.options.OrphanAfter.Milliseconds())
@@ -134,7 +134,7 @@ func (c *Consumer) Orphans(ctx context.Context, n int) ([]order.Entry, error) {
 	return o.entries, nil
 }
 
-// orphans is what scripts/take_over.lua answers.
+// orphans is the answer of scripts/take_over.lua.
 type orphans struct {
 	entries []order.Entry
 	gone    []string // keys
@@ -177,8 +177,8 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// Acknowledge acknowledges and deletes entries, both or neither for each thousand, and returns how many were still this
-// group's.
+// Acknowledge acknowledges and deletes entries, both or neither for each thousand, and returns how many were still
+// pending in this group.
 func (c *Consumer) Acknowledge(ctx context.Context, keys []string) (int, error) {
 	acknowledged := 0
 	for batch := range slices.Chunk(keys, maxKeys) {
@@ -197,8 +197,7 @@ func (c *Consumer) Acknowledge(ctx context.Context, keys []string) (int, error) 
 	return acknowledged, nil
 }
 
-// MoveToDeadLetters moves an entry that cannot be decoded to the dead letters, in one step. Moving it again does
-// nothing.
+// MoveToDeadLetters makes an entry that cannot be decoded a dead letter, in one step. Repeating it does nothing.
 func (c *Consumer) MoveToDeadLetters(ctx context.Context, e order.Entry) error {
 	why := "unknown"
 	if e.Malformed != nil {
@@ -214,15 +213,15 @@ func (c *Consumer) MoveToDeadLetters(ctx context.Context, e order.Entry) error {
 	return err
 }
 
-// Heartbeat records that the consumer lives.
+// Heartbeat records that the consumer is alive.
 func (c *Consumer) Heartbeat(ctx context.Context) error {
 	_, err := c.store.intWithFormat(ctx, c.store.scripts.heartbeat, c.partition,
 		[]string{c.store.keys.consumers(c.partition)}, c.name)
 	return err
 }
 
-// Leave removes the consumer if nothing is pending for it. With something pending it stays without a heartbeat, so
-// that its entries are taken over; that is no error. No Heartbeat may follow.
+// Leave removes the consumer if nothing is pending for it. Otherwise the consumer stays, without a heartbeat, so that
+// others take its entries over; that is no error. Call no Heartbeat after it.
 func (c *Consumer) Leave(ctx context.Context) error {
 	pending, err := c.store.scripts.leave.RunInt(ctx, c.store.in(c.partition), c.streamAndConsumers(), group, c.name)
 	if err == nil && pending > 0 {

@@ -43,7 +43,7 @@ var consumerTests = behaviour{
 	"backlog figures":          testBacklogFigures,
 }
 
-// queued opens a sale with n accepted orders, each in an entry of its own.
+// queued opens a sale with n accepted orders, each in its own entry.
 func (r *rig) queued(n int) {
 	r.t.Helper()
 	r.open(1, r.hour(int64(n)))
@@ -52,7 +52,7 @@ func (r *rig) queued(n int) {
 	}
 }
 
-// users are whose entries they are.
+// users returns the entries' users.
 func users(entries []order.Entry) []int64 {
 	var of []int64
 	for _, e := range entries {
@@ -97,7 +97,7 @@ func (r *rig) acknowledge(c *Consumer, keys ...string) int {
 	return n
 }
 
-// consumers are the names in the group, sorted.
+// consumers returns the names of the group's consumers, sorted.
 func (r *rig) consumers() []string {
 	r.t.Helper()
 	infos, err := r.commands.XInfoConsumers(r.ctx(), r.keys.orders(0), group).Result()
@@ -147,12 +147,12 @@ func testNothingThere(t *testing.T, r *rig) {
 func testWaitForFirst(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	c := r.Consumer(0, "a")
-	r.next(c, 1) // makes the group
+	r.next(c, 1) // creates the group
 	got := make(chan []order.Entry, 1)
 	go func() {
 		defer close(got)
 		for {
-			entries, err := c.Next(r.ctx(), 5, time.Minute) // which is cut to a second
+			entries, err := c.Next(r.ctx(), 5, time.Minute) // is cut to a second
 			if err != nil {
 				t.Error(err)
 				return
@@ -167,7 +167,7 @@ func testWaitForFirst(t *testing.T, r *rig) {
 	equal(t, []int64{1}, users(<-got))
 }
 
-// testGroupAtStart: what was accepted before the group existed is delivered.
+// testGroupAtStart: orders that were accepted before the group existed are delivered.
 func testGroupAtStart(t *testing.T, r *rig) {
 	r.queued(2)
 	equal(t, []int64{1, 2}, users(r.next(r.Consumer(0, "a"), 5)))
@@ -185,7 +185,7 @@ func testGroupDestroyed(t *testing.T, r *rig) {
 		r.acknowledge(a, r.next(a, 1)[0].Key)
 		r.next(a, 1)
 		r.must(r.commands.XGroupDestroy(r.ctx(), r.keys.orders(0), group).Err())
-		// Acknowledging without a group counts nothing, and what is acknowledged is recorded: it may go.
+		// Acknowledging without a group counts nothing, but the entries are recorded, so they may be deleted.
 		if diff := cmp.Diff([]int64{2, 3}, users(first(a))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -223,7 +223,7 @@ func testAcknowledgeMany(t *testing.T, r *rig) {
 	equal(t, 0, len(r.stream()))
 }
 
-// left are whose entries are in the stream.
+// left returns the users of the entries in the stream.
 func (r *rig) left() []int64 {
 	r.t.Helper()
 	var of []int64
@@ -233,7 +233,7 @@ func (r *rig) left() []int64 {
 	return of
 }
 
-// testAcknowledgeNoOthers: what lies before, between and after the acknowledged entries stays, pending or not
+// testAcknowledgeNoOthers: entries before, between and after the acknowledged ones stay, whether pending or not
 // delivered.
 func testAcknowledgeNoOthers(t *testing.T, r *rig) {
 	r.queued(9)
@@ -243,14 +243,13 @@ func testAcknowledgeNoOthers(t *testing.T, r *rig) {
 	equal(t, []int64{1, 2, 3, 6, 7, 8, 9}, r.left())
 	equal(t, 1, r.acknowledge(a, first[0]))
 	equal(t, []int64{2, 3, 6, 7, 8, 9}, r.left())
-	equal(t, 4, r.acknowledge(a, first[2], third[1], third[0], first[1])) // also when they are out of order
+	equal(t, 4, r.acknowledge(a, first[2], third[1], third[0], first[1])) // even out of order
 	equal(t, []int64{8, 9}, r.left())
 	equal(t, 2, r.acknowledge(b, keysOf(r.next(b, 9))...))
 	equal(t, 0, len(r.left()))
 }
 
-// testAcknowledgeInNewGroup: a group that was made anew has delivered nothing of what lies before an entry of the old
-// one.
+// testAcknowledgeInNewGroup: a new group has not delivered the entries before one that the old group had delivered.
 func testAcknowledgeInNewGroup(t *testing.T, r *rig) {
 	r.queued(5)
 	a, b := r.Consumer(0, "a"), r.Consumer(0, "b")
@@ -266,7 +265,7 @@ func testAcknowledgeInNewGroup(t *testing.T, r *rig) {
 	equal(t, []int64{2, 5}, users(r.next(b, 9)))
 }
 
-// testMalformed: an entry that cannot be decoded is delivered as such, with what it holds, and the others with it.
+// testMalformed: an entry that cannot be decoded is delivered as malformed, with its fields, together with the others.
 func testMalformed(t *testing.T, r *rig) {
 	r.must(r.commands.XAdd(r.ctx(), addArgs(r, "u", "me", "note", "hand made")).Err())
 	r.queued(1)
@@ -301,7 +300,7 @@ func testDeadLetteredOnce(t *testing.T, r *rig) {
 	equal(t, int64(0), n)
 }
 
-// testDeadLetteredManyFields: a dead letter keeps what it can hold and says how much was left out.
+// testDeadLetteredManyFields: a dead letter keeps as many fields as it has room for and says how many were left out.
 func testDeadLetteredManyFields(t *testing.T, r *rig) {
 	for _, n := range []int{1000, 1001, 20_000} {
 		fields := make([]any, 0, 2*n)
@@ -315,7 +314,7 @@ func testDeadLetteredManyFields(t *testing.T, r *rig) {
 		letters, err := r.commands.XRange(r.ctx(), r.keys.dead(0), "-", "+").Result()
 		r.must(err)
 		letter := letters[0].Values
-		var leftOut any // nothing
+		var leftOut any // none
 		size := 2 + n
 		if n > 1000 {
 			leftOut, size = strconv.Itoa(n-1000), 2+1000+1
@@ -326,14 +325,14 @@ func testDeadLetteredManyFields(t *testing.T, r *rig) {
 	}
 }
 
-// testDeadLetterFails: an entry for which no dead letter can be written stays.
+// testDeadLetterFails: an entry stays if its dead letter cannot be written.
 func testDeadLetterFails(t *testing.T, r *rig) {
 	r.must(r.commands.XAdd(r.ctx(), addArgs(r, "x", "y")).Err())
 	r.must(r.commands.Set(r.ctx(), r.keys.dead(0), "not a stream", 0).Err())
 	c := r.Consumer(0, "a")
 	entry := r.next(c, 1)[0]
 	if err := c.MoveToDeadLetters(r.ctx(), entry); err == nil {
-		t.Error("moved into a string")
+		t.Error("a dead letter was written into a string")
 	}
 	equal(t, 1, len(r.own(c, "", 5)))
 	r.must(r.commands.Del(r.ctx(), r.keys.dead(0)).Err())
@@ -341,8 +340,8 @@ func testDeadLetterFails(t *testing.T, r *rig) {
 	equal(t, 0, len(r.own(c, "", 5)))
 }
 
-// testOrphans: a dead consumer's entries go to the consumer that asks, and its name goes when it has none left; one
-// with a heartbeat, or that has just read, keeps its own.
+// testOrphans: the asking consumer takes a dead consumer's entries, whose name is removed when it has none left. A
+// consumer with a heartbeat, or that has just read, keeps its own.
 func testOrphans(t *testing.T, r *rig) {
 	r.queued(6)
 	dead, silent, me := r.Consumer(0, "dead"), r.Consumer(0, "silent"), r.Consumer(0, "me")
@@ -350,7 +349,7 @@ func testOrphans(t *testing.T, r *rig) {
 	r.next(dead, 2)
 	r.next(silent, 1) // died before its first heartbeat
 	mine := r.next(me, 1)
-	if r.mini == nil { // which does not know when a consumer read
+	if r.mini == nil { // miniredis does not know when a consumer read
 		after := r.options.OrphanAfter
 		r.options.OrphanAfter = time.Hour
 		equal(t, 0, len(r.orphans(me, 10)))
@@ -362,7 +361,7 @@ func testOrphans(t *testing.T, r *rig) {
 	equal(t, []int64{1, 2, 3, 4}, users(r.own(me, "", 10)))
 	equal(t, []string{"me"}, r.consumers())
 	equal(t, 4, r.acknowledge(me, append(keysOf(r.own(me, "", 10)), mine[0].Key)...))
-	// Nothing is left to take over, of others or of oneself.
+	// Nothing is left to take over, from others or from itself.
 	r.pass(60 * time.Millisecond)
 	equal(t, 0, len(r.orphans(me, 10)))
 	equal(t, []string{"me"}, r.consumers())
@@ -381,14 +380,14 @@ func testOrphansLittle(t *testing.T, r *rig) {
 	equal(t, []string{"me"}, r.consumers())
 }
 
-// remove takes a consumer out of the group with all that is pending for it, as an operator may by hand.
+// remove removes a consumer from the group with all its pending entries, as an operator may do by hand.
 func (r *rig) remove(c *Consumer) {
 	r.t.Helper()
 	r.must(r.commands.XGroupDelConsumer(r.ctx(), r.keys.orders(0), group, c.name).Err())
 }
 
-// testStranded: entries whose consumer was removed are taken over at once, as many as are asked for, and the next ones
-// when those are acknowledged.
+// testStranded: entries whose consumer was removed are taken over at once, as many as requested, and the next ones when
+// those are acknowledged.
 func testStranded(t *testing.T, r *rig) {
 	r.queued(6)
 	removed, me := r.Consumer(0, "removed"), r.Consumer(0, "me")
@@ -405,10 +404,10 @@ func testStranded(t *testing.T, r *rig) {
 	equal(t, 0, len(r.orphans(me, 3))) // the sixth was never delivered
 	equal(t, []int64{6}, users(r.next(me, 3)))
 	r.remove(me)
-	equal(t, []int64{6}, users(r.orphans(me, 3))) // the last one, too
+	equal(t, []int64{6}, users(r.orphans(me, 3))) // the last one too
 }
 
-// testStrandedBehind: stranded entries survive what is acknowledged before and after them, and are taken over then.
+// testStrandedBehind: stranded entries survive acknowledgements before and after them, and are then taken over.
 func testStrandedBehind(t *testing.T, r *rig) {
 	r.queued(8)
 	removed, me := r.Consumer(0, "removed"), r.Consumer(0, "me")
@@ -430,16 +429,16 @@ func testStrandedBehind(t *testing.T, r *rig) {
 func testLivingKeep(t *testing.T, r *rig) {
 	r.queued(3)
 	alive, me := r.Consumer(0, "alive"), r.Consumer(0, "me")
-	r.next(alive, 2) // and then nothing but heartbeats, as during a long transaction
+	r.next(alive, 2) // and then sends only heartbeats, as during a long transaction
 	r.pass(60 * time.Millisecond)
 	before := r.now()
 	r.must(alive.Heartbeat(r.ctx()))
 	got := r.orphans(me, 10)
-	if r.now().Sub(before) < 40*time.Millisecond { // else the machine was too slow
+	if r.now().Sub(before) < 40*time.Millisecond { // otherwise the machine was too slow
 		equal(t, 0, len(got))
 	}
-	// A heartbeat from the future is one from before the clock was set back, for as long as Redis calls the
-	// consumer's last read just now.
+	// A heartbeat from the future is from before the clock was set back. It counts for as long as Redis says that the
+	// consumer has just read.
 	r.own(alive, "", 1)
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.consumers(0),
 		redis.Z{Score: float64(r.now().Add(time.Hour).UnixMilli()), Member: "alive"}).Err())
@@ -447,7 +446,7 @@ func testLivingKeep(t *testing.T, r *rig) {
 	equal(t, []int64{1, 2}, users(r.own(me, "", 10)))
 }
 
-// testForgottenHeartbeats: those who died before they read anything leave nothing behind.
+// testForgottenHeartbeats: consumers that died before they read anything leave nothing behind.
 func testForgottenHeartbeats(t *testing.T, r *rig) {
 	r.queued(1)
 	me := r.Consumer(0, "me")
@@ -457,7 +456,7 @@ func testForgottenHeartbeats(t *testing.T, r *rig) {
 	}
 	r.must(me.Heartbeat(r.ctx()))
 	r.pass(60 * time.Millisecond)
-	ahead := float64(r.now().Add(time.Hour).UnixMilli()) // the clock was set back since
+	ahead := float64(r.now().Add(time.Hour).UnixMilli()) // the clock was set back since then
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.consumers(0), redis.Z{Score: ahead, Member: "dead, ahead"}).Err())
 	r.orphans(me, 10)
 	names, err := r.commands.ZRange(r.ctx(), r.keys.consumers(0), 0, -1).Result()
@@ -493,11 +492,11 @@ func testBacklogFigures(t *testing.T, r *rig) {
 	r.must(err)
 	equal(t, []int64{3, 1}, []int64{b.Waiting, b.Dead})
 	if b.Oldest <= 0 || b.Oldest > time.Minute {
-		t.Errorf("the first of them has waited for %s", b.Oldest)
+		t.Errorf("the oldest entry has waited for %s", b.Oldest)
 	}
 }
 
-// TestTrimmedStream: entries that were trimmed away while they were pending are noticed (F27).
+// TestTrimmedStream: entries that were trimmed while they were pending are noticed (F27).
 func TestTrimmedStream(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -510,7 +509,7 @@ func TestTrimmedStream(t *testing.T) {
 	mine := r.own(me, "", 10)
 	equal(t, 1, len(mine))
 	if !errors.Is(mine[0].Malformed, errEntryGone) {
-		t.Errorf("an own entry that is gone: %v", mine[0].Malformed)
+		t.Errorf("an own entry that was trimmed: %v", mine[0].Malformed)
 	}
 	r.must(me.MoveToDeadLetters(r.ctx(), mine[0]))
 	equal(t, 0, len(r.own(me, "", 10)))
@@ -526,7 +525,7 @@ func TestTrimmedStream(t *testing.T) {
 	equal(t, []int64{4}, users(r.next(me, 10)))
 }
 
-// TestBlockedReadLosesGroup: a consumer that waits while the group or the stream goes away goes on with a new group.
+// TestBlockedReadLosesGroup: a consumer that waits while the group or the stream is deleted goes on with a new group.
 func TestBlockedReadLosesGroup(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(*rig) error{
@@ -558,7 +557,7 @@ func TestBlockedReadLosesGroup(t *testing.T) {
 	}
 }
 
-// awaitBlocked waits until a client of the rig's own server waits in a read.
+// awaitBlocked waits until a client of the rig's own server waits in a blocking read.
 func awaitBlocked(t *testing.T, r *rig) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {

@@ -12,10 +12,10 @@ import (
 	"seckill/internal/redisstore/rediskit"
 )
 
-// counterTTL is how long a day's counter is kept: until the day is over by every clock, also a wrong one.
+// counterTTL is how long a day's counter is kept: until the day is over by any clock, even a wrong one.
 const counterTTL = 3 * 24 * time.Hour
 
-// What scripts/reserve_ids.lua returns instead of a number.
+// The answers of scripts/reserve_ids.lua that are no numbers.
 const (
 	counterMissing   = -1
 	counterExhausted = -2
@@ -37,7 +37,7 @@ func NewCounter(client redis.UniversalClient, prefix string) (*Counter, error) {
 	return &Counter{client: client, keys: k, reserve: rediskit.NewScript("reserve_ids")}, nil
 }
 
-// Reserve takes the next numbers of a day, see idworker.Counter. Other errors than that one's are Redis's.
+// Reserve takes the next numbers of a day, see idworker.Counter. Its other errors are Redis's.
 func (c *Counter) Reserve(ctx context.Context, r idworker.Reservation) (int64, error) {
 	random := rand.Int64N(1 << 31) //nolint:gosec // it only has to differ from call to call; it protects nothing
 	last, err := c.reserve.RunInt(ctx, c.client,
@@ -56,10 +56,10 @@ func (c *Counter) Reserve(ctx context.Context, r idworker.Reservation) (int64, e
 	return last, nil
 }
 
-// counter is a day's order id counter (string: the number given last). It is in no partition.
+// counter is a day's order id counter (string: the last number given out). It is in no partition.
 func (k keys) counter(day string) string { return k.prefix + "icr:order:" + day }
 
-// counterServer is which server counted a day's ids last (string: its run id), in the slot of the day's counter.
+// counterServer is the server that last counted a day's ids (string: its run id), in the slot of the day's counter.
 func (k keys) counterServer(day string) string {
 	return k.prefix + "icr:server:{" + k.counter(day) + "}"
 }

@@ -29,7 +29,7 @@ const (
 	minLeap = 1 << 20
 )
 
-// counterKeys are the names of the counter's keys; people look at them, and dashboards.
+// counterKeys returns the names of the counter's keys, which people and dashboards read.
 func counterKeys(prefix string) (counter, server string) {
 	counter = prefix + "icr:order:" + day
 	return counter, prefix + "icr:server:{" + counter + "}"
@@ -47,7 +47,7 @@ func TestCounterReserve(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		stored string // "": missing
-		server string // "": the server that is asked
+		server string // "": the present server
 		ask    idworker.Reservation
 		want   want
 	}{
@@ -55,7 +55,7 @@ func TestCounterReserve(t *testing.T) {
 		"next numbers, known": {
 			stored: "100", ask: idworker.Reservation{N: 10, Known: 100}, want: want{from: 110, to: 110},
 		},
-		"create is not for those": {
+		"create does nothing if there is a counter": {
 			stored: "100", ask: idworker.Reservation{N: 10, Create: true}, want: want{from: 110, to: 110},
 		},
 		"missing": {ask: idworker.Reservation{N: 10, Known: 7}, want: want{err: idworker.ErrCounterMissing}},
@@ -142,10 +142,10 @@ func TestCounterReserve(t *testing.T) {
 	}
 }
 
-// errAny stands in a table for an error that is none of the known ones.
+// errAny stands in a table for any error that is not a known one.
 var errAny = errors.New("any error")
 
-// Two leaps from the same number, which a second loss can bring about, do not land on the same numbers.
+// Two leaps from the same number, as after a second loss, do not reach the same numbers.
 func TestCounterLeapsDiffer(t *testing.T) {
 	t.Parallel()
 	client, prefix := testkit.Redis(t)
@@ -169,16 +169,16 @@ func TestCounterLeapsDiffer(t *testing.T) {
 			seen[last] = true
 		}
 		if len(seen) < 15 {
-			t.Errorf("%s: 20 times only %d different numbers", kind, len(seen))
+			t.Errorf("%s: only %d different numbers in 20 tries", kind, len(seen))
 		}
-		// A leap may do with little room; a random beginning has to miss numbers that are not known.
+		// A leap may have little room; a random start must avoid numbers that are unknown.
 		if highest := slices.Max(slices.Collect(maps.Keys(seen))); kind == "create" && highest < 1<<28 {
-			t.Errorf("create: 20 times no number above %d, want them anywhere up to 2^31", highest)
+			t.Errorf("create: no number above %d in 20 tries, want them anywhere up to 2^31", highest)
 		}
 	}
 }
 
-// A server that was restarted may lack its last writes, whatever its settings say: one leap for all processes.
+// A restarted server may lack its last writes, whatever its settings say: all processes together leap once.
 func TestCounterLeapsAfterARestart(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
@@ -214,7 +214,7 @@ func TestCounterInACluster(t *testing.T) {
 	}
 }
 
-// The embedded Redis cannot say which server it is.
+// The embedded Redis does not show a run id.
 func TestCounterInMiniredis(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
@@ -229,7 +229,7 @@ func TestCounterInMiniredis(t *testing.T) {
 	}
 }
 
-// What Redis or the network says comes through.
+// Errors of Redis or the network are passed on.
 func TestCounterAway(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t)
@@ -253,8 +253,8 @@ func (l ledger) OrderIDs(_ context.Context, from, to int64, yield func(int64)) e
 	return nil
 }
 
-// Two processes give ids; Redis is emptied under them; one of them goes on and a third one starts, which knows only
-// what is recorded, or nothing.
+// Two processes hand out ids; Redis is emptied; one of them goes on and a third one starts, which knows the recorded
+// ids or none.
 func TestIDsWhenTheCounterIsLost(t *testing.T) {
 	t.Parallel()
 	for name, recorded := range map[string]bool{"recorded": true, "nothing recorded": false} {
@@ -299,7 +299,7 @@ func TestIDsWhenTheCounterIsLost(t *testing.T) {
 	}
 }
 
-// The environment that makes a run of this test one of the processes of idProcess.
+// The environment that turns a run of this test into one of idProcess's processes.
 const (
 	envIDFile   = "REDISSTORE_TEST_ID_FILE"
 	envIDAddr   = "REDISSTORE_TEST_ID_ADDR"
@@ -308,7 +308,7 @@ const (
 	idsEach     = 250_000
 )
 
-// Four processes that share nothing but Redis give a million ids, all different.
+// Four processes that share nothing but Redis hand out a million ids, all different.
 func TestAMillionIDsOfFourProcesses(t *testing.T) {
 	t.Parallel()
 	if file := os.Getenv(envIDFile); file != "" {
@@ -358,7 +358,7 @@ func TestAMillionIDsOfFourProcesses(t *testing.T) {
 	}
 }
 
-// idProcess is what each of the processes does: it gives ids and writes them down.
+// idProcess is what each process does: it takes ids and writes them into the file.
 func idProcess(t *testing.T, file string) {
 	client := redis.NewClient(&redis.Options{Addr: os.Getenv(envIDAddr)})
 	defer func() { _ = client.Close() }() // nothing is under way
@@ -377,7 +377,7 @@ func idProcess(t *testing.T, file string) {
 	}
 }
 
-// checkIDs fails the test when ids are not n different positive numbers.
+// checkIDs fails the test unless ids are n different positive numbers.
 func checkIDs(t *testing.T, ids []int64, n int) {
 	t.Helper()
 	sorted := slices.Clone(ids)
@@ -400,7 +400,7 @@ func newCounter(t *testing.T, client redis.UniversalClient, prefix string) *redi
 	return c
 }
 
-// runID returns what the server calls itself.
+// runID returns the server's run id.
 func runID(t *testing.T, client *redis.Client) string {
 	t.Helper()
 	info, err := client.Info(t.Context(), "server").Result()

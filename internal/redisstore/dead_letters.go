@@ -16,7 +16,7 @@ import (
 	"seckill/internal/redisstore/rediskit"
 )
 
-// The fields of a dead letter, besides those of the entry. scripts/dead_letter.lua writes them.
+// The fields of a dead letter, in addition to those of the entry. scripts/dead_letter.lua writes them.
 const (
 	letterKey     = "key"
 	letterWhy     = "why"
@@ -24,7 +24,7 @@ const (
 	letterRaw     = "raw." // what the name of an entry's own field begins with
 )
 
-// letterID is the form of an entry's id. Redis takes other forms for ranges.
+// letterID matches an entry's id. Redis would take other forms for ranges.
 var letterID = regexp.MustCompile(`^\d{1,19}-\d{1,19}$`)
 
 // The answers of scripts/replay.lua.
@@ -34,12 +34,11 @@ const (
 	replayNotHeld int64 = 2
 )
 
-// maxUnpackings is how many pages of packed dead letters one listing unpacks at most. What is left then is listed as
-// it is.
+// maxUnpackings is how many pages of packed dead letters one listing unpacks. It lists those after them as they are.
 const maxUnpackings = 100
 
-// DeadLetters returns up to n dead letters after the one with the id after ("" for the first), oldest first, and how
-// many there are in all. Packed ones are unpacked first; where Redis takes no writes, they are listed as they are.
+// DeadLetters returns up to n dead letters after the one with the id after ("" for the first), oldest first, and the
+// number of all. It first unpacks packed ones; if Redis takes no writes, it lists them as they are.
 func (s *Store) DeadLetters(
 	ctx context.Context, partition int, after string, n int,
 ) ([]recorder.DeadLetter, int64, error) {
@@ -57,7 +56,7 @@ func (s *Store) DeadLetters(
 				"error", failed)
 			break
 		}
-		page, total, err = s.letters(ctx, partition, from, n) // now with those behind them, which may be packed too
+		page, total, err = s.letters(ctx, partition, from, n) // again, with those after them, perhaps packed too
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading the dead letters: %w", rediskit.Translate(err))
@@ -82,11 +81,11 @@ func (s *Store) letters(ctx context.Context, partition int, from string, n int) 
 	return page.Val(), total.Val(), nil
 }
 
-// isPackedLetter reports whether a dead letter is of a packed entry of which some order can be read, as where
-// another one in it is damaged.
+// isPackedLetter reports whether a dead letter is of a packed entry in which at least one order can be read, although
+// another may be damaged.
 func isPackedLetter(m redis.XMessage) bool { return packedLetter(letterOf(m).Fields) != nil }
 
-// unpackLetters makes each order of packed entries a dead letter of its own, at the end of the others.
+// unpackLetters turns each order of the packed entries into its own dead letter, at the end of the list.
 func (s *Store) unpackLetters(ctx context.Context, partition int, letters []redis.XMessage) error {
 	for _, m := range letters {
 		words := packedLetter(letterOf(m).Fields)
@@ -127,7 +126,7 @@ func (s *Store) DeadLetter(ctx context.Context, partition int, id string) (recor
 	return letterOf(messages[0]), nil
 }
 
-// letterOf reads a dead letter. What cannot be read of its entry is zero.
+// letterOf reads a dead letter. Fields of its entry that cannot be read are zero.
 func letterOf(m redis.XMessage) recorder.DeadLetter {
 	l := recorder.DeadLetter{ID: m.ID, Fields: make(map[string]string, len(m.Values))}
 	if millis, err := strconv.ParseInt(strings.SplitN(m.ID, "-", 2)[0], 10, 64); err == nil {
@@ -143,7 +142,7 @@ func letterOf(m redis.XMessage) recorder.DeadLetter {
 		case field == letterWhy:
 			l.Why = text
 		case field == letterLeftOut:
-			l.LeftOut, _ = strconv.Atoi(text) // our own script wrote it
+			l.LeftOut, _ = strconv.Atoi(text) // written by our own script
 		}
 	}
 	l.Claim.VoucherID = identifier(l.Fields[entryVoucher])
@@ -156,8 +155,8 @@ func letterOf(m redis.XMessage) recorder.DeadLetter {
 }
 
 // Replay queues the claim's order, with the units that its holder has, and removes the dead letter, both or neither,
-// and reports whether it did: not when the user does not hold the order. It returns order.ErrNoDeadLetter when the
-// dead letter is gone.
+// and reports whether it did. It does so only if the order makes its user a holder. order.ErrNoDeadLetter: the dead
+// letter is gone.
 func (s *Store) Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error) {
 	sale := order.SaleRef{VoucherID: c.VoucherID, Partition: partition}
 	keys := []string{s.keys.dead(partition), s.keys.orders(partition), s.keys.buyers(sale)}

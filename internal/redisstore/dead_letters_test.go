@@ -19,10 +19,10 @@ var deadLetterTests = behaviour{
 	"units are those of the holder":     testReplayedUnits,
 	"a failed replay keeps the letter":  testReplayFails,
 	"removed for good":                  testRemove,
-	"ids that are none name no letter":  testBadDeadLetterIDs,
+	"invalid ids name no letter":        testBadDeadLetterIDs,
 }
 
-// deadLetter makes a dead letter of an entry with the fields and returns its id.
+// deadLetter writes a dead letter of an entry with the fields and returns its id.
 func (r *rig) deadLetter(fields ...any) string {
 	r.t.Helper()
 	r.must(r.commands.XAdd(r.ctx(), addArgs(r, fields...)).Err())
@@ -72,12 +72,12 @@ func testDeadLetterFields(t *testing.T, r *rig) {
 	equal(t, order.Claim{VoucherID: 7, UserID: 42}, l.Claim)
 }
 
-// testReplayedOnce: the entry that comes back can be decoded, has no number in the sale's sequence, and the dead
-// letter goes with it.
+// testReplayedOnce: the requeued entry can be decoded and has no number in the sale's sequence, and the dead letter is
+// removed with the same call.
 func testReplayedOnce(t *testing.T, r *rig) {
 	r.queued(1)
 	c := r.Consumer(0, "a")
-	equal(t, 1, r.acknowledge(c, keysOf(r.next(c, 1))...)) // its entry is lost, and there is a damaged one
+	equal(t, 1, r.acknowledge(c, keysOf(r.next(c, 1))...)) // its entry is lost, and a damaged one is there instead
 	l := r.letter(r.deadLetter("v", "7", "u", "1", "o", "1001", "e", "?", "s", "77"))
 	done, err := r.Replay(r.ctx(), 0, l.ID, l.Claim)
 	r.must(err)
@@ -131,7 +131,7 @@ func testReplayNeedsTheHolder(t *testing.T, r *rig) {
 	}
 }
 
-// testReplayedUnits: whatever an entry says of the units, the order that is queued has those that its holder took.
+// testReplayedUnits: the queued order has the units that its holder took, whatever the entry says.
 func testReplayedUnits(t *testing.T, r *rig) {
 	r.open(9, r.hour(1))
 	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), 1, "1001:3").Err())
@@ -149,7 +149,7 @@ func testReplayedUnits(t *testing.T, r *rig) {
 	equal(t, false, done)
 }
 
-// testReplayFails: a dead letter whose order cannot be queued is not lost.
+// testReplayFails: a dead letter whose order cannot be queued stays.
 func testReplayFails(t *testing.T, r *rig) {
 	r.open(1, r.hour(1))
 	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), 1, 1001).Err())
@@ -157,7 +157,7 @@ func testReplayFails(t *testing.T, r *rig) {
 	r.must(r.commands.Del(r.ctx(), r.keys.orders(0)).Err())
 	r.must(r.commands.Set(r.ctx(), r.keys.orders(0), "not a stream", 0).Err())
 	if _, err := r.Replay(r.ctx(), 0, l.ID, l.Claim); err == nil {
-		t.Error("queued in a string")
+		t.Error("an order was queued in a string")
 	}
 	r.letter(l.ID)
 }

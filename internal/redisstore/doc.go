@@ -1,10 +1,10 @@
-// Package redisstore is all Redis of vouchers and orders: the sales that admit buyers, their holders, the streams of
-// accepted orders, and the consumers that record them. Store and Consumer implement the store interfaces of the
-// packages voucher, order, admission, recorder, recovery, outbox and audit; Counter is idworker's.
+// Package redisstore has all data of vouchers and orders in Redis: the sales that admit buyers, their holders, the
+// streams of accepted orders, and the consumers that record them. Store and Consumer implement the store interfaces of
+// the packages voucher, order, admission, recorder, recovery, outbox and audit; Counter is idworker's.
 //
-// Authoritative is the ledger (MySQL). Redis decides who gets in, quickly, and everything it holds can be rebuilt
-// from the ledger, except the accepted orders that still wait in a stream: because of them, a Redis that buyers rely
-// on writes an append-only file.
+// The ledger (MySQL) is authoritative. Redis decides quickly who gets in, and all its data can be rebuilt from the
+// ledger, except accepted orders that still wait in a stream: because of them, a Redis that buyers rely on must write
+// an append-only file.
 //
 //	Store.Admit ──► seckill.lua ──► sale (stock - 1), buyers (user → order), stream (the order)
 //	                                                                           │
@@ -20,23 +20,22 @@
 // dies leaves nothing half done. What can go wrong, and what then happens:
 //
 //	A reply is lost           The script may have run. The error does not wrap order.ErrUnavailable; repeating is safe
-//	                          everywhere but in Add, and the client never retries by itself.
+//	                          except for Add, and the client never retries by itself.
 //	Redis refuses             Out of memory, read-only, loading, unreachable: nothing was written, the error wraps
 //	                          order.ErrUnavailable.
-//	Redis was emptied         Sales read as missing and are rebuilt; the consumer group is made again at the stream's
-//	                          beginning, never at its end.
-//	Redis has other data      Another version's, or another installation's: the word that each partition carries
-//	                          says so (scripts/format.lua). The partition is left alone, and its sales are paused.
-//	Redis lost its tail       seckill.lua answers LostTail to a caller that has seen more, and stops the sale;
+//	Redis was emptied         Sales read as missing and are rebuilt; the consumer group is created again at the
+//	                          stream's beginning, never at its end.
+//	Redis has other data      Each partition carries a word (scripts/format.lua). If it is another version's or
+//	                          another installation's, the partition is left alone, and its sales are paused.
+//	Redis lost its tail       seckill.lua answers LostTail to a caller that knows a higher mark, and stops the sale;
 //	                          apply.lua answers that operations are missing. After a restart or a failover,
-//	                          seckill.lua and views.lua treat every sale that another run of a server opened like
-//	                          that.
+//	                          seckill.lua and views.lua treat sales that another run of a server opened in the same
+//	                          way.
 //	A consumer dies           Its entries are taken over once it has been silent for Options.OrphanAfter.
-//	Somebody trims a stream   Orders are gone from it. Those that were delivered show as malformed or are logged as
-//	                          errors. All their users are holders still: the next rebuild finds a holder without an
-//	                          entry and without a row and queues the order again, at the latest when the sale is to
-//	                          be retired.
+//	Somebody trims a stream   Orders are gone from it. Delivered ones show as malformed or are logged as errors. All
+//	                          their users are still holders: the next rebuild, at the latest before the sale is
+//	                          retired, finds a holder without an entry and without a row and queues the order again.
 //
-// It is one package because all files share the keys, the way in which scripts are run and the fields of a sale's
-// hash; a file implements the interfaces of one caller.
+// It is one package because all files share the keys, the way in which scripts are run, and the fields of a sale's
+// hash. Each file implements the interfaces of one caller.
 package redisstore

@@ -11,12 +11,12 @@ import (
 	"seckill/internal/order"
 )
 
-// errEntryGone: the entry is pending, but the stream does not have it any more. Somebody trimmed the stream.
+// errEntryGone: the entry is pending, but no longer in the stream, because somebody trimmed it.
 var errEntryGone = errors.New("the entry is gone from the stream")
 
-// decode reads a stream entry that is not packed strictly: what does not name a sale, a user and an order is
-// Malformed. Epoch and sequence may be 0, which is how a rebuild queues an order that is known only from its holder.
-// Raw holds the fields of a malformed entry and is nil for others.
+// decode strictly reads a stream entry that is not packed: one that does not name a sale, a user and an order is
+// Malformed. Epoch and sequence may be 0, as a rebuild queues an order of which it knows only the holder. Raw has the
+// fields of a malformed entry and is nil for others.
 func decode(partition int, m redis.XMessage) order.Entry {
 	e := order.Entry{Key: m.ID, Partition: partition}
 	if m.Values == nil {
@@ -39,7 +39,7 @@ func decode(partition int, m redis.XMessage) order.Entry {
 	return e
 }
 
-// malformed is an entry that cannot be read, with its fields.
+// malformed returns an entry that cannot be read, with its fields.
 func malformed(e order.Entry, m redis.XMessage, why error) order.Entry {
 	e.Claim, e.Malformed, e.Raw = order.Claim{}, why, make(map[string]string, len(m.Values))
 	for field, value := range m.Values {
@@ -54,7 +54,7 @@ type decoder struct {
 	err    error
 }
 
-// held reads an order with its units. What is no text with a colon is read as a number.
+// held reads an order with its units. Text without a colon is read as a number.
 func (d *decoder) held(field string) order.Held {
 	text := d.text(field)
 	if !strings.Contains(text, ":") {
@@ -62,7 +62,7 @@ func (d *decoder) held(field string) order.Held {
 	}
 	h := parseHeld(text)
 	if h.OrderID == 0 {
-		d.err = fmt.Errorf("field %q is %q, which is no order with its units", field, text)
+		d.err = fmt.Errorf("field %q is %q, which is not an order with its units", field, text)
 	}
 	return h
 }
@@ -71,12 +71,12 @@ func (d *decoder) held(field string) order.Held {
 func (d *decoder) sale() (id int64) {
 	text := d.text(entryVoucher)
 	if id = identifier(text); id == 0 && d.err == nil {
-		d.err = fmt.Errorf("field %q is %.80q, which is no voucher's id", entryVoucher, text)
+		d.err = fmt.Errorf("field %q is %.80q, which is not a voucher's id", entryVoucher, text)
 	}
 	return id
 }
 
-// text returns a field, and "" after an error.
+// text returns a field; "" after an error.
 func (d *decoder) text(field string) string {
 	if d.err != nil {
 		return ""

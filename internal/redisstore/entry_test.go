@@ -10,7 +10,7 @@ import (
 	"seckill/internal/order"
 )
 
-// TestDecode: an entry is a claim only when everything in it is right.
+// TestDecode: an entry is a claim only if all its fields are valid.
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	good := func() map[string]any {
@@ -33,14 +33,14 @@ func TestDecode(t *testing.T) {
 		{"too large", "o", "9223372036854775808", "out of range"},
 		{"zero order", "o", "0", "below 1"},
 		{"zero user", "u", "0", "below 1"},
-		{"negative voucher", "v", "-7", "no voucher's id"},
-		{"fraction of a voucher", "v", "7.0", "no voucher's id"},
-		{"leading zero", "v", "07", "no voucher's id"},
+		{"negative voucher", "v", "-7", "not a voucher's id"},
+		{"fraction of a voucher", "v", "7.0", "not a voucher's id"},
+		{"leading zero", "v", "07", "not a voucher's id"},
 		{"negative epoch", "e", "-1", "below 0"},
 		{"negative sequence", "s", "-1", "below 0"},
 		{"epoch not known", "e", "0", ""},
 		{"sequence not known", "s", "0", ""},
-		{"more than there should be", "extra", "1", ""},
+		{"an unknown field", "extra", "1", ""},
 	} {
 		values := good()
 		values[c.field] = c.value
@@ -56,7 +56,7 @@ func TestDecode(t *testing.T) {
 		case c.wrong != "" && (e.Malformed == nil || !strings.Contains(e.Malformed.Error(), c.wrong)):
 			t.Errorf("%s: %v, want %q", c.name, e.Malformed, c.wrong)
 		case c.wrong != "" && e.Claim != order.Claim{}:
-			t.Errorf("%s: a claim all the same: %+v", c.name, e.Claim)
+			t.Errorf("%s: read as the claim %+v", c.name, e.Claim)
 		}
 		var raw map[string]string
 		if c.wrong != "" {

@@ -18,7 +18,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-// refused checks that a batch certainly had no effect, and that its error says so.
+// refused checks that a batch certainly had no effect and that its error says so.
 func (r *rig) refused(before order.SaleView) {
 	r.t.Helper()
 	_, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Requests: requests(500, 3), MaxBacklog: 1000})
@@ -32,7 +32,7 @@ func (r *rig) refused(before order.SaleView) {
 	equal(r.t, int(before.Mark.Sequence), len(r.stream()))
 }
 
-// TestRefusedWrites: a Redis that takes no writes leaves nothing half done, and what it refuses is known to be refused.
+// TestRefusedWrites: a Redis that takes no writes leaves nothing half done, and its refusals are known as such.
 func TestRefusedWrites(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ fail, heal []any }{
@@ -53,18 +53,18 @@ func TestRefusedWrites(t *testing.T) {
 			r.must(r.commands.Do(r.ctx(), c.fail...).Err())
 
 			r.refused(before)
-			// A holder still gets their order id, and a caller that has seen more still finds that the sale has lost
-			// its tail.
+			// A holder still gets their order id, and a caller that knows a higher mark still finds that the sale has
+			// lost its tail.
 			equal(t, []string{"0"}, codes(r.admit(requests(1, 1)...).Results))
 			equal(t, []string{"3"},
 				codes(r.admitBatch(order.Batch{Known: order.Mark{Epoch: 9}, Requests: requests(1, 1)}).Results))
 			steps := map[string]error{
-				"begin": r.Begin(r.ctx(), r.sale, 2), "asking whether it could": r.Begin(r.ctx(), r.sale, 0),
+				"begin": r.Begin(r.ctx(), r.sale, 2), "asking whether it would begin": r.Begin(r.ctx(), r.sale, 0),
 			}
-			if name != "out of memory" { // there it may: TestOutOfMemoryDrains
+			if name != "out of memory" { // when out of memory, it may
 				steps["correct"] = second(r.Correct(r.ctx(), []order.Correction{
 					{Sale: r.sale, UserID: 1, OrderID: 1001, New: order.Held{OrderID: 5}, GiveBack: true},
-					// What repeating cannot help is reported once the rest is done.
+					// A correction that a retry cannot help is reported after the others are done.
 					{Sale: broken, UserID: 1, OrderID: 1001},
 				}))
 			}
@@ -81,7 +81,7 @@ func TestRefusedWrites(t *testing.T) {
 	}
 }
 
-// TestOutOfMemoryDrains: acknowledging, dead letters and corrections need no memory, so a full Redis empties.
+// TestOutOfMemoryDrains: acknowledging, dead letters and corrections need no memory, so a full Redis can drain.
 func TestOutOfMemoryDrains(t *testing.T) {
 	t.Parallel()
 	r := newServerRig(t, testkit.StartRedis(t))
@@ -101,8 +101,8 @@ func TestOutOfMemoryDrains(t *testing.T) {
 	equal(t, Backlog{Dead: 1}, b)
 }
 
-// TestReplyLost: the script ran, its answer did not arrive. That is unknown, not refused; the identical batch finds
-// out (F03).
+// TestReplyLost: the script ran, but its answer did not arrive. The outcome is unknown, not refused; the identical
+// batch finds out (F03).
 func TestReplyLost(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t)
@@ -125,12 +125,12 @@ func TestReplyLost(t *testing.T) {
 	proxy.DropRepliesTo("xreadgroup", 1)
 	r.must(r.Take(r.ctx(), 0))
 	if _, err := c.Next(r.ctx(), 2, 0); err == nil {
-		t.Fatal("a lost read is no error")
+		t.Fatal("a read whose answer was lost returns no error")
 	}
 	equal(t, []int64{1, 2}, users(r.own(c, "", 5))) // nothing is lost: it was delivered
 	r.own(c, "", 5)
 	key := r.own(c, "", 5)[0].Key
-	r.acknowledge(c, key) // so that the script is there
+	r.acknowledge(c, key) // so that Redis has the script
 	key = r.own(c, "", 5)[0].Key
 	proxy.DropRepliesTo("evalsha", 1)
 	if _, err := c.Acknowledge(r.ctx(), []string{key}); err == nil || errors.Is(err, order.ErrUnavailable) {
@@ -140,7 +140,8 @@ func TestReplyLost(t *testing.T) {
 	equal(t, []int64{3}, users(r.next(c, 5)))
 }
 
-// TestSlowRedis: a deadline that passes while Redis is silent is unknown; one that has passed before sends nothing.
+// TestSlowRedis: if a deadline passes while Redis is silent, the outcome is unknown; if it has passed before, nothing
+// is sent.
 func TestSlowRedis(t *testing.T) {
 	t.Parallel()
 	proxy := testkit.NewProxy(t, testkit.StartRedis(t).Addr)
@@ -151,24 +152,24 @@ func TestSlowRedis(t *testing.T) {
 	r.admitBatch(order.Batch{Requests: requests(2, 1)})
 
 	proxy.Blackhole()
-	ctx, cancel := context.WithTimeout(r.ctx(), time.Second) // in which a busy machine sends it
+	ctx, cancel := context.WithTimeout(r.ctx(), time.Second) // enough for a busy machine to send the call
 	defer cancel()
 	start := time.Now()
 	if _, err := r.Admit(ctx, batch); err == nil || errors.Is(err, order.ErrUnavailable) {
-		t.Errorf("a deadline passed on the way: %v", err)
+		t.Errorf("after a deadline that passed during the call: %v", err)
 	}
-	if took := time.Since(start); took > 30*time.Second { // the client's own is a minute
+	if took := time.Since(start); took > 30*time.Second { // the client's own timeout is a minute
 		t.Errorf("a deadline of a second took %v", took)
 	}
-	<-ctx.Done() // the socket's deadline is a little sooner
+	<-ctx.Done() // the socket's deadline is a little earlier
 	if _, err := r.Admit(ctx, batch); !errors.Is(err, order.ErrUnavailable) ||
 		!errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a deadline that had passed: %v", err)
+		t.Errorf("after a deadline that had passed before: %v", err)
 	}
 	proxy.Heal()
 }
 
-// TestRedisAway: where no server listens, Redis is unavailable at once; when it is back, so are the clients.
+// TestRedisAway: where no server listens, Redis is unavailable at once; once it is back, the clients reach it again.
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
@@ -179,7 +180,7 @@ func TestRedisAway(t *testing.T) {
 	c := r.Consumer(0, "a")
 	r.next(c, 1)
 	server.Kill()
-	// A connection of before may fail in a way that says nothing; a new one cannot be made.
+	// An old connection may fail in a way that proves nothing; a new one cannot be made.
 	batch := order.Batch{Sale: r.sale, Requests: requests(2, 1), MaxBacklog: 100}
 	var err error
 	for range 40 {
@@ -200,12 +201,12 @@ func TestRedisAway(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if took := time.Since(start); took > 30*time.Second { // none of them waited for its timeout
+	if took := time.Since(start); took > 30*time.Second { // no call waited for its timeout
 		t.Errorf("finding out took %v", took)
 	}
 	server.Start()
 	eventually(t, func() bool { return r.Ping(r.ctx()) == nil })
-	// Another run of the server: it may have lost something.
+	// This is another run of the server, which may have lost something.
 	equal(t, []string{"3", "3"}, codes(r.admit(requests(1, 2)...).Results))
 	r.open(2, r.hour(5))
 	equal(t, []string{"0", "0"}, codes(r.admit(requests(1, 2)...).Results))
@@ -214,7 +215,7 @@ func TestRedisAway(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// eventually tries again and again for up to a minute.
+// eventually retries for up to a minute.
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -222,11 +223,11 @@ func eventually(t *testing.T, ok func() bool) {
 			return
 		}
 	}
-	t.Fatal("it did not happen in time")
+	t.Fatal("the condition did not hold within a minute")
 }
 
-// TestClusterSendsOnce: the cluster client repeats what failed on the network, as a rule; scripts and reads of new
-// entries go out once.
+// TestClusterSendsOnce: the cluster client normally repeats commands after network errors; scripts and reads of new
+// entries are sent once.
 func TestClusterSendsOnce(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedisCluster(t)
@@ -254,17 +255,17 @@ func TestClusterSendsOnce(t *testing.T) {
 	c := r.Consumer(0, "a")
 	breaking.verb.Store("xreadgroup")
 	if entries, err := c.Next(r.ctx(), 1, 0); err == nil {
-		t.Errorf("the answer was lost, and then there came %v", users(entries))
+		t.Errorf("the answer was lost, and the next read returned %v", users(entries))
 	}
 	equal(t, int64(2), breaking.sent.Load())
 	breaking.verb.Store("")
 	eventually(t, func() bool { return len(r.own(c, "", 5)) == 1 })
 }
 
-// breaker says which commands break their connections.
+// breaker names the command that breaks its connection.
 type breaker struct {
 	verb atomic.Value // string; "" for none
-	sent atomic.Int64 // how many did
+	sent atomic.Int64 // how many commands did so
 }
 
 // breaksAfterWrite is a connection that ends once it has sent a command that the breaker names.

@@ -22,10 +22,10 @@ const formatReply = "FORMAT"
 // FormatError says which partition has data of another format or of another installation, and what to do. It is a
 // partition.ErrFormat.
 type FormatError struct {
-	Key     string // that of the partition's word
-	Address string // of its server
-	Found   string // its word; "" for none
-	Word    string // this ledger's
+	Key     string // of the partition's word
+	Address string // of the partition's server
+	Found   string // the partition's word; "": it has none
+	Word    string // this ledger's word
 }
 
 func (e *FormatError) Error() string {
@@ -39,36 +39,37 @@ func (e *FormatError) Error() string {
 		partition.ErrFormat, e.Address, found, e.Word, strings.TrimSuffix(e.Key, ":format"))
 }
 
-// Is makes it a partition.ErrFormat, and an order.ErrUnavailable: nothing was sent.
+// Is makes it a partition.ErrFormat, and an order.ErrUnavailable, because nothing was sent.
 func (e *FormatError) Is(target error) bool {
 	return target == partition.ErrFormat || target == order.ErrUnavailable
 }
 
-// formats is which partitions have other data, as the last script found that looked. It is safe for concurrent use.
+// formats knows which partitions have other data, according to the last script that checked. It is safe for concurrent
+// use.
 //
-// The five writes that can be the first in a partition look (scripts/format.lua): creating the group, the heartbeats,
-// and begin_rebuild, requeue and publish. Heartbeats are sent several times a second, so all else, a purchase above
-// all, goes by what they found, and costs Redis nothing more. What is not in a partition has no word. The counter of
-// order ids only ever rises, and its server's run id says when it may have lost something, so another installation's
-// numbers are skipped, not repeated. A lock is held for seconds, by a random token, and what it protects is fenced in
-// the ledger.
+// The five writes that can be the first in a partition check its word (scripts/format.lua): creating the group, the
+// heartbeats, and begin_rebuild, requeue and publish. Heartbeats are sent several times a second, so all other calls,
+// above all purchases, rely on their result and cost Redis nothing more. Keys outside of partitions have no word. The
+// counter of order ids only rises, and its server's run id shows when it may have lost something, so another
+// installation's numbers are skipped, not repeated. A lock is held for seconds, under a random token, and the ledger
+// fences what it protects.
 type formats struct{ other sync.Map } // partition → *otherData
 
-// otherData is a partition that is left alone.
+// otherData describes a partition that is left alone.
 type otherData struct {
 	err    *FormatError
-	client redis.UniversalClient // answers every command with err
+	client redis.UniversalClient // sends nothing; every command returns err
 }
 
-// in returns what is wrong with the partition's data, nil if nothing is.
+// in returns what is wrong with the partition's data; nil if nothing is.
 func (f *formats) in(partition int) *otherData {
 	found, _ := f.other.Load(partition)
 	other, _ := found.(*otherData)
 	return other
 }
 
-// in returns the client for the partition's keys. While the partition has other data it sends nothing, and every
-// command is a partition.ErrFormat.
+// in returns the client for the partition's keys. While the partition has other data, that client sends nothing, and
+// every command returns partition.ErrFormat.
 func (s *Store) in(partition int) redis.UniversalClient { return s.unlessOther(partition, s.commands) }
 
 // In implements rediskit.Partitions.
@@ -86,7 +87,7 @@ func (s *Store) unlessOther(partition int, client redis.UniversalClient) redis.U
 	return client
 }
 
-// OtherData returns partition.ErrFormat, with what was found, while the partition is left alone.
+// OtherData returns partition.ErrFormat, with the word found, while the partition is left alone.
 func (s *Store) OtherData(partition int) error {
 	if other := s.formats.in(partition); other != nil {
 		return other.err
@@ -101,7 +102,7 @@ func (s *Store) CheckFormat(ctx context.Context, partition int) error {
 	return err
 }
 
-// Take creates the consumer group of the partition, unless it exists; an empty partition is this ledger's from then on.
+// Take creates the consumer group of the partition, unless it exists; from then on an empty partition is this ledger's.
 // partition.ErrFormat as for CheckFormat.
 func (s *Store) Take(ctx context.Context, partition int) error {
 	created, err := s.intWithFormat(ctx, s.scripts.createGroup, partition, []string{s.keys.orders(partition)}, group)
@@ -114,7 +115,7 @@ func (s *Store) Take(ctx context.Context, partition int) error {
 	return nil
 }
 
-// runWithFormat runs a script that calls the function of scripts/format.lua, and notes what it found.
+// runWithFormat runs a script that calls the function of scripts/format.lua, and notes that function's result.
 func (s *Store) runWithFormat(
 	ctx context.Context, script rediskit.Script, partition int, keys []string, args ...any,
 ) (any, error) {
@@ -135,7 +136,7 @@ func (s *Store) runWithFormat(
 	return nil, err
 }
 
-// intWithFormat is runWithFormat for a script that answers a number.
+// intWithFormat is runWithFormat for a script that returns a number.
 func (s *Store) intWithFormat(
 	ctx context.Context, script rediskit.Script, partition int, keys []string, args ...any,
 ) (int64, error) {
@@ -165,7 +166,7 @@ func (s *Store) noteOther(ctx context.Context, partition int, found string) *For
 	return err
 }
 
-// placeOf returns the address of the server that has the partition, for people.
+// placeOf returns the address of the partition's server, for people.
 func (s *Store) placeOf(ctx context.Context, partition int) string {
 	if s.place != "" {
 		return s.place
@@ -177,13 +178,13 @@ func (s *Store) placeOf(ctx context.Context, partition int) string {
 	return "an unknown address"
 }
 
-// pausedView is a sale as it is shown while its partition has other data. Nothing begins or ends by this machine's
-// clock then.
+// pausedView is how a sale is shown while its partition has other data. Its window is empty, so that nothing begins or
+// ends by this machine's clock.
 func pausedView() order.SaleView {
 	return order.SaleView{Mode: order.SalePaused, Now: time.Now().UTC()}
 }
 
-// pausedResult answers a batch for a sale whose partition has other data. It says nothing of how far the sale has got.
+// pausedResult answers a batch for a sale whose partition has other data. It has no mark.
 func pausedResult(b order.Batch) order.BatchResult {
 	results := make([]order.Result, len(b.Requests))
 	for i := range results {
@@ -192,8 +193,8 @@ func pausedResult(b order.Batch) order.BatchResult {
 	return order.BatchResult{View: pausedView(), Results: results}
 }
 
-// newRefusingClient returns a client that sends nothing and answers the error. It has nothing to close: it never
-// connects, and listens for no announcements of a server's maintenance.
+// newRefusingClient returns a client that sends nothing and returns the error. It needs no Close: it never connects,
+// and does not listen for announcements of a server's maintenance.
 func newRefusingClient(err error) redis.UniversalClient {
 	client := redis.NewClient(&redis.Options{
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
@@ -202,7 +203,7 @@ func newRefusingClient(err error) redis.UniversalClient {
 	return client
 }
 
-// refusal is a client's hook that has it send nothing and answer an error.
+// refusal is a client's hook that sends nothing and returns an error.
 type refusal struct{ err error }
 
 // DialHook implements redis.Hook.

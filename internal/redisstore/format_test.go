@@ -20,7 +20,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// firstWrites are those that can be the first in a partition: each looks at its word.
+// firstWrites are the writes that can be the first in a partition: each checks its word.
 var firstWrites = map[string]func(*rig) error{
 	"the group":              func(r *rig) error { return r.Take(r.ctx(), 0) },
 	"a consumer's heartbeat": func(r *rig) error { return r.Consumer(0, "a").Heartbeat(r.ctx()) },
@@ -28,13 +28,13 @@ var firstWrites = map[string]func(*rig) error{
 		_, err := r.Heartbeat(r.ctx(), 0, "a", recovery.Heard{})
 		return err
 	},
-	"the begin of a rebuild": func(r *rig) error { return r.Begin(r.ctx(), r.sale, 2) },
-	"the question before":    func(r *rig) error { return unlessSuperseded(r.Begin(r.ctx(), r.sale, 0)) },
-	"orders that are requeued": func(r *rig) error {
+	"the begin of a rebuild":    func(r *rig) error { return r.Begin(r.ctx(), r.sale, 2) },
+	"the test before a rebuild": func(r *rig) error { return unlessSuperseded(r.Begin(r.ctx(), r.sale, 0)) },
+	"requeued orders": func(r *rig) error {
 		return r.Requeue(r.ctx(), r.sale, 2, []order.Claim{{OrderID: 9, UserID: 9}})
 	},
-	"the end of a rebuild":      func(r *rig) error { return r.Publish(r.ctx(), r.sale, 2, r.hour(1)) },
-	"a group that is not there": func(r *rig) error { _, err := r.Consumer(0, "a").Next(r.ctx(), 1, 0); return err },
+	"the end of a rebuild": func(r *rig) error { return r.Publish(r.ctx(), r.sale, 2, r.hour(1)) },
+	"a missing group":      func(r *rig) error { _, err := r.Consumer(0, "a").Next(r.ctx(), 1, 0); return err },
 }
 
 func unlessSuperseded(err error) error {
@@ -44,7 +44,7 @@ func unlessSuperseded(err error) error {
 	return err
 }
 
-// keysOfEmpty are the keys of which an empty partition has none, written by hand.
+// keysOfEmpty write, by hand, keys that an empty partition does not have.
 var keysOfEmpty = map[string]func(*rig) error{
 	"orders": func(r *rig) error {
 		return r.commands.XAdd(r.ctx(), &redis.XAddArgs{
@@ -60,12 +60,12 @@ var keysOfEmpty = map[string]func(*rig) error{
 }
 
 var formatTests = behaviour{
-	"an empty partition is taken by whoever writes first": func(t *testing.T, r *rig) {
+	"the first write takes an empty partition": func(t *testing.T, r *rig) {
 		for name, write := range firstWrites {
-			for what, word := range map[string]string{"no word": "", "the word of one that is gone": "0/gone"} {
+			for what, word := range map[string]string{"no word": "", "the word of a removed installation": "0/gone"} {
 				r.unfinished(word)
 				r.must(r.CheckFormat(r.ctx(), 0))
-				equal(t, word, r.word()) // that only looked
+				equal(t, word, r.word()) // that call only checked
 				if err := write(r); err != nil {
 					t.Errorf("%s: %s: %v", what, name, err)
 				}
@@ -111,7 +111,7 @@ var formatTests = behaviour{
 			}
 		}
 	},
-	"a word that is no string": func(t *testing.T, r *rig) {
+	"a word that is not a string": func(t *testing.T, r *rig) {
 		r.unfinished("")
 		r.must(keysOfEmpty["orders"](r))
 		r.must(r.commands.HSet(r.ctx(), r.keys.format(0), "a", "b").Err())
@@ -160,7 +160,7 @@ var formatTests = behaviour{
 		equal(t, []string{"0", "0"}, codes(r.admit(requests(1, 2)...).Results))
 		equal(t, 2, len(r.own(c, "", 5)))
 	},
-	"a Redis that was emptied is taken again": func(t *testing.T, r *rig) {
+	"the first write takes an emptied Redis again": func(t *testing.T, r *rig) {
 		r.open(1, r.hour(10))
 		r.admit(requests(1, 2)...)
 		r.must(r.commands.Del(r.ctx(), r.keysOf()...).Err())
@@ -170,7 +170,7 @@ var formatTests = behaviour{
 		equal(t, []string{"0"}, codes(r.admit(requests(1, 1)...).Results))
 		equal(t, testWord, r.word())
 	},
-	"of two installations that come at once one is refused": func(t *testing.T, r *rig) {
+	"one of two installations that write at once is refused": func(t *testing.T, r *rig) {
 		for range 20 {
 			r.must(r.commands.Del(r.ctx(), r.keysOf()...).Err())
 			var starting sync.WaitGroup
@@ -193,7 +193,7 @@ var formatTests = behaviour{
 	},
 }
 
-// unfinished leaves of the partition nothing but a sale whose rebuild has begun, and the word, unless it is "".
+// unfinished leaves nothing in the partition but a sale whose rebuild has begun, and the word, unless it is "".
 func (r *rig) unfinished(word string) {
 	r.t.Helper()
 	r.must(r.commands.Del(r.ctx(), r.keysOf()...).Err())
@@ -204,7 +204,7 @@ func (r *rig) unfinished(word string) {
 	}
 }
 
-// word is the partition's.
+// word returns the partition's word.
 func (r *rig) word() string {
 	r.t.Helper()
 	word, err := r.commands.Get(r.ctx(), r.keys.format(0)).Result()
@@ -214,7 +214,7 @@ func (r *rig) word() string {
 	return word
 }
 
-// keysOf are the keys of the partition that these tests know.
+// keysOf returns the keys of the partition that these tests know.
 func (r *rig) keysOf() []string {
 	return []string{
 		r.keys.format(0), r.keys.orders(0), r.keys.consumers(0), r.keys.stops(0), r.keys.reporters(0), r.keys.dead(0),
@@ -223,7 +223,7 @@ func (r *rig) keysOf() []string {
 	}
 }
 
-// everything is what the partition holds: of each key its type and contents.
+// everything returns the partition's data: the type and contents of each key.
 func (r *rig) everything() map[string]string {
 	r.t.Helper()
 	all := map[string]string{}
@@ -251,7 +251,7 @@ func (r *rig) everything() map[string]string {
 	return all
 }
 
-// restOfStore is everything else that reads or writes a partition, once.
+// restOfStore calls everything else that reads or writes a partition, once.
 func (r *rig) restOfStore(c *Consumer) map[string]error {
 	ctx, sale := r.ctx(), r.sale
 	errs := map[string]error{}
@@ -293,15 +293,15 @@ func (r *rig) restOfStore(c *Consumer) map[string]error {
 	return errs
 }
 
-// A store without a word would take every partition for another's.
+// A store without a word would take every partition for another installation's.
 func TestStoreNeedsAWord(t *testing.T) {
 	t.Parallel()
 	if _, err := New(&rediskit.Clients{}, Options{}, slog.New(slog.DiscardHandler)); err == nil {
-		t.Error("it has none")
+		t.Error("a store was made without a word")
 	}
 }
 
-// A read that waits while the partition gets other data is answered with it, and drops it.
+// A read that waits while the partition gets other data receives that data, and drops it.
 func TestReadThatWaitedDropsOtherData(t *testing.T) {
 	t.Parallel()
 	r := newServerRig(t, testkit.StartRedis(t))

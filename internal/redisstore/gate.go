@@ -12,11 +12,10 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Admit runs scripts/seckill.lua once, for batches of other sales too where they come at the same time (sharedCalls).
-// An error that wraps order.ErrUnavailable says that the batch certainly had no effect; after any other, repeating
-// the identical batch gives the answer. No caller learns of an order that too few replicas have confirmed, neither a
-// new one nor one that the user had: that is an error of the latter kind. While the sale's partition has other data,
-// all are answered order.Paused.
+// Admit runs scripts/seckill.lua once, together with batches of other sales that come at the same time (sharedCalls).
+// An error that wraps order.ErrUnavailable says that the batch certainly had no effect; after any other, repeating the
+// identical batch returns the outcome. If too few replicas have confirmed an order, new or existing, no caller learns
+// of it: that is an error of the latter kind. While the sale's partition has other data, all requests get order.Paused.
 func (s *Store) Admit(ctx context.Context, b order.Batch) (order.BatchResult, error) {
 	if err := checkBatch(b); err != nil {
 		return order.BatchResult{}, err
@@ -41,13 +40,13 @@ func (s *Store) Admit(ctx context.Context, b order.Batch) (order.BatchResult, er
 	return result, err
 }
 
-// namesOrder reports whether the result says that the user has an order.
+// namesOrder reports whether the result names an order of the user.
 func namesOrder(r order.Result) bool {
 	return r.Outcome == order.Accepted || r.Outcome == order.AlreadyBought
 }
 
-// checkBatch refuses a batch that the script does not take, and for which it would refuse those of all sales in the
-// call.
+// checkBatch refuses a batch that the script does not accept, since the script would then refuse the batches of all
+// sales in the call.
 func checkBatch(b order.Batch) error {
 	if n := len(b.Requests); n < 1 || n > order.MaxBatch {
 		return fmt.Errorf("%w: a batch of %d requests, allowed are 1 to %d", order.ErrUnavailable, n, order.MaxBatch)
@@ -66,8 +65,7 @@ func checkBatch(b order.Batch) error {
 	return nil
 }
 
-// quantitiesOf is how many units each of the requests asks for, as the script reads it: nothing where each asks for
-// one.
+// quantitiesOf returns how many units each request asks for, in the script's form: "" if each asks for one.
 func quantitiesOf(requests []order.Request) string {
 	if !slices.ContainsFunc(requests, func(r order.Request) bool { return r.Quantity.Extra() > 0 }) {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"seckill/internal/order"
 )
 
-// gateTests are the behaviour of scripts/seckill.lua.
+// gateTests test scripts/seckill.lua.
 var gateTests = behaviour{
 	"accepted":                  testAccepted,
 	"holders before everything": testHoldersFirst,
@@ -55,7 +55,7 @@ func testAccepted(t *testing.T, r *rig) {
 	equal(t, want, after)
 }
 
-// testBarred: who may not enter takes no unit in any state of the sale, and a holder hears their order all the same.
+// testBarred: a barred user takes no unit in any state of the sale, and still learns of their order.
 func testBarred(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	equal(t, []string{"0"}, codes(r.admit(order.Request{UserID: 1, OrderID: 1001}).Results))
@@ -75,7 +75,7 @@ func testBarred(t *testing.T, r *rig) {
 	r.set(fieldStock, before.Stock)
 	equal(t, before.Mark, r.view().Mark)
 	equal(t, map[int64]int64{1: 1001}, r.holders())
-	// However many units they ask for, and whatever somebody wrote into buyers by hand.
+	// However many units they ask for, and whatever was written into buyers by hand.
 	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), "8", "0", "9", "0:2").Err())
 	several := []order.Request{{UserID: 2, Quantity: order.QuantityOf(2)}, {UserID: 1, Quantity: order.QuantityOf(2)}, {
 		UserID: 8,
@@ -84,7 +84,7 @@ func testBarred(t *testing.T, r *rig) {
 	r.must(r.commands.HDel(r.ctx(), r.keys.buyers(r.sale), "8", "9").Err())
 	equal(t, before.Mark, r.view().Mark)
 	equal(t, 1, len(r.stream()))
-	// In one batch with their own request they are let in by that alone.
+	// In one batch with a request of their own that may enter, only that request is accepted.
 	equal(t, []string{"12", "0", "1:2002"},
 		codes(r.admit(barred, order.Request{UserID: 2, OrderID: 2002}, barred).Results))
 }
@@ -119,7 +119,7 @@ func testHoldersFirst(t *testing.T, r *rig) {
 	equal(t, 1, len(r.stream()))
 }
 
-// testRefusals: each refusal, decided in the documented order, and none leaves a trace.
+// testRefusals: each refusal comes in the documented order, and leaves no trace.
 func testRefusals(t *testing.T, r *rig) {
 	equal(t, []string{"2", "2"}, codes(r.admit(requests(1, 2)...).Results))
 	r.must(r.Begin(r.ctx(), r.sale, 1))
@@ -152,7 +152,7 @@ func testRefusals(t *testing.T, r *rig) {
 	equal(t, 0, len(r.holders()))
 }
 
-// testSeveralUnits: units are taken together or not at all, and what is left says so without being sold out.
+// testSeveralUnits: units are taken together or not at all, and a remainder is reported as such, not as sold out.
 func testSeveralUnits(t *testing.T, r *rig) {
 	r.open(1, r.hour(10))
 	several := func(user, units int64) order.Request {
@@ -175,7 +175,7 @@ func testSeveralUnits(t *testing.T, r *rig) {
 	}, r.stream())
 	view := r.view()
 	equal(t, []int64{0, 4, 6}, []int64{view.Stock, view.Buyers, view.Extra})
-	// One user leaves, with all units; those who ask for more than that hear how many there are.
+	// One user leaves, with all units; users who ask for more than that learn how many there are.
 	r.correct(order.Correction{UserID: 1, OrderID: 1001, Quantity: order.QuantityOf(3), GiveBack: true})
 	r.pass(testDelay)
 	got = r.admit(several(7, 4), several(8, 20))
@@ -185,8 +185,7 @@ func testSeveralUnits(t *testing.T, r *rig) {
 	equal(t, int64(6), r.view().Extra)
 }
 
-// testOneUnitEach: what is written for orders of one unit has no trace of quantities, so that versions without them
-// read it.
+// testOneUnitEach: the data of orders of one unit has no trace of quantities.
 func testOneUnitEach(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 1)...)
@@ -238,14 +237,14 @@ func testLostTail(t *testing.T, r *rig) {
 		return codes(r.admitBatch(
 			order.Batch{Known: known, Requests: append(requests(1, 1), requests(50, 1)...)}).Results)
 	}
-	// What is known may be older, or as old.
+	// The known mark may be older or equal.
 	equal(t, []string{"0", "0"}, ask(order.Mark{Epoch: 2, Sequence: 99}))
 	equal(t, []string{"0", "0"}, ask(order.Mark{Epoch: 3, Sequence: 3}))
 	for _, known := range []order.Mark{{Epoch: 3, Sequence: 4}, {Epoch: 4}} {
 		r.set(fieldMode, modeOpen)
 		equal(t, []string{"3", "3"}, ask(known))
 		equal(t, modeRebuild, r.field(fieldMode))
-		// From now on no request is accepted, whatever its caller has seen.
+		// From now on no request is accepted, whatever mark its caller knows.
 		equal(t, []string{"0", "4"}, codes(r.admit(append(requests(1, 1), requests(60, 1)...)...).Results))
 	}
 	equal(t, 3, len(r.stream()))
@@ -294,7 +293,7 @@ func testLargeIDs(t *testing.T, r *rig) {
 	equal(t, []order.Claim{
 		{OrderID: math.MaxInt64, UserID: math.MaxInt64 - 1, VoucherID: math.MaxInt64 - 2, Epoch: 1, Sequence: 1},
 	}, r.stream())
-	// Marks and stock are numbers to the script: exact up to 2^53.
+	// The script treats marks and stock as numbers, exact up to 2^53.
 	r.set(fieldSequence, int64(1)<<53-10, fieldStock, int64(1)<<53-10)
 	got := r.admit(order.Request{UserID: 2, OrderID: 6})
 	equal(t, order.Mark{Epoch: 1, Sequence: 1<<53 - 9}, got.View.Mark)
@@ -322,7 +321,7 @@ func testUnreadableSale(t *testing.T, r *rig) {
 	equal(t, 0, len(r.stream()))
 }
 
-// testUnreadableHolder: only that user cannot be answered; the others of the batch are.
+// testUnreadableHolder: only that user gets no answer; the others of the batch do.
 func testUnreadableHolder(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	unreadable := []any{"2", "mine", "4", "0", "5", "-1", "6", "", "8", "99999999999999999999"}
@@ -381,7 +380,7 @@ func testScriptsFlushed(t *testing.T, r *rig) {
 	equal(t, 3, len(r.stream()))
 }
 
-// equal compares, want first.
+// equal compares two values, want first.
 func equal[T any](t testing.TB, want, got T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {

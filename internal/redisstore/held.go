@@ -8,10 +8,10 @@ import (
 	"seckill/internal/voucher"
 )
 
-// An order with its units is one text in Redis, in the hash of holders, in the stream, and in recovery reports: the
-// order's id, and with more than one unit a colon and how many, as 123:3.
+// In the hash of holders, in the stream and in recovery reports, an order with its units is one text: the order's id,
+// and, for more than one unit, a colon and their number, as 123:3.
 
-// heldText is the text of an order with its units.
+// heldText returns the text of an order with its units.
 func heldText(h order.Held) string {
 	id := strconv.FormatInt(h.OrderID, 10)
 	if h.Quantity.Extra() == 0 {
@@ -20,7 +20,7 @@ func heldText(h order.Held) string {
 	return id + ":" + h.Quantity.String()
 }
 
-// heldArgument is the same as an argument of a script: a number where it is one.
+// heldArgument returns the same as an argument of a script: as a number if it is one.
 func heldArgument(h order.Held) any {
 	if h.Quantity.Extra() == 0 {
 		return h.OrderID
@@ -28,7 +28,7 @@ func heldArgument(h order.Held) any {
 	return heldText(h)
 }
 
-// parseHeld reads an order with its units as this package writes it; order 0 for anything else.
+// parseHeld reads an order with its units as this package writes it; it returns order 0 for anything else.
 func parseHeld(text string) order.Held {
 	text, units, several := strings.Cut(text, ":")
 	id := identifier(text)

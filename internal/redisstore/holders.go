@@ -14,16 +14,16 @@ import (
 
 const (
 	maxCorrections = 250  // in one call of scripts/correct.lua
-	scanDetail     = 1000 // fields that one HSCAN looks at
+	scanDetail     = 1000 // how many fields one HSCAN reads
 )
 
-// Correct applies corrections, each only while the user holds the order that it names, so that repeating is harmless.
-// Those of one sale share a call, and a sale whose call fails does not keep the others from being corrected. The
-// error wraps order.ErrOutdated when a correction was decided before operations that the sale contains, and
-// order.ErrRejected when repeating cannot help any of those that failed.
+// Correct applies corrections, each only while the order that it names makes the user a holder, so repeating it is
+// harmless. Corrections of one sale share a call, and a sale whose call fails does not keep the others from being
+// corrected. The error wraps order.ErrOutdated when a correction was decided before operations that the sale contains,
+// and order.ErrRejected when a retry cannot help any of those that failed.
 //
-// It returns by sale the epoch of a rebuild during which a unit was given back, as long as that epoch is the sale's
-// last; also together with an error, and again in every later call for that sale.
+// It returns, by sale, the epoch of a rebuild during which a unit was given back, for as long as that epoch is the
+// sale's last: also together with an error, and in every later call for that sale.
 func (s *Store) Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error) {
 	var failed, rejected []error
 	for sale, all := range bySale(corrections) {
@@ -50,7 +50,7 @@ func (s *Store) Correct(ctx context.Context, corrections []order.Correction) (re
 		}
 	}
 	if len(failed) > 0 {
-		return rebuilding, errors.Join(failed...) // once these have succeeded, the rejected ones are reported
+		return rebuilding, errors.Join(failed...) // rejected ones are reported only when no others are left
 	}
 	return rebuilding, errors.Join(rejected...)
 }
@@ -63,13 +63,13 @@ func bySale(corrections []order.Correction) map[order.SaleRef][]order.Correction
 	return sales
 }
 
-// What scripts/correct.lua answers for a correction that acted, and for one that is out of date.
+// The answers of scripts/correct.lua for a correction that acted, and for an outdated one.
 const (
 	correctionActed    int64 = 1
 	correctionOutdated int64 = 2
 )
 
-// correctResult is what scripts/correct.lua answers.
+// correctResult is the answer of scripts/correct.lua.
 type correctResult struct {
 	acted      []bool // for each correction, in order
 	outdated   int    // how many were decided before operations that the sale contains
@@ -104,8 +104,8 @@ func (s *Store) correctSale(
 	return c, r.Err
 }
 
-// OrdersOf returns the order id that each of the users holds in the sale, 0 for none that can be read, in one round
-// trip.
+// OrdersOf returns, in one round trip, the order by which each of the users is a holder of the sale; 0 if there is none
+// that can be read.
 func (s *Store) OrdersOf(ctx context.Context, sale order.SaleRef, users []int64) ([]int64, error) {
 	if len(users) == 0 {
 		return nil, nil
@@ -127,9 +127,9 @@ func (s *Store) OrdersOf(ctx context.Context, sale order.SaleRef, users []int64)
 	return ids, nil
 }
 
-// Holders yields the holders of a sale, as claims without epoch and sequence. One may come twice, as with all scans
-// of Redis. A field that names no user or no order is an *order.UnreadableHolderError, and the others follow; it
-// stops after any other error.
+// Holders yields the holders of a sale, as claims without epoch and sequence, some of them twice, as with all scans of
+// Redis. For a field that names no user or no order it yields an *order.UnreadableHolderError and goes on; any other
+// error is the last thing it yields.
 func (s *Store) Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error] {
 	return func(yield func(order.Claim, error) bool) {
 		for pair, err := range s.pairs(ctx, sale.Partition, s.keys.buyers(sale)) {
@@ -144,7 +144,7 @@ func (s *Store) Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 	}
 }
 
-// pairs yields the fields of a partition's hash with their values. One may come twice. It stops after the first error.
+// pairs yields the fields of a partition's hash with their values, some of them twice. It stops after the first error.
 func (s *Store) pairs(ctx context.Context, partition int, key string) iter.Seq2[[2]string, error] {
 	return func(yield func([2]string, error) bool) {
 		var cursor uint64
@@ -174,7 +174,7 @@ func holder(sale order.SaleRef, user, text string) (order.Claim, error) {
 	return order.Claim{OrderID: held.OrderID, UserID: userID, VoucherID: sale.VoucherID, Quantity: held.Quantity}, nil
 }
 
-// identifier reads an id as this package writes it, 0 for anything else: "007" is another field than "7".
+// identifier reads an id as this package writes it; 0 for anything else: "007" and "7" are different fields.
 func identifier(text string) int64 {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != text {

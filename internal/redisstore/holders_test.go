@@ -26,7 +26,7 @@ var holdersTests = behaviour{
 	"corrections out of date":    testOutdatedCorrection,
 }
 
-// testCorrections: each acts only while the user holds the order that it names, so repeating changes nothing.
+// testCorrections: each acts only while its order makes the user a holder, so repeating changes nothing.
 func testCorrections(t *testing.T, r *rig) {
 	r.open(1, r.hour(10))
 	r.admit(requests(1, 5)...)
@@ -36,7 +36,7 @@ func testCorrections(t *testing.T, r *rig) {
 		// Another order is live.
 		{UserID: 3, OrderID: 1003, GiveBack: true, New: order.Held{OrderID: math.MaxInt64}},
 		{UserID: 4, OrderID: 99, GiveBack: true, New: order.Held{OrderID: 98}}, // not their order
-		{UserID: 77, OrderID: 1077, GiveBack: true},                            // no holder at all
+		{UserID: 77, OrderID: 1077, GiveBack: true},                            // not a holder
 		// The first once more.
 		{UserID: 1, OrderID: 1001, GiveBack: true},
 		{UserID: 3, OrderID: math.MaxInt64, New: order.Held{OrderID: 5}},
@@ -82,7 +82,8 @@ func testCorrectionsOfManySales(t *testing.T, r *rig) {
 	r.must(second(r.Correct(r.ctx(), nil)))
 }
 
-// testCorrectMissingSale: a unit of a sale that Redis has lost is in the ledger; here it must not make half a sale.
+// testCorrectMissingSale: the ledger has the unit of a sale that Redis has lost; correcting it must not create half a
+// sale.
 func testCorrectMissingSale(t *testing.T, r *rig) {
 	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), "1", "1001").Err())
 	equal(t, []bool{true}, r.correct(order.Correction{UserID: 1, OrderID: 1001, GiveBack: true}))
@@ -92,9 +93,9 @@ func testCorrectMissingSale(t *testing.T, r *rig) {
 	equal(t, int64(0), n)
 }
 
-// testOutdatedCorrection: an order that was revived since the ledger was asked keeps its holder and its unit, and the
-// caller gets order.ErrOutdated. What was decided knowing the revival acts, and what no operation can change does as
-// well.
+// testOutdatedCorrection: an order that was revived after the ledger was read keeps its holder and its unit, and the
+// caller gets order.ErrOutdated. A correction that was decided with the revival known acts, and so does one that no
+// operation can outdate.
 func testOutdatedCorrection(t *testing.T, r *rig) {
 	r.open(1, r.hour(2))
 	r.admit(requests(1, 2)...)
@@ -112,17 +113,17 @@ func testOutdatedCorrection(t *testing.T, r *rig) {
 		t.Errorf("Correct: %v", err)
 	}
 	equal(t, map[int64]int64{1: 1001}, r.holders())
-	equal(t, before+1, r.view().Stock) // the other one's
+	equal(t, before+1, r.view().Stock) // the other order's unit
 	r.must(second(back(3)))
 	equal(t, map[int64]int64{}, r.holders())
 	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), "1", "1001").Err())
 	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err())
-	if _, err := back(3); !errors.Is(err, order.ErrOutdated) { // what a missing sale contains is unknown
+	if _, err := back(3); !errors.Is(err, order.ErrOutdated) { // nobody knows which operations a missing sale contained
 		t.Errorf("Correct of a missing sale: %v", err)
 	}
 }
 
-// What a user holds, and whether what is not there can be elsewhere: of whole sales only it cannot.
+// Holdings returns the user's orders, and whether each sale is whole: only then a missing order is not elsewhere.
 func testHoldings(t *testing.T, r *rig) {
 	r.open(3, r.hour(5))
 	r.admit(requests(5, 1)...) // user 5, order 1005
@@ -146,7 +147,7 @@ func testHoldings(t *testing.T, r *rig) {
 	held, err := r.Holdings(r.ctx(), 5, sales)
 	r.must(err)
 	others := held[6]
-	if r.mini != nil { // it does not tell who it is
+	if r.mini != nil { // miniredis does not show its run id
 		others = order.Holding{}
 	}
 	equal(t, []order.Holding{
@@ -192,7 +193,7 @@ func testUnrecorded(t *testing.T, r *rig) {
 	u.Now = time.Time{}
 	equal(t, order.Unrecorded{Since: added, Rebuilt: []int64{r.sale.VoucherID}, DeadLetters: true}, u)
 
-	// The clock was set back: how old the entry is cannot be said.
+	// The clock was set back, so the entry's age is unknown.
 	r.must(r.commands.Del(r.ctx(), r.keys.orders(0)).Err())
 	r.must(r.commands.XAdd(r.ctx(),
 		&redis.XAddArgs{Stream: r.keys.orders(0), ID: "99999999999999-0", Values: []any{"v", "1"}}).Err())
@@ -203,7 +204,7 @@ func testUnrecorded(t *testing.T, r *rig) {
 	}
 }
 
-// pass lets time pass: on the in-process server by its clock, on a real one by waiting for its clock.
+// pass lets time pass: on the in-process server by setting its clock, on a real one by waiting.
 func (r *rig) pass(d time.Duration) {
 	r.t.Helper()
 	until := r.now().Add(d)
@@ -212,11 +213,11 @@ func (r *rig) pass(d time.Duration) {
 		return
 	}
 	for r.now().Before(until) {
-		time.Sleep(time.Millisecond) // what is tested is Redis's clock, which nothing signals
+		time.Sleep(time.Millisecond) // no signal tells of Redis's clock
 	}
 }
 
-// stop makes the in-process server's clock stand still, so that tests decide when a time has come.
+// stop stops the in-process server's clock, so that tests decide when a time has come.
 func (r *rig) stop() {
 	if r.mini != nil {
 		r.mini.SetTime(time.Now())
@@ -230,8 +231,8 @@ func (r *rig) correct(corrections ...order.Correction) []bool {
 	return c.acted
 }
 
-// testReturnedUnitsWait: a unit that comes back to a sold-out sale is in the view at once and can be sold after the
-// delay, not before (rule 11).
+// testReturnedUnitsWait: the view shows a unit that comes back to a sold-out sale at once, but it can be sold only
+// after the delay (rule 11).
 func testReturnedUnitsWait(t *testing.T, r *rig) {
 	r.returnDelay = longDelay
 	r.open(1, r.hour(1))
@@ -239,14 +240,14 @@ func testReturnedUnitsWait(t *testing.T, r *rig) {
 	equal(t, []bool{true}, r.correct(order.Correction{UserID: 1, OrderID: 1001, GiveBack: true}))
 	equal(t, int64(1), r.view().Stock)
 	equal(t, []string{"9"}, codes(r.admit(requests(2, 1)...).Results))
-	r.set(fieldReturnedAt, r.now().UnixMilli()) // their time has come
+	r.set(fieldReturnedAt, r.now().UnixMilli()) // the units may be sold now
 	got := r.admit(requests(3, 2)...)
 	equal(t, []string{"0", "9"}, codes(got.Results))
 	equal(t, int64(0), got.View.Stock)
 	equal(t, []string{"0", "0"}, []string{r.field(fieldStock), r.field(fieldReturned)})
 }
 
-// testReturnedUnitsJoin: units that come back one after another do not put each other off.
+// testReturnedUnitsJoin: units that come back one after another do not delay each other.
 func testReturnedUnitsJoin(t *testing.T, r *rig) {
 	r.returnDelay = longDelay
 	r.open(1, r.hour(3))
@@ -258,13 +259,13 @@ func testReturnedUnitsJoin(t *testing.T, r *rig) {
 	equal(t, first, r.field(fieldReturnedAt))
 	equal(t, "2", r.field(fieldReturned))
 	r.set(fieldReturnedAt, r.now().UnixMilli())
-	// Their time has come: the next one joins the stock at once.
+	// The units may be sold now, so the next one joins the stock at once.
 	r.correct(order.Correction{UserID: 3, OrderID: 1003, GiveBack: true})
 	equal(t, []string{"3", "0"}, []string{r.field(fieldStock), r.field(fieldReturned)})
 }
 
-// testClockSetBack: units that came back by a clock that was ahead can be sold, by buying as by the next return; a time
-// that may be right is waited for.
+// testClockSetBack: units that came back while the clock was ahead can be sold, both by a purchase and by the next
+// return. A plausible time is waited for.
 func testClockSetBack(t *testing.T, r *rig) {
 	for _, c := range []struct {
 		ahead time.Duration
@@ -286,8 +287,8 @@ func testClockSetBack(t *testing.T, r *rig) {
 	}
 }
 
-// testReturnsDuringRebuild: a unit that comes back while its sale is rebuilt may be lost by that rebuild. So the
-// caller gets the rebuild's epoch, also when the first answer was lost, until the next rebuild makes it good.
+// testReturnsDuringRebuild: a rebuild may lose a unit that comes back meanwhile. So the caller gets the rebuild's
+// epoch, even if the first answer was lost, until the next rebuild has repaired that.
 func testReturnsDuringRebuild(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 5)...)
@@ -302,12 +303,12 @@ func testReturnsDuringRebuild(t *testing.T, r *rig) {
 		}
 		equal(t, rebuilding, got)
 	}
-	give(0, 1, true) // nothing is rebuilt
+	give(0, 1, true) // no rebuild is under way
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	give(0, 2, false) // no unit came back
-	give(0, 2, true)  // nor did it act
+	give(0, 2, true)  // the correction did not act either
 	give(2, 3, true)
-	give(2, 3, true) // its answer was lost
+	give(2, 3, true) // this answer was lost
 	r.must(r.Publish(r.ctx(), r.sale, 2, r.hour(1)))
 	give(2, 3, true) // the caller died before it could request a rebuild
 	give(2, 4, true)
@@ -318,7 +319,7 @@ func testReturnsDuringRebuild(t *testing.T, r *rig) {
 	give(0, 5, true)
 }
 
-// testRejectedCorrection: an error about a sale's data differs from one that passes, and does not keep other sales from
+// testRejectedCorrection: an error about a sale's data differs from a temporary one, and does not keep other sales from
 // being corrected.
 func testRejectedCorrection(t *testing.T, r *rig) {
 	var corrections []order.Correction

@@ -12,7 +12,7 @@ import (
 	"seckill/internal/redisstore/rediskit"
 )
 
-// Holdings implements service.Holdings. An order id that cannot be read is none, in a sale that is not whole.
+// Holdings implements service.Holdings. An order id that cannot be read counts as none, in a sale that is not whole.
 func (s *Store) Holdings(ctx context.Context, userID int64, sales []order.SaleRef) ([]order.Holding, error) {
 	held := make([]order.Holding, len(sales))
 	for _, part := range viewParts(sales) {
@@ -31,7 +31,8 @@ func (s *Store) Holdings(ctx context.Context, userID int64, sales []order.SaleRe
 	return held, nil
 }
 
-// rebuiltLately is how much longer than the oldest entry a rebuild may be ago whose entries wait.
+// rebuiltLately is how much longer ago than the oldest entry a sale may have been rebuilt whose requeued entries still
+// wait.
 const rebuiltLately = 10 * time.Minute
 
 // Unrecorded implements service.Holdings.
@@ -54,7 +55,7 @@ func (s *Store) Unrecorded(ctx context.Context, partition int) (order.Unrecorded
 	}
 	u := order.Unrecorded{DeadLetters: dead.Val() > 0, Now: now, Since: now}
 	if entries := first.Val(); len(entries) > 0 {
-		// An id in the future is of a time before the clock was set back: then it is not known how long ago that was.
+		// An id in the future is from before the clock was set back, so the entry's age is unknown.
 		if added, known := addedAt(entries[0].ID); known && !added.After(u.Since) {
 			u.Since = added
 		} else {
@@ -75,7 +76,7 @@ func (s *Store) Unrecorded(ctx context.Context, partition int) (order.Unrecorded
 	return u, nil
 }
 
-// holdingOf reads what scripts/holdings.lua answers for one sale.
+// holdingOf reads the answer of scripts/holdings.lua for one sale.
 func holdingOf(r *rediskit.Reply) (h order.Holding) {
 	text := r.Text()
 	h.Whole = r.Number() == 1

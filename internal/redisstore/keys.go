@@ -19,7 +19,7 @@ const (
 	modeRebuild = "rebuild"
 )
 
-// The fields of a stream entry, short as there is one entry for each accepted order.
+// The fields of a stream entry. Their names are short, as there is one entry per accepted order.
 const (
 	entryVoucher  = "v"
 	entryUser     = "u"
@@ -28,10 +28,10 @@ const (
 	entrySequence = "s"
 )
 
-// keys names every key of sales and partitions but those of features; counter.go names those of order ids. All keys of
-// one partition share a hash tag, and so one slot of a Redis Cluster: the scripts need that.
+// keys names all keys of sales and partitions except those of features; counter.go names those of order ids. All keys
+// of one partition share a hash tag, and so a slot of a Redis Cluster, as the scripts require.
 type keys struct {
-	prefix string // in front of everything, so that installations and tests can share a server; usually empty
+	prefix string // before every key, so that installations and tests can share a server; usually empty
 }
 
 // newKeys refuses a prefix that would change the keys' hash tag.
@@ -42,10 +42,10 @@ func newKeys(prefix string) (keys, error) {
 	return keys{prefix: prefix}, nil
 }
 
-// The keys of a sale end with the voucher's id.
+// The keys of a sale end in the voucher's id.
 
-// sale is the state of a sale (hash). Its fields are listed in docs/architecture.md, from sale_fields_test.go: only
-// scripts read and write them.
+// sale is the state of a sale (hash). Only scripts read and write its fields, which docs/architecture.md lists
+// (generated from sale_fields_test.go).
 func (k keys) sale(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":sale:" + strconv.FormatInt(s.VoucherID, 10)
 }
@@ -55,8 +55,7 @@ func (k keys) buyers(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":buyers:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
-// outcomes counts the answers to a sale's requests (hash: outcome → how many). It expires a day after the last
-// addition.
+// outcomes counts the answers to a sale's requests (hash: outcome → count). It expires a day after the last addition.
 func (k keys) outcomes(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":outcomes:" + strconv.FormatInt(s.VoucherID, 10)
 }
@@ -66,8 +65,7 @@ func (k keys) reports(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":reports:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
-// reported is the reporters that have reported all of it (hash: reporter → "epoch sequence", the highest mark it has
-// seen).
+// reported is the reporters whose report is complete (hash: reporter → "epoch sequence", the highest mark it has seen).
 func (k keys) reported(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":reported:" + strconv.FormatInt(s.VoucherID, 10)
 }
@@ -78,7 +76,7 @@ func (k keys) reporters(partition int) string { return k.partition(partition) + 
 // stops is when each sale of a partition was last stopped (sorted set: sale → milliseconds since 1970).
 func (k keys) stops(partition int) string { return k.partition(partition) + ":stops" }
 
-// format is a partition's word: what its data is, and whose (string).
+// format is a partition's word: the format of its data, and whose it is (string).
 func (k keys) format(partition int) string { return k.partition(partition) + ":format" }
 
 // orders is a partition's accepted orders that wait for their rows (stream).
@@ -91,22 +89,22 @@ func (k keys) dead(partition int) string { return k.partition(partition) + ":dea
 // 1970).
 func (k keys) consumers(partition int) string { return k.partition(partition) + ":consumers" }
 
-// list is the version of a shop's list (string). It expires an hour after it was replaced; no text is remembered that
+// list is the version of a shop's list (string). It expires an hour after its last replacement; texts are not kept that
 // long.
 func (k keys) list(shopID int64) string {
 	return k.partition(0) + ":list:" + strconv.FormatInt(shopID, 10)
 }
 
-// inspected is what an inspection writes to see how long that takes (string). It expires.
+// inspected is written by an inspection, to measure how long a write takes (string). It expires.
 func (k keys) inspected() string { return k.prefix + "inspected" }
 
-// inspectedIn is inspected on a cluster, where a partition's node is asked.
+// inspectedIn is inspected on a cluster, where each partition's node is inspected.
 func (k keys) inspectedIn(partition int) string { return k.partition(partition) + ":inspected" }
 
-// confirmed is how often replicas were asked to confirm (string, a number). It is missing where they are not asked.
+// confirmed counts how often replicas were asked to confirm (string, a number). It is missing if they never are.
 func (k keys) confirmed() string { return k.prefix + "confirmed" }
 
-// confirmedIn is confirmed on a cluster, where it has to lie with a partition's sales.
+// confirmedIn is confirmed on a cluster, where it must be in the slot of a partition's sales.
 func (k keys) confirmedIn(partition int) string { return k.partition(partition) + ":confirmed" }
 
 func (k keys) partition(partition int) string { return k.prefix + "{p" + strconv.Itoa(partition) + "}" }

@@ -11,7 +11,7 @@ import (
 	"seckill/scripts"
 )
 
-// A limit that both Lua and Go enforce is one number.
+// A limit that both Lua and Go enforce has the same value in both.
 func TestScriptsHaveTheLimitsOfGo(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []struct {

@@ -15,7 +15,7 @@ import (
 	"seckill/internal/voucher/listing"
 )
 
-// listVersionTTL is how long a list's version is kept: longer than any instance remembers texts.
+// listVersionTTL is how long a list's version is kept: longer than any instance keeps texts.
 const listVersionTTL = time.Hour
 
 // ListState implements listing.Redis. A version that cannot be read, because its key holds something else, is "".
@@ -45,18 +45,19 @@ func (s *Store) ListState(ctx context.Context, vs []voucher.Voucher, shops []int
 	return r, nil
 }
 
-// listQuestion is one pipeline: sales, versions of lists, and the time.
+// listQuestion is one pipeline that reads sales, versions of lists, and the time.
 type listQuestion struct {
 	sales []order.SaleRef
-	parts [][]int // indexes of sales, for each call of scripts/views.lua
+	parts [][]int // indexes of sales, one slice per call of scripts/views.lua
 	shops []int64
 
-	views    []*redis.Cmd // one for each part
+	views    []*redis.Cmd // one per part
 	versions []*redis.StringCmd
 	now      *redis.TimeCmd
 }
 
-// send sends the pipeline, with the script as text, and returns the first error of what cannot be done without.
+// send sends the pipeline, with the script as text, and returns the first error of a command that the answer cannot do
+// without.
 func (q *listQuestion) send(ctx context.Context, s *Store, verb, text string) error {
 	pipe := s.commands.Pipeline()
 	q.now = pipe.Time(ctx)

@@ -12,8 +12,8 @@ import (
 	"seckill/internal/redisstore/rediskit"
 )
 
-// Memory returns how many bytes Redis uses and may use, 0 for without a limit: of a cluster, those of the master that
-// uses the greatest part of its own.
+// Memory returns how many bytes Redis uses and may use; 0: no limit. In a cluster they are those of the master that
+// uses the greatest part of its own memory.
 func (s *Store) Memory(ctx context.Context) (used, limit int64, err error) {
 	cluster, is := s.commands.(*redis.ClusterClient)
 	if !is {
@@ -32,7 +32,7 @@ func (s *Store) Memory(ctx context.Context) (used, limit int64, err error) {
 	return used, limit, rediskit.Translate(err)
 }
 
-// fuller reports whether the first node uses a greater part of its memory than the second; without limits, more of it.
+// fuller reports whether the first node uses a greater part of its memory than the second; without limits, more memory.
 func fuller(used, limit, thanUsed, thanLimit int64) bool {
 	if limit == 0 || thanLimit == 0 {
 		return used > thanUsed
@@ -54,7 +54,7 @@ func memoryOf(ctx context.Context, node redis.Cmdable) (used, limit int64, err e
 			limit, err = strconv.ParseInt(value, 10, 64)
 		}
 		if err != nil {
-			return 0, 0, fmt.Errorf("redis says of its memory %q", line)
+			return 0, 0, fmt.Errorf("redis returned %q for its memory", line)
 		}
 	}
 	return used, limit, nil

@@ -8,8 +8,8 @@ import (
 	"seckill/internal/order"
 )
 
-// apply returns what the script must answer to operations at the time now, whether it must wait, and does what it
-// must do.
+// apply changes the model as the script must change the sale by operations at the time now, and returns the script's
+// answer and whether the operations must wait.
 func (m *model) apply(ops []order.Operation, now time.Time) ([]order.OperationResult, bool) {
 	stock, returned, reserved, before := m.stock, m.returned, m.reserved, m.op
 	m.release(now)
@@ -51,7 +51,7 @@ func (m *model) apply(ops []order.Operation, now time.Time) ([]order.OperationRe
 	return results, waits
 }
 
-// applyOne applies one operation, and returns whether it was, or has to wait.
+// applyOne applies one operation, and returns whether it took its units, and whether it must wait.
 func (m *model) applyOne(op order.Operation, now time.Time) (taken, waits bool) {
 	if op.Mode != order.SaleMissing {
 		m.mode, _ = wordOf(op.Mode)
@@ -117,7 +117,7 @@ func (m *model) revive(op order.Operation, now time.Time) (taken, waits bool) {
 	return true, false
 }
 
-// accept is the acceptance of an offered unit, which is none of the stock. Where nothing can be sold it waits.
+// accept applies the acceptance of an offered unit, which is not part of the stock. If nothing can be sold, it waits.
 func (m *model) accept(op order.Operation, now time.Time) (taken, waits bool) {
 	mine := m.reserved == op.Number
 	if held := m.holders[op.UserID]; held.OrderID != 0 {
@@ -142,10 +142,10 @@ func (m *model) accept(op order.Operation, now time.Time) (taken, waits bool) {
 	return true, false
 }
 
-// longDelay is the return delay while operations are applied, so that no time comes by accident.
+// longDelay is the return delay during operations, long enough that no time comes by accident.
 const longDelay = 30 * time.Second
 
-// apply sends some of the ledger's operations, of which Redis may have some, once or twice.
+// apply sends some of the ledger's operations, some of which Redis may have, once or twice.
 func (h *history) apply() {
 	for range rapid.IntRange(0, 3).Draw(h.t, "new operations") {
 		h.ops = append(h.ops, h.operation())
@@ -168,15 +168,14 @@ func (h *history) apply() {
 	h.timeGoesOn()
 }
 
-// timeGoesOn has time decide again.
+// timeGoesOn lets time decide again.
 func (h *history) timeGoesOn() {
 	later := h.r.now().Add(testDelay).Truncate(time.Millisecond)
 	h.m.returnedAt, h.m.reservedAt, h.m.resumes = later, later, later
 	h.setTimes()
 }
 
-// decideTimes makes it certain whether the times of the units that wait have come, and returns a time at which they
-// have or have not.
+// decideTimes decides whether the waiting units' times have come, and returns a time at which that is so.
 func (h *history) decideTimes() time.Time {
 	now := h.r.now().Truncate(time.Millisecond)
 	times := []time.Time{now.Add(longDelay), now.Add(-time.Hour)}
@@ -193,7 +192,7 @@ func (h *history) setTimes() {
 		fieldResumes, h.m.resumes.UnixMilli()).Err())
 }
 
-// operation is the ledger's next one.
+// operation adds and returns the ledger's next operation.
 func (h *history) operation() order.Operation {
 	op := order.Operation{Number: int64(len(h.ops)) + 1}
 	user := rapid.Int64Range(1, 12).Draw(h.t, "user")

@@ -14,25 +14,25 @@ import (
 	"seckill/internal/order"
 )
 
-// model is a sale as the contracts of the scripts have it, in plain Go. Time is what Redis's answers say.
+// model is a sale according to the scripts' contracts, in plain Go. Its time comes from Redis's answers.
 type model struct {
 	mode            string
 	mark            order.Mark
 	stock, returned int64
 	returnedAt      time.Time
-	resumes         time.Time // from when the rebuilt sale sells
-	op              int64     // the last operation
+	resumes         time.Time // when the rebuilt sale begins to sell
+	op              int64     // the last operation applied
 	reserved        int64     // the revival for which units are reserved
 	reservedUnits   int64
-	reservedOffer   bool // it is an acceptance
+	reservedOffer   bool // the reservation is for an acceptance
 	uncached        bool // no instance can have the sale cached as sold out, while operations are applied
 	reservedAt      time.Time
-	takes           map[int64]bool // the outcomes that are kept
+	takes           map[int64]bool // the results that are kept
 	begin, end      time.Time
 	holders         map[int64]order.Held
 	stream          []order.Claim
 	voucher         int64
-	issued, taken   int64 // units published in this epoch, units that left with orders or were lost with them
+	issued, taken   int64 // units published in this epoch; units that left with orders or were lost with them
 }
 
 func (m *model) release(now time.Time) {
@@ -57,7 +57,7 @@ func (m *model) refusal(now time.Time) (order.Outcome, bool) {
 	return 0, false
 }
 
-// admit returns what the script must answer at the time now, and does what it must do.
+// admit changes the model as the script must change the sale at the time now, and returns the script's answer.
 func (m *model) admit(b order.Batch, now time.Time) []order.Result {
 	outcomes := make([]order.Result, len(b.Requests))
 	if m.mark.Before(b.Known) {
@@ -125,7 +125,7 @@ func (m *model) correct(c order.Correction, now time.Time, delay time.Duration) 
 	return true
 }
 
-// give puts units back on sale, from the time on if they have to wait.
+// give puts units back on sale, from the given time on if they must wait.
 func (m *model) give(units int64, at time.Time) {
 	switch {
 	case m.stock > 0:
@@ -137,7 +137,7 @@ func (m *model) give(units int64, at time.Time) {
 	}
 }
 
-// left are the units that the view shows.
+// left returns the units that the view shows.
 func (m *model) left() int64 {
 	left := m.stock + m.returned
 	if m.reserved > 0 && !m.reservedOffer {
@@ -146,7 +146,7 @@ func (m *model) left() int64 {
 	return left
 }
 
-// atGate are the units that an admission answers with, so that no instance caches the sale as sold out.
+// atGate returns the units in the answer to an admission, which keep instances from caching the sale as sold out.
 func (m *model) atGate() int64 {
 	if m.reserved > 0 && m.reservedOffer {
 		return m.left() + m.reservedUnits
@@ -154,7 +154,7 @@ func (m *model) atGate() int64 {
 	return m.left()
 }
 
-// extra are the units that the holders have beyond one each.
+// extra returns the units of the holders beyond one each.
 func (m *model) extra() (extra int64) {
 	for _, held := range m.holders {
 		extra += held.Quantity.Extra()
@@ -162,8 +162,8 @@ func (m *model) extra() (extra int64) {
 	return extra
 }
 
-// TestModel lets the scripts and the model go through the same random histories, on a real server and on the
-// in-process one.
+// TestModel runs the same random histories on the scripts and on the model, with a real server and with the in-process
+// one.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) *rig{
@@ -174,7 +174,7 @@ func TestModel(t *testing.T) {
 			r := open(t)
 			var partition atomic.Int64
 			rapid.Check(t, func(rt *rapid.T) {
-				n := partition.Add(1) // a stream of its own for each history
+				n := partition.Add(1) // each history has its own stream
 				store := *r.Store
 				store.log = slog.New(slog.DiscardHandler)
 				newHistory(rt,
@@ -189,9 +189,9 @@ type history struct {
 	t   *rapid.T
 	r   *rig
 	m   *model
-	ops []order.Operation // all that the ledger has, the number one more than the index
+	ops []order.Operation // all operations of the ledger; the number is the index plus one
 
-	packed bool // entries have several orders, and the backlog no limit that is reached
+	packed bool // entries have several orders, and the backlog stays below its limit
 }
 
 func newHistory(t *rapid.T, r *rig) *history {
@@ -259,7 +259,7 @@ func (h *history) admit() {
 	}
 }
 
-// quantity is one unit more often than not.
+// quantity draws a quantity, one unit most of the time.
 func (h *history) quantity() order.Quantity {
 	return order.QuantityOf(rapid.SampledFrom([]int64{1, 1, 1, 2, 3, 20}).Draw(h.t, "quantity"))
 }
@@ -286,10 +286,10 @@ func (h *history) correct() {
 		h.fatal(err)
 		waited, at := h.m.returned > 0, before
 		if waited && h.number(fieldReturned) == 0 {
-			at = h.m.returnedAt // their time may have come during the call: only Redis knows
+			at = h.m.returnedAt // their time may have come during the call, which only Redis knows
 		}
 		h.equal(h.m.correct(c, at, testDelay), done.acted[0])
-		if !waited && h.m.returned > 0 { // the exact time is Redis's to say
+		if !waited && h.m.returned > 0 { // only Redis knows the exact time
 			at := h.number(fieldReturnedAt)
 			if low, high := before.Add(testDelay).UnixMilli(),
 				h.r.now().Add(testDelay).UnixMilli(); at < low || at > high {
@@ -306,7 +306,7 @@ func (h *history) number(field string) int64 {
 	return n
 }
 
-// state changes what an admin or time would.
+// state makes a change as an admin or time would.
 func (h *history) state() {
 	modes := []string{modeOpen, modeOpen, modeOpen, modePaused, modeOff, modeRebuild}
 	h.m.mode = rapid.SampledFrom(modes).Draw(h.t, "mode")
@@ -338,7 +338,7 @@ func (h *history) publish() {
 	h.m.issued, h.m.taken = o.Stock, 0
 }
 
-// resume sees from when the rebuilt sale sells, and may have it do so at once.
+// resume checks from when the rebuilt sale sells, and may let it sell at once.
 func (h *history) resume(begun time.Time, isNew bool) {
 	at := h.number(fieldResumes)
 	if isNew && at != 0 {
@@ -354,7 +354,7 @@ func (h *history) resume(begun time.Time, isNew bool) {
 	h.m.resumes = time.UnixMilli(at)
 }
 
-// drain records what waits.
+// drain records the waiting orders.
 func (h *history) drain() {
 	c := h.r.Consumer(h.r.sale.Partition, "a")
 	entries, err := c.Next(h.r.ctx(), rapid.IntRange(1, 10).Draw(h.t, "entries"), 0)
@@ -375,7 +375,7 @@ func (h *history) wait() {
 	}
 }
 
-// check compares everything that Redis holds, and sees that no unit was made or lost.
+// check compares the model with all data in Redis, and checks that no unit was created or lost.
 func (h *history) check() {
 	var got []order.Claim
 	for c, err := range h.r.Waiting(h.r.ctx(), h.r.sale) {

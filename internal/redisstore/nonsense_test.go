@@ -10,8 +10,8 @@ import (
 	"seckill/internal/order"
 )
 
-// nonsenseTests are what follows when somebody writes into one sale by hand: that sale stands still until it is
-// rebuilt, and no other notices.
+// nonsenseTests test what follows when somebody writes into one sale by hand: only that sale stands still, until it is
+// rebuilt.
 var nonsenseTests = behaviour{
 	"a sale key of another type harms no other sale": nonsenseIn(
 		func(r *rig) { r.replaceByText(r.keys.sale(r.sale)) }),
@@ -33,7 +33,7 @@ var nonsenseTests = behaviour{
 	"counts of another type":      testCountsOfAnotherType,
 }
 
-// replaceByText puts text where a hash should be.
+// replaceByText writes text where a hash belongs.
 func (r *rig) replaceByText(keys ...string) {
 	r.t.Helper()
 	for _, key := range keys {
@@ -41,8 +41,8 @@ func (r *rig) replaceByText(keys ...string) {
 	}
 }
 
-// nonsenseIn returns a test in which sale 7 gets nonsense while sale 8 goes on. Sale 7 reads as one to be rebuilt,
-// and the next rebuild mends it.
+// nonsenseIn returns a test in which nonsense is written into sale 7 while sale 8 goes on. Sale 7 then reads as one to
+// be rebuilt, and the next rebuild repairs it.
 func nonsenseIn(write func(*rig)) func(*testing.T, *rig) {
 	return func(t *testing.T, r *rig) {
 		bad, good := r.sale, order.SaleRef{VoucherID: 8}
@@ -80,7 +80,7 @@ func nonsenseIn(write func(*rig)) func(*testing.T, *rig) {
 	}
 }
 
-// A sale whose keys are of another type is answered like one that is missing: nothing was bought, and it is reported.
+// A sale whose keys have another type reads as missing: nothing is bought, and it is reported for repair.
 func TestWrongTypeReadsAsNoSale(t *testing.T) {
 	t.Parallel()
 	for name, key := range map[string]func(*rig) string{
@@ -98,8 +98,8 @@ func TestWrongTypeReadsAsNoSale(t *testing.T) {
 	}
 }
 
-// testEpochOfNobodys: callers do not take an epoch for theirs that was written by hand, or no rebuild would reach it.
-// One that a ledger restored from a backup may lack is believed.
+// testEpochOfNobodys: callers do not adopt an epoch that was written by hand, which no rebuild would exceed. They do
+// adopt one that only a ledger restored from a backup may lack.
 func testEpochOfNobodys(t *testing.T, r *rig) {
 	r.open(3, r.hour(5))
 	known := order.Mark{Epoch: 3}
@@ -113,8 +113,7 @@ func testEpochOfNobodys(t *testing.T, r *rig) {
 	}
 }
 
-// testReportsOfAnotherType: a recovery round that cannot be held because somebody wrote into it can be held the next
-// time.
+// testReportsOfAnotherType: if something written by hand spoils a recovery round, the next round works.
 func testReportsOfAnotherType(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.must(r.Begin(r.ctx(), r.sale, 2))
@@ -127,8 +126,8 @@ func testReportsOfAnotherType(t *testing.T, r *rig) {
 	r.must(err)
 }
 
-// testUnreadableHolders: each is told, the others follow, and a rebuild can remove them by the names they are told
-// with.
+// testUnreadableHolders: each unreadable holder is yielded as an error, the others follow, and a rebuild can remove it
+// under the name in the error.
 func testUnreadableHolders(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 2)...)
@@ -159,7 +158,7 @@ func testUnreadableHolders(t *testing.T, r *rig) {
 	equal(t, int64(2), left)
 }
 
-// testCountsOfAnotherType: counts are only for people who watch; what stands in their way is replaced.
+// testCountsOfAnotherType: counts serve only people who watch; anything else under their key is replaced.
 func testCountsOfAnotherType(t *testing.T, r *rig) {
 	r.replaceByText(r.keys.outcomes(r.sale))
 	r.must(r.Add(r.ctx(), r.sale, order.Counts{"accepted": 2}))

@@ -13,7 +13,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-// operationsTests are the behaviour of operations of the ledger.
+// operationsTests test how operations of the ledger are applied.
 var operationsTests = behaviour{
 	"gives":                    testGives,
 	"restock":                  testRestock,
@@ -38,37 +38,37 @@ var operationsTests = behaviour{
 	"an offer nobody may take": testOfferRefused,
 }
 
-// give is a cancellation of the user's order as requests number them.
+// give returns the cancellation of the user's order, numbered as in requests.
 func give(number, user int64) order.Operation {
 	return order.Operation{Number: number, Kind: order.Cancellation, Delta: 1, OrderID: user + 1000, UserID: user}
 }
 
-// stock is an admin's delta.
+// stock returns an admin's change of the stock.
 func stock(number, delta int64) order.Operation {
 	return order.Operation{Number: number, Kind: order.Restock, Delta: delta}
 }
 
-// revival is a late payment of the user's order.
+// revival returns the revival of the user's order by a late payment.
 func revival(number, user int64) order.Operation {
 	return order.Operation{Number: number, Kind: order.Revival, Delta: -1, OrderID: user + 1000, UserID: user}
 }
 
-// offered is a cancellation of the user's order whose unit is kept for an offer.
+// offered returns the cancellation of the user's order whose unit is kept for an offer.
 func offered(number, user int64) order.Operation {
 	return order.Operation{Number: number, Kind: order.Cancellation, Offered: 1, OrderID: user + 1000, UserID: user}
 }
 
-// acceptance is that of an offer by the user.
+// acceptance returns the acceptance of an offer by the user.
 func acceptance(number, user int64) order.Operation {
 	return order.Operation{Number: number, Kind: order.Acceptance, Offered: -1, OrderID: user + 1000, UserID: user}
 }
 
-// setting is a change of mode and window.
+// setting returns a change of mode and window.
 func setting(number int64, mode order.SaleMode, o order.Opening) order.Operation {
 	return order.Operation{Number: number, Kind: order.Pausing, Mode: mode, Begin: o.Begin, End: o.End}
 }
 
-// of addresses operations to the rig's sale.
+// of sets the operations' voucher to the rig's.
 func (r *rig) of(ops []order.Operation) []order.Operation {
 	sent := make([]order.Operation, len(ops))
 	for i, op := range ops {
@@ -85,7 +85,7 @@ func (r *rig) applyResult(ops ...order.Operation) order.ApplyResult {
 	return a
 }
 
-// apply applies the operations, which succeeds, and says which of them were.
+// apply applies the operations, expects that to succeed, and returns which of them took effect.
 func (r *rig) apply(ops ...order.Operation) []bool {
 	r.t.Helper()
 	a := r.applyResult(ops...)
@@ -98,7 +98,7 @@ func (r *rig) apply(ops ...order.Operation) []bool {
 	return taken
 }
 
-// units are the sale's stock, returned units, and whether one is reserved.
+// units returns the sale's stock, its returned units, and whether one is reserved.
 func (r *rig) units() []string {
 	r.t.Helper()
 	return []string{r.field(fieldStock), r.field(fieldReturned), r.field(fieldReserved)}
@@ -114,15 +114,15 @@ func testGives(t *testing.T, r *rig) {
 	equal(t, map[int64]int64{2: 1002, 3: 1003}, r.holders())
 	waits := r.field(fieldReturnedAt)
 	r.pass(2 * time.Millisecond)
-	// An order without a holder any more, and one whose user holds another order, give their unit back all the same.
+	// An order that no longer has a holder, and one whose user is a holder by another order, both give their unit back.
 	other := give(3, 3)
 	other.OrderID = 5
 	equal(t, []bool{true, true}, r.apply(give(2, 1), other))
 	equal(t, []string{"0", "3", "0"}, r.units())
-	equal(t, waits, r.field(fieldReturnedAt)) // no unit waits longer
+	equal(t, waits, r.field(fieldReturnedAt)) // no unit waits longer because of it
 	equal(t, map[int64]int64{2: 1002, 3: 1003}, r.holders())
 	equal(t, []string{"9"}, codes(r.admit(requests(9, 1)...).Results))
-	r.set(fieldReturnedAt, 1) // their time has come
+	r.set(fieldReturnedAt, 1) // the units may be sold now
 	equal(t, []bool{true}, r.apply(give(4, 2)))
 	equal(t, []string{"4", "0", "0"}, r.units())
 	v := r.view()
@@ -137,7 +137,7 @@ func testRestock(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	equal(t, []bool{true, true, false, true}, r.apply(stock(1, 10), stock(2, -12), stock(3, -4), stock(4, -3)))
 	equal(t, []string{"0", "0", "0"}, r.units())
-	// What an admin adds to a sold-out sale waits like every unit, and may be taken away again.
+	// Units that an admin adds to a sold-out sale wait like all others, and may be taken away again.
 	equal(t, []bool{true, false, true}, r.apply(stock(5, 6), stock(6, -7), stock(7, -5)))
 	equal(t, []string{"0", "1", "0"}, r.units())
 	r.pass(testDelay)
@@ -150,8 +150,8 @@ func testRevive(t *testing.T, r *rig) {
 	equal(t, []bool{true, true}, r.apply(give(1, 1), revival(2, 1)))
 	equal(t, map[int64]int64{1: 1001}, r.holders())
 	equal(t, []string{"2", "0", "0"}, r.units())
-	equal(t, order.Mark{Epoch: 1, Sequence: 2}, r.view().Mark) // so that the winners are loaded again
-	// The user holds an order already: this very one, then another.
+	equal(t, order.Mark{Epoch: 1, Sequence: 2}, r.view().Mark) // so that instances load the winners again
+	// The user is already a holder: by this very order, then by another.
 	other := revival(4, 1)
 	other.OrderID = 77
 	equal(t, []bool{true, false}, r.apply(revival(3, 1), other))
@@ -161,8 +161,8 @@ func testRevive(t *testing.T, r *rig) {
 	equal(t, map[int64]int64{1: 1001}, r.holders())
 }
 
-// testReviveWaits: a revival reserves a unit that no one else can have yet, but its user becomes a holder only when no
-// instance can have the sale cached as sold out without them. What comes after it waits too.
+// testReviveWaits: a revival reserves a unit that no one else can have, but its user becomes a holder only when no
+// instance can have cached the sale as sold out without them. Later operations wait too.
 func testReviveWaits(t *testing.T, r *rig) {
 	r.open(1, r.hour(2))
 	r.admit(requests(1, 2)...)
@@ -177,7 +177,7 @@ func testReviveWaits(t *testing.T, r *rig) {
 	equal(t, []int64{4, 1, 3}, []int64{v.Applied, v.Stock, v.Mark.Sequence})
 }
 
-// once runs the script a single time, and does not wait.
+// once runs the script once, without waiting.
 func (r *rig) once(ctx context.Context, ops ...order.Operation) (order.ApplyResult, time.Duration) {
 	r.t.Helper()
 	args, err := r.operationArgs(r.sale, r.of(ops))
@@ -189,14 +189,14 @@ func (r *rig) once(ctx context.Context, ops ...order.Operation) (order.ApplyResu
 	return a, wait
 }
 
-// testReservationOvertaken: an order that its user gets while a revival waits decides it, and its unit goes back on
-// sale.
+// testReservationOvertaken: an order that its user gets while a revival waits decides the revival, and the reserved
+// unit goes back on sale.
 func testReservationOvertaken(t *testing.T, r *rig) {
 	r.stop()
 	for _, by := range []struct {
 		order int64
 		taken bool
-	}{{1001, true}, {2001, false}} { // a late call of long ago; a new order
+	}{{1001, true}, {2001, false}} { // a very late call; a new order
 		r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale), r.keys.buyers(r.sale)).Err())
 		r.open(1, r.hour(1))
 		r.admit(requests(1, 1)...)
@@ -214,8 +214,8 @@ func testReservationOvertaken(t *testing.T, r *rig) {
 	}
 }
 
-// testReservedInView: a unit that is reserved for a revival is in the view, so that no instance caches the sale as sold
-// out, and is not for sale.
+// testReservedInView: the view counts a unit that is reserved for a revival, so that no instance caches the sale as
+// sold out, but it is not on sale.
 func testReservedInView(t *testing.T, r *rig) {
 	r.stop()
 	r.open(1, r.hour(1))
@@ -230,7 +230,7 @@ func testReservedInView(t *testing.T, r *rig) {
 	equal(t, int64(0), r.view().Stock)
 }
 
-// testReservedClockSetBack: a revival does not wait for a time that comes from a clock that was ahead.
+// testReservedClockSetBack: a revival does not wait for a time that is too far ahead, as after the clock was set back.
 func testReservedClockSetBack(t *testing.T, r *rig) {
 	r.open(1, r.hour(1))
 	r.admit(requests(1, 1)...)
@@ -240,7 +240,7 @@ func testReservedClockSetBack(t *testing.T, r *rig) {
 	equal(t, map[int64]int64{1: 1001}, r.holders())
 }
 
-// testReviveAfterCancelInOneCall: operations of one user in one call see each other.
+// testReviveAfterCancelInOneCall: operations of one user in one call build on each other.
 func testReviveAfterCancelInOneCall(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 1)...)
@@ -252,8 +252,8 @@ func testReviveAfterCancelInOneCall(t *testing.T, r *rig) {
 	equal(t, []string{"5", "0", "0"}, r.units())
 }
 
-// testKeptForOffers: units that the ledger keeps for offers leave their holder and go on sale only once nobody took
-// them.
+// testKeptForOffers: units that the ledger keeps for offers leave their holder, and go on sale only once nobody has
+// taken the offers.
 func testKeptForOffers(t *testing.T, r *rig) {
 	r.returnDelay = longDelay
 	r.open(1, r.hour(5))
@@ -271,8 +271,8 @@ func testKeptForOffers(t *testing.T, r *rig) {
 	equal(t, []string{"0", "4", "0"}, r.units())
 }
 
-// testOfferAccepted: who accepts becomes a holder once no instance can have the sale cached as sold out, all of a
-// call together; the stock is left alone, and what is reserved meanwhile is seen by the gate alone.
+// testOfferAccepted: users who accept become holders once no instance can have the sale cached as sold out, all of a
+// call together. The stock does not change, and only the gate counts what is reserved meanwhile.
 func testOfferAccepted(t *testing.T, r *rig) {
 	r.open(1, r.hour(2))
 	r.admit(requests(1, 2)...)
@@ -284,7 +284,7 @@ func testOfferAccepted(t *testing.T, r *rig) {
 	}
 	got := r.admit(requests(9, 1)...)
 	equal(t, []string{"9"}, codes(got.Results))
-	equal(t, int64(1), got.View.Stock) // not to be cached
+	equal(t, int64(1), got.View.Stock) // so that it is not cached
 	equal(t, int64(0), r.view().Stock)
 	equal(t, 0, len(r.holders()))
 	equal(t, []bool{true, true, true, true, true}, r.apply(ops...))
@@ -293,7 +293,7 @@ func testOfferAccepted(t *testing.T, r *rig) {
 	equal(t, int64(4), r.view().Mark.Sequence)
 	equal(t, false, r.commands.HExists(r.ctx(), r.keys.sale(r.sale), fieldReservedOffer).Val())
 	equal(t, []bool{true, true, true}, r.apply(ops[2:]...)) // once
-	// Where there is something to sell, nobody has cached anything.
+	// If there is something to sell, no instance has cached the sale as sold out.
 	equal(t, []bool{true}, r.apply(stock(6, 1)))
 	r.set(fieldReturnedAt, 1)
 	_, wait = r.once(r.ctx(), acceptance(7, 5))
@@ -301,7 +301,7 @@ func testOfferAccepted(t *testing.T, r *rig) {
 	equal(t, []string{"1", "0", "0"}, r.units())
 }
 
-// testOfferRefused: a user who has another order is refused, also if they got it while the acceptance waited.
+// testOfferRefused: a user who has another order is refused, even if they got it while the acceptance waited.
 func testOfferRefused(t *testing.T, r *rig) {
 	r.open(1, r.hour(2))
 	r.admit(requests(1, 2)...)
@@ -337,12 +337,12 @@ func testModes(t *testing.T, r *rig) {
 	v := r.view()
 	equal(t, []int64{later.Begin.UnixMilli(), later.End.UnixMilli(), 5, 5},
 		[]int64{v.Begin.UnixMilli(), v.End.UnixMilli(), v.Stock, v.Applied})
-	// The last one counts.
+	// The last setting counts.
 	equal(t, []bool{true, true}, r.apply(setting(6, order.SalePaused, o), setting(7, order.SaleOpen, o)))
 	equal(t, order.SaleOpen, r.view().Mode)
 }
 
-// testApplyStates: what cannot follow says why, and nothing is written.
+// testApplyStates: if Redis cannot apply operations, it says why and writes nothing.
 func testApplyStates(t *testing.T, r *rig) {
 	equal(t, order.ApplyResult{State: order.ApplyMissing}, r.applyResult())
 	equal(t, order.ApplyResult{State: order.ApplyMissing}, r.applyResult(give(1, 1)))
@@ -361,7 +361,7 @@ func testApplyStates(t *testing.T, r *rig) {
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	equal(t, order.ApplyResult{State: order.ApplyRebuilding, Epoch: 1, Applied: 3}, r.applyResult(stock(4, 1)))
 	r.must(r.Publish(r.ctx(), r.sale, 2, o))
-	// A sale that has stopped because it lost its tail is about to be rebuilt.
+	// A sale that has stopped because it lost its tail will be rebuilt.
 	r.admitBatch(order.Batch{Known: order.Mark{Epoch: 9}, Requests: requests(1, 1)})
 	equal(t, order.ApplyRebuilding, r.applyResult(stock(4, 1)).State)
 	r.must(r.Begin(r.ctx(), r.sale, 3))
@@ -372,7 +372,8 @@ func testApplyStates(t *testing.T, r *rig) {
 	equal(t, order.ApplyMissing, r.applyResult(stock(4, 1)).State)
 }
 
-// testEachOnce: sent again whole, in part, or overlapping, operations are applied once and answered the same.
+// testEachOnce: operations that are sent again, all, some or overlapping ones, are applied once and get the same
+// results.
 func testEachOnce(t *testing.T, r *rig) {
 	r.open(1, r.hour(6))
 	r.admit(requests(1, 3)...)
@@ -387,8 +388,8 @@ func testEachOnce(t *testing.T, r *rig) {
 	equal(t, []int64{6, 5}, []int64{v.Applied, v.Mark.Sequence})
 }
 
-// testTakesKept: outcomes are kept until a call applies something whose first operation says that they are
-// completed; a call that applies nothing forgets nothing.
+// testTakesKept: results are kept until a call applies something and its first operation shows that they are completed;
+// a call that applies nothing forgets nothing.
 func testTakesKept(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.apply(stock(1, -1), stock(2, -50), stock(3, 1), stock(4, -1))
@@ -397,14 +398,14 @@ func testTakesKept(t *testing.T, r *rig) {
 	equal(t, "1=1 2=0 4=1", r.field(fieldTakes))
 	equal(t, []bool{false, true, true, true}, r.apply(stock(2, -50), stock(3, 1), stock(4, -1), stock(5, 1)))
 	equal(t, "2=0 4=1", r.field(fieldTakes))
-	// One that was completed long ago is not answered, the others are.
+	// There is no result for an operation that was completed long ago, but for the others.
 	a := r.applyResult(stock(1, -1), stock(2, -50), stock(3, 1))
 	equal(t, []order.OperationResult{{Number: 2}, {Number: 3, Taken: true}}, a.Results)
 	r.apply(stock(6, 1))
 	equal(t, "", r.field(fieldTakes))
 }
 
-// testLateApply: a call that was under way while others went on changes nothing.
+// testLateApply: a call that arrives after later ones changes nothing.
 func testLateApply(t *testing.T, r *rig) {
 	r.open(1, r.hour(4))
 	r.admit(requests(1, 1)...)
@@ -419,11 +420,12 @@ func testLateApply(t *testing.T, r *rig) {
 	equal(t, holders, r.holders())
 }
 
-// testOperationsAfterRebuild: a rebuild contains what was pending; what comes late from before finds it done.
+// testOperationsAfterRebuild: a rebuild contains pending operations; if an earlier call arrives late, it finds them
+// done.
 func testOperationsAfterRebuild(t *testing.T, r *rig) {
 	r.open(1, r.hour(1))
 	r.admit(requests(1, 1)...)
-	r.once(r.ctx(), give(1, 1), revival(2, 1)) // which now waits
+	r.once(r.ctx(), give(1, 1), revival(2, 1)) // the revival now waits
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	o := r.hour(3)
 	o.Operation = 4
@@ -438,7 +440,7 @@ func testOperationsAfterRebuild(t *testing.T, r *rig) {
 	equal(t, []bool{true}, r.apply(stock(5, -3)))
 }
 
-// testFullCall: as many operations as fit, of the longest numbers there are.
+// testFullCall: a call with as many operations as fit, with the longest possible numbers.
 func testFullCall(t *testing.T, r *rig) {
 	const last = 1 << 50
 	o := r.hour(500)
@@ -490,19 +492,19 @@ func testBadOperations(t *testing.T, r *rig) {
 	equal(t, int64(0), r.view().Applied)
 }
 
-// testApplyWrongType: holders that cannot be read keep everything as it is.
+// testApplyWrongType: if holders cannot be read, nothing changes.
 func testApplyWrongType(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.must(r.commands.Set(r.ctx(), r.keys.buyers(r.sale), "not a hash", 0).Err())
 	if _, err := r.Apply(r.ctx(), r.sale, r.of([]order.Operation{give(1, 1)})); err == nil {
-		t.Error("applied to a string")
+		t.Error("operations were applied to a string")
 	}
 	r.must(r.commands.Del(r.ctx(), r.keys.buyers(r.sale)).Err())
 	equal(t, int64(0), r.view().Applied)
 	equal(t, []string{"5"}, r.units()[:1])
 }
 
-// testDropAfterOperation: a sale to which something happened since it was looked at is not dropped.
+// testDropAfterOperation: a sale that has changed since it was checked is not dropped.
 func testDropAfterOperation(t *testing.T, r *rig) {
 	r.open(1, order.Opening{
 		Stock: 1, Begin: r.now().Add(-2 * time.Hour), End: r.now().Add(-time.Hour), Mode: order.SaleOpen,
@@ -517,14 +519,15 @@ func testDropAfterOperation(t *testing.T, r *rig) {
 	equal(t, true, gone)
 }
 
-// TestApplyReplyLost: the script ran, its answer did not arrive; sending the same again shows it (F03).
+// TestApplyReplyLost: the script ran, but its answer did not arrive; sending the same operations again returns it
+// (F03).
 func TestApplyReplyLost(t *testing.T) {
 	t.Parallel()
 	proxy := testkit.NewProxy(t, testkit.StartRedis(t).Addr)
 	r := rigOn(t, newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{proxy.Addr}}), "")
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 1)...)
-	r.applyResult() // so that the script is there
+	r.applyResult() // so that Redis has the script
 	ops := []order.Operation{give(1, 1), stock(2, -9), revival(3, 2), stock(4, -1)}
 	proxy.DropRepliesTo("evalsha", 1)
 	if _, err := r.Apply(r.ctx(), r.sale, r.of(ops)); err == nil || errors.Is(err, order.ErrUnavailable) {
@@ -537,7 +540,7 @@ func TestApplyReplyLost(t *testing.T) {
 	equal(t, map[int64]int64{2: 1002}, r.holders())
 }
 
-// TestApplyGivenUp: a revival whose caller does not wait for it is finished by the next.
+// TestApplyGivenUp: the next call completes a revival whose caller did not wait for it.
 func TestApplyGivenUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -556,8 +559,8 @@ func TestApplyGivenUp(t *testing.T) {
 	equal(t, []bool{true, true}, r.apply(ops...))
 }
 
-// TestApplyRefused: a Redis that takes no writes applies nothing, or everything, of a call; it says so, and a call that
-// has nothing to write is answered.
+// TestApplyRefused: a Redis that takes no writes applies all operations of a call or none, and says so. A call that has
+// nothing to write succeeds.
 func TestApplyRefused(t *testing.T) {
 	t.Parallel()
 	r := newServerRig(t, testkit.StartRedis(t))

@@ -10,20 +10,19 @@ import (
 )
 
 // A packed entry of the stream has several orders of one sale, which one call of scripts/seckill.lua accepted. It has
-// the sale, the epoch and the sequence of its first order as other entries do, and entryPacked instead of user and
-// order: user and order of each of them with blanks between, as 1001 5001 1002 5002:3. Their sequences follow each
-// other.
+// the sale, the epoch and the first order's sequence like other entries, and, instead of user and order, the field
+// entryPacked: user and order of each, separated by blanks, as 1001 5001 1002 5002:3. Their sequences are consecutive.
 const (
 	entryPacked = "p"
 	// maxPacked is how many orders one entry has at most; as in scripts/seckill.lua.
 	maxPacked = 16
 )
 
-// readEntry reads an entry of the stream: one order.Entry for each of its orders, all with its key. An entry of which
-// anything cannot be read is one, which is Malformed, with all of its fields.
+// readEntry reads an entry of the stream: one order.Entry for each of its orders, all with its key. If anything in the
+// entry cannot be read, it returns one Malformed order.Entry with all fields.
 func readEntry(partition int, m redis.XMessage) []order.Entry { return appendEntry(nil, partition, m) }
 
-// appendEntry appends what readEntry returns.
+// appendEntry appends the result of readEntry.
 func appendEntry(entries []order.Entry, partition int, m redis.XMessage) []order.Entry {
 	if _, packed := m.Values[entryPacked]; !packed {
 		return append(entries, decode(partition, m))
@@ -67,9 +66,9 @@ func unpack(entries []order.Entry, partition int, m redis.XMessage) ([]order.Ent
 	return entries, nil
 }
 
-// packedLetter returns users and orders, in turn, of a dead letter that was a packed entry; nil if it was none, or no
-// order of it can be read. Like another dead letter it needs no more than voucher, user and order, so that an order
-// whose neighbour or sequence is damaged can be replayed.
+// packedLetter returns users and orders, in turn, of a dead letter that was a packed entry; nil if it was not, or if
+// none of its orders can be read. Like any dead letter it needs only voucher, user and order, so that an order can be
+// replayed although its neighbour or its sequence is damaged.
 func packedLetter(fields map[string]string) []string {
 	words := strings.Fields(fields[entryPacked])
 	if n := len(words); n%2 != 0 || n > 2*maxPacked {

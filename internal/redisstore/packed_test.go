@@ -11,7 +11,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-// An entry is all of its orders, or none: what cannot be read becomes one dead letter with all of it.
+// An entry is read with all its orders or none: if anything cannot be read, all of it becomes one dead letter.
 func TestReadPackedEntries(t *testing.T) {
 	t.Parallel()
 	claim := func(user, id, sequence, units int64) order.Entry {
@@ -49,8 +49,8 @@ func TestReadPackedEntries(t *testing.T) {
 	}
 }
 
-// A call packs what it accepts, sixteen to an entry, and what is left alone is an entry as ever. All of it is read
-// again as it was accepted: by the recorder, by a rebuild, and by the audit.
+// A call packs the orders that it accepts, sixteen to an entry; a single remaining one gets an ordinary entry. The
+// recorder, rebuilds and the audit read all of them as they were accepted.
 func TestPackedEntries(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -58,7 +58,7 @@ func TestPackedEntries(t *testing.T) {
 	all := requests(1, 33)
 	all[4].Quantity = order.QuantityOf(3)
 	r.admit(all...)
-	r.admit(all...) // again: nothing more
+	r.admit(all...) // once more, which changes nothing
 	entries, err := r.commands.XRange(r.ctx(), r.keys.orders(0), "-", "+").Result()
 	r.must(err)
 	equal(t, 3, len(entries))
@@ -100,7 +100,8 @@ func TestPackedEntries(t *testing.T) {
 	equal(t, want[32:], r.stream())
 }
 
-// Never do more orders wait than allowed, and none is refused before 97 % of them do. Many entries are not packed.
+// There are never more waiting orders than allowed, and none is refused before 97 % of that wait. Many entries are not
+// packed.
 func TestPackedBacklog(t *testing.T) {
 	t.Parallel()
 	newRig(t).fillBacklog()
@@ -115,7 +116,7 @@ func TestPackedBacklog(t *testing.T) {
 func (r *rig) fillBacklog() {
 	t := r.t
 	r.open(1, r.hour(100_000))
-	const most = 2048 // so that four entries may be packed
+	const most = 2048 // enough that four entries may be packed
 	for from := int64(1); from < most+256; from += 64 {
 		got := r.admitBatch(order.Batch{Requests: requests(from, 64), MaxBacklog: most})
 		if n := len(r.stream()); got.Results[0].Outcome == order.Backlogged && n < most*97/100 || n > most {
@@ -144,7 +145,7 @@ func (r *rig) letterOf(fields ...any) (id string) {
 	return id
 }
 
-// The dead letter of a packed entry becomes one for each of its orders, once it is listed or named.
+// The dead letter of a packed entry is replaced by one per order once it is listed or named.
 func TestPackedDeadLetters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -169,7 +170,7 @@ func TestPackedDeadLetters(t *testing.T) {
 	equal(t, int64(5), total)
 }
 
-// All of them are unpacked, also one by one, and none of their orders is shown before.
+// All dead letters are unpacked, even one by one, and none of their orders is shown before.
 func TestListPackedDeadLettersByPages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -189,8 +190,8 @@ func TestListPackedDeadLettersByPages(t *testing.T) {
 	equal(t, []int64{1, 2, 3, 4, 5, 6}, users)
 }
 
-// A letter needs voucher, user and order, in a packed entry too: what else is damaged, in it or in another of its
-// orders, does not keep an order from being replayed.
+// Voucher, user and order are enough to replay an order, also of a packed entry: other damage, in it or in its
+// neighbours, does not matter.
 func TestUnpackDamagedDeadLetters(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -237,7 +238,7 @@ func TestUnpackDamagedDeadLetters(t *testing.T) {
 	}
 }
 
-// A Redis that takes no writes shows its dead letters, the packed ones as they are.
+// A Redis that takes no writes lists its dead letters, packed ones as they are.
 func TestListPackedDeadLettersReadOnly(t *testing.T) {
 	t.Parallel()
 	r := newServerRig(t, testkit.StartRedis(t))

@@ -17,9 +17,9 @@ import (
 	"seckill/internal/testkit"
 )
 
-// When readers hold all connections that they may have, because Redis does not answer them, others still get theirs;
-// one reader more learns after the wait for a connection that nothing was sent. That goes for commands, scripts and
-// pipelines.
+// When readers hold all connections that they may have, because Redis does not answer them, other classes still get
+// theirs. One more reader waits for a connection and then learns that nothing was sent. This holds for commands,
+// scripts and pipelines.
 func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t)
@@ -28,7 +28,7 @@ func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 	r.open(1, r.hour(5))
 	hold(t, clients, bulkhead.OwnRead)
 	for c, served := range map[bulkhead.Class]bool{
-		bulkhead.PublicRead: true, // its own
+		bulkhead.PublicRead: true, // the readers' own class
 		bulkhead.OwnRead:    false,
 		bulkhead.Background: true,
 		bulkhead.Purchase:   true,
@@ -61,7 +61,7 @@ func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 	}
 }
 
-// noEffect returns err if it says that nothing was sent.
+// noEffect returns nil unless err says that nothing was sent.
 func noEffect(err error) error {
 	if errors.Is(err, order.ErrUnavailable) {
 		return err
@@ -76,7 +76,7 @@ func pipelined(ctx context.Context, client redis.UniversalClient) error {
 	return errors.Join(known(first.Err()), known(second.Err()))
 }
 
-// known returns what is wrong beyond that the key is missing.
+// known returns err unless it only says that the key is missing.
 func known(err error) error {
 	if errors.Is(err, redis.Nil) {
 		return nil
@@ -84,7 +84,7 @@ func known(err error) error {
 	return err
 }
 
-// hold has a class use all its connections until the test ends.
+// hold lets a class use all its connections until the test ends.
 func hold(t *testing.T, clients *rediskit.Clients, c bulkhead.Class) {
 	t.Helper()
 	ctx := bulkhead.With(context.WithoutCancel(t.Context()), c)
@@ -118,15 +118,15 @@ func hold(t *testing.T, clients *rediskit.Clients, c bulkhead.Class) {
 	eventually(t, func() bool { return blocked() == 0 })
 }
 
-// A connection that has to be made first, with several commands before its own, needs one permit. With fewer it would
-// wait for itself.
+// A new connection first sends several commands of its own, and still needs one permit. With fewer permits than
+// commands it would wait for itself.
 func TestAConnectionTakesOnePermit(t *testing.T) {
 	t.Parallel()
 	addr := testkit.RedisAddr(t)
 	for _, c := range bulkhead.Stores() {
 		want := map[string]int{"<nil>": 20}
 		got := pingedAtOnce(t, addr, c, 20)
-		// A busy machine may take longer than anybody waits for a connection.
+		// A busy machine may take longer than callers wait for a connection.
 		for try := 0; try < 4 && !cmp.Equal(want, got); try++ {
 			got = pingedAtOnce(t, addr, c, 20)
 		}
@@ -136,7 +136,7 @@ func TestAConnectionTakesOnePermit(t *testing.T) {
 	}
 }
 
-// pingedAtOnce has n callers of a class ask over new connections, and counts what they hear.
+// pingedAtOnce lets n callers of a class ping over new connections, and counts the answers.
 func pingedAtOnce(t *testing.T, addr string, c bulkhead.Class, n int) map[string]int {
 	t.Helper()
 	clients := newClients(t,
@@ -156,7 +156,7 @@ func pingedAtOnce(t *testing.T, addr string, c bulkhead.Class, n int) map[string
 	return got
 }
 
-// In a cluster every node has permits of its own, and they are counted together.
+// In a cluster every node has its own permits, and they are counted together.
 func TestPermitsOfACluster(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedisCluster(t)

@@ -10,15 +10,15 @@ import (
 // maxHolders is how many holders or orders one step of a rebuild takes.
 const maxHolders = 1000
 
-// What the scripts of a rebuild answer.
+// The answers of the scripts of a rebuild.
 const (
 	rebuildSuperseded int64 = 0
 	rebuildDone       int64 = 1
 	rebuildGone       int64 = 2
 )
 
-// Begin stops the sale, creating it when it is missing. Repeating it for the same epoch is safe. A sale that was open
-// before sells no sooner than order.ReturnDelay from now, however soon it is published. Keys of the sale that are no
+// Begin stops the sale, and creates it if it is missing. Repeating it for the same epoch is safe. A sale that was open
+// sells again after order.ReturnDelay at the earliest, however soon it is published. Keys of the sale that are not
 // hashes are removed.
 func (s *Store) Begin(ctx context.Context, sale order.SaleRef, epoch int64) error {
 	keys := []string{
@@ -29,8 +29,8 @@ func (s *Store) Begin(ctx context.Context, sale order.SaleRef, epoch int64) erro
 		&sale.VoucherID, epoch, s.returnDelay.Milliseconds(), s.options.Alone))
 }
 
-// SetHolders makes each claim's user the holder of its order, and removes the fields in remove, which are other users
-// or no users at all.
+// SetHolders makes each claim's user the holder of its order, and removes the fields in remove, which name other users
+// or none.
 func (s *Store) SetHolders(
 	ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, remove []string,
 ) error {
@@ -71,8 +71,8 @@ func (s *Store) Requeue(ctx context.Context, sale order.SaleRef, epoch int64, cl
 	return nil
 }
 
-// Publish opens the sale at the epoch, all its fields at once. Repeating it after it was done is order.ErrSuperseded,
-// like any later step of a rebuild that is over.
+// Publish opens the sale at the epoch and writes all its fields at once. Repeating it returns order.ErrSuperseded, as
+// does any later step of a finished rebuild.
 func (s *Store) Publish(ctx context.Context, sale order.SaleRef, epoch int64, o order.Opening) error {
 	mode, err := wordOf(o.Mode)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"seckill/internal/order"
 )
 
-// rebuildTests are the behaviour of the steps of a rebuild, and of retiring.
+// rebuildTests test the steps of a rebuild, and retiring.
 var rebuildTests = behaviour{
 	"from nothing":             testBuildFromNothing,
 	"over a sale":              testRebuildOverSale,
@@ -30,7 +30,7 @@ func testBuildFromNothing(t *testing.T, r *rig) {
 	if err := r.Begin(r.ctx(), r.sale, 0); !errors.Is(err, order.ErrSuperseded) || r.view().Mode != order.SaleMissing {
 		t.Errorf("Begin at epoch 0: %v, want ErrSuperseded; the sale is %v", err, r.view().Mode)
 	}
-	for range 2 { // again, as after a lost answer
+	for range 2 { // once more, as after a lost answer
 		r.must(r.Begin(r.ctx(), r.sale, 1))
 	}
 	equal(t, order.SaleRebuilding, r.view().Mode)
@@ -45,7 +45,7 @@ func testBuildFromNothing(t *testing.T, r *rig) {
 func testRebuildOverSale(t *testing.T, r *rig) {
 	r.open(1, r.hour(2))
 	r.admit(requests(1, 2)...)
-	r.correct(order.Correction{UserID: 2, OrderID: 1002, GiveBack: true}) // a unit that waits for its time
+	r.correct(order.Correction{UserID: 2, OrderID: 1002, GiveBack: true}) // a unit that may not be sold yet
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	equal(t, []string{"0", "4"}, codes(r.admit(append(requests(1, 1), requests(9, 1)...)...).Results))
 	equal(t, int64(1), r.view().Mark.Epoch)
@@ -63,7 +63,7 @@ func testRebuildOverSale(t *testing.T, r *rig) {
 	equal(t, int64(3), v.Stock)
 }
 
-// rebuilt rebuilds the sale with units in stock and returns the outcome of the next request.
+// rebuilt rebuilds the sale with units in stock, and returns the outcome of the next request.
 func (r *rig) rebuilt(epoch int64) string {
 	r.t.Helper()
 	r.must(r.Begin(r.ctx(), r.sale, epoch))
@@ -75,13 +75,13 @@ func (r *rig) rebuilt(epoch int64) string {
 func testSellsAtOnce(t *testing.T, r *rig) {
 	equal(t, "0", r.rebuilt(1))
 	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err())
-	r.options.Alone = true // instances that could remember it ended with what is missing now
+	r.options.Alone = true // alone, so that instances that could remember it have ended
 	equal(t, "0", r.rebuilt(5))
 }
 
-// testHeldBack: a sale that may be remembered as sold out does not sell what its rebuild has found, and says that it
-// is paused, until that is forgotten (rule 11). That goes for one that sells, too: it may have lost its tail, in
-// which it had sold out.
+// testHeldBack: a sale that instances may remember as sold out does not sell the units that its rebuild has found, and
+// answers that it is paused, until they have forgotten it (rule 11). This also holds for one that was selling: it may
+// have sold out in the tail that it lost.
 func testHeldBack(t *testing.T, r *rig) {
 	r.returnDelay = longDelay
 	soldOut := func() { r.set(fieldStock, 0) }
@@ -100,7 +100,7 @@ func testHeldBack(t *testing.T, r *rig) {
 		r.open(3, r.hour(5))
 		before()
 		from := r.now().Add(longDelay).UnixMilli()
-		r.must(r.Begin(r.ctx(), r.sale, 4)) // which died
+		r.must(r.Begin(r.ctx(), r.sale, 4)) // this rebuild died
 		if got := r.rebuilt(5); got != "6" {
 			t.Errorf("%s: outcome %s, want 6", why, got)
 		}
@@ -110,12 +110,12 @@ func testHeldBack(t *testing.T, r *rig) {
 			t.Errorf("%s: resumes at %d, want %d to %d, %v", why, resumes, from, until, err)
 		}
 		equal(t, order.SaleOpen, r.view().Mode)
-		r.set(fieldResumes, r.now().UnixMilli()) // the time has come
+		r.set(fieldResumes, r.now().UnixMilli()) // the sale may sell now
 		equal(t, []string{"0", "0", "0", "9"}, codes(r.admit(requests(9000, 4)...).Results))
 	}
 }
 
-// testHeldBackLonger: a rebuild of what is held back does not let it go; nor does a revival make a holder sooner.
+// testHeldBackLonger: another rebuild does not release the units earlier, and a revival makes no holder earlier.
 func testHeldBackLonger(t *testing.T, r *rig) {
 	r.returnDelay = longDelay
 	r.open(1, r.hour(0))
@@ -128,7 +128,7 @@ func testHeldBackLonger(t *testing.T, r *rig) {
 		t.Errorf("a revival waits for %v", wait)
 	}
 	equal(t, []string{"2", "0", "1"}, r.units())
-	r.set(fieldResumes, r.now().Add(time.Hour).UnixMilli()) // a clock was set back
+	r.set(fieldResumes, r.now().Add(time.Hour).UnixMilli()) // as after a clock was set back
 	equal(t, []string{"0"}, codes(r.admit(requests(1, 1)...).Results))
 }
 
@@ -150,7 +150,7 @@ func testManyHolders(t *testing.T, r *rig) {
 	equal(t, claims, r.stream())
 }
 
-// testSuperseded: no step of an older rebuild writes anything once a newer one has begun, or once it is open.
+// testSuperseded: no step of an older rebuild writes anything once a newer one has begun or the sale is open.
 func testSuperseded(t *testing.T, r *rig) {
 	steps := func(epoch int64) map[string]error {
 		claims := []order.Claim{{UserID: 66, OrderID: 1066}}
@@ -177,7 +177,7 @@ func testSuperseded(t *testing.T, r *rig) {
 	}
 	r.open(3, r.hour(2))
 	r.admit(requests(1, 1)...)
-	check("open at a later epoch", 2)
+	check("open at a higher epoch", 2)
 	check("open at this epoch", 3)
 	r.must(r.Begin(r.ctx(), r.sale, 5))
 	check("a newer rebuild", 4)
@@ -185,7 +185,7 @@ func testSuperseded(t *testing.T, r *rig) {
 	check("published", 5)
 }
 
-// testEmptiedMeanwhile: a rebuild must not open a sale on a Redis that has forgotten its earlier steps.
+// testEmptiedMeanwhile: a rebuild must not open a sale in a Redis that has forgotten its earlier steps.
 func testEmptiedMeanwhile(t *testing.T, r *rig) {
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err())
@@ -215,7 +215,7 @@ func testUnpublishable(t *testing.T, r *rig) {
 	}
 }
 
-// over opens a sale that has ended.
+// over opens a sale that has already ended.
 func (r *rig) over() {
 	r.t.Helper()
 	o := r.hour(5)
@@ -248,7 +248,7 @@ func testDrop(t *testing.T, r *rig) {
 	r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err())
 	r.over()
 	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), "1", "1001").Err())
-	for range 2 { // again, as after a lost answer
+	for range 2 { // once more, as after a lost answer
 		equal(t, true, r.drop())
 		n, err := r.commands.Exists(r.ctx(), r.keys.sale(r.sale), r.keys.buyers(r.sale)).Result()
 		r.must(err)
@@ -256,7 +256,7 @@ func testDrop(t *testing.T, r *rig) {
 	}
 }
 
-// testDropWaiting: an order of the sale that is in the stream keeps it, however it got there and however late.
+// testDropWaiting: an order of the sale in the stream keeps the sale, however it got there and however late.
 func testDropWaiting(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 1)...)
@@ -270,12 +270,12 @@ func testDropWaiting(t *testing.T, r *rig) {
 	r.must(err)
 
 	other := *r
-	other.sale.VoucherID = 77 // of which 7 is the beginning
+	other.sale.VoucherID = 77 // an id that begins with 7
 	other.open(1, r.hour(2000))
-	for user := int64(1); user <= longestScan+1; user++ { // each in an entry of its own
+	for user := int64(1); user <= longestScan+1; user++ { // one entry per order
 		other.admit(requests(user, 1)...)
 	}
-	equal(t, false, r.drop()) // too long to look through
+	equal(t, false, r.drop()) // the stream is too long to search
 	first, err := r.commands.XRangeN(r.ctx(), r.keys.orders(0), "-", "+", 1).Result()
 	r.must(err)
 	r.must(r.commands.XDel(r.ctx(), r.keys.orders(0), first[0].ID).Err())
@@ -288,12 +288,12 @@ func testDropMoved(t *testing.T, r *rig) {
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	gone, err := r.Drop(r.ctx(), r.sale, seen)
 	r.must(err)
-	equal(t, false, gone) // it is being rebuilt
+	equal(t, false, gone) // the sale is being rebuilt
 	o := r.hour(5)
 	o.End = o.Begin.Add(time.Minute)
 	r.must(r.Publish(r.ctx(), r.sale, 2, o))
 	gone, err = r.Drop(r.ctx(), r.sale, seen)
 	r.must(err)
-	equal(t, false, gone) // it was
+	equal(t, false, gone) // the sale was rebuilt
 	equal(t, true, r.drop())
 }

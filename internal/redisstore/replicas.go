@@ -9,17 +9,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Replicas says how many replicas must have received an accepted order before its buyer is answered.
+// Replicas says how many replicas must have an accepted order before its buyer gets an answer.
 type Replicas struct {
-	Count   int           // 0: none is asked
-	Timeout time.Duration // waits at most so long; less than ClientConfig.Timeout
+	Count   int           // 0: no replica is asked
+	Timeout time.Duration // how long to wait for them; less than ClientConfig.Timeout
 }
 
-// errUnconfirmed: too few replicas have confirmed in time what Redis did. It is not order.ErrUnavailable, because it
-// was done.
+// errUnconfirmed: too few replicas have confirmed in time what Redis did. It does not wrap order.ErrUnavailable,
+// because Redis did it.
 var errUnconfirmed = errors.New("redis: too few replicas have confirmed it")
 
-// check refuses replicas where there are none.
+// check refuses to wait for replicas of a Redis that has none.
 func (r Replicas) check(alone bool) error {
 	if r.Count > 0 && alone {
 		return fmt.Errorf("redis: %d replicas are to confirm, but the Redis of the embedded mode has none", r.Count)
@@ -27,20 +27,20 @@ func (r Replicas) check(alone bool) error {
 	return nil
 }
 
-// confirmation asks the replicas whether they have what precedes it in a pipeline. WAIT covers the writes of its own
-// connection only, so both must be sent together. And it covers none when the calls wrote nothing, like a call that
-// repeats another whose answer was lost: so confirmation writes a key itself, after them in the one stream that
-// replicas receive, and that write cannot be confirmed before theirs.
+// confirmation asks the replicas whether they have the calls before it in a pipeline. WAIT covers only writes of its
+// own connection, so both must be sent together. It also covers nothing if the calls wrote nothing, as when a call
+// repeats one whose answer was lost. So confirmation itself writes a key after them: replicas receive all writes in one
+// stream, and cannot confirm that write before the earlier ones.
 type confirmation struct {
 	wanted       int
 	write, count *redis.IntCmd
 }
 
-// ask puts the question at the end of the pipeline.
+// ask adds the question to the end of the pipeline.
 func (r Replicas) ask(ctx context.Context, pipe redis.Pipeliner, key string) confirmation {
 	c := confirmation{wanted: r.Count, write: pipe.Incr(ctx, key)}
 	c.count = redis.NewIntCmd(ctx, "wait", r.Count, max(r.Timeout.Milliseconds(), 1)) // 0 would wait forever
-	// It is queued; a command has its own error.
+	// This only queues it; a command has its own error.
 	_ = pipe.Process(ctx, c.count)
 	return c
 }

@@ -14,7 +14,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-// flock is a rig whose orders two replicas must have. Each receives through a proxy of its own.
+// flock is a rig whose orders two replicas must confirm, each behind its own proxy.
 type flock struct {
 	*rig
 	t        *testing.T
@@ -55,7 +55,7 @@ func (f *flock) ask(user int64) ([]string, error) {
 	return codes(v.Results), err
 }
 
-// unconfirmed checks that a call was done and is not known to be.
+// unconfirmed checks that a call took effect but returned errUnconfirmed.
 func (f *flock) unconfirmed(user int64) {
 	f.t.Helper()
 	got, err := f.ask(user)
@@ -67,7 +67,7 @@ func (f *flock) unconfirmed(user int64) {
 	}
 }
 
-// confirmed checks that a user gets their order id, if not at once, and that every replica has it by then.
+// confirmed checks that a user eventually gets their order id, and that every replica has the order by then.
 func (f *flock) confirmed(user int64) {
 	f.t.Helper()
 	var last string
@@ -90,7 +90,8 @@ func (f *flock) confirmed(user int64) {
 	}
 }
 
-// TestReplicasConfirm: no buyer gets an order id that too few replicas have; asking again finds it once they have it.
+// TestReplicasConfirm: no buyer gets the id of an order that too few replicas have; once they have it, asking again
+// returns it.
 func TestReplicasConfirm(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]struct{ fail, heal func(*flock) }{
@@ -109,7 +110,7 @@ func TestReplicasConfirm(t *testing.T) {
 
 			fault.fail(f)
 			f.unconfirmed(3)
-			f.unconfirmed(3) // the identical batch writes nothing, and is not confirmed for that
+			f.unconfirmed(3) // the identical batch writes nothing, and still is not confirmed
 			f.must(f.commands.ScriptFlush(f.ctx()).Err())
 			f.unconfirmed(4)
 			// A refusal promises nothing.
@@ -117,7 +118,7 @@ func TestReplicasConfirm(t *testing.T) {
 				order.Batch{Sale: order.SaleRef{VoucherID: 99}, Requests: requests(1, 1), MaxBacklog: 1000})
 			f.must(err)
 			equal(t, []string{"2"}, codes(v.Results))
-			// The user holds the order from before, and does not learn so until it is safe.
+			// The user already has the order, and learns of it only once it is safe.
 			_, err = f.Admit(f.ctx(),
 				order.Batch{Sale: f.sale, Requests: []order.Request{{UserID: 3, OrderID: 7}}, MaxBacklog: 1000})
 			if !errors.Is(err, errUnconfirmed) {
@@ -133,7 +134,7 @@ func TestReplicasConfirm(t *testing.T) {
 	}
 }
 
-// TestReplicasConfirmASend: one question follows all calls of a send, and its answer is that of every batch.
+// TestReplicasConfirmASend: one question follows all calls of a send, and its answer holds for every batch.
 func TestReplicasConfirmASend(t *testing.T) {
 	t.Parallel()
 	f := newFlock(t, 100*time.Millisecond)
@@ -144,7 +145,7 @@ func TestReplicasConfirmASend(t *testing.T) {
 			batch: order.Batch{Sale: f.sale, Requests: requests(int64(i+1), 1), MaxBacklog: 1000},
 		}
 	}
-	f.must(f.commands.ScriptFlush(f.ctx()).Err()) // so that they are called twice, and asked about twice
+	f.must(f.commands.ScriptFlush(f.ctx()).Err()) // so that the script is called, and the replicas asked, twice
 	f.admissions.in(0).send(f.ctx(), batches)
 	for i, p := range batches {
 		if p.err != nil || !errors.Is(p.doubt, errUnconfirmed) {
@@ -157,7 +158,7 @@ func TestReplicasConfirmASend(t *testing.T) {
 	equal(t, 3, len(f.holders()))
 }
 
-// The call of a caller that no longer waits is not sent.
+// The call of a caller who no longer waits is not sent.
 func TestReplicasNotAskedForNothing(t *testing.T) {
 	t.Parallel()
 	f := newFlock(t, 50*time.Millisecond)
@@ -170,7 +171,7 @@ func TestReplicasNotAskedForNothing(t *testing.T) {
 	equal(t, 0, len(f.holders()))
 }
 
-// TestReplicasRefused: where there are none, no store is made that would wait for them.
+// TestReplicasRefused: New refuses to wait for replicas of a Redis that has none.
 func TestReplicasRefused(t *testing.T) {
 	t.Parallel()
 	clients := newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{"127.0.0.1:1"}})
@@ -180,11 +181,11 @@ func TestReplicasRefused(t *testing.T) {
 	}
 }
 
-// TestReplicasConfirmOnACluster: the replica of the sale's own master is asked, also after the slot has moved and
-// after the replica has taken its master's place; other replicas do not count.
+// TestReplicasConfirmOnACluster: the replica of the sale's own master is asked, even after the slot has moved and after
+// the replica has replaced its master; other replicas do not count.
 func TestReplicasConfirmOnACluster(t *testing.T) {
 	t.Parallel()
-	// No master is to be replaced by itself, on however busy a machine.
+	// No master may be replaced unless the test does it, however busy the machine.
 	cluster := testkit.StartRedisClusterOf(t, 3, 15*time.Second)
 	clients := newClients(t, rediskit.Config{Topology: rediskit.Cluster, Addrs: cluster.Addrs(), Timeout: time.Second})
 	f := &flock{t: t, rig: rigOn(t, clients, "")}
@@ -197,11 +198,11 @@ func TestReplicasConfirmOnACluster(t *testing.T) {
 	own := replica()
 	own.Pause()
 	f.unconfirmed(2)
-	f.unconfirmed(2) // the identical batch writes nothing, and is not confirmed for that
+	f.unconfirmed(2) // the identical batch writes nothing, and still is not confirmed
 	own.Resume()
 	f.confirmed(2)
 
-	// Another server has the sale then: it stands still until it is rebuilt there.
+	// Now another server has the sale, which stops until it is rebuilt there.
 	cluster.MoveSlot(stream, (cluster.Master(stream)+1)%3, 0)
 	f.open(2, f.hour(50))
 	f.confirmed(3)

@@ -17,23 +17,22 @@ import (
 )
 
 const (
-	// stopsKept is how long a stop is kept: for reporters that come late, because their instance stood still.
+	// stopsKept is how long a stop is kept, for reporters that come late because their instance was suspended.
 	stopsKept = recovery.RoundTTL
-	// clockDoubt is by how much the clock may have been set back since a reporter's last heartbeat, without a stop
-	// going unnoticed.
+	// clockDoubt is how far the clock may have been set back since a reporter's last heartbeat without a stop being
+	// missed.
 	clockDoubt = 10 * time.Second
-	// reporterAlive is for how long after its heartbeat a reporter counts as living. It sends several a second.
+	// reporterAlive is how long a reporter counts as alive after a heartbeat. It sends several per second.
 	reporterAlive = 2 * time.Second
 )
 
-// What a reporter's name in Redis says behind the reporter's own: the version of its build, and the formats that it
-// reads.
+// After its own name, a reporter's name in Redis has the version of its build and the formats that it reads.
 const (
 	versionWord = " version="
 	formatsWord = " formats="
 )
 
-// heartbeatName returns the name under which a reporter is known in Redis.
+// heartbeatName returns the reporter's name in Redis.
 func (s *Store) heartbeatName(reporter string) string {
 	if s.options.Version != "" {
 		reporter += versionWord + strings.ReplaceAll(s.options.Version, " ", "_")
@@ -44,11 +43,11 @@ func (s *Store) heartbeatName(reporter string) string {
 	return reporter
 }
 
-// lately is for how long an instance without a heartbeat counts as one that may come back.
+// lately is how long after its last heartbeat an instance may still come back.
 const lately = 10 * time.Second
 
-// readHeartbeat returns a reporter's own name, the version of its build, "" if it does not say that, and the formats
-// that it reads.
+// readHeartbeat returns a reporter's own name, the version of its build ("" if it is missing), and the formats that it
+// reads.
 func readHeartbeat(name string) (reporter, version string, formats []string) {
 	name, list, found := strings.Cut(name, formatsWord)
 	if found {
@@ -87,7 +86,7 @@ func (s *Store) Heartbeat(
 	heard := recovery.Heard{Now: r.Number()}
 	for range r.Len() / 2 {
 		name, stopped := r.Text(), r.Number()
-		if id := identifier(name); id != 0 { // another name was written by hand, and goes with its time
+		if id := identifier(name); id != 0 { // another name was written by hand: its time is removed
 			heard.Rounds = append(heard.Rounds,
 				recovery.Round{Sale: order.SaleRef{VoucherID: id, Partition: partition}, Stopped: stopped})
 		}
@@ -98,8 +97,8 @@ func (s *Store) Heartbeat(
 // reportParts is how many parts of a report share a round trip: 16,000 claims.
 const reportParts = 16
 
-// SubmitReport implements recovery.ReportStore: a thousand claims in one part, and many parts in one round trip. The
-// reporter is done with the last part, which is sent once all others have arrived.
+// SubmitReport implements recovery.ReportStore. It sends a thousand claims per part, and many parts per round trip. The
+// last part, which completes the report, is sent once all others have arrived.
 func (s *Store) SubmitReport(
 	ctx context.Context, round recovery.Round, reporter string, report recovery.Report,
 ) (inTime bool, epoch int64, err error) {
@@ -129,7 +128,7 @@ func (s *Store) submitParts(
 	pipe := s.in(round.Sale.Partition).Pipeline()
 	sent := make([]*redis.Cmd, len(parts))
 	for i, claims := range parts {
-		// With its source: a Redis that was restarted knows no script, and few reports are as large as this.
+		// With its source: a restarted Redis knows no scripts, and few reports are this large.
 		sent[i] = s.scripts.report.Command(ctx, "eval", s.scripts.report.Source, s.reportKeys(round),
 			reportArgs(round, "", seen, claims))
 		_ = pipe.Process(ctx, sent[i]) // it is queued; a command has its own error
@@ -152,7 +151,7 @@ func (s *Store) reportKeys(round recovery.Round) []string {
 	return []string{s.keys.sale(round.Sale), s.keys.reports(round.Sale), s.keys.reported(round.Sale)}
 }
 
-// reportArgs is ARGV of scripts/report.lua.
+// reportArgs returns ARGV of scripts/report.lua.
 func reportArgs(round recovery.Round, reporter string, seen order.Mark, claims []order.Claim) []any {
 	args := make([]any, 0, 4+4*len(claims))
 	args = append(args, round.Stopped, reporter, seen.Epoch, seen.Sequence)
@@ -190,7 +189,7 @@ func (s *Store) RoundProgress(ctx context.Context, sale order.SaleRef, epoch int
 	return progress, r.Err
 }
 
-// Reported implements recovery.ReportReader. What cannot be read is left out and logged. It stops after the first
+// Reported implements recovery.ReportReader. It logs and skips claims that cannot be read. It stops after the first
 // error.
 func (s *Store) Reported(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error] {
 	return func(yield func(order.Claim, error) bool) {

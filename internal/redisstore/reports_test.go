@@ -15,7 +15,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-// reportsTests are the behaviour of recovery rounds: what instances remember, reported while a sale is stopped.
+// reportsTests test recovery rounds: instances report what they remember while a sale is stopped.
 var reportsTests = behaviour{
 	"stops":                   testStops,
 	"report":                  testReport,
@@ -58,12 +58,12 @@ func (r *rig) progress(epoch int64) order.RoundProgress {
 	return p
 }
 
-// member is an element of a sorted set of times.
+// member returns an element of a sorted set of times.
 func member(at time.Time, name string) redis.Z {
 	return redis.Z{Score: float64(at.UnixMilli()), Member: name}
 }
 
-// reported reads what was reported, by order id.
+// reported returns the reported claims, by order id.
 func (r *rig) reported() []order.Claim {
 	r.t.Helper()
 	var claims []order.Claim
@@ -93,13 +93,13 @@ func testStops(t *testing.T, r *rig) {
 	slices.Sort(reporters)
 	equal(t, []string{"a", "b"}, reporters)
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(r.now().Add(-stopsKept-time.Minute), "7")).Err())
-	// The first heartbeat hears of it still, as all may have stood still.
+	// The first heartbeat learns of it even so, since all instances may have been suspended.
 	equal(t, r.sale, r.reporterHeartbeat("a").Sale)
 	equal(t, recovery.Round{}, r.reporterHeartbeat("a")) // forgotten
 }
 
-// testNewStops: a reporter is told what is new, also when the clock was set or the reporter stood still since its
-// last heartbeat.
+// testNewStops: a reporter learns of new rounds, even if the clock was set or the reporter was suspended since its last
+// heartbeat.
 func testNewStops(t *testing.T, r *rig) {
 	r.replaceByText(r.keys.stops(0), r.keys.reporters(0))
 	first, err := r.Heartbeat(r.ctx(), 0, "a", recovery.Heard{})
@@ -108,7 +108,7 @@ func testNewStops(t *testing.T, r *rig) {
 	for id, ago := range map[string]time.Duration{"1": 5 * time.Minute, "2": 2 * time.Second, "3": -time.Second} {
 		r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0), member(time.UnixMilli(first.Now).Add(-ago), id)).Err())
 	}
-	// By hand.
+	// These times are written by hand.
 	for name, ago := range map[string]time.Duration{
 		"x": time.Second, "07": time.Second, "8.16": time.Second, "9": -2 * stopsKept,
 	} {
@@ -120,7 +120,7 @@ func testNewStops(t *testing.T, r *rig) {
 	}{
 		"the first":           {want: 3},
 		"one after the other": {last: recovery.Heard{Now: first.Now, Ago: time.Millisecond}, want: 2},
-		"it stood still": {
+		"it was suspended": {
 			last: recovery.Heard{Now: first.Now - 6*time.Minute.Milliseconds(), Ago: 6 * time.Minute}, want: 3,
 		},
 		"the clock was set ahead": {
@@ -129,7 +129,7 @@ func testNewStops(t *testing.T, r *rig) {
 		"the clock was set back": {
 			last: recovery.Heard{Now: first.Now + time.Hour.Milliseconds(), Ago: time.Millisecond}, want: 2,
 		},
-		"both, it stood still too": {
+		"both, and it was suspended": {
 			last: recovery.Heard{Now: first.Now + time.Hour.Milliseconds(), Ago: 5 * time.Minute}, want: 3,
 		},
 	} {
@@ -139,7 +139,8 @@ func testNewStops(t *testing.T, r *rig) {
 			t.Errorf("%s: %v, want %d", name, heard.Rounds, tc.want)
 		}
 	}
-	// All instances stood still for longer than stops are kept: the first one back hears of an old one, and removes it.
+	// All instances were suspended for longer than stops are kept: the first one back learns of an old stop, and
+	// removes it.
 	r.must(r.commands.ZAdd(r.ctx(), r.keys.stops(0),
 		member(time.UnixMilli(first.Now).Add(-stopsKept-time.Minute), "4")).Err())
 	for _, want := range []int{4, 3} {
@@ -147,7 +148,7 @@ func testNewStops(t *testing.T, r *rig) {
 		heard, err := r.Heartbeat(r.ctx(), 0, "a", recovery.Heard{Now: first.Now - ago.Milliseconds(), Ago: ago})
 		r.must(err)
 		if len(heard.Rounds) != want {
-			t.Errorf("after all stood still: %v, want %d", heard.Rounds, want)
+			t.Errorf("after all were suspended: %v, want %d", heard.Rounds, want)
 		}
 	}
 }
@@ -166,7 +167,7 @@ func testReport(t *testing.T, r *rig) {
 		{OrderID: 1 << 62, UserID: 5, VoucherID: 7, Epoch: 1, Sequence: 4},
 		{OrderID: 1<<62 + 1, UserID: 6, VoucherID: 7, Epoch: 1},
 	}
-	for range 2 { // again, as after a lost answer
+	for range 2 { // once more, as after a lost answer
 		inTime, epoch := r.submit(h, "a", order.Mark{Epoch: 1, Sequence: 9}, claims...)
 		equal(t, true, inTime)
 		equal(t, int64(1), epoch)
@@ -183,7 +184,7 @@ func testReport(t *testing.T, r *rig) {
 	equal(t, int64(0), n)
 }
 
-// testReportOfMany: a reporter is done with the last part of its report.
+// testReportOfMany: the last part of a report completes it.
 func testReportOfMany(t *testing.T, r *rig) {
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	h := r.reporterHeartbeat("a")
@@ -202,7 +203,7 @@ func testReportOfMany(t *testing.T, r *rig) {
 	equal(t, 0, len(r.progress(2).Missing))
 }
 
-// testLateReport: what comes after the rebuild, or was meant for the one before, is refused; the answer has its epoch.
+// testLateReport: a report after the rebuild, or for an earlier round, is refused; the answer has the sale's epoch.
 func testLateReport(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.must(r.Begin(r.ctx(), r.sale, 2))
@@ -220,7 +221,7 @@ func testLateReport(t *testing.T, r *rig) {
 	late()
 }
 
-// testReportAfterLoss: a Redis that is emptied during a round asks anew.
+// testReportAfterLoss: a Redis that is emptied during a round begins it again.
 func testReportAfterLoss(t *testing.T, r *rig) {
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	h := r.reporterHeartbeat("a")
@@ -252,13 +253,13 @@ func testRoundOver(t *testing.T, r *rig) {
 	}
 }
 
-// testOneStop: a rebuild that died and the next one share their reports; no reporter has to come twice.
+// testOneStop: a rebuild that died and the next one share their reports; no reporter must report twice.
 func testOneStop(t *testing.T, r *rig) {
 	r.open(1, r.hour(1))
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	h := r.reporterHeartbeat("a")
 	r.submit(h, "a", order.Mark{Epoch: 1, Sequence: 1}, order.Claim{OrderID: 9, UserID: 9, VoucherID: 7})
-	r.pass(6 * time.Millisecond) // two stops of one millisecond are a millisecond apart
+	r.pass(6 * time.Millisecond) // otherwise two stops in one millisecond look the same
 	r.must(r.Begin(r.ctx(), r.sale, 3))
 	equal(t, h, r.reporterHeartbeat("a"))
 	state := r.progress(3)
@@ -276,8 +277,8 @@ func testDeadReporter(t *testing.T, r *rig) {
 	equal(t, []string{"a"}, r.progress(2).Missing)
 }
 
-// testVersions: a heartbeat tells the version of its build, which changes nothing else: the round waits for the
-// reporter, and ends with its report. One that tells none is none.
+// testVersions: a heartbeat has the version of its build, which changes nothing else: the round waits for the reporter,
+// and ends with its report. A heartbeat without a version has none.
 func testVersions(t *testing.T, r *rig) {
 	r.reporterHeartbeat("b:1")
 	r.options.Version = "v1.2.3 dirty"
@@ -287,28 +288,28 @@ func testVersions(t *testing.T, r *rig) {
 	equal(t, []preflight.Instance{{Name: "a", Version: "v1.2.3_dirty"}, {Name: "b"}}, instances)
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	var round recovery.Round
-	eventually(t, func() bool { // a heartbeat is old after two seconds, which a busy machine may take
+	eventually(t, func() bool { // a heartbeat expires after two seconds, which a busy machine may take
 		round = r.reporterHeartbeat("a:1")
 		return slices.Contains(r.progress(2).Missing, "a:1")
 	})
 	r.submit(round, "a:1", order.Mark{Epoch: 1, Sequence: 1})
 	r.reporterHeartbeat("a:1")
 	if missing := r.progress(2).Missing; slices.Contains(missing, "a:1") {
-		t.Errorf("missing %v, though it has reported", missing)
+		t.Errorf("missing %v, although it has reported", missing)
 	}
 }
 
-// restart kills the server and starts it again, with what its file has.
+// restart kills the server and starts it again with the contents of its file.
 func (r *rig) restart(server *testkit.RedisServer) {
 	server.Kill()
 	server.Start()
 	for deadline := time.Now().Add(time.Minute); r.Ping(r.ctx()) != nil && time.Now().Before(deadline); {
-		time.Sleep(10 * time.Millisecond) // it reads its file
+		time.Sleep(10 * time.Millisecond) // it is reading its file
 	}
 }
 
-// TestRestartDuringRebuild: a server that was restarted while a sale was stopped may have lost steps of the rebuild, or
-// that it was over. So that rebuild ends there, and the next one waits for all reports anew.
+// TestRestartDuringRebuild: a server that restarts while a sale is stopped may have lost steps of the rebuild, or its
+// end. So that rebuild ends there, and the next one waits for all reports again.
 func TestRestartDuringRebuild(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
@@ -329,14 +330,14 @@ func TestRestartDuringRebuild(t *testing.T) {
 	equal(t, []string{"a"}, r.progress(3).Missing)
 	equal(t, 0, len(r.reported()))
 	if r.field(fieldResumes) == "0" {
-		t.Error("sells while others may have it cached as sold out")
+		t.Error("the sale sells while instances may have cached it as sold out")
 	}
 	r.must(r.Publish(r.ctx(), r.sale, 3, r.hour(4)))
 	equal(t, order.SaleOpen, r.view().Mode)
 }
 
 // TestRestartStopsSales: a server that was restarted, or that took over, may have lost its tail. Sales that another run
-// opened are stopped before they sell again, whatever callers know of them; so are those without requests.
+// opened are stopped before they sell again, whatever mark callers know, and even without requests.
 func TestRestartStopsSales(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
@@ -357,8 +358,8 @@ func TestRestartStopsSales(t *testing.T) {
 	equal(t, order.SaleOpen, r.view().Mode)
 }
 
-// testFormats: a heartbeat names its build and what it reads. An instance that does not read all that this one writes
-// is old, for as long as it may come back.
+// testFormats: a heartbeat has its build and the formats that it reads. An instance that does not read all formats that
+// this one writes is old, for as long as it may come back.
 func testFormats(t *testing.T, r *rig) {
 	r.options.Version, r.options.Formats = "v1 beta", []string{"packed", "quantity"}
 	r.reporterHeartbeat("a:1")

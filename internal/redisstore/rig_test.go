@@ -16,22 +16,22 @@ import (
 	"seckill/internal/testkit"
 )
 
-// rig is one store on one server, with everything that a test of its behaviour needs.
+// rig is one store on one server, with the helpers of its tests.
 type rig struct {
 	*Store
 	t    testing.TB
 	sale order.SaleRef
-	// mini is the in-process server, nil on the others.
+	// mini is the in-process server; nil on other servers.
 	mini *miniredis.Miniredis
 }
 
 // testDelay is the rigs' order.ReturnDelay.
 const testDelay = 60 * time.Millisecond
 
-// testWord is the rigs' ledger's.
+// testWord is the word of the rigs' ledger.
 const testWord = "1/ledger"
 
-// behaviour is tests by name, each of which holds on every server.
+// behaviour is tests by name; each must pass on every kind of server.
 type behaviour map[string]func(*testing.T, *rig)
 
 // TestOnEveryServer runs the tests of behaviour on a real server, on a real cluster, and on the in-process server of
@@ -55,7 +55,7 @@ func TestOnEveryServer(t *testing.T) {
 					t.Run(name, func(t *testing.T) {
 						t.Parallel()
 						r := open(t)
-						r.carry(testWord) // several tests write by hand before anybody else does
+						r.carry(testWord) // several tests write by hand before any script does
 						test(t, r)
 					})
 				}
@@ -64,7 +64,7 @@ func TestOnEveryServer(t *testing.T) {
 	}
 }
 
-// newRig is a rig on the shared real server.
+// newRig returns a rig on the shared real server.
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	client, prefix := testkit.Redis(t)
@@ -85,13 +85,13 @@ func newMiniRig(t *testing.T) *rig {
 	return r
 }
 
-// newServerRig is a rig on a server of the test's own.
+// newServerRig returns a rig on a server of the test's own.
 func newServerRig(t testing.TB, server *testkit.RedisServer) *rig {
 	t.Helper()
 	return rigOn(t, newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{server.Addr}}), "")
 }
 
-// newClients returns clients with limits, unless c has its own.
+// newClients returns clients, with limits for a test unless c has its own.
 func newClients(t testing.TB, c rediskit.Config) *rediskit.Clients {
 	t.Helper()
 	clients, err := rediskit.NewClients(limited(c))
@@ -107,7 +107,7 @@ func newClients(t testing.TB, c rediskit.Config) *rediskit.Clients {
 }
 
 // patientClients returns one client for everything, as newRig has: on a busy machine connecting may take longer than
-// maxConnect, which the tests of behaviour are not about.
+// maxConnect, which these tests are not about.
 func patientClients(t testing.TB, c rediskit.Config) *rediskit.Clients {
 	t.Helper()
 	o := limited(c).Options()
@@ -121,7 +121,7 @@ func patientClients(t testing.TB, c rediskit.Config) *rediskit.Clients {
 	return &rediskit.Clients{Commands: client, Blocking: client}
 }
 
-// limited is c with limits, unless it has its own. A busy machine may answer a call after seconds.
+// limited returns c with limits, unless it has its own. A busy machine may take seconds to answer a call.
 func limited(c rediskit.Config) rediskit.Config {
 	c.PoolSize, c.Readers, c.Timeout = cmp.Or(c.PoolSize, 64), cmp.Or(c.Readers, 16), cmp.Or(c.Timeout, 10*time.Second)
 	return c
@@ -147,13 +147,13 @@ func (w testWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// carry has partition 0 carry the word.
+// carry writes the word into partition 0.
 func (r *rig) carry(word string) {
 	r.t.Helper()
 	r.must(r.commands.Set(r.ctx(), r.keys.format(0), word, 0).Err())
 }
 
-// hour is a window that is open now.
+// hour returns a sale whose window is open now, for an hour.
 func (r *rig) hour(stock int64) order.Opening {
 	now := r.now()
 	return order.Opening{Stock: stock, Begin: now.Add(-time.Hour), End: now.Add(time.Hour), Mode: order.SaleOpen}
@@ -167,7 +167,7 @@ func (r *rig) open(epoch int64, o order.Opening) {
 	r.set(fieldResumes, 0)
 }
 
-// set changes fields of the sale's hash, past the scripts.
+// set changes fields of the sale's hash, bypassing the scripts.
 func (r *rig) set(fields ...any) {
 	r.t.Helper()
 	r.must(r.commands.HSet(r.ctx(), r.keys.sale(r.sale), fields...).Err())
@@ -188,7 +188,7 @@ func (r *rig) now() time.Time {
 	return now
 }
 
-// admit sends the requests, with no mark known and no limit on the backlog.
+// admit sends the requests, without a known mark and without a limit on the backlog.
 func (r *rig) admit(requests ...order.Request) order.BatchResult {
 	r.t.Helper()
 	return r.admitBatch(order.Batch{Requests: requests})
@@ -205,7 +205,7 @@ func (r *rig) admitBatch(b order.Batch) order.BatchResult {
 	return v
 }
 
-// view reads the sale.
+// view returns the sale's view.
 func (r *rig) view() order.SaleView {
 	r.t.Helper()
 	views, err := r.Views(r.ctx(), []order.SaleRef{r.sale})
@@ -213,7 +213,7 @@ func (r *rig) view() order.SaleView {
 	return views[0]
 }
 
-// stream reads the partition's whole stream as claims.
+// stream returns the partition's whole stream as claims.
 func (r *rig) stream() []order.Claim {
 	r.t.Helper()
 	messages, err := r.commands.XRange(r.ctx(), r.keys.orders(r.sale.Partition), "-", "+").Result()
@@ -228,7 +228,7 @@ func (r *rig) stream() []order.Claim {
 	return claims
 }
 
-// holders reads the sale's holders.
+// holders returns the sale's holders.
 func (r *rig) holders() map[int64]int64 {
 	r.t.Helper()
 	holders := map[int64]int64{}
@@ -248,7 +248,7 @@ func (r *rig) must(err error) {
 	}
 }
 
-// requests are n users from the given one on, with orders 1000 above.
+// requests returns n requests, of users from the given one on, with order ids 1000 above.
 func requests(from int64, n int) []order.Request {
 	as := make([]order.Request, n)
 	for i := range as {
@@ -257,7 +257,7 @@ func requests(from int64, n int) []order.Request {
 	return as
 }
 
-// codes are the outcomes' codes, with the order where there is one.
+// codes returns the outcomes' codes, with the order if there is one.
 func codes(outcomes []order.Result) []string {
 	texts := make([]string, len(outcomes))
 	for i, o := range outcomes {

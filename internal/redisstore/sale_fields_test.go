@@ -42,10 +42,10 @@ const (
 	fieldServer        = "server"
 )
 
-// saleField is one field of a sale's hash. All fields are text; kind says of what.
+// saleField is one field of a sale's hash. All fields are stored as text; kind says what the text means.
 type saleField struct{ name, kind, meaning, writers string }
 
-// saleFields is the one table of the fields, with the scripts that write each.
+// saleFields is the one table of the fields, with the scripts that write each of them.
 var saleFields = []saleField{
 	{
 		fieldMode, "word", "what the sale does: `open`, `paused`, `off`, `rebuild`",
@@ -91,7 +91,7 @@ var saleFields = []saleField{
 	},
 }
 
-// Every field that a script reads or writes is in the table, with this script among its writers if it writes it.
+// Every field that a script reads or writes is in the table, with that script among its writers if it writes it.
 func TestScriptsKeepToTheSaleFields(t *testing.T) {
 	t.Parallel()
 	writers, used := map[string][]string{}, map[string]bool{}
@@ -117,7 +117,7 @@ func TestScriptsKeepToTheSaleFields(t *testing.T) {
 	for _, f := range saleFields {
 		listed[f.name] = strings.Fields(f.writers)
 		if !used[f.name] {
-			t.Errorf("no script uses the field %s", f.name)
+			t.Errorf("no script uses the field %s of saleFields", f.name)
 		}
 		delete(used, f.name)
 	}
@@ -129,7 +129,7 @@ func TestScriptsKeepToTheSaleFields(t *testing.T) {
 	}
 }
 
-// fieldsIn returns the fields of a sale's hash that a script names, in its calls of Redis.
+// fieldsIn returns the fields of a sale's hash that a script names in its calls of Redis.
 func fieldsIn(source string) (read, written []string) {
 	call := regexp.MustCompile(`'(HSET|HDEL|HINCRBY|HGET|HMGET)', (?:sale_key|KEYS\[[1i]\])`)
 	for _, at := range call.FindAllStringSubmatchIndex(source, -1) {
@@ -171,7 +171,7 @@ func listed(source, list string) []string {
 	return fields
 }
 
-// namesIn returns the words in a piece of Lua that can be fields.
+// namesIn returns the words in a piece of Lua that may be fields.
 func namesIn(text string) []string {
 	var names []string
 	for _, word := range regexp.MustCompile(`'([a-z_]+)'`).FindAllStringSubmatch(text, -1) {

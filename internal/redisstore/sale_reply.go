@@ -8,9 +8,9 @@ import (
 	"seckill/internal/voucher"
 )
 
-// resultOf reads what seckill.lua answers for one request: a code, how many units are left where they are not enough,
-// or the order that the user has already. An element that is none of them concerns no other request of the batch, so
-// it is an outcome and no error.
+// resultOf reads the answer of seckill.lua to one request: a code, the number of units left if they are not enough, or
+// the order that the user already has. Any other element concerns no other request of the batch, so it becomes an
+// outcome and not an error.
 func resultOf(r *rediskit.Reply) order.Result {
 	switch v := r.Next().(type) {
 	case int64:
@@ -44,7 +44,7 @@ func viewOf(r *rediskit.Reply) order.SaleView {
 	return v
 }
 
-// modeOf reads a sale's mode word; an unknown one means that the sale must be rebuilt.
+// modeOf returns the mode for a sale's mode word; an unknown word means that the sale must be rebuilt.
 func modeOf(word string) order.SaleMode {
 	switch word {
 	case modeOpen:
@@ -60,7 +60,7 @@ func modeOf(word string) order.SaleMode {
 	}
 }
 
-// wordOf is the word for a mode that a sale can be published in.
+// wordOf returns the word for a mode with which a sale can be published.
 func wordOf(mode order.SaleMode) (string, error) {
 	switch mode {
 	case order.SaleOpen:

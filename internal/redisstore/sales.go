@@ -18,14 +18,14 @@ import (
 const (
 	maxViews  = 250 // sales read by one call of scripts/views.lua
 	rangePage = 500 // stream entries read at once
-	// liveWait is how long a partition has to say how its sales are, for those who look at sales of several.
+	// liveWait is how long each partition has to return its sales' state when sales of several are read.
 	liveWait = time.Second
 	// longestScan is how many entries of a stream Inventory and Drop search at most.
 	longestScan = 1000
 )
 
-// Views returns the state of each sale, in the order asked. Sales of one partition are read in one round trip (250 at
-// a time) and at one moment. A sale whose keys hold something else is order.SaleMissing, and harms no other.
+// Views returns the state of each sale, in the given order. Sales of one partition are read in one round trip (250 at a
+// time) and at one moment. A sale whose keys hold something else reads as order.SaleMissing, and affects no other.
 func (s *Store) Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error) {
 	views := make([]order.SaleView, len(sales))
 	for _, part := range viewParts(sales) {
@@ -40,7 +40,7 @@ func (s *Store) Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleV
 	return views, nil
 }
 
-// viewParts are the indexes of sales that one call of scripts/views.lua reads: all of one partition, at most maxViews.
+// viewParts returns the indexes of sales that each call of scripts/views.lua reads: of one partition, at most maxViews.
 func viewParts(sales []order.SaleRef) (parts [][]int) {
 	groups := make(map[int][]int, 1)
 	for i, sale := range sales {
@@ -52,7 +52,8 @@ func viewParts(sales []order.SaleRef) (parts [][]int) {
 	return parts
 }
 
-// askable are the viewParts of partitions that can be asked. Sales in those with other data are paused, in views.
+// askable returns the viewParts of partitions that may be read. In views it sets sales in partitions with other data to
+// paused.
 func (s *Store) askable(sales []order.SaleRef, views []order.SaleView) [][]int {
 	return slices.DeleteFunc(viewParts(sales), func(part []int) bool {
 		if s.formats.in(sales[part[0]].Partition) == nil {
@@ -65,7 +66,7 @@ func (s *Store) askable(sales []order.SaleRef, views []order.SaleView) [][]int {
 	})
 }
 
-// viewKeys are KEYS of scripts/views.lua for the sales at the given indexes.
+// viewKeys returns KEYS of scripts/views.lua for the sales at the given indexes.
 func (s *Store) viewKeys(sales []order.SaleRef, part []int) []string {
 	keys := make([]string, 0, 2*len(part))
 	for _, i := range part {
@@ -74,7 +75,7 @@ func (s *Store) viewKeys(sales []order.SaleRef, part []int) []string {
 	return keys
 }
 
-// readViews reads what scripts/views.lua answered about the sales at the given indexes into views.
+// readViews reads the answer of scripts/views.lua about the sales at the given indexes into views.
 func readViews(raw any, part []int, views []order.SaleView) error {
 	r := rediskit.NewReply(raw)
 	now := r.Time()
@@ -86,9 +87,9 @@ func readViews(raw any, part []int, views []order.SaleView) error {
 	return r.Err
 }
 
-// Live returns what buyers see of each sale, in the order asked, and the time by Redis's clock. All vouchers must
-// have a sale, and there must be one. Partitions are asked at the same time, each for liveWait at most: sales in one
-// that does not answer are Stale. It fails where none does. Those in one with other data are paused.
+// Live returns what buyers see of each sale, in the given order, and the time by Redis's clock. There must be at least
+// one voucher, and each must have a sale. Partitions are read at the same time, each for liveWait at most: sales in one
+// that does not answer are Stale. Live fails if none answers. Sales in a partition with other data are paused.
 func (s *Store) Live(ctx context.Context, vs []voucher.Voucher) ([]voucher.Live, time.Time, error) {
 	sales, err := salesOf(vs)
 	if err != nil {
@@ -109,8 +110,8 @@ func (s *Store) Live(ctx context.Context, vs []voucher.Voucher) ([]voucher.Live,
 	return live, now, nil
 }
 
-// viewsOfAll is Views of several partitions, asked at the same time. It returns which of them could not be read, or
-// an error if none could.
+// viewsOfAll is Views for several partitions, read at the same time. It returns which of them could not be read, or an
+// error if none could.
 func (s *Store) viewsOfAll(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, map[int]bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, liveWait)
 	defer cancel()
@@ -141,7 +142,7 @@ func (s *Store) viewsOfAll(ctx context.Context, sales []order.SaleRef) ([]order.
 	return views, unread, nil
 }
 
-// salesOf names the vouchers' sales.
+// salesOf returns the vouchers' sales.
 func salesOf(vs []voucher.Voucher) ([]order.SaleRef, error) {
 	sales := make([]order.SaleRef, 0, len(vs))
 	for _, v := range vs {
@@ -153,8 +154,8 @@ func salesOf(vs []voucher.Voucher) ([]order.SaleRef, error) {
 	return sales, nil
 }
 
-// liveOf is what buyers see of the vouchers' sales. One that Redis does not hold has ended if its window has: it was
-// retired since the voucher was read, or will be rebuilt as ended.
+// liveOf returns what buyers see of the vouchers' sales. A sale that Redis does not hold has ended if its window has:
+// it was retired since the voucher was read, or will be rebuilt as ended.
 func liveOf(vs []voucher.Voucher, views []order.SaleView) []voucher.Live {
 	live := make([]voucher.Live, len(vs))
 	for i, v := range vs {
@@ -163,7 +164,7 @@ func liveOf(vs []voucher.Voucher, views []order.SaleView) []voucher.Live {
 	return live
 }
 
-// liveIn is what buyers see of one sale.
+// liveIn returns what buyers see of one sale.
 func liveIn(v voucher.Voucher, view order.SaleView) voucher.Live {
 	state := stateOf(view, v.Status)
 	if state == voucher.StatePreparing && !view.Now.Before(v.Sale.End) && !v.Sale.End.IsZero() {
@@ -172,12 +173,12 @@ func liveIn(v voucher.Voucher, view order.SaleView) voucher.Live {
 	return voucher.Live{State: state, Stock: view.Stock}
 }
 
-// stateOf decides what a buyer can expect, in the order of the states' constants. The shelf counts as soon as either
-// the ledger or Redis says that the voucher is off it.
+// stateOf decides what buyers can expect, in the order of the states' constants. The voucher is off the shelf if either
+// the ledger or Redis says so.
 func stateOf(view order.SaleView, shelf voucher.Status) voucher.SaleState {
 	switch {
 	case view.Mode == order.SaleMissing, view.Mode == order.SaleRebuilding && view.Mark.Epoch == 0:
-		return voucher.StatePreparing // not there, or being put there for the first time
+		return voucher.StatePreparing // the sale is missing, or is being opened for the first time
 	case view.Mode == order.SaleOffShelf, shelf == voucher.OffShelf:
 		return voucher.StateOffShelf
 	case view.Mode != order.SaleOpen:
@@ -193,8 +194,8 @@ func stateOf(view order.SaleView, shelf voucher.Status) voucher.SaleState {
 	}
 }
 
-// Waiting yields the claims of a sale that are in its partition's stream, delivered or not, oldest first. Entries that
-// cannot be decoded are left out: they become dead letters. It stops after the first error.
+// Waiting yields the claims of a sale in its partition's stream, delivered or not, oldest first. It skips entries that
+// cannot be decoded: they become dead letters. It stops after the first error.
 func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error] {
 	return func(yield func(order.Claim, error) bool) {
 		from := "-"
@@ -219,8 +220,8 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 	}
 }
 
-// Inventory counts what Redis has of the sale, at one moment. It searches the stream for the sale's entries; in a
-// stream longer than longestScan they are not counted: Inventory.Waiting is audit.NotCounted.
+// Inventory counts the sale in Redis at one moment. It searches the stream for the sale's entries; in a stream longer
+// than longestScan it does not count them, and Inventory.Waiting is audit.NotCounted.
 func (s *Store) Inventory(ctx context.Context, sale order.SaleRef) (audit.Inventory, error) {
 	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition), s.keys.dead(sale.Partition)}
 	raw, err := s.scripts.inventory.Run(ctx, s.in(sale.Partition), keys, &sale.VoucherID, longestScan)
@@ -235,8 +236,9 @@ func (s *Store) Inventory(ctx context.Context, sale order.SaleRef) (audit.Invent
 	return inventory, r.Err
 }
 
-// Drop deletes the sale and its holders if it is over, unchanged since view, and no entry of it is in the stream, and
-// reports whether they are gone. A stream longer than longestScan keeps the sale: there is no hurry.
+// Drop deletes the sale and its holders, and reports whether they are gone. It does so only if the sale is over,
+// unchanged since view, and has no entry in the stream. It keeps the sale if the stream is longer than longestScan:
+// there is no hurry.
 func (s *Store) Drop(ctx context.Context, sale order.SaleRef, view order.SaleView) (bool, error) {
 	keys := []string{s.keys.sale(sale), s.keys.buyers(sale), s.keys.orders(sale.Partition)}
 	gone, err := s.scripts.drop.RunInt(ctx, s.in(sale.Partition), keys,

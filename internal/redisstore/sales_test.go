@@ -10,7 +10,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// salesTests are the behaviour of what is read of sales.
+// salesTests test how sales are read.
 var salesTests = behaviour{
 	"views":          testViews,
 	"live":           testLive,
@@ -23,7 +23,7 @@ var salesTests = behaviour{
 
 func testViews(t *testing.T, r *rig) {
 	var sales []order.SaleRef
-	for id := int64(1); id <= 600; id++ { // more than one call's
+	for id := int64(1); id <= 600; id++ { // more than one call reads
 		sales = append(sales, order.SaleRef{VoucherID: id})
 	}
 	r.sale = sales[599]
@@ -32,7 +32,7 @@ func testViews(t *testing.T, r *rig) {
 	r.admit(requests(1, 1)...)
 	r.sale = sales[0]
 	r.must(r.Begin(r.ctx(), r.sale, 2))
-	// A holder of a sale that is gone still counts.
+	// A holder of a sale that is missing still counts.
 	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(sales[1]), "1", "2").Err())
 
 	views, err := r.Views(r.ctx(), sales)
@@ -58,7 +58,7 @@ func testViews(t *testing.T, r *rig) {
 	equal(t, 0, len(views))
 }
 
-// A key of the wrong type spoils its own sale's view and no other's.
+// A key of the wrong type spoils its own sale's view only.
 func testSpoiltSales(t *testing.T, r *rig) {
 	r.open(1, r.hour(2))
 	spoilt, noHolders := order.SaleRef{VoucherID: 8}, order.SaleRef{VoucherID: 9}
@@ -86,7 +86,7 @@ func testLists(t *testing.T, r *rig) {
 		return voucher.Voucher{ID: id, Status: voucher.OnShelf, Sale: &voucher.Sale{Stock: 9, End: end}}
 	}
 	vs := []voucher.Voucher{at(8, now.Add(time.Hour)), at(7, now.Add(time.Hour)), at(9, now.Add(-time.Hour))}
-	for id := int64(100); id < 400; id++ { // more than one call's
+	for id := int64(100); id < 400; id++ { // more than one call reads
 		vs = append(vs, at(id, now.Add(time.Hour)))
 	}
 	got, err := r.ListState(r.ctx(), vs, []int64{1, 2})
@@ -114,7 +114,7 @@ func testLists(t *testing.T, r *rig) {
 	if kept < listVersionTTL-time.Minute || kept > listVersionTTL {
 		t.Errorf("the version is kept for %v", kept)
 	}
-	// A key of another type is no version, and the next replacement mends it.
+	// A key of another type is no version, and the next replacement repairs it.
 	r.must(r.commands.Del(r.ctx(), r.keys.list(1)).Err())
 	r.must(r.commands.HSet(r.ctx(), r.keys.list(1), "a", "b").Err())
 	got, err = r.ListState(r.ctx(), vs[:2], []int64{1})
@@ -178,7 +178,7 @@ func TestStateOf(t *testing.T) {
 			voucher.OnShelf, voucher.StateOffShelf,
 		},
 		{
-			"off in the ledger", func(v *order.SaleView) { v.Mode = order.SalePaused },
+			"off the shelf in the ledger", func(v *order.SaleView) { v.Mode = order.SalePaused },
 			voucher.OffShelf, voucher.StateOffShelf,
 		},
 		{
@@ -195,7 +195,7 @@ func TestStateOf(t *testing.T) {
 	}
 }
 
-// testWaiting: over several pages, delivered entries included, those of other sales and broken ones left out.
+// testWaiting: Waiting reads several pages, with delivered entries, and without other sales' entries and broken ones.
 func testWaiting(t *testing.T, r *rig) {
 	r.open(1, r.hour(10_000))
 	other := *r
@@ -217,11 +217,11 @@ func testWaiting(t *testing.T, r *rig) {
 	}
 	equal(t, int64(601), user)
 	for range r.Waiting(r.ctx(), r.sale) {
-		break // early, which must not panic
+		break // stopping early must not panic
 	}
 	other.sale.VoucherID = 9
 	for c, err := range other.Waiting(r.ctx(), other.sale) {
-		t.Errorf("of a sale without orders: %v, %v", c, err)
+		t.Errorf("a sale without orders has %v, %v", c, err)
 	}
 }
 
@@ -242,7 +242,7 @@ func testHolders(t *testing.T, r *rig) {
 	}
 }
 
-// testBrokenHolders: a holder that was spoiled by hand must not keep a sale from being rebuilt.
+// testBrokenHolders: a holder that was spoilt by hand must not keep the sale from being rebuilt.
 func testBrokenHolders(t *testing.T, r *rig) {
 	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), "1", "1001", "x", "1002", "3", "").Err())
 	read := map[int64]int64{}
@@ -270,7 +270,7 @@ func (r *rig) holdings() audit.Inventory {
 	return h
 }
 
-// testInventory: units that came back or are reserved count, and so do dead letters and delivered entries.
+// testInventory: returned and reserved units count, and so do dead letters and delivered entries.
 func testInventory(t *testing.T, r *rig) {
 	r.open(3, r.hour(10))
 	r.admit(requests(1, 4)...)
@@ -295,13 +295,13 @@ func testInventoryRebuild(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	equal(t, order.SaleRebuilding, r.holdings().Mode)
-	r.set(fieldMode, modeOpen) // and only its epoch shows that it is rebuilt
+	r.set(fieldMode, modeOpen) // only its epoch shows that it is being rebuilt
 	equal(t, order.SaleRebuilding, r.holdings().Mode)
 	r.must(r.Publish(r.ctx(), r.sale, 2, r.hour(5)))
 	equal(t, order.SaleOpen, r.holdings().Mode)
 }
 
-// testInventoryOthers: other sales' entries do not count; those that do not say whose they are do.
+// testInventoryOthers: other sales' entries do not count; those that do not name their sale do.
 func testInventoryOthers(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 2)...)

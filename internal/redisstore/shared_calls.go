@@ -16,25 +16,24 @@ import (
 
 const (
 	// maxSends is how many sends are under way at once. Two: while Redis works on one, the answers of the other are
-	// read and its successor is gathered.
+	// read and the next is gathered.
 	maxSends = 2
-	// maxSales is how many sales scripts/seckill.lua takes in one call. Redis serves a send to its end before anybody
-	// else.
+	// maxSales is how many sales scripts/seckill.lua takes in one call. While Redis runs a call it serves nobody else.
 	maxSales = 64
 )
 
 // sharedCalls calls scripts/seckill.lua for batches of several sales at once. Batches that come while maxSends sends
-// are under way share the next one: one call of the script, as a rule, of order.MaxBatch requests at most. A rush on
-// one sale, whose batcher makes one call after the other, never shares a call; a rush on a thousand sales does. Only
-// sales of one partition share them: the keys of a call are in one slot, and a partition whose Redis node does not
-// answer keeps no other waiting.
+// are under way share the next one: usually one call of the script, of order.MaxBatch requests at most. A rush on one
+// sale, whose batcher makes one call after the other, never shares a call; a rush on a thousand sales does. Only sales
+// of one partition share them, since the keys of a call must be in one slot, and a partition whose Redis node does not
+// answer must not hold up another.
 //
-// The batches of a call have nothing else in common: each has its own answer, and its own error where Redis refuses
-// it. When the connection fails, all of them are unknown, as each would be by itself. Where replicas are to confirm
-// what was done, they are asked once for each send, behind its last call.
+// The batches of a call have nothing else in common: each has its own answer, and its own error if Redis refuses it.
+// When the connection fails, the outcome of all is unknown, as it would be for each alone. If replicas must confirm,
+// they are asked once per send, after its last call.
 type sharedCalls struct {
 	client redis.UniversalClient
-	// The same client if it is a cluster's, which repeats a pipeline that it got no answer for.
+	// cluster is the same client if it is a cluster's, which would repeat a pipeline that got no answer.
 	cluster  *redis.ClusterClient
 	script   rediskit.Script
 	keys     keys
@@ -42,14 +41,14 @@ type sharedCalls struct {
 	sends    *batch.Batcher[*pendingBatch, struct{}]
 }
 
-// pendingBatch is a batch of one sale, and what came of it.
+// pendingBatch is a batch of one sale, and its result.
 type pendingBatch struct {
 	batch      order.Batch
-	quantities string    // as the script reads them
-	deadline   time.Time // until when its caller waits; zero: without end
+	quantities string    // in the script's form
+	deadline   time.Time // how long its caller waits; zero: without end
 	answer     any
-	err        error // or why there is none; translated
-	doubt      error // wraps errUnconfirmed when the answer is one that too few replicas have confirmed
+	err        error // why there is no reply; translated
+	doubt      error // wraps errUnconfirmed if too few replicas have confirmed the reply
 }
 
 // admissionCalls are the shared calls of each partition.
@@ -58,7 +57,7 @@ type admissionCalls struct {
 	of   sync.Map // partition → *sharedCalls
 }
 
-// in returns those of one partition.
+// in returns the shared calls of one partition.
 func (a *admissionCalls) in(partition int) *sharedCalls {
 	if found, ok := a.of.Load(partition); ok {
 		return found.(*sharedCalls)
@@ -88,9 +87,9 @@ func newSharedCalls(client redis.UniversalClient, s rediskit.Script, k keys, r R
 	return c
 }
 
-// run has the script decide about the batch, and returns its answer. The errors are those of script.run; together
-// with an answer that too few replicas have confirmed comes one that wraps errUnconfirmed. The batch may be read
-// until the answer is there, even if ctx ends sooner: it must not change.
+// run lets the script decide the batch, and returns its answer. Errors are those of script.run; if too few replicas
+// have confirmed the answer, it returns the answer together with an error that wraps errUnconfirmed. The batch is read
+// until the answer is there, even if ctx ends sooner, so it must not change.
 func (c *sharedCalls) run(ctx context.Context, b order.Batch) (any, error) {
 	p := &pendingBatch{batch: b, quantities: quantitiesOf(b.Requests)}
 	p.deadline, _ = ctx.Deadline()
@@ -126,7 +125,7 @@ func (c *sharedCalls) send(ctx context.Context, batches []*pendingBatch) {
 	}
 }
 
-// together returns how many of the batches, from the first on, one call takes.
+// together returns how many of the batches, from the first on, fit into one call.
 func together(batches []*pendingBatch) int {
 	n, requests := 0, 0
 	for _, p := range batches {
@@ -139,8 +138,8 @@ func together(batches []*pendingBatch) int {
 	return n
 }
 
-// again returns what is to be called once more, as these calls had no effect: by its source, a script that Redis does
-// not have; and each sale by itself, where one of them was not there as a whole while its slot moves to another node.
+// again returns the calls to repeat, which had no effect: by its source, a script that Redis does not know; and sale by
+// sale, a call that failed because a sale's slot is moving to another node and one sale was not complete there.
 func (c *sharedCalls) again(ctx context.Context, calls []*sharedCall) (again []*sharedCall) {
 	for _, call := range calls {
 		switch err := call.cmd.Err(); {
@@ -155,12 +154,12 @@ func (c *sharedCalls) again(ctx context.Context, calls []*sharedCall) (again []*
 	return again
 }
 
-// process makes calls, and gives each batch its answer.
+// process makes calls and gives each batch its answer.
 func (c *sharedCalls) process(ctx context.Context, calls []*sharedCall) {
 	var doubt error
 	switch {
 	case c.replicas.Count == 0 && (len(calls) == 1 || c.cluster != nil):
-		for _, call := range calls { // one after the other, as they are one node's: a send takes one connection
+		for _, call := range calls { // in turn, as one node serves them all: a send uses one connection
 			_ = c.client.Process(ctx, rediskit.Once{Cmder: call.cmd}) // a command has its own error
 		}
 	case c.cluster != nil:
@@ -173,9 +172,9 @@ func (c *sharedCalls) process(ctx context.Context, calls []*sharedCall) {
 	}
 }
 
-// atMaster is pipeline at the node of the cluster that has the calls' slot: WAIT must follow on the same connection,
-// and names no key by which the cluster's client would find that node. Nor does the client follow here where a node
-// says that the slot is elsewhere. Such calls had no effect, and the next ones go by the slots that are loaded now.
+// atMaster is pipeline at the cluster's node that has the calls' slot: WAIT must follow on the same connection, and
+// names no key by which the cluster's client would find that node. The client does not follow redirections here either.
+// Redirected calls had no effect, and the next ones use the slots that are loaded then.
 func (c *sharedCalls) atMaster(ctx context.Context, calls []*sharedCall) error {
 	partition := calls[0].batches[0].batch.Sale.Partition
 	node, err := c.cluster.MasterForKey(ctx, c.keys.orders(partition))
@@ -193,7 +192,7 @@ func (c *sharedCalls) atMaster(ctx context.Context, calls []*sharedCall) error {
 }
 
 // pipeline makes calls in one round trip. It returns an error that wraps errUnconfirmed when too few replicas have
-// confirmed them, for which the key is written.
+// confirmed them; key is written for that confirmation.
 func (c *sharedCalls) pipeline(
 	ctx context.Context, client redis.UniversalClient, question string, calls []*sharedCall,
 ) error {
@@ -209,15 +208,15 @@ func (c *sharedCalls) pipeline(
 	return doubt()
 }
 
-// refusedWriteError is the error with which Redis refused a write of the script, as the script's answer names it.
+// refusedWriteError is the error with which Redis refused a write of the script, taken from the script's answer.
 type refusedWriteError string
 
 func (e refusedWriteError) Error() string { return string(e) }
 
-// RedisError makes it one of the errors that Redis itself answers.
+// RedisError marks it as an error that Redis itself returned.
 func (refusedWriteError) RedisError() {}
 
-// read gives each batch what the call was answered for it.
+// read gives each batch its part of the call's answer.
 func (call *sharedCall) read(doubt error) {
 	reply, err := call.cmd.Slice()
 	if err == nil && len(reply) != len(call.batches) {
@@ -237,8 +236,8 @@ func (call *sharedCall) read(doubt error) {
 	}
 }
 
-// newCall is a call of the script, with KEYS and ARGV as it wants them. The latter point into the batches, which
-// therefore must not change during the call: ids are written to the socket from there.
+// newCall returns a call of the script with its KEYS and ARGV. ARGV points into the batches: ids are written to the
+// socket from there, so the batches must not change during the call.
 func (c *sharedCalls) newCall(ctx context.Context, batches []*pendingBatch, verb, text string) *sharedCall {
 	size := 4 + 8*len(batches)
 	for _, p := range batches {

@@ -17,11 +17,11 @@ import (
 	"seckill/internal/testkit"
 )
 
-// block keeps calls of scripts from Redis until it is lifted, and then counts the sales of each.
+// block holds up calls of scripts until it is lifted, and then counts the sales of each.
 type block struct {
-	stopped  chan struct{} // one for each call that has come to it
+	stopped  chan struct{} // one value per call that it holds up
 	lifted   chan struct{}
-	together chan int // how many sales each later call has
+	together chan int // number of sales of each later call
 }
 
 func (b *block) DialHook(next redis.DialHook) redis.DialHook {
@@ -57,7 +57,7 @@ func (b *block) pass(cmd redis.Cmder) {
 	}
 }
 
-// busyRig is a rig with maxSends sends under way, which come no further until the block is lifted.
+// busyRig is a rig with maxSends sends under way, which the block holds up until it is lifted.
 type busyRig struct {
 	*rig
 	*block
@@ -65,7 +65,7 @@ type busyRig struct {
 	first errgroup.Group // the sends under way
 }
 
-// newBusyRig opens so many sales, 1, 2, 3…, with five units each.
+// newBusyRig opens that many sales, 1, 2, 3…, with five units each.
 func newBusyRig(t *testing.T, clients *rediskit.Clients, sales int64) *busyRig {
 	t.Helper()
 	j := &busyRig{t: t, rig: rigOn(t, clients, ""), block: &block{
@@ -74,7 +74,7 @@ func newBusyRig(t *testing.T, clients *rediskit.Clients, sales int64) *busyRig {
 	for id := range sales {
 		j.sale.VoucherID = id + 1
 		j.open(1, j.hour(5))
-		j.admit(requests(100, 1)...) // so that the script is there
+		j.admit(requests(100, 1)...) // so that Redis has the script
 	}
 	clients.Commands.AddHook(j.block)
 	for range maxSends {
@@ -92,7 +92,7 @@ func (j *busyRig) admitTo(ctx context.Context, sale, user int64) (order.BatchRes
 		order.Batch{Sale: order.SaleRef{VoucherID: sale}, Requests: requests(user, 1), MaxBacklog: 1000})
 }
 
-// awaitWaiting returns once so many wait for the next send.
+// awaitWaiting returns once n batches wait for the next send.
 func (j *busyRig) awaitWaiting(n int) {
 	j.t.Helper()
 	eventually(j.t, func() bool { return j.admissions.in(0).sends.Waiting() == n })
@@ -105,8 +105,8 @@ func (j *busyRig) lift() {
 	j.must(j.first.Wait())
 }
 
-// Batches that come while sends are under way share the next calls, and each gets its own answer: a sale that cannot
-// be read harms no other.
+// Batches that come while sends are under way share the next calls, and each gets its own answer: a sale that cannot be
+// read affects no other.
 func TestSalesShareCalls(t *testing.T) {
 	t.Parallel()
 	const sales = maxSales + 10
@@ -136,7 +136,7 @@ func TestSalesShareCalls(t *testing.T) {
 	for sent < sales {
 		n := <-j.together
 		if n > maxSales {
-			t.Errorf("%d sales in one call", n)
+			t.Errorf("one call had %d sales", n)
 		}
 		sent += n
 	}
@@ -152,7 +152,7 @@ func TestSalesShareCalls(t *testing.T) {
 	equal(t, 0, j.admissions.in(0).sends.Waiting())
 }
 
-// A caller that gives up before its call was sent is not sent, and that is known.
+// The call of a caller who gives up before is not sent, and the error says so.
 func TestSharedCallCallerGivesUp(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedis(t)
@@ -168,7 +168,7 @@ func TestSharedCallCallerGivesUp(t *testing.T) {
 	j.awaitWaiting(3)
 	cancel()
 	if err := gaveUp.Wait(); !errors.Is(err, order.ErrUnavailable) || !errors.Is(err, context.Canceled) {
-		t.Errorf("gave up before it was sent: %v", err)
+		t.Errorf("the caller gave up before the call was sent: %v", err)
 	}
 	j.lift()
 	j.must(group.Wait())
@@ -177,7 +177,7 @@ func TestSharedCallCallerGivesUp(t *testing.T) {
 	equal(t, 1, len(j.holders()))
 }
 
-// When the answer of a send is lost, the outcome of all its calls is unknown; the identical call tells.
+// When the answer of a send is lost, the outcome of all its calls is unknown; the identical call finds it out.
 func TestSharedCallAnswerLost(t *testing.T) {
 	t.Parallel()
 	proxy := testkit.NewProxy(t, testkit.StartRedis(t).Addr)
@@ -204,8 +204,7 @@ func TestSharedCallAnswerLost(t *testing.T) {
 	}
 }
 
-// What is wrong with one sale of a call concerns no other, whatever it is; and a sale that is twice in a call is
-// decided in order.
+// Whatever is wrong with one sale of a call affects no other. A sale that occurs twice in a call is decided in order.
 func TestSalesOfACallAreApart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -247,13 +246,13 @@ func TestSalesOfACallAreApart(t *testing.T) {
 	equal(t, []string{"1:1", "1:2", "6:1", "1:3"}, entries)
 }
 
-// An error of Redis's own is that of each sale, and nothing was written then.
+// An error of Redis's own state is returned for each sale, and nothing was written.
 func TestSharedCallRefused(t *testing.T) {
 	t.Parallel()
 	const last = "18446744073709551615"
 	for name, tc := range map[string]struct {
 		breaks    func(j *rig) error
-		available bool // what is wrong is not Redis's own state
+		available bool // the fault is not Redis's own state
 	}{
 		"full": {func(r *rig) error { return r.commands.ConfigSet(r.ctx(), "maxmemory", "1").Err() }, false},
 		"no more ids": {func(r *rig) error {
@@ -276,7 +275,7 @@ func TestSharedCallRefused(t *testing.T) {
 			r.must(tc.breaks(r))
 			r.admissions.in(0).send(r.ctx(), append([]*pendingBatch{winner}, sent[1:]...))
 			if winner.err != nil {
-				t.Errorf("who has bought is not told so because other sales are refused: %v", winner.err)
+				t.Errorf("a holder is not told of their order because other sales are refused: %v", winner.err)
 			}
 			r.admissions.in(0).send(r.ctx(), append(sent[1:], winner))
 			if winner.err != nil {
@@ -295,7 +294,7 @@ func TestSharedCallRefused(t *testing.T) {
 	}
 }
 
-// Arguments that make no sense are refused before anything is done for any sale.
+// Invalid arguments are refused before anything is done for any sale.
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -307,19 +306,19 @@ func TestBadArguments(t *testing.T) {
 		keys []string
 		args []any
 	}{
-		"no sale":                 {keys[:1], nil},
-		"no arguments":            {keys, nil},
-		"one sale's for two":      {two, good},
-		"two sales' for one":      {keys, slices.Concat(good, good)},
-		"no requests":             {keys, []any{7, 0, 0, 1000, 0, ""}},
-		"half a request":          {keys, good[:7]},
-		"more than there are":     {keys, []any{7, 0, 0, 1000, 2, "", 1, 1001}},
-		"no number of requests":   {keys, []any{7, 0, 0, 1000, "x", "", 1, 1001}},
-		"no whole number":         {keys, []any{7, 0, 0, 1000, "0.5", "", 1, 1001}},
-		"an epoch that is none":   {keys, []any{7, "x", 0, 1000, 1, "", 1, 1001}},
-		"too many units":          {keys, []any{7, 0, 0, 1000, 1, "21", 1, 1001}},
-		"units of other requests": {keys, []any{7, 0, 0, 1000, 1, "1 1", 1, 1001}},
-		"a second sale's":         {two, slices.Concat(good, []any{7, 0, 0, 1000, 1, "x", 2, 1002})},
+		"no sale":                      {keys[:1], nil},
+		"no arguments":                 {keys, nil},
+		"one sale's for two":           {two, good},
+		"two sales' for one":           {keys, slices.Concat(good, good)},
+		"no requests":                  {keys, []any{7, 0, 0, 1000, 0, ""}},
+		"half a request":               {keys, good[:7]},
+		"more requests than there are": {keys, []any{7, 0, 0, 1000, 2, "", 1, 1001}},
+		"no number of requests":        {keys, []any{7, 0, 0, 1000, "x", "", 1, 1001}},
+		"no whole number":              {keys, []any{7, 0, 0, 1000, "0.5", "", 1, 1001}},
+		"an epoch that is none":        {keys, []any{7, "x", 0, 1000, 1, "", 1, 1001}},
+		"too many units":               {keys, []any{7, 0, 0, 1000, 1, "21", 1, 1001}},
+		"units of other requests":      {keys, []any{7, 0, 0, 1000, 1, "1 1", 1, 1001}},
+		"a second sale's":              {two, slices.Concat(good, []any{7, 0, 0, 1000, 1, "x", 2, 1002})},
 	} {
 		if _, err := r.scripts.seckill.Run(r.ctx(), r.commands, tc.keys, tc.args...); err == nil ||
 			!strings.Contains(err.Error(), "bad arguments") {
@@ -342,7 +341,7 @@ func (moving) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// A sale of which a node does not have all keys yet keeps no other from selling.
+// If a node does not have all keys of one sale yet, the other sales still sell.
 func TestSharedCallWhileTheSlotMoves(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -362,7 +361,7 @@ func TestSharedCallWhileTheSlotMoves(t *testing.T) {
 	}
 }
 
-// A call has order.MaxBatch requests at most, unless one sale has.
+// A call has order.MaxBatch requests at most, unless a single sale has more.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	of := func(n int) *pendingBatch {

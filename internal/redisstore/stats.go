@@ -16,7 +16,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// countsKept is for how long the counts of a sale are kept after the last addition.
+// countsKept is how long the counts of a sale are kept after the last addition.
 const countsKept = 24 * time.Hour
 
 // Add implements admission.StatsStore.
@@ -61,7 +61,7 @@ func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveSta
 	return stats, nil
 }
 
-// countsOf reads the counts of outcomes. What this version does not know is left out.
+// countsOf reads the counts of outcomes. It skips unknown ones.
 func countsOf(fields map[string]string) (order.Counts, error) {
 	counts := order.Counts{}
 	for _, answer := range order.Answers() {
@@ -78,7 +78,7 @@ func countsOf(fields map[string]string) (order.Counts, error) {
 	return counts, nil
 }
 
-// ageOf is how long ago the first of the entries was added: its key begins with the millisecond, by Redis's clock.
+// ageOf returns how long ago the first entry was added: its key begins with the millisecond, by Redis's clock.
 func ageOf(entries []redis.XMessage, now time.Time) time.Duration {
 	if len(entries) == 0 {
 		return 0
@@ -90,21 +90,21 @@ func ageOf(entries []redis.XMessage, now time.Time) time.Duration {
 	return max(0, now.Sub(added))
 }
 
-// addedAt is when the entry with the id was added, by Redis's clock; not known if its id was written by hand.
+// addedAt returns when the entry with the id was added, by Redis's clock; unknown if its id was written by hand.
 func addedAt(id string) (time.Time, bool) {
 	text, _, _ := strings.Cut(id, "-")
 	ms, err := strconv.ParseInt(text, 10, 64)
 	return time.UnixMilli(ms).UTC(), err == nil
 }
 
-// Backlog is what waits in a partition.
+// Backlog counts what waits in a partition.
 type Backlog struct {
 	Waiting int64         // entries of accepted orders
-	Oldest  time.Duration // how long the first of them has waited
+	Oldest  time.Duration // how long the oldest has waited
 	Dead    int64         // dead letters
 }
 
-// Backlog returns what waits in the partition.
+// Backlog returns the partition's backlog.
 func (s *Store) Backlog(ctx context.Context, partition int) (b Backlog, err error) {
 	var (
 		waiting, dead *redis.IntCmd
@@ -140,14 +140,14 @@ func (s *Store) WaitingIn(ctx context.Context, number int) (partition.Waiting, e
 		return partition.Waiting{}, err
 	}
 	w.Processor = processorTime(infoOf(ctx, node, "cpu"))
-	// There is none before the first order.
+	// Before the first order there is no stream.
 	if stream, err := s.in(number).XInfoStream(ctx, s.keys.orders(number)).Result(); err == nil {
 		w.Added = stream.EntriesAdded
 	}
 	return w, nil
 }
 
-// processorTime is what a server has had, from its INFO; 0 where it does not say.
+// processorTime returns a server's processor time from its INFO; 0 if that does not show it.
 func processorTime(cpu map[string]string) time.Duration {
 	var seconds float64
 	for _, name := range []string{"used_cpu_sys", "used_cpu_user"} {

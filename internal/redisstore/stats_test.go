@@ -8,7 +8,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// statsTests are the behaviour of a sale's stats.
+// statsTests test a sale's stats.
 var statsTests = behaviour{
 	"stats":          testStats,
 	"stats, no sale": testStatsOfNothing,
@@ -29,7 +29,7 @@ func testStats(t *testing.T, r *rig) {
 	equal(t, voucher.StateOnSale, got.State)
 	equal(t, [4]int64{3, 2, 2, 0}, [4]int64{got.View.Stock, got.View.Buyers, got.Waiting, got.DeadLetters})
 	if got.OldestWaiting < 0 || got.OldestWaiting > time.Minute {
-		t.Errorf("the oldest has waited %v", got.OldestWaiting)
+		t.Errorf("the oldest entry has waited %v", got.OldestWaiting)
 	}
 	kept, err := r.commands.PTTL(r.ctx(), r.keys.outcomes(r.sale)).Result()
 	r.must(err)
@@ -38,7 +38,7 @@ func testStats(t *testing.T, r *rig) {
 	}
 	r.must(r.commands.HSet(r.ctx(), r.keys.outcomes(r.sale), "accepted", "many").Err())
 	if _, err := r.LiveStats(r.ctx(), v); err == nil {
-		t.Error("a count that is none was read")
+		t.Error("a count that is not a number was read")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"seckill/internal/kit/bulkhead"
 )
 
-// Topology is what kind of Redis there is.
+// Topology is the kind of Redis: one server, Sentinels or a cluster.
 type Topology string
 
 // The topologies.
@@ -24,7 +24,7 @@ const (
 	Cluster  Topology = "cluster"  // Redis Cluster, also of one node
 )
 
-// Config says how Redis is reached.
+// Config says how to reach Redis.
 type Config struct {
 	Topology   Topology
 	Addrs      []string // host:port; of the server, the Sentinels, or some nodes of the cluster
@@ -37,36 +37,37 @@ type Config struct {
 	TLS              *tls.Config
 	// Name is what CLIENT LIST shows for the connections.
 	Name string
-	// Timeout bounds sending a command and reading its answer, each; and connecting, and waiting for a connection of
-	// the pool, each of which ends after 450 ms all the same. A context that ends sooner wins.
+	// Timeout bounds sending a command and reading its answer, each. It also bounds connecting and waiting for a
+	// connection of the pool, but those end after 450 ms in any case. A context that ends sooner wins.
 	Timeout time.Duration
-	// PoolSize is how many connections to each server serve commands, of all classes of callers together (bulkhead).
-	// Admissions travel in batches, so few carry much.
+	// PoolSize is how many connections to each server serve commands, for all classes of callers together (bulkhead).
+	// Admissions travel in batches, so a few connections carry many of them.
 	PoolSize int
-	// Readers is how many blocking reads may run at once: one for each consumer, and so for each partition.
+	// Readers is how many blocking reads may run at once: one per consumer, that is, one per partition.
 	Readers int
 }
 
 const (
 	// maxConnect bounds waiting for a connection and making one, each. Both together must take less than the second
-	// that one try of an admission has: the client's own error proves that nothing was sent, the context's does not.
+	// that one try of an admission has: the client's own error proves that nothing was sent, the context's error does
+	// not.
 	maxConnect = 450 * time.Millisecond
-	// MaxBlock bounds a blocking read: the end of a context does not interrupt one.
+	// MaxBlock bounds a blocking read, which does not stop when its context ends.
 	MaxBlock = time.Second
 )
 
-// Clients are the two clients of a process. Neither retries by itself: a script whose answer was lost may have run,
-// and only its caller knows whether to ask again.
+// Clients are the two clients of a process. Neither retries by itself: a script whose answer was lost may have run, and
+// only its caller knows whether to repeat it.
 type Clients struct {
 	Commands redis.UniversalClient
-	// Blocking has its own pool for reads that wait, which would otherwise take connections away from admissions.
+	// Blocking has its own pool for reads that wait. In a shared pool they would take connections away from admissions.
 	Blocking redis.UniversalClient
 
-	Place   string   // where Redis is, for people, if its client does not know: behind Sentinels
-	permits *permits // of the connections for commands
+	Place   string   // where Redis is, for people, if the client does not know that: behind Sentinels
+	permits *permits // for the connections that serve commands
 }
 
-// NewClients returns clients that connect when they are first used. It fails for settings that contradict each other.
+// NewClients returns clients that connect when they are first used. It fails if settings contradict each other.
 func NewClients(c Config) (*Clients, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func NewClients(c Config) (*Clients, error) {
 	commands, blocking := c.Options(), c.Options()
 	commands.PoolSize = c.PoolSize
 	blocking.PoolSize = c.Readers
-	// The read timeout includes the time that Redis waits; without the surplus each idle read would break its
+	// The read timeout includes the time that Redis waits. Without the surplus each idle read would break its
 	// connection.
 	blocking.ReadTimeout = c.Timeout + MaxBlock
 	clients := &Clients{
@@ -88,14 +89,14 @@ func NewClients(c Config) (*Clients, error) {
 	return clients, nil
 }
 
-// NewClient returns a client that finds a moved slot by itself.
+// NewClient returns a client that notices moved slots by itself.
 func NewClient(o *redis.UniversalOptions) redis.UniversalClient {
 	client := redis.NewUniversalClient(o)
 	watchSlotMap(client)
 	return client
 }
 
-// Permits returns how the classes of callers use the connections for commands, those to all servers together.
+// Permits returns how the classes of callers use the connections for commands, added up over all servers.
 func (c *Clients) Permits() []bulkhead.Load { return c.permits.loads() }
 
 // Close closes both clients.
@@ -110,7 +111,7 @@ func (c Config) check() error {
 	if len(c.Addrs) == 0 {
 		return errors.New("redis: no address")
 	}
-	// Limits have no defaults here: those are internal/kit/config's.
+	// There are no default limits here; internal/kit/config has them.
 	if least := len(bulkhead.Stores()); c.PoolSize < least || c.Timeout <= 0 {
 		return fmt.Errorf("redis: PoolSize is %d and Timeout %v; allowed are %d or more, and above 0",
 			c.PoolSize, c.Timeout, least)
@@ -134,7 +135,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// Options are what both clients share; the caller then says how many connections each has.
+// Options returns the options that both clients share. The caller adds the number of connections.
 func (c Config) Options() *redis.UniversalOptions {
 	o := &redis.UniversalOptions{
 		Addrs:         c.Addrs,
@@ -144,16 +145,16 @@ func (c Config) Options() *redis.UniversalOptions {
 		Username:      c.Username,
 		Password:      c.Password,
 		TLSConfig:     c.TLS,
-		// RESP2: it is enough, the same for every server, and has no push messages to look for before each command.
+		// RESP2 suffices, is the same for every server, and has no push messages to check for before each command.
 		Protocol:              2,
 		DisableIdentity:       true,
-		MaxRetries:            -1, // none: see Clients
+		MaxRetries:            -1, // see Clients
 		DialTimeout:           min(c.Timeout, maxConnect),
 		PoolTimeout:           min(c.Timeout, maxConnect),
-		DialerRetries:         1, // a Redis that is away is answered with "unavailable" now, not after five attempts
+		DialerRetries:         1, // if Redis is away, the answer is "unavailable" now, not after five attempts
 		ReadTimeout:           c.Timeout,
 		WriteTimeout:          c.Timeout,
-		ContextTimeoutEnabled: true, // else deadlines do not reach the socket
+		ContextTimeoutEnabled: true, // otherwise deadlines do not reach the socket
 	}
 	if c.Topology == Sentinel {
 		o.MasterName, o.SentinelPassword = c.MasterName, c.SentinelPassword
@@ -161,10 +162,10 @@ func (c Config) Options() *redis.UniversalOptions {
 	return o
 }
 
-// ClientLog is a go-redis logger that writes to Log at debug level. The client reports every attempt to connect that
-// failed, thousands a second while Redis is away, and on standard error unless redis.SetLogger says otherwise. That
-// setting is the whole process's, so it is for package main to make. Nothing is lost at debug level: each such failure
-// is also an error of the call that wanted the connection.
+// ClientLog is a go-redis logger that writes to Log at debug level. Unless redis.SetLogger says otherwise, go-redis
+// reports every failed attempt to connect on standard error, thousands a second while Redis is away. That setting is
+// global to the process, so package main makes it. Nothing is lost at debug level: each such failure is also an error
+// of the call that wanted the connection.
 type ClientLog struct{ Log *slog.Logger }
 
 // Printf logs one message.

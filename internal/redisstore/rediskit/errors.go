@@ -13,20 +13,20 @@ import (
 	"seckill/internal/order"
 )
 
-// refusals are the first words of replies with which Redis says that it did not run a command, or refused a script's
-// first write, after which it refuses none.
+// refusals are the first words of replies that prove no effect: Redis did not run the command, or refused a script's
+// first write (it refuses none after a successful one).
 var refusals = [...]string{
 	"OOM ", "LOADING ", "READONLY ", "MISCONF ", "NOREPLICAS ", "CLUSTERDOWN ", "MASTERDOWN ", "TRYAGAIN ", "MOVED ",
 	"ASK ", "NOSCRIPT ", "BUSY ", "NOAUTH ", "WRONGPASS ", "ERR max number of clients",
 }
 
-// passing are the first words of replies about Redis's state that may come after a script's first write, or that end a
-// script from outside.
+// passing are the first words of replies about Redis's own state that may come after a script's first write, or that
+// say that somebody ended the script.
 var passing = [...]string{"NOPERM ", "ERR Script killed by user"}
 
-// Translate puts an error of the client into the domain's words: it wraps order.ErrUnavailable exactly when the
-// command certainly had no effect. Everything that happens after bytes may have been sent (a timeout, a closed
-// connection) stays unknown.
+// Translate translates an error of the client into the domain's: it wraps order.ErrUnavailable exactly when the command
+// certainly had no effect. For any error after bytes may have been sent (a timeout, a closed connection), the outcome
+// is unknown.
 func Translate(err error) error {
 	switch {
 	case err == nil:
@@ -38,17 +38,17 @@ func Translate(err error) error {
 	}
 }
 
-// HadNoEffect reports whether the command that failed certainly had no effect.
+// HadNoEffect reports whether the failed command certainly had no effect.
 func HadNoEffect(err error) bool {
 	if errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) ||
 		errors.Is(err, redis.ErrClosed) {
 		return true // there was no connection
 	}
 	if errors.Is(err, bulkhead.ErrFull) {
-		return true // there was none for this class of callers
+		return true // there was no permit for this class of callers
 	}
 	if errors.Is(err, order.ErrUnavailable) {
-		return true // a hook of the client sent nothing: the partition is left alone
+		return true // a hook of the client sent nothing: the partition has other data
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
@@ -61,7 +61,7 @@ func HadNoEffect(err error) bool {
 	return beginsWith(reply, refusals[:])
 }
 
-// Rejects reports whether the reply refuses the request itself, so that repeating it cannot help: it is an error of a
+// Rejects reports whether the reply refuses the request itself, so that a retry cannot help: it is an error of the
 // script or of its data, not of Redis's own state.
 func Rejects(err error) bool {
 	var reply redis.Error
@@ -72,7 +72,7 @@ func Rejects(err error) bool {
 func beginsWith(reply redis.Error, words []string) bool {
 	text := reply.Error()
 	return slices.ContainsFunc(words, func(word string) bool {
-		// Redis 6 puts the reply to a script's command behind words of its own, with a dash.
+		// Redis 6 prefixes the reply to a script's command with words of its own and a dash.
 		return strings.HasPrefix(text, word) || strings.Contains(text, ": -"+word)
 	})
 }

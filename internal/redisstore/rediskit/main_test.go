@@ -25,13 +25,13 @@ func newClients(tb testing.TB, c Config) *Clients {
 	return clients
 }
 
-// limited gives the configuration limits that most tests do not reach.
+// limited returns the configuration with limits that most tests do not reach.
 func limited(c Config) Config {
 	c.PoolSize, c.Readers, c.Timeout = cmp.Or(c.PoolSize, 64), cmp.Or(c.Readers, 16), cmp.Or(c.Timeout, 10*time.Second)
 	return c
 }
 
-// eventually tries again and again for up to a minute.
+// eventually retries for up to a minute.
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -39,5 +39,5 @@ func eventually(t *testing.T, ok func() bool) {
 			return
 		}
 	}
-	t.Fatal("it did not happen in time")
+	t.Fatal("the condition did not hold within a minute")
 }

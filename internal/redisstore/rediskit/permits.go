@@ -10,17 +10,18 @@ import (
 	"seckill/internal/kit/bulkhead"
 )
 
-// permits divides the connections for commands among the classes of callers: those of each node by themselves, as the
-// pools are. Each part is as large as its node's pool, so that nobody waits in the client, which knows no classes.
+// permits divides the connections for commands among the classes of callers, separately for each node, like the pools.
+// There are as many permits as the node's pool has connections, so that no command waits in the client, which knows no
+// classes.
 type permits struct {
 	size int
 	wait time.Duration
 
 	mu    sync.Mutex
-	nodes []*bulkhead.Bulkhead // those that have left a cluster too: they are few, and what they shed was shed
+	nodes []*bulkhead.Bulkhead // including nodes that have left a cluster: they are few, and their counts stay
 }
 
-// bound has every command of the client wait for a permit.
+// bound makes every command of the client wait for a permit.
 func (s *permits) bound(client redis.UniversalClient) {
 	if cluster, ok := client.(*redis.ClusterClient); ok {
 		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(s.node()) })
@@ -29,7 +30,7 @@ func (s *permits) bound(client redis.UniversalClient) {
 	client.AddHook(s.node())
 }
 
-// node returns the hook of one more node.
+// node returns the hook of a new node.
 func (s *permits) node() redis.Hook {
 	b := bulkhead.New(s.size, s.wait, bulkhead.Stores()...)
 	s.mu.Lock()
@@ -54,8 +55,8 @@ func (s *permits) loads() []bulkhead.Load {
 	return sum
 }
 
-// permitHook holds a permit while a command, or a pipeline, is on its way. A command that got none was certainly not
-// sent.
+// permitHook holds a permit while a command, or a pipeline, is on its way. A command that got no permit was certainly
+// not sent.
 type permitHook struct{ permits *bulkhead.Bulkhead }
 
 // DialHook implements redis.Hook.
@@ -64,7 +65,7 @@ func (h permitHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 // ProcessHook implements redis.Hook.
 func (h permitHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if h.permits.Held(ctx) { // the client prepares the connection of a command that has a permit
+		if h.permits.Held(ctx) { // the client prepares the connection for a command that already has a permit
 			return next(ctx, cmd)
 		}
 		permit, err := h.permits.Acquire(ctx)

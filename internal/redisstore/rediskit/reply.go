@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Reply reads a script's flat array from left to right. The first element that is not what it should be is kept as Err;
-// what is read after it is zero.
+// Reply reads a script's flat array from left to right. The first element of a wrong type sets Err; everything read
+// after that is zero.
 type Reply struct {
 	elements []any
 	at       int
 	Err      error
 }
 
-// NewReply returns the reader of a script's answer, or one with an error if that is no array.
+// NewReply returns a reader of a script's answer. Its Err is set if the answer is not an array.
 func NewReply(raw any) *Reply {
 	elements, ok := raw.([]any)
 	if !ok {
@@ -22,7 +22,7 @@ func NewReply(raw any) *Reply {
 	return &Reply{elements: elements}
 }
 
-// Len is how many elements there are, whether read or not.
+// Len returns the number of elements, whether read or not.
 func (r *Reply) Len() int { return len(r.elements) }
 
 // More reports whether elements are left to be read.
@@ -62,7 +62,7 @@ func (r *Reply) Text() string {
 // Time returns the next element, milliseconds since 1970.
 func (r *Reply) Time() time.Time { return time.UnixMilli(r.Number()).UTC() }
 
-// Wrong keeps as the error that the element which was read last is not what it should be.
+// Wrong sets Err: the element that was read last is not what it should be.
 func (r *Reply) Wrong(what string) {
 	if r.Err == nil {
 		r.Err = fmt.Errorf("redis: element %d of a script's answer is %s", r.at, what)

@@ -10,7 +10,7 @@ import (
 	"seckill/scripts"
 )
 
-// Script is one Lua script and the digest by which Redis caches it.
+// Script is a Lua script and the digest under which Redis caches it.
 type Script struct{ Source, Digest string }
 
 // NewScript returns the script of that name.
@@ -19,16 +19,16 @@ func NewScript(name string) Script {
 	return Script{Source: source, Digest: redis.NewScript(source).Hash()}
 }
 
-// Once is a command that the client must not send a second time by itself. The plain client's settings see to that; the
+// Once wraps a command that the client must not send twice by itself. The plain client's settings prevent that, but the
 // cluster client retries after network errors whatever its settings. It could then report a refused connection for a
-// script that ran, or read new entries twice and return only the second lot.
+// script that ran, or read new entries twice and return only the second batch.
 type Once struct{ redis.Cmder }
 
-// NoRetry is what the client asks before it sends a command again.
+// NoRetry is the method that the client calls before it sends a command again.
 func (Once) NoRetry() bool { return true }
 
 // Run calls the script by its digest, and by its source if Redis does not have it: a NOSCRIPT reply certainly had no
-// effect. Errors are translated.
+// effect. It translates errors.
 func (s Script) Run(ctx context.Context, client redis.UniversalClient, keys []string, args ...any) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("redis: %w: %w", order.ErrUnavailable, err) // nothing is sent
@@ -50,7 +50,7 @@ func (s Script) eval(
 	return cmd.Result()
 }
 
-// Command is a call of the script that is not sent yet.
+// Command returns a call of the script, without sending it.
 func (s Script) Command(ctx context.Context, verb, text string, keys []string, args []any) *redis.Cmd {
 	line := make([]any, 0, 3+len(keys)+len(args))
 	line = append(line, verb, text, len(keys))
@@ -62,12 +62,12 @@ func (s Script) Command(ctx context.Context, verb, text string, keys []string, a
 	return cmd
 }
 
-// RunInt is run for a script that answers a number.
+// RunInt is Run for a script that returns a number.
 func (s Script) RunInt(ctx context.Context, client redis.UniversalClient, keys []string, args ...any) (int64, error) {
 	return Number(s.Run(ctx, client, keys, args...))
 }
 
-// Number is an answer that has to be one.
+// Number returns a script's answer as a number.
 func Number(reply any, err error) (int64, error) {
 	if err != nil {
 		return 0, err

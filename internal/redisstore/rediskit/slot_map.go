@@ -13,20 +13,20 @@ import (
 	"seckill/internal/kit/bulkhead"
 )
 
-// slotMapPause is the time between two reloads of a cluster's slot map at least: a cluster that is away is not asked by
-// every caller. (The client itself waits only after a reload that succeeded.)
+// slotMapPause is the least time between two reloads of a cluster's slot map, so that not every caller reloads it while
+// the cluster is away. (The client itself pauses only after a reload that succeeded.)
 const slotMapPause = 100 * time.Millisecond
 
-// slotMap has a cluster's client load its slot map anew when a node cannot be reached. By itself the client does so
-// when a node tells it that a slot has moved, and each minute. A master that is dead tells nothing: its replica may
-// take over in a second, and the client would not know for that minute.
+// slotMap makes a cluster's client reload its slot map when a node cannot be reached. By itself the client reloads it
+// only when a node reports that a slot has moved, and once a minute. A dead master reports nothing: its replica may
+// take over within a second, and the client would not notice for up to a minute.
 type slotMap struct {
 	cluster *redis.ClusterClient
-	since   time.Time    // a monotonic beginning
-	last    atomic.Int64 // when the last reload was asked for, nanoseconds after since
+	since   time.Time    // the start of the monotonic times
+	last    atomic.Int64 // when the last reload was requested, in nanoseconds after since
 }
 
-// watchSlotMap attaches a slotMap to each node that the client will know. Clients of other kinds are left alone.
+// watchSlotMap attaches a slotMap to each node that the client will know, if it is a cluster's client.
 func watchSlotMap(client redis.UniversalClient) {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
@@ -37,7 +37,7 @@ func watchSlotMap(client redis.UniversalClient) {
 	cluster.OnNewNode(func(node *redis.Client) { node.AddHook(m) })
 }
 
-// DialHook implements redis.Hook. Not only commands dial: subscriptions do too.
+// DialHook implements redis.Hook. Subscriptions dial too, not only commands.
 func (m *slotMap) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := next(ctx, network, addr)
@@ -46,7 +46,7 @@ func (m *slotMap) DialHook(next redis.DialHook) redis.DialHook {
 	}
 }
 
-// ProcessHook implements redis.Hook. A node that hangs still accepts connections; only its silence tells.
+// ProcessHook implements redis.Hook. A node that hangs still accepts connections, so only a missing answer shows it.
 func (m *slotMap) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
@@ -64,7 +64,7 @@ func (m *slotMap) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// reloadAfter asks for a reload, which runs in the background, unless err is nil or a node's answer.
+// reloadAfter requests a reload, which runs in the background, unless err is nil or a node's answer.
 func (m *slotMap) reloadAfter(ctx context.Context, err error) {
 	if err == nil || !unreachable(err) {
 		return
@@ -76,11 +76,11 @@ func (m *slotMap) reloadAfter(ctx context.Context, err error) {
 }
 
 // unreachable reports whether err says that a node was not reached, closed the connection, or did not answer in time.
-// Who got no permit for a connection has asked none.
+// It is false for a caller who got no permit and so sent nothing.
 func unreachable(err error) bool {
 	if errors.Is(err, bulkhead.ErrFull) {
 		return false
 	}
-	_, network := errors.AsType[net.Error](err) // a deadline of the context is one, too
+	_, network := errors.AsType[net.Error](err) // includes a deadline of the context
 	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -12,8 +12,8 @@ import (
 	"seckill/internal/testkit"
 )
 
-// TestMasterDeadForGood: a master of a cluster dies, or hangs, and never comes back. Its replica takes over, and the
-// clients follow it although no node tells them that a slot has moved (F43).
+// TestMasterDeadForGood: a master of a cluster dies, or hangs, for good. Its replica takes over, and the clients follow
+// it although no node tells them that a slot has moved (F43).
 func TestMasterDeadForGood(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(*testkit.RedisServer){
@@ -26,7 +26,7 @@ func TestMasterDeadForGood(t *testing.T) {
 			clients := newClients(t, Config{Topology: Cluster, Addrs: cluster.Addrs(), Timeout: time.Second})
 			const key = "{p0}:orders"
 			for _, c := range []redis.UniversalClient{clients.Commands, clients.Blocking} {
-				if err := c.Get(t.Context(), key).Err(); !errors.Is(err, redis.Nil) { // both know the slots
+				if err := c.Get(t.Context(), key).Err(); !errors.Is(err, redis.Nil) { // now both clients know the slots
 					t.Fatal(err)
 				}
 			}
@@ -43,7 +43,7 @@ func TestMasterDeadForGood(t *testing.T) {
 	}
 }
 
-// TestSlotMapReloads: refused connections ask for reloads, many of them at once for one; a node's error is an answer.
+// TestSlotMapReloads: many refused connections at once cause one reload; an error that a node returns causes none.
 func TestSlotMapReloads(t *testing.T) {
 	t.Parallel()
 	server := testkit.StartRedisCluster(t)
