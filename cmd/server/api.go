@@ -20,7 +20,7 @@ func (p *process) openAPI(context.Context) (err error) {
 	noProvider := p.payments.providers.Default == ""
 	inspect := wiring.NewInspector(s, shop.Auditor, !noProvider, cfg)
 	p.api, err = httpapi.New(httpapi.Config{
-		// What routes do.
+		// What the routes call.
 		Vouchers:       shop.Vouchers,
 		Listings:       shop.Listings,
 		VoucherChanges: shop.Vouchers,
@@ -44,7 +44,7 @@ func (p *process) openAPI(context.Context) (err error) {
 		Routes:         p.features.Routes,
 		Rules:          features.List().Rules(),
 
-		// Who may call them, and how often.
+		// Which callers they accept, and how often.
 		Tokens:         wiring.TokenRules(cfg, s.Secret),
 		DemoTokens:     demoTokens(cfg),
 		SignInCode:     p.link.code,
@@ -73,7 +73,7 @@ func (p *process) openAPI(context.Context) (err error) {
 	return nil
 }
 
-// listen takes the addresses: what is wrong with them ends the start.
+// listen opens the addresses. A failure ends the start.
 func (p *process) listen(ctx context.Context) (err error) {
 	server := p.api.Server(p.cfg.HTTP.Addr)
 	if p.public, err = p.listenToPublic(ctx, server); err != nil {
@@ -93,7 +93,7 @@ func (p *process) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// listenToPublic takes the public address, or what the lobby has of it.
+// listenToPublic opens the public address, or takes the lobby's socket over.
 func (p *process) listenToPublic(ctx context.Context, server *http.Server) (*listener, error) {
 	if p.lobby == nil {
 		return listen(ctx, "SECKILL_HTTP_ADDR", p.cfg.HTTP.Addr, server)
@@ -105,7 +105,7 @@ func (p *process) listenToPublic(ctx context.Context, server *http.Server) (*lis
 	return &listener{server: server, socket: socket}, nil
 }
 
-// withPages puts pages before the routes: the service's, and those of the payment provider if it has any.
+// withPages serves pages in front of the routes: the service's, and those of the payment provider if it has any.
 func (p *process) withPages(routes http.Handler) (http.Handler, error) {
 	if p.cfg.HTTP.Pages {
 		shown, err := pages.New(web.FS, pages.Site{
@@ -122,7 +122,7 @@ func (p *process) withPages(routes http.Handler) (http.Handler, error) {
 	return p.payments.mount(routes, p.public.addr())
 }
 
-// checks are those of /readyz. Without MySQL the service is degraded: it goes on selling, and records later.
+// checks returns the checks of /readyz. Without MySQL the service is degraded: it goes on selling, and records later.
 func checks(s *wiring.Stores, reconciler *recovery.Reconciler) []httpapi.Check {
 	return []httpapi.Check{
 		{
@@ -149,7 +149,7 @@ func checks(s *wiring.Stores, reconciler *recovery.Reconciler) []httpapi.Check {
 	}
 }
 
-// silent replaces an error by words that may be public; the log has the details.
+// silent replaces an error by public words; the log has the details.
 func silent(err error, words string) error {
 	if err == nil {
 		return nil

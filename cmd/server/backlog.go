@@ -14,8 +14,8 @@ import (
 // backlogEvery is how often the backlog's metrics are refreshed.
 const backlogEvery = time.Second
 
-// watchBacklog sets the metrics of accepted orders that wait to be recorded, and of dead letters, until ctx ends:
-// those of each partition by themselves, so that one that does not answer hides no other's.
+// watchBacklog sets the metrics of orders that wait to be recorded, and of dead letters, until ctx ends. It reads each
+// partition on its own, so that one that does not answer does not hide the others'.
 func watchBacklog(
 	ctx context.Context, partitions *partition.Set, redis *redisstore.Store, metrics *telemetry.Metrics,
 ) error {

@@ -14,7 +14,7 @@ import (
 	"seckill/internal/kit/cmdline"
 )
 
-// command is one thing that the program can do.
+// command is one command of the program.
 type command struct {
 	name    string
 	summary string
@@ -38,8 +38,8 @@ func commands() []command {
 	})
 }
 
-// choose returns the command that the first argument names, with the environment behind that argument. Without one,
-// or with a flag first, it is serve.
+// choose returns the command that the first argument names, with the environment for the remaining arguments. Without
+// an argument, or if the first is a flag, that is serve.
 func choose(env wiring.Env) (command, wiring.Env, error) {
 	all := commands()
 	if len(env.Args) == 0 {
@@ -68,7 +68,7 @@ func choose(env wiring.Env) (command, wiring.Env, error) {
 	return command{}, env, cmdline.ErrUsage
 }
 
-// featureCommands are the features' commands for operators.
+// featureCommands returns the features' commands for operators.
 func featureCommands() (all []command) {
 	for _, c := range features.List().Commands() {
 		all = append(all, command{c.Name, c.Summary, func(ctx context.Context, env wiring.Env) error {

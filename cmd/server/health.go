@@ -54,7 +54,7 @@ func health(ctx context.Context, env wiring.Env) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = response.Body.Close() }() // nothing is written to it
+	defer func() { _ = response.Body.Close() }() // reading needs no error on close
 	body, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
 	if err != nil {
 		return err

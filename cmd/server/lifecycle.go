@@ -10,14 +10,14 @@ import (
 	"seckill/internal/kit/bulkhead"
 )
 
-// work is what runs beside the requests, and is stopped after the last of them was answered.
+// work is the jobs that run beside the requests. They are stopped after the last request is answered.
 type work struct {
 	recorders, jobs           errgroup.Group
 	stopRecording, stopOthers context.CancelFunc
 }
 
-// startWork starts the jobs. They outlive ctx, until they are stopped. The recorders stop first, because they notify
-// callers that wait; the other jobs have nothing to finish.
+// startWork starts the jobs. They outlive ctx and run until they are stopped. The recorders stop first, because they
+// notify waiting callers; the other jobs have nothing to finish.
 func (p *process) startWork(ctx context.Context) *work {
 	w := &work{}
 	others, stopOthers := context.WithCancel(bulkhead.With(context.WithoutCancel(ctx), bulkhead.Background))
@@ -32,7 +32,7 @@ func (p *process) startWork(ctx context.Context) *work {
 	return w
 }
 
-// serve works until ctx ends, or until a listener fails, and then stops.
+// serve works until ctx ends or a listener fails, and then stops.
 func (p *process) serve(ctx context.Context) error {
 	w := p.startWork(ctx)
 	defer w.stopOthers()
@@ -54,28 +54,29 @@ func (p *process) serve(ctx context.Context) error {
 		}
 	}
 	<-serving.Done()
-	// From then on a second signal ends the process at once. Not sooner: some supervisors send the first one twice.
+	// From now on a second signal ends the process at once. Not earlier, because some supervisors send the first one
+	// twice.
 	impatience := time.AfterFunc(time.Second, p.env.Stop)
 	defer impatience.Stop()
 	p.log.InfoContext(ctx, "stopping", "reason", context.Cause(serving))
 	err := p.stop(ctx, w)
-	if ctx.Err() == nil { // it stops by itself
+	if ctx.Err() == nil { // a listener has failed
 		err = errors.Join(context.Cause(serving), err)
 	}
 	return err
 }
 
-// stop ends first new requests, then those in flight, then what they wait for.
+// stop stops new requests, then waits for those in flight, then stops what these wait for.
 func (p *process) stop(ctx context.Context, w *work) error {
 	p.api.Drain()
 	<-time.After(p.cfg.Server.DrainDelay)
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.Server.ShutdownTimeout)
 	defer cancel()
-	if !p.cfg.Embedded() { // there, every answer waits for its row, and will have it soon
+	if !p.cfg.Embedded() { // in the embedded mode every answer waits for its row, and will have it soon
 		p.shop.Notifier.Close()
 	}
 	errShutdown := p.public.shutdown(stopping)
-	p.public.close() // cuts off what has not ended by now
+	p.public.close() // cuts off requests that have not ended by now
 	p.shop.StopAdmission()
 	w.stopRecording()
 	errRecord := w.recorders.Wait()

@@ -12,17 +12,17 @@ import (
 	"seckill/internal/kit/connlimit"
 )
 
-// listener is an HTTP server on its address. A nil one stands for an address that is not wanted.
+// listener is an HTTP server on its address; nil stands for an address that is not wanted.
 type listener struct {
 	server *http.Server
 	socket net.Listener
 }
 
-// listen takes the address that a setting names, so that one that is taken already fails the start. An empty address
-// gives nil.
+// listen opens the address in a setting, so that an address in use fails the start. It returns nil for an empty
+// address.
 func listen(ctx context.Context, setting, addr string, server *http.Server) (*listener, error) {
 	if addr == "" {
-		return nil, nil //nolint:nilnil // nil is the listener that is not wanted
+		return nil, nil //nolint:nilnil // nil stands for an address that is not wanted
 	}
 	socket, err := take(ctx, setting, addr)
 	if err != nil {
@@ -31,7 +31,7 @@ func listen(ctx context.Context, setting, addr string, server *http.Server) (*li
 	return &listener{server: server, socket: socket}, nil
 }
 
-// take takes the address that a setting names.
+// take opens the address in a setting.
 func take(ctx context.Context, setting, addr string) (net.Listener, error) {
 	var lc net.ListenConfig
 	socket, err := lc.Listen(ctx, "tcp", addr)
@@ -45,14 +45,14 @@ func take(ctx context.Context, setting, addr string) (net.Listener, error) {
 	return socket, nil
 }
 
-// limit bounds the listener's connections. It returns how many are open, and how many were refused.
+// limit bounds the listener's connections. load returns how many are open, and how many were refused.
 func (l *listener) limit(connections int) (load func() (open, refused int64)) {
 	bounded := connlimit.New(l.socket, connections, []byte(refusal), connlimit.CloseIdle(l.server))
 	l.socket = bounded
 	return bounded.Load
 }
 
-// refusal is what a connection beyond SECKILL_MAX_CONNECTIONS is told: the service's UNAVAILABLE, in English, since
+// refusal is the answer to a connection beyond SECKILL_MAX_CONNECTIONS: the service's UNAVAILABLE, in English, since
 // its request is not read.
 const refusal = "HTTP/1.1 503 Service Unavailable\r\n" +
 	"Content-Type: application/problem+json; charset=utf-8\r\n" +
@@ -65,7 +65,7 @@ const refusal = "HTTP/1.1 503 Service Unavailable\r\n" +
 	`the request is harmless.",` +
 	`"success":false,"code":"UNAVAILABLE","errorMsg":"The service is busy. Please try again shortly."}`
 
-// addr is the address that was taken, "off" for a listener that is not wanted.
+// addr returns the address that was opened; "off" for a listener that is not wanted.
 func (l *listener) addr() string {
 	if l == nil {
 		return "off"
@@ -98,7 +98,7 @@ func (l *listener) shutdown(ctx context.Context) error {
 // close ends everything at once. After shutdown it does nothing.
 func (l *listener) close() {
 	if l != nil {
-		_ = l.server.Close() // nothing is left that the error could tell
+		_ = l.server.Close() // nobody can act on the error
 		_ = l.socket.Close()
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"seckill/internal/kit/config"
 )
 
-// The linker sets them: -X main.version=… -X main.revision=….
+// The linker sets these: -X main.version=… -X main.revision=….
 var (
 	version  = "dev"
 	revision string //nolint:gochecknoglobals // the linker sets no other; "": what the toolchain has recorded
@@ -28,9 +28,9 @@ var (
 // Exit codes.
 const (
 	exitOK     = 0
-	exitFailed = 1 // it ran and failed
-	exitUsage  = 2 // the command line or the settings are wrong; starting again cannot help
-	exitFound  = 3 // it ran and found something wrong
+	exitFailed = 1 // the command ran and failed
+	exitUsage  = 2 // the command line or the settings are wrong; another start cannot help
+	exitFound  = 3 // the command ran and found something wrong
 )
 
 func main() {
@@ -43,7 +43,7 @@ func main() {
 	os.Exit(code)
 }
 
-// realMain runs the command that is asked for and returns the exit code.
+// realMain runs the command that the arguments name and returns the exit code.
 func realMain(ctx context.Context, env wiring.Env) int {
 	cmd, env, err := choose(env)
 	if err == nil && cmd.run != nil {

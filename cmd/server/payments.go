@@ -13,19 +13,19 @@ import (
 	"seckill/internal/sandbox"
 )
 
-// callbackPath is where a provider calls back: a route of httpapi.
+// callbackPath is where providers call back: a route of httpapi.
 const callbackPath = "/payment/callback"
 
-// payments are the providers that the settings name, and how their callbacks are read; empty when there is none.
+// payments are the configured providers, and the reader of their callbacks; empty without a provider.
 type payments struct {
 	providers service.Providers
 	callbacks map[string]httpapi.CallbackReader
-	// mount puts the provider's own pages in front of the service's routes; nil when it has none.
+	// mount serves the provider's own pages in front of the service's routes; nil when it has none.
 	mount func(service http.Handler, self string) (http.Handler, error)
 }
 
-// openPayments returns the provider. In the embedded mode the tokens' secret serves its signatures too: it signs with
-// keys that are derived for each purpose.
+// openPayments returns the provider. In the embedded mode the tokens' secret also signs for it: each purpose has a key
+// of its own, derived from that secret.
 func openPayments(ctx context.Context, cfg config.Config, tokenSecret string, log *slog.Logger) (payments, error) {
 	if cfg.Payment.Provider != config.SandboxPayments {
 		return payments{}, nil
@@ -70,8 +70,8 @@ func openPayments(ctx context.Context, cfg config.Config, tokenSecret string, lo
 	}, nil
 }
 
-// before has one handler answer what is below a path, and another one the rest. An http.ServeMux would clean the
-// paths of the rest, and redirect callers to them; the service answers every path itself.
+// before lets below answer everything below a path, and rest everything else. An http.ServeMux would clean the other
+// paths and redirect callers to them; the service answers every path itself.
 func before(path string, below, rest http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, path) {
@@ -82,5 +82,5 @@ func before(path string, below, rest http.Handler) http.Handler {
 	})
 }
 
-// noRedirects: a callback is for the address that was configured, and for no other.
+// noRedirects keeps a callback at the configured address.
 func noRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -18,7 +18,7 @@ import (
 	"seckill/internal/sqlstore"
 )
 
-// process is a serving process. Each step of run fills in its part.
+// process is a serving process. Each step of run fills in a part of it.
 type process struct {
 	cfg     config.Config
 	log     *slog.Logger
@@ -34,10 +34,10 @@ type process struct {
 	api      *httpapi.API
 	link     signInLink
 
-	lobby              *lobby    // nil: nobody is to be answered before the service is complete
+	lobby              *lobby    // nil: nothing is answered before the start is complete
 	public, operations *listener // nil: not wanted
 
-	opened []func() // closes what is open, first to last
+	opened []func() // functions that close what is open, in the order of opening
 }
 
 // run wires the service, serves until ctx ends, and stops it in order.
@@ -47,13 +47,13 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env wiring.En
 	p := &process{cfg: cfg, log: log, env: env, metrics: telemetry.NewMetrics(env.Build), link: newSignInLink(cfg)}
 	defer p.close()
 	for _, step := range []func(context.Context) error{
-		p.openLobby,    // answers that the process lives, if stores may take their time
+		p.openLobby,    // answers health checks while the stores start
 		p.openStores,   // Redis and the database, with the schema of this version
 		p.openOrderIDs, // on a counter in Redis
 		p.openPayments, // the provider, if there is one
 		p.openShop,     // the domain
 		p.openFeatures, // what could be left out
-		p.openAPI,      // routes, who may call them, how errors are answered
+		p.openAPI,      // routes, which callers they accept, how errors are answered
 		p.listen,       // at the addresses for the public and for operators
 		p.serve,        // jobs run, requests are answered, until ctx ends or a listener fails
 	} {
@@ -65,7 +65,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env wiring.En
 	return nil
 }
 
-// closeAtTheEnd has f called when the process ends, before what was opened earlier is closed.
+// closeAtTheEnd registers f to be called when the process ends, before the functions that were registered earlier.
 func (p *process) closeAtTheEnd(f func()) { p.opened = append(p.opened, f) }
 
 func (p *process) close() {
@@ -96,7 +96,8 @@ func (p *process) openStores(ctx context.Context) (err error) {
 	if err := p.stores.TakePartitions(ctx, p.cfg.Orders.Partitions, p.log); err != nil {
 		return err
 	}
-	// The first start makes one, not the first payment. A spoilt one is the loss of tills, and not of sales.
+	// The first start makes a key, instead of the first payment. With a spoilt one tills cannot redeem, but sales go
+	// on.
 	if _, err := p.stores.Ledger.CouponKeys(ctx); err != nil && !errors.Is(err, sqlstore.ErrKeySpoilt) {
 		return fmt.Errorf("the keys of codes: %w", err)
 	}
@@ -120,7 +121,7 @@ func (p *process) openOrderIDs(ctx context.Context) error {
 	case errors.Is(err, idworker.ErrClock), ctx.Err() != nil:
 		return fmt.Errorf("the first order ids: %w", err)
 	case err != nil: // the Redis node of the counter may be away alone
-		p.log.ErrorContext(ctx, "no order ids yet: who buys is answered 503 until there are; all else works",
+		p.log.ErrorContext(ctx, "no order ids yet: purchases are answered 503 until there are; all else works",
 			"error", err)
 	}
 	return nil

@@ -40,14 +40,14 @@ func serve(ctx context.Context, env wiring.Env) error {
 		return err
 	}
 	err = run(ctx, cfg, log, env)
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil { // stopped while it was starting
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil { // a signal came during the start
 		log.InfoContext(ctx, "stopped before the start was complete", "error", err)
 		err = nil
 	}
 	return err
 }
 
-// settingsTable lists every setting for people: what it is and may be, and below that what it does.
+// settingsTable lists every setting for people: its name and allowed values, and below that what it does.
 func settingsTable() string {
 	var b strings.Builder
 	for _, row := range config.Table() {

@@ -11,17 +11,17 @@ import (
 	"seckill/internal/httpapi"
 )
 
-// startingStop is how long requests that came before the start was complete may take to end.
+// startingStop is how long requests may take that came before the start was complete.
 const startingStop = 5 * time.Second
 
-// lobby answers at the public address until the service can, so that supervisors see that the process lives.
+// lobby answers at the public address until the service can, so that supervisors see that the process is alive.
 type lobby struct {
 	server *http.Server
 	socket *net.TCPListener
-	ended  chan struct{} // once nothing accepts from the socket any more
+	ended  chan struct{} // closed once nothing accepts from the socket any more
 }
 
-// openLobby takes the address and answers there.
+// openLobby opens the address and answers there.
 func openLobby(ctx context.Context, setting, addr string) (*lobby, error) {
 	socket, err := take(ctx, setting, addr)
 	if err != nil {
@@ -38,12 +38,12 @@ func openLobby(ctx context.Context, setting, addr string) (*lobby, error) {
 	l := &lobby{server: server, socket: tcp, ended: make(chan struct{})}
 	go func() {
 		defer close(l.ended)
-		_ = l.server.Serve(lent{tcp}) // its end is close's
+		_ = l.server.Serve(lent{tcp}) // close ends it
 	}()
 	return l, nil
 }
 
-// leave ends the answers and returns the socket, with the connections that nobody has accepted yet.
+// leave stops answering and returns the socket, with the connections that nobody has accepted yet.
 func (l *lobby) leave(ctx context.Context) (net.Listener, error) {
 	if err := l.socket.SetDeadline(time.Now()); err != nil { // ends the Accept that waits
 		return nil, err
@@ -52,14 +52,14 @@ func (l *lobby) leave(ctx context.Context) (net.Listener, error) {
 	ctx, cancel := context.WithTimeout(ctx, startingStop)
 	defer cancel()
 	if err := l.server.Shutdown(ctx); err != nil {
-		_ = l.server.Close() // cuts off who sends slowly
+		_ = l.server.Close() // cuts off slow senders
 	}
 	return l.socket, l.socket.SetDeadline(time.Time{})
 }
 
-// close ends everything at once. The socket is closed with it.
+// close ends everything at once, and closes the socket too.
 func (l *lobby) close() {
-	_ = l.server.Close() // nothing is left that the errors could tell
+	_ = l.server.Close() // nobody can act on the errors
 	_ = l.socket.Close()
 }
 
@@ -70,7 +70,7 @@ type lent struct{ *net.TCPListener }
 func (l lent) Accept() (net.Conn, error) {
 	c, err := l.TCPListener.Accept()
 	if timeout, is := errors.AsType[net.Error](err); is && timeout.Timeout() {
-		return nil, http.ErrServerClosed // any other would be tried again
+		return nil, http.ErrServerClosed // the server would retry any other error
 	}
 	return c, err
 }

@@ -20,7 +20,7 @@ func printVersion(_ context.Context, env wiring.Env) error {
 	return err
 }
 
-// built says what this binary was built from.
+// built returns what this binary was built from.
 func built() telemetry.Build {
 	b := telemetry.ReadBuild()
 	if version != "dev" {

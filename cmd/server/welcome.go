@@ -20,9 +20,9 @@ import (
 const (
 	demoShop  = 1
 	demoStock = 100
-	// demoSearch is how many vouchers are looked at for one to try with.
+	// demoSearch is how many vouchers are searched for one to try the service with.
 	demoSearch = 100
-	demoTTL    = 24 * time.Hour // of the tokens that are printed, and of those that pages hand out
+	demoTTL    = 24 * time.Hour // of the printed tokens, and of those that pages hand out
 	demoLead   = 2 * time.Minute
 	readyPoll  = 20 * time.Millisecond
 )
@@ -30,7 +30,7 @@ const (
 // signInLink is the link with which the person who started the service signs in to its console, once.
 type signInLink struct{ code string }
 
-// newSignInLink returns a link for the embedded mode's console, and none for any other service.
+// newSignInLink returns a link for the embedded mode's console; an empty one for any other service.
 func newSignInLink(cfg config.Config) signInLink {
 	if demoTokens(cfg) == 0 {
 		return signInLink{}
@@ -38,17 +38,17 @@ func newSignInLink(cfg config.Config) signInLink {
 	return signInLink{code: rand.Text()}
 }
 
-// at returns the link to the console of the service at url. Behind the # it never leaves the browser, so it stands in
-// no log.
+// at returns the link to the console of the service at url. The code after the # never leaves the browser, so no log
+// contains it.
 func (l signInLink) at(url string) string { return url + "/admin#sign-in=" + l.code }
 
-// welcome makes the demonstration vouchers when the data is new, and tells people who started the service with nothing
-// configured what they have and what to try.
+// welcome creates the demonstration vouchers when the data is new, and prints what there is and what to try, for people
+// who started the service without any configuration.
 func welcome(
 	ctx context.Context, out io.Writer, s *wiring.Stores, shop *wiring.Shop, cfg config.Config, addr string,
 	link signInLink,
 ) error {
-	for shop.Reconciler.Ready() != nil { // until then nothing is on sale
+	for shop.Reconciler.Ready() != nil { // before that nothing is on sale
 		select {
 		case <-ctx.Done():
 			return nil
@@ -59,7 +59,7 @@ func welcome(
 	if err != nil {
 		return fmt.Errorf("the demonstration sale: %w", err)
 	}
-	user := time.Now().Unix() // at each start a user who has bought nothing yet
+	user := time.Now().Unix() // at each start a user who has not bought anything yet
 	sign := func(user int64, role string) (string, error) {
 		rules := wiring.TokenRules(cfg, s.Secret)
 		life := wiring.Within(demoTTL, rules.Life(role == authtoken.RoleAdmin))
@@ -108,8 +108,8 @@ An admin's token (the buyer's above and it are valid for a day at most; others: 
 	return err
 }
 
-// demoDrafts are the vouchers of the first start: one on sale, one whose sale begins while people look around, and an
-// ordinary one. The first is the one that the README buys; paid, it is a coupon for a till.
+// demoDrafts returns the vouchers of the first start: one on sale, one whose sale begins while people look around, and
+// an ordinary one. The README buys the first; paid, it is a coupon for a till.
 func demoDrafts(now time.Time) []demoDraft {
 	return []demoDraft{
 		{voucher.Draft{
@@ -135,8 +135,8 @@ type demoDraft struct {
 	sale    *voucher.SaleDraft
 }
 
-// demoVoucher returns the id of a voucher that is on sale in shop 1, or 0. On the first start it creates the
-// demonstration vouchers that are not there: a first start that died half-way has created some of them already.
+// demoVoucher returns the id of a voucher that is on sale in shop 1, or 0. On the first start it creates the missing
+// demonstration vouchers: a first start that died half-way has created some already.
 func demoVoucher(ctx context.Context, s *wiring.Stores, vouchers *voucher.Service) (int64, error) {
 	found, err := vouchers.All(ctx, voucher.Search{ShopID: demoShop, Before: math.MaxInt64, Limit: demoSearch})
 	if err != nil {
@@ -161,7 +161,7 @@ func demoVoucher(ctx context.Context, s *wiring.Stores, vouchers *voucher.Servic
 	return 0, nil
 }
 
-// createDemo creates the demonstration vouchers but for those that are there.
+// createDemo creates the missing demonstration vouchers.
 func createDemo(
 	ctx context.Context, vouchers *voucher.Service, there []voucher.Shown,
 ) (created []voucher.Shown, err error) {
@@ -183,8 +183,8 @@ func createDemo(
 	return created, nil
 }
 
-// demoTokens is how long the tokens are valid that pages hand out for trying out: in the embedded mode, and nowhere
-// else (0).
+// demoTokens returns how long the tokens are valid that pages hand out for trying the service: in the embedded mode
+// only, otherwise 0.
 func demoTokens(cfg config.Config) time.Duration {
 	if cfg.Embedded() && cfg.HTTP.Pages {
 		return wiring.Within(demoTTL, cfg.JWT.MaxLife)

@@ -7,16 +7,16 @@ import (
 	"seckill/internal/voucher"
 )
 
-// operatorAct is what an operator does at the command line outside of the ledger.
+// operatorAct is an operator's command that changes something outside of the ledger.
 type operatorAct struct {
 	command     string // server deadletter
 	action      voucher.Action
-	field, name string // what it is done to
+	field, name string // the kind and name of what it changes
 	by, why     string
 }
 
-// note writes an act into the audit trail, as the service's. It is called before the act, so that there is no act
-// without an entry.
+// note writes an act into the audit trail, with the service as its author. Call it before the act, so that no act lacks
+// an entry.
 func note(ctx context.Context, w *wiring.Tool, act operatorAct) error {
 	return w.Stores.Ledger.Note(ctx, voucher.Entry{
 		By: voucher.Author{Request: act.command}, Action: act.action,

@@ -50,7 +50,7 @@ func Check(ctx context.Context, env wiring.Env) error {
 		return err
 	}
 	if cfg.Embedded() {
-		return fmt.Errorf("%w. There the console has the list", feature.ErrEmbedded)
+		return fmt.Errorf("%w; its console has the list", feature.ErrEmbedded)
 	}
 	log, err := wiring.NewLogger(env, cfg)
 	if err != nil {

@@ -132,10 +132,10 @@ func printLetters(out io.Writer, letters []recorder.DeadLetter) error {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.At.Format(time.RFC3339), stands,
 			known(l.Claim.VoucherID), known(l.Claim.UserID), known(l.Claim.OrderID), l.Why, fieldsOf(l))
 	}
-	return table.Flush() // it keeps earlier errors
+	return table.Flush() // it returns earlier errors
 }
 
-// known formats an id, or says that there is none.
+// known formats an id, or says that it is unknown.
 func known(id int64) string {
 	if id == 0 {
 		return "?"
@@ -143,7 +143,7 @@ func known(id int64) string {
 	return fmt.Sprint(id)
 }
 
-// fieldsOf formats the fields of an entry in one line, quoted: they may have been written by hand.
+// fieldsOf formats the fields of an entry on one line, quoted, since they may have been written by hand.
 func fieldsOf(l recorder.DeadLetter) string {
 	const most, longest = 8, 40
 	var texts []string
@@ -157,13 +157,13 @@ func fieldsOf(l recorder.DeadLetter) string {
 	return strings.Join(texts, " ")
 }
 
-// letterCommand is what an operator wants done with dead letters.
+// letterCommand is a command that changes dead letters.
 type letterCommand struct {
 	ids     []string
 	by, why string
 }
 
-// parseLetterCommand reads the flags and ids of a command that changes something; extra adds flags of its own.
+// parseLetterCommand reads the flags and ids of such a command; extra adds flags of its own.
 func parseLetterCommand(env wiring.Env, set *flag.FlagSet, about string) (letterCommand, error) {
 	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"),
 		"`who` does it, for the audit trail")
@@ -251,7 +251,7 @@ func discardLetters(ctx context.Context, env wiring.Env) error {
 	})
 }
 
-// noteLetter writes into the audit trail what is about to be done to a dead letter, if there is one with that id.
+// noteLetter writes into the audit trail what the command is about to do to a dead letter, if one has that id.
 func noteLetter(ctx context.Context, w *wiring.Tool, c letterCommand, action voucher.Action, id string) error {
 	if _, err := w.DeadLetters.Find(ctx, id); err != nil {
 		return err
@@ -274,7 +274,7 @@ func discarded(l recorder.DeadLetter) string {
 	return "gone"
 }
 
-// eachLetter runs do for each of the letters, prints the result, and fails if one failed.
+// eachLetter calls do for each of the letters, prints the results, and fails if one failed.
 func eachLetter(env wiring.Env, w letterCommand, do func(id string) (string, error)) error {
 	var failed []error
 	for _, id := range w.ids {

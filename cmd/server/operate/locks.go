@@ -61,7 +61,7 @@ func Locks(ctx context.Context, env wiring.Env) error {
 	}
 }
 
-// openLocks opens the tools, and the locks of the service.
+// openLocks opens the stores and the locks of the service.
 func openLocks(ctx context.Context, env wiring.Env) (*wiring.Tool, *lock.Locker, error) {
 	cfg, err := config.Load(env.Environ)
 	if err != nil {
@@ -98,7 +98,7 @@ func listLocks(ctx context.Context, env wiring.Env) error {
 			_, _ = fmt.Fprintf(table, "%q\t%s\t%s\t%d\n", name, h.Label, h.TTL.Round(time.Millisecond), state.Token)
 		}
 	}
-	return table.Flush() // it has kept what went wrong before
+	return table.Flush() // it returns earlier errors
 }
 
 func forceLocks(ctx context.Context, env wiring.Env) error {
@@ -151,7 +151,7 @@ func forceLocks(ctx context.Context, env wiring.Env) error {
 	return errors.Join(failed...)
 }
 
-// forceLock takes a lock away if that is to be done, and says whose it was.
+// forceLock takes a lock away if really is true, and says whose it was.
 func forceLock(ctx context.Context, l *lock.Lock, really bool) (string, error) {
 	state, err := l.State(ctx)
 	if err != nil {

@@ -33,10 +33,10 @@ Instances know of a change within some five seconds. Partition 0 can be closed, 
 func Partition(ctx context.Context, env wiring.Env) error {
 	args := env.Args
 	switch {
-	case len(args) > 1 && cmdline.IsHelp(args[1]): // behind what is to be done
+	case len(args) > 1 && cmdline.IsHelp(args[1]): // after the subcommand
 		env.Args = args[1:]
 	case len(args) > 0 && !strings.HasPrefix(args[0], "-"):
-		env.Args = nil // what stands behind it is a number, also if it begins with a -
+		env.Args = nil // the next argument is a number, even if it begins with a -
 	}
 	set := flag.NewFlagSet("partition", flag.ContinueOnError)
 	if err := cmdline.ParseFlags(env.Env, set, partitionHelp); err != nil {
@@ -59,7 +59,7 @@ func Partition(ctx context.Context, env wiring.Env) error {
 	})
 }
 
-// partitionChange returns what is to be done with which partition, or what is wrong with the arguments.
+// partitionChange returns the change and the partition's number, or what is wrong with the arguments.
 func partitionChange(args []string) (change func(*partition.Admin, context.Context, int) error, n int, wrong string) {
 	if len(args) == 0 {
 		return nil, 0, "what is to be done is missing (list, close, open or remove)"

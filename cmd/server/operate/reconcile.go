@@ -41,7 +41,7 @@ resume the sale if it was paused.
 
 Exit code: 0 when all sales are balanced, 3 when one is not, 1 when they could not be looked at.`
 
-// confirmAfter is how long reconcile waits before it checks a sale again that is not balanced.
+// confirmAfter is how long reconcile waits before it checks an unbalanced sale again.
 const confirmAfter = time.Second
 
 // Reconcile is the command reconcile.
@@ -95,7 +95,7 @@ func Reconcile(ctx context.Context, env wiring.Env) error {
 	return nil
 }
 
-// balances returns the balance of one voucher's sale, or of all with id 0.
+// balances returns the balance of one voucher's sale; of all sales for id 0.
 func balances(ctx context.Context, w *wiring.Tool, id int64) ([]audit.Balance, error) {
 	if id == 0 {
 		return w.Auditor.All(ctx)
@@ -106,12 +106,12 @@ func balances(ctx context.Context, w *wiring.Tool, id int64) ([]audit.Balance, e
 		return nil, fmt.Errorf("there is no voucher %d", id)
 	case errors.Is(err, voucher.ErrNotSeckill):
 		return nil, fmt.Errorf(
-			"voucher %d has no sale that Redis is to hold: it is an ordinary one, or its sale is over for good", id)
+			"voucher %d has no sale that Redis must hold: it is an ordinary one, or its sale is over for good", id)
 	}
 	return []audit.Balance{b}, err
 }
 
-// again checks a sale a second time, a moment later: only what is wrong twice in a row is wrong.
+// again checks a sale a second time, a moment later: a sale is wrong only if two checks in a row say so.
 func again(ctx context.Context, w *wiring.Tool, sale int64) (audit.Balance, error) {
 	select {
 	case <-time.After(confirmAfter):
@@ -134,7 +134,7 @@ func requestRepair(ctx context.Context, w *wiring.Tool, sale int64, badEpoch int
 
 func printBalances(out io.Writer, balances []audit.Balance, repaired []string) error {
 	if len(balances) == 0 {
-		_, err := fmt.Fprintln(out, "there is no sale that Redis is to hold")
+		_, err := fmt.Fprintln(out, "there is no sale that Redis must hold")
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -149,7 +149,7 @@ func printBalances(out io.Writer, balances []audit.Balance, repaired []string) e
 			b.Ledger.Issued, b.Ledger.Stock,
 			b.Ledger.LiveUnits(), b.Redis.Stock, b.Redis.Held(), waiting, b.LedgerDifference, b.RedisDifference, b.Lost)
 	}
-	if err := table.Flush(); err != nil { // it keeps earlier errors
+	if err := table.Flush(); err != nil { // it returns earlier errors
 		return err
 	}
 	for _, line := range repaired {

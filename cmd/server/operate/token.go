@@ -30,10 +30,10 @@ It signs with SECKILL_JWT_SECRET, or in the embedded mode with the secret in
 SECKILL_DATA_DIR that the service made when it first started. Where the service
 bounds the life of tokens, it is valid for no longer than that.`
 
-// longestTTL keeps a token for trying out from living for ever.
+// longestTTL bounds the life of a token that is made for trying the service out.
 const longestTTL = 366 * 24 * time.Hour
 
-// maxAgeDays keeps the time at which an account was made after 1970.
+// maxAgeDays keeps the time at which an account was created after 1970.
 const maxAgeDays = 18_250
 
 // Token is the command token.
@@ -96,14 +96,14 @@ func Token(_ context.Context, env wiring.Env) error {
 	return err
 }
 
-// account is whom a token is made for.
+// account is the holder of a token.
 type account struct {
 	user                 int64
 	role                 string
 	shop, level, ageDays int64
 }
 
-// signToken makes the token of an account.
+// signToken returns a signed token for an account.
 func signToken(rules authtoken.Rules, a account, life time.Duration) (string, error) {
 	now := time.Now()
 	switch {
@@ -120,7 +120,7 @@ func signToken(rules authtoken.Rules, a account, life time.Duration) (string, er
 	}
 }
 
-// chosenLife is how long a token is to be valid: the flag's ttl, or if nobody gave one, that within the role's
+// chosenLife returns how long a token is valid: the flag's ttl, or, if the flag is not given, at most the role's
 // longest life.
 func chosenLife(set *flag.FlagSet, ttl, longest time.Duration) (time.Duration, error) {
 	given := false

@@ -19,12 +19,12 @@ import (
 const (
 	// storeWait is how long the start waits for stores that are starting too.
 	storeWait = 30 * time.Second
-	// sayAgain is after how long the log repeats that a store still cannot be used.
+	// sayAgain is how often the log repeats that a store cannot be used yet.
 	sayAgain = time.Minute
 )
 
-// refused reports whether a store has answered what waiting does not mend: other credentials, another database, another
-// certificate. A store that starts is another matter.
+// refused reports whether a store's answer makes waiting useless: wrong credentials, another database, another
+// certificate. A store that is still starting does not answer so.
 func refused(err error) bool {
 	const (
 		noRight, wrongPassword, noDatabase = 1044, 1045, 1049
@@ -38,8 +38,8 @@ func refused(err error) bool {
 		errors.Is(err, sqlkit.ErrDSN)
 }
 
-// await repeats open until it succeeds or is refused, for storeWait or without an end: a store that starts at the same
-// time is not an error.
+// await repeats open until it succeeds or the store refuses, for storeWait or endlessly: a store that starts at the
+// same time is not an error.
 func await(ctx context.Context, endless bool, log *slog.Logger, what string, open func() error) error {
 	longest := storeWait
 	if endless {

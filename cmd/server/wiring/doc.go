@@ -1,7 +1,7 @@
-// Package wiring opens the stores that the settings name, and wires the core and the features to them: for the process
-// that serves, and for commands that work beside it. The ledger is authoritative; a command opens it with the same
-// hooks as a serving process, so that what it writes has the same consequences.
+// Package wiring opens the configured stores and wires the core and the features to them, for the serving process and
+// for commands that work beside it. The ledger is authoritative. A command opens it with the same hooks as a serving
+// process, so that its writes have the same consequences.
 //
-// What can go wrong is the start: a store that does not answer is waited for, one that refuses is not (Open), and
-// data of another format or installation is never touched (Stores.TakePartitions).
+// What can go wrong is the start: it waits for a store that does not answer, but not for one that refuses (Open), and
+// it never touches data of another format or installation (Stores.TakePartitions).
 package wiring

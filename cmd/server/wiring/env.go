@@ -8,14 +8,14 @@ import (
 	"seckill/internal/kit/telemetry"
 )
 
-// Env is what a command gets from outside, and what this program was built from.
+// Env is a command's environment, and what this program was built from.
 type Env struct {
 	cmdline.Env
 
 	Build telemetry.Build
 }
 
-// NewLogger logs to the error output; the other output is for results.
+// NewLogger returns a logger that writes to Err; Out is for results.
 func NewLogger(env Env, cfg config.Config) (*slog.Logger, error) {
 	return telemetry.NewLogger(env.Err, telemetry.LogOptions{
 		Level: cfg.Log.Level, Format: cfg.Log.Format, Instance: cfg.Server.Instance,

@@ -19,14 +19,14 @@ import (
 	"seckill/internal/sqlstore"
 )
 
-// withHooks has the features' hooks run in the transactions of a ledger that was just opened, and returns the features.
+// withHooks runs the features' hooks in the transactions of a newly opened ledger, and returns the features.
 func withHooks(ledger *sqlstore.Store) feature.List {
 	opened, hooks := features.List().InLedger(ledger.DB(), ledger.Orders())
 	ledger.Use(hooks...)
 	return opened
 }
 
-// Core is what the core gives to features; to those of a command, front is empty.
+// Core returns what the core provides to features; front is empty for features of a command.
 func Core(
 	cfg config.Config, s *Stores, shop *Shop, front httpkit.Front, log *slog.Logger,
 ) feature.Core {
@@ -49,7 +49,7 @@ type sales struct {
 	*service.Purchases
 }
 
-// FrontFor is what the core's interface gives to features' routes.
+// FrontFor returns what the core's interface provides to features' routes.
 func FrontFor(cfg config.Config, shop *Shop, streams *httpkit.Streams) httpkit.Front {
 	return httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}, Streams: streams, Now: time.Now, Zone: cfg.Server.Location,
@@ -71,7 +71,7 @@ func shownCoupons(found map[int64]redemption.Coupon, whole bool) map[int64]featu
 	return shown
 }
 
-// ToolsFor opens for features' commands what this program works on.
+// ToolsFor returns a function that opens the stores for features' commands.
 func ToolsFor(build telemetry.Build) feature.Tools {
 	return feature.Tools{
 		Core: func(ctx context.Context, env cmdline.Env, do func(feature.Core) error) error {
@@ -93,11 +93,11 @@ func ToolsFor(build telemetry.Build) feature.Tools {
 	}
 }
 
-// WarnOfGuards names the sales that have guards, where nothing asks them.
+// WarnOfGuards logs the sales that have guards, for a server without the feature that enforces them.
 func WarnOfGuards(ctx context.Context, ledger feature.Ledger, log *slog.Logger) error {
 	vs, err := ledger.SalesToKeep(ctx)
 	if err != nil {
-		return fmt.Errorf("which sales have guards: %w", err)
+		return fmt.Errorf("reading which sales have guards: %w", err)
 	}
 	var guarded []int64
 	for _, v := range vs {

@@ -10,7 +10,7 @@ import (
 	"seckill/internal/order/redemption"
 )
 
-// Codes are masked unless whole ones are asked for.
+// Codes are masked unless whole ones are wanted.
 func TestShownCoupons(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)

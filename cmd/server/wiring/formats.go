@@ -13,10 +13,10 @@ import (
 	"seckill/internal/redisstore"
 )
 
-// TakePartitions makes the partitions of Redis this ledger's, and adds those of 0 to n - 1 that are missing. A
-// partition with data of another format or another installation refuses the start: then nothing is added, and nothing
-// was written in Redis. A server that does not answer refuses it only where a partition is to be added: the sales of
-// the others go on.
+// TakePartitions makes the partitions of Redis this ledger's, and adds the missing ones among 0 to n - 1. If a
+// partition has data of another format or another installation, the start is refused, nothing is added, and nothing was
+// written to Redis. A server that does not answer refuses the start only if a partition must be added: the sales of the
+// other partitions go on.
 func (s *Stores) TakePartitions(ctx context.Context, n int, log *slog.Logger) error {
 	all, err := s.Ledger.Partitions(ctx)
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *Stores) TakePartitions(ctx context.Context, n int, log *slog.Logger) er
 	}
 	missing := partition.Missing(all, n)
 	numbers := append(slices.Clone(s.partitions.All()), missing...)
-	// First all are looked at: this may be another installation's Redis, which has fewer.
+	// Check all of them first: this may be the Redis of another installation with fewer partitions.
 	for _, do := range []func(context.Context, int) error{s.Redis.CheckFormat, s.Redis.Take} {
 		failed := inPartitions(numbers, func(number int) error { return do(ctx, number) })
 		if err := otherDataOf(failed); err != nil {
@@ -47,7 +47,7 @@ func (s *Stores) TakePartitions(ctx context.Context, n int, log *slog.Logger) er
 	return s.partitions.Refresh(ctx)
 }
 
-// otherDataOf returns which partitions have other data, of those where something failed, in their order.
+// otherDataOf returns an error that lists the partitions with other data among the failed ones; nil if there are none.
 func otherDataOf(failed map[int]error) error {
 	var others []error
 	for _, number := range slices.Sorted(maps.Keys(failed)) {
@@ -58,7 +58,7 @@ func otherDataOf(failed map[int]error) error {
 	return errors.Join(others...)
 }
 
-// checkFormats has a command leave partitions with other data alone, which are logged. It writes nothing.
+// checkFormats makes a command leave partitions with other data alone, and logs them. It writes nothing.
 func (s *Stores) checkFormats(ctx context.Context) {
 	_ = inPartitions(s.partitions.All(), func(number int) error { return s.Redis.CheckFormat(ctx, number) })
 }
@@ -70,7 +70,7 @@ func (s *Stores) OtherData() []int {
 	})
 }
 
-// inPartitions does something in partitions, in all at once, and returns what failed.
+// inPartitions calls do for all partitions at once, and returns the errors by partition.
 func inPartitions(numbers []int, do func(number int) error) map[int]error {
 	var (
 		doing  sync.WaitGroup

@@ -20,7 +20,7 @@ type keptSales struct {
 
 func (k keptSales) SalesToKeep(context.Context) ([]voucher.Voucher, error) { return k.sales, nil }
 
-// A server without guards names the sales that have some when it starts.
+// A server without guards logs at its start which sales have some.
 func TestWarnOfGuards(t *testing.T) {
 	t.Parallel()
 	plain := voucher.Voucher{ID: 7, Sale: &voucher.Sale{}}

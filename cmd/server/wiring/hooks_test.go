@@ -13,8 +13,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Features' hooks run in the ledger of a serving process and in that of a command: a rehearsal's row comes with its
-// voucher.
+// Features' hooks run in the ledger of a serving process and in that of a command: creating a rehearsal's voucher also
+// writes the rehearsal's row.
 func TestHooksRunWhereverTheLedgerIsOpened(t *testing.T) {
 	t.Parallel()
 	cfg, err := config.Load([]string{"SECKILL_DATA_DIR=" + t.TempDir()})
@@ -42,7 +42,7 @@ func TestHooksRunWhereverTheLedgerIsOpened(t *testing.T) {
 		want = 0 // a server that is built without them
 	}
 	if err != nil || rows != want {
-		t.Errorf("%d rehearsals, %v; want %d, those of both", rows, err, want)
+		t.Errorf("%d rows of rehearsals, %v; want %d, one for each ledger", rows, err, want)
 	}
 }
 

@@ -22,32 +22,32 @@ import (
 )
 
 const (
-	// inspectorOpenTimeout is how long the database has to be there when a check begins.
+	// inspectorOpenTimeout is how long the database has to answer when a check begins.
 	inspectorOpenTimeout = 5 * time.Second
 	// partitionTimeout is how long the ledger has to say where a sale is, before another node is asked.
 	partitionTimeout = 2 * time.Second
-	// changesShown is how many of the last changes of a sale are looked at.
+	// changesShown is how many of a sale's latest changes are read.
 	changesShown = 20
-	// noWord is the ledger's while it does not say it: no partition is held to it.
+	// noWord stands for an unknown word of the ledger: no partition is then compared with it.
 	noWord = "unknown"
 )
 
-// Inspector asks the stores for what the list before a sale is made from.
+// Inspector gathers the facts for the checks before a sale.
 type Inspector struct {
 	stores    *Stores
-	ledgerErr error // why there is no ledger, which is nil then; the partitions are not known either
+	ledgerErr error // why there is no ledger, which is then nil, so that the partitions are unknown too
 	auditor   *audit.Auditor
-	provider  bool // somebody takes money
+	provider  bool // whether there is a payment provider
 	cfg       config.Config
 }
 
-// NewInspector asks stores that are open. The auditor is theirs; provider says whether somebody takes money.
+// NewInspector inspects open stores with their auditor. provider says whether there is a payment provider.
 func NewInspector(s *Stores, auditor *audit.Auditor, provider bool, cfg config.Config) *Inspector {
 	return &Inspector{stores: s, auditor: auditor, provider: provider, cfg: cfg}
 }
 
-// OpenInspector opens the stores for the command check. One that does not answer is no error but what the list will
-// say.
+// OpenInspector opens the stores for the command check. A store that does not answer is not an error: the checks will
+// say so.
 func OpenInspector(
 	ctx context.Context, cfg config.Config, build telemetry.Build, log *slog.Logger,
 ) (_ *Inspector, err error) {
@@ -99,7 +99,8 @@ func (s *Stores) openLedgerNow(ctx context.Context, cfg config.Config, log *slog
 	return word, nil
 }
 
-// Facts asks everybody; with voucherID 0 for no sale. The error is voucher.ErrNotFound or voucher.ErrNotSeckill.
+// Facts gathers all facts; with voucherID 0 none about a sale. The error is voucher.ErrNotFound or
+// voucher.ErrNotSeckill.
 func (i *Inspector) Facts(ctx context.Context, voucherID int64) (preflight.Facts, error) {
 	sources := preflight.Sources{
 		Redis:  func(ctx context.Context) []preflight.Redis { return i.redis(ctx, voucherID) },
@@ -117,8 +118,8 @@ func (i *Inspector) Facts(ctx context.Context, voucherID int64) (preflight.Facts
 	return f, nil
 }
 
-// redis asks the server that has the sale. Without a sale, or while the ledger does not say where it is, that is the
-// one with partition 0, and for its memory the fullest.
+// redis inspects the server that has the sale. Without a sale, or if the ledger does not say where it is, that is the
+// server of partition 0, with the memory of the fullest one.
 func (i *Inspector) redis(ctx context.Context, voucherID int64) []preflight.Redis {
 	partition, known := i.partitionOf(ctx, voucherID)
 	servers := i.stores.Redis.InspectAll(ctx, []int{partition})
@@ -131,7 +132,7 @@ func (i *Inspector) redis(ctx context.Context, voucherID int64) []preflight.Redi
 	return servers
 }
 
-// partitionOf returns where a sale is; 0 while that is not known.
+// partitionOf returns a sale's partition; 0 if that is not known.
 func (i *Inspector) partitionOf(ctx context.Context, voucherID int64) (partition int, known bool) {
 	if voucherID == 0 || i.ledgerErr != nil {
 		return 0, false
@@ -152,10 +153,10 @@ func (i *Inspector) ledger(ctx context.Context) (preflight.Ledger, error) {
 	return i.stores.Ledger.Inspect(ctx)
 }
 
-// backlog sums what waits in all partitions.
+// backlog adds up what waits in all partitions.
 func (i *Inspector) backlog(ctx context.Context) (b preflight.Backlog, err error) {
 	if i.ledgerErr != nil {
-		return b, fmt.Errorf("which partitions there are is not known: %w", i.ledgerErr)
+		return b, fmt.Errorf("which partitions exist is not known: %w", i.ledgerErr)
 	}
 	for _, n := range i.stores.partitions.All() {
 		of, failed := i.stores.Redis.Backlog(ctx, n)
@@ -164,7 +165,7 @@ func (i *Inspector) backlog(ctx context.Context) (b preflight.Backlog, err error
 	return b, err
 }
 
-// sale asks for the sale of a voucher, and what was changed of it.
+// sale reads the sale of a voucher, and its changes.
 func (i *Inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error) {
 	if i.ledgerErr != nil {
 		return nil, i.ledgerErr
@@ -190,7 +191,7 @@ func (i *Inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error)
 	return s, nil
 }
 
-// balance fills in whether the sale's units are all there. Without Redis that is not decided.
+// balance fills in whether the sale's units are all accounted for. Without Redis that stays undecided.
 func (i *Inspector) balance(ctx context.Context, s *preflight.Sale) {
 	balance, err := i.auditor.Balance(ctx, s.VoucherID)
 	switch {
@@ -203,7 +204,7 @@ func (i *Inspector) balance(ctx context.Context, s *preflight.Sale) {
 	}
 }
 
-// changes returns what was changed of a voucher since its creation, last first. An export of its orders changes
+// changes returns a voucher's changes since its creation, the latest first, without exports of its orders, which change
 // nothing.
 func (i *Inspector) changes(ctx context.Context, id int64) (changes []preflight.Change, err error) {
 	entries, err := i.stores.Ledger.Entries(ctx, voucher.AuditFilter{VoucherID: id}, math.MaxInt64, changesShown)

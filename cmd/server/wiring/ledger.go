@@ -12,7 +12,7 @@ import (
 	"seckill/internal/sqlstore"
 )
 
-// Ledger is the ledger of a command that needs nothing else.
+// Ledger is the ledger of a command that needs no other store.
 type Ledger struct {
 	*sqlstore.Store
 
@@ -57,13 +57,12 @@ func (l Ledger) close() error {
 	return err
 }
 
-// sayDatabase says which database a command works on: what it prints else is the same on the wrong one.
+// sayDatabase prints which database a command works on, since its other output would look the same for the wrong one.
 func sayDatabase(env Env, ledger *sqlstore.Store) {
 	_, _ = fmt.Fprintln(env.Err, "database:", ledger.DB().Place())
 }
 
-// WithLedger runs f, of a command that needs no Redis, on the ledger that the settings name, whose schema must be
-// this version's.
+// WithLedger runs f on the configured ledger, for a command that needs no Redis. The schema must be this version's.
 func WithLedger(
 	ctx context.Context, env Env, f func(cfg config.Config, ledger Ledger, log *slog.Logger) error,
 ) error {
@@ -75,7 +74,7 @@ func WithLedger(
 	})
 }
 
-// WithAnyLedger is WithLedger whatever the schema is.
+// WithAnyLedger is WithLedger for any schema.
 func WithAnyLedger(
 	ctx context.Context, env Env, f func(cfg config.Config, ledger Ledger, log *slog.Logger) error,
 ) error {

@@ -13,12 +13,11 @@ import (
 // lockLease is how long a sale stays untouched after an instance died while rebuilding it.
 const lockLease = 5 * time.Second
 
-// LocksPrefix is what the names of the locks' keys begin with, behind the service's own prefix.
+// LocksPrefix begins the names of the locks' keys, after the service's own prefix.
 const LocksPrefix = "lock:"
 
-// locker gives the domain its locks: order.Locker and order.FencedLocker. What the reconciler writes is fenced by the
-// sale's epoch, which lives in the ledger, so it does not need the lock's token; the expirer's work is fenced by the
-// token.
+// locker provides the domain's locks: order.Locker and order.FencedLocker. The reconciler needs no token: its writes
+// are fenced by the sale's epoch in the ledger. The expirer's are fenced by the lock's token.
 type locker struct {
 	locks   *lock.Locker
 	metrics *telemetry.Metrics
@@ -38,7 +37,7 @@ func (l locker) Do(ctx context.Context, name string, f func(context.Context) err
 	return err
 }
 
-// failed counts a lock that could not be requested, unless the caller did not want it any more.
+// failed counts a lock that could not be requested, unless the caller has given up.
 func (l locker) failed(ctx context.Context, err error) {
 	if silent := errors.Is(err, lock.ErrNoAnswer) && !errors.Is(err, context.Canceled); silent || ctx.Err() == nil {
 		l.metrics.LockFailed()

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// A silent Redis is a failure, and not another instance that has the lock: work would be skipped in silence.
+// A silent Redis is a failure, not a lock that another instance holds: otherwise work would be skipped unnoticed.
 func TestSilentRedisIsAFailure(t *testing.T) {
 	t.Parallel()
 	_, prefix := testkit.Redis(t)
@@ -53,7 +53,7 @@ func TestSilentRedisIsAFailure(t *testing.T) {
 				t.Errorf("%s: %v", tc.name, err)
 			}
 		}
-		// A caller who has gone is nobody's failure.
+		// A caller who has given up does not count as a failure.
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := l.TryDo(gone, "m", func(context.Context) error { return nil }); !errors.Is(err, context.Canceled) {

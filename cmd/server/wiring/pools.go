@@ -9,7 +9,7 @@ import (
 	"seckill/internal/kit/telemetry"
 )
 
-// Pools returns how the connections to the stores are used.
+// Pools returns the use of the connections to the stores.
 func (s *Stores) Pools() []telemetry.Pool {
 	sql := s.Ledger.DB().Connections()
 	return []telemetry.Pool{
@@ -26,7 +26,7 @@ func redisPool(name string, s *redis.PoolStats) telemetry.Pool {
 	}
 }
 
-// Bulkheads returns how classes of callers share requests in flight and the connections to the stores.
+// Bulkheads returns how the classes of callers use requests in flight and the connections to the stores.
 func (s *Stores) Bulkheads(api *httpapi.API) func() []telemetry.Bulkhead {
 	return func() []telemetry.Bulkhead {
 		return []telemetry.Bulkhead{

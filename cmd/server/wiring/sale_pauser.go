@@ -6,7 +6,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// salePauser pauses sales for the auditor, as an admin would. It implements audit.SalePauser.
+// salePauser pauses sales for the auditor as an admin would. It implements audit.SalePauser.
 type salePauser struct{ vouchers *voucher.Service }
 
 func (b salePauser) Pause(ctx context.Context, voucherID int64) error {

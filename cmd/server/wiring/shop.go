@@ -45,7 +45,7 @@ type Shop struct {
 	Tills         *redemption.Tills
 	Waitlists     *waitlist.Waitlists
 
-	// Background jobs.
+	// The background jobs.
 	Notifier     *service.Notifier
 	Reconciler   *recovery.Reconciler
 	outbox       *outbox.Outbox
@@ -132,7 +132,7 @@ func OpenShop(
 	}
 }
 
-// recoveryParts are the parts of the shop that recovery tells, or is told by.
+// recoveryParts are the parts of the shop that work with recovery.
 type recoveryParts struct {
 	admissions *admission.Admission
 	catalog    *catalog.Catalog
@@ -140,8 +140,8 @@ type recoveryParts struct {
 	metrics    *telemetry.Metrics
 }
 
-// openRecovery returns the reconciler, and for each partition the reporter under this instance's name; none in the
-// embedded mode, whose Redis ends with the process.
+// openRecovery returns the reconciler, and a function that returns each partition's reporter under this instance's
+// name; nil in the embedded mode, whose Redis ends with the process.
 func openRecovery(
 	cfg config.Config, s *Stores, on recovery.Stores, self string, p recoveryParts, log *slog.Logger,
 ) (*recovery.Reconciler, func(partition int) *recovery.Reporter) {
@@ -164,7 +164,7 @@ func openDeadLetters(
 	}, s.partitions, repairs, notifier, metrics, log)
 }
 
-// newRecorder returns the recorder of one partition, whose stream it reads as the consumer.
+// newRecorder returns the recorder of one partition. It reads that partition's stream as the consumer.
 func newRecorder(
 	cfg config.Config, on recorder.Stores, consumer *redisstore.Consumer, partition int,
 	repairs *recovery.RepairQueue, notifier *service.Notifier, metrics *telemetry.Metrics, log *slog.Logger,
@@ -175,15 +175,14 @@ func newRecorder(
 	}, repairs, notifier, metrics, log)
 }
 
-// Record moves accepted orders of all partitions to their rows, until ctx ends and the batches in progress are
-// finished.
+// Record records accepted orders of all partitions until ctx ends, and then finishes the batches in progress.
 func (s *Shop) Record(ctx context.Context) error {
 	return s.Partitions.Each(ctx,
 		func(ctx context.Context, partition int) error { return s.recorderOf(partition).Run(ctx) })
 }
 
-// report hands in this instance's recovery reports in all partitions, until ctx ends. Its heartbeats say that it
-// works there.
+// report hands in this instance's recovery reports in all partitions until ctx ends. Its heartbeats show that the
+// instance works there.
 func (s *Shop) report(ctx context.Context) error {
 	return s.Partitions.Each(ctx,
 		func(ctx context.Context, partition int) error { return s.reporterOf(partition).Run(ctx) })
@@ -194,14 +193,14 @@ func (s *Shop) watchPartitions(ctx context.Context) error {
 	return s.Partitions.Each(ctx, s.partWatcher.Run)
 }
 
-// Work starts the jobs that may be stopped at any moment, until ctx ends: those of features, and all of the shop but
-// the recorders.
+// Work starts the jobs that may be stopped at any moment: those of features, and all of the shop's except the
+// recorders. They run until ctx ends.
 func (s *Shop) Work(ctx context.Context, jobs *errgroup.Group, ofFeatures []func(context.Context) error) {
 	runs := []func(context.Context) error{
 		s.Reconciler.Run, s.Notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.couponKeys.Run, s.offerer.Run,
 		s.Payments.Run, s.timeline.Run, s.keepStats, s.Auditor.Run,
 	}
-	if s.reporterOf != nil { // the embedded mode has one partition for good
+	if s.reporterOf != nil { // the embedded mode always has one partition
 		runs = append(runs, s.Partitions.Run, s.report, s.watchPartitions)
 	}
 	for _, run := range slices.Concat(runs, ofFeatures) {
@@ -216,7 +215,7 @@ func (s *Shop) keepStats(ctx context.Context) error {
 	return err
 }
 
-// Close waits for what is under way. No new calls may begin.
+// Close waits for the calls under way. Begin no call after it.
 func (s *Shop) Close() {
 	s.StopAdmission()
 	s.Waitlists.Close()

@@ -23,7 +23,7 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// Stores are the ledger and the Redis that the service works on.
+// Stores are the service's ledger and Redis.
 type Stores struct {
 	Ledger     *sqlstore.Store
 	Features   feature.List // in the ledger
@@ -32,11 +32,11 @@ type Stores struct {
 	partitions *partition.Set
 	Home       *embedded.Home  // nil outside the embedded mode
 	Secret     string          // key of the tokens' signatures
-	build      telemetry.Build // tells heartbeats, metrics and features the version
+	build      telemetry.Build // the version for heartbeats, metrics and features
 }
 
-// Open opens what the settings name, or in the embedded mode what lies in the data directory, with its schema
-// up to date. Close closes it.
+// Open opens the configured stores, or, in the embedded mode, those in the data directory, and brings the schema up to
+// date. Close closes them.
 func Open(
 	ctx context.Context, cfg config.Config, build telemetry.Build, log *slog.Logger,
 ) (_ *Stores, err error) {
@@ -69,7 +69,7 @@ func Open(
 	}
 	return s, await(ctx, cfg.Stores.Wait, log, "Redis", func() error {
 		if s.Home != nil {
-			return s.Redis.Ping(ctx) // its settings are ours, and it has none that Examine could ask for
+			return s.Redis.Ping(ctx) // the embedded Redis has our settings, and none that Examine could read
 		}
 		return s.Redis.CheckConfig(ctx)
 	})
@@ -104,7 +104,7 @@ func (s *Stores) openRedis(cfg config.Config, word string, log *slog.Logger) (er
 	if s.Home != nil {
 		reach.Addrs, reach.Password = []string{s.Home.Addr}, s.Home.Password
 	}
-	redis.SetLogger(rediskit.ClientLog{Log: log}) // the client would print its own lines otherwise
+	redis.SetLogger(rediskit.ClientLog{Log: log}) // otherwise the client prints lines of its own
 	if s.Clients, err = rediskit.NewClients(reach); err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (s *Stores) PingAll(ctx context.Context) error {
 	return nil
 }
 
-// pingPartitions asks the Redis of each partition, all at once. The channel has room for all answers.
+// pingPartitions pings the Redis of each partition, all at once. The channel has room for all answers.
 func (s *Stores) pingPartitions(ctx context.Context) <-chan error {
 	partitions := s.partitions.All()
 	answers := make(chan error, len(partitions))
@@ -152,7 +152,7 @@ func (s *Stores) pingPartitions(ctx context.Context) <-chan error {
 	return answers
 }
 
-// ledgerOptions are the ledger's in every mode: the embedded one has the default limits.
+// ledgerOptions returns the ledger's options in every mode: the embedded mode has the default limits.
 func ledgerOptions(cfg config.Config, log *slog.Logger) sqlkit.Options {
 	return sqlkit.Options{
 		Log: log, MaxConns: cfg.MySQL.PoolSize, Timeout: cfg.MySQL.Timeout, CAs: cfg.MySQL.CAs,
@@ -168,7 +168,7 @@ func openMySQL(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlst
 	return ledger, err
 }
 
-// prepareSchema migrates, or with SECKILL_MIGRATE=false refuses a schema that is not up to date.
+// prepareSchema migrates; with SECKILL_MIGRATE=false it refuses a schema that is not up to date.
 func (s *Stores) prepareSchema(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	if !cfg.Stores.Migrate && s.Home == nil {
 		err := s.awaitSchema(ctx, cfg, log)
@@ -194,8 +194,8 @@ func (s *Stores) prepareSchema(ctx context.Context, cfg config.Config, log *slog
 	return nil
 }
 
-// awaitSchema returns nil once the schema is this version's. If the start is to wait for its stores, that is what it
-// waits for, too: another process migrates.
+// awaitSchema returns nil once the schema is this version's. If the start waits for its stores, it also waits for
+// another process that migrates.
 func (s *Stores) awaitSchema(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	if !cfg.Stores.Wait {
 		return s.Ledger.Schema().Check(ctx)
@@ -209,7 +209,7 @@ func (s *Stores) awaitSchema(ctx context.Context, cfg config.Config, log *slog.L
 	})
 }
 
-// Close closes everything that was opened, last first.
+// Close closes everything that was opened, the last first.
 func (s *Stores) Close(log *slog.Logger) {
 	if s.Clients != nil {
 		Closing(log, "Redis", s.Clients.Close)
@@ -222,14 +222,14 @@ func (s *Stores) Close(log *slog.Logger) {
 	}
 }
 
-// Closing closes something at the end of a function and logs what goes wrong, when nobody can act on it any more.
+// Closing closes something at the end of a function and logs a failure, when nobody can act on it any more.
 func Closing(log *slog.Logger, what string, closeIt func() error) {
 	if err := closeIt(); err != nil {
 		log.Warn("closing "+what+" failed", "error", err)
 	}
 }
 
-// versionShown is the version that heartbeats tell: of a build without one, the revision of its source.
+// versionShown returns the version for heartbeats; for a build without one, the revision of its source.
 func versionShown(b telemetry.Build) string {
 	const untold, digits = "(devel)", 12 // of a revision, which has forty
 	if b.Version != untold {

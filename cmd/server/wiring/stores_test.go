@@ -11,17 +11,17 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// A start waits for half a minute or without an end, and never for a store that refuses it. The log says once a minute
-// that it waits.
+// A start waits for half a minute or endlessly, and never for a store that refuses. The log says once a minute that it
+// waits.
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	away, refusal := errors.New("connection refused"), &mysql.MySQLError{Number: 1045, Message: "Access denied"}
 	for name, tc := range map[string]struct {
 		endless  bool
 		err      error
-		lasts    time.Duration // of the error
+		lasts    time.Duration // how long open fails
 		fails    error
-		took     time.Duration // at most
+		took     time.Duration // most time that it may take
 		mostLogs int
 	}{
 		"it comes":            {false, away, 20 * time.Second, nil, 25 * time.Second, 1},

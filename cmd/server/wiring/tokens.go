@@ -7,7 +7,7 @@ import (
 	"seckill/internal/kit/config"
 )
 
-// TokenRules are the settings' rules for tokens, signed with a secret.
+// TokenRules returns the configured rules for tokens, with the secret that signs them.
 func TokenRules(cfg config.Config, secret string) authtoken.Rules {
 	return authtoken.Rules{
 		Secret: []byte(secret), Previous: []byte(cfg.JWT.PreviousSecret.Reveal()),
@@ -16,7 +16,7 @@ func TokenRules(cfg config.Config, secret string) authtoken.Rules {
 	}
 }
 
-// Within is a time, or the longest one if that is less; 0: there is no longest.
+// Within returns d, or longest if that is less; longest 0 means no limit.
 func Within(d, longest time.Duration) time.Duration {
 	if longest > 0 {
 		return min(d, longest)

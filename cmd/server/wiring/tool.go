@@ -13,8 +13,8 @@ import (
 	"seckill/internal/redisstore"
 )
 
-// Tool is the stores and the domain for a command that runs beside the serving instances: without background jobs,
-// and without touching the schema.
+// Tool is the stores and the domain for a command that runs beside the serving instances: without background jobs, and
+// without changing the schema.
 type Tool struct {
 	*Shop
 
@@ -58,7 +58,7 @@ func OpenTool(ctx context.Context, env Env) (*Tool, error) {
 	return w, nil
 }
 
-// Close releases what the environment holds.
+// Close releases everything that the tool holds.
 func (w *Tool) Close(ctx context.Context) {
 	w.Shop.Close()
 	Closing(w.Log, "the order ids", func() error { return w.ids.Close(context.WithoutCancel(ctx)) })
