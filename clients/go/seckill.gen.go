@@ -645,6 +645,7 @@ const (
 	DELAYTOOLONG    ReasonCode = "DELAY_TOO_LONG"
 	ENTRY           ReasonCode = "ENTRY"
 	FRACTION        ReasonCode = "FRACTION"
+	HOSTNAME        ReasonCode = "HOST_NAME"
 	IMMUTABLE       ReasonCode = "IMMUTABLE"
 	JSONTYPE        ReasonCode = "JSON_TYPE"
 	MALFORMED       ReasonCode = "MALFORMED"
@@ -661,11 +662,16 @@ const (
 	NOTTEXT         ReasonCode = "NOT_TEXT"
 	OUTOFRANGE      ReasonCode = "OUT_OF_RANGE"
 	PAST            ReasonCode = "PAST"
+	PORT            ReasonCode = "PORT"
+	PRIVATEADDRESS  ReasonCode = "PRIVATE_ADDRESS"
 	REHEARSALSHOP   ReasonCode = "REHEARSAL_SHOP"
 	REMOVED         ReasonCode = "REMOVED"
 	REPEATED        ReasonCode = "REPEATED"
+	SCHEME          ReasonCode = "SCHEME"
+	SKIPPED         ReasonCode = "SKIPPED"
 	TOOFEWREQUESTS  ReasonCode = "TOO_FEW_REQUESTS"
 	TOOMUCHSTOCK    ReasonCode = "TOO_MUCH_STOCK"
+	UNENCRYPTED     ReasonCode = "UNENCRYPTED"
 	UNKNOWN         ReasonCode = "UNKNOWN"
 	UNPAYABLE       ReasonCode = "UNPAYABLE"
 	WITHOUTOTHER    ReasonCode = "WITHOUT_OTHER"
@@ -703,6 +709,8 @@ func (e ReasonCode) Valid() bool {
 		return true
 	case FRACTION:
 		return true
+	case HOSTNAME:
+		return true
 	case IMMUTABLE:
 		return true
 	case JSONTYPE:
@@ -735,15 +743,25 @@ func (e ReasonCode) Valid() bool {
 		return true
 	case PAST:
 		return true
+	case PORT:
+		return true
+	case PRIVATEADDRESS:
+		return true
 	case REHEARSALSHOP:
 		return true
 	case REMOVED:
 		return true
 	case REPEATED:
 		return true
+	case SCHEME:
+		return true
+	case SKIPPED:
+		return true
 	case TOOFEWREQUESTS:
 		return true
 	case TOOMUCHSTOCK:
+		return true
+	case UNENCRYPTED:
 		return true
 	case UNKNOWN:
 		return true
@@ -2558,14 +2576,14 @@ type ClientInterface interface {
 
 	// ListVouchers The vouchers of a shop
 	//
-	// What is on the shelf, newest first, with the live stock and state of its sales: at most 500, or with `limit` or `before` a page. A shop that is not known has none. Answers come from memory, renewed at most five times a second; `stale` is there when a store could not be asked: show it, and let the button work all the same. Use `X-Server-Time`, not the browser's clock, for a countdown; where the body comes from the browser's cache, its `serverTime` is an old one.
+	// What is on the shelf, newest first, with the live stock and state of its sales: at most 500, or with `limit` or `before` a page. A shop that is not known has none. Answers come from memory, renewed at most five times a second; `stale` is there when a store could not be asked: show it, and let the button work all the same. Use `X-Server-Time`, not the browser's clock, for a countdown; where the body comes from the browser's cache, its `serverTime` is an old one. Unknown names in the query are ignored.
 	//
 	// Corresponds with GET /voucher/list/{shopId} (the `ListVouchers` operationId).
 	ListVouchers(ctx context.Context, shopId ShopId, params *ListVouchersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// BuySeckill Press the button
 	//
-	// Buys one unit, one order to a person; with `quantity` several, in a sale that allows them. Repeating is harmless and is the definitive question: a buyer who has an order is answered which, also after the end and when all is sold. `202` means that the units are the buyer's and that the row is being written; with `wait` the answer comes as soon as the row is there, or after that time with the order still queued. In a rush `wait` may be cut short.
+	// Buys one unit, one order to a person; with `quantity` several, in a sale that allows them. Repeating is harmless and is the definitive question: a buyer who has an order is answered which, also after the end and when all is sold. `202` means that the units are the buyer's and that the row is being written; with `wait` the answer comes as soon as the row is there, or after that time with the order still queued. In a rush `wait` may be cut short. No body is needed; `{"quantity": 3}` in one counts as it does in the query.
 	//
 	// Corresponds with POST /voucher/seckill/{id} (the `BuySeckill` operationId).
 	BuySeckill(ctx context.Context, id VoucherId, params *BuySeckillParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2579,7 +2597,7 @@ type ClientInterface interface {
 
 	// ShowVoucher One voucher
 	//
-	// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf is shown to admins only; for others it is `NOT_FOUND`.
+	// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf is shown to admins only; for others it is `NOT_FOUND`. Names in the query are ignored.
 	//
 	// Corresponds with GET /voucher/{id} (the `ShowVoucher` operationId).
 	ShowVoucher(ctx context.Context, id VoucherId, params *ShowVoucherParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3147,7 +3165,7 @@ func (c *Client) BuyOrdinary(ctx context.Context, id VoucherId, params *BuyOrdin
 
 // ListVouchers The vouchers of a shop
 //
-// What is on the shelf, newest first, with the live stock and state of its sales: at most 500, or with `limit` or `before` a page. A shop that is not known has none. Answers come from memory, renewed at most five times a second; `stale` is there when a store could not be asked: show it, and let the button work all the same. Use `X-Server-Time`, not the browser's clock, for a countdown; where the body comes from the browser's cache, its `serverTime` is an old one.
+// What is on the shelf, newest first, with the live stock and state of its sales: at most 500, or with `limit` or `before` a page. A shop that is not known has none. Answers come from memory, renewed at most five times a second; `stale` is there when a store could not be asked: show it, and let the button work all the same. Use `X-Server-Time`, not the browser's clock, for a countdown; where the body comes from the browser's cache, its `serverTime` is an old one. Unknown names in the query are ignored.
 //
 // Corresponds with GET /voucher/list/{shopId} (the `ListVouchers` operationId).
 func (c *Client) ListVouchers(ctx context.Context, shopId ShopId, params *ListVouchersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3164,7 +3182,7 @@ func (c *Client) ListVouchers(ctx context.Context, shopId ShopId, params *ListVo
 
 // BuySeckill Press the button
 //
-// Buys one unit, one order to a person; with `quantity` several, in a sale that allows them. Repeating is harmless and is the definitive question: a buyer who has an order is answered which, also after the end and when all is sold. `202` means that the units are the buyer's and that the row is being written; with `wait` the answer comes as soon as the row is there, or after that time with the order still queued. In a rush `wait` may be cut short.
+// Buys one unit, one order to a person; with `quantity` several, in a sale that allows them. Repeating is harmless and is the definitive question: a buyer who has an order is answered which, also after the end and when all is sold. `202` means that the units are the buyer's and that the row is being written; with `wait` the answer comes as soon as the row is there, or after that time with the order still queued. In a rush `wait` may be cut short. No body is needed; `{"quantity": 3}` in one counts as it does in the query.
 //
 // Corresponds with POST /voucher/seckill/{id} (the `BuySeckill` operationId).
 func (c *Client) BuySeckill(ctx context.Context, id VoucherId, params *BuySeckillParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3198,7 +3216,7 @@ func (c *Client) CreateTicket(ctx context.Context, id VoucherId, params *CreateT
 
 // ShowVoucher One voucher
 //
-// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf is shown to admins only; for others it is `NOT_FOUND`.
+// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf is shown to admins only; for others it is `NOT_FOUND`. Names in the query are ignored.
 //
 // Corresponds with GET /voucher/{id} (the `ShowVoucher` operationId).
 func (c *Client) ShowVoucher(ctx context.Context, id VoucherId, params *ShowVoucherParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5050,7 +5068,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListVouchersWithResponse The vouchers of a shop
 	//
-	// What is on the shelf, newest first, with the live stock and state of its sales: at most 500, or with `limit` or `before` a page. A shop that is not known has none. Answers come from memory, renewed at most five times a second; `stale` is there when a store could not be asked: show it, and let the button work all the same. Use `X-Server-Time`, not the browser's clock, for a countdown; where the body comes from the browser's cache, its `serverTime` is an old one.
+	// What is on the shelf, newest first, with the live stock and state of its sales: at most 500, or with `limit` or `before` a page. A shop that is not known has none. Answers come from memory, renewed at most five times a second; `stale` is there when a store could not be asked: show it, and let the button work all the same. Use `X-Server-Time`, not the browser's clock, for a countdown; where the body comes from the browser's cache, its `serverTime` is an old one. Unknown names in the query are ignored.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -5059,7 +5077,7 @@ type ClientWithResponsesInterface interface {
 
 	// BuySeckillWithResponse Press the button
 	//
-	// Buys one unit, one order to a person; with `quantity` several, in a sale that allows them. Repeating is harmless and is the definitive question: a buyer who has an order is answered which, also after the end and when all is sold. `202` means that the units are the buyer's and that the row is being written; with `wait` the answer comes as soon as the row is there, or after that time with the order still queued. In a rush `wait` may be cut short.
+	// Buys one unit, one order to a person; with `quantity` several, in a sale that allows them. Repeating is harmless and is the definitive question: a buyer who has an order is answered which, also after the end and when all is sold. `202` means that the units are the buyer's and that the row is being written; with `wait` the answer comes as soon as the row is there, or after that time with the order still queued. In a rush `wait` may be cut short. No body is needed; `{"quantity": 3}` in one counts as it does in the query.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -5077,7 +5095,7 @@ type ClientWithResponsesInterface interface {
 
 	// ShowVoucherWithResponse One voucher
 	//
-	// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf is shown to admins only; for others it is `NOT_FOUND`.
+	// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf is shown to admins only; for others it is `NOT_FOUND`. Names in the query are ignored.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6811,7 +6829,7 @@ func (c *ClientWithResponses) BuyOrdinaryWithResponse(ctx context.Context, id Vo
 
 // ListVouchersWithResponse The vouchers of a shop
 //
-// What is on the shelf, newest first, with the live stock and state of its sales: at most 500, or with `limit` or `before` a page. A shop that is not known has none. Answers come from memory, renewed at most five times a second; `stale` is there when a store could not be asked: show it, and let the button work all the same. Use `X-Server-Time`, not the browser's clock, for a countdown; where the body comes from the browser's cache, its `serverTime` is an old one.
+// What is on the shelf, newest first, with the live stock and state of its sales: at most 500, or with `limit` or `before` a page. A shop that is not known has none. Answers come from memory, renewed at most five times a second; `stale` is there when a store could not be asked: show it, and let the button work all the same. Use `X-Server-Time`, not the browser's clock, for a countdown; where the body comes from the browser's cache, its `serverTime` is an old one. Unknown names in the query are ignored.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -6826,7 +6844,7 @@ func (c *ClientWithResponses) ListVouchersWithResponse(ctx context.Context, shop
 
 // BuySeckillWithResponse Press the button
 //
-// Buys one unit, one order to a person; with `quantity` several, in a sale that allows them. Repeating is harmless and is the definitive question: a buyer who has an order is answered which, also after the end and when all is sold. `202` means that the units are the buyer's and that the row is being written; with `wait` the answer comes as soon as the row is there, or after that time with the order still queued. In a rush `wait` may be cut short.
+// Buys one unit, one order to a person; with `quantity` several, in a sale that allows them. Repeating is harmless and is the definitive question: a buyer who has an order is answered which, also after the end and when all is sold. `202` means that the units are the buyer's and that the row is being written; with `wait` the answer comes as soon as the row is there, or after that time with the order still queued. In a rush `wait` may be cut short. No body is needed; `{"quantity": 3}` in one counts as it does in the query.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -6856,7 +6874,7 @@ func (c *ClientWithResponses) CreateTicketWithResponse(ctx context.Context, id V
 
 // ShowVoucherWithResponse One voucher
 //
-// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf is shown to admins only; for others it is `NOT_FOUND`.
+// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf is shown to admins only; for others it is `NOT_FOUND`. Names in the query are ignored.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -19,7 +19,7 @@ export interface paths {
         };
         /**
          * The vouchers of a shop
-         * @description What is on the shelf, newest first, with the live stock and state of its sales: at most 500, or with `limit` or `before` a page. A shop that is not known has none. Answers come from memory, renewed at most five times a second; `stale` is there when a store could not be asked: show it, and let the button work all the same. Use `X-Server-Time`, not the browser's clock, for a countdown; where the body comes from the browser's cache, its `serverTime` is an old one.
+         * @description What is on the shelf, newest first, with the live stock and state of its sales: at most 500, or with `limit` or `before` a page. A shop that is not known has none. Answers come from memory, renewed at most five times a second; `stale` is there when a store could not be asked: show it, and let the button work all the same. Use `X-Server-Time`, not the browser's clock, for a countdown; where the body comes from the browser's cache, its `serverTime` is an old one. Unknown names in the query are ignored.
          */
         get: operations["listVouchers"];
         put?: never;
@@ -45,7 +45,7 @@ export interface paths {
         };
         /**
          * One voucher
-         * @description With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf is shown to admins only; for others it is `NOT_FOUND`.
+         * @description With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf is shown to admins only; for others it is `NOT_FOUND`. Names in the query are ignored.
          */
         get: operations["showVoucher"];
         put?: never;
@@ -195,7 +195,7 @@ export interface paths {
         put?: never;
         /**
          * Press the button
-         * @description Buys one unit, one order to a person; with `quantity` several, in a sale that allows them. Repeating is harmless and is the definitive question: a buyer who has an order is answered which, also after the end and when all is sold. `202` means that the units are the buyer's and that the row is being written; with `wait` the answer comes as soon as the row is there, or after that time with the order still queued. In a rush `wait` may be cut short.
+         * @description Buys one unit, one order to a person; with `quantity` several, in a sale that allows them. Repeating is harmless and is the definitive question: a buyer who has an order is answered which, also after the end and when all is sold. `202` means that the units are the buyer's and that the row is being written; with `wait` the answer comes as soon as the row is there, or after that time with the order still queued. In a rush `wait` may be cut short. No body is needed; `{"quantity": 3}` in one counts as it does in the query.
          */
         post: operations["buySeckill"];
         delete?: never;
@@ -247,7 +247,7 @@ export interface paths {
         put?: never;
         /**
          * Press the button, for the tutorial's frontend
-         * @description The same purchase in the envelope of a well-known tutorial: `data` is the order's id alone, and refusals are `200` with `success:false`. What stands before the business or breaks it keeps its status.
+         * @description The same purchase in the envelope of a well-known tutorial: `data` is the order's id alone, and refusals are `200` with `success:false`. What stands before the business or breaks it keeps its status. Unknown names in the query and any body are ignored.
          */
         post: operations["buySeckillAsTutorial"];
         delete?: never;
@@ -1412,7 +1412,7 @@ export interface paths {
         put?: never;
         /**
          * A payment was received
-         * @description The sandbox's callback, as an example of a provider's. Signed with HMAC-SHA-256 over `t`, a dot and the body, and not older than five minutes. Idempotent: the same callback twice changes nothing.
+         * @description The sandbox's callback, as an example of a provider's. Signed with HMAC-SHA-256 over `t`, a dot and the body, and not older than five minutes. Idempotent: the same callback twice changes nothing. Names that are not known are ignored.
          */
         post: operations["receivePayment"];
         delete?: never;
@@ -1435,7 +1435,7 @@ export interface paths {
         put?: never;
         /**
          * A payment was received by a provider
-         * @description As `/payment/callback`, which is the default provider's, for one that is named. Each signs in a way of its own and confirms only payments that were begun with it: another's is not found.
+         * @description As `/payment/callback`, which is the default provider's, for one that is named. Each signs in a way of its own and confirms only payments that were begun with it: another's is not found. Names that are not known are ignored.
          */
         post: operations["receivePaymentFromProvider"];
         delete?: never;
@@ -1521,7 +1521,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** It runs */
+        /**
+         * It runs
+         * @description Names in the query are ignored.
+         */
         get: operations["checkHealth"];
         put?: never;
         post?: never;
@@ -1540,7 +1543,7 @@ export interface paths {
         };
         /**
          * Callers should be sent here
-         * @description The result is repeated for half a second.
+         * @description The result is repeated for half a second. Names in the query are ignored.
          */
         get: operations["checkReadiness"];
         put?: never;
@@ -1730,8 +1733,11 @@ export interface components {
         CheckLine: {
             /** @description What it is about, for programs: `redis.durability`. */
             name: string;
-            /** @enum {string} */
-            level: "ok" | "warning" | "no";
+            /**
+             * @description `unmeasured`: nothing was measured that could be judged.
+             * @enum {string}
+             */
+            level: "ok" | "warning" | "no" | "unmeasured";
             /** @description What is the case, with its figures. */
             what: string;
             /** @description What to do about it; absent for `ok`. */
@@ -2539,7 +2545,7 @@ export interface components {
             detail?: string;
         };
         /** @enum {string} */
-        ReasonCode: "AFTER_BEGIN" | "ALREADY_VISIBLE" | "BELOW_OTHER" | "BESIDE_OTHER" | "BLANK" | "BOTH_OR_NEITHER" | "BYTES" | "CHANGED_BY_ROUTE" | "CHARACTERS" | "CLOSED" | "CUT_OFF" | "DELAY_TOO_LONG" | "ENTRY" | "FRACTION" | "IMMUTABLE" | "JSON_TYPE" | "MALFORMED" | "MISSING" | "NEEDS_GUARDS" | "NEEDS_SETTING" | "NOTHING_SET" | "NOT_AFTER_OTHER" | "NOT_BEFORE_EXPIRY" | "NOT_BEFORE_OTHER" | "NOT_JSON" | "NOT_REDEEMABLE" | "NOT_TEXT" | "NO_SALE" | "OUT_OF_RANGE" | "PAST" | "REHEARSAL_SHOP" | "REMOVED" | "REPEATED" | "TOO_FEW_REQUESTS" | "TOO_MUCH_STOCK" | "UNKNOWN" | "UNPAYABLE" | "WITHOUT_OTHER" | "YEAR_OUT_OF_RANGE";
+        ReasonCode: "AFTER_BEGIN" | "ALREADY_VISIBLE" | "BELOW_OTHER" | "BESIDE_OTHER" | "BLANK" | "BOTH_OR_NEITHER" | "BYTES" | "CHANGED_BY_ROUTE" | "CHARACTERS" | "CLOSED" | "CUT_OFF" | "DELAY_TOO_LONG" | "ENTRY" | "FRACTION" | "HOST_NAME" | "IMMUTABLE" | "JSON_TYPE" | "MALFORMED" | "MISSING" | "NEEDS_GUARDS" | "NEEDS_SETTING" | "NOTHING_SET" | "NOT_AFTER_OTHER" | "NOT_BEFORE_EXPIRY" | "NOT_BEFORE_OTHER" | "NOT_JSON" | "NOT_REDEEMABLE" | "NOT_TEXT" | "NO_SALE" | "OUT_OF_RANGE" | "PAST" | "PORT" | "PRIVATE_ADDRESS" | "REHEARSAL_SHOP" | "REMOVED" | "REPEATED" | "SCHEME" | "SKIPPED" | "TOO_FEW_REQUESTS" | "TOO_MUCH_STOCK" | "UNENCRYPTED" | "UNKNOWN" | "UNPAYABLE" | "WITHOUT_OTHER" | "YEAR_OUT_OF_RANGE";
         /** @enum {string} */
         AllowedCode: "AFTER_OTHER" | "AFTER_TIME" | "AT_LEAST" | "AT_LEAST_OTHER" | "BEFORE_OTHER" | "BEFORE_TIME" | "BOOLEAN" | "COUPON_CODE" | "DELAY_BELOW" | "DURATION" | "EACH_ONCE" | "EVENT_ID" | "EVENT_OR_TIMES" | "IDEMPOTENCY_KEY" | "JSON_OBJECT" | "LENGTH" | "MORE" | "NOT_AFTER_TIME" | "OBJECT" | "OMIT" | "OMIT_OR_REDEEMABLE" | "OMIT_OR_SHELF" | "ONCE" | "ONE_OF" | "ONE_OF_OR_OMIT" | "ONE_OF_TWO" | "QUERY_PAIRS" | "RANGE" | "RANGE_NOT_SHOP" | "RANGE_NOT_ZERO" | "RANGE_OR_OMIT" | "SECONDS" | "SHOP_OR_ALL" | "SOME_OF" | "STRING" | "TOGETHER_WITH" | "URL" | "WHOLE_NUMBER" | "YEAR" | "ZERO_OR_PROVIDER" | "ZONED_TIME";
         /** @enum {string} */
@@ -6041,6 +6047,8 @@ export interface operations {
                     amount: number;
                     /** @enum {string} */
                     status: "succeeded";
+                } & {
+                    [key: string]: unknown;
                 };
             };
         };
@@ -6176,6 +6184,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["Invalid"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];

@@ -30,8 +30,7 @@ func (a *API) audit(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) 
 	adminID, badAdmin := values.ID("adminId", voucher.MaxID)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
-	if err := invalid.Join(badQuery, badVoucher, badAdmin, badLimit, badCursor,
-		values.Only("voucherId", "adminId", "limit", "before")); err != nil {
+	if err := invalid.Join(badQuery, badVoucher, badAdmin, badLimit, badCursor); err != nil {
 		return httpkit.Answer{}, err
 	}
 	f := voucher.AuditFilter{VoucherID: voucherID, AdminID: adminID}

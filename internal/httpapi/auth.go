@@ -39,12 +39,12 @@ func (a *authenticator) identify(h http.Header) (httpkit.Identity, error) {
 	return a.verify(bareToken(lines[0]))
 }
 
-// identifyQuery returns who calls by the query's access_token, or an error that wraps errNoToken or errBadToken.
+// identifyQuery returns who calls by the token in the query, or an error that wraps errNoToken or errBadToken.
 func (a *authenticator) identifyQuery(r *http.Request) (httpkit.Identity, error) {
 	values, badQuery := param.ParseQuery(r)
-	token, _, severalTimes := values.Text("access_token")
+	token, _, severalTimes := values.Text(httpkit.TokenName)
 	if badQuery != nil || severalTimes != nil {
-		return httpkit.Identity{}, fmt.Errorf("%w: no single access_token in the query", errBadToken)
+		return httpkit.Identity{}, fmt.Errorf("%w: no single %s in the query", errBadToken, httpkit.TokenName)
 	}
 	return a.verify(token)
 }

@@ -26,7 +26,7 @@ type checkJSON struct {
 func (a *API) check(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	voucherID, badVoucher := values.ID("voucherId", voucher.MaxID)
-	if err := invalid.Join(badQuery, badVoucher, values.Only("voucherId")); err != nil {
+	if err := invalid.Join(badQuery, badVoucher); err != nil {
 		return httpkit.Answer{}, err
 	}
 	facts, err := a.cfg.Check(c.Request.Context(), voucherID)

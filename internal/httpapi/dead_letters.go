@@ -43,7 +43,7 @@ func (a *API) listDeadLetters(c *gin.Context, _ httpkit.Identity) (httpkit.Answe
 	values, badQuery := param.ParseQuery(c.Request)
 	after, _, badAfter := values.Text("after")
 	n, badLimit := values.Limit()
-	if err := invalid.Join(badQuery, badAfter, badLimit, values.Only("after", "limit")); err != nil {
+	if err := invalid.Join(badQuery, badAfter, badLimit); err != nil {
 		return httpkit.Answer{}, err
 	}
 	// One more shows whether a page follows.

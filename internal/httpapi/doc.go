@@ -3,8 +3,8 @@
 //
 // # A request
 //
-//	route → is a slot free → who calls (token) → may they ask again → path, query, header, body
-//	      → the domain → answer or error → one writer
+//	route → is a slot free → who calls (token) → may they ask again → does the route know every name
+//	      → path, query, header, body → the domain → answer or error → one writer
 //
 // The domain is what Config names: listing.Listings for what everybody reads of vouchers; voucher.Service for
 // creating and changing them; service.Purchases for purchases in a sale, for owners' orders and for watching one;
@@ -12,6 +12,11 @@
 // service.Payments and a provider's callbacks for payments. The table of routes is in router.go. The routes of a part
 // that is not configured do not exist. Paths, queries and headers are read by package param, bodies by package
 // jsonbody.
+//
+// A route's row says which names its query may have, and whether it has a body. serve refuses any other name with
+// INVALID, which names it (strict.go): a misspelt quantity would buy one, and a misspelt filter would select all. What
+// everybody reads, callbacks of payment providers, and the tutorial's purchase are not strict. A body is read before
+// the request takes a slot, so that one that comes slowly holds none; a purchase that declares none costs no read.
 //
 // A handler returns an answer or an error and never writes by itself, so that a forgotten return after a refusal
 // cannot happen: serve in route.go is the only place that writes, logs and counts. The one exception is a stream.

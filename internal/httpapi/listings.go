@@ -84,6 +84,9 @@ func (a *API) showHidden(ctx context.Context, id int64) (httpkit.Answer, error) 
 
 		ServerTime *time.Time `json:"serverTime"`
 	}{voucherView(found.Vouchers[0]), httpkit.TimeView(found.Now)}
+	if live := found.Vouchers[0].Live; live != nil {
+		view.Stale = live.Stale
+	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
 }
 

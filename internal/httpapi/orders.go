@@ -94,8 +94,7 @@ func (a *API) listOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	f, badFilter := filter(values, append([]order.Status{order.Queued}, recordedStatuses()...)...)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
-	unknown := values.Only("voucherId", "status", "limit", "before")
-	if err := invalid.Join(append(badFilter, badQuery, badLimit, badCursor, unknown)...); err != nil {
+	if err := invalid.Join(append(badFilter, badQuery, badLimit, badCursor)...); err != nil {
 		return httpkit.Answer{}, err
 	}
 	f.UserID = who.UserID
@@ -117,8 +116,7 @@ func (a *API) findOrders(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, er
 	f, badFilter := filter(values, recordedStatuses()...)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
-	unknown := values.Only("userId", "voucherId", "status", "limit", "before")
-	if err := invalid.Join(append(badFilter, badQuery, badUser, badLimit, badCursor, unknown)...); err != nil {
+	if err := invalid.Join(append(badFilter, badQuery, badUser, badLimit, badCursor)...); err != nil {
 		return httpkit.Answer{}, err
 	}
 	f.UserID = userID

@@ -162,8 +162,9 @@ func TestOrderOfAnotherUser(t *testing.T) {
 			return order.Order{}, order.ErrNotFound
 		},
 	}))
+	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order/5"}), http.StatusNotFound, "NOT_FOUND")
 	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order/5?userId=43"}),
-		http.StatusNotFound, "NOT_FOUND")
+		http.StatusBadRequest, "INVALID")
 }
 
 // Following next from page to page shows every order once and ends.

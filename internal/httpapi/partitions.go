@@ -9,8 +9,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/httpapi/param"
-	"seckill/internal/kit/invalid"
 	"seckill/internal/order/partition"
 )
 
@@ -46,10 +44,6 @@ type partitionFigure struct {
 
 // listPartitions answers GET /admin/partition.
 func (a *API) listPartitions(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
-	values, badQuery := param.ParseQuery(c.Request)
-	if err := invalid.Join(badQuery, values.Only()); err != nil {
-		return httpkit.Answer{}, err
-	}
 	all, err := a.cfg.Partitions.List(c.Request.Context())
 	if err != nil {
 		return httpkit.Answer{}, err

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
@@ -43,11 +44,18 @@ func (e *orderFailedError) Error() string {
 	return fmt.Sprintf("order %d failed: %s", e.order.ID, e.order.Reason)
 }
 
-// purchase is what both routes into a sale do. An order that failed while the caller waited is an error.
-func (a *API) purchase(c *gin.Context, who httpkit.Identity) (order.Order, error) {
+// purchase is what both routes into a sale do: it buys so many units, or for 0 as many as the query says. An order
+// that failed while the caller waited is an error.
+func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order.Order, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	values, badQuery := param.ParseQuery(c.Request)
-	units, badUnits := values.Number("quantity", 1, voucher.MaxPerUser)
+	inQuery, badUnits := values.Number("quantity", 1, voucher.MaxPerUser)
+	switch {
+	case units == 0:
+		units = inQuery
+	case values["quantity"] != nil: // which of the two is meant?
+		badUnits = invalid.New("quantity", invalid.Repeated, invalid.Once, nil)
+	}
 	wait, badWait := a.wait(values, who)
 	if err := invalid.Join(badID, badQuery, badUnits, badWait); err != nil {
 		return order.Order{}, err
@@ -85,7 +93,11 @@ func (a *API) wait(values param.Query, who httpkit.Identity) (time.Duration, *in
 
 // buy answers POST /voucher/seckill/:id: 202 while the order is queued, 201 once it is recorded.
 func (a *API) buy(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	o, err := a.purchase(c, who)
+	units, err := a.unitsInBody(c)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	o, err := a.purchase(c, who, units)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -96,9 +108,22 @@ func (a *API) buy(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) 
 	return httpkit.Answer{Status: status, Location: orderPath(o.ID), Body: orderRef(o)}, nil
 }
 
+// unitsInBody returns the quantity in the body of a purchase, 0 if it has none.
+func (a *API) unitsInBody(c *gin.Context) (int64, error) {
+	if c.Request.ContentLength == 0 {
+		return 0, nil
+	}
+	var units *int64
+	err := a.bodies.Read(c, jsonbody.Optional(jsonbody.Integer, "quantity", &units))
+	if err != nil || units == nil {
+		return 0, err
+	}
+	return *units, invalid.Join(invalid.Outside("quantity", *units, 1, voucher.MaxPerUser))
+}
+
 // buyPlainly answers POST /voucher-order/seckill/:id, the tutorial's route: the order id alone.
 func (a *API) buyPlainly(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	o, err := a.purchase(c, who)
+	o, err := a.purchase(c, who, 0)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}

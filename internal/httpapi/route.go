@@ -48,9 +48,9 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 // come. A body of undeclared length is cut off while it is read (readBody), or by net/http where nobody reads it.
 func (a *API) declaresTooMuch(r *http.Request) bool { return r.ContentLength > a.cfg.BodyLimit }
 
-// run refuses requests beyond the bound, authenticates the caller, refuses bodies that are too large, and lets the
-// handler work. A panic becomes an error, and is answered as one. The answer is written after run, so that callers
-// who read slowly do not count as in flight.
+// run refuses requests beyond the bound, authenticates the caller, refuses bodies that are too large and names that
+// the route does not know, and lets the handler work. A panic becomes an error, and is answered as one. A body is read
+// before and the answer written after the request counts as in flight, so that slow callers do not.
 func (a *API) run(
 	r *httpkit.Route, c *gin.Context, began time.Time,
 ) (who httpkit.Identity, ans httpkit.Answer, err error) {
@@ -65,9 +65,11 @@ func (a *API) run(
 			return httpkit.Identity{}, httpkit.Answer{}, err
 		}
 	}
-	// first: strangers take none of their permits, and an admin who pauses a sale gets through the rush.
-	if r.Access == httpkit.ForAdmins {
-		if who, err = a.authorize(r, c.Request, began); err != nil {
+	// first: strangers take none of admins' permits, an admin who pauses a sale gets through the rush, and nobody
+	// reads what strangers send.
+	first := r.Access == httpkit.ForAdmins || sendsBody(r, c.Request)
+	if first {
+		if who, err = a.admit(r, c, began); err != nil {
 			return who, httpkit.Answer{}, err
 		}
 	}
@@ -78,8 +80,8 @@ func (a *API) run(
 		}
 		defer permit.Release()
 	}
-	if r.Access != httpkit.ForAdmins {
-		if who, err = a.authorize(r, c.Request, began); err != nil {
+	if !first {
+		if who, err = a.admit(r, c, began); err != nil {
 			return who, httpkit.Answer{}, err
 		}
 	}
@@ -88,14 +90,20 @@ func (a *API) run(
 			return who, httpkit.Answer{}, err
 		}
 	}
-	if a.declaresTooMuch(c.Request) {
-		return who, httpkit.Answer{}, httpkit.ErrTooLarge
-	}
 	if r.Class != bulkhead.Unnamed && r.Class != bulkhead.Purchase { // purchases are what the stores take a caller for
 		c.Request = c.Request.WithContext(bulkhead.With(c.Request.Context(), r.Class))
 	}
 	ans, err = r.Handle(c, who)
 	return who, ans, err
+}
+
+// admit returns who calls, or why they may not, or what the route does not know in their request. It uses no store.
+func (a *API) admit(r *httpkit.Route, c *gin.Context, now time.Time) (httpkit.Identity, error) {
+	who, err := a.authorize(r, c.Request, now)
+	if err == nil {
+		err = a.strict(r, c)
+	}
+	return who, err
 }
 
 // isAdmin reports whether an admin calls a route that is for all.

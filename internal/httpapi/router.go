@@ -29,14 +29,14 @@ func when(there bool, routes ...httpkit.Route) []httpkit.Route {
 func (a *API) forVisitors() []httpkit.Route {
 	return slices.Concat(
 		when(a.cfg.Listings != nil,
-			httpkit.Public("GET /voucher/list/:shopId", a.listVouchers),
+			httpkit.Public("GET /voucher/list/:shopId", a.listVouchers, httpkit.Query("limit", "before")),
 			httpkit.Public("GET /voucher/:id", a.showVoucher)),
 		when(a.cfg.Payments != nil && len(a.cfg.Callbacks) > 0,
 			httpkit.Callback("POST /payment/callback", a.paymentCallback),
 			httpkit.Callback("POST /payment/callback/:provider", a.paymentCallback)),
 		when(a.cfg.DemoTokens != 0,
 			httpkit.Public("POST /demo/buyer", a.demoBuyer),
-			httpkit.Public("POST /demo/admin", a.demoAdmin)),
+			httpkit.Public("POST /demo/admin", a.demoAdmin, httpkit.Body)),
 		[]httpkit.Route{
 			{Method: http.MethodGet, Path: healthzPath, Uncounted: true, Handle: a.healthz},
 			{Method: http.MethodGet, Path: readyzPath, Uncounted: true, Handle: a.readyz},
@@ -45,12 +45,14 @@ func (a *API) forVisitors() []httpkit.Route {
 
 // forBuyers are the routes of a purchase, and of what becomes of its order.
 func (a *API) forBuyers() []httpkit.Route {
+	quantityAndWait := httpkit.Query("quantity", "wait")
 	return slices.Concat(
 		[]httpkit.Route{
-			httpkit.Buying("POST /voucher/seckill/:id", a.buy, httpkit.Limited),
-			httpkit.Buying("POST /voucher-order/seckill/:id", a.buyPlainly, httpkit.Limited, httpkit.Plain),
-			httpkit.Owning("GET /order", a.listOrders),
-			httpkit.Owning("GET /order/:id", a.showOrder),
+			httpkit.Buying("POST /voucher/seckill/:id", a.buy, httpkit.Limited, quantityAndWait, httpkit.Body),
+			httpkit.Buying("POST /voucher-order/seckill/:id", a.buyPlainly, httpkit.Limited, quantityAndWait,
+				httpkit.Plain),
+			httpkit.Owning("GET /order", a.listOrders, httpkit.Query("voucherId", "status", "limit", "before")),
+			httpkit.Owning("GET /order/:id", a.showOrder, httpkit.Query("wait")),
 			httpkit.Owning("GET /order/:id/events", a.orderEvents, httpkit.QueryToken, httpkit.Uncounted),
 		},
 		when(a.cfg.BuyOrdinary != nil,
@@ -77,37 +79,39 @@ func (a *API) forWaiting() []httpkit.Route {
 func (a *API) forTills() []httpkit.Route {
 	return when(a.cfg.Tills != nil,
 		httpkit.Owning("GET /order/:id/qr", a.couponQR),
-		httpkit.Till("POST /till/validate", a.validateCoupon),
-		httpkit.Till("POST /till/reserve", a.reserveCoupon),
-		httpkit.Till("POST /till/redeem", a.redeemCoupon),
-		httpkit.Till("POST /till/release", a.releaseCoupon))
+		httpkit.Till("POST /till/validate", a.validateCoupon, httpkit.Body),
+		httpkit.Till("POST /till/reserve", a.reserveCoupon, httpkit.Body),
+		httpkit.Till("POST /till/redeem", a.redeemCoupon, httpkit.Body),
+		httpkit.Till("POST /till/release", a.releaseCoupon, httpkit.Body))
 }
 
 // forAdmins are the routes of vouchers, orders, and what an installation has only once.
 func (a *API) forAdmins() []httpkit.Route {
 	return slices.Concat(
 		[]httpkit.Route{
-			httpkit.Admin("POST /voucher", a.createOrdinary),
-			httpkit.Admin("POST /voucher/seckill", a.createSeckill),
-			httpkit.Admin("GET /admin/voucher", a.findVouchers),
+			httpkit.Admin("POST /voucher", a.createOrdinary, httpkit.Body),
+			httpkit.Admin("POST /voucher/seckill", a.createSeckill, httpkit.Body),
+			httpkit.Admin("GET /admin/voucher", a.findVouchers, httpkit.Query("shopId", "title", "limit", "before")),
 		},
 		when(a.cfg.VoucherChanges != nil,
-			httpkit.Admin("PATCH /voucher/:id", a.changeVoucher),
-			httpkit.Admin("POST /voucher/:id/stock", a.addStock),
+			httpkit.Admin("PATCH /voucher/:id", a.changeVoucher, httpkit.Body),
+			httpkit.Admin("POST /voucher/:id/stock", a.addStock, httpkit.Body),
 			httpkit.Admin("POST /voucher/:id/pause", a.pauseSale),
 			httpkit.Admin("POST /voucher/:id/resume", a.resumeSale)),
 		when(a.cfg.Orders != nil,
-			httpkit.Admin("GET /admin/order", a.findOrders),
+			httpkit.Admin("GET /admin/order", a.findOrders,
+				httpkit.Query("userId", "voucherId", "status", "limit", "before")),
 			httpkit.Admin("GET /admin/order/:id", a.findOrder)),
 		when(a.cfg.DeadLetters != nil && a.cfg.Audit != nil,
-			httpkit.Admin("GET /admin/deadletter", a.listDeadLetters),
-			httpkit.Admin("POST /admin/deadletter/:id/replay", a.replayDeadLetter),
-			httpkit.Admin("POST /admin/deadletter/:id/discard", a.discardDeadLetter)),
+			httpkit.Admin("GET /admin/deadletter", a.listDeadLetters, httpkit.Query("after", "limit")),
+			httpkit.Admin("POST /admin/deadletter/:id/replay", a.replayDeadLetter, httpkit.Body),
+			httpkit.Admin("POST /admin/deadletter/:id/discard", a.discardDeadLetter, httpkit.Body)),
 		when(a.cfg.SaleStats != nil,
 			httpkit.Admin("GET /admin/voucher/:id/live", a.saleEvents, httpkit.Uncounted)),
-		when(a.cfg.Check != nil, httpkit.Admin("GET /admin/check", a.check)),
+		when(a.cfg.Check != nil, httpkit.Admin("GET /admin/check", a.check, httpkit.Query("voucherId"))),
 		when(a.cfg.Partitions != nil, httpkit.Admin("GET /admin/partition", a.listPartitions)),
-		when(a.cfg.Audit != nil, httpkit.Admin("GET /admin/audit", a.audit)))
+		when(a.cfg.Audit != nil, httpkit.Admin("GET /admin/audit", a.audit,
+			httpkit.Query("voucherId", "adminId", "limit", "before"))))
 }
 
 // newRouter returns an engine with every route, without Gin's defaults, which trust every proxy and log every request.

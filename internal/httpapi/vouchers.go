@@ -96,7 +96,7 @@ func (a *API) draftFields(d *voucher.Draft, kind voucher.Kind) []jsonbody.Field 
 		jsonbody.Seconds("payWithinSeconds", &d.PayWithin),
 		jsonbody.Bool("redeemable", &d.Redemption.ByCode),
 		a.timeField("validUntil", &d.Redemption.ValidUntil),
-		jsonbody.Integer("validDays", &d.Redemption.ValidDays),
+		jsonbody.Count("validDays", &d.Redemption.ValidDays, voucher.MaxValidDays),
 		a.timeField("visibleFrom", &d.VisibleFrom),
 	}
 }
@@ -141,8 +141,7 @@ func (a *API) findVouchers(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, 
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
 	title, badTitle := titlePart(values)
-	if err := invalid.Join(badQuery, badShop, badTitle, badLimit, badCursor,
-		values.Only("shopId", "title", "limit", "before")); err != nil {
+	if err := invalid.Join(badQuery, badShop, badTitle, badLimit, badCursor); err != nil {
 		return httpkit.Answer{}, err
 	}
 	found, err := a.cfg.Vouchers.All(c.Request.Context(),

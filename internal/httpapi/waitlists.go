@@ -107,10 +107,6 @@ func (a *API) showPlace(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 
 // listPlaces answers GET /waitlist: the caller's open places.
 func (a *API) listPlaces(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	values, badQuery := param.ParseQuery(c.Request)
-	if err := invalid.Join(badQuery, values.Only()); err != nil {
-		return httpkit.Answer{}, err
-	}
 	places, err := a.cfg.Waitlists.Places(c.Request.Context(), who.UserID)
 	if err != nil {
 		return httpkit.Answer{}, err

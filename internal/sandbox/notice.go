@@ -70,7 +70,6 @@ func (n *Notices) Read(header http.Header) (read func(body []byte) (order.Notice
 func parse(body []byte) (order.Notice, error) {
 	var c callback
 	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
 	if err := d.Decode(&c); err != nil {
 		return order.Notice{}, fmt.Errorf("%w: %w", order.ErrBadNotice, err)
 	}

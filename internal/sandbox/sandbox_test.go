@@ -92,9 +92,9 @@ func TestNotices(t *testing.T) {
 		"no time":          {string(body), strings.TrimPrefix(signature, "t=1800000000,"), 0, false},
 		"not hex":          {string(body), "t=1800000000,v1=zz", 0, false},
 		"signed: not JSON": {"{", sign("{"), 0, false},
-		"signed: unknown field": {
-			`{"paymentId":"p","amount":1,"status":"succeeded","x":1}`,
-			sign(`{"paymentId":"p","amount":1,"status":"succeeded","x":1}`), 0, false,
+		"signed: a field more": { // which a later version of a provider may send
+			`{"paymentId":"pay_1","amount":1000,"status":"succeeded","x":1}`,
+			sign(`{"paymentId":"pay_1","amount":1000,"status":"succeeded","x":1}`), 0, true,
 		},
 		"signed: more behind": {string(body) + "{}", sign(string(body) + "{}"), 0, false},
 		"signed: not paid": {

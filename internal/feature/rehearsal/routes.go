@@ -39,8 +39,8 @@ func Routes(rehearsals Service, front httpkit.Front) []httpkit.Route {
 		httpkit.Admin("GET /admin/voucher/:id/rehearsal", h.list),
 		httpkit.Admin("POST /admin/voucher/:id/rehearsal", h.start),
 		httpkit.Admin("POST /admin/rehearsal/:id/end", h.end),
-		httpkit.Crowd("GET /rehearsal/:id/order", h.orders),
-		httpkit.Crowd("POST /rehearsal/:id/report", h.report),
+		httpkit.Crowd("GET /rehearsal/:id/order", h.orders, httpkit.Query("limit", "before")),
+		httpkit.Crowd("POST /rehearsal/:id/report", h.report, httpkit.Body),
 	}
 }
 

@@ -24,7 +24,7 @@ func (h handlers) orders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	values, badQuery := param.ParseQuery(c.Request)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
-	if err := invalid.Join(badQuery, badLimit, badCursor, values.Only("limit", "before")); err != nil {
+	if err := invalid.Join(badQuery, badLimit, badCursor); err != nil {
 		return httpkit.Answer{}, err
 	}
 	if _, err := h.rehearsals.Find(c.Request.Context(), id); err != nil { // it may be a real sale's id

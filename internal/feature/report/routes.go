@@ -39,13 +39,14 @@ type HTTP struct {
 
 // Routes returns the routes of reports and exports.
 func Routes(reports Service, core HTTP) []httpkit.Route {
-	h := handlers{reports, core}
+	h, mark := handlers{reports, core}, httpkit.Query("bom")
 	return []httpkit.Route{
-		httpkit.Admin("GET /admin/sale", h.listSales),
+		httpkit.Admin("GET /admin/sale", h.listSales, httpkit.Query("phase", "limit", "before")),
 		httpkit.Admin("GET /admin/voucher/:id/report", h.showReport),
-		httpkit.Admin("GET /admin/voucher/:id/report.csv", h.reportCSV, httpkit.Uncounted),
-		httpkit.Admin("GET /admin/voucher/:id/timeline.csv", h.timelineCSV, httpkit.Uncounted),
-		httpkit.Admin("GET /admin/voucher/:id/orders.csv", h.ordersCSV, httpkit.Uncounted),
+		httpkit.Admin("GET /admin/voucher/:id/report.csv", h.reportCSV, httpkit.Uncounted, mark),
+		httpkit.Admin("GET /admin/voucher/:id/timeline.csv", h.timelineCSV, httpkit.Uncounted, mark),
+		httpkit.Admin("GET /admin/voucher/:id/orders.csv", h.ordersCSV, httpkit.Uncounted, mark,
+			httpkit.Query("codes")),
 	}
 }
 
@@ -73,8 +74,7 @@ func (h handlers) listSales(c *gin.Context, _ httpkit.Identity) (httpkit.Answer,
 	phase, badPhase := phaseOf(values)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
-	if err := invalid.Join(badQuery, badPhase, badLimit, badCursor,
-		values.Only("phase", "limit", "before")); err != nil {
+	if err := invalid.Join(badQuery, badPhase, badLimit, badCursor); err != nil {
 		return httpkit.Answer{}, err
 	}
 	sales, err := h.reports.Sales(c.Request.Context(), phase, cursor, n+1) // one more shows whether a page follows

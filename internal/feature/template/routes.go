@@ -33,9 +33,9 @@ type Service interface {
 func Routes(templates Service, bodies httpkit.Bodies) []httpkit.Route {
 	h := handlers{templates, bodies}
 	return []httpkit.Route{
-		httpkit.Admin("GET /admin/template", h.list),
-		httpkit.Admin("POST /admin/template", h.save),
-		httpkit.Admin("PATCH /admin/template/:id", h.rename),
+		httpkit.Admin("GET /admin/template", h.list, httpkit.Query("shopId")),
+		httpkit.Admin("POST /admin/template", h.save, httpkit.Body),
+		httpkit.Admin("PATCH /admin/template/:id", h.rename, httpkit.Body),
 		httpkit.Admin("POST /admin/template/:id/delete", h.delete),
 	}
 }
@@ -49,7 +49,7 @@ type handlers struct {
 func (h handlers) list(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	shopID, badShop := values.ID("shopId", voucher.MaxID)
-	if err := invalid.Join(badQuery, badShop, values.Only("shopId")); err != nil {
+	if err := invalid.Join(badQuery, badShop); err != nil {
 		return httpkit.Answer{}, err
 	}
 	templates, err := h.templates.List(c.Request.Context(), shopID)

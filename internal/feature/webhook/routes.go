@@ -57,17 +57,17 @@ type Service interface {
 
 // Routes are the routes of webhooks.
 func Routes(admin Service, front httpkit.Front) []httpkit.Route {
-	h := handlers{admin, front}
+	h, page := handlers{admin, front}, httpkit.Query("limit", "before")
 	return []httpkit.Route{
 		httpkit.Admin("GET /admin/webhook", h.list),
-		httpkit.Admin("POST /admin/webhook", h.create),
-		httpkit.Admin("PATCH /admin/webhook/:id", h.change),
-		httpkit.Admin("POST /admin/webhook/:id/rotate", h.rotate),
+		httpkit.Admin("POST /admin/webhook", h.create, httpkit.Body),
+		httpkit.Admin("PATCH /admin/webhook/:id", h.change, httpkit.Body),
+		httpkit.Admin("POST /admin/webhook/:id/rotate", h.rotate, httpkit.Body),
 		httpkit.Admin("POST /admin/webhook/:id/delete", h.delete),
 		httpkit.Admin("POST /admin/webhook/:id/test", h.test),
-		httpkit.Admin("GET /admin/webhook/:id/delivery", h.deliveries),
-		httpkit.Admin("GET /admin/webhook/:id/deadletter", h.deadLetters),
-		httpkit.Admin("POST /admin/webhook/:id/replay", h.replay),
+		httpkit.Admin("GET /admin/webhook/:id/delivery", h.deliveries, page),
+		httpkit.Admin("GET /admin/webhook/:id/deadletter", h.deadLetters, page),
+		httpkit.Admin("POST /admin/webhook/:id/replay", h.replay, httpkit.Body),
 	}
 }
 
@@ -78,10 +78,6 @@ type handlers struct {
 
 // list answers GET /admin/webhook.
 func (h handlers) list(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
-	values, badQuery := param.ParseQuery(c.Request)
-	if err := invalid.Join(badQuery, values.Only()); err != nil {
-		return httpkit.Answer{}, err
-	}
 	endpoints, err := h.admin.List(c.Request.Context())
 	if err != nil {
 		return httpkit.Answer{}, err
@@ -276,7 +272,7 @@ func pageOf(c *gin.Context) (id, before int64, n int, err error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	n, badLimit := values.Limit()
 	before, badBefore := values.Before()
-	return id, before, n, invalid.Join(badID, badQuery, badLimit, badBefore, values.Only("limit", "before"))
+	return id, before, n, invalid.Join(badID, badQuery, badLimit, badBefore)
 }
 
 // replay answers POST /admin/webhook/:id/replay: one event, or those of a time.

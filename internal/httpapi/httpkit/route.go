@@ -1,6 +1,7 @@
 package httpkit
 
 import (
+	"net/http"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -38,10 +39,25 @@ type Route struct {
 	Class        bulkhead.Class // whose permits it takes, in flight and of the stores; 0: it uses no store
 	Access       Access
 	Format       Format
-	QueryToken   bool // the token may stand in the query: for browsers' EventSource, which sends no headers
-	Limited      bool // the limits of the sale in its path hold
-	Uncounted    bool // not among the requests in flight: it uses no store, or has a bound of its own
+	Query        []string // the names that its query may have
+	Body         bool     // its handler reads a body, by [Bodies]
+	Foreign      bool     // programs that were not written for this service call it: what it does not know is ignored
+	QueryToken   bool     // the token may stand in the query: for browsers' EventSource, which sends no headers
+	Limited      bool     // the limits of the sale in its path hold
+	Uncounted    bool     // not among the requests in flight: it uses no store, or has a bound of its own
 	Handle       Handler
+}
+
+// Strict reports whether a request with a name that the route does not know, in its query or body, is refused. A caller
+// who misspells one means money, a change, or a part of what there is, and would get something else. What everybody
+// reads ignores such names, as proxies and trackers add some.
+func (r *Route) Strict() bool {
+	switch {
+	case r.Foreign, r.Method == "": // the latter answers 404 and 405
+		return false
+	default:
+		return r.Method != http.MethodGet || r.Access != ForAll
+	}
 }
 
 // Option changes a route that one of the functions below returns.
@@ -53,11 +69,20 @@ func Limited(r *Route) { r.Limited = true }
 // Uncounted leaves a route out of the requests in flight: it uses no store, or has a bound of its own.
 func Uncounted(r *Route) { r.Uncounted = true }
 
-// QueryToken lets the token stand in the query.
-func QueryToken(r *Route) { r.QueryToken = true }
+// TokenName is the name of a token that stands in the query.
+const TokenName = "access_token"
 
-// Plain writes errors as the tutorial does.
-func Plain(r *Route) { r.Format = PlainEnvelope }
+// QueryToken lets the token stand in the query.
+func QueryToken(r *Route) { r.QueryToken, r.Query = true, append(r.Query, TokenName) }
+
+// Plain writes errors as the tutorial does, for its frontend.
+func Plain(r *Route) { r.Format, r.Foreign = PlainEnvelope, true }
+
+// Body is for a route whose handler reads a body.
+func Body(r *Route) { r.Body = true }
+
+// Query returns the option with the names that the route's query may have.
+func Query(names ...string) Option { return func(r *Route) { r.Query = append(r.Query, names...) } }
 
 // Public is a route for everybody. The pattern, here and below, is a method and a path: "GET /order/:id".
 func Public(pattern string, h Handler, options ...Option) Route {
@@ -66,8 +91,10 @@ func Public(pattern string, h Handler, options ...Option) Route {
 
 // Callback is a route for other programs that sign what they send. It has a bound of its own.
 func Callback(pattern string, h Handler) Route {
-	return newRoute(pattern, bulkhead.Purchase, ForAll, h, []Option{Uncounted})
+	return newRoute(pattern, bulkhead.Purchase, ForAll, h, []Option{Uncounted, Body, foreign})
 }
+
+func foreign(r *Route) { r.Foreign = true }
 
 // Buying is a route for buyers that buys, or changes an order.
 func Buying(pattern string, h Handler, options ...Option) Route {

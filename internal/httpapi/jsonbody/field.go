@@ -88,6 +88,24 @@ func Integer(name string, into *int64) Field {
 	}}
 }
 
+// Count is a field that holds a whole number from 1 to most. Where a number may be left out, 0 is none: it could mean
+// that, or the opposite.
+func Count(name string, into *int64, most int64) Field {
+	f := Integer(name, into)
+	f.allowed, f.data = invalid.Range, invalid.Data{"min": 1, "max": most}
+	read := f.read
+	f.read = func(t json.Token) wrong {
+		if w := read(t); w.reason != "" {
+			return w
+		}
+		if *into < 1 || *into > most {
+			return wrongValue(invalid.OutOfRange, *into)
+		}
+		return wrong{}
+	}
+	return f
+}
+
 // Text is a field that holds a string of any length.
 func Text(name string, into *string) Field {
 	return Field{name: name, allowed: invalid.String, read: func(t json.Token) wrong {
@@ -170,7 +188,6 @@ func Choice[T any](name string, into *T, values map[int64]T) Field {
 // Time is a field that holds a time: RFC 3339, or without a zone, as some frontends send it, which is then read in
 // the zone.
 func Time(name string, into *time.Time, zone *time.Location) Field {
-	const zoneless = "2006-01-02T15:04:05"
 	return Field{
 		name: name, allowed: invalid.ZonedTime, data: invalid.Data{"zone": zone.String()},
 		read: func(t json.Token) wrong {
@@ -179,16 +196,32 @@ func Time(name string, into *time.Time, zone *time.Location) Field {
 				return wrongType(t)
 			}
 			at, err := time.Parse(time.RFC3339, s)
-			if err != nil {
-				at, err = time.ParseInLocation(zoneless, s, zone)
+			if err == nil {
+				*into = at
+				return wrong{}
 			}
+			wall, err := time.Parse(zoneless, s)
 			if err != nil {
 				return wrongValue(invalid.Malformed, invalid.Clip(s))
+			}
+			at, exists := inZone(wall, zone)
+			if !exists {
+				return wrongValue(invalid.Skipped, s)
 			}
 			*into = at
 			return wrong{}
 		},
 	}
+}
+
+const zoneless = "2006-01-02T15:04:05"
+
+// inZone returns when clocks in a zone show what wall shows in UTC; false if they never do, because they are put
+// forward then. Of a time that they show twice it returns one.
+func inZone(wall time.Time, zone *time.Location) (time.Time, bool) {
+	at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(),
+		wall.Nanosecond(), zone)
+	return at, at.Format(zoneless) == wall.Format(zoneless)
 }
 
 // kindOf names the type of a JSON value as JSON Schema does.

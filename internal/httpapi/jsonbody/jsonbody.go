@@ -165,8 +165,9 @@ func (d *decoder) member() error {
 	i := slices.IndexFunc(d.fields, func(f Field) bool { return f.name == name })
 	switch {
 	case i < 0:
-		d.bad(name, wrong{reason: invalid.Unknown},
-			&Field{allowed: invalid.OneOf, data: invalid.Data{"values": d.names()}})
+		p := invalid.Stranger(name, d.names())
+		p.Field = d.within + p.Field
+		d.problems.Add(p)
 	case d.seen[i]:
 		d.bad(name, wrong{reason: invalid.Repeated}, &Field{allowed: invalid.Once})
 	case d.fields[i].fields != nil && value == json.Delim('{'):

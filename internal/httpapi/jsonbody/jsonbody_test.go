@@ -147,6 +147,50 @@ func TestTimesWithoutAZone(t *testing.T) {
 	}
 }
 
+// A local time that clocks skip when they are put forward is not moved silently.
+func TestTimesThatClocksSkip(t *testing.T) {
+	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at time.Time
+	field := Time("at", &at, berlin)
+	for text, want := range map[string]string{ // "": refused
+		"2026-03-29T01:59:59": "2026-03-29T00:59:59Z", "2026-03-29T03:00:00": "2026-03-29T01:00:00Z",
+		"2026-03-29T02:00:00": "", "2026-03-29T02:30:00": "", "2026-03-29T02:59:59.5": "",
+		"2026-03-29T02:30:00+02:00": "2026-03-29T00:30:00Z", // an instant, whatever clocks show
+		"2026-10-25T02:30:00":       "2026-10-25T01:30:00Z", // shown twice
+	} {
+		err := decode(fmt.Appendf(nil, `{"at":%q}`, text), []Field{field})
+		if got := at.UTC().Format(time.RFC3339); want != "" && (err != nil || got != want) {
+			t.Errorf("%s: %s, %v; want %s", text, got, err, want)
+		}
+		if want == "" {
+			if ps := problems(t, err); len(ps) != 1 || ps[0].Reason != invalid.Skipped ||
+				!strings.Contains(ps[0].In(words.English).Reason, "clocks in Europe/Berlin never show") {
+				t.Errorf("%s: %+v", text, ps)
+			}
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	t.Parallel()
+	for text, ok := range map[string]bool{
+		"1": true, "9": true, "0": false, "-1": false, "10": false, "1.5": false, `"1"`: false, "null": false,
+	} {
+		var n int64
+		err := decode([]byte(`{"n":`+text+`}`), []Field{Count("n", &n, 9)})
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
+		}
+		if !ok && problems(t, err)[0].Allowed != invalid.Range {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestBodiesThatAreNoObject(t *testing.T) {
 	t.Parallel()
 	const good = `{"number":1,"text":"a"}`

@@ -4,12 +4,12 @@
 package param
 
 import (
-	"maps"
 	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"seckill/internal/kit/invalid"
@@ -18,6 +18,7 @@ import (
 const (
 	defaultLimit = 20  // entries of a page
 	maxLimit     = 100 // entries of a page
+	maxProblems  = 20  // unknown names that are reported at once
 )
 
 // ParseID reads an id as this service writes it: digits without sign, space or leading zero, from 1 to largest.
@@ -54,19 +55,35 @@ func ParseQuery(r *http.Request) (Query, *invalid.Problem) {
 	}
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, invalid.New("query", invalid.NotText, invalid.QueryPairs, nil)
+		return nil, notPairs()
 	}
 	return Query(values), nil
 }
 
-// Only returns a problem if there is a value under any other name: a filter that is misspelt would select everything.
-func (q Query) Only(names ...string) *invalid.Problem {
-	for _, name := range slices.Sorted(maps.Keys(q)) {
-		if !slices.Contains(names, name) {
-			return invalid.New(invalid.Clip(name), invalid.Unknown, invalid.OneOf, invalid.Data{"values": names})
+// Unknown returns a problem for each name in a raw query that is not among those given. It costs no allocation if there
+// is none.
+func Unknown(rawQuery string, names ...string) []*invalid.Problem {
+	var problems []*invalid.Problem
+	for part := range strings.SplitSeq(rawQuery, "&") {
+		name, _, _ := strings.Cut(part, "=")
+		if part == "" || slices.Contains(names, name) {
+			continue
+		}
+		name, err := url.QueryUnescape(name)
+		switch {
+		case len(problems) >= maxProblems:
+			return problems
+		case err != nil || strings.Contains(part, ";"): // neither does url.ParseQuery take semicolons
+			problems = append(problems, notPairs())
+		case !slices.Contains(names, name):
+			problems = append(problems, invalid.Stranger(name, names))
 		}
 	}
-	return nil
+	return problems
+}
+
+func notPairs() *invalid.Problem {
+	return invalid.New("query", invalid.NotText, invalid.QueryPairs, nil)
 }
 
 // Text returns the one value of a name, and whether it is there.

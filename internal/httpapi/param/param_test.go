@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -139,4 +140,29 @@ func FuzzDuration(f *testing.F) {
 			t.Errorf("%q: %s, %+v", s, d, p)
 		}
 	})
+}
+
+func TestUnknown(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string][]string{
+		"": nil, "&": nil, "limit=1": nil, "limit=1&before=2&limit=3": nil, "l%69mit=1": nil, "limit": nil,
+		"limt=1": {"limt"}, "a=1&limit=1&b": {"a", "b"}, "=1": {""}, "%zz=1": {"query"}, "limit=1;before=2": nil,
+		"a;b": {"query"}, "LIMIT=1": {"LIMIT"}, strings.Repeat("a&", 30): slices.Repeat([]string{"a"}, 20),
+	} {
+		var got []string
+		for _, p := range Unknown(raw, "limit", "before") {
+			got = append(got, p.Field)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", raw, diff)
+		}
+	}
+}
+
+// Not in parallel: what others allocate meanwhile would count.
+func TestUnknownCostsNothing(t *testing.T) {
+	names := []string{"limit", "before"}
+	if n := testing.AllocsPerRun(100, func() { Unknown("limit=1&before=2", names...) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
 }

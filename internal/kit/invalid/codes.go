@@ -28,6 +28,7 @@ const (
 	DelayTooLong    Reason = "DELAY_TOO_LONG"
 	Entry           Reason = "ENTRY"
 	Fraction        Reason = "FRACTION"
+	HostName        Reason = "HOST_NAME"
 	Immutable       Reason = "IMMUTABLE"
 	JSONType        Reason = "JSON_TYPE"
 	Malformed       Reason = "MALFORMED"
@@ -44,11 +45,16 @@ const (
 	NotText         Reason = "NOT_TEXT"
 	OutOfRange      Reason = "OUT_OF_RANGE"
 	Past            Reason = "PAST"
+	Port            Reason = "PORT"
+	PrivateAddress  Reason = "PRIVATE_ADDRESS"
 	RehearsalShop   Reason = "REHEARSAL_SHOP"
 	Removed         Reason = "REMOVED"
 	Repeated        Reason = "REPEATED"
+	Scheme          Reason = "SCHEME"
+	Skipped         Reason = "SKIPPED"
 	TooFewRequests  Reason = "TOO_FEW_REQUESTS"
 	TooMuchStock    Reason = "TOO_MUCH_STOCK"
+	Unencrypted     Reason = "UNENCRYPTED"
 	Unknown         Reason = "UNKNOWN"
 	Unpayable       Reason = "UNPAYABLE"
 	WithoutOther    Reason = "WITHOUT_OTHER"
@@ -71,6 +77,7 @@ var reasons = map[Reason]words.Text{
 	DelayTooLong:    {"is {value}: some buyers could buy only after the sale's end", "当前为 {value}：部分买家的开抢时刻会晚于活动结束"},
 	Entry:           {`has "{value}"`, "含有“{value}”"},
 	Fraction:        {"is {value}, a fraction or a number with an exponent", "当前为 {value}，不是整数"},
+	HostName:        {`names the host "{value}", which no host can have as its name`, "主机名“{value}”无效"},
 	Immutable:       {"never changes", "不可修改"},
 	JSONType:        {"is of the JSON type {type}", "JSON 类型为 {type}"},
 	Malformed:       {`is "{value}"`, "当前为“{value}”"},
@@ -87,14 +94,26 @@ var reasons = map[Reason]words.Text{
 	NotText:         {"holds bytes that are not text", "含有非文本内容"},
 	OutOfRange:      {"is {value}", "当前为 {value}"},
 	Past:            {"is in the past", "已是过去的时间"},
-	RehearsalShop:   {"is the shop of rehearsals", "是演练专用的店铺"},
-	Removed:         {"is {value}, which is removed", "分区 {value} 已移除"},
-	Repeated:        {"is given several times", "重复出现"},
+	Port:            {"has the port {value}, which is none", "端口 {value} 无效"},
+	PrivateAddress: {
+		"leads to {value}, which is neither on the public Internet nor in SECKILL_WEBHOOK_ALLOW",
+		"指向 {value}，既不在公网，也不在 SECKILL_WEBHOOK_ALLOW 中",
+	},
+	RehearsalShop: {"is the shop of rehearsals", "是演练专用的店铺"},
+	Removed:       {"is {value}, which is removed", "分区 {value} 已移除"},
+	Repeated:      {"is given several times", "重复出现"},
+	Scheme:        {`begins with "{value}:"`, "协议为“{value}:”"},
+	Skipped: {
+		"is {value}, which clocks in {zone} never show: they are put forward then", "{zone} 因夏令时拨快时钟，不存在 {value} 这一时刻",
+	},
 	TooFewRequests: {
 		"is {value}, and a buyer needs {min} requests with tickets", "当前为 {value}，而使用抢购凭证时每位买家需要 {min} 次请求",
 	},
 	TooMuchStock: {"is {value}, with which the sale would have issued {issued}", "当前为 {value}，发行总量将达到 {issued}"},
-	Unknown:      {"is not known here", "此处没有该字段"},
+	Unencrypted: {
+		"is not encrypted, and SECKILL_WEBHOOK_ALLOW does not list {value}", "未加密，且 SECKILL_WEBHOOK_ALLOW 未列出 {value}",
+	},
+	Unknown: {"is not known here", "此处没有该字段"},
 	Unpayable: {
 		"cannot be paid: no payment provider is configured, and {setting} is true", "无法支付：未配置支付渠道，且 {setting} 为 true",
 	},

@@ -6,6 +6,7 @@ package invalid
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"seckill/internal/kit/words"
@@ -36,6 +37,14 @@ func Outside(field string, n, least, most int64) *Problem {
 		return nil
 	}
 	return New(field, OutOfRange, Range, Data{"value": n, "min": least, "max": most})
+}
+
+// Stranger returns the problem of a name that is not among those that an input may have.
+func Stranger(name string, names []string) *Problem {
+	if len(names) == 0 {
+		return New(Clip(name), Unknown, Omit, nil)
+	}
+	return New(Clip(name), Unknown, OneOf, Data{"values": names})
 }
 
 // Said is a problem for programs and for people.
@@ -93,6 +102,15 @@ func (ps *Problems) Text(field, s string, least, most int) {
 		ps.Bad(field, Blank, Length, data)
 	case n > most:
 		ps.Bad(field, Characters, Length, data)
+	}
+}
+
+// Line is [Problems.Text] for what is shown in one line: without line breaks and other control characters.
+func (ps *Problems) Line(field, s string, least, most int) {
+	ps.Text(field, s, least, most)
+	if n := utf8.RuneCountInString(s); n <= most && utf8.ValidString(s) && !strings.ContainsRune(s, 0) &&
+		strings.ContainsFunc(s, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) }) {
+		ps.Bad(field, Characters, Length, Data{"length": n, "min": least, "max": most})
 	}
 }
 

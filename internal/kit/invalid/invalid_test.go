@@ -48,3 +48,21 @@ func TestClip(t *testing.T) {
 		}
 	}
 }
+
+func TestLine(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Reason{
+		"a": "", "名称": "", "": Blank, "abcdef": Characters, "a\nb": Characters, "a\rb": Characters, "a\tb": Characters,
+		"a\u2028b": Characters, "a\u0085b": Characters, "a\x00b": NotText, "\xff": NotText,
+	} {
+		var ps Problems
+		ps.Line("title", text, 1, 5)
+		var got Reason
+		if len(ps) > 0 {
+			got = ps[0].Reason
+		}
+		if got != want || len(ps) > 1 {
+			t.Errorf("%q: %v, want %q", text, ps, want)
+		}
+	}
+}

@@ -73,7 +73,7 @@ func (c Contract) Hold(t *testing.T) {
 			if r.Access != one.Access {
 				t.Errorf("access %d, want %d", r.Access, one.Access)
 			}
-			p := &provoker{contract: described, route: r, seen: map[string]bool{}}
+			p := &provoker{contract: described, operation: o, route: r, seen: map[string]bool{}}
 			c.askEverything(t, p, one)
 			if diff := cmp.Diff(o.Outcomes(), slices.Sorted(maps.Keys(p.seen))); diff != "" {
 				t.Errorf("what is described (-) and what was answered (+):\n%s", diff)
@@ -104,6 +104,7 @@ func (c Contract) askEverything(t *testing.T, p *provoker, one Case) {
 	}
 	p.ask(t, open(State{}), one.Good, func(r *http.Request) { r.ContentLength = BodyLimit + 1 })
 	p.askStrangers(t, open, one.Good)
+	p.askStrangely(t, open, one.Good)
 	if p.route.Access == httpkit.ForBuyers || p.route.Access == httpkit.ForTills {
 		strict := open(State{Strict: true})
 		p.ask(t, strict, one.Good)
@@ -134,13 +135,22 @@ func (p *provoker) askStrangers(t *testing.T, open func(State) http.Handler, goo
 
 // provoker makes requests to APIs and collects what one route answers.
 type provoker struct {
-	contract *contract.Contract
-	route    httpkit.Route
-	seen     map[string]bool // "409 SOLD_OUT"
+	contract  *contract.Contract
+	operation contract.Operation
+	route     httpkit.Route
+	seen      map[string]bool // "409 SOLD_OUT"
 }
 
 // ask sends a request to an API, checks the answer against the description, and records it.
 func (p *provoker) ask(t *testing.T, api http.Handler, req Request, alter ...func(*http.Request)) {
+	t.Helper()
+	p.answer(t, api, req, alter...)
+}
+
+// answer is ask with the answer.
+func (p *provoker) answer(
+	t *testing.T, api http.Handler, req Request, alter ...func(*http.Request),
+) *httptest.ResponseRecorder {
 	t.Helper()
 	if req.Target == "" {
 		req.Target = p.route.Path
@@ -165,4 +175,5 @@ func (p *provoker) ask(t *testing.T, api http.Handler, req Request, alter ...fun
 		t.Error(err)
 	}
 	p.seen[strings.TrimSpace(strconv.Itoa(w.Code)+" "+contract.CodeOf(w.Body.Bytes()))] = true
+	return w
 }

@@ -40,6 +40,7 @@ type Operation struct {
 
 	segments  []string
 	described *openapi3.Operation
+	query     []string
 }
 
 // Exchange is one request and its whole answer.
@@ -70,6 +71,7 @@ func Load(ctx context.Context) (*Contract, error) {
 			described.Parameters = append(described.Parameters, item.Parameters...)
 			c.operations = append(c.operations, Operation{
 				Method: method, Path: path, segments: strings.Split(path, "/"), described: described,
+				query: queryOf(doc, described),
 			})
 		}
 	}
@@ -112,8 +114,37 @@ func (o Operation) Outcomes() []string {
 	return all
 }
 
-// TakesBody reports whether a request of the operation has a body.
-func (o Operation) TakesBody() bool { return o.described.RequestBody != nil }
+// TakesBody reports whether a request of the operation has a body, or may have one.
+func (o Operation) TakesBody() bool {
+	return o.described.RequestBody != nil || o.described.Extensions["x-body"] != nil
+}
+
+// IgnoresUnknown reports whether names that are not described make no difference in a request of the operation.
+func (o Operation) IgnoresUnknown() bool { return o.described.Extensions["x-ignores-unknown"] == true }
+
+// Query returns the names that a query of the operation may have, sorted.
+func (o Operation) Query() []string { return o.query }
+
+// queryOf returns the names of an operation's parameters in the query, and of the tokens that may stand there.
+func queryOf(doc *openapi3.T, described *openapi3.Operation) []string {
+	var names []string
+	for _, p := range described.Parameters {
+		if p.Value.In == openapi3.ParameterInQuery {
+			names = append(names, p.Value.Name)
+		}
+	}
+	if described.Security != nil {
+		for _, one := range *described.Security {
+			for name := range one {
+				if s := doc.Components.SecuritySchemes[name].Value; s.In == openapi3.ParameterInQuery {
+					names = append(names, s.Name)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
 // Find returns the operation that a request is for, or false. HEAD is GET without the body.
 func (c *Contract) Find(method, path string) (Operation, bool) {

@@ -1,0 +1,78 @@
+package apitest
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/testkit/contract"
+)
+
+// stranger is a name that no route knows.
+const stranger = "qty"
+
+// askStrangely asks with names that nobody has described, in the query and in the body: a strict route refuses them and
+// names them, another answers as without them. The route's own row says which names it knows, as the description does.
+func (p *provoker) askStrangely(t *testing.T, open func(State) http.Handler, good Request) {
+	t.Helper()
+	r, o := p.route, p.operation
+	if r.Strict() == o.IgnoresUnknown() {
+		t.Errorf("it is strict: %t, and x-ignores-unknown is %t", r.Strict(), o.IgnoresUnknown())
+	}
+	if diff := cmp.Diff(o.Query(), slices.Sorted(slices.Values(r.Query))); diff != "" {
+		t.Errorf("names in the query, described (-) and in the route's row (+):\n%s", diff)
+	}
+	if r.Strict() && r.Body != o.TakesBody() {
+		t.Errorf("its row says of a body %t, its description %t", r.Body, o.TakesBody())
+	}
+	if good.Target == "" {
+		good.Target = r.Path
+	}
+	plain := p.answer(t, open(State{}), good).Code
+	inQuery := good
+	if inQuery.Target += "?"; strings.Contains(good.Target, "?") {
+		inQuery.Target = good.Target + "&"
+	}
+	inQuery.Target += stranger + "=3"
+	asked := map[string]Request{"query": inQuery}
+	if r.Method != http.MethodGet {
+		inBody := good
+		inBody.Body = withMember(t, good.Body)
+		asked["body"] = inBody
+	}
+	for where, req := range asked {
+		w := p.answer(t, open(State{}), req)
+		refused := w.Code == http.StatusBadRequest && contract.CodeOf(w.Body.Bytes()) == "INVALID" &&
+			strings.Contains(w.Body.String(), `"field":"`+stranger+`"`)
+		if r.Strict() && !refused || !r.Strict() && w.Code != plain {
+			t.Errorf("an unknown name in the %s: %d %s", where, w.Code, w.Body)
+		}
+	}
+	if r.Method != http.MethodGet && good.Body == "" {
+		good.Body = "{}" // is no body
+		if w := p.answer(t, open(State{}), good); w.Code != plain {
+			t.Errorf("an empty object: %d %s", w.Code, w.Body)
+		}
+	}
+}
+
+// withMember returns a JSON object, "" for an empty one, with one member more.
+func withMember(t *testing.T, object string) string {
+	t.Helper()
+	members := map[string]any{}
+	if object != "" {
+		if err := json.Unmarshal([]byte(object), &members); err != nil {
+			t.Fatal(err)
+		}
+	}
+	members[stranger] = 3
+	body, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
