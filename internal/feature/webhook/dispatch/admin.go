@@ -123,18 +123,28 @@ func DeliveryOf(to Endpoint, e Event, retry *Retry, dead *DeadLetter) Delivery {
 type Admin struct {
 	endpoints Endpoints
 	log       Log
-	sender    Sender
+	sender    ReachingSender
 	now       func() time.Time
 }
 
+// ReachingSender is what admins need of a sender.
+type ReachingSender interface {
+	Sender
+	Reach
+}
+
 // NewAdmin returns the admins' part.
-func NewAdmin(endpoints Endpoints, log Log, sender Sender, now func() time.Time) *Admin {
+func NewAdmin(endpoints Endpoints, log Log, sender ReachingSender, now func() time.Time) *Admin {
 	return &Admin{endpoints: endpoints, log: log, sender: sender, now: now}
 }
 
 // Create makes an endpoint with a new secret. *invalid.Error, ErrEndpoints, order.ErrUnavailable.
 func (a *Admin) Create(ctx context.Context, t Terms, by voucher.Author) (Endpoint, error) {
-	if err := t.Check(); err != nil {
+	err := t.Check()
+	if err == nil {
+		err = checkReach(t.URL, a.sender)
+	}
+	if err != nil {
 		return Endpoint{}, err
 	}
 	return a.endpoints.CreateEndpoint(ctx, t, NewSecret(), by)
@@ -154,7 +164,11 @@ func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by vo
 	return a.endpoints.ChangeEndpoint(ctx, id, voucher.Changed, by, func(e *Endpoint, now time.Time) error {
 		was := e.Terms
 		change(&e.Terms)
-		if err := e.Check(); err != nil {
+		err := e.Check()
+		if err == nil && e.URL != was.URL { // an old one may be described and disabled, whatever is allowed now
+			err = checkReach(e.URL, a.sender)
+		}
+		if err != nil {
 			return err
 		}
 		switch {

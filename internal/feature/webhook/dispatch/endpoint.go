@@ -3,8 +3,10 @@ package dispatch
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -19,6 +21,8 @@ const (
 	MaxEndpoints   = 200  // in all
 	maxURL         = 2048 // bytes
 	maxDescription = 200  // characters
+	maxHostName    = 253  // bytes
+	maxLabel       = 63   // bytes
 )
 
 // Errors of endpoints.
@@ -69,11 +73,14 @@ func (t Terms) Check() error {
 	return invalid.Join(problems...)
 }
 
+// wrongURL is a problem of an endpoint's URL.
+func wrongURL(reason invalid.Reason, data invalid.Data) *invalid.Problem {
+	return invalid.New("url", reason, invalid.URL, data)
+}
+
 // checkURL does not look the host up: which address it has is checked whenever it is dialled.
 func checkURL(text string) *invalid.Problem {
-	wrong := func(reason invalid.Reason, data invalid.Data) *invalid.Problem {
-		return invalid.New("url", reason, invalid.URL, data)
-	}
+	wrong := wrongURL
 	u, err := url.Parse(text)
 	switch {
 	case len(text) > maxURL:
@@ -82,10 +89,57 @@ func checkURL(text string) *invalid.Problem {
 		return wrong(invalid.Missing, nil)
 	case err != nil || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > unicode.MaxASCII }):
 		return wrong(invalid.Malformed, invalid.Data{"value": invalid.Clip(text)})
-	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "", u.User != nil, u.Fragment != "":
+	case u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http":
+		return wrong(invalid.Scheme, invalid.Data{"value": invalid.Clip(u.Scheme)})
+	case u.Scheme == "", u.Hostname() == "", u.User != nil, u.Fragment != "":
 		return wrong(invalid.Malformed, invalid.Data{"value": invalid.Clip(u.Redacted())})
+	case !isHost(u.Hostname()):
+		return wrong(invalid.HostName, invalid.Data{"value": invalid.Clip(u.Hostname())})
+	case !isPort(u.Port()):
+		return wrong(invalid.Port, invalid.Data{"value": invalid.Clip(u.Port())})
 	}
 	return nil
+}
+
+// isHost reports whether a text is an IP address, or may be a name in the DNS (RFC 1035, section 2.3.4; with
+// underscores, which some have). What ends in a number is no name: some resolvers take it for an address.
+func isHost(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	last := labels[len(labels)-1]
+	if len(host) > maxHostName || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") ||
+		last == "invalid" { // RFC 6761, section 6.4
+		return false
+	}
+	return !slices.ContainsFunc(labels, func(label string) bool {
+		return label == "" || len(label) > maxLabel || strings.ContainsFunc(label, func(r rune) bool {
+			return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+		})
+	})
+}
+
+// isPort reports whether a text is a port, or "", which is the scheme's.
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return text == "" || err == nil && n > 0
+}
+
+// checkReach returns a problem if the sender can never reach the endpoint's URL, which is well-formed.
+func checkReach(text string, by Reach) error {
+	u, err := url.Parse(text)
+	if err != nil {
+		return fmt.Errorf("the URL of an endpoint: %w", err)
+	}
+	switch f := by.Never(u); f.Code {
+	case NeedsTLS:
+		return invalid.Join(wrongURL(invalid.Unencrypted, invalid.Data{"value": f.Address}))
+	case AddressNotAllowed:
+		return invalid.Join(wrongURL(invalid.PrivateAddress, invalid.Data{"value": f.Address}))
+	default:
+		return nil
+	}
 }
 
 func checkTypes(types []Type) *invalid.Problem {

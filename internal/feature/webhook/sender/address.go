@@ -1,7 +1,9 @@
 package sender
 
 import (
+	"errors"
 	"net/netip"
+	"strings"
 
 	"seckill/internal/feature/webhook/dispatch"
 )
@@ -42,6 +44,29 @@ func (a addresses) check(ip netip.Addr, tls bool) error {
 		return &AddressError{dispatch.AddressNotAllowed, ip.String()}
 	}
 	return nil
+}
+
+// never returns the zero Failure if a connection to the host may be allowed, once its name is looked up.
+func (a addresses) never(host string, tls bool) dispatch.Failure {
+	name := strings.ToLower(strings.TrimSuffix(host, "."))
+	var ips []netip.Addr
+	switch ip, err := netip.ParseAddr(host); {
+	case err == nil:
+		ips = []netip.Addr{ip}
+	case name == "localhost", strings.HasSuffix(name, ".localhost"): // RFC 6761, section 6.3
+		ips = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+	case !tls && len(a.allowed) == 0:
+		return dispatch.Failure{Code: dispatch.NeedsTLS, Address: host}
+	}
+	var refused dispatch.Failure
+	for _, ip := range ips {
+		e, ok := errors.AsType[*AddressError](a.check(ip, tls))
+		if !ok {
+			return dispatch.Failure{}
+		}
+		refused = dispatch.Failure{Code: e.Code, Address: host}
+	}
+	return refused
 }
 
 func contains(networks []netip.Prefix, ip netip.Addr) bool {

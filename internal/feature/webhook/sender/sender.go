@@ -11,7 +11,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"syscall"
 	"time"
@@ -22,14 +24,16 @@ import (
 const (
 	dialTimeout = 3 * time.Second
 	tlsTimeout  = 5 * time.Second
+	restTimeout = time.Second // for an answer, from its first byte to its last
 	idleTimeout = 30 * time.Second
 	maxAnswer   = 16 << 10 // bytes of a body that are read, so that the connection can be used again
 	maxHeader   = 16 << 10 // bytes
 	idleConns   = 32       // to one endpoint
 )
 
-// Sender implements dispatch.Sender. It is safe for concurrent use.
+// Sender implements dispatch.Sender and dispatch.Reach. It is safe for concurrent use.
 type Sender struct {
+	addresses     addresses
 	plain, secure *http.Client
 	userAgent     string
 }
@@ -44,7 +48,9 @@ type Options struct {
 // New returns a sender. Close ends its unused connections.
 func New(o Options) *Sender {
 	a := addresses{allowed: o.Allowed, reserved: reserved()}
-	return &Sender{plain: client(a, nil, false), secure: client(a, o.TLS, true), userAgent: o.UserAgent}
+	return &Sender{
+		addresses: a, plain: client(a, nil, false), secure: client(a, o.TLS, true), userAgent: o.UserAgent,
+	}
 }
 
 func client(a addresses, conf *tls.Config, secure bool) *http.Client {
@@ -74,12 +80,23 @@ func (s *Sender) Close() {
 	s.secure.CloseIdleConnections()
 }
 
-// Send implements dispatch.Sender. The caller's context bounds it.
+// Never implements dispatch.Reach.
+func (s *Sender) Never(u *url.URL) dispatch.Failure {
+	return s.addresses.never(u.Hostname(), u.Scheme == "https")
+}
+
+// Send implements dispatch.Sender. The caller's context bounds it, and an answer that has begun has to come in one go:
+// a receiver that drips it would take one of the endpoint's few lanes for as long as a slow one may take to begin.
 func (s *Sender) Send(ctx context.Context, m dispatch.Message) dispatch.Failure {
 	signature, err := dispatch.Sign(m.Secrets, m.ID, m.At, m.Body)
 	if err != nil {
 		return dispatch.Failure{Code: dispatch.Other, Detail: err.Error()}
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	late := lateness{cancel: cancel}
+	defer late.stop()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: late.begin})
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
 	if err != nil {
 		return dispatch.Failure{Code: dispatch.Other, Detail: "the URL cannot be used"}
@@ -95,7 +112,10 @@ func (s *Sender) Send(ctx context.Context, m dispatch.Message) dispatch.Failure 
 		to = s.plain
 	}
 	res, err := to.Do(req)
-	if err != nil {
+	switch {
+	case err != nil && late.passed():
+		return dispatch.Failure{Code: dispatch.Timeout}
+	case err != nil:
 		return failureOf(err)
 	}
 	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer) // the status has come; the rest is for the connection's sake

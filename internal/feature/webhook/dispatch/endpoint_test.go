@@ -1,0 +1,125 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/words"
+	"seckill/internal/voucher"
+)
+
+// reaching is a sender for which some hosts are out of reach.
+type reaching map[string]FailureCode
+
+func (reaching) Send(context.Context, Message) Failure { return Failure{} }
+
+func (r reaching) Never(u *url.URL) Failure {
+	if code := r[u.Hostname()]; code != "" {
+		return Failure{Code: code, Address: u.Hostname()}
+	}
+	return Failure{}
+}
+
+type others = Endpoints // the methods that are not called
+
+// endpoints keeps one.
+type endpoints struct {
+	others
+
+	is *Endpoint
+}
+
+func (e endpoints) CreateEndpoint(_ context.Context, t Terms, _ Secret, _ voucher.Author) (Endpoint, error) {
+	*e.is = Endpoint{Terms: t}
+	return *e.is, nil
+}
+
+func (e endpoints) ChangeEndpoint(
+	_ context.Context, _ int64, _ voucher.Action, _ voucher.Author, change func(*Endpoint, time.Time) error,
+) (Endpoint, error) {
+	next := *e.is
+	if err := change(&next, time.Now()); err != nil {
+		return Endpoint{}, err
+	}
+	*e.is = next
+	return next, nil
+}
+
+// A URL to which nothing can ever be sent is refused when it is given, and the refusal says why.
+func TestURLsThatCannotWork(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 64)
+	reach := reaching{"10.0.0.1": AddressNotAllowed, "plain.example": NeedsTLS}
+	for text, want := range map[string]struct {
+		reason invalid.Reason
+		says   string
+	}{
+		"https://shop.example/hook?a=b":        {},
+		"https://shop.example.:8443":           {},
+		"https://a_b.shop-1.example/":          {},
+		"https://receiver:65535/":              {}, // a search domain may complete it
+		"HTTPS://shop.example/":                {},
+		"https://[2606:4700::1111]:443/":       {},
+		"":                                     {invalid.Missing, "is missing"},
+		"shop.example/hook":                    {invalid.Malformed, `is "shop.example/hook"`},
+		"ftp://shop.example/":                  {invalid.Scheme, `begins with "ftp:"`},
+		"https:shop.example":                   {invalid.Malformed, "https:shop.example"},
+		"https:///hook":                        {invalid.Malformed, ""},
+		"https://user:secret@shop.example/":    {invalid.Malformed, "user:xxxxx@"},
+		"https://shop.example/#part":           {invalid.Malformed, "#part"},
+		"https://shop.example/a b":             {invalid.Malformed, ""},
+		"https://shop.example:0/":              {invalid.Port, "has the port 0"},
+		"https://shop.example:65536/":          {invalid.Port, "has the port 65536"},
+		"https://shop..example/":               {invalid.HostName, `"shop..example"`},
+		"https://.example/":                    {invalid.HostName, ""},
+		"https://" + long + ".example/":        {invalid.HostName, ""},
+		"https://sh*p.example/":                {invalid.HostName, ""},
+		"https://hook.invalid/":                {invalid.HostName, ""},
+		"https://2130706433/":                  {invalid.HostName, ""}, // some resolvers take it for 127.0.0.1
+		"https://127.1/":                       {invalid.HostName, ""},
+		"https://0x7f000001/":                  {invalid.HostName, ""},
+		"https://10.0.0.1/hook":                {invalid.PrivateAddress, "leads to 10.0.0.1, which is neither"},
+		"http://plain.example/":                {invalid.Unencrypted, "does not list plain.example"},
+		"https://" + strings.Repeat("a", 2048): {invalid.Bytes, ""},
+	} {
+		var kept Endpoint
+		admin := NewAdmin(endpoints{is: &kept}, nil, reach, time.Now)
+		_, err := admin.Create(t.Context(), Terms{URL: text}, voucher.Author{})
+		if want.reason == "" {
+			if err != nil || kept.URL != text {
+				t.Errorf("%q: %v", text, err)
+			}
+			continue
+		}
+		wrong, ok := errors.AsType[*invalid.Error](err)
+		if !ok || len(wrong.Problems) != 1 || strings.Contains(err.Error(), "secret@") {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if p := wrong.Problems[0]; p.Field != "url" || p.Reason != want.reason ||
+			!strings.Contains(p.In(words.English).Reason, want.says) {
+			t.Errorf("%q: %v, want %s, %q", text, err, want.reason, want.says)
+		}
+		kept = Endpoint{Terms: Terms{URL: "https://shop.example/"}}
+		_, err = admin.Change(t.Context(), 1, func(t *Terms) { t.URL = text }, voucher.Author{})
+		if again, ok := errors.AsType[*invalid.Error](err); !ok || again.Problems[0].Reason != want.reason ||
+			kept.URL != "https://shop.example/" {
+			t.Errorf("changed to %q: %v, and it is %q", text, err, kept.URL)
+		}
+	}
+}
+
+// An endpoint whose URL is no longer allowed can still be disabled.
+func TestOldURLsStay(t *testing.T) {
+	t.Parallel()
+	kept := Endpoint{Terms: Terms{URL: "https://10.0.0.1/"}}
+	admin := NewAdmin(endpoints{is: &kept}, nil, reaching{"10.0.0.1": AddressNotAllowed}, time.Now)
+	_, err := admin.Change(t.Context(), 1, func(t *Terms) { t.Disabled = true }, voucher.Author{})
+	if err != nil || !kept.Disabled {
+		t.Errorf("%v, %+v", err, kept)
+	}
+}

@@ -1,0 +1,46 @@
+package sender
+
+import (
+	"sync"
+	"time"
+)
+
+// lateness gives up an answer that takes too long once it has begun.
+type lateness struct {
+	cancel func()
+
+	mu    sync.Mutex
+	timer *time.Timer // nil: the answer has not begun
+	late  bool
+}
+
+// begin is called with the first byte. The transport may call it while Send goes on.
+func (l *lateness) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer == nil {
+		l.timer = time.AfterFunc(restTimeout, l.pass)
+	}
+}
+
+func (l *lateness) pass() {
+	l.mu.Lock()
+	l.late = true
+	l.mu.Unlock()
+	l.cancel()
+}
+
+// passed reports whether the answer was given up.
+func (l *lateness) passed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.late
+}
+
+func (l *lateness) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+}
