@@ -24,8 +24,9 @@
 --   3   number of the last operation that the sale contains, after this call
 --   4   0, or in how many milliseconds the call has to be sent again, as it is: a revival or an acceptance waits (see below),
 --       and with it what comes after it
---   5…  for each operation up to there, in order: 1 (applied; a take got its units), 0 (a take was refused) or -1 (a
---       take whose outcome is forgotten)
+--   5…  for each operation up to there, in order, two elements: 1 (applied; a take got its units), 0 (a take was refused)
+--       or -1 (a take whose outcome is forgotten); and the sequence that it raised the sale to, 0 if it did not. Only
+--       a revival and an acceptance do, as they make a holder
 --
 -- Outcomes of takes are kept for as long as somebody can ask: a call that applies operations forgets those before its
 -- first one, because its caller has seen them completed in the ledger.
@@ -100,7 +101,18 @@ local function take(units)
 end
 
 local changed = {} -- user id -> the order id that this call gave them, or '' for none
+local sequence_of = {} -- number of an operation that made a holder -> the sequence that it raised the sale to
 local wait = 0
+
+-- Makes the user the holder of the order, and returns true. The raised sequence has those who cache the holders by epoch
+-- and sequence read them again.
+local function admit(op_number, user, order, units)
+  changed[user] = order
+  extra = extra + units - 1
+  seq = seq + 1
+  sequence_of[op_number] = seq
+  return true
+end
 
 -- Decides about a revival: true (its user holds the order), false (refused), or nil (its units' time has not come).
 local function revive(op_number, user, order, units, current)
@@ -121,10 +133,7 @@ local function revive(op_number, user, order, units, current)
     else
       return false
     end
-    changed[user] = order
-    extra = extra + units - 1
-    seq = seq + 1 -- who caches the holders by epoch and sequence has to read them again
-    return true
+    return admit(op_number, user, order, units)
   end
   if reserved == op_number then -- another order of the user came first after all
     give(reserved_units)
@@ -154,17 +163,23 @@ local function accept(op_number, user, order, units, current)
     wait = delay
     return nil
   end
-  changed[user] = order
-  extra = extra + units - 1
-  seq = seq + 1
-  return true
+  return admit(op_number, user, order, units)
+end
+
+-- The text of a take's outcome in the sale's field takes.
+local function outcome_text(op_number, outcome, sequence)
+  if sequence == 0 then
+    return string.format('%.0f=%d', op_number, outcome)
+  end
+  return string.format('%.0f=%d:%.0f', op_number, outcome, sequence)
 end
 
 local results, takes, outcome_of = {}, {}, {}
-for text, outcome in string.gmatch(sale[13] or '', '(%d+)=(%d)') do
-  outcome_of[tonumber(text)] = tonumber(outcome)
-  if tonumber(text) >= first then
-    takes[#takes + 1] = text .. '=' .. outcome
+for text, outcome, sequence in string.gmatch(sale[13] or '', '(%d+)=(%d):?(%d*)') do
+  local op_number = tonumber(text)
+  outcome_of[op_number], sequence_of[op_number] = tonumber(outcome), tonumber(sequence)
+  if op_number >= first then
+    takes[#takes + 1] = outcome_text(op_number, outcome_of[op_number], sequence_of[op_number] or 0)
   end
 end
 local before, was_reserved = op, reserved
@@ -196,7 +211,7 @@ for i = 1, n do
       if done == nil then
         break
       end
-      takes[#takes + 1] = string.format('%.0f=%d', op_number, done and 1 or 0)
+      takes[#takes + 1] = outcome_text(op_number, done and 1 or 0, sequence_of[op_number] or 0)
     end
     if ARGV[at + 4] ~= '' then
       mode, opens, closes = ARGV[at + 4], ARGV[at + 5], ARGV[at + 6]
@@ -235,6 +250,6 @@ end
 
 local answer = {DONE, epoch, op, wait}
 for i = 1, #results do
-  answer[4 + i] = results[i]
+  answer[2 * i + 3], answer[2 * i + 4] = results[i], sequence_of[first + i - 1] or 0
 end
 return answer

@@ -76,6 +76,9 @@ const (
 type OperationResult struct {
 	Number int64
 	Taken  bool // whether a taking operation got its units; always true for others
+	// Admission is the mark to which a Revival or an Acceptance raised the sale by making a holder; zero if it made
+	// none.
+	Admission Mark
 }
 
 // ApplyResult is Redis's answer to a call that applies operations.

@@ -66,6 +66,11 @@ type Snapshot struct {
 	Operation int64          // number of the last operation, all of which the snapshot contains
 	Live      map[int64]Held // user id → live order
 	Dead      map[int64]bool // ids of cancelled, refunded and failed orders
+	// Admitted are the marks of the admissions that operations were (OperationResult.Admission), in no order.
+	Admitted []Mark
+	// Void is how many operations are void that would have made a holder. Whether Redis had applied them, and raised
+	// the sale's sequence, is not known.
+	Void int64
 }
 
 // Opening is the sale that a rebuild publishes.

@@ -16,19 +16,24 @@ func (m *model) apply(ops []order.Operation, now time.Time) ([]order.OperationRe
 	var results []order.OperationResult
 	waits := false
 	m.uncached = false
-	takes := map[int64]bool{}
+	takes := map[int64]order.OperationResult{}
 	for _, op := range ops {
-		taken, known := m.takes[op.Number]
+		result, known := m.takes[op.Number]
 		switch {
 		case op.Number > before:
-			if taken, waits = m.applyOne(op, now); !waits {
+			result.Number = op.Number
+			mark := m.mark
+			if result.Taken, waits = m.applyOne(op, now); !waits {
 				m.op = op.Number
 			}
+			if m.mark != mark {
+				result.Admission = m.mark
+			}
 			if op.Takes() && !waits {
-				takes[op.Number] = taken
+				takes[op.Number] = result
 			}
 		case !op.Takes():
-			taken = true
+			result = order.OperationResult{Number: op.Number, Taken: true}
 		case !known:
 			continue
 		}
@@ -36,15 +41,15 @@ func (m *model) apply(ops []order.Operation, now time.Time) ([]order.OperationRe
 			results = nil
 			break
 		}
-		results = append(results, order.OperationResult{Number: op.Number, Taken: taken})
+		results = append(results, result)
 	}
 	if m.op == before && m.reserved == reserved {
 		m.stock, m.returned = stock, returned // the script then writes nothing
 		return results, waits
 	}
-	for number, taken := range m.takes {
+	for number, result := range m.takes {
 		if number >= ops[0].Number {
-			takes[number] = taken
+			takes[number] = result
 		}
 	}
 	m.takes = takes

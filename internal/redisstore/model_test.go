@@ -27,7 +27,7 @@ type model struct {
 	reservedOffer   bool // the reservation is for an acceptance
 	uncached        bool // no instance can have the sale cached as sold out, while operations are applied
 	reservedAt      time.Time
-	takes           map[int64]bool // the results that are kept
+	takes           map[int64]order.OperationResult // the results that are kept
 	begin, end      time.Time
 	holders         map[int64]order.Held
 	stream          []order.Claim
@@ -196,7 +196,8 @@ type history struct {
 
 func newHistory(t *rapid.T, r *rig) *history {
 	h := &history{t: t, r: r, m: &model{
-		holders: map[int64]order.Held{}, takes: map[int64]bool{}, voucher: r.sale.VoucherID, resumes: time.UnixMilli(0),
+		holders: map[int64]order.Held{}, takes: map[int64]order.OperationResult{},
+		voucher: r.sale.VoucherID, resumes: time.UnixMilli(0),
 	}}
 	h.packed = rapid.Bool().Draw(t, "packed")
 	h.publish()

@@ -141,9 +141,14 @@ func readApplyResult(raw any, ops []order.Operation) (order.ApplyResult, time.Du
 		return a, wait, nil
 	}
 	for _, op := range ops {
-		switch outcome := r.Number(); outcome {
+		outcome, sequence := r.Number(), r.Number()
+		switch outcome {
 		case applyTaken, applyRefused:
-			a.Results = append(a.Results, order.OperationResult{Number: op.Number, Taken: outcome == applyTaken})
+			result := order.OperationResult{Number: op.Number, Taken: outcome == applyTaken}
+			if sequence > 0 {
+				result.Admission = order.Mark{Epoch: a.Epoch, Sequence: sequence}
+			}
+			a.Results = append(a.Results, result)
 		case applyForgotten:
 		default:
 			return order.ApplyResult{}, 0, fmt.Errorf("redis: unknown outcome %d of operation %d", outcome, op.Number)

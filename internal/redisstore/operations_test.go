@@ -24,6 +24,7 @@ var operationsTests = behaviour{
 	"states":                   testApplyStates,
 	"each once":                testEachOnce,
 	"takes are remembered":     testTakesKept,
+	"holders are admissions":   testAdmissions,
 	"late arrival":             testLateApply,
 	"after a rebuild":          testOperationsAfterRebuild,
 	"a full call":              testFullCall,
@@ -403,6 +404,27 @@ func testTakesKept(t *testing.T, r *rig) {
 	equal(t, []order.OperationResult{{Number: 2}, {Number: 3, Taken: true}}, a.Results)
 	r.apply(stock(6, 1))
 	equal(t, "", r.field(fieldTakes))
+}
+
+// testAdmissions: an operation that makes a holder is answered with the mark to which it raised the sale, also when it
+// is sent again; one that makes none has no mark.
+func testAdmissions(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	r.admit(requests(1, 2)...)
+	ops := []order.Operation{
+		give(1, 1), revival(2, 1), stock(3, -1), acceptance(4, 7), acceptance(5, 2), acceptance(6, 7),
+	}
+	want := []order.OperationResult{
+		{Number: 1, Taken: true}, {Number: 2, Taken: true, Admission: order.Mark{Epoch: 1, Sequence: 3}},
+		{Number: 3, Taken: true}, {Number: 4, Taken: true, Admission: order.Mark{Epoch: 1, Sequence: 4}},
+		{Number: 5, Taken: true}, {Number: 6, Taken: true}, // who holds that very order already
+	}
+	for range 2 {
+		equal(t, want, r.applyResult(ops...).Results)
+	}
+	equal(t, "2=1:3 3=1 4=1:4 5=1 6=1", r.field(fieldTakes))
+	r.apply(ops[3], ops[4], ops[5], stock(7, 1))
+	equal(t, want[3:4], r.applyResult(ops[3]).Results)
 }
 
 // testLateApply: a call that arrives after later ones changes nothing.

@@ -67,7 +67,8 @@ var saleFields = []saleField{
 	{fieldSequence, "number", "admissions in this epoch", "apply begin_rebuild publish seckill"},
 	{fieldOperation, "number", "the last operation that is applied (rule 1)", "apply begin_rebuild publish"},
 	{
-		fieldTakes, "text", "outcomes of takes that may still be asked for, as `12=1 15=0`: operation, got its units",
+		fieldTakes, "text", "outcomes of takes that may still be asked for, as `12=1:7 15=0`: operation, " +
+			"got its units, and the sequence that it raised the sale to if it made a holder",
 		"apply publish",
 	},
 	{fieldReserved, "number", "operation that waits until no instance has the sale cached as sold out (rule 11): a " +

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -62,12 +63,14 @@ func (s *Store) complete(tx *gorm.DB, id int64, results []order.OperationResult)
 	if c.now, err = s.db.LedgerTime(tx); err != nil {
 		return nil, err
 	}
-	taken := make(map[int64]bool, len(results))
+	byNumber := make(map[int64]order.OperationResult, len(results))
 	for _, r := range results {
-		taken[r.Number] = r.Taken
+		byNumber[r.Number] = r
 	}
 	for _, op := range ops {
-		if err := c.complete(op, taken[op.Number]); err != nil {
+		r := byNumber[op.Number]
+		op.Epoch, op.Sequence = r.Admission.Epoch, r.Admission.Sequence
+		if err := c.complete(op, r.Taken); err != nil {
 			return nil, err
 		}
 	}
@@ -101,18 +104,33 @@ func revived(ops []operationRow) []int64 {
 	return ids
 }
 
-// markOperations gives pending operations their final state.
+// markOperations gives pending operations their final state, and notes which admissions they were.
 func markOperations(tx *gorm.DB, id int64, ops []operationRow, state operationState, now time.Time) error {
 	for part := range sqlkit.Chunks(ops) {
 		numbers := sqlkit.Distinct(part, func(op operationRow) int64 { return op.Number })
+		changes := map[string]any{"state": state, "settle_time": now}
+		if slices.ContainsFunc(part, func(op operationRow) bool { return op.Sequence > 0 }) {
+			changes["epoch"] = valueOf(part, func(op operationRow) int64 { return op.Epoch })
+			changes["sequence"] = valueOf(part, func(op operationRow) int64 { return op.Sequence })
+		}
 		err := tx.Model(&operationRow{}).Where("voucher_id = ? AND number IN ? AND state = ?", id,
 			numbers, operationPending).
-			Updates(map[string]any{"state": state, "settle_time": now}).Error
+			Updates(changes).Error
 		if err != nil {
 			return fmt.Errorf("marking %d operations: %w", len(ops), err)
 		}
 	}
 	return nil
+}
+
+// valueOf is a SQL expression for what each operation's row gets, by its number.
+func valueOf(ops []operationRow, value func(operationRow) int64) any {
+	text := strings.Repeat(" WHEN ? THEN ?", len(ops))
+	args := make([]any, 0, 2*len(ops))
+	for _, op := range ops {
+		args = append(args, op.Number, value(op))
+	}
+	return gorm.Expr("CASE number"+text+" END", args...)
 }
 
 // completion completes operations of one sale of which some take units. The orders that they revive are locked, and

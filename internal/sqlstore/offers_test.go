@@ -407,6 +407,41 @@ func TestRebuildWithOffers(t *testing.T) {
 	})
 }
 
+// An operation's row keeps which admission it was in Redis, whether the ledger has what Redis gave or not, and a
+// rebuild's snapshot has all of them; the sale's own mark stays where recorded orders brought it.
+func TestAdmissionsOfOperations(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, cs := l.listed(t, 3)
+		l.join(t, v, 11, 12, 13)
+		for _, c := range cs {
+			l.Transitioned(t, c, order.Cancel)
+		}
+		l.ApplyAll(t, v)
+		mark := l.Sale(t, v).Sequence
+		for i, user := range []int64{11, 12, 13} {
+			l.accepts(t, v, user, 901+int64(i))
+		}
+		l.Exec(t, "UPDATE tb_place SET state = 5 WHERE voucher_id = ? AND user_id = 12", v) // by hand
+		at := func(sequence int64) order.Mark { return order.Mark{Epoch: 1, Sequence: sequence} }
+		err := l.CompleteOperations(t.Context(), v, []order.OperationResult{
+			{Number: 4, Taken: true, Admission: at(7)}, {Number: 5, Taken: true, Admission: at(9)},
+		})
+		if !errors.Is(err, order.ErrConflict) {
+			t.Errorf("completing: %v", err)
+		}
+		if got := l.Sale(t, v).Sequence; got != mark {
+			t.Errorf("the sale's mark rose from %d to %d", mark, got)
+		}
+		snap, err := l.Snapshot(t.Context(), v, 1)
+		if diff := cmp.Diff([]order.Mark{at(7), at(9)}, snap.Admitted); diff != "" || snap.Void != 1 || err != nil {
+			t.Errorf("%d are void, %v; admitted (-want +got):\n%s", snap.Void, err, diff)
+		}
+		if snap, err = l.Snapshot(t.Context(), v, 1); err != nil || snap.Void != 0 {
+			t.Errorf("once more: %d are void, %v", snap.Void, err)
+		}
+	})
+}
+
 // Units of one order are one offer each, as far as somebody waits.
 func TestOffersOfSeveralUnits(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {

@@ -38,6 +38,8 @@ type operationRow struct {
 	Actor          order.Actor         `gorm:"column:actor"`
 	IdempotencyKey *string             `gorm:"column:idempotency_key"`
 	State          operationState      `gorm:"column:state"`
+	Epoch          int64               `gorm:"column:epoch"`
+	Sequence       int64               `gorm:"column:sequence"`
 	CreateTime     time.Time           `gorm:"column:create_time"`
 	SettleTime     *time.Time          `gorm:"column:settle_time"`
 }

@@ -69,6 +69,10 @@ func (s *Store) Snapshot(ctx context.Context, id int64, epoch int64) (order.Snap
 		if sale.Epoch != epoch {
 			return fmt.Errorf("%w: the sale is at epoch %d, not %d", order.ErrSuperseded, sale.Epoch, epoch)
 		}
+		void, err := pendingAdmissions(tx, id)
+		if err != nil {
+			return err
+		}
 		if err := s.absorbOperations(tx, id); err != nil {
 			return err
 		}
@@ -76,7 +80,10 @@ func (s *Store) Snapshot(ctx context.Context, id int64, epoch int64) (order.Snap
 		if err != nil {
 			return err
 		}
-		snap = order.Snapshot{Voucher: v, Operation: sale.LastOperation}
+		snap = order.Snapshot{Voucher: v, Operation: sale.LastOperation, Void: void}
+		if snap.Admitted, err = admissions(tx, id); err != nil {
+			return err
+		}
 		if err := readHolders(tx, id, &snap); err != nil {
 			return err
 		}
@@ -114,6 +121,26 @@ func (s *Store) absorbOperations(tx *gorm.DB, id int64) error {
 		return fmt.Errorf("absorbing operations: %w", err)
 	}
 	return nil
+}
+
+// pendingAdmissions counts the pending operations that make a holder.
+func pendingAdmissions(tx *gorm.DB, id int64) (n int64, err error) {
+	err = tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ? AND kind IN ?", id, operationPending,
+		[]order.OperationKind{order.Revival, order.Acceptance}).Count(&n).Error
+	if err != nil {
+		return 0, fmt.Errorf("counting pending operations: %w", err)
+	}
+	return n, nil
+}
+
+// admissions returns the marks of the admissions that operations of the sale were.
+func admissions(tx *gorm.DB, id int64) (marks []order.Mark, err error) {
+	err = tx.Model(&operationRow{}).Where("voucher_id = ? AND sequence > 0", id).
+		Select("epoch", "sequence").Find(&marks).Error
+	if err != nil {
+		return nil, fmt.Errorf("reading the admissions of operations: %w", err)
+	}
+	return marks, nil
 }
 
 // readHolders reads all orders of the sale row by row: a million of them are two maps, and not two maps and a slice.

@@ -122,7 +122,9 @@ func TestSnapshot(t *testing.T) {
 		cs := ledgertest.Claims(v, 1, 7)
 		l.Record(t, cs)
 		l.Record(t, ledgertest.Claims(other, 1, 3))
-		want := order.Snapshot{Operation: 5, Live: map[int64]order.Held{}, Dead: map[int64]bool{}}
+		want := order.Snapshot{
+			Operation: 5, Live: map[int64]order.Held{}, Dead: map[int64]bool{}, Admitted: []order.Mark{},
+		}
 		for i, c := range cs { // one in each state
 			status := order.Status(i + 1)
 			l.Exec(t, "UPDATE tb_voucher_order SET status = ? WHERE id = ?", status, c.OrderID)

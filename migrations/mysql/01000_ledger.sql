@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS tb_format (
     ledger VARCHAR(32) NOT NULL COMMENT 'random; the partitions in Redis carry it, so that those of another ledger are refused',
     PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
-INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.2', LOWER(HEX(RANDOM_BYTES(8))));
+INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.3', LOWER(HEX(RANDOM_BYTES(8))));
 
 -- What is sold. The price never changes after the insert.
 CREATE TABLE IF NOT EXISTS tb_voucher (
@@ -118,6 +118,8 @@ CREATE TABLE IF NOT EXISTS tb_voucher_operation (
     create_time     DATETIME(3) NOT NULL,
     settle_time     DATETIME(3) NULL COMMENT 'when it ceased to be pending',
     offered         BIGINT      NOT NULL DEFAULT 0 COMMENT 'units that became offers instead of going on sale; negative: that were offered until then',
+    epoch           BIGINT      NOT NULL DEFAULT 0 COMMENT 'of the sale when it made a holder in Redis',
+    sequence        BIGINT      NOT NULL DEFAULT 0 COMMENT 'to which it then raised the sale; 0: it made none',
     PRIMARY KEY (voucher_id, number),
     UNIQUE KEY uk_operation_request (voucher_id, idempotency_key),
     KEY idx_operation_state (state, voucher_id, number),

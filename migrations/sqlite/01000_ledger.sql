@@ -8,7 +8,7 @@ CREATE TABLE tb_format (
     format VARCHAR(32) NOT NULL,
     ledger VARCHAR(32) NOT NULL
 );
-INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.2', lower(hex(randomblob(8))));
+INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.3', lower(hex(randomblob(8))));
 
 CREATE TABLE tb_voucher (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -101,6 +101,8 @@ CREATE TABLE tb_voucher_operation (
     create_time     DATETIME     NOT NULL,
     settle_time     DATETIME     NULL,
     offered         BIGINT       NOT NULL DEFAULT 0,
+    epoch           BIGINT       NOT NULL DEFAULT 0,
+    sequence        BIGINT       NOT NULL DEFAULT 0,
     PRIMARY KEY (voucher_id, number),
     CONSTRAINT ck_operation_state CHECK (state BETWEEN 1 AND 5)
 ) WITHOUT ROWID;

@@ -328,7 +328,11 @@ func TestUnaccountedAdmissions(t *testing.T) {
 		seen     order.Mark
 		reached  []order.Mark
 		reported []order.Claim
+		waiting  []order.Claim
+		admitted []order.Mark // by operations
+		void     int64
 		want     int64
+		doubtful int64
 	}{
 		"nothing was lost":                 {seen: mark(3, 9), reached: []order.Mark{mark(3, 9), mark(3, 7)}},
 		"nobody has seen anything":         {reached: []order.Mark{mark(3, 9), mark(3, 7)}},
@@ -343,12 +347,40 @@ func TestUnaccountedAdmissions(t *testing.T) {
 		},
 		"Redis was emptied after a rebuild began": {seen: mark(3, 9), reached: []order.Mark{{}, mark(4, 0)}},
 		"only reports have the epoch":             {seen: mark(5, 9), reached: []order.Mark{mark(4, 2), mark(4, 1)}},
+		"offers were accepted, and nothing was lost": {
+			seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 6)},
+			admitted: []order.Mark{mark(3, 7), mark(3, 8), mark(3, 9), mark(2, 8), mark(3, 4)},
+		},
+		"a purchase below an accepted offer": {
+			seen: mark(3, 8), reached: []order.Mark{{}, mark(3, 6)}, admitted: []order.Mark{mark(3, 8)}, want: 1,
+		},
+		"a purchase below an offer that no instance has seen": {
+			seen: mark(3, 6), reached: []order.Mark{{}, mark(3, 6)}, admitted: []order.Mark{mark(3, 8)}, want: 1,
+		},
+		"a purchase, reported, that was revived": {
+			seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 6)},
+			reported: []order.Claim{said(1, 3, 7)}, admitted: []order.Mark{mark(3, 9)}, want: 1,
+		},
+		"entries wait, and the sale is gone": {
+			seen: mark(3, 8), reached: []order.Mark{{}, mark(3, 6)},
+			waiting: []order.Claim{said(1, 3, 7), said(2, 3, 8), said(3, 3, 10)}, reported: []order.Claim{said(1, 3, 0)},
+			want: 1,
+		},
+		"operations are void": {
+			seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 6)}, void: 2, want: 1, doubtful: 2,
+		},
+		"more are void than is missing": {
+			seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 8)}, void: 2, doubtful: 1,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in := rebuildInput{seen: tc.seen, reached: tc.reached, reported: tc.reported}
-			if got := in.unaccounted(); got != tc.want {
-				t.Errorf("%d unaccounted, want %d", got, tc.want)
+			in := rebuildInput{
+				seen: tc.seen, reached: tc.reached, reported: tc.reported, waiting: tc.waiting,
+				ledger: order.Snapshot{Admitted: tc.admitted, Void: tc.void},
+			}
+			if lost, doubtful := in.unaccounted(); lost != tc.want || doubtful != tc.doubtful {
+				t.Errorf("%d unaccounted, %d in doubt, want %d and %d", lost, doubtful, tc.want, tc.doubtful)
 			}
 		})
 	}

@@ -62,7 +62,7 @@ func (r *Reconciler) logLosses(ctx context.Context, sale order.SaleRef, in *rebu
 		r.log.ErrorContext(ctx, "holders could not be read and were removed; somebody writes into Redis",
 			"voucher", sale.VoucherID, "count", n, "holders", in.unreadable[:min(n, listedOrders)])
 	}
-	unaccounted := in.unaccounted()
+	unaccounted, doubtful := in.unaccounted()
 	r.observer.Recovered(len(plan.requeue), unaccounted)
 	if n := len(plan.lost); n > 0 {
 		ids := make([]int64, min(n, listedOrders))
@@ -74,6 +74,10 @@ func (r *Reconciler) logLosses(ctx context.Context, sale order.SaleRef, in *rebu
 	}
 	if unaccounted > 0 {
 		r.log.ErrorContext(ctx, "Redis lost accepted orders that no instance remembers",
-			"voucher", sale.VoucherID, "count", unaccounted, "seen", in.seen, "reached", in.reached)
+			"voucher", sale.VoucherID, "count", unaccounted, "seen", in.highest(), "reached", in.reached)
+	}
+	if doubtful > 0 {
+		r.log.WarnContext(ctx, "Redis lost admissions of void operations, or accepted orders that no instance remembers",
+			"voucher", sale.VoucherID, "count", doubtful, "seen", in.highest(), "reached", in.reached)
 	}
 }
