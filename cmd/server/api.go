@@ -12,6 +12,7 @@ import (
 	"seckill/internal/kit/pages"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
+	"seckill/internal/redisstore"
 	"seckill/web"
 )
 
@@ -134,6 +135,12 @@ func checks(s *wiring.Stores, reconciler *recovery.Reconciler) []httpapi.Check {
 				return fmt.Errorf("other data in Redis; sales are paused in partitions %v", others)
 			}
 			return silent(s.PingAll(ctx), "the Redis node of a partition does not answer")
+		}},
+		{Name: "restarts", Run: func(ctx context.Context) error {
+			if errors.Is(s.RunIDs(ctx), redisstore.ErrNoRunID) { // one that does not answer is told above
+				return errors.New("Redis shows this user no INFO: its restarts go unnoticed")
+			}
+			return nil
 		}},
 		{Name: "ledger", Run: func(ctx context.Context) error {
 			return silent(s.Ledger.Ping(ctx), "the database does not answer")

@@ -2,7 +2,9 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,6 +19,10 @@ import (
 func (s *Store) CheckConfig(ctx context.Context) error {
 	if err := s.commands.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("redis does not answer: %w", rediskit.Translate(err))
+	}
+	if err := showsRunID(ctx, s.commands); errors.Is(err, ErrNoRunID) {
+		s.log.WarnContext(ctx, "a restart or a failover of Redis would not be noticed, and buyers be let in over "+
+			"orders that it lost: let its user run INFO (ACL SETUSER <name> +info)", "error", err)
 	}
 	s.checkConfig(ctx, "maxmemory-policy", func(value string) string {
 		if value == "noeviction" {
@@ -53,6 +59,37 @@ func (s *Store) checkConfig(ctx context.Context, setting string, problem func(va
 	if text := problem(value); text != "" {
 		s.log.WarnContext(ctx, text, "setting", setting, "value", value)
 	}
+}
+
+// ErrNoRunID says that Redis does not show its run id, by which the scripts of a sale notice a restart or a failover.
+var ErrNoRunID = errors.New("redis shows no run id")
+
+// RunID returns ErrNoRunID, wrapped, if the server that has the partition does not show its run id, as for a user who
+// may not run INFO.
+func (s *Store) RunID(ctx context.Context, partition int) error {
+	if s.options.Alone {
+		return nil // it ends with this process
+	}
+	node, err := s.nodeOf(ctx, partition)
+	if err != nil {
+		return err
+	}
+	return showsRunID(ctx, node)
+}
+
+// showsRunID is RunID for a server.
+func showsRunID(ctx context.Context, node redis.Cmdable) error {
+	text, err := node.Info(ctx, "server").Result()
+	var reply redis.Error
+	switch {
+	case errors.As(err, &reply) && !rediskit.HadNoEffect(err):
+		return fmt.Errorf("%w: %w", ErrNoRunID, err)
+	case err != nil:
+		return rediskit.Translate(err)
+	case !strings.Contains(text, "run_id:"):
+		return ErrNoRunID
+	}
+	return nil
 }
 
 // Ping reports whether Redis answers; for readiness.

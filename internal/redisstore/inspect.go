@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -82,8 +83,15 @@ func (s *Store) Inspect(ctx context.Context, number int) (r preflight.Redis, err
 		return r, fmt.Errorf("asking Redis for the time: %w", rediskit.Translate(err))
 	}
 	r.Ahead = now.Sub(asked.Add(time.Since(asked) / 2))
-	if r.Used, r.Limit, err = memoryOf(ctx, node); err != nil {
+	if err := showsRunID(ctx, node); errors.Is(err, ErrNoRunID) {
+		r.NoInfo = true
+	} else if err != nil {
 		return r, err
+	}
+	if !r.NoInfo {
+		if r.Used, r.Limit, err = memoryOf(ctx, node); err != nil {
+			return r, err
+		}
 	}
 	inspectSettings(ctx, node, &r)
 	return r, nil

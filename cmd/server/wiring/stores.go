@@ -119,7 +119,7 @@ func (s *Stores) openRedis(cfg config.Config, word string, log *slog.Logger) (er
 func (s *Stores) PingRedis(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answers := s.pingPartitions(ctx)
+	answers := s.askPartitions(ctx, s.Redis.PingPartition)
 	var failed error
 	for range cap(answers) {
 		err := <-answers
@@ -133,7 +133,21 @@ func (s *Stores) PingRedis(ctx context.Context) error {
 
 // PingAll returns nil once the Redis of every partition has answered.
 func (s *Stores) PingAll(ctx context.Context) error {
-	answers := s.pingPartitions(ctx)
+	return first(s.askPartitions(ctx, s.Redis.PingPartition))
+}
+
+// RunIDs returns redisstore.ErrNoRunID, wrapped, if the Redis of a partition shows no run id.
+func (s *Stores) RunIDs(ctx context.Context) error {
+	var failed error
+	answers := s.askPartitions(ctx, s.Redis.RunID)
+	for range cap(answers) {
+		failed = errors.Join(failed, <-answers)
+	}
+	return failed
+}
+
+// first returns the first error among the answers.
+func first(answers <-chan error) error {
 	for range cap(answers) {
 		if err := <-answers; err != nil {
 			return err
@@ -142,12 +156,12 @@ func (s *Stores) PingAll(ctx context.Context) error {
 	return nil
 }
 
-// pingPartitions pings the Redis of each partition, all at once. The channel has room for all answers.
-func (s *Stores) pingPartitions(ctx context.Context) <-chan error {
+// askPartitions asks the Redis of each partition, all at once. The channel has room for all answers.
+func (s *Stores) askPartitions(ctx context.Context, ask func(ctx context.Context, partition int) error) <-chan error {
 	partitions := s.partitions.All()
 	answers := make(chan error, len(partitions))
 	for _, n := range partitions {
-		go func() { answers <- s.Redis.PingPartition(ctx, n) }()
+		go func() { answers <- ask(ctx, n) }()
 	}
 	return answers
 }

@@ -31,9 +31,11 @@ type Redis struct {
 	AppendOnly   string
 	AppendFsync  string
 	Eviction     string // maxmemory-policy
-	Used, Limit  int64  // bytes; Limit 0: none
+	Used, Limit  int64  // bytes; Limit 0: none; not known without INFO
 	Replicas     int    // connected to the server that was asked
 	FailedWrites bool   // the last write of its append-only file failed
+	// NoInfo: it does not show INFO, its run id above all, by which each sale notices a restart or a failover.
+	NoInfo bool
 }
 
 // Ledger is what the database says of itself, and how quickly.

@@ -6,6 +6,8 @@ import (
 	"strings"
 )
 
+var errNoInfo = errors.New("it shows no INFO")
+
 // ofRedis judges each server of the sale. One that does not answer costs a no, and keeps no other from being judged.
 func (f *Facts) ofRedis() []Line {
 	if len(f.Redis) == 0 {
@@ -17,7 +19,7 @@ func (f *Facts) ofRedis() []Line {
 	if f.Embedded || len(answering) == 0 {
 		return lines
 	}
-	for _, judge := range []func(Redis) Line{Redis.durable, f.memory, f.replicas, Redis.clock} {
+	for _, judge := range []func(Redis) Line{Redis.durable, Redis.restarts, f.memory, f.replicas, Redis.clock} {
 		lines = append(lines, joint(answering, judge))
 	}
 	return lines
@@ -113,11 +115,25 @@ func (r Redis) measured() text {
 	return Say("a write is answered within %s, before it is on disk", "写入 %s应答，此时尚未落盘", Span(r.Write))
 }
 
+// restarts says whether a restart and a failover are noticed.
+func (r Redis) restarts() Line {
+	what := Say("noticed, by its run id", "可察觉（依据 run id）")
+	if r.NoInfo {
+		what = Say("not noticed: it shows this user no INFO", "无法察觉：该用户无权执行 INFO")
+	}
+	return NewLine("redis.restarts", Worse(r.NoInfo, false), what,
+		Say("ACL SETUSER <name> +info: buyers would be let in over orders that it lost (docs/operations.md)",
+			"执行 ACL SETUSER <用户名> +info，否则丢失数据后仍会放行买家（docs/operations.md）"))
+}
+
 func (r Redis) clock() Line { return clock("redis.clock", "Redis", r.Ahead) }
 
 // memory judges what a server has room for, with all orders of the sale that it has.
 func (f *Facts) memory(r Redis) Line {
 	const name, mib = "redis.memory", 1 << 20
+	if r.NoInfo {
+		return Unknown(name, Warning, errNoInfo)
+	}
 	used, limit := float64(r.Used+f.units()*orderBytes)/mib, float64(r.Limit)/mib
 	if r.Limit == 0 {
 		return NewLine(name, Warning, Say("%.0f MiB with all orders of the sale, and no maxmemory",

@@ -39,6 +39,22 @@ func redisAt(node string, partitions ...int) Redis {
 // twoServers has two Redis servers asked, a and b.
 func twoServers(f *Facts) { f.Redis = []Redis{redisAt("a", 0, 2), redisAt("b", 1)} }
 
+// A Redis that shows no INFO is a no-go, and its memory is not known.
+func TestListWithoutInfo(t *testing.T) {
+	t.Parallel()
+	f := good()
+	f.Redis[0].NoInfo, f.Redis[0].Used = true, 0
+	lines := List(f, now)
+	for name, level := range map[string]Level{"redis.restarts": No, "redis.memory": Warning} {
+		if i := slices.IndexFunc(lines, func(l Line) bool { return l.Name == name }); lines[i].Level != level {
+			t.Errorf("%s is %v, want %v", name, lines[i].Level, level)
+		}
+	}
+	if Go(lines) {
+		t.Error("it is a go")
+	}
+}
+
 // Each thing that is wrong makes its line a warning or a no, and no other line.
 func TestList(t *testing.T) {
 	t.Parallel()

@@ -87,6 +87,7 @@ export const TEXTS = {
   'check.payment.provider': { en: 'Payment', zh: '支付' },
   'check.redis.answers': { en: 'Redis: speed', zh: 'Redis 响应' },
   'check.redis.durability': { en: 'Redis: durability', zh: 'Redis 持久化' },
+  'check.redis.restarts': { en: 'Redis: restarts', zh: 'Redis 重启' },
   'check.redis.memory': { en: 'Redis: memory', zh: 'Redis 内存' },
   'check.redis.replicas': { en: 'Redis: replicas', zh: 'Redis 副本' },
   'check.redis.clock': { en: 'Redis: clock', zh: 'Redis 时钟' },
