@@ -34,9 +34,17 @@ type LedgerView struct {
 
 // LedgerSale is a sale's locked row.
 type LedgerSale struct {
-	Stock     int64
-	Epoch     int64
-	Operation int64 // number of its last operation
+	Stock      int64
+	Epoch      int64
+	FirstEpoch int64
+	Operation  int64 // number of its last operation
+}
+
+// Admitted reports whether the claim is of this sale. One of an epoch before the sale's first is of another voucher,
+// which had the same id, and which the ledger has lost since: it was restored from a backup. An epoch of 0 is not
+// known.
+func (s LedgerSale) Admitted(c Claim) bool {
+	return s.Epoch > 0 && (c.Epoch == 0 || c.Epoch >= s.FirstEpoch)
 }
 
 // Decision says what the ledger does with one claim.

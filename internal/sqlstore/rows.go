@@ -45,6 +45,7 @@ type saleRow struct {
 	EndTime       time.Time `gorm:"column:end_time"`
 	Paused        bool      `gorm:"column:paused"`
 	Epoch         int64     `gorm:"column:epoch"`
+	FirstEpoch    int64     `gorm:"column:first_epoch"`
 	Sequence      int64     `gorm:"column:sequence"`
 	PartitionNo   int       `gorm:"column:partition_no"`
 	Retired       bool      `gorm:"column:retired"`
@@ -61,7 +62,7 @@ func (r saleRow) sale(v voucherRow) *voucher.Sale {
 	return &voucher.Sale{
 		Guards: guards.Parse(v.Guards),
 		Stock:  r.Stock, Issued: r.Issued, Begin: r.BeginTime, End: r.EndTime, Paused: r.Paused,
-		Epoch: r.Epoch, Sequence: r.Sequence, Partition: r.PartitionNo, Retired: r.Retired,
+		Epoch: r.Epoch, FirstEpoch: r.FirstEpoch, Sequence: r.Sequence, Partition: r.PartitionNo, Retired: r.Retired,
 		LastOperation: r.LastOperation, OfferWithin: time.Duration(r.OfferWithin) * time.Second, Offered: r.Offered,
 	}
 }

@@ -48,6 +48,11 @@ func (s *Store) RaiseEpoch(ctx context.Context, id int64, above int64) (int64, e
 		if result.RowsAffected == 0 {
 			return noSale(tx, id)
 		}
+		first := tx.Model(&saleRow{}).Where("voucher_id = ? AND first_epoch = 0", id).
+			Update("first_epoch", gorm.Expr("epoch"))
+		if first.Error != nil {
+			return first.Error
+		}
 		return tx.Model(&saleRow{}).Where("voucher_id = ?", id).Select("epoch").Take(&epoch).Error
 	})
 	if err != nil {

@@ -48,7 +48,7 @@ func TestSalesToKeep(t *testing.T) {
 			voucher.OffShelf, second, 1, ledgertest.RecordedAt, ledgertest.RecordedAt
 		want.Sale = &voucher.Sale{
 			Stock: 2, Issued: 2, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt.Add(time.Hour),
-			Paused: true, Epoch: 1, Partition: 3,
+			Paused: true, Epoch: 1, FirstEpoch: 1, Partition: 3,
 		}
 		if len(vs) != 2 || vs[0].ID != first {
 			t.Fatalf("sales %+v, want those of %d and %d", vs, first, second)
@@ -80,8 +80,16 @@ func TestRaiseEpoch(t *testing.T) {
 			t.Errorf("RaiseEpoch above 3 = %d, %v; want 10", epoch, err)
 		}
 		third := l.Seckill(t, 1)
-		if sale := l.Sale(t, third); sale.Epoch != 1 {
+		if sale := l.Sale(t, third); sale.Epoch != 1 || sale.FirstEpoch != 1 {
 			t.Errorf("the other sale = %+v", sale)
+		}
+		// What another voucher with the id had in Redis, which the ledger has lost, is of earlier epochs.
+		l.Exec(t, "UPDATE tb_seckill_voucher SET epoch = 0, first_epoch = 0 WHERE voucher_id = ?", third)
+		for _, want := range []int64{6, 7} {
+			epoch, err := l.RaiseEpoch(t.Context(), third, 5)
+			if sale := l.Sale(t, third); err != nil || epoch != want || sale.FirstEpoch != 6 {
+				t.Errorf("opened at %d, %v: %+v; want %d, first 6", epoch, err, sale, want)
+			}
 		}
 		old := ledgertest.Claims(v, 10, 1)
 		if err := l.Insert(t.Context(), old); !errors.Is(err, order.ErrConflict) {

@@ -66,7 +66,9 @@ func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.L
 		Pending: make(map[int64]bool),
 	}
 	for id, sale := range sales {
-		view.Sales[id] = order.LedgerSale{Stock: sale.Stock, Epoch: sale.Epoch, Operation: sale.LastOperation}
+		view.Sales[id] = order.LedgerSale{
+			Stock: sale.Stock, Epoch: sale.Epoch, FirstEpoch: sale.FirstEpoch, Operation: sale.LastOperation,
+		}
 	}
 	// The rows under the claims' own ids, and for those that find another order there, under the next id.
 	for try, left := 0, claims; len(left) > 0; try++ {

@@ -70,7 +70,9 @@ func TestSettleShowsTheLedger(t *testing.T) {
 		dead := row(cancelled[0])
 		dead.Status, dead.CancelledAt = order.Cancelled, ledgertest.RecordedAt
 		want := order.LedgerView{
-			Sales: map[int64]order.LedgerSale{v: {Stock: 97, Epoch: 1}, w: {Stock: 49, Epoch: 2}},
+			Sales: map[int64]order.LedgerSale{
+				v: {Stock: 97, Epoch: 1, FirstEpoch: 1}, w: {Stock: 49, Epoch: 2, FirstEpoch: 1},
+			},
 			Rows: map[int64]order.Order{
 				recorded[0].OrderID: row(recorded[0]), recorded[1].OrderID: row(recorded[1]), dead.ID: dead,
 			},

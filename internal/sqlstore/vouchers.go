@@ -221,7 +221,7 @@ func joined(db *gorm.DB) *gorm.DB {
 			"v.version, v.create_time, v.update_time, v.pay_within, " +
 			"v.redeemable, v.valid_until, v.valid_days, v.visible_from, v.per_user, v.guards, " +
 			"s.voucher_id, s.stock, s.issued, s.begin_time, s.end_time, s.paused, s.epoch, s.sequence, " +
-			"s.partition_no, s.retired, s.last_operation, s.offer_within, s.offered").
+			"s.first_epoch, s.partition_no, s.retired, s.last_operation, s.offer_within, s.offered").
 		Joins("LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id")
 }
 

@@ -92,6 +92,7 @@ type Sale struct {
 	End           time.Time        // exclusive
 	Paused        bool             // paused by an admin
 	Epoch         int64            // raised by every rebuild; a Redis that answers with less has lost its state
+	FirstEpoch    int64            // the epoch that first opened it; 0: it was never open
 	Sequence      int64            // highest recorded admission sequence of Epoch
 	Partition     int              // the partition whose stream has its orders; stored, never computed again
 	Retired       bool             // Redis no longer holds it: it ended a day ago and all its orders are recorded

@@ -149,6 +149,12 @@ func scenarios() []scenario {
 		{"F54-mysql", "MySQL killed at each of these steps", "I3 I5", true, webhookMySQLKilled},
 		{"F55", "the webhooks' receiver killed, answering 500, answering nothing", "I3", false, receiverFails},
 		{
+			"F56", "MySQL restored from before a part of the orders, and before another sale was created", "I1 I2 I10",
+			false, mysqlRestored,
+		},
+		{"F56-redis", "Redis restored from before a part of the orders", "I1 I2 I3 I10", false, redisRestored},
+		{"F56-both", "both restored, MySQL from an earlier moment", "I1 I2 I10", false, bothRestored},
+		{
 			"F37", "Redis emptied, swapped away and back, restarted, while winners poll their orders",
 			"I3 I12", false, winnersPoll,
 		},

@@ -214,7 +214,7 @@ func inQuantities() []mutant.Mutant {
 		),
 		packageMutant("a rebuild takes one unit for a holder of three", recovery,
 			"TestPlanOfARebuild$/orders_of_several_units_come_back", "Stock: 13", mutant.Change{
-				File: "internal/order/recovery/rebuild.go", From: `			promised += held.Quantity.Units()`,
+				File: "internal/order/recovery/plan.go", From: `			promised += held.Quantity.Units()`,
 				To: `			promised++`,
 			},
 		),

@@ -20,7 +20,7 @@ func inRecovery() []mutant.Mutant {
 		),
 		serverMutant("a rebuild leaves unreadable holders", "F38", "mending holders that are none",
 			mutant.Change{
-				File: "internal/order/recovery/rebuild.go",
+				File: "internal/order/recovery/plan.go",
 				From: `	plan.removeHolders = append(plan.removeHolders, in.unreadableFields(holders)...)
 `, To: ``,
 			},

@@ -73,7 +73,7 @@ func inWaitlists() []mutant.Mutant {
 		),
 		packageMutant("a rebuild sells offered units", recovery, "TestPlanOfARebuild$/offered_units", "Stock:",
 			mutant.Change{
-				File: "internal/order/recovery/rebuild.go", From: `Stock: max(0, v.Sale.Stock-promised)`,
+				File: "internal/order/recovery/plan.go", From: `Stock: max(0, v.Sale.Stock-promised)`,
 				To: `Stock: max(0, v.Sale.Stock+v.Sale.Offered-promised)`,
 			},
 		),

@@ -55,6 +55,7 @@ CREATE TABLE IF NOT EXISTS tb_seckill_voucher (
     end_time       DATETIME(3) NOT NULL COMMENT 'exclusive',
     paused         BOOLEAN     NOT NULL DEFAULT FALSE COMMENT 'by an admin',
     epoch          BIGINT      NOT NULL DEFAULT 0 COMMENT 'raised by every rebuild in Redis; 0 before the first',
+    first_epoch    BIGINT      NOT NULL DEFAULT 0 COMMENT 'the first rebuild''s; orders of an earlier one are of another voucher, which had the id and is lost',
     sequence       BIGINT      NOT NULL DEFAULT 0 COMMENT 'highest admission of the epoch that was recorded',
     partition_no   INT         NOT NULL DEFAULT 0 COMMENT 'which stream its orders go to; never computed again',
     retired        BOOLEAN     NOT NULL DEFAULT FALSE COMMENT 'over and drained: Redis no longer holds it',

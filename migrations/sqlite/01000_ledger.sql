@@ -45,6 +45,7 @@ CREATE TABLE tb_seckill_voucher (
     end_time       DATETIME NOT NULL,
     paused         BOOLEAN  NOT NULL DEFAULT FALSE,
     epoch          BIGINT   NOT NULL DEFAULT 0,
+    first_epoch    BIGINT   NOT NULL DEFAULT 0,
     sequence       BIGINT   NOT NULL DEFAULT 0,
     partition_no   INT      NOT NULL DEFAULT 0,
     retired        BOOLEAN  NOT NULL DEFAULT FALSE,

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -23,6 +24,7 @@ instances, also while a sale runs; they do the same every few seconds by themsel
   server reconcile
   server reconcile -voucher 7
   server reconcile -voucher 7 -repair
+  server reconcile -orders
 
 What it finds of a sale:
 
@@ -39,6 +41,10 @@ number is wrong in the sale's row in tb_seckill_voucher: stock, or issued, or
 whether rows of tb_voucher_order are missing. Correct it, run server reconcile -repair, and
 resume the sale if it was paused.
 
+Without -voucher it also names the sales that Redis has and the database does not: one of the two was
+restored from a backup (docs/runbook.md, "A restored store"). -orders names the orders that only Redis
+has, one a line, and what becomes of each.
+
 Exit code: 0 when all sales are balanced, 3 when one is not, 1 when they could not be looked at.`
 
 // confirmAfter is how long reconcile waits before it checks an unbalanced sale again.
@@ -49,6 +55,7 @@ func Reconcile(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("reconcile", flag.ContinueOnError)
 	id := set.Int64("voucher", 0, "the `id` of the only voucher to look at")
 	repair := set.Bool("repair", false, "rebuild what is proved to be wrong in Redis")
+	named := set.Bool("orders", false, "name the orders that only Redis has")
 	if err := cmdline.Parse(env.Env, set, reconcileHelp); err != nil {
 		return err
 	}
@@ -63,6 +70,19 @@ func Reconcile(ctx context.Context, env wiring.Env) error {
 	balances, err := balances(ctx, w, *id)
 	if err != nil {
 		return err
+	}
+	var restored []remains
+	if *id == 0 {
+		if restored, err = remaining(ctx, w); err != nil {
+			return err
+		}
+	}
+	if *named { // before a repair, which records them
+		for _, b := range balances {
+			if err := printUntraced(ctx, w, env.Out, b.VoucherID); err != nil {
+				return err
+			}
+		}
 	}
 	var repaired []string
 	for i, b := range balances {
@@ -87,10 +107,15 @@ func Reconcile(ctx context.Context, env wiring.Env) error {
 	if err := printBalances(env.Out, balances, repaired); err != nil {
 		return err
 	}
-	for _, b := range balances {
-		if b.Finding != audit.Balanced {
-			return cmdline.ErrFound
+	for _, r := range restored {
+		if err := r.print(env.Out, *named); err != nil {
+			return err
 		}
+	}
+	if len(restored) > 0 || slices.ContainsFunc(balances, func(b audit.Balance) bool {
+		return b.Finding != audit.Balanced
+	}) {
+		return cmdline.ErrFound
 	}
 	return nil
 }

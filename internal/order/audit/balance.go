@@ -170,6 +170,9 @@ func withUnits(n int64, what string, units int64) string {
 	return fmt.Sprintf("%d %s of %d units", n, what, units)
 }
 
+// wentBack explains that the ledger, which is read after Redis, is behind Redis.
+const wentBack = "the ledger was restored from a backup or has lost transactions; a rebuild takes what Redis has"
+
 // compareStock compares Redis's units and holders with the ledger's. doubt says why that was not possible.
 func (b *Balance) compareStock() (doubt string) {
 	switch {
@@ -177,10 +180,14 @@ func (b *Balance) compareStock() (doubt string) {
 		return "redis does not hold the sale"
 	case b.Redis.Mode == order.SaleRebuilding:
 		return "the sale is being rebuilt"
+	case b.Redis.Mark.Epoch > b.Ledger.Mark.Epoch:
+		return fmt.Sprintf("redis has epoch %d, the ledger only %d: %s",
+			b.Redis.Mark.Epoch, b.Ledger.Mark.Epoch, wentBack)
 	case b.Redis.Mark.Epoch != b.Ledger.Mark.Epoch:
 		return fmt.Sprintf("redis has epoch %d, the ledger %d", b.Redis.Mark.Epoch, b.Ledger.Mark.Epoch)
 	case b.Redis.Applied > b.Ledger.Operation:
-		return fmt.Sprintf("redis has operation %d, the ledger only %d", b.Redis.Applied, b.Ledger.Operation)
+		return fmt.Sprintf("redis has operation %d, the ledger only %d: %s",
+			b.Redis.Applied, b.Ledger.Operation, wentBack)
 	case b.Ledger.Open > 0:
 		return fmt.Sprintf("%d changes of stock are not completed yet", b.Ledger.Open)
 	}

@@ -46,8 +46,13 @@ func (s *resolution) decide(c order.Claim) order.Decision {
 	case taken:
 		return s.collided(c, row)
 	}
-	if _, known := s.view.Sales[c.VoucherID]; !known {
+	sale, known := s.view.Sales[c.VoucherID]
+	switch {
+	case !known:
 		return s.fail(c, c.OrderID, order.UnknownVoucher, fmt.Sprintf("no sale of voucher %d", c.VoucherID),
+			order.Held{})
+	case !sale.Admitted(c):
+		return s.fail(c, c.OrderID, order.UnknownVoucher, fmt.Sprintf("a lost voucher had the id %d", c.VoucherID),
 			order.Held{})
 	}
 	if other, has := s.live[c.Buyer()]; has {

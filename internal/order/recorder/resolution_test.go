@@ -93,6 +93,23 @@ func TestResolve(t *testing.T) {
 				Correction: back(mine, false, 0),
 			}},
 		},
+		"another voucher had the id, and the ledger has lost it": {
+			claims: []order.Claim{mine}, view: order.LedgerView{Sales: map[int64]order.LedgerSale{
+				ordertest.VoucherA: {Stock: 1, Epoch: mine.Epoch + 2, FirstEpoch: mine.Epoch + 1},
+			}},
+			want: []order.Decision{{
+				Claim: mine, Verb: order.Fail, RowID: 100, Reason: order.UnknownVoucher,
+				Detail: "a lost voucher had the id 7", Correction: back(mine, false, 0),
+			}},
+		},
+		"the same before the sale was opened": {
+			claims: []order.Claim{mine},
+			view:   order.LedgerView{Sales: map[int64]order.LedgerSale{ordertest.VoucherA: {Stock: 1}}},
+			want: []order.Decision{{
+				Claim: mine, Verb: order.Fail, RowID: 100, Reason: order.UnknownVoucher,
+				Detail: "a lost voucher had the id 7", Correction: back(mine, false, 0),
+			}},
+		},
 		"another user's order has the id: failed under another one": {
 			claims: []order.Claim{mine},
 			view: order.LedgerView{Sales: sales, Rows: map[int64]order.Order{
@@ -202,7 +219,7 @@ func (m *ledgerModel) view(claims []order.Claim) order.LedgerView {
 		Sales: map[int64]order.LedgerSale{}, Rows: map[int64]order.Order{}, Live: map[order.BuyerKey]order.Held{},
 	}
 	for id, stock := range m.stock {
-		v.Sales[id] = order.LedgerSale{Stock: stock}
+		v.Sales[id] = order.LedgerSale{Stock: stock, Epoch: 1, FirstEpoch: 1}
 	}
 	for _, c := range claims {
 		ordertest.ReadRows(v, c, m.rows)

@@ -1,14 +1,10 @@
 package recovery
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
-	"slices"
-	"strconv"
 	"time"
 
 	"seckill/internal/order"
@@ -135,6 +131,7 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 	in := rebuildInput{
 		holders: map[int64]order.Held{},
 		reached: []order.Mark{view.Mark, {Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}},
+		held:    view.Mark.Epoch,
 	}
 	if epoch > 1 { // a new sale has no orders to wait for or read
 		if in.seen, err = r.awaitReports(ctx, sale, epoch); err != nil {
@@ -246,193 +243,4 @@ func (r *Reconciler) gather(ctx context.Context, sale order.SaleRef, in *rebuild
 		in.reported = append(in.reported, claim)
 	}
 	return nil
-}
-
-// rebuildInput is what a rebuild has read: from the stream, the holders, the recovery reports and the ledger.
-type rebuildInput struct {
-	waiting  []order.Claim        // in stream order
-	holders  map[int64]order.Held // user id → order, as Redis has it
-	reported []order.Claim        // from the recovery reports, in no order
-	// unreadable are the fields that name no user or no order. One may come twice.
-	unreadable []order.UnreadableHolderError
-	ledger     order.Snapshot
-
-	seen    order.Mark   // the highest mark in the reports
-	reached []order.Mark // the marks in Redis and in the ledger
-}
-
-// rebuildPlan is what a rebuild will write.
-type rebuildPlan struct {
-	setHolders    []order.Claim // holders whom Redis lacks or has with another order
-	removeHolders []string      // fields of holders who have no order
-	requeue       []order.Claim // accepted orders that are in neither stream nor ledger
-	opening       order.Opening
-	lost          []order.Claim // the part of requeue that only reports knew
-}
-
-// makePlan decides who is a holder and how much is left. It goes through the ledger's live orders, then the accepted
-// orders that wait in the stream, in stream order, then those whose holder alone is left, then those that only reports
-// know, in the order of acceptance. All but the first will take their units from the ledger when they are recorded, so
-// those units count as taken here. If the user of an order is already a holder by another one, the order is requeued
-// too: the recorder then fails it with a reason.
-func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
-	var plan rebuildPlan
-	holders := make(map[int64]order.Held, len(in.ledger.Live)+len(in.waiting))
-	maps.Copy(holders, in.ledger.Live)
-	var promised int64 // units
-	queued := make(map[int64]bool, len(in.waiting))
-	for _, c := range in.waiting {
-		queued[c.OrderID] = true
-		if _, has := holders[c.UserID]; has || in.ledger.Dead[c.OrderID] {
-			continue // already recorded, or bound to fail: the recorder decides
-		}
-		holders[c.UserID] = c.Held()
-		promised += c.Quantity.Units()
-	}
-	for user, held := range in.holders {
-		current, has := holders[user]
-		if current.OrderID == held.OrderID {
-			continue
-		}
-		if in.ledger.Dead[held.OrderID] || queued[held.OrderID] {
-			if !has {
-				plan.removeHolders = append(plan.removeHolders, strconv.FormatInt(user, 10))
-			}
-			continue
-		}
-		if !has {
-			holders[user] = held
-			promised += held.Quantity.Units()
-		}
-		plan.requeue = append(plan.requeue, order.Claim{
-			OrderID: held.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Epoch: epoch - 1,
-			Quantity: held.Quantity,
-		})
-	}
-	for _, c := range in.missing(queued) {
-		if _, has := holders[c.UserID]; !has {
-			holders[c.UserID] = c.Held()
-			promised += c.Quantity.Units()
-		}
-		plan.requeue, plan.lost = append(plan.requeue, c), append(plan.lost, c)
-	}
-	var extra int64
-	for user, held := range holders {
-		extra += held.Quantity.Extra()
-		if in.holders[user] != held {
-			plan.setHolders = append(plan.setHolders, order.Claim{
-				OrderID: held.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Quantity: held.Quantity,
-			})
-		}
-	}
-	plan.removeHolders = append(plan.removeHolders, in.unreadableFields(holders)...)
-	v := in.ledger.Voucher
-	plan.opening = order.Opening{
-		Stock: max(0, v.Sale.Stock-promised), Extra: extra, Begin: v.Sale.Begin, End: v.Sale.End, Mode: order.SaleOpen,
-		Operation: in.ledger.Operation,
-	}
-	switch {
-	case v.Status != voucher.OnShelf:
-		plan.opening.Mode = order.SaleOffShelf
-	case v.Sale.Paused:
-		plan.opening.Mode = order.SalePaused
-	}
-	return plan
-}
-
-// unreadableFields returns the fields of unreadable holders that must be removed. Those of users who become holders
-// again are overwritten anyway.
-func (in *rebuildInput) unreadableFields(holders map[int64]order.Held) []string {
-	var fields []string
-	for _, u := range in.unreadable {
-		user, err := strconv.ParseInt(u.Field, 10, 64)
-		if _, has := holders[user]; err == nil && has && strconv.FormatInt(user, 10) == u.Field {
-			continue
-		}
-		fields = append(fields, u.Field)
-	}
-	return fields
-}
-
-// missing returns the reported claims that are neither in Redis nor in the ledger, each once, in the order of
-// acceptance.
-func (in *rebuildInput) missing(queued map[int64]bool) []order.Claim {
-	var missing []order.Claim
-	for _, c := range in.reported {
-		if !queued[c.OrderID] && !in.ledger.Dead[c.OrderID] && in.ledger.Live[c.UserID].OrderID != c.OrderID &&
-			in.holders[c.UserID].OrderID != c.OrderID {
-			missing = append(missing, c)
-		}
-	}
-	slices.SortFunc(missing, func(a, plan order.Claim) int {
-		return cmp.Or(cmp.Compare(a.Epoch, plan.Epoch), cmp.Compare(a.Sequence, plan.Sequence),
-			cmp.Compare(a.OrderID, plan.OrderID))
-	})
-	return slices.CompactFunc(missing, func(a, plan order.Claim) bool { return a.OrderID == plan.OrderID })
-}
-
-// unaccounted counts the admissions whose orders nobody can name. They lie between the mark that Redis or the ledger has
-// reached and the highest mark that a report, an operation or an entry has. Of that stretch, reported claims, waiting
-// claims and operations that made a holder are known, and subtracted by their sequence. A void operation may have been
-// admitted or not: as many of the lost admissions are doubtful. Both are 0 if neither Redis nor the ledger has the
-// highest mark's epoch, as the count is unknown then.
-func (in *rebuildInput) unaccounted() (lost, doubtful int64) {
-	seen := in.highest()
-	reached := int64(-1)
-	for _, m := range in.reached {
-		if seen.Before(m) {
-			return 0, 0
-		}
-		if m.Epoch == seen.Epoch {
-			reached = max(reached, m.Sequence)
-		}
-	}
-	if reached < 0 {
-		return 0, 0
-	}
-	known := make(map[int64]bool) // sequences, each of one admission
-	for _, m := range in.marks() {
-		if m.Epoch == seen.Epoch && m.Sequence > reached {
-			known[m.Sequence] = true
-		}
-	}
-	lost = max(0, seen.Sequence-reached-int64(len(known)+in.withoutSequence(seen.Epoch)))
-	doubtful = min(lost, in.ledger.Void)
-	return lost - doubtful, doubtful
-}
-
-// marks returns the marks of the admissions that can be named, one several times perhaps.
-func (in *rebuildInput) marks() []order.Mark {
-	marks := slices.Clone(in.ledger.Admitted)
-	for _, claims := range [][]order.Claim{in.reported, in.waiting} {
-		for _, c := range claims {
-			marks = append(marks, order.Mark{Epoch: c.Epoch, Sequence: c.Sequence})
-		}
-	}
-	return marks
-}
-
-// highest returns the highest mark that anybody has seen.
-func (in *rebuildInput) highest() order.Mark {
-	highest := in.seen
-	for _, m := range in.marks() {
-		if highest.Before(m) {
-			highest = m
-		}
-	}
-	return highest
-}
-
-// withoutSequence counts the reported orders of an epoch of which nobody knows the sequence.
-func (in *rebuildInput) withoutSequence(epoch int64) int {
-	orders := make(map[int64]bool)
-	for _, c := range in.reported {
-		if c.Epoch == epoch && c.Sequence == 0 {
-			orders[c.OrderID] = true
-		}
-	}
-	for _, c := range in.waiting {
-		delete(orders, c.OrderID)
-	}
-	return len(orders)
 }

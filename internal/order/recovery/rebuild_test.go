@@ -42,6 +42,7 @@ func TestPlanOfARebuild(t *testing.T) {
 	for name, tc := range map[string]struct {
 		waiting  []order.Claim
 		holders  map[int64]order.Held
+		held     int64 // the epoch of the sale in Redis
 		reported []order.Claim
 		broken   []order.UnreadableHolderError
 		ledger   order.Snapshot
@@ -170,6 +171,40 @@ func TestPlanOfARebuild(t *testing.T) {
 				setHolders: []order.Claim{several(holder(4, 14), 2)}, opening: withExtra(opening(3, order.SaleOpen), 1),
 			},
 		},
+		"what is of another voucher that had the id is dropped, what is of this sale is not": {
+			waiting: []order.Claim{accepted(11, 1, 1), {
+				OrderID: 12, UserID: 2, VoucherID: ordertest.VoucherA, Epoch: 3, Sequence: 8,
+			}},
+			holders:  one(map[int64]int64{1: 11, 2: 12, 3: 13}),
+			held:     4,
+			reported: []order.Claim{{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 3, Sequence: 9}},
+			ledger:   order.Snapshot{Voucher: firstAt(ordertest.SaleVoucher(5), 4)},
+			want: rebuildPlan{
+				removeHolders: []string{"2"},
+				requeue:       []order.Claim{{OrderID: 13, UserID: 3, VoucherID: ordertest.VoucherA, Epoch: 4}},
+				opening:       opening(3, order.SaleOpen),
+				foreign: []order.Claim{
+					{OrderID: 12, UserID: 2, VoucherID: ordertest.VoucherA, Epoch: 3, Sequence: 8},
+					{OrderID: 14, UserID: 4, VoucherID: ordertest.VoucherA, Epoch: 3, Sequence: 9},
+				},
+			},
+		},
+		"a first rebuild finds another voucher's holders": {
+			holders: one(map[int64]int64{1: 11}), held: 4,
+			ledger: order.Snapshot{Voucher: firstAt(ordertest.SaleVoucher(5), 5)},
+			want: rebuildPlan{
+				removeHolders: []string{"1"}, opening: opening(5, order.SaleOpen),
+				foreign: []order.Claim{holder(1, 11)},
+			},
+		},
+		"so does the next one if that died": {
+			holders: one(map[int64]int64{1: 11}), held: 3,
+			ledger: order.Snapshot{Voucher: firstAt(ordertest.SaleVoucher(5), 4)},
+			want: rebuildPlan{
+				removeHolders: []string{"1"}, opening: opening(5, order.SaleOpen),
+				foreign: []order.Claim{holder(1, 11)},
+			},
+		},
 		"more accepted than there is: the stock is 0, never negative": {
 			waiting: []order.Claim{
 				ordertest.NewClaim(11, 1, ordertest.VoucherA), ordertest.NewClaim(12, 2, ordertest.VoucherA),
@@ -183,7 +218,7 @@ func TestPlanOfARebuild(t *testing.T) {
 			t.Parallel()
 			tc.ledger.Operation = 3
 			in := rebuildInput{
-				waiting: tc.waiting, holders: tc.holders, reported: tc.reported,
+				waiting: tc.waiting, holders: tc.holders, held: tc.held, reported: tc.reported,
 				unreadable: tc.broken, ledger: tc.ledger,
 			}
 			got := in.makePlan(5)
@@ -363,8 +398,8 @@ func TestUnaccountedAdmissions(t *testing.T) {
 		},
 		"entries wait, and the sale is gone": {
 			seen: mark(3, 8), reached: []order.Mark{{}, mark(3, 6)},
-			waiting: []order.Claim{said(1, 3, 7), said(2, 3, 8), said(3, 3, 10)}, reported: []order.Claim{said(1, 3, 0)},
-			want: 1,
+			waiting:  []order.Claim{said(1, 3, 7), said(2, 3, 8), said(3, 3, 10)},
+			reported: []order.Claim{said(1, 3, 0)}, want: 1,
 		},
 		"operations are void": {
 			seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 6)}, void: 2, want: 1, doubtful: 2,
@@ -377,13 +412,19 @@ func TestUnaccountedAdmissions(t *testing.T) {
 			t.Parallel()
 			in := rebuildInput{
 				seen: tc.seen, reached: tc.reached, reported: tc.reported, waiting: tc.waiting,
-				ledger: order.Snapshot{Admitted: tc.admitted, Void: tc.void},
+				ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(3), Admitted: tc.admitted, Void: tc.void},
 			}
 			if lost, doubtful := in.unaccounted(); lost != tc.want || doubtful != tc.doubtful {
 				t.Errorf("%d unaccounted, %d in doubt, want %d and %d", lost, doubtful, tc.want, tc.doubtful)
 			}
 		})
 	}
+}
+
+// firstAt returns the voucher with a sale that was first opened at the epoch.
+func firstAt(v voucher.Voucher, epoch int64) voucher.Voucher {
+	v.Sale.FirstEpoch = epoch
+	return v
 }
 
 // withOffers returns the voucher with units kept for offers.

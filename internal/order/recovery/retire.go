@@ -45,15 +45,15 @@ func (r *Reconciler) retire(ctx context.Context, sale int64) error {
 	if broken, err := r.needsRebuild(ctx, v, view); err != nil || broken || view.Applied < v.Sale.LastOperation {
 		return err // the next sweep deals with that
 	}
-	lost, err := r.countUntraced(ctx, v)
+	lost, err := r.Untraced(ctx, v)
 	if err != nil {
 		return err
 	}
-	if lost > 0 {
+	if len(lost) > 0 {
 		// The entries of these orders are gone (the stream was trimmed, or they could not be decoded), and only the
 		// holders are left. A rebuild requeues the orders, and the sale is retired once they are recorded.
 		r.log.ErrorContext(ctx, "accepted orders have neither a row nor an entry; rebuilding the sale",
-			"voucher", sale, "orders", lost)
+			"voucher", sale, "count", len(lost), "orders", orderIDs(lost))
 		r.repairs.RequestRepair(sale, view.Mark.Epoch)
 		return nil
 	}
@@ -70,29 +70,32 @@ func (r *Reconciler) retire(ctx context.Context, sale int64) error {
 	return nil
 }
 
-// countUntraced counts the holders' orders that are neither in the stream nor in the ledger. It reads the stream first:
-// an order that leaves it meanwhile has its row.
-func (r *Reconciler) countUntraced(ctx context.Context, v voucher.Voucher) (int, error) {
+// Untraced returns the holders' orders that are neither in the stream nor in the ledger. It reads the stream first: an
+// order that leaves it meanwhile has its row.
+func (r *Reconciler) Untraced(ctx context.Context, v voucher.Voucher) (lost []order.Claim, err error) {
 	queued := make(map[int64]bool)
 	for claim, err := range r.reader.Waiting(ctx, order.SaleOf(v)) {
 		if err != nil {
-			return 0, fmt.Errorf("reading the stream: %w", err)
+			return nil, fmt.Errorf("reading the stream: %w", err)
 		}
 		queued[claim.OrderID] = true
 	}
-	lost := 0
-	var ids []int64
-	count := func() error {
+	var asked []order.Claim
+	ask := func() error {
+		ids := make([]int64, len(asked))
+		for i, c := range asked {
+			ids[i] = c.OrderID
+		}
 		recorded, err := r.rows.Recorded(ctx, ids)
 		if err != nil {
 			return fmt.Errorf("reading the ledger: %w", err)
 		}
-		for _, id := range ids {
-			if _, has := recorded[id]; !has {
-				lost++
+		for _, c := range asked {
+			if _, has := recorded[c.OrderID]; !has {
+				lost = append(lost, c)
 			}
 		}
-		ids = ids[:0]
+		asked = asked[:0]
 		return nil
 	}
 	for claim, err := range r.reader.Holders(ctx, order.SaleOf(v)) {
@@ -100,21 +103,19 @@ func (r *Reconciler) countUntraced(ctx context.Context, v voucher.Voucher) (int,
 			continue // nobody can name its order any more
 		}
 		if err != nil {
-			return 0, fmt.Errorf("reading the holders: %w", err)
+			return nil, fmt.Errorf("reading the holders: %w", err)
 		}
 		if queued[claim.OrderID] {
 			continue
 		}
-		if ids = append(ids, claim.OrderID); len(ids) == order.MaxOrderIDs {
-			if err := count(); err != nil {
-				return 0, err
+		if asked = append(asked, claim); len(asked) == order.MaxOrderIDs {
+			if err := ask(); err != nil {
+				return nil, err
 			}
 		}
 	}
-	if len(ids) > 0 {
-		if err := count(); err != nil {
-			return 0, err
-		}
+	if len(asked) > 0 {
+		err = ask()
 	}
-	return lost, nil
+	return lost, err
 }

@@ -62,22 +62,32 @@ func (r *Reconciler) logLosses(ctx context.Context, sale order.SaleRef, in *rebu
 		r.log.ErrorContext(ctx, "holders could not be read and were removed; somebody writes into Redis",
 			"voucher", sale.VoucherID, "count", n, "holders", in.unreadable[:min(n, listedOrders)])
 	}
+	if n := len(plan.foreign); n > 0 {
+		r.log.ErrorContext(ctx, "Redis had orders of another voucher with this id, which the ledger has lost; "+
+			"it must have been restored from a backup", "voucher", sale.VoucherID, "count", n,
+			"orders", orderIDs(plan.foreign))
+	}
 	unaccounted, doubtful := in.unaccounted()
 	r.observer.Recovered(len(plan.requeue), unaccounted)
 	if n := len(plan.lost); n > 0 {
-		ids := make([]int64, min(n, listedOrders))
-		for i := range ids {
-			ids[i] = plan.lost[i].OrderID
-		}
 		r.log.WarnContext(ctx, "Redis had lost accepted orders that instances remember; requeued",
-			"voucher", sale.VoucherID, "count", n, "orders", ids)
+			"voucher", sale.VoucherID, "count", n, "orders", orderIDs(plan.lost))
 	}
 	if unaccounted > 0 {
 		r.log.ErrorContext(ctx, "Redis lost accepted orders that no instance remembers",
 			"voucher", sale.VoucherID, "count", unaccounted, "seen", in.highest(), "reached", in.reached)
 	}
 	if doubtful > 0 {
-		r.log.WarnContext(ctx, "Redis lost admissions of void operations, or accepted orders that no instance remembers",
-			"voucher", sale.VoucherID, "count", doubtful, "seen", in.highest(), "reached", in.reached)
+		r.log.WarnContext(ctx, "Redis lost admissions of void operations, or accepted orders that no instance "+
+			"remembers", "voucher", sale.VoucherID, "count", doubtful, "seen", in.highest(), "reached", in.reached)
 	}
+}
+
+// orderIDs returns the ids of some of the orders, for a log line.
+func orderIDs(claims []order.Claim) []int64 {
+	ids := make([]int64, min(len(claims), listedOrders))
+	for i := range ids {
+		ids[i] = claims[i].OrderID
+	}
+	return ids
 }

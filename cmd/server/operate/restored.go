@@ -1,0 +1,114 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"seckill/cmd/server/wiring"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// remains is a sale that Redis has and the database does not have, or not any more.
+type remains struct {
+	sale    order.SaleRef
+	orders  []order.Claim // of its holders
+	keys    []string
+	retired bool // it is over for good; else the database has no such sale, or another one under its id
+}
+
+// remaining returns the sales in Redis that the database does not know: it was restored from a backup, or Redis was.
+func remaining(ctx context.Context, w *wiring.Tool) ([]remains, error) {
+	partitions, err := w.Stores.Ledger.Partitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []remains
+	for _, p := range partitions {
+		ids, err := w.Stores.Redis.SalesIn(ctx, p.Number)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			r := remains{sale: order.SaleRef{VoucherID: id, Partition: p.Number}}
+			r.keys = w.Stores.Redis.SaleKeys(r.sale)
+			known, err := knows(ctx, w, &r)
+			if err != nil {
+				return nil, err
+			}
+			if known {
+				continue
+			}
+			for claim, err := range w.Stores.Redis.Holders(ctx, r.sale) {
+				if _, unreadable := errors.AsType[*order.UnreadableHolderError](err); unreadable {
+					continue
+				}
+				if err != nil {
+					return nil, err
+				}
+				r.orders = append(r.orders, claim)
+			}
+			found = append(found, r)
+		}
+	}
+	return found, nil
+}
+
+// knows reports whether the database has the sale, and notes if it has retired it.
+func knows(ctx context.Context, w *wiring.Tool, r *remains) (bool, error) {
+	v, err := w.Stores.Ledger.Voucher(ctx, r.sale.VoucherID)
+	switch {
+	case errors.Is(err, voucher.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	case v.Sale == nil, v.Sale.Partition != r.sale.Partition, v.Sale.Epoch == 0:
+		return false, nil
+	}
+	r.retired = v.Sale.Retired
+	return !v.Sale.Retired, nil
+}
+
+// print says what remains, and names the orders with named.
+func (r remains) print(out io.Writer, named bool) error {
+	says := fmt.Sprintf("with %d orders, and the database has no such sale: they are gone", len(r.orders))
+	if r.retired {
+		says = "which is over for good in the database: an older Redis was restored"
+	}
+	_, err := fmt.Fprintf(out, "voucher %d: Redis has its sale, %s; keys that nobody needs: %s\n",
+		r.sale.VoucherID, says, strings.Join(r.keys, " "))
+	if err != nil {
+		return err
+	}
+	if !named || r.retired {
+		return nil
+	}
+	return printOrders(out, r.orders, "it is gone")
+}
+
+// printUntraced names the orders of which only Redis has a trace.
+func printUntraced(ctx context.Context, w *wiring.Tool, out io.Writer, id int64) error {
+	v, err := w.Stores.Ledger.Voucher(ctx, id)
+	if err != nil {
+		return err
+	}
+	lost, err := w.Reconciler.Untraced(ctx, v)
+	if err != nil {
+		return err
+	}
+	return printOrders(out, lost, "a rebuild records it anew, unpaid, while units are left")
+}
+
+func printOrders(out io.Writer, orders []order.Claim, becomes string) error {
+	for _, c := range orders {
+		_, err := fmt.Fprintf(out, "voucher %d: the order %d of user %d is in Redis alone: %s\n",
+			c.VoucherID, c.OrderID, c.UserID, becomes)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

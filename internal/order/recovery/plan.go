@@ -1,0 +1,165 @@
+package recovery
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// rebuildInput is what a rebuild has read: from the stream, the holders, the recovery reports and the ledger.
+type rebuildInput struct {
+	waiting  []order.Claim        // in stream order
+	holders  map[int64]order.Held // user id → order, as Redis has it
+	held     int64                // the epoch of the sale in Redis; 0: it has none
+	reported []order.Claim        // from the recovery reports, in no order
+	// unreadable are the fields that name no user or no order. One may come twice.
+	unreadable []order.UnreadableHolderError
+	ledger     order.Snapshot
+
+	seen    order.Mark   // the highest mark in the reports
+	reached []order.Mark // the marks in Redis and in the ledger
+}
+
+// rebuildPlan is what a rebuild will write.
+type rebuildPlan struct {
+	setHolders    []order.Claim // holders whom Redis lacks or has with another order
+	removeHolders []string      // fields of holders who have no order
+	requeue       []order.Claim // accepted orders that are in neither stream nor ledger
+	opening       order.Opening
+	lost          []order.Claim // the part of requeue that only reports knew
+	foreign       []order.Claim // orders of another voucher that had the id
+}
+
+// makePlan decides who is a holder and how much is left. It goes through the ledger's live orders, then the accepted
+// orders that wait in the stream, in stream order, then those whose holder alone is left, then those that only reports
+// know, in the order of acceptance. All but the first will take their units from the ledger when they are recorded, so
+// those units count as taken here. If the user of an order is already a holder by another one, the order is requeued
+// too: the recorder then fails it with a reason. Orders of another voucher (LedgerSale.Admitted) are left out; the
+// recorder fails those that wait.
+func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
+	var plan rebuildPlan
+	plan.foreign = in.takeForeign(epoch)
+	holders := make(map[int64]order.Held, len(in.ledger.Live)+len(in.waiting))
+	maps.Copy(holders, in.ledger.Live)
+	var promised int64 // units
+	queued := make(map[int64]bool, len(in.waiting))
+	for _, c := range in.waiting {
+		queued[c.OrderID] = true
+		if _, has := holders[c.UserID]; has || in.ledger.Dead[c.OrderID] {
+			continue // already recorded, or bound to fail: the recorder decides
+		}
+		holders[c.UserID] = c.Held()
+		promised += c.Quantity.Units()
+	}
+	foreign := make(map[int64]bool, len(plan.foreign))
+	for _, c := range plan.foreign {
+		foreign[c.OrderID] = true
+	}
+	for user, held := range in.holders {
+		current, has := holders[user]
+		if current.OrderID == held.OrderID {
+			continue
+		}
+		if foreign[held.OrderID] || in.ledger.Dead[held.OrderID] || queued[held.OrderID] {
+			if !has {
+				plan.removeHolders = append(plan.removeHolders, strconv.FormatInt(user, 10))
+			}
+			continue
+		}
+		if !has {
+			holders[user] = held
+			promised += held.Quantity.Units()
+		}
+		plan.requeue = append(plan.requeue, order.Claim{
+			OrderID: held.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Epoch: epoch - 1,
+			Quantity: held.Quantity,
+		})
+	}
+	for _, c := range in.missing(queued) {
+		if _, has := holders[c.UserID]; !has {
+			holders[c.UserID] = c.Held()
+			promised += c.Quantity.Units()
+		}
+		plan.requeue, plan.lost = append(plan.requeue, c), append(plan.lost, c)
+	}
+	var extra int64
+	for user, held := range holders {
+		extra += held.Quantity.Extra()
+		if in.holders[user] != held {
+			plan.setHolders = append(plan.setHolders, order.Claim{
+				OrderID: held.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Quantity: held.Quantity,
+			})
+		}
+	}
+	plan.removeHolders = append(plan.removeHolders, in.unreadableFields(holders)...)
+	v := in.ledger.Voucher
+	plan.opening = order.Opening{
+		Stock: max(0, v.Sale.Stock-promised), Extra: extra, Begin: v.Sale.Begin, End: v.Sale.End, Mode: order.SaleOpen,
+		Operation: in.ledger.Operation,
+	}
+	switch {
+	case v.Status != voucher.OnShelf:
+		plan.opening.Mode = order.SaleOffShelf
+	case v.Sale.Paused:
+		plan.opening.Mode = order.SalePaused
+	}
+	return plan
+}
+
+// takeForeign removes from what was read the claims of another voucher that had this one's id, and returns them: those
+// of an epoch before this sale's first, and all holders, if Redis's sale is of such an epoch.
+func (in *rebuildInput) takeForeign(epoch int64) (foreign []order.Claim) {
+	sale := order.LedgerSale{Epoch: epoch, FirstEpoch: in.ledger.Voucher.Sale.FirstEpoch}
+	isForeign := func(c order.Claim) bool {
+		if sale.Admitted(c) {
+			return false
+		}
+		foreign = append(foreign, c)
+		return true
+	}
+	in.waiting = slices.DeleteFunc(in.waiting, isForeign)
+	in.reported = slices.DeleteFunc(in.reported, isForeign)
+	if epoch == sale.FirstEpoch || 0 < in.held && in.held < sale.FirstEpoch {
+		for user, h := range in.holders {
+			foreign = append(foreign, order.Claim{
+				OrderID: h.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Quantity: h.Quantity,
+			})
+		}
+	}
+	return foreign
+}
+
+// unreadableFields returns the fields of unreadable holders that must be removed. Those of users who become holders
+// again are overwritten anyway.
+func (in *rebuildInput) unreadableFields(holders map[int64]order.Held) []string {
+	var fields []string
+	for _, u := range in.unreadable {
+		user, err := strconv.ParseInt(u.Field, 10, 64)
+		if _, has := holders[user]; err == nil && has && strconv.FormatInt(user, 10) == u.Field {
+			continue
+		}
+		fields = append(fields, u.Field)
+	}
+	return fields
+}
+
+// missing returns the reported claims that are neither in Redis nor in the ledger, each once, in the order of
+// acceptance.
+func (in *rebuildInput) missing(queued map[int64]bool) []order.Claim {
+	var missing []order.Claim
+	for _, c := range in.reported {
+		if !queued[c.OrderID] && !in.ledger.Dead[c.OrderID] && in.ledger.Live[c.UserID].OrderID != c.OrderID &&
+			in.holders[c.UserID].OrderID != c.OrderID {
+			missing = append(missing, c)
+		}
+	}
+	slices.SortFunc(missing, func(a, plan order.Claim) int {
+		return cmp.Or(cmp.Compare(a.Epoch, plan.Epoch), cmp.Compare(a.Sequence, plan.Sequence),
+			cmp.Compare(a.OrderID, plan.OrderID))
+	})
+	return slices.CompactFunc(missing, func(a, plan order.Claim) bool { return a.OrderID == plan.OrderID })
+}
