@@ -10,24 +10,25 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Time limits of calls to Redis, where the caller's context does not set a shorter one. A release has half of its own
-// for the first try, so that there is another one when a connection says nothing; what asks for a lock has a third, so
-// that a majority of several is had before those who wait for it lose their patience.
+// Time limits of calls to Redis when the caller's context sets no shorter one. The first try of a release gets half of
+// releaseTimeout, so that time is left for a second try if the connection is dead. An acquire gets a third of
+// askTimeout, so that a Redlock reaches its majority before group's patience is over.
 const (
 	askTimeout     = 3 * time.Second
 	releaseTimeout = 3 * time.Second
 )
 
-// heldUnder is the key under which a hold's contexts name the lock.
+// heldUnder is the context key under which a hold stores itself in its contexts, one key per lock.
 type heldUnder struct {
 	locker *Locker
 	key    string
 }
 
-// newRequest returns a name that no other call has.
+// newRequest returns a unique name for a call.
 func newRequest() string { return uuid.NewString() }
 
-// newClaim is one call of TryLock or Lock.
+// newClaim returns the claim of one call of TryLock or Lock. It refuses invalid options, a call that is already
+// cancelled, and a mutex that the caller holds.
 func (l *Lock) newClaim(ctx context.Context) (claim, error) {
 	if err := ctx.Err(); err != nil {
 		return claim{}, fmt.Errorf("lock %q: %w", l.name, err)
@@ -46,22 +47,23 @@ func (l *Lock) newClaim(ctx context.Context) (claim, error) {
 		c.request = string(c.owner)
 	}
 	c.owner = Owner(c.request)
-	// A context of a hold ends with it, so a wait under it cannot end well.
+	// Waiting under a context of a hold of the same mutex would deadlock: the context ends only with that hold.
 	if h, ok := ctx.Value(heldUnder{l.locker, l.key}).(*Hold); ok && h.Err() == nil {
 		return claim{}, l.refused(ErrReentry)
 	}
 	return c, nil
 }
 
-// attempt asks for the lock, and once more if the answer was lost. With ErrNotObtained the answer says when to ask
-// again. It returns soon after ctx is over; what may take the lock all the same makes the claim unsure.
+// attempt asks Redis for the lock, and asks again if the first answer was lost. With ErrNotObtained, the answer says
+// when to ask again. attempt returns soon after ctx ends; if the acquire may still succeed then, it marks the claim as
+// unsure.
 func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, a answer, err error) {
-	if err := l.mayLeave(ctx); err != nil { // it says nothing of who has the lock
+	if err := l.mayLeave(ctx); err != nil { // the error does not say who has the lock
 		return nil, answer{}, fmt.Errorf("lock %q: %w", l.name, err)
 	}
 	var sent time.Time
 	err = l.locker.retry(ctx, l.keys.all, func(again bool) (err error) {
-		c.remember(again) // the first may arrive yet
+		c.remember(again) // the first request may still reach Redis
 		sent = time.Now()
 		a, err = l.acquire(ctx, patience(again), *c)
 		return err
@@ -78,25 +80,24 @@ func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, a answer, err er
 		if h, err = l.accept(*c, a.token, sent); err == nil {
 			return h, a, nil
 		}
-		c.unsure = true // it has the lock
+		c.unsure = true // Redis gave it the lock
 		return nil, a, err
 	}
 	return nil, a, fmt.Errorf("lock %q: %w", l.name, err)
 }
 
-// remember makes a claim unsure one of whose acquires may have taken the lock, or may take it yet.
+// remember marks the claim as unsure if one of its acquires may have taken the lock, or may still take it.
 func (c *claim) remember(unsure bool) {
 	c.unsure, c.latched = c.unsure || unsure, c.latched || unsure
 }
 
-// abandon releases what an acquire without an answer may have taken or may still take, soon after ctx is over in the
-// background, whatever else is there: nothing but the lease would end it otherwise, or the place in the queue. If it
-// fails they do.
+// abandon releases what an unanswered acquire took or may still take: the lock, or a place in the queue. Once ctx has
+// ended it goes on in the background. If the release fails, the lease ends the lock and Redis forgets the place.
 func (l *Lock) abandon(ctx context.Context, c claim) {
 	_, _ = leavable(ctx, l, func() (bool, error) { return l.release(ctx, c, ending{}) })
 }
 
-// accept makes a hold of a lock that was obtained by a request sent at the given time, unless its lease may be over.
+// accept turns an obtained lock into a hold, unless its lease may have ended since the request was sent.
 func (l *Lock) accept(c claim, token int64, sent time.Time) (*Hold, error) {
 	if time.Since(sent) >= l.settings.validity() {
 		return nil, fmt.Errorf("lock %q: %w: the answer took longer than the lease", l.name, ErrLost)
@@ -104,21 +105,21 @@ func (l *Lock) accept(c claim, token int64, sent time.Time) (*Hold, error) {
 	return newHold(l, c, token, sent), nil
 }
 
-// refused is the error of a call that ends without the lock for a reason besides that others have it.
+// refused wraps why into the error of a call that ends without the lock, together with ErrNotObtained.
 func (l *Lock) refused(why error) error {
 	return fmt.Errorf("lock %q: %w: %w", l.name, ErrNotObtained, why)
 }
 
-// answer is what an acquire was told.
+// answer is Redis's reply to an acquire. All fields but token belong to a refusal.
 type answer struct {
-	token   int64         // 0 when it was refused
-	upgrade bool          // if so: its owner is in its own way
-	wait    time.Duration // if so: when the lease of the present holder ends, unless they renew it
-	lapsed  bool          // if so: this process had lost its places in the queue
-	holder  Owner         // if so: who has the lock; "" where Redis has a queue, or each call its own owner
+	token   int64         // 0 if the acquire was refused
+	upgrade bool          // the owner reads and wants to write
+	wait    time.Duration // until the holder's lease ends, if it is not renewed
+	lapsed  bool          // this process has lost its places in the queue
+	holder  Owner         // who has the lock; "" for a mutex or with a queue in Redis
 }
 
-// patience is how long an answer is waited for while answers are slow, at first and when it was asked for before.
+// patience returns how long to wait for an answer while Redis is slow: less for the first try than for a repetition.
 func patience(again bool) time.Duration {
 	if again {
 		return askTimeout
@@ -126,14 +127,14 @@ func patience(again bool) time.Duration {
 	return askTimeout / 3
 }
 
-// acquire asks once.
+// acquire sends one acquire to Redis.
 func (l *Lock) acquire(ctx context.Context, within time.Duration, c claim) (a answer, err error) {
 	a, err = read(l.locker.run(ctx, within, l.callAcquire(c)))
 	l.locker.sawToken(a.token)
 	return a, err
 }
 
-// read returns what an acquire was told.
+// read parses the reply to an acquire.
 func read(cmd *redis.Cmd) (a answer, err error) {
 	if token, ok := cmd.Val().(string); ok && cmd.Err() == nil {
 		a.token, err = strconv.ParseInt(token, 10, 64)
@@ -159,7 +160,7 @@ func read(cmd *redis.Cmd) (a answer, err error) {
 	return a, nil
 }
 
-// ask runs a script that may be left at any time. The answer's error is ctx's then.
+// ask runs a script and returns early, with ctx's error, once ctx ends.
 func (l *Lock) ask(ctx context.Context, c call) *redis.Cmd {
 	if err := l.mayLeave(ctx); err != nil {
 		return failed(ctx, err)
@@ -176,22 +177,22 @@ func (l *Lock) ask(ctx context.Context, c call) *redis.Cmd {
 	return answer
 }
 
-// release gives the lock back under a timeout of its own: it matters most when the caller's context is over. If the
-// answer is lost it asks once more.
+// release gives the lock back. It has a timeout of its own, because a release matters most after the caller's context
+// has ended. If the answer is lost, it asks once more.
 func (l *Lock) release(ctx context.Context, c claim, e ending) (held bool, err error) {
 	held, _, err = l.releaseTo(ctx, c, e)
 	return held, err
 }
 
-// releaseTo is release for an ending that names the next one. It also returns what that one has obtained, nil for
-// nothing.
+// releaseTo is release for an ending that may hand the lock to a next claim. It also returns the offer for that claim,
+// nil if the claim did not get the lock.
 func (l *Lock) releaseTo(ctx context.Context, c claim, e ending) (held bool, o *offer, err error) {
 	ctx = limit(context.WithoutCancel(ctx), releaseTimeout)
 	err = l.locker.retry(ctx, l.keys.all, func(again bool) error {
 		e.again = e.again || again
 		sent, within := time.Now(), releaseTimeout/2
 		if again {
-			within = releaseTimeout // nothing is asked after that
+			within = releaseTimeout // the last try
 		}
 		answer := l.locker.run(ctx, within, l.callRelease(c, e))
 		if token, ok := answer.Val().(string); ok && answer.Err() == nil {

@@ -35,20 +35,20 @@ var basicRows = []row{
 		run: deadlineEndsTheWait, anywhere: true,
 	},
 	{
-		number: 5, group: "Basic", says: "a lease that is not renewed ends; the late release harms nobody",
+		number: 5, group: "Basic", says: "a lease that is not renewed ends; a late release harms nobody",
 		run: leaseEnds,
 	},
-	{number: 6, group: "Basic", says: "a release of what is not held changes nothing", run: foreignRelease},
+	{number: 6, group: "Basic", says: "releasing a lock that is not held changes nothing", run: foreignRelease},
 	{
 		number: 7, group: "Basic", says: "a second release is refused and publishes nothing",
 		run: secondRelease, anywhere: true,
 	},
 	{
-		number: 8, group: "Basic", says: "ForceUnlock frees the lock, wakes waiters, and the old holder is told",
+		number: 8, group: "Basic", says: "ForceUnlock frees the lock, wakes waiters, and the old holder is notified",
 		run: forceUnlock, anywhere: true,
 	},
 	{
-		number: 9, group: "Basic", says: "who holds, how often and how long is right, from another client",
+		number: 9, group: "Basic", says: "State seen from another client has the right owner, holds and times",
 		run: stateIsRight, anywhere: true,
 	},
 	{
@@ -137,9 +137,9 @@ func waiterIsWoken(t *testing.T, s stage) {
 			mustRelease(t, h)
 			next := mustReceive(t, got)
 			if untold += int(next.at.Sub(released) / unaided); untold > 3 {
-				t.Fatalf("obtained %v after the release, want that waiters are told", next.at.Sub(released))
+				t.Fatalf("obtained %v after the release, want waiters to be notified", next.at.Sub(released))
 			}
-			delays = append(delays, next.at.Sub(released)-2*stalled()) // this process's stalls, and Redis's
+			delays = append(delays, next.at.Sub(released)-2*stalled()) // the stalls may have hit this process and Redis
 			mustRelease(t, next.hold)
 		}
 		slices.Sort(delays)
@@ -147,11 +147,11 @@ func waiterIsWoken(t *testing.T, s stage) {
 			return
 		}
 	}
-	t.Errorf("obtained %v after the release, stalls of the machine left out; want at most 50ms", worst)
+	t.Errorf("obtained %v after the release, without the machine's stalls; want at most 50ms", worst)
 }
 
-// measureStalls returns a function that tells for how long at most the machine has kept this process from running since
-// its last call.
+// measureStalls returns a function that reports the longest time for which the machine has kept this process from
+// running since the previous call.
 func measureStalls(t *testing.T) func() time.Duration {
 	var longest atomic.Int64
 	ctx, stop := context.WithCancel(t.Context())
@@ -190,17 +190,17 @@ func cancelEndsTheWait(t *testing.T, s stage) {
 	if n := watched.scripts.Load(); n != 0 {
 		t.Errorf("%d scripts were called", n)
 	}
-	if s.kind.rival == "" { // one is woken, and not all
-		quickly(t, "a wait behind one who left while asking", func() { cancelledWhileAsking(t, s) })
-		quickly(t, "a wait behind one who left when it was their turn", func() { cancelledWhilePassed(t, s, false) })
+	if s.kind.rival == "" { // a release wakes one waiter, not all
+		quickly(t, "a wait behind a waiter that left while asking", func() { cancelledWhileAsking(t, s) })
+		quickly(t, "a wait behind a waiter that left on its turn", func() { cancelledWhilePassed(t, s, false) })
 		quickly(t, "the same in another process", func() { cancelledWhilePassed(t, s, true) })
 	}
-	if s.kind.name == "Mutex" { // the others are not handed on
-		quickly(t, "a wait behind one of another process who was handed the lock", func() { handedOn(t, s) })
+	if s.kind.name == "Mutex" { // other kinds are not handed on
+		quickly(t, "a wait behind a hand-off in another process", func() { handedOn(t, s) })
 	}
 }
 
-// cancelledWhileAsking lets the first of two waiters go just when he acts on the release: the other must hear of it.
+// cancelledWhileAsking cancels the first of two waiters just as it acts on the release: the other must be woken.
 func cancelledWhileAsking(t *testing.T, s stage) {
 	h := mustLock(t, s.lock())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -215,7 +215,7 @@ func cancelledWhileAsking(t *testing.T, s stage) {
 	}}
 	locker := lock.New(watched, s.prefix)
 	first := s.lockAsync(ctx, t, s.kind.open(locker, "m", lock.NewOwner()))
-	watched.settled(t, 0)
+	watched.quietSince(t, 0)
 	second := make(chan locked, 1)
 	go func() {
 		h, err := s.kind.open(locker, "m", lock.NewOwner()).Lock(t.Context())
@@ -228,7 +228,7 @@ func cancelledWhileAsking(t *testing.T, s stage) {
 	mustRelease(t, mustReceive(t, second).hold)
 }
 
-// cancelledWhilePassed lets the first of two waiters go while the lock is on its way to them from the same process. The
+// cancelledWhilePassed cancels the first of two waiters while the lock is being handed to it within its process. The
 // second one waits there or elsewhere.
 func cancelledWhilePassed(t *testing.T, s stage, elsewhere bool) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -248,7 +248,7 @@ func cancelledWhilePassed(t *testing.T, s stage, elsewhere bool) {
 	h := mustLock(t, open())
 	before := watched.answers.Load()
 	first := s.lockAsync(ctx, t, open())
-	watched.settled(t, before)
+	watched.quietSince(t, before)
 	second, last := make(chan locked, 1), open()
 	other := &spy{Client: s.client}
 	if elsewhere {
@@ -259,14 +259,14 @@ func cancelledWhilePassed(t *testing.T, s stage, elsewhere bool) {
 		second <- locked{h, err, time.Now()}
 	}()
 	if elsewhere {
-		other.settled(t, 0)
+		other.quietSince(t, 0)
 	}
 	eventually(t, "quiet", watched.quiet)
 	go func() {
 		<-ctx.Done()
 		got := <-first
 		if got.err == nil {
-			_ = got.hold.Release(t.Context()) // the wait was over at the same moment
+			_ = got.hold.Release(t.Context()) // the hand-off may have won against the cancellation
 		}
 		close(gone)
 	}()
@@ -275,7 +275,7 @@ func cancelledWhilePassed(t *testing.T, s stage, elsewhere bool) {
 	mustRelease(t, mustReceive(t, second).hold)
 }
 
-// handedOn waits in another process behind one who is handed the lock by its own, without a message.
+// handedOn waits in another process while the lock is handed on within the first one, without a message.
 func handedOn(t *testing.T, s stage) {
 	watched, other := &spy{Client: s.client}, &spy{Client: s.client}
 	locker := lock.New(watched, s.prefix)
@@ -283,12 +283,12 @@ func handedOn(t *testing.T, s stage) {
 	h := mustLock(t, open())
 	before := watched.answers.Load()
 	first, second := s.lockAsync(t.Context(), t, open()), make(chan locked, 1)
-	watched.settled(t, before)
+	watched.quietSince(t, before)
 	go func() {
 		h, err := s.through(other).Lock(t.Context())
 		second <- locked{h, err, time.Now()}
 	}()
-	other.settled(t, 0)
+	other.quietSince(t, 0)
 	mustRelease(t, h)
 	mustRelease(t, mustReceive(t, first).hold)
 	mustRelease(t, mustReceive(t, second).hold)
@@ -297,7 +297,7 @@ func handedOn(t *testing.T, s stage) {
 func endedWaitLeavesNothing(t *testing.T, s stage, want error) {
 	h := mustLock(t, s.rivals().lock())
 	watched := &spy{Client: s.client}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // in which a busy machine subscribes
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // time enough to subscribe on a busy machine
 	if errors.Is(want, context.Canceled) {
 		ctx, cancel = context.WithCancel(t.Context())
 	}
@@ -314,7 +314,7 @@ func endedWaitLeavesNothing(t *testing.T, s stage, want error) {
 	s.wantKeys(t, "after the wait", s.kind.locks())
 	calls := watched.scripts.Load()
 	mustRelease(t, h)
-	// No ghost: nobody takes it now, and nothing is asked on behalf of the one who left.
+	// No ghost: the lock can be taken, and nothing is asked on behalf of the waiter that left.
 	mustRelease(t, mustLock(t, s.lock()))
 	if now := watched.scripts.Load(); now != calls {
 		t.Errorf("%d scripts were called after the wait had ended", now-calls)
@@ -322,16 +322,17 @@ func endedWaitLeavesNothing(t *testing.T, s stage, want error) {
 	refusedWhenCancelled(t, s)
 }
 
-// refusedWhenCancelled cancels calls of Lock whose first answer is on its way: they are told why they do not wait.
+// refusedWhenCancelled cancels calls of Lock while their first answer is on its way: the error must say both that they
+// were refused and that they were cancelled.
 func refusedWhenCancelled(t *testing.T, s stage) {
 	t.Helper()
 	h := mustLock(t, s.rivals().lock())
 	refused := 0
-	for range 20 { // it may hear that its context is over before it hears the answer
+	for range 20 { // the cancellation may overtake the answer
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := s.through(&spy{Client: s.client, afterScript: cancel}).Lock(ctx)
 		cancel()
-		if errors.Is(err, lock.ErrNoAnswer) { // in time, on a busy machine
+		if errors.Is(err, lock.ErrNoAnswer) { // on a busy machine the answer was late
 			continue
 		}
 		refused++
@@ -345,7 +346,7 @@ func refusedWhenCancelled(t *testing.T, s stage) {
 }
 
 func leaseEnds(t *testing.T, s stage) {
-	const lease = 1500 * time.Millisecond // in which a busy machine lets somebody wait
+	const lease = 1500 * time.Millisecond // time enough to start waiting on a busy machine
 	begin := time.Now()
 	dead := mustLock(t, s.rivals().lock(lock.WithLease(lease)))
 	next := mustReceive(t, s.lockAsync(t.Context(), t, s.lock()))
@@ -361,7 +362,7 @@ func leaseEnds(t *testing.T, s stage) {
 
 func foreignRelease(t *testing.T, s stage) {
 	for _, taken := range []bool{false, true} {
-		late := mustLock(t, s.lock(lock.WithLease(2*time.Second))) // a busy machine stops a process for one
+		late := mustLock(t, s.lock(lock.WithLease(2*time.Second))) // a busy machine may stop a process for a second
 		eventually(t, "free", func() bool { return !s.state(t).IsLocked() })
 		var now aHold
 		want := lock.Owner("")
@@ -381,12 +382,12 @@ func foreignRelease(t *testing.T, s stage) {
 
 func secondRelease(t *testing.T, s stage) {
 	listener := s.client.PSubscribe(t.Context(), "*:m*")
-	defer func() { _ = listener.Close() }() // nothing is under way
+	defer func() { _ = listener.Close() }() // no call is under way
 	if _, err := listener.Receive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	h := mustLock(t, s.lock())
-	waiting := s.lockAsync(t.Context(), t, s.rivals().lock()) // where nobody listens a mutex publishes nothing
+	waiting := s.lockAsync(t.Context(), t, s.rivals().lock()) // a mutex publishes only if somebody listens
 	mustRelease(t, h)
 	next := mustReceive(t, waiting)
 	wantErr(t, "second Release", h.Release(t.Context()), lock.ErrNotHeld)
@@ -407,21 +408,21 @@ func secondRelease(t *testing.T, s stage) {
 			published++
 		}
 	}
-	if published < 1 || published > s.kind.locks() { // of those that make it up only one is waited for
+	if published < 1 || published > s.kind.locks() { // only one member at a time is waited for
 		t.Errorf("%d releases were published, want 1", published)
 	}
 	mustRelease(t, next.hold)
 }
 
 func forceUnlock(t *testing.T, s stage) {
-	// The holder hears of it within a third of the lease. A busy machine may stop a process for a second.
+	// The holder notices within a third of the lease. A busy machine may stop a process for a second.
 	const lease = 3 * time.Second
 	for _, opt := range []lock.Option{lock.WithRenewedLease(lease), lock.WithLease(2 * lease)} {
 		old := mustLock(t, s.lock(opt))
 		waiting := s.lockAsync(t.Context(), t, s.rivals().lock())
 		was, err := s.lock().ForceUnlock(t.Context())
 		if err != nil || !was {
-			t.Fatalf("ForceUnlock: %v, %v; want that it was held", was, err)
+			t.Fatalf("ForceUnlock: %v, %v; want wasHeld", was, err)
 		}
 		next := mustReceive(t, waiting)
 		receive(t, "loss", old.Lost())
@@ -433,7 +434,7 @@ func forceUnlock(t *testing.T, s stage) {
 		}
 		mustRelease(t, next.hold)
 		if was, err := s.lock().ForceUnlock(t.Context()); err != nil || was {
-			t.Errorf("ForceUnlock of a free lock: %v, %v; want that it was free", was, err)
+			t.Errorf("ForceUnlock of a free lock: %v, %v; want not wasHeld", was, err)
 		}
 	}
 }
@@ -449,20 +450,20 @@ func stateIsRight(t *testing.T, s stage) {
 	}
 	free := func(when string) {
 		if got := look(); got.IsLocked() || got.TTL() != 0 || got.Token != 0 || len(got.Holders) != 0 {
-			t.Errorf("%s: %+v, want that it is free", when, got)
+			t.Errorf("%s: %+v, want a free lock", when, got)
 		}
 	}
 	free("before")
 	h := mustLock(t, s.lock(lock.WithLease(soon)))
 	got := look()
 	if !got.IsLocked() || !got.HeldBy(h.Owner()) || got.HoldCount(h.Owner()) != 1 || got.Token != h.Token() {
-		t.Errorf("during: %+v, want owner %q once with token %d", got, h.Owner(), h.Token())
+		t.Errorf("while held: %+v, want owner %q once with token %d", got, h.Owner(), h.Token())
 	}
 	if ttl := got.TTL(); ttl <= soon/2 || ttl > soon {
-		t.Errorf("during: time to live %v, want almost %v", ttl, soon)
+		t.Errorf("while held: time to live %v, want almost %v", ttl, soon)
 	}
 	if stranger := lock.NewOwner(); got.HeldBy(stranger) || got.HoldCount(stranger) != 0 {
-		t.Error("during: a stranger is said to have it")
+		t.Error("while held: State lists a stranger as holder")
 	}
 	mustRelease(t, h)
 	free("after")
@@ -476,7 +477,7 @@ func anyNameWorks(t *testing.T, s stage) {
 	}
 	for _, braces := range []string{"", "{}", "{p}:"} {
 		locker := lock.New(s.client, s.prefix+braces)
-		holds := make([]aHold, len(names)) // all at once: names that fall together would wait
+		holds := make([]aHold, len(names)) // all at once: names that shared a key would wait for each other
 		for i, name := range names {
 			h, err := s.kind.open(locker, name, lock.NewOwner()).TryLock(t.Context())
 			if err != nil {
@@ -490,13 +491,13 @@ func anyNameWorks(t *testing.T, s stage) {
 	}
 }
 
-// stay is when a holder had the lock, and with which token.
+// stay is the time for which a holder had the lock, and its token.
 type stay struct {
 	from, to time.Time
 	token    int64
 }
 
-// checkStays fails when two stays overlap, or when their tokens do not rise with them.
+// checkStays fails if two stays overlap, or if a later stay has no higher token.
 func checkStays(t *testing.T, stays []stay) {
 	t.Helper()
 	slices.SortFunc(stays, func(a, b stay) int { return a.from.Compare(b.from) })
@@ -550,7 +551,8 @@ func holdersNeverOverlap(t *testing.T, s stage) {
 	}
 }
 
-// insist is Lock, again while a majority is silent: on a busy machine it may be for longer than a Redlock waits for it.
+// insist is Lock, repeated while a majority is silent: a busy machine may stall servers for longer than a Redlock
+// waits.
 func (s stage) insist(ctx context.Context, l aLock) (h aHold, err error) {
 	for deadline := time.Now().Add(soon); ; {
 		h, err = l.Lock(ctx)

@@ -22,20 +22,21 @@ import (
 	"seckill/internal/lock"
 )
 
-// childEnv makes the test program a process that does what the JSON in it says, so that it can be killed or stopped.
+// childEnv turns the test program into a child process that carries out the JSON task in it, so that it can be killed
+// or stopped.
 const childEnv = "LOCK_TEST_CHILD"
 
-// childLease is that process's lease, which it renews.
+// childLease is the lease of a child, which renews it.
 const childLease = time.Second
 
-// childTask is what a child does: it takes the lock "m", says "held", and then "hold" waits to be killed, "write"
-// reads a line and then does the fenced write, and "freeze" looks at the hold without pause, to be stopped. One that
-// is to "wait" says nothing: so many waiters wait, to be killed.
+// childTask is what a child does. "hold" takes the lock "m", says "held" and waits to be killed; "write" says "held",
+// reads a line and then does the fenced write; "freeze" says "held" and polls the hold without pause, to be stopped;
+// "wait" starts that many waiters, says nothing, and waits to be killed.
 type childTask struct {
 	Do, Kind, Addr, Prefix, DSN string
 	Waiters                     int
-	Deaf                        bool          // its publish/subscribe connections stop hearing now and then
-	Lease                       time.Duration // given, and not renewed; 0: childLease, renewed
+	Deaf                        bool          // its publish/subscribe connections go deaf now and then
+	Lease                       time.Duration // fixed, not renewed; 0: childLease, renewed
 }
 
 // runChild returns the exit code.
@@ -104,7 +105,7 @@ func doTask(text string, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// haveChild has a child that holds the lock, and waits to be killed.
+// haveChild has a child take the lock and wait to be killed.
 func haveChild(task childTask, out io.Writer) error {
 	task.Do = "hold"
 	text, err := json.Marshal(task)
@@ -130,10 +131,10 @@ func haveChild(task childTask, out io.Writer) error {
 	return cmd.Wait()
 }
 
-// freeze looks at a hold until it is lost, and says by how long its channel was late. It fails when the hold or its
-// context says that it is held though its time is over, or that it is lost before those are done who listen.
+// freeze polls a hold until it is lost, and checks that the loss is noticed consistently: it fails if the hold or its
+// context counts as held after its time, or as lost before the channel and the context have ended.
 func freeze(parent context.Context, h aHold, out io.Writer) error {
-	runtime.GOMAXPROCS(1) // so that it looks before a timer's function can run
+	runtime.GOMAXPROCS(1) // so that it polls before a timer's function can run
 	ctx, cancel := h.Context(parent)
 	defer cancel()
 	for i := 0; ; i++ {
@@ -143,7 +144,7 @@ func freeze(parent context.Context, h aHold, out io.Writer) error {
 		}
 		err := look()
 		if err == nil && now.After(until) {
-			return fmt.Errorf("held %v after its time", now.Sub(until))
+			return fmt.Errorf("held %v after its end", now.Sub(until))
 		}
 		if i == 100 {
 			if _, err := fmt.Fprintln(out, "looks"); err != nil {
@@ -156,19 +157,19 @@ func freeze(parent context.Context, h aHold, out io.Writer) error {
 		select {
 		case <-h.Lost():
 		default:
-			return errors.New("lost, and Lost is open")
+			return errors.New("lost, but Lost is open")
 		}
 		select {
 		case <-ctx.Done():
 		default:
-			return errors.New("lost, and the context is not done")
+			return errors.New("lost, but the context is not done")
 		}
 		_, err = fmt.Fprintln(out, "lost in time")
 		return err
 	}
 }
 
-// fencedWrite writes unless somebody with a higher token has, and returns how many rows it changed.
+// fencedWrite writes unless a holder with a higher token has written, and returns the number of changed rows.
 func fencedWrite(ctx context.Context, db *sql.DB, token int64, value string) (int64, error) {
 	const statement = "UPDATE fenced SET value = ?, token = ? WHERE id = 1 AND token <= ?"
 	result, err := db.ExecContext(ctx, statement, value, token, token)
@@ -178,7 +179,7 @@ func fencedWrite(ctx context.Context, db *sql.DB, token int64, value string) (in
 	return result.RowsAffected()
 }
 
-// child is a running one.
+// child is a running child process.
 type child struct {
 	cmd *exec.Cmd
 	in  io.Writer
@@ -207,13 +208,13 @@ func startChild(t *testing.T, task childTask) *child {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = c.cmd.Process.Kill() // it may have ended
+		_ = c.cmd.Process.Kill() // it may have ended already
 		_ = c.cmd.Wait()
 	})
 	return c
 }
 
-// says fails unless the next line begins with the text.
+// says fails unless the child's next line begins with the text.
 func (c *child) says(t *testing.T, text string) {
 	t.Helper()
 	line, err := c.out.ReadString('\n')
@@ -231,7 +232,7 @@ func (c *child) signal(t *testing.T, s syscall.Signal) {
 	}
 }
 
-// stop stops the child, and waits until it has: on a busy machine another of its threads may run on for a while.
+// stop stops the child and waits until all its threads have stopped: on a busy machine one may run on for a while.
 func (c *child) stop(t *testing.T) {
 	t.Helper()
 	c.signal(t, syscall.SIGSTOP)

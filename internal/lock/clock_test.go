@@ -8,11 +8,11 @@ import (
 	"seckill/internal/lock"
 )
 
-// TestClockSetBack: after a step of Redis's clock a mutex's time to live is longer than any lease. A dead holder's ends
-// within two leases all the same, and a living one has time to renew.
+// TestClockSetBack sets Redis's clock back, after which a mutex's time to live is longer than any lease. A dead
+// holder's mutex must still end within two leases, and a living holder must have time to renew.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
-	const lease = 1500 * time.Millisecond // a busy machine stops a process for a second
+	const lease = 1500 * time.Millisecond // a busy machine may stop a process for a second
 	s := newStage(t, "Mutex")
 	step := func() {
 		for _, key := range s.keys(t) {
@@ -21,7 +21,7 @@ func TestClockSetBack(t *testing.T) {
 			}
 		}
 	}
-	mustLock(t, s.lock(lock.WithLease(lease))) // and dies
+	mustLock(t, s.lock(lock.WithLease(lease))) // its holder dies
 	step()
 	living := mustLock(t, s.lock(lock.WithRenewedLease(lease)))
 	step()

@@ -16,12 +16,12 @@ import (
 	"seckill/internal/testkit"
 )
 
-// threeMasters returns a cluster in which nobody takes the place of a master that is silent, and a process's locker.
+// threeMasters returns a cluster in which no replica replaces a silent master, and a locker on it.
 func threeMasters(t *testing.T) (*testkit.RedisCluster, *lock.Locker) {
 	t.Helper()
-	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute, "--tcp-backlog", "4096") // accepts all when silent
+	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute, "--tcp-backlog", "4096") // connects while silent
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
-	t.Cleanup(func() { _ = client.Close() }) // nothing is under way
+	t.Cleanup(func() { _ = client.Close() }) // no call is under way
 	return cluster, lock.New(client, "")
 }
 
@@ -32,8 +32,8 @@ func silenceFirst(t *testing.T, cluster *testkit.RedisCluster) {
 	t.Cleanup(cluster.Nodes[0].Resume)
 }
 
-// silentAndOthers stops the first of three masters, and returns a process's locks: so many of that one, and so many
-// of the others, which it has had before.
+// silentAndOthers stops the first of three masters and returns locks of a process: some on that master, and some on the
+// others, which were held before.
 func silentAndOthers(t *testing.T, ofSilent, ofOthers int) (locker *lock.Locker, silent, others []*lock.Lock) {
 	t.Helper()
 	cluster, locker := threeMasters(t)
@@ -46,15 +46,15 @@ func silentAndOthers(t *testing.T, ofSilent, ofOthers int) (locker *lock.Locker,
 		}
 	}
 	silent, others = silent[:ofSilent], others[:ofOthers]
-	for _, l := range others { // who knows all nodes and scripts
+	for _, l := range others { // afterwards the client knows all nodes and scripts
 		mustRelease(t, mustLock(t, l))
 	}
 	silenceFirst(t, cluster)
 	return locker, silent, others
 }
 
-// TestSilentMasterLosesItsOwnHoldsOnly stops one master of a cluster while a process has locks of all of them, which
-// are renewed together: those of the others are held on.
+// TestSilentMasterLosesItsOwnHoldsOnly stops one master of a cluster while a process holds locks on all of them, which
+// are renewed together: the holds on the other masters must survive.
 func TestSilentMasterLosesItsOwnHoldsOnly(t *testing.T) {
 	t.Parallel()
 	const lease, holds = 9 * time.Second, 60
@@ -82,8 +82,8 @@ func TestSilentMasterLosesItsOwnHoldsOnly(t *testing.T) {
 	}
 }
 
-// TestSilentMasterHoldsUpItsOwnLocksOnly stops one master of a cluster while many ask it for locks, and has locks of
-// the others taken and released in the time that one try of a release has.
+// TestSilentMasterHoldsUpItsOwnLocksOnly stops one master of a cluster while many ask it for locks. Locks on the others
+// must be taken and released within the time of one try of a release.
 func TestSilentMasterHoldsUpItsOwnLocksOnly(t *testing.T) {
 	t.Parallel()
 	const calls = 100
@@ -110,8 +110,8 @@ func TestSilentMasterHoldsUpItsOwnLocksOnly(t *testing.T) {
 	})
 }
 
-// TestSilentMasterKeepsItsOwnCallsOnly leaves more calls to a stopped master of a cluster than may go on at once,
-// again and again, and has locks of the others taken and released by callers who may leave, too.
+// TestSilentMasterKeepsItsOwnCallsOnly repeatedly abandons more calls to a stopped master than may run in the
+// background. Callers that may leave early must still be able to take and release locks on the others.
 func TestSilentMasterKeepsItsOwnCallsOnly(t *testing.T) {
 	t.Parallel()
 	locker, silent, others := silentAndOthers(t, 300, 50)
@@ -137,7 +137,7 @@ func TestSilentMasterKeepsItsOwnCallsOnly(t *testing.T) {
 		})
 	}
 	many := func() bool { n, most := lock.Left(locker); return n >= most }
-	eventually(t, "left by more than may go on at once", many)
+	eventually(t, "at the limit of abandoned calls", many)
 	for _, l := range others {
 		h, err := l.Lock(t.Context())
 		if err != nil {
@@ -148,8 +148,8 @@ func TestSilentMasterKeepsItsOwnCallsOnly(t *testing.T) {
 		}
 		mustRelease(t, h)
 	}
-	eventually(t, "left by as many again", many)
-	eventually(t, "refused for a slot that is left by many", refused.Load)
+	eventually(t, "at the limit of abandoned calls again", many)
+	eventually(t, "refusing calls to the slot with too many abandoned ones", refused.Load)
 	done()
 	leaving.Wait()
 	eventually(t, "rid of the calls", func() bool { n, _ := lock.Left(locker); return n == 0 })

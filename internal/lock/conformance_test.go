@@ -15,29 +15,29 @@ import (
 	"seckill/internal/testkit"
 )
 
-// kind is one kind of lock and the rows that it claims. A new kind is an entry in kinds.
+// kind is one kind of lock and the rows that it must pass. To add a kind, add an entry to kinds.
 type kind struct {
 	name string
-	// open returns the lock with the name for an owner, whom kinds that make their own do not need.
+	// open returns the lock with the name for an owner; kinds that make their own owners ignore it.
 	open   func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) aLock
 	claims []int
-	// rival is the kind that it excludes, and that excludes it; "" for a kind whose owners exclude each other.
+	// rival is the kind that this kind and its holders exclude; "" if owners of the kind exclude each other.
 	rival string
-	// owned: its owner is given, and may have it already.
+	// owned: the caller chooses the owner, who may hold the lock already.
 	owned bool
-	// parts is how many locks of Redis it is made of, 0 for one of its own.
+	// parts is the number of locks that it is combined from; 0 for a plain kind.
 	parts int
 }
 
-// row is one promise. It is played on a stage whose Redis other tests use too.
+// row is one promise, with a test that runs on a Redis shared with other tests.
 type row struct {
 	number int
 	group  string
 	says   string
 	run    func(t *testing.T, s stage)
-	// anywhere: it concerns the scripts alone, and is played on a cluster and on the in-process Redis as well.
+	// anywhere: the row tests only scripts, so it also runs on a cluster and on the in-process Redis.
 	anywhere bool
-	// alone: it measures time, and is played before those that run at the same time.
+	// alone: the row measures time, so it runs before the concurrent ones.
 	alone bool
 }
 
@@ -102,7 +102,7 @@ var kinds = []kind{
 	},
 }
 
-// locks is how many locks of Redis one lock of the kind is.
+// locks is how many locks in Redis one lock of the kind takes.
 func (k kind) locks() int { return max(k.parts, 1) }
 
 // span returns the numbers from first to last.
@@ -122,9 +122,9 @@ func rows() []row {
 	)
 }
 
-// TestConformance plays every row for every kind that claims it.
+// TestConformance runs every row for every kind that claims it.
 func TestConformance(t *testing.T) {
-	// Not parallel: rows that measure time come first, with nothing beside them.
+	// Not parallel: rows that measure time run first, with nothing beside them.
 	for _, alone := range []bool{true, false} {
 		for _, k := range kinds {
 			for _, r := range rows() {
@@ -143,7 +143,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestEveryClaimHasARow catches a claim that nothing proves.
+// TestEveryClaimHasARow catches a claim without a test.
 func TestEveryClaimHasARow(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds {
@@ -155,7 +155,7 @@ func TestEveryClaimHasARow(t *testing.T) {
 	}
 }
 
-// TestOnOtherBackends plays the rows about scripts where scripts run in other ways.
+// TestOnOtherBackends runs the rows about scripts on a cluster and on the in-process Redis.
 func TestOnOtherBackends(t *testing.T) {
 	t.Parallel()
 	for _, backend := range []struct {
@@ -167,7 +167,7 @@ func TestOnOtherBackends(t *testing.T) {
 			server := miniredis.RunT(t)
 			letTimePass(t, server)
 			client := redis.NewClient(&redis.Options{Addr: server.Addr()})
-			t.Cleanup(func() { _ = client.Close() }) // nothing is under way
+			t.Cleanup(func() { _ = client.Close() }) // no call is under way
 			return client
 		}},
 	} {
@@ -186,8 +186,8 @@ func TestOnOtherBackends(t *testing.T) {
 	}
 }
 
-// letTimePass has keys of a server in the process expire, as they do in Redis: by itself it only keeps their times. On
-// a busy machine a member of a Redlock that was never asked to let go is free again by its lease alone.
+// letTimePass moves the clock of an in-process server on, so that keys expire as in Redis. On a busy machine a Redlock
+// may not have asked a member to release; that member is then freed only by its lease.
 func letTimePass(t *testing.T, server *miniredis.Miniredis) {
 	t.Helper()
 	done := make(chan struct{})

@@ -22,14 +22,14 @@ import (
 var edgeRows = []row{
 	{
 		number: 51, group: "Edges",
-		says: "a publish/subscribe connection that says nothing is replaced, and waiters wake within 5 s",
+		says: "a silent publish/subscribe connection is replaced, and waiters wake within 5 s",
 		run:  halfOpen,
 	},
 	{
-		number: 52, group: "Edges", says: "the zero owner, one lock twice, and one server twice are refused",
+		number: 52, group: "Edges", says: "the zero owner, a duplicate lock and a duplicate server are refused",
 		run: ambiguousIsRefused,
 	},
-	{number: 53, group: "Edges", says: "a release succeeds on a Redis that is full", run: releaseWhenFull},
+	{number: 53, group: "Edges", says: "a release succeeds on a full Redis", run: releaseWhenFull},
 	{
 		number: 54, group: "Edges",
 		says: "a cancelled call returns within 100 ms while Redis is silent, and is cleaned up",
@@ -37,11 +37,11 @@ var edgeRows = []row{
 	},
 }
 
-// deafness makes connections that have subscribed swallow what the server says.
+// deafness makes subscribed connections swallow what the server sends.
 type deafness struct {
 	mu     sync.Mutex
 	conns  []*deafConn
-	always atomic.Bool // new connections, too
+	always atomic.Bool // new connections as well
 }
 
 type deafConn struct {
@@ -73,15 +73,15 @@ func (c *deafConn) Close() error {
 	return c.Conn.Close()
 }
 
-// client returns one whose connections can become deaf.
+// client returns a client whose connections can become deaf.
 func (d *deafness) client(t *testing.T, addr string) *redis.Client {
 	t.Helper()
 	c := d.dialer(addr)
-	t.Cleanup(func() { _ = c.Close() }) // nothing is under way
+	t.Cleanup(func() { _ = c.Close() }) // no call is under way
 	return c
 }
 
-// dialer is client outside of a test.
+// dialer is client for code outside of a test.
 func (d *deafness) dialer(addr string) *redis.Client {
 	return redis.NewClient(&redis.Options{
 		MaxRetries: -1, ContextTimeoutEnabled: true,
@@ -99,7 +99,7 @@ func (d *deafness) dialer(addr string) *redis.Client {
 	})
 }
 
-// begin makes the connections that listen deaf, and returns them.
+// begin makes the connections that are subscribed deaf, and returns them.
 func (d *deafness) begin() (listening []*deafConn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,7 +114,7 @@ func (d *deafness) begin() (listening []*deafConn) {
 
 func halfOpen(t *testing.T, s stage) {
 	const most = 5 * time.Second
-	for _, always := range []bool{false, true} { // what makes connections anew, and what does without them
+	for _, always := range []bool{false, true} { // with true, waiters must wake without messages
 		for _, lease := range []time.Duration{most, 30 * time.Second, 300 * time.Second} {
 			own := s
 			own.prefix += lease.String() + ":"
@@ -128,8 +128,8 @@ func halfOpen(t *testing.T, s stage) {
 	connectionIsReplaced(t, s)
 }
 
-// wakesWhenDeaf returns how long after the release somebody wakes whose connection hears nothing, nor new ones if
-// always.
+// wakesWhenDeaf returns how long after the release a waiter wakes whose connection is deaf; with always, so are new
+// connections.
 func (s stage) wakesWhenDeaf(t *testing.T, lease time.Duration, always bool) time.Duration {
 	t.Helper()
 	h := mustLock(t, s.rivals().lock(lock.WithRenewedLease(lease)))
@@ -148,7 +148,7 @@ func (s stage) wakesWhenDeaf(t *testing.T, lease time.Duration, always bool) tim
 	return got.at.Sub(released)
 }
 
-// connectionIsReplaced fails unless a deaf connection is dropped while somebody goes on waiting.
+// connectionIsReplaced fails unless a deaf connection is dropped while a waiter goes on waiting.
 func connectionIsReplaced(t *testing.T, s stage) {
 	t.Helper()
 	s.prefix += "other:"
@@ -162,7 +162,7 @@ func connectionIsReplaced(t *testing.T, s stage) {
 	mustRelease(t, mustReceive(t, waiting).hold)
 }
 
-// redisAddr returns where a client's server is.
+// redisAddr returns the address of a client's server.
 func redisAddr(c redis.UniversalClient) string { return c.(*redis.Client).Options().Addr }
 
 func ambiguousIsRefused(t *testing.T, s stage) {
@@ -203,17 +203,17 @@ func ambiguousIsRefused(t *testing.T, s stage) {
 		} {
 			h, err := call(t.Context())
 			if err == nil {
-				_ = h.Release(t.Context()) // the test has failed
+				_ = h.Release(t.Context()) // the test has failed already
 			}
 			wantErr(t, name+": "+what, err, tc.want)
 			if errors.Is(err, lock.ErrNotObtained) {
-				t.Errorf("%s: %s: %v, want that nobody else is said to have it", name, what, err)
+				t.Errorf("%s: %s: %v, want an error that does not blame another holder", name, what, err)
 			}
 		}
 	}
 }
 
-// uptime returns for how many seconds a server has run.
+// uptime returns how long a server has run, in seconds.
 func uptime(t *testing.T, c redis.UniversalClient) int {
 	t.Helper()
 	info, err := c.InfoMap(t.Context(), "server").Result()
@@ -253,7 +253,8 @@ func releaseWhenFull(t *testing.T, s stage) {
 	}
 }
 
-// withWaiterWhenFull releases when somebody of the same process waits: they have it, or Redis's error.
+// withWaiterWhenFull releases a lock while another goroutine of the process waits: the waiter gets the lock or Redis's
+// error.
 func withWaiterWhenFull(t *testing.T, s stage, locker *lock.Locker, memory func(string)) {
 	t.Helper()
 	h := mustLock(t, s.rivals().kind.open(locker, "m", lock.NewOwner()))
@@ -284,8 +285,8 @@ func cancelWhileSilent(t *testing.T, s stage) {
 	}
 	type scene struct {
 		name  string
-		taken bool // by somebody else
-		waits bool // until it listens, before Redis is silent
+		taken bool // somebody else holds the lock
+		waits bool // it listens before Redis falls silent
 		call  call
 	}
 	scenes := []scene{
@@ -298,11 +299,11 @@ func cancelWhileSilent(t *testing.T, s stage) {
 			return err
 		}},
 	}
-	// The first call waits for its answer for some time, those after one that was not answered are ready to leave.
+	// The first call waits some time for its answer; after an unanswered one, calls leave at once when cancelled.
 	for i := range 2 * len(scenes) {
 		tc, ready := scenes[i/2], i%2 == 1
 		best := time.Hour
-		for try := 0; try < tries && best > most; try++ { // a busy machine stops a process for as long
+		for try := 0; try < tries && best > most; try++ { // a busy machine may stop a process for longer
 			own := s
 			own.prefix += fmt.Sprint(i, "-", try, ":")
 			p, through := s.viaProxy(t)
@@ -315,7 +316,7 @@ func cancelWhileSilent(t *testing.T, s stage) {
 			}
 			var client lock.Client = through
 			if ready {
-				client = &spy{Client: through, repeats: true} // of which it is not known when it gives up
+				client = &spy{Client: through, repeats: true} // hides the client's timeouts from the Locker
 			}
 			locker := lock.New(client, own.prefix)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -330,7 +331,7 @@ func cancelWhileSilent(t *testing.T, s stage) {
 				go wait()
 				eventually(t, "waiting", func() bool {
 					select {
-					case err := <-done: // a majority says so when a busy machine does not answer for two seconds
+					case err := <-done: // on a busy machine a Redlock may see no majority for two seconds
 						t.Logf("%s, %s: %v", s.kind.name, tc.name, err)
 						go wait()
 					default:
@@ -343,7 +344,7 @@ func cancelWhileSilent(t *testing.T, s stage) {
 				go ask()
 				<-watched
 			}
-			time.Sleep(20 * time.Millisecond) // it is sent, and not answered
+			time.Sleep(20 * time.Millisecond) // until it is sent; no answer comes
 			cancelled := time.Now()
 			cancel()
 			err := receive(t, "answer", done)
@@ -353,9 +354,9 @@ func cancelWhileSilent(t *testing.T, s stage) {
 			if h != nil {
 				mustRelease(t, h)
 			}
-			// What was asked arrives now, and is given back.
+			// The abandoned request arrives now, and its lock is given back.
 			eventually(t, "free", func() bool { return len(own.remains(t)) == 0 })
-			eventually(t, "rid of the call", func() bool { n, _ := lock.Left(locker); return n == 0 })
+			eventually(t, "done with the abandoned call", func() bool { n, _ := lock.Left(locker); return n == 0 })
 			if got := own.owner(t); got != "" {
 				t.Errorf("%s: the lock was left to %q", tc.name, got)
 			}
@@ -370,7 +371,7 @@ func cancelWhileSilent(t *testing.T, s stage) {
 	cancelledWaitersGiveUp(t, s)
 }
 
-// lateIsNotKept obtains a lock when its caller has gone, and cannot give it back: at least it is not renewed.
+// lateIsNotKept obtains a lock after its caller has left, and cannot give it back: at least it must not be renewed.
 func lateIsNotKept(t *testing.T, s stage) {
 	t.Helper()
 	s.prefix += "late:"
@@ -395,8 +396,7 @@ func lateIsNotKept(t *testing.T, s stage) {
 	eventually(t, "free", func() bool { return len(s.remains(t)) == 0 })
 }
 
-// cancelledAreBounded leaves calls to a client that never answers: when as many are left as may be, the next one is
-// not made.
+// cancelledAreBounded abandons calls to a client that never answers. At the limit, the next call must be refused.
 func cancelledAreBounded(t *testing.T, s stage) {
 	t.Helper()
 	const atOnce = 300
@@ -404,7 +404,7 @@ func cancelledAreBounded(t *testing.T, s stage) {
 	end := sync.OnceFunc(func() { close(gone) })
 	defer end()
 	silent := &spy{Client: s.client, failScript: func() error {
-		<-gone // longer than all time limits, which would end a call that a busy machine makes late
+		<-gone // without a limit: a timeout could end a call that a busy machine starts late
 		return errors.New("gone")
 	}}
 	locker := lock.New(silent, s.prefix+"many:")
@@ -418,29 +418,29 @@ func cancelledAreBounded(t *testing.T, s stage) {
 	for range atOnce {
 		go ask(ctx)
 	}
-	asked := int64(atOnce * max(s.kind.parts-1, 1)) // the first member is asked when the others have answered
+	asked := int64(atOnce * max(s.kind.parts-1, 1)) // the first member is asked after the others
 	eventually(t, "asked", func() bool { return silent.scripts.Load() == asked })
 	cancel()
 	for range atOnce {
 		wantErr(t, "State", receive(t, "answer", left), context.Canceled)
 	}
 	if n, most := lock.Left(locker); n != int(asked) || n < most {
-		t.Errorf("%d calls go on, want %d, which are more than %d", n, asked, most)
+		t.Errorf("%d abandoned calls, want %d, which is more than %d", n, asked, most)
 	}
 	refused, done := context.WithCancel(t.Context())
 	defer done()
 	go ask(refused)
 	if err := receive(t, "refusal", left); err == nil || silent.scripts.Load() != asked {
-		t.Errorf("State while many go on: %v, %d scripts after %d", err, silent.scripts.Load(), asked)
+		t.Errorf("State at the limit: %v, %d scripts after %d", err, silent.scripts.Load(), asked)
 	}
 	end()
-	eventually(t, "rid of the calls", func() bool { n, _ := lock.Left(locker); return n == 0 })
+	eventually(t, "done with the abandoned calls", func() bool { n, _ := lock.Left(locker); return n == 0 })
 }
 
-// cancelledWaitersGiveUp leaves more waiters with places to a Redis that is silent than may be there for new calls.
+// cancelledWaitersGiveUp cancels more waiters with places in a silent Redis's queue than calls may be abandoned.
 func cancelledWaitersGiveUp(t *testing.T, s stage) {
 	t.Helper()
-	if s.kind.name != "Fair" && s.kind.name != "Write" { // others leave nothing when they have been refused
+	if s.kind.name != "Fair" && s.kind.name != "Write" { // waiters of other kinds leave nothing in Redis
 		return
 	}
 	const waiters = 300
@@ -470,7 +470,7 @@ func cancelledWaitersGiveUp(t *testing.T, s stage) {
 		t.Errorf("TryLock while many give up: %v, want an error that does not say who has the lock", err)
 	}
 	p.Heal()
-	eventually(t, "rid of the calls", func() bool { n, _ := lock.Left(locker); return n == 0 })
-	eventually(t, "rid of the places", func() bool { return s.places(t) == 0 })
+	eventually(t, "done with the abandoned calls", func() bool { n, _ := lock.Left(locker); return n == 0 })
+	eventually(t, "without places", func() bool { return s.places(t) == 0 })
 	mustRelease(t, h)
 }

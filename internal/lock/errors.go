@@ -11,20 +11,21 @@ import (
 	"seckill/internal/kit/batch"
 )
 
-// What taking, keeping and releasing a lock can end with, besides the errors of Redis and of contexts. They come
-// wrapped: use errors.Is.
+// Errors of taking, keeping and releasing a lock, besides those of Redis and of contexts. They come wrapped: use
+// errors.Is.
 var (
-	// ErrNotObtained: somebody else has the lock, as Redis said when it was last heard. From Lock it comes together
-	// with the context's error.
+	// ErrNotObtained: somebody else has the lock, according to Redis's last answer. Lock returns it together with the
+	// context's error.
 	ErrNotObtained = errors.New("lock not obtained")
-	// ErrNoAnswer: Redis has not answered in time, and nobody knows who has the lock. It comes together with the
-	// context's error, if that is over.
+	// ErrNoAnswer: Redis did not answer in time, so it is unknown who has the lock. If the caller's context has ended,
+	// its error comes along.
 	ErrNoAnswer = errors.New("no answer from Redis in time")
-	// ErrReentry: the caller has the lock already, and its kind lets nobody enter again. It comes with ErrNotObtained.
+	// ErrReentry: the caller already holds the lock, which is not reentrant. It comes with ErrNotObtained.
 	ErrReentry = errors.New("lock held by the caller already")
-	// ErrUpgrade: the caller reads, and wants to write: they would wait for themselves. It comes with ErrNotObtained.
+	// ErrUpgrade: the caller holds the lock for reading and wants to write, so it would wait for itself. It comes with
+	// ErrNotObtained.
 	ErrUpgrade = errors.New("lock held for reading by the caller")
-	// ErrNotHeld: the lock is not, or no longer, this hold's. Nothing was changed.
+	// ErrNotHeld: this hold does not, or no longer, have the lock. Nothing was changed.
 	ErrNotHeld = errors.New("lock not held")
 	// ErrLost: the lock ended before it was released: its lease ran out, or its key was removed or taken. It is the
 	// cause of the end of a hold's contexts.
@@ -33,13 +34,13 @@ var (
 	ErrInvalidLease = errors.New("lock lease too short")
 	// ErrInvalidOption: an option has a negative value.
 	ErrInvalidOption = errors.New("invalid option of a lock")
-	// ErrNoOwner: the owner is the zero one, which everybody has.
+	// ErrNoOwner: the owner is the zero Owner, which would be shared by everybody.
 	ErrNoOwner = errors.New("lock without an owner")
 	// ErrInvalidOwner: the owner has control characters.
 	ErrInvalidOwner = errors.New("invalid owner of a lock")
 )
 
-// uncertain reports whether a script that failed with err may have run all the same.
+// uncertain reports whether Redis may have run a script although the call failed with err.
 func uncertain(err error) bool {
 	if err == nil {
 		return false
@@ -51,14 +52,13 @@ func uncertain(err error) bool {
 	return !network || op.Op != "dial" // without a connection nothing was sent
 }
 
-// timedOut reports whether err says that a time limit was over, whichever: a socket's, this package's or a caller's.
+// timedOut reports whether err is a timeout of any kind: a socket's, this package's or the caller's.
 func timedOut(err error) bool {
 	timeout, ok := errors.AsType[net.Error](err)
 	return ok && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// unanswered returns err for a caller: if a time limit is over it says so, and that it was the caller's only if their
-// context has ended.
+// unanswered turns a timeout into ErrNoAnswer. It keeps the context's error only if the caller's own context has ended.
 func unanswered(ended, err error) error {
 	switch {
 	case err == nil || ended == nil && !timedOut(err):

@@ -40,7 +40,7 @@ func ExampleLock_TryDo() {
 	// Output: writing, unless ctx ends: true true
 }
 
-// A wait ends with its context.
+// A wait ends when its context ends.
 func ExampleLock_Lock() {
 	locker, done := exampleLocker()
 	defer done()
@@ -59,7 +59,7 @@ func ExampleLock_Lock() {
 	// <nil>
 }
 
-// An owner is passed along by those who are to enter again.
+// Pass the owner along to whoever is to enter again.
 func ExampleLocker_Reentrant() {
 	locker, done := exampleLocker()
 	defer done()
@@ -74,7 +74,7 @@ func ExampleLocker_Reentrant() {
 	// <nil> <nil>
 }
 
-// Those who wait have the lock in the order in which they came, whichever process they are in.
+// Waiters get the lock in the order in which they came, whichever process they are in.
 func ExampleLocker_Fair() {
 	locker, done := exampleLocker()
 	defer done()
@@ -93,7 +93,7 @@ func ExampleLocker_Fair() {
 	// true <nil>
 }
 
-// Who writes may read on when he has written, and lets others read as well.
+// A writer may go on reading after it has written, and lets others read as well.
 func ExampleLocker_Write() {
 	locker, done := exampleLocker()
 	defer done()
@@ -101,19 +101,19 @@ func ExampleLocker_Write() {
 	writing, _ := locker.Write("prices", owner).Lock(ctx)
 	reading, _ := locker.Read("prices", owner).Lock(ctx)
 	_, err := locker.Read("prices", lock.NewOwner()).TryLock(ctx)
-	fmt.Println("others read while he writes:", err == nil)
+	fmt.Println("others read while the owner writes:", err == nil)
 	fmt.Println(writing.Release(ctx))
 	other, err := locker.Read("prices", lock.NewOwner()).TryLock(ctx)
-	fmt.Println("others read when he only reads:", err == nil)
+	fmt.Println("others read while the owner only reads:", err == nil)
 
-	// Who reads does not come to write: two of them would wait for each other.
+	// A reader cannot become a writer: two such readers would wait for each other.
 	_, err = locker.Write("prices", owner).Lock(ctx)
 	fmt.Println(errors.Is(err, lock.ErrUpgrade))
 	fmt.Println(reading.Release(ctx), other.Release(ctx))
 	// Output:
-	// others read while he writes: false
+	// others read while the owner writes: false
 	// <nil>
-	// others read when he only reads: true
+	// others read while the owner only reads: true
 	// true
 	// <nil> <nil>
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Left returns how many calls of a Locker go on though nobody waits for them, and how many there may be.
+// Left returns how many abandoned calls of a Locker are running, and their limit.
 func Left(l *Locker) (n, most int) { return int(l.left.Load()), mostLeft }
 
-// Unsent returns how many calls of the locker wait to be sent together.
+// Unsent returns how many calls of the locker wait to share the next request.
 func Unsent(l *Locker) int { return l.prompt.Waiting() }
 
 // KeyOf returns the lock's key in Redis.
 func KeyOf(l *Lock) string { return l.key }
 
-// Elsewhere returns the lock as if it were another server's: under keys of its own.
+// Elsewhere returns the lock under other keys, as if it were another server's.
 func Elsewhere(l *Lock, server string) *Lock {
 	other := *l
 	other.keys = newKeys(l.locker.prefix+server+":", l.keys.kind, l.name)
@@ -36,12 +36,12 @@ var renewals = sync.OnceValue(func() []any {
 	return []any{k.mutex.renew.Hash(), k.reentrant.renew.Hash()}
 })
 
-// Dependents returns how many contexts end with the hold.
+// Dependents returns how many contexts of the hold have not been cancelled.
 func Dependents(h *Hold) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.dependents)
 }
 
-// AnswersAreSlow makes the locker expect no answer at once, as after one that took its time.
+// AnswersAreSlow makes the locker treat Redis as slow, as it does after a late answer.
 func AnswersAreSlow(l *Locker) { l.slow.Store(time.Now().Add(slowTime).UnixNano()) }

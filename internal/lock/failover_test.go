@@ -14,7 +14,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-// pair is a Redis with a replica, and an address that leads to whichever of them is the master.
+// pair is a Redis with a replica, and an address that leads to the current master.
 type pair struct {
 	servers  [2]*testkit.RedisServer
 	listener net.Listener
@@ -24,7 +24,7 @@ type pair struct {
 	conns  []net.Conn
 }
 
-// newPair starts the servers. They keep what they were told on disk, as those of the other faults.
+// newPair starts the servers. They persist to disk, like the servers of the other faults.
 func newPair(t *testing.T) *pair {
 	p := &pair{}
 	for i := range p.servers {
@@ -43,12 +43,12 @@ func newPair(t *testing.T) *pair {
 	if p.listener, err = lc.Listen(t.Context(), "tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.listener.Close() }) // nobody connects any more
+	t.Cleanup(func() { _ = p.listener.Close() }) // nobody connects any more, so nobody notices
 	go p.accept()
 	return p
 }
 
-// online waits until the replica has what the master has.
+// online waits until the replica has caught up.
 func (p *pair) online(t *testing.T) {
 	eventually(t, "replicated", func() bool {
 		info, err := p.servers[p.master].Client().Info(t.Context(), "replication").Result()
@@ -56,8 +56,7 @@ func (p *pair) online(t *testing.T) {
 	})
 }
 
-// failover makes the replica the master, in the way in which nothing that was acknowledged is lost, and has all
-// connect to it.
+// failover makes the replica the master without losing an acknowledged write, and redirects all connections to it.
 func (p *pair) failover(t *testing.T) {
 	p.online(t)
 	old, next := p.servers[p.master], p.servers[1-p.master]
@@ -92,7 +91,7 @@ func (p *pair) accept() {
 	}
 }
 
-// forward copies both ways until one side ends it.
+// forward copies in both directions until one side closes.
 func forward(from net.Conn, addr string) {
 	defer func() { _ = from.Close() }() // both ways have ended
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -22,7 +22,7 @@ var fairRows = []row{
 		run: firstComeFirstServed, anywhere: true,
 	},
 	{
-		number: 33, group: "Fair", says: "who leaves the queue leaves it at once, and the next is not delayed",
+		number: 33, group: "Fair", says: "a cancelled waiter leaves the queue at once and does not delay the next",
 		run: leavingDelaysNobody,
 	},
 	{
@@ -31,20 +31,20 @@ var fairRows = []row{
 		run:  deadAtTheHead,
 	},
 	{
-		number: 35, group: "Fair", says: "a waiter who lives keeps their place, however long they wait",
+		number: 35, group: "Fair", says: "a living waiter keeps its place, however long it waits",
 		run: placesAreKept,
 	},
-	{number: 36, group: "Fair", says: "only Redis's clock counts, and clients' may say anything", run: onlyRedisClock},
+	{number: 36, group: "Fair", says: "only Redis's clock counts, whatever clients' clocks say", run: onlyRedisClock},
 	{
-		number: 37, group: "Fair", says: "a wait that Redis does not answer leaves nothing; keys vanish when idle",
+		number: 37, group: "Fair", says: "an unanswered wait leaves nothing behind; keys vanish when idle",
 		run: queuesVanish,
 	},
 }
 
-// waitSlot is by how long the dead may delay the living.
+// waitSlot is the longest time by which dead waiters may delay the living.
 const waitSlot = 5 * time.Second
 
-// places returns how many have a place in a queue under the prefix.
+// places returns how many waiters have a place in a queue under the prefix.
 func (s stage) places(t *testing.T) (n int64) {
 	t.Helper()
 	for _, key := range s.keys(t) {
@@ -55,7 +55,7 @@ func (s stage) places(t *testing.T) (n int64) {
 	return n
 }
 
-// keptAfter returns how many processes keep their places beyond a time of Redis.
+// keptAfter returns how many processes keep their places beyond the given time of Redis's clock.
 func (s stage) keptAfter(t *testing.T, at time.Time) (n int64) {
 	t.Helper()
 	for _, key := range s.keys(t) {
@@ -108,23 +108,23 @@ func firstComeFirstServed(t *testing.T, s stage) {
 			t.Errorf("turn %d was that of waiter %d", want, got)
 		}
 	}
-	served.Wait() // the last one releases after its turn
+	served.Wait() // the last waiter releases after its turn
 }
 
 func leavingDelaysNobody(t *testing.T, s stage) {
 	for what, cancels := range map[string]bool{"cancelled": true, "timed out": false} {
-		within(t, unaided, "the second's wait behind one who "+what, func() time.Duration {
+		within(t, unaided, "the second's wait behind a waiter that  "+what, func() time.Duration {
 			return s.waitBehindLeaver(t, cancels)
 		})
 	}
 }
 
-// waitBehindLeaver returns how long the second in the queue waits after the release when the first has left: at once,
-// or when their time is over.
+// waitBehindLeaver returns how long the second in the queue waits after the release if the first has left: by
+// cancellation or by its deadline.
 func (s stage) waitBehindLeaver(t *testing.T, cancels bool) time.Duration {
 	t.Helper()
 	h := mustLock(t, s.lock())
-	ctx, cancel := context.WithTimeout(t.Context(), soon/2) // in which both line up
+	ctx, cancel := context.WithTimeout(t.Context(), soon/2) // time enough for both to line up
 	defer cancel()
 	first := s.lineUp(ctx, t, s.lock())
 	second := s.lineUp(t.Context(), t, s.lock())
@@ -133,7 +133,7 @@ func (s stage) waitBehindLeaver(t *testing.T, cancels bool) time.Duration {
 	}
 	wantErr(t, "Lock of the first", receive(t, "answer", first).err, lock.ErrNotObtained)
 	if n := s.places(t); n != 1 {
-		t.Errorf("%d places are left, want that of the second", n)
+		t.Errorf("%d places are left, want only the second's", n)
 	}
 	released := time.Now()
 	mustRelease(t, h)
@@ -144,14 +144,14 @@ func (s stage) waitBehindLeaver(t *testing.T, cancels bool) time.Duration {
 
 func deadAtTheHead(t *testing.T, s stage) {
 	for _, dead := range []int{1, 10} {
-		// Ten that add up take 40 s.
-		within(t, 2*waitSlot, fmt.Sprintf("the wait behind %d dead ones", dead), func() time.Duration {
+		// Ten delays that add up would take 40 s.
+		within(t, 2*waitSlot, fmt.Sprintf("the wait behind %d dead waiters", dead), func() time.Duration {
 			return s.waitBehindDead(t, dead)
 		})
 	}
 }
 
-// waitBehindDead returns how long one who lives waits for a free lock after those before them in the queue were killed.
+// waitBehindDead returns how long a living waiter waits for a free lock after the waiters ahead of it were killed.
 func (s stage) waitBehindDead(t *testing.T, dead int) time.Duration {
 	t.Helper()
 	h := mustLock(t, s.lock())
@@ -181,12 +181,12 @@ func placesAreKept(t *testing.T, s stage) {
 		waiting = append(waiting, s.lineUp(t.Context(), t, s.kind.open(locker, "m", lock.NewOwner())))
 	}
 	asked, kept, since := watched.scripts.Load(), watched.renewals.Load(), time.Now()
-	time.Sleep(waitSlot + waitSlot/4) // longer than a place is kept of which nothing is heard
+	time.Sleep(waitSlot + waitSlot/4) // longer than a place lasts without renewal
 	if n := watched.scripts.Load() - asked; n > early {
-		t.Errorf("%d scripts were called by those who wait", n)
+		t.Errorf("the waiters called %d scripts", n)
 	}
 	if scripts, seconds := watched.renewals.Load()-kept, int64(time.Since(since)/time.Second); scripts > seconds+2 {
-		t.Errorf("%d scripts kept the places in %d s, want one for all in a second", scripts, seconds)
+		t.Errorf("%d scripts kept the places in %d s, want one per second for all", scripts, seconds)
 	}
 	waiting = append(waiting, s.lineUp(t.Context(), t, s.lock()))
 	mustRelease(t, h)
@@ -201,7 +201,7 @@ func placesAreKept(t *testing.T, s stage) {
 	}
 }
 
-// clockReader is a client that fails the test when a script is told a time of its clock.
+// clockReader is a client that fails the test if a script gets a time of the client's clock.
 type clockReader struct {
 	*spy
 	t *testing.T
@@ -218,14 +218,14 @@ func (c clockReader) EvalSha(ctx context.Context, sha string, keys []string, arg
 			"s": now.Unix(), "ms": now.UnixMilli(), "µs": now.UnixMicro(), "ns": now.UnixNano(),
 		} {
 			if ratio := n / float64(clock); ratio > 0.99 && ratio < 1.01 {
-				c.t.Errorf("a script was told %v, which is the client's time in %s", arg, unit)
+				c.t.Errorf("a script was given %v, the client's time in %s", arg, unit)
 			}
 		}
 	}
 	return c.spy.EvalSha(ctx, sha, keys, args...)
 }
 
-// onlyRedisClock plays on a Redis whose clock is decades behind, and stands still.
+// onlyRedisClock runs on a Redis whose clock is decades behind and stands still.
 func onlyRedisClock(t *testing.T, s stage) {
 	server := miniredis.RunT(t)
 	now := time.Date(2001, 9, 9, 1, 46, 41, 123_457_000, time.UTC)
@@ -238,7 +238,7 @@ func onlyRedisClock(t *testing.T, s stage) {
 	defer cancel()
 	mortal := &spy{Client: through}
 	dead := s.lineUp(ctx, t, s.through(clockReader{mortal, t}))
-	mortal.settled(t, 0) // else its connection may be cut while it asks, which ends its wait
+	mortal.quietSince(t, 0) // otherwise the cut may hit it while it asks, and end its wait
 	var living []<-chan locked
 	for range 3 {
 		living = append(living, s.lineUp(t.Context(), t, open(s.client)))
@@ -247,10 +247,10 @@ func onlyRedisClock(t *testing.T, s stage) {
 	mustRelease(t, h)
 	server.SetTime(now.Add(waitSlot / 2))
 	deadIsOver := now.Add(waitSlot)
-	eventually(t, "heard of the living", func() bool { return s.keptAfter(t, deadIsOver) == int64(len(living)) })
+	eventually(t, "renewing living places", func() bool { return s.keptAfter(t, deadIsOver) == int64(len(living)) })
 	select {
 	case got := <-living[0]:
-		t.Errorf("obtained in front of a waiter whose place is not over: %v", got.err)
+		t.Errorf("obtained ahead of a waiter whose place has not expired: %v", got.err)
 	default:
 	}
 	server.SetTime(deadIsOver)
@@ -264,14 +264,14 @@ func onlyRedisClock(t *testing.T, s stage) {
 func queuesVanish(t *testing.T, s stage) {
 	h := mustLock(t, s.lock())
 	network, through := s.viaProxy(t)
-	ctx, cancel := context.WithTimeout(t.Context(), soon/2) // in which it lines up
+	ctx, cancel := context.WithTimeout(t.Context(), soon/2) // time enough to line up
 	defer cancel()
 	client := &spy{Client: through}
 	waiting := s.lineUp(ctx, t, s.through(client))
-	client.settled(t, 0) // else it may be asking, and say that it got no answer
+	client.quietSince(t, 0) // otherwise it may be asking, and report that it got no answer
 	network.Blackhole()
 	wantErr(t, "Lock", receive(t, "answer", waiting).err, context.DeadlineExceeded)
-	eventually(t, "rid of the queue", func() bool { return len(s.remains(t)) == 1 })
+	eventually(t, "without a queue", func() bool { return len(s.remains(t)) == 1 })
 	network.Heal()
 	next := s.lineUp(t.Context(), t, s.lock())
 	mustRelease(t, h)

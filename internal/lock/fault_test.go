@@ -22,16 +22,16 @@ import (
 
 var faultRows = []row{
 	{
-		number: 13, group: "Basic", says: "a cancel during the acquire: the lock is returned or free",
+		number: 13, group: "Basic", says: "an acquire is cancelled midway: the lock is returned or free",
 		run: cancelDuringAcquire,
 	},
 	{
-		number: 14, group: "Basic", says: "the acquire's reply is lost: it counts once, or is given up",
+		number: 14, group: "Basic", says: "the acquire's reply is lost: it counts once or is given up",
 		run: acquireReplyLost,
 	},
 	{
 		number: 15, group: "Basic",
-		says: "the release's reply is lost and it is repeated: success, no harm to a successor",
+		says: "the release's reply is lost: repeating it succeeds and does not harm a successor",
 		run:  releaseReplyLost,
 	},
 	{number: 16, group: "Basic", says: "SCRIPT FLUSH or a restart between calls is invisible", run: forgottenScripts},
@@ -43,16 +43,16 @@ var faultRows = []row{
 
 func cancelDuringAcquire(t *testing.T, s stage) {
 	p, through := s.viaProxy(t)
-	if err := through.Ping(t.Context()).Err(); err != nil { // the connection's greeting is not what is tested
+	if err := through.Ping(t.Context()).Err(); err != nil { // connects, so that only the acquire is delayed
 		t.Fatal(err)
 	}
 	p.Delay(60 * time.Millisecond)
 	cancelledMidway(t, s.through(through), 90*time.Millisecond)
 	free := func() bool { return s.owner(t) == "" }
-	eventually(t, "given back", free) // with the delay that takes longer than the call
+	eventually(t, "given back", free) // takes longer than the call, because of the delay
 	p.Heal()
 
-	// And at any other moment.
+	// The same with a cancellation at random moments.
 	l := s.through(through)
 	for range 200 {
 		ctx, cancel := context.WithTimeout(t.Context(), rand.N(2*time.Millisecond))
@@ -65,8 +65,8 @@ func cancelDuringAcquire(t *testing.T, s stage) {
 	}
 }
 
-// cancelledMidway calls TryLock under a context that ends after d, when it was sent and not answered. A busy machine
-// may see the answer before it sees that its time is over, and then has the lock; five times it does not.
+// cancelledMidway calls TryLock under a context that ends after d, while the answer is on its way. On a busy machine
+// the answer may win against the deadline, so it tries five times.
 func cancelledMidway(t *testing.T, l aLock, d time.Duration) {
 	t.Helper()
 	for range 5 {
@@ -78,7 +78,7 @@ func cancelledMidway(t *testing.T, l aLock, d time.Duration) {
 		}
 		mustRelease(t, h)
 	}
-	t.Fatal("obtained in spite of the delay")
+	t.Fatal("obtained despite the delay")
 }
 
 func acquireReplyLost(t *testing.T, s stage) {
@@ -88,13 +88,13 @@ func acquireReplyLost(t *testing.T, s stage) {
 			t.Fatal(err)
 		}
 		p.DropRepliesTo("evalsha", lost)
-		// Under a context that can end it would ask once more when a busy machine takes 50 ms.
+		// WithoutCancel: a call that can be cancelled would ask a third time if a busy machine takes 50 ms.
 		h, err := s.through(through).TryLock(context.WithoutCancel(t.Context()))
 		if p.Lost() != lost {
 			t.Fatalf("%d answers were lost, want %d", p.Lost(), lost)
 		}
 		state := s.state(t)
-		if lost > 1 { // asked again in vain: given up, and that asked again
+		if lost > 1 { // both tries of the acquire and one of the release were lost
 			if err == nil || errors.Is(err, lock.ErrNotObtained) {
 				t.Errorf("TryLock: %v, want the connection's error", err)
 			}
@@ -124,8 +124,8 @@ func acquireReplyLost(t *testing.T, s stage) {
 	}
 }
 
-// sharedReplyLost takes many locks at the same moment, and gives them back at the same moment. The answer to those that
-// shared a request is lost.
+// sharedReplyLost takes many locks at the same moment, and releases them at the same moment. The answer to the request
+// that they share is lost.
 func sharedReplyLost(t *testing.T, s stage) {
 	t.Helper()
 	const locks = 40
@@ -153,9 +153,9 @@ func sharedReplyLost(t *testing.T, s stage) {
 		gate := make(chan struct{})
 		watched.failScript = func() error {
 			switch asked.Add(1) {
-			case 1: // until the others wait
+			case 1: // blocks until the other calls wait
 				<-gate
-			case 2: // and one of the two senders does all the rest
+			case 2: // so that one of the two senders sends all the others
 				eventually(t, "lost", func() bool { return watched.renewals.Load() > 0 })
 			}
 			return nil
@@ -186,8 +186,7 @@ func sharedReplyLost(t *testing.T, s stage) {
 	}
 }
 
-// stuck keeps the acquires back, as a network might, and says that their answers were lost: those scripts that come
-// before the first release.
+// stuck holds back the acquires before the first release, as a network might, and reports their answers as lost.
 type stuck struct {
 	lock.Client
 	kept []func() error
@@ -207,7 +206,7 @@ func (s *stuck) EvalSha(ctx context.Context, sha string, keys []string, args ...
 
 // acquireArrivesLate delivers acquires after they were given up.
 func acquireArrivesLate(t *testing.T, s stage) {
-	mustRelease(t, mustLock(t, s.lock())) // the scripts are known to Redis
+	mustRelease(t, mustLock(t, s.lock())) // loads the scripts into Redis
 	network := &stuck{Client: s.client, most: 2}
 	_, err := s.through(network).TryLock(t.Context())
 	wantErr(t, "TryLock", err, io.ErrUnexpectedEOF)
@@ -220,17 +219,17 @@ func acquireArrivesLate(t *testing.T, s stage) {
 		}
 	}
 	if got := s.owner(t); got != "" {
-		t.Errorf("a ghost took the lock: %q", got)
+		t.Errorf("a late acquire took the lock: %q", got)
 	}
 }
 
-// plainly is a stuck client that is known to send what it is given once.
+// plainly is a stuck client that is known to send each command once.
 type plainly struct{ *stuck }
 
 func (plainly) Options() *redis.Options { return &redis.Options{} }
 
-// firstAcquireArrivesLast delivers an acquire that was asked again after its lock was released, several times: what
-// comes within milliseconds of the release takes another way.
+// firstAcquireArrivesLast delivers the first copy of a repeated acquire after the lock was released. It tries several
+// times, because the script behaves differently within milliseconds of the release.
 func firstAcquireArrivesLast(t *testing.T, s stage) {
 	for range 30 {
 		network := &stuck{Client: s.client, most: 1}
@@ -242,12 +241,12 @@ func firstAcquireArrivesLast(t *testing.T, s stage) {
 			t.Fatal(err)
 		}
 		if got := s.owner(t); got != "" {
-			t.Fatalf("a ghost took the lock: %q", got)
+			t.Fatalf("a late acquire took the lock: %q", got)
 		}
 	}
 }
 
-// stuckHandOff keeps the first hand-off of a mutex back, and says that its answer was lost.
+// stuckHandOff holds back the first hand-off of a mutex and reports its answer as lost.
 type stuckHandOff struct {
 	lock.Client
 	kept atomic.Pointer[func() error]
@@ -266,13 +265,13 @@ func (s *stuckHandOff) EvalSha(ctx context.Context, sha string, keys []string, a
 	return lost
 }
 
-// handOffArrivesLate delivers a hand-off that was asked again after the next one has released as well.
+// handOffArrivesLate delivers the first copy of a repeated hand-off after the next holder has released as well.
 func handOffArrivesLate(t *testing.T, s stage) {
 	network := &stuckHandOff{Client: s.client}
 	locker := lock.New(network, s.prefix)
 	h := mustLock(t, one(locker.Mutex("m")))
 	waiting := s.lockAsync(t.Context(), t, one(locker.Mutex("m")))
-	eventually(t, "handed on", func() bool { // the waiter may not be in line yet
+	eventually(t, "handed on", func() bool { // the waiter may not have queued yet
 		mustRelease(t, h)
 		h = mustReceive(t, waiting).hold
 		if network.kept.Load() != nil {
@@ -286,7 +285,7 @@ func handOffArrivesLate(t *testing.T, s stage) {
 		t.Fatal(err)
 	}
 	if got := s.owner(t); got != "" {
-		t.Errorf("a ghost took the lock: %q", got)
+		t.Errorf("a late hand-off took the lock: %q", got)
 	}
 }
 
@@ -303,10 +302,10 @@ func releaseReplyLost(t *testing.T, s stage) {
 	}
 }
 
-// unheard is a client whose connections say nothing after the next scripts, which are done.
+// unheard is a client that loses the answers to the next scripts, which Redis runs.
 type unheard struct {
 	lock.Client
-	next atomic.Int64 // so many; below 0 there are none
+	next atomic.Int64 // how many answers to lose; below 0: none left
 }
 
 func (*unheard) Options() *redis.Options {
@@ -328,8 +327,8 @@ func (u *unheard) EvalSha(ctx context.Context, sha string, keys []string, args .
 	return lost
 }
 
-// releaseIsUnheard releases on a connection from which no answer comes: there is time to ask on another one, also
-// when it is known that answers take their time.
+// releaseIsUnheard releases on a connection that gives no answer. Time must be left to ask on another one, also while
+// Redis counts as slow.
 func releaseIsUnheard(t *testing.T, s stage) {
 	t.Helper()
 	s.prefix += "unheard:"
@@ -345,7 +344,7 @@ func releaseIsUnheard(t *testing.T, s stage) {
 	}
 }
 
-// releaseBehindOthers has two calls of a Locker ask connections that say nothing, and a release behind them.
+// releaseBehindOthers queues a release behind two calls of the same Locker that get no answer.
 func releaseBehindOthers(t *testing.T, s stage) {
 	t.Helper()
 	s.prefix += "behind:"
@@ -372,7 +371,7 @@ func releaseBehindOthers(t *testing.T, s stage) {
 	})
 }
 
-// lossIsToldAllTheSame loses answers to releases of locks that were lost before.
+// lossIsToldAllTheSame loses the answers to releases of locks that had already been lost.
 func lossIsToldAllTheSame(t *testing.T, s stage, p *testkit.Proxy, through lock.Client) {
 	for what, lose := range map[string]func(){
 		"forced": func() {
@@ -418,24 +417,24 @@ func releaseIsRepeated(t *testing.T, s stage, p *testkit.Proxy, watched *spy) {
 		t.Errorf("Release without an answer: %v, want the connection's error", err)
 	}
 	successor := mustLock(t, s.lock())
-	mustRelease(t, h) // it was released: success, and nothing of the successor's
+	mustRelease(t, h) // it had been released: success, and the successor is unharmed
 	if got := s.owner(t); got != successor.Owner() {
 		t.Errorf("owner %q after the repeated release, want %q", got, successor.Owner())
 	}
 	mustRelease(t, successor)
 
-	for lost := range 3 { // with somebody of the same process waiting; first so that the script is known
+	for lost := range 3 { // with a waiter in the same process; 0 first, to load the script
 		h = mustLock(t, l)
 		before := watched.answers.Load()
 		next := s.lockAsync(t.Context(), t, s.rivals().kind.open(locker, "m", lock.NewOwner()))
-		watched.settled(t, before)
+		watched.quietSince(t, before)
 		p.DropRepliesTo("evalsha", lost)
-		// The second answer to be lost may be the waiter's, who is awake by then.
+		// The second lost answer may be the waiter's, which is awake by then.
 		if err := h.Release(t.Context()); err != nil && lost < 2 || errors.Is(err, lock.ErrNotHeld) {
 			t.Errorf("Release after %d lost answers: %v", lost, err)
 		}
 		got := receive(t, "lock", next)
-		if got.err != nil && lost == 2 { // both were the waiter's
+		if got.err != nil && lost == 2 { // both lost answers were the waiter's
 			got.hold = mustLock(t, l)
 		} else if got.err != nil {
 			t.Fatalf("Lock: %v", got.err)
@@ -453,7 +452,7 @@ func releaseIsRepeated(t *testing.T, s stage, p *testkit.Proxy, watched *spy) {
 
 func forgottenScripts(t *testing.T, s stage) {
 	s, server := s.onOwnServer(t)
-	const lease = 6 * time.Second // a busy machine stops a process for three seconds
+	const lease = 6 * time.Second // a busy machine may stop a process for three seconds
 	l := s.lock(lock.WithRenewedLease(lease))
 	for range 2 {
 		h := mustLock(t, l)
@@ -463,7 +462,7 @@ func forgottenScripts(t *testing.T, s stage) {
 		select {
 		case <-h.Lost():
 			t.Fatalf("a flush lost the lock: %v", h.Err())
-		case <-time.After(lease + lease/4): // renewed in spite of it
+		case <-time.After(lease + lease/4): // it must be renewed despite the flush
 		}
 		mustRelease(t, h)
 	}
@@ -478,7 +477,7 @@ func redisDown(t *testing.T, s stage) {
 	h := mustLock(t, l)
 	watched := &spy{Client: s.client}
 	waiting := s.lockAsync(t.Context(), t, s.rivals().through(watched, lock.WithLease(soon)))
-	watched.settled(t, 0)
+	watched.quietSince(t, 0)
 	server.Kill()
 	for what, call := range map[string]func() error{
 		"TryLock":     func() error { _, err := l.TryLock(t.Context()); return err },
@@ -497,16 +496,16 @@ func redisDown(t *testing.T, s stage) {
 	}
 	server.Start()
 	wantErr(t, "Release after an empty restart", h.Release(t.Context()), lock.ErrNotHeld)
-	if got := receive(t, "answer", waiting); got.err == nil { // subscribed again, which makes it look
+	if got := receive(t, "answer", waiting); got.err == nil { // subscribing again makes it ask
 		mustRelease(t, got.hold)
-	} else if errors.Is(got.err, lock.ErrNotObtained) { // else a busy machine was so slow that it looked in between
+	} else if errors.Is(got.err, lock.ErrNotObtained) { // on a busy machine it may ask before that
 		t.Errorf("Lock: %v", got.err)
 	}
 	mustRelease(t, mustLock(t, l))
 	silent(t, s, server.Addr)
 }
 
-// silent asks a Redis that accepts connections and says nothing.
+// silent calls a Redis that accepts connections but never answers.
 func silent(t *testing.T, s stage, addr string) {
 	t.Helper()
 	p, through := proxied(t, addr)
@@ -519,7 +518,7 @@ func silent(t *testing.T, s stage, addr string) {
 	if _, err := s.through(through).TryLock(ctx); err == nil || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("TryLock of a silent Redis: %v, want the deadline", err)
 	}
-	if took := time.Since(begin); took > soon { // its deadline, then the release in case it had been obtained
+	if took := time.Since(begin); took > soon { // the deadline, then the release of what may have been obtained
 		t.Errorf("TryLock of a silent Redis took %v", took)
 	}
 	p.Heal()

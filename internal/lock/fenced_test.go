@@ -17,20 +17,20 @@ import (
 
 var fencedRows = []row{
 	{number: 46, group: "Fenced", says: "the token rises over owners, restarts and ForceUnlock", run: tokensRise},
-	{number: 47, group: "Fenced", says: "a lost token key is noticed; tokens never restart", run: lostCounter},
+	{number: 47, group: "Fenced", says: "a lost token key is noticed, and tokens never restart", run: lostCounter},
 	{
-		number: 48, group: "Fenced", says: "a holder stopped past its lease: its stale write changes no row in MySQL",
+		number: 48, group: "Fenced", says: "the stale write of a holder stopped past its lease changes no row in MySQL",
 		run: stoppedHolder,
 	},
 	{
 		number: 49, group: "Fenced",
-		says: "replicas: a lock that fewer have than asked for is released, and that is an error",
+		says: "with fewer replicas than asked for, the lock is released and the call fails",
 		run:  enoughReplicas,
 	},
 	{number: 50, group: "Fenced", says: "goroutines and connections are back at the baseline", run: nothingIsLeft},
 }
 
-// tokens takes the lock again and again, each time from another process, and fails when a token does not rise.
+// tokens takes the lock again and again, each time from another process, and fails if a token does not rise.
 type tokens struct {
 	last int64
 }
@@ -50,8 +50,8 @@ func tokensRise(t *testing.T, s stage) {
 	var k tokens
 	mustRelease(t, k.next(t, s.lock(), "first"))
 	mustRelease(t, k.next(t, s.lock(), "after a release"))
-	k.next(t, s.lock(lock.WithLease(2*time.Second)), "before its lease is over")
-	k.next(t, s.rivals().lock(), "after a lease was over")
+	k.next(t, s.lock(lock.WithLease(2*time.Second)), "before its lease ends")
+	k.next(t, s.rivals().lock(), "after a lease has ended")
 	if _, err := s.rivals().lock().ForceUnlock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func lostCounter(t *testing.T, s stage) {
 	ctx := t.Context()
 	var k tokens
 	mustRelease(t, k.next(t, s.lock(), "first"))
-	counters := s.highWaters(t) // of a majority, which may be any
+	counters := s.highWaters(t) // each server's, because any may be in the next majority
 	counter := counters[0]
 	set := func(value string) {
 		for _, counter := range counters {
@@ -90,33 +90,33 @@ func lostCounter(t *testing.T, s stage) {
 	mustRelease(t, k.next(t, s.lock(), "all expired"))
 	forget()
 	set("17")
-	mustRelease(t, k.next(t, s.lock(), "counter of a Redis that lost its last writes"))
+	mustRelease(t, k.next(t, s.lock(), "after Redis lost its last writes"))
 	evict(t, s, counter)
 	mustRelease(t, k.next(t, s.lock(), "counter evicted"))
 
-	// The clock goes back an hour, which is to say that tokens are an hour ahead of it.
-	const short = 2 * time.Second // a busy machine answers in that time
+	// Tokens an hour ahead of the clock stand for a clock that was set back an hour.
+	const short = 2 * time.Second // long enough for an answer on a busy machine
 	k.last = time.Now().Add(time.Hour).UnixMicro()
 	forget()
 	set(fmt.Sprint(k.last))
 	survivor := lock.New(s.client, s.prefix)
 	open := func() aLock { return s.kind.open(survivor, "m", lock.NewOwner()) }
-	mustRelease(t, k.next(t, open(), "ahead of the clock"))
-	k.next(t, s.lock(lock.WithLease(short)), "before its lease is over, clock set back")
-	k.next(t, s.rivals().lock(lock.WithLease(short)), "after a lease was over, clock set back")
+	mustRelease(t, k.next(t, open(), "ahead of the clock, first"))
+	k.next(t, s.lock(lock.WithLease(short)), "before its lease ends, clock set back")
+	k.next(t, s.rivals().lock(lock.WithLease(short)), "after a lease has ended, clock set back")
 	if _, err := s.rivals().lock().ForceUnlock(ctx); err != nil {
 		t.Fatal(err)
 	}
 	mustRelease(t, k.next(t, open(), "after ForceUnlock, clock set back"))
 	forget()
-	mustRelease(t, k.next(t, open(), "counter lost and clock set back, for who has seen tokens"))
+	mustRelease(t, k.next(t, open(), "counter lost and clock set back, in a process that has seen tokens"))
 	h := k.next(t, open(), "once more")
 	s.client.Del(ctx, counter)
-	mustRelease(t, h) // the counter is written again
-	mustRelease(t, k.next(t, s.lock(), "counter lost while the lock was held, clock set back, for who comes new"))
+	mustRelease(t, h) // restores the counter
+	mustRelease(t, k.next(t, s.lock(), "counter lost while held, clock set back, in a new process"))
 }
 
-// evict fills the server's memory until it has given up the key.
+// evict fills the server's memory until it evicts the key.
 func evict(t *testing.T, s stage, key string) {
 	t.Helper()
 	ctx := t.Context()
@@ -160,7 +160,7 @@ func stoppedHolder(t *testing.T, s stage) {
 	})
 	holder.says(t, "held")
 	holder.stop(t)
-	next := mustLock(t, s.rivals().lock()) // its lease is over
+	next := mustLock(t, s.rivals().lock()) // the stopped holder's lease has ended
 	if n, err := fencedWrite(t.Context(), db, next.Token(), "successor"); err != nil || n != 1 {
 		t.Errorf("the successor's write changed %d rows, %v; want 1", n, err)
 	}
@@ -177,7 +177,7 @@ func stoppedHolder(t *testing.T, s stage) {
 	mustRelease(t, next)
 }
 
-// nothingIsLeft looks at connections; testkit.Main looks at goroutines when all rows are done.
+// nothingIsLeft checks connections; testkit.Main checks goroutines after all rows.
 func nothingIsLeft(t *testing.T, s stage) {
 	s, server := s.onOwnServer(t)
 	own := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, ContextTimeoutEnabled: true})
@@ -207,7 +207,7 @@ func nothingIsLeft(t *testing.T, s stage) {
 	s.wantKeys(t, "at the end", 0)
 }
 
-// connections returns how many a server has.
+// connections returns how many connections a server has.
 func connections(t *testing.T, c redis.UniversalClient) int {
 	t.Helper()
 	list, err := c.ClientList(t.Context()).Result()

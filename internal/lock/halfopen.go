@@ -7,17 +7,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A connection is half open when its other end has gone without a word. A call that uses one is not answered, and
-// takes it along; the next call may use another such one, as idle connections mostly die together.
+// A connection is half open when its other end has gone without closing it. A call on it gets no answer and makes the
+// client drop it. The next call may hit another one: idle connections mostly die together.
 
 const (
-	// mostProbed is how many idle connections are looked at.
+	// mostProbed is how many idle connections one probe checks at most.
 	mostProbed = 32
-	// probedFor is how long a look at them is good for.
+	// probedFor is how long the result of a probe is trusted.
 	probedFor = 200 * time.Millisecond
 )
 
-// prober is what a client can do besides: those that cannot keep their half-open connections until a call has used
+// prober is a client whose idle connections can be probed. Other clients keep half-open connections until a call uses
 // them.
 type prober interface {
 	Ping(ctx context.Context) *redis.StatusCmd
@@ -25,8 +25,8 @@ type prober interface {
 	PoolStats() *redis.PoolStats
 }
 
-// dropHalfOpen makes the client drop idle connections to the server of the keys that say nothing. It takes some 50 ms
-// when there are such.
+// dropHalfOpen makes the client drop its dead idle connections to the server of the keys. It takes about 50 ms if there
+// are any.
 func (l *Locker) dropHalfOpen(keys []string) {
 	s := l.slot(keys)
 	s.probing.Lock()
@@ -38,7 +38,7 @@ func (l *Locker) dropHalfOpen(keys []string) {
 	if nodes, ok := client.(masters); ok {
 		node, err := nodes.MasterForKey(limit(context.Background(), promptTime), keys[0])
 		if err != nil {
-			return // nobody knows the server
+			return // the key's server is unknown
 		}
 		client = node
 	}

@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// handOffLimit is how many times in a row a lock goes from one waiter of a process to the next without being free for
-// those of other processes.
+// handOffLimit is how many times in a row a process may hand a lock to its own waiters before it frees the lock for
+// other processes.
 const handOffLimit = 16
 
-// othersTurn is what a process publishes when it has handed a lock on among its own as often as it may.
+// othersTurn is the message of a process that has reached handOffLimit and frees the lock for the others.
 const othersTurn = "turn"
 
-// offer is a lock that was handed to a waiter by a request sent at the given time.
+// offer is a lock that was handed to a waiter, by a request sent at the given time.
 type offer struct {
 	token int64
 	sent  time.Time
 }
 
-// finish gives the lock back: to the next waiter of this process, else to all. It reports whether the claim held it.
+// finish releases the lock, handing it to the next waiter of this process if there is one. It reports whether the claim
+// held it.
 func (l *Lock) finish(ctx context.Context, c claim, e ending) (held bool, err error) {
 	t, next := l.locker.pubsub.successor(l.key)
 	if next == nil {
@@ -30,7 +31,7 @@ func (l *Lock) finish(ctx context.Context, c claim, e ending) (held bool, err er
 	e.next = &next.claim
 	held, o, err := l.releaseTo(ctx, c, e)
 	if o == nil {
-		signal(t.events) // they may have it all the same, or it is free: they have to ask
+		signal(t.events) // the waiter may have the lock, or it is free: only asking tells
 		return held, err
 	}
 	l.locker.sawToken(o.token)

@@ -18,28 +18,28 @@ import (
 	"seckill/internal/testkit"
 )
 
-// soon is far more than anything here should take, and far less than the default lease, after which a bug in waking
-// would be hidden.
+// soon is a generous time limit. It is far below the default lease, which would free a lock and so hide a missing
+// wake-up.
 const soon = 20 * time.Second
 
-// unaided is what a waiter who was told takes at most. One who was not looks after 4 s by themselves.
+// unaided is the longest time in which a notified waiter gets the lock. Without a notification it asks after 4 s.
 const unaided = 3 * time.Second
 
-// stage is where a row is played: a kind of lock, on a Redis, under a prefix of its own.
+// stage is where a row runs: a kind of lock, on a Redis, under its own prefix.
 type stage struct {
 	kind   kind
 	client redis.UniversalClient
 	prefix string
 }
 
-// onOwnServer returns the stage on a Redis of its own, which the test may kill.
+// onOwnServer returns the stage on its own Redis, which the test may kill.
 func (s stage) onOwnServer(t *testing.T) (stage, *testkit.RedisServer) {
 	t.Helper()
 	server := testkit.StartRedis(t)
 	return stage{s.kind, server.Client(), ""}, server
 }
 
-// rivals returns the stage as those see it whom the kind excludes.
+// rivals returns the stage for the kind that this kind excludes.
 func (s stage) rivals() stage {
 	if s.kind.rival != "" {
 		s.kind = kindOf(s.kind.rival)
@@ -47,10 +47,10 @@ func (s stage) rivals() stage {
 	return s
 }
 
-// lock returns the lock "m" as a new owner in another process would see it.
+// lock returns the lock "m" as another process with a new owner has it.
 func (s stage) lock(opts ...lock.Option) aLock { return s.through(s.client, opts...) }
 
-// through is lock with a client of its own.
+// through is lock with the given client.
 func (s stage) through(c lock.Client, opts ...lock.Option) aLock {
 	return s.kind.open(lock.New(c, s.prefix), "m", lock.NewOwner(), opts...)
 }
@@ -75,7 +75,7 @@ func (s stage) owner(t *testing.T) lock.Owner {
 	return state.Holders[0].Owner
 }
 
-// keys returns what is in Redis under the prefix.
+// keys returns the keys in Redis under the prefix.
 func (s stage) keys(t *testing.T) []string {
 	t.Helper()
 	keys, err := s.client.Keys(t.Context(), s.prefix+"*").Result()
@@ -85,8 +85,8 @@ func (s stage) keys(t *testing.T) []string {
 	return keys
 }
 
-// remains returns the keys of locks and queues: all but those that remember what was, as a mutex's does after a
-// release.
+// remains returns the keys of locks and queues, without those that only remember the past, as a mutex's key does after
+// a release.
 func (s stage) remains(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -96,7 +96,7 @@ func (s stage) remains(t *testing.T) []string {
 		switch kind, _, _ := strings.Cut(strings.TrimPrefix(rest, ":"), ":"); {
 		case rest == "", uuid.Validate(kind) == nil: // high water, latch
 		case strings.HasPrefix(s.client.Get(t.Context(), key).Val(), "-"):
-		case strings.HasSuffix(kind, "-reads"): // goes with the holds that it counts
+		case strings.HasSuffix(kind, "-reads"): // ends with the holds that it counts
 		default:
 			found = append(found, key)
 		}
@@ -104,15 +104,15 @@ func (s stage) remains(t *testing.T) []string {
 	return found
 }
 
-// wantKeys fails unless so many keys of locks and queues are there.
+// wantKeys fails unless the number of keys of locks and queues is n.
 func (s stage) wantKeys(t *testing.T, when string, n int) {
 	t.Helper()
 	least := n
-	if s.kind.name == "Redlock" { // a busy machine may have given it a majority alone
+	if s.kind.name == "Redlock" { // on a busy machine only a majority may have been taken
 		least = (n + 1) / 2
 	}
 	right := func(found []string) bool { return len(found) >= least && len(found) <= n }
-	if s.kind.parts > 0 { // a member that nobody waited for may be on its way out
+	if s.kind.parts > 0 { // a late member may not be released yet
 		eventually(t, "left with the right keys", func() bool { return right(s.remains(t)) })
 	}
 	if found := s.remains(t); !right(found) {
@@ -126,7 +126,7 @@ func (s stage) highWater(t *testing.T) string {
 	return s.highWaters(t)[0]
 }
 
-// highWaters returns the keys of the highest tokens, of all members.
+// highWaters returns the high-water keys of all members.
 func (s stage) highWaters(t *testing.T) []string {
 	t.Helper()
 	keys := slices.DeleteFunc(s.keys(t), func(key string) bool { return !strings.HasSuffix(key, "}") })
@@ -136,7 +136,7 @@ func (s stage) highWaters(t *testing.T) []string {
 	return keys
 }
 
-// channels returns the channels of locks under the prefix that somebody listens to.
+// channels returns the subscribed channels of locks under the prefix.
 func (s stage) channels(t *testing.T) []string {
 	t.Helper()
 	channels, err := s.client.PubSubChannels(t.Context(), s.prefix+"*").Result()
@@ -152,7 +152,7 @@ func (s stage) nobodyListens(t *testing.T) {
 	eventually(t, "rid of subscriptions", func() bool { return len(s.channels(t)) == 0 })
 }
 
-// lockAsync calls Lock in the background and returns when it listens for releases, as the only one.
+// lockAsync calls Lock in the background and returns once it is subscribed to releases, as the only waiter.
 func (s stage) lockAsync(ctx context.Context, t *testing.T, l aLock) <-chan locked {
 	t.Helper()
 	s.nobodyListens(t)
@@ -165,7 +165,7 @@ func (s stage) lockAsync(ctx context.Context, t *testing.T, l aLock) <-chan lock
 	eventually(t, "waiting", func() bool {
 		select {
 		case early := <-got:
-			// A majority may be silent on a busy machine.
+			// On a busy machine a majority may be silent.
 			if s.kind.name == "Redlock" && early.err != nil && ctx.Err() == nil {
 				t.Logf("again, after %v", early.err)
 				go wait()
@@ -186,10 +186,10 @@ type locked struct {
 	at   time.Time
 }
 
-// aLock is a lock of any kind, one that is made of others as well.
+// aLock is a lock of any kind, combined ones included.
 type aLock = taker[aHold]
 
-// taker is what all locks can do, with holds of their own type.
+// taker has the methods of all locks, with holds of type H.
 type taker[H any] interface {
 	TryLock(ctx context.Context) (H, error)
 	Lock(ctx context.Context) (H, error)
@@ -199,7 +199,7 @@ type taker[H any] interface {
 	ForceUnlock(ctx context.Context) (bool, error)
 }
 
-// aHold is a hold of such a lock.
+// aHold is a hold of any kind of lock.
 type aHold interface {
 	lived
 	Owner() lock.Owner
@@ -208,7 +208,7 @@ type aHold interface {
 	Release(ctx context.Context) error
 }
 
-// lived is what a hold says about its end.
+// lived is the part of a hold that tells when and why it ends.
 type lived interface {
 	Lost() <-chan struct{}
 	Err() error
@@ -216,7 +216,7 @@ type lived interface {
 	Context(parent context.Context) (context.Context, context.CancelFunc)
 }
 
-// same makes one type of all locks.
+// same gives locks of all kinds one type.
 type same[H aHold] struct{ taker[H] }
 
 func (s same[H]) TryLock(ctx context.Context) (aHold, error) { return orNil(s.taker.TryLock(ctx)) }
@@ -231,7 +231,7 @@ func (s same[H]) TryDo(ctx context.Context, f func(ctx context.Context, h aHold)
 	return s.taker.TryDo(ctx, func(ctx context.Context, h H) error { return f(ctx, h) })
 }
 
-// orNil returns no hold beside an error.
+// orNil turns the typed nil hold that comes with an error into a nil interface.
 func orNil[H aHold](h H, err error) (aHold, error) {
 	if err != nil {
 		return nil, err
@@ -239,13 +239,13 @@ func orNil[H aHold](h H, err error) (aHold, error) {
 	return h, nil
 }
 
-// one is a lock that is not made of others.
+// one wraps a plain lock.
 func one(l *lock.Lock) aLock { return same[*lock.Hold]{l} }
 
-// several is one that is.
+// several wraps a combined lock.
 func several(l *group.Lock) aLock { return same[*group.Hold]{l} }
 
-// waitsFor is what mustLock needs of a lock.
+// waitsFor is the method of a lock that mustLock needs.
 type waitsFor[H any] interface {
 	Lock(ctx context.Context) (H, error)
 }
@@ -284,7 +284,7 @@ func wantErr(t *testing.T, what string, err, want error) {
 	}
 }
 
-// quickly fails unless something takes no longer than unaided at one of three tries.
+// quickly fails unless do returns within unaided in one of three tries.
 func quickly(t *testing.T, what string, do func()) {
 	t.Helper()
 	within(t, unaided, what, func() time.Duration {
@@ -294,8 +294,8 @@ func quickly(t *testing.T, what string, do func()) {
 	})
 }
 
-// within fails unless something took no longer than the limit at one of three tries: a busy machine stops a process
-// now and then, and what should not happen takes longer each time.
+// within fails unless one of three tries stays within the limit. A busy machine may stop a process in one of them; an
+// error would slow all three.
 func within(t *testing.T, limit time.Duration, what string, took func() time.Duration) {
 	t.Helper()
 	best := took()
@@ -307,7 +307,7 @@ func within(t *testing.T, limit time.Duration, what string, took func() time.Dur
 	}
 }
 
-// eventually waits for something that Redis does on its own, such as noticing that a connection is gone.
+// eventually waits until ok, for something that Redis does on its own, such as noticing a closed connection.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(soon); !ok(); time.Sleep(2 * time.Millisecond) {
@@ -317,7 +317,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// receive waits for what a channel brings, at most soon.
+// receive returns the next value of a channel, within soon.
 func receive[T any](t *testing.T, what string, c <-chan T) T {
 	t.Helper()
 	var v T
@@ -329,27 +329,27 @@ func receive[T any](t *testing.T, what string, c <-chan T) T {
 	return v
 }
 
-// ownClient returns a client of the same server with connections of its own.
+// ownClient returns a new client of the same server.
 func ownClient(t *testing.T, addr string) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true})
-	t.Cleanup(func() { _ = c.Close() }) // nothing is under way
+	t.Cleanup(func() { _ = c.Close() }) // no call is under way
 	return c
 }
 
-// unhurried returns a client that waits for each answer, however long it takes, and asks once.
+// unhurried returns a client without read timeouts that sends every command once.
 func (s stage) unhurried(t *testing.T) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{
 		Addr: redisAddr(s.client), MaxRetries: -1, ContextTimeoutEnabled: true,
 		ReadTimeout: -1, WriteTimeout: -1, DialTimeout: time.Minute, PoolTimeout: time.Minute,
 	})
-	t.Cleanup(func() { _ = c.Close() }) // nothing is under way
+	t.Cleanup(func() { _ = c.Close() }) // no call is under way
 	return c
 }
 
-// viaProxy returns a client that reaches the stage's shared Redis through a proxy. The scripts are known to Redis, so
-// that each call is one request.
+// viaProxy returns a client that reaches the stage's shared Redis through a proxy. The scripts are loaded, so that each
+// call is one request.
 func (s stage) viaProxy(t *testing.T) (*testkit.Proxy, *redis.Client) {
 	t.Helper()
 	p := testkit.NewProxy(t, testkit.RedisAddr(t))
@@ -359,40 +359,41 @@ func (s stage) viaProxy(t *testing.T) (*testkit.Proxy, *redis.Client) {
 	return p, ownClient(t, p.Addr)
 }
 
-// spy counts what a client asks, and can act around it.
+// spy counts a client's commands and can inject faults.
 type spy struct {
 	lock.Client
-	scripts         atomic.Int64 // single ones
-	answers         atomic.Int64 // to these
+	scripts         atomic.Int64 // sent alone
+	answers         atomic.Int64 // to scripts sent alone
 	pipelines       atomic.Int64
-	renewals        atomic.Int64 // scripts in pipelines, also those of calls that share one
-	leases          atomic.Int64 // those of them that renew a hold
+	renewals        atomic.Int64 // scripts in pipelines, shared requests included
+	leases          atomic.Int64 // renewals of holds among them
 	subscriptions   atomic.Int64 // connections
-	repeats         bool         // the client is taken for one that repeats commands
+	repeats         bool         // the client looks like one that repeats commands
 	beforeSubscribe func()
-	failScript      func() error // nil: the script is sent
+	failScript      func() error // nil: the script is sent; else its error is returned
 	failPipeline    func() error // the same for pipelines
-	losePipelines   int64        // so many, the first ones, are done, and their answers lost
-	lost            atomic.Int64 // answers, in these
+	losePipelines   int64        // how many pipelines, from the first, are done but lose their answers
+	lost            atomic.Int64 // answers lost in these
 	afterScript     func()
-	unhurried       bool // no call ends at a deadline, so that none is asked twice on a busy machine
+	unhurried       bool // no deadlines, so that no call is repeated on a busy machine
 }
 
-// quiet reports whether nothing is asked for a while: a waiter looks once more when he is subscribed, and then waits.
+// quiet reports whether nothing was asked for a while: a waiter asks once more after subscribing, and then waits.
 func (s *spy) quiet() bool {
 	before := s.scripts.Load() + s.renewals.Load()
 	time.Sleep(200 * time.Millisecond)
 	return s.scripts.Load()+s.renewals.Load() == before
 }
 
-// settled returns when a waiter that is alone has looked twice, as it must, and been answered, since the count was n.
-func (s *spy) settled(t *testing.T, n int64) {
+// quietSince returns when a lone waiter has been answered twice since the count was n: its try, and the one after it
+// subscribed.
+func (s *spy) quietSince(t *testing.T, n int64) {
 	t.Helper()
 	eventually(t, "waiting", func() bool { return s.answers.Load() >= n+2 })
 	eventually(t, "quiet", s.quiet)
 }
 
-// Options returns those of the client, which say whether it repeats commands.
+// Options returns the client's options, which say whether it repeats commands.
 func (s *spy) Options() *redis.Options {
 	if c, ok := s.Client.(*redis.Client); ok && !s.repeats {
 		return c.Options()
@@ -420,7 +421,7 @@ func (s *spy) EvalSha(ctx context.Context, sha string, keys []string, args ...an
 	return cmd
 }
 
-// Eval gives Redis the text of a script that it does not know.
+// Eval sends the text of a script that Redis does not know.
 func (s *spy) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
 	if s.unhurried {
 		ctx = context.WithoutCancel(ctx)
@@ -440,7 +441,7 @@ func (s *spy) Pipelined(ctx context.Context, f func(redis.Pipeliner) error) ([]r
 	if failed != nil {
 		over, cancel := context.WithCancel(ctx)
 		cancel()
-		ctx = over // nothing is sent, which nobody can know
+		ctx = over // so nothing is sent, but the caller cannot know that
 	}
 	cmds, err := s.Client.Pipelined(ctx, f)
 	s.renewals.Add(int64(len(cmds)))

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Hold is a lock that was obtained, until it is released or lost. Its methods may be called from any goroutine.
+// Hold is a lock that was obtained, until it is released or lost. Its methods are safe for concurrent use.
 type Hold struct {
 	lock  *Lock
 	claim claim
 	token int64
 	begin time.Time
-	valid atomic.Int64 // how long from then the lock may be relied on, nanoseconds; moved by renewals
+	valid atomic.Int64 // nanoseconds after begin until which the lock may be relied on; renewals move it
 	watch watch        // the watchdog's
 
 	releasing sync.Mutex // one Release at a time
 	asked     bool       // Release was called before; guarded by releasing
-	settled   bool       // Redis has answered a release; guarded by releasing
+	answered  bool       // Redis has answered a release; guarded by releasing
 
 	mu         sync.Mutex
 	renewErr   error         // why the last renewal failed, nil if it did not
@@ -30,11 +30,11 @@ type Hold struct {
 	dependents map[*dependent]struct{}
 }
 
-// dependent is a context that ends with the hold, or what else is to be told.
+// dependent is what a hold cancels when it ends, such as a context.
 type dependent struct{ cancel context.CancelCauseFunc }
 
-// newHold starts the watch over a lock that was obtained by a request sent at the given time. The
-// watchdog knows it before anybody can end it, so that no renewal outlives its hold.
+// newHold makes a hold of a lock that was obtained by a request sent at the given time, and starts its watch. The
+// watchdog gets it before anybody can end it, so that no renewal outlives its hold.
 func newHold(l *Lock, c claim, token int64, sent time.Time) *Hold {
 	h := &Hold{lock: l, claim: c, token: token, begin: sent}
 	h.extend(sent)
@@ -44,15 +44,15 @@ func newHold(l *Lock, c claim, token int64, sent time.Time) *Hold {
 	return h
 }
 
-// Owner returns who holds the lock: the owner that the lock was made for, or a new one.
+// Owner returns who holds the lock: the owner given to the Locker's method, or a new one for each hold of a Mutex.
 func (h *Hold) Owner() Owner { return h.claim.owner }
 
-// Token returns the fencing token: later holders of the same lock have higher ones. A resource that refuses a token
-// lower than one it has seen is safe from a holder that does not know yet that it lost the lock. It is below 2^53.
+// Token returns the fencing token. Later holders of the lock have higher tokens, so a resource that refuses a token
+// lower than the highest it has seen is safe from a holder that lost the lock unnoticed. It is below 2^53.
 func (h *Hold) Token() int64 { return h.token }
 
-// Lost is closed when the lock is lost: before its lease can have ended in Redis, and soon after its key was removed
-// or taken. It stays open when the lock is released first.
+// Lost returns a channel that is closed when the lock is lost: before its lease can have ended in Redis, or soon after
+// its key was removed or taken. It stays open if the lock is released first.
 func (h *Hold) Lost() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -65,34 +65,34 @@ func (h *Hold) Lost() <-chan struct{} {
 	return h.lost
 }
 
-// Err returns nil while the lock is held, ErrLost with the reason after it was lost, and ErrNotHeld after Release was
-// called, also for a nil or a zero hold. It compares with the clock at each call: in a process that was stopped past
-// the lease it says so at once, while Lost and the contexts, which a timer ends, may be a moment late. They are ended
-// before it returns an error.
+// Err returns nil while the lock is held, ErrLost with the reason after a loss, and ErrNotHeld after Release or for a
+// nil or zero Hold. It checks the clock at each call, so it is right at once in a process that was stopped past the
+// lease, while Lost and the contexts, which depend on a timer, may be a moment late. It ends them before it returns an
+// error.
 func (h *Hold) Err() error {
 	if h == nil || h.lock == nil {
-		return ErrNotHeld // one that was never obtained
+		return ErrNotHeld // never obtained
 	}
 	h.expire()
 	return h.ended()
 }
 
-// ended returns why the hold is over, as far as has been noticed.
+// ended returns why the hold is over, without checking the clock; nil if it is not.
 func (h *Hold) ended() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.err
 }
 
-// ValidUntil returns until when the lock can be relied on, on the clock of this process, if it is not renewed before:
-// less than its lease by what clocks may drift. It is moved by renewals, and of no use when Err is not nil.
+// ValidUntil returns until when the lock can be relied on without a renewal, by this process's clock: the end of the
+// lease, less what clocks may drift. Renewals move it. It means nothing once Err is not nil.
 func (h *Hold) ValidUntil() time.Time {
 	return h.begin.Add(time.Duration(h.valid.Load()))
 }
 
-// Refresh gives the hold a whole lease again, from now: for one with a given lease, which nothing else renews. The
-// error is ErrLost when the lock was not this hold's any more, ErrNotHeld after Release, or ctx's or Redis's; then
-// the hold goes on until ValidUntil.
+// Refresh renews the lease, from now. It is for holds with WithLease, which are not renewed otherwise. The error is
+// ErrLost if the lock was no longer this hold's, ErrNotHeld after Release, or one of ctx or Redis; after such a one the
+// hold goes on until ValidUntil.
 func (h *Hold) Refresh(ctx context.Context) error {
 	if err := h.Err(); err != nil {
 		return err
@@ -118,8 +118,8 @@ func (h *Hold) Refresh(ctx context.Context) error {
 	return h.Err()
 }
 
-// Context returns a copy of parent that also ends when the lock is lost or Release is called; its cause is then Err.
-// Its own Err compares with the clock, as the hold's does. Call cancel when it is no longer needed.
+// Context returns a copy of parent that also ends when the lock is lost or released; its cause is then Err. Its own Err
+// method checks the clock, as the hold's does. Call cancel when it is no longer needed.
 func (h *Hold) Context(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
 	ctx, cancelCause := context.WithCancelCause(h.Mark(parent))
 	d := &dependent{cancelCause}
@@ -134,20 +134,20 @@ func (h *Hold) Context(parent context.Context) (ctx context.Context, cancel cont
 	}
 }
 
-// heldContext is a context that ends with a hold, whose end it notices by itself.
+// heldContext is a context that ends with a hold.
 type heldContext struct {
 	context.Context //nolint:containedctx // it is a context
 
 	hold *Hold
 }
 
-// Err returns nil while neither the hold nor the parent is over.
+// Err returns nil until the hold or the parent ends.
 func (c heldContext) Err() error {
 	_ = c.hold.Err() // ends the context
 	return c.Context.Err()
 }
 
-// depend has the dependent told of the end, and reports whether that is still to come.
+// depend registers d to be cancelled when the hold ends. It reports false if the hold has ended.
 func (h *Hold) depend(d *dependent) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -162,36 +162,36 @@ func (h *Hold) depend(d *dependent) bool {
 	return true
 }
 
-// Mark returns a copy of parent that knows of the hold: a call under it that would wait for itself is told ErrReentry.
-// Those of Context know.
+// Mark returns a copy of parent that carries the hold, so that a call that would wait for its own hold gets ErrReentry.
+// Contexts from Context carry it already.
 func (h *Hold) Mark(parent context.Context) context.Context {
 	return context.WithValue(parent, heldUnder{h.lock.locker, h.lock.key}, h)
 }
 
-// Release gives the lock back. From its call on the hold is over: it is not renewed and its contexts end. ctx may be
-// over; Release has its own timeout. ErrNotHeld says that the lock was not this hold's any more, or that it was
-// released already. After another error it is not known whether the lock was released: Release may be called again, and
-// if nobody does, the lease ends it.
+// Release gives the lock back. The hold is over as soon as Release is called: it is not renewed, and its contexts end.
+// Release works under a cancelled ctx, as it has its own timeout. ErrNotHeld means that the lock was no longer this
+// hold's or was released before. After any other error the outcome is unknown: call Release again, or the lease ends
+// the lock.
 func (h *Hold) Release(ctx context.Context) error {
 	if h == nil || h.lock == nil {
 		return ErrNotHeld
 	}
 	h.releasing.Lock()
 	defer h.releasing.Unlock()
-	if h.settled {
+	if h.answered {
 		return fmt.Errorf("lock %q: release: %w", h.lock.name, ErrNotHeld)
 	}
 	h.end(releasedError{h.lock.name}, false)
-	settled, err := h.giveBack(ctx)
-	h.settled = settled
+	answered, err := h.giveBack(ctx)
+	h.answered = answered
 	if err != nil {
 		return fmt.Errorf("lock %q: release: %w", h.lock.name, err)
 	}
 	return nil
 }
 
-// giveBack tells Redis, and reports whether it has answered; releasing is held.
-func (h *Hold) giveBack(ctx context.Context) (settled bool, err error) {
+// giveBack sends the release to Redis, and reports whether Redis answered. The caller has locked releasing.
+func (h *Hold) giveBack(ctx context.Context) (answered bool, err error) {
 	held, err := h.lock.finish(ctx, h.claim, ending{token: h.token, again: h.asked})
 	h.asked = true
 	if err == nil && !held {
@@ -200,7 +200,7 @@ func (h *Hold) giveBack(ctx context.Context) (settled bool, err error) {
 	return err == nil, err
 }
 
-// releasedError is the end of every hold that goes well, and is made into text only if somebody asks.
+// releasedError is the error of a released hold. It is formatted only when read, because every hold ends with one.
 type releasedError struct{ name string }
 
 func (e releasedError) Error() string {
@@ -218,7 +218,7 @@ func (h *Hold) do(ctx context.Context, f func(context.Context, *Hold) error) (er
 	return f(held, h)
 }
 
-// end makes the hold over, unless it is already.
+// end ends the hold, unless it has ended.
 func (h *Hold) end(err error, lost bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -239,12 +239,12 @@ func (h *Hold) endLocked(err error, lost bool) {
 	h.dependents = nil
 }
 
-// GiveUp ends the hold in this process, as lost: it is not renewed any more, and its lease ends it in Redis, or
-// Release.
+// GiveUp ends the hold in this process as lost. It is no longer renewed; Release, or the end of its lease, ends it in
+// Redis.
 func (h *Hold) GiveUp(err error) { h.end(err, true) }
 
-// RaiseToken raises the hold's token, for a holder that has the lock on several servers and needs one token of all.
-// When it is not known whether that was done the hold is given up. Nobody else may ask for the token meanwhile.
+// RaiseToken raises the hold's token, for a holder that has the lock on several servers and needs one token for all. If
+// the outcome is unknown, the hold is given up. Do not call Token meanwhile.
 func (h *Hold) RaiseToken(ctx context.Context, token int64) error {
 	if h.token >= token {
 		return nil
@@ -263,19 +263,19 @@ func (h *Hold) RaiseToken(ctx context.Context, token int64) error {
 	return h.lock.wrap("raise token", err)
 }
 
-// note keeps the reason why there was no renewal, nil if there was, for the error of the loss that may follow.
+// note stores why the last renewal failed, or nil. If the hold is lost later, the error says so.
 func (h *Hold) note(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.renewErr = err
 }
 
-// extend says that the lease began anew with a request sent at the given time.
+// extend records a renewal: the lease starts again at the time when the request was sent.
 func (h *Hold) extend(sent time.Time) {
 	h.valid.Store(int64(sent.Sub(h.begin) + h.lock.settings.validity()))
 }
 
-// expire ends the hold if its lease may be over.
+// expire ends the hold if its lease may have ended.
 func (h *Hold) expire() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

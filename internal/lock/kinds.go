@@ -8,14 +8,14 @@ import (
 	"seckill/internal/lock/lua"
 )
 
-// script is put together from the named texts.
+// script joins the named Lua files into one script.
 func script(names ...string) *redis.Script { return redis.NewScript(lua.Join(names...)) }
 
-// kinds are all kinds of locks that are not made of others.
+// kinds are the kinds of locks; those in package group are combined from them.
 type kinds struct{ mutex, reentrant, fair, write, read *kind }
 
 func newKinds() kinds {
-	// A mutex's state is a string, and not the sorted set of the others, which takes Redis less time (docs/locks.md).
+	// A mutex is a string, while the other kinds are sorted sets: a string costs Redis less time (docs/locks.md).
 	mutex := &kind{
 		name:    "mutex",
 		acquire: script("mutex_take", "token", "mutex_acquire"),
@@ -52,70 +52,68 @@ func newKinds() kinds {
 	}
 }
 
-// Mutex returns the lock with the name that one holder has at a time, and that lets nobody in again: every call of Lock
-// is a stranger to all others. A call under a context of a hold of the same lock would wait for itself; it is told
-// ErrReentry.
+// Mutex returns the lock with the name. It has one holder at a time and is not reentrant: every call counts as a new
+// owner. A call under a context of a hold of the same lock would wait for itself, and gets ErrReentry.
 //
 // The name may be any bytes. Processes that use the same name and prefix on the same Redis exclude each other. Without
-// an option the lock has a lease of DefaultLease, which is renewed.
+// options the lock has a lease of DefaultLease, which is renewed.
 func (l *Locker) Mutex(name string, opts ...Option) *Lock {
 	return l.newLock(l.kinds.mutex, newKeys(l.prefix, "mutex", name), "", opts)
 }
 
-// Reentrant returns the lock with the name, as the owner sees it: they may take it again while they have it, and it is
-// free when each of their holds was released. Other owners stay out until then.
+// Reentrant returns the lock with the name, for the owner. Its owner may take it again while holding it, and it is free
+// once every hold is released. Other owners wait until then.
 //
-// Each hold has a lease of its own, is renewed or not as its options say, and can be lost alone: the lock is taken as
-// long as one of them lives. All holds of one stay have the same token, that of the first.
+// Each hold has its own lease, is renewed or not according to its options, and can be lost alone: the lock stays taken
+// as long as one of them lives. All holds of one stay share the first one's token.
 //
-// The owner is a value from NewOwner, to be passed along by those who are to enter again; with the zero Owner the
-// lock is refused, with ErrNoOwner. Goroutines that share it, in one process or several, do not exclude each other:
-// when one of them obtains the lock, the others that wait for it enter as well, past all other owners.
+// The owner is a value from NewOwner; pass it to whoever is to enter again. The zero Owner is refused with ErrNoOwner.
+// Goroutines that share an owner, in one process or in several, do not exclude each other: when one of them obtains the
+// lock, the others that wait for it enter as well, ahead of all other owners.
 func (l *Locker) Reentrant(name string, owner Owner, opts ...Option) *Lock {
 	return l.newLock(l.kinds.reentrant, newKeys(l.prefix, "reentrant", name), owner, opts)
 }
 
-// Fair returns the lock with the name, as the owner sees it: a Reentrant that those who wait get in the order in which
-// they came to Redis, from whichever process, by Redis's clock. TryLock returns ErrNotObtained while somebody waits,
-// also when the lock is free; an owner who has it enters again past all who wait.
+// Fair returns the lock with the name, for the owner. It is a Reentrant whose waiters are served in the order in which
+// they reached Redis, across processes, by Redis's clock. TryLock returns ErrNotObtained while somebody waits, even if
+// the lock is free; an owner who holds it enters again ahead of all waiters.
 //
-// A waiter who dies delays the others by five seconds at most, however many die with them, and one who leaves delays
-// nobody. A process that is stopped for longer than four seconds may lose its places, and lines up again.
+// Waiters that die delay the others by at most five seconds, however many die together; a waiter that leaves delays
+// nobody. A process that is stopped for more than four seconds may lose its places, and queues again.
 func (l *Locker) Fair(name string, owner Owner, opts ...Option) *Lock {
 	k := newKeys(l.prefix, "fair", name)
 	return l.newLock(l.kinds.fair, k.with(k.more("queue"), k.more("places")), owner, opts)
 }
 
-// Write returns the writing side of the read-write lock with the name, as the owner sees it: they have it alone, may
-// take it again while they have it, and may take Read as well. If they release Write first they read on, and readers
-// who wait are let in.
+// Write returns the writing side of the read-write lock with the name, for the owner. A writer holds the lock alone,
+// may take it again, and may take Read as well. If it releases Write first, it goes on reading, and waiting readers are
+// let in.
 //
-// Who reads and does not write would wait for themselves: they are told ErrUpgrade. To write they release Read first,
-// and look again at what they had read.
+// An owner who reads and asks for Write would wait for itself, and gets ErrUpgrade. To write, release Read first, and
+// read again what was read before.
 //
-// Readers and writers get the lock in the order in which they came to Redis, as with Fair; readers with no writer
-// between them share it. So a writer waits for those who read when they came, and readers who come later wait for the
-// writer: neither is starved. TryLock returns ErrNotObtained while somebody waits.
+// Readers and writers are served in the order in which they reached Redis, as with Fair; readers with no writer between
+// them share the lock. So a writer waits for the readers that came before it, and later readers wait for the writer:
+// neither starves. TryLock returns ErrNotObtained while somebody waits.
 func (l *Locker) Write(name string, owner Owner, opts ...Option) *Lock {
 	return l.newLock(l.kinds.write, readWriteKeys(l.prefix, name), owner, opts)
 }
 
-// Read returns the reading side of the read-write lock with the name, as the owner sees it: they share it with all who
-// read, may take it again past all who wait, and keep writers out. Write says in what order it is obtained; TryLock
-// returns ErrNotObtained while a writer waits.
+// Read returns the reading side of the read-write lock with the name, for the owner. Readers share the lock, may take
+// it again ahead of all waiters, and keep writers out. The order is described at Write; TryLock returns ErrNotObtained
+// while a writer waits.
 //
-// Each hold has a lease of its own, which those of others neither lengthen nor shorten: a reader who dies keeps writers
-// out until its own lease ends. All who share the lock have the same token, and a writer after them has a higher one.
-// The State of Read lists the readers, that of Write the writer; ForceUnlock of Read ends all reading, that of Write
-// the writing.
+// Each hold has its own lease, independent of other holds: a reader that dies keeps writers out until its own lease
+// ends. All readers that share the lock have the same token, and a writer after them has a higher one. State of Read
+// lists the readers, State of Write the writer; ForceUnlock of Read ends all reading, ForceUnlock of Write the writing.
 func (l *Locker) Read(name string, owner Owner, opts ...Option) *Lock {
 	k := readWriteKeys(l.prefix, name)
 	k.all[0] = k.more("readers")
 	return l.newLock(l.kinds.read, k, owner, opts)
 }
 
-// readWriteKeys returns the keys of a lock for the side that writes; the holds of the side that reads come first
-// among its own. queue.lua and readwrite.lua say what the others are.
+// readWriteKeys returns the keys of the writing side. Its first further key holds the readers' holds; queue.lua and
+// readwrite.lua describe the others.
 func readWriteKeys(prefix, name string) keys {
 	k := newKeys(prefix, "readwrite", name)
 	return k.with(

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// leaveTime is how long a call goes on at most when its context is over: on a Redis that answers, that is enough to
-	// leave everything in order. What takes longer is done in the background.
+	// leaveTime is how long a call goes on at most after its context has ended. If Redis answers, that is enough to
+	// clean up; otherwise the call finishes in the background.
 	leaveTime = 20 * time.Millisecond
-	// mostLeft is how many calls of a Locker may be in the background before new ones are refused that could be left,
-	// too: those of slots that have as many as mostLeftOfSlot there, as the others' server may well answer. Each ends
-	// by its own time limits.
+	// mostLeft is how many abandoned calls of a Locker may run in the background. Beyond it, new calls that can be
+	// cancelled are refused if their own slot has mostLeftOfSlot such calls; a slot with fewer may be on a server that
+	// answers. Each abandoned call ends by its own time limits.
 	mostLeft, mostLeftOfSlot = 256, 4
 )
 
-// errLeft is why nothing was asked.
-var errLeft = fmt.Errorf("%w: %w: too many calls are without one", batch.ErrNotSent, ErrNoAnswer)
+// errLeft refuses a call because too many abandoned ones are running.
+var errLeft = fmt.Errorf("%w: %w: too many calls wait for one", batch.ErrNotSent, ErrNoAnswer)
 
-// mayLeave returns why a call with the context should not begin, if it should not.
+// mayLeave returns an error if a call with the context should not begin.
 func (l *Lock) mayLeave(ctx context.Context) error {
 	if ctx.Done() == nil || l.locker.left.Load() < mostLeft {
 		return ctx.Err()
@@ -32,14 +32,14 @@ func (l *Lock) mayLeave(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// leavable returns what do returns, or soon after ctx is over its error; then do goes on. The client cannot be told to
-// stop waiting for an answer, so do has a goroutine if ctx can end.
+// leavable returns do's result, or, soon after ctx ends, ctx's error while do goes on. The client cannot stop waiting
+// for an answer, so do runs in a goroutine if ctx can end.
 func leavable[T any](ctx context.Context, l *Lock, do func() (T, error)) (result T, err error) {
 	if ctx.Done() == nil {
 		return do()
 	}
 	done := make(chan struct{})
-	var got T // result and err may be returned before it is there
+	var got T // leavable may return before do sets it
 	var failed error
 	go func() {
 		defer close(done)
@@ -68,9 +68,8 @@ func leavable[T any](ctx context.Context, l *Lock, do func() (T, error)) (result
 	return result, ctx.Err()
 }
 
-// limited is a context with a deadline, or an earlier one than its own, and nothing that goes off then. It is for calls
-// of Redis alone: the client gives the deadline to its socket, which ends them, so that a timer for each call, which
-// wakes a thread when it is set, would be of no use.
+// limited is a context with an earlier deadline but without a timer. It is only for calls to Redis: the client passes
+// the deadline to its socket, which ends the call, so a timer, which wakes a thread when it is set, would be wasted.
 type limited struct {
 	context.Context //nolint:containedctx // it is a context
 	deadline        time.Time
@@ -88,7 +87,8 @@ func limit(ctx context.Context, d time.Duration) context.Context {
 // Deadline returns when calls under the context end.
 func (l limited) Deadline() (time.Time, bool) { return l.deadline, true }
 
-// over returns why ctx is over, if it is: by the clock, as a socket notices a deadline before the context does.
+// over returns ctx's error if it has ended. It checks the clock, because a socket notices the deadline before the
+// context does.
 func over(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) && ctx.Err() == nil {
 		return context.DeadlineExceeded

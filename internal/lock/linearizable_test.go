@@ -15,17 +15,17 @@ import (
 	"seckill/internal/lock"
 )
 
-// What a client does in a history, and hears.
+// The operations of a client in a history, and their results.
 type (
 	step struct {
 		do    string // "try", "release", "force", "look"
-		read  bool   // on the side that readers share; only a read-write lock has one
+		read  bool   // on the reading side of a read-write lock
 		owner lock.Owner
 		hold  string // which hold is taken or released
 	}
 	heard struct {
 		yes    bool   // obtained, released, was held
-		owners string // who has that side
+		owners string // the owners who hold that side
 	}
 )
 
@@ -36,8 +36,8 @@ type stance struct {
 	hold  string
 }
 
-// lockModel is what a lock is: the holds of one owner, who may have both sides, or those of readers. The state is a
-// []stance, by hold, so that those who came in different orders to the same end are at the same end.
+// lockModel is the specification of a lock: the holds of one owner, who may have both sides, or those of readers. The
+// state is a []stance sorted by hold, so that the order of arrival does not make equal states differ.
 func lockModel() porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return []stance(nil) },
@@ -66,7 +66,7 @@ func lockModel() porcupine.Model {
 	}
 }
 
-// allowed reports whether a try is to succeed.
+// allowed reports whether a try must succeed.
 func (s step) allowed(now []stance) bool {
 	writes := func(o lock.Owner) bool {
 		return slices.ContainsFunc(now, func(h stance) bool { return !h.read && h.owner == o })
@@ -77,7 +77,7 @@ func (s step) allowed(now []stance) bool {
 	return len(now) == 0 || writes(s.owner)
 }
 
-// ownersOf returns who has one side, in order.
+// ownersOf returns the sorted owners of one side.
 func ownersOf(now []stance, read bool) string {
 	var owners []string
 	for _, h := range now {
@@ -89,9 +89,10 @@ func ownersOf(now []stance, read bool) string {
 	return strings.Join(slices.Compact(owners), " ")
 }
 
-// TestHistoriesAreThoseOfALock lets several clients take, release, force and look at random, and asks whether some
-// order of what they did, each at a moment between call and return, explains all they heard. For a lock that is made of
-// others there is no such order: those who try at the same moment can refuse each other while nobody has it.
+// TestHistoriesAreThoseOfALock lets several clients take, release, force and look at random, and checks that the
+// results are linearizable: some order of the operations, each at a moment between its call and its return, explains
+// them all. Combined locks are left out, because they are not linearizable: simultaneous tries can refuse each other
+// while nobody has the lock.
 func TestHistoriesAreThoseOfALock(t *testing.T) {
 	t.Parallel()
 	const histories, clients, steps = 200, 5, 12
@@ -106,9 +107,9 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 			if k.rival != "" {
 				sidesOf = append(sidesOf, kindOf(k.rival))
 			}
-			// A try that is asked again has the lock twice if it is forced in between, and one that is refused then
-			// may have had it for a moment: no order of single steps explains that. So nothing here is asked twice,
-			// however long the answer takes; what is, the rows about lost answers cover.
+			// No call may be repeated here. A repeated try takes the lock twice if it is forced in between, or may hold
+			// it for a moment although it is refused in the end; no order of single steps explains that. The rows about
+			// lost answers cover repeated calls.
 			patient := &spy{Client: s.unhurried(t), repeats: true, unhurried: true}
 			for n := range histories {
 				before := patient.scripts.Load()
@@ -145,7 +146,7 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 				switch porcupine.CheckOperationsTimeout(lockModel(), history, soon) {
 				case porcupine.Ok:
 				case porcupine.Illegal:
-					t.Fatalf("no order explains what was heard:\n%s", describe(history))
+					t.Fatalf("no order explains the results:\n%s", describe(history))
 				case porcupine.Unknown:
 					t.Fatal("the history is too long to be checked")
 				}
@@ -154,10 +155,10 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 	}
 }
 
-// client acts at random and knows its holds.
+// client acts at random and remembers its holds.
 type client struct {
 	t     *testing.T
-	owner lock.Owner // whom kinds that make their own do not know
+	owner lock.Owner // ignored by kinds that make their own
 	sides []aLock    // the lock; or reading and writing
 	holds []aHold
 	names []string

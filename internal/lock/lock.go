@@ -11,30 +11,31 @@ import (
 	"github.com/google/uuid"
 )
 
-// Lock is one lock: a name, a kind, and how it is to be held. The Locker's methods make them, one for each kind, and
-// say what the kind promises. What is below is the same for all. A Lock is only a description: it may be used any
-// number of times, from any goroutine, and needs no end.
+// Lock describes one lock: its name, its kind, and how it is held. The Locker's methods make Locks, one method for each
+// kind, and say what the kind promises; the methods below are the same for all kinds. A Lock may be used any number of
+// times, from any goroutine, and needs no closing.
 //
-// Every call returns soon after its context is over, also when Redis is silent: within 100 ms. What it had asked for by
-// then is given back in the background.
+// Every call returns within 100 ms after its context ends, even if Redis is silent. Whatever it had asked for is then
+// given back in the background.
 type Lock struct {
 	locker   *Locker
 	kind     *kind
 	name     string
-	key      string // of the lock in Redis, the same for both sides of one; releases are published there
+	key      string // in Redis, shared by both sides of a read-write lock; also the channel of releases
 	keys     keys
 	settings settings
-	owner    Owner // of all calls; "" where each has its own
+	owner    Owner // of all calls; "" if each call has its own
 }
 
-// Owner is who holds a lock: a random UUID, never a goroutine, a process or a host. A mutex makes one for every call.
-// Those who are to enter a reentrant lock again pass the same one along. The zero Owner is nobody.
+// Owner identifies the holder of a lock: a random UUID, not a goroutine, process or host. A mutex makes one for every
+// call; calls that are to enter a reentrant lock again pass the same one. The zero Owner is nobody.
 type Owner string
 
-// NewOwner returns an owner that nobody else has.
+// NewOwner returns a new, unique owner.
 func NewOwner() Owner { return Owner(uuid.NewString()) }
 
-// check returns why the owner cannot have a lock, if it cannot: messages between processes have owners in lines.
+// check returns an error if the owner cannot hold a lock. Control characters are refused because messages between
+// processes list owners in lines.
 func (o Owner) check() error {
 	switch {
 	case o == "":
@@ -50,9 +51,9 @@ func (l *Locker) newLock(of *kind, k keys, owner Owner, opts []Option) *Lock {
 	return &Lock{locker: l, kind: of, name: k.name, key: k.lock, keys: k, settings: newSettings(opts), owner: owner}
 }
 
-// TryLock takes the lock if it is free, and returns ErrNotObtained at once if it is not. Other errors are ctx's,
-// Redis's, ErrNoAnswer, or those of a lock that is described wrongly. Then the lock was not taken,
-// or is free again after the lease at the latest.
+// TryLock takes the lock if it is free, and otherwise returns ErrNotObtained at once. Other errors are ctx's, Redis's,
+// ErrNoAnswer, or those of invalid options or owners. After any of them the lock is not taken, or is free again after
+// the lease at the latest.
 func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
 	c, err := l.newClaim(ctx)
 	if err != nil {
@@ -65,14 +66,14 @@ func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
 	return h, err
 }
 
-// Lock waits for the lock until ctx ends; then it returns ErrNotObtained together with ctx's error, or ErrNoAnswer if
-// Redis has not refused it, or has been silent since. Other errors are as for TryLock: when Redis cannot be reached,
-// Lock does not wait for that to end. Unless the kind says otherwise, the waiters of one Locker are served in the order
-// in which they came, and those of different ones in no order.
+// Lock waits for the lock until ctx ends. Then it returns ctx's error together with ErrNotObtained, or with ErrNoAnswer
+// if Redis never refused it or has been silent since. Other errors are those of TryLock: if Redis cannot be reached,
+// Lock does not wait for it to come back. Unless the kind says otherwise, waiters of one Locker are served in the order
+// in which they came, and those of different Lockers in no order.
 func (l *Lock) Lock(ctx context.Context) (*Hold, error) {
 	h, err := l.lockUntil(ctx)
 	if ended := ctx.Err(); ended != nil && waits(err) && !errors.Is(err, ended) {
-		return nil, l.refused(ended) // it was refused, and ctx was over before it could wait
+		return nil, l.refused(ended) // refused, and ctx ended before it could wait
 	}
 	return h, err
 }
@@ -86,9 +87,9 @@ func (l *Lock) lockUntil(ctx context.Context) (*Hold, error) {
 	return l.wait(ctx, c)
 }
 
-// Do waits for the lock and runs f under it, with a context that ends when ctx does or the lock is lost. It returns
-// the errors of Lock, or those of f and of the release together; ErrNotHeld among them says that f ended only after the
-// lock was lost.
+// Do waits for the lock and runs f under it, with a context that ends when ctx ends or the lock is lost. It returns
+// Lock's error, or those of f and of the release together. If they include ErrNotHeld, the lock was lost before f
+// ended.
 func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, h *Hold) error) error {
 	h, err := l.Lock(ctx)
 	if err != nil {
@@ -106,9 +107,9 @@ func (l *Lock) TryDo(ctx context.Context, f func(ctx context.Context, h *Hold) e
 	return h.do(ctx, f)
 }
 
-// ForceUnlock frees the lock, no matter who has it, wakes those who wait, and reports whether anybody had it. It is for
-// operators: the holder goes on until they renew or look next, a third of their lease later at most; then their hold is
-// lost. What must not be written by two at once has to check the token.
+// ForceUnlock frees the lock, no matter who has it, wakes its waiters, and reports whether anybody had it. It is for
+// operators: the holder goes on until its next renewal or check, at most a third of its lease later; only then is its
+// hold lost. A resource that two must not write at once has to check the token.
 func (l *Lock) ForceUnlock(ctx context.Context) (wasHeld bool, err error) {
 	n, err := l.ask(ctx, l.callForce()).Int()
 	if err != nil {
@@ -117,7 +118,7 @@ func (l *Lock) ForceUnlock(ctx context.Context) (wasHeld bool, err error) {
 	return n == 1, nil
 }
 
-// waits reports whether who got err waits: because others have the lock.
+// waits reports whether a caller that got err should wait, because others have the lock.
 func waits(err error) bool {
 	return errors.Is(err, ErrNotObtained) && !errors.Is(err, ErrReentry) && !errors.Is(err, ErrUpgrade)
 }
@@ -125,24 +126,25 @@ func waits(err error) bool {
 // Name returns the lock's name.
 func (l *Lock) Name() string { return l.name }
 
-// Key returns the lock's key in Redis. It has the hash tag of all keys of the lock, and is the same for both sides of a
-// read-write lock.
+// Key returns the lock's key in Redis. It has the hash tag of all the lock's keys. Both sides of a read-write lock have
+// the same.
 func (l *Lock) Key() string { return l.key }
 
 // Client returns the client of the lock's Redis.
 func (l *Lock) Client() Client { return l.locker.client }
 
-// Lease returns how long the lock is taken after its holder dies.
+// Lease returns how long the lock stays taken after its holder dies.
 func (l *Lock) Lease() time.Duration { return l.settings.lease }
 
-// Matches reports whether both are the same lock, on different servers: for the same owner and held in the same way.
+// Matches reports whether both have the same name, kind, owner and options, so that they can be one lock on different
+// servers.
 func (l *Lock) Matches(other *Lock) bool {
 	return l.name == other.name && l.kind.name == other.kind.name &&
 		l.settings == other.settings && l.owner == other.owner
 }
 
-// As returns a Mutex whose next call, and no other one, is made by the owner, who must be new: so that several are
-// held in one name. Locks of other kinds, which have an owner, it returns as they are.
+// As returns a Mutex for one call, made in the name of the owner o, who must be new: so several mutexes can be held by
+// one owner. Locks of other kinds have an owner already and are returned unchanged.
 func (l *Lock) As(o Owner) *Lock {
 	if l.kind.owned {
 		return l
@@ -152,7 +154,7 @@ func (l *Lock) As(o Owner) *Lock {
 	return &as
 }
 
-// wrap says which lock an error is about.
+// wrap adds the lock's name and what was being done to an error.
 func (l *Lock) wrap(doing string, err error) error {
 	return fmt.Errorf("lock %q: %s: %w", l.name, doing, err)
 }

@@ -13,38 +13,37 @@ import (
 )
 
 // Client is what the package needs of Redis; every redis.UniversalClient has it. Set ContextTimeoutEnabled: otherwise a
-// call that was given up goes on for as long as the client's own timeouts. Keep DialTimeout times DialerRetries short:
-// a call without a deadline waits that long for a server that is silent. Set MaxRetries to -1: a release then need not
-// remember requests that the client may have repeated, and costs Redis less.
+// cancelled call goes on for as long as the client's own timeouts. Keep DialTimeout times DialerRetries short: a call
+// without a deadline waits that long for a silent server. Set MaxRetries to -1: then a release need not guard against
+// requests that the client repeated, and costs Redis less.
 type Client interface {
 	redis.Scripter
 	Subscribe(ctx context.Context, channels ...string) *redis.PubSub
 	Pipelined(ctx context.Context, f func(redis.Pipeliner) error) ([]redis.Cmder, error)
 }
 
-// Locker hands out the locks of one Redis. Its locks share one connection for waiting and one for renewals, so a
-// process should have one Locker for all of them. It has no goroutine and no connection of its own while nobody holds
-// or waits.
+// Locker makes the locks of one Redis. Its locks share one connection for waiting and one for renewals, so a process
+// should have one Locker. While nobody holds or waits for a lock, it has no goroutine and no connection of its own.
 type Locker struct {
 	client   Client
 	kinds    kinds
 	prefix   string       // escaped
-	id       string       // names it in queues
-	label    string       // of its process, for State
-	repeats  bool         // the client may send a command more than once: all do, but a plain one that was told not to
-	highest  atomic.Int64 // of all tokens that were handed out here
-	left     atomic.Int64 // calls of all slots that go on though nobody waits for them
+	id       string       // names this Locker in queues
+	label    string       // of this process, for State
+	repeats  bool         // the client may send a command twice: all but a plain one with MaxRetries -1
+	highest  atomic.Int64 // of all tokens handed out here
+	left     atomic.Int64 // abandoned calls of all slots (leave.go)
 	obeys    bool         // the client ends a call at its context's deadline
-	slow     atomic.Int64 // until when answers are not expected at once, Unix nanoseconds
+	slow     atomic.Int64 // Unix nanoseconds until which Redis counts as slow
 	watchdog watchdog
 	pubsub   pubsub
 	prompt   *sends
-	several  bool     // the client may ask more than one server
-	slots    sync.Map // of *slot, by the key of its high water; of one server all are the slot ""
+	several  bool     // the client may talk to more than one server
+	slots    sync.Map // of *slot, by high-water key; "" if there is only one server
 }
 
-// New returns a locker whose keys start with the prefix. Braces in the prefix are escaped. Its holds are labelled with
-// the names of the host and the number of the process.
+// New returns a Locker whose keys start with the prefix. Braces in the prefix are escaped. State labels its holds with
+// the host's name and the process's number.
 func New(client Client, prefix string) *Locker {
 	host, err := os.Hostname()
 	if err != nil {
@@ -57,7 +56,7 @@ func New(client Client, prefix string) *Locker {
 	if c, plain := client.(interface{ Options() *redis.Options }); plain {
 		l.several = false
 		l.obeys = c.Options().ContextTimeoutEnabled
-		l.repeats = c.Options().MaxRetries != 0 // a client's own options say 0 where New was given -1
+		l.repeats = c.Options().MaxRetries != 0 // go-redis stores MaxRetries -1 as 0
 	}
 	l.watchdog.client = client
 	l.pubsub.client = client
@@ -65,8 +64,8 @@ func New(client Client, prefix string) *Locker {
 	return l
 }
 
-// sawToken remembers the highest token: the next one is higher, whatever became of the high water and the clock in
-// Redis.
+// sawToken remembers the highest token. The next one will be higher even if Redis loses the high water and its clock
+// goes back.
 func (l *Locker) sawToken(token int64) {
 	for {
 		highest := l.highest.Load()

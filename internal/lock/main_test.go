@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		_ = flag.Set("test.parallel", "12") // it is valid; most rows wait for leases to end
+		_ = flag.Set("test.parallel", "12") // cannot fail; most rows only wait for leases to end
 	}
 	testkit.Main(m)
 }

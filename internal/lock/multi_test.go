@@ -19,10 +19,10 @@ var multiRows = []row{
 		number: 43, group: "Multi", says: "all or nothing; a release tries every member and joins the errors",
 		run: allOrNothing,
 	},
-	{number: 44, group: "Multi", says: "taken in opposite orders they do not deadlock", run: oppositeOrders},
+	{number: 44, group: "Multi", says: "taking locks in opposite orders does not deadlock", run: oppositeOrders},
 }
 
-// servers are lockers of independent Redis servers, all with one prefix.
+// servers are lockers on independent Redis servers, all with one prefix.
 type servers struct {
 	lockers []*lock.Locker
 	redis   []*testkit.RedisServer
@@ -55,10 +55,10 @@ func (s servers) kill(numbers ...int) {
 	}
 }
 
-// multi returns the lock of all of these.
+// multi returns the Multi of the locks.
 func multi(locks []*lock.Lock) aLock { return several(group.Multi(locks[0], locks[1:]...)) }
 
-// held returns how many of the locks somebody has.
+// held returns how many of the locks are held.
 func held(t *testing.T, locks []*lock.Lock) int {
 	t.Helper()
 	n := 0
@@ -76,7 +76,7 @@ func held(t *testing.T, locks []*lock.Lock) int {
 
 func allOrNothing(t *testing.T, s stage) {
 	s1, s2 := lock.New(s.client, s.prefix+"1:"), lock.New(s.client, s.prefix+"2:")
-	open := func() []*lock.Lock { // as a new owner sees them
+	open := func() []*lock.Lock { // for a new owner
 		return []*lock.Lock{s1.Mutex("a"), s1.Reentrant("b", lock.NewOwner()), s2.Mutex("a")}
 	}
 	members := open()
@@ -85,14 +85,14 @@ func allOrNothing(t *testing.T, s stage) {
 		_, err := multi(members).TryLock(t.Context())
 		wantErr(t, "TryLock with one taken", err, lock.ErrNotObtained)
 		if n := held(t, members); n != 1 {
-			t.Errorf("%d are held, want the one that was taken", n)
+			t.Errorf("%d are held, want only the one that was taken", n)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		_, err = multi(members).Lock(ctx)
 		cancel()
 		wantErr(t, "Lock with one taken", err, context.DeadlineExceeded)
 		wantErr(t, "Lock with one taken", err, lock.ErrNotObtained)
-		// A busy machine may be slow to give back what was obtained when the wait ended.
+		// A busy machine may be slow to release what was obtained as the wait ended.
 		eventually(t, "left with the one that was taken", func() bool { return held(t, members) == 1 })
 		waiting := make(chan locked, 1)
 		go func() {
@@ -107,7 +107,7 @@ func allOrNothing(t *testing.T, s stage) {
 	everyReleaseIsTried(t)
 }
 
-// oneWinner lets ten try at once.
+// oneWinner lets ten callers try at once.
 func oneWinner(t *testing.T, open func() []*lock.Lock) {
 	t.Helper()
 	for range 20 {
@@ -130,13 +130,13 @@ func oneWinner(t *testing.T, open func() []*lock.Lock) {
 			}
 		}
 		if len(winners) != 1 {
-			t.Fatalf("%d of ten have it, want 1", len(winners))
+			t.Fatalf("%d of ten have the lock, want 1", len(winners))
 		}
 		mustRelease(t, winners[0])
 	}
 }
 
-// lossOfOne takes one member away: the whole is lost, and the others are not renewed any more.
+// lossOfOne removes one member's key: the whole hold is lost, and the other members are no longer renewed.
 func lossOfOne(t *testing.T, s stage) {
 	const lease = 600 * time.Millisecond
 	locker := lock.New(s.client, s.prefix)
@@ -155,7 +155,7 @@ func lossOfOne(t *testing.T, s stage) {
 	}
 }
 
-// everyReleaseIsTried releases locks of four servers, of which the second is away and the third has lost its lock.
+// everyReleaseIsTried releases locks on four servers: the second is down, and the third has lost its lock.
 func everyReleaseIsTried(t *testing.T) {
 	s := startServers(t, 4)
 	members := s.mutexes(lock.WithLease(time.Minute))
@@ -171,13 +171,13 @@ func everyReleaseIsTried(t *testing.T) {
 		t.Errorf("Release: %v, want the errors of two members", err)
 	}
 	if n := held(t, []*lock.Lock{members[0], members[2], members[3]}); n != 0 {
-		t.Errorf("%d that could be released are held", n)
+		t.Errorf("%d locks that could be released are still held", n)
 	}
 	s.redis[1].Start()
-	wantErr(t, "Release of the rest", h.Release(t.Context()), lock.ErrNotHeld) // it restarted empty
+	wantErr(t, "Release of the rest", h.Release(t.Context()), lock.ErrNotHeld) // the second restarted empty
 	wantErr(t, "Release once more", h.Release(t.Context()), lock.ErrNotHeld)
 
-	// A release that did not get through is asked again, and then all have been released.
+	// Repeating a release that did not get through releases the rest.
 	p, through := proxied(t, s.redis[0].Addr)
 	members[0] = lock.New(through, "").Mutex("m", lock.WithLease(time.Minute))
 	h = mustLock(t, multi(members))
@@ -207,7 +207,7 @@ func oppositeOrders(t *testing.T, s stage) {
 			for range rounds {
 				names := []string{"a", "b", "c"}
 				rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-				names = names[:1+rand.IntN(len(names))] // some want all, some two, some one
+				names = names[:1+rand.IntN(len(names))] // one to all of the names
 				var members []*lock.Lock
 				for _, name := range names {
 					members = append(members, locker.Mutex(name))
@@ -218,7 +218,7 @@ func oppositeOrders(t *testing.T, s stage) {
 					return
 				}
 				from := time.Now()
-				time.Sleep(rand.N(time.Millisecond)) // so that they meet
+				time.Sleep(rand.N(time.Millisecond)) // so that stays overlap in time
 				to := time.Now()
 				if err := h.Release(t.Context()); err != nil {
 					t.Errorf("Release: %v", err)
@@ -239,7 +239,7 @@ func oppositeOrders(t *testing.T, s stage) {
 	sameNameElsewhere(t)
 }
 
-// sameNameElsewhere has nothing by which two callers could agree on an order: one name, on two servers.
+// sameNameElsewhere takes locks with one name on two servers, so that callers have no common order.
 func sameNameElsewhere(t *testing.T) {
 	s := startServers(t, 2)
 	var wg sync.WaitGroup

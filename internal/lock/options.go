@@ -9,7 +9,7 @@ import (
 const (
 	// DefaultLease is the lease of a lock without an option; it is renewed.
 	DefaultLease = 30 * time.Second
-	// MinLease is the shortest lease that can be kept: renewals and answers need their time.
+	// MinLease is the shortest lease: renewals and answers need some time.
 	MinLease = 20 * time.Millisecond
 )
 
@@ -23,19 +23,19 @@ type settings struct {
 	maxHold time.Duration // 0: no limit
 }
 
-// WithLease gives the lock for the time d and no longer: it is not renewed.
+// WithLease sets a fixed lease: the lock is not renewed and ends after d.
 func WithLease(d time.Duration) Option {
 	return func(s *settings) { s.lease, s.renewed = d, false }
 }
 
-// WithRenewedLease sets the lease that is renewed every d/3, instead of DefaultLease. It is how long the lock stays
-// taken after its holder dies.
+// WithRenewedLease replaces DefaultLease. The lease is renewed every d/3; after its holder dies, the lock stays taken
+// for d.
 func WithRenewedLease(d time.Duration) Option {
 	return func(s *settings) { s.lease, s.renewed = d, true }
 }
 
-// WithMaxHold stops the renewal after d, so that a holder that hangs does not keep the lock for ever: it is lost then,
-// at most a lease later.
+// WithMaxHold stops the renewal after d, so that a hanging holder does not keep the lock for ever. The lock is then
+// lost, at most one lease later.
 func WithMaxHold(d time.Duration) Option {
 	return func(s *settings) { s.maxHold = d }
 }
@@ -45,7 +45,7 @@ func newSettings(opts []Option) settings {
 	for _, opt := range opts {
 		opt(&s)
 	}
-	s.lease = s.lease.Truncate(time.Millisecond) // what Redis counts in
+	s.lease = s.lease.Truncate(time.Millisecond) // Redis counts whole milliseconds
 	return s
 }
 
@@ -59,8 +59,8 @@ func (s settings) check() error {
 	return nil
 }
 
-// validity is how long after sending a request its sender may rely on the lease that it gave: less than the lease by
-// what the two clocks may drift apart and what Redis rounds.
+// validity returns how long after sending a request the sender may rely on the lease: less than the lease, because two
+// clocks may drift and Redis rounds.
 func (s settings) validity() time.Duration {
 	return s.lease - s.lease/100 - 2*time.Millisecond
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// How long Redis keeps the places of a process that it does not hear of, and how often it hears of all. A waiter who
-// dies at the head of a queue delays the others by no more than both together: their place is over, and another process
-// comes by.
+// How long Redis keeps the places of a process without hearing from it, and how often the process renews all of them. A
+// dead waiter at the head of a queue delays the others by at most the sum: its place expires, and another process
+// notices that at its next renewal.
 const (
 	placeTime    = 4 * time.Second
 	placeRenewal = time.Second
-	mostOften    = 50 * time.Millisecond // with a lease that is as short
+	mostOften    = 50 * time.Millisecond // for very short leases
 )
 
-// keepPlaces keeps the places of all who wait, those that are due in requests that they share: one script for each
-// lock and second, and one when the lease of its holder should be over. It makes those ask whose turn it is. Without
-// an answer there is time for some more tries before places are lost.
+// keepPlaces renews the places of all waiters that are due, in shared requests: one script per lock and second, and one
+// when the holder's lease should end. It signals the waiters whose turn it is. It runs often enough for several retries
+// before places are lost.
 func (p *pubsub) keepPlaces() {
 	due, stays := p.duePlaces(time.Now())
 	ctx, cancel := context.WithTimeout(context.Background(), placeRenewal)
@@ -38,9 +38,9 @@ func (p *pubsub) keepPlaces() {
 	}
 }
 
-// duePlaces returns the topics that are due, or nearly so, and what keeps their places. One place is looked at, to
-// see whether they are there: not the first, whose waiter may have the lock already, and not the last, who may have
-// no place yet.
+// duePlaces returns the topics that are due, or nearly so, and the calls that renew their places. Each call checks one
+// place as a sample of whether the places still exist: not the first, whose waiter may already have the lock, nor the
+// last, who may not have a place yet.
 func (p *pubsub) duePlaces(now time.Time) (due []*topic, stays []call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,7 +54,7 @@ func (p *pubsub) duePlaces(now time.Time) (due []*topic, stays []call) {
 	return due, stays
 }
 
-// stayed acts on what stay.lua returned.
+// stayed acts on the answer of stay.lua.
 func (t *topic) stayed(got []any) {
 	if got[0] == int64(1) {
 		t.notify()

@@ -2,5 +2,5 @@ package lock_test
 
 import "syscall"
 
-// dieWithParent ends a child when the suite ends, however it does.
+// dieWithParent makes a child end when the suite ends, however the suite ends.
 func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

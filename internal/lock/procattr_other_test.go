@@ -4,5 +4,5 @@ package lock_test
 
 import "syscall"
 
-// dieWithParent: other systems have nothing that ends a child with its parent; it ends when its lock does.
+// dieWithParent returns nil: other systems cannot end a child with its parent, so it ends when its lock does.
 func dieWithParent() *syscall.SysProcAttr { return nil }

@@ -10,56 +10,58 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// kind is a kind of lock: the scripts that it is made of. All kinds' scripts take the same keys and arguments and
-// answer in the same way, so that attempts, waiting, renewal and release are written once. Each is safe to repeat
-// with the same claim; package lua says what they do.
+// kind is a kind of lock: the scripts that implement it. The scripts of all kinds take the same keys and arguments and
+// answer in the same way, so attempts, waiting, renewal and release are written once. Each script is safe to repeat
+// with the same claim; package lua documents them.
 type kind struct {
 	name string
-	// owned: the owner is the caller's, and may have the lock already. Else every call has an owner of its own.
+	// owned: the caller chooses the owner, who may hold the lock already. Otherwise every call has a new owner.
 	owned bool
-	// acquire answers with the claim's token, as text; or {0, ms, x} when it must wait, at most so long before it
-	// asks again (-1: unknown), where x is 1 if places in a queue were lost, or the owner who has the lock, if there
-	// is no queue in Redis; or {-1, 0} when the claim was given up already; or {-2, 0} when it would wait for its own
-	// owner.
+	// acquire answers with
+	//   - the token, as text;
+	//   - {0, ms, x} if the claim must wait, and ask again after ms at the latest (-1: unknown). With a queue in Redis,
+	//     x is 1 if the process lost its places there; without one, x is the owner who has the lock;
+	//   - {-1, 0} if the claim has ended already;
+	//   - {-2, 0} if the claim would wait for its own owner.
 	acquire *redis.Script
-	// The others answer 1, or 0 for a claim that does not hold the lock, and force 0 for a lock that is free. A
-	// release that names the next one is handOn, and answers with their token, as text, when they have the lock; nil
-	// for a kind that cannot.
+	// The others answer 1, or 0 if the claim does not hold the lock; force answers 0 if the lock is free. handOn is a
+	// release that names a next claim. It answers with that claim's token, as text, if the claim gets the lock. It is
+	// nil for kinds that cannot hand on.
 	release, handOn, renew, force *redis.Script
 	state                         *redis.Script // {token, "request label owner", ms, ...}, statePage holds at most
-	stay                          *redis.Script // keeps places in the queue; nil for a kind without one in Redis
+	stay                          *redis.Script // renews places in the queue; nil for kinds without a queue in Redis
 }
 
-// statePage is how many holds one script says at most.
+// statePage is how many holds one run of the state script returns at most.
 const statePage = 500
 
-// claim is one call of TryLock or Lock, and the hold that it becomes.
+// claim is one call of TryLock or Lock, and later the hold that it becomes.
 type claim struct {
 	owner   Owner
-	request string // random UUID; the owner's where each call has an owner of its own
+	request string // random UUID; equal to the owner if each call has its own
 	lease   time.Duration
-	// listens: its caller hears of what is published, and waits for it when it is refused.
+	// listens: the caller hears published releases, and will wait if it is refused.
 	listens bool
-	// latched: what it asks may reach Redis more than once, in any order, so that its end has to be remembered by name.
+	// latched: its requests may reach Redis twice or in another order, so Redis must remember by name that it ended.
 	latched bool
-	// unsure: an acquire of it was not answered, and may take the lock yet, also after a later one was refused.
-	// Unless it obtains the lock it has to be given up.
+	// unsure: one of its acquires was not answered and may still take the lock, even after a later one was refused.
+	// Unless the claim obtains the lock, it has to be given up.
 	unsure bool
 }
 
-// ending is what a release says besides the claim.
+// ending is what a release says in addition to the claim.
 type ending struct {
-	token   int64  // that the claim was given, 0 when it is not known to hold
-	again   bool   // this was asked before, and may have been done
-	publish string // by a mutex: othersTurn, or "", which tells those who are known to listen
-	next    *claim // who is to have the lock, nil for nobody
+	token   int64  // of the claim; 0 if it is not known to hold the lock
+	again   bool   // a repetition: the first release may have been done
+	publish string // a mutex's message: othersTurn; "" notifies known listeners only
+	next    *claim // the claim that gets the lock next, or nil
 }
 
-// latchTime is how long it is remembered at least that a request was released or given up: longer than it is repeated,
-// or stuck in the network.
+// latchTime is how long Redis remembers at least that a request has ended: longer than copies of it can be retried or
+// stuck in the network.
 const latchTime = 15 * time.Second
 
-// held is how scripts know a hold.
+// held returns the string that identifies a hold in scripts.
 func (l *Lock) held(c claim) string {
 	if !l.kind.owned {
 		return c.request
@@ -67,10 +69,11 @@ func (l *Lock) held(c claim) string {
 	return c.request + " " + l.locker.label + " " + string(c.owner)
 }
 
-// place is what a claim has in the queue while it waits.
+// place returns the claim's entry in the queue while it waits.
 func (l *Lock) place(c claim) string { return l.locker.id + " " + c.request + " " + string(c.owner) }
 
-// signature says whose a mutex is, and for how long: other processes see by it that a time to live is longer.
+// signature returns the mutex's holder and lease as stored in Redis. A process that finds a longer time to live than
+// that lease knows that Redis's clock was set back.
 func (l *Lock) signature(c claim) string {
 	return " " + l.locker.label + " " + strconv.FormatInt(c.lease.Milliseconds(), 10)
 }
@@ -92,17 +95,18 @@ func (l *Lock) callAcquire(c claim) call {
 	return call{l.kind.acquire, names, args}
 }
 
-// callRenew gives the claim a whole lease again, or with a lease of 0 only looks.
+// callRenew renews the claim's lease. With a lease of 0 it only checks that the claim holds the lock.
 func (l *Lock) callRenew(c claim, lease time.Duration) call {
 	return call{l.kind.renew, l.keys.all, []any{lease.Milliseconds(), l.held(c)}}
 }
 
-// callRaise raises the token of a claim that holds.
+// callRaise raises the token of a claim that holds the lock.
 func (l *Lock) callRaise(c claim, token int64) call {
 	return call{l.kind.renew, l.keys.all, []any{0, l.held(c), strconv.FormatInt(token, 10)}}
 }
 
-// callRelease ends the claim, which cannot acquire any more, and publishes if somebody else may now.
+// callRelease ends the claim for good: it cannot acquire any more. It publishes a message if somebody else may take the
+// lock.
 func (l *Lock) callRelease(c claim, e ending) call {
 	if l.kind.owned {
 		return call{l.kind.release, l.keys.of(c.request), []any{l.place(c), latchTime.Milliseconds(), l.key, l.held(c)}}
@@ -129,11 +133,11 @@ func (l *Lock) callForce() call {
 	return call{l.kind.force, l.keys.all, []any{l.key, latchTime.Milliseconds()}}
 }
 
-// callState asks who has the lock, from one hold on, counted from 1.
+// callState asks who has the lock, starting at hold number from (1 is the first).
 func (l *Lock) callState(from int) call { return call{l.kind.state, l.keys.all, []any{from}} }
 
-// callStay keeps the places of this process, of which that of the claim is to be looked at, and removes those that
-// have gone.
+// callStay renews the places of this process, checks that the claim's place exists, and removes the places that are
+// gone.
 func (l *Lock) callStay(c claim, gone []string) call {
 	args := []any{l.locker.id, placeTime.Milliseconds(), l.key, l.place(c)}
 	for _, g := range gone {
@@ -142,7 +146,7 @@ func (l *Lock) callStay(c claim, gone []string) call {
 	return call{l.kind.stay, l.keys.all, args}
 }
 
-// channel is where those listen who wait for the lock in this process.
+// channel returns the channel on which this process's waiters for the lock listen.
 func (l *Lock) channel() string {
 	if l.kind.stay == nil {
 		return l.key
@@ -157,14 +161,13 @@ type call struct {
 	args   []any
 }
 
-// run runs the script; Redis is given its text when it does not know it.
+// run runs the script. If Redis does not know it, run sends its text.
 func (c call) run(ctx context.Context, client redis.Scripter) *redis.Cmd {
 	return c.script.Run(ctx, client, c.keys, c.args...)
 }
 
-// runAll runs scripts, those of each server in requests of their own, and those that Redis has forgotten once more
-// with their text. It hands each answer on, with what went wrong in it, as soon as it is there, at the same time as
-// those of other requests.
+// runAll runs scripts, grouped into one request per server. Scripts that Redis has forgotten are sent again with their
+// text. It calls answered, concurrently for different requests, as soon as each answer or error is there.
 func runAll(ctx context.Context, client Client, calls []call, answered func(i int, answer *redis.Cmd)) {
 	var requests sync.WaitGroup
 	for _, of := range together(ctx, client, calls) {
@@ -200,25 +203,25 @@ func runTogether(ctx context.Context, client Client, calls []call, of []int, ans
 // forgotten reports whether Redis did not know the script.
 func forgotten(answer *redis.Cmd) bool { return redis.HasErrorPrefix(answer.Err(), "NOSCRIPT") }
 
-// masters is what a cluster's client can say besides.
+// masters finds the server of a key; a cluster's client has it.
 type masters interface {
 	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
 }
 
-// mostTogether is how many calls one request has at most: enough that a thousand take a few, not so many that Redis is
-// busy for long.
+// mostTogether is how many calls share a request at most: a thousand calls need few requests, but no request keeps
+// Redis busy for long.
 const mostTogether = 256
 
-// together says which calls share a request, by their numbers: those of one server. A cluster's client that has no
-// answer from one forgets those of the others in the same request. If a server is not known any more its client finds
-// the right one.
+// together groups calls by server and returns the groups as indexes into calls. Without it, one silent server of a
+// cluster would cost the answers of the others, because the client drops them all. If a call's server has changed, its
+// client finds the right one.
 func together(ctx context.Context, client Client, calls []call) [][]int {
 	nodes, several := client.(masters)
 	index, groups := map[*redis.Client]int{}, [][]int{}
 	for i, c := range calls {
 		var node *redis.Client
 		if several {
-			node, _ = nodes.MasterForKey(ctx, c.keys[0]) // nil: those that nobody knows go together
+			node, _ = nodes.MasterForKey(ctx, c.keys[0]) // nil: calls to unknown servers form one group
 		}
 		at, known := index[node]
 		if !known || len(groups[at]) == mostTogether {

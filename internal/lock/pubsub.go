@@ -10,51 +10,50 @@ import (
 )
 
 const (
-	// linger is how long a subscription and its connection are kept after the last waiter has left: a lock that is
-	// fought over is waited for again at once, and subscribing costs a round trip, connecting more. It is also how
-	// long a tick is.
+	// linger is how long a subscription and its connection stay after the last waiter has left: a contended lock is
+	// soon waited for again, and subscribing costs a round trip, connecting more. It is also the length of a tick.
 	linger = 100 * time.Millisecond
-	// A connection that says nothing for so many ticks is sent a PING, and is dropped when it says nothing for so many
-	// more: its other end may have gone without a word. Ticks are counted, and not time, so that a process that was
-	// stopped hears first what arrived meanwhile.
+	// After ticksToPing ticks without a message a connection is sent a PING, and after as many more it is dropped: its
+	// other end may have gone without closing it. Ticks are counted instead of time, so that a process that was stopped
+	// first reads what arrived meanwhile.
 	ticksToPing = 10
-	ticksToTell = 20 // those who are cancelled now are told that nobody answers
+	ticksToTell = 20 // from now on a cancelled wait ends with ErrNoAnswer
 	ticksToDrop = 25
 )
 
-// pubsub is the one connection through which all waiters of a Locker hear of releases. It exists while somebody waits,
-// and a little longer, with two goroutines: one subscribes, unsubscribes and pings, in order, and one hands out what
-// arrives. Waiters wait for neither. It also keeps their places in queues.
+// pubsub is the connection through which all waiters of a Locker hear of releases. It exists while somebody waits, and
+// a little longer, with two goroutines: one subscribes, unsubscribes and pings, in order; the other delivers messages.
+// Waiters never block on either. pubsub also renews the waiters' places in queues.
 type pubsub struct {
 	client Client
-	silent atomic.Bool // Redis has not answered here for a second, or the connection was lost
+	silent atomic.Bool // no answer here for a while, or the connection was lost
 
 	mu      sync.Mutex
 	topics  map[string]*topic // by channel; nil while there is no connection
-	changed chan struct{}     // the topics are others than those that are subscribed to; tells run
+	changed chan struct{}     // tells run that topics and subscriptions differ
 	places  alarm             // runs keepPlaces
 }
 
-// waiting reports whether somebody waits for the channel, so that nobody should ask before them.
+// waiting reports whether somebody waits on the channel; a newcomer should then queue behind them instead of asking.
 func (p *pubsub) waiting(channel string) (yes bool) {
 	p.on(channel, func(t *topic) { yes = len(t.waiters) > 0 })
 	return yes
 }
 
-// known reports whether messages of the channel are on their way to this process.
+// known reports whether this process is subscribed to the channel.
 func (p *pubsub) known(channel string) (yes bool) {
 	p.on(channel, func(*topic) { yes = true })
 	return yes
 }
 
-// successor returns the first of those who wait for the channel, if the lock is to be handed to them.
+// successor returns the first waiter on the channel, if the lock may be handed to that waiter.
 func (p *pubsub) successor(channel string) (in *topic, w *waiter) {
 	p.on(channel, func(t *topic) { in, w = t, t.successor() })
 	return in, w
 }
 
-// join makes the claim wait for the lock; leave must follow. ctx carries values only. The pause is how long the lock is
-// known to be taken, 0 when it was not asked for.
+// join adds the claim to the waiters; leave must follow. Of ctx only the values are used. pause is how long the lock is
+// known to be taken, 0 if the claim has not asked.
 func (p *pubsub) join(ctx context.Context, l *Lock, c claim, pause time.Duration) (*topic, *waiter) {
 	channel := l.channel()
 	p.mu.Lock()
@@ -77,7 +76,7 @@ func (p *pubsub) join(ctx context.Context, l *Lock, c claim, pause time.Duration
 	return t, w
 }
 
-// leave ends the wait, and reports whether the lock was handed to the waiter, or may still be.
+// leave removes the waiter, and reports whether the lock was or still may be handed to it.
 func (p *pubsub) leave(t *topic, w *waiter, o outcome) (offered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,23 +84,23 @@ func (p *pubsub) leave(t *topic, w *waiter, o outcome) (offered bool) {
 	return w.offered
 }
 
-// run keeps a connection, and makes another one when it is lost or says nothing, until nobody waits any more.
+// run keeps a connection open while somebody waits, and replaces it if it is lost or silent.
 func (p *pubsub) run(ctx context.Context, changed <-chan struct{}) {
 	p.silent.Store(false)
 	for p.listen(ctx, changed) {
 		p.silent.Store(true)
-		time.Sleep(linger) // Redis may be away
+		time.Sleep(linger) // Redis may be down
 		if _, _, done := p.difference(map[string]bool{}); done {
 			return
 		}
 	}
 }
 
-// listen keeps one connection and its subscriptions what the topics want. It reports whether there is to be another.
-// What goes wrong with a subscription goes wrong with the connection: it is lost, or says nothing.
+// listen runs one connection and keeps its subscriptions equal to the topics. It reports whether another connection is
+// needed. Errors of a subscription are not handled: the connection is then lost or silent, which is.
 func (p *pubsub) listen(ctx context.Context, changed <-chan struct{}) (again bool) {
 	conn := p.client.Subscribe(ctx)
-	defer func() { _ = conn.Close() }() // nobody listens any more
+	defer func() { _ = conn.Close() }() // nobody uses it any more
 	var heard atomic.Int64
 	lost := make(chan struct{})
 	go func() {
@@ -145,9 +144,9 @@ func (p *pubsub) listen(ctx context.Context, changed <-chan struct{}) (again boo
 	}
 }
 
-// difference brings subscribed up to date with the topics, less those that have been idle for long, and says what has
-// changed, in any order: a cluster's client asks the server of the first, and the next time it may be one that
-// answers. When no topic is left there is no connection any more.
+// difference updates subscribed to match the topics, without those that have been idle for long, and returns the
+// changes. Their order is random: a cluster's client connects to the server of the first channel, so a retry may pick
+// one that answers. If no topic is left, it reports done, and the connection ends.
 func (p *pubsub) difference(subscribed map[string]bool) (added, dropped []string, done bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,7 +169,7 @@ func (p *pubsub) difference(subscribed map[string]bool) (added, dropped []string
 	return added, dropped, false
 }
 
-// receive hands out what arrives until the connection is closed or lost.
+// receive delivers messages until the connection is closed or lost.
 func (p *pubsub) receive(ctx context.Context, conn *redis.PubSub, heard *atomic.Int64) {
 	for {
 		event, err := conn.Receive(ctx)
@@ -189,7 +188,7 @@ func (p *pubsub) receive(ctx context.Context, conn *redis.PubSub, heard *atomic.
 	}
 }
 
-// on does something with the topic of a channel, if it is still there.
+// on calls do with the channel's topic, if it still exists.
 func (p *pubsub) on(channel string, do func(*topic)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

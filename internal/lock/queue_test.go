@@ -10,8 +10,8 @@ import (
 	"seckill/internal/testkit"
 )
 
-// TestOthersHaveTheirTurn takes a mutex in a process whose rival always has somebody who waits for it: passed on among
-// those without end, it would never be free.
+// TestOthersHaveTheirTurn takes a mutex in one process while another process always has waiters. If those handed it on
+// among themselves without end, it would never be free.
 func TestOthersHaveTheirTurn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "Mutex")
@@ -26,7 +26,7 @@ func TestOthersHaveTheirTurn(t *testing.T) {
 			for ctx.Err() == nil {
 				if h, err := rival.Mutex("m").Lock(ctx); err == nil {
 					had.Add(1)
-					_ = h.Release(ctx) // the other process notices what went wrong
+					_ = h.Release(ctx) // a failed release shows up in the other process
 				}
 			}
 		})

@@ -15,12 +15,12 @@ import (
 
 var readWriteRows = []row{
 	{
-		number: 38, group: "Read-write", says: "many readers share it; a writer waits for the last, and is alone",
+		number: 38, group: "Read-write", says: "many readers share the lock; a writer waits for the last and is alone",
 		run: readersShare,
 	},
 	{
 		number: 39, group: "Read-write",
-		says: "the writer reads too, and waiting readers join when they only read; read → write is an error",
+		says: "a writer may also read, and readers join once it only reads; read → write is an error",
 		run:  downgrade,
 	},
 	{
@@ -29,16 +29,16 @@ var readWriteRows = []row{
 	},
 	{
 		number: 41, group: "Read-write",
-		says: "each hold is renewed for itself, also after the downgrade; times to live never add up",
+		says: "holds are renewed independently, also after the downgrade; times to live never add up",
 		run:  independentRenewal,
 	},
 	{
-		number: 42, group: "Read-write", says: "neither a writer nor a reader is starved: who came first goes first",
+		number: 42, group: "Read-write", says: "neither writers nor readers starve: first come, first served",
 		run: nobodyStarves,
 	},
 }
 
-// sides are the two sides of the read-write lock "m", as one owner sees them.
+// sides are the two sides of the read-write lock "m" for one owner.
 type sides struct {
 	owner       lock.Owner
 	read, write aLock
@@ -77,7 +77,7 @@ func readersShare(t *testing.T, s stage) {
 		default:
 		}
 		if h.Token() != readers[0].Token() {
-			t.Errorf("token %d, want that of the first reader, %d", h.Token(), readers[0].Token())
+			t.Errorf("token %d, want the first reader's %d", h.Token(), readers[0].Token())
 		}
 		mustRelease(t, h)
 	}
@@ -85,20 +85,20 @@ func readersShare(t *testing.T, s stage) {
 	if writing.Token() <= readers[0].Token() {
 		t.Errorf("the writer's token is %d after the readers' %d", writing.Token(), readers[0].Token())
 	}
-	mustRefuse(t, "of a reader beside a writer", s.sides().read)
-	mustRefuse(t, "of a writer beside a writer", s.sides().write)
+	mustRefuse(t, "by a reader beside a writer", s.sides().read)
+	mustRefuse(t, "by a writer beside a writer", s.sides().write)
 	mustRelease(t, writing)
 	writersAreAlone(t, s)
 }
 
-// visit is when somebody had the lock, on which side.
+// visit is the time for which a client had one side of the lock.
 type visit struct {
 	stay
 	write bool
 }
 
-// writersAreAlone lets several clients read and write at random, and fails when a writer overlaps with anybody, or when
-// no readers do.
+// writersAreAlone lets several clients read and write at random. It fails if a writer overlaps with anybody, or if no
+// readers overlap.
 func writersAreAlone(t *testing.T, s stage) {
 	const clients, goroutines, rounds = 3, 6, 25
 	var mu sync.Mutex
@@ -115,7 +115,7 @@ func writersAreAlone(t *testing.T, s stage) {
 					}
 					err := l.Do(t.Context(), func(_ context.Context, h *lock.Hold) error {
 						v := visit{stay{time.Now(), time.Time{}, h.Token()}, write}
-						time.Sleep(rand.N(2 * time.Millisecond)) // so that they meet
+						time.Sleep(rand.N(2 * time.Millisecond)) // so that visits overlap
 						v.to = time.Now()
 						mu.Lock()
 						visits = append(visits, v)
@@ -152,26 +152,26 @@ func checkVisits(t *testing.T, visits []visit) {
 		}
 	}
 	if shared == 0 {
-		t.Error("no two readers met")
+		t.Error("no two readers overlapped")
 	}
 }
 
 func downgrade(t *testing.T, s stage) {
 	writer := s.sides()
-	const inTime = 500 * time.Millisecond // they would look by themselves after a second
+	const inTime = 500 * time.Millisecond // without a message they would ask after a second
 	var took time.Duration
-	for range 3 { // a busy machine stops a process for as long
+	for range 3 { // a busy machine may stop a process for longer
 		writing := mustTry(t, writer.write)
 		reading := mustTry(t, writer.read)
 		if reading.Token() != writing.Token() {
 			t.Errorf("tokens %d and %d of one stay", reading.Token(), writing.Token())
 		}
-		mustRefuse(t, "of a reader while the writer reads", s.sides().read)
+		mustRefuse(t, "by a reader while the writer also reads", s.sides().read)
 		watched := &spy{Client: s.client}
 		reader := func() aLock { return kindOf("Read").open(lock.New(watched, s.prefix), "m", lock.NewOwner()) }
 		waiting := []<-chan locked{s.lineUp(t.Context(), t, reader()), s.lineUp(t.Context(), t, reader())}
 		eventually(t, "listening", func() bool { return len(s.channels(t)) >= len(waiting) })
-		eventually(t, "quiet", watched.quiet) // each looks once more when it is subscribed
+		eventually(t, "quiet", watched.quiet) // each asks once more after subscribing
 		begin := time.Now()
 		mustRelease(t, writing)
 		for _, reader := range waiting {
@@ -179,7 +179,7 @@ func downgrade(t *testing.T, s stage) {
 			took = next.at.Sub(begin)
 			mustRelease(t, next.hold)
 		}
-		mustRefuse(t, "of another writer after the downgrade", s.sides().write)
+		mustRefuse(t, "by another writer after the downgrade", s.sides().write)
 		noUpgrade(t, s, writer)
 		mustRelease(t, reading)
 		mustRelease(t, mustTry(t, writer.write))
@@ -190,7 +190,7 @@ func downgrade(t *testing.T, s stage) {
 	t.Errorf("waiting readers joined %v after the downgrade", took)
 }
 
-// noUpgrade asks for the write lock as one who reads.
+// noUpgrade asks for the write lock as a reader.
 func noUpgrade(t *testing.T, s stage, reader sides) {
 	t.Helper()
 	for what, ask := range map[string]func(context.Context) (aHold, error){
@@ -208,8 +208,8 @@ func noUpgrade(t *testing.T, s stage, reader sides) {
 }
 
 func readersLeaseAlone(t *testing.T, s stage) {
-	const lease = 2 * time.Second // a busy machine stops a process for a second
-	// Others hold for longer, and release: the dead one's lease is what counts.
+	const lease = 2 * time.Second // a busy machine may stop a process for a second
+	// Others hold the lock for longer, but release it: only the dead reader's lease counts.
 	begin := time.Now()
 	mustTry(t, s.sides(lock.WithLease(lease)).read)
 	living := mustTry(t, s.sides(lock.WithLease(time.Minute)).read)
@@ -226,14 +226,15 @@ func readersLeaseAlone(t *testing.T, s stage) {
 	})
 }
 
-// waitAfterDeadReader returns how long a writer waits after the release of a reader who renewed while another was dead.
+// waitAfterDeadReader returns how long a writer waits after the release of a living reader, which was renewed while
+// another reader was dead.
 func (s stage) waitAfterDeadReader(t *testing.T, lease time.Duration) time.Duration {
 	t.Helper()
 	dead := mustTry(t, s.sides(lock.WithLease(lease)).read)
 	living := mustTry(t, s.sides(lock.WithRenewedLease(lease)).read)
 	time.Sleep(2 * lease) // several renewals long
 	if state := s.readers(t); state.HeldBy(dead.Owner()) || !state.HeldBy(living.Owner()) {
-		t.Errorf("%v have it, want only the living", state.Holders)
+		t.Errorf("%v hold the lock, want only the living reader", state.Holders)
 	}
 	writer := s.lineUp(t.Context(), t, s.sides().write)
 	released := time.Now()
@@ -243,7 +244,7 @@ func (s stage) waitAfterDeadReader(t *testing.T, lease time.Duration) time.Durat
 	return next.at.Sub(released)
 }
 
-// readers asks who reads.
+// readers asks Redis for the readers.
 func (s stage) readers(t *testing.T) lock.State {
 	t.Helper()
 	s.kind = kindOf("Read")
@@ -290,9 +291,9 @@ func nobodyStarves(t *testing.T, s stage) {
 	reader, late := s.sides(), s.sides()
 	reading := mustTry(t, reader.read)
 	writer := s.lineUp(t.Context(), t, s.sides().write)
-	mustRefuse(t, "of a reader behind a writer", late.read)
+	mustRefuse(t, "by a reader behind a writer", late.read)
 	waiting := s.lineUp(t.Context(), t, late.read)
-	mustRelease(t, mustTry(t, reader.read)) // he reads already: to wait for the writer would be to wait for himself
+	mustRelease(t, mustTry(t, reader.read)) // it reads already: waiting for the writer would be waiting for itself
 	mustRelease(t, reading)
 	writing := mustReceive(t, writer).hold
 	mustRelease(t, writing)
@@ -309,7 +310,7 @@ func nobodyStarves(t *testing.T, s stage) {
 					if h, err := open(locker).Lock(ctx); err == nil {
 						had.Add(1)
 						time.Sleep(rand.N(5 * time.Millisecond)) // so that they overlap
-						_ = h.Release(t.Context())               // the other side notices what went wrong
+						_ = h.Release(t.Context())               // a failed release shows up on the other side
 					}
 				}
 			})

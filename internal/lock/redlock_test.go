@@ -16,12 +16,12 @@ import (
 var redlockRows = []row{
 	{
 		number: 45, group: "Redlock",
-		says: "a majority of five servers: two may be gone, with three gone it fails soon and is lost",
+		says: "a majority of five servers: it survives the loss of two; without three it is lost and fails soon",
 		run:  majority,
 	},
 }
 
-// red returns the lock of most of these. Their servers are new: what they came back without was nothing.
+// red returns the Redlock of the locks. It trusts the servers, because they have just been started.
 func red(locks []*lock.Lock) aLock {
 	return several(group.Redlock(locks[0], locks[1:]...).TrustServers())
 }
@@ -44,9 +44,9 @@ func majority(t *testing.T, _ stage) {
 	}
 }
 
-// minorityGone kills two of five: before the lock is taken, and while it is held.
+// minorityGone kills two of five servers: before the lock is taken, or while it is held.
 func minorityGone(t *testing.T) {
-	const lease = 2 * time.Second // a busy machine stops a process for a second
+	const lease = 2 * time.Second // a busy machine may stop a process for a second
 	s := startServers(t, 5)
 	l := red(s.mutexes(lock.WithRenewedLease(lease)))
 	early := mustLock(t, l)
@@ -59,7 +59,7 @@ func minorityGone(t *testing.T) {
 	select {
 	case <-early.Lost():
 		t.Fatalf("lost with three of five: %v", early.Err())
-	case <-time.After(2 * lease): // what is tested is that nothing happens
+	case <-time.After(2 * lease): // the lock must not be lost
 	}
 	_, err := l.TryLock(t.Context())
 	wantErr(t, "TryLock of a held lock", err, lock.ErrNotObtained)
@@ -86,21 +86,21 @@ func pick(locks []*lock.Lock, numbers ...int) []*lock.Lock {
 	return picked
 }
 
-// minoritySilent stops two of five: nobody waits for them, and what they answer in the end is part of the hold, or is
-// released.
+// minoritySilent stops two of five servers: TryLock must not wait for them, and what they answer in the end must join
+// the hold or be released.
 func minoritySilent(t *testing.T) {
 	s := startServers(t, 5)
 	locks := s.mutexes()
 	for _, joins := range []bool{true, false} {
-		// Who is waited for has 2 s.
+		// A call that did wait for them would take 2 s.
 		within(t, 1900*time.Millisecond, "TryLock with two of five silent", func() time.Duration {
 			return tryWithSilent(t, s, locks, joins)
 		})
 	}
 }
 
-// tryWithSilent returns how long TryLock takes while two of five are silent. They answer before the release, and
-// join, or after it.
+// tryWithSilent returns how long TryLock takes while two of five servers are silent. They answer before the release,
+// and join, or after it.
 func tryWithSilent(t *testing.T, s servers, locks []*lock.Lock, joins bool) time.Duration {
 	t.Helper()
 	s.redis[1].Pause()
@@ -115,7 +115,7 @@ func tryWithSilent(t *testing.T, s servers, locks []*lock.Lock, joins bool) time
 	s.redis[2].Resume()
 	if err != nil {
 		t.Logf("TryLock with two of five silent: %v", err)
-		took = time.Hour // a busy machine may have stopped the others too
+		took = time.Hour // the others were silent, too: the machine is busy
 	} else if joins {
 		eventually(t, "joined", func() bool { return held(t, locks) == 5 })
 		mustRelease(t, h)
@@ -137,7 +137,7 @@ func majorityGone(t *testing.T) {
 	}
 	failsSoon(t, locks)
 	if n := held(t, pick(locks, 2, 3)); n != 0 {
-		t.Errorf("%d of the others are held", n)
+		t.Errorf("%d of the others are still held", n)
 	}
 }
 
@@ -149,7 +149,7 @@ func majoritySilent(t *testing.T) {
 	}
 	failsSoon(t, locks)
 	for _, n := range []int{0, 2, 3} {
-		s.redis[n].Resume() // what they were asked arrives now
+		s.redis[n].Resume() // the pending requests arrive now
 	}
 	eventually(t, "free", func() bool { return held(t, locks) == 0 })
 }
@@ -171,17 +171,17 @@ func failsSoon(t *testing.T, locks []*lock.Lock) {
 	}
 }
 
-// answerUnknown loses the answers of two servers, which have given their locks.
+// answerUnknown loses the answers of two servers that have given their locks.
 func answerUnknown(t *testing.T) {
 	s := startServers(t, 5)
 	locks := s.mutexes()
-	mustRelease(t, mustLock(t, red(locks))) // the scripts are known
+	mustRelease(t, mustLock(t, red(locks))) // loads the scripts
 	for _, n := range []int{0, 1} {
 		p, through := proxied(t, s.redis[n].Addr)
 		if err := through.Ping(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
-		p.DropRepliesTo("evalsha", 2) // asked again in vain
+		p.DropRepliesTo("evalsha", 2) // the repetition is lost, too
 		locks[n] = lock.New(through, "").Mutex("m")
 	}
 	h, err := red(locks).TryLock(t.Context())
@@ -195,7 +195,7 @@ func answerUnknown(t *testing.T) {
 	}
 }
 
-// validity lets the second of three answer when the lease of the first is over, and the third refuse.
+// validity lets the second of three servers answer only after the first one's lease has ended, and the third refuse.
 func validity(t *testing.T) {
 	const lease = 400 * time.Millisecond
 	s := startServers(t, 3)
@@ -204,32 +204,32 @@ func validity(t *testing.T) {
 	slow := &spy{Client: s.redis[1].Client()}
 	slow.failScript = func() (err error) {
 		once.Do(func() {
-			time.Sleep(lease) // the network's
+			time.Sleep(lease) // network delay
 			err = io.ErrUnexpectedEOF
 		})
 		return err
 	}
 	locks[1] = lock.New(slow, "").Mutex("m", lock.WithLease(lease))
 	mustLock(t, lock.New(s.redis[2].Client(), "").Mutex("m", lock.WithLease(time.Minute)))
-	// The first one's token is the higher one, so that it is not asked a second time, which would show that its lease
-	// is over.
+	// The first server gets the highest token. Otherwise raising its token would ask it again, and it would answer that
+	// its lease is over.
 	h := mustLock(t, locks[0])
 	mustRelease(t, h)
 	setAhead(t, s.redis[0], h.Token())
 	_, err := red(locks).TryLock(t.Context())
 	if err == nil {
-		t.Fatal("obtained, and the lease of the first is over")
+		t.Fatal("obtained although the first lease has ended")
 	}
 	wantErr(t, "TryLock", err, lock.ErrLost)
 	eventually(t, "free", func() bool { return held(t, locks[:2]) == 0 })
 }
 
-// setAhead makes the tokens of a server an hour higher than one that it gave.
+// setAhead sets a server's tokens an hour ahead of the given one.
 func setAhead(t *testing.T, server *testkit.RedisServer, token int64) {
 	t.Helper()
 	s := stage{client: server.Client()}
 	highWater := s.highWater(t)
-	if err := s.client.FlushDB(t.Context()).Err(); err != nil { // a mutex remembers its last token besides
+	if err := s.client.FlushDB(t.Context()).Err(); err != nil { // a mutex also remembers its last token
 		t.Fatal(err)
 	}
 	if err := s.client.Set(t.Context(), highWater, token+3600e6, time.Hour).Err(); err != nil {
@@ -237,9 +237,9 @@ func setAhead(t *testing.T, server *testkit.RedisServer, token int64) {
 	}
 }
 
-// clocksDiffer has the tokens of one server run an hour ahead, and takes it away.
+// clocksDiffer has one server's tokens run an hour ahead, and then kills that server.
 func clocksDiffer(t *testing.T) {
-	const lease = 2 * time.Second // a busy machine stops a process for a second
+	const lease = 2 * time.Second // a busy machine may stop a process for a second
 	for kind, open := range map[string]func(servers) []*lock.Lock{
 		"Mutex": func(s servers) []*lock.Lock { return s.mutexes(lock.WithRenewedLease(lease)) },
 		"Reentrant": func(s servers) []*lock.Lock {
@@ -256,15 +256,15 @@ func clocksDiffer(t *testing.T) {
 		eventually(t, "held by all", func() bool { return held(t, open(s)) == 3 })
 		mustRelease(t, h)
 		setAhead(t, s.redis[0], h.Token())
-		s.kill(2) // so that it is one of the majority
+		s.kill(2) // so that the server ahead belongs to the majority
 		var k tokens
 		k.next(t, red(open(s)), kind+" with a server ahead")
 		if k.last < h.Token()+3600e6 {
-			t.Errorf("token %d, want one that is an hour ahead", k.last)
+			t.Errorf("token %d, want one an hour ahead", k.last)
 		}
 		s.redis[2].Start()
 		s.kill(0)
-		// Others, who have seen no token, when the lease is over: the holder has died.
+		// Then other processes take it, which have seen no token, after the lease of the dead holder.
 		for i, r := range s.redis {
 			s.lockers[i] = lock.New(r.Client(), "")
 		}
@@ -272,7 +272,7 @@ func clocksDiffer(t *testing.T) {
 	}
 }
 
-// redlockHoldersNeverOverlap lets two processes fight for a lock while one of three servers goes and comes back.
+// redlockHoldersNeverOverlap lets two processes compete for a lock while one of three servers goes and comes back.
 func redlockHoldersNeverOverlap(t *testing.T) {
 	const goroutines, rounds = 6, 40
 	s := startServers(t, 3)
@@ -304,7 +304,7 @@ func redlockHoldersNeverOverlap(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(50 * time.Millisecond) // in the middle
+	time.Sleep(50 * time.Millisecond) // in the middle of the contest
 	s.redis[1].Pause()
 	time.Sleep(50 * time.Millisecond)
 	s.redis[1].Resume()

@@ -12,7 +12,7 @@ import (
 
 var reentrantRows = []row{
 	{
-		number: 18, group: "Reentrant", says: "k acquires need k releases; others stay out until the last",
+		number: 18, group: "Reentrant", says: "k acquires need k releases; others wait until the last",
 		run: countedHolds, anywhere: true,
 	},
 	{
@@ -20,7 +20,7 @@ var reentrantRows = []row{
 		run: partialRelease, anywhere: true,
 	},
 	{
-		number: 20, group: "Reentrant", says: "a lock that is not reentrant answers re-entry at once",
+		number: 20, group: "Reentrant", says: "a lock that is not reentrant refuses re-entry at once",
 		run: reentryIsAnError, anywhere: true,
 	},
 }
@@ -52,7 +52,7 @@ func countedHolds(t *testing.T, s stage) {
 	}
 	mustRelease(t, mustLock(t, s.lock()))
 
-	// The last release wakes a waiter, an earlier one does not free the lock for him.
+	// The last release wakes a waiter; an earlier one must not free the lock.
 	outer, inner := mustLock(t, l), mustLock(t, l)
 	waiting := s.lockAsync(t.Context(), t, s.rivals().lock())
 	mustRelease(t, outer)

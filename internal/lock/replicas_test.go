@@ -13,7 +13,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-// withReplicas returns the stage on a Redis of its own with two replicas.
+// withReplicas returns the stage on its own Redis with two replicas.
 func (s stage) withReplicas(t *testing.T) (stage, []*testkit.RedisServer) {
 	t.Helper()
 	master := testkit.StartRedis(t, "--repl-diskless-sync-delay", "0")
@@ -40,7 +40,7 @@ func enoughReplicas(t *testing.T, s stage) {
 	for i, r := range replicas {
 		replica := stage{s.kind, r.Client(), ""}
 		if n := len(replica.remains(t)); n != s.kind.locks() {
-			t.Errorf("replica %d has %d keys of locks when the lock is obtained, want %d", i, n, s.kind.locks())
+			t.Errorf("replica %d has %d keys of locks after the lock was obtained, want %d", i, n, s.kind.locks())
 		}
 	}
 	if err := s.client.ScriptFlush(t.Context()).Err(); err != nil {
@@ -58,7 +58,7 @@ func enoughReplicas(t *testing.T, s stage) {
 	mustRelease(t, copied(t, s, 1))
 }
 
-// onReplicas returns the lock that so many replicas must have.
+// onReplicas returns the lock with OnReplicas(n).
 func onReplicas(l aLock, n int) aLock {
 	if whole, ok := l.(same[*group.Hold]); ok {
 		return several(whole.taker.(*group.Lock).OnReplicas(n))
@@ -66,7 +66,8 @@ func onReplicas(l aLock, n int) aLock {
 	return several(group.Multi(l.(same[*lock.Hold]).taker.(*lock.Lock)).OnReplicas(n))
 }
 
-// copied takes the lock when there are enough replicas, of which a busy machine may say so too late.
+// copied takes the lock when there are enough replicas. It retries, because on a busy machine they may confirm too
+// late.
 func copied(t *testing.T, s stage, replicas int) (h aHold) {
 	t.Helper()
 	l := onReplicas(s.lock(), replicas)
@@ -78,7 +79,7 @@ func copied(t *testing.T, s stage, replicas int) (h aHold) {
 	return h
 }
 
-// tooFew takes the lock when there are not as many replicas.
+// tooFew takes the lock when there are too few replicas.
 func tooFew(t *testing.T, s stage, replicas int) {
 	t.Helper()
 	l := onReplicas(s.lock(), replicas)
@@ -88,12 +89,12 @@ func tooFew(t *testing.T, s stage, replicas int) {
 		h, err := call(ctx)
 		cancel()
 		if err == nil {
-			_ = h.Release(t.Context()) // the test has failed
+			_ = h.Release(t.Context()) // the test has failed already
 			t.Fatalf("%s succeeded with too few replicas", what)
 		}
 		wantErr(t, what, err, group.ErrTooFewReplicas)
 		if errors.Is(err, lock.ErrNotObtained) {
-			t.Errorf("%s: %v, want that nobody else is said to have it", what, err)
+			t.Errorf("%s: %v, want an error that does not blame another holder", what, err)
 		}
 		if took := time.Since(begin); took > soon {
 			t.Errorf("%s took %v", what, took)
@@ -107,7 +108,8 @@ func tooFew(t *testing.T, s stage, replicas int) {
 	}
 }
 
-// waiterWithTooFew has two wait in one process: the error of the first is not that of the second, who asks for less.
+// waiterWithTooFew has two goroutines of a process wait: the first one's error must not reach the second, which asks
+// for fewer replicas.
 func waiterWithTooFew(t *testing.T, s stage, replicas int) {
 	h := mustLock(t, s.rivals().lock())
 	locker := lock.New(s.client, s.prefix)

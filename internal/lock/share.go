@@ -13,29 +13,28 @@ import (
 )
 
 const (
-	// promptTime is how long an answer is waited for at first, where the caller may leave or others share the
-	// request. When it does not come it takes the call's connection along, so then those that follow have the time of
-	// a call, for slowTime.
+	// promptTime is how long to wait for an answer at first, if the caller may leave or others share the request. A
+	// request without an answer costs its connection, so the calls of the next slowTime are given their full time.
 	promptTime = 50 * time.Millisecond
 	slowTime   = 10 * time.Second
-	// How many requests are under way at once before calls share the next one. Two: while Redis works on one, the
-	// answers of the other are read. More while answers are slow, so that nobody waits behind one that does not come.
+	// How many requests may be under way before further calls share the next one. Two: while Redis works on one, the
+	// answers of the other are read. More while Redis is slow, so that one lost answer blocks nobody.
 	promptSends, patientSends = 2, 8
-	// mostShared is how many calls share a request at most: Redis serves it to its end before anybody else's.
+	// mostShared is how many calls share a request at most: Redis serves nobody else until it has finished one.
 	mostShared = 64
 )
 
-// sends are calls of one process that are made at the same time, and share one write, one read, and one turn of Redis's
-// loop. A caller leaves when their context is over; what was sent goes on for the others, and may be done.
+// sends batches the concurrent calls of a process, so that they share one write, one read and one turn of Redis's event
+// loop. A caller leaves when its context ends; the request goes on for the others, and may take effect.
 type sends = batch.Batcher[call, *redis.Cmd]
 
-// newSends returns sends that are answered within the time, or not at all. With inline ones a call is sent at once by
-// its caller, where nobody else asks: they are not ready to leave, which costs less.
+// newSends returns sends whose requests take at most within. With inline, a call that finds no other under way is sent
+// by its own goroutine. That is cheaper, but such a caller cannot leave early.
 func (l *Locker) newSends(within time.Duration, calls int, inline bool) *sends {
 	options := batch.Options{Size: mostShared, Calls: calls, Inline: inline, FailWaiting: true}
 	return batch.New(options, func(ctx context.Context, items []*batch.Item[call, *redis.Cmd]) error {
 		if _, limited := ctx.Deadline(); !limited {
-			ctx = limit(ctx, within) // who is not answered by then asks again
+			ctx = limit(ctx, within) // callers without an answer by then ask again
 		}
 		if len(items) == 1 {
 			items[0].Answer = items[0].Request.run(ctx, l.client)
@@ -47,29 +46,28 @@ func (l *Locker) newSends(within time.Duration, calls int, inline bool) *sends {
 			runAll(ctx, l.client, calls, func(i int, answer *redis.Cmd) { items[i].Answer = answer })
 		}
 		if err := items[len(items)-1].Answer.Err(); uncertain(err) {
-			return err // those that wait to be sent are sent again, by themselves
+			return err // fails the calls still queued; each is then sent alone
 		}
 		return nil
 	})
 }
 
-// run runs a script, together with those of others that come at the same time: also when answers take their time, as
-// thousands that ask one by one would take longer still. Its caller leaves after the time, whatever becomes of the
-// others.
+// run runs a script, batched with concurrent calls. Batching matters even more while Redis is slow, when thousands of
+// single calls would take longer still. The caller leaves after within, whatever happens to the others.
 //
 //nolint:contextcheck // limited's is the same, without a deadline
 func (l *Locker) run(ctx context.Context, within time.Duration, c call) *redis.Cmd {
 	sends := l.slot(c.keys).patient
 	if l.obeys && time.Now().UnixNano() >= l.slow.Load() {
 		sends = l.prompt
-		within = min(within, releaseTimeout/2) // a release that waits behind it has time left to be sent by itself
-		if ctx.Done() != nil {                 // its caller may leave sooner
+		within = min(within, releaseTimeout/2) // leaves a release queued behind it time to be sent alone
+		if ctx.Done() != nil {                 // the caller may leave early
 			within = promptTime
 		}
 		ctx = limit(ctx, within)
 	} else {
 		if l, ok := ctx.(limited); ok {
-			ctx = l.Context // whose deadline has a timer, if it has one
+			ctx = l.Context // the parent, whose deadline has a timer
 		}
 		own, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
@@ -82,24 +80,24 @@ func (l *Locker) run(ctx context.Context, within time.Duration, c call) *redis.C
 	return answer // with its own error
 }
 
-// failed is the answer of a call that went wrong before it was answered.
+// failed returns the answer of a call that failed before it got one.
 func failed(ctx context.Context, err error) *redis.Cmd {
 	answer := redis.NewCmd(ctx)
 	answer.SetErr(err)
 	return answer
 }
 
-// slot is what calls have in common that ask for locks of one slot, which one server has: so that one that says nothing
-// holds up its own locks only. (A request to more than one is answered when all of them have answered.)
+// slot is the state shared by all calls to one slot of a cluster, which is on one server. A silent server so delays
+// only its own locks. (A request to several servers is answered only once all have answered.)
 type slot struct {
 	patient *sends       // while answers are slow
-	left    atomic.Int64 // calls that go on though nobody waits for them
+	left    atomic.Int64 // abandoned calls (leave.go)
 
 	probing sync.Mutex
-	probed  time.Time // when the idle connections were looked at last; guarded by probing
+	probed  time.Time // when the idle connections were last probed; guarded by probing
 }
 
-// slot returns the slot of a lock's keys. A client of one server has one for all.
+// slot returns the slot of a lock's keys. If there is only one server, all locks share one slot.
 func (l *Locker) slot(keys []string) *slot {
 	name := ""
 	if l.several {
@@ -112,8 +110,9 @@ func (l *Locker) slot(keys []string) *slot {
 	return s.(*slot) //nolint:forcetypeassert // nothing else is stored
 }
 
-// retry does something that asks Redis for the keys, and once more, patiently, if it was not answered; then it is
-// told that it may have been done. What was not sent because the request before had failed does not count, once.
+// retry calls do, which sends a request about the keys, and calls it again, with more patience, if the first was not
+// answered; again tells do that the first may have taken effect. One failure with ErrNotSent, because the request
+// before it failed, does not count as a try.
 func (l *Locker) retry(ctx context.Context, keys []string, do func(again bool) error) (err error) {
 	again := false
 	for range 3 {
@@ -124,9 +123,9 @@ func (l *Locker) retry(ctx context.Context, keys []string, do func(again bool) e
 		}
 		again = again || lost
 		if timedOut(err) {
-			l.dropHalfOpen(keys) //nolint:contextcheck // it is soon over, and others profit from it
+			l.dropHalfOpen(keys) //nolint:contextcheck // short, and others profit from it
 		}
-		l.slow.Store(time.Now().Add(slowTime).UnixNano()) // last: who comes before has no patience either
+		l.slow.Store(time.Now().Add(slowTime).UnixNano()) // last, so that calls during the probe still fail fast
 	}
 	return err
 }

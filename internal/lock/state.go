@@ -11,23 +11,23 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// State is who had a lock at one moment; with more than 500 holds, at moments that follow each other. It is old when it
-// arrives: for reports and operators, never for a decision that the lock itself has to make.
+// State says who had a lock at one moment; beyond 500 holds, at successive moments. It is outdated when it arrives: use
+// it for reports and operators, never for a decision that needs the lock.
 type State struct {
-	// Holders are those who have the lock; none when it is free.
+	// Holders are the owners who hold the lock; empty if it is free.
 	Holders []Holder
 	// Token is the fencing token of the present stay, 0 when the lock is free.
 	Token int64
 }
 
-// Holder is one owner who has a lock.
+// Holder is one owner of a lock.
 type Holder struct {
 	Owner Owner
 	// Label is the host and the process of the owner's first hold: "host/pid".
 	Label string
-	// Holds is how many times they have it.
+	// Holds is how many holds the owner has.
 	Holds int
-	// TTL is when it ends if they do not renew it; with several holds, the last one.
+	// TTL is how long the holder's last hold lasts if it is not renewed.
 	TTL time.Duration
 }
 
@@ -63,7 +63,7 @@ func (s State) HoldCount(o Owner) int {
 	return n
 }
 
-// TTL returns when the lock would be free if nobody renewed it; 0 when it was.
+// TTL returns how long the lock would stay taken if nobody renewed it; 0 if it was free.
 func (s State) TTL() time.Duration {
 	var longest time.Duration
 	for _, h := range s.Holders {
@@ -72,8 +72,8 @@ func (s State) TTL() time.Duration {
 	return longest
 }
 
-// readState adds {token, "request label owner", ms, ...} to a state, and returns how many holds that were. The index
-// says where owners stand.
+// readState adds the state script's answer, {token, "request label owner", ms, ...}, to s and returns the number of
+// holds in it. index maps owners to their position in s.Holders.
 func readState(s *State, index map[Owner]int, answer *redis.Cmd) (holds int, err error) {
 	got, err := answer.Slice()
 	if err != nil {
@@ -91,7 +91,7 @@ func readState(s *State, index map[Owner]int, answer *redis.Cmd) (holds int, err
 		if !ok || !isText || !isTime || len(parts) != 3 {
 			return 0, odd
 		}
-		if ms > 0 || ms == -1 { // -1: a foreign key, for ever
+		if ms > 0 || ms == -1 { // -1: a foreign key without an end
 			o, ttl := Owner(parts[2]), time.Duration(ms)*time.Millisecond
 			i, known := index[o]
 			if !known {
@@ -107,8 +107,8 @@ func readState(s *State, index map[Owner]int, answer *redis.Cmd) (holds int, err
 	return len(got) / 2, nil
 }
 
-// Mutexes returns the names of the mutexes that somebody has, or had within the last seconds, in order. It is for
-// operators: it looks through all keys of Redis, 1,000 at a time.
+// Mutexes returns the sorted names of the mutexes that are held or were held within the last seconds. It is for
+// operators: it scans all keys of Redis, 1,000 at a time.
 func (l *Locker) Mutexes(ctx context.Context) ([]string, error) {
 	nodes, ok := l.client.(redis.Cmdable)
 	if !ok {

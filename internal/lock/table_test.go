@@ -20,7 +20,7 @@ const (
 	endsAt   = "<!-- rows:end -->"
 )
 
-// TestDocumentHasTheTable keeps the document's table that of the suite.
+// TestDocumentHasTheTable fails if the document's table differs from the suite's rows.
 func TestDocumentHasTheTable(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(document)
@@ -40,11 +40,11 @@ func TestDocumentHasTheTable(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(rowsTable(), string(table)); diff != "" {
-		t.Errorf("the table is not that of the suite; write it with make docs\n%s", diff)
+		t.Errorf("the table differs from the suite; write it with make docs\n%s", diff)
 	}
 }
 
-// rowsTable returns the rows and the kinds that claim them, as markdown.
+// rowsTable returns the rows, and the kinds that claim them, as markdown.
 func rowsTable() string {
 	var b strings.Builder
 	b.WriteString("| | | Row |")

@@ -20,45 +20,45 @@ import (
 var thirdRows = []row{
 	{
 		number: 61, group: "Together",
-		says: "requests of one owner that wait, in one process or several, enter together",
+		says: "waiting requests of one owner, in one process or several, enter together",
 		run:  ownersEnterTogether,
 	},
 	{
 		number: 62, group: "Fenced",
-		says: "no token is above the high water; after a step of the clock, back by an hour, the next one is higher",
+		says: "no token is above the high water; after the clock is set back an hour, the next one is higher",
 		run:  tokensAreCovered,
 	},
 	{
 		number: 63, group: "Silence",
-		says: "with 1 to 8 half-open idle connections calls and renewals succeed; no error names a wrong deadline",
+		says: "calls and renewals succeed despite 1 to 8 half-open idle connections; no error names a wrong deadline",
 		run:  halfOpenCommands,
 	},
 	{
 		number: 64, group: "Silence",
-		says: "a silent server is the context's error or the package's own, never that somebody else has the lock",
+		says: "a silent server causes the context's error or ErrNoAnswer, never ErrNotObtained",
 		run:  silentServer,
 	},
 	{
 		number: 65, group: "Misuse",
-		says: "invalid owners and options and a Redlock of different locks are refused; a nil or zero hold is not held",
+		says: "invalid owners, invalid options and mismatched Redlocks are refused; a nil or zero hold is not held",
 		run:  misuseIsRefused,
 	},
 	{
 		number: 66, group: "Small print",
 		says: "the client's highest token counts, and one write covers a rush; a leaving waiter lengthens nothing; " +
 			"a full Redis keeps times to live; failed renewals are repeated soon; " +
-			"a waiter looks when the lease is over; cancelled contexts are forgotten",
+			"a waiter asks when the lease is over; cancelled contexts are forgotten",
 		run: smallPromises,
 	},
 }
 
-// waiters is a queue in two processes: an owner with several requests, and strangers between these.
+// waiters is a queue across two processes: several requests of one owner, with strangers in between.
 type waiters struct {
 	stage
 	watched   []*spy
 	processes []*lock.Locker
 	come      int64
-	together  chan locked // what the owner's requests got
+	together  chan locked // results of the owner's requests
 	strangers chan locked
 }
 
@@ -73,7 +73,7 @@ func newWaiters(t *testing.T, s stage) *waiters {
 	return w
 }
 
-// wait has one more request come, and returns when Redis has refused it.
+// wait adds one more request, and returns when Redis has refused it.
 func (w *waiters) wait(t *testing.T, k kind, process int, o lock.Owner, got chan locked) {
 	t.Helper()
 	asked := w.watched[process].answers.Load()
@@ -90,10 +90,10 @@ func (w *waiters) wait(t *testing.T, k kind, process int, o lock.Owner, got chan
 	})
 }
 
-// ownersEnterTogether lets others have the lock first, and then an owner four times at once, past those who wait
-// between.
+// ownersEnterTogether frees the lock for the strangers, and then lets an owner's four requests in at once, ahead of the
+// strangers between them.
 func ownersEnterTogether(t *testing.T, s stage) {
-	for try := range 3 { // a request may come before or after the message that concerns it
+	for try := range 3 { // a request may arrive before or after its message
 		own := s
 		own.prefix += fmt.Sprint(try, ":")
 		quickly(t, "the wait of an owner for all of its requests", func() { enterTogether(t, own) })
@@ -106,7 +106,7 @@ func enterTogether(t *testing.T, s stage) {
 	w, owner := newWaiters(t, s), lock.NewOwner()
 	h := mustLock(t, s.rivals().lock())
 	between := s.rivals().kind
-	if s.kind.name == "Reentrant" { // the first of each process is a stranger
+	if s.kind.name == "Reentrant" { // each process's first waiter is a stranger
 		w.wait(t, between, 0, lock.NewOwner(), w.strangers)
 		w.wait(t, between, 1, lock.NewOwner(), w.strangers)
 	}
@@ -116,7 +116,7 @@ func enterTogether(t *testing.T, s stage) {
 	w.wait(t, between, 1, lock.NewOwner(), w.strangers)
 	w.wait(t, s.kind, 1, owner, w.together)
 	last := s.kind
-	if last.name == "Write" { // the writer may read as well
+	if last.name == "Write" { // a writer may also read
 		last = kindOf("Read")
 	}
 	w.wait(t, last, 1, owner, w.together)
@@ -138,7 +138,7 @@ func enterTogether(t *testing.T, s stage) {
 			}
 			holds = append(holds, got.hold)
 		case <-time.After(soon):
-			t.Fatalf("the owner has the lock %d times of 4, and waits for itself", len(holds))
+			t.Fatalf("%d of the owner's 4 requests have the lock; the others wait for it", len(holds))
 		}
 	}
 	for _, h := range holds {
@@ -146,7 +146,7 @@ func enterTogether(t *testing.T, s stage) {
 	}
 }
 
-// tokensAreCovered takes a lock again and again by a clock that the test controls.
+// tokensAreCovered takes a lock again and again, with a clock that the test controls.
 func tokensAreCovered(t *testing.T, s stage) {
 	s, server := s.clockStage(t)
 	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
@@ -164,7 +164,7 @@ func tokensAreCovered(t *testing.T, s stage) {
 		mustRelease(t, h)
 	}
 	locker := lock.New(s.client, s.prefix)
-	for range 3 { // names that are new, and names that were used a moment ago
+	for range 3 { // new names, and names used a moment ago
 		for range 60 {
 			now = now.Add(400 * time.Microsecond)
 			take("used again and again", s.kind.open(locker, "m", lock.NewOwner()))
@@ -177,7 +177,7 @@ func tokensAreCovered(t *testing.T, s stage) {
 			server.FastForward(time.Minute)
 		}
 		now = now.Add(-time.Hour)
-		take("an hour back", s.lock()) // of a process that has seen no token
+		take("an hour back", s.lock()) // in a process that has seen no token
 		take("an hour back, again", s.lock())
 	}
 }
@@ -195,7 +195,7 @@ func (s stage) highestWater(t *testing.T) (highest int64) {
 	return highest
 }
 
-// swallowIdle makes all connections that there are now half open, of which so many are idle.
+// swallowIdle makes all present connections half open; so many of them are idle.
 func (d *deafness) swallowIdle(t *testing.T, client *redis.Client, idle int) {
 	t.Helper()
 	var conns []*redis.Conn
@@ -207,7 +207,7 @@ func (d *deafness) swallowIdle(t *testing.T, client *redis.Client, idle int) {
 		conns = append(conns, conn)
 	}
 	for _, conn := range conns {
-		_ = conn.Close() // gives it back
+		_ = conn.Close() // returns the connection to the pool
 	}
 	atOnce(t, idle, func(int) error { // pipelines have connections of their own
 		_, err := client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
@@ -226,7 +226,7 @@ func (d *deafness) swallowIdle(t *testing.T, client *redis.Client, idle int) {
 	}
 }
 
-// halfOpenCommands uses a lock while idle connections say nothing, and new ones work.
+// halfOpenCommands uses a lock while idle connections are half open and new ones work.
 func halfOpenCommands(t *testing.T, s stage) {
 	for _, idle := range []int{1, 2, 4, 8} {
 		for _, tc := range []struct {
@@ -274,7 +274,7 @@ func halfOpenCommands(t *testing.T, s stage) {
 				return errors.Join(h.Err(), h.Release(ctx))
 			}},
 		} {
-			for _, slow := range []bool{false, true} { // lately, so that an answer is waited for
+			for _, slow := range []bool{false, true} { // slow: Redis was slow lately, so calls wait longer for answers
 				t.Run(fmt.Sprintf("%s, %d idle, slow %v", tc.name, idle, slow), func(t *testing.T) {
 					t.Parallel()
 					own := s
@@ -283,7 +283,7 @@ func halfOpenCommands(t *testing.T, s stage) {
 					client := d.client(t, redisAddr(s.client))
 					locker := lock.New(client, own.prefix)
 					l := own.kind.open(locker, "m", lock.NewOwner(), lock.WithRenewedLease(4*time.Second))
-					mustRelease(t, mustLock(t, l)) // the scripts are known
+					mustRelease(t, mustLock(t, l)) // loads the scripts
 					if slow {
 						lock.AnswersAreSlow(locker)
 					}
@@ -301,12 +301,12 @@ func halfOpenCommands(t *testing.T, s stage) {
 	}
 }
 
-// silentServer asks a server that says nothing: no answer is not the answer that somebody has the lock.
+// silentServer calls a server that never answers: a missing answer must not look like a refusal.
 func silentServer(t *testing.T, s stage) {
 	for _, tc := range []struct {
 		name     string
 		deadline time.Duration
-		over     bool // it will be
+		over     bool // whether the deadline ends the call
 	}{{"soon over", 150 * time.Millisecond, true}, {"far", time.Hour, false}} {
 		for _, method := range []string{"TryLock", "Lock", "Do", "TryDo"} {
 			t.Run(method+", deadline "+tc.name, func(t *testing.T) {
@@ -325,7 +325,7 @@ func silentServer(t *testing.T, s stage) {
 				is := errors.Is(err, context.DeadlineExceeded)
 				says := strings.Contains(fmt.Sprint(err), context.DeadlineExceeded.Error())
 				if errors.Is(err, lock.ErrNotObtained) || is != tc.over || says != tc.over {
-					t.Errorf("%s: %v; want that nobody has it, and that the deadline is over: %v", method, err, tc.over)
+					t.Errorf("%s: %v; want ErrNoAnswer alone; with the deadline's error: %v", method, err, tc.over)
 				}
 			})
 		}
@@ -338,7 +338,7 @@ func silentServer(t *testing.T, s stage) {
 	}
 }
 
-// silentWhileWaiting leaves a wait when Redis has said nothing for long: that it was refused before is no answer.
+// silentWhileWaiting cancels a wait after Redis has been silent for long: the earlier refusal no longer counts.
 func silentWhileWaiting(t *testing.T, s stage) {
 	s.prefix += "waits:"
 	p, through := s.viaProxy(t)
@@ -355,7 +355,7 @@ func silentWhileWaiting(t *testing.T, s stage) {
 	wantErr(t, "Lock", err, context.Canceled)
 	wantErr(t, "Lock", err, lock.ErrNoAnswer)
 	if errors.Is(err, lock.ErrNotObtained) {
-		t.Errorf("Lock: %v, want that nobody knows who has it", err)
+		t.Errorf("Lock: %v, want ErrNoAnswer", err)
 	}
 	mustRelease(t, h)
 }
@@ -378,12 +378,12 @@ func ask(parent context.Context, l aLock, method string) error {
 		err = l.TryDo(ctx, nothing)
 	}
 	if h != nil {
-		err = h.Release(ctx) // the test has failed
+		err = h.Release(ctx) // the test has failed already
 	}
 	return err
 }
 
-// misuseIsRefused describes locks that cannot be had.
+// misuseIsRefused takes locks that are described wrongly.
 func misuseIsRefused(t *testing.T, s stage) {
 	locker := lock.New(s.client, s.prefix)
 	cases := map[string]struct {
@@ -425,7 +425,7 @@ func misuseIsRefused(t *testing.T, s stage) {
 			err := ask(t.Context(), tc.lock, method)
 			wantErr(t, name+": "+method, err, tc.want)
 			if errors.Is(err, lock.ErrNotObtained) {
-				t.Errorf("%s: %s: %v, want that nobody else is said to have it", name, method, err)
+				t.Errorf("%s: %s: %v, want an error that does not blame another holder", name, method, err)
 			}
 		}
 	}
@@ -444,7 +444,7 @@ func misuseIsRefused(t *testing.T, s stage) {
 	}
 }
 
-// smallPromises are those that nothing noticed the lack of once.
+// smallPromises are promises that used to have no failing test.
 func smallPromises(t *testing.T, s stage) {
 	t.Run("tokens", func(t *testing.T) { t.Parallel(); tokensHeedTheClient(t, s) })
 	t.Run("leaving", func(t *testing.T) { t.Parallel(); leavingLengthensNothing(t, s) })
@@ -454,18 +454,18 @@ func smallPromises(t *testing.T, s stage) {
 	t.Run("contexts", func(t *testing.T) { t.Parallel(); contextsAreForgotten(t, s) })
 }
 
-// clockStage returns the stage on an in-process Redis, whose clock the test sets.
+// clockStage returns the stage on an in-process Redis whose clock the test sets.
 func (s stage) clockStage(t *testing.T) (stage, *miniredis.Miniredis) {
 	t.Helper()
 	server := miniredis.RunT(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})
-	t.Cleanup(func() { _ = client.Close() }) // nothing is under way
+	t.Cleanup(func() { _ = client.Close() }) // no call is under way
 	s.client = client
 	return s, server
 }
 
-// tokensHeedTheClient takes a lock in a rush: the high water is written once in 10 ms, and a process never gets a token
-// below one that it has seen.
+// tokensHeedTheClient takes a lock in a rush: the high water must be written once in 10 ms, and a process must never
+// get a token below one that it has seen.
 func tokensHeedTheClient(t *testing.T, s stage) {
 	s, server := s.clockStage(t)
 	now := time.Date(2026, 11, 26, 12, 0, 0, 1000, time.UTC)
@@ -485,7 +485,7 @@ func tokensHeedTheClient(t *testing.T, s stage) {
 	if most := 2 + 2*s.kind.locks(); s.kind.name == "Mutex" && len(written) > most {
 		t.Errorf("the high water was raised %d times in 6 ms, want %d at most", len(written), most)
 	}
-	// Another lock of the process, whose tokens run an hour ahead.
+	// The process also sees the tokens of another lock, which run an hour ahead.
 	h := mustLock(t, s.kind.open(locker, "ahead", lock.NewOwner()))
 	slots := s.slotsOf(t, "ahead")
 	mustRelease(t, h)
@@ -495,7 +495,7 @@ func tokensHeedTheClient(t *testing.T, s stage) {
 			t.Fatal(err)
 		}
 	}
-	for _, key := range s.keys(t) { // a mutex remembers its last token besides
+	for _, key := range s.keys(t) { // a mutex also remembers its last token
 		if _, rest, _ := strings.Cut(key, "}:"); strings.Contains(rest, ":ahead") {
 			s.client.Del(t.Context(), key)
 		}
@@ -506,7 +506,7 @@ func tokensHeedTheClient(t *testing.T, s stage) {
 	}
 }
 
-// slotsOf returns the keys of the high waters of a name.
+// slotsOf returns the high-water keys of a name.
 func (s stage) slotsOf(t *testing.T, name string) (slots []string) {
 	t.Helper()
 	for _, key := range s.keys(t) {
@@ -517,10 +517,10 @@ func (s stage) slotsOf(t *testing.T, name string) (slots []string) {
 	return slots
 }
 
-// leavingLengthensNothing gives up waits: the keys of the holder live no longer than before.
+// leavingLengthensNothing cancels waits: the holder's keys must not live longer than before.
 func leavingLengthensNothing(t *testing.T, s stage) {
 	s.prefix += "leaving:"
-	const lease = time.Minute // in which a busy machine lets three wait
+	const lease = time.Minute // time enough for three waiters on a busy machine
 	begin := time.Now()
 	mustLock(t, s.rivals().lock(lock.WithLease(lease)))
 	held := s.remains(t)
@@ -536,13 +536,13 @@ func leavingLengthensNothing(t *testing.T, s stage) {
 			ttl = max(ttl, s.client.PTTL(t.Context(), key).Val())
 		}
 		if left := lease - time.Since(begin); ttl > left+200*time.Millisecond {
-			t.Errorf("the lock is taken for %v when a waiter has left, want %v at most", ttl, left)
+			t.Errorf("the lock is taken for %v after a waiter left, want %v at most", ttl, left)
 		}
 		s.nobodyListens(t)
 	}
 }
 
-// fullKeepsLeases releases on a Redis that is full: what is left has a time to live.
+// fullKeepsLeases releases on a full Redis: all remaining keys must have a time to live.
 func fullKeepsLeases(t *testing.T, s stage) {
 	s, _ = s.onOwnServer(t)
 	h := mustLock(t, s.lock())
@@ -557,7 +557,7 @@ func fullKeepsLeases(t *testing.T, s stage) {
 	}
 }
 
-// failedRenewalIsRepeated fails five renewals in a row: those that follow soon keep the lock.
+// failedRenewalIsRepeated fails five renewals in a row: the quick retries must keep the lock.
 func failedRenewalIsRepeated(t *testing.T, s stage) {
 	s.prefix += "failed:"
 	const lease = 6 * time.Second
@@ -572,32 +572,31 @@ func failedRenewalIsRepeated(t *testing.T, s stage) {
 	first := h.ValidUntil()
 	eventually(t, "renewed or lost", func() bool { return h.Err() != nil || h.ValidUntil().After(first) })
 	if err := h.Err(); err != nil {
-		t.Errorf("after five renewals that failed: %v", err)
+		t.Errorf("after five failed renewals: %v", err)
 	}
 	mustRelease(t, h)
 }
 
-// looksWhenTheLeaseIsOver waits behind holders that die: a waiter looks soon after their lease, without having been
-// told.
+// looksWhenTheLeaseIsOver waits behind holders that die: a waiter must ask soon after their lease, without a message.
 func looksWhenTheLeaseIsOver(t *testing.T, s stage) {
 	s.prefix += "end:"
 	const lease = 1300 * time.Millisecond
-	within(t, lease+250*time.Millisecond, "a wait behind one who died", func() time.Duration {
+	within(t, lease+250*time.Millisecond, "a wait behind a dead holder", func() time.Duration {
 		s.nobodyListens(t)
 		h := mustLock(t, s.rivals().lock(lock.WithLease(lease)))
 		begin := time.Now()
 		got := mustReceive(t, s.lockAsync(t.Context(), t, s.lock()))
 		mustRelease(t, got.hold)
-		wantErr(t, "Err of the one who died", h.Err(), lock.ErrLost)
+		wantErr(t, "Err of the dead holder", h.Err(), lock.ErrLost)
 		return got.at.Sub(begin)
 	})
 }
 
-// contextsAreForgotten makes and cancels contexts of one hold: nothing is left of them.
+// contextsAreForgotten makes and cancels contexts of one hold: the hold must not keep them.
 func contextsAreForgotten(t *testing.T, s stage) {
 	s.prefix += "contexts:"
 	h, ok := mustLock(t, s.lock()).(*lock.Hold)
-	if !ok { // its contexts are the standard library's
+	if !ok { // its contexts need no bookkeeping
 		return
 	}
 	before := lock.Dependents(h)

@@ -6,37 +6,37 @@ import (
 	"time"
 )
 
-// topic is one channel, and those of this process who wait there, in the order in which they came. Without a queue in
-// Redis the first of them asks Redis, and the others wait until they are first, so that a release makes one of them
-// ask and not all. With one, each of them asks when Redis says that it is their turn. In both cases those whose owner
-// has the lock ask at once. The mutex of pubsub guards all but the channels.
+// topic is one channel and the waiters of this process on it, in order of arrival. Without a queue in Redis, the first
+// waiter asks Redis and the others wait until they are first, so that a release makes one waiter ask instead of all.
+// With a queue in Redis, each waiter asks when Redis says that it is its turn. In both cases, waiters whose owner
+// already has the lock ask at once. pubsub's mutex guards everything but the channels.
 type topic struct {
-	lock    *Lock // anybody's: says what is asked to keep places
+	lock    *Lock // the lock of any waiter; its scripts renew the places
 	events  chan struct{}
-	turns   chan struct{} // the same for events that say that it is other processes' turn
+	turns   chan struct{} // as events, after a process let the others have their turn
 	waiters []*waiter
-	named   map[string]*waiter // by their requests
-	next    time.Time          // when the first looks again without an event
-	// restraint is how long the first lets pass before it asks again; only it knows.
+	named   map[string]*waiter // by request
+	next    time.Time          // when the first waiter asks without an event
+	// restraint is how long the first waiter delays its next try after an event; only that waiter uses it.
 	restraint time.Duration
-	handedOff int   // how many times in a row the lock went from one waiter here to the next
-	holder    Owner // who had the lock when the first asked last, if kinds without a queue know
+	handedOff int   // how often in a row the lock was handed on within this process
+	holder    Owner // who had the lock at the first waiter's last try; "" with a queue in Redis
 
-	idle time.Time // since when nobody waits; zero while somebody does
-	due  time.Time // when the places are kept next
-	gone []string  // places, without the process, whose requests do not wait any more
+	idle time.Time // when the last waiter left; zero while somebody waits
+	due  time.Time // when the places are renewed next
+	gone []string  // places to remove, without the process: their waiters have left
 }
 
-// waiter is one call of Lock that waits.
+// waiter is one waiting call of Lock.
 type waiter struct {
 	claim   claim
-	reads   bool          // it is for the reading side of a read-write lock
-	events  chan struct{} // it is to ask, first or not: one event that it has not acted on yet
-	first   chan struct{} // closed when it is the first; never where Redis has a queue
-	next    time.Time     // when to look without an event; set before that
-	failed  chan error    // why there is no point in asking
-	offers  chan offer    // the lock, from the one who had it
-	offered bool          // it is on its way, or has arrived
+	reads   bool          // it wants to read a read-write lock
+	events  chan struct{} // tells it to ask, first or not; holds one pending event
+	first   chan struct{} // closed when it becomes the first; never with a queue in Redis
+	next    time.Time     // when to ask without an event; set before first is closed
+	failed  chan error    // an error that ends the wait
+	offers  chan offer    // the lock, handed on by its holder
+	offered bool          // an offer is on its way or has arrived
 }
 
 func newTopic(l *Lock) *topic {
@@ -46,19 +46,19 @@ func newTopic(l *Lock) *topic {
 	}
 }
 
-// queued reports whether those who wait have places in a queue in Redis. An acquire that is refused leaves one when its
-// claim listens, and a release must follow when the wait is given up.
+// queued reports whether waiters have places in a queue in Redis. Then a refused acquire of a claim that listens leaves
+// a place, and a release must remove it when the wait is given up.
 func (t *topic) queued() bool { return t.lock.kind.stay != nil }
 
-// signal leaves an event in a channel, also for one who looks later.
+// signal puts an event into the channel, where it stays until somebody reads it.
 func signal(events chan struct{}) {
 	select {
 	case events <- struct{}{}:
-	default: // there is one already
+	default: // one is pending already
 	}
 }
 
-// notify makes all ask who may: the first, or one who becomes it later.
+// notify makes every waiter ask that may: the first, now or later, or all with a queue in Redis.
 func (t *topic) notify() {
 	signal(t.events)
 	if t.queued() {
@@ -68,9 +68,9 @@ func (t *topic) notify() {
 	}
 }
 
-// tell makes those with these places ask, which are named without the process. One who has left and still has a
-// place, because the message crossed with it or it could not be given up, is remembered: nobody else would come past
-// that place.
+// tell signals the waiters with these places (named without the process). A place whose waiter has left is remembered
+// for removal, because the queue would stop at it: the waiter left while the message was on its way, or its place could
+// not be given up.
 func (t *topic) tell(places []string) {
 	for _, place := range places {
 		request, _, _ := strings.Cut(place, " ")
@@ -82,8 +82,8 @@ func (t *topic) tell(places []string) {
 	}
 }
 
-// callAlong makes all ask who wait for the owner, because the owner has the lock; if that is only for reading, those
-// alone who wait to read.
+// callAlong makes the owner's waiters ask, because the owner has the lock: all of them, or only the readers if the
+// owner only reads.
 func (t *topic) callAlong(o Owner, reading bool) {
 	for _, w := range t.waiters {
 		if w.claim.owner == o && (w.reads || !reading) {
@@ -92,18 +92,18 @@ func (t *topic) callAlong(o Owner, reading bool) {
 	}
 }
 
-// heldBy keeps who has the lock, as the first was told or has it itself, and makes the others of that owner ask. One
-// who comes later asks because it is kept.
+// heldBy records who has the lock, as the first waiter learned or because it got the lock itself, and makes the owner's
+// other waiters ask. Waiters that come later compare their owner with it.
 func (t *topic) heldBy(o Owner) {
 	if t.holder = o; o != "" {
 		t.callAlong(o, false)
 	}
 }
 
-// mostGone is how many places one script removes.
+// mostGone is how many places one script removes at most.
 const mostGone = 100
 
-// deliver acts on a message.
+// deliver handles a message.
 func (t *topic) deliver(text string) {
 	switch {
 	case strings.HasPrefix(text, "="), strings.HasPrefix(text, "+"): // queue.lua: call_along
@@ -117,7 +117,7 @@ func (t *topic) deliver(text string) {
 	}
 }
 
-// push appends a waiter, who knows that the lock is taken for the pause; 0 says that they did not ask.
+// push appends a waiter. pause is how long the lock is known to be taken; 0 means that the waiter has not asked yet.
 func (t *topic) push(l *Lock, c claim, pause time.Duration) *waiter {
 	w := &waiter{
 		claim: c, reads: l.kind.name == "read", events: make(chan struct{}, 1), first: make(chan struct{}),
@@ -129,13 +129,13 @@ func (t *topic) push(l *Lock, c claim, pause time.Duration) *waiter {
 	if pause > 0 {
 		t.next = time.Now().Add(pause)
 	}
-	ask := pause == 0 // those behind whom it meant to wait have gone, or Redis has not given it a place
+	ask := pause == 0 // the waiters ahead have gone, or it has no place in Redis yet
 	switch {
 	case t.queued():
 		if pause > 0 {
 			t.soonerDue(t.next)
 		}
-		ask = ask || !fresh // it may have been told between its answer and now
+		ask = ask || !fresh // its turn may have come since its refusal
 		t.gone = slices.DeleteFunc(t.gone, func(place string) bool { return strings.HasPrefix(place, c.request+" ") })
 	case len(t.waiters) == 1:
 		t.promote()
@@ -155,7 +155,7 @@ func (t *topic) promote() {
 	close(w.first)
 }
 
-// successor returns the first waiter, to whom the lock will be handed, or nil when it is the others' turn.
+// successor returns the waiter to whom the lock will be handed, or nil if it is the other processes' turn.
 func (t *topic) successor() *waiter {
 	if t.lock.kind.handOn == nil || len(t.waiters) == 0 || t.waiters[0].offered || t.handedOff >= handOffLimit {
 		t.handedOff = 0
@@ -166,20 +166,21 @@ func (t *topic) successor() *waiter {
 	return t.waiters[0]
 }
 
-// outcome is how a waiter left.
+// outcome is how a wait ended.
 type outcome struct {
 	obtained bool
 	lease    time.Duration
 	err      error
-	broken   bool // err is Redis's, and not only the waiter's
+	broken   bool // err is about Redis, not only about this waiter
 }
 
-// pop removes a waiter. If they were first the next one is now, who asks at once unless the one who left has the lock.
-// Redis's error is everybody's: asking one by one would make the last wait for all timeouts.
+// pop removes a waiter. If it was the first, the next one becomes first, and asks at once unless the lock was just
+// obtained. A Redis error ends all waits: asking one by one would make the last waiter sit through everybody's
+// timeouts.
 func (t *topic) pop(w *waiter, o outcome) {
 	i := slices.Index(t.waiters, w)
 	if i < 0 {
-		return // another one's error was theirs too
+		return // already removed by another waiter's error
 	}
 	t.waiters = slices.Delete(t.waiters, i, i+1)
 	delete(t.named, w.claim.request)
@@ -210,14 +211,14 @@ func (t *topic) fail(err error) {
 	for _, w := range t.waiters {
 		select {
 		case w.failed <- err:
-		default: // it was told already
+		default: // it has an error already
 		}
 	}
 	t.waiters = nil
 	clear(t.named)
 }
 
-// soonerDue makes the places be kept by the given time.
+// soonerDue moves the next renewal of the places forward to the given time.
 func (t *topic) soonerDue(at time.Time) {
 	if at.Before(t.due) {
 		t.due = at

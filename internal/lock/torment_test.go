@@ -12,14 +12,14 @@ import (
 	"seckill/internal/lock"
 )
 
-// entry is one stay of a torture's process at a lock.
+// entry is one stay of a process in the torture test.
 type entry struct {
 	Kind     string
-	From, To int64 // Unix nanoseconds; To is when it was last said to be held
+	From, To int64 // Unix nanoseconds; To is when the hold last reported that it is held
 	Token    int64
 }
 
-// torment takes locks of all kinds for ever, and prints what it had.
+// torment takes locks of all kinds for ever, and prints each stay.
 func torment(ctx context.Context, task childTask, out io.Writer) error {
 	var d deafness
 	client := d.dialer(task.Addr)
@@ -46,7 +46,7 @@ func torment(ctx context.Context, task childTask, out io.Writer) error {
 				err := lines.Encode(e)
 				mu.Unlock()
 				if err != nil {
-					os.Exit(1) // nobody listens
+					os.Exit(1) // nobody reads the output
 				}
 			}
 		}()
@@ -54,7 +54,7 @@ func torment(ctx context.Context, task childTask, out io.Writer) error {
 	select {}
 }
 
-// stayOnce takes the lock of a kind, and reports whether it had it.
+// stayOnce takes a lock of the kind, and reports whether it got it.
 func stayOnce(parent context.Context, k kind, locker *lock.Locker) (e entry, ok bool) {
 	ctx, cancel := context.WithTimeout(parent, 10*childLease)
 	defer cancel()
@@ -64,7 +64,7 @@ func stayOnce(parent context.Context, k kind, locker *lock.Locker) (e entry, ok 
 	}
 	h, err := k.open(locker, name, lock.NewOwner(), lock.WithRenewedLease(childLease)).Lock(ctx)
 	if err != nil {
-		time.Sleep(rand.N(20 * time.Millisecond)) // Redis may be away
+		time.Sleep(rand.N(20 * time.Millisecond)) // Redis may be down
 		return entry{}, false
 	}
 	e = entry{Kind: k.name, From: time.Now().UnixNano(), Token: h.Token()}
@@ -75,7 +75,7 @@ func stayOnce(parent context.Context, k kind, locker *lock.Locker) (e entry, ok 
 		}
 		e.To = at
 	}
-	_ = h.Release(ctx) // it may have been lost
+	_ = h.Release(ctx) // the lock may have been lost
 	if e.To == 0 {
 		return entry{}, false
 	}

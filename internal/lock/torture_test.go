@@ -19,11 +19,11 @@ import (
 	"seckill/internal/testkit"
 )
 
-// processes is how many take locks at a time.
+// processes is how many processes take locks at a time.
 const processes = 6
 
-// TestTorture lets processes take locks of all kinds while one fault after the other is done to them and to Redis, each
-// for LOCK_TORTURE (10m). What they had at the same time, and with which tokens, must be what the kinds promise.
+// TestTorture lets processes take locks of all kinds while they and Redis suffer one fault after another, each for
+// LOCK_TORTURE (10m). The recorded stays and tokens must be what the kinds promise.
 //
 //	make -C lab torture-locks
 func TestTorture(t *testing.T) {
@@ -39,7 +39,7 @@ func TestTorture(t *testing.T) {
 		do   func(w *world)
 	}{
 		{"none", func(*world) { time.Sleep(time.Second) }},
-		{"SIGKILL", func(w *world) { _ = w.pick().cmd.Process.Kill() }}, // it may have been, and none started instead
+		{"SIGKILL", func(w *world) { _ = w.pick().cmd.Process.Kill() }}, // it may be dead already and not yet replaced
 		{"SIGSTOP beyond the lease", func(w *world) {
 			c := w.pick()
 			c.signal(w.t, syscall.SIGSTOP)
@@ -50,7 +50,7 @@ func TestTorture(t *testing.T) {
 		{"cut", func(w *world) { w.proxy.Cut(); time.Sleep(childLease); w.proxy.Heal() }},
 		{"delayed", func(w *world) { w.proxy.Delay(50 * time.Millisecond); time.Sleep(childLease); w.proxy.Heal() }},
 		{"silent", func(w *world) { w.proxy.Blackhole(); time.Sleep(2 * childLease); w.proxy.Heal() }},
-		{"half open", func(*world) { time.Sleep(time.Second) }}, // the processes do that to themselves
+		{"half open", func(*world) { time.Sleep(time.Second) }}, // the processes make their own connections half open
 		{"failover", func(w *world) { w.pair.failover(w.t); time.Sleep(2 * childLease) }},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
@@ -64,11 +64,11 @@ func TestTorture(t *testing.T) {
 	}
 }
 
-// world is a Redis, and those who take its locks.
+// world is a Redis, and the processes that take its locks.
 type world struct {
 	t      *testing.T
 	server *testkit.RedisServer
-	pair   *pair // instead of one server, where that one fails over
+	pair   *pair // used instead of a single server if the fault is a failover
 	proxy  *testkit.Proxy
 	task   childTask
 
@@ -96,7 +96,7 @@ func newWorld(t *testing.T, fault string) *world {
 	return w
 }
 
-// start starts a child, and another one when it ends.
+// start starts a child, and replaces it when it ends.
 func (w *world) start(i int) {
 	text, err := json.Marshal(w.task)
 	if err != nil {
@@ -117,7 +117,7 @@ func (w *world) start(i int) {
 	w.readers.Go(func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			var e entry
-			if json.Unmarshal(lines.Bytes(), &e) == nil { // the last line of one that was killed may be half
+			if json.Unmarshal(lines.Bytes(), &e) == nil { // a killed child's last line may be cut off
 				w.mu.Lock()
 				w.entries = append(w.entries, e)
 				w.mu.Unlock()
@@ -138,12 +138,12 @@ func (w *world) pick() *child {
 	return w.children[rand.IntN(processes)]
 }
 
-// conclude ends all, and checks what they had.
+// conclude ends all processes and checks their stays.
 func (w *world) conclude() {
 	w.mu.Lock()
 	w.over = true
 	for _, c := range w.children {
-		_ = c.cmd.Process.Kill() // it may have ended
+		_ = c.cmd.Process.Kill() // it may have ended already
 	}
 	w.mu.Unlock()
 	w.readers.Wait()
@@ -169,14 +169,14 @@ func (w *world) conclude() {
 	w.t.Logf("stays: %v", counts)
 }
 
-// check fails when stays overlap that must not, or when a token is not above those of stays that were over before.
+// check fails if stays overlap that must not, or if a token is not above those of stays that had ended before.
 func (w *world) check(name string, entries []entry) {
-	var alone, all entry // of those so far that excluded all others, and of all: the one that ended last
-	var highest int64    // of those that are over, or excluded others
+	var alone, all entry // the stays that ended last so far: of the exclusive ones, and of all
+	var highest int64    // of stays that have ended or were exclusive
 	for _, e := range entries {
 		shared := e.Kind == "Read"
 		if e.From < alone.To || !shared && e.From < all.To {
-			w.t.Errorf("%s: two at once: %+v beside %+v or %+v", name, e, alone, all)
+			w.t.Errorf("%s: two holders at once: %+v beside %+v or %+v", name, e, alone, all)
 		}
 		if e.Token < highest || !shared && e.Token == highest {
 			w.t.Errorf("%s: token %d after %d: %+v", name, e.Token, highest, e)

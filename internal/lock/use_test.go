@@ -24,26 +24,26 @@ var useRows = []row{
 	{
 		number: 55, group: "Edges",
 		says: "ForceUnlock wakes a waiter at once, an error reaches every waiter, the drift margin is kept, " +
-			"and nobody passes those who wait",
+			"and nobody overtakes a waiter",
 		run: waitersAreTreatedFairly,
 	},
 	{
-		number: 56, group: "Edges", says: "a holder that was frozen past its lease is told so by Err at once",
+		number: 56, group: "Edges", says: "Err reports at once that a frozen holder's lease is over",
 		run: frozenHolder,
 	},
 	{
 		number: 57, group: "Cost",
-		says: "names used once leave nothing; many holds and waiters cost a bounded script, " +
-			"one for all who wait in a process",
+		says: "names used once leave nothing; scripts for many holds and waiters are bounded, " +
+			"one for all waiters of a process",
 		run: boundedCost,
 	},
 	{
 		number: 58, group: "Use",
-		says: "a hold says until when it is valid, can be refreshed, and State shows whose it is",
+		says: "a hold tells until when it is valid and can be refreshed; State shows its owner",
 		run:  validityIsShown,
 	},
 	{
-		number: 59, group: "Redlock", says: "a server that was started less than a lease ago does not count",
+		number: 59, group: "Redlock", says: "a server that started less than a lease ago does not count",
 		run: restartedDoesNotCount,
 	},
 	{number: 60, group: "Suite", says: "children never outlive the suite", run: childrenDie},
@@ -61,16 +61,16 @@ func waitersAreTreatedFairly(t *testing.T, s stage) {
 // forcedAtOnce forces locks whose leases would end much later.
 func forcedAtOnce(t *testing.T, s stage) {
 	t.Helper()
-	const most, tries = 500 * time.Millisecond, 5 // those who keep places look after a second
+	const most, tries = 500 * time.Millisecond, 5 // renewing places would wake the waiter after a second
 	best := time.Hour
-	for try := 0; try < tries && best > most; try++ { // a busy machine stops a process for as long
+	for try := 0; try < tries && best > most; try++ { // a busy machine may stop a process for longer
 		mustLock(t, s.rivals().lock(lock.WithLease(30*time.Second)))
 		waiting := s.lockAsync(t.Context(), t, s.lock())
 		eventually(t, "listening", func() bool { return len(s.channels(t)) == 1 })
-		time.Sleep(50 * time.Millisecond) // until it has looked once more
+		time.Sleep(50 * time.Millisecond) // until it has asked once more
 		forced := time.Now()
 		if was, err := s.rivals().lock().ForceUnlock(t.Context()); err != nil || !was {
-			t.Fatalf("ForceUnlock: %v, %v; want that it was held", was, err)
+			t.Fatalf("ForceUnlock: %v, %v; want wasHeld", was, err)
 		}
 		got := mustReceive(t, waiting)
 		best = min(best, got.at.Sub(forced))
@@ -81,16 +81,16 @@ func forcedAtOnce(t *testing.T, s stage) {
 	}
 }
 
-// errorReachesAll lets ten wait in one process, and the first of them have an error of Redis.
+// errorReachesAll lets ten goroutines of a process wait, and the first of them get an error from Redis.
 func errorReachesAll(t *testing.T, s stage) {
 	t.Helper()
 	const waiters, tries = 10, 3
-	// One asks, and once more; who has a place gives it up, and tries that twice.
+	// The first waiter asks, and asks again. A waiter with a place gives it up, and tries that twice.
 	most, fewest := int64(3*waiters), int64(math.MaxInt64)
-	if s.kind.parts > 0 || s.kind.name == "Read" { // readers are told together
+	if s.kind.parts > 0 || s.kind.name == "Read" { // readers are notified together
 		most = math.MaxInt64 - 1
 	}
-	for try := 0; try < tries && fewest > most; try++ { // on a busy machine some have not come to wait yet
+	for try := 0; try < tries && fewest > most; try++ { // on a busy machine some may not be waiting yet
 		own := s
 		own.prefix += fmt.Sprint("error", try, ":")
 		fewest = min(fewest, scriptsOfError(t, own, waiters))
@@ -100,7 +100,7 @@ func errorReachesAll(t *testing.T, s stage) {
 	}
 }
 
-// scriptsOfError returns how many scripts so many waiters ran who had an error.
+// scriptsOfError returns how many scripts the waiters ran after one of them got an error.
 func scriptsOfError(t *testing.T, s stage, waiters int) int64 {
 	t.Helper()
 	broken := errors.New("broken")
@@ -129,13 +129,13 @@ func scriptsOfError(t *testing.T, s stage, waiters int) int64 {
 	for range waiters {
 		wantErr(t, "Lock", receive(t, "answer", got).err, broken)
 	}
-	if took := time.Since(released); took > soon { // each for itself would ask four seconds after the other
+	if took := time.Since(released); took > soon { // one by one it would take 4 s each
 		t.Errorf("the last waiter had the error after %v, want that all had it with the first", took)
 	}
 	return watched.scripts.Load() - before
 }
 
-// haveAsked waits until so many wait, in a queue of Redis if the kind has one, and ask no more.
+// haveAsked waits until so many waiters wait (in Redis's queue if the kind has one) and have stopped asking.
 func (s stage) haveAsked(t *testing.T, watched *spy, waiters int) {
 	t.Helper()
 	eventually(t, "asked", func() bool { return watched.answers.Load() >= 1 })
@@ -145,8 +145,8 @@ func (s stage) haveAsked(t *testing.T, watched *spy, waiters int) {
 	eventually(t, "quiet", watched.quiet)
 }
 
-// marginIsKept fails unless a lease is relied on for less time than Redis keeps it: the sender counts from before it
-// asked, and clocks may run at different speeds.
+// marginIsKept fails unless a hold is relied on for less time than Redis keeps its lease: the client counts from before
+// the request, and clocks may run at different speeds.
 func marginIsKept(t *testing.T, s stage) {
 	t.Helper()
 	const lease, tries = 20 * time.Second, 5
@@ -166,7 +166,7 @@ func marginIsKept(t *testing.T, s stage) {
 	t.Errorf("there is no margin for clocks that drift")
 }
 
-// nobodyPasses stops a process that waits at the head of the queue: nobody who comes later is let in before it.
+// nobodyPasses stops the process at the head of the queue: later callers must not be let in ahead of it.
 func nobodyPasses(t *testing.T, s stage) {
 	t.Helper()
 	later := s.rivals()
@@ -186,7 +186,7 @@ func nobodyPasses(t *testing.T, s stage) {
 		head.stop(t)
 		mustRelease(t, h)
 		if s.kind.name != "Read" || came.kind.name != "Read" { // readers go together
-			mustRefuse(t, "behind one who waits", came.lock())
+			mustRefuse(t, "behind a waiter", came.lock())
 		}
 		head.kill(t)
 		eventually(t, "free", func() bool {
@@ -208,7 +208,7 @@ func frozenHolder(t *testing.T, s stage) {
 		holder.says(t, "held")
 		holder.says(t, "looks")
 		holder.stop(t)
-		mustRelease(t, mustLock(t, s.rivals().lock())) // its lease is over
+		mustRelease(t, mustLock(t, s.rivals().lock())) // the frozen holder's lease has ended
 		holder.signal(t, syscall.SIGCONT)
 		holder.says(t, "lost in time")
 	}
@@ -245,7 +245,7 @@ func nothingStays(t *testing.T, s stage) {
 	slot := regexp.MustCompile(`\{lock:\d{1,4}\}$`)
 	for _, key := range s.keys(t) {
 		if slot.MatchString(key) {
-			continue // of which there are as many for any number of names
+			continue // their number does not grow with the names
 		}
 		small++
 		ttl := s.client.PTTL(t.Context(), key).Val()
@@ -259,13 +259,13 @@ func nothingStays(t *testing.T, s stage) {
 			t.Errorf("%q takes %d bytes", key, size)
 		}
 	}
-	// A call whose answer is late on a busy machine is asked again, and that is remembered by name, for seconds.
+	// A late answer on a busy machine makes the client repeat the call, and Redis remembers its name for seconds.
 	if most := names*s.kind.locks() + names/10; small > most {
 		t.Errorf("%d names left %d keys, want %d at most", names, small, most)
 	}
 }
 
-// oneLooksForAll counts the scripts of waiters, of which some processes have many.
+// oneLooksForAll counts the scripts of processes with many waiters.
 func oneLooksForAll(t *testing.T, s stage) {
 	t.Helper()
 	const waiters, seconds = 200, 3
@@ -282,30 +282,30 @@ func oneLooksForAll(t *testing.T, s stage) {
 		all.Go(func() {
 			h, err := s.kind.open(locker, "m", lock.NewOwner()).Lock(ctx)
 			if err == nil {
-				_ = h.Release(t.Context()) // the last ones, when the test is over
+				_ = h.Release(t.Context()) // the last ones fail when the test ends
 			}
 		})
 	}
 	eventually(t, "asked", func() bool {
 		n := len(s.channels(t))
-		// Where a majority is enough, a busy machine may let waiters stand before different members.
+		// If a majority is enough, waiters may wait for different members on a busy machine.
 		return watched.answers.Load() > 0 && (n == 1 || n > 1 && s.kind.name == "Redlock")
 	})
 	s.haveAsked(t, watched, waiters)
 	asked := func() int64 { return watched.scripts.Load() + watched.renewals.Load() }
 	fewest := int64(math.MaxInt64)
-	for try := 0; try < 3 && fewest > seconds+2; try++ { // a busy machine keeps the places of nobody, and all ask again
+	for try := 0; try < 3 && fewest > seconds+2; try++ { // on a busy machine places may expire, and all ask again
 		before := asked()
 		time.Sleep(seconds * time.Second)
 		fewest = min(fewest, asked()-before)
 	}
 	if fewest > seconds+2 {
-		t.Errorf("%d waiters ran %d scripts in %d s, want one for all in a second", waiters, fewest, seconds)
+		t.Errorf("%d waiters ran %d scripts in %d s, want one per second for all", waiters, fewest, seconds)
 	}
 	mustRelease(t, h)
 }
 
-// late is a client that is slow to say that a lock was obtained.
+// late is a client whose answers to successful acquires are slow.
 type late struct{ *spy }
 
 func (l late) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
@@ -316,19 +316,19 @@ func (l late) EvalSha(ctx context.Context, sha string, keys []string, args ...an
 	return cmd
 }
 
-// oneAfterTheOther gives the lock to many of one process: each asks when it is their turn, and releases. That who has
-// the lock has no place any more makes nobody ask.
+// oneAfterTheOther gives the lock to many waiters of one process: each asks on its turn and releases. That the holder's
+// place is gone must make nobody ask.
 func oneAfterTheOther(t *testing.T, s stage) {
 	t.Helper()
 	const waiters, tries = 100, 3
 	most, best := int64(2*waiters+waiters/4), int64(1<<62)
-	for try := 0; try < tries && best > most; try++ { // a process that stops for seconds loses its places
+	for try := 0; try < tries && best > most; try++ { // a process that is stopped for seconds loses its places
 		s.prefix += "turns:"
 		h := mustLock(t, s.rivals().lock())
 		watched := late{&spy{Client: s.client, unhurried: true}}
 		locker := lock.New(watched, s.prefix)
 		var all sync.WaitGroup
-		for i := range waiters { // in the same order here as in Redis
+		for i := range waiters { // one by one, so that the order here is Redis's
 			all.Go(func() {
 				h, err := s.kind.open(locker, "m", lock.NewOwner()).Lock(t.Context())
 				if err == nil {
@@ -352,7 +352,7 @@ func oneAfterTheOther(t *testing.T, s stage) {
 	}
 }
 
-// manyReaders lets more wait than are told at once.
+// manyReaders has more waiting readers than are notified at once.
 func manyReaders(t *testing.T, s stage) {
 	t.Helper()
 	const readers = 1200
@@ -384,7 +384,7 @@ func manyReaders(t *testing.T, s stage) {
 	}
 }
 
-// fewAreTouched lets the leases of many holds end: each script removes 500 at most.
+// fewAreTouched lets the leases of many holds end: each script must remove at most 500.
 func fewAreTouched(t *testing.T, s stage) {
 	t.Helper()
 	const holds, most, lease = 1200, 500, 2 * time.Second
@@ -422,13 +422,13 @@ func fewAreTouched(t *testing.T, s stage) {
 		mustRelease(t, mustLock(t, s.kind.open(locker, "m", owner)))
 		now := over()
 		if left-now > 2*most || now == left {
-			t.Fatalf("of %d holds that are over two scripts left %d, want that each removes %d at most",
+			t.Fatalf("two scripts left %[2]d of %[1]d expired holds, want each to remove at most %[3]d",
 				left, now, most)
 		}
 		left = now
 	}
 	if state := s.state(t); state.HoldCount(owner) != 1 || len(state.Holders) != 1 {
-		t.Errorf("%+v, want the one hold that is not over", state)
+		t.Errorf("%+v, want the one unexpired hold", state)
 	}
 	mustRelease(t, long)
 }
@@ -447,7 +447,7 @@ func validityIsShown(t *testing.T, s stage) {
 	if left := time.Until(first); left <= lease/2 || left > lease {
 		t.Errorf("valid for %v, want almost %v", left, lease)
 	}
-	time.Sleep(100 * time.Millisecond) // so that there is something to be refreshed
+	time.Sleep(100 * time.Millisecond) // lets part of the lease pass
 	before := time.Now()
 	if err := h.Refresh(t.Context()); err != nil {
 		t.Fatalf("Refresh: %v", err)
@@ -465,7 +465,7 @@ func validityIsShown(t *testing.T, s stage) {
 	if _, err := s.lock().ForceUnlock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wantErr(t, "Refresh of what was taken away", h.Refresh(t.Context()), lock.ErrLost)
+	wantErr(t, "Refresh of a lock that was taken away", h.Refresh(t.Context()), lock.ErrLost)
 	wantErr(t, "Err after it", h.Err(), lock.ErrLost)
 }
 
@@ -478,7 +478,7 @@ func restartedDoesNotCount(t *testing.T, _ stage) {
 	}
 	leader := group.Redlock(members[0], members[1:]...)
 	_, err := leader.TryLock(t.Context())
-	wantErr(t, "TryLock on servers that are new", err, group.ErrRestarted)
+	wantErr(t, "TryLock on new servers", err, group.ErrRestarted)
 	mustRelease(t, mustLock(t, leader.TrustServers()))
 	counts := func() bool {
 		h, err := leader.TryLock(t.Context())
@@ -496,18 +496,18 @@ func restartedDoesNotCount(t *testing.T, _ stage) {
 		}
 		return true
 	})
-	// Two are held, and one comes back empty: with the one that somebody else may have, it makes no majority.
+	// Two members are held when one server comes back empty: it must not make a majority with the third.
 	h := mustLock(t, leader)
 	for _, n := range []int{0, 1} {
 		s.redis[n].Kill()
 		s.redis[n].Start()
 	}
 	if _, err := leader.TryLock(t.Context()); err == nil {
-		t.Error("obtained from servers that had forgotten who has it")
+		t.Error("obtained from servers that had forgotten the holder")
 	} else {
 		wantErr(t, "TryLock", err, group.ErrRestarted)
 	}
-	_ = h.Release(t.Context()) // what it had is lost
+	_ = h.Release(t.Context()) // its lock is lost
 	eventually(t, "a lease old again", counts)
 }
 
@@ -518,6 +518,6 @@ func childrenDie(t *testing.T, s stage) {
 		t.Fatal("the child does not hold the lock")
 	}
 	parent.kill(t)
-	// It renews as long as it lives.
+	// The child renews as long as it lives.
 	eventually(t, "free", func() bool { return !s.state(t).IsLocked() })
 }

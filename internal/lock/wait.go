@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// When a waiter looks again without having been told to.
+// When a waiter asks again without an event.
 const (
-	afterLease = 5 * time.Millisecond // after the holder's lease should be over: Redis rounds it down
-	// lookAgain is how long a waiter relies on being told. Others of the same process wait for the first, so it is one
-	// script for each lock in that time.
+	afterLease = 5 * time.Millisecond // added to the holder's remaining lease, which Redis rounds down
+	// lookAgain is how long a waiter relies on events alone. Only the first waiter of a process asks, so this costs one
+	// script per lock in that time.
 	lookAgain   = 4 * time.Second
-	foreignPoll = time.Second // when the key has no time to live: it is none of ours
-	// silentTime is how long the refusal that a waiter has heard is good while the next answer does not come.
+	foreignPoll = time.Second // for a key without a time to live, which is not ours
+	// silentTime is how long a refusal remains valid while the next answer does not come.
 	silentTime = time.Second
-	// After one who was told of a release came too late, the next release does not hurry them: they let so long pass
-	// first, and twice as long each time that it happens again. Else two who take a lock as fast as they can make each
-	// other ask in vain, and hand it over, at each of their turns.
+	// If a waiter was notified of a release but came too late, it delays its next try after a release, and doubles the
+	// delay each time. Otherwise two processes that take a lock as fast as they can would wake each other in vain, and
+	// hand the lock over, on every turn.
 	afterRefusal     = time.Millisecond
 	longAfterRefusal = 8 * time.Millisecond
 )
 
-// wait takes the lock, or its turn in the queue of those of this Locker who wait for it. Only the first of them asks
-// Redis: when the queue is told of a release, and when the holder's lease should be over. Subscribed first, then tried,
-// then waited: a release in between is not missed, because the confirmation of the subscription is an event like it.
+// wait takes the lock, or queues behind the other waiters of this Locker. Only the first waiter asks Redis: when a
+// release is published, and when the holder's lease should have ended. It subscribes before it tries, and the
+// confirmation of the subscription counts as an event, so no release in between is missed.
 func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
 	channel, queued, pubsub := l.channel(), l.kind.stay != nil, &l.locker.pubsub
 	var pause time.Duration // until the holder's lease is over, as far as is known
-	// In a queue of Redis, messages for the request may come as soon as it has a place.
+	// With a queue in Redis, messages for the request may arrive as soon as it has a place there.
 	if !queued && (l.kind.owned || !pubsub.waiting(channel)) || queued && !pubsub.known(channel) {
 		h, a, err := l.attempt(ctx, &c)
 		if !waits(err) || ctx.Err() != nil {
@@ -57,11 +57,12 @@ func ownFailure(err error) bool {
 	return errors.Is(err, ErrNotObtained) || errors.Is(err, ErrLost) || errors.Is(err, errLeft)
 }
 
-// await waits for the lock: until it is told to ask, or is the first, who hears what is published and looks by itself.
+// await waits until the waiter is signalled, or becomes the first and hears of a release, and then tries to take the
+// lock.
 func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold, error) {
 	leaseOver := time.NewTimer(lookAgain)
 	defer leaseOver.Stop()
-	leaseOver.Stop() // where Redis has a queue one script looks for all who have places (keepPlaces)
+	leaseOver.Stop() // with a queue in Redis, keepPlaces checks for all waiters
 	first, events, turns := w.first, (<-chan struct{})(nil), (<-chan struct{})(nil)
 	var calm <-chan time.Time
 	for {
@@ -70,7 +71,7 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 			return nil, l.leftWaiting(ctx.Err())
 		case err := <-w.failed:
 			return nil, err
-		case o := <-w.offers: // from one of this process
+		case o := <-w.offers: // handed on within this process
 			return l.accept(*c, o.token, o.sent)
 		case <-first:
 			first, events, turns = nil, t.events, t.turns
@@ -82,8 +83,8 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 			}
 			continue
 		case <-w.events: // it is its turn in Redis's queue, or its owner has the lock
-		case <-turns: // the others have had theirs
-		case <-events: // released; or subscribed, also again after a lost connection
+		case <-turns: // other processes have had their turn
+		case <-events: // released, or subscribed (again)
 			t.restraint = min(max(2*t.restraint, afterRefusal), longAfterRefusal)
 			events, calm = nil, time.After(t.restraint)
 		case <-leaseOver.C: // the holder may have died
@@ -91,13 +92,13 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 		asked := time.Now()
 		h, a, err := l.attempt(ctx, c)
 		if errors.Is(err, ErrNoAnswer) && ctx.Err() != nil && time.Since(asked) < silentTime {
-			return nil, l.leftWaiting(ctx.Err()) // Redis has not been silent for long
+			return nil, l.leftWaiting(ctx.Err()) // the last refusal is recent enough
 		}
 		if !waits(err) {
 			return h, err
 		}
 		if a.lapsed {
-			l.locker.pubsub.on(l.channel(), (*topic).notify) // all of this process have lost their places
+			l.locker.pubsub.on(l.channel(), (*topic).notify) // all waiters here have lost their places
 		}
 		if first == nil {
 			leaseOver.Reset(min(untilNextTry(a.wait), lookAgain))
@@ -106,8 +107,8 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 	}
 }
 
-// leftWaiting is the error of a wait that was refused, and is left: others had the lock when Redis was last heard. If
-// it has said nothing since, for two seconds or through a connection that was lost, nobody knows.
+// leftWaiting returns the error of a wait that its caller gave up: ErrNotObtained, because others had the lock at
+// Redis's last answer, or ErrNoAnswer if Redis has been silent since or the connection was lost.
 func (l *Lock) leftWaiting(why error) error {
 	if l.locker.pubsub.silent.Load() {
 		return fmt.Errorf("lock %q: %w: %w", l.name, ErrNoAnswer, why)
@@ -115,7 +116,7 @@ func (l *Lock) leftWaiting(why error) error {
 	return l.refused(why)
 }
 
-// untilNextTry is how long a waiter waits at most for an event, when the holder's lease has so long to go.
+// untilNextTry returns how long a waiter waits at most for an event, given the rest of the holder's lease.
 func untilNextTry(lease time.Duration) time.Duration {
 	if lease < 0 {
 		return foreignPoll

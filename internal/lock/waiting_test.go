@@ -22,14 +22,14 @@ var waitingRows = []row{
 	},
 	{
 		number: 30, group: "Waiting",
-		says: "one connection serves 1,000 waiters, recovers when it is lost, and is gone when all is done",
+		says: "one connection serves 1,000 waiters, is replaced when lost, and closes when nobody waits",
 		run:  sharedSubscription,
 	},
 	{number: 31, group: "Waiting", says: "100 waiters: one release makes one of them ask", run: oneIsWoken},
 }
 
 func earlyRelease(t *testing.T, s stage) {
-	quickly(t, "a lock that was released before the subscription", func() {
+	quickly(t, "taking a lock that was released before the subscription", func() {
 		h := mustLock(t, s.rivals().lock())
 		var once sync.Once
 		slow := &spy{Client: s.client, beforeSubscribe: func() { once.Do(func() { mustRelease(t, h) }) }}
@@ -56,7 +56,7 @@ func sharedSubscription(t *testing.T, s stage) {
 	}
 	eventually(t, "waiting", func() bool { return len(s.channels(t)) == waiters })
 	if listen := pubsubClients(t, s.client); len(listen) != 1 {
-		t.Errorf("connections %v listen, want 1", listen)
+		t.Errorf("connections %v are subscribed, want 1", listen)
 	}
 	first := pubsubClients(t, s.client)
 	if n, err := s.client.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Result(); err != nil || n != 1 {
@@ -65,9 +65,8 @@ func sharedSubscription(t *testing.T, s stage) {
 	release := func(held []aHold) {
 		atOnce(t, len(held), func(i int) error { return held[i].Release(t.Context()) })
 	}
-	release(held[:waiters/2]) // perhaps while nobody listens
-	// The client connects again by itself where it finds out as it writes, and this package where it finds out as it
-	// reads.
+	release(held[:waiters/2]) // perhaps while nobody is subscribed
+	// If the loss is noticed by a write, the client reconnects by itself; if by a read, this package does.
 	eventually(t, "listening again", func() bool {
 		again := pubsubClients(t, s.client)
 		return len(again) > 0 && !slices.Equal(again, first)
@@ -81,13 +80,13 @@ func sharedSubscription(t *testing.T, s stage) {
 		return next.hold.Release(t.Context())
 	})
 	if n := watched.subscriptions.Load(); n > 2 {
-		t.Errorf("%d connections were made, want one, and at most one when it was lost", n)
+		t.Errorf("%d connections were made, want one, and at most one more after the loss", n)
 	}
 	s.nobodyListens(t)
 	eventually(t, "disconnected", func() bool { return len(pubsubClients(t, s.client)) == 0 })
 }
 
-// atOnce does something for each number below n, twenty at a time, and fails with the errors.
+// atOnce calls do for each number below n, twenty at a time, and fails with the errors.
 func atOnce(t *testing.T, n int, do func(i int) error) {
 	t.Helper()
 	var all errgroup.Group
@@ -133,17 +132,17 @@ func oneIsWoken(t *testing.T, s stage) {
 	asked := func() (n int64) {
 		for _, w := range spies {
 			n += w.scripts.Load()
-			if s.kind.name != "Fair" && s.kind.name != "Write" { // whose places are kept besides
+			if s.kind.name != "Fair" && s.kind.name != "Write" { // they also renew places
 				n += w.renewals.Load()
 			}
 		}
 		return n
 	}
-	// All have come: what they asked when they came does not count.
+	// All are waiting now; their own tries do not count.
 	listeners := int64(processes)
 	eventually(t, "waiting", func() bool {
 		n := s.listeners(t)
-		// Where a majority is enough, a busy machine may let waiters stand before different members.
+		// If a majority is enough, waiters may wait for different members on a busy machine.
 		return n == listeners || n > listeners && s.kind.name == "Redlock"
 	})
 	eventually(t, "quiet", func() bool {
@@ -154,8 +153,8 @@ func oneIsWoken(t *testing.T, s stage) {
 	before := asked()
 	mustRelease(t, first)
 	next := mustReceive(t, got)
-	// Each process may look once, and again for an event that was on its way when it did; who gets a part asks for the
-	// rest, says what their token is, and gives them back when somebody was faster.
+	// Each process may ask once, and again for an event that was on its way. A process that gets one member asks for
+	// the others, raises their token, and gives them back if another was faster.
 	more := 4 * (s.kind.locks() - 1)
 	if n := asked() - before; n > int64(2*processes+more) {
 		t.Errorf("one release made waiters run %d scripts, want at most %d", n, 2*processes+more)
@@ -171,7 +170,7 @@ func oneIsWoken(t *testing.T, s stage) {
 	}
 }
 
-// listeners returns how many connections listen for releases of the lock.
+// listeners returns how many connections are subscribed to the lock's releases.
 func (s stage) listeners(t *testing.T) int64 {
 	t.Helper()
 	counts, err := s.client.PubSubNumSub(t.Context(), s.channels(t)...).Result()

@@ -10,15 +10,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The watch over a hold has two parts that do not wait for each other: its lease is renewed in Redis, and it is ended
-// in this process when its lease may be over there. Renewals have goroutines of their own, so one that hangs never
-// delays the loss signal. A hold leaves the watchdog when it is over; a renewal that was under way then finds no such
-// request in Redis, or gives one last lease.
+// A hold is watched in two independent ways: its lease is renewed in Redis, and the hold is ended in this process
+// before its lease may end there. Renewals run in their own goroutines, so a hanging one never delays the signal of a
+// loss. A hold leaves the watchdog when it ends; a renewal under way then finds no such request in Redis, or extends
+// the lease one last time.
 
-// watchdog renews the leases of all holds of a Locker, those that are due together in one request, and ends those that
-// were not renewed in time. Holds whose lease is not to be renewed are looked after: whether they are still there. It
-// is one timer for all, and not a goroutine: with no holds there is nothing of it, and a hold that is soon released
-// costs an entry in a map.
+// watchdog renews the leases of all holds of a Locker, in one request for those that are due together, and ends holds
+// that were not renewed in time. A hold without renewal is only checked for existence. The watchdog is one timer for
+// all holds instead of a goroutine: without holds it costs nothing, and a short hold costs one map entry.
 type watchdog struct {
 	client Client
 
@@ -27,16 +26,17 @@ type watchdog struct {
 	alarm alarm // runs tick
 }
 
-// watch is what the watchdog knows of one hold.
+// watch is the watchdog's state for one hold.
 type watch struct {
 	hold     *Hold
 	interval time.Duration // a third of the lease
 	due      time.Time     // when it is renewed
 	underWay bool
-	done     bool // it was held as long as it may be, and is not renewed any more
+	done     bool // WithMaxHold is reached: not renewed any more
 }
 
-// add begins to watch over a hold. The hold's mutex is locked, so that it cannot be over, and removed, before.
+// add starts watching a hold. The caller has locked the hold's mutex, so the hold cannot end, and be removed, before it
+// is added.
 func (w *watchdog) add(h *Hold) {
 	interval := h.lock.settings.lease / 3
 	h.watch = watch{hold: h, interval: interval, due: h.begin.Add(interval)}
@@ -46,23 +46,23 @@ func (w *watchdog) add(h *Hold) {
 		w.holds = map[*Hold]*watch{}
 	}
 	w.holds[h] = &h.watch
-	w.alarm.set(h.watch.due, w.tick) // before it is over
+	w.alarm.set(h.watch.due, w.tick) // due comes before the lease ends
 }
 
-// remove ends the watch over a hold, whose mutex is locked. The timer is left as it is: it finds nothing to do.
+// remove stops watching a hold, whose mutex is locked. The timer stays set: it will find nothing to do.
 func (w *watchdog) remove(h *Hold) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.holds, h)
 }
 
-// alarm is one timer for what is due at many times. The mutex of its owner guards it.
+// alarm is one timer for many deadlines. Its owner's mutex guards it.
 type alarm struct {
 	timer *time.Timer // nil before the first time
 	at    time.Time   // when it goes off; zero while it is not set
 }
 
-// set makes ring be called at the given time, or earlier.
+// set makes the alarm call ring at the given time or earlier.
 func (a *alarm) set(at time.Time, ring func()) {
 	if !a.at.IsZero() && !at.Before(a.at) {
 		return
@@ -75,7 +75,7 @@ func (a *alarm) set(at time.Time, ring func()) {
 	a.timer.Reset(time.Until(at))
 }
 
-// tick ends what is over, renews what is due, and sets the timer for what comes next.
+// tick ends the holds whose lease is over, renews those that are due, and sets the timer again.
 func (w *watchdog) tick() {
 	due, done, over := w.collect(time.Now())
 	for _, h := range over {
@@ -85,12 +85,12 @@ func (w *watchdog) tick() {
 		h.note(fmt.Errorf("held for %v, its limit", h.lock.settings.maxHold))
 	}
 	if len(due) > 0 {
-		go w.renew(due) // if it hangs it does not delay the next; it ends within a third of a lease
+		go w.renew(due) // if it hangs, it delays nothing; it ends within a third of a lease
 	}
 }
 
-// collect takes the holds that are due, or nearly so, which makes batches of holds that were taken one after the other.
-// done are the holds that have been held as long as they may be; over are those whose lease may have ended.
+// collect returns the holds that are due, or nearly so, which batches holds that were taken one after the other. done
+// are those that have just reached WithMaxHold; over are those whose lease may have ended.
 func (w *watchdog) collect(now time.Time) (due []*watch, done, over []*Hold) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -117,7 +117,7 @@ func (w *watchdog) collect(now time.Time) (due []*watch, done, over []*Hold) {
 	return due, done, over
 }
 
-// renew asks for another lease for each of several, and tells each what became of it.
+// renew renews the leases of several holds and passes each its result.
 func (w *watchdog) renew(due []*watch) {
 	timeout := due[0].interval
 	for _, e := range due {
@@ -133,13 +133,13 @@ func (w *watchdog) renew(due []*watch) {
 	runAll(ctx, w.client, calls, func(i int, answer *redis.Cmd) {
 		held, err := answer.Int()
 		if timedOut(err) {
-			due[i].hold.lock.locker.dropHalfOpen(calls[i].keys) // so that the next try finds none
+			due[i].hold.lock.locker.dropHalfOpen(calls[i].keys) // so that the next try does not hit one
 		}
-		w.settle(due[i], sent, held == 1, unanswered(nil, err))
+		w.record(due[i], sent, held == 1, unanswered(nil, err))
 	})
 }
 
-// call is the request for another lease, or for none, when the lease is not to be renewed.
+// call returns the renewal, or only a check if the lease is not to be renewed.
 func (e *watch) call() call {
 	s := e.hold.lock.settings
 	lease := s.lease
@@ -149,9 +149,9 @@ func (e *watch) call() call {
 	return e.hold.lock.callRenew(e.hold.claim, lease)
 }
 
-// settle tells a hold what Redis said, and when it is due next: a third of the lease after that began anew. Without an
-// answer that is soon: there is time for some more tries before the lease is over.
-func (w *watchdog) settle(e *watch, sent time.Time, held bool, err error) {
+// record passes Redis's answer to a hold and sets when it is due next: a third of the lease after the renewal was sent.
+// Without an answer it is due sooner, which leaves time for several tries before the lease ends.
+func (w *watchdog) record(e *watch, sent time.Time, held bool, err error) {
 	h, next := e.hold, sent.Add(e.interval)
 	h.note(err)
 	switch {
@@ -171,5 +171,5 @@ func (w *watchdog) settle(e *watch, sent time.Time, held bool, err error) {
 	}
 }
 
-// errGone is why a lock was lost whose lease was not over.
+// errGone is the reason for a loss before the lease ended.
 var errGone = errors.New("it was removed or taken")

@@ -18,7 +18,7 @@ import (
 var watchdogRows = []row{
 	{number: 21, group: "Watchdog", says: "held for five leases: never lost", run: renewedIsKept},
 	{
-		number: 22, group: "Watchdog", says: "the lock of a holder killed with SIGKILL is free within the lease",
+		number: 22, group: "Watchdog", says: "a holder killed with SIGKILL leaves the lock free within its lease",
 		run: killedHolder,
 	},
 	{
@@ -27,29 +27,29 @@ var watchdogRows = []row{
 	},
 	{number: 24, group: "Watchdog", says: "a cancelled acquire starts no renewal", run: cancelledIsNotRenewed},
 	{
-		number: 25, group: "Watchdog", says: "key deleted, taken, or Redis restarted empty: the holder is told",
+		number: 25, group: "Watchdog", says: "key deleted or taken, or Redis restarted empty: the holder is notified",
 		run: lossIsTold,
 	},
 	{
-		number: 26, group: "Watchdog", says: "Redis unreachable: the holder is told before the lease can end there",
+		number: 26, group: "Watchdog", says: "Redis unreachable: the holder is notified before the lease can end there",
 		run: lossIsToldInTime,
 	},
 	{
-		number: 27, group: "Watchdog", says: "1,000 holds are renewed in batches; one that fails stops no other",
+		number: 27, group: "Watchdog", says: "1,000 holds are renewed in batches; one failure stops no other",
 		run: batchedRenewal,
 	},
-	{number: 28, group: "Watchdog", says: "an explicit lease is not renewed", run: limitedLease},
+	{number: 28, group: "Watchdog", says: "a fixed lease is not renewed", run: limitedLease},
 }
 
 func renewedIsKept(t *testing.T, s stage) {
-	const lease = 1500 * time.Millisecond // a busy machine stops a process for a second
+	const lease = 1500 * time.Millisecond // a busy machine may stop a process for a second
 	h := mustLock(t, s.lock(lock.WithRenewedLease(lease)))
 	ctx, cancel := h.Context(t.Context())
 	defer cancel()
 	select {
 	case <-ctx.Done():
 		t.Fatalf("lost: %v", context.Cause(ctx))
-	case <-time.After(5 * lease): // what is tested is that nothing happens
+	case <-time.After(5 * lease): // the lock must not be lost
 	}
 	if d := s.state(t).TTL(); d <= 0 || d > lease {
 		t.Errorf("time to live %v, want at most %v", d, lease)
@@ -60,7 +60,7 @@ func renewedIsKept(t *testing.T, s stage) {
 	wantErr(t, "Err after the release", h.Err(), lock.ErrNotHeld)
 	select {
 	case <-h.Lost():
-		t.Error("a release counts as a loss")
+		t.Error("a release counted as a loss")
 	default:
 	}
 }
@@ -80,7 +80,7 @@ func limitedLease(t *testing.T, s stage) {
 	} {
 		begin := time.Now()
 		h := mustLock(t, s.lock(tc.opts...))
-		over := time.Now().Add(2 * time.Second) // in Redis, at the latest, unless it was renewed
+		over := time.Now().Add(2 * time.Second) // when Redis ends the lease at the latest, unless renewed
 		ctx, cancel := h.Context(t.Context())
 		receive(t, "loss", h.Lost())
 		asked := time.Now()
@@ -101,7 +101,7 @@ func limitedLease(t *testing.T, s stage) {
 }
 
 func lossIsTold(t *testing.T, s stage) {
-	const lease = 1500 * time.Millisecond // a busy machine stops a process for a second
+	const lease = 1500 * time.Millisecond // a busy machine may stop a process for a second
 	s, server := s.onOwnServer(t)
 	for _, tc := range []struct {
 		name string
@@ -134,7 +134,7 @@ func lossIsTold(t *testing.T, s stage) {
 		select {
 		case <-again.Lost():
 			t.Errorf("%s: the next hold is not renewed: %v", tc.name, again.Err())
-		case <-time.After(lease + lease/4): // what is tested is that nothing happens
+		case <-time.After(lease + lease/4): // the lock must not be lost
 		}
 		mustRelease(t, again)
 	}
@@ -152,13 +152,13 @@ func lossIsToldInTime(t *testing.T, s stage) {
 		{"Redis away", lock.WithRenewedLease(lease), (*testkit.Proxy).Cut},
 	} {
 		p, through := s.viaProxy(t)
-		// The loss is told 17 ms before the lease is over. A busy machine may look too late to see the difference;
-		// a lock that tells it too late never passes.
+		// The loss is reported 17 ms before the lease ends. A busy machine may check too late to see the difference,
+		// but a lock that reports it too late never passes.
 		inTime := false
 		for try := 0; try < 5 && !inTime; try++ {
 			h, err := s.through(through, tc.opt).Lock(t.Context())
 			if errors.Is(err, lock.ErrLost) {
-				continue // a busy machine answered after the lease
+				continue // on a busy machine the answer came after the lease
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -170,7 +170,7 @@ func lossIsToldInTime(t *testing.T, s stage) {
 			p.Heal()
 		}
 		if !inTime {
-			t.Errorf("%s: the lease was over in Redis before the loss was told, five times", tc.name)
+			t.Errorf("%s: the lease had ended in Redis before the loss was reported, in five tries", tc.name)
 		}
 	}
 }
@@ -195,20 +195,20 @@ func noRenewalAfterRelease(t *testing.T, s stage) {
 			for i := range rounds {
 				h, err := l.TryLock(t.Context())
 				if errors.Is(err, lock.ErrLost) {
-					continue // a busy machine answered after the lease
+					continue // on a busy machine the answer came after the lease
 				}
 				if err != nil {
 					t.Errorf("TryLock: %v", err)
 					return
 				}
 				if n := watched.renewals.Load(); n > 20*goroutines*rounds {
-					t.Errorf("%d renewals, want those of %d holds at a time", n, goroutines)
+					t.Errorf("%d renewals, want those of at most %d holds at a time", n, goroutines)
 					return
 				}
 				if i%50 == 0 {
-					time.Sleep(10 * time.Millisecond) // about when the renewal is due
+					time.Sleep(10 * time.Millisecond) // about until the renewal is due
 				}
-				_ = h.Release(t.Context()) // a busy machine may have lost it
+				_ = h.Release(t.Context()) // on a busy machine it may have been lost
 			}
 		})
 	}
@@ -244,15 +244,15 @@ func cancelledIsNotRenewed(t *testing.T, s stage) {
 	p.Delay(50 * time.Millisecond)
 	watchedThrough := &spy{Client: through}
 	cancelledMidway(t, s.through(watchedThrough, lock.WithRenewedLease(lease)), 75*time.Millisecond)
-	renewed := watchedThrough.leases.Load() // of tries whose answer came in time
-	time.Sleep(lease)                       // several renewals long: what is tested is that nothing happens
+	renewed := watchedThrough.leases.Load() // by tries whose answer came in time
+	time.Sleep(lease)                       // several renewals long: none may be sent
 	if n := watched.leases.Load() + watchedThrough.leases.Load() - renewed; n != 0 {
 		t.Errorf("%d renewals were sent", n)
 	}
 	free := func() bool { return s.owner(t) == "" }
 	eventually(t, "free", free)
 	cancelledMidway(t, s.through(watchedThrough, lock.WithRenewedLease(time.Minute)), 75*time.Millisecond)
-	eventually(t, "given up", free) // long before its lease is over
+	eventually(t, "given up", free) // long before its lease ends
 }
 
 func batchedRenewal(t *testing.T, s stage) {
@@ -281,7 +281,7 @@ func batchedRenewal(t *testing.T, s stage) {
 	if t.Failed() {
 		return
 	}
-	// The renewal of these two goes wrong: one key is gone, one has another type, at which its script fails.
+	// The renewals of these two fail: one key is gone, and the other has another type, which fails its script.
 	s.spoil(t, "n7", func(key string) error { return s.client.Del(t.Context(), key).Err() })
 	s.spoil(t, "n8", func(key string) error {
 		if err := s.client.Del(t.Context(), key).Err(); err != nil {
@@ -292,8 +292,7 @@ func batchedRenewal(t *testing.T, s stage) {
 	receive(t, "loss", held[7].Lost())
 	receive(t, "loss", held[8].Lost())
 	eventually(t, "renewed", func() bool { return watched.renewals.Load() >= 2*(holds-2) })
-	// Holds that were taken together are due together; a machine that has no time takes them seconds apart, and its
-	// batches are small.
+	// Holds taken together are due together. A busy machine may take them seconds apart, and then batches are small.
 	if pipelines, renewals := watched.pipelines.Load(), watched.renewals.Load(); pipelines > renewals/4 {
 		t.Errorf("%d renewals took %d requests, want batches", renewals, pipelines)
 	}
@@ -308,7 +307,7 @@ func batchedRenewal(t *testing.T, s stage) {
 		}
 	}
 	if lost != 2 {
-		t.Errorf("%d holds were lost, want the two that were spoiled", lost)
+		t.Errorf("%d holds were lost, want only the two spoiled ones", lost)
 	}
 }
 

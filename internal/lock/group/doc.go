@@ -1,13 +1,13 @@
-// Package group makes one lock of several, over the public interface of package lock.
+// Package group combines several locks into one. It uses only the public interface of package lock.
 //
 //	Multi    all of them, or none
 //	Redlock  the same lock on independent servers: a majority of them
 //
-// The members are tried at the same time, each as always, in the name of one owner. What was obtained is one [Hold]
-// if it is enough, and is given back if not. Each part of a hold is renewed by its own Locker, and when one ends the
-// rest is counted. A call of Lock waits for one member, and has none of the others meanwhile.
+// All members are tried at the same time, in the name of one owner. If enough of them are obtained, they become one
+// [Hold]; if not, they are released. Each Locker renews its own part of the hold. When a part ends, the remaining ones
+// are counted. While Lock waits, it holds none of the members.
 //
-// A majority hides the loss of servers, not of their memory or their clocks: one that restarts empty, or whose clock
-// jumps, gives its part away, and with enough of them two have the lock. So a server does not count until it has run
-// for a lease. The token is what the resource can tell them by.
+// A majority survives servers that are gone, but not servers that lose their memory or whose clocks jump: such a server
+// gives its member away, and if enough servers do so, there are two holders. Therefore a server counts only after it
+// has run for a lease, and the resource can tell the holders apart by their tokens.
 package group

@@ -22,7 +22,7 @@ func exampleLocker() (locker *lock.Locker, done func()) {
 	return lock.New(client, "myapp:"), func() { _ = client.Close(); server.Close() }
 }
 
-// All of several locks, or none: nobody else moves money of these two accounts meanwhile.
+// Multi takes all locks or none: nobody else can move money of these two accounts meanwhile.
 func ExampleMulti() {
 	locker, done := exampleLocker()
 	defer done()
@@ -42,12 +42,12 @@ func ExampleMulti() {
 	// <nil>
 }
 
-// Most of three servers are enough, and a holder is safe from the loss of one.
+// Two of three servers are enough, so a holder survives the loss of one.
 func ExampleRedlock() {
 	var members []*lock.Lock
-	for range 3 { // servers that know nothing of each other
+	for range 3 { // independent servers
 		locker, done := exampleLocker()
-		defer done() //nolint:gocritic // of three, at the end
+		defer done() //nolint:gocritic // three servers, all stopped at the end
 		members = append(members, locker.Mutex("leader"))
 	}
 	ctx := context.Background()

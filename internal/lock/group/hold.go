@@ -12,23 +12,23 @@ import (
 	"seckill/internal/lock"
 )
 
-// Hold is a lock that was obtained, until it is released or lost. Its methods do what those of a lock.Hold do.
+// Hold is a combined lock that was obtained, until it is released or lost. Its methods work like those of lock.Hold.
 type Hold struct {
 	lock  *Lock
 	owner lock.Owner
 	token int64
 
 	mu    sync.Mutex
-	parts []*part // the first is released last; one that answers late joins
+	parts []*part // the first is released last; late answers are added
 
-	ended context.Context //nolint:containedctx // ends with the hold, and the contexts made from it
+	ended context.Context //nolint:containedctx // ends with the hold, and ends the contexts made from it
 	end   context.CancelCauseFunc
 
 	releasing sync.Mutex // one Release at a time
 	lost      chan struct{}
 }
 
-// newHold makes a hold of those of members. It is told when one of them ends.
+// newHold combines the parts and watches each for its end.
 func newHold(l *Lock, parts []*part) *Hold {
 	h := &Hold{
 		lock: l, owner: parts[0].Owner(), token: slices.Max(tokens(parts)), parts: parts, lost: make(chan struct{}),
@@ -40,13 +40,13 @@ func newHold(l *Lock, parts []*part) *Hold {
 	return h
 }
 
-// endWith has the whole counted when a part ends.
+// endWith counts the parts again when p ends, which may end the whole hold.
 func (h *Hold) endWith(p *part) {
-	over, _ := p.Context(h.ended) // which ends with the part
+	over, _ := p.Context(h.ended) // ends with the part
 	context.AfterFunc(over, func() { _ = h.Err() })
 }
 
-// adopt makes one more hold a part, unless the whole is over.
+// adopt adds a late part, unless the whole hold is over.
 func (h *Hold) adopt(p *part) bool {
 	h.mu.Lock()
 	over := h.ended.Err() != nil
@@ -72,8 +72,8 @@ func (h *Hold) Owner() lock.Owner { return h.owner }
 // Token returns the fencing token.
 func (h *Hold) Token() int64 { return h.token }
 
-// TokenOf returns the fencing token of one of the members, for a resource that is written under that one alone as
-// well. It reports false for a lock that is not among them, or was not obtained.
+// TokenOf returns the fencing token of one member, for a resource that is also written under that member alone. It
+// reports false if l is no member or was not obtained.
 func (h *Hold) TokenOf(l *lock.Lock) (token int64, ok bool) {
 	for _, p := range h.list() {
 		if m := h.lock.members[p.member]; m == l || m.Client() == l.Client() && m.Key() == l.Key() {
@@ -83,15 +83,14 @@ func (h *Hold) TokenOf(l *lock.Lock) (token int64, ok bool) {
 	return 0, false
 }
 
-// Lost is closed when the lock is lost. It stays open when the lock is released first.
+// Lost returns a channel that is closed when the lock is lost. It stays open if the lock is released first.
 func (h *Hold) Lost() <-chan struct{} { return h.lost }
 
-// Err returns nil while the lock is held, lock.ErrLost with the reason after it was lost, and lock.ErrNotHeld after
-// Release was called, also for a nil or a zero hold. It compares with the clock at each call, and ends the contexts
-// first.
+// Err returns nil while the lock is held, lock.ErrLost with the reason after a loss, and lock.ErrNotHeld after Release
+// or for a nil or zero Hold. It checks the clock at each call, and ends the hold's contexts before it returns an error.
 func (h *Hold) Err() error {
 	if h == nil || h.lock == nil {
-		return lock.ErrNotHeld // one that was never obtained
+		return lock.ErrNotHeld // never obtained
 	}
 	if err := context.Cause(h.ended); err != nil {
 		return err
@@ -110,8 +109,8 @@ func (h *Hold) Err() error {
 	return context.Cause(h.ended)
 }
 
-// over ends the whole, unless it is over. When it is lost it ends the rest with it: nobody relies on it any more, so it
-// must not be renewed.
+// over ends the whole hold, if it has not ended. A loss also ends the remaining parts: nobody relies on them any more,
+// so they must not be renewed.
 func (h *Hold) over(err error, lost bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,7 +128,7 @@ func (h *Hold) over(err error, lost bool) {
 	}
 }
 
-// ValidUntil returns until when as many members as are needed can be relied on.
+// ValidUntil returns until when enough members can be relied on.
 func (h *Hold) ValidUntil() time.Time {
 	var ends []time.Time
 	for _, p := range h.list() {
@@ -144,14 +143,14 @@ func (h *Hold) ValidUntil() time.Time {
 	return ends[h.lock.need-1]
 }
 
-// Refresh refreshes every part. As many as are needed are enough.
+// Refresh refreshes every part. It succeeds if enough members do.
 func (h *Hold) Refresh(ctx context.Context) error {
 	if err := h.Err(); err != nil {
 		return err
 	}
 	errs := each(h.list(), func(_ int, p *part) error { return p.Refresh(ctx) })
 	if failed := failures(errs); len(errs)-len(failed) < h.lock.need {
-		_ = h.Err() // a part that is gone may end the whole
+		_ = h.Err() // a lost part may end the whole hold
 		return errors.Join(failed...)
 	}
 	return nil
@@ -170,8 +169,7 @@ func (h *Hold) Context(parent context.Context) (context.Context, context.CancelF
 	}
 }
 
-// heldContext is a context that ends with a hold, whose end it notices by itself, and with its parent, whose values
-// it has.
+// heldContext is a context that ends with a hold or with its parent. Its values are the parent's.
 type heldContext struct {
 	context.Context //nolint:containedctx // it is a context
 
@@ -179,16 +177,16 @@ type heldContext struct {
 	hold   *Hold
 }
 
-// Deadline returns that of the parent.
+// Deadline returns the parent's deadline.
 func (c heldContext) Deadline() (time.Time, bool) { return c.parent.Deadline() }
 
-// Err returns nil while neither the hold nor the parent is over.
+// Err returns nil until the hold or the parent ends.
 func (c heldContext) Err() error {
 	_ = c.hold.Err() // ends the context
 	return cmp.Or(c.parent.Err(), c.Context.Err())
 }
 
-// Value returns the parent's, and what package context keeps in its own.
+// Value returns the parent's value, or one that package context stores in the hold's own context.
 func (c heldContext) Value(key any) any {
 	if own := c.Context.Value(key); own != nil {
 		return own
@@ -196,8 +194,8 @@ func (c heldContext) Value(key any) any {
 	return c.parent.Value(key)
 }
 
-// Release gives every part back, whatever becomes of the others. As many as are needed are enough; else it returns what
-// went wrong with each. Those that have not answered are asked again by the next call.
+// Release releases every part, even if some fail. It succeeds if enough members are released; otherwise it returns
+// every failure. Call it again to retry the parts that did not answer.
 func (h *Hold) Release(ctx context.Context) error {
 	if h == nil || h.lock == nil {
 		return lock.ErrNotHeld
@@ -205,7 +203,7 @@ func (h *Hold) Release(ctx context.Context) error {
 	h.releasing.Lock()
 	defer h.releasing.Unlock()
 	h.over(fmt.Errorf("lock %q: %w: released", h.lock.name, lock.ErrNotHeld), false)
-	parts := h.list() // none joins any more
+	parts := h.list() // complete: adopt refuses from now on
 	before := released(parts)
 	errs := firstLast(parts, func(_ int, p *part) error {
 		if p.released {
@@ -224,7 +222,7 @@ func (h *Hold) Release(ctx context.Context) error {
 	return fmt.Errorf("lock %q: release: %w", h.lock.name, errors.Join(errs...))
 }
 
-// released returns how many parts were held until they were released.
+// released returns how many parts were still held when they were released.
 func released(parts []*part) (n int) {
 	for _, p := range parts {
 		if p.released {

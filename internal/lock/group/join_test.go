@@ -11,12 +11,12 @@ import (
 	"seckill/internal/lock"
 )
 
-// TestWhoJoinsALostHoldIsNotRenewed has a member answer at the moment when the hold is lost: either it does not join,
-// or it ends with the others. Else its lease would be renewed for nobody.
+// TestWhoJoinsALostHoldIsNotRenewed has a member answer just as the hold is lost: it must either not join, or end with
+// the others. Otherwise its lease would be renewed for nobody.
 func TestWhoJoinsALostHoldIsNotRenewed(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
-	t.Cleanup(func() { _ = client.Close() }) // nothing is under way
+	t.Cleanup(func() { _ = client.Close() }) // no call is under way
 	locker := lock.New(client, "")
 	whole := Redlock(locker.Mutex("1"), locker.Mutex("2"), locker.Mutex("3"))
 	for range 1000 {
@@ -36,11 +36,11 @@ func TestWhoJoinsALostHoldIsNotRenewed(t *testing.T) {
 		both.Wait()
 		for end := time.Now().Add(time.Second); joins && held[2].Err() == nil; time.Sleep(time.Millisecond) {
 			if h.Err() == nil || time.Now().After(end) {
-				t.Fatal("a part that joined is renewed, though the hold is lost")
+				t.Fatal("a part that joined is still renewed although the hold is lost")
 			}
 		}
 		for _, p := range held {
-			_ = p.Release(t.Context()) // one may have been lost
+			_ = p.Release(t.Context()) // the part may have been lost
 		}
 	}
 }

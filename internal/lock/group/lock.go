@@ -15,55 +15,54 @@ import (
 	"seckill/internal/lock"
 )
 
-// Lock is one lock made of several. Its methods do what those of a lock.Lock do.
+// Lock is several locks combined into one. Its methods work like those of lock.Lock.
 type Lock struct {
 	name     string // the names of its members
 	members  []*lock.Lock
-	need     int   // of the members, to have it
-	replicas int   // that must have each member
-	asks     bool  // it asks servers who they are
-	wrong    error // why the members make no lock, nil if they do
+	need     int   // how many members must be obtained
+	replicas int   // how many replicas must confirm each member
+	asks     bool  // ask each server for its run id
+	wrong    error // why the members cannot be combined, or nil
 }
 
-// Multi returns the lock that is had by those who have all of these, of any kind, from one Locker or several, each
-// held as its own options say. It is taken as a whole or not at all. A call of Lock waits for one of them and has
-// none, so that two that name them in different orders do not wait for each other; it also means that somebody who
-// takes them one by one, often enough, can keep it waiting. With one lock among them twice it is refused, with
-// ErrDuplicate.
+// Multi returns a lock that holds all of the given locks, or none. They may be of any kind and from different Lockers;
+// each keeps its own options. Lock waits for one member at a time and holds none meanwhile, so two Multis that name
+// their members in different orders cannot deadlock. The price: callers that take the members one by one, often enough,
+// can keep Lock waiting. Naming a lock twice is refused with ErrDuplicate.
 //
-// The hold is lost as soon as one of them is; the others are not renewed from then on. A release tries each of them,
-// and its error says what became of each that failed. ErrNotObtained may come from a lock that is held only until
-// another caller has found out that they do not get all of theirs.
+// The hold is lost as soon as one member is lost; the others are then no longer renewed. Release tries each member, and
+// its error names every failure. ErrNotObtained may come from a member that another caller holds only until that caller
+// finds out that it cannot get all of its own.
 //
-// The token of a hold is the highest of its locks'. It is higher than that of earlier holds of the same locks; a
-// resource that is written under one of them alone as well has to be given that one's, from TokenOf. State shows
-// owners who have all of them; where they are held in the name of different ones, as a Mutex beside a Reentrant, it
+// The hold's token is the highest of its members' tokens, and is higher than that of earlier holds of the same members.
+// A resource that is also written under one member alone must be given that member's token, from TokenOf. State shows
+// owners who hold all members. If the members are held under different owners, as a Mutex beside a Reentrant is, State
 // shows nobody.
 func Multi(first *lock.Lock, more ...*lock.Lock) *Lock {
 	members := append([]*lock.Lock{first}, more...)
-	// Those who want the same locks begin with the same one, and mostly do not meet at the others.
+	// In a fixed order, callers that want the same members compete for the first one and rarely clash at the others.
 	slices.SortStableFunc(members, func(a, b *lock.Lock) int { return cmp.Compare(a.Key(), b.Key()) })
 	return newLock(members, len(members))
 }
 
-// Redlock returns the lock that is had by those who have most of these, the same lock on Redis servers that do not
-// depend on each other: Mutexes, or Reentrants of one owner, with one name and the same options. It goes on when
-// fewer than half of the servers are gone, and says that too few of them answer: at once where nothing listens any
-// more, after two seconds where all are silent, and after four at most where some answer late.
+// Redlock returns a lock that is held by whoever holds the majority of the given locks: the same lock on Redis servers
+// that do not depend on each other. The members must be Mutexes, or Reentrants of one owner, with one name and the same
+// options. Redlock works while more than half of the servers do. Otherwise it says that too few answer: at once if
+// connections are refused, after two seconds if all are silent, and after at most four if some answer late.
 //
-// It is the algorithm Redlock (redis.io, "Distributed locks with Redis"), with these differences. What counts is not
-// one validity for the whole, but each member's lease, counted from the moment it was asked and less what clocks may
-// drift; the hold is lost as soon as fewer than a majority can be relied on. Members are renewed one by one. The token
-// of a hold is higher than those of earlier ones, because it is written to a majority before the hold is returned.
+// It is the algorithm Redlock (redis.io, "Distributed locks with Redis"), with these differences. There is no single
+// validity time: each member's lease counts from the moment that member was asked, less what clocks may drift, and the
+// hold is lost as soon as fewer than a majority can be relied on. Members are renewed one by one. The hold's token is
+// higher than that of earlier holds, because it is written to a majority before the hold is returned.
 //
-// Locks that differ in name, kind, options or owner are refused, with ErrMismatch. One lock or one server twice among
-// them is, with ErrDuplicate; servers are told apart by the run id that they give themselves, as addresses may be
-// aliases. A server that was started less than a lease ago does not count, with ErrRestarted: it may have come back
-// empty, and give a lock away that somebody has. (So new servers do not count for a lease either.) What a server does
-// not say, because its user may not run INFO, is not checked.
+// Members that differ in name, kind, options or owner are refused with ErrMismatch. A duplicate lock or server is
+// refused with ErrDuplicate; servers are told apart by the run id that they report, because one server may have several
+// addresses. A server that started less than a lease ago does not count (ErrRestarted): it may have come back empty and
+// give away a lock that somebody holds. (So a new server does not count for a lease either.) If a server's user may not
+// run INFO, these two checks are left out for it.
 //
-// The members that could not be asked, or whose answer is not known, are released; those that answer late join the
-// hold. Of two servers both are needed, so that there is nothing to gain from an even number.
+// Members that could not be asked, or whose answer is unknown, are released; members that answer late join the hold. An
+// even number of servers gains nothing: of two servers, both are needed.
 func Redlock(first *lock.Lock, more ...*lock.Lock) *Lock {
 	l := newLock(append([]*lock.Lock{first}, more...), (len(more)+1)/2+1)
 	l.asks = true
@@ -73,7 +72,7 @@ func Redlock(first *lock.Lock, more ...*lock.Lock) *Lock {
 	return l
 }
 
-// newLock returns the lock, with the names of its members for its own.
+// newLock returns a lock named after its members.
 func newLock(members []*lock.Lock, need int) *Lock {
 	l := &Lock{members: members, need: need}
 	var names []string
@@ -98,13 +97,13 @@ func newLock(members []*lock.Lock, need int) *Lock {
 	return l
 }
 
-// OnReplicas returns the lock that is obtained only when at least n replicas of each member's server have it; with
-// fewer it is released again, and the error is ErrTooFewReplicas. So it outlives a failover to one of them. They have
-// a second for it, or half of a lease that is shorter. It costs another round trip, and one to the replicas; that a
-// lease was renewed is not waited for. For one lock it is Multi(l).OnReplicas(n).
+// OnReplicas returns the lock with one more condition: at least n replicas of each member's server must confirm it, so
+// that the lock survives a failover to one of them. The replicas have a second, or half of a lease that is shorter.
+// With fewer confirmations the lock is released and the error is ErrTooFewReplicas. It costs another round trip, and
+// one to the replicas. Renewals are not confirmed. For a single lock use Multi(l).OnReplicas(n).
 //
-// It is Redis's command WAIT, of which Redis says that it makes the loss of a write at a failover unlikely, and not
-// that it excludes it: a replica that does not have the lock may be the one that is promoted.
+// It uses Redis's command WAIT, which makes losing a write at a failover unlikely but not impossible: a replica without
+// the lock may be the one that is promoted.
 func (l *Lock) OnReplicas(n int) *Lock {
 	other := *l
 	if other.replicas = n; n < 0 {
@@ -113,17 +112,16 @@ func (l *Lock) OnReplicas(n int) *Lock {
 	return &other
 }
 
-// TrustServers returns the Redlock whose servers are not asked who they are: they count when they were started less
-// than a lease ago, too. It is for servers that flush at every write, and of which it is known that they are
-// different ones.
+// TrustServers returns the Redlock without the checks of its servers' run ids and start times. It is for servers that
+// flush every write and are known to be different ones.
 func (l *Lock) TrustServers() *Lock {
 	other := *l
 	other.asks = false
 	return &other
 }
 
-// TryLock takes the lock if it is free, and returns lock.ErrNotObtained at once if it is not. Where all members are
-// needed the first one is asked alone: who does not get it takes none of the others from somebody who does.
+// TryLock takes the lock if it is free, and otherwise returns lock.ErrNotObtained at once. If all members are needed,
+// it tries the first one alone at first: a caller that does not get it blocks nobody at the others.
 func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
 	if l.wrong != nil {
 		return nil, l.wrap(l.wrong)
@@ -139,9 +137,8 @@ func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
 	return h, err
 }
 
-// Lock waits for the lock until ctx ends. It waits for one member, as anybody waits for it, and then tries the
-// others. What was obtained is given back before it waits for another one that was refused: a call that waits has
-// none, so that nobody can wait for it in turn.
+// Lock waits for the lock until ctx ends. It waits for one member and then tries the others. If one of those is
+// refused, it releases all before it waits for that one: a waiting call holds nothing, so calls cannot deadlock.
 func (l *Lock) Lock(ctx context.Context) (*Hold, error) {
 	if l.wrong != nil {
 		return nil, l.wrap(l.wrong)
@@ -189,7 +186,7 @@ func (l *Lock) TryDo(ctx context.Context, f func(ctx context.Context, h *Hold) e
 	return h.do(ctx, f)
 }
 
-// ForceUnlock frees the members, the first one last, as a release does, and reports whether anybody had one.
+// ForceUnlock frees all members, the first one last, and reports whether anybody held one.
 func (l *Lock) ForceUnlock(ctx context.Context) (wasHeld bool, err error) {
 	held, err := askAll(l, func(m *lock.Lock) (bool, error) { return m.ForceUnlock(ctx) })
 	return slices.Contains(held, true), err
@@ -198,22 +195,22 @@ func (l *Lock) ForceUnlock(ctx context.Context) (wasHeld bool, err error) {
 // all reports whether every member is needed.
 func (l *Lock) all() bool { return l.need == len(l.members) }
 
-// wrap says which lock an error is about.
+// wrap adds the lock's name to an error.
 func (l *Lock) wrap(err error) error { return fmt.Errorf("lock %q: %w", l.name, err) }
 
-// waits reports whether a call with the error waits: because others have the lock.
+// waits reports whether a call that failed with err should wait, because others have the lock.
 func waits(err error) bool { return errors.Is(err, lock.ErrNotObtained) && !inOwnWay(err) }
 
-// inOwnWay reports whether a hold of the caller's own is in the way: of this lock, or as a reader of one to write.
+// inOwnWay reports whether the caller blocks itself: it holds this lock already, or reads what it wants to write.
 func inOwnWay(err error) bool {
 	return errors.Is(err, lock.ErrReentry) || errors.Is(err, lock.ErrUpgrade)
 }
 
-// Two who have each what the other one needs give it back and try again; a pause that differs lets one of them be
-// earlier. It is short beside a round trip at first, and twice as long each time.
+// Two callers that each hold what the other needs release it and try again. Random pauses let one of them come first.
+// The pause starts shorter than a round trip and doubles each time.
 const (
 	clashPause    = time.Millisecond
-	clashDoubling = 5 // times at most
+	clashDoubling = 5 // at most so many doublings
 )
 
 func pauseAfterClash(ctx context.Context, clashes int) {
@@ -226,7 +223,7 @@ func pauseAfterClash(ctx context.Context, clashes int) {
 	}
 }
 
-// askAll asks every member, and returns their errors when fewer answer than are needed.
+// askAll asks every member. If fewer answer than are needed, it returns the errors of the others.
 func askAll[T any](l *Lock, ask func(m *lock.Lock) (T, error)) ([]T, error) {
 	answers := make([]T, len(l.members))
 	errs := firstLast(l.members, func(i int, m *lock.Lock) (err error) {
@@ -244,7 +241,7 @@ func failures(errs []error) []error {
 	return slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
 }
 
-// each does something with each of several, at the same time, and returns what went wrong with it.
+// each runs do for all items at the same time and returns their errors.
 func each[T any](all []T, do func(i int, of T) error) []error {
 	errs := make([]error, len(all))
 	var tries sync.WaitGroup
@@ -255,8 +252,8 @@ func each[T any](all []T, do func(i int, of T) error) []error {
 	return errs
 }
 
-// firstLast is each, and comes to the first only when the others are done: who begins with that one, as those do who
-// try, finds the rest as it is to be.
+// firstLast is each, but handles the first item only after all others. Other callers start with the first member, so
+// whoever gets it finds the rest already free.
 func firstLast[T any](all []T, do func(i int, of T) error) []error {
 	rest := each(all[1:], func(i int, of T) error { return do(i+1, of) })
 	return append([]error{do(0, all[0])}, rest...)

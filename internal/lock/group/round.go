@@ -11,51 +11,50 @@ import (
 )
 
 const (
-	// patience is how long a majority waits for those who do not answer. A member whose server is gone says so at once;
-	// one that is silent would take as long as its own time limits, one after the other.
+	// patience is how long a round waits for a majority. A server that is gone is noticed at once; a silent one would
+	// otherwise take all its timeouts, one after the other.
 	patience = 2 * time.Second
-	// grace is how long members are waited for at least that are not needed any more. In a good state they all answer
-	// in that time, and nothing is under way when the round is over.
+	// grace is the least time that a decided round still waits for its remaining members. Healthy members all answer
+	// within it, so that no call is left running when the round returns.
 	grace = 5 * time.Millisecond
-	// leaveTime is how long a call goes on at most when its context is over.
+	// leaveTime is how long a call goes on at most after its context has ended.
 	leaveTime = 20 * time.Millisecond
 )
 
-// errSilent is why a member does not count that has not answered in time: within patience, or grace and more once the
-// others had decided.
+// errSilent is the error of a member that did not answer before the round was over.
 var errSilent = fmt.Errorf("%w: others have decided", lock.ErrNoAnswer)
 
 // part is a hold of one member.
 type part struct {
 	*lock.Hold
 	member   int
-	server   string // that gave it, if it is one of a Redlock that says so
-	released bool   // it has said that it was held until then; guarded by Hold.releasing of the whole
+	server   string // the server's run id, for a Redlock that asks; "" if unknown
+	released bool   // Redis confirmed its release; guarded by the whole's Hold.releasing
 }
 
-// reply is what one member said.
+// reply is the result of trying one member.
 type reply struct {
 	member int
 	part   *part
 	err    error
 }
 
-// round is one try of all members at the same time.
+// round is one try to take all members at the same time.
 type round struct {
 	lock    *Lock
 	replies chan reply
 	open    int // members that have not answered yet
 	got     []*part
-	refused int     // how many somebody else has
-	lowest  int     // the first of these
-	errs    []error // of those that failed
-	own     error   // the caller is in their own way
-	twice   bool    // one server answered as two
+	refused int     // how many members somebody else holds
+	lowest  int     // the first refused member
+	errs    []error // of members that failed
+	own     error   // the caller blocks itself (inOwnWay)
+	twice   bool    // one server answered for two members
 }
 
-// round asks every member, but for the lead if there is one, which the owner has already. With lock.ErrNotObtained it
-// says which member to wait for. Where a majority is enough the rest are not waited for: one that is obtained later
-// joins the hold, or is released.
+// round tries every member except lead, which the owner already holds (lead may be nil). With lock.ErrNotObtained it
+// also returns which member to wait for. If a majority is enough, it does not wait for the remaining members: those
+// that are obtained later join the hold or are released.
 func (l *Lock) round(ctx context.Context, owner lock.Owner, lead *part) (h *Hold, refused int, err error) {
 	r := &round{lock: l, replies: make(chan reply, len(l.members)), lowest: len(l.members)}
 	if lead != nil {
@@ -79,8 +78,8 @@ func (l *Lock) round(ctx context.Context, owner lock.Owner, lead *part) (h *Hold
 	return h, r.lowest, err
 }
 
-// gather hears all members where all are needed. Else it goes on until it is clear how the round ends, and then as long
-// again for the rest.
+// gather collects the replies: of all members if all are needed. Otherwise it stops when the outcome has been certain
+// for as long as that took.
 func (r *round) gather() {
 	tooLate := time.NewTimer(patience)
 	defer tooLate.Stop()
@@ -105,7 +104,7 @@ func (r *round) gather() {
 	}
 }
 
-// decided reports whether enough members were obtained, or enough cannot be any more.
+// decided reports whether the outcome is certain: enough members are obtained, or can no longer be.
 func (r *round) decided() bool {
 	return len(r.got) >= r.lock.need || len(r.got)+r.open < r.lock.need
 }
@@ -126,12 +125,12 @@ func (r *round) hear(a reply) {
 	}
 }
 
-// answered reports whether another member was obtained from the server.
+// answered reports whether the server has already given another member.
 func (r *round) answered(server string) bool {
 	return server != "" && slices.ContainsFunc(r.got, func(p *part) bool { return p.server == server })
 }
 
-// conclude makes a hold of what was obtained if it is enough, and else gives it back.
+// conclude turns the obtained members into a hold if they are enough, and otherwise releases them.
 func (r *round) conclude(ctx context.Context) (*Hold, error) {
 	l := r.lock
 	if !r.twice && !l.all() && valid(r.got) >= l.need {
@@ -155,16 +154,16 @@ func (r *round) conclude(ctx context.Context) (*Hold, error) {
 		err = fmt.Errorf("%w: %w", lock.ErrNoAnswer, ended)
 	case obtained >= l.need:
 		err = fmt.Errorf("%w: the answers took longer than the lease", lock.ErrLost)
-	case r.refused > 0 && len(r.errs) <= len(l.members)-l.need: // without the failed ones there are enough
+	case r.refused > 0 && len(r.errs) <= len(l.members)-l.need: // enough members work; others hold them
 		err = errors.Join(append([]error{lock.ErrNotObtained}, r.errs...)...)
 	}
 	return nil, l.wrap(err)
 }
 
-// raise gives all that were obtained the highest of their tokens, and drops those that do not say that they have it.
-// Two majorities have a member in common, and that one hands out a higher token the next time; the highest of a
-// majority's tokens alone could be lower, where servers' clocks differ. (It is how a register is written to a
-// majority: Attiya, Bar-Noy and Dolev, "Sharing memory robustly in message-passing systems", 1995.)
+// raise writes the highest token to all obtained members, and drops those that do not confirm it. Any two majorities
+// share a member, which then hands out a higher token to the next holder. Without this write, servers whose clocks
+// differ could give a later majority a lower token. (A register is written to a majority in the same way: Attiya,
+// Bar-Noy and Dolev, "Sharing memory robustly in message-passing systems", 1995.)
 func (r *round) raise(parent context.Context) {
 	ctx, cancel := context.WithTimeout(parent, patience)
 	defer cancel()
@@ -181,7 +180,7 @@ func (r *round) raise(parent context.Context) {
 	}
 }
 
-// late takes the replies that came after the round was decided: the hold adopts each part, or the part is released.
+// late handles the replies that come after the round is over: the hold adopts each part, or the part is released.
 func (r *round) late(ctx context.Context, whole *Hold) {
 	for ; r.open > 0; r.open-- {
 		a := <-r.replies
@@ -191,8 +190,8 @@ func (r *round) late(ctx context.Context, whole *Hold) {
 	}
 }
 
-// valid returns how many parts can be relied on now: less time has passed since each was asked than its lease has, less
-// what clocks may drift. It is the validity rule of Redlock, for each member alone.
+// valid returns how many parts can be relied on now: those asked less than a lease ago, minus what clocks may drift. It
+// is Redlock's validity rule, applied to each member alone.
 func valid(parts []*part) (n int) {
 	for _, p := range parts {
 		if p.Err() == nil {
@@ -202,7 +201,7 @@ func valid(parts []*part) (n int) {
 	return n
 }
 
-// tokens returns those of the parts.
+// tokens returns the tokens of the parts.
 func tokens(parts []*part) (all []int64) {
 	for _, p := range parts {
 		all = append(all, p.Token())
@@ -210,7 +209,7 @@ func tokens(parts []*part) (all []int64) {
 	return all
 }
 
-// giveBack releases parts, soon after ctx is over in the background: each within its own time limit.
+// giveBack releases parts, each within its own time limit. Once ctx has ended, it goes on in the background.
 func (l *Lock) giveBack(ctx context.Context, parts []*part) {
 	if len(parts) == 0 {
 		return

@@ -13,22 +13,23 @@ import (
 	"seckill/internal/lock"
 )
 
-// replicaTime is how long replicas have at most to say that they have a lock.
+// replicaTime is how long replicas have at most to confirm a lock.
 const replicaTime = time.Second
 
-// server is who gave a member of a Redlock: the members must be of different ones that have not forgotten.
+// server is what a member's server says of itself. The members of a Redlock must be on different servers, none of which
+// may have forgotten a holder.
 type server struct {
-	id     string // "" when it does not say
+	id     string // "" if the server may not say
 	uptime time.Duration
 }
 
-// tryMember takes a member, if it is free.
+// tryMember takes a member if it is free.
 func (l *Lock) tryMember(ctx context.Context, number int, owner lock.Owner) (*part, error) {
 	return l.observed(ctx, number, owner, (*lock.Lock).TryLock)
 }
 
-// observed takes a member in one of its ways, and finds out what else has to be known: how many replicas have it, and
-// which server gave it. What cannot be kept it releases.
+// observed takes a member by take, then has its replicas counted and its server identified if the lock asks for that.
+// If a check fails, it releases the member.
 func (l *Lock) observed(
 	ctx context.Context, number int, owner lock.Owner, take func(*lock.Lock, context.Context) (*lock.Hold, error),
 ) (*part, error) {
@@ -54,11 +55,11 @@ func (l *Lock) observed(
 	return p, nil
 }
 
-// askTime is how long a server has to say what has to be known of it. It is asked twice, as the connection may say
-// nothing.
+// askTime is how long one question to a server may take. ask repeats an unanswered question once, because the first may
+// have used a dead connection.
 const askTime = 1500 * time.Millisecond
 
-// ask asks something of a server, and returns when ctx is over.
+// ask calls do, which asks a server something, and returns early once ctx ends.
 func ask(ctx context.Context, do func(ctx context.Context) error) error {
 	answered := make(chan error, 1)
 	go func() {
@@ -71,7 +72,7 @@ func ask(ctx context.Context, do func(ctx context.Context) error) error {
 			if !silent {
 				break
 			}
-			err = fmt.Errorf("%w: %s", lock.ErrNoAnswer, err.Error()) // whose context is not the caller's
+			err = fmt.Errorf("%w: %s", lock.ErrNoAnswer, err.Error()) // hides do's own context error
 		}
 		answered <- err
 	}()
@@ -83,12 +84,13 @@ func ask(ctx context.Context, do func(ctx context.Context) error) error {
 	}
 }
 
-// masters is what a cluster's client can say besides.
+// masters finds the server of a key; a cluster's client has it.
 type masters interface {
 	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
 }
 
-// serverClient returns a client of the server that has the lock: what has no key goes to any one of a cluster.
+// serverClient returns a client of the server that has the lock. A cluster's client would send a command without a key
+// to any server.
 func serverClient(ctx context.Context, m *lock.Lock) (lock.Client, error) {
 	if nodes, several := m.Client().(masters); several {
 		return nodes.MasterForKey(ctx, m.Key())
@@ -96,8 +98,8 @@ func serverClient(ctx context.Context, m *lock.Lock) (lock.Client, error) {
 	return m.Client(), nil
 }
 
-// copied returns an error if fewer replicas have the lock than are asked for. Redis counts those that have all that it
-// had written when a connection wrote last, so one is asked that writes now.
+// copied returns an error if fewer replicas have the lock than are asked for. WAIT counts the replicas that have
+// everything up to the connection's last write, so copied writes something first.
 func (l *Lock) copied(ctx context.Context, m *lock.Lock) error {
 	client, err := serverClient(ctx, m)
 	if err != nil {
@@ -105,7 +107,7 @@ func (l *Lock) copied(ctx context.Context, m *lock.Lock) error {
 	}
 	var copies *redis.Cmd
 	_, err = client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		// Their errors are the pipeline's, and nothing is left.
+		// The pipeline reports their errors; the key is deleted again.
 		_ = p.Set(ctx, m.Key()+":copied", "", time.Second)
 		_ = p.Del(ctx, m.Key()+":copied")
 		copies = p.Do(ctx, "WAIT", l.replicas, min(replicaTime, m.Lease()/2).Milliseconds())
@@ -114,14 +116,14 @@ func (l *Lock) copied(ctx context.Context, m *lock.Lock) error {
 	if err != nil {
 		return fmt.Errorf("count replicas: %w", err)
 	}
-	if n, err := copies.Int(); err != nil || n < l.replicas { // it may not say
+	if n, err := copies.Int(); err != nil || n < l.replicas { // WAIT may be forbidden
 		return fmt.Errorf("%w: %d of %d", ErrTooFewReplicas, n, l.replicas)
 	}
 	return nil
 }
 
-// serverID asks the server that has the lock who it is, and returns an error if it may have forgotten other holders.
-// One that does not say counts.
+// serverID returns the run id of the server that has the lock, or an error if the server started so recently that it
+// may have forgotten other holders. A server that may not run INFO passes, with the id "".
 func (l *Lock) serverID(ctx context.Context, m *lock.Lock) (id string, err error) {
 	client, err := serverClient(ctx, m)
 	if err != nil {
@@ -141,13 +143,13 @@ func (l *Lock) serverID(ctx context.Context, m *lock.Lock) (id string, err error
 		return "", fmt.Errorf("ask which server it is: %w", err)
 	}
 	s := parseServer(text)
-	if s.id != "" && s.uptime < m.Lease()+time.Second { // it says whole seconds
+	if s.id != "" && s.uptime < m.Lease()+time.Second { // INFO gives whole seconds
 		return "", fmt.Errorf("%w: %v", ErrRestarted, s.uptime)
 	}
 	return s.id, nil
 }
 
-// parseServer reads Redis's INFO.
+// parseServer reads the run id and the uptime from Redis's INFO.
 func parseServer(info string) (s server) {
 	for line := range strings.Lines(info) {
 		switch name, value, _ := strings.Cut(strings.TrimSpace(line), ":"); name {

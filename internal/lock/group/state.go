@@ -8,8 +8,8 @@ import (
 	"seckill/internal/lock"
 )
 
-// State asks the members who has them, and says who has as many as are needed: as often, and for as long, as they have
-// that many.
+// State asks all members who holds them, and lists the owners who hold enough of them. An owner's number of holds and
+// TTL are those that enough members agree on.
 func (l *Lock) State(ctx context.Context) (lock.State, error) {
 	members, err := askAll(l, func(m *lock.Lock) (lock.State, error) { return m.State(ctx) })
 	if err != nil {
@@ -30,7 +30,7 @@ func (l *Lock) State(ctx context.Context) (lock.State, error) {
 	return s, nil
 }
 
-// holder returns what one owner has of all members together.
+// holder combines what all members say of one owner.
 func (l *Lock) holder(o lock.Owner, members []lock.State) (lock.Holder, int64) {
 	holds, ttls, tokens := make([]int, len(members)), make([]time.Duration, len(members)), make([]int64, len(members))
 	var label string
@@ -43,9 +43,9 @@ func (l *Lock) holder(o lock.Owner, members []lock.State) (lock.Holder, int64) {
 	}
 	slices.Sort(holds)
 	slices.Sort(ttls)
-	last := len(members) - l.need // so many members and no more have at least what stands here
+	last := len(members) - l.need // exactly need members have at least the value at this index
 	token := slices.Max(tokens)
-	if !l.all() { // of a majority the one that all of them have, at least
+	if !l.all() { // the token that a majority has at least
 		slices.Sort(tokens)
 		token = tokens[last]
 	}

@@ -1,8 +1,9 @@
--- Takes a lock for an owner who may have it already. After token.lua and holds.lua, and after preludes that say whose
+-- Takes a lock for an owner who may hold it already. Follows token.lua, holds.lua, and the preludes that decide whose
 -- turn it is (turn): reentrant.lua, or those of another kind.
 --
--- A hold is one call of TryLock or Lock, its request. A repetition with the same request is a client that did not hear
--- the answer; it counts once. A request that was released or given up is refused for a while (mutex_acquire.lua).
+-- A hold is one call of TryLock or Lock, identified by its request. The client repeats a request when it did not get
+-- the answer; a repetition does not count as another hold. A request that was released or given up is refused for a
+-- while (mutex_acquire.lua).
 --
 -- KEYS[1]  the holds       holds.lua, always with a time to live
 -- KEYS[2]  the high water  string (token.lua)
@@ -14,13 +15,12 @@
 -- ARGV[4]  the hold, "request label owner"
 -- ARGV[5]… the place       queue.lua, of kinds that have a queue
 --
--- Returns  token       text: the owner holds it once more, this time for a lease from now; entering again they have
---                      the token of their first hold
---          {0, ms, x}  they must wait, and ask again after so long at the latest; no hold was changed. x is 1 when
---                      their process had lost its places in the queue; without a queue, it is the owner who has the
---                      lock
+-- Returns  token       text: the owner holds the lock once more, for a lease from now; an owner who enters again
+--                      keeps the token of its first hold
+--          {0, ms, x}  the owner must wait, and ask again after ms at the latest; no hold was changed. With a queue, x
+--                      is 1 if the process lost its places there; without one, x is the owner who has the lock
 --          {-1, 0}     this request was released or given up already; nothing was changed
---          {-2, 0}     they would wait for themselves (write.lua); no hold was changed
+--          {-2, 0}     the owner would wait for itself (write.lua); no hold was changed
 
 if redis.call('EXISTS', KEYS[3]) == 1 then
   return {-1, 0}
@@ -33,5 +33,5 @@ end
 local token = token_of(KEYS[1]) or KEYS[7] and token_of(KEYS[7]) or
   next_token(KEYS[2], redis.call('GET', KEYS[2]), nil, ARGV[3])
 take(KEYS[1], token, ARGV[4], now + ARGV[2])
-settle(KEYS[1], now)
+remove_expired(KEYS[1], now)
 return token

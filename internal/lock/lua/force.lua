@@ -1,11 +1,11 @@
--- Frees a lock, no matter who has it, and wakes those who wait for it. Its holders learn of it when they renew or
--- look next. After holds.lua and the preludes that say who is woken (wake).
+-- Frees a lock, no matter who has it, and wakes its waiters. Its holders notice at their next renewal or check. Follows
+-- holds.lua and the preludes that decide who is woken (wake).
 --
 -- KEYS     as for release.lua
 -- ARGV[1]  channel, as for release.lua
 --
--- Returns  1  it was held
---          0  it was free; nothing was changed, nothing was published
+-- Returns  1  the lock was held
+--          0  it was free; nothing was changed or published
 
 if redis.call('UNLINK', KEYS[1]) == 0 then
   return 0

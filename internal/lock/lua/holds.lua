@@ -1,39 +1,39 @@
--- Prelude of scripts of locks that may be held several times. After clock.lua.
+-- Prelude of scripts of locks that may be held several times. Follows clock.lua.
 --
--- The holds are a sorted set: for each one a member "request label owner" with the time at which its lease ends, in
--- milliseconds of Redis's clock, and a member "token n" with 0, the token of the present stay. No repetition of a
--- request can raise the number of holds; each has a lease of its own, which no other changes, and the key lives as long
--- as the longest. How many holds each reader has stands in a hash, owner → number, that lives as long.
+-- The holds are a sorted set. Each hold is a member "request label owner", scored with the end of its lease in
+-- milliseconds of Redis's clock. The member "token n" with score 0 is the token of the present stay. Repeating a
+-- request adds no second hold; each lease is independent of the others, and the key lives as long as the longest. A
+-- hash, owner → number, counts the holds of each reader and lives as long.
 --
--- No script touches more than 500 holds: those whose lease is over are removed in that many steps at most.
+-- No script touches more than 500 holds: it removes at most that many expired ones.
 --
 -- KEYS[8]  the readers' holds (readwrite.lua); none for locks without them
 -- KEYS[9]  the number of holds of each reader
 
--- owner_in returns the owner who stands in a hold.
+-- owner_in returns the owner named in a hold.
 local function owner_in(hold)
   return string.match(hold, '^%S+ %S+ (.*)$')
 end
 
--- owner_of returns who has a lock that one owner has at a time, nil when nobody has.
+-- owner_of returns the owner of an exclusive lock, nil if nobody has it.
 local function owner_of(key)
   local first = redis.call('ZRANGE', key, 1, 1)[1]
   return first and owner_in(first)
 end
 
--- token_of returns the token of the present stay, nil when nobody has the lock.
+-- token_of returns the token of the present stay, nil if nobody has the lock.
 local function token_of(key)
   local first = redis.call('ZRANGE', key, 0, 0)[1]
   return first and string.match(first, '^token (%d+)$')
 end
 
--- holding reports whether there is such a hold, and its lease is not over.
+-- holding reports whether the hold exists and its lease has not ended.
 local function holding(key, hold, now)
   local over = redis.call('ZSCORE', key, hold)
   return over and tonumber(over) > now
 end
 
--- take adds a hold until the given time, or moves its end, in a stay that has the token.
+-- take adds a hold that lasts until over, or moves its end, in a stay with the given token.
 local function take(key, token, hold, over)
   if key == KEYS[8] and not redis.call('ZSCORE', key, hold) then
     redis.call('HINCRBY', KEYS[9], owner_in(hold), 1)
@@ -50,9 +50,9 @@ local function drop(key, hold)
   end
 end
 
--- settle removes holds whose lease is over, and sets the time to live. It returns whether holds are left, and whether
--- there are more to be removed. With none left nothing is.
-local function settle(key, now)
+-- remove_expired removes holds whose lease has ended, and sets the key's time to live. It returns whether holds are
+-- left, and whether more expired ones may remain. If no holds are left, it deletes the keys.
+local function remove_expired(key, now)
   local over = redis.call('ZRANGEBYSCORE', key, 1, whole(now), 'LIMIT', 0, 500)
   for _, hold in ipairs(over) do
     drop(key, hold)

@@ -1,4 +1,4 @@
-// Package lua holds the lock's scripts, and the preludes that they are put together from.
+// Package lua holds the lock's scripts and the preludes that they start with.
 package lua
 
 import "embed"
@@ -6,7 +6,7 @@ import "embed"
 //go:embed *.lua
 var files embed.FS
 
-// Join returns the named scripts' texts, one after the other. It panics for a name that is none of theirs.
+// Join returns the texts of the named scripts, one after the other. It panics for an unknown name.
 func Join(names ...string) (text string) {
 	for _, name := range names {
 		b, err := files.ReadFile(name + ".lua")

@@ -1,15 +1,15 @@
--- Takes the mutex for an owner, and hands out the next fencing token with it. After mutex_take.lua,
--- which begins it and sets found, state and high, and token.lua.
+-- Takes the mutex for an owner and hands out the next fencing token. Follows mutex_take.lua, which handles the most
+-- frequent case and sets found, state and high, and token.lua.
 --
--- The lock's key says who has the mutex, "owner token since label lease", with " w" behind it when somebody listens
--- for the release; or, for a while after a release, "-token since" with the last token. No owner begins with "-".
--- From the token since on, every holder who is not there any more has released. Without the key the mutex is free
--- too, and nobody knows what became of the last holder: their lease was over, or Redis lost the key.
+-- The lock's key has one of two forms. While held: "owner token since label lease", with " w" appended once somebody
+-- listens for the release. For a while after a release: "-token since", with the last token. No owner begins with "-".
+-- All holders with a token of since or later, except a present one, have released. Without the key the mutex is free as
+-- well, but its last holder may not have released: the lease ended, or Redis lost the key.
 --
--- An owner is one call of TryLock or Lock, so a repetition of this script with the same owner is a client that did not
--- hear the answer: it is told the same token again. An owner who has given up is refused for a while, and so is one who
--- has released but may have asked more than once: a request that was stuck in the network cannot take the lock for
--- somebody who has left.
+-- An owner is one call of TryLock or Lock. If this script is repeated with the same owner, the client did not get the
+-- answer, and it gets the same token again. An owner who gave up is refused for a while, and so is one who released but
+-- may have asked more than once: a request that was stuck in the network must not take the lock for a caller that has
+-- left.
 --
 -- KEYS[1]  the lock        string, always with a time to live
 -- KEYS[2]  the high water  string (token.lua)
@@ -17,13 +17,13 @@
 -- ARGV[1]  owner
 -- ARGV[2]  lease, milliseconds
 -- ARGV[3]  the highest token that the client has seen
--- ARGV[4]  label of the owner's process, without spaces, and the lease again, a space before each
--- ARGV[5]  "0": the owner does not listen; else they are to hear of the release
+-- ARGV[4]  " label lease": the label of the owner's process, without spaces, and the lease again
+-- ARGV[5]  "0" if the owner does not listen; otherwise it will be notified of the release
 --
 -- Returns  token       text: the lock is this owner's for a lease from now
---          {0, ms}     another owner has it, for so long if they do not renew (-1: for ever, which only a foreign
---                      key can be); nothing was changed, but for the mark that somebody listens, and for a time to live
---                      that is longer than the owner's lease
+--          {0, ms}     another owner has it, for ms more if not renewed (-1: without end, which only a foreign key
+--                      can be). At most the mark that somebody listens was added, and a time to live longer than the
+--                      holder's lease was shortened
 --          {-1, 0}     this owner has released or given up already; nothing was changed
 
 if found[2] then
@@ -36,7 +36,7 @@ if state and string.byte(state) ~= 45 then -- not "-"
     return string.match(state, '^ (%d+)', size + 1)
   end
   local left = redis.call('PTTL', KEYS[1])
-  -- Redis's clock was set back since. A holder who lives has a whole lease to renew in; a dead one goes with it.
+  -- Redis's clock was set back since. A living holder gets a whole lease in which to renew; a dead one expires with it.
   local lease = tonumber(string.match(state, '^%S+ %d+ %d+ %S+ (%d+)'))
   if lease and left > lease then
     redis.call('PEXPIRE', KEYS[1], lease)

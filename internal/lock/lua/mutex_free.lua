@@ -1,7 +1,7 @@
 -- Prelude of scripts that free the mutex.
 
--- free writes that the mutex is free. A Redis that is full refuses a script's first write if that needs memory, and
--- allows all others after one that gives some back.
+-- free marks the mutex as free. A full Redis refuses a script whose first write needs memory, but allows all writes
+-- after one that frees some.
 --
 -- key    the lock
 -- state  "-token since"
@@ -13,10 +13,10 @@ local function free(key, state, ms)
   end
 end
 
--- released reports whether a holder with the token, who is not there any more, has released, as far as is known.
+-- released reports whether the holder with this token, who does not hold the lock any more, is known to have released.
 --
--- state  what the lock's key holds, or false
--- token  text; "" when the caller does not know it
+-- state  the value of the lock's key, or false
+-- token  text; "" if the caller does not know it
 local function released(state, token)
   local last, since = string.match(state or '', '^%-(%d+) (%d+)')
   if not last then

@@ -1,29 +1,29 @@
--- Gives the mutex back: to one who waits for it in the same process, with no message, else to all, and wakes those who
--- wait. After mutex_free.lua; and token.lua, where a next one is named.
+-- Releases the mutex: hands it to a next owner in the same process, without a message, or frees it for all and wakes
+-- the waiters. Follows mutex_free.lua, and token.lua if there is a next owner.
 --
--- An owner who was told their token, and whose requests reach Redis once, has no latch: a repetition is recognised by
--- the token. Of all others it is not known how often they reach Redis, or whether they got the mutex. The outcome is
--- kept in their latch: a repetition is told that it released, and does not touch a successor, and an acquire that
--- arrives only now does not succeed. Only the owner's release hands the mutex on, so one that arrives late does not.
+-- If the owner knows its token and its requests reach Redis once, no latch is needed: the token identifies a
+-- repetition. Otherwise an acquire may still be on its way, or have succeeded unnoticed. Then the outcome is stored in
+-- the owner's latch: a repeated release gets the same answer and does not touch a successor, and an acquire that
+-- arrives later fails. Only the release that ends the hold hands the mutex on; a late repetition does not.
 --
 -- KEYS[1]  the lock        string (mutex_acquire.lua)
 -- KEYS[2]  the high water  string (token.lua)
--- KEYS[3]  the latch       "1" this owner released, "0" they had nothing to release; only if it has to be kept
--- KEYS[4]  the latch of the next one
--- ARGV[1]  what to publish in any case; if it is empty, "freed" is, and only if the lock is marked
+-- KEYS[3]  the latch       "1" this owner released, "0" it had nothing to release; used only if latched
+-- KEYS[4]  the latch of the next owner
+-- ARGV[1]  the message to publish; if empty, "freed" is published, and only if the lock is marked as listened for
 -- ARGV[2]  how long the release is remembered, milliseconds
 -- ARGV[3]  channel on which waiters listen
 -- ARGV[4]  owner
--- ARGV[5]  "latched": the latch is kept; the owner's token, if this was asked before and may have been done; else empty
--- ARGV[6]  the next one, if there is one
--- ARGV[7]  their lease, milliseconds
+-- ARGV[5]  "latched": use the latch; the owner's token: this may be a repetition; empty: neither
+-- ARGV[6]  the next owner, if there is one
+-- ARGV[7]  the next owner's lease, milliseconds
 -- ARGV[8]  the highest token that the client has seen
--- ARGV[9]  their label and lease, a space before each (mutex_acquire.lua)
+-- ARGV[9]  " label lease" of the next owner (mutex_acquire.lua)
 --
--- Returns  token  text: released, and the next one has the mutex for a lease from now; also when this is repeated
---          1      released, now or by an earlier call of the same owner; published only now. The next one has given up,
---                 or has had it
---          0      the lock was not this owner's (any more); nothing but the latch was changed, nothing was published
+-- Returns  token  text: released, and the next owner has the mutex for a lease from now; also if this is repeated
+--          1      released, now or by an earlier call of the same owner; only the first publishes. A next owner does
+--                 not have the mutex: it gave up, or had it and lost it
+--          0      the lock was not, or no longer, this owner's; only the latch was changed, and nothing was published
 
 local state, latched = redis.call('GET', KEYS[1]), ARGV[5] == 'latched'
 if state and string.sub(state, 1, #ARGV[4]) == ARGV[4] then
@@ -31,7 +31,7 @@ if state and string.sub(state, 1, #ARGV[4]) == ARGV[4] then
   local mark = string.sub(state, -2) == ' w' and ' w' or ''
   local token
   if ARGV[6] and redis.call('EXISTS', KEYS[4]) == 0 then
-    redis.call('PEXPIRE', KEYS[1], ARGV[7]) -- lets the next writes through when Redis is full
+    redis.call('PEXPIRE', KEYS[1], ARGV[7]) -- lets a full Redis accept the next writes
     token = next_token(KEYS[2], redis.call('GET', KEYS[2]), last, ARGV[8])
     redis.call('SET', KEYS[1], ARGV[6] .. ' ' .. token .. ' ' .. since .. ARGV[9] .. mark, 'PX', ARGV[7])
   else
@@ -51,7 +51,7 @@ if state and string.sub(state, 1, #ARGV[4]) == ARGV[4] then
   return 1
 end
 if latched and redis.call('GET', KEYS[3]) ~= '1' then
-  redis.call('DEL', KEYS[3]) -- lets the next write through when Redis is full
+  redis.call('DEL', KEYS[3]) -- lets a full Redis accept the next write
   redis.call('SET', KEYS[3], '0', 'PX', ARGV[2])
   return 0
 elseif not latched and not released(state, ARGV[5]) then

@@ -1,14 +1,14 @@
--- Gives the mutex's owner a whole lease again, or only looks whether the lock is theirs; and raises their token to
--- the one that they have from several servers together. Repeating it is harmless. After token.lua.
+-- Renews the owner's lease, or only checks that the owner has the mutex; and raises its token to the one that it uses
+-- on several servers. Safe to repeat. Follows token.lua.
 --
 -- KEYS[1]  the lock        string (mutex_acquire.lua)
 -- KEYS[2]  the high water  string (token.lua)
--- ARGV[1]  lease, milliseconds; 0 to leave it
+-- ARGV[1]  lease, milliseconds; 0 leaves it unchanged
 -- ARGV[2]  owner
--- ARGV[3]  the token, text, if it is to be raised
+-- ARGV[3]  the token, text, if it should be raised
 --
--- Returns  1  the lock is this owner's, for a lease from now if one was given, with this token or a higher one
---          0  it is not this owner's; nothing was changed
+-- Returns  1  the owner has the lock, for a lease from now if one was given, with this token or a higher one
+--          0  it does not; nothing was changed
 
 local state = redis.call('GET', KEYS[1])
 if not state or string.sub(state, 1, #ARGV[2]) ~= ARGV[2] then

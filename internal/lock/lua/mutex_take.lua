@@ -1,9 +1,10 @@
--- The head of mutex_acquire.lua: it takes a mutex that was released lately, which in a rush is almost every time,
--- with the fewest calls. What it does not take is left to the rest, with what it has found. The functions that the
--- rest needs are made only there, which costs as much as a call.
+-- The head of mutex_acquire.lua. It takes a mutex that was released lately, which is the usual case in a rush, with the
+-- fewest calls. All other cases are left to the rest of the script, with the values read here. The functions that the
+-- rest needs are defined there, because defining them costs as much as a call.
 --
--- Tokens are compared as text: Redis's time in microseconds has sixteen digits until the year 2286, and "0", from a
--- client that has seen none, is lower. The time is the next token if the high water covers it already (token.lua).
+-- Tokens are compared as text. That is safe: Redis's time in microseconds has sixteen digits until the year 2286, and
+-- "0", from a client that has seen no token, sorts below. The time becomes the next token if the high water already
+-- covers it (token.lua).
 
 local found = redis.call('MGET', KEYS[1], KEYS[3], KEYS[2])
 local state, high = found[1], found[3]

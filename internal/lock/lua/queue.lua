@@ -1,25 +1,26 @@
--- Prelude of scripts of locks that have a queue in Redis. After clock.lua.
+-- Prelude of scripts of locks that have a queue in Redis. Follows clock.lua.
 --
--- A request that must wait takes a place in the queue, in the order in which Redis sees them: a sorted set, "process
--- request owner" → the time of arrival in microseconds of Redis's clock, or one more than the last one's, if the
--- clock went back. A process keeps its places by being heard of: the other sorted set, process → until when in
--- milliseconds, besides "last" → the last arrival, and "=owner" → how many places that owner has. A place whose
--- process is not heard of any more is removed when it comes to the head of the queue, so those of many who died
--- together are over together. The keys live as long as the last process.
+-- A request that must wait takes a place in the queue, a sorted set of "process request owner" → time of arrival, in
+-- microseconds of Redis's clock, or one more than the last arrival if the clock went back. A process keeps its places
+-- by renewing them. A second sorted set has, for each process, the time in milliseconds until which its places last;
+-- "last" → the last arrival; and "=owner" → the number of that owner's places. The places of a process that stopped
+-- renewing are removed once they reach the head of the queue, so the places of many that died together end together.
+-- The keys live as long as the last process.
 --
--- No script touches more than 500 places: there may be so many dead in each queue, and so many are told at once.
+-- No script touches more than 500 places: it removes at most that many dead ones from each queue, and notifies as many
+-- waiters.
 --
 -- KEYS[4]  the queue
--- KEYS[5]  until when processes keep their places
+-- KEYS[5]  the processes: until when each keeps its places
 -- KEYS[6]  the queue of readers, who may go together (readwrite.lua); none for locks without them
 -- In an acquire:
--- ARGV[5]  how long a process keeps its places, milliseconds; "0": the request does not wait, and takes none
+-- ARGV[5]  how long a process keeps its places, milliseconds; "0": the request does not wait and takes no place
 -- ARGV[6]  the place, "process request owner"
--- ARGV[7]  what waiters' channels begin with; a process's own is that and its name
+-- ARGV[7]  prefix of the waiters' channels; a process listens on this prefix plus its name
 
 local queues = {KEYS[4], KEYS[6]}
 
--- due returns the places of those whose turn it is: 500 at most. Each kind says whose.
+-- due returns at most 500 places whose turn it is. Each kind defines it.
 local due
 
 -- alive reports whether a process keeps its places.
@@ -28,12 +29,12 @@ local function alive(process, now)
   return till and tonumber(till) > now
 end
 
--- waits returns how many places an owner has, nil for none.
+-- waits returns how many places an owner has, or nil.
 local function waits(owner)
   return redis.call('ZSCORE', KEYS[5], '=' .. owner)
 end
 
--- remove removes a place from a queue, and returns how many that were: 0 or 1.
+-- remove removes a place from a queue, and returns how many places were removed: 0 or 1.
 local function remove(queue, place)
   local gone = redis.call('ZREM', queue, place)
   local owner = '=' .. string.match(place, '^%S+ %S+ (.*)$')
@@ -43,7 +44,7 @@ local function remove(queue, place)
   return gone
 end
 
--- vacate gives up a place, and reports whether it was there. With the last one nothing is left.
+-- vacate gives up a place, and reports whether it existed. With the last place it deletes the keys.
 local function vacate(place)
   local gone = 0
   for _, queue in ipairs(queues) do
@@ -55,7 +56,7 @@ local function vacate(place)
   return gone > 0
 end
 
--- prune removes the dead from the heads of the queues, and reports whether there may be more.
+-- prune removes dead places from the heads of the queues, and reports whether more may remain.
 local function prune(now)
   local more = false
   for _, queue in ipairs(queues) do
@@ -78,7 +79,7 @@ local function prune(now)
   return more
 end
 
--- keep keeps the places of a process for ms from now, and reports whether it had none.
+-- keep renews the places of a process for ms from now, and reports whether it had none.
 local function keep(process, now, ms)
   local lapsed = not alive(process, now)
   redis.call('ZADD', KEYS[5], whole(now + ms), process)
@@ -89,8 +90,8 @@ local function keep(process, now, ms)
   return lapsed
 end
 
--- line_up gives an acquire that waits the last place in a queue, or leaves it the one that it has, and returns the
--- answer that it must wait, for so long at most.
+-- line_up adds an acquire that waits to the end of a queue, unless it has a place already, and returns the answer that
+-- it must wait, at most for the time wait.
 local function line_up(queue, now, wait)
   if ARGV[5] == '0' then
     return {0, wait}
@@ -106,7 +107,7 @@ local function line_up(queue, now, wait)
   return {0, wait, keep(string.match(ARGV[6], '^%S+'), now, ARGV[5]) and 1 or 0}
 end
 
--- ahead reports whether somebody in a queue came before an acquire; if that has no place yet, everybody did.
+-- ahead reports whether a place in a queue is ahead of an acquire; for an acquire without a place, any place is.
 local function ahead(queue)
   local first = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
   if not first[1] then
@@ -121,7 +122,7 @@ local function ahead(queue)
   return true
 end
 
--- tell wakes those who have these places: one message for each process, with a line "request owner" for each place.
+-- tell wakes the waiters with these places: one message per process, with a line "request owner" per place.
 local function tell(channel, places)
   local requests = {}
   for _, place in ipairs(places) do
@@ -134,8 +135,8 @@ local function tell(channel, places)
   end
 end
 
--- call_along wakes all who wait for the same owner as an acquire that begins a stay, in whichever process: they enter
--- past all others. The sign is '=' for all of them, '+' for those who wait to read.
+-- call_along wakes all waiters with the same owner as an acquire that begins a stay, in any process: they enter ahead
+-- of all others. The sign '=' wakes all of them, '+' only those that want to read.
 local function call_along(sign, now)
   if waits(ARGV[1]) then
     local alive = redis.call('ZRANGEBYSCORE', KEYS[5], whole(now), whole(now + 60000), 'LIMIT', 0, 500)
@@ -145,7 +146,7 @@ local function call_along(sign, now)
   end
 end
 
--- wake tells those whose turn it is.
+-- wake notifies the waiters whose turn it is.
 local function wake(channel, now)
   prune(now)
   tell(channel, due())

@@ -1,7 +1,7 @@
--- Prelude of the read lock's acquire: whose turn it is. After readwrite.lua.
+-- Prelude of the read lock's acquire: whose turn it is. Follows readwrite.lua.
 
--- turn returns nil when the owner of an acquire may read, else the answer that they must wait; then they have a place.
--- They may if nobody writes and no writer came before them, or if they read or write already.
+-- turn returns nil if the owner of an acquire may read: it reads or writes already, or nobody writes and no writer came
+-- before it. Otherwise it gives the owner a place and returns the answer that it must wait.
 local function turn(now)
   prune(now)
   local owner = owner_of(KEYS[7])
@@ -9,7 +9,7 @@ local function turn(now)
     return line_up(KEYS[6], now, owner and redis.call('PTTL', KEYS[7]) or tonumber(ARGV[5]))
   end
   if vacate(ARGV[6]) then
-    local edge = redis.call('ZRANGE', KEYS[6], 499, 499, 'WITHSCORES') -- one more, of so many that not all were told
+    local edge = redis.call('ZRANGE', KEYS[6], 499, 499, 'WITHSCORES') -- one more than were notified
     local writer = redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')
     if edge[1] and (not writer[1] or tonumber(edge[2]) < tonumber(writer[2])) then
       tell(ARGV[7], {edge[1]})

@@ -1,7 +1,7 @@
--- Prelude of the read-write lock's scripts: whose turn it is. After holds.lua and queue.lua.
+-- Prelude of the read-write lock's scripts: whose turn it is. Follows holds.lua and queue.lua.
 --
--- Readers and writers wait in queues of their own, whose places are compared: who came first goes first, and readers
--- with no writer between them go together. So neither is starved.
+-- Readers and writers have separate queues, whose places are compared by time: the earliest goes first, and readers
+-- with no writer between them go together. So neither starves.
 --
 -- KEYS[4]  the queue of writers
 -- KEYS[6]  the queue of readers
@@ -9,8 +9,8 @@
 -- KEYS[8]  the readers' holds              holds.lua
 -- KEYS[9]  how many holds each reader has  holds.lua
 
--- due returns the readers who came before the first writer; else that one, when nobody reads. Of many readers it is the
--- first 500; each of them who obtains the lock tells one more (read.lua).
+-- due returns the readers ahead of the first writer; if there are none and nobody reads, that writer. At most 500
+-- readers are returned; each of them wakes one more when it obtains the lock (read.lua).
 due = function()
   if redis.call('EXISTS', KEYS[7]) == 1 then
     return {}
@@ -23,9 +23,9 @@ due = function()
   return next
 end
 
--- reads reports whether the owner has a hold among the readers', whose leases are not over, and whether that is sure:
--- there may be more to be removed than one script does.
+-- reads reports whether the owner has an unexpired hold as a reader, and whether that is certain: more expired holds
+-- may remain than one script removes.
 local function reads(owner, now)
-  local _, more = settle(KEYS[8], now)
+  local _, more = remove_expired(KEYS[8], now)
   return redis.call('HEXISTS', KEYS[9], owner) == 1, not more
 end

@@ -1,6 +1,7 @@
--- Prelude of the reentrant lock's scripts: whose turn it is, and who is told of a release. After holds.lua.
+-- Prelude of the reentrant lock's scripts: whose turn it is, and who is woken by a release. Follows holds.lua.
 
--- turn returns nil when the owner of an acquire may take the lock, else the answer that they must wait, and for whom.
+-- turn returns nil if the owner of an acquire may take the lock; otherwise the answer that it must wait, with the
+-- holder.
 local function turn()
   local owner = owner_of(KEYS[1])
   if owner and owner ~= ARGV[1] then
@@ -9,12 +10,12 @@ local function turn()
   return nil
 end
 
--- wake tells those who wait that the lock is free.
+-- wake tells the waiters that the lock is free.
 local function wake(channel)
   redis.call('PUBLISH', channel, 'freed')
 end
 
--- vacate gives up the place of a request that waits: there is none.
+-- vacate does nothing: this kind has no places.
 local function vacate()
   return false
 end

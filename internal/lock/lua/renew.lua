@@ -1,11 +1,11 @@
--- Gives one hold a whole lease again, or only looks whether it is there; and raises the token of the present stay to
--- the one that its owner has from several servers together. Repeating it is harmless. After token.lua and holds.lua.
+-- Renews the lease of one hold, or only checks that it exists; and raises the token of the present stay to the one that
+-- its owner uses on several servers. Safe to repeat. Follows token.lua and holds.lua.
 --
 -- KEYS[1]  the holds       holds.lua
 -- KEYS[2]  the high water  string (token.lua)
--- ARGV[1]  lease, milliseconds; 0 to leave it
+-- ARGV[1]  lease, milliseconds; 0 leaves it unchanged
 -- ARGV[2]  the hold
--- ARGV[3]  the token, text, if it is to be raised
+-- ARGV[3]  the token, text, if it should be raised
 --
 -- Returns  1  the request holds the lock, for a lease from now if one was given, with this token or a higher one
 --          0  it does not; nothing was changed
@@ -23,6 +23,6 @@ if ARGV[3] and tonumber(token) < tonumber(ARGV[3]) then
 end
 if ARGV[1] ~= '0' then
   take(KEYS[1], token, ARGV[2], now + ARGV[1])
-  settle(KEYS[1], now)
+  remove_expired(KEYS[1], now)
 end
 return 1

@@ -1,10 +1,10 @@
--- Says who has the lock, 500 holds at a time. Changes nothing. After clock.lua.
+-- Returns who has the lock, 500 holds at a time. Changes nothing. Follows clock.lua.
 --
 -- KEYS[1]  the holds (holds.lua)
--- ARGV[1]  at which hold to begin, from 1
+-- ARGV[1]  the first hold to return, from 1
 --
--- Returns  {0}                     nobody has it; or from here on no holds are left
---          {token, hold, ms, ...}  for each hold how long its lease lasts if it is not renewed: 0 or less, it is over
+-- Returns  {0}                     nobody has the lock, or no holds are left from here on
+--          {token, hold, ms, ...}  for each hold, how long its lease lasts if not renewed; 0 or less: it has ended
 
 local now = clock()
 local token = redis.call('ZRANGE', KEYS[1], 0, 0)[1]
@@ -15,6 +15,6 @@ end
 local state = {tonumber(string.match(token, '%d+'))}
 for i = 1, #found, 2 do
   table.insert(state, found[i])
-  table.insert(state, math.max(found[i + 1] - now, 0)) -- never -1, which means a key without an end
+  table.insert(state, math.max(found[i + 1] - now, 0)) -- -1 would mean a key without an end
 end
 return state

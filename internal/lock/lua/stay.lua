@@ -1,16 +1,18 @@
--- Keeps the places of a process that waits for a lock, and says whose turn it is among its requests: so the queue goes
--- on when its first has died, or a holder whose lease was over, or a message was lost. Repeating it is harmless. After
--- queue.lua and fair.lua, or readwrite.lua, whose keys it has.
+-- Renews the places of a process that waits for a lock, and returns those of its requests whose turn it is. So the
+-- queue goes on if its first waiter died, a holder's lease ended or a message was lost. Safe to repeat. Follows
+-- queue.lua and fair.lua or readwrite.lua, and has their keys.
 --
 -- ARGV[1]  process
--- ARGV[2]  how long its places are kept, milliseconds
--- ARGV[3]  what waiters' channels begin with
--- ARGV[4]  one of its places, to see whether it is there
--- ARGV[5]… "request owner" of those that do not wait any more, whose places are removed
+-- ARGV[2]  how long its places last from now, milliseconds
+-- ARGV[3]  prefix of the waiters' channels
+-- ARGV[4]  one of its places, to check that it exists
+-- ARGV[5]… "request owner" of each waiter that has left, whose place is removed
 --
 -- Returns  {lapsed, more, ms, "request owner"...}
---          1 or 0: some of its places were lost, and all its requests must ask again; 1 or 0: there are more dead to be
---          removed; until when the lock is taken if its holders do not renew, below 0 when it is not; whose turn it is
+--          lapsed         1: places were lost, and all requests of the process must ask again; else 0
+--          more           1: more dead places remain to be removed; else 0
+--          ms             how long the lock stays taken if its holders do not renew; below 0 if it is free
+--          request owner  whose turn it is
 
 local now = clock()
 local lapsed = keep(ARGV[1], now, ARGV[2])
@@ -32,7 +34,7 @@ if KEYS[7] then
   taken = math.max(redis.call('PTTL', KEYS[7]), redis.call('PTTL', KEYS[8]))
 end
 if redis.call('EXISTS', unpack(queues)) == 0 then
-  redis.call('DEL', KEYS[5]) -- the last one has left meanwhile
+  redis.call('DEL', KEYS[5]) -- the last waiter has just left
 end
 local answer = {(lapsed or not found) and 1 or 0, more and 1 or 0, taken}
 for _, place in ipairs(turns) do

@@ -1,16 +1,17 @@
 -- Prelude of scripts that hand out fencing tokens.
 --
--- A token is higher than the lock's last one, not below Redis's time in microseconds, and higher than any that the
--- caller has seen. Numbers below 2^53 are exact here; these are until the year 2255.
+-- A token is higher than the lock's last one and any that the caller has seen, and not below Redis's time in
+-- microseconds. Lua's numbers are exact below 2^53, which these tokens reach in the year 2255.
 --
--- Nothing of a lock stays for long, so the highest token of all locks of a slot is kept for a day in one key, its high
--- water. It is raised before a token is handed out. So tokens rise after a lock's key has gone and the clock has gone
--- back; and if the high water is lost as well, they rise because the clock goes on, or because the caller has seen one.
+-- A lock leaves no key for long. Instead, one key for each slot, the high water, keeps the highest token of the slot's
+-- locks for a day; it is raised before a token is handed out. So tokens rise even if a lock's key has expired and the
+-- clock has gone back. If the high water is lost as well, they rise because the clock runs on, or because the caller
+-- has seen a token.
 
--- cover raises the high water to a token, if it is lower.
+-- cover raises the high water to a token, unless it is higher already.
 --
 -- key    the high water
--- high   what it holds, or false
+-- high   its value, or false
 -- token  number
 local function cover(key, high, token)
   if tonumber(high or 0) < token then
@@ -18,13 +19,13 @@ local function cover(key, high, token)
   end
 end
 
--- next_token returns the next token of a lock, as text. The first one of a lock that nothing is known of covers
--- itself alone; one that follows another covers its 10 ms, so that a rush writes once in that time (mutex_take.lua
--- looks whether its token is covered). That is half of the shortest lease at most: a lease that ends without a
--- release does not make tokens run ahead of the clock.
+-- next_token returns the next token of a lock, as text, and raises the high water to it. If the lock's last token is
+-- known, it raises the high water to the end of the token's 10 ms, so that a rush writes it once in that time
+-- (mutex_take.lua checks whether a token is covered). 10 ms is at most half of the shortest lease, so tokens do not run
+-- ahead of the clock when leases end without a release.
 --
--- key, high  as for cover
--- last       the lock's last token, text; nil when it is not known
+-- key, high  as in cover
+-- last       the lock's last token, text; nil if unknown
 -- floor      the highest token that the caller has seen, text
 local function next_token(key, high, last, floor)
   local now = redis.call('TIME')

@@ -111,7 +111,7 @@ func inUse() []mutation {
 			{"lua/stay.lua", `local turns = due()`, `local turns = {}`},
 		}, "Read", 57},
 		{"every waiter looks for itself", []change{
-			{"wait.go", `	leaseOver.Stop() // where`, `	leaseOver.Reset(time.Second) // where`},
+			{"wait.go", `	leaseOver.Stop() // with`, `	leaseOver.Reset(time.Second) // where`},
 			{"wait.go", `		if first == nil {
 			leaseOver.Reset(`, `		if true {
 			leaseOver.Reset(`},
