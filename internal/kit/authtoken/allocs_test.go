@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestAllocations: the check of a token that was never seen allocates nothing, and neither does that of a forged one.
-// The test counts for the whole process, and so runs by itself.
+// TestAllocations checks that verifying a token for the first time allocates nothing, whether it is valid or forged. It
+// is not parallel, because allocations are counted for the whole process.
 func TestAllocations(t *testing.T) {
 	v := verifier(t, Rules{Previous: previous, Audience: "shop", MaxLife: time.Hour})
 	good := signed(fmt.Sprintf(`{"sub":"42","aud":["x","shop"],"role":"buyer","exp":%d,"iat":%d,"name":"优"}`,

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// processorTime is what this process has used.
+// processorTime returns the CPU time that this process has used.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
@@ -16,8 +16,8 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkVerify is the check of a token as issuers write it, by this package and by the reference. On a busy
-// machine the processor time is the steadier figure.
+// BenchmarkVerify verifies a typical token with this package and with the reference. On a busy machine the CPU time is
+// the steadier figure.
 func BenchmarkVerify(b *testing.B) {
 	r := Rules{Secret: secret, Issuer: "login"}
 	v, err := NewVerifier(r)

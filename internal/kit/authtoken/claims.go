@@ -10,34 +10,34 @@ import (
 )
 
 const (
-	// lastSecond is the end of the year 9999 in seconds since 1970: the last that RFC 3339 can write.
+	// lastSecond is the end of the year 9999 in seconds since 1970: the last time that RFC 3339 can write.
 	lastSecond = 253402300799
-	// clockLead is how far an issuer's clock may be ahead where the life of tokens is bounded.
+	// clockLead is how far an issuer's clock may be ahead if the life of tokens is bounded.
 	clockLead = time.Minute
 )
 
-// Why the claims of a token make it invalid.
+// Reasons why claims make a token invalid.
 var (
 	errNoExpiry  = errors.New("the token has no exp")
 	errExpired   = errors.New("the token has expired")
 	errEarly     = errors.New("the token is not valid yet")
-	errIssuer    = errors.New("the token is of another issuer")
+	errIssuer    = errors.New("the token has another issuer")
 	errAudience  = errors.New("the token is for another audience")
-	errNoIssue   = errors.New("the token has no iat, which the bound of its life needs")
+	errNoIssue   = errors.New("the token has no iat, which a bounded life requires")
 	errLongLived = errors.New("the token is valid for longer than its role allows")
 )
 
-// claims are those of a token that mean something here.
+// claims are the claims that this service uses.
 type claims struct {
 	subject, issuer, role text
-	forAudience           bool // one of aud is the wanted one
+	forAudience           bool // aud contains the wanted audience
 	shop, voucher         int64
 	level, since          int64
 	expires, notBefore    seconds
 	issued                seconds
 }
 
-// seconds are a time since 1970; not given is not 0.
+// seconds is a time in seconds since 1970. An absent time differs from 0.
 type seconds struct {
 	at    int64
 	given bool
@@ -57,7 +57,7 @@ func readHeader(b []byte) error {
 				err = errAlgorithm
 			}
 		case "crit":
-			critical = true // none is supported (RFC 7515, section 4.1.11), and an empty list of them is malformed
+			critical = true // no extension is supported, and an empty list is malformed (RFC 7515, section 4.1.11)
 		}
 		return err == nil
 	})
@@ -74,7 +74,7 @@ func readHeader(b []byte) error {
 	return nil
 }
 
-// readClaims reads a token's claims. They point into b.
+// readClaims reads a token's claims. The result points into b.
 func readClaims(b []byte, audience string) (claims, error) {
 	var (
 		c   claims
@@ -118,7 +118,7 @@ func readClaims(b []byte, audience string) (claims, error) {
 	return c, err
 }
 
-// check returns whose claims they are, if they are valid now.
+// check returns the identity in the claims if they are valid now.
 func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 	id, err := userID(c.subject)
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 	return who, nil
 }
 
-// checkLife checks that a token is valid for at most a time; 0: for ever.
+// checkLife checks that a token is valid for at most longest; 0 means no limit.
 func (c *claims) checkLife(longest time.Duration, now time.Time) error {
 	switch expires := time.Unix(c.expires.at, 0); {
 	case longest == 0:
@@ -165,15 +165,15 @@ func (c *claims) checkLife(longest time.Duration, now time.Time) error {
 	return nil
 }
 
-// userID reads an id as this service writes it: digits without sign, space or leading zero.
+// userID reads an id as this service writes it: only digits, without a leading zero.
 func userID(subject text) (int64, error) {
-	const longest = 16 // digits of voucher.MaxID
+	const longest = 16 // the number of digits of voucher.MaxID
 	if len(subject) > 0 && len(subject) <= longest && subject[0] != '0' {
 		if id, ok := digits(subject); ok && id <= voucher.MaxID {
 			return id, nil
 		}
 	}
-	return 0, fmt.Errorf("the token's subject %.20q is not a user id", subject)
+	return 0, fmt.Errorf("the token's sub %.20q is not a user id", subject)
 }
 
 // digits reads a whole number of at most 18 digits.
@@ -190,7 +190,8 @@ func digits(b []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// whole reads a whole number up to most; 0 is none, for the claim may mean something else to others.
+// whole reads a whole number from 1 to most. For anything else it returns 0, because the claim may mean something else
+// to other services.
 func (v value) whole(most int64) int64 {
 	if v.kind != number {
 		return 0
@@ -202,7 +203,7 @@ func (v value) whole(most int64) int64 {
 	return n
 }
 
-// seconds reads a time; null is none.
+// seconds reads a time; null counts as absent.
 func (v value) seconds() (seconds, error) {
 	if v.kind == null {
 		return seconds{}, nil
@@ -215,5 +216,5 @@ func (v value) seconds() (seconds, error) {
 			return seconds{int64(f), true}, nil
 		}
 	}
-	return seconds{}, fmt.Errorf("is no number from 0 to %d", int64(lastSecond))
+	return seconds{}, fmt.Errorf("is not a number from 0 to %d", int64(lastSecond))
 }

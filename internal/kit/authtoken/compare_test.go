@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// How many tokens TestCompare makes up, and from which seed: make -C lab compare-tokens N=… SEED=….
+// How many tokens TestCompare generates, and its seed: make -C lab compare-tokens N=… SEED=….
 var (
-	compareN    = flag.Int("tokens.n", 20_000, "how many tokens TestCompare makes up")
-	compareSeed = flag.Uint64("tokens.seed", 1, "where TestCompare's random numbers begin")
+	compareN    = flag.Int("tokens.n", 20_000, "how many tokens TestCompare generates")
+	compareSeed = flag.Uint64("tokens.seed", 1, "seed of TestCompare's random numbers")
 )
 
 var (
@@ -26,7 +26,7 @@ var (
 	previous = []byte("an-older-Secret-9876543210-ABCDEFGHI")
 )
 
-// ruleSets are the rules that both verifiers are compared under.
+// ruleSets are the rules under which both verifiers are compared.
 func ruleSets() []Rules {
 	return []Rules{
 		{Secret: secret},
@@ -39,7 +39,7 @@ func ruleSets() []Rules {
 	}
 }
 
-// pair is both verifiers under the same rules.
+// pair is both verifiers with the same rules.
 type pair struct {
 	own *Verifier
 	ref reference
@@ -58,12 +58,12 @@ func pairs(t testing.TB) []pair {
 	return all
 }
 
-// compare checks that both verifiers say the same about a token, and reports whether they accept it.
+// compare fails unless both verifiers give the same result for a token, and reports whether they accept it.
 func (p pair) compare(token string) (accepted bool, err error) {
 	own, errOwn := p.own.Verify(token, noon)
 	ref, errRef := p.ref.verify(token, noon)
 	same := (errOwn == nil) == (errRef == nil) && own.Expires.Equal(ref.Expires) && own.Since.Equal(ref.Since)
-	own.Expires, own.Since = ref.Expires, ref.Since // of which the same moment may be written in two ways
+	own.Expires, own.Since = ref.Expires, ref.Since // equal moments may differ in representation
 	same = same && own == ref
 	if !same {
 		return false, fmt.Errorf("issuer %q, previous %t, life %s\nown       %+v, %w\nreference %+v, %w\n%s",
@@ -73,7 +73,7 @@ func (p pair) compare(token string) (accepted bool, err error) {
 	return errOwn == nil, nil
 }
 
-// spell shows a token with its first two segments decoded.
+// spell returns a token with its header and claims decoded.
 func spell(token string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q\n", token)
@@ -85,7 +85,7 @@ func spell(token string) string {
 	return b.String()
 }
 
-// TestCompare: on tokens made up at random, most of them nearly right, both verifiers say the same.
+// TestCompare generates random tokens, most of them nearly valid, and checks that both verifiers agree on them.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	n, seed, all := *compareN, *compareSeed, pairs(t)
@@ -109,13 +109,13 @@ func TestCompare(t *testing.T) {
 		})
 	}
 	running.Wait()
-	t.Logf("seed %d: %d tokens, %d accepted, by both alike", seed, done.Load(), accepted.Load())
+	t.Logf("seed %d: %d tokens, %d accepted by both", seed, done.Load(), accepted.Load())
 	if share := float64(accepted.Load()) / float64(max(done.Load(), 1)); share < 0.05 || share > 0.95 {
-		t.Errorf("%.3f of the tokens were accepted: the generator does not look at both sides", share)
+		t.Errorf("%.3f of the tokens were accepted: the generator should make both valid and invalid ones", share)
 	}
 }
 
-// FuzzVerify: both verifiers say the same about tokens that are signed as they should be, and about any text.
+// FuzzVerify checks that both verifiers agree on correctly signed tokens and on arbitrary text.
 func FuzzVerify(f *testing.F) {
 	g := generator{Rand: rand.New(rand.NewPCG(7, 7)), flaws: 3}
 	for range 200 {
@@ -135,19 +135,19 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// generator makes up tokens.
+// generator generates tokens.
 type generator struct {
 	*rand.Rand
-	flaws int // how many the next token may still get
+	flaws int // how many flaws the next token may still get
 }
 
-// one returns one of several texts.
+// one returns one of the texts at random.
 func (g *generator) one(texts ...string) string { return texts[g.IntN(len(texts))] }
 
 // rarely reports true once in n times.
 func (g *generator) rarely(n int) bool { return g.IntN(n) == 0 }
 
-// flaw reports true once in n times, while the token may get a flaw.
+// flaw reports true once in n times, while the token may still get a flaw.
 func (g *generator) flaw(n int) bool {
 	if g.flaws == 0 || !g.rarely(n) {
 		return false
@@ -156,7 +156,7 @@ func (g *generator) flaw(n int) bool {
 	return true
 }
 
-// token returns a token that is right, or has a few flaws, not all of which make it invalid.
+// token returns a token that is valid or has a few flaws, not all of which make it invalid.
 func (g *generator) token() string {
 	g.flaws = max(0, g.IntN(6)-2)
 	header, claims := []byte(g.header()), []byte(g.claims())
@@ -175,13 +175,13 @@ func (g *generator) token() string {
 		return token
 	}
 	switch g.IntN(7) {
-	case 6: // spelt otherwise, and signed like that
+	case 6: // another spelling, correctly signed
 		text := token[:strings.LastIndexByte(token, '.')]
 		i := g.IntN(len(text) + 1)
 		if g.rarely(2) {
 			i = strings.IndexByte(text, '.')
 		}
-		if g.rarely(2) { // its last bits, perhaps
+		if g.rarely(2) { // perhaps only in its unused bits
 			return signText(key, text[:max(0, len(text)-1)]+g.one("A", "B", "C", "D", "g", "h", "Q", "R"))
 		}
 		return signText(key, text[:i]+g.one("=", "==", "\n", "\r", " ", "+", "/", ".", "A")+text[i:])
@@ -191,7 +191,7 @@ func (g *generator) token() string {
 		return token + g.one(".", "=", "\n", " ", "A", "..", ".e30", strings.Repeat("A", MaxLength))
 	case 2:
 		return g.one("Bearer ", " ", ".", "\n", "e30") + token
-	case 3: // the last character with other unused bits, or another
+	case 3: // another last character, or only other unused bits in it
 		return token[:len(token)-1] + g.one("A", "B", "C", "D", "-", "_", "=", "/", "é")
 	case 4:
 		first, rest, _ := strings.Cut(token, ".")
@@ -225,7 +225,7 @@ func (g *generator) damage(b []byte) []byte {
 	return b
 }
 
-// header returns a token's header, right more often than not.
+// header returns a token's header, usually a valid one.
 func (g *generator) header() string {
 	if !g.flaw(6) {
 		return g.one(`{"alg":"HS256","typ":"JWT"}`, `{"typ":"JWT","alg":"HS256"}`, `{"alg":"HS256"}`)
@@ -241,9 +241,9 @@ func (g *generator) header() string {
 	return g.wrap(m)
 }
 
-// claims returns a token's claims, right more often than not.
+// claims returns a token's claims, usually valid ones.
 func (g *generator) claims() string {
-	if g.rarely(2) { // as libraries write them
+	if g.rarely(2) { // formatted as libraries do
 		return `{"sub":"42","iss":` + g.claim("iss") + `,"aud":` + g.claim("aud") + `,"exp":` + g.time(-40) +
 			`,"iat":` + g.time(-600) + `}`
 	}
@@ -257,7 +257,7 @@ func (g *generator) claims() string {
 		m = append(m, g.member(g.one("ROLE", "Exp", "SUB", "name", "", "iſs", "rol\u00e9", "x"), g.any(0)))
 	}
 	if g.flaw(10) {
-		m = append(m, m[g.IntN(len(m))]) // twice
+		m = append(m, m[g.IntN(len(m))]) // a duplicate member
 	}
 	if g.flaw(10) {
 		m = m[1:]
@@ -271,7 +271,7 @@ func (g *generator) claims() string {
 	return g.wrap(m)
 }
 
-// wrap makes an object of members.
+// wrap joins members into an object.
 func (g *generator) wrap(members []string) string {
 	if !g.flaw(8) {
 		return "{" + strings.Join(members, ",") + "}"
@@ -282,7 +282,7 @@ func (g *generator) wrap(members []string) string {
 		g.one("}", "}", "}", ",}", "]", "", "}}") + g.one("", space, "x", "null")
 }
 
-// member is a member whose name sometimes has escapes.
+// member returns a member of an object. Its name sometimes contains escapes.
 func (g *generator) member(name, value string) string {
 	if name != "" && g.rarely(25) {
 		i := g.IntN(len(name))
@@ -328,7 +328,7 @@ func (g *generator) claim(name string) string {
 	}
 }
 
-// number returns a whole number, or something that looks like one.
+// number returns a whole number, or text that looks like one.
 func (g *generator) number() string {
 	if !g.rarely(3) {
 		return strconv.Itoa(1 + g.IntN(100_000))
@@ -338,7 +338,7 @@ func (g *generator) number() string {
 		"1000000000000000000", "9223372036854775807", "9223372036854775808", strings.Repeat("9", 40))
 }
 
-// time returns a number of seconds from noon or up to ten minutes around, or something that looks like one.
+// time returns seconds since 1970, at most ten minutes from noon, or text that looks like a time.
 func (g *generator) time(from int64) string {
 	text := strconv.FormatInt(noon.Unix()+from+g.Int64N(650), 10)
 	if !g.flaw(5) {
@@ -352,7 +352,7 @@ func (g *generator) time(from int64) string {
 		strings.Repeat("9", 310), "0."+strings.Repeat("0", 320)+"1")
 }
 
-// any returns any JSON value, and sometimes what is none.
+// any returns a JSON value, and sometimes an invalid one.
 func (g *generator) any(depth int) string {
 	if depth > 3 || g.rarely(2) {
 		return g.one("null", "true", "false", "0", "-1.5e3", `""`, `"x"`, `"\n\t\"\\\/"`, `"\x"`, `"\ud800"`, `"é"`,

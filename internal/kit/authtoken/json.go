@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// text is a JSON string without quotes and escapes.
+// text is the content of a JSON string, unquoted and unescaped.
 type text []byte
 
-// kind is what a JSON value is.
+// kind is the type of a JSON value.
 type kind byte
 
 const (
@@ -22,17 +22,16 @@ const (
 	list               // an array
 )
 
-// value is a JSON value as it stands in the text; of a string without the quotes, of an array without what is before
-// its end.
+// value is a JSON value as written in the text: a string without its quotes; for an array, only its end.
 type value struct {
 	kind    kind
 	raw     []byte
 	escaped bool // a string with a backslash
 }
 
-var errNoText = errors.New("is no text")
+var errNoText = errors.New("is not text")
 
-// text returns a string; null is an empty one.
+// text returns a string; null becomes an empty one.
 func (v value) text() (text, error) {
 	switch {
 	case v.kind == null:
@@ -45,7 +44,7 @@ func (v value) text() (text, error) {
 	return unescape(v.raw)
 }
 
-// unescape returns a string that has escapes. Few issuers write any, so speed does not matter.
+// unescape resolves the escapes of a string. Few issuers write any, so speed does not matter.
 func unescape(raw []byte) (text, error) {
 	var s string
 	if err := json.Unmarshal([]byte(`"`+string(raw)+`"`), &s); err != nil {
@@ -54,7 +53,7 @@ func unescape(raw []byte) (text, error) {
 	return text(s), nil
 }
 
-// hasText reports whether a string is the wanted one, or one of a list of strings is; null is none.
+// hasText reports whether v is the wanted string or a list of strings that contains it. null is neither.
 func (v value) hasText(want string) (bool, error) {
 	if v.kind != list {
 		t, err := v.text()
@@ -76,15 +75,15 @@ func (v value) hasText(want string) (bool, error) {
 	return found, nil
 }
 
-var errNoTexts = errors.New("is no text and no list of texts")
+var errNoTexts = errors.New("is neither text nor a list of texts")
 
-// members calls visit with each member of the object that a text is. It returns false when the text is no JSON object
-// in UTF-8, when two members have one name, or when visit does.
+// members calls visit for each member of the JSON object in b. It returns false if b is not a JSON object in UTF-8 or
+// has a duplicate name, or if visit returns false.
 func members(b []byte, visit func(name text, v value) bool) bool {
 	if !utf8.Valid(b) {
 		return false
 	}
-	var known [16]text // enough for most, and on the stack
+	var known [16]text // enough for most tokens, and on the stack
 	names := known[:0]
 	s := scanner{b: b}
 	ok := s.object(func(name, v value) bool {
@@ -104,14 +103,13 @@ func members(b []byte, visit func(name text, v value) bool) bool {
 	return ok && s.at == len(b)
 }
 
-// scanner reads JSON (RFC 8259) of valid UTF-8, and accepts what encoding/json accepts. Numbers beyond float64 are
-// refused.
+// scanner reads JSON (RFC 8259) from valid UTF-8. It accepts what encoding/json accepts, except numbers beyond float64.
 type scanner struct {
 	b  []byte
 	at int
 }
 
-// space skips white space.
+// space skips whitespace.
 func (s *scanner) space() {
 	for s.at < len(s.b) {
 		switch s.b[s.at] {
@@ -123,7 +121,7 @@ func (s *scanner) space() {
 	}
 }
 
-// next returns the next byte after white space, without reading it; 0 at the end.
+// next returns the next byte after whitespace without consuming it; 0 at the end.
 func (s *scanner) next() byte {
 	s.space()
 	if s.at == len(s.b) {
@@ -132,7 +130,7 @@ func (s *scanner) next() byte {
 	return s.b[s.at]
 }
 
-// take reads a byte after white space if it is the next one.
+// take consumes c if it is the next byte after whitespace.
 func (s *scanner) take(c byte) bool {
 	if s.next() != c {
 		return false
@@ -186,7 +184,7 @@ func (s *scanner) list(visit func(v value) bool) bool {
 	}
 }
 
-// value reads any value. Its nesting is bounded by the length of a token.
+// value reads any value. The length of a token bounds its nesting.
 func (s *scanner) value() (value, bool) {
 	c := s.next()
 	from := s.at
@@ -241,7 +239,7 @@ func (s *scanner) quoted() (v value, ok bool) {
 	return v, false
 }
 
-// escape reads an escape, up to its last byte.
+// escape reads an escape sequence up to its last byte.
 func (s *scanner) escape() bool {
 	s.at++
 	if s.at == len(s.b) {
@@ -287,7 +285,7 @@ func (s *scanner) number() (value, bool) {
 		}
 	}
 	raw := s.b[from:s.at]
-	if exponent || len(raw) > 300 { // float64 ends at some 10^308
+	if exponent || len(raw) > 300 { // float64 ends near 10^308
 		if _, err := strconv.ParseFloat(string(raw), 64); err != nil {
 			return value{}, false
 		}
@@ -295,7 +293,7 @@ func (s *scanner) number() (value, bool) {
 	return value{kind: number, raw: raw}, true
 }
 
-// has reads a byte, without white space before it, if it is the next one.
+// has consumes c if it is the next byte, without skipping whitespace.
 func (s *scanner) has(c byte) bool {
 	if s.at == len(s.b) || s.b[s.at] != c {
 		return false
@@ -304,7 +302,7 @@ func (s *scanner) has(c byte) bool {
 	return true
 }
 
-// digits reads digits and returns how many there were.
+// digits reads digits and returns their number.
 func (s *scanner) digits() int {
 	from := s.at
 	for s.at < len(s.b) && s.b[s.at] >= '0' && s.b[s.at] <= '9' {

@@ -16,13 +16,13 @@ import (
 	"seckill/internal/voucher"
 )
 
-// reference is the verifier that Verifier must agree with: the JWT library and encoding/json, with what the package's
-// comment asks for beyond them.
+// reference is the verifier that Verifier must agree with: the JWT library and encoding/json, plus the stricter rules
+// of the package comment.
 type reference struct{ rules Rules }
 
 func (r reference) verify(token string, now time.Time) (Identity, error) {
 	if len(token) > MaxLength || strings.ContainsAny(token, "\r\n") {
-		return Identity{}, errors.New("too long, or with line ends")
+		return Identity{}, errors.New("too long, or contains line ends")
 	}
 	options := []jwt.ParserOption{
 		jwt.WithValidMethods([]string{"HS256"}), jwt.WithExpirationRequired(), jwt.WithStrictDecoding(),
@@ -80,7 +80,7 @@ func (r reference) verify(token string, now time.Time) (Identity, error) {
 	return who, nil
 }
 
-// referenceClaims are claims that are read strictly.
+// referenceClaims are the claims, read strictly.
 type referenceClaims struct {
 	jwt.RegisteredClaims
 	role          string
@@ -117,7 +117,7 @@ func (c *referenceClaims) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// wholeNumber reads a whole number up to most as JSON writes it without sign, fraction and exponent; all else is 0.
+// wholeNumber reads a whole number up to most, without sign, fraction or exponent. Anything else is 0.
 func wholeNumber(raw json.RawMessage, most int64) int64 {
 	var n int64
 	if err := json.Unmarshal(raw, &n); err != nil || string(raw) != strconv.FormatInt(n, 10) || n < 0 || n > most {
@@ -126,10 +126,10 @@ func wholeNumber(raw json.RawMessage, most int64) int64 {
 	return n
 }
 
-// strictObject returns the members of a JSON object in UTF-8 that has each name once.
+// strictObject returns the members of a JSON object in UTF-8. Duplicate names are an error.
 func strictObject(b []byte) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(b) || !json.Valid(b) {
-		return nil, errors.New("no JSON in UTF-8")
+		return nil, errors.New("not JSON in UTF-8")
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {

@@ -12,9 +12,9 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Sign makes a token for trying things out and for tests; real ones come from the service that knows the users. It is
-// valid for ttl from now, in whole seconds. role is "" or RoleAdmin. What the rules would not accept is not signed: a
-// ttl beyond the role's longest life is an error, a short secret ErrWeakSecret.
+// Sign makes a token for tests and for trying the service out; real ones come from the service that knows the users. It
+// is valid for ttl from now, in whole seconds. role is "" or RoleAdmin. Sign refuses to make tokens that the rules
+// reject: a ttl beyond the role's longest life is an error, and a short secret is ErrWeakSecret.
 func Sign(r Rules, userID int64, role string, ttl time.Duration, now time.Time) (string, error) {
 	if role != "" && role != RoleAdmin {
 		return "", fmt.Errorf("authtoken: role %q is not known (allowed: %q or none; SignTill for %q)",
@@ -23,7 +23,7 @@ func Sign(r Rules, userID int64, role string, ttl time.Duration, now time.Time) 
 	return signFor(r, userID, role, extraClaims{}, ttl, now)
 }
 
-// SignBuyer makes a token of a buyer whose account has a level (0: none) and an age (since zero: none), as Sign does.
+// SignBuyer is Sign for a buyer's token with the account's level (0: none) and creation time (zero: none).
 func SignBuyer(r Rules, userID, level int64, since time.Time, ttl time.Duration, now time.Time) (string, error) {
 	e := extraClaims{Level: level}
 	if !since.IsZero() {
@@ -36,14 +36,14 @@ func SignBuyer(r Rules, userID, level int64, since time.Time, ttl time.Duration,
 	return signFor(r, userID, "", e, ttl, now)
 }
 
-// extraClaims are those that say more of an account than its role.
+// extraClaims describe the account beyond its role.
 type extraClaims struct {
 	Shop  int64 `json:"shop,omitempty"`
 	Level int64 `json:"level,omitempty"`
 	Since int64 `json:"since,omitempty"`
 }
 
-// SignTill makes a token of a till in a shop, as Sign does.
+// SignTill is Sign for a token of a till in a shop.
 func SignTill(r Rules, userID, shopID int64, ttl time.Duration, now time.Time) (string, error) {
 	if shopID < 1 || shopID > voucher.MaxID {
 		return "", fmt.Errorf("authtoken: shop id %d is not from 1 to %d", shopID, voucher.MaxID)
@@ -83,13 +83,13 @@ func signFor(r Rules, userID int64, role string, extra extraClaims, ttl time.Dur
 	return sign(r.Secret, []byte(`{"alg":"HS256","typ":"JWT"}`), claims), nil
 }
 
-// sign returns a token of any header and claims.
+// sign returns a token with any header and claims.
 func sign(secret, header, claims []byte) string {
 	encode := base64.RawURLEncoding.EncodeToString
 	return signText(secret, encode(header)+"."+encode(claims))
 }
 
-// signText returns a token of what stands before its signature.
+// signText appends the signature to a token's header and claims.
 func signText(secret []byte, text string) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(text)) // never fails, by its documentation

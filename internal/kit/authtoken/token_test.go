@@ -14,10 +14,10 @@ import (
 
 const plainHeader = `{"alg":"HS256","typ":"JWT"}`
 
-// signed returns a token of any claims.
+// signed returns a token with any claims.
 func signed(claims string) string { return sign(secret, []byte(plainHeader), []byte(claims)) }
 
-// verifier returns one under some rules, whose Secret is set.
+// verifier returns a Verifier with the rules and the tests' secret.
 func verifier(t testing.TB, r Rules) *Verifier {
 	t.Helper()
 	r.Secret = secret
@@ -28,10 +28,10 @@ func verifier(t testing.TB, r Rules) *Verifier {
 	return v
 }
 
-// at returns a time in seconds since 1970, as claims have it.
+// at returns the time d after noon in seconds since 1970, as claims have it.
 func at(d time.Duration) int64 { return noon.Add(d).Unix() }
 
-// TestVerify: each rule of the package's comment, from both sides.
+// TestVerify checks each rule of the package comment, with a token on either side of it.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	hour := at(time.Hour)
@@ -45,14 +45,14 @@ func TestVerify(t *testing.T) {
 		{"plain", fmt.Sprintf(`{"sub":"42","exp":%d}`, hour), Rules{}, buyer},
 		{"admin", with(`"role":"admin"`), Rules{}, admin},
 		{"escaped", with(`"r\u006fle":"adm\u0069n"`), Rules{}, admin},
-		{"ROLE is another claim", with(`"ROLE":"admin"`), Rules{}, buyer},
+		{"ROLE is not role", with(`"ROLE":"admin"`), Rules{}, buyer},
 		{"Role beside role", with(`"role":"buyer","Role":"admin"`), Rules{}, buyer},
 		{"other role", with(`"role":"Admin"`), Rules{}, buyer},
 		{"role twice", with(`"role":"buyer","role":"admin"`), Rules{}, nil},
 		{"role twice, once escaped", with(`"role":"buyer","rol\u0065":"admin"`), Rules{}, nil},
 		{"sub twice", with(`"sub":"43"`), Rules{}, nil},
 		{"unknown twice", with(`"x":1,"x":1`), Rules{}, nil},
-		{"twice within what is not read", with(`"x":{"a":1,"a":2}`), Rules{}, buyer},
+		{"twice within an ignored claim", with(`"x":{"a":1,"a":2}`), Rules{}, buyer},
 		{"role is a list", with(`"role":["admin"]`), Rules{}, nil},
 		{"EXP alone", fmt.Sprintf(`{"sub":"42","EXP":%d}`, hour), Rules{}, nil},
 		{"no exp", `{"sub":"42"}`, Rules{}, nil},
@@ -92,14 +92,14 @@ func TestVerify(t *testing.T) {
 		{"any audience", with(`"aud":"x"`), Rules{}, buyer},
 		{"short life", with(fmt.Sprintf(`"iat":%d`, at(0))), Rules{MaxLife: time.Hour}, buyer},
 		{"long life", with(fmt.Sprintf(`"iat":%d`, at(-time.Second))), Rules{MaxLife: time.Hour}, nil},
-		{"life without iat", with(`"x":1`), Rules{MaxLife: time.Hour}, nil},
-		{"life from the future", with(fmt.Sprintf(`"iat":%d`,
+		{"bounded life without iat", with(`"x":1`), Rules{MaxLife: time.Hour}, nil},
+		{"bounded life from the future", with(fmt.Sprintf(`"iat":%d`,
 			at(10*time.Minute))), Rules{MaxLife: 50 * time.Minute}, nil},
-		{"life by a clock that is ahead", with(fmt.Sprintf(`"iat":%d`,
+		{"bounded life, the issuer's clock ahead", with(fmt.Sprintf(`"iat":%d`,
 			at(time.Minute))), Rules{MaxLife: 59 * time.Minute}, buyer},
 		{"admin's life", with(fmt.Sprintf(`"role":"admin","iat":%d`,
 			at(0))), Rules{MaxLife: time.Hour, AdminMaxLife: time.Minute}, nil},
-		{"buyer's life is not bounded by an admin's", with(`"x":1`), Rules{AdminMaxLife: time.Minute}, buyer},
+		{"an admin's bound does not apply to buyers", with(`"x":1`), Rules{AdminMaxLife: time.Minute}, buyer},
 		{"not UTF-8", with("\"x\":\"\xff\""), Rules{}, nil},
 		{"control character", with("\"x\":\"\x01\""), Rules{}, nil},
 		{"something follows", with(`"x":1`) + "{}", Rules{}, nil},
@@ -120,7 +120,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestHeaders: which headers are those of a valid token.
+// TestHeaders checks which headers are valid.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	v := verifier(t, Rules{})
@@ -155,7 +155,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestSpellings: of a token there is exactly one.
+// TestSpellings checks that a token has exactly one valid spelling.
 func TestSpellings(t *testing.T) {
 	t.Parallel()
 	v := verifier(t, Rules{})
@@ -181,7 +181,7 @@ func TestSpellings(t *testing.T) {
 	}
 	long := signed(fmt.Sprintf(`{"sub":"42","exp":%d,"x":%q}`, at(time.Hour), strings.Repeat("x", MaxLength)))
 	if _, err := v.Verify(long, noon); !errors.Is(err, errLength) {
-		t.Errorf("a long one: %v", err)
+		t.Errorf("a long token: %v", err)
 	}
 	text := good[:len(good)-signatureLength-1]
 	for _, odd := range []string{text + "\n", text + "\r", strings.Replace(text, ".", "\r\n.", 1), "\n" + text, text +
@@ -199,7 +199,7 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// TestPrevious: while keys change, tokens of both are valid, and those of no third.
+// TestPrevious checks that tokens of the current and the previous key are valid, and those of a third key are not.
 func TestPrevious(t *testing.T) {
 	t.Parallel()
 	r := Rules{Previous: previous}
@@ -217,11 +217,11 @@ func TestPrevious(t *testing.T) {
 	}
 	if _, err := verifier(t, Rules{}).Verify(sign(previous, []byte(plainHeader), claims),
 		noon); !errors.Is(err, errSignature) {
-		t.Errorf("once the previous key is gone: %v", err)
+		t.Errorf("after the previous key was removed: %v", err)
 	}
 }
 
-// TestCallersKeys: what callers do to their keys later does not matter.
+// TestCallersKeys checks that the verifier copies its keys: callers may change theirs later.
 func TestCallersKeys(t *testing.T) {
 	t.Parallel()
 	key := append([]byte(nil), secret...)
@@ -235,7 +235,7 @@ func TestCallersKeys(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: checks do not disturb each other.
+// TestManyAtOnce checks that concurrent checks do not disturb each other.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	v := verifier(t, Rules{Previous: previous})
@@ -252,7 +252,7 @@ func TestManyAtOnce(t *testing.T) {
 					return
 				}
 				if _, err := v.Verify(token+"A", noon); err == nil {
-					t.Error("a longer one is valid")
+					t.Error("a token that is too long is valid")
 				}
 			}
 		})
@@ -283,7 +283,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// A till's shop is the claim of tills alone; one that is no shop's id is none.
+// TestTillsHaveShops checks that only tills have a shop, and only if the claim is a valid shop id.
 func TestTillsHaveShops(t *testing.T) {
 	t.Parallel()
 	r := Rules{Secret: secret}
@@ -307,12 +307,12 @@ func TestTillsHaveShops(t *testing.T) {
 	}
 	for _, shop := range []int64{0, -1, voucher.MaxID + 1} {
 		if s, err := SignTill(r, 7, shop, time.Hour, noon); err == nil {
-			t.Errorf("a till of shop %d has token %s", shop, s)
+			t.Errorf("a till of the invalid shop %d got the token %s", shop, s)
 		}
 	}
 }
 
-// What a token says of the account is read from whole numbers alone; written otherwise it is nothing.
+// TestAccountClaims checks that level and since are read from whole numbers only.
 func TestAccountClaims(t *testing.T) {
 	t.Parallel()
 	r := Rules{Secret: secret}
@@ -336,7 +336,7 @@ func TestAccountClaims(t *testing.T) {
 	}
 	for _, level := range []int64{-1, voucher.MaxID + 1} {
 		if s, err := SignBuyer(r, 7, level, time.Time{}, time.Hour, noon); err == nil {
-			t.Errorf("level %d has token %s", level, s)
+			t.Errorf("the invalid level %d got the token %s", level, s)
 		}
 	}
 }

@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// MinSecret is how many bytes a signing secret has at least: the width of the hash (RFC 7518, section 3.2).
+	// MinSecret is the least length of a signing secret in bytes: the width of the hash (RFC 7518, section 3.2).
 	MinSecret = 32
-	// MaxLength is how many bytes a token has at most. Real ones have some 200.
+	// MaxLength is the greatest length of a token in bytes. Real ones have about 200.
 	MaxLength = 4096
 	// RoleAdmin is the role that may create and change vouchers and see every user's orders.
 	RoleAdmin = "admin"
-	// RoleTill is the role that redeems coupons of the shop in the claim shop.
+	// RoleTill is the role of a till, which redeems the coupons of the shop in the claim shop.
 	RoleTill = "till"
-	// RoleCrowd is the role of the crowd that rehearses a sale: it lists the orders of the rehearsal in the claim
-	// voucher, and reports.
+	// RoleCrowd is the role of the crowd in a rehearsal: it may list the orders of the rehearsal in the claim voucher,
+	// and report on them.
 	RoleCrowd = "crowd"
 
 	signatureLength = (sha256.Size*8 + 5) / 6 // in base64 without padding
 )
 
-// ErrWeakSecret says that a secret is too short to sign tokens.
+// ErrWeakSecret means that the secret is too short to sign tokens.
 var ErrWeakSecret = fmt.Errorf("authtoken: a secret must have at least %d bytes", MinSecret)
 
-// Why a token is not valid. These are for the log: callers are not told.
+// Reasons why a token is not valid. They are only logged; callers do not get them.
 var (
 	errLength    = fmt.Errorf("token has more than %d bytes", MaxLength)
 	errMalformed = errors.New("token is not three segments of base64url")
@@ -45,27 +45,27 @@ var (
 
 // Rules say which tokens are valid.
 type Rules struct {
-	// Secret is the key of the signature, MinSecret bytes or more. Previous is one whose tokens are still valid; none
-	// when empty.
+	// Secret is the key of the signature, at least MinSecret bytes. Tokens signed with Previous are valid too, unless
+	// it is empty.
 	Secret, Previous []byte
-	// Issuer and Audience are what iss and aud must be; anything when empty.
+	// Issuer and Audience are the required iss and aud. Empty means anything.
 	Issuer, Audience string
-	// MaxLife is how long a buyer's token may be valid in all, and AdminMaxLife an admin's; 0: for ever.
+	// MaxLife is the longest validity of a buyer's token, and AdminMaxLife that of an admin's; 0 means no limit.
 	MaxLife, AdminMaxLife time.Duration
 }
 
-// check returns what is wrong with the rules.
+// check returns what is wrong with the rules, or nil.
 func (r Rules) check() error {
 	switch {
 	case len(r.Secret) < MinSecret, len(r.Previous) > 0 && len(r.Previous) < MinSecret:
 		return ErrWeakSecret
 	case r.MaxLife < 0 || r.AdminMaxLife < 0:
-		return errors.New("authtoken: a life cannot be below 0")
+		return errors.New("authtoken: MaxLife and AdminMaxLife cannot be below 0")
 	}
 	return nil
 }
 
-// Life is how long a token of a role may be valid in all; 0: for ever.
+// Life returns the longest validity of a role's tokens; 0 means no limit.
 func (r Rules) Life(admin bool) time.Duration {
 	if admin {
 		return r.AdminMaxLife
@@ -73,15 +73,15 @@ func (r Rules) Life(admin bool) time.Duration {
 	return r.MaxLife
 }
 
-// Identity is who a token speaks for.
+// Identity is the caller that a token stands for.
 type Identity struct {
 	UserID  int64
 	Admin   bool
-	Shop    int64 // of a till; 0 for everybody else, and for a till without a shop
-	Crowd   int64 // the rehearsal whose crowd it is; 0 for everybody else
+	Shop    int64 // a till's shop; 0 for others and for a till without a shop
+	Crowd   int64 // the voucher that the crowd rehearses; 0 for others
 	Expires time.Time
-	Level   int64     // of the account; 0 without the claim level
-	Since   time.Time // when the account was made; zero without the claim since
+	Level   int64     // the account's level; 0 without the claim level
+	Since   time.Time // when the account was created; zero without the claim since
 }
 
 // Verifier checks tokens. It is safe for concurrent use.
@@ -91,7 +91,7 @@ type Verifier struct {
 	scratch sync.Pool // of *scratch
 }
 
-// NewVerifier returns a verifier, or an error, which may be ErrWeakSecret.
+// NewVerifier returns a verifier. The error may be ErrWeakSecret.
 func NewVerifier(rules Rules) (*Verifier, error) {
 	if err := rules.check(); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func NewVerifier(rules Rules) (*Verifier, error) {
 	return v, nil
 }
 
-// Verify returns who a token speaks for at a time, or why it is not valid.
+// Verify returns the caller that a token stands for at the time now, or why the token is not valid.
 func (v *Verifier) Verify(token string, now time.Time) (Identity, error) {
 	header, claims, signature, err := split(token)
 	if err != nil {
@@ -130,7 +130,7 @@ func (v *Verifier) Verify(token string, now time.Time) (Identity, error) {
 	return c.check(&v.rules, now)
 }
 
-// split takes a token apart. Line ends are refused here, because package base64 skips them.
+// split splits a token into its segments. It refuses line ends, because package base64 would skip them.
 func split(token string) (header, claims, signature string, err error) {
 	if len(token) > MaxLength {
 		return "", "", "", errLength
@@ -144,7 +144,7 @@ func split(token string) (header, claims, signature string, err error) {
 	return header, claims, signature, nil
 }
 
-// checkHeader reads a token's header. Those that all known libraries write need no reading.
+// checkHeader checks a token's header. The headers that common libraries write are compared as text.
 func (v *Verifier) checkHeader(s *scratch, header string) error {
 	switch header {
 	case "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9", // {"alg":"HS256","typ":"JWT"}
@@ -159,7 +159,7 @@ func (v *Verifier) checkHeader(s *scratch, header string) error {
 	return readHeader(text)
 }
 
-// scratch is what the check of a token works with. It is used again, so that a check allocates nothing.
+// scratch holds the buffers of a check. They are reused, so that a check allocates nothing.
 type scratch struct {
 	macs  []hash.Hash // one for each key
 	text  [MaxLength]byte
@@ -176,7 +176,7 @@ func newScratch(keys [][]byte) *scratch {
 	return s
 }
 
-// signed reports whether the signature of a text is that of one of the keys.
+// signed reports whether signature is that of text under one of the keys.
 func (s *scratch) signed(text, signature string) bool {
 	plain := s.text[:copy(s.text[:], text)]
 	given := s.plain[:copy(s.plain[:], signature)]
@@ -191,7 +191,7 @@ func (s *scratch) signed(text, signature string) bool {
 	return false
 }
 
-// decode returns the text of a segment, until the next call.
+// decode decodes a segment. The result is valid until the next call.
 func (s *scratch) decode(encoding *base64.Encoding, segment string) ([]byte, error) {
 	n, err := encoding.Decode(s.plain[:], s.text[:copy(s.text[:], segment)])
 	if err != nil {

@@ -10,35 +10,35 @@ import (
 	"time"
 )
 
-// ErrNotSent says that a request was in no call, so that it certainly had no effect.
+// ErrNotSent means that the request was never part of a call, so it certainly had no effect.
 var ErrNotSent = errors.New("the request was not sent")
 
-var errOverloaded = fmt.Errorf("%w: too many wait", ErrNotSent)
+var errOverloaded = fmt.Errorf("%w: too many requests are waiting", ErrNotSent)
 
 // Options tune a Batcher.
 type Options struct {
-	Size  int // requests in one call at most; 0: all that wait
-	Calls int // calls under way at once, at most
-	// MaxWait refuses requests that would wait for longer, if calls go on taking as long as they did lately. 0: none.
+	Size  int // the most requests in one call; 0: all that wait
+	Calls int // the most calls under way at once
+	// MaxWait refuses a request that would wait longer, judging by how long calls took lately. 0: no limit.
 	MaxWait time.Duration
-	// FailWaiting makes a call that fails end the waiting of all: their requests were not sent.
+	// FailWaiting: when a call fails, all waiting requests fail with ErrNotSent.
 	FailWaiting bool
-	// Inline lets a caller that finds fewer calls under way make its own, in its goroutine and with its context: for
-	// calls that cost little more than to wake a goroutine does.
+	// Inline lets a caller make its own call, in its goroutine and with its context, if fewer than Calls are under way.
+	// It is for calls that cost little more than waking a goroutine.
 	Inline bool
-	// Running counts the goroutines that make calls, for a clean stop; may be nil.
+	// Running counts the goroutines that make calls, so that a clean stop can wait for them. It may be nil.
 	Running *sync.WaitGroup
 }
 
-// Item is one request in a call.
+// Item is one request of a call.
 type Item[Q, A any] struct {
 	Request Q
-	Answer  A // for the call to fill in
+	Answer  A // set by the call
 
 	err  error
-	done chan struct{}   // gets a value once the answer or err is there
-	gone <-chan struct{} // closed once the caller has given up; nil: it never does
-	sent bool            // a call has it; guarded by Batcher.mu
+	done chan struct{}   // receives a value once Answer or err is set
+	gone <-chan struct{} // closed when the caller gives up; nil if it never does
+	sent bool            // it is part of a call; guarded by Batcher.mu
 }
 
 // Batcher shares calls among callers.
@@ -46,17 +46,17 @@ type Batcher[Q, A any] struct {
 	call    func(ctx context.Context, items []*Item[Q, A]) error
 	options Options
 
-	unused sync.Pool // of items, so that a request allocates none
+	unused sync.Pool // of items, which requests reuse
 
 	mu       sync.Mutex
 	waiting  []*Item[Q, A]
 	workers  int           // goroutines that make calls, callers' own included
-	calls    int           // since it was idle
-	callTime time.Duration // what a call takes, the latest ones counting most; 0 without any since it was idle
+	calls    int           // calls since the Batcher was last idle
+	callTime time.Duration // moving average since the Batcher was last idle; 0: no call yet
 }
 
-// New returns a Batcher. call answers the items, or returns an error that all of them get. Its context has the values
-// of a caller's, and no end unless Options.Inline says so. It must not keep the items.
+// New returns a Batcher. call fills in the items' answers, or returns an error for all of them; it must not keep the
+// items. Its context has a caller's values but no deadline or cancellation, except with Options.Inline.
 func New[Q, A any](options Options, call func(ctx context.Context, items []*Item[Q, A]) error) *Batcher[Q, A] {
 	if options.Size == 0 {
 		options.Size = math.MaxInt
@@ -67,8 +67,8 @@ func New[Q, A any](options Options, call func(ctx context.Context, items []*Item
 	return &Batcher[Q, A]{call: call, options: options}
 }
 
-// Do returns the answer to the request, of a call that begins after this one, or the call's error. It returns
-// ErrNotSent when the request is in no call, and ctx's error when ctx ends during the call; the call goes on.
+// Do returns the answer to the request, from a call that begins after Do did, or that call's error. It returns
+// ErrNotSent if the request is part of no call, and ctx's error if ctx ends during the call, which goes on.
 func (b *Batcher[Q, A]) Do(ctx context.Context, request Q) (answer A, err error) {
 	it, _ := b.unused.Get().(*Item[Q, A])
 	if it == nil {
@@ -84,19 +84,19 @@ func (b *Batcher[Q, A]) Do(ctx context.Context, request Q) (answer A, err error)
 	case <-it.gone:
 	}
 	select {
-	case <-it.done: // both, as where the caller's own call went on until ctx ended
+	case <-it.done: // both happened: e.g. the caller's own call ended with ctx
 		return b.finish(it)
 	default:
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !it.sent { // nor will it be: take sees that its caller has gone
+	if !it.sent { // and never will be: take skips items whose caller has gone
 		return answer, fmt.Errorf("%w: %w", ErrNotSent, ctx.Err())
 	}
 	return answer, ctx.Err()
 }
 
-// finish returns what came of the item, which nobody else has any more.
+// finish returns the item's result and recycles the item, which nobody else uses any more.
 func (b *Batcher[Q, A]) finish(it *Item[Q, A]) (answer A, err error) {
 	answer, err = it.Answer, it.err
 	*it = Item[Q, A]{done: it.done}
@@ -104,9 +104,9 @@ func (b *Batcher[Q, A]) finish(it *Item[Q, A]) (answer A, err error) {
 	return answer, err
 }
 
-// Go has the request sent as Do does, and does not wait.
+// Go sends the request as Do does, but does not wait for the answer.
 func (b *Batcher[Q, A]) Go(ctx context.Context, request Q) {
-	_ = b.join(ctx, &Item[Q, A]{Request: request, done: make(chan struct{}, 1)}, false) // nobody asks what became of it
+	_ = b.join(ctx, &Item[Q, A]{Request: request, done: make(chan struct{}, 1)}, false) // the outcome is not needed
 }
 
 // Waiting returns how many requests wait for a call.
@@ -116,8 +116,8 @@ func (b *Batcher[Q, A]) Waiting() int {
 	return len(b.waiting)
 }
 
-// join lets the item wait, and starts a worker if one more may work. If inline, its caller is that worker for one
-// call: of its own item, for the call has its context.
+// join appends the item to the waiting ones, and starts a worker if another one is allowed. With inline, the caller
+// itself makes one call with only its own item, because the call runs with the caller's context.
 func (b *Batcher[Q, A]) join(ctx context.Context, it *Item[Q, A], inline bool) error {
 	b.mu.Lock()
 	if b.options.MaxWait > 0 && b.expectedWait() > b.options.MaxWait {
@@ -145,7 +145,7 @@ func (b *Batcher[Q, A]) join(ctx context.Context, it *Item[Q, A], inline bool) e
 	return nil
 }
 
-// start starts a worker, which calls until nobody waits, first with the items if there are any.
+// start starts a worker, which makes calls until nobody waits. items, if any, are its first call.
 func (b *Batcher[Q, A]) start(ctx context.Context, items []*Item[Q, A]) {
 	b.options.Running.Add(1)
 	go b.work(context.WithoutCancel(ctx), items)
@@ -161,7 +161,7 @@ func (b *Batcher[Q, A]) work(ctx context.Context, items []*Item[Q, A]) {
 	}
 }
 
-// run makes one call, answers its items, and returns how long it took, if that is of use.
+// run makes one call and answers its items. It returns how long the call took, or 0 if MaxWait is not used.
 func (b *Batcher[Q, A]) run(ctx context.Context, items []*Item[Q, A]) (took time.Duration) {
 	var start time.Time
 	if b.options.MaxWait > 0 {
@@ -181,9 +181,9 @@ func (b *Batcher[Q, A]) run(ctx context.Context, items []*Item[Q, A]) (took time
 	return took
 }
 
-// next returns the items of the next call, none when the worker is to end. took is how long its call before took; 0:
-// not known. callTime moves to that by half of the difference at first, so that slow calls are known as such after a
-// few; by an eighth later, so that some that stall refuse nobody.
+// next returns the items of the next call, or none if the worker has to end. took is how long the worker's previous
+// call took, 0 if unknown. It is averaged into callTime: with a weight of one half at first, so that slow calls are
+// noticed after a few, and one eighth later, so that a few stalls refuse nobody.
 func (b *Batcher[Q, A]) next(took time.Duration) []*Item[Q, A] {
 	const quick, steady = 2, 8
 	b.mu.Lock()
@@ -195,8 +195,8 @@ func (b *Batcher[Q, A]) next(took time.Duration) []*Item[Q, A] {
 	return b.take()
 }
 
-// take removes the items of the next call from those that wait, without those whose callers have gone. When there are
-// none, the worker ends. The caller has locked.
+// take removes the next call's items from the waiting ones, dropping those whose callers have gone. If there are none,
+// it deregisters the worker. The caller has locked.
 func (b *Batcher[Q, A]) take() []*Item[Q, A] {
 	taken, items := 0, b.waiting[:0]
 	for _, it := range b.waiting {
@@ -212,10 +212,10 @@ func (b *Batcher[Q, A]) take() []*Item[Q, A] {
 		}
 	}
 	if b.waiting = b.waiting[taken:]; len(b.waiting) == 0 {
-		b.waiting = nil // lets the memory of a rush go
+		b.waiting = nil // frees the memory of a rush
 	}
 	if len(items) > 0 {
-		return slices.Clip(items) // what waits stands behind them in the same array
+		return slices.Clip(items) // the waiting items follow in the same array
 	}
 	if b.workers--; b.workers == 0 {
 		b.calls, b.callTime = 0, 0
@@ -223,15 +223,14 @@ func (b *Batcher[Q, A]) take() []*Item[Q, A] {
 	return nil
 }
 
-// expectedWait is how long it takes to serve all that wait and one more, if calls take as long as they did. The
-// caller has locked.
+// expectedWait returns how long one more request would wait if calls take as long as they did. The caller has locked.
 func (b *Batcher[Q, A]) expectedWait() time.Duration {
 	return b.callTime * time.Duration(len(b.waiting)/b.options.Size+1) / time.Duration(b.options.Calls)
 }
 
-// failWaiting answers all that wait: they were not sent.
+// failWaiting fails all waiting requests with ErrNotSent.
 func (b *Batcher[Q, A]) failWaiting(cause error) {
-	err := fmt.Errorf("%w: the call before failed: %s", ErrNotSent, cause.Error()) // what cause wraps is about others
+	err := fmt.Errorf("%w: the call before failed: %s", ErrNotSent, cause.Error()) // not wrapped: cause concerns others
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, it := range b.waiting {

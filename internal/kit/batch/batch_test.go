@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// gated is a Batcher whose calls begin, and stand still until they are let go.
+// gated is a Batcher whose calls block until the test lets them go.
 type gated struct {
 	*Batcher[int, int]
-	calls [][]int       // the requests of each
-	began chan struct{} // one for each
-	open  chan error    // what a call returns
+	calls [][]int       // the requests of each call
+	began chan struct{} // one value for each call
+	open  chan error    // the result of the next call
 	wg    sync.WaitGroup
 }
 
@@ -39,7 +39,7 @@ func newGated(o Options) *gated {
 	return g
 }
 
-// do has a caller come, and returns what will be its error.
+// do starts a caller, and returns where its error will be.
 func (g *gated) do(ctx context.Context, t *testing.T, request int) *error {
 	t.Helper()
 	var err error
@@ -49,11 +49,11 @@ func (g *gated) do(ctx context.Context, t *testing.T, request int) *error {
 			t.Errorf("request %d: answer %d", request, answer)
 		}
 	})
-	synctest.Wait() // it waits, or its call has begun
+	synctest.Wait() // until it waits or its call has begun
 	return &err
 }
 
-// end lets the call under way and all that follow return err.
+// end lets the call under way and all later ones return err.
 func (g *gated) end(err error) {
 	for synctest.Wait(); len(g.began) > 0; synctest.Wait() {
 		<-g.began
@@ -96,7 +96,8 @@ func TestCallersShareTheNextCall(t *testing.T) {
 	}
 }
 
-// A caller that gives up while it waits is never sent. One that gives up during its call cannot know what comes of it.
+// A caller that gives up while it waits is never sent. A caller that gives up during its call does not learn the
+// result.
 func TestCallersGiveUp(t *testing.T) {
 	t.Parallel()
 	for name, inline := range map[string]bool{"goroutines call": false, "callers call": true} {
@@ -107,7 +108,7 @@ func TestCallersGiveUp(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				over, end := context.WithCancel(t.Context())
 				end()
-				ended := g.do(over, t, 9) // has given up before it came
+				ended := g.do(over, t, 9) // cancelled beforehand
 				first := g.do(t.Context(), t, 1)
 				second, third := g.do(ctx, t, 2), g.do(t.Context(), t, 3)
 				cancel()
@@ -121,7 +122,7 @@ func TestCallersGiveUp(t *testing.T) {
 				synctest.Wait()
 				during, cancel := context.WithCancel(t.Context())
 				fourth := g.do(during, t, 4)
-				g.open <- nil // the call of 3
+				g.open <- nil // ends the call of request 3
 				<-g.began
 				synctest.Wait()
 				cancel()
@@ -158,7 +159,7 @@ func TestFailedCall(t *testing.T) {
 				}
 				for _, err := range []error{*second, *third} {
 					if errors.Is(err, ErrNotSent) != tc.failWaiting || errors.Is(err, errCall) == tc.failWaiting {
-						t.Errorf("behind a failed call: %v", err)
+						t.Errorf("waiting behind a failed call: %v", err)
 					}
 				}
 				if got := fmt.Sprint(g.calls); got != tc.want {
@@ -169,7 +170,7 @@ func TestFailedCall(t *testing.T) {
 	}
 }
 
-// A caller that makes its own call knows what came of it, also when its context ended during the call.
+// A caller that makes its own call learns the result, even if its context ends during the call.
 func TestOwnCallTakesUntilTheEnd(t *testing.T) {
 	t.Parallel()
 	for range 100 {
@@ -187,8 +188,8 @@ func TestOwnCallTakesUntilTheEnd(t *testing.T) {
 	}
 }
 
-// Slow calls are known as such while they go on, and forgotten with the rush: those that are sent wait for as long as
-// they may, and little more; the others are refused at once.
+// Slow calls are noticed while they go on, and forgotten after the rush: the requests that are sent wait little longer
+// than MaxWait, and the others are refused at once.
 func TestExpectedWaitIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, calls := range []int{1, 2} {
@@ -215,7 +216,7 @@ func TestExpectedWaitIsBounded(t *testing.T) {
 							sent.Add(1)
 							mu.Lock()
 							defer mu.Unlock()
-							if start.Sub(begin) > 10*takes { // by then it is known what a call takes
+							if start.Sub(begin) > 10*takes { // by then the call time is known
 								longest = max(longest, took)
 							}
 						case errors.Is(err, ErrNotSent) && took == 0:
@@ -236,13 +237,13 @@ func TestExpectedWaitIsBounded(t *testing.T) {
 				t.Errorf("%d calls at once: %d sent, %d refused", calls, s, r)
 			}
 			if b.callTime != 0 || b.calls != 0 {
-				t.Errorf("a call takes %v still", b.callTime)
+				t.Errorf("the call time is still %v", b.callTime)
 			}
 		})
 	}
 }
 
-// Nobody waits for what Go sends. A call has the values of a caller's context, and does not end with it.
+// Go does not wait for the call. The call's context has the caller's values but does not end with it.
 func TestGoDoesNotWait(t *testing.T) {
 	t.Parallel()
 	type key struct{}
@@ -277,7 +278,7 @@ func TestGoDoesNotWait(t *testing.T) {
 	})
 }
 
-// BenchmarkDo measures what a request costs besides the calls: nothing but the sharing.
+// BenchmarkDo measures the overhead of a request, without the call itself.
 func BenchmarkDo(b *testing.B) {
 	for _, inline := range []bool{false, true} {
 		for _, callers := range []int{1, 64, 512} {

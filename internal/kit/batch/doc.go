@@ -1,19 +1,18 @@
-// Package batch shares calls: callers that come while a call is under way share the next one. There is no timer and no
-// least number of callers, so one that comes alone waits for nobody, and many share the price of a call.
+// Package batch shares calls: callers that arrive while a call is under way share the next one. There is no timer and
+// no minimum number of callers: a lone caller is served at once, and a crowd shares the cost of a call.
 //
 //	Do ──► waiting ──► a free worker takes the longest waiting, up to Options.Size ──► call ──► each caller's answer
 //
-// A call begins after all its callers have asked, so it sees what each of them knew then. Requests are sent in the
-// order in which they came. A worker is a goroutine that lives while somebody waits; Options.Calls says how many
-// there are at most.
+// A call begins after all its callers have asked, so it sees the state that each of them knew. Requests are sent in
+// order of arrival. A worker is a goroutine that lives while requests wait; there are at most Options.Calls of them.
 //
-// What can go wrong, and what then happens:
+// What can go wrong, and what follows:
 //
 //	a caller gives up while it waits     its request is never sent: ErrNotSent
-//	a caller gives up during its call    its context's error; the call goes on for the others
-//	a call fails                         all its callers get the error; with Options.FailWaiting those that wait get
-//	                                     ErrNotSent at once, because they would wait as long for the same
-//	calls become slow                    with Options.MaxWait, who would wait for longer gets ErrNotSent at once
+//	a caller gives up during its call    it gets its context's error; the call goes on for the others
+//	a call fails                         all its callers get the error; with Options.FailWaiting, waiting callers get
+//	                                     ErrNotSent at once, because they would only wait for the same failure
+//	calls become slow                    with Options.MaxWait, callers that would wait longer get ErrNotSent at once
 //
-// The package decides nothing about requests and keeps nothing of them: which answer is right is for the call to say.
+// The package does not interpret requests or cache answers; that is up to the call.
 package batch

@@ -15,19 +15,19 @@ import (
 
 var errCall = errors.New("the call failed")
 
-// caller is one caller of a rush: a millisecond after the one before, or at the same time.
+// caller is one caller of a rush.
 type caller struct {
-	pause    time.Duration // after the caller before
+	pause    time.Duration // after the previous caller
 	patience time.Duration // until it gives up; 0: never
 	goes     bool          // it uses Go
 }
 
-// rush is what comes to a Batcher, and how its calls behave.
+// rush is a sequence of callers, and how the Batcher's calls behave.
 type rush struct {
 	options Options
 	callers []caller
-	takes   []time.Duration // the calls, in turn
-	fails   []bool          // the calls, in turn
+	takes   []time.Duration // how long each call takes, in turn
+	fails   []bool          // whether each call fails, in turn
 }
 
 func drawRush(t *rapid.T) rush {
@@ -53,8 +53,8 @@ func drawRush(t *rapid.T) rush {
 // record is what happened in a rush.
 type record struct {
 	mu       sync.Mutex
-	began    map[int]int64 // by request: when its call began, by the clock of events
-	failed   map[int]bool  // by request: its call failed
+	began    map[int]int64 // by request: when its call began, on the event clock
+	failed   map[int]bool  // by request: whether its call failed
 	calls    int
 	underWay int
 	wrong    []string
@@ -66,7 +66,7 @@ func (r *record) say(format string, args ...any) {
 	r.wrong = append(r.wrong, fmt.Sprintf(format, args...))
 }
 
-// call begins a call of the requests and returns its number.
+// call records the start of a call and returns the call's number.
 func (r *record) call(now int64, requests []int, o Options) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,9 +89,9 @@ func (r *record) call(now int64, requests []int, o Options) int {
 	return r.calls - 1
 }
 
-// run has the callers of the rush come, and returns what was wrong.
+// run plays the rush, and returns what went wrong.
 func (plan rush) run() []string {
-	var clock atomic.Int64 // of events
+	var clock atomic.Int64 // counts events
 	seen := &record{began: map[int]int64{}, failed: map[int]bool{}}
 	var running sync.WaitGroup
 	plan.options.Running = &running
@@ -137,10 +137,10 @@ func (plan rush) run() []string {
 			answer, err := b.Do(ctx, i)
 			results[i] = &result{joined: joined, answer: answer, err: err}
 		})
-		synctest.Wait() // it has joined
+		synctest.Wait() // until it has joined
 	}
 	all.Wait()
-	running.Wait() // for the calls whose callers have gone
+	running.Wait() // calls may outlive their callers
 	for i, got := range results {
 		if got != nil {
 			seen.check(i, *got)
@@ -152,14 +152,14 @@ func (plan rush) run() []string {
 	return seen.wrong
 }
 
-// result is what a caller was told.
+// result is the outcome for one caller.
 type result struct {
-	joined int64 // when it came, by the clock of events
+	joined int64 // when it came, on the event clock
 	answer int64
 	err    error
 }
 
-// check holds what a caller was told against what happened to its request.
+// check compares a caller's outcome with what happened to its request.
 func (r *record) check(request int, got result) {
 	began, sent := r.began[request]
 	failed := r.failed[request]
@@ -175,8 +175,8 @@ func (r *record) check(request int, got result) {
 	}
 }
 
-// Every caller gets the answer to its own request, from a call that began after it came, or learns truly that it was
-// not sent; no call is too large, there are no more at once than may be, and nothing is left.
+// Every caller gets the answer to its own request, from a call that began after it came, or ErrNotSent if it was not
+// sent. No call is too large, no more calls than allowed run at once, and nothing is left over.
 func TestEveryCallerGetsItsAnswer(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -9,37 +9,37 @@ import (
 	"time"
 )
 
-// ErrFull says that there was no permit for a caller of this class. Nothing was done for them.
+// ErrFull means that no permit was free for the caller's class. Nothing was done.
 var ErrFull = errors.New("no permit is free for this class of callers")
 
 // Bulkhead divides a number of permits among classes. It is safe for concurrent use.
 type Bulkhead struct {
 	users []Class
-	free  int // reserved for nobody
+	free  int // not reserved for any class
 	wait  time.Duration
 
 	mu      sync.Mutex
-	shared  int // how many of those that are reserved for nobody are taken
+	shared  int // how many of the free permits are taken
 	classes [classes]state
 }
 
-// state is what a class has.
+// state is the state of one class.
 type state struct {
-	reserve int // it has for itself
-	limit   int // of shared, up to which it may take more
+	reserve int // permits reserved for the class
+	limit   int // it may take free permits while shared is below
 	held    int
-	waiting list.List // of chan struct{}, which gets a value when its caller has a permit
-	shed    int64     // since the start
+	waiting list.List // of chan struct{}, which receives a value with the permit
+	shed    int64     // refused since the start
 }
 
-// Permit is for one request, or one connection. Its holder releases it, once.
+// Permit allows one request, or one connection. Its holder releases it exactly once.
 type Permit struct {
 	of    *Bulkhead
 	class Class
 }
 
-// New returns a bulkhead of a size for some classes, whose callers wait for at most so long. It is at least as large
-// as there are classes. A class that is not among them gets nothing.
+// New returns a bulkhead with size permits (at least one for each class) for the given classes. Acquire waits for at
+// most wait. Classes that are not listed get nothing.
 func New(size int, wait time.Duration, users ...Class) *Bulkhead {
 	reserve := max(1, size/reserves)
 	b := &Bulkhead{users: users, wait: wait, free: max(0, size-reserve*len(users))}
@@ -50,17 +50,17 @@ func New(size int, wait time.Duration, users ...Class) *Bulkhead {
 }
 
 const (
-	reserves = 16 // a class has this part of the whole for itself
+	reserves = 16 // each class has 1/16 of all permits reserved
 	quarters = 4
 )
 
 // Stores are the classes that use connections to the stores.
 func Stores() []Class { return []Class{PublicRead, OwnRead, Background, Purchase, Admin, Recording} }
 
-// Requests are the classes of requests.
+// Requests are the classes of HTTP requests.
 func Requests() []Class { return []Class{PublicRead, OwnRead, Purchase, Admin} }
 
-// Try takes a permit for the class if there is one now.
+// Try takes a permit for the class if one is free now.
 func (b *Bulkhead) Try(c Class) (Permit, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,8 +71,8 @@ func (b *Bulkhead) Try(c Class) (Permit, bool) {
 	return Permit{b, c}, true
 }
 
-// Acquire takes a permit for the class of ctx, and waits for it if need be. It returns ErrFull when the wait was in
-// vain, also because ctx ended.
+// Acquire takes a permit for the class in ctx, and waits for one if necessary. It returns ErrFull if the wait or ctx
+// ends first.
 func (b *Bulkhead) Acquire(ctx context.Context) (Permit, error) {
 	c := Of(ctx)
 	b.mu.Lock()
@@ -94,7 +94,7 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Permit, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	select {
-	case <-turn: // it came at the same moment
+	case <-turn: // the permit came at the same moment
 		return Permit{b, c}, nil
 	default:
 	}
@@ -106,7 +106,7 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Permit, error) {
 	return Permit{}, fmt.Errorf("%w: %s waited for %v", ErrFull, c, b.wait)
 }
 
-// Release gives the permit back, and on to a caller who waits.
+// Release gives the permit back, or on to a waiting caller.
 func (s Permit) Release() {
 	b := s.of
 	b.mu.Lock()
@@ -134,7 +134,7 @@ func (b *Bulkhead) take(c Class) bool {
 	return true
 }
 
-// giveBack is the reverse of take: what a class has beyond its reserve goes first. The caller has locked.
+// giveBack undoes take: permits beyond the reserve go back first. The caller has locked.
 func (b *Bulkhead) giveBack(c Class) {
 	s := &b.classes[c]
 	if s.held > s.reserve {

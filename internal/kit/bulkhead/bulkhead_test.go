@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// takeAll takes permits for a class until it gets no more.
+// takeAll takes permits for a class until it gets none.
 func takeAll(b *Bulkhead, c Class) (permits []Permit) {
 	for s, ok := b.Try(c); ok; s, ok = b.Try(c) {
 		permits = append(permits, s)
@@ -23,7 +23,7 @@ func takeAll(b *Bulkhead, c Class) (permits []Permit) {
 	return permits
 }
 
-// What each class gets when it comes alone, and what is left for another one then.
+// Each class gets its limit when it comes alone, and then leaves the other classes their reserve.
 func TestPermitsOfClasses(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -31,7 +31,7 @@ func TestPermitsOfClasses(t *testing.T) {
 		users []Class
 		most  map[Class]int
 	}{
-		"the least pool of connections": {
+		"the smallest pool of connections": {
 			8, Stores(), map[Class]int{PublicRead: 1, OwnRead: 2, Background: 2, Purchase: 3, Admin: 3, Recording: 3},
 		},
 		"MySQL's pool by default": {
@@ -48,7 +48,7 @@ func TestPermitsOfClasses(t *testing.T) {
 			20_000, Requests(),
 			map[Class]int{PublicRead: 5000, OwnRead: 8750, Purchase: 16_250, Admin: 16_250, Background: 0},
 		},
-		"smaller than the classes": {1, Requests(), map[Class]int{PublicRead: 1, OwnRead: 1, Purchase: 1, Admin: 1}},
+		"fewer permits than classes": {1, Requests(), map[Class]int{PublicRead: 1, OwnRead: 1, Purchase: 1, Admin: 1}},
 	} {
 		for c, most := range tc.most {
 			b := New(tc.size, time.Second, tc.users...)
@@ -70,10 +70,10 @@ func TestPermitsOfClasses(t *testing.T) {
 	}
 }
 
-// The more is taken, the fewer classes get anything: public reads are shed first, admins last.
+// The more permits are taken, the fewer classes get one: public reads are shed first, admins last.
 func TestOrderOfShedding(t *testing.T) {
 	t.Parallel()
-	b := New(160, time.Second, Requests()...) // 10 for each class, 120 for all
+	b := New(160, time.Second, Requests()...) // 10 reserved for each class, 120 free
 	for _, c := range Requests() {
 		for range 10 {
 			if _, ok := b.Try(c); !ok {
@@ -99,13 +99,13 @@ func TestOrderOfShedding(t *testing.T) {
 	}
 	for _, c := range []Class{Purchase, Admin} {
 		if _, ok := b.Try(c); ok {
-			t.Errorf("%s gets more than there is", c)
+			t.Errorf("%s gets more than there are", c)
 		}
 	}
 }
 
-// Whatever classes take and release: never more than the size, every class always gets its reserve, and a class gets
-// of the rest only while no more is taken than its part.
+// Whatever classes take and release: no more permits are taken than there are, every class always gets its reserve, and
+// it gets more only below its limit.
 func TestBulkheadProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -139,7 +139,7 @@ func TestBulkheadProperty(t *testing.T) {
 	})
 }
 
-// What is released goes to the highest class that waits, and in it to the first who came.
+// A released permit goes to the highest class that waits, and within it to the first caller.
 func TestWaitersGetPermitsByRank(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -184,16 +184,16 @@ func TestWaitersGetPermitsByRank(t *testing.T) {
 			t.Errorf("in the order %v", got)
 		}
 		if taken, _ := b.Taken(); taken != 0 {
-			t.Errorf("%d are taken in the end", taken)
+			t.Errorf("%d permits are still taken in the end", taken)
 		}
 	})
 }
 
-// Nobody waits for longer than allowed, and who gives up leaves nothing behind.
+// Nobody waits longer than allowed, and a caller that gives up leaves nothing behind.
 func TestWaitIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		gives time.Duration // up after this; 0: never
+		gives time.Duration // gives up after this; 0: never
 		want  time.Duration
 		cause error
 	}{
@@ -217,7 +217,7 @@ func TestWaitIsBounded(t *testing.T) {
 					tc.cause != nil && !errors.Is(err, tc.cause) {
 					t.Errorf("%v after %v, want ErrFull after %v", err, took, tc.want)
 				}
-				if l := b.Loads()[0]; l.Waiting != 0 || l.Shed != 2 { // takeAll's last one too
+				if l := b.Loads()[0]; l.Waiting != 0 || l.Shed != 2 { // includes takeAll's last try
 					t.Errorf("afterwards %+v", l)
 				}
 				permits[0].Release()
@@ -227,15 +227,15 @@ func TestWaitIsBounded(t *testing.T) {
 					s.Release()
 				}
 				if taken, _ := b.Taken(); taken != 0 {
-					t.Errorf("%d are taken in the end", taken)
+					t.Errorf("%d permits are still taken in the end", taken)
 				}
 			})
 		})
 	}
 }
 
-// Many callers of all classes, some giving up while they get their permit: the number that hold one never exceeds the
-// size, and in the end nobody does.
+// Many callers of all classes, some of whom give up just as they get their permit: the holders never exceed the size,
+// and in the end there are none.
 func TestManyCallers(t *testing.T) {
 	t.Parallel()
 	const size = 16
@@ -244,7 +244,8 @@ func TestManyCallers(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 300 {
 		all.Go(func() {
-			//nolint:usetesting // outlives nothing, and ends by its timeout
+			// Not t.Context: the caller ends by its own timeout.
+			//nolint:usetesting // see above
 			ctx := With(context.Background(), Stores()[i%6])
 			for n := range 20 {
 				ctx, cancel := context.WithTimeout(ctx, time.Duration(n%5)*time.Millisecond)
@@ -278,18 +279,18 @@ func TestClassOfAContext(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	if c := Of(ctx); c != Purchase {
-		t.Errorf("by default %s", c)
+		t.Errorf("the default class is %s", c)
 	}
 	read := With(ctx, PublicRead)
 	if c := Of(context.WithoutCancel(read)); c != PublicRead || With(read, PublicRead) != read {
 		t.Errorf("named %s", c)
 	}
 	if c := Of(With(read, Unnamed)); c != Purchase {
-		t.Errorf("not named any more: %s", c)
+		t.Errorf("the class was not cleared: %s", c)
 	}
 	one, another := New(8, 0, Stores()...), New(8, 0, Stores()...)
 	if ctx := one.Holding(read); !one.Held(ctx) || another.Held(ctx) || one.Held(read) || Of(ctx) != PublicRead {
-		t.Error("a holder is not known as such")
+		t.Error("a holder is not recognized")
 	}
 }
 

@@ -5,24 +5,24 @@ import "context"
 // Class is a kind of caller.
 type Class int8
 
-// The classes, from the one that is shed first to the one that is shed last.
+// The classes, from the first to be shed to the last.
 const (
-	Unnamed    Class = iota // no class: counts as Purchase
+	Unnamed    Class = iota // no class was set: counts as Purchase
 	PublicRead              // vouchers, read by anybody
 	OwnRead                 // buyers' own orders
 	Background              // jobs that can wait: expiry, repairs, audits
-	Purchase                // a purchase and what belongs to it: paying, cancelling, refunding
+	Purchase                // buying, paying, cancelling, refunding
 	Admin                   // admins, and health checks
 	Recording               // accepted orders on their way to their rows
 	classes    = int(Recording) + 1
 )
 
-// String returns the class's name in metrics, which stays.
+// String returns the class's name in metrics. Never change it.
 func (c Class) String() string {
 	return [classes]string{"unnamed", "public_read", "own_read", "background", "purchase", "admin", "recording"}[c]
 }
 
-// quarters is how many quarters of what is reserved for nobody may be taken when the class gets some.
+// quarters returns the class's limit: it may take free permits while fewer than so many quarters of them are taken.
 func (c Class) quarters() int {
 	switch c {
 	case PublicRead:
@@ -38,7 +38,7 @@ func (c Class) quarters() int {
 
 type classKey struct{}
 
-// With returns ctx with the class of those who work under it.
+// With returns ctx with the class of the work done under it.
 func With(ctx context.Context, c Class) context.Context {
 	if Of(ctx) == c {
 		return ctx
@@ -46,7 +46,7 @@ func With(ctx context.Context, c Class) context.Context {
 	return context.WithValue(ctx, classKey{}, c)
 }
 
-// Of returns the class of those who work under ctx, Purchase unless it was named.
+// Of returns the class of the work done under ctx; Purchase if none was set.
 func Of(ctx context.Context) Class {
 	if c, named := ctx.Value(classKey{}).(Class); named && c != Unnamed {
 		return c
@@ -54,12 +54,12 @@ func Of(ctx context.Context) Class {
 	return Purchase
 }
 
-// Holding returns ctx for what is done with a permit of b: [Bulkhead.Held] is true under it.
+// Holding returns ctx for work that already holds a permit of b: [Bulkhead.Held] is true under it.
 func (b *Bulkhead) Holding(ctx context.Context) context.Context {
-	return context.WithValue(ctx, b, true) // b is the key: nobody else's value has it
+	return context.WithValue(ctx, b, true) // b is its own key, which nobody else uses
 }
 
-// Held reports whether ctx is that of somebody who has a permit of b already.
+// Held reports whether the work under ctx already holds a permit of b.
 func (b *Bulkhead) Held(ctx context.Context) bool {
 	held, _ := ctx.Value(b).(bool)
 	return held

@@ -1,15 +1,15 @@
 package bulkhead
 
-// Load is what a class has of a bulkhead now.
+// Load is the current state of a class in a bulkhead.
 type Load struct {
 	Class   Class
 	InUse   int
 	Waiting int
-	Most    int   // what it can have while the others take nothing of the rest
+	Most    int   // the permits it can have while the others use only their reserves
 	Shed    int64 // refused since the start
 }
 
-// Loads returns what each class has.
+// Loads returns the state of each class.
 func (b *Bulkhead) Loads() []Load {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -21,7 +21,7 @@ func (b *Bulkhead) Loads() []Load {
 	return loads
 }
 
-// Taken returns how many permits are taken, and how many there are.
+// Taken returns how many permits are taken, and how many exist.
 func (b *Bulkhead) Taken() (taken, size int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -31,7 +31,7 @@ func (b *Bulkhead) Taken() (taken, size int) {
 	return taken, size + b.free
 }
 
-// Add adds what the same class has of another bulkhead.
+// Add adds the load of the same class in another bulkhead.
 func (l *Load) Add(other Load) {
 	l.InUse, l.Waiting, l.Most, l.Shed = l.InUse+other.InUse, l.Waiting+other.Waiting,
 		l.Most+other.Most, l.Shed+other.Shed

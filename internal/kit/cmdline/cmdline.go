@@ -1,6 +1,6 @@
-// Package cmdline says what is wrong with a command line, in words. What package flag says stays as it is, but for
-// "parse error": that does not tell what a flag takes. Its texts are no interface, so a newer Go may say something
-// else; then that is shown as it is.
+// Package cmdline reports errors in a command line. It keeps package flag's messages, except "parse error", which it
+// replaces by what the flag accepts. Those messages are not a stable interface: if a newer Go changes them, they are
+// shown unchanged.
 package cmdline
 
 import (
@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// WrongFlag says what package flag found wrong when it parsed the arguments of set, with what the flag takes instead
-// of "parse error".
+// WrongFlag returns the error that package flag found in the arguments of set, with "parse error" replaced by the
+// allowed values.
 func WrongFlag(set *flag.FlagSet, err error) string {
 	text, unread := strings.CutSuffix(err.Error(), ": parse error")
 	if !unread {
 		return text
 	}
 	set.VisitAll(func(f *flag.Flag) {
-		// The latter of switches.
+		// Boolean flags have the second form.
 		if !strings.HasSuffix(text, " for flag -"+f.Name) && !strings.HasSuffix(text, " for -"+f.Name) {
 			return
 		}

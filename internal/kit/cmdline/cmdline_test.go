@@ -26,7 +26,7 @@ func TestWrongFlag(t *testing.T) {
 		set.Bool("repair", false, "")
 		err := set.Parse([]string{argument})
 		if err == nil {
-			t.Errorf("%s is taken", argument)
+			t.Errorf("%s is accepted", argument)
 			continue
 		}
 		if got := cmdline.WrongFlag(set, err); got != want {

@@ -7,26 +7,26 @@ import (
 	"io"
 )
 
-// Env is what a command gets from outside.
+// Env is the environment that a command runs in.
 type Env struct {
-	Args     []string // behind the program's name; for a command, behind its own
+	Args     []string // after the program's or the command's name
 	Environ  []string // NAME=value
 	Out, Err io.Writer
 	Stop     func() // restores the default signals, so that a second one ends the process at once
 }
 
 var (
-	// ErrFound says that the command found, and printed, something wrong.
+	// ErrFound means that the command worked, and printed that something is wrong.
 	ErrFound = errors.New("something is wrong")
-	// ErrUsage says that the command line is wrong, and the message is printed already.
+	// ErrUsage means that the command line is wrong, and the message has been printed.
 	ErrUsage = errors.New("wrong usage")
 )
 
 // IsHelp reports whether an argument asks for help.
 func IsHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
-// Parse reads a command's flags; about says, in its help, what it does and how it is used. The command takes nothing
-// behind them. It returns flag.ErrHelp for help that was asked for, and ErrUsage.
+// Parse parses the flags of a command that takes no other arguments. about is its help text. It returns flag.ErrHelp if
+// help was asked for, or ErrUsage.
 func Parse(env Env, set *flag.FlagSet, about string) error {
 	if err := ParseFlags(env, set, about); err != nil {
 		return err
@@ -37,9 +37,9 @@ func Parse(env Env, set *flag.FlagSet, about string) error {
 	return nil
 }
 
-// ParseFlags is Parse for a command that takes something behind its flags.
+// ParseFlags is Parse for a command with further arguments after its flags.
 func ParseFlags(env Env, set *flag.FlagSet, about string) error {
-	set.SetOutput(io.Discard) // what is wrong is said in our words
+	set.SetOutput(io.Discard) // errors are reported by Misuse
 	err := set.Parse(env.Args)
 	set.SetOutput(env.Err)
 	switch {
@@ -60,14 +60,13 @@ func ParseFlags(env Env, set *flag.FlagSet, about string) error {
 	}
 }
 
-// Misuse says what is wrong with the command line of the command server that the set is named after, and returns
-// ErrUsage.
+// Misuse prints what is wrong with the command line of the command that the set is named after, and returns ErrUsage.
 func Misuse(set *flag.FlagSet, wrong string) error {
 	_, _ = fmt.Fprintf(set.Output(), "server %s: %s\nserver %s --help tells more.\n", set.Name(), wrong, set.Name())
 	return ErrUsage
 }
 
-// MisuseOf is Misuse for a set that has not parsed anything.
+// MisuseOf is Misuse for a set that has not been parsed.
 func MisuseOf(env Env, set *flag.FlagSet, wrong string) error {
 	set.SetOutput(env.Err)
 	return Misuse(set, wrong)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestProblems gives each wrong environment and all that is to be found wrong with it.
+// TestProblems checks the problems found in each wrong environment.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	type found = map[string]string
@@ -263,7 +263,7 @@ func TestGuessableSecrets(t *testing.T) {
 		"xx-your-secret-here-0123456789abcd":       true,
 		goodSecret:                                 false,
 		"0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c": false,
-		strings.Repeat("a", 31) + "b":              false, // a program cannot tell; this one finds careless ones only
+		strings.Repeat("a", 31) + "b":              false, // not detectable; only careless secrets are
 	} {
 		if got := isGuessable(secret); got != guessable {
 			t.Errorf("%q: guessable is %t, want %t", secret, got, guessable)
@@ -305,7 +305,7 @@ func TestBoundsAreInclusive(t *testing.T) {
 	}
 }
 
-// TestConnectionsLeaveDescriptors: whatever the limit of open files is, what is not a buyer's connection has its share.
+// TestConnectionsLeaveDescriptors checks that the limit of connections always leaves descriptors for everything else.
 func TestConnectionsLeaveDescriptors(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

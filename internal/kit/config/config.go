@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Config is every setting of the service, by subject. A Config that [Load] returned without an error is valid.
+// Config holds every setting of the service, by subject. A Config that [Load] returned without an error is valid.
 //
-// The tags are read by [Load] and [Table]: env is the variable, envDefault its default, shown what the table says
-// instead of the default, unit what the value is, oneof or min and max (both inclusive) what is allowed, effect what
-// it does. A field's comment has what does not fit into the table.
+// [Load] and [Table] read the tags: env is the variable, envDefault its default, shown replaces the default in the
+// table, unit describes the value, oneof or min and max (both inclusive) restrict it, and effect says what it does. A
+// field's comment holds what does not fit into the table.
 type Config struct {
 	HTTP    HTTP
 	Stores  Stores
@@ -27,16 +27,16 @@ type Config struct {
 
 // HTTP is how the service is reached.
 type HTTP struct {
-	// Addr may have port 0: any free one. The embedded mode makes demo buyers for everybody who reaches it, so it is
-	// for this machine only unless somebody says otherwise.
+	// Addr may have port 0: any free one. In the embedded mode the default is loopback only, because demo buyers are
+	// made for everybody who reaches it.
 	Addr string `env:"SECKILL_HTTP_ADDR" shown:":8080; in the embedded mode 127.0.0.1:8080" unit:"host:port" effect:"where buyers, admins and frontends connect"`
 
-	// OpsAddr is empty when there is to be no operations listener. It is never to be reachable by the public: metrics
-	// and profiles need no token.
+	// OpsAddr is empty if there is no operations listener. The public must never reach it: metrics and profiles need no
+	// token.
 	OpsAddr string `env:"SECKILL_OPS_ADDR" envDefault:"127.0.0.1:8081" unit:"host:port, or off" effect:"where metrics, profiles and health are served; off, or set to nothing: nowhere"`
 
-	// OpsHosts are checked against the Host header. Addresses need no entry: a page on the Web can have a name of its
-	// own lead to this machine, and so read from a listener that a browser here reaches, but it cannot do so with an
+	// OpsHosts are compared with the Host header. Otherwise a web page could point its own host name at this machine
+	// and read from the listener through a browser here. IP addresses need no entry: a page cannot do that with an
 	// address.
 	OpsHosts []string `env:"SECKILL_OPS_HOSTS" unit:"host names, comma-separated, or *" effect:"names by which SECKILL_OPS_ADDR answers, besides localhost and every IP address; none by default; *: every name"`
 
@@ -52,7 +52,7 @@ type HTTP struct {
 	// million.
 	MaxConnections int `env:"SECKILL_MAX_CONNECTIONS" shown:"the limit of open files, less 420 and the pools of connections to the stores (500 in all)" unit:"connections, 10 or more" effect:"connections that may be open at SECKILL_HTTP_ADDR; one more is answered UNAVAILABLE and closed (some 30 KB of memory each)"`
 
-	// UserRate does not concern admins. Addresses are not limited: frontends come through few of them.
+	// UserRate does not apply to admins. Addresses are not limited here: frontends come through few of them.
 	UserRate int `env:"SECKILL_USER_RATE" envDefault:"10" unit:"requests a second" min:"0" max:"1000000" effect:"how often a user may ask each instance in the long run; more is answered RATE_LIMITED; 0: no limit"`
 
 	UserBurst int `env:"SECKILL_USER_BURST" envDefault:"30" unit:"requests" min:"1" max:"100000" effect:"how many requests a user may make at once before SECKILL_USER_RATE applies"`
@@ -64,7 +64,7 @@ type HTTP struct {
 	// TrustedProxies is empty by default: the address of a caller is then the peer's, whatever its headers say.
 	TrustedProxies []string `env:"SECKILL_TRUSTED_PROXIES" unit:"addresses or networks, comma-separated" effect:"proxies whose X-Forwarded-For is believed; none by default"`
 
-	// Pages are files; they ask no store. Without them the embedded mode hands out no demo buyers either.
+	// Pages are static files; they use no store. Without them the embedded mode hands out no demo buyers.
 	Pages bool `env:"SECKILL_PAGES" envDefault:"true" unit:"true or false" effect:"show pages to browsers, the buyer's at /; in the embedded mode that page makes buyers for trying out"`
 
 	CORSOrigins []string `env:"SECKILL_CORS_ORIGINS" unit:"origins, comma-separated, or *" effect:"pages of other origins that may call the service; none by default"`
@@ -72,13 +72,13 @@ type HTTP struct {
 
 // Stores selects the stores of the service. See also [Config.Embedded].
 type Stores struct {
-	// Embedded never is for images and servers: a forgotten setting then stops the start instead of selling from a
-	// store inside the process.
+	// Embedded never is for images and servers: a forgotten setting then stops the start, instead of letting the
+	// service sell from a store inside the process.
 	Embedded string `env:"SECKILL_EMBEDDED" envDefault:"auto" oneof:"auto,never" effect:"auto: without Redis and MySQL settings the service runs on stores of its own, for one process; never: it refuses to"`
 
 	DataDir string `env:"SECKILL_DATA_DIR" envDefault:"./data" unit:"directory" effect:"where the embedded mode keeps orders and its secret; used by one process at a time"`
 
-	// Wait is for supervisors that tell a process that lives from one that is ready, as Kubernetes does.
+	// Wait is for supervisors that tell a living process from a ready one, as Kubernetes does.
 	Wait bool `env:"SECKILL_WAIT_FOR_STORES" envDefault:"false" unit:"true or false" effect:"at the start, wait for stores as long as they do not answer, and with SECKILL_MIGRATE=false for the tables: /healthz says ok meanwhile, /readyz and everything else 503; false: give up after 30 s. Credentials that are refused end the start in any case"`
 
 	Migrate bool `env:"SECKILL_MIGRATE" envDefault:"true" unit:"true or false" effect:"bring the tables up to date at the start; safe with several instances"`
@@ -88,7 +88,7 @@ type Stores struct {
 type Redis struct {
 	Mode string `env:"SECKILL_REDIS_MODE" envDefault:"single" oneof:"single,sentinel,cluster" effect:"what the addresses are: one server, the sentinels, or nodes of a cluster"`
 
-	// Addrs is one address in the mode single, any number of them in the others. Empty in the embedded mode.
+	// Addrs has one address in the mode single, any number in the others, and none in the embedded mode.
 	Addrs []string `env:"SECKILL_REDIS_ADDRS" unit:"host:port, comma-separated" effect:"where Redis is; with SECKILL_MYSQL_DSN it ends the embedded mode"`
 
 	Master string `env:"SECKILL_REDIS_MASTER" unit:"name" effect:"name of the master that the sentinels watch; for the mode sentinel, and needed there"`
@@ -104,12 +104,11 @@ type Redis struct {
 	// Prefix must not hold braces: they would take over the hash tags that keep a voucher's keys in one slot.
 	Prefix string `env:"SECKILL_REDIS_PREFIX" unit:"text without braces and spaces" effect:"put before every key, where several services share a Redis; changing it abandons what is waiting"`
 
-	// PoolSize is at least 8 because six classes of callers (internal/kit/bulkhead) have a connection each, and two are
-	// for all.
+	// PoolSize is at least 8: six classes of callers (internal/kit/bulkhead) have one connection each, and two are
+	// shared.
 	PoolSize int `env:"SECKILL_REDIS_POOL_SIZE" envDefault:"64" unit:"connections for purchases, public and own reads, admins, recording and background work" min:"8" max:"10000" effect:"most connections to each Redis server, which these classes share; blocking reads have theirs besides"`
 
-	// Timeout decides when an admission's outcome is called unknown: with a shorter one it is called so sooner and
-	// more often.
+	// Timeout also decides when an admission's outcome counts as unknown: with a shorter one, sooner and more often.
 	Timeout time.Duration `env:"SECKILL_REDIS_TIMEOUT" envDefault:"2s" unit:"duration" min:"50ms" max:"1m" effect:"longest wait for an answer of Redis; for a connection at most 450 ms of it"`
 
 	// Replicas costs every purchase a round trip from Redis to its replicas. There are none in the embedded mode.
@@ -119,15 +118,15 @@ type Redis struct {
 
 	TLS bool `env:"SECKILL_REDIS_TLS" envDefault:"false" unit:"true or false" effect:"talk to Redis over TLS, its certificate checked against the system's authorities, or those of SECKILL_REDIS_CA_FILE"`
 
-	// CAFile has the authorities' certificates; CAs are what it holds, nil for the system's.
+	// CAFile is a file with the authorities' certificates. CAs is its content, nil for the system's authorities.
 	CAFile string         `env:"SECKILL_REDIS_CA_FILE" unit:"file with certificates in PEM" effect:"authorities that sign Redis's certificate, instead of the system's; with SECKILL_REDIS_TLS"`
 	CAs    *x509.CertPool `env:"-"`
 }
 
 // MySQL is how MySQL, or anything that speaks its protocol, is reached.
 type MySQL struct {
-	// DSN is empty in the embedded mode. What the service cannot work without (timeouts, UTC, parseTime) is added where
-	// the connections are made.
+	// DSN is empty in the embedded mode. Parameters that the service depends on (timeouts, UTC, parseTime) are added
+	// when connections are opened.
 	DSN DSN `env:"SECKILL_MYSQL_DSN" unit:"user:password@tcp(host:port)/database" effect:"where MySQL is; with SECKILL_REDIS_ADDRS it ends the embedded mode; clientFoundRows is refused"`
 
 	// PoolSize is at least 8 for the same reason as Redis's.
@@ -135,18 +134,18 @@ type MySQL struct {
 
 	Timeout time.Duration `env:"SECKILL_MYSQL_TIMEOUT" envDefault:"10s" unit:"duration" min:"100ms" max:"5m" effect:"longest wait for an answer of MySQL; for a connection at most two seconds of it"`
 
-	// CAFile has the authorities' certificates; CAs are what it holds, nil for the system's.
+	// CAFile is a file with the authorities' certificates. CAs is its content, nil for the system's authorities.
 	CAFile string         `env:"SECKILL_MYSQL_CA_FILE" unit:"file with certificates in PEM" effect:"authorities that sign MySQL's certificate, instead of the system's: connections use TLS, and the certificate is checked"`
 	CAs    *x509.CertPool `env:"-"`
 }
 
 // JWT is how it is found out who is asking.
 type JWT struct {
-	// Secret may be missing only in the embedded mode, which makes one and keeps it in its data directory.
+	// Secret may be missing only in the embedded mode, which generates one and keeps it in its data directory.
 	Secret Secret `env:"SECKILL_JWT_SECRET" shown:"none; the embedded mode makes one" unit:"text, 32 bytes or more" effect:"key of the tokens' signatures (HS256); needed outside the embedded mode"`
 
-	// PreviousSecret lets the secret be changed while its tokens are in use: the new one on every instance as this
-	// one first, where the issuer signs with the new one before all instances know it.
+	// PreviousSecret lets the secret be changed while its tokens are in use. If the issuer switches to the new secret
+	// before all instances know it, set the new one here on every instance first.
 	PreviousSecret Secret `env:"SECKILL_JWT_PREVIOUS_SECRET" unit:"text, 32 bytes or more" effect:"another key whose signatures are valid, while SECKILL_JWT_SECRET is being changed; none by default"`
 
 	Issuer string `env:"SECKILL_JWT_ISSUER" unit:"text" effect:"when set, tokens must have this iss"`
@@ -158,14 +157,14 @@ type JWT struct {
 	AdminMaxLife time.Duration `env:"SECKILL_JWT_ADMIN_MAX_LIFE" envDefault:"0s" unit:"duration" min:"0s" max:"87600h" effect:"the same for admins' tokens"`
 }
 
-// Guards is what the guards of all sales share. What a sale's guards are is decided for each sale.
+// Guards holds what the guards of all sales share. Each sale has its own guard settings.
 type Guards struct {
-	// Secret may be missing where no sale has tickets. In the embedded mode it is derived from that of the tokens. It
-	// is the same on all instances; rotating the salt (server guardkey) replaces keys while sales run.
+	// Secret may be missing if no sale has tickets. In the embedded mode it is derived from the tokens' secret. All
+	// instances must have the same one; to replace keys while sales run, rotate the salt (server guardkey).
 	Secret Secret `env:"SECKILL_GUARD_SECRET" shown:"none; the embedded mode derives one" unit:"text, 32 bytes or more" effect:"secret of the keys that sign tickets and challenges and draw the buyers' moments, the same on all instances; without it no sale can have tickets"`
 }
 
-// Orders is how purchases are taken in and recorded.
+// Orders controls how purchases are accepted and recorded.
 type Orders struct {
 	MaxBacklog int64 `env:"SECKILL_MAX_BACKLOG" envDefault:"1000000" unit:"orders" min:"1" max:"1000000000" effect:"accepted orders that may wait for MySQL, in each partition; above, buyers are answered UNAVAILABLE (some 300 bytes of Redis memory each)"`
 
@@ -177,13 +176,14 @@ type Orders struct {
 
 // Payment is how orders are paid, and how fast unpaid ones expire.
 type Payment struct {
-	// Provider is who moves the money; after Load it is none or sandbox. The sandbox moves none: it is for trying out.
+	// Provider is who moves the money; after Load it is none or sandbox. The sandbox moves no money: it is for trying
+	// out.
 	Provider string `env:"SECKILL_PAYMENT_PROVIDER" envDefault:"auto" oneof:"auto,none,sandbox" effect:"who moves the money. none: nobody, orders cannot be paid and there is no callback route; sandbox: nobody either, but buyers can press a button that says so; auto: the sandbox in the embedded mode, else none"`
 
 	// Secret may be missing only in the embedded mode, which derives one from that of its tokens.
 	Secret Secret `env:"SECKILL_PAYMENT_SECRET" unit:"text, 32 bytes or more" effect:"key of the provider's signatures; needed with a provider"`
 
-	// Required is for shops whose vouchers must not be sold unpaid for want of a setting.
+	// Required is for shops that must never sell unpaid because a setting is missing.
 	Required bool `env:"SECKILL_REQUIRE_PROVIDER" envDefault:"false" unit:"true or false" effect:"refuse to create vouchers with a price while no payment provider is configured; else they are created with a warning"`
 
 	// CallbackURL is for an instance that cannot reach its own SECKILL_HTTP_ADDR.
@@ -194,25 +194,25 @@ type Payment struct {
 
 // Webhook is how changes of orders are sent to the endpoints that admins name.
 type Webhook struct {
-	// Allow is for receivers beside the service. Admins choose the addresses, so by default they reach nothing that
-	// is not public.
+	// Allow is for receivers in private networks. Admins choose the addresses, so by default webhooks reach only public
+	// ones.
 	Allow []string `env:"SECKILL_WEBHOOK_ALLOW" unit:"networks or addresses, comma-separated" effect:"where webhooks may go besides the public Internet, also by http; none by default"`
 
-	// Keep bounds how long an endpoint that is disabled can be caught up on: for those that are enabled, what waits
-	// is kept.
+	// Keep bounds how long the events of a disabled endpoint are kept. Undelivered events of enabled endpoints are
+	// always kept.
 	Keep time.Duration `env:"SECKILL_WEBHOOK_KEEP" envDefault:"168h" unit:"duration" min:"1h" max:"2160h" effect:"how long events are kept after they were delivered, for replays, and for endpoints that are disabled"`
 }
 
 // Server is the process itself.
 type Server struct {
-	// Instance need not be unique: every process adds a name of its own where that matters.
+	// Instance need not be unique: where uniqueness matters, every process adds its own name.
 	Instance string `env:"SECKILL_INSTANCE" shown:"the host name" unit:"name" effect:"what this instance is called in logs and among the stream's consumers"`
 
-	// Timezone is a name of the IANA database. Location is what it names, set by Load.
+	// Timezone is a name of the IANA database. Load sets Location to that zone.
 	Timezone string         `env:"SECKILL_TIMEZONE" envDefault:"UTC" unit:"name such as Asia/Shanghai" effect:"zone of times that are sent without one"`
 	Location *time.Location `env:"-"`
 
-	// DrainDelay is for balancers that poll /readyz: those that notice a refused connection need none.
+	// DrainDelay is for load balancers that poll /readyz; those that notice a refused connection need no delay.
 	DrainDelay time.Duration `env:"SECKILL_DRAIN_DELAY" envDefault:"0s" unit:"duration" min:"0s" max:"5m" effect:"how long to go on taking connections, with /readyz answering 503, when stopped"`
 
 	ShutdownTimeout time.Duration `env:"SECKILL_SHUTDOWN_TIMEOUT" envDefault:"20s" unit:"duration" min:"1s" max:"10m" effect:"longest time for finishing what is in flight when stopped"`

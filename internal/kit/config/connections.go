@@ -2,12 +2,12 @@ package config
 
 import "fmt"
 
-// reservedFiles are the descriptors kept besides those of the pools: for the operations listener, callers that are
-// being refused (128), blocking reads of Redis, second connections to other nodes, and files.
+// reservedFiles are descriptors kept for everything but buyers' connections and the pools: the operations listener,
+// callers that are being refused (128), blocking reads of Redis, connections to other nodes, and files.
 const reservedFiles = 420
 
-// checkConnections holds SECKILL_MAX_CONNECTIONS to what the process can have open beside everything else, which is its
-// default, too.
+// checkConnections checks SECKILL_MAX_CONNECTIONS against the descriptors that remain after everything else. That
+// number is also its default.
 func checkConnections(vars map[string]string, c *Config, ps *problems, limit int) {
 	const name, least = "SECKILL_MAX_CONNECTIONS", 10
 	if ps.has(name) {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// fileSuffix behind the name of a secret's variable names a file with the secret, as Docker and Kubernetes mount them.
+// fileSuffix, appended to a secret's variable, names a file that holds the secret, as Docker and Kubernetes mount them.
 const fileSuffix = "_FILE"
 
-// isSecret reports whether a setting is a secret or has one in it.
+// isSecret reports whether a setting is or contains a secret.
 func (s setting) isSecret() bool {
 	return s.field.Type == reflect.TypeFor[Secret]() || s.field.Type == reflect.TypeFor[DSN]()
 }
 
-// readSecretFiles reads the files that secrets are in, and puts the secrets where they would be as variables. Line
-// ends at a file's end do not belong to the secret.
+// readSecretFiles reads the files named by variables with fileSuffix, and sets the secrets' own variables from them.
+// Line ends at the end of a file are not part of the secret.
 func readSecretFiles(vars map[string]string, ps *problems) {
 	for _, s := range settings() {
 		variable := s.name() + fileSuffix
@@ -48,7 +48,7 @@ func checkCAs(c *Config, ps *problems) {
 	c.MySQL.CAs = readCAs("SECKILL_MYSQL_CA_FILE", c.MySQL.CAFile, ps)
 }
 
-// readCAs returns the certificates in a file; nil without one: the system's authorities are asked then.
+// readCAs returns the certificates in a file, or nil if there is no path: then the system's authorities are used.
 func readCAs(variable, path string, ps *problems) *x509.CertPool {
 	if path == "" {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// written returns the path of a new file with the text.
+// written writes the text to a new file and returns its path.
 func written(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
@@ -17,7 +17,7 @@ func written(t *testing.T, text string) string {
 	return path
 }
 
-// Every secret may be in a file, whose line ends do not belong to it.
+// Every secret may come from a file. Line ends at its end are not part of the secret.
 func TestSecretsFromFiles(t *testing.T) {
 	t.Parallel()
 	var environ []string
@@ -26,14 +26,14 @@ func TestSecretsFromFiles(t *testing.T) {
 		if !s.isSecret() {
 			continue
 		}
-		want[s.name()] = goodSecret + strings.Repeat("x", i) // no two are the same
+		want[s.name()] = goodSecret + strings.Repeat("x", i) // all different
 		if s.name() == "SECKILL_MYSQL_DSN" {
 			want[s.name()] = goodDSN
 		}
 		environ = append(environ, s.name()+fileSuffix+"="+written(t, want[s.name()]+"\r\n"))
 	}
 	if len(want) < 6 {
-		t.Fatalf("only %d settings are secrets", len(want))
+		t.Fatalf("found only %d secret settings", len(want))
 	}
 	c, err := Load(append(environ, "SECKILL_REDIS_ADDRS=a:1", "SECKILL_REDIS_MODE=sentinel",
 		"SECKILL_REDIS_MASTER=shop", "SECKILL_PAYMENT_PROVIDER=sandbox"))
@@ -45,12 +45,12 @@ func TestSecretsFromFiles(t *testing.T) {
 	}
 	for _, s := range settings() {
 		if s.isSecret() && revealed(&c, s) != want[s.name()] {
-			t.Errorf("%s is not what its file has", s.name())
+			t.Errorf("%s differs from its file", s.name())
 		}
 	}
 }
 
-// revealed returns a secret's own text.
+// revealed returns a secret's plain text.
 func revealed(c *Config, s setting) string {
 	switch v := s.in(c).Interface().(type) {
 	case Secret:
@@ -86,7 +86,7 @@ func TestFilesRefused(t *testing.T) {
 		"no authorities":      {[]string{"SECKILL_MYSQL_CA_FILE=" + missing}, "SECKILL_MYSQL_CA_FILE cannot be read"},
 		"authorities, no PEM": {[]string{"SECKILL_MYSQL_CA_FILE=" + written(t, "x")}, "has no certificate"},
 		"authorities, no TLS": {[]string{"SECKILL_REDIS_CA_FILE=" + missing}, "SECKILL_REDIS_TLS is not"},
-		"authorities that check nothing": {
+		"authorities, but TLS checks nothing": {
 			[]string{"SECKILL_MYSQL_CA_FILE=" + missing, "SECKILL_MYSQL_DSN=" + goodDSN + "?tls=skip-verify"},
 			"tls=skip-verify, with which SECKILL_MYSQL_CA_FILE would check nothing",
 		},

@@ -1,6 +1,6 @@
 package config
 
-// checkGuards refuses a secret that can be guessed, or that issuers of tokens know too.
+// checkGuards refuses a secret that can be guessed, or that the issuers of tokens know as well.
 func checkGuards(c *Config, ps *problems) {
 	const name = "SECKILL_GUARD_SECRET"
 	secret := c.Guards.Secret

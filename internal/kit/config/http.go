@@ -46,7 +46,7 @@ func checkHTTP(c *Config, ps *problems) {
 	}
 }
 
-// splitAddr takes host:port apart. The host may be empty, the port is a number.
+// splitAddr splits host:port. The host may be empty; the port is a number.
 func splitAddr(addr string) (host string, port int, ok bool) {
 	host, text, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -56,7 +56,7 @@ func splitAddr(addr string) (host string, port int, ok bool) {
 	return host, int(n), err == nil
 }
 
-// collide reports whether two listeners cannot both have their address. Port 0 is any free port.
+// collide reports whether two listeners cannot both use their addresses. Port 0 means any free port.
 func collide(a, b string) bool {
 	hostA, portA, okA := splitAddr(a)
 	hostB, portB, okB := splitAddr(b)
@@ -76,7 +76,7 @@ func isNetwork(s string) bool {
 	return err == nil
 }
 
-// isOrigin reports whether s is the origin of a page exactly as a browser sends it, for only that ever matches.
+// isOrigin reports whether s is an origin exactly as browsers send it: nothing else would ever match.
 func isOrigin(s string) bool {
 	if s == "*" {
 		return true

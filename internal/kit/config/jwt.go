@@ -7,7 +7,7 @@ import (
 	"seckill/internal/kit/authtoken"
 )
 
-// checkJWT demands a secret where the service does not make one itself, and refuses those that can be guessed anywhere.
+// checkJWT requires a secret unless the embedded mode generates one, and refuses secrets that can be guessed.
 func checkJWT(c *Config, ps *problems) {
 	if previous := c.JWT.PreviousSecret; previous != "" {
 		checkSecret("SECKILL_JWT_PREVIOUS_SECRET", previous, ps)
@@ -22,7 +22,7 @@ func checkJWT(c *Config, ps *problems) {
 	checkSecret("SECKILL_JWT_SECRET", c.JWT.Secret, ps)
 }
 
-// checkSecret demands a secret, and refuses one that can be guessed.
+// checkSecret requires a secret and refuses one that can be guessed.
 func checkSecret(name string, s Secret, ps *problems) {
 	const allowed = "32 bytes or more by chance, such as the output of: openssl rand -hex 32"
 	switch secret := s.Reveal(); {
@@ -35,8 +35,8 @@ func checkSecret(name string, s Secret, ps *problems) {
 	}
 }
 
-// isGuessable reports whether a secret is a placeholder that was not replaced, or a short piece repeated. It
-// finds careless secrets, not weak ones: no program can decide whether 32 bytes are random.
+// isGuessable reports whether a secret is a placeholder that was not replaced, or a short piece repeated. It finds
+// careless secrets, not weak ones: no program can decide whether 32 bytes are random.
 func isGuessable(secret string) bool {
 	plain := strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(strings.ToLower(secret))
 	for _, word := range []string{"changeme", "changethis", "replaceme", "replacethis", "yoursecret", "yourjwtsecret"} {

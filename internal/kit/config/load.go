@@ -14,8 +14,7 @@ import (
 )
 
 // Load reads the settings from an environment, a list of "NAME=value" as os.Environ returns it, and from the files that
-// it names. The error is an
-// *InvalidError with everything that is wrong; the Config is then not to be used.
+// it names. The error is an *InvalidError with all problems; do not use the Config then.
 func Load(environ []string) (Config, error) {
 	vars := env.ToMap(environ)
 	var (
@@ -36,7 +35,7 @@ func Load(environ []string) (Config, error) {
 	checkCAs(&c, &ps)
 	checkJWT(&c, &ps)
 	checkPayment(&c, &ps)
-	checkGuards(&c, &ps) // after those whose secrets it compares with its own
+	checkGuards(&c, &ps) // last, because it compares its secret with the others
 	c.Webhook.check(&ps)
 	if err := ps.err(); err != nil {
 		return Config{}, err
@@ -44,7 +43,7 @@ func Load(environ []string) (Config, error) {
 	return c, nil
 }
 
-// parse fills in c. It goes group by group, because the library's errors name a field, which is unique only there.
+// parse fills in c, group by group: the library's errors name only a field, which is unique only within its group.
 func parse(vars map[string]string, c *Config, ps *problems) {
 	v := reflect.ValueOf(c).Elem()
 	for g := range v.NumField() {
@@ -58,7 +57,7 @@ func parse(vars map[string]string, c *Config, ps *problems) {
 		}
 		for _, err := range all.Errors {
 			s, ok := unreadable(g, err)
-			if !ok { // cannot happen with the tags that Config has; never to be swallowed
+			if !ok { // cannot happen with Config's tags, but must not be swallowed
 				ps.add("SECKILL_*", err.Error(), "see the table of settings")
 				continue
 			}
@@ -67,7 +66,8 @@ func parse(vars map[string]string, c *Config, ps *problems) {
 	}
 }
 
-// unreadable returns the setting of a group that the library could not parse. None of them is a secret: those are text.
+// unreadable returns the setting of a group that the library could not parse. It is never a secret: every text can be
+// parsed.
 func unreadable(group int, err error) (setting, bool) {
 	var bad env.ParseError
 	if !errors.As(err, &bad) {
@@ -81,7 +81,7 @@ func unreadable(group int, err error) (setting, bool) {
 	return setting{}, false
 }
 
-// tidy removes the blanks around values and list items, and gives the settings with rules of their own their value.
+// tidy trims values and list items, and computes settings that have their own rules.
 func tidy(vars map[string]string, c *Config) {
 	for _, s := range settings() {
 		switch v := s.in(c); value := v.Interface().(type) {
@@ -93,7 +93,7 @@ func tidy(vars map[string]string, c *Config) {
 				}
 			}
 			v.Set(reflect.ValueOf(list))
-		case string, DSN: // not Secret: a blank may belong to it
+		case string, DSN: // not Secret: a blank may be part of it
 			v.SetString(strings.TrimSpace(v.String()))
 		}
 	}
@@ -108,7 +108,7 @@ func tidy(vars map[string]string, c *Config) {
 	}
 }
 
-// checkRanges holds every setting to its oneof, or its min and max.
+// checkRanges checks every setting against its oneof, or its min and max.
 func checkRanges(c *Config, ps *problems) {
 	for _, s := range settings() {
 		v, wrong := s.in(c), ""
@@ -128,7 +128,7 @@ func checkRanges(c *Config, ps *problems) {
 	}
 }
 
-// bound returns the value of the tag min or max. A test parses all of them.
+// bound returns the value of the tag min or max. A test parses all of these tags.
 func (s setting) bound(tag string) int64 {
 	text := s.tag(tag)
 	if s.field.Type == reflect.TypeFor[time.Duration]() {
@@ -139,7 +139,7 @@ func (s setting) bound(tag string) int64 {
 	return n
 }
 
-// checkServer finds the host name and the time zone.
+// checkServer determines the instance name and the time zone.
 func checkServer(c *Config, ps *problems) {
 	const names = "letters, digits, '.', '-' and '_', at most 128"
 	if c.Server.Instance == "" {
@@ -154,7 +154,7 @@ func checkServer(c *Config, ps *problems) {
 		ps.add("SECKILL_INSTANCE", fmt.Sprintf("is %q", c.Server.Instance), names)
 	}
 	loc, err := time.LoadLocation(c.Server.Timezone)
-	// "Local" would make the meaning of a request depend on the machine that happens to answer it.
+	// "Local" would make the meaning of a request depend on the machine that happens to handle it.
 	if err != nil || c.Server.Timezone == "Local" {
 		ps.add("SECKILL_TIMEZONE", fmt.Sprintf("is %q", c.Server.Timezone),
 			"a name of the IANA database, such as UTC or Asia/Shanghai")
@@ -163,7 +163,7 @@ func checkServer(c *Config, ps *problems) {
 	c.Server.Location = loc
 }
 
-// isName reports whether s is a name that can stand in a key or a log line as it is.
+// isName reports whether s can be used unquoted in a key or a log line.
 func isName(s string, most int) bool {
 	if s == "" || len(s) > most {
 		return false

@@ -16,7 +16,7 @@ const (
 	goodSecret = "kR3p0Xv9qLw2Zt7yBn5mHc8jDf4gSa61"
 )
 
-// withStores is an environment outside the embedded mode, and whatever is added or overridden.
+// withStores returns an environment outside the embedded mode, with more variables added or overridden.
 func withStores(more ...string) []string {
 	return append([]string{
 		"SECKILL_REDIS_ADDRS=redis:6379", "SECKILL_MYSQL_DSN=" + goodDSN, "SECKILL_JWT_SECRET=" + goodSecret,
@@ -153,7 +153,7 @@ func TestVariablesOfOthersAreIgnored(t *testing.T) {
 	t.Parallel()
 	_, err := Load([]string{
 		"SECKILL=1", "SECKILLED=1", "SECKILL_TEST_REDIS_ADDR=127.0.0.1:1",
-		// What Kubernetes sets beside services named seckill and seckill-redis.
+		// Kubernetes sets these for services named seckill and seckill-redis.
 		"SECKILL_SERVICE_HOST=10.0.0.1", "SECKILL_SERVICE_PORT=80", "SECKILL_SERVICE_PORT_HTTP=80",
 		"SECKILL_PORT=tcp://10.0.0.1:80", "SECKILL_PORT_80_TCP=tcp://10.0.0.1:80", "SECKILL_PORT_80_TCP_PROTO=tcp",
 		"SECKILL_PORT_80_TCP_PORT=80", "SECKILL_PORT_80_TCP_ADDR=10.0.0.1", "SECKILL_REDIS_SERVICE_HOST=10.0.0.2",
@@ -195,13 +195,13 @@ func TestLoadListsAllProblemsAtOnce(t *testing.T) {
 	}
 }
 
-// diff compares two Configs but for the location, which has no equality.
+// diff compares two Configs without Location, which cannot be compared.
 func diff(want, got Config) string {
 	want.Server.Location, got.Server.Location = nil, nil
 	return cmp.Diff(want, got)
 }
 
-// problemsOf returns what is wrong with an environment, by variable.
+// problemsOf returns the problems of an environment, by variable.
 func problemsOf(t *testing.T, environ []string) map[string]string {
 	t.Helper()
 	_, err := Load(environ)

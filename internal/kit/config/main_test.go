@@ -2,7 +2,7 @@ package config
 
 import (
 	"testing"
-	_ "time/tzdata" // zones are found on machines without a database of them too; the server brings its own as well
+	_ "time/tzdata" // for machines without a zone database; the server embeds it, too
 
 	"seckill/internal/testkit"
 )

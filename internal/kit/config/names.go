@@ -9,7 +9,7 @@ import (
 
 const namePrefix = "SECKILL_"
 
-// checkNames finds variables that look like settings and are none: most often a typing mistake, after which the service
+// checkNames finds variables that look like settings but are not: most often typing mistakes, after which the service
 // would run with a default that its operator believes to have changed.
 func checkNames(vars map[string]string, ps *problems) {
 	known := map[string]bool{}
@@ -31,12 +31,12 @@ func checkNames(vars map[string]string, ps *problems) {
 	}
 }
 
-// linked matches the variables that Kubernetes gives every container about each service of its namespace (and that
-// Docker gave linked containers): for one named seckill, they begin as the settings do.
+// linked matches the variables that Kubernetes sets in every container for each service of its namespace (and that
+// Docker set in linked containers): for a service named seckill, they start like settings.
 var linked = regexp.MustCompile(
 	`_SERVICE_HOST$|_SERVICE_PORT(_[A-Z0-9_]+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$`)
 
-// isForeign reports whether a variable is not meant for this program, though it begins like its settings.
+// isForeign reports whether a variable starts like a setting but is not meant for this program.
 func isForeign(name, value string) bool {
 	switch {
 	case strings.HasPrefix(name, "SECKILL_TEST_"): // read by the tests
@@ -47,7 +47,7 @@ func isForeign(name, value string) bool {
 	return linked.MatchString(name)
 }
 
-// nearest returns the known name with the fewest letters to change, or "" when even that one is a different name.
+// nearest returns the known name with the smallest distance, or "" if even that one is too different.
 func nearest(name string, known map[string]bool) string {
 	best, least := "", (len(name)-len(namePrefix))/3+1
 	for _, k := range slices.Sorted(maps.Keys(known)) {

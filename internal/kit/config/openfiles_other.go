@@ -4,5 +4,5 @@ package config
 
 import "math"
 
-// openFiles returns how many descriptors the process may have: here no limit is known.
+// openFiles returns how many descriptors the process may have: on this system, no limit is known.
 func openFiles() int { return math.MaxInt32 }

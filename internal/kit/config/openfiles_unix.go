@@ -12,8 +12,9 @@ import (
 func openFiles() int {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {
-		return 1024 // what POSIX systems have when nobody raised it
+		return 1024 // the usual default
 	}
-	//nolint:unconvert // FreeBSD has a signed one; RLIM_INFINITY is larger
+	// The type is signed on FreeBSD. RLIM_INFINITY exceeds MaxInt32.
+	//nolint:unconvert // see above
 	return int(min(uint64(r.Cur), math.MaxInt32))
 }

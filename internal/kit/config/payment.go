@@ -8,7 +8,7 @@ const (
 	SandboxPayments = "sandbox"
 )
 
-// checkPayment decides what auto is, and requires a secret for a provider outside the embedded mode.
+// checkPayment resolves auto, and requires a secret for a provider outside the embedded mode.
 func checkPayment(c *Config, ps *problems) {
 	const secret, callback = "SECKILL_PAYMENT_SECRET", "SECKILL_PAYMENT_CALLBACK_URL"
 	embedded := c.Embedded() && c.Stores.Embedded != "never"

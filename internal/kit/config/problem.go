@@ -9,14 +9,13 @@ import (
 type Problem struct {
 	Variable string // the environment variable, SECKILL_…
 	Wrong    string // what is wrong with it; never shows a secret
-	Allowed  string // what would be right
+	Allowed  string // what would be allowed
 }
 
 // String returns the problem as one line.
 func (p Problem) String() string { return p.Variable + " " + p.Wrong + " (allowed: " + p.Allowed + ")" }
 
-// InvalidError lists everything that is wrong with the settings, in the order of the table. It has at least one
-// problem.
+// InvalidError lists all problems of the settings, in the order of the table; at least one.
 type InvalidError struct{ Problems []Problem }
 
 // Error returns one line for each problem, after a heading.
@@ -30,7 +29,7 @@ func (e *InvalidError) Error() string {
 	return b.String()
 }
 
-// problems collects what is wrong. One problem for a variable is enough: what follows from it would only distract.
+// problems collects problems, one for each variable: consequences of the first would only distract.
 type problems struct{ list []Problem }
 
 func (ps *problems) add(variable, wrong, allowed string) {

@@ -6,11 +6,10 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// masked is what is printed in place of a secret.
+// masked is printed instead of a secret.
 const masked = "***"
 
-// Secret is text that must not be printed. However it is printed (fmt, log/slog, JSON), it shows only whether it is
-// set.
+// Secret is text that must not be printed. Every way of printing it (fmt, log/slog, JSON) shows only whether it is set.
 type Secret string
 
 // Reveal returns the secret itself.
@@ -33,11 +32,11 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // MarshalText is String, for JSON and the like.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// DSN is a data source name of go-sql-driver/mysql, which holds a password. However it is printed, it shows user,
-// address and database only; one that cannot be parsed shows nothing.
+// DSN is a data source name of go-sql-driver/mysql, which contains a password. Printing it shows only user, address and
+// database, or nothing if it cannot be parsed.
 type DSN string
 
-// Reveal returns the name itself, for opening the database.
+// Reveal returns the whole data source name, for opening the database.
 func (d DSN) Reveal() string { return string(d) }
 
 // String returns user, address and database.
@@ -49,7 +48,7 @@ func (d DSN) String() string {
 	if err != nil {
 		return masked
 	}
-	// Built from its parts: whatever else a data source name may carry is not known to be harmless.
+	// Built from its parts, because other parts of a data source name may be secret, too.
 	return parsed.User + ":" + masked + "@" + parsed.Net + "(" + parsed.Addr + ")/" + parsed.DBName
 }
 

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// setting is one field of Config that a variable sets.
+// setting is a field of Config that is set by a variable.
 type setting struct {
-	group, index int // its place: field index of group index of Config
+	group, index int // field number index of Config's group number group
 	field        reflect.StructField
 }
 
 func (s setting) name() string          { return s.field.Tag.Get("env") }
 func (s setting) tag(key string) string { return s.field.Tag.Get(key) }
 
-// in returns the setting's value in a Config.
+// in returns the setting's value in c.
 func (s setting) in(c *Config) reflect.Value {
 	return reflect.ValueOf(c).Elem().Field(s.group).Field(s.index)
 }
@@ -36,7 +36,7 @@ func settings() []setting {
 	return all
 }
 
-// String returns one line "VARIABLE=value" for each setting, secrets masked.
+// String returns a line "VARIABLE=value" for each setting, with secrets masked.
 func (c Config) String() string {
 	var b strings.Builder
 	for _, s := range settings() {
@@ -45,7 +45,7 @@ func (c Config) String() string {
 	return b.String()
 }
 
-// LogValue returns the settings as a group of a log line, secrets masked.
+// LogValue returns the settings as a group of log attributes, with secrets masked.
 func (c Config) LogValue() slog.Value {
 	var attrs []slog.Attr
 	for _, s := range settings() {
@@ -54,7 +54,7 @@ func (c Config) LogValue() slog.Value {
 	return slog.GroupValue(attrs...)
 }
 
-// shown returns a value as it would be written in the environment, secrets masked.
+// shown formats a value as in the environment, with secrets masked.
 func shown(v reflect.Value) string {
 	if list, ok := reflect.TypeAssert[[]string](v); ok {
 		return strings.Join(list, ",")

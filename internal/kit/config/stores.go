@@ -10,10 +10,10 @@ import (
 
 const dsnForm = "user:password@tcp(host:3306)/database"
 
-// checkStores decides whether there are stores to work on: both, or none of them in the embedded mode.
+// checkStores decides between Redis and MySQL, both of which must be set, and the embedded mode.
 func checkStores(vars map[string]string, c *Config, ps *problems) {
 	redis, sql := len(c.Redis.Addrs) > 0, c.MySQL.DSN != ""
-	// A setting of how to reach a store means that there is one: ignoring it would sell from the wrong store.
+	// A setting about a store implies that the store exists: ignoring it would sell from the wrong store.
 	redisHint, sqlHint := firstSet(vars, "SECKILL_REDIS_"), firstSet(vars, "SECKILL_MYSQL_")
 	switch {
 	case redis && sql:
@@ -105,7 +105,7 @@ func checkMySQL(c *Config, ps *problems) {
 	case strings.HasPrefix(dsn, "mysql://"):
 		ps.add(name, "is a URL", dsnForm+", without mysql://")
 	case err != nil:
-		// The driver's words may quote a part of the DSN, and with it of the password.
+		// The driver's error may quote part of the DSN, and so of the password.
 		ps.add(name, "is not a data source name of go-sql-driver/mysql", dsnForm)
 	case parsed.DBName == "":
 		ps.add(name, "names no database", dsnForm)
@@ -113,8 +113,8 @@ func checkMySQL(c *Config, ps *problems) {
 		ps.add(name, fmt.Sprintf("has tls=%s, with which SECKILL_MYSQL_CA_FILE would check nothing", parsed.TLSConfig),
 			"tls=true, or no tls at all")
 	case parsed.ClientFoundRows:
-		// Affected rows would then count rows that were found but not changed, and every caller that checks whether
-		// it made the change would be wrong.
+		// With it, "affected rows" would count rows that were found but not changed, and every caller that checks
+		// whether it made the change would be wrong.
 		ps.add(name, "has clientFoundRows=true, with which orders cannot be recorded safely", "without clientFoundRows")
 	}
 }

@@ -6,7 +6,7 @@ import "strings"
 type Row struct {
 	Name    string // the environment variable
 	Default string // "" when there is none
-	Unit    string // what the value is, and which are allowed
+	Unit    string // what the value is, and the allowed values
 	Effect  string // what it does
 }
 
@@ -23,8 +23,8 @@ func Table() []Row {
 	return rows
 }
 
-// MarkdownTable returns the table for docs/settings.md, which holds it between two marker lines. The package's tests
-// compare the two; "make docs" writes it there.
+// MarkdownTable returns the table for docs/settings.md. A test compares it with the document, between two marker lines;
+// "make docs" writes it there.
 func MarkdownTable() string {
 	var b strings.Builder
 	b.WriteString("| Variable | Default | Value | Effect |\n| --- | --- | --- | --- |\n")
@@ -43,7 +43,7 @@ func MarkdownTable() string {
 	return b.String()
 }
 
-// allowed describes which values the setting may have.
+// allowed describes the allowed values.
 func (s setting) allowed() string {
 	if of := s.tag("oneof"); of != "" {
 		choices := strings.Split(of, ",")

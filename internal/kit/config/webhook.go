@@ -14,7 +14,7 @@ func (w Webhook) check(ps *problems) {
 	}
 }
 
-// Networks returns where webhooks may go besides the public Internet.
+// Networks returns the addresses outside the public Internet that webhooks may go to.
 func (w Webhook) Networks() []netip.Prefix {
 	networks := make([]netip.Prefix, 0, len(w.Allow))
 	for _, text := range w.Allow {
@@ -22,7 +22,7 @@ func (w Webhook) Networks() []netip.Prefix {
 		if ip, errIP := netip.ParseAddr(text); err != nil && errIP == nil {
 			n, err = netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen()), nil
 		}
-		if err == nil { // Load has refused the others
+		if err == nil { // Load has refused invalid ones
 			networks = append(networks, n)
 		}
 	}

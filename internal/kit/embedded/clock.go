@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// tick is how often keys of the in-process Redis expire. A key may expire as much as one tick early, because the time
-// before it was set counts too; never late, as long as Run runs. Each tick walks all keys, of which there are few.
+// tick is how often the in-process Redis expires keys. Because time before a key was set counts as well, a key may
+// expire up to one tick early, but never late while Run runs. Each tick scans all keys, of which there are few.
 const tick = 100 * time.Millisecond
 
-// Run expires keys of the in-process Redis, which does not do it by itself, until the context ends. It returns nil.
+// Run expires keys of the in-process Redis, which does not do that by itself, until the context ends. It returns nil.
 //
-// The clock of the in-process Redis (TIME, entry ids) needs nothing: it is the system's.
+// The in-process Redis's clock (TIME, entry ids) is the system's and needs no help.
 func (h *Home) Run(ctx context.Context) error {
 	t := time.NewTicker(tick)
 	defer t.Stop()
@@ -19,8 +19,8 @@ func (h *Home) Run(ctx context.Context) error {
 	return nil
 }
 
-// expire calls forward with the time between one tick and the next. It uses the ticks' own times, so that a late or
-// lost tick delays expiry only until the following one.
+// expire calls forward with the time between two ticks. It uses the timestamps of the ticks, so that a late or lost
+// tick delays expiry only until the next one.
 func expire(ctx context.Context, last time.Time, ticks <-chan time.Time, forward func(time.Duration)) {
 	for {
 		select {

@@ -20,7 +20,7 @@ func TestExpireUsesElapsedTime(t *testing.T) {
 	}()
 	for _, at := range []time.Duration{
 		100 * time.Millisecond,
-		700 * time.Millisecond, // late: ticks were lost
+		700 * time.Millisecond, // late: ticks were lost before it
 		700 * time.Millisecond, // no time has passed
 		650 * time.Millisecond, // a clock that went back
 		800 * time.Millisecond,

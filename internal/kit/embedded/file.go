@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// writeFile makes or replaces a file that only its owner may read. After a crash, of the process or of the machine, the
-// file is there with all of the data or as it was before; once writeFile has returned nil, it is there.
+// writeFile creates or replaces a file that only its owner may read. If the process or the machine crashes meanwhile,
+// the file has either the old or the new content; after writeFile has returned nil, it has the new one.
 func writeFile(dir, name string, data []byte) (err error) {
 	temp, err := os.CreateTemp(dir, "."+name+"-*") // mode 0600
 	if err != nil {
@@ -15,7 +15,7 @@ func writeFile(dir, name string, data []byte) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(temp.Name()) // harmless if it stays: it is never read
+			_ = os.Remove(temp.Name()) // harmless if it fails: the file is never read
 		}
 	}()
 	_, err = temp.Write(data)
@@ -32,7 +32,7 @@ func writeFile(dir, name string, data []byte) (err error) {
 	return err
 }
 
-// syncDir puts a directory's entries on disk.
+// syncDir flushes a directory's entries to disk.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -13,17 +13,16 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// Home is a data directory that this process has locked, with its in-process Redis. Its methods may be called by
-// several goroutines.
+// Home is a data directory locked by this process, with its in-process Redis. Its methods are safe for concurrent use.
 type Home struct {
-	// Addr is the address of the in-process Redis, on the loopback, and Password its password. Its user is the
-	// default one, its only database in use is 0.
+	// Addr is the loopback address of the in-process Redis, and Password the password of its default user. Only
+	// database 0 is used.
 	Addr     string
 	Password string
-	// SQLitePath is the file for the orders. It exists, and is empty at first.
+	// SQLitePath is the file for the orders. It exists, and is empty at the first start.
 	SQLitePath string
-	// Fresh: no start on this directory has been completed yet. What is created once, such as a demonstration sale,
-	// is to be created now, followed by MarkSettled.
+	// Fresh: the first start on this directory is not complete. Create now what is created only once, such as a
+	// demonstration sale, and then call MarkSettled.
 	Fresh bool
 
 	dir    string
@@ -34,9 +33,8 @@ type Home struct {
 	secret sync.Mutex // one call makes the secret, the others read it
 }
 
-// Open locks a data directory, which it creates if need be, and starts the in-process Redis, which listens until
-// Close. The caller runs [Home.Run] beside it. Open returns an error that wraps ErrInUse when another process has the
-// directory.
+// Open locks a data directory, creating it if necessary, and starts the in-process Redis, which runs until Close. The
+// caller runs [Home.Run] concurrently. If another process has the directory, the error wraps ErrInUse.
 func Open(dir string, log *slog.Logger) (_ *Home, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
@@ -62,7 +60,7 @@ func Open(dir string, log *slog.Logger) (_ *Home, err error) {
 		return nil, err
 	}
 	h.redis = miniredis.NewMiniRedis()
-	h.redis.RequireAuth(h.Password) // before it listens, so that there is never access without
+	h.redis.RequireAuth(h.Password) // before it listens, so that a password is always required
 	if err := h.redis.Start(); err != nil {
 		return nil, fmt.Errorf("start the in-process Redis: %w", err)
 	}
@@ -73,8 +71,7 @@ func Open(dir string, log *slog.Logger) (_ *Home, err error) {
 // ErrNoDatabase means that no service has been started on the directory yet.
 var ErrNoDatabase = errors.New("no database in the data directory")
 
-// OpenExisting is Open for tools: it makes nothing, and returns an error that wraps ErrNoDatabase where there is no
-// database.
+// OpenExisting is Open for tools: it creates nothing. Without a database, the error wraps ErrNoDatabase.
 func OpenExisting(dir string, log *slog.Logger) (*Home, error) {
 	_, err := os.Stat(filepath.Join(dir, databaseName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,8 +83,8 @@ func OpenExisting(dir string, log *slog.Logger) (*Home, error) {
 	return Open(dir, log)
 }
 
-// Close stops the in-process Redis, ending its connections, and unlocks the directory. What uses either has to be
-// closed before. Further calls do nothing.
+// Close stops the in-process Redis and unlocks the directory. Close all users of either one first. Further calls do
+// nothing.
 func (h *Home) Close() error {
 	var err error
 	h.closed.Do(func() {
@@ -97,8 +94,8 @@ func (h *Home) Close() error {
 	return err
 }
 
-// MarkSettled records that the first start is complete: from the next one on, Fresh is false. It is safe to repeat. A
-// process that dies before it leaves Fresh true, so what is created once must be safe to repeat.
+// MarkSettled records that the first start is complete: Fresh will be false at the next one. It is safe to repeat. If a
+// process dies before calling it, Fresh stays true, so whatever is created once must be safe to create again.
 func (h *Home) MarkSettled() error {
 	if err := writeFile(h.dir, settledName, nil); err != nil {
 		return fmt.Errorf("mark the data directory as settled: %w", err)
@@ -122,8 +119,8 @@ func isFresh(dir string) (bool, error) {
 	return false, nil
 }
 
-// makeDir makes the directory for its owner only. An existing one keeps its mode, because it may be a shared one (the
-// current directory, /tmp): the files in it are private by themselves.
+// makeDir creates the directory, accessible to its owner only. An existing directory keeps its mode, because it may be
+// shared (the current directory, /tmp); the files in it are private by themselves.
 func makeDir(dir string, log *slog.Logger) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
@@ -133,14 +130,14 @@ func makeDir(dir string, log *slog.Logger) error {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		log.Warn("other users can write to the data directory, and so replace what is in it", "dir", dir,
+		log.Warn("other users can write to the data directory and replace its files", "dir", dir,
 			"mode", info.Mode().Perm())
 	}
 	return nil
 }
 
-// makePrivate makes an empty file that only its owner may read, if there is none. SQLite would make one that others may
-// read, takes an empty file for a new database, and gives the files beside it the same mode.
+// makePrivate creates an empty file that only its owner may read, if there is none. SQLite itself would create a
+// readable one. It treats an empty file as a new database, and gives its other files the same mode.
 func makePrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

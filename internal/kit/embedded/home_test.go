@@ -29,7 +29,7 @@ func TestSecondOpenFails(t *testing.T) {
 	}
 }
 
-// Tools make nothing where there is no database.
+// OpenExisting creates nothing if there is no database.
 func TestOpenExisting(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
@@ -38,7 +38,7 @@ func TestOpenExisting(t *testing.T) {
 		t.Errorf("without a directory: %v, want ErrNoDatabase with its name", err)
 	}
 	if made, err := os.ReadDir(parent); err != nil || len(made) > 0 {
-		t.Errorf("it made %v (%v)", made, err)
+		t.Errorf("OpenExisting created %v (%v)", made, err)
 	}
 	if err := open(t, dir).Close(); err != nil {
 		t.Fatal(err)
@@ -88,10 +88,10 @@ func TestOpenAfterTheHolderWasKilled(t *testing.T) {
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("Open beside another process: %v, want ErrInUse by %s", err, want)
 	}
-	if err := holder.Process.Kill(); err != nil { // SIGKILL: nothing of its own runs any more
+	if err := holder.Process.Kill(); err != nil { // SIGKILL: its cleanup does not run
 		t.Fatal(err)
 	}
-	_ = holder.Wait() // its error is that it was killed
+	_ = holder.Wait() // the error says that it was killed
 	open(t, dir)
 }
 
@@ -110,10 +110,10 @@ func TestCloseUnlocksTheDirectory(t *testing.T) {
 func TestFreshUntilSettled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for range 2 { // a start that was not completed changes nothing
+	for range 2 { // an incomplete start must not change Fresh
 		h := open(t, dir)
 		if !h.Fresh {
-			t.Fatal("a directory where no start was completed is not fresh")
+			t.Fatal("the directory is not fresh although no start was completed")
 		}
 		closeHome(t, h)
 	}
@@ -231,7 +231,7 @@ func TestRedisStartsEmpty(t *testing.T) {
 	if err := c.Set(t.Context(), "k", "1", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Close() // closed again at the end of the test, without effect
+	_ = c.Close() // the second Close at the end has no effect
 	closeHome(t, h)
 	if n, err := client(t, open(t, dir)).DBSize(t.Context()).Result(); n != 0 || err != nil {
 		t.Errorf("%d keys, %v at the start, want none", n, err)

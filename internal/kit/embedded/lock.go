@@ -13,11 +13,11 @@ import (
 // ErrInUse means that another process has locked the data directory.
 var ErrInUse = errors.New("data directory is in use")
 
-// errLocked is what tryLock returns when another process has locked the file.
+// errLocked means that another process has locked the file.
 var errLocked = errors.New("locked")
 
-// dirLock is a locked file. The lock belongs to the open file: the kernel releases it with the process, however that
-// ends, so there is never a stale one.
+// dirLock is a locked file. The kernel releases the lock when the process ends, however it ends, so a lock is never
+// stale.
 type dirLock struct{ file *os.File }
 
 // lockDir locks a directory for this process, or returns an error that wraps ErrInUse and names the holder.
@@ -46,7 +46,7 @@ func lockDir(dir string) (_ *dirLock, err error) {
 
 // release unlocks the directory.
 func (l *dirLock) release() error {
-	// The id is removed first: in between, another process would read the id of one that has ended.
+	// Remove the id first: otherwise another process could read the id of a process that has ended.
 	err := errors.Join(l.write(""), unlock(l.file), l.file.Close())
 	if err != nil {
 		return fmt.Errorf("unlock the data directory: %w", err)
@@ -54,7 +54,7 @@ func (l *dirLock) release() error {
 	return nil
 }
 
-// write replaces the text of the file. It is for people only, so a failed or torn write does no harm.
+// write replaces the content of the file, which is only for people: a failed or partial write does no harm.
 func (l *dirLock) write(text string) error {
 	if err := l.file.Truncate(0); err != nil {
 		return err
@@ -63,8 +63,7 @@ func (l *dirLock) write(text string) error {
 	return err
 }
 
-// holder names the process whose id is in the file. The file is empty for the moment between a process's locking and
-// its writing.
+// holder describes the process whose id is in the file. Between locking and writing, the file is briefly empty.
 func holder(file *os.File) string {
 	text, err := io.ReadAll(io.LimitReader(file, 32))
 	if err != nil {

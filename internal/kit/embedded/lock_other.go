@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// tryLock refuses: without a lock two processes could sell from one directory.
+// tryLock always fails: without a lock, two processes could sell from one directory.
 func tryLock(*os.File) error {
 	return errors.New("this system has no flock; the embedded mode is not available here, set SECKILL_REDIS_ADDRS " +
 		"and SECKILL_MYSQL_DSN")

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks a file, or returns errLocked at once. It is flock, not fcntl: a lock of fcntl does not exclude this
-// very process and is lost when any descriptor of the file is closed.
+// tryLock locks a file, or returns errLocked at once. It uses flock, not fcntl: fcntl locks do not exclude the same
+// process and are lost when any descriptor of the file is closed.
 func tryLock(file *os.File) error {
 	err := flock(file, unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -19,8 +19,8 @@ func tryLock(file *os.File) error {
 	return err
 }
 
-// unlock releases the lock. Closing the file is not enough: a child process that is being started has a copy of
-// the descriptor, and with it the lock, until it runs its own program.
+// unlock releases the lock. Closing the file is not enough: a child process that is just being started holds a copy of
+// the descriptor, and so the lock, until it runs its own program.
 func unlock(file *os.File) error { return flock(file, unix.LOCK_UN) }
 
 func flock(file *os.File, how int) error {

@@ -13,14 +13,14 @@ import (
 
 const (
 	secretName  = "secret"
-	secretBytes = 32 // from the system's random source; twice as many characters
+	secretBytes = 32 // random bytes; the file has two characters for each
 )
 
 // ErrNoSecret means that the directory has no secret, because no service has been started on it yet.
 var ErrNoSecret = errors.New("no secret in the data directory")
 
-// Secret returns the key of the tokens' signatures, which it creates if the directory has none. It is the same at
-// every start. One that other users could read is made private again, with a warning.
+// Secret returns the key of the tokens' signatures, creating it if necessary. It is the same at every start. If other
+// users could read it, Secret makes it private again and logs a warning.
 func (h *Home) Secret() (string, error) {
 	h.secret.Lock()
 	defer h.secret.Unlock()
@@ -42,15 +42,15 @@ func (h *Home) Secret() (string, error) {
 		if err := os.Chmod(path, 0o600); err != nil {
 			return "", fmt.Errorf("make the secret private: %w", err)
 		}
-		h.log.Warn("other users could read the secret; it is private again. Remove the file for a "+
+		h.log.Warn("other users could read the secret; it is private again. Remove the file to get a  "+
 			"new one if they may have",
 			"file", path, "mode", mode.Perm())
 	}
 	return secret, nil
 }
 
-// ReadSecret returns the secret of a directory without locking it, for a command beside the running service, or an
-// error that wraps ErrNoSecret.
+// ReadSecret returns the secret of a directory without locking it, for commands that run beside the service. Without
+// one, the error wraps ErrNoSecret.
 func ReadSecret(dir string) (string, error) {
 	secret, _, err := readSecret(dir)
 	return secret, err
@@ -65,7 +65,7 @@ func readSecret(dir string) (string, fs.FileMode, error) {
 	if err != nil {
 		return "", 0, fmt.Errorf("read the secret: %w", err)
 	}
-	if !info.Mode().IsRegular() { // a link could lead to another user's file
+	if !info.Mode().IsRegular() { // a link could point to another user's file
 		return "", 0, fmt.Errorf("read the secret: %s is not a regular file", path)
 	}
 	text, err := os.ReadFile(path)
@@ -73,7 +73,7 @@ func readSecret(dir string) (string, fs.FileMode, error) {
 		return "", 0, fmt.Errorf("read the secret: %w", err)
 	}
 	text = bytes.TrimSpace(text)
-	// It is written whole or not at all, so anything else was written by hand.
+	// The service writes it completely or not at all, so any other content was written by hand.
 	if random, err := hex.DecodeString(string(text)); err != nil || len(random) < secretBytes {
 		return "", 0, fmt.Errorf("read the secret: %s does not hold %d or more hexadecimal digits; remove it for a "+
 			"new one", path, 2*secretBytes)

@@ -32,7 +32,7 @@ func TestSecretIsMadeOnce(t *testing.T) {
 		t.Errorf("the secret has %d characters, want 64", len(again))
 	}
 	if other := secretOf(t, open(t, t.TempDir())); other == again {
-		t.Error("two directories have one secret")
+		t.Error("two directories have the same secret")
 	}
 }
 
@@ -41,7 +41,7 @@ func TestReadSecretBesideTheHolder(t *testing.T) {
 	dir := t.TempDir()
 	h := open(t, dir)
 	if _, err := ReadSecret(dir); !errors.Is(err, ErrNoSecret) {
-		t.Errorf("before there is one: %v, want ErrNoSecret", err)
+		t.Errorf("without a secret: %v, want ErrNoSecret", err)
 	}
 	want := secretOf(t, h)
 	if got, err := ReadSecret(dir); err != nil || got != want {

@@ -6,13 +6,13 @@ import (
 	"seckill/internal/kit/words"
 )
 
-// Reason is the code of what is wrong with a field. Programs read it: one that exists keeps its meaning.
+// Reason is a code for what is wrong with a field. Programs read it: the meaning of a published code never changes.
 type Reason string
 
-// Allowed is the code of what would be right.
+// Allowed is a code for what the field may be.
 type Allowed string
 
-// What may be wrong.
+// The reasons.
 const (
 	AfterBegin      Reason = "AFTER_BEGIN"
 	AlreadyVisible  Reason = "ALREADY_VISIBLE"
@@ -61,12 +61,12 @@ const (
 	YearOutOfRange  Reason = "YEAR_OUT_OF_RANGE"
 )
 
-// reasons has the words of each reason.
+// reasons maps each reason to its text.
 var reasons = map[Reason]words.Text{
 	AfterBegin:      {"is after {other}: nobody could buy when the sale begins", "晚于{other}：活动开始时将无人可买"},
 	AlreadyVisible:  {"is in the future, and buyers see the voucher already", "晚于现在，而买家已能看到该券"},
 	BelowOther:      {"is below {other}", "小于{other}"},
-	Beside:          {"is given beside {other}", "不可与{other}同时填写"},
+	Beside:          {"is given together with {other}", "不可与{other}同时填写"},
 	Blank:           {"is missing or blank", "不能为空"},
 	BothOrNeither:   {"and {other} are both given, or neither is", "与{other}须且只能填写一项"},
 	Bytes:           {"has {length} bytes", "共 {length} 字节"},
@@ -83,7 +83,7 @@ var reasons = map[Reason]words.Text{
 	Malformed:       {`is "{value}"`, "当前为“{value}”"},
 	Missing:         {"is missing", "缺失"},
 	NeedsGuards:     {"needs guards, which this service was built without", "本服务的构建不含防刷功能"},
-	NeedsSetting:    {"needs the setting {setting}, which this service has not", "需要设置 {setting}，本服务未设置"},
+	NeedsSetting:    {"needs the setting {setting}, which is not set", "需要设置 {setting}，本服务未设置"},
 	NoSale:          {"needs a sale, and this voucher has none", "仅适用于秒杀券"},
 	NotAfterOther:   {"is not after {other}", "不晚于{other}"},
 	NotBeforeExpiry: {"is not before {other}: the last coupons sold could not be used", "不早于{other}：最后售出的券将无法使用"},
@@ -121,7 +121,7 @@ var reasons = map[Reason]words.Text{
 	YearOutOfRange: {"is missing or out of range", "缺失或超出范围"},
 }
 
-// What would be right.
+// The codes for what is allowed.
 const (
 	AfterOther       Allowed = "AFTER_OTHER"
 	AfterTime        Allowed = "AFTER_TIME"
@@ -166,7 +166,7 @@ const (
 	ZonedTime        Allowed = "ZONED_TIME"
 )
 
-// alloweds has the words of what would be right.
+// alloweds maps each of these codes to its text.
 var alloweds = map[Allowed]words.Text{
 	AfterOther:   {"a time after {other}", "晚于{other}"},
 	AfterTime:    {"a time after {after}, before the year 10000", "晚于 {after}，早于 10000 年"},
@@ -228,8 +228,8 @@ var alloweds = map[Allowed]words.Text{
 	},
 }
 
-// Reasons returns all codes of what is wrong, with their words.
+// Reasons returns the texts of all reasons.
 func Reasons() map[Reason]words.Text { return maps.Clone(reasons) }
 
-// Alloweds returns all codes of what would be right, with their words.
+// Alloweds returns the texts of all Allowed codes.
 func Alloweds() map[Allowed]words.Text { return maps.Clone(alloweds) }

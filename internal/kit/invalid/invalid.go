@@ -1,6 +1,5 @@
-// Package invalid describes what is wrong with an input: which field, why, and what is allowed, as codes with data.
-// The table of words makes sentences of them. A check of an input finds everything that is wrong with it and returns
-// that as one [Error].
+// Package invalid describes errors in an input: which field, what is wrong, and what is allowed, as codes with data.
+// Tables turn the codes into sentences. A check finds all errors of an input and returns them as one [Error].
 package invalid
 
 import (
@@ -12,10 +11,10 @@ import (
 	"seckill/internal/kit/words"
 )
 
-// maxEcho is how many bytes of an input a [Problem] repeats.
+// maxEcho is how many bytes of an input a [Problem] repeats at most.
 const maxEcho = 64
 
-// Data is the data of a problem: its names are those of the gaps in the texts of its codes.
+// Data is the data of a problem, keyed by the placeholders in the texts of its codes.
 type Data = words.Data
 
 // Problem is one thing that is wrong with a field of an input.
@@ -47,17 +46,17 @@ func Stranger(name string, names []string) *Problem {
 	return New(Clip(name), Unknown, OneOf, Data{"values": names})
 }
 
-// Said is a problem for programs and for people.
+// Said is a problem as it is sent: for programs and for people.
 type Said struct {
 	Field       string  `json:"field"`
 	Code        Reason  `json:"code"`
 	AllowedCode Allowed `json:"allowedCode"`
 	Data        Data    `json:"data,omitempty"`
-	Reason      string  `json:"reason"`  // what is wrong, in words
-	Allowed     string  `json:"allowed"` // what would be right, in words
+	Reason      string  `json:"reason"`  // text of what is wrong
+	Allowed     string  `json:"allowed"` // text of what is allowed
 }
 
-// In returns the problem with words of a language.
+// In returns the problem with its texts in a language.
 func (p Problem) In(l words.Language) Said {
 	return Said{
 		Field: p.Field, Code: p.Reason, AllowedCode: p.Allowed, Data: p.Data,
@@ -65,7 +64,7 @@ func (p Problem) In(l words.Language) Said {
 	}
 }
 
-// Error lists everything that is wrong with an input, not only the first thing.
+// Error lists all problems of an input, not only the first.
 type Error struct{ Problems []Problem }
 
 // Error returns all problems in one line.
@@ -81,7 +80,7 @@ func (e *Error) Error() string {
 // Problems collects what is wrong with an input.
 type Problems []Problem
 
-// Bad adds a problem.
+// Bad adds a problem with a field.
 func (ps *Problems) Bad(field string, reason Reason, allowed Allowed, data Data) {
 	ps.Add(New(field, reason, allowed, data))
 }
@@ -91,7 +90,7 @@ func (ps *Problems) Number(field string, n, least, most int64) {
 	ps.Add(Outside(field, n, least, most))
 }
 
-// Text adds a problem unless s is text of least to most characters.
+// Text adds a problem unless s is printable text of least to most characters.
 func (ps *Problems) Text(field, s string, least, most int) {
 	n := utf8.RuneCountInString(s)
 	data := Data{"length": n, "min": least, "max": most}
@@ -138,7 +137,7 @@ func Join(problems ...*Problem) error {
 	return found.Err()
 }
 
-// Clip shortens a part of an input, which may be of any length, for the data of a [Problem] or a log.
+// Clip shortens a part of an input, which may be of any length, for a [Problem]'s data or a log.
 func Clip(s string) string {
 	if len(s) <= maxEcho {
 		return s

@@ -9,7 +9,7 @@ import (
 	"seckill/internal/testkit/server"
 )
 
-// clockScript plays answers of a server to the page's client, in simulated time, and fails where the client's idea of
+// clockScript replays a server's answers to the page's client in simulated time, and throws if the client's estimate of
 // the server's clock is wrong.
 const clockScript = `
 import assert from 'node:assert/strict';
@@ -38,7 +38,7 @@ for (const wrong of [0, -7200e3, 7200e3, 86400e3 * 365]) {
       const c = client(wrong, latency, /* down */ latency, body);
       await c.ask('GET', '/voucher/list/1');
       assert.ok(error(c) <= 50, 'wrong by ' + error(c) + ' ms after ' + latency + ' ms each way and ' + body + ' ms of body');
-      Date.now = () => 0; // the buyer sets their clock meanwhile
+      Date.now = () => 0; // meanwhile the buyer changes their clock
       passed += 3600e3;
       assert.ok(error(c) <= 50, 'wrong by ' + error(c) + ' ms an hour later');
     }
@@ -49,7 +49,7 @@ for (const [up, down] of [[400, 0], [0, 400], [300, 100]]) {
   await c.ask('GET', '/voucher/list/1');
   assert.ok(error(c) <= Math.abs(up - down) / 2 + 1, 'wrong by ' + error(c) + ' ms with ' + up + ' ms up and ' + down + ' ms down');
 }
-// A slow answer does not replace what a fast one has told.
+// A slow answer must not replace the better estimate of a fast one.
 const c = client(0, 20, 20, 0);
 await c.ask('GET', '/voucher/list/1');
 const fast = globalThis.fetch;
@@ -58,8 +58,8 @@ await c.ask('GET', '/voucher/list/1');
 assert.ok(error(c) <= 50, 'wrong by ' + error(c) + ' ms after a slow answer');
 `
 
-// The buttons open by the server's clock: 50 ms are its greatest error where the way there takes as long as the way
-// back, whatever the buyer's clock says and however slow the line is; else half the difference.
+// Buttons open by the server's clock, whatever the buyer's clock says and however slow the line is. If the way there
+// takes as long as the way back, the error is at most 50 ms; otherwise half the difference.
 func TestServerClock(t *testing.T) {
 	t.Parallel()
 	node, err := server.NodeProgram(t.Context())

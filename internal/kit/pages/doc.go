@@ -2,27 +2,26 @@
 //
 //	index.html       /
 //	NAME.html        /NAME
-//	assets/FILE      /assets/FILE, and /assets/VERSION/FILE, by which pages name it
+//	assets/FILE      /assets/FILE, and /assets/VERSION/FILE, which the pages use
 //	any other FILE   /FILE
 //
 // To serve another file, add it to web/.
 //
 // # Caching
 //
-// A page is requested again at each visit, and answered 304 if it has not changed. What it loads has the version of
-// all assets together in its path and may be cached for a year: a new version has new paths, and modules that import
-// each other by relative paths are always of one version. An instance that is asked for another one's version, while
-// instances are being replaced, answers with its own, which is not to be cached. Text is compressed once, at the
-// first request.
+// A page is requested again at each visit, and answered with 304 if it has not changed. The paths of its assets contain
+// one version for all assets, so they may be cached for a year: a new version has new paths, and modules that import
+// each other by relative paths are always of the same version. While instances are being replaced, one may be asked for
+// the other's version: it answers with its own and forbids caching. Text is compressed once, at the first request.
 //
 // # What a page may do
 //
-// Its Content-Security-Policy lets it load scripts, styles and pictures from this service alone, talk to this service
-// alone, and be shown in no frame; there are no inline scripts and styles. A page that needs more has an entry in
+// The Content-Security-Policy lets a page load scripts, styles and pictures only from this service, talk only to this
+// service, and be shown in no frame. Inline scripts and styles are forbidden. A page that needs more gets an entry in
 // policies, with the reason.
 //
 // # What can go wrong
 //
-// All files are in memory from the start and no store is used, so pages are shown also while stores are away. A path
-// that is no file's goes to the service, which answers NOT_FOUND.
+// All files are in memory from the start and no store is used, so pages are shown even while stores are down. Requests
+// for other paths go to the service, which answers NOT_FOUND.
 package pages

@@ -13,18 +13,18 @@ import (
 	"sync"
 )
 
-// policy is what a page may do unless policies says otherwise.
+// policy is the default Content-Security-Policy.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// policies are those of pages that need another, by file. Scalar, which draws docs.html, makes its styles as it goes,
-// and has a font in one of them.
+// policies are the exceptions, by file. Scalar, which renders docs.html, creates styles at run time, one of them with
+// an embedded font.
 var policies = map[string]string{"docs.html": "default-src 'none'; script-src 'self'; " +
 	"style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"}
 
-// kinds are the media types of files, by the ends of their names. The system's own table is not used, because it may
-// hold anything. Text is compressed.
+// kinds maps file extensions to media types. The system's own table is not used, because its content varies. Text is
+// compressed.
 var kinds = map[string]struct {
 	media string
 	text  bool
@@ -40,16 +40,16 @@ var kinds = map[string]struct {
 	".png":  {"image/png", false},
 }
 
-// file is one file as browsers get it.
+// file is a file as it is served.
 type file struct {
 	body    func() []byte
-	zipped  func() []byte // nil for what is not compressed
+	zipped  func() []byte // nil if not compressed
 	media   string
 	policy  string // Content-Security-Policy
-	version string // an entity tag; sent as a weak one, because it is the same for the compressed form
+	version string // entity tag; sent as weak, because the compressed form shares it
 }
 
-// newFile returns the file of a name. A name that ends in .gz is that of a text which is stored compressed.
+// newFile returns the file with the name. A name that ends in .gz means that the text is stored compressed.
 func newFile(name string, stored []byte) *file {
 	sum := sha256.Sum256(stored)
 	name, isZipped := strings.CutSuffix(name, ".gz")
@@ -73,16 +73,16 @@ func newFile(name string, stored []byte) *file {
 	return f
 }
 
-// zip compresses with the best level: once, for many requests.
+// zip compresses at the best level, because it is done once for many requests.
 func zip(body []byte) []byte {
 	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a level that exists
-	_, _ = z.Write(body)                                  // a buffer takes everything
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // cannot fail: the level is valid
+	_, _ = z.Write(body)                                  // cannot fail: writes to a buffer
 	_ = z.Close()
 	return b.Bytes()
 }
 
-// unzip returns what zip was given, for the rare caller that takes no gzip.
+// unzip undoes zip, for the rare caller that does not accept gzip.
 func unzip(zipped []byte) []byte {
 	z, err := gzip.NewReader(bytes.NewReader(zipped))
 	if err != nil {
@@ -118,12 +118,12 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, caching string) {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // the caller has gone if it fails
+		_, _ = w.Write(body) // if it fails, the caller has gone
 	}
 }
 
 // acceptsGzip reports whether the caller accepts gzip. Browsers list it without a weight; callers that send weights get
-// plain text, which all accept.
+// uncompressed text, which everybody accepts.
 func acceptsGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		if strings.EqualFold(strings.TrimSpace(part), "gzip") {

@@ -11,37 +11,36 @@ import (
 	"strings"
 )
 
-// assets is the folder of what pages load.
+// assets is the folder of the scripts, styles and pictures of pages.
 const assets = "assets/"
 
-// Cache-Control: how long browsers cache a file.
+// Values of Cache-Control.
 const (
-	revalidate = "no-cache"                            // they ask whether it has changed, each time
-	immutable  = "public, max-age=31536000, immutable" // a year, the longest that RFC 9111 mentions
+	revalidate = "no-cache"                            // browsers ask each time whether the file has changed
+	immutable  = "public, max-age=31536000, immutable" // a year, the longest time in RFC 9111
 )
 
-// Site is what pages know of the service that they belong to. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}},
-// {{.NoProvider}}.
+// Site is what the pages know about their service. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}}, {{.NoProvider}}.
 type Site struct {
-	// Demo: the service makes buyers for trying out, at POST /demo/buyer.
+	// Demo: the service creates demo buyers, at POST /demo/buyer.
 	Demo bool
-	// NoProvider: there is no payment provider, so what has a price cannot be paid.
+	// NoProvider: there is no payment provider, so orders with a price cannot be paid.
 	NoProvider bool
-	// Assets is the path of what pages load, without a slash at its end. New sets it.
+	// Assets is the path of the assets, without a trailing slash. New sets it.
 	Assets string
 }
 
 // Pages serves the files of web/. It is safe for concurrent use.
 type Pages struct {
 	files map[string]*file // by path
-	// versioned is the prefix of the paths of assets that may be cached.
+	// versioned is the path prefix of cacheable assets.
 	versioned string
 }
 
-// New reads the files and renders the pages. It fails on a page that is no template.
+// New reads the files and renders the pages. It fails if a page is not a valid template.
 func New(files fs.FS, site Site) (*Pages, error) {
 	p := &Pages{files: map[string]*file{}}
-	sources := map[string][]byte{} // of pages, by name
+	sources := map[string][]byte{} // templates of pages, by name
 	sum := sha256.New()
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -56,7 +55,7 @@ func New(files fs.FS, site Site) (*Pages, error) {
 			return nil
 		}
 		if strings.HasPrefix(name, assets) {
-			_, _ = fmt.Fprintf(sum, "%s %d\n%s", name, len(body), body) // a hash never fails
+			_, _ = fmt.Fprintf(sum, "%s %d\n%s", name, len(body), body) // writing to a hash never fails
 		}
 		p.files["/"+strings.TrimSuffix(name, ".gz")] = newFile(name, body)
 		return nil
@@ -84,8 +83,8 @@ func New(files fs.FS, site Site) (*Pages, error) {
 	return p, nil
 }
 
-// Before returns a handler that answers requests for files, and passes all others to the service. Other methods than
-// GET and HEAD, such as purchases', go there without a lookup.
+// Before returns a handler that answers requests for files and passes all others on to the service. Methods other than
+// GET and HEAD, such as purchases, are passed on without a lookup.
 func (p *Pages) Before(service http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -98,7 +97,7 @@ func (p *Pages) Before(service http.Handler) http.Handler {
 	})
 }
 
-// find returns the file at a path and its Cache-Control, or nil.
+// find returns the file at a path and its Cache-Control, or nil if there is none.
 func (p *Pages) find(path string) (f *file, caching string) {
 	if f := p.files[path]; f != nil {
 		return f, revalidate
@@ -112,5 +111,5 @@ func (p *Pages) find(path string) (f *file, caching string) {
 	if strings.HasPrefix(path, p.versioned+"/") {
 		return f, immutable
 	}
-	return f, revalidate // of another version, or of none
+	return f, revalidate // the path has another version, or none
 }

@@ -11,7 +11,7 @@ import (
 	"testing/fstest"
 )
 
-// site is a small web folder.
+// site is a small folder of pages.
 func site() fstest.MapFS {
 	return fstest.MapFS{
 		"index.html":       {Data: []byte(`<script src="{{.Assets}}/a/b.js"></script>{{if .Demo}}demo{{end}}`)},
@@ -22,7 +22,7 @@ func site() fstest.MapFS {
 	}
 }
 
-// open returns the pages in front of a service that answers 404, and the path of their assets.
+// open returns the pages in front of a service that answers 404, and the versioned path of their assets.
 func open(t *testing.T, files fstest.MapFS, s Site) (h http.Handler, versioned string) {
 	t.Helper()
 	p, err := New(files, s)
@@ -107,7 +107,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestVersion: changed assets have another path, whatever has changed.
+// TestVersion checks that any change of the assets changes their path.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	_, before := open(t, site(), Site{})

@@ -9,7 +9,7 @@ import (
 	"seckill/web"
 )
 
-// TestWeight: a phone with a slow connection loads the buyer's page quickly, and all pages together take little.
+// TestWeight limits the size of the buyer's page, for phones with a slow connection, and of all pages together.
 func TestWeight(t *testing.T) {
 	t.Parallel()
 	const mostOfBuyers, most, mostOfDocs = 60_000, 240_000, 1_500_000 // bytes, compressed
@@ -48,16 +48,16 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// TestNoForeignHost: no page and nothing that it loads names another host, so that none learns of the visitors. The
-// policy forbids it too; this shows it sooner.
+// TestNoForeignHost checks that neither a page nor its assets name another host, which would learn of the visitors. The
+// policy forbids it as well; this test finds it earlier.
 func TestNoForeignHost(t *testing.T) {
 	t.Parallel()
 	address := regexp.MustCompile(`(?i)(?:https?:)?//[a-z0-9-]+(?:\.[a-z0-9-]+)+[^\s"'` + "`" + `)]*`)
-	// No host has such a name: RFC 2606.
+	// Reserved for examples: no such host exists (RFC 2606).
 	documented := regexp.MustCompile(`^https://[a-z.]+\.example/`)
-	// names, never fetched.
+	// XML namespaces, never fetched.
 	namespaces := regexp.MustCompile(`^http://www\.w3\.org/(2000/svg|1999/xhtml|1999/xlink|1998/Math/MathML)$`)
-	// Of openapi.yaml, never fetched.
+	// The license named in openapi.yaml, never fetched.
 	license := regexp.MustCompile(`^https://www\.apache\.org/licenses/LICENSE-2\.0$`)
 	err := fs.WalkDir(web.FS, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.Contains(name, "LICENSE") || strings.HasSuffix(name, ".md") ||
@@ -77,7 +77,7 @@ func TestNoForeignHost(t *testing.T) {
 	}
 }
 
-// TestNothingInline: the policy forbids inline scripts and styles, so there must be none.
+// TestNothingInline checks that there are no inline scripts and styles, which the policy forbids.
 func TestNothingInline(t *testing.T) {
 	t.Parallel()
 	inline := regexp.MustCompile(`(?i)<style|<script(?:>|\s[^>]*[^/]>\s*[^<\s])|\sstyle="|\son[a-z]+="|javascript:`)

@@ -1,4 +1,4 @@
-// Package periodic runs work every so often.
+// Package periodic runs a function at regular intervals.
 package periodic
 
 import (
@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Every calls f once in each interval, the first time after one interval, until ctx ends. Calls never overlap: one
-// that takes longer than the interval delays the next, and ticks that it has missed are dropped. It always returns
-// nil, as the Run of a service does; f reports its own failures.
+// Every calls f at each interval, starting after the first interval, until ctx ends. Calls never overlap: a long call
+// delays the next one, and missed ticks are dropped. Every always returns nil, like the Run methods of services; f
+// reports its own failures.
 func Every(ctx context.Context, interval time.Duration, f func(ctx context.Context)) error {
 	return EveryOr(ctx, interval, nil, f)
 }
 
-// EveryOr is Every that also calls f when wake has something. A nil wake never has.
+// EveryOr is Every that also calls f when it receives from wake. wake may be nil.
 func EveryOr(ctx context.Context, interval time.Duration, wake <-chan struct{}, f func(ctx context.Context)) error {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

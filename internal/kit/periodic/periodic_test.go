@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// f is called after each interval and whenever somebody wakes it, never before, and never once ctx has ended.
+// f is called after each interval and whenever wake receives a value, not before, and never after ctx has ended.
 func TestEveryOr(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -17,7 +17,7 @@ func TestEveryOr(t *testing.T) {
 		go func() {
 			done <- EveryOr(ctx, time.Second, wake, func(context.Context) {
 				if called = append(called, time.Since(begin)); len(called) == 2 {
-					time.Sleep(2500 * time.Millisecond) // misses two ticks, of which one is made up for
+					time.Sleep(2500 * time.Millisecond) // misses two ticks: one is made up for
 				}
 			})
 		}()

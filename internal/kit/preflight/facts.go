@@ -2,7 +2,7 @@ package preflight
 
 import "time"
 
-// Facts are what was found out. An error says why a part of them is missing.
+// Facts are the findings. An error says why some of them are missing.
 type Facts struct {
 	Redis        []Redis // the servers of the sale; without one the server that was asked
 	Ledger       Ledger
@@ -11,68 +11,68 @@ type Facts struct {
 	InstancesErr error
 	PoolSize     int   // connections to the ledger that each instance may have
 	Confirming   int   // replicas that must have an order before its buyer is answered
-	Waiting      int64 // entries of orders without a row, each of which may have several
+	Waiting      int64 // stream entries without rows yet; one may hold several orders
 	DeadLetters  int64
 	BacklogErr   error
-	HasProvider  bool  // somebody takes money
-	Embedded     bool  // one process with its stores inside: there are no others, and no settings of theirs
-	Sale         *Sale // nil: no sale was asked for, or SaleErr
+	HasProvider  bool  // a payment provider is configured
+	Embedded     bool  // one process with its stores inside: no other instances, no store settings
+	Sale         *Sale // nil: no sale was given, or see SaleErr
 	SaleErr      error
 }
 
-// Redis is what a Redis server says of itself, and how quickly. A setting that it does not show is "".
+// Redis is what a Redis server reports, and how quickly. A setting that the server hides is "".
 type Redis struct {
-	Node         string        // its address, or the hash tag whose node is not known; "" where there is no other
-	Partitions   []int         // that it has, of those that were asked about
-	Err          error         // why it could not be asked; nothing below is known then
-	Answer       time.Duration // the median of some calls
-	Write        time.Duration // the same of writes, which wait for the disk with appendfsync always
-	Ahead        time.Duration // of its clock before this machine's
+	Node         string        // address, or the hash tag whose node is unknown; "" if there is only one
+	Partitions   []int         // the partitions on this server
+	Err          error         // why it could not be asked; then nothing below is set
+	Answer       time.Duration // median duration of a call
+	Write        time.Duration // the same for a write, which waits for the disk with appendfsync always
+	Ahead        time.Duration // how far its clock is ahead of this machine's
 	AppendOnly   string
 	AppendFsync  string
 	Eviction     string // maxmemory-policy
 	Used, Limit  int64  // bytes; Limit 0: none; not known without INFO
 	Replicas     int    // connected to the server that was asked
-	FailedWrites bool   // the last write of its append-only file failed
+	FailedWrites bool   // its last write to the append-only file failed
 	// NoInfo: it does not show INFO, its run id above all, by which each sale notices a restart or a failover.
 	NoInfo bool
 }
 
-// Ledger is what the database says of itself, and how quickly.
+// Ledger is what the database reports, and how quickly.
 type Ledger struct {
-	Answer       time.Duration // the median of some queries
-	Commit       time.Duration // the same of transactions with one row
-	Ahead        time.Duration // of its clock before this machine's
+	Answer       time.Duration // median duration of a query
+	Commit       time.Duration // the same for a transaction with one row
+	Ahead        time.Duration // how far its clock is ahead of this machine's
 	FlushAtTrx   string        // innodb_flush_log_at_trx_commit
-	SyncBinlog   string        // "" where there is no binary log
+	SyncBinlog   string        // "" without a binary log
 	ReadOnly     bool
-	Connections  int // now
+	Connections  int // open now
 	MaxConnected int
 }
 
 // Instance is a living instance.
 type Instance struct {
 	Name    string
-	Version string // "": it does not say
-	Old     bool   // it does not say that it reads all formats that this version writes
+	Version string // "": unknown
+	Old     bool   // it may not be able to read all formats that this version writes
 }
 
-// Sale is the sale that is to go ahead.
+// Sale is the sale to be checked.
 type Sale struct {
 	VoucherID  int64
 	Issued     int64
-	Costs      bool // buyers pay something
+	Costs      bool // the voucher has a price
 	Begin, End time.Time
 	OffShelf   bool
 	Paused     bool
 	Retired    bool
-	Unbalanced string // "": nothing is wrong with its units; else what is
-	Undecided  string // "": it could be found out; else why not
+	Unbalanced string // what is wrong with its units; "": nothing
+	Undecided  string // why its units could not be compared; "": they were
 	Changes    []Change
-	More       []Line // what features say of it
+	More       []Line // lines from features
 }
 
-// Change is what an admin changed of the sale lately.
+// Change is a recent change of the sale by an admin.
 type Change struct {
 	At     time.Time
 	Action string

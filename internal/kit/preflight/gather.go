@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// sourceTimeout is how long each source has for all that it is asked. A store that needs longer is a no anyway.
+// sourceTimeout is the time limit of each source. A store that needs longer is a no anyway.
 const sourceTimeout = 5 * time.Second
 
-// Sources are who is asked. What they return with an error is not looked at.
+// Sources are the functions that are asked. A result that comes with an error is ignored.
 type Sources struct {
-	Redis     func(ctx context.Context) []Redis // an error is each server's own
+	Redis     func(ctx context.Context) []Redis // each server has its own error
 	Ledger    func(ctx context.Context) (Ledger, error)
 	Instances func(ctx context.Context) ([]Instance, error)
 	Backlog   func(ctx context.Context) (Backlog, error)
-	Sale      func(ctx context.Context) (*Sale, error) // nil: no sale is asked for
+	Sale      func(ctx context.Context) (*Sale, error) // nil: no sale was given
 
-	// What is known without asking; see [Facts].
+	// Known without asking; see [Facts].
 	PoolSize, Confirming  int
 	HasProvider, Embedded bool
 }
 
-// Backlog is what waits in the streams of all partitions.
+// Backlog is the number of entries that wait in the streams of all partitions.
 type Backlog struct{ Waiting, DeadLetters int64 }
 
-// Gather asks all sources at once and returns what they say, after sourceTimeout at most.
+// Gather asks all sources concurrently and returns their results, within sourceTimeout.
 func Gather(ctx context.Context, s Sources) Facts {
 	redis := ask(ctx, func(ctx context.Context) ([]Redis, error) { return s.Redis(ctx), nil })
 	ledger := ask(ctx, s.Ledger)
@@ -33,7 +33,7 @@ func Gather(ctx context.Context, s Sources) Facts {
 	if s.Sale != nil {
 		f.Sale, f.SaleErr = ask(ctx, s.Sale)()
 	}
-	f.Redis, _ = redis() // never an error
+	f.Redis, _ = redis() // its error is always nil
 	f.Ledger, f.LedgerErr = ledger()
 	f.Instances, f.InstancesErr = instances()
 	waits, err := backlog()
@@ -41,7 +41,7 @@ func Gather(ctx context.Context, s Sources) Facts {
 	return f
 }
 
-// ask begins to ask, and returns what waits for the answer.
+// ask starts asking a source, and returns a function that waits for the answer.
 func ask[T any](ctx context.Context, source func(context.Context) (T, error)) func() (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
 	var (

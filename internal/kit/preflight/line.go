@@ -10,10 +10,10 @@ import (
 	"seckill/internal/kit/words"
 )
 
-// Level is what a line comes to.
+// Level is the result of a line.
 type Level string
 
-// The levels. One no is a no-go.
+// The levels. A single No is a no-go.
 const (
 	OK      Level = "ok"
 	Warning Level = "warning"
@@ -28,24 +28,24 @@ const (
 	languages = words.Languages
 )
 
-// text is a text in each language, without gaps.
+// text is a text in each language, without placeholders.
 type text = words.Text
 
-// Line is one line of the list.
+// Line is a line of the list.
 type Line struct {
-	Name  string // the same in all languages, for programs: redis.durability
+	Name  string // for programs, the same in all languages: redis.durability
 	Level Level
-	what  text // what is the case, with its figures
+	what  text // what is the case, with numbers
 	do    text // what to do about it; empty for ok
 }
 
-// What returns what is the case.
+// What returns the text of what is the case.
 func (l Line) What(in words.Language) string { return l.what[in] }
 
-// Do returns what to do about it; "" for nothing.
+// Do returns the text of what to do about it; "" for nothing.
 func (l Line) Do(in words.Language) string { return l.do[in] }
 
-// Go reports whether no line is a no.
+// Go reports whether no line is a No.
 func Go(lines []Line) bool {
 	for _, l := range lines {
 		if l.Level == No {
@@ -55,15 +55,15 @@ func Go(lines []Line) bool {
 	return true
 }
 
-// Say formats both texts with the same values; of a value that is a text, each takes its own. Numbers get
-// separators from a thousand on; an id, or a setting that people copy, is given as a string.
+// Say formats both texts with the same values; a value that is itself a text is used in the matching language. Numbers
+// get thousands separators; pass ids, and settings that people copy, as strings.
 func Say(en, zh string, values ...any) words.Text {
 	return text{
 		fmt.Sprintf(en, valuesIn(words.English, values)...), fmt.Sprintf(zh, valuesIn(words.Chinese, values)...),
 	}
 }
 
-// valuesIn returns the values as a language has them.
+// valuesIn returns the values for a language.
 func valuesIn(language words.Language, values []any) []any {
 	own := slices.Clone(values)
 	for i, v := range own {
@@ -81,10 +81,10 @@ func valuesIn(language words.Language, values []any) []any {
 	return own
 }
 
-// figure is a number as people read it: 1,000.
+// figure is a number formatted for people: 1,000.
 type figure float64
 
-// Format implements fmt.Formatter with the precision of the verb, else without decimals.
+// Format implements fmt.Formatter. It uses the verb's precision, or no decimals.
 func (n figure) Format(s fmt.State, _ rune) {
 	decimals, _ := s.Precision()
 	digits := strconv.FormatFloat(float64(n), 'f', decimals, 64)
@@ -100,7 +100,7 @@ func (n figure) Format(s fmt.State, _ rune) {
 	}
 }
 
-// NewLine returns a line that is ok, or of the given level with what to do.
+// NewLine returns a line of the given level; a line that is OK has no text of what to do.
 func NewLine(name string, level Level, what, do words.Text) Line {
 	if level == OK {
 		do = text{}
@@ -108,7 +108,7 @@ func NewLine(name string, level Level, what, do words.Text) Line {
 	return Line{Name: name, Level: level, what: what, do: do}
 }
 
-// Worse returns No where that is true, Warning where that is, else OK.
+// Worse returns No if no, else Warning if warning, else OK.
 func Worse(no, warning bool) Level {
 	switch {
 	case no:
@@ -120,8 +120,8 @@ func Worse(no, warning bool) Level {
 	}
 }
 
-// Unknown is the line of something that could not be found out: because a store is away, refuses what it is told, or
-// has another schema.
+// Unknown returns the line of something that could not be determined, because a store is down, refuses a command or has
+// another schema.
 func Unknown(name string, level Level, err error) Line {
 	said := strings.ReplaceAll(err.Error(), "\n", "; ") // joined errors stand on a line each
 	return NewLine(name, level, Say("not found out: %s", "未能查明：%s", said),

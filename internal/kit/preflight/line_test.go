@@ -7,7 +7,7 @@ import (
 	"seckill/internal/kit/words"
 )
 
-// What could not be found out in several places is said in one line.
+// Several errors of one check are joined into one line.
 func TestUnknownIsOneLine(t *testing.T) {
 	t.Parallel()
 	l := Unknown("orders.waiting", Warning, errors.Join(errors.New("partition 0 is away"),

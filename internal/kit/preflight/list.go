@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// Bounds of what is ok, and of what is only a warning.
+// Limits between ok, warning and no.
 const (
 	slowAnswer, hopelessAnswer = 10 * time.Millisecond, 100 * time.Millisecond
 	slowCommit, hopelessCommit = 50 * time.Millisecond, 500 * time.Millisecond
 	wrongClock, hopelessClock  = time.Second, 10 * time.Second
-	// Parts of Redis's memory that may be used with all orders of the sale, which take some bytes each.
+	// Fractions of Redis's memory limit that may be in use once all orders of the sale are in it.
 	fullMemory, tooFullMemory = 0.6, 0.8
-	orderBytes                = 400 // a holder, and an entry that waits for its row
-	// spareConnections are those to the ledger for everything that is no instance.
+	orderBytes                = 400 // of a holder and an entry without a row
+	// spareConnections are the ledger's connections reserved for clients other than instances.
 	spareConnections = 10
 	manyWaiting      = 1000
 	recent           = 24 * time.Hour
 )
 
-// List judges the facts at the time now, the most important lines first.
+// List judges the facts at the time now. The most important lines come first.
 func List(f Facts, now time.Time) []Line {
 	return slices.Concat(f.ofSale(now), f.ofRedis(), f.ofLedger(), f.ofInstances(), []Line{f.backlog()})
 }
@@ -43,7 +43,7 @@ func (f *Facts) ofLedger() []Line {
 	switch {
 	case f.LedgerErr != nil:
 		return []Line{Unknown("ledger.answers", No, f.LedgerErr)}
-	case f.Embedded: // it flushes at each commit, by itself
+	case f.Embedded: // SQLite flushes at each commit
 		return []Line{f.Ledger.answers()}
 	}
 	return []Line{
@@ -58,7 +58,7 @@ func (f *Facts) ofInstances() []Line {
 	return []Line{f.instances(), f.versions()}
 }
 
-// window says whether the sale is to come, by this machine's clock, which other lines compare with the stores'.
+// window checks the sale's times by this machine's clock, which other lines compare with the stores' clocks.
 func (s *Sale) window(now time.Time) Line {
 	const name = "sale.window"
 	stamp := func(t time.Time) string { return t.Format("2006-01-02 15:04:05 MST") }
@@ -79,7 +79,7 @@ func (s *Sale) window(now time.Time) Line {
 		s.Issued, stamp(s.Begin), Span(s.Begin.Sub(now)), stamp(s.End)), text{})
 }
 
-// units says whether both stores have all units.
+// units checks that both stores account for all units.
 func (s *Sale) units() Line {
 	if s.Unbalanced == "" && s.Undecided != "" {
 		return NewLine("sale.units", Warning, Say("not found out: %s", "未能查明：%s", s.Undecided),
@@ -106,7 +106,7 @@ func (f *Facts) payment() Line {
 		Say("set SECKILL_PAYMENT_PROVIDER on all instances", "在所有实例上设置 SECKILL_PAYMENT_PROVIDER"))
 }
 
-// changed says what admins changed since the voucher was created, and warns of what they changed within a day.
+// changed lists the changes by admins since the voucher was created, and warns of those within the last day.
 func (s *Sale) changed(now time.Time) Line {
 	if len(s.Changes) == 0 {
 		return NewLine("sale.changes", OK, Say("nothing since it was created", "创建后未作修改"), text{})
@@ -124,7 +124,7 @@ func (s *Sale) changed(now time.Time) Line {
 		Say("see whether that was meant; the console's audit trail has from what to what", "请确认修改无误；控制台的操作记录列出修改前后的值"))
 }
 
-// says is who did what, and when.
+// says returns who did what, and when.
 func (c Change) says() text {
 	did, known := map[string]text{
 		"change": {"changed", "修改了"}, "pause": {"paused it", "暂停了活动"}, "resume": {"resumed it", "恢复了活动"},
@@ -144,7 +144,7 @@ func (c Change) says() text {
 	return Say("%s: %s %s%s", "%s：%s %s%s", c.At.Format("2006-01-02 15:04 MST"), who, did, fields)
 }
 
-// id is the voucher's, as it is written.
+// id returns the voucher's id as text.
 func (s *Sale) id() string { return strconv.FormatInt(s.VoucherID, 10) }
 
 func (l Ledger) answers() Line {
@@ -175,10 +175,10 @@ func (l Ledger) durable() Line {
 		Say("set both to 1: a crash of its machine would lose recorded orders", "均设为 1，否则宕机会丢失已入库的订单"))
 }
 
-// connections judges whether all instances find the connections that their pools allow.
+// connections checks that the database allows as many connections as all instances' pools need.
 func (f *Facts) connections() Line {
 	const name = "ledger.connections"
-	if f.InstancesErr != nil { // how many there are decides
+	if f.InstancesErr != nil { // the number of instances decides
 		return Unknown(name, Warning, f.InstancesErr)
 	}
 	need := len(f.Instances)*f.PoolSize + spareConnections
@@ -199,7 +199,7 @@ func clock(name, whose string, ahead time.Duration) Line {
 		Say("synchronize the clocks (NTP); Redis's decides when the sale begins", "同步时钟（NTP）；活动开始时间以 Redis 的时钟为准"))
 }
 
-// instances counts those that live: one that dies must leave another.
+// instances counts the living instances: if one dies, another must be left.
 func (f *Facts) instances() Line {
 	const name = "instances"
 	switch {
@@ -225,7 +225,7 @@ func (f *Facts) instances() Line {
 	return NewLine(name, OK, what, text{})
 }
 
-// versions warns of instances of several versions: that is for the minutes of a deployment, not for a sale.
+// versions warns if instances have different versions: that is fine during a deployment, but not during a sale.
 func (f *Facts) versions() Line {
 	var old, all []string
 	by := map[string][]string{}
@@ -259,5 +259,5 @@ func (f *Facts) backlog() Line {
 			"检查入库缓慢的原因；server deadletter list 列出无法解析的消息"))
 }
 
-// shown is a setting as it is printed.
+// shown returns a setting, or "?" if it is hidden.
 func shown(v string) string { return cmp.Or(v, "?") }

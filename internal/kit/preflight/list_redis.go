@@ -8,14 +8,14 @@ import (
 
 var errNoInfo = errors.New("it shows no INFO")
 
-// ofRedis judges each server of the sale. One that does not answer costs a no, and keeps no other from being judged.
+// ofRedis judges each Redis server of the sale. A server that does not answer is a No; the others are still judged.
 func (f *Facts) ofRedis() []Line {
 	if len(f.Redis) == 0 {
 		return []Line{Unknown("redis.answers", No, errors.New("no server was asked"))}
 	}
 	answering := slices.DeleteFunc(slices.Clone(f.Redis), func(r Redis) bool { return r.Err != nil })
 	lines := []Line{joint(f.Redis, Redis.answers)}
-	// No setting of the embedded one is an operator's, and every answer waits for its row.
+	// The embedded Redis has no settings for operators, and every answer waits for its row.
 	if f.Embedded || len(answering) == 0 {
 		return lines
 	}
@@ -25,8 +25,8 @@ func (f *Facts) ofRedis() []Line {
 	return lines
 }
 
-// joint makes one line of what is said of each server: as bad as the worst, with what is the case at which, and what
-// to do about the worst.
+// joint combines the lines of all servers into one with the worst level. It names the servers for each finding, and
+// says what to do about the worst one.
 func joint(servers []Redis, judge func(Redis) Line) Line {
 	lines := make([]Line, len(servers))
 	for i, r := range servers {
@@ -42,7 +42,7 @@ func joint(servers []Redis, judge func(Redis) Line) Line {
 	for in := range all.what {
 		var said, todo []string
 		for i, l := range lines {
-			if slices.Index(lines, l) == i { // what several say alike stands there once, with all their names
+			if slices.Index(lines, l) == i { // equal lines are combined, with all their servers' names
 				said = append(said, nodesThat(servers, lines, l)+": "+l.what[in])
 			}
 			if l.Level == all.Level && l.do[in] != "" && !slices.Contains(todo, l.do[in]) {
@@ -54,7 +54,7 @@ func joint(servers []Redis, judge func(Redis) Line) Line {
 	return all
 }
 
-// nodesThat names the servers of which the line was said.
+// nodesThat names the servers with the given line.
 func nodesThat(servers []Redis, lines []Line, said Line) string {
 	var nodes []string
 	for i, l := range lines {
@@ -102,7 +102,7 @@ func (r Redis) durable() Line {
 	return NewLine(name, OK, what, text{})
 }
 
-// measured says what an answered write is worth: with appendfsync always Redis answers once it is on disk.
+// measured tells where an answered write is: with appendfsync always, Redis answers once it is on disk.
 func (r Redis) measured() text {
 	switch {
 	case r.AppendOnly == "no":
@@ -128,7 +128,7 @@ func (r Redis) restarts() Line {
 
 func (r Redis) clock() Line { return clock("redis.clock", "Redis", r.Ahead) }
 
-// memory judges what a server has room for, with all orders of the sale that it has.
+// memory checks that a server has room for its data and all orders of the sale.
 func (f *Facts) memory(r Redis) Line {
 	const name, mib = "redis.memory", 1 << 20
 	if r.NoInfo {
@@ -146,7 +146,7 @@ func (f *Facts) memory(r Redis) Line {
 		Say("raise maxmemory, or remove what is not needed", "调高 maxmemory 或清理无用数据"))
 }
 
-// units returns how many units the sale has to sell.
+// units returns how many units the sale has.
 func (f *Facts) units() int64 {
 	if f.Sale == nil {
 		return 0
@@ -154,8 +154,8 @@ func (f *Facts) units() int64 {
 	return f.Sale.Issued
 }
 
-// replicas warns of a master that has no more replicas than must confirm: once one of them dies, or takes the place of
-// the master, nothing can be confirmed any more.
+// replicas warns if a master has only as many replicas as must confirm: once a replica dies or is promoted, no purchase
+// can be confirmed any more.
 func (f *Facts) replicas(r Redis) Line {
 	do := Say("connect more, or lower SECKILL_REDIS_REPLICAS: every purchase would be UNKNOWN_OUTCOME",
 		"增加副本或调低 SECKILL_REDIS_REPLICAS，否则所有购买都会返回 UNKNOWN_OUTCOME")

@@ -12,7 +12,7 @@ import (
 
 var now = time.Date(2026, 6, 1, 19, 0, 0, 0, time.UTC)
 
-// good are facts without anything to say against the sale.
+// good returns facts with no objection to the sale.
 func good() Facts {
 	return Facts{
 		Redis: []Redis{redisAt("", 0)},
@@ -27,7 +27,7 @@ func good() Facts {
 	}
 }
 
-// redisAt is a server without anything to say against the sale.
+// redisAt returns a server with no objection to the sale.
 func redisAt(node string, partitions ...int) Redis {
 	return Redis{
 		Node: node, Partitions: partitions,
@@ -36,7 +36,7 @@ func redisAt(node string, partitions ...int) Redis {
 	}
 }
 
-// twoServers has two Redis servers asked, a and b.
+// twoServers replaces the Redis servers by two, a and b.
 func twoServers(f *Facts) { f.Redis = []Redis{redisAt("a", 0, 2), redisAt("b", 1)} }
 
 // A Redis that shows no INFO is a no-go, and its memory is not known.
@@ -55,7 +55,7 @@ func TestListWithoutInfo(t *testing.T) {
 	}
 }
 
-// Each thing that is wrong makes its line a warning or a no, and no other line.
+// Each problem makes its own line a warning or a no, and no other line.
 func TestList(t *testing.T) {
 	t.Parallel()
 	away := errors.New("connection refused")
@@ -259,7 +259,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// The list names once what several servers say alike.
+// Servers with equal lines are named together in one line.
 func TestServersAreNamed(t *testing.T) {
 	t.Parallel()
 	facts := good()
@@ -269,11 +269,11 @@ func TestServersAreNamed(t *testing.T) {
 		said[l.Name] = l.What(Chinese)
 	}
 	if got, want := said["redis.replicas"], "a, b: 已连接 1 个，每个订单需 0 个确认"; got != want {
-		t.Errorf("of the replicas it says %q, want %q", got, want)
+		t.Errorf("redis.replicas says %q, want %q", got, want)
 	}
 }
 
-// Without the instances nobody knows whether their connections are enough.
+// If the instances are unknown, it is unknown whether their connections suffice.
 func TestUnknownInstances(t *testing.T) {
 	t.Parallel()
 	facts := good()
@@ -289,7 +289,7 @@ func TestUnknownInstances(t *testing.T) {
 	}
 }
 
-// Whatever must be done is said in Chinese, too.
+// Every text of what to do exists in Chinese as well.
 func TestChinese(t *testing.T) {
 	t.Parallel()
 	facts := good()

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// samples is how often a store is asked: one slow answer among them says nothing.
+// samples is how often a store is asked, so that a single slow answer does not matter.
 const samples = 11
 
-// Median calls f some times, and returns the median of how long it took, or its first error.
+// Median calls f samples times, and returns its median duration or its first error.
 func Median(f func() error) (time.Duration, error) {
 	took := make([]time.Duration, samples)
 	for i := range took {

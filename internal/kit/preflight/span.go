@@ -9,14 +9,14 @@ import (
 	"seckill/internal/kit/words"
 )
 
-// unit is a unit of time, as each language calls it.
+// unit is a unit of time with its name in each language.
 type unit struct {
 	size     time.Duration
-	decimals int // of a span in it: what was measured is no surer
+	decimals int // of a span in it: measurements are no more precise
 	name     text
 }
 
-// units returns those in which spans are told, the largest first.
+// units returns the units of spans, the largest first.
 func units() []unit {
 	return []unit{
 		{24 * time.Hour, 0, text{"d", "天"}},
@@ -28,7 +28,7 @@ func units() []unit {
 	}
 }
 
-// Span tells people how long something takes: "7.7 ms", and from a minute on in its two largest units, "3 h 12 min".
+// Span formats a duration for people: "7.7 ms", or from a minute on in its two largest units, "3 h 12 min".
 func Span(d time.Duration) words.Text {
 	d = d.Abs()
 	all := units()
@@ -48,10 +48,10 @@ func Span(d time.Duration) words.Text {
 	return Say("%s %s", "%s %s", first, next.whole(rest))
 }
 
-// whole tells a number of the unit.
+// whole formats a whole number of the unit.
 func (u unit) whole(n time.Duration) text { return u.told(strconv.FormatInt(int64(n), 10)) }
 
-// told is a number with the unit, without decimals that say nothing.
+// told formats a number with the unit, without trailing zeros after the point.
 func (u unit) told(n string) text {
 	if strings.Contains(n, ".") {
 		n = strings.TrimRight(strings.TrimRight(n, "0"), ".")

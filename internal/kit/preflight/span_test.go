@@ -24,7 +24,7 @@ func TestSpan(t *testing.T) {
 		59*time.Minute + 59*time.Second + 9e08: {"59 min 59 s", "59 分钟 59 秒"},
 	} {
 		if got := Span(d); got != want {
-			t.Errorf("%s is told as %q, want %q", d, got, want)
+			t.Errorf("%s is formatted as %q, want %q", d, got, want)
 		}
 	}
 }

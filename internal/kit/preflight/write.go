@@ -9,7 +9,7 @@ import (
 	"seckill/internal/kit/words"
 )
 
-// Write writes the list for people, and whether it is a go.
+// Write writes the list for people, and the verdict: go or no-go.
 func Write(w io.Writer, lines []Line, in words.Language) error {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -19,7 +19,7 @@ func Write(w io.Writer, lines []Line, in words.Language) error {
 			_, _ = fmt.Fprintf(table, "\t\t→ %s\n", do)
 		}
 	}
-	_ = table.Flush() // into memory
+	_ = table.Flush() // cannot fail: it writes to memory
 	verdict := "GO"
 	if !Go(lines) {
 		verdict = "NO-GO"

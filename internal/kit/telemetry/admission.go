@@ -15,7 +15,7 @@ type admissionMetrics struct {
 	size        prometheus.Histogram
 	seconds     prometheus.Histogram
 	outcomes    *prometheus.CounterVec
-	byOutcome   [order.OutcomeKinds]prometheus.Counter // by Outcome.Index
+	byOutcome   [order.OutcomeKinds]prometheus.Counter // indexed by Outcome.Index
 	errors      *prometheus.CounterVec
 	unavailable prometheus.Counter
 	unknown     prometheus.Counter
@@ -25,7 +25,7 @@ func newAdmission() *admissionMetrics {
 	const subsystem = "admission"
 	a := &admissionMetrics{
 		size: metric.Histogram(subsystem, "batch_size",
-			"Requests that shared one answered call of the admission script.",
+			"Requests per answered call of the admission script.",
 			prometheus.ExponentialBuckets(1, 2, 9)), // 1 to 256, the largest batch
 		seconds: metric.Histogram(subsystem, "duration_seconds",
 			"Time of one call of the admission script, failed ones included.", metric.Seconds()),
@@ -33,12 +33,12 @@ func newAdmission() *admissionMetrics {
 			"Requests by what the admission script decided; those refused from the cache are in "+
 				"cache_refusals_total.", "outcome"),
 		errors: metric.Counters(subsystem, "errors_total",
-			"Calls of the admission script that failed: certainly without effect (unavailable) or not (unknown).",
+			"Failed calls of the admission script: certainly without effect (unavailable), or perhaps not (unknown).",
 			"effect"),
 	}
-	// Every series is there from the start: a rate over one that appears with its first event misses that event.
+	// All series exist from the start: a rate over a series that appears with its first event would miss that event.
 	for _, o := range order.Outcomes() {
-		// Below it, no call says it.
+		// The script itself never returns an outcome below Unreadable.
 		a.byOutcome[o.Index()] = a.outcomes.WithLabelValues(max(o, order.Unreadable).String())
 	}
 	a.unavailable, a.unknown = a.errors.WithLabelValues("unavailable"), a.errors.WithLabelValues("unknown")

@@ -14,11 +14,10 @@ import (
 	"seckill/internal/order/audit"
 )
 
-// auditedSales is how many sales have series of their own at most: those whose units are not accounted for come first.
+// auditedSales caps the number of sales with their own series; sales whose units do not add up come first.
 const auditedSales = 100
 
-// auditMetrics show whether the units of the sales are accounted for. Only the instance that audits has series of
-// sales.
+// auditMetrics show whether the units of the sales add up. Only the instance that audits has per-sale series.
 type auditMetrics struct {
 	difference *prometheus.Desc
 	lost       *prometheus.Desc
@@ -33,7 +32,7 @@ type auditMetrics struct {
 	pauses   prometheus.Counter
 
 	mu       sync.Mutex
-	auditing bool // this instance is the one that audits
+	auditing bool // this instance is the auditor
 	balances []audit.Balance
 }
 
@@ -62,10 +61,10 @@ func newAudit() *auditMetrics {
 		}),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: metric.Namespace, Subsystem: subsystem, Name: "failures_total",
-			Help: "Audits that failed because a store was away.",
+			Help: "Audits that failed because a store was down.",
 		}),
 		actions: metric.Counters(subsystem, "actions_total",
-			"What was done about sales whose units were not accounted for.", "action"),
+			"Measures taken for sales whose units do not add up.", "action"),
 	}
 	a.rebuilds, a.pauses = a.actions.WithLabelValues("rebuild"), a.actions.WithLabelValues("pause")
 	return a
@@ -135,7 +134,7 @@ func rank(b audit.Balance) int {
 	return 1
 }
 
-// AuditOver implements [audit.Observer]. From now on another instance reports what is found.
+// AuditOver implements [audit.Observer]. From now on another instance audits.
 func (m *Metrics) AuditOver() {
 	m.audit.mu.Lock()
 	defer m.audit.mu.Unlock()

@@ -21,7 +21,7 @@ func TestAudit(t *testing.T) {
 	m.RepairRequested()
 	m.SalePaused()
 	const want = `
-# HELP seckill_audit_actions_total What was done about sales whose units were not accounted for.
+# HELP seckill_audit_actions_total Measures taken for sales whose units do not add up.
 # TYPE seckill_audit_actions_total counter
 seckill_audit_actions_total{action="pause"} 1
 seckill_audit_actions_total{action="rebuild"} 1
@@ -33,7 +33,7 @@ seckill_audit_difference_units{store="ledger",voucher="9"} 0
 seckill_audit_difference_units{store="redis",voucher="7"} 0
 seckill_audit_difference_units{store="redis",voucher="8"} 3
 seckill_audit_difference_units{store="redis",voucher="9"} 0
-# HELP seckill_audit_failures_total Audits that failed because a store was away.
+# HELP seckill_audit_failures_total Audits that failed because a store was down.
 # TYPE seckill_audit_failures_total counter
 seckill_audit_failures_total 1
 # HELP seckill_audit_lost_orders Accepted orders of a sale that are in no stream and no ledger, as of the last audit.
@@ -55,11 +55,11 @@ seckill_audit_sales{finding="undecided"} 0
 	m.AuditOver()
 	compare(t, m, "", "seckill_audit_difference_units", "seckill_audit_lost_orders", "seckill_audit_sales")
 	if testutil.ToFloat64(m.audit.last) == 0 {
-		t.Error("when it last looked is forgotten")
+		t.Error("the time of the last audit was lost")
 	}
 }
 
-// However many sales there are, the number of series is bounded; sales whose units are not accounted for come first.
+// The number of series is bounded, however many sales there are; sales whose units do not add up come first.
 func TestAuditIsBounded(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics()
@@ -77,6 +77,6 @@ func TestAuditIsBounded(t *testing.T) {
 		t.Errorf("the first one is %+v, want the one that lost orders", got)
 	}
 	if balances[0].VoucherID != 1 {
-		t.Error("the caller's list was put in order")
+		t.Error("the caller's list was sorted")
 	}
 }

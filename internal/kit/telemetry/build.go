@@ -8,10 +8,10 @@ import (
 	"seckill/internal/kit/metric"
 )
 
-// Build is what this binary was built from.
+// Build describes the source that this binary was built from.
 type Build struct {
 	Version  string // of the module; "(devel)" for one built from a working tree
-	Revision string // of the source, "+dirty" appended if it was changed; "unknown" when it was not recorded
+	Revision string // of the source, with "+dirty" if it was modified; "unknown" if not recorded
 	Go       string // version of the Go toolchain
 }
 
@@ -41,7 +41,7 @@ func buildFrom(info *debug.BuildInfo) Build {
 	return b
 }
 
-// collector returns the build as a series whose value is always 1, as is usual: dashboards join it with others.
+// collector returns a series with the constant value 1, as is customary: dashboards join it with others.
 func (b Build) collector() prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: metric.Namespace, Name: "build_info", Help: "What this binary was built from; always 1.",

@@ -7,32 +7,32 @@ import (
 	"seckill/internal/kit/metric"
 )
 
-// Bulkhead is how the classes of callers share something.
+// Bulkhead is the load of one bulkhead.
 type Bulkhead struct {
 	Resource string // from a fixed list; a label
 	Loads    []bulkhead.Load
 }
 
-// bulkheads reads who has what whenever the metrics are read.
+// bulkheads reads the bulkheads' loads whenever the metrics are read.
 type bulkheads struct {
 	read                         func() []Bulkhead
 	inUse, waiting, limit, sheds *prometheus.Desc
 }
 
-// WatchBulkheads registers read, which is called whenever the metrics are read: how the classes of callers share
-// requests in flight and connections. It is called once.
+// WatchBulkheads registers read, which returns how the classes of callers share requests in flight and connections. It
+// is called whenever the metrics are read. Call WatchBulkheads once.
 func (m *Metrics) WatchBulkheads(read func() []Bulkhead) {
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc(prometheus.BuildFQName(metric.Namespace, "bulkhead", name), help,
 			[]string{"resource", "class"}, nil)
 	}
-	m.registry.MustRegister(&bulkheads{ // as in NewMetrics
+	m.registry.MustRegister(&bulkheads{ // cannot fail, see NewMetrics
 		read:    read,
-		inUse:   desc("in_use", "What a class of callers uses: requests in flight, or connections to a store."),
+		inUse:   desc("in_use", "Requests in flight of a class of callers, or its connections to a store."),
 		waiting: desc("waiting", "Callers of a class who wait for a connection."),
-		limit:   desc("limit", "What a class can have while the others use no more than is theirs."),
+		limit:   desc("limit", "The most that a class can have while the others use only their reserves."),
 		sheds: desc("shed_total",
-			"Callers of a class who were refused because what it can have was in use; nothing was done for them."),
+			"Callers of a class who were refused because its limit was reached; nothing was done for them."),
 	})
 }
 

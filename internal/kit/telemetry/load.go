@@ -6,14 +6,15 @@ import (
 	"seckill/internal/kit/metric"
 )
 
-// WatchLoad registers load, which is called whenever the metrics are read: how many requests are in flight, how many
-// event streams are open, and how many requests were refused because too many were in flight. It is called once.
+// WatchLoad registers load, which returns how many requests are in flight, how many event streams are open, and how
+// many requests were refused because too many were in flight. It is called whenever the metrics are read. Call
+// WatchLoad once.
 func (m *Metrics) WatchLoad(load func() (inFlight, streams, refused int64)) {
 	const subsystem = "http"
-	m.registry.MustRegister( // as in NewMetrics
+	m.registry.MustRegister( // cannot fail, see NewMetrics
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: metric.Namespace, Subsystem: subsystem, Name: "requests_in_flight",
-			Help: "HTTP requests in progress, without health checks, admins and event streams.",
+			Help: "HTTP requests in progress, except health checks, admins' requests and event streams.",
 		}, func() float64 { n, _, _ := load(); return float64(n) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: metric.Namespace, Subsystem: subsystem, Name: "event_streams",
@@ -27,11 +28,11 @@ func (m *Metrics) WatchLoad(load func() (inFlight, streams, refused int64)) {
 	)
 }
 
-// WatchConnections has the metrics ask, whenever they are read, how many connections are open at the public listener,
-// and how many were refused because there were too many. It is called once.
+// WatchConnections registers load, which returns how many connections are open at the public listener, and how many
+// were refused because there were too many. It is called whenever the metrics are read. Call WatchConnections once.
 func (m *Metrics) WatchConnections(load func() (open, refused int64)) {
 	const subsystem = "http"
-	m.registry.MustRegister( // as in NewMetrics
+	m.registry.MustRegister( // cannot fail, see NewMetrics
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: metric.Namespace, Subsystem: subsystem, Name: "connections",
 			Help: "Connections that are open at the public listener.",

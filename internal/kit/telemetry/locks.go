@@ -8,8 +8,8 @@ import (
 	"seckill/internal/kit/metric"
 )
 
-// locks counts what this process does with the locks that instances share. Their names, which hold voucher ids, are no
-// label: the number of series would not be bounded.
+// locks counts uses of the locks that instances share. Lock names contain voucher ids, so they are not a label: the
+// number of series would not be bounded.
 type locks struct {
 	seconds prometheus.Histogram
 	busy    prometheus.Counter
@@ -33,7 +33,7 @@ func (l *locks) collectors() []prometheus.Collector {
 	return []prometheus.Collector{l.seconds, l.refusals}
 }
 
-// Locked counts a lock that was obtained, and how long that took.
+// Locked counts a lock that was obtained, and the time until then.
 func (m *Metrics) Locked(took time.Duration) { m.locks.seconds.Observe(took.Seconds()) }
 
 // LockBusy counts a lock that another instance had.

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// LogOptions are the options of a log.
+// LogOptions are the options of a logger.
 type LogOptions struct {
 	Level    slog.Level // least severity that is logged
 	Format   string     // "text" for people, "json" for programs

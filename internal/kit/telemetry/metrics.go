@@ -15,8 +15,8 @@ import (
 	"seckill/internal/order/service"
 )
 
-// Metrics counts what the service does, in a registry of its own. It implements the observers of the domain's
-// packages. Its methods do not block and may be called by several goroutines.
+// Metrics counts what the service does, in its own registry. It implements the observers of the domain's packages. Its
+// methods do not block and are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -42,7 +42,7 @@ var (
 	_ audit.Observer     = (*Metrics)(nil)
 )
 
-// NewMetrics returns metrics in a new registry, beside those of the Go runtime, of the process and of the build.
+// NewMetrics returns metrics in a new registry, which also has those of the Go runtime, the process and the build.
 func NewMetrics(b Build) *Metrics {
 	m := &Metrics{
 		registry:   prometheus.NewRegistry(),
@@ -58,7 +58,7 @@ func NewMetrics(b Build) *Metrics {
 		repairs:    newRepairs(),
 		locks:      newLocks(),
 	}
-	// Registering into a new registry fails only for names that clash, which any test would show.
+	// Registering in a new registry fails only if names clash, which every test would show.
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -78,10 +78,10 @@ func NewMetrics(b Build) *Metrics {
 	return m
 }
 
-// Register adds a collector of another package, such as a connection pool's. It fails when a name is taken.
+// Register adds another package's collector, such as a connection pool's. It fails if a name is taken.
 func (m *Metrics) Register(c prometheus.Collector) error { return m.registry.Register(c) }
 
-// Handler serves the metrics to a Prometheus server. It belongs on the operations listener: it asks for no token.
+// Handler serves the metrics to Prometheus. Use it only on the operations listener: it requires no token.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		Registry:            m.registry,

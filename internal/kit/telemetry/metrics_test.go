@@ -27,7 +27,7 @@ func newTestMetrics() *Metrics {
 	return NewMetrics(Build{Version: "v1.2.3", Revision: "abc", Go: "go1.26"})
 }
 
-// used returns metrics all of whose series have been used.
+// used returns metrics in which every series has been used.
 func used() *Metrics {
 	m := newTestMetrics()
 	m.Request(http.MethodPost, "/voucher/seckill/:id", http.StatusAccepted, "", time.Millisecond)
@@ -98,7 +98,7 @@ func TestNamesFollowTheConventions(t *testing.T) {
 		}
 	}
 	if own != 66 {
-		t.Errorf("%d families of the service, want 66: is one not registered?", own)
+		t.Errorf("%d families of the service, want 66: is a new one not registered?", own)
 	}
 }
 
@@ -113,10 +113,10 @@ seckill_lock_refusals_total{reason="failed"} 1
 # TYPE seckill_pool_connections gauge
 seckill_pool_connections{pool="redis",state="idle"} 3
 seckill_pool_connections{pool="redis",state="in_use"} 2
-# HELP seckill_pool_timeouts_total How often a caller waited for a connection in vain.
+# HELP seckill_pool_timeouts_total How often a caller gave up waiting for a connection.
 # TYPE seckill_pool_timeouts_total counter
 seckill_pool_timeouts_total{pool="redis"} 1
-# HELP seckill_pool_wait_seconds_total For how long callers have waited for connections in all.
+# HELP seckill_pool_wait_seconds_total Total time for which callers have waited for connections.
 # TYPE seckill_pool_wait_seconds_total counter
 seckill_pool_wait_seconds_total{pool="redis"} 1.5
 # HELP seckill_pool_waits_total How often a caller had to wait for a connection.
@@ -132,13 +132,13 @@ seckill_pool_waits_total{pool="redis"} 4
 func TestBulkheads(t *testing.T) {
 	t.Parallel()
 	compare(t, used(), `
-# HELP seckill_bulkhead_in_use What a class of callers uses: requests in flight, or connections to a store.
+# HELP seckill_bulkhead_in_use Requests in flight of a class of callers, or its connections to a store.
 # TYPE seckill_bulkhead_in_use gauge
 seckill_bulkhead_in_use{class="public_read",resource="ledger"} 2
-# HELP seckill_bulkhead_limit What a class can have while the others use no more than is theirs.
+# HELP seckill_bulkhead_limit The most that a class can have while the others use only their reserves.
 # TYPE seckill_bulkhead_limit gauge
 seckill_bulkhead_limit{class="public_read",resource="ledger"} 4
-# HELP seckill_bulkhead_shed_total Callers of a class who were refused because what it can have was in use; nothing was done for them.
+# HELP seckill_bulkhead_shed_total Callers of a class who were refused because its limit was reached; nothing was done for them.
 # TYPE seckill_bulkhead_shed_total counter
 seckill_bulkhead_shed_total{class="public_read",resource="ledger"} 5
 # HELP seckill_bulkhead_waiting Callers of a class who wait for a connection.
@@ -160,12 +160,12 @@ func TestAdmitted(t *testing.T) {
 	counted := map[string]int{"accepted": 2, "already_bought": 1, "backlogged": 1, "other": 2}
 	var outcomes strings.Builder
 	for _, o := range order.Outcomes() {
-		if o >= order.Unreadable { // every outcome of a call has its series, also one that never came
+		if o >= order.Unreadable { // every outcome of a call has a series, even without events
 			fmt.Fprintf(&outcomes, "seckill_admission_outcomes_total{outcome=%q} %d\n", o, counted[o.String()])
 		}
 	}
 	compare(t, m, `
-# HELP seckill_admission_errors_total Calls of the admission script that failed: certainly without effect (unavailable) or not (unknown).
+# HELP seckill_admission_errors_total Failed calls of the admission script: certainly without effect (unavailable), or perhaps not (unknown).
 # TYPE seckill_admission_errors_total counter
 seckill_admission_errors_total{effect="unavailable"} 1
 seckill_admission_errors_total{effect="unknown"} 1
@@ -184,7 +184,7 @@ func TestRecorder(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics()
 	m.Recorded(498, 2, 20*time.Millisecond)
-	m.Recorded(0, 0, time.Millisecond) // an entry delivered again: everything was recorded
+	m.Recorded(0, 0, time.Millisecond) // an entry was delivered again: all of it was recorded before
 	m.RecordRetried(errors.New("bad connection"))
 	m.DeadLettered()
 	m.Rebuilt(time.Second, nil)
@@ -200,22 +200,22 @@ seckill_dead_letters_waiting 2
 # TYPE seckill_rebuilds_total counter
 seckill_rebuilds_total{result="failed"} 1
 seckill_rebuilds_total{result="rebuilt"} 1
-# HELP seckill_recorder_dead_letters_total Stream entries that could not be decoded and were put aside; each needs a person.
+# HELP seckill_recorder_dead_letters_total Stream entries that could not be decoded and were set aside; each needs an operator.
 # TYPE seckill_recorder_dead_letters_total counter
 seckill_recorder_dead_letters_total 1
 # HELP seckill_recorder_failed_orders_total Accepted orders that were recorded as failed, with a reason in their row.
 # TYPE seckill_recorder_failed_orders_total counter
 seckill_recorder_failed_orders_total 2
-# HELP seckill_recorder_orders_total Accepted orders that were recorded as orders.
+# HELP seckill_recorder_orders_total Accepted orders that were recorded as valid orders.
 # TYPE seckill_recorder_orders_total counter
 seckill_recorder_orders_total 498
 # HELP seckill_recorder_requeued_orders_total Accepted orders whose entries Redis had lost, and which a rebuild queued again.
 # TYPE seckill_recorder_requeued_orders_total counter
 seckill_recorder_requeued_orders_total 7
-# HELP seckill_recorder_retries_total Steps of recording that failed because of the infrastructure and were retried.
+# HELP seckill_recorder_retries_total Recording steps that failed because of the infrastructure and were retried.
 # TYPE seckill_recorder_retries_total counter
 seckill_recorder_retries_total 1
-# HELP seckill_recorder_unaccounted_orders_total Admissions that Redis has lost, as a rebuild found, and whose orders are not known any more.
+# HELP seckill_recorder_unaccounted_orders_total Admissions that a rebuild found lost in Redis and whose orders no instance remembers.
 # TYPE seckill_recorder_unaccounted_orders_total counter
 seckill_recorder_unaccounted_orders_total 3
 # HELP seckill_stream_backlog_entries Entries of accepted orders that wait for their rows, of all instances; while few wait, one may have up to 16 orders. NaN when it is not known.
@@ -245,7 +245,7 @@ func TestOrders(t *testing.T) {
 	m.PaymentRefunded(errors.New("declined"))
 	m.PaymentRefunded(errors.New("declined"))
 	compare(t, m, `
-# HELP seckill_payments_notices_total Notices of money received, repeated ones included, by the state in which the payment was then.
+# HELP seckill_payments_notices_total Payment notices, repeated ones included, by the payment's state after them.
 # TYPE seckill_payments_notices_total counter
 seckill_payments_notices_total{state="late"} 1
 seckill_payments_notices_total{state="open"} 0
@@ -291,7 +291,7 @@ func TestBacklogIsUnknownUntilSet(t *testing.T) {
 	m.SetBacklogUnknown(0)
 	for _, g := range []prometheus.Gauge{m.recorder.backlog, m.recorder.waiting} {
 		if v := testutil.ToFloat64(g); !math.IsNaN(v) {
-			t.Errorf("after a failed question it is %v, want NaN", v)
+			t.Errorf("after a failed read the backlog is %v, want NaN", v)
 		}
 	}
 }
@@ -300,7 +300,7 @@ func TestRequest(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics()
 	var wg sync.WaitGroup
-	for range 8 { // all create the same new series at once
+	for range 8 { // all create the same new series concurrently
 		wg.Go(func() {
 			m.Request(http.MethodPost, "/voucher/seckill/:id", http.StatusConflict, "SOLD_OUT", time.Millisecond)
 		})
@@ -318,7 +318,7 @@ seckill_http_requests_total{code="SOLD_OUT",method="POST",route="/voucher/seckil
 `, "seckill_http_requests_total")
 }
 
-// TestCountingDoesNotAllocate is not parallel: allocations are counted for the whole process.
+// TestCountingDoesNotAllocate is not parallel, because allocations are counted for the whole process.
 func TestCountingDoesNotAllocate(t *testing.T) {
 	m := used()
 	outcomes := make([]order.Result, 256)
@@ -398,7 +398,7 @@ func BenchmarkRequest(b *testing.B) {
 	})
 }
 
-// What waits in all partitions is known while all can be read, and forgets none.
+// The sums over all partitions are known only while every partition can be read.
 func TestBacklogOfPartitions(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics()
@@ -438,7 +438,7 @@ func TestMissingInstances(t *testing.T) {
 		t.Errorf("%v instances are missing in partition 1, want 2", got)
 	}
 	if got := testutil.ToFloat64(m.partitions.missing.WithLabelValues("2")); !math.IsNaN(got) {
-		t.Errorf("%v instances are missing in partition 2, which cannot be asked", got)
+		t.Errorf("%v instances are missing in partition 2, want NaN: it cannot be read", got)
 	}
 	m.ForgetMissingInstances(1)
 	if n := testutil.CollectAndCount(m.partitions.missing); n != 1 {

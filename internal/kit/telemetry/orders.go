@@ -9,7 +9,7 @@ import (
 	"seckill/internal/order"
 )
 
-// orders counts what becomes of recorded orders: operations that Redis applies, orders that expire, payments.
+// orders counts events after recording: operations that Redis applies, orders that expire, payments.
 type orders struct {
 	flushSeconds prometheus.Histogram
 	operations   *prometheus.CounterVec
@@ -22,7 +22,7 @@ type orders struct {
 	expireSeconds prometheus.Histogram
 
 	payments *prometheus.CounterVec
-	received [order.PaymentRefunded + 1]prometheus.Counter // by state; 0 for any other
+	received [order.PaymentRefunded + 1]prometheus.Counter // by state; index 0 for any other
 	refunds  *prometheus.CounterVec
 	refunded prometheus.Counter
 	failed   prometheus.Counter // refunds
@@ -36,7 +36,7 @@ func newOrders() *orders {
 	}
 	o := &orders{
 		flushSeconds: metric.Histogram("outbox", "duration_seconds",
-			"Time of applying one batch of operations in Redis and completing it, failures included.",
+			"Time to apply one batch of operations in Redis and to complete them, failures included.",
 			metric.Seconds()),
 		operations: metric.Counters("outbox", "operations_total",
 			"Operations of sales that were completed, by Redis's result.", "result"),
@@ -50,7 +50,7 @@ func newOrders() *orders {
 		expireSeconds: metric.Histogram("expirer", "duration_seconds",
 			"Time of one transaction that expired orders.", metric.Seconds()),
 		payments: metric.Counters("payments", "notices_total",
-			"Notices of money received, repeated ones included, by the state in which the payment was then.", "state"),
+			"Payment notices, repeated ones included, by the payment's state after them.", "state"),
 		refunds: metric.Counters("payments", "refunds_total", "Attempts to refund a payment.", "result"),
 	}
 	o.applied, o.refused = o.operations.WithLabelValues("applied"), o.operations.WithLabelValues("refused")

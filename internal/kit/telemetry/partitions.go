@@ -11,19 +11,19 @@ import (
 	"seckill/internal/kit/metric"
 )
 
-// Backlog is what waits in a partition.
+// Backlog is the backlog of a partition.
 type Backlog struct {
-	Entries     int64         // entries of accepted orders that wait for their rows
-	Oldest      time.Duration // for how long the first of them has
+	Entries     int64         // entries of accepted orders without rows
+	Oldest      time.Duration // the age of the oldest of them
 	DeadLetters int64
 }
 
-// partitionMetrics are what waits in each partition. The sums over all of them are the recorder's metrics.
+// partitionMetrics show the backlog of each partition. The recorder's metrics are the sums over all partitions.
 type partitionMetrics struct {
 	entries, oldest, deadLetters, missing *prometheus.GaugeVec
 
 	mu    sync.Mutex
-	known map[int]*Backlog // nil for one that cannot be read
+	known map[int]*Backlog // nil: cannot be read
 }
 
 func newPartitions() *partitionMetrics {
@@ -49,14 +49,14 @@ func (p *partitionMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{p.entries, p.oldest, p.deadLetters, p.missing}
 }
 
-// SetBacklog sets what waits in a partition.
+// SetBacklog sets the backlog of a partition.
 func (m *Metrics) SetBacklog(partition int, b Backlog) { m.setBacklog(partition, &b) }
 
-// SetBacklogUnknown makes a partition's numbers NaN when it cannot be read: old numbers would be taken for current
-// ones. A sum that lacks them is NaN as well; the oldest order is that of the partitions that can be read.
+// SetBacklogUnknown sets a partition's numbers to NaN because it cannot be read: old numbers would look current. Sums
+// become NaN as well; the oldest order is that of the readable partitions.
 func (m *Metrics) SetBacklogUnknown(partition int) { m.setBacklog(partition, nil) }
 
-// ForgetBacklog ends the numbers of a partition that this instance no longer works in.
+// ForgetBacklog removes the series of a partition that this instance no longer works in.
 func (m *Metrics) ForgetBacklog(partition int) {
 	p, label := m.partitions, strconv.Itoa(partition)
 	p.mu.Lock()
@@ -98,7 +98,7 @@ func (m *Metrics) setBacklog(partition int, b *Backlog) {
 	m.sumBacklogs()
 }
 
-// sumBacklogs sets what waits in all partitions together. The caller has the lock.
+// sumBacklogs sets the sums over all partitions. The caller has locked.
 func (m *Metrics) sumBacklogs() {
 	entries, oldest, dead := 0.0, math.NaN(), 0.0
 	for _, b := range m.partitions.known {

@@ -8,36 +8,36 @@ import (
 	"seckill/internal/kit/metric"
 )
 
-// Pool is how a pool of connections is used.
+// Pool is the state of a connection pool.
 type Pool struct {
 	Name  string // from a fixed list; a label
 	InUse int
 	Idle  int
-	// Since the start: how often a caller waited for a connection, for how long in all, and how often in vain.
+	// Since the start: how often callers waited for a connection, for how long in total, and how often in vain.
 	Waits    int64
 	Waited   time.Duration
 	Timeouts int64
 }
 
-// pools reads the state of the pools of connections whenever the metrics are read.
+// pools reads the state of the connection pools whenever the metrics are read.
 type pools struct {
 	read                                  func() []Pool
 	connections, waits, seconds, timeouts *prometheus.Desc
 }
 
-// WatchPools registers read, which is called whenever the metrics are read: how the pools of connections are used. It
-// is called once.
+// WatchPools registers read, which returns the state of the connection pools. It is called whenever the metrics are
+// read. Call WatchPools once.
 func (m *Metrics) WatchPools(read func() []Pool) {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(prometheus.BuildFQName(metric.Namespace, "pool", name), help,
 			append([]string{"pool"}, labels...), nil)
 	}
-	m.registry.MustRegister(&pools{ // as in NewMetrics
+	m.registry.MustRegister(&pools{ // cannot fail, see NewMetrics
 		read:        read,
 		connections: desc("connections", "Connections to a store that are open.", "state"),
 		waits:       desc("waits_total", "How often a caller had to wait for a connection."),
-		seconds:     desc("wait_seconds_total", "For how long callers have waited for connections in all."),
-		timeouts:    desc("timeouts_total", "How often a caller waited for a connection in vain."),
+		seconds:     desc("wait_seconds_total", "Total time for which callers have waited for connections."),
+		timeouts:    desc("timeouts_total", "How often a caller gave up waiting for a connection."),
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"seckill/internal/kit/metric"
 )
 
-// recorderMetrics counts what becomes of accepted orders, and rebuilds of sales.
+// recorderMetrics counts the recorder's work on accepted orders, and rebuilds of sales.
 type recorderMetrics struct {
 	size        prometheus.Histogram
 	seconds     prometheus.Histogram
@@ -38,17 +38,17 @@ func newRecorder() *recorderMetrics {
 	}
 	r := &recorderMetrics{
 		size: metric.Histogram(subsystem, "batch_size",
-			"Orders and failed rows that one committed transaction recorded.",
+			"Orders, failed ones included, per committed transaction.",
 			[]float64{0, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000}),
 		seconds: metric.Histogram(subsystem, "duration_seconds",
-			"Time of recording one batch that was committed.", metric.Seconds()),
-		orders: counter("orders_total", "Accepted orders that were recorded as orders."),
+			"Time to record one batch that was committed.", metric.Seconds()),
+		orders: counter("orders_total", "Accepted orders that were recorded as valid orders."),
 		failed: counter("failed_orders_total",
 			"Accepted orders that were recorded as failed, with a reason in their row."),
 		retries: counter("retries_total",
-			"Steps of recording that failed because of the infrastructure and were retried."),
+			"Recording steps that failed because of the infrastructure and were retried."),
 		deadLetters: counter("dead_letters_total",
-			"Stream entries that could not be decoded and were put aside; each needs a person."),
+			"Stream entries that could not be decoded and were set aside; each needs an operator."),
 		backlog: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: metric.Namespace, Subsystem: "stream", Name: "backlog_entries",
 			Help: "Entries of accepted orders that wait for their rows, of all instances; while few wait, one may " +
@@ -71,11 +71,11 @@ func newRecorder() *recorderMetrics {
 	r.requeued = counter("requeued_orders_total",
 		"Accepted orders whose entries Redis had lost, and which a rebuild queued again.")
 	r.unaccounted = counter("unaccounted_orders_total",
-		"Admissions that Redis has lost, as a rebuild found, and whose orders are not known any more.")
+		"Admissions that a rebuild found lost in Redis and whose orders no instance remembers.")
 	r.rebuilt = r.rebuilds.WithLabelValues("rebuilt")
 	r.rebuildFailed = r.rebuilds.WithLabelValues("failed")
 	r.oldest.Set(math.NaN())
-	r.backlog.Set(math.NaN()) // not known yet; 0 would be wrong
+	r.backlog.Set(math.NaN()) // unknown until the first read
 	r.waiting.Set(math.NaN())
 	return r
 }
@@ -96,7 +96,7 @@ func (m *Metrics) Recorded(orders, failed int, took time.Duration) {
 	r.failed.Add(float64(failed))
 }
 
-// RecordRetried implements [recorder.Observer]. The error is for the log: as a label it would not be bounded.
+// RecordRetried implements [recorder.Observer]. The error is only logged: as a label it would not be bounded.
 func (m *Metrics) RecordRetried(error) { m.recorder.retries.Inc() }
 
 // DeadLettered implements [recorder.Observer].

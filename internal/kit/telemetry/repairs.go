@@ -7,12 +7,12 @@ import (
 	"seckill/internal/order/recovery"
 )
 
-// repairMetrics show what waits in the repair queue, and whether the sales are looked at.
+// repairMetrics show the repair queue, and when the sales were last compared with the ledger.
 type repairMetrics struct {
 	swept  prometheus.Gauge
 	sales  *prometheus.Desc
 	oldest *prometheus.Desc
-	load   func() map[recovery.Urgency]recovery.RepairLoad // nil until there is a queue
+	load   func() map[recovery.Urgency]recovery.RepairLoad // nil until WatchRepairs
 }
 
 func newRepairs() *repairMetrics {
@@ -28,8 +28,8 @@ func newRepairs() *repairMetrics {
 				"since 1970; 0 for never.",
 		}),
 		sales: desc("waiting_sales",
-			"Sales that wait to be repaired or retired by this instance, or are being so, by how urgent they are."),
-		oldest: desc("oldest_seconds", "For how long the first of them has waited; 0 when none does."),
+			"Sales that this instance is repairing or retiring, or has queued for that, by urgency."),
+		oldest: desc("oldest_seconds", "How long the first of them has waited; 0 if none waits."),
 	}
 }
 
@@ -54,7 +54,7 @@ func (r *repairMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// WatchRepairs shows what waits in the repair queue. It is called once, before metrics are read.
+// WatchRepairs registers load, which returns the state of the repair queue. Call it once, before the metrics are read.
 func (m *Metrics) WatchRepairs(load func() map[recovery.Urgency]recovery.RepairLoad) {
 	m.repairs.load = load
 }

@@ -18,8 +18,8 @@ type requests struct {
 	total   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
 
-	// series holds the series of every combination seen so far. It is replaced, never changed, so that reading it takes
-	// no lock and no allocation; there are as many as routes have answers, some hundreds.
+	// series holds the series of every combination seen so far. It is replaced, never modified, so that reading takes
+	// no lock and no allocation. It has one entry per kind of answer of each route, a few hundred.
 	series atomic.Pointer[map[requestKey]requestSeries]
 	adding sync.Mutex
 }
@@ -51,9 +51,9 @@ func (r *requests) collectors() []prometheus.Collector {
 	return []prometheus.Collector{r.total, r.seconds}
 }
 
-// Request counts one HTTP request that was answered. The route is the pattern that it matched, such as
-// /voucher/seckill/:id, or "" for none; the code is the error's, such as SOLD_OUT, or "" for a success. Neither may be
-// anything that the caller sent: the number of series would not be bounded.
+// Request counts an answered HTTP request. route is the matched pattern, such as /voucher/seckill/:id, or "" for none;
+// code is the error's, such as SOLD_OUT, or "" for a success. Neither may come from the caller's input: the number of
+// series would not be bounded.
 func (m *Metrics) Request(method, route string, status int, code string, took time.Duration) {
 	key := requestKey{knownMethod(method), route, code, status}
 	s, ok := (*m.requests.series.Load())[key]
@@ -64,7 +64,7 @@ func (m *Metrics) Request(method, route string, status int, code string, took ti
 	s.seconds.Observe(took.Seconds())
 }
 
-// add makes the series of a combination that has not been seen before.
+// add creates the series of a new combination.
 func (r *requests) add(key requestKey) requestSeries {
 	r.adding.Lock()
 	defer r.adding.Unlock()
@@ -72,7 +72,7 @@ func (r *requests) add(key requestKey) requestSeries {
 	if route == "" {
 		route = "none"
 	}
-	s := requestSeries{ // the same ones again if another goroutine was faster
+	s := requestSeries{ // the existing ones if another goroutine was faster
 		total:   r.total.WithLabelValues(key.method, route, strconv.Itoa(key.status), key.code),
 		seconds: r.seconds.WithLabelValues(key.method, route),
 	}
@@ -82,7 +82,7 @@ func (r *requests) add(key requestKey) requestSeries {
 	return s
 }
 
-// knownMethod returns the method, or "other" for one that the caller invented.
+// knownMethod returns the method, or "other" for one that a caller made up.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,

@@ -7,7 +7,7 @@ import (
 	"seckill/internal/order"
 )
 
-// cacheMetrics counts the requests that are refused without asking Redis.
+// cacheMetrics counts requests that are refused without asking Redis.
 type cacheMetrics struct {
 	refusals            *prometheus.CounterVec
 	soldOut, notStarted prometheus.Counter
@@ -15,7 +15,7 @@ type cacheMetrics struct {
 
 func newCacheMetrics() *cacheMetrics {
 	m := &cacheMetrics{refusals: metric.Counters("admission", "cache_refusals_total",
-		"Requests refused without asking Redis, by outcome; brought up to date once a second.", "outcome")}
+		"Requests refused without asking Redis, by outcome; updated once a second.", "outcome")}
 	m.soldOut = m.refusals.WithLabelValues(order.SoldOut.String())
 	m.notStarted = m.refusals.WithLabelValues(order.NotStarted.String())
 	return m

@@ -1,5 +1,5 @@
-// Package words makes sentences of codes and data in the languages that people read. What is stored and sent is a
-// code with its data; the packages that own codes have tables of [Text].
+// Package words turns codes and data into sentences in the languages that people read. Only codes and data are stored
+// and sent; the packages that define codes have tables of [Text].
 package words
 
 import (
@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// Language is one in which people read.
+// Language is a language of the texts.
 type Language int
 
 // The languages.
 const (
 	English Language = iota
 	Chinese
-	Languages // how many there are
+	Languages // the number of languages
 )
 
 // String returns the language's tag.
 func (l Language) String() string { return [Languages]string{"en", "zh"}[l] }
 
-// Text is a sentence in each language. A name in braces is a gap for the data of that name.
+// Text is a sentence in each language. A name in braces is a placeholder for the data of that name.
 type Text [Languages]string
 
-// Data is what fills the gaps of a text: strings, numbers, times, and lists of strings.
+// Data fills the placeholders of a text: strings, numbers, times, and lists of strings.
 type Data map[string]any
 
-// In returns the text in a language, with the gaps filled.
+// In returns the text in a language, with the placeholders filled.
 func (t Text) In(l Language, d Data) string {
 	pairs := make([]string, 0, 2*len(d))
 	for name, value := range d {
@@ -36,7 +36,7 @@ func (t Text) In(l Language, d Data) string {
 	return strings.NewReplacer(pairs...).Replace(t[l])
 }
 
-// written returns a value as sentences have it.
+// written formats a value for a sentence.
 func written(value any) string {
 	switch v := value.(type) {
 	case time.Time:
