@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Workers with clocks of their own, which run, step back, and disagree; a counter that is lost, or loses its last
-// numbers; a ledger that has recorded any part of the ids; processes that die and start. No id comes twice.
+// TestNoIDTwice checks that no id is given twice, whatever happens: the workers' clocks run, step back and disagree;
+// the counter is lost, or loses its last numbers; the ledger has recorded any part of the ids; processes die and start.
 func TestNoIDTwice(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -18,7 +18,7 @@ func TestNoIDTwice(t *testing.T) {
 		clocks := make([]*clock, len(workers))
 		size := rapid.Int64Range(1, 12).Draw(t, "block size")
 		for i := range workers {
-			clocks[i] = newClock(testTime.Add(time.Duration(i-1) * 4 * time.Hour)) // one is past midnight
+			clocks[i] = newClock(testTime.Add(time.Duration(i-1) * 4 * time.Hour)) // one is already past midnight
 			workers[i] = New(m, m, testKey, Options{BlockSize: size, Now: clocks[i].now})
 		}
 		given := make(map[int64]bool)

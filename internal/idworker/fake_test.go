@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// memory is a Counter and a History in memory, shared by the workers of a test. It fulfils their contracts, and can
-// lose what it counted, fail, and delay reservations.
+// memory is a Counter and a History in memory, shared by the workers of a test. It fulfils their contracts. It can lose
+// counted numbers, fail, and delay reservations.
 type memory struct {
 	mu       sync.Mutex
-	numbers  map[string]int64 // day → number given last
-	ids      []int64          // recorded
+	numbers  map[string]int64 // day → last number given
+	ids      []int64          // recorded ids
 	leaps    int64
 	moved    map[string]bool // days whose next reservation leaps: another server has taken over
 	requests []Reservation
 	answers  []answer
 	asked    int           // calls of OrderIDs
-	fails    error         // of Reserve
-	ledger   error         // of OrderIDs
-	held     chan struct{} // nil, or Reserve waits until it is closed
-	arrived  chan struct{} // gets a value from every Reserve; buffered
+	fails    error         // error of Reserve
+	ledger   error         // error of OrderIDs
+	held     chan struct{} // if not nil, Reserve waits until it is closed
+	arrived  chan struct{} // receives a value from every Reserve; buffered
 }
 
-// answer is a reservation of a day: the numbers above from, up to last.
+// answer is a granted reservation of a day: the numbers above from, up to last.
 type answer struct {
 	day        string
 	from, last int64
@@ -60,7 +60,7 @@ func (m *memory) Reserve(ctx context.Context, r Reservation) (int64, error) {
 	case !ok && !r.Create:
 		return 0, ErrCounterMissing
 	case !ok && r.Known == 0:
-		// A random beginning in the real one; here it never meets an earlier one.
+		// The real counter starts at a random number; this one avoids collisions with earlier numbers.
 		m.leaps++
 		n = m.leaps * 4 * testLeap
 	case !ok, n < r.Known, m.moved[r.Day]:
@@ -88,14 +88,14 @@ func (m *memory) OrderIDs(_ context.Context, from, to int64, yield func(int64)) 
 	return m.ledger
 }
 
-// do changes the memory's state.
+// do changes the memory's state under its lock.
 func (m *memory) do(change func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	change()
 }
 
-// hold makes reservations wait until release is called.
+// hold blocks reservations until release is called.
 func (m *memory) hold() (release func()) {
 	held := make(chan struct{})
 	m.do(func() { m.held = held })
@@ -121,7 +121,7 @@ func (m *memory) reserved(day string, number int64) bool {
 	})
 }
 
-// clock is a clock that stands until it is moved.
+// clock is a clock that stands still until it is moved.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -147,7 +147,7 @@ var (
 	testDay  = "2026:11:11"
 )
 
-// newWorker returns a worker with the memory and the clock, closed at the end of the test.
+// newWorker returns a worker with the memory and the clock; the end of the test closes it.
 func newWorker(tb testing.TB, m *memory, c *clock, size int64) *Worker {
 	tb.Helper()
 	w := New(m, m, testKey, Options{BlockSize: size, Now: c.now})
@@ -172,7 +172,7 @@ func take(tb testing.TB, w *Worker, n int) []int64 {
 	return ids
 }
 
-// allDistinct fails the test when an id occurs twice, or is not positive.
+// allDistinct fails the test if an id occurs twice or is not positive.
 func allDistinct(tb testing.TB, ids ...[]int64) {
 	tb.Helper()
 	seen := make(map[int64]bool)

@@ -7,16 +7,16 @@ import (
 	"log/slog"
 )
 
-// fetch is one reservation in progress, for which any number of callers wait.
+// fetch is a reservation in progress, for which any number of callers may wait.
 type fetch struct {
 	day    int64
-	asker  *block // the block that requested it in advance, nil for a caller who waits
+	asker  *block // the block that requested it in advance; nil if a caller waits
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error // valid once done is closed
 }
 
-// wait returns the reservation's error, or ctx's when that ends first.
+// wait returns the reservation's error, or ctx's if ctx ends first.
 func (f *fetch) wait(ctx context.Context) error {
 	select {
 	case <-f.done:
@@ -26,7 +26,7 @@ func (f *fetch) wait(ctx context.Context) error {
 	}
 }
 
-// prefetch starts a reservation of the day of b unless one is in progress or done.
+// prefetch starts a reservation for b's day, unless one is in progress or done.
 func (w *Worker) prefetch(ctx context.Context, b *block) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -36,15 +36,15 @@ func (w *Worker) prefetch(ctx context.Context, b *block) {
 	w.start(ctx, b.day, b)
 }
 
-// refill returns when there are numbers for the current day, or were until other callers took them.
+// refill returns once there are numbers for the current day, even if other callers take them all first.
 func (w *Worker) refill(ctx context.Context) error {
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
 		return ErrClosed
 	}
-	// The clock is read again under the lock: a caller that read it before midnight must not replace the block that
-	// another one made current after it.
+	// Read the clock again under the lock: a caller that read it before midnight must not replace the block that
+	// another caller made current after midnight.
 	second, err := secondOf(w.now())
 	if err != nil {
 		w.mu.Unlock()
@@ -66,8 +66,8 @@ func (w *Worker) refill(ctx context.Context) error {
 	return nil
 }
 
-// ready reports whether the current block serves the day, after replacing it by the spare one if it does not. A
-// spare block of another day is dropped. w.mu is held.
+// ready reports whether the current block serves the day; if it does not, ready first replaces it by the spare block.
+// It drops a spare block of another day. The caller holds w.mu.
 func (w *Worker) ready(day int64) bool {
 	if b := w.current.Load(); b != nil && b.day == day && !b.empty() {
 		return true
@@ -81,9 +81,9 @@ func (w *Worker) ready(day int64) bool {
 	return true
 }
 
-// start starts a reservation. w.mu is held, and none is in progress.
+// start starts a reservation. The caller holds w.mu, and none is in progress.
 func (w *Worker) start(ctx context.Context, day int64, asker *block) *fetch {
-	// It does not end with the caller, because others need it too; the context's values are kept.
+	// The reservation keeps the context's values but must not end with the caller, because others wait for it as well.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.timeout)
 	f := &fetch{day: day, asker: asker, cancel: cancel, done: make(chan struct{})}
 	w.fetching = f
@@ -103,9 +103,9 @@ func (w *Worker) run(ctx context.Context, f *fetch) {
 	if err != nil {
 		f.err = fmt.Errorf("reserve order ids of %s: %w", dayName(f.day), err)
 		if f.asker != nil && !w.closed {
-			// Perhaps no caller waits, so no other one reports it.
+			// Perhaps no caller waits, and then nobody else would report it.
 			f.asker.askAgain()
-			w.log.LogAttrs(ctx, slog.LevelWarn, "order ids could not be reserved in advance", slog.Any("error", f.err))
+			w.log.LogAttrs(ctx, slog.LevelWarn, "failed to reserve order ids in advance", slog.Any("error", f.err))
 		}
 		return
 	}
@@ -115,7 +115,7 @@ func (w *Worker) run(ctx context.Context, f *fetch) {
 	}
 }
 
-// reserve takes the next numbers of the fetch's day and returns the last of them.
+// reserve reserves the next numbers of the fetch's day and returns the last of them.
 func (w *Worker) reserve(ctx context.Context, f *fetch) (int64, error) {
 	known := w.highestKnown(f.day)
 	r := Reservation{Day: dayName(f.day), N: w.size, Known: known}
@@ -126,21 +126,21 @@ func (w *Worker) reserve(ctx context.Context, f *fetch) (int64, error) {
 			return 0, fmt.Errorf("%w, and the recorded ids cannot be read: %w", err, herr)
 		}
 		r.Known, r.Create = max(known, recorded), true
-		w.log.LogAttrs(ctx, slog.LevelInfo, "the day's order id counter is created", slog.String("day", r.Day),
+		w.log.LogAttrs(ctx, slog.LevelInfo, "creating the day's order id counter", slog.String("day", r.Day),
 			slog.Int64("highestKnown", known), slog.Int64("highestRecorded", recorded))
 		last, err = w.counter.Reserve(ctx, r)
 	}
 	if err != nil {
 		return 0, err
 	}
-	// Whatever the counter returns, this process gives no number twice.
+	// Whatever the counter returns, this process must not use a number twice.
 	if last-w.size < known || last > MaxNumber {
-		return 0, fmt.Errorf("the counter gave the numbers up to %d, after %d", last, known)
+		return 0, fmt.Errorf("the counter returned the numbers up to %d, although %d was taken", last, known)
 	}
 	return last, nil
 }
 
-// highestRecorded returns the highest number of the day that an order was recorded with, 0 for none.
+// highestRecorded returns the highest recorded number of the day, 0 for none.
 func (w *Worker) highestRecorded(ctx context.Context, day int64) (int64, error) {
 	from, to := idsOf(day)
 	highest := int64(0)
@@ -148,15 +148,15 @@ func (w *Worker) highestRecorded(ctx context.Context, day int64) (int64, error) 
 	return highest, err
 }
 
-// highestKnown returns the highest number that a reservation of the day returned, 0 for none.
+// highestKnown returns the highest number that the day's reservations returned, 0 for none.
 func (w *Worker) highestKnown(day int64) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.known[day]
 }
 
-// remember keeps the highest number of the day, and of a few other days, for a clock that steps back over midnight.
-// w.mu is held.
+// remember keeps the highest number of the day, and of a few other days in case the clock steps back over midnight. The
+// caller holds w.mu.
 func (w *Worker) remember(day, last int64) {
 	const most = 4
 	w.known[day] = last

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// MaxNumber is the last number of a day: 32 bits of an id are the number, and 0 is not used.
+// MaxNumber is the highest number of a day: a number has 32 bits, and 0 is not used.
 const MaxNumber int64 = 1<<32 - 1
 
 const (
@@ -16,11 +16,11 @@ const (
 	secondsPerDay = 86400
 )
 
-// Time returns when the id was made, by the clock of the process that made it, to the second and in UTC.
+// Time returns when the id was made: to the second, in UTC, by the clock of the process that made it.
 func Time(id int64) time.Time { return time.Unix(epoch+id>>numberBits, 0).UTC() }
 
-// secondOf returns the time as seconds since the epoch, or ErrClock. The epoch's own second is not used, so that no
-// id is 0.
+// secondOf returns the time as seconds since the epoch, or ErrClock. The epoch's own second is not used, so that no id
+// is 0.
 func secondOf(t time.Time) (int64, error) {
 	s := t.Unix() - epoch
 	if s < 1 || s > maxSecond {
@@ -29,20 +29,20 @@ func secondOf(t time.Time) (int64, error) {
 	return s, nil
 }
 
-// dayOf returns the day of a second as days since the epoch. All days have 86,400 seconds: Unix time knows no leap
-// seconds.
+// dayOf returns the day of a second, as days since the epoch. All days have 86,400 seconds, because Unix time has no
+// leap seconds.
 func dayOf(second int64) int64 { return second / secondsPerDay }
 
-// dayName returns a day as it is in the counter's key.
+// dayName formats a day as in the counter's key.
 func dayName(day int64) string {
 	return time.Unix(epoch+day*secondsPerDay, 0).UTC().Format("2006:01:02")
 }
 
-// idsOf returns the range [from, to) that holds every id of a day.
+// idsOf returns the range [from, to) of the ids of a day.
 func idsOf(day int64) (from, to int64) {
 	first, end := day*secondsPerDay, (day+1)*secondsPerDay
 	if end > maxSecond {
-		return first << numberBits, math.MaxInt64 // the last day of all
+		return first << numberBits, math.MaxInt64 // the last possible day
 	}
 	return first << numberBits, end << numberBits
 }

@@ -7,22 +7,22 @@ import (
 
 const rounds = 22
 
-// permutation maps the 32-bit numbers onto each other, one to one, in an order that only its key determines.
+// permutation maps the 32-bit numbers onto each other, one to one, in an order that depends only on its key.
 //
 // It is the block cipher Speck32/64 (Beaulieu et al., "The Simon and Speck Families of Lightweight Block Ciphers",
-// 2013, https://eprint.iacr.org/2013/404), chosen because its block is just the number; eight bytes of the key are
-// Speck's, the other eight are added before and after it as in DESX. It hides the value of the day's counter from
-// people who collect ids. It does not make ids secret or hard to guess, and nothing may rely on an id being either.
+// 2013, https://eprint.iacr.org/2013/404), chosen because its block has the size of a number. Eight bytes of the key
+// are Speck's; the other eight are added before and after it, as in DESX. It hides the day's counter from people who
+// collect ids. It does not make ids secret or hard to guess; nothing may rely on that.
 type permutation struct {
 	before, after uint32
 	round         [rounds]uint16
 }
 
-// newPermutation returns the permutation of a key. All processes and all times must use the same key: see doc.go for
-// what happens to ids of another one.
+// newPermutation returns the permutation of a key. All processes must use the same key for ever; doc.go says what
+// happens with the ids of another one.
 func newPermutation(key [16]byte) *permutation {
 	p := &permutation{before: binary.BigEndian.Uint32(key[8:]), after: binary.BigEndian.Uint32(key[12:])}
-	// Speck's key words are l2, l1, l0, k0, in this order.
+	// Speck's key words, in the order l2, l1, l0, k0.
 	var l [rounds + 2]uint16
 	for i := range 3 {
 		l[i] = binary.BigEndian.Uint16(key[4-2*i:])
@@ -46,7 +46,7 @@ func (p *permutation) scramble(number uint32) uint32 {
 	return (uint32(x)<<16 | uint32(y)) ^ p.after
 }
 
-// unscramble returns the number whose place it is: the inverse of scramble.
+// unscramble is the inverse of scramble.
 func (p *permutation) unscramble(place uint32) uint32 {
 	v := place ^ p.after
 	x, y := uint16(v>>16), uint16(v)
@@ -62,5 +62,5 @@ func (p *permutation) id(second, number int64) int64 {
 	return second<<numberBits | int64(p.scramble(uint32(number)))
 }
 
-// number returns which number of its day the id is.
+// number returns the id's number within its day.
 func (p *permutation) number(id int64) int64 { return int64(p.unscramble(uint32(id))) }

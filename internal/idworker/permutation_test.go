@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The vector of Speck32/64 in appendix C of its paper.
+// TestPermutationIsSpeck checks the test vector of Speck32/64 from appendix C of its paper.
 func TestPermutationIsSpeck(t *testing.T) {
 	t.Parallel()
 	p := newPermutation([16]byte{0x19, 0x18, 0x11, 0x10, 0x09, 0x08, 0x01, 0x00})
@@ -34,7 +34,7 @@ func TestPermutationUsesTheWholeKey(t *testing.T) {
 	})
 }
 
-// Numbers in a row, as blocks are, go one to one, and neither in order nor near each other.
+// TestPermutationOfRuns checks that consecutive numbers, as in a block, map one to one, out of order and far apart.
 func TestPermutationOfRuns(t *testing.T) {
 	t.Parallel()
 	const run = 1 << 18
@@ -56,7 +56,7 @@ func TestPermutationOfRuns(t *testing.T) {
 		}
 		slices.Sort(places)
 		if got := len(slices.Compact(places)); got != run {
-			t.Errorf("from %d on, %d numbers have only %d scrambled ones", start, run, got)
+			t.Errorf("from %d on, %d numbers map to only %d scrambled ones", start, run, got)
 		}
 		if share := float64(ascending) / run; share < 0.49 || share > 0.51 {
 			t.Errorf("from %d on, %.3f of the scrambled numbers are above the previous one, want about a half",

@@ -14,26 +14,25 @@ const (
 	defaultFetchTimeout = 30 * time.Second
 )
 
-// Options are a worker's settings; the zero value has the defaults.
+// Options are a worker's settings. Zero values mean the defaults.
 type Options struct {
-	// BlockSize is how many numbers are reserved at once, 1 to 1,048,576; anything else means 10,000. A process that
-	// ends leaves the rest of its blocks unused, and each day has some four billion numbers.
+	// BlockSize is how many numbers are reserved at once, 1 to 1,048,576; any other value means 10,000. A process that
+	// ends wastes the rest of its blocks, of some four billion numbers a day.
 	BlockSize int64
-	// FetchTimeout bounds one reservation, the reading of recorded ids included where the counter is gone; 0 or less
+	// FetchTimeout bounds one reservation, including the reading of recorded ids if the counter is gone; 0 or less
 	// means 30 s. Callers of Next wait no longer than their own context allows.
 	FetchTimeout time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Logger logs counters that had to be created and reservations in the background that failed; nil means
-	// nobody.
+	// Logger logs created counters and failed background reservations; nil discards them.
 	Logger *slog.Logger
 }
 
 // Worker gives ids. It is safe for concurrent use.
 //
-// It starts a goroutine for each reservation, about one in BlockSize ids, never two at once. Such a goroutine outlives
-// the call that started it, because others wait for the same numbers; it ends with the reservation, after FetchTimeout
-// at the latest. Close ends it early and waits for it.
+// It starts a goroutine for each reservation, about one per BlockSize ids, and never two at once. The goroutine may
+// outlive the call that started it, because others wait for the same numbers. It ends with the reservation, after
+// FetchTimeout at the latest. Close ends it early and waits for it.
 type Worker struct {
 	counter Counter
 	history History
@@ -43,7 +42,7 @@ type Worker struct {
 	now     func() time.Time
 	log     *slog.Logger
 
-	current atomic.Pointer[block] // replaced under mu, taken from without it
+	current atomic.Pointer[block] // replaced under mu; numbers are taken without it
 
 	mu       sync.Mutex
 	spare    *block          // the block after current
@@ -52,8 +51,8 @@ type Worker struct {
 	closed   bool
 }
 
-// New returns a worker that takes numbers from the counter and scrambles them with the key, which all processes share.
-// It makes no call and starts nothing.
+// New returns a worker that takes numbers from the counter and scrambles them with the key. All processes must share
+// the counter and the key. New makes no call and starts no goroutine.
 func New(counter Counter, history History, key [16]byte, o Options) *Worker {
 	if o.BlockSize < 1 || o.BlockSize > maxBlockSize {
 		o.BlockSize = defaultBlockSize
@@ -74,9 +73,9 @@ func New(counter Counter, history History, key [16]byte, o Options) *Worker {
 	}
 }
 
-// Next returns a new id. It answers from memory, without looking at ctx, as long as there are reserved numbers, and
-// waits for a reservation otherwise; all waiting callers share one. It returns ErrExhausted, ErrClock, ErrClosed, ctx's
-// error, or that of the counter or the ledger. No id was given then, and the next call tries again.
+// Next returns a new id. While there are reserved numbers it answers from memory, without checking ctx. Otherwise it
+// waits for a reservation, which all waiting callers share. The error is ErrExhausted, ErrClock, ErrClosed, ctx's, the
+// counter's or the ledger's; then no id was given, and the next call tries again.
 func (w *Worker) Next(ctx context.Context) (int64, error) {
 	for {
 		second, err := secondOf(w.now())
@@ -97,11 +96,11 @@ func (w *Worker) Next(ctx context.Context) (int64, error) {
 	}
 }
 
-// Warm reserves the first numbers, so that the first buyer does not wait for it. Its errors are those of Next.
+// Warm reserves the first numbers, so that the first buyer does not wait. Its errors are those of Next.
 func (w *Worker) Warm(ctx context.Context) error { return w.refill(ctx) }
 
-// Close drops the reserved numbers, stops a reservation in progress and waits for it, or for ctx, whose error it then
-// returns. Calls of Next that come later fail with ErrClosed. Closing again is harmless.
+// Close drops the reserved numbers and cancels a reservation in progress. It waits for that reservation, or returns
+// ctx's error if ctx ends first. Later calls of Next fail with ErrClosed. Closing again is harmless.
 func (w *Worker) Close(ctx context.Context) error {
 	w.mu.Lock()
 	w.closed = true

@@ -19,14 +19,14 @@ func TestNextUsesItsBlockInOrder(t *testing.T) {
 	w := newWorker(t, m, c, 10)
 	for i, id := range take(t, w, 35) {
 		if got, want := w.perm.number(id), int64(501+i); got != want {
-			t.Errorf("id %d has number %d, want %d", i, got, want)
+			t.Errorf("the number of id %d is %d, want %d", i, got, want)
 		}
 		if got := Time(id); !got.Equal(testTime) {
 			t.Errorf("id %d is of %v, want %v", i, got, testTime)
 		}
 	}
 	if m.asked != 0 {
-		t.Errorf("the ledger was read %d times though the counter was there", m.asked)
+		t.Errorf("the ledger was read %d times although the counter existed", m.asked)
 	}
 }
 
@@ -47,24 +47,25 @@ func TestNewDayStartsAtARandomNumber(t *testing.T) {
 		t.Errorf("the id is of %v, want %v", got, want)
 	}
 	if got := m.reservations(); len(got) != 4 || got[3].Day != "2026:11:12" || got[3].Known != 0 {
-		t.Errorf("reservations %+v, want two for the next day, which know nothing of it", got)
+		t.Errorf("reservations %+v, want two for the next day, without a known number", got)
 	}
 }
 
-// A missing counter is created above the highest number of the worker and of the ledger.
+// TestLostCounter checks that a missing counter is created above the highest number that the worker or the ledger
+// knows.
 func TestLostCounter(t *testing.T) {
 	t.Parallel()
-	const given = 512 // the highest number that the worker knows of, when it does
+	const given = 512 // the highest number that a worker knows that is not fresh
 	for name, c := range map[string]struct {
 		fresh    bool
-		recorded []int64 // numbers
+		recorded []int64 // recorded numbers
 		want     int64   // Known of the reservation that creates the counter
 	}{
-		"known":                     {want: given},
-		"known, less recorded":      {recorded: []int64{3, 7, 5}, want: given},
-		"known, more recorded":      {recorded: []int64{3, 7000, 5}, want: 7000},
-		"new process":               {fresh: true, recorded: []int64{3, 7, 5}, want: 7},
-		"new process, none to know": {fresh: true},
+		"known":                         {want: given},
+		"known, less recorded":          {recorded: []int64{3, 7, 5}, want: given},
+		"known, more recorded":          {recorded: []int64{3, 7000, 5}, want: 7000},
+		"new process":                   {fresh: true, recorded: []int64{3, 7, 5}, want: 7},
+		"new process, nothing recorded": {fresh: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +96,8 @@ func TestLostCounter(t *testing.T) {
 	}
 }
 
-// The next block is fetched when four fifths of one are taken, so that no caller waits.
+// TestNextBlockIsFetchedInAdvance checks that the next block is requested after four fifths of the current one, so that
+// no caller waits.
 func TestNextBlockIsFetchedInAdvance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,7 +110,7 @@ func TestNextBlockIsFetchedInAdvance(t *testing.T) {
 			t.Fatalf("%d reservations after 79 of 100 numbers, want 1", got)
 		}
 		release := m.hold()
-		take(t, w, 21) // none of these waits, though the reservation hangs
+		take(t, w, 21) // none of these waits, although the reservation hangs
 		synctest.Wait()
 		if got := len(m.reservations()); got != 2 {
 			t.Fatalf("%d reservations after the block, want 2", got)
@@ -117,7 +119,7 @@ func TestNextBlockIsFetchedInAdvance(t *testing.T) {
 		synctest.Wait()
 		take(t, w, 79)
 		if got := len(m.reservations()); got != 2 {
-			t.Errorf("%d reservations, want 2: the one in advance serves", got)
+			t.Errorf("%d reservations, want 2: the one in advance is used", got)
 		}
 	})
 }
@@ -133,7 +135,7 @@ func TestCallersOfAnEmptyBlockWaitForOneReservation(t *testing.T) {
 		impatient, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		var failed error
-		wg.Go(func() { _, failed = w.Next(impatient) }) // perhaps the one that starts it
+		wg.Go(func() { _, failed = w.Next(impatient) }) // this caller may have started the reservation
 		synctest.Wait()
 		ids := make([]int64, 50)
 		for i := range ids {
@@ -149,7 +151,7 @@ func TestCallersOfAnEmptyBlockWaitForOneReservation(t *testing.T) {
 			t.Errorf("the caller whose context ended got %v, want its error", failed)
 		}
 		allDistinct(t, ids)
-		if got := m.reservations(); len(got) > 2 { // one, and one in advance
+		if got := m.reservations(); len(got) > 2 { // one for the callers, and one in advance
 			t.Errorf("%d reservations for one block", len(got))
 		}
 	})
@@ -164,7 +166,7 @@ func TestFailedReservation(t *testing.T) {
 		w := newWorker(t, m, c, 100)
 		first := take(t, w, 1)
 		m.do(func() { m.fails = away })
-		// The reserved numbers are given, with few attempts to get more; each failure is over before the next.
+		// The reserved numbers are used up, with few attempts to get more. Each attempt fails before the next call.
 		for range 99 {
 			first = append(first, take(t, w, 1)...)
 			synctest.Wait()
@@ -214,7 +216,7 @@ func TestNextFails(t *testing.T) {
 	}
 }
 
-// The day's last numbers are given, and then none.
+// TestNumbersNeverWrap checks that no number follows the day's last one.
 func TestNumbersNeverWrap(t *testing.T) {
 	t.Parallel()
 	m, c := newMemory(), newClock(testTime)
@@ -233,7 +235,7 @@ func TestNumbersNeverWrap(t *testing.T) {
 	allDistinct(t, ids, take(t, w, 20))
 }
 
-// badCounter gives the same numbers again and again.
+// badCounter returns the same numbers again and again.
 type badCounter struct{ last int64 }
 
 func (b badCounter) Reserve(context.Context, Reservation) (int64, error) { return b.last, nil }
@@ -244,10 +246,10 @@ func TestNumbersOfABrokenCounterAreNotUsed(t *testing.T) {
 		last  int64
 		first int // ids before the error
 	}{
-		"twice the same": {last: 10, first: 10},
-		"too high":       {last: MaxNumber + 1},
-		"negative":       {last: -1},
-		"overlapping 0":  {last: 9},
+		"the same numbers twice": {last: 10, first: 10},
+		"too high":               {last: MaxNumber + 1},
+		"negative":               {last: -1},
+		"overlapping 0":          {last: 9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -268,7 +270,7 @@ func TestClose(t *testing.T) {
 	t.Parallel()
 	m, c := newMemory(), newClock(testTime)
 	w := newWorker(t, m, c, 10)
-	release := m.hold() // only Close ends the reservation
+	release := m.hold() // only Close can end the reservation
 	defer release()
 	failed := make(chan error)
 	go func() {
@@ -340,7 +342,7 @@ func TestManyGoroutines(t *testing.T) {
 	allDistinct(t, all)
 }
 
-// Not parallel: it counts the allocations of the whole process.
+// TestNextDoesNotAllocate is not parallel, because allocations are counted for the whole process.
 func TestNextDoesNotAllocate(t *testing.T) {
 	m := newMemory()
 	w := New(m, m, testKey, Options{})
