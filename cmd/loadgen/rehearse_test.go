@@ -18,12 +18,12 @@ import (
 	"seckill/test/box"
 )
 
-// run runs loadgen in this process and returns its exit code and what it wrote.
+// run runs loadgen in this process and returns its exit code and output.
 func run(ctx context.Context, key string, args ...string) (code int, stdout, stderr string) {
 	return runUntil(ctx, func() {}, key, args...)
 }
 
-// runUntil is run with what is called once another signal ends the process.
+// runUntil is run with a function that is called once another signal would kill the process.
 func runUntil(ctx context.Context, stop func(), key string, args ...string) (code int, stdout, stderr string) {
 	var out, log bytes.Buffer
 	env := environment{args: args, out: &out, err: &log, stop: stop, getenv: func(name string) string {
@@ -36,7 +36,7 @@ func runUntil(ctx context.Context, stop func(), key string, args ...string) (cod
 	return code, out.String(), log.String()
 }
 
-// once returns a function that is true the first time.
+// once returns a function that is true only at its first call.
 func once() func() bool {
 	var done atomic.Bool
 	return func() bool { return done.CompareAndSwap(false, true) }
@@ -53,12 +53,12 @@ const soldOut = `{"success":false,"code":"SOLD_OUT"}`
 // answer writes a JSON answer.
 func answer(w http.ResponseWriter, status int, body string) bool {
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(body)) // the client reports what it does not get
+	_, _ = w.Write([]byte(body)) // the client notices if it fails
 	return true
 }
 
-// TestRehearsal rehearses small sales, 60 buyers for 50 units, at the real service, through a proxy that tampers with
-// requests and answers. What is wrong must be found; difficulties that the service survives must not.
+// TestRehearsal rehearses small sales, 60 buyers for 50 units, against the real service, through a proxy that tampers
+// with requests and answers. Loadgen must find real errors, and must not report difficulties that the service survives.
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
 	at := box.EmbeddedSite(t).URL("")
@@ -67,7 +67,7 @@ func TestRehearsal(t *testing.T) {
 		args []string
 		by   func() tamperer
 		code int
-		want []string // in the output
+		want []string // texts in the output
 	}{
 		{"honest", nil, func() tamperer { return tamperer{} }, exitVerified, []string{
 			"VERIFIED: nothing lost, nothing sold twice", "50  accepted", "10  refused SOLD_OUT",
@@ -93,7 +93,7 @@ func TestRehearsal(t *testing.T) {
 				return status, body
 			}}
 		}, exitVerified, []string{
-			"120  unknown UNKNOWN_OUTCOME", "60 buyers stopped asking before they knew", "50 live orders",
+			"120  unknown UNKNOWN_OUTCOME", "60 buyers stopped asking before they had an outcome", "50 live orders",
 		}},
 		{"an accepted order is not found", nil, func() tamperer {
 			var first atomic.Value
@@ -105,7 +105,7 @@ func TestRehearsal(t *testing.T) {
 				return first.Load() == r.URL.Path && answer(w, http.StatusNotFound,
 					`{"success":false,"code":"NOT_FOUND"}`)
 			}}
-		}, exitFindings, []string{"WRONG", "I3 ", "is not there", "buy: accepted"}},
+		}, exitFindings, []string{"WRONG", "I3 ", "is missing", "buy: accepted"}},
 		{"an order stays queued", nil, func() tamperer {
 			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
 				if isLookup(r) {
@@ -116,9 +116,9 @@ func TestRehearsal(t *testing.T) {
 		}, exitFindings, []string{"I3 ", "is still queued"}},
 		{
 			"one order is listed twice", nil, doubled, exitFindings,
-			[]string{"I2 ", "has the live orders", "I1 ", "51 units of live orders, of 50"},
+			[]string{"I2 ", "has the live orders", "I1 ", "51 units in live orders, but 50 were issued"},
 		},
-		{"one order id for two buyers", nil, sharedID, exitFindings, []string{"I10 ", "was given to the users"}},
+		{"one order id for two buyers", nil, sharedID, exitFindings, []string{"I10 ", "both got order"}},
 		{"sold stock is shown", nil, func() tamperer {
 			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
 				return status, strings.ReplaceAll(body, `"stock":0,`, `"stock":1,`)
@@ -129,7 +129,7 @@ func TestRehearsal(t *testing.T) {
 			return tamperer{before: func(w http.ResponseWriter, r *http.Request) bool {
 				return isPurchase(r) && first() && answer(w, http.StatusConflict, soldOut)
 			}}
-		}, exitFindings, []string{"I6 ", "was told SOLD_OUT before 50 units had been asked for"}},
+		}, exitFindings, []string{"I6 ", "got SOLD_OUT before 50 units had been requested"}},
 		{"a winner is refused", nil, func() tamperer {
 			first := once()
 			return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
@@ -138,7 +138,7 @@ func TestRehearsal(t *testing.T) {
 				}
 				return status, body
 			}}
-		}, exitFindings, []string{"I6 ", "was never told"}},
+		}, exitFindings, []string{"I6 ", "never got it in an answer"}},
 	}
 	for i, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestRehearsal(t *testing.T) {
 	t.Run("interrupted twice", func(t *testing.T) { t.Parallel(); testInterruptedTwice(t, at) })
 }
 
-// settle is long where everything agrees in the end, and short where it never does.
+// settle returns a long time if everything agrees in the end, and a short one if it never does.
 func settle(code int) string {
 	if code == exitFindings {
 		return "1s"
@@ -175,7 +175,7 @@ func settle(code int) string {
 	return "40s"
 }
 
-// lostAnswers cuts every fourth connection after the service has handled a purchase on it.
+// lostAnswers cuts every fourth connection after the service has handled its purchase.
 func lostAnswers() tamperer {
 	var n atomic.Int64
 	return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
@@ -218,7 +218,7 @@ func addsUnits(t *testing.T, at string) tamperer {
 	}}
 }
 
-// doubled adds to the list of all orders a copy of one with another id.
+// doubled adds a copy of one order, with another id, to the list of all orders.
 func doubled() tamperer {
 	first := regexp.MustCompile(`^{"success":true,"data":\[({"id":")(\d)([^}]*}),`)
 	return tamperer{after: func(r *http.Request, status int, body string) (int, string) {
@@ -229,7 +229,7 @@ func doubled() tamperer {
 	}}
 }
 
-// sharedID gives the second winner the order of the first.
+// sharedID gives the second winner the first winner's order id.
 func sharedID() tamperer {
 	var mu sync.Mutex
 	var kept string
@@ -250,8 +250,8 @@ func sharedID() tamperer {
 	}}
 }
 
-// testTokenFile rehearses the demonstration sale with only buyers' tokens: the list of all orders is made of their
-// own lists.
+// testTokenFile rehearses the demonstration sale with only buyers' tokens: the list of all orders is combined from the
+// buyers' own lists.
 func testTokenFile(t *testing.T, at string) {
 	const buyers = 20
 	signer, err := readTokens(func(name string) string {
@@ -298,7 +298,7 @@ func testTokenFile(t *testing.T, at string) {
 	}
 }
 
-// testLongest: a rush that is longer than it may be ends by itself, and what was done until then is verified.
+// testLongest checks that a rush longer than -longest ends by itself, and that what was done until then is verified.
 func testLongest(t *testing.T, at string) {
 	code, out, log := run(t.Context(), box.Secret, "-url", at, "-buyers", "100000", "-stock", "1000", "-duration",
 		"20h", "-longest", "1s", "-curve", "flat", "-first-user", "800000")
@@ -307,7 +307,7 @@ func testLongest(t *testing.T, at string) {
 	}
 }
 
-// testInterrupted ends a long rehearsal as Ctrl-C does: what was done until then is verified.
+// testInterrupted ends a long rehearsal with Ctrl-C and checks that what was done until then is verified.
 func testInterrupted(t *testing.T, at string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -325,13 +325,13 @@ func testInterrupted(t *testing.T, at string) {
 	}
 }
 
-// testInterruptedTwice: while an answer does not come, a second Ctrl-C ends the program; one that comes with the
-// first does not.
+// testInterruptedTwice checks that a second Ctrl-C kills the program while an answer is outstanding, and that a signal
+// right after the first one does not.
 func testInterruptedTwice(t *testing.T, at string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var interrupted time.Time
-	ends := make(chan time.Time, 10) // from when on another signal ends the program
+	ends := make(chan time.Time, 10) // when another signal would kill the program
 	first := once()
 	proxy := through(t, at, tamperer{before: func(_ http.ResponseWriter, r *http.Request) bool {
 		if !isPurchase(r) || !first() {
@@ -342,10 +342,10 @@ func testInterruptedTwice(t *testing.T, at string) {
 		select {
 		case at := <-ends:
 			if early := signalPause - at.Sub(interrupted); early > 0 {
-				t.Errorf("a signal that comes with the first ends it: %s too early", early)
+				t.Errorf("a signal right after the first one kills it: %s too early", early)
 			}
 		case <-r.Context().Done():
-			t.Error("a second signal does not end it while an answer is waited for")
+			t.Error("a second signal does not kill it while an answer is outstanding")
 		}
 		return false
 	}})

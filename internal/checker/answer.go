@@ -10,10 +10,10 @@ type Outcome int8
 
 // The outcomes. Anything that a client does not understand is Unknown.
 const (
-	Unknown  Outcome = iota // no answer, or one that says the outcome is not known: ask again
-	Accepted                // it was done; a buyer was given an order id
-	Held                    // the answer names the order that the buyer already has
-	Refused                 // no, for good: sold out, ended, not started, …
+	Unknown  Outcome = iota // no answer, or the service does not know the outcome: ask again
+	Accepted                // done; a buyer got an order id
+	Held                    // the buyer already has the order that the answer names
+	Refused                 // refused for good: sold out, ended, not started, …
 	Later                   // nothing happened; ask again shortly
 )
 
@@ -28,34 +28,34 @@ type Action int8
 // The actions.
 const (
 	Buy    Action = iota
-	Cancel        // of an unpaid order
-	Refund        // of a paid one
+	Cancel        // cancel an unpaid order
+	Refund        // refund a paid order
 )
 
 // String returns the action's name.
 func (a Action) String() string { return [...]string{"buy", "cancel", "refund"}[a] }
 
-// CodeNotEnough is the code of the refusal that says that fewer units were left than were asked for, but some.
+// CodeNotEnough is the code of a refusal because fewer units were left than asked for, but some.
 const CodeNotEnough = "NOT_ENOUGH"
 
-// CodeSoldOut is the code of the refusal that says that no unit was left.
+// CodeSoldOut is the code of a refusal because no unit was left.
 const CodeSoldOut = "SOLD_OUT"
 
-// Answer is one request of a client and what came of it. Times are by the client's clock and may be zero.
+// Answer is a client's request and its result. Times are by the client's clock and may be zero.
 type Answer struct {
 	Action   Action
 	Outcome  Outcome
 	User     int64
 	Voucher  int64
 	Order    int64  // for Accepted and Held; for Cancel and Refund always
-	Units    int64  // of that order, else those that were asked for; 0: one
-	Code     string // for Refused and Later: the service's code; for Unknown: what was seen instead of an answer
-	Server   string // who was asked
+	Units    int64  // of that order, or as requested; 0: one
+	Code     string // Refused, Later: the service's code; Unknown: what came instead of an answer
+	Server   string // the server that was asked
 	Sent     time.Time
 	Received time.Time
 }
 
-// String is the answer as one line of a history.
+// String returns the answer as a line of a history.
 func (a Answer) String() string {
 	s := fmt.Sprintf("user %d", a.User)
 	if !a.Sent.IsZero() {

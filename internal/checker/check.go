@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// maxKept is how many findings of an invariant a report keeps: the first few tell what is wrong.
+// maxKept is how many findings of each invariant a report keeps: the first few show what is wrong.
 const maxKept = 50
 
 // Check returns every contradiction in the evidence.
@@ -16,10 +16,10 @@ func Check(e Evidence) Report {
 		answers++
 	}
 	c := check{
-		e: e, buyers: make(map[int64]buyer, answers), // growing it step by step would take up to twice the memory
+		e: e, buyers: make(map[int64]buyer, answers), // growing it would take up to twice the memory
 		promises: map[int64]promise{},
 		released: map[int64]bool{}, lost: map[int64]bool{}, kept: map[Invariant]int{},
-		report: Report{Findings: []Finding{}, Undecided: []Gap{}}, // lists in JSON, also when there is nothing in them
+		report: Report{Findings: []Finding{}, Undecided: []Gap{}}, // not nil, so that JSON has empty lists
 	}
 	c.readAnswers()
 	for _, v := range e.Views {
@@ -42,19 +42,19 @@ func Check(e Evidence) Report {
 	return c.report
 }
 
-// check is one call of Check: the evidence, indexed.
+// check is the state of one call of Check: the evidence, indexed.
 type check struct {
 	e        Evidence
-	buyers   map[int64]buyer   // all who asked to buy
+	buyers   map[int64]buyer   // everybody who asked to buy
 	promises map[int64]promise // all orders that answers named
-	released map[int64]bool    // orders for which a cancel or a refund was asked
-	lost     map[int64]bool    // promised orders that are gone, where a loss excuses it
+	released map[int64]bool    // orders whose cancellation or refund was requested
+	lost     map[int64]bool    // promised orders that are missing, excused by a loss
 	soldOuts int64             // SOLD_OUT answers
 	kept     map[Invariant]int
 	report   Report
 }
 
-// subject names the users and orders whose history explains a finding.
+// subject is the users and orders whose history explains a finding.
 type subject struct{ users, orders []int64 }
 
 func about(user int64, orders ...int64) subject { return subject{[]int64{user}, orders} }
@@ -73,31 +73,31 @@ func (c *check) undecided(i Invariant, format string, args ...any) {
 	c.report.Undecided = append(c.report.Undecided, Gap{i, fmt.Sprintf(format, args...)})
 }
 
-// addGaps adds what could not be checked because a source is missing.
+// addGaps reports what could not be checked because a source is missing.
 func (c *check) addGaps() {
 	if c.e.complete() == nil {
-		c.undecided(NoOversell, "no list of all orders was at hand; only the orders that answers named were counted")
-		c.undecided(OnePerUser, "no list of all orders was at hand; an order that no answer named would not be seen")
+		c.undecided(NoOversell, "there was no list of all orders; only orders named by answers were counted")
+		c.undecided(OnePerUser, "there was no list of all orders; an order that no answer named would go unnoticed")
 	}
 	if c.e.complete() == nil || c.e.Others {
-		c.undecided(AskedFor, "others may have bought too, or no list of all orders was at hand")
+		c.undecided(AskedFor, "others may have bought as well, or there was no list of all orders")
 	}
 	if len(c.e.Views) == 0 {
-		c.undecided(Settled, "no list of orders was at hand")
+		c.undecided(Settled, "there was no list of orders")
 	}
 	if c.e.LedgerStock == nil {
 		c.undecided(Conservation, "the ledger's stock could not be read")
 	}
 	if c.e.ShownStock == nil {
-		c.undecided(Conservation, "the stock that buyers are shown could not be read")
+		c.undecided(Conservation, "the stock shown to buyers could not be read")
 	}
 	if c.e.Redis == nil {
 		c.undecided(Conservation, "Redis could not be read: its stock, holders and dead letters")
 	}
 	if c.e.Loss {
-		c.undecided(Settled, "a store lost what it had acknowledged; %d accepted orders are gone or failed",
+		c.undecided(Settled, "a store lost acknowledged writes; %d accepted orders are missing or failed",
 			len(c.lost))
-		c.undecided(TrueAnswers, "a store lost what it had acknowledged")
-		c.undecided(Resolved, "a store lost what it had acknowledged")
+		c.undecided(TrueAnswers, "a store lost acknowledged writes")
+		c.undecided(Resolved, "a store lost acknowledged writes")
 	}
 }

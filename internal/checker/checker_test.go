@@ -41,13 +41,13 @@ func (s *sale) addRow(o checker.Order) { s.Views[0].Orders = append(s.Views[0].O
 // record adds answers at the end.
 func (s *sale) record(more ...checker.Answer) { s.answers = append(s.answers, more...) }
 
-// noon is when the sales of these tests begin.
+// noon returns a time after the start of these tests' sales.
 func noon(after time.Duration) time.Time {
 	return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(after)
 }
 
-// honest is the evidence of a small sale without faults: three users won the three units, one of them got the outcome
-// only after asking again, and a fourth was late.
+// honest returns the evidence of a small sale without faults: three users won the three units, one of them learned that
+// only by asking again, and a fourth was too late.
 func honest() *sale {
 	none := int64(0)
 	return &sale{
@@ -71,7 +71,7 @@ func honest() *sale {
 	}
 }
 
-// givenBack: user 1 cancels their order, and the late user 4 has the unit.
+// givenBack is honest, except that user 1 cancels their order and the late user 4 gets its unit.
 func givenBack() *sale {
 	s := honest()
 	s.rows()[0].Status = checker.Cancelled
@@ -84,17 +84,17 @@ func givenBack() *sale {
 	return s
 }
 
-// TestHonest: sales without faults have no findings.
+// TestHonest checks that sales without faults have no findings.
 func TestHonest(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func() *sale{
 		"sold out":   honest,
 		"given back": givenBack,
-		"the same user again after a cancel": func() *sale {
+		"the same user buys again after a cancel": func() *sale {
 			s := honest()
 			s.rows()[0].Status = checker.Cancelled
 			s.addRow(checker.Order{ID: 105, User: 1, Status: checker.Unpaid})
-			s.record(checker.Answer{Action: checker.Cancel, User: 1, Order: 101}, // unknown: the request is enough
+			s.record(checker.Answer{Action: checker.Cancel, User: 1, Order: 101}, // Unknown: the request is enough
 				checker.Answer{User: 1, Outcome: checker.Accepted, Order: 105})
 			s.Redis.Holders[1] = 105
 			return s
@@ -104,7 +104,7 @@ func TestHonest(t *testing.T) {
 			s.record(checker.Answer{User: 1, Outcome: checker.Refused, Code: checker.CodeSoldOut})
 			return s
 		},
-		"refunded, the unit not sold again": func() *sale {
+		"refunded, and the unit not resold": func() *sale {
 			s := honest()
 			s.rows()[2].Status = checker.Refunded
 			s.record(checker.Answer{Action: checker.Refund, User: 3, Order: 103, Outcome: checker.Accepted})
@@ -112,7 +112,7 @@ func TestHonest(t *testing.T) {
 			*s.LedgerStock, *s.ShownStock, s.Redis.Stock = 1, 1, 1
 			return s
 		},
-		"refunding holds its unit": func() *sale {
+		"an order being refunded holds its unit": func() *sale {
 			s := honest()
 			s.rows()[2].Status = checker.Refunding
 			s.record(checker.Answer{Action: checker.Refund, User: 3, Order: 103, Outcome: checker.Accepted})
@@ -131,7 +131,7 @@ func TestHonest(t *testing.T) {
 			s.record(checker.Answer{User: 9, Voucher: voucher + 1, Outcome: checker.Accepted, Order: 999})
 			return s
 		},
-		"a refusal that an acceptance overtook": func() *sale {
+		"an acceptance overtook a refusal": func() *sale {
 			s := honest()
 			s.answers[0].Sent, s.answers[0].Received = noon(10*time.Millisecond), noon(20*time.Millisecond)
 			s.answers[5].Sent, s.answers[5].Received = noon(20*time.Millisecond), noon(30*time.Millisecond)
@@ -147,7 +147,7 @@ func TestHonest(t *testing.T) {
 			s.answers = s.answers[:3]
 			return s
 		},
-		"others bought too": func() *sale {
+		"others bought as well": func() *sale {
 			s := honest()
 			s.Others = true
 			s.rows()[1].User, s.Redis.Holders[77] = 77, 102
@@ -158,7 +158,7 @@ func TestHonest(t *testing.T) {
 		"lost with Redis": func() *sale {
 			s := honest()
 			s.Loss = true
-			s.rows()[0] = checker.Order{ID: 104, User: 4, Status: checker.Unpaid} // 101 is gone, its unit sold again
+			s.rows()[0] = checker.Order{ID: 104, User: 4, Status: checker.Unpaid} // 101 is lost, and its unit resold
 			s.record(checker.Answer{User: 4, Outcome: checker.Accepted, Order: 104},
 				checker.Answer{User: 1, Outcome: checker.Refused, Code: "SOLD_OUT"})
 			s.Redis.Holders = map[int64]int64{4: 104, 2: 102, 3: 103}
@@ -175,7 +175,7 @@ func TestHonest(t *testing.T) {
 	}
 }
 
-// TestTampered: the checker finds each contradiction; each piece of evidence was tampered with in one place.
+// TestTampered checks that the checker finds each contradiction: each piece of evidence was tampered with in one way.
 func TestTampered(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -212,7 +212,7 @@ func TestTampered(t *testing.T) {
 		{"accepted, then failed", checker.Settled, honest, func(s *sale) { s.rows()[0].Status = checker.Failed }},
 		{"accepted, and still queued", checker.Settled, honest, func(s *sale) { s.rows()[0].Status = checker.Queued }},
 		{"an order that does not exist", checker.Settled, honest, func(s *sale) { s.answers[3].Order = 999 }},
-		{"the owner does not find it", checker.Settled, honest, func(s *sale) {
+		{"the owner cannot see the order", checker.Settled, honest, func(s *sale) {
 			s.Views = append(s.Views, checker.View{Name: "its owner", Orders: slices.Clone(s.rows()[1:])})
 		}},
 		{"dead letter", checker.Settled, honest, func(s *sale) { s.Redis.Dead = 1 }},
@@ -220,7 +220,7 @@ func TestTampered(t *testing.T) {
 		{"stock lost in redis", checker.Conservation, honest, func(s *sale) { s.Redis.Stock = -1 }},
 		{"stock given back twice", checker.Conservation, honest, func(s *sale) { s.Redis.Stock = 1 }},
 		{"an entry that is not acknowledged", checker.Conservation, honest, func(s *sale) { s.Redis.Waiting = 1 }},
-		{"an entry that is left", checker.Recovered, honest, func(s *sale) { s.Redis.Waiting = 1 }},
+		{"an entry that still waits", checker.Recovered, honest, func(s *sale) { s.Redis.Waiting = 1 }},
 		{"ledger stock not lowered", checker.Conservation, honest, func(s *sale) { *s.LedgerStock = 1 }},
 		{"shown stock that is gone", checker.Conservation, honest, func(s *sale) { *s.ShownStock = 1 }},
 		{"shown stock that is gone, no list of orders", checker.Conservation, honest, func(s *sale) {
@@ -255,12 +255,12 @@ func TestTampered(t *testing.T) {
 			}
 			s.answers[5].Sent, s.answers[5].Received = noon(0), noon(time.Second-1)
 		}},
-		{"a winner told sold out", checker.TrueAnswers, honest, func(s *sale) { s.answers[5].User = 1 }},
+		{"a winner gets SOLD_OUT", checker.TrueAnswers, honest, func(s *sale) { s.answers[5].User = 1 }},
 		{"another order at the second answer", checker.TrueAnswers, honest, func(s *sale) {
 			s.record(checker.Answer{User: 1, Outcome: checker.Held, Order: 999},
 				checker.Answer{User: 1, Outcome: checker.Held, Order: 101})
 		}},
-		{"a winner who was never told", checker.TrueAnswers, honest, func(s *sale) {
+		{"a winner who never got an answer", checker.TrueAnswers, honest, func(s *sale) {
 			s.answers[3] = checker.Answer{User: 2, Outcome: checker.Refused, Code: "ENDED"}
 		}},
 		{"one id for two users", checker.IDs, honest, func(s *sale) { s.answers[2].Order = 101 }},
@@ -292,7 +292,7 @@ func TestTampered(t *testing.T) {
 	}
 }
 
-// TestHistory: a finding has the history of its own users and orders, and no other.
+// TestHistory checks that a finding has the history of its own users and orders only.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	s := honest()
@@ -315,7 +315,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestUndecided: what could not be checked is reported.
+// TestUndecided checks that the report names what could not be checked.
 func TestUndecided(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -353,16 +353,16 @@ func TestUndecided(t *testing.T) {
 				}
 			}
 			if len(tt.want) == 0 && len(r.Undecided) > 0 {
-				t.Errorf("undecided, with every source: %v", r.Undecided)
+				t.Errorf("undecided although every source is there: %v", r.Undecided)
 			}
 			if len(r.Findings) > 0 {
-				t.Errorf("findings, where only a source is missing: %v", r.Findings)
+				t.Errorf("findings although only a source is missing: %v", r.Findings)
 			}
 		})
 	}
 }
 
-// TestLost: after a loss the orders that are gone are listed as lost, not as findings.
+// TestLost checks that orders lost by a store are listed as lost, not as findings.
 func TestLost(t *testing.T) {
 	t.Parallel()
 	s := honest()
@@ -373,7 +373,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestManyFindings: a report stays readable, and says how many there are.
+// TestManyFindings checks that a report keeps few findings but counts them all.
 func TestManyFindings(t *testing.T) {
 	t.Parallel()
 	s := honest()
@@ -386,7 +386,7 @@ func TestManyFindings(t *testing.T) {
 	}
 }
 
-// inUnits is the evidence of an honest sale of six units: one bought three of them, one two, one bought one.
+// inUnits returns the evidence of an honest sale of six units, in orders of three, two and one.
 func inUnits() *sale {
 	s := honest()
 	s.Issued, s.PerUser = 6, 3
@@ -407,7 +407,7 @@ func inUnits() *sale {
 	return s
 }
 
-// Orders of several units: sums count units, and every source has to say how many an order has.
+// TestUnits checks orders of several units: sums count units, and every source must agree on an order's units.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	if r := inUnits().check(); r.Total != 0 {
@@ -421,9 +421,9 @@ func TestUnits(t *testing.T) {
 		"the sum counts orders": {
 			func(s *sale) { s.LedgerStock = &left; s.ShownStock = &left }, checker.Conservation,
 		},
-		"an order lost units":         {func(s *sale) { s.rows()[0].Units = 1 }, checker.TrueAnswers},
-		"more than a user may have":   {func(s *sale) { s.PerUser = 2 }, checker.OnePerUser},
-		"more units than were issued": {func(s *sale) { s.Issued = 5 }, checker.NoOversell},
+		"an order lost units":             {func(s *sale) { s.rows()[0].Units = 1 }, checker.TrueAnswers},
+		"more units than a user may have": {func(s *sale) { s.PerUser = 2 }, checker.OnePerUser},
+		"more units than were issued":     {func(s *sale) { s.Issued = 5 }, checker.NoOversell},
 		"redis counts other units": {func(s *sale) {
 			s.Redis = &checker.Redis{Holders: map[int64]int64{1: 101, 2: 102, 3: 103}, Units: map[int64]int64{1: 3}}
 		}, checker.Conservation},

@@ -5,48 +5,49 @@ import (
 	"iter"
 )
 
-// Evidence is what is known of one sale at a quiescent point: when the clients have stopped and nothing is under way.
+// Evidence is what is known about one sale after the clients have stopped and nothing is under way.
 type Evidence struct {
 	Voucher int64
-	Issued  int64 // units, as the sale was created
-	PerUser int64 // units that a user may have in one order; 0: one
-	// Answers is the clients' record, in the order in which the answers came. It is read several times, and what it
-	// yields is not kept: a record of millions may be stored in any form.
+	Issued  int64 // units for sale when it was created
+	PerUser int64 // the most units in a user's order; 0: one
+	// Answers is the clients' record, in the order in which the answers came. It is iterated several times and not
+	// retained, so a record of millions may be stored in any form.
 	Answers iter.Seq[Answer]
 	Views   []View
-	// LedgerStock is the number of units that the ledger has left; nil: not read.
+	// LedgerStock is how many units the ledger has left; nil: not read.
 	LedgerStock *int64
-	// Offered is how many units the ledger keeps for those who wait for them: they are neither left nor of an order.
+	// Offered is how many units the ledger holds for offers to the waiting list: they are neither left nor part of an
+	// order.
 	Offered int64
-	// ShownStock is the number of units that buyers are shown as left; nil: not read.
+	// ShownStock is how many units buyers are shown as left; nil: not read.
 	ShownStock *int64
 	Redis      *Redis // nil: not read
 
-	Loss    bool // a store lost writes that it had acknowledged
-	Others  bool // buyers who are not in the record may have bought too
+	Loss    bool // a store lost acknowledged writes
+	Others  bool // buyers outside the record may have bought as well
 	Expires bool // unpaid orders may have expired
 	Changed bool // stock was added or removed during the sale; Issued is the final number
-	GaveUp  bool // clients stopped asking before they had an outcome
+	GaveUp  bool // some clients stopped before they had an outcome
 }
 
-// View is a list of orders, as one source shows them.
+// View is one source's list of orders.
 type View struct {
 	Name   string
 	Orders []Order
-	// Complete: it has every order of the voucher. Otherwise it has only orders that answers named.
+	// Complete: the list has every order of the voucher. Otherwise it only has orders named by answers.
 	Complete bool
 }
 
 // Redis is what Redis holds of the sale.
 type Redis struct {
 	Stock   int64           // units left to sell, returned ones included
-	Waiting int64           // accepted orders that are not recorded yet
+	Waiting int64           // accepted orders that are not yet recorded
 	Dead    int64           // dead letters
 	Holders map[int64]int64 // user → order
-	Units   map[int64]int64 // user → units of that order, of those that have several
+	Units   map[int64]int64 // user → units of that order, if several
 }
 
-// Live returns how many units the orders of the first complete view hold.
+// Live returns the number of units in live orders of the first complete view.
 func (e Evidence) Live() (n int64) {
 	v := e.complete()
 	if v == nil {
@@ -70,7 +71,7 @@ func (e Evidence) complete() *View {
 	return nil
 }
 
-// Invariant names what a finding contradicts, or what could not be decided.
+// Invariant names a promise that a finding contradicts, or that could not be decided.
 type Invariant string
 
 // The invariants.
@@ -101,7 +102,7 @@ func (i Invariant) Title() string {
 	case Conservation:
 		return "conservation"
 	case TrueAnswers:
-		return "winners are told their order, sold out is true"
+		return "winners get their own order; sold out is true"
 	case Recovered:
 		return "nothing left waiting"
 	case ReturnedOnce:
@@ -124,26 +125,26 @@ type Finding struct {
 	users, orders []int64
 }
 
-// String is the finding without its history.
+// String returns the finding without its history.
 func (f Finding) String() string {
 	return fmt.Sprintf("%s %s: %s", f.Invariant, f.Invariant.Title(), f.What)
 }
 
-// Gap is something that the evidence cannot decide.
+// Gap is something that the evidence could not decide.
 type Gap struct {
 	Invariant Invariant `json:"invariant"`
 	Why       string    `json:"why"`
 }
 
-// String is the gap as a line.
+// String returns the gap as a line.
 func (g Gap) String() string {
 	return fmt.Sprintf("%s %s: %s", g.Invariant, g.Invariant.Title(), g.Why)
 }
 
-// Report is what the checker found.
+// Report is the result of a check.
 type Report struct {
-	Findings  []Finding `json:"findings"`  // at most 50 of each invariant
-	Total     int       `json:"total"`     // findings in all
-	Undecided []Gap     `json:"undecided"` // what could not be looked at
+	Findings  []Finding `json:"findings"`  // at most 50 for each invariant
+	Total     int       `json:"total"`     // number of findings, kept or not
+	Undecided []Gap     `json:"undecided"` // what could not be checked
 	Lost      []int64   `json:"lost,omitempty"`
 }

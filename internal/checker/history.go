@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// maxHistory is how many answers of a history are shown: the first ones of a buyer who asked a hundred times.
+// maxHistory is how many answers a history shows at most: the first ones, if a buyer asked a hundred times.
 const maxHistory = 20
 
-// addHistories gives each finding what is known of its users and orders: the answers in order, then what each source
-// says in the end.
+// addHistories gives each finding the history of its users and orders: the answers in order, then the final state in
+// each source.
 func (c *check) addHistories() {
 	users, orders := map[int64][]string{}, map[int64][]string{}
 	for _, f := range c.report.Findings {
@@ -40,7 +40,7 @@ func (c *check) addHistories() {
 	}
 }
 
-// answerLines adds the answers that users got and that name orders.
+// answerLines adds the answers that name the users or orders.
 func (c *check) answerLines(users, orders map[int64][]string) {
 	for a := range c.e.Answers {
 		if a.Voucher != c.e.Voucher {
@@ -53,7 +53,7 @@ func (c *check) answerLines(users, orders map[int64][]string) {
 	}
 }
 
-// viewLines adds what the other sources say of users and orders.
+// viewLines adds what the other sources say about the users and orders.
 func (c *check) viewLines(users, orders map[int64][]string) {
 	const more = 2 * maxHistory
 	for _, v := range c.e.Views {
@@ -73,7 +73,7 @@ func (c *check) viewLines(users, orders map[int64][]string) {
 	}
 }
 
-// addLine adds a line to the history under the key, if there is one and it is not too long yet.
+// addLine adds a line to the history for the key, if there is such a history and it is shorter than longest.
 func addLine(histories map[int64][]string, key int64, longest int, line func() string) {
 	if h, wanted := histories[key]; wanted && len(h) < longest {
 		histories[key] = append(h, line())

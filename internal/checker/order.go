@@ -2,14 +2,14 @@ package checker
 
 import "fmt"
 
-// Status is an order's state. The numbers are those of the ledger; they are repeated here on purpose: the checker is
+// Status is an order's state. The numbers are the ledger's. They are repeated here deliberately, to keep the checker
 // independent of the service.
 type Status int8
 
 // The states.
 const (
 	StatusUnknown Status = -1 // the source could not tell
-	Queued        Status = 0  // accepted, without a row
+	Queued        Status = 0  // accepted, but without a row
 	Unpaid        Status = 1
 	Paid          Status = 2
 	Redeemed      Status = 3
@@ -24,7 +24,7 @@ func statusNames() []string {
 	return []string{"queued", "unpaid", "paid", "redeemed", "cancelled", "refunding", "refunded", "failed", "lapsed"}
 }
 
-// String returns the state's name, as the service shows it.
+// String returns the state's name as in the service's answers.
 func (s Status) String() string {
 	if names := statusNames(); s >= 0 && int(s) < len(names) {
 		return names[s]
@@ -32,7 +32,7 @@ func (s Status) String() string {
 	return "unknown"
 }
 
-// StatusNamed returns the state of a name; StatusUnknown for any other text.
+// StatusNamed returns the state with the name, or StatusUnknown.
 func StatusNamed(name string) Status {
 	for i, n := range statusNames() {
 		if n == name {
@@ -45,10 +45,10 @@ func StatusNamed(name string) Status {
 // Live reports whether an order in this state holds a unit and occupies its user.
 func (s Status) Live() bool { return s >= Queued && s <= Redeemed || s == Refunding || s == Lapsed }
 
-// givenBack reports whether an order in this state has given its unit back.
+// givenBack reports whether an order in this state has given its units back.
 func (s Status) givenBack() bool { return s == Cancelled || s == Refunded }
 
-// Order is one order as a source shows it.
+// Order is an order according to one source.
 type Order struct {
 	ID      int64
 	User    int64
@@ -58,10 +58,10 @@ type Order struct {
 	Units   int64  // 0: one
 }
 
-// units returns how many units the order has.
+// units returns the order's number of units.
 func (o Order) units() int64 { return max(1, o.Units) }
 
-// String is the order as one line of a history.
+// String returns the order as a line of a history.
 func (o Order) String() string {
 	s := fmt.Sprintf("order %d of user %d, voucher %d, %s", o.ID, o.User, o.Voucher, o.Status)
 	if o.Units > 1 {

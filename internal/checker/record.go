@@ -1,10 +1,10 @@
 package checker
 
-// buyer is what the record says of one buyer. There may be a million of them.
+// buyer summarizes the record of one buyer. There may be a million of them.
 type buyer struct {
-	order       int64 // the order that their last answer named; 0: none
+	order       int64 // the order named by the last answer; 0: none
 	orderSeen   int64 // when an answer first named it, in ns since 1970; 0: the record has no times
-	firstSent   int64 // when they first asked, likewise
+	firstSent   int64 // when the buyer first asked, likewise
 	lastOutcome Outcome
 }
 
@@ -22,7 +22,7 @@ func (c *check) readAnswers() {
 			continue
 		}
 		if a.Action != Buy {
-			// The request is enough: whatever the answer was, the order may have been cancelled.
+			// The request is enough: the order may have been cancelled, whatever the answer was.
 			c.released[a.Order] = true
 			continue
 		}
@@ -30,7 +30,7 @@ func (c *check) readAnswers() {
 	}
 }
 
-// withAnswer returns what is known of a buyer after one more answer.
+// withAnswer returns the buyer updated with one more answer.
 func (c *check) withAnswer(b buyer, a Answer) buyer {
 	if b.lastOutcome = a.Outcome; b.firstSent == 0 && !a.Sent.IsZero() {
 		b.firstSent = a.Sent.UnixNano()
@@ -39,7 +39,7 @@ func (c *check) withAnswer(b buyer, a Answer) buyer {
 	case Accepted, Held:
 		c.addPromise(a)
 		if b.order != 0 && b.order != a.Order && !c.released[b.order] && !c.released[a.Order] {
-			c.findUnlessLoss(TrueAnswers, about(a.User, b.order, a.Order), "user %d was told order %d, then %d",
+			c.findUnlessLoss(TrueAnswers, about(a.User, b.order, a.Order), "user %d got order %d, then %d",
 				a.User, b.order, a.Order)
 		}
 		if b.order != a.Order {
@@ -53,16 +53,16 @@ func (c *check) withAnswer(b buyer, a Answer) buyer {
 			c.soldOuts++
 		}
 		if b.order != 0 && !c.released[b.order] && !mayPrecedeOrder(b, a) {
-			c.findUnlessLoss(TrueAnswers, about(a.User, b.order), "user %d has order %d and was told %s",
+			c.findUnlessLoss(TrueAnswers, about(a.User, b.order), "user %d has order %d and got the answer %s",
 				a.User, b.order, a.Code)
 		}
-	case Unknown, Later: // only a user's last answer must not be one of these: checkResolved
+	case Unknown, Later: // only the last answer must not be one of these, see checkResolved
 	}
 	return b
 }
 
-// mayPrecedeOrder reports whether a refusal was under way when the buyer learned their order: it may be older than
-// the order.
+// mayPrecedeOrder reports whether a refusal was already under way when the buyer learned of their order: then it may be
+// older than the order.
 func mayPrecedeOrder(b buyer, a Answer) bool {
 	return b.orderSeen != 0 && !a.Sent.IsZero() && a.Sent.UnixNano() <= b.orderSeen
 }
@@ -70,19 +70,19 @@ func mayPrecedeOrder(b buyer, a Answer) bool {
 // addPromise records that an answer named an order.
 func (c *check) addPromise(a Answer) {
 	if a.Order <= 0 {
-		c.find(IDs, about(a.User), "user %d was told the order id %d", a.User, a.Order)
+		c.find(IDs, about(a.User), "user %d got the order id %d", a.User, a.Order)
 	}
 	before, known := c.promises[a.Order]
 	if known && before.user != a.User {
 		c.find(IDs, subject{[]int64{before.user, a.User}, []int64{a.Order}},
-			"order %d was given to the users %d and %d", a.Order, before.user, a.User)
+			"users %[2]d and %[3]d both got order %[1]d", a.Order, before.user, a.User)
 	}
 	if !known {
 		c.promises[a.Order] = promise{a.User, max(1, a.Units), a.Outcome}
 	}
 }
 
-// checkPromises compares the orders that answers named with the units; it needs no list of orders.
+// checkPromises checks that answers did not name orders of more units than were issued; it needs no list of orders.
 func (c *check) checkPromises() {
 	if c.e.Expires || c.e.Loss || c.unitsGivenBack() {
 		return
@@ -94,18 +94,18 @@ func (c *check) checkPromises() {
 		}
 	}
 	if n > c.e.Issued {
-		c.find(NoOversell, subject{}, "answers named orders of %d units, of %d", n, c.e.Issued)
+		c.find(NoOversell, subject{}, "answers named orders of %d units; only %d were issued", n, c.e.Issued)
 	}
 }
 
-// findUnlessLoss is find for what a loss of acknowledged writes excuses.
+// findUnlessLoss is find for contradictions that a loss of acknowledged writes excuses.
 func (c *check) findUnlessLoss(i Invariant, s subject, format string, args ...any) {
 	if !c.e.Loss {
 		c.find(i, s, format, args...)
 	}
 }
 
-// checkResolved finds buyers who asked again and never got an outcome.
+// checkResolved finds buyers who kept asking and never got an outcome.
 func (c *check) checkResolved() {
 	n := 0
 	for user, b := range c.buyers {
@@ -118,6 +118,6 @@ func (c *check) checkResolved() {
 		}
 	}
 	if n > 0 && c.e.GaveUp {
-		c.undecided(Resolved, "%d buyers stopped asking before they knew", n)
+		c.undecided(Resolved, "%d buyers stopped asking before they had an outcome", n)
 	}
 }

@@ -1,7 +1,7 @@
 package checker
 
-// checkStocks checks that the ledger's stock, and the one that is shown, come to the issued units with those of the
-// live orders.
+// checkStocks checks that the ledger's stock, and the shown stock, each plus the units of live orders, add up to the
+// units issued.
 func (c *check) checkStocks() {
 	if c.e.complete() == nil {
 		c.checkStockBound()
@@ -14,18 +14,19 @@ func (c *check) checkStocks() {
 	if s := c.e.LedgerStock; s != nil {
 		if *s < 0 || *s+live != c.e.Issued {
 			c.find(Conservation, subject{},
-				"the ledger has %d left and %d units of live orders and offers, of %d units", *s, live, c.e.Issued)
+				"the ledger has %d units left and %d in live orders and offers; %d were issued", *s, live, c.e.Issued)
 		}
 		c.checkSurplus("the ledger", *s+live)
 	}
 	if s := c.e.ShownStock; s != nil && *s+live != c.e.Issued {
 		c.find(Conservation, subject{},
-			"%d units are shown as left; with %d of live orders and offers that is %d of %d",
+			"%d units are shown as left; with %d in live orders and offers that makes %d of %d",
 			*s, live, *s+live, c.e.Issued)
 	}
 }
 
-// checkStockBound checks what needs no list of all orders: no more units of orders can be known than are gone.
+// checkStockBound is the check without a list of all orders: known orders plus the stock must not exceed the units
+// issued.
 func (c *check) checkStockBound() {
 	s := c.e.ShownStock
 	if s == nil {
@@ -44,20 +45,20 @@ func (c *check) checkStockBound() {
 		n += units
 	}
 	if *s+n > c.e.Issued {
-		c.find(Conservation, subject{}, "%d units are shown as left; with %d of known live orders that is %d of %d",
+		c.find(Conservation, subject{}, "%d units are shown as left; with %d in known live orders that makes %d of %d",
 			*s, n, *s+n, c.e.Issued)
 	}
 }
 
-// checkSurplus: more units than were issued, in a sale in which some came back, are units that came back twice.
+// checkSurplus finds surplus units in a sale in which units were given back: some came back twice.
 func (c *check) checkSurplus(where string, got int64) {
 	if got > c.e.Issued && c.unitsGivenBack() {
-		c.find(ReturnedOnce, subject{}, "%s accounts for %d of %d units, and units were given back",
+		c.find(ReturnedOnce, subject{}, "%s accounts for %d units, but %d were issued; some were given back twice",
 			where, got, c.e.Issued)
 	}
 }
 
-// unitsGivenBack reports whether any order gave its unit back.
+// unitsGivenBack reports whether any order gave its units back.
 func (c *check) unitsGivenBack() bool {
 	for _, v := range c.e.Views {
 		for _, o := range v.Orders {
@@ -89,7 +90,7 @@ func (c *check) checkRedis() {
 	got := r.Stock + r.Waiting + r.Dead + live
 	if got != c.e.Issued {
 		c.find(Conservation, subject{},
-			"redis has %d left, %d waiting, %d dead letters; with %d units of live orders that is %d of %d units",
+			"redis has %d left, %d waiting, %d dead letters; with %d units in live orders that makes %d of %d",
 			r.Stock, r.Waiting, r.Dead, live, got, c.e.Issued)
 	}
 	c.checkSurplus("redis", got)
@@ -116,7 +117,7 @@ func (c *check) checkHolders(v View, r Redis) {
 	for user, id := range holders {
 		if !holds[user] {
 			c.find(OnePerUser, about(user, id),
-				"redis says that user %d holds order %d, which is no live order", user, id)
+				"redis says that user %d holds order %d, which is not live", user, id)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 package checker
 
-// checkView checks one list of orders by itself, and against the record.
+// checkView checks one list of orders, by itself and against the record.
 func (c *check) checkView(v View) {
 	byID := make(map[int64]Order, len(v.Orders))
 	liveOf := make(map[int64]int64, len(v.Orders))
@@ -11,7 +11,7 @@ func (c *check) checkView(v View) {
 		}
 		byID[o.ID] = o
 		if o.Voucher != c.e.Voucher {
-			continue // checked with the answer that named it
+			continue // checkPromise checks it with its answer
 		}
 		c.checkOrder(v, o)
 		if !o.Status.Live() {
@@ -25,7 +25,7 @@ func (c *check) checkView(v View) {
 		liveOf[o.User] = o.ID
 	}
 	if live > c.e.Issued {
-		c.find(NoOversell, subject{}, "%s: %d units of live orders, of %d", v.Name, live, c.e.Issued)
+		c.find(NoOversell, subject{}, "%s: %d units in live orders, but %d were issued", v.Name, live, c.e.Issued)
 	}
 	for id, p := range c.promises {
 		c.checkPromise(v, id, p, byID)
@@ -38,24 +38,24 @@ func (c *check) checkView(v View) {
 // checkOrder checks one order by itself.
 func (c *check) checkOrder(v View, o Order) {
 	if _, asked := c.buyers[o.User]; !asked && v.Complete && !c.e.Others {
-		c.find(AskedFor, about(o.User, o.ID), "%s: order %d of user %d, who never asked", v.Name, o.ID, o.User)
+		c.find(AskedFor, about(o.User, o.ID), "%s: order %d belongs to user %d, who never asked", v.Name, o.ID, o.User)
 	}
 	if o.units() > max(1, c.e.PerUser) {
-		c.find(OnePerUser, about(o.User, o.ID), "%s: order %d of user %d has %d units, allowed are %d",
+		c.find(OnePerUser, about(o.User, o.ID), "%s: order %d of user %d has %d units, more than the allowed %d",
 			v.Name, o.ID, o.User, o.Units, max(1, c.e.PerUser))
 	}
 	if p, named := c.promises[o.ID]; named && p.units != o.units() {
-		c.find(TrueAnswers, about(o.User, o.ID), "%s: order %d of user %d has %d units, and they were told %d",
+		c.find(TrueAnswers, about(o.User, o.ID), "%s: order %d of user %d has %d units, but the answer said %d",
 			v.Name, o.ID, o.User, o.units(), p.units)
 	}
 	switch {
 	case o.Status == Failed:
 		c.findUnlessLoss(Settled, about(o.User, o.ID),
-			"%s: order %d of user %d failed (%s), though no store lost anything", v.Name, o.ID, o.User, o.Reason)
+			"%s: order %d of user %d failed (%s), although no store lost anything", v.Name, o.ID, o.User, o.Reason)
 	case o.Status == Queued, o.Status == StatusUnknown:
 		c.find(Settled, about(o.User, o.ID), "%s: order %d of user %d is still %s", v.Name, o.ID, o.User, o.Status)
 	case (o.Status.givenBack() || o.Status == Refunding) && !c.releaseExpected(o):
-		c.findUnlessLoss(Settled, about(o.User, o.ID), "%s: order %d of user %d is %s, which was not asked for",
+		c.findUnlessLoss(Settled, about(o.User, o.ID), "%s: order %d of user %d is %s, which nobody requested",
 			v.Name, o.ID, o.User, o.Status)
 	}
 }
@@ -65,7 +65,7 @@ func (c *check) releaseExpected(o Order) bool {
 	return c.released[o.ID] || c.e.Expires && o.Status == Cancelled || c.e.Others
 }
 
-// checkPromise checks that an order that an answer named is there, and belongs to that buyer.
+// checkPromise checks that an order named by an answer exists and belongs to that buyer.
 func (c *check) checkPromise(v View, id int64, p promise, byID map[int64]Order) {
 	o, there := byID[id]
 	s := about(p.user, id)
@@ -73,17 +73,17 @@ func (c *check) checkPromise(v View, id int64, p promise, byID map[int64]Order) 
 	case !there && c.e.Loss, there && o.Status == Failed && c.e.Loss:
 		c.lost[id] = true
 	case !there:
-		c.find(Settled, s, "%s: order %d of user %d (%s) is not there", v.Name, id, p.user, p.outcome)
+		c.find(Settled, s, "%s: order %d of user %d (%s) is missing", v.Name, id, p.user, p.outcome)
 	case o.User != p.user:
 		c.findUnlessLoss(Settled, subject{[]int64{p.user, o.User}, []int64{id}},
-			"%s: order %d was promised to user %d and is user %d's", v.Name, id, p.user, o.User)
+			"%s: order %d was promised to user %d but is user %d's", v.Name, id, p.user, o.User)
 	case o.Voucher != c.e.Voucher:
-		c.find(IDs, s, "%s: order %d was promised for voucher %d and is for voucher %d",
+		c.find(IDs, s, "%s: order %d was promised for voucher %d but is for voucher %d",
 			v.Name, id, c.e.Voucher, o.Voucher)
 	}
 }
 
-// checkUnnamed finds live orders whose buyers asked and got another answer.
+// checkUnnamed finds live orders whose buyers got another answer.
 func (c *check) checkUnnamed(v View) {
 	for _, o := range v.Orders {
 		b, asked := c.buyers[o.User]
@@ -91,10 +91,10 @@ func (c *check) checkUnnamed(v View) {
 			continue
 		}
 		if c.e.GaveUp && (b.lastOutcome == Unknown || b.lastOutcome == Later) {
-			continue // the next answer would have named it
+			continue // asking again would have named it
 		}
 		c.findUnlessLoss(TrueAnswers, about(o.User, o.ID),
-			"%s: user %d has order %d and was never told; their last answer was %s",
+			"%s: user %d has order %d but never got it in an answer; the last answer was %s",
 			v.Name, o.User, o.ID, b.lastOutcome)
 	}
 }

@@ -46,7 +46,7 @@ func inAdmission() []mutant.Mutant {
 			mutant.Change{File: "internal/httpapi/errors_table.go", From: `		Members: alreadyBoughtMembers,
 `, To: ``},
 		),
-		serverMutant("already bought, with another id", "F02", "I6 winners are told their order, sold out is true",
+		serverMutant("already bought, with another id", "F02", "I6 winners get their own order; sold out is true",
 			mutant.Change{File: script, From: `outcomes[i] = current
 `, To: `outcomes[i] = order
 `},
