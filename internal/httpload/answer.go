@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxBody limits an answer's body: 16 MiB, far above any answer of this service.
+// maxBody limits an answer's body to 16 MiB, far above any answer of this service.
 const maxBody = 16 << 20
 
 var (
@@ -17,7 +17,7 @@ var (
 	errTooLong   = errors.New("answer too long")
 )
 
-// head is what matters of an answer's header.
+// head is the part of an answer's header that the client uses.
 type head struct {
 	status     int
 	length     int // -1: not given
@@ -26,7 +26,7 @@ type head struct {
 	retryAfter time.Duration
 }
 
-// read reads one answer and skips answers with status 1xx before it.
+// read reads one answer, after skipping answers with status 1xx.
 func (c *Conn) read() (a Answer, keep bool, err error) {
 	var h head
 	for {
@@ -44,7 +44,7 @@ func (c *Conn) read() (a Answer, keep bool, err error) {
 		err = c.readChunks()
 	case h.length >= 0:
 		err = c.readBody(h.length)
-	default: // it ends with the connection
+	default: // the body ends with the connection
 		h.closes = true
 		err = c.readRest()
 	}
@@ -97,7 +97,7 @@ func (h *head) field(line []byte) (err error) {
 	return nil
 }
 
-// line reads a line, without its end. It is valid until the next read.
+// line reads a line without its line end. The result is valid until the next read.
 func (c *Conn) line() ([]byte, error) {
 	line, err := c.answers.ReadSlice('\n')
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *Conn) readChunks() error {
 			return fmt.Errorf("%w: a chunk without its end: %w", errMalformed, err)
 		}
 	}
-	for { // trailers
+	for { // skip trailers
 		line, err := c.line()
 		if err != nil || len(line) == 0 {
 			return err

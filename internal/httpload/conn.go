@@ -13,30 +13,31 @@ import (
 	"time"
 )
 
-// ErrNotSent means that there was no connection. The request certainly had no effect.
+// ErrNotSent means that there was no connection, so the request certainly had no effect.
 var ErrNotSent = errors.New("not sent")
 
-// stale is how long a connection may be idle and still be used. The other side may be closing an older one, and a
-// request that is sent then has an unknown outcome.
+// stale is how long an idle connection is reused. The server may just be closing an older one, and then the outcome of
+// a request would be unknown.
 const stale = 2 * time.Second
 
-// Conn is a connection to one server. It connects on demand, and again after a failure. It serves one goroutine.
+// Conn is a connection to one server. It connects on demand, and again after a failure. Use it from one goroutine at a
+// time.
 type Conn struct {
 	host    string // for the Host header
 	addr    string // host:port
-	prefix  string // path before every request's
+	prefix  string // prepended to every request's path
 	secure  bool
 	timeout time.Duration
 
 	conn    net.Conn // nil: none
 	answers *bufio.Reader
-	used    time.Time // when the last answer was complete, or it connected
+	used    time.Time // when the last answer was complete, or the connection was made
 	out     []byte
 	body    []byte
 }
 
-// New returns a connection to the server of a URL, http or https, whose path is put before every request's. No request
-// takes longer than the timeout, connecting included.
+// New returns a connection to an http or https server. The URL's path is prepended to every request's path. The timeout
+// limits each request, connecting included.
 func New(server *url.URL, timeout time.Duration) (*Conn, error) {
 	c := &Conn{host: server.Host, addr: server.Host, prefix: server.EscapedPath(), timeout: timeout}
 	port := "80"
@@ -59,11 +60,11 @@ func New(server *url.URL, timeout time.Duration) (*Conn, error) {
 	return c, nil
 }
 
-// Request is one request. Without a token no Authorization header is sent; without a body the length is 0.
+// Request is one request. An empty Token sends no Authorization header; an empty Body has the length 0.
 type Request struct {
 	Method, Path string
 	Token        string
-	Header       string // more lines of the header, each with its end (CRLF)
+	Header       string // further header lines, each ending with CRLF
 	Body         []byte // JSON
 }
 
@@ -74,8 +75,8 @@ type Answer struct {
 	Body       []byte        // valid until the next request
 }
 
-// Do sends a request and reads the whole answer. The error is ErrNotSent, or why the connection failed, which is then
-// closed. When ctx ends, only connecting is interrupted.
+// Do sends a request and reads the whole answer. On an error the connection is closed; ErrNotSent means that the
+// request was not sent. If ctx ends, only connecting is interrupted.
 func (c *Conn) Do(ctx context.Context, r Request) (Answer, error) {
 	now := time.Now()
 	if c.conn != nil && now.Sub(c.used) > stale {
@@ -98,15 +99,15 @@ func (c *Conn) Do(ctx context.Context, r Request) (Answer, error) {
 	return a, nil
 }
 
-// Close closes the connection; the next request makes another one.
+// Close closes the connection. The next request opens another one.
 func (c *Conn) Close() {
 	if c.conn != nil {
-		_ = c.conn.Close() // every answer has been read
+		_ = c.conn.Close() // nothing is unread
 		c.conn = nil
 	}
 }
 
-// Connect connects now and in the dialer's way, which otherwise the next request does.
+// Connect connects now, with the dialer, instead of at the next request.
 func (c *Conn) Connect(ctx context.Context, dialer *net.Dialer) (err error) {
 	c.Close()
 	if c.secure {
@@ -115,7 +116,7 @@ func (c *Conn) Connect(ctx context.Context, dialer *net.Dialer) (err error) {
 		c.conn, err = dialer.DialContext(ctx, "tcp", c.addr)
 	}
 	if err != nil {
-		c.conn = nil // not an interface that holds a nil *tls.Conn
+		c.conn = nil // a nil *tls.Conn in the interface would not be nil
 		return err
 	}
 	if c.answers == nil {
@@ -127,7 +128,8 @@ func (c *Conn) Connect(ctx context.Context, dialer *net.Dialer) (err error) {
 	return nil
 }
 
-// exchange sends a request on the open connection and reads the answer; keep reports whether the connection stays open.
+// exchange sends a request on the open connection and reads the answer; keep reports whether the connection can be
+// reused.
 func (c *Conn) exchange(r Request, deadline time.Time) (a Answer, keep bool, err error) {
 	if err = c.conn.SetDeadline(deadline); err != nil {
 		return a, false, err
@@ -138,7 +140,7 @@ func (c *Conn) exchange(r Request, deadline time.Time) (a Answer, keep bool, err
 	return c.read()
 }
 
-// request writes a request into the buffer, which all requests use.
+// request writes a request into the buffer, which all requests share.
 func (c *Conn) request(r Request) []byte {
 	b := c.out[:0]
 	b = append(append(b, r.Method...), ' ')

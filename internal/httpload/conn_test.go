@@ -37,7 +37,7 @@ func dial(t *testing.T, address string, timeout time.Duration) *httpload.Conn {
 	return c
 }
 
-// TestConn talks to net/http's server: requests arrive, answers are read, all over one connection.
+// TestConn talks to net/http's server: requests arrive and answers are read, all over one connection.
 func TestConn(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -107,14 +107,14 @@ func TestConn(t *testing.T) {
 	}
 }
 
-// TestAnswers reads what other servers may send. An incomplete answer is an error, and never ErrNotSent.
+// TestAnswers reads answers that other servers may send. An incomplete answer is an error, but never ErrNotSent.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, sent string
 		status     int // 0: an error
 		body       string
-		again      bool // the connection is used for the next request
+		again      bool // the connection is reused
 	}{
 		{"length", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi", 200, "hi", true},
 		{"closes", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi", 200, "hi", false},
@@ -128,7 +128,7 @@ func TestAnswers(t *testing.T) {
 		{"half a head", "HTTP/1.1 200 OK\r\nContent-Le", 0, "", false},
 		{"half a body", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi", 0, "", false},
 		{"half a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhi", 0, "", false},
-		{"a chunk that is no number", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nhi", 0, "", false},
+		{"a chunk with an odd length", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nhi", 0, "", false},
 		{"another protocol", "SSH-2.0-x\r\n\r\n", 0, "", false},
 		{"no field", "HTTP/1.1 200 OK\r\nnonsense\r\n\r\n", 0, "", false},
 		{"a negative length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", 0, "", false},
@@ -152,7 +152,7 @@ func TestAnswers(t *testing.T) {
 				}
 			}
 			c.Close()
-			_ = l.Close() // the last accept returns
+			_ = l.Close() // makes the last Accept return
 			want := 2
 			if tt.again {
 				want = 1
@@ -164,8 +164,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// serve answers every request on a listener with the same bytes, and closes each connection after the first unless it
-// is to be used again. It returns how many connections there were.
+// serve answers every request on a listener with the same bytes. Unless again is set, it closes each connection after
+// its first answer. It returns the number of connections.
 func serve(l net.Listener, sent string, again bool) (n int) {
 	for ; ; n++ {
 		conn, err := l.Accept()
@@ -186,10 +186,10 @@ func serve(l net.Listener, sent string, again bool) (n int) {
 	}
 }
 
-// TestNotSent: a request to a closed port is ErrNotSent.
+// TestNotSent checks that a request to a closed port fails with ErrNotSent.
 func TestNotSent(t *testing.T) {
 	t.Parallel()
-	addr, err := freeport.TakeAddr(t.Context()) // which nobody else gets
+	addr, err := freeport.TakeAddr(t.Context()) // reserved, so nobody listens there
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// TestTimeout: a server that does not answer is a timeout.
+// TestTimeout checks that a request to a silent server times out.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -215,7 +215,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestConnect: the next request goes over the connection that was made before it, in the dialer's way.
+// TestConnect checks that the next request uses the connection made by Connect, with its dialer.
 func TestConnect(t *testing.T) {
 	t.Parallel()
 	var connected atomic.Int64
@@ -240,7 +240,7 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// TestNew refuses what is no address of a server.
+// TestNew checks that New refuses invalid server addresses.
 func TestNew(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"", "localhost:8080", "ftp://x", "http://", "http://:80"} {
@@ -249,7 +249,7 @@ func TestNew(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err = httpload.New(u, time.Second); err == nil {
-			t.Errorf("%q is taken for an address", address)
+			t.Errorf("%q was accepted as an address", address)
 		}
 	}
 }

@@ -18,10 +18,10 @@ import (
 // SignatureHeader carries the signature of a callback.
 const SignatureHeader = "Payment-Signature"
 
-// maxAge is how old a callback may be, and by how much the sender's clock may be ahead.
+// maxAge is how old a callback may be, and how far the sender's clock may be ahead.
 const maxAge = 5 * time.Minute
 
-// succeeded is the only status that the provider reports: others need no action.
+// succeeded is the only status that the provider reports: no other status needs an action.
 const succeeded = "succeeded"
 
 // callback is the body of a callback.
@@ -31,14 +31,14 @@ type callback struct {
 	Status    string `json:"status"`
 }
 
-// Notices signs callbacks, and reads signed ones.
+// Notices signs callbacks and reads signed ones.
 type Notices struct {
 	key key
 	now func() time.Time
 }
 
-// NewNotices returns a reader of callbacks that are signed with the secret, or ErrWeakSecret. now is the clock for
-// their age.
+// NewNotices returns the reader and signer of callbacks with the secret, or ErrWeakSecret. now is the clock that their
+// age is measured with.
 func NewNotices(secret []byte, now func() time.Time) (*Notices, error) {
 	k, err := newKey(secret, "callback")
 	if err != nil {
@@ -47,9 +47,9 @@ func NewNotices(secret []byte, now func() time.Time) (*Notices, error) {
 	return &Notices{key: k, now: now}, nil
 }
 
-// Read looks at the header of a callback and returns what reads its body. Both return order.ErrBadNotice, wrapped,
-// for everything that is not a callback of this provider: Read when the header has no signature or an old one, the
-// other when the signature is not the body's.
+// Read checks the header of a callback and returns a function that reads its body. Both return order.ErrBadNotice,
+// wrapped, for anything but a valid callback: Read if the signature is missing or old, the function if the signature
+// does not match the body.
 func (n *Notices) Read(header http.Header) (read func(body []byte) (order.Notice, error), err error) {
 	sent, signature, err := parseSignature(header.Get(SignatureHeader))
 	if err != nil {
@@ -60,7 +60,7 @@ func (n *Notices) Read(header http.Header) (read func(body []byte) (order.Notice
 	}
 	return func(body []byte) (order.Notice, error) {
 		if !n.key.verify(signed(sent, body), signature) {
-			return order.Notice{}, fmt.Errorf("%w: the signature is not right", order.ErrBadNotice)
+			return order.Notice{}, fmt.Errorf("%w: the signature does not match", order.ErrBadNotice)
 		}
 		return parse(body)
 	}, nil
@@ -74,15 +74,15 @@ func parse(body []byte) (order.Notice, error) {
 		return order.Notice{}, fmt.Errorf("%w: %w", order.ErrBadNotice, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return order.Notice{}, fmt.Errorf("%w: more follows the body's object", order.ErrBadNotice)
+		return order.Notice{}, fmt.Errorf("%w: more data follows the object in the body", order.ErrBadNotice)
 	}
 	if c.Status != succeeded || c.PaymentID == "" {
-		return order.Notice{}, fmt.Errorf("%w: payment %q is %q", order.ErrBadNotice, c.PaymentID, c.Status)
+		return order.Notice{}, fmt.Errorf("%w: payment %q has status %q", order.ErrBadNotice, c.PaymentID, c.Status)
 	}
 	return order.Notice{PaymentID: c.PaymentID, Amount: c.Amount, Provider: Name}, nil
 }
 
-// Write returns the callback for a payment, and the value of its SignatureHeader.
+// Write returns the callback for a payment, and its value of SignatureHeader.
 func (n *Notices) Write(of order.Notice) (body []byte, signature string, err error) {
 	if body, err = json.Marshal(callback{PaymentID: of.PaymentID, Amount: of.Amount, Status: succeeded}); err != nil {
 		return nil, "", fmt.Errorf("sandbox: %w", err)
@@ -92,7 +92,7 @@ func (n *Notices) Write(of order.Notice) (body []byte, signature string, err err
 	return body, fmt.Sprintf("t=%d,v1=%s", now.Unix(), hex.EncodeToString(mac)), nil
 }
 
-// signed is the text whose signature a callback carries. The time is part of it, so that an old callback cannot be
+// signed returns the text that a callback's signature covers. It contains the time, so that an old callback cannot be
 // given a new time.
 func signed(sent time.Time, body []byte) []byte {
 	text := strconv.AppendInt(nil, sent.Unix(), 10)

@@ -23,12 +23,12 @@ import (
 var pageSource string
 
 const (
-	callbackTime  = 2 * time.Second // one try of a callback
+	callbackTime  = 2 * time.Second // limit of one try of a callback
 	callbackTries = 3
-	maxReply      = 4 << 10 // bytes of a callback's answer that are read
+	maxReply      = 4 << 10 // how many bytes of a callback's answer are read
 )
 
-// Pages is where the buyer pays: GET shows the payment, POST pays it, which means that the service is called back.
+// Pages is where the buyer pays: GET shows the payment, and POST pays it by calling the service back.
 type Pages struct {
 	provider *Provider
 	notices  *Notices
@@ -39,8 +39,8 @@ type Pages struct {
 	page     *template.Template
 }
 
-// NewPages returns the pages of the provider. callbackURL is the service's own POST /payment/callback; back is where
-// a buyer goes on who has paid, or does not want to, "" for nowhere.
+// NewPages returns the provider's pages. callbackURL is the service's own POST /payment/callback; back is where buyers
+// continue after paying or deciding not to pay, "" for nowhere.
 func NewPages(
 	p *Provider, n *Notices, callbackURL, back string, client *http.Client, log *slog.Logger,
 ) (*Pages, error) {
@@ -51,14 +51,14 @@ func NewPages(
 	return &Pages{provider: p, notices: n, callback: callbackURL, back: back, client: client, log: log, page: page}, nil
 }
 
-// stage is how far the buyer has got.
+// stage is the buyer's progress.
 type stage string
 
 const (
 	asking  stage = "asking"  // the button is shown
-	paid    stage = "paid"    // the service was called back
-	failing stage = "failing" // the service could not be called back
-	unknown stage = "unknown" // no payment of this provider
+	paid    stage = "paid"    // the callback succeeded
+	failing stage = "failing" // the callback failed
+	unknown stage = "unknown" // not a payment of this provider
 )
 
 // ServeHTTP implements http.Handler.
@@ -76,7 +76,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "GET shows the payment, POST pays it", http.StatusMethodNotAllowed)
 	default:
 		if err := p.callBack(r.Context(), order.Notice{PaymentID: t.PaymentID, Amount: t.Amount}); err != nil {
-			p.log.WarnContext(r.Context(), "the sandbox could not call back", "payment", t.PaymentID, "order",
+			p.log.WarnContext(r.Context(), "the sandbox's callback failed", "payment", t.PaymentID, "order",
 				t.OrderID, "error", err)
 			p.show(w, r, http.StatusBadGateway, viewOf(t, title, failing))
 			return
@@ -85,7 +85,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// callBack calls the service back, and retries after a temporary failure.
+// callBack sends the callback to the service, and retries after a temporary failure.
 func (p *Pages) callBack(ctx context.Context, n order.Notice) error {
 	_, err := backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, p.callOnce(ctx, n) },
 		backoff.WithBackOff(backoff.NewExponentialBackOff()), backoff.WithMaxTries(callbackTries))
@@ -121,11 +121,11 @@ func (p *Pages) callOnce(ctx context.Context, n order.Notice) error {
 	return err
 }
 
-// view is what the page shows.
+// view is the data of the page.
 type view struct {
 	Chinese bool
 	Stage   stage
-	Title   string // of the voucher; "" where it is not known
+	Title   string // of the voucher; "" if unknown
 	Amount  string
 	OrderID int64
 	Back    string
@@ -135,7 +135,7 @@ func viewOf(t ticket, title string, s stage) view {
 	return view{Stage: s, Title: title, OrderID: t.OrderID, Amount: yuan(t.Amount)}
 }
 
-// yuan is an amount as the pages write it, with both decimals.
+// yuan formats an amount with two decimals.
 func yuan(cents int64) string {
 	whole := strconv.FormatInt(cents/100, 10)
 	for i := len(whole) - 3; i > 0; i -= 3 {
@@ -148,7 +148,7 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, status int, v view)
 	v.Chinese, v.Back = prefersChinese(r), p.back
 	var b bytes.Buffer
 	if err := p.page.Execute(&b, v); err != nil {
-		p.log.ErrorContext(r.Context(), "the sandbox's page", "error", err)
+		p.log.ErrorContext(r.Context(), "failed to render the sandbox's page", "error", err)
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}
@@ -161,14 +161,15 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, status int, v view)
 		"default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = b.WriteTo(w) // the caller has gone if it fails
+		_, _ = b.WriteTo(w) // if it fails, the caller has gone
 	}
 }
 
-// languageCookie has the language that the buyer has chosen on the shop's pages (web/assets/words.js).
+// languageCookie stores the language that the buyer has chosen on the shop's pages (web/assets/words.js).
 const languageCookie = "seckill-language"
 
-// prefersChinese reads what the buyer has chosen, else Accept-Language.
+// prefersChinese reports whether the buyer has chosen Chinese on the shop's pages or, without a choice, prefers it by
+// Accept-Language.
 func prefersChinese(r *http.Request) bool {
 	if chosen, err := r.Cookie(languageCookie); err == nil && (chosen.Value == "en" || chosen.Value == "zh") {
 		return chosen.Value == "zh"

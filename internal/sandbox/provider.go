@@ -13,13 +13,13 @@ import (
 // MinSecret is the minimum length of the secret in bytes.
 const MinSecret = 32
 
-// Name is the provider's in settings, callbacks and payments.
+// Name is the provider's name in settings, callbacks and payments.
 const Name = "sandbox"
 
-// Path is where Pages is to be mounted; what Provider.Begin returns lies below it.
+// Path is where Pages must be mounted; the paths from Provider.Begin are below it.
 const Path = "/sandbox/pay/"
 
-// ErrWeakSecret means that a secret is shorter than MinSecret.
+// ErrWeakSecret means that the secret is shorter than MinSecret.
 var ErrWeakSecret = errors.New("sandbox: the secret is too short")
 
 // Provider is an order.Provider that moves no money.
@@ -30,7 +30,7 @@ type Provider struct {
 
 var _ service.Provider = (*Provider)(nil)
 
-// NewProvider returns a provider whose addresses are signed with the secret, or ErrWeakSecret.
+// NewProvider returns a provider that signs its addresses with the secret, or ErrWeakSecret.
 func NewProvider(secret []byte, log *slog.Logger) (*Provider, error) {
 	tickets, err := newKey(secret, "ticket")
 	if err != nil {
@@ -39,7 +39,7 @@ func NewProvider(secret []byte, log *slog.Logger) (*Provider, error) {
 	return &Provider{tickets: tickets, log: log}, nil
 }
 
-// Begin returns the path where the payment is paid. It has no effect, so it may be repeated. The sandbox has no ids
+// Begin returns the path where the buyer pays. It has no effect, so it may be repeated. The sandbox has no payment ids
 // of its own.
 func (p *Provider) Begin(_ context.Context, pay order.Payment) (service.Checkout, error) {
 	t, err := p.tickets.seal(ticket{PaymentID: pay.ID, OrderID: pay.OrderID, Amount: pay.Amount})
@@ -49,7 +49,7 @@ func (p *Provider) Begin(_ context.Context, pay order.Payment) (service.Checkout
 	return service.Checkout{URL: Path + t + p.tickets.sealTitle(t, pay.Title)}, nil
 }
 
-// Refund logs that the money would go back now.
+// Refund logs that a real provider would now send the money back.
 func (p *Provider) Refund(ctx context.Context, pay order.Payment) error {
 	p.log.InfoContext(ctx, "the sandbox would send money back", "payment", pay.ID, "order",
 		pay.OrderID, "cents", pay.Amount)

@@ -16,7 +16,7 @@ import (
 
 var secret = []byte("a secret of tests, 32 bytes long")
 
-// readNotice reads a callback with a signature.
+// readNotice reads a signed callback.
 func readNotice(n *Notices, signature string, body []byte) (order.Notice, error) {
 	read, err := n.Read(http.Header{SignatureHeader: {signature}})
 	if err != nil {
@@ -96,7 +96,7 @@ func TestNotices(t *testing.T) {
 			`{"paymentId":"pay_1","amount":1000,"status":"succeeded","x":1}`,
 			sign(`{"paymentId":"pay_1","amount":1000,"status":"succeeded","x":1}`), 0, true,
 		},
-		"signed: more behind": {string(body) + "{}", sign(string(body) + "{}"), 0, false},
+		"signed: more data after the object": {string(body) + "{}", sign(string(body) + "{}"), 0, false},
 		"signed: not paid": {
 			`{"paymentId":"p","amount":1,"status":"failed"}`,
 			sign(`{"paymentId":"p","amount":1,"status":"failed"}`), 0, false,
@@ -134,17 +134,17 @@ func FuzzRead(f *testing.F) {
 	f.Add("t=1800000000,v1=00", []byte(`{"paymentId":"p","amount":1,"status":"succeeded"}`))
 	f.Add("", []byte(nil))
 	f.Fuzz(func(t *testing.T, signature string, body []byte) {
-		// Without the key no notice is accepted.
+		// Nobody without the key can make a notice.
 		if got, err := readNotice(noticesAt(t, now), signature, body); err == nil {
 			t.Errorf("%q with %q was accepted: %+v", body, signature, got)
 		}
 	})
 }
 
-// shop is the service that receives callbacks.
+// shop is a service that receives callbacks.
 type shop struct {
 	server   *httptest.Server
-	answers  chan int // the status of each answer, in turn; 200 when there is none
+	answers  chan int // the statuses of the answers, in turn; 200 if none is left
 	received chan order.Notice
 }
 
@@ -197,8 +197,8 @@ func TestPaying(t *testing.T) {
 	for name, tc := range map[string]struct {
 		method   string
 		language string
-		chosen   string // on the shop's pages
-		damage   string // added to the address
+		chosen   string // the language chosen on the shop's pages
+		damage   string // appended to the address
 		answers  []int
 		status   int
 		says     string
@@ -224,9 +224,9 @@ func TestPaying(t *testing.T) {
 		"a shop that refuses": {
 			method: http.MethodPost, answers: []int{409}, status: 502, says: "Please try again", calls: 1,
 		},
-		"another address": {method: http.MethodPost, damage: "x", status: 404, says: "no payment at this address"},
-		"a way out of it": {method: http.MethodGet, damage: "x", status: 404, says: `href="/"`},
-		"another method":  {method: http.MethodDelete, status: 405, says: "GET shows"},
+		"altered":             {method: http.MethodPost, damage: "x", status: 404, says: "no payment at this address"},
+		"altered: a way back": {method: http.MethodGet, damage: "x", status: 404, says: `href="/"`},
+		"another method":      {method: http.MethodDelete, status: 405, says: "GET shows"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -268,7 +268,7 @@ func TestTicketsCannotBeAltered(t *testing.T) {
 	for i := range len(sealed) {
 		altered := []byte(sealed)
 		altered[i] ^= 1
-		// The last character of a part may have unused bits; such texts have the same payment.
+		// The last character of a part may have unused bits; such variants mean the same payment.
 		if got, err := k.open(string(altered)); err == nil &&
 			got != (ticket{PaymentID: "pay_1", OrderID: 7, Amount: 10}) {
 			t.Errorf("altered at %d: %+v", i, got)
@@ -276,11 +276,12 @@ func TestTicketsCannotBeAltered(t *testing.T) {
 	}
 	notices := noticesAt(t, time.Now())
 	if notices.key.verify([]byte("x"), k.sign([]byte("x"))) || bytes.Equal(k, notices.key) {
-		t.Error("what is signed for one purpose is good for another")
+		t.Error("a signature for one purpose is valid for another")
 	}
 }
 
-// A title is shown on the page of its own ticket only, as the provider wrote it; a long one is cut.
+// TestTitles checks that a title is shown only on the page of its own ticket, as the provider wrote it, and that a long
+// title is cut.
 func TestTitles(t *testing.T) {
 	t.Parallel()
 	k := providerOf(t).tickets

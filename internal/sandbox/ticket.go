@@ -13,7 +13,7 @@ import (
 // key signs one kind of text.
 type key []byte
 
-// newKey derives the key for one purpose, so that a signature for one is invalid for the other.
+// newKey derives the key for one purpose, so that a signature for one purpose is invalid for another.
 func newKey(secret []byte, purpose string) (key, error) {
 	if len(secret) < MinSecret {
 		return nil, ErrWeakSecret
@@ -31,20 +31,20 @@ func (k key) sign(text []byte) []byte {
 // verify compares in constant time.
 func (k key) verify(text, signature []byte) bool { return hmac.Equal(k.sign(text), signature) }
 
-// ticket is the data of a payment in its address.
+// ticket is a payment's data, as contained in its address.
 type ticket struct {
 	PaymentID string `json:"p"`
 	OrderID   int64  `json:"o"`
 	Amount    int64  `json:"a"` // cents
 }
 
-// errTicket: an address that this provider did not make.
+// errTicket: the address was not made by this provider.
 var errTicket = errors.New("sandbox: not an address of this provider")
 
-// maxTicket is the length of the longest address that is read.
+// maxTicket is the length of the longest ticket that is read.
 const maxTicket = 1024
 
-// seal writes a ticket as text that fits into a path and cannot be altered.
+// seal encodes and signs a ticket as text that fits into a path.
 func (k key) seal(t ticket) (string, error) {
 	text, err := json.Marshal(t)
 	if err != nil {
@@ -53,7 +53,7 @@ func (k key) seal(t ticket) (string, error) {
 	return encode(text) + "." + encode(k.sign(text)), nil
 }
 
-// open reads what seal wrote, or returns errTicket.
+// open decodes a sealed ticket, or returns errTicket.
 func (k key) open(s string) (ticket, error) {
 	payload, mac, _ := strings.Cut(s, ".")
 	text, errText := base64.RawURLEncoding.DecodeString(payload)
@@ -70,14 +70,14 @@ func (k key) open(s string) (ticket, error) {
 	return t, nil
 }
 
-// maxTitle is how many characters of a voucher's title an address has.
+// maxTitle is how many characters of a voucher's title an address contains at most.
 const maxTitle = 80
 
-// titleParam is the parameter with the voucher's title. It stands beside the ticket, not in it: other versions read
-// those.
+// titleParam is the query parameter with the voucher's title. It is not part of the ticket, because other versions of
+// the service read tickets.
 const titleParam = "for"
 
-// sealTitle writes the title of what a ticket pays for as the query of its address, "" for none.
+// sealTitle returns the query with the signed title of what a ticket pays for, or "" without a title.
 func (k key) sealTitle(of, title string) string {
 	if title == "" {
 		return ""
@@ -89,7 +89,7 @@ func (k key) sealTitle(of, title string) string {
 	return "?" + titleParam + "=" + encode(text) + "." + encode(k.sign(titled(of, text)))
 }
 
-// openTitle reads what sealTitle wrote for the ticket, "" for anything else.
+// openTitle returns the title that sealTitle wrote for the ticket, or "".
 func (k key) openTitle(of, sealed string) string {
 	payload, mac, _ := strings.Cut(sealed, ".")
 	text, errText := base64.RawURLEncoding.DecodeString(payload)
@@ -100,8 +100,8 @@ func (k key) openTitle(of, sealed string) string {
 	return string(text)
 }
 
-// titled is the text whose signature a title has: good for one ticket only, and no ticket's own, which begins with a
-// brace.
+// titled returns the text that a title's signature covers. It is valid for one ticket only, and is never a ticket's own
+// text, which begins with a brace.
 func titled(of string, title []byte) []byte { return append([]byte("title of "+of+" "), title...) }
 
 func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
