@@ -12,7 +12,7 @@ import (
 	"seckill/internal/httpload"
 )
 
-// result is what an answer means for the buyer.
+// result is the meaning of an answer for the buyer.
 type result struct {
 	outcome    checker.Outcome
 	order      int64
@@ -25,7 +25,7 @@ func (res result) retry() bool {
 	return res.outcome == checker.Unknown || res.outcome == checker.Later || res.code == "NOT_STARTED"
 }
 
-// classify returns what an answer, or its absence, means. What it does not understand is unknown.
+// classify returns the meaning of an answer, or of a failed request. What it does not recognize is Unknown.
 func classify(a httpload.Answer, err error) result {
 	if err != nil {
 		return result{outcome: outcomeOf(err), code: textOf(err)}
@@ -50,7 +50,7 @@ func classify(a httpload.Answer, err error) result {
 	return res
 }
 
-// withOrder takes the order id from an answer that has to name one.
+// withOrder adds the order id from an answer that must have one.
 func (res result) withOrder(v checker.Outcome, a httpload.Answer) result {
 	text := between(a.Body, `"orderId":"`)
 	id, err := strconv.ParseInt(text, 10, 64)
@@ -60,8 +60,8 @@ func (res result) withOrder(v checker.Outcome, a httpload.Answer) result {
 	return result{outcome: v, order: id}
 }
 
-// between returns the text after before, up to the next quotation mark. The service writes its JSON without spaces, and
-// decoding it properly would cost more than sending the request.
+// between returns the text from before up to the next quotation mark. This works because the service writes JSON
+// without spaces; proper decoding would cost more than sending the request.
 func between(body []byte, before string) string {
 	_, rest, found := bytes.Cut(body, []byte(before))
 	text, _, ends := bytes.Cut(rest, []byte{'"'})
@@ -71,7 +71,8 @@ func between(body []byte, before string) string {
 	return string(text)
 }
 
-// outcomeOf: a request that was not sent had no effect; one that was sent may have had one.
+// outcomeOf returns the outcome of a failed request: a request that was not sent had no effect; one that was sent may
+// have had one.
 func outcomeOf(err error) checker.Outcome {
 	if errors.Is(err, httpload.ErrNotSent) {
 		return checker.Later
@@ -79,7 +80,7 @@ func outcomeOf(err error) checker.Outcome {
 	return checker.Unknown
 }
 
-// textOf is a short text for a kind of errors.
+// textOf returns a short text for a kind of error.
 func textOf(err error) string {
 	timeout := net.Error(nil)
 	switch {

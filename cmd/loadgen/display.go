@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	refresh  = 250 * time.Millisecond // of the block on a terminal
-	interval = 3 * time.Second        // between lines elsewhere
+	refresh  = 250 * time.Millisecond // of a terminal's block
+	interval = 3 * time.Second        // between lines of a log
 )
 
-// display shows the progress: a block that is redrawn on a terminal, elsewhere a line at intervals.
+// display shows the progress: on a terminal as a block that is redrawn, elsewhere as a line at intervals.
 type display struct {
 	out      io.Writer
 	terminal bool
@@ -39,7 +39,7 @@ func (d display) run(over <-chan struct{}) {
 		sent, at = now.sent, now.at
 		if d.terminal {
 			if lines > 0 {
-				_, _ = fmt.Fprintf(d.out, "\x1b[%dA\x1b[J", lines) // up, and clear from there
+				_, _ = fmt.Fprintf(d.out, "\x1b[%dA\x1b[J", lines) // move up and clear the rest
 			}
 			block := now.block(rate)
 			lines = strings.Count(block, "\n")
@@ -50,7 +50,7 @@ func (d display) run(over <-chan struct{}) {
 	}
 }
 
-// snapshot is the state of the load at one time.
+// snapshot is the state of the load at one moment.
 type snapshot struct {
 	at              time.Time
 	since, duration time.Duration
@@ -62,7 +62,7 @@ type snapshot struct {
 	fromDue         latency
 }
 
-// snapshot reads the present state of the load.
+// snapshot reads the current state of the load.
 func (d display) snapshot() snapshot {
 	l, r := d.load, d.load.record
 	r.mu.Lock()
@@ -75,7 +75,7 @@ func (d display) snapshot() snapshot {
 	}
 }
 
-// line is the state in one line.
+// line formats the state as one line.
 func (s snapshot) line(rate float64) string {
 	answers := make([]string, len(s.counts))
 	for i, c := range s.counts {
@@ -86,9 +86,9 @@ func (s snapshot) line(rate float64) string {
 		ms(s.fromDue.P99), strings.Join(answers, ", "))
 }
 
-// block is the state in several lines.
+// block formats the state as several lines.
 func (s snapshot) block(rate float64) string {
-	const most = 8 // kinds of answers
+	const most = 8 // kinds of answers shown
 	var b strings.Builder
 	fmt.Fprintf(&b, "%6.1f s of %v   %d of %d buyers have come\n",
 		s.since.Seconds(), s.duration.Round(time.Second/10), s.arrived, s.buyers)

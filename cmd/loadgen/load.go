@@ -13,30 +13,30 @@ import (
 	"seckill/internal/httpload"
 )
 
-// request is one request that a buyer sends when it is due.
+// request is a buyer's request, to be sent when it is due.
 type request struct {
 	due     time.Time
 	buyer   uint32
 	attempt uint16 // 0: the first purchase request
-	browse  bool   // only read the voucher
+	browse  bool   // only reads the voucher
 }
 
-// schedule is a heap of requests; the next one is first.
+// schedule is a heap of requests, ordered by due time.
 type schedule []request
 
-// Len is heap.Interface's.
+// Len implements heap.Interface.
 func (e *schedule) Len() int { return len(*e) }
 
-// Less is heap.Interface's.
+// Less implements heap.Interface.
 func (e *schedule) Less(i, j int) bool { return (*e)[i].due.Before((*e)[j].due) }
 
-// Swap is heap.Interface's.
+// Swap implements heap.Interface.
 func (e *schedule) Swap(i, j int) { (*e)[i], (*e)[j] = (*e)[j], (*e)[i] }
 
-// Push is heap.Interface's.
+// Push implements heap.Interface.
 func (e *schedule) Push(x any) { *e = append(*e, x.(request)) } // only requests are pushed
 
-// Pop is heap.Interface's.
+// Pop implements heap.Interface.
 func (e *schedule) Pop() any {
 	old := *e
 	last := old[len(old)-1]
@@ -44,11 +44,11 @@ func (e *schedule) Pop() any {
 	return last
 }
 
-// load is the buyers, and the connections that send their requests.
+// load is the buyers and the connections that send their requests.
 type load struct {
 	plan   *plan
-	path   string // of purchases
-	page   string // of the voucher
+	path   string // path of purchases
+	page   string // path of the voucher
 	record *record
 	began  time.Time
 
@@ -58,8 +58,8 @@ type load struct {
 
 	mu        sync.Mutex
 	scheduled schedule
-	active    int           // buyers who have arrived and are not finished
-	wake      chan struct{} // something changed for dispatch
+	active    int           // buyers who have arrived but not finished
+	wake      chan struct{} // tells dispatch that something changed
 }
 
 func newLoad(p *plan, voucher int64, r *record) *load {
@@ -74,7 +74,7 @@ func newLoad(p *plan, voucher int64, r *record) *load {
 	return l
 }
 
-// run returns when all buyers are finished, or when ctx has ended and the requests under way are answered.
+// run returns when all buyers are finished, or when ctx has ended and all requests under way are answered.
 func (l *load) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for i := range l.plan.connections {
@@ -85,7 +85,7 @@ func (l *load) run(ctx context.Context) {
 	wg.Wait()
 }
 
-// dispatch passes requests to the connections when they are due.
+// dispatch passes requests to the connections as they become due.
 func (l *load) dispatch(ctx context.Context) {
 	for {
 		r, found := l.next()
@@ -110,8 +110,8 @@ func (l *load) dispatch(ctx context.Context) {
 	}
 }
 
-// next takes the request that is due first: of a new buyer, or a scheduled one. If there is none but buyers are still
-// active, it is a placeholder that is never due. found is false when all buyers are finished.
+// next takes the request that is due first: a new buyer's or a scheduled one. If there is none while buyers are still
+// active, it returns a placeholder that is never due. found is false once all buyers are finished.
 func (l *load) next() (r request, found bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +137,7 @@ func (l *load) next() (r request, found bool) {
 	return r, false
 }
 
-// putBack returns a request that was taken too early.
+// putBack returns a request that is not due yet to the schedule.
 func (l *load) putBack(r request) {
 	if r.buyer == math.MaxUint32 {
 		return
@@ -162,7 +162,7 @@ func (l *load) finished(again *request) {
 	}
 	select {
 	case l.wake <- struct{}{}:
-	default: // dispatch is awake already
+	default: // dispatch will wake anyway
 	}
 }
 
@@ -170,7 +170,7 @@ func (l *load) finished(again *request) {
 func (l *load) serveConn(ctx context.Context, i int) {
 	conn, err := httpload.New(l.plan.servers[i%len(l.plan.servers)], l.plan.timeout)
 	if err != nil {
-		return // the plan has tried each address
+		return // cannot happen: the plan has checked each address
 	}
 	defer conn.Close()
 	for r := range l.ready {
@@ -185,7 +185,7 @@ func (l *load) send(ctx context.Context, conn *httpload.Conn, r request) *reques
 	ctx = context.WithoutCancel(ctx) // after Ctrl-C, requests under way are still answered
 	buyer := int(r.buyer)
 	if r.browse {
-		// The buyer buys whatever the answer.
+		// The buyer goes on to buy, whatever the answer.
 		_, _ = conn.Do(ctx, httpload.Request{Method: http.MethodGet, Path: l.page, Token: l.plan.tokens.of(buyer)})
 		think := -math.Log1p(-random(l.plan.seed, buyer, 1)) * float64(l.plan.think)
 		return &request{due: time.Now().Add(time.Duration(think)), buyer: r.buyer}
@@ -204,6 +204,6 @@ func (l *load) send(ctx context.Context, conn *httpload.Conn, r request) *reques
 	if pause == 0 {
 		pause = l.plan.pause
 	}
-	pause += time.Duration(random(l.plan.seed, buyer, int(r.attempt)+2) * float64(pause)) // not all at the same time
+	pause += time.Duration(random(l.plan.seed, buyer, int(r.attempt)+2) * float64(pause)) // spreads the retries
 	return &request{due: received.Add(pause), buyer: r.buyer, attempt: r.attempt + 1}
 }

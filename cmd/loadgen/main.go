@@ -14,18 +14,18 @@ import (
 // Exit codes.
 const (
 	exitVerified    = 0
-	exitFindings    = 1 // something is wrong, or could not be run
+	exitFindings    = 1 // something is wrong, or the rehearsal could not run
 	exitUsage       = 2
-	exitInterrupted = 130 // Ctrl-C or -longest, and nothing wrong in what was done until then
+	exitInterrupted = 130 // ended by Ctrl-C or -longest, and nothing was wrong until then
 )
 
-// environment is what the program gets from outside.
+// environment is the program's environment.
 type environment struct {
-	args     []string // behind the program's name
+	args     []string // after the program's name
 	getenv   func(string) string
 	out, err io.Writer
-	terminal bool   // err is one: the display may move the cursor
-	stop     func() // stops catching signals, so that the next one ends the process at once
+	terminal bool   // err is a terminal: the display may move the cursor
+	stop     func() // stops catching signals, so that the next one kills the process
 }
 
 func main() {
@@ -39,7 +39,7 @@ func main() {
 	os.Exit(code)
 }
 
-// errUsage: the command line is wrong; the reason is printed already.
+// errUsage: the command line is wrong; the reason has been printed.
 var errUsage = errors.New("wrong usage")
 
 // realMain rehearses the sale that the arguments describe and returns the exit code.

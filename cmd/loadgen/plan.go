@@ -15,10 +15,10 @@ import (
 	"seckill/internal/kit/cmdline"
 )
 
-// plan is what the command line asks for.
+// plan is the parsed command line.
 type plan struct {
 	servers     []*url.URL
-	voucher     int64 // 0: create one
+	voucher     int64 // 0: create a voucher
 	shop, stock int64
 	buyers      int
 	firstUser   int64
@@ -50,9 +50,9 @@ answer is compared with the service's orders.
   loadgen -rate 3000 -buyers 90000 -curve flat -wait 2s -json report.json
         three thousand a second for half a minute, each waiting for the recorded order
   loadgen -url http://10.0.0.1:8080,http://10.0.0.2:8080 -voucher 7 -tokens tokens.txt
-        two instances, an existing voucher, buyers with tokens of their own
+        two instances, an existing voucher, buyers with their own tokens
 
-Without -voucher a voucher is created, which needs an admin's token. Tokens are
+Without -voucher, loadgen creates one, which needs an admin's token. Tokens are
 signed with SECKILL_JWT_SECRET (SECKILL_JWT_ISSUER, SECKILL_JWT_AUDIENCE), or read
 from files. The orders are real ones, of made-up users: rehearse on a system
 where that does no harm.
@@ -76,22 +76,22 @@ func readPlan(env environment) (plan, error) {
 	set.DurationVar(&p.duration, "duration", 10*time.Second, "`time` within which they arrive")
 	rate := set.Float64("rate", 0, "average `number` of buyers who arrive in a second, instead of -duration")
 	shape := set.String("curve", "spike",
-		"how they arrive: flat; ramp: faster and faster; spike: most at the start, then fewer and fewer")
+		"how they arrive: flat: evenly; ramp: faster and faster; spike: most of them at the start")
 	set.DurationVar(&p.think, "think", 0,
 		"mean `time` between reading the voucher and buying; 0: the voucher is not read")
 	set.IntVar(&p.retry, "retry", 10,
-		"`times` that a buyer without an outcome asks again (429, 500, 503, 504, no answer)")
+		"how many `times` a buyer without an outcome retries (429, 500, 503, 504, no answer)")
 	set.DurationVar(&p.pause, "pause", time.Second,
-		"`time` before a retry, if the answer has no Retry-After; plus up to as much again, at random")
+		"`time` before a retry without a Retry-After; up to twice that, at random")
 	set.DurationVar(&p.wait, "wait", 0,
-		"buy with ?wait=: the answer waits this `time` for the recorded order; 0: without")
+		"buy with ?wait=: let the answer wait up to this `time` for the recorded order; 0: without it")
 	set.DurationVar(&p.timeout, "timeout", 15*time.Second, "longest `time` for one answer; a longer one is unknown")
 	set.IntVar(&p.connections, "connections", 256,
-		"`number` of connections that stay open; a buyer who finds none free waits, and this counts as latency")
-	set.DurationVar(&p.longest, "longest", 0, "longest `time` from the first buyer on: then nobody asks any more, "+
+		"`number` of open connections; a buyer waits if all are busy, which counts as latency")
+	set.DurationVar(&p.longest, "longest", 0, "longest `time` from the first buyer; then the load stops "+
 		"and what was done is verified; 0: until all are finished")
 	set.DurationVar(&p.settle, "settle", 30*time.Second,
-		"longest `time`, after the last answer, until everything must agree")
+		"longest `time` after the last answer until all sources must agree")
 	set.Uint64Var(&p.seed, "seed", 1, "the same `number` gives the same arrivals")
 	set.StringVar(&p.json, "json", "", "`file` for the report as JSON")
 	tokenFile := set.String("tokens", "", "`file` of buyers' tokens, one a line, instead of signing them")
@@ -114,7 +114,7 @@ func readPlan(env environment) (plan, error) {
 		p.tokens, err = readTokens(env.getenv, *tokenFile, *adminFile, p.firstUser)
 	}
 	if err == nil {
-		err = p.tokens.check(&p) // which lowers the number of buyers, by which a rate makes a duration
+		err = p.tokens.check(&p) // may lower the number of buyers, from which -rate computes the duration
 	}
 	if err == nil {
 		err = p.complete(*servers, *shape, *rate)
@@ -129,8 +129,8 @@ func readPlan(env environment) (plan, error) {
 	return p, nil
 }
 
-// makeReport makes the file of the report, or leaves one that is there: one that cannot be written is found before
-// the rush, not after it.
+// makeReport creates the report's file or checks that the existing one is writable, so that a wrong name is found
+// before the rush instead of after it.
 func (p *plan) makeReport() error {
 	file, err := os.OpenFile(p.json, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // a report is public
 	if err != nil {

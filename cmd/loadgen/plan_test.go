@@ -17,7 +17,7 @@ import (
 	"seckill/test/box"
 )
 
-// TestUsage: a wrong command line is refused with the reason, before anything is done.
+// TestUsage checks that a wrong command line is refused with the reason, before anything is done.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -53,8 +53,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestRateOfTokens: a rate is that of the buyers who have a token in the file, not of as many as there would be
-// without it.
+// TestRateOfTokens checks that -rate applies to the buyers with a token in the file, not to the number that would
+// arrive without the file.
 func TestRateOfTokens(t *testing.T) {
 	t.Parallel()
 	signer := tokens{secret: []byte(box.Secret), firstUser: 500, life: tokenLife}
@@ -72,7 +72,7 @@ func TestRateOfTokens(t *testing.T) {
 	}
 }
 
-// TestNoService: a rehearsal that cannot begin is not verified.
+// TestNoService checks that a rehearsal that cannot start is not reported as verified.
 func TestNoService(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -83,21 +83,22 @@ func TestNoService(t *testing.T) {
 	}
 }
 
-// TestVoucherNotShown: a voucher that is not there may be one of a rehearsal, for tokens that the service believes.
+// TestVoucherNotShown checks the hint for a hidden voucher: it may belong to a rehearsal, which needs tokens that the
+// service accepts.
 func TestVoucherNotShown(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusNotFound, `{"success":false,"code":"NOT_FOUND","errorMsg":"There is no such voucher."}`)
 	}))
 	defer server.Close()
-	const want = "There is no such voucher. (that of a rehearsal"
+	const want = "There is no such voucher. (a rehearsal"
 	if code, _, log := run(t.Context(), box.Secret, "-url", server.URL, "-voucher", "7"); code != exitFindings ||
 		!strings.Contains(log, want) || !strings.Contains(log, "SECKILL_JWT_SECRET") {
 		t.Errorf("exit code %d: %s", code, log)
 	}
 }
 
-// TestInterruptedBeforeTheSale: Ctrl-C before the first buyer.
+// TestInterruptedBeforeTheSale sends Ctrl-C before the first buyer.
 func TestInterruptedBeforeTheSale(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -115,12 +116,12 @@ func TestInterruptedBeforeTheSale(t *testing.T) {
 	}
 }
 
-// TestCurve: buyers arrive in order and within the time, as densely as the curve's name says, and at the same times
-// with the same seed.
+// TestCurve checks that buyers arrive in order, within the duration, as densely as the curve's name says, and at equal
+// times with equal seeds.
 func TestCurve(t *testing.T) {
 	t.Parallel()
 	const n, d = 10_000, 10 * time.Second
-	// Of the buyers, in the first half of the time.
+	// The share of the buyers that arrives in the first half of the time.
 	firstHalf := map[string]float64{"flat": 0.5, "ramp": 0.25, "spike": 0.9241}
 	for name, want := range firstHalf {
 		c, err := newCurve(name, d)
@@ -134,7 +135,7 @@ func TestCurve(t *testing.T) {
 				t.Fatalf("%s: buyer %d arrives at %v, the one before at %v", name, i, at, last)
 			}
 			if at != c.arrival(i, n, 7) {
-				t.Fatalf("%s: buyer %d arrives at another time each time", name, i)
+				t.Fatalf("%s: buyer %d arrives at different times with the same seed", name, i)
 			}
 			if last = at; at < d/2 {
 				early++
@@ -146,7 +147,7 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// TestClassify: what is not understood is unknown, never success and never refusal.
+// TestClassify checks that an unrecognized answer is Unknown, never a success or a refusal.
 func TestClassify(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

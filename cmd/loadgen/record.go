@@ -11,37 +11,37 @@ import (
 )
 
 const (
-	chunkSize = 4096 // entries
-	maxCodes  = 1000 // different codes; a load has a dozen
-	// Latencies are kept from a microsecond to an hour, three digits of each.
+	chunkSize = 4096 // entries in a chunk
+	maxCodes  = 1000 // number of different codes; a load has about a dozen
+	// Latencies are recorded from a microsecond to an hour, with three significant digits.
 	longest = int64(time.Hour / time.Microsecond)
 	digits  = 3
 )
 
-// entry is one answer, in as few bytes as a million buyers allow.
+// entry is one answer, kept small because there may be a million.
 type entry struct {
 	order          int64
-	sent, received time.Duration // since the record began
+	sent, received time.Duration // since the start of the record
 	buyer          uint32
 	code           uint16
 	outcome        checker.Outcome
 }
 
-// second is what happened within one second.
+// second counts what happened within one second.
 type second struct {
 	Sent     int `json:"sent"`
 	Accepted int `json:"accepted"`
 	Refused  int `json:"refused"`
-	Unclear  int `json:"unclear"` // unknown, or to be retried
+	Unclear  int `json:"unclear"` // unknown or retried
 }
 
-// countKey is what answers are counted by.
+// countKey is the key by which answers are counted.
 type countKey struct {
 	outcome checker.Outcome
 	code    uint16
 }
 
-// record is every answer of the load, in the order in which they came.
+// record has every answer of the load, in the order in which they came.
 type record struct {
 	began time.Time
 
@@ -56,8 +56,8 @@ type record struct {
 	sent     int
 	answered int
 	accepted int           // buyers who have a unit
-	issued   int64         // units that there are
-	soldOut  time.Duration // when the last of them had its buyer, or the first came who got none; 0: not yet
+	issued   int64         // units of the sale
+	soldOut  time.Duration // when the last unit was taken, or the first buyer got none; 0: not yet
 	late     time.Duration // how late the last request was sent
 }
 
@@ -68,7 +68,7 @@ func newRecord(began time.Time, issued int64) *record {
 	}
 }
 
-// sending records that a request is sent, and how late.
+// sending records that a request is being sent, and how late.
 func (r *record) sending(at time.Time, late time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +77,7 @@ func (r *record) sending(at time.Time, late time.Duration) {
 	r.second(at).Sent++
 }
 
-// second returns the counts of the second that has the time.
+// second returns the counts of the second that contains the time.
 func (r *record) second(at time.Time) *second {
 	i := max(0, int(at.Sub(r.began)/time.Second))
 	for len(r.seconds) <= i {
@@ -97,7 +97,7 @@ func (r *record) add(buyer int, res result, due, sent, received time.Time) {
 	})
 	r.answered++
 	r.count[countKey{res.outcome, code}]++
-	_ = r.fromDue.RecordValue(min(received.Sub(due).Microseconds(), longest)) // fails only above the longest
+	_ = r.fromDue.RecordValue(min(received.Sub(due).Microseconds(), longest)) // fails only above longest
 	_ = r.fromSent.RecordValue(min(received.Sub(sent).Microseconds(), longest))
 	switch s := r.second(received); res.outcome {
 	case checker.Accepted, checker.Held:
@@ -107,7 +107,7 @@ func (r *record) add(buyer int, res result, due, sent, received time.Time) {
 		}
 	case checker.Refused:
 		s.Refused++
-		if res.code == "SOLD_OUT" { // whose answer was lost may have the last unit
+		if res.code == "SOLD_OUT" { // a buyer without an answer may have the last unit
 			r.goneAt(received)
 		}
 	case checker.Unknown, checker.Later:
@@ -115,7 +115,7 @@ func (r *record) add(buyer int, res result, due, sent, received time.Time) {
 	}
 }
 
-// goneAt records from when on no unit is left.
+// goneAt records when the last unit was taken, at the latest.
 func (r *record) goneAt(at time.Time) {
 	if r.soldOut == 0 {
 		r.soldOut = at.Sub(r.began)
@@ -130,7 +130,7 @@ func (r *record) append(e entry) {
 	*last = append(*last, e)
 }
 
-// intern returns the number of a code. Codes above the limit, such as from ever new network errors, share one number.
+// intern returns the number of a code. Beyond the limit, as with ever new network errors, all codes share one number.
 func (r *record) intern(code string) uint16 {
 	n, known := r.codeOf[code]
 	if known {
@@ -144,7 +144,7 @@ func (r *record) intern(code string) uint16 {
 	return n
 }
 
-// entries yields the answers. None may be added meanwhile.
+// entries yields the answers. Do not add answers while iterating.
 func (r *record) entries() iter.Seq[entry] {
 	return func(yield func(entry) bool) {
 		for _, chunk := range r.chunks {
@@ -157,7 +157,7 @@ func (r *record) entries() iter.Seq[entry] {
 	}
 }
 
-// answers yields the answers as the checker reads them. None may be added meanwhile.
+// answers yields the answers in the checker's form. Do not add answers while iterating.
 func (r *record) answers(voucher int64, t *tokens) iter.Seq[checker.Answer] {
 	return func(yield func(checker.Answer) bool) {
 		for e := range r.entries() {

@@ -8,7 +8,7 @@ import (
 	"seckill/internal/checker"
 )
 
-// TestInternBounded: any number of different network errors take no more space than a thousand.
+// TestInternBounded checks that any number of different network errors takes no more space than maxCodes.
 func TestInternBounded(t *testing.T) {
 	t.Parallel()
 	r := newRecord(time.Now(), 0)
@@ -20,8 +20,8 @@ func TestInternBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkMillionBuyers records a sale of a million buyers for 100,000 units and checks it. It reports the memory of
-// the record, and what the checker adds to it.
+// BenchmarkMillionBuyers records and checks a sale with a million buyers of 100,000 units. It reports the memory of the
+// record, and the additional memory of the checker.
 func BenchmarkMillionBuyers(b *testing.B) {
 	const buyers, units = 1_000_000, 100_000
 	for b.Loop() {
@@ -53,13 +53,13 @@ func BenchmarkMillionBuyers(b *testing.B) {
 	}
 }
 
-// inUse returns how many bytes are in use.
+// inUse returns the number of bytes in use.
 func inUse() uint64 {
 	runtime.GC()
 	return allocated()
 }
 
-// allocated returns how many bytes are in use or not yet collected.
+// allocated returns the number of bytes in use or not yet collected.
 func allocated() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

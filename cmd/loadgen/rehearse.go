@@ -9,14 +9,14 @@ import (
 
 const (
 	pollInterval = 100 * time.Millisecond // between two reads of the voucher
-	// openTimeout is how long a voucher may take until it is on sale.
+	// openTimeout is how long to wait for a voucher to go on sale.
 	openTimeout = 30 * time.Second
-	// signalPause is how long further signals are taken for the first one.
+	// signalPause is how long a further signal counts as part of the first one.
 	signalPause = time.Second
 )
 
-// rehearse opens the voucher, runs the load and verifies it. When ctx ends, or after the plan's longest time, it
-// stops the load and verifies what was done until then.
+// rehearse opens the voucher, runs the load and verifies it. If ctx or the plan's longest time ends first, it stops the
+// load and verifies what was done until then.
 func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 	s, err := newService(&p)
 	if err != nil {
@@ -30,10 +30,10 @@ func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 	r := newRecord(time.Now(), before.Issued)
 	l := newLoad(&p, before.ID, r)
 	reports := newReporter(ctx, &p, before, l, env.err)
-	r.began = time.Now() // the first buyer comes now
+	r.began = time.Now() // the first buyer arrives now
 	l.began = r.began
-	// A second signal ends the program, if it does not come with the first: the terminal sends one to server rehearse
-	// and to this program, and server rehearse sends another.
+	// A second signal kills the program, unless it belongs to the first one: the terminal signals both this program and
+	// its parent, server rehearse, which passes the signal on.
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(signalPause, env.stop) })()
 	loading, cancel := ctx, context.CancelFunc(func() {})
 	if p.longest > 0 {
@@ -55,9 +55,9 @@ func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 	interrupted := loading.Err() != nil
 	took := time.Since(r.began)
 	if ctx.Err() == nil {
-		env.stop() // from here on Ctrl-C ends the program
+		env.stop() // from here on Ctrl-C kills the program
 	}
-	_, _ = fmt.Fprintln(env.err, "comparing every answer with what the service says of every order …")
+	_, _ = fmt.Fprintln(env.err, "comparing every answer with the service's orders …")
 	v := verifier{plan: &p, service: s, record: r, before: before, gaveUp: interrupted}
 	verified, err := v.verify(context.WithoutCancel(ctx))
 	if err != nil {
@@ -70,7 +70,7 @@ func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 	return out, nil
 }
 
-// open returns the voucher, on sale, as it was before anybody bought.
+// open waits until the voucher is on sale, creating one if necessary, and returns its state before the first purchase.
 func open(ctx context.Context, log io.Writer, s *service, p *plan) (voucher, error) {
 	id := p.voucher
 	if id == 0 {
@@ -90,7 +90,7 @@ func open(ctx context.Context, log io.Writer, s *service, p *plan) (voucher, err
 		case "on_sale":
 			return v, nil
 		case "not_started":
-			// By the service's clock, which decides; the first buyers arrive when the sale begins.
+			// By the service's clock, which decides. The first buyers arrive when the sale begins.
 			wait = v.BeginTime.Sub(v.ServerTime)
 			_, _ = fmt.Fprintf(log, "the sale begins in %v; waiting\n", wait.Round(time.Second))
 			deadline = time.Now().Add(wait + openTimeout)

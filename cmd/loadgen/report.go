@@ -20,19 +20,19 @@ type report struct {
 	checker.Report
 	Settings    settings `json:"settings"`
 	Voucher     int64    `json:"voucher"`
-	Buyers      int64    `json:"buyers"` // who arrived
+	Buyers      int64    `json:"buyers"` // buyers who arrived
 	Requests    int      `json:"requests"`
 	Took        float64  `json:"seconds"`
-	SoldOut     float64  `json:"soldOutSeconds,omitempty"` // from the first buyer until no unit was left; 0: some are
+	SoldOut     float64  `json:"soldOutSeconds,omitempty"` // from the first buyer on; 0: units are left
 	Answers     []count  `json:"answers"`
-	FromDue     latency  `json:"fromDue"`  // from when a request was due
-	FromSent    latency  `json:"fromSent"` // from when it was sent
-	Timeline    []second `json:"timeline"` // second by second
+	FromDue     latency  `json:"fromDue"`  // measured from when a request was due
+	FromSent    latency  `json:"fromSent"` // measured from when it was sent
+	Timeline    []second `json:"timeline"` // one entry per second
 	Interrupted bool     `json:"interrupted"`
 	observed
 }
 
-// settings is what the figures depend on.
+// settings are the parameters that the results depend on.
 type settings struct {
 	Curve       string  `json:"curve"`
 	Duration    float64 `json:"durationSeconds"`
@@ -43,7 +43,7 @@ type settings struct {
 	Seed        uint64  `json:"seed"`
 }
 
-// count is how often an answer came.
+// count is how often a kind of answer came.
 type count struct {
 	Outcome string `json:"verdict"`
 	Code    string `json:"code,omitempty"`
@@ -52,7 +52,7 @@ type count struct {
 
 func (c count) name() string { return strings.TrimSpace(c.Outcome + " " + c.Code) }
 
-// latency is a distribution, in milliseconds.
+// latency is a distribution of latencies, in milliseconds.
 type latency struct {
 	P50  float64 `json:"p50"`
 	P90  float64 `json:"p90"`
@@ -73,7 +73,7 @@ func (l latency) String() string {
 
 func ms(v float64) string { return fmt.Sprintf("%.1f ms", v) }
 
-// newReport returns the report of a load that is over, without the verification.
+// newReport returns the report of a finished load, without the verification.
 func newReport(p *plan, v voucher, l *load, r *record, took time.Duration) *report {
 	return &report{
 		Settings: settings{
@@ -85,7 +85,7 @@ func newReport(p *plan, v voucher, l *load, r *record, took time.Duration) *repo
 	}
 }
 
-// counts returns how often each answer came, the most frequent first. No answer may be added meanwhile.
+// counts returns how often each kind of answer came, the most frequent first. Do not add answers meanwhile.
 func (r *record) counts() (list []count) {
 	for o, n := range r.count {
 		list = append(list, count{o.outcome.String(), r.codes[o.code], n})
@@ -96,7 +96,7 @@ func (r *record) counts() (list []count) {
 	return list
 }
 
-// maxPrinted is how many findings are printed with their history.
+// maxPrinted is how many findings are printed at most.
 const maxPrinted = 10
 
 // print writes the report for people.
@@ -120,7 +120,7 @@ func (r *report) print(w io.Writer) error {
 		"owners, %d in the list of all.\n",
 		r.Voucher, r.Issued, changed, r.Live, r.Stock, r.Owners, r.Listed)
 	if len(r.Undecided) > 0 {
-		b.WriteString("Not looked at, or not to be decided from here:\n")
+		b.WriteString("Not checked, or impossible to decide from here:\n")
 		for _, g := range r.Undecided {
 			fmt.Fprintf(&b, "  %s\n", g)
 		}
@@ -130,7 +130,7 @@ func (r *report) print(w io.Writer) error {
 	return err
 }
 
-// writeVerdict writes whether the sale was correct, and what was not.
+// writeVerdict writes whether the sale was correct, and the findings.
 func (r *report) writeVerdict(b *strings.Builder) {
 	if r.Interrupted {
 		b.WriteString("Ended early; what was done until then was verified.\n")

@@ -14,42 +14,42 @@ import (
 )
 
 const (
-	// rehearsalShop is the shop of rehearsals, and of nothing else.
+	// rehearsalShop is the shop reserved for rehearsals.
 	rehearsalShop = 8_000_000_000_000_000
-	// reportEvery is how often the service is told how a rehearsal goes.
+	// reportEvery is how often the progress is reported to the service.
 	reportEvery = time.Second
-	// patience is for how long the first report and the last are repeated that were not answered.
+	// patience is how long the first and the last report are retried without an answer.
 	patience = 30 * time.Second
 )
 
-// reporter tells the service how a rehearsal goes: the console shows it, and what it measured is kept.
+// reporter reports the progress of a rehearsal to the service: the console shows it, and the service keeps the results.
 type reporter struct {
-	service *service // with a connection of its own
+	service *service // has its own connection
 	voucher int64
 	load    *load
 	log     io.Writer
 }
 
-// newReporter returns one that has told who will come, before the first of them does; nil where there is nothing to
-// report: the voucher is no rehearsal, or the service does not take reports.
+// newReporter returns a reporter that has announced the load before the first buyer arrives. It returns nil if the
+// voucher is no rehearsal or the service accepts no reports.
 func newReporter(ctx context.Context, p *plan, v voucher, l *load, log io.Writer) *reporter {
 	if v.ShopID != rehearsalShop || p.tokens.crowd(v.ID) == "" {
 		return nil
 	}
 	s, err := newService(p)
 	if err != nil {
-		return nil // the plan has tried the address
+		return nil // cannot happen: the plan has checked the address
 	}
 	r := &reporter{service: s, voucher: v.ID, load: l, log: log}
 	if err := r.deliver(ctx, r.figures()); err != nil {
-		_, _ = fmt.Fprintln(log, "the service takes no report, so that it keeps nothing of this rehearsal:", err)
+		_, _ = fmt.Fprintln(log, "the service accepts no reports, so it will not keep this rehearsal's results:", err)
 		s.close()
 		return nil
 	}
 	return r
 }
 
-// run reports until the load is over. What fails is told again with the next.
+// run reports until the load is over. The next report makes up for a failed one.
 func (r *reporter) run(ctx context.Context, over <-chan struct{}) {
 	if r == nil {
 		return
@@ -66,7 +66,7 @@ func (r *reporter) run(ctx context.Context, over <-chan struct{}) {
 	}
 }
 
-// finish hands in what was measured and verified.
+// finish reports the results and the verification.
 func (r *reporter) finish(ctx context.Context, found checker.Report, early bool) {
 	if r == nil {
 		return
@@ -75,11 +75,11 @@ func (r *reporter) finish(ctx context.Context, found checker.Report, early bool)
 	f := r.figures()
 	f.Done, f.Findings, f.Early = true, found.Total, early
 	if err := r.deliver(ctx, f); err != nil {
-		_, _ = fmt.Fprintln(r.log, "the service did not take what was measured:", err)
+		_, _ = fmt.Fprintln(r.log, "the service did not accept the results:", err)
 	}
 }
 
-// deliver repeats a report until it is answered: what the service keeps begins with the first and ends with the last.
+// deliver repeats a report until it is answered: the service needs at least the first and the last one.
 func (r *reporter) deliver(ctx context.Context, f reportBody) error {
 	for deadline := time.Now().Add(patience); ; {
 		err := r.send(ctx, f)
@@ -90,7 +90,7 @@ func (r *reporter) deliver(ctx context.Context, f reportBody) error {
 	}
 }
 
-// reportBody is what POST /rehearsal/:id/report takes.
+// reportBody is the body of POST /rehearsal/:id/report.
 type reportBody struct {
 	Done     bool  `json:"done"`
 	Buyers   int   `json:"buyers"`
@@ -105,7 +105,7 @@ type reportBody struct {
 	Early    bool  `json:"early"`
 }
 
-// figures are those of the load as it is now.
+// figures returns the current numbers of the load.
 func (r *reporter) figures() reportBody {
 	l, rec := r.load, r.load.record
 	rec.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"seckill/internal/httpload"
 )
 
-// service sends the requests of an admin and of buyers outside the load. It serves one goroutine.
+// service sends requests of an admin and of buyers outside the load. Use it from one goroutine at a time.
 type service struct {
 	conn   *httpload.Conn
 	tokens *tokens
@@ -27,7 +27,7 @@ func newService(p *plan) (*service, error) {
 
 func (s *service) close() { s.conn.Close() }
 
-// refusal is an answer that says no.
+// refusal is the error of an answer that refuses the request.
 type refusal struct {
 	status int
 	code   string
@@ -36,13 +36,13 @@ type refusal struct {
 
 func (e *refusal) Error() string { return fmt.Sprintf("answered %d %s %s", e.status, e.code, e.text) }
 
-// isRefused reports whether the service refused a request for good, so that a retry is useless.
+// isRefused reports whether the service refused a request for good, so that a retry is pointless.
 func isRefused(err error) bool {
 	r := (*refusal)(nil)
 	return errors.As(err, &r) && r.status < http.StatusInternalServerError && r.status != http.StatusTooManyRequests
 }
 
-// call sends a request and reads the data of its answer, and the start of the next page if there is one.
+// call sends a request and reads the answer's data. next is where the following page starts, "" if there is none.
 func (s *service) call(ctx context.Context, r httpload.Request, data any) (next string, err error) {
 	a, err := s.conn.Do(ctx, r)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *service) call(ctx context.Context, r httpload.Request, data any) (next 
 	return envelope.Next, nil
 }
 
-// voucher is a seckill voucher as the service shows it.
+// voucher is a seckill voucher as in the service's answers.
 type voucher struct {
 	ID               int64     `json:"id"`
 	ShopID           int64     `json:"shopId"`
@@ -79,14 +79,14 @@ type voucher struct {
 	PayWithinSeconds int64     `json:"payWithinSeconds"`
 }
 
-// voucher shows a voucher to the first buyer: a rehearsal is shown to its buyers only.
+// voucher reads a voucher as the first buyer, because a rehearsal is shown only to its buyers.
 func (s *service) voucher(ctx context.Context, id int64) (v voucher, err error) {
 	_, err = s.call(ctx, httpload.Request{
 		Method: http.MethodGet, Path: "/voucher/" + strconv.FormatInt(id, 10), Token: s.tokens.of(0),
 	}, &v)
 	if no := (*refusal)(nil); errors.As(err, &no) && no.status == http.StatusNotFound {
 		err = fmt.Errorf(
-			"%w (that of a rehearsal is shown to its own buyers alone: is SECKILL_JWT_SECRET the service's?)", err)
+			"%w (a rehearsal's voucher is shown only to its own buyers: is SECKILL_JWT_SECRET the service's?)", err)
 	}
 	if err == nil && v.Stock == nil {
 		err = fmt.Errorf("voucher %d is an ordinary one: it has no sale", id)
@@ -94,7 +94,7 @@ func (s *service) voucher(ctx context.Context, id int64) (v voucher, err error) 
 	return v, err
 }
 
-// create creates a voucher that is on sale now and for longer than the rehearsal lasts.
+// create creates a voucher that is on sale now and remains so for longer than the rehearsal.
 func (s *service) create(ctx context.Context, p *plan) (int64, error) {
 	now := time.Now()
 	draft := map[string]any{
@@ -112,7 +112,7 @@ func (s *service) create(ctx context.Context, p *plan) (int64, error) {
 	return v.ID, err
 }
 
-// orderView is an order as its owner and admins see it.
+// orderView is an order as its owner or an admin sees it.
 type orderView struct {
 	ID        string `json:"id"`
 	VoucherID int64  `json:"voucherId"`
@@ -139,7 +139,7 @@ func (s *service) order(ctx context.Context, token string, id int64) (checker.Or
 	return o.order()
 }
 
-// orders returns all orders of a voucher that a path lists, page by page. Each page has a token of its own.
+// orders returns all orders that a path lists, page by page. token is called for each page.
 func (s *service) orders(
 	ctx context.Context, path string, token func() string, voucherID int64,
 ) (list []checker.Order, err error) {

@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// tamperer is between loadgen and the service. Each field may be nil.
+// tamperer changes what passes between loadgen and the service. Each field may be nil.
 type tamperer struct {
-	// before may answer instead of the service, and reports whether it did.
+	// before may answer instead of the service; then it returns true.
 	before func(w http.ResponseWriter, r *http.Request) bool
-	// after changes an answer; no body: the connection is cut instead.
+	// after changes an answer. If it returns an empty body, the connection is cut instead.
 	after func(r *http.Request, status int, body string) (int, string)
 }
 
-// through returns the address of a proxy to the service, with the tamperer in it.
+// through returns the address of a proxy to the service that applies the tamperer.
 func through(t *testing.T, service string, by tamperer) string {
 	t.Helper()
 	target, err := url.Parse(service)
@@ -35,7 +35,7 @@ func through(t *testing.T, service string, by tamperer) string {
 				return nil
 			}
 			body, err := io.ReadAll(r.Body)
-			_ = r.Body.Close() // read to its end
+			_ = r.Body.Close() // the body was read completely
 			if err != nil {
 				return err
 			}

@@ -14,21 +14,21 @@ import (
 	"time"
 )
 
-// tokens gives each buyer a token: read from a file, or signed with the service's secret.
+// tokens provides a token for each buyer: read from a file, or signed with the service's secret.
 type tokens struct {
 	secret    []byte
-	claims    string // of every token but those that are its own: each with a comma before it
+	claims    string // the claims that all tokens share, each with a leading comma
 	life      time.Duration
 	firstUser int64
-	file      []string // nil: they are signed
-	users     []int64  // of the tokens in file
-	adminFile string   // an admin's token that was given; "": it is signed
+	file      []string // nil: tokens are signed
+	users     []int64  // users of the tokens in file
+	adminFile string   // the given admin's token; "": it is signed
 }
 
-// minSecret is the least length of the service's secret, in bytes.
+// minSecret is the least length of the service's secret in bytes.
 const minSecret = 32
 
-// tokenLife is how long a signed token is valid. Each request has a new one, so that none outlives its crowd for long.
+// tokenLife is how long a signed token is valid. Each request gets a new one, so that no token long outlives the load.
 const tokenLife = 15 * time.Minute
 
 func readTokens(getenv func(string) string, tokenFile, adminFile string, firstUser int64) (t tokens, err error) {
@@ -37,7 +37,7 @@ func readTokens(getenv func(string) string, tokenFile, adminFile string, firstUs
 		return t, err
 	}
 	if len(t.secret) > 0 && len(t.secret) < minSecret {
-		return t, fmt.Errorf("SECKILL_JWT_SECRET has %d bytes; the service's has %d or more", len(t.secret), minSecret)
+		return t, fmt.Errorf("SECKILL_JWT_SECRET has %d bytes; the service needs %d or more", len(t.secret), minSecret)
 	}
 	if tokenFile != "" {
 		if err = t.readFile(tokenFile); err != nil {
@@ -57,7 +57,7 @@ func readTokens(getenv func(string) string, tokenFile, adminFile string, firstUs
 	return t, nil
 }
 
-// setClaims prepares the claims of every signed token, as the service's settings ask for them.
+// setClaims prepares the claims of signed tokens according to the service's settings.
 func (t *tokens) setClaims(getenv func(string) string) error {
 	t.life = tokenLife
 	for _, name := range []string{"SECKILL_JWT_MAX_LIFE", "SECKILL_JWT_ADMIN_MAX_LIFE"} {
@@ -79,7 +79,7 @@ func (t *tokens) setClaims(getenv func(string) string) error {
 	return nil
 }
 
-// admin returns an admin's token; "": there is none.
+// admin returns an admin's token, or "" if there is none.
 func (t *tokens) admin() string {
 	if t.adminFile != "" || len(t.secret) == 0 {
 		return t.adminFile
@@ -87,8 +87,7 @@ func (t *tokens) admin() string {
 	return t.sign(1, `,"role":"admin"`)
 }
 
-// crowd returns a token that may list the orders of a rehearsal and report what was measured, and nothing else; "":
-// there is none.
+// crowd returns a token that may only list the orders of a rehearsal and report on it, or "" if there is none.
 func (t *tokens) crowd(rehearsal int64) string {
 	if t.adminFile != "" || len(t.secret) == 0 {
 		return t.adminFile
@@ -134,7 +133,8 @@ func subject(token string) (int64, error) {
 	return strconv.ParseInt(claims.Sub, 10, 64)
 }
 
-// check checks that there is an admin's token if the plan needs one, and lowers the number of buyers to that of tokens.
+// check checks that there is an admin's token if the plan needs one, and lowers the number of buyers to the number of
+// tokens.
 func (t *tokens) check(p *plan) error {
 	if p.voucher == 0 && t.admin() == "" {
 		return errors.New("creating a voucher needs an admin: set SECKILL_JWT_SECRET, or name a file with " +

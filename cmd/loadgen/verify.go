@@ -15,31 +15,30 @@ import (
 // settlePoll is the time between two comparisons while answers and orders do not agree yet.
 const settlePoll = 500 * time.Millisecond
 
-// lookupConns is how many connections read orders at a time.
+// lookupConns is how many connections read orders concurrently.
 const lookupConns = 64
 
-// verifier compares the answers of the load with the service's orders afterwards.
+// verifier compares the load's answers with the service's orders afterwards.
 type verifier struct {
 	plan     *plan
 	service  *service
 	record   *record
-	before   voucher // as it was before the load
+	before   voucher // the voucher before the load
 	gaveUp   bool    // the load was ended early
 	observed observed
 }
 
-// observed is what the service showed in the end.
+// observed is the final state that the service showed.
 type observed struct {
 	Issued int64 `json:"issued"` // units of the sale
-	Added  int64 `json:"added"`  // of them since the load began; below 0 where some were taken
+	Added  int64 `json:"added"`  // units added since the load began; below 0 if some were removed
 	Live   int64 `json:"live"`   // orders that hold a unit
 	Stock  int64 `json:"stock"`  // units shown as left
-	Owners int   `json:"owners"` // orders that were looked up by their owners
+	Owners int   `json:"owners"` // orders that their owners looked up and found
 	Listed int   `json:"listed"` // orders in the list of all
 }
 
-// verify repeats the comparison until everything agrees, or for as long as the plan allows, and returns the last
-// report.
+// verify repeats the comparison until everything agrees or the plan's time is over, and returns the last report.
 func (v *verifier) verify(ctx context.Context) (checker.Report, error) {
 	e, promised := v.fromRecord()
 	found := map[int64]checker.Order{}
@@ -58,7 +57,7 @@ func (v *verifier) verify(ctx context.Context) (checker.Report, error) {
 	}
 }
 
-// fromRecord returns the evidence that the record has, and the buyer of each order that an answer named.
+// fromRecord returns the record's evidence, and the buyer of each order named by an answer.
 func (v *verifier) fromRecord() (e checker.Evidence, promised map[int64]int) {
 	e = checker.Evidence{
 		Voucher: v.before.ID, Issued: v.before.Issued, Answers: v.record.answers(v.before.ID, &v.plan.tokens),
@@ -73,7 +72,7 @@ func (v *verifier) fromRecord() (e checker.Evidence, promised map[int64]int) {
 	return e, promised
 }
 
-// readOwned reads each promised order as its owner, except those that it has read in a final state.
+// readOwned reads each promised order as its owner, except orders that were already read in a final state.
 func (v *verifier) readOwned(ctx context.Context, promised map[int64]int, found map[int64]checker.Order) {
 	var mu sync.Mutex
 	v.each(slices.Collect(maps.Keys(promised)), func(s *service, id int64) {
@@ -89,7 +88,7 @@ func (v *verifier) readOwned(ctx context.Context, promised map[int64]int, found 
 		switch {
 		case err == nil:
 			found[id] = o
-		case isRefused(err): // its owner has no such order
+		case isRefused(err): // the owner has no such order
 		default: // its state is unknown
 			found[id] = checker.Order{
 				ID: id, User: v.plan.tokens.user(promised[id]), Voucher: v.before.ID,
@@ -100,7 +99,7 @@ func (v *verifier) readOwned(ctx context.Context, promised map[int64]int, found 
 	v.observed.Owners = len(found)
 }
 
-// each calls do for each number, on several connections at a time.
+// each calls do for each number, on several connections concurrently.
 func (v *verifier) each(numbers []int64, do func(*service, int64)) {
 	queue := make(chan int64)
 	var wg sync.WaitGroup
@@ -108,7 +107,7 @@ func (v *verifier) each(numbers []int64, do func(*service, int64)) {
 		wg.Go(func() {
 			s, err := newService(v.plan)
 			if err != nil {
-				return // the plan has tried the address
+				return // cannot happen: the plan has checked the address
 			}
 			defer s.close()
 			for n := range queue {
@@ -174,14 +173,15 @@ func (v *verifier) listOrders(ctx context.Context) (*checker.View, error) {
 		failed = errors.Join(failed, err)
 	})
 	if isRefused(failed) {
-		//nolint:nilnil // a list that must not be read is no error: the report says what it could not decide
+		// Being unable to read the list is not an error: the report says what it could not decide.
+		//nolint:nilnil // see above
 		return nil, nil
 	}
 	return &view, failed
 }
 
-// completeList is where all orders of the voucher are listed, and with which token: of a rehearsal, with one that may
-// do no more.
+// completeList returns the path that lists all orders of the voucher, and the token for it: for a rehearsal, one that
+// may do nothing more.
 func (v *verifier) completeList() (path string, token func() string) {
 	id := strconv.FormatInt(v.before.ID, 10)
 	if v.before.ShopID == rehearsalShop {
