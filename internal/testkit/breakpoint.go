@@ -5,21 +5,20 @@ import (
 	"sync"
 )
 
-// Match describes the request, or its answer, at which a breakpoint stops. Texts are found in requests in upper and
-// lower case.
+// Match selects the request, or its answer, at which a breakpoint stops. Texts match in upper and lower case.
 type Match struct {
-	// Text is in the request.
+	// Text must be in the request.
 	Text string
-	// After is in an earlier request of the same connection, to distinguish the COMMIT of a certain INSERT from others.
-	// Empty: any request with Text matches.
+	// After must be in an earlier request on the same connection, for example to find the COMMIT after a certain
+	// INSERT. If empty, Text alone decides.
 	After string
-	// Answered: stop at the answer, when the server has handled the request. Otherwise stop at the request, before the
+	// Answered: stop at the answer, after the server has handled the request. Otherwise stop at the request, before the
 	// server gets it.
 	Answered bool
 }
 
-// Breakpoint is a trap for a [Moment]. What it caught does not pass until Release or Cut; the rest of that connection
-// waits behind it, and other connections notice nothing.
+// Breakpoint stops a matching request or answer until Release or Cut. The rest of that connection waits behind it;
+// other connections are not affected.
 type Breakpoint struct {
 	text, after []byte // lower case
 	answered    bool
@@ -28,7 +27,7 @@ type Breakpoint struct {
 	reachOnce, endOnce sync.Once
 	cut                bool // set before released is closed: nothing passes
 
-	used   bool           // guarded by the mutex of the proxy, like primed
+	used   bool           // guarded by the proxy's mutex, like primed
 	primed map[*link]bool // connections on which After was seen
 }
 
@@ -44,13 +43,13 @@ func (p *Proxy) Break(m Match) *Breakpoint {
 	return b
 }
 
-// Reached is closed when something is stopped.
+// Reached returns a channel that is closed when the breakpoint has stopped something.
 func (b *Breakpoint) Reached() <-chan struct{} { return b.reached }
 
-// Release lets pass what is stopped.
+// Release lets the stopped request or answer pass.
 func (b *Breakpoint) Release() { b.endOnce.Do(func() { close(b.released) }) }
 
-// Cut drops what is stopped and ends its connection on both sides, as it ends when a process dies.
+// Cut drops the stopped request or answer and ends its connection on both sides, as when a process dies.
 func (b *Breakpoint) Cut() {
 	b.endOnce.Do(func() {
 		b.cut = true
@@ -58,7 +57,7 @@ func (b *Breakpoint) Cut() {
 	})
 }
 
-// matches reports whether this request on the link is the one to stop; the proxy's mutex is held.
+// matches reports whether to stop this request. The caller holds the proxy's mutex.
 func (b *Breakpoint) matches(l *link, lower []byte) bool {
 	if b.used {
 		return false
@@ -73,7 +72,7 @@ func (b *Breakpoint) matches(l *link, lower []byte) bool {
 	return true
 }
 
-// hold closes Reached and waits for Release or Cut. It reports whether what is stopped may pass.
+// hold closes Reached and waits for Release or Cut. It reports whether the stopped data may pass.
 func (b *Breakpoint) hold(l *link) bool {
 	b.reachOnce.Do(func() { close(b.reached) })
 	select {

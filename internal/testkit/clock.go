@@ -8,13 +8,13 @@ import (
 	"seckill/internal/testkit/server"
 )
 
-// Clock is the wall clock of one process, which a test sets.
+// Clock is a wall clock for one process, set by the test.
 type Clock struct {
 	*server.Clock
 	tb testing.TB
 }
 
-// NewClock returns a clock that is right.
+// NewClock returns a correct clock.
 func NewClock(tb testing.TB) *Clock {
 	tb.Helper()
 	c, err := server.NewClock(filepath.Join(tb.TempDir(), "clock"))
@@ -24,7 +24,7 @@ func NewClock(tb testing.TB) *Clock {
 	return &Clock{c, tb}
 }
 
-// Set makes the clock wrong by the offset: below 0 it is behind.
+// Set makes the clock deviate by the offset; a negative one puts it behind.
 func (c *Clock) Set(offset time.Duration) {
 	c.tb.Helper()
 	if err := c.Clock.Set(offset); err != nil {

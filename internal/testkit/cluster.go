@@ -12,22 +12,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// clusterPatience bounds what a cluster may take to form, to fail over, or to spread a change. A busy machine needs
-// seconds.
+// clusterPatience is how long a cluster may take to form, to fail over, or to spread a change. A busy machine needs
+// several seconds.
 const clusterPatience = 2 * time.Minute
 
-// RedisCluster is a Redis Cluster of several servers of one test. Its methods fail the test for what does not happen
-// in time.
+// RedisCluster is a Redis Cluster of several servers for one test. Its methods fail the test if something does not
+// happen in time.
 type RedisCluster struct {
-	// Nodes are the masters at first, then their replicas in the same order, then what AddNode has added.
+	// Nodes are the initial masters, then their replicas in the same order, then the nodes from AddNode.
 	Nodes []*RedisServer
 	tb    testing.TB
 	args  []string // of each node
 	known map[int]*redis.Client
 }
 
-// StartRedisClusterOf starts a Redis Cluster of so many masters, which share the slots evenly, each with one replica. A
-// master that has been silent for nodeTimeout is replaced. args are appended to the command line of each server.
+// StartRedisClusterOf starts a Redis Cluster with the given number of masters, which share the slots evenly; each has
+// one replica. A master that is silent for nodeTimeout is replaced. args are appended to each server's command line.
 func StartRedisClusterOf(tb testing.TB, masters int, nodeTimeout time.Duration, args ...string) *RedisCluster {
 	tb.Helper()
 	c := &RedisCluster{tb: tb, known: map[int]*redis.Client{}, args: append([]string{
@@ -72,7 +72,7 @@ func (c *RedisCluster) AddNode() {
 	c.AwaitReady()
 }
 
-// Master returns the number of the node that serves the key's slot, as the other nodes say.
+// Master returns the number of the node that serves the key's slot, according to the other nodes.
 func (c *RedisCluster) Master(key string) int {
 	c.tb.Helper()
 	slot, addr := c.slot(key), ""
@@ -90,7 +90,7 @@ func (c *RedisCluster) Master(key string) int {
 				}
 			}
 		}
-		return fmt.Errorf("no node says who serves slot %d", slot)
+		return fmt.Errorf("no node knows who serves slot %d", slot)
 	})
 	return c.number(addr)
 }
@@ -116,8 +116,7 @@ func (c *RedisCluster) Replica(master int) int {
 	return c.number(strings.Split(strings.Fields(replicas[0])[1], "@")[0])
 }
 
-// Failover has a replica take its master's place, as an operator does: the master stops writing until the replica has
-// all.
+// Failover promotes a replica as an operator does: the master stops writing until the replica has caught up.
 func (c *RedisCluster) Failover(replica int) {
 	c.tb.Helper()
 	c.do(replica, "cluster", "failover")
@@ -130,8 +129,8 @@ func (c *RedisCluster) Failover(replica int) {
 	})
 }
 
-// MoveSlot moves a key's slot, with all its keys, to another master, as redis-cli --cluster reshard does: one key
-// after the other, with a pause before each, while both nodes serve the slot.
+// MoveSlot moves a key's slot with all its keys to another master, as redis-cli --cluster reshard does: one key after
+// another, with a pause before each, while both nodes serve the slot.
 func (c *RedisCluster) MoveSlot(key string, to int, pause time.Duration) {
 	c.tb.Helper()
 	if err := c.Mover(key, to, pause)(); err != nil {
@@ -139,8 +138,8 @@ func (c *RedisCluster) MoveSlot(key string, to int, pause time.Duration) {
 	}
 }
 
-// Mover returns a function that does what MoveSlot does, from where the slot is now. It may run in any goroutine. It
-// changes nothing if one of the two is no master any more.
+// Mover returns a function that does the same as MoveSlot, from the slot's current node, in any goroutine. It changes
+// nothing if either node is no longer a master.
 func (c *RedisCluster) Mover(key string, to int, pause time.Duration) func() error {
 	c.tb.Helper()
 	from := c.Master(key)
@@ -150,7 +149,7 @@ func (c *RedisCluster) Mover(key string, to int, pause time.Duration) func() err
 	return func() error { return m.run(c.tb.Context()) }
 }
 
-// slotMove is a slot's way from one node to another.
+// slotMove is the move of a slot from one node to another.
 type slotMove struct {
 	from, to     *redis.Client
 	fromID, toID string
@@ -203,9 +202,8 @@ func (m slotMove) moveKeys(ctx context.Context) error {
 	}
 }
 
-// again does what may be done twice until the node answers, which a busy one may not do in a client's time: where the
-// answer was lost, the next one is the same. A key that is on both nodes belongs to the one that it leaves, whose
-// copy replaces the other.
+// again repeats an idempotent command until the node answers, which a busy node may not do within a client's timeout. A
+// key that is on both nodes belongs to the one that it is leaving, and its copy replaces the other's.
 func again(ctx context.Context, node *redis.Client, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, clusterPatience)
 	defer cancel()
@@ -231,7 +229,7 @@ func (c *RedisCluster) Empty() {
 	}
 }
 
-// For returns the same cluster for a part of the test that started it. What does not happen in time fails that part.
+// For returns the same cluster for a part of the test: failures then fail that part.
 func (c *RedisCluster) For(tb testing.TB) *RedisCluster {
 	tb.Helper()
 	part := &RedisCluster{tb: tb, args: c.args, known: map[int]*redis.Client{}}
@@ -241,10 +239,10 @@ func (c *RedisCluster) For(tb testing.TB) *RedisCluster {
 	return part
 }
 
-// AwaitReady waits until each node that answers says that all slots are served, and knows all others.
+// AwaitReady waits until each node that answers reports that all slots are served and that it knows all the others.
 func (c *RedisCluster) AwaitReady() {
 	c.tb.Helper()
-	c.eventually("a cluster that is whole", func() error {
+	c.eventually("a complete cluster", func() error {
 		for i := range c.Nodes {
 			info, err := c.client(i).ClusterInfo(c.tb.Context()).Result()
 			if err != nil {
@@ -294,7 +292,7 @@ func (c *RedisCluster) id(i int) string {
 	return id
 }
 
-// number returns which node has the address.
+// number returns the number of the node with the address.
 func (c *RedisCluster) number(addr string) int {
 	c.tb.Helper()
 	for i, n := range c.Nodes {
@@ -317,7 +315,7 @@ func (c *RedisCluster) try(i int, args ...any) *redis.Cmd {
 	return c.client(i).Do(c.tb.Context(), args...)
 }
 
-// client returns a client of one node, which is made when it is first asked for.
+// client returns the client of a node, creating it at the first call.
 func (c *RedisCluster) client(i int) *redis.Client {
 	if c.known[i] == nil {
 		c.known[i] = c.Nodes[i].Client()
@@ -330,7 +328,7 @@ func (c *RedisCluster) eventually(what string, ok func() error) {
 	eventually(c.tb, what, ok)
 }
 
-// eventually tries again and again, and fails the test in the end.
+// eventually retries ok, and fails the test after clusterPatience.
 func eventually(tb testing.TB, what string, ok func() error) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), clusterPatience)

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Generated holds a file to what the program makes of it. begin and end are the whole lines between which it is
-// generated; without them the whole file is. With write it is written, as make docs does.
+// Generated fails if a file differs from the generated text. begin and end are the complete lines around the generated
+// part; if empty, the whole file is generated. With write it updates the file, as make docs does.
 func Generated(t testing.TB, path, begin, end, want string, write bool) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -31,6 +31,6 @@ func Generated(t testing.TB, path, begin, end, want string, write bool) {
 		return
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s is not what the program says (-program +file); write it with make docs\n%s", path, diff)
+		t.Errorf("%s differs from the generated text (-generated +file); run make docs\n%s", path, diff)
 	}
 }

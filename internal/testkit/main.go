@@ -13,7 +13,7 @@ import (
 	"seckill/internal/testkit/server"
 )
 
-// Main runs the package's tests, stops what they shared (atEnd and the servers), checks that no goroutine is left, and
+// Main runs the package's tests, stops shared resources (atEnd and the servers), checks that no goroutine is left, and
 // exits the process. Call it from TestMain.
 func Main(m *testing.M, atEnd ...func() error) {
 	code := m.Run()
@@ -27,7 +27,7 @@ func Main(m *testing.M, atEnd ...func() error) {
 		fmt.Fprintln(os.Stderr, "testkit: stop the shared servers:", err)
 		code = max(code, 1)
 	}
-	// After a failure leaks are likely, and not the cause.
+	// After a failed test, leaks are likely but not the cause.
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
 			fmt.Fprintln(os.Stderr, "testkit: goroutines are left after the tests:", err)
@@ -37,11 +37,11 @@ func Main(m *testing.M, atEnd ...func() error) {
 	os.Exit(code)
 }
 
-// sharedServers are used by all tests of a package. They are package state because package testing passes nothing from
-// TestMain to tests.
+// sharedServers are used by all tests of a package. They are package state because package testing cannot pass values
+// from TestMain to tests.
 var sharedServers shared //nolint:gochecknoglobals // see above
 
-// shared starts each server on first use. A start that failed fails every test in the same way, at once.
+// shared starts each server at first use. If a start fails, every test fails at once with the same error.
 type shared struct {
 	redisOnce, mysqlOnce sync.Once
 	redis                *server.Redis
@@ -69,7 +69,7 @@ func (s *shared) redisAddress(ctx context.Context) (string, error) {
 	return s.redisAddr, s.redisErr
 }
 
-// mysqlServer returns the DSN of the shared MySQL, without a schema of its own.
+// mysqlServer returns the DSN of the shared MySQL, without a schema.
 func (s *shared) mysqlServer(ctx context.Context) (string, error) {
 	s.mysqlOnce.Do(func() {
 		if s.mysqlDSN = os.Getenv(server.EnvMySQLDSN); s.mysqlDSN != "" {
@@ -85,10 +85,10 @@ func (s *shared) mysqlServer(ctx context.Context) (string, error) {
 	return s.mysqlDSN, s.mysqlErr
 }
 
-// stop stops the servers that were started here. No test runs any more.
+// stop stops the servers that were started here. It is called after all tests.
 func (s *shared) stop() error {
 	var err error
-	if s.mariadb == nil { // else they go with the server
+	if s.mariadb == nil { // otherwise they vanish with the server
 		ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 		defer cancel()
 		err = s.schemas.drop(ctx)

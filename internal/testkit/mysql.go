@@ -11,8 +11,8 @@ import (
 	"seckill/internal/testkit/server"
 )
 
-// MySQL returns the DSN of a fresh, empty schema of the test's own on the MySQL or MariaDB that the tests of this
-// process share. The schema is dropped at the end of the test: close what uses it before that.
+// MySQL returns the DSN of a new, empty schema for the test on the shared MySQL or MariaDB. The end of the test drops
+// the schema: close its users before that.
 func MySQL(tb testing.TB) string {
 	tb.Helper()
 	ctx := context.WithoutCancel(tb.Context())
@@ -35,10 +35,9 @@ func MySQL(tb testing.TB) string {
 	return own
 }
 
-// MigratedMySQL returns the DSN of a schema that holds what migrate has put into an empty one, which is the same for
-// all tests of a process. Migrating takes longer than most tests, so a schema goes from test to test: at the end of a
-// test its rows become what they were. Close what uses it before that. A test that changes tables migrates one of its
-// own: MySQL.
+// MigratedMySQL returns the DSN of a schema that migrate has filled; it must be the same function in all tests of a
+// process. Migrating takes longer than most tests, so schemas are reused: the end of a test resets the rows. Close the
+// schema's users before that. A test that alters tables must migrate its own schema: use MySQL.
 func MigratedMySQL(tb testing.TB, migrate func(ctx context.Context, dsn string) error) string {
 	tb.Helper()
 	ctx := context.WithoutCancel(tb.Context())
@@ -60,16 +59,15 @@ func MigratedMySQL(tb testing.TB, migrate func(ctx context.Context, dsn string) 
 	return schema.DSN
 }
 
-// schemaPool has the migrated schemas of a process.
+// schemaPool is the set of migrated schemas of a process.
 type schemaPool struct {
 	mu       sync.Mutex
-	template *server.Schema // what migrating gave; nobody writes into it
+	template *server.Schema // the migrated original, which nobody modifies
 	free     []*server.Schema
-	made     []*server.Schema // all but the template
+	made     []*server.Schema // all copies of the template
 }
 
-// take returns a schema that nobody uses, and makes one if there is none. Migrating is done once, by the first caller,
-// while the others wait.
+// take returns an unused schema, creating one if necessary. The first caller migrates the template while others wait.
 func (p *schemaPool) take(
 	ctx context.Context, dsn string, migrate func(context.Context, string) error,
 ) (*server.Schema, error) {
@@ -94,7 +92,7 @@ func (p *schemaPool) take(
 	return schema, err
 }
 
-// giveBack makes a schema what the template is, for the next test.
+// giveBack resets a schema to the template, for the next test.
 func (p *schemaPool) giveBack(ctx context.Context, schema *server.Schema) error {
 	if err := schema.Reset(ctx); err != nil {
 		return fmt.Errorf("emptying schema %s: %w", schema.Name, err)
@@ -105,7 +103,7 @@ func (p *schemaPool) giveBack(ctx context.Context, schema *server.Schema) error 
 	return nil
 }
 
-// drop removes all schemas. No test runs any more.
+// drop removes all schemas. It is called after all tests.
 func (p *schemaPool) drop(ctx context.Context) error {
 	var errs []error
 	if p.template != nil {
@@ -117,47 +115,47 @@ func (p *schemaPool) drop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// MariaDBServer is a mariadbd of one test. Addr, Dir and Version are fields; Stop, Kill, Pause and Resume act on the
-// process at once.
+// MariaDBServer is a mariadbd for one test. It has the fields Addr, Dir and Version; Stop, Kill, Pause and Resume act
+// on the process immediately.
 type MariaDBServer struct {
 	*server.MariaDB
 	tb testing.TB
 }
 
-// StartMariaDB starts a mariadbd for the test, which takes about a second; it is killed at the end. What is committed
-// is flushed, so that killing it loses nothing. args are appended to its command line, such as "--read-only=1".
+// StartMariaDB starts a mariadbd for the test, which takes about a second; the end of the test kills it. Commits are
+// flushed, so killing it loses nothing. args are appended to its command line, such as "--read-only=1".
 func StartMariaDB(tb testing.TB, args ...string) *MariaDBServer {
 	tb.Helper()
 	m, err := server.StartMariaDB(tb.Context(), args...)
 	return ownMariaDB(tb, m, err)
 }
 
-// StartMariaDBOnDisk is StartMariaDB with a disk of its own of so many megabytes, which FillDisk fills. It cannot be
-// started again.
+// StartMariaDBOnDisk is StartMariaDB with its own disk of the given size, which FillDisk fills. The server cannot be
+// restarted.
 func StartMariaDBOnDisk(tb testing.TB, megabytes int, args ...string) *MariaDBServer {
 	tb.Helper()
 	m, err := server.StartMariaDBOnDisk(tb.Context(), megabytes, args...)
 	return ownMariaDB(tb, m, err)
 }
 
-// StartMySQL9 starts a mysqld of MySQL 9 with the settings of StartMariaDB. It is unpacked from Debian unstable,
-// which takes half a minute once.
+// StartMySQL9 starts a mysqld of MySQL 9 with the settings of StartMariaDB. At first use it is unpacked from Debian
+// unstable, which takes half a minute.
 func StartMySQL9(tb testing.TB) *MariaDBServer {
 	tb.Helper()
 	m, err := server.StartMySQL9(tb.Context())
 	return ownMariaDB(tb, m, err)
 }
 
-// GaleraCluster is a Galera cluster of one test, whose nodes are MariaDBServers. Kill, Pause and Resume act on a node
-// at once.
+// GaleraCluster is a Galera cluster for one test, whose nodes are MariaDBServers. Kill, Pause and Resume act on a node
+// immediately.
 type GaleraCluster struct {
 	Nodes   []*MariaDBServer
 	Version string
 	galera  *server.Galera
 }
 
-// StartGalera starts a Galera cluster of so many nodes for the test, which takes about ten seconds for three; it is
-// killed at the end. The nodes share a configuration file. It installs what it needs.
+// StartGalera starts a Galera cluster for the test, installing what it needs; three nodes take about ten seconds. The
+// end of the test kills it. The nodes share a configuration file.
 func StartGalera(tb testing.TB, nodes int, conf string) *GaleraCluster {
 	tb.Helper()
 	g, err := server.StartGalera(tb.Context(), nodes, conf)
@@ -171,12 +169,12 @@ func StartGalera(tb testing.TB, nodes int, conf string) *GaleraCluster {
 	return c
 }
 
-// Size returns of how many nodes the cluster of a node consists, as that node sees it.
+// Size returns the number of nodes in a node's cluster, as that node sees it.
 func (c *GaleraCluster) Size(ctx context.Context, node int) (int, error) {
 	return c.galera.Size(ctx, node)
 }
 
-// ownMariaDB returns a server that was started for the test, and closes it at the end.
+// ownMariaDB wraps a server for the test, whose end closes it.
 func ownMariaDB(tb testing.TB, m *server.MariaDB, err error) *MariaDBServer {
 	tb.Helper()
 	if err != nil {
@@ -198,7 +196,7 @@ func (m *MariaDBServer) Start() {
 	}
 }
 
-// DSN returns the DSN of the schema, and creates it if it does not exist.
+// DSN returns the DSN of the schema, creating the schema if necessary.
 func (m *MariaDBServer) DSN(schema string) string {
 	m.tb.Helper()
 	dsn, err := server.CreateSchema(m.tb.Context(), m.MariaDB.DSN(""), schema)

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Proxy is a TCP proxy on 127.0.0.1 that fails on demand. Without a fault it forwards bytes both ways. Its methods may
-// be called at any time from any goroutine; a fault concerns what is read after the call.
+// Proxy is a TCP proxy on 127.0.0.1 that fails on demand. Without a fault it forwards bytes in both directions. Its
+// methods may be called at any time from any goroutine; a fault affects only data read after the call.
 //
-// It works on what one read returns, at most 64 kB, which for a request and for a reply of a client that waits for
-// each answer is the whole of it. Pipelined replies behind a lost one are lost with it, for their connection ends.
+// It treats the result of one read, at most 64 kB, as a whole request or reply, which is right for clients that wait
+// for each answer. Pipelined replies after a lost one are lost as well, because their connection ends.
 type Proxy struct {
 	// Addr is the proxy's host:port.
 	Addr string
@@ -24,19 +24,19 @@ type Proxy struct {
 
 	mu          sync.Mutex
 	conns       map[*link]struct{} // nil once closed
-	drops       int                // replies still to be lost, whatever they answer
+	drops       int                // number of replies still to lose, whatever the request
 	match       []byte             // lower case; requests that contain it lose their replies
-	matches     int                // how many still
+	matches     int                // how many requests match has left
 	lost        int                // replies lost so far
 	delay       time.Duration
 	cut         bool
-	hole        chan struct{} // not nil in a black hole; closed when it is over
+	hole        chan struct{} // not nil during a black hole; closed when it ends
 	refuse      []byte        // lower case; requests that contain it end their connections; nil for none
-	refused     int           // how many so far
+	refused     int           // number of refused requests so far
 	breakpoints []*Breakpoint
 }
 
-// gate is a listener of a proxy and the host:port behind it.
+// gate is a listener of the proxy with its target.
 type gate struct {
 	listener net.Listener
 	target   string
@@ -45,21 +45,21 @@ type gate struct {
 // link is one client's connection and its counterpart to the target.
 type link struct {
 	client, target net.Conn
-	done           chan struct{} // closed when the link is
+	done           chan struct{} // closed with the link
 	closeOnce      sync.Once
 
 	mu   sync.Mutex
 	lose bool        // the next reply is to be lost
-	held *Breakpoint // of the next reply, nil for none
+	held *Breakpoint // stops the next reply; nil for none
 }
 
-// NewProxy starts a proxy to the target, a host:port; it is closed at the end of the test.
+// NewProxy starts a proxy to the target, a host:port. The end of the test closes it.
 func NewProxy(tb testing.TB, target string) *Proxy {
 	tb.Helper()
 	return newProxy(tb, target)
 }
 
-// newProxy starts a proxy to several targets, each with a listener of its own.
+// newProxy starts a proxy to several targets, each with its own listener.
 func newProxy(tb testing.TB, targets ...string) *Proxy {
 	tb.Helper()
 	p := &Proxy{conns: map[*link]struct{}{}}
@@ -79,30 +79,30 @@ func newProxy(tb testing.TB, targets ...string) *Proxy {
 	return p
 }
 
-// DropReplies loses the next n replies: each is read from the target, thrown away, and its connection is reset. The
-// client cannot know whether its request took effect; it did.
+// DropReplies loses the next n replies: each is read from the target and discarded, and its connection is reset. The
+// requests take effect, but the clients cannot know that.
 func (p *Proxy) DropReplies(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drops = n
 }
 
-// DropRepliesTo loses the replies to the next n requests that contain the text, in upper or lower case, as DropReplies
-// does: "evalsha", "xack", "COMMIT". A connection's greeting and other requests pass.
+// DropRepliesTo is DropReplies for the next n requests that contain the text, in upper or lower case, such as
+// "evalsha", "xack" or "COMMIT". Greetings and other requests pass.
 func (p *Proxy) DropRepliesTo(text string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.match, p.matches = bytes.ToLower([]byte(text)), n
 }
 
-// Lost returns how many replies were lost so far, so that a test can check that its fault took place.
+// Lost returns how many replies were lost so far, so that a test can check that its fault happened.
 func (p *Proxy) Lost() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.lost
 }
 
-// Refuse breaks the connection of every request that contains the text, in upper or lower case, before the server sees
+// Refuse breaks the connection of every request that contains the text, in upper or lower case, before the server gets
 // the request, until Heal. Other requests pass.
 func (p *Proxy) Refuse(text string) {
 	p.mu.Lock()
@@ -117,14 +117,14 @@ func (p *Proxy) Refused() int {
 	return p.refused
 }
 
-// Delay makes everything wait for d in each direction, so that a round trip takes 2d longer.
+// Delay delays all data by d in each direction, so that a round trip takes 2d longer.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
 }
 
-// Reset breaks the present connections. New ones work.
+// Reset breaks the existing connections. New ones work.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	links := p.links()
@@ -134,7 +134,7 @@ func (p *Proxy) Reset() {
 	}
 }
 
-// Cut breaks all connections, and new ones as soon as they are made, until Heal.
+// Cut breaks all connections, including new ones, until Heal.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	p.cut = true
@@ -142,8 +142,8 @@ func (p *Proxy) Cut() {
 	p.Reset()
 }
 
-// Blackhole keeps all connections open, accepts new ones, and lets nothing pass until Heal. Then what was sent in the
-// meantime arrives, late, as TCP would deliver it after a partition.
+// Blackhole keeps all connections open, accepts new ones, and forwards nothing until Heal. Then the data sent meanwhile
+// arrives late, as TCP would deliver it after a partition.
 func (p *Proxy) Blackhole() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,7 +152,7 @@ func (p *Proxy) Blackhole() {
 	}
 }
 
-// Heal ends all faults, also those that have not taken place yet. What is stopped passes.
+// Heal ends all faults, including pending ones. Stopped data passes.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -167,7 +167,7 @@ func (p *Proxy) Heal() {
 	}
 }
 
-// links returns the open links; mu is held.
+// links returns the open links. The caller holds mu.
 func (p *Proxy) links() []*link {
 	links := make([]*link, 0, len(p.conns))
 	for l := range p.conns {
@@ -247,7 +247,7 @@ func (p *Proxy) pump(l *link, from, to net.Conn, inspect func(*link, []byte) boo
 	}
 }
 
-// wait waits for the end of a black hole and of the delay; false: the link was closed.
+// wait waits until a black hole and the delay are over. It returns false if the link was closed.
 func (p *Proxy) wait(l *link) bool {
 	p.mu.Lock()
 	hole, delay := p.hole, p.delay
@@ -271,7 +271,7 @@ func (p *Proxy) wait(l *link) bool {
 	return true
 }
 
-// request reports whether the server may see this request, and marks the link when its reply is to be lost or held.
+// request reports whether the server may get this request, and marks the link if its reply is to be lost or stopped.
 func (p *Proxy) request(l *link, b []byte) bool {
 	lower := bytes.ToLower(b)
 	p.mu.Lock()
@@ -300,7 +300,7 @@ func (p *Proxy) request(l *link, b []byte) bool {
 	return true
 }
 
-// reply reports whether the client may see this reply.
+// reply reports whether the client may get this reply.
 func (p *Proxy) reply(l *link, b []byte) bool {
 	p.renameIn(b)
 	l.mu.Lock()
@@ -322,7 +322,7 @@ func (p *Proxy) reply(l *link, b []byte) bool {
 	return !lose
 }
 
-// close resets the client's connection and closes the target's normally: what was forwarded still arrives there.
+// close resets the client's connection and closes the target's normally, so that forwarded data still arrives.
 func (l *link) close() {
 	l.closeOnce.Do(func() {
 		close(l.done)
@@ -331,10 +331,10 @@ func (l *link) close() {
 	})
 }
 
-// reset closes a connection so that its peer gets an error at once, not an EOF.
+// reset closes a connection so that its peer gets an error immediately, not an EOF.
 func reset(c net.Conn) {
 	if t, ok := c.(*net.TCPConn); ok {
-		_ = t.SetLinger(0) // else it closes normally, which is good enough
+		_ = t.SetLinger(0) // if it fails, a normal close is good enough
 	}
 	_ = c.Close() // nothing is left to lose
 }

@@ -6,13 +6,12 @@ import (
 	"testing"
 )
 
-// rename is one of a cluster's addresses and what stands for it in replies; both are equally long.
+// rename replaces a node's address in replies by an address of equal length.
 type rename struct{ from, to []byte }
 
-// NewClusterProxy starts one proxy in front of all nodes of a Redis Cluster, each with an address of its own (Addrs).
-// Its faults concern the connections to all of them. Nodes tell clients where the others are; in what they answer,
-// the proxy's addresses stand in the place of the nodes', so that a client never leaves it. Nodes that join later are
-// not behind it.
+// NewClusterProxy starts one proxy in front of all nodes of a Redis Cluster; each node gets its own address (Addrs).
+// Faults affect the connections to all nodes. Nodes tell clients the other nodes' addresses; in those replies the proxy
+// substitutes its own, so that clients never bypass it. Nodes that join later are not covered.
 func NewClusterProxy(tb testing.TB, nodes []string) *Proxy {
 	tb.Helper()
 	p := newProxy(tb, nodes...)
@@ -28,7 +27,7 @@ func NewClusterProxy(tb testing.TB, nodes []string) *Proxy {
 				rename{[]byte(fromHost + between + fromPort + "\r\n"), []byte(toHost + between + toPort + "\r\n")})
 		}
 	}
-	p.mu.Lock() // connections are accepted already
+	p.mu.Lock() // connections are already being accepted
 	p.names = names
 	p.mu.Unlock()
 	return p
@@ -42,7 +41,7 @@ func (p *Proxy) Addrs() (addrs []string) {
 	return addrs
 }
 
-// renameIn puts the proxy's addresses in the place of the nodes'.
+// renameIn replaces the nodes' addresses by the proxy's.
 func (p *Proxy) renameIn(reply []byte) {
 	p.mu.Lock()
 	names := p.names

@@ -10,15 +10,15 @@ import (
 	"seckill/internal/testkit"
 )
 
-// TestClusterProxy: a cluster's client stays behind the proxy when it loads the slots and when it is sent to another
-// node, and the proxy's faults reach it there.
+// TestClusterProxy checks that a cluster's client stays behind the proxy when it loads the slots and when it is
+// redirected, and that the proxy's faults reach it there.
 func TestClusterProxy(t *testing.T) {
 	t.Parallel()
-	// No master is to be replaced by itself, on however busy a machine.
+	// The long timeout prevents failovers, even on a busy machine.
 	c := testkit.StartRedisClusterOf(t, 2, 15*time.Second)
 	p := testkit.NewClusterProxy(t, c.Addrs())
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: p.Addrs()[:1], MaxRetries: -1})
-	t.Cleanup(func() { _ = client.Close() }) // nothing is under way
+	t.Cleanup(func() { _ = client.Close() }) // no call is under way
 	const key = "{slot}"
 	if err := client.Set(t.Context(), key, 1, 0).Err(); err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func TestClusterProxy(t *testing.T) {
 	for _, slots := range known {
 		for _, node := range slots.Nodes {
 			if !slices.Contains(p.Addrs(), node.Addr) {
-				t.Errorf("a client is told of %s, want one of %v", node.Addr, p.Addrs())
+				t.Errorf("the client got the address %s, want one of %v", node.Addr, p.Addrs())
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-// behindProxy returns a client that goes through the proxy, one that does not, and a key prefix.
+// behindProxy returns a client through the proxy, a direct client, and a key prefix.
 func behindProxy(t *testing.T) (p *testkit.Proxy, through, direct *redis.Client, prefix string) {
 	t.Helper()
 	direct, prefix = testkit.Redis(t)
@@ -120,8 +120,8 @@ func TestProxyBreakpoints(t *testing.T) {
 		answered bool
 		end      func(*testkit.Breakpoint)
 		before   int  // the value at the breakpoint
-		after    int  // the value in the end
-		ok       bool // the client has its answer
+		after    int  // the final value
+		ok       bool // the client gets its answer
 	}{
 		"a request that passes":    {false, (*testkit.Breakpoint).Release, 1, 2, true},
 		"a request that is lost":   {false, (*testkit.Breakpoint).Cut, 1, 1, false},

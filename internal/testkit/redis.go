@@ -12,11 +12,11 @@ import (
 	"seckill/internal/testkit/server"
 )
 
-// cleanupTimeout bounds what a test's cleanup may wait for a server.
+// cleanupTimeout is how long a test's cleanup may wait for a server.
 const cleanupTimeout = time.Minute
 
-// RedisAddr returns the host:port of the Redis that the tests of this process share. A test must touch only keys of
-// its own there (see [Redis]), and no setting of the server.
+// RedisAddr returns the host:port of the shared Redis. A test may touch only its own keys there (see [Redis]), and none
+// of the server's settings.
 func RedisAddr(tb testing.TB) string {
 	tb.Helper()
 	addr, err := sharedServers.redisAddress(context.WithoutCancel(tb.Context()))
@@ -26,9 +26,9 @@ func RedisAddr(tb testing.TB) string {
 	return addr
 }
 
-// Redis returns a client of the shared Redis and a key prefix of the test's own, free of braces and glob characters.
-// At the end of the test all keys with the prefix are removed and the client is closed. The client does not repeat
-// commands and honours contexts' deadlines.
+// Redis returns a client of the shared Redis and a key prefix for the test, without braces and glob characters. The end
+// of the test removes all keys with the prefix and closes the client. The client does not retry commands and honours
+// contexts' deadlines.
 func Redis(tb testing.TB) (client *redis.Client, prefix string) {
 	tb.Helper()
 	addr := RedisAddr(tb)
@@ -38,8 +38,7 @@ func Redis(tb testing.TB) (client *redis.Client, prefix string) {
 	return client, prefix
 }
 
-// newRedisClient returns a client that is closed at the end of the test, before the cleanups that were registered
-// earlier run.
+// newRedisClient returns a client that the end of the test closes, before the cleanups registered earlier run.
 func newRedisClient(tb testing.TB, addr string) *redis.Client {
 	tb.Helper()
 	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true})
@@ -47,13 +46,13 @@ func newRedisClient(tb testing.TB, addr string) *redis.Client {
 	return client
 }
 
-// removeKeys removes all keys with the prefix, with a client of its own: the test may have closed its one.
+// removeKeys removes all keys with the prefix. It uses its own client, because the test may have closed the other one.
 func removeKeys(tb testing.TB, addr, prefix string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), cleanupTimeout)
 	defer cancel()
 	client := redis.NewClient(&redis.Options{Addr: addr, PoolSize: 1})
-	defer func() { _ = client.Close() }() // nothing is under way
+	defer func() { _ = client.Close() }() // no call is under way
 	for cursor := uint64(0); ; {
 		keys, next, err := client.Scan(ctx, cursor, prefix+"*", 1000).Result()
 		if err == nil && len(keys) > 0 {
@@ -69,29 +68,29 @@ func removeKeys(tb testing.TB, addr, prefix string) {
 	}
 }
 
-// RedisServer is a redis-server of one test. Addr, Dir and Version are fields; Stop, Kill, Pause and Resume act on the
-// process at once.
+// RedisServer is a redis-server for one test. It has the fields Addr, Dir and Version; Stop, Kill, Pause and Resume act
+// on the process immediately.
 type RedisServer struct {
 	*server.Redis
 	tb testing.TB
 }
 
-// StartRedis starts a redis-server for the test; it is killed at the end. It keeps nothing on disk unless args, which
-// are appended to its command line, say so, such as "--appendonly", "yes", "--appendfsync", "always".
+// StartRedis starts a redis-server for the test, whose end kills it. args are appended to its command line. Unless they
+// say otherwise, as "--appendonly", "yes" does, it keeps nothing on disk.
 func StartRedis(tb testing.TB, args ...string) *RedisServer {
 	tb.Helper()
 	r, err := server.StartRedis(tb.Context(), args...)
 	return ownRedis(tb, r, err)
 }
 
-// StartRedisBy is StartRedis with a redis-server that goes by the clock.
+// StartRedisBy is StartRedis for a redis-server that uses the clock.
 func StartRedisBy(tb testing.TB, clock *Clock, args ...string) *RedisServer {
 	tb.Helper()
 	r, err := server.StartRedisBy(tb.Context(), clock.Clock, args...)
 	return ownRedis(tb, r, err)
 }
 
-// ownRedis returns a Redis that was started for the test, and closes it at the end.
+// ownRedis wraps a server for the test, whose end closes it.
 func ownRedis(tb testing.TB, r *server.Redis, err error) *RedisServer {
 	tb.Helper()
 	if err != nil {
@@ -113,8 +112,8 @@ func (r *RedisServer) Start() {
 	}
 }
 
-// Client returns a new client of this server that does not repeat commands and honours contexts' deadlines; it is
-// closed at the end of the test.
+// Client returns a new client of this server that does not retry commands and honours contexts' deadlines. The end of
+// the test closes it.
 func (r *RedisServer) Client() *redis.Client {
 	r.tb.Helper()
 	return newRedisClient(r.tb, r.Addr)
@@ -130,8 +129,8 @@ func (r *RedisServer) ClusterClient() *redis.ClusterClient {
 	return client
 }
 
-// StartRedisCluster starts a Redis Cluster of one node that has all slots. Keys in different slots in one command,
-// and keys that a script does not declare, are errors there, as in any cluster.
+// StartRedisCluster starts a Redis Cluster of one node with all slots. As in any cluster, a command with keys in
+// different slots, or a script with undeclared keys, is an error.
 func StartRedisCluster(tb testing.TB) *RedisServer {
 	tb.Helper()
 	r := StartRedis(tb, "--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1")

@@ -11,22 +11,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// sentinelName is what the Sentinels of a test call its master.
+// sentinelName is the Sentinels' name for the master.
 const sentinelName = "seckill"
 
-// RedisSentinels are a master with replicas and three Sentinels that watch them.
+// RedisSentinels is a master with replicas and three Sentinels that watch them.
 type RedisSentinels struct {
-	Nodes     []*RedisServer // the first is the master at first
+	Nodes     []*RedisServer // initially the first is the master
 	Sentinels []*RedisServer
-	Name      string // of the master, among the Sentinels
-	// Link is between the first node and all others, Sentinels and what asks them: they know it by the link's
-	// address. Nil: they know it by its own.
+	Name      string // the Sentinels' name for the master
+	// Link is a proxy between the first node and everybody else, who know that node by the link's address. Nil: there
+	// is no proxy.
 	Link *Proxy
 	tb   testing.TB
 }
 
-// StartRedisSentinels starts a master with a replica, and Sentinels that replace a master that has been silent for
-// downAfter. args are appended to the command lines of master and replica.
+// StartRedisSentinels starts a master with a replica, and Sentinels that replace a master that is silent for downAfter.
+// args are appended to the command lines of master and replica.
 func StartRedisSentinels(tb testing.TB, downAfter time.Duration, args ...string) *RedisSentinels {
 	tb.Helper()
 	s := &RedisSentinels{tb: tb, Name: sentinelName}
@@ -36,7 +36,7 @@ func StartRedisSentinels(tb testing.TB, downAfter time.Duration, args ...string)
 	return s
 }
 
-// StartLinkedRedisSentinels is StartRedisSentinels with so many replicas, and a Link between the master and all others.
+// StartLinkedRedisSentinels is StartRedisSentinels with several replicas, and with a Link in front of the master.
 func StartLinkedRedisSentinels(tb testing.TB, replicas int, downAfter time.Duration, args ...string) *RedisSentinels {
 	tb.Helper()
 	s := &RedisSentinels{tb: tb, Name: sentinelName}
@@ -47,7 +47,7 @@ func StartLinkedRedisSentinels(tb testing.TB, replicas int, downAfter time.Durat
 	return s
 }
 
-// startNodes starts the master and its replicas, which do not follow it yet.
+// startNodes starts the master and its replicas, without replication.
 func (s *RedisSentinels) startNodes(replicas int, args []string) {
 	s.tb.Helper()
 	for range 1 + replicas {
@@ -64,7 +64,7 @@ func (s *RedisSentinels) follow(master string) {
 	}
 }
 
-// watch starts the Sentinels, and waits until they know all that there is.
+// watch starts the Sentinels, and waits until they know each other and all nodes.
 func (s *RedisSentinels) watch(master string, downAfter time.Duration) {
 	s.tb.Helper()
 	host, port := s.split(master)
@@ -95,7 +95,7 @@ func (s *RedisSentinels) watch(master string, downAfter time.Duration) {
 	})
 }
 
-// DownAfter sets for how long a master must have been silent before it is replaced.
+// DownAfter sets how long a master must be silent before it is replaced.
 func (s *RedisSentinels) DownAfter(d time.Duration) {
 	s.tb.Helper()
 	for _, sentinel := range s.Sentinels {
@@ -104,7 +104,7 @@ func (s *RedisSentinels) DownAfter(d time.Duration) {
 	}
 }
 
-// AwaitReplaced waits until the Sentinels have put a replica in the first node's place, and returns which.
+// AwaitReplaced waits until the Sentinels have promoted a replica instead of the first node, and returns that replica.
 func (s *RedisSentinels) AwaitReplaced() *RedisServer {
 	s.tb.Helper()
 	sentinel, promoted := s.sentinels()[0], -1
@@ -131,7 +131,7 @@ func (s *RedisSentinels) Addrs() (addrs []string) {
 	return addrs
 }
 
-// Failover has the Sentinels put the replica in the master's place, as an operator does.
+// Failover has the Sentinels promote a replica, as an operator does.
 func (s *RedisSentinels) Failover() {
 	s.tb.Helper()
 	sentinel := s.sentinels()[0]
@@ -142,7 +142,7 @@ func (s *RedisSentinels) Failover() {
 func (s *RedisSentinels) sentinels() (clients []*redis.SentinelClient) {
 	for _, sentinel := range s.Sentinels {
 		client := redis.NewSentinelClient(&redis.Options{Addr: sentinel.Addr})
-		s.tb.Cleanup(func() { _ = client.Close() }) // nothing is under way
+		s.tb.Cleanup(func() { _ = client.Close() }) // no call is under way
 		clients = append(clients, client)
 	}
 	return clients

@@ -19,40 +19,40 @@ import (
 // BodyLimit is the largest body that an API in these tests takes, in bytes.
 const BodyLimit = 64 << 10
 
-// Case is how a route succeeds, and what it may be refused with in addition to what every route of its kind may be.
+// Case says how a route succeeds, and which refusals it has beyond those of every route of its kind.
 type Case struct {
 	Access   httpkit.Access // who may call it
 	Good     Request
-	Ways     int      // in how many ways it succeeds; 0: one
-	Known    *Request // one whose answer its caller has already
-	Invalid  *Request // nil: nothing in a request can be invalid
+	Ways     int      // how many kinds of success it has; 0: one
+	Known    *Request // a request whose answer the caller has already (304)
+	Invalid  *Request // an invalid request; nil: no request is invalid
 	Refusals []error
-	Never    []int // statuses that its kind could have and it has not
+	Never    []int // statuses of its kind that this route cannot have
 }
 
-// State is the state in which an API answers.
+// State is the condition of an API under test.
 type State struct {
-	Way    int   // of those in which a route succeeds
-	Err    error // everything fails with it
-	Strict bool  // one request a user
-	Full   bool  // no room for more requests
+	Way    int   // which kind of success (Case.Ways)
+	Err    error // everything fails with this error
+	Strict bool  // allow a single request per user
+	Full   bool  // too many requests are in flight
 }
 
-// Ask sends a request, changed, to an API in a state, and holds the answer to the description.
+// Ask sends a request, after altering it, to an API, and compares the answer with the description.
 type Ask func(t *testing.T, api http.Handler, req Request, alter ...func(*http.Request))
 
-// Contract holds routes to their description.
+// Contract compares routes with their description.
 type Contract struct {
 	Routes []httpkit.Route
 	Cases  map[string]Case // by method and pattern
-	// Open returns the API in a state. Full may be ignored where every refusal of it can be had otherwise.
+	// Open returns the API in a state. It may ignore Full if every refusal for lack of room can be provoked otherwise.
 	Open func(t *testing.T, r httpkit.Route, s State) http.Handler
-	// More asks for what only some routes answer; nil: nothing.
+	// More sends requests that only some routes need; nil: none.
 	More func(t *testing.T, r httpkit.Route, good Request, ask Ask)
 }
 
-// Hold provokes everything that is described of the routes, one by one: each answer is as it is described, each status
-// and code that is described can be had, and no other.
+// Hold provokes every described answer of the routes: each answer must match its description, each described status and
+// code must be reachable, and no others may occur.
 func (c Contract) Hold(t *testing.T) {
 	t.Helper()
 	described, err := contract.Load(t.Context())
@@ -76,13 +76,13 @@ func (c Contract) Hold(t *testing.T) {
 			p := &provoker{contract: described, operation: o, route: r, seen: map[string]bool{}}
 			c.askEverything(t, p, one)
 			if diff := cmp.Diff(o.Outcomes(), slices.Sorted(maps.Keys(p.seen))); diff != "" {
-				t.Errorf("what is described (-) and what was answered (+):\n%s", diff)
+				t.Errorf("described (-) and actual (+) outcomes:\n%s", diff)
 			}
 		})
 	}
 }
 
-// askEverything provokes what the route may answer.
+// askEverything provokes all answers of the route.
 func (c Contract) askEverything(t *testing.T, p *provoker, one Case) {
 	t.Helper()
 	ways := max(1, one.Ways)
@@ -118,7 +118,7 @@ func (c Contract) askEverything(t *testing.T, p *provoker, one Case) {
 	}
 }
 
-// askStrangers asks as people who may not call the route.
+// askStrangers sends the request as callers who may not use the route.
 func (p *provoker) askStrangers(t *testing.T, open func(State) http.Handler, good Request) {
 	t.Helper()
 	works := open(State{})
@@ -133,7 +133,7 @@ func (p *provoker) askStrangers(t *testing.T, open func(State) http.Handler, goo
 	}
 }
 
-// provoker makes requests to APIs and collects what one route answers.
+// provoker sends requests to APIs and collects the outcomes of one route.
 type provoker struct {
 	contract  *contract.Contract
 	operation contract.Operation

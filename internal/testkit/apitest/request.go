@@ -14,7 +14,7 @@ import (
 	"seckill/internal/kit/authtoken"
 )
 
-// Who calls, and when.
+// Callers and times of the tests.
 const (
 	BuyerID = 42
 	AdminID = 7
@@ -25,17 +25,17 @@ const (
 // Secret signs the tokens of tests.
 const Secret = "0123456789abcdef0123456789abcdef"
 
-// Noon is the time in tests of routes.
+// Noon is the time at which tests of routes take place.
 func Noon() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
 
 // BrokenOff is a body that ends before it is complete.
 const BrokenOff = "\x00broken off"
 
-// Request is a request to be made, with a buyer's token unless Header has another.
+// Request is a request with a buyer's token, unless Header says otherwise.
 type Request struct {
 	Method, Target, Body string
-	Header               map[string]string // "" removes
-	From                 string            // the caller's address and port; "": another machine's
+	Header               map[string]string // "" removes a header
+	From                 string            // the caller's address and port; "": some other machine
 }
 
 // HTTP returns the request.
@@ -89,7 +89,7 @@ func TillToken(tb testing.TB) string {
 
 func rules() authtoken.Rules { return authtoken.Rules{Secret: []byte(Secret)} }
 
-// tokenFor returns a token of somebody who may call the route. Whose token may is tried by TestAccess of httpapi.
+// tokenFor returns a token that may use the route. TestAccess of httpapi tests which tokens may.
 func tokenFor(tb testing.TB, access httpkit.Access) string {
 	tb.Helper()
 	switch access {
@@ -102,7 +102,7 @@ func tokenFor(tb testing.TB, access httpkit.Access) string {
 	return Token(tb, BuyerID, "")
 }
 
-// brokenBody is a request's body whose connection breaks.
+// brokenBody is a request body whose connection breaks.
 type brokenBody struct{}
 
 // Read fails.

@@ -1,5 +1,5 @@
-// Package child runs the programs that tests and measurements start beside themselves: it builds them, starts them,
-// waits until they are ready, ends them, and reads their processor time.
+// Package child runs programs for tests and measurements: it builds and starts them, waits until they are ready, ends
+// them, and measures their CPU time.
 //
-// What can go wrong: this process dies. On Linux the kernel then kills its children; elsewhere they stay.
+// If this process dies, Linux kills its children; on other systems they keep running.
 package child

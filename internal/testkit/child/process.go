@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// ErrEnded says that a program ended while it was waited for.
+// ErrEnded means that a program ended before it was ready.
 var ErrEnded = errors.New("ended")
 
-// pollEvery is the time between two looks at whether a program is ready.
+// pollEvery is the time between two checks of whether a program is ready.
 const pollEvery = 10 * time.Millisecond
 
 // Process is one run of a program.
 type Process struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed once it has ended
+	done chan struct{} // closed when the process has ended
 }
 
-// Start starts a command in a process group of its own.
+// Start starts a command in its own process group.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -34,7 +34,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	started := make(chan error, 1)
 	go func() {
 		defer close(p.done)
-		// The parent death signal watches this thread: it must live as long as the program.
+		// The parent death signal is bound to this thread, so the thread must live as long as the program.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -52,7 +52,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 // Done returns a channel that is closed once the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Running reports whether the process has not ended.
+// Running reports whether the process is still running.
 func (p *Process) Running() bool {
 	select {
 	case <-p.done:
@@ -62,19 +62,19 @@ func (p *Process) Running() bool {
 	}
 }
 
-// PID returns the process's number.
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Signal sends a signal and does not wait.
 func (p *Process) Signal(sig os.Signal) error { return p.cmd.Process.Signal(sig) }
 
-// ExitCode returns the exit code of a process that has ended, -1 when a signal ended it.
+// ExitCode returns the exit code of a process that has ended, or -1 if a signal ended it.
 func (p *Process) ExitCode() int {
 	<-p.done
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// Stop asks the process to end and waits for it, with SIGKILL when that takes too long.
+// Stop asks the process to end and waits; after patience it uses SIGKILL.
 func (p *Process) Stop(patience time.Duration) {
 	_ = p.Signal(syscall.SIGTERM) // fails when it has ended
 	select {
@@ -90,8 +90,8 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-// Await polls ready until it returns nil. It returns [ErrEnded] when the process ends before, and the last error of
-// ready when ctx does.
+// Await polls ready until it returns nil. If the process ends first, it returns [ErrEnded]; if ctx ends first, the last
+// error of ready.
 func (p *Process) Await(ctx context.Context, ready func(context.Context) error) error {
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
@@ -102,15 +102,15 @@ func (p *Process) Await(ctx context.Context, ready func(context.Context) error) 
 		}
 		select {
 		case <-p.done:
-			return fmt.Errorf("it %w before it was ready: %s", ErrEnded, p.cmd.ProcessState)
+			return fmt.Errorf("the process %w before it was ready: %s", ErrEnded, p.cmd.ProcessState)
 		case <-ctx.Done():
-			return fmt.Errorf("it is not ready: %w: %w", ctx.Err(), err)
+			return fmt.Errorf("the process is not ready:  %w: %w", ctx.Err(), err)
 		case <-poll.C:
 		}
 	}
 }
 
-// Answers returns a check for [Process.Await]: that the address answers 200.
+// Answers returns a check for [Process.Await] that succeeds when the address answers 200.
 func Answers(url string) func(context.Context) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	return func(ctx context.Context) error {
@@ -122,7 +122,7 @@ func Answers(url string) func(context.Context) error {
 		if err != nil {
 			return err
 		}
-		_ = resp.Body.Close() // nothing was read from it
+		_ = resp.Body.Close() // nothing was read
 		if resp.StatusCode != http.StatusOK {
 			return fmt.Errorf("%s answers %s", url, resp.Status)
 		}

@@ -33,8 +33,8 @@ var errNever = errors.New("never")
 // never is a check that does not succeed.
 func never(context.Context) error { return errNever }
 
-// TestAwait: it returns once the check succeeds, when the process has ended, or when ctx does, with the check's last
-// error.
+// TestAwait checks that Await returns when the check succeeds, when the process has ended, or when ctx ends, then with
+// the check's last error.
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	looks := 0
@@ -58,7 +58,8 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// TestStop: SIGTERM ends a process, and SIGKILL one that does not listen to it. It has a process group of its own.
+// TestStop checks that SIGTERM ends a process, that SIGKILL ends one that ignores SIGTERM, and that a process has its
+// own process group.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]int{
@@ -86,11 +87,11 @@ func TestStop(t *testing.T) {
 func TestStartFails(t *testing.T) {
 	t.Parallel()
 	if _, err := child.Start(exec.CommandContext(t.Context(), "/nowhere")); err == nil {
-		t.Error("a program that is not there starts")
+		t.Error("a missing program was started")
 	}
 }
 
-// TestEnvironment: no setting of this process reaches a child.
+// TestEnvironment checks that no setting of this process reaches a child.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SECKILL_JWT_SECRET", "ours")
 	t.Setenv("ANOTHER", "kept")
@@ -99,7 +100,7 @@ func TestEnvironment(t *testing.T) {
 		"ANOTHER=kept": true, "SECKILL_HTTP_ADDR=here": true, "SECKILL_JWT_SECRET=ours": false,
 	} {
 		if slices.Contains(env, setting) != want {
-			t.Errorf("it has %s: %t", setting, !want)
+			t.Errorf("the child has %s: %t", setting, !want)
 		}
 	}
 }

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Build builds a program without cgo, as it is released, and without the race detector. tree is a folder of its
-// module, pkg the package as seen from there; out is the absolute path of the file. More flags of go build may be
-// given.
+// Build builds a program like a release, without cgo, and without the race detector. tree is a folder of its module,
+// pkg the package relative to it, and out the absolute path of the result. flags are passed to go build.
 func Build(ctx context.Context, tree, pkg, out string, flags ...string) error {
 	args := append([]string{"build", "-o", out}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
@@ -31,7 +30,7 @@ func Root(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Environment is this process's without settings of the service, and with those that are given (NAME=value).
+// Environment returns this process's environment without the service's settings, plus the given ones (NAME=value).
 func Environment(settings ...string) []string {
 	var env []string
 	for _, kv := range os.Environ() {

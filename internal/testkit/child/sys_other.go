@@ -4,6 +4,6 @@ package child
 
 import "syscall"
 
-// bind puts a program into a process group of its own, so that Ctrl-C in a terminal reaches this process and not its
-// children. There is no parent death signal here: children of a killed process stay.
+// bind puts a program into its own process group, so that Ctrl-C in a terminal reaches only this process. This system
+// has no parent death signal: children of a killed process keep running.
 func bind(a *syscall.SysProcAttr) { a.Setpgid = true }

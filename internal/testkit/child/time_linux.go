@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TimeOf is the time of a process and all its threads, also those that have ended; 0 for a process that has ended.
-// The kernel counts nanoseconds; /proc/<pid>/stat rounds them to hundredths of a second.
+// TimeOf returns the CPU time of a process and all its threads, including ended ones; 0 for a process that has ended.
+// It uses the kernel's nanosecond clock, because /proc/<pid>/stat rounds to hundredths of a second.
 func TimeOf(pid int) time.Duration {
 	const scheduled = 2 // CPUCLOCK_SCHED; the clock's number is that of clock_getcpuclockid(3)
 	var t unix.Timespec

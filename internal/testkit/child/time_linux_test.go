@@ -8,7 +8,7 @@ import (
 	"seckill/internal/testkit/child"
 )
 
-// TestTimeOf: what another process does is seen to a millisecond, and a process that is not there has had no time.
+// TestTimeOf checks that another process's CPU time is measured to a millisecond, and that a missing process has none.
 func TestTimeOf(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c",

@@ -4,5 +4,5 @@ package child
 
 import "time"
 
-// TimeOf is 0: here the time of other processes is not known.
+// TimeOf returns 0: on this system the CPU time of other processes is unknown.
 func TimeOf(int) time.Duration { return 0 }

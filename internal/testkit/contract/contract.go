@@ -1,13 +1,12 @@
-// Package contract compares the service's answers with the description of its HTTP interface, web/openapi.yaml. Only
-// tests import it.
+// Package contract compares the service's answers with the description of its HTTP interface, web/openapi.yaml. It is
+// for tests only.
 //
-// An answer conforms if its route and status are described, every required header is there, its body has the
-// described type and no undescribed member, and the code of a failure is one that the route lists for the status (the
-// names of its examples). The request of a success must conform too: otherwise the description would ask for more
-// than the service.
+// An answer conforms if its route and status are described, all required headers are present, its body has the
+// described type and no undescribed member, and a failure's code is listed for the status (as the name of an example).
+// The request of a success must conform as well: otherwise the description would demand more than the service does.
 //
-// A request for an undescribed path or method must be answered 404 NOT_FOUND or 405 METHOD, except for pages and what
-// they load, which all have a Content-Security-Policy, and for the operations listener.
+// A request for an undescribed path or method must get 404 NOT_FOUND or 405 METHOD. Pages and their assets, which all
+// have a Content-Security-Policy, and the operations listener are exempt.
 package contract
 
 import (
@@ -27,7 +26,7 @@ import (
 	"seckill/web"
 )
 
-// Contract is the description, read. It is safe for concurrent use.
+// Contract is the parsed description. It is safe for concurrent use.
 type Contract struct {
 	doc        *openapi3.T
 	operations []Operation
@@ -43,10 +42,10 @@ type Operation struct {
 	query     []string
 }
 
-// Exchange is one request and its whole answer.
+// Exchange is a request and its complete answer.
 type Exchange struct {
 	Request     *http.Request // its body is not read
-	RequestBody []byte        // nil when it is not known
+	RequestBody []byte        // nil if unknown
 	Status      int
 	Header      http.Header
 	Body        []byte
@@ -75,7 +74,7 @@ func Load(ctx context.Context) (*Contract, error) {
 			})
 		}
 	}
-	// The same order always, and a fixed segment before a parameter: "/voucher/seckill" before "/voucher/{id}".
+	// A fixed order, with literal segments before parameters: "/voucher/seckill" before "/voucher/{id}".
 	slices.SortFunc(c.operations, func(a, b Operation) int {
 		return strings.Compare(strings.ReplaceAll(a.Path, "{", "~")+a.Method,
 			strings.ReplaceAll(b.Path, "{", "~")+b.Method)
@@ -86,7 +85,7 @@ func Load(ctx context.Context) (*Contract, error) {
 // Operations returns every described operation.
 func (c *Contract) Operations() []Operation { return c.operations }
 
-// Failures returns the examples of problem documents by their codes, as a copy.
+// Failures returns a copy of the example problem documents, by code.
 func (c *Contract) Failures() map[string]map[string]any {
 	all := map[string]map[string]any{}
 	for name, example := range c.doc.Components.Examples {
@@ -97,8 +96,7 @@ func (c *Contract) Failures() map[string]map[string]any {
 	return all
 }
 
-// Outcomes returns every status and code that the operation may be answered with, as "409 SOLD_OUT"; a success is its
-// status alone.
+// Outcomes returns every described status and code of the operation, as "409 SOLD_OUT"; a success is only its status.
 func (o Operation) Outcomes() []string {
 	var all []string
 	for status, response := range o.described.Responses.Map() {
@@ -146,7 +144,7 @@ func queryOf(doc *openapi3.T, described *openapi3.Operation) []string {
 	return names
 }
 
-// Find returns the operation that a request is for, or false. HEAD is GET without the body.
+// Find returns the operation that a request is for, if any. HEAD is treated as GET.
 func (c *Contract) Find(method, path string) (Operation, bool) {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -166,8 +164,8 @@ func (o Operation) matches(segments []string) bool {
 	})
 }
 
-// Check returns all differences between the exchange and the description, or nil. It ignores answers to a browser's
-// preflight requests (CORS), which the description leaves out.
+// Check returns all differences between the exchange and the description, or nil. It ignores answers to CORS preflight
+// requests, which the description omits.
 func (c *Contract) Check(x Exchange) error {
 	if x.Request.Method == http.MethodOptions && x.Status == http.StatusNoContent {
 		return nil
@@ -295,7 +293,7 @@ func (c *Contract) checkEvents(body []byte) error {
 func (o Operation) checkRequest(x Exchange) error {
 	for _, p := range o.described.Parameters {
 		if p.Value.In == openapi3.ParameterInHeader && p.Value.Required && x.Request.Header.Get(p.Value.Name) == "" {
-			return fmt.Errorf("it succeeds without the header %s", p.Value.Name)
+			return fmt.Errorf("the request succeeded without the header %s", p.Value.Name)
 		}
 	}
 	if o.described.RequestBody == nil || x.RequestBody == nil {
@@ -303,7 +301,7 @@ func (o Operation) checkRequest(x Exchange) error {
 	}
 	schema := o.described.RequestBody.Value.Content["application/json"].Schema.Value
 	if err := checkJSON(schema, x.RequestBody); err != nil {
-		return fmt.Errorf("it succeeds, but the request is not as described: %w", err)
+		return fmt.Errorf("the request succeeded but differs from its description: %w", err)
 	}
 	return nil
 }
@@ -321,12 +319,11 @@ func CodeOf(body []byte) string {
 	var p struct {
 		Code string `json:"code"`
 	}
-	_ = json.Unmarshal(body, &p) // a body that is no JSON has no code
+	_ = json.Unmarshal(body, &p) // a body that is not JSON has no code
 	return p.Code
 }
 
-// codesOf returns the codes that a response lists (the examples that are named by one), and whether it may also be an
-// answer without a code.
+// codesOf returns the codes that a response lists (as names of examples), and whether it may also have no code.
 func codesOf(r *openapi3.Response) (codes []string, plain bool) {
 	plain = true
 	for _, media := range r.Content {
@@ -340,5 +337,5 @@ func codesOf(r *openapi3.Response) (codes []string, plain bool) {
 	return codes, plain
 }
 
-// isCode reports whether the name of an example is a failure's code.
+// isCode reports whether an example's name is a failure's code.
 func isCode(name string) bool { return name == strings.ToUpper(name) }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever is not as described is noticed.
+// TestCheck checks that every kind of deviation from the description is noticed.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	c, err := Load(t.Context())
@@ -37,7 +37,7 @@ func TestCheck(t *testing.T) {
 		"without a Location": {http.MethodPost, "/voucher/seckill/5", 202, header(), "", bought, false},
 		"another type": {http.MethodPost, "/voucher/seckill/5", 202, header("Location", "/order/5",
 			"Content-Type", "text/html"), "", bought, false},
-		"a member too many": {
+		"an undescribed member": {
 			http.MethodPost, "/voucher/seckill/5", 202, header("Location", "/order/5"), "",
 			`{"success":true,"data":{"orderId":"5","x":1}}`, false,
 		},

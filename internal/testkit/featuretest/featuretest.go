@@ -1,5 +1,5 @@
-// Package featuretest serves a feature's routes over HTTP for its tests, behind everything that the core does for each
-// request: tokens, limits, the error table. Of the core's own routes it has none that works.
+// Package featuretest serves a feature's routes over HTTP for its tests, with the core's handling of every request:
+// tokens, limits, the error table. The core's own routes do not work there.
 package featuretest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"seckill/internal/testkit/apitest"
 )
 
-// Serve returns an API at noon with the routes and rules. Of the state it heeds Strict; requests always have room.
+// Serve returns an API at noon with the routes and rules. It honours s.Strict; s.Full is ignored.
 func Serve(tb testing.TB, routes []httpkit.Route, rules []httpkit.Rule, s apitest.State) http.Handler {
 	tb.Helper()
 	api, err := httpapi.New(Config(routes, rules, s))
@@ -24,7 +24,7 @@ func Serve(tb testing.TB, routes []httpkit.Route, rules []httpkit.Rule, s apites
 	return api.Handler()
 }
 
-// Config is that of Serve, for a feature whose tests need routes of the core too.
+// Config returns the configuration that Serve uses, for features whose tests also need routes of the core.
 func Config(routes []httpkit.Route, rules []httpkit.Rule, s apitest.State) httpapi.Config {
 	cfg := httpapi.Config{
 		Vouchers: struct{ httpapi.Vouchers }{}, Purchases: struct{ httpapi.Purchases }{},
@@ -39,5 +39,5 @@ func Config(routes []httpkit.Route, rules []httpkit.Rule, s apitest.State) httpa
 	return cfg
 }
 
-// Streams have room for all.
+// Streams returns a limit of streams that tests never reach.
 func Streams() *httpkit.Streams { return httpkit.NewStreams(20_000, 10) }

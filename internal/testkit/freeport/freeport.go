@@ -2,15 +2,15 @@
 //
 // # What is authoritative
 //
-// The kernel: on Linux a port that was given stays reserved by a bound socket, which does not listen, until this
-// process ends. Nobody else who asks this package gets it, in this process or another one, while its server has not
-// started yet or is down between two starts; the server itself can listen on it, as servers set SO_REUSEADDR.
+// The kernel. On Linux, a socket that is bound but does not listen reserves a port until this process ends. So no other
+// user of this package gets it, in any process, while its server has not started or is restarting; the server can still
+// listen on it, because servers set SO_REUSEADDR.
 //
 // # What can go wrong
 //
-//   - A program that does not ask here takes the port. It lies below the range from which systems take ports for
-//     outgoing connections, so that only a server can, and a server that cannot listen says so when it starts.
-//   - On other systems nothing is reserved: two that ask at the same time may get the same port.
+//   - A program that does not use this package takes the port. The ports are below the system's range for outgoing
+//     connections, so only a server can do that; the other server then fails at its start.
+//   - On other systems nothing is reserved: two simultaneous callers may get the same port.
 package freeport
 
 import (
@@ -25,15 +25,15 @@ import (
 const (
 	first = 12_000
 	count = 10_000
-	// busOffset is where Redis Cluster listens too: ports are given in pairs.
+	// busOffset is the distance to the port of the Redis Cluster bus: ports are given out in pairs.
 	busOffset = 10_000
 )
 
-// Take returns a port that nobody listens on, and nobody on the port 10,000 above, which Redis Cluster uses too.
+// Take returns a port that is free, and whose bus port, 10,000 above, is free as well.
 func Take(ctx context.Context) (int, error) {
 	var err error
 	for i := range count {
-		port := first + (97*os.Getpid()+i)%count // processes begin at different ports
+		port := first + (97*os.Getpid()+i)%count // processes start at different ports
 		if err = reservePair(ctx, port); err == nil {
 			return port, nil
 		}
@@ -53,7 +53,7 @@ func reservePair(ctx context.Context, port int) error {
 	return nil
 }
 
-// TakeAddr returns the address of such a port.
+// TakeAddr returns the address of a port from Take.
 func TakeAddr(ctx context.Context) (string, error) {
 	port, err := Take(ctx)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A port that was given can be listened on, again and again, and is given to nobody else meanwhile.
+// A server can listen repeatedly on the port that it was given, and nobody else is given that port meanwhile.
 func TestReservedForItsServer(t *testing.T) {
 	t.Parallel()
 	addr, err := TakeAddr(t.Context())

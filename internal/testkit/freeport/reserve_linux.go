@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// reserve binds a socket to the port and returns what gives it back. While it binds it does not share the port with
-// anybody, so that it fails where another one is reserved or listens; from then on it shares it with a server that
-// sets SO_REUSEADDR.
+// reserve binds a socket to the port and returns the function that closes it. Binding is exclusive, so it fails if the
+// port is reserved or in use; afterwards the socket shares the port with a server that sets SO_REUSEADDR.
 func reserve(_ context.Context, port int) (giveBack func() error, err error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -23,5 +22,5 @@ func reserve(_ context.Context, port int) (giveBack func() error, err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("port %d: %w", port, err), syscall.Close(socket))
 	}
-	return func() error { return syscall.Close(socket) }, nil // it stays open as long as this process lives
+	return func() error { return syscall.Close(socket) }, nil // stays open until this process ends
 }

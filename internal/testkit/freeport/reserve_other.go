@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// reserve returns an error where somebody listens on the port. It reserves nothing: what two sockets may share differs
-// between systems.
+// reserve returns an error if the port is in use. It reserves nothing, because systems differ in how sockets may share
+// a port.
 func reserve(ctx context.Context, port int) (giveBack func() error, err error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", Addr(port))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package ledgertest opens ledgers for tests, in MariaDB and in SQLite, and does to them what several tests need.
+// Package ledgertest opens ledgers for tests, in MariaDB and SQLite, with helpers that several tests need.
 package ledgertest
 
 import (
@@ -25,30 +25,30 @@ import (
 	"seckill/internal/voucher"
 )
 
-// StartTime is when everything happens here, unless a test moves the clock. Its microseconds are not kept.
+// StartTime is the time of everything in these tests, unless a test moves the clock. Its microseconds are not stored.
 var StartTime = time.Date(2026, 6, 1, 20, 0, 0, 123_456_000, time.UTC)
 
-// RecordedAt is StartTime as the tables keep it, and PayBefore the deadline of an order recorded then.
+// RecordedAt is StartTime as stored in the tables, and PayBefore is the payment deadline of an order recorded then.
 var (
 	RecordedAt = StartTime.Truncate(time.Millisecond)
 	PayBefore  = RecordedAt.Add(voucher.DefaultPayWithin)
 )
 
-// Ledger is a store on a schema of its own, with a way past it.
+// Ledger is a store with its own schema, and direct access to its database.
 type Ledger struct {
 	*sqlstore.Store
-	Raw     *sql.DB       // for what the store never does, such as cancelling an order by hand
-	Clock   *atomic.Int64 // nanoseconds that have passed since StartTime, for the store's own clock
+	Raw     *sql.DB       // for changes that the store itself never makes
+	Clock   *atomic.Int64 // nanoseconds since StartTime; the store's clock
 	Dialect string        // mysql or sqlite
 }
 
-// Each runs the test on an empty, migrated ledger in MariaDB and in SQLite. The test must not change its tables.
+// Each runs the test on an empty, migrated ledger in MariaDB and in SQLite. The test must not alter the tables.
 func Each(t *testing.T, test func(t *testing.T, l Ledger)) {
 	t.Helper()
 	each(t, MigratedMySQL, test)
 }
 
-// EachOwnSchema is Each for a test that changes tables.
+// EachOwnSchema is Each for tests that alter tables.
 func EachOwnSchema(t *testing.T, test func(t *testing.T, l Ledger)) {
 	t.Helper()
 	each(t, testkit.MySQL, test)
@@ -67,7 +67,7 @@ func each(t *testing.T, mySQL func(testing.TB) string, test func(t *testing.T, l
 	})
 }
 
-// MigratedMySQL returns the DSN of a schema with the service's tables, and what migrating writes into them.
+// MigratedMySQL returns the DSN of a schema with the service's tables and initial rows.
 func MigratedMySQL(tb testing.TB) string {
 	tb.Helper()
 	return testkit.MigratedMySQL(tb, func(ctx context.Context, dsn string) error {
@@ -80,7 +80,7 @@ func MigratedMySQL(tb testing.TB) string {
 	})
 }
 
-// MigratedSQLite returns the path of a file with the same in SQLite.
+// MigratedSQLite returns the path of an SQLite file with the same tables and rows.
 func MigratedSQLite(tb testing.TB) string {
 	tb.Helper()
 	file, err := sqliteFile()
@@ -94,7 +94,7 @@ func MigratedSQLite(tb testing.TB) string {
 	return path
 }
 
-// sqliteFile is a migrated file. It is made once, as migrating takes longer than most tests.
+// sqliteFile is a migrated file, created once because migrating takes longer than most tests.
 var sqliteFile = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "sqlstore")
 	if err != nil {
@@ -113,7 +113,7 @@ var sqliteFile = sync.OnceValues(func() (file []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// Options are those of a ledger whose own clock has moved on from StartTime.
+// Options returns options with a clock that has moved on from StartTime.
 func Options(clock *atomic.Int64) sqlkit.Options {
 	return sqlkit.Options{
 		Now: func() time.Time { return StartTime.Add(time.Duration(clock.Load())) },
@@ -121,10 +121,10 @@ func Options(clock *atomic.Int64) sqlkit.Options {
 	}
 }
 
-// Limits are options with the limits that the settings have by default.
+// Limits returns options with the settings' default limits.
 func Limits() sqlkit.Options { return sqlkit.Options{MaxConns: 16, Timeout: 10 * time.Second} }
 
-// OpenMySQL opens a ledger in which the server's clock is at StartTime too.
+// OpenMySQL opens a ledger whose database server's clock is at StartTime as well.
 func OpenMySQL(tb testing.TB, dsn string) Ledger {
 	tb.Helper()
 	dsn = Stopped(tb, dsn, StartTime)
@@ -137,7 +137,7 @@ func OpenMySQL(tb testing.TB, dsn string) Ledger {
 	return l.migrated(tb)
 }
 
-// Stopped returns the DSN for connections whose clock stands still: the server lets a session set its time.
+// Stopped returns a DSN for sessions whose clock stands still; the server lets a session set its time.
 func Stopped(tb testing.TB, dsn string, at time.Time) string {
 	tb.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
@@ -163,7 +163,7 @@ func OpenSQLite(tb testing.TB, path string) Ledger {
 	return l.migrated(tb)
 }
 
-// RawPool opens the database past the store.
+// RawPool opens the database directly, bypassing the store.
 func RawPool(tb testing.TB, driver, dsn string) *sql.DB {
 	tb.Helper()
 	raw, err := sql.Open(driver, dsn)
@@ -223,7 +223,7 @@ func (l Ledger) Seckill(tb testing.TB, stock int64) int64 {
 	return v.ID
 }
 
-// Exec changes the tables past the store.
+// Exec changes the tables directly, bypassing the store.
 func (l Ledger) Exec(tb testing.TB, query string, args ...any) {
 	tb.Helper()
 	if _, err := l.Raw.ExecContext(tb.Context(), query, args...); err != nil {
@@ -231,7 +231,7 @@ func (l Ledger) Exec(tb testing.TB, query string, args ...any) {
 	}
 }
 
-// Number reads one number past the store.
+// Number reads a number directly from the tables.
 func (l Ledger) Number(tb testing.TB, query string, args ...any) int64 {
 	tb.Helper()
 	var n int64
@@ -251,7 +251,7 @@ func (l Ledger) Sale(tb testing.TB, voucherID int64) voucher.Sale {
 	return *v.Sale
 }
 
-// Conserved fails the test unless stock and live orders add up to what was issued (I5), and no row is half written.
+// Conserved fails the test unless stock and live orders add up to the units issued (I5), and rows are consistent.
 func (l Ledger) Conserved(tb testing.TB, voucherID int64) {
 	tb.Helper()
 	sale := l.Sale(tb, voucherID)
@@ -288,7 +288,7 @@ func (l Ledger) Record(tb testing.TB, cs []order.Claim) {
 	}
 }
 
-// DecideAll answers every claim with the verb.
+// DecideAll returns a function that answers every claim with the verb.
 func DecideAll(cs []order.Claim, verb order.Verb, reason order.Reason) func(order.LedgerView) []order.Decision {
 	return func(order.LedgerView) []order.Decision {
 		ds := make([]order.Decision, len(cs))
@@ -307,11 +307,11 @@ func Cancelled(tb testing.TB) context.Context {
 	return ctx
 }
 
-// Stored is a time as text that both dialects read.
+// Stored formats a time as text that both dialects read.
 func Stored(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05.000") }
 
-// AwaitTake returns once a transaction is taking units of the voucher, which takes no time unless it waits for the
-// sale's row. SQLite's writers wait in the store itself, which cannot be seen; there it returns at once.
+// AwaitTake returns once a transaction is taking units of the voucher; it stays in that statement only if it waits for
+// the sale's row. SQLite's writers wait invisibly within the store, so there it returns at once.
 func (l Ledger) AwaitTake(tb testing.TB, voucherID int64) {
 	tb.Helper()
 	if l.Dialect != "mysql" {
@@ -321,12 +321,12 @@ func (l Ledger) AwaitTake(tb testing.TB, voucherID int64) {
 		voucherID))
 }
 
-// lockWait is a transaction that waits for a lock, in the text of SHOW ENGINE INNODB STATUS, with its connection.
+// lockWait matches a transaction that waits for a lock, with its connection, in the text of SHOW ENGINE INNODB STATUS.
 var lockWait = regexp.MustCompile(`(?m)^LOCK WAIT .*\n(?:MariaDB|MySQL) thread id (\d+)`)
 
-// AwaitLockWait returns once a transaction waits for a lock in the schema. information_schema.innodb_trx would say so
-// in one statement, but of the last moment at which nobody had asked for 100 ms: two tests that ask by turns see
-// nothing change, for ever.
+// AwaitLockWait returns once a transaction waits for a lock in the schema. It does not use
+// information_schema.innodb_trx, which is refreshed only after 100 ms without queries: two tests that poll alternately
+// would never see a change.
 func (l Ledger) AwaitLockWait(tb testing.TB) {
 	tb.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
@@ -341,7 +341,7 @@ func (l Ledger) AwaitLockWait(tb testing.TB) {
 				return
 			}
 		}
-		time.Sleep(20 * time.Millisecond) // the server has no signal for it
+		time.Sleep(20 * time.Millisecond) // the server offers no signal
 	}
 	tb.Fatal("no transaction waits for a lock")
 }
@@ -352,7 +352,7 @@ func (l Ledger) AwaitQuery(tb testing.TB, pattern string) {
 	l.AwaitQueries(tb, pattern, 1)
 }
 
-// AwaitQueries returns once the server is busy with so many of them.
+// AwaitQueries returns once the server is busy with n such statements.
 func (l Ledger) AwaitQueries(tb testing.TB, pattern string, n int64) {
 	tb.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
@@ -360,12 +360,12 @@ func (l Ledger) AwaitQueries(tb testing.TB, pattern string, n int64) {
 			pattern) >= n {
 			return
 		}
-		time.Sleep(2 * time.Millisecond) // the server has no signal for it
+		time.Sleep(2 * time.Millisecond) // the server offers no signal
 	}
 	tb.Fatalf("no %d connections run %s", n, pattern)
 }
 
-// RawSQLite returns the DSN of a file, to open it past the store.
+// RawSQLite returns the DSN for opening a file directly, bypassing the store.
 func RawSQLite(path string) string {
 	q := url.Values{"_pragma": {"busy_timeout(10000)"}, "_txlock": {"immediate"}}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()

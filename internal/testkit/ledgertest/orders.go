@@ -11,7 +11,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Admin changes vouchers here.
+// Admin is the author of changes to vouchers.
 var Admin = voucher.Author{AdminID: 7, Request: "r-1"}
 
 // NewOrders creates unpaid orders of users 1, 2, … n.
@@ -22,13 +22,13 @@ func (l Ledger) NewOrders(tb testing.TB, voucherID int64, n int) []order.Claim {
 	return cs
 }
 
-// Ordinary creates a voucher that is bought freely.
+// Ordinary creates an ordinary voucher.
 func (l Ledger) Ordinary(tb testing.TB) int64 {
 	tb.Helper()
 	return l.Limited(tb, 0)
 }
 
-// Limited creates an ordinary voucher of which a user may have n; 0: any number.
+// Limited creates an ordinary voucher with a limit of n per user; 0: no limit.
 func (l Ledger) Limited(tb testing.TB, n int64) int64 {
 	tb.Helper()
 	v := Draft()
@@ -60,7 +60,7 @@ func (l Ledger) ReadOrder(tb testing.TB, id int64) order.Order {
 	return o
 }
 
-// Force puts orders into a state past the store.
+// Force puts orders into a state directly, bypassing the store.
 func (l Ledger) Force(tb testing.TB, status order.Status, ids ...int64) {
 	tb.Helper()
 	for _, id := range ids {
@@ -68,7 +68,7 @@ func (l Ledger) Force(tb testing.TB, status order.Status, ids ...int64) {
 	}
 }
 
-// Due moves the deadline of orders to the time given after RecordedAt.
+// Due sets the orders' payment deadline to a time after RecordedAt.
 func (l Ledger) Due(tb testing.TB, after time.Duration, cs ...order.Claim) {
 	tb.Helper()
 	args := []any{Stored(RecordedAt.Add(after))}
@@ -121,7 +121,7 @@ func (l Ledger) ReadPending(tb testing.TB, voucherID int64) []order.Operation {
 	return ops
 }
 
-// ApplyAll completes everything that is pending, as if Redis had units for all that takes some.
+// ApplyAll completes all pending operations, as if Redis had all requested units.
 func (l Ledger) ApplyAll(tb testing.TB, voucherID int64) {
 	tb.Helper()
 	if err := l.CompleteOperations(tb.Context(), voucherID, Results(l.ReadPending(tb, voucherID), true)); err != nil {
@@ -129,7 +129,7 @@ func (l Ledger) ApplyAll(tb testing.TB, voucherID int64) {
 	}
 }
 
-// Results are of operations that Redis has decided.
+// Results returns the results of operations that Redis has decided.
 func Results(ops []order.Operation, taken bool) []order.OperationResult {
 	rs := make([]order.OperationResult, len(ops))
 	for i, op := range ops {
@@ -179,7 +179,7 @@ func (l Ledger) ReadPayment(tb testing.TB, id string) order.PaymentState {
 	return state
 }
 
-// Transitioned takes an order one step.
+// Transitioned applies an action to an order.
 func (l Ledger) Transitioned(tb testing.TB, c order.Claim, action order.Action) {
 	tb.Helper()
 	if _, err := l.Transition(tb.Context(), c.OrderID, 0, action, order.Owner); err != nil {
@@ -209,7 +209,7 @@ func Both(first, second func() error) (error, error) {
 	return <-done, err
 }
 
-// InState reports whether err says that the order is in a state from which the step is not possible.
+// InState reports whether err says that the order's state does not allow the step.
 func InState(err error, status order.Status) bool {
 	state, is := errors.AsType[*order.StateError](err)
 	return is && state.Status == status

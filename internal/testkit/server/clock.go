@@ -13,37 +13,37 @@ import (
 	"time"
 )
 
-// ClockEnv names the environment variable with the file in which a program's [Clock] stands.
+// ClockEnv is the environment variable with the file that holds a program's [Clock].
 const ClockEnv = "TEST_CLOCK"
 
 //go:embed testdata/clock.c
 var clockSource []byte
 
-// Clock is a wall clock that is off by what a test says, for programs that were started with it. Its steps reach them
-// at once. Their monotonic clock stays right, as it does when the clock of a machine is set.
+// Clock is a wall clock with an offset set by a test, for programs started with it. Changes take effect immediately.
+// The programs' monotonic clock stays correct, as when a machine's clock is set.
 //
-// It is not libfaketime: a redis-server under that one hangs, because its allocator asks for the time while it
-// starts; and a static Go program does not ask the C library.
+// It replaces libfaketime: that makes redis-server hang, because its allocator asks for the time at the start; and a
+// static Go program does not ask the C library.
 type Clock struct{ File string }
 
-// NewClock returns a clock that is right. The file must be on a local disk.
+// NewClock returns a correct clock. The file must be on a local disk.
 func NewClock(file string) (*Clock, error) {
 	c := &Clock{file}
 	err := c.Set(0)
 	return c, err
 }
 
-// Set makes the clock wrong by the offset: below 0 it is behind.
+// Set makes the clock deviate by the offset; a negative one puts it behind.
 func (c *Clock) Set(offset time.Duration) error {
 	f, err := os.OpenFile(c.File, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(offset)), 0) // in place: others have mapped it
+	_, err = f.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(offset)), 0) // in place: the file is mapped
 	return errors.Join(err, f.Close())
 }
 
-// environ returns what a program that uses the C library has to find in its environment, to go by this clock.
+// environ returns the environment variables that make a program with the C library use this clock.
 func (c *Clock) environ(ctx context.Context) ([]string, error) {
 	library, err := clockLibrary(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *Clock) environ(ctx context.Context) ([]string, error) {
 	return []string{"LD_PRELOAD=" + library, ClockEnv + "=" + c.File}, nil
 }
 
-// clockLibrary returns the path of the compiled clock.c, which it compiles once for each version of it.
+// clockLibrary returns the path of the compiled clock.c. Each version is compiled only once.
 func clockLibrary(ctx context.Context) (string, error) {
 	if err := ensure(ctx, func() bool { return find("cc", "gcc") != "" }, []string{"gcc", "libc6-dev"}); err != nil {
 		return "", fmt.Errorf("a C compiler is %w; install one (Debian: apt-get install gcc libc6-dev)", err)
@@ -69,16 +69,16 @@ func clockLibrary(ctx context.Context) (string, error) {
 	if err := os.WriteFile(source, clockSource, 0o600); err != nil {
 		return "", err
 	}
-	defer func() { _ = os.Remove(source) }() // the next process may make it again
+	defer func() { _ = os.Remove(source) }() // another process can write it again
 	cmd := exec.CommandContext(ctx, find("cc", "gcc"), "-shared", "-fPIC", "-O2", "-Wall",
 		"-Werror", "-o", half, source)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("compiling clock.c: %w: %s", err, tail(out, 1500))
 	}
-	return library, os.Rename(half, library) // another process may have made the same one
+	return library, os.Rename(half, library) // another process may have compiled the same file
 }
 
-// cacheDir returns the directory in which the tests keep what takes long to make.
+// cacheDir returns the directory for test files that take long to create.
 func cacheDir() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

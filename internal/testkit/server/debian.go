@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 )
 
-// sidSources is Debian unstable, which has what no release has yet.
+// sidSources is the package source Debian unstable, for software that no release has yet.
 const sidSources = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian " +
 	"sid main\n"
 
-// unpackUnstable unpacks a package of Debian unstable, with all that it depends on, into a directory of its own in
-// the cache, once, and returns the directory. Nothing of the system is changed.
+// unpackUnstable unpacks a package of Debian unstable with all its dependencies into its own cache directory, once, and
+// returns the directory. It does not change the system.
 func unpackUnstable(ctx context.Context, pkg string) (root string, err error) {
 	return unpackOnce(ctx, "sid-"+pkg, func(ctx context.Context, apt, dir string) error {
 		sources, status := filepath.Join(dir, "sources.list"), filepath.Join(dir, "status")
@@ -41,8 +41,8 @@ func unpackUnstable(ctx context.Context, pkg string) (root string, err error) {
 	})
 }
 
-// unpackOnce makes a directory in the cache by fetch, which leaves what it is about in a folder root of the directory
-// that it is given. Processes that run at the same time wait for each other.
+// unpackOnce creates a cache directory once. fetch gets a directory and fills its folder root. Concurrent processes
+// wait for each other.
 func unpackOnce(
 	ctx context.Context, name string, fetch func(ctx context.Context, apt, dir string) error,
 ) (string, error) {

@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// StartMariaDBOnDisk is StartMariaDB with a data directory on a disk of its own of so many megabytes, which
-// [MariaDB.FillDisk] fills. The disk is memory that only the server sees, in a mount namespace, and is gone when the
-// server ends: it cannot be started again. Linux only; it needs no root where users may have namespaces.
+// StartMariaDBOnDisk is StartMariaDB with the data directory on its own disk of the given size, which
+// [MariaDB.FillDisk] fills. The disk is a tmpfs in a mount namespace that only the server sees. It vanishes with the
+// server, which therefore cannot be restarted. It works only on Linux, without root if users may create namespaces.
 func StartMariaDBOnDisk(ctx context.Context, megabytes int, args ...string) (*MariaDB, error) {
 	if find("unshare") == "" {
 		return nil, fmt.Errorf("unshare is %w; install util-linux", ErrNotInstalled)
@@ -33,7 +33,7 @@ func StartMariaDBOnDisk(ctx context.Context, megabytes int, args ...string) (*Ma
 	}, args)
 }
 
-// FillDisk leaves no room on the disk of a server from [StartMariaDBOnDisk].
+// FillDisk fills the disk of a server from [StartMariaDBOnDisk].
 func (m *MariaDB) FillDisk() error {
 	f, err := os.OpenFile(m.filler(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -48,10 +48,10 @@ func (m *MariaDB) FillDisk() error {
 	return errors.Join(err, f.Close())
 }
 
-// FreeDisk gives back what FillDisk took.
+// FreeDisk frees the space that FillDisk took.
 func (m *MariaDB) FreeDisk() error { return os.Remove(m.filler()) }
 
-// filler is a file on the server's disk, by a path that leads into the server's mount namespace.
+// filler returns the path of a file on the server's disk, through the server's mount namespace.
 func (m *MariaDB) filler() string {
 	return filepath.Join(fmt.Sprintf("/proc/%d/root", m.proc.child.PID()), m.disk, "filler")
 }

@@ -1,26 +1,23 @@
-// Package server runs real redis-server and mariadbd processes for tests. It knows nothing of package testing, so that
-// both [seckill/internal/testkit] and the runner in test/services are built on it; programs that are not tests must
-// not import it.
+// Package server runs real redis-server and mariadbd processes for tests. It does not depend on package testing, so
+// that both [seckill/internal/testkit] and the runner in test/services can use it. It is for tests only.
 //
 // # What is authoritative
 //
-// A server's data lives in a directory of its own below the temporary directory and nowhere else. Kill is SIGKILL: what
-// was not on its way to the disk is lost, exactly as in production, because the servers keep the settings that matter
-// there (innodb_flush_log_at_trx_commit=1; Redis persists as the caller's arguments say). Start after Kill or Stop
-// uses the same port, directory and password again.
+// A server's data is only in its own directory below the temporary directory. Kill is SIGKILL: unflushed writes are
+// lost as in production, because the servers keep the relevant settings (innodb_flush_log_at_trx_commit=1; Redis
+// persists according to the caller's arguments). Start after Kill or Stop reuses the port, directory and password.
 //
 // # What can go wrong
 //
-//   - A program is not installed: [RedisProgram] and [MariaDBPrograms] install it with apt-get where they can (root on
-//     a Debian-like system), else they return [ErrNotInstalled] with what to do.
-//   - MySQL 9 is in no release of Debian: [StartMySQL9] unpacks it from the unstable one into the user's cache
-//     directory, with its libraries; nothing of the system is changed. An unpacked one is not brought up to date:
-//     remove it.
+//   - A program is not installed: [RedisProgram] and [MariaDBPrograms] install it with apt-get if they can (as root on a
+//     Debian-like system); otherwise they return [ErrNotInstalled] and say what to do.
+//   - MySQL 9 is in no release of Debian: [StartMySQL9] unpacks it from unstable into the user's cache directory, with its
+//     libraries, without changing the system. It is never updated: remove the directory to get a newer version.
 //   - A Galera cluster needs galera-4, rsync and lsof, which [StartGalera] installs as above, and scripts of
-//     mariadb-server, which it unpacks likewise. Where root runs the tests, its nodes belong to the user nobody.
-//   - The test process dies: on Linux its servers are killed with it (parent death signal). Its directories stay, and
-//     the next process that starts a server removes them, because their locks are free.
-//   - A port is taken although [seckill/internal/testkit/freeport] reserved it: another one is chosen, a few times.
+//     mariadb-server, which it unpacks likewise. If root runs the tests, its nodes run as the user nobody.
+//   - The test process dies: Linux kills its servers (parent death signal). Their directories remain until the next
+//     process that starts a server removes them, because their locks are free.
+//   - A port is taken although [seckill/internal/testkit/freeport] reserved it: a few other ports are tried.
 //
 // It builds on Unix systems; the parent death signal is Linux only.
 package server

@@ -20,21 +20,21 @@ import (
 )
 
 const (
-	// galeraLibrary is where Debian's package has it.
+	// galeraLibrary is the library's path in Debian's package.
 	galeraLibrary = "/usr/lib/galera/libgalera_smm.so"
-	// galeraPatience is how long a node may take to join, which is to copy everything from another.
+	// galeraPatience is how long a node may take to join, which includes copying everything from another node.
 	galeraPatience = 2 * time.Minute
 )
 
-// Galera is a cluster of mariadbd processes that all take writes. A node that was killed copies what it has missed from
-// another one when it is started again.
+// Galera is a cluster of mariadbd processes that all accept writes. A restarted node copies what it has missed from
+// another one.
 type Galera struct {
 	Nodes   []*MariaDB
 	Version string // of MariaDB, and of the library
 }
 
-// StartGalera starts so many nodes on 127.0.0.1, one after the other, with the configuration that they share: the
-// path of a file. The error says that a Galera cluster could not be had, if so.
+// StartGalera starts a cluster of nodes on 127.0.0.1, one after the other, with a shared configuration file. If the
+// programs are not available, the error says so.
 func StartGalera(ctx context.Context, nodes int, conf string) (*Galera, error) {
 	scripts, err := galeraPrograms(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func StartGalera(ctx context.Context, nodes int, conf string) (*Galera, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("node %d of a Galera cluster: %w; %s", i+1, err, g.logs()), g.Close())
 		}
-		m.proc.args = slices.DeleteFunc(m.proc.args, founds) // from now on it joins the others
+		m.proc.args = slices.DeleteFunc(m.proc.args, founds) // a restart joins the other nodes
 		g.Nodes = append(g.Nodes, m)
 	}
 	if g.Version, err = g.version(ctx); err != nil {
@@ -73,7 +73,7 @@ func (g *Galera) Close() error {
 	return errors.Join(errs...)
 }
 
-// Size returns of how many nodes the cluster of a node consists, as that node sees it.
+// Size returns the number of nodes in a node's cluster, as that node sees it.
 func (g *Galera) Size(ctx context.Context, node int) (int, error) {
 	size, err := statusOf(ctx, g.Nodes[node].DSN(""), "wsrep_cluster_size")
 	if err != nil {
@@ -82,7 +82,7 @@ func (g *Galera) Size(ctx context.Context, node int) (int, error) {
 	return strconv.Atoi(size)
 }
 
-// logs returns the ends of the nodes' logs: what keeps one from joining often stands in that of another.
+// logs returns the ends of all nodes' logs: the reason why a node cannot join is often in another node's log.
 func (g *Galera) logs() string {
 	var text strings.Builder
 	for i, m := range g.Nodes {
@@ -91,7 +91,7 @@ func (g *Galera) logs() string {
 	return text.String()
 }
 
-// version says what the cluster is made of, and checks that it has all its nodes.
+// version returns the versions of the cluster's programs, and checks that all nodes have joined.
 func (g *Galera) version(ctx context.Context) (string, error) {
 	library, err := statusOf(ctx, g.Nodes[0].DSN(""), "wsrep_provider_version")
 	if err != nil {
@@ -101,23 +101,23 @@ func (g *Galera) version(ctx context.Context) (string, error) {
 	if err == nil && size != len(g.Nodes) {
 		err = fmt.Errorf("the Galera cluster has %d nodes, not %d", size, len(g.Nodes))
 	}
-	library, _, _ = strings.Cut(library, "(") // its revision, which Debian does not know
+	library, _, _ = strings.Cut(library, "(") // cuts the revision, which Debian lacks
 	return g.Nodes[0].Version + " with Galera " + library, err
 }
 
-// joinGalera adds to a node's command line what makes it one, with the ports of all nodes, and gives it the
-// configuration that they share. Its user comes from the first.
+// joinGalera adds the options of a Galera node, with the ports of all nodes, to a server's command line, and gives it
+// the shared configuration. The first node creates the database user.
 func (m *MariaDB) joinGalera(node int, ports [][3]int, scripts, password string, shared []byte) error {
 	members := make([]string, 0, len(ports))
 	for _, p := range ports {
 		members = append(members, freeport.Addr(p[0]))
 	}
 	group, missed, all := freeport.Addr(ports[node][0]), freeport.Addr(ports[node][1]), freeport.Addr(ports[node][2])
-	conf := filepath.Join(m.Dir, "galera.cnf") // the original may be closed to the user who runs the node
+	conf := filepath.Join(m.Dir, "galera.cnf") // a copy that the node's user can read
 	if err := os.WriteFile(conf, shared, 0o600); err != nil {
 		return err
 	}
-	m.proc.args[0] = "--defaults-file=" + conf // in the place of --no-defaults
+	m.proc.args[0] = "--defaults-file=" + conf // replaces --no-defaults
 	m.proc.args = append(m.proc.args, "--wsrep-cluster-address=gcomm://"+strings.Join(members, ","),
 		fmt.Sprintf("--wsrep-node-name=node-%d", node+1),
 		"--wsrep-node-address="+group, "--wsrep-sst-receive-address="+all,
@@ -133,7 +133,7 @@ func (m *MariaDB) joinGalera(node int, ports [][3]int, scripts, password string,
 	} else {
 		m.proc.args = slices.DeleteFunc(m.proc.args, founds)
 	}
-	bin := filepath.Join(m.Dir, "bin") // the cache may be closed to the user who runs the node
+	bin := filepath.Join(m.Dir, "bin") // a copy, as the node's user may not read the cache
 	if err := os.RemoveAll(bin); err != nil {
 		return err
 	}
@@ -144,13 +144,14 @@ func (m *MariaDB) joinGalera(node int, ports [][3]int, scripts, password string,
 	return m.runAsNobody()
 }
 
-// founds reports whether an argument is only for the start that founds a cluster.
+// founds reports whether an argument is only for the start that founds the cluster.
 func founds(arg string) bool {
 	return arg == "--wsrep-new-cluster" || strings.HasPrefix(arg, "--init-file=")
 }
 
-// runAsNobody gives the server to the user nobody where root starts it: the rsync daemon of a node that root runs may
-// not write into the node's directory. Not --user: a process that changes its user loses its parent death signal.
+// runAsNobody runs the server as the user nobody if this process is root, because the rsync daemon of a root node may
+// not write to the node's directory. It does not use --user: a process that changes its user loses its parent death
+// signal.
 func (m *MariaDB) runAsNobody() error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -174,7 +175,7 @@ func (m *MariaDB) runAsNobody() error {
 	})
 }
 
-// galeraPorts returns three free ports for each node: for the group, for what a node has missed, and for all it has.
+// galeraPorts returns three free ports for each node: for group communication, incremental and full state transfer.
 func galeraPorts(ctx context.Context, nodes int) (ports [][3]int, err error) {
 	for range nodes {
 		var p [3]int
@@ -188,8 +189,8 @@ func galeraPorts(ctx context.Context, nodes int) (ports [][3]int, err error) {
 	return ports, nil
 }
 
-// galeraPrograms makes sure that all is there that a Galera cluster needs besides mariadbd, and returns the directory
-// with the scripts by which nodes copy from each other.
+// galeraPrograms installs what a Galera cluster needs besides mariadbd, and returns the directory with the scripts that
+// copy data between nodes.
 func galeraPrograms(ctx context.Context) (scripts string, err error) {
 	look := func() bool {
 		_, err := os.Stat(galeraLibrary)
@@ -214,8 +215,8 @@ func galeraPrograms(ctx context.Context) (scripts string, err error) {
 	return filepath.Join(root, "usr", "bin"), nil
 }
 
-// unpackScripts unpacks the package with the scripts, of the system's own release, without what it depends on: the
-// whole server would be a service of the system.
+// unpackScripts unpacks the system's own package with the scripts, without its dependencies: installing the whole
+// server would add a system service.
 func unpackScripts(ctx context.Context, apt, dir string) error {
 	cmd := exec.CommandContext(ctx, apt, "download", "-q", "-o", "APT::Sandbox::User=", "mariadb-server")
 	cmd.Dir = dir
@@ -225,7 +226,7 @@ func unpackScripts(ctx context.Context, apt, dir string) error {
 	return unpack(ctx, dir, filepath.Join(dir, "root"))
 }
 
-// statusOf returns a status of the server that the DSN names.
+// statusOf returns a status variable of the server.
 func statusOf(ctx context.Context, dsn, name string) (value string, err error) {
 	db, err := sql.Open("mysql", dsn)
 	if err != nil {

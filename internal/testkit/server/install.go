@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// ErrNotInstalled means that a server program is missing and could not be installed. The wrapping message says what
-// to install or which environment variable to set instead.
+// ErrNotInstalled means that a program is missing and could not be installed. The error that wraps it says what to
+// install or which environment variable to set instead.
 var ErrNotInstalled = errors.New("not installed")
 
-// extraDirs are searched after PATH: daemons are often outside an ordinary user's PATH.
+// extraDirs are searched after PATH, because daemons are often outside a user's PATH.
 var extraDirs = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/opt/homebrew/bin"}
 
 // find returns the path of the first of the named programs that exists, or "".
@@ -33,7 +33,7 @@ func find(names ...string) string {
 	return ""
 }
 
-// RedisProgram returns the path of redis-server, installing it where that is possible.
+// RedisProgram returns the path of redis-server, installing it if possible.
 func RedisProgram(ctx context.Context) (string, error) {
 	look := func() bool { return find("redis-server") != "" }
 	if err := ensure(ctx, look, []string{"redis-server"}); err != nil {
@@ -43,13 +43,13 @@ func RedisProgram(ctx context.Context) (string, error) {
 	return find("redis-server"), nil
 }
 
-// MariaDBPrograms returns the paths of mariadbd and mariadb-install-db, installing them where that is possible.
+// MariaDBPrograms returns the paths of mariadbd and mariadb-install-db, installing them if possible.
 func MariaDBPrograms(ctx context.Context) (daemon, installDB string, err error) {
 	paths := func() (string, string) {
 		return find("mariadbd"), find("mariadb-install-db")
 	}
 	look := func() bool { d, i := paths(); return d != "" && i != "" }
-	// The core packages hold the programs without a system service; older systems have only the whole server.
+	// The core packages contain the programs without a system service; older systems only have the complete server.
 	err = ensure(ctx, look, []string{"mariadb-server-core", "mariadb-client-core"}, []string{"mariadb-server"})
 	if err != nil {
 		return "", "", fmt.Errorf("mariadbd or mariadb-install-db is %w; install them "+
@@ -60,8 +60,7 @@ func MariaDBPrograms(ctx context.Context) (daemon, installDB string, err error) 
 	return daemon, installDB, nil
 }
 
-// ChromiumProgram returns the path of a Chromium or Chrome, installing it, with letters for Chinese, where that is
-// possible.
+// ChromiumProgram returns the path of Chromium or Chrome, installing it with Chinese fonts if possible.
 func ChromiumProgram(ctx context.Context) (string, error) {
 	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
 	look := func() bool { return find(names...) != "" }
@@ -71,7 +70,7 @@ func ChromiumProgram(ctx context.Context) (string, error) {
 	return find(names...), nil
 }
 
-// PromtoolProgram returns the path of Prometheus's promtool, installing it where that is possible.
+// PromtoolProgram returns the path of Prometheus's promtool, installing it if possible.
 func PromtoolProgram(ctx context.Context) (string, error) {
 	look := func() bool { return find("promtool") != "" }
 	if err := ensure(ctx, look, []string{"prometheus"}); err != nil {
@@ -81,7 +80,7 @@ func PromtoolProgram(ctx context.Context) (string, error) {
 	return find("promtool"), nil
 }
 
-// AlertmanagerPrograms returns the paths of Alertmanager and of its amtool, installing them where that is possible.
+// AlertmanagerPrograms returns the paths of Alertmanager and amtool, installing them if possible.
 func AlertmanagerPrograms(ctx context.Context) (manager, tool string, err error) {
 	names := []string{"prometheus-alertmanager", "alertmanager"} // Debian's, and its own
 	look := func() bool { return (find(names[0]) != "" || find(names[1]) != "") && find("amtool") != "" }
@@ -92,7 +91,7 @@ func AlertmanagerPrograms(ctx context.Context) (manager, tool string, err error)
 	return cmp.Or(find(names[0]), find(names[1])), find("amtool"), nil
 }
 
-// CurlProgram returns the path of curl, installing it where that is possible.
+// CurlProgram returns the path of curl, installing it if possible.
 func CurlProgram(ctx context.Context) (string, error) {
 	look := func() bool { return find("curl") != "" }
 	if err := ensure(ctx, look, []string{"curl"}); err != nil {
@@ -101,7 +100,7 @@ func CurlProgram(ctx context.Context) (string, error) {
 	return find("curl"), nil
 }
 
-// NodeProgram returns the path of Node.js, installing it where that is possible.
+// NodeProgram returns the path of Node.js, installing it if possible.
 func NodeProgram(ctx context.Context) (string, error) {
 	look := func() bool { return find("node") != "" }
 	if err := ensure(ctx, look, []string{"nodejs"}); err != nil {
@@ -110,7 +109,7 @@ func NodeProgram(ctx context.Context) (string, error) {
 	return find("node"), nil
 }
 
-// NginxProgram returns the path of nginx, installing it where that is possible.
+// NginxProgram returns the path of nginx, installing it if possible.
 func NginxProgram(ctx context.Context) (string, error) {
 	look := func() bool { return find("nginx") != "" }
 	if err := ensure(ctx, look, []string{"nginx"}); err != nil {
@@ -119,8 +118,8 @@ func NginxProgram(ctx context.Context) (string, error) {
 	return find("nginx"), nil
 }
 
-// ensure installs the first of the package sets that apt-get accepts, unless found returns true.
-// Processes that run at the same time wait for each other.
+// ensure installs the first package set that apt-get accepts, unless found returns true. Concurrent processes wait for
+// each other.
 func ensure(ctx context.Context, found func() bool, packageSets ...[]string) error {
 	if found() {
 		return nil
@@ -144,7 +143,7 @@ func ensure(ctx context.Context, found func() bool, packageSets ...[]string) err
 	defer allow()
 
 	fmt.Fprintf(os.Stderr, "installing %s with apt-get …\n", strings.Join(packageSets[0], " "))
-	errs := []error{aptGet(ctx, apt, "update", "-q")} // without a fresh list the packages may still be available
+	errs := []error{aptGet(ctx, apt, "update", "-q")} // if it fails, the packages may still be available
 	for _, set := range packageSets {
 		err := aptGet(ctx, apt, append([]string{"install", "-q", "-y", "--no-install-recommends"}, set...)...)
 		if err == nil && found() {
@@ -155,7 +154,7 @@ func ensure(ctx context.Context, found func() bool, packageSets ...[]string) err
 	return fmt.Errorf("%w: %w", ErrNotInstalled, errors.Join(errs...))
 }
 
-// aptGet runs apt-get without questions and returns the end of its output with an error.
+// aptGet runs apt-get without questions. Its error includes the end of the output.
 func aptGet(ctx context.Context, apt string, args ...string) error {
 	cmd := exec.CommandContext(ctx, apt, args...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
@@ -165,12 +164,12 @@ func aptGet(ctx context.Context, apt string, args ...string) error {
 	return nil
 }
 
-// policyPath is the script that Debian's packages run to know whether they may start a service. The path is fixed.
+// policyPath is the script that Debian's packages ask whether they may start a service. Debian fixes the path.
 const policyPath = "/usr/sbin/policy-rc.d"
 
-// forbidServices keeps packages from starting system services while they are installed, and returns the function that
-// lifts that. A system that has a policy keeps its own. Ours names this process, so that it forbids nothing any more
-// if the process dies before it can remove it.
+// forbidServices prevents packages from starting system services during their installation, and returns the function
+// that ends this. If the system already has a policy, that one stays. Ours names this process, so that it has no effect
+// once the process has died.
 func forbidServices() (allow func(), err error) {
 	f, err := os.OpenFile(policyPath, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if errors.Is(err, os.ErrExist) {
@@ -185,5 +184,5 @@ func forbidServices() (allow func(), err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, errors.Join(err, os.Remove(policyPath))
 	}
-	return func() { _ = os.Remove(policyPath) }, nil // left behind, it forbids nothing
+	return func() { _ = os.Remove(policyPath) }, nil // if it stays, it forbids nothing
 }

@@ -17,27 +17,27 @@ import (
 	"seckill/internal/testkit/freeport"
 )
 
-// EnvMySQLDSN names the environment variable with the DSN, in go-sql-driver's form, of a running MariaDB or MySQL that
-// tests share. Its user must be allowed to create and drop schemas; a schema that it names is not used.
+// EnvMySQLDSN is the environment variable with the DSN, in go-sql-driver's form, of a running MariaDB or MySQL that
+// tests share. Its user must be allowed to create and drop schemas; a schema in the DSN is ignored.
 const EnvMySQLDSN = "SECKILL_TEST_MYSQL_DSN"
 
 // MariaDB is one mariadbd process. Its methods are not safe for concurrent use.
 type MariaDB struct {
 	Addr     string // host:port, the same after every Start
-	Dir      string // where it keeps its files
+	Dir      string // the directory of its files
 	Version  string // such as "10.11.6"
 	password string // of the user "seckill", which has all rights
 	proc     *process
-	disk     string // its own, of StartMariaDBOnDisk
+	disk     string // the mount point for StartMariaDBOnDisk; else ""
 }
 
-// StartMariaDB starts a mariadbd on 127.0.0.1 with an empty data directory. What is committed is on disk, as in
-// production; only its caches are small. args are appended to the command line, such as "--read-only=1".
+// StartMariaDB starts a mariadbd on 127.0.0.1 with an empty data directory. Commits are on disk, as in production; only
+// the caches are smaller. args are appended to the command line, such as "--read-only=1".
 func StartMariaDB(ctx context.Context, args ...string) (*MariaDB, error) {
 	return startMariaDB(ctx, func(*MariaDB) error { return nil }, args)
 }
 
-// startMariaDB is StartMariaDB; change may change the command line before each try.
+// startMariaDB is StartMariaDB with a change of the command line before each try.
 func startMariaDB(ctx context.Context, change func(*MariaDB) error, args []string) (*MariaDB, error) {
 	daemon, installDB, err := MariaDBPrograms(ctx)
 	if err != nil {
@@ -58,7 +58,7 @@ func startMariaDB(ctx context.Context, change func(*MariaDB) error, args []strin
 	return m, nil
 }
 
-// run fills the data directory and starts the server for the first time.
+// run initializes the data directory and starts the server for the first time.
 func (m *MariaDB) run(ctx context.Context, daemon, installDB string, args []string, change func(*MariaDB) error) error {
 	if err := copyTemplate(ctx, installDB, m.Version, m.data()); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (m *MariaDB) run(ctx context.Context, daemon, installDB string, args []stri
 		m.Addr, m.proc.path = freeport.Addr(port), daemon
 		m.proc.args = append(append([]string{"--no-defaults"}, asRoot()...),
 			"--datadir="+m.data(), "--init-file="+initFile,
-			"--tmpdir="+m.Dir, // in a shared one, each server that starts removes the temporary tables of the others
+			"--tmpdir="+m.Dir, // in a shared directory, a starting server removes the others' temporary tables
 			"--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
 			"--socket=mariadb.sock", // relative to the data directory: an absolute path may be too long for a socket
 			"--pid-file="+filepath.Join(m.Dir, "mariadb.pid"), "--skip-log-bin", "--skip-name-resolve",
@@ -85,17 +85,17 @@ func (m *MariaDB) run(ctx context.Context, daemon, installDB string, args []stri
 	})
 }
 
-// writeInitFile writes the statements that the server executes when it starts, and returns their file.
+// writeInitFile writes the statements that the server runs at its start, and returns the file.
 func (m *MariaDB) writeInitFile() (string, error) {
 	file := filepath.Join(m.Dir, "init.sql")
-	// Root can log in only through the socket. The password is random: other users of the machine must not log in,
-	// because this user may write files with the rights of the test process.
+	// Root can log in only through the socket. The password is random, because this user may write files with the
+	// rights of the test process, and other users of the machine must not.
 	statements := fmt.Sprintf("CREATE USER IF NOT EXISTS seckill@'%%' IDENTIFIED BY '%s';\n"+
 		"GRANT ALL ON *.* TO seckill@'%%' WITH GRANT OPTION;\n", m.password)
 	return file, os.WriteFile(file, []byte(statements), 0o600)
 }
 
-// data is the directory of its tables.
+// data returns the directory of the tables.
 func (m *MariaDB) data() string { return filepath.Join(m.Dir, "data") }
 
 // Start starts the server again after Stop or Kill, with the same port and data, and waits until it has recovered.
@@ -110,7 +110,7 @@ func (m *MariaDB) Stop() { m.proc.stop() }
 // Kill ends the server with SIGKILL.
 func (m *MariaDB) Kill() { m.proc.kill() }
 
-// Pause stops the server's process with SIGSTOP: connections stay open and nothing answers, until Resume.
+// Pause stops the process with SIGSTOP: connections stay open but get no answers until Resume.
 func (m *MariaDB) Pause() { m.proc.signal(syscall.SIGSTOP) }
 
 // Resume continues a paused server.
@@ -119,7 +119,7 @@ func (m *MariaDB) Resume() { m.proc.signal(syscall.SIGCONT) }
 // Close kills the server and removes its directory.
 func (m *MariaDB) Close() error { return m.proc.close() }
 
-// DSN returns the DSN for the schema, which must exist; "" is for no schema.
+// DSN returns the DSN for an existing schema; "" means no schema.
 func (m *MariaDB) DSN(schema string) string {
 	c := mysql.NewConfig()
 	c.User, c.Passwd, c.Net, c.Addr, c.DBName = "seckill", m.password, "tcp", m.Addr, schema
@@ -127,7 +127,7 @@ func (m *MariaDB) DSN(schema string) string {
 	return c.FormatDSN()
 }
 
-// CreateSchema creates the schema on the server that the DSN names, unless it exists, and returns the DSN for it.
+// CreateSchema creates the schema on the DSN's server, unless it exists, and returns the DSN for it.
 func CreateSchema(ctx context.Context, dsn, schema string) (string, error) {
 	c, err := exec1(ctx, dsn, "CREATE DATABASE IF NOT EXISTS `"+schema+"` CHARACTER SET utf8mb4")
 	if err != nil {
@@ -137,19 +137,19 @@ func CreateSchema(ctx context.Context, dsn, schema string) (string, error) {
 	return c.FormatDSN(), nil
 }
 
-// DropSchema drops the schema on the server that the DSN names; one that does not exist is no error.
+// DropSchema drops the schema on the DSN's server, if it exists.
 func DropSchema(ctx context.Context, dsn, schema string) error {
 	_, err := exec1(ctx, dsn, "DROP DATABASE IF EXISTS `"+schema+"`")
 	return err
 }
 
-// PingMySQL returns nil when the DSN's user can log in to its server.
+// PingMySQL returns nil if the DSN's user can log in.
 func PingMySQL(ctx context.Context, dsn string) error {
 	_, err := exec1(ctx, dsn, "DO 1")
 	return err
 }
 
-// exec1 runs one statement on a connection of its own, outside any schema, and returns the parsed DSN.
+// exec1 runs one statement on a new connection without a schema, and returns the parsed DSN.
 func exec1(ctx context.Context, dsn, statement string) (*mysql.Config, error) {
 	c, err := mysql.ParseDSN(dsn)
 	if err != nil {
@@ -167,7 +167,7 @@ func exec1(ctx context.Context, dsn, statement string) (*mysql.Config, error) {
 	return c, errors.Join(err, db.Close())
 }
 
-// asRoot returns the option without which mariadbd refuses to run as root.
+// asRoot returns the option that mariadbd requires to run as root.
 func asRoot() []string {
 	if os.Geteuid() == 0 {
 		return []string{"--user=root"}

@@ -15,9 +15,9 @@ import (
 	"seckill/internal/testkit/freeport"
 )
 
-// StartMySQL9 starts a mysqld of MySQL 9, with an empty data directory and the settings of [StartMariaDB]. No release
-// of Debian has it, so it is unpacked from the unstable one and runs with the libraries from there. The error says
-// that MySQL 9 could not be had, if so.
+// StartMySQL9 starts a mysqld of MySQL 9 with an empty data directory and the settings of [StartMariaDB]. No release of
+// Debian has it, so it is unpacked from unstable and runs with the libraries from there. If it is not available, the
+// error says so.
 func StartMySQL9(ctx context.Context) (*MariaDB, error) {
 	root, err := unpackUnstable(ctx, "mysql-server-core")
 	if err != nil {
@@ -25,7 +25,7 @@ func StartMySQL9(ctx context.Context) (*MariaDB, error) {
 	}
 	loader, program := mysql9Program(root)
 	if loader == "" {
-		return nil, fmt.Errorf("MySQL 9 could not be had: %s has no loader; remove it to have it made again", root)
+		return nil, fmt.Errorf("MySQL 9 could not be had: %s has no loader; remove it to have it unpacked again", root)
 	}
 	out, err := exec.CommandContext(ctx, loader, slices.Concat(program, []string{"--version"})...).CombinedOutput()
 	version := versionPattern.FindString(string(out))
@@ -47,7 +47,7 @@ func StartMySQL9(ctx context.Context) (*MariaDB, error) {
 	return m, nil
 }
 
-// mysql9Program returns the loader of the unpacked libraries, and its arguments that run mysqld with them.
+// mysql9Program returns the loader of the unpacked libraries, and the arguments with which it runs mysqld.
 func mysql9Program(root string) (loader string, program []string) {
 	loaders, err := filepath.Glob(filepath.Join(root, "usr", "lib*", "ld-linux*.so.*"))
 	if err != nil || len(loaders) == 0 {
@@ -62,7 +62,7 @@ func mysql9Program(root string) (loader string, program []string) {
 		[]string{"--library-path", strings.Join(libraries, ":"), filepath.Join(root, "usr", "sbin", "mysqld")}
 }
 
-// runMySQL9 fills the data directory and starts the server for the first time.
+// runMySQL9 initializes the data directory and starts the server for the first time.
 func (m *MariaDB) runMySQL9(ctx context.Context, root string, program []string) error {
 	common := slices.Concat(program, []string{"--no-defaults"}, asRoot(), []string{
 		"--basedir=" + filepath.Join(root, "usr"), "--lc-messages-dir=" + filepath.Join(root, "usr", "share", "mysql"),

@@ -11,15 +11,14 @@ import (
 	"seckill/internal/testkit/freeport"
 )
 
-// Nginx is one nginx with its workers. Its methods are not safe for concurrent use.
+// Nginx is an nginx with its workers. Its methods are not safe for concurrent use.
 type Nginx struct {
 	Addr string // host:port
-	Dir  string // where it keeps its files
+	Dir  string // the directory of its files
 	proc *process
 }
 
-// StartNginx starts nginx with the configuration that conf returns for an address to listen on and a directory for
-// files.
+// StartNginx starts nginx. conf returns the configuration for a listening address and a directory for files.
 func StartNginx(ctx context.Context, conf func(addr, dir string) string) (*Nginx, error) {
 	path, err := NginxProgram(ctx)
 	if err != nil {
@@ -30,7 +29,7 @@ func StartNginx(ctx context.Context, conf func(addr, dir string) string) (*Nginx
 		return nil, err
 	}
 	n := &Nginx{Dir: p.dir.path, proc: p}
-	// As root its workers would become a user who cannot write into the directory.
+	// Workers of a root nginx would run as a user who cannot write to the directory.
 	directives := "daemon off;"
 	if os.Geteuid() == 0 {
 		directives += " user root;"
@@ -50,7 +49,7 @@ func StartNginx(ctx context.Context, conf func(addr, dir string) string) (*Nginx
 	return n, nil
 }
 
-// ping returns nil when something answers HTTP.
+// ping returns nil if nginx answers HTTP.
 func (n *Nginx) ping(ctx context.Context) error {
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
@@ -69,17 +68,17 @@ func (n *Nginx) ping(ctx context.Context) error {
 	return resp.Body.Close()
 }
 
-// Log returns everything that it wrote to its standard error.
+// Log returns nginx's standard error.
 func (n *Nginx) Log() (string, error) {
 	text, err := os.ReadFile(n.proc.logPath)
 	return string(text), err
 }
 
-// Stop ends nginx and its workers, without waiting for requests.
+// Stop ends nginx and its workers immediately, without finishing requests.
 func (n *Nginx) Stop() { n.proc.stop() }
 
 // Close ends nginx if it still runs, and removes its directory.
 func (n *Nginx) Close() error {
-	n.Stop() // a kill would leave the workers
+	n.Stop() // killing nginx would leave its workers
 	return n.proc.close()
 }

@@ -17,22 +17,22 @@ import (
 
 // How long a server may take.
 const (
-	startTimeout = 2 * time.Minute // until it answers; a busy two-core machine needs seconds, or many
-	stopTimeout  = time.Minute     // from SIGTERM until it is killed
+	startTimeout = 2 * time.Minute // until it answers; a busy machine may need many seconds
+	stopTimeout  = time.Minute     // from SIGTERM to SIGKILL
 )
 
-// process is one server program that can be started again and again with the same arguments.
+// process is a server program that can be restarted with the same arguments.
 type process struct {
 	path string
 	args []string
-	env  []string // besides this process's own
+	env  []string // added to this process's environment
 
-	patience   time.Duration       // how long a start may take; 0: startTimeout
-	credential *syscall.Credential // of the user who runs it; nil: this process's
+	patience   time.Duration       // time limit of a start; 0: startTimeout
+	credential *syscall.Credential // the user that it runs as; nil: this process's
 
 	dir     *tempDir
 	logPath string
-	child   *child.Process // nil: it was not started
+	child   *child.Process // nil: not started
 }
 
 func newProcess(name, path string) (*process, error) {
@@ -74,11 +74,11 @@ func (p *process) running() bool { return p.child != nil && p.child.Running() }
 // signal sends a signal to the server if it runs.
 func (p *process) signal(sig os.Signal) {
 	if p.running() {
-		_ = p.child.Signal(sig) // fails only when it has just ended
+		_ = p.child.Signal(sig) // fails only if it has just ended
 	}
 }
 
-// stop shuts the server down with SIGTERM, and kills it if that takes too long.
+// stop shuts the server down with SIGTERM, or with SIGKILL after stopTimeout.
 func (p *process) stop() {
 	if p.child != nil {
 		p.child.Stop(stopTimeout)
@@ -114,8 +114,8 @@ func tail(b []byte, n int) string {
 	return string(b)
 }
 
-// onFreePort calls start with one free port after another while the server exits before it answers, which it does
-// when the port was taken meanwhile.
+// onFreePort tries start with several free ports, as long as the server exits before it answers, because another
+// program may take a port.
 func onFreePort(ctx context.Context, start func(port int) error) error {
 	var err error
 	for range 3 {

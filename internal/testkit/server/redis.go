@@ -16,25 +16,25 @@ import (
 	"seckill/internal/testkit/freeport"
 )
 
-// EnvRedisAddr names the environment variable with the host:port of a running Redis that tests share. The tests use
-// keys under prefixes of their own and remove them.
+// EnvRedisAddr is the environment variable with the host:port of a running Redis that tests share. Tests use keys with
+// their own prefixes and remove them.
 const EnvRedisAddr = "SECKILL_TEST_REDIS_ADDR"
 
 // Redis is one redis-server process. Its methods are not safe for concurrent use.
 type Redis struct {
 	Addr    string // host:port, the same after every Start
-	Dir     string // where it keeps its files
+	Dir     string // the directory of its files
 	Version string // such as "7.0.15"
 	proc    *process
 }
 
-// StartRedis starts a redis-server on 127.0.0.1 with nothing kept on disk, unless args say otherwise: they are
-// appended to the command line, such as "--appendonly", "yes".
+// StartRedis starts a redis-server on 127.0.0.1. args are appended to its command line; unless they say otherwise, as
+// "--appendonly", "yes" does, it keeps nothing on disk.
 func StartRedis(ctx context.Context, args ...string) (*Redis, error) {
 	return startRedis(ctx, nil, args)
 }
 
-// StartRedisBy is StartRedis with a redis-server that goes by the clock.
+// StartRedisBy is StartRedis for a redis-server that uses the clock.
 func StartRedisBy(ctx context.Context, clock *Clock, args ...string) (*Redis, error) {
 	env, err := clock.environ(ctx)
 	if err != nil {
@@ -58,7 +58,7 @@ func startRedis(ctx context.Context, env, args []string) (*Redis, error) {
 	}
 	p.env = env
 	r := &Redis{Dir: p.dir.path, Version: version, proc: p}
-	conf := filepath.Join(r.Dir, "redis.conf") // for what it rewrites itself: a Sentinel demands one
+	conf := filepath.Join(r.Dir, "redis.conf") // a Sentinel needs a file that it can rewrite
 	if err := os.WriteFile(conf, nil, 0o600); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
@@ -82,13 +82,13 @@ func (r *Redis) Start(ctx context.Context) error {
 	return r.proc.start(ctx, func(ctx context.Context) error { return PingRedis(ctx, r.Addr) })
 }
 
-// Stop shuts the server down with SIGTERM: it saves what its settings demand.
+// Stop shuts the server down with SIGTERM, so that it saves according to its settings.
 func (r *Redis) Stop() { r.proc.stop() }
 
 // Kill ends the server with SIGKILL.
 func (r *Redis) Kill() { r.proc.kill() }
 
-// Pause stops the server's process with SIGSTOP: connections stay open and nothing answers, until Resume.
+// Pause stops the process with SIGSTOP: connections stay open but get no answers until Resume.
 func (r *Redis) Pause() { r.proc.signal(syscall.SIGSTOP) }
 
 // Resume continues a paused server.
@@ -97,7 +97,7 @@ func (r *Redis) Resume() { r.proc.signal(syscall.SIGCONT) }
 // Close kills the server and removes its directory.
 func (r *Redis) Close() error { return r.proc.close() }
 
-// PingRedis returns nil when a Redis at the address answers PING, and is not still loading its data.
+// PingRedis returns nil if a Redis at the address answers PING and has finished loading its data.
 func PingRedis(ctx context.Context, addr string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -106,7 +106,7 @@ func PingRedis(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // nothing is under way
+	defer func() { _ = conn.Close() }() // no call is under way
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {
 			return err

@@ -11,15 +11,15 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Schema is a schema with tables: a template, or a copy of one. Its methods are not safe for concurrent use.
+// Schema is a schema with tables: a template or a copy of one. Its methods are not safe for concurrent use.
 type Schema struct {
 	Name, DSN string
-	template  *Schema // nil: this is one
+	template  *Schema // nil: this is a template
 	tables    []string
-	filled    []string // those of them that have rows in the template
+	filled    []string // the tables that have rows in the template
 }
 
-// NewTemplate creates a schema on the server that the DSN names, and has migrate create its tables and first rows.
+// NewTemplate creates a schema on the DSN's server, and calls migrate to create its tables and initial rows.
 func NewTemplate(
 	ctx context.Context, dsn, name string, migrate func(ctx context.Context, dsn string) error,
 ) (*Schema, error) {
@@ -37,7 +37,7 @@ func NewTemplate(
 	return s, nil
 }
 
-// look notes which tables there are, and which of them have rows.
+// look reads the names of the tables, and which of them have rows.
 func (s *Schema) look(ctx context.Context) (err error) {
 	if s.tables, err = s.names(ctx,
 		"SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"); err != nil {
@@ -94,8 +94,8 @@ func (s *Schema) Copy(ctx context.Context, name string) (*Schema, error) {
 	return c, nil
 }
 
-// Reset gives the schema the rows of its template, and has the numbers of rows begin anew. What a test has filled is
-// truncated: deleted rows would stay in the way of locks until the server purges them.
+// Reset restores the template's rows and restarts the row numbers. It truncates used tables, because deleted rows would
+// stay in the way of locks until the server purges them.
 func (s *Schema) Reset(ctx context.Context) error {
 	var used, statements []string
 	for _, table := range s.tables {

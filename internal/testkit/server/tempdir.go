@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// dirPrefix starts the name of every server's directory, lockName is the file in it that its owner keeps locked.
+// dirPrefix starts the name of every server's directory. lockName is the file in it that its owner keeps locked.
 const (
 	dirPrefix = "seckill-testkit-"
 	lockName  = "owner.lock"
 )
 
-// tempDir is a server's directory. Its lock is held as long as the process that made it lives.
+// tempDir is a server's directory. Its lock is held until the process that created it ends.
 type tempDir struct {
 	path string
 	lock *os.File
 }
 
-// newTempDir makes a directory, and removes those whose owners were killed before they could.
+// newTempDir creates a directory, and removes directories whose owners were killed.
 func newTempDir(name string) (*tempDir, error) {
 	removeOrphans()
 	path, err := os.MkdirTemp("", dirPrefix+name+"-")
@@ -46,8 +46,8 @@ func (d *tempDir) remove() error {
 	return err
 }
 
-// removeOrphans removes directories whose owners are gone. It ignores errors: such a directory belongs to another
-// user. It leaves young ones, whose owner may be about to lock them.
+// removeOrphans removes directories whose owners have ended. It ignores errors, because such a directory belongs to
+// another user. It skips young directories, whose owners may be about to lock them.
 func removeOrphans() {
 	locks, err := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*", lockName))
 	if err != nil {
@@ -70,7 +70,7 @@ func removeOrphans() {
 	}
 }
 
-// lockFile waits for an exclusive lock on the file, which it creates, and returns the function that releases it.
+// lockFile creates the file if necessary, waits for an exclusive lock on it, and returns the function that unlocks it.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

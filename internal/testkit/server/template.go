@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// copyTemplate fills dst with a fresh data directory. Making one takes seconds, so the first process makes it in the
-// user's cache directory and all others copy it; the template is never run. Without a cache directory every server
-// makes its own.
+// copyTemplate fills dst with a fresh data directory. Creating one takes seconds, so the first process creates it in
+// the user's cache directory and all others copy it; no server runs in it. Without a cache directory, every server
+// creates its own.
 func copyTemplate(ctx context.Context, installDB, version, dst string) error {
 	cache, err := cacheDir()
 	if err != nil {
@@ -24,7 +24,7 @@ func copyTemplate(ctx context.Context, installDB, version, dst string) error {
 	return os.CopyFS(dst, os.DirFS(template))
 }
 
-// ensureTemplate makes the template unless it is there. It appears complete, by a rename, or not at all.
+// ensureTemplate creates the template if it does not exist. A final rename makes it appear complete or not at all.
 func ensureTemplate(ctx context.Context, installDB, template string) error {
 	if isDir(template) {
 		return nil
@@ -34,11 +34,11 @@ func ensureTemplate(ctx context.Context, installDB, template string) error {
 		return err
 	}
 	defer unlock()
-	if isDir(template) { // another process made it meanwhile
+	if isDir(template) { // another process has created it meanwhile
 		return nil
 	}
 	half := template + ".half"
-	if err := os.RemoveAll(half); err != nil { // of a process that was killed here
+	if err := os.RemoveAll(half); err != nil { // left by a process that was killed
 		return err
 	}
 	if err := makeDataDir(ctx, installDB, half); err != nil {
