@@ -55,7 +55,7 @@ func (p *process) openAPI(context.Context) (err error) {
 		MaxWait:        cfg.HTTP.MaxWait,
 		BodyLimit:      cfg.HTTP.BodyLimit,
 		Streams:        p.streams,
-		TrustedProxies: cfg.HTTP.TrustedProxies,
+		Addresses:      p.addresses,
 		AllowedOrigins: cfg.HTTP.CORSOrigins,
 
 		// How they answer.
@@ -70,6 +70,7 @@ func (p *process) openAPI(context.Context) (err error) {
 		return err
 	}
 	p.metrics.WatchLoad(func() (int64, int64, int64) { l := p.api.Load(); return l.InFlight, l.Streams, l.Refused })
+	p.metrics.WatchAddresses(p.addresses.Unreadable)
 	p.metrics.WatchBulkheads(s.Bulkheads(p.api))
 	return nil
 }
@@ -81,7 +82,7 @@ func (p *process) listen(ctx context.Context) (err error) {
 		return err
 	}
 	p.closeAtTheEnd(p.public.close)
-	p.metrics.WatchConnections(p.public.limit(p.cfg.HTTP.MaxConnections))
+	p.metrics.WatchConnections(p.public.limit(p.cfg.HTTP.MaxConnections, p.addresses.IsProxy))
 	if server.Handler, err = p.withPages(server.Handler); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"syscall"
 
 	"seckill/internal/httpapi"
@@ -45,9 +46,11 @@ func take(ctx context.Context, setting, addr string) (net.Listener, error) {
 	return socket, nil
 }
 
-// limit bounds the listener's connections. load returns how many are open, and how many were refused.
-func (l *listener) limit(connections int) (load func() (open, refused int64)) {
-	bounded := connlimit.New(l.socket, connections, []byte(refusal), connlimit.CloseIdle(l.server))
+// limit bounds the listener's connections; idle ones of proxies are left alone. load returns how many are open, and
+// how many were refused.
+func (l *listener) limit(connections int, isProxy func(netip.Addr) bool) (load func() (open, refused int64)) {
+	bounded := connlimit.New(l.socket, connections, []byte(refusal), isProxy)
+	bounded.Watch(l.server)
 	l.socket = bounded
 	return bounded.Load
 }

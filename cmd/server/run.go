@@ -12,6 +12,7 @@ import (
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/idworker"
+	"seckill/internal/kit/clientip"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/telemetry"
 	"seckill/internal/redisstore"
@@ -25,14 +26,15 @@ type process struct {
 	env     wiring.Env
 	metrics *telemetry.Metrics
 
-	stores   *wiring.Stores
-	ids      *idworker.Worker
-	payments payments
-	shop     *wiring.Shop
-	streams  *httpkit.Streams
-	features feature.Parts
-	api      *httpapi.API
-	link     signInLink
+	stores    *wiring.Stores
+	ids       *idworker.Worker
+	payments  payments
+	shop      *wiring.Shop
+	streams   *httpkit.Streams
+	addresses *clientip.Addresses // of callers
+	features  feature.Parts
+	api       *httpapi.API
+	link      signInLink
 
 	lobby              *lobby    // nil: nothing is answered before the start is complete
 	public, operations *listener // nil: not wanted
@@ -140,7 +142,10 @@ func (p *process) openShop(context.Context) error {
 
 func (p *process) openFeatures(ctx context.Context) (err error) {
 	p.streams = httpkit.NewStreams(p.cfg.HTTP.MaxStreams, p.cfg.HTTP.UserStreams)
-	core := wiring.Core(p.cfg, p.stores, p.shop, wiring.FrontFor(p.cfg, p.shop, p.streams), p.log)
+	if p.addresses, err = clientip.New(p.cfg.HTTP.TrustedProxies, p.log); err != nil {
+		return err
+	}
+	core := wiring.Core(p.cfg, p.stores, p.shop, wiring.FrontFor(p.cfg, p.shop, p.streams, p.addresses), p.log)
 	if p.features, err = p.stores.Features.Open(core); err != nil {
 		return err
 	}

@@ -24,12 +24,14 @@ type API struct {
 	inFlight     *bulkhead.Bulkhead // requests that handlers work on
 	callbacks    *bulkhead.Bulkhead // payment callbacks whose body is being read
 	callbackTime time.Duration      // for reading one
-	users        *userLimit         // nil: users may ask as often as they like
+	users        *rateLimit[int64]  // nil: users may ask as often as they like
+	failed       *failedTokens
 	bodies       httpkit.Bodies
 	log          *slog.Logger
 	failureLogs  *rate.Limiter
 	demoBuyers   *rate.Limiter
 	signIn       *signInCode
+	origins      *http.CrossOriginProtection
 	headers      fixedHeaders
 	joined       sync.Pool // of *[]byte, for answers that are joined into one write
 }
@@ -63,6 +65,7 @@ func New(cfg Config) (*API, error) {
 		callbacks:    bulkhead.New(maxCallbacks, 0, bulkhead.Purchase),
 		callbackTime: callbackTime,
 		users:        newUserLimit(cfg.UserRate, cfg.UserBurst, cfg.Now()),
+		failed:       newFailedTokens(cfg.Now()),
 		failureLogs:  rate.NewLimiter(failureLogsPerSecond, failureLogsPerSecond),
 		demoBuyers:   rate.NewLimiter(demoBuyersPerSecond, demoBuyersAtOnce),
 		signIn:       newSignInCode(cfg.SignInCode),
@@ -77,6 +80,9 @@ func New(cfg Config) (*API, error) {
 			closing:    []string{"close"},
 			byLanguage: []string{"Accept-Language"},
 		},
+	}
+	if a.origins, err = newOrigins(cfg.AllowedOrigins); err != nil {
+		return nil, err
 	}
 	if a.router, err = a.newRouter(); err != nil {
 		return nil, err

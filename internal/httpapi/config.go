@@ -10,6 +10,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/clientip"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
@@ -74,8 +75,8 @@ type Config struct {
 	// SignInCode is what POST /demo/admin gives an admin's token for, once, to a caller on this machine; "": to nobody.
 	SignInCode string
 
-	// OperationsHosts are the names by which the operations listener answers, besides localhost and every IP address;
-	// "*": every name.
+	// OperationsHosts are the names by which the operations listener answers, and POST /demo/buyer, besides localhost
+	// and every IP address; "*": every name.
 	OperationsHosts []string
 
 	// Checks are what /readyz runs. Without any the service is ready as long as it runs.
@@ -99,8 +100,8 @@ type Config struct {
 	UserRate, UserBurst int
 	// Streams are the streams of this instance, which features open too.
 	Streams *httpkit.Streams
-	// TrustedProxies are the addresses or networks whose X-Forwarded-For is believed; none without.
-	TrustedProxies []string
+	// Addresses find out from which address a request comes; nil: no proxy is believed.
+	Addresses *clientip.Addresses
 	// AllowedOrigins are the origins, such as https://shop.example, whose pages may call from a browser, or "*" alone
 	// for all; none without. Tokens travel in a header and never in a cookie, so "*" gives no page a user's session.
 	AllowedOrigins []string

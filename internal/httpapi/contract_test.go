@@ -584,6 +584,7 @@ func TestContract(t *testing.T) {
 				many := everything(t)
 				many.demoBuyers.SetBurst(0)
 				ask(t, many.Handler(), good)
+				ask(t, everything(t).Handler(), good, func(r *http.Request) { r.Host = "evil.example" })
 			case "/demo/admin":
 				ask(t, everything(t).Handler(), good) // a used link
 				ask(t, everything(t).Handler(), good, func(r *http.Request) { r.RemoteAddr = "192.0.2.7:40000" })

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -39,8 +40,11 @@ type demoTokenJSON struct {
 }
 
 // demoBuyer answers POST /demo/buyer: a new buyer, who has bought nothing, and their token. Nothing of it is stored.
-// Pages of other origins cannot read the answer unless they may call the service anyway, and it never makes an admin.
-func (a *API) demoBuyer(*gin.Context, httpkit.Identity) (httpkit.Answer, error) {
+// It never makes an admin.
+func (a *API) demoBuyer(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+	if !a.ownPage(c.Request) {
+		return httpkit.Answer{}, errForeignPage
+	}
 	if !a.demoBuyers.AllowN(a.cfg.Now(), 1) {
 		return httpkit.Answer{}, errManyDemoBuyers
 	}
@@ -50,6 +54,28 @@ func (a *API) demoBuyer(*gin.Context, httpkit.Identity) (httpkit.Answer, error) 
 	}
 	now, user := a.cfg.Now(), firstDemoUser+n.Int64()
 	return a.demoToken(user, "", now)
+}
+
+// ownPage reports whether a request may come from a page of the service, or from no page: not from a page of another
+// origin that may not call the service anyway, which could use up the buyers, nor by a name that somebody else has had
+// lead to this machine (DNS rebinding).
+func (a *API) ownPage(r *http.Request) bool {
+	return isKnownHost(r.Host, a.cfg.OperationsHosts) &&
+		(slices.Contains(a.cfg.AllowedOrigins, "*") || a.origins.Check(r) == nil)
+}
+
+// newOrigins returns the origins whose pages may call the service, which were checked before.
+func newOrigins(allowed []string) (*http.CrossOriginProtection, error) {
+	p := http.NewCrossOriginProtection()
+	for _, origin := range allowed {
+		if origin == "*" {
+			continue
+		}
+		if err := p.AddTrustedOrigin(origin); err != nil {
+			return nil, fmt.Errorf("httpapi: %w", err)
+		}
+	}
+	return p, nil
 }
 
 // signInCode is what a sign-in link carries: the first caller who gives it back gets an admin's token.

@@ -100,6 +100,44 @@ func TestNoDemo(t *testing.T) {
 	}
 }
 
+// TestDemoBuyerForOwnPages: buyers are made for the service's own pages and for programs, not for those of other sites,
+// nor by a name that somebody had lead here.
+func TestDemoBuyerForOwnPages(t *testing.T) {
+	t.Parallel()
+	page := func(origin, site string) map[string]string {
+		return map[string]string{"Authorization": "", "Origin": origin, "Sec-Fetch-Site": site}
+	}
+	for name, c := range map[string]struct {
+		allowed []string
+		target  string
+		header  map[string]string
+		status  int
+	}{
+		"a program":        {nil, "http://127.0.0.1:8080", nil, http.StatusCreated},
+		"the own page":     {nil, "http://localhost:8080", page("http://localhost:8080", "same-origin"), http.StatusCreated},
+		"on the LAN":       {nil, "http://192.168.1.7", page("http://192.168.1.7", ""), http.StatusCreated},
+		"a known name":     {nil, "http://example.com", nil, http.StatusCreated},
+		"another site":     {nil, "http://localhost", page("https://evil.example", "cross-site"), http.StatusForbidden},
+		"an old browser":   {nil, "http://localhost", page("https://evil.example", ""), http.StatusForbidden},
+		"a sandboxed page": {nil, "http://localhost", page("null", "cross-site"), http.StatusForbidden},
+		"a foreign name":   {nil, "http://evil.example", page("http://evil.example", "same-origin"), http.StatusForbidden},
+		"an allowed page": {
+			[]string{"https://shop.example"}, "http://localhost", page("https://shop.example", "cross-site"),
+			http.StatusCreated,
+		},
+		"every page": {[]string{"*"}, "http://localhost", page("https://any.example", "cross-site"), http.StatusCreated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAPI(t, func(cfg *Config) { cfg.DemoTokens, cfg.AllowedOrigins = time.Hour, c.allowed })
+			w := do(t, a, request{method: http.MethodPost, target: c.target + "/demo/buyer", header: c.header})
+			if w.Code != c.status {
+				t.Errorf("%d %s, want %d", w.Code, w.Body, c.status)
+			}
+		})
+	}
+}
+
 // signInWith asks for an admin's token from an address.
 func signInWith(t *testing.T, a *API, code, from string, header map[string]string) *httptest.ResponseRecorder {
 	t.Helper()

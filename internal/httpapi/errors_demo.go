@@ -15,6 +15,8 @@ var (
 	errUsedLink = errors.New("no such sign-in code")
 	// errNotLocal: the sign-in link is used on another machine.
 	errNotLocal = errors.New("the caller is not on this machine")
+	// errForeignPage: a page of another site asks, or one that reached this machine by another name.
+	errForeignPage = errors.New("a page of another site asks")
 )
 
 // manyDemoBuyers answers who asks for more demo buyers than people need.
@@ -45,5 +47,15 @@ func notLocal() httpkit.Failure {
 		Detail:  "The sign-in link works only on the machine on which the service runs, and not through a proxy.",
 		English: "This sign-in link works only on the machine on which the service runs.",
 		Chinese: "该登录链接只能在运行服务的机器上使用",
+	}
+}
+
+// foreignPage is the 403 for pages of other sites.
+func foreignPage() httpkit.Failure {
+	return httpkit.Failure{
+		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
+		Detail: "Demo buyers are made for pages of this service alone, which has no name of its own: it answers by an IP " +
+			"address, as localhost, and by the names in SECKILL_OPS_HOSTS.",
+		English: "Please open the page of the service itself.", Chinese: "请直接打开本服务的页面",
 	}
 }

@@ -271,6 +271,7 @@ var coreRules = []httpkit.Rule{
 	}},
 	{Matches: httpkit.Is(errUsedLink), Failure: usedLink()},
 	{Matches: httpkit.Is(errNotLocal), Failure: notLocal()},
+	{Matches: httpkit.Is(errForeignPage), Failure: foreignPage()},
 	{Matches: httpkit.Is(httpkit.ErrForbidden), Failure: httpkit.Failure{
 		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
 		Detail:  "This route is for tokens with the role admin.",

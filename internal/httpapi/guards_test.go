@@ -19,20 +19,15 @@ import (
 
 // gate is a gatekeeper that refuses with an error where it has one, and remembers what it was asked.
 type gate struct {
-	address, user, enter error
-	lacks                string
-	asked                []string
-	won                  int64
+	limits, enter error
+	lacks         string
+	asked         []string
+	won           int64
 }
 
-func (g *gate) Address(_ *gin.Context, voucherID int64, _ *guards.Settings) error {
-	g.asked = append(g.asked, fmt.Sprint("address ", voucherID))
-	return g.address
-}
-
-func (g *gate) User(_ *gin.Context, who httpkit.Identity, voucherID int64, _ *guards.Settings) error {
-	g.asked = append(g.asked, fmt.Sprint("user ", who.UserID, " ", voucherID))
-	return g.user
+func (g *gate) Limits(_ *gin.Context, who httpkit.Identity, voucherID int64, _ *guards.Settings) error {
+	g.asked = append(g.asked, fmt.Sprint("limits ", who.UserID, " ", voucherID))
+	return g.limits
 }
 
 func (g *gate) Enter(_ *gin.Context, who httpkit.Identity, v voucher.Voucher) error {
@@ -87,15 +82,15 @@ func gateRules() (rules []httpkit.Rule) {
 
 var press = request{method: http.MethodPost, target: "/voucher/seckill/5"}
 
-// The gate is asked before the token is looked at, once it is known who calls, and before the purchase; of an admin
-// only then, and of a sale without guards never. Units count once they are bought.
+// The gate is asked once the token is looked at, and before the purchase; of an admin only then, and of a sale without
+// guards never. Strangers spend nothing. Units count once they are bought.
 func TestGatekeeper(t *testing.T) {
 	t.Parallel()
 	const rate, ticket = gateError("RATE_LIMITED"), gateError("TICKET_REQUIRED")
 	stranger, two := press, press
 	stranger.header = map[string]string{"Authorization": ""}
 	two.target += "?quantity=2"
-	user := fmt.Sprint(buyerID)
+	limits, enter := fmt.Sprint("limits ", buyerID, " 5"), fmt.Sprint("enter ", buyerID, " 5")
 	for name, c := range map[string]struct {
 		gate    gate
 		request request
@@ -104,45 +99,26 @@ func TestGatekeeper(t *testing.T) {
 		asked   []string
 		won     int64
 	}{
-		"all is well": {
-			gate{}, two, false, "", []string{"address 5", "user " + user + " 5", "enter " + user + " 5"}, 2,
-		},
-		"the address": {gate{address: rate}, press, false, "RATE_LIMITED", []string{"address 5"}, 0},
-		"the address of a stranger": {
-			gate{address: rate}, stranger, false, "RATE_LIMITED", []string{"address 5"}, 0,
-		},
-		"a stranger": {gate{}, stranger, false, "UNAUTHENTICATED", []string{"address 5"}, 0},
-		"the user": {
-			gate{user: rate}, press, false, "RATE_LIMITED", []string{"address 5", "user " + user + " 5"}, 0,
-		},
-		"an admin": {
-			gate{user: rate}, press, true, "", []string{"address 5", fmt.Sprint("enter ", adminID, " 5")}, 1,
-		},
-		"the entry": {
-			gate{enter: ticket},
-			press, false, "TICKET_REQUIRED",
-			[]string{"address 5", "user " + user + " 5", "enter " + user + " 5"},
-			0,
-		},
+		"all is well": {gate{}, two, false, "", []string{limits, enter}, 2},
+		"the limits":  {gate{limits: rate}, press, false, "RATE_LIMITED", []string{limits}, 0},
+		"a stranger":  {gate{limits: rate}, stranger, false, "UNAUTHENTICATED", nil, 0},
+		"an admin":    {gate{limits: rate}, press, true, "", []string{fmt.Sprint("enter ", adminID, " 5")}, 1},
+		"the entry":   {gate{enter: ticket}, press, false, "TICKET_REQUIRED", []string{limits, enter}, 0},
 		"the waiting list": {
-			gate{enter: ticket},
-			request{method: http.MethodPost, target: "/voucher/5/waitlist"},
-			false,
-			"TICKET_REQUIRED",
-			[]string{"address 5", "user " + user + " 5", "enter " + user + " 5"},
-			0,
+			gate{enter: ticket}, request{method: http.MethodPost, target: "/voucher/5/waitlist"}, false,
+			"TICKET_REQUIRED", []string{limits, enter}, 0,
 		},
 		"a sale without guards": {
-			gate{address: rate, user: rate, enter: ticket},
+			gate{limits: rate, enter: ticket},
 			request{method: http.MethodPost, target: "/voucher/seckill/6"},
 			false, "", nil, 0,
 		},
 		"no sale": {
-			gate{address: rate}, request{
+			gate{limits: rate}, request{
 				method: http.MethodPost, target: "/voucher/seckill/x",
 			}, false, "INVALID", nil, 0,
 		},
-		"another route": {gate{address: rate}, request{target: "/order"}, false, "", nil, 0},
+		"another route": {gate{limits: rate}, request{target: "/order"}, false, "", nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

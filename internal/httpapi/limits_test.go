@@ -225,7 +225,7 @@ func TestRefusingInOverloadAllocatesLittle(t *testing.T) {
 	}
 }
 
-// buckets are a model of userLimit: each user's tokens, counted in the time that adding them takes.
+// buckets are a model of rateLimit: each user's tokens, counted in the time that adding them takes.
 type buckets struct {
 	token, filled time.Duration
 	has           map[int64]time.Duration
@@ -250,7 +250,7 @@ func TestUserLimitIsABucketForEachUser(t *testing.T) {
 	t.Parallel()
 	var neighbours []int64 // of one shard, so that they age each other's generations
 	for user := int64(1); len(neighbours) < 8; user++ {
-		if shardOf(user) == 0 {
+		if shardOfUser(user) == 0 {
 			neighbours = append(neighbours, user)
 		}
 	}
@@ -312,7 +312,7 @@ func TestUserLimitForgets(t *testing.T) {
 		l.shards[i].capacity = capacity
 	}
 	for range 3 {
-		if n := known(noon.Add(9 * time.Second)); n > 2*capacity*userShards || n < users {
+		if n := known(noon.Add(9 * time.Second)); n > 2*capacity*limitShards || n < users {
 			t.Errorf("%d users known", n)
 		}
 	}

@@ -93,7 +93,7 @@ func (a *API) record(c *gin.Context, e event) {
 		slog.Int("status", e.status),
 		slog.String("code", e.code),
 		slog.Duration("took", e.took),
-		slog.String("client", c.ClientIP()),
+		slog.String("client", a.cfg.Addresses.Of(c.Request).String()),
 	)
 	if e.user != 0 {
 		attrs = append(attrs, slog.Int64("user_id", e.user))

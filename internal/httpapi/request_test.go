@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"seckill/internal/kit/clientip"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -150,6 +151,16 @@ func TestObserve(t *testing.T) {
 	}
 }
 
+// behind finds addresses behind proxies.
+func behind(tb testing.TB, proxies ...string) *clientip.Addresses {
+	tb.Helper()
+	a, err := clientip.New(proxies, slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return a
+}
+
 // X-Forwarded-For is believed from a trusted proxy alone, and no other header.
 func TestTrustedProxies(t *testing.T) {
 	t.Parallel()
@@ -164,7 +175,7 @@ func TestTrustedProxies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log lines
-			a := newAPI(t, withLog(&log, slog.LevelDebug), func(cfg *Config) { cfg.TrustedProxies = c.trusted })
+			a := newAPI(t, withLog(&log, slog.LevelDebug), func(cfg *Config) { cfg.Addresses = behind(t, c.trusted...) })
 			do(t, a, request{
 				method: http.MethodGet, target: "/healthz",
 				header: map[string]string{"X-Forwarded-For": "198.51.100.7", "X-Real-IP": "203.0.113.9"},

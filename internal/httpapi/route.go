@@ -26,6 +26,7 @@ func (a *API) serve(r httpkit.Route) gin.HandlerFunc {
 		if a.declaresTooMuch(c.Request) {
 			h["Connection"] = a.headers.closing // whatever the answer is: the body stays unread
 		}
+		a.cfg.Addresses.Note(c.Request)
 		who, ans, err := a.run(&r, c, began)
 		res := a.write(c, r.Format, ans, err)
 		a.record(c, event{
@@ -50,7 +51,12 @@ func (a *API) declaresTooMuch(r *http.Request) bool { return r.ContentLength > a
 
 // run refuses requests beyond the bound, authenticates the caller, refuses bodies that are too large and names that
 // the route does not know, and lets the handler work. A panic becomes an error, and is answered as one. A body is read
-// before and the answer written after the request counts as in flight, so that slow callers do not.
+// before the request counts as in flight, and the answer is written after it, so that slow callers do not count.
+//
+// The token is looked at before a permit is taken where strangers would take it from others: on routes for admins, who
+// pause a sale through the rush; on requests with a body, which nobody reads for strangers; and for an address that has
+// sent too many bad tokens. The limits of a sale come after the token: only a valid token spends them, so a stranger
+// cannot spend those of others behind the same address.
 func (a *API) run(
 	r *httpkit.Route, c *gin.Context, began time.Time,
 ) (who httpkit.Identity, ans httpkit.Answer, err error) {
@@ -59,16 +65,9 @@ func (a *API) run(
 			ans, err = httpkit.Answer{}, &panicError{value: p, stack: debug.Stack()}
 		}
 	}()
-	sale, set := a.limited(r, c)
-	if set != nil { // first: a crowd from one address takes no permit
-		if err := a.cfg.Gatekeeper.Address(c, sale, set); err != nil {
-			return httpkit.Identity{}, httpkit.Answer{}, err
-		}
-	}
-	// first: strangers take none of admins' permits, an admin who pauses a sale gets through the rush, and nobody
-	// reads what strangers send.
-	first := r.Access == httpkit.ForAdmins || sendsBody(r, c.Request)
-	if first {
+	tokenFirst := r.Access == httpkit.ForAdmins || sendsBody(r, c.Request) ||
+		r.Access != httpkit.ForAll && a.comesWithBadTokens(c, began)
+	if tokenFirst {
 		if who, err = a.admit(r, c, began); err != nil {
 			return who, httpkit.Answer{}, err
 		}
@@ -80,15 +79,13 @@ func (a *API) run(
 		}
 		defer permit.Release()
 	}
-	if !first {
+	if !tokenFirst {
 		if who, err = a.admit(r, c, began); err != nil {
 			return who, httpkit.Answer{}, err
 		}
 	}
-	if set != nil && !who.Admin {
-		if err := a.cfg.Gatekeeper.User(c, who, sale, set); err != nil {
-			return who, httpkit.Answer{}, err
-		}
+	if err := a.checkLimits(r, c, who); err != nil {
+		return who, httpkit.Answer{}, err
 	}
 	if r.Class != bulkhead.Unnamed && r.Class != bulkhead.Purchase { // purchases are what the stores take a caller for
 		c.Request = c.Request.WithContext(bulkhead.With(c.Request.Context(), r.Class))
@@ -99,11 +96,16 @@ func (a *API) run(
 
 // admit returns who calls, or why they may not, or what the route does not know in their request. It uses no store.
 func (a *API) admit(r *httpkit.Route, c *gin.Context, now time.Time) (httpkit.Identity, error) {
-	who, err := a.authorize(r, c.Request, now)
+	who, err := a.authorize(r, c, now)
 	if err == nil {
 		err = a.strict(r, c)
 	}
 	return who, err
+}
+
+// comesWithBadTokens reports whether an address has spent its budget of tokens that are missing or not valid.
+func (a *API) comesWithBadTokens(c *gin.Context, now time.Time) bool {
+	return a.failed.any(now) && a.failed.spent(a.cfg.Addresses.Of(c.Request), now)
 }
 
 // isAdmin reports whether an admin calls a route that is for all.
@@ -113,16 +115,18 @@ func (a *API) isAdmin(req *http.Request) bool {
 }
 
 // authorize returns who calls, where the route needs to know, or why they may not. It uses no store.
-func (a *API) authorize(r *httpkit.Route, req *http.Request, now time.Time) (httpkit.Identity, error) {
+func (a *API) authorize(r *httpkit.Route, c *gin.Context, now time.Time) (httpkit.Identity, error) {
 	if r.Access == httpkit.ForAll {
 		return httpkit.Identity{}, nil
 	}
+	req := c.Request
 	who, err := a.auth.identify(req.Header)
 	if r.QueryToken && errors.Is(err, errNoToken) {
 		who, err = a.auth.identifyQuery(req)
 	}
 	switch {
 	case err != nil:
+		a.failed.add(a.cfg.Addresses.Of(req), now)
 		return httpkit.Identity{}, err
 	case r.Access == httpkit.ForTills && who.Shop == 0:
 		return who, errNotTill

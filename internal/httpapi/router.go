@@ -122,8 +122,7 @@ func (a *API) newRouter() (*gin.Engine, error) {
 	e.RedirectTrailingSlash = false
 	e.RedirectFixedPath = false
 	e.MaxMultipartMemory = a.cfg.BodyLimit
-	e.RemoteIPHeaders = []string{"X-Forwarded-For"} // not X-Real-IP, which proxies pass on as callers send it
-	if err := e.SetTrustedProxies(a.cfg.TrustedProxies); err != nil {
+	if err := e.SetTrustedProxies(nil); err != nil { // Config.Addresses knows them
 		return nil, fmt.Errorf("httpapi: trusted proxies: %w", err)
 	}
 	if len(a.cfg.AllowedOrigins) > 0 {

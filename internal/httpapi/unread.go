@@ -32,6 +32,9 @@ type unreadConn struct{ net.Conn }
 // handler looks like that: it has a Date.
 const plainRefusal = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
+// NetConn returns the connection underneath, as crypto/tls has it.
+func (c unreadConn) NetConn() net.Conn { return c.Conn }
+
 // Write implements net.Conn.
 func (c unreadConn) Write(b []byte) (int, error) {
 	statusLine, rest, _ := bytes.Cut(b, []byte("\r\n"))

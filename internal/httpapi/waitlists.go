@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -24,7 +25,8 @@ type Waitlists interface {
 	// Accept accepts the user's offer. voucher.ErrOffShelf, waitlist.ErrNoPlace, waitlist.ErrNoOffer,
 	// order.ErrUnavailable.
 	Accept(ctx context.Context, userID int64, v voucher.Voucher) (waitlist.Place, error)
-	// Leave gives up the user's place and its offer. waitlist.ErrNoPlace, waitlist.ErrAccepted, order.ErrUnavailable.
+	// Leave gives up the user's place and its offer. voucher.ErrNotFound, voucher.ErrNotSeckill, waitlist.ErrNoPlace,
+	// waitlist.ErrAccepted, order.ErrUnavailable.
 	Leave(ctx context.Context, userID, voucherID int64) (waitlist.Place, error)
 	// Place returns the user's open place, or their latest. waitlist.ErrNoPlace, order.ErrUnavailable.
 	Place(ctx context.Context, userID, voucherID int64) (waitlist.Place, error)
@@ -85,13 +87,17 @@ func (a *API) listed(c *gin.Context) (voucher.Voucher, error) {
 	return v, err
 }
 
-// leaveWaitlist answers POST /voucher/:id/waitlist/leave.
+// leaveWaitlist answers POST /voucher/:id/waitlist/leave. Without a place the answer is the same for every voucher, and
+// for none: it does not tell that there is a hidden one.
 func (a *API) leaveWaitlist(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
 		return httpkit.Answer{}, err
 	}
 	p, err := a.cfg.Waitlists.Leave(c.Request.Context(), who.UserID, id)
+	if errors.Is(err, voucher.ErrNotSeckill) || errors.Is(err, voucher.ErrNotFound) {
+		err = waitlist.ErrNoPlace
+	}
 	return placeAnswer(http.StatusOK, p, err)
 }
 

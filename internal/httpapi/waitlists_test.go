@@ -95,3 +95,19 @@ func TestAcceptAnswers(t *testing.T) {
 		}
 	}
 }
+
+// Leaving without a place is answered alike for every voucher: a hidden one, which is not on any list, is not told from
+// none.
+func TestLeavingTellsNoHiddenVoucher(t *testing.T) {
+	t.Parallel()
+	answers := map[string]bool{}
+	for _, err := range []error{waitlist.ErrNoPlace, voucher.ErrNotFound, voucher.ErrNotSeckill} {
+		a := newAPI(t, func(cfg *Config) { cfg.Waitlists = fakeWaitlists{err: err} })
+		w := do(t, a, request{method: http.MethodPost, target: "/voucher/5/waitlist/leave"})
+		wantProblem(t, w, http.StatusNotFound, "NOT_FOUND")
+		answers[w.Body.String()] = true
+	}
+	if len(answers) != 1 {
+		t.Errorf("answers differ: %v", answers)
+	}
+}

@@ -14,7 +14,9 @@ import (
 const root = "../.."
 
 // secrets are the variables without which the stack must not start.
-var secrets = []string{"SECKILL_JWT_SECRET", "SECKILL_REDIS_PASSWORD", "MYSQL_PASSWORD", "GRAFANA_PASSWORD"}
+var secrets = []string{
+	"SECKILL_JWT_SECRET", "SECKILL_GUARD_SECRET", "SECKILL_REDIS_PASSWORD", "MYSQL_PASSWORD", "GRAFANA_PASSWORD",
+}
 
 // filled is an environment in which every secret has a value that names it.
 func filled() map[string]string {

@@ -10,6 +10,7 @@ import (
 	"seckill/internal/features"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/clientip"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/telemetry"
@@ -50,11 +51,12 @@ type sales struct {
 }
 
 // FrontFor returns what the core's interface provides to features' routes.
-func FrontFor(cfg config.Config, shop *Shop, streams *httpkit.Streams) httpkit.Front {
+func FrontFor(
+	cfg config.Config, shop *Shop, streams *httpkit.Streams, addresses *clientip.Addresses,
+) httpkit.Front {
 	return httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}, Streams: streams, Now: time.Now, Zone: cfg.Server.Location,
-		Address: httpkit.AddressBehind(cfg.HTTP.TrustedProxies),
-		Orders:  httpapi.OrderPages(shop.Orders),
+		Address: addresses.Of, Orders: httpapi.OrderPages(shop.Orders),
 	}
 }
 

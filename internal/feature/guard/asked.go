@@ -23,6 +23,9 @@ func (t *LimitsTable) Asked(saleID, userID int64, a netip.Addr) (user, network i
 		return user, 0, &RateError{OfUser, wait}
 	}
 	kind, who := networkOf(a)
+	if kind == noAddress {
+		ofNetwork = unreadable()
+	}
 	network, wait = t.owe(budgetKey{saleID, who, kind | asked}, &ofNetwork, now)
 	if wait > 0 {
 		return user, network, &RateError{OfNetwork, wait}

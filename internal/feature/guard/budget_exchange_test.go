@@ -100,35 +100,22 @@ func TestInstancesShareBudgets(t *testing.T) {
 	t.Parallel()
 	address, pinned := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("198.51.100.7")
 	const requests, seconds, instances, minutes = 40, 10, 3, 5
-	for name, c := range map[string]struct {
-		limits *guards.Limits
-		ask    func(t *LimitsTable, l *guards.Limits, a netip.Addr, user int64) error
-	}{
-		"address": {
-			&guards.Limits{PerAddress: &guards.Rate{Requests: requests, Seconds: seconds}},
-			func(t *LimitsTable, l *guards.Limits, a netip.Addr, _ int64) error { return t.CheckAddress(l, 1, a) },
-		},
-		"network": {
-			&guards.Limits{PerNetwork: &guards.Rate{Requests: requests, Seconds: seconds}},
-			func(t *LimitsTable, l *guards.Limits, a netip.Addr, _ int64) error { return t.CheckAddress(l, 1, a) },
-		},
-		"user": {
-			&guards.Limits{PerUser: &guards.Rate{Requests: requests, Seconds: seconds}},
-			func(t *LimitsTable, l *guards.Limits, _ netip.Addr, user int64) error { return t.CheckUser(l, 1, user) },
-		},
+	rate := &guards.Rate{Requests: requests, Seconds: seconds}
+	for name, limits := range map[string]*guards.Limits{
+		"address": {PerAddress: rate}, "network": {PerNetwork: rate}, "user": {PerUser: rate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				tables := exchanges(t, &board{}, instances, &guards.Settings{Limits: c.limits})
+				tables := exchanges(t, &board{}, instances, &guards.Settings{Limits: limits})
 				spread, alone := 0, 0
 				for range minutes * 60 * 4 { // each quarter of a second as often as is let in
 					for _, table := range tables {
-						for c.ask(table, c.limits, address, 7) == nil {
+						for table.Check(limits, 1, Caller{UserID: 7, Address: address}) == nil {
 							spread++
 						}
 					}
-					if c.ask(tables[1], c.limits, pinned, 8) == nil { // exactly the rate
+					if tables[1].Check(limits, 1, Caller{UserID: 8, Address: pinned}) == nil { // exactly the rate
 						alone++
 					}
 					time.Sleep(seconds * time.Second / requests)
@@ -151,42 +138,48 @@ func TestInstancesShareBudgets(t *testing.T) {
 func TestInstancesSharePacedBudgets(t *testing.T) {
 	t.Parallel()
 	const instances = 3
-	limits := func(r guards.Rate) *guards.Limits { return &guards.Limits{PerAddress: &r, PerNetwork: &r, PerUser: &r} }
+	ofAddress := func(r guards.Rate) *guards.Limits { return &guards.Limits{PerAddress: &r, PerNetwork: &r} }
+	ofUser := func(r guards.Rate) *guards.Limits { return &guards.Limits{PerUser: &r} }
 	address := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 1}) }
 	for name, c := range map[string]struct {
 		rate    guards.Rate
 		callers int
 		seconds int64
+		limits  func(guards.Rate) *guards.Limits
 		ask     func(t *LimitsTable, l *guards.Limits, caller int) error
 	}{
 		"addresses": {
-			guards.Rate{Requests: 100, Seconds: 60}, 1, 600, func(t *LimitsTable, l *guards.Limits, i int) error {
-				return t.CheckAddress(l, 1, address(i))
+			guards.Rate{Requests: 100, Seconds: 60}, 1, 600, ofAddress, func(t *LimitsTable, l *guards.Limits, i int) error {
+				return t.Check(l, 1, Caller{Address: address(i)})
 			},
 		},
 		"users": {
 			guards.Rate{Requests: 100, Seconds: 60},
-			1, 600, func(t *LimitsTable, l *guards.Limits, i int) error { return t.CheckUser(l, 1, int64(i)) },
+			1, 600, ofUser, func(t *LimitsTable, l *guards.Limits, i int) error {
+				return t.Check(l, 1, Caller{UserID: int64(i)})
+			},
 		},
 		"many": {
 			guards.Rate{Requests: 50, Seconds: 30},
-			4 * spendingRoom, 200, func(t *LimitsTable, l *guards.Limits, i int) error {
-				return t.CheckUser(l, 1, int64(i))
+			4 * spendingRoom, 200, ofUser, func(t *LimitsTable, l *guards.Limits, i int) error {
+				return t.Check(l, 1, Caller{UserID: int64(i)})
 			},
 		},
-		"challenges": {askedOfUser(), 1, 1200, func(t *LimitsTable, _ *guards.Limits, i int) error {
+		"challenges": {askedOfUser(), 1, 1200, ofUser, func(t *LimitsTable, _ *guards.Limits, i int) error {
 			_, _, err := t.Asked(1, int64(i), address(i))
 			return err
 		}},
-		"challenges of a network": {askedOfNetwork(), 1, 300, func(t *LimitsTable, _ *guards.Limits, i int) error {
-			_, _, err := t.Asked(1, rand.Int64(), address(i))
-			return err
-		}},
+		"challenges of a network": {
+			askedOfNetwork(), 1, 300, ofUser, func(t *LimitsTable, _ *guards.Limits, i int) error {
+				_, _, err := t.Asked(1, rand.Int64(), address(i))
+				return err
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l := limits(c.rate)
+				l := c.limits(c.rate)
 				tables := exchanges(t, &board{}, instances, &guards.Settings{Limits: l})
 				let := 0
 				one := int(c.seconds * c.rate.Requests / c.rate.Seconds)
@@ -217,7 +210,7 @@ func TestFewRequestsAreNotTold(t *testing.T) {
 		tables := exchanges(t, b, 2, &guards.Settings{Limits: l})
 		for i, want := range []int{0, 0, 1, 2} { // the eighth of 20 is 3
 			for user := range int64(100) {
-				if err := tables[0].CheckUser(l, 1, user); err != nil {
+				if err := tables[0].Check(l, 1, Caller{UserID: user}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -257,7 +250,7 @@ func TestBudgetExchangeFails(t *testing.T) {
 				fails(b)
 				tables := exchanges(t, b, 2, &guards.Settings{Limits: l})
 				let := func(table *LimitsTable) (n int) {
-					for table.CheckUser(l, 1, 7) == nil {
+					for table.Check(l, 1, Caller{UserID: 7}) == nil {
 						n++
 					}
 					return n
@@ -334,7 +327,7 @@ func TestSpentElsewhere(t *testing.T) {
 			table.spentElsewhere(c.told)
 			let, err := 0, error(nil)
 			for err == nil {
-				if err = table.CheckUser(&guards.Limits{PerUser: ten}, 1, 7); err == nil {
+				if err = table.Check(&guards.Limits{PerUser: ten}, 1, Caller{UserID: 7}); err == nil {
 					let++
 				}
 			}

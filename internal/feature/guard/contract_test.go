@@ -7,6 +7,7 @@ import (
 
 	"seckill/internal/feature/guard/challenge"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/clientip"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"
@@ -18,7 +19,7 @@ import (
 func TestContract(t *testing.T) {
 	t.Parallel()
 	routesOn := func(err error) []httpkit.Route {
-		front := httpkit.Front{Now: apitest.Noon, Address: httpkit.AddressBehind(nil)}
+		front := httpkit.Front{Now: apitest.Noon, Address: new(clientip.Addresses).Of}
 		return Routes(&fakeTickets{err: err}, front)
 	}
 	apitest.Contract{

@@ -2,8 +2,7 @@
 // having many accounts, or asking all the time gains little. Each guard is a setting of a sale (guards.Settings, in
 // tb_voucher), off by default, and costs a sale that does not use it nothing.
 //
-//	limits      requests of an address, a network, a user in a time      RATE_LIMITED, before anything else is
-//	                                                                     looked at
+//	limits      requests of a user, an address, a network in a time      RATE_LIMITED, once the token is looked at
 //	conditions  level and age of the account, from the token             NOT_ELIGIBLE
 //	coolDown    orders of the user that expired unpaid, in the ledger   COOL_DOWN
 //	tickets     a moment of their own for every buyer (package ticket)    TICKET_REQUIRED, TICKET_INVALID, NOT_STARTED

@@ -5,22 +5,21 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/feature/guard/ticket"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/clientip"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/contract"
@@ -31,13 +30,12 @@ import (
 
 // gated is the sale of the voucher 5 behind a real gate, over HTTP. It knows the caller's own order.
 type gated struct {
-	settings  *guards.Settings
-	begin     time.Time
-	own       error // nil: it cannot be asked for
-	now       time.Time
-	proxies   []string
-	addresses []netip.Addr
-	sold      int
+	settings *guards.Settings
+	begin    time.Time
+	own      error // nil: it cannot be asked for
+	now      time.Time
+	proxies  []string
+	sold     int
 }
 
 // newGated is a sale whose guards that were asked are these; without any, the conditions.
@@ -53,15 +51,16 @@ func (g *gated) open(tb testing.TB, asked ...Guard) http.Handler {
 	if asked == nil {
 		asked = []Guard{ConditionsCheck{}}
 	}
-	front := httpkit.Front{Now: func() time.Time { return g.now }, Address: func(c *gin.Context) netip.Addr {
-		g.addresses = append(g.addresses, httpkit.AddressBehind(g.proxies)(c))
-		return g.addresses[len(g.addresses)-1]
-	}}
+	addresses, err := clientip.New(g.proxies, slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	front := httpkit.Front{Now: func() time.Time { return g.now }, Address: addresses.Of}
 	tally := NewTally(time.Now)
 	all := NewGuards(NewLimitsTable(apitest.Noon), tally, noObserver{}, asked...)
 	cfg := featuretest.Config(nil, Rules(), apitest.State{})
 	cfg.Gatekeeper, cfg.GuardsOf = NewGate(all, NewEntry(all, g), tally, front, true), g.of
-	cfg.FindVoucher, cfg.Purchases, cfg.TrustedProxies = g.Find, sells{sold: &g.sold}, g.proxies
+	cfg.FindVoucher, cfg.Purchases, cfg.Addresses = g.Find, sells{sold: &g.sold}, addresses
 	api, err := httpapi.New(cfg)
 	if err != nil {
 		tb.Fatal(err)
@@ -146,31 +145,35 @@ func guardOf(t *testing.T, body []byte) map[string]any {
 	return a.Data
 }
 
-// The limits hold before the token is looked at, for callers without one too, and for nothing but purchases of the
-// sale.
-func TestLimitsComeFirst(t *testing.T) {
+// The limits hold for who has a valid token, and for nothing but purchases of the sale. Strangers spend nothing of
+// them, and so keep no buyer out who has the same address.
+func TestLimitsAreSpentByBuyers(t *testing.T) {
 	t.Parallel()
 	_, a := newGated(t, &guards.Settings{
 		Limits: &guards.Limits{PerAddress: &guards.Rate{Requests: 2, Seconds: 90}},
 	})
-	stranger := press()
+	stranger, forged := press(), press()
 	stranger.Header = map[string]string{"Authorization": ""}
-	refused(t, do(t, a, stranger), http.StatusUnauthorized, "UNAUTHENTICATED")
-	if w := do(t, a, press()); w.Code != http.StatusAccepted {
-		t.Errorf("the second: %d", w.Code)
+	forged.Header = map[string]string{"Authorization": "forged"}
+	for range 200 {
+		refused(t, do(t, a, stranger), http.StatusUnauthorized, "UNAUTHENTICATED")
+		refused(t, do(t, a, forged), http.StatusUnauthorized, "UNAUTHENTICATED")
 	}
-	for _, r := range []apitest.Request{stranger, press()} {
-		w := do(t, a, r)
-		refused(t, w, http.StatusTooManyRequests, "RATE_LIMITED")
-		if got := w.Header().Get("Retry-After"); got != "45" {
-			t.Errorf("Retry-After is %s", got)
-		}
-		if diff := cmp.Diff(map[string]any{"guard": "limits", "orderKnown": false, "of": "address"},
-			guardOf(t, w.Body.Bytes())); diff != "" {
-			t.Errorf("data (-want +got):\n%s", diff)
+	for range 2 {
+		if w := do(t, a, press()); w.Code != http.StatusAccepted {
+			t.Errorf("a buyer behind the strangers' address: %d", w.Code)
 		}
 	}
-	w := do(t, a, apitest.Request{
+	w := do(t, a, press())
+	refused(t, w, http.StatusTooManyRequests, "RATE_LIMITED")
+	if got := w.Header().Get("Retry-After"); got != "45" {
+		t.Errorf("Retry-After is %s", got)
+	}
+	if diff := cmp.Diff(map[string]any{"guard": "limits", "orderKnown": false, "of": "address"},
+		guardOf(t, w.Body.Bytes())); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+	w = do(t, a, apitest.Request{
 		Method: http.MethodPost, Target: "/voucher-order/seckill/5", Header: map[string]string{"Accept-Language": "zh"},
 	})
 	if want := `{"success":false,"code":"RATE_LIMITED","errorMsg":"请求过于频繁，请稍后再试","data":{"guard":"limits",` +
@@ -188,34 +191,29 @@ func TestLimitsComeFirst(t *testing.T) {
 	}
 }
 
-// The address is that of the connection, unless a trusted proxy says another.
-func TestAddressBehindTrustedProxies(t *testing.T) {
+// The address is what a trusted proxy says. All whose address cannot be read share one small budget, which is no
+// other address's.
+func TestLimitsBehindProxies(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		trusted []string
-		header  string
-		want    string
-	}{
-		"none":             {nil, "203.0.113.9", "192.0.2.1"},
-		"another":          {[]string{"10.0.0.0/8"}, "203.0.113.9", "192.0.2.1"},
-		"trusted":          {[]string{"192.0.2.0/24"}, "203.0.113.9", "203.0.113.9"},
-		"made up before":   {[]string{"192.0.2.0/24"}, "198.51.100.1, 203.0.113.9", "203.0.113.9"},
-		"IPv6":             {[]string{"192.0.2.0/24"}, "2001:db8::7", "2001:db8::7"},
-		"trusted, silent":  {[]string{"192.0.2.0/24"}, "", "192.0.2.1"},
-		"trusted, garbled": {[]string{"192.0.2.0/24"}, "x", "192.0.2.1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := &gated{now: apitest.Noon(), proxies: c.trusted, settings: &guards.Settings{
-				Limits: &guards.Limits{PerAddress: &guards.Rate{Requests: 9, Seconds: 9}},
-			}}
-			r := press()
-			r.Header = map[string]string{"X-Forwarded-For": c.header}
-			do(t, f.open(t), r)
-			if got := slices.Compact(f.addresses); len(got) != 1 || got[0] != netip.MustParseAddr(c.want) {
-				t.Errorf("%+v, want %s", got, c.want)
-			}
-		})
+	f := &gated{now: apitest.Noon(), proxies: []string{"192.0.2.0/24"}, settings: &guards.Settings{
+		Limits: &guards.Limits{PerAddress: &guards.Rate{Requests: 1000, Seconds: 10}},
+	}}
+	a := f.open(t)
+	from := func(address string) apitest.Request {
+		r := press()
+		r.Header = map[string]string{"X-Forwarded-For": address}
+		return r
+	}
+	for i := range unreadable().Requests {
+		if w := do(t, a, from("unknown")); w.Code != http.StatusAccepted {
+			t.Fatalf("unreadable, the %dth: %d", i, w.Code)
+		}
+	}
+	refused(t, do(t, a, from("somewhere")), http.StatusTooManyRequests, "RATE_LIMITED")
+	for _, address := range []string{"203.0.113.9:51234", "203.0.113.9", "2001:db8::7", ""} {
+		if w := do(t, a, from(address)); w.Code != http.StatusAccepted {
+			t.Errorf("%q: %d", address, w.Code)
+		}
 	}
 }
 

@@ -20,26 +20,17 @@ type Observer interface {
 	GuardStopped(by guards.Name, dryRun bool)
 }
 
-// NewGuards returns guards. The limits are asked first, by CheckAddress and CheckUser; those given are asked by
-// Check, in this order.
+// NewGuards returns guards. The limits are asked first, by CheckLimits; those given are asked by Check, in this order.
 func NewGuards(limits *LimitsTable, tally *Tally, observer Observer, asked ...Guard) *Guards {
 	return &Guards{limits: limits, tally: tally, asked: asked, observer: observer}
 }
 
-// CheckAddress returns nil if any caller from the address may ask for a unit now, else a *StoppedError.
-func (g *Guards) CheckAddress(s Sale, c Caller) error {
+// CheckLimits returns nil if the caller may ask for a unit now, else a *StoppedError.
+func (g *Guards) CheckLimits(s Sale, c Caller) error {
 	if s.Settings == nil || s.Settings.Limits == nil {
 		return nil
 	}
-	return g.Judge(s, c, guards.LimitsGuard, g.limits.CheckAddress(s.Settings.Limits, s.ID, c.Address))
-}
-
-// CheckUser returns nil if the user may ask for a unit now, else a *StoppedError.
-func (g *Guards) CheckUser(s Sale, c Caller) error {
-	if s.Settings == nil || s.Settings.Limits == nil {
-		return nil
-	}
-	return g.Judge(s, c, guards.LimitsGuard, g.limits.CheckUser(s.Settings.Limits, s.ID, c.UserID))
+	return g.Judge(s, c, guards.LimitsGuard, g.limits.Check(s.Settings.Limits, s.ID, c))
 }
 
 // Check returns nil if the caller may enter the sale at the time now, else a *StoppedError of the first guard that

@@ -59,8 +59,8 @@ func TestConditions(t *testing.T) {
 // asked.
 func TestDryRunCountsWhomItWouldStop(t *testing.T) {
 	t.Parallel()
-	caller := Caller{UserID: 7, Address: netip.MustParseAddr("192.0.2.7")}
 	counted := func(dryRun bool) map[guards.Name]int {
+		caller := Caller{UserID: 7, Address: netip.MustParseAddr("192.0.2.7")}
 		heard := observer{}
 		g := NewGuards(NewLimitsTable(func() time.Time { return noon }), NewTally(time.Now), heard, ConditionsCheck{})
 		s := Sale{ID: 1, Settings: &guards.Settings{
@@ -72,7 +72,7 @@ func TestDryRunCountsWhomItWouldStop(t *testing.T) {
 		}}
 		for i := range 3 {
 			for name, err := range map[guards.Name]error{
-				guards.LimitsGuard: g.CheckAddress(s, caller), guards.ConditionsGuard: g.Check(s, caller, noon),
+				guards.LimitsGuard: g.CheckLimits(s, caller), guards.ConditionsGuard: g.Check(s, caller, noon),
 			} {
 				stopped, is := errors.AsType[*StoppedError](err)
 				if stops := i > 0 || name == guards.ConditionsGuard; is != (stops && !dryRun) ||
@@ -81,8 +81,8 @@ func TestDryRunCountsWhomItWouldStop(t *testing.T) {
 				}
 			}
 		}
-		_ = g.CheckUser(s, caller)
-		if err := g.CheckUser(s, caller); (err != nil) == dryRun {
+		caller.Address = netip.Addr{}
+		if err := g.CheckLimits(s, caller); (err != nil) == dryRun {
 			t.Errorf("dryRun %t, the user: %v", dryRun, err)
 		}
 		if len(heard[!dryRun]) != 0 {
@@ -116,8 +116,7 @@ func TestNoGuards(t *testing.T) {
 		{ID: 1}, {ID: 1, Settings: &guards.Settings{}}, {ID: 1, Settings: &guards.Settings{Unreadable: true}},
 	} {
 		for range 100 {
-			if err := errors.Join(g.CheckAddress(s, Caller{}), g.CheckUser(s, Caller{}),
-				g.Check(s, Caller{}, noon)); err != nil {
+			if err := errors.Join(g.CheckLimits(s, Caller{}), g.Check(s, Caller{}, noon)); err != nil {
 				t.Fatalf("%+v: %v", s, err)
 			}
 		}

@@ -1,8 +1,8 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
-	"net/netip"
 	"sync"
 	"time"
 
@@ -44,32 +44,53 @@ func (t *LimitsTable) table() *table {
 	return t.made
 }
 
-// CheckAddress takes a request out of the budgets of an address and its network, or returns a *RateError.
-func (t *LimitsTable) CheckAddress(l *guards.Limits, saleID int64, a netip.Addr) error {
-	if l.PerAddress != nil {
-		kind, who := addressOf(a)
-		if _, wait := t.owe(budgetKey{saleID, who, kind}, l.PerAddress, t.now()); wait > 0 {
-			return &RateError{OfAddress, wait}
-		}
+// Check takes a request out of the budgets of a user, their address and its network, or returns a *RateError. The user
+// comes first: who asks all the time spends nothing of those behind the same address.
+func (t *LimitsTable) Check(l *guards.Limits, saleID int64, c Caller) error {
+	if err := t.check(l.PerUser, OfUser, saleID, account, uint64(c.UserID)); err != nil {
+		return err
 	}
-	if l.PerNetwork != nil {
-		kind, who := networkOf(a)
-		if _, wait := t.owe(budgetKey{saleID, who, kind}, l.PerNetwork, t.now()); wait > 0 {
-			return &RateError{OfNetwork, wait}
-		}
+	if !c.Address.IsValid() {
+		return t.checkUnreadable(l, saleID)
+	}
+	kind, who := addressOf(c.Address)
+	if err := t.check(l.PerAddress, OfAddress, saleID, kind, who); err != nil {
+		return err
+	}
+	kind, who = networkOf(c.Address)
+	return t.check(l.PerNetwork, OfNetwork, saleID, kind, who)
+}
+
+// check takes a request out of one budget, of a rate that may be nil.
+func (t *LimitsTable) check(r *guards.Rate, of LimitOf, saleID int64, kind kind, who uint64) error {
+	if r == nil {
+		return nil
+	}
+	if _, wait := t.owe(budgetKey{saleID, who, kind}, r, t.now()); wait > 0 {
+		return &RateError{of, wait}
 	}
 	return nil
 }
 
-// CheckUser takes a request out of a user's budget, or returns a *RateError.
-func (t *LimitsTable) CheckUser(l *guards.Limits, saleID, userID int64) error {
-	if l.PerUser == nil {
+// checkUnreadable takes a request out of the one budget of all whose address cannot be read, where a sale limits
+// addresses or networks. It is small: they can be anybody's.
+func (t *LimitsTable) checkUnreadable(l *guards.Limits, saleID int64) error {
+	r := cmp.Or(l.PerAddress, l.PerNetwork)
+	if r == nil {
 		return nil
 	}
-	if _, wait := t.owe(budgetKey{saleID, uint64(userID), account}, l.PerUser, t.now()); wait > 0 {
-		return &RateError{OfUser, wait}
+	return t.check(smaller(*r, unreadable()), OfAddress, saleID, noAddress, 0)
+}
+
+// unreadable is how often all together may ask whose address cannot be read.
+func unreadable() guards.Rate { return guards.Rate{Requests: 20, Seconds: 10} }
+
+// smaller returns the rate that lets through less, in the long run.
+func smaller(a, b guards.Rate) *guards.Rate {
+	if a.Requests*b.Seconds < b.Requests*a.Seconds {
+		return &a
 	}
-	return nil
+	return &b
 }
 
 // owe takes a request out of a budget, and returns how many are missing in it then, or how long it takes until there

@@ -16,7 +16,7 @@ const (
 	network4                 // the first 24 bits of an IPv4 address
 	network6                 // the first 48 bits of an IPv6 address: what one customer of a provider has
 	account
-	noAddress // of callers whose address is not known: one budget for all
+	noAddress // of callers whose address cannot be read: one small budget for all
 
 	asked        kind = 1 << 4 // a network's budget of challenges
 	accountAsked      = account | asked

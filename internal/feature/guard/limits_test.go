@@ -63,18 +63,18 @@ func TestLimitsOfEach(t *testing.T) {
 			other, _ := netip.ParseAddr(c.other)
 			table := (&clock{noon}).table()
 			for i := range 5 {
-				if err := table.CheckAddress(c.limits, 1, first); err != nil {
+				if err := table.Check(c.limits, 1, Caller{Address: first}); err != nil {
 					t.Fatalf("request %d: %v", i, err)
 				}
 			}
-			if e := rateError(t, table.CheckAddress(c.limits, 1, first)); e == nil || e.Retry != 2*time.Second {
+			if e := rateError(t, table.Check(c.limits, 1, Caller{Address: first})); e == nil || e.Retry != 2*time.Second {
 				t.Errorf("the sixth: %+v, want one after 2 s", e)
 			}
-			_ = table.CheckAddress(c.limits, 1, other)
-			if shared := table.CheckAddress(c.limits, 1, other) != nil; shared != c.shared {
+			_ = table.Check(c.limits, 1, Caller{Address: other})
+			if shared := table.Check(c.limits, 1, Caller{Address: other}) != nil; shared != c.shared {
 				t.Errorf("%s and %s have one budget: %t", c.first, c.other, shared)
 			}
-			if err := table.CheckAddress(c.limits, 2, first); err != nil {
+			if err := table.Check(c.limits, 2, Caller{Address: first}); err != nil {
 				t.Errorf("another sale: %v", err)
 			}
 		})
@@ -86,16 +86,16 @@ func TestLimitsOfUsers(t *testing.T) {
 	c := &clock{noon}
 	table, l := c.table(), &guards.Limits{PerUser: &guards.Rate{Requests: 2, Seconds: 60}}
 	for i, want := range []bool{true, true, false, false} {
-		if err := table.CheckUser(l, 1, 7); (err == nil) != want {
+		if err := table.Check(l, 1, Caller{UserID: 7}); (err == nil) != want {
 			t.Errorf("request %d: %v", i, err)
 		}
 	}
-	if table.CheckUser(l, 1, 8) != nil || table.CheckUser(&guards.Limits{}, 1, 7) != nil ||
-		table.CheckAddress(l, 1, netip.Addr{}) != nil {
+	if table.Check(l, 1, Caller{UserID: 8}) != nil || table.Check(&guards.Limits{}, 1, Caller{UserID: 7}) != nil ||
+		table.Check(&guards.Limits{PerUser: &guards.Rate{Requests: 1, Seconds: 9}}, 2, Caller{}) != nil {
 		t.Error("another user, or without such a limit: refused")
 	}
 	c.now = c.now.Add(30 * time.Second)
-	if table.CheckUser(l, 1, 7) != nil || table.CheckUser(l, 1, 7) == nil {
+	if table.Check(l, 1, Caller{UserID: 7}) != nil || table.Check(l, 1, Caller{UserID: 7}) == nil {
 		t.Error("half a minute later there is one request, and no more")
 	}
 }
@@ -115,7 +115,7 @@ func TestBudgetIsATokenBucket(t *testing.T) {
 			tokens = min(float64(rate.Requests),
 				tokens+c.now.Sub(last).Seconds()*float64(rate.Requests)/float64(rate.Seconds))
 			last = c.now
-			err := table.CheckUser(l, 1, user)
+			err := table.Check(l, 1, Caller{UserID: user})
 			if near := tokens > 1-1e-6 && tokens < 1+1e-6; !near && (err == nil) != (tokens >= 1) {
 				t.Fatalf("%+v: %f tokens, and %v", *rate, tokens, err)
 			}
@@ -154,11 +154,11 @@ func TestMillionAddresses(t *testing.T) {
 	for i := range 1_000_000 {
 		if i%100 == 0 { // 1,000 requests a second, of which the address may make one
 			c.now = c.now.Add(100 * time.Millisecond / 10)
-			if table.CheckAddress(l, 1, heavy) == nil {
+			if table.Check(l, 1, Caller{Address: heavy}) == nil {
 				let++
 			}
 		}
-		if err := table.CheckAddress(l, 1, randomAddress(random)); err != nil {
+		if err := table.Check(l, 1, Caller{Address: randomAddress(random)}); err != nil {
 			t.Fatalf("an address that asked once: %v", err)
 		}
 	}
@@ -188,9 +188,7 @@ func BenchmarkLimits(b *testing.B) {
 		b.ReportAllocs()
 		a := netip.MustParseAddr("192.0.2.7")
 		for b.Loop() {
-			if table.CheckAddress(l, 1, a) == nil {
-				_ = table.CheckUser(l, 1, 7)
-			}
+			_ = table.Check(l, 1, Caller{UserID: 7, Address: a})
 		}
 	})
 	b.Run("a million addresses", func(b *testing.B) {
@@ -201,14 +199,12 @@ func BenchmarkLimits(b *testing.B) {
 		}
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			_ = table.CheckAddress(l, 1, addresses[i%len(addresses)])
-			_ = table.CheckUser(l, 1, int64(i))
+			_ = table.Check(l, 1, Caller{UserID: int64(i), Address: addresses[i%len(addresses)]})
 		}
 		before := heap()
 		other := NewLimitsTable(time.Now)
 		for i, a := range addresses {
-			_ = other.CheckAddress(l, 1, a)
-			_ = other.CheckUser(l, 1, int64(i))
+			_ = other.Check(l, 1, Caller{UserID: int64(i), Address: a})
 		}
 		b.ReportMetric(float64(heap()-before)/1e6, "MB")
 		runtime.KeepAlive([]any{addresses, table, other})

@@ -34,14 +34,9 @@ func NewGate(guards *Guards, entry *Entry, tally *Tally, front httpkit.Front, si
 	return &Gate{guards: guards, entry: entry, tally: tally, front: front, signs: signs}
 }
 
-// Address implements httpkit.Gatekeeper with a *StoppedError.
-func (g *Gate) Address(c *gin.Context, voucherID int64, s *guards.Settings) error {
-	return g.guards.CheckAddress(Sale{ID: voucherID, Settings: s}, Caller{Address: g.front.Address(c)})
-}
-
-// User implements httpkit.Gatekeeper with a *StoppedError.
-func (g *Gate) User(c *gin.Context, who httpkit.Identity, voucherID int64, s *guards.Settings) error {
-	return g.guards.CheckUser(Sale{ID: voucherID, Settings: s}, callerOf(g.front, c, who))
+// Limits implements httpkit.Gatekeeper with a *StoppedError.
+func (g *Gate) Limits(c *gin.Context, who httpkit.Identity, voucherID int64, s *guards.Settings) error {
+	return g.guards.CheckLimits(Sale{ID: voucherID, Settings: s}, callerOf(g.front, c, who))
 }
 
 // Enter implements httpkit.Gatekeeper with a *StoppedError. Whom a guard of a hidden sale stops is told what buying it
@@ -74,7 +69,7 @@ func (g *Gate) Lacks(n guards.Name) string {
 // callerOf is who calls, as guards see them.
 func callerOf(front httpkit.Front, c *gin.Context, who httpkit.Identity) Caller {
 	return Caller{
-		UserID: who.UserID, Address: front.Address(c), Claims: who.Claims,
+		UserID: who.UserID, Address: front.Address(c.Request), Claims: who.Claims,
 		Ticket: c.Request.Header.Get(TicketHeader),
 	}
 }

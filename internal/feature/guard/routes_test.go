@@ -16,6 +16,7 @@ import (
 	"seckill/internal/feature/guard/keys"
 	"seckill/internal/feature/guard/ticket"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/clientip"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/testkit/featuretest"
@@ -39,7 +40,7 @@ func (f *fakeTickets) Give(_ context.Context, _ int64, c Caller, solution string
 // serve serves tickets over HTTP.
 func serve(tb testing.TB, giver TicketGiver) http.Handler {
 	tb.Helper()
-	front := httpkit.Front{Now: apitest.Noon, Address: httpkit.AddressBehind(nil)}
+	front := httpkit.Front{Now: apitest.Noon, Address: new(clientip.Addresses).Of}
 	return featuretest.Serve(tb, Routes(giver, front), Rules(), apitest.State{})
 }
 

@@ -60,7 +60,7 @@ func TestTally(t *testing.T) {
 		Conditions: &guards.Conditions{MinLevel: 1},
 	}}
 	for range 3 {
-		_ = g.CheckAddress(s, Caller{Address: address})
+		_ = g.CheckLimits(s, Caller{Address: address})
 		_ = g.Check(s, Caller{Address: address}, noon)
 	}
 	tally.Sold(5, Caller{Address: address, Claims: guards.Claims{Since: noon.Add(-day)}}, 2)

@@ -11,11 +11,9 @@ import (
 // routes of a sale, which are those with [Limited], and before a purchase and a place in its waiting list. What it
 // refuses with are errors of its own, which have their rules.
 type Gatekeeper interface {
-	// Address refuses a caller, who is not known yet, if their address asks for units of the voucher's sale too often.
-	// It asks no store.
-	Address(c *gin.Context, voucherID int64, s *guards.Settings) error
-	// User refuses a user who asks for units of the voucher's sale too often. It asks no store.
-	User(c *gin.Context, who Identity, voucherID int64, s *guards.Settings) error
+	// Limits refuses a caller who asks for units of the voucher's sale too often, or whose address or network does. It
+	// asks no store.
+	Limits(c *gin.Context, who Identity, voucherID int64, s *guards.Settings) error
 	// Enter returns nil if the user may enter the voucher's sale. One who may not hears of an order that they have
 	// there, as *order.AlreadyBoughtError; of a sale that the public does not see yet, voucher.ErrNotFound.
 	Enter(c *gin.Context, who Identity, v voucher.Voucher) error

@@ -38,7 +38,7 @@ type HTTP struct {
 	// OpsHosts are compared with the Host header. Otherwise a web page could point its own host name at this machine
 	// and read from the listener through a browser here. IP addresses need no entry: a page cannot do that with an
 	// address.
-	OpsHosts []string `env:"SECKILL_OPS_HOSTS" unit:"host names, comma-separated, or *" effect:"names by which SECKILL_OPS_ADDR answers, besides localhost and every IP address; none by default; *: every name"`
+	OpsHosts []string `env:"SECKILL_OPS_HOSTS" unit:"host names, comma-separated, or *" effect:"names by which SECKILL_OPS_ADDR answers, and the embedded mode makes buyers, besides localhost and every IP address; none by default; *: every name"`
 
 	BodyLimit int64 `env:"SECKILL_BODY_LIMIT" envDefault:"65536" unit:"bytes" min:"1024" max:"16777216" effect:"longest request body; a longer one is answered TOO_LARGE"`
 

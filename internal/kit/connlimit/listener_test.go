@@ -1,12 +1,12 @@
 package connlimit
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -16,22 +16,22 @@ import (
 const refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\nRetry-After: 2\r\n" +
 	"Connection: close\r\n\r\nfull"
 
-// start listens on a free port with a limit, and with generous times for refused callers, so that the result does not
-// depend on how busy the machine is.
+// start listens with a limit on a free port, and has time for those whom it refuses: what happens must not depend on
+// how busy the machine is.
 func start(t *testing.T, limit int) *Listener {
 	t.Helper()
 	inner, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := New(inner, limit, []byte(refusal), func() {})
+	l := New(inner, limit, []byte(refusal), func(netip.Addr) bool { return false })
 	l.requestTime, l.lingerTime = time.Minute, time.Minute
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
 
-// serve answers every request with "served"; requests for /held wait until hold is closed. idle receives a value for
-// each connection that becomes idle.
+// serve answers every request with "served", those to /held only once hold is closed. Each idle connection is reported,
+// once the listener knows it.
 func serve(t *testing.T, l *Listener, hold <-chan struct{}) (idle <-chan struct{}) {
 	t.Helper()
 	server := &http.Server{
@@ -43,12 +43,14 @@ func serve(t *testing.T, l *Listener, hold <-chan struct{}) (idle <-chan struct{
 		}),
 	}
 	idled := make(chan struct{}, 1000)
-	server.ConnState = func(_ net.Conn, s http.ConnState) {
+	l.Watch(server)
+	watch := server.ConnState
+	server.ConnState = func(c net.Conn, s http.ConnState) {
+		watch(c, s)
 		if s == http.StateIdle {
 			idled <- struct{}{}
 		}
 	}
-	l.makeRoom = CloseIdle(server)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	t.Cleanup(func() {
@@ -60,7 +62,7 @@ func serve(t *testing.T, l *Listener, hold <-chan struct{}) (idle <-chan struct{
 	return idled
 }
 
-// dial connects, with a deadline of a minute.
+// dial connects, with a minute for everything.
 func dial(t *testing.T, l *Listener) net.Conn {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
@@ -74,7 +76,7 @@ func dial(t *testing.T, l *Listener) net.Conn {
 	return c
 }
 
-// await polls until the numbers of open and refused connections are as given.
+// await polls until so many connections are open and so many were refused.
 func await(t *testing.T, l *Listener, open, refused int64) {
 	t.Helper()
 	deadline, poll := time.After(time.Minute), time.NewTicker(time.Millisecond)
@@ -92,7 +94,7 @@ func await(t *testing.T, l *Listener, open, refused int64) {
 	}
 }
 
-// get sends a request over its own connection and returns the complete answer.
+// get asks over a connection of its own and returns the whole answer.
 func get(t *testing.T, l *Listener, path string) (int, string) {
 	t.Helper()
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
@@ -135,50 +137,7 @@ func TestThoseBeyondTheLimitAreAnswered(t *testing.T) {
 	}
 }
 
-// Idle connections keep nobody out: they are closed. A connection with a request under way stays open.
-func TestIdleConnectionsYield(t *testing.T) {
-	t.Parallel()
-	l := start(t, 3)
-	hold := make(chan struct{})
-	idled := serve(t, l, hold)
-	ask := func(c net.Conn, path string) {
-		t.Helper()
-		if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	hear := func(c net.Conn) {
-		t.Helper()
-		res, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK {
-			t.Errorf("%d, %v", res.StatusCode, err)
-		}
-		_ = res.Body.Close() // the body was read
-	}
-	idle, busy := []net.Conn{dial(t, l), dial(t, l)}, dial(t, l)
-	for _, c := range idle {
-		ask(c, "/")
-		hear(c)
-		<-idled
-	}
-	ask(busy, "/held")
-	await(t, l, 3, 0)
-	if status, body := get(t, l, "/"); status != http.StatusOK {
-		t.Errorf("with two idle connections: %d %q", status, body)
-	}
-	for _, c := range idle {
-		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-			t.Errorf("an idle connection: %v, want the end", err)
-		}
-	}
-	close(hold)
-	hear(busy)
-}
-
-// A caller that is still sending when the answer comes must be able to read it: no reset may discard it.
+// A caller who is still sending when the answer comes must not have it taken away by a reset.
 func TestRefusedCallersMayFinishSending(t *testing.T) {
 	t.Parallel()
 	l := start(t, 0)
@@ -200,7 +159,7 @@ func TestRefusedCallersMayFinishSending(t *testing.T) {
 // In a stampede each caller gets one of the two answers: none is cut off, and none waits for those inside.
 func TestStampede(t *testing.T) {
 	t.Parallel()
-	const limit, callers = 20, 20 + MaxGoodbyes // no more than can wait for their request
+	const limit, callers = 20, 20 + MaxGoodbyes // as many as can be answered after their request
 	l := start(t, limit)
 	hold := make(chan struct{})
 	serve(t, l, hold)
@@ -216,7 +175,7 @@ func TestStampede(t *testing.T) {
 			defer mu.Unlock()
 			counts[status]++
 			if status == http.StatusServiceUnavailable && counts[status] == callers-limit {
-				close(hold) // only now are those inside answered
+				close(hold) // only now do those inside get theirs
 			}
 		})
 	}
@@ -227,7 +186,7 @@ func TestStampede(t *testing.T) {
 	await(t, l, 0, callers-limit)
 }
 
-// Connections without a request take up all goodbyes. Nobody waits for them: the next one is answered at once.
+// Connections that ask nothing hold all goodbyes, and nobody waits for them: the answer comes without a request.
 func TestSilentConnectionsStopNobody(t *testing.T) {
 	t.Parallel()
 	l := start(t, 0)
@@ -240,7 +199,7 @@ func TestSilentConnectionsStopNobody(t *testing.T) {
 	}
 }
 
-// A connection without a request is closed in time.
+// A connection that asks nothing is closed in time.
 func TestSilentConnectionsAreClosed(t *testing.T) {
 	t.Parallel()
 	l := start(t, 0)
@@ -267,8 +226,8 @@ func TestCloseEndsGoodbyes(t *testing.T) {
 	}
 }
 
-// The listener's connections must pass CloseWrite on to net/http: without it, the answer to a partly read request is
-// lost.
+// What net/http asks of a connection must pass through: without CloseWrite an answer to a request that is not read to
+// its end is lost.
 func TestConnectionsCanBeHalfClosed(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1)

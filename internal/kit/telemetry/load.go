@@ -44,3 +44,12 @@ func (m *Metrics) WatchConnections(load func() (open, refused int64)) {
 		}, func() float64 { _, n := load(); return float64(n) }),
 	)
 }
+
+// WatchAddresses has the metrics ask, whenever they are read, how many requests came without an address that can be
+// read. It is called once.
+func (m *Metrics) WatchAddresses(unreadable func() int64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{ // as in NewMetrics
+		Namespace: metric.Namespace, Subsystem: "http", Name: "unreadable_addresses_total",
+		Help: "HTTP requests whose caller's address could not be read from a trusted proxy's X-Forwarded-For.",
+	}, func() float64 { return float64(unreadable()) }))
+}

@@ -1,0 +1,132 @@
+package connlimit
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"seckill/internal/kit/clientip"
+)
+
+const (
+	// IdleFor is how long a connection has been without a request when it may be closed to make room.
+	IdleFor = 5 * time.Second
+	// roomFor is which part of the limit is made free at once, as far as idle connections go: it takes a look at every
+	// connection.
+	roomFor = 64
+	// lookAgain is after how long idle connections are looked for again where there were none.
+	lookAgain = 100 * time.Millisecond
+)
+
+// connSet is the connections that are open. Its methods may be called by several goroutines.
+type connSet struct {
+	mu    sync.Mutex
+	conns map[*conn]struct{}
+	next  time.Time // when idle ones are looked for again
+}
+
+// Watch has the listener know which connections of a server are idle. It is called before the server serves, whose
+// connections are the listener's, or have a method NetConn that leads to them.
+func (l *Listener) Watch(s *http.Server) {
+	s.ConnState = func(c net.Conn, state http.ConnState) {
+		for {
+			if own, is := c.(*conn); is {
+				own.enter(state, l.now())
+				return
+			}
+			wrapped, is := c.(interface{ NetConn() net.Conn })
+			if !is {
+				return
+			}
+			c = wrapped.NetConn()
+		}
+	}
+}
+
+// enter notes whether a request is under way.
+func (c *conn) enter(s http.ConnState, now time.Time) {
+	if s == http.StateNew || s == http.StateIdle {
+		c.idleSince.Store(now.UnixNano())
+		return
+	}
+	c.idleSince.Store(busy)
+}
+
+// makeRoom closes idle connections, those of the peer that holds most first, and reports whether there were any. It
+// closes all that the peer has, so that it need not look again for the next one.
+func (l *Listener) makeRoom() bool {
+	idle := l.idle()
+	for _, c := range idle {
+		_ = c.Close() // its caller has asked nothing
+	}
+	return len(idle) > 0
+}
+
+// idle returns the connections that make room.
+func (l *Listener) idle() (found []*conn) {
+	now := l.now()
+	l.conns.mu.Lock()
+	defer l.conns.mu.Unlock()
+	if now.Before(l.conns.next) {
+		return nil
+	}
+	type peer struct {
+		open int
+		idle []*conn
+	}
+	peers := make(map[netip.Addr]*peer)
+	for c := range l.conns.conns {
+		if c.exempt {
+			continue
+		}
+		p := peers[c.peer]
+		if p == nil {
+			p = &peer{}
+			peers[c.peer] = p
+		}
+		p.open++
+		if since := c.idleSince.Load(); since != busy && now.UnixNano()-since >= int64(IdleFor) {
+			p.idle = append(p.idle, c)
+		}
+	}
+	most := make([]*peer, 0, len(peers))
+	for _, p := range peers {
+		most = append(most, p)
+	}
+	slices.SortFunc(most, func(a, b *peer) int { return b.open - a.open })
+	for _, p := range most {
+		if found = append(found, p.idle...); len(found) > int(l.limit)/roomFor {
+			break
+		}
+	}
+	if len(found) == 0 {
+		l.conns.next = now.Add(lookAgain)
+	}
+	return found
+}
+
+// add notes an open connection.
+func (s *connSet) add(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns[c] = struct{}{}
+}
+
+// remove forgets one.
+func (s *connSet) remove(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+}
+
+// lineOf is the peer of a connection; the zero address if it is not known.
+func lineOf(c net.Conn) netip.Addr {
+	at, is := c.RemoteAddr().(*net.TCPAddr)
+	if !is {
+		return netip.Addr{}
+	}
+	return clientip.Line(at.AddrPort().Addr())
+}
