@@ -107,6 +107,11 @@ func (t *Tickets) challenge(ctx context.Context, s Sale, c Caller, solution stri
 		// Another one is made; that somebody sent a wrong one is counted.
 		_ = t.guards.Judge(s, c, guards.ChallengeGuard, err)
 	}
+	if s.Settings.State(guards.ChallengeGuard) == guards.On {
+		if again, is := t.challenges.Again(who, now); is {
+			return &ChallengeError{again}
+		}
+	}
 	difficulty, err := t.challenges.Difficulty(who, int(set.Difficulty), int(set.MaxDifficulty))
 	if stopped := t.guards.Judge(s, c, guards.ChallengeGuard, err); stopped != nil ||
 		s.Settings.State(guards.ChallengeGuard) == guards.DryRun {

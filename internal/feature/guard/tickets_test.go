@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -182,8 +183,9 @@ func TestGive(t *testing.T) {
 				i := newInstance(t, &saltTable{salts: []keys.Salt{{}}}, tt.settings)
 				time.Sleep(tt.after)
 				var err error
-				for range tt.asks {
-					_, err = i.tickets.Give(t.Context(), i.at.ID, Caller{UserID: 1}, tt.solution)
+				for n := range tt.asks { // from other networks: from the same they get the same challenge
+					from := netip.AddrFrom4([4]byte{10, 0, byte(n), 1})
+					_, err = i.tickets.Give(t.Context(), i.at.ID, Caller{UserID: 1, Address: from}, tt.solution)
 				}
 				var later *TicketsLaterError
 				var work *ChallengeError

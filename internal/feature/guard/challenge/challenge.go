@@ -110,15 +110,16 @@ type Recent interface {
 
 // Challenges makes challenges and checks solutions.
 type Challenges struct {
-	keys   Keys
-	recent Recent
-	pool   *pool
+	keys     Keys
+	recent   Recent
+	pool     *pool
+	unsolved *unsolved
 }
 
 // New returns challenges that are signed with the keys. Run makes them; depth of each kind wait to be asked for:
 // PoolDepth.
 func New(k Keys, recent Recent, depth int) *Challenges {
-	return &Challenges{keys: k, recent: recent, pool: newPool(depth)}
+	return &Challenges{keys: k, recent: recent, pool: newPool(depth), unsolved: newUnsolved()}
 }
 
 // Run makes what challenges are made of until ctx ends.
@@ -143,31 +144,60 @@ func (c *Challenges) Difficulty(who Caller, easiest, hardest int) (int, error) {
 	return min(tries, hardest), nil
 }
 
-// Make returns a challenge for the caller. ErrBusy, keys.ErrNotKnown.
+// Again returns the challenge that the caller was given and has not solved, while there is time for it. Asking again
+// takes no puzzle from others, and is not counted.
+func (c *Challenges) Again(who Caller, now time.Time) (Challenge, bool) {
+	g, is := c.unsolved.find(who.SaleID, who.UserID, network.Of(who.Address), now)
+	if !is {
+		return Challenge{}, false
+	}
+	made, err := c.write(who, &g)
+	return made, err == nil // else its key is gone: they get another
+}
+
+// Make returns a new challenge for the caller. ErrBusy, keys.ErrNotKnown.
 func (c *Challenges) Make(ctx context.Context, who Caller, difficulty int, now time.Time) (Challenge, error) {
-	signing, saltID, err := c.keys.Current(keys.Challenge, who.SaleID)
+	_, saltID, err := c.keys.Current(keys.Challenge, who.SaleID)
 	if err != nil {
 		return Challenge{}, err
 	}
-	solving, err := c.keys.Find(keys.Solution, who.SaleID, saltID)
+	difficulty = min(max(difficulty, guards.MinDifficulty), guards.MaxDifficulty)
+	of := network.Of(who.Address)
+	p, err := c.pool.take(ctx, of, difficulty)
 	if err != nil {
 		return Challenge{}, err
 	}
-	p, err := c.pool.take(ctx, min(max(difficulty, guards.MinDifficulty), guards.MaxDifficulty))
+	g := given{
+		sale: who.SaleID, user: who.UserID, network: of, expires: now.Add(Life).Unix(), salt: saltID,
+		difficulty: uint8(difficulty), puzzle: p,
+	}
+	made, err := c.write(who, &g)
+	if err == nil {
+		c.unsolved.put(g)
+	}
+	return made, err
+}
+
+// write returns what a caller gets of a challenge: the same each time. keys.ErrNotKnown, keys.ErrUnknownYet.
+func (c *Challenges) write(who Caller, g *given) (Challenge, error) {
+	signing, err := c.keys.Find(keys.Challenge, who.SaleID, g.salt)
 	if err != nil {
 		return Challenge{}, err
 	}
+	solving, err := c.keys.Find(keys.Solution, who.SaleID, g.salt)
+	if err != nil {
+		return Challenge{}, err
+	}
+	p := &g.puzzle
 	made := Challenge{Parameters: Parameters{
 		Algorithm: algorithm, Cost: cost, KeyLength: keyLength, MemoryCost: blockSize, Parallelism: parallelism,
-		Data:      Data{Bound: bound(signing, who), Difficulty: difficulty, Key: saltID},
-		ExpiresAt: now.Add(Life).Unix(), KeyPrefix: hex.EncodeToString(p.key[:prefixBytes]),
+		Data:      Data{Bound: bound(signing, who), Difficulty: int(g.difficulty), Key: g.salt},
+		ExpiresAt: g.expires, KeyPrefix: hex.EncodeToString(p.key[:prefixBytes]),
 		KeySignature: mac(solving, p.key[:]), Nonce: hex.EncodeToString(p.nonce[:]),
 		Salt: hex.EncodeToString(p.salt[:]),
 	}}
-	if made.Signature, err = sign(signing, made.Parameters); err != nil {
-		return Challenge{}, err
-	}
-	return made, nil
+	made.Signature, err = sign(signing, made.Parameters)
+	return made, err
 }
 
 // Check checks a caller's solution, as base64 of a payload's JSON. ErrUnsolved, ErrTryAgain.
@@ -201,6 +231,10 @@ func (c *Challenges) Check(text string, who Caller, now time.Time) error {
 	}
 	if !same(mac(solving, key), params.KeySignature) {
 		return fmt.Errorf("%w: the answer is wrong", ErrUnsolved)
+	}
+	g := given{sale: who.SaleID, user: who.UserID, expires: params.ExpiresAt}
+	if _, err := hex.Decode(g.puzzle.nonce[:], []byte(params.Nonce)); err == nil && c.unsolved.solve(g) {
+		c.pool.solved(network.Of(who.Address))
 	}
 	return nil
 }

@@ -274,6 +274,53 @@ func TestPuzzlesAreGivenOnce(t *testing.T) {
 	}
 }
 
+// TestAskingAgain holds that an account has one challenge until it is solved or nearly over, and only from the network
+// that it was made for.
+func TestAskingAgain(t *testing.T) {
+	t.Parallel()
+	cs, _ := newChallenges(t)
+	if again, is := cs.Again(someone, start); is {
+		t.Fatalf("before the first: %+v", again)
+	}
+	first, err := make1(t, cs, someone, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere, another, other := someone, someone, someone
+	elsewhere.Address = netip.MustParseAddr("198.51.100.7")
+	another.UserID++
+	other.SaleID++
+	for name, c := range map[string]struct {
+		who   challenge.Caller
+		at    time.Duration
+		again bool
+	}{
+		"at once":         {someone, 0, true},
+		"later":           {someone, challenge.Life - 11*time.Second, true},
+		"nearly over":     {someone, challenge.Life - 9*time.Second, false},
+		"another network": {elsewhere, 0, false},
+		"another account": {another, 0, false},
+		"another sale":    {other, 0, false},
+	} {
+		got, is := cs.Again(c.who, start.Add(c.at))
+		if is != c.again || is && got != first {
+			t.Errorf("%s: %t, %+v; want %+v", name, is, got, first)
+		}
+	}
+	solution, err := challenge.Solve(t.Context(), first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a solution may be sent again
+		if err := cs.Check(encode(t, solution), someone, start); err != nil {
+			t.Fatal(err)
+		}
+		if _, is := cs.Again(someone, start); is {
+			t.Error("a challenge that is solved was given again")
+		}
+	}
+}
+
 func TestDifficulty(t *testing.T) {
 	t.Parallel()
 	now := start

@@ -3,6 +3,9 @@ package challenge
 import (
 	"context"
 	"crypto/rand"
+	"math"
+	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +21,8 @@ const (
 	// poolWait is how long a caller waits for a puzzle, and poolWaiting is how many may.
 	poolWait    = 500 * time.Millisecond
 	poolWaiting = 32
+	// reserveScore is up to which score a network takes from a full reserve; the emptier it is the lower.
+	reserveScore = 64
 	// draws is how many counters are drawn until one is found of which there is a puzzle.
 	draws = 4
 )
@@ -32,65 +37,152 @@ type puzzle struct {
 // pool has puzzles that were made before they are asked for, by their counters, so that asking costs no scrypt, and
 // no number of callers costs more of the processor than the maker's half. It is empty, and costs nothing, until a
 // challenge is asked for.
+//
+// Where more are asked for than are made, networks take turns: those that ask and do not solve leave the reserve to
+// the others, and whoever waits is served by their network's standing, and then by when they came.
 type pool struct {
-	depth   int           // how many puzzles of each counter are kept
-	wanted  chan struct{} // the maker has something to do
-	waiting chan struct{}
+	depth  int           // how many puzzles of each counter are kept
+	wanted chan struct{} // the maker has something to do
 
-	mu     sync.Mutex
-	most   int // the hardest difficulty that was asked for
-	ready  [guards.MaxDifficulty][]puzzle
-	filled chan struct{} // closed when a puzzle was made
+	mu       sync.Mutex
+	most     int // the hardest difficulty that was asked for
+	ready    [guards.MaxDifficulty][]puzzle
+	stock    int       // how many are ready
+	waiting  []*waiter // in the order in which they came
+	standing *standing // nil until a challenge is asked for
 }
 
-func newPool(depth int) *pool {
-	return &pool{
-		depth: depth, wanted: make(chan struct{}, 1), waiting: make(chan struct{}, poolWaiting),
-		filled: make(chan struct{}),
-	}
+// waiter is a caller who waits for a puzzle.
+type waiter struct {
+	network    netip.Prefix
+	difficulty int
+	given      chan puzzle // closed without one: others come first
 }
+
+func newPool(depth int) *pool { return &pool{depth: depth, wanted: make(chan struct{}, 1)} }
 
 // take returns a puzzle whose counter is drawn evenly below the difficulty. ErrBusy.
-func (p *pool) take(ctx context.Context, difficulty int) (puzzle, error) {
-	found, more := p.try(difficulty)
-	if found != nil {
+func (p *pool) take(ctx context.Context, network netip.Prefix, difficulty int) (puzzle, error) {
+	found, mine := p.ask(network, difficulty)
+	switch {
+	case found != nil:
 		return *found, nil
-	}
-	select {
-	case p.waiting <- struct{}{}:
-		defer func() { <-p.waiting }()
-	default:
+	case mine == nil:
 		return puzzle{}, ErrBusy
 	}
 	ctx, cancel := context.WithTimeout(ctx, poolWait)
 	defer cancel()
-	for {
-		select {
-		case <-ctx.Done():
+	select {
+	case made, is := <-mine.given:
+		if !is {
 			return puzzle{}, ErrBusy
-		case <-more:
 		}
-		if found, more = p.try(difficulty); found != nil {
-			return *found, nil
-		}
+		return made, nil
+	case <-ctx.Done():
+		return p.leave(mine)
 	}
 }
 
-// try returns a puzzle, or nil and what is closed when there is another.
-func (p *pool) try(difficulty int) (*puzzle, <-chan struct{}) {
+// ask returns a puzzle from the reserve, or the caller's place among those who wait; neither where all who wait come
+// first.
+func (p *pool) ask(network netip.Prefix, difficulty int) (*puzzle, *waiter) {
+	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.standing == nil {
+		p.standing = newStanding()
+	}
 	p.most = max(p.most, difficulty)
 	defer p.want()
+	own := p.standing.of(network, now)
+	if own < reserveScore*float64(p.stock)/float64(p.depth*p.most) {
+		if found := p.fromReserve(difficulty); found != nil {
+			p.standing.add(network, 1, now)
+			return found, nil
+		}
+	}
+	if len(p.waiting) >= poolWaiting {
+		last := p.last(now)
+		if own >= p.standing.of(p.waiting[last].network, now) {
+			return nil, nil
+		}
+		close(p.waiting[last].given)
+		p.waiting = slices.Delete(p.waiting, last, last+1)
+	}
+	mine := &waiter{network: network, difficulty: difficulty, given: make(chan puzzle, 1)}
+	p.waiting = append(p.waiting, mine)
+	return nil, mine
+}
+
+// fromReserve returns a puzzle that is ready, nil if it finds none.
+func (p *pool) fromReserve(difficulty int) *puzzle {
 	for range draws {
 		of := &p.ready[draw(difficulty)]
 		if last := len(*of) - 1; last >= 0 {
 			found := (*of)[last]
 			*of = (*of)[:last]
-			return &found, nil
+			p.stock--
+			return &found
 		}
 	}
-	return nil, p.filled
+	return nil
+}
+
+// last returns which of those who wait comes last: by the standing of their networks, then who came last.
+func (p *pool) last(now time.Time) (last int) {
+	worst := math.Inf(-1)
+	for i, w := range p.waiting {
+		if score := p.standing.of(w.network, now); score >= worst {
+			last, worst = i, score
+		}
+	}
+	return last
+}
+
+// leave ends a wait. A puzzle that came at the same moment is taken.
+func (p *pool) leave(mine *waiter) (puzzle, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.Index(p.waiting, mine); i >= 0 {
+		p.waiting = slices.Delete(p.waiting, i, i+1)
+	}
+	select {
+	case made, is := <-mine.given:
+		if is {
+			return made, nil
+		}
+	default:
+	}
+	return puzzle{}, ErrBusy
+}
+
+// next takes who comes first out of those who wait; nil if nobody does.
+func (p *pool) next() *waiter {
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first, best := -1, math.Inf(1)
+	for i, w := range p.waiting {
+		if score := p.standing.of(w.network, now); score < best {
+			first, best = i, score
+		}
+	}
+	if first < 0 {
+		return nil
+	}
+	w := p.waiting[first]
+	p.waiting = slices.Delete(p.waiting, first, first+1)
+	p.standing.add(w.network, 1, now)
+	return w
+}
+
+// solved notes that a network has solved one.
+func (p *pool) solved(network netip.Prefix) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.standing != nil {
+		p.standing.add(network, -2, time.Now())
+	}
 }
 
 func (p *pool) want() {
@@ -126,6 +218,10 @@ func (p *pool) run(ctx context.Context) error {
 // work makes puzzles for a while, and reports whether more are missing.
 func (p *pool) work(began time.Time) bool {
 	for time.Since(began) < workFor {
+		if w := p.next(); w != nil {
+			w.given <- newPuzzle(draw(w.difficulty))
+			continue
+		}
 		counter, missing := p.scarcest()
 		if !missing {
 			return false
@@ -152,8 +248,7 @@ func (p *pool) put(counter int, made puzzle) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ready[counter] = append(p.ready[counter], made)
-	close(p.filled)
-	p.filled = make(chan struct{})
+	p.stock++
 }
 
 func newPuzzle(counter int) puzzle {

@@ -1,0 +1,107 @@
+package challenge
+
+import (
+	"hash/maphash"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+const (
+	unsolvedSets  = 1 << 12
+	unsolvedCells = 8
+	// enoughTime is how long a challenge must still be valid to be given once more: a slow telephone solves the hardest
+	// within a second.
+	enoughTime = 10 * time.Second
+)
+
+// unsolved is the challenges that were given out and are not solved: an account that asks again gets the same one, so
+// that asking again gains nothing and costs no puzzle. It has a fixed size, 5 MB, taken with the first challenge. In a
+// set where all cells are taken the oldest is forgotten: its account gets another challenge, and its solution is as
+// good as ever. It is safe for concurrent use.
+type unsolved struct {
+	seed maphash.Seed
+	once sync.Once
+	sets []unsolvedSet
+}
+
+type unsolvedSet struct {
+	mu    sync.Mutex
+	cells [unsolvedCells]given
+}
+
+// given is a challenge that an account was given.
+type given struct {
+	sale, user int64
+	network    netip.Prefix
+	expires    int64 // seconds since 1970; 0: the cell is free
+	salt       uint16
+	difficulty uint8
+	solved     bool // which it is once
+	puzzle     puzzle
+}
+
+func newUnsolved() *unsolved { return &unsolved{seed: maphash.MakeSeed()} }
+
+// find returns the challenge that an account has not solved, of the same network, with enough time left.
+func (u *unsolved) find(sale, user int64, network netip.Prefix, now time.Time) (found given, is bool) {
+	s := u.set(sale, user)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.cells {
+		g := &s.cells[i]
+		if g.sale == sale && g.user == user && !g.solved && g.network == network &&
+			g.expires >= now.Add(enoughTime).Unix() {
+			return *g, true
+		}
+	}
+	return given{}, false
+}
+
+// put remembers a challenge, in place of the account's last one.
+func (u *unsolved) put(g given) {
+	s := u.set(g.sale, g.user)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put(g)
+}
+
+// put does so in a set that is locked.
+func (s *unsolvedSet) put(g given) {
+	oldest := &s.cells[0]
+	for i := range s.cells {
+		c := &s.cells[i]
+		if c.sale == g.sale && c.user == g.user {
+			oldest = c
+			break
+		}
+		if c.expires < oldest.expires {
+			oldest = c
+		}
+	}
+	*oldest = g
+}
+
+// solve notes that an account has solved a challenge, which another instance may have given it, and reports whether
+// that is news: the same solution may come again.
+func (u *unsolved) solve(solved given) (news bool) {
+	s := u.set(solved.sale, solved.user)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.cells {
+		g := &s.cells[i]
+		if g.sale == solved.sale && g.user == solved.user {
+			news = g.puzzle.nonce == solved.puzzle.nonce && !g.solved
+			g.solved = g.solved || news
+			return news
+		}
+	}
+	solved.solved = true
+	s.put(solved)
+	return true
+}
+
+func (u *unsolved) set(sale, user int64) *unsolvedSet {
+	u.once.Do(func() { u.sets = make([]unsolvedSet, unsolvedSets) })
+	return &u.sets[maphash.Comparable(u.seed, [2]int64{sale, user})%unsolvedSets]
+}
