@@ -1455,7 +1455,7 @@ export interface paths {
         put?: never;
         /**
          * Become a buyer for trying out
-         * @description A new user, with a token. Only in the embedded mode, whose page asks for it; never an admin. One a second is made at most, after the first 60.
+         * @description A new user, with a token. Only in the embedded mode, whose page asks for it, and not for pages of other sites; never an admin. One a second is made at most, after the first 60.
          */
         post: operations["createDemoBuyer"];
         delete?: never;
@@ -6185,6 +6185,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["Invalid"];
+            403: components["responses"]["Forbidden"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];

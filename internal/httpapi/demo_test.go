@@ -104,6 +104,7 @@ func TestNoDemo(t *testing.T) {
 // nor by a name that somebody had lead here.
 func TestDemoBuyerForOwnPages(t *testing.T) {
 	t.Parallel()
+	const made, refused = http.StatusCreated, http.StatusForbidden
 	page := func(origin, site string) map[string]string {
 		return map[string]string{"Authorization": "", "Origin": origin, "Sec-Fetch-Site": site}
 	}
@@ -113,19 +114,20 @@ func TestDemoBuyerForOwnPages(t *testing.T) {
 		header  map[string]string
 		status  int
 	}{
-		"a program":        {nil, "http://127.0.0.1:8080", nil, http.StatusCreated},
-		"the own page":     {nil, "http://localhost:8080", page("http://localhost:8080", "same-origin"), http.StatusCreated},
-		"on the LAN":       {nil, "http://192.168.1.7", page("http://192.168.1.7", ""), http.StatusCreated},
-		"a known name":     {nil, "http://example.com", nil, http.StatusCreated},
-		"another site":     {nil, "http://localhost", page("https://evil.example", "cross-site"), http.StatusForbidden},
-		"an old browser":   {nil, "http://localhost", page("https://evil.example", ""), http.StatusForbidden},
-		"a sandboxed page": {nil, "http://localhost", page("null", "cross-site"), http.StatusForbidden},
-		"a foreign name":   {nil, "http://evil.example", page("http://evil.example", "same-origin"), http.StatusForbidden},
+		"a program":        {nil, "http://127.0.0.1:8080", nil, made},
+		"the own page":     {nil, "http://localhost:8080", page("http://localhost:8080", "same-origin"), made},
+		"on the LAN":       {nil, "http://192.168.1.7", page("http://192.168.1.7", ""), made},
+		"a known name":     {nil, "http://example.com", nil, made},
+		"another site":     {nil, "http://localhost", page("https://evil.example", "cross-site"), refused},
+		"an old browser":   {nil, "http://localhost", page("https://evil.example", ""), refused},
+		"a sandboxed page": {nil, "http://localhost", page("null", "cross-site"), refused},
+		"a foreign name":   {nil, "http://evil.example", page("http://evil.example", "same-origin"), refused},
 		"an allowed page": {
-			[]string{"https://shop.example"}, "http://localhost", page("https://shop.example", "cross-site"),
-			http.StatusCreated,
+			[]string{"https://shop.example"},
+			"http://localhost", page("https://shop.example", "cross-site"),
+			made,
 		},
-		"every page": {[]string{"*"}, "http://localhost", page("https://any.example", "cross-site"), http.StatusCreated},
+		"every page": {[]string{"*"}, "http://localhost", page("https://any.example", "cross-site"), made},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

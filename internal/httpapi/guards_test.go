@@ -105,8 +105,12 @@ func TestGatekeeper(t *testing.T) {
 		"an admin":    {gate{limits: rate}, press, true, "", []string{fmt.Sprint("enter ", adminID, " 5")}, 1},
 		"the entry":   {gate{enter: ticket}, press, false, "TICKET_REQUIRED", []string{limits, enter}, 0},
 		"the waiting list": {
-			gate{enter: ticket}, request{method: http.MethodPost, target: "/voucher/5/waitlist"}, false,
-			"TICKET_REQUIRED", []string{limits, enter}, 0,
+			gate{enter: ticket},
+			request{method: http.MethodPost, target: "/voucher/5/waitlist"},
+			false,
+			"TICKET_REQUIRED",
+			[]string{limits, enter},
+			0,
 		},
 		"a sale without guards": {
 			gate{limits: rate, enter: ticket},

@@ -175,7 +175,9 @@ func TestTrustedProxies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log lines
-			a := newAPI(t, withLog(&log, slog.LevelDebug), func(cfg *Config) { cfg.Addresses = behind(t, c.trusted...) })
+			a := newAPI(t, withLog(&log, slog.LevelDebug), func(cfg *Config) {
+				cfg.Addresses = behind(t, c.trusted...)
+			})
 			do(t, a, request{
 				method: http.MethodGet, target: "/healthz",
 				header: map[string]string{"X-Forwarded-For": "198.51.100.7", "X-Real-IP": "203.0.113.9"},

@@ -149,7 +149,8 @@ func TestInstancesSharePacedBudgets(t *testing.T) {
 		ask     func(t *LimitsTable, l *guards.Limits, caller int) error
 	}{
 		"addresses": {
-			guards.Rate{Requests: 100, Seconds: 60}, 1, 600, ofAddress, func(t *LimitsTable, l *guards.Limits, i int) error {
+			guards.Rate{Requests: 100, Seconds: 60},
+			1, 600, ofAddress, func(t *LimitsTable, l *guards.Limits, i int) error {
 				return t.Check(l, 1, Caller{Address: address(i)})
 			},
 		},

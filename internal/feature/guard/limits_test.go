@@ -67,7 +67,8 @@ func TestLimitsOfEach(t *testing.T) {
 					t.Fatalf("request %d: %v", i, err)
 				}
 			}
-			if e := rateError(t, table.Check(c.limits, 1, Caller{Address: first})); e == nil || e.Retry != 2*time.Second {
+			e := rateError(t, table.Check(c.limits, 1, Caller{Address: first}))
+			if e == nil || e.Retry != 2*time.Second {
 				t.Errorf("the sixth: %+v, want one after 2 s", e)
 			}
 			_ = table.Check(c.limits, 1, Caller{Address: other})
@@ -209,4 +210,24 @@ func BenchmarkLimits(b *testing.B) {
 		b.ReportMetric(float64(heap()-before)/1e6, "MB")
 		runtime.KeepAlive([]any{addresses, table, other})
 	})
+}
+
+// A user who asks all the time spends nothing of what others have behind the same address.
+func TestAUsersLimitComesFirst(t *testing.T) {
+	t.Parallel()
+	table, a := (&clock{noon}).table(), netip.MustParseAddr("192.0.2.7")
+	l := &guards.Limits{
+		PerAddress: &guards.Rate{Requests: 20, Seconds: 60}, PerUser: &guards.Rate{Requests: 2, Seconds: 60},
+	}
+	for range 100 {
+		_ = table.Check(l, 1, Caller{UserID: 7, Address: a})
+	}
+	for user := range int64(9) {
+		if err := table.Check(l, 1, Caller{UserID: 100 + user, Address: a}); err != nil {
+			t.Errorf("a neighbour: %v", err)
+		}
+	}
+	if e := rateError(t, table.Check(l, 1, Caller{UserID: 7, Address: a})); e == nil || e.Of != OfUser {
+		t.Errorf("%+v", e)
+	}
 }

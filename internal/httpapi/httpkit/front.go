@@ -14,7 +14,7 @@ type Front struct {
 	Bodies  Bodies
 	Streams *Streams
 	Now     func() time.Time
-	// Address returns the address from which a request comes, behind trusted proxies; the zero one if it cannot be read.
+	// Address returns from which address a request comes, behind trusted proxies; the zero one if it cannot be read.
 	Address func(r *http.Request) netip.Addr
 	Zone    *time.Location // in which times without one are read
 	// Orders answers with recorded orders as GET /admin/order does: those that the filter selects, with an id below

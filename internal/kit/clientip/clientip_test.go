@@ -99,7 +99,8 @@ func TestUnreadableAddressesAreCounted(t *testing.T) {
 
 func TestProxiesThatAreNone(t *testing.T) {
 	t.Parallel()
-	if _, err := New([]string{"10.0.0.0/8", "nonsense"}, nil); err == nil || !strings.Contains(err.Error(), "nonsense") {
+	_, err := New([]string{"10.0.0.0/8", "nonsense"}, nil)
+	if err == nil || !strings.Contains(err.Error(), "nonsense") {
 		t.Errorf("%v", err)
 	}
 }

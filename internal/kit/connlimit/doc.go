@@ -11,8 +11,7 @@
 // Also considered: golang.org/x/net/netutil.LimitListener makes callers wait in the kernel's queue, where they hear
 // nothing until they give up, and health checks with them; it also hides CloseWrite from net/http, whose answers to
 // requests that it does not read to the end are then lost to a reset. http.Server.ConnState can count connections but
-// not refuse them before a request was read, which takes a goroutine and the buffers that are to be saved. A
-// server's own way to close what is idle, SetKeepAlivesEnabled, takes the connections of everybody, also those that were
-// idle for a moment, and closed one that asked nothing only if it is five seconds old. A smaller
-// descriptor limit for the process leaves none for the stores either.
+// not refuse them before a request was read, which takes a goroutine and the buffers that are to be saved. A server's
+// own way to close what is idle, SetKeepAlivesEnabled, takes the connections of everybody, also those that were idle
+// for a moment. A smaller descriptor limit for the process leaves none for the stores either.
 package connlimit

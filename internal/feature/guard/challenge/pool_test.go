@@ -65,8 +65,8 @@ func drain(t *testing.T, p *pool, network netip.Prefix) (taken int) {
 	}
 }
 
-// TestPoolIsBounded holds that no more is made than fits, and that one network that solves nothing takes a small part of
-// it, however often it asks: a hundred of them leave enough for those who come then.
+// TestPoolIsBounded holds that no more is made than fits, and that one network that solves nothing takes a small part
+// of it, however often it asks: a hundred of them leave enough for those who come then.
 func TestPoolIsBounded(t *testing.T) {
 	t.Parallel()
 	p := full(16)
@@ -159,8 +159,8 @@ func TestLessPatientNetworksYield(t *testing.T) {
 	})
 }
 
-// TestStandingForgets holds that a score halves in a minute, stays within its bounds, and that a million networks take no
-// more memory than one.
+// TestStandingForgets holds that a score halves in a minute, stays within its bounds, and that a million networks take
+// no more memory than one.
 func TestStandingForgets(t *testing.T) {
 	t.Parallel()
 	s, now := newStanding(), time.Unix(1_800_000_000, 0)
