@@ -44,16 +44,19 @@ func TestWithoutFeatures(t *testing.T) {
 		t.Errorf("%d units sold after a rebuild, want all %d", e.Live(), units)
 	}
 
-	refusesGuards(t, s)
+	refuses(t, s, `"guards":{"conditions":{"minLevel":2}}`, "NEEDS_GUARDS")
+	refuses(t, s, `"redeemable":true`, "NEEDS_REDEMPTION")
 	for _, path := range []string{
 		"/admin/template", "/admin/sale", "/admin/webhook", fmt.Sprintf("/admin/voucher/%d/rehearsal", b.Voucher),
+		"/till/validate", "/till/reserve", "/till/redeem", "/till/release",
 	} {
 		if status := statusOf(t, s.URL(path)); status != http.StatusNotFound {
 			t.Errorf("GET %s answers %d, want 404", path, status)
 		}
 	}
 	for _, table := range []string{
-		"tb_voucher_template", "tb_rehearsal", "tb_webhook_endpoint", "tb_webhook_event",
+		"tb_voucher_template", "tb_rehearsal", "tb_webhook_endpoint", "tb_webhook_event", "tb_coupon",
+		"tb_setting WHERE name LIKE 'coupon_key%'",
 	} {
 		var rows int64
 		if err := s.Ledger.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&rows); err != nil ||
@@ -63,13 +66,12 @@ func TestWithoutFeatures(t *testing.T) {
 	}
 }
 
-// A sale that is to have guards is refused where there are none, and what is refused says so.
-func refusesGuards(t *testing.T, s *box.Site) {
+// refuses tries to create a sale with what needs a feature: it is refused, and the answer says so.
+func refuses(t *testing.T, s *box.Site, field, reason string) {
 	t.Helper()
 	begin := time.Now().Add(time.Hour).UTC()
-	body := fmt.Sprintf(`{"shopId":1,"title":"guarded","payValue":100,"actualValue":1000,"stock":5,"beginTime":%q,`+
-		`"endTime":%q,"guards":{"conditions":{"minLevel":2}}}`,
-		begin.Format(time.RFC3339), begin.Add(time.Hour).Format(time.RFC3339))
+	body := fmt.Sprintf(`{"shopId":1,"title":"refused","payValue":100,"actualValue":1000,"stock":5,"beginTime":%q,`+
+		`"endTime":%q,%s}`, begin.Format(time.RFC3339), begin.Add(time.Hour).Format(time.RFC3339), field)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL("/voucher/seckill"),
 		strings.NewReader(body))
 	if err != nil {
@@ -83,8 +85,8 @@ func refusesGuards(t *testing.T, s *box.Site) {
 	}
 	answer, err := io.ReadAll(res.Body)
 	_ = res.Body.Close() // it is read
-	if err != nil || res.StatusCode != http.StatusBadRequest || !strings.Contains(string(answer), "NEEDS_GUARDS") {
-		t.Errorf("a sale with guards is answered %d %s, %v", res.StatusCode, answer, err)
+	if err != nil || res.StatusCode != http.StatusBadRequest || !strings.Contains(string(answer), reason) {
+		t.Errorf("a sale with %s is answered %d %s, %v", field, res.StatusCode, answer, err)
 	}
 }
 

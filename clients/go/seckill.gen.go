@@ -651,6 +651,7 @@ const (
 	MALFORMED       ReasonCode = "MALFORMED"
 	MISSING         ReasonCode = "MISSING"
 	NEEDSGUARDS     ReasonCode = "NEEDS_GUARDS"
+	NEEDSREDEMPTION ReasonCode = "NEEDS_REDEMPTION"
 	NEEDSSETTING    ReasonCode = "NEEDS_SETTING"
 	NOSALE          ReasonCode = "NO_SALE"
 	NOTAFTEROTHER   ReasonCode = "NOT_AFTER_OTHER"
@@ -720,6 +721,8 @@ func (e ReasonCode) Valid() bool {
 	case MISSING:
 		return true
 	case NEEDSGUARDS:
+		return true
+	case NEEDSREDEMPTION:
 		return true
 	case NEEDSSETTING:
 		return true

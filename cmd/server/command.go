@@ -31,7 +31,6 @@ func commands() []command {
 		{"deadletter", "list, replay or discard accepted orders that could not be read", operate.Deadletter},
 		{"partition", "list, close, open or remove the partitions that sales are spread over", operate.Partition},
 		{"locks", "list who has the service's locks, or take one away", operate.Locks},
-		{"couponkey", "add a key with which new codes of coupons are made", operate.CouponKey},
 		{"token", "print a token for trying the service out", operate.Token},
 		{"health", "ask a running service whether it is alive; for container health checks", health},
 		{"version", "print the version", printVersion},

@@ -48,8 +48,7 @@ func (p *process) serve(ctx context.Context) error {
 	}
 	p.log.InfoContext(ctx, "listening", "address", p.public.addr(), "operations", p.operations.addr())
 	if p.stores.Home != nil {
-		err := welcome(serving, p.env.Out, p.stores, p.shop, p.cfg, p.public.addr(), p.link)
-		if err != nil && serving.Err() == nil {
+		if err := p.welcome(serving); err != nil && serving.Err() == nil {
 			failed(err)
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/telemetry"
 	"seckill/internal/redisstore"
-	"seckill/internal/sqlstore"
 )
 
 // process is a serving process. Each step of run fills in a part of it.
@@ -95,15 +94,7 @@ func (p *process) openStores(ctx context.Context) (err error) {
 	}
 	p.closeAtTheEnd(func() { p.stores.Close(p.log) })
 	p.metrics.WatchPools(p.stores.Pools)
-	if err := p.stores.TakePartitions(ctx, p.cfg.Orders.Partitions, p.log); err != nil {
-		return err
-	}
-	// The first start makes a key, instead of the first payment. With a spoilt one tills cannot redeem, but sales go
-	// on.
-	if _, err := p.stores.Ledger.CouponKeys(ctx); err != nil && !errors.Is(err, sqlstore.ErrKeySpoilt) {
-		return fmt.Errorf("the keys of codes: %w", err)
-	}
-	return nil
+	return p.stores.TakePartitions(ctx, p.cfg.Orders.Partitions, p.log)
 }
 
 func (p *process) openOrderIDs(ctx context.Context) error {
@@ -155,6 +146,11 @@ func (p *process) openFeatures(ctx context.Context) (err error) {
 	for _, c := range p.features.Metrics {
 		if err := p.metrics.Register(c); err != nil {
 			return fmt.Errorf("metrics: %w", err)
+		}
+	}
+	for _, start := range p.features.Start {
+		if err := start(ctx); err != nil {
+			return err
 		}
 	}
 	if p.features.Gatekeeper == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
 	"math"
 	"net"
 	"os"
@@ -44,24 +43,21 @@ func (l signInLink) at(url string) string { return url + "/admin#sign-in=" + l.c
 
 // welcome creates the demonstration vouchers when the data is new, and prints what there is and what to try, for people
 // who started the service without any configuration.
-func welcome(
-	ctx context.Context, out io.Writer, s *wiring.Stores, shop *wiring.Shop, cfg config.Config, addr string,
-	link signInLink,
-) error {
-	for shop.Reconciler.Ready() != nil { // before that nothing is on sale
+func (p *process) welcome(ctx context.Context) error {
+	for p.shop.Reconciler.Ready() != nil { // before that nothing is on sale
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(readyPoll):
 		}
 	}
-	demo, err := demoVoucher(ctx, s, shop.Vouchers)
+	demo, err := demoVoucher(ctx, p.stores, p.shop.Vouchers, p.redeems())
 	if err != nil {
 		return fmt.Errorf("the demonstration sale: %w", err)
 	}
 	user := time.Now().Unix() // at each start a user who has not bought anything yet
 	sign := func(user int64, role string) (string, error) {
-		rules := wiring.TokenRules(cfg, s.Secret)
+		rules := wiring.TokenRules(p.cfg, p.stores.Secret)
 		life := wiring.Within(demoTTL, rules.Life(role == authtoken.RoleAdmin))
 		return authtoken.Sign(rules, user, role, life, time.Now())
 	}
@@ -73,15 +69,19 @@ func welcome(
 	if err != nil {
 		return err
 	}
-	url := "http://" + reachable(addr)
+	url := "http://" + reachable(p.public.addr())
 	open := "Pages are switched off (SECKILL_PAGES)."
-	if cfg.HTTP.Pages {
+	if p.cfg.HTTP.Pages {
+		till := ""
+		if p.redeems() {
+			till = fmt.Sprintf("  a till         %s/till   (its token: %s token -user 7 -role till -shop %d)\n",
+				url, os.Args[0], demoShop)
+		}
 		open = fmt.Sprintf(`Open in a browser:
 
   the shop       %[1]s
   the console    %[2]s   (signs you in, once; on this machine)
-  a till         %[1]s/till   (its token: %[4]s token -user 7 -role till -shop %[3]d)
-  the interface  %[1]s/docs`, url, link.at(url), demoShop, os.Args[0])
+%[3]s  the interface  %[1]s/docs`, url, p.link.at(url), till)
 	}
 	try := "Nothing is on sale in shop 1 to try it with; create a sale in the console, or with the admin's token."
 	if demo != 0 {
@@ -91,7 +91,7 @@ func welcome(
   curl %[1]s/order -H "Authorization: Bearer %[4]s"
   curl %[1]s/voucher/list/%[3]d`, url, demo, demoShop, buyer, user)
 	}
-	_, err = fmt.Fprintf(out, `
+	_, err = fmt.Fprintf(p.env.Out, `
 The coupon service is running in the EMBEDDED mode: everything in this one process,
 orders in %s. It is for trying out; a real sale
 runs on Redis and MySQL (see the README). Ctrl-C stops it.
@@ -104,18 +104,21 @@ An admin's token (the buyer's above and it are valid for a day at most; others: 
 
   %s
 
-`, s.Home.SQLitePath, open, try, os.Args[0], admin)
+`, p.stores.Home.SQLitePath, open, try, os.Args[0], admin)
 	return err
 }
 
+// redeems reports whether vouchers may be redeemable here.
+func (p *process) redeems() bool { return p.features.Members.Coupon != nil }
+
 // demoDrafts returns the vouchers of the first start: one on sale, one whose sale begins while people look around, and
-// an ordinary one. The README buys the first; paid, it is a coupon for a till.
-func demoDrafts(now time.Time) []demoDraft {
+// an ordinary one. The README buys the first; paid, it is a coupon for a till, if it is redeemable.
+func demoDrafts(now time.Time, redeemable bool) []demoDraft {
 	return []demoDraft{
 		{voucher.Draft{
 			ShopID: demoShop, Title: "100 for 10", SubTitle: "Demonstration sale",
 			Rules: "One to a person. Made at the first start, to try the service with.", PayValue: 10_00,
-			ActualValue: 100_00, PerUser: 1, Redemption: voucher.Redemption{ByCode: true},
+			ActualValue: 100_00, PerUser: 1, Redemption: voucher.Redemption{ByCode: redeemable},
 		}, &voucher.SaleDraft{Stock: demoStock, Begin: now, End: now.AddDate(1, 0, 0)}},
 		{voucher.Draft{
 			ShopID: demoShop, Title: "50 for 1", SubTitle: "Starts two minutes after the first start",
@@ -137,14 +140,16 @@ type demoDraft struct {
 
 // demoVoucher returns the id of a voucher that is on sale in shop 1, or 0. On the first start it creates the missing
 // demonstration vouchers: a first start that died half-way has created some already.
-func demoVoucher(ctx context.Context, s *wiring.Stores, vouchers *voucher.Service) (int64, error) {
+func demoVoucher(
+	ctx context.Context, s *wiring.Stores, vouchers *voucher.Service, redeemable bool,
+) (int64, error) {
 	found, err := vouchers.All(ctx, voucher.Search{ShopID: demoShop, Before: math.MaxInt64, Limit: demoSearch})
 	if err != nil {
 		return 0, err
 	}
 	shown := found.Vouchers
 	if s.Home.Fresh {
-		created, err := createDemo(ctx, vouchers, shown)
+		created, err := createDemo(ctx, vouchers, shown, redeemable)
 		if err != nil {
 			return 0, err
 		}
@@ -163,9 +168,9 @@ func demoVoucher(ctx context.Context, s *wiring.Stores, vouchers *voucher.Servic
 
 // createDemo creates the missing demonstration vouchers.
 func createDemo(
-	ctx context.Context, vouchers *voucher.Service, there []voucher.Shown,
+	ctx context.Context, vouchers *voucher.Service, there []voucher.Shown, redeemable bool,
 ) (created []voucher.Shown, err error) {
-	for _, d := range demoDrafts(time.Now()) {
+	for _, d := range demoDrafts(time.Now(), redeemable) {
 		if slices.ContainsFunc(there, func(v voucher.Shown) bool { return v.Title == d.voucher.Title }) {
 			continue
 		}

@@ -24,9 +24,11 @@ type Core struct {
 	// Partitions is where features have keys of their own.
 	Partitions rediskit.Partitions
 	Vouchers   Vouchers
-	// Sales is nil in commands that open the database alone.
-	Sales Sales
-	Locks Locks
+	// These are nil in commands that open the database alone.
+	Sales     Sales
+	Purchases Purchases
+	Locks     Locks
+	Notifier  order.StatusNotifier // who watches an order hears of its new state
 	// Settings are all of the service's, and Secret the key of its tokens.
 	Settings config.Config
 	Secret   string
@@ -86,6 +88,13 @@ type Sales interface {
 	OwnOrder(ctx context.Context, userID, voucherID int64) error
 }
 
+// Purchases are the orders of users: *service.Purchases.
+type Purchases interface {
+	// Order returns a user's own order, waiting at most wait for it to be no longer queued. order.ErrNotFound,
+	// order.ErrUnavailable.
+	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
+}
+
 // Vouchers creates and changes vouchers: *voucher.Service.
 type Vouchers interface {
 	// CreateBeside creates a seckill voucher in the partition of another sale, if it can.
@@ -106,7 +115,10 @@ type Members struct {
 	// Guards returns what a sale's guards did: as JSON, nil for nothing, and as lines of a CSV, names with figures.
 	// With an error both are what can be shown without the figures.
 	Guards func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error)
-	// Coupons returns the coupons of orders, by order, with their codes masked or whole.
+	// Coupon returns the coupon of an order as JSON, with its code masked or whole; nil if it has none. It may write a
+	// code that is missing. order.ErrUnavailable.
+	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
+	// Coupons returns the coupons of orders, by order, with their codes masked or whole. It writes nothing.
 	Coupons func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]Coupon, error)
 }
 
@@ -114,6 +126,9 @@ type Members struct {
 func (m Members) with(more Members) Members {
 	if more.Guards != nil {
 		m.Guards = more.Guards
+	}
+	if more.Coupon != nil {
+		m.Coupon = more.Coupon
 	}
 	if more.Coupons != nil {
 		m.Coupons = more.Coupons

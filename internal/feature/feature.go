@@ -42,6 +42,8 @@ type InLedger struct {
 
 // Parts are what a feature adds to a process. Every field may be empty.
 type Parts struct {
+	// Start is done once, before jobs run and requests are answered. An error of it ends the start of the process.
+	Start      []func(context.Context) error
 	Routes     []httpkit.Route
 	Jobs       []func(context.Context) error // run until their context ends, and may be stopped at any moment
 	Metrics    []prometheus.Collector
@@ -109,6 +111,7 @@ func (l List) Open(core Core) (all Parts, err error) {
 		if err != nil {
 			return Parts{}, fmt.Errorf("%s: %w", f.Name, err)
 		}
+		all.Start = append(all.Start, parts.Start...)
 		all.Routes = append(all.Routes, parts.Routes...)
 		all.Jobs = append(all.Jobs, parts.Jobs...)
 		all.Metrics = append(all.Metrics, parts.Metrics...)

@@ -5,17 +5,19 @@ package features
 import (
 	"seckill/internal/feature"
 	"seckill/internal/feature/guard"
+	"seckill/internal/feature/redemption"
 	"seckill/internal/feature/rehearsal"
 	"seckill/internal/feature/report"
 	"seckill/internal/feature/template"
 	"seckill/internal/feature/webhook"
 )
 
-// List returns all features. A feature shows what those before it have: the report, what guards did.
+// List returns all features. A feature shows what those before it have: the report, coupons and what guards did.
 func List() feature.List {
 	return feature.List{
 		template.New(),
 		rehearsal.New(),
+		redemption.New(),
 		guard.New(),
 		report.New(),
 		webhook.New(),

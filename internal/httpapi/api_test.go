@@ -46,9 +46,9 @@ func testConfig() Config {
 	return Config{
 		Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{},
 		Payments:  fakePayments{},
-		Waitlists: fakeWaitlists{}, Tills: fakeTills{}, Gatekeeper: &gate{},
+		Waitlists: fakeWaitlists{}, Coupon: noCoupon, Gatekeeper: &gate{},
 		GuardsOf: func(int64) *guards.Settings { return nil }, GuardFigures: shownGuards,
-		Rules:       gateRules(),
+		Rules:       append(gateRules(), couponRule()),
 		FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{}, Partitions: fakePartitions{},
 		BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {
 			return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil

@@ -13,7 +13,6 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recorder"
-	"seckill/internal/order/redemption"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"
@@ -134,7 +133,6 @@ func routesDescribed() map[string]described {
 		"GET /order/:id": {
 			good: request{target: "/order/5?wait=1s"}, succeeds: []func(*Config){
 				has(order.Queued), has(order.Paid), has(order.Failed), withCoupon(order.Paid),
-				withCoupon(order.Redeemed), withCoupon(order.Lapsed),
 			},
 			invalid: &request{target: "/order/5?wait=-1s"}, refusals: []error{noOrder, unavailable},
 		},
@@ -157,11 +155,7 @@ func routesDescribed() map[string]described {
 			good: request{target: "/order/5/refund"}, succeeds: []func(*Config){
 				has(order.Refunding), has(order.Refunded),
 			}, invalid: &request{target: "/order/x/refund"},
-			refusals: []error{noOrder, state, order.ErrReserved, unavailable},
-		},
-		"GET /order/:id/qr": {
-			good: request{target: "/order/5/qr"}, succeeds: []func(*Config){withCoupon(order.Paid)},
-			invalid: &request{target: "/order/x/qr"}, refusals: []error{noOrder, redemption.ErrNotFound, unavailable},
+			refusals: []error{noOrder, state, &order.NotNowError{Why: errCoupon}, unavailable},
 		},
 		"POST /voucher/:id/waitlist": {
 			good:     request{target: "/voucher/5/waitlist"},
@@ -198,30 +192,6 @@ func routesDescribed() map[string]described {
 			invalid:  &request{target: "/admin/voucher/x/waitlist"},
 			refusals: []error{noVoucher, voucher.ErrNotSeckill, waitlist.ErrNoList, unavailable},
 		},
-		"POST /till/validate": {
-			good:     request{target: "/till/validate", body: `{"code":"x"}`},
-			succeeds: []func(*Config){withCoupon(order.Paid)}, invalid: &request{target: "/till/validate", body: "{}"},
-			refusals: tills(redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid),
-		},
-		"POST /till/reserve": {
-			good: request{
-				target: "/till/reserve", body: `{"code":"x"}`, header: key,
-			}, succeeds: []func(*Config){withCoupon(order.Paid)},
-			invalid: &request{target: "/till/reserve", body: `{"code":"x"}`}, refusals: tills(redemption.ErrRedeemed,
-				redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid),
-		},
-		"POST /till/redeem": {
-			good:     request{target: "/till/redeem", body: `{"code":"x","reservation":"r"}`, header: key},
-			succeeds: []func(*Config){withCoupon(order.Redeemed)},
-			invalid:  &request{target: "/till/redeem", body: `{"code":"x"}`},
-			refusals: tills(redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid,
-				redemption.ErrReservationOver),
-		},
-		"POST /till/release": {
-			good:     request{target: "/till/release", body: `{"code":"x","reservation":"r"}`},
-			succeeds: []func(*Config){withCoupon(order.Paid)},
-			invalid:  &request{target: "/till/release", body: `{"code":"x"}`}, refusals: tills(redemption.ErrRedeemed),
-		},
 		"GET /admin/order": {
 			good:     request{target: "/admin/order?limit=1&userId=42&status=paid"},
 			succeeds: []func(*Config){asIs, has(order.Paid)},
@@ -229,7 +199,7 @@ func routesDescribed() map[string]described {
 		},
 		"GET /admin/order/:id": {
 			good: request{target: "/admin/order/5"}, succeeds: []func(*Config){
-				has(order.Paid), has(order.Failed), withCoupon(order.Redeemed),
+				has(order.Paid), has(order.Failed), withCoupon(order.Paid),
 			}, invalid: &request{target: "/admin/order/x"},
 			refusals: []error{noOrder, unavailable},
 		},
@@ -537,9 +507,6 @@ func failing(err error) func(*Config) {
 		cfg.Partitions = fakePartitions{err: err}
 		cfg.Check = func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{}, err }
 		cfg.Callbacks = map[string]CallbackReader{"": reads(order.Notice{}, err), "bank": reads(order.Notice{}, err)}
-		cfg.Tills = fakeTills{
-			do: func(redemption.Command) (redemption.Outcome, error) { return redemption.Outcome{}, err },
-		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
-	"seckill/internal/order/redemption"
 	"seckill/internal/voucher"
 )
 
@@ -40,16 +39,6 @@ func orderStateMembers(body []byte, _ words.Language, err error) []byte {
 	body = append(body, `,"data":`...)
 	body = appendOrderRef(body, e.OrderID, order.OneUnit, e.Status)
 	return append(body, '}')
-}
-
-// couponMembers adds what the coupon is, if a till was refused.
-func couponMembers(body []byte, _ words.Language, err error) []byte {
-	e, is := errors.AsType[*redemption.RefusalError](err)
-	if !is {
-		return body
-	}
-	body = append(body, `,"data":`...)
-	return httpkit.AppendJSON(body, refusedView(e))
 }
 
 // notEnoughMembers adds how many units were left.

@@ -52,7 +52,7 @@ func rules(ofFeatures []httpkit.Rule) []httpkit.Rule {
 			late = append(late, r)
 		}
 	}
-	return slices.Concat(saleRules, early, coreRules, tillRules, late)
+	return slices.Concat(saleRules, early, coreRules, late)
 }
 
 // saleRules are what a sale in a rush answers, thousands of times a second.
@@ -111,7 +111,7 @@ var saleRules = []httpkit.Rule{
 	}},
 }
 
-// coreRules are those of everything but sales' requests and tills.
+// coreRules are those of everything but sales' requests.
 var coreRules = []httpkit.Rule{
 	{Matches: httpkit.Is(errManyDemoBuyers), Failure: manyDemoBuyers()},
 	{Matches: httpkit.Is(httpkit.ErrUserStreams), Failure: httpkit.Failure{
@@ -275,6 +275,11 @@ var coreRules = []httpkit.Rule{
 	{Matches: httpkit.Is(httpkit.ErrForbidden), Failure: httpkit.Failure{
 		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
 		Detail:  "This route is for tokens with the role admin.",
+		English: "You may not do this.", Chinese: "没有权限",
+	}},
+	{Matches: httpkit.Is(errNotTill), Failure: httpkit.Failure{
+		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
+		Detail:  "This route is for tokens with the role till and the shop that it stands in.",
 		English: "You may not do this.", Chinese: "没有权限",
 	}},
 	{Matches: httpkit.Is(httpkit.ErrTooLarge), Failure: httpkit.Failure{

@@ -28,6 +28,7 @@ var privateErrors = map[string]error{
 	"order.ErrContended": order.ErrContended, "order.ErrSuperseded": order.ErrSuperseded,
 	"order.ErrOutdated": order.ErrOutdated, "order.ErrBusy": order.ErrBusy, "order.ErrStopping": order.ErrStopping,
 	"order.ErrBarred": order.ErrBarred, "order.UnreadableHolderError": &order.UnreadableHolderError{},
+	"order.NotNowError": &order.NotNowError{Why: errors.New("a feature's")},
 }
 
 func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
@@ -71,9 +72,9 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		errNoToken, errBadToken, httpkit.ErrForbidden, httpkit.ErrTooLarge, errNoRoute, errMethod, errUnkeyedOutcome,
-		httpkit.ErrManyStreams, httpkit.ErrUserStreams, errOverloaded, errRateLimited, errManyDemoBuyers, errUsedLink,
-		errNotLocal, &orderFailedError{},
+		errNoToken, errBadToken, errNotTill, httpkit.ErrForbidden, httpkit.ErrTooLarge, errNoRoute, errMethod,
+		errUnkeyedOutcome, httpkit.ErrManyStreams, httpkit.ErrUserStreams, errOverloaded, errRateLimited,
+		errManyDemoBuyers, errUsedLink, errNotLocal, &orderFailedError{},
 	} {
 		if table.match(err) == &table.internal {
 			t.Errorf("%v is not in the table", err)

@@ -15,7 +15,6 @@ import (
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
-	"seckill/internal/order/redemption"
 	"seckill/internal/voucher"
 )
 
@@ -45,7 +44,7 @@ func (a *API) showOrder(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return a.orderAnswer(c, o, redemption.Code.Shown)
+	return a.orderAnswer(c, o, true)
 }
 
 // findOrder answers GET /admin/order/:id: any user's recorded order, with its history.
@@ -58,7 +57,7 @@ func (a *API) findOrder(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	ans, err := a.orderAnswer(c, o, redemption.Code.Masked)
+	ans, err := a.orderAnswer(c, o, false)
 	if err != nil || a.cfg.Payments == nil {
 		return ans, err
 	}
@@ -211,7 +210,7 @@ type orderJSON struct {
 	FailTime      *time.Time `json:"failTime,omitempty"`
 	LapseTime     *time.Time `json:"lapseTime,omitempty"`
 	// Coupon is there when one order is asked for that has a code.
-	Coupon *couponJSON `json:"coupon,omitempty"`
+	Coupon any `json:"coupon,omitempty"`
 	// History is there when one order is asked for.
 	History []eventJSON `json:"history,omitempty"`
 }
@@ -253,21 +252,17 @@ func shownStatus(s order.Status) string {
 	return s.String()
 }
 
-// orderAnswer is the answer that shows one order, with its coupon, whose code is shown so, and with its history, if
-// they can be read soon.
-func (a *API) orderAnswer(c *gin.Context, o order.Order, show func(redemption.Code) string) (httpkit.Answer, error) {
+// orderAnswer is the answer that shows one order, with its coupon, whose code is whole for its owner, and with its
+// history, if they can be read soon.
+func (a *API) orderAnswer(c *gin.Context, o order.Order, forOwner bool) (httpkit.Answer, error) {
 	ctx := c.Request.Context()
 	v, stale := orderView(o), false
-	// These have none.
-	if a.cfg.Tills != nil && o.Status != order.Queued && o.Status != order.Unpaid && o.Status != order.Failed {
-		switch coupon, err := a.cfg.Tills.CouponOf(ctx, o); {
-		case err == nil:
-			v.Coupon = couponView(coupon, show)
-		case errors.Is(err, order.ErrUnavailable):
-			stale = true
-		case !errors.Is(err, redemption.ErrNotFound):
+	if a.cfg.Coupon != nil {
+		coupon, err := a.cfg.Coupon(ctx, o, forOwner)
+		if err != nil && !errors.Is(err, order.ErrUnavailable) {
 			return httpkit.Answer{}, err
 		}
+		v.Coupon, stale = coupon, err != nil
 	}
 	if a.cfg.Orders != nil {
 		events, err := a.cfg.Orders.History(ctx, o)

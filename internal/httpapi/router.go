@@ -13,7 +13,7 @@ import (
 
 // routes is every route of the public listener. What answers GET answers HEAD too.
 func (a *API) routes() []httpkit.Route {
-	return slices.Concat(a.forVisitors(), a.forBuyers(), a.forWaiting(), a.forTills(),
+	return slices.Concat(a.forVisitors(), a.forBuyers(), a.forWaiting(),
 		a.forAdmins(), a.cfg.Routes)
 }
 
@@ -73,16 +73,6 @@ func (a *API) forWaiting() []httpkit.Route {
 		httpkit.Owning("POST /voucher/:id/waitlist/leave", a.leaveWaitlist),
 		httpkit.Owning("GET /waitlist", a.listPlaces),
 		httpkit.Admin("GET /admin/voucher/:id/waitlist", a.countPlaces))
-}
-
-// forTills are the routes of coupons.
-func (a *API) forTills() []httpkit.Route {
-	return when(a.cfg.Tills != nil,
-		httpkit.Owning("GET /order/:id/qr", a.couponQR),
-		httpkit.Till("POST /till/validate", a.validateCoupon, httpkit.Body),
-		httpkit.Till("POST /till/reserve", a.reserveCoupon, httpkit.Body),
-		httpkit.Till("POST /till/redeem", a.redeemCoupon, httpkit.Body),
-		httpkit.Till("POST /till/release", a.releaseCoupon, httpkit.Body))
 }
 
 // forAdmins are the routes of vouchers, orders, and what an installation has only once.

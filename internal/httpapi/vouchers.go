@@ -51,7 +51,7 @@ func (a *API) createOrdinary(c *gin.Context, who httpkit.Identity) (httpkit.Answ
 	if err := a.bodies.Read(c, fields...); err != nil {
 		return httpkit.Answer{}, err
 	}
-	if err := a.checkPrice(d); err != nil {
+	if err := a.checkDraft(d); err != nil {
 		return httpkit.Answer{}, err
 	}
 	v, err := a.cfg.Vouchers.CreateOrdinary(c.Request.Context(), httpkit.Author(c, who), d)
@@ -74,7 +74,7 @@ func (a *API) createSeckill(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	if err := a.bodies.Read(c, fields...); err != nil {
 		return httpkit.Answer{}, err
 	}
-	if err := a.checkPrice(d); err != nil {
+	if err := a.checkDraft(d); err != nil {
 		return httpkit.Answer{}, err
 	}
 	v, err := a.cfg.Vouchers.CreateSeckill(c.Request.Context(), httpkit.Author(c, who), d, sd)
@@ -125,13 +125,17 @@ func noProvider() words.Text {
 	}
 }
 
-// checkPrice refuses a price that nobody could pay, where that is not wanted.
-func (a *API) checkPrice(d voucher.Draft) error {
-	if !a.cfg.NoProvider || !a.cfg.RequireProvider || d.PayValue == 0 {
-		return nil
+// checkDraft refuses a price that nobody could pay, where that is not wanted, and coupons that nobody could redeem.
+func (a *API) checkDraft(d voucher.Draft) error {
+	var wrong invalid.Problems
+	if a.cfg.NoProvider && a.cfg.RequireProvider && d.PayValue != 0 {
+		wrong.Bad("payValue", invalid.Unpayable, invalid.ZeroOrProvider,
+			invalid.Data{"setting": "SECKILL_REQUIRE_PROVIDER", "provider": "SECKILL_PAYMENT_PROVIDER"})
 	}
-	return invalid.Join(invalid.New("payValue", invalid.Unpayable, invalid.ZeroOrProvider,
-		invalid.Data{"setting": "SECKILL_REQUIRE_PROVIDER", "provider": "SECKILL_PAYMENT_PROVIDER"}))
+	if a.cfg.Coupon == nil && d.Redemption.ByCode {
+		wrong.Bad("redeemable", invalid.NeedsRedemption, invalid.Omit, nil)
+	}
+	return wrong.Err()
 }
 
 // findVouchers answers GET /admin/voucher: every shop's vouchers, newest first, in pages as GET /order.

@@ -10,7 +10,6 @@
 //	outbox     applies to Redis what later changes of orders, and admins, have written into the ledger
 //	recovery   keeps every sale in Redis as the ledger says, and rebuilds those that are wrong
 //	audit      checks while sales run that all units are accounted for; stats for people who watch
-//	redemption codes of paid orders, and the tills that redeem them; lapses coupons past their date
 //	catalog    what an instance remembers of vouchers
 //	ordertest  test doubles
 //

@@ -22,9 +22,6 @@ var (
 	ErrKeyReused = errors.New("idempotency key was used for another request")
 	// ErrUnknownOutcome: it is not known whether the purchase took place. Repeating the call answers that for certain.
 	ErrUnknownOutcome = errors.New("outcome unknown")
-	// ErrReserved: a till has reserved the order's coupon and is about to redeem it. A reservation ends within two
-	// minutes.
-	ErrReserved = errors.New("a till has reserved the coupon")
 	// ErrNoDeadLetter: the dead letter does not exist, or was already replayed or discarded.
 	ErrNoDeadLetter = errors.New("no such dead letter")
 )
@@ -54,6 +51,15 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("the user has %d of this voucher, which is the limit", e.PerUser)
 }
 
+// NotNowError says that a feature forbids what an order's owner wants, for the moment. Nothing was changed. Why is the
+// feature's reason, and the answer to the owner.
+type NotNowError struct{ Why error }
+
+func (e *NotNowError) Error() string { return e.Why.Error() }
+
+// Unwrap returns the reason.
+func (e *NotNowError) Unwrap() error { return e.Why }
+
 // OrUnavailable returns err if it is one of this package's or of voucher's, which are a store's answers. Any other
 // error kept the store from answering, and becomes ErrUnavailable.
 func OrUnavailable(err error) error {
@@ -62,7 +68,7 @@ func OrUnavailable(err error) error {
 	}
 	for _, answer := range []error{
 		ErrNotFound, ErrSeckill, ErrKeyReused, ErrUnavailable, ErrNoPayment, ErrWrongAmount, ErrNoDeadLetter,
-		ErrReserved, voucher.ErrNotFound, voucher.ErrOffShelf,
+		voucher.ErrNotFound, voucher.ErrOffShelf,
 	} {
 		if errors.Is(err, answer) {
 			return err
@@ -72,6 +78,9 @@ func OrUnavailable(err error) error {
 		return err
 	}
 	if _, is := errors.AsType[*LimitError](err); is {
+		return err
+	}
+	if _, is := errors.AsType[*NotNowError](err); is {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)

@@ -13,12 +13,12 @@
 //	               tb_limited_buyer          who has bought an ordinary voucher with a limit; each such purchase
 //	                                         changes the row
 //	               tb_voucher_operation      changes of a sale, numbered for each, until they are applied to Redis
-//	               tb_coupon                 codes of paid orders, their reservations, and which request redeemed them
-//	               tb_webhook_…              endpoints, events for them, and how far each has got
 //	               tb_fence                  the highest token of each job that one instance at a time does
 //	               tb_setting                what all instances agree on
 //	               tb_format                 the format of what is stored, and the ledger's own id
 //	               tb_audit                  what admins changed
+//
+// Features have tables of their own; their rows change in these transactions by hooks (sqlkit.Hook).
 //
 // A batch of orders is one transaction: the rows, sorted by id, and last the stock of each sale, sorted by voucher,
 // because every batch wants that row. Any failure rolls all of it back.
@@ -47,6 +47,6 @@
 // The two dialects share every statement but the one that inserts a batch. SQLite has no row locks; there a transaction
 // takes the file's one write lock when it begins, which is stronger.
 //
-// It is one package because transactions cross its subjects: a row of an order, its history, its payment, its coupon
-// and its sale's stock change together. A file has one subject.
+// It is one package because transactions cross its subjects: a row of an order, its history, its payment and its sale's
+// stock change together. A file has one subject.
 package sqlstore

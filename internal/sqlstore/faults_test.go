@@ -10,50 +10,10 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"seckill/internal/order"
-	"seckill/internal/sqlstore"
-	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
-
-// through opens a second store on the ledger's schema, with a fault of its own between.
-func through(t *testing.T, dsn string, change func(*mysql.Config), o sqlkit.Options) *sqlstore.Store {
-	t.Helper()
-	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	change(cfg)
-	store, err := sqlstore.OpenMySQL(t.Context(), cfg.FormatDSN(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	return store
-}
-
-func proxied(t *testing.T, dsn string, o sqlkit.Options) (*sqlstore.Store, *testkit.Proxy) {
-	t.Helper()
-	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := testkit.NewProxy(t, cfg.Addr)
-	return through(t, dsn, func(c *mysql.Config) { c.Addr = proxy.Addr }, o), proxy
-}
-
-// infrastructure fails the test unless err says nothing about the batch.
-func infrastructure(t *testing.T, err error) {
-	t.Helper()
-	if err == nil || errors.Is(err, order.ErrConflict) || errors.Is(err, order.ErrRejected) {
-		t.Errorf("%v, want an error of the infrastructure", err)
-	}
-}
 
 // number returns the server's error number, or 0.
 func number(err error) uint16 {
@@ -69,7 +29,7 @@ func TestLostCommitReply(t *testing.T) {
 	dsn := ledgertest.MigratedMySQL(t)
 	l := openMySQL(t, dsn)
 	v := l.Seckill(t, 10)
-	store, proxy := proxied(t, dsn, ledgertest.Options(l.Clock))
+	store, proxy := ledgertest.Proxied(t, dsn, ledgertest.Options(l.Clock))
 	for name, write := range map[string]func([]order.Claim) error{
 		"Insert": func(cs []order.Claim) error { return store.Insert(t.Context(), cs) },
 		"Settle": func(cs []order.Claim) error {
@@ -79,7 +39,7 @@ func TestLostCommitReply(t *testing.T) {
 		lost := proxy.Lost()
 		cs := ledgertest.Claims(v, int64(100*lost+1), 3)
 		proxy.DropRepliesTo("COMMIT", 1)
-		infrastructure(t, write(cs))
+		ledgertest.Infrastructure(t, write(cs))
 		if proxy.Lost() != lost+1 {
 			t.Fatalf("%s: no reply was lost", name)
 		}
@@ -98,7 +58,7 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 	t.Parallel()
 	dsn := ledgertest.MigratedMySQL(t)
 	l := openMySQL(t, dsn)
-	store, proxy := proxied(t, ledgertest.Stopped(t, dsn, ledgertest.StartTime), ledgertest.Options(l.Clock))
+	store, proxy := ledgertest.Proxied(t, ledgertest.Stopped(t, dsn, ledgertest.StartTime), ledgertest.Options(l.Clock))
 	v, plain := l.Seckill(t, 100), l.Ordinary(t)
 	cs := l.NewOrders(t, v, 4)
 	late := l.late(t, v, 10)
@@ -148,7 +108,7 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 		lost := proxy.Lost()
 		proxy.DropRepliesTo("COMMIT", 1)
 		err := test.write()
-		infrastructure(t, err)
+		ledgertest.Infrastructure(t, err)
 		if proxy.Lost() != lost+1 {
 			t.Fatalf("%s: no reply was lost", test.name)
 		}
@@ -183,17 +143,17 @@ func TestLockWaitTimeout(t *testing.T) {
 	free, held := l.Seckill(t, 10), l.Seckill(t, 10)
 	o := ledgertest.Options(l.Clock)
 	o.Timeout = 8 * time.Second // so the wait is four
-	store := through(t, dsn, func(*mysql.Config) {}, o)
+	store := ledgertest.Through(t, dsn, func(*mysql.Config) {}, o)
 	holder := l.holding(t, held)
 
 	err := store.Insert(t.Context(), append(ledgertest.Claims(free, 1, 3), ledgertest.Claims(held, 1, 3)...))
-	infrastructure(t, err)
+	ledgertest.Infrastructure(t, err)
 	if number(err) != 1205 {
 		t.Errorf("Insert: %v, want error 1205", err)
 	}
 	cs := ledgertest.Claims(held, 5, 1)
 	err = store.Settle(t.Context(), cs, ledgertest.DecideAll(cs, order.Insert, ""))
-	infrastructure(t, err)
+	ledgertest.Infrastructure(t, err)
 	if number(err) != 1205 {
 		t.Errorf("Settle: %v, want error 1205", err)
 	}
@@ -246,7 +206,7 @@ func TestDeadlock(t *testing.T) {
 	l.AwaitLockWait(t)
 	l.lockIn(t, holder, first)
 	err := <-inserted
-	infrastructure(t, err)
+	ledgertest.Infrastructure(t, err)
 	if number(err) != 1213 {
 		t.Errorf("%v, want error 1213", err)
 	}
@@ -267,7 +227,7 @@ func TestDatabaseAway(t *testing.T) {
 	v := l.Seckill(t, 10)
 	o := ledgertest.Options(l.Clock)
 	o.Timeout = 3 * time.Second
-	store, proxy := proxied(t, dsn, o)
+	store, proxy := ledgertest.Proxied(t, dsn, o)
 	for name, fault := range map[string]func(){"cut": proxy.Cut, "black hole": proxy.Blackhole} {
 		fault()
 		start := time.Now()
@@ -278,7 +238,7 @@ func TestDatabaseAway(t *testing.T) {
 			!errors.Is(voucherErr, order.ErrUnavailable) {
 			t.Errorf("%s: %v, want ErrUnavailable twice", name, err)
 		}
-		infrastructure(t, store.Insert(t.Context(), cs))
+		ledgertest.Infrastructure(t, store.Insert(t.Context(), cs))
 		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%s: took %v", name, took)
 		}
@@ -312,7 +272,7 @@ func TestServerReadOnlyAndKilled(t *testing.T) {
 	v := l.Seckill(t, 10)
 	l.Exec(t, "CREATE USER app@'%' IDENTIFIED BY 'of-this-test'")
 	l.Exec(t, "GRANT SELECT, INSERT, UPDATE ON seckill.* TO app@'%'")
-	store := through(t, dsn, func(c *mysql.Config) { c.User, c.Passwd = "app", "of-this-test" },
+	store := ledgertest.Through(t, dsn, func(c *mysql.Config) { c.User, c.Passwd = "app", "of-this-test" },
 		ledgertest.Options(l.Clock))
 	if err := store.Schema().Check(t.Context()); err != nil {
 		t.Errorf("Check: %v", err)
@@ -324,7 +284,7 @@ func TestServerReadOnlyAndKilled(t *testing.T) {
 
 	l.Exec(t, "SET GLOBAL read_only = 1")
 	err := store.Insert(t.Context(), cs[1:])
-	infrastructure(t, err)
+	ledgertest.Infrastructure(t, err)
 	if number(err) != 1290 {
 		t.Errorf("%v, want error 1290", err)
 	}
@@ -332,11 +292,11 @@ func TestServerReadOnlyAndKilled(t *testing.T) {
 		t.Errorf("%d connections to the read-only server are kept", idle)
 	}
 	err = store.Settle(t.Context(), cs[1:], ledgertest.DecideAll(cs[1:], order.Insert, ""))
-	infrastructure(t, err)
+	ledgertest.Infrastructure(t, err)
 	l.Exec(t, "SET GLOBAL read_only = 0")
 
 	server.Kill()
-	infrastructure(t, store.Insert(t.Context(), cs[1:]))
+	ledgertest.Infrastructure(t, store.Insert(t.Context(), cs[1:]))
 	if _, err := store.Voucher(t.Context(), v); !errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("Voucher while the server is away: %v, want ErrUnavailable", err)
 	}

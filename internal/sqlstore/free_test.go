@@ -6,17 +6,15 @@ import (
 	"time"
 
 	"seckill/internal/order"
-	"seckill/internal/order/redemption"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
-// free creates a sale of a voucher that costs nothing and is redeemed by a code.
+// free creates a sale of a voucher that costs nothing.
 func (l ledger) free(tb testing.TB, stock int64) int64 {
 	tb.Helper()
-	l.ReadKeys(tb)
 	v := ledgertest.Draft()
-	v.Kind, v.PayValue, v.Redemption = voucher.Seckill, 0, redemption30Days()
+	v.Kind, v.PayValue = voucher.Seckill, 0
 	v.Sale = &voucher.Sale{
 		Stock: stock, Issued: stock, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt.Add(time.Hour),
 		OfferWithin: offerTime,
@@ -33,10 +31,8 @@ func (l ledger) free(tb testing.TB, stock int64) int64 {
 // seenPaid is all that hooks see of an order that costs nothing.
 func seenPaid() []string { return []string{"pay: paid by payments NOTHING_TO_PAY"} }
 
-func redemption30Days() voucher.Redemption { return voucher.Redemption{ByCode: true, ValidDays: 30} }
-
-// paidForNothing fails unless the order is paid, with its history, a code, and no payment.
-func (l ledger) paidForNothing(t *testing.T, id int64) redemption.Coupon {
+// paidForNothing fails unless the order is paid, with its history, and no payment.
+func (l ledger) paidForNothing(t *testing.T, id int64) {
 	t.Helper()
 	o := l.ReadOrder(t, id)
 	if o.Status != order.Paid || o.PaidAt.IsZero() || o.Amount != 0 {
@@ -48,15 +44,10 @@ func (l ledger) paidForNothing(t *testing.T, id int64) redemption.Coupon {
 	if ps, err := l.PaymentsOf(t.Context(), id); err != nil || len(ps) != 0 {
 		t.Errorf("order %d has the payments %v, %v", id, ps, err)
 	}
-	c := l.coupon(t, order.Claim{OrderID: id, UserID: o.UserID})
-	if c.Code == "" || !c.ValidUntil.Equal(o.PaidAt.AddDate(0, 0, 30)) {
-		t.Errorf("order %d, paid %v, has the coupon %+v", id, o.PaidAt, c)
-	}
-	return c
 }
 
-// What costs nothing is paid once it is recorded, with its code, in whichever way it is recorded; beside orders of
-// other sales that are not. Hooks see it paid, and not unpaid.
+// What costs nothing is paid once it is recorded, in whichever way it is recorded; beside orders of other sales that
+// are not. Hooks see it paid, and not unpaid.
 func TestFreeOrdersArePaid(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		free, dear := l.free(t, 9), l.Seckill(t, 9)
@@ -64,13 +55,9 @@ func TestFreeOrdersArePaid(t *testing.T) {
 		told := map[int64][]string{}
 		batch := append(ledgertest.Claims(free, 1, 3), ledgertest.Claims(dear, 11, 2)...)
 		l.Record(t, batch)
-		codes := map[redemption.Code]bool{}
 		for _, c := range batch[:3] {
-			codes[l.paidForNothing(t, c.OrderID).Code] = true
+			l.paidForNothing(t, c.OrderID)
 			told[c.OrderID] = seenPaid()
-		}
-		if len(codes) != 3 {
-			t.Errorf("%d codes for three orders", len(codes))
 		}
 		for _, c := range batch[3:] {
 			if o := l.ReadOrder(t, c.OrderID); o.Status != order.Unpaid {
@@ -89,7 +76,7 @@ func TestFreeOrdersArePaid(t *testing.T) {
 		l.paidForNothing(t, decided.OrderID)
 
 		v := ledgertest.Draft()
-		v.PayValue, v.Redemption = 0, redemption30Days()
+		v.PayValue = 0
 		if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err != nil {
 			t.Fatal(err)
 		}
@@ -130,11 +117,9 @@ func TestFreeOrdersAreGivenBack(t *testing.T) {
 			t.Errorf("history\n%s\nwant\n%s", got, want)
 		}
 
-		if out := do(t, l.Store, redeem(l.coupon(t, cs[1]), "k")); out.Err != nil {
-			t.Fatal(out.Err)
-		}
+		l.Transitioned(t, cs[1], order.Redeem)
 		if _, err := l.AskRefund(t.Context(), cs[1].UserID, cs[1].OrderID); err == nil {
-			t.Error("a redeemed coupon was given back")
+			t.Error("a redeemed order was given back")
 		}
 	})
 }

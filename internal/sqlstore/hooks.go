@@ -15,7 +15,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Use has features' hooks run in the ledger's transactions, after those that it has. Call it before anything is
+// Use has features' hooks run in the ledger's transactions, after those of earlier calls. Call it before anything is
 // written.
 func (s *Store) Use(hooks ...sqlkit.Hook) {
 	for _, h := range hooks {

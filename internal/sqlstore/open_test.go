@@ -67,7 +67,7 @@ func TestMySQLSession(t *testing.T) {
 	t.Parallel()
 	dsn := testkit.MySQL(t)
 	isolation := isolationVariable(t, dsn)
-	store := through(t, dsn, func(c *mysql.Config) {
+	store := ledgertest.Through(t, dsn, func(c *mysql.Config) {
 		c.Loc, _ = time.LoadLocation("Asia/Shanghai")
 		c.ParseTime, c.InterpolateParams = false, false
 		c.ReadTimeout = time.Hour

@@ -41,8 +41,8 @@ func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 	l := openMySQL(t, dsn)
 	o := ledgertest.Options(l.Clock)
 	o.Timeout = time.Minute // the readers wait for half of it at most
-	store := through(t, dsn, func(*mysql.Config) {}, o)
-	unlock := lockTable(t, l, "tb_voucher")
+	store := ledgertest.Through(t, dsn, func(*mysql.Config) {}, o)
+	unlock := l.LockTable(t, "tb_voucher")
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	defer unlock()
@@ -89,12 +89,12 @@ func TestRecordersOfAllPartitionsShareThePool(t *testing.T) {
 	l := openMySQL(t, dsn)
 	o := ledgertest.Options(l.Clock)
 	o.Timeout = time.Minute // a lock is waited for half of it at most
-	store := through(t, dsn, func(*mysql.Config) {}, o)
+	store := ledgertest.Through(t, dsn, func(*mysql.Config) {}, o)
 	batches := make([][]order.Claim, partition.Max)
 	for n := range batches {
 		batches[n] = ledgertest.Claims(l.Seckill(t, 5), 1, 5)
 	}
-	unlock := lockTable(t, l, "tb_voucher_order")
+	unlock := l.LockTable(t, "tb_voucher_order")
 	shed := make(chan error, partition.Max)
 	var recorders sync.WaitGroup
 	ctx := bulkhead.With(t.Context(), bulkhead.Recording)
@@ -171,26 +171,6 @@ func TestResultsAreReadWithinTheirPermit(t *testing.T) {
 	}
 }
 
-// lockTable keeps everybody else from a table until unlock is called.
-func lockTable(t *testing.T, l ledger, table string) (unlock func()) {
-	t.Helper()
-	conn, err := l.Raw.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.ExecContext(t.Context(), "LOCK TABLES "+table+" WRITE"); err != nil {
-		t.Fatal(err)
-	}
-	return func() {
-		if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
-			t.Error(err)
-		}
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // A statement with others inside takes one permit, where there is one for its class: with more it would wait for
 // itself.
 func TestASubqueryTakesNoPermit(t *testing.T) {
@@ -199,7 +179,7 @@ func TestASubqueryTakesNoPermit(t *testing.T) {
 	l := openMySQL(t, dsn)
 	o := ledgertest.Options(l.Clock)
 	o.MaxConns = len(bulkhead.Stores())
-	store := through(t, dsn, func(*mysql.Config) {}, o)
+	store := ledgertest.Through(t, dsn, func(*mysql.Config) {}, o)
 	if _, _, err := store.Pending(t.Context(), 1, 10); err != nil {
 		t.Errorf("what is pending: %v", err)
 	}

@@ -16,18 +16,11 @@ type Store struct {
 	log   *slog.Logger
 	terms *termsCache
 	hooks []sqlkit.Hook // of features, in their order
-	// couponKey makes new codes.
-	couponKey *couponKey
 }
 
 // New returns the ledger in a database, whose schema is up to date or will be before anything else is called (Schema).
 func New(db *sqlkit.DB) *Store {
-	s := &Store{
-		db: db, now: db.Now, log: db.Log(), terms: newTermsCache(db.Now),
-		couponKey: newCouponKey(db.Now),
-	}
-	s.Use(s.couponHook())
-	return s
+	return &Store{db: db, now: db.Now, log: db.Log(), terms: newTermsCache(db.Now)}
 }
 
 // OpenMySQL opens the ledger in MySQL or MariaDB, as sqlkit.OpenMySQL does.

@@ -246,7 +246,7 @@ func TestCreateVoucherWhileTheDatabaseIsAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store, proxy := proxied(t, dsn, ledgertest.Options(l.Clock))
+			store, proxy := ledgertest.Proxied(t, dsn, ledgertest.Options(l.Clock))
 			tc.fault(proxy)
 			err := store.CreateVoucher(t.Context(),
 				&voucher.Voucher{ShopID: 1, Title: name, ActualValue: 1, Status: voucher.OnShelf}, ledgertest.Admin)

@@ -5,11 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"pgregory.net/rapid"
 
+	"seckill/internal/feature/redemption"
 	"seckill/internal/order"
-	"seckill/internal/order/redemption"
 )
 
 // tills are two tills of the sale's shop, and one of another.
@@ -110,7 +111,7 @@ func (m *model) lapse(t *rapid.T) {
 	m.w.exec(t, "UPDATE tb_coupon SET valid_until = '2020-01-01', due_time = '2020-01-01' WHERE order_id = ? AND "+
 		"due_time IS NOT NULL", id)
 	m.w.token++
-	_, _, _ = m.w.alive().ledger.LapseDue(m.w.ctx, m.w.token, 10) // a fault leaves it to a later one
+	_, _, _ = m.w.alive().coupons.LapseDue(m.w.ctx, m.w.token, 10) // a fault leaves it to a later one
 }
 
 // couponsAddUp checks, once all is quiescent, that a coupon was redeemed once, by a request that was sent, and that
@@ -146,7 +147,7 @@ func (w *world) coupon(t *rapid.T, id int64) redemption.Coupon {
 	if !has {
 		return redemption.Coupon{}
 	}
-	c, err := w.stores.sql.CouponOf(w.ctx, o)
+	c, err := w.stores.coupons.CouponOf(w.ctx, o)
 	if errors.Is(err, redemption.ErrNotFound) {
 		return redemption.Coupon{}
 	}
@@ -167,19 +168,32 @@ func (w *world) exec(t *rapid.T, query string, args ...any) {
 	w.must(t, err)
 }
 
+// faultyCoupons is a process's way to coupons.
+type faultyCoupons struct {
+	*redemption.Ledger
+	faults *faults
+}
+
 // Do is what tills ask of the ledger.
-func (l ledger) Do(ctx context.Context, cmds []redemption.Command) (outcomes []redemption.Outcome, err error) {
+func (l faultyCoupons) Do(ctx context.Context, cmds []redemption.Command) (outcomes []redemption.Outcome, err error) {
 	err = l.faults.call("do", func() error {
-		outcomes, err = l.Store.Do(ctx, cmds)
+		outcomes, err = l.Ledger.Do(ctx, cmds)
 		return err
 	})
 	return outcomes, err
 }
 
-func (l ledger) LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error) {
+func (l faultyCoupons) LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error) {
 	err = l.faults.call("lapse", func() error {
-		lapsed, seen, err = l.Store.LapseDue(ctx, token, n)
+		lapsed, seen, err = l.Ledger.LapseDue(ctx, token, n)
 		return err
 	})
 	return lapsed, seen, err
 }
+
+// unobserved counts nothing.
+type unobserved struct{}
+
+func (unobserved) Redemption(redemption.Verb, error) {}
+
+func (unobserved) CouponsLapsed(int, time.Duration) {}

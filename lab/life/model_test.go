@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"seckill/internal/feature/redemption"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
@@ -207,7 +208,7 @@ func (m *model) expire(t *rapid.T) {
 
 func (m *model) refund(t *rapid.T) {
 	id, user := m.anOrder(t)
-	if err := m.w.refund(user, id); err != nil && !errors.Is(err, order.ErrReserved) {
+	if err := m.w.refund(user, id); err != nil && !errors.Is(err, redemption.ErrReserved) {
 		m.w.expectedOrState(t, err)
 	}
 }

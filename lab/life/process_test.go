@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"seckill/internal/feature/redemption"
 	"seckill/internal/feature/webhook"
 	"seckill/internal/idworker"
 	"seckill/internal/kit/telemetry"
@@ -18,7 +19,6 @@ import (
 	"seckill/internal/order/outbox"
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/recovery"
-	"seckill/internal/order/redemption"
 	"seckill/internal/order/service"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/redisstore"
@@ -40,6 +40,7 @@ type process struct {
 	payments    *service.Payments
 	vouchers    *voucher.Service
 	tills       *redemption.Tills
+	coupons     faultyCoupons
 	waitlists   *waitlist.Waitlists
 	ledger      ledger
 	ids         *idworker.Worker
@@ -65,6 +66,7 @@ func (l localLock) TryDo(ctx context.Context, name string, f func(context.Contex
 type stores struct {
 	redis    *redisstore.Store
 	sql      *sqlstore.Store
+	coupons  *redemption.Ledger
 	events   *webhook.Ledger
 	count    *redisstore.Counter
 	key      [16]byte
@@ -99,7 +101,8 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	}, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
 		func() string { return "pay_" + uuid.NewString() }, metrics, s.log)
 	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, noLists{}, nil, time.Now)
-	p.tills = redemption.NewTills(p.ledger, notifier, metrics, uuid.NewString, time.Now)
+	p.coupons = faultyCoupons{s.coupons, p.faults}
+	p.tills = redemption.NewTills(p.coupons, notifier, unobserved{}, uuid.NewString, time.Now)
 	p.waitlists = waitlist.New(
 		waitlist.Stores{Ledger: p.ledger, Sales: redis, Rows: p.ledger, IDs: p.ids, Outbox: p.outbox}, metrics)
 	p.newRecorder = func() *recorder.Recorder {

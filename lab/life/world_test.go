@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
+	"seckill/internal/feature/redemption"
 	"seckill/internal/feature/webhook"
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/kit/telemetry"
@@ -101,8 +102,11 @@ func newEnv(t *testing.T) *env {
 	t.Cleanup(func() { must(t, ledger.Close()) })
 	_, err = ledger.Schema().Migrate(t.Context())
 	must(t, err)
+	coupons := redemption.NewLedger(ledger.DB(), ledger.Orders())
 	events := webhook.NewLedger(ledger.DB(), ledger.Orders())
-	ledger.Use(events.Hook())
+	ledger.Use(coupons.Hook(), events.Hook())
+	_, err = coupons.CouponKeys(t.Context())
+	must(t, err)
 	_, err = events.CreateEndpoint(t.Context(), dispatch.Terms{URL: "https://example.com/hook"}, dispatch.NewSecret(),
 		voucher.Author{AdminID: 1})
 	must(t, err)
@@ -116,7 +120,7 @@ func newEnv(t *testing.T) *env {
 	e := &env{
 		rdb: rdb, prefix: prefix, db: db,
 		stores: stores{
-			redis: store, sql: ledger, events: events, count: count, key: key,
+			redis: store, sql: ledger, coupons: coupons, events: events, count: count, key: key,
 			provider: &provider{refunds: map[string]int{}}, log: log,
 		},
 	}

@@ -7,12 +7,12 @@ func inRedemption() []mutant.Mutant {
 	return []mutant.Mutant{
 		serverMutant("a repeated redeem is called another one's", "F51", "0 have got the coupon",
 			mutant.Change{
-				File: "internal/order/redemption/coupon.go", From: `	case cmd.Verb == Redeem && c.redeemedBy(cmd):
+				File: "internal/feature/redemption/coupon.go", From: `	case cmd.Verb == Redeem && c.redeemedBy(cmd):
 		return true, nil
 `, To: ``,
 			},
 			mutant.Change{
-				File: "internal/order/redemption/coupon.go",
+				File: "internal/feature/redemption/coupon.go",
 				From: `// redeemedBy reports whether the same request has redeemed the coupon.
 func (c *Coupon) redeemedBy(cmd Command) bool {
 	return c.Status == order.Redeemed && c.RedeemedBy == cmd.Till.ID && c.RedeemKey == cmd.Key
@@ -22,22 +22,22 @@ func (c *Coupon) redeemedBy(cmd Command) bool {
 			},
 		),
 		serverMutant("a reservation does not bar the refund", "F51", "2 have got the coupon",
-			mutant.Change{File: "internal/sqlstore/coupons.go", From: `	case c.Reserved(asked.At):
-		return order.ErrReserved
+			mutant.Change{File: "internal/feature/redemption/ledger.go", From: `	case c.Reserved(asked.At):
+		return &order.NotNowError{Why: ErrReserved}
 `, To: ``},
 			mutant.Change{
-				File: "internal/order/redemption/coupon.go",
+				File: "internal/feature/redemption/coupon.go",
 				From: `	case cmd.Reservation != "" && (!held || !c.holds(cmd)):
 		return ErrReservationOver
 `, To: ``,
 			},
-			mutant.Change{File: "internal/order/redemption/coupon.go", From: `	case c.Status != order.Paid:
+			mutant.Change{File: "internal/feature/redemption/coupon.go", From: `	case c.Status != order.Paid:
 		return false, ErrVoid
 `, To: ``},
 		),
-		packageMutant("a spoilt key keeps payments waiting", "./internal/sqlstore", "TestSpoiltKeyStopsNothing",
+		packageMutant("a spoilt key keeps payments waiting", "./internal/feature/redemption", "TestSpoiltKeyStopsNothing",
 			"no codes are made", mutant.Change{
-				File: "internal/sqlstore/coupons.go", From: `!errors.Is(err, ErrKeySpoilt) { // else`,
+				File: "internal/feature/redemption/ledger.go", From: `!errors.Is(err, ErrKeySpoilt) { // else`,
 				To: `err != nil { // else`,
 			},
 		),

@@ -15,7 +15,6 @@ import (
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/telemetry"
 	"seckill/internal/order/catalog"
-	"seckill/internal/order/redemption"
 	"seckill/internal/order/service"
 	"seckill/internal/sqlstore"
 )
@@ -33,14 +32,9 @@ func Core(
 ) feature.Core {
 	return feature.Core{
 		DB: s.Ledger.DB(), Orders: s.Ledger.Orders(), Ledger: s.Ledger, Redis: s.Redis, Partitions: s.Redis,
-		Vouchers: shop.Vouchers, Sales: sales{shop.Catalog, shop.Purchases}, Locks: shop.locks, Settings: cfg,
-		Secret: s.Secret, Version: s.build.Version, Embedded: s.Home != nil, Front: front, Log: log,
-		Members: feature.Members{
-			Coupons: func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]feature.Coupon, error) {
-				found, err := s.Ledger.Coupons(ctx, orderIDs)
-				return shownCoupons(found, whole), err
-			},
-		},
+		Vouchers: shop.Vouchers, Sales: sales{shop.Catalog, shop.Purchases}, Purchases: shop.Purchases,
+		Locks: shop.locks, Notifier: shop.Notifier, Settings: cfg, Secret: s.Secret, Version: s.build.Version,
+		Embedded: s.Home != nil, Front: front, Log: log,
 	}
 }
 
@@ -58,19 +52,6 @@ func FrontFor(
 		Bodies: httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}, Streams: streams, Now: time.Now, Zone: cfg.Server.Location,
 		Address: addresses.Of, Orders: httpapi.OrderPages(shop.Orders),
 	}
-}
-
-// shownCoupons returns the coupons as answers show them, with their codes masked or whole.
-func shownCoupons(found map[int64]redemption.Coupon, whole bool) map[int64]feature.Coupon {
-	show := redemption.Code.Masked
-	if whole {
-		show = redemption.Code.Shown
-	}
-	shown := make(map[int64]feature.Coupon, len(found))
-	for id, c := range found {
-		shown[id] = feature.Coupon{Code: show(c.Code), ValidUntil: c.ValidUntil}
-	}
-	return shown
 }
 
 // ToolsFor returns a function that opens the stores for features' commands.

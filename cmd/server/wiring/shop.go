@@ -21,7 +21,6 @@ import (
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/recovery"
-	"seckill/internal/order/redemption"
 	"seckill/internal/order/service"
 	"seckill/internal/order/timeline"
 	"seckill/internal/order/waitlist"
@@ -42,7 +41,6 @@ type Shop struct {
 	Vouchers      *voucher.Service
 	Listings      *listing.Listings
 	DeadLetters   *recorder.DeadLetters
-	Tills         *redemption.Tills
 	Waitlists     *waitlist.Waitlists
 
 	// The background jobs.
@@ -50,8 +48,6 @@ type Shop struct {
 	Reconciler   *recovery.Reconciler
 	outbox       *outbox.Outbox
 	expirer      *service.Expirer
-	lapser       *redemption.Lapser
-	couponKeys   *redemption.KeyLoader
 	offerer      *waitlist.Offerer
 	Auditor      *audit.Auditor
 	Partitions   *partition.Set
@@ -110,7 +106,6 @@ func OpenShop(
 		DeadLetters: openDeadLetters(s, outbox, repairs, notifier, metrics, log),
 		Waitlists: waitlist.New(
 			waitlist.Stores{Ledger: ledger, Sales: redis, Rows: ledger, IDs: ids, Outbox: outbox}, metrics),
-		Tills:        redemption.NewTills(ledger, notifier, metrics, uuid.NewString, time.Now),
 		Monitor:      audit.NewMonitor(ledger, catalog, redis, auditor),
 		Notifier:     notifier,
 		statsFlusher: admission.NewStatsFlusher(admissions, redis, answers, metrics, log),
@@ -120,8 +115,6 @@ func OpenShop(
 		reporterOf:   reporterOf,
 		outbox:       outbox,
 		expirer:      service.NewExpirer(ledger, locks, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
-		couponKeys:   redemption.NewKeyLoader(ledger, log),
-		lapser:       redemption.NewLapser(ledger, locks, notifier, metrics, log),
 		offerer:      waitlist.NewOfferer(ledger, locks, outbox, metrics, log),
 		Auditor:      auditor,
 		Partitions:   s.partitions, partWatcher: partition.NewWatcher(redis, metrics, log),
@@ -197,7 +190,7 @@ func (s *Shop) watchPartitions(ctx context.Context) error {
 // recorders. They run until ctx ends.
 func (s *Shop) Work(ctx context.Context, jobs *errgroup.Group, ofFeatures []func(context.Context) error) {
 	runs := []func(context.Context) error{
-		s.Reconciler.Run, s.Notifier.Run, s.outbox.Run, s.expirer.Run, s.lapser.Run, s.couponKeys.Run, s.offerer.Run,
+		s.Reconciler.Run, s.Notifier.Run, s.outbox.Run, s.expirer.Run, s.offerer.Run,
 		s.Payments.Run, s.timeline.Run, s.keepStats, s.Auditor.Run,
 	}
 	if s.reporterOf != nil { // the embedded mode always has one partition

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"context"
 	"errors"
 	"math"
 	"runtime"
@@ -242,14 +241,6 @@ func BenchmarkReport(b *testing.B) {
 		}
 	}
 	reports := reportsOn(l)
-	reports.members.Coupons = func(ctx context.Context, ids []int64, _ bool) (map[int64]feature.Coupon, error) {
-		found, err := l.Coupons(ctx, ids)
-		coupons := make(map[int64]feature.Coupon, len(found))
-		for id, c := range found {
-			coupons[id] = feature.Coupon{Code: c.Code.Masked(), ValidUntil: c.ValidUntil}
-		}
-		return coupons, err
-	}
 	b.Run("report", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

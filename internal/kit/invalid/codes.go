@@ -34,6 +34,7 @@ const (
 	Malformed       Reason = "MALFORMED"
 	Missing         Reason = "MISSING"
 	NeedsGuards     Reason = "NEEDS_GUARDS"
+	NeedsRedemption Reason = "NEEDS_REDEMPTION"
 	NeedsSetting    Reason = "NEEDS_SETTING"
 	NoSale          Reason = "NO_SALE"
 	NotAfterOther   Reason = "NOT_AFTER_OTHER"
@@ -83,6 +84,7 @@ var reasons = map[Reason]words.Text{
 	Malformed:       {`is "{value}"`, "当前为“{value}”"},
 	Missing:         {"is missing", "缺失"},
 	NeedsGuards:     {"needs guards, which this service was built without", "本服务的构建不含防刷功能"},
+	NeedsRedemption: {"needs redemption, which this service was built without", "本服务的构建不含核销功能"},
 	NeedsSetting:    {"needs the setting {setting}, which is not set", "需要设置 {setting}，本服务未设置"},
 	NoSale:          {"needs a sale, and this voucher has none", "仅适用于秒杀券"},
 	NotAfterOther:   {"is not after {other}", "不晚于{other}"},

@@ -26,7 +26,6 @@ type Metrics struct {
 	recorder   *recorderMetrics
 	partitions *partitionMetrics
 	orders     *orders
-	coupons    *coupons
 	waitlists  *waitlists
 	audit      *auditMetrics
 	repairs    *repairMetrics
@@ -52,7 +51,6 @@ func NewMetrics(b Build) *Metrics {
 		recorder:   newRecorder(),
 		partitions: newPartitions(),
 		orders:     newOrders(),
-		coupons:    newCoupons(),
 		waitlists:  newWaitlists(),
 		audit:      newAudit(),
 		repairs:    newRepairs(),
@@ -70,7 +68,6 @@ func NewMetrics(b Build) *Metrics {
 	m.registry.MustRegister(m.recorder.collectors()...)
 	m.registry.MustRegister(m.partitions.collectors()...)
 	m.registry.MustRegister(m.orders.collectors()...)
-	m.registry.MustRegister(m.coupons.collectors()...)
 	m.registry.MustRegister(m.waitlists.collectors()...)
 	m.registry.MustRegister(m.audit.collectors()...)
 	m.registry.MustRegister(m.repairs.collectors()...)

@@ -217,7 +217,7 @@ func TestAnswersAndFaultsDiffer(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{
 		order.ErrNotFound, order.ErrNoPayment, order.ErrWrongAmount, order.ErrKeyReused, order.ErrSeckill,
-		&order.StateError{OrderID: 1},
+		&order.StateError{OrderID: 1}, &order.LimitError{PerUser: 1}, &order.NotNowError{Why: ordertest.ErrAway},
 	} {
 		if got := order.OrUnavailable(err); errors.Is(got, order.ErrUnavailable) {
 			t.Errorf("%v became %v", err, got)

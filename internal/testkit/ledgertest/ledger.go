@@ -191,14 +191,6 @@ func (l Ledger) migrated(tb testing.TB) Ledger {
 	return l
 }
 
-// ReadKeys reads the keys of codes, as the program does at its start and every so often.
-func (l Ledger) ReadKeys(tb testing.TB) {
-	tb.Helper()
-	if _, err := l.CouponKeys(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
-}
-
 // Draft is a valid voucher of shop 1.
 func Draft() voucher.Voucher {
 	return voucher.Voucher{

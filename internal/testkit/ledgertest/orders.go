@@ -168,6 +168,16 @@ func (l Ledger) Receives(tb testing.TB, p order.Payment) (order.Payment, order.O
 	return got, o
 }
 
+// Paid creates n paid orders of users 1, 2, … n.
+func (l Ledger) Paid(tb testing.TB, voucherID int64, n int) []order.Claim {
+	tb.Helper()
+	cs := l.NewOrders(tb, voucherID, n)
+	for _, c := range cs {
+		l.Receives(tb, l.Pays(tb, c))
+	}
+	return cs
+}
+
 // ReadPayment reads a payment's state.
 func (l Ledger) ReadPayment(tb testing.TB, id string) order.PaymentState {
 	tb.Helper()

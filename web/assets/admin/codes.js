@@ -24,6 +24,7 @@ export const CODES = {
   'reason.MALFORMED': { en: "is \"{value}\"", zh: "当前为“{value}”" },
   'reason.MISSING': { en: "is missing", zh: "缺失" },
   'reason.NEEDS_GUARDS': { en: "needs guards, which this service was built without", zh: "本服务的构建不含防刷功能" },
+  'reason.NEEDS_REDEMPTION': { en: "needs redemption, which this service was built without", zh: "本服务的构建不含核销功能" },
   'reason.NEEDS_SETTING': { en: "needs the setting {setting}, which is not set", zh: "需要设置 {setting}，本服务未设置" },
   'reason.NOTHING_SET': { en: "sets nothing", zh: "未设任何内容" },
   'reason.NOT_AFTER_OTHER': { en: "is not after {other}", zh: "不晚于{other}" },

@@ -19,8 +19,8 @@ const (
 	couponTimeout = 150 * time.Millisecond
 )
 
-// Ledger keeps the coupons. Each method is one transaction.
-type Ledger interface {
+// Coupons keeps the coupons: *Ledger. Each method is one transaction.
+type Coupons interface {
 	// Do does the commands one after the other, as Coupon.Do says, by the ledger's clock, with a line of history for
 	// each that changes something. An outcome is ErrNotFound for a code that no order has. order.ErrUnavailable.
 	Do(ctx context.Context, cmds []Command) ([]Outcome, error)
@@ -45,7 +45,7 @@ type Observer interface {
 
 // Tills does what tills ask for. Commands that come while transactions are under way share the next one.
 type Tills struct {
-	ledger   Ledger
+	ledger   Coupons
 	keys     *Keyring
 	batcher  *batch.Batcher[Command, Outcome]
 	wrong    wrongCodes
@@ -58,7 +58,7 @@ type Tills struct {
 // NewTills returns the service. newID makes ids of reservations that nobody can guess; now is the clock of the limit
 // for wrong codes.
 func NewTills(
-	ledger Ledger, notifier order.StatusNotifier, observer Observer, newID func() string, now func() time.Time,
+	ledger Coupons, notifier order.StatusNotifier, observer Observer, newID func() string, now func() time.Time,
 ) *Tills {
 	t := &Tills{
 		ledger: ledger, keys: NewKeyring(ledger, now), notifier: notifier, observer: observer, newID: newID, now: now,

@@ -12,7 +12,7 @@ const reloadEvery = time.Second
 // Keyring has the keys of all codes that were ever given out. It reads them when it meets a code of a key that it
 // does not know: another instance may have rotated the key.
 type Keyring struct {
-	ledger Ledger
+	ledger Coupons
 	now    func() time.Time
 
 	asking chan struct{} // taken by the one who asks the ledger
@@ -25,7 +25,7 @@ type Keyring struct {
 }
 
 // NewKeyring returns an empty keyring.
-func NewKeyring(ledger Ledger, now func() time.Time) *Keyring {
+func NewKeyring(ledger Coupons, now func() time.Time) *Keyring {
 	return &Keyring{ledger: ledger, now: now, asking: make(chan struct{}, 1)}
 }
 

@@ -1,4 +1,4 @@
-package sqlstore
+package redemption
 
 import (
 	"cmp"
@@ -11,37 +11,36 @@ import (
 	"gorm.io/gorm/clause"
 
 	"seckill/internal/order"
-	"seckill/internal/order/redemption"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
 type couponRow struct {
-	OrderID       int64           `gorm:"column:order_id;primaryKey;autoIncrement:false"`
-	Code          redemption.Code `gorm:"column:code"`
-	VoucherID     int64           `gorm:"column:voucher_id"`
-	ShopID        int64           `gorm:"column:shop_id"`
-	ValidUntil    *time.Time      `gorm:"column:valid_until"`
-	DueTime       *time.Time      `gorm:"column:due_time"`
-	Reservation   *string         `gorm:"column:reservation"`
-	ReservedBy    *int64          `gorm:"column:reserved_by"`
-	ReserveKey    *string         `gorm:"column:reserve_key"`
-	ReservedUntil *time.Time      `gorm:"column:reserved_until"`
-	RedeemedBy    *int64          `gorm:"column:redeemed_by"`
-	RedeemKey     *string         `gorm:"column:redeem_key"`
-	CreateTime    time.Time       `gorm:"column:create_time"`
+	OrderID       int64      `gorm:"column:order_id;primaryKey;autoIncrement:false"`
+	Code          Code       `gorm:"column:code"`
+	VoucherID     int64      `gorm:"column:voucher_id"`
+	ShopID        int64      `gorm:"column:shop_id"`
+	ValidUntil    *time.Time `gorm:"column:valid_until"`
+	DueTime       *time.Time `gorm:"column:due_time"`
+	Reservation   *string    `gorm:"column:reservation"`
+	ReservedBy    *int64     `gorm:"column:reserved_by"`
+	ReserveKey    *string    `gorm:"column:reserve_key"`
+	ReservedUntil *time.Time `gorm:"column:reserved_until"`
+	RedeemedBy    *int64     `gorm:"column:redeemed_by"`
+	RedeemKey     *string    `gorm:"column:redeem_key"`
+	CreateTime    time.Time  `gorm:"column:create_time"`
 }
 
 // TableName implements gorm's schema.Tabler.
 func (*couponRow) TableName() string { return "tb_coupon" }
 
 // coupon returns the coupon of an order, which has the state.
-func (r *couponRow) coupon(o order.Order) redemption.Coupon {
-	c := redemption.Coupon{
+func (r *couponRow) coupon(o order.Order) Coupon {
+	c := Coupon{
 		OrderID: r.OrderID, VoucherID: r.VoucherID, ShopID: r.ShopID, Code: r.Code, Quantity: o.Quantity,
 		Status: o.Status, ValidUntil: sqlkit.At(r.ValidUntil), RedeemedAt: o.RedeemedAt,
 	}
 	if r.Reservation != nil && r.ReservedBy != nil && r.ReserveKey != nil {
-		c.Reservation = redemption.Reservation{
+		c.Reservation = Reservation{
 			ID: *r.Reservation, Till: *r.ReservedBy, Key: *r.ReserveKey, Until: sqlkit.At(r.ReservedUntil),
 		}
 	}
@@ -52,7 +51,7 @@ func (r *couponRow) coupon(o order.Order) redemption.Coupon {
 }
 
 // take copies what tills change in a coupon into its row.
-func (r *couponRow) take(c redemption.Coupon) {
+func (r *couponRow) take(c Coupon) {
 	r.Reservation, r.ReservedBy, r.ReserveKey, r.ReservedUntil = nil, nil, nil, nil
 	if held := c.Reservation; held.ID != "" {
 		r.Reservation, r.ReservedBy, r.ReserveKey, r.ReservedUntil = &held.ID, &held.Till, &held.Key, &held.Until
@@ -65,17 +64,17 @@ func (r *couponRow) take(c redemption.Coupon) {
 // codeTries is how many random codes are tried: two in a row that exist already are one case in 2^60.
 const codeTries = 5
 
-// couponHook gives orders that are paid their codes, and keeps the money of those that a till has reserved.
-func (s *Store) couponHook() sqlkit.Hook {
+// Hook gives orders that are paid their codes, and keeps the money of those that a till has reserved.
+func (l *Ledger) Hook() sqlkit.Hook {
 	return sqlkit.Hook{
-		Feature: "redemption", May: checkRefund,
+		May:   checkRefund,
 		Wants: func(t order.Terms, to order.Status) bool { return to == order.Paid && t.Redemption.ByCode },
 		Changed: func(tx *gorm.DB, changes []order.Change) error {
 			coupons := make([]couponRow, len(changes))
 			for i, c := range changes {
 				coupons[i] = newCouponRow(c.Order, c.Terms, c.At)
 			}
-			if err := s.issueCoupons(tx, coupons); !errors.Is(err, ErrKeySpoilt) { // else reading them makes up for it
+			if err := l.issueCoupons(tx, coupons); !errors.Is(err, ErrKeySpoilt) { // else reading them makes up for it
 				return err
 			}
 			return nil
@@ -92,8 +91,8 @@ func newCouponRow(o order.Order, t order.Terms, now time.Time) couponRow {
 }
 
 // issueCoupons stores the coupons with their codes. With ErrKeySpoilt nothing was written.
-func (s *Store) issueCoupons(tx *gorm.DB, coupons []couponRow) error {
-	key, err := s.couponKey.current()
+func (l *Ledger) issueCoupons(tx *gorm.DB, coupons []couponRow) error {
+	key, err := l.key.current()
 	if err != nil {
 		return err
 	}
@@ -106,7 +105,7 @@ func (s *Store) issueCoupons(tx *gorm.DB, coupons []couponRow) error {
 }
 
 // issue stores coupons under codes that no others have, with one statement, unless a code is taken.
-func issue(tx *gorm.DB, key redemption.Key, rows []couponRow) error {
+func issue(tx *gorm.DB, key Key, rows []couponRow) error {
 	for i := range rows {
 		rows[i].Code = key.NewCode()
 	}
@@ -126,7 +125,7 @@ func issue(tx *gorm.DB, key redemption.Key, rows []couponRow) error {
 }
 
 // issueOne stores a coupon under a code that no other has.
-func issueOne(tx *gorm.DB, key redemption.Key, row *couponRow) (err error) {
+func issueOne(tx *gorm.DB, key Key, row *couponRow) (err error) {
 	for range codeTries {
 		row.Code = key.NewCode()
 		err = tx.Create(row).Error
@@ -173,36 +172,36 @@ func saveCoupons(tx *gorm.DB, rows []couponRow) error {
 	return nil
 }
 
-// CouponOf implements redemption.Ledger.
-func (s *Store) CouponOf(ctx context.Context, o order.Order) (redemption.Coupon, error) {
+// CouponOf implements Coupons.
+func (l *Ledger) CouponOf(ctx context.Context, o order.Order) (Coupon, error) {
 	what := fmt.Sprintf("reading the coupon of order %d", o.ID)
-	terms, err := s.terms.of(s.db.Read(ctx), []int64{o.VoucherID})
+	terms, err := l.orders.Terms(l.db.Read(ctx), []int64{o.VoucherID})
 	if err != nil {
-		return redemption.Coupon{}, sqlkit.ReadError(what, err)
+		return Coupon{}, sqlkit.ReadError(what, err)
 	}
 	if !terms[o.VoucherID].Redemption.ByCode {
-		return redemption.Coupon{}, redemption.ErrNotFound
+		return Coupon{}, ErrNotFound
 	}
-	coupons, err := couponsOf(s.db.Read(ctx), []int64{o.ID})
+	coupons, err := couponsOf(l.db.Read(ctx), []int64{o.ID})
 	if err == nil && coupons[o.ID] == nil && o.Status == order.Paid {
-		o, coupons, err = s.issueMissing(ctx, o)
+		o, coupons, err = l.issueMissing(ctx, o)
 	}
 	switch {
 	case err != nil:
-		return redemption.Coupon{}, sqlkit.ReadError(what, err)
+		return Coupon{}, sqlkit.ReadError(what, err)
 	case coupons[o.ID] == nil:
-		return redemption.Coupon{}, redemption.ErrNotFound
+		return Coupon{}, ErrNotFound
 	}
 	return coupons[o.ID].coupon(o), nil
 }
 
 // Coupons returns the coupons of orders, by order, without what is in the order's row.
-func (s *Store) Coupons(ctx context.Context, orderIDs []int64) (map[int64]redemption.Coupon, error) {
-	rows, err := couponsOf(s.db.Read(ctx), orderIDs)
+func (l *Ledger) Coupons(ctx context.Context, orderIDs []int64) (map[int64]Coupon, error) {
+	rows, err := couponsOf(l.db.Read(ctx), orderIDs)
 	if err != nil {
 		return nil, sqlkit.ReadError(fmt.Sprintf("reading the coupons of %d orders", len(orderIDs)), err)
 	}
-	coupons := make(map[int64]redemption.Coupon, len(rows))
+	coupons := make(map[int64]Coupon, len(rows))
 	for id, row := range rows {
 		coupons[id] = row.coupon(order.Order{})
 	}
@@ -211,11 +210,11 @@ func (s *Store) Coupons(ctx context.Context, orderIDs []int64) (map[int64]redemp
 
 // issueMissing gives a paid order a code if it has none: a program that knew no codes has paid it, or there was no key.
 // It returns the order as it is by then.
-func (s *Store) issueMissing(
+func (l *Ledger) issueMissing(
 	ctx context.Context, o order.Order,
 ) (now order.Order, coupons map[int64]*couponRow, err error) {
-	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		locked, err := s.Orders().Lock(tx, []int64{o.ID})
+	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		locked, err := l.orders.Lock(tx, []int64{o.ID})
 		if err != nil {
 			return err
 		}
@@ -227,15 +226,15 @@ func (s *Store) issueMissing(
 			now.Status != order.Paid {
 			return err
 		}
-		terms, err := s.Orders().Terms(tx, []int64{o.VoucherID})
+		terms, err := l.orders.Terms(tx, []int64{o.VoucherID})
 		if err != nil {
 			return err
 		}
-		at, err := s.db.LedgerTime(tx)
+		at, err := l.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
-		if err := s.issueCoupons(tx, []couponRow{newCouponRow(now, terms[o.VoucherID], at)}); err != nil {
+		if err := l.issueCoupons(tx, []couponRow{newCouponRow(now, terms[o.VoucherID], at)}); err != nil {
 			return err
 		}
 		coupons, err = couponsOf(tx, []int64{o.ID})
@@ -258,22 +257,21 @@ func checkRefund(tx *gorm.DB, asked order.Change) error {
 	c := coupons[id].coupon(asked.Order)
 	switch {
 	case c.Reserved(asked.At):
-		return order.ErrReserved
+		return &order.NotNowError{Why: ErrReserved}
 	case c.Past(asked.At):
 		return order.RequestRefund.Check(id, order.Lapsed)
 	}
 	return nil
 }
 
-// LapseDue implements redemption.Ledger. Orders that another transaction has locked are waited for: tills hold them
-// briefly.
-func (s *Store) LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error) {
-	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+// LapseDue implements Coupons. Orders that another transaction has locked are waited for: tills hold them briefly.
+func (l *Ledger) LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error) {
+	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		lapsed = nil
 		if err := sqlkit.RaiseFence(tx, order.LapserJob, token); err != nil {
 			return err
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := l.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -287,7 +285,7 @@ func (s *Store) LapseDue(ctx context.Context, token int64, n int) (lapsed []orde
 		if seen = len(due); seen == 0 {
 			return nil
 		}
-		lapsed, err = s.lapse(tx, due)
+		lapsed, err = l.lapse(tx, due)
 		return err
 	})
 	if err != nil {
@@ -298,8 +296,8 @@ func (s *Store) LapseDue(ctx context.Context, token int64, n int) (lapsed []orde
 
 // lapse lapses those of the orders that are paid and not reserved, once they are locked, and has none of them looked at
 // again but for the reserved ones.
-func (s *Store) lapse(tx *gorm.DB, due []int64) ([]order.Order, error) {
-	orders, err := s.Orders().Lock(tx, due)
+func (l *Ledger) lapse(tx *gorm.DB, due []int64) ([]order.Order, error) {
+	orders, err := l.orders.Lock(tx, due)
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +305,7 @@ func (s *Store) lapse(tx *gorm.DB, due []int64) ([]order.Order, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.db.LedgerTime(tx)
+	now, err := l.db.LedgerTime(tx)
 	if err != nil {
 		return nil, err
 	}
@@ -331,5 +329,5 @@ func (s *Store) lapse(tx *gorm.DB, due []int64) ([]order.Order, error) {
 	if err := saveCoupons(tx, done); err != nil {
 		return nil, err
 	}
-	return s.Orders().Advance(tx, order.Lapse, now, lapsing)
+	return l.orders.Advance(tx, order.Lapse, now, lapsing)
 }

@@ -1,4 +1,4 @@
-package sqlstore_test
+package redemption_test
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/feature/redemption"
 	"seckill/internal/order"
-	"seckill/internal/order/redemption"
 	"seckill/internal/sqlstore"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
@@ -22,7 +22,7 @@ func TestNobodyWaitsForTheKeys(t *testing.T) {
 	c, gratis := l.NewOrders(t, dear, 1)[0], ledgertest.Claims(free, 31, 1)
 	l.Clock.Add(int64(time.Hour))
 	p := l.Pays(t, c)
-	unlock := lockTable(t, l, "tb_setting")
+	unlock := l.LockTable(t, "tb_setting")
 	if _, _, err := l.Receive(t.Context(),
 		order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider}); err != nil {
 		t.Errorf("a payment: %v", err)
@@ -41,6 +41,7 @@ func TestCodesBeforeTheKeysAreRead(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		sales := l.salesWithCodes(t)
 		l.Store = sqlstore.New(l.DB()) // as another instance begins
+		l = withCodes(l.Ledger)
 		have := l.goesOnWithoutCodes(t, sales)
 		keys, err := l.CouponKeys(t.Context())
 		if err != nil || len(keys) != 1 {
@@ -64,18 +65,18 @@ func TestSpoiltKeyStopsNothing(t *testing.T) {
 			sales := l.salesWithCodes(t)
 			l.Exec(t, "DELETE FROM tb_setting WHERE name LIKE 'coupon_key_%'")
 			l.Exec(t, "INSERT INTO tb_setting VALUES (?, ?, '2026-06-01 20:00:00')", name, value)
-			if _, err := l.CouponKeys(t.Context()); !errors.Is(err, sqlstore.ErrKeySpoilt) {
+			if _, err := l.CouponKeys(t.Context()); !errors.Is(err, redemption.ErrKeySpoilt) {
 				t.Errorf("%s: %v", name, err)
 			}
 			have := l.goesOnWithoutCodes(t, sales)
 			for _, c := range have {
 				if c, err := l.CouponOf(t.Context(), l.ReadOrder(t, c.OrderID)); !errors.Is(err,
-					sqlstore.ErrKeySpoilt) {
+					redemption.ErrKeySpoilt) {
 					t.Errorf("%s: an order has %+v, %v", name, c, err)
 				}
 			}
 			l.Exec(t, "DELETE FROM tb_setting WHERE name = ?", name)
-			l.ReadKeys(t)
+			l.readKeys(t)
 			for _, c := range have {
 				if l.coupon(t, c).Code == "" {
 					t.Errorf("%s: order %d has no code", name, c.OrderID)
@@ -104,7 +105,7 @@ func (l ledger) goesOnWithoutCodes(t *testing.T, s salesWithCodes) []order.Claim
 		t.Fatal(err)
 	}
 	l.Record(t, later)
-	have := slices.Concat(batch, settled, later, l.paid(t, dear, 1))
+	have := slices.Concat(batch, settled, later, l.Paid(t, dear, 1))
 	for _, c := range have {
 		if o := l.ReadOrder(t, c.OrderID); o.Status != order.Paid {
 			t.Errorf("order %d is %s", c.OrderID, o.Status)

@@ -163,13 +163,13 @@ func TestCouponIsUsedOnce(t *testing.T) {
 			now = now.Add(time.Duration(rapid.IntRange(0, 100).Draw(t, "seconds")) * time.Second)
 			reserved, past, before := c.Reserved(now), c.Past(now), c
 			switch what := rapid.IntRange(0, 5).Draw(t, "what"); what {
-			case 4: // as sqlstore does: checkRefund
+			case 4: // as Ledger does: checkRefund
 				if c.Status == order.Paid && !reserved && !past {
 					c.Status = order.Refunding
 					refunded++
 				}
 				continue
-			case 5: // as sqlstore does: lapse
+			case 5: // as Ledger does: lapse
 				if c.Status == order.Paid && !reserved && past {
 					c.Status = order.Lapsed
 					lapsed++

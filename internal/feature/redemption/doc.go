@@ -5,6 +5,8 @@
 //	Coupon    a paid order as tills see it; Coupon.Do decides everything that tills do with it
 //	Tills     checks codes, limits wrong ones, and gives commands of many tills to the ledger in shared transactions
 //	Lapser    ends coupons whose date has passed; one instance at a time, under a fenced lock
+//	Ledger    tb_coupon: codes, their reservations, and which request redeemed them; its hook makes the code of an
+//	          order in the transaction that pays for it
 //
 // The states, of which those in capitals are the order's (transition.go of package order):
 //

@@ -1,4 +1,4 @@
-package sqlstore
+package redemption
 
 import (
 	"context"
@@ -11,26 +11,25 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
-	"seckill/internal/order/redemption"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// Do implements redemption.Ledger.
-func (s *Store) Do(ctx context.Context, cmds []redemption.Command) ([]redemption.Outcome, error) {
+// Do implements Coupons.
+func (l *Ledger) Do(ctx context.Context, cmds []Command) ([]Outcome, error) {
 	what := fmt.Sprintf("doing %d commands of tills", len(cmds))
-	ids, err := s.ordersWithCodes(ctx, cmds)
+	ids, err := l.ordersWithCodes(ctx, cmds)
 	if err != nil {
 		return nil, sqlkit.ReadError(what, err)
 	}
-	outcomes := make([]redemption.Outcome, len(cmds))
+	outcomes := make([]Outcome, len(cmds))
 	if len(ids) == 0 {
 		for i := range outcomes {
-			outcomes[i].Err = redemption.ErrNotFound
+			outcomes[i].Err = ErrNotFound
 		}
 		return outcomes, nil
 	}
-	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		w, err := s.openCoupons(tx, slices.Sorted(maps.Values(ids)))
+	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		w, err := l.openCoupons(tx, slices.Sorted(maps.Values(ids)))
 		if err != nil {
 			return err
 		}
@@ -46,12 +45,12 @@ func (s *Store) Do(ctx context.Context, cmds []redemption.Command) ([]redemption
 }
 
 // ordersWithCodes returns the orders that have the commands' codes. No transaction is needed: codes never change.
-func (s *Store) ordersWithCodes(ctx context.Context, cmds []redemption.Command) (map[redemption.Code]int64, error) {
-	ids := make(map[redemption.Code]int64, len(cmds))
+func (l *Ledger) ordersWithCodes(ctx context.Context, cmds []Command) (map[Code]int64, error) {
+	ids := make(map[Code]int64, len(cmds))
 	for part := range sqlkit.Chunks(sqlkit.Distinct(cmds,
-		func(cmd redemption.Command) redemption.Code { return cmd.Code })) {
+		func(cmd Command) Code { return cmd.Code })) {
 		var rows []couponRow
-		if err := s.db.Read(ctx).Select("order_id", "code").Where("code IN ?", part).Find(&rows).Error; err != nil {
+		if err := l.db.Read(ctx).Select("order_id", "code").Where("code IN ?", part).Find(&rows).Error; err != nil {
 			return nil, fmt.Errorf("looking for codes: %w", err)
 		}
 		for i := range rows {
@@ -63,12 +62,12 @@ func (s *Store) ordersWithCodes(ctx context.Context, cmds []redemption.Command) 
 
 // couponWork is one transaction on coupons, whose orders it has locked.
 type couponWork struct {
-	store   *Store
+	ledger  *Ledger
 	tx      *gorm.DB
 	now     time.Time
 	orders  map[int64]order.Order
 	rows    map[int64]*couponRow
-	coupons map[int64]*redemption.Coupon
+	coupons map[int64]*Coupon
 
 	changed  map[int64]bool
 	redeemed []order.Step
@@ -78,11 +77,11 @@ type couponWork struct {
 // errNoOrder: a coupon without an order cannot be; rows are never deleted.
 var errNoOrder = errors.New("there is a coupon and no order")
 
-func (s *Store) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error) {
+func (l *Ledger) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error) {
 	w = couponWork{
-		store: s, tx: tx, coupons: make(map[int64]*redemption.Coupon, len(ids)), changed: make(map[int64]bool),
+		ledger: l, tx: tx, coupons: make(map[int64]*Coupon, len(ids)), changed: make(map[int64]bool),
 	}
-	if w.orders, err = s.Orders().Lock(tx, ids); err != nil {
+	if w.orders, err = l.orders.Lock(tx, ids); err != nil {
 		return w, err
 	}
 	if w.rows, err = couponsOf(tx, ids); err != nil {
@@ -96,15 +95,15 @@ func (s *Store) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error) 
 		c := row.coupon(o)
 		w.coupons[id] = &c
 	}
-	w.now, err = s.db.LedgerTime(tx)
+	w.now, err = l.db.LedgerTime(tx)
 	return w, err
 }
 
 // do does one command with the coupon of the order; 0 is none.
-func (w *couponWork) do(cmd redemption.Command, id int64) redemption.Outcome {
+func (w *couponWork) do(cmd Command, id int64) Outcome {
 	c, found := w.coupons[id]
 	if !found {
-		return redemption.Outcome{Err: redemption.ErrNotFound, At: w.now}
+		return Outcome{Err: ErrNotFound, At: w.now}
 	}
 	outcome, changed := c.Do(cmd, w.now)
 	if !changed {
@@ -112,7 +111,7 @@ func (w *couponWork) do(cmd redemption.Command, id int64) redemption.Outcome {
 	}
 	w.changed[id] = true
 	by, why := cmd.Till.Actor(), outcome.Why(cmd.Verb)
-	if cmd.Verb == redemption.Redeem {
+	if cmd.Verb == Redeem {
 		w.redeemed = append(w.redeemed, order.Step{Order: w.orders[id], By: by, Why: why})
 		return outcome
 	}
@@ -135,9 +134,9 @@ func (w *couponWork) save() error {
 	if err := saveCoupons(w.tx, rows); err != nil {
 		return err
 	}
-	if err := w.store.Orders().Note(w.tx, w.lines); err != nil {
+	if err := w.ledger.orders.Note(w.tx, w.lines); err != nil {
 		return err
 	}
-	_, err := w.store.Orders().Advance(w.tx, order.Redeem, w.now, w.redeemed) // nothing happens to them afterwards
+	_, err := w.ledger.orders.Advance(w.tx, order.Redeem, w.now, w.redeemed) // nothing happens to them afterwards
 	return err
 }

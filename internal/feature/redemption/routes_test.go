@@ -1,4 +1,4 @@
-package httpapi
+package redemption_test
 
 import (
 	"context"
@@ -6,33 +6,29 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/feature/redemption"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
-	"seckill/internal/order/redemption"
+	"seckill/internal/testkit/apitest"
+	"seckill/internal/testkit/featuretest"
 	"seckill/internal/voucher"
 )
 
-const (
-	tillID = 70
-	shopID = 9
-)
+// orderID is beyond 2^53, as real ones are.
+const orderID = 660_000_000_123_456_789
 
-// tillToken returns a token of the till.
-func tillToken(tb testing.TB) string {
-	tb.Helper()
-	s, err := authtoken.SignTill(authtoken.Rules{Secret: secret}, tillID, shopID, time.Hour, noon)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
-}
+// noon is the time in tests of routes.
+var noon = apitest.Noon()
 
 // fakeTills does what the function does; without one every code is of coupon(). coupon is the coupon of every order;
 // "" is none.
@@ -84,55 +80,68 @@ func (f fakeTills) CouponOf(context.Context, order.Order) (redemption.Coupon, er
 // coupon is a coupon whose order is in the state.
 func coupon(s order.Status) redemption.Coupon {
 	c := redemption.Coupon{
-		OrderID: orderID, VoucherID: 5, ShopID: shopID, Code: "0A6FZXWAHPRGDBFQ", Status: s,
+		OrderID: orderID, VoucherID: 5, ShopID: apitest.ShopID, Code: "0A6FZXWAHPRGDBFQ", Status: s,
 		ValidUntil:  noon.Add(time.Hour),
-		Reservation: redemption.Reservation{ID: "r-1", Till: tillID, Key: "k", Until: noon.Add(time.Minute)},
+		Reservation: redemption.Reservation{ID: "r-1", Till: apitest.TillID, Key: "k", Until: noon.Add(time.Minute)},
 	}
 	if s == order.Redeemed {
-		c.RedeemedBy, c.RedeemedAt, c.Reservation = tillID, noon, redemption.Reservation{}
+		c.RedeemedBy, c.RedeemedAt, c.Reservation = apitest.TillID, noon, redemption.Reservation{}
 	}
 	return c
 }
 
-// withCoupon has every order in the state, with a coupon.
-func withCoupon(s order.Status) func(*Config) {
-	return func(cfg *Config) {
-		has(s)(cfg)
-		cfg.Tills = fakeTills{coupon: coupon(s)}
-	}
+// fakeSales has every voucher and every order, or neither.
+type fakeSales struct {
+	err     error // of orders
+	findErr error // of vouchers
 }
 
-// tills are what every till's request may be refused with, and these reasons.
-func tills(reasons ...error) []error {
-	errs := []error{redemption.ErrMalformed, redemption.ErrNotFound, redemption.ErrWrongCodes, order.ErrUnavailable}
-	for _, reason := range reasons {
-		errs = append(errs,
-			&redemption.RefusalError{Reason: reason, Coupon: coupon(order.Paid), Till: redemption.Till{ID: tillID}})
-	}
-	return errs
+func (f fakeSales) Find(_ context.Context, id int64) (voucher.Voucher, error) {
+	return voucher.Voucher{ID: id, Title: "券", ActualValue: 10000}, f.findErr
 }
 
-// While the ledger does not tell a coupon, its order is shown without.
-func TestOrderWithoutItsCoupon(t *testing.T) {
-	t.Parallel()
-	a := newAPI(t, func(cfg *Config) {
-		has(order.Paid)(cfg)
-		cfg.Tills = fakeTills{couponErr: order.ErrUnavailable}
-	})
-	got := do(t, a, request{
-		target: fmt.Sprint("/order/", orderID), header: map[string]string{"Authorization": token(t, buyerID, "")},
-	})
-	if body := got.Body.String(); got.Code != http.StatusOK || !strings.Contains(body, `"stale":true`) ||
-		!strings.Contains(body, `"status":"paid"`) {
-		t.Errorf("%d %s", got.Code, body)
-	}
+func (f fakeSales) Order(_ context.Context, userID, id int64, _ time.Duration) (order.Order, error) {
+	return order.Order{ID: id, UserID: userID, VoucherID: 5, Status: order.Paid}, f.err
+}
+
+// routesOn are the routes of coupons.
+func routesOn(tills fakeTills, sales fakeSales) []httpkit.Route {
+	return redemption.Routes(tills, sales, sales, httpkit.Front{Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}})
+}
+
+// serve returns an API with the routes of coupons.
+func serve(tb testing.TB, tills fakeTills, sales fakeSales) http.Handler {
+	tb.Helper()
+	return featuretest.Serve(tb, routesOn(tills, sales), redemption.Rules(), apitest.State{})
+}
+
+// ask makes a request with a token.
+func ask(tb testing.TB, api http.Handler, token string, req apitest.Request) *httptest.ResponseRecorder {
+	tb.Helper()
+	req.Header = map[string]string{"Authorization": token, "Idempotency-Key": "k"}
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, req.HTTP(tb, tb.Context()))
+	return w
+}
+
+// asTill sends what a till wants.
+func asTill(tb testing.TB, api http.Handler, what, body string) *httptest.ResponseRecorder {
+	tb.Helper()
+	return ask(tb, api, apitest.TillToken(tb),
+		apitest.Request{Method: http.MethodPost, Target: "/till/" + what, Body: body})
 }
 
 // What a till sends comes to the service, with who it is by its token; what a till of no shop, a buyer and an admin
 // send does not.
 func TestTillsCommands(t *testing.T) {
 	t.Parallel()
-	till := redemption.Till{ID: tillID, ShopID: shopID}
+	till := redemption.Till{ID: apitest.TillID, ShopID: apitest.ShopID}
+	homeless, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
+		"sub": "70", "role": authtoken.RoleTill, "iat": noon.Unix(), "exp": noon.Add(time.Minute).Unix(),
+	}).SignedString([]byte(apitest.Secret))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for path, want := range map[string]redemption.Command{
 		"validate": {Verb: redemption.Validate, Till: till, Code: "c"},
 		"reserve":  {Verb: redemption.Reserve, Till: till, Code: "c", Key: "k"},
@@ -140,30 +149,25 @@ func TestTillsCommands(t *testing.T) {
 		"release":  {Verb: redemption.Release, Till: till, Code: "c", Reservation: "r"},
 	} {
 		var got []redemption.Command
-		a := newAPI(t, func(cfg *Config) {
-			cfg.Tills = fakeTills{do: func(cmd redemption.Command) (redemption.Outcome, error) {
-				got = append(got, cmd)
-				return redemption.Outcome{Coupon: coupon(order.Paid), At: noon}, nil
-			}}
-		})
+		api := serve(t, fakeTills{do: func(cmd redemption.Command) (redemption.Outcome, error) {
+			got = append(got, cmd)
+			return redemption.Outcome{Coupon: coupon(order.Paid), At: noon}, nil
+		}}, fakeSales{})
 		body := `{"code":"c"}`
 		if want.Reservation != "" {
 			body = `{"code":"c","reservation":"r"}`
 		}
-		ask := func(token string) int {
-			return do(t, a,
-				request{method: http.MethodPost, target: "/till/" + path, body: body, header: map[string]string{
-					"Authorization": token, "Idempotency-Key": "k",
-				}}).Code
-		}
-		if code := ask(tillToken(t)); code != http.StatusOK {
-			t.Errorf("%s: %d", path, code)
+		if w := asTill(t, api, path, body); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 		for who, token := range map[string]string{
-			"buyer": token(t, buyerID, ""), "admin": token(t, adminID, authtoken.RoleAdmin),
+			"buyer":           apitest.Token(t, apitest.BuyerID, ""),
+			"admin":           apitest.Token(t, apitest.AdminID, authtoken.RoleAdmin),
+			"till of no shop": homeless,
 		} {
-			if code := ask(token); code != http.StatusForbidden {
-				t.Errorf("%s by a %s: %d, want 403", path, who, code)
+			w := ask(t, api, token, apitest.Request{Method: http.MethodPost, Target: "/till/" + path, Body: body})
+			if w.Code != http.StatusForbidden {
+				t.Errorf("%s by a %s: %d, want 403", path, who, w.Code)
 			}
 		}
 		if diff := cmp.Diff([]redemption.Command{want}, got); diff != "" {
@@ -204,14 +208,15 @@ func TestTillsAnswers(t *testing.T) {
 		},
 		"redeemed by itself": {
 			err: &redemption.RefusalError{
-				Reason: redemption.ErrRedeemed, Coupon: coupon(order.Redeemed), Till: redemption.Till{ID: tillID},
+				Reason: redemption.ErrRedeemed, Coupon: coupon(order.Redeemed),
+				Till: redemption.Till{ID: apitest.TillID},
 			}, status: 409,
 			want: `{"orderId":"660000000123456789","status":"redeemed","redeemTime":"2026-01-02T12:00:00Z",` +
 				`"validUntil":"2026-01-02T13:00:00Z","byThisTill":true}`,
 		},
 		"reserved by another": {
 			err: fmt.Errorf("x: %w", &redemption.RefusalError{
-				Reason: redemption.ErrReserved, Coupon: stranger, Till: redemption.Till{ID: tillID},
+				Reason: redemption.ErrReserved, Coupon: stranger, Till: redemption.Till{ID: apitest.TillID},
 			}), status: 409,
 			want: `{"orderId":"660000000123456789","status":"paid","validUntil":"2026-01-02T13:00:00Z",` +
 				`"reservedUntil":"2026-01-02T12:01:00Z","byThisTill":false}`,
@@ -219,15 +224,9 @@ func TestTillsAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newAPI(t, func(cfg *Config) {
-				cfg.Tills = fakeTills{
-					do: func(redemption.Command) (redemption.Outcome, error) { return tc.outcome, tc.err },
-				}
-			})
-			w := do(t, a, request{
-				method: http.MethodPost, target: "/till/validate", body: `{"code":"x"}`,
-				header: map[string]string{"Authorization": tillToken(t)},
-			})
+			w := asTill(t, serve(t, fakeTills{
+				do: func(redemption.Command) (redemption.Outcome, error) { return tc.outcome, tc.err },
+			}, fakeSales{}), "validate", `{"code":"x"}`)
 			var got struct{ Data json.RawMessage }
 			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != tc.status ||
 				string(got.Data) != tc.want {
@@ -240,56 +239,22 @@ func TestTillsAnswers(t *testing.T) {
 // A coupon is redeemed whether its voucher can be read or not.
 func TestTillsWithoutTheVoucher(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, withCoupon(order.Redeemed), func(cfg *Config) {
-		cfg.FindVoucher = func(context.Context, int64) (voucher.Voucher, error) {
-			return voucher.Voucher{}, errors.New("away")
-		}
-	})
-	w := do(t, a, request{
-		method: http.MethodPost, target: "/till/redeem", body: `{"code":"x"}`, header: map[string]string{
-			"Authorization": tillToken(t), "Idempotency-Key": "k",
-		},
-	})
-	if w.Code != http.StatusOK || strings.Contains(w.Body.String(), "title") {
+	api := serve(t, fakeTills{coupon: coupon(order.Redeemed)}, fakeSales{findErr: errors.New("away")})
+	if w := asTill(t, api, "redeem", `{"code":"x"}`); w.Code != http.StatusOK ||
+		strings.Contains(w.Body.String(), "title") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 
-// Its owner reads the code, an admin its end; a list has none.
-func TestWhoReadsCodes(t *testing.T) {
-	t.Parallel()
-	a := newAPI(t, withCoupon(order.Redeemed))
-	admin := map[string]string{"Authorization": token(t, adminID, authtoken.RoleAdmin)}
-	for _, tc := range []struct {
-		target string
-		header map[string]string
-		want   string
-	}{
-		{
-			"/order/5", nil,
-			`"coupon":{"code":"0A6F-ZXWA-HPRG-DBFQ","validUntil":"2026-01-02T13:00:00Z","redeemedBy":"till 70"}`,
-		},
-		{"/admin/order/5", admin, `"coupon":{"code":"····-····-····-DBFQ",`},
-	} {
-		w := do(t, a, request{method: http.MethodGet, target: tc.target, header: tc.header})
-		if !strings.Contains(w.Body.String(), tc.want) ||
-			tc.header != nil && strings.Contains(w.Body.String(), "0A6F") {
-			t.Errorf("%s: %s, want %s", tc.target, w.Body, tc.want)
-		}
-	}
-	for _, target := range []string{"/order", "/admin/order"} {
-		if w := do(t, a, request{method: http.MethodGet, target: target, header: admin}); w.Code != http.StatusOK ||
-			strings.Contains(w.Body.String(), "DBFQ") {
-			t.Errorf("%s: %d %s", target, w.Code, w.Body)
-		}
-	}
-}
-
-// The picture is the one in the file, which a reader of QR codes has read as this code.
+// The picture is the one in the file, which a reader of QR codes has read as this code. An order without a code has
+// none.
 func TestQRPicture(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, withCoupon(order.Paid))
-	w := do(t, a, request{method: http.MethodGet, target: "/order/5/qr"})
+	get := func(f fakeTills) *httptest.ResponseRecorder {
+		return ask(t, serve(t, f, fakeSales{}), apitest.Token(t, apitest.BuyerID, ""),
+			apitest.Request{Method: http.MethodGet, Target: "/order/5/qr"})
+	}
+	w := get(fakeTills{coupon: coupon(order.Paid)})
 	want, err := os.ReadFile("testdata/0A6FZXWAHPRGDBFQ.svg")
 	if err != nil {
 		t.Fatal(err)
@@ -299,5 +264,8 @@ func TestQRPicture(t *testing.T) {
 	}
 	if w.Body.Len() > 4096 {
 		t.Errorf("%d bytes", w.Body.Len())
+	}
+	if w := get(fakeTills{}); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "COUPON_NOT_FOUND") {
+		t.Errorf("without a code: %d %s", w.Code, w.Body)
 	}
 }

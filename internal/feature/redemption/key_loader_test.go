@@ -8,12 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"seckill/internal/order/redemption"
+	"seckill/internal/feature/redemption"
 )
 
 // keyCounter counts how often the keys are read; each time that fails.
 type keyCounter struct {
-	redemption.Ledger
+	redemption.Coupons
 	reads int
 }
 

@@ -1,4 +1,4 @@
-package operate
+package redemption
 
 import (
 	"context"
@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	"seckill/cmd/server/wiring"
+	"seckill/internal/feature"
 	"seckill/internal/kit/cmdline"
-	"seckill/internal/kit/config"
 )
 
 const couponKeyHelp = `server couponkey tells which key the codes of coupons are made with. A code has a checksum
@@ -20,14 +19,15 @@ under a key, so that tills refuse a wrong code without asking the database.
 Codes of every key stay good: a rotation voids none. Rotate when somebody who
 should not have read tb_setting. There is room for 32 keys.`
 
-// CouponKey is the command couponkey.
-func CouponKey(ctx context.Context, env wiring.Env) error {
+// couponKey is the command couponkey.
+func couponKey(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	set := flag.NewFlagSet("couponkey", flag.ContinueOnError)
 	rotate := set.Bool("rotate", false, "add a key, with which new codes are made")
-	if err := cmdline.Parse(env.Env, set, couponKeyHelp); err != nil {
+	if err := cmdline.Parse(env, set, couponKeyHelp); err != nil {
 		return err
 	}
-	return wiring.WithLedger(ctx, env, func(_ config.Config, ledger wiring.Ledger, log *slog.Logger) error {
+	return open.Ledger(ctx, env, func(core feature.Core) error {
+		ledger := NewLedger(core.DB, core.Orders)
 		keys, err := ledger.CouponKeys(ctx)
 		if err != nil {
 			return err
@@ -37,7 +37,7 @@ func CouponKey(ctx context.Context, env wiring.Env) error {
 			if current, err = ledger.RotateCouponKey(ctx); err != nil {
 				return err
 			}
-			log.InfoContext(ctx, "the key of codes was rotated", slog.Int("key", current))
+			core.Log.InfoContext(ctx, "the key of codes was rotated", slog.Int("key", current))
 		}
 		_, err = fmt.Fprintf(env.Out, "new codes are made with key %d; codes of keys 0 to %d are good\n",
 			current, current)

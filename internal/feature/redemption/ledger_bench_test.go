@@ -1,4 +1,4 @@
-package sqlstore_test
+package redemption_test
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"seckill/internal/feature/redemption"
 	"seckill/internal/order"
-	"seckill/internal/order/redemption"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )

@@ -1,4 +1,4 @@
-package sqlstore_test
+package redemption_test
 
 import (
 	"errors"
@@ -11,25 +11,70 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/feature/redemption"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
-	"seckill/internal/order/redemption"
-	"seckill/internal/sqlstore"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
 var till = redemption.Till{ID: 70, ShopID: 1}
 
+// ledger is one of ledgertest whose transactions make codes, and the ledger of those.
+type ledger struct {
+	ledgertest.Ledger
+	*coupons
+}
+
+type coupons = redemption.Ledger
+
+func withCodes(l ledgertest.Ledger) ledger {
+	kept := redemption.NewLedger(l.DB(), l.Orders())
+	l.Use(kept.Hook())
+	return ledger{l, kept}
+}
+
+// eachDialect runs the test on an empty, migrated ledger in MariaDB and in SQLite.
+func eachDialect(t *testing.T, test func(t *testing.T, l ledger)) {
+	t.Helper()
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) { test(t, withCodes(l)) })
+}
+
+func openMySQL(tb testing.TB, dsn string) ledger {
+	tb.Helper()
+	return withCodes(ledgertest.OpenMySQL(tb, dsn))
+}
+
+// readKeys reads the keys of codes, as the program does at its start and every so often.
+func (l ledger) readKeys(tb testing.TB) {
+	tb.Helper()
+	if _, err := l.CouponKeys(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // redeemable creates a seckill voucher whose paid orders have codes.
 func (l ledger) redeemable(tb testing.TB, stock int64, r voucher.Redemption) int64 {
 	tb.Helper()
-	l.ReadKeys(tb)
+	return l.sale(tb, stock, 1000, r)
+}
+
+// free creates a seckill voucher that costs nothing, and whose orders have codes.
+func (l ledger) free(tb testing.TB, stock int64) int64 {
+	tb.Helper()
+	return l.sale(tb, stock, 0, voucher.Redemption{ValidDays: 30})
+}
+
+// sale creates a seckill voucher with a waiting list, whose paid orders have codes, at a price in cents.
+func (l ledger) sale(tb testing.TB, stock, cents int64, r voucher.Redemption) int64 {
+	tb.Helper()
+	l.readKeys(tb)
 	v := ledgertest.Draft()
 	r.ByCode = true
-	v.Kind, v.Redemption = voucher.Seckill, r
+	v.Kind, v.PayValue, v.Redemption = voucher.Seckill, cents, r
 	v.Sale = &voucher.Sale{
 		Stock: stock, Issued: stock, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt.Add(time.Hour),
+		OfferWithin: 10 * time.Minute,
 	}
 	if err := l.CreateVoucher(tb.Context(), &v, ledgertest.Admin); err != nil {
 		tb.Fatal(err)
@@ -43,16 +88,6 @@ func (l ledger) redeemable(tb testing.TB, stock int64, r voucher.Redemption) int
 	return v.ID
 }
 
-// paid creates n paid orders of users 1, 2, … n.
-func (l ledger) paid(tb testing.TB, voucherID int64, n int) []order.Claim {
-	tb.Helper()
-	cs := l.NewOrders(tb, voucherID, n)
-	for _, c := range cs {
-		l.Receives(tb, l.Pays(tb, c))
-	}
-	return cs
-}
-
 // coupon reads the coupon of an order.
 func (l ledger) coupon(tb testing.TB, c order.Claim) redemption.Coupon {
 	tb.Helper()
@@ -63,16 +98,8 @@ func (l ledger) coupon(tb testing.TB, c order.Claim) redemption.Coupon {
 	return coupon
 }
 
-// raceRounds is how often a race is run: make -C lab races runs them more often.
-func raceRounds(few, many int) int {
-	if os.Getenv("SECKILL_TEST_RACES") == "many" {
-		return many
-	}
-	return few
-}
-
-// do gives a command to the store, again while no connection was free, which on a busy machine is so now and then.
-func do(tb testing.TB, s *sqlstore.Store, cmd redemption.Command) redemption.Outcome {
+// do gives a command to the ledger, again while no connection was free, which on a busy machine is so now and then.
+func do(tb testing.TB, s redemption.Coupons, cmd redemption.Command) redemption.Outcome {
 	tb.Helper()
 	outcomes, err := s.Do(tb.Context(), []redemption.Command{cmd})
 	for errors.Is(err, bulkhead.ErrFull) && tb.Context().Err() == nil {
@@ -103,7 +130,7 @@ func TestPaidOrdersHaveCodes(t *testing.T) {
 			t.Fatalf("CouponKeys = %d keys, %v", len(keys), err)
 		}
 		for v, want := range map[int64]time.Time{days: ledgertest.RecordedAt.AddDate(0, 0, 3), date: until} {
-			cs := l.paid(t, v, 3)
+			cs := l.Paid(t, v, 3)
 			first := l.coupon(t, cs[0])
 			if !keys[0].Made(first.Code) || first.Code == l.coupon(t, cs[1]).Code || !first.ValidUntil.Equal(want) {
 				t.Errorf("coupons %+v and %+v", first, l.coupon(t, cs[1]))
@@ -119,7 +146,7 @@ func TestPaidOrdersHaveCodes(t *testing.T) {
 				t.Errorf("an unpaid order has %+v, %v", c, err)
 			}
 		}
-		plain := l.paid(t, l.Seckill(t, 1), 1)[0]
+		plain := l.Paid(t, l.Seckill(t, 1), 1)[0]
 		if c, err := l.CouponOf(t.Context(), l.ReadOrder(t, plain.OrderID)); !errors.Is(err, redemption.ErrNotFound) {
 			t.Errorf("an order without a code has %+v, %v", c, err)
 		}
@@ -132,8 +159,8 @@ func TestPaidOrdersHaveCodes(t *testing.T) {
 // Coupons of several orders are read at once; an order without one is left out.
 func TestCoupons(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		cs := l.paid(t, l.redeemable(t, 9, voucher.Redemption{ValidDays: 30}), 2)
-		codeless := l.paid(t, l.Seckill(t, 5), 1)[0]
+		cs := l.Paid(t, l.redeemable(t, 9, voucher.Redemption{ValidDays: 30}), 2)
+		codeless := l.Paid(t, l.Seckill(t, 5), 1)[0]
 		got, err := l.Coupons(t.Context(), []int64{cs[0].OrderID, codeless.OrderID, cs[1].OrderID})
 		if err != nil || len(got) != 2 {
 			t.Fatalf("%+v, %v", got, err)
@@ -156,7 +183,7 @@ func TestCouponsOfSeveralUnits(t *testing.T) {
 		l.Record(t, cs)
 		l.Receives(t, l.Pays(t, cs[0]))
 		coupon := l.coupon(t, cs[0])
-		o := do(t, l.Store, redeem(coupon, "k"))
+		o := do(t, l, redeem(coupon, "k"))
 		if o.Err != nil || coupon.Quantity.Units() != 3 || o.Coupon.Quantity.Units() != 3 {
 			t.Errorf("the order has %s units, the till is told %s, %v; want 3",
 				coupon.Quantity, o.Coupon.Quantity, o.Err)
@@ -182,7 +209,7 @@ func TestLatePaidOrdersHaveCodes(t *testing.T) {
 			t.Errorf("the revived order has %+v", coupon)
 		}
 		v = l.redeemable(t, 9, voucher.Redemption{})
-		other := l.paid(t, v, 2)[1]
+		other := l.Paid(t, v, 2)[1]
 		l.Exec(t, "DELETE FROM tb_coupon WHERE order_id = ?", other.OrderID)
 		codes := make(chan redemption.Code, 8)
 		for range cap(codes) {
@@ -203,11 +230,52 @@ func TestLatePaidOrdersHaveCodes(t *testing.T) {
 	})
 }
 
+// What costs nothing has a code once it is recorded, in whichever way it is recorded; beside orders of other sales that
+// have none.
+func TestFreeOrdersHaveCodes(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		free, dear := l.free(t, 4), l.redeemable(t, 9, voucher.Redemption{})
+		batch := ledgertest.Claims(free, 1, 3)
+		l.Record(t, append(batch, ledgertest.Claims(dear, 11, 2)...))
+		decided := ledgertest.Claims(free, 5, 1) // by the conflict resolver
+		if err := l.Settle(t.Context(), decided, ledgertest.DecideAll(decided, order.Insert, "")); err != nil {
+			t.Fatal(err)
+		}
+		ordinary := ledgertest.Draft()
+		ordinary.PayValue, ordinary.Redemption = 0, voucher.Redemption{ByCode: true, ValidDays: 30}
+		if err := l.CreateVoucher(t.Context(), &ordinary, ledgertest.Admin); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Join(t.Context(), free, []int64{21}); err != nil { // for the unit that is given back
+			t.Fatal(err)
+		}
+		if _, err := l.AskRefund(t.Context(), batch[0].UserID, batch[0].OrderID); err != nil {
+			t.Fatal(err)
+		}
+		accepted := ledgertest.Claims(free, 21, 1)[0]
+		if _, err := l.Accept(t.Context(), free, accepted.UserID, accepted.OrderID); err != nil {
+			t.Fatal(err)
+		}
+		l.ApplyAll(t, free)
+		codes := map[redemption.Code]bool{}
+		for _, c := range append(batch, decided[0], accepted, l.Bought(t, ordinary.ID, 7)) {
+			o, coupon := l.ReadOrder(t, c.OrderID), l.coupon(t, c)
+			if !coupon.ValidUntil.Equal(o.PaidAt.AddDate(0, 0, 30)) {
+				t.Errorf("order %d, paid %v, has the coupon %+v", c.OrderID, o.PaidAt, coupon)
+			}
+			codes[coupon.Code] = true
+		}
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_coupon"); len(codes) != 6 || n != 6 || codes[""] {
+			t.Errorf("%d codes, %d rows; want six", len(codes), n)
+		}
+	})
+}
+
 // What tills do is in the order, in the coupon and in the history; what they are refused is nowhere.
 func TestTillsChangeTheLedger(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.redeemable(t, 9, voucher.Redemption{})
-		cs := l.paid(t, v, 4)
+		cs := l.Paid(t, v, 4)
 		coupons := make([]redemption.Coupon, len(cs))
 		for i, c := range cs {
 			coupons[i] = l.coupon(t, c)
@@ -249,7 +317,7 @@ func TestTillsChangeTheLedger(t *testing.T) {
 			got.Status != order.Redeemed {
 			t.Errorf("the redeemed coupon is %+v", got)
 		}
-		if outcome := do(t, l.Store, redeem(coupons[0], "k")); !outcome.Repeated {
+		if outcome := do(t, l, redeem(coupons[0], "k")); !outcome.Repeated {
 			t.Errorf("asked again in another transaction: %+v", outcome)
 		}
 		if got := l.coupon(t, cs[3]).Reservation; got.ID != "r3" || got.Till != till.ID ||
@@ -274,24 +342,24 @@ func TestTillsChangeTheLedger(t *testing.T) {
 func TestRefundOfCoupons(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.redeemable(t, 9, voucher.Redemption{})
-		cs := l.paid(t, v, 3)
+		cs := l.Paid(t, v, 3)
 		ask := func(c order.Claim) error {
 			_, err := l.AskRefund(t.Context(), c.UserID, c.OrderID)
 			return err
 		}
 		coupon := l.coupon(t, cs[0])
-		do(t, l.Store, reserve(coupon, "r"))
-		if err := ask(cs[0]); !errors.Is(err, order.ErrReserved) {
+		do(t, l, reserve(coupon, "r"))
+		if err := ask(cs[0]); !errors.Is(err, redemption.ErrReserved) {
 			t.Errorf("while it is reserved: %v", err)
 		}
 		l.Exec(t, "UPDATE tb_coupon SET reserved_until = ?", ledgertest.Stored(ledgertest.RecordedAt))
 		if err := ask(cs[0]); err != nil {
 			t.Errorf("after that: %v", err)
 		}
-		if o := do(t, l.Store, redeem(coupon, "k")); !errors.Is(o.Err, redemption.ErrVoid) {
+		if o := do(t, l, redeem(coupon, "k")); !errors.Is(o.Err, redemption.ErrVoid) {
 			t.Errorf("redeeming a refunded one: %+v", o)
 		}
-		do(t, l.Store, redeem(l.coupon(t, cs[1]), "k"))
+		do(t, l, redeem(l.coupon(t, cs[1]), "k"))
 		if err := ask(cs[1]); !ledgertest.InState(err, order.Redeemed) {
 			t.Errorf("a redeemed one: %v", err)
 		}
@@ -308,15 +376,15 @@ func TestRefundOfCoupons(t *testing.T) {
 func TestLapseDue(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.redeemable(t, 9, voucher.Redemption{ValidDays: 1})
-		cs := l.paid(t, v, 7)
+		cs := l.Paid(t, v, 7)
 		date := func(at time.Time, cs ...order.Claim) {
 			for _, c := range cs {
 				l.Exec(t, "UPDATE tb_coupon SET valid_until = ?, due_time = ? WHERE order_id = ?",
 					ledgertest.Stored(at), ledgertest.Stored(at), c.OrderID)
 			}
 		}
-		do(t, l.Store, redeem(l.coupon(t, cs[2]), "k"))
-		do(t, l.Store, reserve(l.coupon(t, cs[3]), "r"))
+		do(t, l, redeem(l.coupon(t, cs[2]), "k"))
+		do(t, l, reserve(l.coupon(t, cs[3]), "r"))
 		date(ledgertest.RecordedAt, cs[0], cs[1], cs[3], cs[4], cs[6])
 		date(ledgertest.RecordedAt.Add(time.Millisecond), cs[5])
 		l.Force(t, order.Refunded, cs[4].OrderID)
@@ -354,7 +422,7 @@ func TestLapseDue(t *testing.T) {
 		l.Exec(t, "UPDATE tb_coupon SET reserved_until = ? WHERE order_id = ?",
 			ledgertest.Stored(ledgertest.RecordedAt), cs[3].OrderID)
 		lapse(3, 9, 1, 1)
-		if o := do(t, l.Store, redeem(l.coupon(t, cs[0]), "k")); !errors.Is(o.Err, redemption.ErrLapsed) {
+		if o := do(t, l, redeem(l.coupon(t, cs[0]), "k")); !errors.Is(o.Err, redemption.ErrLapsed) {
 			t.Errorf("redeeming a lapsed one: %+v", o)
 		}
 		l.Exec(t, "UPDATE tb_voucher_order SET status = 2 WHERE id = ?", cs[4].OrderID) // as it was forced
@@ -373,12 +441,12 @@ func TestRotationVoidsNoCode(t *testing.T) {
 				t.Errorf("code %s is not known: %v", c.Code, err)
 			}
 		}
-		first := l.coupon(t, l.paid(t, v, 1)[0])
+		first := l.coupon(t, l.Paid(t, v, 1)[0])
 		made(first)
 		if id, err := l.RotateCouponKey(t.Context()); err != nil || id != 1 {
 			t.Fatalf("RotateCouponKey = %d, %v", id, err)
 		}
-		l.ReadKeys(t)
+		l.readKeys(t)
 		cs := ledgertest.Claims(v, 2, 1)
 		l.Record(t, cs)
 		l.Receives(t, l.Pays(t, cs[0]))
@@ -389,7 +457,7 @@ func TestRotationVoidsNoCode(t *testing.T) {
 		keyring = redemption.NewKeyring(l, time.Now)
 		made(first)
 		made(second)
-		if o := do(t, l.Store, redeem(first, "k")); o.Err != nil {
+		if o := do(t, l, redeem(first, "k")); o.Err != nil {
 			t.Errorf("redeeming the old code: %v", o.Err)
 		}
 		if n := l.Number(t, "SELECT COUNT(*) FROM tb_audit WHERE action = 'rotate'"); n != 1 {
@@ -400,7 +468,7 @@ func TestRotationVoidsNoCode(t *testing.T) {
 				t.Fatalf("RotateCouponKey = %d, %v; want %d", got, err, id)
 			}
 		}
-		if _, err := l.RotateCouponKey(t.Context()); !errors.Is(err, sqlstore.ErrKeysExhausted) {
+		if _, err := l.RotateCouponKey(t.Context()); !errors.Is(err, redemption.ErrKeysExhausted) {
 			t.Errorf("one more: %v", err)
 		}
 	})
@@ -421,6 +489,14 @@ func TestKeysOfCodesThatAreNone(t *testing.T) {
 	})
 }
 
+// raceRounds is how often a race is run: make -C lab races runs them more often.
+func raceRounds(few, many int) int {
+	if os.Getenv("SECKILL_TEST_RACES") == "many" {
+		return many
+	}
+	return few
+}
+
 // Sixty-four tills redeem one code at once, over and over: exactly one of them each time.
 func TestManyTillsRedeemOneCode(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
@@ -430,7 +506,7 @@ func TestManyTillsRedeemOneCode(t *testing.T) {
 			rounds = 5
 		}
 		v := l.redeemable(t, int64(rounds), voucher.Redemption{})
-		for _, c := range l.paid(t, v, rounds) {
+		for _, c := range l.Paid(t, v, rounds) {
 			coupon := l.coupon(t, c)
 			outcomes := make([]redemption.Outcome, tills)
 			var wg sync.WaitGroup
@@ -438,7 +514,7 @@ func TestManyTillsRedeemOneCode(t *testing.T) {
 				wg.Go(func() {
 					cmd := redeem(coupon, fmt.Sprint("key ", i))
 					cmd.Till.ID = int64(i + 1)
-					outcomes[i] = do(t, l.Store, cmd)
+					outcomes[i] = do(t, l, cmd)
 				})
 			}
 			wg.Wait()
@@ -470,7 +546,7 @@ func TestCouponRaces(t *testing.T) {
 	}{
 		"refund against redeem": {
 			first: func(l ledger, c redemption.Coupon, _ order.Claim) error {
-				return do(t, l.Store, redeem(c, "k")).Err
+				return do(t, l, redeem(c, "k")).Err
 			},
 			second: func(l ledger, _ redemption.Coupon, c order.Claim) error {
 				_, err := l.AskRefund(t.Context(), c.UserID, c.OrderID)
@@ -483,14 +559,14 @@ func TestCouponRaces(t *testing.T) {
 		},
 		"refund against reserve": {
 			first: func(l ledger, c redemption.Coupon, _ order.Claim) error {
-				return do(t, l.Store, reserve(c, "r")).Err
+				return do(t, l, reserve(c, "r")).Err
 			},
 			second: func(l ledger, _ redemption.Coupon, c order.Claim) error {
 				_, err := l.AskRefund(t.Context(), c.UserID, c.OrderID)
 				return err
 			},
 			won: func(reserve, refund error) bool {
-				return reserve == nil && errors.Is(refund, order.ErrReserved) ||
+				return reserve == nil && errors.Is(refund, redemption.ErrReserved) ||
 					errors.Is(reserve, redemption.ErrVoid) && refund == nil
 			},
 		},
@@ -498,7 +574,7 @@ func TestCouponRaces(t *testing.T) {
 			first: func(l ledger, c redemption.Coupon, _ order.Claim) error {
 				cmd := redeem(c, "k")
 				cmd.Reservation = "r"
-				return do(t, l.Store, cmd).Err
+				return do(t, l, cmd).Err
 			},
 			second: func(l ledger, _ redemption.Coupon, _ order.Claim) error {
 				_, _, err := l.LapseDue(t.Context(), 1, 10)
@@ -511,10 +587,10 @@ func TestCouponRaces(t *testing.T) {
 			t.Parallel()
 			l := openMySQL(t, ledgertest.MigratedMySQL(t))
 			v := l.redeemable(t, int64(rounds), voucher.Redemption{})
-			for _, c := range l.paid(t, v, rounds) {
+			for _, c := range l.Paid(t, v, rounds) {
 				coupon := l.coupon(t, c)
 				if strings.HasPrefix(name, "lapse") {
-					do(t, l.Store, reserve(coupon, "r"))
+					do(t, l, reserve(coupon, "r"))
 					l.Exec(t, "UPDATE tb_coupon SET valid_until = ?, due_time = ? WHERE order_id = ?",
 						ledgertest.Stored(ledgertest.RecordedAt), ledgertest.Stored(ledgertest.RecordedAt), c.OrderID)
 				}
@@ -534,7 +610,7 @@ func TestLapseSeesAReservation(t *testing.T) {
 	t.Parallel()
 	l := openMySQL(t, ledgertest.MigratedMySQL(t))
 	v := l.redeemable(t, 1, voucher.Redemption{ValidDays: 1})
-	c := l.paid(t, v, 1)[0]
+	c := l.Paid(t, v, 1)[0]
 	l.Exec(t, "UPDATE tb_coupon SET due_time = ?", ledgertest.Stored(ledgertest.RecordedAt))
 	tx, err := l.Raw.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -572,11 +648,12 @@ func TestLostCommitReplyOfTills(t *testing.T) {
 	t.Parallel()
 	dsn := ledgertest.MigratedMySQL(t)
 	l := openMySQL(t, dsn)
-	store, proxy := proxied(t, ledgertest.Stopped(t, dsn, ledgertest.StartTime), ledgertest.Options(l.Clock))
+	core, proxy := ledgertest.Proxied(t, ledgertest.Stopped(t, dsn, ledgertest.StartTime), ledgertest.Options(l.Clock))
+	store := redemption.NewLedger(core.DB(), core.Orders())
 	v := l.redeemable(t, 9, voucher.Redemption{})
-	cs := l.paid(t, v, 3)
+	cs := l.Paid(t, v, 3)
 	held := l.coupon(t, cs[2])
-	do(t, l.Store, reserve(held, "r"))
+	do(t, l, reserve(held, "r"))
 	for name, cmd := range map[string]redemption.Command{
 		"redeem": redeem(l.coupon(t, cs[0]), "k"), "reserve": reserve(l.coupon(t, cs[1]), "r"),
 		"release": {Verb: redemption.Release, Till: till, Code: held.Code, Reservation: "r"},
@@ -584,7 +661,7 @@ func TestLostCommitReplyOfTills(t *testing.T) {
 		lost := proxy.Lost()
 		proxy.DropRepliesTo("COMMIT", 1)
 		_, err := store.Do(t.Context(), []redemption.Command{cmd})
-		infrastructure(t, err)
+		ledgertest.Infrastructure(t, err)
 		if proxy.Lost() != lost+1 {
 			t.Fatalf("%s: no reply was lost", name)
 		}
@@ -600,7 +677,7 @@ func TestLostCommitReplyOfTills(t *testing.T) {
 		ledgertest.Stored(ledgertest.RecordedAt))
 	proxy.DropRepliesTo("COMMIT", 1)
 	_, _, err := store.LapseDue(t.Context(), 1, 9)
-	infrastructure(t, err)
+	ledgertest.Infrastructure(t, err)
 	if lapsed, seen, err := store.LapseDue(t.Context(), 1, 9); err != nil || len(lapsed) != 0 || seen != 0 {
 		t.Errorf("lapsing again: %d of %d, %v", len(lapsed), seen, err)
 	}

@@ -14,12 +14,12 @@ const loadKeysEvery = 20 * time.Second
 // KeyLoader reads the keys of codes every so often, so that the ledger makes new codes with the newest one and no
 // payment waits for a key. While they cannot be read, the key that is known stays in use.
 type KeyLoader struct {
-	ledger Ledger
+	ledger Coupons
 	log    *slog.Logger
 }
 
 // NewKeyLoader returns a loader; Run starts it.
-func NewKeyLoader(ledger Ledger, log *slog.Logger) *KeyLoader {
+func NewKeyLoader(ledger Coupons, log *slog.Logger) *KeyLoader {
 	return &KeyLoader{ledger: ledger, log: log}
 }
 

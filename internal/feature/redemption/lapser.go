@@ -18,7 +18,7 @@ const (
 // Lapser lapses coupons whose date has passed. One instance at a time does (package job). Until it comes to a coupon,
 // tills refuse the coupon by its date.
 type Lapser struct {
-	ledger   Ledger
+	ledger   Coupons
 	locker   order.FencedLocker
 	notifier order.StatusNotifier
 	observer Observer
@@ -27,7 +27,7 @@ type Lapser struct {
 
 // NewLapser returns a lapser; Run starts it.
 func NewLapser(
-	ledger Ledger, locker order.FencedLocker, notifier order.StatusNotifier, observer Observer, log *slog.Logger,
+	ledger Coupons, locker order.FencedLocker, notifier order.StatusNotifier, observer Observer, log *slog.Logger,
 ) *Lapser {
 	return &Lapser{ledger: ledger, locker: locker, notifier: notifier, observer: observer, log: log}
 }

@@ -1,0 +1,44 @@
+package redemption
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"seckill/internal/feature"
+	"seckill/internal/sqlstore/sqlkit"
+)
+
+// New returns the feature.
+func New() feature.Feature {
+	return feature.Feature{
+		Name: "redemption", Rules: Rules(), Ledger: inLedger,
+		Commands: []feature.Command{{
+			Name: "couponkey", Summary: "add a key with which new codes of coupons are made", Run: couponKey,
+		}},
+	}
+}
+
+// inLedger has codes made by the transactions that pay for orders.
+func inLedger(db *sqlkit.DB, orders sqlkit.Orders) feature.InLedger {
+	ledger := NewLedger(db, orders)
+	return feature.InLedger{
+		Hook: ledger.Hook(),
+		Open: func(core feature.Core) (feature.Parts, error) { return open(core, ledger), nil },
+	}
+}
+
+func open(core feature.Core, ledger *Ledger) feature.Parts {
+	m := newMetrics()
+	tills := NewTills(ledger, core.Notifier, m, uuid.NewString, time.Now)
+	return feature.Parts{
+		Start:  []func(context.Context) error{ledger.begin},
+		Routes: Routes(tills, core.Sales, core.Purchases, core.Front),
+		Jobs: []func(context.Context) error{
+			NewLapser(ledger, core.Locks, core.Notifier, m, core.Log).Run, NewKeyLoader(ledger, core.Log).Run,
+		},
+		Metrics: m.collectors(),
+		Members: feature.Members{Coupon: ShownCoupon(tills), Coupons: ShownCoupons(ledger.Coupons)},
+	}
+}

@@ -1,0 +1,49 @@
+package redemption
+
+import (
+	"context"
+	"errors"
+
+	"seckill/internal/feature"
+	"seckill/internal/order"
+)
+
+// ShownCoupon returns feature.Members.Coupon.
+func ShownCoupon(service Service) func(ctx context.Context, o order.Order, whole bool) (any, error) {
+	return func(ctx context.Context, o order.Order, whole bool) (any, error) {
+		if o.Status == order.Queued || o.Status == order.Unpaid || o.Status == order.Failed { // these have none
+			return nil, nil
+		}
+		coupon, err := service.CouponOf(ctx, o)
+		if errors.Is(err, ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return couponView(coupon, shownCode(whole)), nil
+	}
+}
+
+// ShownCoupons returns feature.Members.Coupons, on what reads coupons of orders.
+func ShownCoupons(
+	read func(ctx context.Context, orderIDs []int64) (map[int64]Coupon, error),
+) func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]feature.Coupon, error) {
+	return func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]feature.Coupon, error) {
+		found, err := read(ctx, orderIDs)
+		show := shownCode(whole)
+		shown := make(map[int64]feature.Coupon, len(found))
+		for id, c := range found {
+			shown[id] = feature.Coupon{Code: show(c.Code), ValidUntil: c.ValidUntil}
+		}
+		return shown, err
+	}
+}
+
+// shownCode returns how a code is shown: whole to those who may redeem it, masked to all others.
+func shownCode(whole bool) func(Code) string {
+	if whole {
+		return Code.Shown
+	}
+	return Code.Masked
+}

@@ -1,0 +1,112 @@
+package redemption_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/feature"
+	"seckill/internal/feature/redemption"
+	"seckill/internal/httpapi"
+	"seckill/internal/kit/authtoken"
+	"seckill/internal/order"
+	"seckill/internal/testkit/apitest"
+	"seckill/internal/testkit/contract"
+	"seckill/internal/testkit/featuretest"
+)
+
+// purchases has one order, for everybody.
+type purchases struct {
+	httpapi.Purchases
+	order order.Order
+}
+
+func (p purchases) Order(context.Context, int64, int64, time.Duration) (order.Order, error) {
+	return p.order, nil
+}
+
+// orders has one order, without a history.
+type orders struct {
+	httpapi.Orders
+	order order.Order
+}
+
+func (o orders) Order(context.Context, int64) (order.Order, error) { return o.order, nil }
+
+func (orders) History(context.Context, order.Order) ([]order.Event, error) { return nil, nil }
+
+// Its owner reads the code, an admin its end, as it is described.
+func TestWhoReadsCodes(t *testing.T) {
+	t.Parallel()
+	described, err := contract.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []order.Status{order.Paid, order.Redeemed, order.Lapsed} {
+		o := order.Order{
+			ID: orderID, UserID: apitest.BuyerID, VoucherID: 5, Status: s, Amount: 1000, CreatedAt: noon, PaidAt: noon,
+			RedeemedAt: coupon(s).RedeemedAt,
+		}
+		cfg := featuretest.Config(nil, redemption.Rules(), apitest.State{})
+		cfg.Purchases, cfg.Orders = purchases{order: o}, orders{order: o}
+		cfg.Coupon = redemption.ShownCoupon(fakeTills{coupon: coupon(s)})
+		api, err := httpapi.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := map[bool]string{true: `,"redeemedBy":"till 70"`}[s == order.Redeemed]
+		for target, tc := range map[string]struct{ token, code string }{
+			"/order/5":       {apitest.Token(t, apitest.BuyerID, ""), "0A6F-ZXWA-HPRG-DBFQ"},
+			"/admin/order/5": {apitest.Token(t, apitest.AdminID, authtoken.RoleAdmin), "····-····-····-DBFQ"},
+		} {
+			req := apitest.Request{Method: http.MethodGet, Target: target}
+			w := ask(t, api.Handler(), tc.token, req)
+			want := `"coupon":{"code":"` + tc.code + `","validUntil":"2026-01-02T13:00:00Z"` + by + `}`
+			if !strings.Contains(w.Body.String(), want) {
+				t.Errorf("%s, %s: %s, want %s", target, s, w.Body, want)
+			}
+			if err := described.Check(contract.Exchange{
+				Request: req.HTTP(t, t.Context()), Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(),
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// Orders that cannot have a coupon are not asked for one, and one that has none is shown without.
+func TestOrdersWithoutCoupons(t *testing.T) {
+	t.Parallel()
+	away := errors.New("away")
+	for s := order.Queued; s <= order.Lapsed; s++ {
+		none := s == order.Queued || s == order.Unpaid || s == order.Failed
+		for _, err := range []error{redemption.ErrNotFound, away} {
+			shown, got := redemption.ShownCoupon(fakeTills{couponErr: err})(t.Context(), order.Order{Status: s}, true)
+			if shown != nil || (got != nil) != (errors.Is(err, away) && !none) || got != nil && !errors.Is(got, away) {
+				t.Errorf("%s, %v: %v, %v", s, err, shown, got)
+			}
+		}
+	}
+}
+
+// Codes are masked unless whole ones are asked for.
+func TestShownCoupons(t *testing.T) {
+	t.Parallel()
+	until := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	away := errors.New("away")
+	shown := redemption.ShownCoupons(func(context.Context, []int64) (map[int64]redemption.Coupon, error) {
+		return map[int64]redemption.Coupon{5: {Code: "ABCDEFGHJKMNPQRS", ValidUntil: until}}, away
+	})
+	for whole, code := range map[bool]string{false: "····-····-····-PQRS", true: "ABCD-EFGH-JKMN-PQRS"} {
+		want := map[int64]feature.Coupon{5: {Code: code, ValidUntil: until}}
+		got, err := shown(t.Context(), []int64{5}, whole)
+		if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, away) {
+			t.Errorf("whole %t: %v (-want +got):\n%s", whole, err, diff)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package redemption
+
+import (
+	"errors"
+	"net/http"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/words"
+)
+
+// Rules returns the refusals of tills, and of what a till has reserved.
+func Rules() []httpkit.Rule {
+	return []httpkit.Rule{
+		{Matches: httpkit.Is(ErrNotFound), Failure: httpkit.Failure{
+			Code: "COUPON_NOT_FOUND", Status: http.StatusNotFound, Title: "No such coupon",
+			Detail:  "No order of this shop has the code, or the order has none.",
+			English: "There is no such coupon here.", Chinese: "本店没有此券码",
+		}},
+		{Matches: httpkit.Is(ErrRedeemed), Failure: httpkit.Failure{
+			Code: "COUPON_REDEEMED", Status: http.StatusConflict, Title: "The coupon was redeemed",
+			Detail:  "The coupon was redeemed before, by another request; data says when, and whether by this till.",
+			English: "This coupon was redeemed before.", Chinese: "该券已核销",
+			Members: couponMembers,
+		}},
+		{Matches: httpkit.Is(ErrReserved), Failure: httpkit.Failure{
+			Code: "COUPON_RESERVED", Status: http.StatusConflict, Title: "The coupon is reserved",
+			Detail: "A till has reserved the coupon, for two minutes at most, and this request does not " +
+				"name the reservation.",
+			English: "A till is about to redeem this coupon. Try again in two minutes.", Chinese: "该券正在核销中，请两分钟后再试",
+			Members: couponMembers,
+		}},
+		{Matches: httpkit.Is(ErrReservationOver), Failure: httpkit.Failure{
+			Code: "RESERVATION_OVER", Status: http.StatusConflict, Title: "The reservation is over",
+			Detail: "The reservation was released, replaced, or its two minutes have passed. Nothing was " +
+				"redeemed; reserve anew.",
+			English: "The reservation is over. Nothing was redeemed.", Chinese: "预留已失效，未核销，请重新操作",
+			Members: couponMembers,
+		}},
+		{Matches: httpkit.Is(ErrLapsed), Failure: httpkit.Failure{
+			Code: "COUPON_LAPSED", Status: http.StatusConflict, Title: "The coupon has lapsed",
+			Detail:  "The coupon was valid until a time that has passed.",
+			English: "This coupon is past its date.", Chinese: "该券已过有效期",
+			Members: couponMembers,
+		}},
+		{Matches: httpkit.Is(ErrVoid), Failure: httpkit.Failure{
+			Code: "COUPON_VOID", Status: http.StatusConflict, Title: "The coupon is void",
+			Detail:  "The order's money goes back or has gone back.",
+			English: "This coupon is void: it was refunded.", Chinese: "该券已退款，不可使用",
+			Members: couponMembers,
+		}},
+		{Matches: httpkit.Is(ErrWrongCodes), Failure: httpkit.Failure{
+			Code: "TOO_MANY_WRONG_CODES", Status: http.StatusTooManyRequests, RetryAfter: "10",
+			Title:   "Too many wrong codes",
+			Detail:  "This till has sent too many wrong codes. Right ones are refused meanwhile too.",
+			English: "Too many wrong codes. Please wait a little.", Chinese: "错误券码过多，请稍后再试",
+		}},
+	}
+}
+
+// couponMembers adds what the coupon is, if a till was refused.
+func couponMembers(body []byte, _ words.Language, err error) []byte {
+	e, is := errors.AsType[*RefusalError](err)
+	if !is {
+		return body
+	}
+	body = append(body, `,"data":`...)
+	return httpkit.AppendJSON(body, refusedView(e))
+}

@@ -1,0 +1,116 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/order"
+)
+
+// errCoupon is why a feature does not let an owner have the money back now.
+var errCoupon = errors.New("a till has reserved the coupon")
+
+// couponRule is that of errCoupon.
+func couponRule() httpkit.Rule {
+	return httpkit.Rule{Matches: httpkit.Is(errCoupon), Failure: httpkit.Failure{
+		Code: "COUPON_RESERVED", Status: http.StatusConflict, Title: "Reserved", Detail: "A till has reserved it.",
+		English: "Reserved.", Chinese: "已预留",
+	}}
+}
+
+// The code of every coupon.
+const wholeCode, maskedCode = "0A6F-ZXWA-HPRG-DBFQ", "····-····-····-DBFQ"
+
+// noCoupon is that of every order.
+func noCoupon(context.Context, order.Order, bool) (any, error) { return nil, nil }
+
+// withCoupon has every order in the state, with a coupon.
+func withCoupon(s order.Status) func(*Config) {
+	return func(cfg *Config) {
+		has(s)(cfg)
+		cfg.Coupon = func(_ context.Context, _ order.Order, whole bool) (any, error) {
+			return map[string]string{"code": map[bool]string{true: wholeCode, false: maskedCode}[whole]}, nil
+		}
+	}
+}
+
+// Its owner reads the coupon of an order whole, an admin masked; a list has none.
+func TestWhoReadsCoupons(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, withCoupon(order.Paid))
+	for target, want := range map[string]string{
+		"/order/5":       `"coupon":{"code":"` + wholeCode + `"}`,
+		"/admin/order/5": `"coupon":{"code":"` + maskedCode + `"}`,
+	} {
+		if w := asBoth(t, a, target); !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %s, want %s", target, w.Body, want)
+		}
+	}
+	for _, target := range []string{"/order", "/admin/order"} {
+		if w := asBoth(t, a, target); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "coupon") {
+			t.Errorf("%s: %d %s", target, w.Code, w.Body)
+		}
+	}
+}
+
+// While a store does not tell the coupon, its order is shown without; where no feature has coupons, it has none.
+func TestOrdersWithoutCoupons(t *testing.T) {
+	t.Parallel()
+	fails := func(err error) func(context.Context, order.Order, bool) (any, error) {
+		return func(context.Context, order.Order, bool) (any, error) { return nil, err }
+	}
+	for name, c := range map[string]struct {
+		coupon func(context.Context, order.Order, bool) (any, error)
+		status int
+		stale  bool
+	}{
+		"away":       {fails(order.ErrUnavailable), http.StatusOK, true},
+		"broken":     {fails(errors.New("broken")), http.StatusInternalServerError, false},
+		"none":       {noCoupon, http.StatusOK, false},
+		"no feature": {nil, http.StatusOK, false},
+	} {
+		for _, target := range []string{"/order/5", "/admin/order/5"} {
+			w := asBoth(t, newAPI(t, has(order.Paid), func(cfg *Config) { cfg.Coupon = c.coupon }), target)
+			body := w.Body.String()
+			if w.Code != c.status || strings.Contains(body, `"stale":true`) != c.stale ||
+				strings.Contains(body, `"status":"paid"`) != (c.status == http.StatusOK) ||
+				strings.Contains(body, "coupon") {
+				t.Errorf("%s, %s: %d %s", name, target, w.Code, body)
+			}
+		}
+	}
+}
+
+// A server that was built without redemption refuses a voucher that is to be redeemable, in both languages. One that is
+// not to be is created.
+func TestRedeemableWithoutRedemption(t *testing.T) {
+	t.Parallel()
+	const draft = `{"shopId":1,"title":"100 for 10","payValue":1000,"actualValue":10000`
+	const sale = draft + `,"stock":5,"beginTime":"2026-01-02T20:00:00Z","endTime":"2026-01-02T21:00:00"`
+	for path, body := range map[string]string{"/voucher": draft, "/voucher/seckill": sale} {
+		for _, c := range []struct {
+			coupon                      func(context.Context, order.Order, bool) (any, error)
+			redeemable, language, wants string
+			refused                     bool
+		}{
+			{noCoupon, "true", "en", `"redeemable":true`, false},
+			{nil, "false", "en", `"success":true`, false},
+			{nil, "true", "en", "needs redemption, which this service was built without", true},
+			{nil, "true", "zh", "本服务的构建不含核销功能", true},
+		} {
+			w := asAdmin(t, newAPI(t, func(cfg *Config) { cfg.Coupon = c.coupon }), request{
+				method: http.MethodPost, target: path, body: body + `,"redeemable":` + c.redeemable + "}",
+				header: map[string]string{"Accept-Language": c.language},
+			})
+			if (w.Code == http.StatusBadRequest) != c.refused || (w.Code == http.StatusCreated) == c.refused ||
+				!strings.Contains(w.Body.String(), c.wants) ||
+				strings.Contains(w.Body.String(), "NEEDS_REDEMPTION") != c.refused {
+				t.Errorf("%s, redeemable %s: %d %s", path, c.redeemable, w.Code, w.Body)
+			}
+		}
+	}
+}
