@@ -1,6 +1,14 @@
 package redemption
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -16,4 +24,106 @@ var _ Coupons = (*Ledger)(nil)
 // NewLedger returns a ledger that makes no codes until it has read the keys (CouponKeys).
 func NewLedger(db *sqlkit.DB, orders sqlkit.Orders) *Ledger {
 	return &Ledger{db: db, orders: orders, key: newCodeKey(db.Now)}
+}
+
+// codeTries is how many random codes are tried: two in a row that exist already are one case in 2^60.
+const codeTries = 5
+
+// Hook gives orders that are paid their codes, and keeps the money of those that a till has reserved.
+func (l *Ledger) Hook() sqlkit.Hook {
+	return sqlkit.Hook{
+		May:   checkRefund,
+		Wants: func(t order.Terms, to order.Status) bool { return to == order.Paid && t.Redemption.ByCode },
+		Changed: func(tx *gorm.DB, changes []order.Change) error {
+			coupons := make([]couponRow, len(changes))
+			for i, c := range changes {
+				coupons[i] = newCouponRow(c.Order, c.Terms, c.At)
+			}
+			if err := l.issueCoupons(tx, coupons); !errors.Is(err, ErrKeySpoilt) { // else reading them makes up for it
+				return err
+			}
+			return nil
+		},
+	}
+}
+
+// newCouponRow is the row of a paid order's coupon, without its code.
+func newCouponRow(o order.Order, t order.Terms, now time.Time) couponRow {
+	until := sqlkit.Stamp(t.Redemption.Until(cmp.Or(o.PaidAt, now)))
+	return couponRow{
+		OrderID: o.ID, VoucherID: o.VoucherID, ShopID: t.ShopID, ValidUntil: until, DueTime: until, CreateTime: now,
+	}
+}
+
+// issueCoupons stores the coupons with their codes. With ErrKeySpoilt nothing was written.
+func (l *Ledger) issueCoupons(tx *gorm.DB, coupons []couponRow) error {
+	key, err := l.key.current()
+	if err != nil {
+		return err
+	}
+	for part := range sqlkit.Chunks(coupons) {
+		if err := issue(tx, key, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// issue stores coupons under codes that no others have, with one statement, unless a code is taken.
+func issue(tx *gorm.DB, key Key, rows []couponRow) error {
+	for i := range rows {
+		rows[i].Code = key.NewCode()
+	}
+	err := tx.Create(&rows).Error
+	switch {
+	case err == nil:
+		return nil
+	case !sqlkit.IsDuplicate(err):
+		return fmt.Errorf("storing the coupons of %d orders: %w", len(rows), err)
+	}
+	for i := range rows { // the statement changed nothing, and the transaction goes on
+		if err := issueOne(tx, key, &rows[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// issueOne stores a coupon under a code that no other has.
+func issueOne(tx *gorm.DB, key Key, row *couponRow) (err error) {
+	for range codeTries {
+		row.Code = key.NewCode()
+		err = tx.Create(row).Error
+		if !sqlkit.IsDuplicate(err) { // else the statement changed nothing, and the transaction goes on
+			break
+		}
+	}
+	switch {
+	case sqlkit.IsDuplicate(err): // not to be taken for that of another row
+		return fmt.Errorf("no code for order %d: %s", row.OrderID, err.Error())
+	case err != nil:
+		return fmt.Errorf("storing the coupon of order %d: %w", row.OrderID, err)
+	}
+	return nil
+}
+
+// checkRefund returns why the money of a locked, paid order cannot go back now: a till has reserved its coupon, or the
+// coupon's date has passed and the lapser has not come to it yet.
+func checkRefund(tx *gorm.DB, asked order.Change) error {
+	if asked.Action != order.RequestRefund || !asked.Terms.Redemption.ByCode {
+		return nil
+	}
+	id := asked.Order.ID
+	coupons, err := couponsOf(tx, []int64{id})
+	if err != nil || coupons[id] == nil {
+		return err
+	}
+	c := coupons[id].coupon(asked.Order)
+	switch {
+	case c.Reserved(asked.At):
+		return &order.NotNowError{Why: ErrReserved}
+	case c.Past(asked.At):
+		return order.RequestRefund.Check(id, order.Lapsed)
+	}
+	return nil
 }

@@ -1,9 +1,7 @@
 package redemption
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -59,87 +57,6 @@ func (r *couponRow) take(c Coupon) {
 	if c.Status == order.Redeemed {
 		r.RedeemedBy, r.RedeemKey, r.DueTime = &c.RedeemedBy, &c.RedeemKey, nil
 	}
-}
-
-// codeTries is how many random codes are tried: two in a row that exist already are one case in 2^60.
-const codeTries = 5
-
-// Hook gives orders that are paid their codes, and keeps the money of those that a till has reserved.
-func (l *Ledger) Hook() sqlkit.Hook {
-	return sqlkit.Hook{
-		May:   checkRefund,
-		Wants: func(t order.Terms, to order.Status) bool { return to == order.Paid && t.Redemption.ByCode },
-		Changed: func(tx *gorm.DB, changes []order.Change) error {
-			coupons := make([]couponRow, len(changes))
-			for i, c := range changes {
-				coupons[i] = newCouponRow(c.Order, c.Terms, c.At)
-			}
-			if err := l.issueCoupons(tx, coupons); !errors.Is(err, ErrKeySpoilt) { // else reading them makes up for it
-				return err
-			}
-			return nil
-		},
-	}
-}
-
-// newCouponRow is the row of a paid order's coupon, without its code.
-func newCouponRow(o order.Order, t order.Terms, now time.Time) couponRow {
-	until := sqlkit.Stamp(t.Redemption.Until(cmp.Or(o.PaidAt, now)))
-	return couponRow{
-		OrderID: o.ID, VoucherID: o.VoucherID, ShopID: t.ShopID, ValidUntil: until, DueTime: until, CreateTime: now,
-	}
-}
-
-// issueCoupons stores the coupons with their codes. With ErrKeySpoilt nothing was written.
-func (l *Ledger) issueCoupons(tx *gorm.DB, coupons []couponRow) error {
-	key, err := l.key.current()
-	if err != nil {
-		return err
-	}
-	for part := range sqlkit.Chunks(coupons) {
-		if err := issue(tx, key, part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// issue stores coupons under codes that no others have, with one statement, unless a code is taken.
-func issue(tx *gorm.DB, key Key, rows []couponRow) error {
-	for i := range rows {
-		rows[i].Code = key.NewCode()
-	}
-	err := tx.Create(&rows).Error
-	switch {
-	case err == nil:
-		return nil
-	case !sqlkit.IsDuplicate(err):
-		return fmt.Errorf("storing the coupons of %d orders: %w", len(rows), err)
-	}
-	for i := range rows { // the statement changed nothing, and the transaction goes on
-		if err := issueOne(tx, key, &rows[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// issueOne stores a coupon under a code that no other has.
-func issueOne(tx *gorm.DB, key Key, row *couponRow) (err error) {
-	for range codeTries {
-		row.Code = key.NewCode()
-		err = tx.Create(row).Error
-		if !sqlkit.IsDuplicate(err) { // else the statement changed nothing, and the transaction goes on
-			break
-		}
-	}
-	switch {
-	case sqlkit.IsDuplicate(err): // not to be taken for that of another row
-		return fmt.Errorf("no code for order %d: %s", row.OrderID, err.Error())
-	case err != nil:
-		return fmt.Errorf("storing the coupon of order %d: %w", row.OrderID, err)
-	}
-	return nil
 }
 
 // couponsOf returns the coupons of locked orders, by order.
@@ -241,93 +158,4 @@ func (l *Ledger) issueMissing(
 		return err
 	})
 	return now, coupons, err
-}
-
-// checkRefund returns why the money of a locked, paid order cannot go back now: a till has reserved its coupon, or the
-// coupon's date has passed and the lapser has not come to it yet.
-func checkRefund(tx *gorm.DB, asked order.Change) error {
-	if asked.Action != order.RequestRefund || !asked.Terms.Redemption.ByCode {
-		return nil
-	}
-	id := asked.Order.ID
-	coupons, err := couponsOf(tx, []int64{id})
-	if err != nil || coupons[id] == nil {
-		return err
-	}
-	c := coupons[id].coupon(asked.Order)
-	switch {
-	case c.Reserved(asked.At):
-		return &order.NotNowError{Why: ErrReserved}
-	case c.Past(asked.At):
-		return order.RequestRefund.Check(id, order.Lapsed)
-	}
-	return nil
-}
-
-// LapseDue implements Coupons. Orders that another transaction has locked are waited for: tills hold them briefly.
-func (l *Ledger) LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error) {
-	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		lapsed = nil
-		if err := sqlkit.RaiseFence(tx, order.LapserJob, token); err != nil {
-			return err
-		}
-		now, err := l.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
-		var due []int64
-		err = tx.Model(&couponRow{}).Where("due_time <= ? AND (reserved_until IS NULL OR reserved_until <= ?)",
-			now, now).
-			Order("due_time, order_id").Limit(n).Pluck("order_id", &due).Error
-		if err != nil {
-			return fmt.Errorf("looking for due coupons: %w", err)
-		}
-		if seen = len(due); seen == 0 {
-			return nil
-		}
-		lapsed, err = l.lapse(tx, due)
-		return err
-	})
-	if err != nil {
-		return nil, 0, sqlkit.ReadError(fmt.Sprintf("lapsing %d due coupons", n), err)
-	}
-	return lapsed, seen, nil
-}
-
-// lapse lapses those of the orders that are paid and not reserved, once they are locked, and has none of them looked at
-// again but for the reserved ones.
-func (l *Ledger) lapse(tx *gorm.DB, due []int64) ([]order.Order, error) {
-	orders, err := l.orders.Lock(tx, due)
-	if err != nil {
-		return nil, err
-	}
-	coupons, err := couponsOf(tx, due)
-	if err != nil {
-		return nil, err
-	}
-	now, err := l.db.LedgerTime(tx)
-	if err != nil {
-		return nil, err
-	}
-	var lapsing []order.Step
-	var done []couponRow
-	for _, id := range due {
-		o, found := orders[id]
-		if !found {
-			return nil, fmt.Errorf("there is a coupon and no order %d", id)
-		}
-		coupon := coupons[id].coupon(o)
-		if coupon.Reserved(now) {
-			continue
-		}
-		if o.Status == order.Paid {
-			lapsing = append(lapsing, order.Step{Order: o, By: order.ByLapser, Why: order.NotRedeemed})
-		}
-		coupons[id].DueTime = nil
-		done = append(done, *coupons[id])
-	}
-	if err := saveCoupons(tx, done); err != nil {
-		return nil, err
-	}
-	return l.orders.Advance(tx, order.Lapse, now, lapsing)
 }

@@ -118,3 +118,62 @@ func (l ledger) goesOnWithoutCodes(t *testing.T, s salesWithCodes) []order.Claim
 	}
 	return have
 }
+
+// Codes of every key stay good, and new ones are of the latest.
+func TestRotationVoidsNoCode(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.redeemable(t, 9, voucher.Redemption{})
+		keyring := redemption.NewKeyring(l, time.Now)
+		made := func(c redemption.Coupon) {
+			t.Helper()
+			if ok, err := keyring.Made(t.Context(), c.Code); err != nil || !ok {
+				t.Errorf("code %s is not known: %v", c.Code, err)
+			}
+		}
+		first := l.coupon(t, l.Paid(t, v, 1)[0])
+		made(first)
+		if id, err := l.RotateCouponKey(t.Context()); err != nil || id != 1 {
+			t.Fatalf("RotateCouponKey = %d, %v", id, err)
+		}
+		l.readKeys(t)
+		cs := ledgertest.Claims(v, 2, 1)
+		l.Record(t, cs)
+		l.Receives(t, l.Pays(t, cs[0]))
+		second := l.coupon(t, cs[0])
+		if first.Code.KeyID() != 0 || second.Code.KeyID() != 1 {
+			t.Errorf("codes %s and %s", first.Code, second.Code)
+		}
+		keyring = redemption.NewKeyring(l, time.Now)
+		made(first)
+		made(second)
+		if o := do(t, l, redeem(first, "k")); o.Err != nil {
+			t.Errorf("redeeming the old code: %v", o.Err)
+		}
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_audit WHERE action = 'rotate'"); n != 1 {
+			t.Errorf("%d lines of audit", n)
+		}
+		for id := 2; id <= redemption.MaxKeyID; id++ {
+			if got, err := l.RotateCouponKey(t.Context()); err != nil || got != id {
+				t.Fatalf("RotateCouponKey = %d, %v; want %d", got, err, id)
+			}
+		}
+		if _, err := l.RotateCouponKey(t.Context()); !errors.Is(err, redemption.ErrKeysExhausted) {
+			t.Errorf("one more: %v", err)
+		}
+	})
+}
+
+func TestKeysOfCodesThatAreNone(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		for name, value := range map[string]string{
+			"coupon_key_00": "short", "coupon_key_xx": strings.Repeat("x", 32),
+			"coupon_key_32": strings.Repeat("x", 32),
+		} {
+			l.Exec(t, "INSERT INTO tb_setting VALUES (?, ?, '2026-06-01 20:00:00')", name, value)
+			if keys, err := l.CouponKeys(t.Context()); err == nil {
+				t.Errorf("%s: %v, want an error", name, keys)
+			}
+			l.Exec(t, "DELETE FROM tb_setting")
+		}
+	})
+}
