@@ -2536,7 +2536,7 @@ type ClientInterface interface {
 
 	// ReserveCouponWithBody Reserve for two minutes
 	//
-	// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew; the id before is then worth nothing.
+	// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew, with another key; the id before is then worth nothing. A repeated request whose reservation is over is RESERVATION_OVER.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2545,7 +2545,7 @@ type ClientInterface interface {
 
 	// ReserveCoupon Reserve for two minutes
 	//
-	// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew; the id before is then worth nothing.
+	// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew, with another key; the id before is then worth nothing. A repeated request whose reservation is over is RESERVATION_OVER.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3075,7 +3075,7 @@ func (c *Client) ReleaseCoupon(ctx context.Context, body ReleaseCouponJSONReques
 
 // ReserveCouponWithBody Reserve for two minutes
 //
-// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew; the id before is then worth nothing.
+// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew, with another key; the id before is then worth nothing. A repeated request whose reservation is over is RESERVATION_OVER.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3094,7 +3094,7 @@ func (c *Client) ReserveCouponWithBody(ctx context.Context, params *ReserveCoupo
 
 // ReserveCoupon Reserve for two minutes
 //
-// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew; the id before is then worth nothing.
+// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew, with another key; the id before is then worth nothing. A repeated request whose reservation is over is RESERVATION_OVER.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5026,7 +5026,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReserveCouponWithBodyWithResponse Reserve for two minutes
 	//
-	// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew; the id before is then worth nothing.
+	// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew, with another key; the id before is then worth nothing. A repeated request whose reservation is over is RESERVATION_OVER.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5035,7 +5035,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReserveCouponWithResponse Reserve for two minutes
 	//
-	// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew; the id before is then worth nothing.
+	// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew, with another key; the id before is then worth nothing. A repeated request whose reservation is over is RESERVATION_OVER.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6757,7 +6757,7 @@ func (c *ClientWithResponses) ReleaseCouponWithResponse(ctx context.Context, bod
 
 // ReserveCouponWithBodyWithResponse Reserve for two minutes
 //
-// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew; the id before is then worth nothing.
+// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew, with another key; the id before is then worth nothing. A repeated request whose reservation is over is RESERVATION_OVER.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -6772,7 +6772,7 @@ func (c *ClientWithResponses) ReserveCouponWithBodyWithResponse(ctx context.Cont
 
 // ReserveCouponWithResponse Reserve for two minutes
 //
-// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew; the id before is then worth nothing.
+// No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew, with another key; the id before is then worth nothing. A repeated request whose reservation is over is RESERVATION_OVER.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

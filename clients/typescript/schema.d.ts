@@ -591,7 +591,7 @@ export interface paths {
         put?: never;
         /**
          * Reserve for two minutes
-         * @description No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew; the id before is then worth nothing.
+         * @description No other till may redeem it meanwhile, it is not refunded, and it does not lapse. The same till may reserve anew, with another key; the id before is then worth nothing. A repeated request whose reservation is over is RESERVATION_OVER.
          */
         post: operations["reserveCoupon"];
         delete?: never;
@@ -4672,7 +4672,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NoCoupon"];
-            409: components["responses"]["CouponRefused"];
+            409: components["responses"]["RedeemRefused"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["TillLimited"];
             500: components["responses"]["Internal"];

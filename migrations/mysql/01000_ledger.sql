@@ -212,6 +212,7 @@ CREATE TABLE IF NOT EXISTS tb_coupon (
     reserved_by      BIGINT       NULL COMMENT 'till',
     reserve_key      VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'of the request',
     reserved_until   DATETIME(3)  NULL COMMENT 'exclusive',
+    ended_requests   VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '' COMMENT 'digests of requests whose reservations are over',
     redeemed_by      BIGINT       NULL COMMENT 'till',
     redeem_key       VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'of the request',
     create_time      DATETIME(3)  NOT NULL,

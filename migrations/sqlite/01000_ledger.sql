@@ -183,6 +183,7 @@ CREATE TABLE tb_coupon (
     reserved_by    BIGINT       NULL,
     reserve_key    VARCHAR(255) NULL,
     reserved_until DATETIME     NULL,
+    ended_requests VARCHAR(512) NOT NULL DEFAULT '',
     redeemed_by    BIGINT       NULL,
     redeem_key     VARCHAR(255) NULL,
     create_time    DATETIME     NOT NULL

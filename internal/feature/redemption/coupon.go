@@ -47,6 +47,8 @@ type Coupon struct {
 	RedeemedAt time.Time    // zero until then
 	// Reservation is the last one; it bars others until its time. A zero one has ended.
 	Reservation Reservation
+	// Ended are the requests whose reservations were released or replaced.
+	Ended EndedRequests
 	// RedeemedBy and RedeemKey are the till and the key of the request that redeemed it.
 	RedeemedBy int64
 	RedeemKey  string
@@ -199,14 +201,21 @@ func (c *Coupon) free(t Till, now time.Time) error {
 }
 
 // reserve replaces the till's own reservation by a new one, so that a till that forgot its id goes on. A request with
-// the old id is refused.
+// the old id is refused, and so is the repetition of a request whose reservation is over: nobody would own a new one.
 func (c *Coupon) reserve(cmd Command, now time.Time) (repeated bool, reason error) {
 	if err := c.free(cmd.Till, now); err != nil {
 		return false, err
 	}
-	if c.Reserved(now) && c.Reservation.Key == cmd.Key {
-		return true, nil
+	if held := c.Reservation; held.ID != "" && held.Till == cmd.Till.ID && held.Key == cmd.Key {
+		if c.Reserved(now) {
+			return true, nil
+		}
+		return false, ErrReservationOver
 	}
+	if c.Ended.Has(cmd.Till.ID, cmd.Key) {
+		return false, ErrReservationOver
+	}
+	c.end()
 	c.Reservation = Reservation{ID: cmd.Reservation, Till: cmd.Till.ID, Key: cmd.Key, Until: now.Add(ReservationTime)}
 	return false, nil
 }
@@ -231,8 +240,16 @@ func (c *Coupon) release(cmd Command) bool {
 	if !c.holds(cmd) {
 		return false
 	}
-	c.Reservation = Reservation{}
+	c.end()
 	return true
+}
+
+// end ends the reservation, if there is one, and notes its request.
+func (c *Coupon) end() {
+	if c.Reservation.ID != "" {
+		c.Ended = c.Ended.with(c.Reservation.Till, c.Reservation.Key)
+	}
+	c.Reservation = Reservation{}
 }
 
 // holds reports whether the command names the coupon's reservation, as its till.

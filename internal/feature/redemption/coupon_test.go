@@ -103,6 +103,26 @@ func TestCouponAtTills(t *testing.T) {
 			{cmd: redeem(tillA, "l", "r"), want: ErrReservationOver},
 			{cmd: redeem(tillB, "l", "")},
 		}},
+		"a repeated reservation that was released is none": {steps: []step{
+			{cmd: reserve(tillA, "k", "r")},
+			{cmd: release(tillA, "r")},
+			{cmd: reserve(tillA, "k", "s"), want: ErrReservationOver},
+			{cmd: redeem(tillB, "l", "")},
+		}},
+		"a late repetition does not replace the next reservation": {steps: []step{
+			{cmd: reserve(tillA, "k", "r")},
+			{cmd: reserve(tillA, "l", "s")},
+			{cmd: reserve(tillA, "k", "t"), want: ErrReservationOver},
+			{cmd: reserve(tillA, "l", "u"), again: true},
+			{cmd: redeem(tillA, "m", "s")},
+		}},
+		"nor one that the time has ended, nor another till's": {steps: []step{
+			{cmd: reserve(tillA, "k", "r")},
+			{cmd: reserve(tillA, "k", "s"), after: ReservationTime, want: ErrReservationOver},
+			{cmd: reserve(tillB, "k", "t"), after: ReservationTime},
+			{cmd: reserve(tillA, "k", "u"), after: 2 * ReservationTime, want: ErrReservationOver},
+			{cmd: reserve(tillA, "l", "v"), after: 2 * ReservationTime},
+		}},
 		"past its date": {steps: []step{
 			{cmd: validate(tillA), after: time.Hour - 1},
 			{cmd: validate(tillA), after: time.Hour, want: ErrLapsed},

@@ -63,6 +63,9 @@ func TestTillsChangeTheLedger(t *testing.T) {
 		if outcome := do(t, l, redeem(coupons[0], "k")); !outcome.Repeated {
 			t.Errorf("asked again in another transaction: %+v", outcome)
 		}
+		if o := do(t, l, reserve(coupons[1], "r9")); !errors.Is(o.Err, redemption.ErrReservationOver) {
+			t.Errorf("a released reservation is asked for again: %+v", o)
+		}
 		if got := l.coupon(t, cs[3]).Reservation; got.ID != "r3" || got.Till != till.ID ||
 			!got.Until.Equal(ledgertest.RecordedAt.Add(redemption.ReservationTime)) {
 			t.Errorf("reservation %+v", got)

@@ -23,6 +23,7 @@ type couponRow struct {
 	ReservedBy    *int64     `gorm:"column:reserved_by"`
 	ReserveKey    *string    `gorm:"column:reserve_key"`
 	ReservedUntil *time.Time `gorm:"column:reserved_until"`
+	EndedRequests string     `gorm:"column:ended_requests"`
 	RedeemedBy    *int64     `gorm:"column:redeemed_by"`
 	RedeemKey     *string    `gorm:"column:redeem_key"`
 	CreateTime    time.Time  `gorm:"column:create_time"`
@@ -36,6 +37,7 @@ func (r *couponRow) coupon(o order.Order) Coupon {
 	c := Coupon{
 		OrderID: r.OrderID, VoucherID: r.VoucherID, ShopID: r.ShopID, Code: r.Code, Quantity: o.Quantity,
 		Status: o.Status, ValidUntil: sqlkit.At(r.ValidUntil), RedeemedAt: o.RedeemedAt,
+		Ended: EndedRequests(r.EndedRequests),
 	}
 	if r.Reservation != nil && r.ReservedBy != nil && r.ReserveKey != nil {
 		c.Reservation = Reservation{
@@ -51,6 +53,7 @@ func (r *couponRow) coupon(o order.Order) Coupon {
 // take copies what tills change in a coupon into its row.
 func (r *couponRow) take(c Coupon) {
 	r.Reservation, r.ReservedBy, r.ReserveKey, r.ReservedUntil = nil, nil, nil, nil
+	r.EndedRequests = string(c.Ended)
 	if held := c.Reservation; held.ID != "" {
 		r.Reservation, r.ReservedBy, r.ReserveKey, r.ReservedUntil = &held.ID, &held.Till, &held.Key, &held.Until
 	}
@@ -78,7 +81,8 @@ func couponsOf(tx *gorm.DB, orderIDs []int64) (map[int64]*couponRow, error) {
 func saveCoupons(tx *gorm.DB, rows []couponRow) error {
 	for part := range sqlkit.Chunks(rows) {
 		changes := clause.AssignmentColumns([]string{
-			"due_time", "reservation", "reserved_by", "reserve_key", "reserved_until", "redeemed_by", "redeem_key",
+			"due_time", "reservation", "reserved_by", "reserve_key", "reserved_until", "ended_requests",
+			"redeemed_by", "redeem_key",
 		})
 		err := tx.Clauses(
 			clause.OnConflict{Columns: []clause.Column{{Name: "order_id"}}, DoUpdates: changes}).Create(&part).Error
