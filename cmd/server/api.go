@@ -139,7 +139,7 @@ func checks(s *wiring.Stores, reconciler *recovery.Reconciler) []httpapi.Check {
 		}},
 		{Name: "restarts", Run: func(ctx context.Context) error {
 			if errors.Is(s.RunIDs(ctx), redisstore.ErrNoRunID) { // one that does not answer is told above
-				return errors.New("Redis shows this user no INFO: its restarts go unnoticed")
+				return errors.New("the user of Redis may not run INFO: its restarts go unnoticed")
 			}
 			return nil
 		}},

@@ -415,9 +415,12 @@ func testAdmissions(t *testing.T, r *rig) {
 		give(1, 1), revival(2, 1), stock(3, -1), acceptance(4, 7), acceptance(5, 2), acceptance(6, 7),
 	}
 	want := []order.OperationResult{
-		{Number: 1, Taken: true}, {Number: 2, Taken: true, Admission: order.Mark{Epoch: 1, Sequence: 3}},
-		{Number: 3, Taken: true}, {Number: 4, Taken: true, Admission: order.Mark{Epoch: 1, Sequence: 4}},
-		{Number: 5, Taken: true}, {Number: 6, Taken: true}, // who holds that very order already
+		{Number: 1, Taken: true},
+		{Number: 2, Taken: true, Admission: order.Mark{Epoch: 1, Sequence: 3}},
+		{Number: 3, Taken: true},
+		{Number: 4, Taken: true, Admission: order.Mark{Epoch: 1, Sequence: 4}},
+		{Number: 5, Taken: true},
+		{Number: 6, Taken: true}, // who holds that very order already
 	}
 	for range 2 {
 		equal(t, want, r.applyResult(ops...).Results)

@@ -84,25 +84,9 @@ func Reconcile(ctx context.Context, env wiring.Env) error {
 			}
 		}
 	}
-	var repaired []string
-	for i, b := range balances {
-		if b.Finding == audit.Balanced {
-			continue
-		}
-		if balances[i], err = again(ctx, w, b.VoucherID); err != nil {
-			return err
-		}
-		if !*repair || !b.Repairable() || !balances[i].Repairable() {
-			continue
-		}
-		if err := requestRepair(ctx, w, b.VoucherID, balances[i].Redis.Mark.Epoch); err != nil {
-			return err
-		}
-		repaired = append(repaired, fmt.Sprintf("the sale of voucher %d was rebuilt; it was %s: %s",
-			b.VoucherID, balances[i].Finding, balances[i].Why))
-		if balances[i], err = again(ctx, w, b.VoucherID); err != nil {
-			return err
-		}
+	repaired, err := confirm(ctx, w, balances, *repair)
+	if err != nil {
+		return err
 	}
 	if err := printBalances(env.Out, balances, repaired); err != nil {
 		return err
@@ -134,6 +118,31 @@ func balances(ctx context.Context, w *wiring.Tool, id int64) ([]audit.Balance, e
 			"voucher %d has no sale that Redis must hold: it is an ordinary one, or its sale is over for good", id)
 	}
 	return []audit.Balance{b}, err
+}
+
+// confirm checks the sales again that are not balanced, rebuilds with repair those that are wrong both times, and
+// returns what it rebuilt. The balances in all become the last ones.
+func confirm(ctx context.Context, w *wiring.Tool, all []audit.Balance, repair bool) (repaired []string, err error) {
+	for i, b := range all {
+		if b.Finding == audit.Balanced {
+			continue
+		}
+		if all[i], err = again(ctx, w, b.VoucherID); err != nil {
+			return nil, err
+		}
+		if !repair || !b.Repairable() || !all[i].Repairable() {
+			continue
+		}
+		if err := requestRepair(ctx, w, b.VoucherID, all[i].Redis.Mark.Epoch); err != nil {
+			return nil, err
+		}
+		repaired = append(repaired, fmt.Sprintf("the sale of voucher %d was rebuilt; it was %s: %s",
+			b.VoucherID, all[i].Finding, all[i].Why))
+		if all[i], err = again(ctx, w, b.VoucherID); err != nil {
+			return nil, err
+		}
+	}
+	return repaired, nil
 }
 
 // again checks a sale a second time, a moment later: a sale is wrong only if two checks in a row say so.
