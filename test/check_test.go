@@ -44,6 +44,9 @@ func TestCheck(t *testing.T) {
 	check([]string{"no       sale.window", "the sale is paused", "warning  sale.changes", "pause"})
 	expectOutput(t, s, 2, []string{"-lang is", "en, zh"}, "check", "-lang", "fr")
 	expectOutput(t, s, 1, []string{"no voucher 4711"}, "check", "-voucher", "4711")
+	for _, command := range []string{"check", "reconcile"} { // 0 is not all of them
+		expectOutput(t, s, 2, []string{"-voucher is 0", "1 to"}, command, "-voucher", "0")
+	}
 }
 
 // TestCheckWithoutStores: a store that is away or hangs costs its own lines, and everything else is said all the

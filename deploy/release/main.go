@@ -172,9 +172,11 @@ func (r release) buildFor(ctx context.Context, t target) (names []string, err er
 		}
 		files = append(files, file{program, path, 0o755})
 	}
-	for _, path := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
-		files = append(files, file{filepath.Base(path), path, 0o644})
+	readable, err := documents(".", "LICENSE", "README.md", "CHANGELOG.md")
+	if err != nil {
+		return nil, err
 	}
+	files = append(files, readable...)
 	if t.os == "linux" {
 		for _, path := range []string{"deploy/systemd/seckill.service", "deploy/systemd/seckill.env"} {
 			files = append(files, file{filepath.Base(path), path, 0o644})

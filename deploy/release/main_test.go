@@ -4,9 +4,13 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -146,5 +150,42 @@ func TestFlags(t *testing.T) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// Whoever reads the documents of an archive finds each one that they lead to.
+func TestArchiveHasItsDocuments(t *testing.T) {
+	t.Parallel()
+	files, err := documents("../..", "LICENSE", "README.md", "CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := map[string]bool{}
+	for _, f := range files {
+		has[f.name] = true
+	}
+	links := regexp.MustCompile(`\]\(([^):]+\.(?:md|png|yaml))`)
+	for _, f := range files {
+		text, err := os.ReadFile(f.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range links.FindAllStringSubmatch(string(text), -1) {
+			if to := path.Join(path.Dir(f.name), found[1]); path.Ext(f.name) == ".md" && !has[to] {
+				t.Errorf("%s leads to %s, which the archive lacks", f.name, to)
+			}
+		}
+	}
+	for _, name := range []string{"docs/operations.md", "docs/settings.md", "docs/images/buyer-desktop.png"} {
+		if !has[name] {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	astray := t.TempDir()
+	if err := os.WriteFile(filepath.Join(astray, "a.md"), []byte("[away](gone.md)"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := documents(astray, "a.md"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a link to a document that is not there: %v", err)
 	}
 }

@@ -49,6 +49,9 @@ func TestDraftRules(t *testing.T) {
 		"a blank title":             {change: func(d *Draft) { d.Title = " \t" }, want: []string{"title"}},
 		"a title that is not UTF-8": {change: func(d *Draft) { d.Title = "a\xff" }, want: []string{"title"}},
 		"a title with a zero byte":  {change: func(d *Draft) { d.Title = "a\x00b" }, want: []string{"title"}},
+		"a title of two lines":      {change: func(d *Draft) { d.Title = "a\nb" }, want: []string{"title"}},
+		"a subtitle of two lines":   {change: func(d *Draft) { d.SubTitle = "a\r\nb" }, want: []string{"subTitle"}},
+		"rules of two lines":        {change: func(d *Draft) { d.Rules = "a\nb" }},
 		"a subtitle too long": {
 			change: func(d *Draft) { d.SubTitle = strings.Repeat("x", MaxTitle+1) }, want: []string{"subTitle"},
 		},

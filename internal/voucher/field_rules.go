@@ -14,14 +14,14 @@ type fieldRules struct{ invalid.Problems }
 // title checks a title and returns it as it is stored.
 func (r *fieldRules) title(s string) string {
 	s = strings.TrimSpace(s)
-	r.Text("title", s, 1, MaxTitle)
+	r.Line("title", s, 1, MaxTitle)
 	return s
 }
 
 // subTitle checks a subtitle and returns it as it is stored.
 func (r *fieldRules) subTitle(s string) string {
 	s = strings.TrimSpace(s)
-	r.Text("subTitle", s, 0, MaxTitle)
+	r.Line("subTitle", s, 0, MaxTitle)
 	return s
 }
 

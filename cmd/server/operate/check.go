@@ -25,7 +25,8 @@ its payment, and what was changed. It works beside running instances, on the set
   server check -voucher 7
   server check -voucher 7 -lang zh
 
-Each line is ok, a warning, or a no, with what to do. It writes one key that expires and one row of its own.
+Each line is ok, a warning, or a no, with what to do; – is what was not measured. It writes one key that
+expires and one row of its own.
 
 Exit code: 0 for go, also with warnings; 3 for no-go; 1 when it could not be checked.`
 
@@ -40,7 +41,7 @@ func Check(ctx context.Context, env wiring.Env) error {
 	languages := map[string]words.Language{"en": words.English, "zh": words.Chinese}
 	in, known := languages[*lang]
 	switch {
-	case *id < 0 || *id > voucher.MaxID:
+	case *id < 0 || *id > voucher.MaxID, *id == 0 && cmdline.Given(set, "voucher"):
 		return cmdline.Misuse(set, fmt.Sprintf("-voucher is %d (allowed: 1 to %d)", *id, voucher.MaxID))
 	case !known:
 		return cmdline.Misuse(set, fmt.Sprintf("-lang is %q (allowed: en, zh)", *lang))

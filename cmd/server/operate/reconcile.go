@@ -59,7 +59,7 @@ func Reconcile(ctx context.Context, env wiring.Env) error {
 	if err := cmdline.Parse(env.Env, set, reconcileHelp); err != nil {
 		return err
 	}
-	if *id < 0 || *id > voucher.MaxID {
+	if *id < 0 || *id > voucher.MaxID || *id == 0 && cmdline.Given(set, "voucher") {
 		return cmdline.Misuse(set, fmt.Sprintf("-voucher is %d (allowed: 1 to %d)", *id, voucher.MaxID))
 	}
 	w, err := wiring.OpenTool(ctx, env)

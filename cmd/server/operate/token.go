@@ -123,9 +123,7 @@ func signToken(rules authtoken.Rules, a account, life time.Duration) (string, er
 // chosenLife returns how long a token is valid: the flag's ttl, or, if the flag is not given, at most the role's
 // longest life.
 func chosenLife(set *flag.FlagSet, ttl, longest time.Duration) (time.Duration, error) {
-	given := false
-	set.Visit(func(f *flag.Flag) { given = given || f.Name == "ttl" })
-	if given && longest > 0 && ttl > longest {
+	if cmdline.Given(set, "ttl") && longest > 0 && ttl > longest {
 		return 0, cmdline.Misuse(set,
 			fmt.Sprintf("-ttl is %s, but the service accepts tokens of this role for %s at most "+
 				"(SECKILL_JWT_MAX_LIFE, SECKILL_JWT_ADMIN_MAX_LIFE)", ttl, longest))

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/csv"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -30,7 +29,6 @@ const byteOrderMark = "\ufeff"
 type csvStream struct {
 	stream *httpkit.Stream
 	buf    bytes.Buffer
-	csv    *csv.Writer
 	width  int // fields of a line
 	lines  int64
 }
@@ -69,15 +67,11 @@ func (h handlers) sendCSV(
 		return httpkit.Answer{}, nil
 	}
 	out := &csvStream{stream: s, width: len(head)}
-	out.csv = csv.NewWriter(&out.buf)
-	out.csv.UseCRLF = true // RFC 4180
 	if r.mark {
 		out.buf.WriteString(byteOrderMark)
 	}
-	if err = out.csv.Write(head); err == nil {
-		err = lines(c, out)
-	}
-	if err == nil {
+	out.write(head)
+	if err = lines(c, out); err == nil {
 		err = out.end()
 	}
 	if err != nil && s.Begun() {
@@ -90,17 +84,28 @@ func (h handlers) sendCSV(
 }
 
 // line adds a line. Pass text that a person has written through cell.
-func (o *csvStream) line(fields ...string) error {
+func (o *csvStream) line(fields ...string) {
 	o.lines++
-	if err := o.csv.Write(fields); err != nil {
-		return fmt.Errorf("writing a line of CSV: %w", err)
+	o.write(fields)
+}
+
+// write adds a line as RFC 4180 has it. A cell with a semicolon is quoted, too, which encoding/csv does not do: where a
+// comma stands in numbers, spreadsheets take semicolons for what separates cells.
+func (o *csvStream) write(fields []string) {
+	for i, f := range fields {
+		if i > 0 {
+			o.buf.WriteByte(',')
+		}
+		if strings.ContainsAny(f, ",;\"\r\n") || strings.TrimSpace(f) != f {
+			f = `"` + strings.ReplaceAll(f, `"`, `""`) + `"`
+		}
+		o.buf.WriteString(f)
 	}
-	return nil
+	o.buf.WriteString("\r\n")
 }
 
 // flush sends the lines that were added.
 func (o *csvStream) flush() error {
-	o.csv.Flush()
 	if o.buf.Len() == 0 {
 		return nil
 	}
@@ -116,9 +121,7 @@ func (o *csvStream) flush() error {
 func (o *csvStream) end() error {
 	last := make([]string, o.width)
 	last[0], last[1] = csvEnd, strconv.FormatInt(o.lines, 10)
-	if err := o.csv.Write(last); err != nil {
-		return fmt.Errorf("writing the last line of CSV: %w", err)
-	}
+	o.write(last)
 	return o.flush()
 }
 
@@ -153,11 +156,12 @@ func (h handlers) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 		return httpkit.Answer{}, err
 	}
 	return h.sendCSV(c, who, r, "report", []string{"figure", "value"}, func(_ *gin.Context, out *csvStream) error {
-		return writeReport(out, made, reportView(made, h.core.Now()))
+		writeReport(out, made, reportView(made, h.core.Now()))
+		return nil
 	})
 }
 
-func writeReport(out *csvStream, r Report, v reportJSON) error {
+func writeReport(out *csvStream, r Report, v reportJSON) {
 	figures := [][2]string{
 		{"at", csvTime(v.At)},
 		{"voucher_id", csvNumber(v.VoucherID)},
@@ -205,11 +209,8 @@ func writeReport(out *csvStream, r Report, v reportJSON) error {
 	figures = append(figures, [2]string{"received_cents", csvNumber(v.Received)},
 		[2]string{"revenue_cents", csvNumber(v.Revenue)})
 	for _, f := range figures {
-		if err := out.line(f[0], f[1]); err != nil {
-			return err
-		}
+		out.line(f[0], f[1])
 	}
-	return nil
 }
 
 // timelineCSV answers GET /admin/voucher/:id/timeline.csv: how requests were answered, a line for each second.
@@ -229,9 +230,7 @@ func (h handlers) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 				for _, answer := range order.Answers() {
 					line = append(line, csvNumber(p.Counts[answer]))
 				}
-				if err := out.line(line...); err != nil {
-					return err
-				}
+				out.line(line...)
 			}
 			return out.flush()
 		})
@@ -263,9 +262,7 @@ func (h handlers) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 				}
 			}
 			for _, row := range page {
-				if err := out.line(orderLine(columns, row)...); err != nil {
-					return err
-				}
+				out.line(orderLine(columns, row)...)
 			}
 			return out.flush()
 		})

@@ -284,6 +284,25 @@ func TestCells(t *testing.T) {
 	}
 }
 
+// Every cell stays one cell, for spreadsheets that separate by semicolons, too.
+func TestCellsAreQuoted(t *testing.T) {
+	t.Parallel()
+	for title, want := range map[string]string{
+		"a;b": `"a;b"`, "a,b": `"a,b"`, `say "hi"`: `"say ""hi"""`, "a\nb": "\"a\nb\"", " a": `" a"`, "a b": "a b", "券": "券",
+	} {
+		reports := fullReports()
+		reports.made.Voucher.Title = title
+		status, body, err := get(t, reports, &audit{}, "/admin/voucher/5/report.csv")
+		if line := "\r\ntitle," + want + "\r\n"; !strings.Contains(body, line) {
+			t.Errorf("%q: no %q in %d %q, %v", title, line, status, body, err)
+		}
+		cells, err := csv.NewReader(strings.NewReader(body)).ReadAll()
+		if err != nil || cells[4][1] != title {
+			t.Errorf("%q is read as %q, %v", title, cells[4], err)
+		}
+	}
+}
+
 func TestSalesPage(t *testing.T) {
 	t.Parallel()
 	status, body, err := get(t, fullReports(), &audit{}, "/admin/sale?limit=1")

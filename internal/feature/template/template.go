@@ -59,6 +59,6 @@ func Of(v voucher.Voucher, name string) Template {
 func checkedName(name string) (string, error) {
 	var p invalid.Problems
 	name = strings.TrimSpace(name)
-	p.Text("name", name, 1, MaxName)
+	p.Line("name", name, 1, MaxName)
 	return name, p.Err()
 }

@@ -34,3 +34,10 @@ func WrongFlag(set *flag.FlagSet, err error) string {
 	})
 	return text
 }
+
+// Given reports whether the command line has a flag, be it with its default value.
+func Given(set *flag.FlagSet, name string) bool {
+	given := false
+	set.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	return given
+}

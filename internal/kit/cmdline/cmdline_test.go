@@ -34,3 +34,18 @@ func TestWrongFlag(t *testing.T) {
 		}
 	}
 }
+
+func TestGiven(t *testing.T) {
+	t.Parallel()
+	for argument, want := range map[string]bool{"-n=1": true, "-n=0": true, "-other=1": false} {
+		set := flag.NewFlagSet("try", flag.ContinueOnError)
+		set.Int("n", 0, "")
+		set.Int("other", 0, "")
+		if err := set.Parse([]string{argument}); err != nil {
+			t.Fatal(err)
+		}
+		if got := cmdline.Given(set, "n"); got != want {
+			t.Errorf("%s: %t", argument, got)
+		}
+	}
+}

@@ -58,7 +58,8 @@ func makeDataDir(ctx context.Context, installDB, dir string) error {
 		return err
 	}
 	args := append([]string{"--no-defaults"}, asRoot()...)
-	args = append(args, "--datadir="+dir, "--tmpdir="+dir, "--skip-test-db", "--skip-name-resolve",
+	// By force it does without the names of this machine: /etc/hosts may be missing.
+	args = append(args, "--datadir="+dir, "--tmpdir="+dir, "--skip-test-db", "--skip-name-resolve", "--force",
 		"--innodb-log-file-size=4M")
 	cmd := exec.CommandContext(ctx, installDB, args...)
 	cmd.Dir = dir
