@@ -29,7 +29,7 @@ func TestBodiesWhereThereAreNone(t *testing.T) {
 		{"POST", "/voucher/seckill/7", "\r\n", 200},
 		{"POST", "/voucher/seckill/7", body(0), 200},
 		{"POST", "/voucher-order/seckill/7", body(2), 200}, // {}
-		{"POST", "/voucher/seckill/7", body(64), 200}, // {"quantity":3} is enough
+		{"POST", "/voucher/seckill/7", body(64), 200},      // {"quantity":3} is enough
 		{"POST", "/voucher/seckill/7", body(65), 413},
 		{"POST", "/voucher/seckill/7", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 200},
 		{"POST", "/order/7/pay", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 413},
