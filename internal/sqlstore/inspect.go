@@ -6,14 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"gorm.io/gorm"
-
 	"seckill/internal/kit/preflight"
 	"seckill/internal/sqlstore/sqlkit"
 )
-
-// inspectFence is the row that an inspection's transactions write.
-const inspectFence = "check"
 
 // Inspect asks the database what a sale depends on: MySQL or MariaDB, whose settings every user may read; SQLite for
 // how fast it is.
@@ -26,13 +21,7 @@ func (s *Store) Inspect(ctx context.Context) (l preflight.Ledger, err error) {
 			return l, err
 		}
 	}
-	token := time.Now().UnixMilli()
-	l.Commit, err = preflight.Median(func() error {
-		token++
-		return s.db.WriteRetry(ctx,
-			func(tx *gorm.DB) error { return tx.Save(&sqlkit.FenceRow{Name: inspectFence, Token: token}).Error })
-	})
-	if err != nil {
+	if l.Commit, err = preflight.Median(func() error { return s.db.TryWrite(ctx) }); err != nil {
 		return l, sqlkit.ReadError("trying a transaction", err)
 	}
 	return l, nil

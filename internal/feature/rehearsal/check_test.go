@@ -13,7 +13,7 @@ import (
 func TestLastRehearsalInTheList(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 1, 2, 20, 0, 0, 0, time.UTC)
-	good := Figures{Stock: 40, Buyers: 200, Arrived: 200, SoldOut: time.Second}
+	good := Figures{Stock: 40, Buyers: 200, Arrived: 200, Requests: 200, SoldOut: time.Second}
 	bad := good
 	bad.Findings = 1
 	stock := func(at time.Time) []preflight.Change { return []preflight.Change{{At: at, Action: "stock"}} }

@@ -57,6 +57,9 @@ func (f *Figures) soldOut() preflight.Line {
 }
 
 func (f *Figures) answers() preflight.Line {
+	if f.Requests == 0 {
+		return unmeasured("rehearsal.answers")
+	}
 	return preflight.NewLine("rehearsal.answers", preflight.Worse(f.P99 > maxP99, false),
 		preflight.Say("p50 %s, p99 %s from when a buyer presses", "从点击算起 p50 %s，p99 %s", millis(f.P50), millis(f.P99)),
 		preflight.Say("one buyer in a hundred waits for more than %s: more instances, or a machine of "+
@@ -65,6 +68,10 @@ func (f *Figures) answers() preflight.Line {
 }
 
 func (f *Figures) clear() preflight.Line {
+	if f.Requests == 0 {
+		return preflight.NewLine("rehearsal.clear", preflight.No, preflight.Say("no request was answered", "没有请求得到应答"),
+			preflight.Say("see why, in the crowd's output, and rehearse again", "查看模拟买家的输出，然后重新演练"))
+	}
 	percent := 100 * float64(f.Unclear) / float64(max(1, f.Requests))
 	return preflight.NewLine("rehearsal.clear", preflight.Worse(percent > 100*maxUnclear, false),
 		preflight.Say("%.1f %% of %d requests had no clear answer", "%.1f %% 的请求（共 %d 个）未得到明确应答", percent, f.Requests),
@@ -75,7 +82,7 @@ func (f *Figures) clear() preflight.Line {
 func (f *Figures) redis() preflight.Line {
 	const name, mib = "rehearsal.memory", 1 << 20
 	if f.MemoryPeak == 0 {
-		return preflight.NewLine(name, preflight.OK, preflight.Say("not measured", "未测量"), words.Text{})
+		return unmeasured(name)
 	}
 	used := preflight.Say("%.1f MiB more at the peak, %.1f in all", "峰值增加 %.1f MiB，共 %.1f MiB",
 		float64(f.MemoryPeak-f.MemoryIdle)/mib, float64(f.MemoryPeak)/mib)
@@ -83,7 +90,7 @@ func (f *Figures) redis() preflight.Line {
 		used = preflight.Say("%.1f MiB at the peak", "峰值 %.1f MiB", float64(f.MemoryPeak)/mib)
 	}
 	if f.MemoryMax == 0 {
-		return preflight.NewLine(name, preflight.OK,
+		return preflight.NewLine(name, preflight.Unmeasured,
 			preflight.Say("%s; it has no maxmemory, so nothing says when it is full",
 				"%s；未设 maxmemory，无从判断上限", used), words.Text{})
 	}
@@ -105,9 +112,16 @@ func (f *Figures) orders() preflight.Line {
 	case f.Early:
 		return preflight.NewLine(name, preflight.No, preflight.Say("the rehearsal was ended early", "演练提前结束"),
 			preflight.Say("rehearse again", "重新演练"))
+	case f.Requests == 0:
+		return unmeasured(name)
 	}
 	return preflight.NewLine(name, preflight.OK, preflight.Say("nothing lost, nothing sold twice", "无丢单，无超卖"),
 		words.Text{})
+}
+
+// unmeasured is the line of what the rehearsal has not measured.
+func unmeasured(name string) preflight.Line {
+	return preflight.NewLine(name, preflight.Unmeasured, preflight.Say("not measured", "未测量"), words.Text{})
 }
 
 // millis is a span in whole milliseconds, however long, so that several compare at a glance.

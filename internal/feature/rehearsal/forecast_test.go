@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"seckill/internal/kit/preflight"
 	"seckill/internal/kit/words"
 )
@@ -47,7 +49,9 @@ func TestForecast(t *testing.T) {
 		"ended early": {
 			func(f *Figures) { f.Early, f.SoldOut, f.Accepted = true, 0, 3 }, "rehearsal.orders", "ended early",
 		},
-		"nothing was sent at all": {func(f *Figures) { *f = Figures{Stock: 5} }, "", "0 of 5 units"},
+		"nothing was sent at all": {
+			func(f *Figures) { *f = Figures{Stock: 5} }, "rehearsal.clear", "no request was answered",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,5 +70,33 @@ func TestForecast(t *testing.T) {
 				t.Errorf("no %q in\n%s", tc.says, all)
 			}
 		})
+	}
+}
+
+// What was not measured is not called ok.
+func TestForecastOfNothing(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		figures Figures
+		lines   []string // that are unmeasured
+	}{
+		"nothing was sent": {Figures{Stock: 5}, []string{"rehearsal.answers", "rehearsal.memory", "rehearsal.orders"}},
+		"no figures of memory": {
+			Figures{Stock: 1, Buyers: 1, Arrived: 1, Requests: 1, Accepted: 1, SoldOut: 1}, []string{"rehearsal.memory"},
+		},
+		"memory without a limit": {
+			Figures{Stock: 1, Buyers: 1, Arrived: 1, Requests: 1, Accepted: 1, SoldOut: 1, MemoryPeak: 1},
+			[]string{"rehearsal.memory"},
+		},
+	} {
+		var got []string
+		for _, l := range Forecast(tc.figures) {
+			if l.Level == preflight.Unmeasured {
+				got = append(got, l.Name)
+			}
+		}
+		if diff := cmp.Diff(tc.lines, got); diff != "" {
+			t.Errorf("%s: unmeasured, want (-), got (+):\n%s", name, diff)
+		}
 	}
 }

@@ -15,10 +15,19 @@ type Level string
 
 // The levels. A single No is a no-go.
 const (
-	OK      Level = "ok"
-	Warning Level = "warning"
-	No      Level = "no"
+	OK         Level = "ok"
+	Warning    Level = "warning"
+	No         Level = "no"
+	Unmeasured Level = "unmeasured" // nothing was measured that could be judged
 )
+
+// Sign is the level as a table for people has it.
+func (l Level) Sign() string {
+	if l == Unmeasured {
+		return "–"
+	}
+	return string(l)
+}
 
 const (
 	// English is a language of texts.
@@ -100,9 +109,9 @@ func (n figure) Format(s fmt.State, _ rune) {
 	}
 }
 
-// NewLine returns a line of the given level; a line that is OK has no text of what to do.
+// NewLine returns a line of the given level; a line that is OK, or unmeasured, has no text of what to do.
 func NewLine(name string, level Level, what, do words.Text) Line {
-	if level == OK {
+	if level == OK || level == Unmeasured {
 		do = text{}
 	}
 	return Line{Name: name, Level: level, what: what, do: do}

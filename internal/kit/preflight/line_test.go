@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"seckill/internal/kit/words"
@@ -19,5 +20,15 @@ func TestUnknownIsOneLine(t *testing.T) {
 		if got := l.What(language); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// What was not measured is no go's business, and – for people.
+func TestUnmeasured(t *testing.T) {
+	t.Parallel()
+	lines := []Line{NewLine("a", Unmeasured, Say("not measured", "未测量"), Say("x", "x"))}
+	var b strings.Builder
+	if err := Write(&b, lines, English); err != nil || !strings.HasPrefix(b.String(), "–  a  not measured\nGO") {
+		t.Errorf("%q, %v", b.String(), err)
 	}
 }

@@ -95,7 +95,7 @@ func (s *Sale) units() Line {
 }
 
 func (f *Facts) payment() Line {
-	what := Say("orders can be paid", "订单可以支付")
+	what := Say("a payment provider is configured; it is not asked here", "已配置支付渠道（此处不向其查询）")
 	switch {
 	case !f.Sale.Costs:
 		what = Say("it costs nothing", "免费，无需支付")

@@ -14,7 +14,7 @@ func Write(w io.Writer, lines []Line, in words.Language) error {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, l := range lines {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", l.Level, l.Name, l.What(in))
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", l.Level.Sign(), l.Name, l.What(in))
 		if do := l.Do(in); do != "" {
 			_, _ = fmt.Fprintf(table, "\t\t→ %s\n", do)
 		}

@@ -6,12 +6,14 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
 	"seckill/internal/kit/bulkhead"
+	"seckill/internal/order"
 )
 
 // DB is the ledger's database. It is safe for concurrent use.
@@ -29,6 +31,9 @@ type DB struct {
 	// writer holds a token while no transaction writes; nil where the database queues writers itself. SQLite lets
 	// waiting writers poll, so that some starve; here they queue.
 	writer chan struct{}
+	// failed is when the last transaction ended that found the database away, or its disk full; nil after one that
+	// committed.
+	failed atomic.Pointer[time.Time]
 	// ddl makes connections for DDL, which may take longer than any order may; nil for SQLite.
 	ddl driver.Connector
 }
@@ -64,8 +69,39 @@ func gormConfig() *gorm.Config {
 }
 
 // Ping reports whether the database answers what is asked of its tables: a Galera node without the majority answers
-// pings, and SELECT 1.
+// pings, and SELECT 1. After a write that failed it tries one, too: on a full disk everything can still be read.
 func (d *DB) Ping(ctx context.Context) error {
+	if err := d.read(ctx); err != nil {
+		return err
+	}
+	switch failed := d.failed.Load(); {
+	case failed == nil:
+		return nil
+	case d.now().Sub(*failed) < tryEvery:
+		return fmt.Errorf("%w: the last transaction failed", order.ErrUnavailable)
+	}
+	if err := d.TryWrite(ctx); err != nil {
+		return ReadError("trying a transaction", err)
+	}
+	return nil
+}
+
+// tryEvery is how often Ping tries to write at most. A server whose disk is full may keep each transaction waiting, and
+// its connection with it, although nobody waits for the answer any more.
+const tryEvery = 30 * time.Second
+
+// triedFence is the row that TryWrite writes.
+const triedFence = "check"
+
+// TryWrite writes a row that means nothing, in a transaction.
+func (d *DB) TryWrite(ctx context.Context) error {
+	return d.WriteRetry(ctx, func(tx *gorm.DB) error {
+		return tx.Save(&FenceRow{Name: triedFence, Token: d.now().UnixMicro()}).Error
+	})
+}
+
+// read asks for no row of a table.
+func (d *DB) read(ctx context.Context) error {
 	permit, err := d.permits.Acquire(ctx)
 	if err != nil {
 		return ReadError("ping", err)
@@ -140,6 +176,13 @@ func (d *DB) Write(ctx context.Context, f func(tx *gorm.DB) error) error {
 		}
 	}
 	err = d.db.WithContext(ctx).Transaction(f)
+	switch {
+	case err == nil:
+		d.failed.Store(nil)
+	case IsAway(err) && !IsContended(err), isFull(err):
+		now := d.now()
+		d.failed.Store(&now)
+	}
 	if IsReadOnly(err) {
 		d.dropIdle()
 	}

@@ -76,6 +76,13 @@ func isBusy(err error) bool {
 	return ok && (lite.Code()&primary == sqlite3.SQLITE_BUSY || lite.Code()&primary == sqlite3.SQLITE_LOCKED)
 }
 
+// isFull reports whether SQLite's file can no longer be written.
+func isFull(err error) bool {
+	const primary = 0xff
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (lite.Code()&primary == sqlite3.SQLITE_FULL || lite.Code()&primary == sqlite3.SQLITE_IOERR)
+}
+
 // IsDuplicate reports whether err says that a row with this key exists.
 func IsDuplicate(err error) bool {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
