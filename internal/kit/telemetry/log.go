@@ -13,7 +13,7 @@ type LogOptions struct {
 	Instance string     // name of this instance, in every line unless empty
 }
 
-// NewLogger returns a logger that writes to w, one line for each record.
+// NewLogger returns a logger that writes to w, one line for each record but for warnings that say the same again.
 func NewLogger(w io.Writer, o LogOptions) (*slog.Logger, error) {
 	var h slog.Handler
 	options := &slog.HandlerOptions{Level: o.Level}
@@ -25,7 +25,7 @@ func NewLogger(w io.Writer, o LogOptions) (*slog.Logger, error) {
 	default:
 		return nil, fmt.Errorf("log format %q: not text or json", o.Format)
 	}
-	log := slog.New(h)
+	log := slog.New(withoutRepeats(h))
 	if o.Instance != "" {
 		log = log.With("instance", o.Instance)
 	}
