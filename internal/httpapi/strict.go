@@ -39,7 +39,7 @@ func (a *API) strict(r *httpkit.Route, c *gin.Context) error {
 	if err != nil {
 		return httpkit.SizeError(err)
 	}
-	if len(bytes.TrimSpace(body)) == 0 {
+	if text := bytes.TrimSpace(body); len(text) == 0 || string(text) == "null" { // some clients write nothing so
 		body = nil
 	}
 	c.Request.Body, c.Request.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

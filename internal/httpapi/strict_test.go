@@ -23,6 +23,7 @@ func TestPurchaseWithBody(t *testing.T) {
 		{"/voucher/seckill/5?wait=0s", `{"quantity":3}`, 3, ""},
 		{"/voucher/seckill/5", `{}`, 1, ""},
 		{"/voucher/seckill/5", ` `, 1, ""},
+		{"/voucher/seckill/5", `null`, 1, ""},
 		{"/voucher/seckill/5?quantity=2", `{}`, 2, ""},
 		{"/voucher/seckill/5?quantity=2", `{"quantity":2}`, 0, "quantity"},
 		{"/voucher/seckill/5", `{"quantity":0}`, 0, "quantity"},
