@@ -34,6 +34,7 @@ type device struct {
 	language      string // as browsers send it; "" is English
 	dark          bool
 	slow          bool   // 200 kbit/s, and 400 ms until an answer begins
+	zone          string // IANA's name; "" is the machine's
 	script        string // runs before the page's own, in every document
 }
 
@@ -42,6 +43,7 @@ func phone() device   { return device{name: "phone", width: 390, height: 844, to
 func desktop() device { return device{name: "desktop", width: 1280, height: 900} }
 
 func (d device) in(language string) device { d.language = language; return d }
+func (d device) at(zone string) device     { d.zone = zone; return d }
 func (d device) inDark() device            { d.dark = true; return d }
 
 // window is a tab of the browser, of an empty profile at first.
@@ -176,6 +178,12 @@ func (w *window) emulate() chromedp.Action[chromedp.Void] {
 				UserAgent: "Mozilla/5.0 (X11; Linux x86_64) Chrome", AcceptLanguage: d.language,
 			}
 			if _, err := cdp.Call(ctx, t, emulation.SetUserAgentOverride, agent); err != nil {
+				return err
+			}
+		}
+		if d.zone != "" {
+			zone := emulation.SetTimezoneOverrideParams{TimezoneID: d.zone}
+			if _, err := cdp.Call(ctx, t, emulation.SetTimezoneOverride, zone); err != nil {
 				return err
 			}
 		}

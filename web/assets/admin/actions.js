@@ -31,7 +31,8 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
   /** @param {string} act @param {() => Promise<string>} run @param {boolean} [danger] */
   const ask = (act, run, danger) => open === act && html`<${Ask} title=${t(`ask.${act}`, { title: voucher.title })} says=${t(`says.${act}`)} yes=${t(`act.${act}`)} danger=${danger} t=${t} run=${run} onClose=${close} />`;
   return html`<div class="row actions">
-    ${sells && (paused ? button('resume', 'primary') : button('pause', 'danger'))}
+    ${sells && (paused || voucher.stale) && button('resume', 'primary')}
+    ${sells && (!paused || voucher.stale) && button('pause', 'danger')}
     ${sells && button('restock')}
     ${sells && guards !== undefined && button('guards')}
     ${button('edit')}

@@ -19,6 +19,9 @@ function local(time) {
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
+/** Whether the clocks here never show a local time, because they are put forward then. @param {string} text */
+const skipped = (text) => local(text).slice(0, text.length) !== text;
+
 /** What a new voucher starts with: the values of another, in another window. @param {any} v @param {number} now */
 export function copyOf(v, now) {
   const days = v.beginTime ? Math.max(0, Math.ceil((now - Date.parse(v.beginTime)) / 86_400_000)) * 86_400_000 : 0; // the same time of day
@@ -200,6 +203,7 @@ function unreadable(form, text, t) {
     const typed = text(name);
     if (incomplete(form.elements[name])) found[name] = t('wrong.time');
     else if (typed === '' && !optional.includes(name) && !(name === 'perUser' && !form.elements.stock)) found[name] = t('wrong.missing');
+    else if (typed !== '' && form.elements[name].type === 'datetime-local' && skipped(typed)) found[name] = t('wrong.skipped');
     else if (typed !== '' && form.elements[name].inputMode && Number.isNaN(numberOf(typed))) found[name] = t('wrong.number');
   }
   return found;

@@ -27,14 +27,14 @@ export function Live({ id, client, words }) {
   const read = async () => {
     const answer = await client.ask('GET', `/voucher/${id}`);
     setFailed(answer.success ? null : answer);
-    if (answer.success) setVoucher(answer.data);
+    if (answer.success) setVoucher({ ...answer.data, stale: answer.stale === true || answer.data.stale === true });
   };
   useEffect(() => void read(), [id, version]);
   if (failed && !voucher) return html`<p class="note warn" role="alert">${trouble(failed, t)}</p>`;
   if (!voucher) return html`<p class="soft">${t('loading')}</p>`;
   const f = sale.now;
   const rate = (/** @type {number | null | undefined} */ n) => t('rate', { n: n == null ? '–' : number(n) });
-  const shown = f && voucher.status === 1 ? { ...voucher, saleState: f.saleState } : voucher;
+  const shown = f && voucher.status === 1 ? { ...voucher, saleState: f.saleState, stale: sale.away !== '' } : voucher;
   return html`
     <header class="head">
       <div>
@@ -135,29 +135,31 @@ function useSale(id, client, wanted, words) {
   return sale;
 }
 
-/** Seconds over which refusals are averaged: instances add theirs once a second, each at a moment of its own. */
+/** Seconds over which rates are averaged: instances add their refusals once a second, each at a moment of its own. */
 const AVERAGED = 5;
 
 /** Seconds without figures that the chart shows as a gap. */
 const GAP = 3;
 
-/** @param {any} s @param {import('./admin-client.js').Figures} f */
-function next(s, f) {
+/** A sale's stats with the next ones. @param {any} s @param {import('./admin-client.js').Figures} f */
+export function next(s, f) {
   const at = Date.parse(f.at) / 1000;
   const before = s.now;
   const passed = before ? at - Date.parse(before.at) / 1000 : 0;
   if (before && passed <= 0) return { ...s, now: f, away: '' };
-  const seen = [...s.seen.slice(-AVERAGED), { at, refused: total(f.refused) }];
-  const whole = before && !before.stale && !f.stale;
+  const seen = [...s.seen.slice(-AVERAGED), { at, f }];
+  const first = seen[0].f, over = at - seen[0].at;
   const rates = {
     // The sequence is Redis's own, read together with the time. A rebuild begins it anew.
-    accepted: before && before.epoch === f.epoch ? perSecond(f.sequence - before.sequence, passed) : null,
-    refused: perSecond(seen[seen.length - 1].refused - seen[0].refused, at - seen[0].at),
-    recorded: whole ? perSecond(f.recorded - before.recorded, passed) : null,
+    accepted: first.epoch === f.epoch ? perSecond(f.sequence - first.sequence, over) : null,
+    refused: perSecond(total(f.refused) - total(first.refused), over),
+    recorded: first.stale || f.stale ? null : perSecond(f.recorded - first.recorded, over),
   };
+  // The chart has what each second brought.
+  const each = before && before.epoch === f.epoch ? perSecond(f.sequence - before.sequence, passed) : null;
   const add = (/** @type {(number | null)[]} */ list, /** @type {number | null} */ n) => [...list.slice(-SPAN + 1), n];
   const points = passed > GAP ? [add(s.points[0], at - 1), add(s.points[1], null), add(s.points[2], null)] : s.points;
-  return { now: f, away: '', rates, seen, points: [add(points[0], at), add(points[1], f.stock), add(points[2], rates.accepted)] };
+  return { now: f, away: '', rates, seen, points: [add(points[0], at), add(points[1], f.stock), add(points[2], each)] };
 }
 
 /** A rate, which is not known without time, and where a count began anew. @param {number} n @param {number} seconds */

@@ -6,11 +6,11 @@ import { Dialog, announce } from '../shell.js';
 import { Wrong, problems, useProblems } from './wrong.js';
 
 /** The colour of a sale's state. @type {Record<string, string>} */
-const TONES = { on_sale: 'good', paused: 'warn', preparing: 'warn', sold_out: '', not_started: '', ended: '', off_shelf: 'bad' };
+const TONES = { on_sale: 'good', paused: 'warn', preparing: 'warn', sold_out: '', not_started: '', ended: '', off_shelf: 'bad', unknown: 'warn' };
 
-/** A voucher's state as a tag. @param {any} props */
+/** A voucher's state as a tag; unknown while Redis does not say how its sale is. @param {any} props */
 export function State({ voucher, t }) {
-  const state = voucher.saleState ?? (voucher.status === 1 ? 'on_shelf' : 'off_shelf');
+  const state = voucher.stale ? 'unknown' : voucher.saleState ?? (voucher.status === 1 ? 'on_shelf' : 'off_shelf');
   return html`<span class="tag ${TONES[state] ?? ''}">${t(`state.${state}`)}</span>`;
 }
 

@@ -29,7 +29,7 @@ export function Vouchers({ client, words }) {
         html`<${State} voucher=${v} t=${t} />${Date.parse(v.visibleFrom) > now && html` <span class="soft small-text">${t('hidden.until', { time: moment(v.visibleFrom) })}</span>`}`,
         v.shopId,
         html`${money(v.payValue)} <span class="soft">/ ${money(v.actualValue)}</span>`,
-        v.type === 1 ? html`${number(v.stock)} <span class="soft">/ ${number(v.issued)}</span>` : '–',
+        v.type === 1 ? html`${v.stale ? '–' : number(v.stock)} <span class="soft">/ ${number(v.issued)}</span>` : '–',
         v.type === 1 ? html`<${Window} begin=${v.beginTime} end=${v.endTime} now=${now} words=${words} />` : html`<span class="soft">${t('always')}</span>`,
       ] })} />
     <${Foot} pages=${pages} t=${t} names=${names} partly=${t('vouchers.no.match.yet')} empty=${t(filter.title || filter.shopId ? 'vouchers.no.match' : 'vouchers.none')} />

@@ -108,7 +108,7 @@ function Starts({ shop, now, t }) {
     for (const v of shop.vouchers ?? []) {
       const state = stateOf(v, now, shop.liveOrder(v.id), shop.presses.get(v.id));
       if (state === 'not_started') waiting.add(v.id);
-      else if (waiting.delete(v.id) && state === 'grab') announce(t('tell.started', { title: v.title }));
+      else if (waiting.delete(v.id) && (state === 'grab' || state === 'try')) announce(t('tell.started', { title: v.title }));
     }
   });
   return null;

@@ -10,14 +10,14 @@ import { LEARNED, UNDER_WAY, stateOf } from './state.js';
 import { Stepper } from './stepper.js';
 
 /** States in which the button does something. */
-const PRESSABLE = new Set(['early', 'grab', 'unknown', 'unpaid', 'waitable', 'offered']);
+const PRESSABLE = new Set(['early', 'grab', 'try', 'unknown', 'unpaid', 'waitable', 'offered']);
 
 /** States in which something is under way that the buyer waits for. */
 const SPINS = new Set(['asking', 'again', 'busy', 'ticket', 'queued', 'passing', 'accepted']);
 
 /** States in which the buyer sees how many they ask for; in the second set they choose. */
-const ASKS = new Set(['not_started', 'early', 'grab', 'unknown', ...UNDER_WAY]);
-const CHOOSES = new Set(['not_started', 'early', 'grab']);
+const ASKS = new Set(['not_started', 'early', 'grab', 'try', 'unknown', ...UNDER_WAY]);
+const CHOOSES = new Set(['not_started', 'early', 'grab', 'try']);
 
 /** States in which the stock is not shown. */
 const OVER = new Set(['ended', 'off_shelf']);
@@ -55,7 +55,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
   if (note.text === '' && mine.length > 0) Object.assign(note, { text: t(mine.length > 1 ? 'note.mine.several' : 'note.mine', { n: mine.length }), tone: 'good' });
   if (note.text === '') note.text = ticketNote(state, voucher, press, ticket, words, now);
   if (note.text === '' && !order) Object.assign(note, placeNote(state, voucher, place, shop.places.refusals.get(voucher.id), words, now));
-  if (unpayable && (state === 'grab' || state === 'offered') && note.text === '') Object.assign(note, { text: t('note.unpayable'), tone: 'warn' });
+  if (unpayable && (state === 'grab' || state === 'try' || state === 'offered') && note.text === '') Object.assign(note, { text: t('note.unpayable'), tone: 'warn' });
   return html`<article class="card is-${state}" aria-labelledby=${id}>
     <${Art} id=${voucher.id} value=${money(voucher.actualValue)} />
     <div class="card-body">
@@ -72,7 +72,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
       <div class="card-act">
         ${several && html`<${Stepper} voucher=${voucher} value=${n} most=${most(voucher)} fixed=${!CHOOSES.has(state)} words=${words}
           onChange=${(/** @type {number} */ to) => shop.choose(voucher, to)} />`}
-        <button type="button" class="button wide ${pressable ? 'primary' : ''} ${state === 'yours' ? 'good' : ''}" data-state=${state}
+        <button type="button" class="button wide ${pressable && state !== 'try' ? 'primary' : ''} ${state === 'yours' ? 'good' : ''}" data-state=${state}
           aria-disabled=${String(!pressable)} aria-describedby=${`${id} ${id}-note`} onClick=${act}>
           ${(SPINS.has(state) || doing) && html`<span class="spinner" aria-hidden="true"></span>`}
           ${state === 'yours' && html`<span aria-hidden="true">✓</span>`}
@@ -95,6 +95,7 @@ function most({ perUser = 1, stock = 0, stale }) {
 
 /** The text on the button. @param {import('../client.js').Voucher} voucher @param {string} state @param {number} n units */
 function label(voucher, state, n) {
+  if (state === 'try') return n > 1 ? 'state.try.several' : 'state.try';
   if (state !== 'grab') return `state.${state}`;
   if (voucher.type === 0) return 'state.buy';
   return n > 1 ? 'state.grab.several' : 'state.grab';
@@ -109,9 +110,10 @@ function noteOf(/** @type {string} */ state, /** @type {any} */ press, /** @type
   if (press?.phase === 'refused' && press.left && state === 'grab') {
     return { text: t('note.few', { left: press.left }), tone: 'warn' };
   }
-  if (press?.phase === 'refused' && !Object.hasOwn(LEARNED, press.code) && (state === 'grab' || state === 'early')) {
+  if (press?.phase === 'refused' && !Object.hasOwn(LEARNED, press.code) && (state === 'grab' || state === 'try' || state === 'early')) {
     return { text: press.message || t('note.refused'), tone: 'bad' };
   }
+  if (state === 'try') return { text: t('note.try'), tone: 'warn' };
   if (state === 'queued') return { text: t('note.queued'), tone: 'good' };
   if (['paused', 'sold_out'].includes(state)) return { text: t(`note.${state}`), tone: 'soft' };
   return { text: '', tone: '' };
@@ -195,9 +197,9 @@ function Price({ voucher, words: { t, money } }) {
 function Stock({ voucher, words: { t, number }, state }) {
   const { stock, issued } = voucher;
   const share = issued > 0 ? stock / issued : 0;
-  const caption = t('left', { left: number(stock), all: number(issued) });
+  const caption = t(voucher.stale ? 'left.before' : 'left', { left: number(stock), all: number(issued) });
   const low = share <= 0.2 && stock > 0 && state === 'grab';
-  return html`<div class="stock ${low ? 'low' : ''}">
+  return html`<div class="stock ${low ? 'low' : ''} ${voucher.stale ? 'stale' : ''}">
     <div class="stock-bar" role="meter" aria-label=${t('stock')} aria-valuemin="0" aria-valuemax=${issued} aria-valuenow=${stock} aria-valuetext=${caption}>
       <span style=${{ width: `${Math.max(stock > 0 ? 1.5 : 0, 100 * share)}%` }}></span>
     </div>

@@ -14,13 +14,13 @@ import { isOpen } from './places.js';
  * @typedef {{phase: 'asking' | 'again' | 'busy' | 'refused' | 'unknown' | 'ticket' | 'kept', code?: string, message?: string, left?: number, at?: number}} Press
  */
 
-/** @typedef {'preparing' | 'off_shelf' | 'paused' | 'not_started' | 'early' | 'ended' | 'sold_out' | 'grab' | 'asking' | 'again' |
+/** @typedef {'preparing' | 'off_shelf' | 'paused' | 'not_started' | 'early' | 'ended' | 'sold_out' | 'grab' | 'try' | 'asking' | 'again' |
  *   'busy' | 'unknown' | 'ticket' | 'kept' | 'queued' | 'unpaid' | 'yours' | 'waitable' | 'waiting' | 'offered' | 'passing' | 'accepted'} State */
 
 /**
  * A list is a moment old, and must not have to be read again only because time has passed: begin and end are evaluated
  * here, by the server's clock. The buyer's live order comes first, because it stays theirs after the end. A stale list
- * says nothing about stock and pause: the button works, and the answer to the purchase decides. Once a sale gives out tickets
+ * says nothing about stock and pause: the button works, says that it is a try, and the answer to the purchase decides. Once a sale gives out tickets
  * the button works: what is pressed early is kept until the buyer's moment. An offer of the waiting list comes before what is on
  * sale, and that before a place that only waits. An offer whose time has passed is passing until the service says what became of it:
  * it may have been accepted at the last moment.
@@ -49,7 +49,8 @@ export function stateOf(voucher, now, order, press, place) {
   }
   if (now < Date.parse(voucher.beginTime ?? '')) return now >= Date.parse(voucher.ticketsFrom ?? '') ? 'early' : 'not_started';
   if (now >= Date.parse(voucher.endTime ?? '')) return 'ended';
-  if (voucher.stale || (voucher.stock ?? 0) > 0) return 'grab';
+  if (voucher.stale) return 'try';
+  if ((voucher.stock ?? 0) > 0) return 'grab';
   if (isOpen(place)) return place?.state === 'offered' ? 'passing' : 'waiting';
   return voucher.waitlistOfferSeconds ? 'waitable' : 'sold_out';
 }

@@ -1,0 +1,85 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"seckill/internal/testkit"
+)
+
+// TestStalePages: while Redis hangs, a sold-out sale says how much was left a moment ago and lets buyers try all the
+// same; the console says that it does not know how the sale is, and lets admins pause and resume it. Both go back to
+// what is the case by themselves.
+func TestStalePages(t *testing.T) {
+	t.Parallel() // it mostly waits
+	p := testkit.NewProxy(t, testkit.RedisAddr(t))
+	s := realShop(t, "SECKILL_REDIS_ADDRS", p.Addr, "SECKILL_REDIS_TIMEOUT", "1s")
+	voucher := s.onSale("Noodles for two", 2)
+	for user := range int64(2) {
+		s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=30s", voucher), 40+user, nil, nil)
+	}
+	s.awaitState(voucher, "sold_out")
+	buyer, zh := open(t, s.url("/"), desktop()), open(t, s.url("/"), phone().in("zh-CN").inDark())
+	buyer.sees(button("sold_out"), "Sold out")
+	zh.sees(button("sold_out"), "已售罄")
+	console := open(t, s.url("/admin"), s.asAdmin(desktop()))
+	console.sees(".tag", "Sold out")
+	p.Blackhole()
+	buyer.sees(button("try"), "Try anyway for ¥10")
+	buyer.sees(".stock", "0 of 2 left a moment ago")
+	buyer.sees(".card-note", "cannot say just now")
+	buyer.until(`!document.querySelector('button[data-state=try]').classList.contains('primary')`)
+	buyer.accessible()
+	buyer.picture("buyer-stale-desktop", false)
+	zh.sees(button("try"), "¥10 仍要抢购")
+	zh.sees(".stock", "片刻前剩余 0 / 2")
+	zh.accessible()
+	zh.picture("buyer-stale-phone-zh", false)
+	console.sees(".tag", "Unknown")
+	console.until(`[...document.querySelectorAll('tbody td')].some(c => c.innerText.startsWith('– /'))`)
+	console.accessible()
+	console.picture("console-unknown-desktop", false)
+	console.visit(s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)))
+	console.sees("h1 .tag", "Unknown")
+	console.sees("[data-act=pause]", "")
+	console.sees("[data-act=resume]", "")
+	p.Heal()
+	buyer.sees(button("sold_out"), "Sold out")
+	console.sees("h1 .tag", "Sold out")
+}
+
+// TestRatesOverTheSameTime: the tiles of a sale average over the same five seconds, so that they can be compared.
+func TestRatesOverTheSameTime(t *testing.T) {
+	t.Parallel()
+	w := open(t, embeddedShop(t).url("/"), desktop())
+	got := evaluate[string](w, `import('/assets/admin/live.js').then(({ next }) => {
+  let sale = { now: null, away: '', rates: {}, seen: [], points: [[], [], []] };
+  const counts = [0, 0, 0, 0, 0, 0, 0, 50]; // all of it comes in the last second
+  counts.forEach((n, i) => {
+    sale = next(sale, { at: new Date(1e12 + i * 1000).toISOString(), epoch: 1, sequence: n, refused: { SOLD_OUT: n }, recorded: n, stock: 100 - n });
+  });
+  const { accepted, refused, recorded } = sale.rates;
+  return [accepted, refused, recorded, sale.points[2].at(-1)].join();
+})`)
+	if want := "10,10,10,50"; got != want { // the chart has each second's
+		t.Errorf("accepted, refused, recorded, and in the chart: %s, want %s", got, want)
+	}
+}
+
+// TestTimesThatClocksSkip: the form of a voucher does not move a local time that the admin's clocks never show.
+func TestTimesThatClocksSkip(t *testing.T) {
+	t.Parallel()
+	s := embeddedShop(t)
+	w := open(t, s.url("/admin"), s.asAdmin(desktop().at("Europe/Berlin")))
+	w.click("[data-act=create]")
+	set := func(name, value string) {
+		evaluate[bool](w, fmt.Sprintf(`(() => { const f = document.querySelector('#f-%s'); f.value = '%s';
+  return f.dispatchEvent(new Event('input', { bubbles: true })); })()`, name, value))
+	}
+	set("beginTime", "2036-03-30T02:30:00") // put forward from 2 to 3
+	set("endTime", "2036-03-30T03:00:00")
+	w.click("[data-act=save]")
+	w.sees("#f-beginTime-wrong", "No clock here shows this time")
+	w.seesNo("#f-endTime-wrong")
+}
