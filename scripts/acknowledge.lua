@@ -1,19 +1,23 @@
--- acknowledge.lua: acknowledges and deletes stream entries whose orders are settled, both or neither.
+-- acknowledge.lua: acknowledges and deletes stream entries whose orders are settled, in one step.
 --
 -- KEYS
 --   1  orders  stream
 -- ARGV
 --   1  group
---   2… ids of entries, 1 to 1,000; in stream order, or it takes longer
+--   2… ids of entries, 1 to 1,000; fastest in stream order
 --
--- Returns how many were still pending in the group. Fewer than were given is normal only for entries that were
--- delivered twice and that another consumer acknowledged first.
+-- Returns how many of the entries were still pending in the group. It is normally the number given. It is lower only if
+-- entries were delivered twice and another consumer acknowledged them first.
 --
--- XDEL walks to each entry from the beginning of its node of the stream (100 entries): 3.5 µs for each of a batch of 500,
--- so that Redis serves nobody else for 1.7 ms. Entries at the stream's beginning are therefore trimmed, a node at a time:
--- 0.7 µs for each. What lies between two entries that were pending has been delivered; once nothing of it is pending any
--- more, it is settled. (Or somebody has removed a consumer with its pending entries by hand. Those at the stream's
--- beginning stay there until take_over.lua has taken them over; of those between entries that were read apart from each
+-- XDEL walks to each entry from the beginning of its node of the stream (100 entries). In a batch of 500 that takes 3.5
+-- µs for each entry, so Redis would serve nobody else for 1.7 ms. Entries at the beginning of the stream are therefore
+-- trimmed, a whole node at a time: 0.7 µs for each entry. Trimming deletes everything before the last entry. That is
+-- safe: entries between the given ones have been delivered, and the script trims only once none of them is pending any
+-- more, so they are settled.
+--
+-- The exception is a consumer that somebody removed by hand together with its pending entries. Such entries at the
+-- beginning of the stream remain until take_over.lua takes them over. Such entries further back may be trimmed; the
+-- hash of buyers still has their orders, and a rebuild queues them again.
 -- other and are acknowledged together, the hash of buyers still knows, and a rebuild queues them again.)
 
 local MAX_ENTRIES = 1000
@@ -24,13 +28,14 @@ if n < 1 or n > MAX_ENTRIES then
 end
 local last = ARGV[#ARGV]
 
--- Trims the stream up to the last of the entries, which stays, and reports whether all others are gone then.
+-- trim deletes all entries before the last given one, which stays, and reports whether all the other given ones are
+-- gone.
 local function trim()
   local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', '1')[1]
   if not first or first[1] ~= ARGV[2] or #redis.call('XPENDING', KEYS[1], ARGV[1], '-', last, '1') > 0 then
     return false
   end
-  -- A server before Redis 6.2 does not know MINID; an error must not leave the entries there.
+  -- A server before Redis 6.2 does not know MINID; the entries must be deleted even then.
   return redis.pcall('XTRIM', KEYS[1], 'MINID', last) == n - 1
 end
 

@@ -1,16 +1,16 @@
--- add_counts.lua: adds an instance's counts of outcomes to those that all instances share for a sale.
+-- add_counts.lua: adds an instance's outcome counts to a sale's counts, which all instances share.
 --
 -- KEYS
 --   1  outcomes  hash  outcome -> how many requests it answered
 -- ARGV
---   1  for how long the counts are kept after the last addition, milliseconds
+--   1  how long the counts are kept after the last addition, milliseconds
 --   2… pairs: outcome, how many
 --
--- Returns how many counts were raised. It must not be repeated: it would count twice.
+-- Returns how many counts were raised. Do not repeat it: that would count twice.
 --
 -- Needs: keys
 
--- What somebody else put there is no count, and is replaced: it must not fail every flush from now on.
+-- A key of another type was written by hand, and is replaced: otherwise every flush from now on would fail.
 remove_unless('hash', KEYS[1])
 for i = 2, #ARGV, 2 do
   if type(redis.pcall('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1])) ~= 'number' then

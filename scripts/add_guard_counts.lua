@@ -1,24 +1,24 @@
--- add_guard_counts.lua: adds what an instance has counted of a sale's guards to what all instances share.
+-- add_guard_counts.lua: adds an instance's counts of a sale's guards to the counts that all instances share.
 --
 -- KEYS
 --   1  guards            hash        what was counted -> how often
 --   2  stopped networks  sorted set  network -> requests that guards stopped, or would have
 --   3  unit networks     sorted set  network -> units
 -- ARGV
---   1  for how long all of it is kept after the last addition, milliseconds
---   2  how many networks a sorted set keeps: those with the highest counts
+--   1  how long all keys are kept after the last addition, milliseconds
+--   2  how many networks each sorted set keeps: those with the highest counts
 --   3  how many pairs are for the hash
 --   4  how many pairs are for the stopped networks; the others are for the networks with units
 --   5… pairs: what or which network, how many
 --
--- Returns how many counts were raised. It must not be repeated: it would count twice.
+-- Returns how many counts were raised. Do not repeat it: that would count twice.
 --
 -- Needs: keys
 
 local counts, stopped = tonumber(ARGV[3]), tonumber(ARGV[4])
 local types = { 'hash', 'zset', 'zset' }
 
--- What somebody else put there is no count, and is replaced: it must not fail every flush from now on.
+-- A key of another type was written by hand, and is replaced: otherwise every flush from now on would fail.
 for i, key in ipairs(KEYS) do
   remove_unless(types[i], key)
 end

@@ -1,5 +1,5 @@
 -- apply.lua: applies the ledger's numbered operations to one sale, in order and each once (rule 1,
--- docs/architecture.md). Sent again, late, or by several callers at once, it changes nothing that it changed before.
+-- docs/architecture.md). Repeating it, late or concurrently, applies nothing twice.
 --
 -- KEYS (one hash slot)
 --   1  sale    hash
@@ -28,8 +28,8 @@
 --       or -1 (a take whose outcome is forgotten); and the sequence that it raised the sale to, 0 if it did not. Only
 --       a revival and an acceptance do, as they make a holder
 --
--- Outcomes of takes are kept for as long as somebody can ask: a call that applies operations forgets those before its
--- first one, because its caller has seen them completed in the ledger.
+-- Outcomes of takes are kept while somebody may ask for them: a call forgets those before its first operation, because
+-- its caller has seen them completed in the ledger.
 --
 -- What is taken comes from the stock, then from returned units. A revival makes its user a holder, and while a returned unit
 -- waits to be sold, instances may answer that user SOLD_OUT from their cache (rule 11). So it only reserves its units if
@@ -51,7 +51,7 @@ if not (delay and first) or delay > MAX_DELAY or n > MAX_OPERATIONS or n ~= math
   return redis.error_reply('ERR apply.lua: bad arguments')
 end
 
--- Read everything first: a script that fails after a write is not undone.
+-- Read everything first: Redis does not undo the writes of a script that fails.
 local sale = call('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'op', 'building',
   'returned', 'returned_at', 'reserved', 'reserved_at', 'takes', 'resumes', 'server', 'extra', 'reserved_units',
   'reserved_offer')

@@ -1,33 +1,33 @@
 -- begin_rebuild.lua: stops a sale so that it can be rebuilt at a new epoch. Safe to repeat.
 --
 -- KEYS (one hash slot)
---   1  sale       hash; created when missing
---   2  stops      sorted set  sale -> when its sale was stopped last, milliseconds since 1970; reporters read it
+--   1  sale       hash; created if missing
+--   2  stops      sorted set  sale -> time of its last stop, milliseconds since 1970; reporters read it
 --   3  reports    hash  the recovery reports; deleted when the sale is stopped
---   4  reported   hash  which reporters are done; deleted as well
+--   4  reported   hash  which reporters are done; deleted when the sale is stopped
 --   5  buyers     hash  user id -> order id
 -- ARGV
 --   1  voucher id
 --   2  epoch  the rebuild's epoch, its fencing token
---   3  delay  for how many milliseconds at most instances go on answering SOLD_OUT from their cache (rule 11,
+--   3  delay  the longest time, in milliseconds, for which instances may answer SOLD_OUT from their cache (rule 11,
 --             docs/architecture.md)
---   4  alone  "1": no instance remembers anything of a sale that is missing here, because this Redis began empty
---             with the only process that uses it; else "0"
+--   4  alone  "1": no instance remembers a sale that is missing here, because this Redis started empty and only this
+--             process uses it; else "0"
 --
 -- Returns 1 (the sale is stopped, building = epoch) or 0 (superseded: a newer rebuild has begun, or the sale is
 -- open at this epoch or a later one); the error FORMAT where the partition has other data (format.lua).
 --
--- At epoch 0, which every sale has passed, it answers 0, or with the error with which this Redis refuses writes now: the
--- caller learns it before the ledger's epoch is raised.
+-- At epoch 0, which every sale has passed, it answers 0 if Redis accepts writes, and otherwise Redis's error: so the
+-- caller learns of the error before it raises the ledger's epoch.
 --
--- The rebuild may find units in the ledger, and what this Redis holds does not say what instances have cached: it may have
--- lost its tail, noticed or not. So a sale that was open before sells again only when no instance can have it cached as
--- sold out any more (the field resumes); until then it is as if paused. A rebuild that dies and the next one are one stop,
--- unless the server was restarted or another one took over in between: it may have lost that the sale was published, and
--- sold, since.
+-- The rebuild may find units in the ledger that instances have cached as sold out. This Redis cannot tell, because it
+-- may have lost writes. So a sale that was open before resumes selling only when no cache can say that it is sold out
+-- any more (the field resumes); until then it behaves as if paused. If a rebuild dies, the next one continues the same
+-- stop, unless the server was restarted or replaced in between: then the sale may have been published and sold since,
+-- and Redis may have lost that.
 --
--- A key of another type is removed, and a field that is no number counts as missing: somebody wrote there by hand. So does
--- an epoch that is further ahead than any ledger restored from a backup could be behind.
+-- A key of another type is removed, and a field that is not a number counts as missing: somebody wrote it by hand. The
+-- same applies to an epoch that is further ahead than a ledger restored from a backup could explain.
 --
 -- Needs: clock, format, keys, number, sale, server
 
@@ -42,7 +42,7 @@ end
 for i, wanted in ipairs({'hash', 'zset', 'hash', 'hash', 'hash'}) do
   remove_unless(wanted, KEYS[i])
 end
--- Changes nothing: XX adds no member, and one that is there keeps its score. A Redis that is full or read-only refuses it.
+-- Changes nothing: XX adds no member, and an existing member keeps its score. But a full or read-only Redis refuses it.
 redis.call('ZADD', KEYS[2], 'XX', redis.call('ZSCORE', KEYS[2], ARGV[1]) or '0', ARGV[1])
 local names = {'epoch', 'seq', 'stock', 'returned', 'returned_at', 'begin', 'end', 'op', 'building', 'mode',
   'resumes', 'stopped', 'server'}
@@ -60,7 +60,7 @@ local fields = {'mode', 'rebuild', 'building', ARGV[2], 'server', server}
 local stopped
 if (number(sale[9]) or 0) == 0 or (sale[13] or '') ~= server then -- the first attempt to rebuild it on this server
   local now = clock()
-  stopped = math.max(now, (number(sale[12]) or 0) + 1) -- no two stops of a sale have one time
+  stopped = math.max(now, (number(sale[12]) or 0) + 1) -- each stop of a sale has its own time
   fields[7], fields[8] = 'stopped', whole(stopped)
   if sale[10] or not (epoch == 1 or ARGV[4] == '1') then
     fields[9], fields[10] = 'resumes', whole(now + delay)

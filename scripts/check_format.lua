@@ -1,6 +1,6 @@
--- check_format.lua: says whether a partition has this ledger's data, and writes nothing.
+-- check_format.lua: checks whether a partition has this ledger's data. It writes nothing.
 --
--- Returns 1 (it has, or it is empty); the error FORMAT where the partition has other data.
+-- Returns 1 (it has, or it is empty); the error FORMAT if the partition has other data.
 --
 -- Needs: format
 

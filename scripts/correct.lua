@@ -1,4 +1,4 @@
--- correct.lua: corrects the holders of one sale after the ledger decided otherwise, and puts units back on sale. Each
+-- correct.lua: corrects the holders of a sale after the ledger decided otherwise, and puts units back on sale. A
 -- correction acts only while the user holds the order that it names, so it acts once, however often it is sent.
 --
 -- KEYS (one hash slot)
@@ -7,19 +7,19 @@
 -- ARGV
 --   1  delay   milliseconds until a unit that comes back to a sold-out sale can be sold: as long as an instance may
 --              go on answering SOLD_OUT from its cache (rule 11, docs/architecture.md)
---   2… user id, order, give back its units ("1" or "0"), new order (that the user holds from now on; "0" for none), until
---      (number of the last operation that the caller knew of; "0" where none matters); 1 to 250 corrections
+--   2… user id, order, give back its units ("1" or "0"), new order (the user holds it from now on; "0" for none), until
+--      (number of the last operation that the caller knew; "0" if it does not matter); 1 to 250 corrections
 --
 -- Returns a flat array:
---   1   the epoch of the rebuild during which a unit of this sale was given back, or an order of several units was
---       corrected, now or by an earlier call, as long as that rebuild goes on or the sale stands at its epoch; else 0. The
---       rebuild may have counted the units before, so the caller requests another rebuild. The sale keeps the epoch, so that
---       it is not forgotten when an answer is lost or a caller dies
---   2…  for each correction, in order: 1 (acted), 0 (the user does not hold that order), or 2 (out of date: they do,
---       but the sale contains operations that the caller did not know of, or it is missing. One of them may have made the
+--   1   the epoch of a rebuild that may count wrongly, else 0: during it a unit was given back, or an order of several
+--       units was corrected, now or by an earlier call. The rebuild may have counted the units before, so the caller
+--       has to request another one. The sale keeps this epoch while the rebuild goes on or the sale is at its epoch, so
+--       that it is not lost with an answer or a caller
+--   2…  for each correction, in order: 1 (acted), 0 (the user does not hold that order), or 2 (out of date: the user
+--       does, but the sale is missing, or has operations that the caller did not know. One of them may have made the
 --       user the holder, so the caller has to decide again)
 --
--- A unit comes back only to a sale that exists; a lost one is rebuilt from the ledger, which has the unit.
+-- A unit is put back only into a sale that exists; a lost sale is rebuilt from the ledger, which has the unit.
 --
 -- Needs: clock, number, returned
 
@@ -49,7 +49,7 @@ local now = clock()
 local acted = {}
 local set, removed = {}, {}
 local changed = {} -- user id -> the order id that this call gave them, or '' for none
-local units, more = 0, 0 -- given back; by how many the holders have more beyond one each
+local units, more = 0, 0 -- units given back; change of the holders' units beyond one each
 local function quantity(order)
   return tonumber(string.match(order, ':(%d+)$') or 1)
 end
@@ -78,8 +78,8 @@ for user, order in pairs(changed) do
   end
 end
 
--- Redis refuses a script's first write or none, and never refuses HDEL for want of memory. So a holder that gets another
--- order is removed first: a full Redis has to take this call, or recording would stand still and free nothing.
+-- A full Redis refuses only a script's first write, and never HDEL. So holders whose order changes are removed first: a
+-- full Redis has to accept this call, because otherwise recording would stop and nothing would be freed.
 if #removed > 0 then
   call('HDEL', buyers_key, unpack(removed))
 end

@@ -1,12 +1,12 @@
--- create_group.lua: creates the group that records a partition's orders, and the stream if need be, so that everything
--- in the stream will be delivered.
+-- create_group.lua: creates the consumer group of a partition's recorders, and the stream if necessary, so that
+-- everything in the stream will be delivered.
 --
 -- KEYS
 --   1  orders  stream
 -- ARGV
 --   1  group
 --
--- Returns 1 (created) or 0 (there was one); the error FORMAT where the partition has other data.
+-- Returns 1 (created) or 0 (it existed); the error FORMAT if the partition has other data.
 --
 -- Needs: format
 

@@ -1,5 +1,5 @@
--- dead_letter.lua: moves one stream entry that cannot be decoded to the dead letters. Only the call that still finds it
--- pending writes the dead letter, so there is one, however often it is sent.
+-- dead_letter.lua: moves a stream entry that cannot be decoded to the dead letters. Only a call that finds the entry
+-- pending writes the dead letter, so there is only one, however often the call is sent.
 --
 -- KEYS (one hash slot)
 --   1  orders  stream
@@ -8,15 +8,15 @@
 --   1  group
 --   2  id of the entry
 --   3  why it cannot be decoded, for people
---   4… its fields and values as they stand
+--   4… the entry's fields and values
 --
--- Returns 1 (moved) or 0 (it was not pending any more).
--- The dead letter has the fields key (the entry's id), why, and the entry's own, each with "raw." before its name. Of more
--- than 1,000 it keeps the first ones, and has a field left_out with the number of the others.
+-- Returns 1 (moved) or 0 (no longer pending).
+-- The dead letter has the fields key (the entry's id) and why, and the entry's fields with the prefix "raw.". It keeps
+-- at most 1,000 of them; then the field left_out has the number of the others.
 --
 -- Needs: number
 
-local MOST = 1000 -- fields; unpack fails for some thousands of elements
+local MOST = 1000 -- fields; unpack fails with several thousand elements
 
 local fields = (#ARGV - 3) / 2
 if fields < 0 or fields ~= math.floor(fields) then
@@ -31,11 +31,11 @@ for i = 4, 3 + 2 * kept, 2 do
   letter[#letter + 1] = 'raw.' .. ARGV[i]
   letter[#letter + 1] = ARGV[i + 1]
 end
--- A script that fails after a write is not undone, and an entry that is acknowledged without a dead letter would be lost.
--- So what can fail comes first: a key of another type, here.
+-- Redis does not undo the writes of a script that fails, and an entry acknowledged without a dead letter would be lost.
+-- So the command that fails for a key of another type comes first.
 redis.call('XLEN', KEYS[1])
 redis.call('XLEN', KEYS[2])
--- XACK is never refused for want of memory, and nothing after a script's first write is.
+-- XACK is never refused for lack of memory, nor is anything after a script's first write.
 if redis.call('XACK', KEYS[1], ARGV[1], ARGV[2]) == 0 then
   return 0
 end

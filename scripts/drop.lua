@@ -1,4 +1,4 @@
--- drop.lua: removes a sale that is over from Redis, unless an order of it may still wait. Safe to repeat.
+-- drop.lua: removes an ended sale from Redis, unless one of its orders may still wait. Safe to repeat.
 --
 -- KEYS (one hash slot)
 --   1  sale    hash
@@ -6,15 +6,15 @@
 --   3  orders  stream
 -- ARGV
 --   1  voucher id
---   2  epoch, 3 sequence   the mark that the caller has seen, and
---   4  op                  the last operation: the sale is kept when it has moved since
---   5  longest  how many entries are searched at most; a longer stream keeps the sale until it has drained
+--   2  epoch, 3 sequence   the mark that the caller has seen
+--   4  op                  the last operation that the caller has seen; if either has changed, the sale is kept
+--   5  longest  how many entries are searched at most; while the stream is longer, the sale is kept
 --
--- Returns 1 (the sale is gone) or 0 (it is kept: it has not ended, is being rebuilt, has moved, or an order of it may
--- be in the stream).
+-- Returns 1 (removed) or 0 (kept: the sale has not ended, is being rebuilt or has changed, or the stream may have one
+-- of its orders).
 --
--- The stream itself is searched, because times prove nothing: a rebuild may have queued an order again long after the
--- sale's end.
+-- The script searches the stream, because times prove nothing: a rebuild may queue an order again long after the end of
+-- the sale.
 --
 -- Needs: clock, number
 

@@ -1,18 +1,19 @@
--- exchange_spending.lua: tells the other instances what callers have spent of their budgets, and returns what they have told.
+-- exchange_spending.lua: publishes how much of their budgets callers spent at this instance, and returns the other
+-- instances' news.
 --
 -- KEYS
---   1  spending  sorted set  "instance time budgets" -> time at which it was told, microseconds since 1970 by Redis's clock
+--   1  spending  sorted set  "instance time budgets" -> time of publication, microseconds since 1970 by Redis's clock
 -- ARGV
 --   1  instance  unique to the process, without spaces
 --   2  after     the cursor of the last call; 0 for the first
---   3  keep      for how long what was told is kept, milliseconds
---   4  most      how many members are returned at most
+--   3  keep      how long an entry is kept, milliseconds
+--   4  most      how many entries are returned at most
 --   5  budgets   what was spent here; empty: nothing
 --
--- Returns a flat array: the next cursor; then for each member of another instance behind the cursor, oldest first: how many
--- microseconds ago it was told, and what. If it is repeated the others are told twice, so it must not be.
+-- Returns a flat array: the next cursor; then, for each entry of another instance after the cursor, oldest first, how
+-- many microseconds ago it was published, and its content. Do not repeat it: the others would get the entry twice.
 --
--- Times in the set rise, also when the clock is set back. A key of another type is removed: somebody wrote there by hand.
+-- Times in the set always rise, even if the clock is set back. A key of another type, written by hand, is removed.
 --
 -- Needs: keys, number
 
@@ -31,7 +32,7 @@ local highest = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 if highest[2] and tonumber(highest[2]) >= now then
   last = tonumber(highest[2]) + 1
 end
-local cursor = math.min(after, last) -- beyond: Redis has lost what the instance has seen
+local cursor = math.min(after, last) -- after > last: Redis has lost entries that the instance has seen
 
 local own = ARGV[1] .. ' '
 local told = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. whole(cursor), '+inf', 'WITHSCORES', 'LIMIT', 0, most)

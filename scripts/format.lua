@@ -1,25 +1,26 @@
--- Prelude of scripts whose write can be the first of the keys by which a partition counts as empty.
+-- Prelude of scripts that may write the first of the keys that make a partition count as non-empty.
 --
--- A partition's word is the format of what is in it and the id of the ledger that it belongs to. So nothing that another
--- version or another installation has left there is taken for this one's. Behind the scripts' own keys and arguments come
--- (one hash slot)
+-- A partition's word consists of the format of its data and the id of the ledger that the data belongs to. It prevents
+-- data of another version or installation from being taken for this one's. These come after the script's own keys and
+-- arguments (one hash slot):
 -- KEYS
---   1  format     string      the word; missing until somebody has written one of the following
+--   1  format     string      the word; missing until somebody writes one of the keys below
 --   2  orders     stream
 --   3  consumers  sorted set
 --   4  stops      sorted set
 -- ARGV
---   1  word  this ledger's
--- which are taken off before the script looks at KEYS and ARGV.
+--   1  word  this ledger's word
+-- The prelude removes them before the script reads KEYS and ARGV.
 
 local format_keys, format_word = { unpack(KEYS, #KEYS - 3) }, table.remove(ARGV)
 for _ = 1, #format_keys do
   table.remove(KEYS)
 end
 
--- Returns nil if the partition carries the word, or has none of the three keys: then a caller that takes it writes the
--- word, in the same step as what follows. Otherwise an error that begins with FORMAT, behind which is the word that was
--- found: nothing for none. A Redis refuses the word if it refuses writes now, so it is in front of all of them.
+-- other_data returns nil if the partition has the word, or has none of the three keys; in the latter case, if takes is
+-- set, it first writes the word, in the same step as the script's own writes. Otherwise it returns an error that starts
+-- with FORMAT, followed by the word that was found, if any. If Redis refuses writes, it refuses the word first, so
+-- nothing else is written either.
 local function other_data(takes)
   local found = redis.pcall('GET', format_keys[1])
   if found == format_word then
@@ -31,7 +32,7 @@ local function other_data(takes)
     end
     return nil
   end
-  if type(found) == 'table' then -- the key is no string, or may not be read
+  if type(found) == 'table' then -- the key is not a string, or may not be read
     found = 'unreadable: ' .. found.err
   end
   local shown = string.gsub(string.sub(found or '', 1, 100), '%c', ' ')

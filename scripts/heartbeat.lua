@@ -1,11 +1,11 @@
--- heartbeat.lua: a consumer's heartbeat, by Redis's own clock, so that the clocks of instances do not matter.
+-- heartbeat.lua: records a consumer's heartbeat by Redis's clock, so that the instances' clocks do not matter.
 --
 -- KEYS
 --   1  consumers  sorted set  consumer name -> time of its last heartbeat, milliseconds since 1970
 -- ARGV
 --   1  name
 --
--- Returns 1; the error FORMAT where the partition has other data (format.lua).
+-- Returns 1; the error FORMAT if the partition has other data (format.lua).
 --
 -- Needs: clock, format, number
 

@@ -1,4 +1,4 @@
--- holdings.lua: reads by which orders a user is a holder in sales, and whether what these lack does not exist.
+-- holdings.lua: reads which orders a user holds in several sales, and whether each sale is complete enough to tell.
 --
 -- KEYS (one hash slot)
 --   1  sale    hash
@@ -6,9 +6,9 @@
 -- ARGV
 --   1  user id
 --
--- Returns a flat array, for each sale, in order: the order ("" when the user is no holder or the holders cannot be
--- read), 1 when the sale is whole, else 0 (it is missing, unreadable, being rebuilt, or another server opened it, as in
--- seckill.lua), epoch and sequence (0 when it is not whole).
+-- Returns a flat array, for each sale in order: the order ("" if the user is no holder or the holders cannot be read);
+-- 1 if the sale is whole, else 0 (it is missing, unreadable, being rebuilt, or was opened by another server, as in
+-- seckill.lua); epoch and sequence (0 if it is not whole).
 --
 -- Needs: number, sale, server
 
@@ -20,7 +20,7 @@ for i = 1, #KEYS, 2 do
   local mode, epoch, seq = sale[1], number(sale[2]), number(sale[3])
   local entire = mode and MODES[mode] and mode ~= 'rebuild' and epoch and seq and (number(sale[4]) or 0) == 0
     and not other_server(sale[5])
-  if type(order) == 'table' then -- the key is no hash
+  if type(order) == 'table' then -- the key is not a hash
     order, entire = '', false
   end
   local at = #answer

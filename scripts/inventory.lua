@@ -14,7 +14,7 @@
 -- sequence, stock (returned and reserved units included, but not one that is reserved for an offer), buyers, number of the last operation that it contains, orders of
 -- the sale in the stream, delivered or not (-1: the stream is too long), dead letters of the partition, units that the
 -- buyers have beyond one each.
--- An entry that does not name its sale counts as an order of the sale: it may be one.
+-- An entry that names no sale counts as an order of this sale, because it may be one.
 --
 -- Needs: number, sale
 

@@ -1,6 +1,6 @@
--- Prelude of scripts that must not fail because somebody wrote to their keys by hand.
+-- Prelude of scripts that must work even if somebody wrote other data to their keys by hand.
 
--- remove_unless removes a key whose type is not the wanted one.
+-- remove_unless removes a key that has another type than the wanted one.
 local function remove_unless(wanted, key)
   local kind = redis.call('TYPE', key).ok
   if kind ~= wanted and kind ~= 'none' then

@@ -1,4 +1,4 @@
--- leave.lua: removes a consumer that stops, if nothing is pending for it. Safe to repeat.
+-- leave.lua: removes a consumer that is stopping, if it has no pending entries. Safe to repeat.
 --
 -- KEYS (one hash slot)
 --   1  orders     stream
@@ -7,8 +7,8 @@
 --   1  group
 --   2  name
 --
--- Returns how many entries are pending for the consumer, at most 1: with 0 it is gone; with 1 it stays, as
--- Redis would forget its entries, and without a heartbeat, so that another consumer takes them over.
+-- Returns 0 if the consumer is gone, or 1 if it has pending entries. Then it stays, because Redis would forget the
+-- entries, but loses its heartbeat, so that another consumer takes them over.
 
 redis.call('ZREM', KEYS[2], ARGV[2])
 if redis.call('EXISTS', KEYS[1]) == 0 then
@@ -16,7 +16,7 @@ if redis.call('EXISTS', KEYS[1]) == 0 then
 end
 local pending = redis.pcall('XPENDING', KEYS[1], ARGV[1], '-', '+', '1', ARGV[2])
 if pending['err'] then
-  return 0 -- there is no such group, and so no consumer
+  return 0 -- without a group there is no consumer
 end
 if #pending == 0 then
   redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2])

@@ -2,9 +2,9 @@
 
 local MAX = 9007199254740992 -- 2^53: beyond it Lua is not exact
 
--- number returns a whole number from 0 on that is exact in Lua; nil for anything else, which somebody wrote by hand.
+-- number returns a whole number from 0 to MAX; nil for anything else, which somebody wrote by hand.
 --
--- field  text, as Redis keeps it; false or nil where there is none
+-- field  text from Redis; false or nil if missing
 local function number(field)
   local n = field and tonumber(field)
   return n and n >= 0 and n < MAX and n % 1 == 0 and n or nil

@@ -1,5 +1,5 @@
--- publish.lua: ends a rebuild: the sale has the rebuild's epoch, sequence 0, and sells again (if mode and window let it).
--- What apply.lua keeps of single operations is void: the stock contains them.
+-- publish.lua: ends a rebuild: the sale gets the rebuild's epoch and sequence 0, and sells again if mode and window
+-- allow it. It deletes what apply.lua remembers of single operations, because the new stock includes them.
 --
 -- KEYS (one hash slot)
 --   1  sale       hash
@@ -13,10 +13,10 @@
 --   6  op     number of the last operation that the stock contains
 --   7  extra  units that the holders have beyond one each
 --
--- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one; also
--- when this very call is repeated) or 2 (the rebuild is gone: this Redis no longer knows that it has begun, or is not the
--- run of the server on which it began, and may have lost what it wrote); the error FORMAT where the partition has other
--- data (format.lua).
+-- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one, also if
+-- this call is repeated) or 2 (the rebuild is gone: this Redis does not know that it has begun, or is not the run of
+-- the server on which it began and may have lost writes); the error FORMAT if the partition has other data
+-- (format.lua).
 --
 -- Needs: format, rebuild, server
 

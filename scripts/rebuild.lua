@@ -3,8 +3,9 @@
 
 local UNDER_WAY, SUPERSEDED, GONE = 1, 0, 2
 
--- rebuild_state returns UNDER_WAY where the sale is stopped for the rebuild of this epoch; SUPERSEDED where a newer rebuild has
--- begun, or the sale is open at this epoch or a later one; or GONE: this Redis no longer knows that the rebuild has begun.
+-- rebuild_state returns UNDER_WAY if the sale is stopped for the rebuild of this epoch; SUPERSEDED if a newer rebuild
+-- has begun, or the sale is open at this epoch or a later one; or GONE if this Redis does not know that the rebuild has
+-- begun.
 local function rebuild_state(sale_key, epoch)
   local sale = redis.call('HMGET', sale_key, 'epoch', 'building')
   local current, building = number(sale[1]) or 0, number(sale[2]) or 0

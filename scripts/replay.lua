@@ -1,5 +1,5 @@
--- replay.lua: queues the order that a dead letter names again, and removes the dead letter: both or neither. So the
--- order is queued once, however often and by however many callers the call is sent.
+-- replay.lua: queues the order of a dead letter again and removes the dead letter, in one step. So the order is queued
+-- once, however often and by however many callers the call is sent.
 --
 -- KEYS (one hash slot)
 --   1  dead    stream
@@ -10,11 +10,11 @@
 --   2  voucher id, 3 user id, 4 order id
 --
 -- Returns 1 (queued), 0 (there is no such dead letter: it was replayed or discarded before) or 2 (the user does not
--- hold this order: nothing shows that it was accepted and waits. The dead letter stays).
+-- hold this order, so nothing shows that it was accepted and still waits; the dead letter stays).
 --
--- The entry names the order as the holder does, with its units: a damaged entry may have lost them, and the holder is what took
--- them from the stock. It has epoch and sequence 0, like one that a rebuild queues: a damaged entry's own could raise the sequence in the
--- ledger above any that Redis has given.
+-- The entry names the order and its units as the holder does, because a damaged entry may have lost them, and the
+-- holder shows what was taken from the stock. Like an order queued by a rebuild, it has epoch and sequence 0: a damaged
+-- entry's own sequence could raise the ledger's above any that Redis has given.
 
 if #ARGV ~= 4 then
   return redis.error_reply('ERR replay.lua: bad arguments')

@@ -1,18 +1,17 @@
--- report.lua: hands in an instance's recovery report about a stopped sale, or a part of it. Safe to repeat.
+-- report.lua: hands in an instance's recovery report about a stopped sale, or a part of the report. Safe to repeat.
 --
 -- KEYS (one hash slot)
 --   1  sale       hash
 --   2  reports    hash  order, as in seckill.lua's buyers -> "user id epoch sequence"
 --   3  reported   hash  reporter that is done -> "epoch sequence", the highest mark it has seen
 -- ARGV
---   1  stop      when the sale was stopped, milliseconds since 1970, as report_heartbeat.lua answered: a report for another
---                 rebuild is of no use to this one
---   2  reporter  "" when more parts follow
---   3  epoch, 4 sequence  of the highest mark that the reporter has seen
---   5… order, user id, epoch, sequence of each order that the reporter saw accepted, 0 to 1,000
+--   1  stop      when the sale was stopped, milliseconds since 1970, as returned by report_heartbeat.lua; a report for
+--                 another stop is refused
+--   2  reporter  "" if more parts follow
+--   3  epoch, 4 sequence  the highest mark that the reporter has seen
+--   5… order, user id, epoch, sequence of each order that the reporter accepted, 0 to 1,000
 --
--- Returns an array of two: 1 (handed in) or 0 (too late: the sale is no longer stopped by that rebuild), and the
--- sale's epoch.
+-- Returns an array of two: 1 (handed in) or 0 (too late: that stop is over); and the sale's epoch.
 --
 -- Needs: number
 

@@ -1,20 +1,20 @@
--- report_heartbeat.lua: a reporter's heartbeat, by Redis's own clock; returns which sales were stopped for a rebuild since
--- its last one.
+-- report_heartbeat.lua: records a reporter's heartbeat by Redis's clock, and returns which sales were stopped for a
+-- rebuild since the last one.
 --
 -- KEYS (one hash slot)
 --   1  reporters  sorted set  reporter -> time of its last heartbeat, milliseconds since 1970
---   2  stops      sorted set  sale -> when it was stopped last, milliseconds since 1970. A sale's name is its voucher's id
+--   2  stops      sorted set  sale (its voucher's id) -> time of its last stop, milliseconds since 1970
 -- ARGV
 --   1  reporter
---   2  keep   for how many milliseconds heartbeats and stops are kept
---   3  since  now, as its last heartbeat was answered; 0 for the first
---   4  quiet  how many milliseconds ago that was, and some more: the clock may have been set back since
+--   2  keep   how long heartbeats and stops are kept, milliseconds
+--   3  since  the time that the last heartbeat returned; 0 for the first
+--   4  quiet  at least how many milliseconds ago that was, in case the clock was set back since
 --
--- Returns a flat array: now, milliseconds since 1970; then sale and time of the stop, for each stop that is there and may be
--- new. One may come twice. Older ones than are kept are removed afterwards. The error FORMAT where the partition has
--- other data (format.lua).
+-- Returns a flat array: Redis's time in milliseconds since 1970; then sale and time of each stop that may be new to the
+-- reporter. A stop may be returned twice. Stops older than keep are removed afterwards. The error FORMAT if the
+-- partition has other data (format.lua).
 --
--- A key of another type is removed: somebody wrote there by hand, and no recovery round could be held.
+-- A key of another type, written by hand, is removed: otherwise there could be no recovery round.
 --
 -- Needs: clock, format, keys, number
 
@@ -33,7 +33,7 @@ local now = clock()
 redis.call('ZADD', KEYS[1], whole(now), ARGV[1])
 local old, ahead = '(' .. whole(now - keep), '(' .. whole(now + keep)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', old)
--- Far in the future: the clock was set back since.
+-- Heartbeats from the far future: the clock was set back since.
 redis.call('ZREMRANGEBYSCORE', KEYS[1], ahead, '+inf')
 redis.call('ZREMRANGEBYSCORE', KEYS[2], ahead, '+inf')
 local answer = {now}
@@ -42,6 +42,6 @@ local stops = redis.call('ZRANGEBYSCORE', KEYS[2], from, '+inf', 'WITHSCORES')
 for i = 1, #stops, 2 do
   answer[i + 1], answer[i + 2] = stops[i], tonumber(stops[i + 1])
 end
--- Only now: if no instance has sent a heartbeat for longer than stops are kept, the first one still hears of them.
+-- Last, so that the first heartbeat after a long silence of all instances still returns old stops.
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', old)
 return answer

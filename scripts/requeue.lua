@@ -1,5 +1,5 @@
--- requeue.lua: appends accepted orders of a sale under rebuild whose stream entries were lost. Repeating it after a
--- lost answer queues an order twice, which is harmless: the recorder tells orders apart by id.
+-- requeue.lua: appends accepted orders of a sale under rebuild whose stream entries were lost. If it is repeated, an
+-- order is queued twice, which is harmless: the recorder identifies orders by id.
 --
 -- KEYS (one hash slot)
 --   1  sale    hash
@@ -7,12 +7,12 @@
 -- ARGV
 --   1  epoch       the rebuild's
 --   2  voucher id
---   3… user id, order (as in seckill.lua's buyers), epoch, sequence of each order, the latter two 0 where they
---      are not known; 1 to 1,000 orders
+--   3… user id, order (as in seckill.lua's buyers), epoch, sequence of each order, the latter two 0 if unknown;
+--      1 to 1,000 orders
 --
--- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one) or
--- 2 (the rebuild is gone: this Redis no longer knows that it has begun); the error FORMAT where the partition has other
--- data (format.lua).
+-- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one) or 2
+-- (the rebuild is gone: this Redis does not know that it has begun); the error FORMAT if the partition has other data
+-- (format.lua).
 --
 -- Needs: format, rebuild
 

@@ -1,26 +1,26 @@
 -- reserve_ids.lua: reserves a block of numbers of a day's order id counter, so that no number is ever given twice.
 --
 -- KEYS (one hash slot)
---   1  counter  string  the number that was given last
---   2  server   string  run id of the server that counted last
+--   1  counter  string  the last number given
+--   2  server   string  run id of the last server that counted
 -- ARGV
 --   1  how many numbers to reserve, at least 1
 --   2  known    a number that was certainly given, 0 for none
 --   3  create   "1": create a missing counter, "0": do not
---   4  random   an integer, 0 to 2^31 - 1, another one in each call
---   5  for how many seconds both keys are kept
+--   4  random   an integer, 0 to 2^31 - 1, different in each call
+--   5  how long both keys are kept, seconds
 --
--- Returns the last number reserved, or, having written nothing,
+-- Returns the last number reserved. It writes nothing and returns
 --   -1  the counter is missing
 --   -2  the day does not have that many numbers left
--- and an error when the counter is not a whole number.
+-- or an error if the counter is not a whole number.
 --
--- A counter that may lack its latest changes leaps: over a 256th of what the day has left or 2^20 numbers, whichever is
--- more, and over a random amount up to as much again, because after two losses in a row it may leap from the same
--- number twice. It may lack changes when it stands below a known number, and when another server counted last: this one
--- was restarted or took over. Running it twice for one request leaves a block of numbers unused and does no other harm.
+-- A counter that may lack its latest changes leaps ahead: by 1/256 of the day's remaining numbers or by 2^20, whichever
+-- is more, plus a random amount of up to as much again, because after two losses in a row it may leap from the same
+-- number twice. It may lack changes if it is below a known number, or if another server counted last, because this one
+-- was restarted or took over. Repeating the call only wastes a block of numbers.
 --
--- All numbers stay far below 2^53, so Lua has them exactly.
+-- All numbers are far below 2^53, so Lua represents them exactly.
 --
 -- Needs: number, server
 
@@ -33,7 +33,7 @@ local function leap(from)
   return from + math.floor(most * (1 + random / 2147483648))
 end
 
-local server = run_id() -- without it only a known number shows that changes are missing
+local server = run_id() -- if unknown, only a known number reveals missing changes
 
 local stored = redis.call('GET', KEYS[1])
 local counter
@@ -41,8 +41,8 @@ if not stored then
   if ARGV[3] ~= '1' then
     return -1
   end
-  -- With nothing known, instances may still hold blocks of a counter that was lost before an order of theirs was recorded:
-  -- some thousands of numbers. The chance that a block from a random number on meets them is small.
+  -- If nothing is known, instances may still hold blocks of a lost counter from which no order was recorded: several
+  -- thousand numbers. The chance that a block at a random number meets them is small.
   counter = known == 0 and random or leap(known)
 else
   counter = tonumber(stored)

@@ -1,4 +1,4 @@
--- round_progress.lua: how far the recovery round of a stopped sale is.
+-- round_progress.lua: reads the progress of a stopped sale's recovery round.
 --
 -- KEYS (one hash slot)
 --   1  sale       hash
@@ -6,12 +6,12 @@
 --   3  reported   hash  reporter that is done -> "epoch sequence", the highest mark it has seen
 -- ARGV
 --   1  epoch  the rebuild's
---   2  alive  for how many milliseconds after its heartbeat a reporter counts as living
+--   2  alive  how many milliseconds after its last heartbeat a reporter counts as living
 --
--- Returns an array: 1 (it is stopped), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a
--- later one) or 2 (the rebuild is gone: this Redis no longer knows that it has begun); for how many milliseconds it has
--- been stopped; epoch and sequence of the highest mark that was reported; and the reporters that live and are not done.
--- The numbers are 0 unless the first is 1.
+-- Returns an array: 1 (stopped), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later
+-- one) or 2 (the rebuild is gone: this Redis does not know that it has begun); how many milliseconds it has been
+-- stopped; epoch and sequence of the highest reported mark; and the living reporters that are not done. The numbers are
+-- 0 unless the first is 1.
 --
 -- Needs: clock, number, rebuild
 
@@ -35,7 +35,7 @@ for i = 1, #reports, 2 do
   end
 end
 local answer = {1, now - (number(redis.call('HGET', KEYS[1], 'stopped')) or now), high_epoch, high_seq}
--- A heartbeat far in the future is none: the clock was set back since.
+-- A heartbeat in the far future does not count: the clock was set back since.
 local from, to = whole(now - alive), whole(now + alive)
 for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], from, to)) do
   if not done[name] then

@@ -2,8 +2,8 @@
 
 local MODES = {open = true, paused = true, off = true, rebuild = true}
 
--- By how many epochs Redis may be ahead of a ledger restored from a backup; MaxEpochLead in internal/order/recovery is
--- the same. Were a higher one believed, no rebuild would reach what callers know.
+-- By how many epochs Redis may be ahead of a ledger restored from a backup; the same as MaxEpochLead in
+-- internal/order/recovery. If a higher epoch were believed, no rebuild could reach it.
 local MAX_LEAD = 1e9
 
 -- unsold returns the units that a sale has left: returned and reserved ones included, but not one that is reserved for

@@ -1,6 +1,6 @@
-// Package scripts holds the Lua scripts that Redis runs, each with its contract at its head: KEYS, ARGV with units, and
-// every return code. What several of them share is in preludes, which hold functions and constants only; that of the
-// partition's word takes its own keys and argument off, too.
+// Package scripts holds the Lua scripts that Redis runs. Each begins with its contract: KEYS, ARGV with units, and
+// every return code. Shared code is in preludes, which only define functions and constants, except format.lua, which
+// also removes its own keys and argument.
 package scripts
 
 import (
@@ -12,8 +12,8 @@ import (
 //go:embed *.lua
 var files embed.FS
 
-// Source returns the text that Redis runs for the script, named as its file without ".lua": the preludes that the
-// script needs, and then the script. It panics for a name that no file has.
+// Source returns the complete text of a script, named as its file without ".lua": the preludes that it needs, followed
+// by the script. It panics for an unknown name.
 func Source(name string) string {
 	var text strings.Builder
 	for _, part := range parts(name, nil) {
@@ -22,8 +22,8 @@ func Source(name string) string {
 	return text.String()
 }
 
-// parts appends the script to the names of the parts, behind the preludes that it needs and that are not there yet. A
-// file names those in a comment: "-- Needs: clock, number".
+// parts appends the script to the names, after those preludes it needs that are not yet among them. A file lists its
+// preludes in a comment: "-- Needs: clock, number".
 func parts(name string, names []string) []string {
 	for line := range strings.Lines(read(name)) {
 		needed, found := strings.CutPrefix(line, "-- Needs: ")

@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each script needs exactly those preludes of which it uses something, and may get others that these need.
+// TestScriptsNeedWhatTheyUse checks that each script lists exactly the preludes that it uses directly.
 func TestScriptsNeedWhatTheyUse(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.lua")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("scripts %v: %v", files, err)
 	}
-	offers := map[string]*regexp.Regexp{} // what a prelude declares
+	offers := map[string]*regexp.Regexp{} // the names that a prelude declares
 	for _, file := range files {
 		if text := read(strings.TrimSuffix(file, ".lua")); strings.HasPrefix(text, "-- Prelude ") {
 			offers[strings.TrimSuffix(file, ".lua")] = declared(text)
@@ -43,14 +43,14 @@ func TestScriptsNeedWhatTheyUse(t *testing.T) {
 	}
 }
 
-// neededByAnother reports whether another of the parts needs this one.
+// neededByAnother reports whether another part needs this one.
 func neededByAnother(part string, all []string) bool {
 	return slices.ContainsFunc(all, func(other string) bool {
 		return other != part && slices.Contains(parts(other, nil), part)
 	})
 }
 
-// declared matches the names that a prelude declares for others.
+// declared matches the names that a prelude declares.
 func declared(text string) *regexp.Regexp {
 	var names []string
 	for _, list := range regexp.MustCompile(
@@ -60,12 +60,12 @@ func declared(text string) *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:` + strings.Join(names, "|") + `)\b`)
 }
 
-// code is a script without its comments and texts.
+// code returns a script without comments and strings.
 func code(text string) string {
 	return regexp.MustCompile(`(?m)--.*$|'[^'\n]*'`).ReplaceAllString(text, "")
 }
 
-// A prelude that several parts need is there once, before all of them.
+// TestSourceHasEachPreludeOnce checks that a prelude needed by several parts is included once, before all of them.
 func TestSourceHasEachPreludeOnce(t *testing.T) {
 	t.Parallel()
 	want := []string{"clock", "number", "rebuild", "round_progress"}

@@ -1,9 +1,9 @@
--- seckill.lua: the gate of sales: accepts or refuses requests. It checks the window, the stock and one order per user,
--- and appends the accepted orders to the stream: all of it in one atomic step. One call has the requests for one sale, or
--- for several sales at once, each of which is decided as if it were by itself.
+-- seckill.lua: the gate of sales: it accepts or refuses requests. It checks the window, the stock and one order per
+-- user, and appends accepted orders to the stream, in one atomic step. A call has requests for one sale, or for
+-- several, which are decided independently.
 --
 -- KEYS (one hash slot)
---   1  orders  stream  accepted orders that wait for their rows
+--   1  orders  stream  accepted orders without rows
 --   then two for each of 1 to 64 sales:
 --   1  sale    hash    its state; fields in docs/architecture.md
 --   2  buyers  hash    user id -> order id: the holders; with several units, order id ":" quantity
@@ -12,41 +12,42 @@
 --   1  voucher id
 --   2  known epoch       the highest mark (epoch, sequence) that the caller has seen of this sale
 --   3  known sequence
---   4  max backlog       orders in the stream at which no request is accepted any more
+--   4  max backlog       requests are refused while so many orders are in the stream
 --   5  how many requests follow, 1 to 256
 --   6  quantities        how many units each of them asks for, 1 to 20, as "1 3 1"; "": one each
 --   7… user id, order id; one pair for each request. Ids are opaque text, never numbers: a Lua number is exact only
---      up to 2^53. The order id 0: the user may not enter, and is only told of an order that they have (internal/feature/guard)
+--      up to 2^53. The order id 0: the user may not buy, and only asks for an order that they have
+--      (internal/feature/guard)
 --
--- Returns the error READONLY where this server is no master; otherwise an array with one element for each sale, in order: a
--- flat array; or the text of an error, which concerns no other sale. It is text because clients stop reading an array at
--- some of the errors in it
+-- Returns the error READONLY if this server is not a master; otherwise an array with one element for each sale, in
+-- order: a flat array as below, or the text of an error that concerns only this sale. It is text because some errors
+-- inside an array make clients stop reading the array.
 --   1  mode              "open", "paused", "off" or "rebuild"; "" when there is no sale
 --   2  epoch
 --   3  sequence          after this call
---   4  stock             units left after this call, returned and reserved ones that are not yet sellable included
+--   4  stock             units left after this call, including returned and reserved ones that are not yet sellable
 --   5  buyers            how many holders there are after this call
 --   6  begin, 7 end      the window in milliseconds since 1970, the end exclusive
 --   8  now               Redis's clock in milliseconds since 1970
---   9… one element for each request, in order: one of the codes below; or the text of the order that the user has
---      already, as in buyers (ALREADY_BOUGHT, which is never returned as a code); or, below 0, how many units are left,
---      fewer than the request asks for (NOT_ENOUGH, likewise)
+--   9… one element for each request, in order: one of the codes below; or the text of the order that the user already
+--      has, as in buyers (it stands for ALREADY_BOUGHT, which is never returned as a code); or a number below 0: minus
+--      the units left, which are fewer than requested (it stands for NOT_ENOUGH)
 --
--- An error that names Redis's own state (OOM, READONLY, MISCONF, NOREPLICAS) means that nothing was written for the
--- sale, nor for any other: Redis refuses a script's first write or none. That is why XADD, which such a Redis refuses,
--- comes first.
+-- An error about Redis's own state (OOM, READONLY, MISCONF, NOREPLICAS) means that nothing was written for any sale,
+-- because Redis refuses a script's first write or none. XADD, which Redis refuses in all these states, comes first for
+-- that reason.
 --
--- The same call sent again accepts nothing twice and answers ACCEPTED again for what it accepted (rule 3,
--- docs/architecture.md). A refusal may differ by then.
+-- Repeating the call accepts nothing twice: it answers ACCEPTED again for the same orders (rule 3,
+-- docs/architecture.md). A refusal may be a different one by then.
 --
 -- Needs: clock, number, returned, sale, server
 
--- The codes, in the order in which they are decided. internal/order/outcome.go has the same numbers and names, and what
--- follows from each.
+-- The codes, in the order in which they are decided. internal/order/outcome.go has the same numbers and names, and
+-- their consequences.
 local ACCEPTED = 0    -- its units were taken for this order id, now or by an earlier call
--- ALREADY_BOUGHT = 1: the user has another order. It is asked before mode, window and stock, so that a winner whose
---                    answer was lost is told the order whatever has happened to the sale since
-local NO_SALE = 2     -- there is no readable sale, as where a key is of another type; for every request
+-- ALREADY_BOUGHT = 1: the user has another order. It is checked before mode, window and stock, so that a winner whose
+--                    answer was lost gets the order, whatever has happened to the sale since
+local NO_SALE = 2     -- no readable sale, e.g. a key has another type; for every request
 local LOST_TAIL = 3   -- the sale is behind the known mark: this Redis has lost writes that it had acknowledged. Or another
 --                    server opened it: this one was restarted or took over, and may have lost some. The sale is stopped
 --                    (mode "rebuild"), unless Redis takes no writes; the caller asks for a rebuild of the epoch in this
@@ -58,12 +59,12 @@ local NOT_STARTED = 7
 local ENDED = 8
 local SOLD_OUT = 9    -- no sellable unit
 local BACKLOGGED = 10 -- too many orders wait in the stream
--- NOT_ENOUGH = 11: there are sellable units, but fewer than the request asks for. It is decided after PAUSED
-local BARRED = 12     -- the user is no holder, and may not enter. It is asked before mode, window and stock too
+-- NOT_ENOUGH = 11: there are sellable units, but fewer than requested. It is decided after PAUSED
+local BARRED = 12     -- the user may not buy and holds no order; decided before mode, window and stock
 
 local MAX_SALES = 64
 local MAX_REQUESTS = 256
-local MAX_PACKED = 16 -- orders in an entry. More save little (ADR 34)
+local MAX_PACKED = 16 -- orders in an entry; more would save little (ADR 34)
 local PACK_SHARE, MOST_PACKED = 512, 1000 -- orders are packed while fewer entries wait than max backlog / PACK_SHARE, and MOST_PACKED
 local MAX_QUANTITY = 20
 
@@ -71,7 +72,7 @@ local call, pcall = redis.call, redis.pcall
 local orders_key = KEYS[1]
 local sales = (#KEYS - 1) / 2
 
--- The units that each of n requests asks for; false for text that does not say it.
+-- units_of returns the units of each of n requests; false if the text is invalid.
 local function units_of(text, n)
   local units = {}
   for word in string.gmatch(text, '%S+') do
@@ -83,7 +84,7 @@ local function units_of(text, n)
   return #units == n and units
 end
 
--- All arguments are looked at before anything is done for the first sale.
+-- Check all arguments before changing the first sale.
 local ats, sizes = {}, {} -- of each sale: where its arguments begin, and how many requests it has
 local units = {}          -- of each sale, of each request; nil where each asks for one unit
 local at = 1
@@ -117,13 +118,13 @@ for s = 1, sales do
   local known_epoch, known_seq, max_backlog = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
   local first = at + 6 -- where the pairs begin
 
-  -- XLEN counts entries, and not orders. So orders are packed only while few entries wait, and as many are taken for full
-  -- ones: more orders never wait than allowed, and nobody is refused before 97 % of those do. Also where no more are packed
-  -- now, as packed ones may still wait.
+  -- XLEN counts entries, not orders, and an entry may be packed. So orders are packed only while few entries wait, and
+  -- that many entries are assumed to be full. This never exceeds the allowed backlog, and refuses nobody below 97 % of
+  -- it. Count so even while nothing is packed, because older packed entries may still wait.
   local few = math.min(math.floor(max_backlog / PACK_SHARE), MOST_PACKED)
   local backlog = entries + (MAX_PACKED - 1) * math.min(entries, few)
 
-  -- Read everything of the sale first: a script that fails after a write is not undone.
+  -- Read everything of the sale first: Redis does not undo the writes of a script that fails.
   local users = {}
   for i = 1, n do
     users[i] = ARGV[first + 2 * i - 2]
@@ -140,18 +141,18 @@ for s = 1, sales do
   if (number(sale[9]) or 0) > 0 then
     reserved = number(call('HGET', sale_key, 'reserved_units')) or 1
   end
-  local resting = not past(number(sale[10]) or 0, now) -- a rebuilt sale that does not sell yet
+  local resting = not past(number(sale[10]) or 0, now) -- a rebuilt sale that does not yet sell
   local readable = epoch and seq and stock and opens and closes and not holders.err
     and epoch <= known_epoch + MAX_LEAD and MODES[mode]
 
-  local everyone -- the code for every request, holders' too, if there is one
-  local refusal  -- why no new holder is accepted, if so
+  local everyone -- one code for every request, holders' included; nil: none
+  local refusal  -- the code for everybody who is no holder; nil: none
   if not readable then
     mode, epoch, seq, stock, returned, reserved = '', 0, 0, 0, 0, 0
     everyone = NO_SALE
   elseif epoch < known_epoch or (epoch == known_epoch and seq < known_seq) or other_server(sale[11]) then
     if mode ~= 'rebuild' then
-      -- Refused when out of memory or read-only; the caller requests the rebuild all the same.
+      -- Redis refuses this if it is full or read-only; the caller requests the rebuild anyway.
       pcall('HSET', sale_key, 'mode', 'rebuild')
       mode = 'rebuild'
     end
@@ -178,7 +179,7 @@ for s = 1, sales do
   local order_of = {} -- user -> order that this call accepted
   for i = 1, n do
     local user, order, quantity = users[i], ARGV[first + 2 * i - 1], 1
-    local asks = order == '0' -- for the order that the user has, and not for units
+    local asks = order == '0' -- only asks for the user's order
     if quantities and quantities[i] > 1 then
       quantity = quantities[i]
       order = order .. ':' .. string.format('%d', quantity)
@@ -210,11 +211,11 @@ for s = 1, sales do
     end
   end
 
-  local failed -- what Redis answers to a write that it refuses: the answer for this sale
+  local failed -- Redis's error for a refused write: the answer for this sale
   local from = 1
   while from <= accepted do
     local to = entries < few and math.min(accepted, from + MAX_PACKED - 1) or from
-    -- Not whole(), whose call would cost 5 % of a batch where each order has an entry of its own.
+    -- Not whole(): calling it would add 5 % to a batch in which each order has its own entry.
     local epoch, sequence = sale[2], string.format('%.0f', seq + from)
     local id
     if to > from then
@@ -224,7 +225,7 @@ for s = 1, sales do
     end
     failed = type(id) == 'table' and id
     if failed and string.find(failed.err or '', '^-?READONLY') then
-      return failed -- a replica, or a former master: clients leave a connection that ends in this error, and no other
+      return failed -- not a master: only this error itself makes clients reconnect elsewhere
     end
     if failed then
       break
@@ -236,7 +237,7 @@ for s = 1, sales do
     stock, seq, buyers = stock - taken, seq + accepted, buyers + accepted
     call('HSET', sale_key, 'stock', whole(stock), 'seq', whole(seq), 'returned', whole(returned))
     if taken > accepted then
-      pcall('HINCRBY', sale_key, 'extra', taken - accepted) -- a rebuild sets it anew if somebody wrote text there
+      pcall('HINCRBY', sale_key, 'extra', taken - accepted) -- fails if somebody wrote text there; a rebuild mends it
     end
   end
 

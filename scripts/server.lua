@@ -1,9 +1,9 @@
--- Prelude of scripts that ask which run of which server they are on. A restart or a failover may have lost the latest
--- writes, and what follows would fill the gap that shows the loss.
+-- Prelude of scripts that need to know on which run of which server they are. A restart or a failover may have lost the
+-- latest writes, and new writes would hide that loss.
 
-local section -- what server_info returns, once it is known
+local section -- cached result of server_info
 
--- server_info returns Redis's section about this server; '' where it cannot be had: some servers forbid INFO, and
+-- server_info returns the section "server" of INFO, or '' if it is not available: some servers forbid INFO, and
 -- miniredis has no such section.
 local function server_info()
   if not section then
@@ -13,15 +13,15 @@ local function server_info()
   return section
 end
 
--- run_id returns the run id of this server, '' where it is not known.
+-- run_id returns this server's run id, or '' if unknown.
 local function run_id()
   return string.match(server_info(), 'run_id:(%x+)') or ''
 end
 
--- other_server tells whether another server, or another run of this one, opened a sale; no where this is not known. It
--- looks for the text, which costs a seventh of matching the pattern of run_id.
+-- other_server reports whether another server, or another run of this one, opened a sale; false if unknown. It searches
+-- for the text, which costs a seventh of matching run_id's pattern.
 --
--- opened  the sale's field server; false where there is none
+-- opened  the sale's field server; false if missing
 local function other_server(opened)
   if not opened then
     return false

@@ -5,12 +5,12 @@
 --   2  buyers  hash  user id -> order, as in seckill.lua
 -- ARGV
 --   1  epoch   the rebuild's
---   2  pairs   how many holders are set
---   3… user id, order, for each of them; then the fields of those who hold nothing any more, user ids or what somebody
---      wrote there by hand. At most 4,000 arguments in all
+--   2  pairs   how many holders to set
+--   3… user id and order for each of them; then the fields to remove: user ids without an order, or fields written by
+--      hand. At most 4,000 arguments in all
 --
--- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one) or
--- 2 (the rebuild is gone: this Redis no longer knows that it has begun).
+-- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one) or 2
+-- (the rebuild is gone: this Redis does not know that it has begun).
 --
 -- Needs: rebuild
 

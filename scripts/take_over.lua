@@ -1,11 +1,11 @@
--- take_over.lua: takes over entries of consumers that have died, and removes the dead ones that have none left. It also
--- takes over stranded entries: delivered, not acknowledged, and pending for no consumer, because somebody has removed
--- theirs by hand, or moved the group past them.
+-- take_over.lua: takes over the entries of dead consumers, and removes dead consumers without entries. It also takes
+-- over stranded entries: delivered but not acknowledged, and pending for no consumer, because somebody removed the
+-- consumer by hand or moved the group past the entries.
 --
--- A consumer is dead when it has neither sent a heartbeat nor read from Redis for the given time. The caller never is.
--- Everything happens in one step, so no consumer is removed that has something pending: Redis would forget the entries.
--- Stranded entries are looked for at the stream's beginning only: that costs nothing while there are none, and once all
--- before them are acknowledged, they are there.
+-- A consumer is dead if it has neither sent a heartbeat nor read from Redis for the given time. The caller is never
+-- dead. Everything happens in one step, so no consumer with pending entries is removed: Redis would forget the entries.
+-- Stranded entries are searched only at the beginning of the stream: that costs nothing while there are none, and they
+-- get there once all entries before them are acknowledged.
 --
 -- KEYS (one hash slot)
 --   1  orders     stream
@@ -14,13 +14,13 @@
 --   1  group
 --   2  name of the caller, who gets the entries
 --   3  how many entries at most, 1 to 1,000
---   4  after how many milliseconds of silence a consumer is dead
+--   4  silence after which a consumer is dead, milliseconds
 --
 -- Returns an array of three:
 --   1  the entries taken over, each {id, {field, value, …}}
---   2  the ids of pending entries that are no longer in the stream: somebody trimmed it. They are pending no more
+--   2  the ids of pending entries that somebody trimmed from the stream; they are no longer pending
 --   3  the names of the consumers removed
--- An error that begins with NOGROUP when stream or group do not exist.
+-- The error starts with NOGROUP if stream or group do not exist.
 --
 -- Needs: clock, number
 
@@ -36,15 +36,15 @@ if call('EXISTS', orders_key) == 0 then
 end
 local now = clock()
 
--- A heartbeat far in the future is none: the clock was set back since, and a consumer that lives would have sent another.
--- Redis then says 0 of how long it has been idle, for as long as the clock is behind.
+-- A heartbeat from the far future does not count: the clock was set back since, and a living consumer would have sent
+-- another one. Meanwhile Redis reports an idle time of 0, until the clock has caught up.
 local function silent(name, idle)
   local heartbeat = tonumber(call('ZSCORE', consumers_key, name) or '')
   if heartbeat and heartbeat - now > silence then
     return true
   end
   local quiet = not heartbeat or now - heartbeat > silence
-  return quiet and (idle < 0 or idle > silence) -- below 0: not known
+  return quiet and (idle < 0 or idle > silence) -- below 0: unknown
 end
 
 local taken, gone, removed = {}, {}, {}
@@ -71,7 +71,7 @@ local function take_over(name)
   end
 end
 
--- members returns a flat array of names and values as a table.
+-- members turns a flat array of names and values into a table.
 local function members(list)
   local of = {}
   for i = 1, #list, 2 do
@@ -91,7 +91,7 @@ local function before(a, b)
   return a_ms < b_ms or a_ms == b_ms and a_seq < b_seq
 end
 
--- The id of the entry that was delivered last.
+-- delivered returns the id of the last delivered entry.
 local function delivered()
   for _, info in ipairs(call('XINFO', 'GROUPS', orders_key)) do
     local found = members(info)
@@ -145,7 +145,7 @@ if left > 0 then
   take_stranded()
 end
 
--- Heartbeats of consumers that died before they read anything.
+-- forget removes heartbeats of consumers that died before they read anything.
 local function forget(from, to)
   for _, name in ipairs(call('ZRANGEBYSCORE', consumers_key, from, to, 'LIMIT', '0', '100')) do
     if not present[name] and name ~= self then

@@ -1,15 +1,15 @@
--- unpack_letter.lua: replaces the dead letter of a packed entry by one for each of its orders, as replaying and discarding take
--- one order. All or nothing; a second call does nothing.
+-- unpack_letter.lua: replaces the dead letter of a packed entry by one for each of its orders, because replaying and
+-- discarding work on single orders. All or nothing; repeating it does nothing.
 --
 -- KEYS
 --   1  dead  stream
 -- ARGV
 --   1  id of the dead letter
---   2… user, order, user, order… as they stand in its field raw.p. The caller has split them, and seen that one of them at least
---      can be read (internal/redisstore/packed.go); what cannot becomes a dead letter as well
+--   2… user, order, user, order… from its field raw.p. The caller has split the field and checked that at least one
+--      of them is readable (internal/redisstore/packed.go); unreadable ones become dead letters as well
 --
--- Returns how many dead letters it became; 0 if there is none with this id, or it is of no packed entry.
--- Epoch and sequence are only shown to people: they are copied if they are there.
+-- Returns the number of new dead letters; 0 if there is none with this id, or it is not of a packed entry. Epoch and
+-- sequence are only for people: they are copied if present.
 --
 -- Needs: number
 

@@ -1,4 +1,4 @@
--- views.lua: reads sales, all at one moment.
+-- views.lua: reads several sales at the same moment.
 --
 -- KEYS (one hash slot)
 --   1  sale    hash
@@ -11,8 +11,8 @@
 -- contains, the epoch of the rebuild under way (0: none), and the units that the buyers have beyond one each.
 -- Without a readable sale, the other numbers but buyers are 0.
 --
--- Each sale fails alone: keys of the wrong type and fields that are no numbers make that sale unreadable, and no other.
--- A sale that sells while a rebuild is said to be under way was changed by hand: it is told as "rebuild" too.
+-- Each sale fails alone: a key of another type or a field that is not a number makes only that sale unreadable. A sale
+-- that sells although a rebuild is marked as under way was changed by hand: its mode is "rebuild" as well.
 --
 -- Needs: clock, number, sale, server
 
@@ -22,7 +22,7 @@ for i = 1, #KEYS, 2 do
   local sale = redis.pcall('HMGET', KEYS[i], 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'returned', 'reserved', 'op',
     'building', 'server', 'extra', 'reserved_units', 'reserved_offer')
   local buyers = redis.pcall('HLEN', KEYS[i + 1])
-  local mode = sale[1] -- nil when the key is no hash
+  local mode = sale[1] -- nil: the key is not a hash
   local readable = mode and MODES[mode]
   if type(buyers) ~= 'number' then
     buyers, readable = 0, false

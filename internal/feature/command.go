@@ -13,16 +13,16 @@ type Command struct {
 	Run           func(ctx context.Context, env cmdline.Env, open Tools) error
 }
 
-// Tools open what a command works on, beside the running instances: the stores that the settings of env name, without
-// jobs, and without touching the schema. They close it once do has returned.
+// Tools open what a command needs, while instances are running: the stores named by env's settings, without jobs, and
+// without changing the schema. They close everything when do returns.
 type Tools struct {
 	// Core opens the core. In the embedded mode it returns ErrEmbedded.
 	Core func(ctx context.Context, env cmdline.Env, do func(Core) error) error
-	// Ledger opens the database alone: of the core DB, Orders, Ledger, Settings, Version, Embedded and Log are set.
+	// Ledger opens only the database: of Core, it sets DB, Orders, Ledger, Settings, Version, Embedded and Log.
 	Ledger func(ctx context.Context, env cmdline.Env, do func(Core) error) error
 }
 
-// ErrEmbedded says that a command needs Redis, and the embedded mode's is inside the process that serves.
+// ErrEmbedded means that a command needs Redis, but the embedded mode's Redis is inside the serving process.
 var ErrEmbedded = errors.New(
 	"neither SECKILL_REDIS_ADDRS nor SECKILL_MYSQL_DSN is set: set them as the instances have them; " +
-		"for the embedded mode there is no such command, as its Redis is inside the process that serves")
+		"this command does not work in the embedded mode, whose Redis is inside the serving process")

@@ -21,29 +21,29 @@ type Core struct {
 	Orders sqlkit.Orders
 	Ledger Ledger
 	Redis  Redis
-	// Partitions is where features have keys of their own.
+	// Partitions gives features access to their own keys.
 	Partitions rediskit.Partitions
 	Vouchers   Vouchers
-	// These are nil in commands that open the database alone.
+	// Sales, Purchases, Locks and Notifier are nil in commands that open only the database.
 	Sales     Sales
 	Purchases Purchases
 	Locks     Locks
-	Notifier  order.StatusNotifier // who watches an order hears of its new state
-	// Settings are all of the service's, and Secret the key of its tokens.
+	Notifier  order.StatusNotifier // tells those who watch an order its new state
+	// Settings are all settings of the service; Secret is the key of its tokens.
 	Settings config.Config
 	Secret   string
 	Version  string // of this program
-	// Embedded: this process has its stores inside, and serves people who try it out.
+	// Embedded: the stores are inside this process, which is for trying out.
 	Embedded bool
-	// Front is empty in operators' commands, which have no routes.
+	// Front is empty in operators' commands, which serve no routes.
 	Front httpkit.Front
-	// Members are those of the core, and of the features before in the list.
+	// Members are the members of the core and of the features earlier in the list.
 	Members Members
 	Log     *slog.Logger
 }
 
-// Ledger is what features read of the core's rows, and have it write: *sqlstore.Store. Every method may return
-// order.ErrUnavailable.
+// Ledger is what features read of the core's rows, and the one entry that they add: *sqlstore.Store. Every method may
+// return order.ErrUnavailable.
 type Ledger interface {
 	// Voucher returns a voucher with its sale, or voucher.ErrNotFound.
 	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
@@ -58,33 +58,34 @@ type Ledger interface {
 	Rehearsals
 }
 
-// Rehearsals are the sales that were only rehearsed, as the core has them.
+// Rehearsals reads and removes rehearsed sales, whose rows are the core's.
 type Rehearsals interface {
-	// RetiredRehearsals returns the vouchers of rehearsals whose sale is retired.
+	// RetiredRehearsals returns the vouchers of rehearsals whose sales are retired.
 	RetiredRehearsals(ctx context.Context) ([]int64, error)
 	// EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them. Once no orders are
 	// left, it removes the voucher and is done. For any other voucher it returns an error and removes nothing.
 	EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error)
 }
 
-// Redis is what features ask the core's Redis: *redisstore.Store.
+// Redis is what features ask Redis: *redisstore.Store.
 type Redis interface {
-	// TimeIn returns the time of the Redis node that has the partition. It decides when a sale begins (rule 12).
+	// TimeIn returns the time of the partition's Redis node. That clock decides when a sale begins (rule 12).
 	TimeIn(ctx context.Context, partition int) (time.Time, error)
-	// Memory returns how many bytes Redis uses, and its limit; 0: it has none.
+	// Memory returns how many bytes Redis uses, and its limit; 0: no limit.
 	Memory(ctx context.Context) (used, limit int64, err error)
 }
 
-// Sales is what this instance remembers of vouchers and their sales, and what it knows of a user's order.
+// Sales is what this instance remembers of vouchers and sales, and how to look up a user's order.
 type Sales interface {
-	// Find returns a voucher, from memory as a rule, without its live state. voucher.ErrNotFound, order.ErrUnavailable.
+	// Find returns a voucher without its live state, usually from memory. Errors: voucher.ErrNotFound,
+	// order.ErrUnavailable.
 	Find(ctx context.Context, id int64) (voucher.Voucher, error)
-	// AnyGuards reports whether a voucher that is remembered has guards of which f is true.
+	// AnyGuards reports whether f is true for the guards of any remembered voucher.
 	AnyGuards(f func(*guards.Settings) bool) bool
 	// Now estimates the clock of the Redis node that has the voucher's sale (rule 12). It asks no store.
 	Now(voucherID int64) time.Time
-	// OwnOrder asks Redis for the user's order in the voucher's sale: *order.AlreadyBoughtError, order.ErrBarred if
-	// they have none, or another error when that is not known.
+	// OwnOrder asks Redis for the user's order in the voucher's sale. It returns *order.AlreadyBoughtError with the
+	// order, order.ErrBarred if there is none, or another error if that is unknown.
 	OwnOrder(ctx context.Context, userID, voucherID int64) error
 }
 
@@ -104,16 +105,16 @@ type Vouchers interface {
 		change voucher.Change) (v voucher.Shown, applied bool, err error)
 }
 
-// Locks are the service's locks by name.
+// Locks gives access to the service's locks by name.
 type Locks interface {
 	order.Locker
 	order.FencedLocker
 }
 
-// Members are what an answer shows of the features that have it. A function that is nil shows nothing.
+// Members are what features add to the answers of others. A nil function adds nothing.
 type Members struct {
-	// Guards returns what a sale's guards did: as JSON, nil for nothing, and as lines of a CSV, names with figures.
-	// With an error both are what can be shown without the figures.
+	// Guards returns what a sale's guards did: as JSON (nil for nothing), and as lines of a CSV, names and numbers.
+	// With an error, both contain what can be shown without the counts.
 	Guards func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error)
 	// Coupon returns the coupon of an order as JSON, with its code masked or whole; nil if it has none. It may write a
 	// code that is missing. order.ErrUnavailable.
@@ -122,7 +123,7 @@ type Members struct {
 	Coupons func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]Coupon, error)
 }
 
-// with returns the members with those of a feature.
+// with returns the members plus those of another feature.
 func (m Members) with(more Members) Members {
 	if more.Guards != nil {
 		m.Guards = more.Guards
@@ -139,5 +140,5 @@ func (m Members) with(more Members) Members {
 // Coupon is the coupon of an order. The zero coupon is none.
 type Coupon struct {
 	Code       string    // masked or whole
-	ValidUntil time.Time // zero for ever
+	ValidUntil time.Time // zero: unlimited
 }

@@ -1,10 +1,10 @@
-// Package feature says what a feature is: a part that could be left out, and the shop would still sell. Each lies in a
-// folder of its own beside this file, and stands in one list, internal/features. Features know the core's domain and
-// the kits, and never each other; the core knows none of them. docs/adr/0038-core-kits-features-lab.md says why.
+// Package feature defines features: parts without which the shop would still sell. Each has its own folder beside this
+// file, and a line in the list internal/features. Features know the core's domain and the kits, but never each other;
+// the core knows none of them. docs/adr/0038-core-kits-features-lab.md says why.
 //
-// A feature is made in three steps. What is known before any setting is read is a [Feature]: its errors, its commands.
-// What it does in the ledger's transactions, Ledger makes of the database. What works on the stores are its [Parts],
-// which Open makes of the [Core].
+// A feature is made in three steps. A [Feature] is what is known before any setting is read: errors and commands. Its
+// Ledger function makes the part that runs in the ledger's transactions. Its Open function makes the [Parts] that need
+// the stores, from the [Core].
 package feature
 
 import (
@@ -19,24 +19,24 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// Feature is what is known of a feature before anything is opened. Every field but Name may be empty.
+// Feature describes a feature before anything is opened. Every field but Name may be empty.
 type Feature struct {
-	Name     string         // that of its folder
-	Rules    []httpkit.Rule // of its errors; those of the core come first
+	Name     string         // the name of its folder
+	Rules    []httpkit.Rule // rules for its errors, after the core's
 	Commands []Command
-	// Check is its line in the list before a sale, which it asks the database for.
+	// Check returns its line in the list before a sale, read from the database.
 	Check func(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) preflight.Line
-	// Ledger makes what it does in the ledger's transactions. Every process that opens the ledger calls it once, before
-	// anything is written.
+	// Ledger makes the part that runs in the ledger's transactions. Every process that opens the ledger calls it once,
+	// before it writes anything.
 	Ledger func(db *sqlkit.DB, orders sqlkit.Orders) InLedger
-	// Open wires it to the core. It starts nothing. A process calls it once.
+	// Open connects the feature to the core. It starts nothing. A process calls it once.
 	Open func(Core) (Parts, error)
 }
 
 // InLedger is a feature in a process that has opened the ledger.
 type InLedger struct {
 	Hook sqlkit.Hook
-	// Open is Feature.Open where that has to know what the hook knows.
+	// Open replaces Feature.Open if it needs the state of the hook.
 	Open func(Core) (Parts, error)
 }
 
@@ -45,17 +45,17 @@ type Parts struct {
 	// Start is done once, before jobs run and requests are answered. An error of it ends the start of the process.
 	Start      []func(context.Context) error
 	Routes     []httpkit.Route
-	Jobs       []func(context.Context) error // run until their context ends, and may be stopped at any moment
+	Jobs       []func(context.Context) error // each runs until its context ends, and may be stopped at any time
 	Metrics    []prometheus.Collector
 	Gatekeeper httpkit.Gatekeeper // at most one feature has it
 	Members    Members
-	Close      []func() // called once no job runs and no request is under way
+	Close      []func() // called after all jobs and requests have ended
 }
 
-// List is all features, in their order.
+// List is all features, in order.
 type List []Feature
 
-// Rules returns the rules of all.
+// Rules returns the rules of all features.
 func (l List) Rules() (all []httpkit.Rule) {
 	for _, f := range l {
 		all = append(all, f.Rules...)
@@ -63,7 +63,7 @@ func (l List) Rules() (all []httpkit.Rule) {
 	return all
 }
 
-// Commands returns the commands of all.
+// Commands returns the commands of all features.
 func (l List) Commands() (all []Command) {
 	for _, f := range l {
 		all = append(all, f.Commands...)
@@ -71,7 +71,7 @@ func (l List) Commands() (all []Command) {
 	return all
 }
 
-// Check returns the lines of all in the list before a sale.
+// Check returns the lines of all features in the list before a sale.
 func (l List) Check(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) (lines []preflight.Line) {
 	for _, f := range l {
 		if f.Check != nil {
@@ -81,7 +81,7 @@ func (l List) Check(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) (l
 	return lines
 }
 
-// InLedger returns the features as they are in a process that has opened the ledger, and their hooks.
+// InLedger returns the features in a process that has opened the ledger, and their hooks.
 func (l List) InLedger(db *sqlkit.DB, orders sqlkit.Orders) (opened List, hooks []sqlkit.Hook) {
 	opened = slices.Clone(l)
 	for i := range opened {
@@ -99,7 +99,7 @@ func (l List) InLedger(db *sqlkit.DB, orders sqlkit.Orders) (opened List, hooks 
 	return opened, hooks
 }
 
-// Open opens all, and returns what they add together.
+// Open opens all features and returns their combined parts.
 func (l List) Open(core Core) (all Parts, err error) {
 	all.Members = core.Members
 	for _, f := range l {

@@ -12,16 +12,16 @@ import (
 	"seckill/internal/voucher"
 )
 
-// gate is a gatekeeper that is never asked.
+// gate is a gatekeeper that the tests never ask.
 type gate struct{ httpkit.Gatekeeper }
 
-// A feature shows the members of those before it in the list; what all add comes together, and an error names its
-// feature.
+// TestOpen checks that a feature sees the members of those before it, that all parts are combined, and that an error
+// names its feature.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	guarding := feature.Feature{Name: "guarding", Open: func(core feature.Core) (feature.Parts, error) {
 		if core.Members.Guards != nil || core.Members.Coupons == nil {
-			t.Errorf("it is shown %+v", core.Members)
+			t.Errorf("the feature sees the members %+v", core.Members)
 		}
 		figures := func(context.Context, voucher.Voucher) (any, [][2]string, error) { return 7, nil, nil }
 		return feature.Parts{
@@ -32,7 +32,7 @@ func TestOpen(t *testing.T) {
 	}}
 	showing := feature.Feature{Name: "showing", Open: func(core feature.Core) (feature.Parts, error) {
 		if core.Members.Guards == nil || core.Members.Coupons == nil {
-			t.Errorf("it shows %+v", core.Members)
+			t.Errorf("the feature sees the members %+v", core.Members)
 		}
 		return feature.Parts{Routes: []httpkit.Route{{}}}, nil
 	}}

@@ -24,19 +24,20 @@ import (
 
 var update = flag.Bool("update", false, "write the codes into docs/http.md and the console's refusals")
 
-// TestDocumentHasTheCodes: docs/http.md lists the codes of the error table.
-// Not in parallel with TestDocumentOfWords, which writes the same file.
+// TestDocumentHasTheCodes checks that docs/http.md lists the codes of the error table. It is not parallel, because
+// TestDocumentOfWords writes the same file.
 func TestDocumentHasTheCodes(t *testing.T) {
 	testkit.Generated(t, "../../docs/http.md", "<!-- codes:begin -->\n", "<!-- codes:end -->\n", codesTable(), *update)
 }
 
-// TestDocumentOfRefusals: the console shows the refusals of the error table.
+// TestDocumentOfRefusals checks that the console has the refusals of the error table.
 func TestDocumentOfRefusals(t *testing.T) {
 	t.Parallel()
 	testkit.Generated(t, "../../web/assets/admin/refusals.js", "", "", refusalsModule(), *update)
 }
 
-// TestDocumentOfWords: the pages have the words of all codes, and the documents and the description list the codes.
+// TestDocumentOfWords checks that the pages have the texts of all codes, and that documents and description list the
+// codes.
 func TestDocumentOfWords(t *testing.T) {
 	t.Parallel()
 	tables := map[string]map[string]words.Text{
@@ -82,14 +83,14 @@ func byCode[C ~string](table map[C]words.Text) map[string]words.Text {
 	return all
 }
 
-// gaps returns the names of the data that a text takes.
+// gaps returns the names of a text's placeholders.
 func gaps(text string) []string {
 	found := regexp.MustCompile(`\{\w+\}`).FindAllString(text, -1)
 	slices.Sort(found)
 	return found
 }
 
-// wordsModule is a JavaScript module with tables of words.
+// wordsModule returns a JavaScript module with tables of texts.
 func wordsModule(what, name string, tables map[string]map[string]words.Text, names ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// @ts-check\n// %s, by code.\n// Generated from the tables of the service by make docs.\n\n",
@@ -105,7 +106,7 @@ func wordsModule(what, name string, tables map[string]map[string]words.Text, nam
 	return b.String()
 }
 
-// wordsTable is a table of words as markdown.
+// wordsTable formats a table of texts as markdown.
 func wordsTable(table map[string]words.Text) string {
 	var b strings.Builder
 	b.WriteString("| Code | Words |\n| --- | --- |\n")
@@ -115,7 +116,7 @@ func wordsTable(table map[string]words.Text) string {
 	return b.String()
 }
 
-// codesTable is every code with its status and all that it can mean, a line each, as markdown.
+// codesTable formats all codes as markdown, each with its status and a line for each of its meanings.
 func codesTable() string {
 	var b strings.Builder
 	b.WriteString("| Code | Status | Meaning |\n| --- | --- | --- |\n")
@@ -123,7 +124,7 @@ func codesTable() string {
 	for _, first := range all {
 		for _, f := range all {
 			line := fmt.Sprintf("| %#q | %d | %s |\n", f.Code, f.Status, f.Detail)
-			if f.Code == first.Code && !told[line] { // all of one code stand together
+			if f.Code == first.Code && !told[line] { // the table is sorted by code
 				told[line] = true
 				b.WriteString(line)
 			}
@@ -132,7 +133,7 @@ func codesTable() string {
 	return b.String()
 }
 
-// refusalsModule is a JavaScript module with what a sale refuses, as admins read it.
+// refusalsModule returns a JavaScript module with the refusals of a sale in the words that admins read.
 func refusalsModule() string {
 	var b strings.Builder
 	b.WriteString("// @ts-check\n// Why a sale refuses requests, in the order shown: rows that change places each " +
@@ -153,7 +154,7 @@ func refusalsModule() string {
 	return b.String()
 }
 
-// The examples of errors are what the service answers.
+// TestDescribedFailuresExist checks that each example of an error is what the service answers.
 func TestDescribedFailuresExist(t *testing.T) {
 	t.Parallel()
 	c, err := contract.Load(t.Context())
@@ -181,14 +182,14 @@ func TestDescribedFailuresExist(t *testing.T) {
 		delete(example, "data")
 		delete(example, "errors")
 		if !slices.ContainsFunc(bodies, func(body map[string]any) bool { return cmp.Equal(body, example) }) {
-			t.Errorf("the example of %s is no answer (-example +answer):\n%s", code, cmp.Diff(example, bodies[0]))
+			t.Errorf("wrong example of %s (-example +answer):\n%s", code, cmp.Diff(example, bodies[0]))
 		}
 		delete(examples, code)
 	}
 	for code := range examples {
-		t.Errorf("the example %s is of no error", code)
+		t.Errorf("the example %s belongs to no error", code)
 	}
 }
 
-// failures are those of the core and of all features.
+// failures returns the failures of the core and of all features.
 func failures() []httpkit.Failure { return httpapi.Failures(features.List().Rules()) }

@@ -8,13 +8,13 @@ import (
 	"unicode"
 )
 
-// What people read is whole sentences, in both languages.
+// TestRefusalsAreSentences checks that texts for people are whole sentences in both languages.
 func TestRefusalsAreSentences(t *testing.T) {
 	t.Parallel()
 	for _, f := range failures() {
 		for name, text := range map[string]string{"Detail": f.Detail, "English": f.English} {
 			if !strings.HasSuffix(text, ".") {
-				t.Errorf("%s, %s: %q is no sentence", f.Code, name, text)
+				t.Errorf("%s, %s: %q is not a sentence", f.Code, name, text)
 			}
 		}
 		if f.Chinese == "" || strings.TrimSpace(f.Chinese) != f.Chinese {
@@ -23,7 +23,8 @@ func TestRefusalsAreSentences(t *testing.T) {
 	}
 }
 
-// Every failure is complete: a stable code, a fitting status, texts for developers and in both languages for people.
+// TestFailuresAreComplete checks that every failure has a stable code, a fitting status, a text for developers, and
+// texts for people in both languages.
 func TestFailuresAreComplete(t *testing.T) {
 	t.Parallel()
 	code := regexp.MustCompile(`^[A-Z]+(_[A-Z]+)*$`)

@@ -1,5 +1,5 @@
-// Package features is the list of this program's features, and the only place that names them all. A feature leaves
-// with its folder and its line here.
+// Package features is the list of this program's features, and the only place that names them all. To remove a feature,
+// delete its folder and its line here.
 package features
 
 import (
@@ -12,7 +12,8 @@ import (
 	"seckill/internal/feature/webhook"
 )
 
-// List returns all features. A feature shows what those before it have: the report, coupons and what guards did.
+// List returns all features. A feature sees the members of the features before it: the report shows coupons, and what
+// guards did.
 func List() feature.List {
 	return feature.List{
 		template.New(),
