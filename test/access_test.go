@@ -11,7 +11,7 @@ import (
 	"seckill/test/box"
 )
 
-// role is the least that a route requires.
+// role is the lowest role that a route requires.
 type role int
 
 const (
@@ -20,15 +20,15 @@ const (
 	admin
 )
 
-// route is one route as the outside knows it, with a request that would succeed or fail harmlessly.
+// route is one public route, with a request that would succeed or fail harmlessly.
 type route struct {
 	method, path string
 	role         role
 	body         any
 }
 
-// routes is the contract's list. A route that the server has and this list has not is found by the tests of the HTTP
-// package, which go through the engine's own list.
+// routes is the contract's list. The tests of the HTTP package, which use the engine's own list, find routes that this
+// list lacks.
 func routes(voucher int64) []route {
 	ordinary := map[string]any{"shopId": 5, "title": "tea", "payValue": 1, "actualValue": 2}
 	seckill := box.SeckillDraft(5, 3, time.Now(), time.Now().Add(time.Hour))
@@ -46,7 +46,7 @@ func routes(voucher int64) []route {
 	}
 }
 
-// forgedTokens are tokens that no server may accept, by what is wrong with them. Each claims to be the administrator.
+// forgedTokens are tokens that no server may accept, by their defect. Each claims to be the administrator.
 func forgedTokens(tb testing.TB) map[string]string {
 	tb.Helper()
 	with := func(change func(jwt.MapClaims)) string {
@@ -132,7 +132,7 @@ func expectAccess(t *testing.T, s *box.Site, rt route, name, token string, allow
 	}
 }
 
-// TestListeners: what operators need is only on the operations listener.
+// TestListeners checks that routes for operators are only on the operations listener.
 func TestListeners(t *testing.T) {
 	t.Parallel()
 	s := box.EmbeddedSite(t)
@@ -157,7 +157,7 @@ func TestListeners(t *testing.T) {
 	}
 }
 
-// TestUnknownRoutes: the answers are problem documents, not Gin's plain texts.
+// TestUnknownRoutes checks that answers to unknown routes are problem documents, not Gin's plain text.
 func TestUnknownRoutes(t *testing.T) {
 	t.Parallel()
 	s := box.EmbeddedSite(t)

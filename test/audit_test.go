@@ -10,8 +10,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestAuditPausesSaleWithTooManyUnits: the stock in the ledger is raised by hand. The sale is paused, and one of the
-// instances shows why. After the row is corrected, the sale is resumed and sells what was issued.
+// TestAuditPausesSaleWithTooManyUnits raises the stock in the ledger by hand. The sale must be paused, and one instance
+// must show why. After the row is corrected, the sale is resumed and sells the units issued.
 func TestAuditPausesSaleWithTooManyUnits(t *testing.T) {
 	t.Parallel()
 	const units = 20

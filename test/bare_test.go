@@ -15,8 +15,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestWithoutFeatures builds the server as if all features were gone, folders and list. It sells, is paid, refunds,
-// expires and rebuilds; routes of features are not there, and their tables stay empty.
+// TestWithoutFeatures builds the server as if all features and their list entries were gone. It sells, is paid,
+// refunds, expires and rebuilds; the features' routes do not exist, and their tables stay empty.
 func TestWithoutFeatures(t *testing.T) {
 	t.Parallel()
 	s := bareSite(t)
@@ -27,7 +27,7 @@ func TestWithoutFeatures(t *testing.T) {
 		"units added and removed":     stockChanged,
 		"ordinary vouchers":           ordinaryVouchers,
 	} {
-		t.Run(name, func(t *testing.T) { // not parallel: the rebuild below is of all these sales, too
+		t.Run(name, func(t *testing.T) { // not parallel: the rebuild below covers these sales as well
 			test(t, &shopper{Site: s, tb: t, user: int64(1_000_000 + 1000*len(name))})
 		})
 	}
@@ -66,7 +66,7 @@ func TestWithoutFeatures(t *testing.T) {
 	}
 }
 
-// refuses tries to create a sale with what needs a feature: it is refused, and the answer says so.
+// refuses checks that a sale with a field that needs a feature is refused, with the reason.
 func refuses(t *testing.T, s *box.Site, field, reason string) {
 	t.Helper()
 	begin := time.Now().Add(time.Hour).UTC()
@@ -84,13 +84,13 @@ func refuses(t *testing.T, s *box.Site, field, reason string) {
 		t.Fatal(err)
 	}
 	answer, err := io.ReadAll(res.Body)
-	_ = res.Body.Close() // it is read
+	_ = res.Body.Close() // the body was read
 	if err != nil || res.StatusCode != http.StatusBadRequest || !strings.Contains(string(answer), reason) {
 		t.Errorf("a sale with %s is answered %d %s, %v", field, res.StatusCode, answer, err)
 	}
 }
 
-// statusOf asks as an admin. The documents say nothing of a service without the feature.
+// statusOf sends an admin's request. It bypasses the description, which does not cover a service without the feature.
 func statusOf(t *testing.T, url string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -102,11 +102,11 @@ func statusOf(t *testing.T, url string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = res.Body.Close() // of interest is the status
+	_ = res.Body.Close() // only the status matters
 	return res.StatusCode
 }
 
-// bareSite starts an instance without features, on stores of its own.
+// bareSite starts an instance without features on its own stores.
 func bareSite(t *testing.T) *box.Site {
 	t.Helper()
 	own, dsn := testkit.StartRedis(t), testkit.MySQL(t)
@@ -117,7 +117,7 @@ func bareSite(t *testing.T) *box.Site {
 	return s
 }
 
-// Nothing outside the list links a feature. Those that are among the core's folders still are not in the list.
+// TestNothingElseLinksFeatures checks that only the list links features.
 func TestNothingElseLinksFeatures(t *testing.T) {
 	t.Parallel()
 	root, err := child.Root(t.Context())

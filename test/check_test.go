@@ -14,8 +14,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestCheck: the list before a sale, against real stores. Whether it is a go depends on how they are set up and on
-// how busy this machine is; what is wrong on purpose must be a no, and what is right is not.
+// TestCheck runs the list before a sale against real stores. Their configuration, and how busy this machine is, decide
+// whether it is a go; but deliberate faults must be a no, and correct facts must not.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 2)
@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 
 	export := fmt.Sprintf("/admin/voucher/%d/orders.csv", id)
 	s.Client.Must(t, http.StatusOK, box.Request{Method: http.MethodGet, URL: s.URL(export), Token: box.AdminToken()})
-	check([]string{"ok       sale.changes", "nothing since it was created"}) // an export changes nothing
+	check([]string{"ok       sale.changes", "nothing since it was created"}) // an export is not a change
 
 	box.NewClient(t).Must(t, http.StatusOK, box.Request{
 		Method: http.MethodPost, URL: s.URL("/voucher/" + strconv.FormatInt(id, 10) + "/pause"),
@@ -49,8 +49,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckWithoutStores: a store that is away or hangs costs its own lines, and everything else is said all the
-// same, in time.
+// TestCheckWithoutStores checks that a store that is down or hangs affects only its own lines, and that all others are
+// still reported in time.
 func TestCheckWithoutStores(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 1)
@@ -108,7 +108,7 @@ func TestCheckWithoutStores(t *testing.T) {
 	}
 }
 
-// silentServer returns the address of one that takes connections and never says anything.
+// silentServer returns the address of a server that accepts connections but never answers.
 func silentServer(t *testing.T) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -10,7 +10,7 @@ import (
 	"seckill/test/box"
 )
 
-// TestHelp: the program explains its use, and names what it does not understand.
+// TestHelp checks that the program explains its use, and names arguments that it does not know.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -111,7 +111,7 @@ func TestToolsNameTheDatabase(t *testing.T) {
 func TestTokenCommand(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	srv := box.NewServer(t, "embedded", map[string]string{"SECKILL_DATA_DIR": dir}) // makes its own secret
+	srv := box.NewServer(t, "embedded", map[string]string{"SECKILL_DATA_DIR": dir}) // generates its own secret
 	if err := srv.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestMigrateCommand(t *testing.T) {
 	if err := box.NewServer(t, "instance", settings).Start(); err != nil {
 		t.Error(err)
 	}
-	// The first start makes the key of codes: the first payments, many at once, find it.
+	// The first start creates the key of codes, so that many simultaneous first payments find it.
 	var keys int
 	ledger := box.OpenLedger(t, "mysql", settings["SECKILL_MYSQL_DSN"])
 	if err := ledger.DB.QueryRowContext(t.Context(),
@@ -162,7 +162,7 @@ func TestMigrateCommand(t *testing.T) {
 	}
 }
 
-// TestWebhookDelete: an endpoint is deleted with -yes only.
+// TestWebhookDelete checks that an endpoint is deleted only with -yes.
 func TestWebhookDelete(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{

@@ -14,8 +14,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestConnectionLimit: idle connections fill the public listener. The next request is refused with an answer that
-// programs can read, the metrics show it, and when the idle connections are closed the service serves again.
+// TestConnectionLimit fills the public listener with idle connections. The next request gets a readable refusal, the
+// metrics show it, and once the idle connections are closed the service answers again.
 func TestConnectionLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 20
@@ -26,7 +26,7 @@ func TestConnectionLimit(t *testing.T) {
 	if err := srv.Start(); err != nil {
 		t.Fatal(err)
 	}
-	showsConnections(t, srv, "seckill_http_connections 0") // the one that saw it ready has ended
+	showsConnections(t, srv, "seckill_http_connections 0") // after the readiness check's connection has closed
 	open := func() net.Conn {
 		t.Helper()
 		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", srv.Addr)
@@ -39,7 +39,7 @@ func TestConnectionLimit(t *testing.T) {
 	for range limit {
 		c := open()
 		held = append(held, c)
-		if _, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: x\r\n"); err != nil { // never ended
+		if _, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: x\r\n"); err != nil { // an unfinished request
 			t.Fatal(err)
 		}
 	}
@@ -53,7 +53,7 @@ func TestConnectionLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := io.ReadAll(res.Body) // up to the connection's end
+	body, err := io.ReadAll(res.Body) // until the connection ends
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestConnectionLimit(t *testing.T) {
 	box.NewClient(t).Must(t, http.StatusOK, box.Request{Method: http.MethodGet, URL: srv.URL("/healthz")})
 }
 
-// showsConnections waits until the metrics of connections have these lines.
+// showsConnections waits until the metrics contain these lines about connections.
 func showsConnections(t *testing.T, srv *box.Server, lines ...string) {
 	t.Helper()
 	box.Eventually(t, "the metrics of connections", func() error {

@@ -14,8 +14,8 @@ import (
 	"seckill/test/box"
 )
 
-// makeDeadLetter turns a user's waiting entry into a dead letter, as the service does with an entry that it cannot
-// decode, and returns the dead letter's id. No server may run.
+// makeDeadLetter turns a user's waiting entry into a dead letter, as the service does with an undecodable one, and
+// returns the dead letter's id. No server may be running.
 func makeDeadLetter(t *testing.T, l *box.Redis, user int64) string {
 	t.Helper()
 	entries, err := l.XRange(t.Context(), l.StreamKey(), "-", "+").Result()
@@ -46,7 +46,7 @@ func addDeadLetter(t *testing.T, l *box.Redis, fields ...any) string {
 	return id
 }
 
-// expectOutput runs a command and checks its exit code and that its output has the words.
+// expectOutput runs a command, and checks its exit code and that its output contains the words.
 func expectOutput(t *testing.T, s *box.Site, code int, words []string, args ...string) {
 	t.Helper()
 	got := box.Command(t, s.Servers[0].Settings, args...)
@@ -63,7 +63,7 @@ func expectOutput(t *testing.T, s *box.Site, code int, words []string, args ...s
 	}
 }
 
-// audited returns the action and changes of the audit trail's entries of operators that have all the words.
+// audited returns the operators' entries of the audit trail that contain all the words.
 func audited(t *testing.T, s *box.Site, words ...string) (entries []string) {
 	t.Helper()
 	rows, err := s.Ledger.DB.QueryContext(t.Context(),
@@ -71,7 +71,7 @@ func audited(t *testing.T, s *box.Site, words ...string) (entries []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = rows.Close() }() // the error is rows.Err's
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	for rows.Next() {
 		var entry string
 		if err := rows.Scan(&entry); err != nil {
@@ -95,8 +95,8 @@ func expectAudited(t *testing.T, s *box.Site, words ...string) {
 	}
 }
 
-// TestDeadLetters: two accepted orders have become dead letters. One is replayed and recorded. The other is
-// discarded: it fails, and its unit is sold again.
+// TestDeadLetters has two accepted orders in dead letters. One is replayed and recorded. The other is discarded: it
+// fails, and its unit is sold again.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 1)
@@ -150,7 +150,7 @@ func TestDeadLetters(t *testing.T) {
 		}
 		return nil
 	})
-	box.Eventually(t, "the sale of the unit that came back", func() error { // it takes a moment until it can be sold
+	box.Eventually(t, "the sale of the unit that came back", func() error { // after a short delay
 		if a := b.BuyUntilAnswered(t.Context(), 4); a.Order == 0 {
 			return fmt.Errorf("user 4 is answered %s", a.Code)
 		}

@@ -33,7 +33,7 @@ func TestFields(t *testing.T) {
 			expectInvalid(t, s, fmt.Sprintf("%s %s", field, what), field, "/voucher/seckill", body)
 		}
 	}
-	for _, field := range []string{"stock", "beginTime", "endTime"} { // of seckill vouchers only
+	for _, field := range []string{"stock", "beginTime", "endTime"} { // only for seckill vouchers
 		body := map[string]any{"shopId": 5, "title": "tea", "payValue": 1, "actualValue": 2, field: 1}
 		expectInvalid(t, s, "ordinary voucher with "+field, field, "/voucher", body)
 	}
@@ -42,10 +42,10 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// absent stands for a field that is left out.
+// absent marks a field that is omitted.
 const absent = "\x00missing"
 
-// wrongValues are wrong values of each field, by what is wrong.
+// wrongValues are wrong values of each field, by description.
 func wrongValues() map[string]map[string]any {
 	number := map[string]any{
 		"missing": absent, "null": nil, "text": "12", "fraction": 1.5, "negative": -1, "object": map[string]any{},
@@ -191,8 +191,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestHugeBody sends twenty megabytes to every route that reads a body. The server refuses without reading them all,
-// and serves on. It may also close the connection while the client sends, which is a refusal too.
+// TestHugeBody sends twenty megabytes to every route that reads a body. The server must refuse without reading all of
+// it, and stay usable. Closing the connection while the client sends is a refusal as well.
 func TestHugeBody(t *testing.T) {
 	t.Parallel()
 	const size = 20 << 20

@@ -19,7 +19,7 @@ import (
 	"seckill/test/box"
 )
 
-// refusedStart starts the server, which must end with an error whose text has all the words.
+// refusedStart starts the server, which must fail with an error that contains all the words.
 func refusedStart(t *testing.T, s *box.Server, words ...string) {
 	t.Helper()
 	p, err := s.Launch()
@@ -36,7 +36,7 @@ func refusedStart(t *testing.T, s *box.Server, words ...string) {
 	}
 }
 
-// oldOrder is an accepted order in partition n as versions before words left it.
+// oldOrder adds an accepted order to partition n in the way of versions that did not know the partition's word.
 func oldOrder(t *testing.T, s *box.Site, n int) {
 	t.Helper()
 	err := s.Redis.XAdd(t.Context(), &redis.XAddArgs{
@@ -47,7 +47,7 @@ func oldOrder(t *testing.T, s *box.Site, n int) {
 	}
 }
 
-// keysIn are the keys of the site's Redis.
+// keysIn returns the keys in the site's Redis.
 func keysIn(t *testing.T, s *box.Site) string {
 	t.Helper()
 	keys, err := s.Redis.Keys(t.Context(), "*").Result()
@@ -57,7 +57,7 @@ func keysIn(t *testing.T, s *box.Site) string {
 	return fmt.Sprint(len(keys), keys)
 }
 
-// emptyOn is a site on a Redis and a schema of its own, with so many servers that are not started.
+// emptyOn returns a site on its own Redis and schema, with servers that are not started.
 func emptyOn(t *testing.T, instances, partitions int) (s *box.Site, addr string) {
 	t.Helper()
 	own, dsn := testkit.StartRedis(t), testkit.MySQL(t)
@@ -68,8 +68,8 @@ func emptyOn(t *testing.T, instances, partitions int) (s *box.Site, addr string)
 	return s, own.Addr
 }
 
-// A start finds orders of an older version, or another installation's: it is refused, and says what to do. Nothing was
-// written, neither there nor in a partition that is empty, and no order was recorded.
+// A start that finds orders of an older version or of another installation is refused, and says what to do. Nothing may
+// be written, neither there nor in an empty partition, and no order may be recorded.
 func TestOtherDataRefusesAStart(t *testing.T) {
 	t.Parallel()
 	for name, word := range map[string]string{"of an older version": "", "of another installation": "1/another"} {
@@ -85,7 +85,7 @@ func TestOtherDataRefusesAStart(t *testing.T) {
 				}
 			}
 			before := keysIn(t, s)
-			for range 2 { // the first start makes the schema
+			for range 2 { // the first start creates the schema
 				refusedStart(t, s.Servers[0], found, addr, "{p1}", "this ledger's word is",
 					"SECKILL_REDIS_ADDRS", "docs/runbook.md")
 			}
@@ -101,7 +101,7 @@ func TestOtherDataRefusesAStart(t *testing.T) {
 			if err := s.Redis.Del(t.Context(), "{p1}:format", s.Redis.In(1).StreamKey()).Err(); err != nil {
 				t.Fatal(err)
 			}
-			s.Start(t) // as the message says
+			s.Start(t) // after doing what the message says
 			if n := addedPartitions(t, s); n != 1 {
 				t.Errorf("%d partitions were added", n)
 			}
@@ -109,7 +109,7 @@ func TestOtherDataRefusesAStart(t *testing.T) {
 	}
 }
 
-// addedPartitions is how many partitions the ledger has besides the first.
+// addedPartitions returns how many partitions the ledger has besides the first.
 func addedPartitions(t *testing.T, s *box.Site) (n int) {
 	t.Helper()
 	const query = "SELECT COUNT(*) FROM tb_setting WHERE name LIKE 'partition%'"
@@ -119,7 +119,7 @@ func addedPartitions(t *testing.T, s *box.Site) (n int) {
 	return n
 }
 
-// Two installations share a Redis by mistake: the second one is refused, and the first one sells on.
+// Two installations share a Redis by mistake: the second is refused, and the first goes on selling.
 func TestSecondInstallationIsRefused(t *testing.T) {
 	t.Parallel()
 	const units = 20
@@ -136,7 +136,7 @@ func TestSecondInstallationIsRefused(t *testing.T) {
 	}
 }
 
-// wordOf is the word that partition 0 carries.
+// wordOf returns the word of partition 0.
 func wordOf(t *testing.T, s *box.Site) string {
 	t.Helper()
 	word, err := s.Redis.Get(t.Context(), "{p0}:format").Result()
@@ -146,9 +146,9 @@ func wordOf(t *testing.T, s *box.Site) string {
 	return word
 }
 
-// While instances run, a partition gets another installation's data, as after a failover to the wrong server. Its
-// sales are paused and nothing is written there; the instances live, say so, and the sales of other partitions go on,
-// until it is ours again.
+// While instances run, a partition gets another installation's data, as after a failover to the wrong server. Its sales
+// are paused and nothing is written there. The instances stay alive and report it, and the sales of other partitions go
+// on. Later the partition is ours again.
 func TestOtherDataInASale(t *testing.T) {
 	t.Parallel()
 	const units = 20
@@ -173,7 +173,7 @@ func TestOtherDataInASale(t *testing.T) {
 		if a := s.Client.Must(t, http.StatusServiceUnavailable, buy); a.Code != "PAUSED" {
 			t.Errorf("a purchase is answered %s", a.Body)
 		}
-		box.Eventually(t, "a line of the log with both words", func() error { // it follows what /readyz says
+		box.Eventually(t, "a line of the log with both words", func() error { // it comes after /readyz reports it
 			if log := server.Log.String(); !strings.Contains(log, "1/another") || !strings.Contains(log, word) {
 				return errors.New("there is none")
 			}
@@ -181,7 +181,7 @@ func TestOtherDataInASale(t *testing.T) {
 		})
 	}
 	box.Eventually(t, "the end of reads that wait", func() error { return noReads(t.Context(), in1) })
-	oldOrder(t, s, 1) // theirs
+	oldOrder(t, s, 1) // the other installation's
 	before := contentsOf(t, in1, other)
 	s.AwaitState(t, other, "paused")
 	draft := box.SeckillDraft(1, 5, time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
@@ -227,7 +227,7 @@ func emptyStream(ctx context.Context, r *box.Redis) error {
 	return err
 }
 
-// noReads returns an error until no consumer has begun to read for longer than a read waits.
+// noReads returns an error until every consumer's last read started longer ago than a read may block.
 func noReads(ctx context.Context, r *box.Redis) error {
 	consumers, err := r.XInfoConsumers(ctx, r.StreamKey(), box.RecorderGroup).Result()
 	for _, c := range consumers {
@@ -238,7 +238,7 @@ func noReads(ctx context.Context, r *box.Redis) error {
 	return err
 }
 
-// readyNames returns an error unless what /readyz says has the words.
+// readyNames returns an error unless the answer of /readyz contains the words.
 func readyNames(t *testing.T, s *box.Site, server *box.Server, words ...string) error {
 	t.Helper()
 	ready, err := s.Client.Do(t.Context(), box.Request{Method: http.MethodGet, URL: server.URL("/readyz")})
@@ -253,7 +253,7 @@ func readyNames(t *testing.T, s *box.Site, server *box.Server, words ...string) 
 	return nil
 }
 
-// contentsOf is what a partition holds of a sale, with its stream and who works there.
+// contentsOf returns a partition's data of a sale, with its stream and consumers.
 func contentsOf(t *testing.T, r *box.Redis, voucher int64) string {
 	t.Helper()
 	ctx := t.Context()
@@ -268,7 +268,7 @@ func contentsOf(t *testing.T, r *box.Redis, voucher int64) string {
 	}
 	consumers := held[4].([]redis.XInfoConsumer)
 	for i := range consumers {
-		consumers[i].Idle, consumers[i].Inactive = 0, 0 // they grow
+		consumers[i].Idle, consumers[i].Inactive = 0, 0 // these always grow
 	}
 	text, err := json.Marshal(held)
 	if err != nil {
@@ -277,7 +277,7 @@ func contentsOf(t *testing.T, r *box.Redis, voucher int64) string {
 	return string(text)
 }
 
-// The data directory of an older version is not opened, and the message says to move it away.
+// A data directory of an older version is not opened, and the message says to move it away.
 func TestOldDataDirectoryIsRefused(t *testing.T) {
 	t.Parallel()
 	s := box.EmbeddedSite(t)

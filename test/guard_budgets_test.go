@@ -10,9 +10,9 @@ import (
 	"seckill/test/box"
 )
 
-// TestInstancesShareBudgets: three instances tell each other what callers ask, so one who has spent a budget at one
-// of them is limited by the others too, and by one that begins later. A caller whom a balancer sends to one instance
-// gets all of their budget there.
+// TestInstancesShareBudgets checks that three instances exchange what callers spend. A caller who has spent a budget at
+// one of them is limited by the others, and by one that starts later. A caller who uses only one instance gets the
+// whole budget there.
 func TestInstancesShareBudgets(t *testing.T) {
 	t.Parallel()
 	_, prefix := testkit.Redis(t)
@@ -23,7 +23,7 @@ func TestInstancesShareBudgets(t *testing.T) {
 		site.Add(t, testkit.RedisAddr(t), dsn, settings)
 	}
 	site.Start(t)
-	const budget = 1000 // in a day: next to nothing of it comes back while this runs
+	const budget = 1000 // per day, so that almost nothing of it comes back during the test
 	draft := box.SeckillDraft(1, 1, time.Now().Add(time.Hour), time.Now().Add(2*time.Hour))
 	draft["guards"] = map[string]any{"limits": map[string]any{
 		"perAddress": map[string]any{"requests": budget, "seconds": 86400}, "perUser": map[string]any{
@@ -34,7 +34,7 @@ func TestInstancesShareBudgets(t *testing.T) {
 		box.Request{Method: http.MethodPost, URL: site.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft})
 	sale := box.Decode[struct{ ID int64 }](t, r).ID
 
-	// press asks an instance as a user from an address, and says whether the limits let it in.
+	// press sends a purchase to an instance, as a user from an address, and reports whether the limits let it in.
 	press := func(s *box.Server, user int64, address string) bool {
 		t.Helper()
 		r, err := site.Client.Do(t.Context(), box.Request{
@@ -49,7 +49,7 @@ func TestInstancesShareBudgets(t *testing.T) {
 		}
 		return r.Code == "NOT_STARTED"
 	}
-	for i, s := range site.Servers { // until all know of the limits
+	for i, s := range site.Servers { // until all instances know the limits
 		box.Eventually(t, fmt.Sprintf("the limits on instance %d", i), func() error {
 			for range budget + 1 {
 				if !press(s, int64(1000+i), fmt.Sprintf("192.0.2.%d", 100+i)) {
@@ -101,7 +101,7 @@ func TestInstancesShareBudgets(t *testing.T) {
 				return nil
 			})
 		}
-		if let > 5*budget/2 { // 3 × budget without
+		if let > 5*budget/2 { // 3 × budget without sharing
 			t.Errorf("%s: at three instances %d were let in, and one lets in %d", c.name, let, budget)
 		}
 	}

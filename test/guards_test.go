@@ -17,7 +17,7 @@ import (
 	"seckill/test/box"
 )
 
-// honest is a person who buys, from where they are.
+// honest is a person who buys, with their address.
 type honest struct {
 	user    int64
 	address string
@@ -25,8 +25,8 @@ type honest struct {
 	role    string
 }
 
-// honestCrowd is n people: in offices of a hundred behind one address, in homes with IPv6, each of two people, and
-// behind the addresses of a mobile provider, a hundred behind each.
+// honestCrowd returns n people: in offices and behind a mobile provider's addresses, a hundred behind each address, and
+// in homes of two people with IPv6.
 func honestCrowd(n int) []*honest {
 	crowd := make([]*honest, n)
 	for i := range crowd {
@@ -42,7 +42,7 @@ func honestCrowd(n int) []*honest {
 	return crowd
 }
 
-// guardedShop is a service with a sale that has all guards.
+// guardedShop is a service with a sale that uses all guards.
 type guardedShop struct {
 	tb     testing.TB
 	server *box.Server
@@ -50,7 +50,7 @@ type guardedShop struct {
 	sale   int64
 }
 
-// do sends a request for a person, who comes again where the service is busy, when it says.
+// do sends a person's request, and retries after the time that a busy service asks for.
 func (s *guardedShop) do(
 	ctx context.Context, p *honest, path string, header map[string]string,
 ) (r box.Reply, err error) {
@@ -91,14 +91,13 @@ func (s *guardedShop) fetch(ctx context.Context, p *honest) error {
 	return nil
 }
 
-// press presses the button for a person and returns the code of the answer, "" for an order.
+// press sends a person's purchase and returns the answer's code, "" for an order.
 func (s *guardedShop) press(ctx context.Context, p *honest) (string, error) {
 	r, err := s.do(ctx, p, "", map[string]string{"X-Seckill-Ticket": p.ticket})
 	return r.Code, err
 }
 
-// all does something for everybody, sixteen at a time, as some wait for a challenge, and returns how often it said
-// what.
+// all calls f for everybody, sixteen at a time because some wait for a challenge, and counts the results.
 func (s *guardedShop) all(crowd []*honest, f func(ctx context.Context, p *honest) (string, error)) map[string]int {
 	s.tb.Helper()
 	var (
@@ -138,8 +137,8 @@ func (s *guardedShop) admin(method, path string, body any) box.Reply {
 	return r
 }
 
-// TestHonestCrowdWithAllGuards: 5,000 people buy in a sale with all guards, from offices behind one address, homes
-// with IPv6 and mobile networks; they press too early, and twice. No guard calls one of them an attack, while it
+// TestHonestCrowdWithAllGuards has 5,000 people buy in a sale with all guards, from offices behind one address, homes
+// with IPv6 and mobile networks; they press too early, and twice. No guard may treat one of them as an attack, while it
 // stops a bot.
 func TestHonestCrowdWithAllGuards(t *testing.T) {
 	t.Parallel()
@@ -151,7 +150,7 @@ func TestHonestCrowdWithAllGuards(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := s.admin(http.MethodPost, "/voucher/seckill", map[string]any{
-		// One for the scout.
+		// One unit more, for the scout.
 		"shopId": 1, "title": "With all guards", "payValue": 1000, "actualValue": 10000, "stock": 501,
 		"beginTime": time.Now().Add(time.Hour), "endTime": time.Now().Add(3 * time.Hour),
 		"guards": map[string]any{
@@ -169,7 +168,7 @@ func TestHonestCrowdWithAllGuards(t *testing.T) {
 	})
 	s.sale = box.Decode[struct{ ID int64 }](t, made).ID
 	crowd := honestCrowd(5000)
-	scout := &honest{user: box.AdminID, role: "admin", address: "192.0.2.1"} // may ask as often as they like
+	scout := &honest{user: box.AdminID, role: "admin", address: "192.0.2.1"} // an admin, who has no limits
 	if err := s.fetch(t.Context(), scout); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestRedisEmptied empties Redis during a sale, while nothing is under way: the sale is rebuilt from the ledger,
-// exactly. The instances, which are not restarted, must notice by themselves.
+// TestRedisEmptied empties Redis during a sale while nothing is under way: the sale is rebuilt exactly from the ledger.
+// The instances are not restarted and must notice by themselves.
 func TestRedisEmptied(t *testing.T) {
 	t.Parallel()
 	const units, first = 300, 100
@@ -21,12 +21,12 @@ func TestRedisEmptied(t *testing.T) {
 	if n := b.Record.Accepted(); n != first {
 		t.Fatalf("%d accepted before the fault, want %d: %v", n, first, b.Record.Counts())
 	}
-	s.Check(t, b, units) // all recorded: nothing that only Redis knows is lost with it
+	s.Check(t, b, units) // all recorded, so nothing is lost with Redis
 	word := wordOf(t, s)
 	if err := s.Redis.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	// The first hundred come again, and twice as many others as there are units left.
+	// The first hundred come again, and twice as many new buyers as units are left.
 	b.BuyAll(t.Context(), 50, box.Users(1, first+2*(units-first)))
 	t.Logf("answers: %v", b.Record.Counts())
 	if e := s.Check(t, b, units); e.Live() != units {
@@ -37,8 +37,8 @@ func TestRedisEmptied(t *testing.T) {
 	}
 }
 
-// TestRedisEmptiedUnderLoad empties Redis while orders wait in it to be recorded. Those orders may be lost; but
-// nothing is oversold, no user has two orders, and the sale sells all units.
+// TestRedisEmptiedUnderLoad empties Redis while orders wait there to be recorded. Those orders may be lost; but nothing
+// may be oversold, no user may have two orders, and all units must be sold.
 func TestRedisEmptiedUnderLoad(t *testing.T) {
 	t.Parallel()
 	const units, buyers = 1000, 2500
@@ -68,8 +68,8 @@ func TestSaleDeletedFromRedis(t *testing.T) {
 	}
 }
 
-// checkAfterLoss is Site.Check for a sale whose Redis lost acknowledged writes: an accepted order may then have no
-// row, and its buyer may get another order; everything else holds.
+// checkAfterLoss is Site.Check for a sale whose Redis lost acknowledged writes: an accepted order may then have no row,
+// and its buyer may get another order; everything else must hold.
 func checkAfterLoss(t *testing.T, s *box.Site, b *box.Buyers, units int64) {
 	t.Helper()
 	var e checker.Evidence

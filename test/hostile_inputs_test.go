@@ -16,7 +16,7 @@ import (
 	"seckill/test/box"
 )
 
-// raw is a request, with a body if there is one.
+// raw returns a request as text, with a body if it is not empty.
 func raw(method, path, token, body string, header ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n", method, path)
@@ -32,7 +32,7 @@ func raw(method, path, token, body string, header ...string) string {
 	return b.String() + "\r\n" + body
 }
 
-// signToken returns a token of any header and claims.
+// signToken returns a signed token with any header and claims.
 func signToken(key, header, claims string) string {
 	text := base64.RawURLEncoding.EncodeToString([]byte(header)) + "." +
 		base64.RawURLEncoding.EncodeToString([]byte(claims))
@@ -75,11 +75,11 @@ func (at *target) protected() []struct{ method, path, body string } {
 	}
 }
 
-// adminRoutes is how many of protected, from the first on, are for admins only.
+// adminRoutes is how many of protected, from the first one, are for admins only.
 const adminRoutes = 13
 
-// tokens are forged tokens on every route, genuine ones of buyers with odd claims on those of admins, and those of
-// another buyer on the victim's order.
+// tokens returns forged tokens on every route, genuine buyers' tokens with odd claims on the admins' routes, and
+// another buyer's tokens on the victim's order.
 func (at *target) tokens() (all []hostile) {
 	for name, token := range hostileTokens() {
 		for _, r := range at.protected() {
@@ -104,7 +104,7 @@ func (at *target) tokens() (all []hostile) {
 	return all
 }
 
-// hostileTokens are tokens that prove nothing.
+// hostileTokens are tokens that must not be accepted.
 func hostileTokens() map[string]string {
 	const header = `{"alg":"HS256","typ":"JWT"}`
 	exp := time.Now().Add(time.Hour).Unix()
@@ -162,7 +162,7 @@ func hostileTokens() map[string]string {
 	}
 }
 
-// buyersClaims are claims of buyers who would like to be admins.
+// buyersClaims are claims of buyers who pose as admins.
 func buyersClaims() map[string]string {
 	exp := time.Now().Add(time.Hour).Unix()
 	claims := map[string]string{}
@@ -177,7 +177,8 @@ func buyersClaims() map[string]string {
 	return claims
 }
 
-// bodies are bodies of an admin that no route may take: each has one field that is wrong, or is no such object at all.
+// bodies returns an admin's bodies that no route may accept: each has one wrong field or is not a suitable object at
+// all.
 func (at *target) bodies() (all []hostile) {
 	add := func(what, method, path, body string) {
 		all = append(all, hostile{"body " + method + " " + path + ": " +
@@ -221,7 +222,7 @@ func (at *target) bodies() (all []hostile) {
 	}
 	sale := "/voucher/" + strconv.FormatInt(at.sale, 10)
 	for _, value := range append([]string{`0`, `100000001`, `-100000001`, `99999999`, `{"a":1}`}, number...) {
-		if value != "-1" { // which takes a unit
+		if value != "-1" { // -1 is valid: it takes a unit
 			add("delta "+value, "POST", sale+"/stock", `{"delta":`+value+`}`)
 		}
 	}
@@ -251,7 +252,7 @@ func (at *target) bodies() (all []hostile) {
 	return all
 }
 
-// object is an object of fields, one of them with another value.
+// object returns an object with the fields, one of them with another value.
 func object(fields map[string]string, name, value string) string {
 	var b bytes.Buffer
 	for field, usual := range fields {
@@ -263,7 +264,7 @@ func object(fields map[string]string, name, value string) string {
 	return "{" + b.String() + "}"
 }
 
-// paths are ids that are none, on every route that has one, and paths that are no route.
+// paths returns invalid ids on every route that has one, and paths without a route.
 func (at *target) paths() (all []hostile) {
 	ids := []string{
 		"0", "-1", "+1", "01", "1.0", "1e3", "0x1", "9007199254740992000", "99999999999999999999",
@@ -293,7 +294,7 @@ func (at *target) paths() (all []hostile) {
 		for _, id := range ids {
 			want := refused
 			if r.before == "/voucher-order/seckill/" {
-				want = either // business refusals are 200 there
+				want = either // the old route refuses with 200
 			}
 			path := r.before + id + r.after
 			all = append(all, hostile{
@@ -314,7 +315,7 @@ func (at *target) paths() (all []hostile) {
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"} {
 			want := odd
 			if strings.HasPrefix(path, "/sandbox/pay/") {
-				continue // pages of their own, below
+				continue // handled below
 			}
 			all = append(all, hostile{"odd path " + method + " " + path, raw(method, path, "", ""), want})
 		}
@@ -322,7 +323,7 @@ func (at *target) paths() (all []hostile) {
 	return all
 }
 
-// queries are values of every query that routes read, and names that they do not know.
+// queries returns odd values of every query parameter, and unknown parameters.
 func (at *target) queries() (all []hostile) {
 	values := []string{
 		"", "0", "-1", "+1", "01", "1e9", "1.5", "99999999999999999999", "x", "%00", "%zz", "%",
@@ -353,7 +354,7 @@ func (at *target) queries() (all []hostile) {
 	return all
 }
 
-// headers are values of headers that routes read.
+// headers returns odd values of the headers that routes read.
 func (at *target) headers() (all []hostile) {
 	stock := "/voucher/" + strconv.FormatInt(at.sale, 10) + "/stock"
 	for i, key := range []string{
@@ -382,7 +383,7 @@ func (at *target) headers() (all []hostile) {
 	return all
 }
 
-// callbacks are notices of the payment provider that are not signed, signed wrongly, or signed and wrong.
+// callbacks returns notices of the payment provider that are unsigned, wrongly signed, or signed but invalid.
 func (at *target) callbacks() (all []hostile) {
 	const path = "/payment/callback"
 	body, signature, _ := at.notices.Write(order.Notice{PaymentID: at.payment, Amount: 1})
@@ -439,7 +440,7 @@ func (at *target) callbacks() (all []hostile) {
 	return all
 }
 
-// wire are requests that are no proper HTTP, or try to be two of it.
+// wire returns malformed HTTP, and requests that try to smuggle a second one.
 func (at *target) wire() (all []hostile) {
 	sale := strconv.FormatInt(at.sale, 10)
 	inner := "POST /voucher/seckill/" + sale + " HTTP/1.1\r\nHost: shop\r\nAuthorization: forged\r\n\r\n"

@@ -21,7 +21,7 @@ import (
 	"seckill/test/box"
 )
 
-// leastHostile is how many hostile inputs there are at least.
+// leastHostile is the least number of hostile inputs.
 const leastHostile = 3000
 
 // hostile is one request that must change nothing.
@@ -31,19 +31,19 @@ type hostile struct {
 	want verdict
 }
 
-// verdict is how a hostile request may be answered.
+// verdict is the set of allowed answers to a hostile request.
 type verdict int
 
 const (
 	refused verdict = iota // with 4xx
-	outside                // with 401: the token proves nothing
-	below                  // with 403: it is a buyer's
-	either                 // read or refused, but nothing of the service's fails
-	odd                    // as either; or the connection is closed without an answer
+	outside                // with 401: the token is not accepted
+	below                  // with 403: the token is a buyer's
+	either                 // accepted or refused, but without a failure of the service
+	odd                    // as either, or the connection is closed without an answer
 )
 
-// TestHostile sends thousands of hostile requests, generated from tables, to the real program on real stores. None is
-// let in, none changes anything, and none makes the service fail.
+// TestHostile sends thousands of generated hostile requests to the real program on real stores. None may be let in,
+// change anything, or make the service fail.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 1)
@@ -77,8 +77,7 @@ func TestHostile(t *testing.T) {
 	t.Logf("%d hostile inputs", len(inputs))
 }
 
-// target is what hostile requests are aimed at: a sale, an ordinary voucher, and a buyer's order that is being paid
-// for.
+// target is the target of hostile requests: a sale, an ordinary voucher, and a buyer's order that is being paid for.
 type target struct {
 	*box.Site
 	sale, ordinary int64
@@ -114,7 +113,7 @@ func prepareTarget(t *testing.T, s *box.Site) *target {
 	return at
 }
 
-// picture is everything that a request could have changed.
+// picture returns everything that a request could have changed.
 func (at *target) picture(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -132,14 +131,14 @@ func (at *target) picture(t *testing.T) map[string][]string {
 	return all
 }
 
-// rows are a table's, as text.
+// rows returns a table's rows as text.
 func (at *target) rows(t *testing.T, table string) []string {
 	t.Helper()
 	rs, err := at.Ledger.DB.QueryContext(t.Context(), "SELECT * FROM "+table)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = rs.Close() }() // rs.Err has the error
+	defer func() { _ = rs.Close() }() // rs.Err reports the error
 	columns, err := rs.Columns()
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +166,7 @@ func (at *target) rows(t *testing.T, table string) []string {
 	return rows
 }
 
-// sendAll sends the inputs over several connections at a time.
+// sendAll sends the inputs over several concurrent connections.
 func (at *target) sendAll(t *testing.T, inputs []hostile) {
 	t.Helper()
 	queue := make(chan hostile)
@@ -188,18 +187,18 @@ func (at *target) sendAll(t *testing.T, inputs []hostile) {
 	senders.Wait()
 }
 
-// send sends one input on a connection of its own and returns what is wrong with the answer.
+// send sends one input on a new connection and returns what is wrong with the answer.
 func (at *target) send(ctx context.Context, in hostile) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", at.Servers[0].Addr)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // whatever was wrong with it
+	defer func() { _ = conn.Close() }() // the error does not matter
 	if err := conn.SetDeadline(time.Now().Add(box.Patience)); err != nil {
 		return err
 	}
-	go func() { _, _ = io.WriteString(conn, in.raw) }() // a server may refuse, and close, before it has read everything
+	go func() { _, _ = io.WriteString(conn, in.raw) }() // the server may close before it has read everything
 	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: methodOf(in.raw)})
 	if err != nil {
 		if in.want == odd && !errors.Is(err, errTimeout(err)) {
@@ -214,7 +213,7 @@ func (at *target) send(ctx context.Context, in hostile) error {
 	return judge(in, resp, body)
 }
 
-// errTimeout returns err if it is a timeout, else an error that nothing is.
+// errTimeout returns err if it is a timeout, else an error that matches nothing.
 func errTimeout(err error) error {
 	var netErr net.Error
 	if errors.As(err, &netErr) && netErr.Timeout() {
@@ -236,7 +235,7 @@ func judge(in hostile, resp *http.Response, body []byte) error {
 		Success *bool
 		Status  int
 	}
-	failed := status >= 400 && status != http.StatusExpectationFailed // net/http's own, which has no body
+	failed := status >= 400 && status != http.StatusExpectationFailed // net/http's own answer, without a body
 	if failed && methodOf(in.raw) != http.MethodHead {
 		if err := json.Unmarshal(body, &p); err != nil || p.Code == "" || p.Success == nil || *p.Success {
 			return fmt.Errorf("%d without a problem document: %.200q", status, body)

@@ -8,8 +8,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestNoOrderIDsAtTheStart: an instance starts without the counter of order ids, whose Redis node may be away alone;
-// it sells once there are ids.
+// TestNoOrderIDsAtTheStart starts an instance while only the Redis node with the counter of order ids is down: the
+// instance starts, and sells as soon as it gets ids.
 func TestNoOrderIDsAtTheStart(t *testing.T) {
 	t.Parallel()
 	own := testkit.StartRedis(t)

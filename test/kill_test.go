@@ -8,7 +8,7 @@ import (
 	"seckill/test/box"
 )
 
-// With these numbers the sale lasts well beyond the fault: a fault that comes too late proves nothing, and fails the
+// With these numbers the sale lasts well beyond the fault. A fault that comes too late proves nothing and fails the
 // test.
 const (
 	killUnits   = 3000
@@ -17,13 +17,13 @@ const (
 	killAfter   = 300 // accepted purchases before the fault
 )
 
-// TestKillEmbedded kills the embedded server, twice: its Redis dies with it, and only the file is left. Every
-// accepted order must be in there.
+// TestKillEmbedded kills the embedded server twice. Its Redis dies with it, and only the file is left, which must
+// contain every accepted order.
 func TestKillEmbedded(t *testing.T) {
 	t.Parallel()
 	s := box.EmbeddedSite(t)
 	b := s.Buyers(s.CreateSale(t, killUnits, time.Now().Add(time.Hour)))
-	var one sync.Mutex // a kill waits for the one before it
+	var one sync.Mutex // each kill waits for the previous one
 	for _, n := range []int{killAfter, 4 * killAfter} {
 		faultAfter(t, b, n, func() error {
 			one.Lock()
@@ -38,7 +38,7 @@ func TestKillEmbedded(t *testing.T) {
 	sellThroughFaults(t, s, b)
 }
 
-// checkFileHasAnswered checks that the file of a killed server has every order that was answered so far.
+// checkFileHasAnswered checks that a killed server's file has every order of the answers so far.
 func checkFileHasAnswered(t *testing.T, s *box.Site, b *box.Buyers) {
 	t.Helper()
 	answered := b.Record.Winners()
@@ -59,7 +59,7 @@ func checkFileHasAnswered(t *testing.T, s *box.Site, b *box.Buyers) {
 	t.Logf("at the kill %d orders were answered and %d in the file", len(answered), len(rows))
 }
 
-// faultAfter causes a fault as soon as n purchases are accepted, while the sale goes on.
+// faultAfter causes a fault once n purchases are accepted, while the sale goes on.
 func faultAfter(t *testing.T, b *box.Buyers, n int, do func() error) {
 	t.Helper()
 	b.Record.After(n, func() {
@@ -69,8 +69,8 @@ func faultAfter(t *testing.T, b *box.Buyers, n int, do func() error) {
 	})
 }
 
-// sellThroughFaults lets all buyers buy until answered, through the faults, and checks that nothing is lost, nothing
-// sold twice, and every unit sold.
+// sellThroughFaults lets all buyers buy until answered, despite the faults, and checks that nothing is lost or sold
+// twice, and that every unit is sold.
 func sellThroughFaults(t *testing.T, s *box.Site, b *box.Buyers) {
 	t.Helper()
 	b.BuyAll(t.Context(), killWorkers, box.Users(1, killBuyers))

@@ -9,7 +9,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestUserRate: a user who asks too often gets a Retry-After. Other users are not affected, and the metrics show it.
+// TestUserRate checks that a user who sends too many requests gets a Retry-After, that other users are not affected,
+// and that the metrics show it.
 func TestUserRate(t *testing.T) {
 	t.Parallel()
 	srv := box.NewServer(t, "embedded", map[string]string{
@@ -29,7 +30,7 @@ func TestUserRate(t *testing.T) {
 		return r
 	}
 	last := ask(box.BuyerToken(1))
-	for range 100 { // more than come back in the time that this takes
+	for range 100 { // more than the rate restores meanwhile
 		if last.StatusCode != http.StatusOK {
 			break
 		}

@@ -14,14 +14,13 @@ import (
 	"seckill/test/box"
 )
 
-// figures are a sale's, as its live page reads them.
+// figures are a sale's live numbers, as its page reads them.
 type figures struct {
 	SaleState                     string
 	Stock, Issued, Held, Recorded int64
 }
 
-// followFigures reads the figures of a sale's live page, one after the other, until each has had enough, or for
-// box.Patience.
+// followFigures reads the live numbers of a sale repeatedly until each returns false, or for box.Patience.
 func followFigures(ctx context.Context, s *box.Site, id int64, each func(figures) (more bool)) error {
 	ctx, cancel := context.WithTimeout(ctx, box.Patience)
 	defer cancel()
@@ -34,7 +33,7 @@ func followFigures(ctx context.Context, s *box.Site, id int64, each func(figures
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // it is cut off
+	defer func() { _ = resp.Body.Close() }() // the stream is cut off
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
 		data, is := strings.CutPrefix(lines.Text(), "data: {\"at\"")
@@ -52,8 +51,8 @@ func followFigures(ctx context.Context, s *box.Site, id int64, each func(figures
 	return fmt.Errorf("%s, and no more figures: %w", resp.Status, lines.Err())
 }
 
-// TestFiguresAgree: in each reading of the figures of a sale, while users buy at two instances, what is left and what
-// buyers hold is what was issued, and no more is recorded than buyers hold.
+// TestFiguresAgree checks, in each reading of a sale's numbers while users buy at two instances, that units left plus
+// units held are the units issued, and that no more is recorded than is held.
 func TestFiguresAgree(t *testing.T) {
 	t.Parallel()
 	const waves, perWave = 4, 100
@@ -61,11 +60,11 @@ func TestFiguresAgree(t *testing.T) {
 	s := box.RealSite(t, 2)
 	id := s.CreateSale(t, units, time.Now().Add(time.Hour))
 	b := s.Buyers(id)
-	read := make(chan struct{}, 1) // there was a reading since
+	read := make(chan struct{}, 1) // signals a new reading
 	var buying sync.WaitGroup
 	buying.Go(func() {
 		for wave := range int64(waves) {
-			select { // some readings come while users buy, others between
+			select { // so that readings come during and between purchases
 			case <-read:
 			case <-t.Context().Done():
 			}

@@ -12,8 +12,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestLocks: the command shows who has the service's locks, and takes one away from a running instance, which gets it
-// again, with a higher token. The audit trail and the log say who did it, and why.
+// TestLocks checks that the command shows who holds the service's locks, and takes one from a running instance, which
+// gets it back with a higher token. The audit trail and the log say who did it, and why.
 func TestLocks(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 1)
@@ -57,20 +57,20 @@ func TestLocks(t *testing.T) {
 	expectOutput(t, s, 0, []string{"auditor", "expirer", "lapser", "offerer", "sale:"}, "locks", "--help")
 }
 
-// TestLocksUnreachable: without Redis nothing is said to be free.
+// TestLocksUnreachable checks that without Redis no lock is reported as free.
 func TestLocksUnreachable(t *testing.T) {
 	t.Parallel()
 	redis := testkit.StartRedis(t)
 	s := box.SiteOn(t, 1, redis.Addr, "", testkit.MySQL(t))
 	redis.Kill()
-	// Waits a while for Redis.
+	// The command waits a while for Redis.
 	got := box.Command(t, s.Servers[0].Settings, "locks", "force", "-why", "test", "-yes", "expirer")
 	if got.Code != 1 || strings.Contains(got.Stdout, "free") || !strings.Contains(got.Stderr, "refused") {
 		t.Errorf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 }
 
-// lockToken returns the token with which a process of the host has the lock, as server locks list shows it.
+// lockToken returns the token with which a process of the host holds the lock, according to server locks list.
 func lockToken(t *testing.T, s *box.Site, name, host string) (int64, error) {
 	t.Helper()
 	got := box.Command(t, s.Servers[0].Settings, "locks", "list")

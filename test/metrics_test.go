@@ -13,7 +13,7 @@ import (
 	"seckill/test/box"
 )
 
-// series are the metrics of a running server as Prometheus reads them: the values of each label of each metric.
+// series are the metrics of a running server: the values of each label of each metric.
 type series map[string]map[string]map[string]bool
 
 // scrape reads the metrics of a server.
@@ -41,7 +41,7 @@ func scrape(tb testing.TB, srv *box.Server) series {
 	return all
 }
 
-// queries are those of the alerts and of the dashboard.
+// queries returns the queries of the alerts and the dashboard.
 func queries(t *testing.T) []string {
 	t.Helper()
 	rules, err := os.ReadFile("../deploy/prometheus/rules.yml")
@@ -78,13 +78,13 @@ func queries(t *testing.T) []string {
 	return all
 }
 
-// check returns an error for a metric or label in a query that the server does not have.
+// check returns an error if a query uses a metric or label that the server does not have.
 func (all series) check(query string) error {
 	grouped := regexp.MustCompile(`by \(([^)]*)\)`).FindAllStringSubmatch(query, -1)
 	query = regexp.MustCompile(`by \([^)]*\)`).ReplaceAllString(query, "")
 	selector := regexp.MustCompile(`\b((?:seckill|go|process)_\w+)(?:\{([^}]*)\})?`) // a metric with its matchers
-	known := map[string]bool{"instance": true, "job": true}                          // Prometheus adds them
-	known["integration"] = strings.Contains(query, "alertmanager_")                  // which is not here to be asked
+	known := map[string]bool{"instance": true, "job": true}                          // added by Prometheus
+	known["integration"] = strings.Contains(query, "alertmanager_")                  // Alertmanager does not run here
 	for _, m := range selector.FindAllStringSubmatch(query, -1) {
 		labels, has := all[m[1]]
 		if !has {
@@ -99,7 +99,7 @@ func (all series) check(query string) error {
 			case name == "job":
 			case labels[name] == nil:
 				return fmt.Errorf("%s has no label %s", m[1], name)
-			case !labels[name][value] && name != "status" && name != "code": // of requests, which come with the first
+			case !labels[name][value] && name != "status" && name != "code": // which appear with the first request
 				return fmt.Errorf("%s has no %s=%q", m[1], name, value)
 			}
 		}
@@ -114,8 +114,8 @@ func (all series) check(query string) error {
 	return nil
 }
 
-// TestDashboardAndAlertsUseMetricsThatExist: a query of a metric that does not exist shows nothing and never fires.
-// Names and labels are compared with a running server that has sold something.
+// TestDashboardAndAlertsUseMetricsThatExist compares the names and labels in queries with a running server that has
+// sold something: a query of a missing metric shows nothing and never fires.
 func TestDashboardAndAlertsUseMetricsThatExist(t *testing.T) {
 	t.Parallel()
 	s := guardedSite(t, 1)
@@ -128,12 +128,12 @@ func TestDashboardAndAlertsUseMetricsThatExist(t *testing.T) {
 		t.Fatalf("%s", order.Body)
 	}
 	eventOnce := box.Request{Method: http.MethodHead, URL: s.URL("/order/5/events"), Token: box.BuyerToken(1)}
-	s.Client.Must(t, http.StatusNotFound, eventOnce) // so that its route has a metric
+	s.Client.Must(t, http.StatusNotFound, eventOnce) // so that the route has a metric
 	ticket := box.Request{
 		Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/voucher/seckill/%d/ticket", voucher)),
 		Token: box.BuyerToken(1),
 	}
-	if r, err := s.Client.Do(t.Context(), ticket); err != nil { // the same
+	if r, err := s.Client.Do(t.Context(), ticket); err != nil { // for the same reason
 		t.Fatal(r, err)
 	}
 	all := queries(t)

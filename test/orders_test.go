@@ -10,7 +10,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestOrderAccess: only its owner sees an order; for all others, the administrator included, it does not exist.
+// TestOrderAccess checks that only its owner sees an order; for everybody else, the administrator included, it does not
+// exist.
 func TestOrderAccess(t *testing.T) {
 	t.Parallel()
 	for _, kind := range box.Kinds()[:2] {
@@ -51,7 +52,7 @@ func TestOrderList(t *testing.T) {
 		want = append(want, strconv.FormatInt(a.Order, 10))
 	}
 	slices.SortFunc(want, func(a, b string) int {
-		x, _ := strconv.ParseInt(a, 10, 64) // printed just above
+		x, _ := strconv.ParseInt(a, 10, 64) // a number, printed just above
 		y, _ := strconv.ParseInt(b, 10, 64)
 		return int(min(1, max(-1, y-x)))
 	})
@@ -79,8 +80,8 @@ func TestOrderList(t *testing.T) {
 	}
 }
 
-// TestWaiting: without ?wait= the answer is "queued" at once, with it the recorded order. While nothing can be
-// recorded both answer queued, the one at once and the other after its time.
+// TestWaiting checks that without ?wait= the answer is "queued" at once, and with it the recorded order. While nothing
+// can be recorded, both answers are "queued": the first at once, the second after the wait.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 2)
@@ -115,7 +116,7 @@ func TestWaiting(t *testing.T) {
 	path := "/order/" + placed.OrderID
 	get := func(query string) box.Order {
 		t.Helper()
-		// The instance that did not accept it: what is queued is known to all of them.
+		// Asks an instance that did not accept the order: all instances know queued orders.
 		r := s.Client.Must(t, http.StatusOK,
 			box.Request{Method: http.MethodGet, URL: s.Servers[0].URL(path + query), Token: box.BuyerToken(3)})
 		return box.Decode[box.Order](t, r)
@@ -127,7 +128,7 @@ func TestWaiting(t *testing.T) {
 		box.Request{Method: http.MethodGet, URL: s.URL(path), Token: box.BuyerToken(4)})
 	waited := make(chan box.Reply, 1)
 	go func() {
-		// An error leaves the answer empty, which the check below reports.
+		// On an error the answer is empty, which the check below reports.
 		r, _ := s.Client.Do(t.Context(),
 			box.Request{Method: http.MethodGet, URL: s.Servers[0].URL(path + "?wait=30s"), Token: box.BuyerToken(3)})
 		waited <- r

@@ -11,8 +11,8 @@ import (
 	"seckill/test/box"
 )
 
-// packStream replaces the entries that wait by packed ones, of so many orders each, and returns how many orders those
-// are. No server may run.
+// packStream replaces the waiting entries by packed ones of up to size orders, and returns the number of orders. No
+// server may be running.
 func packStream(t *testing.T, l *box.Redis, size int) (orders int) {
 	t.Helper()
 	ctx := t.Context()
@@ -21,7 +21,7 @@ func packStream(t *testing.T, l *box.Redis, size int) (orders int) {
 		t.Fatal(err)
 	}
 	_, err = l.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		p.Del(ctx, l.StreamKey()) // the group as well, which is made again
+		p.Del(ctx, l.StreamKey()) // deletes the group as well, which is created again
 		for from := 0; from < len(entries); from += size {
 			some, first := entries[from:min(from+size, len(entries))], entries[from].Values
 			var packed strings.Builder
@@ -40,7 +40,7 @@ func packStream(t *testing.T, l *box.Redis, size int) (orders int) {
 	return len(entries)
 }
 
-// expectPacked fails unless the orders that wait share entries.
+// expectPacked fails unless waiting orders share entries.
 func expectPacked(t *testing.T, l *box.Redis) {
 	t.Helper()
 	orders, _, err := l.Backlog(t.Context())
@@ -56,15 +56,15 @@ func expectPacked(t *testing.T, l *box.Redis) {
 	}
 }
 
-// TestPackedEntries: orders that wait in packed entries are recorded, each once, also those of an instance that has
-// died; and a crowd's own orders, which are packed as its calls are shared.
+// TestPackedEntries checks that orders waiting in packed entries are recorded, each once, including those of an
+// instance that died, and the orders of a crowd whose calls are shared.
 func TestPackedEntries(t *testing.T) {
 	t.Parallel()
 	const stock = 300
 	s := box.RealSite(t, 1)
 	b := s.Buyers(s.CreateSale(t, stock, time.Now().Add(time.Hour)))
 	release := s.Ledger.LockSale(t, b.Voucher)
-	b.BuyAll(t.Context(), 1, box.Users(1, 30)) // one after the other, so that each has an entry of its own
+	b.BuyAll(t.Context(), 1, box.Users(1, 30)) // one by one, so that each has its own entry
 	if n := len(b.Record.Winners()); n != 30 {
 		t.Fatalf("%d accepted, want 30", n)
 	}

@@ -9,8 +9,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestPages: the pages are served unless they are switched off; demo buyers exist only in the embedded mode, for its
-// page.
+// TestPages checks that the pages are served unless they are switched off, and that demo buyers exist only in the
+// embedded mode with pages.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	embedded := func(settings map[string]string) func(testing.TB) *box.Server {

@@ -12,7 +12,7 @@ import (
 	"seckill/test/box"
 )
 
-// partitioned starts instances with so many partitions.
+// partitioned starts instances with the given number of partitions.
 func partitioned(t *testing.T, instances, partitions int) *box.Site {
 	t.Helper()
 	_, prefix := testkit.Redis(t)
@@ -25,13 +25,13 @@ func partitioned(t *testing.T, instances, partitions int) *box.Site {
 	return s
 }
 
-// saleIn creates a sale in a partition, once all instances work there, or answers why there is none.
+// saleIn creates a sale in a partition once all instances work there, and returns its voucher.
 func saleIn(t *testing.T, s *box.Site, partition, stock int) int64 {
 	t.Helper()
 	return saleWith(t, s, stock, "partition", partition)
 }
 
-// saleWith creates a sale with one more field, once all instances can have it.
+// saleWith creates a sale with one more field, once all instances accept it.
 func saleWith(t *testing.T, s *box.Site, stock int, field string, value any) int64 {
 	t.Helper()
 	draft := box.SeckillDraft(1, int64(stock), time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
@@ -51,7 +51,7 @@ func saleWith(t *testing.T, s *box.Site, stock int, field string, value any) int
 	return id
 }
 
-// A sale in each of several partitions: all sell exactly what they have, and every order gets its row.
+// Sales in several partitions sell exactly their units, and every order gets its row.
 func TestSalesInPartitions(t *testing.T) {
 	t.Parallel()
 	const partitions, units = 3, 20
@@ -66,8 +66,8 @@ func TestSalesInPartitions(t *testing.T) {
 	}
 }
 
-// An operator lists partitions, closes one, cannot remove it while it has a sale, and opens it again; everything that
-// is wrong is said.
+// An operator lists partitions, closes one, cannot remove it while it has a sale, and opens it again; every mistake is
+// reported.
 func TestPartitionCommand(t *testing.T) {
 	t.Parallel()
 	s := partitioned(t, 2, 4)
@@ -116,13 +116,13 @@ func TestPartitionCommand(t *testing.T) {
 	b := s.Buyers(id)
 	b.BuyAll(t.Context(), 4, box.Users(1, 8))
 	s.Redis.Partition = 2
-	s.Check(t, b, 5) // a closed one goes on
+	s.Check(t, b, 5) // a sale in a closed partition goes on
 	expectOutput(t, s, 0, []string{"open is done"}, "partition", "open", "0")
 	expectPartitions(t, s, "0          open", "1          open", "2          closed")
 }
 
-// expectPartitions expects words in the list of partitions, which fails while one of them does not answer in time:
-// that of a busy machine.
+// expectPartitions expects words in the list of partitions. It retries, because the list fails if a busy machine does
+// not answer in time.
 func expectPartitions(t *testing.T, s *box.Site, words ...string) {
 	t.Helper()
 	box.Eventually(t, "the list of partitions", func() error {

@@ -15,8 +15,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestOrderStates moves orders through their states at every kind of site. Each request goes to the next server: what
-// one instance does, the others know.
+// TestOrderStates moves orders through their states on every kind of site. Each request goes to the next server,
+// because all instances must know what one of them did.
 func TestOrderStates(t *testing.T) {
 	t.Parallel()
 	for _, kind := range box.Kinds() {
@@ -44,7 +44,7 @@ func TestOrderStates(t *testing.T) {
 	}
 }
 
-// shopper sends the requests of a user, and of an admin, to one server after the other.
+// shopper sends a user's and an admin's requests to the servers in turn.
 type shopper struct {
 	*box.Site
 	tb   testing.TB

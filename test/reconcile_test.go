@@ -8,8 +8,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestReconcile: with no server running, the command finds what is wrong, repairs what can be proved, and its exit code
-// tells the result.
+// TestReconcile checks that, while no server runs, the command finds errors and repairs those whose correction can be
+// proved, and that its exit code tells the result.
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 1)
@@ -39,18 +39,18 @@ func TestReconcile(t *testing.T) {
 	reconcile(0, []string{"balanced"}, "-voucher", fmt.Sprint(other))
 	reconcile(0, []string{"rebuilt", "balanced"}, append(ours, "-repair")...)
 
-	// An accepted order that only its holder shows.
+	// An accepted order that is known only from its holder.
 	exec(s.Redis.HIncrBy(t.Context(), s.Redis.SaleKey(b.Voucher), "stock", -1).Err())
 	exec(s.Redis.HSet(t.Context(), s.Redis.BuyersKey(b.Voucher), "77", "4242").Err())
 	reconcile(3, []string{"orders_lost"})
 	reconcile(0, []string{"rebuilt", "1 orders are lost", "balanced"}, "-repair")
 
-	// The ledger has too few units: which number is wrong cannot be proved.
+	// The ledger has too few units: nothing proves which number is wrong.
 	_, err := s.Ledger.DB.ExecContext(t.Context(),
 		"UPDATE tb_seckill_voucher SET stock = stock - 2 WHERE voucher_id = ?", b.Voucher)
 	exec(err)
 	reconcile(3, []string{"ledger_short", "-2"})
-	reconcile(3, []string{"ledger_short", "-2"}, "-repair") // and Redis follows the ledger
+	reconcile(3, []string{"ledger_short", "-2"}, "-repair") // Redis is made to follow the ledger
 	_, err = s.Ledger.DB.ExecContext(t.Context(),
 		"UPDATE tb_seckill_voucher SET issued = issued - 2 WHERE voucher_id = ?", b.Voucher)
 	exec(err)

@@ -15,8 +15,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestRehearse rehearses a sale on two real instances: the crowd buys, nobody else can, nothing of the real sale
-// changes, no list shows the rehearsal, and in the end nothing is left of it but the lines of the audit trail.
+// TestRehearse rehearses a sale on two real instances: only the crowd can buy, the real sale does not change, no list
+// shows the rehearsal, and in the end only its lines in the audit trail are left.
 func TestRehearse(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 2)
@@ -34,7 +34,7 @@ func TestRehearse(t *testing.T) {
 		"-url", s.URLs(), "-loadgen", box.Loadgen(t),
 	}
 	got := box.Command(t, s.Servers[0].Settings, args...)
-	// Whether it is a go depends on how busy this machine is. What must not be is a finding of the checker.
+	// Whether it is a go depends on how busy this machine is. But the checker must find nothing.
 	if got.Code != 0 && got.Code != 3 || !strings.Contains(got.Stdout, "VERIFIED") ||
 		!strings.Contains(got.Stdout, "40 units within") || !strings.Contains(got.Stderr, "-longest 20m0s") {
 		t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)
@@ -95,9 +95,9 @@ func TestRehearse(t *testing.T) {
 	}
 }
 
-// TestRehearseByHTTP rehearses as the console does: an admin starts it, its crowd is a process of its own, what that
-// measured is kept when the sale is gone. Two admins start one, and no more; the crowd's token is good for nothing
-// else.
+// TestRehearseByHTTP rehearses as the console does: an admin starts the rehearsal, its crowd is a separate process, and
+// its results remain after the sale is gone. If two admins start one at once, there is only one. The crowd's token is
+// valid for nothing else.
 func TestRehearseByHTTP(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 2)
@@ -118,7 +118,7 @@ func TestRehearseByHTTP(t *testing.T) {
 	if end := time.Until(run.EndTime); end > time.Minute {
 		t.Errorf("it ends only in %s", end)
 	}
-	s.Client.Must(t, http.StatusNotFound, box.Request{ // a real sale is not ended as a rehearsal
+	s.Client.Must(t, http.StatusNotFound, box.Request{ // a real sale cannot be ended as a rehearsal
 		Method: http.MethodPost, URL: s.URL(fmt.Sprintf("/admin/rehearsal/%d/end", sale)), Token: box.AdminToken(),
 	})
 	for path, want := range map[string]int{
@@ -147,13 +147,13 @@ func TestRehearseByHTTP(t *testing.T) {
 	}
 }
 
-// startTwice starts a rehearsal by two admins at once, and returns the only one that there is then.
+// startTwice has two admins start a rehearsal at once, and returns the only one that exists then.
 func startTwice(t *testing.T, s *box.Site, list string, runs func() []rehearsalShown) int64 {
 	t.Helper()
 	var wg sync.WaitGroup
 	var codes [2]int
 	for i := range codes {
-		wg.Go(func() { // a store that a busy machine keeps waiting is 503, whatever became of it
+		wg.Go(func() { // on a busy machine the answer may be 503, whatever the outcome
 			for begun := time.Now(); codes[i] != http.StatusCreated && codes[i] != http.StatusConflict &&
 				time.Since(begun) < box.Patience; {
 				r, err := box.NewClient(t).Do(t.Context(),
@@ -173,7 +173,7 @@ func startTwice(t *testing.T, s *box.Site, list string, runs func() []rehearsalS
 	return all[0].VoucherID
 }
 
-// crowd has so many buyers play a rehearsal.
+// crowd has buyers take part in a rehearsal.
 func crowd(t *testing.T, s *box.Site, rehearsal int64, buyers int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), box.Loadgen(t), "-url", s.URLs(), "-voucher",
@@ -184,7 +184,7 @@ func crowd(t *testing.T, s *box.Site, rehearsal int64, buyers int) {
 	}
 }
 
-// TestRehearseEmbedded: who tries the service out rehearses beside its demonstration sale, which runs for a year.
+// TestRehearseEmbedded checks that somebody who tries the service out can rehearse while the demonstration sale runs.
 func TestRehearseEmbedded(t *testing.T) {
 	t.Parallel()
 	s := box.EmbeddedSite(t)
@@ -197,7 +197,7 @@ func TestRehearseEmbedded(t *testing.T) {
 	box.Eventually(t, "a rehearsal", func() error {
 		r, err := s.Client.Do(t.Context(),
 			box.Request{Method: http.MethodPost, URL: s.URL("/admin/voucher/1/rehearsal"), Token: box.AdminToken()})
-		// 409: a try before was answered late.
+		// 409: an earlier try succeeded, but was answered too late.
 		if err == nil && r.StatusCode != http.StatusCreated && r.StatusCode != http.StatusConflict {
 			err = fmt.Errorf("%d %s", r.StatusCode, r.Body)
 		}
@@ -209,7 +209,7 @@ func TestRehearseEmbedded(t *testing.T) {
 	}
 }
 
-// rehearsalShown is what is read of a rehearsal.
+// rehearsalShown is the part of a rehearsal that the tests read.
 type rehearsalShown struct {
 	VoucherID, Rehearses, Accepted, Buyers int64
 	State                                  string
@@ -219,7 +219,8 @@ type rehearsalShown struct {
 	Lines                                  []struct{ Name, What string }
 }
 
-// TestRehearseRefuses: which sale keeps one from rehearsing is said, and wrong arguments are.
+// TestRehearseRefuses checks that a refusal names the sale that prevents a rehearsal, and that wrong arguments are
+// named.
 func TestRehearseRefuses(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 1)
@@ -266,7 +267,7 @@ func rehearsals(t *testing.T, s *box.Site) (ids []int64) {
 	return ids
 }
 
-// pretendEnded moves a sale's window two minutes back, in both stores, so that it is due to be retired.
+// pretendEnded moves a sale's window two minutes into the past, in both stores, so that the sale is due to be retired.
 func pretendEnded(t *testing.T, s *box.Site, id int64) {
 	t.Helper()
 	begin, end := time.Now().UTC().Add(-5*time.Minute), time.Now().UTC().Add(-2*time.Minute)

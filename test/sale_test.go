@@ -12,7 +12,7 @@ import (
 	"seckill/test/box"
 )
 
-// TestSale is a whole sale: five thousand users want five hundred units.
+// TestSale runs a whole sale: five thousand users want five hundred units.
 func TestSale(t *testing.T) {
 	t.Parallel()
 	for _, kind := range box.Kinds() {
@@ -32,7 +32,8 @@ func testSale(t *testing.T, s *box.Site) {
 	b.BuyAll(t.Context(), workers, all)
 	t.Logf("answers within %v: %v", time.Since(began).Round(time.Millisecond), b.Record.Counts())
 	got := b.Record.Counts()
-	// A busy machine's Redis may take more than the second that a purchase has: who came again may be told their order.
+	// On a busy machine Redis may take longer than a purchase's limit of a second; a buyer who retries then gets the
+	// existing order.
 	got["accepted"] += got["held"]
 	for _, again := range []string{"later UNAVAILABLE", "later RATE_LIMITED", "unknown", "held"} {
 		delete(got, again)
@@ -58,7 +59,7 @@ func testSale(t *testing.T, s *box.Site) {
 	s.Check(t, b, units)
 }
 
-// endSoon has a sale end some seconds from now: an end in the past is refused.
+// endSoon sets a sale's end to a few seconds from now, because an end in the past is refused.
 func endSoon(t *testing.T, s *box.Site, voucher int64) {
 	t.Helper()
 	s.Client.Must(t, http.StatusOK, box.Request{
@@ -78,7 +79,7 @@ func checkOrdersShown(t *testing.T, s *box.Site, voucher int64, winners map[int6
 	}
 }
 
-// askAgain lets all winners and as many losers buy again: winners are told their order, in every state of the sale, and
+// askAgain lets all winners and as many losers buy again: in every state of the sale, winners get their order, and
 // losers the reason.
 func askAgain(t *testing.T, s *box.Site, b *box.Buyers, winners map[int64]int64, reason string) {
 	t.Helper()
@@ -107,8 +108,8 @@ func askAgain(t *testing.T, s *box.Site, b *box.Buyers, winners map[int64]int64,
 	}
 }
 
-// TestRepeatedRequests has one user buy two hundred times at once and two hundred times more: there is one order, and
-// every answer names it. (Three instances: scenario F02.)
+// TestRepeatedRequests has one user buy two hundred times at once, and then two hundred times more: there must be one
+// order, and every answer must name it. (Scenario F02 does this with three instances.)
 func TestRepeatedRequests(t *testing.T) {
 	t.Parallel()
 	for _, kind := range box.Kinds()[:2] {
@@ -131,7 +132,7 @@ func TestRepeatedRequests(t *testing.T) {
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	s := box.RealSite(t, 1)
-	begin := time.Now().Add(12 * time.Second) // in which a busy machine creates it, and asks
+	begin := time.Now().Add(12 * time.Second) // time enough for a busy machine to create the sale and ask
 	r := s.Client.Must(t, http.StatusCreated, box.Request{
 		Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(),
 		Body: box.SeckillDraft(1, 5, begin, begin.Add(time.Hour)),

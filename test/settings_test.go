@@ -16,14 +16,14 @@ import (
 	"seckill/test/box"
 )
 
-// TestWrongSettings: a server with wrong settings does not start. It names all of them at once and exits with code 2,
-// so that a deployment does not retry.
+// TestWrongSettings checks that a server with wrong settings does not start, names all of them at once, and exits with
+// code 2, so that a deployment does not retry.
 func TestWrongSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name     string
 		settings map[string]string
-		names    []string // what the message has to name
+		names    []string // names that the message must contain
 	}{
 		{"several at once", map[string]string{
 			"SECKILL_HTTP_ADDR":    "nowhere",
@@ -75,8 +75,8 @@ func TestWrongSettings(t *testing.T) {
 	}
 }
 
-// TestUnreachableStores: stores that cannot be reached are no wrong settings. The server retries for a while, logs
-// what it cannot reach without the password, and can be terminated meanwhile.
+// TestUnreachableStores checks that unreachable stores do not count as wrong settings: the server retries for a while,
+// logs what it cannot reach (without the password), and can be terminated meanwhile.
 func TestUnreachableStores(t *testing.T) {
 	t.Parallel()
 	s := box.NewServer(t, "instance", map[string]string{
@@ -104,7 +104,7 @@ func TestUnreachableStores(t *testing.T) {
 	}
 }
 
-// TestTakenPort: an address that is taken ends the start, with the setting to change.
+// TestTakenPort checks that an address in use fails the start, and that the error names the setting to change.
 func TestTakenPort(t *testing.T) {
 	t.Parallel()
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -129,7 +129,7 @@ func TestTakenPort(t *testing.T) {
 	}
 }
 
-// TestMissingSchema: a server that must not migrate does not start on a schema that it does not know.
+// TestMissingSchema checks that a server that must not migrate does not start on an unknown schema.
 func TestMissingSchema(t *testing.T) {
 	t.Parallel()
 	_, prefix := testkit.Redis(t)
@@ -143,7 +143,7 @@ func TestMissingSchema(t *testing.T) {
 	}
 }
 
-// TestSpoiltKeyOfCodes: a server starts beside a key that tills cannot use, and says which it is.
+// TestSpoiltKeyOfCodes checks that a server starts although tills cannot use one of its keys, and names that key.
 func TestSpoiltKeyOfCodes(t *testing.T) {
 	t.Parallel()
 	_, prefix := testkit.Redis(t)
@@ -175,7 +175,8 @@ func TestSpoiltKeyOfCodes(t *testing.T) {
 	}
 }
 
-// TestDataDirectory: only one process uses the data directory; its secret stays the same and private.
+// TestDataDirectory checks that only one process can use the data directory, and that its secret stays the same and
+// private.
 func TestDataDirectory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

@@ -11,8 +11,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestWaitsForStores: an instance whose database is away lives and is not ready. Once the database answers it waits for
-// the tables, which another process makes, and then sells at the same address.
+// TestWaitsForStores starts an instance while its database is down: it is alive but not ready. Once the database
+// answers, it waits for another process to create the tables, and then sells at the same address.
 func TestWaitsForStores(t *testing.T) {
 	t.Parallel()
 	_, prefix := testkit.Redis(t)

@@ -15,7 +15,7 @@ import (
 	"seckill/test/box"
 )
 
-// guardedSite is instances that share a secret of guards.
+// guardedSite returns instances that share a guards' secret.
 func guardedSite(t *testing.T, instances int) *box.Site {
 	t.Helper()
 	_, prefix := testkit.Redis(t)
@@ -56,7 +56,7 @@ func newTicketSale(t *testing.T, stock int64, begin time.Time, guards map[string
 	return s
 }
 
-// ask asks an instance as a user.
+// ask sends a user's request to an instance.
 func (s ticketSale) ask(
 	ctx context.Context, at int, method, path string, user int64, header map[string]string,
 ) (box.Reply, error) {
@@ -67,13 +67,13 @@ func (s ticketSale) ask(
 	return s.Client.Do(ctx, r)
 }
 
-// given is a ticket.
+// given is a ticket as it was answered.
 type given struct {
 	Ticket     string
 	UsableFrom time.Time
 }
 
-// fetch fetches a user's ticket, solving what must be solved.
+// fetch fetches a user's ticket, solving a challenge if necessary.
 func (s ticketSale) fetch(ctx context.Context, at int, user int64) (given, error) {
 	header := map[string]string{}
 	for {
@@ -115,7 +115,7 @@ func (s ticketSale) buy(ctx context.Context, at int, user int64, ticket string) 
 	return s.ask(ctx, at, http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=30s", s.voucher), user, header)
 }
 
-// pause waits for so long, or until ctx ends.
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -127,8 +127,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// TestTickets: a ticket is given for a solved challenge, is good on every instance and for its user alone, and a
-// winner hears their order whatever ticket they send.
+// TestTickets checks that a solved challenge earns a ticket, that the ticket is valid on every instance but only for
+// its user, and that a winner gets their order whatever ticket they send.
 func TestTickets(t *testing.T) {
 	t.Parallel()
 	s := newTicketSale(t, 10, time.Now().Add(-time.Minute), map[string]any{
@@ -160,7 +160,7 @@ func TestTickets(t *testing.T) {
 		r, err = s.buy(ctx, 0, 1, ticket)
 		want("a winner "+what, r, err, http.StatusConflict, "ALREADY_BOUGHT")
 	}
-	unknown := "VP__" + mine.Ticket[4:] // a salt of another number, which is looked for once
+	unknown := "VP__" + mine.Ticket[4:] // an unknown salt, which is looked up once
 	box.Eventually(t, "the unknown salt becoming invalid", func() error {
 		r, err := s.buy(ctx, 0, 3, unknown)
 		if err == nil && r.Code != "TICKET_INVALID" {
@@ -181,9 +181,9 @@ func TestTickets(t *testing.T) {
 	})
 }
 
-// TestSmallSiege: 300 people with tickets of their own and 200 bots with stolen, forged and no tickets ask for 60
-// units of two instances, all the time from before the start on. No unit goes to a bot, and none to anybody before
-// their moment, also after the start was moved.
+// TestSmallSiege has 300 people with their own tickets, and 200 bots with stolen, forged or no tickets, request 60
+// units at two instances, from before the start on. No unit may go to a bot, or to anybody before their moment, even
+// though the start is moved.
 func TestSmallSiege(t *testing.T) {
 	t.Parallel()
 	const (
@@ -224,7 +224,7 @@ func TestSmallSiege(t *testing.T) {
 		t.Errorf("the moments lie within %v, want %v", spread, delay)
 	}
 
-	// The start comes sooner than was said, and the moments with it: the tickets stay good.
+	// The start is moved forward, and the moments with it: the tickets stay valid.
 	sooner := time.Now().Add(8 * time.Second).Truncate(time.Second)
 	s.Client.Must(t, http.StatusOK, box.Request{
 		Method: http.MethodPatch, URL: s.URL(fmt.Sprintf("/voucher/%d", s.voucher)), Token: box.AdminToken(),
@@ -285,7 +285,7 @@ func TestSmallSiege(t *testing.T) {
 			theirs += g.UsableFrom.Sub(begin) / units
 		}
 	}
-	// On a busy machine chance has a part.
+	// On a busy machine chance plays a part.
 	t.Logf("the winners' moments were %v after the start on average, those of all %v", theirs, all)
 	if winners != units {
 		t.Errorf("%d people won, want %d", winners, units)

@@ -22,7 +22,7 @@ import (
 	"seckill/test/box"
 )
 
-// authority is a certificate authority of a test's own, with its files and a certificate for this machine.
+// authority is a test's own certificate authority, with its files and a certificate for this machine.
 type authority struct{ ca, certificate, key string }
 
 func newAuthority(t *testing.T) authority {
@@ -76,8 +76,8 @@ func (authority) write(t *testing.T, path, kind string, der []byte) {
 	}
 }
 
-// TestPrivateAuthority: the service sells on a Redis and a MariaDB whose certificates a private authority has signed,
-// with its secrets in files. Under another authority it refuses both at once, and says why once.
+// TestPrivateAuthority checks that the service sells on a Redis and a MariaDB with certificates of a private authority,
+// and with its secrets in files. With another authority it must refuse both at once, and log the reason once.
 func TestPrivateAuthority(t *testing.T) {
 	t.Parallel()
 	own, other := newAuthority(t), newAuthority(t)
@@ -111,7 +111,7 @@ func TestPrivateAuthority(t *testing.T) {
 	}
 }
 
-// TestWrongPassword: a tool says at once, and once, that a store refuses it, or has no TLS.
+// TestWrongPassword checks that a tool says immediately, and only once, that a store refuses it or has no TLS.
 func TestWrongPassword(t *testing.T) {
 	t.Parallel()
 	redis := testkit.StartRedis(t)
@@ -138,7 +138,7 @@ func TestWrongPassword(t *testing.T) {
 	expectRefused(t, settings, "couponkey", "TLS requested but server does not support TLS")
 }
 
-// expectRefused checks that a command fails, and says why once.
+// expectRefused checks that a command fails and gives the reason once.
 func expectRefused(t *testing.T, settings map[string]string, args, why string) {
 	t.Helper()
 	got := box.Command(t, settings, strings.Fields(args)...)

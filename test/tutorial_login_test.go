@@ -18,8 +18,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestTutorialLogin: examples/tutorial works as it says. Somebody signs in, sees the coupon and buys it, through its
-// nginx and its login.
+// TestTutorialLogin checks that examples/tutorial works as documented: somebody signs in, sees the coupon and buys it,
+// through the example's nginx and login.
 func TestTutorialLogin(t *testing.T) {
 	t.Parallel()
 	s := box.EmbeddedSite(t)
@@ -79,7 +79,7 @@ func TestTutorialLogin(t *testing.T) {
 	}
 }
 
-// The line with which the README starts nginx is right as it stands: nginx checks it, and the file that it names.
+// TestTutorialNginxLine checks the README's command that starts nginx, with the file that it names.
 func TestTutorialNginxLine(t *testing.T) {
 	t.Parallel()
 	program, err := server.NginxProgram(t.Context())
@@ -101,8 +101,8 @@ func TestTutorialNginxLine(t *testing.T) {
 	}
 }
 
-// startTutorial starts the example's login and nginx before a site. It returns nginx's address, and what reads the last
-// code from the login's log.
+// startTutorial starts the example's login and nginx in front of a site. It returns nginx's address, and a function
+// that reads the last code from the login's log.
 func startTutorial(t *testing.T, s *box.Site) (addr string, code func() string) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "login")
@@ -132,7 +132,7 @@ func startTutorial(t *testing.T, s *box.Site) (addr string, code func() string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = n.Close() }) // it only passed requests on
+	t.Cleanup(func() { _ = n.Close() }) // it only forwarded requests
 	return n.Addr, func() string {
 		var last string
 		box.Eventually(t, "a code", func() error {

@@ -11,12 +11,12 @@ import (
 	"seckill/test/box"
 )
 
-// The frontend of the well-known tutorial must work unchanged: these are its calls, and how it reads the answers.
+// The frontend of the well-known tutorial must work unchanged: these are its calls, and its way of reading the answers.
 
-// tutorialTime is how that frontend writes a time: without a zone.
+// tutorialTime is the format in which the frontend writes a time: without a zone.
 const tutorialTime = "2006-01-02T15:04:05"
 
-// tutorialResult is its answer type.
+// tutorialResult is the frontend's type for answers.
 type tutorialResult struct {
 	Success  bool            `json:"success"`
 	ErrorMsg string          `json:"errorMsg"`
@@ -50,7 +50,7 @@ func tutorialVoucher(t *testing.T, s *box.Site, stock int, begin, end time.Time)
 	return box.Decode[box.Voucher](t, r).ID
 }
 
-// tutorialBuy is the frontend's purchase: the old route, and the token alone in a header in lower case.
+// tutorialBuy sends the frontend's purchase: the old route, and only the token in a lower-case header.
 func tutorialBuy(t *testing.T, s *box.Site, voucher int64, token string) box.Reply {
 	t.Helper()
 	r, err := s.Client.Do(t.Context(), box.Request{
@@ -63,7 +63,7 @@ func tutorialBuy(t *testing.T, s *box.Site, voucher int64, token string) box.Rep
 	return r
 }
 
-// TestTutorialVouchers: the shop page lists vouchers, creating one is one call.
+// TestTutorialVouchers checks that the shop page can list vouchers, and that one call creates a voucher.
 func TestTutorialVouchers(t *testing.T) {
 	t.Parallel()
 	s := box.EmbeddedSite(t)
@@ -91,7 +91,7 @@ func TestTutorialVouchers(t *testing.T) {
 	if ordinary == nil || seckill == nil {
 		t.Fatalf("the list lacks a voucher: %s", r.Body)
 	}
-	// The page counts down to endTime and formats money by dividing numbers by 100.
+	// The page counts down to endTime, and formats money by dividing numbers by 100.
 	if v, ok := ordinary["endTime"]; ok {
 		t.Errorf("an ordinary voucher has the endTime %v", v)
 	}
@@ -109,8 +109,8 @@ func TestTutorialVouchers(t *testing.T) {
 	}
 }
 
-// TestTutorialPurchase: a purchase answers the order id as a string; refusals are 200 with success false and a text
-// that the page shows as it is; a missing login is a 401, on which it goes to the login page.
+// TestTutorialPurchase checks that a purchase answers the order id as a string, that refusals are 200 with success
+// false and a text that the page can show, and that a missing login is a 401, which leads the page to its login.
 func TestTutorialPurchase(t *testing.T) {
 	t.Parallel()
 	for _, kind := range box.Kinds()[:2] {
@@ -136,7 +136,7 @@ func TestTutorialPurchase(t *testing.T) {
 			refusal(t, "sold out", tutorialBuy(t, s, id, box.BuyerToken(12)))
 			refusal(t, "too early", tutorialBuy(t, s, early, box.BuyerToken(12)))
 			refusal(t, "no such voucher", tutorialBuy(t, s, 999_999, box.BuyerToken(12)))
-			// "Bearer" is what later frontends put before the token.
+			// Later frontends put "Bearer" before the token.
 			refusal(t, "sold out", tutorialBuy(t, s, id, "Bearer "+box.BuyerToken(13)))
 			if r := tutorialBuy(t, s, id, ""); r.StatusCode != http.StatusUnauthorized {
 				t.Errorf("without a token: %d %s, want 401", r.StatusCode, r.Body)
@@ -148,7 +148,7 @@ func TestTutorialPurchase(t *testing.T) {
 	}
 }
 
-// refusal checks that an answer has what the page shows as a message.
+// refusal checks that an answer has the message that the page shows.
 func refusal(t *testing.T, what string, r box.Reply) {
 	t.Helper()
 	got := tutorial(t, r)

@@ -51,7 +51,7 @@ func (w waitlist) ask(ctx context.Context, method string, user int64, step strin
 	return w.Client.Do(ctx, box.Request{Method: method, URL: srv.URL(path), Token: box.BuyerToken(user)})
 }
 
-// must is ask for a request that succeeds.
+// must is ask for a request that must succeed.
 func (w waitlist) must(t *testing.T, want int, method string, user int64, step string) place {
 	t.Helper()
 	r, err := w.ask(t.Context(), method, user, step)
@@ -98,7 +98,7 @@ func (w waitlist) check(t *testing.T) checker.Evidence {
 	return e
 }
 
-// TestWaitlist: a unit that comes back goes to the user who waits longest, through all that they may do with the offer.
+// TestWaitlist checks that a returned unit goes to the user who waits longest, whatever they do with the offer.
 func TestWaitlist(t *testing.T) {
 	t.Parallel()
 	for _, kind := range box.Kinds()[:2] {
@@ -112,7 +112,7 @@ func TestWaitlist(t *testing.T) {
 				}
 				return nil
 			})
-			w.must(t, http.StatusConflict, http.MethodPost, 1, "") // has bought
+			w.must(t, http.StatusConflict, http.MethodPost, 1, "") // user 1 has bought already
 			w.must(t, http.StatusConflict, http.MethodPost, 11, "/accept")
 			if p := w.must(t, http.StatusCreated, http.MethodPost, 12, ""); p.State != "waiting" || p.Ahead != 1 {
 				t.Errorf("the second who waits: %+v", p)
@@ -140,7 +140,7 @@ func TestWaitlist(t *testing.T) {
 			if a := w.buyers.Buy(t.Context(), w.Servers[0], 11); a.Outcome != checker.Held || a.Order != id {
 				t.Errorf("who has accepted presses the button, and gets %+v", a)
 			}
-			w.must(t, http.StatusCreated, http.MethodPost, 11, "/accept") // the answer was lost
+			w.must(t, http.StatusCreated, http.MethodPost, 11, "/accept") // as if the answer had been lost
 			w.cancel(t, 2)
 			w.await(t, 12, "offered")
 			w.must(t, http.StatusOK, http.MethodPost, 12, "/leave")
@@ -221,7 +221,7 @@ func TestWaitlistRedisEmptied(t *testing.T) {
 	for user := int64(101); user <= 105; user++ {
 		w.await(t, user, "bought")
 	}
-	w.buyers.BuyAll(t.Context(), 8, box.Users(200, 30)) // strangers: none gets an offered unit
+	w.buyers.BuyAll(t.Context(), 8, box.Users(200, 30)) // strangers: none may get an offered unit
 	if e := w.check(t); e.Offered != 5 || e.Live() != 15 {
 		t.Errorf("%d units are offered and %d sold, want 5 and 15", e.Offered, e.Live())
 	}

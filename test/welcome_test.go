@@ -12,7 +12,7 @@ import (
 	"seckill/test/box"
 )
 
-// TestWelcome: a server without configuration prints a command to try, and the command works.
+// TestWelcome checks that a server without configuration prints a command to try, and that the command works.
 func TestWelcome(t *testing.T) {
 	t.Parallel()
 	srv := box.NewServer(t, "embedded", map[string]string{"SECKILL_DATA_DIR": filepath.Join(t.TempDir(), "data")})
@@ -53,7 +53,7 @@ func TestWelcome(t *testing.T) {
 	}
 	signsInOnce(t, c, srv)
 	signsInATill(t, c, srv)
-	// The second start finds the demonstration vouchers and makes no others.
+	// The second start finds the demonstration vouchers and creates no others.
 	if _, err := srv.Terminate(); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestWelcome(t *testing.T) {
 	}
 }
 
-// signsInATill runs the command that the server has printed for a till's token, which is of a till.
+// signsInATill runs the command that the server has printed for a till's token, and checks that the token is a till's.
 func signsInATill(t *testing.T, c *box.Client, srv *box.Server) {
 	t.Helper()
 	command := regexp.MustCompile(`its token: (\S+) (token [^)]+)\)`).FindStringSubmatch(srv.Log.String())
@@ -89,7 +89,7 @@ func signsInATill(t *testing.T, c *box.Client, srv *box.Server) {
 	}
 }
 
-// signsInOnce follows the sign-in link that the server has printed: it makes an admin of the first who uses it.
+// signsInOnce follows the sign-in link that the server has printed: only its first user becomes an admin.
 func signsInOnce(t *testing.T, c *box.Client, srv *box.Server) {
 	t.Helper()
 	link := regexp.MustCompile(`/admin#sign-in=(\w+)`).FindStringSubmatch(srv.Log.String())

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Balancer sends buyers only to servers that say they are ready, as load balancers do.
+// Balancer sends buyers only to servers that report ready, as load balancers do.
 type Balancer struct {
 	servers []*Server
 	ready   []atomic.Bool
@@ -28,7 +28,7 @@ func NewBalancer(tb testing.TB, servers []*Server) *Balancer {
 	c := NewClientOver(tb, &http.Transport{DisableKeepAlives: true}, time.Second)
 	var polling sync.WaitGroup
 	for i, s := range servers {
-		// A server that is slow does not hide another's end.
+		// Each server has its own goroutine, so that a slow server does not hide that another has stopped.
 		polling.Go(func() { poll(tb.Context(), c, s, &b.ready[i]) })
 	}
 	tb.Cleanup(polling.Wait) // the test's context has ended by then

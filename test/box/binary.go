@@ -15,8 +15,8 @@ import (
 	"seckill/internal/testkit/child"
 )
 
-// envServer names a server to test instead of this checkout's: one with a bug that the tests should notice
-// (lab/mutants).
+// envServer is the environment variable with a server to test instead of this checkout's, such as a deliberately broken
+// one (lab/mutants).
 const envServer = "SECKILL_TEST_SERVER"
 
 // builtBinary builds the server once per test process.
@@ -61,8 +61,8 @@ func buildServer(name string, args ...string) (string, error) {
 }
 
 // build builds a program without cgo, and without the race detector, which the packages' own tests use. The file has
-// one name per checkout, so that old binaries do not pile up; it is renamed into place, so that another run never
-// starts half of it.
+// one name per checkout, so that old binaries do not pile up. A rename puts it in place, so that another run never
+// starts an incomplete file.
 func build(name, pkg string, args ...string) (string, error) {
 	root, err := child.Root(context.Background())
 	if err != nil {
@@ -90,10 +90,10 @@ type Output struct {
 	Stdout, Stderr string
 }
 
-// Command runs the server's binary with arguments to its end, with no other settings than these.
+// Command runs the server's binary with the arguments to its end, with only the given settings.
 func Command(tb testing.TB, settings map[string]string, args ...string) Output {
 	tb.Helper()
-	server := Binary(tb) // before the clock runs: it may have to be built
+	server := Binary(tb) // before the time limit starts: building may take long
 	ctx, cancel := context.WithTimeout(tb.Context(), Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, server, args...)

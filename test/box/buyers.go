@@ -12,15 +12,15 @@ import (
 	"seckill/internal/checker"
 )
 
-// Buyers is the buyers of one sale: they buy from the servers of a site and record the answers.
+// Buyers are the buyers of one sale: they buy from the servers of a site and record the answers.
 type Buyers struct {
 	client  *Client
 	servers []*Server
 	Voucher int64
 	Record  *Record
 	Query   string // for example "wait=2s"
-	Units   int64  // that each asks for; 0: one, and nothing is said of it
-	// Pick returns the server of the i-th attempt; nil: one after the other.
+	Units   int64  // units per request; 0: one, without the parameter
+	// Pick returns the server for the i-th attempt; nil: the servers in turn.
 	Pick func(i int) *Server
 }
 
@@ -46,7 +46,7 @@ func (b *Buyers) Buy(ctx context.Context, s *Server, user int64) checker.Answer 
 	return a
 }
 
-// classify returns the answer with what the reply means for the buyer. What it does not understand is unknown.
+// classify fills in what the reply means for the buyer. A reply that it does not recognize is Unknown.
 func classify(a checker.Answer, r Reply) checker.Answer {
 	a.Code = fmt.Sprintf("%d %.200s", r.StatusCode, r.Body)
 	switch {
@@ -63,7 +63,7 @@ func classify(a checker.Answer, r Reply) checker.Answer {
 	return a
 }
 
-// withOrder returns the answer with the order id, for a reply that has to name one; without the id it stays unknown.
+// withOrder adds the order id of a reply that must have one; without an id the answer stays Unknown.
 func withOrder(a checker.Answer, o checker.Outcome, r Reply) checker.Answer {
 	var placed Placed
 	if r.Success == nil || *r.Success != (o == checker.Accepted) || unmarshal(r.Data, &placed) != nil {
@@ -77,8 +77,7 @@ func withOrder(a checker.Answer, o checker.Outcome, r Reply) checker.Answer {
 	return a
 }
 
-// BuyUntilAnswered repeats a purchase at the next server until it has an outcome, as the service's answers tell
-// clients to do.
+// BuyUntilAnswered repeats a purchase at the next server until there is an outcome, as the service tells clients to do.
 func (b *Buyers) BuyUntilAnswered(ctx context.Context, user int64) checker.Answer {
 	pause := 5 * time.Millisecond
 	for i := int(user); ; i++ {
@@ -99,12 +98,12 @@ func (b *Buyers) BuyUntilAnswered(ctx context.Context, user int64) checker.Answe
 	}
 }
 
-// perBuyer is what [Buyers.BuyAll] adds to [Patience] for each user: twenty times what a purchase costs here when
-// nothing else runs.
+// perBuyer is added to [Patience] for each user of [Buyers.BuyAll]: twenty times what a purchase takes on an idle
+// machine.
 const perBuyer = 10 * time.Millisecond
 
-// BuyAll lets all users buy until answered, with so many clients at a time. It gives up after [Patience], and longer
-// the more there are.
+// BuyAll lets all users buy until answered, with the given number of concurrent clients. It gives up after [Patience],
+// plus perBuyer for each user.
 func (b *Buyers) BuyAll(ctx context.Context, clients int, users []int64) {
 	ctx, cancel := context.WithTimeout(ctx, Patience+time.Duration(len(users))*perBuyer)
 	defer cancel()

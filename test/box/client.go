@@ -19,8 +19,8 @@ import (
 //nolint:gochecknoglobals // testing passes nothing from TestMain to tests
 var openAPI = sync.OnceValues(func() (*contract.Contract, error) { return contract.Load(context.Background()) })
 
-// Client sends requests of any user: each request has its own token. It fails the test when an answer is not as
-// web/openapi.yaml describes it.
+// Client sends requests of any user: each request has its own token. It fails the test if an answer does not match
+// web/openapi.yaml.
 type Client struct {
 	tb       testing.TB
 	http     *http.Client
@@ -45,12 +45,12 @@ func NewClientOver(tb testing.TB, transport *http.Transport, timeout time.Durati
 	return &Client{tb: tb, http: &http.Client{Transport: transport, Timeout: timeout}, contract: c}
 }
 
-// Request is one request. Without a token or a body none is sent.
+// Request is a request. An empty Token or a nil Body is not sent.
 type Request struct {
 	Method, URL string
 	Token       string // sent as "Bearer <token>" unless raw
-	Raw         bool   // the token alone, as older frontends send it
-	Body        any    // marshalled, except []byte, string and io.Reader, which are sent as they are
+	Raw         bool   // only the token, as older frontends send it
+	Body        any    // marshalled, except []byte, string and io.Reader, which are sent unchanged
 	Header      map[string]string
 }
 
@@ -62,7 +62,7 @@ type Reply struct {
 	Envelope
 }
 
-// Envelope is what JSON answers consist of, successes and problems.
+// Envelope is the common form of JSON answers: successes and problems.
 type Envelope struct {
 	Success       *bool           `json:"success"`
 	Data          json.RawMessage `json:"data"`
@@ -81,7 +81,7 @@ type Envelope struct {
 	} `json:"errors"`
 }
 
-// Do sends a request and reads the whole answer. An error means that there was no answer, or only a part of it.
+// Do sends a request and reads the whole answer. An error means that there was no complete answer.
 func (c *Client) Do(ctx context.Context, r Request) (Reply, error) {
 	sent, body, err := r.payload()
 	if err != nil {
@@ -122,8 +122,8 @@ func (c *Client) Do(ctx context.Context, r Request) (Reply, error) {
 	return out, nil
 }
 
-// payload returns the request's body, and a reader of it; both are nil when there is none. The bytes of a body that
-// is a reader already are nil.
+// payload returns the request's body and a reader of it, both nil if there is none. For a body that is a reader
+// already, the bytes are nil.
 func (r Request) payload() (sent []byte, body io.Reader, err error) {
 	switch b := r.Body.(type) {
 	case nil:
@@ -142,9 +142,9 @@ func (r Request) payload() (sent []byte, body io.Reader, err error) {
 	return sent, bytes.NewReader(sent), nil
 }
 
-// Must sends a request and fails the test unless the answer has the wanted status. While the service is too busy to
-// answer it comes again, as clients are told to: a read that the ledger does not answer within 150 ms is refused, and
-// a busy machine takes as long.
+// Must sends a request and fails the test unless the answer has the wanted status. It retries while the service says
+// that it is too busy: a read that the ledger does not answer within 150 ms is refused, and a busy machine may need
+// longer.
 func (c *Client) Must(tb testing.TB, want int, r Request) Reply {
 	tb.Helper()
 	got, err := c.Do(tb.Context(), r)
@@ -161,7 +161,7 @@ func (c *Client) Must(tb testing.TB, want int, r Request) Reply {
 	return got
 }
 
-// busy reports whether an answer says only that the service has no time.
+// busy reports whether the service only said that it is too busy.
 func busy(got Reply, want int) bool {
 	return got.StatusCode == http.StatusServiceUnavailable && want != got.StatusCode &&
 		got.Header.Get("Retry-After") != ""
@@ -203,7 +203,7 @@ type Order struct {
 	Status    string `json:"status"`
 }
 
-// Placed is the answer to a purchase.
+// Placed is the data of the answer to a purchase.
 type Placed struct {
 	OrderID string `json:"orderId"`
 	Status  string `json:"status"`

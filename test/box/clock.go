@@ -17,7 +17,7 @@ import (
 	"seckill/internal/testkit/server"
 )
 
-// GoBy lets the instance go by the clock, from its next start on.
+// GoBy lets the server use the clock from its next start on.
 func (s *Server) GoBy(tb testing.TB, c *testkit.Clock) {
 	tb.Helper()
 	path, err := clockBinary()
@@ -28,7 +28,7 @@ func (s *Server) GoBy(tb testing.TB, c *testkit.Clock) {
 }
 
 // clockBinary builds the server with a standard library whose time.Now can be set: a Go program asks the kernel
-// itself for the time, so that nothing outside can come in between.
+// directly for the time, so that it cannot be intercepted from outside.
 //
 //nolint:gochecknoglobals // testing passes nothing from TestMain to tests
 var clockBinary = sync.OnceValues(func() (string, error) {
@@ -36,21 +36,21 @@ var clockBinary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // the build has read it
+	defer func() { _ = os.RemoveAll(dir) }() // after the build has read it
 	list, err := clockOverlay(dir)
 	if err != nil {
 		return "", fmt.Errorf("a server whose clock can be set: %w", err)
 	}
-	return buildServer("server-clock", "-pgo=off", "-overlay", list) // a profile would have everything optimised anew
+	return buildServer("server-clock", "-pgo=off", "-overlay", list) // a profile would rebuild everything
 })
 
-// What time.Now calls, in the standard library and here.
+// The functions behind time.Now, in the standard library and here.
 const (
 	nowCalls   = "sec, nsec, mono := runtimeNow()"
 	nowCallsUs = "sec, nsec, mono := settableNow()"
 )
 
-// settableNow is a file of package time.
+// settableNow is an additional file of package time.
 const settableNow = `package time
 
 import (
@@ -84,7 +84,7 @@ func settableNow() (sec int64, nsec int32, mono int64) {
 }
 `
 
-// clockOverlay writes the changed files of package time into dir, and returns the list that makes a build use them.
+// clockOverlay writes the changed files of package time into dir, and returns the overlay file for the build.
 func clockOverlay(dir string) (string, error) {
 	out, err := exec.CommandContext(context.Background(), "go", "env", "GOROOT").Output()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package box runs the built program as its operators do, uses it as clients do, and reads its stores: what the
-// black-box tests (test) and the fault scenarios, upgrades and alerts of the lab have in common.
+// Package box runs the built program as operators do, uses it as clients do, and reads its stores. The black-box tests
+// (test) and the lab's fault scenarios, upgrades and alerts share it.
 //
 //	Site      servers on the same stores: embedded, one instance, or several
 //	Server    one process: started, signalled, killed, started again

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Patience limits every wait for something that must happen soon. It is generous because only a failing test uses all
-// of it: a service notices dead consumers within seconds, and two cores may be shared by many programs.
+// Patience limits every wait for something that must happen soon. It is generous, because only failing tests use it up:
+// a service notices dead consumers within seconds, but many programs may share two cores.
 const Patience = 2 * time.Minute
 
-// Eventually polls check until it returns nil, and fails the test with its last error after [Patience]. It polls
+// Eventually polls check until it returns nil. After [Patience] it fails the test with check's last error. It polls
 // because other processes send no signal.
 func Eventually(tb testing.TB, what string, check func() error) {
 	tb.Helper()

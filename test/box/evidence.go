@@ -10,7 +10,7 @@ import (
 	"seckill/internal/checker"
 )
 
-// Evidence reads what record, ledger and Redis say of a sale.
+// Evidence reads what record, ledger and Redis say about a sale.
 func (s *Site) Evidence(ctx context.Context, b *Buyers, issued int64) (checker.Evidence, error) {
 	e := checker.Evidence{
 		Voucher: b.Voucher, Issued: issued, PerUser: b.Units, Answers: slices.Values(b.Record.Answers()),
@@ -50,7 +50,7 @@ func (s *Site) Evidence(ctx context.Context, b *Buyers, issued int64) (checker.E
 }
 
 // Check waits until nothing of the sale is under way and record, ledger and Redis agree. After [Patience] it fails the
-// test with the contradictions that are left.
+// test with the remaining contradictions.
 func (s *Site) Check(tb testing.TB, b *Buyers, issued int64) checker.Evidence {
 	tb.Helper()
 	var e checker.Evidence
@@ -67,7 +67,7 @@ func (s *Site) Check(tb testing.TB, b *Buyers, issued int64) checker.Evidence {
 	return e
 }
 
-// Contradictions returns the findings of a report as one error, the first few of each invariant in full.
+// Contradictions returns the findings of a report as one error, with the first few of each invariant in full.
 func Contradictions(r checker.Report) error {
 	const shown = 3
 	if r.Total == 0 {

@@ -19,7 +19,7 @@ func OpenLedger(tb testing.TB, driver, dsn string) Ledger {
 	if err != nil {
 		tb.Fatalf("opening the ledger: %v", err)
 	}
-	tb.Cleanup(func() { _ = db.Close() }) // it was only read
+	tb.Cleanup(func() { _ = db.Close() }) // it was only read from
 	return Ledger{db}
 }
 
@@ -31,7 +31,7 @@ func (l Ledger) Orders(ctx context.Context, voucher int64) (rows []checker.Order
 	if err != nil {
 		return nil, fmt.Errorf("reading orders: %w", err)
 	}
-	defer func() { _ = rs.Close() }() // rs.Err has the error
+	defer func() { _ = rs.Close() }() // rs.Err reports the error
 	for rs.Next() {
 		var r checker.Order
 		if err = rs.Scan(&r.ID, &r.User, &r.Voucher, &r.Status, &r.Reason, &r.Units); err != nil {
@@ -42,7 +42,7 @@ func (l Ledger) Orders(ctx context.Context, voucher int64) (rows []checker.Order
 	return rows, rs.Err()
 }
 
-// Offered returns how many units of a sale are kept for those who wait.
+// Offered returns how many units of a sale are kept for offers to the waiting list.
 func (l Ledger) Offered(ctx context.Context, voucher int64) (offered int64, err error) {
 	err = l.DB.QueryRowContext(ctx, "SELECT SUM(offered) FROM tb_seckill_voucher WHERE voucher_id = ?",
 		voucher).Scan(&offered)
@@ -86,7 +86,7 @@ func (l Ledger) LockSale(tb testing.TB, voucher int64) (release func()) {
 	if err != nil {
 		tb.Fatalf("locking sale %d: %v", voucher, err)
 	}
-	tb.Cleanup(func() { _ = tx.Rollback() }) // after release it has nothing to do
+	tb.Cleanup(func() { _ = tx.Rollback() }) // does nothing after release
 	var stock int64
 	if err = tx.QueryRowContext(tb.Context(), "SELECT stock FROM tb_seckill_voucher WHERE voucher_id = ? FOR UPDATE",
 		voucher).Scan(&stock); err != nil {

@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// Log keeps what a server wrote in all its runs, and shows it when the test fails.
+// Log keeps the output of all runs of a server, and prints it if the test fails.
 type Log struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-// shownLog limits how much of a log is shown: its end, where the reason usually is, in bytes.
+// shownLog is how many bytes of a log are shown: the end, where the reason usually is.
 const shownLog = 24 << 10
 
 // newLog returns a log that is printed under the given name if the test fails.

@@ -8,7 +8,7 @@ import (
 	"seckill/internal/checker"
 )
 
-// notSent reports whether the attempt found no server: it certainly had no effect.
+// notSent reports whether the attempt reached no server, so that it certainly had no effect.
 func notSent(a checker.Answer) bool {
 	return a.Outcome == checker.Unknown && strings.Contains(a.Code, "connection refused")
 }
@@ -27,7 +27,7 @@ type trigger struct {
 	do func()
 }
 
-// After runs do when the n-th purchase is accepted, in that client's goroutine, while the others go on: so a fault
+// After calls do when the n-th purchase is accepted, in that client's goroutine, while the others go on: so a fault
 // meant for the middle of a sale cannot come late.
 func (r *Record) After(n int, do func()) {
 	r.mu.Lock()
@@ -55,7 +55,7 @@ func (r *Record) Add(a checker.Answer) {
 	}
 }
 
-// put records an answer and returns the triggers that it fires.
+// put records an answer and returns the triggers to run.
 func (r *Record) put(a checker.Answer) []func() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +98,7 @@ func (r *Record) Winners() map[int64]int64 {
 	return won
 }
 
-// Counts counts the answers by outcome, refusals by their code too, and attempts without a server as "not sent".
+// Counts counts the answers by outcome (refusals also by code), and attempts that reached no server as "not sent".
 func (r *Record) Counts() map[string]int {
 	n := map[string]int{}
 	for _, a := range r.Answers() {

@@ -11,11 +11,11 @@ import (
 	"seckill/internal/checker"
 )
 
-// Redis is the service's Redis as the tests read it. The key names are repeated here on purpose: operators and
-// instances of other versions rely on them, so a change must break these tests.
+// Redis reads the service's Redis. The key names are repeated here deliberately: operators and instances of other
+// versions rely on them, so a change must break these tests.
 type Redis struct {
 	redis.UniversalClient
-	// Partition is the one whose stream and sales are read.
+	// Partition is the partition whose stream and sales are read.
 	Partition int
 	prefix    string
 }
@@ -57,7 +57,7 @@ func (r *Redis) In(partition int) *Redis {
 	return &at
 }
 
-// addSale adds what the sale has and who its holders are.
+// addSale adds the sale's numbers and its holders.
 func (r *Redis) addSale(ctx context.Context, v *checker.Redis, sale, buyers string) error {
 	stock, err := r.HMGet(ctx, sale, "stock", "returned").Result()
 	if err != nil {
@@ -107,7 +107,7 @@ func addHolder(v *checker.Redis, user, order string) error {
 	return nil
 }
 
-// addStream adds what waits in the partition.
+// addStream adds the orders that wait in the partition.
 func (r *Redis) addStream(ctx context.Context, v *checker.Redis) error {
 	waiting, err := r.waiting(ctx)
 	if err != nil {
@@ -134,8 +134,8 @@ func (r *Redis) waiting(ctx context.Context) (orders int64, err error) {
 	return orders, nil
 }
 
-// Backlog returns how many orders the stream has, and how many of its entries are delivered and not acknowledged, of
-// all sales of the partition.
+// Backlog returns how many orders the partition's stream has, of all sales, and how many of its entries are delivered
+// but not acknowledged.
 func (r *Redis) Backlog(ctx context.Context) (waiting, pending int64, err error) {
 	if waiting, err = r.waiting(ctx); err != nil {
 		return 0, 0, err

@@ -15,7 +15,7 @@ import (
 	"seckill/internal/testkit/freeport"
 )
 
-// Server is one instance of the service: a process that can be started, ended and started again at the same address.
+// Server is an instance of the service: a process that can be started, ended and restarted at the same address.
 type Server struct {
 	Name     string
 	Binary   string // the program; a test may set another version before Start
@@ -28,7 +28,7 @@ type Server struct {
 	process *child.Process
 }
 
-// NewServer returns an instance that is not started. If it runs when the test ends, it is killed.
+// NewServer returns an instance that is not started. If it still runs at the end of the test, it is killed.
 func NewServer(tb testing.TB, name string, settings map[string]string) *Server {
 	tb.Helper()
 	s := &Server{
@@ -49,13 +49,13 @@ func FreeAddr(tb testing.TB) string {
 	return addr
 }
 
-// environ returns the process's environment: this process's own without its SECKILL_ settings, and the server's.
+// environ returns this process's environment without its SECKILL_ settings, plus the server's.
 func (s *Server) environ() []string {
 	env := environment(s.Settings)
 	return append(env, "SECKILL_HTTP_ADDR="+s.Addr, "SECKILL_OPS_ADDR="+s.OpsAddr, "SECKILL_INSTANCE="+s.Name)
 }
 
-// environment returns this process's environment with exactly the given SECKILL_ settings.
+// environment returns this process's environment with only the given SECKILL_ settings.
 func environment(settings map[string]string) []string {
 	env := child.Environment()
 	for name, value := range settings {
@@ -77,7 +77,7 @@ func (s *Server) Launch() (*child.Process, error) {
 	if s.process != nil && s.process.Running() {
 		return nil, fmt.Errorf("%s runs already", s.Name)
 	}
-	// No context ends the process: the tests end it by signals.
+	// Without a context that ends: the tests end the process by signals.
 	cmd := exec.CommandContext(context.Background(), s.Binary, "serve")
 	cmd.Env = s.environ()
 	cmd.Stdout, cmd.Stderr = s.Log, s.Log
@@ -120,7 +120,7 @@ func (s *Server) KillAndStart() error {
 // Terminate sends SIGTERM, as deployments do, and returns the exit code.
 func (s *Server) Terminate() (int, error) { return s.end(syscall.SIGTERM) }
 
-// PID returns the number of the process that was started last, 0 when none was.
+// PID returns the id of the process that was started last, or 0.
 func (s *Server) PID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +159,7 @@ func (s *Server) ExitCode(p *child.Process) (int, error) {
 	}
 }
 
-// Metrics returns what the operations listener shows to Prometheus.
+// Metrics returns the metrics from the operations listener.
 func (s *Server) Metrics(tb testing.TB) string {
 	tb.Helper()
 	req, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, s.OpsURL("/metrics"), http.NoBody)
@@ -170,7 +170,7 @@ func (s *Server) Metrics(tb testing.TB) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer func() { _ = resp.Body.Close() }() // it was only read
+	defer func() { _ = resp.Body.Close() }() // it was only read from
 	text, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		tb.Fatalf("the metrics of %s: %s, %v", s.Name, resp.Status, err)

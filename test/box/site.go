@@ -19,13 +19,13 @@ import (
 	"seckill/internal/testkit"
 )
 
-// Site is one deployment: its servers and, for the tests to read, the stores behind them.
+// Site is a deployment: its servers, and the stores behind them, which tests read.
 type Site struct {
 	Servers []*Server
 	Client  *Client
 	Ledger  Ledger
-	Redis   *Redis // nil in the embedded mode, whose Redis is inside the server
-	dataDir string // of the embedded mode
+	Redis   *Redis // nil in the embedded mode: Redis is inside the server
+	dataDir string // in the embedded mode
 }
 
 // Kind is a kind of deployment.
@@ -43,10 +43,10 @@ func Kinds() []Kind {
 	}
 }
 
-// demoVouchers are what the embedded mode has at its first start.
+// demoVouchers is how many vouchers the embedded mode has after its first start.
 const demoVouchers = 3
 
-// EmbeddedSite starts a server with nothing but a data directory, and waits for its demonstration vouchers.
+// EmbeddedSite starts a server with only a data directory, and waits for its demonstration vouchers.
 func EmbeddedSite(tb testing.TB) *Site {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "data")
@@ -68,14 +68,14 @@ func EmbeddedSite(tb testing.TB) *Site {
 	return s
 }
 
-// RealSite starts instances on the shared Redis and database servers, with keys and a schema of their own.
+// RealSite starts instances on the shared Redis and database servers, with their own key prefix and schema.
 func RealSite(tb testing.TB, instances int) *Site {
 	tb.Helper()
 	_, prefix := testkit.Redis(tb)
 	return SiteOn(tb, instances, testkit.RedisAddr(tb), prefix, testkit.MySQL(tb))
 }
 
-// realSite is RealSite with so many instances.
+// realSite returns RealSite with the given number of instances.
 func realSite(instances int) func(testing.TB) *Site {
 	return func(tb testing.TB) *Site {
 		tb.Helper()
@@ -94,21 +94,21 @@ func SiteOn(tb testing.TB, instances int, redisAddr, prefix, dsn string) *Site {
 	return s
 }
 
-// EmptySite returns a site without instances; the tests read its stores at the given addresses.
+// EmptySite returns a site without instances, for the stores at the given addresses.
 func EmptySite(tb testing.TB, redisAddr, prefix, dsn string) *Site {
 	tb.Helper()
 	return EmptySiteOn(tb, redis.NewClient(&redis.Options{Addr: redisAddr}), prefix, dsn)
 }
 
-// EmptySiteOn is EmptySite on whatever kind of Redis the client knows, which is closed at the end of the test.
+// EmptySiteOn is EmptySite with a client of any kind of Redis, which is closed at the end of the test.
 func EmptySiteOn(tb testing.TB, rdb redis.UniversalClient, prefix, dsn string) *Site {
 	tb.Helper()
 	tb.Cleanup(func() { _ = rdb.Close() }) // nothing is in flight any more
 	return &Site{Client: NewClient(tb), Redis: NewRedis(rdb, prefix), Ledger: OpenLedger(tb, "mysql", dsn)}
 }
 
-// Add adds an instance, not started, which reaches its stores at the given addresses; settings are added to the usual
-// ones.
+// Add adds an instance without starting it. It reaches its stores at the given addresses; settings are added to the
+// usual ones.
 func (s *Site) Add(tb testing.TB, redisAddr, dsn string, settings map[string]string) {
 	tb.Helper()
 	all := map[string]string{
@@ -116,7 +116,7 @@ func (s *Site) Add(tb testing.TB, redisAddr, dsn string, settings map[string]str
 		"SECKILL_REDIS_PREFIX": s.Redis.prefix,
 		"SECKILL_MYSQL_DSN":    dsn,
 		"SECKILL_JWT_SECRET":   Secret,
-		"SECKILL_USER_RATE":    "0", // one user sends hundreds of requests at once here
+		"SECKILL_USER_RATE":    "0", // in these tests, a user may send hundreds of requests at once
 
 		"SECKILL_PAYMENT_PROVIDER": "sandbox",
 		"SECKILL_PAYMENT_SECRET":   Secret,
@@ -145,7 +145,7 @@ func (s *Site) Start(tb testing.TB) {
 // URL returns the address of a path at the first server.
 func (s *Site) URL(path string) string { return s.Servers[0].URL(path) }
 
-// URLs returns the addresses of all servers, as loadgen takes them.
+// URLs returns the addresses of all servers in loadgen's format.
 func (s *Site) URLs() string {
 	urls := make([]string, len(s.Servers))
 	for i, server := range s.Servers {
@@ -186,7 +186,7 @@ func (s *Site) CreateWindow(tb testing.TB, stock int64, begin, end time.Time) in
 	return Decode[Voucher](tb, r).ID
 }
 
-// AwaitState waits until every server shows the sale in a state.
+// AwaitState waits until every server shows the sale in the state.
 func (s *Site) AwaitState(tb testing.TB, voucher int64, state string) {
 	tb.Helper()
 	Eventually(tb, fmt.Sprintf("sale %d becoming %s", voucher, state), func() error {
@@ -212,7 +212,7 @@ func (s *Site) voucherAt(tb testing.TB, srv *Server, id int64) Voucher {
 	return Decode[Voucher](tb, r)
 }
 
-// voucherAnywhere returns a voucher as shown by the first server that answers; some may be down.
+// voucherAnywhere returns a voucher from the first server that answers, because some may be down.
 func (s *Site) voucherAnywhere(ctx context.Context, id int64) (v Voucher, err error) {
 	for _, srv := range s.Servers {
 		var r Reply
@@ -239,7 +239,7 @@ func (s *Site) Order(tb testing.TB, user, id int64) Order {
 	return Decode[Order](tb, r)
 }
 
-// unmarshal is json.Unmarshal, but an error for answers without data.
+// unmarshal is json.Unmarshal, except that missing data is an error.
 func unmarshal(data json.RawMessage, v any) error {
 	if len(data) == 0 {
 		return fmt.Errorf("no data")

@@ -9,13 +9,13 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Secret is the key that every server is started with, unless a test is about the secret itself.
+// Secret is the key that every server uses, unless a test is about the secret itself.
 const Secret = "black-box-Secret-0123456789-abcdefghij-KLMNOPQRST"
 
 // AdminID is the user in the administrator's token; no buyer of any test has this id.
 const AdminID = 9_000_001
 
-// tokenLife is longer than the clocks of tests are wrong.
+// tokenLife exceeds the deviations of the tests' clocks.
 const tokenLife = 3 * time.Hour
 
 // BuyerToken returns a token of an ordinary user, valid for three hours.
@@ -31,7 +31,7 @@ func CrowdToken(rehearsal int64) string {
 	return Sign(Secret, c)
 }
 
-// Claims returns the claims that the service requires; an empty role is left out.
+// Claims returns the claims that the service requires; an empty role is omitted.
 func Claims(user int64, role string) jwt.MapClaims {
 	c := jwt.MapClaims{"sub": strconv.FormatInt(user, 10), "exp": time.Now().Add(tokenLife).Unix()}
 	if role != "" {
@@ -40,11 +40,11 @@ func Claims(user int64, role string) jwt.MapClaims {
 	return c
 }
 
-// Sign returns the claims signed with HS256.
+// Sign returns a token with the claims, signed with HS256.
 func Sign(key string, claims jwt.MapClaims) string {
 	s, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(key))
 	if err != nil {
-		// HS256 over a map of strings and numbers cannot fail; a service refuses this text.
+		// Cannot happen: signing strings and numbers with HS256 does not fail. A service refuses this text.
 		return "unsigned: " + err.Error()
 	}
 	return s

@@ -25,8 +25,8 @@ func Features() (names []string) {
 	return names
 }
 
-// Without returns the path of a server that is built as if the features' folders, and their lines in the list of
-// features, were gone.
+// Without returns the path of a server built as if the features' folders, and their lines in the list of features, were
+// gone.
 func Without(tb testing.TB, names ...string) string {
 	tb.Helper()
 	root, err := child.Root(tb.Context())
@@ -45,7 +45,7 @@ func Without(tb testing.TB, names ...string) string {
 	return path
 }
 
-// WithoutOverlay writes into dir what makes a build do without the features, and returns the value of its flag
+// WithoutOverlay writes files into dir that make a build omit the features, and returns the value for the build's flag
 // -overlay.
 func WithoutOverlay(root, dir string, names ...string) (string, error) {
 	list := filepath.Join(root, "internal", "features", "features.go")
@@ -69,7 +69,7 @@ func WithoutOverlay(root, dir string, names ...string) (string, error) {
 		folder := filepath.Join(root, "internal", "feature", name)
 		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
-				replace[path] = "" // it is not there
+				replace[path] = "" // as if the file did not exist
 			}
 			return err
 		})
@@ -82,7 +82,7 @@ func WithoutOverlay(root, dir string, names ...string) (string, error) {
 	return path, errors.Join(err, os.WriteFile(shorter, []byte(kept), 0o600), os.WriteFile(path, overlay, 0o600))
 }
 
-// Linked returns the packages of this module that a server would have that is built with the overlay.
+// Linked returns the packages of this module in a server that is built with the overlay.
 func Linked(ctx context.Context, root, overlay string) ([]string, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-overlay", overlay, "./cmd/server")
 	cmd.Dir = root

@@ -11,9 +11,9 @@ import (
 	"seckill/test/box"
 )
 
-// TestConsoleBefore: before a sale its page leads to the list, go or no-go, and to rehearsals: one is started, its
-// crowd comes by the command that the page shows, and its forecast stays. A sale that is near is named. Both
-// languages, dark, and on a phone.
+// TestConsoleBefore checks the page before a sale, in both languages, dark, and on a phone. It links to the go or no-go
+// list and to rehearsals: one is started, its crowd runs by the command that the page shows, and its forecast stays. A
+// sale that is near is named.
 func TestConsoleBefore(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -23,7 +23,7 @@ func TestConsoleBefore(t *testing.T) {
 	w.sees("h1", "Before the sale")
 	w.sees("[data-line='sale.window'][data-level=ok]", "40 units from")
 	w.sees("[data-line='rehearsal'][data-level=warning]", "not rehearsed")
-	w.sees("[data-line='redis.durability'][data-level=no]", "CONFIG SET appendonly yes") // servers of tests keep none
+	w.sees("[data-line='redis.durability'][data-level=no]", "CONFIG SET appendonly yes") // tests keep no AOF
 	w.sees("[data-verdict=nogo]", "NO-GO")
 	w.sees("[data-age]", "old, of")
 	w.sees("[data-rehearsals]", "has not been rehearsed")
@@ -38,7 +38,7 @@ func TestConsoleBefore(t *testing.T) {
 	w.accessible()
 	w.picture("console-before-waiting-desktop", true)
 	rehearsal := evaluate[int64](w, "Number(document.querySelector('[data-run]').dataset.run)")
-	// As its crowd does meanwhile.
+	// Reports progress, as the rehearsal's crowd does.
 	s.must(http.MethodPost, fmt.Sprintf("/rehearsal/%d/report", rehearsal), admin, map[string]any{
 		"done": false, "buyers": 300, "arrived": 180, "requests": 175, "accepted": 22, "unclear": 0,
 		"p50Micros": 4_000, "p99Micros": 31_000,
@@ -78,7 +78,7 @@ func TestConsoleBefore(t *testing.T) {
 	w.accessible()
 }
 
-// TestConsoleCheckEmbedded: the list in the embedded mode says what that is for.
+// TestConsoleCheckEmbedded checks that the list in the embedded mode says that this mode is only for trying out.
 func TestConsoleCheckEmbedded(t *testing.T) {
 	t.Parallel()
 	s := embeddedShop(t)

@@ -10,7 +10,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-// button selects a voucher card's button in a state.
+// button returns the selector of a voucher card's button in a state.
 func button(state string) string { return fmt.Sprintf("button[data-state=%s]", state) }
 
 // TestBuying: a visitor signs in, buys, pays, and returns the order.
@@ -45,7 +45,7 @@ func TestBuying(t *testing.T) {
 					w.enter("#token", s.token(42))
 					w.click("dialog form button")
 				}
-				// A visitor who clicks and has to sign in need not click again.
+				// A visitor who clicks and then has to sign in need not click again.
 				w.sees(button("unpaid"), "Pay ¥10")
 				w.seesNo("dialog")
 				w.sees(".order .tag", "To be paid")
@@ -85,8 +85,8 @@ func TestBuying(t *testing.T) {
 	}
 }
 
-// TestSoldOut: another user buys the last unit while the page is open. The page shows it after the click, and offers
-// the voucher again when the unit comes back.
+// TestSoldOut has another user buy the last unit while the page is open. The page shows that after a click, and offers
+// the voucher again once the unit comes back.
 func TestSoldOut(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -106,8 +106,8 @@ func TestSoldOut(t *testing.T) {
 	}
 }
 
-// TestSeveralUnits: a buyer chooses how many, up to what the sale allows, and is asked again when fewer are left:
-// nothing is bought, and the page proposes what is left. The order is paid, shown and given back whole.
+// TestSeveralUnits buys several units: the buyer chooses how many, up to the sale's limit. If fewer are left, nothing
+// is bought, and the page proposes the rest. The order is paid, shown and given back as a whole.
 func TestSeveralUnits(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -129,7 +129,7 @@ func TestSeveralUnits(t *testing.T) {
 			w := open(t, s.url("/"), s.signedIn(tt.device, 42))
 			w.sees(".stepper output", "1")
 			w.until("document.querySelector('[data-act=fewer]').ariaDisabled === 'true'")
-			for range 4 { // no more than three
+			for range 4 { // three is the limit
 				w.click("[data-act=more]")
 			}
 			w.sees(".stepper output", "3")
@@ -166,7 +166,7 @@ func TestSeveralUnits(t *testing.T) {
 	}
 }
 
-// TestOneClickOneOrder: any number of clicks sends one order.
+// TestOneClickOneOrder checks that any number of clicks sends one order.
 func TestOneClickOneOrder(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -174,7 +174,7 @@ func TestOneClickOneOrder(t *testing.T) {
 	p := testkit.NewProxy(t, s.server.Addr)
 	w := open(t, s.through(p), s.signedIn(desktop(), 42))
 	w.sees(button("grab"), "")
-	p.Delay(time.Second) // so that there is time to click, and for the picture
+	p.Delay(time.Second) // leaves time for clicks and the picture
 	evaluate[bool](w, `(() => { const b = document.querySelector('button[data-state=grab]'); for (let i = 0; i < 20; `+
 		`i++) b.click(); return true; })()`)
 	w.sees(button("asking"), "Asking")
@@ -189,9 +189,9 @@ func TestOneClickOneOrder(t *testing.T) {
 	}
 }
 
-// TestLostAnswer: answers to a purchase get lost. The page retries by itself and finds the same order. When it
-// cannot, it reads the buyer's orders, which tell; when it cannot, it shows that the outcome is unknown, and finds
-// the order after a click.
+// TestLostAnswer loses the answers to a purchase. The page retries by itself and finds the same order. If it cannot, it
+// reads the buyer's orders. If that fails as well, it shows that the outcome is unknown, and finds the order after a
+// click.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := realShop(t)
@@ -201,7 +201,7 @@ func TestLostAnswer(t *testing.T) {
 
 	w := open(t, s.through(p), s.signedIn(phone(), 42))
 	w.sees(button("grab"), "")
-	p.DropRepliesTo(purchase, 1000) // the browser retries some by itself, and the page does not notice
+	p.DropRepliesTo(purchase, 1000) // many, because the browser also retries by itself
 	w.click(button("grab"))
 	w.sees(".card-note", "The answer got lost")
 	w.accessible()
@@ -215,7 +215,7 @@ func TestLostAnswer(t *testing.T) {
 	other := open(t, s.through(p), s.signedIn(phone().in("zh-CN"), 43))
 	other.sees(button("grab"), "")
 	p.DropRepliesTo(purchase, 1000)
-	p.Refuse("GET /order") // which would tell
+	p.Refuse("GET /order") // which would tell the outcome
 	other.click(button("grab"))
 	other.sees(button("unknown"), "查询结果")
 	other.accessible()
@@ -230,14 +230,14 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestBusy: the page retries a purchase above the user's rate by itself when it may.
+// TestBusy checks that the page retries a purchase above the user's rate by itself, as soon as it may.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	s := realShop(t, "SECKILL_USER_RATE", "1", "SECKILL_USER_BURST", "1")
 	voucher := s.onSale("50 for 10", 5)
 	w := open(t, s.url("/"), s.signedIn(phone(), 42))
 	w.sees(button("grab"), "")
-	// These requests use up the user's rate for a second, the later ones where a busy machine lets a second pass.
+	// These requests use up the user's rate for a second, even if a busy machine takes longer than that to send them.
 	evaluate[bool](w, `(() => {
   const ask = () => fetch('/order', {headers: {Authorization: localStorage.getItem('seckill.token')}});
   return ask().then(() => {
@@ -258,7 +258,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestLanguages: the page has the browser's language until the user chooses one.
+// TestLanguages checks that the page uses the browser's language until the user chooses one.
 func TestLanguages(t *testing.T) {
 	t.Parallel()
 	s := embeddedShop(t)
@@ -309,7 +309,7 @@ func TestKeyboard(t *testing.T) {
 	w.until("document.activeElement.closest('dialog') !== null")
 	w.keys(kb.Escape)
 	w.seesNo("dialog")
-	w.until("document.activeElement.matches('button[data-state=grab]')") // where it was before
+	w.until("document.activeElement.matches('button[data-state=grab]')") // where the focus was before
 	w.keys(kb.Enter)
 	w.sees("dialog", "Sign in to buy")
 	tabTo("[data-act=demo]")
@@ -327,8 +327,8 @@ func TestKeyboard(t *testing.T) {
 	w.sees(button("grab"), "Grab it")
 }
 
-// TestMoreVouchers: a shop with many vouchers shows its newest, and more on demand, which stay while the list is read
-// again.
+// TestMoreVouchers checks that a shop with many vouchers shows its newest, and more on demand; those stay when the list
+// is read again.
 func TestMoreVouchers(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)

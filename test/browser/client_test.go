@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAnotherUserSignsIn: a buyer's pending requests are never sent, and their answers never shown, as the user who
-// signs in next on the same page.
+// TestAnotherUserSignsIn checks that a buyer's pending requests are neither sent nor answered in the name of the user
+// who signs in next on the same page.
 func TestAnotherUserSignsIn(t *testing.T) {
 	t.Parallel()
 	w := open(t, embeddedShop(t).url("/"), desktop())
@@ -44,9 +44,9 @@ func TestAnotherUserSignsIn(t *testing.T) {
 	}
 }
 
-// TestStaleListLeavesTheButtonAlive: while a store hangs, a list may say that nothing is left or that the sale is
-// paused. The button goes by the window and by the answer to a purchase, and says that it is a try; a fresh list counts
-// again.
+// TestStaleListLeavesTheButtonAlive checks that a stale list, read while a store hangs, does not disable the button
+// even if it says that nothing is left or that the sale is paused: the button then follows the window and the answers
+// to purchases, and says that it is a try. A fresh list counts again.
 func TestStaleListLeavesTheButtonAlive(t *testing.T) {
 	t.Parallel()
 	w := open(t, embeddedShop(t).url("/"), desktop())
@@ -62,7 +62,7 @@ func TestStaleListLeavesTheButtonAlive(t *testing.T) {
       const client = { clock: { now: () => now }, vouchers: async () => ({ success: true, stale, data: [sale(saleState, stock)] }) };
       const shop = new Shop(client, {}, 1, { changed() {}, notify() {}, signedOut() {} });
       const later = globalThis.setTimeout;
-      globalThis.setTimeout = () => 0; // it would read the list again
+      globalThis.setTimeout = () => 0; // otherwise the page would read the list again
       await shop.watch();
       globalThis.setTimeout = later;
       states.push(stateOf(shop.vouchers[0], now));
@@ -75,7 +75,8 @@ func TestStaleListLeavesTheButtonAlive(t *testing.T) {
 	}
 }
 
-// TestCardsOrder: what can be bought comes first, what is over last, and no card moves while the page is open.
+// TestCardsOrder checks that cards which can be bought come first and ended ones last, and that no card moves while the
+// page is open.
 func TestCardsOrder(t *testing.T) {
 	t.Parallel()
 	w := open(t, embeddedShop(t).url("/"), desktop())
@@ -92,7 +93,7 @@ func TestCardsOrder(t *testing.T) {
   const client = { clock: { now: () => now }, vouchers: async () => ({ success: true, data: lists[read++] }) };
   const shop = new Shop(client, {}, 1, { changed() {}, notify() {}, signedOut() {} });
   const later = globalThis.setTimeout;
-  globalThis.setTimeout = () => 0; // it would read the list again
+  globalThis.setTimeout = () => 0; // otherwise the page would read the list again
   const shown = [];
   for (const _ of lists) {
     await shop.watch();
@@ -106,8 +107,8 @@ func TestCardsOrder(t *testing.T) {
 	}
 }
 
-// TestGuardsAnswers: what lets nobody in for long is shown at once; a guard that does not say whether there is an
-// order leaves an unknown outcome unknown; and a short wait is waited.
+// TestGuardsAnswers checks how the page handles guards' refusals: a long one is shown at once; one that does not tell
+// whether there is an order leaves the outcome unknown; and a short wait is waited out.
 func TestGuardsAnswers(t *testing.T) {
 	t.Parallel()
 	w := open(t, embeddedShop(t).url("/"), desktop())
@@ -135,8 +136,9 @@ func TestGuardsAnswers(t *testing.T) {
 	}
 }
 
-// TestPressWithoutTicket: a purchase is asked where no ticket can be had, and first of all after an unknown outcome:
-// it knows the winners. A press that waits for a ticket outlasts a busy service until the start.
+// TestPressWithoutTicket checks that the page sends a purchase without a ticket if it cannot get one, and always first
+// after an unknown outcome, because the purchase finds existing orders. A press that waits for a ticket survives a busy
+// service until the start.
 func TestPressWithoutTicket(t *testing.T) {
 	t.Parallel()
 	w := open(t, embeddedShop(t).url("/"), desktop())
@@ -151,7 +153,7 @@ func TestPressWithoutTicket(t *testing.T) {
       clock: { now: () => Date.now() },
       ticket: async (id, solution) => (asked.push('ticket' + solution), tickets.shift() ?? { success: false, status: 403, code: 'ENDED' }),
       buy: async (id, { ticket }) => (asked.push('buy' + ticket), outcomes.shift()),
-      orders: async () => ({ success: true, data: [] }), // asked for whenever it may help
+      orders: async () => ({ success: true, data: [] }), // read whenever that may help
       order: async () => ({ success: false, status: 404 }), follow: () => () => {}, vouchers: async () => ({ success: false, status: 503 }),
     };
     const shop = new Shop(client, { token: 'A', user: '42' }, 1, { changed() {}, notify() {}, signedOut() {} });
@@ -161,7 +163,7 @@ func TestPressWithoutTicket(t *testing.T) {
     const press = shop.presses.get(7);
     return asked.join() + '=' + (press ? press.code ?? press.phase : 'order');
   };
-  globalThis.setTimeout = ((later) => (f) => later(f, 0))(globalThis.setTimeout); // pauses last no time
+  globalThis.setTimeout = ((later) => (f) => later(f, 0))(globalThis.setTimeout); // pauses take no time
   const busy = { success: false, status: 503, code: 'UNAVAILABLE' };
   const work = { success: false, status: 403, code: 'CHALLENGE_REQUIRED', data: { challenge: {} } };
   const given = (begin) => ({ success: true, status: 200, data: { ticket: 'T', usableFrom: at(-1e3), expires: at(6e5), beginTime: at(begin) } });

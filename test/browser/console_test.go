@@ -39,8 +39,7 @@ func (s *shop) startBuyers(voucher int64, first, users int64) (wait func()) {
 	return buying.Wait
 }
 
-// startCrowd is startBuyers for pictures of a sale: if they are taken, the users come for half a minute, fewer and
-// fewer.
+// startCrowd is startBuyers for pictures: if pictures are taken, the users come for half a minute, at a falling rate.
 func (s *shop) startCrowd(voucher int64, first, users int64) (wait func()) {
 	s.tb.Helper()
 	if *pictures == "" {
@@ -60,10 +59,11 @@ func (s *shop) startCrowd(voucher int64, first, users int64) (wait func()) {
 	return crowd.Wait
 }
 
-// tile selects a figure of a watched sale.
+// tile returns the selector of a number of a watched sale.
 func tile(name string) string { return fmt.Sprintf("[data-tile=%s] .tile-value", name) }
 
-// TestConsoleSignIn: the page shows what is wrong with a token; a valid one lasts as long as the tab.
+// TestConsoleSignIn checks that the page says what is wrong with a token, and that a valid one lasts as long as the
+// tab.
 func TestConsoleSignIn(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -96,7 +96,8 @@ func TestConsoleSignIn(t *testing.T) {
 	w.seesNo(".places")
 }
 
-// TestSignInLink: the link that the service prints signs its first user in, and tells the second that it was used.
+// TestSignInLink checks that the link printed by the service signs its first user in, and tells the second that it was
+// used.
 func TestSignInLink(t *testing.T) {
 	t.Parallel()
 	s := embeddedShop(t)
@@ -111,7 +112,7 @@ func TestSignInLink(t *testing.T) {
 	if problem := evaluate[string](w, "document.querySelector('#token-problem').textContent"); problem != "" {
 		t.Errorf("who signs out is told %q", problem)
 	}
-	// Pasted into the address of a page that is open.
+	// As if it were pasted into the address bar of an open page.
 	evaluate[bool](w, fmt.Sprintf("location.hash = %s, true", quoted(strings.TrimPrefix(link, "/admin"))))
 	w.sees("#token-problem", "was used already")
 	w.accessible()
@@ -129,8 +130,8 @@ func (s *shop) signInLink() (link string) {
 	return link
 }
 
-// TestConsoleSale: a sale is created, with a wrong form first, watched while it sells, paused, resumed and restocked,
-// and the audit trail shows it.
+// TestConsoleSale creates a sale (after an invalid form), watches it while it sells, pauses, resumes and restocks it,
+// and checks the audit trail.
 func TestConsoleSale(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -231,7 +232,7 @@ func TestConsoleSale(t *testing.T) {
 	w.picture("console-audit-desktop", false)
 }
 
-// TestConsoleVariants: the console in Chinese, in dark colours, on a phone, and with the keyboard only.
+// TestConsoleVariants uses the console in Chinese, in dark colours, on a phone, and with the keyboard only.
 func TestConsoleVariants(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -266,7 +267,7 @@ func TestConsoleVariants(t *testing.T) {
 	w.keys(kb.Escape)
 	w.seesNo("dialog")
 
-	// Names that every object has.
+	// Names that every JavaScript object has.
 	for _, odd := range []string{"constructor", "__proto__", "toString/7", "voucher/__proto__"} {
 		w.visit(s.url("/admin#/orders"))
 		w.sees("nav.places a[aria-current=page]", "Orders")
@@ -285,7 +286,7 @@ func TestConsoleVariants(t *testing.T) {
 	w.accessible()
 }
 
-// TestConsoleQuantity: the lists of orders and an order say how many units it has, where that is more than one.
+// TestConsoleQuantity checks that lists of orders and an order's page show the number of units if it is more than one.
 func TestConsoleQuantity(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -311,7 +312,7 @@ func TestConsoleQuantity(t *testing.T) {
 	w.picture("console-form-several-desktop", false)
 }
 
-// TestConsoleDeadLetters: an unreadable entry is listed, and disappears when it is discarded, which needs a reason.
+// TestConsoleDeadLetters checks that an unreadable entry is listed, and disappears when it is discarded with a reason.
 func TestConsoleDeadLetters(t *testing.T) {
 	t.Parallel()
 	redis, prefix := testkit.Redis(t)
@@ -323,7 +324,7 @@ func TestConsoleDeadLetters(t *testing.T) {
 	}
 	w := open(t, s.url("/admin#/deadletters"), s.asAdmin(desktop()))
 	for evaluate[bool](w, "document.querySelector('[data-letter]') === null") {
-		w.click(".head .button") // reloads until the recorder has moved it to the dead letters
+		w.click(".head .button") // reloads until the recorder has moved the entry
 	}
 	w.sees("[data-letter]", "u=forty-two")
 	w.sees("[data-letter]", "Unreadable")
@@ -341,8 +342,8 @@ func TestConsoleDeadLetters(t *testing.T) {
 	w.sees("tr[data-action=discard]", "a test wrote it")
 }
 
-// TestConsoleCopy: a copy of a sale has its values and a window to come; hidden, it is in no list of buyers until it
-// is shown.
+// TestConsoleCopy checks that a copy of a sale has its values and a future window. While hidden, it is in no list for
+// buyers.
 func TestConsoleCopy(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -374,7 +375,7 @@ func TestConsoleCopy(t *testing.T) {
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
 	w.sees(".head", "hidden until")
-	w.sees("[data-before] a[href^='#/before/']", "") // the list to go through
+	w.sees("[data-before] a[href^='#/before/']", "") // the list of checks
 	w.accessible()
 	w.picture("console-not-started-desktop", false)
 	copied := evaluate[int64](w, "Number(location.hash.split('/')[2])")
@@ -396,8 +397,8 @@ func TestConsoleCopy(t *testing.T) {
 	}
 }
 
-// TestConsoleTemplates: a new voucher is saved as a template, and another one starts with it, with a window to come;
-// an ordinary one has a limit.
+// TestConsoleTemplates saves a new voucher as a template and starts another one from it, with a future window. An
+// ordinary voucher gets a limit.
 func TestConsoleTemplates(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -431,8 +432,8 @@ func TestConsoleTemplates(t *testing.T) {
 	w.sees(".head", "up to 2 to a buyer")
 }
 
-// TestConsoleReport: after a sale its report shows what was asked, refused and sold, and is saved as files; the list
-// of all sales leads to it. Both languages, a phone, and paper.
+// TestConsoleReport checks that the report after a sale shows what was requested, refused and sold, and can be saved as
+// files, and that the list of all sales leads to it: in both languages, on a phone, and on paper.
 func TestConsoleReport(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)

@@ -13,15 +13,15 @@ import (
 	"seckill/test/box"
 )
 
-// TestConsoleFilters: the address has the filter of a list: reload, back and a shared address keep it. A wrong one
-// shows no rows and names its field.
+// TestConsoleFilters checks that a list's filter is in the address, so that reload, back and a shared address keep it.
+// A wrong filter shows no rows and names its field.
 func TestConsoleFilters(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
 	noodles := s.onSale("Noodles for ten", 5)
 	s.onSale("Cinema, two seats", 5)
 	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", noodles), 7, nil, nil)
-	box.Eventually(t, "an order that is unpaid", func() error { // the page reads once
+	box.Eventually(t, "an order that is unpaid", func() error { // because the page reads only once
 		if got, want := fmt.Sprint(s.orders(7)), fmt.Sprintf("[%d unpaid]", noodles); got != want {
 			return fmt.Errorf("the orders are %s, want %s", got, want)
 		}
@@ -65,8 +65,8 @@ func TestConsoleFilters(t *testing.T) {
 	w.until(rows(2))
 }
 
-// TestConsoleOnATelephone: no page of the console scrolls sideways at 390 pixels; its tables have their cells below
-// each other, and figures stand two in a row.
+// TestConsoleOnATelephone checks that no page of the console scrolls sideways at 390 pixels: cells of a table are
+// stacked, and numbers are in rows of two.
 func TestConsoleOnATelephone(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -107,7 +107,7 @@ func TestConsoleOnATelephone(t *testing.T) {
 	}
 }
 
-// TestConsoleSignInWaits: while there is no answer, signing in says that it waits.
+// TestConsoleSignInWaits checks that signing in says that it is waiting while there is no answer.
 func TestConsoleSignInWaits(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := realShop(t)
@@ -124,8 +124,7 @@ func TestConsoleSignInWaits(t *testing.T) {
 	w.getsIn()
 }
 
-// getsIn waits until the admin whose token was entered is signed in, and presses again where there was no answer in
-// time.
+// getsIn waits until the admin is signed in with the token that was entered. It presses again after a timeout.
 func (w *window) getsIn() {
 	w.tb.Helper()
 	w.until(`(() => {
@@ -135,7 +134,7 @@ func (w *window) getsIn() {
 })()`)
 }
 
-// TestConsoleSignInWhileTheDatabaseHangs: an admin gets in, and the lists say what they cannot read.
+// TestConsoleSignInWhileTheDatabaseHangs checks that an admin can sign in, and that lists say that they cannot be read.
 func TestConsoleSignInWhileTheDatabaseHangs(t *testing.T) {
 	t.Parallel() // it mostly waits
 	c, err := mysql.ParseDSN(testkit.MySQL(t))
@@ -150,8 +149,8 @@ func TestConsoleSignInWhileTheDatabaseHangs(t *testing.T) {
 	p.Blackhole()
 	w.enter("#token", s.token(admin))
 	w.getsIn()
-	w.sees("[role=alert]", "") // the reason is the service's
+	w.sees("[role=alert]", "") // the service's reason
 	w.accessible()
 	p.Heal()
-	w.sees(".note", "There are no vouchers here yet") // it reads again by itself
+	w.sees(".note", "There are no vouchers here yet") // the page reads again by itself
 }

@@ -10,10 +10,9 @@ import (
 	"seckill/test/box"
 )
 
-// TestFirstHour goes the way of somebody new, as docs/first-hour.md describes it: a coupon is bought and paid on the
-// shop's page, a sale for tomorrow is created in the console, checked and rehearsed there with the command that it
-// shows, the interface is looked at, a till redeems the coupon, and the report has it. It logs how long each step
-// took.
+// TestFirstHour follows docs/first-hour.md like a new user: it buys and pays a coupon on the shop's page; creates a
+// sale for tomorrow in the console, checks it, and rehearses it with the command shown there; looks at the interface's
+// description; redeems the coupon at a till; and finds it in the report. It logs how long each step took.
 func TestFirstHour(t *testing.T) {
 	t.Parallel()
 	s := embeddedShop(t)

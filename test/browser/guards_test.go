@@ -6,17 +6,17 @@ import (
 	"testing"
 )
 
-// types replaces what stands in a field of the form.
+// types replaces the text in a field of the form.
 func (w *window) types(name, value string) {
 	w.tb.Helper()
 	w.sets("dialog [name='"+name+"']", value)
 }
 
-// problemAt is the selector of what is wrong with a field whose name has dots.
+// problemAt returns the selector of the error at a field whose name has dots.
 func problemAt(name string) string { return fmt.Sprintf(`[id="f-%s-wrong"]`, name) }
 
-// TestConsoleGuards: a sale is made with guards, with wrong ones first; what they do is seen, and they are changed
-// while it runs.
+// TestConsoleGuards creates a sale with guards (after invalid ones), watches them work, and changes them while the sale
+// runs.
 func TestConsoleGuards(t *testing.T) {
 	t.Parallel()
 	s := realShop(t, "SECKILL_GUARD_SECRET", "q7x!mEr2-only-for-guards-Zk91-tests-88")
@@ -92,14 +92,14 @@ func TestConsoleGuards(t *testing.T) {
 	w.accessible()
 	w.picture("console-guards-change-desktop", false)
 	s.must(http.MethodPatch, fmt.Sprintf("/voucher/%d", voucher), admin, map[string]any{
-		// By somebody else, meanwhile.
+		// Another admin changes the guards meanwhile.
 		"guards": map[string]any{"conditions": map[string]any{"minLevel": 0, "minAgeDays": 1}},
 	}, nil)
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
 	w.until(cells("limits") + " === 'Off,30,0'")
 	w.sees("[data-guards] [data-guard=tickets]", "On")
-	w.sees("[data-guards] [data-guard=conditions]", "On") // the dialog sent only what was changed in it
+	w.sees("[data-guards] [data-guard=conditions]", "On") // the dialog sent only its own changes
 	w.sees("[data-guards] [data-guard=coolDown]", "Dry run")
 	w.visit(s.url(fmt.Sprintf("/admin#/report/%d", voucher)))
 	w.until(cells("limits") + " === 'Off,30,0'")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// answeredByHand lets a test answer what a page asks below a path: lists has these requests, oldest first. The
-// interval of so many milliseconds at which the page reads again is shortened; ticks counts it.
+// answeredByHand lets a test answer the page's requests below a path: lists holds them, oldest first. It shortens the
+// interval of so many milliseconds at which the page reads again; ticks counts the intervals.
 func answeredByHand(path string, interval int) string {
 	return fmt.Sprintf(`
 window.ticks = 0;
@@ -20,7 +20,7 @@ window.fetch = (path, options) => !String(path).startsWith(%[1]s) ? ask(path, op
 }));`, quoted(path+"?"), interval)
 }
 
-// notAskedAgain waits for three ticks, with so many requests before and after.
+// notAskedAgain waits for three intervals and checks that the number of requests does not change.
 func (w *window) notAskedAgain(requests int) {
 	w.tb.Helper()
 	w.until(fmt.Sprintf("lists.length >= %d", requests))
@@ -31,8 +31,9 @@ func (w *window) notAskedAgain(requests int) {
 	}
 }
 
-// TestConsoleListReadsOnce: a list is not asked for while it is under way, says that there is no answer below what it
-// shows, and stays as it is once further pages are shown. A search whose first page has no match goes on.
+// TestConsoleListReadsOnce checks that a list under way is not requested again, that a missing answer is reported below
+// the rows, and that the list stays unchanged once further pages are shown. A search without a match on its first page
+// continues.
 func TestConsoleListReadsOnce(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := embeddedShop(t)
@@ -58,7 +59,7 @@ func TestConsoleListReadsOnce(t *testing.T) {
 		w.sees(".note", says.none)
 		w.accessible()
 		w.picture("console-search-on-desktop"+suffix, false)
-		w.notAskedAgain(2) // it has read the first page again, which is under way
+		w.notAskedAgain(2) // the first page is being read again
 		answer("{data: [" + fmt.Sprintf(voucher, 20_002) + "], next: '20001'}")
 		w.until(row(20_002))
 		w.notAskedAgain(3)
@@ -74,15 +75,15 @@ func TestConsoleListReadsOnce(t *testing.T) {
 		w.until(row(7))
 		w.notAskedAgain(5)
 		w.until(row(20_002) + " && " + row(7))
-		evaluate[bool](w, "location.hash = '#/vouchers?title=tea', true") // of another filter
+		evaluate[bool](w, "location.hash = '#/vouchers?title=tea', true") // another filter
 		w.notAskedAgain(6)
 		answer("{data: []}")
 		w.notAskedAgain(7)
 	}
 }
 
-// TestConsolePartitionsReadOnce: a reading under way is the only one, a hidden tab reads nothing, and what Redis did
-// not say, which reads as 0, makes no rate.
+// TestConsolePartitionsReadOnce checks that only one read is under way at a time, that a hidden tab reads nothing, and
+// that a number missing from Redis, which reads as 0, does not produce a rate.
 func TestConsolePartitionsReadOnce(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := embeddedShop(t)
@@ -117,8 +118,8 @@ func TestConsolePartitionsReadOnce(t *testing.T) {
 	w.notAskedAgain(5)
 }
 
-// TestOlderListOfOrders: a list of orders that was asked for before the one that is shown, and comes after it, is not
-// shown.
+// TestOlderListOfOrders checks that a list of orders is ignored if it was requested before the shown one but arrives
+// later.
 func TestOlderListOfOrders(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := open(t, embeddedShop(t).url("/"), desktop())

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// outside finds elements with text of their own that reach beyond their card, tile or panel, or beyond the window.
+// outside finds elements whose own text overflows their card, tile or panel, or the window.
 const outside = `[...document.querySelectorAll('.card *, .tile *, .panel *, .sheet *, h1')].filter(e => {
   if (!e.checkVisibility() || ![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || e.closest('.unseen')) return false;
   const range = document.createRange();
@@ -17,7 +17,7 @@ const outside = `[...document.querySelectorAll('.card *, .tile *, .panel *, .she
   return text.width > 1 && (text.right > frame.right + 1 || text.right > innerWidth + 1);
 }).map(e => e.tagName + '.' + e.className + ': ' + e.textContent.trim()).join(' | ')`
 
-// TestOddVouchers: long titles, markup in texts, prices of nothing and of a fortune, one unit and millions fit into a
+// TestOddVouchers checks that long titles, markup in texts, extreme prices, and one or millions of units fit into a
 // narrow window, on the buyer's page and in the console.
 func TestOddVouchers(t *testing.T) {
 	t.Parallel()

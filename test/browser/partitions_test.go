@@ -9,7 +9,8 @@ import (
 	"seckill/test/box"
 )
 
-// TestConsolePartitions: where sales are and how busy that is; a new sale names its partition, with a wrong one first.
+// TestConsolePartitions checks the page of partitions, with their sales and load, and creates a sale in a named
+// partition, after a wrong one.
 func TestConsolePartitions(t *testing.T) {
 	t.Parallel()
 	s := realShop(t, "SECKILL_PARTITIONS", "3")
@@ -36,7 +37,7 @@ func TestConsolePartitions(t *testing.T) {
 		evaluate[bool](w, "document.querySelector('#f-partition').value = '', true")
 		w.enter("#f-partition", partition)
 		w.click("[data-act=save]")
-		w.until(fmt.Sprintf(`(() => { // the service may have had no time for it: again, while the form says so
+		w.until(fmt.Sprintf(`(() => { // retries while the form says that the service is busy
   if (%s) return true;
   if (document.querySelector('dialog .field-problem[role=alert]')?.innerText) document.querySelector('[data-act=save][aria-disabled=false]')?.click();
   return false;
@@ -54,11 +55,11 @@ func TestConsolePartitions(t *testing.T) {
 	w.sees("[data-partition='0']", "open")
 	w.sees("[data-partition='1']", "closed: no new sales")
 	w.sees("[data-partition='2']", "open")
-	// One of them by the form.
+	// One of the orders is created through the form.
 	w.until("Number(document.querySelector(\"[data-partition='2'] td:nth-of-type(3)\").innerText) >= 2")
-	// A second reading.
+	// Waits for the second read.
 	w.until("document.querySelector(\"[data-partition='2'] td:nth-of-type(9)\").textContent.includes('%')")
-	// Every column.
+	// All columns fit.
 	w.until("(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.sheet'))")
 	w.accessible()
 	w.picture("console-partitions-desktop", false)
@@ -69,7 +70,7 @@ func TestConsolePartitions(t *testing.T) {
 	zh.picture("console-partitions-dark-zh-desktop", false)
 	phone := open(t, s.url("/admin#/partitions"), s.asAdmin(phone()))
 	phone.sees("[data-partition='1']", "closed")
-	// Each cell has its column's name.
+	// On a phone each cell is labelled with its column's name.
 	phone.until("getComputedStyle(document.querySelector(\"[data-partition='1'] td\"), '::before').content === " +
 		"'\"State\"'")
 	phone.accessible()

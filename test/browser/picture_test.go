@@ -18,16 +18,16 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// pictures is where pictures go; empty: none are taken.
+// pictures is the directory for pictures; empty: none are taken.
 var pictures = flag.String("pictures", "", "write pictures of the pages' states into this `directory`")
 
-// picture saves a picture of the window, or with whole of the whole page.
+// picture saves a picture of the window, or of the whole page.
 func (w *window) picture(name string, whole bool) {
 	w.tb.Helper()
 	if *pictures == "" {
 		return
 	}
-	// Transitions have ended.
+	// Wait for fonts and for transitions to end.
 	evaluate[bool](w, "document.fonts.ready.then(() => new Promise(done => setTimeout(() => done(true), 700)))")
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
@@ -56,8 +56,8 @@ func (w *window) picture(name string, whole bool) {
 	}
 }
 
-// shrunk writes a picture with 256 colours, those that it has most of: pages have few, and a repository keeps every
-// version.
+// shrunk encodes a picture with its 256 most frequent colours. Pages have few colours, and a repository keeps every
+// version of a picture.
 func shrunk(data []byte) ([]byte, error) {
 	full, err := png.Decode(bytes.NewReader(data))
 	if err != nil {

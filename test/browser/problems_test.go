@@ -9,8 +9,8 @@ import (
 	"seckill/internal/order"
 )
 
-// TestProblemsInChinese: what the service finds wrong is said at the field, in the page's language and in the form's
-// units.
+// TestProblemsInChinese checks that errors found by the service are shown at their fields, in the page's language and
+// in the form's units.
 func TestProblemsInChinese(t *testing.T) {
 	s := embeddedShop(t)
 	w := open(t, s.url("/admin"), s.asAdmin(desktop().in("zh-CN").inDark()))
@@ -34,7 +34,7 @@ func TestProblemsInChinese(t *testing.T) {
 	w.picture("console-form-wrong-dark-zh-desktop", false)
 }
 
-// TestActorsInWords: the console has words for everybody who changes orders.
+// TestActorsInWords checks that the console has a text for everybody who can change orders.
 func TestActorsInWords(t *testing.T) {
 	t.Parallel()
 	texts, err := os.ReadFile("../../web/assets/admin/texts.js")

@@ -10,21 +10,22 @@ import (
 	"seckill/internal/testkit"
 )
 
-// TestCountdown: the button opens when the sale begins by the server's clock, not by the browser's, without a reload.
+// TestCountdown checks that the button opens, without a reload, when the sale begins by the server's clock, not the
+// browser's.
 func TestCountdown(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
 	d := desktop()
 	d.script = "{ const now = Date.now; Date.now = () => now() + 7200e3; }" // two hours fast
 	w := open(t, s.url("/"), d)
-	begin := time.Now().Add(40 * time.Second) // in which a busy machine shows the page, checks it and takes its picture
+	begin := time.Now().Add(40 * time.Second) // time enough for a busy machine to show, check and picture the page
 	s.offer("50 for 10", 5, begin, begin.Add(time.Hour), "not_started")
 	w.visit(s.url("/"))
 	w.sees(button("not_started"), "Not started yet")
 	w.sees(".clock", "Starts in")
 	w.accessible()
 	w.picture("buyer-not-started-desktop", false)
-	w.click(button("not_started")) // does nothing
+	w.click(button("not_started")) // must do nothing
 	w.seesNo("dialog")
 	w.sees(button("grab"), "Grab it")
 	if opened := time.Now(); opened.Before(begin) {
@@ -34,7 +35,7 @@ func TestCountdown(t *testing.T) {
 	w.until("document.getElementById('announcer').textContent.includes('the sale has started')")
 }
 
-// TestStates: a card shows the state of its sale, and follows its changes.
+// TestStates checks that a card shows its sale's state and follows its changes.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -66,7 +67,7 @@ func TestStates(t *testing.T) {
 	w.click(card(ordinary.ID) + "button")
 	w.sees(".order h3", "Any day")
 	w.sees(".order .tag", "To be paid")
-	// Ordinary vouchers can be bought any number of times, and no second one by accident.
+	// Ordinary vouchers can be bought any number of times, but not twice by accident.
 	w.sees(card(ordinary.ID)+".card-note.good", "Bought.")
 	w.click(card(ordinary.ID) + button("grab"))
 	w.sees("dialog", "You have one of these already")
@@ -91,7 +92,8 @@ func TestStates(t *testing.T) {
 	w.sees(card(paused)+button("off_shelf"), "No longer offered")
 }
 
-// TestUnreachable: while the shop cannot be reached the page shows it, sends nothing wrong, and recovers by itself.
+// TestUnreachable checks that the page says that the shop cannot be reached, sends nothing wrong, and recovers by
+// itself.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	s := embeddedShop(t)
@@ -106,7 +108,7 @@ func TestUnreachable(t *testing.T) {
 	w.seesNo(".note.warn")
 }
 
-// TestExpiredToken: with an expired token the page asks to sign in, and buys nothing meanwhile.
+// TestExpiredToken checks that with an expired token the page asks to sign in and buys nothing meanwhile.
 func TestExpiredToken(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)

@@ -17,7 +17,7 @@ import (
 	"seckill/test/box"
 )
 
-// admin is the user whose token the tests manage shops with.
+// admin is the user with whose token the tests manage shops.
 const admin = 1
 
 // shop is a running service.
@@ -26,14 +26,15 @@ type shop struct {
 	server *box.Server
 }
 
-// embeddedShop is a service with only a data directory; it has its demonstration sale.
+// embeddedShop returns a service with only a data directory, which has its demonstration sale.
 func embeddedShop(tb testing.TB) *shop {
 	tb.Helper()
 	return start(tb,
 		map[string]string{"SECKILL_DATA_DIR": filepath.Join(tb.TempDir(), "data"), "SECKILL_JWT_SECRET": box.Secret})
 }
 
-// realShop is a service on real stores without vouchers; more are further settings, names and values in turn.
+// realShop returns a service on real stores, without vouchers. more is a list of settings: names and values
+// alternately.
 func realShop(tb testing.TB, more ...string) *shop {
 	tb.Helper()
 	_, prefix := testkit.Redis(tb)
@@ -58,10 +59,10 @@ func start(tb testing.TB, settings map[string]string) *shop {
 	return s
 }
 
-// url is the address of a path.
+// url returns the address of a path.
 func (s *shop) url(path string) string { return s.server.URL(path) }
 
-// token returns a token of a user; admin's has the admin role.
+// token returns a user's token; admin's has the admin role.
 func (s *shop) token(user int64) string {
 	if user == admin {
 		return box.Sign(box.Secret, box.Claims(user, "admin"))
@@ -98,11 +99,11 @@ func (s *shop) ask(method, path string, user int64, body any) (status int, data 
 		s.tb.Fatal(err)
 	}
 	var envelope struct{ Data json.RawMessage }
-	_ = json.Unmarshal(whole, &envelope) // an answer without an envelope has no data
+	_ = json.Unmarshal(whole, &envelope) // without an envelope there is no data
 	return answer.StatusCode, envelope.Data
 }
 
-// must is ask for requests that have to succeed. While the service has no time for one, it comes again.
+// must is ask for requests that have to succeed. It retries while the service is busy.
 func (s *shop) must(method, path string, user int64, body, data any) {
 	s.tb.Helper()
 	status, got := s.ask(method, path, user, body)
@@ -121,7 +122,7 @@ func (s *shop) must(method, path string, user int64, body, data any) {
 	}
 }
 
-// offer creates a sale, and returns its voucher when the shop shows it in the state.
+// offer creates a sale, and returns its voucher once the shop shows the sale in the state.
 func (s *shop) offer(title string, stock int64, begin, end time.Time, state string) int64 {
 	s.tb.Helper()
 	var made struct{ ID int64 }
@@ -151,7 +152,7 @@ func (s *shop) onSale(title string, stock int64) int64 {
 	return s.offer(title, stock, time.Now().Add(-time.Hour), time.Now().Add(26*time.Hour), "on_sale")
 }
 
-// offerSeveral creates a sale that is open now, and allows so many units to a user.
+// offerSeveral creates an open sale in which each user may have perUser units.
 func (s *shop) offerSeveral(title string, stock, perUser int64) int64 {
 	s.tb.Helper()
 	var made struct{ ID int64 }
@@ -178,14 +179,14 @@ func (s *shop) orders(user int64) []string {
 	return lines
 }
 
-// signedIn is the browser of a user who has signed in before.
+// signedIn returns the device with a user who has already signed in.
 func (s *shop) signedIn(d device, user int64) device {
 	s.tb.Helper()
 	d.script += fmt.Sprintf("if (location.host) localStorage.setItem('seckill.token', %s);", quoted(s.token(user)))
 	return d
 }
 
-// through is the shop's address behind a proxy.
+// through returns the shop's address behind a proxy.
 func (s *shop) through(p *testkit.Proxy) string {
 	return (&url.URL{Scheme: "http", Host: p.Addr, Path: "/"}).String()
 }

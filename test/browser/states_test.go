@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// everyState shows, instead of the page, a card in every state of its button, with every note that there is for it,
-// and an order in every state. It resolves to the states of the buttons.
+// everyState replaces the page by a card in every state of its button, with every possible note, and an order in every
+// state. It resolves to the states of the buttons.
 const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'buyer/card', 'buyer/orders']
   .map((name) => import('/assets/' + name + '.js')))
   .then(async ([{ html, render }, { preferred, speak }, { TEXTS }, { Card }, { Orders }]) => {
@@ -79,8 +79,8 @@ const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'b
   return [...document.querySelectorAll('[data-state]')].map((b) => b.dataset.state);
 })`
 
-// TestEveryStateOfTheButton: a card in each state that its button can have can be read by everybody, and so can an
-// order in each of its states, in both languages, in light and dark. The list of states is state.js's.
+// TestEveryStateOfTheButton checks that cards and orders in all states are accessible, in both languages, light and
+// dark. state.js defines the list of states.
 func TestEveryStateOfTheButton(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../../web/assets/buyer/state.js")
@@ -112,8 +112,8 @@ func TestEveryStateOfTheButton(t *testing.T) {
 	}
 }
 
-// TestSandbox: the page where the sandbox is paid says for what and how much, leads back without paying, and says
-// what went wrong.
+// TestSandbox checks that the sandbox's payment page says for what and how much, lets the buyer return without paying,
+// and reports errors.
 func TestSandbox(t *testing.T) {
 	t.Parallel()
 	s := realShop(t, "SECKILL_PAYMENT_CALLBACK_URL", "http://127.0.0.1:1/nobody")
@@ -142,7 +142,7 @@ func TestSandbox(t *testing.T) {
 			w.sees(".what", "Noodles for two")
 			w.accessible()
 			w.click("a.back")
-			w.sees(button("unpaid"), "") // nothing was paid
+			w.sees(button("unpaid"), "") // the order is still unpaid
 			w.visit(s.url("/sandbox/pay/another"))
 			w.sees(".unknown", tt.nobody)
 			w.accessible()
@@ -152,7 +152,7 @@ func TestSandbox(t *testing.T) {
 	}
 }
 
-// TestTillAnswers: whatever a till is told about a code, everybody can read it. The list of answers is texts.js's.
+// TestTillAnswers checks that all answers to a till about a code are accessible. texts.js defines the list of answers.
 func TestTillAnswers(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../../web/assets/till/texts.js")

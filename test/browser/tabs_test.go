@@ -7,8 +7,8 @@ import (
 	"seckill/internal/testkit"
 )
 
-// TestTabsAgree: what a buyer does in one tab, another one of the same browser shows: buying, cancelling, signing out
-// and in. It asks the service; it takes no other tab's word.
+// TestTabsAgree checks that a second tab of the same browser follows what a buyer does in the first: buying,
+// cancelling, signing out and in. It asks the service instead of trusting the other tab.
 func TestTabsAgree(t *testing.T) {
 	t.Parallel()
 	s := embeddedShop(t)
@@ -38,11 +38,11 @@ func TestTabsAgree(t *testing.T) {
 	first.seesNo(".orders")
 	second.sees("[data-act=account]", "Sign in")
 	second.seesNo(".orders")
-	second.seesNo("dialog") // it was the buyer who signed out
+	second.seesNo("dialog") // the buyer signed out deliberately
 }
 
-// TestOrdersUnknown: while the orders cannot be read, the page does not say that there are none, and finds them by
-// itself.
+// TestOrdersUnknown checks that the page does not say that there are no orders while it cannot read them, and finds
+// them later by itself.
 func TestOrdersUnknown(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := realShop(t)
@@ -55,15 +55,15 @@ func TestOrdersUnknown(t *testing.T) {
 	if strings.Contains(w.text(), "no orders yet") {
 		t.Errorf("it says that there are none:\n%s", w.text())
 	}
-	w.sees(button("grab"), "Grab it") // what is not known stops nobody
+	w.sees(button("grab"), "Grab it") // unknown orders do not block a purchase
 	w.accessible()
 	p.Heal()
 	w.sees(".orders", "You have no orders yet")
 	w.seesNo(".orders .note")
 }
 
-// TestSlowNetwork: at 200 kbit/s with 400 ms until an answer begins, the page comes in one wave of requests, in
-// 60,000 bytes, and its button works.
+// TestSlowNetwork checks that at 200 kbit/s and 400 ms latency the page loads in one wave of requests, with at most
+// 60,000 bytes, and that its button works.
 func TestSlowNetwork(t *testing.T) {
 	t.Parallel()
 	const most = 60_000 // bytes, compressed, without headers; with the lists that it needs
@@ -86,7 +86,7 @@ func TestSlowNetwork(t *testing.T) {
 	if got.Bytes < 10_000 || got.Bytes > most {
 		t.Errorf("%.0f bytes were received; want at most %d", got.Bytes, most)
 	}
-	// What a module imports is asked for at once, not once that module has come.
+	// Imports of a module must be requested at once, not after the module has arrived.
 	late := evaluate[string](w, `(() => {
   const preloaded = new Set([...document.querySelectorAll('link[rel=modulepreload], script[type=module], link[rel=stylesheet]')].map((e) => e.href || e.src));
   return performance.getEntriesByType('resource').map((e) => e.name).filter((name) => /\.js$/.test(name) && !preloaded.has(name)).join(' ');

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// guardSecret is what the shop's tickets are signed with.
+// guardSecret is the secret for signing the shop's tickets.
 var guardSecret = strings.Repeat("of the guards 7!", 2)
 
-// heldWork has the page's workers hold their solutions back until the test has seen the page without.
+// heldWork makes the page's workers hold back their solutions until the test has seen the page without them.
 const heldWork = `window.Worker = class extends Worker {
   set onmessage(f) {
     super.onmessage = (e) => {
@@ -21,7 +21,7 @@ const heldWork = `window.Worker = class extends Worker {
   }
 };`
 
-// withTickets creates a sale that begins after so long and gives out tickets an hour before, with work.
+// withTickets creates a sale that begins after the given time and issues tickets, with work, from an hour before.
 func (s *shop) withTickets(title string, after time.Duration, guards map[string]any) int64 {
 	s.tb.Helper()
 	guards["tickets"] = map[string]any{"delayMs": 3000, "leadMinutes": 60, "expiryMinutes": 30}
@@ -35,15 +35,15 @@ func (s *shop) withTickets(title string, after time.Duration, guards map[string]
 	return made.ID
 }
 
-// begins moves a sale's start.
+// begins moves a sale's start to the given time from now.
 func (s *shop) begins(voucher int64, after time.Duration) {
 	s.tb.Helper()
 	s.must(http.MethodPatch, fmt.Sprintf("/voucher/%d", voucher), admin,
 		map[string]any{"beginTime": time.Now().Add(after)}, nil)
 }
 
-// TestPressBeforeTheMoment: the page says from when tickets are given out, does the work for one while it stays
-// usable, keeps a press that comes before the buyer's moment, and sends it then.
+// TestPressBeforeTheMoment checks that the page says when tickets are issued, does the work for one while it stays
+// usable, keeps a press before the buyer's moment, and sends it at that moment.
 func TestPressBeforeTheMoment(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -106,7 +106,7 @@ func TestPressBeforeTheMoment(t *testing.T) {
 			w.visit(s.url("/"))
 			w.sees(".card-act button", "")
 			w.click(".card-act button")
-			// The start was moved, and with it the moment: another ticket tells.
+			// The start, and so the moment, was moved: the page learns that from another ticket.
 			evaluate[bool](w, "window.workDone = true")
 			w.sees(button("unpaid"), "¥10")
 			if got, want := fmt.Sprint(s.orders(42)), fmt.Sprintf("[%d unpaid]", voucher); got != want {
@@ -116,8 +116,8 @@ func TestPressBeforeTheMoment(t *testing.T) {
 	}
 }
 
-// TestKeptPressIsSentAtTheMoment: nobody touches the page between the press and the order. The start comes once the
-// press is kept, however long that takes.
+// TestKeptPressIsSentAtTheMoment checks that nobody needs to touch the page between the press and the order. The start
+// comes after the press is kept, however long that takes.
 func TestKeptPressIsSentAtTheMoment(t *testing.T) {
 	t.Parallel()
 	s := realShop(t, "SECKILL_GUARD_SECRET", guardSecret)
@@ -128,7 +128,7 @@ func TestKeptPressIsSentAtTheMoment(t *testing.T) {
 	w.click(button("early"))
 	w.sees(button("kept"), "")
 	s.begins(voucher, 2*time.Second)
-	// The page reads the new start now, not within 25 s.
+	// Makes the page read the new start now instead of within 25 s.
 	evaluate[bool](w, "document.dispatchEvent(new Event('visibilitychange'))")
 	w.sees(button("unpaid"), "Pay ¥10")
 	if got, want := fmt.Sprint(s.orders(42)), fmt.Sprintf("[%d unpaid]", voucher); got != want {
@@ -139,7 +139,7 @@ func TestKeptPressIsSentAtTheMoment(t *testing.T) {
 	}
 }
 
-// TestStoppedAtTheMoment: a guard's refusal is shown, and the buyer may press again.
+// TestStoppedAtTheMoment checks that a guard's refusal is shown, and that the buyer may press again.
 func TestStoppedAtTheMoment(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -10,8 +10,8 @@ import (
 	"seckill/test/box"
 )
 
-// coupon creates a redeemable sale, and a free order of two units of it of user 42, which is paid by that: its id and
-// its code.
+// coupon creates a redeemable sale, and user 42's free order of two of its units, which is paid immediately. It returns
+// the order's id and code.
 func (s *shop) coupon(title string) (id, code string) {
 	s.tb.Helper()
 	var made struct{ ID int64 }
@@ -27,7 +27,7 @@ func (s *shop) coupon(title string) (id, code string) {
 	return bought.OrderID, order.Coupon.Code
 }
 
-// asTill is the browser of till 7001 of shop 1.
+// asTill returns the device with till 7001 of shop 1 signed in.
 func (s *shop) asTill(d device) device {
 	s.tb.Helper()
 	claims := box.Claims(7001, "till")
@@ -37,7 +37,7 @@ func (s *shop) asTill(d device) device {
 	return d
 }
 
-// TestTill: a buyer shows the code, a till types it, checks it and redeems it; the buyer's page says so.
+// TestTill has a buyer show a code, and a till enter, check and redeem it; the buyer's page then says so.
 func TestTill(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -70,7 +70,7 @@ func TestTill(t *testing.T) {
 	till.picture("till-refused-phone", false)
 }
 
-// TestTillInChinese: on a large screen, with what is no code, and signing in and out.
+// TestTillInChinese uses the till's page on a large screen, with an invalid code, and signs in and out.
 func TestTillInChinese(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -78,7 +78,7 @@ func TestTillInChinese(t *testing.T) {
 	till := open(t, s.url("/till"), desktop().in("zh-CN").inDark())
 	till.sees("h1", "核销设备登录")
 	till.accessible()
-	till.enter("#token", s.token(42)) // a buyer's
+	till.enter("#token", s.token(42)) // a buyer's token
 	till.click("form button")
 	till.sees("[role=alert]", "该令牌不是核销令牌")
 	till.picture("till-sign-in-desktop-zh-dark", false)
@@ -100,7 +100,7 @@ func TestTillInChinese(t *testing.T) {
 	till.sees("h1", "核销设备登录")
 }
 
-// TestTillWithLostAnswers: the answer to a redeem is lost; the page asks again with the same key, and says that it is
+// TestTillWithLostAnswers loses the answer to a redeem; the page retries with the same key, and says that the coupon is
 // redeemed.
 func TestTillWithLostAnswers(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,8 @@ import (
 	"seckill/test/box"
 )
 
-// soldOutWithList creates a sale of one unit with a waiting list, which user 7 buys, and returns it with their order.
+// soldOutWithList creates a sale of one unit with a waiting list; user 7 buys the unit. It returns the voucher and that
+// order.
 func (s *shop) soldOutWithList(seconds int64) (voucher int64, bought string) {
 	s.tb.Helper()
 	var made struct{ ID int64 }
@@ -25,13 +26,13 @@ func (s *shop) soldOutWithList(seconds int64) (voucher int64, bought string) {
 	return made.ID, order.OrderID
 }
 
-// onList is the route of a sale's waiting list.
+// onList returns the route for a step on a sale's waiting list.
 func onList(voucher int64, step string) string {
 	return fmt.Sprintf("/voucher/%d/waitlist%s", voucher, step)
 }
 
-// TestWaitingList: a buyer joins the list of a sold-out sale, sees who waits before them, gets the offer as soon as
-// it is their turn, and accepts it.
+// TestWaitingList checks that a buyer joins the list of a sold-out sale, sees how many wait ahead, gets the offer as
+// soon as it is their turn, and accepts it.
 func TestWaitingList(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -72,13 +73,13 @@ func TestWaitingList(t *testing.T) {
 			w.sees(".card-note", tt.ahead)
 			w.accessible()
 			w.picture("buyer-waiting-"+name, false)
-			w.click(button("waiting")) // does nothing
+			w.click(button("waiting")) // must do nothing
 
 			s.must(http.MethodPost, onList(voucher, "/leave"), 8, nil, nil)
 			w.sees(".card-note", tt.first)
 			w.sees("[data-act=leave]", tt.leave)
 
-			w.visit(s.url("/")) // a page that is loaded anew knows the place
+			w.visit(s.url("/")) // a reloaded page knows the place
 			w.sees(button("waiting"), tt.waiting)
 			s.must(http.MethodPost, "/order/"+order+"/cancel", 7, nil, nil)
 			w.sees(button("offered"), tt.offered)
@@ -98,7 +99,8 @@ func TestWaitingList(t *testing.T) {
 	}
 }
 
-// TestLeaveTheWaitingList: a buyer is asked before a place or an offer is given up; the unit goes to the next.
+// TestLeaveTheWaitingList checks that a buyer must confirm giving up a place or an offer, and that the unit goes to the
+// next user.
 func TestLeaveTheWaitingList(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -150,17 +152,17 @@ func TestLeaveTheWaitingList(t *testing.T) {
 	}
 }
 
-// TestMissedOffer: an offer counts down to its end; then the page says what has become of it, and the buyer may join
-// again. Meanwhile it does not say that they wait.
+// TestMissedOffer checks that an offer counts down to its end, that the page then says that it ended and lets the buyer
+// join again, and that it does not say meanwhile that the buyer waits.
 func TestMissedOffer(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
-	voucher, order := s.soldOutWithList(30) // a slow page has time to see it, and to see it end
+	voucher, order := s.soldOutWithList(30) // a slow page has time to show it and its end
 	s.must(http.MethodPost, onList(voucher, ""), 42, nil, nil)
 	s.must(http.MethodPost, onList(voucher, ""), 9, nil, nil)
 	w := open(t, s.url("/"), s.signedIn(phone(), 42))
 	w.sees(button("waiting"), "")
-	// The page keeps what it shows: under load, a look from outside may come too late.
+	// Records what the page shows, because under load a poll from outside may come too late.
 	evaluate[bool](w, `(() => {
   const seen = window.seen = { states: ['waiting'], notes: new Set() };
   new MutationObserver(() => {
@@ -185,8 +187,8 @@ func TestMissedOffer(t *testing.T) {
 	w.picture("buyer-missed-phone", false)
 }
 
-// TestConsoleWaitingList: the form gives a sale a waiting list, its page shows the places by state, and its report
-// what came of the offers. What is wrong with the time is shown at its field.
+// TestConsoleWaitingList checks that the form gives a sale a waiting list, that the sale's page shows the places by
+// state, that the report shows the results of the offers, and that an invalid time is reported at its field.
 func TestConsoleWaitingList(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -21,8 +21,8 @@ func hook(tb testing.TB) (address string, status *atomic.Int32) {
 	return server.URL + "/hooks/coupons", status
 }
 
-// TestConsoleWebhooks: an endpoint is created, with a wrong form first, tried, changed, given a new secret, disabled
-// by a 410, enabled, and deleted; events are listed and sent again.
+// TestConsoleWebhooks creates an endpoint (after an invalid form), tests it, changes it, gives it a new secret, has it
+// disabled by a 410, enables and deletes it; events are listed and sent again.
 func TestConsoleWebhooks(t *testing.T) {
 	t.Parallel()
 	s := realShop(t, "SECKILL_WEBHOOK_ALLOW", "127.0.0.0/8")
@@ -57,7 +57,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	w.click("[data-act=test]")
 	w.sees("[data-tried]", "The endpoint took it")
 	status.Store(http.StatusInternalServerError)
-	// Sooner than any hand: the browser's event that the one dialog has closed comes when the next is open.
+	// Faster than any person: the browser's event that one dialog has closed arrives when the next one is already open.
 	evaluate[bool](w, `(async () => {
 		document.querySelector('dialog .button.primary').click();
 		for (let i = 0; i < 1000 && document.querySelector('dialog'); i++) await null;
@@ -73,7 +73,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	voucher := s.onSale("100 for 10", 20)
 	s.startBuyers(voucher, 1000, 5)()
 	for evaluate[bool](w, "document.querySelectorAll('tr[data-event] .tag.good').length < 5") {
-		w.click("[data-act=reload]") // until all were sent
+		w.click("[data-act=reload]") // reloads until all were sent
 	}
 	w.sees(".head .tag", "Takes events")
 	w.accessible()
@@ -134,7 +134,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	}
 }
 
-// TestConsoleWebhooksVariants: endpoints in Chinese, in dark colours, on a phone, and with the keyboard only.
+// TestConsoleWebhooksVariants uses endpoints in Chinese, in dark colours, on a phone, and with the keyboard only.
 func TestConsoleWebhooksVariants(t *testing.T) {
 	t.Parallel()
 	s := realShop(t, "SECKILL_WEBHOOK_ALLOW", "127.0.0.0/8")

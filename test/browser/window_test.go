@@ -23,10 +23,10 @@ import (
 	"seckill/internal/testkit/server"
 )
 
-// patience limits every wait for a page; a busy two-core machine needs seconds, or many.
+// patience limits every wait for a page; a busy machine may need many seconds.
 const patience = 3 * time.Minute
 
-// device is the browser of a user: its window and settings.
+// device is a user's browser: its window and settings.
 type device struct {
 	name          string // in names of tests and pictures
 	width, height int64  // CSS pixels
@@ -49,7 +49,7 @@ func (d device) inDark() device            { d.dark = true; return d }
 // window is a tab of the browser, of an empty profile at first.
 type window struct {
 	tb     testing.TB
-	ctx    context.Context //nolint:containedctx // it is the browser, as chromedp hands it out
+	ctx    context.Context //nolint:containedctx // chromedp represents the browser by a context
 	device device
 
 	mu       sync.Mutex
@@ -57,15 +57,15 @@ type window struct {
 	errors   []string // of the console
 }
 
-// browser is the Chromium of all tests of this process, each of whose windows has a profile of its own.
+// browser is the Chromium shared by all tests of this process. Each window has its own profile.
 var browser struct {
 	once sync.Once
-	ctx  context.Context //nolint:containedctx // it is the browser, as chromedp hands it out
+	ctx  context.Context //nolint:containedctx // chromedp represents the browser by a context
 	stop func() error
 	err  error
 }
 
-// startBrowser starts the browser, which ends with the process if nobody ends it.
+// startBrowser starts the browser, which ends with the process unless stopBrowser ends it earlier.
 func startBrowser() {
 	program, err := server.ChromiumProgram(context.Background())
 	if err != nil {
@@ -104,7 +104,7 @@ func stopBrowser() error {
 	return browser.stop()
 }
 
-// open opens the address in a window with a profile of its own.
+// open opens the address in a window with its own profile.
 func open(tb testing.TB, address string, d device) *window {
 	tb.Helper()
 	browser.once.Do(startBrowser)
@@ -205,8 +205,8 @@ func (w *window) emulate() chromedp.Action[chromedp.Void] {
 	})
 }
 
-// onEvent keeps what the page asks for, and what goes wrong on it. A refusal of the service is an error to the
-// browser's console, and none of the page.
+// onEvent records the page's requests and errors. The browser logs a refused request as an error, but that is not an
+// error of the page.
 func (w *window) onEvent(event any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -232,7 +232,7 @@ func (w *window) onEvent(event any) {
 	}
 }
 
-// purchases returns how often the page has asked for a unit of a sale.
+// purchases returns how often the page has sent a purchase.
 func (w *window) purchases() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -317,9 +317,9 @@ func (w *window) enter(selector, text string) {
 	w.onElement(chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
-// onElement performs a step on an element. If the page puts another one in its place between the search for it and
-// the first event, the step is begun anew: nothing has been done yet. Chromium has one code for this and for what may
-// come after an event, so the words decide.
+// onElement performs a step on an element. If the page replaces the element between the search and the first event, it
+// starts the step again, because nothing has been done yet. Chromium's error code for this also covers failures after
+// an event, so the error text decides.
 func (w *window) onElement(step chromedp.Action[chromedp.Void]) {
 	w.tb.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
@@ -361,8 +361,7 @@ func (w *window) text() string {
 	return text
 }
 
-// accessible fails the test for each violation that axe-core finds on the page as it is now, and for each number that
-// is hard to read.
+// accessible fails the test for each violation that axe-core finds on the page, and for each number without separators.
 func (w *window) accessible() {
 	w.tb.Helper()
 	source, err := os.ReadFile("testdata/axe.min.js")

@@ -9,19 +9,19 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// slowPhone is by how much DevTools slows a desktop's processor down to that of a slow telephone.
+// slowPhone is the factor by which DevTools slows a desktop's processor down to a slow phone's.
 const slowPhone = 6
 
-// solving tries keys as the page's worker does, in the page itself, because DevTools slows only that down. It returns
-// milliseconds: of a try, and of challenges at the default difficulty of 16 and the largest of 64, whose counters are
-// drawn evenly.
+// solving tries keys as the page's worker does, but in the page itself, because DevTools slows only that down. It
+// returns milliseconds: for a try, and for challenges of the default difficulty of 16 and the highest of 64, whose
+// counters are evenly distributed.
 const solving = `import('/assets/buyer/work.js').then(({ scrypt }) => {
   const password = new Uint8Array(20), salt = new Uint8Array(16), tries = [];
   for (let i = 0; i < 120; i++) {
     password[19] = i;
     const began = performance.now();
     scrypt(password, salt, 512, 8, 32);
-    if (i >= 20) tries.push(performance.now() - began); // once it is compiled
+    if (i >= 20) tries.push(performance.now() - began); // after compilation
   }
   const at = (list, part) => list.toSorted((a, b) => a - b)[Math.min(list.length - 1, Math.floor(part * list.length))];
   const challenges = (most) => Array.from({ length: 2000 }, () => {
@@ -33,7 +33,7 @@ const solving = `import('/assets/buyer/work.js').then(({ scrypt }) => {
   return [at(tries, 0), at(tries, 0.5), at(usual, 0.5), at(usual, 0.99), at(hardest, 0.5), at(hardest, 0.99)];
 })`
 
-// BenchmarkWorkOnSlowPhone measures what a challenge takes in Chromium whose processor is slowed down. Run it on an
+// BenchmarkWorkOnSlowPhone measures how long a challenge takes in Chromium with a slowed-down processor. Run it on an
 // idle machine.
 func BenchmarkWorkOnSlowPhone(b *testing.B) {
 	w := open(b, embeddedShop(b).url("/"), phone())

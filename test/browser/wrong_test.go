@@ -9,14 +9,14 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// replaces types into a field what is to stand in it.
+// replaces types a new text over the one in a field.
 func (w *window) replaces(selector, text string) {
 	w.tb.Helper()
 	evaluate[bool](w, fmt.Sprintf("document.querySelector(%s).select(), true", quoted(selector)))
 	w.enter(selector, text)
 }
 
-// sets puts a value into a field, and tells the page as a browser does that has been typed into.
+// sets changes a field's value, and fires the events of a field that was typed into.
 func (w *window) sets(selector, value string) {
 	w.tb.Helper()
 	evaluate[bool](w, fmt.Sprintf("(() => { const f = document.querySelector(%s); f.value = %s; return "+
@@ -24,7 +24,7 @@ func (w *window) sets(selector, value string) {
 		quoted(selector), quoted(value)))
 }
 
-// isRight waits until nothing is said to be wrong with a field, to nobody.
+// isRight waits until a field shows no error, neither visibly nor to assistive technology.
 func (w *window) isRight(field string) {
 	w.tb.Helper()
 	w.seesNo(fmt.Sprintf(`[id="f-%s-wrong"]`, field))
@@ -32,8 +32,8 @@ func (w *window) isRight(field string) {
 		`'').includes('wrong'))(document.getElementsByName(%s)[0])`, quoted(field)))
 }
 
-// TestCorrectedField: what is wrong with a field is said until the field is changed, or one because of which it is
-// wrong; the sum counts what is left. The page takes numbers as it writes them, and no half of a time.
+// TestCorrectedField checks that a field's error stays until that field, or another that it depends on, is changed, and
+// that the total counts the rest. The page accepts numbers as it formats them, but no incomplete times.
 func TestCorrectedField(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -62,11 +62,11 @@ func TestCorrectedField(t *testing.T) {
 	w.sets("#f-visibleFrom", "")
 	w.isRight("visibleFrom")
 	w.click("[data-act=save]")
-	w.sees("#f-endTime-wrong", "“Begins”") // as its field is called
+	w.sees("#f-endTime-wrong", "“Begins”") // the field's label
 	w.accessible()
 	evaluate[bool](w, "(window.alerts = [], new MutationObserver(all => alerts.push(...all.map(m => "+
 		"m.type))).observe(document.querySelector('dialog [role=status]'), { childList: true, subtree: true }), true)")
-	w.click("[data-act=save]") // the same again: it is said again
+	w.click("[data-act=save]") // the same error appears again
 	w.until("window.alerts.length > 0")
 	w.sees("#f-endTime-wrong", "“Begins”")
 	w.sets("#f-beginTime", evaluate[string](w,
@@ -94,7 +94,7 @@ func TestCorrectedField(t *testing.T) {
 	w.sets(`[name="guards.limits.perUser.requests"]`, "")
 	w.click("[data-act=save]")
 	w.sees(problemAt("guards.limits.perUser.requests"), "This is missing")
-	w.sets(`[name="guards.limits.perUser.seconds"]`, "") // the pair is left out
+	w.sets(`[name="guards.limits.perUser.seconds"]`, "") // so the pair is omitted
 	w.isRight("guards.limits.perUser.requests")
 	w.keys(kb.Escape)
 	w.seesNo("dialog")
@@ -106,8 +106,8 @@ func TestCorrectedField(t *testing.T) {
 	w.until("document.querySelector('#q-voucherId').getAttribute('aria-invalid') === null")
 }
 
-// TestCorrectedToken: what was wrong with a token, or with a code, is said until another is typed. The field has the
-// focus meanwhile.
+// TestCorrectedToken checks that the error of a token or a code stays until another one is typed, and that the field
+// keeps the focus.
 func TestCorrectedToken(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -138,8 +138,8 @@ func TestCorrectedToken(t *testing.T) {
 	w.until("document.querySelector('#code').getAttribute('aria-invalid') === 'false'")
 }
 
-// TestRefusalGoesWithTheState: what an order's action was refused for is shown while the order is in the state that
-// it was about.
+// TestRefusalGoesWithTheState checks that the refusal of an action on an order is shown only while the order is in that
+// state.
 func TestRefusalGoesWithTheState(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -158,8 +158,8 @@ window.fetch = ((ask) => (path, options) => String(path).endsWith('/pay') ? Prom
 	w.seesNo(".order [role=alert]")
 }
 
-// bare finds counts and amounts of a thousand or more without a separator, in what a page shows: ids have none, nor
-// have years and what is code or was typed.
+// bare finds numbers of a thousand or more without separators in what a page shows, except ids, years, code and typed
+// text.
 const bare = `(() => {
   const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const ids = 'code, pre, script, style, textarea, .link, .order-id, .facts, .coupon-code, .crumb, .history, h1, h2, h3, [data-label=User], [data-label=用户], [data-label="Its order"], [data-label=对应订单], [data-label="What stands in it"]';
@@ -173,7 +173,7 @@ const bare = `(() => {
   return found.join(' | ');
 })()`
 
-// grouped fails the test for each number of a thousand or more that the page shows without a separator.
+// grouped fails the test for each number found by bare.
 func (w *window) grouped() {
 	w.tb.Helper()
 	if found := evaluate[string](w, bare); found != "" {
@@ -181,7 +181,7 @@ func (w *window) grouped() {
 	}
 }
 
-// TestGrouped: the search for bare numbers finds what it is to find, and leaves ids alone.
+// TestGrouped checks that bare finds numbers without separators and ignores ids.
 func TestGrouped(t *testing.T) {
 	t.Parallel()
 	s := embeddedShop(t)

@@ -27,7 +27,7 @@ func amtool(t *testing.T, args ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer // it warns there
+	var log bytes.Buffer // receives its warnings
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Stderr = &log
 	out, err := cmd.Output()
@@ -37,7 +37,7 @@ func amtool(t *testing.T, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// mailing is an operator's own configuration, which needs no address of the project's.
+// mailing is an operator's own configuration, which does not need the project's address.
 const mailing = `global:
   smtp_smarthost: mail.example:587
   smtp_from: alerts@shop.example
@@ -49,8 +49,9 @@ receivers:
       - to: night@shop.example
 `
 
-// With an address, an alert of each severity goes to people; without the one that the file wants, to nobody, so that
-// no attempt to send it can fail. A file that wants none sends without it. What the container starts with decides it.
+// With an address, alerts of each severity are sent to it. Without the address that the file requires, they are sent to
+// nobody, so that no attempt can fail. A file that requires no address always sends. The container's start command
+// decides.
 func TestAlertmanagerConfig(t *testing.T) {
 	t.Parallel()
 	container := project(t).Services["alertmanager"]
@@ -92,7 +93,7 @@ func TestAlertmanagerConfig(t *testing.T) {
 	}
 }
 
-// An alert that Prometheus sends reaches the address: its name, severity, what is wrong, and where to read on.
+// An alert from Prometheus reaches the address with its name, severity, problem, and a link to read on.
 func TestAlertReachesAPerson(t *testing.T) {
 	t.Parallel()
 	manager, _, err := server.AlertmanagerPrograms(t.Context())
@@ -130,7 +131,7 @@ func TestAlertReachesAPerson(t *testing.T) {
 		ask.Header.Set("Content-Type", "application/json")
 		answer, err := http.DefaultClient.Do(ask)
 		if err != nil {
-			return false // it is starting
+			return false // it is still starting
 		}
 		_ = answer.Body.Close()
 		return answer.StatusCode == http.StatusOK
@@ -157,7 +158,7 @@ func TestAlertReachesAPerson(t *testing.T) {
 	}
 }
 
-// startAlertmanager runs Alertmanager with the project's file, the person's address and a shorter wait, and returns
+// startAlertmanager runs Alertmanager with the project's file, the receiver's address and shorter waits, and returns
 // its own address.
 func startAlertmanager(t *testing.T, program, url string) string {
 	t.Helper()
@@ -187,7 +188,7 @@ func startAlertmanager(t *testing.T, program, url string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Wait() // t's context has ended it
+		_ = cmd.Wait() // the test's context has killed it
 		if t.Failed() {
 			t.Logf("Alertmanager:\n%s", &log)
 		}

@@ -16,7 +16,7 @@ import (
 	"seckill/internal/testkit/server"
 )
 
-// text is a file of the project.
+// text returns a file of the project.
 func text(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(root, path))
@@ -26,7 +26,7 @@ func text(t *testing.T, path string) string {
 	return string(b)
 }
 
-// found returns what the pattern's first group matches, sorted.
+// found returns the sorted matches of the pattern's first group.
 func found(pattern, in string) []string {
 	var all []string
 	for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(in, -1) {
@@ -36,7 +36,7 @@ func found(pattern, in string) []string {
 	return all
 }
 
-// The runbook has an entry for each alert, with its meaning and what to do, and for no other.
+// The runbook has an entry for each alert, with its meaning and what to do, and no other entries.
 func TestEveryAlertIsInTheRunbook(t *testing.T) {
 	t.Parallel()
 	rules := text(t, "deploy/prometheus/rules.yml")
@@ -78,14 +78,14 @@ func promtool(t *testing.T, args ...string) {
 	}
 }
 
-// The rules are valid, and fire and stay quiet as rules_test.yml expects.
+// The rules are valid, and fire or stay quiet as rules_test.yml expects.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	promtool(t, "check", "config", "prometheus.yml")
 	promtool(t, "test", "rules", "rules_test.yml")
 }
 
-// dashboard is what the tests read of a Grafana dashboard.
+// dashboard is the part of a Grafana dashboard that the tests read.
 type dashboard struct {
 	Panels []struct {
 		Title   string `json:"title"`
@@ -95,7 +95,7 @@ type dashboard struct {
 	} `json:"panels"`
 }
 
-// Every query of the dashboard can be parsed: as a recording rule it has to be.
+// Every query of the dashboard can be parsed: promtool checks it as a recording rule.
 func TestDashboardQueries(t *testing.T) {
 	t.Parallel()
 	var d dashboard

@@ -21,7 +21,7 @@ import (
 	"seckill/internal/testkit/server"
 )
 
-// named returns the services of the cluster's stack whose names begin so, by name.
+// named returns the services of the cluster's stack whose names have the prefix, by name.
 func named(t *testing.T, prefix string) map[string]types.ServiceConfig {
 	t.Helper()
 	all := map[string]types.ServiceConfig{}
@@ -56,10 +56,10 @@ func TestClusterSecretsHaveNoDefault(t *testing.T) {
 	}
 }
 
-// opsAddr is where operations are in every deployment: the default's port.
+// opsAddr is the operations listener in every deployment, with the default port.
 const opsAddr = ":8081"
 
-// Each instance has settings that the program takes, knows nodes of the Redis Cluster, and a Galera node of its own.
+// Each instance has valid settings, knows nodes of the Redis Cluster, and uses its own Galera node.
 func TestClusterServersUseTheStack(t *testing.T) {
 	t.Parallel()
 	nodes, galera := named(t, "redis"), named(t, "galera")
@@ -97,7 +97,7 @@ func TestClusterServersUseTheStack(t *testing.T) {
 	}
 }
 
-// Every node has the shared configuration, a volume of its own, and a limit that its own bounds fit into.
+// Every node has the shared configuration, its own volume, and a memory limit above its configured caches.
 func TestClusterNodesAreConfigured(t *testing.T) {
 	t.Parallel()
 	limit := regexp.MustCompile(`(?m)^maxmemory (\d+)mb$`).FindStringSubmatch(text(t, "deploy/cluster/redis.conf"))
@@ -142,7 +142,7 @@ func fileAt(target string) func(types.ServiceVolumeConfig) bool {
 	return func(v types.ServiceVolumeConfig) bool { return v.Type == types.VolumeTypeBind && v.Target == target }
 }
 
-// The entry of each stack knows all of its instances, and no others.
+// The entry of each stack knows exactly that stack's instances.
 func TestEntryKnowsTheInstances(t *testing.T) {
 	t.Parallel()
 	for stack, conf := range map[string]string{
@@ -161,7 +161,7 @@ func TestEntryKnowsTheInstances(t *testing.T) {
 	}
 }
 
-// TestGaleraNodeStarts: a node founds a cluster when it may, and joins otherwise.
+// TestGaleraNodeStarts checks that a node founds a cluster only if it may, and otherwise joins one.
 func TestGaleraNodeStarts(t *testing.T) {
 	t.Parallel()
 	const founds = "mariadbd --wsrep-node-name=x --wsrep-new-cluster\n"
@@ -207,8 +207,8 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-// TestRedisClusterIsMade: the script makes a cluster of nine nodes that are new, or that an earlier run was killed
-// with, and leaves it alone the next time.
+// TestRedisClusterIsMade checks that the script builds a cluster of nine nodes that are new, or left by a killed run,
+// and does nothing the next time.
 func TestRedisClusterIsMade(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -240,12 +240,12 @@ func TestRedisClusterIsMade(t *testing.T) {
 	}
 }
 
-// TestRedisClusterLosesNoKeys: nodes that know no other are not made new while one of them holds keys.
+// TestRedisClusterLosesNoKeys checks that unconnected nodes are not reset while one of them holds keys.
 func TestRedisClusterLosesNoKeys(t *testing.T) {
 	t.Parallel()
 	nodes := startNodes(t)
 	nodes.giveSlots(t, 3)
-	nodes.do(t, 0, "cluster", "addslotsrange", "5461", "16383") // a node takes writes once it knows of all slots
+	nodes.do(t, 0, "cluster", "addslotsrange", "5461", "16383") // writes need all slots assigned
 	for deadline := time.Now().Add(2 * time.Minute); !strings.HasPrefix(nodes.do(t, 0, "set", "key", "1"),
 		"OK"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -284,7 +284,7 @@ func (n redisNodes) do(t *testing.T, i int, args ...string) string {
 	return redisCLI(t, n[i], append([]string{"-a", "secret"}, args...)...)
 }
 
-// giveSlots gives the first nodes what redis-cli gives them before any is introduced.
+// giveSlots assigns slots to the first nodes as redis-cli does before it introduces nodes to each other.
 func (n redisNodes) giveSlots(t *testing.T, count int) {
 	t.Helper()
 	for i, slots := range [][]string{{"0", "5460"}, {"5461", "10922"}, {"10923", "16383"}}[:count] {
@@ -317,7 +317,7 @@ func (n redisNodes) runScript(t *testing.T) (string, error) {
 	cmd := exec.CommandContext(ctx, "sh", append([]string{root + "/deploy/cluster/redis-cluster.sh"}, n...)...)
 	cmd.Env = append(os.Environ(), "REDISCLI_AUTH=secret")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// With the redis-cli that it waits for.
+	// Also kills the redis-cli that the script waits for.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out, err := cmd.CombinedOutput()
 	return string(out), err

@@ -11,7 +11,7 @@ import (
 	"seckill/internal/kit/config"
 )
 
-// documents are what people read, by path from the root.
+// documents are the texts for people, by path from the root.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	paths := []string{"README.md", "README.zh-CN.md", "CONTRIBUTING.md", "SECURITY.md"}
@@ -29,7 +29,7 @@ func documents(t *testing.T) map[string]string {
 	return all
 }
 
-// The files that the documents for contributors name exist.
+// Files named by the documents for contributors exist.
 func TestNamedFilesExist(t *testing.T) {
 	t.Parallel()
 	named := 0
@@ -47,7 +47,7 @@ func TestNamedFilesExist(t *testing.T) {
 	}
 }
 
-// A setting or a command that a document names exists.
+// Settings and commands named by a document exist.
 func TestNamedSettingsAndCommandsExist(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{ // names that look like settings: a code, and what Kubernetes sets
@@ -75,7 +75,7 @@ func TestNamedSettingsAndCommandsExist(t *testing.T) {
 	}
 }
 
-// A target of make that a document names exists.
+// Make targets named by a document exist.
 func TestNamedTargetsExist(t *testing.T) {
 	t.Parallel()
 	targets, named := makeTargets(t), 0

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// makeEnv runs `make env` in a directory that has only what it needs, with bin in front of PATH.
+// makeEnv runs `make env` in a directory with only the files that it needs, with bin first in PATH.
 func makeEnv(t *testing.T, dir, bin string) (output string, err error) {
 	t.Helper()
 	for _, name := range []string{"Makefile", ".env.example"} {
@@ -23,7 +23,7 @@ func makeEnv(t *testing.T, dir, bin string) (output string, err error) {
 	}
 	cmd := exec.CommandContext(t.Context(), "make", "env")
 	cmd.Dir = dir
-	// Without the variables of the make that runs this test.
+	// Removes the variables of the make that runs this test.
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "MAKEFLAGS=", "MAKELEVEL=", "MAKEFILES=")
 	said, err := cmd.CombinedOutput()
 	return string(said), err

@@ -12,7 +12,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// each runs check on every service of every stack, in a subtest with its name.
+// each runs check on every service of every stack, in a subtest with the service's name.
 func each(t *testing.T, check func(t *testing.T, s types.ServiceConfig)) {
 	t.Helper()
 	for _, file := range []string{smallStack, clusterStack} {
@@ -26,7 +26,7 @@ func each(t *testing.T, check func(t *testing.T, s types.ServiceConfig)) {
 	}
 }
 
-// isJob reports whether a service does something once and ends.
+// isJob reports whether a service runs once and ends.
 func isJob(s types.ServiceConfig) bool { return s.Name == "redis-cluster" }
 
 func TestImagesHaveAVersion(t *testing.T) {
@@ -134,7 +134,7 @@ func TestMountedFilesExist(t *testing.T) {
 			if v.Type != types.VolumeTypeBind {
 				continue
 			}
-			// If a source is missing, an engine makes an empty directory, and the service starts without its file.
+			// If a source is missing, an engine creates an empty directory, and the service starts without its file.
 			if _, err := os.Stat(filepath.Clean(v.Source)); err != nil {
 				t.Error(err)
 			}
@@ -142,7 +142,7 @@ func TestMountedFilesExist(t *testing.T) {
 	})
 }
 
-// A container that leaks, forks or spins takes nothing from the others.
+// A container that leaks, forks or spins cannot starve the others.
 func TestContainersAreBounded(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s types.ServiceConfig) {
@@ -157,7 +157,7 @@ func TestContainersAreBounded(t *testing.T) {
 	})
 }
 
-// Limits of different layers fit each other: a process that reaches its own is not killed by the container's.
+// A process's own limit is below its container's, so that the container does not kill it first.
 func TestLimitsFit(t *testing.T) {
 	t.Parallel()
 	p := project(t)

@@ -6,7 +6,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// Two builds that export to one tag at the same time make the first `make up` fail.
+// Two simultaneous builds with the same tag would make the first `make up` fail.
 func TestEveryTagIsBuiltOnce(t *testing.T) {
 	t.Parallel()
 	services := project(t).Services

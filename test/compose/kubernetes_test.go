@@ -7,8 +7,8 @@ import (
 	"seckill/internal/kit/config"
 )
 
-// The settings of deploy/kubernetes, with the secret beside them, are what the program takes. `make kubernetes-check`
-// checks the rest of the manifests.
+// The program accepts the settings of deploy/kubernetes together with the secret. `make kubernetes-check` checks the
+// rest of the manifests.
 func TestKubernetesSettingsAreRight(t *testing.T) {
 	t.Parallel()
 	environ := []string{

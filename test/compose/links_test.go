@@ -14,7 +14,7 @@ import (
 	"unicode"
 )
 
-// Every relative link in a document leads to an existing file, and its anchor to a heading of that file.
+// Every relative link in a document leads to an existing file, and its anchor to a heading in that file.
 func TestDocumentLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	followed := 0
@@ -68,14 +68,14 @@ func markdown(t *testing.T) []string {
 	return all
 }
 
-// links are the targets of a document's links and pictures, except those in code.
+// links returns the targets of a document's links and pictures, except in code.
 func links(document string) []string {
 	document = regexp.MustCompile("(?s)(^|\n)```.*?\n```").ReplaceAllString(document, "")
 	document = regexp.MustCompile("`[^`]*`").ReplaceAllString(document, "")
 	return found(`\]\(([^)\s]+)\)`, document)
 }
 
-// anchors are the anchors of a document's headings, as GitHub makes them.
+// anchors returns the anchors of a document's headings, as GitHub generates them.
 func anchors(document string) []string {
 	document = regexp.MustCompile("(?s)(^|\n)```.*?\n```").ReplaceAllString(document, "")
 	var all []string

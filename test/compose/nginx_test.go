@@ -23,7 +23,7 @@ func nginxConf(t *testing.T) string {
 	return regexp.MustCompile(`(?m)^\s*#.*$`).ReplaceAllString(string(text), "")
 }
 
-// locations are the blocks of the locations in conf, by what they match.
+// locations returns the location blocks in conf, by what they match.
 func locations(t *testing.T, conf string) map[string]string {
 	t.Helper()
 	blocks := map[string]string{}
@@ -37,7 +37,7 @@ func locations(t *testing.T, conf string) map[string]string {
 	return blocks
 }
 
-// directive returns the arguments of the only directive of that name in conf, or none.
+// directive returns the arguments of the directive with that name, which conf has at most once.
 func directive(t *testing.T, conf, name string) []string {
 	t.Helper()
 	found := regexp.MustCompile(`(?m)^\s*`+name+`\s+([^;]+);`).FindAllStringSubmatch(conf, -1)
@@ -53,8 +53,8 @@ func directive(t *testing.T, conf, name string) []string {
 
 const purchases = `~ "^/voucher(-order)?/seckill/[0-9]+$"`
 
-// nginx retries a purchase although it may have arrived, but no other write. An instance that accepts no connections
-// costs no answer.
+// nginx retries a purchase even if it may have arrived, but no other write. If an instance refuses connections, no
+// answer is lost.
 func TestOnlyPurchasesAreRepeated(t *testing.T) {
 	t.Parallel()
 	conf := nginxConf(t)
@@ -88,7 +88,7 @@ func TestOnlyPurchasesAreRepeated(t *testing.T) {
 	}
 }
 
-// nginx's own answers have the form of the service's answers.
+// nginx's own answers have the form of the service's.
 func TestRefusalsOfTheEntryAreProblemDocuments(t *testing.T) {
 	t.Parallel()
 	conf := nginxConf(t)
@@ -136,7 +136,7 @@ func TestRefusalsOfTheEntryAreProblemDocuments(t *testing.T) {
 	}
 }
 
-// No program reads nginx's own HTML: each status that nginx answers itself has a document, which exists.
+// Each status that nginx itself answers has a problem document, so that no program gets nginx's HTML.
 func TestEntryHasADocumentForEachOfItsStatuses(t *testing.T) {
 	t.Parallel()
 	conf := nginxConf(t)
@@ -165,7 +165,7 @@ func TestEntryHasADocumentForEachOfItsStatuses(t *testing.T) {
 	}
 }
 
-// The routes that take a body are those that have one by their description: all others refuse it.
+// The entry accepts bodies on exactly the routes whose description has one.
 func TestBodiesAreTakenWhereTheyAreDescribed(t *testing.T) {
 	t.Parallel()
 	var taking, tiny *regexp.Regexp
@@ -196,7 +196,7 @@ func TestBodiesAreTakenWhereTheyAreDescribed(t *testing.T) {
 	}
 	parameter := regexp.MustCompile(`\{\w+\}`)
 	for _, o := range c.Operations() {
-		embeddedOnly := strings.HasPrefix(o.Path, "/demo/") // which no entry stands before
+		embeddedOnly := strings.HasPrefix(o.Path, "/demo/") // which has no entry in front
 		if path := parameter.ReplaceAllString(o.Path, "7"); !embeddedOnly && o.TakesBody() &&
 			!taking.MatchString(path) && !tiny.MatchString(path) {
 			t.Errorf("%s %s has a body, which the entry refuses", o.Method, o.Path)
@@ -204,7 +204,7 @@ func TestBodiesAreTakenWhereTheyAreDescribed(t *testing.T) {
 	}
 }
 
-// expressionOf returns the expression of a location.
+// expressionOf returns the regular expression of a location.
 func expressionOf(t *testing.T, match string) *regexp.Regexp {
 	t.Helper()
 	expression, err := strconv.Unquote(strings.TrimPrefix(match, "~ "))
@@ -228,7 +228,7 @@ func number(t *testing.T, conf, name string) int {
 	return n
 }
 
-// Every connection of a buyer needs one to an instance: two file descriptors.
+// Every buyer's connection needs one to an instance: two file descriptors in all.
 func TestConnectionsHaveFileDescriptors(t *testing.T) {
 	t.Parallel()
 	conf := nginxConf(t)
@@ -236,7 +236,7 @@ func TestConnectionsHaveFileDescriptors(t *testing.T) {
 	if files < 2*connections {
 		t.Errorf("worker_rlimit_nofile is %d for %d connections", files, connections)
 	}
-	// 10000 is Redis's default of maxclients; it needs 32 more descriptors.
+	// 10000 is Redis's default maxclients; it needs 32 further descriptors.
 	for name, want := range map[string]int{"nginx": files, "redis": 10000 + 32} {
 		limit := project(t).Services[name].Ulimits["nofile"]
 		if limit == nil || max(limit.Single, limit.Soft) < want || max(limit.Single, limit.Hard) < want {

@@ -18,7 +18,7 @@ var secrets = []string{
 	"SECKILL_JWT_SECRET", "SECKILL_GUARD_SECRET", "SECKILL_REDIS_PASSWORD", "MYSQL_PASSWORD", "GRAFANA_PASSWORD",
 }
 
-// filled is an environment in which every secret has a value that names it.
+// filled returns an environment in which every secret has a value that contains its name.
 func filled() map[string]string {
 	env := make(map[string]string, len(secrets))
 	for _, name := range secrets {
@@ -33,7 +33,7 @@ const (
 	clusterStack = "deploy/cluster/compose.yml"
 )
 
-// load reads a compose file with env as the environment, without the machine's environment and .env.
+// load reads a compose file with env as the environment, ignoring the machine's environment and .env.
 func load(t *testing.T, file string, env map[string]string) (*types.Project, error) {
 	t.Helper()
 	var pairs []string
@@ -47,13 +47,13 @@ func load(t *testing.T, file string, env map[string]string) (*types.Project, err
 	return options.LoadProject(t.Context())
 }
 
-// project is the small stack's compose file with every secret set.
+// project returns the small stack's compose file with every secret set.
 func project(t *testing.T) *types.Project {
 	t.Helper()
 	return projectOf(t, smallStack)
 }
 
-// projectOf is a compose file with every secret set.
+// projectOf returns a compose file with every secret set.
 func projectOf(t *testing.T, file string) *types.Project {
 	t.Helper()
 	p, err := load(t, file, filled())
@@ -63,7 +63,7 @@ func projectOf(t *testing.T, file string) *types.Project {
 	return p
 }
 
-// variables of a service as a plain map; one without a value counts as empty.
+// variables returns a service's environment as a plain map; a variable without a value is empty.
 func variables(s types.ServiceConfig) map[string]string {
 	vars := make(map[string]string, len(s.Environment))
 	for name, value := range s.Environment {
@@ -74,7 +74,7 @@ func variables(s types.ServiceConfig) map[string]string {
 	return vars
 }
 
-// exampleLines are the assignments of .env.example.
+// exampleLines returns the assignments in .env.example.
 func exampleLines(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, ".env.example"))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// flag returns the argument behind the flag name in a command, "" when there is none.
+// flag returns the argument after the flag in a command, or "".
 func flag(command []string, name string) string {
 	i := slices.Index(command, name)
 	if i < 0 || i+1 >= len(command) {
@@ -51,7 +51,7 @@ func TestMySQLKeepsWhatItCommits(t *testing.T) {
 	}
 }
 
-// Without it the image creates a root for every address, on a network that others share.
+// Without the setting, the image creates a root user for every address, on a network that others share.
 func TestMySQLHasNoRootFromAfar(t *testing.T) {
 	t.Parallel()
 	if got := variables(project(t).Services["mysql"])["MYSQL_ROOT_HOST"]; got != "localhost" {

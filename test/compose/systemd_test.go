@@ -10,7 +10,7 @@ import (
 	"seckill/internal/kit/config"
 )
 
-// The settings are read by systemd, and by a shell for the commands beside the service.
+// The settings file can be read by systemd, and by a shell for commands that run beside the service.
 func TestSystemdSettings(t *testing.T) {
 	t.Parallel()
 	const names = `"$SECKILL_REDIS_ADDRS" "$SECKILL_MYSQL_DSN" "$SECKILL_HTTP_ADDR"`
@@ -22,8 +22,8 @@ func TestSystemdSettings(t *testing.T) {
 	}
 }
 
-// The unit leaves a stopping process the time that its settings may give it, as many open files as a container has,
-// and no way into the embedded mode.
+// The unit gives a stopping process the time that its settings allow, as many open files as a container has, and no way
+// into the embedded mode.
 func TestSystemdUnit(t *testing.T) {
 	t.Parallel()
 	unit := text(t, "deploy/systemd/seckill.service")

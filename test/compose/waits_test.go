@@ -23,11 +23,11 @@ type wait struct {
 	what    string
 	bound   time.Duration
 	file    string // "" for a setting
-	name    string // of the constant or the setting; "" when it is neither
+	name    string // of the constant or setting; "" if neither
 	setting bool
 }
 
-// waits returns the rows of the page.
+// waits returns the rows of docs/waits.md.
 func waits(t *testing.T) (rows []wait) {
 	t.Helper()
 	quoted := regexp.MustCompile("`([^`]+)`")
@@ -55,7 +55,7 @@ func waits(t *testing.T) (rows []wait) {
 	return rows
 }
 
-// The page says what the code does.
+// docs/waits.md agrees with the code.
 func TestWaitsAreAsDocumented(t *testing.T) {
 	t.Parallel()
 	defaults := map[string]string{}
@@ -71,7 +71,7 @@ func TestWaitsAreAsDocumented(t *testing.T) {
 		case w.name != "":
 			is, err = constant(filepath.Join("..", "..", w.file), w.name)
 		default:
-			_ = text(t, w.file) // it exists
+			_ = text(t, w.file) // checks that the file exists
 			continue
 		}
 		if err != nil || is != w.bound {
@@ -80,7 +80,7 @@ func TestWaitsAreAsDocumented(t *testing.T) {
 	}
 }
 
-// constant returns a constant duration of a file.
+// constant returns the value of a duration constant in a file.
 func constant(file, name string) (time.Duration, error) {
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 	if err != nil {
@@ -98,7 +98,7 @@ func constant(file, name string) (time.Duration, error) {
 	return duration(values, values[name])
 }
 
-// duration evaluates what constants of durations are made of.
+// duration evaluates an expression of a duration constant.
 func duration(values map[string]ast.Expr, e ast.Expr) (time.Duration, error) {
 	units := map[string]time.Duration{
 		"Millisecond": time.Millisecond, "Second": time.Second, "Minute": time.Minute, "Hour": time.Hour,
@@ -123,7 +123,7 @@ func duration(values map[string]ast.Expr, e ast.Expr) (time.Duration, error) {
 	return 0, fmt.Errorf("no duration that this test reads: %T", e)
 }
 
-// computed are timeouts that follow from others, by the words of the code.
+// computed are timeouts that are derived from others, by their expression in the code.
 func computed() map[string]string {
 	return map[string]string{
 		"wait":            "SECKILL_MAX_WAIT, recordTimeout or rowTimeout",
@@ -136,7 +136,7 @@ func computed() map[string]string {
 	}
 }
 
-// Every timeout of a call in the service is on the page. Locks have a page of their own.
+// Every timeout of a call in the service is in docs/waits.md. Locks have their own page.
 func TestTimeoutsAreDocumented(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
@@ -179,7 +179,7 @@ func TestTimeoutsAreDocumented(t *testing.T) {
 	}
 }
 
-// isOutside reports whether a folder is no part of what serves buyers, or is documented elsewhere.
+// isOutside reports whether a folder does not serve buyers, or is documented elsewhere.
 func isOutside(dir string) bool {
 	for _, outside := range []string{"internal/lock", "internal/testkit", "internal/httpload", "internal/checker"} {
 		if strings.HasPrefix(dir, outside) {

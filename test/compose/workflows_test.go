@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Workflows call only make targets, have only read rights, use no secret, and pin the actions of others.
+// Workflows call only make targets, have only read permissions, use no secrets, and pin third-party actions.
 func TestWorkflowsCallOnlyMake(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*"))
@@ -46,7 +46,7 @@ func TestWorkflowsCallOnlyMake(t *testing.T) {
 	}
 }
 
-// The workflow of every change does what .ci/run does.
+// The workflow for every change runs the same steps as .ci/run.
 func TestWorkflowHasTheStepsOfCI(t *testing.T) {
 	t.Parallel()
 	steps := regexp.MustCompile(`[\w-]+|'[^']+'`).FindAllString(
@@ -59,7 +59,7 @@ func TestWorkflowHasTheStepsOfCI(t *testing.T) {
 	}
 }
 
-// matrix is the targets for which a workflow runs make.
+// matrix returns the make targets that a workflow runs.
 func matrix(workflow string) []string {
 	var all []string
 	for _, list := range found(`(?m)^ +target: \[(.*)\]$`, workflow) {
@@ -68,7 +68,7 @@ func matrix(workflow string) []string {
 	return all
 }
 
-// makeTargets are the targets of make, those of the lab with -C lab before them.
+// makeTargets returns all make targets, those of the lab with the prefix -C lab.
 func makeTargets(t *testing.T) []string {
 	t.Helper()
 	targets := found(`(?m)^([a-z-]+):`, text(t, "Makefile"))

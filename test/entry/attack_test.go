@@ -16,28 +16,28 @@ import (
 
 var full = flag.Bool("full", false, "attack the entry as it is, with 16,000 connections, not a sixteenth of it")
 
-// scale is what an attack is made of: a number of connections beside what the entry holds.
+// scale is the size of an attack relative to the connections that the entry holds.
 type scale struct {
-	capacity  int // of both workers together
+	capacity  int // connections of both workers together
 	attackers int
 	changes   []change
 }
 
-// scaled returns an attack with so many connections for a hundred that the entry holds.
+// scaled returns an attack with the given percentage of the connections that the entry holds.
 func scaled(percent int) scale {
 	if *full {
-		return scale{2 * 16384, 16_000, nil} // a process may have 20,000
+		return scale{2 * 16384, 16_000, nil} // because a process may have 20,000 connections
 	}
 	return scale{2 * 1024, 2 * 1024 * percent / 100, []change{{`worker_connections 16384`, "worker_connections 1024"}}}
 }
 
 const (
-	rampUp   = 4 * time.Second // until all attackers have come
+	rampUp   = 4 * time.Second // the time within which all attackers arrive
 	duration = 12 * time.Second
 )
 
-// attack keeps connections open from 127.0.0.2 to 127.0.0.9 until ctx ends: each sends the text and then a byte every
-// half second, and comes back two seconds after it was cut off. It returns the longest that one was open.
+// attack keeps connections from 127.0.0.2 to 127.0.0.9 open until ctx ends. Each sends the text and then a byte every
+// half second, and reconnects two seconds after it was cut off. It returns the longest lifetime of a connection.
 func (e *entry) attack(
 	ctx context.Context, connections int, text string,
 ) (stop func() (cutOff int64, longest time.Duration)) {
@@ -92,8 +92,8 @@ func (e *entry) attack(
 	}
 }
 
-// buy has a buyer after the other buy until ctx ends, and ten at least, each over a connection of their own, and
-// returns how long each took.
+// buy lets buyers buy one after another until ctx ends, at least ten, each over a new connection, and returns how long
+// each took.
 func (e *entry) buy(ctx context.Context) (took []time.Duration) {
 	e.t.Helper()
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
@@ -109,7 +109,7 @@ func (e *entry) buy(ctx context.Context) (took []time.Duration) {
 			e.t.Errorf("buyer %d got no answer: %v", len(took)+1, err)
 			return took
 		}
-		_ = res.Body.Close() // the status says all
+		_ = res.Body.Close() // only the status matters
 		if res.StatusCode != http.StatusOK {
 			e.t.Errorf("buyer %d: %s", len(took)+1, res.Status)
 		}
@@ -122,14 +122,14 @@ func (e *entry) buy(ctx context.Context) (took []time.Duration) {
 	return took
 }
 
-// TestBuyersAreAnsweredDuringAttacks: more slow bodies than the entry holds connections, and slow headers and idle
-// connections on three quarters of them, for some seconds each. Nobody stays longer than the entry says, and every
-// buyer gets an answer.
+// TestBuyersAreAnsweredDuringAttacks attacks for several seconds with more slow bodies than the entry holds
+// connections, then with slow headers and idle connections on three quarters of them. No attacking connection may
+// outlive the entry's limits, and every buyer must get an answer.
 func TestBuyersAreAnsweredDuringAttacks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		percent int
 		text    string
-		longest time.Duration // that a connection may be open; a multiple of what nginx.conf says
+		longest time.Duration // longest allowed lifetime of a connection: a multiple of nginx.conf's
 	}{
 		"slow bodies": {
 			150, "POST /voucher/seckill/7 HTTP/1.1\r\nHost: shop\r\nContent-Length: 1000\r\n\r\n", 10 * time.Second,
@@ -161,7 +161,8 @@ func TestBuyersAreAnsweredDuringAttacks(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsYield: more connections than the entry holds that ask once and then nothing keep no buyer out.
+// TestIdleConnectionsYield opens more connections than the entry holds, which send one request and then idle: they must
+// keep no buyer out.
 func TestIdleConnectionsYield(t *testing.T) {
 	s := scaled(150)
 	e := start(t, instance(nil), "", s.changes...)

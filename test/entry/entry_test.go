@@ -23,10 +23,10 @@ type entry struct {
 	nginx *server.Nginx
 }
 
-// change replaces what a pattern matches in the configuration, which has to have it.
+// change replaces the match of a pattern, which the configuration must contain.
 type change struct{ pattern, by string }
 
-// start starts nginx before an instance. trusted is the text of trusted-proxies.conf.
+// start starts nginx in front of an instance. trusted is the content of trusted-proxies.conf.
 func start(t *testing.T, instance http.Handler, trusted string, more ...change) *entry {
 	t.Helper()
 	behind := httptest.NewServer(instance)
@@ -34,7 +34,7 @@ func start(t *testing.T, instance http.Handler, trusted string, more ...change) 
 	return startBefore(t, behind.Listener.Addr().String(), trusted, more...)
 }
 
-// startBefore starts nginx before an instance at an address.
+// startBefore starts nginx in front of an instance at an address.
 func startBefore(t *testing.T, instance, trusted string, more ...change) *entry {
 	t.Helper()
 	text, err := os.ReadFile("../../deploy/nginx/nginx.conf")
@@ -55,7 +55,7 @@ func startBefore(t *testing.T, instance, trusted string, more ...change) *entry 
 			{`(?m)^    resolver .*\n`, ""},
 			{` /tmp/`, " " + dir + "/"},
 			{`/etc/nginx/`, dir + "/"},
-			{`(?m)^worker_rlimit_nofile .*\n`, ""}, // of this machine's there may be fewer
+			{`(?m)^worker_rlimit_nofile .*\n`, ""}, // this machine may allow fewer
 			{`worker_processes auto`, "worker_processes 2"},
 		}, more...) {
 			pattern := regexp.MustCompile(c.pattern)
@@ -77,7 +77,7 @@ func startBefore(t *testing.T, instance, trusted string, more ...change) *entry 
 	return &entry{t, n}
 }
 
-// dial connects from an address of this machine. The connection has a minute.
+// dial connects from an address of this machine, with a deadline of a minute.
 func (e *entry) dial(from string) (net.Conn, error) {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	c, err := d.DialContext(e.t.Context(), "tcp", e.nginx.Addr)
@@ -87,7 +87,8 @@ func (e *entry) dial(from string) (net.Conn, error) {
 	return c, c.SetDeadline(time.Now().Add(time.Minute))
 }
 
-// send connects from an address and sends a text, which may be half a request. The connection is closed with the test.
+// send connects from an address and sends a text, which may be part of a request. The end of the test closes the
+// connection.
 func (e *entry) send(from, text string) net.Conn {
 	e.t.Helper()
 	c, err := e.dial(from)
@@ -101,7 +102,7 @@ func (e *entry) send(from, text string) net.Conn {
 	return c
 }
 
-// answer is what nginx says.
+// answer is an answer of the entry.
 type answer struct {
 	status int
 	header http.Header
@@ -115,11 +116,11 @@ func read(c net.Conn) (answer, error) {
 		return answer{}, err
 	}
 	body, err := io.ReadAll(res.Body)
-	_ = res.Body.Close() // it was read
+	_ = res.Body.Close() // the body was read
 	return answer{res.StatusCode, res.Header, string(body)}, err
 }
 
-// ask sends a request on a connection of its own and reads the answer.
+// ask sends a request on a new connection and reads the answer.
 func (e *entry) ask(from, text string) answer {
 	e.t.Helper()
 	a, err := read(e.send(from, text))
@@ -134,7 +135,7 @@ func request(method, path string, headers ...string) string {
 	return method + " " + path + " HTTP/1.1\r\nHost: shop\r\n" + strings.Join(append(headers, ""), "\r\n") + "\r\n"
 }
 
-// isProblem fails the test unless the answer is a problem document of nginx's with that status and code.
+// isProblem fails the test unless the answer is nginx's own problem document with that status and code.
 func (a answer) isProblem(t *testing.T, status int, code string) {
 	t.Helper()
 	var document struct {
@@ -147,7 +148,8 @@ func (a answer) isProblem(t *testing.T, status int, code string) {
 	}
 }
 
-// instance answers everything as soon as it has read it, and says who asked. /held is answered once hold is closed.
+// instance answers every request once it has read it, and reports the caller's address. Requests for /held wait until
+// hold is closed.
 func instance(hold <-chan struct{}) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Routes without a body take none: a slow body could hold a connection as long as it liked. What some clients send
-// with each POST is let through, and a purchase's few bytes.
+// Routes without a body accept none, because a slow body could hold a connection indefinitely. The empty bodies that
+// some clients send with each POST, and the few bytes of a purchase, are let through.
 func TestBodiesWhereThereAreNone(t *testing.T) {
 	t.Parallel()
 	e := start(t, instance(nil), "")
@@ -58,7 +58,7 @@ func TestBodiesWhereThereAreNone(t *testing.T) {
 	}
 }
 
-// An address may have 2,000 requests under way, no more; others have theirs.
+// An address may have 2,000 requests under way, but no more, without affecting other addresses.
 func TestRequestsOfAnAddress(t *testing.T) {
 	t.Parallel()
 	const most = 2000
@@ -78,8 +78,8 @@ func TestRequestsOfAnAddress(t *testing.T) {
 			statuses <- a.status
 		}()
 	}
-	// Each worker counts a request when it reads its header. Those beyond the limit, whichever they are, are answered
-	// at once.
+	// Each worker counts a request when it has read its header. Requests beyond the limit, whichever they are, are
+	// refused at once.
 	for range beyond {
 		if status := <-statuses; status != http.StatusTooManyRequests {
 			t.Fatalf("an address with %d requests under way may have more: %d", most, status)
@@ -101,13 +101,13 @@ func TestRequestsOfAnAddress(t *testing.T) {
 	}
 }
 
-// 300 unfinished bodies, of a megabyte each or as long as they may be: the first are refused, of the others an
-// address has a hundred, and neither fills a disk.
+// Unfinished bodies are limited: of 300, each a megabyte or of the maximum size, the oversized ones are refused; of the
+// others an address may have a hundred; and neither fills a disk.
 func TestUnfinishedBodies(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		announced, sent int
-		refusals        map[int]int // how many, by status; the others wait for the rest of their body
+		refusals        map[int]int // how many by status; the others wait for their bodies
 	}{
 		"a megabyte":           {1 << 20, 512 << 10, map[int]int{413: 300}},
 		"as long as they may":  {128 << 10, 100 << 10, map[int]int{429: 200}},
@@ -130,7 +130,7 @@ func TestUnfinishedBodies(t *testing.T) {
 				}
 				all.Go(func() {
 					defer c.Close()
-					_, _ = c.Write([]byte(half)) // which may be cut off
+					_, _ = c.Write([]byte(half)) // which nginx may cut off
 					if a, err := read(c); err == nil {
 						mu.Lock()
 						statuses[a.status]++
@@ -141,9 +141,9 @@ func TestUnfinishedBodies(t *testing.T) {
 			if a := e.ask("127.0.0.1", request("POST", "/voucher/seckill/7")); a.status != http.StatusOK {
 				t.Errorf("a buyer meanwhile: %d %s", a.status, a.body)
 			}
-			all.Wait() // the body's time is over
+			all.Wait() // the time for bodies is over
 			for status, n := range tc.refusals {
-				// A refusal may be lost to a reset when the caller still sends; most are not.
+				// A refusal may be lost to a reset while the caller still sends; most are not.
 				if got := statuses[status]; got > n || got < n/2 {
 					t.Errorf("answers %v, want %d of %d", statuses, n, status)
 				}
@@ -155,18 +155,18 @@ func TestUnfinishedBodies(t *testing.T) {
 	}
 }
 
-// nginx has no room for files: the longest body that it takes and an answer larger than its buffers get through
-// without any.
+// nginx needs no temporary files: the longest accepted body, and an answer larger than its buffers, get through without
+// any.
 func TestNothingIsSpooled(t *testing.T) {
 	t.Parallel()
-	const large = 32 << 20 // more than sockets take
+	const large = 32 << 20 // more than socket buffers hold
 	e := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err == nil {
 			_, _ = w.Write(make([]byte, large))
 		}
 	}), "")
 	for _, name := range []string{"client_body", "proxy"} {
-		// from now on a temporary file cannot be made.
+		// From now on nginx cannot create temporary files.
 		if err := os.RemoveAll(filepath.Join(e.nginx.Dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestNothingIsSpooled(t *testing.T) {
 	const longest = 128 << 10
 	c := e.send("127.0.0.1",
 		fmt.Sprintf("POST /voucher HTTP/1.1\r\nHost: shop\r\nContent-Length: %d\r\n\r\nx", longest))
-	if err := c.(*net.TCPConn).SetReadBuffer(128 << 10); err != nil { // a caller who takes it slowly
+	if err := c.(*net.TCPConn).SetReadBuffer(128 << 10); err != nil { // a caller that reads slowly
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(c, strings.Repeat("x", longest-1)); err != nil {
@@ -185,7 +185,7 @@ func TestNothingIsSpooled(t *testing.T) {
 	}
 }
 
-// Callers behind a balancer are told apart by what it says, and others cannot claim to be somebody else.
+// Callers behind a trusted balancer are identified by its header; others cannot claim another address.
 func TestRealAddresses(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A token may stand in a query, in whatever form. What nginx logs of requests that no instance answers has none.
+// nginx's log of requests that no instance answers contains no token, although a token may be in a query, in any form.
 func TestTokensAreNotLogged(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(http.NotFoundHandler())
@@ -39,7 +39,7 @@ func TestTokensAreNotLogged(t *testing.T) {
 			t.Errorf("%.60q: %d, with no instance", line, a.status)
 		}
 	}
-	e.nginx.Stop() // what it wanted to log is written now
+	e.nginx.Stop() // flushes its log
 	log, err := e.nginx.Log()
 	if err != nil {
 		t.Fatal(err)

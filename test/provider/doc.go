@@ -1,5 +1,4 @@
-// Package provider connects a second payment provider, as a shop would connect a real one: a bank with ids of its
-// own, a signature of its own, and money that it sends back by the id of the charge. It is an example beside
-// internal/sandbox, and a test that payments stay with the provider they began with: on a real ledger, through the
-// real routes.
+// Package provider connects a second payment provider, as a shop would connect a real one: a bank with its own payment
+// ids, its own signature, and refunds by the charge's id. It is an example beside internal/sandbox. It also tests, on a
+// real ledger and through the real routes, that a payment stays with the provider it began with.
 package provider

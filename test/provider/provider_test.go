@@ -35,8 +35,7 @@ const (
 
 var rules = authtoken.Rules{Secret: []byte(key)}
 
-// shop is the service as cmd/server wires it for ordinary vouchers, which need no Redis, with the providers that it
-// is given.
+// shop is the service as cmd/server wires it, with the given providers, for ordinary vouchers, which need no Redis.
 type shop struct {
 	t       *testing.T
 	ledger  *sqlstore.Store
@@ -64,7 +63,7 @@ func openLedger(t *testing.T) *sqlstore.Store {
 	return ledger
 }
 
-// openShop opens the shop on a ledger, with the bank if it is not nil, and the sandbox; first is the default of both.
+// openShop opens the shop on a ledger with the sandbox and, if it is not nil, the bank; first is the default provider.
 func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *shop {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -120,7 +119,7 @@ func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *shop
 	return s
 }
 
-// answered is a request's status and data.
+// answered is the status and data of an answer.
 type answered struct {
 	status int
 	data   struct {
@@ -156,14 +155,14 @@ func (s *shop) asBuyer(want int, path string, args ...any) answered {
 	return a
 }
 
-// order buys and begins to pay.
+// order buys a voucher and starts to pay.
 func (s *shop) order() (orderID string, payment answered) {
 	s.t.Helper()
 	orderID = s.asBuyer(http.StatusCreated, "/voucher/buy/%d", s.voucher).data.OrderID
 	return orderID, s.asBuyer(http.StatusOK, "/order/%s/pay", orderID)
 }
 
-// calls sends a callback to a route.
+// calls sends a callback to a route and expects a status.
 func (s *shop) calls(want int, route, header string, body []byte, signature string) {
 	s.t.Helper()
 	if a := s.post(route, map[string]string{header: signature}, string(body)); a.status != want {
@@ -171,7 +170,7 @@ func (s *shop) calls(want int, route, header string, body []byte, signature stri
 	}
 }
 
-// stands checks the order's state, and its payments as "id provider reference state" each.
+// stands checks the order's state and its payments, each as "id provider reference state".
 func (s *shop) stands(orderID, status string, payments ...string) {
 	s.t.Helper()
 	var id int64
@@ -195,7 +194,7 @@ func (s *shop) stands(orderID, status string, payments ...string) {
 	}
 }
 
-// A payment at the bank from the first press to the refund, with what a bank and the wire between do wrong.
+// TestBank follows a payment at the bank from the button to the refund, with the errors of a bank and of a network.
 func TestBank(t *testing.T) {
 	t.Parallel()
 	b := startBank(t)
@@ -219,10 +218,10 @@ func TestBank(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Not the sandbox's payment.
+	// The sandbox must refuse the bank's payment.
 	s.calls(http.StatusNotFound, "/payment/callback/sandbox", sandbox.SignatureHeader, forged, right)
 	s.stands(id, "unpaid", "bank chk_1 open")
-	// The default's, and by name.
+	// The default provider's route, and the route with the name.
 	for _, route := range []string{"/payment/callback", "/payment/callback/bank", "/payment/callback"} {
 		s.calls(http.StatusOK, route, "Bank-Signature", body, signature)
 	}
@@ -235,7 +234,7 @@ func TestBank(t *testing.T) {
 	}
 }
 
-// refunded asks for the money back, and waits until it has gone.
+// refunded requests a refund, and waits until the money has been sent back.
 func (s *shop) refunded(orderID string) {
 	s.t.Helper()
 	for {
@@ -258,7 +257,8 @@ func (s *shop) token() map[string]string {
 	return map[string]string{"Authorization": "Bearer " + token}
 }
 
-// A shop changes its provider: what was begun and paid at the bank stays there, what is new goes to the other one.
+// TestAChangeOfProvider changes a shop's provider: payments that began at the bank stay there, and new ones go to the
+// other provider.
 func TestAChangeOfProvider(t *testing.T) {
 	t.Parallel()
 	b, ledger := startBank(t), openLedger(t)
@@ -274,7 +274,7 @@ func TestAChangeOfProvider(t *testing.T) {
 		t.Errorf("a payment that was begun at the bank goes on as %+v", again.data)
 	}
 	body, signature = b.charge(second.data.PaymentID, price)
-	// That is the sandbox's now.
+	// This route is now the sandbox's.
 	after.calls(http.StatusUnauthorized, "/payment/callback", "Bank-Signature", body, signature)
 	after.calls(http.StatusOK, "/payment/callback/bank", "Bank-Signature", body, signature)
 	after.refunded(paid)
@@ -288,7 +288,7 @@ func TestAChangeOfProvider(t *testing.T) {
 	after.stop()
 
 	gone := openShop(t, ledger, nil, sandbox.Name)
-	// The bank is configured no more: its money waits, and is said to go back; nobody else sends it.
+	// The bank is no longer configured: its refund waits, the order says so, and no other provider sends the money.
 	if a := gone.post("/order/"+begun+"/refund", gone.token(), ""); a.status != http.StatusAccepted {
 		t.Errorf("%d %s", a.status, a.text)
 	}
@@ -303,13 +303,13 @@ var lastID atomic.Int64
 
 func newPaymentID() string { return fmt.Sprintf("pay_%d", lastID.Add(1)) }
 
-// ids are those of a test's orders.
+// ids makes the order ids of the tests.
 type ids struct{}
 
 // Next implements order.IDs.
 func (ids) Next(context.Context) (int64, error) { return lastID.Add(1), nil }
 
-// noHoldings is a Redis without sales.
+// noHoldings stands for a Redis without sales.
 type noHoldings struct{}
 
 // Holdings implements service.Holdings.
@@ -322,7 +322,7 @@ func (noHoldings) Unrecorded(context.Context, int) (order.Unrecorded, error) {
 	return order.Unrecorded{}, nil
 }
 
-// noOutbox has nothing to apply.
+// noOutbox stands for an outbox with nothing to apply.
 type noOutbox struct{}
 
 // Flush implements service.Outbox.

@@ -18,7 +18,7 @@ import (
 	"seckill/internal/testkit/server"
 )
 
-// Exit codes of this program itself, as shells use them; otherwise it exits as the command did.
+// Exit codes of this program itself, as in shells; otherwise it exits with the command's code.
 const (
 	exitUsage      = 2
 	exitFailed     = 125 // the servers could not be started or stopped
@@ -26,7 +26,7 @@ const (
 	exitSignalBase = 128 // plus the signal that ended the command
 )
 
-// schemaWithin is how long creating the service's schema may take.
+// schemaWithin is the time limit for creating the service's schema.
 const schemaWithin = 2 * time.Minute
 
 const usage = `Runs a command with a Redis and a MariaDB at its side.
@@ -60,8 +60,8 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run starts the services, runs the command and returns the exit code. It writes only to stderr: stdout is the
-// command's.
+// run starts the services, runs the command and returns the exit code. It writes only to stderr, because stdout belongs
+// to the command.
 func run(args []string, stdout, stderr io.Writer) (code int) {
 	flags := flag.NewFlagSet("services", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -73,7 +73,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		}
 		return exitUsage
 	}
-	// Caught before the servers start, so that every signal stops them.
+	// Registered before the servers start, so that every signal stops them.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
@@ -107,7 +107,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	return command(flags.Args(), s.environment(), signals, stdout, stderr)
 }
 
-// printExports prints lines to be pasted into a shell.
+// printExports prints lines to paste into a shell.
 func printExports(out io.Writer, whom string, environment []string) {
 	fmt.Fprintf(out, "# For %s:\n", whom)
 	for _, v := range environment {
@@ -118,14 +118,14 @@ func printExports(out io.Writer, whom string, environment []string) {
 // services are the two servers: started here, or named by the environment.
 type services struct {
 	log       io.Writer
-	mysql9    bool          // instead of the MariaDB
-	redis     *server.Redis // nil when the environment names one
+	mysql9    bool          // start MySQL 9 instead of MariaDB
+	redis     *server.Redis // nil if the environment names one
 	redisAddr string
-	mariadb   *server.MariaDB // nil when the environment names one
+	mariadb   *server.MariaDB // nil if the environment names one
 	mysqlDSN  string
 }
 
-// start starts both servers at the same time. A signal meanwhile ends the attempt and is returned.
+// start starts both servers concurrently. A signal aborts the start and is returned.
 func (s *services) start(signals <-chan os.Signal) (stopped os.Signal, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -143,7 +143,7 @@ func (s *services) start(signals <-chan os.Signal) (stopped os.Signal, err error
 		err = result
 	case stopped = <-signals:
 		cancel()
-		<-done // its result is the cancellation
+		<-done // it fails with the cancellation
 		return stopped, nil
 	}
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *services) start(signals <-chan os.Signal) (stopped os.Signal, err error
 	return nil, nil
 }
 
-// describe prints the servers that the command gets, one line each.
+// describe prints one line for each server that the command gets.
 func (s *services) describe() {
 	if s.redis != nil {
 		fmt.Fprintf(s.log, "services: redis %s on %s\n", s.redis.Version, s.redisAddr)
@@ -208,8 +208,8 @@ func (s *services) environment() []string {
 	return []string{server.EnvRedisAddr + "=" + s.redisAddr, server.EnvMySQLDSN + "=" + s.mysqlDSN}
 }
 
-// serviceEnvironment returns settings with which the service runs on these servers, in a schema that it creates if
-// needed, with a secret of this run.
+// serviceEnvironment returns settings with which the service runs on these servers, with a schema that it creates if
+// necessary, and a secret for this run.
 func (s *services) serviceEnvironment() ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), schemaWithin)
 	defer cancel()
@@ -221,7 +221,7 @@ func (s *services) serviceEnvironment() ([]string, error) {
 		rand.Text() + rand.Text()}, nil
 }
 
-// close stops what was started here.
+// close stops the servers that were started here.
 func (s *services) close() error {
 	var errs []error
 	if s.redis != nil {
@@ -233,8 +233,8 @@ func (s *services) close() error {
 	return errors.Join(errs...)
 }
 
-// command runs the command and returns its exit code. It has a process group of its own, to which signals are
-// forwarded: so Ctrl-C reaches each of its processes once, as it does without this program in between.
+// command runs the command and returns its exit code. The command has its own process group, to which signals are
+// forwarded, so Ctrl-C reaches each of its processes once, as without this program.
 func command(args, environment []string, signals <-chan os.Signal, stdout, stderr io.Writer) int {
 	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), environment...)
@@ -247,13 +247,13 @@ func command(args, environment []string, signals <-chan os.Signal, stdout, stder
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = cmd.Wait() // the process's state has more than the error
+		_ = cmd.Wait() // ProcessState tells more than the error
 	}()
 	for {
 		select {
 		case sig := <-signals:
 			if s, ok := sig.(syscall.Signal); ok {
-				_ = syscall.Kill(-cmd.Process.Pid, s) // fails only when the group has just ended
+				_ = syscall.Kill(-cmd.Process.Pid, s) // fails only if the group has just ended
 			}
 		case <-done:
 			status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)

@@ -11,8 +11,8 @@ import (
 	"seckill/test/webhooks/receiver"
 )
 
-// How fast an endpoint catches up on a backlog of events, one of each order, and what processor time an event takes:
-// of this process, which is the instance and the receiver, and of the database's.
+// BenchmarkCatchUp measures how fast an endpoint catches up on a backlog with one event per order, and the CPU time of
+// an event: in this process, which is both instance and receiver, and in the database.
 func BenchmarkCatchUp(b *testing.B) {
 	const backlog = 10_000
 	r, to := newMySQLRig(b), receiver.New(b)
@@ -40,7 +40,7 @@ func BenchmarkCatchUp(b *testing.B) {
 	to.Right()
 }
 
-// databasePID is the database's process, 0 where it is not on this machine.
+// databasePID returns the database's process id, 0 if it runs elsewhere.
 func (r *rig) databasePID() int {
 	r.tb.Helper()
 	var file string

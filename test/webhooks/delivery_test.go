@@ -10,9 +10,9 @@ import (
 	"seckill/test/webhooks/receiver"
 )
 
-const soon = time.Minute // what takes a moment, on a machine that is busy
+const soon = time.Minute // generous, for a busy machine
 
-// Three instances share the work: everything comes, and each order's events in their order.
+// Three instances share the work: every event arrives, and each order's events arrive in order.
 func TestEverythingComesInOrder(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		to := receiver.New(t)
@@ -25,14 +25,14 @@ func TestEverythingComesInOrder(t *testing.T) {
 		}
 		to.Await(r.events)
 		to.Right()
-		if states := r.settled(e); states[dispatch.Delivered] != r.events {
+		if states := r.finished(e); states[dispatch.Delivered] != r.events {
 			t.Errorf("states %v, want %d delivered", states, r.events)
 		}
 	})
 }
 
-// A receiver that is down for an hour, by an injected clock, gets everything afterwards, in order; nothing is a dead
-// letter.
+// A receiver that is down for an hour, by an injected clock, gets everything afterwards, in order; nothing becomes a
+// dead letter.
 func TestReceiverIsDownForAnHour(t *testing.T) {
 	t.Parallel()
 	r, to := newSQLiteRig(t), receiver.New(t)
@@ -57,7 +57,7 @@ func TestReceiverIsDownForAnHour(t *testing.T) {
 	r.leaps(2 * time.Minute)
 	to.Await(r.events)
 	to.Right()
-	if states := r.settled(e); states[dispatch.Delivered] != r.events {
+	if states := r.finished(e); states[dispatch.Delivered] != r.events {
 		t.Errorf("states %v, want %d delivered", states, r.events)
 	}
 	if n := r.seen.dead.Load(); n != 0 {
@@ -65,16 +65,16 @@ func TestReceiverIsDownForAnHour(t *testing.T) {
 	}
 }
 
-// A receiver that answers 500 when it first gets one of three events, and is killed in between, gets everything, in
+// A receiver that answers 500 to the first delivery of every third event, and is killed in between, gets everything, in
 // order.
 func TestReceiverFailsOften(t *testing.T) {
 	t.Parallel()
 	r, to := newSQLiteRig(t), receiver.New(t)
 	e := r.endpoint(to)
 	asked := make(map[string]bool)
-	to.Answers(func(id string) int { // for one request at a time
+	to.Answers(func(id string) int { // called for one request at a time
 		first := !asked[id]
-		if asked[id] = true; first && len(asked)%3 == 0 { // once only: nine failures end an event
+		if asked[id] = true; first && len(asked)%3 == 0 { // only once per event, because nine failures end it
 			return http.StatusInternalServerError
 		}
 		return http.StatusOK
@@ -95,7 +95,7 @@ func TestReceiverFailsOften(t *testing.T) {
 	var states map[dispatch.State]int
 	for deadline := time.Now().Add(5 * soon); states[dispatch.Delivered] != r.events && time.Now().Before(deadline); {
 		_, _, before := to.Counts()
-		r.leaps(3 * time.Minute) // no event waits longer after so few failures
+		r.leaps(3 * time.Minute) // longer than any pause after so few failures
 		to.Until(time.Second, func() bool { _, _, requests := to.Counts(); return requests > before })
 		states = r.states(e)
 	}
@@ -106,8 +106,8 @@ func TestReceiverFailsOften(t *testing.T) {
 	}
 }
 
-// An event that is never taken becomes a dead letter; what comes after it, of its order too, goes on. A replay sends
-// it again, and what its order had after it.
+// An event that is never accepted becomes a dead letter, and later events go on, even of its order. A replay sends it
+// again, with the later events of its order.
 func TestDeadLetterAndReplay(t *testing.T) {
 	t.Parallel()
 	r, to := newSQLiteRig(t), receiver.New(t)
@@ -125,11 +125,11 @@ func TestDeadLetterAndReplay(t *testing.T) {
 	failed := int64(0)
 	for deadline := time.Now().Add(5 * soon); r.seen.dead.Load() == 0 && time.Now().Before(deadline); {
 		to.Until(soon, func() bool { return r.seen.failed.Load() > failed || r.seen.dead.Load() > 0 })
-		failed = r.seen.failed.Load() // before the clock leaps: what fails afterwards is new
+		failed = r.seen.failed.Load() // before the clock leaps, so that later failures are new ones
 		r.leaps(5 * time.Hour)
 	}
 	to.Await(5)
-	states := r.settled(e)
+	states := r.finished(e)
 	if states[dispatch.Dead] != 1 || states[dispatch.Delivered] != 5 {
 		t.Fatalf("states %v, want one dead letter", states)
 	}
@@ -148,13 +148,12 @@ func TestDeadLetterAndReplay(t *testing.T) {
 	if _, repeats, _ := to.Counts(); repeats != before+1 {
 		t.Errorf("%d repeats, want that of the order's second event", repeats-before)
 	}
-	if states := r.settled(e); states[dispatch.Delivered] != 6 {
+	if states := r.finished(e); states[dispatch.Delivered] != 6 {
 		t.Errorf("states %v", states)
 	}
 }
 
-// Events that are never taken, more in a row than open the breaker, hold up no others, and become dead letters all
-// the same.
+// Events that are never accepted, more in a row than open the breaker, become dead letters without holding up others.
 func TestPoisonHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	r, to := newSQLiteRig(t), receiver.New(t)
@@ -180,7 +179,7 @@ func TestPoisonHoldsNothingUp(t *testing.T) {
 		r.sells(1)
 		good++
 		for taken := 0; taken < good && time.Now().Before(deadline); taken, _, _ = to.Counts() {
-			r.leaps(2 * time.Minute) // the longest pause of the breaker is over
+			r.leaps(2 * time.Minute) // longer than any pause of the breaker
 			to.Until(time.Second, func() bool { taken, _, _ := to.Counts(); return taken >= good })
 		}
 		to.Until(time.Second, broken)
@@ -188,7 +187,7 @@ func TestPoisonHoldsNothingUp(t *testing.T) {
 	}
 	to.Await(good)
 	to.Right()
-	if states := r.settled(e); states[dispatch.Dead] != 12 || states[dispatch.Delivered] != good {
+	if states := r.finished(e); states[dispatch.Dead] != 12 || states[dispatch.Delivered] != good {
 		t.Errorf("states %v, want 12 dead letters and %d delivered", states, good)
 	}
 	if at, err := r.Endpoint(t.Context(), e.ID); err != nil || at.Disabled {
@@ -196,7 +195,7 @@ func TestPoisonHoldsNothingUp(t *testing.T) {
 	}
 }
 
-// A replay of a time sends all of its events again, under the same ids, beside new ones.
+// A replay of a time range sends all of its events again, with the same ids, in addition to new ones.
 func TestReplayOfATime(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		to := receiver.New(t)
@@ -204,7 +203,7 @@ func TestReplayOfATime(t *testing.T) {
 		r.instance("one")
 		r.cancels(r.sells(30))
 		to.Await(60)
-		r.settled(e)
+		r.finished(e)
 		again, err := r.ReplayTime(t.Context(), e.ID, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), by)
 		if err != nil || again.End-again.Next != 60 {
 			t.Fatalf("ReplayTime = %+v, %v", again, err)
@@ -223,7 +222,7 @@ func TestReplayOfATime(t *testing.T) {
 	})
 }
 
-// 410 disables the endpoint. Once it is enabled it goes on from where it was.
+// A 410 disables the endpoint. Once enabled, it continues where it stopped.
 func TestGone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		to := receiver.New(t)
@@ -246,7 +245,7 @@ func TestGone(t *testing.T) {
 	})
 }
 
-// After a rotation both secrets sign, for a day; after one at once, the new one alone.
+// After a rotation both secrets sign for a day; after an immediate rotation, only the new one.
 func TestRotation(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		to := receiver.New(t)
@@ -255,7 +254,7 @@ func TestRotation(t *testing.T) {
 		told := func() {
 			r.sells(2)
 			to.Await(r.events)
-			r.settled(e) // nothing is sent again under the next secrets
+			r.finished(e) // nothing is left to be sent with the next secrets
 		}
 		told()
 		admin := dispatch.NewAdmin(r.webhooks, r.webhooks, nil, time.Now)
@@ -278,7 +277,7 @@ func TestRotation(t *testing.T) {
 		fourth := rotate(false)
 		to.Expect(fourth, third)
 		told()
-		if r.raw == nil { // MySQL goes by its own clock
+		if r.raw == nil { // MySQL uses its own clock
 			r.leaps(dispatch.OldSecretFor)
 			to.Expect(fourth)
 			told()
@@ -287,7 +286,7 @@ func TestRotation(t *testing.T) {
 	})
 }
 
-// Types that an endpoint does not want are left out.
+// Event types that an endpoint does not want are skipped.
 func TestOnlyChosenTypes(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		to := receiver.New(t)
@@ -295,13 +294,13 @@ func TestOnlyChosenTypes(t *testing.T) {
 		r.instance("one")
 		r.cancels(r.sells(10))
 		to.Await(10)
-		r.settled(e)
+		r.finished(e)
 		to.Await(10)
 		to.Right()
 	})
 }
 
-// A slow endpoint keeps no other one from getting its events.
+// A slow endpoint does not delay the events of another one.
 func TestSlowEndpointHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	r, slow, fast := newMySQLRig(t), receiver.New(t), receiver.New(t)

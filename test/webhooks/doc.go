@@ -1,5 +1,5 @@
-// Package webhooks tests the delivery of webhooks from the transaction that changes an order to a receiver, which
-// looks at what comes: each event at least once, its signature, and one order's events in their order. The receiver
-// is down, slow, answers 500, or is killed; instances share the work and are stopped; an hour passes by an injected
-// clock, and with make -C lab webhooks-outage ten real minutes.
+// Package webhooks tests the delivery of webhooks, from the transaction that changes an order to a receiver. The
+// receiver checks that each event arrives at least once, its signature, and the order of one order's events. It may be
+// down, slow, answer 500, or be killed; instances share the work and are stopped; an hour passes by an injected clock,
+// and with make -C lab webhooks-outage ten real minutes.
 package webhooks

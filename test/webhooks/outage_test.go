@@ -9,7 +9,8 @@ import (
 	"seckill/test/webhooks/receiver"
 )
 
-// envOutage is for how long the receiver is down; make -C lab webhooks-outage sets ten minutes.
+// envOutage is the environment variable for how long the receiver is down; make -C lab webhooks-outage sets ten
+// minutes.
 const envOutage = "SECKILL_TEST_OUTAGE"
 
 func outage(t *testing.T) time.Duration {
@@ -25,8 +26,7 @@ func outage(t *testing.T) time.Duration {
 	return d
 }
 
-// A receiver that is down for a time by the real clock, while orders go on, gets everything afterwards, once and in
-// order.
+// A receiver that is down for some real time, while orders go on, gets everything afterwards, once and in order.
 func TestReceiverIsDown(t *testing.T) {
 	t.Parallel()
 	down := outage(t)
@@ -51,14 +51,14 @@ func TestReceiverIsDown(t *testing.T) {
 	to.Await(r.events)
 	all := time.Since(back)
 	to.Right()
-	states := r.settled(e)
+	states := r.finished(e)
 	_, repeats, _ := to.Counts()
 	t.Logf("down for %v: %d attempts failed, %d events waited; back after %v, all taken after %v; %d of %d came twice",
 		down, attempts, waiting[dispatch.Waiting]+waiting[dispatch.Retrying], first, all, repeats, r.events)
 	if states[dispatch.Delivered] != r.events || r.seen.dead.Load() != 0 {
 		t.Errorf("states %v, want %d delivered; %d dead letters", states, r.events, r.seen.dead.Load())
 	}
-	// 32 that were on their way as the breaker opened.
+	// 32 were under way when the breaker opened.
 	if most := 50 + int64(2*lasted/(50*time.Second)); attempts > most {
 		t.Errorf("%d attempts in %v: the breaker does not hold them back", attempts, lasted)
 	}

@@ -33,16 +33,16 @@ type rig struct {
 	*webhooks
 
 	tb      testing.TB
-	raw     *sql.DB      // of MySQL
+	raw     *sql.DB      // of MySQL; else nil
 	ahead   atomic.Int64 // nanoseconds by which the clock is ahead
 	leases  leases
 	voucher int64
 	orders  int64
-	events  int // that were written
+	events  int // number of events written
 	seen    seen
 }
 
-// seen counts what instances observe.
+// seen counts what the instances observe.
 type seen struct{ sent, failed, dead, disabled, waiting atomic.Int64 }
 
 func (s *seen) EventSent(ok bool, _ time.Duration) {
@@ -78,13 +78,13 @@ func newMySQLRig(tb testing.TB) *rig {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { _ = raw.Close() }) // it has no more statements
+	tb.Cleanup(func() { _ = raw.Close() }) // no statement is left
 	r.raw = raw
 	store, err := sqlstore.OpenMySQL(tb.Context(), dsn, r.options())
 	return r.open(store, err)
 }
 
-// newSQLiteRig has a clock that a test can set ahead.
+// newSQLiteRig returns a rig whose clock a test can set ahead.
 func newSQLiteRig(tb testing.TB) *rig {
 	tb.Helper()
 	r := &rig{tb: tb}
@@ -98,8 +98,8 @@ func (r *rig) options() sqlkit.Options {
 
 func (r *rig) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
 
-// leaps sets the clock ahead by d while nobody holds a lease. A clock that leaps during a turn ends its lease, and
-// what was sent is not settled: a test that leaps faster than the ledger writes would never end.
+// leaps sets the clock ahead by d while nobody holds a lease. A leap during a turn would end its lease before the
+// results are stored, and a test that leaps faster than the ledger writes would never end.
 func (r *rig) leaps(d time.Duration) {
 	r.tb.Helper()
 	r.leases.claims.Lock()
@@ -112,16 +112,16 @@ func (r *rig) leaps(d time.Duration) {
 	r.ahead.Add(int64(d))
 }
 
-// leases knows the endpoints that the rig's instances hold.
+// leases knows which endpoints the rig's instances hold.
 type leases struct {
-	claims sync.RWMutex // locked for reading by who claims
+	claims sync.RWMutex // locked for reading while a lease is being claimed
 
 	mu   sync.Mutex
 	held map[int64]held
 }
 
-// held is who holds an endpoint, and until when if they neither renew the lease nor release it: a deliverer on a busy
-// machine may give up before it has asked for either.
+// held is the holder of an endpoint, and until when it holds it without a renewal or release: on a busy machine a
+// deliverer may give up before it has asked for either.
 type held struct {
 	owner string
 	until time.Time
@@ -156,7 +156,7 @@ func (l *leases) free() bool {
 	return true
 }
 
-// leased is a queue whose leases the rig knows.
+// leased is a queue that tells the rig about its leases.
 type leased struct {
 	dispatch.Queue
 
@@ -167,7 +167,7 @@ func (q leased) ClaimEndpoint(
 	ctx context.Context, owner string, busy []int64, lease time.Duration,
 ) (int64, bool, error) {
 	if !q.leases.claims.TryRLock() {
-		return 0, false, nil // the clock is about to leap: the deliverer looks again in a moment
+		return 0, false, nil // the clock is about to leap: the deliverer will try again
 	}
 	defer q.leases.claims.RUnlock()
 	id, ok, err := q.Queue.ClaimEndpoint(ctx, owner, busy, lease)
@@ -224,7 +224,7 @@ func (r *rig) open(store *sqlstore.Store, err error) *rig {
 	return r
 }
 
-// endpoint makes an endpoint of the shop that leads to the receiver.
+// endpoint creates an endpoint of the shop that leads to the receiver.
 func (r *rig) endpoint(to *receiver.Receiver, types ...dispatch.Type) dispatch.Endpoint {
 	r.tb.Helper()
 	e, err := r.CreateEndpoint(r.tb.Context(), dispatch.Terms{ShopID: 1, URL: to.URL(), Types: types},
@@ -236,7 +236,7 @@ func (r *rig) endpoint(to *receiver.Receiver, types ...dispatch.Type) dispatch.E
 	return e
 }
 
-// sells records n orders: an event each.
+// sells records n orders, each with one event.
 func (r *rig) sells(n int) []order.Claim {
 	r.tb.Helper()
 	cs := make([]order.Claim, n)
@@ -260,7 +260,7 @@ func (r *rig) sells(n int) []order.Claim {
 	return nil
 }
 
-// cancels has orders cancelled: an event each.
+// cancels ends orders by cancelling them, each with one event.
 func (r *rig) cancels(cs []order.Claim) {
 	r.tb.Helper()
 	for _, c := range cs {
@@ -271,7 +271,7 @@ func (r *rig) cancels(cs []order.Claim) {
 	}
 }
 
-// instance runs an instance's jobs until stop is called; it returns once they have ended.
+// instance runs an instance's jobs until stop is called; stop returns once they have ended.
 func (r *rig) instance(name string) (stop func()) {
 	r.tb.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -302,7 +302,7 @@ func (r *rig) instance(name string) (stop func()) {
 	return stop
 }
 
-// states returns how many of the endpoint's events are in which state.
+// states returns how many of the endpoint's events are in each state.
 func (r *rig) states(e dispatch.Endpoint) map[dispatch.State]int {
 	r.tb.Helper()
 	states := make(map[dispatch.State]int)
@@ -322,10 +322,10 @@ func (r *rig) states(e dispatch.Endpoint) map[dispatch.State]int {
 	}
 }
 
-// settled waits until all events are delivered or dead.
-func (r *rig) settled(e dispatch.Endpoint) map[dispatch.State]int {
+// finished waits until all events are delivered or dead.
+func (r *rig) finished(e dispatch.Endpoint) map[dispatch.State]int {
 	r.tb.Helper()
-	for deadline := time.Now().Add(soon); ; time.Sleep(50 * time.Millisecond) { // the ledger has no signal for it
+	for deadline := time.Now().Add(soon); ; time.Sleep(50 * time.Millisecond) { // the ledger offers no signal
 		states := r.states(e)
 		if states[dispatch.Waiting]+states[dispatch.Retrying] == 0 || time.Now().After(deadline) {
 			return states

@@ -1,5 +1,5 @@
-// Package receiver takes webhooks as a program of a shop would, and notices what is lost, out of order, or wrongly
-// signed.
+// Package receiver receives webhooks as a shop's program would, and notices events that are lost, out of order, or
+// wrongly signed.
 package receiver
 
 import (
@@ -19,9 +19,9 @@ import (
 	"seckill/internal/feature/webhook/dispatch"
 )
 
-const patience = time.Minute // what takes a moment, on a machine that is busy
+const patience = time.Minute // generous, for a busy machine
 
-// Receiver takes webhooks as a shop's program would, and remembers what came.
+// Receiver receives webhooks and remembers them.
 type Receiver struct {
 	tb   testing.TB
 	addr string
@@ -29,17 +29,17 @@ type Receiver struct {
 	mu       sync.Mutex
 	server   *http.Server
 	secrets  []dispatch.Secret
-	answer   func(id string) int // the status; 0: none before the caller gives up
-	times    map[string]int      // how often each webhook-id came and was taken
-	last     map[string]int64    // the highest number of each order and offer that was taken
-	first    []string            // webhook-ids in the order in which they were first taken
+	answer   func(id string) int // the status; 0: no answer until the caller gives up
+	times    map[string]int      // how often each webhook-id was accepted
+	last     map[string]int64    // the highest accepted number of each order and offer
+	first    []string            // webhook-ids in the order of their first acceptance
 	asked    int
 	repeats  int
 	problems []string
 	changed  chan struct{}
 }
 
-// New starts a receiver that takes everything.
+// New starts a receiver that accepts everything.
 func New(tb testing.TB) *Receiver {
 	tb.Helper()
 	r := &Receiver{tb: tb, times: make(map[string]int), last: make(map[string]int64), changed: make(chan struct{}, 1)}
@@ -54,7 +54,7 @@ func New(tb testing.TB) *Receiver {
 	return r
 }
 
-// URL is where it takes webhooks.
+// URL returns the address for webhooks.
 func (r *Receiver) URL() string { return "http://" + r.addr + "/hook?shop=1" }
 
 func (r *Receiver) serve(listener net.Listener) {
@@ -62,7 +62,7 @@ func (r *Receiver) serve(listener net.Listener) {
 	r.mu.Lock()
 	r.server = server
 	r.mu.Unlock()
-	go func() { _ = server.Serve(listener) }() // it ends with stop
+	go func() { _ = server.Serve(listener) }() // ends with Stop
 }
 
 // Stop closes the listener and all connections: callers are refused.
@@ -73,7 +73,7 @@ func (r *Receiver) Stop() {
 	_ = server.Close() // it may be closed already
 }
 
-// Start listens again where it did.
+// Start listens again at the same address.
 func (r *Receiver) Start() {
 	r.tb.Helper()
 	var listener net.Listener
@@ -89,7 +89,7 @@ func (r *Receiver) Start() {
 	r.tb.Fatal(err)
 }
 
-// Answers sets what decides about the status of an answer by the webhook-id; 0 is none before the caller gives up.
+// Answers sets the function that returns the status for a webhook-id; 0 means no answer until the caller gives up.
 func (r *Receiver) Answers(f func(id string) int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +121,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// take checks one event and remembers it.
+// take checks an event and remembers it.
 func (r *Receiver) take(id string, h http.Header, body []byte) {
 	seconds, err := strconv.ParseInt(h.Get("Webhook-Timestamp"), 10, 64)
 	r.mu.Lock()
@@ -152,7 +152,7 @@ func (r *Receiver) take(id string, h http.Header, body []byte) {
 	}
 	if r.times[id]++; r.times[id] > 1 {
 		r.repeats++
-		return // a repeat may come after later ones
+		return // a repeated event may come after later ones
 	}
 	r.first = append(r.first, id)
 	if last := r.last[subject]; p.Data.Number != last+1 {
@@ -164,28 +164,28 @@ func (r *Receiver) take(id string, h http.Header, body []byte) {
 	r.last[subject] = p.Data.Number
 }
 
-// Expect sets the secrets each of which is to have signed, and no other.
+// Expect sets the secrets that must sign every event, without others.
 func (r *Receiver) Expect(secrets ...dispatch.Secret) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.secrets = secrets
 }
 
-// Took returns how often each webhook-id came and was taken.
+// Took returns how often each webhook-id was accepted.
 func (r *Receiver) Took() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.times)
 }
 
-// Counts returns how many events were taken, how many came again, and how many requests there were.
+// Counts returns how many events were accepted, how many were repeats, and how many requests there were.
 func (r *Receiver) Counts() (taken, repeats, asked int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.times), r.repeats, r.asked
 }
 
-// Await waits until n events were taken, or fails the test.
+// Await waits until n events were accepted, or fails the test.
 func (r *Receiver) Await(n int) {
 	r.tb.Helper()
 	r.Until(patience, func() bool { taken, _, _ := r.Counts(); return taken >= n })
@@ -194,21 +194,21 @@ func (r *Receiver) Await(n int) {
 	}
 }
 
-// Until waits until something is true that requests change.
+// Until waits until ok, which requests may change.
 func (r *Receiver) Until(within time.Duration, ok func() bool) {
 	r.tb.Helper()
 	over := time.After(within)
 	for !ok() {
 		select {
 		case <-r.changed:
-		case <-time.After(50 * time.Millisecond): // a change may have been taken by somebody else
+		case <-time.After(50 * time.Millisecond): // another waiter may have received the signal
 		case <-over:
 			return
 		}
 	}
 }
 
-// Right fails the test if something wrong came.
+// Right fails the test if anything wrong was received.
 func (r *Receiver) Right() {
 	r.tb.Helper()
 	r.mu.Lock()
