@@ -38,7 +38,7 @@ func Outside(field string, n, least, most int64) *Problem {
 	return New(field, OutOfRange, Range, Data{"value": n, "min": least, "max": most})
 }
 
-// Stranger returns the problem of a name that is not among those that an input may have.
+// Stranger returns the problem of an unknown name in an input; names are the known ones.
 func Stranger(name string, names []string) *Problem {
 	if len(names) == 0 {
 		return New(Clip(name), Unknown, Omit, nil)

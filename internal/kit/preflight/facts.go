@@ -31,10 +31,10 @@ type Redis struct {
 	AppendOnly   string
 	AppendFsync  string
 	Eviction     string // maxmemory-policy
-	Used, Limit  int64  // bytes; Limit 0: none; not known without INFO
+	Used, Limit  int64  // bytes; Limit 0: none; both unknown without INFO
 	Replicas     int    // connected to the server that was asked
 	FailedWrites bool   // its last write to the append-only file failed
-	// NoInfo: it does not show INFO, its run id above all, by which each sale notices a restart or a failover.
+	// NoInfo: it hides INFO, and so its run id, by which each sale notices a restart or a failover.
 	NoInfo bool
 }
 

@@ -115,7 +115,7 @@ func (r Redis) measured() text {
 	return Say("a write is answered within %s, before it is on disk", "写入 %s应答，此时尚未落盘", Span(r.Write))
 }
 
-// restarts says whether a restart and a failover are noticed.
+// restarts checks that a restart and a failover are noticed.
 func (r Redis) restarts() Line {
 	what := Say("noticed, by its run id", "可察觉（依据 run id）")
 	if r.NoInfo {

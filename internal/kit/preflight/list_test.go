@@ -39,7 +39,7 @@ func redisAt(node string, partitions ...int) Redis {
 // twoServers replaces the Redis servers by two, a and b.
 func twoServers(f *Facts) { f.Redis = []Redis{redisAt("a", 0, 2), redisAt("b", 1)} }
 
-// A Redis that shows no INFO is a no-go, and its memory is not known.
+// A Redis that hides INFO is a no-go, and its memory is unknown.
 func TestListWithoutInfo(t *testing.T) {
 	t.Parallel()
 	f := good()

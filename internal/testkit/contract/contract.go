@@ -112,18 +112,18 @@ func (o Operation) Outcomes() []string {
 	return all
 }
 
-// TakesBody reports whether a request of the operation has a body, or may have one.
+// TakesBody reports whether the operation's request has or may have a body.
 func (o Operation) TakesBody() bool {
 	return o.described.RequestBody != nil || o.described.Extensions["x-body"] != nil
 }
 
-// IgnoresUnknown reports whether names that are not described make no difference in a request of the operation.
+// IgnoresUnknown reports whether the operation ignores undescribed names in its requests.
 func (o Operation) IgnoresUnknown() bool { return o.described.Extensions["x-ignores-unknown"] == true }
 
-// Query returns the names that a query of the operation may have, sorted.
+// Query returns the sorted names of the operation's query parameters.
 func (o Operation) Query() []string { return o.query }
 
-// queryOf returns the names of an operation's parameters in the query, and of the tokens that may stand there.
+// queryOf returns the names of an operation's query parameters, including tokens that may be in the query.
 func queryOf(doc *openapi3.T, described *openapi3.Operation) []string {
 	var names []string
 	for _, p := range described.Parameters {
