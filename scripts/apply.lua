@@ -31,11 +31,11 @@
 -- Outcomes of takes are kept while somebody may ask for them: a call forgets those before its first operation, because
 -- its caller has seen them completed in the ledger.
 --
--- What is taken comes from the stock, then from returned units. A revival makes its user a holder, and while a returned unit
--- waits to be sold, instances may answer that user SOLD_OUT from their cache (rule 11). So it only reserves its units if
--- it needs such a one, and makes the user its holder when the time has come. An acceptance takes no unit from the stock, and
--- waits all the same where nothing is for sale: meanwhile the sale shows a reserved unit, which keeps instances from caching
--- it as sold out. Once that time has come, all acceptances of the call are applied.
+-- Units come from the stock, then from returned units. A revival makes its user a holder again. But while a returned
+-- unit waits to be sold, instances may answer that user SOLD_OUT from their cache (rule 11). So a revival that needs
+-- such a unit only reserves it, and makes the user the holder once the wait is over. An acceptance takes no unit from
+-- the stock, but it waits as well if nothing is for sale: meanwhile the sale shows a reserved unit, so that instances
+-- do not cache it as sold out. Once the wait is over, all acceptances of the call are applied.
 --
 -- Needs: clock, number, returned, sale, server
 
@@ -71,9 +71,9 @@ local opens, closes = sale[5], sale[6]
 local op = number(sale[7])
 local returned, returned_at = number(sale[9]) or 0, number(sale[10]) or 0
 local reserved, reserved_at = number(sale[11]) or 0, number(sale[12]) or 0
-local resumes = number(sale[14]) or 0 -- from when a rebuilt sale sells
+local resumes = number(sale[14]) or 0 -- when a rebuilt sale starts to sell
 local extra, reserved_units = number(sale[16]) or 0, number(sale[17]) or 1
-local reserved_offer = sale[18] and reserved > 0 -- for an acceptance, so that it is no unit of the stock
+local reserved_offer = sale[18] and reserved > 0 -- reserved for an acceptance, so not a unit of the stock
 if not (epoch and seq and stock and number(opens) and number(closes))
   or not MODES[mode] then
   return {MISSING, 0, 0, 0}
@@ -104,8 +104,8 @@ local changed = {} -- user id -> the order id that this call gave them, or '' fo
 local sequence_of = {} -- number of an operation that made a holder -> the sequence that it raised the sale to
 local wait = 0
 
--- Makes the user the holder of the order, and returns true. The raised sequence has those who cache the holders by epoch
--- and sequence read them again.
+-- admit makes the user the holder of the order, and returns true. It raises the sequence, so that instances that
+-- cache the holders by epoch and sequence read them again.
 local function admit(op_number, user, order, units)
   changed[user] = order
   extra = extra + units - 1
@@ -114,7 +114,7 @@ local function admit(op_number, user, order, units)
   return true
 end
 
--- Decides about a revival: true (its user holds the order), false (refused), or nil (its units' time has not come).
+-- revive decides a revival: true (its user holds the order), false (refused), or nil (its units are not available yet).
 local function revive(op_number, user, order, units, current)
   if current == '' then
     if reserved == op_number then
@@ -135,16 +135,16 @@ local function revive(op_number, user, order, units, current)
     end
     return admit(op_number, user, order, units)
   end
-  if reserved == op_number then -- another order of the user came first after all
+  if reserved == op_number then -- another order of the user came first
     give(reserved_units)
     reserved, reserved_units = 0, 1
   end
   return current == order
 end
 
-local uncached = false -- whether no instance can have the sale cached as sold out
+local uncached = false -- true: no instance can have cached the sale as sold out
 
--- Decides about an acceptance, as revive does.
+-- accept decides an acceptance, with the results of revive.
 local function accept(op_number, user, order, units, current)
   if current ~= '' then
     if reserved == op_number then
@@ -166,7 +166,7 @@ local function accept(op_number, user, order, units, current)
   return admit(op_number, user, order, units)
 end
 
--- The text of a take's outcome in the sale's field takes.
+-- outcome_text formats the outcome of a take for the sale's field takes.
 local function outcome_text(op_number, outcome, sequence)
   if sequence == 0 then
     return string.format('%.0f=%d', op_number, outcome)
@@ -221,7 +221,7 @@ for i = 1, n do
 end
 
 if op > before or reserved ~= was_reserved then
-  -- Redis refuses a script's first write or none, and never refuses HDEL for want of memory. So HSET comes first.
+  -- Redis refuses only a script's first write, and never refuses HDEL for lack of memory. So HSET comes first.
   call('HSET', sale_key, 'mode', mode, 'begin', opens, 'end', closes, 'seq', whole(seq),
     'stock', whole(stock), 'returned', whole(returned),
     'returned_at', whole(returned_at), 'reserved', whole(reserved),

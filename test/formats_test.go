@@ -124,7 +124,7 @@ func TestSecondInstallationIsRefused(t *testing.T) {
 	t.Parallel()
 	const units = 20
 	first, addr := emptyOn(t, 2, 1)
-	first.Start(t) // both at once on empty stores
+	first.Start(t) // starts both instances at once on empty stores
 	b := first.Buyers(first.CreateSale(t, units, time.Now().Add(time.Hour)))
 	dsn := testkit.MySQL(t)
 	second := box.EmptySite(t, addr, "", dsn)

@@ -184,7 +184,7 @@ func paidAndRefunded(t *testing.T, s *shopper) {
 		t.Errorf("another payment was begun: %s after %s", again, payURL)
 	}
 	s.pay(payURL)
-	s.pay(payURL) // the callback comes twice
+	s.pay(payURL) // sends the callback twice
 	if got := s.order(order).Status; got != "paid" {
 		t.Fatalf("order %s is %s after its payment", order, got)
 	}
@@ -197,7 +197,7 @@ func paidAndRefunded(t *testing.T, s *shopper) {
 		t.Fatalf("refund: %d %s %v", r.StatusCode, r.Body, err)
 	}
 	s.awaitStatus(order, "refunded")
-	s.post(http.StatusOK, "/order/%s/refund", order) // repeated: it is refunded already
+	s.post(http.StatusOK, "/order/%s/refund", order) // a repetition: the order is already refunded
 	s.expectHistory(order, "queued", "unpaid", "paid", "refunding", "refunded")
 	s.stockBecomes(voucher, 2)
 	if again := s.buy(voucher, s.user); again == order {
@@ -210,7 +210,7 @@ func cancelledWhileQueued(t *testing.T, s *shopper) {
 	placed := box.Decode[box.Placed](t, s.Client.Must(t, s.statusWithoutWait(), box.Request{
 		Method: http.MethodPost, URL: s.next("/voucher/seckill/%d", voucher), Token: box.BuyerToken(s.user),
 	}))
-	for range 2 { // the second changes nothing
+	for range 2 { // the second request changes nothing
 		if got := box.Decode[box.Order](t, s.post(http.StatusOK, "/order/%s/cancel",
 			placed.OrderID)); got.Status != "cancelled" {
 			t.Errorf("cancelling shows the order as %s", got.Status)
@@ -231,7 +231,7 @@ func cancelledWhileQueued(t *testing.T, s *shopper) {
 	})
 }
 
-// statusWithoutWait is the status of a purchase without ?wait=.
+// statusWithoutWait returns the expected status of a purchase without ?wait=.
 func (s *shopper) statusWithoutWait() int {
 	if s.Redis == nil {
 		return http.StatusCreated // embedded: the answer always waits for the row
@@ -239,7 +239,7 @@ func (s *shopper) statusWithoutWait() int {
 	return http.StatusAccepted
 }
 
-// payWithin is how many seconds there are to pay where a payment comes too late: a busy machine begins one in time.
+// payWithin is the time to pay, in seconds, in the tests of late payments: enough to begin a payment on a busy machine.
 const payWithin = 10
 
 func paidLate(t *testing.T, s *shopper) {
@@ -275,7 +275,7 @@ func paidTooLate(t *testing.T, s *shopper) {
 		Method: http.MethodPost, URL: s.next("/voucher/seckill/%d", voucher), Token: box.BuyerToken(s.user + 1),
 	}))
 	keep := &shopper{Site: s.Site, tb: t, user: s.user + 1}
-	keep.pay(keep.beginPayment(other.OrderID)) // so that it does not expire too
+	keep.pay(keep.beginPayment(other.OrderID)) // so that it does not expire as well
 	s.pay(payURL)
 	box.Eventually(t, "the late money going back", func() error {
 		life := s.order(order)
@@ -288,11 +288,11 @@ func paidTooLate(t *testing.T, s *shopper) {
 	s.stockBecomes(voucher, 0)
 }
 
-// soldOutAndBack: every server has the sale in its sold-out cache; when a unit comes back, all sell again.
+// soldOutAndBack fills every server's sold-out cache; when a unit comes back, all servers must sell again.
 func soldOutAndBack(t *testing.T, s *shopper) {
 	voucher := s.sale(1, nil)
 	order := s.buy(voucher, s.user)
-	for i := range int64(40) { // enough for every server's sold-out cache
+	for i := range int64(40) { // enough to fill every server's sold-out cache
 		r, err := s.Client.Do(t.Context(), box.Request{
 			Method: http.MethodPost, URL: s.next("/voucher/seckill/%d", voucher), Token: box.BuyerToken(s.user + 1 + i),
 		})
@@ -333,7 +333,7 @@ func stockChanged(t *testing.T, s *shopper) {
 		t.Helper()
 		return s.admin(want, http.MethodPost, map[string]any{"delta": n}, key, "/voucher/%d/stock", voucher)
 	}
-	for range 2 { // the second is the first one's answer
+	for range 2 { // the repetition with the same key changes nothing
 		if v := box.Decode[box.Voucher](t, delta(http.StatusOK, 3, "add-3")); *v.Stock != 8 || *v.Issued != 8 {
 			t.Errorf("after adding 3 to 5: stock %d of %d", *v.Stock, *v.Issued)
 		}
@@ -443,7 +443,7 @@ func events(t *testing.T, s *shopper) {
 	}
 }
 
-// ownersOnly: another user's order does not exist.
+// ownersOnly checks that another user's order does not exist.
 func ownersOnly(t *testing.T, s *shopper) {
 	voucher := s.sale(1, nil)
 	order := s.buy(voucher, s.user)
@@ -462,7 +462,7 @@ func ownersOnly(t *testing.T, s *shopper) {
 	if len(all) != 1 || all[0].ID != order {
 		t.Errorf("an admin finds %+v", all)
 	}
-	// A callback without a signature.
+	// A callback without a signature is refused.
 	s.Client.Must(t, http.StatusUnauthorized, box.Request{
 		Method: http.MethodPost, URL: s.next("/payment/callback"),
 		Body: map[string]any{"paymentId": "pay_x", "amount": 1000, "status": "succeeded"},

@@ -67,7 +67,7 @@ func (s ticketSale) ask(
 	return s.Client.Do(ctx, r)
 }
 
-// given is a ticket as it was answered.
+// given is the service's answer with a ticket.
 type given struct {
 	Ticket     string
 	UsableFrom time.Time

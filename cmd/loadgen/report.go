@@ -23,7 +23,7 @@ type report struct {
 	Buyers      int64    `json:"buyers"` // buyers who arrived
 	Requests    int      `json:"requests"`
 	Took        float64  `json:"seconds"`
-	SoldOut     float64  `json:"soldOutSeconds,omitempty"` // from the first buyer on; 0: units are left
+	SoldOut     float64  `json:"soldOutSeconds,omitempty"` // after the first buyer; 0: not sold out
 	Answers     []count  `json:"answers"`
 	FromDue     latency  `json:"fromDue"`  // measured from when a request was due
 	FromSent    latency  `json:"fromSent"` // measured from when it was sent

@@ -137,7 +137,7 @@ func (m Members) with(more Members) Members {
 	return m
 }
 
-// Coupon is the coupon of an order. The zero coupon is none.
+// Coupon is the coupon of an order. The zero value means that there is none.
 type Coupon struct {
 	Code       string    // masked or whole
 	ValidUntil time.Time // zero: unlimited

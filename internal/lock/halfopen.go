@@ -48,8 +48,8 @@ func (l *Locker) dropHalfOpen(keys []string) {
 	s.probed = time.Now()
 }
 
-// probe has each idle connection answer a PING, all at the same time, so that each has one. Those that have not
-// answered within the time are dropped, or at least in use until the client's own timeout.
+// probe sends a PING on every idle connection, all at the same time. A connection that does not answer in time is
+// dropped, or at least kept busy until the client's own timeout.
 func probe(p prober) {
 	ctx := limit(context.Background(), promptTime)
 	stats := p.PoolStats()

@@ -596,7 +596,7 @@ func looksWhenTheLeaseIsOver(t *testing.T, s stage) {
 func contextsAreForgotten(t *testing.T, s stage) {
 	s.prefix += "contexts:"
 	h, ok := mustLock(t, s.lock()).(*lock.Hold)
-	if !ok { // its contexts need no bookkeeping
+	if !ok { // a hold that keeps no list of its contexts
 		return
 	}
 	before := lock.Dependents(h)

@@ -17,7 +17,7 @@ func WrongFlag(set *flag.FlagSet, err error) string {
 		return text
 	}
 	set.VisitAll(func(f *flag.Flag) {
-		// Boolean flags have the second form.
+		// Package flag words its error about a boolean flag in the second way.
 		if !strings.HasSuffix(text, " for flag -"+f.Name) && !strings.HasSuffix(text, " for -"+f.Name) {
 			return
 		}

@@ -139,7 +139,7 @@ type MySQL struct {
 	CAs    *x509.CertPool `env:"-"`
 }
 
-// JWT is how it is found out who is asking.
+// JWT says how callers are authenticated.
 type JWT struct {
 	// Secret may be missing only in the embedded mode, which generates one and keeps it in its data directory.
 	Secret Secret `env:"SECKILL_JWT_SECRET" shown:"none; the embedded mode makes one" unit:"text, 32 bytes or more" effect:"key of the tokens' signatures (HS256); needed outside the embedded mode"`

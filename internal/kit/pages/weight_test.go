@@ -32,7 +32,7 @@ func TestWeight(t *testing.T) {
 			n = len(f.zipped())
 		}
 		if strings.Contains(path, "/scalar") {
-			docs += n // a page of its own, for developers
+			docs += n // counted apart: a page for developers
 			continue
 		}
 		total += n
