@@ -17,13 +17,13 @@ import (
 	"seckill/test/box"
 )
 
-// late is how long an alert may take to fire: the longest waits sixteen minutes by itself.
+// late is how long an alert may take to fire: the slowest waits sixteen minutes by itself.
 const late = 25 * time.Minute
 
-// nobody is an address at which no Alertmanager is.
+// nobody is an address without an Alertmanager.
 const nobody = "127.0.0.1:1"
 
-// Each fault fires its alerts, by Prometheus's own evaluation of the service's own metrics.
+// Each fault fires its alerts, according to Prometheus's evaluation of the service's own metrics.
 func TestFaultsFireAlerts(t *testing.T) {
 	t.Parallel()
 	for _, f := range faults() {
@@ -54,11 +54,11 @@ func (p prometheus) await(t *testing.T, alerts []string) {
 		if time.Now().After(end) {
 			t.Fatalf("%v fired, want %v", fired, alerts)
 		}
-		time.Sleep(time.Second) // between two evaluations of another process
+		time.Sleep(time.Second) // between two evaluations by another process
 	}
 }
 
-// An address that refuses what Alertmanager sends fires an alert that says so.
+// If Alertmanager's address refuses notifications, an alert says so.
 func TestAlertsNotSent(t *testing.T) {
 	t.Parallel()
 	manager, _, err := server.AlertmanagerPrograms(t.Context())
@@ -80,8 +80,8 @@ func TestAlertsNotSent(t *testing.T) {
 	p.await(t, []string{"SeckillInstanceDown", "SeckillAlertsNotSent"})
 }
 
-// A sale in which nothing goes wrong fires nothing, for as long as SECKILL_TEST_CLEAN says: two minutes, or half an
-// hour. Its buyers buy, pay, cancel, want their money back, or do nothing until their order expires.
+// A sale in which nothing goes wrong fires no alert, for as long as SECKILL_TEST_CLEAN says: two minutes, or half an
+// hour. Its buyers buy, pay, cancel, ask for refunds, or let their orders expire.
 func TestCleanSaleFiresNothing(t *testing.T) {
 	t.Parallel()
 	lasts := 2 * time.Minute
@@ -115,7 +115,7 @@ func TestCleanSaleFiresNothing(t *testing.T) {
 	}
 }
 
-// Every alert of the rules is fired by a fault, or is on the list of those that are not.
+// Every alert of the rules is fired by a fault, or is on the list of those that no fault fires.
 func TestEveryAlertIsNamed(t *testing.T) {
 	t.Parallel()
 	var rules []string

@@ -15,7 +15,7 @@ import (
 	"seckill/test/webhooks/receiver"
 )
 
-// fault is one thing that goes wrong, with the alerts that it has to fire; it may fire others, too.
+// fault is one fault, with the alerts that it must fire; it may fire others too.
 type fault struct {
 	name    string
 	alerts  []string
@@ -23,7 +23,7 @@ type fault struct {
 	provoke func(*rig)
 }
 
-// faults are all of them. TestAlertsNotSent has one more.
+// faults returns all of them, except the one in TestAlertsNotSent.
 func faults() []fault {
 	one := func(name, value string) deployment { return deployment{settings: map[string]string{name: value}} }
 	return []fault{
@@ -93,7 +93,7 @@ func faults() []fault {
 	}
 }
 
-// notProvoked are the alerts that no fault here fires, with why. rules_test.yml has them with metrics that are made up.
+// notProvoked returns the alerts that no fault here fires, and why. rules_test.yml tests them with made-up metrics.
 func notProvoked() map[string]string {
 	return map[string]string{
 		"SeckillPoolExhausted": "classes of callers share exactly as many connections as a pool has, so " +
@@ -103,7 +103,7 @@ func notProvoked() map[string]string {
 
 func instanceKilled(r *rig) { r.must(r.Servers[0].Kill()) }
 
-// databaseHangs has some buyers wait for their row, and admins read more at once than there are connections for.
+// databaseHangs lets some buyers wait for their row, and admins start more reads at once than there are connections.
 func databaseHangs(r *rig) {
 	r.toDB[0].Blackhole()
 	r.meanwhile(200*time.Millisecond, 1, r.buy)
@@ -123,9 +123,9 @@ func answersLost(r *rig) {
 	r.meanwhile(100*time.Millisecond, 8, r.buy)
 }
 
-// redisAndInstanceKilled has an instance accept orders that nobody reads from the stream, and kills it and Redis; its
-// last writes are cut off its file, as in a power cut. The other instance has seen a later admission, so that it
-// knows that there were some.
+// redisAndInstanceKilled lets an instance accept orders that nobody reads from the stream, and kills it and Redis. The
+// last writes are cut off Redis's file, as by a power cut. The other instance has seen a later admission, so it knows
+// that some orders are missing.
 func redisAndInstanceKilled(r *rig) {
 	const orders = 20
 	for i, p := range r.toRedis {
@@ -187,7 +187,7 @@ func entryUnreadable(r *rig) {
 	}).Err())
 }
 
-// keyOfAnotherType puts a text where a partition's dead letters are: its sales go on, and cannot be audited.
+// keyOfAnotherType writes a text where a partition's dead letters belong: its sales go on, but cannot be audited.
 func keyOfAnotherType(r *rig) {
 	r.create(map[string]any{"partition": 0})
 	r.create(map[string]any{"partition": 1})
@@ -206,7 +206,7 @@ func partitionNotLearned(r *rig) {
 	r.exec("INSERT INTO tb_setting VALUES ('partition_1', 'open', UTC_TIMESTAMP(3))")
 }
 
-// providerRemoved has a buyer of a paid order want their money back from a provider that the service no longer knows.
+// providerRemoved lets the buyer of a paid order ask for a refund from a provider that is no longer configured.
 func providerRemoved(r *rig) {
 	user, a := r.buyAt(0, 30*time.Second)
 	order := orderOf(a)
@@ -232,10 +232,10 @@ func crowded(r *rig) {
 	r.meanwhile(time.Second, 40, func() {
 		conn, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", r.Servers[0].Addr)
 		if err != nil {
-			return // it is full
+			return // the instance is full
 		}
-		defer func() { _ = conn.Close() }()                                         // nothing is expected of it
-		_, _ = fmt.Fprintf(conn, "GET /voucher/%d HTTP/1.1\r\nHost: x\r\n", r.sale) // it may be refused already
+		defer func() { _ = conn.Close() }()                                         // no answer is expected
+		_, _ = fmt.Fprintf(conn, "GET /voucher/%d HTTP/1.1\r\nHost: x\r\n", r.sale) // it may already be refused
 		select {
 		case <-r.Context().Done():
 		case <-time.After(3 * time.Second):
@@ -243,10 +243,10 @@ func crowded(r *rig) {
 	})
 }
 
-// bots have tokens without the age of their account: a hundred and more ask in a second.
+// bots have tokens without the age of their account; more than a hundred of them ask per second.
 func bots(r *rig) { r.meanwhile(100*time.Millisecond, 16, r.buy) }
 
-// endpoint makes a receiver an endpoint of the sale's shop.
+// endpoint registers a receiver as an endpoint of the sale's shop.
 func (r *rig) endpoint(to *receiver.Receiver) {
 	r.Helper()
 	r.admin(http.StatusCreated, "/admin/webhook", map[string]any{"shopId": 1, "url": to.URL()})
@@ -259,12 +259,12 @@ func endpointAway(r *rig) {
 	r.meanwhile(time.Second, 1, r.buy)
 }
 
-// endpointRefusesOne takes all events but those of one order. The nine attempts to send that take eight hours, so the
-// database is told again and again that the next one is due.
+// endpointRefusesOne accepts all events except those of one order. Its nine attempts would take eight hours, so the
+// test keeps writing into the database that the next one is due.
 func endpointRefusesOne(r *rig) {
 	to := receiver.New(r)
 	refused := ""
-	to.Answers(func(id string) int { // called by one at a time
+	to.Answers(func(id string) int { // called by one goroutine at a time
 		if refused == "" {
 			refused = id
 		}
@@ -276,7 +276,7 @@ func endpointRefusesOne(r *rig) {
 	r.endpoint(to)
 	r.meanwhile(time.Second, 1, r.buy)
 	r.meanwhile(2*time.Second, 1, func() {
-		// Again in two seconds.
+		// If this fails, it is repeated in two seconds.
 		_, _ = r.Ledger.DB.ExecContext(r.Context(), "UPDATE tb_webhook_retry SET due_time = UTC_TIMESTAMP(3)")
 	})
 }

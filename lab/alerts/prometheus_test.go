@@ -27,9 +27,9 @@ const root = "../.."
 // prometheus is a Prometheus that watches a service with the project's rules.
 type prometheus struct{ url string }
 
-// watch starts Prometheus with the stack's own file, in which the targets are the site's instances and an
-// Alertmanager, and rules are evaluated every five seconds instead of every minute. It returns once the metrics of
-// all instances are read.
+// watch starts Prometheus with the project's own file, except that the targets are the site's instances and an
+// Alertmanager, and rules are evaluated every five seconds instead of every minute. It returns once the metrics of all
+// instances have been read.
 func watch(tb testing.TB, site *box.Site, alertmanager string) prometheus {
 	tb.Helper()
 	promtool, err := server.PromtoolProgram(tb.Context())
@@ -66,7 +66,7 @@ func watch(tb testing.TB, site *box.Site, alertmanager string) prometheus {
 	return p
 }
 
-// run runs a program until the test ends, and shows what it wrote if the test has failed.
+// run runs a program until the test ends, and logs its output if the test has failed.
 func run(tb testing.TB, program string, args ...string) {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), program, args...)
@@ -78,14 +78,14 @@ func run(tb testing.TB, program string, args ...string) {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		_ = cmd.Wait() // the test's context has ended it
+		_ = cmd.Wait() // the end of the test's context has ended it
 		if tb.Failed() {
 			tb.Logf("%s:\n%s", filepath.Base(program), log.String()[max(0, log.Len()-4000):])
 		}
 	})
 }
 
-// ask returns the values of a query.
+// ask returns the results of a query.
 func (p prometheus) ask(ctx context.Context, query string) ([]string, error) {
 	var answer struct {
 		Data struct {
@@ -119,7 +119,7 @@ func (p prometheus) fired(tb testing.TB) []string {
 	return names
 }
 
-// get reads an answer in JSON.
+// get reads a JSON answer.
 func get(ctx context.Context, address string, into any) error {
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -15,25 +15,25 @@ import (
 	"seckill/test/box"
 )
 
-// rig is the service on stores of its own, each behind proxies that can break, with a sale that is on.
+// rig is the service on its own stores, behind proxies that can break, with an open sale.
 type rig struct {
 	testing.TB
 	*box.Site
 
 	store         *testkit.RedisServer
-	toRedis, toDB []*testkit.Proxy // of each instance
+	toRedis, toDB []*testkit.Proxy // one of each per instance
 	sale          int64
-	user          atomic.Int64 // the last one who has asked
+	user          atomic.Int64 // the last user who has asked
 }
 
 // deployment is how the service runs.
 type deployment struct {
 	instances int // default: 1
 	settings  map[string]string
-	sale      map[string]any // besides what a valid one has
+	sale      map[string]any // fields in addition to those of a valid sale
 }
 
-// units of the sale: more than are sold.
+// units is the sale's stock: more than are sold.
 const units = 1_000_000
 
 // newRig starts the service.
@@ -63,8 +63,7 @@ func (r *rig) must(err error) {
 	}
 }
 
-// create creates a sale that is on, with more fields than it needs. While no partition can take it, it is asked for
-// again.
+// create creates an open sale, with additional fields. It retries while no partition can take the sale.
 func (r *rig) create(more map[string]any) int64 {
 	r.Helper()
 	body := box.SeckillDraft(1, units, time.Now().Add(-time.Minute), time.Now().Add(24*time.Hour))
@@ -74,23 +73,23 @@ func (r *rig) create(more map[string]any) int64 {
 	return v.ID
 }
 
-// ask sends a request to an instance; without an answer it returns the zero one.
+// ask sends a request to an instance; it returns the zero Reply if there is no answer.
 func (r *rig) ask(instance int, method, path, token string) box.Reply {
 	a, err := r.Client.Do(r.Context(), box.Request{Method: method, URL: r.Servers[instance].URL(path), Token: token})
 	if err != nil {
-		return box.Reply{} // the fault that is tried, or the end of the test
+		return box.Reply{} // because of the fault, or the end of the test
 	}
 	return a
 }
 
-// admin has an admin post something, and expects the status.
+// admin sends an admin's POST and expects the status.
 func (r *rig) admin(want int, path string, body any) box.Reply {
 	r.Helper()
 	return r.Client.Must(r, want,
 		box.Request{Method: http.MethodPost, URL: r.URL(path), Token: box.AdminToken(), Body: body})
 }
 
-// buyAt has the next user buy at an instance; wait is how long they wait for their row.
+// buyAt lets the next user buy at an instance; wait is how long they wait for their row.
 func (r *rig) buyAt(instance int, wait time.Duration) (user int64, a box.Reply) {
 	user = r.user.Add(1)
 	path := fmt.Sprintf("/voucher/seckill/%d", r.sale)
@@ -100,13 +99,13 @@ func (r *rig) buyAt(instance int, wait time.Duration) (user int64, a box.Reply) 
 	return user, r.ask(instance, http.MethodPost, path, box.BuyerToken(user))
 }
 
-// buy has the next user buy.
+// buy lets the next user buy.
 func (r *rig) buy() { r.buyAt(0, 0) }
 
-// orderOf returns the order that a purchase was answered with, "" for none.
+// orderOf returns the order in the answer to a purchase; "" if there is none.
 func orderOf(a box.Reply) string {
 	var placed box.Placed
-	_ = json.Unmarshal(a.Data, &placed) // a refusal has none
+	_ = json.Unmarshal(a.Data, &placed) // a refusal has no order
 	return placed.OrderID
 }
 
@@ -120,8 +119,8 @@ func (r *rig) pay(user int64, order string) box.Reply {
 	return r.ask(0, http.MethodPost, begun.PayURL, "")
 }
 
-// changeMind has somebody buy, pay, and want their money back; and somebody buy and cancel. What of it takes place,
-// the caller sees in the metrics.
+// changeMind lets one user buy, pay, and ask for a refund, and another one buy and cancel. The caller sees in the
+// metrics how much of that succeeded.
 func (r *rig) changeMind() {
 	user, a := r.buyAt(0, 10*time.Second)
 	if order := orderOf(a); order != "" {
@@ -134,7 +133,7 @@ func (r *rig) changeMind() {
 	}
 }
 
-// meanwhile does something every so often, by so many at once, until the test ends.
+// meanwhile calls do periodically, in several goroutines, until the test ends.
 func (r *rig) meanwhile(every time.Duration, callers int, do func()) {
 	for range callers {
 		done := make(chan struct{})
@@ -156,7 +155,7 @@ func (r *rig) meanwhile(every time.Duration, callers int, do func()) {
 	}
 }
 
-// exec runs a statement in the database, past the service.
+// exec runs a statement directly in the database.
 func (r *rig) exec(statement string, args ...any) {
 	r.Helper()
 	_, err := r.Ledger.DB.ExecContext(r.Context(), statement, args...)

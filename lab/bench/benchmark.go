@@ -12,11 +12,11 @@ import (
 	"seckill/internal/testkit/child"
 )
 
-// benchmark is one that go test runs, because it is made of the tests' parts.
+// benchmark is a measurement that go test runs, because it uses parts of the tests.
 type benchmark struct {
-	pkg  string // seen from the lab, or of the service
+	pkg  string // a package of the lab or of the service, seen from the lab
 	name string
-	time string // as go test -benchtime takes it
+	time string // in the form of go test -benchtime
 }
 
 func (b benchmark) run(ctx context.Context, args []string, stdout, stderr io.Writer) error {

@@ -1,10 +1,10 @@
-// Bench measures the service: what it does in a second, what it costs, and where its limits are. Each measurement is a
-// command; without one they are listed:
+// Bench measures the service: its rates, its costs, and its limits. Each measurement is a command; without one they are
+// listed:
 //
 //	make -C lab bench WHAT=limits FLAGS=-quick
 //	go run seckill/test/services -- go run ./bench limits -quick
 //
-// What is measured, and what the figures mean, is in the packages below and those of the Go benchmarks.
+// The packages below, and those of the Go benchmarks, say what is measured and what the figures mean.
 package main
 
 import (

@@ -77,7 +77,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseOnly: a part of the comparison is never written.
+// TestParseOnly: a comparison of some candidates is never written.
 func TestParseOnly(t *testing.T) {
 	t.Parallel()
 	o, err := parseCompare([]string{"-only", "^this service$", "-out", "somewhere"}, io.Discard)
@@ -86,7 +86,7 @@ func TestParseOnly(t *testing.T) {
 	}
 }
 
-// TestCommands: without a command all are listed, and an unknown one is none.
+// TestCommands: without a command all are listed, and an unknown command is an error.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{nil, {"fast"}} {
@@ -102,7 +102,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestRender: a stored result is reported again without stores, into the same files.
+// TestRender: a stored result can be reported again, without stores, into the same files.
 func TestRender(t *testing.T) {
 	t.Parallel()
 	run := result.Run{

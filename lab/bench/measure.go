@@ -15,7 +15,7 @@ import (
 	"seckill/lab/bench/result"
 )
 
-// reports is where reports go, seen from the lab.
+// reports is the directory of the reports, seen from the lab.
 const reports = "../docs/benchmarks"
 
 const measuresNeed = `It needs a Redis and a MySQL or MariaDB, named by the environment; test/services starts both
@@ -33,10 +33,10 @@ schemas are removed.
 type options struct {
 	plan measures.Plan
 	out  string // directory for the reports; "" writes none
-	path string // the argument, of commands that have one
+	path string // the argument of commands that have one
 }
 
-// parse reads the flags of a measurement. more are those that only it has; they are applied by the returned function.
+// parse reads the flags of a measurement. more declares additional flags and returns the function that applies them.
 func parse(
 	name string, args []string, stderr io.Writer, more func(*flag.FlagSet, *options) (apply func()),
 ) (o options, err error) {
@@ -90,7 +90,7 @@ func parse(
 	return o, nil
 }
 
-// outFlag adds the flag of a measurement that is reported.
+// outFlag adds the flag for the directory of reports.
 func outFlag(flags *flag.FlagSet, o *options) {
 	flags.StringVar(&o.out, "out", reports, "`directory` for the reports; empty writes none")
 }
@@ -122,7 +122,7 @@ func parseLimits(args []string, stderr io.Writer) (options, error) {
 	})
 }
 
-// parseInto reads the flags of a measurement that writes to a path, which stands behind them.
+// parseInto reads the flags of a measurement that writes to a path, its last argument.
 func parseInto(name, what string, args []string, stderr io.Writer) (options, error) {
 	if len(args) == 0 || args[len(args)-1] == "" || args[len(args)-1][0] == '-' {
 		return options{}, fmt.Errorf("the last argument is the %s that is written", what)
@@ -157,7 +157,7 @@ func smoke(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return measure(ctx, o, stdout, stderr)
 }
 
-// measure measures what the plan says, and reports.
+// measure runs the plan's measurements and reports them.
 func measure(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	return with(ctx, o.plan, stderr, func(bench *measures.Bench) error {
 		if o.plan.Compare {
@@ -184,7 +184,7 @@ func sale(ctx context.Context, args []string, _, stderr io.Writer) error {
 	})
 }
 
-// profile writes what the compiler reads as default.pgo: half of the load is sold out.
+// profile writes the file that the compiler reads as default.pgo: in half of its load the sale is sold out.
 func profile(ctx context.Context, args []string, _, stderr io.Writer) error {
 	o, err := parseInto("profile", "file", append([]string{"-duration=" + time.Minute.String()}, args...), stderr)
 	if err != nil {
@@ -221,7 +221,7 @@ func render(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	return show(o, stdout, stderr)(report.Read(flags.Arg(0)))
 }
 
-// show prints a result, and writes it.
+// show prints a result and writes it.
 func show(o options, stdout, stderr io.Writer) func(result.Run, error) error {
 	return func(r result.Run, err error) error {
 		if err != nil {
@@ -235,7 +235,7 @@ func show(o options, stdout, stderr io.Writer) func(result.Run, error) error {
 	}
 }
 
-// with measures with the stores open and the programs built.
+// with opens the stores, builds the programs, and then measures.
 func with(ctx context.Context, plan measures.Plan, stderr io.Writer, do func(*measures.Bench) error) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // asideClients is how many requests are under way at once beside the running sale.
 const asideClients = 64
 
-// latencies are how long requests took, from many goroutines.
+// latencies collects how long requests took, from many goroutines.
 type latencies struct {
 	mu   sync.Mutex
 	took []time.Duration
@@ -30,14 +30,14 @@ func (l *latencies) add(d time.Duration) {
 	l.took = append(l.took, d)
 }
 
-// reset forgets them.
+// reset clears them.
 func (l *latencies) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.took = nil
 }
 
-// report reports how many a second there were, and their p99, and begins anew.
+// report reports the rate and the p99, and clears them.
 func (l *latencies) report(b *testing.B, name string, in time.Duration) {
 	b.Helper()
 	l.mu.Lock()
@@ -51,9 +51,9 @@ func (l *latencies) report(b *testing.B, name string, in time.Duration) {
 	l.took = nil
 }
 
-// BenchmarkBesideASale has 100,000 users join a waiting list, units come back to it, and tills redeem coupons, each
-// beside a sale that runs on the same two instances and sells a few hundred units a second: how many a second, how
-// long they and its buyers wait, and how long a unit that comes back takes to be offered. Use -benchtime=1x.
+// BenchmarkBesideASale lets 100,000 users join a waiting list, units come back to it, and tills redeem coupons, each
+// beside a sale that runs on the same two instances and sells a few hundred units per second. It measures their rates,
+// their latency and the buyers', and how long a unit that comes back takes to be offered. Use -benchtime=1x.
 func BenchmarkBesideASale(b *testing.B) {
 	const joiners, returned, coupons = 100_000, 40, 10_000
 	s := box.RealSite(b, 2)
@@ -65,7 +65,7 @@ func BenchmarkBesideASale(b *testing.B) {
 	free.BuyAll(sold, asideClients, box.Users(1, coupons))
 	for b.Loop() {
 		start := time.Now()
-		load.took.reset()           // what came while the others were sold
+		load.took.reset()           // requests during the setup do not count
 		time.Sleep(5 * time.Second) // it is a measurement
 		load.took.report(b, "alone", time.Since(start))
 
@@ -92,7 +92,7 @@ func BenchmarkBesideASale(b *testing.B) {
 // aside is the load of the running sale.
 type aside struct{ took latencies }
 
-// startAside opens a sale and has it sell until the benchmark ends.
+// startAside opens a sale that sells until the benchmark ends.
 func startAside(b *testing.B, s *box.Site) *aside {
 	b.Helper()
 	voucher := s.CreateSale(b, 5_000_000, time.Now().Add(time.Hour))
@@ -120,7 +120,7 @@ func startAside(b *testing.B, s *box.Site) *aside {
 	return load
 }
 
-// asideSale creates a sale with more fields.
+// asideSale creates a sale with additional fields.
 func asideSale(b *testing.B, s *box.Site, units int64, more map[string]any) *box.Buyers {
 	b.Helper()
 	draft := box.SeckillDraft(1, units, time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
@@ -132,8 +132,8 @@ func asideSale(b *testing.B, s *box.Site, units int64, more map[string]any) *box
 	return s.Buyers(id)
 }
 
-// eachAside sends n requests, many at once, until each is answered as wanted, and reports them and the sale beside
-// them.
+// eachAside sends n requests, many at once, repeats each until it gets the wanted answer, and reports their figures and
+// those of the sale beside them.
 func eachAside(b *testing.B, s *box.Site, load *aside, name string, n int, request func(i int) box.Request, want int) {
 	b.Helper()
 	var took latencies
@@ -156,7 +156,7 @@ func eachAside(b *testing.B, s *box.Site, load *aside, name string, n int, reque
 						b.Errorf("%s: %d %s, %v", name, reply.StatusCode, reply.Body, err)
 						return
 					}
-					time.Sleep(10 * time.Millisecond) // as the answer asks for
+					time.Sleep(10 * time.Millisecond) // as the answer says
 				}
 				took.add(time.Since(began))
 			}
@@ -168,8 +168,8 @@ func eachAside(b *testing.B, s *box.Site, load *aside, name string, n int, reque
 	load.took.report(b, "sale-beside-"+name, in)
 }
 
-// offeredAfter has the sale's orders cancelled one by one and returns the longest time until the head of the list saw
-// the offer. Nobody behind the heads may have one.
+// offeredAfter cancels the sale's orders one by one and returns the longest time until the head of the list saw an
+// offer. Nobody behind the heads may have one.
 func offeredAfter(b *testing.B, s *box.Site, list *box.Buyers, path string) (longest time.Duration) {
 	b.Helper()
 	winners := list.Record.Winners()
@@ -206,7 +206,7 @@ func offeredAfter(b *testing.B, s *box.Site, list *box.Buyers, path string) (lon
 	return longest
 }
 
-// asideCodes are the codes of a sale's orders.
+// asideCodes returns the codes of a sale's orders.
 func asideCodes(b *testing.B, s *box.Site, voucher int64) (codes []string) {
 	b.Helper()
 	rows, err := s.Ledger.DB.QueryContext(b.Context(),

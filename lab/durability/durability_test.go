@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// fault takes Redis away; recover returns the address of the Redis that serves afterwards.
+// fault stops a Redis; recover returns the address of the Redis that serves afterwards.
 type fault struct {
 	name    string
 	cause   func(*trial)
@@ -39,9 +39,9 @@ func restarted(tr *trial) string {
 	return tr.master.Addr
 }
 
-// machineLost loses the whole machine: what is on its way to the replica does not arrive.
+// machineLost loses the whole machine: writes that are on their way to the replica do not arrive.
 func machineLost(tr *trial) {
-	tr.master.Pause() // from here on there are no answers
+	tr.master.Pause() // no answers from here on
 	tr.proxy.Cut()
 	tr.master.Kill()
 }
@@ -51,7 +51,7 @@ func promoted(tr *trial) string {
 	return tr.replica.Addr
 }
 
-// truncateToFlushed truncates the append-only file to what was flushed.
+// truncateToFlushed truncates the append-only file to its flushed length.
 func (tr *trial) truncateToFlushed() {
 	tr.Helper()
 	files, err := filepath.Glob(filepath.Join(tr.master.Dir, "appendonlydir", "*.incr.aof"))

@@ -18,13 +18,13 @@ import (
 // level is how durable an acknowledged order is.
 type level struct {
 	name     string
-	title    string // as the document has it
+	title    string // in the document
 	flush    string // appendfsync
-	replicas int    // that must have the order
+	replicas int    // how many must have the order
 	safe     []string
 }
 
-// levels are all levels; safe names the faults at which a level may lose nothing.
+// levels returns all levels; safe names the faults at which a level must lose nothing.
 func levels() []level {
 	return []level{
 		{"everysec", "`everysec`", "everysec", 0, []string{"killed"}},
@@ -39,7 +39,7 @@ const (
 	batch        = 32                   // requests in each
 )
 
-// trial is one Redis with one replica, a sale on it, and buyers until a fault ends them.
+// trial is one Redis with one replica, a sale on it, and buyers who buy until the fault.
 type trial struct {
 	*testing.T
 	master, replica *testkit.RedisServer
@@ -51,7 +51,7 @@ type trial struct {
 	elapsed      time.Duration            // until the fault
 }
 
-// open starts the servers and a sale that sells.
+// open starts the servers and opens a sale.
 func open(t *testing.T, l level) *trial {
 	t.Helper()
 	tr := &trial{T: t, sale: order.SaleRef{VoucherID: 7}}
@@ -96,8 +96,8 @@ func (tr *trial) admit(ctx context.Context, as []order.Request) (order.BatchResu
 	return tr.store.Admit(ctx, order.Batch{Sale: tr.sale, Requests: as, MaxBacklog: 1 << 40})
 }
 
-// sell lets buyers come until the fault, which happens after the given time, and once somebody has bought, takes
-// Redis away.
+// sell lets buyers buy until the fault, which takes Redis away after the given time, but not before somebody has
+// bought.
 func (tr *trial) sell(during time.Duration, fault func()) {
 	var users, bought atomic.Int64
 	var over atomic.Bool
@@ -117,7 +117,7 @@ func (tr *trial) sell(during time.Duration, fault func()) {
 				case err != nil && over.Load():
 					return
 				case err != nil:
-					time.Sleep(10 * time.Millisecond) // the fault, or a busy machine
+					time.Sleep(10 * time.Millisecond) // because of the fault, or of a busy machine
 				}
 				for j, o := range v.Results {
 					if o.Outcome == order.Accepted {
@@ -131,7 +131,7 @@ func (tr *trial) sell(during time.Duration, fault func()) {
 	<-time.After(during)
 	tr.eventually("a purchase", func() bool { return bought.Load() > 0 })
 	tr.elapsed = time.Since(start)
-	over.Store(true) // before the fault, which may have a Redis answer again by its end
+	over.Store(true) // before the fault, after which a Redis may answer again
 	fault()
 	running.Wait()
 }
@@ -144,7 +144,7 @@ func (tr *trial) total() (n int) {
 	return n
 }
 
-// lost returns how many of them the Redis at the address does not have.
+// lost returns how many of them are missing in the Redis at the address.
 func (tr *trial) lost(addr string) (n int) {
 	tr.Helper()
 	has := map[int64]bool{}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/message"
 )
 
-// envReport: when it is "write", the table is written into the document.
+// envReport: with "write" the table is written into the document.
 const envReport = "SECKILL_TEST_REPORT"
 
 const (
@@ -34,14 +34,14 @@ script alone answers, without HTTP, and in brackets relative to the first line:
 `
 )
 
-// row is the measurements of a level.
+// row has the measurements of a level.
 type row struct {
 	title string
 	cells [3]cell   // by fault
-	rates []float64 // answers a second
+	rates []float64 // answers per second
 }
 
-// cell is how many orders a fault lost, of how many.
+// cell is how many orders a fault lost, and how many were acknowledged.
 type cell struct{ lost, acknowledged int }
 
 func (r *row) add(fault, lost, acknowledged int, took time.Duration) {
@@ -50,7 +50,7 @@ func (r *row) add(fault, lost, acknowledged int, took time.Duration) {
 	r.rates = append(r.rates, float64(acknowledged)/took.Seconds())
 }
 
-// rate is the median.
+// rate returns the median.
 func (r *row) rate() float64 {
 	sorted := slices.Sorted(slices.Values(r.rates))
 	return sorted[len(sorted)/2]

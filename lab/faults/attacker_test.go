@@ -19,11 +19,11 @@ import (
 	"seckill/test/box"
 )
 
-// envAttack makes a process of this test program an attacker: "kind address connections source".
+// envAttack turns a process of this test program into an attacker: "kind address connections source".
 const envAttack = "SECKILL_TEST_ATTACK"
 
-// attacks are what one connection of an attacker does again and again, until the server closes it or the attack is
-// over.
+// attacks are, by kind, what each connection of an attacker does again and again, until the server closes it or the
+// attack is over.
 func attacks() map[string]func(*attacker, net.Conn) error {
 	return map[string]func(*attacker, net.Conn) error{
 		"idle":    (*attacker).idle,
@@ -36,17 +36,18 @@ func attacks() map[string]func(*attacker, net.Conn) error {
 	}
 }
 
-// attacker is one process that keeps many connections to one server busy. Its own limit of open files bounds it, and
-// so do the ports of its source address.
+// attacker is one process that keeps many connections to one server busy. Its own limit of open files bounds their
+// number, and so do the ports of its source address.
 type attacker struct {
 	addr        string
 	source      net.IP
 	connections int
 	attack      func(*attacker, net.Conn) error
-	header      string // with the token of those who have one
+	header      string // with the token, for attackers who have one
 }
 
-// attackIfAsked runs the attack that the environment names, and reports whether there is one. It ends with its input.
+// attackIfAsked runs the attack in envAttack, if there is one, and reports that. The attack ends with the process's
+// input.
 func attackIfAsked() (code int, asked bool) {
 	fields := strings.Fields(os.Getenv(envAttack))
 	if len(fields) == 0 {
@@ -61,7 +62,7 @@ func attackIfAsked() (code int, asked bool) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // ends with the process that began the attack, at the latest
+		_, _ = io.Copy(io.Discard, os.Stdin) // ends with the process that began the attack at the latest
 		stop()
 	}()
 	a := attacker{addr: fields[1], source: source, connections: connections, attack: attack}
@@ -72,7 +73,7 @@ func attackIfAsked() (code int, asked bool) {
 	return 0, true
 }
 
-// run says "ready" once each connection was opened.
+// run prints "ready" once each connection has been opened.
 func (a *attacker) run(ctx context.Context) {
 	var all sync.WaitGroup
 	var opened atomic.Int64
@@ -92,7 +93,7 @@ func (a *attacker) run(ctx context.Context) {
 	all.Wait()
 }
 
-// connect attacks over one connection until it ends.
+// connect attacks over one connection until that ends.
 func (a *attacker) connect(ctx context.Context, opened func()) {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: a.source}, Timeout: 10 * time.Second}
 	conn, err := d.DialContext(ctx, "tcp", a.addr)
@@ -103,7 +104,7 @@ func (a *attacker) connect(ctx context.Context, opened func()) {
 	end := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer end()
 	defer conn.Close()
-	_ = a.attack(a, conn) // it ends as it may
+	_ = a.attack(a, conn) // however it ends
 }
 
 func sleep(ctx context.Context, d time.Duration) {
@@ -152,8 +153,8 @@ func (a *attacker) largeBody(conn net.Conn) error {
 	}
 }
 
-// odd does one of four things that no client does: it sends a header byte by byte, a header of 1 MB, a body of 100
-// MB, or purchases with forged tokens.
+// odd does one of four things that no client does: it sends a header byte by byte, a header of 1 MB, a body of 100 MB,
+// or purchases with forged tokens.
 func (a *attacker) odd(conn net.Conn) error {
 	switch rand.IntN(4) {
 	case 0:
@@ -173,7 +174,7 @@ func (a *attacker) odd(conn net.Conn) error {
 	}
 }
 
-// pour sends a beginning and so many bytes after it, as fast as they are taken.
+// pour sends a beginning and then length bytes, as fast as the server reads them.
 func (*attacker) pour(conn net.Conn, beginning string, length int) error {
 	_, err := io.WriteString(conn, beginning)
 	piece := []byte(strings.Repeat("x", 16<<10))
@@ -183,8 +184,8 @@ func (*attacker) pour(conn net.Conn, beginning string, length int) error {
 	return err
 }
 
-// forge asks to buy with tokens that look right and are not signed with the secret. The attacker's own work is small:
-// the signature is a random one.
+// forge sends purchases with well-formed tokens that are not signed with the secret. The signature is random, so that
+// the attacker itself has little work.
 func (a *attacker) forge(conn net.Conn) error {
 	genuine, _, _ := strings.Cut(box.BuyerToken(1), ".")
 	r := bufio.NewReader(conn)
@@ -201,17 +202,17 @@ func (a *attacker) forge(conn net.Conn) error {
 	}
 }
 
-// read reads the list of shop 2 without a pause.
+// read reads the list of shop 2 without pauses.
 func (a *attacker) read(conn net.Conn) error {
 	return a.ask(conn, func() string { return "/voucher/list/2" })
 }
 
-// readAnyShop asks for another shop's list each time.
+// readAnyShop reads another shop's list each time.
 func (a *attacker) readAnyShop(conn net.Conn) error {
 	return a.ask(conn, func() string { return "/voucher/list/" + strconv.FormatInt(1_000+rand.Int64N(1<<40), 10) })
 }
 
-// readAsAdmin asks as a script of an admin would.
+// readAsAdmin reads as a script of an admin would.
 func (a *attacker) readAsAdmin(conn net.Conn) error {
 	return a.ask(conn, func() string { return "/admin/voucher" })
 }
@@ -228,7 +229,7 @@ func (a *attacker) ask(conn net.Conn, path func() string) error {
 	}
 }
 
-// skip reads one answer. A refusal makes the attacker pause, a little.
+// skip reads one answer. After a refusal the attacker pauses briefly.
 func (*attacker) skip(r *bufio.Reader) error {
 	res, err := http.ReadResponse(r, nil)
 	if err != nil {
@@ -244,7 +245,7 @@ func (*attacker) skip(r *bufio.Reader) error {
 	return err
 }
 
-// attack starts attacking processes, from 127.0.0.2 on, and returns once all their connections were opened.
+// attack starts attacking processes, from 127.0.0.2 on, and returns once all their connections have been opened.
 func (r *run) attack(kind string, processes, connections int) (end func()) {
 	r.Helper()
 	program, err := os.Executable()
@@ -266,8 +267,8 @@ func (r *run) attack(kind string, processes, connections int) (end func()) {
 			ready <- err
 		}()
 		ends = append(ends, sync.OnceFunc(func() {
-			_ = in.Close() // which ends it
-			_ = cmd.Wait() // how is of no interest
+			_ = in.Close() // ends the attack
+			_ = cmd.Wait() // its exit code does not matter
 		}))
 	}
 	end = func() {

@@ -9,7 +9,7 @@ import (
 	"seckill/scripts"
 )
 
-// faultless is the burst without a fault: fifty times as many buyers as units.
+// faultless is the rush without a fault: fifty times as many buyers as units.
 func faultless(r *run) {
 	r.open(deployment{units: 100})
 	r.faultEnded()
@@ -20,7 +20,7 @@ func faultless(r *run) {
 	}
 }
 
-// repeatedClicks lets one user buy at all instances at once: there is one order, and every answer names it.
+// repeatedClicks lets one user buy at all instances at once: one order results, and every answer names it.
 func repeatedClicks(r *run) {
 	r.open(deployment{units: 10})
 	r.faultEnded()
@@ -33,12 +33,12 @@ func repeatedClicks(r *run) {
 	r.finish()
 }
 
-// admissionAnswersLost loses answers of the script, one, two or three in a row, at each of two instances: an instance
+// admissionAnswersLost loses answers of the script, one, two or three in a row, at each of two instances. An instance
 // retries once, and after that must answer that the outcome is unknown.
 func admissionAnswersLost(r *run) {
 	r.open(deployment{instances: 2, units: 40})
 	users := r.newUsers(100)
-	r.buyers.BuyAll(r.Context(), 1, users[:2]) // Redis knows the script from then on
+	r.buyers.BuyAll(r.Context(), 1, users[:2]) // now Redis has the script
 	for n := 3; n < 40; n += 3 {
 		proxy, lose := r.proxies[r.victim()].redis, 1+r.rand.IntN(3)
 		r.buyers.Record.After(n, func() { proxy.DropRepliesTo(digest(scripts.Source("seckill")), lose) })
@@ -50,7 +50,7 @@ func admissionAnswersLost(r *run) {
 		p.redis.Heal()
 	}
 	if lost == 0 {
-		r.Error("no answer was lost")
+		r.Error("no answer of the script was lost")
 	}
 	r.faultEnded()
 	r.checkLinearizable(r.finish())
@@ -58,10 +58,10 @@ func admissionAnswersLost(r *run) {
 	r.expectAnswer("held")
 }
 
-// buyersHangUp lets buyers hang up while their answer is on its way, and at any other time; then they ask again.
+// buyersHangUp lets buyers hang up just before their answer arrives, and at any other time; then they ask again.
 func buyersHangUp(r *run) {
 	r.open(deployment{units: 400})
-	r.buyers.BuyAll(r.Context(), 1, r.newUsers(1)) // Redis knows the script from then on
+	r.buyers.BuyAll(r.Context(), 1, r.newUsers(1)) // now Redis has the script
 	for _, user := range r.newUsers(20) {
 		r.hangUpWhenAccepted(user)
 	}
@@ -77,8 +77,8 @@ func buyersHangUp(r *run) {
 	r.expectAnswer("unknown")
 }
 
-// hangUpWhenAccepted lets one buyer hang up when Redis has admitted them and the instance does not know yet. When
-// they ask again they are told their order.
+// hangUpWhenAccepted lets one buyer hang up after Redis has admitted them and before the instance knows. When they ask
+// again they are told their order.
 func (r *run) hangUpWhenAccepted(user int64) {
 	r.Helper()
 	n := r.victim()

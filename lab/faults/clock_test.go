@@ -10,16 +10,16 @@ import (
 	"seckill/test/box"
 )
 
-// Scenarios with wrong clocks. A clock is that of one process (testkit.Clock): all run on one machine.
+// Scenarios with wrong clocks. A clock is one process's (testkit.Clock), since all processes run on one machine.
 
-// windowAhead and windowLength are of the sale with which instances whose clocks differ show that Redis's decides.
+// windowAhead and windowLength are the window of the sale which shows that Redis's clock decides, not the instances'.
 const (
-	windowAhead  = 10 * time.Second // in which a busy machine creates it, and asks
+	windowAhead  = 10 * time.Second // long enough for a busy machine to create the sale and ask
 	windowLength = 5 * time.Second
 	auditorLock  = "auditor"
 )
 
-// instanceClocksWrong lets one instance be an hour ahead, one an hour behind, and steps the third one's clock back by
+// instanceClocksWrong sets one instance's clock an hour ahead, one an hour behind, and steps the third one's back by
 // two seconds again and again, while all of them sell.
 func instanceClocksWrong(r *run) {
 	clocks := []*testkit.Clock{testkit.NewClock(r), testkit.NewClock(r), testkit.NewClock(r)}
@@ -37,7 +37,7 @@ func instanceClocksWrong(r *run) {
 }
 
 // expectWindowByRedis opens a sale for some seconds and asks every instance for it all the time. Each must sell, and
-// say that the sale has not begun, or is over, by Redis's clock, which here is right.
+// must say that the sale has not begun, or is over, according to Redis's clock, which is right here.
 func (r *run) expectWindowByRedis() {
 	r.Helper()
 	begin := time.Now().Add(windowAhead).Truncate(time.Millisecond)
@@ -73,8 +73,8 @@ func (r *run) expectWindowByRedis() {
 	}
 }
 
-// redisClockSet sets Redis's clock wrong while the holders of the expirer's and of the auditor's lock die, one of
-// them with entries that it has read. The others go on: they claim the entries, get the locks, and sell. Then the
+// redisClockSet sets Redis's clock wrong while the holders of the expirer's and of the auditor's lock die, one of them
+// with entries that it has read. The other instances go on: they claim the entries, get the locks, and sell. Then the
 // clock is set right.
 func redisClockSet(offset time.Duration) func(*run) {
 	return func(r *run) {
@@ -116,7 +116,8 @@ func redisClockSet(offset time.Duration) func(*run) {
 	}
 }
 
-// awaitClaimed waits until no entry is older than what waits at the moment: those of the dead are claimed and recorded.
+// awaitClaimed waits until no entry is older than those waiting now: the dead instances' entries are then claimed and
+// recorded.
 func (r *run) awaitClaimed() {
 	r.Helper()
 	rdb := r.site.Redis
@@ -131,7 +132,7 @@ func (r *run) awaitClaimed() {
 	})
 }
 
-// awaitHolderBut waits until an instance that is not among the dead has the auditor's lock.
+// awaitHolderBut waits until a live instance has the auditor's lock.
 func (r *run) awaitHolderBut(d *due, dead []int) {
 	r.Helper()
 	box.Eventually(r, "another instance with the auditor's lock", func() error {

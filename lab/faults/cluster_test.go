@@ -11,21 +11,21 @@ import (
 	"seckill/test/box"
 )
 
-// Scenarios on a Redis Cluster of three masters with a replica each. There are no proxies: nodes name
-// each other's own addresses.
+// Scenarios on a Redis Cluster of three masters with a replica each. There are no proxies, because nodes announce their
+// own addresses.
 
 const (
-	// nodeTimeout is after how much silence a master is replaced.
+	// nodeTimeout is how long a master may be silent before it is replaced.
 	nodeTimeout = 2 * time.Second
-	// longestGap is how much longer than Redis itself the service may take. It takes less than two seconds on a machine
-	// that has time for it; this is for one that has not. A client that is told of nothing takes a minute.
+	// longestGap is how much longer than Redis itself the service may be unable to sell. It needs less than two seconds
+	// on an idle machine; the rest is for busy ones. A client that nobody tells of the change needs a minute.
 	longestGap = 30 * time.Second
-	// plannedRebuilds is how often a change of masters may have a sale rebuilt: once because another server opened
-	// it, and once more if that was found before the change was over.
+	// plannedRebuilds is how often a planned change of masters may have a sale rebuilt: once because another server
+	// opened it, and once more if that was noticed before the change was over.
 	plannedRebuilds = 2
 )
 
-// openCluster is open on a Redis Cluster.
+// openCluster is open, on a Redis Cluster.
 func (r *run) openCluster(on deployment) {
 	r.Helper()
 	on = on.withDefaults()
@@ -35,7 +35,7 @@ func (r *run) openCluster(on deployment) {
 	}), map[string]string{"SECKILL_REDIS_MODE": "cluster", "SECKILL_REDIS_ADDRS": strings.Join(r.cluster.Addrs(), ",")})
 }
 
-// openOn starts a database, instances that reach Redis with the settings, and a sale.
+// openOn starts a database, instances that connect to Redis with these settings, and a sale.
 func (r *run) openOn(on deployment, rdb redis.UniversalClient, settings map[string]string) {
 	r.Helper()
 	r.mysql = testkit.StartMariaDB(r, on.mysql...)
@@ -47,17 +47,17 @@ func (r *run) openOn(on deployment, rdb redis.UniversalClient, settings map[stri
 	r.start(on)
 }
 
-// merged returns both settings.
+// merged returns the union of both settings.
 func merged(a, b map[string]string) map[string]string {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
 	return all
 }
 
-// hotNode returns which node of the cluster has the sale.
+// hotNode returns the cluster node that has the sale.
 func (r *run) hotNode() int { return r.cluster.Master(r.site.Redis.StreamKey()) }
 
-// awaitSelling waits until purchases are accepted again, and logs how long that took from now on.
+// awaitSelling waits until purchases are accepted again, and logs how long that took.
 func (r *run) awaitSelling() {
 	r.Helper()
 	start := time.Now()
@@ -70,8 +70,8 @@ func (r *run) awaitSelling() {
 	}
 }
 
-// clusterMasterDead kills the sale's master for good. Its replica takes over; what it had not received yet is
-// requeued by the instances that remember it.
+// clusterMasterDead kills the sale's master for good. Its replica takes over; instances requeue from memory the orders
+// that it had not received.
 func clusterMasterDead(r *run) {
 	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
 	r.openCluster(deployment{units: 16_000})
@@ -81,7 +81,7 @@ func clusterMasterDead(r *run) {
 	replica := r.cluster.Nodes[r.cluster.Replica(hot)].Client()
 	killed := time.Now()
 	r.cluster.Nodes[hot].Kill()
-	r.nodeTimeout(nodeTimeout, hot) // not before: a busy machine would have others replaced
+	r.nodeTimeout(nodeTimeout, hot) // only now: on a busy machine other masters would be replaced
 	key := r.site.Redis.StreamKey() + ":probe"
 	box.Eventually(r, "a replica that takes writes", func() error { return replica.Set(r.Context(), key, 1, 0).Err() })
 	r.Logf("Redis takes writes %v after the kill", time.Since(killed).Round(time.Millisecond))
@@ -90,7 +90,7 @@ func clusterMasterDead(r *run) {
 	r.finish()
 }
 
-// clusterFailover has the replica of the sale's master take over, as before maintenance: nothing is lost.
+// clusterFailover makes the replica of the sale's master take over, as before maintenance: nothing is lost.
 func clusterFailover(r *run) {
 	r.rebuilt, r.rebuilds = true, plannedRebuilds
 	r.openCluster(deployment{units: 16_000})

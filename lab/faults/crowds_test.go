@@ -14,31 +14,31 @@ import (
 	"seckill/test/box"
 )
 
-// envCrowds is "full" for as many connections as the limit of open files allows.
+// envCrowds is "full" to use as many connections as the limit of open files allows.
 const envCrowds = "SECKILL_TEST_CROWDS"
 
 const (
 	attackers   = 4   // processes
 	quickCrowd  = 400 // connections
-	crowdMargin = 700 // descriptors that are not the attackers': 500 that the service keeps, and buyers'
+	crowdMargin = 700 // descriptors for everything except attackers: 500 that the service keeps, and buyers'
 	// perConnection and perInstance bound the memory of an instance under attack.
 	perConnection = 64 << 10
 	perInstance   = 512 << 20
-	// patience is how slow a purchase may be under attack whatever it was before: attackers, buyers, stores and the
-	// service share the processors here.
+	// patience is how slow a purchase may be under attack, however fast it was before: attackers, buyers, stores and
+	// the service share the processors here.
 	patience = 5 * time.Second
 )
 
-// crowd is how many connections attackers have together.
+// crowd returns how many connections all attackers have together.
 func crowd() int {
 	var files syscall.Rlimit
 	if os.Getenv(envCrowds) != "full" || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {
 		return quickCrowd
 	}
-	return max(quickCrowd, int(min(files.Cur, 100_000))-crowdMargin) // 25,000 for each source, which has 28,000 ports
+	return max(quickCrowd, int(min(files.Cur, 100_000))-crowdMargin) // 25,000 per source, which has 28,000 ports
 }
 
-// crowded lets buyers buy beside an attack of one kind, of so many connections; 0: as many as there can be.
+// crowded lets buyers buy during an attack of one kind with that many connections; 0: as many as possible.
 func crowded(kind string, connections int) func(*run) {
 	return func(r *run) {
 		r.open(deployment{instances: 1, units: 20_000})
@@ -70,7 +70,7 @@ func crowded(kind string, connections int) func(*run) {
 	}
 }
 
-// fillShop creates ordinary vouchers with texts of 4 KB each.
+// fillShop creates ordinary vouchers with texts of 4 KB each in a shop.
 func (r *run) fillShop(shop, vouchers int) {
 	r.Helper()
 	for i := range vouchers {
@@ -83,8 +83,7 @@ func (r *run) fillShop(shop, vouchers int) {
 	}
 }
 
-// p99Since returns the latency of purchases that were sent since then, which were accepted at their first attempt or
-// not.
+// p99Since returns the latency of purchases that were sent since then, whether their first attempt was accepted or not.
 func (r *run) p99Since(since time.Time) time.Duration {
 	var took []time.Duration
 	for _, a := range r.buyers.Record.Answers() {
@@ -99,7 +98,7 @@ func (r *run) p99Since(since time.Time) time.Duration {
 	return took[len(took)*99/100]
 }
 
-// operable fails the scenario unless operators reach the instance, and its memory is bounded.
+// operable fails the scenario unless operators can reach the instance, and its memory is bounded.
 func (r *run) operable(connections int) {
 	r.Helper()
 	srv := r.site.Servers[0]
@@ -132,8 +131,8 @@ func metric(r *run, text, series string) float64 {
 	return 0
 }
 
-// readersOfALockedTable lets a crowd of readers and a script of an admin ask for what the ledger does not answer,
-// because another client has locked it. Buyers are accepted, and their orders recorded meanwhile.
+// readersOfALockedTable lets a crowd of readers and an admin's script read data that the ledger does not return,
+// because another client has locked the table. Meanwhile buyers are accepted, and their orders recorded.
 func readersOfALockedTable(r *run) {
 	r.open(deployment{instances: 1, units: 20_000, settings: map[string]string{"SECKILL_MAX_IN_FLIGHT": "200"}})
 	r.load(4, 2*time.Millisecond)

@@ -9,15 +9,15 @@ import (
 	"seckill/test/box"
 )
 
-// Scenarios in which one store contradicts the other, because it was changed by hand or has lost something.
+// Scenarios in which one store contradicts the other, because somebody changed it by hand or it has lost data.
 
-// lowerStock removes units from the ledger, in a transaction that the returned function commits. Until then no order
-// of the sale can be recorded.
+// lowerStock removes units from the ledger in a transaction that the returned function commits. Until then no order of
+// the sale can be recorded.
 func (r *run) lowerStock(units int64) (commit func()) {
 	r.Helper()
 	tx, err := r.site.Ledger.DB.BeginTx(r.Context(), nil)
 	r.must(err)
-	r.Cleanup(func() { _ = tx.Rollback() }) // it has been committed
+	r.Cleanup(func() { _ = tx.Rollback() }) // it is committed by then
 	_, err = tx.ExecContext(r.Context(),
 		"UPDATE tb_seckill_voucher SET stock = stock - ?, issued = issued - ? WHERE voucher_id = ?",
 		units, units, r.buyers.Voucher)
@@ -29,7 +29,7 @@ func (r *run) lowerStock(units int64) (commit func()) {
 	}
 }
 
-// failed returns how many orders of the sale failed, and how many of them for another reason.
+// failed returns how many orders of the sale failed, and how many of those for another reason.
 func (r *run) failed(reason string) (all, otherwise int) {
 	r.Helper()
 	rows, err := r.site.Ledger.Orders(r.Context(), r.buyers.Voucher)
@@ -54,7 +54,8 @@ func (r *run) expectFailed(least, most int, reason string) {
 	}
 }
 
-// ledgerShortWhenSold lets Redis sell units that the ledger does not have: as many orders fail, and after that none.
+// ledgerShortWhenSold lets Redis sell units that the ledger does not have: as many orders fail, and no others after
+// that.
 func ledgerShortWhenSold(r *run) {
 	const missing = 200
 	r.open(deployment{units: 1000})
@@ -74,11 +75,11 @@ func ledgerShortWhenSold(r *run) {
 	r.expectFailed(missing, missing, "NO_STOCK")
 }
 
-// ledgerShortAtRest removes units while nothing is sold: the audit finds it before any order fails.
+// ledgerShortAtRest removes units while nobody buys: the audit finds that before any order fails.
 func ledgerShortAtRest(r *run) {
 	const missing = 200
 	r.open(deployment{units: 1000})
-	r.rebuilt = true // to what the ledger has
+	r.rebuilt = true // to the ledger's stock
 	r.buyers.BuyAll(r.Context(), 50, r.newUsers(300))
 	r.awaitSettled()
 	r.lowerStock(missing)()
@@ -96,7 +97,7 @@ func ledgerShortAtRest(r *run) {
 	r.awaitLogged("units of a sale are not accounted for", 1)
 }
 
-// holdersLost removes all holders from Redis: buyers with a recorded order are admitted again, and must not get a
+// holdersLost removes all holders from Redis: buyers with a recorded order are admitted again, but must not get a
 // second order.
 func holdersLost(r *run) {
 	r.open(deployment{units: 1000})
@@ -118,8 +119,8 @@ func holdersLost(r *run) {
 	r.expectFailed(1, len(users), "DUPLICATE_BUYER")
 }
 
-// idTaken gives a buyer's order id to another user's order, before the buyer's is recorded. The buyer loses it, and
-// may buy again.
+// idTaken gives a buyer's order id to another user's order before the buyer's is recorded. The buyer loses the order,
+// and may buy again.
 func idTaken(r *run) {
 	r.open(deployment{instances: 1, units: 40})
 	r.loss = true

@@ -11,9 +11,9 @@ import (
 	"seckill/internal/testkit"
 )
 
-// Environment variables, which the Makefile sets.
+// Environment variables, set by the Makefile.
 const (
-	// "all": also the scenarios that take long; "stores": those on other stores instead.
+	// "all": long scenarios too; "stores": those on other stores instead.
 	envFaults = "SECKILL_TEST_FAULTS"
 	envSeed   = "SECKILL_TEST_SEED"   // of all choices; without it random where all scenarios run, else 1
 	envReport = "SECKILL_TEST_REPORT" // "write": the results go into the document
@@ -22,14 +22,14 @@ const (
 
 // scenario is one fault. All scenarios check every invariant; aim names those that the fault threatens.
 type scenario struct {
-	number string // of the fault; with a word behind it where there are several of one kind
+	number string // the fault's number, followed by a word if there are several scenarios of it
 	fault  string
 	aim    string
 	long   bool // not in the quick selection
 	run    func(*run)
 }
 
-// scenarios are all of them, in the order of their numbers.
+// scenarios returns all of them, in the order of their numbers.
 func scenarios() []scenario {
 	return []scenario{
 		{"F01", "none: 5,000 users at once on 100 units", "all", false, faultless},
@@ -54,7 +54,7 @@ func scenarios() []scenario {
 		{"F15-wait", "the sale's row locked by another client: 1205", "I3 I5", false, lockWait},
 		{"F15-deadlock", "deadlocks with another client: 1213", "I3 I5", false, deadlock},
 		{"F16-read-only", "MySQL read-only, twice: 1290", "I3 I5 I8", false, mysqlReadOnly},
-		// Where it may end MariaDB itself.
+		// This may end MariaDB itself.
 		{"F16-full", "MySQL's disk full, twice: 1114", "I3 I5 I8", true, mysqlDiskFull},
 		{"F17", "MySQL has fewer units than Redis, found when they are sold", "I1 I3 I9", false, ledgerShortWhenSold},
 		{"F17-rest", "the same, found before they are sold", "I1 I3 I9", false, ledgerShortAtRest},
@@ -161,7 +161,7 @@ func scenarios() []scenario {
 	}
 }
 
-// onOtherStores are scenarios on stores that need more than one package of a release of Debian: make -C lab stores.
+// onOtherStores returns scenarios on stores that a Debian release does not have in one package: make -C lab stores.
 func onOtherStores() []scenario {
 	return []scenario{
 		{
@@ -172,9 +172,9 @@ func onOtherStores() []scenario {
 	}
 }
 
-// TestFaults runs the scenarios. Those that write their results have the machine to themselves, one after the other,
-// so that recovery times can be compared; the quick ones, which mostly wait for a service that recovers, run at the
-// same time.
+// TestFaults runs the scenarios. If their results are written, they run one after the other, with the machine to
+// themselves, so that recovery times can be compared. Quick ones mostly wait for a service that recovers, and run in
+// parallel.
 func TestFaults(t *testing.T) {
 	asked, quick := scenarios(), false
 	switch os.Getenv(envFaults) {
@@ -202,8 +202,8 @@ func TestFaults(t *testing.T) {
 	results.write(t)
 }
 
-// seedOf returns the seed that was asked for; else a new one for all scenarios, and always the same for the quick
-// ones: chance does not decide whether a change passes.
+// seedOf returns the seed in the environment. Otherwise it returns a new one for a run of all scenarios, and always the
+// same one for the quick ones, so that chance does not decide whether a change passes.
 func seedOf(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv(envSeed)
@@ -212,7 +212,7 @@ func seedOf(t *testing.T) uint64 {
 	case os.Getenv(envFaults) == "" && os.Getenv(envCluster) == "":
 		return 1
 	default:
-		return uint64(rand.Uint32()) // short enough to be typed
+		return uint64(rand.Uint32()) // short enough to type
 	}
 	seed, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"seckill/test/box"
 )
 
-// galeraNodesLost is a sale on a Galera cluster of three nodes that all take writes, one for each instance, after the
-// instances have migrated its empty schema at once, each at its node. A node is killed and started again; then the
-// cluster loses its majority, and gets it back.
+// galeraNodesLost sells on a Galera cluster of three writable nodes, one for each instance, after all instances have
+// migrated its empty schema at once, each at its own node. One node is killed and started again; then the cluster loses
+// its majority, and regains it.
 func galeraNodesLost(r *run) {
 	r.openGalera(deployment{units: 16_000})
-	r.load(8, 60*time.Millisecond) // units are left at the end, which takes a minute and more on a busy machine
+	r.load(8, 60*time.Millisecond) // units must be left at the end, which takes a minute and more on a busy machine
 	r.awaitAccepted(300)
 	r.galeraNodeKilled()
 	r.awaitAccepted(100)
@@ -28,7 +28,7 @@ func galeraNodesLost(r *run) {
 	r.expectNever500()
 }
 
-// openGalera is open on a Galera cluster with a node for each instance. The test reads at the first node.
+// openGalera is open, on a Galera cluster with a node for each instance. The test reads from the first node.
 func (r *run) openGalera(on deployment) {
 	r.Helper()
 	on = on.withDefaults()
@@ -45,7 +45,7 @@ func (r *run) openGalera(on deployment) {
 	r.start(on)
 }
 
-// galeraNodeKilled kills a node at a COMMIT. Its instance goes on to accept; what it accepts, the others record.
+// galeraNodeKilled kills a node at a COMMIT. Its instance goes on accepting orders, and the others record them.
 func (r *run) galeraNodeKilled() {
 	r.Helper()
 	n := 1 + r.rand.IntN(len(r.galera.Nodes)-1)
@@ -73,11 +73,11 @@ func (r *run) galeraNodeKilled() {
 	r.Logf("the node is back after %v", time.Since(started).Round(time.Millisecond))
 }
 
-// galeraMajorityLost stops all nodes but the first, whose instance is then refused everything by its node, while the
-// others' nodes hang. Buyers are accepted; what needs MySQL is answered 503, or as it was last known.
+// galeraMajorityLost stops all nodes but the first. That one then refuses everything to its instance, while the other
+// instances' nodes hang. Buyers are accepted; requests that need MySQL get 503, or the last known state.
 func (r *run) galeraMajorityLost() {
 	r.Helper()
-	warm := r.ask(30, 50*time.Millisecond) // every instance has been asked before
+	warm := r.ask(30, 50*time.Millisecond) // so that every instance has been asked before
 	<-time.After(time.Second)
 	warm.stop()
 	for _, node := range r.galera.Nodes[1:] {
@@ -104,7 +104,7 @@ func (r *run) galeraMajorityLost() {
 	}
 }
 
-// awaitWhole waits until every node sees all the others.
+// awaitWhole waits until every node sees all others.
 func (r *run) awaitWhole() {
 	r.Helper()
 	box.Eventually(r, "a cluster of all nodes", func() error {
@@ -138,7 +138,7 @@ func (r *run) awaitRows(orders []int64) {
 	})
 }
 
-// awaitAnswer waits until a path is answered 200 with the words.
+// awaitAnswer waits until a path's answer is 200 and contains the words.
 func (r *run) awaitAnswer(srv *box.Server, path, words string) {
 	r.Helper()
 	box.Eventually(r, srv.Name+" answering "+words, func() error {
@@ -150,7 +150,7 @@ func (r *run) awaitAnswer(srv *box.Server, path, words string) {
 	})
 }
 
-// expectNoVoucher fails the scenario unless a new voucher is answered 503.
+// expectNoVoucher fails the scenario unless creating a voucher is answered 503.
 func (r *run) expectNoVoucher(srv *box.Server) {
 	r.Helper()
 	got, err := r.site.Client.Do(r.Context(), box.Request{

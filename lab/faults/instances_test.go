@@ -9,8 +9,8 @@ import (
 	"seckill/test/box"
 )
 
-// killedAfterTheScript kills an instance when Redis has admitted buyers and the instance does not know yet. The
-// buyers get no answer, ask the others, and are told their orders.
+// killedAfterTheScript kills an instance after Redis has admitted buyers and before the instance knows. The buyers get
+// no answer, ask other instances, and are told their orders.
 func killedAfterTheScript(r *run) {
 	r.open(deployment{})
 	r.load(48, 20*time.Millisecond)
@@ -23,7 +23,7 @@ func killedAfterTheScript(r *run) {
 	r.startAgain(n)
 }
 
-// killedAt kills an instance at a request of its recorder. The others take over what it had read.
+// killedAt kills an instance at a request of its recorder. The others take over the entries that it had read.
 func killedAt(at testkit.Match) func(*run) {
 	return func(r *run) {
 		r.open(deployment{})
@@ -32,13 +32,13 @@ func killedAt(at testkit.Match) func(*run) {
 		n := r.victim()
 		r.killAt(n, r.proxies[n].mysql, at)
 		r.awaitAccepted(300)
-		r.finish() // by the others alone
+		r.finish() // by the other instances alone
 		r.startAgain(n)
 	}
 }
 
-// freeOrders kills an instance at either side of a COMMIT that records orders which are paid by it: each has its line
-// of history and its code once, or has no row yet.
+// freeOrders kills an instance just before and just after a COMMIT that records free orders, which it also marks as
+// paid: each has its line of history and its code exactly once, or no row yet.
 func freeOrders(r *run) {
 	r.open(deployment{free: true})
 	r.load(48, 20*time.Millisecond)
@@ -63,16 +63,16 @@ func freeOrders(r *run) {
 	}
 }
 
-// startAgain starts a killed instance, which must change nothing.
+// startAgain starts a killed instance again, which must change nothing.
 func (r *run) startAgain(n int) {
 	r.Helper()
 	r.must(r.site.Servers[n].Start())
 	r.awaitSettled()
 }
 
-// killedInTurn kills each of three instances, one after the other, and starts each again at once.
+// killedInTurn kills each of three instances in turn, and starts each again at once.
 func killedInTurn(r *run) {
-	r.open(deployment{units: 16000}) // a quick machine sells thousands while an instance starts
+	r.open(deployment{units: 16000}) // a fast machine sells thousands while an instance starts
 	r.load(48, 20*time.Millisecond)
 	for _, srv := range r.site.Servers {
 		r.awaitAccepted(200 + r.rand.IntN(200))
@@ -96,7 +96,7 @@ func onlyOneKilled(r *run) {
 	r.expectAnswer("not sent")
 }
 
-// killedInShort lets a few clients send two hundred requests for forty units, while one of two instances is killed and
+// killedInShort lets a few clients send two hundred requests for forty units while one of two instances is killed and
 // started again.
 func killedInShort(r *run) {
 	r.open(deployment{instances: 2, units: 40})
@@ -111,8 +111,8 @@ func killedInShort(r *run) {
 	r.checkLinearizable(r.finish())
 }
 
-// killAt waits for a request of an instance and kills the instance at it. The fault ends there: the others have to do
-// without it.
+// killAt waits for a request of an instance and kills the instance at it. The fault ends there, as the others must go
+// on without it.
 func (r *run) killAt(n int, proxy *testkit.Proxy, at testkit.Match) {
 	r.Helper()
 	b := proxy.Break(at)
@@ -122,7 +122,7 @@ func (r *run) killAt(n int, proxy *testkit.Proxy, at testkit.Match) {
 	r.faultEnded()
 }
 
-// expectAnswer fails the scenario if no buyer got this answer: then the fault did not hit.
+// expectAnswer fails the scenario if no buyer got this answer, since then the fault did not hit.
 func (r *run) expectAnswer(kind string) {
 	r.Helper()
 	if counts := r.buyers.Record.Counts(); counts[kind] == 0 {
@@ -130,8 +130,8 @@ func (r *run) expectAnswer(kind string) {
 	}
 }
 
-// rollingRestart restarts three instances one after the other under full load, behind a balancer that polls /readyz:
-// each exits with code 0, and every buyer gets an answer.
+// rollingRestart restarts three instances in turn under full load, behind a balancer that polls /readyz: each exits
+// with code 0, and every buyer gets an answer.
 func rollingRestart(r *run) {
 	r.open(deployment{units: 20_000, settings: map[string]string{"SECKILL_DRAIN_DELAY": "2s"}})
 	r.buyers.Pick = box.NewBalancer(r, r.site.Servers).Pick

@@ -16,8 +16,8 @@ import (
 	"seckill/test/box"
 )
 
-// Scenarios under a lock: that of the expirer, whose work the ledger fences with the lock's token. Orders of a sale
-// of their own fall due meanwhile. However many believe that they have the lock, each order is expired once, its unit
+// Scenarios with locks: the expirer's, whose work the ledger fences with the lock's token. Orders of a separate sale
+// fall due meanwhile. However many instances believe that they have the lock, each order is expired once, its unit
 // comes back once, and the fence never falls.
 
 const (
@@ -28,13 +28,13 @@ const (
 	expirerFence = "SELECT token FROM tb_fence WHERE name = 'expirer'"
 )
 
-// due is a sale whose orders are not paid for.
+// due is a sale whose orders are not paid.
 type due struct {
 	*run
 
 	buyers  *box.Buyers
 	ordered int
-	stopped atomic.Int64 // instance that nobody asks, from 1: who had waited for it would buy when it goes on
+	stopped atomic.Int64 // number, from 1, of the instance that is stopped, and that buyers avoid
 }
 
 // openDue creates the sale, and watches the fence from now on.
@@ -56,7 +56,7 @@ func (d *due) pick(i int) *box.Server {
 	return d.site.Servers[i%len(d.site.Servers)]
 }
 
-// watchFence fails the scenario when the fence falls.
+// watchFence fails the scenario if the fence falls.
 func (d *due) watchFence(ctx context.Context) {
 	for highest := int64(0); ctx.Err() == nil; {
 		token, err := d.fence(ctx)
@@ -71,7 +71,7 @@ func (d *due) watchFence(ctx context.Context) {
 	}
 }
 
-// fence returns the highest token with which orders were expired.
+// fence returns the highest token used so far to expire orders.
 func (d *due) fence(ctx context.Context) (token int64, err error) {
 	err = d.site.Ledger.DB.QueryRowContext(ctx, expirerFence).Scan(&token)
 	return token, err
@@ -95,8 +95,8 @@ func (d *due) fall() {
 	d.must(err)
 }
 
-// awaitExpired waits until all orders that fell due are expired, and fails the scenario if one was expired twice, or
-// if the units did not all come back, once.
+// awaitExpired waits until all due orders are expired, and fails the scenario if one was expired twice or if the units
+// did not all come back exactly once.
 func (d *due) awaitExpired() {
 	d.Helper()
 	box.Eventually(d, "the expiry of all orders that fell due", func() error {
@@ -127,13 +127,13 @@ func (d *due) awaitExpired() {
 	})
 }
 
-// holder returns which instance has the expirer's lock, by Redis.
+// holder returns which instance has the expirer's lock, according to Redis.
 func (d *due) holder() int {
 	d.Helper()
 	return d.holderOf(expirerLock)
 }
 
-// holderOf returns which instance has the lock, by Redis.
+// holderOf returns which instance has the lock, according to Redis.
 func (d *due) holderOf(name string) int {
 	d.Helper()
 	client := redis.NewClient(&redis.Options{Addr: d.redis.Addr})
@@ -157,9 +157,9 @@ func (d *due) holderOf(name string) int {
 	return found
 }
 
-// holderStopped stops the holder of the expirer's lock for longer than its lease, when it has asked the ledger for the
-// fence and the ledger has not seen that. Another instance gets the lock and expires orders; then the first one goes on
-// where it was.
+// holderStopped stops the holder of the expirer's lock for longer than its lease, after it has sent its request for the
+// fence and before that reaches the ledger. Another instance gets the lock and expires orders; then the first one
+// continues where it was.
 func holderStopped(r *run) {
 	r.open(deployment{units: 12_000})
 	d := r.openDue()
@@ -186,7 +186,7 @@ func holderStopped(r *run) {
 			}
 			return err
 		})
-		d.fall() // for both of them
+		d.fall() // for both instances
 		b.Release()
 		_, err = victim.Signal(syscall.SIGCONT)
 		r.must(err)
@@ -202,7 +202,7 @@ func holderStopped(r *run) {
 
 // redisKilledUnderLock kills Redis while an instance has the expirer's lock, and starts it again from its file.
 func redisKilledUnderLock(r *run) {
-	r.rebuilt = true // by instances that see that Redis was restarted
+	r.rebuilt = true // by instances that notice the restart of Redis
 	r.open(deployment{units: 12_000})
 	d := r.openDue()
 	d.fall()
@@ -222,9 +222,9 @@ func redisKilledUnderLock(r *run) {
 	r.finish()
 }
 
-// lockForgotten starts Redis again with nothing in it, while the holder of the expirer's lock cannot reach it:
-// another instance gets the lock while the first still believes in it, until its lease is over. The ledger refuses
-// what the first one asks for with its lower token.
+// lockForgotten starts Redis again without data while the holder of the expirer's lock cannot reach it. Another
+// instance gets the lock while the first still believes in it, until its lease is over. The ledger refuses the first
+// one's requests with its lower token.
 func lockForgotten(r *run) {
 	r.rebuilt = true
 	r.open(deployment{units: 12_000, redis: []string{"--appendonly", "no", "--save", ""}})

@@ -46,7 +46,7 @@ func mysql9Killed(r *run) {
 	r.finish()
 }
 
-// mysqlSlow delays every answer of MySQL by three seconds, then lets nothing pass for a while, then breaks all
+// mysqlSlow delays every answer of MySQL by three seconds, then blocks all traffic for a while, then breaks all
 // connections. Buyers are accepted all the time.
 func mysqlSlow(r *run) {
 	r.open(deployment{units: 12_000})
@@ -70,10 +70,10 @@ func mysqlSlow(r *run) {
 	r.finish()
 }
 
-// readOnlyError is that of a server that is read-only.
+// readOnlyError is the error number of a read-only server.
 const readOnlyError = "1290"
 
-// mysqlReadOnly makes MySQL read-only for users without the right to ignore that, as during a failover.
+// mysqlReadOnly makes MySQL read-only, as during a failover, for users without the right to ignore that.
 func mysqlReadOnly(r *run) {
 	r.open(deployment{units: 8000, plainUser: true})
 	r.refuseWrites(readOnlyError, func() { r.setReadOnly(1) }, func() { r.setReadOnly(0) })
@@ -85,15 +85,15 @@ func (r *run) setReadOnly(on int) {
 	r.must(err)
 }
 
-// mysqlDiskFull leaves MySQL no room for a row more.
+// mysqlDiskFull leaves MySQL no room for another row.
 func mysqlDiskFull(r *run) {
 	r.open(deployment{units: 16_000, mysqlDisk: 128, mysql: []string{"--innodb-log-file-size=8M"}})
 	r.refuseWrites("1114", func() { r.must(r.mysql.FillDisk()) }, func() { r.must(r.mysql.FreeDisk()) })
 }
 
-// refuseWrites has MySQL refuse what is written, with an error of this number, and mends it. Redis accepts orders
-// meanwhile; they are not blamed for it: none fails, none becomes a dead letter, and all are recorded once MySQL
-// takes writes. What needs MySQL is refused as something to be asked again later.
+// refuseWrites makes MySQL refuse writes with this error number, and ends that. Redis accepts orders meanwhile, and
+// they do not suffer: none fails, none becomes a dead letter, and all are recorded once MySQL takes writes. Requests
+// that need MySQL are refused with the advice to retry.
 func (r *run) refuseWrites(number string, begin, end func()) {
 	r.Helper()
 	r.load(24, 30*time.Millisecond)
@@ -135,10 +135,10 @@ func lockWait(r *run) {
 	r.finish()
 }
 
-// deadlock locks the sale's row and then wants the rows that the recorders have just inserted, while they want the
-// sale's. MySQL ends the transaction that has written less, which is theirs.
+// deadlock locks the sale's row and then wants the rows that recorders have just inserted, while these want the sale's
+// row. MySQL ends the transaction that has written less, which is the recorder's.
 func deadlock(r *run) {
-	r.open(deployment{units: 16000}) // a recorder that already wanted the row may hold the next deadlock up for 5 s
+	r.open(deployment{units: 16000}) // a recorder that already waits for the row may delay the next deadlock by 5 s
 	r.load(16, 50*time.Millisecond)
 	r.awaitAccepted(200)
 	db := r.site.Ledger.DB
@@ -156,7 +156,7 @@ func deadlock(r *run) {
 	r.finish()
 }
 
-// deadlockOnce makes one deadlock with the recorder that commits next.
+// deadlockOnce causes one deadlock with the recorder that commits next.
 func (r *run) deadlockOnce(tx *sql.Tx) error {
 	r.Helper()
 	ctx, cancel := context.WithTimeout(r.Context(), box.Patience)
@@ -188,7 +188,7 @@ func (r *run) awaitCounted(name string, times int) {
 	})
 }
 
-// awaitLogged waits until the instances have logged a text n times.
+// awaitLogged waits until the instances have logged a text that often.
 func (r *run) awaitLogged(text string, times int) {
 	r.Helper()
 	box.Eventually(r, fmt.Sprintf("%q in the logs", text), func() error {

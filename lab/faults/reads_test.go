@@ -14,12 +14,12 @@ import (
 	"seckill/test/box"
 )
 
-// answerWithin is how long a read or a repeated purchase may take while a store hangs. The service's own bounds are
-// below a second; the rest is for busy machines. Without those bounds it takes as long as a query may, five seconds
-// and more.
+// answerWithin is how long a read or a repeated purchase may take while a store hangs. The service's own limits are
+// below a second; the rest is for busy machines. Without those limits it would take as long as a query may, five
+// seconds and more.
 const answerWithin = 3 * time.Second
 
-// What is asked.
+// The requests of an asker.
 const (
 	askedAgain   = "a repeated purchase"
 	askedOrder   = "an order"
@@ -28,7 +28,7 @@ const (
 	askedVoucher = "a voucher"
 )
 
-// asker asks what winners and people who look ask, until it is told to stop.
+// asker sends the requests of winners and of onlookers, until it is stopped.
 type asker struct {
 	r       *run
 	winners [][2]int64 // user, order
@@ -36,15 +36,15 @@ type asker struct {
 	asking sync.WaitGroup
 	end    chan struct{}
 	mu     sync.Mutex
-	counts map[string]int // "an order: 200"
+	counts map[string]int // answers by request and status: "an order: 200"
 	quick  int            // answers within a second
 	all    int
-	slow   []string // that took longer than answerWithin
+	slow   []string // answers that took longer than answerWithin
 	wrong  []string
 }
 
-// ask lets each of n winners ask for their order in every way, and as many look at the shop, without a pause longer
-// than the given one, until the returned asker is stopped.
+// ask lets each of n winners ask for their order in every way, and n others look at the shop, with pauses up to the
+// given one, until the returned asker is stopped.
 func (r *run) ask(n int, pause time.Duration) *asker {
 	a := &asker{r: r, end: make(chan struct{}), counts: map[string]int{}}
 	for user, order := range r.buyers.Record.Winners() {
@@ -73,8 +73,8 @@ func (a *asker) repeat(ctx context.Context, i int, w [2]int64, pause time.Durati
 			request := box.Request{Method: q.method, URL: srv.URL(q.path), Token: box.BuyerToken(user)}
 			got, err := a.r.site.Client.Do(ctx, request)
 			if errors.Is(err, io.EOF) {
-				// A server closes a connection on which nothing was sent for five seconds; clients open such ones
-				// when many ask at once, and Go's asks again by itself, but for a POST.
+				// A server closes a connection on which nothing was sent for five seconds. Clients open such ones when
+				// many requests start at once; Go's client then repeats the request by itself, except a POST.
 				got, err = a.r.site.Client.Do(ctx, request)
 			}
 			if ctx.Err() != nil {
@@ -92,8 +92,7 @@ func (a *asker) repeat(ctx context.Context, i int, w [2]int64, pause time.Durati
 	}
 }
 
-// judge counts an answer, and notes one that is slow, or wrong: a fault of the service, not found, or without what is
-// certain.
+// judge counts an answer, and notes a slow or wrong one: a fault of the service, not found, or without what is certain.
 func (a *asker) judge(what, want string, got box.Reply, err error, took time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -103,7 +102,7 @@ func (a *asker) judge(what, want string, got box.Reply, err error, took time.Dur
 		a.quick++
 	}
 	unavailable := got.StatusCode == http.StatusServiceUnavailable
-	unknown := got.StatusCode == http.StatusGatewayTimeout && what == askedAgain // Redis was killed under it
+	unknown := got.StatusCode == http.StatusGatewayTimeout && what == askedAgain // Redis was killed during the request
 	switch {
 	case err != nil:
 		a.wrong = append(a.wrong, fmt.Sprintf("%s: %v", what, err))
@@ -120,7 +119,7 @@ func (a *asker) judge(what, want string, got box.Reply, err error, took time.Dur
 	}
 }
 
-// stop ends the asking and fails the scenario for answers that were wrong.
+// stop stops the requests and fails the scenario for wrong answers.
 func (a *asker) stop() {
 	a.r.Helper()
 	close(a.end)
@@ -130,7 +129,8 @@ func (a *asker) stop() {
 	if len(a.winners) == 0 {
 		a.r.Error("no winner asked")
 	}
-	// A busy machine stops a process for seconds; without the bounds a fifth of the answers and more take as long.
+	// A busy machine can suspend a process for seconds. Without the limits at least a fifth of the answers would be
+	// slow.
 	if n := len(a.slow); n > a.all/20 {
 		a.r.Errorf("%d of %d answers are slow, such as %q", n, a.all, a.slow[:min(n, 5)])
 	}
@@ -139,20 +139,21 @@ func (a *asker) stop() {
 	}
 }
 
-// answered returns how often something was answered with the status.
+// answered returns how often a request got the status.
 func (a *asker) answered(what string, status int) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.counts[fmt.Sprintf("%s: %d", what, status)]
 }
 
-// mysqlHangs stops MySQL while winners ask again, readers look, and buyers buy. All are answered; the rows follow.
+// mysqlHangs stops MySQL while winners ask again, readers look, and buyers buy. All get answers, and the rows follow
+// later.
 func mysqlHangs(winners int, pause time.Duration) func(*run) {
 	return func(r *run) {
 		r.open(deployment{units: 12_000})
 		r.load(16, 100*time.Millisecond)
 		r.awaitAccepted(200 + winners)
-		warm := r.ask(min(winners, 30), 50*time.Millisecond) // every instance has been asked before
+		warm := r.ask(min(winners, 30), 50*time.Millisecond) // so that every instance has been asked before
 		<-time.After(time.Second)
 		warm.stop()
 		alone := r.p99Since(time.Time{})
@@ -178,8 +179,8 @@ func mysqlHangs(winners int, pause time.Duration) func(*run) {
 	}
 }
 
-// winnersPoll empties Redis, swaps it away and back, and restarts it, while winners poll their orders: none is ever not
-// found. Orders that wait must not get their rows at once, or nothing would be at stake: the sale's row is locked.
+// winnersPoll empties Redis, swaps it away and back, and restarts it, while winners poll their orders: none of them is
+// ever not found. The sale's row is locked, because an order that gets its row at once would prove nothing.
 func winnersPoll(r *run) {
 	r.rebuilt = true
 	r.within = time.Minute

@@ -15,7 +15,7 @@ import (
 	"seckill/test/box"
 )
 
-// commitAnswersLost loses the answer to a COMMIT, many times: only the ledger knows whether the rows are there.
+// commitAnswersLost loses the answer to a COMMIT, many times: only the ledger knows whether the rows exist.
 func commitAnswersLost(r *run) {
 	r.open(deployment{})
 	r.load(48, 20*time.Millisecond)
@@ -42,7 +42,7 @@ func acknowledgementsRefused(r *run) {
 		p.redis.Refuse(digest(scripts.Source("acknowledge")))
 	}
 	<-time.After(length)
-	r.awaitAccepted(50) // admission is not affected
+	r.awaitAccepted(50) // admission goes on
 	r.faultEnded()
 	tries := 0
 	for _, p := range r.proxies {
@@ -56,8 +56,8 @@ func acknowledgementsRefused(r *run) {
 	r.finish()
 }
 
-// suspendedAt stops an instance at a request of its recorder until the others have taken over what it had read. Then it
-// continues: both write.
+// suspendedAt stops an instance at a request of its recorder until the others have taken its entries over. Then it
+// continues, so both write.
 func suspendedAt(at testkit.Match) func(*run) {
 	return func(r *run) {
 		r.open(deployment{units: 12_000})
@@ -116,7 +116,7 @@ func backlog(r *run) {
 	}
 	n, pending, err := r.site.Redis.Backlog(r.Context())
 	r.must(err)
-	r.Logf("%d entries wait, %d of them with instances that are dead", n, pending)
+	r.Logf("%d entries wait, %d of them with dead instances", n, pending)
 	if n < waiting {
 		r.Errorf("%d entries wait, want %d", n, waiting)
 	}
@@ -128,8 +128,8 @@ func backlog(r *run) {
 	r.finish()
 }
 
-// poisoned adds entries that cannot be decoded, and one of a voucher that does not exist. The others are recorded as
-// fast as before.
+// poisoned adds entries that cannot be decoded, and one of an unknown voucher. The others are recorded as fast as
+// before.
 func poisoned(r *run) {
 	const soon = 20 * time.Second // a busy machine needs three, or more
 	r.open(deployment{})

@@ -11,10 +11,9 @@ import (
 	"seckill/test/box"
 )
 
-// Scenarios in which much is to be repaired, or one sale can harm others.
+// Scenarios in which many sales need repair, or one sale may harm others.
 
-// sized returns the full size of a scenario where it was asked for (make -C lab faults-full), else one that takes
-// seconds.
+// sized returns the scenario's full size if that is wanted (make -C lab faults-full), otherwise one that takes seconds.
 func (r *run) sized(full, quick int) int {
 	if r.full {
 		return full
@@ -22,8 +21,7 @@ func (r *run) sized(full, quick int) int {
 	return quick
 }
 
-// insertSales writes sales with 100 units each into the ledger, past the service, and waits until Redis holds all of
-// them.
+// insertSales writes sales with 100 units each directly into the ledger, and waits until Redis holds all of them.
 func (r *run) insertSales(n int, begin, end time.Time) (ids []int64) {
 	r.Helper()
 	tx, err := r.site.Ledger.DB.BeginTx(r.Context(), nil)
@@ -114,8 +112,8 @@ func (r *run) allRepaired() error {
 	return nil
 }
 
-// fullWithCorrections lets holders be corrected in a Redis that is full: what was lost makes buyers holders by other
-// orders than the ledger's. Recording goes on, so that nothing waits in the end, while Redis still takes no order.
+// fullWithCorrections makes the service correct holders in a full Redis: after a loss, buyers are holders by other
+// orders than the ledger's. Recording goes on, so that nothing waits at the end, while Redis still accepts no order.
 func fullWithCorrections(r *run) {
 	r.open(deployment{units: 2000})
 	r.loss = true
@@ -145,8 +143,8 @@ func fullWithCorrections(r *run) {
 	r.expectFailed(1, len(users), "DUPLICATE_BUYER")
 }
 
-// nonsenseInOneSale writes nonsense into one of three sales, of every kind, again and again. The others sell on and
-// are not rebuilt, an instance that starts meanwhile becomes ready, and the sale mends itself.
+// nonsenseInOneSale writes every kind of nonsense into one of three sales, again and again. The others sell on and are
+// not rebuilt, an instance that starts meanwhile becomes ready, and the sale is repaired.
 func nonsenseInOneSale(r *run) {
 	r.open(deployment{units: 40_000})
 	bad := r.site.Buyers(r.site.CreateSale(r, 1000, time.Now().Add(time.Hour)))
@@ -158,7 +156,7 @@ func nonsenseInOneSale(r *run) {
 	r.awaitAccepted(100)
 	rdb, sale, holders := r.site.Redis, r.site.Redis.SaleKey(bad.Voucher), r.site.Redis.BuyersKey(bad.Voucher)
 	r.keepWriting(sale, func() {
-		r.must(r.site.Servers[0].KillAndStart()) // which waits until it is ready
+		r.must(r.site.Servers[0].KillAndStart()) // waits until the instance is ready
 	})
 	for _, nonsense := range []struct {
 		name  string
@@ -191,7 +189,7 @@ func nonsenseInOneSale(r *run) {
 		buyer := users(1)[0]
 		box.Eventually(r, "mending "+nonsense.name, func() error {
 			err := r.mended(bad.Voucher)
-			for i := 0; err == nil && i < len(r.site.Servers); i++ { // which may remember different things
+			for i := 0; err == nil && i < len(r.site.Servers); i++ { // which may remember different states
 				if a := bad.Buy(r.Context(), r.site.Servers[i], buyer); a.Outcome != checker.Accepted &&
 					a.Outcome != checker.Held {
 					err = fmt.Errorf("server %d: %s", i, a)
@@ -201,7 +199,7 @@ func nonsenseInOneSale(r *run) {
 		})
 		r.Logf("%s: mended after %v", nonsense.name, time.Since(start).Round(time.Millisecond))
 		bad.BuyAll(r.Context(), 3, early)
-		r.awaitAccepted(20) // the others go on
+		r.awaitAccepted(20) // the other sales go on
 	}
 	other.BuyAll(r.Context(), 20, users(50))
 	r.faultEnded()
@@ -216,7 +214,7 @@ func nonsenseInOneSale(r *run) {
 	}
 }
 
-// keepWriting makes the key a text all the time while f runs, so that nobody can mend it.
+// keepWriting writes text under the key all the time while f runs, so that nobody can repair it.
 func (r *run) keepWriting(key string, f func()) {
 	r.Helper()
 	ctx, stop := context.WithCancel(r.Context())
@@ -236,7 +234,7 @@ func (r *run) keepWriting(key string, f func()) {
 	<-stopped
 }
 
-// mended returns what is wrong with a sale of 1,000 units in Redis.
+// mended returns what is still wrong with a sale of 1,000 units in Redis.
 func (r *run) mended(voucher int64) error {
 	v, err := r.site.Redis.HMGet(r.Context(), r.site.Redis.SaleKey(voucher), "mode", "stock", "building").Result()
 	if err != nil {
@@ -256,10 +254,10 @@ func (r *run) mended(voucher int64) error {
 	return nil
 }
 
-// manyEndedSales restarts Redis while it holds thousands of sales that have ended and one that runs, which is the
-// last of them all: it sells again as if it were alone, and the others are repaired after it.
+// manyEndedSales restarts Redis while it holds thousands of ended sales and a running one, the last of them all. That
+// one sells again as if it were alone, and the others are repaired after it.
 func manyEndedSales(r *run) {
-	r.rebuilt = true // by instances that see that Redis was restarted
+	r.rebuilt = true // by instances that notice the restart of Redis
 	r.open(deployment{instances: r.sized(2, 1), units: 20})
 	now := time.Now()
 	n := r.sized(5000, 600)
@@ -270,7 +268,7 @@ func manyEndedSales(r *run) {
 	r.redis.Kill()
 	r.redis.Start()
 	up := time.Now()
-	// Its buyers come once a sweep has found all sales, so that it is not in the queue before the others.
+	// Its buyers come only once a sweep has found all sales, so that it does not enter the queue before the others.
 	box.Eventually(r, "the rebuild of an ended sale", func() error {
 		sale, err := r.site.Redis.HMGet(r.Context(), r.site.Redis.SaleKey(ended[0]), "epoch", "building").Result()
 		if err == nil && sale[0] == "1" && sale[1] == "0" {
@@ -281,7 +279,7 @@ func manyEndedSales(r *run) {
 	r.load(16, 20*time.Millisecond)
 	r.awaitAccepted(1)
 	took := time.Since(up)
-	const limit = 3 * time.Second // of the full size, on a machine with nothing else to do
+	const limit = 3 * time.Second // for the full size, on an otherwise idle machine
 	if r.full && took > limit {
 		r.Errorf("with %d ended sales, the running one sold again after %v, want %v", n, took, limit)
 	}
@@ -290,16 +288,16 @@ func manyEndedSales(r *run) {
 	r.awaitRepaired(10 * time.Minute)
 	all := time.Since(up)
 	r.Logf("all sales were repaired after %v", all.Round(time.Millisecond))
-	if took > all*3/4 { // after them it takes as long as they do
+	if took > all*3/4 { // a sale that is repaired after the others takes as long as they do
 		r.Errorf("with %d ended sales, the running one sold again after %v, and all of them were repaired after %v",
 			n, took, all)
 	}
-	r.faultOver = time.Now() // of the sale that the checker looks at, long since
+	r.faultOver = time.Now() // that of the sale which the checker checks ended long ago
 	r.finish()
 }
 
-// unitsByHand adds units to one of a thousand sales in Redis by hand while a long backlog waits: it is found and
-// mended, and the ledger is not asked more than a tenth of the time.
+// unitsByHand adds units by hand to one of a thousand sales in Redis while a long backlog waits: that is found and
+// repaired, and the ledger is busy for a tenth of the time at most.
 func unitsByHand(r *run) {
 	n, backlog := r.sized(1000, 100), r.sized(100_000, 3000)
 	r.within = 2 * time.Minute
@@ -340,7 +338,7 @@ func unitsByHand(r *run) {
 	r.finish()
 }
 
-// ledgerBusy is for how long the database's processors have worked for anybody.
+// ledgerBusy returns how long the database's processors have worked, for all clients.
 func (r *run) ledgerBusy() time.Duration {
 	r.Helper()
 	_, err := r.site.Ledger.DB.ExecContext(r.Context(), "SET GLOBAL userstat = 1")
@@ -351,8 +349,8 @@ func (r *run) ledgerBusy() time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// mixed lets three faults happen, one after the other, which the seed chooses. Whatever they are, nothing may be
-// oversold, and every order is settled.
+// mixed causes three faults of the seed's choice, one after the other. Whatever they are, nothing may be oversold, and
+// every order is settled.
 func mixed(r *run) {
 	r.rebuilt = true
 	r.within = time.Minute
@@ -389,8 +387,8 @@ func mixed(r *run) {
 	r.finish()
 }
 
-// quantities lets buyers of one and of three units buy while Redis is emptied, an instance killed, and MySQL killed,
-// in this order: what an instance remembered, for the case that Redis is emptied, dies with it. All sums are units.
+// quantities lets buyers of one and of three units buy while Redis is emptied, an instance killed, and MySQL killed, in
+// this order: killing the instance first would lose what it remembers for the loss of Redis. All sums are in units.
 func quantities(r *run) {
 	r.rebuilt = true
 	r.open(deployment{perUser: 3, units: 12_000})

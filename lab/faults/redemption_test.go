@@ -14,17 +14,17 @@ import (
 	"seckill/test/box"
 )
 
-// couponRedeemed is in the statement that makes orders redeemed.
+// couponRedeemed is a part of the statement that makes orders redeemed.
 const couponRedeemed = "`redeem_time`="
 
-// coupon is one that several want at once.
+// coupon is a coupon that several callers want at once.
 type coupon struct {
 	user        int64
 	order, code string
 }
 
-// redeemed lets tills redeem coupons, by reservation and without, while their owners want the money back. Exactly one
-// gets each coupon, whatever strikes meanwhile: one fault after the other.
+// redeemed lets tills redeem coupons, with and without reservations, while their owners want refunds. Exactly one
+// caller gets each coupon, whichever faults happen, one after the other.
 func redeemed(strikes ...func(r *run, race func())) func(*run) {
 	const coupons = 30
 	return func(r *run) {
@@ -42,19 +42,19 @@ func redeemed(strikes ...func(r *run, race func())) func(*run) {
 	}
 }
 
-// raceForCoupons lets two tills and, of most, the owner want each coupon at once, while the fault strikes.
+// raceForCoupons lets two tills and, for most coupons, the owner want each coupon at once, while the fault happens.
 func (r *run) raceForCoupons(coupons []coupon, strike func(r *run, race func())) {
 	r.Helper()
 	var (
 		begin  = make(chan struct{})
 		racing sync.WaitGroup
 		wins   = make([]atomic.Int32, len(coupons))
-		bound  = make(chan struct{}, 12) // who asks at once
+		bound  = make(chan struct{}, 12) // bounds the requests under way
 	)
 	for i, c := range coupons {
 		wants := []func(context.Context, coupon) (bool, error){r.reserveAndRedeem, r.redeem, r.refund}
 		if i%4 == 0 {
-			wants = wants[:2] // so that tills get some at every instance, however quick the owners are
+			wants = wants[:2] // so that tills get some at every instance, however fast the owners are
 		}
 		for _, want := range wants {
 			racing.Go(func() {
@@ -80,7 +80,7 @@ func (r *run) raceForCoupons(coupons []coupon, strike func(r *run, race func()))
 	}
 }
 
-// tillsInstanceKilled kills an instance as it serves tills, and starts it again.
+// tillsInstanceKilled kills an instance while it serves tills, and starts it again.
 func tillsInstanceKilled(at testkit.Match) func(*run, func()) {
 	return func(r *run, race func()) {
 		r.Helper()
@@ -93,7 +93,7 @@ func tillsInstanceKilled(at testkit.Match) func(*run, func()) {
 	}
 }
 
-// tillsMySQLKilled kills MySQL as a till's commit is on its way.
+// tillsMySQLKilled kills MySQL while a till's COMMIT is on its way.
 func tillsMySQLKilled(r *run, race func()) {
 	r.Helper()
 	b := r.proxies[r.victim()].mysql.Break(testkit.Match{Text: commit, After: couponRedeemed})
@@ -104,7 +104,7 @@ func tillsMySQLKilled(r *run, race func()) {
 	r.mysql.Start()
 }
 
-// buyAndPay returns the coupons of n new users who have bought one and paid for it.
+// buyAndPay returns the coupons of n new users who have bought and paid.
 func (r *run) buyAndPay(voucher int64, n int) (paid []coupon) {
 	r.Helper()
 	post := func(user int64, want int, path string) box.Reply {
@@ -125,13 +125,13 @@ func (r *run) buyAndPay(voucher int64, n int) (paid []coupon) {
 	return paid
 }
 
-// redeem wants the coupon at once, at a till of its own.
+// redeem redeems the coupon at once, at a till of its own.
 func (r *run) redeem(ctx context.Context, c coupon) (bool, error) {
 	reply, err := r.askTill(ctx, c, 7001, "redeem", map[string]any{"code": c.code})
 	return reply.StatusCode == http.StatusOK, err
 }
 
-// reserveAndRedeem wants it with a reservation.
+// reserveAndRedeem redeems it with a reservation.
 func (r *run) reserveAndRedeem(ctx context.Context, c coupon) (bool, error) {
 	reply, err := r.askTill(ctx, c, 7002, "reserve", map[string]any{"code": c.code})
 	if err != nil || reply.StatusCode != http.StatusOK {
@@ -146,14 +146,14 @@ func (r *run) reserveAndRedeem(ctx context.Context, c coupon) (bool, error) {
 	return reply.StatusCode == http.StatusOK, err
 }
 
-// refund wants the money back.
+// refund asks for a refund.
 func (r *run) refund(ctx context.Context, c coupon) (bool, error) {
 	reply, err := r.askUntilAnswered(ctx, c,
 		box.Request{Method: http.MethodPost, URL: "/order/" + c.order + "/refund", Token: box.BuyerToken(c.user)})
 	return reply.StatusCode == http.StatusOK || reply.StatusCode == http.StatusAccepted, err
 }
 
-// askTill sends a till's request until it is answered.
+// askTill repeats a till's request until it is answered.
 func (r *run) askTill(ctx context.Context, c coupon, till int64, verb string, body any) (box.Reply, error) {
 	claims := box.Claims(till, "till")
 	claims["shop"] = 1
@@ -163,8 +163,8 @@ func (r *run) askTill(ctx context.Context, c coupon, till int64, verb string, bo
 	})
 }
 
-// askUntilAnswered sends a request, whose URL is a path, to one instance after the other until it is done or refused
-// for good.
+// askUntilAnswered sends a request, whose URL is a path, to one instance after the other until it succeeds or is
+// refused for good.
 func (r *run) askUntilAnswered(ctx context.Context, c coupon, request box.Request) (reply box.Reply, err error) {
 	ctx, cancel := context.WithTimeout(ctx, box.Patience)
 	defer cancel()
@@ -189,8 +189,8 @@ func (r *run) askUntilAnswered(ctx context.Context, c coupon, request box.Reques
 	}
 }
 
-// expectOneEnd fails the scenario unless each of the sale's orders was redeemed once or refunded once, and the
-// refunded units are on sale again.
+// expectOneEnd fails the scenario unless each of the sale's orders was redeemed once or refunded once, and the refunded
+// units are on sale again.
 func (r *run) expectOneEnd(voucher, orders int64) {
 	r.Helper()
 	count := func(query string, args ...any) (n int64) {

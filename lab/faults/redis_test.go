@@ -14,7 +14,7 @@ import (
 func redisKilled(everySecond bool) func(*run) {
 	return func(r *run) {
 		p := deployment{}
-		r.rebuilt = true // by instances that see that Redis was restarted
+		r.rebuilt = true // by instances that notice the restart of Redis
 		if everySecond {
 			p.redis, r.loss = []string{"--appendonly", "yes", "--appendfsync", "everysec"}, true
 		}
@@ -51,8 +51,8 @@ func redisInterrupted(r *run) {
 	r.finish()
 }
 
-// redisFull takes Redis's memory away, so that it refuses writes. Buyers are refused clearly: none is accepted, and no
-// outcome is unknown.
+// redisFull lowers Redis's memory limit, so that it refuses writes. Buyers are refused clearly: none is accepted, and
+// no outcome is unknown.
 func redisFull(r *run) {
 	r.open(deployment{units: 8000})
 	r.load(32, 30*time.Millisecond)
@@ -74,8 +74,8 @@ func redisFull(r *run) {
 	}
 }
 
-// In the following scenarios Redis loses what it had acknowledged. All instances live on with their recent accepts,
-// so no order may be lost.
+// In the following scenarios Redis loses acknowledged writes. All instances live on with their recent accepts, so no
+// order may be lost.
 
 // redisEmptied empties Redis while orders wait in it.
 func redisEmptied(r *run) {

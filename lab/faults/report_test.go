@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The document with the table of results, and what is around the table there.
+// The document with the table of results, and the text around the table.
 const (
 	report      = "../../docs/reliability.md"
 	reportBegin = "<!-- measured: scenarios -->\n"
@@ -32,8 +32,7 @@ func (r results) add(sc scenario, o result, held bool) {
 		sc.number, sc.fault, sc.aim, outcome, o.accepted, o.recovery.Seconds(), o.lost)
 }
 
-// write puts the rows into the document, if the environment asks for it. It leaves the rows of scenarios that did not
-// run.
+// write puts the rows into the document, if the environment asks for it. Rows of scenarios that did not run stay.
 func (r results) write(t *testing.T) {
 	t.Helper()
 	if os.Getenv(envReport) != "write" || len(r) == 0 {
@@ -53,7 +52,7 @@ func (r results) write(t *testing.T) {
 	}
 }
 
-// with returns the table with the rows in it, below a line that sums them up.
+// with returns the table with the rows in it, after a line that sums them up.
 func (r results) with(table string) string {
 	old := results{}
 	for line := range strings.Lines(table) {
@@ -73,7 +72,7 @@ func (r results) with(table string) string {
 			line = old[sc.number]
 		}
 		if line == "" {
-			continue // never ran
+			continue // it never ran
 		}
 		rows.WriteString(line)
 		if !strings.Contains(line, "| held |") {
@@ -88,7 +87,7 @@ func (r results) with(table string) string {
 		time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), slowest, longest, broken, reportHead, rows.String())
 }
 
-// cell returns the n-th cell of a row, counted from 1, and the number at its beginning, if there is one.
+// cell returns the n-th cell of a row, counted from 1, and the number at its beginning, if any.
 func cell(line string, n int) (text string, number float64, err error) {
 	cells := strings.Split(line, "|")
 	if n >= len(cells) {

@@ -20,85 +20,84 @@ import (
 	"seckill/test/box"
 )
 
-// run is one run of a scenario: a deployment with stores of its own, its buyers, and the result. Its steps are open,
-// load, awaitAccepted, the fault, faultEnded, finish.
+// run is one run of a scenario: a deployment with its own stores, its buyers, and the result. Its steps are open, load,
+// awaitAccepted, the fault, faultEnded, finish.
 type run struct {
 	testing.TB
-	// rand makes every choice that a scenario leaves to chance; the same seed makes the same ones.
+	// rand makes every choice that a scenario leaves to chance; the same seed makes the same choices.
 	rand *rand.Rand
 
-	redis   *testkit.RedisServer  // nil on a cluster, and with Sentinels
-	cluster *testkit.RedisCluster // nil but on a cluster
+	redis   *testkit.RedisServer  // nil on a cluster and with Sentinels
+	cluster *testkit.RedisCluster // nil except on a cluster
 	mysql   *testkit.MariaDBServer
-	galera  *testkit.GaleraCluster // nil but on one; mysql is its first node then
+	galera  *testkit.GaleraCluster // nil except on Galera; mysql is then its first node
 	site    *box.Site
-	proxies []proxyPair // of each instance
+	proxies []proxyPair // one pair per instance
 	buyers  *box.Buyers
 	units   int64
 
-	stack  *stack // whose stores open uses, instead of starting some; nil for none
+	stack  *stack // whose stores open uses instead of starting some; nil: none
 	moveAt int
-	// partitions is how many there are, and partition the one that the sale is in; 0 and 0 off the stack.
+	// partitions is the number of partitions, and partition the sale's; 0 and 0 except on the stack.
 	partitions, partition int
-	added                 int             // the partition that was added while the sale sold; 0: none
-	moved                 <-chan struct{} // closed when the sale's slot has moved; nil where it stays
+	added                 int             // the partition that was added during the sale; 0: none
+	moved                 <-chan struct{} // closed when the sale's slot has moved; nil if it does not
 	perUser               int64           // units that a user may have; 0: one
 
 	full bool // scenarios in full size
 
-	// within limits the time from faultEnded until everything is settled; 30 s unless the scenario changes it, and
-	// two minutes more where the run is not of all scenarios, which write what it took: other programs may have the
-	// machine.
+	// within limits the time from faultEnded until everything is done: 30 s unless the scenario changes it. A run that
+	// does not write its results gets two minutes more, as other programs may use the machine.
 	within time.Duration
-	// loss: a store lost what it had acknowledged. Lost orders are then counted, not forbidden.
+	// loss: a store may lose acknowledged writes. Lost orders are then counted, not forbidden.
 	loss bool
-	// rebuilt: the sale may be rebuilt, since Redis was restarted or its contents were changed. Otherwise a rebuild
-	// means that the service had to repair its own damage.
+	// rebuilt: the sale may be rebuilt, since Redis is restarted or its contents are changed. Otherwise a rebuild means
+	// that the service had to repair its own damage.
 	rebuilt bool
-	// rebuilds is how often the sale may be rebuilt then; 0 for any number.
+	// rebuilds is how often the sale may then be rebuilt; 0: any number.
 	rebuilds int64
-	// dead is how many dead letters the scenario has caused.
+	// dead is how many dead letters the scenario causes.
 	dead int64
 
-	users     atomic.Int64 // the last one used
+	users     atomic.Int64 // the last user so far
 	loading   sync.WaitGroup
-	hasLoad   bool          // load was called
-	loadEnd   chan struct{} // closed when the load is to end
+	hasLoad   bool          // whether load was called
+	loadEnd   chan struct{} // closed when the load must end
 	stopLoad  func()        // closes it
-	awaiting  atomic.Int64  // of the scenario's steps, those that wait for what buyers bring about
+	awaiting  atomic.Int64  // how many of the scenario's steps wait for purchases
 	faultOver time.Time
 	result    result
 }
 
-// result is what the report shows of a run.
+// result is a run's row in the report.
 type result struct {
 	accepted int           // buyers who got an order
-	recovery time.Duration // from faultEnded until settled and checked
-	lost     int           // accepted orders that are gone, or failed
+	recovery time.Duration // from faultEnded until done and checked
+	lost     int           // accepted orders that are gone or failed
 }
 
-// proxyPair is between one instance and the two stores.
+// proxyPair is the proxies between one instance and the two stores.
 type proxyPair struct{ redis, mysql *testkit.Proxy }
 
-// deployment is what a scenario runs on. The zero value is three instances and 6,000 units on a Redis that flushes
-// before it answers, like the compose stack's.
+// deployment is the environment of a scenario. The zero value is three instances and 6,000 units on a Redis that
+// flushes before it answers, like the compose stack's.
 type deployment struct {
 	instances int
 	units     int64
-	settings  map[string]string // of every instance, besides the usual ones
-	redis     []string          // arguments of its redis-server instead of the usual ones
-	mysql     []string          // more arguments of its mariadbd
+	settings  map[string]string // of every instance, in addition to the usual ones
+	redis     []string          // replaces the usual arguments of its redis-server
+	mysql     []string          // additional arguments of its mariadbd
 
-	mysql9     bool             // a MySQL 9 instead of the MariaDB
-	plainUser  bool             // instances may do everything in their schema, and nothing to the server
-	mysqlDisk  int              // megabytes of a disk of its own; 0: none
-	redisClock *testkit.Clock   // by which Redis goes, instead of the machine's
-	clocks     []*testkit.Clock // by which the instances go
+	mysql9     bool             // a MySQL 9 instead of MariaDB
+	plainUser  bool             // instances have all rights in their schema, and none on the server
+	mysqlDisk  int              // size of its own disk in megabytes; 0: none
+	redisClock *testkit.Clock   // Redis's clock; nil: the machine's
+	clocks     []*testkit.Clock // the instances' clocks
 	perUser    int64            // units that a user may have; 0: one
-	free       bool             // the sale costs nothing, and its orders have codes
+	free       bool             // the sale is free, and its orders have codes
 }
 
-// newRun returns a run whose choices come from the seed.
+// newRun returns a run whose choices depend on the seed.
 func newRun(tb testing.TB, seed uint64) *run {
 	tb.Helper()
 	return &run{TB: tb, rand: rand.New(rand.NewPCG(seed, 0)), within: 30 * time.Second, full: os.Getenv(envFull) != ""}
@@ -107,7 +106,7 @@ func newRun(tb testing.TB, seed uint64) *run {
 // durable returns the arguments of a Redis that flushes before it answers.
 func durable() []string { return []string{"--appendonly", "yes", "--appendfsync", "always"} }
 
-// withDefaults returns the deployment with what it does not say.
+// withDefaults returns the deployment with defaults filled in.
 func (on deployment) withDefaults() deployment {
 	if on.instances == 0 {
 		on.instances = 3
@@ -159,7 +158,7 @@ func (r *run) open(on deployment) {
 	r.start(on)
 }
 
-// plainUser creates a user who may do everything in the schema and nothing to the server, and returns their DSN.
+// plainUser creates a user with all rights in the schema and none on the server, and returns their DSN.
 func (r *run) plainUser(dsn string) string {
 	r.Helper()
 	c, err := mysql.ParseDSN(dsn)
@@ -189,7 +188,7 @@ func (r *run) start(on deployment) {
 	r.put(terms)
 }
 
-// put has the run's buyers buy in a new sale of its units.
+// put creates a sale of the run's units, in which its buyers buy from now on.
 func (r *run) put(terms map[string]any) {
 	r.Helper()
 	id := r.createSale(r.units, terms)
@@ -199,7 +198,7 @@ func (r *run) put(terms map[string]any) {
 	r.must(err)
 }
 
-// createSale creates a sale that is on for longer than clocks are wrong here, with more fields.
+// createSale creates a sale whose window is longer than any clock here is wrong; fields are additional.
 func (r *run) createSale(units int64, fields map[string]any) int64 {
 	r.Helper()
 	draft := box.SeckillDraft(1, units, time.Now().Add(-3*time.Hour), time.Now().Add(3*time.Hour))
@@ -227,7 +226,7 @@ func (r *run) createSale(units int64, fields map[string]any) int64 {
 	return id
 }
 
-// throughProxy returns the DSN with the proxy's address.
+// throughProxy returns the DSN with the proxy's address instead of the server's.
 func throughProxy(tb testing.TB, dsn string, p *testkit.Proxy) string {
 	tb.Helper()
 	c, err := mysql.ParseDSN(dsn)
@@ -247,17 +246,17 @@ func (r *run) newUsers(n int) []int64 {
 	return box.Users(last-int64(n)+1, n)
 }
 
-// load starts clients that buy until endLoad: each one takes a new user, buys until answered, and pauses, longer the
-// fewer units are left. So they are not all sold before the fault is over, neither by a fast machine nor in a fault
-// that a slow one draws out.
+// load starts clients that buy until endLoad. Each takes a new user, buys until answered, and pauses, the longer the
+// fewer units are left: so neither a fast machine nor a fault that lasts long on a slow one sells all units before the
+// fault is over.
 func (r *run) load(clients int, pause time.Duration) { r.loadOf(r.buyers, clients, pause) }
 
-// loadOf is load by buyers of the same sale.
+// loadOf is load, by other buyers of the same sale.
 func (r *run) loadOf(buyers *box.Buyers, clients int, pause time.Duration) {
 	r.loadBy(buyers, func() int64 { return r.users.Add(1) }, clients, pause)
 }
 
-// loadBy is loadOf by certain users.
+// loadBy is loadOf, by users that next returns.
 func (r *run) loadBy(buyers *box.Buyers, next func() int64, clients int, pause time.Duration) {
 	if !r.hasLoad {
 		r.hasLoad, r.loadEnd = true, make(chan struct{})
@@ -276,8 +275,8 @@ func (r *run) loadBy(buyers *box.Buyers, next func() int64, clients int, pause t
 	r.Cleanup(r.loading.Wait) // the test's context has ended by then
 }
 
-// pauseLoad pauses a client of load, and reports whether the load is to end. The pause is four times as long when
-// half of the units are left, and so on; a second at most while a step waits for what buyers bring about, else ten.
+// pauseLoad pauses a client of load, and reports whether the load must end. The pause is four times as long when half
+// of the units are left, and so on; it is a second at most while a step waits for purchases, and otherwise ten.
 func (r *run) pauseLoad(pause time.Duration, buyers *box.Buyers) (ended bool) {
 	const short, long = time.Second, 10 * time.Second
 	left := min(r.stretched(pause, buyers), max(pause, long))
@@ -303,7 +302,7 @@ func (r *run) stretched(pause time.Duration, buyers *box.Buyers) time.Duration {
 	return time.Duration(float64(pause) / (part * part))
 }
 
-// awaitAccepted waits until n more purchases are accepted. So no fault hits an idle service unnoticed.
+// awaitAccepted waits until n more purchases are accepted, so that no fault hits an idle service unnoticed.
 func (r *run) awaitAccepted(n int) {
 	r.Helper()
 	n += r.buyers.Record.Accepted()
@@ -322,7 +321,7 @@ func (r *run) await(what string, signal <-chan struct{}) {
 	}
 }
 
-// faultEnded starts the recovery time. Units must have been left during all of the fault.
+// faultEnded starts the recovery time. It fails the scenario if no unit was left at the end of the fault.
 func (r *run) faultEnded() {
 	r.Helper()
 	r.faultOver = time.Now()
@@ -331,7 +330,7 @@ func (r *run) faultEnded() {
 	}
 }
 
-// must fails the scenario for an error.
+// must fails the scenario if err is not nil.
 func (r *run) must(err error) {
 	r.Helper()
 	if err != nil {
@@ -339,8 +338,8 @@ func (r *run) must(err error) {
 	}
 }
 
-// finish ends the load and waits until everything is settled and the checker finds nothing. Then it sells the rest,
-// lets winners ask again, and checks once more.
+// finish ends the load and waits until everything is done and the checker finds nothing. Then it sells the rest, lets
+// winners ask again, and checks once more.
 func (r *run) finish() checker.Evidence {
 	r.Helper()
 	if r.faultOver.IsZero() {
@@ -373,7 +372,7 @@ func (r *run) finish() checker.Evidence {
 	return e
 }
 
-// expectRebuilds fails the scenario if the sale was rebuilt more often than that.
+// expectRebuilds fails the scenario if the sale was rebuilt more often than most.
 func (r *run) expectRebuilds(most int64) {
 	r.Helper()
 	epoch, err := r.site.Ledger.Epoch(r.Context(), r.buyers.Voucher)
@@ -394,7 +393,7 @@ func (r *run) expectNoRebuild() {
 	}
 }
 
-// endLoad lets no new buyers come, and waits until the present ones are answered.
+// endLoad admits no new buyers, and waits until the present ones are answered.
 func (r *run) endLoad() {
 	r.Helper()
 	if r.hasLoad {
@@ -424,7 +423,7 @@ func (r *run) askWinnersAgain(n int) {
 	r.buyers.BuyAll(r.Context(), 10, users)
 }
 
-// settleWithin is how long everything may take to be settled.
+// settleWithin returns how long everything may take to be done.
 func (r *run) settleWithin() time.Duration {
 	if os.Getenv(envFaults) == "all" {
 		return r.within
@@ -432,8 +431,8 @@ func (r *run) settleWithin() time.Duration {
 	return r.within + box.Patience
 }
 
-// awaitSettled waits until nothing is under way and record, ledger and Redis agree. It fails the scenario with the
-// contradictions that are left when the time is over.
+// awaitSettled waits until nothing is under way and record, ledger and Redis agree. If that takes too long, it fails
+// the scenario with the remaining contradictions.
 func (r *run) awaitSettled() checker.Evidence {
 	r.Helper()
 	deadline := time.Now().Add(r.settleWithin())
@@ -452,7 +451,7 @@ func (r *run) awaitSettled() checker.Evidence {
 // check reads the evidence and returns its contradictions.
 func (r *run) check() (e checker.Evidence, err error) {
 	waiting, pending, err := r.site.Redis.Backlog(r.Context())
-	if err != nil || waiting+pending > 0 { // not worth checking everything
+	if err != nil || waiting+pending > 0 { // too early for a full check
 		return e, fmt.Errorf("%d entries wait in Redis, %d are pending (%w)", waiting, pending, err)
 	}
 	if e, err = r.site.Evidence(r.Context(), r.buyers, r.units); err != nil {

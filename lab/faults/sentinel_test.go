@@ -12,12 +12,12 @@ import (
 	"seckill/test/box"
 )
 
-// Scenarios on a Redis master with replicas that Sentinels watch.
+// Scenarios on a Redis master with replicas, watched by Sentinels.
 
-// splitFor is for how long the old master, once it is cut off, goes on to serve an instance.
+// splitFor is how long the old master goes on serving an instance after it was cut off.
 const splitFor = 12 * time.Second
 
-// openSentinels is open on a master with a replica and three Sentinels.
+// openSentinels is open, on a master with a replica and three Sentinels.
 func (r *run) openSentinels(on deployment) *testkit.RedisSentinels {
 	r.Helper()
 	on = on.withDefaults()
@@ -37,8 +37,8 @@ func sentinelSettings(s *testkit.RedisSentinels) map[string]string {
 	}
 }
 
-// openSplitSentinels is open on a master with two replicas and three Sentinels, which all reach it through one link;
-// so do all instances but the last one, which always asks this master.
+// openSplitSentinels is open, on a master with two replicas and three Sentinels, which all reach the master through one
+// link. So do all instances but the last one, which always uses this master.
 func (r *run) openSplitSentinels(on deployment) *testkit.RedisSentinels {
 	r.Helper()
 	on = on.withDefaults()
@@ -54,8 +54,8 @@ func (r *run) openSplitSentinels(on deployment) *testkit.RedisSentinels {
 	return s
 }
 
-// sentinelFailover has the Sentinels put the replica in the master's place. The old master takes writes until it is
-// told, so instances that still reach it may accept orders there: those are lost with it, and requeued from memory.
+// sentinelFailover makes the Sentinels replace the master by its replica. The old master takes writes until it is told,
+// so instances that still reach it may accept orders there: those are lost with it, and requeued from memory.
 func sentinelFailover(r *run) {
 	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
 	s := r.openSentinels(deployment{units: 16_000})
@@ -66,22 +66,22 @@ func sentinelFailover(r *run) {
 	r.finish()
 }
 
-// sentinelMasterDead kills the master for good. What its replica had not received yet is requeued from memory.
+// sentinelMasterDead kills the master for good. Orders that its replica had not received are requeued from memory.
 func sentinelMasterDead(r *run) {
 	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
 	s := r.openSentinels(deployment{units: 16_000})
 	r.load(32, 20*time.Millisecond)
 	r.awaitAccepted(300)
 	s.Nodes[0].Kill()
-	s.DownAfter(nodeTimeout) // not before: a busy machine would have it replaced alive
+	s.DownAfter(nodeTimeout) // only now: on a busy machine a live master would be replaced
 	s.AwaitReplaced()
 	s.DownAfter(patientTimeout)
 	r.awaitSelling()
 	r.finish()
 }
 
-// sentinelMasterStopped has the master stand still until its replica has taken its place and sold; then it goes on,
-// takes itself for the master until it is told, and becomes a replica.
+// sentinelMasterStopped suspends the master until its replica has replaced it and sold. Then the old master continues,
+// believes that it is still the master until it is told, and becomes a replica.
 func sentinelMasterStopped(r *run) {
 	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
 	s := r.openSentinels(deployment{units: 16_000})
@@ -105,7 +105,7 @@ func sentinelMasterStopped(r *run) {
 	r.finish()
 }
 
-// sentinelReplicaLags has a replica take over that has received nothing for hundreds of orders. Instances remember
+// sentinelReplicaLags makes a replica take over that has received nothing for hundreds of orders. Instances remember
 // them.
 func sentinelReplicaLags(r *run) {
 	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
@@ -114,7 +114,7 @@ func sentinelReplicaLags(r *run) {
 	r.awaitAccepted(300)
 	master, replica := s.Nodes[0], s.Nodes[1]
 	replica.Pause()
-	// Or it would read what has arrived.
+	// Otherwise it would still read data that has arrived.
 	r.must(master.Client().ClientKillByFilter(r.Context(), "TYPE", "replica").Err())
 	seq := r.sequenceAt(master)
 	r.awaitAccepted(300)
@@ -139,8 +139,8 @@ func (r *run) sequenceAt(n *testkit.RedisServer) int64 {
 }
 
 // sentinelSplit cuts the master off from its replicas, the Sentinels and two instances, but not from the third; all
-// reach the ledger. Then the old side dies, with all that it had. With confirm, each acceptance waits for a replica,
-// and the old side tells nobody that they have an order.
+// reach the ledger. Then the old side dies, with all its data. With confirm, each acceptance waits for a replica, and
+// the old side tells nobody that they have an order.
 func sentinelSplit(confirm bool) func(*run) {
 	return func(r *run) {
 		r.rebuilt, r.loss = true, true
@@ -155,7 +155,7 @@ func sentinelSplit(confirm bool) func(*run) {
 		cut := time.Now()
 		s.DownAfter(nodeTimeout)
 		s.AwaitReplaced()
-		s.DownAfter(patientTimeout) // or a busy machine would have the new one replaced by the other replica
+		s.DownAfter(patientTimeout) // otherwise a busy machine would replace the new master by the other replica
 		r.awaitAccepted(20)
 		<-time.After(time.Until(cut.Add(splitFor)))
 		last := r.site.Servers[len(r.site.Servers)-1]
@@ -182,8 +182,8 @@ func sentinelSplit(confirm bool) func(*run) {
 	}
 }
 
-// expectEachHasOrder expects that every buyer who was told an order has a live one: that order, or another that the
-// old side had accepted for them without telling them, and recorded first.
+// expectEachHasOrder expects that every buyer who was told of an order has a live one: that order, or another that the
+// old side had accepted for them without telling them, and that was recorded first.
 func (r *run) expectEachHasOrder(e checker.Evidence) {
 	r.Helper()
 	live := map[int64]bool{}
@@ -197,7 +197,7 @@ func (r *run) expectEachHasOrder(e checker.Evidence) {
 	}
 }
 
-// toldBy counts the answers of a server since then, and those that said that the buyer has an order now.
+// toldBy counts the answers of a server since then, and those that said that the buyer has an order.
 func (r *run) toldBy(server string, since time.Time) (told, all int) {
 	for _, a := range r.buyers.Record.Answers() {
 		if a.Server == server && a.Sent.After(since) {

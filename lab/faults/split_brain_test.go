@@ -19,27 +19,27 @@ import (
 	"seckill/test/box"
 )
 
-// envSplit is for how long TestSplitBrain cuts a master off, and with "write" in envReport the table is written.
-// Default: quickSplit, for the settings that promise to lose nothing.
+// envSplit is how long TestSplitBrain cuts a master off; if envReport is "write" too, the table is written. Default:
+// quickSplit, for the settings that promise to lose nothing.
 const envSplit = "SECKILL_TEST_SPLIT"
 
 const (
 	quickSplit = 2 * time.Second
-	// splitReport is where the table stands.
+	// splitReport is the document with the table.
 	splitReport = "../../docs/durability.md"
 	splitBegin  = "<!-- split brain: begin -->\n"
 	splitEnd    = "<!-- split brain: end -->\n"
 )
 
-// splitSetting is how Redis and the service are set up when a master is cut off with the instances from a replica,
-// which is promoted.
+// splitSetting is the settings of Redis and the service when a master, together with the instances, is cut off from a
+// replica, which is promoted.
 type splitSetting struct {
-	title   string // as the document has it
+	title   string // in the document
 	flush   string // appendfsync
 	confirm int    // SECKILL_REDIS_REPLICAS
-	stays   bool   // there is another replica, on the old side
+	stays   bool   // another replica stays on the old side
 	least   bool   // min-replicas-to-write 1, min-replicas-max-lag 10
-	safe    bool   // nothing that a buyer was told may be dropped
+	safe    bool   // no order that a buyer was told of may be dropped
 }
 
 func splitSettings() []splitSetting {
@@ -59,16 +59,16 @@ func splitSettings() []splitSetting {
 	}
 }
 
-// split is what became of a split brain.
+// split is the result of a split brain.
 type split struct {
-	told    int // accepted while the master was cut off, and told so
-	dropped int // of those, not in the replica that was promoted
-	gone    int // of those, not in the ledger either
+	told    int // accepted while the master was cut off, and the buyer told
+	dropped int // of those, missing in the promoted replica
+	gone    int // of those, missing in the ledger too
 }
 
-// TestSplitBrain cuts a master off with the instances, promotes a replica, and kills the instances with all that they
-// remember. It counts the orders that buyers were told and that the promoted replica has not, and those that the
-// ledger has not either.
+// TestSplitBrain cuts a master off together with the instances, promotes a replica, and kills the instances with all
+// that they remember. It counts the orders that buyers were told of and that the promoted replica lacks, and those that
+// the ledger lacks too.
 func TestSplitBrain(t *testing.T) {
 	long, during := os.Getenv(envSplit) != "", quickSplit
 	if long {
@@ -84,7 +84,7 @@ func TestSplitBrain(t *testing.T) {
 		}
 		t.Run(strings.ReplaceAll(s.title, "`", ""), func(t *testing.T) {
 			var with, without split
-			if long || !s.stays { // else one of both for each setting
+			if long || !s.stays { // otherwise one of the two for each setting
 				with = splitBrain(newRun(t, seedOf(t)), s, during, true)
 			}
 			if long || s.stays {
@@ -95,7 +95,7 @@ func TestSplitBrain(t *testing.T) {
 				t.Errorf("%d and %d orders that buyers were told are dropped", with.dropped, without.dropped)
 			}
 			if !s.safe && with.dropped+without.dropped == 0 {
-				t.Error("nothing was dropped: the test makes no split brain")
+				t.Error("nothing was dropped: there was no split brain")
 			}
 			rows = append(rows, fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d |\n",
 				s.title, with.told, with.dropped, with.gone, without.told, without.dropped, without.gone))
@@ -131,7 +131,7 @@ then killed with what they remember.
 	}
 }
 
-// splitBrain makes one, with the ledger in reach of the old side or not.
+// splitBrain causes one; ledger says whether the old side reaches the ledger.
 func splitBrain(r *run, s splitSetting, during time.Duration, ledger bool) split {
 	r.Helper()
 	r.open(deployment{
@@ -168,7 +168,7 @@ func splitBrain(r *run, s splitSetting, during time.Duration, ledger bool) split
 	}
 	cut := time.Now()
 	<-time.After(during)
-	if s.safe { // nothing is dropped when nobody is answered, either
+	if s.safe { // even an instance that answers nobody drops nothing, which would prove nothing
 		box.Eventually(r, "an unknown outcome since the cut", func() error { return r.expectUnknown(cut) })
 	}
 	end()
@@ -180,7 +180,7 @@ func splitBrain(r *run, s splitSetting, during time.Duration, ledger bool) split
 	return r.splitSince(cut, box.NewRedis(other, ""))
 }
 
-// replica starts a replica of the scenario's Redis, and returns its client and what it replicates through.
+// replica starts a replica of the scenario's Redis, and returns its client and the proxy through which it replicates.
 func (r *run) replica() (*redis.Client, *testkit.Proxy) {
 	r.Helper()
 	server, link := testkit.StartRedis(r), testkit.NewProxy(r, r.redis.Addr)
@@ -191,7 +191,7 @@ func (r *run) replica() (*redis.Client, *testkit.Proxy) {
 	return client, link
 }
 
-// buyOnce lets clients buy, each time as somebody else and without asking again, until end.
+// buyOnce lets clients buy until end, each time as a new user and without asking again.
 func (r *run) buyOnce(clients int) (end func()) {
 	ctx, stop := context.WithCancel(r.Context())
 	var (
@@ -213,7 +213,7 @@ func (r *run) buyOnce(clients int) (end func()) {
 	}
 }
 
-// expectUnknown fails until a buyer who asked since the cut was answered that the outcome is not known.
+// expectUnknown returns an error until a buyer who asked since the cut was answered that the outcome is unknown.
 func (r *run) expectUnknown(cut time.Time) error {
 	for _, a := range r.buyers.Record.Answers() {
 		if !a.Sent.Before(cut) && a.Outcome == checker.Unknown && strings.HasPrefix(a.Code, "504 ") {
@@ -223,7 +223,7 @@ func (r *run) expectUnknown(cut time.Time) error {
 	return fmt.Errorf("the answers are %v", r.buyers.Record.Counts())
 }
 
-// splitSince counts what became of the orders that buyers were told since the cut.
+// splitSince classifies the orders that buyers were told of since the cut.
 func (r *run) splitSince(cut time.Time, promoted *box.Redis) (s split) {
 	r.Helper()
 	holders, err := promoted.HGetAll(r.Context(), promoted.BuyersKey(r.buyers.Voucher)).Result()

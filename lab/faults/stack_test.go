@@ -26,24 +26,24 @@ const (
 	galeraConf = "../../deploy/cluster/galera.cnf"
 )
 
-// envCluster chooses the scenarios of TestCluster: "all" of them, or the quick ones.
+// envCluster chooses the scenarios of TestCluster: "all", or the quick ones.
 const envCluster = "SECKILL_TEST_CLUSTER"
 
 // envPartitions is how many partitions the instances of TestCluster work in; the sale is in the last one. Default: one.
 const envPartitions = "SECKILL_TEST_PARTITIONS"
 
-// stack is the stores that scenarios share one after the other: a Redis Cluster of three masters with a replica each,
-// and a Galera cluster of three nodes that all take writes.
+// stack is the stores that scenarios use one after the other: a Redis Cluster of three masters with a replica each, and
+// a Galera cluster of three writable nodes.
 type stack struct {
 	redis  *testkit.RedisCluster
 	galera *testkit.GaleraCluster
-	sites  int // so many have used it
+	sites  int // how many scenarios have used it
 }
 
-// patientTimeout is nodeTimeout while no node is to die: a busy machine has none replaced.
+// patientTimeout is nodeTimeout while no node is meant to die, so that a busy machine has none replaced.
 const patientTimeout = 15 * time.Second
 
-// partitionTries is how often a partition is tried to be added.
+// partitionTries is how often adding a partition is tried.
 const partitionTries = 5
 
 // startStack starts all nodes.
@@ -61,14 +61,14 @@ func startStack(t *testing.T) *stack {
 	return s
 }
 
-// clusterScenario is a scenario on the stack. When so many purchases are accepted, which is when the fault comes, a
+// clusterScenario is a scenario on the stack. When moveAt purchases are accepted, which is when the fault comes, a
 // partition is added, and the sale's slot begins to move to another master. 0: neither.
 type clusterScenario struct {
 	scenario
 	moveAt int
 }
 
-// onCluster are the scenarios of make -C lab cluster, in order. The last one leaves dead nodes behind.
+// onCluster returns the scenarios of make -C lab cluster, in order. The last one leaves dead nodes behind.
 func onCluster() []clusterScenario {
 	moved := func(number, fault, aim string, long bool, do func(*run), moveAt int) clusterScenario {
 		return clusterScenario{
@@ -91,8 +91,8 @@ func onCluster() []clusterScenario {
 	}
 }
 
-// TestCluster sells on clusters: three instances, each at a Galera node of its own, and one Redis Cluster. Its stores
-// are started once; each scenario has keys, a schema and instances of its own.
+// TestCluster sells on clusters: three instances, each at its own Galera node, and one Redis Cluster. Its stores are
+// started once; each scenario has its own keys, schema and instances.
 func TestCluster(t *testing.T) {
 	asked := onCluster()
 	if os.Getenv(envCluster) != "all" {
@@ -114,7 +114,7 @@ func TestCluster(t *testing.T) {
 	results.write(t)
 }
 
-// numberIn returns the number in an environment variable; 1 where it is empty.
+// numberIn returns the number in an environment variable; 1 if it is empty.
 func numberIn(t *testing.T, name string) int {
 	t.Helper()
 	n, err := strconv.Atoi(cmp.Or(os.Getenv(name), "1"))
@@ -124,7 +124,7 @@ func numberIn(t *testing.T, name string) int {
 	return n
 }
 
-// openStack is open on the stack: each instance behind a proxy to all nodes of the Redis Cluster, and one to its
+// openStack is open, on the stack: each instance behind a proxy to all nodes of the Redis Cluster, and one to its
 // Galera node.
 func (r *run) openStack(on deployment) {
 	r.Helper()
@@ -152,7 +152,7 @@ func (r *run) openStack(on deployment) {
 	}
 }
 
-// awayFromFirst returns the last partition that is on another master than partition 0; 0 if there is only that.
+// awayFromFirst returns the last partition on another master than partition 0's; 0 if there is none.
 func (r *run) awayFromFirst() int {
 	r.Helper()
 	first := r.cluster.Master(r.site.Redis.StreamKey())
@@ -190,7 +190,7 @@ func (r *run) moveMeanwhile() {
 	r.Cleanup(done.Wait) // the test's context has ended by then
 }
 
-// awaitMoved waits until the sale's slot has moved, if it is to. The recovery time starts again.
+// awaitMoved waits until the sale's slot has moved, if it does. Then the recovery time starts again.
 func (r *run) awaitMoved() {
 	r.Helper()
 	if r.moved != nil {
@@ -199,8 +199,8 @@ func (r *run) awaitMoved() {
 	}
 }
 
-// addPartition adds a partition, as an instance does that is started with one more. Another COMMIT at another node
-// may be before it (1213), and the answer may be lost: it is repeated, and adds one all the same.
+// addPartition adds a partition, as an instance does that is started with one more. A COMMIT at another node may come
+// first (1213), or the answer may be lost, so it is repeated; still only one is added.
 func (r *run) addPartition() (err error) {
 	added := max(r.partitions, 1)
 	for range partitionTries {
@@ -214,8 +214,8 @@ func (r *run) addPartition() (err error) {
 	return fmt.Errorf("adding partition %d: %w", added, err)
 }
 
-// sellInAdded sells a few units in the partition that was added, if one was, at all instances: those that were
-// started since, too.
+// sellInAdded sells a few units in the added partition, if there is one, at all instances, including those started
+// since.
 func (r *run) sellInAdded() {
 	r.Helper()
 	if r.added == 0 {
@@ -237,13 +237,13 @@ func (r *run) sellInAdded() {
 	})
 }
 
-// partitionStopped has the master of partition 0 stand still, which also has what belongs to no sale. A sale in a
-// partition on another master goes on: its buyers are accepted, recorded and told their orders, its stats are shown.
-// One in partition 0 goes on once the master does, and is as exact. Meanwhile another partition is added.
+// partitionStopped suspends the master of partition 0, which also has the data that belongs to no sale. A sale in a
+// partition on another master goes on: its buyers are accepted, recorded and told their orders, and its stats are
+// shown. A sale in partition 0 goes on once its master does, and loses nothing. Meanwhile another partition is added.
 func partitionStopped(r *run) {
 	r.partitions = max(r.partitions, 4)
 	r.open(deployment{})
-	r.nodeTimeout(10 * time.Minute) // no replica takes over meanwhile
+	r.nodeTimeout(10 * time.Minute) // so that no replica takes over
 	defer r.nodeTimeout(patientTimeout)
 	beside := r.saleBeside(2000)
 	r.load(8, 20*time.Millisecond)
@@ -265,7 +265,7 @@ func partitionStopped(r *run) {
 		return nil
 	})
 	r.expectBesideHung(r.buyers.Voucher, beside.buyers.Voucher)
-	if n := beside.buyers.Record.Accepted() - before; n > 4 { // whose answers were on their way
+	if n := beside.buyers.Record.Accepted() - before; n > 4 { // their answers were on their way
 		r.Errorf("%d purchases in partition 0 were accepted while its master stood still", n)
 	}
 	r.must(r.addPartition())
@@ -275,23 +275,23 @@ func partitionStopped(r *run) {
 	r.await("a purchase in partition 0 again", beside.buyers.Record.Reached(before+20))
 	r.awaitAccepted(100)
 	r.finish()
-	beside.faultOver = time.Now() // long since: it was not looked at meanwhile
+	beside.faultOver = time.Now() // ended long ago: it was not checked meanwhile
 	beside.finish()
 }
 
-// saleBeside returns a run of the same scenario with a sale of its own in partition 0.
+// saleBeside returns a run of the same scenario with its own sale in partition 0.
 func (r *run) saleBeside(units int64) *run {
 	r.Helper()
 	site, redis := *r.site, *r.site.Redis
 	site.Redis, redis.Partition = &redis, 0
 	beside := &run{TB: r.TB, rand: r.rand, within: r.within, site: &site, cluster: r.cluster, units: units}
-	beside.users.Store(10_000_000) // others than the scenario's
+	beside.users.Store(10_000_000) // different from the scenario's users
 	beside.buyers = site.Buyers(r.createSale(units, map[string]any{"partition": 0}))
 	return beside
 }
 
-// expectBesideHung expects that every instance says that it is degraded, and shows the stats of a sale; those of one
-// whose node hangs are refused in time.
+// expectBesideHung expects that every instance reports itself degraded and shows the stats of one sale, while the stats
+// of a sale whose node hangs are refused in time.
 func (r *run) expectBesideHung(sale, hung int64) {
 	r.Helper()
 	for i, srv := range r.site.Servers {
@@ -318,7 +318,7 @@ func (r *run) expectBesideHung(sale, hung int64) {
 	}
 }
 
-// nodeTimeout sets after how much silence the cluster's nodes count as dead. Those that are cannot be told.
+// nodeTimeout sets how long the cluster's nodes may be silent before they count as dead. Dead nodes cannot be set.
 func (r *run) nodeTimeout(d time.Duration, dead ...int) {
 	r.Helper()
 	for i, n := range r.cluster.Nodes {
@@ -340,8 +340,8 @@ func (r *run) recorded() (n int) {
 	return n
 }
 
-// nodesDead kills the sale's Redis master and the Galera node of an instance, for good. The instances go on, the one
-// without its database too: what it accepts, the others record.
+// nodesDead kills the sale's Redis master and an instance's Galera node for good. All instances go on, even the one
+// without its database: it accepts orders, and the others record them.
 func nodesDead(r *run) {
 	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
 	r.open(deployment{})
@@ -351,7 +351,7 @@ func nodesDead(r *run) {
 	replica := r.cluster.Nodes[r.cluster.Replica(hot)].Client()
 	r.galera.Nodes[1+r.rand.IntN(2)].Kill()
 	r.cluster.Nodes[hot].Kill()
-	r.nodeTimeout(nodeTimeout, hot) // not before: a busy machine would have others replaced
+	r.nodeTimeout(nodeTimeout, hot) // only now: on a busy machine other masters would be replaced
 	key := r.site.Redis.StreamKey() + ":probe"
 	box.Eventually(r, "a replica that takes writes", func() error { return replica.Set(r.Context(), key, 1, 0).Err() })
 	r.awaitSelling()

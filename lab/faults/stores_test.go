@@ -13,7 +13,7 @@ import (
 	"seckill/test/box"
 )
 
-// envStores chooses the stores of TestStores: "all" of them, or the one that takes seconds.
+// envStores chooses the stores of TestStores: "all", or the one that takes seconds.
 const envStores = "SECKILL_TEST_STORES"
 
 // kind is a kind of stores that the service runs on.
@@ -34,7 +34,7 @@ func kinds() []kind {
 }
 
 // TestStores sells on each kind of stores, with one and with four partitions. Three instances sell exactly the units,
-// one to each buyer, units that come back as well, and each accepted order has its row.
+// one to each buyer, including units that come back, and each accepted order has its row.
 func TestStores(t *testing.T) {
 	asked, all := kinds(), os.Getenv(envStores) == "all"
 	if !all {
@@ -55,8 +55,8 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// sellOut sells a sale in two parts. First fewer users than there are units buy, and some of them cancel. Then three
-// times as many users as there are units want what is left, and what has come back.
+// sellOut sells a sale in two parts. First fewer users than units buy, and some of them cancel. Then three times as
+// many users as units want the rest and the units that came back.
 func (r *run) sellOut() {
 	r.Helper()
 	r.faultEnded()
@@ -70,8 +70,8 @@ func (r *run) sellOut() {
 	r.Logf("answers %v", r.buyers.Record.Counts())
 }
 
-// sellRest has users come until nothing is left: a unit that comes back to a sold-out sale waits until no instance
-// takes the sale for sold out, and by then the crowd has gone.
+// sellRest lets users come until nothing is left: a unit that comes back to a sold-out sale waits until no instance
+// remembers the sale as sold out, and by then the crowd has left.
 func (r *run) sellRest() {
 	r.Helper()
 	box.Eventually(r, "selling what has come back", func() error {

@@ -9,8 +9,8 @@ import (
 
 // Scenarios in which somebody changes the stream of accepted orders by hand.
 
-// streamTrimmed removes all entries from the stream while hundreds of orders wait in it. The audit finds them
-// missing, and a rebuild queues them again, from their holders.
+// streamTrimmed removes all entries from the stream while hundreds of orders wait in it. The audit finds them missing,
+// and a rebuild requeues them from their holders.
 func streamTrimmed(r *run) {
 	r.rebuilt = true
 	r.open(deployment{})
@@ -29,7 +29,7 @@ func streamTrimmed(r *run) {
 }
 
 // groupDestroyed destroys the recorders' group, several times: the entries that they are recording are then delivered
-// again, with all that wait.
+// again, with all waiting ones.
 func groupDestroyed(r *run) {
 	r.open(deployment{})
 	r.load(32, 20*time.Millisecond)
@@ -69,7 +69,7 @@ func livingRemoved(r *run) {
 }
 
 // deadRemoved kills an instance that has read orders and not recorded them, and removes its consumer from the group
-// before the others take over: its entries would never be delivered again.
+// before others take its entries over, which would otherwise never be delivered again.
 func deadRemoved(r *run) {
 	r.open(deployment{})
 	r.load(48, 20*time.Millisecond)

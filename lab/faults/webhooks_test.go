@@ -16,7 +16,7 @@ import (
 	"seckill/test/webhooks/receiver"
 )
 
-// Parts of the statements that write events, number them, note what was sent, give up, send again, and clean.
+// Parts of the statements that write events, number them, record what was sent, give up, replay, and clean up.
 const (
 	eventWritten  = "INSERT INTO `tb_webhook_event`"
 	eventNumbered = "UPDATE `tb_webhook_sequence`"
@@ -32,16 +32,16 @@ type hooked struct {
 
 	to       *receiver.Receiver
 	id       int64        // of the endpoint
-	poison   atomic.Value // string: the webhook-id that is refused; "": none
+	poison   atomic.Value // string: the webhook-id that the receiver refuses; "": none
 	requests atomic.Int64
 
 	owned     []int64         // orders that can be cancelled
-	owners    map[int64]int64 // of each
-	cancelled int             // of them so far
+	owners    map[int64]int64 // the orders' owners
+	cancelled int             // how many are cancelled so far
 	cleaned   int64           // the events of higher orders are all there
 }
 
-// hooked opens a deployment whose receiver takes everything, with orders that can be cancelled.
+// hooked opens a deployment whose receiver accepts everything, with orders that can be cancelled.
 func (r *run) hooked() *hooked {
 	r.Helper()
 	w := r.receiving()
@@ -52,7 +52,7 @@ func (r *run) hooked() *hooked {
 	return w
 }
 
-// receiving opens a deployment whose receiver takes everything.
+// receiving opens a deployment whose receiver accepts everything.
 func (r *run) receiving() *hooked {
 	r.Helper()
 	r.open(deployment{settings: map[string]string{"SECKILL_WEBHOOK_ALLOW": "127.0.0.0/8"}})
@@ -68,7 +68,7 @@ func (r *run) receiving() *hooked {
 	}))
 	w.id = made.ID
 	w.to.Expect(made.Secret)
-	time.Sleep(2 * time.Second) // instances remember for one that no shop has an endpoint, from when the ledger said so
+	time.Sleep(2 * time.Second) // for a second after asking, instances remember that no shop has an endpoint
 	return w
 }
 
@@ -88,7 +88,7 @@ func (w *hooked) buy(n int) {
 	}
 }
 
-// takes is the receiver's answer.
+// takes returns the receiver's answer.
 func (w *hooked) takes(id string) int {
 	if id == w.poison.Load() {
 		return http.StatusBadRequest
@@ -96,13 +96,13 @@ func (w *hooked) takes(id string) int {
 	return http.StatusNoContent
 }
 
-// webhookInstancesKilled kills an instance at each step of an event, on its way to its row, its number and the
-// receiver, and of what comes afterwards.
+// webhookInstancesKilled kills an instance at each step of an event on its way to its row, its number and the receiver,
+// and of what follows.
 func webhookInstancesKilled(r *run) {
 	w := r.hooked()
 	w.strikeEach(func(n int, b *testkit.Breakpoint) {
 		w.kill(n)
-		b.Cut() // else its locks stay for 15 s
+		b.Cut() // otherwise its locks stay for 15 s
 		w.endLease()
 		w.must(w.site.Servers[n].Start())
 	})
@@ -118,7 +118,7 @@ func webhookMySQLKilled(r *run) {
 	})
 }
 
-// strikeEach has the fault strike at each step, and then expects that everything was told, in order.
+// strikeEach causes the fault at each step, and then expects that all events were sent, in order.
 func (w *hooked) strikeEach(strike func(n int, b *testkit.Breakpoint)) {
 	w.Helper()
 	for _, at := range []testkit.Match{
@@ -144,7 +144,7 @@ func (w *hooked) strikeEach(strike func(n int, b *testkit.Breakpoint)) {
 	w.expectTold()
 }
 
-// strike waits until an instance comes to a request of its own as it acts, and has the fault strike there.
+// strike causes the fault when an instance makes a matching request while act runs.
 func (w *hooked) strike(at testkit.Match, act func(), strike func(n int, b *testkit.Breakpoint)) {
 	w.Helper()
 	first := make(chan int, len(w.proxies))
@@ -174,11 +174,11 @@ func (w *hooked) strike(at testkit.Match, act func(), strike func(n int, b *test
 	}
 	w.await("the last answer", closedAfter(&acting))
 	if w.Failed() {
-		w.FailNow() // the other steps are waited for in vain, too
+		w.FailNow() // waiting for the other steps would be in vain too
 	}
 }
 
-// insist sends a request to one instance after the other until it gets one of the answers.
+// insist sends a request to one instance after the other until it gets one of the wanted answers.
 func (w *hooked) insist(q box.Request, path string, want ...int) {
 	ctx, cancel := context.WithTimeout(w.Context(), box.Patience)
 	defer cancel()
@@ -197,7 +197,7 @@ func (w *hooked) insist(q box.Request, path string, want ...int) {
 	}
 }
 
-// cancel has n more orders cancelled by their buyers.
+// cancel lets the buyers of n more orders cancel.
 func (w *hooked) cancel(n int) {
 	for _, order := range w.owned[w.cancelled : w.cancelled+n] {
 		// Conflict: it was cancelled by a request whose answer was lost.
@@ -215,7 +215,7 @@ func (w *hooked) kill(n int) {
 	}
 }
 
-// endLease ends the lease of the endpoint, that of a dead instance: nobody waits for it here.
+// endLease ends the endpoint's lease, which a dead instance has, as nobody waits for that here.
 func (w *hooked) endLease() {
 	w.Helper()
 	w.exec("UPDATE tb_webhook_endpoint SET lease_until = UTC_TIMESTAMP(3)")
@@ -242,9 +242,9 @@ func (w *hooked) number(query string, args ...any) (n int64) {
 func (w *hooked) until(want int64, query string, args ...any) {
 	w.Helper()
 	var n int64
-	// The ledger has no signal for it.
+	// No signal tells when the ledger has it.
 	for deadline := time.Now().Add(box.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		// MySQL may have been killed a moment ago.
+		// MySQL may just have been killed.
 		if err := w.site.Ledger.DB.QueryRowContext(w.Context(), query, args...).Scan(&n); err == nil && n == want {
 			return
 		}
@@ -252,13 +252,13 @@ func (w *hooked) until(want int64, query string, args ...any) {
 	w.Errorf("%s: %d, want %d", query, n, want)
 }
 
-// expectDead waits until there are so many dead letters.
+// expectDead waits until there are n dead letters.
 func (w *hooked) expectDead(n int64) {
 	w.Helper()
 	w.until(n, "SELECT COUNT(*) FROM tb_webhook_dead_letter")
 }
 
-// poisons has an event refused, and all but one of its attempts behind it.
+// poisons makes the receiver refuse an event, and skips all but one of its attempts.
 func (w *hooked) poisons() {
 	order := w.owned[w.cancelled]
 	w.poison.Store(dispatch.EventID{OrderID: order, Number: 2}.String())
@@ -267,13 +267,13 @@ func (w *hooked) poisons() {
 	w.exec("UPDATE tb_webhook_retry SET attempts = 8, due_time = UTC_TIMESTAMP(3) WHERE order_id = ?", order)
 }
 
-// replay has an event sent again.
+// replay replays an event.
 func (w *hooked) replay(id string) {
 	q := box.Request{Method: http.MethodPost, Token: box.AdminToken(), Body: map[string]any{"event": id}}
 	w.insist(q, fmt.Sprintf("/admin/webhook/%d/replay", w.id), http.StatusAccepted)
 }
 
-// ages makes events old, and starts an instance again, which looks for such events first.
+// ages makes events old, and restarts an instance, which looks for such events first.
 func (w *hooked) ages() {
 	w.until(0, "SELECT COUNT(*) FROM tb_webhook_retry")
 	w.expectEvents()
@@ -287,8 +287,8 @@ func (w *hooked) ages() {
 	}
 }
 
-// expectEvents checks that each change of an order is an event. The cancelled ones are the first, whose events are
-// cleaned first, so it checks before that too.
+// expectEvents checks that each change of an order has one event. The events of the cancelled orders are the first ones
+// and are cleaned up first, so this also checks the time before that.
 func (w *hooked) expectEvents() {
 	w.Helper()
 	missing := "SELECT COUNT(*) FROM tb_voucher_order o WHERE o.id > ? " +
@@ -298,14 +298,14 @@ func (w *hooked) expectEvents() {
 	}
 }
 
-// expectTold waits until the receiver has taken every event, and checks that each change of an order is one, in its
-// order.
+// expectTold waits until the receiver has accepted every event, and checks that each change of an order was sent once,
+// in the order's sequence.
 func (w *hooked) expectTold() {
 	w.Helper()
 	w.until(0, "SELECT COUNT(*) FROM tb_webhook_event WHERE number IS NULL")
 	w.until(0, "SELECT COUNT(*) FROM tb_webhook_retry")
 	w.until(0, "SELECT COUNT(*) FROM tb_webhook_endpoint p JOIN tb_webhook_event e ON e.number >= p.next_number")
-	// They were cleaned.
+	// Old events were cleaned up.
 	w.until(0, "SELECT COUNT(*) FROM tb_webhook_event WHERE create_time < UTC_TIMESTAMP(3) - INTERVAL 7 DAY")
 	w.expectEvents()
 	if n, last := w.number("SELECT COUNT(*) FROM tb_webhook_event"),
@@ -331,8 +331,8 @@ func (w *hooked) expectTold() {
 	w.Logf("%d events, %d of which came again", events, repeats)
 }
 
-// expectOffers checks that each offer of a sale, and each end of one, is one event, none is of anything else, and the
-// receiver was told all of them, each order's behind those of the offer of which it came.
+// expectOffers checks that each offer of a sale, and the end of each, has exactly one event, that nothing else has one,
+// and that the receiver got all of them, each order's after those of the offer that it came from.
 func (w *hooked) expectOffers(voucher int64) {
 	w.Helper()
 	w.endLease()
@@ -363,7 +363,7 @@ func (w *hooked) expectOffers(voucher int64) {
 	w.to.Right()
 }
 
-// receiverFails has the receiver killed, answer 500, and answer nothing, while instances send.
+// receiverFails kills the receiver, makes it answer 500, and makes it not answer, while instances send.
 func receiverFails(r *run) {
 	w := r.hooked()
 	w.cancel(3)
@@ -387,6 +387,6 @@ func receiverFails(r *run) {
 	w.faultEnded()
 	w.awaitAccepted(20)
 	w.finish()
-	w.exec("UPDATE tb_webhook_retry SET due_time = UTC_TIMESTAMP(3)") // what waits for minutes
+	w.exec("UPDATE tb_webhook_retry SET due_time = UTC_TIMESTAMP(3)") // otherwise retries wait for minutes
 	w.expectTold()
 }

@@ -7,14 +7,14 @@ import (
 	"seckill/scripts"
 )
 
-// Requests at which scenarios cause their fault, as they pass between an instance and its stores. A script is known
-// by its digest: it must have been called before, which the purchases before a fault did.
+// Requests between an instance and its stores at which scenarios cause their faults. A script is recognised by its
+// digest, so it must have been called before; the purchases before a fault have done so.
 const (
 	insertOrders = "into tb_voucher_order"
 	commit       = "commit"
 )
 
-// digest is the text by which a script is called.
+// digest returns the digest with which a script is called.
 func digest(script string) string { return redis.NewScript(script).Hash() }
 
 // admissionAnswered: the script has admitted buyers, and their instance does not know yet.
@@ -25,7 +25,7 @@ func admissionAnswered() testkit.Match {
 // batchSent: entries are read, and their rows are on the way.
 func batchSent() testkit.Match { return testkit.Match{Text: insertOrders} }
 
-// commitSent: the rows are inserted, and not committed.
+// commitSent: the rows are inserted, but not committed.
 func commitSent() testkit.Match { return testkit.Match{Text: commit, After: insertOrders} }
 
 // commitAnswered: the rows are committed, and their instance does not know yet.

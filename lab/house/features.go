@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// feature is a part of the service, and what names of it look like.
+// feature is a part of the service, and a pattern for its names.
 type feature struct {
 	name  string
 	names *regexp.Regexp
@@ -32,8 +32,8 @@ func parseFeatures(text string) (all []feature, err error) {
 	return all, nil
 }
 
-// printFeatures prints which folders a feature touches: those without the lab's in which a file of Go, SQL, Lua or
-// JavaScript has a name of the feature in its path or as an identifier. Comments and Go's strings do not count.
+// printFeatures prints which folders a feature touches: those, outside of the lab, with a file of Go, SQL, Lua or
+// JavaScript that has a name of the feature in its path or as an identifier. Comments and Go's strings do not count.
 func printFeatures(out io.Writer, t *tree, a areas, features []feature) {
 	folders := make([][]string, len(features))
 	for _, s := range t.files {
@@ -80,7 +80,7 @@ func identifiers(s source) (names []string) {
 	return names
 }
 
-// withoutComment returns a line of SQL, Lua or JavaScript, or nothing of one that is a comment.
+// withoutComment returns a line of SQL, Lua or JavaScript; nothing if it is a comment.
 func withoutComment(line []byte) []byte {
 	start := bytes.TrimSpace(line)
 	for _, mark := range []string{"--", "//", "/*", "*"} {

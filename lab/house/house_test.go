@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A tree of a few files, in which everything that is counted occurs and something beside it that is not.
+// A small tree that has one of everything that is counted, and beside each something similar that is not.
 const (
 	service = `package shop
 
@@ -43,7 +43,7 @@ end
 	makefile = "help: ## list\nhidden:\nhelp-me: all ## help\n\t@echo not: ## a target\n"
 )
 
-// newTree returns a work tree with the files.
+// newTree returns a work tree with these files.
 func newTree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -146,7 +146,7 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// The lists are those of this tree: each function of the path is there, and each file belongs to an area.
+// The lists match this tree: each function of the path exists, and each file belongs to an area.
 func TestListsAreUpToDate(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{}, {"path"}} {

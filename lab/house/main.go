@@ -1,16 +1,16 @@
-// Command house measures the source code, so that two commits can be compared: how much there is of it, and how far one
-// has to read to follow a purchase. It reads the files that git knows below -tree and runs nothing of them.
+// Command house measures the source code, so that two commits can be compared: its size, and how far one has to read to
+// follow a purchase. It reads the files that git knows below -tree and runs none of them.
 //
-//	house [-tree DIR]           size by area, and what is too large: Markdown tables
+//	house [-tree DIR]           sizes by area, and what is too large: Markdown tables
 //	house [-tree DIR] path      the functions of a purchase from its route to its row, with lines and branches
 //
-// What is counted: lines as wc does, with blank ones and comments. Test files and generated files are left out. A
-// statement is any but a block, a clause and an empty one. The lines of a function are those from func to its closing
-// brace; its branches are the decisions in it (if, for, range, case, && and ||), and its cyclomatic complexity is one
-// more. A literal belongs to the function around it. Columns are runes, with a tab as wide as four.
+// How it counts: lines as wc does, including blank ones and comments. Test files and generated files are left out.
+// Every statement counts except blocks, clauses and empty ones. The lines of a function are those from func to its
+// closing brace; its branches are the decisions in it (if, for, range, case, && and ||), and its cyclomatic complexity
+// is one more. A function literal belongs to the function around it. Columns are runes, with a tab as wide as four.
 //
-// Three lists beside the program say what is measured: areas.txt, features.txt and path.txt. An older or newer tree may
-// need others, for which there are flags.
+// Three lists beside the program say what to measure: areas.txt, features.txt and path.txt. An older or newer tree may
+// need different ones, for which there are flags.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"strings"
 )
 
-// The lists of today's tree.
+// The lists for today's tree.
 var (
 	//go:embed areas.txt
 	areasToday string
@@ -97,7 +97,7 @@ func size(ctx context.Context, out io.Writer, dir, areasFile, featuresFile strin
 	return nil
 }
 
-// listOr returns a file's text, or the text of today where no file is named.
+// listOr returns a file's text, or today's text if no file is named.
 func listOr(file, today string) (string, error) {
 	if file == "" {
 		return today, nil
@@ -106,7 +106,7 @@ func listOr(file, today string) (string, error) {
 	return string(text), err
 }
 
-// words yields the words of each line that has any, without comments.
+// words returns the words of each line that has any, without comments.
 func words(text string) (lines [][]string) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {

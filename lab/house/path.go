@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// step is one function on the path, below the heading of its stage.
+// step is one function on the path, in its stage.
 type step struct {
 	stage string
 	function
 }
 
-// printPath prints the functions of a list with their lines and branches, and sums.
+// printPath prints the functions of a list with their lines and branches, and the sums.
 func printPath(ctx context.Context, out io.Writer, dir, list string) error {
 	t, err := readTree(ctx, dir)
 	if err != nil {
@@ -47,7 +47,7 @@ func printPath(ctx context.Context, out io.Writer, dir, list string) error {
 	return nil
 }
 
-// total is what several functions have.
+// total sums up several functions.
 type total struct{ functions, lines, branches int }
 
 func (t *total) add(f function) {
@@ -58,7 +58,7 @@ func (t *total) row(name, remark string) string {
 	return fmt.Sprintf("| **%s** | %d functions | %s | %d | %d |\n", name, t.functions, remark, t.lines, t.branches)
 }
 
-// resolve finds the functions of a list: lines of a folder and functions in it, or of a Lua file, which counts as one
+// resolve finds the functions of a list. A line has a folder and functions in it, or a Lua file, which counts as one
 // function. A line in brackets begins a stage.
 func resolve(t *tree, list string) (steps []step, err error) {
 	known := make(map[string]function)
@@ -97,7 +97,7 @@ func resolve(t *tree, list string) (steps []step, err error) {
 	return steps, errors.Join(missing...)
 }
 
-// script is a Lua file as one function: from its first line that is no comment on.
+// script returns a Lua file as one function, from its first line that is not a comment.
 func script(s source) function {
 	decision := regexp.MustCompile(`\b(if|elseif|for|while|until|and|or)\b`)
 	f := function{name: path.Base(s.path), file: s.path}

@@ -23,11 +23,10 @@ const (
 	noArea        = "other"
 )
 
-// areas says what each file belongs to: the first pattern that matches decides.
+// areas maps files to areas: the first pattern that matches a file decides.
 type areas []struct{ pattern, area string }
 
-// parseAreas reads lines of an area and its patterns: folders with a slash behind them, or path.Match
-// patterns of files.
+// parseAreas reads lines of an area and its patterns: folders that end in a slash, or path.Match patterns of files.
 func parseAreas(text string) (areas, error) {
 	var all areas
 	for _, line := range words(text) {
@@ -53,7 +52,7 @@ func (a areas) of(file string) string {
 	return noArea
 }
 
-// sums is what an area has.
+// sums are the counts of an area.
 type sums struct{ files, lines, statements, functions, interfaces int }
 
 func (s sums) plus(t sums) sums {
@@ -68,7 +67,7 @@ func (s sums) row(name string) string {
 	return fmt.Sprintf(format, name, s.files, s.lines, s.statements, s.functions, s.interfaces)
 }
 
-// printAreas prints how much Go there is, by area.
+// printAreas prints the amount of Go by area.
 func printAreas(out io.Writer, t *tree, a areas) {
 	by := make(map[string]sums)
 	for _, s := range t.files {
@@ -146,7 +145,7 @@ func packagesOver(t *tree, most int) string {
 	return withNames(text, largest)
 }
 
-// withNames puts names behind a number.
+// withNames adds names to a number.
 func withNames(number string, names []string) string {
 	if len(names) == 0 {
 		return number

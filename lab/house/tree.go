@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// tree is the files that are measured.
+// tree is the files to measure.
 type tree struct {
 	fset  *token.FileSet
 	files []source
@@ -28,7 +28,8 @@ type source struct {
 	code *ast.File
 }
 
-// readTree reads what git tracks, or would track, below a folder, without tests, generated files and others' code.
+// readTree reads the files below a folder that git tracks, or would track, without tests, generated files and others'
+// code.
 func readTree(ctx context.Context, dir string) (*tree, error) {
 	list := exec.CommandContext(ctx, "git", "-C", dir, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	names, err := list.Output()
@@ -63,7 +64,7 @@ func readTree(ctx context.Context, dir string) (*tree, error) {
 	return t, nil
 }
 
-// measured reports whether a file is read, by its name.
+// measured reports whether to read a file, by its name.
 func measured(name string) bool {
 	others := strings.Contains(name, "/testdata/") || strings.Contains(name, "/vendor/")
 	if others || strings.HasSuffix(name, "_test.go") {
@@ -76,7 +77,7 @@ func measured(name string) bool {
 	return path.Base(name) == "Makefile"
 }
 
-// isGo reports whether it is code that is counted.
+// isGo reports whether it is Go code that is counted.
 func (s source) isGo() bool { return s.code != nil }
 
 // lines counts lines as wc does.
@@ -106,7 +107,7 @@ func (t *tree) functions(s source) (all []function) {
 	return all
 }
 
-// nameOf returns a method's name behind that of its type.
+// nameOf returns a method's name, preceded by its type's.
 func nameOf(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name
@@ -165,7 +166,7 @@ func statements(n ast.Node) (count int) {
 	return count
 }
 
-// interfaces counts the interface types that a file declares by a name, constraints apart.
+// interfaces counts the named interface types of a file, without constraints.
 func interfaces(f *ast.File) (count int) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		if spec, is := n.(*ast.TypeSpec); is {

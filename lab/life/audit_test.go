@@ -15,8 +15,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// TestAuditUnderLoad has an auditor check all the time, under the load of purchases, cancels and changes of stock: it
-// decides, and never raises a false alarm. Once nothing is under way it accounts for every unit.
+// TestAuditUnderLoad lets an auditor check all the time, during purchases, cancels and changes of stock: it reaches
+// decisions, and never raises a false alarm. Once nothing is under way it accounts for every unit.
 func TestAuditUnderLoad(t *testing.T) {
 	t.Parallel()
 	const lasts, within, clients, least = 3 * time.Second, 2 * time.Minute, 32, 100
@@ -35,7 +35,7 @@ func TestAuditUnderLoad(t *testing.T) {
 	defer stop()
 	var jobs, load sync.WaitGroup
 	for _, run := range []func(context.Context) error{p.newRecorder().Run, p.outbox.Run} {
-		jobs.Go(func() { _ = run(working) }) // its error is that it was stopped
+		jobs.Go(func() { _ = run(working) }) // its error says only that it was stopped
 	}
 	buying, done := context.WithTimeout(t.Context(), within)
 	defer done()
@@ -45,7 +45,7 @@ func TestAuditUnderLoad(t *testing.T) {
 			for buying.Err() == nil {
 				o, err := p.buy(t.Context(), users.Add(1), created.ID, order.OneUnit, time.Second)
 				if err != nil {
-					continue // sold out, for the moment
+					continue // sold out at the moment
 				}
 				if bought.Add(1); rand.IntN(3) > 0 {
 					continue

@@ -13,22 +13,22 @@ import (
 	"seckill/internal/order"
 )
 
-// tills are two tills of the sale's shop, and one of another.
+// tills returns two tills of the sale's shop, and one of another shop.
 func tills() []redemption.Till {
 	return []redemption.Till{{ID: 71, ShopID: 1}, {ID: 72, ShopID: 1}, {ID: 73, ShopID: 2}}
 }
 
-// redeemer is who was answered that they have redeemed a coupon.
+// redeemer is a till that was answered that it has redeemed a coupon.
 type redeemer struct {
 	till int64
 	key  string
 }
 
-// coupons is what the model knows of coupons.
+// coupons is the model's knowledge of coupons.
 type coupons struct {
 	redeemed     map[int64]redeemer          // by order
 	maybe        map[int64]map[redeemer]bool // redeems that were sent, answered or not
-	reservations []string                    // ids that were answered
+	reservations []string                    // ids in answers
 }
 
 func newCoupons() coupons {
@@ -51,7 +51,7 @@ func (m *model) aCode(t *rapid.T) (id int64, code string) {
 	return id, m.w.code(t, id)
 }
 
-// till does what a till may ask for with any code, reservation and key, whether that makes sense or not.
+// till sends a request of a till, with any code, reservation and key, whether that makes sense or not.
 func (m *model) till(t *rapid.T) {
 	id, code := m.aCode(t)
 	if rapid.IntRange(0, 2).Draw(t, "fault") == 0 {
@@ -99,23 +99,23 @@ func (m *model) till(t *rapid.T) {
 	}
 }
 
-// reservationEnds lets the two minutes of a reservation pass.
+// reservationEnds ends the two minutes of a reservation.
 func (m *model) reservationEnds(t *rapid.T) {
 	id, _ := m.aCode(t)
 	m.w.exec(t, "UPDATE tb_coupon SET reserved_until = '2020-01-01' WHERE order_id = ? AND reservation IS NOT NULL", id)
 }
 
-// lapse lets the date of a coupon pass, and lapses what is due.
+// lapse lets the date of a coupon pass, and lapses due coupons.
 func (m *model) lapse(t *rapid.T) {
 	id, _ := m.aCode(t)
 	m.w.exec(t, "UPDATE tb_coupon SET valid_until = '2020-01-01', due_time = '2020-01-01' WHERE order_id = ? AND "+
 		"due_time IS NOT NULL", id)
 	m.w.token++
-	_, _, _ = m.w.alive().coupons.LapseDue(m.w.ctx, m.w.token, 10) // a fault leaves it to a later one
+	_, _, _ = m.w.alive().coupons.LapseDue(m.w.ctx, m.w.token, 10) // after a fault, a later call lapses them
 }
 
-// couponsAddUp checks, once all is quiescent, that a coupon was redeemed once, by a request that was sent, and that
-// who was answered so still is.
+// couponsAddUp checks, when the stores are quiescent, that each redeemed coupon was redeemed once, by a request that
+// was sent, and that a till that was told so still has it.
 func (m *model) couponsAddUp(t *rapid.T, v view) {
 	for _, o := range v.orders {
 		events := m.w.count("SELECT COUNT(*) FROM tb_order_event WHERE order_id = ? AND status IN (3, 5, 8)", o.id)
@@ -139,7 +139,7 @@ func (m *model) couponsAddUp(t *rapid.T, v view) {
 	}
 }
 
-// coupon reads the coupon of an order past the faults; a zero one is none.
+// coupon reads the coupon of an order without injected faults; zero if there is none.
 func (w *world) coupon(t *rapid.T, id int64) redemption.Coupon {
 	orders, err := w.stores.sql.OrdersByID(w.ctx, []int64{id})
 	w.must(t, err)
@@ -168,13 +168,13 @@ func (w *world) exec(t *rapid.T, query string, args ...any) {
 	w.must(t, err)
 }
 
-// faultyCoupons is a process's way to coupons.
+// faultyCoupons is how a process reaches coupons, with faults.
 type faultyCoupons struct {
 	*redemption.Ledger
 	faults *faults
 }
 
-// Do is what tills ask of the ledger.
+// Do sends tills' commands to the ledger.
 func (l faultyCoupons) Do(ctx context.Context, cmds []redemption.Command) (outcomes []redemption.Outcome, err error) {
 	err = l.faults.call("do", func() error {
 		outcomes, err = l.Ledger.Do(ctx, cmds)

@@ -18,10 +18,10 @@ type fault int
 
 const (
 	notSent    fault = iota // the call does not arrive
-	answerLost              // it is carried out, its answer does not arrive
+	answerLost              // it takes effect, but its answer does not arrive
 	diesBefore              // the process dies before the call
-	diesAfter               // the call is carried out, and the process dies before the answer arrives
-	faultKinds              // how many there are
+	diesAfter               // the call takes effect, and the process dies before the answer arrives
+	faultKinds              // their number
 )
 
 func (f fault) String() string {
@@ -60,15 +60,15 @@ func (f *faults) isDead() bool {
 	return f.dead
 }
 
-// clear drops the plans that have not taken effect.
+// clear drops plans that have not taken effect.
 func (f *faults) clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	clear(f.plans)
 }
 
-// call makes the call, with the fault that is planned for it. A call that has begun when the process dies goes on: it
-// has been sent already.
+// call makes the call, with the fault that is planned for it. A call that began before its process died still
+// completes: it was already sent.
 func (f *faults) call(name string, do func() error) error {
 	f.mu.Lock()
 	kind, planned := f.plans[name]
@@ -94,7 +94,7 @@ func (f *faults) call(name string, do func() error) error {
 	}
 }
 
-// calls are the calls that faults can be planned for.
+// calls returns the calls for which faults can be planned.
 func calls() []string {
 	return []string{
 		"admit", "insert", "settle", "acknowledge", "correct", "apply", "complete operations", "transition", "receive",
@@ -103,11 +103,11 @@ func calls() []string {
 	}
 }
 
-// ledger is the ledger as one process calls it.
+// ledger is the ledger as one process reaches it.
 type ledger struct {
 	*sqlstore.Store
 	faults *faults
-	asked  func(orderID, userID int64) // is told of each order of one unit that the ledger is asked for
+	asked  func(orderID, userID int64) // is called with each order of one unit that the ledger is asked for
 }
 
 func (l ledger) Insert(ctx context.Context, claims []order.Claim) error {
@@ -204,7 +204,7 @@ func (l ledger) Snapshot(ctx context.Context, sale int64, epoch int64) (s order.
 	return s, err
 }
 
-// redisStore is Redis as one process calls it.
+// redisStore is Redis as one process reaches it.
 type redisStore struct {
 	*redisstore.Store
 	faults *faults
@@ -257,7 +257,8 @@ func (r redisStore) Publish(ctx context.Context, sale order.SaleRef, epoch int64
 	return r.faults.call("publish", func() error { return r.Store.Publish(ctx, sale, epoch, o) })
 }
 
-// queue is the stream as one process reads it. It hardly waits for entries, so that a process can be stopped at once.
+// queue is the stream as one process reads it. It waits very briefly for entries, so that a process can be stopped at
+// once.
 type queue struct {
 	*redisstore.Consumer
 	faults *faults

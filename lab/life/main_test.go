@@ -7,11 +7,11 @@ import (
 	"seckill/internal/testkit"
 )
 
-// usualChecks is how many histories are checked unless -rapid.checks says otherwise; they take some 30 seconds. make
-// -C lab life checks a thousand.
+// usualChecks is how many histories are checked unless -rapid.checks is given; they take some 30 seconds. make -C lab
+// life checks a thousand.
 const usualChecks = "30"
 
-// checksGiven is whether -rapid.checks says how many.
+// checksGiven says whether -rapid.checks is given.
 var checksGiven bool
 
 func TestMain(m *testing.M) {

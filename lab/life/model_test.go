@@ -23,9 +23,9 @@ const (
 type model struct {
 	w         *world
 	owners    map[int64]int64  // owner of each order id that a buyer was answered
-	payments  []order.Payment  // that were begun with the provider
+	payments  []order.Payment  // begun with the provider
 	confirmed map[string]bool  // payments whose notice was answered
-	keys      map[string]int64 // changes of stock by idempotency key, including those whose outcome is not known
+	keys      map[string]int64 // changes of stock by idempotency key, including those with an unknown outcome
 	coupons   coupons
 	placed    map[int64]int64 // the last position that each user was answered
 	next      int
@@ -90,7 +90,7 @@ func newModel(w *world) *model {
 
 func (m *model) user(t *rapid.T) int64 { return rapid.SampledFrom(m.w.users).Draw(t, "user") }
 
-// anOrder draws an order whose id a buyer was answered, or skips the action.
+// anOrder draws an order id that a buyer was answered, or skips the action.
 func (m *model) anOrder(t *rapid.T) (id, user int64) {
 	if len(m.owners) == 0 {
 		t.Skip("no user has an order")
@@ -104,8 +104,8 @@ func (m *model) buy(t *rapid.T) {
 	m.buyAs(t, user, rapid.Int64Range(1, perUser).Draw(t, "units"))
 }
 
-// buyAs has a user buy. That there are too few units is said only if that was so at some moment: there were as many
-// before as after, and nobody else has bought meanwhile.
+// buyAs lets a user buy. A refusal for want of units must have been true at some moment: it is wrong if there were
+// enough units both before and after the purchase, since nobody else has bought meanwhile.
 func (m *model) buyAs(t *rapid.T, user, units int64) {
 	before := m.w.sellable(t)
 	o, err := m.w.buy(user, units)
@@ -118,7 +118,7 @@ func (m *model) buyAs(t *rapid.T, user, units int64) {
 	m.answered(t, user, units, o, err)
 }
 
-// neededBy returns how many units a sale with which this answer is wrong must have: a refusal for want of units.
+// neededBy returns how many units make this refusal wrong.
 func neededBy(err error, units int64) int64 {
 	var lacking *order.NotEnoughError
 	switch {
@@ -131,7 +131,7 @@ func neededBy(err error, units int64) int64 {
 	}
 }
 
-// answered notes what a user was answered who wanted to buy.
+// answered records the answer to a user who wanted to buy.
 func (m *model) answered(t *rapid.T, user, units int64, o order.Order, err error) {
 	var bought *order.AlreadyBoughtError
 	var lacking *order.NotEnoughError
@@ -144,13 +144,13 @@ func (m *model) answered(t *rapid.T, user, units int64, o order.Order, err error
 		}
 	case errors.As(err, &bought):
 		m.learn(t, bought.OrderID, user)
-	default: // refused, or unknown; some later action asks again
+	default: // refused, or unknown; a later action asks again
 		m.w.expected(t, err, order.ErrSoldOut, order.ErrPaused, order.ErrUnavailable, order.ErrUnknownOutcome,
 			order.ErrEnded, errOffShelf)
 	}
 }
 
-// learn notes an answered order id and checks that it always belongs to one user (I10).
+// learn records an answered order id and checks that it always belongs to one user (I10).
 func (m *model) learn(t *rapid.T, id, user int64) {
 	if owner, known := m.owners[id]; known && owner != user {
 		t.Fatalf("order %d was answered to user %d and to user %d", id, owner, user)
@@ -244,7 +244,7 @@ func (m *model) fault(t *rapid.T) {
 	m.injectOne(t, calls()...)
 }
 
-// injectOne plans a fault for the next of one of the calls.
+// injectOne plans a fault for the next call of one of these.
 func (m *model) injectOne(t *rapid.T, calls ...string) {
 	name := rapid.SampledFrom(calls).Draw(t, "call")
 	kind := fault(rapid.IntRange(0, int(faultKinds)-1).Draw(t, "kind"))
@@ -257,14 +257,14 @@ func (m *model) redeliver(t *rapid.T) {
 	m.w.redeliver(id, user)
 }
 
-// quiesce waits until nothing is under way any more, and checks what must hold then.
+// quiesce waits until nothing is under way, and checks what must then hold.
 func (m *model) quiesce(t *rapid.T) {
 	m.w.alive().faults.clear()
 	m.w.calm = true
 	defer func() { m.w.calm = false }()
 	m.w.setEnd(t, time.Now().Add(time.Hour)) // a fault may have left it ended
 	m.w.quiesce()
-	for _, p := range m.payments { // a provider may repeat its callbacks
+	for _, p := range m.payments { // a provider may repeat its notices
 		if m.confirmed[p.ID] {
 			m.w.must(t, m.w.confirm(order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider}))
 		}
@@ -288,8 +288,8 @@ func (m *model) balanced(t *rapid.T) audit.Balance {
 	return b
 }
 
-// deltasAddUp requests every change of stock once more, which answers its outcome, and checks that the issued units
-// are the sum of the changes that succeeded.
+// deltasAddUp repeats every change of stock, which returns its result, and checks that the issued units are the sum of
+// the changes that succeeded.
 func (m *model) deltasAddUp(t *rapid.T) {
 	want := m.w.issued
 	for _, key := range sortedKeys(m.keys) {

@@ -26,8 +26,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// process is one instance of the service without its HTTP side, wired as cmd/server wires it. Its background jobs run
-// only when the model runs them.
+// process is one instance of the service without its HTTP side, wired as in cmd/server. Its background jobs run only
+// when the model runs them.
 type process struct {
 	faults      *faults
 	catalog     *catalog.Catalog
@@ -49,7 +49,7 @@ type process struct {
 	jobs sync.WaitGroup
 }
 
-// localLock is a lock for a single process: what it protects is fenced by the epoch.
+// localLock is a lock for a single process: the epoch fences what it protects.
 type localLock struct{ held chan struct{} }
 
 func (l localLock) Do(ctx context.Context, _ string, f func(context.Context) error) error {
@@ -62,7 +62,7 @@ func (l localLock) TryDo(ctx context.Context, name string, f func(context.Contex
 	return l.Do(ctx, name, f)
 }
 
-// stores are what all processes of a world share.
+// stores are shared by all processes of a world.
 type stores struct {
 	redis    *redisstore.Store
 	sql      *sqlstore.Store
@@ -74,7 +74,7 @@ type stores struct {
 	log      *slog.Logger
 }
 
-// newProcess starts no job. It calls sent with each batch that it sends to Redis.
+// newProcess starts no job. The process calls sent with each batch that it sends to Redis.
 func newProcess(s stores, sent func(order.Batch)) *process {
 	p := &process{faults: newFaults()}
 	p.ledger = ledger{s.sql, p.faults, func(orderID, userID int64) {
@@ -114,14 +114,14 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	return p
 }
 
-// run runs a job until done reports true, the process dies, or limit has passed. A job of a dead process ends by
-// itself, some time later, because it no longer reaches the stores.
+// run runs a job until done reports true, the process dies, or limit has passed. A job of a dead process ends by itself
+// some time later, because it no longer reaches the stores.
 func (p *process) run(ctx context.Context, job func(context.Context) error, limit time.Duration, done func() bool) {
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	p.jobs.Go(func() {
 		defer close(ended)
-		_ = job(ctx) // its error is that it was stopped
+		_ = job(ctx) // its error says only that it was stopped
 	})
 	for end := time.Now().Add(limit); !done() && !p.faults.isDead() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
@@ -139,16 +139,16 @@ func (p *process) shutdown(ctx context.Context) {
 	p.admission.Close()
 	p.waitlists.Close()
 	p.outbox.Close()
-	_ = p.ids.Close(ctx) // no id is needed any more
+	_ = p.ids.Close(ctx) // no ids are needed any more
 	p.catalog.Close()
 }
 
-// noLists shows nothing to the public.
+// noLists ignores notifications of lists.
 type noLists struct{}
 
 func (noLists) Changed(context.Context, voucher.Voucher) {}
 
-// buy buys of the voucher as the catalog has it, as HTTP does.
+// buy buys units of the voucher as the catalog has it, as HTTP does.
 func (p *process) buy(
 	ctx context.Context, userID, voucherID int64, q order.Quantity, wait time.Duration,
 ) (order.Order, error) {

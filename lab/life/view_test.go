@@ -11,7 +11,7 @@ import (
 	"seckill/internal/order"
 )
 
-// view is everything that both stores have of the world's sale.
+// view is all data of both stores about the world's sale.
 type view struct {
 	sale     saleRow
 	orders   []orderRow
@@ -24,18 +24,18 @@ type view struct {
 	waiting int64 // entries in the stream
 }
 
-// saleRow is what a store has of a sale.
+// saleRow is one store's data of a sale.
 type saleRow struct {
-	stock, offered, issued int64 // in Redis the stock contains returned units
-	last                   int64 // number of the last operation, in Redis of the last that was applied
-	extra                  int64 // units that its holders in Redis have beyond one each
+	stock, offered, issued int64 // in Redis the stock includes returned units
+	last                   int64 // number of the last operation; in Redis, of the last one applied
+	extra                  int64 // units of the holders in Redis beyond one each
 }
 
 type orderRow struct {
 	id, user int64
 	status   order.Status
 	units    int64
-	last     order.Status // of its history; its own if it has none
+	last     order.Status // in its history; its own if it has none
 }
 
 type paymentRow struct {
@@ -68,7 +68,7 @@ func (v view) oneLiveOrderEach(t *rapid.T) {
 	}
 }
 
-// check checks the invariants of the quiescent stores.
+// check checks the invariants of quiescent stores.
 func (m *model) check(t *rapid.T) {
 	v := m.w.view(t)
 	v.oneLiveOrderEach(t) // I2
@@ -87,7 +87,7 @@ func (m *model) check(t *rapid.T) {
 			extra += o.units - 1
 		}
 		if o.units != m.w.unitsOf(o.id) {
-			t.Fatalf("order %d has %d units, %d were asked for", o.id, o.units, m.w.unitsOf(o.id))
+			t.Fatalf("order %d has %d units, but %d were asked for", o.id, o.units, m.w.unitsOf(o.id))
 		}
 		if o.last != o.status {
 			t.Fatalf("order %d is %s, its history ends with %s", o.id, o.status, o.last)
@@ -105,13 +105,14 @@ func (m *model) check(t *rapid.T) {
 	m.winnersGetTheirOrder(t, live)
 }
 
-// allSettled checks that each answered order has a row of the same user (I3), and that each row was asked for (I4).
+// allSettled checks that each answered order has a row of the same user (I3), and that each row belongs to a request
+// (I4).
 func (m *model) allSettled(t *rapid.T, v view) {
 	rows := map[int64]int64{}
 	for _, o := range v.orders {
 		rows[o.id] = o.user
 		if _, sent := m.w.sent[o.id]; !sent {
-			t.Fatalf("order %d of user %d was never sent for", o.id, o.user)
+			t.Fatalf("order %d of user %d belongs to no request", o.id, o.user)
 		}
 		if o.status == order.Failed {
 			t.Fatalf("order %d failed, though no store lost anything", o.id)
@@ -124,7 +125,7 @@ func (m *model) allSettled(t *rapid.T, v view) {
 	}
 }
 
-// paymentsAddUp checks that exactly one received payment pays for each paid order, and that no other money is kept.
+// paymentsAddUp checks that each paid order has exactly one received payment, and that no other money is kept.
 func (m *model) paymentsAddUp(t *rapid.T, v view) {
 	paidBy := map[int64][]string{}
 	for _, p := range v.payments {
@@ -171,7 +172,7 @@ func stateOf(payments []paymentRow, id string) order.PaymentState {
 	return 0
 }
 
-// winnersGetTheirOrder checks that a user who has a live order and asks again is answered it, in every mode of the
+// winnersGetTheirOrder checks that a user with a live order who asks again is answered with it, in every mode of the
 // sale (I6).
 func (m *model) winnersGetTheirOrder(t *rapid.T, live map[int64]int64) {
 	for user, id := range live {

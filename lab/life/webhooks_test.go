@@ -11,9 +11,8 @@ import (
 	"seckill/internal/order/waitlist"
 )
 
-// eventsTellTheHistory checks that webhooks are told each step of each order's history once, in its order, with the
-// order's own numbers. What costs nothing is paid by being recorded, so that its first event is that it is paid,
-// number 2.
+// eventsTellTheHistory checks that each step of each order's history was sent to webhooks once, in sequence, with the
+// order's own numbers. A free order is paid when it is recorded, so its first event is number 2, paid.
 func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 	for {
 		n, err := m.w.stores.events.NumberEvents(m.w.ctx, 1000)
@@ -45,9 +44,9 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 		return err
 	}, "SELECT order_id, status FROM tb_order_event"+ofVoucher+" ORDER BY id")
 	for _, o := range v.orders {
-		// Which says of late money, too, what became of it: the order stays cancelled.
+		// The history also says what happened to late money, with the order still cancelled.
 		want := slices.Compact(history[o.id])
-		// Being recorded is in the history of those only that an offer made.
+		// Only orders from offers have being recorded in their history.
 		if len(want) == 0 || want[0] != "order.unpaid" {
 			want = slices.Concat([]string{"order.unpaid"}, want)
 		}
@@ -57,8 +56,8 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 	}
 }
 
-// eventsTellTheOffers checks that webhooks are told once of each offer that was made, and once of what came of it,
-// behind that and before the order that it became.
+// eventsTellTheOffers checks that webhooks were sent each offer once, then its end once, and only then the order that
+// it became.
 func (m *model) eventsTellTheOffers(t *rapid.T, v view) {
 	kinds := map[waitlist.State]dispatch.Type{
 		waitlist.Bought: dispatch.OfferAccepted, waitlist.Left: dispatch.OfferDeclined,

@@ -61,8 +61,8 @@ type env struct {
 	prefix string
 	db     *sql.DB
 
-	dead  []*process // are shut down when the test ends
-	token int64      // of the locks of jobs; never a lower one, as the ledger is that of all worlds
+	dead  []*process // shut down when the test ends
+	token int64      // of the locks of jobs; it never falls, as all worlds share the ledger
 }
 
 // world is one sale and the process that sells it.
@@ -71,17 +71,17 @@ type world struct {
 	rt      *rapid.T
 	ctx     context.Context //nolint:containedctx // the test's; a world belongs to one test
 	voucher int64
-	issued  int64         // units, to begin with
+	issued  int64         // units at the beginning
 	users   []int64       // who may buy
-	deltas  []int64       // by which the stock may be changed
-	within  time.Duration // for which an action is waited for while there are faults
-	price   int64         // of a unit; 0: what is recorded is paid
+	deltas  []int64       // possible changes of the stock
+	within  time.Duration // how long an action may take while there are faults
+	price   int64         // of a unit; 0: orders are paid when they are recorded
 	process *process
-	calm    bool // no fault happens
+	calm    bool // no faults happen
 
 	mu             sync.Mutex
 	sent           map[int64]int64 // order ids that were sent to Redis, with their users
-	units          map[int64]int64 // and the units that were asked for
+	units          map[int64]int64 // the units that each asked for
 	maybeConfirmed map[string]bool // payments whose notice was sent, answered or not
 }
 
@@ -193,13 +193,13 @@ func (w *world) alive() *process {
 	return w.process
 }
 
-// end kills the process. The end of the test waits for what it has under way.
+// end kills the process. The end of the test waits for its remaining goroutines.
 func (w *world) end() {
 	w.process.faults.kill()
 	w.dead = append(w.dead, w.process)
 }
 
-// withTimeout returns a context for one action: with injected faults its answer may never come. Without, it must,
+// withTimeout returns a context for one action. With injected faults its answer may never come; without them it must,
 // however busy the machine is.
 func (w *world) withTimeout() (context.Context, context.CancelFunc) {
 	if w.calm {
@@ -214,7 +214,7 @@ func (w *world) buy(user, units int64) (order.Order, error) {
 	return w.alive().buy(ctx, user, w.voucher, order.QuantityOf(units), 0)
 }
 
-// buyAgain buys once more for a user who has an order, and returns the order that is answered.
+// buyAgain buys once more for a user who has an order, and returns the order in the answer.
 func (w *world) buyAgain(t *rapid.T, user int64) int64 {
 	_, err := w.buy(user, perUser)
 	bought, is := errors.AsType[*order.AlreadyBoughtError](err)
@@ -228,14 +228,14 @@ func (w *world) buyAgain(t *rapid.T, user int64) int64 {
 	return bought.OrderID
 }
 
-// unitsOf returns how many units the order was asked for with.
+// unitsOf returns how many units were asked for in the order.
 func (w *world) unitsOf(id int64) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.units[id]
 }
 
-// text is the order as Redis names it. The format is repeated here on purpose: other versions read it.
+// text returns the order as Redis stores it. The format is repeated here on purpose: other versions read it.
 func (w *world) text(id int64) string {
 	if units := w.unitsOf(id); units > 1 {
 		return fmt.Sprintf("%d:%d", id, units)
@@ -320,25 +320,25 @@ func (w *world) record() {
 func (w *world) work() {
 	within := w.within
 	if w.calm {
-		within = 3 * time.Second // what is not done by then is done the next time
+		within = 3 * time.Second // the next call does what is not done by then
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, within)
 	defer cancel()
 	p := w.alive()
-	_ = p.reconciler.Open(ctx, w.voucher) // checks, and rebuilds if it has to
+	_ = p.reconciler.Open(ctx, w.voucher) // checks the sale, and rebuilds it if necessary
 	w.seeToOffers()
 	_ = p.outbox.Flush(ctx, w.voucher) // what fails stays pending
 	p.run(w.ctx, p.payments.Run, 2*time.Second, func() bool { return w.unfinishedPayments() == 0 })
 }
 
-// rebuild has a healthy sale rebuilt.
+// rebuild rebuilds a healthy sale.
 func (w *world) rebuild() {
 	p := w.alive()
 	epoch := w.count("SELECT epoch FROM tb_seckill_voucher WHERE voucher_id = ?", w.voucher)
 	p.repairs.RequestRepair(w.voucher, epoch)
 	ctx, cancel := w.withTimeout()
 	defer cancel()
-	_ = p.reconciler.Open(ctx, w.voucher) // if it fails, the sale is stopped until the next one
+	_ = p.reconciler.Open(ctx, w.voucher) // if it fails, the sale is stopped until the next rebuild
 }
 
 // quiesce runs all jobs without faults until nothing is under way.
@@ -364,7 +364,7 @@ func (w *world) waiting() int64 {
 	return n
 }
 
-// unfinishedPayments counts late payments and those that are being refunded.
+// unfinishedPayments counts late payments, and those being refunded.
 func (w *world) unfinishedPayments() int64 {
 	return w.count("SELECT COUNT(*) FROM tb_payment WHERE state IN (3, 4) AND voucher_id = ?", w.voucher)
 }
@@ -383,7 +383,7 @@ func (w *world) count(query string, args ...any) (n int64) {
 	return n
 }
 
-// isOpen reports whether the sale is neither being rebuilt nor has to be.
+// isOpen reports whether the sale is not being rebuilt and does not need to be.
 func (w *world) isOpen() bool {
 	fields, err := w.rdb.HMGet(w.ctx, w.saleKey(), "mode").Result()
 	return err == nil && fields[0] != nil && fields[0] != "rebuild"
@@ -393,13 +393,13 @@ func (w *world) saleKey() string { return fmt.Sprint(w.prefix, "{p0}:sale:", w.v
 
 func (w *world) buyersKey() string { return fmt.Sprint(w.prefix, "{p0}:buyers:", w.voucher) }
 
-// inRedis is the sale as Redis has it, for people.
+// inRedis describes the sale in Redis, for people.
 func (w *world) inRedis() string {
 	fields, err := w.rdb.HGetAll(w.ctx, w.saleKey()).Result()
 	return fmt.Sprintf("%v (%v)", fields, err)
 }
 
-// sellable is how many units can be sold now, as far as Redis says for certain.
+// sellable returns how many units Redis certainly can sell now.
 func (w *world) sellable(t *rapid.T) (units int64) {
 	now, err := w.rdb.Time(w.ctx).Result()
 	w.must(t, err)
@@ -436,7 +436,7 @@ func (w *world) refunded() map[string]int {
 	return ours
 }
 
-// view reads both stores; the ledger as it was at one moment, as accepted offers become orders all the time.
+// view reads both stores; the ledger at one moment, as accepted offers may become orders at any time.
 func (w *world) view(t *rapid.T) view {
 	v := view{holders: map[int64]string{}, waiting: w.waiting()}
 	ledger, err := w.db.BeginTx(w.ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
@@ -473,7 +473,7 @@ func (w *world) view(t *rapid.T) view {
 	return v
 }
 
-// balance returns what an auditor finds now.
+// balance returns the auditor's present result.
 func (w *world) balance(t *rapid.T) audit.Balance {
 	b, err := w.auditor().Balance(w.ctx, w.voucher)
 	w.must(t, err)
@@ -511,7 +511,7 @@ func (w *world) must(t *rapid.T, err error) {
 	}
 }
 
-// expected fails for an error that no injected fault explains and that is not one of also.
+// expected fails the test for an error that neither an injected fault nor also explains.
 func (w *world) expected(t *rapid.T, err error, also ...error) {
 	for _, e := range append(also, errInjected, errDead, order.ErrUnavailable, order.ErrUnknownOutcome,
 		voucher.ErrUndecided, context.DeadlineExceeded) {
@@ -525,7 +525,7 @@ func (w *world) expected(t *rapid.T, err error, also ...error) {
 // expectedOrState is expected for actions that an order's state may forbid.
 func (w *world) expectedOrState(t *rapid.T, err error) {
 	if _, is := errors.AsType[*order.StateError](err); !is {
-		w.expected(t, err, order.ErrNotFound) // a queued one is not found while Redis is rebuilt
+		w.expected(t, err, order.ErrNotFound) // a queued order is not found while Redis is rebuilt
 	}
 }
 

@@ -1,11 +1,11 @@
-// Package linear checks short records of a sale in another way than package checker: whether the answers could come
+// Package linear checks short records of a sale in a different way from package checker: whether the answers could come
 // from a shop that serves one request at a time, each at some time between its sending and its answer
-// (linearizability). That finds what no sum at the end shows, such as "sold out" to one buyer and a purchase by
+// (linearizability). That finds faults which no sum at the end shows, such as "sold out" to one buyer and a purchase by
 // another who came later.
 //
-// The search is by porcupine and takes exponential time in the number of requests that overlap: it is for some two
-// hundred requests of eight clients. Requests without an answer are left open: they may have had their effect at any
-// time after they were sent, or never. So are the units of cancelled orders, which come back some time later.
+// Porcupine does the search, which takes exponential time in the number of overlapping requests: it is meant for about
+// two hundred requests of eight clients. Requests without an answer stay open: they may have taken effect at any time
+// after they were sent, or never. The same goes for units of cancelled orders, which come back some time later.
 package linear
 
 import (
@@ -29,7 +29,7 @@ const (
 	Undecided Verdict = "undecided" // the time was over
 )
 
-// Check reports whether a record, and the live orders in the end (user → order), could come from a shop that sells so
+// Check reports whether a record, and the live orders at the end (user → order), could come from a shop that sells that
 // many units, one order per user, one request at a time. Every answer must have its times.
 func Check(units int64, answers []checker.Answer, live map[int64]int64, patience time.Duration) Verdict {
 	m := newShop(units, answers, live)
@@ -43,37 +43,37 @@ func Check(units int64, answers []checker.Answer, live map[int64]int64, patience
 	}
 }
 
-// unknownOrder is the order of a buyer who was admitted by a request without an answer.
+// unknownOrder is the order of a buyer whom a request without an answer admitted.
 const unknownOrder = -1
 
 // kind is what an operation of the model does.
 type kind int8
 
 const (
-	request  kind = iota // an answer of the record
+	request  kind = iota // a request and its answer
 	giveBack             // the units of a cancelled order come back
 	audit                // the live orders are read
 )
 
-// input is an operation, as the model reads it.
+// input is an operation of the model.
 type input struct {
 	kind   kind
 	user   int // index of the buyer
 	answer checker.Answer
 }
 
-// state is the shop between two requests. It is never changed, only replaced.
+// state is the shop between two requests. It is immutable.
 type state struct {
 	left     int64   // units to sell
-	released int64   // units of cancelled orders that have not come back
+	released int64   // units of cancelled orders that have not come back yet
 	holders  []int64 // order of each buyer; 0: none
-	units    []int64 // of that order
+	units    []int64 // units of that order
 }
 
-// shop is the model: the buyers by index, and what there is in the end.
+// shop is the model: the buyers by index, and the end.
 type shop struct {
 	all   int64           // units
-	units map[int64]int64 // of the orders that answers named
+	units map[int64]int64 // of the orders in answers
 	index map[int64]int
 	live  []int64
 	seed  maphash.Seed
@@ -107,7 +107,7 @@ func (s *shop) history(answers []checker.Answer) (ops []porcupine.Operation) {
 	end := int64(0)
 	for _, a := range answers {
 		if a.Outcome == checker.Later {
-			continue // it had no effect and says nothing
+			continue // it had no effect and proves nothing
 		}
 		in := input{user: s.index[a.User], answer: a}
 		op := porcupine.Operation{Input: in, Call: a.Sent.UnixNano(), Return: a.Received.UnixNano()}
@@ -154,7 +154,7 @@ func (s *shop) hash(a state) uint64 {
 	return h.Sum64()
 }
 
-// step reports whether the shop could do this next, and what it is afterwards.
+// step reports whether the shop could take this step next, and returns the state after it.
 func (s *shop) step(st state, in input) (bool, any) {
 	switch {
 	case in.kind == audit:
@@ -171,7 +171,7 @@ func (s *shop) step(st state, in input) (bool, any) {
 	}
 }
 
-// agrees reports whether the live orders are those of the state.
+// agrees reports whether the live orders at the end are those of the state.
 func (s *shop) agrees(st state) bool {
 	for i, order := range st.holders {
 		if order != s.live[i] && (order != unknownOrder || s.live[i] == 0) {
@@ -206,7 +206,7 @@ func (st state) buy(in input) (bool, any) {
 	return true, st.withHolder(in.user, unknownOrder, units)
 }
 
-// explains reports whether so many units can be refused with the code.
+// explains reports whether a request for that many units can be refused with the code.
 func (st state) explains(code string, units int64) bool {
 	switch code {
 	case checker.CodeSoldOut:
@@ -218,7 +218,7 @@ func (st state) explains(code string, units int64) bool {
 	}
 }
 
-// release is a cancel or a refund.
+// release takes a cancel or a refund.
 func (st state) release(in input) (bool, any) {
 	holder := st.holders[in.user]
 	holds := holder == in.answer.Order || holder == unknownOrder
@@ -233,7 +233,7 @@ func (st state) release(in input) (bool, any) {
 	}
 }
 
-// withHolder returns the state in which a buyer holds an order of so many units.
+// withHolder returns the state in which the buyer has an order of that many units.
 func (st state) withHolder(user int, order, units int64) state {
 	st.holders, st.units = slices.Clone(st.holders), slices.Clone(st.units)
 	st.holders[user], st.units[user] = order, units

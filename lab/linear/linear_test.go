@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 const patience = 30 * time.Second
 
-// at is an answer whose request was under way from one millisecond to another.
+// at returns an answer whose request was under way from one millisecond to the other.
 func at(sent, received int, a checker.Answer) checker.Answer {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	a.Sent, a.Received = noon.Add(time.Duration(sent)*time.Millisecond),
@@ -42,7 +42,7 @@ func cancelled(user, order int64) checker.Answer {
 	return checker.Answer{Action: checker.Cancel, User: user, Outcome: checker.Accepted, Order: order}
 }
 
-// several gives an answer more units than one.
+// several returns an answer for more than one unit.
 func several(units int64, a checker.Answer) checker.Answer {
 	a.Units = units
 	return a
@@ -52,7 +52,7 @@ func notEnough(user, units int64) checker.Answer {
 	return checker.Answer{User: user, Units: units, Outcome: checker.Refused, Code: checker.CodeNotEnough}
 }
 
-// TestCheckUnits: three units.
+// TestCheckUnits: a sale of three units.
 func TestCheckUnits(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -77,12 +77,12 @@ func TestCheckUnits(t *testing.T) {
 		"not enough with enough left": {
 			map[int64]int64{1: 11}, linear.No, []checker.Answer{at(0, 1, accepted(1, 11)), at(2, 3, notEnough(2, 2))},
 		},
-		"more units than there are": {
+		"more units are sold than exist": {
 			map[int64]int64{1: 11, 2: 12}, linear.No, []checker.Answer{
 				at(0, 1, several(2, accepted(1, 11))), at(0, 1, several(2, accepted(2, 12))),
 			},
 		},
-		"told of other units later": {
+		"a later answer has other units": {
 			map[int64]int64{1: 11}, linear.No, []checker.Answer{
 				at(0, 1, several(2, accepted(1, 11))), at(2, 3, held(1, 11)),
 			},
@@ -101,7 +101,7 @@ func TestCheckUnits(t *testing.T) {
 	}
 }
 
-// TestCheck: one unit.
+// TestCheck: a sale of one unit.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -203,8 +203,8 @@ func TestOnePerUser(t *testing.T) {
 	}
 }
 
-// TestSimulatedSale checks two hundred requests of eight clients to a shop that is right, loses answers, and takes
-// cancelled units back; then with one acceptance turned into a refusal.
+// TestSimulatedSale checks two hundred requests of eight clients to a correct shop that loses answers and takes
+// cancelled units back; then the same with one acceptance turned into a refusal.
 func TestSimulatedSale(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
@@ -227,7 +227,7 @@ func TestSimulatedSale(t *testing.T) {
 	}
 }
 
-// simulate lets eight clients send two hundred requests to a shop behind a mutex and returns their record and the live
+// simulate lets eight clients send two hundred requests to a shop behind a mutex, and returns their record and the live
 // orders.
 func simulate(seed uint64) (answers []checker.Answer, live map[int64]int64) {
 	var mu sync.Mutex

@@ -13,7 +13,7 @@ import (
 // Endpoint is where a connection sends its requests.
 type Endpoint struct {
 	Addr     string
-	Vouchers []int64 // users ask for them round robin
+	Vouchers []int64 // users ask for them in turn
 }
 
 // Burst is load: purchases of many users, or readers of one page, over connections that stay open.
@@ -22,48 +22,48 @@ type Burst struct {
 	Endpoints   []Endpoint // connections are spread over them
 	Connections int
 	First       int64  // users before this one (counted from 0) send nothing
-	Repeats     int64  // requests of each user, on several connections at the same time; 0 is once
-	Query       string // behind the path, with its question mark
-	Get         string // what is read instead, without a token: a path; "" for purchases
-	Want        int    // the status that is counted
-	Other       int    // the only other status that may come; 0 for none
+	Repeats     int64  // requests of each user, on several connections at the same time; 0 means one
+	Query       string // follows the path, including its question mark
+	Get         string // a path to read instead, without a token; "" for purchases
+	Want        int    // the status to count
+	Other       int    // the only other status allowed; 0 for none
 	WarmUp      time.Duration
 	Duration    time.Duration // measured, after the warm-up
-	// Whole says that what is under way at the end of Duration is measured too.
+	// Whole measures requests that are under way at the end of Duration, too.
 	Whole bool
 	Limit int64   // requests after which it ends early; 0 for no limit
-	Rate  float64 // requests a second, over all connections; 0: each sends its next when it has its answer
-	// ServerDies says that the server will be killed: a broken connection is counted and no error.
+	Rate  float64 // requests per second, over all connections; 0: each sends its next when it has its answer
+	// ServerDies says that the server will be killed: broken connections are counted, and are no error.
 	ServerDies bool
 	// ListUsers lists the users who got the wanted status.
 	ListUsers bool
-	// Counters are raised while answers come, for those who watch.
+	// Counters, if set, are updated while answers come.
 	Counters *Counters
 }
 
-// Counters are how far a burst has come: answers with the wanted and the other status, and broken connections.
+// Counters show the progress of a burst: answers with the wanted and with the other status, and broken connections.
 type Counters struct{ Want, Other, Broken atomic.Int64 }
 
-// Answers is what a burst came to.
+// Answers is the result of a burst.
 type Answers struct {
-	Next     int64         // the first user, counted from 0, who surely has not asked
+	Next     int64         // the first user, counted from 0, who has certainly not asked
 	Want     int64         // answers with the wanted status, warm-up included
-	Other    int64         // answers with the other one
-	Rate     float64       // answers per second of the measured part
+	Other    int64         // answers with the other status
+	Rate     float64       // answers per second in the measured part
 	P50, P99 time.Duration // latency in the measured part
 	Micros   []uint32      // each latency in the measured part, sorted
 	Began    time.Time     // warm-up included
 	Ended    time.Time     // when the last answer had come
-	Users    []int64       // who got the wanted status, if they were to be listed
+	Users    []int64       // users who got the wanted status, if ListUsers is set
 }
 
-// MaxRate is more requests per second than two cores can answer: as many tokens are signed for each second of load.
+// MaxRate is more requests per second than two cores can answer; this many tokens are signed per second of load.
 const MaxRate = 120_000
 
 // errTooFewUsers says that there are not enough users for so fast a server.
 var errTooFewUsers = fmt.Errorf("faster than %d requests a second: more tokens are needed", MaxRate)
 
-// Send sends the purchases and returns when all of them are answered.
+// Send sends the requests and returns when all of them are answered.
 func (b Burst) Send(ctx context.Context) (Answers, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -103,7 +103,7 @@ func (b Burst) Send(ctx context.Context) (Answers, error) {
 	return a, err
 }
 
-// sum adds up what the connections saw.
+// sum adds up the connections' results.
 func (a *Answers) sum(clients []*client, from, until time.Time, whole bool) error {
 	latencies := make([][]uint32, 0, len(clients))
 	for _, c := range clients {
@@ -116,7 +116,7 @@ func (a *Answers) sum(clients []*client, from, until time.Time, whole bool) erro
 	switch {
 	case a.Want+a.Other == 0:
 		return errors.New("no request was answered")
-	case len(all) == 0: // the measured time was too short: the figures stay zero, and show it
+	case len(all) == 0: // the measured time was too short: the figures stay zero, which shows it
 		return nil
 	}
 	if whole || a.Ended.Before(until) {
@@ -127,7 +127,7 @@ func (a *Answers) sum(clients []*client, from, until time.Time, whole bool) erro
 	return nil
 }
 
-// Percentile returns the latency below which the share q of all lies. It sorts them.
+// Percentile returns the latency below which the share q of all latencies is. It sorts them.
 func Percentile(micros []uint32, q float64) time.Duration {
 	slices.Sort(micros)
 	i := int(math.Ceil(q*float64(len(micros)))) - 1

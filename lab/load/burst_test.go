@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// fakeServer counts requests by token and path, and refuses the tokens that it is told to.
+// fakeServer counts requests by token and path, and refuses chosen tokens.
 type fakeServer struct {
 	mu     sync.Mutex
 	asked  map[string]int // by token
 	paths  map[string]int
 	refuse func(token string) bool
 	delay  time.Duration
-	from   string // the last one's address
+	from   string // address of the last request
 }
 
 func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +38,7 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte("{}"))
 }
 
-// serve starts it and returns a burst of twenty users.
+// serve starts the server and returns a burst of twenty users.
 func (s *fakeServer) serve(t *testing.T) Burst {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -60,7 +60,7 @@ func (s *fakeServer) serve(t *testing.T) Burst {
 	}
 }
 
-// TestBurst: every user asks once, for the sales round robin, and is counted by the answer.
+// TestBurst: every user asks once, for the sales in turn, and is counted by their answer.
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	s := &fakeServer{refuse: func(token string) bool { return token == "c" || token == "d" }}
@@ -80,7 +80,7 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// TestRepeats: each user asks as often as told; users before the first send nothing.
+// TestRepeats: each user asks as often as configured; users before the first send nothing.
 func TestRepeats(t *testing.T) {
 	t.Parallel()
 	s := &fakeServer{}
@@ -114,7 +114,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestRate: requests are sent when they are due, and a slow answer is charged to the requests that it delayed.
+// TestRate: requests are sent when they are due, and a slow answer counts as delay of the requests that waited for it.
 func TestRate(t *testing.T) {
 	t.Parallel()
 	s := &fakeServer{delay: 10 * time.Millisecond}
@@ -130,7 +130,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestWhole: what is under way at the end is measured only when it was asked for.
+// TestWhole: requests under way at the end are measured only if Whole is set.
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	for whole, want := range map[bool]int{true: 4, false: 0} {
@@ -147,7 +147,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// TestDial: one of many connections has another address, and says what was wrong with an answer.
+// TestDial: a connection among many uses another address, and a wrong answer is quoted in the error.
 func TestDial(t *testing.T) {
 	t.Parallel()
 	s := &fakeServer{refuse: func(token string) bool { return token == "b" }}

@@ -32,7 +32,7 @@ func (c *client) run(ctx context.Context) error {
 	return err
 }
 
-// send sends requests, one after the other, until the time, the limit or ctx ends.
+// send sends requests, one after the other, until the time or the limit is reached or ctx ends.
 func (c *client) send(ctx context.Context) error {
 	b := c.burst
 	to := b.Endpoints[c.number%len(b.Endpoints)]
@@ -48,7 +48,7 @@ func (c *client) send(ctx context.Context) error {
 	for i, voucher := range to.Vouchers {
 		paths[i] = path(voucher, b.Query)
 	}
-	free := time.Now() // since when the connection is idle
+	free := time.Now() // when the connection became idle
 	for sent := 0; ; sent++ {
 		asked, ok := c.await(ctx, sent, free)
 		if !ok {
@@ -75,13 +75,13 @@ func (c *client) send(ctx context.Context) error {
 	}
 }
 
-// await returns when the next request is due, and from when its latency counts; false when the time is over. A request
-// that had to wait for the answer before it counts from when it was due: a slow answer must not hide the requests that
-// it delayed. Where the connection was idle, only the timer is late, and no buyer waited.
+// await returns when the next request is due, and from when its latency counts; false when the time is over. The
+// latency of a request that had to wait for the previous answer counts from when it was due: a slow answer must not
+// hide the requests that it delayed. If the connection was idle, only the timer is late, and no buyer waited.
 func (c *client) await(ctx context.Context, sent int, free time.Time) (asked time.Time, ok bool) {
 	if c.burst.Rate == 0 {
 		now := time.Now()
-		return now, sent == 0 || !now.After(c.until) // one each, on however busy a machine
+		return now, sent == 0 || !now.After(c.until) // at least one request each, however busy the machine
 	}
 	interval := float64(time.Second) * float64(c.burst.Connections) / c.burst.Rate
 	due := c.began.Add(time.Duration((float64(sent) + float64(c.number)/float64(c.burst.Connections)) * interval))
@@ -112,7 +112,7 @@ func (c *client) count(user int64, status int, asked, answered time.Time) {
 	}
 	at := answered
 	if c.burst.Rate > 0 {
-		at = asked // a slow answer at the end is just what is looked for
+		at = asked // a slow answer at the end must count
 	}
 	if at.After(c.from) && (c.burst.Whole || !at.After(c.until)) {
 		c.latencies = append(c.latencies, uint32(min(answered.Sub(asked).Microseconds(), 1<<32-1)))

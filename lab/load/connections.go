@@ -14,13 +14,14 @@ import (
 )
 
 const (
-	reservedFiles = 550 // file descriptors for everything but many connections: the service keeps 500
-	// connections from one address: the system has some 28,000 ports for them, and finds the last ones slowly.
+	reservedFiles = 550 // file descriptors for everything except the many connections: the service keeps 500
+	// portsEach is how many connections use one local address: the system has about 28,000 ports per address, and takes
+	// long to find the last ones.
 	portsEach = 10_000
 )
 
-// MaxConnections is how many of the wanted connections this process, and one with the same limit of open files, can
-// have; and that limit.
+// MaxConnections returns how many of the wanted connections this process, and a server with the same limit of open
+// files, can have; and that limit.
 func MaxConnections(wanted int) (connections int, limit uint64) {
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil || files.Cur < 2*reservedFiles {
@@ -29,8 +30,8 @@ func MaxConnections(wanted int) (connections int, limit uint64) {
 	return int(min(uint64(wanted), files.Cur-reservedFiles)), files.Cur
 }
 
-// Dial opens the connection with this number among very many to one server. They come from as many local addresses as
-// they need ports. Nothing on it takes longer than a minute.
+// Dial opens one of very many connections to a server, by its number. The connections use as many local addresses as
+// they need ports. No operation on it may take longer than a minute.
 func Dial(ctx context.Context, addr string, number int) (*httpload.Conn, error) {
 	conn, err := connection(addr)
 	if err != nil {
@@ -44,12 +45,12 @@ func Dial(ctx context.Context, addr string, number int) (*httpload.Conn, error) 
 // patience is longer than any answer takes.
 const patience = time.Minute
 
-// connection is one to a server, not connected yet.
+// connection returns a connection to a server, not connected yet.
 func connection(addr string) (*httpload.Conn, error) {
 	return httpload.New(&url.URL{Scheme: "http", Host: addr}, patience)
 }
 
-// Purchase is a user's request for a voucher; the query stands behind the path, with its question mark.
+// Purchase returns a user's request for a voucher; the query follows the path, including its question mark.
 func Purchase(voucher int64, query, token string) httpload.Request {
 	return httpload.Request{Method: http.MethodPost, Path: path(voucher, query), Token: token}
 }
@@ -58,8 +59,8 @@ func path(voucher int64, query string) string {
 	return fmt.Sprintf("/voucher/seckill/%d%s", voucher, query)
 }
 
-// Ask sends a request and returns the status of its answer. One that is neither want nor other is an error that
-// quotes the body.
+// Ask sends a request and returns the status of its answer. For a status that is neither want nor other it returns an
+// error that quotes the body.
 func Ask(ctx context.Context, conn *httpload.Conn, r httpload.Request, want, other int) (int, error) {
 	a, err := conn.Do(ctx, r)
 	if err == nil && a.Status != want && a.Status != other {
@@ -68,8 +69,8 @@ func Ask(ctx context.Context, conn *httpload.Conn, r httpload.Request, want, oth
 	return a.Status, err
 }
 
-// bindLater lets the system choose a connection's port when it connects and not before: only then may connections
-// from different addresses share one, and the choice is quick.
+// bindLater makes the system choose a connection's port only when it connects: only then can connections from different
+// addresses share a port, and the choice is fast.
 func bindLater(_, _ string, c syscall.RawConn) error {
 	const ipBindAddressNoPort = 24 // Linux; package syscall has no name for it
 	var serr error

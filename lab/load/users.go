@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Secret signs the tokens of everybody.
+// Secret signs everybody's tokens.
 const Secret = "benchmark-only-8c1f0a6e2d9b47538c1f0a6e2d9b4753"
 
 // Users are the tokens of the users 1, 2, 3, …
@@ -33,8 +33,8 @@ func NewUsers(n int) Users {
 	return u
 }
 
-// Token makes the token of a user, as any identity provider with the secret would, with more claims, each after a
-// comma.
+// Token returns a user's token, as any identity provider with the secret would sign it; more has further claims, each
+// after a comma.
 func Token(user int64, more string) string { return sign(user, time.Now().Add(time.Hour).Unix(), more) }
 
 func sign(user, expires int64, more string) string {

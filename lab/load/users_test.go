@@ -6,7 +6,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// TestToken: what is signed here by hand is what a library reads.
+// TestToken: a library can read the tokens that are signed here by hand.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	token := Token(42, `,"role":"admin"`)

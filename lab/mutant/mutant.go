@@ -14,17 +14,18 @@ import (
 type Mutant struct {
 	Name    string
 	Changes []Change
-	// Package has the test where it is not the suite's; the bug is built into it. Empty: the suite's.
+	// Package is the package with the test, and with the bug, if that is not the suite's; empty: the suite's.
 	Package string
-	// Args are more arguments of the test.
+	// Args are additional arguments of the test.
 	Args []string
-	// Test is a pattern of go test -run. Each of its elements is anchored at its beginning.
+	// Test is a pattern for go test -run. Each of its elements is anchored at its beginning.
 	Test string
-	// Sign is what the failure must say, so that a test that failed for another reason does not count. It may be empty.
+	// Sign is a text that the failure must contain, so that a test which fails for another reason does not count. It
+	// may be empty.
 	Sign string
 }
 
-// Change replaces a text that stands exactly once in a file. The file is named as seen from the top of the clone.
+// Change replaces a text that occurs exactly once in a file. The file's name is relative to the top of the clone.
 type Change struct{ File, From, To string }
 
 // Check returns an error for each mutant that does not apply to the clone in the current directory.
@@ -55,14 +56,14 @@ func (m Mutant) broken() (map[string]string, error) {
 			text = string(original)
 		}
 		if n := strings.Count(text, c.From); n != 1 {
-			return nil, fmt.Errorf("%s has %d places with %q, want 1: bring the mutant up to date", c.File, n, c.From)
+			return nil, fmt.Errorf("%s has %d occurrences of %q, want 1: update the mutant", c.File, n, c.From)
 		}
 		texts[name] = strings.Replace(text, c.From, c.To, 1)
 	}
 	return texts, nil
 }
 
-// overlay writes the broken files into dir and returns the name of the list that makes a build use them.
+// overlay writes the broken files into dir and returns the name of the list with which a build uses them.
 func (m Mutant) overlay(dir string) (string, error) {
 	texts, err := m.broken()
 	if err != nil {

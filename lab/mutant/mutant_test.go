@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestOverlay breaks a file twice and a file whose text is ambiguous not at all.
+// TestOverlay: a file can be broken twice, and a file in which the text is ambiguous is not broken.
 func TestOverlay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -18,7 +18,7 @@ func TestOverlay(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		changes []Change
-		want    string // of the broken file; empty: it does not apply
+		want    string // of the broken file; empty: the change does not apply
 	}{
 		{"one change", []Change{{file, "one", "1"}}, "1 two, two three"},
 		{"two changes of one file", []Change{{file, "one", "1"}, {file, "three", "3"}}, "1 two, two 3"},

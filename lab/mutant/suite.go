@@ -18,28 +18,28 @@ import (
 	"seckill/lab/version"
 )
 
-// errSurvived: the tests have a hole.
+// errSurvived: the tests have a gap.
 var errSurvived = errors.New("NOT NOTICED")
 
-// Suite is a package of tests, and how mutants are run against it.
+// Suite is a package of tests, and how to run mutants against it.
 type Suite struct {
-	// Package has the tests, as seen from the top of the clone.
+	// Package has the tests; its path is relative to the top of the clone.
 	Package string
-	// Program is the command that is built with the bug; the tests find it by the environment variable ProgramEnv. When
-	// it is empty, the bug is built into the package of the tests.
+	// Program is the command that is built with the bug; the tests find it by the environment variable ProgramEnv. If
+	// it is empty, the bug is built into the tests' package.
 	Program, ProgramEnv string
-	// Env is more of the tests' environment.
+	// Env is additions to the tests' environment.
 	Env []string
-	// Limit is how long the tests may take with a mutant. Tests that hang have not noticed it: they do not say what
-	// is wrong.
+	// Limit is how long the tests may take with a mutant. Tests that hang have not noticed it, since they do not say
+	// what is wrong.
 	Limit time.Duration
-	// Parallel is how many mutants are run at the same time.
+	// Parallel is how many mutants run at the same time.
 	Parallel int
 }
 
-// Main runs the mutants whose names contain one of the command's arguments, or all of them when there are none, and
-// ends the process: with code 1 when a mutant survived or could not be run. It works at the top of the clone, from
-// where files and packages are named.
+// Main runs the mutants whose names contain one of the command's arguments, or all of them without arguments, and ends
+// the process: with code 1 when a mutant survived or could not be run. Run it at the top of the clone, to which the
+// names of files and packages are relative.
 func (s Suite) Main(mutants []Mutant) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	root, err := version.Root(ctx, ".")
@@ -67,7 +67,7 @@ func (s Suite) run(ctx context.Context, mutants []Mutant) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // the system's to clear
+	defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
 	tests := filepath.Join(dir, "suite.test")
 	if s.Program != "" && slices.ContainsFunc(mutants, func(m Mutant) bool { return m.Package == "" }) {
 		if err := goTool(ctx, s.Package, "test", "-c", "-o", tests); err != nil {
@@ -101,7 +101,7 @@ func (s Suite) try(ctx context.Context, m Mutant, tests string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // the system's to clear
+	defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
 	list, err := m.overlay(dir)
 	if err != nil {
 		return err
@@ -138,12 +138,12 @@ func (s Suite) try(ctx context.Context, m Mutant, tests string) error {
 	case strings.Contains(string(out), "panic: test timed out"):
 		return fmt.Errorf("%s: %w: it hangs", m.Test, errSurvived)
 	case !strings.Contains(string(out), m.Sign):
-		return fmt.Errorf("%s failed without a word of %q:\n%.5000s", m.Test, m.Sign, out)
+		return fmt.Errorf("%s failed without saying %q:\n%.5000s", m.Test, m.Sign, out)
 	}
 	return nil
 }
 
-// goTool runs the go command for a package, in the module that has it.
+// goTool runs the go command for a package, in the module that contains it.
 func goTool(ctx context.Context, pkg string, args ...string) error {
 	dir := "."
 	if rest, ok := strings.CutPrefix(pkg, "./lab/"); ok {

@@ -2,7 +2,7 @@ package main
 
 import "seckill/lab/mutant"
 
-// inGuards are those of guards against bots.
+// inGuards returns the mutants of guards against bots.
 func inGuards() []mutant.Mutant {
 	const ledger, guard, tickets = "./internal/sqlstore", "./internal/feature/guard", "./internal/feature/guard/ticket"
 	const ticket = "internal/feature/guard/ticket/ticket.go"

@@ -8,8 +8,8 @@ import (
 
 func main() { faults().Main(mutants()) }
 
-// faults are the fault scenarios, which most mutants run against. One mutant at a time: a scenario starts stores and
-// three instances.
+// faults returns the suite of fault scenarios, which most mutants use. One mutant runs at a time, as a scenario starts
+// stores and three instances.
 func faults() mutant.Suite {
 	return mutant.Suite{
 		Package:    "./lab/faults",
@@ -21,23 +21,23 @@ func faults() mutant.Suite {
 	}
 }
 
-// serverMutant returns a mutant that a scenario notices, failing with the words of sign.
+// serverMutant returns a mutant that a scenario must notice, and fail with the words of sign.
 func serverMutant(name, scenario, sign string, changes ...mutant.Change) mutant.Mutant {
 	return mutant.Mutant{Name: name, Changes: changes, Test: "TestFaults$/" + scenario + "$", Sign: sign}
 }
 
-// clusterMutant returns a mutant that a scenario on clusters notices, failing with the words of sign.
+// clusterMutant returns a mutant that a scenario on clusters must notice, and fail with the words of sign.
 func clusterMutant(name, scenario, sign string, changes ...mutant.Change) mutant.Mutant {
 	return mutant.Mutant{Name: name, Changes: changes, Test: "TestCluster$/" + scenario + "$", Sign: sign}
 }
 
-// packageMutant returns a mutant that a test of a package notices, in which it is built.
+// packageMutant returns a mutant that a test of a package must notice; the mutant is built into that package.
 func packageMutant(name, pkg, test, sign string, changes ...mutant.Change) mutant.Mutant {
 	return mutant.Mutant{Name: name, Changes: changes, Package: pkg, Test: test, Sign: sign}
 }
 
-// historyMutant is one that random histories notice. They leave no file of the history behind, which the next run
-// would repeat.
+// historyMutant returns a mutant that random histories must notice. They leave no file of the failed history, which the
+// next run would repeat.
 func historyMutant(name, pkg, test, sign string, changes ...mutant.Change) mutant.Mutant {
 	m := packageMutant(name, pkg, test, sign, changes...)
 	m.Args = []string{"-rapid.nofailfile", "-rapid.shrinktime=5s", "-rapid.checks=2000"}

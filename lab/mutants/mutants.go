@@ -13,7 +13,7 @@ func mutants() []mutant.Mutant {
 		inOfferEvents(), inOffers())
 }
 
-// inAdmission are those between the request and its answer.
+// inAdmission returns the mutants between the request and its answer.
 func inAdmission() []mutant.Mutant {
 	const script, gate = "scripts/seckill.lua", "internal/redisstore/gate.go"
 	return []mutant.Mutant{
@@ -83,7 +83,7 @@ func inAdmission() []mutant.Mutant {
 	}
 }
 
-// inRecording are those between the stream and the ledger.
+// inRecording returns the mutants between the stream and the ledger.
 func inRecording() []mutant.Mutant {
 	const record, fetcher = "internal/sqlstore/record.go", "internal/order/recorder/fetcher.go"
 	return []mutant.Mutant{
@@ -166,7 +166,7 @@ func inRecording() []mutant.Mutant {
 	}
 }
 
-// inSharing are those between the classes of callers.
+// inSharing returns the mutants of the classes of callers.
 func inSharing() []mutant.Mutant {
 	const bulkhead = "internal/kit/bulkhead/bulkhead.go"
 	return []mutant.Mutant{
@@ -182,7 +182,7 @@ func inSharing() []mutant.Mutant {
 	}
 }
 
-// inQuantities are those in orders of several units.
+// inQuantities returns the mutants of orders of several units.
 func inQuantities() []mutant.Mutant {
 	const life, redis = "./lab/life", "./internal/redisstore"
 	const audit, recovery, admission = "./internal/order/audit", "./internal/order/recovery",

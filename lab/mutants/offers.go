@@ -2,7 +2,7 @@ package main
 
 import "seckill/lab/mutant"
 
-// inOffers are those that short histories of a sale with a waiting list notice.
+// inOffers returns the mutants that short histories of a sale with a waiting list must notice.
 func inOffers() []mutant.Mutant {
 	const life, test, sign = "./lab/life", "TestListIsLinearizable", "is not linearizable"
 	const offers = "internal/sqlstore/offers.go"

@@ -2,7 +2,7 @@ package main
 
 import "seckill/lab/mutant"
 
-// inPacking are those in entries of several orders.
+// inPacking returns the mutants of entries of several orders.
 func inPacking() []mutant.Mutant {
 	const redis, recorder = "./internal/redisstore", "./internal/order/recorder"
 	return []mutant.Mutant{

@@ -2,7 +2,7 @@ package main
 
 import "seckill/lab/mutant"
 
-// inPartitions are those in what instances do in several partitions.
+// inPartitions returns the mutants of work in several partitions.
 func inPartitions() []mutant.Mutant {
 	const partition, telemetry = "./internal/order/partition", "./internal/kit/telemetry"
 	const recovery, recorder = "./internal/order/recovery", "./internal/order/recorder"

@@ -2,7 +2,7 @@ package main
 
 import "seckill/lab/mutant"
 
-// inRecovery are those in noticing and repairing what is wrong in Redis.
+// inRecovery returns the mutants of noticing and repairing what is wrong in Redis.
 func inRecovery() []mutant.Mutant {
 	return []mutant.Mutant{
 		serverMutant("one spoilt sale fails the sweep of all", "F38", "not ready",
@@ -74,7 +74,7 @@ end
 	}
 }
 
-// inFailovers are those that matter when another server takes a master's place.
+// inFailovers returns the mutants that matter when another server replaces a master.
 func inFailovers() []mutant.Mutant {
 	return []mutant.Mutant{
 		serverMutant("no reload of the slot map on dial errors", "F43-dead", " within ",

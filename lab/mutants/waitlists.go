@@ -2,7 +2,7 @@ package main
 
 import "seckill/lab/mutant"
 
-// inWaitlists are those of waiting lists.
+// inWaitlists returns the mutants of waiting lists.
 func inWaitlists() []mutant.Mutant {
 	const life, ledger, recovery = "./lab/life", "./internal/sqlstore", "./internal/order/recovery"
 	const offers = "internal/sqlstore/offers.go"

@@ -2,7 +2,7 @@ package main
 
 import "seckill/lab/mutant"
 
-// inWebhooks are those between the change of an order and the receiver of its event.
+// inWebhooks returns the mutants between the change of an order and the receiver of its event.
 func inWebhooks() []mutant.Mutant {
 	const (
 		feature                     = "internal/feature/webhook/"
@@ -112,7 +112,7 @@ func inWebhooks() []mutant.Mutant {
 	}
 }
 
-// inOfferEvents are those of events about offers.
+// inOfferEvents returns the mutants of events about offers.
 func inOfferEvents() []mutant.Mutant {
 	const (
 		ledger, rules = "./internal/feature/webhook", "./internal/feature/webhook/dispatch"

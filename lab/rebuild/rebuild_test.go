@@ -22,7 +22,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// BenchmarkRebuild rebuilds a lost sale of so many recorded orders. Of each rebuild, 1.01 s is the wait for recovery
+// BenchmarkRebuild rebuilds a lost sale with that many recorded orders. 1.01 s of each rebuild is the wait for recovery
 // reports.
 func BenchmarkRebuild(b *testing.B) {
 	for _, orders := range []int{1_000, 100_000} {
@@ -50,7 +50,7 @@ type fixture struct {
 	reconciler *recovery.Reconciler
 }
 
-// noLock locks nothing: there is one instance.
+// noLock locks nothing, as there is one instance.
 type noLock struct{}
 
 func (noLock) Do(ctx context.Context, _ string, f func(context.Context) error) error { return f(ctx) }
@@ -90,7 +90,7 @@ func newFixture(b *testing.B) *fixture {
 	return s
 }
 
-// sale creates a sale with so many recorded orders and as many units left, and returns its voucher.
+// sale creates a sale with that many recorded orders and as many units left, and returns its voucher.
 func (s *fixture) sale(orders int) int64 {
 	s.Helper()
 	now, ctx := time.Now(), s.Context()

@@ -1,2 +1,2 @@
-// Package rehearsal holds the forecasts of rehearsals against the sales that follow them.
+// Package rehearsal compares the forecasts of rehearsals with the sales that follow them.
 package rehearsal

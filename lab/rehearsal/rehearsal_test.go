@@ -19,21 +19,21 @@ import (
 	"seckill/test/box"
 )
 
-// What BenchmarkRehearsal rehearses: the crowd that server rehearse brings by itself.
+// The rehearsals of BenchmarkRehearsal: the default crowd of server rehearse.
 const (
 	rehearsedStock  = 2000
 	rehearsedBuyers = 20 * rehearsedStock
 )
 
-// measured is a crowd's sale.
+// measured has the figures of a sale to a crowd.
 type measured struct {
 	rehearsal.Figures
 	processor time.Duration // of all instances
 }
 
-// BenchmarkRehearsal holds forecasts against sales: each round rehearses one on two instances whose Redis and
-// database flush what they are told, and then has it sell to a crowd of the same size, which comes at other moments:
-// once at a rate that two processors serve with ease, and once at one that they do not. Use -benchtime=5x.
+// BenchmarkRehearsal compares forecasts with sales: each round rehearses a sale on two instances whose Redis and
+// database flush every write, and then sells to a crowd of the same size that comes at other moments: once at a rate
+// that two processors serve with ease, and once at one that they do not. Use -benchtime=5x.
 func BenchmarkRehearsal(b *testing.B) {
 	redis := testkit.StartRedis(b, "--appendonly", "yes", "--appendfsync", "always")
 	s := box.SiteOn(b, 2, redis.Addr, "", testkit.StartMariaDB(b).DSN("rehearsed"))
@@ -59,7 +59,7 @@ func forecasts(b *testing.B, s *box.Site, within time.Duration) {
 	b.Log(table.String())
 }
 
-// rehearsedSale runs server rehearse for the sale, and returns what it measured.
+// rehearsedSale runs server rehearse for the sale, and returns its figures.
 func rehearsedSale(b *testing.B, s *box.Site, sale int64, within time.Duration) (m measured) {
 	b.Helper()
 	before := processorTime(b, s)
@@ -80,7 +80,7 @@ func rehearsedSale(b *testing.B, s *box.Site, sale int64, within time.Duration) 
 	return m
 }
 
-// soldSale has the sale begin, a crowd of the same size buy, and the sale end.
+// soldSale lets the sale begin, a crowd of the same size buy, and the sale end.
 func soldSale(b *testing.B, s *box.Site, sale int64, within time.Duration, seed int) (m measured) {
 	b.Helper()
 	name := filepath.Join(b.TempDir(), "report.json")
@@ -107,7 +107,7 @@ func soldSale(b *testing.B, s *box.Site, sale int64, within time.Duration, seed 
 	return m
 }
 
-// readReport reads what loadgen has written.
+// readReport reads loadgen's report.
 func readReport(b *testing.B, name string, f *rehearsal.Figures) {
 	b.Helper()
 	text, err := os.ReadFile(name)
@@ -140,7 +140,7 @@ func changeSale(b *testing.B, s *box.Site, sale int64, field string, at time.Tim
 	})
 }
 
-// peakMemory is the most memory that Redis has used until ctx ends, looked at as often as a rehearsal looks.
+// peakMemory returns the most memory that Redis used until ctx ended, sampled as often as in a rehearsal.
 func peakMemory(ctx context.Context, b *testing.B, s *box.Site) (peak int64) {
 	b.Helper()
 	for {
@@ -165,7 +165,7 @@ func usedMemory(b *testing.B, s *box.Site) int64 {
 	return used
 }
 
-// processorTime is that of all instances so far.
+// processorTime returns the processor time of all instances so far.
 func processorTime(b *testing.B, s *box.Site) (all time.Duration) {
 	b.Helper()
 	for _, srv := range s.Servers {
@@ -180,7 +180,7 @@ func processorTime(b *testing.B, s *box.Site) (all time.Duration) {
 	return all
 }
 
-// beside renders both, each figure of the forecast before that of the sale.
+// beside formats both, each figure of the forecast before the sale's.
 func beside(forecast, came measured) string {
 	var row strings.Builder
 	for _, f := range []func(m measured) string{
@@ -198,7 +198,7 @@ func beside(forecast, came measured) string {
 	return row.String()
 }
 
-// wrongBy is a forecast's error, in percent of what came.
+// wrongBy returns a forecast's error, in percent of the actual figure.
 func wrongBy(forecast, came time.Duration) float64 {
 	return 100 * math.Abs(float64(forecast-came)) / float64(came)
 }

@@ -17,7 +17,7 @@ import (
 type Child struct {
 	*child.Process
 	log    bytes.Buffer
-	killed bool // by Kill: its exit code means nothing
+	killed bool // by Kill, so its exit code means nothing
 }
 
 // Server is a running server and the voucher that it sells.
@@ -27,18 +27,18 @@ type Server struct {
 	Voucher int64
 }
 
-// Endpoint is where buyers of the server's voucher send their requests.
+// Endpoint returns where buyers of the server's voucher send their requests.
 func (s *Server) Endpoint() load.Endpoint {
 	return load.Endpoint{Addr: s.Addr, Vouchers: []int64{s.Voucher}}
 }
 
-// How long a process may take until it is ready, and from SIGTERM until it is killed.
+// How long a process may take to be ready, and to end after SIGTERM before it is killed.
 const (
 	startWithin = 2 * time.Minute
 	stopWithin  = 30 * time.Second
 )
 
-// spawn starts a process and waits until it is ready. It ends with ctx.
+// spawn starts a process and waits until it is ready. The process ends with ctx.
 func spawn(ctx context.Context, path, addr string, env []string, args ...string) (*Child, error) {
 	c := &Child{}
 	cmd := exec.CommandContext(ctx, path, args...)
@@ -55,7 +55,7 @@ func spawn(ctx context.Context, path, addr string, env []string, args ...string)
 	return c, nil
 }
 
-// environment is a child's: this process's without settings of the service, and the secret for stages.
+// environment returns a child's environment: this process's without settings of the service, and the secret for stages.
 func environment(env []string) []string {
 	return append(child.Environment("BENCH_SECRET="+load.Secret), env...)
 }
@@ -70,7 +70,7 @@ func runToEnd(ctx context.Context, path string, env []string, args ...string) er
 	return nil
 }
 
-// Stop asks the process to end and waits for it, with SIGKILL after 30 s. Further calls do nothing. An exit code other
+// Stop asks the process to end and waits for it, and kills it after 30 s. Further calls do nothing. An exit code other
 // than 0 is an error, unless the process was killed.
 func (c *Child) Stop() error {
 	c.Process.Stop(stopWithin)
@@ -87,5 +87,5 @@ func (c *Child) Kill() {
 	c.Process.Kill()
 }
 
-// Log is what the process wrote. It may be read once the process has ended.
+// Log returns the process's output. It may be read once the process has ended.
 func (c *Child) Log() string { return c.log.String() }

@@ -1,9 +1,9 @@
-// Package rig is what measurements run on: it builds programs, opens the stores, starts servers as child processes in
+// Package rig has the tools of measurements: it builds programs, opens the stores, starts servers as child processes in
 // namespaces of their own, sends purchases as new users, and reads memory, processor time and the machine's
-// description. It knows no measurement and judges no figure.
+// description. It contains no measurement and judges no figure.
 //
 // A measurement takes a namespace (an empty schema and a key prefix), starts a server in it, sends a burst of
-// purchases, and reads what became of them:
+// purchases, and reads the results:
 //
 //	stores, err := rig.OpenStores(ctx)
 //	at, err := stores.NewNamespace(ctx)

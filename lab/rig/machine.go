@@ -11,7 +11,7 @@ import (
 	"seckill/lab/bench/result"
 )
 
-// Describe says where and on what figures are taken. What cannot be found out is left out.
+// Describe says where figures are measured, and on what. Facts that it cannot find are left out.
 func (s *Stores) Describe(ctx context.Context) result.Machine {
 	m := result.Machine{
 		Date: time.Now().UTC().Format(time.RFC3339), Commit: commit(ctx), Go: runtime.Version(),
@@ -37,7 +37,7 @@ func (s *Stores) Describe(ctx context.Context) result.Machine {
 	return m
 }
 
-// commit names the checkout, with "-dirty" when it holds changes.
+// commit returns the checkout's commit, with "-dirty" if it has changes.
 func commit(ctx context.Context) string {
 	out, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty", "--exclude", "*").Output()
 	if err != nil {
@@ -46,7 +46,7 @@ func commit(ctx context.Context) string {
 	return strings.TrimSpace(string(out))
 }
 
-// processor returns the processor's name where the system tells it.
+// processor returns the processor's name if the system shows it.
 func processor() string {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

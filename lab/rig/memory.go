@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Memory is the process's resident memory now, in megabytes.
+// Memory returns the process's resident memory now, in megabytes.
 func (c *Child) Memory() (float64, error) { return c.status("VmRSS") }
 
-// PeakMemory is the highest resident memory since the process started, in megabytes.
+// PeakMemory returns the highest resident memory since the process started, in megabytes.
 func (c *Child) PeakMemory() (float64, error) { return c.status("VmHWM") }
 
-// status reads a line of /proc/PID/status, kilobytes there, megabytes here.
+// status reads a line of /proc/PID/status, which is in kilobytes, and returns megabytes.
 func (c *Child) status(name string) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.PID()))
 	if err != nil {

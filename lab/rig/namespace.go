@@ -17,7 +17,7 @@ import (
 type Namespace struct {
 	Stores *Stores
 	Prefix string
-	DB     *sql.DB // on the schema
+	DB     *sql.DB // connections to the schema
 	schema string
 	dsn    string
 }
@@ -38,9 +38,9 @@ func (s *Stores) NewNamespace(ctx context.Context) (*Namespace, error) {
 	return &Namespace{Stores: s, Prefix: name + ":", DB: db, schema: name, dsn: dsn.FormatDSN()}, nil
 }
 
-// Clear removes everything in the namespace, so that the next measurement finds the stores as this one did.
+// Clear removes everything in the namespace, so that the next measurement starts like this one.
 func (n *Namespace) Clear(ctx context.Context) error {
-	_ = n.DB.Close() // what was written is committed
+	_ = n.DB.Close() // everything that was written is committed
 	if _, err := n.Stores.db.ExecContext(ctx, "DROP DATABASE "+n.schema); err != nil {
 		return err
 	}
@@ -69,12 +69,13 @@ func (n *Namespace) Number(ctx context.Context, query string, args ...any) (numb
 	return number, err
 }
 
-// Recorded returns how many orders are recorded, by what left the stock: one small read, however many there are.
+// Recorded returns how many orders are recorded, by how much the stock has fallen: one small read, however many there
+// are.
 func (n *Namespace) Recorded(ctx context.Context) (int64, error) {
 	return n.Number(ctx, "SELECT SUM(issued - stock) FROM tb_seckill_voucher")
 }
 
-// AwaitRecorded waits, for two minutes at most, until so many orders are recorded.
+// AwaitRecorded waits, for two minutes at most, until that many orders are recorded.
 func (n *Namespace) AwaitRecorded(ctx context.Context, orders int64) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -108,7 +109,7 @@ func (n *Namespace) HashNumber(ctx context.Context, key, field string) (int64, e
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// StreamLength is how many entries a stream in Redis has.
+// StreamLength returns the number of entries of a stream in Redis.
 func (n *Namespace) StreamLength(ctx context.Context, key string) (int64, error) {
 	length, err := n.Stores.Redis.XLen(ctx, n.Prefix+key).Result()
 	if err != nil {
@@ -117,7 +118,7 @@ func (n *Namespace) StreamLength(ctx context.Context, key string) (int64, error)
 	return length, nil
 }
 
-// WaitingOrders is how many orders lie in a stream of the service, whose entries may have several.
+// WaitingOrders returns how many orders are in a stream of the service, whose entries may have several.
 func (n *Namespace) WaitingOrders(ctx context.Context, key string) (orders int64, err error) {
 	const page = 5000
 	for after := "-"; ; {

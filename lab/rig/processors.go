@@ -15,17 +15,17 @@ import (
 	"seckill/internal/testkit/child"
 )
 
-// ProcessorTime is how long each process has kept processors busy. Unlike a rate it hardly depends on what else the
-// machine does, and it says which process is in the way of a higher rate.
+// ProcessorTime is how long each process has kept processors busy. Unlike a rate it hardly depends on other load on the
+// machine, and it shows which process limits the rate.
 type ProcessorTime struct{ LoadGenerator, Server, Redis, Database time.Duration }
 
-// Processes are the processes whose time is read, by id; 0 for those on other machines, which count as no time.
+// Processes are the ids of the processes whose time is read; a process on another machine has id 0 and no time.
 type Processes struct {
 	servers         []int
 	redis, database int
 }
 
-// Processes finds the servers, whose times are added up, and the stores. A server that is nil is left out.
+// Processes finds the stores and the servers, whose times are added up. A nil server is left out.
 func (s *Stores) Processes(ctx context.Context, servers ...*Server) Processes {
 	var p Processes
 	for _, server := range servers {
@@ -50,8 +50,8 @@ func (s *Stores) Processes(ctx context.Context, servers ...*Server) Processes {
 	return p
 }
 
-// Known returns an error when the time of the stores or of a server cannot be read: they run elsewhere, or this is
-// not Linux.
+// Known returns an error when the processor time of the stores or of a server cannot be read: they run elsewhere, or
+// this is not Linux.
 func (p Processes) Known() error {
 	for _, pid := range append([]int{p.redis, p.database}, p.servers...) {
 		if child.TimeOf(pid) == 0 {
@@ -61,7 +61,7 @@ func (p Processes) Known() error {
 	return nil
 }
 
-// local returns a process id if this machine has such a process, whose name begins so; else 0.
+// local returns the process id if this machine has such a process, whose name begins with name; otherwise 0.
 func local(pid, name string) int {
 	n, err := strconv.Atoi(pid)
 	if err != nil {
@@ -83,7 +83,7 @@ func (p Processes) Time() ProcessorTime {
 	return t
 }
 
-// Since is what the processes have spent since an earlier reading.
+// Since returns the time since an earlier reading.
 func (p Processes) Since(before ProcessorTime) ProcessorTime {
 	now := p.Time()
 	return ProcessorTime{

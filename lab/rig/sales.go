@@ -14,13 +14,13 @@ import (
 	"seckill/lab/load"
 )
 
-// Sell creates a sale of the stock, as an admin does, and makes it the server's voucher. Every user may buy again.
+// Sell creates a sale with that stock, as an admin does, and makes it the server's voucher. Every user may buy again.
 func (s *Server) Sell(ctx context.Context, stock int64) (err error) {
 	s.Voucher, err = s.createSale(ctx, stock)
 	return err
 }
 
-// CreateSales creates n sales of the stock, several at a time.
+// CreateSales creates n sales with that stock, several at a time.
 func (s *Server) CreateSales(ctx context.Context, n int, stock int64) ([]int64, error) {
 	ids := make([]int64, n)
 	group, ctx := errgroup.WithContext(ctx)
@@ -34,7 +34,7 @@ func (s *Server) CreateSales(ctx context.Context, n int, stock int64) ([]int64, 
 	return ids, group.Wait()
 }
 
-// admin is an administrator's token.
+// admin returns an admin's token.
 func admin() string { return load.Token(9_000_001, `,"role":"admin"`) }
 
 // createSale creates a sale.
@@ -65,7 +65,7 @@ const Shop = 1
 // ListPath is where the list of the shop is read.
 func ListPath() string { return fmt.Sprintf("/voucher/list/%d", Shop) }
 
-// FillShop puts so many ordinary vouchers beside the sale, each with these rules.
+// FillShop adds that many ordinary vouchers to the shop, each with these rules.
 func (s *Server) FillShop(ctx context.Context, vouchers int, rules string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
@@ -80,7 +80,7 @@ func (s *Server) FillShop(ctx context.Context, vouchers int, rules string) error
 	return group.Wait()
 }
 
-// ListLength waits until the list of the shop shows so many vouchers, and returns how many bytes it has.
+// ListLength waits until the shop's list shows that many vouchers, and returns its length in bytes.
 func (s *Server) ListLength(ctx context.Context, vouchers int) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -106,8 +106,7 @@ func (s *Server) ListLength(ctx context.Context, vouchers int) (int, error) {
 	}
 }
 
-// reportTimeout bounds the reading of one file: a hundred thousand orders take seconds on a machine that does nothing
-// else.
+// reportTimeout bounds the reading of one file: a hundred thousand orders take seconds even on an idle machine.
 const reportTimeout = 3 * time.Minute
 
 // ReportFile reads a file of the report of the server's sale, as an admin does.
@@ -123,7 +122,7 @@ func (s *Server) ReportFile(ctx context.Context, name string) ([]byte, error) {
 	return do(req, http.StatusOK)
 }
 
-// get reads a page, which must be a 200.
+// get reads a page, whose status must be 200.
 func get(ctx context.Context, url string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -132,7 +131,7 @@ func get(ctx context.Context, url string) ([]byte, error) {
 	return do(req, http.StatusOK)
 }
 
-// BuyOne buys a unit of a voucher as a user whom NewUsers does not sign for, and waits for the order's row.
+// BuyOne buys a unit of a voucher as a user outside of NewUsers, and waits for the order's row.
 func (s *Server) BuyOne(ctx context.Context, voucher int64) error {
 	const outsider = 9_000_002
 	_, err := post(ctx, fmt.Sprintf("http://%s/voucher/seckill/%d?wait=10s", s.Addr, voucher),
@@ -140,7 +139,7 @@ func (s *Server) BuyOne(ctx context.Context, voucher int64) error {
 	return err
 }
 
-// post sends one request and returns its answer, which must be a 201.
+// post sends a request and returns its answer, whose status must be 201.
 func post(ctx context.Context, url, token, body string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {

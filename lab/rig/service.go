@@ -9,13 +9,13 @@ import (
 	"seckill/lab/load"
 )
 
-// Service is a build of the service, started as it is deployed.
+// Service is a build of the service, started as in a deployment.
 type Service struct{ Path string }
 
 // Unlimited is a stock that no burst sells out.
 const Unlimited = 100_000_000
 
-// settings are the service's own, apart from where it listens.
+// settings returns the service's settings, except where it listens.
 func (s Service) settings(at *Namespace) []string {
 	return []string{
 		"SECKILL_OPS_ADDR=off",
@@ -26,7 +26,7 @@ func (s Service) settings(at *Namespace) []string {
 	}
 }
 
-// Launch starts one instance, with more settings (NAME=value) if there are any, without a voucher on sale.
+// Launch starts one instance without a voucher on sale; more are additional settings (NAME=value).
 func (s Service) Launch(ctx context.Context, at *Namespace, instance string, more ...string) (*Server, error) {
 	addr, err := freeport.TakeAddr(ctx)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s Service) Launch(ctx context.Context, at *Namespace, instance string, mor
 	return &Server{Child: c, Addr: addr}, nil
 }
 
-// Start starts one instance with a sale of the stock.
+// Start starts one instance with a sale of that stock.
 func (s Service) Start(ctx context.Context, at *Namespace, stock int64) (*Server, error) {
 	server, err := s.Launch(ctx, at, "bench")
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 
 // Stage is one of the designs in lab/bench/stages.
 type Stage struct {
-	Path string // of the program bench, whose command stage is all of them
-	Name string // its flag -stage
+	Path string // path of the program bench, whose command stage runs all stages
+	Name string // value of its flag -stage
 }
 
-// Start starts it with a stock of the one voucher that it sells.
+// Start starts the stage with that stock of the one voucher that it sells.
 func (s Stage) Start(ctx context.Context, at *Namespace, stock int64) (*Server, error) {
 	return s.Launch(ctx, at, "-stock", strconv.FormatInt(stock, 10))
 }
 
-// Launch starts a process of it; the flags say which part it has.
+// Launch starts a process of the stage; the flags say which part it plays.
 func (s Stage) Launch(ctx context.Context, at *Namespace, flags ...string) (*Server, error) {
 	addr, err := freeport.TakeAddr(ctx)
 	if err != nil {

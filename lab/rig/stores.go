@@ -27,16 +27,16 @@ type Stores struct {
 // EverySecond is Redis's usual appendfsync: the append-only file is flushed every second.
 const EverySecond = "everysec"
 
-// durability is how Redis keeps what it acknowledged: an append-only file, flushed every second. Rewriting that file in
-// the middle of a measurement would slow one server down by chance, so it is done in between.
+// durability returns Redis's settings: an append-only file that is flushed every second. Rewriting that file during a
+// measurement would slow one server down by chance, so it happens between them.
 func durability() map[string]string {
 	return map[string]string{
 		"appendonly": "yes", "appendfsync": EverySecond, "auto-aof-rewrite-percentage": "0", "save": "",
 	}
 }
 
-// OpenStores connects to the stores that SECKILL_TEST_REDIS_ADDR and SECKILL_TEST_MYSQL_DSN name (test/services starts
-// both) and sets Redis's durability until Close.
+// OpenStores connects to the stores in SECKILL_TEST_REDIS_ADDR and SECKILL_TEST_MYSQL_DSN (test/services starts both)
+// and sets Redis's durability until Close.
 func OpenStores(ctx context.Context) (*Stores, error) {
 	s := &Stores{RedisAddr: os.Getenv("SECKILL_TEST_REDIS_ADDR"), before: map[string]string{}}
 	dsn := os.Getenv("SECKILL_TEST_MYSQL_DSN")
@@ -68,7 +68,7 @@ func OpenStores(ctx context.Context) (*Stores, error) {
 	return s, nil
 }
 
-// Close restores Redis's settings and disconnects; a setting that cannot be restored is reported as progress.
+// Close restores Redis's settings and disconnects; it reports a setting that it cannot restore as progress.
 func (s *Stores) Close(ctx context.Context, progress io.Writer) {
 	for name, value := range s.before {
 		if err := s.Redis.ConfigSet(ctx, name, value).Err(); err != nil {
@@ -87,8 +87,8 @@ func (s *Stores) SetFsync(ctx context.Context, value string) error {
 	return nil
 }
 
-// UsedMemory is how many bytes Redis's data take. What Redis holds for clients and for the file on disk varies, and is
-// not counted.
+// UsedMemory returns how many bytes Redis's data use. Redis's memory for clients and for the file on disk varies, and
+// is not counted.
 func (s *Stores) UsedMemory(ctx context.Context) (int64, error) {
 	info, err := s.Redis.Info(ctx, "memory").Result()
 	if err != nil {
@@ -107,8 +107,8 @@ func (s *Stores) UsedMemory(ctx context.Context) (int64, error) {
 	return used, nil
 }
 
-// Calls is how often both stores have been asked so far, by everybody: how often Redis has read from a connection, as a
-// pipeline is one call and a script is one however much it does, and how many statements the database has got.
+// Calls returns how often both stores have been called so far, by everybody: Redis's reads from connections, where a
+// pipeline is one call and a script is one however much it does, and the database's statements.
 func (s *Stores) Calls(ctx context.Context) (int64, error) {
 	info, err := s.Redis.Info(ctx, "stats").Result()
 	if err != nil {

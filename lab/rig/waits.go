@@ -16,24 +16,24 @@ import (
 	"seckill/lab/load"
 )
 
-// others are all processes but those of the benchmark.
+// others stands for all processes outside of the benchmark.
 const others = "others"
 
-// Waits is how long the threads of each process waited for a processor while they were ready to run, and what they
-// then had of it, as perf saw it.
+// Waits says how long the threads of each process waited for a processor while they were ready to run, and how long
+// they then ran, according to perf.
 type Waits struct {
-	Problem string // why there is nothing; "" when there is
+	Problem string // why there are no figures; "" if there are
 	Of      map[string]*ProcessWaits
 }
 
-// ProcessWaits are those of one process.
+// ProcessWaits are the waits of one process.
 type ProcessWaits struct {
-	Delays []uint32      // microseconds, one for each time that a thread got a processor
-	Ran    time.Duration // of all threads
+	Delays []uint32      // in microseconds, one for each time that a thread got a processor
+	Ran    time.Duration // sum over all threads
 }
 
-// RecordWaits has perf record the scheduler for a while, into a file for "perf sched". Where there is no perf, or no
-// right to trace the kernel, the result says so, and that is no error.
+// RecordWaits lets perf record the scheduler for a while, into a file for "perf sched". Without perf, or without the
+// right to trace the kernel, the result says so, and there is no error.
 func RecordWaits(ctx context.Context, path string, during time.Duration, p Processes) (Waits, error) {
 	seconds := strconv.FormatFloat(during.Seconds(), 'f', 3, 64)
 	if out, err := exec.CommandContext(ctx, "perf", "sched", "record", "-a", "-o", path, "--", "sleep",
@@ -47,8 +47,9 @@ func RecordWaits(ctx context.Context, path string, during time.Duration, p Proce
 	return parseWaits(out, p.names()), nil
 }
 
-// parseWaits reads what "perf sched timehist" prints: a line for each time that a thread left a processor, which ends
-// with its name, its ids in brackets, and three times in milliseconds: slept before, waited for a processor, ran.
+// parseWaits reads the output of "perf sched timehist": one line for each time that a thread left a processor. A line
+// ends with the thread's name, its ids in brackets, and three times in milliseconds: how long it slept before, waited
+// for a processor, and ran.
 func parseWaits(timehist []byte, names map[int]string) Waits {
 	w := Waits{Of: map[string]*ProcessWaits{}}
 	lines := bufio.NewScanner(bytes.NewReader(timehist))
@@ -82,11 +83,11 @@ func processOf(task string) int {
 	if _, process, several := strings.Cut(ids, "/"); several {
 		ids = process
 	}
-	pid, _ := strconv.Atoi(ids) // <idle> has none
+	pid, _ := strconv.Atoi(ids) // <idle> has no id
 	return pid
 }
 
-// names are the processes by their ids.
+// names returns the processes' names by their ids.
 func (p Processes) names() map[int]string {
 	names := map[int]string{p.redis: "Redis", p.database: "database", os.Getpid(): "load generator"}
 	for _, server := range p.servers {
@@ -96,7 +97,7 @@ func (p Processes) names() map[int]string {
 	return names
 }
 
-// Table shows the waits of each process, an answer's share of so many.
+// Table shows the waits of each process per answer.
 func (w Waits) Table(answers float64) string {
 	if w.Problem != "" {
 		return "no figures of the scheduler: " + w.Problem + "\n"

@@ -23,7 +23,7 @@ func TestParseWaits(t *testing.T) {
 	}
 	s := w.Of["service"]
 	if len(s.Delays) != 2 || s.Delays[0] != 250 || s.Delays[1] != 2750 || s.Ran != 122*time.Microsecond {
-		t.Errorf("of the service %+v", s)
+		t.Errorf("the service's waits are %+v", s)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// envFrom names the commit of the version before. Without it, the work tree runs beside itself.
+	// envFrom names the commit of the previous version. Without it, the work tree runs beside itself.
 	envFrom = "SECKILL_TEST_UPGRADE_FROM"
 	root    = "../.."
 )

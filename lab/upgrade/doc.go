@@ -1,11 +1,11 @@
-// Package upgrade runs the version before beside today's: on the same Redis and database, through a sale, in every
-// order in which deployments replace instances. It is what an upgrade without a pause promises: what one version
-// writes, the other one reads.
+// Package upgrade runs the previous version beside today's, on the same Redis and database, through a sale, in every
+// order in which deployments replace instances. It tests the promise of an upgrade without a pause: each version reads
+// what the other one writes.
 //
-// Until 1.0 nothing promises that two versions share their stores, and the work tree runs beside itself. From then on
-// SECKILL_TEST_UPGRADE_FROM names the commit of the version before, which is built from the clone's history.
+// Until 1.0 nothing promises that two versions can share their stores, so the work tree runs beside itself. From then
+// on SECKILL_TEST_UPGRADE_FROM names the previous version's commit, which is built from the clone's history.
 //
-// As in package test, the ledger is authoritative; the checker (internal/checker) compares with it what buyers were
-// told and what Redis holds. The version before is told apart by nothing but its binary: everything here goes over
-// HTTP, signals, metrics, the command line, and the stores, whose names are written out once more on purpose.
+// As in package test, the ledger is authoritative; the checker (internal/checker) compares it with the answers to
+// buyers and with Redis. The two versions differ only in their binary: everything here uses HTTP, signals, metrics, the
+// command line, and the stores, whose names are repeated here on purpose.
 package upgrade

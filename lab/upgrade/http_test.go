@@ -14,7 +14,7 @@ import (
 	"seckill/test/box"
 )
 
-// envelope is the part of every JSON answer that is read here.
+// envelope is the part of every JSON answer that these tests read.
 type envelope struct {
 	Data struct {
 		ID        json.RawMessage `json:"id"` // of vouchers a number, of orders a text
@@ -26,7 +26,7 @@ type envelope struct {
 	Code string `json:"code"`
 }
 
-// do sends a request and reads the whole answer. An error means that there was none, or not all of it.
+// do sends a request and reads the whole answer. An error means that there was no answer, or only a part of it.
 func (i *instance) do(ctx context.Context, method, url, token string, body any) (status int, answer []byte, err error) {
 	var sent io.Reader
 	if body != nil {
@@ -67,7 +67,7 @@ func (i *instance) post(ctx context.Context, path, token string, body any) (stat
 	return status, e, err
 }
 
-// createSale creates a seckill voucher that is on sale from now on for decades, and returns its id.
+// createSale creates a seckill voucher whose sale is open for decades, and returns its id.
 func (i *instance) createSale(stock int64) int64 {
 	i.Helper()
 	body := map[string]any{
@@ -86,10 +86,10 @@ func (i *instance) createSale(stock int64) int64 {
 	return id
 }
 
-// payWithin is the payment deadline of the sales: no order expires while it is looked at.
+// payWithin is the payment deadline of the sales: no order expires during the test.
 const payWithin = 30 * 24 * time.Hour
 
-// buy is one attempt of one user.
+// buy makes one attempt for one user.
 func (i *instance) buy(ctx context.Context, voucher, user int64) checker.Answer {
 	a := checker.Answer{User: user, Voucher: voucher, Server: i.server.Name, Sent: time.Now()}
 	status, e, err := i.post(ctx, "/voucher/seckill/"+strconv.FormatInt(voucher, 10), box.BuyerToken(user), nil)
@@ -119,7 +119,7 @@ func (i *instance) buy(ctx context.Context, voucher, user int64) checker.Answer 
 	return a
 }
 
-// cancel is one attempt to cancel an order.
+// cancel makes one attempt to cancel an order.
 func (i *instance) cancel(ctx context.Context, voucher, user, order int64) checker.Answer {
 	a := checker.Answer{
 		Action: checker.Cancel, User: user, Voucher: voucher, Order: order, Server: i.server.Name, Sent: time.Now(),

@@ -10,8 +10,8 @@ import (
 	"seckill/test/box"
 )
 
-// instance is one process of a release, and a client of it. box.Client checks answers against today's description,
-// which the version before need not follow.
+// instance is one process of a release, with a client of its own: box.Client checks answers against today's API
+// description, which the previous version need not follow.
 type instance struct {
 	testing.TB
 	release
@@ -19,7 +19,7 @@ type instance struct {
 	client *http.Client
 }
 
-// launch starts a process and returns when it is ready to sell. It is killed when the test ends.
+// launch starts a process and returns when it is ready to sell. The process is killed when the test ends.
 func launch(tb testing.TB, r release, id string, settings map[string]string) *instance {
 	tb.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
@@ -34,7 +34,7 @@ func launch(tb testing.TB, r release, id string, settings map[string]string) *in
 	}
 }
 
-// kill ends the process as a crash does.
+// kill ends the process like a crash.
 func (i *instance) kill() {
 	i.Helper()
 	if err := i.server.Kill(); err != nil {

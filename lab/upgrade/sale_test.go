@@ -13,17 +13,17 @@ import (
 	"seckill/test/box"
 )
 
-// sale is a sale at several instances, and all answers to its buyers.
+// sale is a sale on several instances, and all answers to its buyers.
 type sale struct {
 	*stores
 	voucher, units int64
 
 	mu        sync.Mutex
-	instances []*instance // that buyers use
+	instances []*instance // the instances that buyers use
 	answers   []checker.Answer
-	accepted  map[string]int // by the id of the instance that accepted
-	changed   chan struct{}  // closed, and made anew, when accepted grows
-	users     atomic.Int64   // the last one used
+	accepted  map[string]int // by the id of the accepting instance
+	changed   chan struct{}  // closed, and replaced, when accepted grows
+	users     atomic.Int64   // the last user so far
 }
 
 // open creates a sale at an instance.
@@ -35,14 +35,14 @@ func (s *stores) open(at *instance, units int64) *sale {
 	}
 }
 
-// use lets buyers use these instances from now on, and no others.
+// use makes buyers use these instances, and no others, from now on.
 func (s *sale) use(instances ...*instance) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.instances = instances
 }
 
-// pick returns the instance of a buyer's n-th attempt.
+// pick returns the instance for a buyer's n-th attempt.
 func (s *sale) pick(n int64) *instance {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,12 +61,12 @@ func (s *sale) record(a checker.Answer) {
 	}
 }
 
-// buyUntilAnswered repeats a purchase at one instance after the other until it has an outcome.
+// buyUntilAnswered repeats a purchase at one instance after the other until its outcome is known.
 func (s *sale) buyUntilAnswered(ctx context.Context, user int64) checker.Answer {
 	return s.untilAnswered(ctx, user, func(at *instance) checker.Answer { return at.buy(ctx, s.voucher, user) })
 }
 
-// cancel cancels a user's order, in the same way.
+// cancel cancels a user's order in the same way.
 func (s *sale) cancel(ctx context.Context, user, order int64) {
 	s.untilAnswered(ctx, user+1, func(at *instance) checker.Answer { return at.cancel(ctx, s.voucher, user, order) })
 }
@@ -88,8 +88,8 @@ func (s *sale) untilAnswered(ctx context.Context, first int64, ask func(*instanc
 	}
 }
 
-// load lets new users buy until the returned function is called, which waits until each of them is answered. Every
-// twentieth cancels their order.
+// load lets new users buy until stop is called, which waits until each of them is answered. Every twentieth user
+// cancels their order.
 func (s *sale) load(clients int, pause time.Duration) (stop func()) {
 	end := make(chan struct{})
 	var buyers sync.WaitGroup
@@ -159,7 +159,7 @@ func (s *sale) counts() map[string]int {
 	return n
 }
 
-// winners are the users whose answers named an order and who did not cancel it, with that order.
+// winners returns the users whose answers named an order that they did not cancel, with that order.
 func (s *sale) winners() map[int64]int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,7 +229,7 @@ func (s *sale) awaitSettled() checker.Evidence {
 	return e
 }
 
-// expectSoldOut waits until everything is settled, and expects an order for every unit.
+// expectSoldOut waits until everything is recorded, and expects an order for every unit.
 func (s *sale) expectSoldOut() {
 	s.Helper()
 	if n := s.awaitSettled().Live(); n != s.units {
@@ -237,5 +237,5 @@ func (s *sale) expectSoldOut() {
 	}
 }
 
-// errNotYet is for checks without a better error.
+// errNotYet is for conditions without a more specific error.
 var errNotYet = errors.New("not yet")

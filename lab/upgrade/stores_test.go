@@ -11,7 +11,7 @@ import (
 	"seckill/test/box"
 )
 
-// stores are a Redis and a database that instances of several versions share, as the test reads them.
+// stores are a Redis and a database that instances of several versions share, and the test's connections to them.
 type stores struct {
 	testing.TB
 	redisAddr, dsn string
@@ -19,7 +19,7 @@ type stores struct {
 	ledger         box.Ledger
 }
 
-// openStores are a Redis and a MySQL of the test's own, so that it may kill and empty them.
+// openStores returns a Redis and a MySQL of the test's own, which it may kill and empty.
 func openStores(tb testing.TB, redis *testkit.RedisServer, dsn string) *stores {
 	tb.Helper()
 	return &stores{
@@ -28,7 +28,7 @@ func openStores(tb testing.TB, redis *testkit.RedisServer, dsn string) *stores {
 	}
 }
 
-// settings are those of every instance, whatever its version.
+// settings returns the settings of every instance, whatever its version.
 func (s *stores) settings() map[string]string {
 	return map[string]string{
 		"SECKILL_REDIS_ADDRS": s.redisAddr, "SECKILL_MYSQL_DSN": s.dsn,
@@ -57,7 +57,7 @@ func (s *stores) epoch(voucher int64) int64 {
 	return n
 }
 
-// evidence reads what ledger and Redis have of a sale.
+// evidence reads a sale from ledger and Redis.
 func (s *stores) evidence(ctx context.Context, voucher, issued int64) (checker.Evidence, error) {
 	e := checker.Evidence{Voucher: voucher, Issued: issued}
 	stock, _, err := s.ledger.Sale(ctx, voucher)

@@ -8,8 +8,7 @@ import (
 	"seckill/test/box"
 )
 
-// TestUpgrade runs the version before and today's side by side. It is no part of make test-box; make -C lab upgrade
-// runs it.
+// TestUpgrade runs the previous version and today's side by side. make -C lab upgrade runs it, make test-box does not.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -28,8 +27,8 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// thereAndBack replaces the instances of a running sale one after the other, empties Redis meanwhile, and goes back
-// to the version before. Buyers are at all instances all the time, and some cancel.
+// thereAndBack replaces the instances of a running sale one after the other, empties Redis meanwhile, and goes back to
+// the previous version. Buyers use all instances all the time, and some cancel.
 func thereAndBack(t *testing.T, old, now release) {
 	const units, some = 20_000, 60
 	redis := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
@@ -82,7 +81,7 @@ func thereAndBack(t *testing.T, old, now release) {
 	t.Logf("answers: %v", sale.counts())
 }
 
-// allRecord waits until each of the instances has recorded an order since now.
+// allRecord waits until each of the instances has recorded an order from now on.
 func (s *sale) allRecord(instances ...*instance) {
 	s.Helper()
 	const recorded = "seckill_recorder_orders_total"
@@ -97,7 +96,7 @@ func (s *sale) allRecord(instances ...*instance) {
 	}
 }
 
-// emptyRedis empties Redis until instances of every version have rebuilt the sale, which the others then serve.
+// emptyRedis empties Redis until an instance of each version has rebuilt the sale, which the others then serve.
 func (s *sale) emptyRedis(instances ...*instance) {
 	s.Helper()
 	rebuilds := func() map[string]float64 {

@@ -1,8 +1,8 @@
-// Package version builds the server as it was at a commit, for comparing it with today's or running it beside today's.
+// Package version builds the server of a given commit, to compare it with today's or to run it beside today's.
 //
-// What it builds comes from the clone's own history (git archive) and lies in a temporary folder that is removed again:
-// no work tree is registered, and nothing is left when the process is killed but that folder. Building needs the
-// modules of that commit's go.mod; the go command fetches what is missing.
+// It takes the source from the clone's own history (git archive) and builds in a temporary folder, which it removes: no
+// work tree is registered, and if the process is killed, only that folder is left. Building needs the modules of that
+// commit's go.mod; the go command fetches missing ones.
 package version
 
 import (
@@ -23,8 +23,8 @@ import (
 // ErrNoCommit says that the clone does not have a commit.
 var ErrNoCommit = errors.New("no such commit in this clone")
 
-// Resolve returns the full id of the commit that a reference names. The error of a reference that the clone does not
-// have is ErrNoCommit and says what to do when the clone is shallow.
+// Resolve returns the full id of the commit that a reference names. If the clone does not have it, the error is
+// ErrNoCommit, and for a shallow clone it says what to do.
 func Resolve(ctx context.Context, root, ref string) (string, error) {
 	id, err := git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err == nil {
@@ -42,17 +42,17 @@ func Resolve(ctx context.Context, root, ref string) (string, error) {
 	}
 }
 
-// Describe names what lies in the work tree: its commit, with "-dirty" if there are changes.
+// Describe names the work tree's contents: its commit, with "-dirty" if there are changes.
 func Describe(ctx context.Context, root string) (string, error) {
 	return git(ctx, root, "describe", "--always", "--dirty", "--exclude=*", "--abbrev=7")
 }
 
-// Root returns the top folder of the clone that a folder lies in.
+// Root returns the top folder of the clone that contains a folder.
 func Root(ctx context.Context, dir string) (string, error) {
 	return git(ctx, dir, "rev-parse", "--show-toplevel")
 }
 
-// Build builds cmd/server as it was at a commit into a file, as it is released: without cgo and the race detector.
+// Build builds cmd/server of a commit into a file, as for a release: without cgo and the race detector.
 func Build(ctx context.Context, root, commit, file string) (err error) {
 	id, err := Resolve(ctx, root, commit)
 	if err != nil {
@@ -69,7 +69,7 @@ func Build(ctx context.Context, root, commit, file string) (err error) {
 	return BuildTree(ctx, dir, file)
 }
 
-// BuildTree builds cmd/server of the source in a folder into a file, in the same way.
+// BuildTree builds cmd/server of the source in a folder into a file in the same way.
 func BuildTree(ctx context.Context, dir, file string) error {
 	return child.Build(ctx, dir, "./cmd/server", file, "-trimpath", "-buildvcs=false")
 }
@@ -99,7 +99,7 @@ func Extract(ctx context.Context, root, commit, dir string) error {
 	}
 	err = unpack(tar.NewReader(out), dir)
 	if err != nil {
-		_ = cmd.Process.Kill() // it would wait for a reader
+		_ = cmd.Process.Kill() // otherwise it would wait for a reader
 	}
 	return errors.Join(err, cmd.Wait())
 }
@@ -123,7 +123,7 @@ func unpack(from *tar.Reader, dir string) error {
 			err = write(path, from, h.FileInfo().Mode().Perm())
 		case tar.TypeSymlink:
 			err = os.Symlink(h.Linkname, path)
-		default: // the commit's id, in a header of its own
+		default: // the header with the commit's id
 		}
 		if err != nil {
 			return err

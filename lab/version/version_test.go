@@ -11,7 +11,8 @@ import (
 	"seckill/lab/version"
 )
 
-// clone makes a clone with three commits, of which the server of each but the last one prints its number.
+// clone makes a clone with three commits. The server of each prints the commit's number, but the last one does not
+// build.
 func clone(t *testing.T) (dir string, commits []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -54,7 +55,7 @@ func run(t *testing.T, dir, name string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestBuild builds what a commit says, whatever lies in the work tree.
+// TestBuild builds a commit, whatever is in the work tree.
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	dir, commits := clone(t)
@@ -81,7 +82,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestNoCommit: what the clone does not have is said so, with what to do.
+// TestNoCommit: a commit that the clone does not have is reported, with what to do.
 func TestNoCommit(t *testing.T) {
 	t.Parallel()
 	dir, commits := clone(t)
@@ -108,7 +109,7 @@ func TestNoCommit(t *testing.T) {
 	}
 }
 
-// TestDescribe: changes that are not committed show.
+// TestDescribe: uncommitted changes are visible in the description.
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	dir, commits := clone(t)

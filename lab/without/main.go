@@ -1,9 +1,9 @@
-// Command without leaves features out, one after the other, as somebody would who deletes a feature's folder and its
-// line in internal/features: everything builds, the core's tests pass, and the built server holds a whole sale. The
-// tree is not touched: go build and go test see it through an overlay.
+// Command without leaves out one feature after the other, as if somebody had deleted the feature's folder and its line
+// in internal/features: everything must build, the core's tests pass, and the built server complete a sale. It does not
+// change the tree: go build and go test use an overlay.
 //
-//	go run ./without            each feature of the list by itself
-//	go run ./without report     this one
+//	go run ./without            each feature of the list, one at a time
+//	go run ./without report     this one only
 package main
 
 import (
@@ -51,7 +51,7 @@ func run(ctx context.Context, names []string) error {
 	return errors.Join(failed...)
 }
 
-// core is what must not know any feature, also in its tests.
+// core returns the packages that must not know any feature, not even in their tests.
 func core() []string {
 	return []string{
 		"./internal/voucher/...", "./internal/order/...", "./internal/redisstore/...", "./internal/sqlstore/...",
@@ -64,7 +64,7 @@ func leaveOut(ctx context.Context, root, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // the system's to clear
+	defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
 	overlay, err := box.WithoutOverlay(root, dir, name)
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Package audit compares what a measurement left in the stores with the answers that the load generator counted. Rows,
-// stock in SQL, stock in Redis and answers must add up, and every order must be another user's: speed without that is
-// worth nothing.
+// Package audit compares the stores after a measurement with the answers that the load generator counted. Rows, stock
+// in SQL, stock in Redis and answers must add up, and every order must be another user's: speed without that is worth
+// nothing.
 package audit
 
 import (
@@ -12,11 +12,11 @@ import (
 	"seckill/lab/rig"
 )
 
-// Check audits one design: it compares the stores with the accepted purchases after the process has ended, and says
+// Check audits one design after its process has ended: it compares the stores with the accepted purchases, and returns
 // what does not add up.
 type Check func(ctx context.Context, at *rig.Namespace, server *rig.Server, accepted int64) error
 
-// Equal says which pairs differ.
+// Equal returns an error that names the pairs whose numbers differ.
 func Equal(pairs map[string][2]int64) (err error) {
 	for what, pair := range pairs {
 		if pair[0] != pair[1] {
@@ -26,14 +26,14 @@ func Equal(pairs map[string][2]int64) (err error) {
 	return err
 }
 
-// counts are what a measurement left behind, besides the rows.
+// counts are the numbers to compare with the rows.
 type counts struct {
-	accepted int64 // answers that accepted, as the load generator counted them
-	waiting  int64 // accepted and not recorded
+	accepted int64 // accepted answers, as the load generator counted them
+	waiting  int64 // accepted orders that are not recorded
 	also     map[string][2]int64
 }
 
-// balance compares everything that has to be equal and returns all that is not.
+// balance compares all numbers that must be equal and returns all differences.
 func balance(ctx context.Context, at *rig.Namespace, c counts) error {
 	rows, err := at.Number(ctx, "SELECT COUNT(*) FROM tb_voucher_order")
 	if err != nil {

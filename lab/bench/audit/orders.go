@@ -13,7 +13,7 @@ import (
 // Queue is where a design keeps accepted orders until they are recorded.
 type Queue string
 
-// The queues that outlive their process, and none.
+// The queues that outlive their process, and one for designs without such a queue.
 const (
 	NoQueue      Queue = ""
 	ListQueue    Queue = "list"
@@ -35,7 +35,7 @@ func Find(ctx context.Context, at *rig.Namespace, accepted []int64, in Queue) (r
 	return classify(accepted, recorded, queued), nil
 }
 
-// classify counts accepted users by where their orders are; the table comes first.
+// classify counts accepted users by where their orders are; an order in the table counts there.
 func classify(accepted, recorded, queued []int64) (c result.Crash) {
 	const inQueue, inTable = 1, 2
 	found := make(map[int64]int, len(recorded)+len(queued))
@@ -59,13 +59,13 @@ func classify(accepted, recorded, queued []int64) (c result.Crash) {
 	return c
 }
 
-// recordedUsers are the users who have an order in the table.
+// recordedUsers returns the users who have an order in the table.
 func recordedUsers(ctx context.Context, at *rig.Namespace) ([]int64, error) {
 	rows, err := at.DB.QueryContext(ctx, "SELECT user_id FROM tb_voucher_order")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // read to its end, or given up
+	defer func() { _ = rows.Close() }() // read to the end, or abandoned
 	var all []int64
 	for rows.Next() {
 		var user int64
@@ -77,7 +77,8 @@ func recordedUsers(ctx context.Context, at *rig.Namespace) ([]int64, error) {
 	return all, rows.Err()
 }
 
-// queuedUsers are the users whose orders lie in a queue in Redis. Of a stream that is never trimmed all are listed.
+// queuedUsers returns the users whose orders are in a queue in Redis. For a stream that is never trimmed it returns
+// all.
 func queuedUsers(ctx context.Context, at *rig.Namespace, in Queue) ([]int64, error) {
 	var users []string
 	var err error
@@ -105,7 +106,7 @@ func queuedUsers(ctx context.Context, at *rig.Namespace, in Queue) ([]int64, err
 	return all, nil
 }
 
-// acceptedUsers returns the users whose orders wait in the service's stream. An entry has one of them, or several.
+// acceptedUsers returns the users whose orders wait in the service's stream. An entry has one order or several.
 func acceptedUsers(ctx context.Context, at *rig.Namespace) (users []string, err error) {
 	one, err := streamed(ctx, at, "{p0}:orders", "u")
 	if err != nil {
@@ -125,13 +126,13 @@ func acceptedUsers(ctx context.Context, at *rig.Namespace) (users []string, err 
 	return users, err
 }
 
-// Waiting is how many orders wait in the service's stream.
+// Waiting returns how many orders wait in the service's stream.
 func Waiting(ctx context.Context, at *rig.Namespace) (int64, error) {
 	users, err := acceptedUsers(ctx, at)
 	return int64(len(users)), err
 }
 
-// streamed returns a field of all entries of a stream.
+// streamed returns one field of all entries of a stream.
 func streamed(ctx context.Context, at *rig.Namespace, key, field string) ([]string, error) {
 	entries, err := at.Stores.Redis.XRange(ctx, at.Prefix+key, "-", "+").Result()
 	values := make([]string, len(entries))

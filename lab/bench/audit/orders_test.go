@@ -9,7 +9,7 @@ import (
 	"seckill/lab/bench/result"
 )
 
-// TestClassify: an order is where it is found, the table first, and lost only where it is nowhere.
+// TestClassify: an order counts where it is found, first in the table, and is lost only if it is nowhere.
 func TestClassify(t *testing.T) {
 	t.Parallel()
 	got := classify([]int64{1, 2, 3, 4, 5}, []int64{1, 2, 9}, []int64{2, 3, 8})

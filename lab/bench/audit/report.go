@@ -11,11 +11,11 @@ import (
 	"seckill/lab/rig"
 )
 
-// reportPatience is how long the report may lack answers: instances write how they answered every five seconds.
+// reportPatience is how long the report may lack answers: instances write their counts every five seconds.
 const reportPatience = 30 * time.Second
 
-// Report audits what the server's sale leaves behind: the figures of its report and the lines of its orders' file are
-// the answers that were given and the rows of the ledger.
+// Report audits the report of the server's sale: its figures and the lines of its orders' file must match the given
+// answers and the rows of the ledger.
 func Report(ctx context.Context, at *rig.Namespace, server *rig.Server, buyers, units int64) error {
 	figures, err := reportOf(ctx, server, buyers)
 	if err != nil {
@@ -56,7 +56,7 @@ func Report(ctx context.Context, at *rig.Namespace, server *rig.Server, buyers, 
 	})
 }
 
-// reportOf returns the figures of the report once it has all answers, or as they are when its time is up.
+// reportOf returns the figures of the report once it has all answers, or as they are after reportPatience.
 func reportOf(ctx context.Context, server *rig.Server, buyers int64) (map[string]int64, error) {
 	for deadline := time.Now().Add(reportPatience); ; {
 		lines, err := table(ctx, server, "report.csv")
@@ -80,7 +80,7 @@ func reportOf(ctx context.Context, server *rig.Server, buyers int64) (map[string
 	}
 }
 
-// table reads a file of the sale's report, which must have its last line.
+// table reads a file of the sale's report, which must be complete to its last line.
 func table(ctx context.Context, server *rig.Server, name string) ([][]string, error) {
 	text, err := server.ReportFile(ctx, name)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"seckill/lab/rig"
 )
 
-// Service audits this service: everything is recorded, in every sale.
+// Service audits this service: every sale has recorded everything.
 func Service(ctx context.Context, at *rig.Namespace, _ *rig.Server, accepted int64) error {
 	waiting, err := at.WaitingOrders(ctx, "{p0}:orders")
 	if err != nil {
@@ -32,13 +32,13 @@ func Service(ctx context.Context, at *rig.Namespace, _ *rig.Server, accepted int
 	}))
 }
 
-// compareSales says of which sales stock or number of buyers differ between Redis and SQL.
+// compareSales returns the sales whose stock or number of buyers differ between Redis and SQL.
 func compareSales(ctx context.Context, at *rig.Namespace) error {
 	rows, err := at.DB.QueryContext(ctx, "SELECT voucher_id, stock, issued FROM tb_seckill_voucher")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // read to its end, or given up
+	defer func() { _ = rows.Close() }() // read to the end, or abandoned
 	pipe := at.Stores.Redis.Pipeline()
 	var want [][3]int64
 	for rows.Next() {
@@ -74,7 +74,7 @@ func compareSales(ctx context.Context, at *rig.Namespace) error {
 	return err
 }
 
-// RawScript audits the service's script by itself: what it admitted has left the stock, is a holder, and lies in the
+// RawScript audits the service's script alone: each admitted order has left the stock, has a holder, and is in the
 // stream.
 func RawScript(ctx context.Context, at *rig.Namespace, server *rig.Server, accepted int64) error {
 	left, err := at.HashNumber(ctx, fmt.Sprintf("{p0}:sale:%d", server.Voucher), "stock")
@@ -96,8 +96,8 @@ func RawScript(ctx context.Context, at *rig.Namespace, server *rig.Server, accep
 	})
 }
 
-// Expired audits a service whose orders expired: stock and live orders add up, and there are as many operations as
-// expired orders.
+// Expired audits a service whose orders have expired: stock and live orders add up, and there is one operation per
+// expired order.
 func Expired(ctx context.Context, at *rig.Namespace) error {
 	var numbers [4]int64
 	for i, query := range []string{

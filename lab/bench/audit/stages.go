@@ -10,12 +10,12 @@ import (
 	"seckill/lab/rig"
 )
 
-// Database audits designs that answer after the row is committed.
+// Database audits designs that answer only after the row is committed.
 func Database(ctx context.Context, at *rig.Namespace, _ *rig.Server, accepted int64) error {
 	return balance(ctx, at, counts{accepted: accepted})
 }
 
-// Memory audits the queue in memory. It relies on what the process logged at its end: nothing else saw the queue.
+// Memory audits the queue in memory, with the help of the process's last log line: nothing else knew the queue.
 func Memory(ctx context.Context, at *rig.Namespace, server *rig.Server, accepted int64) error {
 	_, rest, _ := strings.Cut(server.Log(), "left behind: ")
 	text, _, _ := strings.Cut(rest, "\n")
@@ -26,7 +26,7 @@ func Memory(ctx context.Context, at *rig.Namespace, server *rig.Server, accepted
 	return queue(ctx, at, counts{accepted: accepted, waiting: left})
 }
 
-// List audits the list, counting what the writer had no time to record.
+// List audits the list, and counts the orders that the writer had no time to record.
 func List(ctx context.Context, at *rig.Namespace, _ *rig.Server, accepted int64) error {
 	waiting, err := at.Stores.Redis.LLen(ctx, at.Prefix+"list.orders").Result()
 	if err != nil {
@@ -35,7 +35,7 @@ func List(ctx context.Context, at *rig.Namespace, _ *rig.Server, accepted int64)
 	return queue(ctx, at, counts{accepted: accepted, waiting: waiting})
 }
 
-// Pubsub audits pub/sub. It has no queue to count: what is not recorded is nowhere.
+// Pubsub audits pub/sub, which has no queue to count: an order that is not recorded is lost.
 func Pubsub(ctx context.Context, at *rig.Namespace, _ *rig.Server, accepted int64) error {
 	recorded, err := at.Recorded(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func Pubsub(ctx context.Context, at *rig.Namespace, _ *rig.Server, accepted int6
 	return queue(ctx, at, counts{accepted: accepted, waiting: accepted - recorded})
 }
 
-// Stream audits the tutorials' stream, counting all entries that were not acknowledged.
+// Stream audits the tutorials' stream, and counts all entries that are not acknowledged.
 func Stream(ctx context.Context, at *rig.Namespace, _ *rig.Server, accepted int64) error {
 	entries, err := at.StreamLength(ctx, "stream.orders")
 	if err != nil {
@@ -63,7 +63,7 @@ func Stream(ctx context.Context, at *rig.Namespace, _ *rig.Server, accepted int6
 	})
 }
 
-// queue also compares the stock and the buyers that the script of the designs with a queue keeps in Redis.
+// queue also compares the stock and the buyers that the designs with a queue keep in Redis.
 func queue(ctx context.Context, at *rig.Namespace, c counts) error {
 	left, err := at.Stores.Redis.Get(ctx, at.Prefix+"seckill:stock:1").Int64()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package candidate names what the benchmark compares, as it stands in results and reports: measurements write these
-// names, reports look them up, and neither knows the other.
+// Package candidate has the names of the candidates in results and reports: measurements write them, reports look them
+// up, and neither knows the other.
 package candidate
 
 import "strings"
@@ -19,7 +19,7 @@ const (
 	Service   = "this service"
 )
 
-// Some of them under another condition.
+// Some of these under other conditions.
 const (
 	Always      = Service + "; appendfsync always"
 	SoldOut     = Service + "; sold out"
@@ -37,21 +37,21 @@ const (
 	TwoOfThem   = " × 2" // behind a name: two processes
 )
 
-// The limits of the stores by themselves.
+// The limits of the stores alone.
 const (
 	RawScript  = "raw script, one buyer per call"
 	RawScripts = "raw script, 128 buyers per call"
 	RawInsert  = "raw insert"
 )
 
-// HMAC is one HMAC-SHA256 of a token: the least that a request with a token costs.
+// HMAC is one HMAC-SHA256 of a token: the least that checking a request's token costs.
 const HMAC = "one HMAC of a token"
 
-// OfService reports whether the service has a part in a candidate: it is the service, or has a rate that follows from
-// its.
+// OfService reports whether the service has a part in a candidate: it is the service itself, or has a rate that follows
+// from the service's.
 func OfService(name string) bool { return strings.HasPrefix(name, Service) || name == GinHalf }
 
-// All are all of them in the order in which a report has them: that of the designs.
+// All returns all candidates in the order of the report, which is that of the designs.
 func All() []string {
 	return []string{
 		Gin, Bare, Check, Update, UserLock, RedisLock, Memory, List, Pubsub, Stream, Service, Always, SoldOut,

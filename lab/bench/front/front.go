@@ -1,5 +1,5 @@
-// Package front puts the service's own HTTP side (routes, middleware, token check, answers) before a baseline's
-// purchase service, so that two candidates of the benchmark differ in what is measured and in nothing else.
+// Package front puts the service's own HTTP side (routes, middleware, token check, answers) in front of a baseline's
+// purchase service, so that two candidates differ only in what is being measured.
 package front
 
 import (
@@ -18,9 +18,9 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Buyer is the part of a purchase service that baselines have.
+// Buyer is the part of a purchase service that baselines implement.
 type Buyer interface {
-	// Buy is httpapi.Purchases's, for one unit of the voucher with the id.
+	// Buy is like that of httpapi.Purchases, for one unit of the voucher.
 	Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error)
 }
 
@@ -59,7 +59,7 @@ func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
 	return err
 }
 
-// purchases is a purchase service that only sells.
+// purchases is a purchase service that can only sell.
 type purchases struct{ buyer Buyer }
 
 func (p purchases) Buy(

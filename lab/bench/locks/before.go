@@ -16,13 +16,14 @@ import (
 	"seckill/lab/version"
 )
 
-// asItWas begins the name of this package as it was at a commit, which follows.
+// asItWas begins the name of this package at an older commit; the commit follows.
 const asItWas = "this package at "
 
-// oldPackages are what the folder before has of the commit: the locks, and what they were made of, if it was there.
+// oldPackages are copied from the commit into the folder before: the locks, and the packages they used, if there were
+// any.
 var oldPackages = []string{"lock", "batch"}
 
-// runBeside builds the bench with the locks of a commit beside today's, and runs it with the flags that were given.
+// runBeside builds the bench with the locks of a commit beside today's, and runs it with the same flags.
 func runBeside(ctx context.Context, commit string, given *flag.FlagSet) (err error) {
 	root, err := version.Root(ctx, ".")
 	if err != nil {
@@ -66,7 +67,7 @@ func runBeside(ctx context.Context, commit string, given *flag.FlagSet) (err err
 // here is this package's path.
 const here = "seckill/lab/bench/locks"
 
-// overlay writes the list that makes a build see the files of a folder in another one.
+// overlay writes the list that makes a build see the files of one folder in another.
 func overlay(folder, as string) (list string, err error) {
 	replace := map[string]string{}
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -88,7 +89,7 @@ func overlay(folder, as string) (list string, err error) {
 	return list, os.WriteFile(list, text, 0o600)
 }
 
-// moveOld moves a package, if the commit has it, without its tests and commands, and has it import what was moved.
+// moveOld moves a package, if the commit has it, without its tests and commands, and adapts imports of moved packages.
 func moveOld(from, to string) error {
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -118,7 +119,8 @@ func moveOld(from, to string) error {
 	})
 }
 
-// command is one that prints where this one does. It is interrupted as this one is, and ends by itself.
+// command returns a command that prints to the same output as this program. An interrupt reaches both, and it ends by
+// itself.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

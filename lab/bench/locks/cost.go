@@ -16,13 +16,13 @@ import (
 	"seckill/internal/lock"
 )
 
-// many is how many holds, readers or waiters there are at once, and names how many names are used once.
+// many is how many holds, readers or waiters exist at once, and names how many names are used once.
 const (
 	many  = 10_000
 	names = 100_000
 )
 
-// costs are what many of everything cost, one line each.
+// costs returns what many holds, waiters and names cost, one line each.
 func costs(ctx context.Context, addr string, wait time.Duration) ([]string, error) {
 	admin := client(addr)
 	defer func() { _ = admin.Close() }() // nothing is under way
@@ -45,10 +45,10 @@ func costs(ctx context.Context, addr string, wait time.Duration) ([]string, erro
 	return append(lines, got...), err
 }
 
-// meter asks Redis what scripts cost.
+// meter measures what scripts cost Redis.
 type meter struct{ admin *redis.Client }
 
-// begin forgets what was.
+// begin resets the measurement.
 func (m *meter) begin(ctx context.Context) error {
 	return errors.Join(
 		m.admin.ConfigSet(ctx, "slowlog-log-slower-than", "200").Err(),
@@ -58,7 +58,7 @@ func (m *meter) begin(ctx context.Context) error {
 	)
 }
 
-// end returns the longest script, those that took a millisecond or more, and how many there were.
+// end returns the longest script, how many took a millisecond or more, and how many there were.
 func (m *meter) end(ctx context.Context) (longest time.Duration, slow, scripts int64, err error) {
 	logs, err := m.admin.SlowLogGet(ctx, 100_000).Result()
 	if err != nil {
@@ -91,7 +91,7 @@ func (m *meter) line(ctx context.Context, what string, errs int64) (string, erro
 	return fmt.Sprintf("| %s | %d | %d | %v | %d |", what, scripts, errs, longest, slow), err
 }
 
-// each does something for all numbers below n, 32 at a time, and returns how often it failed.
+// each calls do for all numbers below n, 32 at a time, and returns how often it failed.
 func each(n int, do func(i int) error) int64 {
 	var failed, next atomic.Int64
 	var all sync.WaitGroup
@@ -108,7 +108,7 @@ func each(n int, do func(i int) error) int64 {
 	return failed.Load()
 }
 
-// manyHolds takes, refuses, shows and releases many holds of one owner, and those of many readers.
+// manyHolds takes, refuses, shows and releases many holds of one owner, and the same for many readers.
 func manyHolds(ctx context.Context, m *meter, c redis.UniversalClient) (lines []string, err error) {
 	locker := lock.New(c, "cost:")
 	one := lock.NewOwner()
@@ -162,7 +162,7 @@ func manyHolds(ctx context.Context, m *meter, c redis.UniversalClient) (lines []
 	return lines, nil
 }
 
-// manyWaiters lets many wait for each kind of lock in one process, and then have it.
+// manyWaiters lets many callers in one process wait for each kind of lock, and then get it.
 func manyWaiters(ctx context.Context, m *meter, c redis.UniversalClient) (lines []string, err error) {
 	const idle = 5 * time.Second
 	holder, locker := lock.New(c, "wait:"), lock.New(c, "wait:")
@@ -240,7 +240,7 @@ func manyWaiters(ctx context.Context, m *meter, c redis.UniversalClient) (lines 
 	return lines, nil
 }
 
-// settled waits until hardly any script runs: all who wait have asked.
+// settled waits until hardly any script runs: then all waiters have tried once.
 func (m *meter) settled(ctx context.Context) error {
 	for last := int64(-1); ; {
 		time.Sleep(time.Second)
@@ -255,7 +255,7 @@ func (m *meter) settled(ctx context.Context) error {
 	}
 }
 
-// manyNames uses many names once, and says what is left after a while.
+// manyNames uses many names once, and measures what is left after a while.
 func manyNames(ctx context.Context, m *meter, c redis.UniversalClient, wait time.Duration) (lines []string, err error) {
 	if err := m.admin.FlushAll(ctx).Err(); err != nil {
 		return nil, err
@@ -280,7 +280,7 @@ func manyNames(ctx context.Context, m *meter, c redis.UniversalClient, wait time
 		return nil, err
 	}
 	lines = append(lines, line)
-	if err := m.begin(ctx); err != nil { // a log of slow scripts takes memory, too
+	if err := m.begin(ctx); err != nil { // the log of slow scripts uses memory too
 		return nil, err
 	}
 	var passed time.Duration

@@ -14,26 +14,26 @@ import (
 	"seckill/internal/lock"
 )
 
-// lease is that of all locks: none ends during a turn.
+// lease is the lease of all locks: long enough that none ends during a turn.
 const lease = 30 * time.Second
 
 // library is one candidate.
 type library struct {
 	name string
-	// connect makes a client as another process would have it.
+	// connect makes a client as a separate process would have it.
 	connect func(addr string) (process, error)
-	// commands are those that it sends to take and release, as Redis counts them.
+	// commands are the Redis commands, as Redis counts them, with which the library takes and releases.
 	commands []string
 }
 
 // process is one client of a library.
 type process struct {
-	// lock waits for the lock, and returns what releases it.
+	// lock waits for the lock, and returns the function that releases it.
 	lock  func(ctx context.Context, name string) (release func() error, err error)
 	close func()
 }
 
-// ours is the one whose figures are divided by those of the others.
+// ours is the library whose figures are divided by the others'.
 const ours = "this package"
 
 func libraries() []library {
@@ -64,7 +64,7 @@ func connectOurs(addr string) (process, error) {
 	}, nil
 }
 
-// connectRedsync leaves redsync its pauses between tries, 50 to 250 ms, and lets it try for ever.
+// connectRedsync keeps redsync's pauses between tries, 50 to 250 ms, and lets it try for ever.
 func connectRedsync(addr string) (process, error) {
 	c := client(addr)
 	sync := redsync.New(goredis.NewPool(c))
@@ -80,7 +80,7 @@ func connectRedsync(addr string) (process, error) {
 	}, nil
 }
 
-// connectRedislock lets it try every 10 ms: it has no pauses of its own, its documentation uses 100 ms.
+// connectRedislock lets it try every 10 ms: it has no default, and its documentation uses 100 ms.
 func connectRedislock(addr string) (process, error) {
 	c := client(addr)
 	locker := redislock.New(c)

@@ -61,7 +61,7 @@ func run(
 	return r.write(out)
 }
 
-// round gives each library its turns, another one first each time.
+// round gives each library its turns, a different one first each time.
 func (b *bench) round(ctx context.Context, r *report, round int) error {
 	trip, err := b.roundTrip(ctx)
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package locks
 
-// past is this package as it was at a commit: only in the build that -before makes.
+// past returns this package at an older commit, which only a build by -before contains.
 func past() []library { return nil }

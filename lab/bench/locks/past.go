@@ -8,10 +8,10 @@ import (
 	"seckill/lab/bench/locks/before/lock"
 )
 
-// pastCommit is whose code lies in the folder before; the build says it.
+// pastCommit is the commit whose code is in the folder before; the build sets it.
 var pastCommit string
 
-// past is this package as it was at a commit, with the settings of today's.
+// past returns this package at an older commit, with today's settings.
 func past() []library {
 	return []library{{asItWas + pastCommit, connectPast, []string{"evalsha", "eval"}}}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// report is all that was measured: figures[library][what] has one figure for each round.
+// report has all measurements: figures[library][what] has one figure per round.
 type report struct {
 	Date       string                          `json:"date"`
 	Go         string                          `json:"go"`
@@ -37,8 +37,8 @@ func (r *report) add(library, what string, figure float64) {
 	r.Figures[library][what] = append(r.Figures[library][what], figure)
 }
 
-// ratios returns, for each round, ours divided by another library's. Each is compared by itself: the best of three in
-// each round would be the one that was lucky in it.
+// ratios returns, for each round, ours divided by another library's. Each library is compared on its own: the best of
+// three in each round would be the one that was lucky.
 func (r *report) ratios(what, library string) []float64 {
 	var ratios []float64
 	for round, own := range r.Figures[ours][what] {
@@ -47,7 +47,7 @@ func (r *report) ratios(what, library string) []float64 {
 	return ratios
 }
 
-// roundTrips returns, for each round, a library's handover in round trips.
+// roundTrips returns, for each round, the duration of a library's handover in round trips.
 func (r *report) roundTrips(library string) []float64 {
 	var trips []float64
 	for round, own := range r.Figures[library][handoverTime] {
@@ -56,7 +56,7 @@ func (r *report) roundTrips(library string) []float64 {
 	return trips
 }
 
-// What the figures are of, besides the pairs per second of each scenario.
+// The figures in addition to the pairs per second of each scenario.
 const (
 	handoverTime = "handover p50 µs"
 	perHandover  = "commands per handover, 64 contenders"
@@ -123,7 +123,7 @@ func (r *report) markdown() string {
 	return b.String()
 }
 
-// processorTable prints the processor time of a pair.
+// processorTable prints the processor time of one acquire and release.
 func (r *report) processorTable(b *strings.Builder) {
 	b.WriteString("Processor time of acquire + release, of the library and Redis together, µs:\n\n|")
 	for _, s := range scenarios() {

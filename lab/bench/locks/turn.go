@@ -15,20 +15,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// scenario is how many take locks, and which.
+// scenario says how many contenders take locks, and which.
 type scenario struct {
 	name               string
 	clients, perClient int
 	names              naming
 }
 
-// naming is which locks those of a scenario take.
+// naming says which locks the contenders of a scenario take.
 type naming int
 
 const (
-	oneName    naming = iota // all the same, again and again
-	freshNames               // each time another one
-	ownNames                 // each their own, again and again
+	oneName    naming = iota // all the same one, again and again
+	freshNames               // a new one each time
+	ownNames                 // each their own one, again and again
 )
 
 func scenarios() []scenario {
@@ -41,7 +41,7 @@ func scenarios() []scenario {
 	}
 }
 
-// lock returns the name of the lock that a contender takes the next time.
+// lock returns the name of the lock that a contender takes next.
 func (n naming) lock(turn string, contender int, time int64) string {
 	switch n {
 	case freshNames:
@@ -53,19 +53,19 @@ func (n naming) lock(turn string, contender int, time int64) string {
 	}
 }
 
-// patience is how long a turn may last longer, when a waiter does not notice that the lock is free.
+// patience is how much longer a turn may last when a waiter does not notice that the lock is free.
 const patience = 3 * time.Second
 
-// pause is before everything whose latency is measured.
+// pause precedes everything whose latency is measured.
 const pause = 20 * time.Millisecond
 
-// bench is what the turns need.
+// bench is what the turns share.
 type bench struct {
 	addr      string
 	admin     *redis.Client
 	turn      time.Duration
 	handovers int
-	names     int // of locks so far: each turn has its own
+	names     int // number of locks so far: each turn has its own
 }
 
 func (b *bench) name() string {
@@ -73,17 +73,17 @@ func (b *bench) name() string {
 	return "lock" + strconv.Itoa(b.names)
 }
 
-// slicesOfTurn is in how many slices a library has its turn at a scenario: what is compared is to meet the same
-// machine.
+// slicesOfTurn is the number of slices of a library's turn at a scenario: compared libraries should meet the same state
+// of the machine.
 const slicesOfTurn = 4
 
-// score is what a library did in its slices so far.
+// score is the sum of a library's slices so far.
 type score struct {
 	pairs, commands float64 // acquire + release; Redis commands that they took
 	took, processor time.Duration
 }
 
-// contest counts what contenders do at the same time.
+// contest counts what the contenders do at the same time.
 type contest struct{ pairs, holders, contenders, turns atomic.Int64 }
 
 // contend takes and releases locks until the end.
@@ -92,7 +92,7 @@ func (c *contest) contend(ctx context.Context, p process, names naming, name str
 	for time.Now().Before(end) {
 		release, err := p.lock(ctx, names.lock(name, self, c.turns.Add(1)))
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it missed a release; what it did till then counts, and the time
+			return nil //nolint:nilerr // it missed a release; its pairs so far count, and so does the time
 		}
 		if err != nil {
 			return err
@@ -139,7 +139,7 @@ func (b *bench) slice(ctx context.Context, l library, s scenario, to *score) err
 	if err := group.Wait(); err != nil {
 		return fmt.Errorf("%s, %s: %w", l.name, s.name, err)
 	}
-	to.took += time.Since(begin) // with the last waiters
+	to.took += time.Since(begin) // including the last waiters
 	busy, err := b.processor(ctx)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (b *bench) slice(ctx context.Context, l library, s scenario, to *score) err
 	return nil
 }
 
-// handover returns the median time from the call of release to the other's return of lock.
+// handover returns the median time from the call of release to the other client's return from lock.
 func (b *bench) handover(ctx context.Context, l library) (time.Duration, error) {
 	name := b.name()
 	var processes [2]process
@@ -184,7 +184,7 @@ func (b *bench) handover(ctx context.Context, l library) (time.Duration, error) 
 			release, err := processes[(i+1)%2].lock(ctx, name)
 			waiting <- got{release, time.Now(), err}
 		}()
-		time.Sleep(pause) // until it waits; no library says when it does
+		time.Sleep(pause) // until the other waits; no library says when it does
 		begin := time.Now()
 		if err := release(); err != nil {
 			return 0, err
@@ -200,8 +200,7 @@ func (b *bench) handover(ctx context.Context, l library) (time.Duration, error) 
 	return delays[len(delays)/2], release()
 }
 
-// roundTrip returns the median time of a PING after a pause, which is what a handover finds: idle threads on both
-// sides.
+// roundTrip returns the median time of a PING after a pause, as before a handover: both sides have idle threads.
 func (b *bench) roundTrip(ctx context.Context) (time.Duration, error) {
 	var times []time.Duration
 	for range b.handovers {
@@ -216,7 +215,7 @@ func (b *bench) roundTrip(ctx context.Context) (time.Duration, error) {
 	return times[len(times)/2], nil
 }
 
-// processor returns the processor time of this process and of Redis so far.
+// processor returns the processor time so far of this process and of Redis.
 func (b *bench) processor(ctx context.Context) (time.Duration, error) {
 	var own syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
@@ -237,8 +236,8 @@ func (b *bench) processor(ctx context.Context) (time.Duration, error) {
 	return total, nil
 }
 
-// count returns how many commands of the library's Redis has run. Those that scripts run count only if the library
-// sends the same ones, which ours and redislock do not.
+// count returns how many of the library's commands Redis has run. Commands within scripts count only if the library
+// also sends such commands itself, which ours and redislock do not.
 func (b *bench) count(ctx context.Context, l library) (int64, error) {
 	stats, err := b.admin.Info(ctx, "commandstats").Result()
 	if err != nil {

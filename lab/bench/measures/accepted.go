@@ -10,24 +10,24 @@ import (
 	"seckill/lab/rig"
 )
 
-// starter starts a candidate with a voucher on sale.
+// starter starts a candidate that has a voucher on sale.
 type starter func(ctx context.Context, at *rig.Namespace, stock int64) (*rig.Server, error)
 
-// accepting measures how many purchases are answered each second, as fast as they are answered, and how many are
-// recorded.
+// accepting measures how many purchases are answered per second, each sent when the previous one is answered, and how
+// many are recorded.
 type accepting struct {
 	start starter
 	audit audit.Check // nil when nothing is sold
 	want  int         // the status of every answer
-	part  int         // its time is the plan's divided by this; 0 is all of it
-	// held keeps the sale's row in SQL locked while purchases come in, so that nothing is recorded meanwhile: what is
-	// measured is admission alone, and then how fast a backlog drains.
+	part  int         // divides the plan's duration; 0 is the same as 1
+	// held keeps the sale's row in SQL locked while purchases come in, so that nothing is recorded meanwhile: this
+	// measures admission alone, and then how fast a backlog drains.
 	held bool
-	// recordsAll says that the measurement waits until everything is recorded, as the audit requires.
+	// recordsAll makes the measurement wait until everything is recorded, as the audit requires.
 	recordsAll bool
 }
 
-// measure sends the load, waits until what was accepted is recorded, and audits the counts.
+// measure sends the load, waits until the accepted orders are recorded, and audits the counts.
 func (m accepting) measure(ctx context.Context, r *round, at *rig.Namespace) (t result.Trial, err error) {
 	server, err := m.start(ctx, at, rig.Unlimited)
 	if err != nil {
@@ -39,7 +39,7 @@ func (m accepting) measure(ctx context.Context, r *round, at *rig.Namespace) (t 
 		if release, err = at.LockSale(ctx); err != nil {
 			return t, err
 		}
-		defer func() { _ = release() }() // released below, unless that is never reached
+		defer func() { _ = release() }() // released below, unless an error comes first
 	}
 	empty, err := r.stores.UsedMemory(ctx)
 	if err != nil {
@@ -80,20 +80,20 @@ func (m accepting) measure(ctx context.Context, r *round, at *rig.Namespace) (t 
 			return t, err
 		}
 	}
-	// Audited when nothing writes any more.
+	// The audit runs once nothing writes any more.
 	if err = server.Stop(); err != nil {
 		return t, err
 	}
 	return t, m.audit(ctx, at, server, answers.Want)
 }
 
-// bytesSince is what each of some orders takes in Redis's memory, given what there was before them.
+// bytesSince returns the bytes per order in Redis's memory, given the memory used before the orders.
 func bytesSince(ctx context.Context, s *rig.Stores, before, orders int64) (float64, error) {
 	now, err := s.UsedMemory(ctx)
 	return float64(now-before) / float64(orders), err
 }
 
-// startSoldOut starts the service with a sale of one unit, which is sold.
+// startSoldOut starts the service with a sale whose only unit is sold.
 func (b *Bench) startSoldOut(ctx context.Context, at *rig.Namespace, _ int64) (*rig.Server, error) {
 	server, err := b.service().Start(ctx, at, 1)
 	if err != nil {

@@ -22,16 +22,16 @@ type Bench struct {
 	plan     Plan
 	stores   *rig.Stores
 	self     string // this program, whose command stage serves a design
-	dir      string // of the programs that are built
+	dir      string // for the programs that are built
 	server   string // the service's program
-	name     string // what progress calls it; "" for that of this checkout
-	before   *Bench // the same with a program from an older commit; nil: none
+	name     string // name in progress messages; "" for this checkout
+	before   *Bench // the same for a program of an older commit; nil: none
 	users    load.Users
 	progress io.Writer
 }
 
-// Open opens the stores, builds the service from this checkout, and signs tokens. self is this program, which is
-// every stage.
+// Open opens the stores, builds the service from this checkout, and signs tokens. self is the path of this program,
+// whose command stage runs the designs.
 func Open(ctx context.Context, p Plan, self string, progress io.Writer) (*Bench, error) {
 	b := &Bench{plan: p.fit(), self: self, progress: progress}
 	var err error
@@ -74,7 +74,7 @@ func (b *Bench) buildBefore(ctx context.Context) error {
 	if b.plan.Before == "" {
 		return nil
 	}
-	fmt.Fprintln(b.progress, "building server of", b.plan.Before)
+	fmt.Fprintln(b.progress, "building the server of", b.plan.Before)
 	before := *b
 	before.name = " of " + b.plan.Before
 	before.server = filepath.Join(b.dir, "server-before")
@@ -90,9 +90,9 @@ func (b *Bench) buildBefore(ctx context.Context) error {
 	return version.Build(ctx, root, id, before.server)
 }
 
-// Close removes the programs and restores the stores' settings, also when ctx has ended.
+// Close removes the programs and restores the stores' settings, even if ctx has ended.
 func (b *Bench) Close(ctx context.Context) {
-	_ = os.RemoveAll(b.dir) // in the temporary directory; nothing depends on it
+	_ = os.RemoveAll(b.dir) // in the temporary directory, so a failure does no harm
 	b.stores.Close(context.WithoutCancel(ctx), b.progress)
 }
 
@@ -107,7 +107,7 @@ func (b *Bench) run(ctx context.Context) result.Run {
 	return result.Run{Machine: b.stores.Describe(ctx), Plan: b.plan.describe()}
 }
 
-// burst is the load that most measurements want.
+// burst returns the load of most measurements.
 func (b *Bench) burst(to *rig.Server, duration time.Duration) load.Burst {
 	return load.Burst{
 		Users: b.users, Endpoints: []load.Endpoint{to.Endpoint()}, Connections: b.plan.Connections,
@@ -115,7 +115,7 @@ func (b *Bench) burst(to *rig.Server, duration time.Duration) load.Burst {
 	}
 }
 
-// inNamespace measures in a namespace that is cleared afterwards.
+// inNamespace measures in a namespace and clears it afterwards.
 func (b *Bench) inNamespace(ctx context.Context, measure func(at *rig.Namespace) error) error {
 	at, err := b.stores.NewNamespace(ctx)
 	if err != nil {
@@ -124,8 +124,8 @@ func (b *Bench) inNamespace(ctx context.Context, measure func(at *rig.Namespace)
 	return errors.Join(measure(at), at.Clear(context.WithoutCancel(ctx)))
 }
 
-// withService measures on a fresh instance of the service, and audits it at the end against what measure says was
-// accepted.
+// withService measures on a fresh instance of the service. At the end it audits that against the number of accepted
+// purchases that measure returns.
 func (b *Bench) withService(
 	ctx context.Context, measure func(at *rig.Namespace, server *rig.Server) (accepted int64, err error),
 ) error {

@@ -9,7 +9,7 @@ import (
 	"seckill/lab/bench/result"
 )
 
-// Compare compares the candidates: the rounds, which take longest, come last, because errors should show early.
+// Compare compares the candidates. The rounds take longest and come last, because errors should show early.
 func (b *Bench) Compare(ctx context.Context) (result.Run, error) {
 	run := b.run(ctx)
 	c := &result.Comparison{}
@@ -59,8 +59,8 @@ func (b *Bench) scaleIfWanted(ctx context.Context) ([]result.Trial, error) {
 	return trials, nil
 }
 
-// compareRound measures each candidate once. Those that the older service takes part in are measured with it right
-// before or right after, in turns by round; the others count for both.
+// compareRound measures each candidate once. Candidates that involve the service are measured for the older service
+// too, right before or right after, in turns by round; the others count for both.
 func (b *Bench) compareRound(ctx context.Context, n int) (now, before []result.Trial, err error) {
 	r := &round{Bench: b, number: n}
 	old := &round{Bench: b.before, number: n}
@@ -97,7 +97,8 @@ func (b *Bench) compareRound(ctx context.Context, n int) (now, before []result.T
 	return r.trials, old.trials, nil
 }
 
-// loggedIfAble is logged for an older service, which may not have what is measured: that stays empty in the report.
+// loggedIfAble is logged for an older service, which may lack the feature to be measured: that stays empty in the
+// report.
 func (r *round) loggedIfAble(ctx context.Context, s step) error {
 	_, err := r.logged(ctx, s)
 	if err == nil || ctx.Err() != nil {

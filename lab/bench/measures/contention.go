@@ -15,8 +15,8 @@ import (
 
 const (
 	contentionUnits   = 100  // on sale
-	contentionUsers   = 1000 // who want them
-	contentionRepeats = 4    // requests of each, at the same time
+	contentionUsers   = 1000 // users who want a unit
+	contentionRepeats = 4    // requests of each user, at the same time
 )
 
 // launcher starts one process.
@@ -57,7 +57,7 @@ func (b *Bench) contenders() []contender {
 	}
 }
 
-// contention lets each of them have its short sale, once: every user sends several requests at the same time.
+// contention runs one short sale per candidate: every user sends several requests at the same time.
 func (b *Bench) contention(ctx context.Context) ([]result.Contention, error) {
 	var all []result.Contention
 	for _, c := range b.contenders() {

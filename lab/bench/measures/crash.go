@@ -27,13 +27,13 @@ type victim struct {
 	killed  string
 	queue   audit.Queue   // where its orders wait
 	sell    launcher      // starts it, with a voucher on sale
-	write   launcher      // starts the writer, where it is a process of its own
-	restart launcher      // starts what was killed again
-	timeout time.Duration // how long that process is given to find what is left
+	write   launcher      // starts the writer, if it is a separate process
+	restart launcher      // starts the killed process again
+	timeout time.Duration // how long that process has to find the remaining orders
 	exact   bool          // it must lose nothing
 }
 
-// victims are the candidates with a queue, and the service. Of those with a queue in Redis only the writer is killed.
+// victims returns the candidates with a queue, and the service. With a queue in Redis, only the writer is killed.
 func (b *Bench) victims() []victim {
 	memory := b.stage("memory")
 	all := []victim{{
@@ -67,7 +67,7 @@ func (b *Bench) victims() []victim {
 	}
 	service := b.service()
 	return append(all, victim{
-		// Its orders are taken over once the killed instance's heartbeat has stopped for a while.
+		// Another instance takes its orders over once the killed one's heartbeat has stopped for a while.
 		name: candidate.Service, killed: wholeProcess, queue: audit.ServiceQueue, timeout: time.Minute, exact: true,
 		sell: func(ctx context.Context, at *rig.Namespace) (*rig.Server, error) {
 			return service.Start(ctx, at, rig.Unlimited)
@@ -78,7 +78,7 @@ func (b *Bench) victims() []victim {
 	})
 }
 
-// crashes kills each of them, once.
+// crashes kills each victim once.
 func (b *Bench) crashes(ctx context.Context) ([]result.Crash, error) {
 	var all []result.Crash
 	for _, v := range b.victims() {
@@ -127,14 +127,14 @@ func (b *Bench) crash(ctx context.Context, at *rig.Namespace, v victim) (c resul
 		}
 		time.Sleep(100 * time.Millisecond) // nothing signals the end
 	}
-	// It finishes what it has begun: counted before, that would be in neither place.
+	// It finishes the order that it has begun, which would be in neither store if counted before.
 	if err = errors.Join(err, again.Stop()); err != nil {
 		return c, err
 	}
 	return audit.Find(ctx, at, answers.Users, v.queue)
 }
 
-// sendAndKill sends load and kills a process in the middle of it, while it has taken orders that are not committed: the
+// sendAndKill sends load and kills a process in the middle of it, while it holds orders that are not committed: the
 // sale's row is locked at that moment.
 func (b *Bench) sendAndKill(
 	ctx context.Context, at *rig.Namespace, server, killed *rig.Server,
@@ -157,7 +157,7 @@ func (b *Bench) sendAndKill(
 		defer func() { _ = release() }() // nothing was written
 		select {
 		case <-ctx.Done():
-		case <-time.After(50 * time.Millisecond): // until the writer has come to the locked row
+		case <-time.After(50 * time.Millisecond): // until the writer waits for the locked row
 		}
 		killed.Kill()
 		return nil

@@ -36,7 +36,7 @@ func (c *curve) add(
 	return answers, err
 }
 
-// byConnections sends requests over more and more connections at the same time.
+// byConnections measures with more and more connections at the same time.
 func (b *Bench) byConnections(ctx context.Context, c *curve) error {
 	var counts []int
 	for _, n := range []int{16, 64, 256, 1024, 8192} {
@@ -82,7 +82,7 @@ func (b *Bench) byConnections(ctx context.Context, c *curve) error {
 	})
 }
 
-// bySales has more and more sales on sale at once; users ask for them round robin.
+// bySales measures with more and more sales at once; users ask for them in turn.
 func (b *Bench) bySales(ctx context.Context, c *curve) error {
 	return b.withService(ctx, func(at *rig.Namespace, server *rig.Server) (accepted int64, err error) {
 		for _, n := range []int{1, 10, 100, 1000} {
@@ -104,7 +104,7 @@ func (b *Bench) bySales(ctx context.Context, c *curve) error {
 	})
 }
 
-// byStock sells more and more units. The load stays the same, so that small sales are mostly refusals.
+// byStock measures with more and more units. The load stays the same, so small sales are mostly refusals.
 func (b *Bench) byStock(ctx context.Context, c *curve) error {
 	return b.withService(ctx, func(at *rig.Namespace, server *rig.Server) (accepted int64, err error) {
 		for _, stock := range []int64{100, 1000, 10_000, 100_000, 1_000_000} {

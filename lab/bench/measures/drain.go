@@ -10,14 +10,14 @@ import (
 	"seckill/lab/rig"
 )
 
-// untilRecorded is the time limit of a candidate that has to record everything: a slower one fails.
+// untilRecorded is the time limit of a candidate that must record everything; a slower one fails.
 const untilRecorded = time.Hour
 
 // drain is the recording after the last acceptance.
 type drain struct {
 	held    bool          // nothing could be recorded before
-	sample  time.Duration // over which the speed is measured, a second at most
-	maxWait time.Duration // a longer drain is estimated from the speed, not waited for
+	sample  time.Duration // how long the speed is measured, a second at most
+	maxWait time.Duration // a longer drain is estimated from the speed instead of waited for
 }
 
 // watch follows the recording and adds its figures to the trial.

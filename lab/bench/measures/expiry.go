@@ -12,7 +12,7 @@ import (
 	"seckill/lab/rig"
 )
 
-// expiryRates are the settings of SECKILL_CLOSE_RATE that are tried: the default, more, and in effect no bound.
+// expiryRates returns the settings of SECKILL_CLOSE_RATE to try: the default, more, and practically no limit.
 func expiryRates() []int { return []int{2000, 5000, 1_000_000} }
 
 // expiry sells a backlog of orders, lets their payment deadline pass, and watches them expire while another sale goes
@@ -34,7 +34,7 @@ func (b *Bench) expiry(ctx context.Context) (e result.Expiry, err error) {
 	return e, nil
 }
 
-// expire is one expiry at one setting; the other sale is measured by itself before, if its latency is wanted.
+// expire measures one expiry at one setting. If its latency is wanted, the other sale is first measured alone.
 func (b *Bench) expire(
 	ctx context.Context, at *rig.Namespace, one *result.ExpiryRate, quiet *result.Latency,
 ) (err error) {
@@ -84,11 +84,13 @@ func (b *Bench) expire(
 	if err = server.Stop(); err != nil {
 		return err
 	}
-	// Every unit that was given back is on sale again, in both stores; a stopped service may owe Redis its last ones.
+	// Every unit that was given back is on sale again, in both stores; a stopped service may not have applied the last
+	// ones in Redis.
 	return audit.Expired(ctx, at)
 }
 
-// sellBacklog sells a new voucher as often as the plan says, waits until that is recorded, and returns how often.
+// sellBacklog sells as many units of a new voucher as the plan says, waits until they are recorded, and returns how
+// many.
 func (b *Bench) sellBacklog(ctx context.Context, at *rig.Namespace, server *rig.Server) (orders int64, err error) {
 	if err = server.Sell(ctx, rig.Unlimited); err != nil {
 		return 0, err

@@ -21,15 +21,15 @@ const (
 	longListReaders  = 200
 )
 
-// halfLoad measures latency at half of what the service accepted in this round: requests are sent when they are due,
-// whether the earlier ones have been answered or not, as real buyers do.
+// halfLoad measures latency at half of the rate that the service accepted in this round. Like real buyers, it sends
+// requests when they are due, whether earlier ones have been answered or not.
 type halfLoad struct {
 	start starter
 	audit audit.Check // nil when nothing is sold
-	// probes are a few more buyers who wait for their rows (?wait=), on connections of their own: from their request
-	// to their answer is an upper bound of the time from acceptance to row, taken by one clock.
+	// probes adds some buyers who wait for their rows (?wait=), on connections of their own. The time from their
+	// request to their answer is an upper bound of the time from acceptance to row, measured by one clock.
 	probes bool
-	// readers read a list of 1 MB meanwhile, each once a second, over connections of their own.
+	// readers is how many read a list of 1 MB meanwhile, each once a second, over connections of their own.
 	readers int
 }
 
@@ -80,7 +80,7 @@ func (m halfLoad) measure(ctx context.Context, r *round, at *rig.Namespace) (t r
 	return t, m.audit(ctx, at, server, answers.Want)
 }
 
-// read lets the readers read while a burst of purchases lasts. Those who find too many others are refused, and come
+// read lets the readers read during a burst of purchases. A reader who is refused because of too many others tries
 // again.
 func (m halfLoad) read(ctx context.Context, beside load.Burst) error {
 	beside.Connections, beside.Rate = m.readers, float64(m.readers)

@@ -11,7 +11,7 @@ import (
 	"seckill/lab/rig"
 )
 
-// tokenHMAC measures one HMAC-SHA256 over what a token signs, by a state that is used again, in this process: no check
+// tokenHMAC measures one HMAC-SHA256 over the signed part of a token, in this process and with a reused state: no check
 // of a token can cost less.
 func tokenHMAC(ctx context.Context, r *round, _ *rig.Namespace) (t result.Trial, err error) {
 	mac := hmac.New(sha256.New, []byte("as long as the secrets that sign"))

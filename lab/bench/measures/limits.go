@@ -11,7 +11,7 @@ import (
 // limitsWarmUp is longer than a comparison's: thousands of connections take a while to open.
 const limitsWarmUp = 2 * time.Second
 
-// FindLimits measures curves in rounds, and the stampede, then the long sale, waiting and expiry, once.
+// FindLimits measures curves and the stampede in rounds, then the long sale, waiting and expiry, once each.
 func (b *Bench) FindLimits(ctx context.Context) (result.Run, error) {
 	patient := *b
 	b = &patient

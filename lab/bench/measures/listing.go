@@ -18,7 +18,7 @@ const (
 	longList  = 240 // vouchers with the longest rules: some 1 MB
 )
 
-// fillLongList puts vouchers into the shop of the sale until its list has 1 MB, which changes as the sale sells.
+// fillLongList adds vouchers to the shop of the sale until its list has 1 MB. The list changes as the sale sells.
 func fillLongList(ctx context.Context, server *rig.Server) error {
 	if err := server.FillShop(ctx, longList-1, strings.Repeat("🎟", 1024)); err != nil {
 		return err
@@ -27,7 +27,7 @@ func fillLongList(ctx context.Context, server *rig.Server) error {
 	return err
 }
 
-// listing measures how many times a second the list of a shop is answered, and how often an answer asks a store.
+// listing measures how many times per second the list of a shop is answered, and how often an answer calls a store.
 func listing(ctx context.Context, r *round, at *rig.Namespace) (t result.Trial, err error) {
 	server, err := r.service().Start(ctx, at, rig.Unlimited)
 	if err != nil {
@@ -50,12 +50,12 @@ func listing(ctx context.Context, r *round, at *rig.Namespace) (t result.Trial, 
 		return t, err
 	}
 	t.Figures[result.BodyBytes] = float64(length)
-	// At least one: a figure of 0 is one that was not measured.
+	// At least one, since a figure of 0 counts as not measured.
 	t.Figures[result.StoreCalls] = float64(max(calls-idle, 1)) / t.Figures[result.Answered]
 	return t, nil
 }
 
-// plainListing is the same with plain Gin and a constant that is as long as the service's list in this round.
+// plainListing measures plain Gin with a constant answer as long as the service's list in this round.
 func plainListing(ctx context.Context, r *round, at *rig.Namespace) (t result.Trial, err error) {
 	length := int(r.figure(candidate.ServiceList, result.BodyBytes))
 	if length == 0 {
@@ -70,7 +70,7 @@ func plainListing(ctx context.Context, r *round, at *rig.Namespace) (t result.Tr
 	return t, err
 }
 
-// readLists reads lists as fast as they are answered.
+// readLists reads lists one after the other, as fast as they are answered.
 func (r *round) readLists(ctx context.Context, server *rig.Server, t *result.Trial) error {
 	burst := r.burst(server, r.plan.Duration)
 	burst.Get, burst.Want = rig.ListPath(), http.StatusOK
@@ -85,7 +85,7 @@ func (r *round) readLists(ctx context.Context, server *rig.Server, t *result.Tri
 	return nil
 }
 
-// storeCalls counts what both stores are asked meanwhile.
+// storeCalls counts the calls of both stores while meanwhile runs.
 func (r *round) storeCalls(ctx context.Context, meanwhile func() error) (int64, error) {
 	before, err := r.stores.Calls(ctx)
 	if err != nil {

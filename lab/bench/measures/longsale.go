@@ -14,7 +14,7 @@ import (
 	"seckill/lab/rig"
 )
 
-// LongSale sells to more buyers than there are units, and holds the sale's report to the ledger.
+// LongSale sells to more buyers than there are units, and compares the sale's report with the ledger.
 func (b *Bench) LongSale(ctx context.Context) (result.LongSale, error) {
 	s, err := b.longSale(ctx)
 	if err != nil {
@@ -69,17 +69,17 @@ func (b *Bench) longSale(ctx context.Context) (s result.LongSale, err error) {
 	return s, err
 }
 
-// watchSale notes how far the sale is until ctx ends.
+// watchSale records the progress of the sale until ctx ends.
 func watchSale(ctx context.Context, at *rig.Namespace, c *load.Counters, began time.Time, s *result.LongSale) error {
 	for {
 		recorded, err := at.Recorded(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // the sale is over: so is this
+			return nil //nolint:nilerr // the sale is over, and so is watching it
 		case err != nil:
 			return err
 		}
-		// Counted after the rows, so that never less than nothing waits.
+		// Counted after the rows, so that the number of waiting orders is never negative.
 		m := result.Moment{
 			Second: time.Since(began).Seconds(), Accepted: c.Want.Load(), Refused: c.Other.Load(), Recorded: recorded,
 		}

@@ -11,37 +11,37 @@ import (
 
 // Plan is what one run does.
 type Plan struct {
-	Compare     bool // the candidates with each other
-	Limits      bool // limits and curves
+	Compare     bool // compare the candidates
+	Limits      bool // measure limits and curves
 	Rounds      int
 	Duration    time.Duration // measured part of a trial
 	WarmUp      time.Duration // unmeasured part before it
-	MaxDrain    time.Duration // a longer drain is estimated, not waited for
+	MaxDrain    time.Duration // a longer drain is estimated instead of waited for
 	Connections int
 	Scale       ScalePlan
 	Sale        SalePlan
-	Stampede    int // connections at most
-	Waiting     int // buyers who wait for their rows at once
+	Stampede    int // most connections
+	Waiting     int // buyers who wait for their rows at the same time
 	Expiry      ExpiryPlan
 	Only        *regexp.Regexp // which candidates take part; nil: all
-	Before      string         // a commit whose service is measured too, in turn with this one; "": none
+	Before      string         // a commit whose service is measured in turn with this one; "": none
 }
 
-// ScalePlan is how far sales, stock and buyers go apart when it is measured whether they matter.
+// ScalePlan says how different sales, stocks and buyers are when the benchmark measures whether they matter.
 type ScalePlan struct {
-	Sales    int   // many, where one sale is compared with many
-	Buyers   int64 // who have bought already, where no buyers are compared with many
-	Requests int64 // of a burst
+	Sales    int   // the number of sales that is compared with one sale
+	Buyers   int64 // the number of earlier buyers that is compared with none
+	Requests int64 // requests of a burst
 }
 
-// SalePlan is a long sale: more buyers than units.
+// SalePlan is a long sale, with more buyers than units.
 type SalePlan struct{ Buyers, Units int64 }
 
-// ExpiryPlan is what an expiry is measured with.
+// ExpiryPlan sets the measurement of expiry.
 type ExpiryPlan struct {
 	Overdue int64         // orders in the backlog
-	Rate    float64       // purchases a second of the sale that goes on meanwhile
-	Watched time.Duration // for which each expiry is watched
+	Rate    float64       // purchases per second of the sale that goes on meanwhile
+	Watched time.Duration // how long each expiry is watched
 }
 
 // Full is the plan for figures worth quoting.
@@ -54,7 +54,7 @@ func Full() Plan {
 	}
 }
 
-// Quick is the plan for a look at the figures, in under three minutes.
+// Quick is the plan for a first impression of the figures, in under three minutes.
 func Quick() Plan {
 	return Plan{
 		Rounds: 5, Duration: 500 * time.Millisecond, WarmUp: 200 * time.Millisecond, MaxDrain: time.Second,
@@ -64,7 +64,7 @@ func Quick() Plan {
 	}
 }
 
-// Smoke is the plan for seeing that everything runs and all counts add up; its figures mean nothing.
+// Smoke is the plan that only checks that everything runs and all counts add up; its figures mean nothing.
 func Smoke() Plan {
 	return Plan{
 		Rounds: 1, Duration: 200 * time.Millisecond, WarmUp: 50 * time.Millisecond, MaxDrain: 100 * time.Millisecond,
@@ -74,18 +74,18 @@ func Smoke() Plan {
 	}
 }
 
-// fit shortens the bursts over many small sales: what these have together must last for all rounds.
+// fit shortens the bursts over many small sales, whose units together must last for all rounds.
 func (p Plan) fit() Plan {
 	p.Scale.Requests = min(p.Scale.Requests, int64(smallStock*p.Scale.Sales/max(p.Rounds, 1)))
 	return p
 }
 
-// takesPart says whether one of the candidates is wanted.
+// takesPart reports whether one of the candidates is wanted.
 func (p Plan) takesPart(names ...string) bool {
 	return p.Only == nil || slices.ContainsFunc(names, p.Only.MatchString)
 }
 
-// users is how many users a run needs.
+// users returns how many users a run needs.
 func (p Plan) users() int {
 	n := int(load.MaxRate * (p.WarmUp + p.Duration).Seconds())
 	n = max(n, contentionUsers, p.Rounds*int(p.Scale.Requests)+p.Connections)
@@ -96,7 +96,7 @@ func (p Plan) users() int {
 	return n
 }
 
-// describe is the plan as it stands in the result.
+// describe returns the plan as the result contains it.
 func (p Plan) describe() result.Plan {
 	return result.Plan{
 		Rounds: p.Rounds, Seconds: p.Duration.Seconds(), Connections: p.Connections,

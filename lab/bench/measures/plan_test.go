@@ -22,7 +22,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestUsers: there are enough users for the largest of the measurements that are planned.
+// TestUsers: there are enough users for the largest planned measurement.
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	p := Plan{Rounds: 1, Duration: time.Second, Connections: 10, Sale: SalePlan{Buyers: 1_000_000}}
@@ -35,8 +35,8 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestSteps: every candidate of a round is one that reports know, once; the service comes before what depends on its
-// rate.
+// TestSteps: reports know every candidate of a round, each occurs once, and the service comes before candidates that
+// depend on its rate.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	var seen []string

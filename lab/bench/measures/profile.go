@@ -13,8 +13,8 @@ import (
 	"seckill/lab/rig"
 )
 
-// Profile takes a processor profile of the service while it sells for half of the plan's duration and refuses, sold
-// out, for the other half: what the compiler is to optimise for.
+// Profile takes a processor profile of the service, for the compiler's optimisation: it sells for half of the plan's
+// duration, and refuses, sold out, for the other half.
 func (b *Bench) Profile(ctx context.Context) (profile []byte, err error) {
 	err = b.withOperations(ctx, func(_ *rig.Namespace, server *rig.Server, operations string) error {
 		url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", operations, int(b.plan.Duration.Seconds()))
@@ -26,7 +26,7 @@ func (b *Bench) Profile(ctx context.Context) (profile []byte, err error) {
 	return profile, err
 }
 
-// withOperations runs the service with the address of its operations, where it can be profiled and traced.
+// withOperations runs the service with its address for operators, where it can be profiled and traced.
 func (b *Bench) withOperations(
 	ctx context.Context, f func(at *rig.Namespace, server *rig.Server, operations string) error,
 ) error {

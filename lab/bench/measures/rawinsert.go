@@ -10,11 +10,11 @@ import (
 	"seckill/lab/rig"
 )
 
-// rawBatch is as many rows as the service's recorder writes in one transaction.
+// rawBatch is how many rows the service's recorder writes in one transaction.
 const rawBatch = 500
 
-// rawInsert measures the limit of the recording side: the service's own tables and columns, written by database/sql in
-// batches of one statement and one transaction each, with nothing read and nothing decided.
+// rawInsert measures the limit of recording: database/sql writes the service's own tables and columns, in batches of
+// one statement and one transaction each, without reading or deciding anything.
 func rawInsert(ctx context.Context, r *round, at *rig.Namespace) (t result.Trial, err error) {
 	if err = r.service().Migrate(ctx, at); err != nil {
 		return t, err

@@ -16,18 +16,18 @@ import (
 
 const (
 	rawConnections = 8
-	rawPipeline    = 128 // buyers on their way in one write, whether one call each or all in one
+	rawPipeline    = 128 // buyers sent in one write, whether in one call each or all in one
 )
 
-// rawScript measures the limit of the admission side: the service's own script on a sale that the service has opened,
-// called as fast as Redis answers, with so many buyers in each call, and nothing else.
+// rawScript measures the limit of admission: the service's own script on a sale that the service has opened, called as
+// fast as Redis answers, with that many buyers per call.
 func rawScript(buyers int64) measurement {
 	return func(ctx context.Context, r *round, at *rig.Namespace) (t result.Trial, err error) {
 		server, err := r.service().Start(ctx, at, rig.Unlimited)
 		if err != nil {
 			return t, err
 		}
-		if err = server.Stop(); err != nil { // the sale stays in Redis; nothing records
+		if err = server.Stop(); err != nil { // the sale stays in Redis, and nothing is recorded
 			return t, err
 		}
 		keys := []string{
@@ -65,14 +65,14 @@ func rawScript(buyers int64) measurement {
 	}
 }
 
-// admitRaw admits the next users in one write: calls with so many buyers each.
+// admitRaw admits the next users in one write of calls with that many buyers each.
 func admitRaw(ctx context.Context, rdb *redis.Client, keys []string, voucher, first, buyers int64) error {
 	script := redis.NewScript(scripts.Source("seckill"))
 	pipe := rdb.Pipeline()
 	for user := first; user < first+rawPipeline; user += buyers {
 		args := []any{voucher, 0, 0, 1_000_000_000, buyers, ""}
 		for i := range buyers {
-			args = append(args, user+i, (user+i)<<20) // a number as long as an order id
+			args = append(args, user+i, (user+i)<<20) // as many digits as an order id
 		}
 		script.EvalSha(ctx, pipe, keys, args...)
 	}

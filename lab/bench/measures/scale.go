@@ -14,11 +14,11 @@ import (
 	"seckill/lab/rig"
 )
 
-// smallStock is the stock of a sale that has little, bigStock of one that has much.
+// smallStock and bigStock are the stocks of sales with few and with many units.
 const smallStock, bigStock = 100, 1_000_000
 
-// scale measures what a purchase costs with one and with many sales, with small and large stocks, with no and with
-// many earlier buyers: one process, all its sales on sale at once, bursts in turn.
+// scale measures what a purchase costs with one and with many sales, with small and large stocks, with no and with many
+// earlier buyers: one process, all its sales open at once, bursts in turn.
 func (b *Bench) scale(ctx context.Context) (trials []result.Trial, err error) {
 	err = b.inNamespace(ctx, func(at *rig.Namespace) (err error) {
 		server, sales, err := b.openScale(ctx, at)
@@ -27,10 +27,10 @@ func (b *Bench) scale(ctx context.Context) (trials []result.Trial, err error) {
 		}
 		defer func() { err = errors.Join(err, server.Stop()) }()
 		next := map[string]int64{}
-		accepted := b.plan.Scale.Buyers + 1 // and the one of tryUntilSold
+		accepted := b.plan.Scale.Buyers + 1 // and the one order of tryUntilSold
 		names := []string{candidate.OneSale, candidate.ManySales, candidate.SmallSales, candidate.FullSale}
 		for n := range b.plan.Rounds {
-			// Another one begins each round: the first is at a disadvantage.
+			// A different one begins each round, since the first is at a disadvantage.
 			names = append(names[1:], names[0])
 			for _, name := range names {
 				burst := load.Burst{
@@ -64,7 +64,7 @@ func (b *Bench) scale(ctx context.Context) (trials []result.Trial, err error) {
 }
 
 // openScale creates the sales as an admin does. The many buyers come from the ledger: their rows are inserted while the
-// service is down, and the service rebuilds their sale in Redis when it starts, as it does after Redis has lost one.
+// service is down, and the service rebuilds their sale in Redis when it starts, as after a loss in Redis.
 func (b *Bench) openScale(
 	ctx context.Context, at *rig.Namespace,
 ) (server *rig.Server, sales map[string][]int64, err error) {
@@ -112,8 +112,8 @@ func (b *Bench) openScale(
 	return server, sales, tryUntilSold(ctx, server, full)
 }
 
-// tryUntilSold buys one unit. A rebuilt sale sells again once every instance has forgotten that it may have been sold
-// out, a second later (rule 11, docs/architecture.md).
+// tryUntilSold buys one unit. A rebuilt sale sells again a second later, once every instance has forgotten that it may
+// have been sold out (rule 11, docs/architecture.md).
 func tryUntilSold(ctx context.Context, server *rig.Server, voucher int64) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -14,10 +14,10 @@ import (
 	"seckill/lab/rig"
 )
 
-// stampedeTime is how long the connections of a stampede take to come.
+// stampedeTime is how long it takes to open the connections of a stampede.
 const stampedeTime = 3 * time.Second
 
-// stampedes are a stampede in each round.
+// stampedes measures one stampede per round.
 func (b *Bench) stampedes(ctx context.Context) (all []result.Stampede, err error) {
 	for range b.plan.Rounds {
 		s, err := b.stampede(ctx)
@@ -33,8 +33,8 @@ func (b *Bench) stampedes(ctx context.Context) (all []result.Stampede, err error
 	return all, nil
 }
 
-// stampede opens as many connections as the machine allows within seconds, one purchase on each, with ordinary load
-// before and after it; and as many to plain Gin, for what a connection costs there.
+// stampede opens as many connections as the machine allows within seconds, with one purchase on each, and ordinary load
+// before and after. It does the same to plain Gin, to compare the memory of a connection.
 func (b *Bench) stampede(ctx context.Context) (s result.Stampede, err error) {
 	plain := result.Stampede{}
 	plain.Connections, _ = load.MaxConnections(b.plan.Stampede)
@@ -71,7 +71,7 @@ func (b *Bench) stampede(ctx context.Context) (s result.Stampede, err error) {
 		if s.Left, err = server.Memory(); err != nil {
 			return 0, err
 		}
-		// Buyers without an answer may have an order all the same.
+		// Even buyers without an answer may have an order.
 		known := accepted + s.Accepted
 		if s.Failed == 0 {
 			return known, nil
@@ -95,7 +95,7 @@ func (b *Bench) plainStampede(ctx context.Context, s *result.Stampede) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, plain.Stop()) }()
-		// It grows to its usual size first, as the service does.
+		// It first grows to its usual size, like the service.
 		if _, err = b.burst(plain, b.plan.Duration/2).Send(ctx); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (b *Bench) plainStampede(ctx context.Context, s *result.Stampede) error {
 	})
 }
 
-// buyAllAtOnce is the stampede itself.
+// buyAllAtOnce runs the stampede itself.
 func (b *Bench) buyAllAtOnce(ctx context.Context, server *rig.Server, s *result.Stampede) {
 	var mu sync.Mutex
 	var wg, open sync.WaitGroup

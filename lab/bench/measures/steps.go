@@ -10,19 +10,19 @@ import (
 	"seckill/lab/rig"
 )
 
-// measurement is what is measured of a candidate in one round, in a namespace of its own.
+// measurement measures a candidate in one round, in a namespace of its own.
 type measurement func(ctx context.Context, r *round, at *rig.Namespace) (result.Trial, error)
 
 // step is a candidate's part of a round.
 type step struct {
 	candidate string
 	measure   measurement
-	// appendfsync is Redis's durability meanwhile.
+	// appendfsync is Redis's setting meanwhile.
 	appendfsync string
 }
 
-// steps are those of a round. Candidates that are compared with each other are close together, because the machine is
-// not the same from one minute to the next.
+// steps returns the steps of a round. Candidates that are compared with each other are close together, because the
+// machine changes from one minute to the next.
 func (b *Bench) steps() []step {
 	of := func(name string) starter { return b.stage(name).Start }
 	selling := func(s starter, check audit.Check, part int) measurement {

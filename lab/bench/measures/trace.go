@@ -14,14 +14,14 @@ import (
 	"seckill/lab/rig"
 )
 
-// traceTime is for how long each load is recorded: a trace of Go's runtime grows by 10 MB a second and more.
-// The load goes on a little longer, as perf takes its time to begin.
+// traceTime is how long each load is recorded: a trace of Go's runtime grows by 10 MB per second and more. The load
+// goes on for traceSlack longer, as perf needs time to start.
 const traceTime, traceSlack = 2 * time.Second, 2 * time.Second
 
-// Trace records what the service and the machine do while a thousand sales are sold in turn, and at half load: for
-// each a trace of Go's runtime (go tool trace), and what perf has of the scheduler, with a table of how long each
-// process waits for a processor. Both go to a directory. Without perf, or without the right to trace the kernel, that
-// part is left out and said so.
+// Trace records the service and the machine while a thousand sales are sold in turn, and at half load. For each it
+// writes a trace of Go's runtime (go tool trace), perf's record of the scheduler, and a table of how long each process
+// waits for a processor, to a directory. Without perf, or without the right to trace the kernel, it says so and leaves
+// that part out.
 func (b *Bench) Trace(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (b *Bench) Trace(ctx context.Context, dir string) error {
 	return nil
 }
 
-// traceLoad records one load. At half load the rate is half of what the burst before has shown.
+// traceLoad records one load. Half load has half of the rate that the burst before has shown.
 func (b *Bench) traceLoad(ctx context.Context, path string, sales int, half bool) error {
 	return b.withOperations(ctx, func(at *rig.Namespace, server *rig.Server, operations string) error {
 		vouchers, err := server.CreateSales(ctx, sales, bigStock)
@@ -62,7 +62,7 @@ func (b *Bench) traceLoad(ctx context.Context, path string, sales int, half bool
 	})
 }
 
-// record sends the burst twice: while the runtime is traced, and while the scheduler is.
+// record sends the burst twice: once while the runtime is traced, once while the scheduler is.
 func (b *Bench) record(ctx context.Context, server *rig.Server, operations, path string, burst load.Burst) error {
 	url := fmt.Sprintf("http://%s/debug/pprof/trace?seconds=%d", operations, int(traceTime.Seconds()))
 	traced, err := b.during(ctx, burst, func(ctx context.Context) error {
@@ -93,7 +93,7 @@ func (b *Bench) record(ctx context.Context, server *rig.Server, operations, path
 	return nil
 }
 
-// during sends a burst, and does something else from the end of its warm-up.
+// during sends a burst, and runs a function from the end of its warm-up.
 func (b *Bench) during(
 	ctx context.Context, burst load.Burst, do func(context.Context) error,
 ) (answers load.Answers, err error) {

@@ -17,7 +17,7 @@ type round struct {
 	trials []result.Trial // so far
 }
 
-// figure is what a candidate has shown in this round.
+// figure returns a candidate's figure in this round.
 func (r *round) figure(name string, figure result.Name) float64 {
 	for _, t := range r.trials {
 		if t.Candidate == name {
@@ -40,14 +40,14 @@ func (r *round) trial(ctx context.Context, s step) (t result.Trial, err error) {
 	return t, err
 }
 
-// figuresOf are a burst's.
+// figuresOf returns the figures of a burst.
 func figuresOf(a load.Answers) map[result.Name]float64 {
 	return map[result.Name]float64{
 		result.Answered: float64(a.Want), result.Rate: a.Rate, result.P50: millis(a.P50), result.P99: millis(a.P99),
 	}
 }
 
-// addTime adds what an answer cost each process, in microseconds.
+// addTime adds each process's time per answer, in microseconds.
 func addTime(figures map[result.Name]float64, spent rig.ProcessorTime, answers int64) {
 	if answers == 0 {
 		return

@@ -14,10 +14,10 @@ import (
 	"seckill/lab/rig"
 )
 
-// waitFor is what each buyer asks for: longer than it takes until all of them wait.
+// waitFor is each buyer's waiting time: longer than it takes until all of them wait.
 const waitFor = "?wait=30s"
 
-// waiting lets many buyers wait for their rows while nothing can be recorded, reads the instance's memory, and then
+// waiting lets many buyers wait for their rows while nothing can be recorded, measures the instance's memory, and then
 // lets recording begin.
 func (b *Bench) waiting(ctx context.Context) (w result.Waiting, err error) {
 	w.Buyers, _ = load.MaxConnections(b.plan.Waiting)
@@ -100,8 +100,8 @@ func (w *waiters) buy(ctx context.Context, users load.Users, server *rig.Server)
 	return nil
 }
 
-// after waits for all answers, which must say that the order is recorded, and returns after how many microseconds each
-// came.
+// after waits for all answers, which must say that the order is recorded, and returns when each came, in microseconds
+// since began.
 func (w *waiters) after(began time.Time) (micros []uint32, err error) {
 	err = w.asking.Wait()
 	for _, at := range w.answered {
@@ -110,7 +110,7 @@ func (w *waiters) after(began time.Time) (micros []uint32, err error) {
 	return micros, err
 }
 
-// awaitQueued waits, for a minute at most, until so many orders are in the stream.
+// awaitQueued waits, for a minute at most, until n orders are in the stream.
 func awaitQueued(ctx context.Context, at *rig.Namespace, n int64) error {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		queued, err := audit.Waiting(ctx, at)

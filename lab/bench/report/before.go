@@ -7,8 +7,8 @@ import (
 	"seckill/lab/bench/result"
 )
 
-// beforeTable has a row for each target, with what the service of the older commit reached beside what this one does,
-// and a row for each process's time of an order.
+// beforeTable has a row for each target, with the older commit's result beside this one's, and a row for each process's
+// time per order.
 func beforeTable(run result.Run) string {
 	before, now := comparedBefore(run), compared(run)
 	rows := [][]string{{"", "Figure", "Before, " + run.Before.Commit, "After, " + run.Machine.Commit, "Target", ""}}
@@ -31,7 +31,7 @@ func beforeTable(run result.Run) string {
 	return grid(rows)
 }
 
-// beforeSection is the table with what it was measured with.
+// beforeSection returns the table and how it was measured.
 func beforeSection(run result.Run, name string) string {
 	return fmt.Sprintf("Measured in one run on %s, the two services in turn in each of %d rounds "+
 		"([every single figure](%s%s.json)).\n\n%s",

@@ -23,7 +23,7 @@ func printTargets(w io.Writer, targets []result.Target) {
 	}
 }
 
-// markdown is the comparison as a page.
+// markdown returns the comparison as a page.
 func (c comparison) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Accepted and recorded orders, %s\n\n%s\n\n", c.machine.Date, machineText(c.machine))
@@ -51,8 +51,7 @@ func (c comparison) markdown() string {
 	return b.String()
 }
 
-// sections are the comparison's parts of the page beside the reports. The mark "rushes" is
-// older than the word contention.
+// sections returns the comparison's parts of the page beside the reports. The section "rushes" has the contention.
 func (c comparison) sections(name string) map[string]string {
 	return map[string]string{
 		"run": fmt.Sprintf("The figures are of %s: median of %d rounds, lowest and highest in brackets. %s "+

@@ -7,7 +7,7 @@ import (
 	"seckill/lab/bench/result"
 )
 
-// costTable says how much processor time an answer takes, by process.
+// costTable shows the processor time of an answer, by process.
 func (c comparison) costTable() string {
 	rows := [][]string{
 		{"Processor time per answer, µs", "candidate", "Redis", "database", "load generator", "together"},
@@ -28,8 +28,8 @@ func (c comparison) costTable() string {
 	return grid(rows)
 }
 
-// bounds say how fast a purchase can be on this machine: what its parts cost by themselves, against what it costs here,
-// and against the tutorials' stream.
+// bounds says how fast a purchase can be on this machine: the cost of its parts alone, compared with its cost here and
+// with the tutorials' stream.
 func (c comparison) bounds() string {
 	floor, all := over(c.floors()).median, c.totalTime(candidate.Service).median
 	stream := c.totalTime(candidate.Stream).median

@@ -13,7 +13,7 @@ import (
 // spread is a figure over all rounds.
 type spread struct{ median, low, high float64 }
 
-// over returns the spread of samples; the zero spread if nothing was measured. A sample of 0 was not measured.
+// over returns the spread of samples; the zero spread if nothing was measured. A sample of 0 counts as not measured.
 func over(samples []float64) spread {
 	measured := slices.DeleteFunc(slices.Clone(samples), func(v float64) bool { return v <= 0 })
 	n := len(measured)
@@ -24,7 +24,7 @@ func over(samples []float64) spread {
 	return spread{median: (measured[(n-1)/2] + measured[n/2]) / 2, low: measured[0], high: measured[n-1]}
 }
 
-// text is a figure with its spread; what was not measured is a dash.
+// text returns a figure with its spread; a dash if it was not measured.
 func (s spread) text(digits int) string {
 	if s == (spread{}) {
 		return "–"
@@ -32,7 +32,7 @@ func (s spread) text(digits int) string {
 	return fmt.Sprintf("%.*f (%.*f–%.*f)", digits, s.median, digits, s.low, digits, s.high)
 }
 
-// whole is the median, rounded; what was not measured is empty.
+// whole returns the median, rounded; "" if it was not measured.
 func (s spread) whole() string {
 	if s == (spread{}) {
 		return ""
@@ -40,14 +40,14 @@ func (s spread) whole() string {
 	return figure(s.median)
 }
 
-// comparison is a comparison with what its report needs to look up.
+// comparison is a comparison, with the lookups that its report needs.
 type comparison struct {
 	*result.Comparison
 	machine result.Machine
 	plan    result.Plan
 }
 
-// samples are a candidate's samples of a figure; none if it was not measured.
+// samples returns a candidate's samples of a figure; none if it was not measured.
 func (c comparison) samples(name string, figure result.Name) []float64 {
 	for _, s := range c.Candidates {
 		if s.Candidate == name {
@@ -61,10 +61,10 @@ func (c comparison) spread(name string, figure result.Name) spread {
 	return over(c.samples(name, figure))
 }
 
-// totalTime is the processor time of an answer over all processes, in microseconds.
+// totalTime returns the processor time of an answer over all processes, in microseconds.
 func (c comparison) totalTime(name string) spread { return over(c.totalTimes(name)) }
 
-// totalTimes are the same, round by round.
+// totalTimes returns the same, round by round.
 func (c comparison) totalTimes(name string) []float64 {
 	var total []float64
 	for _, process := range []result.Name{result.LoadTime, result.ServerTime, result.RedisTime, result.DatabaseTime} {
@@ -78,9 +78,9 @@ func (c comparison) totalTimes(name string) []float64 {
 	return total
 }
 
-// floors are the processor time, in microseconds, below which no purchase can be answered and recorded, round by round:
-// plain Gin and its load, one HMAC, a buyer in the raw script, a row of the raw insert. Empty where a part was not
-// measured.
+// floors returns, round by round, the processor time, in microseconds, below which no purchase can be answered and
+// recorded: plain Gin and its load, one HMAC, one buyer in the raw script, one row of the raw insert. It is empty if a
+// part was not measured.
 func (c comparison) floors() []float64 {
 	parts := [][]float64{
 		c.totalTimes(candidate.Gin), c.totalTimes(candidate.HMAC),
@@ -100,7 +100,7 @@ func (c comparison) floors() []float64 {
 	return floors
 }
 
-// grid is rows as a Markdown table that is readable as it is; the first row is the head.
+// grid formats rows as a Markdown table that is readable as text; the first row is the head.
 func grid(rows [][]string) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -124,7 +124,7 @@ func grid(rows [][]string) string {
 	return b.String()
 }
 
-// figure writes a figure with thousands apart: 1,234,567; below ten with decimals, where it has some.
+// figure formats a figure with separated thousands: 1,234,567; with decimals, if any, below ten.
 func figure(v float64) string {
 	if math.Abs(v) < 10 && v != math.Trunc(v) {
 		return fmt.Sprintf("%.2g", v)

@@ -8,7 +8,7 @@ import (
 	"seckill/lab/bench/result"
 )
 
-// limits are limits and curves with what their report needs to look up.
+// limits are limits and curves, with the lookups that their report needs.
 type limits struct {
 	*result.Limits
 	machine result.Machine
@@ -21,7 +21,7 @@ func bounded(run result.Run) limits {
 	answered := result.Target{ID: "P16", What: "share of a stampede that is answered 201, 202, 403 or 409"}
 	memory := result.Target{ID: "P16", What: "memory of a connection in a stampede / with plain Gin"}
 	all := l.Stampedes
-	if len(all) == 0 { // a result from before there was one in each round
+	if len(all) == 0 { // an older result, without one per round
 		all = []result.Stampede{l.Stampede}
 	}
 	for _, s := range all {

@@ -9,7 +9,7 @@ import (
 	"seckill/lab/bench/result"
 )
 
-// machineText says where the figures were taken.
+// machineText says where the figures were measured.
 func machineText(m result.Machine) string {
 	return fmt.Sprintf("Commit %s, %s on %s, %d × %s, Redis %s, database %s. Load generator, candidate, Redis and "+
 		"database share this machine.",
@@ -25,7 +25,7 @@ func durabilityText(m result.Machine) string {
 	return "Durability: " + strings.Join(settings, ", ") + "."
 }
 
-// fileName is what a run's files are called: its date and commit.
+// fileName returns the name of a run's files: its date and commit.
 func fileName(m result.Machine) string { return day(m) + "-" + m.Commit }
 
 func day(m result.Machine) string {

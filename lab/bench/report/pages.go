@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// The words of the pages are written by hand, their figures by the benchmark, between marks such as these.
+// The pages' words are written by hand, and the benchmark writes their figures between marks such as these.
 const (
 	sectionBegins = "<!-- measured: %s -->\n"
 	sectionEnds   = "<!-- measured until here -->\n"
 )
 
-// UpdatePage puts the sections into a page, if there is one, and says whether there is.
+// UpdatePage puts the sections into a page and reports whether the page exists.
 func UpdatePage(path string, sections map[string]string) (updated bool, err error) {
 	page, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
@@ -30,7 +30,7 @@ func UpdatePage(path string, sections map[string]string) (updated bool, err erro
 	return true, os.WriteFile(path, []byte(text), 0o644)
 }
 
-// replaceSection replaces what stands between a section's marks.
+// replaceSection replaces the text between a section's marks.
 func replaceSection(page, name, body string) (string, error) {
 	before, rest, found := strings.Cut(page, fmt.Sprintf(sectionBegins, name))
 	if !found {

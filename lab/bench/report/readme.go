@@ -8,7 +8,7 @@ import (
 	"seckill/lab/bench/result"
 )
 
-// wording is the words in which a README reports the figures.
+// wording has the words of a README around the figures.
 type wording struct {
 	file    string
 	line    string // accepted, times the stream's; recorded, times the stream's; refused
@@ -18,7 +18,7 @@ type wording struct {
 	comment string   // sold out / plain Gin, always / everysec
 }
 
-// wordings are those of the READMEs.
+// wordings returns the wordings of the READMEs.
 func wordings() []wording {
 	return []wording{
 		{
@@ -51,7 +51,7 @@ func wordings() []wording {
 	}
 }
 
-// readme is a README's sections.
+// readme returns a README's sections.
 func (c comparison) readme(name string, w wording) map[string]string {
 	median := func(id, what string) float64 {
 		for _, t := range c.Targets {

@@ -1,6 +1,6 @@
-// Package report shows results of the benchmark: tables on the terminal, and Markdown and JSON in a directory, with
-// the figures of the pages around it. It derives ratios, spreads and verdicts from plain results (lab/bench/result)
-// and does not know how they were measured, so a stored result can be reported again.
+// Package report shows results of the benchmark: as tables on the terminal, as Markdown and JSON in a directory, and as
+// figures in the pages around that. It derives ratios, spreads and verdicts from plain results (lab/bench/result) and
+// does not know how they were measured, so a stored result can be reported again.
 package report
 
 import (
@@ -45,8 +45,8 @@ func Print(run result.Run, w io.Writer) {
 	}
 }
 
-// Write writes the result into the directory as Markdown and JSON, named by date and commit, and updates the
-// figures in the page beside the directory and in the READMEs two levels above it, where there are such.
+// Write writes the result into the directory as Markdown and JSON, named by date and commit. It also updates the
+// figures in the page beside the directory and in the READMEs two levels above it, if these exist.
 func Write(run result.Run, dir string, progress io.Writer) error {
 	if run.Comparison != nil {
 		if err := writeComparison(run, dir, progress); err != nil {

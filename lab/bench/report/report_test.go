@@ -13,7 +13,7 @@ import (
 	"seckill/lab/bench/result"
 )
 
-// example is a comparison with something in every part.
+// example returns a comparison with something in every part.
 func example() result.Run {
 	var trials []result.Trial
 	for _, name := range candidate.All() {
@@ -42,7 +42,7 @@ func example() result.Run {
 	}
 }
 
-// withBefore is example with an older service, an order of which takes longer.
+// withBefore returns example with an older service whose orders take longer.
 func withBefore() result.Run {
 	run := example()
 	run.Before = &result.Before{
@@ -84,7 +84,7 @@ func TestTargetsMeasured(t *testing.T) {
 	}
 }
 
-// TestBounds: HTTP side, HMAC, script and row are added up, and compared with what an order takes.
+// TestBounds: HTTP side, HMAC, script and row are added up, and compared with the cost of an order.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	run := example()
@@ -108,7 +108,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestPage: the page in docs has a place for everything that is measured, so that no run ends with an error there.
+// TestPage: the page in docs has a section for everything that is measured, so that no run ends with an error there.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/benchmarks.md")
@@ -119,7 +119,7 @@ func TestPage(t *testing.T) {
 	if err = os.WriteFile(dir+".md", page, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err = Write(withBefore(), dir, io.Discard); err != nil { // no README lies there
+	if err = Write(withBefore(), dir, io.Discard); err != nil { // there is no README
 		t.Fatal(err)
 	}
 	if err = Write(exampleLimits(), dir, io.Discard); err != nil {
@@ -170,7 +170,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestRead: a file that holds no result is an error, also an earlier format.
+// TestRead: a file that is no result, or has an earlier format, is an error.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"not JSON": "#", "another format": `{"machine":{},"turns":[]}`} {
@@ -184,7 +184,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadmes: the READMEs have a place for the figures, in both languages.
+// TestReadmes: the READMEs have a section for the figures, in both languages.
 func TestReadmes(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -216,7 +216,7 @@ func TestReadmes(t *testing.T) {
 	}
 }
 
-// TestBefore: where an older commit's service was measured too, the page has all targets before and after.
+// TestBefore: if an older commit's service was measured too, the page has all targets before and after.
 func TestBefore(t *testing.T) {
 	t.Parallel()
 	run := withBefore()

@@ -32,13 +32,13 @@ func (c comparison) candidateTable() string {
 	return grid(rows)
 }
 
-// answersWhenRecorded says that a candidate answers after the row is committed: what is seen to be recorded during the
-// load is the rate of answers, cut off at its ends.
+// answersWhenRecorded reports whether a candidate answers after the row is committed. Its rate of recording under load
+// is then the rate of answers, cut off at both ends.
 func answersWhenRecorded(name string) bool {
 	return slices.Contains([]string{candidate.Check, candidate.Update, candidate.UserLock, candidate.RedisLock}, name)
 }
 
-// stageTable puts speed and faults of the designs side by side.
+// stageTable shows the speed and the faults of the designs side by side.
 func (c comparison) stageTable() string {
 	rows := [][]string{{"Stage", "Answers/s", "Recorded/s meanwhile", "What goes wrong"}}
 	for _, name := range []string{
@@ -64,7 +64,7 @@ func (c comparison) stageTable() string {
 		}))
 }
 
-// fault says what was seen to go wrong with a design in this run.
+// fault says what went wrong with a design in this run.
 func (c comparison) fault(name string) string {
 	var faults []string
 	for _, f := range c.Contention {

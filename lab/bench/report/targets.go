@@ -7,7 +7,7 @@ import (
 	"seckill/lab/bench/result"
 )
 
-// targets are all figures that have a target.
+// targets returns all figures that have a target.
 func (c comparison) targets() []result.Target {
 	sales, buyers := figure(float64(c.plan.Sales)), figure(float64(c.plan.Buyers))
 	return []result.Target{
@@ -47,7 +47,7 @@ func (c comparison) targets() []result.Target {
 	}
 }
 
-// ratio divides a figure of two candidates round by round.
+// ratio divides a figure of one candidate by that of another, round by round.
 func (c comparison) ratio(id, what string, figure result.Name, above, below string) result.Target {
 	upper, lower := c.samples(above, figure), c.samples(below, figure)
 	t := result.Target{ID: id, What: what}
@@ -59,8 +59,8 @@ func (c comparison) ratio(id, what string, figure result.Name, above, below stri
 	return t
 }
 
-// overFloor divides what an accepted and recorded order costs all processes by the floor of a purchase: plain Gin with
-// its load, one HMAC, the raw script's Redis and the raw insert's database, round by round.
+// overFloor divides the cost of an accepted and recorded order, over all processes, by the floor of a purchase: plain
+// Gin with its load, one HMAC, the raw script in Redis and the raw insert in the database, round by round.
 func (c comparison) overFloor() result.Target {
 	t := result.Target{ID: "P2b", What: "processor time of an order / floor of a purchase"}
 	all, floor := c.totalTimes(candidate.Service), c.floors()
@@ -72,12 +72,12 @@ func (c comparison) overFloor() result.Target {
 	return t
 }
 
-// figure is a figure of one candidate.
+// figure returns a figure of one candidate.
 func (c comparison) figure(id, what, unit, name string, figure result.Name) result.Target {
 	return result.Target{ID: id, What: what, Unit: unit, Samples: c.samples(name, figure)}
 }
 
-// drainOf scales the drain to a backlog of so many orders, where the backlog was large enough to measure by.
+// drainOf scales the drain to a backlog of that many orders, if the backlog was large enough to measure with.
 func (c comparison) drainOf(orders float64) result.Target {
 	t := result.Target{ID: "P8", What: "drain of " + figure(orders) + " accepted orders", Unit: "s"}
 	drains := c.samples(candidate.ServiceHeld, result.Drain)
@@ -107,7 +107,7 @@ func verdict(t result.Target) string {
 	return "missed"
 }
 
-// reached is how much of the target a figure reaches: 1 is all of it, more is better.
+// reached returns how much of the target a figure reaches: 1 is all of it, more is better.
 func reached(t result.Target, figure float64) float64 {
 	switch {
 	case figure <= 0:
@@ -134,7 +134,7 @@ func targetFigure(t result.Target) string {
 	return s.text(digits) + unit(t)
 }
 
-// goal is the target as text.
+// goal returns the target as text.
 func goal(t result.Target) string {
 	sign := "≥"
 	if t.UpperBound {

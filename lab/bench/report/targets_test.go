@@ -8,7 +8,7 @@ import (
 	"seckill/lab/bench/result"
 )
 
-// TestTarget: what a target is, whether it is met, and by how much, also where less is better.
+// TestTarget: a target's text, whether it is met, and by how much, including targets for which less is better.
 func TestTarget(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -53,13 +53,13 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// of is a comparison of trials.
+// of returns a comparison of trials.
 func of(trials ...result.Trial) comparison {
 	return comparison{Comparison: &result.Comparison{Candidates: result.Collect(trials)}}
 }
 
-// TestRatio: the median of the ratios of each round, not the ratio of the medians; a round without one of them is
-// left out.
+// TestRatio: the median of each round's ratio, not the ratio of the medians; a round without one of the two is left
+// out.
 func TestRatio(t *testing.T) {
 	t.Parallel()
 	rate := func(name string, round int, v float64) result.Trial {
@@ -89,7 +89,7 @@ func TestOver(t *testing.T) {
 		{nil, spread{}},
 		{[]float64{0, 0}, spread{}},
 		{[]float64{4, 1, 3, 2}, spread{2.5, 1, 4}},
-		{[]float64{0, 3, 5, 9}, spread{5, 3, 9}}, // what was not measured counts for nothing
+		{[]float64{0, 3, 5, 9}, spread{5, 3, 9}}, // figures that were not measured do not count
 	} {
 		if got := over(tt.samples); got != tt.want {
 			t.Errorf("over(%v) = %v, want %v", tt.samples, got, tt.want)
@@ -97,7 +97,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestDrainOf: a drain is scaled to the backlog that the target names; one too small to measure by is none.
+// TestDrainOf: a drain is scaled to the target's backlog; one that was too small to measure with is left out.
 func TestDrainOf(t *testing.T) {
 	t.Parallel()
 	drain := func(round int, backlog, seconds float64) result.Trial {
@@ -111,8 +111,8 @@ func TestDrainOf(t *testing.T) {
 	}
 }
 
-// TestStampedeTargets: each stampede is a sample of what was answered and of what a connection took; a result from
-// before there were several is one.
+// TestStampedeTargets: each stampede is a sample of the answers and of the memory of a connection; an older result has
+// one.
 func TestStampedeTargets(t *testing.T) {
 	t.Parallel()
 	good := result.Stampede{Connections: 1024, Accepted: 1024, Idle: 10, Peak: 30, PlainIdle: 5, PlainPeak: 15}

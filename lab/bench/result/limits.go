@@ -1,12 +1,12 @@
 package result
 
-// Limits is what the measurement of limits and curves found out.
+// Limits is the result of measuring limits and curves.
 type Limits struct {
 	Connections []Series `json:"connections"` // by connections, of plain Gin and the service
 	Sales       []Series `json:"sales"`       // by sales on sale at once
 	Stock       []Series `json:"stock"`       // by units of one sale; late buyers are refused
 	Stampede    Stampede `json:"stampede"`
-	// Stampedes are all of them, one in each round: Stampede is the first.
+	// Stampedes are all stampedes, one per round; Stampede is the first.
 	Stampedes []Stampede `json:"stampedes,omitempty"`
 	Targets   []Target   `json:"targets,omitempty"` // derived from the rest by the report
 	Sale      LongSale   `json:"sale"`
@@ -14,7 +14,7 @@ type Limits struct {
 	Expiry    Expiry     `json:"expiry"`
 }
 
-// Stampede is what became of very many connections that were opened within a short time, one purchase on each, and
+// Stampede is the result of very many connections that were opened within a short time, with one purchase on each, and
 // stayed open until all were answered.
 type Stampede struct {
 	Connections int     `json:"connections"`
@@ -36,7 +36,7 @@ type Stampede struct {
 	PlainFailed int64   `json:"plainFailed"`
 }
 
-// KilobytesEach returns the memory of a connection, of the service and of plain Gin.
+// KilobytesEach returns the memory per connection, of the service and of plain Gin.
 func (s Stampede) KilobytesEach() (service, plain float64) {
 	n := float64(max(s.Connections, 1)) / 1024
 	return (s.Peak - s.Idle) / n, (s.PlainPeak - s.PlainIdle) / n
@@ -56,7 +56,7 @@ type LongSale struct {
 	Progress   []Moment `json:"points"`
 }
 
-// Moment is how far a sale was at one time, in sums since the start.
+// Moment is the state of a sale at one time, as sums since its start.
 type Moment struct {
 	Second   float64 `json:"second"`
 	Accepted int64   `json:"accepted"`
@@ -64,7 +64,7 @@ type Moment struct {
 	Recorded int64   `json:"recorded"`
 }
 
-// Waiting is what became of many buyers who waited for their rows at the same time, on one instance, while another one
+// Waiting is the result of many buyers who waited for their rows at the same time, on one instance, while another one
 // recorded as well.
 type Waiting struct {
 	Buyers     int     `json:"buyers"`
@@ -75,7 +75,7 @@ type Waiting struct {
 	P99        float64 `json:"p99Millis"`
 }
 
-// Expiry is how a backlog of overdue orders expired while another sale went on.
+// Expiry says how a backlog of overdue orders expired while another sale went on.
 type Expiry struct {
 	Backlog int64        `json:"backlog"`
 	Rate    float64      `json:"purchasesPerSecond"` // of the sale that goes on

@@ -1,6 +1,6 @@
 package result
 
-// Machine is where and on what figures were taken: they are worth nothing without it.
+// Machine says where figures were measured, and on what: without that they are worth nothing.
 type Machine struct {
 	Date       string            `json:"date"` // RFC 3339
 	Commit     string            `json:"commit"`
@@ -13,7 +13,7 @@ type Machine struct {
 	Durability map[string]string `json:"durability"` // settings of the stores
 }
 
-// Plan is how they were taken.
+// Plan says how figures were measured.
 type Plan struct {
 	Rounds      int     `json:"rounds"`
 	Seconds     float64 `json:"secondsPerTrial"`

@@ -1,6 +1,6 @@
-// Package result is what the benchmark found out, as plain data: figures with a sample for each round, and records of
-// what is measured once. It does not know how a figure was measured, nor how it is shown. Measurements return results,
-// reports read them, and a result that was stored as JSON can be reported again.
+// Package result has the benchmark's results as plain data: figures with one sample per round, and records of what is
+// measured once. It does not know how a figure was measured, nor how it is shown. Measurements return results, reports
+// read them, and a result that was stored as JSON can be reported again.
 package result
 
 // Run is one run of the benchmark. Either part may be missing.
@@ -36,8 +36,8 @@ type Target struct {
 	Samples    []float64 `json:"samples"` // of the rounds in which it was measured
 }
 
-// Contention is a short sale at which every user sent several requests at once: what a candidate gets wrong, beside how
-// fast it is.
+// Contention is a short sale in which every user sent several requests at once: it shows a candidate's mistakes beside
+// its speed.
 type Contention struct {
 	Candidate  string `json:"candidate"`
 	Processes  int    `json:"processes"`
@@ -47,8 +47,8 @@ type Contention struct {
 	Duplicates int64  `json:"duplicates"` // orders of users who had one
 }
 
-// Crash is what became of accepted orders when a process was killed with SIGKILL in the middle of a sale, and started
-// again.
+// Crash says what happened to accepted orders when a process was killed with SIGKILL in the middle of a sale and
+// started again.
 type Crash struct {
 	Candidate string `json:"candidate"`
 	Killed    string `json:"killed"`   // what was killed

@@ -2,7 +2,7 @@ package result
 
 import "slices"
 
-// Name names a figure. Its unit belongs to it.
+// Name names a figure, including its unit.
 type Name string
 
 // The figures.
@@ -12,31 +12,31 @@ const (
 	Rate     Name = "answers" // in the measured part
 	P50      Name = "latency p50"
 	P99      Name = "latency p99"
-	// RecordedMeanwhile is while purchases came in, RecordedDraining after the last of them, if there was a backlog to
-	// measure it by.
+	// RecordedMeanwhile was measured while purchases came in; RecordedDraining after the last of them, if the backlog
+	// was large enough.
 	RecordedMeanwhile Name = "recorded under load"
 	RecordedDraining  Name = "recorded draining"
 	Backlog           Name = "backlog" // accepted and not recorded when the last answer came
 	Drain             Name = "drain"
-	// RowP50 and RowP99 are from a buyer's request until the answer that the order has its row.
+	// RowP50 and RowP99 are the time from a buyer's request until the answer that the order has its row.
 	RowP50 Name = "row p50"
 	RowP99 Name = "row p99"
-	// WaitingBytes is what an order takes in Redis while it waits, RecordedBytes what remains of it afterwards.
+	// WaitingBytes is an order's memory in Redis while it waits, RecordedBytes what remains of that afterwards.
 	WaitingBytes  Name = "Redis memory per waiting order"
 	RecordedBytes Name = "Redis memory per recorded order"
 	ServerMemory  Name = "server memory" // resident
 	BodyBytes     Name = "length of an answer"
-	StoreCalls    Name = "store calls per answer" // of both stores, less those that they get while nobody reads
-	// LoadProcessors is how many processors the load generator took: what it takes, the candidate has not.
+	StoreCalls    Name = "store calls per answer" // of both stores, minus their calls while nobody reads
+	// LoadProcessors is how many processors the load generator used, which were not available to the candidate.
 	LoadProcessors Name = "processors of the load generator"
-	// The processor time of an answer (of a row, where rows are inserted) while the load lasted, by process.
+	// The processor time of an answer (of a row, where rows are inserted) during the load, by process.
 	LoadTime     Name = "processor time, load generator"
 	ServerTime   Name = "processor time, candidate"
 	RedisTime    Name = "processor time, Redis"
 	DatabaseTime Name = "processor time, database"
 )
 
-// units are the figures in the order in which they are stored.
+// units returns the figures in the order in which they are stored, with their units.
 func units() []struct {
 	name Name
 	unit string
@@ -69,7 +69,7 @@ func units() []struct {
 	}
 }
 
-// Series is what one candidate did over the rounds.
+// Series has one candidate's results over the rounds.
 type Series struct {
 	Candidate string   `json:"candidate"`
 	At        int64    `json:"at,omitempty"` // its point on the axis of a curve
@@ -81,11 +81,11 @@ type Figure struct {
 	Name    Name      `json:"name"`
 	Unit    string    `json:"unit"`
 	Samples []float64 `json:"samples"` // one for each round; 0 where it was not measured
-	// Estimated says that at least one sample was computed and not waited for.
+	// Estimated says that at least one sample was computed, not measured to the end.
 	Estimated bool `json:"estimated,omitempty"`
 }
 
-// Trial is what one candidate did in one round.
+// Trial has one candidate's results in one round.
 type Trial struct {
 	Candidate string
 	At        int64 // its point on the axis of a curve
@@ -95,7 +95,7 @@ type Trial struct {
 	DrainEstimated bool
 }
 
-// Collect brings trials together by candidate and point, in the order of their first ones.
+// Collect groups trials by candidate and point, in the order of their first trials.
 func Collect(trials []Trial) []Series {
 	var all []Series
 	for _, first := range trials {
@@ -124,7 +124,7 @@ func Collect(trials []Trial) []Series {
 	return all
 }
 
-// Figure returns the series' figure of this name; one without samples if it was not measured.
+// Figure returns the series' figure with this name; without samples if it was not measured.
 func (s Series) Figure(name Name) Figure {
 	for _, f := range s.Figures {
 		if f.Name == name {
@@ -134,5 +134,5 @@ func (s Series) Figure(name Name) Figure {
 	return Figure{Name: name}
 }
 
-// LeastBacklog is how many orders must wait for the speed of their recording to be worth a figure.
+// LeastBacklog is how many orders must wait for the speed of their recording to be meaningful.
 const LeastBacklog = 2000

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCollect: trials become series by candidate and point, samples stand at their round, and 0 is not measured.
+// TestCollect: trials are grouped by candidate and point, samples are ordered by round, and 0 counts as not measured.
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	got := Collect([]Trial{

@@ -18,15 +18,15 @@ var admit = redis.NewScript(admissionSource)
 
 // queue holds accepted orders until they are recorded.
 type queue interface {
-	// kind is its name in the script, and the end of its key in Redis.
+	// kind returns its name in the script, which also ends its key in Redis.
 	kind() string
-	// push takes an accepted order, where the script has not queued it.
+	// push takes an accepted order, if the script has not queued it.
 	push(p purchase)
-	// consume records one order after the other until ctx ends. It finishes what it has taken by then.
+	// consume records one order after the other until ctx ends, and then finishes the order that it has taken.
 	consume(ctx context.Context, record func(context.Context, purchase) error) error
 }
 
-// admission lets a script decide and answers at once; the order is recorded later.
+// admission answers as soon as a script has decided; the order is recorded later.
 type admission struct {
 	shop  *shop
 	queue queue
@@ -35,7 +35,7 @@ type admission struct {
 // queueKey is the key of a kind of queue in Redis.
 func (s *shop) queueKey(kind string) string { return s.prefix + kind + ".orders" }
 
-// Buy takes an id from Redis, then asks the script: two round trips for every request.
+// Buy takes an id from Redis, then calls the script: two round trips for every request.
 func (a *admission) Buy(ctx context.Context, userID, voucher int64, _ time.Duration) (order.Order, error) {
 	id, err := a.shop.nextID(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ type database struct {
 	shop *shop
 	// purchase takes a unit and writes the order, in a transaction.
 	purchase func(ctx context.Context, s *shop, tx *sql.Tx, p purchase) error
-	// lock lets one purchase of a user through at a time; the returned function ends it.
+	// lock lets one purchase of a user through at a time, until the returned function is called.
 	lock func(ctx context.Context, userID int64) (unlock func(), err error)
 }
 
@@ -43,7 +43,7 @@ func (d *database) Buy(ctx context.Context, userID, voucher int64, _ time.Durati
 	return p.order(), nil
 }
 
-// checkThenAct is the first version: between the check of the stock, which Buy has made, and the write, others write.
+// checkThenAct is the first version: others write between Buy's check of the stock and this write.
 func checkThenAct(ctx context.Context, s *shop, tx *sql.Tx, p purchase) error {
 	if err := notBoughtYet(ctx, tx, p); err != nil {
 		return err
@@ -56,7 +56,7 @@ func checkThenAct(ctx context.Context, s *shop, tx *sql.Tx, p purchase) error {
 }
 
 // conditionalUpdate makes the check of the stock a part of its write. The check whether the user has bought is still
-// apart from the insert of the order.
+// separate from the insert of the order.
 func conditionalUpdate(ctx context.Context, s *shop, tx *sql.Tx, p purchase) error {
 	if err := notBoughtYet(ctx, tx, p); err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Package stages has the steps by which this service's design is usually reached, each a small server of its own
-// behind the service's HTTP side. Each corrects a fault of the one before it, and the benchmark shows both: what it
-// does in a second, and what it gets wrong.
+// Package stages has the steps by which designs usually arrive at this service's, each a small server behind the
+// service's HTTP side. Each corrects a fault of the previous one, and the benchmark shows both: its speed, and its
+// mistakes.
 //
 //	gin          Gin alone answers with a constant, and checks no token: the limit of the HTTP side
 //	bare         the service's own HTTP side accepts every request and does nothing: what its token check and
@@ -14,7 +14,7 @@
 //	pubsub       PUBLISH and SUBSCRIBE: what is sent without a subscriber is lost
 //	stream       a stream with a consumer group, as the tutorials do: nothing is lost, one order per transaction
 //
-// They are fair copies, not caricatures: pools as large as the load, ids, stock and buyers in Redis as usual,
-// statements and transactions as few as they can be, one writer behind each queue. What they lack (idempotence,
-// reconciliation, batches) is left out as it is there.
+// They are fair copies, not caricatures: pools as large as the load, ids, stock and buyers in Redis as usual, as few
+// statements and transactions as possible, one writer behind each queue. What the usual designs lack (idempotence,
+// reconciliation, batches) they lack too.
 package stages

@@ -16,8 +16,8 @@ const ginStage = "gin"
 // plainAnswer is as long as the service's answer to an accepted purchase.
 const plainAnswer = `{"success":true,"data":{"orderId":"500000000000000001","status":"queued"}}`
 
-// serveGin answers purchases with a constant, and lists with a constant of so many bytes, by Gin alone: no token, no
-// middleware, no header but those that net/http and Gin set. It is the limit of the HTTP side.
+// serveGin answers purchases with a constant, and lists with a constant of listBytes bytes, with Gin alone: no token,
+// no middleware, no headers beyond those of net/http and Gin. It is the limit of the HTTP side.
 func serveGin(ctx context.Context, addr string, listBytes int) error {
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()

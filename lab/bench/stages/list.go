@@ -13,11 +13,11 @@ import (
 type listQueue struct{ shop *shop }
 
 func (listQueue) kind() string  { return "list" }
-func (listQueue) push(purchase) {} // the script has
+func (listQueue) push(purchase) {} // the script has queued it
 
 func (q listQueue) consume(ctx context.Context, record func(context.Context, purchase) error) error {
 	for ctx.Err() == nil {
-		// Not ended by ctx: an answer that is under way would be an order lost.
+		// Does not end with ctx: an answer that is under way would be a lost order.
 		popped, err := q.shop.rdb.BRPop(context.WithoutCancel(ctx), time.Second, q.shop.queueKey(q.kind())).Result()
 		switch {
 		case errors.Is(err, redis.Nil):
@@ -36,7 +36,7 @@ func (q listQueue) consume(ctx context.Context, record func(context.Context, pur
 	return nil
 }
 
-// parsePurchase reads what the script wrote.
+// parsePurchase parses the script's text.
 func parsePurchase(text string) (p purchase, err error) {
 	_, err = fmt.Sscan(text, &p.id, &p.user, &p.voucher)
 	return p, err

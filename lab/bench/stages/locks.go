@@ -17,7 +17,7 @@ import (
 // noLock does not lock.
 func noLock(context.Context, int64) (func(), error) { return func() {}, nil }
 
-// processLocks are locks of users in this process's memory. Two users share one only by rare chance.
+// processLocks are users' locks in this process's memory. Two users share one only by rare chance.
 type processLocks [1 << 16]sync.Mutex
 
 func (l *processLocks) lock(_ context.Context, userID int64) (func(), error) {
@@ -31,8 +31,8 @@ var unlockSource string
 
 var unlock = redis.NewScript(unlockSource)
 
-// redisLocks are locks of users in Redis, with a lease and an owner. A request that does not get its user's lock is
-// refused at once: another of the user's requests is buying.
+// redisLocks are users' locks in Redis, with a lease and an owner. A request that does not get its user's lock is
+// refused at once: another request of the user is buying.
 type redisLocks struct{ shop *shop }
 
 const lease = 10 * time.Second

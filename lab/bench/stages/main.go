@@ -16,7 +16,7 @@ import (
 	"seckill/lab/bench/front"
 )
 
-// options say what to be and where everything is.
+// options say which stage to run and where the stores are.
 type options struct {
 	stage, addr, redis, prefix, dsn string
 	stock                           int64
@@ -25,7 +25,7 @@ type options struct {
 	sell, record                    bool
 }
 
-// Run is one of the stages until ctx ends: see the package comment for which.
+// Run runs one of the stages until ctx ends; the package comment lists them.
 func Run(ctx context.Context, args []string, _, stderr io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("stage", flag.ContinueOnError)
@@ -72,7 +72,7 @@ func run(ctx context.Context, o options) error {
 			return err
 		}
 	}
-	// The writer ends after the last purchase: what it has not taken by then stays queued, to be counted.
+	// The writer ends after the last purchase. Orders that it has not taken by then stay queued, to be counted.
 	writing, stopWriting := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWriting()
 	var group errgroup.Group

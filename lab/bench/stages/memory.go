@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// memoryQueue is a channel. It is lost with the process, and so is what is in it.
+// memoryQueue is a channel. It is lost with the process, and so are its orders.
 type memoryQueue struct{ waiting chan purchase }
 
 func newMemoryQueue() memoryQueue { return memoryQueue{make(chan purchase, 1<<20)} }
@@ -13,7 +13,7 @@ func newMemoryQueue() memoryQueue { return memoryQueue{make(chan purchase, 1<<20
 func (memoryQueue) kind() string      { return "memory" }
 func (q memoryQueue) push(p purchase) { q.waiting <- p }
 
-// consume logs at its end how many orders it leaves behind: only this process knows.
+// consume logs at its end how many orders it leaves behind, as only this process knows.
 func (q memoryQueue) consume(ctx context.Context, record func(context.Context, purchase) error) error {
 	for ctx.Err() == nil {
 		select {

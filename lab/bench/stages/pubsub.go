@@ -10,16 +10,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// pubsubQueue is a channel of Redis. It keeps nothing: a message reaches the subscribers of this moment, if there are
-// any.
+// pubsubQueue is a channel of Redis. It stores nothing: a message reaches only the subscribers of that moment.
 type pubsubQueue struct{ shop *shop }
 
 func (pubsubQueue) kind() string  { return "pubsub" }
-func (pubsubQueue) push(purchase) {} // the script has
+func (pubsubQueue) push(purchase) {} // the script has sent it
 
 func (q pubsubQueue) consume(ctx context.Context, record func(context.Context, purchase) error) error {
 	sub := q.shop.rdb.Subscribe(ctx, q.shop.queueKey(q.kind()))
-	defer func() { _ = sub.Close() }() // what it has not received is lost either way
+	defer func() { _ = sub.Close() }() // messages that it has not received are lost either way
 	for ctx.Err() == nil {
 		received, err := sub.ReceiveTimeout(ctx, 200*time.Millisecond)
 		if timeout := net.Error(nil); ctx.Err() != nil || errors.As(err, &timeout) && timeout.Timeout() {

@@ -26,7 +26,7 @@ type shop struct {
 // purchase is an order on its way into the table.
 type purchase struct{ id, user, voucher int64 }
 
-// order is what the buyer is answered.
+// order returns the answer to the buyer.
 func (p purchase) order() order.Order {
 	return order.Order{ID: p.id, UserID: p.user, VoucherID: p.voucher, Status: order.Queued}
 }
@@ -34,8 +34,8 @@ func (p purchase) order() order.Order {
 func (s *shop) stockKey() string  { return s.prefix + "seckill:stock:1" }
 func (s *shop) buyersKey() string { return s.prefix + "seckill:order:1" }
 
-// prepare creates the tables and puts the stock into Redis. Where only a queue's writer records, one order per user
-// is a unique key as well; the stages without a queue have none, as in the tutorials.
+// prepare creates the tables and writes the stock into Redis. With unique, one order per user is a unique key too, as
+// in the tutorials where only a queue's writer records; stages without a queue have none.
 func (s *shop) prepare(ctx context.Context, stock int64, unique bool) error {
 	key := "KEY"
 	if unique {
@@ -58,7 +58,7 @@ func (s *shop) prepare(ctx context.Context, stock int64, unique bool) error {
 	return s.rdb.Set(ctx, s.stockKey(), stock, 0).Err()
 }
 
-// nextID counts the day's orders in Redis, as the tutorials do: a round trip for every id.
+// nextID counts the day's orders in Redis, as the tutorials do: one round trip per id.
 func (s *shop) nextID(ctx context.Context) (int64, error) {
 	now := time.Now().UTC()
 	count, err := s.rdb.Incr(ctx, s.prefix+"icr:order:"+now.Format("2006:01:02")).Result()

@@ -11,7 +11,7 @@ import (
 
 const bareStage = "bare"
 
-// build returns what sells in the named stage and, where there is one, the queue behind it.
+// build returns the named stage's purchase service, and the queue behind it, if any.
 func build(stage string, s *shop) (front.Buyer, queue, error) {
 	switch stage {
 	case bareStage:
@@ -41,7 +41,7 @@ func build(stage string, s *shop) (front.Buyer, queue, error) {
 	return &admission{shop: s, queue: q}, q, nil
 }
 
-// closed refuses every purchase: the process only records.
+// closed refuses every purchase: this process only records.
 type closed struct{}
 
 func (closed) Buy(context.Context, int64, int64, time.Duration) (order.Order, error) {

@@ -19,9 +19,9 @@ const (
 type streamQueue struct{ shop *shop }
 
 func (streamQueue) kind() string  { return "stream" }
-func (streamQueue) push(purchase) {} // the script has
+func (streamQueue) push(purchase) {} // the script has queued it
 
-// consume reads first what it had read before a crash, then new orders.
+// consume first reads the entries that it had read before a crash, then new orders.
 func (q streamQueue) consume(ctx context.Context, record func(context.Context, purchase) error) error {
 	key := q.shop.queueKey(q.kind())
 	if err := q.shop.rdb.XGroupCreateMkStream(ctx, key, group, "0").Err(); err != nil &&

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// What is measured of a build in a round.
+// The figures of a build in a round.
 const (
-	orderTogether   = iota // processor time of an accepted and recorded order, µs, of all processes
-	orderServer            // of the server
-	orderRedis             // of Redis
-	orderDatabase          // of the database
-	refusalTogether        // processor time of a sold-out answer, µs, of all processes
-	acceptedRate           // accepted a second, while recorders run
-	acceptedP99            // of these, ms
-	refusedRate            // sold-out answers a second
-	refusedP99             // of these, ms
-	drainRate              // recorded a second, of a backlog
+	orderTogether   = iota // processor time of an accepted and recorded order, µs, all processes
+	orderServer            // the server's part
+	orderRedis             // Redis's part
+	orderDatabase          // the database's part
+	refusalTogether        // processor time of a sold-out answer, µs, all processes
+	acceptedRate           // accepted per second, while recorders run
+	acceptedP99            // p99 of these, ms
+	refusedRate            // sold-out answers per second
+	refusedP99             // p99 of these, ms
+	drainRate              // recorded per second, of a backlog
 	figures
 )
 
-// figure describes one of them.
+// figure describes one figure.
 type figure struct {
 	name   string
 	better int // 1: higher is better, -1: lower is
@@ -41,10 +41,10 @@ func figureList() [figures]figure {
 	}
 }
 
-// outcome is what was measured of one build in a round.
+// outcome has the figures of one build in a round.
 type outcome [figures]float64
 
-// side is one of the three that run in a round.
+// side is one of the three processes of a round.
 type side int
 
 const (
@@ -54,10 +54,10 @@ const (
 	sides
 )
 
-// round is the outcome of each.
+// round has the outcome of each side.
 type round [sides]outcome
 
-// String is the round in a line.
+// String returns the round on one line.
 func (r round) String() string {
 	var text strings.Builder
 	for who, name := range [...]string{"old", "new", "old again"} {
@@ -70,7 +70,7 @@ func (r round) String() string {
 	return text.String()
 }
 
-// sequences are all orders in which the three can come. Of each two that stand together, one is the other backwards.
+// sequences returns all orders of the three sides. Of every two adjacent ones, one is the reverse of the other.
 func sequences() [][sides]side {
 	return [][sides]side{
 		{oldTree, newTree, oldAgain},

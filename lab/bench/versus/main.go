@@ -26,16 +26,16 @@ Without -new it is the work tree. The same commit for both shows what the compar
 
 `
 
-// plan is what is measured, and for how long.
+// plan says what to measure, and for how long.
 type plan struct {
 	old, new    string // commits; "" is the work tree
 	rounds      int
 	connections int
 	warmUp      time.Duration
-	accept      time.Duration // users buy
-	backlog     time.Duration // users buy and nothing is recorded
-	refuse      time.Duration // users are told that nothing is left
-	margin      float64       // percent of which a figure's interval is to stay clear
+	accept      time.Duration // how long users buy
+	backlog     time.Duration // how long users buy while nothing is recorded
+	refuse      time.Duration // how long users are refused because nothing is left
+	margin      float64       // percentage that a figure's interval must exclude
 	out         string        // folder of the report; "" writes none
 }
 
@@ -84,7 +84,7 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	return p, nil
 }
 
-// run builds both, lets them take turns, and reports.
+// run builds both, gives them load in turn, and reports.
 func run(ctx context.Context, p plan, stdout, progress io.Writer) (err error) {
 	st, err := rig.OpenStores(ctx)
 	if err != nil {
@@ -131,7 +131,7 @@ const (
 	mostRefused  = 120_000
 )
 
-// tokens is how many a build may need in a round.
+// tokens returns how many tokens a build may need in a round.
 func (p plan) tokens() int {
 	return int(mostAccepted*(p.warmUp+p.accept+p.backlog).Seconds() + mostRefused*p.refuse.Seconds())
 }

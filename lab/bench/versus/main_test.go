@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestParse: what is wrong on the command line is said before anything is built.
+// TestParse: mistakes on the command line are reported before anything is built.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -17,7 +17,7 @@ type report struct {
 	rounds   []round
 }
 
-// markdown is the report as it is printed and written.
+// markdown returns the report as it is printed and written.
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s against %s\n\n", r.new, r.old)
@@ -49,13 +49,13 @@ func (r *report) markdown() string {
 	return b.String()
 }
 
-// machine says on what the figures were taken.
+// machine says where the figures were measured.
 func machine(m result.Machine) string {
 	return fmt.Sprintf("%s on %s, %d processors, Redis %s (appendfsync %s), database %s", m.Go, m.System, m.Processors,
 		m.Redis, m.Durability["redis appendfsync"], m.Database)
 }
 
-// values shows a figure of a build.
+// values formats a figure of a build.
 func values(all []float64) string {
 	format := "%.1f (%.1f–%.1f)"
 	if median(all) >= 1000 {

@@ -11,7 +11,7 @@ import (
 	"seckill/lab/rig"
 )
 
-// candidate is a process of one of the builds in a round, with what was measured of it so far.
+// candidate is a process of one of the builds in a round, with its measurements so far.
 type candidate struct {
 	*rig.Namespace
 	server           *rig.Server
@@ -25,14 +25,14 @@ type candidate struct {
 	drained          time.Duration
 }
 
-// runRound starts the three, each in a namespace of its own, and gives them slices of load in turn, in all six orders:
-// what else the machine does meanwhile hits each alike. While one has its slice the others have nothing to do.
+// runRound starts the three, each in a namespace of its own, and gives them slices of load in turn, in all six orders,
+// so that other load on the machine affects them alike. While one has its slice the others are idle.
 func runRound(
 	ctx context.Context, st *rig.Stores, p plan, users load.Users, binaries [sides]string,
 ) (r round, err error) {
 	var all [sides]*candidate
 	for who, binary := range binaries {
-		var c *candidate // not together with err, which the end below adds to
+		var c *candidate // separate from err, to which the deferred end adds
 		if c, err = newCandidate(ctx, st, p, users, binary); c != nil {
 			//nolint:gocritic // there are three
 			defer func() { err = errors.Join(err, c.end(context.WithoutCancel(ctx))) }()
@@ -75,8 +75,8 @@ func runRound(
 	return r, nil
 }
 
-// newCandidate starts a build with two sales: one that cannot be sold out, and one that is. What it returns wants its
-// end, also with an error.
+// newCandidate starts a build with two sales: one that cannot sell out, and one that is sold out. The caller must end
+// the candidate, even after an error.
 func newCandidate(
 	ctx context.Context, st *rig.Stores, p plan, users load.Users, binary string,
 ) (c *candidate, err error) {
@@ -103,7 +103,7 @@ func newCandidate(
 	return c, c.server.BuyOne(ctx, c.soldOut)
 }
 
-// end stops the process, if it runs, and clears its namespace.
+// end stops the process, if it is running, and clears its namespace.
 func (c *candidate) end(ctx context.Context) (err error) {
 	if c.server != nil {
 		err = c.server.Stop()
@@ -111,7 +111,7 @@ func (c *candidate) end(ctx context.Context) (err error) {
 	return errors.Join(err, c.Clear(ctx))
 }
 
-// buy lets users buy for some time, and returns once their orders are recorded.
+// buy lets users buy for the given time, and returns once their orders are recorded.
 func (c *candidate) buy(ctx context.Context, d time.Duration) (burst, error) {
 	b, err := c.buyers.buy(ctx, c.server.Addr, c.sale, http.StatusAccepted, d)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *candidate) warmUp(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// sell measures purchases, up to the row of the last.
+// sell measures purchases, up to the row of the last one.
 func (c *candidate) sell(ctx context.Context, d time.Duration) error {
 	used, err := c.measure(func() error {
 		b, err := c.buy(ctx, d)
@@ -170,7 +170,7 @@ func (c *candidate) refuse(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// outcome is what was measured, in figures.
+// outcome computes the figures from the measurements.
 func (c *candidate) outcome() (o outcome) {
 	each := func(d time.Duration, answers int64) float64 {
 		return float64(d.Nanoseconds()) / 1000 / float64(answers)
@@ -185,24 +185,24 @@ func (c *candidate) outcome() (o outcome) {
 	return o
 }
 
-// plus adds up what each process has spent.
+// plus adds up the processes' times.
 func plus(t, more rig.ProcessorTime) rig.ProcessorTime {
 	return rig.ProcessorTime{
 		Server: t.Server + more.Server, Redis: t.Redis + more.Redis, Database: t.Database + more.Database,
 	}
 }
 
-// together is the time of all but the load generator.
+// together returns the time of all processes except the load generator.
 func together(t rig.ProcessorTime) time.Duration { return t.Server + t.Redis + t.Database }
 
-// measure returns what each process spends while do runs.
+// measure returns each process's time while do runs.
 func (c *candidate) measure(do func() error) (rig.ProcessorTime, error) {
 	before := c.processes.Time()
 	err := do()
 	return c.processes.Since(before), err
 }
 
-// audit compares the ledger with the answers once the process has ended. A round in which they disagree measures
+// audit compares the ledger with the answers once the process has ended. If they disagree, the round counts for
 // nothing.
 func (c *candidate) audit(ctx context.Context) error {
 	const (

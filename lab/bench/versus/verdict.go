@@ -35,7 +35,7 @@ func bootstrap(ratios []float64) estimate {
 	return estimate{median(ratios), medians[draws*25/1000], medians[draws*975/1000-1]}
 }
 
-// spread is how far nine of ten ratios stay from 1 at most, upwards or downwards: 1.05 is five percent.
+// spread returns how far nine of ten ratios are from 1 at most, upwards or downwards: 1.05 is five percent.
 func spread(ratios []float64) float64 {
 	away := make([]float64, len(ratios))
 	for i, r := range ratios {
@@ -45,7 +45,7 @@ func spread(ratios []float64) float64 {
 	return away[(9*len(away)+9)/10-1]
 }
 
-// verdict is what is decided of a figure.
+// verdict is the decision about a figure.
 type verdict string
 
 const (
@@ -58,20 +58,20 @@ const (
 type comparison struct {
 	old, new []float64
 	change   estimate // new / old
-	floor    estimate // old again / old
-	spread   float64  // of the latter
+	floor    estimate // second old build / first
+	spread   float64  // of floor
 	verdict  verdict
-	// most is the upper end of the interval of the change to the worse, as a ratio: above it, all is excluded.
+	// most is the upper end of the interval of the change for the worse, as a ratio.
 	most float64
 }
 
-// leastRounds is how many rounds a verdict takes: the interval of fewer is narrower than it should be.
+// leastRounds is how many rounds a verdict needs: with fewer the interval is narrower than it should be.
 const leastRounds = 6
 
-// compare compares a figure of the rounds, of which lower is better, unless better is 1.
+// compare compares a figure over the rounds; lower is better, unless better is 1.
 func compare(rounds []round, n, better int) comparison {
 	var c comparison
-	var change, floor, cost, floorCost []float64 // the latter two: above 1 is to the worse
+	var change, floor, cost, floorCost []float64 // in the latter two, above 1 is worse
 	for _, r := range rounds {
 		old, again := r[oldTree][n], r[oldAgain][n]
 		c.old, c.new = append(c.old, old, again), append(c.new, r[newTree][n])

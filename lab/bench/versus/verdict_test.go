@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// roundsOf are rounds of one figure, of which the new build has factor times the old one's cost, each measured with an
-// error of about noise.
+// roundsOf returns rounds in which the new build has factor times the old one's cost in one figure, with measuring
+// errors of about noise.
 func roundsOf(n int, factor, noise float64, figure int, better int) []round {
 	random := rand.New(rand.NewPCG(7, uint64(n)))
 	value := func(factor float64) (t outcome) {
@@ -22,7 +22,7 @@ func roundsOf(n int, factor, noise float64, figure int, better int) []round {
 	return all
 }
 
-// TestCompare: what is decided follows from the size of the change, the noise, and the number of rounds.
+// TestCompare: the verdict follows from the size of the change, the noise, and the number of rounds.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -59,7 +59,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestBootstrap: the interval holds the true median in about 95 of 100 cases, and is the same every time.
+// TestBootstrap: the interval contains the true median in about 95 of 100 cases, and is the same every time.
 func TestBootstrap(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
@@ -83,7 +83,7 @@ func TestBootstrap(t *testing.T) {
 	}
 }
 
-// TestSpread: nine of ten stay within, whichever way the others go.
+// TestSpread: nine of ten are within the spread, whichever way the others go.
 func TestSpread(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -106,8 +106,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestSequences: over six rounds each build comes first, second and third equally often, and before and after each
-// other one.
+// TestSequences: over six rounds each build comes first, second and third equally often, and equally often before and
+// after each other one.
 func TestSequences(t *testing.T) {
 	t.Parallel()
 	at, before := map[[2]int]int{}, map[[2]side]int{}

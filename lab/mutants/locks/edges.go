@@ -1,6 +1,6 @@
 package main
 
-// atEdges are those that the suite did not notice once, and those in what is done at the edges.
+// atEdges returns the mutants that the suite once failed to notice, and those of edge cases.
 func atEdges() []mutation {
 	return []mutation{
 		{"a script that Redis forgot is not sent again", []change{
@@ -69,7 +69,7 @@ func atEdges() []mutation {
 	}
 }
 
-// inUse are those in what keeps locks cheap and callers informed.
+// inUse returns the mutants of what keeps locks cheap and callers informed.
 func inUse() []mutation {
 	return []mutation{
 		{"a cancelled call waits for its answer", []change{

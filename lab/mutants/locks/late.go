@@ -1,7 +1,7 @@
 package main
 
-// inTogether are those in what several of one owner get together, and in what tokens and answers that do not come
-// rely on.
+// inTogether returns the mutants of requests of one owner that get the lock together, and of what tokens and missing
+// answers rely on.
 func inTogether() []mutation {
 	return []mutation{
 		{"an owner's other requests are not called along", []change{
@@ -76,7 +76,7 @@ func inTogether() []mutation {
 	}
 }
 
-// inSmallPrint are those that the suite did not notice once, and what row 66 is for.
+// inSmallPrint returns more mutants that the suite once failed to notice, and those of row 66.
 func inSmallPrint() []mutation {
 	return []mutation{
 		{"mutex_take ignores the client's highest token", []change{
@@ -112,8 +112,8 @@ if vacate(ARGV[1]) then`},
 	}
 }
 
-// inClusters are those in what keeps a silent master of a Redis Cluster to its own locks, with the tests that must
-// notice them.
+// inClusters returns the mutants of what confines a silent master of a Redis Cluster to its own locks, by the tests
+// that must notice them.
 func inClusters() map[string]mutation {
 	return map[string]mutation{
 		"TestSilentMasterKeepsItsOwnCallsOnly$": {name: "calls of one server are counted for all", changes: []change{

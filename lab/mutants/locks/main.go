@@ -8,18 +8,18 @@ import (
 	"seckill/lab/mutant"
 )
 
-// pkg is what is broken, as seen from the top of the clone.
+// pkg is the package that is broken, relative to the top of the clone.
 const pkg = "./internal/lock"
 
 func main() { conformance().Main(runnable()) }
 
-// conformance is the suite of the locks. Two mutants at a time: one is built while one runs.
+// conformance returns the suite of the locks. Two mutants run at a time: one is built while one runs.
 func conformance() mutant.Suite {
 	return mutant.Suite{Package: pkg, Limit: 2 * time.Minute, Parallel: 2}
 }
 
-// runnable returns the mutants for the suite: the changes by their files' names from the top of the clone, the rows by
-// their tests.
+// runnable returns the mutants for the suite, with the changed files' names relative to the top of the clone, and the
+// rows' tests.
 func runnable() []mutant.Mutant {
 	var all []mutant.Mutant
 	for _, m := range mutants() {
@@ -31,7 +31,7 @@ func runnable() []mutant.Mutant {
 	return all
 }
 
-// noticedBy returns the mutant that the test must notice.
+// noticedBy returns the mutant, which the test must notice.
 func (m mutation) noticedBy(test string) mutant.Mutant {
 	broken := mutant.Mutant{Name: m.name, Test: test}
 	for _, c := range m.changes {

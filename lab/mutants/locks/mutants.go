@@ -10,7 +10,7 @@ type mutation struct {
 	row     int
 }
 
-// change replaces the one place of a file, beside the package's, where a text stands.
+// change replaces a text that occurs once in a file of the package.
 type change struct{ file, from, to string }
 
 // mutants returns all bugs. A new kind of lock adds its own.

@@ -6,7 +6,7 @@ import (
 	"seckill/lab/mutant"
 )
 
-// TestMutantsApply finds a mutant whose text is not in the code any more.
+// TestMutantsApply finds mutants whose text is no longer in the code.
 func TestMutantsApply(t *testing.T) {
 	t.Chdir("../../..") // changes are named as seen from the top of the clone
 	if err := mutant.Check(runnable()); err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// inPackage are those in Go alone.
+// inPackage returns the mutants of the Go code.
 func inPackage() []mutation {
 	return []mutation{
 		{"watchdog not stopped", []change{
@@ -49,7 +49,7 @@ func inPackage() []mutation {
 	}
 }
 
-// inGroups are those in locks that are made of others.
+// inGroups returns the mutants of locks that consist of others.
 func inGroups() []mutation {
 	return []mutation{
 		{"multi release that stops at the first error", []change{
@@ -99,7 +99,7 @@ func inGroups() []mutation {
 	}
 }
 
-// inQueues are those in what the fair and the read-write lock have besides.
+// inQueues returns the mutants of what only fair and read-write locks have.
 func inQueues() []mutation {
 	return []mutation{
 		{"fair queue by client clock", []change{

@@ -1,6 +1,6 @@
 package main
 
-// inScripts are those in what Redis runs.
+// inScripts returns the mutants of the scripts.
 func inScripts() []mutation {
 	return []mutation{
 		{"release without owner check", []change{
@@ -33,7 +33,7 @@ func inScripts() []mutation {
 	}
 }
 
-// inReleases are those in how a mutex is given back, and in what is remembered of it.
+// inReleases returns the mutants of how a mutex is released, and of what is remembered of that.
 func inReleases() []mutation {
 	return []mutation{
 		{"a repeated release is not recognised by its token", []change{
