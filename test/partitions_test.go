@@ -79,13 +79,13 @@ func TestPartitionCommand(t *testing.T) {
 		args string
 	}{
 		{usage, "missing (list, close, open or remove)", ""},
-		{usage, `there is no "shut" (list, close, open or remove)`, "shut 1"},
+		{usage, `there is no subcommand "shut" (list, close, open or remove)`, "shut 1"},
 		{usage, `unexpected argument "1"`, "list 1"},
 		{usage, "needs the number of one partition", "close"},
 		{usage, "needs the number of one partition", "close 1 2"},
-		{usage, `"two" is no number of a partition (allowed: 0 to 31)`, "close two"},
-		{usage, `"32" is no number of a partition (allowed: 0 to 31)`, "remove 32"},
-		{usage, `"-1" is no number of a partition (allowed: 0 to 31)`, "open -1"},
+		{usage, `"two" is not a partition's number (allowed: 0 to 31)`, "close two"},
+		{usage, `"32" is not a partition's number (allowed: 0 to 31)`, "remove 32"},
+		{usage, `"-1" is not a partition's number (allowed: 0 to 31)`, "open -1"},
 		{refused, "no such partition: 9", "close 9"},
 		{refused, "partition 1 is open", "open 1"},
 		{refused, "partition 1 is open", "remove 1"},

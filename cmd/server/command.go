@@ -25,10 +25,10 @@ func commands() []command {
 	return slices.Concat([]command{
 		{"serve", "sell coupons over HTTP (the default)", serve},
 		{"migrate", "bring the schema of the SQL database up to date", operate.Migrate},
-		{"reconcile", "hold Redis and the SQL database against each other, sale by sale", operate.Reconcile},
+		{"reconcile", "compare Redis with the SQL database, sale by sale", operate.Reconcile},
 	}, featureCommands(), []command{
-		{"check", "go through what must be right before a sale: go or no-go", operate.Check},
-		{"deadletter", "list, replay or discard accepted orders that could not be read", operate.Deadletter},
+		{"check", "make the checks before a sale: go or no-go", operate.Check},
+		{"deadletter", "list, replay or discard stream entries that could not be decoded", operate.Deadletter},
 		{"partition", "list, close, open or remove the partitions that sales are spread over", operate.Partition},
 		{"locks", "list who has the service's locks, or take one away", operate.Locks},
 		{"token", "print a token for trying the service out", operate.Token},

@@ -16,24 +16,23 @@ import (
 	"seckill/internal/voucher"
 )
 
-const checkHelp = `server check is the list to go through before a sale: the stores answer, and how fast;
-they keep what they were given; clocks, instances, connections, memory; with -voucher, the sale itself,
-its payment, and what was changed. It works beside running instances, on the settings that they have
-(SECKILL_*).
+const checkHelp = `server check makes the checks before a sale: whether and how fast the stores answer; whether they
+keep acknowledged writes; clocks, instances, connections, memory; with -voucher, the sale itself, its
+payment, and its changes. It works beside running instances, with the same settings (SECKILL_*).
 
   server check
   server check -voucher 7
   server check -voucher 7 -lang zh
 
-Each line is ok, a warning, or a no, with what to do; – is what was not measured. It writes one key that
-expires and one row of its own.
+Each line is ok, a warning, a no, or – for what was not measured, with advice. It writes one key, which
+expires, and one row of its own.
 
-Exit code: 0 for go, also with warnings; 3 for no-go; 1 when it could not be checked.`
+Exit code: 0 for go, even with warnings; 3 for no-go; 1 when the checks could not be made.`
 
 // Check is the command check.
 func Check(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("check", flag.ContinueOnError)
-	id := set.Int64("voucher", 0, "the `id` of the voucher whose sale is to go ahead")
+	id := set.Int64("voucher", 0, "the `id` of the voucher whose sale to check")
 	lang := set.String("lang", "en", "`language` of the list: en or zh")
 	if err := cmdline.Parse(env.Env, set, checkHelp); err != nil {
 		return err

@@ -20,45 +20,45 @@ import (
 	"seckill/internal/voucher"
 )
 
-const deadletterHelp = `server deadletter is for stream entries that could not be decoded and were put aside: they
-were written or damaged by hand, or by a version of the service that this one does not
-understand. It works beside running instances, on the stores that the settings name.
+const deadletterHelp = `server deadletter handles stream entries that could not be decoded and were put aside: somebody
+wrote or damaged them by hand, or a version of the service wrote them that this one does not
+understand. It works beside running instances, on the configured stores.
 
   server deadletter list [-n 50] [-after ID]
   server deadletter replay  -why TEXT ID...
   server deadletter discard -why TEXT [-yes] ID...
 
-In the list, each dead letter has the state of its order:
+The list shows the state of each dead letter's order:
 
-  waiting     accepted, and not recorded: its buyer knows the order id. replay has it
-              recorded; discard makes it fail. Left alone, the auditor finds it within
-              some ten seconds and does as replay does
-  recorded    the order has its row: discard the dead letter, nothing else changes
+  waiting     accepted, and not recorded: its buyer knows the order id. replay queues it
+              to be recorded; discard makes it fail. If you do neither, the auditor finds
+              the order within some ten seconds and has it queued as replay does
+  recorded    the order has its row: discard the dead letter; nothing else changes
   unknown     the order makes nobody a holder, so no buyer knows it: discard it
-  unreadable  it does not say which order it was: discard it. If there was one, its
-              holder is left: the service finds that by itself, and server reconcile
-              shows it
+  unreadable  it does not say which order it was: discard it. If there was an order,
+              its holder is left: the service finds that holder by itself, and server
+              reconcile shows it
 
-The audit trail has who replayed or discarded one, and why, before it is done.
+Before a dead letter is replayed or discarded, the audit trail records who does it, and why.
 
-With several partitions (SECKILL_PARTITIONS) the list goes from one to the next, and the ids of
-those in partition 2 begin with p2: p2:1764000000000-0.
+With several partitions (SECKILL_PARTITIONS) the list goes through one after the other, and ids in
+partition 2 begin with p2: p2:1764000000000-0.
 
 server deadletter <command> --help tells more.`
 
 const listHelp = `server deadletter list prints dead letters, the oldest first, with what is known of their orders.`
 
-const replayHelp = `server deadletter replay requeues the orders of dead letters and removes the dead letters, both or
-neither: an order is queued once, however often this is repeated.
-Epoch and sequence of the entry are left out; voucher, user and order must be readable.
+const replayHelp = `server deadletter replay queues the orders of dead letters again and removes the dead letters, both
+or neither: an order is queued once, however often you repeat this.
+It ignores the entry's epoch and sequence; voucher, user and order must be readable.
 
   server deadletter replay -why "field e was garbled by a script" 1764000000000-0`
 
 const discardHelp = `server deadletter discard removes dead letters for good. It asks for -yes; without it, it prints
 what it would do.
 
-If the order was accepted and is not recorded, its buyer knows the order id and has a unit. So the
-order becomes a failed one first, with the reason DISCARDED, which the buyer sees; they may buy
+If the order was accepted and is not recorded, its buyer knows the order id and has a unit. So
+discard first makes the order fail, with the reason DISCARDED, which the buyer sees; they may buy
 again, and the unit goes back on sale. This cannot be undone.
 
   server deadletter discard -why "written by hand for a test" -yes 1764000000000-0`
@@ -70,7 +70,7 @@ func Deadletter(ctx context.Context, env wiring.Env) error {
 		if err := cmdline.Parse(env.Env, set, deadletterHelp); err != nil {
 			return err
 		}
-		return cmdline.MisuseOf(env.Env, set, "what is to be done is missing (list, replay or discard)")
+		return cmdline.MisuseOf(env.Env, set, "the subcommand is missing (list, replay or discard)")
 	}
 	what := env.Args[0]
 	env.Args = env.Args[1:]
@@ -82,14 +82,14 @@ func Deadletter(ctx context.Context, env wiring.Env) error {
 	case "discard":
 		return discardLetters(ctx, env)
 	default:
-		return cmdline.MisuseOf(env.Env, set, fmt.Sprintf("there is no %q (list, replay or discard)", what))
+		return cmdline.MisuseOf(env.Env, set, fmt.Sprintf("there is no subcommand %q (list, replay or discard)", what))
 	}
 }
 
 func listLetters(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("deadletter list", flag.ContinueOnError)
-	n := set.Int("n", 50, "how `many` letters are printed at most, 1 to 1000")
-	after := set.String("after", "", "the `id` of the letter behind which to begin")
+	n := set.Int("n", 50, "print at most this `many` dead letters, 1 to 1000")
+	after := set.String("after", "", "begin after the dead letter with this `id`")
 	if err := cmdline.Parse(env.Env, set, listHelp); err != nil {
 		return err
 	}
@@ -166,21 +166,21 @@ type letterCommand struct {
 // parseLetterCommand reads the flags and ids of such a command; extra adds flags of its own.
 func parseLetterCommand(env wiring.Env, set *flag.FlagSet, about string) (letterCommand, error) {
 	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"),
-		"`who` does it, for the audit trail")
-	why := set.String("why", "", "for what `reason`, for the audit trail (required)")
+		"`name` of whoever does it, for the audit trail")
+	why := set.String("why", "", "the `reason`, for the audit trail (required)")
 	if err := cmdline.ParseFlags(env.Env, set, about); err != nil {
 		return letterCommand{}, err
 	}
 	for _, id := range set.Args() {
 		if strings.HasPrefix(id, "-") {
-			return letterCommand{}, cmdline.Misuse(set, fmt.Sprintf("%s stands behind an id; flags come before", id))
+			return letterCommand{}, cmdline.Misuse(set, fmt.Sprintf("%s comes after an id; flags come first", id))
 		}
 	}
 	switch {
 	case set.NArg() == 0:
 		return letterCommand{}, cmdline.Misuse(set, "no id is given; server deadletter list shows them")
 	case strings.TrimSpace(*why) == "":
-		return letterCommand{}, cmdline.Misuse(set, "-why is missing: the audit trail is to say for what reason")
+		return letterCommand{}, cmdline.Misuse(set, "-why is missing: the audit trail needs a reason")
 	}
 	return letterCommand{ids: set.Args(), by: *by, why: *why}, nil
 }
@@ -217,7 +217,7 @@ func replayLetters(ctx context.Context, env wiring.Env) error {
 
 func discardLetters(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("deadletter discard", flag.ContinueOnError)
-	yes := set.Bool("yes", false, "do it: it cannot be undone")
+	yes := set.Bool("yes", false, "really discard: it cannot be undone")
 	letterCommand, err := parseLetterCommand(env, set, discardHelp)
 	if err != nil {
 		return err
@@ -264,7 +264,7 @@ func wouldDiscard(l recorder.DeadLetter) string {
 		return fmt.Sprintf("order %d of user %d would fail, and its unit go back on sale",
 			l.Claim.OrderID, l.Claim.UserID)
 	}
-	return "the letter would go, and nothing else change"
+	return "the dead letter would go, and nothing else would change"
 }
 
 func discarded(l recorder.DeadLetter) string {

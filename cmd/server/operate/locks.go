@@ -18,25 +18,25 @@ import (
 )
 
 const locksHelp = `server locks shows who has the service's locks, and takes one away from a holder that hangs. It works
-beside running instances, on the Redis that the settings name.
+beside running instances, on the configured Redis.
 
   server locks list
   server locks force -why TEXT [-yes] NAME...
 
-The locks: sale:<voucher>, of the instance that rebuilds or retires that sale, and those of the instance
-that does a job for all: auditor, which audits sales; expirer, which expires unpaid orders; lapser, which
-ends coupons whose date has passed; offerer, which offers units to waiting lists. A holder that dies frees
-its lock within seconds, so there is rarely a reason to force one.
+The locks: sale:<voucher> belongs to the instance that rebuilds or retires that sale. The others belong
+to the instance that does a job for all: auditor audits sales, expirer expires unpaid orders, lapser
+ends coupons whose date has passed, offerer offers units to waiting lists. The lock of a holder that
+dies is free within seconds, so there is rarely a reason to force one.
 
 server locks <command> --help tells more.`
 
-const listLocksHelp = `server locks list prints who has a lock now: the host and process, until when if it
+const listLocksHelp = `server locks list prints the present holders: host and process, when the lock ends if it
 is not renewed, and the fencing token.`
 
-const forceLocksHelp = `server locks force frees locks by force, also held ones. It asks for -yes, and without it
-shows their holders. The holder goes on until it looks next, some two seconds later at most; what it
-writes until then is refused where the fence of its work is checked (a sale's epoch, the token of the
-others). The audit trail and the log say who forced what, and why.
+const forceLocksHelp = `server locks force frees locks by force, even held ones. It asks for -yes, and without it
+shows their holders. A holder goes on until it notices, within some two seconds; what it writes
+until then is refused by the fence of its work (a sale's epoch, or the lock's token). The audit
+trail and the log say who forced which lock, and why.
 
   server locks force -why "instance b hangs, ticket 4711" -yes sale:42`
 
@@ -47,7 +47,7 @@ func Locks(ctx context.Context, env wiring.Env) error {
 		if err := cmdline.Parse(env.Env, set, locksHelp); err != nil {
 			return err
 		}
-		return cmdline.MisuseOf(env.Env, set, "what is to be done is missing (list or force)")
+		return cmdline.MisuseOf(env.Env, set, "the subcommand is missing (list or force)")
 	}
 	what := env.Args[0]
 	env.Args = env.Args[1:]
@@ -57,7 +57,7 @@ func Locks(ctx context.Context, env wiring.Env) error {
 	case "force":
 		return forceLocks(ctx, env)
 	default:
-		return cmdline.MisuseOf(env.Env, set, fmt.Sprintf("there is no %q (list or force)", what))
+		return cmdline.MisuseOf(env.Env, set, fmt.Sprintf("there is no subcommand %q (list or force)", what))
 	}
 }
 
@@ -104,8 +104,8 @@ func listLocks(ctx context.Context, env wiring.Env) error {
 func forceLocks(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("locks force", flag.ContinueOnError)
 	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"),
-		"`who` does it, for the audit trail")
-	why := set.String("why", "", "for what `reason`, for the audit trail (required)")
+		"`name` of whoever does it, for the audit trail")
+	why := set.String("why", "", "the `reason`, for the audit trail (required)")
 	yes := set.Bool("yes", false, "do it")
 	if err := cmdline.ParseFlags(env.Env, set, forceLocksHelp); err != nil {
 		return err
@@ -114,7 +114,7 @@ func forceLocks(ctx context.Context, env wiring.Env) error {
 	case set.NArg() == 0:
 		return cmdline.Misuse(set, "no name is given; server locks list shows them")
 	case strings.TrimSpace(*why) == "":
-		return cmdline.Misuse(set, "-why is missing: the audit trail is to say for what reason")
+		return cmdline.Misuse(set, "-why is missing: the audit trail needs a reason")
 	}
 	w, locker, err := openLocks(ctx, env)
 	if err != nil {

@@ -16,18 +16,18 @@ import (
 	"seckill/internal/order/partition"
 )
 
-const partitionHelp = `server partition shows where sales are, and takes partitions out of use.
-SECKILL_PARTITIONS adds them. It works beside running instances, on the stores that the settings name.
+const partitionHelp = `server partition shows in which partitions sales are, and takes partitions out of use.
+SECKILL_PARTITIONS adds partitions. It works beside running instances, on the configured stores.
 
-  server partition list        each with its state, sales,
-                               what waits, and its Redis node
-  server partition close N     no new sales there; those in it go on
-  server partition open N      takes close back
-  server partition remove N    for good, once it is closed and empty: no sale
-                               that is not retired (a day after its end), no order that waits for
+  server partition list        all partitions, with state, sales,
+                               waiting entries and Redis node
+  server partition close N     assign no new sales to it; those in it go on
+  server partition open N      reverse close
+  server partition remove N    remove it for good, once it is closed and empty: all its sales
+                               retired (a day after their end), no order that waits for
                                its row, no dead letter. Its number is never used again
 
-Instances know of a change within some five seconds. Partition 0 can be closed, and not removed.`
+Instances notice a change within some five seconds. Partition 0 can be closed, but not removed.`
 
 // Partition is the command partition.
 func Partition(ctx context.Context, env wiring.Env) error {
@@ -62,7 +62,7 @@ func Partition(ctx context.Context, env wiring.Env) error {
 // partitionChange returns the change and the partition's number, or what is wrong with the arguments.
 func partitionChange(args []string) (change func(*partition.Admin, context.Context, int) error, n int, wrong string) {
 	if len(args) == 0 {
-		return nil, 0, "what is to be done is missing (list, close, open or remove)"
+		return nil, 0, "the subcommand is missing (list, close, open or remove)"
 	}
 	change = map[string]func(*partition.Admin, context.Context, int) error{
 		"close": (*partition.Admin).Close, "open": (*partition.Admin).Open, "remove": (*partition.Admin).Remove,
@@ -71,13 +71,13 @@ func partitionChange(args []string) (change func(*partition.Admin, context.Conte
 	case args[0] == "list":
 		return nil, 0, fmt.Sprintf("unexpected argument %q", args[1])
 	case change == nil:
-		return nil, 0, fmt.Sprintf("there is no %q (list, close, open or remove)", args[0])
+		return nil, 0, fmt.Sprintf("there is no subcommand %q (list, close, open or remove)", args[0])
 	case len(args) != 2:
 		return nil, 0, args[0] + " needs the number of one partition; server partition list shows them"
 	}
 	n, err := strconv.Atoi(args[1])
 	if err != nil || n < 0 || n >= partition.Max {
-		return nil, 0, fmt.Sprintf("%q is no number of a partition (allowed: 0 to %d)", args[1], partition.Max-1)
+		return nil, 0, fmt.Sprintf("%q is not a partition's number (allowed: 0 to %d)", args[1], partition.Max-1)
 	}
 	return change, n, ""
 }
@@ -117,7 +117,7 @@ func listPartitions(ctx context.Context, out io.Writer, admin *partition.Admin) 
 			failed = append(failed, fmt.Errorf("partition %d: %w", c.Number, c.Away))
 		}
 		if len(c.Missing) > 0 {
-			notes = append(notes, fmt.Sprintf("partition %d: no new sale is placed there, since these instances do "+
+			notes = append(notes, fmt.Sprintf("partition %d: it gets no new sales, since these instances do "+
 				"not work there; are they of an older version? %s\n",
 				c.Number, strings.Join(c.Missing, ", ")))
 		}

@@ -18,34 +18,33 @@ import (
 )
 
 const reconcileHelp = `server reconcile holds Redis and the SQL database against each other, for every sale that
-Redis is to hold, or for one, and says whether all units are accounted for. It works beside running
-instances, also while a sale runs; they do the same every few seconds by themselves.
+Redis must hold, or for one of them, and says whether all units are accounted for. It works beside
+running instances, even while a sale runs; they make the same comparison every few seconds.
 
   server reconcile
   server reconcile -voucher 7
   server reconcile -voucher 7 -repair
   server reconcile -orders
 
-What it finds of a sale:
+What it may find in a sale:
 
   balanced       every unit issued is left, waiting, or held by a live order
-  undecided      the sale is being rebuilt, or changes too fast to be read: try again
-  redis_wrong    Redis does not hold what the database says
+  undecided      the sale is being rebuilt, or changes too fast to be compared: try again
+  redis_wrong    Redis and the database differ
   orders_lost    accepted orders are neither in the stream nor in the database
   ledger_short   the database lacks units: stock + live orders is less than issued
-  ledger_excess  the database has units that nobody issued; the instances pause the sale
+  ledger_excess  the database has units that were never issued; the instances pause the sale
 
--repair rebuilds, from the database, the sales that are redis_wrong or orders_lost twice in a row; the
-orders that were lost are queued again. It never changes the database. There, find out which
-number is wrong in the sale's row in tb_seckill_voucher: stock, or issued, or
-whether rows of tb_voucher_order are missing. Correct it, run server reconcile -repair, and
-resume the sale if it was paused.
+-repair rebuilds, from the database, the sales that are redis_wrong or orders_lost twice in a row, and
+queues lost orders again. It never changes the database. If the database itself is wrong, find out
+where: stock or issued in the sale's row of tb_seckill_voucher, or missing rows of tb_voucher_order.
+Correct it, run server reconcile -repair, and resume the sale if it was paused.
 
 Without -voucher it also names the sales that Redis has and the database does not: one of the two was
 restored from a backup (docs/runbook.md, "A restored store"). -orders names the orders that only Redis
 has, one a line, and what becomes of each.
 
-Exit code: 0 when all sales are balanced, 3 when one is not, 1 when they could not be looked at.`
+Exit code: 0 when all sales are balanced, 3 when one is not, 1 when they could not be checked.`
 
 // confirmAfter is how long reconcile waits before it checks an unbalanced sale again.
 const confirmAfter = time.Second
@@ -53,8 +52,8 @@ const confirmAfter = time.Second
 // Reconcile is the command reconcile.
 func Reconcile(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("reconcile", flag.ContinueOnError)
-	id := set.Int64("voucher", 0, "the `id` of the only voucher to look at")
-	repair := set.Bool("repair", false, "rebuild what is proved to be wrong in Redis")
+	id := set.Int64("voucher", 0, "check only the voucher with this `id`")
+	repair := set.Bool("repair", false, "rebuild sales that are proved to be wrong in Redis")
 	named := set.Bool("orders", false, "name the orders that only Redis has")
 	if err := cmdline.Parse(env.Env, set, reconcileHelp); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-const tokenHelp = `server token prints a token (a JWT) that a running service believes, for trying it out.
+const tokenHelp = `server token prints a token (a JWT) that a running service accepts, for trying it out.
 
   server token -user 42               a buyer's
   server token -user 1 -role admin    an admin's
@@ -27,8 +27,8 @@ const tokenHelp = `server token prints a token (a JWT) that a running service be
   curl -H "Authorization: Bearer $(server token -user 42)" …
 
 It signs with SECKILL_JWT_SECRET, or in the embedded mode with the secret in
-SECKILL_DATA_DIR that the service made when it first started. Where the service
-bounds the life of tokens, it is valid for no longer than that.`
+SECKILL_DATA_DIR that the service made when it first started. If the service
+limits the life of tokens, the token is valid for no longer than that.`
 
 // longestTTL bounds the life of a token that is made for trying the service out.
 const longestTTL = 366 * 24 * time.Hour
@@ -41,7 +41,7 @@ func Token(_ context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("token", flag.ContinueOnError)
 	user := set.Int64("user", 0, "the user's `id`, a positive number (required)")
 	role := set.String("role", "", "the `role`: \"admin\", \"till\", or nothing for a buyer")
-	shop := set.Int64("shop", 0, "the `id` of the shop that a till stands in")
+	shop := set.Int64("shop", 0, "the `id` of a till's shop")
 	level := set.Int64("level", 0, "the `level` of a buyer's account, for sales with such a condition")
 	ageDays := set.Int64("agedays", 0, "how many `days` old a buyer's account is, for sales with such a condition")
 	ttl := set.Duration("ttl", 24*time.Hour, "how long the token is valid")
@@ -58,9 +58,9 @@ func Token(_ context.Context, env wiring.Env) error {
 		return cmdline.Misuse(set, fmt.Sprintf("-shop is %d, or missing (a till needs one: 1 to %d)",
 			*shop, voucher.MaxID))
 	case *role != authtoken.RoleTill && *shop != 0:
-		return cmdline.Misuse(set, "-shop is of tills (-role till) alone")
+		return cmdline.Misuse(set, "-shop is for tills (-role till) only")
 	case *role != "" && (*level != 0 || *ageDays != 0):
-		return cmdline.Misuse(set, "-level and -agedays are of buyers (no -role) alone")
+		return cmdline.Misuse(set, "-level and -agedays are for buyers (no -role) only")
 	case *level < 0 || *level > voucher.MaxID:
 		return cmdline.Misuse(set, fmt.Sprintf("-level is %d (allowed: 0, for none, to %d)", *level, voucher.MaxID))
 	case *ageDays < 0 || *ageDays > maxAgeDays:

@@ -10,19 +10,19 @@ import (
 	"seckill/internal/kit/cmdline"
 )
 
-const couponKeyHelp = `server couponkey tells which key the codes of coupons are made with. A code has a checksum
-under a key, so that tills refuse a wrong code without asking the database.
+const couponKeyHelp = `server couponkey shows with which key new codes of coupons are made. A code has a checksum
+under its key, so that tills can refuse a wrong code without asking the database.
 
-  server couponkey            the key that is used, and how many there are
+  server couponkey            show the key in use, and how many there are
   server couponkey -rotate    add a key: all instances use it within a minute
 
-Codes of every key stay good: a rotation voids none. Rotate when somebody who
-should not have read tb_setting. There is room for 32 keys.`
+Codes of every key stay valid: a rotation voids none. Rotate when somebody has read
+tb_setting who should not. There is room for 32 keys.`
 
 // couponKey is the command couponkey.
 func couponKey(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	set := flag.NewFlagSet("couponkey", flag.ContinueOnError)
-	rotate := set.Bool("rotate", false, "add a key, with which new codes are made")
+	rotate := set.Bool("rotate", false, "add a key for new codes")
 	if err := cmdline.Parse(env, set, couponKeyHelp); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func New() feature.Feature {
 	return feature.Feature{
 		Name: "redemption", Rules: Rules(), Ledger: inLedger,
 		Commands: []feature.Command{{
-			Name: "couponkey", Summary: "add a key with which new codes of coupons are made", Run: couponKey,
+			Name: "couponkey", Summary: "show or rotate the key for new codes of coupons", Run: couponKey,
 		}},
 	}
 }

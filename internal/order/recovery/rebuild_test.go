@@ -138,7 +138,7 @@ func TestPlanOfARebuild(t *testing.T) {
 				lost:       []order.Claim{accepted(21, 1, 1), accepted(22, 2, 2)}, opening: opening(2, order.SaleOpen),
 			},
 		},
-		"orders from the ledger, the stream, holders and reports keep all their units": {
+		"orders of several units come back whole from the ledger, the stream, holders and reports": {
 			waiting:  []order.Claim{several(accepted(11, 1, 1), 2)},
 			holders:  map[int64]order.Held{4: {OrderID: 14, Quantity: order.QuantityOf(3)}},
 			reported: []order.Claim{several(accepted(15, 5, 2), 4)},
