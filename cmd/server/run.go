@@ -100,7 +100,7 @@ func (p *process) openStores(ctx context.Context) (err error) {
 func (p *process) openOrderIDs(ctx context.Context) error {
 	key, err := p.stores.Ledger.IDKey(ctx)
 	if err != nil {
-		return fmt.Errorf("the key of the order ids: %w", err)
+		return fmt.Errorf("reading the key of the order ids: %w", err)
 	}
 	counter, err := redisstore.NewCounter(p.stores.Clients.Commands, p.cfg.Redis.Prefix)
 	if err != nil {
@@ -112,7 +112,7 @@ func (p *process) openOrderIDs(ctx context.Context) error {
 	})
 	switch err := p.ids.Warm(ctx); {
 	case errors.Is(err, idworker.ErrClock), ctx.Err() != nil:
-		return fmt.Errorf("the first order ids: %w", err)
+		return fmt.Errorf("reserving the first order ids: %w", err)
 	case err != nil: // the Redis node of the counter may be away alone
 		p.log.ErrorContext(ctx, "no order ids yet: purchases are answered 503 until there are; all else works",
 			"error", err)

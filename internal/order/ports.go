@@ -57,8 +57,8 @@ type Reader interface {
 
 // HolderReader reads the holders of sales in Redis.
 type HolderReader interface {
-	// OrdersOf returns the order by which each of the users, at most MaxOrderIDs, is a holder of the sale, 0 where
-	// they are none that can be read, in one round trip.
+	// OrdersOf returns, in one round trip, the order by which each of the users is a holder of the sale; 0 if there is
+	// none that can be read. There may be MaxOrderIDs users at most.
 	OrdersOf(ctx context.Context, sale SaleRef, users []int64) ([]int64, error)
 }
 

@@ -41,12 +41,12 @@ const (
 type SaleView struct {
 	Mode    SaleMode
 	Mark    Mark
-	Applied int64 // number of the last operation that it contains; only SaleReader tells it
-	// Building is the epoch of the rebuild that Redis says is under way, 0 for none; only SaleReader tells it.
+	Applied int64 // number of the last operation applied; only SaleReader sets it
+	// Building is the epoch of the rebuild that is under way according to Redis; 0: none. Only SaleReader sets it.
 	Building int64
-	Stock    int64 // units left to sell, returned ones that are not yet sellable included
+	Stock    int64 // units left to sell, including returned ones that cannot be sold yet
 	Buyers   int64 // number of holders
-	Extra    int64 // units that the holders have beyond one each; only SaleReader tells it
+	Extra    int64 // units of the holders beyond one each; only SaleReader sets it
 	Begin    time.Time
 	End      time.Time // exclusive
 	Now      time.Time // Redis's clock

@@ -13,9 +13,9 @@ import (
 	"seckill/internal/redisstore/rediskit"
 )
 
-// CheckConfig asks Redis how it is set up and warns in the log of settings that can lose orders. It returns an error
-// only when Redis does not answer at all. Of a server that does not show its settings (managed ones forbid it) it
-// logs that at debug level. Of a cluster or behind Sentinels, one node is asked.
+// CheckConfig reads Redis's settings and logs a warning for each that can lose orders. It returns an error only when
+// Redis does not answer at all. If the server hides its settings (managed ones do), it logs that at debug level. In a
+// cluster or behind Sentinels it asks one node.
 func (s *Store) CheckConfig(ctx context.Context) error {
 	if err := s.commands.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("redis does not answer: %w", rediskit.Translate(err))
@@ -48,7 +48,7 @@ func (s *Store) CheckConfig(ctx context.Context) error {
 	return nil
 }
 
-// checkConfig logs what problem says about one setting, unless it is empty.
+// checkConfig logs problem's text about one setting, unless that is empty.
 func (s *Store) checkConfig(ctx context.Context, setting string, problem func(value string) string) {
 	values, err := s.commands.ConfigGet(ctx, setting).Result()
 	value, known := values[setting]
@@ -64,11 +64,11 @@ func (s *Store) checkConfig(ctx context.Context, setting string, problem func(va
 // ErrNoRunID says that Redis does not show its run id, by which the scripts of a sale notice a restart or a failover.
 var ErrNoRunID = errors.New("redis shows no run id")
 
-// RunID returns ErrNoRunID, wrapped, if the server that has the partition does not show its run id, as for a user who
-// may not run INFO.
+// RunID returns ErrNoRunID, wrapped, if the partition's server does not show its run id, as to a user without the
+// right to INFO.
 func (s *Store) RunID(ctx context.Context, partition int) error {
 	if s.options.Alone {
-		return nil // it ends with this process
+		return nil // its Redis ends with this process
 	}
 	node, err := s.nodeOf(ctx, partition)
 	if err != nil {
@@ -92,12 +92,12 @@ func showsRunID(ctx context.Context, node redis.Cmdable) error {
 	return nil
 }
 
-// Ping reports whether Redis answers; for readiness.
+// Ping returns nil if Redis answers; for readiness.
 func (s *Store) Ping(ctx context.Context) error {
 	return rediskit.Translate(s.commands.Ping(ctx).Err())
 }
 
-// PingPartition is Ping for the server that has the partition: one node of a cluster may be away alone.
+// PingPartition is Ping for the partition's server: one node of a cluster may be away alone.
 func (s *Store) PingPartition(ctx context.Context, partition int) error {
 	node, err := s.nodeOf(ctx, partition)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Store) PingPartition(ctx context.Context, partition int) error {
 	return rediskit.Translate(node.Ping(ctx).Err())
 }
 
-// TimeIn returns the time by the clock of the server that has the partition, which decides when sales there begin.
+// TimeIn returns the time by the clock of the partition's server, which decides when sales there begin.
 func (s *Store) TimeIn(ctx context.Context, partition int) (time.Time, error) {
 	node, err := s.nodeOf(ctx, partition)
 	if err != nil {
@@ -116,8 +116,7 @@ func (s *Store) TimeIn(ctx context.Context, partition int) (time.Time, error) {
 	return now.UTC(), rediskit.Translate(err)
 }
 
-// nodeOf returns the server that has the partition, for commands without a key: the client of a cluster sends these
-// to any node.
+// nodeOf returns the partition's server, for commands without a key: a cluster's client would send these to any node.
 func (s *Store) nodeOf(ctx context.Context, partition int) (redis.UniversalClient, error) {
 	cluster, is := s.commands.(*redis.ClusterClient)
 	if !is {
@@ -130,8 +129,7 @@ func (s *Store) nodeOf(ctx context.Context, partition int) (redis.UniversalClien
 	return node, nil
 }
 
-// addressOf returns the address of a node of a cluster; "" for a server that is the only one, as far as its client
-// knows.
+// addressOf returns the address of a cluster's node; "" if the client knows only one server.
 func (s *Store) addressOf(node redis.UniversalClient) string {
 	if _, cluster := s.commands.(*redis.ClusterClient); !cluster {
 		return ""

@@ -149,7 +149,7 @@ func (s *Store) noteOurs(ctx context.Context, partition int) {
 		return
 	}
 	if _, was := s.formats.other.LoadAndDelete(partition); was {
-		s.log.InfoContext(ctx, "a partition has no other data any more, and its sales go on", "partition", partition)
+		s.log.InfoContext(ctx, "a partition no longer has other data, and its sales go on", "partition", partition)
 	}
 }
 

@@ -132,7 +132,7 @@ var formatTests = behaviour{
 			t.Fatal(err)
 		}
 		before := r.everything()
-		equal(t, []string{"6", "6"}, codes(r.admit(requests(1, 2)...).Results)) // what it holds is no order of theirs
+		equal(t, []string{"6", "6"}, codes(r.admit(requests(1, 2)...).Results)) // that data is not theirs
 		for name, err := range r.restOfStore(c) {
 			if !errors.Is(err, partition.ErrFormat) {
 				t.Errorf("%s: %v", name, err)

@@ -18,7 +18,7 @@ func (s *Store) Holdings(ctx context.Context, userID int64, sales []order.SaleRe
 	for _, part := range viewParts(sales) {
 		raw, err := s.scripts.holdings.Run(ctx, s.in(sales[part[0]].Partition), s.viewKeys(sales, part), userID)
 		if err != nil {
-			return nil, fmt.Errorf("what user %d holds in %d sales: %w", userID, len(part), err)
+			return nil, fmt.Errorf("reading what user %d holds in %d sales: %w", userID, len(part), err)
 		}
 		r := rediskit.NewReply(raw)
 		for _, i := range part {

@@ -17,7 +17,7 @@ import (
 	"seckill/internal/redisstore/rediskit"
 )
 
-// inspectTTL is how long the key lasts that an inspection writes.
+// inspectTTL is how long the key exists that an inspection writes.
 const inspectTTL = 10 * time.Second
 
 // InspectAll inspects the servers that have the partitions, each once and all at the same time: one that hangs delays
@@ -39,7 +39,7 @@ func (s *Store) InspectAll(ctx context.Context, partitions []int) []preflight.Re
 	return servers
 }
 
-// serversOf returns which servers have the partitions, in their order, each once.
+// serversOf returns the servers that have the partitions, in the partitions' order, each once.
 func (s *Store) serversOf(ctx context.Context, partitions []int) (servers []preflight.Redis) {
 	for _, number := range partitions {
 		name := fmt.Sprintf("{p%d}", number)
@@ -57,8 +57,8 @@ func (s *Store) serversOf(ctx context.Context, partitions []int) (servers []pref
 	return servers
 }
 
-// Inspect asks the server that has the partition for what its sales depend on. What it does not show (managed servers
-// forbid it) stays empty; of the embedded one, only how fast it is.
+// Inspect reads from the partition's server the facts on which its sales depend. Facts that the server hides (managed
+// ones do) stay empty; for the embedded server it only measures the speed.
 func (s *Store) Inspect(ctx context.Context, number int) (r preflight.Redis, err error) {
 	node, err := s.nodeOf(ctx, number)
 	if err != nil {
@@ -97,10 +97,10 @@ func (s *Store) Inspect(ctx context.Context, number int) (r preflight.Redis, err
 	return r, nil
 }
 
-// inspectSettings adds what a server shows of its settings, and how it stands.
+// inspectSettings adds the settings and the state that a server shows.
 func inspectSettings(ctx context.Context, node redis.Cmdable, r *preflight.Redis) {
 	setting := func(name string) string {
-		values, _ := node.ConfigGet(ctx, name).Result() // what it does not show is unknown
+		values, _ := node.ConfigGet(ctx, name).Result() // empty if the server hides it
 		return values[name]
 	}
 	r.AppendOnly, r.AppendFsync, r.Eviction = setting("appendonly"), setting("appendfsync"), setting("maxmemory-policy")
@@ -108,7 +108,7 @@ func inspectSettings(ctx context.Context, node redis.Cmdable, r *preflight.Redis
 	r.Replicas, _ = strconv.Atoi(infoOf(ctx, node, "replication")["connected_slaves"])
 }
 
-// infoOf returns a section of a server's INFO; nothing where it is not shown.
+// infoOf returns a section of a server's INFO; nil if the server hides it.
 func infoOf(ctx context.Context, node redis.Cmdable, section string) map[string]string {
 	text, _ := node.Info(ctx, section).Result()
 	values := make(map[string]string)
@@ -120,7 +120,7 @@ func infoOf(ctx context.Context, node redis.Cmdable, section string) map[string]
 	return values
 }
 
-// Instances returns the instances that have sent a heartbeat lately, by name.
+// Instances returns the instances that have recently sent a heartbeat, by name.
 func (s *Store) Instances(ctx context.Context) ([]preflight.Instance, error) {
 	names, err := s.InstancesIn(ctx, 0) // every instance of any version works there
 	if err != nil {

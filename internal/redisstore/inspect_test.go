@@ -10,7 +10,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// The server that has a partition is inspected, and no other one needs to answer; nor need it for sales to be shown.
+// Inspecting a partition needs only the server that has it. If another server hangs, sales are still shown.
 func TestInspectAsksThePartitionsNode(t *testing.T) {
 	t.Parallel()
 	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute)
@@ -51,13 +51,13 @@ func TestInspectAsksThePartitionsNode(t *testing.T) {
 	expectLive(t, r, func(partition int) bool { return nodes[partition] == hung })
 }
 
-// expectInspected expects that each server of the partitions is inspected, under its address and once, but for one
-// that hangs.
+// expectInspected expects that each server of the partitions is inspected once, under its address, except the one that
+// hangs.
 func expectInspected(t *testing.T, r *rig, cluster *testkit.RedisCluster, nodes map[int]int, hung int) {
 	t.Helper()
 	var partitions []int
 	for partition := range 8 {
-		partitions = append(partitions, partition, partition) // as several sales may be in one
+		partitions = append(partitions, partition, partition) // twice, as several sales may be in one
 	}
 	eventually(t, func() bool { // a busy machine may take longer than the service waits
 		servers := r.InspectAll(t.Context(), partitions)
@@ -75,7 +75,7 @@ func expectInspected(t *testing.T, r *rig, cluster *testkit.RedisCluster, nodes 
 	})
 }
 
-// expectLive expects that sales are shown, and those of the partitions that hang are stale.
+// expectLive expects that sales are shown, and are stale in the partitions that hang.
 func expectLive(t *testing.T, r *rig, hangs func(partition int) bool) {
 	t.Helper()
 	var vs, lost []voucher.Voucher

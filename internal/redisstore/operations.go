@@ -25,13 +25,12 @@ const (
 	applyForgotten int64 = -1
 )
 
-// Apply applies operations, which must be in order and without gaps, at most order.MaxOperations; each once, however
-// often, however late and by however many callers it is sent. Without any, it returns how far Redis is. Operations
-// that the sale contains already are answered as they were the first time; a take that the ledger has long completed
-// has no result.
+// Apply applies operations, at most order.MaxOperations, in order and without gaps; each once, however often, however
+// late and by however many callers it is sent. Without operations it returns how far Redis is. Operations that the sale
+// already contains get the same results as the first time; a take that the ledger completed long ago has no result.
 //
-// A revival or an acceptance may have to wait until its unit could be sold, and Apply waits with it: up to
-// order.ReturnDelay. When ctx ends first, the next call with the same operations goes on from there.
+// A revival or an acceptance may have to wait until its unit can be sold, and Apply waits with it, for up to
+// order.ReturnDelay. If ctx ends first, the next call with the same operations continues from there.
 func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.ApplyResult, error) {
 	args, err := s.operationArgs(sale, ops)
 	if err != nil {
@@ -48,7 +47,7 @@ func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Opera
 		if err != nil || wait <= 0 {
 			return result, err
 		}
-		// All of them again, not only the rest: the script takes those before the first for completed.
+		// Send all of them again, not only the rest: the script takes operations before the first one for completed.
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
@@ -60,7 +59,7 @@ func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Opera
 	}
 }
 
-// operationArgs is ARGV of the script.
+// operationArgs returns ARGV of the script.
 func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any, error) {
 	if len(ops) > order.MaxOperations {
 		return nil, fmt.Errorf("%d operations, allowed are %d", len(ops), order.MaxOperations)
@@ -88,7 +87,7 @@ func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any,
 	return args, nil
 }
 
-// operationOrder is the order that the operation concerns, as an argument of the script.
+// operationOrder returns the operation's order, as an argument of the script.
 func operationOrder(op order.Operation) any {
 	if op.OrderID == 0 {
 		return int64(0)
@@ -96,7 +95,7 @@ func operationOrder(op order.Operation) any {
 	return heldArgument(op.Held())
 }
 
-// checkOperation returns what is wrong with an operation that is to have the number.
+// checkOperation returns what is wrong with an operation that must have that number.
 func checkOperation(sale order.SaleRef, op order.Operation, number int64) error {
 	switch {
 	case op.VoucherID != sale.VoucherID:
@@ -116,7 +115,7 @@ func checkOperation(sale order.SaleRef, op order.Operation, number int64) error 
 	return nil
 }
 
-// readApplyResult reads the script's answer, and after what time the call has to be sent again.
+// readApplyResult reads the script's answer, and how long to wait before the call must be sent again.
 func readApplyResult(raw any, ops []order.Operation) (order.ApplyResult, time.Duration, error) {
 	r := rediskit.NewReply(raw)
 	state := r.Number()

@@ -51,9 +51,9 @@ func (l *latencies) report(b *testing.B, name string, in time.Duration) {
 	l.took = nil
 }
 
-// BenchmarkBesideASale lets 100,000 users join a waiting list, units come back to it, and tills redeem coupons, each
-// beside a sale that runs on the same two instances and sells a few hundred units per second. It measures their rates,
-// their latency and the buyers', and how long a unit that comes back takes to be offered. Use -benchtime=1x.
+// BenchmarkBesideASale has 100,000 users join a waiting list, units come back to it, and tills redeem coupons, each
+// beside a sale that runs on the same two instances and sells a few hundred units a second: how many a second, how
+// long they and its buyers wait, and how long a unit that comes back takes to be offered. Use -benchtime=1x.
 func BenchmarkBesideASale(b *testing.B) {
 	const joiners, returned, coupons = 100_000, 40, 10_000
 	s := box.RealSite(b, 2)
@@ -168,8 +168,8 @@ func eachAside(b *testing.B, s *box.Site, load *aside, name string, n int, reque
 	load.took.report(b, "sale-beside-"+name, in)
 }
 
-// offeredAfter cancels the sale's orders one by one and returns the longest time until the head of the list saw an
-// offer. Nobody behind the heads may have one.
+// offeredAfter has the sale's orders cancelled one by one and returns the longest time until the head of the list saw
+// the offer. Nobody behind the heads may have one.
 func offeredAfter(b *testing.B, s *box.Site, list *box.Buyers, path string) (longest time.Duration) {
 	b.Helper()
 	winners := list.Record.Winners()

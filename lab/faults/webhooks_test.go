@@ -331,8 +331,8 @@ func (w *hooked) expectTold() {
 	w.Logf("%d events, %d of which came again", events, repeats)
 }
 
-// expectOffers checks that each offer of a sale, and the end of each, has exactly one event, that nothing else has one,
-// and that the receiver got all of them, each order's after those of the offer that it came from.
+// expectOffers checks that each offer of a sale, and each end of one, is one event, none is of anything else, and the
+// receiver was told all of them, each order's behind those of the offer of which it came.
 func (w *hooked) expectOffers(voucher int64) {
 	w.Helper()
 	w.endLease()

@@ -26,9 +26,9 @@ type view struct {
 
 // saleRow is one store's data of a sale.
 type saleRow struct {
-	stock, offered, issued int64 // in Redis the stock includes returned units
-	last                   int64 // number of the last operation; in Redis, of the last one applied
-	extra                  int64 // units of the holders in Redis beyond one each
+	stock, offered, issued int64 // in Redis the stock contains returned units
+	last                   int64 // number of the last operation, in Redis of the last that was applied
+	extra                  int64 // units that its holders in Redis have beyond one each
 }
 
 type orderRow struct {

@@ -46,7 +46,7 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 	for _, o := range v.orders {
 		// The history also says what happened to late money, with the order still cancelled.
 		want := slices.Compact(history[o.id])
-		// Only orders from offers have being recorded in their history.
+		// Being recorded is in the history of those only that an offer made.
 		if len(want) == 0 || want[0] != "order.unpaid" {
 			want = slices.Concat([]string{"order.unpaid"}, want)
 		}
@@ -56,8 +56,8 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 	}
 }
 
-// eventsTellTheOffers checks that webhooks were sent each offer once, then its end once, and only then the order that
-// it became.
+// eventsTellTheOffers checks that webhooks are told once of each offer that was made, and once of what came of it,
+// behind that and before the order that it became.
 func (m *model) eventsTellTheOffers(t *rapid.T, v view) {
 	kinds := map[waitlist.State]dispatch.Type{
 		waitlist.Bought: dispatch.OfferAccepted, waitlist.Left: dispatch.OfferDeclined,

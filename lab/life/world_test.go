@@ -325,7 +325,7 @@ func (w *world) work() {
 	ctx, cancel := context.WithTimeout(w.ctx, within)
 	defer cancel()
 	p := w.alive()
-	_ = p.reconciler.Open(ctx, w.voucher) // checks the sale, and rebuilds it if necessary
+	_ = p.reconciler.Open(ctx, w.voucher) // checks, and rebuilds if it has to
 	w.seeToOffers()
 	_ = p.outbox.Flush(ctx, w.voucher) // what fails stays pending
 	p.run(w.ctx, p.payments.Run, 2*time.Second, func() bool { return w.unfinishedPayments() == 0 })
@@ -436,7 +436,7 @@ func (w *world) refunded() map[string]int {
 	return ours
 }
 
-// view reads both stores; the ledger at one moment, as accepted offers may become orders at any time.
+// view reads both stores; the ledger as it was at one moment, as accepted offers become orders all the time.
 func (w *world) view(t *rapid.T) view {
 	v := view{holders: map[int64]string{}, waiting: w.waiting()}
 	ledger, err := w.db.BeginTx(w.ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})

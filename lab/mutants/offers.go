@@ -2,7 +2,7 @@ package main
 
 import "seckill/lab/mutant"
 
-// inOffers returns the mutants that short histories of a sale with a waiting list must notice.
+// inOffers are those that short histories of a sale with a waiting list notice.
 func inOffers() []mutant.Mutant {
 	const life, test, sign = "./lab/life", "TestListIsLinearizable", "is not linearizable"
 	const offers = "internal/sqlstore/offers.go"

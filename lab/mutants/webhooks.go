@@ -112,7 +112,7 @@ func inWebhooks() []mutant.Mutant {
 	}
 }
 
-// inOfferEvents returns the mutants of events about offers.
+// inOfferEvents are those of events about offers.
 func inOfferEvents() []mutant.Mutant {
 	const (
 		ledger, rules = "./internal/feature/webhook", "./internal/feature/webhook/dispatch"

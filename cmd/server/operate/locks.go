@@ -23,10 +23,10 @@ beside running instances, on the configured Redis.
   server locks list
   server locks force -why TEXT [-yes] NAME...
 
-The locks: sale:<voucher> belongs to the instance that rebuilds or retires that sale. The others belong
-to the instance that does a job for all: auditor audits sales, expirer expires unpaid orders, lapser
-ends coupons whose date has passed, offerer offers units to waiting lists. The lock of a holder that
-dies is free within seconds, so there is rarely a reason to force one.
+The locks: sale:<voucher>, of the instance that rebuilds or retires that sale, and those of the instance
+that does a job for all: auditor, which audits sales; expirer, which expires unpaid orders; lapser, which
+ends coupons whose date has passed; offerer, which offers units to waiting lists. A holder that dies frees
+its lock within seconds, so there is rarely a reason to force one.
 
 server locks <command> --help tells more.`
 

@@ -34,7 +34,7 @@ func (s *Stores) TakePartitions(ctx context.Context, n int, log *slog.Logger) er
 			if slices.Contains(missing, number) {
 				return fmt.Errorf("adding partition %d: %w", number, err)
 			}
-			log.WarnContext(ctx, "what a partition has in Redis is not known yet", "partition", number, "error", err)
+			log.WarnContext(ctx, "a partition's data in Redis cannot be checked yet", "partition", number, "error", err)
 		}
 	}
 	added, err := s.Ledger.AddPartitions(ctx, n)

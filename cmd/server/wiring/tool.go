@@ -46,7 +46,7 @@ func OpenTool(ctx context.Context, env Env) (*Tool, error) {
 	key, err := w.Stores.Ledger.IDKey(ctx)
 	if err != nil {
 		w.Stores.Close(log)
-		return nil, fmt.Errorf("the key of the order ids: %w", err)
+		return nil, fmt.Errorf("reading the key of the order ids: %w", err)
 	}
 	counter, err := redisstore.NewCounter(w.Stores.Clients.Commands, cfg.Redis.Prefix)
 	if err != nil {

@@ -65,7 +65,7 @@ func (s *Set) Run(ctx context.Context) error {
 	return periodic.Every(ctx, refreshEvery, func(ctx context.Context) {
 		err := s.Refresh(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "which partitions there are cannot be read; going on with those that are known",
+			s.log.WarnContext(ctx, "the partitions cannot be read; going on with the known ones",
 				"error", err)
 		}
 		failing = err != nil
@@ -78,7 +78,7 @@ func (s *Set) Refresh(ctx context.Context) error {
 	defer cancel()
 	all, err := s.ledger.Partitions(ctx)
 	if err != nil {
-		return fmt.Errorf("reading which partitions there are: %w", err)
+		return fmt.Errorf("reading which partitions exist: %w", err)
 	}
 	var numbers []int
 	for _, p := range all {
@@ -87,7 +87,7 @@ func (s *Set) Refresh(ctx context.Context) error {
 		}
 	}
 	if s.replace(numbers) {
-		s.log.InfoContext(ctx, "this instance works in other partitions than before", "partitions", numbers)
+		s.log.InfoContext(ctx, "this instance now works in different partitions", "partitions", numbers)
 	}
 	return nil
 }

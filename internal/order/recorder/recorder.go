@@ -113,7 +113,7 @@ type Options struct {
 }
 
 // Recorder moves accepted orders from one partition's stream into the ledger (rules 5 to 8). Every instance runs one in
-// each of its partitions; all of a partition's share the work as consumers of one group.
+// each of its partitions; the recorders of a partition share the work as consumers of one group.
 //
 //	fetcher    own pending entries, then new ones, then those of dead consumers
 //	committer  → one transaction per batch → notify waiting callers

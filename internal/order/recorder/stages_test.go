@@ -194,8 +194,8 @@ func TestRecorderGathersWhileItCommits(t *testing.T) {
 	})
 }
 
-// While no caller waits for a row, orders that come one by one share a transaction, and only the first is not delayed.
-// As soon as a caller waits, no order is delayed. The batch after a full one is read at once.
+// While no caller waits for a row, orders that come one by one share a transaction; all but the first are delayed for
+// that. As soon as a caller waits, no order is delayed. The batch after a full one is read at once.
 func TestRecorderGathersWhileNobodyWaits(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
