@@ -32,7 +32,7 @@ type Change struct {
 
 // Step is an action to be taken on one order.
 type Step struct {
-	Order Order // as it was locked
+	Order Order // the order when it was locked
 	By    Actor
 	Why   Why // may be empty
 }

@@ -119,7 +119,7 @@ func takeTurns(b *testing.B, markets []*market) {
 			m.turn(b, ordersATurn)
 		}
 	}
-	b.ReportMetric(0, "ns/op") // of all turns together it says nothing
+	b.ReportMetric(0, "ns/op") // the time of all turns together means nothing
 	for _, m := range markets {
 		all, busiest := m.costs()
 		b.ReportMetric(all, "all-µs/order:"+m.name)

@@ -97,7 +97,7 @@ func silentAddr(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = listener.Close() }) // it has accepted no connection
+	t.Cleanup(func() { _ = listener.Close() }) // the listener has accepted no connection
 	raw, err := listener.(*net.TCPListener).SyscallConn()
 	if err != nil {
 		t.Fatal(err)

@@ -256,7 +256,7 @@ func testAcknowledgeInNewGroup(t *testing.T, r *rig) {
 	r.next(b, 2)
 	mine := keysOf(r.next(a, 2))
 	r.must(r.commands.XGroupDestroy(r.ctx(), r.keys.orders(0), group).Err())
-	equal(t, 0, len(r.own(b, "", 9))) // makes it anew
+	equal(t, 0, len(r.own(b, "", 9))) // creates the group again
 	equal(t, 0, r.acknowledge(a, mine[0]))
 	equal(t, []int64{1, 2, 4, 5}, r.left())
 	equal(t, []int64{1}, users(r.next(b, 1)))
@@ -314,7 +314,7 @@ func testDeadLetteredManyFields(t *testing.T, r *rig) {
 		letters, err := r.commands.XRange(r.ctx(), r.keys.dead(0), "-", "+").Result()
 		r.must(err)
 		letter := letters[0].Values
-		var leftOut any // none
+		var leftOut any // nil: no field is left out
 		size := 2 + n
 		if n > 1000 {
 			leftOut, size = strconv.Itoa(n-1000), 2+1000+1

@@ -39,7 +39,7 @@ func NewCounter(client redis.UniversalClient, prefix string) (*Counter, error) {
 
 // Reserve takes the next numbers of a day, see idworker.Counter. Its other errors are Redis's.
 func (c *Counter) Reserve(ctx context.Context, r idworker.Reservation) (int64, error) {
-	random := rand.Int64N(1 << 31) //nolint:gosec // it only has to differ from call to call; it protects nothing
+	random := rand.Int64N(1 << 31) //nolint:gosec // must only differ from call to call; protects nothing
 	last, err := c.reserve.RunInt(ctx, c.client,
 		[]string{c.keys.counter(r.Day), c.keys.counterServer(r.Day)},
 		r.N, r.Known, r.Create, random, int64(counterTTL/time.Second))

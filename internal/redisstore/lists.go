@@ -64,7 +64,7 @@ func (q *listQuestion) send(ctx context.Context, s *Store, verb, text string) er
 	q.views, q.versions = make([]*redis.Cmd, len(q.parts)), make([]*redis.StringCmd, len(q.shops))
 	for i, part := range q.parts {
 		q.views[i] = s.scripts.views.Command(ctx, verb, text, s.viewKeys(q.sales, part), nil)
-		_ = pipe.Process(ctx, q.views[i]) // it is queued; a command has its own error
+		_ = pipe.Process(ctx, q.views[i]) // this only queues it; a command has its own error
 	}
 	for i, shop := range q.shops {
 		q.versions[i] = pipe.Get(ctx, s.keys.list(shop))

@@ -131,7 +131,7 @@ func (s *Store) submitParts(
 		// With its source: a restarted Redis knows no scripts, and few reports are this large.
 		sent[i] = s.scripts.report.Command(ctx, "eval", s.scripts.report.Source, s.reportKeys(round),
 			reportArgs(round, "", seen, claims))
-		_ = pipe.Process(ctx, sent[i]) // it is queued; a command has its own error
+		_ = pipe.Process(ctx, sent[i]) // this only queues it; a command has its own error
 	}
 	_, _ = pipe.Exec(ctx) // as above
 	for _, cmd := range sent {

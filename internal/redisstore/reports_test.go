@@ -304,7 +304,7 @@ func (r *rig) restart(server *testkit.RedisServer) {
 	server.Kill()
 	server.Start()
 	for deadline := time.Now().Add(time.Minute); r.Ping(r.ctx()) != nil && time.Now().Before(deadline); {
-		time.Sleep(10 * time.Millisecond) // it is reading its file
+		time.Sleep(10 * time.Millisecond) // the server is reading its file
 	}
 }
 

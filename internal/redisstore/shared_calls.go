@@ -198,7 +198,7 @@ func (c *sharedCalls) pipeline(
 ) error {
 	pipe := client.Pipeline()
 	for _, call := range calls {
-		_ = pipe.Process(ctx, call.cmd) // it is queued; a command has its own error
+		_ = pipe.Process(ctx, call.cmd) // this only queues it; a command has its own error
 	}
 	doubt := func() error { return nil }
 	if c.replicas.Count > 0 {

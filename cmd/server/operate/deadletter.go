@@ -166,8 +166,8 @@ type letterCommand struct {
 // parseLetterCommand reads the flags and ids of such a command; extra adds flags of its own.
 func parseLetterCommand(env wiring.Env, set *flag.FlagSet, about string) (letterCommand, error) {
 	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"),
-		"`name` of whoever does it, for the audit trail")
-	why := set.String("why", "", "the `reason`, for the audit trail (required)")
+		"`who` does it, for the audit trail")
+	why := set.String("why", "", "for what `reason`, for the audit trail (required)")
 	if err := cmdline.ParseFlags(env.Env, set, about); err != nil {
 		return letterCommand{}, err
 	}
@@ -180,7 +180,7 @@ func parseLetterCommand(env wiring.Env, set *flag.FlagSet, about string) (letter
 	case set.NArg() == 0:
 		return letterCommand{}, cmdline.Misuse(set, "no id is given; server deadletter list shows them")
 	case strings.TrimSpace(*why) == "":
-		return letterCommand{}, cmdline.Misuse(set, "-why is missing: the audit trail needs a reason")
+		return letterCommand{}, cmdline.Misuse(set, "-why is missing: the audit trail is to say for what reason")
 	}
 	return letterCommand{ids: set.Args(), by: *by, why: *why}, nil
 }

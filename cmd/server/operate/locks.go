@@ -104,8 +104,8 @@ func listLocks(ctx context.Context, env wiring.Env) error {
 func forceLocks(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("locks force", flag.ContinueOnError)
 	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"),
-		"`name` of whoever does it, for the audit trail")
-	why := set.String("why", "", "the `reason`, for the audit trail (required)")
+		"`who` does it, for the audit trail")
+	why := set.String("why", "", "for what `reason`, for the audit trail (required)")
 	yes := set.Bool("yes", false, "do it")
 	if err := cmdline.ParseFlags(env.Env, set, forceLocksHelp); err != nil {
 		return err
@@ -114,7 +114,7 @@ func forceLocks(ctx context.Context, env wiring.Env) error {
 	case set.NArg() == 0:
 		return cmdline.Misuse(set, "no name is given; server locks list shows them")
 	case strings.TrimSpace(*why) == "":
-		return cmdline.Misuse(set, "-why is missing: the audit trail needs a reason")
+		return cmdline.Misuse(set, "-why is missing: the audit trail is to say for what reason")
 	}
 	w, locker, err := openLocks(ctx, env)
 	if err != nil {
@@ -133,7 +133,7 @@ func forceLocks(ctx context.Context, env wiring.Env) error {
 		done, err := forceLock(ctx, locker.Mutex(name), *yes)
 		if *yes {
 			if err != nil {
-				done = "unknown" // it may be free all the same
+				done = "unknown" // the lock may be free all the same
 			}
 			w.Log.WarnContext(ctx, "a lock was forced", "lock", name, "was", done, "by", *by, "why", *why, "error", err)
 		}

@@ -245,7 +245,7 @@ func Closing(log *slog.Logger, what string, closeIt func() error) {
 
 // versionShown returns the version for heartbeats; for a build without one, the revision of its source.
 func versionShown(b telemetry.Build) string {
-	const untold, digits = "(devel)", 12 // of a revision, which has forty
+	const untold, digits = "(devel)", 12 // first digits of a revision, which has forty
 	if b.Version != untold {
 		return b.Version
 	}

@@ -62,7 +62,7 @@ func TestRecentAcceptsIsBounded(t *testing.T) {
 			}
 		}
 		fill(recentStart + 10)
-		kept(recentStart+10, 1) // it has grown
+		kept(recentStart+10, 1) // the ring has grown
 		time.Sleep(recentAge)
 		kept(recentStart+10, 1) // old ones stay until others need their room
 		fill(2 * recentStart)

@@ -19,7 +19,7 @@ import (
 type fakeStats struct {
 	counts order.Counts
 	calls  int
-	fails  error // of the next call
+	fails  error // returned by the next call
 	lost   bool  // the next call adds the counts and fails all the same
 }
 

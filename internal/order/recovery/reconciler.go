@@ -33,10 +33,10 @@ const (
 	maxSweepPause  = 15 * time.Second
 	inspectTimeout = time.Minute // for reading all sales
 	maxWork        = 64          // sales worked on at a time; their rebuilds mostly wait for recovery reports
-	maxBackground  = 32          // of them, ended sales at most: sales that sell then start at once
+	maxBackground  = 32          // of those, ended sales at most: running sales then start at once
 	// Rebuilds that read at a time: each holds all orders of its sale in memory and a transaction open.
 	maxReading     = 4
-	maxReadingLate = 2 // of them, rebuilds of ended sales at most
+	maxReadingLate = 2 // of those, rebuilds of ended sales at most
 	// quietSweeps is how many sweeps a sale may wait for its rebuild before a warning is logged: usually another
 	// instance, or the call that created the sale, is rebuilding it.
 	quietSweeps = 5

@@ -140,7 +140,7 @@ func TestLateReporterChecksTheRebuild(t *testing.T) {
 			}
 			s := ordertest.NewFakeStores(0)
 			r := newTestReporter(f, s, &ordertest.FakeOrders{Rows: tc.rows}, tc.held)
-			for range 2 { // it requests one repair
+			for range 2 { // the second report must not request another repair
 				if err := r.heartbeat(t.Context()); err != nil {
 					t.Fatal(err)
 				}

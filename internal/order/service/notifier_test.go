@@ -280,7 +280,7 @@ func TestNotifierKeepsItsSubscriptions(t *testing.T) {
 					continue
 				}
 				id := c.sub.orderID
-				if last[id] == c.known { // it would wait
+				if last[id] == c.known { // Wait would block
 					_, _ = c.sub.Wait(over, c.known)
 					continue
 				}

@@ -54,7 +54,7 @@ func TestCancel(t *testing.T) {
 			if len(p.outbox.flushes) != tc.flushes {
 				t.Errorf("%d flushes, want %d", len(p.outbox.flushes), tc.flushes)
 			}
-			if tc.after != "" { // what the buyer does then
+			if tc.after != "" { // the buyer tries again
 				if o, err := p.orders.Cancel(t.Context(), 2, 66); err != nil || o.Status != order.Cancelled {
 					t.Errorf("repeated: %+v, %v", o, err)
 				}

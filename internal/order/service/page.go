@@ -46,16 +46,16 @@ func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, li
 	}
 	for _, q := range queued {
 		if slices.ContainsFunc(rows.orders, func(o order.Order) bool { return o.ID == q.ID }) {
-			continue // it has its row
+			continue // this order has its row
 		}
 		switch row, err := p.lookup.reader.order(ctx, q.ID); {
 		case errors.Is(err, order.ErrNotFound):
 		case err != nil:
 			q.Status, page.Stale = order.StatusUnknown, true
 		case !f.Passes(row) || row.ID >= before || rows.covers(row.ID, limit):
-			continue // it belongs to another page, or is filtered out, and is counted in any case
+			continue // this order belongs to another page, or is filtered out; it is counted in any case
 		default:
-			q = row // it got its row after the rows were read
+			q = row // this order got its row after the rows were read
 		}
 		page.Total++
 		if q.ID < before {

@@ -407,7 +407,7 @@ func TestReferences(t *testing.T) {
 			if got := p.ledger.payments["pay_1"]; got.Reference != tc.stored || got.Provider != "bank" {
 				t.Errorf("stored %+v, want the reference %q", got, tc.stored)
 			}
-			if tc.want != nil && tc.reference == "r-1" { // what the buyer does then
+			if tc.want != nil && tc.reference == "r-1" { // the buyer tries again
 				payment, _, err = p.payments.Pay(t.Context(), 2, 66)
 				if err != nil || payment.ID != "pay_1" || p.ledger.payments["pay_1"].Reference != "r-1" {
 					t.Errorf("again: %+v, %v", payment, err)

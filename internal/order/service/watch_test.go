@@ -48,7 +48,7 @@ func TestWatchYieldsEveryChange(t *testing.T) {
 			synctest.Wait()
 			p.rows.Put(order.Order{ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Status: s})
 			if s == order.Paid {
-				p.notifier.Notify(map[int64]order.Status{66: s}) // this instance makes this change, others the rest
+				p.notifier.Notify(map[int64]order.Status{66: s}) // this instance made this change, others the rest
 				synctest.Wait()
 			} else {
 				time.Sleep(watchEvery + time.Millisecond)

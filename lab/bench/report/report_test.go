@@ -135,7 +135,7 @@ func TestPage(t *testing.T) {
 		"SIGKILL loses 12,344 of 12,345 accepted orders",
 		"(benchmarks/2026-01-02-abc.md)", "(benchmarks/2026-01-02-abc-limits.md)",
 		"12,345 connections", "connection refused",
-		"## Limits", // what is written by hand stays
+		"## Limits", // handwritten parts stay
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)

@@ -18,7 +18,7 @@ type Limits struct {
 // stayed open until all were answered.
 type Stampede struct {
 	Connections int     `json:"connections"`
-	FileLimit   uint64  `json:"fileLimit"` // of each process: what bounds the connections here
+	FileLimit   uint64  `json:"fileLimit"` // limit of each process, which bounds the connections here
 	Accepted    int64   `json:"accepted"`
 	Failed      int64   `json:"failed"` // not answered, or answered with anything but 201, 202, 403 or 409
 	FirstError  string  `json:"firstError,omitempty"`
@@ -31,7 +31,7 @@ type Stampede struct {
 	Idle        float64 `json:"serverMegabytesBefore"`
 	Peak        float64 `json:"serverMegabytesPeak"`
 	Left        float64 `json:"serverMegabytesAfter"`
-	PlainIdle   float64 `json:"plainMegabytesBefore"` // of plain Gin in the same stampede
+	PlainIdle   float64 `json:"plainMegabytesBefore"` // memory of plain Gin in the same stampede
 	PlainPeak   float64 `json:"plainMegabytesPeak"`
 	PlainFailed int64   `json:"plainFailed"`
 }
@@ -78,7 +78,7 @@ type Waiting struct {
 // Expiry says how a backlog of overdue orders expired while another sale went on.
 type Expiry struct {
 	Backlog int64        `json:"backlog"`
-	Rate    float64      `json:"purchasesPerSecond"` // of the sale that goes on
+	Rate    float64      `json:"purchasesPerSecond"` // rate of the sale that goes on
 	Quiet   Latency      `json:"withoutExpiry"`
 	Rates   []ExpiryRate `json:"rates"`
 }
