@@ -89,7 +89,7 @@ func TestPartitionCommand(t *testing.T) {
 		{refused, "no such partition: 9", "close 9"},
 		{refused, "partition 1 is open", "open 1"},
 		{refused, "partition 1 is open", "remove 1"},
-		{refused, "no sale, and stays", "remove 0"},
+		{refused, "no sale, and cannot be removed", "remove 0"},
 	} {
 		expectOutput(t, s, wrong.code, []string{wrong.word},
 			append([]string{"partition"}, strings.Fields(wrong.args)...)...)
