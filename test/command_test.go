@@ -34,7 +34,7 @@ func TestHelp(t *testing.T) {
 		{[]string{"deadletter", "list", "-n", "0"}, 2, []string{"-n"}},
 		{[]string{"deadletter", "replay", "-why", "x"}, 2, []string{"no id"}},
 		{[]string{"deadletter", "replay", "1-0"}, 2, []string{"-why"}},
-		{[]string{"deadletter", "discard", "-why", "x", "1-0", "-yes"}, 2, []string{"-yes", "before"}},
+		{[]string{"deadletter", "discard", "-why", "x", "1-0", "-yes"}, 2, []string{"-yes", "flags come first"}},
 		{[]string{"deadletter", "list"}, 1, []string{"embedded", "SECKILL_REDIS_ADDRS", "SECKILL_MYSQL_DSN"}},
 		{[]string{"migrate"}, 1, []string{"no database", "data", "SECKILL_MYSQL_DSN"}},
 		{[]string{"webhook", "list"}, 1, []string{"no database", "SECKILL_MYSQL_DSN"}},
