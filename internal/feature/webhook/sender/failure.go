@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,15 +13,8 @@ import (
 	"syscall"
 
 	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/kit/dialguard"
 )
-
-// AddressError says that an address may not be dialled.
-type AddressError struct {
-	Code    dispatch.FailureCode
-	Address string
-}
-
-func (e *AddressError) Error() string { return fmt.Sprintf("%s: %s", e.Code, e.Address) }
 
 // failureOf says why a request got no answer. It keeps no URL, which may contain what only its owner should know, and
 // nothing of a malformed answer, parts of which the transport quotes.
@@ -38,10 +30,19 @@ func failureOf(err error) dispatch.Failure {
 	return dispatch.Failure{Code: dispatch.NotHTTP}
 }
 
+// ofAddress is an address that may not be dialled.
+func ofAddress(e *dialguard.AddressError) dispatch.Failure {
+	code := dispatch.AddressNotAllowed
+	if e.Reason == dialguard.NeedsTLS {
+		code = dispatch.NeedsTLS
+	}
+	return dispatch.Failure{Code: code, Address: e.Address}
+}
+
 // ofName is a failure before there was a connection.
 func ofName(err error) (dispatch.Failure, bool) {
-	if e, ok := errors.AsType[*AddressError](err); ok {
-		return dispatch.Failure{Code: e.Code, Address: e.Address}, true
+	if e, ok := errors.AsType[*dialguard.AddressError](err); ok {
+		return ofAddress(e), true
 	}
 	e, ok := errors.AsType[*net.DNSError](err)
 	switch {

@@ -15,10 +15,10 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
-	"syscall"
 	"time"
 
 	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/kit/dialguard"
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 
 // Sender implements dispatch.Sender and dispatch.Reach. It is safe for concurrent use.
 type Sender struct {
-	addresses     addresses
+	guard         dialguard.Guard
 	plain, secure *http.Client
 	userAgent     string
 }
@@ -47,23 +47,12 @@ type Options struct {
 
 // New returns a sender. Close ends its unused connections.
 func New(o Options) *Sender {
-	a := addresses{allowed: o.Allowed, reserved: reserved()}
-	return &Sender{
-		addresses: a, plain: client(a, nil, false), secure: client(a, o.TLS, true), userAgent: o.UserAgent,
-	}
+	g := dialguard.New(o.Allowed)
+	return &Sender{guard: g, plain: client(g, nil, false), secure: client(g, o.TLS, true), userAgent: o.UserAgent}
 }
 
-func client(a addresses, conf *tls.Config, secure bool) *http.Client {
-	dialer := &net.Dialer{
-		Timeout: dialTimeout,
-		Control: func(_, address string, _ syscall.RawConn) error {
-			to, err := netip.ParseAddrPort(address)
-			if err != nil {
-				return &AddressError{dispatch.AddressNotAllowed, address}
-			}
-			return a.check(to.Addr(), secure)
-		},
-	}
+func client(g dialguard.Guard, conf *tls.Config, secure bool) *http.Client {
+	dialer := &net.Dialer{Timeout: dialTimeout, Control: g.Control(secure)}
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{ // without Proxy: the environment's would be dialled in the endpoint's stead
@@ -82,7 +71,11 @@ func (s *Sender) Close() {
 
 // Never implements dispatch.Reach.
 func (s *Sender) Never(u *url.URL) dispatch.Failure {
-	return s.addresses.never(u.Hostname(), u.Scheme == "https")
+	err := s.guard.Never(u.Hostname(), u.Scheme == "https")
+	if err == nil {
+		return dispatch.Failure{}
+	}
+	return ofAddress(err)
 }
 
 // Send implements dispatch.Sender. The caller's context bounds it, and an answer that has begun has to come in one go:
