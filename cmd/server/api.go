@@ -47,6 +47,7 @@ func (p *process) openAPI(context.Context) (err error) {
 
 		// Which callers they accept, and how often.
 		Tokens:         wiring.TokenRules(cfg, s.Secret),
+		Void:           p.features.Void,
 		DemoTokens:     demoTokens(cfg),
 		SignInCode:     p.link.code,
 		UserRate:       cfg.HTTP.UserRate,

@@ -15,6 +15,7 @@ import (
 	_ "time/tzdata" // SECKILL_TIMEZONE works in an image without a zone database
 
 	"seckill/cmd/server/wiring"
+	"seckill/internal/feature"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 )
@@ -57,6 +58,9 @@ func realMain(ctx context.Context, env wiring.Env) int {
 		_, _ = fmt.Fprintf(env.Err, "%v\nAll settings: server serve --help\n", invalid)
 		return exitUsage
 	case errors.Is(err, cmdline.ErrUsage):
+		return exitUsage
+	case errors.Is(err, feature.ErrSettings):
+		_, _ = fmt.Fprintln(env.Err, "server:", err)
 		return exitUsage
 	case errors.Is(err, cmdline.ErrFound):
 		return exitFound

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/config"
 	"seckill/internal/order"
 	"seckill/internal/order/waitlist"
@@ -39,7 +40,16 @@ type Core struct {
 	Front httpkit.Front
 	// Members are the members of the core and of the features earlier in the list.
 	Members Members
+	SignIn  SignIn
 	Log     *slog.Logger
+}
+
+// SignIn is how users of identity providers sign in.
+type SignIn struct {
+	Issuers string // the path of the file of issuers; "": they do not
+	Life    time.Duration
+	Rate    int             // sign-ins a second from one address; 0: any number
+	Tokens  authtoken.Rules // of the tokens that they get
 }
 
 // Ledger is what features read of the core's rows, and the one entry that they add: *sqlstore.Store. Every method may

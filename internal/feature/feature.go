@@ -9,8 +9,10 @@ package feature
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -50,6 +52,9 @@ type Parts struct {
 	Gatekeeper httpkit.Gatekeeper // at most one feature has it
 	Members    Members
 	Close      []func() // called after all jobs and requests have ended
+	// Void reports whether a token is void that was issued to a user at a time; zero: it does not say when. It is asked
+	// with each token, from memory.
+	Void func(userID int64, issued time.Time) bool
 }
 
 // List is all features, in order.
@@ -120,6 +125,21 @@ func (l List) Open(core Core) (all Parts, err error) {
 		}
 		all.Members = all.Members.with(parts.Members)
 		all.Close = append(all.Close, parts.Close...)
+		all.Void = either(all.Void, parts.Void)
 	}
 	return all, nil
 }
+
+// either returns what reports true where one of two does; either may be nil.
+func either(a, b func(int64, time.Time) bool) func(int64, time.Time) bool {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return func(userID int64, issued time.Time) bool { return a(userID, issued) || b(userID, issued) }
+}
+
+// ErrSettings says that a feature cannot be opened with its settings: starting again cannot help.
+var ErrSettings = errors.New("the settings are wrong")

@@ -5,6 +5,7 @@ package features
 import (
 	"seckill/internal/feature"
 	"seckill/internal/feature/guard"
+	"seckill/internal/feature/identity"
 	"seckill/internal/feature/redemption"
 	"seckill/internal/feature/rehearsal"
 	"seckill/internal/feature/report"
@@ -22,5 +23,6 @@ func List() feature.List {
 		guard.New(),
 		report.New(),
 		webhook.New(),
+		identity.New(),
 	}
 }

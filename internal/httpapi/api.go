@@ -45,7 +45,7 @@ func New(cfg Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	auth, err := newAuthenticator(cfg.Tokens, cfg.Now)
+	auth, err := newAuthenticator(cfg.Tokens, cfg.Now, cfg.Void)
 	if err != nil {
 		return nil, err
 	}

@@ -17,14 +17,17 @@ import (
 type authenticator struct {
 	tokens *authtoken.Verifier
 	now    func() time.Time
+	void   func(userID int64, issued time.Time) bool // nil: none is
 }
 
-func newAuthenticator(rules authtoken.Rules, now func() time.Time) (*authenticator, error) {
+func newAuthenticator(
+	rules authtoken.Rules, now func() time.Time, void func(userID int64, issued time.Time) bool,
+) (*authenticator, error) {
 	tokens, err := authtoken.NewVerifier(rules)
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: %w", err)
 	}
-	return &authenticator{tokens: tokens, now: now}, nil
+	return &authenticator{tokens: tokens, now: now, void: void}, nil
 }
 
 // identify returns who calls, or an error that wraps errNoToken or errBadToken.
@@ -57,6 +60,9 @@ func (a *authenticator) verify(token string) (httpkit.Identity, error) {
 	who, err := a.tokens.Verify(token, a.now())
 	if err != nil {
 		return httpkit.Identity{}, fmt.Errorf("%w: %w", errBadToken, err)
+	}
+	if a.void != nil && a.void(who.UserID, who.Issued) {
+		return httpkit.Identity{}, fmt.Errorf("%w: its user has signed out since, or it was revoked", errBadToken)
 	}
 	return httpkit.Identity{
 		UserID: who.UserID, Admin: who.Admin, Shop: who.Shop, Crowd: who.Crowd, Expires: who.Expires,

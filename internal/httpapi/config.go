@@ -29,6 +29,10 @@ type Config struct {
 	Log       *slog.Logger
 	Tokens    authtoken.Rules
 
+	// Void reports whether a token is void that was issued to a user at a time, zero if it does not say when; nil: none
+	// is. It is asked with each token.
+	Void func(userID int64, issued time.Time) bool
+
 	// The routes of a part that is nil do not exist.
 	Listings       Listings
 	VoucherChanges VoucherChanges

@@ -19,8 +19,9 @@ import (
 	"seckill/internal/voucher"
 )
 
-// firstDemoUser is the lowest id of a demo buyer: beyond those that people choose when they try things out.
-const firstDemoUser int64 = 1 << 52
+// firstDemoUser is the lowest id of a demo buyer: beyond those that people choose when they try things out, and below
+// those of accounts.
+const firstDemoUser = voucher.FirstAccount >> 1
 
 // demoAdminID is the admin of the sign-in link.
 const demoAdminID = 1
@@ -48,7 +49,7 @@ func (a *API) demoBuyer(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 	if !a.demoBuyers.AllowN(a.cfg.Now(), 1) {
 		return httpkit.Answer{}, errManyDemoBuyers
 	}
-	n, err := rand.Int(rand.Reader, big.NewInt(voucher.MaxID-firstDemoUser))
+	n, err := rand.Int(rand.Reader, big.NewInt(voucher.FirstAccount-firstDemoUser))
 	if err != nil {
 		return httpkit.Answer{}, fmt.Errorf("a demo buyer's id: %w", err)
 	}

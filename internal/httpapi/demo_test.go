@@ -35,7 +35,7 @@ func TestDemoBuyer(t *testing.T) {
 			t.Fatalf("%d %s: %v", w.Code, w.Body, err)
 		}
 		got := answer.Data
-		if got.UserID < firstDemoUser || got.UserID > voucher.MaxID || users[got.UserID] ||
+		if got.UserID < firstDemoUser || got.UserID > voucher.FirstAccount || users[got.UserID] ||
 			!got.Expires.Equal(noon.Add(time.Hour)) {
 			t.Errorf("%+v, want a new user, from %d on, until %s", got, firstDemoUser, noon.Add(time.Hour))
 		}

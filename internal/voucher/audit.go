@@ -39,6 +39,7 @@ const (
 	Deleted   Action = "delete"  // a webhook endpoint, or a template
 	Exported  Action = "export"  // orders, with their codes masked or whole
 	Forced    Action = "force"   // a lock, taken from its holder
+	Revoked   Action = "revoke"  // the tokens of a user, or of an issuer's users
 )
 
 // FieldChange is the change of one field, with values written as in a request.

@@ -368,6 +368,35 @@ CREATE TABLE IF NOT EXISTS tb_voucher_template (
     UNIQUE KEY uk_template_name (shop_id, name)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
+-- Identity providers whose users have signed in. None is removed: an account's id tells its issuer's number.
+CREATE TABLE IF NOT EXISTS tb_issuer (
+    number      BIGINT         NOT NULL,
+    issuer      VARBINARY(255) NOT NULL COMMENT 'bytes: text would take two that differ in a trailing space for one',
+    create_time DATETIME(3)    NOT NULL,
+    PRIMARY KEY (number),
+    UNIQUE KEY uk_issuer (issuer)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- Which user a provider's user is.
+CREATE TABLE IF NOT EXISTS tb_account (
+    id          BIGINT         NOT NULL COMMENT 'from 2^52 to below 8*10^15',
+    issuer      BIGINT         NOT NULL COMMENT 'number in tb_issuer',
+    subject     VARBINARY(255) NOT NULL,
+    create_time DATETIME(3)    NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE KEY uk_account_subject (issuer, subject)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- Users whose tokens are void that were signed in up to a time: one who signed out, or those of an issuer.
+CREATE TABLE IF NOT EXISTS tb_session_void (
+    first_user  BIGINT      NOT NULL,
+    last_user   BIGINT      NOT NULL,
+    before_time DATETIME(3) NOT NULL,
+    write_time  DATETIME(3) NOT NULL,
+    PRIMARY KEY (first_user, last_user),
+    KEY idx_session_void_write (write_time, first_user)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
 -- What rehearsals have measured, which is kept when their sales are gone.
 CREATE TABLE IF NOT EXISTS tb_rehearsal (
     voucher_id  BIGINT      NOT NULL COMMENT 'of the rehearsal, which is removed soon',

@@ -318,6 +318,29 @@ CREATE TABLE tb_voucher_template (
     UNIQUE (shop_id, name)
 );
 
+CREATE TABLE tb_issuer (
+    number      BIGINT   NOT NULL PRIMARY KEY,
+    issuer      BLOB     NOT NULL UNIQUE,
+    create_time DATETIME NOT NULL
+);
+
+CREATE TABLE tb_account (
+    id          BIGINT   NOT NULL PRIMARY KEY,
+    issuer      BIGINT   NOT NULL,
+    subject     BLOB     NOT NULL,
+    create_time DATETIME NOT NULL,
+    UNIQUE (issuer, subject)
+);
+
+CREATE TABLE tb_session_void (
+    first_user  BIGINT   NOT NULL,
+    last_user   BIGINT   NOT NULL,
+    before_time DATETIME NOT NULL,
+    write_time  DATETIME NOT NULL,
+    PRIMARY KEY (first_user, last_user)
+);
+CREATE INDEX idx_session_void_write ON tb_session_void (write_time, first_user);
+
 CREATE TABLE tb_rehearsal (
     voucher_id  BIGINT   NOT NULL PRIMARY KEY,
     of_voucher  BIGINT   NOT NULL,

@@ -47,6 +47,8 @@ func TestBodiesWhereThereAreNone(t *testing.T) {
 		{"POST", "/admin/deadletter/1-0/replay", body(100), 200},
 		{"POST", "/admin/webhook/1/replay", body(100), 200},
 		{"POST", "/payment/callback", body(100), 200},
+		{"POST", "/session", body(16_000), 200},
+		{"POST", "/session/end", body(100), 413},
 		{"POST", "/payment/callback/bank", body(100), 200},
 	} {
 		a := e.ask("127.0.0.1", tc.method+" "+tc.path+" HTTP/1.1\r\nHost: shop\r\n"+tc.rest)

@@ -1,7 +1,6 @@
 package operate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -165,9 +164,7 @@ type letterCommand struct {
 
 // parseLetterCommand reads the flags and ids of such a command; extra adds flags of its own.
 func parseLetterCommand(env wiring.Env, set *flag.FlagSet, about string) (letterCommand, error) {
-	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"),
-		"`who` does it, for the audit trail")
-	why := set.String("why", "", "for what `reason`, for the audit trail (required)")
+	trail := cmdline.TrailFlags(env.Env, set)
 	if err := cmdline.ParseFlags(env.Env, set, about); err != nil {
 		return letterCommand{}, err
 	}
@@ -176,23 +173,13 @@ func parseLetterCommand(env wiring.Env, set *flag.FlagSet, about string) (letter
 			return letterCommand{}, cmdline.Misuse(set, fmt.Sprintf("%s comes after an id; flags come first", id))
 		}
 	}
-	switch {
-	case set.NArg() == 0:
+	if set.NArg() == 0 {
 		return letterCommand{}, cmdline.Misuse(set, "no id is given; server deadletter list shows them")
-	case strings.TrimSpace(*why) == "":
-		return letterCommand{}, cmdline.Misuse(set, "-why is missing: the audit trail is to say for what reason")
 	}
-	return letterCommand{ids: set.Args(), by: *by, why: *why}, nil
-}
-
-// variable returns a variable of the environment, "" when it is not set.
-func variable(env wiring.Env, name string) string {
-	for _, kv := range env.Environ {
-		if value, is := strings.CutPrefix(kv, name+"="); is {
-			return value
-		}
+	if err := trail.Check(set); err != nil {
+		return letterCommand{}, err
 	}
-	return ""
+	return letterCommand{ids: set.Args(), by: trail.By(), why: trail.Why()}, nil
 }
 
 func replayLetters(ctx context.Context, env wiring.Env) error {

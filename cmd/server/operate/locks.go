@@ -1,7 +1,6 @@
 package operate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -103,18 +102,16 @@ func listLocks(ctx context.Context, env wiring.Env) error {
 
 func forceLocks(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("locks force", flag.ContinueOnError)
-	by := set.String("by", cmp.Or(variable(env, "USER"), variable(env, "LOGNAME"), "unknown"),
-		"`who` does it, for the audit trail")
-	why := set.String("why", "", "for what `reason`, for the audit trail (required)")
+	trail := cmdline.TrailFlags(env.Env, set)
 	yes := set.Bool("yes", false, "do it")
 	if err := cmdline.ParseFlags(env.Env, set, forceLocksHelp); err != nil {
 		return err
 	}
-	switch {
-	case set.NArg() == 0:
+	if set.NArg() == 0 {
 		return cmdline.Misuse(set, "no name is given; server locks list shows them")
-	case strings.TrimSpace(*why) == "":
-		return cmdline.Misuse(set, "-why is missing: the audit trail is to say for what reason")
+	}
+	if err := trail.Check(set); err != nil {
+		return err
 	}
 	w, locker, err := openLocks(ctx, env)
 	if err != nil {
@@ -124,7 +121,7 @@ func forceLocks(ctx context.Context, env wiring.Env) error {
 	var failed []error
 	for _, name := range set.Args() {
 		if *yes {
-			err := note(ctx, w, operatorAct{"server locks", voucher.Forced, "lock", name, *by, *why})
+			err := note(ctx, w, operatorAct{"server locks", voucher.Forced, "lock", name, trail.By(), trail.Why()})
 			if err != nil {
 				failed = append(failed, err)
 				continue
@@ -135,7 +132,8 @@ func forceLocks(ctx context.Context, env wiring.Env) error {
 			if err != nil {
 				done = "unknown" // the lock may be free all the same
 			}
-			w.Log.WarnContext(ctx, "a lock was forced", "lock", name, "was", done, "by", *by, "why", *why, "error", err)
+			w.Log.WarnContext(ctx, "a lock was forced", "lock", name, "was", done, "by", trail.By(),
+				"why", trail.Why(), "error", err)
 		}
 		if err != nil {
 			failed = append(failed, err)

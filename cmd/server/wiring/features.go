@@ -35,6 +35,10 @@ func Core(
 		Vouchers: shop.Vouchers, Sales: sales{shop.Catalog, shop.Purchases}, Purchases: shop.Purchases,
 		Locks: shop.locks, Notifier: shop.Notifier, Settings: cfg, Secret: s.Secret, Version: s.build.Version,
 		Embedded: s.Home != nil, Front: front, Log: log,
+		SignIn: feature.SignIn{
+			Issuers: cfg.Session.Issuers, Life: cfg.Session.Life, Rate: cfg.Session.Rate,
+			Tokens: TokenRules(cfg, s.Secret),
+		},
 	}
 }
 

@@ -13,6 +13,7 @@ func TokenRules(cfg config.Config, secret string) authtoken.Rules {
 		Secret: []byte(secret), Previous: []byte(cfg.JWT.PreviousSecret.Reveal()),
 		Issuer: cfg.JWT.Issuer, Audience: cfg.JWT.Audience,
 		MaxLife: cfg.JWT.MaxLife, AdminMaxLife: cfg.JWT.AdminMaxLife,
+		Accounts: cfg.Session.Issuers != "",
 	}
 }
 

@@ -96,6 +96,11 @@ func Callback(pattern string, h Handler) Route {
 
 func foreign(r *Route) { r.Foreign = true }
 
+// SignIn is a route for everybody that makes users of callers. It has a bound of its own.
+func SignIn(pattern string, h Handler) Route {
+	return newRoute(pattern, bulkhead.OwnRead, ForAll, h, []Option{Uncounted, Body})
+}
+
 // Buying is a route for buyers that buys, or changes an order.
 func Buying(pattern string, h Handler, options ...Option) Route {
 	return newRoute(pattern, bulkhead.Purchase, ForBuyers, h, options)

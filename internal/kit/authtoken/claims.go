@@ -25,11 +25,14 @@ var (
 	errAudience  = errors.New("the token is for another audience")
 	errNoIssue   = errors.New("the token has no iat, which a bounded life requires")
 	errLongLived = errors.New("the token is valid for longer than its role allows")
+	errAccount   = errors.New("the token's subject is an account's, and the token is of no session")
+	errSession   = errors.New("the token is of a session, and its subject is no account's")
 )
 
 // claims are the claims that this service uses.
 type claims struct {
 	subject, issuer, role text
+	via                   text
 	forAudience           bool // aud contains the wanted audience
 	shop, voucher         int64
 	level, since          int64
@@ -88,6 +91,8 @@ func readClaims(b []byte, audience string) (claims, error) {
 			c.issuer, err = v.text()
 		case "role":
 			c.role, err = v.text()
+		case "via":
+			c.via, err = v.text()
 		case "shop":
 			c.shop = v.whole(voucher.MaxID)
 		case "voucher":
@@ -145,6 +150,18 @@ func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 		return Identity{}, errIssuer
 	case r.Audience != "" && !c.forAudience:
 		return Identity{}, errAudience
+	}
+	if c.issued.given {
+		who.Issued = time.Unix(c.issued.at, 0)
+	}
+	if r.Accounts {
+		account := id >= voucher.FirstAccount && id <= voucher.LastAccount
+		switch session := string(c.via) == viaSession; {
+		case account && !session:
+			return Identity{}, errAccount
+		case session && !account:
+			return Identity{}, errSession
+		}
 	}
 	if err := c.checkLife(r.Life(who.Admin), now); err != nil {
 		return Identity{}, err

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"seckill/internal/voucher"
 )
 
 // How many tokens TestCompare generates, and its seed: make -C lab compare-tokens N=… SEED=….
@@ -31,7 +33,7 @@ func ruleSets() []Rules {
 	return []Rules{
 		{Secret: secret},
 		{Secret: secret, Previous: previous},
-		{Secret: secret, Issuer: "login", Audience: "shop"},
+		{Secret: secret, Issuer: "login", Audience: "shop", Accounts: true},
 		{
 			Secret: secret, Previous: previous, Issuer: "https://login.example/优", MaxLife: 2 * time.Hour,
 			AdminMaxLife: 10 * time.Minute,
@@ -62,8 +64,9 @@ func pairs(t testing.TB) []pair {
 func (p pair) compare(token string) (accepted bool, err error) {
 	own, errOwn := p.own.Verify(token, noon)
 	ref, errRef := p.ref.verify(token, noon)
-	same := (errOwn == nil) == (errRef == nil) && own.Expires.Equal(ref.Expires) && own.Since.Equal(ref.Since)
-	own.Expires, own.Since = ref.Expires, ref.Since // equal moments may differ in representation
+	same := (errOwn == nil) == (errRef == nil) && own.Expires.Equal(ref.Expires) && own.Since.Equal(ref.Since) &&
+		own.Issued.Equal(ref.Issued)
+	own.Expires, own.Since, own.Issued = ref.Expires, ref.Since, ref.Issued // equal moments may differ in representation
 	same = same && own == ref
 	if !same {
 		return false, fmt.Errorf("issuer %q, previous %t, life %s\nown       %+v, %w\nreference %+v, %w\n%s",
@@ -248,7 +251,9 @@ func (g *generator) claims() string {
 			`,"iat":` + g.time(-600) + `}`
 	}
 	m := []string{g.member("sub", g.subject()), g.member("exp", g.time(-40))}
-	for _, name := range []string{"role", "shop", "voucher", "level", "since", "iat", "iss", "aud", "nbf", "jti"} {
+	for _, name := range []string{
+		"role", "shop", "voucher", "level", "since", "iat", "iss", "aud", "nbf", "jti", "via",
+	} {
 		if !g.rarely(3) {
 			m = append(m, g.member(name, g.claim(name)))
 		}
@@ -293,10 +298,16 @@ func (g *generator) member(name, value string) string {
 
 func (g *generator) subject() string {
 	if !g.flaw(8) {
-		return strconv.Quote(strconv.Itoa(1 + g.IntN(100_000)))
+		first := int64(1)
+		if g.rarely(3) {
+			first = voucher.FirstAccount
+		}
+		return strconv.Quote(strconv.FormatInt(first+g.Int64N(100_000), 10))
 	}
 	return g.one(`"0"`, `"01"`, `"-1"`, `"+1"`, `" 1"`, `"1 "`, `""`, `1`, `null`, `"9007199254740991"`,
-		`"9007199254740992"`, `"9007199254740993"`, `"99999999999999999999"`,
+		`"9007199254740992"`, `"9007199254740993"`,
+		`"4503599627370495"`, `"4503599627370496"`, `"7999999999999999"`, `"8000000000000000"`,
+		`"99999999999999999999"`,
 		`"1\u0030"`, `"\u0031"`, `"١"`, `"1e3"`, `"1\u0000"`, `["1"]`, `"0x1"`, `"1_0"`)
 }
 
@@ -319,6 +330,8 @@ func (g *generator) claim(name string) string {
 	case "aud":
 		return g.one(`["shop"]`, `["x","shop"]`, `["sh\u006fp"]`, `[]`, `[""]`, `["shop",1]`, `["shop",null]`,
 			`[["shop"]]`, `{"shop":1}`, `"Shop"`, ` [ "a" , "shop" ] `)
+	case "via":
+		return g.one(`"session"`, `"session"`, `"Session"`, `"s\u0065ssion"`, `""`, `null`, `1`)
 	case "jti":
 		return g.one(`""`, `1`, `null`)
 	case "shop", "voucher", "level", "since":

@@ -62,12 +62,19 @@ func (r reference) verify(token string, now time.Time) (Identity, error) {
 	if err != nil || id < 1 || id > voucher.MaxID || strconv.FormatInt(id, 10) != c.Subject {
 		return Identity{}, errors.New("subject")
 	}
+	account := id >= voucher.FirstAccount && id <= voucher.LastAccount
+	if r.rules.Accounts && account != (c.via == "session") {
+		return Identity{}, errors.New("account")
+	}
 	who := Identity{UserID: id, Admin: c.role == "admin", Expires: c.ExpiresAt.Time, Level: c.level}
 	if c.role == "till" {
 		who.Shop = c.shop
 	}
 	if c.role == "crowd" {
 		who.Crowd = c.voucher
+	}
+	if c.IssuedAt != nil {
+		who.Issued = c.IssuedAt.Time
 	}
 	if c.since > 0 {
 		who.Since = time.Unix(c.since, 0)
@@ -83,7 +90,7 @@ func (r reference) verify(token string, now time.Time) (Identity, error) {
 // referenceClaims are the claims, read strictly.
 type referenceClaims struct {
 	jwt.RegisteredClaims
-	role          string
+	role, via     string
 	shop, voucher int64
 	level, since  int64
 }
@@ -94,7 +101,7 @@ func (c *referenceClaims) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	for name, into := range map[string]any{
-		"iss": &c.Issuer, "sub": &c.Subject, "aud": &c.Audience, "jti": &c.ID, "role": &c.role,
+		"iss": &c.Issuer, "sub": &c.Subject, "aud": &c.Audience, "jti": &c.ID, "role": &c.role, "via": &c.via,
 		"exp": &c.ExpiresAt, "nbf": &c.NotBefore, "iat": &c.IssuedAt,
 	} {
 		raw, ok := names[name]

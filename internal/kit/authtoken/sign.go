@@ -36,6 +36,30 @@ func SignBuyer(r Rules, userID, level int64, since time.Time, ttl time.Duration,
 	return signFor(r, userID, "", e, ttl, now)
 }
 
+// SignSession makes the token of a session: of an account who signed in by an identity provider at a time, until
+// another.
+func SignSession(r Rules, account, level int64, since, signedIn, until, now time.Time) (string, error) {
+	if err := r.check(); err != nil {
+		return "", err
+	}
+	switch {
+	case account < voucher.FirstAccount || account > voucher.LastAccount:
+		return "", fmt.Errorf("authtoken: %d is no account", account)
+	case !until.After(now), signedIn.IsZero():
+		return "", fmt.Errorf("authtoken: a session cannot begin at %s and end at %s", signedIn, until)
+	case level < 0 || level > voucher.MaxID:
+		return "", fmt.Errorf("authtoken: level %d is out of range (allowed: 0 to %d)", level, voucher.MaxID)
+	}
+	c := signedClaims{
+		Subject: strconv.FormatInt(account, 10), Via: viaSession, Issuer: r.Issuer, Audience: r.Audience,
+		Expires: until.Unix(), Issued: signedIn.Unix(), extraClaims: extraClaims{Level: level},
+	}
+	if !since.IsZero() {
+		c.Since = since.Unix()
+	}
+	return signClaims(r.Secret, c)
+}
+
 // extraClaims describe the account beyond its role.
 type extraClaims struct {
 	Shop  int64 `json:"shop,omitempty"`
@@ -65,22 +89,31 @@ func signFor(r Rules, userID int64, role string, extra extraClaims, ttl time.Dur
 		return "", fmt.Errorf("authtoken: a token of this role cannot be valid for %s (allowed: at most %s)",
 			ttl, longest)
 	}
-	claims, err := json.Marshal(struct {
-		Role string `json:"role,omitempty"`
-		extraClaims
-		Issuer   string `json:"iss,omitempty"`
-		Subject  string `json:"sub"`
-		Audience string `json:"aud,omitempty"`
-		Expires  int64  `json:"exp"`
-		Issued   int64  `json:"iat"`
-	}{
-		role, extra, r.Issuer, strconv.FormatInt(userID, 10), r.Audience,
-		now.Unix() + int64(ttl/time.Second), now.Unix(),
+	return signClaims(r.Secret, signedClaims{
+		Role: role, extraClaims: extra, Issuer: r.Issuer, Subject: strconv.FormatInt(userID, 10), Audience: r.Audience,
+		Expires: now.Unix() + int64(ttl/time.Second), Issued: now.Unix(),
 	})
+}
+
+// signedClaims are those of tokens that are signed here.
+type signedClaims struct {
+	Role string `json:"role,omitempty"`
+	extraClaims
+
+	Issuer   string `json:"iss,omitempty"`
+	Subject  string `json:"sub"`
+	Audience string `json:"aud,omitempty"`
+	Expires  int64  `json:"exp"`
+	Issued   int64  `json:"iat"`
+	Via      string `json:"via,omitempty"`
+}
+
+func signClaims(secret []byte, c signedClaims) (string, error) {
+	claims, err := json.Marshal(c)
 	if err != nil {
 		return "", fmt.Errorf("authtoken: %w", err)
 	}
-	return sign(r.Secret, []byte(`{"alg":"HS256","typ":"JWT"}`), claims), nil
+	return sign(secret, []byte(`{"alg":"HS256","typ":"JWT"}`), claims), nil
 }
 
 // sign returns a token with any header and claims.

@@ -22,6 +22,8 @@ const (
 	RoleAdmin = "admin"
 	// RoleTill is the role of a till, which redeems the coupons of the shop in the claim shop.
 	RoleTill = "till"
+	// viaSession is the claim via of tokens that this service has signed for those of identity providers.
+	viaSession = "session"
 	// RoleCrowd is the role of the crowd in a rehearsal: it may list the orders of the rehearsal in the claim voucher,
 	// and report on them.
 	RoleCrowd = "crowd"
@@ -52,6 +54,9 @@ type Rules struct {
 	Issuer, Audience string
 	// MaxLife is the longest validity of a buyer's token, and AdminMaxLife that of an admin's; 0 means no limit.
 	MaxLife, AdminMaxLife time.Duration
+	// Accounts: identity providers' users have ids from voucher.FirstAccount to voucher.LastAccount, and only tokens of
+	// sessions may name these. Without it those ids are like any other.
+	Accounts bool
 }
 
 // check returns what is wrong with the rules, or nil.
@@ -80,6 +85,7 @@ type Identity struct {
 	Shop    int64 // a till's shop; 0 for others and for a till without a shop
 	Crowd   int64 // the voucher that the crowd rehearses; 0 for others
 	Expires time.Time
+	Issued  time.Time // of a session: when its user signed in; zero without the claim iat
 	Level   int64     // the account's level; 0 without the claim level
 	Since   time.Time // when the account was created; zero without the claim since
 }

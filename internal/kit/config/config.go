@@ -17,6 +17,7 @@ type Config struct {
 	Redis   Redis
 	MySQL   MySQL
 	JWT     JWT
+	Session Session
 	Guards  Guards
 	Orders  Orders
 	Payment Payment
@@ -155,6 +156,18 @@ type JWT struct {
 	MaxLife time.Duration `env:"SECKILL_JWT_MAX_LIFE" envDefault:"0s" unit:"duration" min:"0s" max:"87600h" effect:"when above 0, buyers' tokens must have an iat, and an exp at most this long after it"`
 
 	AdminMaxLife time.Duration `env:"SECKILL_JWT_ADMIN_MAX_LIFE" envDefault:"0s" unit:"duration" min:"0s" max:"87600h" effect:"the same for admins' tokens"`
+}
+
+// Session is how users of identity providers sign in.
+type Session struct {
+	// Issuers is a file because an issuer has a dozen members. It is read at the start.
+	Issuers string `env:"SECKILL_ISSUERS" unit:"path of a file" effect:"the identity providers whose users may sign in (docs/identity.md), the same on all instances; none by default"`
+
+	// Life is long enough that nobody renews anything in the minute of an opening.
+	Life time.Duration `env:"SECKILL_SESSION_LIFE" envDefault:"8h" unit:"duration" min:"1m" max:"24h" effect:"how long the token is valid that a buyer gets for a provider's"`
+
+	// Rate has a burst of ten seconds' worth. A shop whose own server signs its users in comes from one address.
+	Rate int `env:"SECKILL_SESSION_RATE" envDefault:"100" unit:"sign-ins a second" min:"0" max:"1000000" effect:"how often one address may sign in at each instance in the long run; more is answered RATE_LIMITED; 0: no limit"`
 }
 
 // Guards holds what the guards of all sales share. Each sale has its own guard settings.

@@ -1,0 +1,21 @@
+// Package identity lets users of identity providers buy. POST /session exchanges a provider's token, an ID token or an
+// access token of RFC 9068, for one that this service signs; purchases know only the latter.
+//
+// The file of issuers says which providers are believed, and of which of their claims what is made. The rows of
+// tb_account are authoritative for which user a subject is, those of tb_session_void for whose tokens are void. A
+// session's iat is the iat of the provider's token, so that what voids the one voids the other, however late an
+// instance hears of it.
+//
+//	provider ──JWKS──► keys (last good set for 24 h)        tb_account (issuer, subject) → user
+//	token ───────────► Verifier ──► Sessions.Exchange ─────────────┴──► the service's token
+//	                                     └── Void ◄── tb_session_void, each second
+//
+//	what goes wrong                     what happens
+//	the provider is away                its last good keys are used for 24 h; then its users are answered UNAVAILABLE
+//	it hangs, answers 2 MB, redirects   the same: an answer has 5 s and 1 MB, and no redirect is followed
+//	its keys rotate                     an unknown kid has the keys fetched, once in 30 s for all
+//	its address leads into the network  it is not dialled (package dialguard)
+//	the ledger is away                  accounts that this instance has seen sign in; others are answered UNAVAILABLE
+//	an instance cannot read what is     it goes by what it knows, and logs that
+//	void
+package identity

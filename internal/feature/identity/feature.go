@@ -1,0 +1,55 @@
+package identity
+
+import (
+	"context"
+	"fmt"
+
+	"seckill/internal/feature"
+	"seckill/internal/feature/identity/issuers"
+)
+
+// New returns the feature.
+func New() feature.Feature {
+	return feature.Feature{
+		Name: "identity", Rules: Rules(), Open: open,
+		Commands: []feature.Command{
+			{Name: "session", Summary: "make the tokens of a user or an issuer void (revoke)", Run: session},
+		},
+	}
+}
+
+// open reads the file of issuers. Without one there is nothing of the feature.
+func open(core feature.Core) (feature.Parts, error) {
+	file := core.SignIn.Issuers
+	if file == "" {
+		return feature.Parts{}, nil
+	}
+	list, err := issuers.Read(file)
+	if err != nil {
+		return feature.Parts{}, fmt.Errorf("%w: %w", feature.ErrSettings, err)
+	}
+	var (
+		ledger   = NewLedger(core.DB)
+		void     = &Void{}
+		now      = core.Front.Now
+		verifier = issuers.NewVerifier(list, issuers.SourceOf, now, core.Log)
+		sessions = NewSessions(verifier, ledger, void, core.SignIn.Tokens, core.SignIn.Life, now)
+		metrics  = newMetrics(verifier, void)
+	)
+	return feature.Parts{
+		Routes: Routes(Service{
+			Exchange: sessions.Exchange, Observe: metrics.observe,
+			Address: core.Front.Address, Take: NewBudget(core.SignIn.Rate, now).Take,
+			End: func(ctx context.Context, userID int64) error {
+				users, err := ledger.Revoke(ctx, userID, userID)
+				if err == nil {
+					void.Tell(users) // here at once, elsewhere within a second
+				}
+				return err
+			},
+		}, core.Front.Bodies),
+		Jobs:    []func(context.Context) error{NewVoidLoader(void, ledger, now, core.Log).Run, verifier.Run},
+		Metrics: metrics.collectors(),
+		Void:    void.Covers,
+	}, nil
+}

@@ -1,0 +1,152 @@
+package issuers
+
+import (
+	"context"
+	"crypto"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"seckill/internal/order"
+)
+
+const (
+	keysEvery = 5 * time.Minute  // after which keys are fetched again, so that one that was withdrawn is not believed
+	keysPause = 30 * time.Second // between two attempts, whatever the reason
+	keysLook  = time.Second      // how often it is looked whether keys are due
+	keysLast  = 24 * time.Hour   // for which the last good set is used while there is no other
+)
+
+var errNoKey = errors.New("the token's key is not among the issuer's")
+
+// Source reads an issuer's key set, within seconds.
+type Source func(ctx context.Context) ([]byte, error)
+
+// keySet is the keys of an issuer. It is safe for concurrent use.
+type keySet struct {
+	issuer string
+	read   Source
+	now    func() time.Time
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	keys    map[keyID]crypto.PublicKey
+	readAt  time.Time     // when keys were read last; zero: never
+	tried   time.Time     // when reading them began last
+	failed  error         // what became of it
+	running chan struct{} // closed when the attempt that runs has ended; nil: none runs
+}
+
+// find returns the key of a token. Where it is not known it waits for an attempt to read the keys, of which one begins
+// at most every keysPause. errNoKey; order.ErrUnavailable if the issuer's keys cannot be read.
+func (s *keySet) find(ctx context.Context, kid string, a Algorithm) (crypto.PublicKey, error) {
+	for {
+		key, attempt, wait, err := s.look(kid, a)
+		switch {
+		case key != nil || err != nil:
+			return key, err
+		case attempt:
+			s.attempt(ctx)
+		default:
+			select {
+			case <-wait:
+			case <-ctx.Done():
+				return nil, fmt.Errorf("waiting for the issuer's keys: %w", ctx.Err())
+			}
+		}
+	}
+}
+
+// look returns the key, or that the caller has to make an attempt, or what to wait for, or that the key is not there.
+func (s *keySet) look(kid string, a Algorithm) (key crypto.PublicKey, attempt bool, wait chan struct{}, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.readAt.IsZero() && s.now().Sub(s.readAt) < keysLast {
+		if key = s.named(kid, a); key != nil {
+			return key, false, nil, nil
+		}
+	}
+	switch {
+	case s.running != nil:
+		return nil, false, s.running, nil
+	case s.begin():
+		return nil, true, nil, nil
+	case s.failed != nil:
+		return nil, false, nil, fmt.Errorf("%w: the keys of %s: %w", order.ErrUnavailable, s.issuer, s.failed)
+	default:
+		return nil, false, nil, errNoKey
+	}
+}
+
+// named returns a key by its kid; by none if there is only one of the algorithm. The caller has locked.
+func (s *keySet) named(kid string, a Algorithm) crypto.PublicKey {
+	if kid != "" {
+		return s.keys[keyID{kid, a}]
+	}
+	var only crypto.PublicKey
+	for id, key := range s.keys {
+		if id.algorithm != a {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = key
+	}
+	return only
+}
+
+// begin reports whether an attempt may begin now, and notes that it has. The caller has locked.
+func (s *keySet) begin() bool {
+	now := s.now()
+	if s.running != nil || !s.tried.IsZero() && now.Sub(s.tried) < keysPause {
+		return false
+	}
+	s.tried, s.running = now, make(chan struct{})
+	return true
+}
+
+// attempt reads the keys, also for those who wait meanwhile: it does not end with its caller.
+func (s *keySet) attempt(ctx context.Context) {
+	b, err := s.read(context.WithoutCancel(ctx))
+	var keys map[keyID]crypto.PublicKey
+	if err == nil {
+		if keys, err = parseKeys(b); err != nil {
+			err = fmt.Errorf("the key set %w", err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err != nil:
+		s.log.WarnContext(ctx, "an issuer's keys cannot be read; its last ones are used for a day",
+			"issuer", s.issuer, "read", s.readAt, "error", err)
+	default:
+		if s.failed != nil {
+			s.log.InfoContext(ctx, "the issuer's keys can be read again", "issuer", s.issuer)
+		}
+		s.keys, s.readAt = keys, s.now()
+	}
+	s.failed = err
+	close(s.running)
+	s.running = nil
+}
+
+// refresh reads the keys if that is due.
+func (s *keySet) refresh(ctx context.Context) {
+	s.mu.Lock()
+	due := (s.failed != nil || s.now().Sub(s.tried) >= keysEvery) && s.begin()
+	s.mu.Unlock()
+	if due {
+		s.attempt(ctx)
+	}
+}
+
+// age returns how old the keys are; false: there are none.
+func (s *keySet) age() (time.Duration, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now().Sub(s.readAt), !s.readAt.IsZero()
+}

@@ -1,0 +1,218 @@
+package issuers
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"seckill/internal/kit/periodic"
+)
+
+const (
+	maxToken = 16 << 10       // bytes
+	leeway   = time.Minute    // that a provider's clock may be off
+	oldest   = 24 * time.Hour // since the sign-in
+)
+
+// ErrRefused says that a provider's token is not valid. What is wrong with it is for the log.
+var ErrRefused = errors.New("the provider's token is not valid")
+
+// Person is whom a provider's token speaks for.
+type Person struct {
+	Issuer, Subject string
+	SignedIn        time.Time // the token's iat
+	Level           int64
+	Since           time.Time
+}
+
+// provider is an issuer with its keys.
+type provider struct {
+	Issuer
+
+	keys *keySet
+}
+
+// Verifier checks the tokens of issuers. It is safe for concurrent use.
+type Verifier struct {
+	providers map[string]*provider
+	now       func() time.Time
+}
+
+// NewVerifier returns a verifier that reads each issuer's keys from where source says.
+func NewVerifier(
+	issuers []Issuer, source func(Issuer) Source, now func() time.Time, log *slog.Logger,
+) *Verifier {
+	v := &Verifier{providers: make(map[string]*provider, len(issuers)), now: now}
+	for _, i := range issuers {
+		v.providers[i.Name] = &provider{i, &keySet{issuer: i.Name, read: source(i), now: now, log: log}}
+	}
+	return v
+}
+
+// Run reads all keys at once, and then whenever they are due, until ctx ends. One provider that hangs does not hold up
+// the keys of another.
+func (v *Verifier) Run(ctx context.Context) error {
+	var all sync.WaitGroup
+	for _, p := range v.providers {
+		all.Go(func() {
+			p.keys.refresh(ctx)
+			_ = periodic.Every(ctx, keysLook, p.keys.refresh) // it always returns nil
+		})
+	}
+	all.Wait()
+	return nil
+}
+
+// KeyAges returns how old the keys of each issuer are that has any.
+func (v *Verifier) KeyAges() map[string]time.Duration {
+	ages := map[string]time.Duration{}
+	for name, p := range v.providers {
+		if age, ok := p.keys.age(); ok {
+			ages[name] = age
+		}
+	}
+	return ages
+}
+
+// Verify returns whom a token speaks for. ErrRefused; order.ErrUnavailable while the keys of its issuer cannot be read.
+//
+// The token itself names its issuer, the issuer's entry says which algorithms may be, and the key's own type decides.
+// The header's alg only has to agree. Keys and addresses in a header mean nothing.
+func (v *Verifier) Verify(ctx context.Context, token string) (Person, error) {
+	header, body, err := segments(token)
+	if err != nil {
+		return Person{}, refused(err)
+	}
+	var unproven tokenClaims
+	if err := unproven.UnmarshalJSON(body); err != nil {
+		return Person{}, refused(fmt.Errorf("the payload %w", err))
+	}
+	name, _ := unproven.GetIssuer()
+	p := v.providers[name]
+	if p == nil {
+		return Person{}, refused(errors.New("its issuer is not in the file of issuers"))
+	}
+	algorithm, kid, err := p.readHeader(header)
+	if err != nil {
+		return Person{}, refused(err)
+	}
+	key, err := p.keys.find(ctx, kid, algorithm)
+	if errors.Is(err, errNoKey) {
+		return Person{}, refused(err)
+	}
+	if err != nil {
+		return Person{}, err
+	}
+	claims := &tokenClaims{}
+	_, err = jwt.NewParser(
+		jwt.WithValidMethods([]string{string(algorithm)}), jwt.WithStrictDecoding(), jwt.WithIssuer(p.Name),
+		jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(leeway), jwt.WithTimeFunc(v.now),
+	).ParseWithClaims(token, claims, func(*jwt.Token) (any, error) { return key, nil })
+	if err != nil {
+		return Person{}, refused(err)
+	}
+	person, err := p.person(claims, v.now())
+	if err != nil {
+		return Person{}, refused(err)
+	}
+	return person, nil
+}
+
+func refused(err error) error { return fmt.Errorf("%w: %w", ErrRefused, err) }
+
+// Refuse is ErrRefused, with what is wrong with the token.
+func Refuse(why string) error { return refused(errors.New(why)) }
+
+// segments returns header and payload of a token, decoded.
+func segments(token string) (header, payload []byte, err error) {
+	if len(token) > maxToken {
+		return nil, nil, fmt.Errorf("it has more than %d bytes", maxToken)
+	}
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 || strings.ContainsAny(token, "\r\n") {
+		return nil, nil, errors.New("it has not three segments")
+	}
+	header, errHeader := base64.RawURLEncoding.Strict().DecodeString(parts[0])
+	payload, errPayload := base64.RawURLEncoding.Strict().DecodeString(parts[1])
+	if errHeader != nil || errPayload != nil {
+		return nil, nil, errors.New("a segment is no base64url")
+	}
+	return header, payload, nil
+}
+
+// readHeader returns how the token says that it is signed, and with which key.
+func (p *provider) readHeader(b []byte) (a Algorithm, kid string, err error) {
+	members, err := object(b)
+	if err != nil {
+		return "", "", fmt.Errorf("the header %w", err)
+	}
+	alg, okAlg := text(members["alg"])
+	kid, okKid := text(members["kid"])
+	kind, okKind := text(members["typ"])
+	access := strings.EqualFold(kind, "at+jwt") || strings.EqualFold(kind, "application/at+jwt")
+	switch {
+	case !okAlg || !okKid || !okKind:
+		return "", "", errors.New("alg, kid or typ is no text")
+	case !p.uses(Algorithm(alg)):
+		return "", "", fmt.Errorf("alg is %.20q, which its issuer does not use", alg)
+	case members["crit"] != nil:
+		return "", "", errors.New("it has critical extensions")
+	case access != (p.Kind == AccessToken), !access && kind != "" && !strings.EqualFold(kind, "JWT"):
+		return "", "", fmt.Errorf("typ is %.40q: it is no %s token", kind, p.Kind)
+	}
+	return Algorithm(alg), kid, nil
+}
+
+// person reads the claims of a token whose signature and times are right.
+func (p *provider) person(c *tokenClaims, now time.Time) (Person, error) {
+	if err := p.checkAudience(c); err != nil {
+		return Person{}, err
+	}
+	subject, err := c.text(p.Claims.User)
+	if err != nil || subject == "" || len(subject) > maxName {
+		return Person{}, fmt.Errorf("%s is no text of 1 to %d bytes", p.Claims.User, maxName)
+	}
+	who := Person{Issuer: p.Name, Subject: subject, Level: c.whole(p.Claims.Level, mostWhole)}
+	if since := c.whole(p.Claims.Since, lastSecond); since > 0 {
+		who.Since = time.Unix(since, 0)
+	}
+	issued, err := c.GetIssuedAt()
+	switch {
+	case err != nil:
+		return Person{}, err
+	case issued == nil: // both specifications require it, and what is void is told by it
+		return Person{}, errors.New("it has no iat")
+	case now.Sub(issued.Time) > oldest:
+		return Person{}, fmt.Errorf("it was issued more than %v ago", oldest)
+	}
+	who.SignedIn = issued.Time
+	return who, nil
+}
+
+// checkAudience: an ID token that is for several is used by its azp alone (OpenID Connect Core, section 3.1.3.7).
+func (p *provider) checkAudience(c *tokenClaims) error {
+	if p.AudienceIn != "aud" {
+		if got, err := c.text(p.AudienceIn); err != nil || got != p.Audience {
+			return fmt.Errorf("%s is another audience", p.AudienceIn)
+		}
+		return nil
+	}
+	all, err := c.GetAudience()
+	if err != nil || !slices.Contains(all, p.Audience) {
+		return errors.New("aud is another audience")
+	}
+	if raw, given := c.members["azp"]; given && p.Kind == IDToken {
+		if azp, ok := text(raw); !ok || azp != p.Audience {
+			return errors.New("azp is another party")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package identity
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math/big"
+	"sync"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+)
+
+const (
+	// perIssuer is how many ids an issuer's accounts have. Which issuer an account is of shows in its id, so that an
+	// issuer's tokens can be made void without a look at its accounts.
+	perIssuer = 1 << 40
+	// mostIssuers is how many issuers there may ever be.
+	mostIssuers = (voucher.LastAccount - voucher.FirstAccount + 1) / perIssuer
+
+	tries = 20 // to find a free number; a collision of two accounts' is rare, racing instances are not
+)
+
+var errNumbers = errors.New("no free number was found")
+
+type issuerRow struct {
+	Number     int64     `gorm:"column:number;primaryKey;autoIncrement:false"`
+	Issuer     []byte    `gorm:"column:issuer"`
+	CreateTime time.Time `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (issuerRow) TableName() string { return "tb_issuer" }
+
+type accountRow struct {
+	ID         int64     `gorm:"column:id;primaryKey;autoIncrement:false"`
+	Issuer     int64     `gorm:"column:issuer"`
+	Subject    []byte    `gorm:"column:subject"`
+	CreateTime time.Time `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (accountRow) TableName() string { return "tb_account" }
+
+// Ledger keeps accounts, and whose tokens are void.
+type Ledger struct {
+	db *sqlkit.DB
+
+	mu      sync.Mutex
+	numbers map[string]int64 // of issuers
+}
+
+// NewLedger returns a ledger of accounts.
+func NewLedger(db *sqlkit.DB) *Ledger { return &Ledger{db: db, numbers: map[string]int64{}} }
+
+// Account implements Accounts. Ids are drawn at random from those of the issuer: they do not tell how many accounts
+// there are. Racing instances find the row of the one that was first.
+func (l *Ledger) Account(ctx context.Context, issuer, subject string) (int64, error) {
+	number, err := l.issuerNumber(ctx, issuer)
+	if err != nil {
+		return 0, err
+	}
+	for range tries {
+		var r accountRow
+		err := l.db.Read(ctx).Where("issuer = ? AND subject = ?", number, []byte(subject)).Take(&r).Error
+		if err == nil {
+			return r.ID, nil
+		}
+		if !errors.Is(err, gorm.ErrRecordNotFound) {
+			return 0, sqlkit.ReadError("reading an account", err)
+		}
+		n, err := rand.Int(rand.Reader, big.NewInt(perIssuer-1))
+		if err != nil {
+			return 0, fmt.Errorf("drawing an account's id: %w", err)
+		}
+		first, _ := accountsOf(number)
+		id := first + 1 + n.Int64()
+		err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+			return tx.Create(&accountRow{id, number, []byte(subject), l.db.Clock()}).Error
+		})
+		if err == nil {
+			return id, nil
+		}
+		if !sqlkit.IsDuplicate(err) {
+			return 0, sqlkit.ReadError("making an account", err)
+		}
+	}
+	return 0, fmt.Errorf("making an account: %w", errNumbers)
+}
+
+// accountsOf returns the ids of an issuer's accounts. The first is no account: an issuer's range is never one user's.
+func accountsOf(number int64) (first, last int64) {
+	first = voucher.FirstAccount + number*perIssuer
+	return first, first + perIssuer - 1
+}
+
+// Issuer returns the ids of an issuer's accounts; false if nobody has ever signed in by it.
+func (l *Ledger) Issuer(ctx context.Context, issuer string) (first, last int64, known bool, err error) {
+	var r issuerRow
+	err = l.db.Read(ctx).Where("issuer = ?", []byte(issuer)).Take(&r).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return 0, 0, false, nil
+	}
+	if err != nil {
+		return 0, 0, false, sqlkit.ReadError("reading an issuer", err)
+	}
+	first, last = accountsOf(r.Number)
+	return first, last, true, nil
+}
+
+// issuerNumber returns an issuer's number, and gives it one if it has none.
+func (l *Ledger) issuerNumber(ctx context.Context, issuer string) (int64, error) {
+	l.mu.Lock()
+	number, known := l.numbers[issuer]
+	l.mu.Unlock()
+	if known {
+		return number, nil
+	}
+	for range tries {
+		first, _, known, err := l.Issuer(ctx, issuer)
+		switch {
+		case err != nil:
+			return 0, err
+		case known:
+			number = (first - voucher.FirstAccount) / perIssuer
+			l.mu.Lock()
+			l.numbers[issuer] = number
+			l.mu.Unlock()
+			return number, nil
+		}
+		err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error { return l.addIssuer(tx, issuer) })
+		if err != nil && !sqlkit.IsDuplicate(err) {
+			return 0, sqlkit.ReadError("adding an issuer", err)
+		}
+	}
+	return 0, fmt.Errorf("adding an issuer: %w", errNumbers)
+}
+
+func (l *Ledger) addIssuer(tx *gorm.DB, issuer string) error {
+	var n int64
+	if err := tx.Model(&issuerRow{}).Count(&n).Error; err != nil { // none is ever removed
+		return err
+	}
+	if n >= mostIssuers {
+		return fmt.Errorf("there are %d issuers, which is the limit", n)
+	}
+	return tx.Create(&issuerRow{n, []byte(issuer), l.db.Clock()}).Error
+}

@@ -1,0 +1,86 @@
+package identity
+
+import (
+	"context"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+)
+
+type voidRow struct {
+	First     int64     `gorm:"column:first_user;primaryKey;autoIncrement:false"`
+	Last      int64     `gorm:"column:last_user;primaryKey;autoIncrement:false"`
+	Before    time.Time `gorm:"column:before_time"`
+	WriteTime time.Time `gorm:"column:write_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (voidRow) TableName() string { return "tb_session_void" }
+
+// VoidAfter implements VoidLedger.
+func (l *Ledger) VoidAfter(ctx context.Context, at time.Time, first int64, limit int) ([]Users, error) {
+	var rows []voidRow
+	at = at.UTC()
+	err := l.db.Read(ctx).Where("write_time > ? OR (write_time = ? AND first_user > ?)", at, at, first).
+		Order("write_time, first_user").Limit(limit).Find(&rows).Error
+	if err != nil {
+		return nil, sqlkit.ReadError("reading whose tokens are void", err)
+	}
+	all := make([]Users, len(rows))
+	for i, r := range rows {
+		all[i] = Users{First: r.First, Last: r.Last, Before: r.Before, At: r.WriteTime}
+	}
+	return all, nil
+}
+
+// Revoke implements VoidLedger.
+func (l *Ledger) Revoke(ctx context.Context, first, last int64) (u Users, err error) {
+	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		u = Users{First: first, Last: last, Before: now.Truncate(time.Second), At: now}
+		row := voidRow{first, last, u.Before, now}
+		return tx.Clauses(clause.OnConflict{
+			Columns:   []clause.Column{{Name: "first_user"}, {Name: "last_user"}},
+			DoUpdates: clause.AssignmentColumns([]string{"before_time", "write_time"}),
+		}).Create(&row).Error
+	})
+	if err != nil {
+		return Users{}, sqlkit.ReadError("making tokens void", err)
+	}
+	return u, nil
+}
+
+// ForgetVoid implements VoidLedger. Its rows are in no other transaction: what is older is not written again.
+func (l *Ledger) ForgetVoid(ctx context.Context, age time.Duration, limit int) error {
+	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		var old []voidRow
+		err = tx.Where("write_time < ? AND first_user >= ? AND last_user <= ?", now.Add(-age),
+			voucher.FirstAccount, voucher.LastAccount).Order("write_time").Limit(limit).Find(&old).Error
+		if err != nil {
+			return err
+		}
+		for _, r := range old {
+			err := tx.Where("first_user = ? AND last_user = ? AND write_time = ?", r.First, r.Last, r.WriteTime).
+				Delete(&voidRow{}).Error
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return sqlkit.ReadError("forgetting whose tokens were void", err)
+	}
+	return nil
+}

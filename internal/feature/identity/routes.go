@@ -1,0 +1,79 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/jsonbody"
+)
+
+// Service is what users do with sessions.
+type Service struct {
+	// Exchange returns a session for a provider's token. issuers.ErrRefused, order.ErrUnavailable.
+	Exchange func(ctx context.Context, token string) (Session, error)
+	// End makes the user's tokens void that were signed in before now, this one with them. order.ErrUnavailable.
+	End func(ctx context.Context, userID int64) error
+	// Address returns the caller's, the zero one if it cannot be read, and Take counts a sign-in from it. ErrOften.
+	Address func(c *gin.Context) netip.Addr
+	Take    func(address netip.Addr) error
+	// Observe is told what became of a sign-in.
+	Observe func(err error)
+}
+
+// Routes are those of sessions.
+func Routes(s Service, bodies httpkit.Bodies) []httpkit.Route {
+	h := handlers{s, bodies}
+	return []httpkit.Route{
+		httpkit.SignIn("POST /session", h.exchange),
+		httpkit.Owning("POST /session/end", h.end),
+	}
+}
+
+type handlers struct {
+	Service
+
+	bodies httpkit.Bodies
+}
+
+// sessionJSON is a session as its user gets it.
+type sessionJSON struct {
+	UserID  int64     `json:"userId"`
+	Token   string    `json:"token"`
+	Expires time.Time `json:"expires"`
+}
+
+// exchange answers POST /session.
+func (h handlers) exchange(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+	if err := h.Take(h.Address(c)); err != nil {
+		h.Observe(err)
+		return httpkit.Answer{}, err
+	}
+	var token string
+	if err := h.bodies.Read(c, jsonbody.Required(jsonbody.Text("token", &token))); err != nil {
+		return httpkit.Answer{}, err
+	}
+	s, err := h.Exchange(c.Request.Context(), token)
+	if !errors.Is(err, context.Canceled) {
+		h.Observe(err)
+	}
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	return httpkit.Answer{Status: http.StatusCreated, Envelope: httpkit.Envelope{
+		Data: sessionJSON{UserID: s.UserID, Token: s.Token, Expires: httpkit.ShownTime(s.Expires)},
+	}}, nil
+}
+
+// end answers POST /session/end.
+func (h handlers) end(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	if err := h.End(c.Request.Context(), who.UserID); err != nil {
+		return httpkit.Answer{}, err
+	}
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: struct{}{}}}, nil
+}

@@ -1,0 +1,25 @@
+package identity
+
+import (
+	"net/http"
+
+	"seckill/internal/feature/identity/issuers"
+	"seckill/internal/httpapi/httpkit"
+)
+
+// Rules are the refusals of sign-ins.
+func Rules() []httpkit.Rule {
+	return []httpkit.Rule{
+		{Matches: httpkit.Is(issuers.ErrRefused), Failure: httpkit.Failure{
+			Code: "UNAUTHENTICATED", Status: http.StatusUnauthorized, Title: "Not signed in",
+			Challenge: `Bearer error="invalid_token"`,
+			Detail:    "The provider's token is of no known issuer, malformed, expired, void, or not for this service.",
+			English:   "Please sign in again.", Chinese: "登录已失效，请重新登录",
+		}},
+		{Matches: httpkit.Is(ErrOften), Failure: httpkit.Failure{
+			Code: "RATE_LIMITED", Status: http.StatusTooManyRequests, Title: "Too many requests", RetryAfter: "1",
+			Detail:  "More sign-ins come from this address than an instance takes from one. Nothing was done.",
+			English: "Too many sign-ins. Please wait a moment.", Chinese: "登录过于频繁，请稍候再试",
+		}},
+	}
+}
