@@ -36,6 +36,7 @@ const (
 	JSONOBJECT       AllowedCode = "JSON_OBJECT"
 	LENGTH           AllowedCode = "LENGTH"
 	MORE             AllowedCode = "MORE"
+	NETWORKS         AllowedCode = "NETWORKS"
 	NOTAFTERTIME     AllowedCode = "NOT_AFTER_TIME"
 	OBJECT           AllowedCode = "OBJECT"
 	OMIT             AllowedCode = "OMIT"
@@ -98,6 +99,8 @@ func (e AllowedCode) Valid() bool {
 	case LENGTH:
 		return true
 	case MORE:
+		return true
+	case NETWORKS:
 		return true
 	case NOTAFTERTIME:
 		return true
@@ -573,6 +576,7 @@ const (
 	ProblemDataGuardCoolDown   ProblemDataGuard = "coolDown"
 	ProblemDataGuardLimits     ProblemDataGuard = "limits"
 	ProblemDataGuardTickets    ProblemDataGuard = "tickets"
+	ProblemDataGuardUnits      ProblemDataGuard = "units"
 )
 
 // Valid indicates whether the value is a known member of the ProblemDataGuard enum.
@@ -587,6 +591,8 @@ func (e ProblemDataGuard) Valid() bool {
 	case ProblemDataGuardLimits:
 		return true
 	case ProblemDataGuardTickets:
+		return true
+	case ProblemDataGuardUnits:
 		return true
 	default:
 		return false
@@ -1344,6 +1350,9 @@ type Guards struct {
 	// Tickets Each buyer may buy from a moment of their own. Only where the setting SECKILL_GUARD_SECRET is set.
 	Tickets *Tickets `json:"tickets,omitempty"`
 
+	// Units How many units of the sale go to one address and one network; 0 is no bound, and one of the two is above 0. Units that are being asked for count, those that come back to the sale stay counted; one comes back into a share in a day. Instances tell each other within about a second what was won.
+	Units *Shares `json:"units,omitempty"`
+
 	// Unreadable What is stored cannot be read, and the sale goes on without guards: set them anew.
 	Unreadable *GuardsUnreadable `json:"unreadable,omitempty"`
 }
@@ -1670,6 +1679,22 @@ type RecordedStatus string
 
 // SaleState defines model for SaleState.
 type SaleState string
+
+// Shares How many units of the sale go to one address and one network; 0 is no bound, and one of the two is above 0. Units that are being asked for count, those that come back to the sale stay counted; one comes back into a share in a day. Instances tell each other within about a second what was won.
+type Shares struct {
+	DryRun *bool `json:"dryRun,omitempty"`
+
+	// PerAddress An IPv4 address, or the 64 bits of IPv6 that one line has.
+	PerAddress *int64 `json:"perAddress,omitempty"`
+
+	// PerNetwork A /24 of IPv4, a /48 of IPv6.
+	PerNetwork *int64 `json:"perNetwork,omitempty"`
+
+	// Shared Addresses and networks that many people share, separated by commas: they have no bound.
+	//
+	// Example: 198.51.100.0/24, 203.0.113.7
+	Shared *string `json:"shared,omitempty"`
+}
 
 // ShelfStatus 1 on the shelf, 2 off, 3 expired.
 type ShelfStatus int

@@ -1014,6 +1014,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/guards/proposal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Guards for a sale and its crowd
+         * @description What the console proposes: for so many units and people, and for the instances that run now, each of which has its part of a share. A hundred people behind one address, and 250 in one network, are then served as everybody is; of a small crowd a twentieth and an eighth.
+         */
+        get: operations["proposeGuards"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/check": {
         parameters: {
             query?: never;
@@ -1995,6 +2015,7 @@ export interface components {
             coolDown?: components["schemas"]["CoolDown"] | null;
             tickets?: components["schemas"]["Tickets"] | null;
             challenge?: components["schemas"]["ChallengeSettings"] | null;
+            units?: components["schemas"]["Shares"] | null;
         } | null;
         /** @description The guards of the sale that are on. */
         Guards: {
@@ -2003,6 +2024,7 @@ export interface components {
             coolDown?: components["schemas"]["CoolDown"];
             tickets?: components["schemas"]["Tickets"];
             challenge?: components["schemas"]["ChallengeSettings"];
+            units?: components["schemas"]["Shares"];
             /**
              * @description What is stored cannot be read, and the sale goes on without guards: set them anew.
              * @enum {boolean}
@@ -2116,6 +2138,52 @@ export interface components {
              * @description The claim since, in whole seconds since 1970, lies so many times 24 hours back.
              */
             minAgeDays?: number;
+            /** @default false */
+            dryRun: boolean;
+        };
+        ProposalAnswer: {
+            /** @enum {boolean} */
+            success: true;
+            data: {
+                /** Format: int64 */
+                units: number;
+                /** Format: int64 */
+                crowd: number;
+                /**
+                 * Format: int64
+                 * @description Those that run now.
+                 */
+                instances: number;
+                /**
+                 * Format: int64
+                 * @description So many behind one address are served as everybody is.
+                 */
+                addressPeople: number;
+                /**
+                 * Format: int64
+                 * @description So many in one network are served as everybody is.
+                 */
+                networkPeople: number;
+                guards: components["schemas"]["Guards"];
+            };
+        };
+        /** @description How many units of the sale go to one address and one network; 0 is no bound, and one of the two is above 0. Units that are being asked for count, those that come back to the sale stay counted; one comes back into a share in a day. Instances tell each other within about a second what was won. */
+        Shares: {
+            /**
+             * Format: int64
+             * @description An IPv4 address, or the 64 bits of IPv6 that one line has.
+             */
+            perAddress?: number;
+            /**
+             * Format: int64
+             * @description A /24 of IPv4, a /48 of IPv6.
+             */
+            perNetwork?: number;
+            /**
+             * @description Addresses and networks that many people share, separated by commas: they have no bound.
+             * @example 198.51.100.0/24, 203.0.113.7
+             */
+            shared?: string;
             /** @default false */
             dryRun: boolean;
         };
@@ -2587,7 +2655,7 @@ export interface components {
         /** @enum {string} */
         ReasonCode: "AFTER_BEGIN" | "ALREADY_VISIBLE" | "BELOW_OTHER" | "BESIDE_OTHER" | "BLANK" | "BOTH_OR_NEITHER" | "BYTES" | "CHANGED_BY_ROUTE" | "CHARACTERS" | "CLOSED" | "CUT_OFF" | "DELAY_TOO_LONG" | "ENTRY" | "FRACTION" | "HOST_NAME" | "IMMUTABLE" | "JSON_TYPE" | "MALFORMED" | "MISSING" | "NEEDS_GUARDS" | "NEEDS_REDEMPTION" | "NEEDS_SETTING" | "NOTHING_SET" | "NOT_AFTER_OTHER" | "NOT_BEFORE_EXPIRY" | "NOT_BEFORE_OTHER" | "NOT_JSON" | "NOT_REDEEMABLE" | "NOT_TEXT" | "NO_SALE" | "OUT_OF_RANGE" | "PAST" | "PORT" | "PRIVATE_ADDRESS" | "REHEARSAL_SHOP" | "REMOVED" | "REPEATED" | "SCHEME" | "SKIPPED" | "TOO_FEW_REQUESTS" | "TOO_MUCH_STOCK" | "UNENCRYPTED" | "UNKNOWN" | "UNPAYABLE" | "WITHOUT_OTHER" | "YEAR_OUT_OF_RANGE";
         /** @enum {string} */
-        AllowedCode: "AFTER_OTHER" | "AFTER_TIME" | "AT_LEAST" | "AT_LEAST_OTHER" | "BEFORE_OTHER" | "BEFORE_TIME" | "BOOLEAN" | "COUPON_CODE" | "DELAY_BELOW" | "DURATION" | "EACH_ONCE" | "EVENT_ID" | "EVENT_OR_TIMES" | "IDEMPOTENCY_KEY" | "JSON_OBJECT" | "LENGTH" | "MORE" | "NOT_AFTER_TIME" | "OBJECT" | "OMIT" | "OMIT_OR_REDEEMABLE" | "OMIT_OR_SHELF" | "ONCE" | "ONE_OF" | "ONE_OF_OR_OMIT" | "ONE_OF_TWO" | "QUERY_PAIRS" | "RANGE" | "RANGE_NOT_SHOP" | "RANGE_NOT_ZERO" | "RANGE_OR_OMIT" | "SECONDS" | "SHOP_OR_ALL" | "SOME_OF" | "STRING" | "TOGETHER_WITH" | "URL" | "WHOLE_NUMBER" | "YEAR" | "ZERO_OR_PROVIDER" | "ZONED_TIME";
+        AllowedCode: "AFTER_OTHER" | "AFTER_TIME" | "AT_LEAST" | "AT_LEAST_OTHER" | "BEFORE_OTHER" | "BEFORE_TIME" | "BOOLEAN" | "COUPON_CODE" | "DELAY_BELOW" | "DURATION" | "EACH_ONCE" | "EVENT_ID" | "EVENT_OR_TIMES" | "IDEMPOTENCY_KEY" | "JSON_OBJECT" | "LENGTH" | "MORE" | "NETWORKS" | "NOT_AFTER_TIME" | "OBJECT" | "OMIT" | "OMIT_OR_REDEEMABLE" | "OMIT_OR_SHELF" | "ONCE" | "ONE_OF" | "ONE_OF_OR_OMIT" | "ONE_OF_TWO" | "QUERY_PAIRS" | "RANGE" | "RANGE_NOT_SHOP" | "RANGE_NOT_ZERO" | "RANGE_OR_OMIT" | "SECONDS" | "SHOP_OR_ALL" | "SOME_OF" | "STRING" | "TOGETHER_WITH" | "URL" | "WHOLE_NUMBER" | "YEAR" | "ZERO_OR_PROVIDER" | "ZONED_TIME";
         /** @enum {string} */
         FailureCode: "ADDRESS_NOT_ALLOWED" | "BY_ADMIN" | "CANCELED" | "CONNECTION_CLOSED" | "CONNECTION_REFUSED" | "DNS" | "DNS_FAILED" | "FAILED_LONG" | "GONE" | "NEEDS_TLS" | "NOT_HTTP" | "NO_TLS" | "OTHER" | "REDIRECT" | "STATUS" | "TIMEOUT" | "TLS_CERTIFICATE" | "TLS_EXPIRED" | "TLS_HANDSHAKE" | "TLS_HOST" | "TLS_UNKNOWN_AUTHORITY" | "UNREACHABLE";
         /** @enum {string} */
@@ -3063,7 +3131,7 @@ export interface components {
              * @description Which guard of the sale stopped the request.
              * @enum {string}
              */
-            guard?: "limits" | "conditions" | "coolDown" | "tickets" | "challenge";
+            guard?: "limits" | "conditions" | "coolDown" | "tickets" | "units" | "challenge";
             /** @description With guard. True: the user has no order in the sale. False: that was not looked up; GET /order tells. */
             orderKnown?: boolean;
             /**
@@ -4058,7 +4126,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
-            /** @description `NOT_STARTED` or `ENDED`, by Redis's clock. `NOT_ELIGIBLE`: the sale has a condition that the account does not meet; `data` says which. `TICKET_REQUIRED` and `TICKET_INVALID`: the sale needs a ticket, and a right one. With a ticket before its moment, `NOT_STARTED` has it in `data.usableFrom`. */
+            /** @description `NOT_STARTED` or `ENDED`, by Redis's clock. `NOT_ELIGIBLE`: the sale has a condition that the account does not meet; `data` says which. `TICKET_REQUIRED` and `TICKET_INVALID`: the sale needs a ticket, and a right one. With a ticket before its moment, `NOT_STARTED` has it in `data.usableFrom`. `SHARE_TAKEN`: the address or its network has as many units as the sale gives it. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5355,6 +5423,46 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    proposeGuards: {
+        parameters: {
+            query?: {
+                /**
+                 * @description For sale.
+                 * @example 500
+                 */
+                units?: number;
+                /**
+                 * @description People who are expected.
+                 * @example 5000
+                 */
+                crowd?: number;
+                /** @description Units that one may buy. */
+                perUser?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What may be set as it is. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProposalAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

@@ -8,6 +8,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/config"
+	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/redisstore/rediskit"
@@ -81,6 +82,8 @@ type Rehearsals interface {
 type Redis interface {
 	// TimeIn returns the time of the partition's Redis node. That clock decides when a sale begins (rule 12).
 	TimeIn(ctx context.Context, partition int) (time.Time, error)
+	// Instances returns the instances of the service that have sent a heartbeat lately. order.ErrUnavailable.
+	Instances(ctx context.Context) ([]preflight.Instance, error)
 	// Memory returns how many bytes Redis uses, and its limit; 0: no limit.
 	Memory(ctx context.Context) (used, limit int64, err error)
 }

@@ -1,12 +1,15 @@
 package httpapi
 
 import (
+	"errors"
+
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
+	"seckill/internal/order"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
@@ -37,6 +40,31 @@ func (a *API) enter(c *gin.Context, who httpkit.Identity, v voucher.Voucher) err
 		return nil
 	}
 	return a.cfg.Gatekeeper.Enter(c, who, v)
+}
+
+// reserve keeps units for a caller who may enter a voucher's sale, if its guards bound how many go to one address.
+// finish is called with what buying them ends with. A sale without guards costs a comparison.
+func (a *API) reserve(
+	c *gin.Context, who httpkit.Identity, v voucher.Voucher, units int64,
+) (finish func(error), err error) {
+	if v.Sale == nil || v.Sale.Guards == nil || a.cfg.Gatekeeper == nil {
+		return func(error) {}, nil
+	}
+	told, err := a.cfg.Gatekeeper.Reserve(c, who, v, units)
+	return func(err error) { told(outcomeOf(err)) }, err
+}
+
+// outcomeOf is what came of units that were asked for.
+func outcomeOf(err error) httpkit.Outcome {
+	_, failed := errors.AsType[*orderFailedError](err)
+	switch {
+	case err == nil, failed: // units that come back were won
+		return httpkit.Won
+	case order.Refused(err):
+		return httpkit.Refused
+	default:
+		return httpkit.Unknown
+	}
 }
 
 // guardsField is the field with the guards of a sale. A guard that it leaves out stays as it is; null turns one off,
@@ -76,6 +104,12 @@ func (a *API) guardsField(c *guards.Change) jsonbody.Field {
 			return []jsonbody.Field{
 				jsonbody.Required(jsonbody.Integer("expired", &d.Expired)),
 				jsonbody.Required(jsonbody.Integer("minutes", &d.Minutes)), jsonbody.Bool("dryRun", &d.DryRun),
+			}
+		})),
+		a.ifThere(guards.UnitsGuard, guardField("units", &c.Units, func(u *guards.Units) []jsonbody.Field {
+			return []jsonbody.Field{
+				jsonbody.Integer("perAddress", &u.PerAddress), jsonbody.Integer("perNetwork", &u.PerNetwork),
+				jsonbody.Text("shared", &u.Shared), jsonbody.Bool("dryRun", &u.DryRun),
 			}
 		})),
 	)

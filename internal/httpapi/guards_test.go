@@ -3,15 +3,18 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/order"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
@@ -19,10 +22,11 @@ import (
 
 // gate is a gatekeeper that refuses with an error where it has one, and remembers what it was asked.
 type gate struct {
-	limits, enter error
-	lacks         string
-	asked         []string
-	won           int64
+	limits, enter, reserve error
+	lacks                  string
+	asked                  []string
+	won                    int64
+	outcome                httpkit.Outcome
 }
 
 func (g *gate) Limits(_ *gin.Context, who httpkit.Identity, voucherID int64, _ *guards.Settings) error {
@@ -35,7 +39,16 @@ func (g *gate) Enter(_ *gin.Context, who httpkit.Identity, v voucher.Voucher) er
 	return g.enter
 }
 
-func (g *gate) Won(_ *gin.Context, _ httpkit.Identity, _, units int64) { g.won += units }
+func (g *gate) Reserve(
+	_ *gin.Context, who httpkit.Identity, v voucher.Voucher, units int64,
+) (func(httpkit.Outcome), error) {
+	g.asked = append(g.asked, fmt.Sprint("reserve ", who.UserID, " ", v.ID))
+	return func(o httpkit.Outcome) {
+		if g.outcome = o; o == httpkit.Won {
+			g.won += units
+		}
+	}, g.reserve
+}
 
 func (g *gate) Headers() []string { return []string{"X-Seckill-Ticket", "X-Seckill-Altcha"} }
 
@@ -70,6 +83,7 @@ func gateRules() (rules []httpkit.Rule) {
 		"COOL_DOWN":       {Status: http.StatusTooManyRequests, RetryAfter: "60"},
 		"NOT_ELIGIBLE":    {Status: http.StatusForbidden},
 		"NOT_STARTED":     {Status: http.StatusForbidden},
+		"SHARE_TAKEN":     {Status: http.StatusForbidden},
 		"TICKET_REQUIRED": {Status: http.StatusForbidden},
 		"TICKET_INVALID":  {Status: http.StatusForbidden},
 		"UNAVAILABLE":     {Status: http.StatusServiceUnavailable, RetryAfter: "1"},
@@ -86,11 +100,12 @@ var press = request{method: http.MethodPost, target: "/voucher/seckill/5"}
 // guards never. Strangers spend nothing. Units count once they are bought.
 func TestGatekeeper(t *testing.T) {
 	t.Parallel()
-	const rate, ticket = gateError("RATE_LIMITED"), gateError("TICKET_REQUIRED")
+	const rate, ticket, share = gateError("RATE_LIMITED"), gateError("TICKET_REQUIRED"), gateError("SHARE_TAKEN")
 	stranger, two := press, press
 	stranger.header = map[string]string{"Authorization": ""}
 	two.target += "?quantity=2"
 	limits, enter := fmt.Sprint("limits ", buyerID, " 5"), fmt.Sprint("enter ", buyerID, " 5")
+	reserve := fmt.Sprint("reserve ", buyerID, " 5")
 	for name, c := range map[string]struct {
 		gate    gate
 		request request
@@ -99,11 +114,15 @@ func TestGatekeeper(t *testing.T) {
 		asked   []string
 		won     int64
 	}{
-		"all is well": {gate{}, two, false, "", []string{limits, enter}, 2},
+		"all is well": {gate{}, two, false, "", []string{limits, enter, reserve}, 2},
 		"the limits":  {gate{limits: rate}, press, false, "RATE_LIMITED", []string{limits}, 0},
 		"a stranger":  {gate{limits: rate}, stranger, false, "UNAUTHENTICATED", nil, 0},
-		"an admin":    {gate{limits: rate}, press, true, "", []string{fmt.Sprint("enter ", adminID, " 5")}, 1},
-		"the entry":   {gate{enter: ticket}, press, false, "TICKET_REQUIRED", []string{limits, enter}, 0},
+		"an admin": {
+			gate{limits: rate}, press, true, "",
+			[]string{fmt.Sprint("enter ", adminID, " 5"), fmt.Sprint("reserve ", adminID, " 5")}, 1,
+		},
+		"the share": {gate{reserve: share}, press, false, "SHARE_TAKEN", []string{limits, enter, reserve}, 0},
+		"the entry": {gate{enter: ticket}, press, false, "TICKET_REQUIRED", []string{limits, enter}, 0},
 		"the waiting list": {
 			gate{enter: ticket},
 			request{method: http.MethodPost, target: "/voucher/5/waitlist"},
@@ -136,6 +155,42 @@ func TestGatekeeper(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.asked, c.gate.asked); diff != "" || c.gate.won != c.won {
 				t.Errorf("%d units were won, want %d; asked (-want +got):\n%s", c.gate.won, c.won, diff)
+			}
+		})
+	}
+}
+
+// What came of the units that were reserved is told: won, also by an order that fails later; refused, where certainly
+// nothing was bought; and unknown in all other cases.
+func TestOutcomeOfReservedUnits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		order order.Order
+		err   error
+		want  httpkit.Outcome
+	}{
+		"won":            {order.Order{ID: orderID, Status: order.Queued}, nil, httpkit.Won},
+		"failed later":   {order.Order{ID: orderID, Status: order.Failed}, nil, httpkit.Won},
+		"sold out":       {order.Order{}, order.ErrSoldOut, httpkit.Refused},
+		"paused":         {order.Order{}, fmt.Errorf("wrapped: %w", order.ErrPaused), httpkit.Refused},
+		"off the shelf":  {order.Order{}, voucher.ErrOffShelf, httpkit.Refused},
+		"away":           {order.Order{}, order.ErrUnavailable, httpkit.Refused},
+		"bought before":  {order.Order{}, &order.AlreadyBoughtError{OrderID: 1}, httpkit.Refused},
+		"not enough":     {order.Order{}, &order.NotEnoughError{}, httpkit.Refused},
+		"not known":      {order.Order{}, fmt.Errorf("timeout: %w", order.ErrUnknownOutcome), httpkit.Unknown},
+		"something else": {order.Order{}, errors.New("a bug"), httpkit.Unknown},
+		"hung up":        {order.Order{}, context.Canceled, httpkit.Unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := &gate{outcome: -1}
+			a := newAPI(t, g.before, withPurchases(fakePurchases{buy: func(
+				context.Context, int64, int64, time.Duration,
+			) (order.Order, error) {
+				return c.order, c.err
+			}}))
+			if do(t, a, press); g.outcome != c.want {
+				t.Errorf("%d was told, want %d", g.outcome, c.want)
 			}
 		})
 	}

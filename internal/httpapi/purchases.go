@@ -67,13 +67,15 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order
 	if err != nil {
 		return order.Order{}, err
 	}
+	finish, err := a.reserve(c, who, v, units)
+	if err != nil {
+		return order.Order{}, err
+	}
 	o, err := a.cfg.Purchases.Buy(c.Request.Context(), who.UserID, v, order.QuantityOf(units), wait)
 	if err == nil && o.Status == order.Failed {
-		return order.Order{}, &orderFailedError{o}
+		o, err = order.Order{}, &orderFailedError{o}
 	}
-	if err == nil && v.Sale != nil && v.Sale.Guards != nil && a.cfg.Gatekeeper != nil {
-		a.cfg.Gatekeeper.Won(c, who, id, units)
-	}
+	finish(err)
 	return o, err
 }
 

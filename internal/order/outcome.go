@@ -150,6 +150,29 @@ var outcomeRows = [...]outcomeRow{
 // OutcomeKinds is how many outcomes there are.
 const OutcomeKinds = len(outcomeRows)
 
+// Refused reports whether an error says that certainly nothing was bought by the call.
+func Refused(err error) bool {
+	for i := range outcomeRows {
+		row := &outcomeRows[i]
+		switch want := row.err.(type) {
+		case nil:
+		case *AlreadyBoughtError:
+			if errors.As(err, &want) {
+				return true
+			}
+		case *NotEnoughError:
+			if errors.As(err, &want) {
+				return true
+			}
+		default:
+			if !errors.Is(ErrUnknownOutcome, want) && errors.Is(err, want) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Outcomes returns all outcomes: those of the script in its order, then the others.
 func Outcomes() []Outcome {
 	all := make([]Outcome, OutcomeKinds)

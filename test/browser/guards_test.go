@@ -85,7 +85,7 @@ func TestConsoleGuards(t *testing.T) {
 	w.choose(`select[name="guards.tickets"]`, "on")
 	w.enter("#f-crowd", "10000")
 	w.click("[data-act=propose]")
-	w.sees("[data-guard=tickets]", "20 s for 10,000 buyers and 500 units")
+	w.sees(".guards", "a delay of 20 s")
 	w.until(`document.querySelector('[name="guards.tickets.delayMs"]').value === '20000'`)
 	w.choose(`select[name="guards.coolDown"]`, "dryRun")
 	w.sees("[data-guard=coolDown]", "Expired orders")

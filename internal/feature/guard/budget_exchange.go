@@ -23,7 +23,7 @@ type SpendingStore interface {
 }
 
 // BudgetExchange tells the other instances each second what callers have spent of their budgets here, and takes what
-// they have spent elsewhere from the budgets here, while a sale has limits or a challenge. So several instances
+// they have spent elsewhere from the budgets here, while a sale has limits, shares or a challenge. So several instances
 // together let a caller do in the long run what one would, wherever a balancer sends them. No request waits for it.
 //
 // What an exchange cannot tell is given up: told later, it would keep callers out who have waited long enough.
@@ -55,7 +55,9 @@ func (e *BudgetExchange) Run(ctx context.Context) error {
 func (e *BudgetExchange) round(ctx context.Context) {
 	here := e.limits.spending.take()
 	if len(here) == 0 &&
-		!e.anySale(func(s *guards.Settings) bool { return s != nil && (s.Limits != nil || s.Challenge != nil) }) {
+		!e.anySale(func(s *guards.Settings) bool {
+			return s != nil && (s.Limits != nil || s.Challenge != nil || s.Units != nil)
+		}) {
 		return
 	}
 	exchanging, cancel := context.WithTimeout(ctx, exchangeTimeout)

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"seckill/internal/feature/guard/challenge"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/clientip"
+	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"
@@ -15,12 +17,13 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// TestContract holds the route of tickets to its description.
+// TestContract holds the routes to their description.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	routesOn := func(err error) []httpkit.Route {
 		front := httpkit.Front{Now: apitest.Noon, Address: new(clientip.Addresses).Of}
-		return Routes(&fakeTickets{err: err}, front)
+		instances := func(context.Context) ([]preflight.Instance, error) { return make([]preflight.Instance, 2), err }
+		return append(Routes(&fakeTickets{err: err}, front), ProposalRoute(instances))
 	}
 	apitest.Contract{
 		Routes: routesOn(nil),
@@ -29,6 +32,12 @@ func TestContract(t *testing.T) {
 			return featuretest.Serve(t, routesOn(s.Err), Rules(), s)
 		},
 		Cases: map[string]apitest.Case{
+			"GET /admin/guards/proposal": {
+				Access:   httpkit.ForAdmins,
+				Good:     apitest.Request{Target: "/admin/guards/proposal?units=500&crowd=5000"},
+				Invalid:  &apitest.Request{Target: "/admin/guards/proposal?units=many"},
+				Refusals: []error{order.ErrUnavailable},
+			},
 			"POST /voucher/seckill/:id/ticket": {
 				Access: httpkit.ForBuyers,
 				Good: apitest.Request{

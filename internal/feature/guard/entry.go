@@ -33,7 +33,17 @@ func NewEntry(guards *Guards, sales feature.Sales) *Entry {
 // Enter returns nil if the caller may enter the sale. A caller whom a guard stops gets an *order.AlreadyBoughtError
 // if they have an order there, else a *StoppedError, which says whether that is certain; it takes 500 ms at most.
 func (e *Entry) Enter(ctx context.Context, s Sale, c Caller) error {
-	err := e.guards.Check(s, c, e.sales.Now(s.ID))
+	return e.answer(ctx, s, c, e.guards.Check(s, c, e.sales.Now(s.ID)))
+}
+
+// Reserve keeps units for a caller who may enter the sale. Whoever gets none hears of their own order as Enter says it.
+func (e *Entry) Reserve(ctx context.Context, s Sale, c Caller, units int64) (Reservation, error) {
+	r, err := e.guards.Reserve(s, c, units)
+	return r, e.answer(ctx, s, c, err)
+}
+
+// answer returns what a caller hears whom a guard has stopped with err.
+func (e *Entry) answer(ctx context.Context, s Sale, c Caller, err error) error {
 	stopped, is := errors.AsType[*StoppedError](err)
 	if !is {
 		return err

@@ -10,6 +10,7 @@ import (
 	"seckill/internal/feature/guard/challenge"
 	"seckill/internal/feature/guard/keys"
 	"seckill/internal/feature/guard/ticket"
+	"seckill/internal/httpapi/httpkit"
 )
 
 // New returns the feature.
@@ -31,12 +32,14 @@ func open(core feature.Core) (feature.Parts, error) {
 		return feature.Parts{}, err
 	}
 	guards := NewGuards(limits, tally, metrics, ConditionsCheck{}, coolDown, TicketsCheck{signing.tickets})
+	unknown := NewUnknownUnits(limits, tally, core.Sales, time.Now)
 	parts := feature.Parts{
-		Gatekeeper: NewGate(guards, NewEntry(guards, core.Sales), tally, core.Front, signing.tickets != nil),
+		Gatekeeper: NewGate(guards, NewEntry(guards, core.Sales), unknown, core.Front, signing.tickets != nil),
 		Jobs: []func(context.Context) error{
 			NewCoolDownLoader(coolDown, ledger, core.Sales.AnyGuards, core.Log).Run,
-			NewFlusher(tally, core.Sales, redis, core.Log).Run,
+			NewFlusher(tally, core.Sales, redis, core.Log).Run, unknown.Run,
 		},
+		Routes:  []httpkit.Route{ProposalRoute(core.Redis.Instances)},
 		Metrics: metrics.Collectors(),
 		Members: feature.Members{Guards: ShownFigures(redis.Figures)},
 	}
@@ -46,7 +49,7 @@ func open(core feature.Core) (feature.Parts, error) {
 	}
 	if signing.tickets != nil {
 		giver := NewTickets(signing.tickets, signing.challenges, guards, core.Sales)
-		parts.Routes = Routes(giver, core.Front)
+		parts.Routes = append(parts.Routes, Routes(giver, core.Front)...)
 		parts.Jobs = append(parts.Jobs, signing.ring.Run, signing.challenges.Run)
 	}
 	return parts, nil

@@ -21,15 +21,15 @@ func TestOpen(t *testing.T) {
 		lacks          string
 		routes, jobs   int
 	}{
-		"without a secret":           {"", secret, false, "SECKILL_GUARD_SECRET", 0, 3},
-		"with one":                   {secret, secret + "!", false, "", 1, 5},
-		"embedded":                   {"", secret, true, "", 1, 4},
-		"embedded, without a secret": {"", "", true, "SECKILL_GUARD_SECRET", 0, 2},
+		"without a secret":           {"", secret, false, "SECKILL_GUARD_SECRET", 1, 4},
+		"with one":                   {secret, secret + "!", false, "", 2, 6},
+		"embedded":                   {"", secret, true, "", 2, 5},
+		"embedded, without a secret": {"", "", true, "SECKILL_GUARD_SECRET", 1, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			core := feature.Core{
-				Sales: &fakeSales{}, Secret: c.tokens, Embedded: c.embedded, Log: ordertest.Quiet(),
+				Redis: struct{ feature.Redis }{}, Sales: &fakeSales{}, Secret: c.tokens, Embedded: c.embedded, Log: ordertest.Quiet(),
 				Settings: config.Config{Guards: config.Guards{Secret: config.Secret(c.secret)}},
 			}
 			parts, err := New().Open(core)

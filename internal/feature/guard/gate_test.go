@@ -36,6 +36,8 @@ type gated struct {
 	now      time.Time
 	proxies  []string
 	sold     int
+	fails    error // what buying ends with
+	unknown  *UnknownUnits
 }
 
 // newGated is a sale whose guards that were asked are these; without any, the conditions.
@@ -57,10 +59,13 @@ func (g *gated) open(tb testing.TB, asked ...Guard) http.Handler {
 	}
 	front := httpkit.Front{Now: func() time.Time { return g.now }, Address: addresses.Of}
 	tally := NewTally(time.Now)
-	all := NewGuards(NewLimitsTable(apitest.Noon), tally, noObserver{}, asked...)
+	limits := NewLimitsTable(apitest.Noon)
+	all := NewGuards(limits, tally, noObserver{}, asked...)
+	unknown := NewUnknownUnits(limits, tally, g, func() time.Time { return g.now })
+	g.unknown = unknown
 	cfg := featuretest.Config(nil, Rules(), apitest.State{})
-	cfg.Gatekeeper, cfg.GuardsOf = NewGate(all, NewEntry(all, g), tally, front, true), g.of
-	cfg.FindVoucher, cfg.Purchases, cfg.Addresses = g.Find, sells{sold: &g.sold}, addresses
+	cfg.Gatekeeper, cfg.GuardsOf = NewGate(all, NewEntry(all, g), unknown, front, true), g.of
+	cfg.FindVoucher, cfg.Purchases, cfg.Addresses = g.Find, sells{of: g}, addresses
 	api, err := httpapi.New(cfg)
 	if err != nil {
 		tb.Fatal(err)
@@ -71,13 +76,16 @@ func (g *gated) open(tb testing.TB, asked ...Guard) http.Handler {
 // sells is a shop that sells to everybody who is let in.
 type sells struct {
 	httpapi.Purchases
-	sold *int
+	of *gated
 }
 
 func (s sells) Buy(
 	_ context.Context, userID int64, v voucher.Voucher, q order.Quantity, _ time.Duration,
 ) (order.Order, error) {
-	*s.sold++
+	if s.of.fails != nil {
+		return order.Order{}, s.of.fails
+	}
+	s.of.sold++
 	return order.Order{ID: 660_000_000_123_456_789, UserID: userID, VoucherID: v.ID, Quantity: q, Status: order.Queued},
 		nil
 }
@@ -411,6 +419,7 @@ func TestRefusals(t *testing.T) {
 		{&RateError{Of: OfNetwork, Retry: time.Minute}, "RATE_LIMITED", `,"of":"network"`},
 		{&NotEligibleError{Condition: "minLevel", Wanted: 2}, "NOT_ELIGIBLE", `,"condition":"minLevel","wanted":2`},
 		{&CoolDownError{Retry: time.Hour}, "COOL_DOWN", ""},
+		{&ShareError{Of: OfNetwork}, "SHARE_TAKEN", `,"of":"network"`},
 	} {
 		g, a := newGated(t, &guards.Settings{Tickets: &guards.Tickets{DelayMs: 1500}}, stops{tt.why})
 		g.own = order.ErrBarred

@@ -51,6 +51,15 @@ func (g *Guards) Check(s Sale, c Caller, now time.Time) error {
 	return nil
 }
 
+// Reserve keeps units for a caller, or returns a *StoppedError. Where shares are only tried nothing is kept beyond them.
+func (g *Guards) Reserve(s Sale, c Caller, units int64) (Reservation, error) {
+	if s.Settings == nil || s.Settings.Units == nil {
+		return Reservation{units: units}, nil
+	}
+	r, err := g.limits.Reserve(s.Settings.Units, s.ID, c.Address, units)
+	return r, g.Judge(s, c, guards.UnitsGuard, err)
+}
+
 // Judge counts what a guard has found, and returns it as a *StoppedError unless the guard only tries.
 func (g *Guards) Judge(s Sale, c Caller, by guards.Name, why error) error {
 	if why == nil {

@@ -27,21 +27,19 @@ const (
 
 func (e *RateError) Error() string { return fmt.Sprintf("too many requests of the %s", e.Of) }
 
-// LimitsTable has the budgets of addresses, networks and users in all sales. Its memory is taken with the first limit
-// and does not grow. It is safe for concurrent use.
+// LimitsTable has the budgets of addresses, networks and users in all sales: of requests, and of units. Its memory is
+// taken with the first limit and with the first share of units, and does not grow. It is safe for concurrent use.
 type LimitsTable struct {
-	once     sync.Once
-	made     *table
+	table    func() *table // of requests
+	units    func() *table // apart, as these budgets take days to fill, and would drive out the others
 	now      func() time.Time
 	spending *spending // what other instances are to know; nil where there are none
 }
 
 // NewLimitsTable returns full budgets.
-func NewLimitsTable(now func() time.Time) *LimitsTable { return &LimitsTable{now: now} }
-
-func (t *LimitsTable) table() *table {
-	t.once.Do(func() { t.made = newTable(t.now()) })
-	return t.made
+func NewLimitsTable(now func() time.Time) *LimitsTable {
+	made := func() *table { return newTable(now()) }
+	return &LimitsTable{table: sync.OnceValue(made), units: sync.OnceValue(made), now: now}
 }
 
 // Check takes a request out of the budgets of a user, their address and its network, or returns a *RateError. The user
@@ -96,5 +94,5 @@ func smaller(a, b guards.Rate) *guards.Rate {
 // owe takes a request out of a budget, and returns how many are missing in it then, or how long it takes until there
 // is one.
 func (t *LimitsTable) owe(k budgetKey, r *guards.Rate, now time.Time) (owed int64, wait time.Duration) {
-	return t.table().owe(k, r, now, t.spending)
+	return t.table().owe(k, sizeOf(r), 1, now, t.spending)
 }

@@ -19,6 +19,7 @@ const (
 	noAddress // of callers whose address cannot be read: one small budget for all
 
 	asked        kind = 1 << 4 // a network's budget of challenges
+	won          kind = 1 << 5 // an address's or a network's share of units
 	accountAsked      = account | asked
 )
 

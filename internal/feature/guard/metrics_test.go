@@ -28,6 +28,8 @@ seckill_guard_stopped_total{guard="limits",mode="dry_run"} 1
 seckill_guard_stopped_total{guard="limits",mode="stopped"} 1
 seckill_guard_stopped_total{guard="tickets",mode="dry_run"} 0
 seckill_guard_stopped_total{guard="tickets",mode="stopped"} 0
+seckill_guard_stopped_total{guard="units",mode="dry_run"} 0
+seckill_guard_stopped_total{guard="units",mode="stopped"} 0
 `)); err != nil {
 		t.Error(err)
 	}

@@ -20,18 +20,18 @@ const (
 
 // Gate is the httpkit.Gatekeeper.
 type Gate struct {
-	guards *Guards
-	entry  *Entry
-	tally  *Tally
-	front  httpkit.Front
-	signs  bool
+	guards  *Guards
+	entry   *Entry
+	unknown *UnknownUnits
+	front   httpkit.Front
+	signs   bool
 }
 
 var _ httpkit.Gatekeeper = (*Gate)(nil)
 
 // NewGate returns the gate of sales. signs: there are tickets and challenges.
-func NewGate(guards *Guards, entry *Entry, tally *Tally, front httpkit.Front, signs bool) *Gate {
-	return &Gate{guards: guards, entry: entry, tally: tally, front: front, signs: signs}
+func NewGate(guards *Guards, entry *Entry, unknown *UnknownUnits, front httpkit.Front, signs bool) *Gate {
+	return &Gate{guards: guards, entry: entry, unknown: unknown, front: front, signs: signs}
 }
 
 // Limits implements httpkit.Gatekeeper with a *StoppedError.
@@ -39,20 +39,45 @@ func (g *Gate) Limits(c *gin.Context, who httpkit.Identity, voucherID int64, s *
 	return g.guards.CheckLimits(Sale{ID: voucherID, Settings: s}, callerOf(g.front, c, who))
 }
 
-// Enter implements httpkit.Gatekeeper with a *StoppedError. Whom a guard of a hidden sale stops is told what buying it
-// tells: that there is none.
+// Enter implements httpkit.Gatekeeper with a *StoppedError.
 func (g *Gate) Enter(c *gin.Context, who httpkit.Identity, v voucher.Voucher) error {
-	s := Sale{ID: v.ID, Begin: v.Sale.Begin, Settings: v.Sale.Guards}
-	err := g.entry.Enter(c.Request.Context(), s, callerOf(g.front, c, who))
+	return g.unlessHidden(v, g.entry.Enter(c.Request.Context(), saleOf(v), callerOf(g.front, c, who)))
+}
+
+// Reserve implements httpkit.Gatekeeper with a *StoppedError.
+func (g *Gate) Reserve(
+	c *gin.Context, who httpkit.Identity, v voucher.Voucher, units int64,
+) (finish func(httpkit.Outcome), err error) {
+	caller := callerOf(g.front, c, who)
+	r, err := g.entry.Reserve(c.Request.Context(), saleOf(v), caller, units)
+	if err != nil {
+		return nil, g.unlessHidden(v, err)
+	}
+	return func(o httpkit.Outcome) {
+		switch o {
+		case httpkit.Won:
+			g.guards.limits.Win(r)
+			g.guards.tally.Sold(v.ID, caller, units)
+		case httpkit.Refused:
+			g.guards.limits.Return(r)
+		case httpkit.Unknown:
+			g.unknown.add(v.ID, caller, r)
+		}
+	}, nil
+}
+
+// unlessHidden returns what a caller hears whom a guard of a sale stops: of a hidden one what buying it tells, that
+// there is none.
+func (g *Gate) unlessHidden(v voucher.Voucher, err error) error {
 	if _, stopped := errors.AsType[*StoppedError](err); stopped && v.Hidden(g.front.Now()) {
 		return voucher.ErrNotFound
 	}
 	return err
 }
 
-// Won implements httpkit.Gatekeeper.
-func (g *Gate) Won(c *gin.Context, who httpkit.Identity, voucherID, units int64) {
-	g.tally.Sold(voucherID, callerOf(g.front, c, who), units)
+// saleOf is a voucher's sale, as guards see it.
+func saleOf(v voucher.Voucher) Sale {
+	return Sale{ID: v.ID, Begin: v.Sale.Begin, Settings: v.Sale.Guards}
 }
 
 // Headers implements httpkit.Gatekeeper.

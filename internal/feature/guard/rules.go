@@ -24,6 +24,14 @@ func Rules() []httpkit.Rule {
 			English: "Too many requests from here. Please wait a moment.", Chinese: "请求过于频繁，请稍后再试",
 			Members: stoppedMembers,
 		}},
+		{Early: true, Matches: httpkit.As[*ShareError], Failure: httpkit.Failure{
+			Code: "SHARE_TAKEN", Status: http.StatusForbidden, Title: "The address has its share",
+			Detail: "So many units have gone to this address, or to its network, that the sale gives it no more; data " +
+				"says which. A unit that is just being asked for counts. orderKnown is false where it was not looked up " +
+				"whether the user has an order: GET /order tells.",
+			English: "As much as one connection may get was sold to yours. Another one may still buy.",
+			Chinese: "您所在网络的购买数量已达本次活动上限，换一个网络仍可购买", Members: stoppedMembers,
+		}},
 		{Early: true, Matches: httpkit.As[*CoolDownError], Failure: httpkit.Failure{
 			Code: "COOL_DOWN", Status: http.StatusTooManyRequests, RetryAfter: "60", Wait: retryAfter,
 			Title: "Orders expired unpaid", Detail: "Orders of this user expired unpaid too often, and the " +
@@ -107,6 +115,11 @@ func stoppedMembers(body []byte, _ words.Language, err error) []byte {
 	if rate, is := errors.AsType[*RateError](e.Why); is {
 		body = append(body, `,"of":"`...)
 		body = append(body, rate.Of...)
+		body = append(body, '"')
+	}
+	if share, is := errors.AsType[*ShareError](e.Why); is {
+		body = append(body, `,"of":"`...)
+		body = append(body, share.Of...)
 		body = append(body, '"')
 	}
 	if eligible, is := errors.AsType[*NotEligibleError](e.Why); is {

@@ -20,6 +20,8 @@ const (
 	// mostTold bounds what is believed of one budget that another instance tells: as long as the longest limit takes
 	// to fill.
 	mostTold = guards.MaxSeconds * time.Second
+	// mostUnitsTold is the same of units.
+	mostUnitsTold = 1000 * unitTime
 )
 
 // Spent is what was spent of a budget on one instance.
@@ -75,7 +77,11 @@ func (t *LimitsTable) spentElsewhere(told []Spent) {
 	now, names := t.now(), kindNames()
 	for _, s := range told {
 		if k, ok := parseBudget(s.Budget, names); ok && s.Time > 0 {
-			t.table().charge(k, min(s.Time, mostTold), now.Add(-max(0, s.Ago)))
+			of, most := t.table(), time.Duration(mostTold)
+			if k.kind&won != 0 {
+				of, most = t.units(), mostUnitsTold
+			}
+			of.charge(k, min(s.Time, most), now.Add(-max(0, s.Ago)))
 		}
 	}
 }
@@ -86,6 +92,8 @@ func kindNames() map[kind]string {
 		address4: "address4", address6: "address6", network4: "network4", network6: "network6",
 		account: "user", noAddress: "unknown", network4 | asked: "asked-network4", network6 | asked: "asked-network6",
 		noAddress | asked: "asked-unknown", accountAsked: "asked-user",
+		address4 | won: "won-address4", address6 | won: "won-address6", network4 | won: "won-network4",
+		network6 | won: "won-network6", noAddress | won: "won-unknown",
 	}
 }
 

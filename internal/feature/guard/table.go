@@ -11,6 +11,9 @@ import (
 const (
 	tableSets = 1 << 15
 	setCells  = 8
+	// mostOwed bounds what a budget owes, in the time that it takes to come back: far above any limit, and far enough
+	// below what a duration holds.
+	mostOwed = (guards.MaxShare + 1000) * unitTime
 	// Budgets is how many budgets an instance knows at once: 9 MB, however many addresses ask.
 	Budgets = tableSets * setCells
 )
@@ -63,47 +66,74 @@ func tokenTime(r *guards.Rate) time.Duration {
 	return time.Duration(r.Seconds) * time.Second / time.Duration(r.Requests)
 }
 
-// owe takes a request out of a budget, and returns how many are missing in it then, or how long it takes until there
-// is one. It adds to the spending, which may be nil, what other instances are to know.
-func (t *table) owe(k budgetKey, r *guards.Rate, now time.Time, tell *spending) (owed int64, wait time.Duration) {
+// size is what a budget holds at most, and in which time one comes back.
+type size struct {
+	most  int64
+	token time.Duration
+	keeps bool // what it owes beyond most stays owed
+}
+
+func sizeOf(r *guards.Rate) size { return size{most: r.Requests, token: tokenTime(r)} }
+
+// owe takes n out of a budget, and returns how many are missing in it then, or how long it takes until there are so
+// many. It adds to the spending, which may be nil, what other instances are to know.
+func (t *table) owe(k budgetKey, z size, n int64, now time.Time, tell *spending) (owed int64, wait time.Duration) {
 	s := t.set(k)
 	at := now.Sub(t.started)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.find(k)
-	token := tokenTime(r)
-	full := max(b.full, at) + token
-	if over := full - at - token*time.Duration(r.Requests); over > 0 {
-		most := max(token*time.Duration(r.Requests), leastDebt) // what others have told may be nonsense
-		b.full -= max(0, over-most)
-		return r.Requests, min(over, most)
+	full := max(b.full, at) + z.token*time.Duration(n)
+	if over := full - at - z.token*time.Duration(z.most); over > 0 {
+		most := max(z.token*time.Duration(z.most), leastDebt) // what others have told may be nonsense
+		if !z.keeps {
+			b.full -= max(0, over-most)
+		}
+		return z.most, min(over, most)
 	}
 	b.full = full
 	if tell != nil {
-		b.tell(r, tell)
+		b.tell(z, n, tell)
 	}
-	return int64((full - at + token - 1) / token), 0
+	return int64((full - at + z.token - 1) / z.token), 0
 }
 
-// tell adds a request to what other instances are told: nothing until an eighth of the budget was asked for, however
+// giveBack puts n back into a budget.
+func (t *table) giveBack(k budgetKey, z size, n int64) {
+	s := t.set(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.find(k)
+	b.full = max(0, b.full-z.token*time.Duration(n))
+}
+
+// tell adds n to what other instances are to know of a budget out of which they were taken before.
+func (t *table) tell(k budgetKey, z size, n int64, tell *spending) {
+	s := t.set(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.find(k).tell(z, n, tell)
+}
+
+// tell adds n requests to what other instances are told: nothing until an eighth of the budget was asked for, however
 // slowly, because who asks at just the limit's rate owes one request at most, at each instance. What has no room
 // waits for their next request; what is more than an eighth by then is given up.
-func (b *budget) tell(r *guards.Rate, s *spending) {
-	eighth := uint32((r.Requests + tellFrom - 1) / tellFrom)
-	b.untold = min(b.untold+1, eighth)
-	b.telling = b.telling || b.untold == eighth
-	if b.telling && s.add(b.key(), time.Duration(b.untold)*tokenTime(r)) {
+func (b *budget) tell(z size, n int64, s *spending) {
+	eighth := uint32((z.most + tellFrom - 1) / tellFrom)
+	b.untold = min(b.untold+uint32(n), max(eighth, uint32(n)))
+	b.telling = b.telling || b.untold >= eighth
+	if b.telling && s.add(b.key(), time.Duration(b.untold)*z.token) {
 		b.untold = 0
 	}
 }
 
-// charge takes from a budget what was spent of it elsewhere at a time, though it may not have so much.
+// charge takes from a budget what was spent of it elsewhere at a time, though it may not have so much: up to mostOwed.
 func (t *table) charge(k budgetKey, spent time.Duration, at time.Time) {
 	s := t.set(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.find(k)
-	b.full = max(b.full, at.Sub(t.started)) + spent
+	b.full = min(max(b.full, at.Sub(t.started))+spent, mostOwed)
 }
 
 func (t *table) set(k budgetKey) *budgetSet {

@@ -7,6 +7,16 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
+// Outcome is what came of units that were asked for.
+type Outcome int8
+
+// What may come of them.
+const (
+	Refused Outcome = iota // nobody got them
+	Won                    // the user got them, whatever becomes of the order
+	Unknown                // it is not known: the user's order tells
+)
+
 // Gatekeeper keeps bots from taking sales that have guards. It is asked of no other sale, and stands before the
 // routes of a sale, which are those with [Limited], and before a purchase and a place in its waiting list. What it
 // refuses with are errors of its own, which have their rules.
@@ -17,8 +27,9 @@ type Gatekeeper interface {
 	// Enter returns nil if the user may enter the voucher's sale. One who may not hears of an order that they have
 	// there, as *order.AlreadyBoughtError; of a sale that the public does not see yet, voucher.ErrNotFound.
 	Enter(c *gin.Context, who Identity, v voucher.Voucher) error
-	// Won counts units that the user got in the voucher's sale.
-	Won(c *gin.Context, who Identity, voucherID, units int64)
+	// Reserve keeps units of the voucher's sale for a user who may enter it, before they are asked for, or refuses an
+	// address or a network that has its share, as Enter does. What came of them is told by finish, once.
+	Reserve(c *gin.Context, who Identity, v voucher.Voucher, units int64) (finish func(Outcome), err error)
 	// Headers are the headers of requests that it reads. Pages of other origins may send them.
 	Headers() []string
 	// Lacks returns the setting without which there is no such guard here; "" if there is.

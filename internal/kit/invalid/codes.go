@@ -142,6 +142,7 @@ const (
 	JSONObject       Allowed = "JSON_OBJECT"
 	Length           Allowed = "LENGTH"
 	More             Allowed = "MORE"
+	Networks         Allowed = "NETWORKS"
 	NotAfterTime     Allowed = "NOT_AFTER_TIME"
 	Object           Allowed = "OBJECT"
 	Omit             Allowed = "OMIT"
@@ -191,9 +192,12 @@ var alloweds = map[Allowed]words.Text{
 	IdempotencyKey: {
 		"1 to {max} visible ASCII characters, once, new for each change", "1 到 {max} 个可见 ASCII 字符，只给一次，每次修改使用新的值",
 	},
-	JSONObject:       {"one JSON object", "一个 JSON 对象"},
-	Length:           {"{min} to {max} characters", "{min} 到 {max} 个字符"},
-	More:             {"at most {max} more", "最多再增加 {max}"},
+	JSONObject: {"one JSON object", "一个 JSON 对象"},
+	Length:     {"{min} to {max} characters", "{min} 到 {max} 个字符"},
+	More:       {"at most {max} more", "最多再增加 {max}"},
+	Networks: {
+		"addresses and networks such as 198.51.100.0/24, separated by commas", "地址或网段，如 198.51.100.0/24，以逗号分隔",
+	},
 	NotAfterTime:     {"a time not after {latest}", "不晚于 {latest}"},
 	Object:           {"an object, or null", "对象或 null"},
 	Omit:             {"leave it out", "请留空"},

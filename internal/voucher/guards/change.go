@@ -8,6 +8,7 @@ type Change struct {
 	Tickets    Edit[Tickets]
 	Challenge  Edit[Challenge]
 	CoolDown   Edit[CoolDown]
+	Units      Edit[Units]
 }
 
 // Edit replaces the settings of one guard. The zero Edit leaves them as they are.
@@ -38,6 +39,7 @@ func (c Change) Apply(s *Settings) *Settings {
 	is.Tickets = c.Tickets.of(is.Tickets)
 	is.Challenge = c.Challenge.of(is.Challenge)
 	is.CoolDown = c.CoolDown.of(is.CoolDown)
+	is.Units = c.Units.of(is.Units)
 	if is == (Settings{}) {
 		return nil
 	}

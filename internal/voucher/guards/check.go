@@ -1,6 +1,10 @@
 package guards
 
-import "seckill/internal/kit/invalid"
+import (
+	"strings"
+
+	"seckill/internal/kit/invalid"
+)
 
 // Bounds of the settings.
 const (
@@ -15,6 +19,8 @@ const (
 	MaxDifficulty    = 64 // less than a second on a slow telephone that does nothing else (docs/guards.md)
 	MaxExpired       = 100
 	MaxCoolDown      = 7 * 24 * 60 // minutes
+	MaxShare         = 100_000     // units of an address or a network
+	MaxShared        = 1000        // characters
 )
 
 // Check returns everything that is wrong with the settings, with the fields' names as in requests.
@@ -43,6 +49,9 @@ func (s *Settings) Check() invalid.Problems {
 	if d := s.CoolDown; d != nil {
 		c.Number("guards.coolDown.expired", d.Expired, 1, MaxExpired)
 		c.Number("guards.coolDown.minutes", d.Minutes, 1, MaxCoolDown)
+	}
+	if s.Units != nil {
+		c.units(s.Units)
 	}
 	return c.Problems
 }
@@ -84,6 +93,25 @@ func (c *checks) challenge(s *Settings) {
 	}
 	if s.Tickets == nil {
 		c.Bad("guards.challenge", invalid.WithoutOther, invalid.TogetherWith, invalid.Data{"other": "guards.tickets"})
+	}
+}
+
+func (c *checks) units(u *Units) {
+	c.Number("guards.units.perAddress", u.PerAddress, 0, MaxShare)
+	c.Number("guards.units.perNetwork", u.PerNetwork, 0, MaxShare)
+	if u.PerAddress == 0 && u.PerNetwork == 0 {
+		c.Bad("guards.units", invalid.NothingSet, invalid.SomeOf,
+			invalid.Data{"values": []string{"perAddress", "perNetwork"}})
+	}
+	c.Text("guards.units.shared", u.Shared, 0, MaxShared)
+	if u.Shared == "" {
+		return
+	}
+	for entry := range strings.SplitSeq(u.Shared, ",") {
+		if _, err := parseNetwork(entry); err != nil {
+			c.Bad("guards.units.shared", invalid.Entry, invalid.Networks, invalid.Data{"value": invalid.Clip(entry)})
+			return
+		}
 	}
 }
 

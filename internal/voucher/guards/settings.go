@@ -2,6 +2,8 @@ package guards
 
 import (
 	"encoding/json"
+	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -13,6 +15,7 @@ type Settings struct {
 	Tickets    *Tickets    `json:"tickets,omitempty"`
 	Challenge  *Challenge  `json:"challenge,omitempty"`
 	CoolDown   *CoolDown   `json:"coolDown,omitempty"`
+	Units      *Units      `json:"units,omitempty"`
 	// Unreadable: what is stored is no settings, as somebody has changed it by hand. The sale then goes on without
 	// guards.
 	Unreadable bool `json:"unreadable,omitempty"`
@@ -95,6 +98,34 @@ type CoolDown struct {
 	DryRun  bool  `json:"dryRun,omitempty"`
 }
 
+// Units bound how many units of the sale go to one address and one network. 0 does not bound.
+type Units struct {
+	PerAddress int64 `json:"perAddress,omitempty"` // as in Limits
+	PerNetwork int64 `json:"perNetwork,omitempty"`
+	// Shared are addresses and networks, separated by commas, to which no bound applies: a campus, a carrier.
+	Shared string `json:"shared,omitempty"`
+	DryRun bool   `json:"dryRun,omitempty"`
+}
+
+// IsShared reports whether an address is among those that many people share.
+func (u *Units) IsShared(a netip.Addr) bool {
+	for entry := range strings.SplitSeq(u.Shared, ",") {
+		if n, err := parseNetwork(entry); err == nil && n.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// parseNetwork reads a network, or an address as the network that has it alone.
+func parseNetwork(text string) (netip.Prefix, error) {
+	text = strings.TrimSpace(text)
+	if a, err := netip.ParseAddr(text); err == nil {
+		return a.Prefix(a.BitLen())
+	}
+	return netip.ParsePrefix(text)
+}
+
 // Name is the word for a guard in settings, figures, metrics and answers.
 type Name string
 
@@ -105,12 +136,13 @@ const (
 	ConditionsGuard Name = "conditions"
 	CoolDownGuard   Name = "coolDown"
 	TicketsGuard    Name = "tickets"
+	UnitsGuard      Name = "units"
 	ChallengeGuard  Name = "challenge"
 )
 
 // Names returns the names of all guards, in their order.
 func Names() []Name {
-	return []Name{LimitsGuard, ConditionsGuard, CoolDownGuard, TicketsGuard, ChallengeGuard}
+	return []Name{LimitsGuard, ConditionsGuard, CoolDownGuard, TicketsGuard, UnitsGuard, ChallengeGuard}
 }
 
 // State is whether a guard is on.
@@ -137,6 +169,8 @@ func (s *Settings) State(n Name) State {
 		return stateOf(s.CoolDown != nil, s.CoolDown.dryRun)
 	case TicketsGuard:
 		return stateOf(s.Tickets != nil, s.Tickets.dryRun)
+	case UnitsGuard:
+		return stateOf(s.Units != nil, s.Units.dryRun)
 	case ChallengeGuard:
 		return stateOf(s.Challenge != nil, s.Challenge.dryRun)
 	default:
@@ -159,4 +193,5 @@ func (l *Limits) dryRun() bool     { return l.DryRun }
 func (c *Conditions) dryRun() bool { return c.DryRun }
 func (c *CoolDown) dryRun() bool   { return c.DryRun }
 func (t *Tickets) dryRun() bool    { return t.DryRun }
+func (u *Units) dryRun() bool      { return u.DryRun }
 func (c *Challenge) dryRun() bool  { return c.DryRun }

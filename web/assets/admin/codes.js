@@ -67,6 +67,7 @@ export const CODES = {
   'allowed.JSON_OBJECT': { en: "one JSON object", zh: "一个 JSON 对象" },
   'allowed.LENGTH': { en: "{min} to {max} characters", zh: "{min} 到 {max} 个字符" },
   'allowed.MORE': { en: "at most {max} more", zh: "最多再增加 {max}" },
+  'allowed.NETWORKS': { en: "addresses and networks such as 198.51.100.0/24, separated by commas", zh: "地址或网段，如 198.51.100.0/24，以逗号分隔" },
   'allowed.NOT_AFTER_TIME': { en: "a time not after {latest}", zh: "不晚于 {latest}" },
   'allowed.OBJECT': { en: "an object, or null", zh: "对象或 null" },
   'allowed.OMIT': { en: "leave it out", zh: "请留空" },

@@ -165,7 +165,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         <textarea ...${tied('rules', wrong.rules)} rows="2" defaultValue=${first.rules ?? ''}></textarea>
       <//>
       ${seckill && !voucher && html`<details class="wide" open=${Boolean(from.guards)}><summary>${t('guards')}</summary>
-        <${GuardFields} settings=${from.guards} wrong=${wrong} words=${words} /></details>`}
+        <${GuardFields} settings=${from.guards} wrong=${wrong} words=${words} client=${client} /></details>`}
       ${!voucher && input('template', { kind: 'wide', maxlength: 64 })}
       <p class="soft wide">${t(voucher ? 'edit.note' : 'create.note')}</p>
       <${Wrong} of=${problem} />

@@ -1,22 +1,26 @@
 // @ts-check
 // The guards of a sale against bots: their settings, while a sale is made and while it runs, and what they did.
 
-import { html, useRef, useState } from '../vendor/htm-preact.js';
+import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { Field, announceChange, numberOf, tied, trouble } from './parts.js';
 import { Wrong, refusal, useProblems } from './wrong.js';
 
-/** The guards in the order in which they are asked, each with its fields and what they begin with. @type {Record<string, Record<string, string>>} */
+/** The guards in the order in which they are asked, each with its fields. What they begin with is what the service proposes. @type {Record<string, string[]>} */
 const GUARDS = {
-  limits: {
-    'perAddress.requests': '1000', 'perAddress.seconds': '10', 'perNetwork.requests': '5000', 'perNetwork.seconds': '10',
-    'perUser.requests': '10', 'perUser.seconds': '10',
-  },
-  conditions: { minLevel: '', minAgeDays: '7' },
-  coolDown: { expired: '2', minutes: '60' },
-  tickets: { delayMs: '1500', leadMinutes: '10', expiryMinutes: '30' },
-  challenge: { difficulty: '16', maxDifficulty: '64' },
+  limits: ['perAddress.requests', 'perAddress.seconds', 'perNetwork.requests', 'perNetwork.seconds', 'perUser.requests', 'perUser.seconds'],
+  conditions: ['minLevel', 'minAgeDays'],
+  coolDown: ['expired', 'minutes'],
+  tickets: ['delayMs', 'leadMinutes', 'expiryMinutes'],
+  units: ['perAddress', 'perNetwork', 'shared'],
+  challenge: ['difficulty', 'maxDifficulty'],
 };
+
+/** Fields that hold text. */
+const TEXTS = ['shared'];
+
+/** How many people are expected for each unit, until somebody says so. */
+const CROWD = 10;
 
 /** Classes of accounts by their age, the youngest first. */
 const AGES = ['unknown', 'day', 'week', 'month', 'year', 'older'];
@@ -26,16 +30,6 @@ const stateOf = (settings, guard) => (!settings?.[guard] ? 'off' : settings[guar
 
 /** A member of a member, by its path. @param {any} from @param {string} path */
 const member = (from, path) => path.split('.').reduce((at, name) => at?.[name], from);
-
-/**
- * The longest delay of tickets for an expected crowd, in milliseconds: so long that being 50 ms quicker, half of a mobile round trip,
- * gains a twentieth at most. A gain is by which part more often somebody wins: quicker × crowd / (delay × units).
- * @param {number} crowd @param {number} units
- */
-export function proposedDelay(crowd, units) {
-  if (!(units > 0) || !(crowd > units)) return 1500;
-  return Math.max(1500, Math.ceil(Math.min((50 * crowd) / (0.05 * units), 600_000) / 500 - 1e-9) * 500);
-}
 
 /**
  * What is set in a form, in which guards that are as they were are left out: somebody else may have changed them since. A guard that was
@@ -53,25 +47,26 @@ export function readGuards(form, was, t) {
       continue;
     }
     guards[guard] = state === 'dryRun' ? { dryRun: true } : {};
-    for (const path of Object.keys(fields)) {
+    for (const path of fields) {
       const name = `guards.${guard}.${path}`;
       const typed = form.elements[name].value.trim();
       if (typed === '') {
         if (needed(form, guard, path)) wrong[name] = t('wrong.missing');
-      } else if (!(Number.isInteger(numberOf(typed)) && numberOf(typed) >= 0)) wrong[name] = t('wrong.whole');
+      } else if (TEXTS.includes(path)) guards[guard][path] = typed;
+      else if (!(Number.isInteger(numberOf(typed)) && numberOf(typed) >= 0)) wrong[name] = t('wrong.whole');
       else put(guards[guard], path, numberOf(typed));
     }
-    if (was?.[guard] && same(guards[guard], was[guard], Object.keys(fields))) delete guards[guard];
+    if (was?.[guard] && same(guards[guard], was[guard], fields)) delete guards[guard];
   }
   return { guards, wrong };
 }
 
 /** Whether two settings of a guard say the same. @param {any} a @param {any} b @param {string[]} paths */
-const same = (a, b, paths) => Boolean(a.dryRun) === Boolean(b.dryRun) && paths.every((path) => (member(a, path) ?? 0) === (member(b, path) ?? 0));
+const same = (a, b, paths) => Boolean(a.dryRun) === Boolean(b.dryRun) && paths.every((path) => (member(a, path) || 0) === (member(b, path) || 0));
 
 /** Whether a field must be filled: conditions may be left out, limits in pairs. @param {any} form @param {string} guard @param {string} path */
 function needed(form, guard, path) {
-  if (guard === 'conditions') return false;
+  if (guard === 'conditions' || guard === 'units') return false;
   const [limit, part] = path.split('.');
   if (!part) return true;
   const other = part === 'requests' ? 'seconds' : 'requests';
@@ -86,23 +81,58 @@ function put(into, path, n) {
 }
 
 /** The fields of all guards. units says how many are for sale. @param {any} props */
-export function GuardFields({ settings, wrong, words, units }) {
-  const { t } = words;
+export function GuardFields({ settings, wrong, words, units, perUser, client }) {
+  const { t, number } = words;
+  const [proposed, setProposed] = useState(/** @type {any} */ (null));
+  const [said, setSaid] = useState('');
+  const crowd = useRef(/** @type {any} */ (null));
+  /** Asks for what is proposed, and puts it into the fields that are shown: into all, or those that are empty. @param {boolean} all */
+  const propose = async (all) => {
+    const form = crowd.current.form;
+    const sold = numberOf(form.elements.stock?.value ?? String(units)) || (all ? 0 : 100);
+    const expected = crowd.current.value.trim() === '' && !all ? CROWD * sold : numberOf(crowd.current.value);
+    if (!(expected > 0) || !(sold > 0)) return all && setSaid(t('guard.proposal.none'));
+    const most = numberOf(form.elements.perUser?.value ?? String(perUser ?? 1)) || 1;
+    const answer = await client.ask('GET', `/admin/guards/proposal?units=${sold}&crowd=${expected}&perUser=${most}`);
+    if (!answer.success) return all && setSaid(trouble(answer, t));
+    setProposed(answer.data.guards);
+    for (const [guard, fields] of Object.entries(GUARDS)) {
+      for (const path of fields) {
+        const field = form.elements[`guards.${guard}.${path}`];
+        const value = member(answer.data.guards[guard], path);
+        if (!field || value === undefined || (!all && (field.value !== '' || settings?.[guard]))) continue;
+        field.value = String(value);
+        field.dispatchEvent(new Event('input', { bubbles: true })); // as if it were typed
+      }
+    }
+    const { tickets, units: shares } = answer.data.guards;
+    if (all) setSaid(t('guard.proposal.says', {
+      n: number(tickets.delayMs / 1000), crowd: number(expected), units: number(sold), share: number(shares.perAddress),
+      instances: number(answer.data.instances), people: number(answer.data.addressPeople),
+    }));
+  };
+  useEffect(() => { propose(false); }, []);
   return html`<div class="guards wide">
     <p class="soft">${t('guards.says')}</p>
-    ${Object.keys(GUARDS).map((guard) => html`<${Guard} key=${guard} guard=${guard} settings=${settings} wrong=${wrong} words=${words} units=${units} />`)}
+    <div class="field wide">
+      <label for="f-crowd">${t('guard.proposal')}</label>
+      <span class="row"><input id="f-crowd" class="small-input" ref=${crowd} inputmode="numeric" autocomplete="off" />
+        <button type="button" class="button small" data-act="propose" onClick=${() => propose(true)}>${t('guard.propose')}</button></span>
+      <p class="field-hint" role="status">${said}</p>
+    </div>
+    ${Object.keys(GUARDS).map((guard) => html`<${Guard} key=${guard} guard=${guard} settings=${settings} wrong=${wrong} words=${words} proposed=${proposed} />`)}
   </div>`;
 }
 
 /** @param {any} props */
-function Guard({ guard, settings, wrong, words, units }) {
+function Guard({ guard, settings, wrong, words, proposed }) {
   const { t, has } = words;
   const [state, setState] = useState(stateOf(settings, guard));
   const name = `guards.${guard}`;
   /** @param {string} path */
   const value = (path) => {
     const set = member(settings?.[guard], path);
-    return settings?.[guard] ? set ?? '' : GUARDS[guard][path];
+    return settings?.[guard] ? set ?? '' : member(proposed?.[guard], path) ?? '';
   };
   return html`<fieldset class="guard" data-guard=${guard}>
     <legend>${t(`guard.${guard}`)}</legend>
@@ -113,40 +143,15 @@ function Guard({ guard, settings, wrong, words, units }) {
       </select>
     <//>
     ${state !== 'off' && html`<div class="grid">
-      ${Object.keys(GUARDS[guard]).map((path) => {
+      ${GUARDS[guard].map((path) => {
         const field = `${name}.${path}`;
         const hint = has(`guard.hint.${guard}.${path}`) && t(`guard.hint.${guard}.${path}`);
         return html`<${Field} key=${path} name=${field} label=${t(`guard.${guard}.${path}`)} wrong=${wrong[field]} hint=${hint}>
-          <input ...${tied(field, wrong[field], Boolean(hint))} inputmode="numeric" autocomplete="off" defaultValue=${value(path)} />
+          <input ...${tied(field, wrong[field], Boolean(hint))} inputmode=${TEXTS.includes(path) ? 'text' : 'numeric'} autocomplete="off" defaultValue=${value(path)} />
         <//>`;
       })}
-      ${guard === 'tickets' && html`<${Proposal} words=${words} units=${units} />`}
     </div>`}
   </fieldset>`;
-}
-
-/** Proposes the longest delay for an expected crowd. @param {any} props */
-function Proposal({ words, units }) {
-  const { t, number } = words;
-  const [said, setSaid] = useState('');
-  const crowd = useRef(/** @type {any} */ (null));
-  const propose = () => {
-    const form = crowd.current.form;
-    const expected = numberOf(crowd.current.value);
-    const sold = numberOf(form.elements.stock?.value ?? String(units));
-    if (!(expected > 0) || !(sold > 0)) return setSaid(t('guard.proposal.none'));
-    const delay = proposedDelay(expected, sold);
-    const field = form.elements['guards.tickets.delayMs'];
-    field.value = String(delay);
-    field.dispatchEvent(new Event('input', { bubbles: true })); // as if it were typed
-    setSaid(t('guard.proposal.says', { n: number(delay / 1000), crowd: number(expected), units: number(sold) }));
-  };
-  return html`<div class="field wide">
-    <label for="f-crowd">${t('guard.proposal')}</label>
-    <span class="row"><input id="f-crowd" class="small-input" ref=${crowd} inputmode="numeric" autocomplete="off" />
-      <button type="button" class="button small" data-act="propose" onClick=${propose}>${t('guard.propose')}</button></span>
-    <p class="field-hint" role="status">${said}</p>
-  </div>`;
 }
 
 /** Changes the guards of a sale, also while it runs. @param {any} props */
@@ -175,7 +180,7 @@ export function GuardsDialog({ voucher, guards, client, words, onClose, onDone }
   return html`<${Dialog} title=${t('ask.guards', { title: voucher.title })} closeLabel=${t('close')} onClose=${onClose}>
     <form ref=${problem.ref} class="stack" noValidate onInput=${problem.onInput} onSubmit=${submit}>
       ${settings?.unreadable && html`<p class="note warn">${t('guards.unreadable')}</p>`}
-      <${GuardFields} settings=${settings} wrong=${problem.wrong} words=${words} units=${voucher.issued ?? voucher.stock} />
+      <${GuardFields} settings=${settings} wrong=${problem.wrong} words=${words} units=${voucher.issued ?? voucher.stock} perUser=${voucher.perUser} client=${client} />
       <${Wrong} of=${problem} />
       <div class="row end">
         <button type="button" class="button quiet" onClick=${onClose}>${t('cancel')}</button>

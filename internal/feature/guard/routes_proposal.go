@@ -1,0 +1,51 @@
+package guard
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/param"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/preflight"
+	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
+)
+
+// maxCrowd bounds the people for whom guards are proposed.
+const maxCrowd = 1_000_000_000
+
+// ProposalRoute is the route of what is proposed. instances returns those that run; order.ErrUnavailable.
+func ProposalRoute(instances func(ctx context.Context) ([]preflight.Instance, error)) httpkit.Route {
+	propose := func(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+		values, badQuery := param.ParseQuery(c.Request)
+		units, badUnits := values.Number("units", 0, maxCrowd)
+		crowd, badCrowd := values.Number("crowd", 0, maxCrowd)
+		perUser, badPerUser := values.Number("perUser", 1, voucher.MaxPerUser)
+		if err := invalid.Join(badQuery, badUnits, badCrowd, badPerUser); err != nil {
+			return httpkit.Answer{}, err
+		}
+		running, err := instances(c.Request.Context())
+		if err != nil {
+			return httpkit.Answer{}, err
+		}
+		p := guards.Proposal{Units: units, Crowd: crowd, PerUser: perUser, Instances: int64(max(len(running), 1))}
+		return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: proposalJSON{
+			Units: p.Units, Crowd: p.Crowd, Instances: p.Instances, AddressPeople: p.AddressPeople(),
+			NetworkPeople: p.NetworkPeople(), Guards: p.Guards(),
+		}}}, nil
+	}
+	return httpkit.Admin("GET /admin/guards/proposal", propose, httpkit.Query("units", "crowd", "perUser"))
+}
+
+// proposalJSON is what is proposed, and for what.
+type proposalJSON struct {
+	Units         int64            `json:"units"`
+	Crowd         int64            `json:"crowd"`
+	Instances     int64            `json:"instances"`
+	AddressPeople int64            `json:"addressPeople"`
+	NetworkPeople int64            `json:"networkPeople"`
+	Guards        *guards.Settings `json:"guards"`
+}

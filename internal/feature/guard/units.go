@@ -1,0 +1,81 @@
+package guard
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"seckill/internal/voucher/guards"
+)
+
+// unitTime is in which time a unit comes back into a share: far longer than a sale is crowded.
+const unitTime = 24 * time.Hour
+
+// ShareError says that an address or a network has its share of a sale's units.
+type ShareError struct{ Of LimitOf }
+
+func (e *ShareError) Error() string { return fmt.Sprintf("the %s has its share of the units", e.Of) }
+
+// Reservation is units that are kept in the shares of an address and its network while they are asked for, and for good
+// once they are won. The zero one is of none.
+type Reservation struct {
+	units  int64
+	shares [2]share
+}
+
+// share is what one of them may have; the zero one is no bound.
+type share struct {
+	key  budgetKey
+	size size
+}
+
+// Reserve keeps units for an address: those that were won and those that are being asked for stay within its share and
+// its network's. A *ShareError where they would not. Addresses that are listed as shared have no bound.
+func (t *LimitsTable) Reserve(u *guards.Units, saleID int64, a netip.Addr, units int64) (Reservation, error) {
+	kind, who := addressOf(a)
+	ofAddress := share{budgetKey{saleID, who, kind | won}, size{u.PerAddress, unitTime, true}}
+	kind, who = networkOf(a)
+	ofNetwork := share{budgetKey{saleID, who, kind | won}, size{u.PerNetwork, unitTime, true}}
+	if !a.IsValid() {
+		ofNetwork = share{} // all whose address cannot be read are one address
+	}
+	r := Reservation{units: units}
+	for i, one := range []struct {
+		share share
+		of    LimitOf
+	}{{ofAddress, OfAddress}, {ofNetwork, OfNetwork}} {
+		if one.share.size.most == 0 {
+			continue
+		}
+		if _, wait := t.units().owe(one.share.key, one.share.size, units, t.now(), nil); wait > 0 {
+			t.Return(r)
+			if u.IsShared(a.Unmap()) {
+				return Reservation{}, nil
+			}
+			return Reservation{}, &ShareError{one.of}
+		}
+		r.shares[i] = one.share
+	}
+	return r, nil
+}
+
+// Return gives units back that nobody got.
+func (t *LimitsTable) Return(r Reservation) {
+	for _, s := range r.shares {
+		if s.size.most > 0 {
+			t.units().giveBack(s.key, s.size, r.units)
+		}
+	}
+}
+
+// Win keeps units for good: the other instances are told of them. Units that come back to the sale do not lower it.
+func (t *LimitsTable) Win(r Reservation) {
+	if t.spending == nil {
+		return
+	}
+	for _, s := range r.shares {
+		if s.size.most > 0 {
+			t.units().tell(s.key, s.size, r.units, t.spending)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"seckill/internal/feature"
+	"seckill/internal/kit/periodic"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+const (
+	// unknownEvery is how often it is asked what came of units, and unknownAfter how long after the purchase at least:
+	// longer than a call to Redis may be under way.
+	unknownEvery = time.Second
+	unknownAfter = 5 * time.Second
+	// maxUnknown bounds how many purchases are remembered; the units of those beyond stay taken.
+	maxUnknown = 4096
+	// unknownAtOnce is how many are asked for in a round, and unknownTimeout how long each may take.
+	unknownAtOnce  = 64
+	unknownTimeout = 500 * time.Millisecond
+)
+
+// UnknownUnits are units of purchases of which the buyer was not told the outcome. They stay reserved until the user's
+// order is known, or that there is none.
+type UnknownUnits struct {
+	limits  *LimitsTable
+	tally   *Tally
+	sales   feature.Sales
+	now     func() time.Time
+	mu      sync.Mutex
+	waiting []unknownUnits // the oldest first
+}
+
+type unknownUnits struct {
+	saleID      int64
+	caller      Caller
+	reservation Reservation
+	since       time.Time
+}
+
+// NewUnknownUnits returns none. Run asks for them.
+func NewUnknownUnits(limits *LimitsTable, tally *Tally, sales feature.Sales, now func() time.Time) *UnknownUnits {
+	return &UnknownUnits{limits: limits, tally: tally, sales: sales, now: now}
+}
+
+// add remembers units of which some share has a part.
+func (u *UnknownUnits) add(saleID int64, c Caller, r Reservation) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if r.shares != [2]share{} && len(u.waiting) < maxUnknown {
+		u.waiting = append(u.waiting, unknownUnits{saleID, c, r, u.now()})
+	}
+}
+
+// Run asks for what came of the units until ctx ends.
+func (u *UnknownUnits) Run(ctx context.Context) error {
+	return periodic.Every(ctx, unknownEvery, u.round)
+}
+
+func (u *UnknownUnits) round(ctx context.Context) {
+	due := u.due()
+	for i, one := range due {
+		asking, cancel := context.WithTimeout(ctx, unknownTimeout)
+		err := u.sales.OwnOrder(asking, one.caller.UserID, one.saleID)
+		cancel()
+		_, bought := errors.AsType[*order.AlreadyBoughtError](err)
+		switch {
+		case bought:
+			u.limits.Win(one.reservation)
+			u.tally.Sold(one.saleID, one.caller, one.reservation.units)
+		case errors.Is(err, order.ErrBarred), errors.Is(err, voucher.ErrNotFound), errors.Is(err, voucher.ErrNotSeckill):
+			u.limits.Return(one.reservation)
+		default: // Redis does not say: the others would wait as long
+			u.putBack(due[i:])
+			return
+		}
+	}
+}
+
+// due takes those that are old enough, the oldest first, as many as a round asks for.
+func (u *UnknownUnits) due() []unknownUnits {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	n, old := 0, u.now().Add(-unknownAfter)
+	for n < min(len(u.waiting), unknownAtOnce) && !u.waiting[n].since.After(old) {
+		n++
+	}
+	due := u.waiting[:n:n]
+	u.waiting = u.waiting[n:]
+	return due
+}
+
+func (u *UnknownUnits) putBack(due []unknownUnits) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.waiting = append(due, u.waiting...)
+}
