@@ -30,7 +30,7 @@ func inGuards() []mutant.Mutant {
 		packageMutant("of who asks each instance at just the rate nothing is told", guard,
 			"TestInstancesSharePacedBudgets$/users", "were let in of each", mutant.Change{
 				File: "internal/feature/guard/table.go", From: `	if tell != nil {`,
-				To: `	if tell != nil && (full-at)*tellFrom >= token*time.Duration(r.Requests) {`,
+				To: `	if tell != nil && (full-at)*tellFrom >= z.token*time.Duration(z.most) {`,
 			},
 		),
 		packageMutant("what was spent elsewhere never comes back", guard, "TestSpentElsewhere$", "want 8",

@@ -9,7 +9,8 @@ import (
 // mutants returns all bugs.
 func mutants() []mutant.Mutant {
 	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inPacking(),
-		inPartitions(), inQuantities(), inWaitlists(), inRedemption(), inGuards(), inWebhooks(),
+		inPartitions(), inQuantities(), inWaitlists(), inRedemption(), inGuards(), beforeGuards(),
+		inChallenges(), inShares(), inWebhooks(),
 		inOfferEvents(), inOffers())
 }
 
