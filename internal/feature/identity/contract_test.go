@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gin-gonic/gin"
-
 	"seckill/internal/feature/identity/issuers"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
@@ -44,7 +42,7 @@ func routesOn(err error) []httpkit.Route {
 			return Session{Token: "d.e.f", UserID: 1 << 52, Expires: apitest.Noon().Add(time.Hour)}, err
 		},
 		End:     func(context.Context, int64) error { return err },
-		Address: func(*gin.Context) netip.Addr { return netip.Addr{} },
+		Address: func(*http.Request) netip.Addr { return netip.Addr{} },
 		Take:    func(netip.Addr) error { return nil },
 		Observe: func(error) {},
 	}, httpkit.Bodies{Limit: apitest.BodyLimit})

@@ -20,7 +20,7 @@ type Service struct {
 	// End makes the user's tokens void that were signed in before now, this one with them. order.ErrUnavailable.
 	End func(ctx context.Context, userID int64) error
 	// Address returns the caller's, the zero one if it cannot be read, and Take counts a sign-in from it. ErrOften.
-	Address func(c *gin.Context) netip.Addr
+	Address func(r *http.Request) netip.Addr
 	Take    func(address netip.Addr) error
 	// Observe is told what became of a sign-in.
 	Observe func(err error)
@@ -50,7 +50,7 @@ type sessionJSON struct {
 
 // exchange answers POST /session.
 func (h handlers) exchange(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
-	if err := h.Take(h.Address(c)); err != nil {
+	if err := h.Take(h.Address(c.Request)); err != nil {
 		h.Observe(err)
 		return httpkit.Answer{}, err
 	}
