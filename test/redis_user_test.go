@@ -13,11 +13,11 @@ import (
 	"seckill/test/box"
 )
 
-// aclLine is the line of docs/operations.md that makes a user of Redis.
+// aclLine matches the line in docs/operations.md that creates a Redis user.
 var aclLine = regexp.MustCompile(`(?m)^ACL SETUSER seckill on >PASSWORD ~\* &\* (.+)$`)
 
-// TestRedisUser: a user with the rights that the document names sells, and everything is in order; one that may not run
-// INFO sells, too, and the log, the health check and the list before a sale say what that costs.
+// TestRedisUser checks that the service sells with a user that has the documented rights. With a user that may not run
+// INFO it sells as well, and the log, the health check and the list before a sale say what that costs.
 func TestRedisUser(t *testing.T) {
 	t.Parallel()
 	document, err := os.ReadFile("../docs/operations.md")
@@ -76,7 +76,7 @@ func TestRedisUser(t *testing.T) {
 	}
 }
 
-// anys returns words as the arguments of a command.
+// anys converts words to the arguments of a command.
 func anys(words []string) []any {
 	args := make([]any, len(words))
 	for i, word := range words {

@@ -12,8 +12,8 @@ import (
 )
 
 // TestAcceptedOffersAreNotLost empties Redis after two offers were accepted and, between them, a purchase was admitted
-// of which nothing is left. The offers are in the ledger, by whose mark they are not known; the purchase is lost, and
-// it alone is said to be.
+// but not recorded. The ledger has the offers, although its mark does not cover them; only the purchase is lost, and
+// only that may be reported.
 func TestAcceptedOffersAreNotLost(t *testing.T) {
 	t.Parallel()
 	own := testkit.StartRedis(t)
@@ -60,13 +60,13 @@ func TestAcceptedOffersAreNotLost(t *testing.T) {
 	}
 }
 
-// What the instances count.
+// Matches the instances' counters.
 var (
 	rebuilds    = regexp.MustCompile(`(?m)^seckill_rebuilds_total\{result="rebuilt"\} (\d+)$`)
 	unaccounted = regexp.MustCompile(`(?m)^seckill_recorder_unaccounted_orders_total (\d+)$`)
 )
 
-// counted adds up what all instances have counted.
+// counted returns the sum of a counter over all instances.
 func (w waitlist) counted(t *testing.T, counter *regexp.Regexp) (sum int) {
 	t.Helper()
 	for _, srv := range w.Servers {

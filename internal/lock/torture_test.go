@@ -123,7 +123,7 @@ func (w *world) start(i int) {
 				w.mu.Unlock()
 			}
 		}
-		_ = c.cmd.Wait() // it was killed
+		_ = c.cmd.Wait() // its error says that it was killed
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if !w.over {

@@ -1,13 +1,13 @@
-// Package clientip finds out from which address a request comes: that of the connection or, behind proxies that are
-// trusted, what they say in X-Forwarded-For.
+// Package clientip determines a request's address: that of its connection or, behind trusted proxies, the one in
+// X-Forwarded-For.
 //
-// Each proxy appends the address of its own peer, so the header is read from its end: the first address that is no
-// trusted proxy's is the caller's. Whatever stands before it is the caller's own claim. Several lines are one list
-// (RFC 9110, section 5.3): HAProxy adds a line. Ports are dropped: Azure's gateways, IIS and some load balancers write
-// them.
+// Each proxy appends the address of its own peer, so the header is read from its end: the first address that is not a
+// trusted proxy's is the caller's. Anything before it is only the caller's claim. Several header lines form one list
+// (RFC 9110, section 5.3), because HAProxy adds a line. Ports, which Azure's gateways, IIS and some load balancers add,
+// are dropped.
 //
-// An entry that cannot be read is nobody's address. Gin's ClientIP falls back to the proxy's own, which makes a whole
-// crowd one caller and tells nobody.
+// An unreadable entry yields no address. Gin's ClientIP falls back to the proxy's own address, which silently turns a
+// whole crowd into one caller.
 package clientip
 
 import (
@@ -24,7 +24,7 @@ import (
 
 const header = "X-Forwarded-For"
 
-// Addresses finds out the addresses of callers. A nil one believes no proxy. It is safe for concurrent use.
+// Addresses determines the addresses of callers. A nil one trusts no proxy. It is safe for concurrent use.
 type Addresses struct {
 	proxies    []netip.Prefix
 	log        *slog.Logger
@@ -32,7 +32,7 @@ type Addresses struct {
 	told       atomic.Bool
 }
 
-// New returns addresses behind the proxies, which are addresses or networks; none are believed without.
+// New returns Addresses that trust the proxies, which are addresses or networks. Without proxies, it trusts none.
 func New(proxies []string, log *slog.Logger) (*Addresses, error) {
 	a := &Addresses{log: log}
 	for _, text := range proxies {
@@ -56,7 +56,8 @@ func (a *Addresses) IsProxy(addr netip.Addr) bool {
 	return a != nil && slices.ContainsFunc(a.proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// Of returns the caller's address, the zero one if it cannot be read. A trusted proxy that says nothing is the caller.
+// Of returns the caller's address, or the zero address if it is unreadable. A trusted proxy without the header is
+// itself the caller.
 func (a *Addresses) Of(r *http.Request) netip.Addr {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -82,7 +83,7 @@ func (a *Addresses) Of(r *http.Request) netip.Addr {
 	return caller
 }
 
-// Note counts a request whose address cannot be read, and logs the first. It is called once for each request.
+// Note counts a request with an unreadable address, and logs the first one. Call it once for each request.
 func (a *Addresses) Note(r *http.Request) {
 	if a == nil || len(a.proxies) == 0 || a.Of(r).IsValid() {
 		return
@@ -95,10 +96,10 @@ func (a *Addresses) Note(r *http.Request) {
 	}
 }
 
-// Unreadable returns how many requests came without an address that can be read.
+// Unreadable returns how many requests had an unreadable address.
 func (a *Addresses) Unreadable() int64 { return a.unreadable.Load() }
 
-// parse reads an entry: an address, with a port or without; the zero one if it is none.
+// parse parses an entry: an address with or without a port. It returns the zero address for anything else.
 func parse(entry string) netip.Addr {
 	if at, err := netip.ParseAddrPort(entry); err == nil {
 		return plain(at.Addr())
@@ -113,14 +114,14 @@ func parse(entry string) netip.Addr {
 	return plain(addr)
 }
 
-// plain writes IPv4 in IPv6 as IPv4, and drops the zone.
+// plain converts IPv4 in IPv6 to IPv4, and drops the zone.
 func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
 
-// Line returns what one line has: an IPv4 address, or the first 64 bits of IPv6.
+// Line returns what one line usually has: an IPv4 address, or the first 64 bits of IPv6.
 func Line(addr netip.Addr) netip.Addr {
 	if addr = plain(addr); !addr.Is6() {
 		return addr
 	}
-	line, _ := addr.Prefix(64) // an IPv6 address has so many
+	line, _ := addr.Prefix(64) // cannot fail: an IPv6 address has 128 bits
 	return line.Addr()
 }

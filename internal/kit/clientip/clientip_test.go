@@ -28,8 +28,8 @@ func open(tb testing.TB, log *slog.Logger, proxies ...string) *Addresses {
 	return a
 }
 
-// What proxies of all kinds write is read, with ports, in brackets, in several lines; what a caller has put before it
-// is not.
+// TestAddresses checks that the entries of all kinds of proxies are read, with ports, in brackets, in several lines,
+// and that entries made up by the caller are ignored.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	const proxy = "10.0.0.7:4711"
@@ -82,7 +82,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// What cannot be read is counted each time and logged once.
+// TestUnreadableAddressesAreCounted checks that unreadable addresses are counted each time and logged once.
 func TestUnreadableAddressesAreCounted(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -17,7 +17,7 @@ func written(t *testing.T, text string) string {
 	return path
 }
 
-// Every secret may come from a file. Line ends at its end are not part of the secret.
+// Every secret may come from a file. Trailing line ends are not part of the secret.
 func TestSecretsFromFiles(t *testing.T) {
 	t.Parallel()
 	var environ []string

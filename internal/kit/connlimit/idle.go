@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// IdleFor is how long a connection has been without a request when it may be closed to make room.
+	// IdleFor is how long a connection must be without a request before it may be closed to make room.
 	IdleFor = 5 * time.Second
-	// roomFor is which part of the limit is made free at once, as far as idle connections go: it takes a look at every
-	// connection.
+	// roomFor is the fraction of the limit that is freed at once, if enough connections are idle: freeing looks at
+	// every connection.
 	roomFor = 64
-	// lookAgain is after how long idle connections are looked for again where there were none.
+	// lookAgain is the pause after a search that found no idle connections.
 	lookAgain = 100 * time.Millisecond
 )
 
-// connSet is the connections that are open. Its methods may be called by several goroutines.
+// connSet is the set of open connections. Its methods are safe for concurrent use.
 type connSet struct {
 	mu    sync.Mutex
 	conns map[*conn]struct{}
-	next  time.Time // when idle ones are looked for again
+	next  time.Time // time of the next search for idle connections
 }
 
-// Watch has the listener know which connections of a server are idle. It is called before the server serves, whose
-// connections are the listener's, or have a method NetConn that leads to them.
+// Watch tells the listener which of a server's connections are idle. Call it before the server serves. The server's
+// connections must be the listener's, or have a method NetConn that leads to them.
 func (l *Listener) Watch(s *http.Server) {
 	s.ConnState = func(c net.Conn, state http.ConnState) {
 		for {
@@ -46,7 +46,7 @@ func (l *Listener) Watch(s *http.Server) {
 	}
 }
 
-// enter notes whether a request is under way.
+// enter records whether a request is under way.
 func (c *conn) enter(s http.ConnState, now time.Time) {
 	if s == http.StateNew || s == http.StateIdle {
 		c.idleSince.Store(now.UnixNano())
@@ -55,17 +55,17 @@ func (c *conn) enter(s http.ConnState, now time.Time) {
 	c.idleSince.Store(busy)
 }
 
-// makeRoom closes idle connections, those of the peer that holds most first, and reports whether there were any. It
-// closes all that the peer has, so that it need not look again for the next one.
+// makeRoom closes idle connections, first those of the peer that holds most, and reports whether there were any. It
+// closes all of that peer's idle connections, so that the next one needs no new search.
 func (l *Listener) makeRoom() bool {
 	idle := l.idle()
 	for _, c := range idle {
-		_ = c.Close() // its caller has asked nothing
+		_ = c.Close() // no request is under way
 	}
 	return len(idle) > 0
 }
 
-// idle returns the connections that make room.
+// idle returns the connections to close.
 func (l *Listener) idle() (found []*conn) {
 	now := l.now()
 	l.conns.mu.Lock()
@@ -108,21 +108,21 @@ func (l *Listener) idle() (found []*conn) {
 	return found
 }
 
-// add notes an open connection.
+// add adds an open connection.
 func (s *connSet) add(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conns[c] = struct{}{}
 }
 
-// remove forgets one.
+// remove removes a connection.
 func (s *connSet) remove(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
 }
 
-// lineOf is the peer of a connection; the zero address if it is not known.
+// lineOf returns the peer of a connection, or the zero address if it is unknown.
 func lineOf(c net.Conn) netip.Addr {
 	at, is := c.RemoteAddr().(*net.TCPAddr)
 	if !is {

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// ahead lets a listener's clock be set forward.
+// ahead makes a listener's clock adjustable: it is ahead by the returned value.
 func ahead(l *Listener) (by *atomic.Int64) {
 	by = new(atomic.Int64)
 	l.now = func() time.Time { return time.Now().Add(time.Duration(by.Load())) }
 	return by
 }
 
-// dialFrom connects from an address of this machine, with a minute for everything.
+// dialFrom connects from an address of this machine, with a deadline of a minute.
 func dialFrom(t *testing.T, l *Listener, address string) net.Conn {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
@@ -50,10 +50,10 @@ func hear(t *testing.T, c net.Conn) {
 	if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK {
 		t.Errorf("%d, %v", res.StatusCode, err)
 	}
-	_ = res.Body.Close() // it was read
+	_ = res.Body.Close() // the body was read
 }
 
-// ended reports whether a connection was closed by the server; it has nothing to read.
+// ended reports whether the server has closed a connection on which nothing is left to read.
 func ended(t *testing.T, c net.Conn) bool {
 	t.Helper()
 	if err := c.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
@@ -64,8 +64,8 @@ func ended(t *testing.T, c net.Conn) bool {
 	return !errors.As(err, &timeout) || !timeout.Timeout()
 }
 
-// Connections that stay open and ask nothing any more keep nobody out: they make room once they are idle for five
-// seconds. One with a request under way is left alone.
+// Idle connections keep nobody out: they are closed after five seconds without a request. A connection with a request
+// under way stays open.
 func TestIdleConnectionsYield(t *testing.T) {
 	t.Parallel()
 	l := start(t, 3)
@@ -96,8 +96,8 @@ func TestIdleConnectionsYield(t *testing.T) {
 	hear(t, held)
 }
 
-// 300 connections of one peer, which ask nothing, at a bound of 300: after five seconds none of thirty buyers is
-// refused, though the peer connects again whenever it is closed. An idle buyer keeps their connection meanwhile.
+// One peer holds 300 silent connections at a limit of 300. After five seconds none of thirty buyers is refused,
+// although the peer reconnects whenever it is closed. An idle buyer keeps their connection.
 func TestThePeerThatHoldsMostYieldsFirst(t *testing.T) {
 	t.Parallel()
 	const limit = 300
@@ -124,7 +124,7 @@ func TestThePeerThatHoldsMostYieldsFirst(t *testing.T) {
 	}
 }
 
-// Proxies are exempt, whatever they hold: where nobody else is idle, the next one is refused.
+// Proxies are exempt, however many connections they hold: if nobody else is idle, the next connection is refused.
 func TestProxiesKeepIdleConnections(t *testing.T) {
 	t.Parallel()
 	l := start(t, 3)
@@ -141,7 +141,7 @@ func TestProxiesKeepIdleConnections(t *testing.T) {
 	}
 }
 
-// A listener under another one, as httpapi's is, hears of its connections all the same.
+// A listener wrapped by another one, as httpapi's is, still learns the state of its connections.
 func TestWatchSeesThroughWrappers(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1)

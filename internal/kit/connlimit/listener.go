@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// MaxGoodbyes is how many refused connections may wait for their request at once, a descriptor and a goroutine
-	// each.
+	// MaxGoodbyes is how many refused connections may wait for their request at once. Each costs a descriptor and a
+	// goroutine.
 	MaxGoodbyes = 128
-	// requestTime is how long a refused caller may take to send something, lingerTime to take the answer.
+	// requestTime is how long a refused caller may take to send a request, lingerTime how long to read the answer.
 	requestTime = time.Second
 	lingerTime  = 500 * time.Millisecond
-	// mostDrained is how many bytes of a refused request are read and thrown away.
+	// mostDrained is how many bytes of a refused request are read and discarded.
 	mostDrained = 64 << 10
 )
 
-// Listener accepts at most so many connections of another listener. Its methods may be called by several goroutines.
+// Listener accepts a limited number of connections of another listener. Its methods are safe for concurrent use.
 type Listener struct {
 	net.Listener
 	limit  int64
 	answer []byte
 	exempt func(netip.Addr) bool
 	now    func() time.Time
-	// requestTime and lingerTime are the constants of these names.
+	// requestTime and lingerTime are the constants of these names, which tests change.
 	requestTime, lingerTime time.Duration
 
 	open    atomic.Int64
@@ -35,13 +35,13 @@ type Listener struct {
 	conns   connSet
 
 	mu      sync.Mutex
-	leaving map[net.Conn]struct{} // refused, and not closed yet; nil once the listener is closed
-	gone    sync.WaitGroup        // one for each of them
+	leaving map[net.Conn]struct{} // refused but not yet closed; nil after Close
+	gone    sync.WaitGroup        // one for each of leaving
 }
 
-// New returns a listener over inner that has at most limit connections open. Those beyond get the answer, a whole
-// HTTP response with Connection: close, and are closed. Before one is refused, idle ones make room if [Listener.Watch]
-// knows them, but for those of peers that are exempt: proxies, whose idle connections are everybody's.
+// New returns a listener over inner that keeps at most limit connections open. Further ones get the answer, a complete
+// HTTP response with Connection: close, and are closed. If [Listener.Watch] was called, idle connections are closed
+// first, except those of exempt peers: proxies, whose idle connections serve everybody.
 func New(inner net.Listener, limit int, answer []byte, exempt func(netip.Addr) bool) *Listener {
 	return &Listener{
 		Listener: inner, limit: int64(limit), answer: answer, exempt: exempt, now: time.Now,
@@ -53,7 +53,7 @@ func New(inner net.Listener, limit int, answer []byte, exempt func(netip.Addr) b
 // Load returns how many connections are open now, and how many were refused since the start.
 func (l *Listener) Load() (open, refused int64) { return l.open.Load(), l.refused.Load() }
 
-// Accept returns the next connection within the limit. It refuses those beyond, and never waits for one to be closed.
+// Accept returns the next connection within the limit and refuses those beyond it. It never waits for one to close.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -67,7 +67,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// enter counts one more open connection, unless there are as many as may be.
+// enter counts one more open connection, unless the limit is reached.
 func (l *Listener) enter() bool {
 	if l.open.Add(1) <= l.limit {
 		return true
@@ -76,21 +76,21 @@ func (l *Listener) enter() bool {
 	return false
 }
 
-// accepted is a connection that counts from now on.
+// accepted returns an accepted connection, which counts from now on.
 func (l *Listener) accepted(c net.Conn) *conn {
 	peer := lineOf(c)
 	own := &conn{Conn: c, of: l, peer: peer, exempt: l.exempt(peer)}
-	own.idleSince.Store(busy) // until Watch hears of it
+	own.idleSince.Store(busy) // until Watch learns its state
 	l.conns.add(own)
 	return own
 }
 
-// Close stops accepting and cuts off those that are being refused. Accepted connections stay open.
+// Close stops accepting, and closes the connections that are being refused. Accepted connections stay open.
 func (l *Listener) Close() error {
 	err := l.Listener.Close()
 	l.mu.Lock()
 	for c := range l.leaving {
-		_ = c.Close() // its goodbye ends, and reports nothing either
+		_ = c.Close() // its goodbye ends; the error does not matter
 	}
 	l.leaving = nil
 	l.mu.Unlock()
@@ -98,20 +98,20 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// refuse answers a connection and closes it, without making the next one wait.
+// refuse answers a connection and closes it, without delaying the next one.
 func (l *Listener) refuse(c net.Conn) {
 	l.refused.Add(1)
 	if l.leave(c) {
 		go l.goodbye(c)
 		return
 	}
-	// Too many are leaving. The send buffer of a new connection is empty, so this does not block.
+	// Too many connections are leaving. A new connection's send buffer is empty, so this write does not block.
 	_ = c.SetWriteDeadline(time.Now().Add(l.lingerTime))
-	_, _ = c.Write(l.answer) // a caller who cannot be told has gone
+	_, _ = c.Write(l.answer) // if it fails, the caller has gone
 	_ = c.Close()
 }
 
-// leave makes c one of the leaving connections, unless there are as many as may be.
+// leave adds c to the leaving connections, unless there are MaxGoodbyes already.
 func (l *Listener) leave(c net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,13 +123,13 @@ func (l *Listener) leave(c net.Conn) bool {
 	return true
 }
 
-// goodbye waits for the request, answers it, and has the caller read the answer before the connection is closed:
-// closing with unread bytes sends a reset, which may overtake the answer; and clients take an answer that comes
+// goodbye waits for the request, answers it, and lets the caller read the answer before it closes the connection.
+// Closing with unread bytes would send a reset, which may overtake the answer; and clients take an answer that arrives
 // before their request for a broken connection.
 func (l *Listener) goodbye(c net.Conn) {
 	defer l.gone.Done()
 	defer func() {
-		_ = c.Close() // whatever went wrong, it is over
+		_ = c.Close() // errors do not matter any more
 		l.mu.Lock()
 		delete(l.leaving, c)
 		l.mu.Unlock()
@@ -138,7 +138,7 @@ func (l *Listener) goodbye(c net.Conn) {
 		return
 	}
 	if _, err := c.Read(make([]byte, 1)); err != nil {
-		return // it never asked
+		return // no request came
 	}
 	if c.SetDeadline(time.Now().Add(l.lingerTime)) != nil {
 		return
@@ -153,10 +153,10 @@ func (l *Listener) goodbye(c net.Conn) {
 
 type closeWriter interface{ CloseWrite() error }
 
-// busy stands for the time since when a connection is idle while it is not.
+// busy is the value of conn.idleSince while a request is under way.
 const busy = 0
 
-// conn is an accepted connection. It counts until it is closed.
+// conn is an accepted connection. It counts against the limit until it is closed.
 type conn struct {
 	net.Conn
 	of        *Listener
@@ -176,8 +176,8 @@ func (c *conn) Close() error {
 	return err
 }
 
-// CloseWrite ends what is sent. net/http does so before it closes a connection whose request it has not read to its
-// end, so that the caller can still read the answer.
+// CloseWrite closes the sending side. net/http calls it before it closes a connection with a partly read request, so
+// that the caller can still read the answer.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(closeWriter); ok {
 		return half.CloseWrite()

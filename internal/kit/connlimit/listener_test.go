@@ -16,8 +16,8 @@ import (
 const refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\nRetry-After: 2\r\n" +
 	"Connection: close\r\n\r\nfull"
 
-// start listens with a limit on a free port, and has time for those whom it refuses: what happens must not depend on
-// how busy the machine is.
+// start listens on a free port with a limit, and with generous times for refused callers, so that the result does not
+// depend on how busy the machine is.
 func start(t *testing.T, limit int) *Listener {
 	t.Helper()
 	inner, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -30,8 +30,8 @@ func start(t *testing.T, limit int) *Listener {
 	return l
 }
 
-// serve answers every request with "served", those to /held only once hold is closed. Each idle connection is reported,
-// once the listener knows it.
+// serve answers every request with "served"; requests for /held wait until hold is closed. idle receives a value for
+// each connection once the listener knows that it is idle.
 func serve(t *testing.T, l *Listener, hold <-chan struct{}) (idle <-chan struct{}) {
 	t.Helper()
 	server := &http.Server{
@@ -62,7 +62,7 @@ func serve(t *testing.T, l *Listener, hold <-chan struct{}) (idle <-chan struct{
 	return idled
 }
 
-// dial connects, with a minute for everything.
+// dial connects, with a deadline of a minute.
 func dial(t *testing.T, l *Listener) net.Conn {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
@@ -76,7 +76,7 @@ func dial(t *testing.T, l *Listener) net.Conn {
 	return c
 }
 
-// await polls until so many connections are open and so many were refused.
+// await polls until the numbers of open and refused connections are as given.
 func await(t *testing.T, l *Listener, open, refused int64) {
 	t.Helper()
 	deadline, poll := time.After(time.Minute), time.NewTicker(time.Millisecond)
@@ -94,7 +94,7 @@ func await(t *testing.T, l *Listener, open, refused int64) {
 	}
 }
 
-// get asks over a connection of its own and returns the whole answer.
+// get sends a request over its own connection and returns the complete answer.
 func get(t *testing.T, l *Listener, path string) (int, string) {
 	t.Helper()
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
@@ -137,7 +137,7 @@ func TestThoseBeyondTheLimitAreAnswered(t *testing.T) {
 	}
 }
 
-// A caller who is still sending when the answer comes must not have it taken away by a reset.
+// A caller that is still sending when the answer comes must be able to read it: no reset may discard it.
 func TestRefusedCallersMayFinishSending(t *testing.T) {
 	t.Parallel()
 	l := start(t, 0)
@@ -159,7 +159,7 @@ func TestRefusedCallersMayFinishSending(t *testing.T) {
 // In a stampede each caller gets one of the two answers: none is cut off, and none waits for those inside.
 func TestStampede(t *testing.T) {
 	t.Parallel()
-	const limit, callers = 20, 20 + MaxGoodbyes // as many as can be answered after their request
+	const limit, callers = 20, 20 + MaxGoodbyes // no more than can wait for their request
 	l := start(t, limit)
 	hold := make(chan struct{})
 	serve(t, l, hold)
@@ -175,7 +175,7 @@ func TestStampede(t *testing.T) {
 			defer mu.Unlock()
 			counts[status]++
 			if status == http.StatusServiceUnavailable && counts[status] == callers-limit {
-				close(hold) // only now do those inside get theirs
+				close(hold) // only now are those inside answered
 			}
 		})
 	}
@@ -186,7 +186,7 @@ func TestStampede(t *testing.T) {
 	await(t, l, 0, callers-limit)
 }
 
-// Connections that ask nothing hold all goodbyes, and nobody waits for them: the answer comes without a request.
+// Connections without a request take up all goodbyes. Nobody waits for them: the next one is answered at once.
 func TestSilentConnectionsStopNobody(t *testing.T) {
 	t.Parallel()
 	l := start(t, 0)
@@ -199,7 +199,7 @@ func TestSilentConnectionsStopNobody(t *testing.T) {
 	}
 }
 
-// A connection that asks nothing is closed in time.
+// A connection without a request is closed in time.
 func TestSilentConnectionsAreClosed(t *testing.T) {
 	t.Parallel()
 	l := start(t, 0)
@@ -226,8 +226,8 @@ func TestCloseEndsGoodbyes(t *testing.T) {
 	}
 }
 
-// What net/http asks of a connection must pass through: without CloseWrite an answer to a request that is not read to
-// its end is lost.
+// The listener's connections must pass CloseWrite on to net/http: without it, the answer to a partly read request is
+// lost.
 func TestConnectionsCanBeHalfClosed(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1)

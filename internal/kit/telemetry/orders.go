@@ -25,7 +25,7 @@ type orders struct {
 	received [order.PaymentRefunded + 1]prometheus.Counter // by state; index 0 for any other
 	refunds  *prometheus.CounterVec
 	refunded prometheus.Counter
-	failed   prometheus.Counter // refunds
+	failed   prometheus.Counter // failed refunds
 }
 
 func newOrders() *orders {

@@ -15,8 +15,8 @@ import (
 // stranger is a name that no route knows.
 const stranger = "qty"
 
-// askStrangely asks with names that nobody has described, in the query and in the body: a strict route refuses them and
-// names them, another answers as without them. The route's own row says which names it knows, as the description does.
+// askStrangely sends undescribed names in the query and in the body: a strict route must refuse and name them, and any
+// other must answer as if they were absent. The route's own row lists the names that it knows, as the description does.
 func (p *provoker) askStrangely(t *testing.T, open func(State) http.Handler, good Request) {
 	t.Helper()
 	r, o := p.route, p.operation
@@ -55,14 +55,14 @@ func (p *provoker) askStrangely(t *testing.T, open func(State) http.Handler, goo
 	if r.Method == http.MethodGet || good.Body != "" {
 		return
 	}
-	for _, good.Body = range []string{"{}", "null", " "} { // are no body
+	for _, good.Body = range []string{"{}", "null", " "} { // count as no body
 		if w := p.answer(t, open(State{}), good); w.Code != plain {
 			t.Errorf("with %q: %d %s", good.Body, w.Code, w.Body)
 		}
 	}
 }
 
-// withMember returns a JSON object, "" for an empty one, with one member more.
+// withMember returns a JSON object ("" means an empty one) with one more member.
 func withMember(t *testing.T, object string) string {
 	t.Helper()
 	members := map[string]any{}
