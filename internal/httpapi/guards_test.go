@@ -118,8 +118,10 @@ func TestGatekeeper(t *testing.T) {
 		"the limits":  {gate{limits: rate}, press, false, "RATE_LIMITED", []string{limits}, 0},
 		"a stranger":  {gate{limits: rate}, stranger, false, "UNAUTHENTICATED", nil, 0},
 		"an admin": {
-			gate{limits: rate}, press, true, "",
-			[]string{fmt.Sprint("enter ", adminID, " 5"), fmt.Sprint("reserve ", adminID, " 5")}, 1,
+			gate{limits: rate},
+			press, true, "",
+			[]string{fmt.Sprint("enter ", adminID, " 5"), fmt.Sprint("reserve ", adminID, " 5")},
+			1,
 		},
 		"the share": {gate{reserve: share}, press, false, "SHARE_TAKEN", []string{limits, enter, reserve}, 0},
 		"the entry": {gate{enter: ticket}, press, false, "TICKET_REQUIRED", []string{limits, enter}, 0},

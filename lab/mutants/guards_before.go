@@ -11,10 +11,16 @@ func beforeGuards() []mutant.Mutant {
 	)
 	return []mutant.Mutant{
 		packageMutant("an address with a port is no address", peers, "TestAddresses$/with_a_port", "invalid IP",
-			mutant.Change{File: clientip, From: `netip.ParseAddrPort(entry); err == nil {`, To: `netip.ParseAddrPort(entry); err == nil && false {`},
+			mutant.Change{
+				File: clientip, From: `netip.ParseAddrPort(entry); err == nil {`,
+				To: `netip.ParseAddrPort(entry); err == nil && false {`,
+			},
 		),
 		packageMutant("of several lines of X-Forwarded-For the first counts", peers, "TestAddresses$/made_up_in_a_line",
-			"198.51.100.1", mutant.Change{File: clientip, From: `slices.Backward(r.Header[header])`, To: `slices.All(r.Header[header])`},
+			"198.51.100.1", mutant.Change{
+				File: clientip, From: `slices.Backward(r.Header[header])`,
+				To: `slices.All(r.Header[header])`,
+			},
 		),
 		packageMutant("who cannot be read is the proxy", peers, "TestAddresses$/a_word$", "10.0.0.7",
 			mutant.Change{File: clientip, From: `			if caller = parse(entry); !a.IsProxy(caller) {
@@ -33,7 +39,8 @@ func beforeGuards() []mutant.Mutant {
 		),
 		packageMutant("a user who asks all the time spends their address's budget", guard, "TestAUsersLimitComesFirst$",
 			"a neighbour", mutant.Change{
-				File: "internal/feature/guard/limits.go", From: `	if err := t.check(l.PerUser, OfUser, saleID, account, uint64(c.UserID)); err != nil {
+				File: "internal/feature/guard/limits.go",
+				From: `	if err := t.check(l.PerUser, OfUser, saleID, account, uint64(c.UserID)); err != nil {
 		return err
 	}
 	if !c.Address.IsValid() {`, To: `	user := t.check(l.PerUser, OfUser, saleID, account, uint64(c.UserID))
@@ -50,31 +57,49 @@ func beforeGuards() []mutant.Mutant {
 		permit, ok`},
 		),
 		packageMutant("strangers take permits for ever", api, "TestStrangersTakeNoPermits$", "want 401",
-			mutant.Change{File: "internal/httpapi/route.go", From: `r.Access != httpkit.ForAll && a.comesWithBadTokens(c, began)`, To: `false`},
+			mutant.Change{
+				File: "internal/httpapi/route.go", From: `r.Access != httpkit.ForAll && a.comesWithBadTokens(c, began)`,
+				To: `false`,
+			},
 		),
 		packageMutant("a bad token of one address is everybody's", api, "TestStrangersTakeNoPermits$", "198.51.100.7",
-			mutant.Change{File: "internal/httpapi/failed_tokens.go", From: `return !f.budgets.has(clientip.Line(from), now)`, To: `return true`},
+			mutant.Change{
+				File: "internal/httpapi/failed_tokens.go", From: `return !f.budgets.has(clientip.Line(from), now)`,
+				To: `return true`,
+			},
 		),
-		packageMutant("a moment's idleness closes a connection", lines, "TestIdleConnectionsYield$", "idle for a moment",
+		packageMutant("a moment's idleness closes a connection", lines, "TestIdleConnectionsYield$",
+			"idle for a moment",
 			mutant.Change{File: idle, From: `now.UnixNano()-since >= int64(IdleFor)`, To: `true`},
 		),
 		packageMutant("idle connections are closed whoever has them", lines, "TestThePeerThatHoldsMostYieldsFirst$",
-			"the only connection", mutant.Change{File: idle, From: `return b.open - a.open`, To: `return a.open - b.open`},
+			"the only connection", mutant.Change{
+				File: idle, From: `return b.open - a.open`,
+				To: `return a.open - b.open`,
+			},
 		),
-		packageMutant("idle connections of proxies are closed", lines, "TestProxiesKeepIdleConnections$", "want the refusal",
+		packageMutant("idle connections of proxies are closed", lines, "TestProxiesKeepIdleConnections$",
+			"want the refusal",
 			mutant.Change{File: idle, From: `		if c.exempt {
 			continue
 		}
 `, To: ``},
 		),
-		packageMutant("leaving tells a hidden voucher from none", api, "TestLeavingTellsNoHiddenVoucher$", "NOT_SECKILL",
-			mutant.Change{File: "internal/httpapi/waitlists.go", From: `errors.Is(err, voucher.ErrNotSeckill) || errors`, To: `errors`},
+		packageMutant("leaving tells a hidden voucher from none", api, "TestLeavingTellsNoHiddenVoucher$",
+			"NOT_SECKILL",
+			mutant.Change{
+				File: "internal/httpapi/waitlists.go", From: `errors.Is(err, voucher.ErrNotSeckill) || errors`,
+				To: `errors`,
+			},
 		),
 		packageMutant("pages of other sites make buyers", api, "TestDemoBuyerForOwnPages$/another_site", "201",
 			mutant.Change{File: "internal/httpapi/demo.go", From: `a.origins.Check(r) == nil`, To: `r != nil`},
 		),
 		packageMutant("buyers are made by any name", api, "TestDemoBuyerForOwnPages$/a_foreign_name", "201",
-			mutant.Change{File: "internal/httpapi/demo.go", From: `isKnownHost(r.Host, a.cfg.OperationsHosts) &&`, To: `true &&`},
+			mutant.Change{
+				File: "internal/httpapi/demo.go", From: `isKnownHost(r.Host, a.cfg.OperationsHosts) &&`,
+				To: `true &&`,
+			},
 		),
 	}
 }

@@ -22,9 +22,13 @@ func inShares() []mutant.Mutant {
 `, To: ``},
 		),
 		packageMutant("a network has no share", guard, "TestShareOfEach$/its_network", "-want",
-			mutant.Change{File: units, From: `{ofAddress, OfAddress}, {ofNetwork, OfNetwork}`, To: `{ofAddress, OfAddress}`},
+			mutant.Change{
+				File: units, From: `{ofAddress, OfAddress}, {ofNetwork, OfNetwork}`,
+				To: `{ofAddress, OfAddress}`,
+			},
 		),
-		packageMutant("where the network refuses the address has paid", guard, "TestNetworkRefusesWhole$", "its share still",
+		packageMutant("where the network refuses the address has paid", guard, "TestNetworkRefusesWhole$",
+			"its share still",
 			mutant.Change{File: units, From: `			t.Return(r)
 			if`, To: `			if`},
 		),
@@ -35,9 +39,13 @@ func inShares() []mutant.Mutant {
 			mutant.Change{File: units, From: `t.units().tell(s.key, s.size, r.units, t.spending)`, To: `_ = s`},
 		),
 		packageMutant("an unknown outcome frees the units", guard, "TestShareAfterAnUnknownOutcome$", "202",
-			mutant.Change{File: gate, From: `			g.unknown.add(v.ID, caller, r)`, To: `			g.guards.limits.Return(r)`},
+			mutant.Change{
+				File: gate, From: `			g.unknown.add(v.ID, caller, r)`,
+				To: `			g.guards.limits.Return(r)`,
+			},
 		),
-		packageMutant("an unknown outcome keeps the units for good", guard, "TestUnknownUnits$/not_bought", "is free: false",
+		packageMutant("an unknown outcome keeps the units for good", guard, "TestUnknownUnits$/not_bought",
+			"is free: false",
 			mutant.Change{File: unknown, From: `			u.limits.Return(one.reservation)
 `, To: ``},
 		),
@@ -46,8 +54,12 @@ func inShares() []mutant.Mutant {
 `, To: `			_ = i
 `},
 		),
-		packageMutant("who has no share left hears nothing of their order", guard, "TestShareOfASale$", "409 ALREADY_BOUGHT",
-			mutant.Change{File: "internal/feature/guard/entry.go", From: `	return r, e.answer(ctx, s, c, err)`, To: `	return r, err`},
+		packageMutant("who has no share left hears nothing of their order", guard, "TestShareOfASale$",
+			"409 ALREADY_BOUGHT",
+			mutant.Change{
+				File: "internal/feature/guard/entry.go", From: `	return r, e.answer(ctx, s, c, err)`,
+				To: `	return r, err`,
+			},
 		),
 		packageMutant("a unit comes back within the hour", guard, "TestShareIsRaised$", "came back",
 			mutant.Change{File: units, From: `const unitTime = 24 * time.Hour`, To: `const unitTime = time.Hour`},

@@ -13,8 +13,8 @@ import (
 func attackers(t *testing.T, server *box.Server, all map[string]any) string {
 	t.Helper()
 	var table strings.Builder
-	fmt.Fprintf(&table, "\nOf %d units, %d people and %d accounts of bots: the bots' part in percent, the median of %d "+
-		"sales (least to most). Bots of the last two rows have accounts of a year, the others of a day.\n\n| Bots |",
+	fmt.Fprintf(&table, "\nOf %d units, %d people and %d accounts of bots: the bots' part in percent, the median of "+
+		"%d sales (least to most). Bots of the last two rows have accounts of a year, the others of a day.\n\n| Bots |",
 		units, people, accounts, seeds)
 	for _, set := range sets() {
 		fmt.Fprintf(&table, " %s |", set.name)
@@ -42,7 +42,8 @@ func shared(t *testing.T, server *box.Server, all map[string]any) string {
 	t.Helper()
 	var table strings.Builder
 	fmt.Fprintf(&table, "\nOf %d people, without bots: those whom a guard refused in the end, in percent.\n\n"+
-		"| People an address | all as proposed | and the addresses listed as shared |\n| ---: | ---: | ---: |\n", people)
+		"| People an address | all as proposed | and the addresses listed as shared |\n| ---: | ---: | ---: |\n",
+		people)
 	guards := only(all, sets()[len(sets())-1].guards...)
 	listed := only(guards, "limits", "conditions", "coolDown", "tickets", "challenge")
 	listed["units"] = map[string]any{"perAddress": 1, "shared": "100.64.0.0/10"}

@@ -51,7 +51,8 @@ func (g *Guards) Check(s Sale, c Caller, now time.Time) error {
 	return nil
 }
 
-// Reserve keeps units for a caller, or returns a *StoppedError. Where shares are only tried nothing is kept beyond them.
+// Reserve keeps units for a caller, or returns a *StoppedError. Where shares are only tried, nothing is kept beyond
+// them.
 func (g *Guards) Reserve(s Sale, c Caller, units int64) (Reservation, error) {
 	if s.Settings == nil || s.Settings.Units == nil {
 		return Reservation{units: units}, nil

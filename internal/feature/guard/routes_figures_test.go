@@ -37,7 +37,8 @@ func TestGuardFigures(t *testing.T) {
 		{
 			"read", someFigures, nil,
 			[]string{
-				`"requests":5`, `"stopped":{"challenge":0,"conditions":0,"coolDown":0,"limits":60,"tickets":0,"units":0}`,
+				`"requests":5`,
+				`"stopped":{"challenge":0,"conditions":0,"coolDown":0,"limits":60,"tickets":0,"units":0}`,
 				`"unitNetworks":[{"network":"2001:db8::/48","count":3}]`,
 			},
 			map[string]string{

@@ -26,9 +26,9 @@ func Rules() []httpkit.Rule {
 		}},
 		{Early: true, Matches: httpkit.As[*ShareError], Failure: httpkit.Failure{
 			Code: "SHARE_TAKEN", Status: http.StatusForbidden, Title: "The address has its share",
-			Detail: "So many units have gone to this address, or to its network, that the sale gives it no more; data " +
-				"says which. A unit that is just being asked for counts. orderKnown is false where it was not looked up " +
-				"whether the user has an order: GET /order tells.",
+			Detail: "So many units have gone to this address, or to its network, that the sale gives it no more; " +
+				"data says which. A unit that is just being asked for counts. orderKnown is false where it was not " +
+				"looked up whether the user has an order: GET /order tells.",
 			English: "As much as one connection may get was sold to yours. Another one may still buy.",
 			Chinese: "您所在网络的购买数量已达本次活动上限，换一个网络仍可购买", Members: stoppedMembers,
 		}},

@@ -81,19 +81,22 @@ func TestShareOfEach(t *testing.T) {
 		"an address":    {both, []string{"192.0.2.7 3", "192.0.2.7 1", "192.0.2.8 1"}, []LimitOf{"", OfAddress, ""}},
 		"several units": {both, []string{"192.0.2.7 2", "192.0.2.7 2", "192.0.2.7 1"}, []LimitOf{"", OfAddress, ""}},
 		"its network": {
-			both, []string{"192.0.2.7 3", "192.0.2.8 2", "192.0.2.9 1", "198.51.100.9 1"},
+			both,
+			[]string{"192.0.2.7 3", "192.0.2.8 2", "192.0.2.9 1", "198.51.100.9 1"},
 			[]LimitOf{"", "", OfNetwork, ""},
 		},
 		"a line of IPv6": {both, []string{"2001:db8:1:2::7 3", "2001:db8:1:2:f::8 1"}, []LimitOf{"", OfAddress}},
 		"a /48 of IPv6": {
-			both, []string{"2001:db8:1:2::7 3", "2001:db8:1:3::7 2", "2001:db8:1:4::7 1", "2001:db8:2:4::7 1"},
+			both,
+			[]string{"2001:db8:1:2::7 3", "2001:db8:1:3::7 2", "2001:db8:1:4::7 1", "2001:db8:2:4::7 1"},
 			[]LimitOf{"", "", OfNetwork, ""},
 		},
 		"no bound for addresses": {
 			&guards.Units{PerNetwork: 2}, []string{"192.0.2.7 2", "192.0.2.7 1"}, []LimitOf{"", OfNetwork},
 		},
 		"no bound for networks": {
-			&guards.Units{PerAddress: 2}, []string{"192.0.2.7 2", "192.0.2.8 2", "192.0.2.8 1"},
+			&guards.Units{PerAddress: 2},
+			[]string{"192.0.2.7 2", "192.0.2.8 2", "192.0.2.8 1"},
 			[]LimitOf{"", "", OfAddress},
 		},
 		"shared": {
@@ -269,8 +272,8 @@ func TestUnknownUnits(t *testing.T) {
 			if d := tally.Take()[1]; (d != nil) != (c.sold > 0) || d != nil && d.Units["192.0.2.0/24"] != c.sold {
 				t.Errorf("counted: %+v", d)
 			}
-			if again := errors.Is(c.own, order.ErrUnavailable) || errors.Is(c.own, order.ErrPaused) || c.own == nil; again !=
-				(sales.asked == 2) || sales.asked < 1 {
+			again := errors.Is(c.own, order.ErrUnavailable) || errors.Is(c.own, order.ErrPaused) || c.own == nil
+			if again != (sales.asked == 2) || sales.asked < 1 {
 				t.Errorf("it was asked %d times", sales.asked)
 			}
 		})

@@ -72,7 +72,8 @@ func (u *UnknownUnits) round(ctx context.Context) {
 		case bought:
 			u.limits.Win(one.reservation)
 			u.tally.Sold(one.saleID, one.caller, one.reservation.units)
-		case errors.Is(err, order.ErrBarred), errors.Is(err, voucher.ErrNotFound), errors.Is(err, voucher.ErrNotSeckill):
+		case errors.Is(err, order.ErrBarred), errors.Is(err, voucher.ErrNotFound),
+			errors.Is(err, voucher.ErrNotSeckill):
 			u.limits.Return(one.reservation)
 		default: // Redis does not say: the others would wait as long
 			u.putBack(due[i:])
