@@ -57,7 +57,8 @@ func TestRatesOverTheSameTime(t *testing.T) {
   let sale = { now: null, away: '', rates: {}, seen: [], points: [[], [], []] };
   const counts = [0, 0, 0, 0, 0, 0, 0, 50]; // all of it comes in the last second
   counts.forEach((n, i) => {
-    sale = next(sale, { at: new Date(1e12 + i * 1000).toISOString(), epoch: 1, sequence: n, refused: { SOLD_OUT: n }, recorded: n, stock: 100 - n });
+    const at = new Date(1e12 + i * 1000).toISOString();
+    sale = next(sale, { at, epoch: 1, sequence: n, refused: { SOLD_OUT: n }, recorded: n, stock: 100 - n });
   });
   const { accepted, refused, recorded } = sale.rates;
   return [accepted, refused, recorded, sale.points[2].at(-1)].join();

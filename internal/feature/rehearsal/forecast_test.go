@@ -82,7 +82,8 @@ func TestForecastOfNothing(t *testing.T) {
 	}{
 		"nothing was sent": {Figures{Stock: 5}, []string{"rehearsal.answers", "rehearsal.memory", "rehearsal.orders"}},
 		"no figures of memory": {
-			Figures{Stock: 1, Buyers: 1, Arrived: 1, Requests: 1, Accepted: 1, SoldOut: 1}, []string{"rehearsal.memory"},
+			Figures{Stock: 1, Buyers: 1, Arrived: 1, Requests: 1, Accepted: 1, SoldOut: 1},
+			[]string{"rehearsal.memory"},
 		},
 		"memory without a limit": {
 			Figures{Stock: 1, Buyers: 1, Arrived: 1, Requests: 1, Accepted: 1, SoldOut: 1, MemoryPeak: 1},

@@ -288,7 +288,8 @@ func TestCells(t *testing.T) {
 func TestCellsAreQuoted(t *testing.T) {
 	t.Parallel()
 	for title, want := range map[string]string{
-		"a;b": `"a;b"`, "a,b": `"a,b"`, `say "hi"`: `"say ""hi"""`, "a\nb": "\"a\nb\"", " a": `" a"`, "a b": "a b", "券": "券",
+		"a;b": `"a;b"`, "a,b": `"a,b"`, `say "hi"`: `"say ""hi"""`, "a\nb": "\"a\nb\"",
+		" a": `" a"`, "a b": "a b", "券": "券",
 	} {
 		reports := fullReports()
 		reports.made.Voucher.Title = title
