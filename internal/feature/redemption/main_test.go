@@ -3,7 +3,7 @@ package redemption
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"seckill/internal/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
