@@ -4079,6 +4079,7 @@ export interface operations {
                     "application/json": components["schemas"]["EmptyAnswer"];
                 };
             };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
