@@ -17,8 +17,11 @@ func TestDocumentOfProposal(t *testing.T) {
 	table.WriteString("\n| Units | People | Delay | An address | A network | on three instances each |\n" +
 		"| ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, p := range []guards.Proposal{
-		{Units: 500, Crowd: 1000}, {Units: 500, Crowd: 5000}, {Units: 500, Crowd: 50_000},
-		{Units: 5000, Crowd: 50_000}, {Units: 5000, Crowd: 500_000},
+		{Units: 500, Crowd: 1000},
+		{Units: 500, Crowd: 5000},
+		{Units: 500, Crowd: 50_000},
+		{Units: 5000, Crowd: 50_000},
+		{Units: 5000, Crowd: 500_000},
 	} {
 		one := p.Guards()
 		p.Instances = 3

@@ -56,8 +56,9 @@ type Config struct {
 	// GuardFigures returns what a sale's guards did, as JSON, nil for nothing, and as lines of a CSV. Nil shows none.
 	// order.ErrUnavailable.
 	GuardFigures func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error)
-	// Coupon returns the coupon of an order as JSON, with its code masked or whole, or nil for none. It may write a code
-	// that is missing. order.ErrUnavailable. If it is nil, no order has a coupon, and no voucher may be redeemable.
+	// Coupon returns the coupon of an order as JSON, with its code masked or whole, or nil for none. It may write a
+	// code that is missing. order.ErrUnavailable. If it is nil, no order has a coupon, and no voucher may be
+	// redeemable.
 	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
 	// SaleStats returns how a sale goes now, across all instances. voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// order.ErrUnavailable.

@@ -54,8 +54,8 @@ func notLocal() httpkit.Failure {
 func foreignPage() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
-		Detail: "Demo buyers are made for pages of this service alone, which has no name of its own: it answers by an " +
-			"IP address, as localhost, and by the names in SECKILL_OPS_HOSTS.",
+		Detail: "Demo buyers are made for pages of this service alone, which has no name of its own: it answers by " +
+			"an IP address, as localhost, and by the names in SECKILL_OPS_HOSTS.",
 		English: "Please open the page of the service itself.", Chinese: "请直接打开本服务的页面",
 	}
 }

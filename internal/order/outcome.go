@@ -154,7 +154,7 @@ const OutcomeKinds = len(outcomeRows)
 func Refused(err error) bool {
 	for i := range outcomeRows {
 		row := &outcomeRows[i]
-		switch want := row.err.(type) {
+		switch want := row.err.(type) { //nolint:errorlint // the table has these errors themselves, none wraps another
 		case nil:
 		case *AlreadyBoughtError:
 			if errors.As(err, &want) {

@@ -1,9 +1,10 @@
 package voucher
 
 const (
-	// FirstAccount and LastAccount are the ids of users who sign in by an identity provider.
+	// FirstAccount is the lowest id of the users who sign in by an identity provider.
 	FirstAccount int64 = 1 << 52
-	LastAccount        = FirstRehearsalUser - 1
+	// LastAccount is the highest of their ids.
+	LastAccount = FirstRehearsalUser - 1
 	// RehearsalShop is the shop of all rehearsals and of nothing else, so it marks a voucher as a rehearsal.
 	RehearsalShop int64 = 8_000_000_000_000_000
 	// FirstRehearsalUser is the lowest id of the users who may buy in a rehearsal. loadgen takes its users from there

@@ -35,8 +35,8 @@ func (c *Coupon) redeemedBy(cmd Command) bool {
 		return false, ErrVoid
 `, To: ``},
 		),
-		packageMutant("a spoilt key keeps payments waiting", "./internal/feature/redemption", "TestSpoiltKeyStopsNothing",
-			"no codes are made", mutant.Change{
+		packageMutant("a spoilt key keeps payments waiting", "./internal/feature/redemption",
+			"TestSpoiltKeyStopsNothing", "no codes are made", mutant.Change{
 				File: "internal/feature/redemption/ledger.go", From: `!errors.Is(err, ErrKeySpoilt) { // else`,
 				To: `err != nil { // else`,
 			},

@@ -41,7 +41,8 @@ func TestF53(t *testing.T) {
 		site.Add(t, testkit.RedisAddr(t), dsn, map[string]string{"SECKILL_ISSUERS": file})
 	}
 	site.Start(t)
-	r := &run{t: t, site: site, p: p, sale: site.CreateSale(t, users, time.Now().Add(time.Hour)), ids: map[int64]string{}}
+	sale := site.CreateSale(t, users, time.Now().Add(time.Hour))
+	r := &run{t: t, site: site, p: p, sale: sale, ids: map[int64]string{}}
 
 	first := r.signIn(turn)
 	r.buy(first)
@@ -50,10 +51,14 @@ func TestF53(t *testing.T) {
 	inside := httptest.NewServer(private)
 	t.Cleanup(inside.Close)
 	for name, answer := range map[string]http.HandlerFunc{
-		"hangs":        func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-		"answers 2 MB": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte(" "), 2<<20)) },
-		"redirects":    func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inside.URL, http.StatusFound) },
-		"is away":      func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"hangs": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"answers 2 MB": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(bytes.Repeat([]byte(" "), 2<<20))
+		},
+		"redirects": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, inside.URL, http.StatusFound)
+		},
+		"is away": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
 		fetched := p.fetches.Load()
 		p.breakKeys(answer)

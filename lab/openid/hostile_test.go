@@ -59,7 +59,10 @@ func compare(t *testing.T, kind issuers.Kind) {
 	if err := json.Unmarshal(set, &ref.keys); err != nil {
 		t.Fatal(err)
 	}
-	g := &generator{Rand: mathrand.New(mathrand.NewPCG(1, uint64(len(kind)))), kind: kind, keys: keys, strangers: strangers, set: set}
+	g := &generator{
+		Rand: mathrand.New(mathrand.NewPCG(1, uint64(len(kind)))), kind: kind,
+		keys: keys, strangers: strangers, set: set,
+	}
 	var accepted, flawed int
 	for range *tokens {
 		token, flaws := g.token(t)
@@ -202,18 +205,19 @@ func (g *generator) token(t *testing.T) (token, flaws string) {
 
 func (g *generator) header(alg, kid string) string {
 	m := []string{fmt.Sprintf("%q:%q", "alg", alg)}
-	name, _ := json.Marshal(kid)
-	m = append(m, `"kid":`+string(name))
+	m = append(m, fmt.Sprintf("%q:%q", "kid", kid))
 	right, wrong := []string{`"JWT"`, `"jwt"`}, []string{`"at+jwt"`, `"JWE"`, `7`, `"secevent+jwt"`}
 	if g.kind == issuers.AccessToken {
-		right, wrong = []string{`"at+jwt"`, `"application/at+jwt"`, `"AT+JWT"`}, []string{`"JWT"`, `""`, `7`, `"at+jwt "`}
+		right = []string{`"at+jwt"`, `"application/at+jwt"`, `"AT+JWT"`}
+		wrong = []string{`"JWT"`, `""`, `7`, `"at+jwt "`}
 	}
 	if g.flaw(40, "another typ") {
 		right = wrong
 	}
 	m = append(m, `"typ":`+g.one(right...))
 	if g.IntN(20) == 0 { // means nothing
-		m = append(m, g.one(`"jku":"https://evil.example/keys"`, `"x5u":"https://evil.example"`, `"cty":"x"`, `"other":{"a":[1]}`))
+		m = append(m, g.one(`"jku":"https://evil.example/keys"`, `"x5u":"https://evil.example"`, `"cty":"x"`,
+			`"other":{"a":[1]}`))
 	}
 	if g.flaw(50, "critical extensions") {
 		m = append(m, g.one(`"crit":["exp"]`, `"crit":["b64"],"b64":false`, `"crit":[]`, `"crit":"exp"`))
@@ -236,14 +240,16 @@ func (g *generator) claims() string {
 		return fmt.Sprintf("%q:%s", name, right)
 	}
 	m := []string{
-		member("iss", `"`+issuer+`"`, 30, `"`+issuer+`/"`, `"https://evil.example"`, `""`, "null", "7", "", `["`+issuer+`"]`),
+		member("iss", `"`+issuer+`"`, 30, `"`+issuer+`/"`, `"https://evil.example"`, `""`, "null", "7", "",
+			`["`+issuer+`"]`),
 		member("sub", g.one(`"alice"`, `"1"`, `"\u00e9"`, `"a\u0000"`), 30, `""`, "null", "7", "", `["alice"]`,
 			`"`+strings.Repeat("x", 256)+`"`),
 		member("aud", g.one(`"`+audience+`"`, `["a","`+audience+`"]`), 30, `"Seckill"`, `["a"]`, "[]", "null", "", "7",
 			`["`+audience+`",7]`, `{"aud":"`+audience+`"}`),
-		member("exp", g.one(at(3600), at(1), at(-59), at(3600)+".5"), 30, at(-61), at(-86400), "null", "", `"`+at(3600)+`"`,
-			"0", "true", "[]"),
-		member("iat", g.one(at(0), at(-3600), at(59), at(-86400)), 30, at(61), at(-86401), "null", "", `"`+at(0)+`"`, "{}"),
+		member("exp", g.one(at(3600), at(1), at(-59), at(3600)+".5"), 30, at(-61), at(-86400), "null", "",
+			`"`+at(3600)+`"`, "0", "true", "[]"),
+		member("iat", g.one(at(0), at(-3600), at(59), at(-86400)), 30, at(61), at(-86401), "null", "",
+			`"`+at(0)+`"`, "{}"),
 	}
 	if g.IntN(3) == 0 {
 		m = append(m, member("nbf", g.one(at(0), at(-3600), at(60)), 10, at(61), at(3600), `"`+at(0)+`"`, "{}"))
@@ -252,7 +258,8 @@ func (g *generator) claims() string {
 		m = append(m, member("azp", `"`+audience+`"`, 10, `"web"`, `""`, "7"))
 	}
 	if g.IntN(3) == 0 {
-		m = append(m, g.one(`"Sub":"eve"`, `"role":"admin"`, `"nonce":"n"`, `"deep":{"sub":"eve","l":[[{}]]}`, `"ISS":"x"`))
+		m = append(m, g.one(`"Sub":"eve"`, `"role":"admin"`, `"nonce":"n"`, `"deep":{"sub":"eve","l":[[{}]]}`,
+			`"ISS":"x"`))
 	}
 	if g.flaw(60, "a repeated claim") {
 		m = append(m, g.one(`"sub":"eve","sub":"eve"`, `"exp":1,"exp":1`))

@@ -127,7 +127,9 @@ func (p *provider) file(t *testing.T) string {
 // signIn signs a user in by authorization code with PKCE, and returns their ID token.
 func (p *provider) signIn(t *testing.T, user string) string {
 	t.Helper()
-	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	browser := &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	verifier, state := rand.Text()+rand.Text(), rand.Text()
 	challenge := sha256.Sum256([]byte(verifier))
 	login := p.follow(t, browser, p.about.Authorize+"?"+url.Values{

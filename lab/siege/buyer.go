@@ -73,20 +73,20 @@ func newBuyer(s *sale, k *kind, i int, user int64, seed uint64) *buyer {
 	claims["since"], claims["level"] = made.Unix(), 2
 	return &buyer{
 		kind: k, sale: s, token: box.Sign(box.Secret, claims), address: k.address(i),
-		random: rand.New(rand.NewPCG(seed, uint64(user))), //nolint:gosec // it is no secret
+		random: rand.New(rand.NewPCG(seed, uint64(user))),
 	}
 }
 
 // answer is what a buyer reads of one.
 type answer struct {
 	status     int
-	Code       string
+	Code       string `json:"code"`
 	retryAfter time.Duration
 	Data       struct {
-		Ticket     string
-		UsableFrom time.Time
-		Challenge  challenge.Challenge
-	}
+		Ticket     string              `json:"ticket"`
+		UsableFrom time.Time           `json:"usableFrom"`
+		Challenge  challenge.Challenge `json:"challenge"`
+	} `json:"data"`
 }
 
 // post sends a request, which takes the buyer's line to arrive.

@@ -67,7 +67,7 @@ func TestSiege(t *testing.T) {
 }
 
 // TestWholeSiege has each kind of bot besiege each set of guards, and people come so many behind one address.
-func TestWholeSiege(t *testing.T) { //nolint:paralleltest // it wants the machine for itself
+func TestWholeSiege(t *testing.T) {
 	if os.Getenv(envSiege) != "full" {
 		return // TestSiege is what always runs
 	}

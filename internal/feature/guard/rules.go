@@ -14,7 +14,10 @@ import (
 )
 
 // Rules are the refusals of guards. They come early: a sale with guards may refuse most of a rush.
-func Rules() []httpkit.Rule {
+func Rules() []httpkit.Rule { return append(purchaseRules(), ticketRules()...) }
+
+// purchaseRules are the refusals of who asks for units.
+func purchaseRules() []httpkit.Rule {
 	return []httpkit.Rule{
 		{Early: true, Matches: httpkit.As[*RateError], Failure: httpkit.Failure{
 			Code: "RATE_LIMITED", Status: http.StatusTooManyRequests, RetryAfter: "1", Wait: retryAfter,
@@ -48,6 +51,12 @@ func Rules() []httpkit.Rule {
 			English: "This sale is for other accounts: yours is not old enough, or of another level.",
 			Chinese: "您的账号等级或注册时间不符合本次活动的要求", Members: stoppedMembers,
 		}},
+	}
+}
+
+// ticketRules are the refusals that tickets and challenges lead to.
+func ticketRules() []httpkit.Rule {
+	return []httpkit.Rule{
 		{Early: true, Matches: httpkit.As[*ticket.EarlyError], Failure: httpkit.Failure{
 			Code: "NOT_STARTED", Status: http.StatusForbidden, Title: "Not your moment yet",
 			Detail: "The ticket is good, and usable from the moment in data on: each buyer has their own, " +

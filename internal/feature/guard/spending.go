@@ -77,7 +77,7 @@ func (t *LimitsTable) spentElsewhere(told []Spent) {
 	now, names := t.now(), kindNames()
 	for _, s := range told {
 		if k, ok := parseBudget(s.Budget, names); ok && s.Time > 0 {
-			of, most := t.table(), time.Duration(mostTold)
+			of, most := t.table(), mostTold
 			if k.kind&won != 0 {
 				of, most = t.units(), mostUnitsTold
 			}

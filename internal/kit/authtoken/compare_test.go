@@ -66,7 +66,8 @@ func (p pair) compare(token string) (accepted bool, err error) {
 	ref, errRef := p.ref.verify(token, noon)
 	same := (errOwn == nil) == (errRef == nil) && own.Expires.Equal(ref.Expires) && own.Since.Equal(ref.Since) &&
 		own.Issued.Equal(ref.Issued)
-	own.Expires, own.Since, own.Issued = ref.Expires, ref.Since, ref.Issued // equal moments may differ in representation
+	// Equal moments may differ in representation.
+	own.Expires, own.Since, own.Issued = ref.Expires, ref.Since, ref.Issued
 	same = same && own == ref
 	if !same {
 		return false, fmt.Errorf("issuer %q, previous %t, life %s\nown       %+v, %w\nreference %+v, %w\n%s",

@@ -19,8 +19,8 @@
 //   - level and since describe the account, for the conditions of a sale (internal/feature/guard): a whole number
 //     from 1 on, and whole seconds since 1970. Any other value, such as text or a fraction, counts as absent: the
 //     claims may mean something else to other services.
-//   - via is text. Where Rules.Accounts is set, only tokens with via "session" have the ids of accounts, and they have no
-//     other.
+//   - via is text. Where Rules.Accounts is set, only tokens with via "session" have the ids of accounts, and they have
+//     no other.
 //   - If Rules bound the life of a token, iat is present, exp is at most that long after iat, and exp is at most
 //     that long plus a minute from now (the issuer's clock may be ahead).
 //

@@ -20,8 +20,8 @@ const (
 	requestsPerPerson = 10
 	// leastShare is the smallest share, in orders: a family.
 	leastShare = 4
-	// quicker is by how many milliseconds a bot is quicker, half of a mobile round trip, and gain by which part more often
-	// it may win for that.
+	// quicker is by how many milliseconds a bot is quicker, half of a mobile round trip, and gain by which part more
+	// often it may win for that.
 	quicker, gain = 50, 0.05
 	leastDelay    = 1500
 	delayStep     = 500
@@ -32,8 +32,9 @@ const (
 func (p Proposal) Guards() *Settings {
 	return &Settings{
 		Limits: &Limits{
-			PerAddress: &Rate{addressPeople * requestsPerPerson, 10}, PerNetwork: &Rate{networkPeople * requestsPerPerson, 10},
-			PerUser: &Rate{requestsPerPerson, 10},
+			PerAddress: &Rate{addressPeople * requestsPerPerson, 10},
+			PerNetwork: &Rate{networkPeople * requestsPerPerson, 10},
+			PerUser:    &Rate{requestsPerPerson, 10},
 		},
 		Conditions: &Conditions{MinAgeDays: 7},
 		CoolDown:   &CoolDown{Expired: 2, Minutes: 60},
@@ -50,8 +51,8 @@ func (p Proposal) AddressPeople() int64 { return max(1, min(addressPeople, p.Cro
 func (p Proposal) NetworkPeople() int64 { return max(1, min(networkPeople, p.Crowd/networkPart)) }
 
 // share is what so many people of the crowd get in one sale of a thousand at most, if all are as lucky: four standard
-// deviations above their mean. Each instance has its part, because all may sell to an address within the second in which
-// they do not know of each other.
+// deviations above their mean. Each instance has its part, because all may sell to an address within the second in
+// which they do not know of each other.
 func (p Proposal) share(people int64) int64 {
 	mean := float64(people) * float64(p.Units) / float64(max(p.Crowd, p.Units, 1))
 	perUser := max(p.PerUser, 1)

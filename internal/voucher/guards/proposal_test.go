@@ -8,7 +8,7 @@ import (
 func TestProposal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		for_               Proposal
+		sale               Proposal
 		delay, one, twenty int64
 	}{
 		"ten for one":        {Proposal{500, 5000, 0, 1}, 10_000, 23, 45},
@@ -24,7 +24,7 @@ func TestProposal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := c.for_.Guards()
+			got := c.sale.Guards()
 			if got.Tickets.DelayMs != c.delay || got.Units.PerAddress != c.one || got.Units.PerNetwork != c.twenty {
 				t.Errorf("a delay of %d, %d units an address, %d a network; want %d, %d, %d", got.Tickets.DelayMs,
 					got.Units.PerAddress, got.Units.PerNetwork, c.delay, c.one, c.twenty)
