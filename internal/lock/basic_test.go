@@ -304,6 +304,7 @@ func endedWaitLeavesNothing(t *testing.T, s stage, want error) {
 	defer cancel()
 	waiting := s.lockAsync(ctx, t, s.through(watched))
 	if errors.Is(want, context.Canceled) {
+		eventually(t, "refused", func() bool { return watched.answers.Load() > 0 })
 		cancel()
 	}
 	<-ctx.Done()

@@ -91,8 +91,9 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 		}
 		asked := time.Now()
 		h, a, err := l.attempt(ctx, c)
-		if errors.Is(err, ErrNoAnswer) && ctx.Err() != nil && time.Since(asked) < silentTime {
-			return nil, l.leftWaiting(ctx.Err()) // the last refusal is recent enough
+		if ended := ctx.Err(); ended != nil && (errors.Is(err, ErrNoAnswer) || errors.Is(err, ended)) &&
+			time.Since(asked) < silentTime { // the last refusal is recent enough
+			return nil, l.leftWaiting(ended)
 		}
 		if !waits(err) {
 			return h, err

@@ -41,18 +41,18 @@ func TestCorrectedField(t *testing.T) {
 	w.click("[data-act=create]")
 	w.enter("#f-payValue", "ten")
 	w.click("[data-act=save]")
-	w.sees("dialog [role=status]", "4 to put right.")
+	w.sees("dialog .field-problem[role=status]", "4 to put right.")
 	w.until("document.activeElement.id === 'f-title' && document.activeElement.getAttribute('aria-describedby') === " +
 		"'f-title-wrong'")
 	w.enter("#f-title", "A thousand for ten")
 	w.isRight("title")
-	w.sees("dialog [role=status]", "3 to put right.")
+	w.sees("dialog .field-problem[role=status]", "3 to put right.")
 	w.sees("#f-payValue-wrong", "This is not a number.")
 	for field, value := range map[string]string{"payValue": "1,000.50", "actualValue": "2,000", "stock": "9,007,199"} {
 		w.replaces("#f-"+field, value)
 		w.isRight(field)
 	}
-	w.until("document.querySelector('dialog [role=status]').textContent === ''")
+	w.until("document.querySelector('dialog .field-problem[role=status]').textContent === ''")
 
 	w.sets("#f-endTime", "2026-01-01T10:00:00")
 	w.sets("#f-beginTime", "2026-01-01T11:00:00")
@@ -65,7 +65,7 @@ func TestCorrectedField(t *testing.T) {
 	w.sees("#f-endTime-wrong", "“Begins”") // the field's label
 	w.accessible()
 	evaluate[bool](w, "(window.alerts = [], new MutationObserver(all => alerts.push(...all.map(m => "+
-		"m.type))).observe(document.querySelector('dialog [role=status]'), { childList: true, subtree: true }), true)")
+		"m.type))).observe(document.querySelector('dialog .field-problem[role=status]'), { childList: true, subtree: true }), true)")
 	w.click("[data-act=save]") // the same error appears again
 	w.until("window.alerts.length > 0")
 	w.sees("#f-endTime-wrong", "“Begins”")
@@ -91,6 +91,7 @@ func TestCorrectedField(t *testing.T) {
 
 	w.click("[data-act=guards]")
 	w.choose(`select[name="guards.limits"]`, "on")
+	w.until("document.querySelector('[name=\"guards.limits.perUser.requests\"]').value !== ''") // what is proposed
 	w.sets(`[name="guards.limits.perUser.requests"]`, "")
 	w.click("[data-act=save]")
 	w.sees(problemAt("guards.limits.perUser.requests"), "This is missing")

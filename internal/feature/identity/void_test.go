@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +22,7 @@ type fakeVoid struct {
 	mu    sync.Mutex
 	rows  []Users // in the order of their times
 	err   error
-	swept int
+	swept atomic.Int64
 }
 
 func (f *fakeVoid) VoidAfter(_ context.Context, at time.Time, first int64, limit int) (page []Users, err error) {
@@ -38,7 +39,9 @@ func (f *fakeVoid) VoidAfter(_ context.Context, at time.Time, first int64, limit
 func (f *fakeVoid) Revoke(context.Context, int64, int64) (Users, error) { return Users{}, nil }
 
 func (f *fakeVoid) ForgetVoid(context.Context, time.Duration, int) error {
-	f.swept++
+	f.swept.Add(1)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	return f.err
 }
 
@@ -90,11 +93,11 @@ func TestVoidIsHeardOf(t *testing.T) {
 		if !void.Covers(late.First, late.Before) {
 			t.Error("a row that was committed late is not heard of")
 		}
-		if ledger.swept != 0 {
+		if ledger.swept.Load() != 0 {
 			t.Error("swept at once")
 		}
 		time.Sleep(2 * time.Hour)
-		if ledger.swept == 0 {
+		if ledger.swept.Load() == 0 {
 			t.Error("never swept")
 		}
 		stop()
