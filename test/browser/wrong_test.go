@@ -65,7 +65,8 @@ func TestCorrectedField(t *testing.T) {
 	w.sees("#f-endTime-wrong", "“Begins”") // the field's label
 	w.accessible()
 	evaluate[bool](w, "(window.alerts = [], new MutationObserver(all => alerts.push(...all.map(m => "+
-		"m.type))).observe(document.querySelector('dialog .field-problem[role=status]'), { childList: true, subtree: true }), true)")
+		"m.type))).observe(document.querySelector('dialog .field-problem[role=status]'), "+
+		"{ childList: true, subtree: true }), true)")
 	w.click("[data-act=save]") // the same error appears again
 	w.until("window.alerts.length > 0")
 	w.sees("#f-endTime-wrong", "“Begins”")
