@@ -3294,6 +3294,17 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description A till's token, or one of a rehearsal's crowd. */
+        NotBuyer: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `FORBIDDEN`: not an admin's token. `ENDED`: the sale is over for good. */
         ForbiddenOrEnded: {
             headers: {
@@ -4127,7 +4138,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
-            /** @description `NOT_STARTED` or `ENDED`, by Redis's clock. `NOT_ELIGIBLE`: the sale has a condition that the account does not meet; `data` says which. `TICKET_REQUIRED` and `TICKET_INVALID`: the sale needs a ticket, and a right one. With a ticket before its moment, `NOT_STARTED` has it in `data.usableFrom`. `SHARE_TAKEN`: the address or its network has as many units as the sale gives it. */
+            /** @description `NOT_STARTED` or `ENDED`, by Redis's clock. `NOT_ELIGIBLE`: the sale has a condition that the account does not meet; `data` says which. `TICKET_REQUIRED` and `TICKET_INVALID`: the sale needs a ticket, and a right one. With a ticket before its moment, `NOT_STARTED` has it in `data.usableFrom`. `SHARE_TAKEN`: the address or its network has as many units as the sale gives it. `FORBIDDEN`: a till's token, or one of a rehearsal's crowd. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4187,7 +4198,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
-            /** @description `CHALLENGE_REQUIRED`: `data` has the challenge. `NOT_STARTED`: tickets are given out later; `data` says from when. `ENDED`. */
+            /** @description `CHALLENGE_REQUIRED`: `data` has the challenge. `NOT_STARTED`: tickets are given out later; `data` says from when. `ENDED`. `FORBIDDEN`: a till's token, or one of a rehearsal's crowd. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4283,6 +4294,7 @@ export interface operations {
             201: components["responses"]["Recorded"];
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotBuyer"];
             404: components["responses"]["NotFound"];
             /** @description `LIMIT_REACHED`: the user has as many as one may have, `data` says how many. `SECKILL_ONLY`: it is sold in its sale. `OFF_SHELF`. `KEY_REUSED`: the key was used for another voucher. */
             409: {
@@ -4332,6 +4344,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotBuyer"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -4362,6 +4375,7 @@ export interface operations {
             200: components["responses"]["WholeOrder"];
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotBuyer"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
@@ -4410,6 +4424,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotBuyer"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
@@ -4444,6 +4459,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotBuyer"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OrderState"];
             413: components["responses"]["TooLarge"];
@@ -4481,6 +4497,7 @@ export interface operations {
             200: components["responses"]["BareOrder"];
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotBuyer"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["OrderState"];
             413: components["responses"]["TooLarge"];
@@ -4517,6 +4534,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotBuyer"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["RefundRefused"];
             413: components["responses"]["TooLarge"];
@@ -4552,6 +4570,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotBuyer"];
             /** @description There is no such order of this user, or it has no code. */
             404: {
                 headers: {
@@ -4596,6 +4615,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotBuyer"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
@@ -4633,7 +4653,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
-            /** @description `NOT_STARTED` or `ENDED`, by Redis's clock. `NOT_ELIGIBLE`, `TICKET_REQUIRED` and `TICKET_INVALID`, as when buying. */
+            /** @description `NOT_STARTED` or `ENDED`, by Redis's clock. `NOT_ELIGIBLE`, `TICKET_REQUIRED` and `TICKET_INVALID`, as when buying. `FORBIDDEN`: a till's token, or one of a rehearsal's crowd. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4701,6 +4721,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotBuyer"];
             404: components["responses"]["NotFound"];
             /** @description `NO_OFFER`: the place waits, its deadline has passed, or the user has another order. `OFF_SHELF`. */
             409: {
@@ -4746,6 +4767,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotBuyer"];
             404: components["responses"]["NotFound"];
             /** @description The offer is accepted: cancel the order instead. */
             409: {
@@ -4785,6 +4807,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotBuyer"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];

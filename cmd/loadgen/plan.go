@@ -53,9 +53,9 @@ answer is compared with the service's orders.
         two instances, an existing voucher, buyers with their own tokens
 
 Without -voucher, loadgen creates one, which needs an admin's token. Tokens are
-signed with SECKILL_JWT_SECRET (SECKILL_JWT_ISSUER, SECKILL_JWT_AUDIENCE), or read
-from files. The orders are real ones, of made-up users: rehearse on a system
-where that does no harm.
+signed with SECKILL_JWT_SECRET, the admin's with SECKILL_JWT_ADMIN_SECRET where the
+service has one (and SECKILL_JWT_ISSUER, SECKILL_JWT_AUDIENCE), or read from files. The
+orders are real ones, of made-up users: rehearse on a system where that does no harm.
 
 It exits with 0 when nothing was lost and nothing sold twice, 1 when something is
 wrong, 2 when the command line is wrong, and 130 when Ctrl-C or -longest ended it

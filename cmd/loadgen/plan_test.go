@@ -14,6 +14,7 @@ import (
 
 	"seckill/internal/checker"
 	"seckill/internal/httpload"
+	"seckill/internal/kit/authtoken"
 	"seckill/test/box"
 )
 
@@ -69,6 +70,32 @@ func TestRateOfTokens(t *testing.T) {
 	if err != nil || p.buyers != 2 || p.duration != 500*time.Millisecond || p.curve.duration != p.duration {
 		t.Errorf("%d buyers arrive within %v, %v of the curve, %v; want 2 within 500 ms",
 			p.buyers, p.duration, p.curve.duration, err)
+	}
+}
+
+// TestSecrets checks that buyers' tokens and the others' are signed with the secrets that the service wants.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	const admins = "another-secret-for-admins-0123456789"
+	settings := map[string]string{"SECKILL_JWT_SECRET": box.Secret, "SECKILL_JWT_ADMIN_SECRET": admins}
+	signer, err := readTokens(func(name string) string { return settings[name] }, "", "", 500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := authtoken.NewVerifier(authtoken.Rules{Secret: []byte(box.Secret), Admin: []byte(admins)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for role, token := range map[string]string{
+		authtoken.RoleBuyer: signer.of(0), authtoken.RoleAdmin: signer.admin(), authtoken.RoleCrowd: signer.crowd(9),
+	} {
+		if who, err := service.Verify(token, time.Now()); err != nil || who.Role != role {
+			t.Errorf("%q: %+v, %v", role, who, err)
+		}
+	}
+	settings["SECKILL_JWT_ADMIN_SECRET"] = "short"
+	if _, err := readTokens(func(name string) string { return settings[name] }, "", "", 500); err == nil {
+		t.Error("a short secret of admins is taken")
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 
 // tokens provides a token for each buyer: read from a file, or signed with the service's secret.
 type tokens struct {
-	secret    []byte
+	secret    []byte // of buyers' tokens
+	admins    []byte // of admins' and crowds' tokens; secret, if the service has one for all
 	claims    string // the claims that all tokens share, each with a leading comma
 	life      time.Duration
 	firstUser int64
@@ -38,6 +39,14 @@ func readTokens(getenv func(string) string, tokenFile, adminFile string, firstUs
 	}
 	if len(t.secret) > 0 && len(t.secret) < minSecret {
 		return t, fmt.Errorf("SECKILL_JWT_SECRET has %d bytes; the service needs %d or more", len(t.secret), minSecret)
+	}
+	t.admins = t.secret
+	if admins := getenv("SECKILL_JWT_ADMIN_SECRET"); admins != "" {
+		t.admins = []byte(admins)
+	}
+	if len(t.admins) > 0 && len(t.admins) < minSecret {
+		return t, fmt.Errorf("SECKILL_JWT_ADMIN_SECRET has %d bytes; the service needs %d or more",
+			len(t.admins), minSecret)
 	}
 	if tokenFile != "" {
 		if err = t.readFile(tokenFile); err != nil {
@@ -81,18 +90,18 @@ func (t *tokens) setClaims(getenv func(string) string) error {
 
 // admin returns an admin's token, or "" if there is none.
 func (t *tokens) admin() string {
-	if t.adminFile != "" || len(t.secret) == 0 {
+	if t.adminFile != "" || len(t.admins) == 0 {
 		return t.adminFile
 	}
-	return t.sign(1, `,"role":"admin"`)
+	return t.sign(t.admins, 1, `,"role":"admin"`)
 }
 
 // crowd returns a token that may only list the orders of a rehearsal and report on it, or "" if there is none.
 func (t *tokens) crowd(rehearsal int64) string {
-	if t.adminFile != "" || len(t.secret) == 0 {
+	if t.adminFile != "" || len(t.admins) == 0 {
 		return t.adminFile
 	}
-	return t.sign(rehearsalShop, `,"role":"crowd","voucher":`+strconv.FormatInt(rehearsal, 10))
+	return t.sign(t.admins, rehearsalShop, `,"role":"crowd","voucher":`+strconv.FormatInt(rehearsal, 10))
 }
 
 // readFile reads buyers' tokens and their users. It does not check signatures; the service does.
@@ -137,8 +146,8 @@ func subject(token string) (int64, error) {
 // tokens.
 func (t *tokens) check(p *plan) error {
 	if p.voucher == 0 && t.admin() == "" {
-		return errors.New("creating a voucher needs an admin: set SECKILL_JWT_SECRET, or name a file with " +
-			"-admin-token, or a voucher with -voucher")
+		return errors.New("creating a voucher needs an admin: set SECKILL_JWT_SECRET (or SECKILL_JWT_ADMIN_SECRET, " +
+			"where the service has it), or name a file with -admin-token, or a voucher with -voucher")
 	}
 	if t.file != nil {
 		p.buyers = min(p.buyers, len(t.file))
@@ -159,17 +168,17 @@ func (t *tokens) of(i int) string {
 	if t.file != nil {
 		return t.file[i]
 	}
-	return t.sign(t.firstUser+int64(i), "")
+	return t.sign(t.secret, t.firstUser+int64(i), "")
 }
 
 // sign makes a token (HS256).
-func (t *tokens) sign(user int64, role string) string {
+func (t *tokens) sign(secret []byte, user int64, role string) string {
 	now := time.Now().Unix()
 	life := `,"iat":` + strconv.FormatInt(now, 10) + `,"exp":` + strconv.FormatInt(now+int64(t.life/time.Second), 10)
 	const header = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9." // {"alg":"HS256","typ":"JWT"}
 	token := header + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"`+strconv.FormatInt(user, 10)+
 		`"`+role+life+t.claims+`}`))
-	mac := hmac.New(sha256.New, t.secret)
+	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(token)) // never fails, by its documentation
 	return token + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }

@@ -65,7 +65,7 @@ func (a *authenticator) verify(token string) (httpkit.Identity, error) {
 		return httpkit.Identity{}, fmt.Errorf("%w: its user has signed out since, or it was revoked", errBadToken)
 	}
 	return httpkit.Identity{
-		UserID: who.UserID, Admin: who.Admin, Shop: who.Shop, Crowd: who.Crowd, Expires: who.Expires,
+		UserID: who.UserID, Role: who.Role, Shop: who.Shop, Crowd: who.Crowd, Expires: who.Expires,
 		Claims: guards.Claims{Level: who.Level, Since: who.Since},
 	}, nil
 }

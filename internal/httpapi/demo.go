@@ -126,7 +126,7 @@ func onThisMachine(r *http.Request) bool {
 // demoToken is the answer with a token for trying out.
 func (a *API) demoToken(user int64, role string, now time.Time) (httpkit.Answer, error) {
 	life := a.cfg.DemoTokens
-	if longest := a.cfg.Tokens.Life(role == authtoken.RoleAdmin); longest > 0 {
+	if longest := a.cfg.Tokens.Life(role); longest > 0 {
 		life = min(life, longest)
 	}
 	token, err := authtoken.Sign(a.cfg.Tokens, user, role, life, now)

@@ -41,7 +41,7 @@ func TestDemoBuyer(t *testing.T) {
 		}
 		users[got.UserID] = true
 		who, err := a.auth.verify(got.Token)
-		if err != nil || who.UserID != got.UserID || who.Admin || !who.Expires.Equal(got.Expires) {
+		if err != nil || who.UserID != got.UserID || who.Admin() || !who.Expires.Equal(got.Expires) {
 			t.Errorf("their token is of %+v: %v", who, err)
 		}
 		token = got.Token
@@ -186,7 +186,8 @@ func TestSignInLink(t *testing.T) {
 				if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
 					t.Error(err)
 				}
-				if who, err := a.auth.verify(answer.Data.Token); err != nil || !who.Admin || who.UserID != demoAdminID {
+				if who, err := a.auth.verify(answer.Data.Token); err != nil || !who.Admin() ||
+					who.UserID != demoAdminID {
 					t.Errorf("their token is of %+v: %v", who, err)
 				}
 			}

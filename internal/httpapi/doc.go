@@ -103,8 +103,8 @@
 //	slow headers, slow bodies              the listener's timeouts (server.go)
 //	a check hangs                          /readyz answers after two seconds, with the check as failed
 //
-// Tokens are JWTs signed with HS256, checked for each request by internal/kit/authtoken. There is no revocation, so
-// tokens should be short-lived.
+// Tokens are JWTs signed with HS256, checked for each request by internal/kit/authtoken. docs/access.md has which role
+// may use which route. Only the feature identity revokes tokens, so without it they should be short-lived.
 //
 // It is one package because its routes share one table, one list of errors and one way to write an answer; a file has
 // the routes of one subject. What knows nothing of the service is in jsonbody, param and problem.

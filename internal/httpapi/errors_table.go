@@ -29,6 +29,7 @@ var (
 	errNoToken  = errors.New("no token")
 	errBadToken = errors.New("token is not valid")
 	errNotTill  = errors.New("the role till and a shop are required")
+	errNotBuyer = errors.New("tills and crowds are no buyers")
 	errNoRoute  = errors.New("no such route")
 	errMethod   = errors.New("method is not allowed here")
 	// errOverloaded: too many requests are in flight at this instance.
@@ -275,12 +276,17 @@ var coreRules = []httpkit.Rule{
 	{Matches: httpkit.Is(httpkit.ErrForbidden), Failure: httpkit.Failure{
 		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
 		Detail:  "This route is for tokens with the role admin.",
-		English: "You may not do this.", Chinese: "没有权限",
+		English: "You are not signed in as an admin.", Chinese: "您不是以管理员身份登录的",
 	}},
 	{Matches: httpkit.Is(errNotTill), Failure: httpkit.Failure{
 		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
 		Detail:  "This route is for tokens with the role till and the shop that it stands in.",
-		English: "You may not do this.", Chinese: "没有权限",
+		English: "You are not signed in as a till.", Chinese: "您不是以收银台身份登录的",
+	}},
+	{Matches: httpkit.Is(errNotBuyer), Failure: httpkit.Failure{
+		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
+		Detail:  "This route is for buyers and admins; tokens with the role till or crowd cannot use it.",
+		English: "You are not signed in as a buyer.", Chinese: "您不是以买家身份登录的",
 	}},
 	{Matches: httpkit.Is(httpkit.ErrTooLarge), Failure: httpkit.Failure{
 		Code: "TOO_LARGE", Status: http.StatusRequestEntityTooLarge, Title: "Request too large",

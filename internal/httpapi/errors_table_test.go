@@ -72,7 +72,8 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		errNoToken, errBadToken, errNotTill, httpkit.ErrForbidden, httpkit.ErrTooLarge, errNoRoute, errMethod,
+		errNoToken, errBadToken, errNotTill, errNotBuyer, httpkit.ErrForbidden, httpkit.ErrTooLarge, errNoRoute,
+		errMethod,
 		errUnkeyedOutcome, httpkit.ErrManyStreams, httpkit.ErrUserStreams, errOverloaded, errRateLimited,
 		errManyDemoBuyers, errUsedLink, errNotLocal, &orderFailedError{},
 	} {

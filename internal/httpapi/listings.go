@@ -67,7 +67,7 @@ func (a *API) shows(v voucher.Voucher, r *http.Request) bool {
 		return true
 	}
 	who, err := a.auth.identify(r.Header)
-	return err == nil && (who.Admin || onShelf && v.Admits(who.UserID))
+	return err == nil && (who.Admin() || onShelf && v.Admits(who.UserID))
 }
 
 // showHidden shows an admin a voucher that the public does not see, as the ledger has it.

@@ -111,7 +111,7 @@ func (a *API) comesWithBadTokens(c *gin.Context, now time.Time) bool {
 // isAdmin reports whether an admin calls a route that is for all.
 func (a *API) isAdmin(req *http.Request) bool {
 	who, err := a.auth.identify(req.Header)
-	return err == nil && who.Admin
+	return err == nil && who.Admin()
 }
 
 // authorize returns who calls, where the route needs to know, or why they may not. It uses no store.
@@ -128,14 +128,24 @@ func (a *API) authorize(r *httpkit.Route, c *gin.Context, now time.Time) (httpki
 	case err != nil:
 		a.failed.add(a.cfg.Addresses.Of(req), now)
 		return httpkit.Identity{}, err
-	case r.Access == httpkit.ForTills && who.Shop == 0:
-		return who, errNotTill
-	case who.Admin, r.Access == httpkit.ForCrowds && who.Crowd != 0:
+	case !r.Access.Admits(who):
+		return who, refusalOf(r.Access)
+	case who.Admin(), r.Access == httpkit.ForCrowds:
 		return who, nil
-	case r.Access == httpkit.ForAdmins, r.Access == httpkit.ForCrowds:
-		return who, httpkit.ErrForbidden
 	case !a.users.allow(who.UserID, now):
 		return who, errRateLimited
 	}
 	return who, nil
+}
+
+// refusalOf returns what callers of a wrong role hear.
+func refusalOf(access httpkit.Access) error {
+	switch access {
+	case httpkit.ForTills:
+		return errNotTill
+	case httpkit.ForBuyers:
+		return errNotBuyer
+	default:
+		return httpkit.ErrForbidden
+	}
 }

@@ -15,7 +15,8 @@ const root = "../.."
 
 // secrets are the variables without which the stack must not start.
 var secrets = []string{
-	"SECKILL_JWT_SECRET", "SECKILL_GUARD_SECRET", "SECKILL_REDIS_PASSWORD", "MYSQL_PASSWORD", "GRAFANA_PASSWORD",
+	"SECKILL_JWT_SECRET", "SECKILL_JWT_ADMIN_SECRET", "SECKILL_GUARD_SECRET", "SECKILL_REDIS_PASSWORD",
+	"MYSQL_PASSWORD", "GRAFANA_PASSWORD",
 }
 
 // filled returns an environment in which every secret has a value that contains its name.

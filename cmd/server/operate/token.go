@@ -27,7 +27,8 @@ const tokenHelp = `server token prints a token (a JWT) that a running service ac
   curl -H "Authorization: Bearer $(server token -user 42)" …
 
 It signs with SECKILL_JWT_SECRET, or in the embedded mode with the secret in
-SECKILL_DATA_DIR that the service made when it first started. If the service
+SECKILL_DATA_DIR that the service made when it first started. Where
+SECKILL_JWT_ADMIN_SECRET is set, that signs for every -role. If the service
 limits the life of tokens, the token is valid for no longer than that.`
 
 // longestTTL bounds the life of a token that is made for trying the service out.
@@ -84,7 +85,7 @@ func Token(_ context.Context, env wiring.Env) error {
 		}
 	}
 	rules := wiring.TokenRules(cfg, secret)
-	life, err := chosenLife(set, *ttl, rules.Life(*role == authtoken.RoleAdmin))
+	life, err := chosenLife(set, *ttl, rules.Life(*role))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 func TokenRules(cfg config.Config, secret string) authtoken.Rules {
 	return authtoken.Rules{
 		Secret: []byte(secret), Previous: []byte(cfg.JWT.PreviousSecret.Reveal()),
+		Admin: []byte(cfg.JWT.AdminSecret.Reveal()), AdminPrevious: []byte(cfg.JWT.AdminPreviousSecret.Reveal()),
 		Issuer: cfg.JWT.Issuer, Audience: cfg.JWT.Audience,
 		MaxLife: cfg.JWT.MaxLife, AdminMaxLife: cfg.JWT.AdminMaxLife,
 		Accounts: cfg.Session.Issuers != "",

@@ -30,7 +30,7 @@ func TestContract(t *testing.T) {
 				Invalid:  &apitest.Request{Body: `{}`},
 				Refusals: []error{issuers.ErrRefused, ErrOften, ErrManySignIns, order.ErrUnavailable},
 			},
-			"POST /session/end": {Access: httpkit.ForBuyers, Refusals: []error{order.ErrUnavailable}},
+			"POST /session/end": {Access: httpkit.ForUsers, Refusals: []error{order.ErrUnavailable}},
 		},
 	}.Hold(t)
 }

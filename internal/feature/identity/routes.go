@@ -31,7 +31,7 @@ func Routes(s Service, bodies httpkit.Bodies) []httpkit.Route {
 	h := handlers{s, bodies}
 	return []httpkit.Route{
 		httpkit.SignIn("POST /session", h.exchange),
-		httpkit.Owning("POST /session/end", h.end),
+		httpkit.Signed("POST /session/end", h.end),
 	}
 }
 

@@ -65,7 +65,7 @@ func TestExchange(t *testing.T) {
 			t.Fatal(err)
 		}
 		who, err := v.Verify(got.Token, noon)
-		if err != nil || who.UserID != got.UserID || who.Admin || !who.Issued.Equal(signedIn) || who.Level != 3 ||
+		if err != nil || who.UserID != got.UserID || who.Role != "" || !who.Issued.Equal(signedIn) || who.Level != 3 ||
 			!who.Since.Equal(noon.Add(-time.Hour)) || !who.Expires.Equal(got.Expires) {
 			t.Errorf("%s: the token says %+v, %v", name, who, err)
 		}

@@ -27,8 +27,8 @@ says go or no-go.
   server rehearse -voucher 7 -buyers 200000 -url http://10.0.0.1:8080,http://10.0.0.2:8080
 
 It reads the settings of the instances (SECKILL_*). The crowd is a process of its own, whose command it
-prints; its tokens are signed with SECKILL_JWT_SECRET. It takes processor time from what runs beside it: run
-it on a machine of its own.
+prints; its tokens are signed with SECKILL_JWT_SECRET and SECKILL_JWT_ADMIN_SECRET. It takes processor time
+from what runs beside it: run it on a machine of its own.
 
 It refuses while a sale runs, or one begins within an hour.
 

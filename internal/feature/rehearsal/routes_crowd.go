@@ -100,7 +100,7 @@ func played(c *gin.Context, who httpkit.Identity) (int64, error) {
 	if err := invalid.Join(bad); err != nil {
 		return 0, err
 	}
-	if !who.Admin && who.Crowd != id {
+	if !who.Admin() && who.Crowd != id {
 		return 0, httpkit.ErrForbidden
 	}
 	return id, nil

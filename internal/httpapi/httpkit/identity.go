@@ -3,18 +3,22 @@ package httpkit
 import (
 	"time"
 
+	"seckill/internal/kit/authtoken"
 	"seckill/internal/voucher/guards"
 )
 
 // Identity is who calls. The zero identity is nobody.
 type Identity struct {
 	UserID  int64
-	Admin   bool
+	Role    string    // a role of package authtoken
 	Shop    int64     // that a till stands in; 0: no till
 	Crowd   int64     // the rehearsal that they play; 0: none
 	Expires time.Time // the token's exp; what lasts longer ends then
 	Claims  guards.Claims
 }
+
+// Admin reports whether it is an admin who calls.
+func (who Identity) Admin() bool { return who.Role == authtoken.RoleAdmin }
 
 // Left is for how long the identity is proven from a time on.
 func (who Identity) Left(now time.Time) time.Duration { return who.Expires.Sub(now) }

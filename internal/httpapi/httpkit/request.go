@@ -14,7 +14,7 @@ import (
 var (
 	// ErrTooLarge says that a body is larger than the service reads.
 	ErrTooLarge = errors.New("request body is too large")
-	// ErrForbidden says that the caller's role may not do this.
+	// ErrForbidden says that the caller is no admin, nor whoever else may do this.
 	ErrForbidden = errors.New("the admin role is required")
 )
 

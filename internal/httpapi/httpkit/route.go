@@ -9,18 +9,6 @@ import (
 	"seckill/internal/kit/bulkhead"
 )
 
-// Access is who may call a route.
-type Access int8
-
-// Who may call.
-const (
-	ForAll Access = iota
-	ForBuyers
-	ForAdmins
-	ForTills
-	ForCrowds // of the rehearsal in the path; the handler looks at which
-)
-
 // Format is how a route writes its errors.
 type Format int8
 
@@ -109,6 +97,11 @@ func Buying(pattern string, h Handler, options ...Option) Route {
 // Owning is a route for buyers about what is theirs, which may wait while others buy.
 func Owning(pattern string, h Handler, options ...Option) Route {
 	return newRoute(pattern, bulkhead.OwnRead, ForBuyers, h, options)
+}
+
+// Signed is a route for users of every role about themselves.
+func Signed(pattern string, h Handler, options ...Option) Route {
+	return newRoute(pattern, bulkhead.OwnRead, ForUsers, h, options)
 }
 
 // Till is a route for tills.

@@ -58,7 +58,7 @@ func (all *Streams) Open(
 	switch {
 	case all.byUser[who.UserID] >= all.userLimit:
 		return nil, nil, ErrUserStreams
-	case len(all.live) >= all.limit && !who.Admin:
+	case len(all.live) >= all.limit && !who.Admin():
 		return nil, nil, ErrManyStreams
 	}
 	stoppable, cancel := context.WithCancelCause(c.Request.Context())

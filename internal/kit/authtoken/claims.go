@@ -18,15 +18,17 @@ const (
 
 // Reasons why claims make a token invalid.
 var (
-	errNoExpiry  = errors.New("the token has no exp")
-	errExpired   = errors.New("the token has expired")
-	errEarly     = errors.New("the token is not valid yet")
-	errIssuer    = errors.New("the token has another issuer")
-	errAudience  = errors.New("the token is for another audience")
-	errNoIssue   = errors.New("the token has no iat, which a bounded life requires")
-	errLongLived = errors.New("the token is valid for longer than its role allows")
-	errAccount   = errors.New("the token's subject is an account's, and the token is of no session")
-	errSession   = errors.New("the token is of a session, and its subject is no account's")
+	errNoExpiry    = errors.New("the token has no exp")
+	errExpired     = errors.New("the token has expired")
+	errEarly       = errors.New("the token is not valid yet")
+	errIssuer      = errors.New("the token has another issuer")
+	errAudience    = errors.New("the token is for another audience")
+	errNoIssue     = errors.New("the token has no iat, which a bounded life requires")
+	errLongLived   = errors.New("the token is valid for longer than its role allows")
+	errOtherSecret = errors.New("the token's secret does not sign for its role")
+
+	errAccount = errors.New("the token's subject is an account's, and the token is of no session")
+	errSession = errors.New("the token is of a session, and its subject is no account's")
 )
 
 // claims are the claims that this service uses.
@@ -129,14 +131,14 @@ func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	who := Identity{UserID: id, Admin: string(c.role) == RoleAdmin, Expires: time.Unix(c.expires.at, 0)}
+	who := Identity{UserID: id, Role: roleOf(c.role), Expires: time.Unix(c.expires.at, 0)}
 	if who.Level = c.level; c.since > 0 {
 		who.Since = time.Unix(c.since, 0)
 	}
-	if string(c.role) == RoleTill {
+	switch who.Role {
+	case RoleTill:
 		who.Shop = c.shop
-	}
-	if string(c.role) == RoleCrowd {
+	case RoleCrowd:
 		who.Crowd = c.voucher
 	}
 	switch {
@@ -163,10 +165,23 @@ func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 			return Identity{}, errSession
 		}
 	}
-	if err := c.checkLife(r.Life(who.Admin), now); err != nil {
+	if err := c.checkLife(r.Life(who.Role), now); err != nil {
 		return Identity{}, err
 	}
 	return who, nil
+}
+
+// roleOf returns the role that a token claims: a buyer's, unless it is one of the others.
+func roleOf(role text) string {
+	switch string(role) {
+	case RoleAdmin:
+		return RoleAdmin
+	case RoleTill:
+		return RoleTill
+	case RoleCrowd:
+		return RoleCrowd
+	}
+	return RoleBuyer
 }
 
 // checkLife checks that a token is valid for at most longest; 0 means no limit.

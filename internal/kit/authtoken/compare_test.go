@@ -26,6 +26,8 @@ var (
 	noon     = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	secret   = []byte("a-Secret-for-tests-0123456789-abcdef")
 	previous = []byte("an-older-Secret-9876543210-ABCDEFGHI")
+	admins   = []byte("the-admins-Secret-for-tests-24680-xy")
+	retired  = []byte("an-older-Secret-of-admins-13579-zyxw")
 )
 
 // ruleSets are the rules under which both verifiers are compared.
@@ -34,6 +36,7 @@ func ruleSets() []Rules {
 		{Secret: secret},
 		{Secret: secret, Previous: previous},
 		{Secret: secret, Issuer: "login", Audience: "shop", Accounts: true},
+		{Secret: secret, Previous: previous, Admin: admins, AdminPrevious: retired},
 		{
 			Secret: secret, Previous: previous, Issuer: "https://login.example/优", MaxLife: 2 * time.Hour,
 			AdminMaxLife: 10 * time.Minute,
@@ -129,7 +132,8 @@ func FuzzVerify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header, claims []byte, text string) {
 		for _, p := range all {
 			for _, token := range []string{
-				sign(secret, header, claims), sign(previous, []byte(`{"alg":"HS256"}`), claims), text,
+				sign(secret, header, claims), sign(previous, []byte(`{"alg":"HS256"}`), claims),
+				sign(admins, header, claims), text,
 			} {
 				if _, err := p.compare(token); err != nil {
 					t.Error(err)
@@ -171,8 +175,8 @@ func (g *generator) token() string {
 		header = g.damage(header)
 	}
 	key := secret
-	if g.rarely(6) {
-		key = previous
+	if g.rarely(3) {
+		key = [][]byte{previous, admins, retired}[g.IntN(3)]
 	}
 	token := sign(key, header, claims)
 	if !g.flaw(4) {

@@ -5,7 +5,9 @@
 // all of this holds:
 //
 //   - It has at most [MaxLength] bytes.
-//   - Its signature is that of [Rules].Secret, or of Rules.Previous while keys are being changed.
+//   - Its signature is that of [Rules].Secret, or of Rules.Previous while keys are being changed. If Rules.Admin is
+//     set, these two are for buyers' tokens alone, and tokens of every other role are signed with Rules.Admin, or with
+//     Rules.AdminPrevious while keys are being changed.
 //   - Header and claims are JSON objects (RFC 8259) in UTF-8, each without two members of one name. Names are
 //     compared exactly: "ROLE" is not "role".
 //   - The header has alg "HS256" and no crit. Its members may be in any order. Other members, such as typ and kid,

@@ -21,6 +21,26 @@ import (
 type reference struct{ rules Rules }
 
 func (r reference) verify(token string, now time.Time) (Identity, error) {
+	own := [][]byte{r.rules.Secret, r.rules.Previous}
+	if len(r.rules.Admin) == 0 {
+		return r.verifyWith(token, now, own)
+	}
+	who, err := r.verifyWith(token, now, own)
+	if err == nil {
+		if who.Role != "" {
+			return Identity{}, errors.New("the buyers' secret")
+		}
+		return who, nil
+	}
+	who, err = r.verifyWith(token, now, [][]byte{r.rules.Admin, r.rules.AdminPrevious})
+	if err == nil && who.Role == "" {
+		return Identity{}, errors.New("the admins' secret")
+	}
+	return who, err
+}
+
+// verifyWith verifies a token that one of the secrets has signed.
+func (r reference) verifyWith(token string, now time.Time, secrets [][]byte) (Identity, error) {
 	if len(token) > MaxLength || strings.ContainsAny(token, "\r\n") {
 		return Identity{}, errors.New("too long, or contains line ends")
 	}
@@ -49,9 +69,11 @@ func (r reference) verify(token string, now time.Time) (Identity, error) {
 		if names["crit"] != nil {
 			return nil, errors.New("crit")
 		}
-		keys := jwt.VerificationKeySet{Keys: []jwt.VerificationKey{r.rules.Secret}}
-		if len(r.rules.Previous) > 0 {
-			keys.Keys = append(keys.Keys, r.rules.Previous)
+		var keys jwt.VerificationKeySet
+		for _, secret := range secrets {
+			if len(secret) > 0 {
+				keys.Keys = append(keys.Keys, secret)
+			}
 		}
 		return keys, nil
 	})
@@ -66,12 +88,14 @@ func (r reference) verify(token string, now time.Time) (Identity, error) {
 	if r.rules.Accounts && account != (c.via == "session") {
 		return Identity{}, errors.New("account")
 	}
-	who := Identity{UserID: id, Admin: c.role == "admin", Expires: c.ExpiresAt.Time, Level: c.level}
-	if c.role == "till" {
-		who.Shop = c.shop
-	}
-	if c.role == "crowd" {
-		who.Crowd = c.voucher
+	who := Identity{UserID: id, Expires: c.ExpiresAt.Time, Level: c.level}
+	switch c.role {
+	case "admin":
+		who.Role = c.role
+	case "till":
+		who.Role, who.Shop = c.role, c.shop
+	case "crowd":
+		who.Role, who.Crowd = c.role, c.voucher
 	}
 	if c.IssuedAt != nil {
 		who.Issued = c.IssuedAt.Time
@@ -79,7 +103,7 @@ func (r reference) verify(token string, now time.Time) (Identity, error) {
 	if c.since > 0 {
 		who.Since = time.Unix(c.since, 0)
 	}
-	if life := r.rules.Life(who.Admin); life > 0 {
+	if life := r.rules.Life(who.Role); life > 0 {
 		if c.IssuedAt == nil || who.Expires.Sub(c.IssuedAt.Time) > life || who.Expires.Sub(now) > life+time.Minute {
 			return Identity{}, errors.New("life")
 		}

@@ -39,7 +39,8 @@ func TestSessions(t *testing.T) {
 		want := Identity{UserID: tc.account, Level: 3, Since: signedIn, Issued: tc.signedIn, Expires: tc.until}
 		got, err := v.Verify(token, noon)
 		if err != nil || !got.Issued.Equal(want.Issued) || !got.Expires.Equal(want.Expires) ||
-			got.UserID != tc.account || got.Level != want.Level || !got.Since.Equal(want.Since) || got.Admin {
+			got.UserID != tc.account || got.Level != want.Level || !got.Since.Equal(want.Since) ||
+			got.Role != RoleBuyer {
 			t.Errorf("%s: read as %+v, %v; want %+v", name, got, err, want)
 		}
 	}

@@ -79,7 +79,7 @@ func signFor(r Rules, userID int64, role string, extra extraClaims, ttl time.Dur
 	if err := r.check(); err != nil {
 		return "", err
 	}
-	longest := r.Life(role == RoleAdmin)
+	longest := r.Life(role)
 	switch {
 	case userID < 1 || userID > voucher.MaxID:
 		return "", fmt.Errorf("authtoken: user id %d is not from 1 to %d", userID, voucher.MaxID)
@@ -89,7 +89,7 @@ func signFor(r Rules, userID int64, role string, extra extraClaims, ttl time.Dur
 		return "", fmt.Errorf("authtoken: a token of this role cannot be valid for %s (allowed: at most %s)",
 			ttl, longest)
 	}
-	return signClaims(r.Secret, signedClaims{
+	return signClaims(r.SecretOf(role), signedClaims{
 		Role: role, extraClaims: extra, Issuer: r.Issuer, Subject: strconv.FormatInt(userID, 10), Audience: r.Audience,
 		Expires: now.Unix() + int64(ttl/time.Second), Issued: now.Unix(),
 	})

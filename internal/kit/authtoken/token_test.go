@@ -36,7 +36,7 @@ func TestVerify(t *testing.T) {
 	t.Parallel()
 	hour := at(time.Hour)
 	with := func(claim string) string { return fmt.Sprintf(`{"sub":"42","exp":%d,%s}`, hour, claim) }
-	buyer, admin := &Identity{UserID: 42}, &Identity{UserID: 42, Admin: true}
+	buyer, admin := &Identity{UserID: 42}, &Identity{UserID: 42, Role: RoleAdmin}
 	for _, c := range []struct {
 		what, claims string
 		rules        Rules
@@ -114,7 +114,7 @@ func TestVerify(t *testing.T) {
 		case c.want == nil && (err == nil || who != Identity{}):
 			t.Errorf("%s: %+v, %v, want an error", c.what, who, err)
 		case c.want != nil &&
-			(err != nil || who.UserID != c.want.UserID || who.Admin != c.want.Admin || !who.Expires.After(noon)):
+			(err != nil || who.UserID != c.want.UserID || who.Role != c.want.Role || !who.Expires.After(noon)):
 			t.Errorf("%s: %+v, %v", c.what, who, err)
 		}
 	}
@@ -273,7 +273,7 @@ func TestSign(t *testing.T) {
 			t.Fatal(err)
 		}
 		who, err := v.Verify(s, noon)
-		if err != nil || who.UserID != voucher.MaxID || who.Admin != (role == RoleAdmin) ||
+		if err != nil || who.UserID != voucher.MaxID || who.Role != role ||
 			!who.Expires.Equal(noon.Add(ttl)) {
 			t.Errorf("%+v, %v", who, err)
 		}
@@ -292,7 +292,7 @@ func TestTillsHaveShops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if who, err := v.Verify(s, noon); err != nil || who.Shop != 9 || who.UserID != 7 || who.Admin {
+	if who, err := v.Verify(s, noon); err != nil || who.Shop != 9 || who.UserID != 7 || who.Role != RoleTill {
 		t.Errorf("%+v, %v", who, err)
 	}
 	for _, claims := range []string{
@@ -364,6 +364,12 @@ func TestNewVerifierRefuses(t *testing.T) {
 		"no secret":      {},
 		"short secret":   {Secret: secret[:31]},
 		"short previous": {Secret: secret, Previous: previous[:31]},
+		"short admins'":  {Secret: secret, Admin: admins[:31]},
+		"short retired":  {Secret: secret, Admin: admins, AdminPrevious: retired[:31]},
+		"only retired":   {Secret: secret, AdminPrevious: retired},
+		"one for all":    {Secret: secret, Admin: secret},
+		"the previous":   {Secret: secret, Previous: previous, Admin: previous},
+		"retired to all": {Secret: secret, Admin: admins, AdminPrevious: secret},
 		"negative life":  {Secret: secret, MaxLife: -1},
 		"admin's life":   {Secret: secret, AdminMaxLife: -1},
 	} {

@@ -1,6 +1,7 @@
 package authtoken
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -18,6 +19,8 @@ const (
 	MinSecret = 32
 	// MaxLength is the greatest length of a token in bytes. Real ones have about 200.
 	MaxLength = 4096
+	// RoleBuyer is every role but those below.
+	RoleBuyer = ""
 	// RoleAdmin is the role that may create and change vouchers and see every user's orders.
 	RoleAdmin = "admin"
 	// RoleTill is the role of a till, which redeems the coupons of the shop in the claim shop.
@@ -38,7 +41,7 @@ var ErrWeakSecret = fmt.Errorf("authtoken: a secret must have at least %d bytes"
 var (
 	errLength    = fmt.Errorf("token has more than %d bytes", MaxLength)
 	errMalformed = errors.New("token is not three segments of base64url")
-	errSignature = errors.New("token is not signed with the secret")
+	errSignature = errors.New("token is not signed with a known secret")
 	errHeader    = errors.New("the token's header is not a JSON object without duplicates")
 	errAlgorithm = errors.New(`the token's alg is not "HS256"`)
 	errCritical  = errors.New("the token has critical extensions")
@@ -50,6 +53,9 @@ type Rules struct {
 	// Secret is the key of the signature, at least MinSecret bytes. Tokens signed with Previous are valid too, unless
 	// it is empty.
 	Secret, Previous []byte
+	// Admin is the key for tokens of every role but the buyer's. Tokens signed with AdminPrevious are valid too, unless
+	// it is empty. If Admin is empty, Secret is the key for all roles.
+	Admin, AdminPrevious []byte
 	// Issuer and Audience are the required iss and aud. Empty means anything.
 	Issuer, Audience string
 	// MaxLife is the longest validity of a buyer's token, and AdminMaxLife that of an admin's; 0 means no limit.
@@ -62,28 +68,53 @@ type Rules struct {
 // check returns what is wrong with the rules, or nil.
 func (r Rules) check() error {
 	switch {
-	case len(r.Secret) < MinSecret, len(r.Previous) > 0 && len(r.Previous) < MinSecret:
+	case len(r.Secret) < MinSecret, isWeak(r.Previous), isWeak(r.Admin), isWeak(r.AdminPrevious):
 		return ErrWeakSecret
+	case len(r.AdminPrevious) > 0 && len(r.Admin) == 0:
+		return errors.New("authtoken: AdminPrevious needs Admin")
+	case r.sharesSecret():
+		return errors.New("authtoken: buyers and admins share a secret")
 	case r.MaxLife < 0 || r.AdminMaxLife < 0:
 		return errors.New("authtoken: MaxLife and AdminMaxLife cannot be below 0")
 	}
 	return nil
 }
 
+// isWeak reports whether a secret is too short. None is not weak.
+func isWeak(secret []byte) bool { return len(secret) > 0 && len(secret) < MinSecret }
+
+// sharesSecret reports whether a secret of the buyers is one of the other roles' too.
+func (r Rules) sharesSecret() bool {
+	for _, theirs := range [][]byte{r.Admin, r.AdminPrevious} {
+		if len(theirs) > 0 && (bytes.Equal(theirs, r.Secret) || bytes.Equal(theirs, r.Previous)) {
+			return true
+		}
+	}
+	return false
+}
+
 // Life returns the longest validity of a role's tokens; 0 means no limit.
-func (r Rules) Life(admin bool) time.Duration {
-	if admin {
+func (r Rules) Life(role string) time.Duration {
+	if role == RoleAdmin {
 		return r.AdminMaxLife
 	}
 	return r.MaxLife
 }
 
+// SecretOf returns the key that signs a role's tokens.
+func (r Rules) SecretOf(role string) []byte {
+	if role != RoleBuyer && len(r.Admin) > 0 {
+		return r.Admin
+	}
+	return r.Secret
+}
+
 // Identity is the caller that a token stands for.
 type Identity struct {
 	UserID  int64
-	Admin   bool
-	Shop    int64 // a till's shop; 0 for others and for a till without a shop
-	Crowd   int64 // the voucher that the crowd rehearses; 0 for others
+	Role    string // RoleBuyer or another of the constants
+	Shop    int64  // a till's shop; 0 for others and for a till without a shop
+	Crowd   int64  // the voucher that the crowd rehearses; 0 for others
 	Expires time.Time
 	Issued  time.Time // of a session: when its user signed in; zero without the claim iat
 	Level   int64     // the account's level; 0 without the claim level
@@ -103,10 +134,7 @@ func NewVerifier(rules Rules) (*Verifier, error) {
 		return nil, err
 	}
 	v := &Verifier{rules: rules, base64: base64.RawURLEncoding.Strict()}
-	keys := [][]byte{append([]byte(nil), rules.Secret...)}
-	if len(rules.Previous) > 0 {
-		keys = append(keys, append([]byte(nil), rules.Previous...))
-	}
+	keys := rules.keys()
 	v.scratch.New = func() any { return newScratch(keys) }
 	return v, nil
 }
@@ -119,7 +147,8 @@ func (v *Verifier) Verify(token string, now time.Time) (Identity, error) {
 	}
 	s, _ := v.scratch.Get().(*scratch)
 	defer v.scratch.Put(s)
-	if !s.signed(token[:len(header)+1+len(claims)], signature) {
+	whose := s.signer(token[:len(header)+1+len(claims)], signature)
+	if whose == forNobody {
 		return Identity{}, errSignature
 	}
 	if err := v.checkHeader(s, header); err != nil {
@@ -132,6 +161,9 @@ func (v *Verifier) Verify(token string, now time.Time) (Identity, error) {
 	c, err := readClaims(text, v.rules.Audience)
 	if err != nil {
 		return Identity{}, err
+	}
+	if isBuyer := roleOf(c.role) == RoleBuyer; isBuyer && whose == forOthers || !isBuyer && whose == forBuyers {
+		return Identity{}, errOtherSecret
 	}
 	return c.check(&v.rules, now)
 }
@@ -167,23 +199,30 @@ func (v *Verifier) checkHeader(s *scratch, header string) error {
 
 // scratch holds the buffers of a check. They are reused, so that a check allocates nothing.
 type scratch struct {
-	macs  []hash.Hash // one for each key
+	macs  []mac // one for each key
 	text  [MaxLength]byte
 	plain [MaxLength]byte
 	sum   [sha256.Size]byte
 	right [signatureLength]byte
 }
 
-func newScratch(keys [][]byte) *scratch {
-	s := &scratch{macs: make([]hash.Hash, len(keys))}
-	for i, key := range keys {
-		s.macs[i] = hmac.New(sha256.New, key)
+// mac computes signatures with a key.
+type mac struct {
+	hash.Hash
+
+	whose roles
+}
+
+func newScratch(keys []key) *scratch {
+	s := &scratch{macs: make([]mac, len(keys))}
+	for i, k := range keys {
+		s.macs[i] = mac{hmac.New(sha256.New, k.secret), k.whose}
 	}
 	return s
 }
 
-// signed reports whether signature is that of text under one of the keys.
-func (s *scratch) signed(text, signature string) bool {
+// signer returns whose tokens the key signs that made this signature of text; forNobody if none did.
+func (s *scratch) signer(text, signature string) roles {
 	plain := s.text[:copy(s.text[:], text)]
 	given := s.plain[:copy(s.plain[:], signature)]
 	for _, mac := range s.macs {
@@ -191,10 +230,10 @@ func (s *scratch) signed(text, signature string) bool {
 		mac.Write(plain) // never fails, by its documentation
 		base64.RawURLEncoding.Encode(s.right[:], mac.Sum(s.sum[:0]))
 		if subtle.ConstantTimeCompare(given, s.right[:]) == 1 {
-			return true
+			return mac.whose
 		}
 	}
-	return false
+	return forNobody
 }
 
 // decode decodes a segment. The result is valid until the next call.

@@ -194,6 +194,32 @@ func TestProblems(t *testing.T) {
 			strings.Repeat("a", 32)), found{"SECKILL_JWT_PREVIOUS_SECRET": "can be guessed"}},
 		"the same secret twice": {withStores("SECKILL_JWT_PREVIOUS_SECRET=" +
 			goodSecret), found{"SECKILL_JWT_PREVIOUS_SECRET": "is the same as SECKILL_JWT_SECRET"}},
+		"an admins' secret": {withStores("SECKILL_JWT_ADMIN_SECRET=" + goodSecret + "!"), nil},
+		"a short admins' secret": {
+			withStores("SECKILL_JWT_ADMIN_SECRET=short"), found{"SECKILL_JWT_ADMIN_SECRET": "has 5 bytes"},
+		},
+		"the buyers' secret for admins": {
+			withStores("SECKILL_JWT_ADMIN_SECRET=" + goodSecret),
+			found{"SECKILL_JWT_ADMIN_SECRET": "is another setting's secret too"},
+		},
+		"the buyers' previous secret for admins": {
+			withStores("SECKILL_JWT_ADMIN_SECRET="+goodSecret+"!", "SECKILL_JWT_PREVIOUS_SECRET="+goodSecret+"!"),
+			found{"SECKILL_JWT_ADMIN_SECRET": "is another setting's secret too"},
+		},
+		"two admins' secrets": {withStores(
+			"SECKILL_JWT_ADMIN_SECRET="+goodSecret+"!", "SECKILL_JWT_ADMIN_PREVIOUS_SECRET="+goodSecret+"?"), nil},
+		"one admins' secret twice": {
+			withStores("SECKILL_JWT_ADMIN_SECRET="+goodSecret+"!", "SECKILL_JWT_ADMIN_PREVIOUS_SECRET="+goodSecret+"!"),
+			found{"SECKILL_JWT_ADMIN_PREVIOUS_SECRET": "is the same as SECKILL_JWT_ADMIN_SECRET"},
+		},
+		"an admins' previous secret alone": {
+			withStores("SECKILL_JWT_ADMIN_PREVIOUS_SECRET=" + goodSecret + "!"),
+			found{"SECKILL_JWT_ADMIN_PREVIOUS_SECRET": "is set without SECKILL_JWT_ADMIN_SECRET"},
+		},
+		"the admins' secret for guards": {
+			withStores("SECKILL_JWT_ADMIN_SECRET="+goodSecret+"!", "SECKILL_GUARD_SECRET="+goodSecret+"!"),
+			found{"SECKILL_GUARD_SECRET": "is another setting's secret too"},
+		},
 		"a guards' secret": {withStores("SECKILL_GUARD_SECRET=" + goodSecret + "!"), nil},
 		"a short guards' secret": {
 			withStores("SECKILL_GUARD_SECRET=short"), found{"SECKILL_GUARD_SECRET": "has 5 bytes"},

@@ -149,6 +149,11 @@ type JWT struct {
 	// before all instances know it, set the new one here on every instance first.
 	PreviousSecret Secret `env:"SECKILL_JWT_PREVIOUS_SECRET" unit:"text, 32 bytes or more" effect:"another key whose signatures are valid, while SECKILL_JWT_SECRET is being changed; none by default"`
 
+	// AdminSecret keeps whoever signs buyers' tokens from making themselves an admin.
+	AdminSecret Secret `env:"SECKILL_JWT_ADMIN_SECRET" unit:"text, 32 bytes or more" effect:"when set, key of the signatures of admins', tills' and crowds' tokens, and SECKILL_JWT_SECRET is that of buyers' tokens alone"`
+
+	AdminPreviousSecret Secret `env:"SECKILL_JWT_ADMIN_PREVIOUS_SECRET" unit:"text, 32 bytes or more" effect:"another key whose signatures are valid, while SECKILL_JWT_ADMIN_SECRET is being changed; none by default"`
+
 	Issuer string `env:"SECKILL_JWT_ISSUER" unit:"text" effect:"when set, tokens must have this iss"`
 
 	Audience string `env:"SECKILL_JWT_AUDIENCE" unit:"text" effect:"when set, tokens must have this aud"`

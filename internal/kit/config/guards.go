@@ -6,7 +6,7 @@ func checkGuards(c *Config, ps *problems) {
 	secret := c.Guards.Secret
 	switch secret {
 	case "":
-	case c.JWT.Secret, c.JWT.PreviousSecret, c.Payment.Secret:
+	case c.JWT.Secret, c.JWT.PreviousSecret, c.JWT.AdminSecret, c.JWT.AdminPreviousSecret, c.Payment.Secret:
 		ps.add(name, "is another setting's secret too",
 			"a secret of its own: who knows the other one could compute every buyer's moment")
 	default:

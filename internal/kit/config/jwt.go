@@ -16,10 +16,37 @@ func checkJWT(c *Config, ps *problems) {
 				"the secret that it replaces, or nothing")
 		}
 	}
+	checkAdminSecrets(c, ps)
 	if c.JWT.Secret == "" && c.Embedded() && c.Stores.Embedded != "never" {
 		return
 	}
 	checkSecret("SECKILL_JWT_SECRET", c.JWT.Secret, ps)
+}
+
+// checkAdminSecrets refuses secrets of admins that can be guessed, or that whoever signs buyers' tokens knows as well.
+func checkAdminSecrets(c *Config, ps *problems) {
+	const name, previousName = "SECKILL_JWT_ADMIN_SECRET", "SECKILL_JWT_ADMIN_PREVIOUS_SECRET"
+	secret, previous := c.JWT.AdminSecret, c.JWT.AdminPreviousSecret
+	for _, s := range []struct {
+		name   string
+		secret Secret
+	}{{name, secret}, {previousName, previous}} {
+		switch s.secret {
+		case "":
+		case c.JWT.Secret, c.JWT.PreviousSecret, c.Payment.Secret:
+			ps.add(s.name, "is another setting's secret too",
+				"a secret of its own: who knows the other one could sign an admin's token")
+		default:
+			checkSecret(s.name, s.secret, ps)
+		}
+	}
+	switch {
+	case previous == "":
+	case secret == "":
+		ps.add(previousName, "is set without "+name, "both, or SECKILL_JWT_PREVIOUS_SECRET")
+	case previous == secret:
+		ps.add(previousName, "is the same as "+name, "the secret that it replaces, or nothing")
+	}
 }
 
 // checkSecret requires a secret and refuses one that can be guessed.

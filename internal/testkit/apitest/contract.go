@@ -105,10 +105,12 @@ func (c Contract) askEverything(t *testing.T, p *provoker, one Case) {
 	p.ask(t, open(State{}), one.Good, func(r *http.Request) { r.ContentLength = BodyLimit + 1 })
 	p.askStrangers(t, open, one.Good)
 	p.askStrangely(t, open, one.Good)
-	if p.route.Access == httpkit.ForBuyers || p.route.Access == httpkit.ForTills {
+	switch p.route.Access {
+	case httpkit.ForUsers, httpkit.ForBuyers, httpkit.ForTills:
 		strict := open(State{Strict: true})
 		p.ask(t, strict, one.Good)
 		p.ask(t, strict, one.Good)
+	case httpkit.ForAll, httpkit.ForAdmins, httpkit.ForCrowds:
 	}
 	if c.More != nil {
 		c.More(t, p.route, one.Good, p.ask)
@@ -125,11 +127,13 @@ func (p *provoker) askStrangers(t *testing.T, open func(State) http.Handler, goo
 	switch p.route.Access {
 	case httpkit.ForAdmins, httpkit.ForTills, httpkit.ForCrowds:
 		p.ask(t, works, good, func(r *http.Request) { r.Header.Set("Authorization", Token(t, BuyerID, "")) })
-		fallthrough
 	case httpkit.ForBuyers:
+		p.ask(t, works, good, func(r *http.Request) { r.Header.Set("Authorization", TillToken(t)) })
+	case httpkit.ForAll, httpkit.ForUsers:
+	}
+	if p.route.Access != httpkit.ForAll {
 		p.ask(t, works, good, func(r *http.Request) { r.Header.Del("Authorization") })
 		p.ask(t, works, good, func(r *http.Request) { r.Header.Set("Authorization", "forged") })
-	case httpkit.ForAll:
 	}
 }
 

@@ -97,7 +97,7 @@ func tokenFor(tb testing.TB, access httpkit.Access) string {
 		return Token(tb, AdminID, authtoken.RoleAdmin)
 	case httpkit.ForTills:
 		return TillToken(tb)
-	case httpkit.ForBuyers, httpkit.ForAll:
+	case httpkit.ForUsers, httpkit.ForBuyers, httpkit.ForAll:
 	}
 	return Token(tb, BuyerID, "")
 }

@@ -120,7 +120,7 @@ export const TEXTS = {
   'rehearsal.lost.says': { en: 'It has ended, and its crowd did not say how it went: it never came, or was stopped.', zh: '演练已结束，但模拟买家未提交结果：可能未启动或已中断。' },
   'rehearsal.ends': { en: 'ends in {n} min, {time}', zh: '{n} 分钟后结束（{time}）' },
   'rehearsal.watch': { en: 'watch it live', zh: '实时查看' },
-  'rehearsal.crowd': { en: 'Start its crowd in a terminal that has the service’s SECKILL_JWT_SECRET, best on a machine of its own. “make loadgen” builds it:', zh: '在已设置服务的 SECKILL_JWT_SECRET 的终端启动模拟买家，最好使用单独的机器。用 “make loadgen” 生成：' },
+  'rehearsal.crowd': { en: 'Start its crowd in a terminal that has the service’s SECKILL_JWT_SECRET and SECKILL_JWT_ADMIN_SECRET, best on a machine of its own. “make loadgen” builds it:', zh: '在已设置服务的 SECKILL_JWT_SECRET 和 SECKILL_JWT_ADMIN_SECRET 的终端启动模拟买家，最好使用单独的机器。用 “make loadgen” 生成：' },
   'rehearsal.crowd.demo': { en: 'Start its crowd in another terminal, in the folder of “make run”. “make loadgen” builds it:', zh: '在另一个终端、“make run” 所在的目录启动模拟买家。用 “make loadgen” 生成：' },
   'rehearsal.arrived': { en: 'Buyers have come', zh: '已到达买家' },
   'rehearsal.accepted': { en: 'Units sold', zh: '已售份数' },

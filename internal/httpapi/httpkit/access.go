@@ -1,0 +1,33 @@
+package httpkit
+
+import "seckill/internal/kit/authtoken"
+
+// Access is who may call a route. docs/access.md has a line for each route.
+type Access int8
+
+// Who may call.
+const (
+	ForAll    Access = iota // also callers without a token, or with a bad one
+	ForUsers                // every role
+	ForBuyers               // and admins
+	ForAdmins
+	ForTills  // that stand in a shop
+	ForCrowds // of the rehearsal in the path, and admins; the handler checks which rehearsal
+)
+
+// Admits reports whether a caller with a valid token may use a route of this kind.
+func (a Access) Admits(who Identity) bool {
+	switch a {
+	case ForAll, ForUsers:
+		return true
+	case ForBuyers:
+		return who.Role == authtoken.RoleBuyer || who.Admin()
+	case ForAdmins:
+		return who.Admin()
+	case ForTills:
+		return who.Role == authtoken.RoleTill && who.Shop != 0
+	case ForCrowds:
+		return who.Admin() || who.Role == authtoken.RoleCrowd && who.Crowd != 0
+	}
+	return false
+}

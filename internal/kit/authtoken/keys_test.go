@@ -1,0 +1,58 @@
+package authtoken
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestSecretsOfRoles checks that a secret signs only the tokens of its roles, in both directions, and that one secret
+// signs all while admins have none of their own.
+func TestSecretsOfRoles(t *testing.T) {
+	t.Parallel()
+	apart := verifier(t, Rules{Previous: previous, Admin: admins, AdminPrevious: retired})
+	together := verifier(t, Rules{Previous: previous})
+	for role, others := range map[string]bool{
+		RoleAdmin: true, RoleTill: true, RoleCrowd: true, "": false, "buyer": false, "Admin": false,
+	} {
+		claims := fmt.Appendf(nil, `{"sub":"42","role":%q,"exp":%d}`, role, at(time.Hour))
+		for name, k := range map[string]struct {
+			key    []byte
+			others bool // not the buyers'
+		}{
+			"secret": {secret, false}, "previous": {previous, false},
+			"admins'": {admins, true}, "retired": {retired, true},
+		} {
+			token := sign(k.key, []byte(plainHeader), claims)
+			if _, err := apart.Verify(token, noon); (err == nil) != (others == k.others) {
+				t.Errorf("role %q, signed with %s: %v", role, name, err)
+			}
+			if _, err := together.Verify(token, noon); (err == nil) == k.others {
+				t.Errorf("role %q, signed with %s, and no secret of admins: %v", role, name, err)
+			}
+		}
+	}
+}
+
+// TestSignChoosesTheSecret checks that signed tokens are valid, whatever the role.
+func TestSignChoosesTheSecret(t *testing.T) {
+	t.Parallel()
+	r := Rules{Secret: secret, Admin: admins}
+	v, err := NewVerifier(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for role, sign := range map[string]func() (string, error){
+		RoleBuyer: func() (string, error) { return Sign(r, 7, RoleBuyer, time.Hour, noon) },
+		RoleAdmin: func() (string, error) { return Sign(r, 7, RoleAdmin, time.Hour, noon) },
+		RoleTill:  func() (string, error) { return SignTill(r, 7, 9, time.Hour, noon) },
+	} {
+		token, err := sign()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if who, err := v.Verify(token, noon); err != nil || who.Role != role {
+			t.Errorf("%q: %+v, %v", role, who, err)
+		}
+	}
+}
