@@ -8,6 +8,7 @@ func beforeGuards() []mutant.Mutant {
 		api, guard, lines, peers = "./internal/httpapi", "./internal/feature/guard", "./internal/kit/connlimit",
 			"./internal/kit/clientip"
 		clientip, idle = "internal/kit/clientip/clientip.go", "internal/kit/connlimit/idle.go"
+		crowd          = "internal/kit/connlimit/crowd.go"
 	)
 	return []mutant.Mutant{
 		packageMutant("an address with a port is no address", peers, "TestAddresses$/with_a_port", "invalid IP",
@@ -77,6 +78,21 @@ func beforeGuards() []mutant.Mutant {
 				File: idle, From: `return b.open - a.open`,
 				To: `return a.open - b.open`,
 			},
+		),
+		packageMutant("a peer that connects again and again keeps others out", lines, "TestACrowdingPeerGetsHalf$",
+			"a buyer: 503", mutant.Change{
+				File: crowd, From: `if !s.peer.IsValid() || s.peer == newcomer ||`,
+				To: `if s.peer.IsValid() || s.peer == newcomer ||`,
+			},
+		),
+		packageMutant("a peer that was dispersed comes back", lines, "TestACrowdingPeerGetsHalf$", "open, ",
+			mutant.Change{File: crowd, From: `s.until = l.now().Add(crowdedFor)`, To: `_ = crowdedFor`},
+		),
+		packageMutant("a crowding peer is kept out for ever", lines, "TestACrowdingPeerGetsHalf$", "open, ",
+			mutant.Change{File: crowd, From: `!l.now().Before(s.until)`, To: `s.until.IsZero()`},
+		),
+		packageMutant("proxies are dispersed", lines, "TestProxiesKeepIdleConnections$", "want the refusal",
+			mutant.Change{File: crowd, From: `s.peer == newcomer || l.exempt(s.peer)`, To: `s.peer == newcomer`},
 		),
 		packageMutant("idle connections of proxies are closed", lines, "TestProxiesKeepIdleConnections$",
 			"want the refusal",

@@ -26,6 +26,7 @@ type connSet struct {
 	mu    sync.Mutex
 	conns map[*conn]struct{}
 	next  time.Time // time of the next search for idle connections
+	crowd crowd
 }
 
 // Watch tells the listener which of a server's connections are idle. Call it before the server serves. The server's
@@ -113,6 +114,7 @@ func (s *connSet) add(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conns[c] = struct{}{}
+	s.crowd.add(c.peer)
 }
 
 // remove removes a connection.
@@ -120,6 +122,7 @@ func (s *connSet) remove(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
+	s.crowd.remove(c.peer)
 }
 
 // lineOf returns the peer of a connection, or the zero address if it is unknown.

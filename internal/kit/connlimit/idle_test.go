@@ -124,6 +124,35 @@ func TestThePeerThatHoldsMostYieldsFirst(t *testing.T) {
 	}
 }
 
+// A peer that opens another connection whenever one is closed has none that was idle for long. It yields half of the
+// limit to others all the same, for a minute.
+func TestACrowdingPeerGetsHalf(t *testing.T) {
+	t.Parallel()
+	const limit, half = 300, 150
+	l := start(t, limit)
+	clock := ahead(l)
+	serve(t, l, nil)
+	for range limit {
+		dialFrom(t, l, "127.0.0.3")
+	}
+	await(t, l, limit, 0)
+	dialFrom(t, l, "127.0.0.3")
+	await(t, l, limit, 1)
+	for range 30 {
+		if status, body := get(t, l, "/"); status != http.StatusOK {
+			t.Fatalf("a buyer: %d %q", status, body)
+		}
+	}
+	await(t, l, half, 1)
+	for range half {
+		dialFrom(t, l, "127.0.0.3")
+	}
+	await(t, l, half, 1+half)
+	clock.Store(int64(crowdedFor + time.Second))
+	dialFrom(t, l, "127.0.0.3")
+	await(t, l, half+1, 1+half)
+}
+
 // Proxies are exempt, however many connections they hold: if nobody else is idle, the next connection is refused.
 func TestProxiesKeepIdleConnections(t *testing.T) {
 	t.Parallel()
@@ -135,6 +164,9 @@ func TestProxiesKeepIdleConnections(t *testing.T) {
 		dialFrom(t, l, "127.0.0.4")
 	}
 	await(t, l, 3, 0)
+	if status, _ := get(t, l, "/"); status != http.StatusServiceUnavailable {
+		t.Errorf("%d, want the refusal", status)
+	}
 	clock.Store(int64(IdleFor + time.Second))
 	if status, _ := get(t, l, "/"); status != http.StatusServiceUnavailable {
 		t.Errorf("%d, want the refusal", status)

@@ -45,7 +45,8 @@ type Listener struct {
 func New(inner net.Listener, limit int, answer []byte, exempt func(netip.Addr) bool) *Listener {
 	return &Listener{
 		Listener: inner, limit: int64(limit), answer: answer, exempt: exempt, now: time.Now,
-		requestTime: requestTime, lingerTime: lingerTime, conns: connSet{conns: map[*conn]struct{}{}},
+		requestTime: requestTime, lingerTime: lingerTime,
+		conns:   connSet{conns: map[*conn]struct{}{}, crowd: newCrowd(limit)},
 		leaving: map[net.Conn]struct{}{},
 	}
 }
@@ -60,8 +61,9 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.enter() || l.makeRoom() && l.enter() {
-			return l.accepted(c), nil
+		peer := lineOf(c)
+		if l.mayHold(peer) && (l.enter() || (l.makeRoom() || l.disperse(peer)) && l.enter()) {
+			return l.accepted(c, peer), nil
 		}
 		l.refuse(c)
 	}
@@ -77,8 +79,7 @@ func (l *Listener) enter() bool {
 }
 
 // accepted returns an accepted connection, which counts from now on.
-func (l *Listener) accepted(c net.Conn) *conn {
-	peer := lineOf(c)
+func (l *Listener) accepted(c net.Conn, peer netip.Addr) *conn {
 	own := &conn{Conn: c, of: l, peer: peer, exempt: l.exempt(peer)}
 	own.idleSince.Store(busy) // until Watch learns its state
 	l.conns.add(own)
