@@ -12,7 +12,7 @@ import (
 	"seckill/internal/kit/pages"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
-	"seckill/internal/redisstore"
+	"seckill/internal/redisstore/inspect"
 	"seckill/web"
 )
 
@@ -139,7 +139,7 @@ func checks(s *wiring.Stores, reconciler *recovery.Reconciler) []httpapi.Check {
 			return silent(s.PingAll(ctx), "the Redis node of a partition does not answer")
 		}},
 		{Name: "restarts", Run: func(ctx context.Context) error {
-			if errors.Is(s.RunIDs(ctx), redisstore.ErrNoRunID) { // one that does not answer is told above
+			if errors.Is(s.RunIDs(ctx), inspect.ErrNoRunID) { // one that does not answer is told above
 				return errors.New("the user of Redis may not run INFO: its restarts go unnoticed")
 			}
 			return nil

@@ -15,7 +15,7 @@ import (
 	"seckill/internal/kit/clientip"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/telemetry"
-	"seckill/internal/redisstore"
+	"seckill/internal/redisstore/idcounter"
 )
 
 // process is a serving process. Each step of run fills in a part of it.
@@ -102,7 +102,7 @@ func (p *process) openOrderIDs(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the key of the order ids: %w", err)
 	}
-	counter, err := redisstore.NewCounter(p.stores.Clients.Commands, p.cfg.Redis.Prefix)
+	counter, err := idcounter.New(p.stores.Clients.Commands, p.cfg.Redis.Prefix)
 	if err != nil {
 		return err
 	}

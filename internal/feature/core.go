@@ -23,6 +23,8 @@ type Core struct {
 	Orders sqlkit.Orders
 	Ledger Ledger
 	Redis  Redis
+	// Memory returns how many bytes Redis uses, and its limit; 0: no limit.
+	Memory func(ctx context.Context) (used, limit int64, err error)
 	// Partitions gives features access to their own keys.
 	Partitions rediskit.Partitions
 	Vouchers   Vouchers
@@ -84,8 +86,6 @@ type Redis interface {
 	TimeIn(ctx context.Context, partition int) (time.Time, error)
 	// Instances returns the instances of the service that have sent a heartbeat lately. order.ErrUnavailable.
 	Instances(ctx context.Context) ([]preflight.Instance, error)
-	// Memory returns how many bytes Redis uses, and its limit; 0: no limit.
-	Memory(ctx context.Context) (used, limit int64, err error)
 }
 
 // Sales is what this instance remembers of vouchers and sales, and how to look up a user's order.

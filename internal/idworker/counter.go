@@ -27,7 +27,7 @@ type Reservation struct {
 	Create bool
 }
 
-// Counter counts the numbers of each day for all processes; redisstore.Counter implements it. It must be atomic. It
+// Counter counts the numbers of each day for all processes; idcounter.Counter implements it. It must be atomic. It
 // leaps whenever it may have lost data. A leap must skip at least a million numbers, a different amount each time.
 type Counter interface {
 	// Reserve takes r.N consecutive numbers and returns the last of them. If the counter is missing and r.Create is not

@@ -268,7 +268,7 @@ func (m *market) partitions() (all []int) {
 func (m *market) processors() map[string]time.Duration {
 	spent := map[string]time.Duration{}
 	for _, i := range m.on {
-		spent[m.cluster.Nodes[i].Addr] = processorTime(infoOf(context.Background(), m.nodes[i], "cpu"))
+		spent[m.cluster.Nodes[i].Addr] = processorTime(rediskit.Info(context.Background(), m.nodes[i], "cpu"))
 	}
 	return spent
 }

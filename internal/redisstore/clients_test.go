@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
@@ -139,68 +137,4 @@ func TestPrefix(t *testing.T) {
 	} {
 		equal(t, want, got)
 	}
-}
-
-func TestCheckConfig(t *testing.T) {
-	t.Parallel()
-	const (
-		eviction = "set maxmemory-policy to noeviction"
-		noFile   = "keeps no append-only file"
-		noFlush  = "never flushes"
-	)
-	for name, c := range map[string]struct {
-		settings []string
-		want     []string
-	}{
-		"durable":      {[]string{"--appendonly", "yes", "--appendfsync", "always"}, nil},
-		"every second": {[]string{"--appendonly", "yes", "--appendfsync", "everysec"}, nil},
-		"never":        {[]string{"--appendonly", "yes", "--appendfsync", "no"}, []string{noFlush}},
-		"no file":      {nil, []string{noFile}},
-		"everything": {
-			[]string{"--maxmemory-policy", "allkeys-lru", "--appendfsync", "no"}, []string{eviction, noFile, noFlush},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			log := configLog(t, testkit.StartRedis(t, c.settings...).Addr)
-			equal(t, len(c.want), strings.Count(log, "level=WARN"))
-			for _, want := range c.want {
-				if !strings.Contains(log, want) {
-					t.Errorf("no warning %q in\n%s", want, log)
-				}
-			}
-		})
-	}
-	t.Run("hidden settings", func(t *testing.T) {
-		t.Parallel()
-		log := configLog(t, miniredis.RunT(t).Addr())
-		if strings.Count(log, "level=WARN") != 1 || !strings.Contains(log, "does not show") ||
-			!strings.Contains(log, "a restart or a failover of Redis would not be noticed") {
-			t.Errorf("hidden settings are logged as:\n%s", log)
-		}
-	})
-	t.Run("away", func(t *testing.T) {
-		t.Parallel()
-		mini := miniredis.RunT(t)
-		r := rigOn(t, newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{mini.Addr()}}), "")
-		mini.Close()
-		if err := r.CheckConfig(r.ctx()); err == nil {
-			t.Error("the check succeeds while Redis is away")
-		}
-	})
-}
-
-// configLog checks the server's settings and returns the log of that.
-func configLog(t *testing.T, addr string) string {
-	t.Helper()
-	var log strings.Builder
-	store, err := New(newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{addr}}),
-		Options{Word: testWord}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.CheckConfig(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return log.String()
 }

@@ -205,7 +205,7 @@ func TestRedisAway(t *testing.T) {
 		t.Errorf("finding out took %v", took)
 	}
 	server.Start()
-	eventually(t, func() bool { return r.Ping(r.ctx()) == nil })
+	testkit.Eventually(t, func() bool { return r.Ping(r.ctx()) == nil })
 	// This is another run of the server, which may have lost something.
 	equal(t, []string{"3", "3"}, codes(r.admit(requests(1, 2)...).Results))
 	r.open(2, r.hour(5))
@@ -214,17 +214,6 @@ func TestRedisAway(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
-
-// eventually retries for up to a minute.
-func eventually(t *testing.T, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatal("the condition did not hold within a minute")
-}
 
 // TestClusterSendsOnce: the cluster client normally repeats commands after network errors; scripts and reads of new
 // entries are sent once.
@@ -250,7 +239,7 @@ func TestClusterSendsOnce(t *testing.T) {
 		t.Errorf("the answer was lost: %v", err)
 	}
 	equal(t, int64(1), breaking.sent.Load())
-	eventually(t, func() bool { return len(r.stream()) == 2 })
+	testkit.Eventually(t, func() bool { return len(r.stream()) == 2 })
 
 	c := r.Consumer(0, "a")
 	breaking.verb.Store("xreadgroup")
@@ -259,7 +248,7 @@ func TestClusterSendsOnce(t *testing.T) {
 	}
 	equal(t, int64(2), breaking.sent.Load())
 	breaking.verb.Store("")
-	eventually(t, func() bool { return len(r.own(c, "", 5)) == 1 })
+	testkit.Eventually(t, func() bool { return len(r.own(c, "", 5)) == 1 })
 }
 
 // breaker names the command that breaks its connection.

@@ -1,9 +1,7 @@
 package redisstore
 
 import (
-	"fmt"
 	"strconv"
-	"strings"
 
 	"seckill/internal/order"
 )
@@ -28,18 +26,11 @@ const (
 	entrySequence = "s"
 )
 
-// keys names all keys of sales and partitions except those of features; counter.go names those of order ids. All keys
-// of one partition share a hash tag, and so a slot of a Redis Cluster, as the scripts require.
+// keys names all keys of sales and partitions except those of features and of package inspect; package idcounter names
+// those of order ids. All keys of one partition share a hash tag, and so a slot of a Redis Cluster, as the scripts
+// require.
 type keys struct {
 	prefix string // before every key, so that installations and tests can share a server; usually empty
-}
-
-// newKeys refuses a prefix that would change the keys' hash tag.
-func newKeys(prefix string) (keys, error) {
-	if strings.ContainsAny(prefix, "{}") {
-		return keys{}, fmt.Errorf("key prefix %q holds a brace, which would change the hash tag", prefix)
-	}
-	return keys{prefix: prefix}, nil
 }
 
 // The keys of a sale end in the voucher's id.
@@ -94,12 +85,6 @@ func (k keys) consumers(partition int) string { return k.partition(partition) + 
 func (k keys) list(shopID int64) string {
 	return k.partition(0) + ":list:" + strconv.FormatInt(shopID, 10)
 }
-
-// inspected is written by an inspection, to measure how long a write takes (string). It expires.
-func (k keys) inspected() string { return k.prefix + "inspected" }
-
-// inspectedIn is inspected on a cluster, where each partition's node is inspected.
-func (k keys) inspectedIn(partition int) string { return k.partition(partition) + ":inspected" }
 
 // confirmed counts how often replicas were asked to confirm (string, a number). It is missing if they never are.
 func (k keys) confirmed() string { return k.prefix + "confirmed" }

@@ -115,7 +115,7 @@ func hold(t *testing.T, clients *rediskit.Clients, c bulkhead.Class) {
 			_ = clients.Commands.BLPop(ctx, time.Minute, list) // until the test ends
 		})
 	}
-	eventually(t, func() bool { return blocked() == 0 })
+	testkit.Eventually(t, func() bool { return blocked() == 0 })
 }
 
 // A new connection first sends several commands of its own, and still needs one permit. With fewer permits than

@@ -35,7 +35,7 @@ func newFlock(t *testing.T, timeout time.Duration) *flock {
 		f.must(replica.Client().Do(f.ctx(), "replicaof", host, port).Err())
 	}
 	f.guard(Replicas{Count: 2, Timeout: timeout})
-	eventually(t, func() bool {
+	testkit.Eventually(t, func() bool {
 		n, err := f.commands.Do(f.ctx(), "wait", 2, 100).Int()
 		return err == nil && n == 2
 	})
@@ -76,7 +76,7 @@ func (f *flock) confirmed(user int64) {
 			f.t.Logf("user %d was answered %s", user, last)
 		}
 	}()
-	eventually(f.t, func() bool {
+	testkit.Eventually(f.t, func() bool {
 		got, err := f.ask(user)
 		last = fmt.Sprintf("%v, %v", got, err)
 		return err == nil && slices.Equal(got, []string{"0"})

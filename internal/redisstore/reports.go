@@ -11,7 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
+	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
 	"seckill/internal/redisstore/rediskit"
 )
@@ -70,6 +72,25 @@ func (s *Store) InstancesIn(ctx context.Context, partition int) ([]string, error
 		return nil, fmt.Errorf("reading which instances are alive: %w", rediskit.Translate(err))
 	}
 	return names, nil
+}
+
+// Instances returns the instances that have recently sent a heartbeat, by name.
+func (s *Store) Instances(ctx context.Context) ([]preflight.Instance, error) {
+	names, err := s.InstancesIn(ctx, 0) // every instance of any version works there
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	instances := make([]preflight.Instance, len(names))
+	for i, name := range names {
+		_, version, formats := readHeartbeat(name)
+		reads := func(format string) bool { return slices.Contains(formats, format) }
+		instances[i] = preflight.Instance{
+			Name: partition.InstanceName(name), Version: version,
+			Old: slices.ContainsFunc(s.options.Formats, func(format string) bool { return !reads(format) }),
+		}
+	}
+	return instances, nil
 }
 
 // Heartbeat implements recovery.ReportStore.

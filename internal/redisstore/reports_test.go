@@ -288,7 +288,7 @@ func testVersions(t *testing.T, r *rig) {
 	equal(t, []preflight.Instance{{Name: "a", Version: "v1.2.3_dirty"}, {Name: "b"}}, instances)
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	var round recovery.Round
-	eventually(t, func() bool { // a heartbeat expires after two seconds, which a busy machine may take
+	testkit.Eventually(t, func() bool { // a heartbeat expires after two seconds, which a busy machine may take
 		round = r.reporterHeartbeat("a:1")
 		return slices.Contains(r.progress(2).Missing, "a:1")
 	})

@@ -95,7 +95,7 @@ func (j *busyRig) admitTo(ctx context.Context, sale, user int64) (order.BatchRes
 // awaitWaiting returns once n batches wait for the next send.
 func (j *busyRig) awaitWaiting(n int) {
 	j.t.Helper()
-	eventually(j.t, func() bool { return j.admissions.in(0).sends.Waiting() == n })
+	testkit.Eventually(j.t, func() bool { return j.admissions.in(0).sends.Waiting() == n })
 }
 
 // lift lets the first sends through.

@@ -135,11 +135,11 @@ func (s *Store) WaitingIn(ctx context.Context, number int) (partition.Waiting, e
 	if err != nil {
 		return partition.Waiting{}, err
 	}
-	w := partition.Waiting{Orders: b.Waiting, Oldest: b.Oldest, DeadLetters: b.Dead, Node: s.addressOf(node)}
+	w := partition.Waiting{Orders: b.Waiting, Oldest: b.Oldest, DeadLetters: b.Dead, Node: rediskit.AddressOf(s.commands, node)}
 	if w.At, err = s.TimeIn(ctx, number); err != nil {
 		return partition.Waiting{}, err
 	}
-	w.Processor = processorTime(infoOf(ctx, node, "cpu"))
+	w.Processor = processorTime(rediskit.Info(ctx, node, "cpu"))
 	// Before the first order there is no stream.
 	if stream, err := s.in(number).XInfoStream(ctx, s.keys.orders(number)).Result(); err == nil {
 		w.Added = stream.EntriesAdded

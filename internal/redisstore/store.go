@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"time"
@@ -55,10 +56,10 @@ type Store struct {
 // New returns a store on the clients; the caller still has to close them. It fails without a word, for a prefix with
 // braces, and for replicas of a Redis that has none.
 func New(clients *rediskit.Clients, o Options, log *slog.Logger) (*Store, error) {
-	k, err := newKeys(o.Prefix)
-	if err != nil {
+	if err := rediskit.CheckPrefix(o.Prefix); err != nil {
 		return nil, err
 	}
+	k := keys{prefix: o.Prefix}
 	if o.Word == "" {
 		return nil, errors.New("redis: the ledger has no word")
 	}
@@ -77,4 +78,33 @@ func New(clients *rediskit.Clients, o Options, log *slog.Logger) (*Store, error)
 		options: o, formats: new(formats),
 		returnDelay: order.ReturnDelay, log: log,
 	}, nil
+}
+
+// Ping returns nil if Redis answers; for readiness.
+func (s *Store) Ping(ctx context.Context) error {
+	return rediskit.Translate(s.commands.Ping(ctx).Err())
+}
+
+// PingPartition is Ping for the partition's server: one node of a cluster may be away alone.
+func (s *Store) PingPartition(ctx context.Context, partition int) error {
+	node, err := s.nodeOf(ctx, partition)
+	if err != nil {
+		return err
+	}
+	return rediskit.Translate(node.Ping(ctx).Err())
+}
+
+// TimeIn returns the time by the clock of the partition's server, which decides when sales there begin.
+func (s *Store) TimeIn(ctx context.Context, partition int) (time.Time, error) {
+	node, err := s.nodeOf(ctx, partition)
+	if err != nil {
+		return time.Time{}, err
+	}
+	now, err := node.Time(ctx).Result()
+	return now.UTC(), rediskit.Translate(err)
+}
+
+// nodeOf returns the partition's server, for commands without a key.
+func (s *Store) nodeOf(ctx context.Context, partition int) (redis.UniversalClient, error) {
+	return rediskit.Node(ctx, s.commands, s.keys.orders(partition))
 }

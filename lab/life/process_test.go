@@ -22,6 +22,7 @@ import (
 	"seckill/internal/order/service"
 	"seckill/internal/order/waitlist"
 	"seckill/internal/redisstore"
+	"seckill/internal/redisstore/idcounter"
 	"seckill/internal/sqlstore"
 	"seckill/internal/voucher"
 )
@@ -68,7 +69,7 @@ type stores struct {
 	sql      *sqlstore.Store
 	coupons  *redemption.Ledger
 	events   *webhook.Ledger
-	count    *redisstore.Counter
+	count    *idcounter.Counter
 	key      [16]byte
 	provider *provider
 	log      *slog.Logger

@@ -22,6 +22,7 @@ import (
 	"seckill/internal/order/audit"
 	"seckill/internal/order/service"
 	"seckill/internal/redisstore"
+	"seckill/internal/redisstore/idcounter"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
@@ -112,7 +113,7 @@ func newEnv(t *testing.T) *env {
 	must(t, err)
 	key, err := ledger.IDKey(t.Context())
 	must(t, err)
-	count, err := redisstore.NewCounter(rdb, prefix)
+	count, err := idcounter.New(rdb, prefix)
 	must(t, err)
 	db, err := sql.Open("mysql", dsn)
 	must(t, err)

@@ -122,9 +122,9 @@ func (i *Inspector) Facts(ctx context.Context, voucherID int64) (preflight.Facts
 // server of partition 0, with the memory of the fullest one.
 func (i *Inspector) redis(ctx context.Context, voucherID int64) []preflight.Redis {
 	partition, known := i.partitionOf(ctx, voucherID)
-	servers := i.stores.Redis.InspectAll(ctx, []int{partition})
+	servers := i.stores.Servers.InspectAll(ctx, []int{partition})
 	if r := &servers[0]; !known && r.Err == nil && !i.cfg.Embedded() {
-		r.Used, r.Limit, r.Err = i.stores.Redis.Memory(ctx)
+		r.Used, r.Limit, r.Err = i.stores.Servers.Memory(ctx)
 	}
 	if err := i.stores.Redis.OtherData(partition); err != nil {
 		servers[0].Err = err

@@ -17,6 +17,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/partition"
 	"seckill/internal/redisstore"
+	"seckill/internal/redisstore/inspect"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/schema"
@@ -28,6 +29,7 @@ type Stores struct {
 	Ledger     *sqlstore.Store
 	Features   feature.List // in the ledger
 	Redis      *redisstore.Store
+	Servers    *inspect.Servers // of Redis
 	Clients    *rediskit.Clients
 	partitions *partition.Set
 	Home       *embedded.Home  // nil outside the embedded mode
@@ -71,7 +73,7 @@ func Open(
 		if s.Home != nil {
 			return s.Redis.Ping(ctx) // the embedded Redis has our settings, and none that Examine could read
 		}
-		return s.Redis.CheckConfig(ctx)
+		return s.Servers.CheckConfig(ctx)
 	})
 }
 
@@ -112,7 +114,12 @@ func (s *Stores) openRedis(cfg config.Config, word string, log *slog.Logger) (er
 		Word: word, Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded(), Version: versionShown(s.build),
 		Replicas: redisstore.Replicas{Count: cfg.Redis.Replicas, Timeout: cfg.Redis.ReplicaTimeout},
 	}, log)
-	return err
+	if err != nil {
+		return err
+	}
+	s.Servers = inspect.New(s.Clients.Commands, s.Redis,
+		inspect.Options{Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded()}, log)
+	return nil
 }
 
 // PingRedis returns nil as soon as the Redis of any partition answers: sales there go on.
@@ -136,10 +143,10 @@ func (s *Stores) PingAll(ctx context.Context) error {
 	return first(s.askPartitions(ctx, s.Redis.PingPartition))
 }
 
-// RunIDs returns redisstore.ErrNoRunID, wrapped, if the Redis of a partition shows no run id.
+// RunIDs returns inspect.ErrNoRunID, wrapped, if the Redis of a partition shows no run id.
 func (s *Stores) RunIDs(ctx context.Context) error {
 	var failed error
-	answers := s.askPartitions(ctx, s.Redis.RunID)
+	answers := s.askPartitions(ctx, s.Servers.RunID)
 	for range cap(answers) {
 		failed = errors.Join(failed, <-answers)
 	}

@@ -10,7 +10,7 @@ import (
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/telemetry"
 	"seckill/internal/order/service"
-	"seckill/internal/redisstore"
+	"seckill/internal/redisstore/idcounter"
 )
 
 // Tool is the stores and the domain for a command that runs beside the serving instances: without background jobs, and
@@ -48,7 +48,7 @@ func OpenTool(ctx context.Context, env Env) (*Tool, error) {
 		w.Stores.Close(log)
 		return nil, fmt.Errorf("reading the key of the order ids: %w", err)
 	}
-	counter, err := redisstore.NewCounter(w.Stores.Clients.Commands, cfg.Redis.Prefix)
+	counter, err := idcounter.New(w.Stores.Clients.Commands, cfg.Redis.Prefix)
 	if err != nil {
 		w.Stores.Close(log)
 		return nil, err

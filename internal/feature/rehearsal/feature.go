@@ -35,7 +35,7 @@ func open(core feature.Core) (feature.Parts, error) {
 func openRehearsals(core feature.Core) *Rehearsals {
 	return NewRehearsals(Parts{
 		Sales: core.Ledger, Clock: core.Redis, Find: core.Ledger.Voucher, Vouchers: core.Vouchers, Locker: core.Locks,
-		Runs: NewLedger(core.DB), Memory: core.Redis.Memory, Alone: core.Embedded,
+		Runs: NewLedger(core.DB), Memory: core.Memory, Alone: core.Embedded,
 	})
 }
 

@@ -1,6 +1,11 @@
 package rediskit
 
-import "github.com/redis/go-redis/v9"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
 
 // Partitions is the Redis of partitions, for features: *redisstore.Store.
 type Partitions interface {
@@ -9,4 +14,12 @@ type Partitions interface {
 	In(partition int) redis.UniversalClient
 	// Key returns a key of the partition, in its slot of a cluster; rest is the end of the key.
 	Key(partition int, rest string) string
+}
+
+// CheckPrefix refuses a prefix that would change the keys' hash tag.
+func CheckPrefix(prefix string) error {
+	if strings.ContainsAny(prefix, "{}") {
+		return fmt.Errorf("key prefix %q holds a brace, which would change the hash tag", prefix)
+	}
+	return nil
 }

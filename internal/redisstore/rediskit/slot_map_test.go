@@ -33,10 +33,10 @@ func TestMasterDeadForGood(t *testing.T) {
 			master := cluster.Master(key)
 			replica := cluster.Nodes[cluster.Replica(master)].Client()
 			fail(cluster.Nodes[master])
-			eventually(t, func() bool { return replica.Set(t.Context(), key, "written", 0).Err() == nil })
+			testkit.Eventually(t, func() bool { return replica.Set(t.Context(), key, "written", 0).Err() == nil })
 			start := time.Now()
 			for _, c := range []redis.UniversalClient{clients.Commands, clients.Blocking} {
-				eventually(t, func() bool { return c.Get(t.Context(), key).Val() == "written" })
+				testkit.Eventually(t, func() bool { return c.Get(t.Context(), key).Val() == "written" })
 			}
 			t.Logf("reached %v after the replica took over", time.Since(start).Round(time.Millisecond))
 		})
@@ -68,7 +68,7 @@ func TestSlotMapReloads(t *testing.T) {
 	}
 	server.Kill()
 	start := time.Now()
-	eventually(t, func() bool { _ = client.Get(t.Context(), "k").Err(); return loads.Load() >= 3 })
+	testkit.Eventually(t, func() bool { _ = client.Get(t.Context(), "k").Err(); return loads.Load() >= 3 })
 	if most := int64(time.Since(start)/slotMapPause) + 2; loads.Load() > most {
 		t.Errorf("%d reloads in %v, want %d at most", loads.Load(), time.Since(start), most)
 	}

@@ -1,4 +1,4 @@
-package redisstore
+package inspect
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 
 // Memory returns how many bytes Redis uses and may use; 0: no limit. In a cluster they are those of the master that
 // uses the greatest part of its own memory.
-func (s *Store) Memory(ctx context.Context) (used, limit int64, err error) {
-	cluster, is := s.commands.(*redis.ClusterClient)
+func (s *Servers) Memory(ctx context.Context) (used, limit int64, err error) {
+	cluster, is := s.client.(*redis.ClusterClient)
 	if !is {
-		return memoryOf(ctx, s.commands)
+		return memoryOf(ctx, s.client)
 	}
 	var mu sync.Mutex
 	err = cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {

@@ -1,26 +1,24 @@
-package redisstore
+package inspect
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"seckill/internal/order"
 	"seckill/internal/redisstore/rediskit"
 )
 
 // CheckConfig reads Redis's settings and logs a warning for each that can lose orders. It returns an error only when
 // Redis does not answer at all. If the server hides its settings (managed ones do), it logs that at debug level. In a
 // cluster or behind Sentinels it asks one node.
-func (s *Store) CheckConfig(ctx context.Context) error {
-	if err := s.commands.Ping(ctx).Err(); err != nil {
+func (s *Servers) CheckConfig(ctx context.Context) error {
+	if err := s.client.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("redis does not answer: %w", rediskit.Translate(err))
 	}
-	if err := showsRunID(ctx, s.commands); errors.Is(err, ErrNoRunID) {
+	if err := showsRunID(ctx, s.client); errors.Is(err, ErrNoRunID) {
 		s.log.WarnContext(ctx, "a restart or a failover of Redis would not be noticed, and buyers be let in over "+
 			"orders that it lost: let its user run INFO (ACL SETUSER <name> +info)", "error", err)
 	}
@@ -49,8 +47,8 @@ func (s *Store) CheckConfig(ctx context.Context) error {
 }
 
 // checkConfig logs problem's text about one setting, unless that is empty.
-func (s *Store) checkConfig(ctx context.Context, setting string, problem func(value string) string) {
-	values, err := s.commands.ConfigGet(ctx, setting).Result()
+func (s *Servers) checkConfig(ctx context.Context, setting string, problem func(value string) string) {
+	values, err := s.client.ConfigGet(ctx, setting).Result()
 	value, known := values[setting]
 	if err != nil || !known {
 		s.log.DebugContext(ctx, "redis does not show a setting", "setting", setting, "error", err)
@@ -66,11 +64,11 @@ var ErrNoRunID = errors.New("redis shows no run id")
 
 // RunID returns ErrNoRunID, wrapped, if the partition's server does not show its run id, as to a user without the
 // right to INFO.
-func (s *Store) RunID(ctx context.Context, partition int) error {
+func (s *Servers) RunID(ctx context.Context, partition int) error {
 	if s.options.Alone {
 		return nil // its Redis ends with this process
 	}
-	node, err := s.nodeOf(ctx, partition)
+	node, err := s.node(ctx, partition)
 	if err != nil {
 		return err
 	}
@@ -90,49 +88,4 @@ func showsRunID(ctx context.Context, node redis.Cmdable) error {
 		return ErrNoRunID
 	}
 	return nil
-}
-
-// Ping returns nil if Redis answers; for readiness.
-func (s *Store) Ping(ctx context.Context) error {
-	return rediskit.Translate(s.commands.Ping(ctx).Err())
-}
-
-// PingPartition is Ping for the partition's server: one node of a cluster may be away alone.
-func (s *Store) PingPartition(ctx context.Context, partition int) error {
-	node, err := s.nodeOf(ctx, partition)
-	if err != nil {
-		return err
-	}
-	return rediskit.Translate(node.Ping(ctx).Err())
-}
-
-// TimeIn returns the time by the clock of the partition's server, which decides when sales there begin.
-func (s *Store) TimeIn(ctx context.Context, partition int) (time.Time, error) {
-	node, err := s.nodeOf(ctx, partition)
-	if err != nil {
-		return time.Time{}, err
-	}
-	now, err := node.Time(ctx).Result()
-	return now.UTC(), rediskit.Translate(err)
-}
-
-// nodeOf returns the partition's server, for commands without a key: a cluster's client would send these to any node.
-func (s *Store) nodeOf(ctx context.Context, partition int) (redis.UniversalClient, error) {
-	cluster, is := s.commands.(*redis.ClusterClient)
-	if !is {
-		return s.commands, nil
-	}
-	node, err := cluster.MasterForKey(ctx, s.keys.orders(partition))
-	if err != nil {
-		return nil, fmt.Errorf("redis: %w: the node of partition %d: %w", order.ErrUnavailable, partition, err)
-	}
-	return node, nil
-}
-
-// addressOf returns the address of a cluster's node; "" if the client knows only one server.
-func (s *Store) addressOf(node redis.UniversalClient) string {
-	if _, cluster := s.commands.(*redis.ClusterClient); !cluster {
-		return ""
-	}
-	return node.(*redis.Client).Options().Addr
 }

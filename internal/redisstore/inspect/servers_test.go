@@ -1,10 +1,14 @@
-package redisstore
+package inspect_test
 
 import (
+	"cmp"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
+	"seckill/internal/redisstore"
+	"seckill/internal/redisstore/inspect"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
@@ -14,8 +18,9 @@ import (
 func TestInspectAsksThePartitionsNode(t *testing.T) {
 	t.Parallel()
 	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute)
-	r := rigOn(t, newClients(t,
-		rediskit.Config{Topology: rediskit.Cluster, Addrs: cluster.Addrs(), Timeout: time.Second}), "")
+	servers, store := serversOf(t,
+		rediskit.Config{Topology: rediskit.Cluster, Addrs: cluster.Addrs(), Timeout: time.Second},
+		slog.New(slog.DiscardHandler))
 	limit := func(node int) int64 { return int64(node+1) << 30 }
 	for i := range 3 {
 		if err := cluster.Nodes[i].Client().ConfigSet(t.Context(), "maxmemory",
@@ -25,42 +30,44 @@ func TestInspectAsksThePartitionsNode(t *testing.T) {
 	}
 	nodes := map[int]int{} // partition → its node
 	for partition := range 8 {
-		node := cluster.Master(r.keys.orders(partition))
-		got, err := r.Inspect(t.Context(), partition)
+		node := cluster.Master(store.Key(partition, "orders"))
+		got, err := servers.Inspect(t.Context(), partition)
 		if err != nil || got.Limit != limit(node) || got.Used <= 0 || got.Replicas != 1 || got.AppendOnly == "" {
 			t.Errorf("partition %d: %+v, %v, want the limit %d of node %d", partition, got, err, limit(node), node)
 		}
 		nodes[partition] = node
 	}
-	expectInspected(t, r, cluster, nodes, -1)
+	expectInspected(t, servers, cluster, nodes, -1)
 	hung := nodes[0]
 	cluster.Nodes[hung].Pause()
-	expectInspected(t, r, cluster, nodes, hung)
+	expectInspected(t, servers, cluster, nodes, hung)
 	for partition, node := range nodes {
 		if node == hung {
-			if _, err := r.Inspect(t.Context(), partition); err == nil {
+			if _, err := servers.Inspect(t.Context(), partition); err == nil {
 				t.Errorf("partition %d is inspected while its node hangs", partition)
 			}
 			continue
 		}
-		eventually(t, func() bool { // a busy machine may take longer than the service waits
-			_, err := r.Inspect(t.Context(), partition)
+		testkit.Eventually(t, func() bool { // a busy machine may take longer than the service waits
+			_, err := servers.Inspect(t.Context(), partition)
 			return err == nil
 		})
 	}
-	expectLive(t, r, func(partition int) bool { return nodes[partition] == hung })
+	expectLive(t, store, func(partition int) bool { return nodes[partition] == hung })
 }
 
 // expectInspected expects that each server of the partitions is inspected once, under its address, except the one that
 // hangs.
-func expectInspected(t *testing.T, r *rig, cluster *testkit.RedisCluster, nodes map[int]int, hung int) {
+func expectInspected(
+	t *testing.T, s *inspect.Servers, cluster *testkit.RedisCluster, nodes map[int]int, hung int,
+) {
 	t.Helper()
 	var partitions []int
 	for partition := range 8 {
 		partitions = append(partitions, partition, partition) // twice, as several sales may be in one
 	}
-	eventually(t, func() bool { // a busy machine may take longer than the service waits
-		servers := r.InspectAll(t.Context(), partitions)
+	testkit.Eventually(t, func() bool { // a busy machine may take longer than the service waits
+		servers := s.InspectAll(t.Context(), partitions)
 		seen := map[int]bool{}
 		for _, found := range servers {
 			for _, partition := range found.Partitions {
@@ -76,7 +83,7 @@ func expectInspected(t *testing.T, r *rig, cluster *testkit.RedisCluster, nodes 
 }
 
 // expectLive expects that sales are shown, and are stale in the partitions that hang.
-func expectLive(t *testing.T, r *rig, hangs func(partition int) bool) {
+func expectLive(t *testing.T, r *redisstore.Store, hangs func(partition int) bool) {
 	t.Helper()
 	var vs, lost []voucher.Voucher
 	for partition := range 8 {
@@ -87,7 +94,7 @@ func expectLive(t *testing.T, r *rig, hangs func(partition int) bool) {
 			lost = append(lost, v)
 		}
 	}
-	eventually(t, func() bool {
+	testkit.Eventually(t, func() bool {
 		live, now, err := r.Live(t.Context(), vs)
 		if err != nil || now.IsZero() {
 			return false
@@ -102,4 +109,24 @@ func expectLive(t *testing.T, r *rig, hangs func(partition int) bool) {
 	if _, _, err := r.Live(t.Context(), lost); err == nil {
 		t.Error("sales that all hang are shown")
 	}
+}
+
+// serversOf returns the servers that clients with this configuration know, and the store of sales on them.
+func serversOf(t *testing.T, c rediskit.Config, log *slog.Logger) (*inspect.Servers, *redisstore.Store) {
+	t.Helper()
+	c.PoolSize, c.Readers, c.Timeout = 64, 16, cmp.Or(c.Timeout, 10*time.Second)
+	clients, err := rediskit.NewClients(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := clients.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	store, err := redisstore.New(clients, redisstore.Options{Word: "1/ledger"}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inspect.New(clients.Commands, store, inspect.Options{}, log), store
 }

@@ -1,4 +1,4 @@
-package redisstore_test
+package idcounter_test
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/idworker"
-	"seckill/internal/redisstore"
+	"seckill/internal/redisstore/idcounter"
 	"seckill/internal/testkit"
 )
 
@@ -391,9 +391,9 @@ func checkIDs(t *testing.T, ids []int64, n int) {
 }
 
 // newCounter returns a counter with the prefix.
-func newCounter(t *testing.T, client redis.UniversalClient, prefix string) *redisstore.Counter {
+func newCounter(t *testing.T, client redis.UniversalClient, prefix string) *idcounter.Counter {
 	t.Helper()
-	c, err := redisstore.NewCounter(client, prefix)
+	c, err := idcounter.New(client, prefix)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,28 +1,63 @@
-package redisstore
+package inspect
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/kit/preflight"
-	"seckill/internal/order/partition"
 	"seckill/internal/redisstore/rediskit"
 )
 
 // inspectTTL is how long the key exists that an inspection writes.
 const inspectTTL = 10 * time.Second
 
+// Options are the settings of Servers.
+type Options struct {
+	// Prefix precedes every key.
+	Prefix string
+	// Alone says that the server is the embedded mode's, inside this process.
+	Alone bool
+}
+
+// Servers is the Redis servers that have the partitions: their settings, speed and memory. It is safe for concurrent
+// use.
+type Servers struct {
+	client     redis.UniversalClient
+	partitions rediskit.Partitions
+	options    Options
+	log        *slog.Logger
+}
+
+// New returns the servers of the client. It makes no call.
+func New(client redis.UniversalClient, partitions rediskit.Partitions, o Options, log *slog.Logger) *Servers {
+	return &Servers{client: client, partitions: partitions, options: o, log: log}
+}
+
+// keyIn is written by an inspection of the partition's server, to measure how long a write takes (string). It expires.
+// On a cluster it is in the partition.
+func (s *Servers) keyIn(partition int) string {
+	if _, cluster := s.client.(*redis.ClusterClient); cluster {
+		return s.partitions.Key(partition, "inspected")
+	}
+	return s.options.Prefix + "inspected"
+}
+
+// node returns the partition's server.
+func (s *Servers) node(ctx context.Context, partition int) (redis.UniversalClient, error) {
+	return rediskit.Node(ctx, s.client, s.partitions.Key(partition, "inspected"))
+}
+
 // InspectAll inspects the servers that have the partitions, each once and all at the same time: one that hangs delays
 // no other.
-func (s *Store) InspectAll(ctx context.Context, partitions []int) []preflight.Redis {
+func (s *Servers) InspectAll(ctx context.Context, partitions []int) []preflight.Redis {
 	servers := s.serversOf(ctx, partitions)
 	var asking sync.WaitGroup
 	for i, found := range servers {
@@ -40,12 +75,12 @@ func (s *Store) InspectAll(ctx context.Context, partitions []int) []preflight.Re
 }
 
 // serversOf returns the servers that have the partitions, in the partitions' order, each once.
-func (s *Store) serversOf(ctx context.Context, partitions []int) (servers []preflight.Redis) {
+func (s *Servers) serversOf(ctx context.Context, partitions []int) (servers []preflight.Redis) {
 	for _, number := range partitions {
 		name := fmt.Sprintf("{p%d}", number)
-		node, err := s.nodeOf(ctx, number)
+		node, err := s.node(ctx, number)
 		if err == nil {
-			name = s.addressOf(node)
+			name = rediskit.AddressOf(s.client, node)
 		}
 		known := slices.IndexFunc(servers, func(r preflight.Redis) bool { return r.Node == name })
 		if known < 0 {
@@ -59,15 +94,12 @@ func (s *Store) serversOf(ctx context.Context, partitions []int) (servers []pref
 
 // Inspect reads from the partition's server the facts on which its sales depend. Facts that the server hides (managed
 // ones do) stay empty; for the embedded server it only measures the speed.
-func (s *Store) Inspect(ctx context.Context, number int) (r preflight.Redis, err error) {
-	node, err := s.nodeOf(ctx, number)
+func (s *Servers) Inspect(ctx context.Context, number int) (r preflight.Redis, err error) {
+	node, err := s.node(ctx, number)
 	if err != nil {
 		return r, err
 	}
-	key := s.keys.inspected()
-	if _, cluster := s.commands.(*redis.ClusterClient); cluster {
-		key = s.keys.inspectedIn(number)
-	}
+	key := s.keyIn(number)
 	if r.Answer, err = preflight.Median(func() error { return node.Ping(ctx).Err() }); err != nil {
 		return r, fmt.Errorf("asking Redis: %w", rediskit.Translate(err))
 	}
@@ -104,37 +136,6 @@ func inspectSettings(ctx context.Context, node redis.Cmdable, r *preflight.Redis
 		return values[name]
 	}
 	r.AppendOnly, r.AppendFsync, r.Eviction = setting("appendonly"), setting("appendfsync"), setting("maxmemory-policy")
-	r.FailedWrites = infoOf(ctx, node, "persistence")["aof_last_write_status"] == "err"
-	r.Replicas, _ = strconv.Atoi(infoOf(ctx, node, "replication")["connected_slaves"])
-}
-
-// infoOf returns a section of a server's INFO; nil if the server hides it.
-func infoOf(ctx context.Context, node redis.Cmdable, section string) map[string]string {
-	text, _ := node.Info(ctx, section).Result()
-	values := make(map[string]string)
-	for line := range strings.Lines(text) {
-		if name, value, is := strings.Cut(strings.TrimSpace(line), ":"); is {
-			values[name] = value
-		}
-	}
-	return values
-}
-
-// Instances returns the instances that have recently sent a heartbeat, by name.
-func (s *Store) Instances(ctx context.Context) ([]preflight.Instance, error) {
-	names, err := s.InstancesIn(ctx, 0) // every instance of any version works there
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(names)
-	instances := make([]preflight.Instance, len(names))
-	for i, name := range names {
-		_, version, formats := readHeartbeat(name)
-		reads := func(format string) bool { return slices.Contains(formats, format) }
-		instances[i] = preflight.Instance{
-			Name: partition.InstanceName(name), Version: version,
-			Old: slices.ContainsFunc(s.options.Formats, func(format string) bool { return !reads(format) }),
-		}
-	}
-	return instances, nil
+	r.FailedWrites = rediskit.Info(ctx, node, "persistence")["aof_last_write_status"] == "err"
+	r.Replicas, _ = strconv.Atoi(rediskit.Info(ctx, node, "replication")["connected_slaves"])
 }

@@ -1,4 +1,5 @@
-package redisstore
+// Package idcounter counts the order ids of each day in Redis.
+package idcounter
 
 import (
 	"context"
@@ -24,24 +25,23 @@ const (
 // Counter counts the order ids of each day: idworker.Counter.
 type Counter struct {
 	client  redis.UniversalClient
-	keys    keys
+	prefix  string // of the keys
 	reserve rediskit.Script
 }
 
-// NewCounter returns the counter whose keys begin with prefix, which has no braces. It makes no call.
-func NewCounter(client redis.UniversalClient, prefix string) (*Counter, error) {
-	k, err := newKeys(prefix)
-	if err != nil {
+// New returns the counter whose keys begin with prefix, which has no braces. It makes no call.
+func New(client redis.UniversalClient, prefix string) (*Counter, error) {
+	if err := rediskit.CheckPrefix(prefix); err != nil {
 		return nil, err
 	}
-	return &Counter{client: client, keys: k, reserve: rediskit.NewScript("reserve_ids")}, nil
+	return &Counter{client: client, prefix: prefix, reserve: rediskit.NewScript("reserve_ids")}, nil
 }
 
 // Reserve takes the next numbers of a day, see idworker.Counter. Its other errors are Redis's.
 func (c *Counter) Reserve(ctx context.Context, r idworker.Reservation) (int64, error) {
 	random := rand.Int64N(1 << 31) //nolint:gosec // must only differ from call to call; protects nothing
 	last, err := c.reserve.RunInt(ctx, c.client,
-		[]string{c.keys.counter(r.Day), c.keys.counterServer(r.Day)},
+		[]string{c.key(r.Day), c.serverKey(r.Day)},
 		r.N, r.Known, r.Create, random, int64(counterTTL/time.Second))
 	switch {
 	case err != nil:
@@ -56,10 +56,8 @@ func (c *Counter) Reserve(ctx context.Context, r idworker.Reservation) (int64, e
 	return last, nil
 }
 
-// counter is a day's order id counter (string: the last number given out). It is in no partition.
-func (k keys) counter(day string) string { return k.prefix + "icr:order:" + day }
+// key is a day's order id counter (string: the last number given out). It is in no partition.
+func (c *Counter) key(day string) string { return c.prefix + "icr:order:" + day }
 
-// counterServer is the server that last counted a day's ids (string: its run id), in the slot of the day's counter.
-func (k keys) counterServer(day string) string {
-	return k.prefix + "icr:server:{" + k.counter(day) + "}"
-}
+// serverKey is the server that last counted a day's ids (string: its run id), in the slot of the day's counter.
+func (c *Counter) serverKey(day string) string { return c.prefix + "icr:server:{" + c.key(day) + "}" }
