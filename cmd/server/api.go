@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"seckill/cmd/server/wiring"
 	"seckill/internal/features"
 	"seckill/internal/httpapi"
+	"seckill/internal/httpapi/shop"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/pages"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
@@ -16,53 +19,36 @@ import (
 	"seckill/web"
 )
 
-func (p *process) openAPI(context.Context) (err error) {
-	cfg, s, shop := p.cfg, p.stores, p.shop
-	noProvider := p.payments.providers.Default == ""
-	inspect := wiring.NewInspector(s, shop.Auditor, !noProvider, cfg)
+func (p *process) openAPI(context.Context) error {
+	cfg := p.cfg
+	inFlight := bulkhead.New(cfg.HTTP.MaxInFlight, 0, bulkhead.Requests()...)
+	sells, err := p.openShopRoutes(inFlight)
+	if err != nil {
+		return err
+	}
 	p.api, err = httpapi.New(httpapi.Config{
-		// What the routes call.
-		Vouchers:       shop.Vouchers,
-		Listings:       shop.Listings,
-		VoucherChanges: shop.Vouchers,
-		FindVoucher:    shop.Catalog.Find,
-		Purchases:      shop.Purchases,
-		BuyOrdinary:    shop.DirectSales.Buy,
-		Orders:         shop.Orders,
-		Payments:       shop.Payments,
-		Callbacks:      p.payments.callbacks,
-		Waitlists:      shop.Waitlists,
-		Gatekeeper:     p.features.Gatekeeper,
-		GuardsOf:       shop.Catalog.Guards,
-		GuardFigures:   p.features.Members.Guards,
-		Coupon:         p.features.Members.Coupon,
-		SaleStats:      shop.Monitor.Stats,
-		Audit:          s.Ledger,
-		DeadLetters:    shop.DeadLetters,
-		Partitions:     partition.NewAdmin(s.Ledger, s.Redis),
-		Check:          inspect.Facts,
-		Checks:         checks(s, shop.Reconciler),
-		Routes:         p.features.Routes,
-		Rules:          features.List().Rules(),
+		// What they answer.
+		Routes:     slices.Concat(sells.Routes(), p.features.Routes),
+		Rules:      slices.Concat(shop.Rules(), features.List().Rules()),
+		Checks:     checks(p.stores, p.shop.Reconciler),
+		Gatekeeper: p.features.Gatekeeper,
+		GuardsOf:   p.shop.Catalog.Guards,
 
 		// Which callers they accept, and how often.
-		Tokens:         wiring.TokenRules(cfg, s.Secret),
+		Tokens:         wiring.TokenRules(cfg, p.stores.Secret),
 		Void:           p.features.Void,
 		DemoTokens:     demoTokens(cfg),
 		SignInCode:     p.link.code,
 		UserRate:       cfg.HTTP.UserRate,
 		UserBurst:      cfg.HTTP.UserBurst,
-		MaxInFlight:    cfg.HTTP.MaxInFlight,
+		InFlight:       inFlight,
+		Apart:          sells.Apart(),
 		MaxWait:        cfg.HTTP.MaxWait,
 		BodyLimit:      cfg.HTTP.BodyLimit,
 		Streams:        p.streams,
 		Addresses:      p.addresses,
 		AllowedOrigins: cfg.HTTP.CORSOrigins,
 
-		// How they answer.
-		Zone:            cfg.Server.Location,
-		NoProvider:      noProvider,
-		RequireProvider: cfg.Payment.Required,
 		OperationsHosts: cfg.HTTP.OpsHosts,
 		Log:             p.log,
 		Observe:         p.metrics.Request,
@@ -72,8 +58,38 @@ func (p *process) openAPI(context.Context) (err error) {
 	}
 	p.metrics.WatchLoad(func() (int64, int64, int64) { l := p.api.Load(); return l.InFlight, l.Streams, l.Refused })
 	p.metrics.WatchAddresses(p.addresses.Unreadable)
-	p.metrics.WatchBulkheads(s.Bulkheads(p.api))
+	p.metrics.WatchBulkheads(p.stores.Bulkheads(p.api))
 	return nil
+}
+
+// openShopRoutes makes the routes of the core.
+func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error) {
+	noProvider := p.payments.providers.Default == ""
+	return shop.New(shop.Config{
+		Front:           p.front,
+		Vouchers:        p.shop.Vouchers,
+		Listings:        p.shop.Listings,
+		VoucherChanges:  p.shop.Vouchers,
+		FindVoucher:     p.shop.Catalog.Find,
+		Purchases:       p.shop.Purchases,
+		BuyOrdinary:     p.shop.DirectSales.Buy,
+		Orders:          p.shop.Orders,
+		Payments:        p.shop.Payments,
+		Callbacks:       p.payments.callbacks,
+		Waitlists:       p.shop.Waitlists,
+		Gatekeeper:      p.features.Gatekeeper,
+		GuardFigures:    p.features.Members.Guards,
+		Coupon:          p.features.Members.Coupon,
+		SaleStats:       p.shop.Monitor.Stats,
+		Audit:           p.stores.Ledger,
+		DeadLetters:     p.shop.DeadLetters,
+		Partitions:      partition.NewAdmin(p.stores.Ledger, p.stores.Redis),
+		Check:           wiring.NewInspector(p.stores, p.shop.Auditor, !noProvider, p.cfg).Facts,
+		NoProvider:      noProvider,
+		RequireProvider: p.cfg.Payment.Required,
+		MaxWait:         p.cfg.HTTP.MaxWait,
+		InFlight:        inFlight,
+	})
 }
 
 // listen opens the addresses. A failure ends the start.

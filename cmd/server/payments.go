@@ -7,19 +7,19 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/httpapi"
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/config"
 	"seckill/internal/order/service"
 	"seckill/internal/sandbox"
 )
 
-// callbackPath is where providers call back: a route of httpapi.
+// callbackPath is where providers call back: a route of package shop.
 const callbackPath = "/payment/callback"
 
 // payments are the configured providers, and the reader of their callbacks; empty without a provider.
 type payments struct {
 	providers service.Providers
-	callbacks map[string]httpapi.CallbackReader
+	callbacks map[string]shop.CallbackReader
 	// mount serves the provider's own pages in front of the service's routes; nil when it has none.
 	mount func(service http.Handler, self string) (http.Handler, error)
 }
@@ -65,7 +65,7 @@ func openPayments(ctx context.Context, cfg config.Config, tokenSecret string, lo
 		providers: service.Providers{
 			Default: sandbox.Name, ByName: map[string]service.Provider{sandbox.Name: provider},
 		},
-		callbacks: map[string]httpapi.CallbackReader{"": notices.Read, sandbox.Name: notices.Read},
+		callbacks: map[string]shop.CallbackReader{"": notices.Read, sandbox.Name: notices.Read},
 		mount:     mount,
 	}, nil
 }

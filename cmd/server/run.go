@@ -30,6 +30,7 @@ type process struct {
 	payments  payments
 	shop      *wiring.Shop
 	streams   *httpkit.Streams
+	front     httpkit.Front
 	addresses *clientip.Addresses // of callers
 	features  feature.Parts
 	api       *httpapi.API
@@ -136,7 +137,8 @@ func (p *process) openFeatures(ctx context.Context) (err error) {
 	if p.addresses, err = clientip.New(p.cfg.HTTP.TrustedProxies, p.log); err != nil {
 		return err
 	}
-	core := wiring.Core(p.cfg, p.stores, p.shop, wiring.FrontFor(p.cfg, p.shop, p.streams, p.addresses), p.log)
+	p.front = wiring.FrontFor(p.cfg, p.shop, p.streams, p.addresses)
+	core := wiring.Core(p.cfg, p.stores, p.shop, p.front, p.log)
 	if p.features, err = p.stores.Features.Open(core); err != nil {
 		return err
 	}

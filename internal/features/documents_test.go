@@ -15,6 +15,7 @@ import (
 	"seckill/internal/features"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
@@ -137,7 +138,7 @@ func codesTable() string {
 func refusalsModule() string {
 	var b strings.Builder
 	b.WriteString("// @ts-check\n// Why a sale refuses requests, in the order shown: rows that change places each " +
-		"second cannot be read.\n// Generated from internal/httpapi/errors_table.go by make docs.\n\n")
+		"second cannot be read.\n// Generated from internal/httpapi/shop/errors.go by make docs.\n\n")
 	b.WriteString("/** @type {({code: string} & Record<import('../words.js').Language, string>)[]} */\n" +
 		"export const REFUSALS = [\n")
 	for _, f := range failures() {
@@ -192,4 +193,6 @@ func TestDescribedFailuresExist(t *testing.T) {
 }
 
 // failures returns the failures of the core and of all features.
-func failures() []httpkit.Failure { return httpapi.Failures(features.List().Rules()) }
+func failures() []httpkit.Failure {
+	return httpapi.Failures(slices.Concat(shop.Rules(), features.List().Rules()))
+}

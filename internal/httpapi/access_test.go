@@ -122,7 +122,7 @@ func looseBits(token string) string {
 	return token[:len(token)-1] + letters[last|1:last|1+1]
 }
 
-func forgeryRules(cfg *Config) { cfg.Tokens.Issuer, cfg.Tokens.Audience = "login", "seckill" }
+func forgeryRules(cfg *setup) { cfg.Tokens.Issuer, cfg.Tokens.Audience = "login", "seckill" }
 
 // fill makes a path of a pattern.
 func fill(path string) string {

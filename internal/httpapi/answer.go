@@ -27,6 +27,12 @@ func (a *API) write(c *gin.Context, format httpkit.Format, ans httpkit.Answer, e
 	if err == nil && ans.Speak != nil {
 		ans.Envelope.Data = ans.Speak(a.speak(c))
 	}
+	if err == nil && len(ans.Envelope.Warnings) > 0 {
+		l := a.speak(c)
+		for i, w := range ans.Envelope.Warnings {
+			ans.Envelope.Warnings[i].Message = w.Text[l]
+		}
+	}
 	if err == nil && ans.Body == nil {
 		ans.Body, err = ans.Envelope.Render()
 	}

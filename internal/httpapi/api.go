@@ -3,8 +3,6 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
-	"sync"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"golang.org/x/time/rate"
@@ -15,29 +13,25 @@ import (
 
 // API answers HTTP requests. It is safe for concurrent use.
 type API struct {
-	cfg          Config
-	router       *gin.Engine
-	auth         *authenticator
-	languages    *languages
-	errors       *errorTable
-	ready        *readiness
-	inFlight     *bulkhead.Bulkhead // requests that handlers work on
-	callbacks    *bulkhead.Bulkhead // payment callbacks whose body is being read
-	callbackTime time.Duration      // for reading one
-	users        *rateLimit[int64]  // nil: users may ask as often as they like
-	failed       *failedTokens
-	bodies       httpkit.Bodies
-	log          *slog.Logger
-	failureLogs  *rate.Limiter
-	demoBuyers   *rate.Limiter
-	signIn       *signInCode
-	origins      *http.CrossOriginProtection
-	headers      fixedHeaders
-	joined       sync.Pool // of *[]byte, for answers that are joined into one write
+	cfg         Config
+	router      *gin.Engine
+	auth        *authenticator
+	languages   *languages
+	errors      *errorTable
+	ready       *readiness
+	users       *rateLimit[int64] // nil: users may ask as often as they like
+	failed      *failedTokens
+	bodies      httpkit.Bodies
+	log         *slog.Logger
+	failureLogs *rate.Limiter
+	demoBuyers  *rate.Limiter
+	signIn      *signInCode
+	origins     *http.CrossOriginProtection
+	headers     fixedHeaders
 }
 
 // fixedHeaders are header values that are the same in every answer, allocated once. Nobody changes them.
-type fixedHeaders struct{ json, problem, stream, nosniff, noStore, noCache, gzip, closing, byLanguage []string }
+type fixedHeaders struct{ json, problem, nosniff, noStore, closing, byLanguage []string }
 
 // New returns the API, or an error that lists everything that is wrong with the configuration. It starts nothing.
 func New(cfg Config) (*API, error) {
@@ -59,24 +53,18 @@ func New(cfg Config) (*API, error) {
 	}
 	a := &API{
 		cfg: cfg, auth: auth, languages: languages, errors: table, log: cfg.Log,
-		bodies:       httpkit.Bodies{Limit: cfg.BodyLimit},
-		ready:        newReadiness(cfg.Checks, cfg.Now),
-		inFlight:     bulkhead.New(cfg.MaxInFlight, 0, bulkhead.Requests()...),
-		callbacks:    bulkhead.New(maxCallbacks, 0, bulkhead.Purchase),
-		callbackTime: callbackTime,
-		users:        newUserLimit(cfg.UserRate, cfg.UserBurst, cfg.Now()),
-		failed:       newFailedTokens(cfg.Now()),
-		failureLogs:  rate.NewLimiter(failureLogsPerSecond, failureLogsPerSecond),
-		demoBuyers:   rate.NewLimiter(demoBuyersPerSecond, demoBuyersAtOnce),
-		signIn:       newSignInCode(cfg.SignInCode),
+		bodies:      httpkit.Bodies{Limit: cfg.BodyLimit},
+		ready:       newReadiness(cfg.Checks, cfg.Now),
+		users:       newUserLimit(cfg.UserRate, cfg.UserBurst, cfg.Now()),
+		failed:      newFailedTokens(cfg.Now()),
+		failureLogs: rate.NewLimiter(failureLogsPerSecond, failureLogsPerSecond),
+		demoBuyers:  rate.NewLimiter(demoBuyersPerSecond, demoBuyersAtOnce),
+		signIn:      newSignInCode(cfg.SignInCode),
 		headers: fixedHeaders{
 			json:       []string{"application/json"},
 			problem:    []string{"application/problem+json"},
-			stream:     []string{"text/event-stream"},
 			nosniff:    []string{"nosniff"},
 			noStore:    []string{"no-store"},
-			noCache:    []string{"no-cache"},
-			gzip:       []string{"gzip"},
 			closing:    []string{"close"},
 			byLanguage: []string{"Accept-Language"},
 		},
@@ -107,15 +95,17 @@ type Load struct {
 
 // Load returns how much there is to do now.
 func (a *API) Load() Load {
-	l := Load{Streams: int64(a.cfg.Streams.Count()), Requests: a.inFlight.Loads()}
+	l := Load{Streams: int64(a.cfg.Streams.Count()), Requests: a.cfg.InFlight.Loads()}
 	for _, class := range l.Requests {
 		if class.Class != bulkhead.Admin {
 			l.InFlight += int64(class.InUse)
 		}
 		l.Refused += class.Shed
 	}
-	for _, class := range a.callbacks.Loads() {
-		l.Refused += class.Shed
+	for _, apart := range a.cfg.Apart {
+		for _, class := range apart.Loads() {
+			l.Refused += class.Shed
+		}
 	}
 	return l
 }

@@ -9,13 +9,16 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
@@ -41,29 +44,75 @@ var (
 
 var secret = []byte("0123456789abcdef0123456789abcdef")
 
-// testConfig is a configuration on fakes, at noon, with limits that tests do not reach by accident.
-func testConfig() Config {
-	return Config{
-		Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{},
-		Payments:  fakePayments{},
-		Waitlists: fakeWaitlists{}, Coupon: noCoupon, Gatekeeper: &gate{},
-		GuardsOf: func(int64) *guards.Settings { return nil }, GuardFigures: shownGuards,
-		Rules:       append(gateRules(), couponRule()),
-		FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{}, Partitions: fakePartitions{},
-		BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {
-			return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil
+// setup configures an API with the core's routes. Zone, MaxInFlight and Gatekeeper are for both.
+type setup struct {
+	Config
+	shopConfig
+
+	Zone        *time.Location
+	MaxInFlight int
+	Gatekeeper  httpkit.Gatekeeper
+	MaxWait     time.Duration
+	Now         func() time.Time
+	Streams     *httpkit.Streams
+}
+
+type shopConfig = shop.Config
+
+// testSetup is a configuration on fakes, at noon, with limits that tests do not reach by accident.
+func testSetup() setup {
+	return setup{
+		shopConfig: shop.Config{
+			Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{},
+			Payments: fakePayments{}, Waitlists: fakeWaitlists{}, Coupon: noCoupon, GuardFigures: shownGuards,
+			FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{},
+			Partitions: fakePartitions{},
+			BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {
+				return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil
+			},
+			SaleStats: func(context.Context, int64) (audit.SaleStats, error) {
+				return audit.SaleStats{}, voucher.ErrNotFound
+			},
+			Check: func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{PoolSize: 16}, nil },
+			Callbacks: map[string]shop.CallbackReader{
+				"":     reads(order.Notice{PaymentID: "pay_1", Amount: 1000}, nil),
+				"bank": reads(order.Notice{PaymentID: "pay_2", Amount: 2000, Provider: "bank"}, nil),
+			},
 		},
-		SaleStats: func(context.Context, int64) (audit.SaleStats, error) {
-			return audit.SaleStats{}, voucher.ErrNotFound
+		Config: Config{
+			GuardsOf: func(int64) *guards.Settings { return nil }, Rules: append(gateRules(), couponRule()),
+			Log: slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: secret},
+			OperationsHosts: []string{"example.com"}, // httptest's
+			BodyLimit:       testBodyLimit, UserBurst: 30,
 		},
-		Check: func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{PoolSize: 16}, nil },
-		Callbacks: map[string]CallbackReader{"": reads(order.Notice{PaymentID: "pay_1", Amount: 1000},
-			nil), "bank": reads(order.Notice{PaymentID: "pay_2", Amount: 2000, Provider: "bank"}, nil)},
-		Log: slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: secret},
-		Now: func() time.Time { return noon }, Zone: time.UTC, OperationsHosts: []string{"example.com"}, // httptest's
-		BodyLimit: testBodyLimit, MaxWait: 30 * time.Second, MaxInFlight: 20_000, UserBurst: 30,
-		Streams: httpkit.NewStreams(20_000, 10),
+		Zone: time.UTC, MaxInFlight: 20_000, Gatekeeper: &gate{}, MaxWait: 30 * time.Second,
+		Now: func() time.Time { return noon }, Streams: httpkit.NewStreams(20_000, 10),
 	}
+}
+
+// open returns the API.
+func (s setup) open() (*API, error) {
+	engine, parts := s.Config, s.shopConfig
+	var inFlight *bulkhead.Bulkhead
+	if s.MaxInFlight > 0 {
+		inFlight = bulkhead.New(s.MaxInFlight, 0, bulkhead.Requests()...)
+	}
+	parts.Front = httpkit.Front{
+		Bodies: httpkit.Bodies{Limit: s.BodyLimit}, Streams: s.Streams, Now: s.Now, Zone: s.Zone,
+	}
+	parts.Gatekeeper, parts.MaxWait, parts.InFlight = s.Gatekeeper, s.MaxWait, inFlight
+	if f, is := parts.Vouchers.(*fakeVouchers); is && parts.Listings == nil {
+		parts.Listings = fakeListings{f}
+	}
+	sells, err := shop.New(parts)
+	if err != nil {
+		return nil, err
+	}
+	engine.Gatekeeper, engine.MaxWait, engine.Now, engine.Streams = s.Gatekeeper, s.MaxWait, s.Now, s.Streams
+	engine.InFlight, engine.Apart = inFlight, sells.Apart()
+	engine.Routes = slices.Concat(sells.Routes(), s.Routes)
+	engine.Rules = slices.Concat(shop.Rules(), s.Rules)
+	return New(engine)
 }
 
 // findSeckill returns a function that finds a seckill voucher under every id.
@@ -77,43 +126,40 @@ func findSeckill() func(context.Context, int64) (voucher.Voucher, error) {
 }
 
 // reads returns a reader that takes every callback for n, or fails.
-func reads(n order.Notice, err error) CallbackReader {
+func reads(n order.Notice, err error) shop.CallbackReader {
 	return func(http.Header) (func([]byte) (order.Notice, error), error) {
 		return func([]byte) (order.Notice, error) { return n, err }, nil
 	}
 }
 
 // newAPI returns an API of the tests' configuration after the changes to it.
-func newAPI(tb testing.TB, change ...func(*Config)) *API {
+func newAPI(tb testing.TB, change ...func(*setup)) *API {
 	tb.Helper()
-	cfg := testConfig()
+	cfg := testSetup()
 	for _, f := range change {
 		f(&cfg)
 	}
-	if f, is := cfg.Vouchers.(*fakeVouchers); is && cfg.Listings == nil {
-		cfg.Listings = fakeListings{f}
-	}
-	a, err := New(cfg)
+	a, err := cfg.open()
 	if err != nil {
 		tb.Fatalf("New: %v", err)
 	}
 	return a
 }
 
-func withPurchases(d fakePurchases) func(*Config) { return func(cfg *Config) { cfg.Purchases = d } }
+func withPurchases(d fakePurchases) func(*setup) { return func(cfg *setup) { cfg.Purchases = d } }
 
 // withWatch has orders watched with w.
-func withWatch(w watch) func(*Config) { return withPurchases(fakePurchases{watch: w}) }
+func withWatch(w watch) func(*setup) { return withPurchases(fakePurchases{watch: w}) }
 
 // withSaleStats has sales' stats read with stats.
-func withSaleStats(stats func(voucherID int64) (audit.SaleStats, error)) func(*Config) {
-	return func(cfg *Config) {
+func withSaleStats(stats func(voucherID int64) (audit.SaleStats, error)) func(*setup) {
+	return func(cfg *setup) {
 		cfg.SaleStats = func(_ context.Context, id int64) (audit.SaleStats, error) { return stats(id) }
 	}
 }
 
 // buying returns an API in which every purchase fails with err.
-func buying(tb testing.TB, err error, change ...func(*Config)) *API {
+func buying(tb testing.TB, err error, change ...func(*setup)) *API {
 	tb.Helper()
 	return newAPI(tb, append(change, withPurchases(fakePurchases{
 		buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { return order.Order{}, err },
@@ -240,8 +286,8 @@ func (l *lines) String() string {
 	return l.buf.String()
 }
 
-func withLog(l *lines, level slog.Level) func(*Config) {
-	return func(cfg *Config) {
+func withLog(l *lines, level slog.Level) func(*setup) {
+	return func(cfg *setup) {
 		cfg.Log = slog.New(slog.NewJSONHandler(l, &slog.HandlerOptions{Level: level}))
 	}
 }

@@ -29,7 +29,7 @@ func TestAudit(t *testing.T) {
 			`"changes":[{"field":"title","from":"","to":"券"}]}`
 	)
 	var got voucher.AuditFilter
-	a := newAPI(t, func(cfg *Config) {
+	a := newAPI(t, func(cfg *setup) {
 		cfg.Audit = fakeAudit(func(f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {
 			if got = f; before == 1 {
 				return nil, order.ErrUnavailable

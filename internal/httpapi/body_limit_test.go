@@ -46,7 +46,7 @@ var bodyRoutes = []struct {
 func bodyAPI(t *testing.T) (addr string, purchases *atomic.Int64, kept *fakeVouchers) {
 	t.Helper()
 	purchases, kept = &atomic.Int64{}, &fakeVouchers{}
-	a := newAPI(t, func(cfg *Config) {
+	a := newAPI(t, func(cfg *setup) {
 		cfg.Vouchers = kept
 		cfg.Purchases = fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
 			purchases.Add(1)

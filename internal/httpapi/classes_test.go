@@ -57,7 +57,7 @@ func TestReadersLeaveRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		answered := make(chan struct{})
-		a := newAPI(t, func(cfg *Config) {
+		a := newAPI(t, func(cfg *setup) {
 			cfg.MaxInFlight = 100
 			cfg.Vouchers = &fakeVouchers{list: func(int64) ([]voucher.Shown, error) { <-answered; return nil, nil }}
 		})

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,71 +9,32 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/clientip"
-	"seckill/internal/kit/preflight"
-	"seckill/internal/order"
-	"seckill/internal/order/audit"
-	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
 
 // maxUserRate is the largest UserRate: a request each microsecond.
 const maxUserRate = 1_000_000
 
-// Config says what an API is made of and how it behaves. Vouchers, Purchases, Log, Tokens.Secret, Zone and Streams are
-// required, and so is every limit, UserRate apart. Defaults are the business of internal/kit/config.
+// Config says what an API is made of and how it behaves. Log, Tokens.Secret, Streams and InFlight are required, and so
+// is every limit, UserRate apart. Defaults are the business of internal/kit/config.
 type Config struct {
-	Vouchers  Vouchers
-	Purchases Purchases
-	Log       *slog.Logger
-	Tokens    authtoken.Rules
+	Log    *slog.Logger
+	Tokens authtoken.Rules
 
 	// Void reports whether a token is void that was issued to a user at a time, zero if it does not say when; nil: none
 	// is. It is asked with each token.
 	Void func(userID int64, issued time.Time) bool
 
-	// The routes of a part that is nil do not exist.
-	Listings       Listings
-	VoucherChanges VoucherChanges
-	Orders         Orders
-	Payments       Payments
-	Audit          Audit
-	Waitlists      Waitlists   // only together with FindVoucher
-	DeadLetters    DeadLetters // only together with Audit
-	Partitions     Partitions
-	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key of the user; "" is no key.
-	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, order.ErrUnavailable;
-	// order.ErrUnknownOutcome, after which repeating with the same key tells.
-	BuyOrdinary func(ctx context.Context, userID, voucherID int64, key string) (order.Order, error)
-	// FindVoucher returns a voucher, from memory as a rule, without its live state. voucher.ErrNotFound,
-	// order.ErrUnavailable.
-	FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
-	// Gatekeeper stands before sales with guards; nil: no sale may be given any. GuardsOf, needed with it, returns the
-	// guards of a voucher's sale that is remembered, nil without any, and asks no store.
-	Gatekeeper httpkit.Gatekeeper
-	GuardsOf   func(voucherID int64) *guards.Settings
-	// GuardFigures returns what a sale's guards did, as JSON, nil for nothing, and as lines of a CSV. Nil shows none.
-	// order.ErrUnavailable.
-	GuardFigures func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error)
-	// Coupon returns the coupon of an order as JSON, with its code masked or whole, or nil for none. It may write a
-	// code that is missing. order.ErrUnavailable. If it is nil, no order has a coupon, and no voucher may be
-	// redeemable.
-	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
-	// SaleStats returns how a sale goes now, across all instances. voucher.ErrNotFound, voucher.ErrNotSeckill,
-	// order.ErrUnavailable.
-	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)
-	// Check finds out what the list before a sale is made from, of a voucher's or with 0 of none, within seconds also
-	// while stores hang. voucher.ErrNotFound, voucher.ErrNotSeckill.
-	Check func(ctx context.Context, voucherID int64) (preflight.Facts, error)
-	// Routes and Rules are those of features. An error that several rules match is answered by the core's.
+	// Routes and Rules are those of the shop and of features. Of several rules that match an error the first answers.
 	Routes []httpkit.Route
 	Rules  []httpkit.Rule
-	// Callbacks read the payment providers' callbacks, only together with Payments: by the name in POST
-	// /payment/callback/:provider, and by "" for POST /payment/callback, which is the default provider's.
-	Callbacks map[string]CallbackReader
-	// NoProvider: no payment provider is configured. A voucher with a price is created with a warning then, or
-	// refused with RequireProvider.
-	NoProvider, RequireProvider bool
+	// Gatekeeper stands before those routes of sales with guards that are [httpkit.Limited]; nil: no sale has guards.
+	// GuardsOf, needed with it, returns the guards of a voucher's sale that is remembered, nil without any, and asks no
+	// store.
+	Gatekeeper httpkit.Gatekeeper
+	GuardsOf   func(voucherID int64) *guards.Settings
 
 	// DemoTokens is how long a token is valid that POST /demo/buyer gives to everybody who asks, and POST /demo/admin
 	// once; 0: these routes do not exist. They are for a service that runs for trying out, and for no other.
@@ -93,15 +53,15 @@ type Config struct {
 	Observe func(method, route string, status int, code string, took time.Duration)
 	// Now is the clock for token expiry and durations; nil: time.Now.
 	Now func() time.Time
-	// Zone is the time zone in which times without one are read.
-	Zone *time.Location
 	// BodyLimit is the largest request body in bytes.
 	BodyLimit int64
 	// MaxWait is the longest that ?wait= may ask for. The listener's write timeout follows it.
 	MaxWait time.Duration
-	// MaxInFlight is how many requests this instance works on at once, which the classes of callers share (bulkhead).
-	// Health checks and event streams are not among them. Above half of it no answer waits for ?wait=.
-	MaxInFlight int
+	// InFlight is the bound of requests that this instance works on at once, which the classes of callers share. Health
+	// checks and event streams are not among them.
+	InFlight *bulkhead.Bulkhead
+	// Apart are the bounds of routes that have their own. What they refuse counts as refused.
+	Apart []*bulkhead.Bulkhead
 	// UserRate is how many requests a second a user who is no admin may make in the long run, at most 1,000,000; 0: any
 	// number. UserBurst is how many they may make at once.
 	UserRate, UserBurst int
@@ -117,13 +77,11 @@ type Config struct {
 // checked returns the configuration ready for use, or everything that is wrong with it.
 func (cfg Config) checked() (Config, error) {
 	var errs []error
-	if cfg.Vouchers == nil || cfg.Purchases == nil || cfg.Log == nil || cfg.Zone == nil || cfg.Streams == nil {
-		errs = append(errs, errors.New("httpapi: Vouchers, Purchases, Log, Zone and Streams are required"))
+	if cfg.Log == nil || cfg.Streams == nil || cfg.InFlight == nil {
+		errs = append(errs, errors.New("httpapi: Log, Streams and InFlight are required"))
 	}
-	if cfg.BodyLimit < 1 || cfg.MaxWait < 1 ||
-		min(cfg.MaxInFlight, cfg.UserBurst) < 1 {
-		errs = append(errs, errors.New(
-			"httpapi: BodyLimit, MaxWait, MaxInFlight and UserBurst must be above 0"))
+	if cfg.BodyLimit < 1 || cfg.MaxWait < 1 || cfg.UserBurst < 1 {
+		errs = append(errs, errors.New("httpapi: BodyLimit, MaxWait and UserBurst must be above 0"))
 	}
 	if cfg.UserRate < 0 || cfg.UserRate > maxUserRate || cfg.DemoTokens < 0 {
 		errs = append(errs, fmt.Errorf("httpapi: UserRate must be from 0 to %d, DemoTokens not below 0", maxUserRate))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
@@ -24,7 +25,7 @@ import (
 // what every route of its kind may be.
 type described struct {
 	good     request
-	succeeds []func(*Config)
+	succeeds []func(*setup)
 	known    *request // one whose answer its caller has already
 	invalid  *request // nil: nothing in a request can be invalid
 	refusals []error
@@ -33,23 +34,23 @@ type described struct {
 
 // routesDescribed is everything that the routes may answer, by method and pattern.
 func routesDescribed() map[string]described {
-	ready := func(err error) func(*Config) {
-		return func(cfg *Config) {
+	ready := func(err error) func(*setup) {
+		return func(cfg *setup) {
 			cfg.Checks = []Check{{Name: "redis", Required: true, Run: func(context.Context) error { return err }}}
 		}
 	}
-	asIs := func(*Config) {}
+	asIs := func(*setup) {}
 	unavailable := order.ErrUnavailable
 	noVoucher, noOrder := voucher.ErrNotFound, order.ErrNotFound
 	state := &order.StateError{OrderID: orderID, Status: order.Refunded}
 	draft := `{"shopId":1,"title":"100 for 10","payValue":1000,"actualValue":10000`
 	sale := draft + `,"stock":5,"beginTime":"2026-01-02T20:00:00Z","endTime":"2026-01-02T21:00:00"}`
 	key := map[string]string{"Idempotency-Key": "k"}
-	behind := func(cfg *Config) { cfg.VoucherChanges = fakeChanges{behind: true} }
-	noProvider := func(cfg *Config) { cfg.NoProvider = true }
+	behind := func(cfg *setup) { cfg.VoucherChanges = fakeChanges{behind: true} }
+	noProvider := func(cfg *setup) { cfg.NoProvider = true }
 	purchases := []error{
 		&order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}, noVoucher, voucher.ErrNotSeckill, unavailable,
-		&orderFailedError{order.Order{ID: 5, Reason: order.NoStock}},
+		&shop.OrderFailedError{Order: order.Order{ID: 5, Reason: order.NoStock}},
 	}
 	purchases = append(purchases, stopped()...)
 	for _, o := range order.Outcomes() {
@@ -60,16 +61,16 @@ func routesDescribed() map[string]described {
 	}
 	return map[string]described{
 		"POST /voucher": {
-			good: request{body: draft + "}"}, succeeds: []func(*Config){asIs, noProvider},
+			good: request{body: draft + "}"}, succeeds: []func(*setup){asIs, noProvider},
 			invalid: &request{body: "{}"}, refusals: []error{unavailable},
 		},
 		"POST /voucher/seckill": {
-			good: request{body: sale}, succeeds: []func(*Config){asIs, noProvider}, invalid: &request{
+			good: request{body: sale}, succeeds: []func(*setup){asIs, noProvider}, invalid: &request{
 				body: draft + "}",
 			}, refusals: []error{unavailable, voucher.ErrNoPartition, voucher.ErrOtherData},
 		},
 		"GET /voucher/list/:shopId": {
-			good: request{target: "/voucher/list/1"}, succeeds: []func(*Config){
+			good: request{target: "/voucher/list/1"}, succeeds: []func(*setup){
 				asIs, shows(seckillVoucher()), shows(ordinaryVoucher()), withListings(staleVouchers()),
 			},
 			known: &request{
@@ -79,19 +80,19 @@ func routesDescribed() map[string]described {
 		},
 		"GET /voucher/:id": {
 			good:     request{target: "/voucher/5"},
-			succeeds: []func(*Config){shows(seckillVoucher()), shows(ordinaryVoucher()), withListings(staleVouchers())},
+			succeeds: []func(*setup){shows(seckillVoucher()), shows(ordinaryVoucher()), withListings(staleVouchers())},
 			known:    &request{target: "/voucher/5", header: map[string]string{"If-None-Match": "*"}},
 			invalid:  &request{target: "/voucher/x"}, refusals: []error{noVoucher, unavailable},
 		},
 		"PATCH /voucher/:id": {
 			good: request{target: "/voucher/5", body: `{"title":"a","endTime":"2026-01-02T21:00:00Z","status":2,` +
 				`"guards":{"limits":{"perUser":{"requests":5,"seconds":10}},"conditions":null}}`},
-			succeeds: []func(*Config){asIs, behind}, invalid: &request{target: "/voucher/5", body: `{"stock":5}`},
+			succeeds: []func(*setup){asIs, behind}, invalid: &request{target: "/voucher/5", body: `{"stock":5}`},
 			refusals: []error{noVoucher, voucher.ErrRetired, unavailable},
 		},
 		"POST /voucher/:id/stock": {
 			good:     request{target: "/voucher/5/stock", body: `{"delta":-5}`, header: key},
-			succeeds: []func(*Config){asIs, behind},
+			succeeds: []func(*setup){asIs, behind},
 			invalid:  &request{target: "/voucher/5/stock", body: `{"delta":-5}`},
 			refusals: []error{
 				noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, voucher.ErrKeyReused, voucher.ErrUndecided,
@@ -99,68 +100,68 @@ func routesDescribed() map[string]described {
 			},
 		},
 		"POST /voucher/:id/pause": {
-			good: request{target: "/voucher/5/pause"}, succeeds: []func(*Config){asIs, behind},
+			good: request{target: "/voucher/5/pause"}, succeeds: []func(*setup){asIs, behind},
 			invalid:  &request{target: "/voucher/0/pause"},
 			refusals: []error{noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, unavailable},
 		},
 		"POST /voucher/:id/resume": {
-			good: request{target: "/voucher/5/resume"}, succeeds: []func(*Config){asIs, behind},
+			good: request{target: "/voucher/5/resume"}, succeeds: []func(*setup){asIs, behind},
 			invalid:  &request{target: "/voucher/05/resume"},
 			refusals: []error{noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, unavailable},
 		},
 		"POST /voucher/seckill/:id": {
 			good:     request{target: "/voucher/seckill/5?quantity=2&wait=1s"},
-			succeeds: []func(*Config){sells(order.Queued), sells(order.Unpaid)},
+			succeeds: []func(*setup){sells(order.Queued), sells(order.Unpaid)},
 			invalid:  &request{target: "/voucher/seckill/5?wait=soon"}, refusals: purchases,
 		},
 		"POST /voucher-order/seckill/:id": {
 			good:     request{target: "/voucher-order/seckill/5"},
-			succeeds: []func(*Config){sells(order.Queued), sells(order.Unpaid)},
+			succeeds: []func(*setup){sells(order.Queued), sells(order.Unpaid)},
 			invalid:  &request{target: "/voucher-order/seckill/x"}, refusals: purchases,
 		},
 		"POST /voucher/buy/:id": {
-			good: request{target: "/voucher/buy/5", header: key}, succeeds: []func(*Config){asIs},
+			good: request{target: "/voucher/buy/5", header: key}, succeeds: []func(*setup){asIs},
 			invalid: &request{target: "/voucher/buy/x"}, refusals: []error{
 				noVoucher, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, &order.LimitError{PerUser: 2},
 				unavailable, order.ErrUnknownOutcome,
 			},
 		},
 		"GET /order": {
-			good: request{target: "/order?limit=1&before=9&voucherId=5&status=queued"}, succeeds: []func(*Config){
+			good: request{target: "/order?limit=1&before=9&voucherId=5&status=queued"}, succeeds: []func(*setup){
 				asIs, has(order.Queued), has(order.Paid), withPurchases(fakePurchases{stale: true}),
 			},
 			invalid: &request{target: "/order?limit=0"}, refusals: []error{unavailable},
 		},
 		"GET /order/:id": {
-			good: request{target: "/order/5?wait=1s"}, succeeds: []func(*Config){
+			good: request{target: "/order/5?wait=1s"}, succeeds: []func(*setup){
 				has(order.Queued), has(order.Paid), has(order.Failed), withCoupon(order.Paid),
 			},
 			invalid: &request{target: "/order/5?wait=-1s"}, refusals: []error{noOrder, unavailable},
 		},
 		"GET /order/:id/events": {
 			good:     request{target: "/order/5/events", header: map[string]string{"Last-Event-ID": "refunded"}},
-			succeeds: []func(*Config){has(order.Refunded), has(order.Paid)},
+			succeeds: []func(*setup){has(order.Refunded), has(order.Paid)},
 			// Of uncounted routes this one alone can be unavailable.
 			invalid: &request{target: "/order/x/events"}, refusals: []error{noOrder, unavailable},
 		},
 		"POST /order/:id/pay": {
-			good: request{target: "/order/5/pay"}, succeeds: []func(*Config){pays("/sandbox/pay/x"), pays("")},
+			good: request{target: "/order/5/pay"}, succeeds: []func(*setup){pays("/sandbox/pay/x"), pays("")},
 			invalid:  &request{target: "/order/x/pay"},
 			refusals: []error{noOrder, state, order.ErrNoProvider, unavailable},
 		},
 		"POST /order/:id/cancel": {
-			good: request{target: "/order/5/cancel"}, succeeds: []func(*Config){has(order.Cancelled)},
+			good: request{target: "/order/5/cancel"}, succeeds: []func(*setup){has(order.Cancelled)},
 			invalid: &request{target: "/order/x/cancel"}, refusals: []error{noOrder, state, unavailable},
 		},
 		"POST /order/:id/refund": {
-			good: request{target: "/order/5/refund"}, succeeds: []func(*Config){
+			good: request{target: "/order/5/refund"}, succeeds: []func(*setup){
 				has(order.Refunding), has(order.Refunded),
 			}, invalid: &request{target: "/order/x/refund"},
 			refusals: []error{noOrder, state, &order.NotNowError{Why: errCoupon}, unavailable},
 		},
 		"POST /voucher/:id/waitlist": {
 			good:     request{target: "/voucher/5/waitlist"},
-			succeeds: []func(*Config){withPlace(waitlist.Waiting), withPlace(waitlist.Offered)},
+			succeeds: []func(*setup){withPlace(waitlist.Waiting), withPlace(waitlist.Offered)},
 			invalid:  &request{target: "/voucher/x/waitlist"},
 			refusals: append(slices.DeleteFunc(stopped(), isShare), // joining asks for no unit
 				noVoucher, voucher.ErrNotSeckill, voucher.ErrOffShelf, waitlist.ErrNoList, waitlist.ErrOnSale,
@@ -168,81 +169,81 @@ func routesDescribed() map[string]described {
 				&order.AlreadyBoughtError{OrderID: 5, Status: order.StatusUnknown}, unavailable),
 		},
 		"GET /voucher/:id/waitlist": {
-			good: request{target: "/voucher/5/waitlist"}, succeeds: []func(*Config){
+			good: request{target: "/voucher/5/waitlist"}, succeeds: []func(*setup){
 				withPlace(waitlist.Waiting), withPlace(waitlist.Offered), withPlace(waitlist.Missed),
 			},
 			invalid: &request{target: "/voucher/x/waitlist"}, refusals: []error{waitlist.ErrNoPlace, unavailable},
 		},
 		"POST /voucher/:id/waitlist/accept": {
 			good:     request{target: "/voucher/5/waitlist/accept"},
-			succeeds: []func(*Config){withPlace(waitlist.Accepted), withPlace(waitlist.Bought)},
+			succeeds: []func(*setup){withPlace(waitlist.Accepted), withPlace(waitlist.Bought)},
 			invalid:  &request{target: "/voucher/x/waitlist/accept"},
 			refusals: []error{noVoucher, voucher.ErrOffShelf, waitlist.ErrNoPlace, waitlist.ErrNoOffer, unavailable},
 		},
 		"POST /voucher/:id/waitlist/leave": {
-			good: request{target: "/voucher/5/waitlist/leave"}, succeeds: []func(*Config){withPlace(waitlist.Left)},
+			good: request{target: "/voucher/5/waitlist/leave"}, succeeds: []func(*setup){withPlace(waitlist.Left)},
 			invalid:  &request{target: "/voucher/x/waitlist/leave"},
 			refusals: []error{waitlist.ErrNoPlace, waitlist.ErrAccepted, unavailable},
 		},
 		"GET /waitlist": {
-			good: request{target: "/waitlist"}, succeeds: []func(*Config){asIs, withPlace(waitlist.Waiting)},
+			good: request{target: "/waitlist"}, succeeds: []func(*setup){asIs, withPlace(waitlist.Waiting)},
 			invalid: &request{target: "/waitlist?limit=1"}, refusals: []error{unavailable},
 		},
 		"GET /admin/voucher/:id/waitlist": {
-			good: request{target: "/admin/voucher/5/waitlist"}, succeeds: []func(*Config){asIs},
+			good: request{target: "/admin/voucher/5/waitlist"}, succeeds: []func(*setup){asIs},
 			invalid:  &request{target: "/admin/voucher/x/waitlist"},
 			refusals: []error{noVoucher, voucher.ErrNotSeckill, waitlist.ErrNoList, unavailable},
 		},
 		"GET /admin/order": {
 			good:     request{target: "/admin/order?limit=1&userId=42&status=paid"},
-			succeeds: []func(*Config){asIs, has(order.Paid)},
+			succeeds: []func(*setup){asIs, has(order.Paid)},
 			invalid:  &request{target: "/admin/order?status=queued"}, refusals: []error{unavailable},
 		},
 		"GET /admin/order/:id": {
-			good: request{target: "/admin/order/5"}, succeeds: []func(*Config){
+			good: request{target: "/admin/order/5"}, succeeds: []func(*setup){
 				has(order.Paid), has(order.Failed), withCoupon(order.Paid),
 			}, invalid: &request{target: "/admin/order/x"},
 			refusals: []error{noOrder, unavailable},
 		},
 		"GET /admin/voucher": {
 			good:     request{target: "/admin/voucher?limit=1&shopId=2&title=noodles"},
-			succeeds: []func(*Config){asIs, shows(seckillVoucher()), shows(ordinaryVoucher())},
+			succeeds: []func(*setup){asIs, shows(seckillVoucher()), shows(ordinaryVoucher())},
 			invalid:  &request{target: "/admin/voucher?before=x&title="}, refusals: []error{unavailable},
 		},
 		"GET /admin/voucher/:id/live": {
-			good: request{target: "/admin/voucher/5/live"}, succeeds: []func(*Config){withStatsOnce(saleStats())},
+			good: request{target: "/admin/voucher/5/live"}, succeeds: []func(*setup){withStatsOnce(saleStats())},
 			invalid:  &request{target: "/admin/voucher/x/live"},
 			refusals: []error{noVoucher, voucher.ErrNotSeckill, httpkit.ErrUserStreams, unavailable},
 		},
 		"GET /admin/partition": {
-			good: request{target: "/admin/partition"}, succeeds: []func(*Config){asIs},
+			good: request{target: "/admin/partition"}, succeeds: []func(*setup){asIs},
 			invalid: &request{target: "/admin/partition?limit=1"}, refusals: []error{unavailable},
 		},
 		"GET /admin/deadletter": {
 			good:     request{target: "/admin/deadletter?limit=1&after=8-0"},
-			succeeds: []func(*Config){asIs, withDeadLetters}, invalid: &request{target: "/admin/deadletter?limit=0"},
+			succeeds: []func(*setup){asIs, withDeadLetters}, invalid: &request{target: "/admin/deadletter?limit=0"},
 			refusals: []error{order.ErrNoDeadLetter, unavailable},
 		},
 		"POST /admin/deadletter/:id/replay": {
 			good:     request{target: "/admin/deadletter/9-0/replay", body: `{"why":"x"}`},
-			succeeds: []func(*Config){withDeadLetters}, invalid: &request{
+			succeeds: []func(*setup){withDeadLetters}, invalid: &request{
 				target: "/admin/deadletter/9-0/replay", body: `{}`,
 			}, refusals: []error{order.ErrNoDeadLetter, recorder.ErrNotReplayable, unavailable},
 		},
 		"POST /admin/deadletter/:id/discard": {
 			good:     request{target: "/admin/deadletter/9-0/discard", body: `{"why":"x"}`},
-			succeeds: []func(*Config){withDeadLetters}, invalid: &request{
+			succeeds: []func(*setup){withDeadLetters}, invalid: &request{
 				target: "/admin/deadletter/9-0/discard", body: `{}`,
 			}, refusals: []error{order.ErrNoDeadLetter, unavailable},
 		},
 		"GET /admin/check": {
-			good: request{target: "/admin/check?voucherId=5"}, succeeds: []func(*Config){asIs},
+			good: request{target: "/admin/check?voucherId=5"}, succeeds: []func(*setup){asIs},
 			invalid:  &request{target: "/admin/check?voucherId=x"},
 			refusals: []error{noVoucher, voucher.ErrNotSeckill, unavailable},
 		},
 		"GET /admin/audit": {
 			good:     request{target: "/admin/audit?limit=1&voucherId=5&adminId=7"},
-			succeeds: []func(*Config){asIs, withAudit(voucher.Changed), withAudit(voucher.Restocked)},
+			succeeds: []func(*setup){asIs, withAudit(voucher.Changed), withAudit(voucher.Restocked)},
 			invalid:  &request{target: "/admin/audit?adminId=0"}, refusals: []error{unavailable},
 		},
 		"POST /payment/callback": {
@@ -250,7 +251,7 @@ func routesDescribed() map[string]described {
 				target: "/payment/callback", body: `{"paymentId":"pay_1","amount":1000,"status":"succeeded"}`,
 				header: map[string]string{"Authorization": ""},
 			},
-			succeeds: []func(*Config){pays("")}, invalid: &request{
+			succeeds: []func(*setup){pays("")}, invalid: &request{
 				target: "/payment/callback", body: apitest.BrokenOff,
 			},
 			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
@@ -260,27 +261,27 @@ func routesDescribed() map[string]described {
 				target: "/payment/callback/bank", body: `{"paymentId":"pay_2","amount":2000,"status":"succeeded"}`,
 				header: map[string]string{"Authorization": ""},
 			},
-			succeeds: []func(*Config){pays("")}, invalid: &request{
+			succeeds: []func(*setup){pays("")}, invalid: &request{
 				target: "/payment/callback/bank", body: apitest.BrokenOff,
 			},
 			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
 		},
 		"POST /demo/buyer": {
-			good: request{target: "/demo/buyer"}, succeeds: []func(*Config){asIs},
+			good: request{target: "/demo/buyer"}, succeeds: []func(*setup){asIs},
 			never: []int{http.StatusInternalServerError},
 		},
 		"POST /demo/admin": {
 			good:     request{target: "/demo/admin", body: `{"code":"open-sesame"}`, from: "127.0.0.1:40000"},
-			succeeds: []func(*Config){func(cfg *Config) { cfg.SignInCode = "open-sesame" }},
+			succeeds: []func(*setup){func(cfg *setup) { cfg.SignInCode = "open-sesame" }},
 			invalid:  &request{target: "/demo/admin", body: apitest.BrokenOff, from: "127.0.0.1:40000"},
 			never:    []int{http.StatusInternalServerError},
 		},
 		"GET /healthz": {
-			good: request{target: "/healthz"}, succeeds: []func(*Config){asIs},
+			good: request{target: "/healthz"}, succeeds: []func(*setup){asIs},
 			never: []int{http.StatusInternalServerError},
 		},
 		"GET /readyz": {
-			good: request{target: "/readyz"}, succeeds: []func(*Config){asIs, ready(nil), ready(errors.New("away"))},
+			good: request{target: "/readyz"}, succeeds: []func(*setup){asIs, ready(nil), ready(errors.New("away"))},
 			never: []int{http.StatusInternalServerError},
 		},
 	}
@@ -297,13 +298,13 @@ func stopped() (refusals []error) {
 func isShare(err error) bool { return errors.Is(err, gateError("SHARE_TAKEN")) }
 
 // everything is an API all of whose routes exist.
-func everything(t *testing.T, change ...func(*Config)) *API {
+func everything(t *testing.T, change ...func(*setup)) *API {
 	t.Helper()
-	return newAPI(t, append([]func(*Config){func(cfg *Config) { cfg.DemoTokens = time.Hour }}, change...)...)
+	return newAPI(t, append([]func(*setup){func(cfg *setup) { cfg.DemoTokens = time.Hour }}, change...)...)
 }
 
-func shows(v voucher.Shown) func(*Config) {
-	return func(cfg *Config) {
+func shows(v voucher.Shown) func(*setup) {
+	return func(cfg *setup) {
 		cfg.Vouchers = &fakeVouchers{
 			get:  func(int64) (voucher.Shown, error) { return v, nil },
 			list: func(int64) ([]voucher.Shown, error) { return []voucher.Shown{v}, nil },
@@ -315,7 +316,7 @@ func shows(v voucher.Shown) func(*Config) {
 }
 
 // withDeadLetters has two dead letters.
-func withDeadLetters(cfg *Config) {
+func withDeadLetters(cfg *setup) {
 	cfg.DeadLetters = fakeDeadLetters{
 		list: func(string, int) ([]recorder.DeadLetter, int64, error) {
 			return []recorder.DeadLetter{
@@ -328,7 +329,7 @@ func withDeadLetters(cfg *Config) {
 }
 
 // withAudit has an audit trail of two entries.
-func withAudit(action voucher.Action) func(*Config) {
+func withAudit(action voucher.Action) func(*setup) {
 	e := voucher.Entry{
 		ID: 3, At: redisNoon, Changes: []voucher.FieldChange{}, By: voucher.Author{AdminID: adminID, Request: "r-1"},
 		Action: action, VoucherID: 5,
@@ -338,7 +339,7 @@ func withAudit(action voucher.Action) func(*Config) {
 	} else {
 		e.Changes = []voucher.FieldChange{{Field: "title", To: "a"}}
 	}
-	return func(cfg *Config) {
+	return func(cfg *setup) {
 		cfg.Audit = fakeAudit(func(voucher.AuditFilter, int64, int) ([]voucher.Entry, error) {
 			return []voucher.Entry{e, e}, nil
 		})
@@ -346,8 +347,8 @@ func withAudit(action voucher.Action) func(*Config) {
 }
 
 // withStatsOnce has a sale whose stats can be read once.
-func withStatsOnce(stats audit.SaleStats) func(*Config) {
-	return func(cfg *Config) {
+func withStatsOnce(stats audit.SaleStats) func(*setup) {
+	return func(cfg *setup) {
 		var asked atomic.Bool
 		withSaleStats(func(int64) (audit.SaleStats, error) {
 			if asked.Swap(true) {
@@ -358,14 +359,14 @@ func withStatsOnce(stats audit.SaleStats) func(*Config) {
 	}
 }
 
-func sells(s order.Status) func(*Config) {
+func sells(s order.Status) func(*setup) {
 	return withPurchases(fakePurchases{
 		buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { return orderIn(s), nil },
 	})
 }
 
 // has is a configuration with every order in the state, with everything that can be known of it.
-func has(s order.Status) func(*Config) {
+func has(s order.Status) func(*setup) {
 	o := orderIn(s)
 	if s == order.Failed {
 		o.Reason, o.FailedAt = order.NoStock, noon
@@ -374,7 +375,7 @@ func has(s order.Status) func(*Config) {
 		o.CreatedAt, o.PayBefore, o.PaidAt, o.CancelledAt, o.RefundingAt, o.RefundedAt = noon, noon,
 			noon, noon, noon, redisNoon
 	}
-	return func(cfg *Config) {
+	return func(cfg *setup) {
 		cfg.Purchases = fakePurchases{
 			order: foundOrder(o),
 			orders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
@@ -411,7 +412,7 @@ func has(s order.Status) func(*Config) {
 }
 
 // withPlace has the caller's place in the state, with everything that can be known of it.
-func withPlace(s waitlist.State) func(*Config) {
+func withPlace(s waitlist.State) func(*setup) {
 	p := waitlist.Place{VoucherID: 5, UserID: buyerID, Position: 9, State: s, JoinedAt: noon}
 	if s == waitlist.Waiting {
 		p.Ahead = waitlist.MaxCounted
@@ -424,11 +425,11 @@ func withPlace(s waitlist.State) func(*Config) {
 	if !s.Open() {
 		p.EndedAt = redisNoon
 	}
-	return func(cfg *Config) { cfg.Waitlists = fakeWaitlists{place: p} }
+	return func(cfg *setup) { cfg.Waitlists = fakeWaitlists{place: p} }
 }
 
-func pays(url string) func(*Config) {
-	return func(cfg *Config) {
+func pays(url string) func(*setup) {
+	return func(cfg *setup) {
 		cfg.Payments = fakePayments{
 			pay: func(int64, int64) (order.Payment, string, error) {
 				return order.Payment{ID: "pay_1", OrderID: orderID, Amount: 1000, State: order.PaymentOpen}, url, nil
@@ -467,8 +468,8 @@ func (f failingListings) List(context.Context, int64, int64) (listing.Snapshot, 
 }
 
 // failing has everything fail with err.
-func failing(err error) func(*Config) {
-	return func(cfg *Config) {
+func failing(err error) func(*setup) {
+	return func(cfg *setup) {
 		cfg.Vouchers, cfg.Listings = failingVouchers{err}, failingListings{err}
 		cfg.VoucherChanges = fakeChanges{
 			change:   func(voucher.Author, int64, voucher.Change) error { return err },
@@ -509,7 +510,8 @@ func failing(err error) func(*Config) {
 		}
 		cfg.Partitions = fakePartitions{err: err}
 		cfg.Check = func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{}, err }
-		cfg.Callbacks = map[string]CallbackReader{"": reads(order.Notice{}, err), "bank": reads(order.Notice{}, err)}
+		reader := reads(order.Notice{}, err)
+		cfg.Callbacks = map[string]shop.CallbackReader{"": reader, "bank": reader}
 	}
 }
 
@@ -531,7 +533,7 @@ func TestContract(t *testing.T) {
 		Open: func(t *testing.T, r httpkit.Route, s apitest.State) http.Handler {
 			t.Helper()
 			d := described[r.Method+" "+r.Path]
-			var change []func(*Config)
+			var change []func(*setup)
 			switch {
 			case s.Err != nil:
 				change = append(change, failing(s.Err))
@@ -539,7 +541,7 @@ func TestContract(t *testing.T) {
 				change = append(change, d.succeeds[s.Way])
 			}
 			if s.Strict {
-				change = append(change, func(cfg *Config) { cfg.UserRate, cfg.UserBurst = 1, 1 })
+				change = append(change, func(cfg *setup) { cfg.UserRate, cfg.UserBurst = 1, 1 })
 			}
 			a := everything(t, change...)
 			if s.Full {

@@ -29,8 +29,8 @@ const wholeCode, maskedCode = "0A6F-ZXWA-HPRG-DBFQ", "····-····-····
 func noCoupon(context.Context, order.Order, bool) (any, error) { return nil, nil }
 
 // withCoupon has every order in the state, with a coupon.
-func withCoupon(s order.Status) func(*Config) {
-	return func(cfg *Config) {
+func withCoupon(s order.Status) func(*setup) {
+	return func(cfg *setup) {
 		has(s)(cfg)
 		cfg.Coupon = func(_ context.Context, _ order.Order, whole bool) (any, error) {
 			return map[string]string{"code": map[bool]string{true: wholeCode, false: maskedCode}[whole]}, nil
@@ -74,7 +74,7 @@ func TestOrdersWithoutCoupons(t *testing.T) {
 		"no feature": {nil, http.StatusOK, false},
 	} {
 		for _, target := range []string{"/order/5", "/admin/order/5"} {
-			w := asBoth(t, newAPI(t, has(order.Paid), func(cfg *Config) { cfg.Coupon = c.coupon }), target)
+			w := asBoth(t, newAPI(t, has(order.Paid), func(cfg *setup) { cfg.Coupon = c.coupon }), target)
 			body := w.Body.String()
 			if w.Code != c.status || strings.Contains(body, `"stale":true`) != c.stale ||
 				strings.Contains(body, `"status":"paid"`) != (c.status == http.StatusOK) ||
@@ -102,7 +102,7 @@ func TestRedeemableWithoutRedemption(t *testing.T) {
 			{nil, "true", "en", "needs redemption, which this service was built without", true},
 			{nil, "true", "zh", "本服务的构建不含核销功能", true},
 		} {
-			w := asAdmin(t, newAPI(t, func(cfg *Config) { cfg.Coupon = c.coupon }), request{
+			w := asAdmin(t, newAPI(t, func(cfg *setup) { cfg.Coupon = c.coupon }), request{
 				method: http.MethodPost, target: path, body: body + `,"redeemable":` + c.redeemable + "}",
 				header: map[string]string{"Accept-Language": c.language},
 			})

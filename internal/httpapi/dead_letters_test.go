@@ -46,7 +46,7 @@ func TestListDeadLetters(t *testing.T) {
 	bare := recorder.DeadLetter{ID: "10-0", Entry: "2-0", At: noon, Why: "x", Fields: map[string]string{}, LeftOut: 2}
 	const bareDocument = `{"id":"10-0","entry":"2-0","at":"2026-01-02T12:00:00Z","why":"x","fields":{},"leftOut":2,` +
 		`"standing":"unreadable"}`
-	a := newAPI(t, func(cfg *Config) {
+	a := newAPI(t, func(cfg *setup) {
 		cfg.DeadLetters = fakeDeadLetters{list: func(after string, n int) ([]recorder.DeadLetter, int64, error) {
 			if after == "none" {
 				return nil, 0, order.ErrNoDeadLetter
@@ -86,7 +86,7 @@ func TestDeadLetterActions(t *testing.T) {
 		act := func(id, by, why string) {
 			steps = append(steps, fmt.Sprint(len(noted), id, by, why))
 		}
-		a := newAPI(t, func(cfg *Config) {
+		a := newAPI(t, func(cfg *setup) {
 			cfg.Audit = fakeTrail{noted: &noted}
 			cfg.DeadLetters = fakeDeadLetters{
 				replay: func(id, by, why string) (order.Claim, error) {
@@ -121,11 +121,11 @@ func TestDeadLetterActions(t *testing.T) {
 func TestDeadLetterActionsRefuse(t *testing.T) {
 	t.Parallel()
 	// Else it would be NOT_FOUND.
-	away := newAPI(t, func(cfg *Config) { cfg.Audit = fakeTrail{fails: order.ErrUnavailable} })
+	away := newAPI(t, func(cfg *setup) { cfg.Audit = fakeTrail{fails: order.ErrUnavailable} })
 	good := request{method: http.MethodPost, target: "/admin/deadletter/9-0/replay", body: `{"why":"x"}`}
 	wantProblem(t, asAdmin(t, away, good), http.StatusServiceUnavailable, "UNAVAILABLE")
 	a := newAPI(t)
-	for _, body := range []string{`{}`, `{"why":" "}`, `{"why":"` + strings.Repeat("限", maxWhy+1) + `"}`, `{"why":5}`} {
+	for _, body := range []string{`{}`, `{"why":" "}`, `{"why":"` + strings.Repeat("限", 201) + `"}`, `{"why":5}`} {
 		wantProblem(t, asAdmin(t, a, request{method: http.MethodPost, target: good.target, body: body}),
 			http.StatusBadRequest, "INVALID")
 	}

@@ -16,7 +16,7 @@ import (
 func TestDemoBuyer(t *testing.T) {
 	t.Parallel()
 	now := noon
-	a := newAPI(t, func(cfg *Config) {
+	a := newAPI(t, func(cfg *setup) {
 		cfg.DemoTokens, cfg.Now = time.Hour, func() time.Time { return now }
 		cfg.Tokens.Issuer, cfg.Tokens.Audience = "login", "seckill"
 	})
@@ -61,7 +61,7 @@ func TestDemoBuyer(t *testing.T) {
 func TestManyDemoBuyers(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64
-	a := newAPI(t, func(cfg *Config) {
+	a := newAPI(t, func(cfg *setup) {
 		cfg.DemoTokens, cfg.Now = time.Hour, func() time.Time { return noon.Add(time.Duration(ahead.Load())) }
 	})
 	ask := func() *httptest.ResponseRecorder {
@@ -131,7 +131,7 @@ func TestDemoBuyerForOwnPages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newAPI(t, func(cfg *Config) { cfg.DemoTokens, cfg.AllowedOrigins = time.Hour, c.allowed })
+			a := newAPI(t, func(cfg *setup) { cfg.DemoTokens, cfg.AllowedOrigins = time.Hour, c.allowed })
 			w := do(t, a, request{method: http.MethodPost, target: c.target + "/demo/buyer", header: c.header})
 			if w.Code != c.status {
 				t.Errorf("%d %s, want %d", w.Code, w.Body, c.status)
@@ -152,7 +152,7 @@ func signInWith(t *testing.T, a *API, code, from string, header map[string]strin
 func TestSignInLink(t *testing.T) {
 	t.Parallel()
 	const here = "127.0.0.1:40000"
-	a := newAPI(t, func(cfg *Config) { cfg.DemoTokens, cfg.SignInCode = time.Hour, "open-sesame" })
+	a := newAPI(t, func(cfg *setup) { cfg.DemoTokens, cfg.SignInCode = time.Hour, "open-sesame" })
 	for name, try := range map[string]struct {
 		code, from string
 		header     map[string]string
@@ -197,6 +197,6 @@ func TestSignInLink(t *testing.T) {
 	if admins.Load() != 1 {
 		t.Errorf("the link was used %d times, want once", admins.Load())
 	}
-	nobody := newAPI(t, func(cfg *Config) { cfg.DemoTokens = time.Hour })
+	nobody := newAPI(t, func(cfg *setup) { cfg.DemoTokens = time.Hour })
 	wantProblem(t, signInWith(t, nobody, "", here, nil), http.StatusUnauthorized, "UNAUTHENTICATED")
 }

@@ -1,17 +1,13 @@
-// Package httpapi is the service's HTTP interface: routes, requests and answers, the error table, and who may call
-// what.
+// Package httpapi is the service's HTTP interface: it serves routes, those of package shop and of the features. It says
+// who may call what, keeps bounds, and writes every answer.
 //
 // # A request
 //
 //	route → is a slot free → who calls (token) → may they ask again → does the route know every name
 //	      → path, query, header, body → the domain → answer or error → one writer
 //
-// The domain is what Config names: listing.Listings for what everybody reads of vouchers; voucher.Service for
-// creating and changing them; service.Purchases for purchases in a sale, for owners' orders and for watching one;
-// service.DirectSales for ordinary vouchers; service.Orders for cancelling, histories and admins' searches;
-// service.Payments and a provider's callbacks for payments. The table of routes is in router.go. The routes of a part
-// that is not configured do not exist. Paths, queries and headers are read by package param, bodies by package
-// jsonbody.
+// The domain is behind the routes' handlers. Paths, queries and headers are read by package param, bodies by package
+// jsonbody. The only routes of this package are those of health and of tokens for trying out (demo.go).
 //
 // A route's row says which names its query may have, and whether it has a body. serve refuses any other name with
 // INVALID, which names it (strict.go): a misspelt quantity would buy one, and a misspelt filter would select all. What
@@ -54,13 +50,13 @@
 //
 // # Events
 //
-// GET /order/:id/events is a stream of server-sent events (order_events.go, stream.go). It needs no goroutine, timer
-// or query of its own besides the request's goroutine: the domain calls at each change, and every 15 seconds for a
-// heartbeat. Each piece is written with a deadline of its own, so a caller who does not read is cut off; streams end
+// GET /order/:id/events is a stream of server-sent events (order_events.go in package shop). It needs no goroutine,
+// timer or query of its own besides the request's goroutine: the domain calls at each change, and every 15 seconds for
+// a heartbeat. Each piece is written with a deadline of its own, so a caller who does not read is cut off; streams end
 // after 30 minutes, and when the server shuts down.
 //
-// An admin's stream of a sale's stats (sale_events.go) asks the stores once a second, as long as it is open. It counts
-// among the event streams and those of its user; buyers who take all of them keep no admin out.
+// An admin's stream of a sale's stats (sale_events.go there) asks the stores once a second, as long as it is open. It
+// counts among the event streams and those of its user; buyers who take all of them keep no admin out.
 //
 // A browser's EventSource cannot send headers. On an order's stream alone the token may therefore stand in the query,
 // as access_token. This package logs paths and never queries; whatever logs requests in front of the service has to
@@ -74,17 +70,17 @@
 //
 // # Every answer
 //
-// No cache may store anything, but for lists and single vouchers (listings.go, prepared.go): these are rendered once
-// for all who ask, carry an entity tag, and may be kept by who asks again each time before using them. Errors carry
-// the language of errorMsg in Content-Language; titles and details are always English. Times are never finer than
-// milliseconds. What answers GET answers HEAD.
+// No cache may store anything, but for lists and single vouchers (listings.go and prepared.go there): these are
+// rendered once for all who ask, carry an entity tag, and may be kept by who asks again each time before using them.
+// Errors carry the language of errorMsg in Content-Language; titles and details are always English. Times are never
+// finer than milliseconds. What answers GET answers HEAD.
 //
 // # What is authoritative, and what can go wrong
 //
-// Nothing is decided here about stock, windows or orders; the domain decides. errors_table.go is the one ordered table
-// from the domain's errors to status, code and messages. An error that is not in it becomes INTERNAL, a 500 without
-// details; the log has them beside the request id. A handler that panics is the same. An outcome that is not known is
-// UNKNOWN_OUTCOME, never success and never a refusal.
+// Nothing is decided here about stock, windows or orders; the domain decides. There is one ordered table from errors
+// to status, code and messages: the rules of shop and of the features, and those of errors_table.go. An error that
+// is not in it becomes INTERNAL, a 500 without details; the log has them beside the request id. A handler that
+// panics is the same. An outcome that is not known is UNKNOWN_OUTCOME, never success and never a refusal.
 //
 //	fault                                  answer
 //	a store hangs while lists are read     200 with the last answer and "stale":true; 503 UNAVAILABLE if there is none
@@ -106,6 +102,5 @@
 // Tokens are JWTs signed with HS256, checked for each request by internal/kit/authtoken. docs/access.md has which role
 // may use which route. Only the feature identity revokes tokens, so without it they should be short-lived.
 //
-// It is one package because its routes share one table, one list of errors and one way to write an answer; a file has
-// the routes of one subject. What knows nothing of the service is in jsonbody, param and problem.
+// What routes are made of is in httpkit; what knows nothing of the service is in jsonbody, param and problem.
 package httpapi

@@ -22,7 +22,8 @@ var (
 // manyDemoBuyers answers who asks for more demo buyers than people need.
 func manyDemoBuyers() httpkit.Failure {
 	return httpkit.Failure{
-		Code: codeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "1", Title: "Too many demo buyers",
+		Code: httpkit.CodeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "1",
+		Title: "Too many demo buyers",
 		Detail: "Demo buyers are made once a second at most, for all callers together. Repeat the request " +
 			"after the Retry-After.",
 		English: "Too many people are trying this out right now. Please wait a moment.", Chinese: "当前试用人数较多，请稍后再试",

@@ -57,10 +57,10 @@ func newErrorTable(all []httpkit.Rule) (*errorTable, error) {
 // hung up reads no answer, so that what it would have been is no failure of the service.
 func (t *errorTable) find(r *http.Request, err error) *errorRow {
 	row := t.match(err)
-	if row.code == codeUnknown && errors.Is(r.Context().Err(), context.Canceled) {
+	if row.code == httpkit.CodeUnknown && errors.Is(r.Context().Err(), context.Canceled) {
 		return &t.cancelled
 	}
-	if row != &t.internal && row.code != codeUnavailable {
+	if row != &t.internal && row.code != httpkit.CodeUnavailable {
 		return row
 	}
 	cancelled := errors.Is(err, context.Canceled)

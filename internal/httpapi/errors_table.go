@@ -8,21 +8,10 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/words"
-	"seckill/internal/order"
-	"seckill/internal/order/recorder"
-	"seckill/internal/order/waitlist"
-	"seckill/internal/voucher"
-	"seckill/internal/voucher/listing"
 )
 
-// Codes that other files of this package ask about.
-const (
-	codeInternal    = "INTERNAL"
-	codePaused      = "PAUSED"
-	codeUnavailable = "UNAVAILABLE"
-	codeUnknown     = "UNKNOWN_OUTCOME"
-	codeRateLimited = "RATE_LIMITED"
-)
+// codeInternal is the code of an error that no rule matches.
+const codeInternal = "INTERNAL"
 
 // What this package refuses by itself.
 var (
@@ -30,227 +19,53 @@ var (
 	errBadToken = errors.New("token is not valid")
 	errNotTill  = errors.New("the role till and a shop are required")
 	errNotBuyer = errors.New("tills and crowds are no buyers")
-	errNoRoute  = errors.New("no such route")
 	errMethod   = errors.New("method is not allowed here")
-	// errOverloaded: too many requests are in flight at this instance.
-	errOverloaded = errors.New("too many requests in flight")
 	// errRateLimited: this user asks too often.
 	errRateLimited = errors.New("too many requests of this user")
-	// errUnkeyedOutcome: whether a purchase of an ordinary voucher without a key took place is not known, and
-	// repeating it may buy once more.
-	errUnkeyedOutcome = errors.New("outcome of a purchase without a key is unknown")
 )
 
-// rules is the table from errors to answers, with those of features. The first rule that matches decides: what a sale
-// answers most often comes first, and an unknown outcome before an unavailable store, which would promise that nothing
-// was changed. docs/http.md and the console's list of refusals are written from it (make docs).
-func rules(ofFeatures []httpkit.Rule) []httpkit.Rule {
+// rules is the table from errors to answers: those of the routes, and this package's own. The first rule that matches
+// decides, those of a rush before all others. docs/http.md is written from it (make docs).
+func rules(ofRoutes []httpkit.Rule) []httpkit.Rule {
 	var early, late []httpkit.Rule
-	for _, r := range ofFeatures {
+	for _, r := range ofRoutes {
 		if r.Early {
 			early = append(early, r)
 		} else {
 			late = append(late, r)
 		}
 	}
-	return slices.Concat(saleRules, early, coreRules, late)
+	return slices.Concat(early, rushRules, late, ownRules)
 }
 
-// saleRules are what a sale in a rush answers, thousands of times a second.
-var saleRules = []httpkit.Rule{
-	{Matches: httpkit.Is(order.ErrSoldOut), Failure: httpkit.Failure{
-		Code: "SOLD_OUT", Status: http.StatusConflict, Title: "Sold out",
-		Detail:  "No unit of this voucher was left.",
-		English: "Sold out.", Chinese: "已售罄",
-		Label: words.Text{"Sold out", "已售罄"},
-	}},
-	{Matches: httpkit.As[*order.AlreadyBoughtError], Failure: httpkit.Failure{
-		Code: "ALREADY_BOUGHT", Status: http.StatusConflict, Title: "Already bought",
-		Detail:  "This user has a live order for this voucher; data says which. One order to a person.",
-		English: "You have bought this already.", Chinese: "您已经抢购过了，不能重复下单",
-		Label:   words.Text{"Has bought already", "已抢购过"},
-		Members: alreadyBoughtMembers,
-	}},
-	{Matches: httpkit.As[*order.NotEnoughError], Failure: httpkit.Failure{
-		Code: "NOT_ENOUGH", Status: http.StatusConflict, Title: "Not enough left",
-		Detail: "Fewer units are left than the request asks for; data says how many were. Nothing was " +
-			"bought; ask for fewer.",
-		English: "There are not that many left. Choose fewer.", Chinese: "剩余数量不足，请减少购买数量",
-		Label:   words.Text{"Not that many left", "余量不足"},
-		Members: notEnoughMembers,
-	}},
-	{Matches: httpkit.Is(order.ErrNotStarted), Failure: httpkit.Failure{
-		Code: "NOT_STARTED", Status: http.StatusForbidden, Title: "The sale has not started",
-		Detail:  "The sale's beginTime lies ahead, by the server's clock.",
-		English: "The sale has not started yet.", Chinese: "秒杀尚未开始",
-		Label: words.Text{"Not started", "未开始"},
-	}},
-	{Matches: httpkit.Is(order.ErrEnded), Failure: httpkit.Failure{
-		Code: "ENDED", Status: http.StatusForbidden, Title: "The sale has ended",
-		Detail:  "The sale's endTime has passed, by the server's clock.",
-		English: "The sale has ended.", Chinese: "秒杀已经结束",
-		Label: words.Text{"Ended", "已结束"},
-	}},
-	{Matches: httpkit.Is(order.ErrPaused), Failure: httpkit.Failure{
-		Code: codePaused, Status: http.StatusServiceUnavailable, RetryAfter: "3", Title: "The sale is paused",
-		Detail:  "The sale was paused, or is being prepared. Nothing was bought by this request.",
-		English: "The sale is paused. Please try again shortly.", Chinese: "活动暂停中，请稍后再试",
-		Label: words.Text{"Paused", "已暂停"},
-	}},
-	{Matches: httpkit.Is(errOverloaded), Failure: httpkit.Failure{
-		Code: codeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "2", Title: "Temporarily unavailable",
+// rushRules are what this package answers in a rush, thousands of times a second.
+var rushRules = []httpkit.Rule{
+	{Matches: httpkit.Is(httpkit.ErrOverloaded), Failure: httpkit.Failure{
+		Code: httpkit.CodeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "2",
+		Title: "Temporarily unavailable",
 		Detail: "As many requests are being worked on as this instance takes. Nothing was done, and repeating " +
 			"the request is harmless.",
 		English: "The service is busy. Please try again shortly.", Chinese: "系统繁忙，请稍后再试",
 	}},
 	{Matches: httpkit.Is(errRateLimited), Failure: httpkit.Failure{
 		// A second later a bucket has a token: the lowest rate is one a second.
-		Code: codeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "1", Title: "Too many requests",
+		Code: httpkit.CodeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "1", Title: "Too many requests",
 		Detail: "This user asks more often than a user may. Nothing was done; requests after the " +
 			"Retry-After are answered.",
 		English: "You are asking too often. Please wait a moment.", Chinese: "操作过于频繁，请稍后再试",
 	}},
 }
 
-// coreRules are those of everything but sales' requests.
-var coreRules = []httpkit.Rule{
+// ownRules are its other refusals.
+var ownRules = []httpkit.Rule{
 	{Matches: httpkit.Is(errManyDemoBuyers), Failure: manyDemoBuyers()},
 	{Matches: httpkit.Is(httpkit.ErrUserStreams), Failure: httpkit.Failure{
 		// By then a stream whose caller has silently gone has been noticed and closed.
-		Code: codeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "30", Title: "Too many event streams",
+		Code: httpkit.CodeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "30",
+		Title: "Too many event streams",
 		Detail: "This user has as many event streams open as a user may. Close one first, or ask " +
 			"GET /order/:id instead.",
 		English: "You are following too many orders at once.", Chinese: "同时关注的订单过多，请稍后再试",
-	}},
-	{Matches: httpkit.Is(voucher.ErrNotFound), Failure: httpkit.Failure{
-		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
-		Detail:  "There is no voucher with this id.",
-		English: "There is no such voucher.", Chinese: "优惠券不存在",
-	}},
-	{Matches: httpkit.Is(order.ErrNotFound), Failure: httpkit.Failure{
-		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
-		Detail:  "This user has no order with this id.",
-		English: "There is no such order.", Chinese: "订单不存在",
-	}},
-	{Matches: httpkit.Is(voucher.ErrNotSeckill), Failure: httpkit.Failure{
-		Code: "NOT_SECKILL", Status: http.StatusConflict, Title: "Not a seckill voucher",
-		Detail:  "The voucher is an ordinary one, which has no sale.",
-		English: "This voucher is not part of a flash sale.", Chinese: "该优惠券不是秒杀券",
-	}},
-	{Matches: httpkit.Is(voucher.ErrOffShelf), Failure: httpkit.Failure{
-		Code: "OFF_SHELF", Status: http.StatusConflict, Title: "Off the shelf",
-		Detail:  "The voucher was taken off the shelf.",
-		English: "This voucher is no longer offered.", Chinese: "优惠券已下架",
-		Label: words.Text{"Off the shelf", "已下架"},
-	}},
-	{Matches: httpkit.As[*orderFailedError], Failure: httpkit.Failure{
-		Code: "ORDER_FAILED", Status: http.StatusConflict, Title: "The order failed",
-		Detail:  "The order was accepted but could not be recorded; data says which and why. Nothing is owed.",
-		English: "Your order could not be completed. Nothing was charged.", Chinese: "下单失败，未产生任何费用",
-		Members: orderFailedMembers,
-	}},
-	{Matches: httpkit.Is(voucher.ErrRetired), Failure: httpkit.Failure{
-		Code: "ENDED", Status: http.StatusForbidden, Title: "The sale has ended",
-		Detail:  "The sale is over for good: its stock and window can no longer be changed.",
-		English: "The sale has ended and can no longer be changed.", Chinese: "活动已结束，无法再修改",
-	}},
-	{Matches: httpkit.As[*order.StateError], Failure: httpkit.Failure{
-		Code: "ORDER_STATE", Status: http.StatusConflict, Title: "Not possible in this state",
-		Detail:  "The order is in a state in which this cannot be done; data says which.",
-		English: "This is not possible any more, or not yet.", Chinese: "当前订单状态不支持此操作",
-		Members: orderStateMembers,
-	}},
-	{Matches: httpkit.Is(waitlist.ErrNoList), Failure: noWaitlist()},
-	{Matches: httpkit.Is(waitlist.ErrOnSale), Failure: stillOnSale()},
-	{Matches: httpkit.Is(waitlist.ErrNoPlace), Failure: noPlace()},
-	{Matches: httpkit.Is(waitlist.ErrNoOffer), Failure: noOffer()},
-	{Matches: httpkit.Is(waitlist.ErrAccepted), Failure: offerAccepted()},
-	{Matches: httpkit.As[*order.LimitError], Failure: limitReached()},
-	{Matches: httpkit.Is(order.ErrSeckill), Failure: httpkit.Failure{
-		Code: "SECKILL_ONLY", Status: http.StatusConflict, Title: "Sold in its sale only",
-		Detail:  "The voucher is a seckill voucher: POST /voucher/seckill/:id buys it.",
-		English: "This voucher is only sold in its flash sale.", Chinese: "该优惠券仅限秒杀活动购买",
-	}},
-	{Matches: httpkit.AnyOf(order.ErrKeyReused, voucher.ErrKeyReused), Failure: httpkit.Failure{
-		Code: "KEY_REUSED", Status: http.StatusConflict, Title: "Idempotency key used before",
-		Detail:  "The Idempotency-Key was used before, for another request. Send a new one with a new request.",
-		English: "This request was sent before with other values.", Chinese: "该幂等键已用于其他请求",
-	}},
-	{Matches: httpkit.As[*voucher.InsufficientStockError], Failure: httpkit.Failure{
-		Code: "INSUFFICIENT_STOCK", Status: http.StatusConflict, Title: "Not as many units are left",
-		Detail:  "Fewer units are left than were to be taken; data says how many. Nothing was taken.",
-		English: "Not as many units are left.", Chinese: "剩余库存不足",
-		Members: insufficientStockMembers,
-	}},
-	{Matches: httpkit.Is(order.ErrNoProvider), Failure: httpkit.Failure{
-		Code: "NO_PROVIDER", Status: http.StatusNotImplemented, Title: "No payment provider",
-		Detail:  "This service has no payment provider configured, so that only free orders can be paid.",
-		English: "Paying is not possible here.", Chinese: "暂不支持支付",
-	}},
-	{Matches: httpkit.Is(order.ErrNoPayment), Failure: httpkit.Failure{
-		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
-		Detail:  "There is no payment with this id.",
-		English: "There is no such payment.", Chinese: "支付单不存在",
-	}},
-	{Matches: httpkit.Is(order.ErrWrongAmount), Failure: httpkit.Failure{
-		Code: "PAYMENT_MISMATCH", Status: http.StatusConflict, Title: "Another amount",
-		Detail:  "The amount is not the payment's. Nothing was recorded.",
-		English: "The amount does not match.", Chinese: "支付金额不一致",
-	}},
-	{Matches: httpkit.Is(order.ErrBadNotice), Failure: httpkit.Failure{
-		Code: "BAD_NOTICE", Status: http.StatusUnauthorized, Title: "Not a notice of the payment provider",
-		Challenge: "Signature",
-		Detail:    "The message is not signed by the payment provider, or cannot be read.",
-		English:   "The message was refused.", Chinese: "支付通知无效",
-	}},
-	{Matches: httpkit.Is(order.ErrNoDeadLetter), Failure: httpkit.Failure{
-		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
-		Detail:  "There is no dead letter with this id: it was replayed or discarded before.",
-		English: "There is no such dead letter any more.", Chinese: "该死信不存在或已处理",
-	}},
-	{Matches: httpkit.Is(recorder.ErrNotReplayable), Failure: httpkit.Failure{
-		Code: "NOT_REPLAYABLE", Status: http.StatusConflict, Title: "The dead letter cannot be replayed",
-		Detail:  "No accepted order is known to wait because of this dead letter. It can only be discarded.",
-		English: "This dead letter cannot be replayed, only discarded.", Chinese: "该死信无法重放，只能丢弃",
-	}},
-	{Matches: httpkit.Is(errUnkeyedOutcome), Failure: httpkit.Failure{
-		Code: codeUnknown, Status: http.StatusGatewayTimeout, Title: "The outcome is not known",
-		Detail: "Whether the purchase took place is not known. GET /order tells; with an Idempotency-Key, " +
-			"repeating the POST does too.",
-		English: "We could not see whether this worked. Please look at your orders before you try again.",
-		Chinese: "暂时无法确认是否购买成功，请先查看订单再重试",
-	}},
-	{Matches: httpkit.Is(order.ErrUnknownOutcome), Failure: httpkit.Failure{
-		Code: codeUnknown, Status: http.StatusGatewayTimeout, Title: "The outcome is not known",
-		Detail:  "Whether the purchase took place is not known. Repeat the POST: it is the definitive question.",
-		English: "We could not see whether you got one. Please press again to find out.",
-		Chinese: "暂时无法确认是否抢购成功，请再点一次查询结果", Label: words.Text{"Outcome not known", "结果未知"},
-	}},
-	{Matches: httpkit.Is(voucher.ErrOtherData), Failure: httpkit.Failure{
-		Code: "OTHER_DATA", Status: http.StatusConflict, Title: "The partition has other data",
-		Detail: "What Redis has in the partition is of another format or of another installation, so it is left " +
-			"alone. Nothing was created; docs/runbook.md says what to do.",
-		English: "Redis has other data there. Nothing was created.", Chinese: "该分区的 Redis 中存有其他数据，未创建任何内容",
-	}},
-	{Matches: httpkit.Is(voucher.ErrNoPartition), Failure: httpkit.Failure{
-		Code: codeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "5", Title: "Temporarily unavailable",
-		Detail: "No partition takes the sale just now: all are closed, or an instance that is alive does not work " +
-			"there yet. Nothing was created.",
-		English: "The service is busy. Please try again shortly.", Chinese: "系统繁忙，请稍后再试",
-	}},
-	{Matches: httpkit.Is(voucher.ErrUndecided), Failure: httpkit.Failure{
-		Code: codeUnknown, Status: http.StatusGatewayTimeout, Title: "The outcome is not known",
-		Detail: "Whether the stock was changed is not known yet. Repeat the request with the " +
-			"same Idempotency-Key: it tells, and never changes the stock twice.",
-		English: "We could not see whether the stock was changed. Please repeat this to find out.",
-		Chinese: "暂时无法确认库存是否已调整，请重试以查询结果",
-	}},
-	{Matches: httpkit.AnyOf(order.ErrUnavailable, listing.ErrUnavailable), Failure: httpkit.Failure{
-		Code: codeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "2", Title: "Temporarily unavailable",
-		Detail: "A store cannot be reached or too much is waiting. Nothing was bought by this request, and " +
-			"repeating it is harmless.",
-		English: "The service is busy. Please try again shortly.", Chinese: "系统繁忙，请稍后再试",
-		Label: words.Text{"Busy", "系统繁忙"},
 	}},
 	{Matches: httpkit.As[*invalid.Error], Failure: httpkit.Failure{
 		Code: "INVALID", Status: http.StatusBadRequest, Title: "Invalid request",
@@ -293,7 +108,7 @@ var coreRules = []httpkit.Rule{
 		Detail:  "The request body is larger than this service reads.",
 		English: "The request is too large.", Chinese: "请求内容过大",
 	}},
-	{Matches: httpkit.Is(errNoRoute), Failure: httpkit.Failure{
+	{Matches: httpkit.Is(httpkit.ErrNoRoute), Failure: httpkit.Failure{
 		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
 		Detail:  "There is nothing at this path.",
 		English: "There is nothing here.", Chinese: "请求的地址不存在",
@@ -305,10 +120,9 @@ var coreRules = []httpkit.Rule{
 	}},
 }
 
-// Failures returns every failure that an API may answer with, of the core and of features with such rules. Documents
-// list them.
-func Failures(ofFeatures []httpkit.Rule) (all []httpkit.Failure) {
-	for _, r := range rules(ofFeatures) {
+// Failures returns every failure that an API whose routes have these rules may answer with. Documents list them.
+func Failures(ofRoutes []httpkit.Rule) (all []httpkit.Failure) {
+	for _, r := range rules(ofRoutes) {
 		all = append(all, r.Failure)
 	}
 	return append(all, internalFailure())
@@ -332,4 +146,15 @@ func cancelledFailure() httpkit.Failure {
 			"the definitive question.",
 		English: "The request was cancelled.", Chinese: "请求已取消",
 	}
+}
+
+// invalidMembers adds everything that is wrong with the request.
+func invalidMembers(body []byte, l words.Language, err error) []byte {
+	e, _ := errors.AsType[*invalid.Error](err)
+	said := make([]invalid.Said, len(e.Problems))
+	for i, p := range e.Problems {
+		said[i] = p.In(l)
+	}
+	body = append(body, `,"errors":`...)
+	return httpkit.AppendJSON(body, said)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/order"
 )
 
@@ -33,12 +34,12 @@ var privateErrors = map[string]error{
 
 func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 	t.Parallel()
-	table, err := newErrorTable(rules(nil))
+	table, err := newErrorTable(rules(shop.Rules()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var source []byte
-	for _, pattern := range []string{"errors_*.go", "../feature/*/rules.go"} {
+	for _, pattern := range []string{"errors_*.go", "shop/errors*.go", "../feature/*/rules.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -72,10 +73,10 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		errNoToken, errBadToken, errNotTill, errNotBuyer, httpkit.ErrForbidden, httpkit.ErrTooLarge, errNoRoute,
+		errNoToken, errBadToken, errNotTill, errNotBuyer, httpkit.ErrForbidden, httpkit.ErrTooLarge, httpkit.ErrNoRoute,
 		errMethod,
-		errUnkeyedOutcome, httpkit.ErrManyStreams, httpkit.ErrUserStreams, errOverloaded, errRateLimited,
-		errManyDemoBuyers, errUsedLink, errNotLocal, &orderFailedError{},
+		shop.ErrUnkeyedOutcome, httpkit.ErrManyStreams, httpkit.ErrUserStreams, httpkit.ErrOverloaded, errRateLimited,
+		errManyDemoBuyers, errUsedLink, errNotLocal, &shop.OrderFailedError{},
 	} {
 		if table.match(err) == &table.internal {
 			t.Errorf("%v is not in the table", err)
@@ -83,16 +84,14 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 	}
 }
 
-// A rule of a feature that is marked early stands behind the refusals of a sale's rush and before all else; others
-// stand last.
+// Rules of routes that are marked early stand before all else; others before this package's own.
 func TestEarlyRules(t *testing.T) {
 	t.Parallel()
 	late := httpkit.Rule{Failure: httpkit.Failure{Code: "LATE"}}
 	early := httpkit.Rule{Failure: httpkit.Failure{Code: "EARLY"}, Early: true}
 	all := rules([]httpkit.Rule{late, early})
-	if all[len(saleRules)].Failure.Code != "EARLY" || all[len(all)-1].Failure.Code != "LATE" {
-		t.Errorf("behind %d rules of sales comes %s, and last %s", len(saleRules), all[len(saleRules)].Failure.Code,
-			all[len(all)-1].Failure.Code)
+	if first, behind := all[0].Failure.Code, all[1+len(rushRules)].Failure.Code; first != "EARLY" || behind != "LATE" {
+		t.Errorf("first comes %s, and behind the rush %s", first, behind)
 	}
 }
 
@@ -100,7 +99,7 @@ func TestEarlyRules(t *testing.T) {
 func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 	t.Parallel()
 	labels := map[string]bool{}
-	for _, r := range rules(nil) {
+	for _, r := range rules(shop.Rules()) {
 		if !slices.Contains(r.Failure.Label[:], "") {
 			labels[r.Failure.Code] = true
 		}
@@ -111,11 +110,11 @@ func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 			continue
 		}
 		want := httpkit.CodeOf(o.Answer())
-		i := slices.IndexFunc(rules(nil), func(r httpkit.Rule) bool { return r.Matches(err) })
+		i := slices.IndexFunc(rules(shop.Rules()), func(r httpkit.Rule) bool { return r.Matches(err) })
 		switch {
-		case i < 0 || rules(nil)[i].Failure.Code != want:
+		case i < 0 || rules(shop.Rules())[i].Failure.Code != want:
 			t.Errorf("the outcome %s (%v) needs a rule with the code %s in errors_table.go", o, err, want)
-		case slices.Contains(rules(nil)[i].Failure.Label[:], ""):
+		case slices.Contains(rules(shop.Rules())[i].Failure.Label[:], ""):
 			t.Errorf("the rule of %s for %v needs a label in every language", want, err)
 		}
 		delete(labels, want)
@@ -203,7 +202,7 @@ func TestProblemDocument(t *testing.T) {
 // An error is found wherever it is wrapped or joined.
 func TestJoinedErrors(t *testing.T) {
 	t.Parallel()
-	table, err := newErrorTable(rules(nil))
+	table, err := newErrorTable(rules(shop.Rules()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 func TestStrangersTakeNoPermits(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64
-	a := newAPI(t, func(cfg *Config) {
+	a := newAPI(t, func(cfg *setup) {
 		cfg.Now = func() time.Time { return noon.Add(time.Duration(ahead.Load())) }
 	})
 	stranger, buyer := press, press
@@ -44,7 +44,7 @@ func TestStrangersTakeNoPermits(t *testing.T) {
 	ahead.Store(int64(time.Minute))
 	ask(http.StatusServiceUnavailable, stranger)
 	full()
-	if loads := a.inFlight.Loads(); loads[bulkhead.Unnamed].InUse != 0 {
+	if loads := a.cfg.InFlight.Loads(); loads[bulkhead.Unnamed].InUse != 0 {
 		t.Errorf("%+v", loads)
 	}
 }

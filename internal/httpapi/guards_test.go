@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/order"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
@@ -55,7 +56,7 @@ func (g *gate) Headers() []string { return []string{"X-Seckill-Ticket", "X-Secki
 func (g *gate) Lacks(guards.Name) string { return g.lacks }
 
 // before is an API with the gate before the sale of the voucher 5.
-func (g *gate) before(cfg *Config) {
+func (g *gate) before(cfg *setup) {
 	set := &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2}}
 	cfg.Gatekeeper = g
 	cfg.GuardsOf = func(id int64) *guards.Settings {
@@ -219,7 +220,7 @@ func TestGuardsOfAVoucher(t *testing.T) {
 	const draft = `{"shopId":1,"title":"100 for 10","payValue":1000,"actualValue":10000,"stock":5,` +
 		`"beginTime":"2026-01-02T20:00:00Z","endTime":"2099-01-02T21:00:00Z","guards":`
 	vs := &fakeVouchers{}
-	a := newAPI(t, func(cfg *Config) { cfg.Vouchers = vs })
+	a := newAPI(t, func(cfg *setup) { cfg.Vouchers = vs })
 	w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/seckill", body: draft +
 		`{"limits":{"perUser":{"requests":5,"seconds":10}},"conditions":{"minAgeDays":7,"dryRun":true}}}`})
 	if w.Code != http.StatusCreated {
@@ -280,7 +281,7 @@ func TestGuardsOfAVoucher(t *testing.T) {
 		},
 	} {
 		var got voucher.Change
-		a := newAPI(t, func(cfg *Config) { cfg.VoucherChanges = seesChange{into: &got} })
+		a := newAPI(t, func(cfg *setup) { cfg.VoucherChanges = seesChange{into: &got} })
 		if w := asAdmin(t, a,
 			request{method: http.MethodPatch, target: "/voucher/5", body: c.body}); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
@@ -313,7 +314,7 @@ func TestGuardsThatAreNotThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got voucher.Change
-			a := newAPI(t, func(cfg *Config) { cfg.VoucherChanges, cfg.Gatekeeper = seesChange{into: &got}, c.gate })
+			a := newAPI(t, func(cfg *setup) { cfg.VoucherChanges, cfg.Gatekeeper = seesChange{into: &got}, c.gate })
 			w := asAdmin(t, a, request{
 				method: http.MethodPatch, target: "/voucher/5", body: `{"guards":` + c.guards + `}`,
 				header: map[string]string{"Accept-Language": c.lang},
@@ -328,7 +329,7 @@ func TestGuardsThatAreNotThere(t *testing.T) {
 
 // seesChange keeps what is changed.
 type seesChange struct {
-	VoucherChanges
+	shop.VoucherChanges
 	into *voucher.Change
 }
 

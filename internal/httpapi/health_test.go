@@ -18,7 +18,7 @@ func check(name string, required bool, err error) Check {
 	return Check{Name: name, Required: required, Run: func(context.Context) error { return err }}
 }
 
-func withChecks(checks ...Check) func(*Config) { return func(cfg *Config) { cfg.Checks = checks } }
+func withChecks(checks ...Check) func(*setup) { return func(cfg *setup) { cfg.Checks = checks } }
 
 func TestReadiness(t *testing.T) {
 	t.Parallel()
@@ -110,7 +110,7 @@ func TestCheckThatHangs(t *testing.T) {
 func TestReportIsShared(t *testing.T) {
 	t.Parallel()
 	var runs, ahead atomic.Int64
-	a := newAPI(t, func(cfg *Config) {
+	a := newAPI(t, func(cfg *setup) {
 		cfg.Now = func() time.Time { return noon.Add(time.Duration(ahead.Load())) }
 		cfg.Checks = []Check{{Name: "redis", Required: true, Run: func(ctx context.Context) error {
 			runs.Add(1)
@@ -141,7 +141,7 @@ func TestReportIsShared(t *testing.T) {
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
-	h := newAPI(t, func(cfg *Config) { cfg.OperationsHosts = []string{"example.com"} }).Operations(metrics)
+	h := newAPI(t, func(cfg *setup) { cfg.OperationsHosts = []string{"example.com"} }).Operations(metrics)
 	for target, status := range map[string]int{
 		"/metrics": http.StatusTeapot, "/healthz": 200, "/readyz": 200, "/debug/pprof/": 200,
 		"/debug/pprof/goroutine?debug=1": 200,
@@ -164,7 +164,7 @@ func TestOperations(t *testing.T) {
 // another name is refused.
 func TestOperationsHosts(t *testing.T) {
 	t.Parallel()
-	h := newAPI(t, func(cfg *Config) { cfg.OperationsHosts = []string{"server-1"} }).Operations(http.NotFoundHandler())
+	h := newAPI(t, func(cfg *setup) { cfg.OperationsHosts = []string{"server-1"} }).Operations(http.NotFoundHandler())
 	for host, known := range map[string]bool{
 		"10.1.2.3:9090": true, "10.1.2.3": true, "[fd00::1]:9090": true, "[::1]": true, "localhost:9090": true,
 		"LOCALHOST.": true, "a.localhost": true, "server-1": true, "Server-1:9090": true, "": true,
@@ -181,7 +181,7 @@ func TestOperationsHosts(t *testing.T) {
 			}
 		}
 	}
-	every := newAPI(t, func(cfg *Config) { cfg.OperationsHosts = []string{"*"} }).Operations(http.NotFoundHandler())
+	every := newAPI(t, func(cfg *setup) { cfg.OperationsHosts = []string{"*"} }).Operations(http.NotFoundHandler())
 	w := httptest.NewRecorder()
 	every.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, healthzPath, nil))
 	if w.Code != http.StatusOK {

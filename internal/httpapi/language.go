@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/gin-gonic/gin"
 	"github.com/maypok86/otter/v2"
 	xlanguage "golang.org/x/text/language"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/words"
 )
 
@@ -40,7 +42,7 @@ func newLanguages() (*languages, error) {
 
 // choose returns the language that the caller prefers, English when the header cannot be read.
 func (l *languages) choose(h http.Header) words.Language {
-	accepted := joinedHeader(h["Accept-Language"])
+	accepted := httpkit.JoinHeader(h["Accept-Language"])
 	if accepted == "" || len(accepted) > maxAcceptLanguage {
 		return words.English
 	}
@@ -57,10 +59,11 @@ func (l *languages) choose(h http.Header) words.Language {
 	return choice
 }
 
-// joinedHeader returns the lines of a list header as one line that means the same (RFC 9110, section 5.3).
-func joinedHeader(lines []string) string {
-	if len(lines) == 1 {
-		return lines[0]
-	}
-	return strings.Join(lines, ",")
+// speak returns the language in which texts of the answer are written, and says so in its header.
+func (a *API) speak(c *gin.Context) words.Language {
+	l := a.languages.choose(c.Request.Header)
+	h := c.Writer.Header()
+	h["Content-Language"] = a.languages.names[l]
+	h.Add("Vary", "Accept-Language")
+	return l
 }

@@ -6,12 +6,6 @@ import (
 	"time"
 )
 
-// busy reports whether more than half of what may be in flight is. No request may then keep its permit only to wait.
-func (a *API) busy() bool {
-	taken, size := a.inFlight.Taken()
-	return taken > size/2
-}
-
 const (
 	limitShards = 64 // a power of two
 	// shardCallers is how many callers a shard knows in each of its two generations: half a million in all, some 40

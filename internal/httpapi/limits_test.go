@@ -33,7 +33,7 @@ func TestOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// 128 less what the three other classes have for themselves.
 		const slots, requests, takes = 104, 2000, 50 * time.Millisecond
-		a := newAPI(t, withPurchases(slowPurchases(takes)), func(cfg *Config) { cfg.MaxInFlight = 128 })
+		a := newAPI(t, withPurchases(slowPurchases(takes)), func(cfg *setup) { cfg.MaxInFlight = 128 })
 		type outcome struct {
 			status     int
 			retryAfter string
@@ -75,7 +75,7 @@ func TestOverload(t *testing.T) {
 func saturate(a *API) (release func()) {
 	var permits []bulkhead.Permit
 	for _, c := range []bulkhead.Class{bulkhead.Purchase, bulkhead.OwnRead, bulkhead.PublicRead} {
-		for s, ok := a.inFlight.Try(c); ok; s, ok = a.inFlight.Try(c) {
+		for s, ok := a.cfg.InFlight.Try(c); ok; s, ok = a.cfg.InFlight.Try(c) {
 			permits = append(permits, s)
 		}
 	}
@@ -127,7 +127,7 @@ func TestRoutesInOverload(t *testing.T) {
 		if got := ask(); got != c.empty {
 			t.Errorf("%s %s, empty: %d, want %d", c.method, c.target, got, c.empty)
 		}
-		if taken, _ := a.inFlight.Taken(); taken != 0 {
+		if taken, _ := a.cfg.InFlight.Taken(); taken != 0 {
 			t.Fatalf("%s %s does not release its permit", c.method, c.target)
 		}
 	}
@@ -172,7 +172,7 @@ func TestPanicReleasesItsPermit(t *testing.T) {
 func TestNoWaitingWhenBusy(t *testing.T) {
 	t.Parallel()
 	var waited []time.Duration
-	a := newAPI(t, func(cfg *Config) { cfg.MaxInFlight = 16 }, withPurchases(fakePurchases{
+	a := newAPI(t, func(cfg *setup) { cfg.MaxInFlight = 16 }, withPurchases(fakePurchases{
 		buy: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
 			waited = append(waited, wait)
 			return order.Order{ID: orderID, Status: order.Queued}, nil
@@ -185,7 +185,7 @@ func TestNoWaitingWhenBusy(t *testing.T) {
 	for _, others := range []int{0, 7, 8, 11} {
 		var permits []bulkhead.Permit
 		for range others {
-			s, ok := a.inFlight.Try(bulkhead.Purchase)
+			s, ok := a.cfg.InFlight.Try(bulkhead.Purchase)
 			if !ok {
 				t.Fatalf("%d purchases are too many", others)
 			}
@@ -328,7 +328,7 @@ func TestUserLimitForgets(t *testing.T) {
 func TestUserRate(t *testing.T) {
 	t.Parallel()
 	var ahead, bought atomic.Int64
-	a := newAPI(t, func(cfg *Config) {
+	a := newAPI(t, func(cfg *setup) {
 		cfg.UserRate, cfg.UserBurst = 1, 3
 		cfg.Now = func() time.Time { return noon.Add(time.Duration(ahead.Load())) }
 	}, withPurchases(fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {

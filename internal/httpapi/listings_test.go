@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
 )
@@ -51,7 +52,7 @@ func staleVouchers() snapshotOf {
 	return s
 }
 
-func withListings(l Listings) func(*Config) { return func(cfg *Config) { cfg.Listings = l } }
+func withListings(l shop.Listings) func(*setup) { return func(cfg *setup) { cfg.Listings = l } }
 
 // listed is a list as it is read back.
 type listed struct {

@@ -183,13 +183,13 @@ func TestStreamEndsInTime(t *testing.T) {
 		return errors.Join(err, ctx.Err())
 	})
 	stats := withSaleStats(func(int64) (audit.SaleStats, error) { return saleStats(), nil })
-	soonExpired := func(cfg *Config) { cfg.Now = func() time.Time { return noon.Add(time.Hour - 10*time.Millisecond) } }
+	soonExpired := func(cfg *setup) { cfg.Now = func() time.Time { return noon.Add(time.Hour - 10*time.Millisecond) } }
 	for name, change := range map[string]func(*API){
 		"it lasts too long": func(a *API) { a.cfg.Streams.Lifetime = 10 * time.Millisecond }, "its token expires": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			changes := []func(*Config){watch, stats}
+			changes := []func(*setup){watch, stats}
 			if change == nil {
 				changes = append(changes, soonExpired)
 			}
@@ -232,7 +232,7 @@ func TestWaitEndsWithTheToken(t *testing.T) {
 			waits <- wait
 			return orderIn(order.Queued), nil
 		},
-	}), func(cfg *Config) { cfg.Now = func() time.Time { return noon.Add(time.Hour - 10*time.Millisecond) } })
+	}), func(cfg *setup) { cfg.Now = func() time.Time { return noon.Add(time.Hour - 10*time.Millisecond) } })
 	do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5?wait=5s"})
 	do(t, a, request{method: http.MethodGet, target: "/order/5?wait=5s"})
 	for range 2 {
@@ -308,7 +308,7 @@ func TestCallerLeavesStream(t *testing.T) {
 			<-ctx.Done()
 			ended <- ctx.Err()
 			return errors.Join(err, ctx.Err())
-		}), func(cfg *Config) {
+		}), func(cfg *setup) {
 			cfg.Observe = func(method, route string, status int, code string, _ time.Duration) {
 				counted <- fmt.Sprintf("%s %s %d %q", method, route, status, code)
 			}
@@ -383,7 +383,7 @@ func TestTooManyStreams(t *testing.T) {
 	t.Parallel()
 	steps := make(chan step, 3)
 	a := newAPI(t, withWatch(script(steps)),
-		withSaleStats(func(int64) (audit.SaleStats, error) { return saleStats(), nil }), func(cfg *Config) {
+		withSaleStats(func(int64) (audit.SaleStats, error) { return saleStats(), nil }), func(cfg *setup) {
 			cfg.Streams = httpkit.NewStreams(1, 10)
 		})
 	addr := start(t, a.Server(""))
@@ -421,7 +421,7 @@ func TestTooManyStreamsOfOneUser(t *testing.T) {
 		case <-end:
 		}
 		return err
-	}), func(cfg *Config) { cfg.Streams = httpkit.NewStreams(20_000, 2) })
+	}), func(cfg *setup) { cfg.Streams = httpkit.NewStreams(20_000, 2) })
 	addr := start(t, a.Server(""))
 	follow := func(authorization string) *bufio.Reader {
 		t.Helper()

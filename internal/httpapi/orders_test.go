@@ -237,7 +237,7 @@ func TestOrderPageValues(t *testing.T) {
 	}
 }
 
-func withOrders(f fakeOrders) func(*Config) { return func(cfg *Config) { cfg.Orders = f } }
+func withOrders(f fakeOrders) func(*setup) { return func(cfg *setup) { cfg.Orders = f } }
 
 // history is what happened to an order that was paid too late.
 func history() []order.Event {

@@ -61,7 +61,7 @@ func TestWait(t *testing.T) {
 			asked = wait
 			return order.Order{ID: 5}, nil
 		},
-	}), func(cfg *Config) { cfg.MaxWait = 20 * time.Second })
+	}), func(cfg *setup) { cfg.MaxWait = 20 * time.Second })
 	for text, want := range map[string]time.Duration{
 		"": 0, "?": 0, "?wait=0": 0, "?wait=500ms": 500 * time.Millisecond, "?wait=2s": 2 * time.Second,
 		"?wait=20s": 20 * time.Second, "?wait=1.5s": 1500 * time.Millisecond,

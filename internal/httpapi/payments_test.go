@@ -18,7 +18,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-func withPayments(f fakePayments) func(*Config) { return func(cfg *Config) { cfg.Payments = f } }
+func withPayments(f fakePayments) func(*setup) { return func(cfg *setup) { cfg.Payments = f } }
 
 func TestPay(t *testing.T) {
 	t.Parallel()
@@ -130,7 +130,7 @@ func TestPaymentCallback(t *testing.T) {
 		}
 		confirmed++
 		return nil
-	}}), func(cfg *Config) {
+	}}), func(cfg *setup) {
 		cfg.Callbacks[""] = func(h http.Header) (func([]byte) (order.Notice, error), error) {
 			if h.Get("X-Signature") != "s" {
 				return nil, fmt.Errorf("%w: %v", order.ErrBadNotice, h)
@@ -192,8 +192,8 @@ func TestPaymentCallbackRefusals(t *testing.T) {
 // read, of the others few are read at once and for a short time, and buyers buy meanwhile.
 func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 	t.Parallel()
-	settings := []func(*Config){
-		withPayments(fakePayments{confirm: func(order.Notice) error { return nil }}), func(cfg *Config) {
+	settings := []func(*setup){
+		withPayments(fakePayments{confirm: func(order.Notice) error { return nil }}), func(cfg *setup) {
 			cfg.MaxInFlight = 1
 			cfg.Callbacks[""] = func(h http.Header) (func([]byte) (order.Notice, error), error) {
 				if h.Get("X-Signature") == "" {
@@ -205,8 +205,10 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 			}
 		},
 	}
-	a, patient := newAPI(t, settings...), newAPI(t, settings...)
-	patient.callbackTime = time.Hour // so that all are read at once, however long it takes until they are there
+	const maxCallback, maxCallbacks = 4 << 10, 64
+	a := newAPI(t, settings...)
+	// All are read at once, however long it takes until they are there.
+	patient := newAPI(t, append(settings, func(cfg *setup) { cfg.CallbackTime = time.Hour })...)
 	addr, patientAddr := start(t, a.Server("")), start(t, patient.Server(""))
 	askAt := func(addr, rest string) (net.Conn, *bufio.Reader) {
 		t.Helper()
@@ -246,7 +248,7 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 		askAt(patientAddr, "X-Signature: s\r\n"+half)
 	}
 	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		reading, _ := patient.callbacks.Taken()
+		reading, _ := patient.cfg.Apart[0].Taken()
 		if reading == maxCallbacks {
 			break
 		}
@@ -336,7 +338,7 @@ func TestPricesWithoutAProvider(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newAPI(t, func(cfg *Config) {
+			a := newAPI(t, func(cfg *setup) {
 				cfg.NoProvider, cfg.RequireProvider = tc.none, tc.required
 				cfg.Vouchers = pricedVouchers{&fakeVouchers{}}
 			})

@@ -259,7 +259,7 @@ func TestCallerHangsUp(t *testing.T) {
 						cancel()
 					}
 					return order.Order{}, c.err
-				}}), func(cfg *Config) {
+				}}), func(cfg *setup) {
 				cfg.Observe = func(_, _ string, _ int, observed string, _ time.Duration) { code = observed }
 			})
 			doWith(t, ctx, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
@@ -290,7 +290,7 @@ func TestReadRunsOutOfTime(t *testing.T) {
 }
 
 // busy limits users, but not below what a test needs.
-func busy(cfg *Config) { cfg.UserRate, cfg.UserBurst = maxUserRate, 100_000_000 }
+func busy(cfg *setup) { cfg.UserRate, cfg.UserBurst = maxUserRate, 100_000_000 }
 
 // Half a million people take the path of a purchase in one second. The ceilings are what it costs now, all of it
 // in this package and Gin: the request id and its header, the Location and its header, the body, and two in Gin's tree
@@ -348,8 +348,8 @@ func BenchmarkBuy(b *testing.B) {
 }
 
 // withOrdinarySale has ordinary vouchers sold by buy.
-func withOrdinarySale(buy func(userID, voucherID int64, key string) (order.Order, error)) func(*Config) {
-	return func(cfg *Config) {
+func withOrdinarySale(buy func(userID, voucherID int64, key string) (order.Order, error)) func(*setup) {
+	return func(cfg *setup) {
 		cfg.BuyOrdinary = func(_ context.Context, userID, voucherID int64, key string) (order.Order, error) {
 			return buy(userID, voucherID, key)
 		}

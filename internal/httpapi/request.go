@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/invalid"
 )
 
@@ -77,7 +78,7 @@ func (a *API) record(c *gin.Context, e event) {
 	switch {
 	case e.code == codeInternal:
 		level = slog.LevelError
-	case e.status >= http.StatusInternalServerError && e.code != codePaused && e.route != readyzPath:
+	case e.status >= http.StatusInternalServerError && e.code != httpkit.CodePaused && e.route != readyzPath:
 		level = slog.LevelWarn
 	}
 	ctx := c.Request.Context()

@@ -59,7 +59,7 @@ func TestUnexpectedErrorsAreLogged(t *testing.T) {
 			t.Parallel()
 			var log lines
 			a := newAPI(t, withLog(&log, slog.LevelInfo),
-				func(cfg *Config) { cfg.Vouchers = &fakeVouchers{get: c.get} })
+				func(cfg *setup) { cfg.Vouchers = &fakeVouchers{get: c.get} })
 			w := do(t, a, request{
 				method: http.MethodGet, target: "/voucher/5", header: map[string]string{"X-Request-Id": "the-id"},
 			})
@@ -123,7 +123,7 @@ func TestObserve(t *testing.T) {
 	}
 	var got []seen
 	at := noon
-	a := newAPI(t, func(cfg *Config) {
+	a := newAPI(t, func(cfg *setup) {
 		cfg.Now = func() time.Time { at = at.Add(time.Millisecond); return at }
 		cfg.Observe = func(method, route string, status int, code string, took time.Duration) {
 			if took <= 0 {
@@ -175,7 +175,7 @@ func TestTrustedProxies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log lines
-			a := newAPI(t, withLog(&log, slog.LevelDebug), func(cfg *Config) {
+			a := newAPI(t, withLog(&log, slog.LevelDebug), func(cfg *setup) {
 				cfg.Addresses = behind(t, c.trusted...)
 			})
 			do(t, a, request{
@@ -201,7 +201,7 @@ func TestCORS(t *testing.T) {
 		for i := 0; i < len(header); i += 2 {
 			h[header[i]] = header[i+1]
 		}
-		w := do(t, newAPI(t, func(cfg *Config) { cfg.AllowedOrigins = allowed }),
+		w := do(t, newAPI(t, func(cfg *setup) { cfg.AllowedOrigins = allowed }),
 			request{method: method, target: target, header: h})
 		return w.Header(), w.Code
 	}

@@ -10,7 +10,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/bulkhead"
+	"seckill/internal/voucher"
 )
 
 // serve adapts a route to Gin: the only place where requests are authenticated, answers written, and requests logged
@@ -73,9 +75,9 @@ func (a *API) run(
 		}
 	}
 	if !r.Uncounted {
-		permit, ok := a.inFlight.Try(r.Class)
+		permit, ok := a.cfg.InFlight.Try(r.Class)
 		if !ok {
-			return httpkit.Identity{}, httpkit.Answer{}, errOverloaded
+			return httpkit.Identity{}, httpkit.Answer{}, httpkit.ErrOverloaded
 		}
 		defer permit.Release()
 	}
@@ -108,18 +110,16 @@ func (a *API) comesWithBadTokens(c *gin.Context, now time.Time) bool {
 	return a.failed.any(now) && a.failed.spent(a.cfg.Addresses.Of(c.Request), now)
 }
 
-// isAdmin reports whether an admin calls a route that is for all.
-func (a *API) isAdmin(req *http.Request) bool {
-	who, err := a.auth.identify(req.Header)
-	return err == nil && who.Admin()
-}
-
 // authorize returns who calls, where the route needs to know, or why they may not. It uses no store.
 func (a *API) authorize(r *httpkit.Route, c *gin.Context, now time.Time) (httpkit.Identity, error) {
-	if r.Access == httpkit.ForAll {
-		return httpkit.Identity{}, nil
-	}
 	req := c.Request
+	if r.Access == httpkit.ForAll {
+		if !r.Recognizes {
+			return httpkit.Identity{}, nil
+		}
+		who, _ := a.auth.identify(req.Header) // who has no valid token is nobody
+		return who, nil
+	}
 	who, err := a.auth.identify(req.Header)
 	if r.QueryToken && errors.Is(err, errNoToken) {
 		who, err = a.auth.identifyQuery(req)
@@ -148,4 +148,22 @@ func refusalOf(access httpkit.Access) error {
 	default:
 		return httpkit.ErrForbidden
 	}
+}
+
+// checkLimits refuses a caller who asks for units of the sale in the path too often, on routes on which its limits
+// hold. Admins have none. A sale without guards, or one that is not known here, costs a look into memory: no store is
+// asked.
+func (a *API) checkLimits(r *httpkit.Route, c *gin.Context, who httpkit.Identity) error {
+	if !r.Limited || a.cfg.Gatekeeper == nil || who.Admin() {
+		return nil
+	}
+	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
+	if bad != nil {
+		return nil // the handler says so
+	}
+	set := a.cfg.GuardsOf(id)
+	if set == nil {
+		return nil
+	}
+	return a.cfg.Gatekeeper.Limits(c, who, id, set)
 }

@@ -39,12 +39,12 @@ func TestMissingParts(t *testing.T) {
 			{method: http.MethodPost, target: "/admin/deadletter/9-0/discard"},
 		},
 	}
-	for part, remove := range map[string]func(*Config){
-		"changes": func(c *Config) { c.VoucherChanges = nil }, "orders": func(c *Config) { c.Orders = nil },
-		"payments":  func(c *Config) { c.Payments = nil },
-		"callbacks": func(c *Config) { c.Callbacks = nil }, "ordinary sales": func(c *Config) { c.BuyOrdinary = nil },
-		"sale stats": func(c *Config) { c.SaleStats = nil }, "audit": func(c *Config) { c.Audit = nil },
-		"dead letters": func(c *Config) { c.DeadLetters = nil },
+	for part, remove := range map[string]func(*setup){
+		"changes": func(c *setup) { c.VoucherChanges = nil }, "orders": func(c *setup) { c.Orders = nil },
+		"payments":  func(c *setup) { c.Payments = nil },
+		"callbacks": func(c *setup) { c.Callbacks = nil }, "ordinary sales": func(c *setup) { c.BuyOrdinary = nil },
+		"sale stats": func(c *setup) { c.SaleStats = nil }, "audit": func(c *setup) { c.Audit = nil },
+		"dead letters": func(c *setup) { c.DeadLetters = nil },
 	} {
 		a, whole := newAPI(t, remove, withPurchases(fakePurchases{order: foundOrder(orderIn(1))})), newAPI(t)
 		for _, req := range targets[part] {
@@ -63,7 +63,7 @@ func TestMissingParts(t *testing.T) {
 			}
 		}
 	}
-	a := newAPI(t, func(c *Config) { c.VoucherChanges = nil })
+	a := newAPI(t, func(c *setup) { c.VoucherChanges = nil })
 	wantProblem(t, asAdmin(t, a, request{method: http.MethodPatch, target: "/voucher/5", body: "{}"}),
 		http.StatusMethodNotAllowed, "METHOD")
 }
@@ -72,7 +72,7 @@ func TestMissingParts(t *testing.T) {
 // segment wins, and paths beside the routes are refused in the same way everywhere.
 func TestNeighbouringPaths(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, func(c *Config) { c.AllowedOrigins = []string{"*"} })
+	a := newAPI(t, func(c *setup) { c.AllowedOrigins = []string{"*"} })
 	for _, c := range []struct {
 		method, target string
 		status         int

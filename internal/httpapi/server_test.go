@@ -223,7 +223,7 @@ func TestHangUpCancels(t *testing.T) {
 // A keep-alive connection survives refusals.
 func TestConnectionSurvivesRefusals(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, func(cfg *Config) {
+	a := newAPI(t, func(cfg *setup) {
 		cfg.Vouchers = &fakeVouchers{get: func(int64) (voucher.Shown, error) { panic("a bug") }}
 	})
 	conn, r := dial(t, start(t, a.Server("")))

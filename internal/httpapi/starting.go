@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/problem"
 	"seckill/internal/kit/words"
 )
@@ -19,7 +20,7 @@ func StartingServer() (*http.Server, error) {
 		return nil, err
 	}
 	bodies, err := problem.Render(problem.Problem{
-		Type: problemType + "unavailable", Code: codeUnavailable, Status: http.StatusServiceUnavailable,
+		Type: problemType + "unavailable", Code: httpkit.CodeUnavailable, Status: http.StatusServiceUnavailable,
 		Title: "Temporarily unavailable",
 		Detail: "This instance starts, and waits for its stores. Nothing was done, and repeating the request is " +
 			"harmless.",

@@ -16,7 +16,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-func withChanges(f fakeChanges) func(*Config) { return func(cfg *Config) { cfg.VoucherChanges = f } }
+func withChanges(f fakeChanges) func(*setup) { return func(cfg *setup) { cfg.VoucherChanges = f } }
 
 // voucherActionRequests are requests that change a voucher, each a good one.
 var voucherActionRequests = []request{
@@ -124,7 +124,7 @@ func TestChangeVoucherReadsItsFields(t *testing.T) {
 		a := newAPI(t, withChanges(fakeChanges{
 			change: func(_ voucher.Author, _ int64, c voucher.Change) error { got = c; return nil },
 		}),
-			func(cfg *Config) { cfg.Zone = time.FixedZone("Asia/Shanghai", 8*60*60) })
+			func(cfg *setup) { cfg.Zone = time.FixedZone("Asia/Shanghai", 8*60*60) })
 		if w := asAdmin(t, a,
 			request{method: http.MethodPatch, target: "/voucher/5", body: body}); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)

@@ -53,7 +53,7 @@ func seckillVoucher() voucher.Shown {
 
 func TestVoucherDocuments(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, func(cfg *Config) {
+	a := newAPI(t, func(cfg *setup) {
 		cfg.Vouchers = &fakeVouchers{
 			get: func(id int64) (voucher.Shown, error) {
 				if id == 1 {
@@ -107,7 +107,7 @@ func TestVoucherErrors(t *testing.T) {
 		voucher.ErrNotFound: "NOT_FOUND", order.ErrUnavailable: "UNAVAILABLE", errors.New("x"): "INTERNAL",
 		context.DeadlineExceeded: "UNAVAILABLE",
 	} {
-		a := newAPI(t, func(cfg *Config) {
+		a := newAPI(t, func(cfg *setup) {
 			cfg.Vouchers = &fakeVouchers{
 				get:  func(int64) (voucher.Shown, error) { return voucher.Shown{}, err },
 				list: func(int64) ([]voucher.Shown, error) { return nil, err },
@@ -124,7 +124,7 @@ func TestVoucherErrors(t *testing.T) {
 // A time that JSON cannot represent is an error, not half an answer.
 func TestAnswerThatCannotBeRendered(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, func(cfg *Config) {
+	a := newAPI(t, func(cfg *setup) {
 		cfg.Vouchers = &fakeVouchers{get: func(int64) (voucher.Shown, error) {
 			v := seckillVoucher()
 			v.Sale.End = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -138,7 +138,7 @@ func TestAnswerThatCannotBeRendered(t *testing.T) {
 func TestFindVouchers(t *testing.T) {
 	t.Parallel()
 	var got voucher.Search
-	a := newAPI(t, func(cfg *Config) {
+	a := newAPI(t, func(cfg *setup) {
 		cfg.Vouchers = &fakeVouchers{all: func(q voucher.Search) (voucher.Found, error) {
 			got = q
 			if q.Limit == 1 {
@@ -191,10 +191,10 @@ func object(fields map[string]string) string {
 }
 
 // create posts a body as an admin and returns the answer and what was created.
-func create(tb testing.TB, target, body string, change ...func(*Config)) (response, int, []voucher.Voucher) {
+func create(tb testing.TB, target, body string, change ...func(*setup)) (response, int, []voucher.Voucher) {
 	tb.Helper()
 	kept := &fakeVouchers{}
-	a := newAPI(tb, append(change, func(cfg *Config) { cfg.Vouchers = kept })...)
+	a := newAPI(tb, append(change, func(cfg *setup) { cfg.Vouchers = kept })...)
 	w := asAdmin(tb, a, request{method: http.MethodPost, target: target, body: body})
 	if w.Code == http.StatusCreated {
 		return read(tb, w), w.Code, kept.stored()
@@ -346,7 +346,7 @@ func TestTimesWithoutAZone(t *testing.T) {
 	shanghai := time.FixedZone("Asia/Shanghai", 8*60*60)
 	body := goodBody()
 	body["beginTime"], body["endTime"] = `"2026-01-02T20:00:00"`, `"2026-01-02T23:00:00.5+08:00"`
-	_, status, created := create(t, "/voucher/seckill", object(body), func(cfg *Config) { cfg.Zone = shanghai })
+	_, status, created := create(t, "/voucher/seckill", object(body), func(cfg *setup) { cfg.Zone = shanghai })
 	if status != http.StatusCreated {
 		t.Fatal(status)
 	}
@@ -363,7 +363,7 @@ func TestHiddenFromThePublic(t *testing.T) {
 	t.Parallel()
 	hidden := seckillVoucher()
 	hidden.ID, hidden.VisibleFrom = 5, noon.Add(time.Hour)
-	a := newAPI(t, func(cfg *Config) {
+	a := newAPI(t, func(cfg *setup) {
 		cfg.Vouchers = &fakeVouchers{
 			get: func(int64) (voucher.Shown, error) { return voucher.Shown{}, voucher.ErrNotFound },
 			all: func(q voucher.Search) (voucher.Found, error) {

@@ -72,7 +72,7 @@ func TestPlaceAnswers(t *testing.T) {
 		},
 	} {
 		test.place.VoucherID, test.place.UserID, test.place.Position, test.place.JoinedAt = 5, buyerID, 4711, noon
-		a := newAPI(t, func(cfg *Config) { cfg.Waitlists = fakeWaitlists{place: test.place} })
+		a := newAPI(t, func(cfg *setup) { cfg.Waitlists = fakeWaitlists{place: test.place} })
 		w := do(t, a, request{method: http.MethodPost, target: "/voucher/5/waitlist"})
 		if w.Code != test.status || w.Body.String() != test.want {
 			t.Errorf("%s: %d %s\nwant %s", name, w.Code, w.Body, test.want)
@@ -88,7 +88,7 @@ func TestAcceptAnswers(t *testing.T) {
 		waitlist.Refused: http.StatusConflict,
 	} {
 		place := waitlist.Place{VoucherID: 5, UserID: buyerID, State: state, OrderID: orderID, JoinedAt: noon}
-		a := newAPI(t, func(cfg *Config) { cfg.Waitlists = fakeWaitlists{place: place} })
+		a := newAPI(t, func(cfg *setup) { cfg.Waitlists = fakeWaitlists{place: place} })
 		w := do(t, a, request{method: http.MethodPost, target: "/voucher/5/waitlist/accept"})
 		if w.Code != want || (w.Header().Get("Location") != "") != (want != http.StatusConflict) {
 			t.Errorf("%s: %d, Location %q", state, w.Code, w.Header().Get("Location"))
@@ -102,7 +102,7 @@ func TestLeavingTellsNoHiddenVoucher(t *testing.T) {
 	t.Parallel()
 	answers := map[string]bool{}
 	for _, err := range []error{waitlist.ErrNoPlace, voucher.ErrNotFound, voucher.ErrNotSeckill} {
-		a := newAPI(t, func(cfg *Config) { cfg.Waitlists = fakeWaitlists{err: err} })
+		a := newAPI(t, func(cfg *setup) { cfg.Waitlists = fakeWaitlists{err: err} })
 		w := do(t, a, request{method: http.MethodPost, target: "/voucher/5/waitlist/leave"})
 		wantProblem(t, w, http.StatusNotFound, "NOT_FOUND")
 		answers[w.Body.String()] = true

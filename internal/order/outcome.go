@@ -126,7 +126,7 @@ type outcomeRow struct {
 // generated from it or tested against it. A row's index is its outcome; negative outcomes count from the end.
 //
 // A new refusal needs a code in scripts/seckill.lua, its constant, error and row here, a rule in
-// internal/httpapi/errors_table.go and its description in web/openapi.yaml; then make docs. Tests say what is missing.
+// internal/httpapi/shop/errors.go and its description in web/openapi.yaml; then make docs. Tests say what is missing.
 var outcomeRows = [...]outcomeRow{
 	{outcome: Accepted, word: "accepted", answer: "accepted", final: true},
 	{outcome: AlreadyBought, word: "already_bought", answer: "already_bought", err: &AlreadyBoughtError{}, final: true},

@@ -315,7 +315,9 @@ func TestReadThatWaitedDropsOtherData(t *testing.T) {
 		}
 		read <- err
 	}()
-	testkit.Eventually(t, func() bool { return rediskit.Info(r.ctx(), r.commands, "clients")["blocked_clients"] == "1" })
+	testkit.Eventually(t, func() bool {
+		return rediskit.Info(r.ctx(), r.commands, "clients")["blocked_clients"] == "1"
+	})
 	r.carry("1/another")
 	if err := r.CheckFormat(r.ctx(), 0); !errors.Is(err, partition.ErrFormat) {
 		t.Fatal(err)

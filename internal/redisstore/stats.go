@@ -135,7 +135,9 @@ func (s *Store) WaitingIn(ctx context.Context, number int) (partition.Waiting, e
 	if err != nil {
 		return partition.Waiting{}, err
 	}
-	w := partition.Waiting{Orders: b.Waiting, Oldest: b.Oldest, DeadLetters: b.Dead, Node: rediskit.AddressOf(s.commands, node)}
+	w := partition.Waiting{
+		Orders: b.Waiting, Oldest: b.Oldest, DeadLetters: b.Dead, Node: rediskit.AddressOf(s.commands, node),
+	}
 	if w.At, err = s.TimeIn(ctx, number); err != nil {
 		return partition.Waiting{}, err
 	}

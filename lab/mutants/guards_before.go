@@ -104,7 +104,7 @@ func beforeGuards() []mutant.Mutant {
 		packageMutant("leaving tells a hidden voucher from none", api, "TestLeavingTellsNoHiddenVoucher$",
 			"NOT_SECKILL",
 			mutant.Change{
-				File: "internal/httpapi/waitlists.go", From: `errors.Is(err, voucher.ErrNotSeckill) || errors`,
+				File: "internal/httpapi/shop/waitlists.go", From: `errors.Is(err, voucher.ErrNotSeckill) || errors`,
 				To: `errors`,
 			},
 		),

@@ -44,7 +44,7 @@ func inAdmission() []mutant.Mutant {
 			},
 		),
 		serverMutant("already bought, without the order's id", "F02", "want 400 that name the order",
-			mutant.Change{File: "internal/httpapi/errors_table.go", From: `		Members: alreadyBoughtMembers,
+			mutant.Change{File: "internal/httpapi/shop/errors.go", From: `		Members: alreadyBoughtMembers,
 `, To: ``},
 		),
 		serverMutant("already bought, with another id", "F02", "I6 winners get their own order; sold out is true",

@@ -146,7 +146,7 @@ func (a bankAdapter) post(ctx context.Context, path, key string, body, answer an
 	return json.NewDecoder(res.Body).Decode(answer)
 }
 
-// readBankCallback is an httpapi.CallbackReader.
+// readBankCallback is a shop.CallbackReader.
 func readBankCallback(h http.Header) (func([]byte) (order.Notice, error), error) {
 	signature, err := hex.DecodeString(h.Get("Bank-Signature"))
 	if err != nil || len(signature) != sha512.Size {

@@ -15,7 +15,9 @@ import (
 
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
@@ -35,8 +37,8 @@ const (
 
 var rules = authtoken.Rules{Secret: []byte(key)}
 
-// shop is the service as cmd/server wires it, with the given providers, for ordinary vouchers, which need no Redis.
-type shop struct {
+// seller is the service as cmd/server wires it, with the given providers, for ordinary vouchers, which need no Redis.
+type seller struct {
 	t       *testing.T
 	ledger  *sqlstore.Store
 	voucher int64
@@ -64,7 +66,7 @@ func openLedger(t *testing.T) *sqlstore.Store {
 }
 
 // openShop opens the shop on a ledger with the sandbox and, if it is not nil, the bank; first is the default provider.
-func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *shop {
+func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *seller {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	toSandbox, err := sandbox.NewProvider([]byte(key), quiet)
@@ -76,7 +78,7 @@ func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *shop
 		t.Fatal(err)
 	}
 	providers := service.Providers{Default: first, ByName: map[string]service.Provider{sandbox.Name: toSandbox}}
-	callbacks := map[string]httpapi.CallbackReader{sandbox.Name: notices.Read}
+	callbacks := map[string]shop.CallbackReader{sandbox.Name: notices.Read}
 	if b != nil {
 		providers.ByName[bankName], callbacks[bankName] = bankAdapter{b.at.URL}, readBankCallback
 	}
@@ -91,18 +93,28 @@ func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *shop
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = payments.Run(ctx) })
-	s := &shop{t: t, ledger: ledger, notices: notices, stop: sync.OnceFunc(func() {
+	s := &seller{t: t, ledger: ledger, notices: notices, stop: sync.OnceFunc(func() {
 		stop()
 		running.Wait()
 		notifier.Close()
 		known.Close()
 	})}
 	t.Cleanup(s.stop)
+	inFlight, streams := bulkhead.New(100, 0, bulkhead.Requests()...), httpkit.NewStreams(1, 1)
+	sells, err := shop.New(shop.Config{
+		Front: httpkit.Front{
+			Bodies: httpkit.Bodies{Limit: 1 << 16}, Streams: streams, Now: time.Now, Zone: time.UTC,
+		},
+		Vouchers: struct{ shop.Vouchers }{}, Purchases: struct{ shop.Purchases }{},
+		Payments: payments, Callbacks: callbacks, BuyOrdinary: service.NewDirectSales(ledger, ids{}).Buy,
+		MaxWait: time.Second, InFlight: inFlight,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	api, err := httpapi.New(httpapi.Config{
-		Vouchers: struct{ httpapi.Vouchers }{}, Purchases: struct{ httpapi.Purchases }{},
-		Payments: payments, Callbacks: callbacks,
-		BuyOrdinary: service.NewDirectSales(ledger, ids{}).Buy, Tokens: rules, Log: quiet, Zone: time.UTC,
-		BodyLimit: 1 << 16, MaxWait: time.Second, MaxInFlight: 100, UserBurst: 30, Streams: httpkit.NewStreams(1, 1),
+		Routes: sells.Routes(), Rules: shop.Rules(), Tokens: rules, Log: quiet,
+		BodyLimit: 1 << 16, MaxWait: time.Second, InFlight: inFlight, UserBurst: 30, Streams: streams,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +140,7 @@ type answered struct {
 	text string
 }
 
-func (s *shop) post(path string, header map[string]string, body string) (a answered) {
+func (s *seller) post(path string, header map[string]string, body string) (a answered) {
 	s.t.Helper()
 	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodPost, path, strings.NewReader(body))
 	for name, value := range header {
@@ -146,7 +158,7 @@ func (s *shop) post(path string, header map[string]string, body string) (a answe
 	return a
 }
 
-func (s *shop) asBuyer(want int, path string, args ...any) answered {
+func (s *seller) asBuyer(want int, path string, args ...any) answered {
 	s.t.Helper()
 	a := s.post(fmt.Sprintf(path, args...), s.token(), "")
 	if a.status != want {
@@ -156,14 +168,14 @@ func (s *shop) asBuyer(want int, path string, args ...any) answered {
 }
 
 // order buys a voucher and starts to pay.
-func (s *shop) order() (orderID string, payment answered) {
+func (s *seller) order() (orderID string, payment answered) {
 	s.t.Helper()
 	orderID = s.asBuyer(http.StatusCreated, "/voucher/buy/%d", s.voucher).data.OrderID
 	return orderID, s.asBuyer(http.StatusOK, "/order/%s/pay", orderID)
 }
 
 // calls sends a callback to a route and expects a status.
-func (s *shop) calls(want int, route, header string, body []byte, signature string) {
+func (s *seller) calls(want int, route, header string, body []byte, signature string) {
 	s.t.Helper()
 	if a := s.post(route, map[string]string{header: signature}, string(body)); a.status != want {
 		s.t.Errorf("%s: %d %s, want %d", route, a.status, a.text, want)
@@ -171,7 +183,7 @@ func (s *shop) calls(want int, route, header string, body []byte, signature stri
 }
 
 // stands checks the order's state and its payments, each as "id provider reference state".
-func (s *shop) stands(orderID, status string, payments ...string) {
+func (s *seller) stands(orderID, status string, payments ...string) {
 	s.t.Helper()
 	var id int64
 	if _, err := fmt.Sscan(orderID, &id); err != nil {
@@ -235,7 +247,7 @@ func TestBank(t *testing.T) {
 }
 
 // refunded requests a refund, and waits until the money has been sent back.
-func (s *shop) refunded(orderID string) {
+func (s *seller) refunded(orderID string) {
 	s.t.Helper()
 	for {
 		a := s.post("/order/"+orderID+"/refund", s.token(), "")
@@ -248,7 +260,7 @@ func (s *shop) refunded(orderID string) {
 	}
 }
 
-func (s *shop) token() map[string]string {
+func (s *seller) token() map[string]string {
 	s.t.Helper()
 	token, err := authtoken.Sign(rules, buyer, "", time.Hour, time.Now())
 	if err != nil {

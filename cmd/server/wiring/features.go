@@ -8,8 +8,8 @@ import (
 
 	"seckill/internal/feature"
 	"seckill/internal/features"
-	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/clientip"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
@@ -48,13 +48,13 @@ type sales struct {
 	*service.Purchases
 }
 
-// FrontFor returns what the core's interface provides to features' routes.
+// FrontFor returns what the core's interface provides to routes.
 func FrontFor(
-	cfg config.Config, shop *Shop, streams *httpkit.Streams, addresses *clientip.Addresses,
+	cfg config.Config, parts *Shop, streams *httpkit.Streams, addresses *clientip.Addresses,
 ) httpkit.Front {
 	return httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}, Streams: streams, Now: time.Now, Zone: cfg.Server.Location,
-		Address: addresses.Of, Orders: httpapi.OrderPages(shop.Orders),
+		Address: addresses.Of, Orders: shop.OrderPages(parts.Orders),
 	}
 }
 

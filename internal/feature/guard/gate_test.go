@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/feature/guard/ticket"
-	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/clientip"
 	"seckill/internal/order"
@@ -65,17 +65,13 @@ func (g *gated) open(tb testing.TB, asked ...Guard) http.Handler {
 	g.unknown = unknown
 	cfg := featuretest.Config(nil, Rules(), apitest.State{})
 	cfg.Gatekeeper, cfg.GuardsOf = NewGate(all, NewEntry(all, g), unknown, front, true), g.of
-	cfg.FindVoucher, cfg.Purchases, cfg.Addresses = g.Find, sells{of: g}, addresses
-	api, err := httpapi.New(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return api.Handler()
+	cfg.Addresses = addresses
+	return featuretest.WithShop(tb, cfg, shop.Config{FindVoucher: g.Find, Purchases: sells{of: g}})
 }
 
 // sells is a shop that sells to everybody who is let in.
 type sells struct {
-	httpapi.Purchases
+	shop.Purchases
 	of *gated
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"seckill/internal/feature"
 	"seckill/internal/feature/redemption"
-	"seckill/internal/httpapi"
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"
@@ -22,7 +22,7 @@ import (
 
 // purchases has one order, for everybody.
 type purchases struct {
-	httpapi.Purchases
+	shop.Purchases
 	order order.Order
 }
 
@@ -32,7 +32,7 @@ func (p purchases) Order(context.Context, int64, int64, time.Duration) (order.Or
 
 // orders has one order, without a history.
 type orders struct {
-	httpapi.Orders
+	shop.Orders
 	order order.Order
 }
 
@@ -53,19 +53,17 @@ func TestWhoReadsCodes(t *testing.T) {
 			RedeemedAt: coupon(s).RedeemedAt,
 		}
 		cfg := featuretest.Config(nil, redemption.Rules(), apitest.State{})
-		cfg.Purchases, cfg.Orders = purchases{order: o}, orders{order: o}
-		cfg.Coupon = redemption.ShownCoupon(fakeTills{coupon: coupon(s)})
-		api, err := httpapi.New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		api := featuretest.WithShop(t, cfg, shop.Config{
+			Purchases: purchases{order: o}, Orders: orders{order: o},
+			Coupon: redemption.ShownCoupon(fakeTills{coupon: coupon(s)}),
+		})
 		by := map[bool]string{true: `,"redeemedBy":"till 70"`}[s == order.Redeemed]
 		for target, tc := range map[string]struct{ token, code string }{
 			"/order/5":       {apitest.Token(t, apitest.BuyerID, ""), "0A6F-ZXWA-HPRG-DBFQ"},
 			"/admin/order/5": {apitest.Token(t, apitest.AdminID, authtoken.RoleAdmin), "····-····-····-DBFQ"},
 		} {
 			req := apitest.Request{Method: http.MethodGet, Target: target}
-			w := ask(t, api.Handler(), tc.token, req)
+			w := ask(t, api, tc.token, req)
 			want := `"coupon":{"code":"` + tc.code + `","validUntil":"2026-01-02T13:00:00Z"` + by + `}`
 			if !strings.Contains(w.Body.String(), want) {
 				t.Errorf("%s, %s: %s, want %s", target, s, w.Body, want)

@@ -38,7 +38,9 @@ type Envelope struct {
 type Warning struct {
 	Code    string `json:"code"`
 	Field   string `json:"field"`
-	Message string `json:"message"` // in the caller's language
+	Message string `json:"message"` // Text in the caller's language, which the writer sets
+
+	Text words.Text `json:"-"`
 }
 
 // Render is apart from write, where the answer would have to be on the heap for it: those of a rush have a body

@@ -48,10 +48,18 @@ type Failure struct {
 // CodeOf returns the code for an answer of an admission.
 func CodeOf(a order.Answer) string { return strings.ToUpper(string(a)) }
 
+// Codes that are asked about, or that several parts answer.
+const (
+	CodePaused      = "PAUSED"
+	CodeUnavailable = "UNAVAILABLE"
+	CodeUnknown     = "UNKNOWN_OUTCOME"
+	CodeRateLimited = "RATE_LIMITED"
+)
+
 // Rule maps the errors that it matches to a failure.
 type Rule struct {
 	Matches func(error) bool
 	Failure Failure
-	// Early: a sale in a rush answers so, most of all. Of features it stands before the core's rules that it does not.
+	// Early: a sale in a rush answers so, most of all. Such rules stand before all others.
 	Early bool
 }

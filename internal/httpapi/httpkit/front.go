@@ -9,7 +9,7 @@ import (
 	"seckill/internal/order"
 )
 
-// Front is what the core's interface gives to features' routes.
+// Front is what the interface gives to routes.
 type Front struct {
 	Bodies  Bodies
 	Streams *Streams

@@ -3,6 +3,7 @@ package httpkit
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -16,6 +17,10 @@ var (
 	ErrTooLarge = errors.New("request body is too large")
 	// ErrForbidden says that the caller is no admin, nor whoever else may do this.
 	ErrForbidden = errors.New("the admin role is required")
+	// ErrNoRoute says that there is nothing at the path.
+	ErrNoRoute = errors.New("no such route")
+	// ErrOverloaded says that too many requests are in flight at this instance.
+	ErrOverloaded = errors.New("too many requests in flight")
 )
 
 // SizeError replaces the error about a body beyond the limit by ErrTooLarge. A body that declares its length is refused
@@ -47,4 +52,12 @@ func RawWriter(c *gin.Context) http.ResponseWriter {
 // Author is who makes a change, and with which request.
 func Author(c *gin.Context, who Identity) voucher.Author {
 	return voucher.Author{AdminID: who.UserID, Request: c.Writer.Header().Get("X-Request-Id")}
+}
+
+// JoinHeader returns the lines of a list header as one line that means the same (RFC 9110, section 5.3).
+func JoinHeader(lines []string) string {
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	return strings.Join(lines, ",")
 }

@@ -33,6 +33,7 @@ type Route struct {
 	QueryToken   bool     // the token may stand in the query: for browsers' EventSource, which sends no headers
 	Limited      bool     // the limits of the sale in its path hold
 	Uncounted    bool     // not among the requests in flight: it uses no store, or has a bound of its own
+	Recognizes   bool     // it is for all, and shows some callers more: a valid token says who calls, any other nobody
 	Handle       Handler
 }
 
@@ -65,6 +66,9 @@ func QueryToken(r *Route) { r.QueryToken, r.Query = true, append(r.Query, TokenN
 
 // Plain writes errors as the tutorial does, for its frontend.
 func Plain(r *Route) { r.Format, r.Foreign = PlainEnvelope, true }
+
+// Recognizes makes a route for all look at a token that comes with the request.
+func Recognizes(r *Route) { r.Recognizes = true }
 
 // Body is for a route whose handler reads a body.
 func Body(r *Route) { r.Body = true }

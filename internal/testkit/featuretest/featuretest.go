@@ -1,16 +1,19 @@
 // Package featuretest serves a feature's routes over HTTP for its tests, with the core's handling of every request:
-// tokens, limits, the error table. The core's own routes do not work there.
+// tokens, limits, the error table, which has the core's rules too.
 package featuretest
 
 import (
 	"log/slog"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/testkit/apitest"
 )
 
@@ -27,16 +30,38 @@ func Serve(tb testing.TB, routes []httpkit.Route, rules []httpkit.Rule, s apites
 // Config returns the configuration that Serve uses, for features whose tests also need routes of the core.
 func Config(routes []httpkit.Route, rules []httpkit.Rule, s apitest.State) httpapi.Config {
 	cfg := httpapi.Config{
-		Vouchers: struct{ httpapi.Vouchers }{}, Purchases: struct{ httpapi.Purchases }{},
-		Routes: routes, Rules: rules,
+		Routes: routes, Rules: slices.Concat(shop.Rules(), rules),
 		Log: slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: []byte(apitest.Secret)}, Now: apitest.Noon,
-		Zone: time.UTC, BodyLimit: apitest.BodyLimit, MaxWait: 30 * time.Second, MaxInFlight: 20_000, UserBurst: 30,
-		Streams: Streams(),
+		BodyLimit: apitest.BodyLimit, MaxWait: 30 * time.Second, UserBurst: 30,
+		InFlight: bulkhead.New(20_000, 0, bulkhead.Requests()...),
+		Streams:  Streams(),
 	}
 	if s.Strict {
 		cfg.UserRate, cfg.UserBurst = 1, 1
 	}
 	return cfg
+}
+
+// WithShop returns an API with this configuration and also routes of the core, on the given parts.
+func WithShop(tb testing.TB, cfg httpapi.Config, parts shop.Config) http.Handler {
+	tb.Helper()
+	if parts.Vouchers == nil {
+		parts.Vouchers = struct{ shop.Vouchers }{}
+	}
+	parts.Front = httpkit.Front{
+		Bodies: httpkit.Bodies{Limit: cfg.BodyLimit}, Streams: cfg.Streams, Now: cfg.Now, Zone: time.UTC,
+	}
+	parts.Gatekeeper, parts.MaxWait, parts.InFlight = cfg.Gatekeeper, cfg.MaxWait, cfg.InFlight
+	sells, err := shop.New(parts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cfg.Routes = append(sells.Routes(), cfg.Routes...)
+	api, err := httpapi.New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return api.Handler()
 }
 
 // Streams returns a limit of streams that tests never reach.

@@ -12,7 +12,9 @@ import (
 
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/config"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
@@ -20,7 +22,7 @@ import (
 
 // Buyer is the part of a purchase service that baselines implement.
 type Buyer interface {
-	// Buy is like that of httpapi.Purchases, for one unit of the voucher.
+	// Buy is like that of shop.Purchases, for one unit of the voucher.
 	Buy(ctx context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error)
 }
 
@@ -30,14 +32,25 @@ func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
 	if err != nil {
 		return err
 	}
-	api, err := httpapi.New(httpapi.Config{
-		Vouchers: noVouchers{}, Purchases: purchases{b},
+	inFlight := bulkhead.New(defaults.HTTP.MaxInFlight, 0, bulkhead.Requests()...)
+	streams := httpkit.NewStreams(defaults.HTTP.MaxStreams, defaults.HTTP.UserStreams)
+	sells, err := shop.New(shop.Config{
+		Front: httpkit.Front{
+			Bodies: httpkit.Bodies{Limit: defaults.HTTP.BodyLimit}, Streams: streams, Now: time.Now,
+			Zone: defaults.Server.Location,
+		},
+		Vouchers: noVouchers{}, Purchases: purchases{b}, MaxWait: defaults.HTTP.MaxWait, InFlight: inFlight,
 		FindVoucher: func(_ context.Context, id int64) (voucher.Voucher, error) { return voucher.Voucher{ID: id}, nil },
-		Log:         slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Tokens:      authtoken.Rules{Secret: secret},
-		Zone:        defaults.Server.Location, BodyLimit: defaults.HTTP.BodyLimit, MaxWait: defaults.HTTP.MaxWait,
-		MaxInFlight: defaults.HTTP.MaxInFlight, UserBurst: defaults.HTTP.UserBurst,
-		Streams: httpkit.NewStreams(defaults.HTTP.MaxStreams, defaults.HTTP.UserStreams),
+	})
+	if err != nil {
+		return err
+	}
+	api, err := httpapi.New(httpapi.Config{
+		Routes: sells.Routes(), Rules: shop.Rules(),
+		Log:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Tokens:    authtoken.Rules{Secret: secret},
+		BodyLimit: defaults.HTTP.BodyLimit, MaxWait: defaults.HTTP.MaxWait,
+		InFlight: inFlight, UserBurst: defaults.HTTP.UserBurst, Streams: streams,
 	})
 	if err != nil {
 		return err

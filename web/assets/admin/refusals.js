@@ -1,6 +1,6 @@
 // @ts-check
 // Why a sale refuses requests, in the order shown: rows that change places each second cannot be read.
-// Generated from internal/httpapi/errors_table.go by make docs.
+// Generated from internal/httpapi/shop/errors.go by make docs.
 
 /** @type {({code: string} & Record<import('../words.js').Language, string>)[]} */
 export const REFUSALS = [

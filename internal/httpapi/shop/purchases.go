@@ -1,4 +1,4 @@
-package httpapi
+package shop
 
 import (
 	"context"
@@ -37,11 +37,11 @@ type Purchases interface {
 	Watch(ctx context.Context, userID, orderID int64, yield func(o order.Order, changed bool) error) error
 }
 
-// orderFailedError says that a purchase was accepted and waited for, and could not be recorded.
-type orderFailedError struct{ order order.Order }
+// OrderFailedError says that a purchase was accepted and waited for, and could not be recorded.
+type OrderFailedError struct{ Order order.Order }
 
-func (e *orderFailedError) Error() string {
-	return fmt.Sprintf("order %d failed: %s", e.order.ID, e.order.Reason)
+func (e *OrderFailedError) Error() string {
+	return fmt.Sprintf("order %d failed: %s", e.Order.ID, e.Order.Reason)
 }
 
 // purchase is what both routes into a sale do: it buys so many units, or for 0 as many as the query says. An order
@@ -73,7 +73,7 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order
 	}
 	o, err := a.cfg.Purchases.Buy(c.Request.Context(), who.UserID, v, order.QuantityOf(units), wait)
 	if err == nil && o.Status == order.Failed {
-		o, err = order.Order{}, &orderFailedError{o}
+		o, err = order.Order{}, &OrderFailedError{o}
 	}
 	finish(err)
 	return o, err
@@ -87,7 +87,7 @@ func (a *API) wait(values param.Query, who httpkit.Identity) (time.Duration, *in
 	if d > 0 {
 		d = max(0, min(d, who.Left(a.cfg.Now())))
 	}
-	if d > 0 && a.busy() {
+	if taken, size := a.cfg.InFlight.Taken(); taken > size/2 {
 		d = 0
 	}
 	return d, p
@@ -116,7 +116,7 @@ func (a *API) unitsInBody(c *gin.Context) (int64, error) {
 		return 0, nil
 	}
 	var units *int64
-	err := a.bodies.Read(c, jsonbody.Optional(jsonbody.Integer, "quantity", &units))
+	err := a.cfg.Bodies.Read(c, jsonbody.Optional(jsonbody.Integer, "quantity", &units))
 	if err != nil || units == nil {
 		return 0, err
 	}
@@ -145,7 +145,7 @@ func (a *API) buyOrdinary(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 	}
 	o, err := a.cfg.BuyOrdinary(c.Request.Context(), who.UserID, id, key)
 	if key == "" && errors.Is(err, order.ErrUnknownOutcome) {
-		err = fmt.Errorf("%w: %w", errUnkeyedOutcome, err)
+		err = fmt.Errorf("%w: %w", ErrUnkeyedOutcome, err)
 	}
 	if err != nil {
 		return httpkit.Answer{}, err

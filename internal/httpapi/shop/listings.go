@@ -1,4 +1,4 @@
-package httpapi
+package shop
 
 import (
 	"context"
@@ -36,19 +36,19 @@ const maxPages = 8
 
 // showVoucher answers GET /voucher/:id. One that is off the shelf, or hidden still, exists for admins only, a
 // rehearsal also for those who may buy in it.
-func (a *API) showVoucher(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+func (a *API) showVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
 		return httpkit.Answer{}, err
 	}
 	s, err := a.cfg.Listings.Voucher(c.Request.Context(), id)
-	if errors.Is(err, voucher.ErrNotFound) && a.isAdmin(c.Request) {
+	if errors.Is(err, voucher.ErrNotFound) && who.Admin() {
 		return a.showHidden(c.Request.Context(), id)
 	}
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	if !a.shows(s.Vouchers[0].Voucher, c.Request) {
+	if !shows(s.Vouchers[0].Voucher, who) {
 		return httpkit.Answer{}, voucher.ErrNotFound
 	}
 	r, err := renderingOf(s.Content)
@@ -60,14 +60,9 @@ func (a *API) showVoucher(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, e
 	return a.answerShown(&shown{prepared: r.voucher(), snapshot: s, tail: appendStale(tail, s.Stale)}), nil
 }
 
-// shows reports whether the voucher exists for the caller. Who they are is looked at only where it matters.
-func (a *API) shows(v voucher.Voucher, r *http.Request) bool {
-	onShelf := v.Status == voucher.OnShelf
-	if onShelf && !v.Rehearsal() {
-		return true
-	}
-	who, err := a.auth.identify(r.Header)
-	return err == nil && (who.Admin() || onShelf && v.Admits(who.UserID))
+// shows reports whether the voucher exists for the caller.
+func shows(v voucher.Voucher, who httpkit.Identity) bool {
+	return who.Admin() || v.Status == voucher.OnShelf && v.Admits(who.UserID)
 }
 
 // showHidden shows an admin a voucher that the public does not see, as the ledger has it.

@@ -1,4 +1,4 @@
-package httpapi
+package shop
 
 import (
 	"context"
@@ -115,7 +115,7 @@ func (a *API) command(c *gin.Context, who httpkit.Identity, action voucher.Actio
 	if id = c.Param("id"); !isEntryID(id) {
 		return "", "", order.ErrNoDeadLetter
 	}
-	if err := a.bodies.Read(c, jsonbody.Required(jsonbody.Text("why", &why))); err != nil {
+	if err := a.cfg.Bodies.Read(c, jsonbody.Required(jsonbody.Text("why", &why))); err != nil {
 		return "", "", err
 	}
 	why = strings.TrimSpace(why)

@@ -1,4 +1,4 @@
-package httpapi
+package shop
 
 import (
 	"context"
@@ -48,14 +48,14 @@ type VoucherChanges interface {
 func (a *API) createOrdinary(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	var d voucher.Draft
 	fields := append(a.draftFields(&d, voucher.Ordinary), jsonbody.Integer("perUser", &d.PerUser))
-	if err := a.bodies.Read(c, fields...); err != nil {
+	if err := a.cfg.Bodies.Read(c, fields...); err != nil {
 		return httpkit.Answer{}, err
 	}
 	if err := a.checkDraft(d); err != nil {
 		return httpkit.Answer{}, err
 	}
 	v, err := a.cfg.Vouchers.CreateOrdinary(c.Request.Context(), httpkit.Author(c, who), d)
-	return a.created(c, v, err)
+	return a.created(v, err)
 }
 
 // createSeckill answers POST /voucher/seckill.
@@ -71,14 +71,14 @@ func (a *API) createSeckill(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 		jsonbody.Required(a.timeField("endTime", &sd.End)),
 		a.guardsField(&sd.Guards),
 	)
-	if err := a.bodies.Read(c, fields...); err != nil {
+	if err := a.cfg.Bodies.Read(c, fields...); err != nil {
 		return httpkit.Answer{}, err
 	}
 	if err := a.checkDraft(d); err != nil {
 		return httpkit.Answer{}, err
 	}
 	v, err := a.cfg.Vouchers.CreateSeckill(c.Request.Context(), httpkit.Author(c, who), d, sd)
-	return a.created(c, v, err)
+	return a.created(v, err)
 }
 
 // draftFields are the fields that both kinds of voucher are created from. The route says the kind; some clients say it
@@ -102,7 +102,7 @@ func (a *API) draftFields(d *voucher.Draft, kind voucher.Kind) []jsonbody.Field 
 }
 
 // created answers with a new voucher, and warns of a price that nobody can pay here.
-func (a *API) created(c *gin.Context, v voucher.Shown, err error) (httpkit.Answer, error) {
+func (a *API) created(v voucher.Shown, err error) (httpkit.Answer, error) {
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -111,8 +111,7 @@ func (a *API) created(c *gin.Context, v voucher.Shown, err error) (httpkit.Answe
 		Envelope: httpkit.Envelope{Data: adminView(v)},
 	}
 	if a.cfg.NoProvider && v.PayValue > 0 {
-		l := a.speak(c)
-		ans.Envelope.Warnings = []httpkit.Warning{{Code: "NO_PROVIDER", Field: "payValue", Message: noProvider()[l]}}
+		ans.Envelope.Warnings = []httpkit.Warning{{Code: "NO_PROVIDER", Field: "payValue", Text: noProvider()}}
 	}
 	return ans, nil
 }
@@ -204,7 +203,7 @@ func (a *API) changeVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	} {
 		fields = append(fields, jsonbody.Forbidden(name, invalid.Immutable, nil))
 	}
-	if err := a.bodies.Read(c, fields...); err != nil {
+	if err := a.cfg.Bodies.Read(c, fields...); err != nil {
 		return httpkit.Answer{}, err
 	}
 	if ofGuards != (guards.Change{}) {
@@ -221,7 +220,7 @@ func (a *API) addStock(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 		return httpkit.Answer{}, err
 	}
 	var delta int64
-	if err := a.bodies.Read(c, jsonbody.Required(jsonbody.Integer("delta", &delta))); err != nil {
+	if err := a.cfg.Bodies.Read(c, jsonbody.Required(jsonbody.Integer("delta", &delta))); err != nil {
 		return httpkit.Answer{}, err
 	}
 	return changed(a.cfg.VoucherChanges.AddStock(c.Request.Context(), httpkit.Author(c, who), id, delta, key))

@@ -1,4 +1,4 @@
-package httpapi
+package shop
 
 import (
 	"bytes"
@@ -149,7 +149,7 @@ func hasTag(h http.Header, tag string) bool {
 	if given == nil {
 		return false
 	}
-	for one := range strings.SplitSeq(joinedHeader(given), ",") {
+	for one := range strings.SplitSeq(httpkit.JoinHeader(given), ",") {
 		if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag[len("W/"):] {
 			return true
 		}
@@ -163,7 +163,7 @@ func takesGzip(h http.Header) bool {
 	if given == nil {
 		return false
 	}
-	for one := range strings.SplitSeq(joinedHeader(given), ",") {
+	for one := range strings.SplitSeq(httpkit.JoinHeader(given), ",") {
 		name, weight, _ := strings.Cut(one, ";")
 		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
 			continue

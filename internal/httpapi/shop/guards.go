@@ -1,4 +1,4 @@
-package httpapi
+package shop
 
 import (
 	"errors"
@@ -7,30 +7,11 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
-	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
-
-// checkLimits refuses a caller who asks for units of the sale in the path too often, on routes on which its limits
-// hold. Admins have none. A sale without guards, or one that is not known here, costs a look into memory: no store is
-// asked.
-func (a *API) checkLimits(r *httpkit.Route, c *gin.Context, who httpkit.Identity) error {
-	if !r.Limited || a.cfg.Gatekeeper == nil || who.Admin() {
-		return nil
-	}
-	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
-	if bad != nil {
-		return nil // the handler says so
-	}
-	set := a.cfg.GuardsOf(id)
-	if set == nil {
-		return nil
-	}
-	return a.cfg.Gatekeeper.Limits(c, who, id, set)
-}
 
 // enter returns nil if the guards of a voucher's sale let the caller in. A sale without guards costs a comparison:
 // they come with the voucher that is bought. A hidden sale has guards too, as it may be shown by Redis' clock
@@ -56,7 +37,7 @@ func (a *API) reserve(
 
 // outcomeOf is what came of units that were asked for.
 func outcomeOf(err error) httpkit.Outcome {
-	_, failed := errors.AsType[*orderFailedError](err)
+	_, failed := errors.AsType[*OrderFailedError](err)
 	switch {
 	case err == nil, failed: // units that come back were won
 		return httpkit.Won

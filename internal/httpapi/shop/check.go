@@ -1,4 +1,4 @@
-package httpapi
+package shop
 
 import (
 	"net/http"
@@ -38,13 +38,4 @@ func (a *API) check(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) 
 	return httpkit.Answer{Status: http.StatusOK, Speak: func(in words.Language) any {
 		return checkJSON{At: httpkit.ShownTime(now), Go: preflight.Go(lines), Lines: httpkit.CheckLines(lines, in)}
 	}}, nil
-}
-
-// speak returns the language in which texts of the answer are written, and says so in its header.
-func (a *API) speak(c *gin.Context) words.Language {
-	l := a.languages.choose(c.Request.Header)
-	h := c.Writer.Header()
-	h["Content-Language"] = a.languages.names[l]
-	h.Add("Vary", "Accept-Language")
-	return l
 }

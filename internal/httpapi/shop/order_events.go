@@ -1,6 +1,7 @@
-package httpapi
+package shop
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,4 +64,12 @@ func sendOrder(s *httpkit.Stream, o order.Order) error {
 		return fmt.Errorf("rendering an order: %w", err)
 	}
 	return s.Send("event: order\nid: " + o.Status.String() + "\ndata: " + string(data) + "\n\n")
+}
+
+// whyEnded returns why the work of a stream's handler ended: what ended its context, if that was the service, else err.
+func whyEnded(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, order.ErrStopping) || errors.Is(cause, httpkit.ErrStreamOver) {
+		return cause
+	}
+	return err
 }

@@ -1,4 +1,4 @@
-package httpapi
+package shop
 
 import (
 	"errors"
@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
@@ -25,11 +24,11 @@ func alreadyBoughtMembers(body []byte, _ words.Language, err error) []byte {
 
 // orderFailedMembers adds the order that failed, and why.
 func orderFailedMembers(body []byte, _ words.Language, err error) []byte {
-	e, _ := errors.AsType[*orderFailedError](err)
+	e, _ := errors.AsType[*OrderFailedError](err)
 	body = append(body, `,"data":`...)
-	body = appendOrderRef(body, e.order.ID, e.order.Quantity, order.Failed)
+	body = appendOrderRef(body, e.Order.ID, e.Order.Quantity, order.Failed)
 	body = append(body, `,"reason":`...)
-	body = httpkit.AppendJSON(body, string(e.order.Reason))
+	body = httpkit.AppendJSON(body, string(e.Order.Reason))
 	return append(body, '}')
 }
 
@@ -74,17 +73,6 @@ func insufficientStockMembers(body []byte, _ words.Language, err error) []byte {
 	body = append(body, `,"data":{"left":`...)
 	body = strconv.AppendInt(body, e.Left, 10)
 	return append(body, '}')
-}
-
-// invalidMembers adds everything that is wrong with the request.
-func invalidMembers(body []byte, l words.Language, err error) []byte {
-	e, _ := errors.AsType[*invalid.Error](err)
-	said := make([]invalid.Said, len(e.Problems))
-	for i, p := range e.Problems {
-		said[i] = p.In(l)
-	}
-	body = append(body, `,"errors":`...)
-	return httpkit.AppendJSON(body, said)
 }
 
 // appendOrderRef appends {"orderId":"…","status":"…" without the closing brace. A status that is not known is left out.

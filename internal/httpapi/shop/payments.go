@@ -1,4 +1,4 @@
-package httpapi
+package shop
 
 import (
 	"context"
@@ -122,9 +122,9 @@ func (a *API) paymentCallback(c *gin.Context, _ httpkit.Identity) (httpkit.Answe
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	permit, ok := a.inFlight.Try(bulkhead.Purchase)
+	permit, ok := a.cfg.InFlight.Try(bulkhead.Purchase)
 	if !ok {
-		return httpkit.Answer{}, errOverloaded
+		return httpkit.Answer{}, httpkit.ErrOverloaded
 	}
 	defer permit.Release()
 	if err := a.cfg.Payments.Confirm(c.Request.Context(), notice); err != nil {
@@ -140,7 +140,7 @@ func (a *API) readCallback(c *gin.Context) (n order.Notice, err error) {
 	h["Connection"] = a.headers.closing
 	reader, configured := a.cfg.Callbacks[c.Param("provider")]
 	if !configured {
-		return order.Notice{}, errNoRoute
+		return order.Notice{}, httpkit.ErrNoRoute
 	}
 	read, err := reader(c.Request.Header)
 	if err != nil {
@@ -151,11 +151,11 @@ func (a *API) readCallback(c *gin.Context) (n order.Notice, err error) {
 	}
 	permit, ok := a.callbacks.Try(bulkhead.Purchase)
 	if !ok {
-		return order.Notice{}, errOverloaded
+		return order.Notice{}, httpkit.ErrOverloaded
 	}
 	defer permit.Release()
 	w := httpkit.RawWriter(c)
-	deadline := time.Now().Add(a.callbackTime)
+	deadline := time.Now().Add(a.cfg.CallbackTime)
 	// A writer without deadlines, such as a test's, has no connection that could be slow.
 	if err := http.NewResponseController(w).SetReadDeadline(deadline); err != nil &&
 		!errors.Is(err, http.ErrNotSupported) {

@@ -1,4 +1,4 @@
-package httpapi
+package shop
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -65,11 +66,16 @@ func (a *API) findOrder(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 	if err != nil && !errors.Is(err, order.ErrUnavailable) {
 		return httpkit.Answer{}, err
 	}
-	view := adminOrderJSON{orderJSON: ans.Envelope.Data.(orderJSON)} //nolint:forcetypeassert // orderAnswer's
-	for _, p := range payments {
-		view.Payments = append(view.Payments, paymentView(p))
+	views := make([]adminPaymentJSON, len(payments))
+	for i, p := range payments {
+		views[i] = paymentView(p)
 	}
-	ans.Envelope.Data, ans.Envelope.Stale = view, ans.Envelope.Stale || err != nil
+	speak := ans.Speak
+	ans.Speak = func(in words.Language) any {
+		shown := speak(in).(orderJSON) //nolint:forcetypeassert // orderAnswer's
+		return adminOrderJSON{orderJSON: shown, Payments: views}
+	}
+	ans.Envelope.Stale = ans.Envelope.Stale || err != nil
 	return ans, nil
 }
 
@@ -264,19 +270,23 @@ func (a *API) orderAnswer(c *gin.Context, o order.Order, forOwner bool) (httpkit
 		}
 		v.Coupon, stale = coupon, err != nil
 	}
-	if a.cfg.Orders != nil {
-		events, err := a.cfg.Orders.History(ctx, o)
-		if err != nil && !errors.Is(err, order.ErrUnavailable) {
-			return httpkit.Answer{}, err
-		}
-		stale = stale || err != nil
-		l := a.speak(c)
-		for _, e := range events {
-			v.History = append(v.History, eventJSON{
-				Status: e.Status.String(), At: httpkit.ShownTime(e.At), By: e.By, Why: e.Why.In(l),
-				WhyCode: e.Why.Code(), Until: e.Why.Until(),
-			})
-		}
+	if a.cfg.Orders == nil {
+		return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: v, Stale: stale}}, nil
 	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: v, Stale: stale}}, nil
+	events, err := a.cfg.Orders.History(ctx, o)
+	if err != nil && !errors.Is(err, order.ErrUnavailable) {
+		return httpkit.Answer{}, err
+	}
+	return httpkit.Answer{
+		Status: http.StatusOK, Envelope: httpkit.Envelope{Stale: stale || err != nil},
+		Speak: func(in words.Language) any {
+			for _, e := range events {
+				v.History = append(v.History, eventJSON{
+					Status: e.Status.String(), At: httpkit.ShownTime(e.At), By: e.By, Why: e.Why.In(in),
+					WhyCode: e.Why.Code(), Until: e.Why.Until(),
+				})
+			}
+			return v
+		},
+	}, nil
 }

@@ -1,0 +1,102 @@
+package shop
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/bulkhead"
+	"seckill/internal/kit/preflight"
+	"seckill/internal/order"
+	"seckill/internal/order/audit"
+	"seckill/internal/voucher"
+)
+
+// Config says what the routes call. Vouchers, Purchases and the front are required.
+type Config struct {
+	httpkit.Front
+
+	Vouchers  Vouchers
+	Purchases Purchases
+
+	// The routes of a part that is nil do not exist.
+	Listings       Listings
+	VoucherChanges VoucherChanges
+	Orders         Orders
+	Payments       Payments
+	Audit          Audit
+	Waitlists      Waitlists   // only together with FindVoucher
+	DeadLetters    DeadLetters // only together with Audit
+	Partitions     Partitions
+	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key of the user; "" is no key.
+	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, order.ErrUnavailable;
+	// order.ErrUnknownOutcome, after which repeating with the same key tells.
+	BuyOrdinary func(ctx context.Context, userID, voucherID int64, key string) (order.Order, error)
+	// FindVoucher returns a voucher, from memory as a rule, without its live state. voucher.ErrNotFound,
+	// order.ErrUnavailable.
+	FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
+	// Gatekeeper stands before sales with guards; nil: no sale may be given any.
+	Gatekeeper httpkit.Gatekeeper
+	// GuardFigures returns what a sale's guards did, as JSON, nil for nothing, and as lines of a CSV. Nil shows none.
+	// order.ErrUnavailable.
+	GuardFigures func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error)
+	// Coupon returns the coupon of an order as JSON, with its code masked or whole, or nil for none. It may write a
+	// code that is missing. order.ErrUnavailable. If it is nil, no order has a coupon, and no voucher may be
+	// redeemable.
+	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
+	// SaleStats returns how a sale goes now, across all instances. voucher.ErrNotFound, voucher.ErrNotSeckill,
+	// order.ErrUnavailable.
+	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)
+	// Check finds out what the list before a sale is made from, of a voucher's or with 0 of none, within seconds also
+	// while stores hang. voucher.ErrNotFound, voucher.ErrNotSeckill.
+	Check func(ctx context.Context, voucherID int64) (preflight.Facts, error)
+	// Callbacks read the payment providers' callbacks, only together with Payments: by the name in POST
+	// /payment/callback/:provider, and by "" for POST /payment/callback, which is the default provider's.
+	Callbacks map[string]CallbackReader
+	// NoProvider: no payment provider is configured. A voucher with a price is created with a warning then, or
+	// refused with RequireProvider.
+	NoProvider, RequireProvider bool
+	// CallbackTime is how long the body of a callback may take to arrive; 0: two seconds. Real ones come in one piece.
+	CallbackTime time.Duration
+	// MaxWait is the longest that ?wait= may ask for.
+	MaxWait time.Duration
+	// InFlight is the bound of requests that this instance works on at once. Above half of it no answer waits for
+	// ?wait=. A callback takes a permit once it is known who calls.
+	InFlight *bulkhead.Bulkhead
+}
+
+// API is the routes of the shop. It is safe for concurrent use.
+type API struct {
+	cfg       Config
+	callbacks *bulkhead.Bulkhead // payment callbacks whose body is being read
+	headers   fixedHeaders
+	joined    sync.Pool // of *[]byte, for answers that are joined into one write
+}
+
+// fixedHeaders are header values that are the same in every answer, allocated once. Nobody changes them.
+type fixedHeaders struct{ json, stream, noCache, gzip, closing []string }
+
+// New returns the shop's routes, or an error for a configuration that lacks something. It starts nothing.
+func New(cfg Config) (*API, error) {
+	if cfg.Vouchers == nil || cfg.Purchases == nil || cfg.Zone == nil || cfg.Streams == nil || cfg.Now == nil ||
+		cfg.InFlight == nil || cfg.MaxWait < 1 {
+		return nil, errors.New("shop: Vouchers, Purchases, Zone, Streams, Now, InFlight and MaxWait are required")
+	}
+	cfg.CallbackTime = cmp.Or(cfg.CallbackTime, callbackTime)
+	return &API{
+		cfg: cfg, callbacks: bulkhead.New(maxCallbacks, 0, bulkhead.Purchase),
+		headers: fixedHeaders{
+			json:    []string{"application/json"},
+			stream:  []string{"text/event-stream"},
+			noCache: []string{"no-cache"},
+			gzip:    []string{"gzip"},
+			closing: []string{"close"},
+		},
+	}, nil
+}
+
+// Apart returns the bounds of routes that have their own.
+func (a *API) Apart() []*bulkhead.Bulkhead { return []*bulkhead.Bulkhead{a.callbacks} }
