@@ -66,32 +66,38 @@ func Reconcile(ctx context.Context, env wiring.Env) error {
 		return err
 	}
 	defer w.Close(ctx)
-	balances, err := balances(ctx, w, *id)
+	return reconcile(ctx, w, env.Out, *id, *repair, *named)
+}
+
+// reconcile checks one voucher's sale, or all for id 0, prints what it finds, and returns cmdline.ErrFound if that is
+// not balanced.
+func reconcile(ctx context.Context, w *wiring.Tool, out io.Writer, id int64, repair, named bool) error {
+	balances, err := balances(ctx, w, id)
 	if err != nil {
 		return err
 	}
 	var restored []remains
-	if *id == 0 {
+	if id == 0 {
 		if restored, err = remaining(ctx, w); err != nil {
 			return err
 		}
 	}
-	if *named { // before a repair, which records them
+	if named { // before a repair, which records them
 		for _, b := range balances {
-			if err := printUntraced(ctx, w, env.Out, b.VoucherID); err != nil {
+			if err := printUntraced(ctx, w, out, b.VoucherID); err != nil {
 				return err
 			}
 		}
 	}
-	repaired, err := confirm(ctx, w, balances, *repair)
+	repaired, err := confirm(ctx, w, balances, repair)
 	if err != nil {
 		return err
 	}
-	if err := printBalances(env.Out, balances, repaired); err != nil {
+	if err := printBalances(out, balances, repaired); err != nil {
 		return err
 	}
 	for _, r := range restored {
-		if err := r.print(env.Out, *named); err != nil {
+		if err := r.print(out, named); err != nil {
 			return err
 		}
 	}

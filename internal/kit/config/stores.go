@@ -66,6 +66,18 @@ func checkRedis(c *Config, ps *problems) {
 		ps.add("SECKILL_REDIS_PREFIX", fmt.Sprintf("is %q", r.Prefix),
 			`at most 64 printable ASCII characters, none of { } * ? [ ] \`)
 	}
+	checkRedisMode(r, ps)
+	if r.CAFile != "" && !r.TLS {
+		ps.add("SECKILL_REDIS_CA_FILE", "is set, but SECKILL_REDIS_TLS is not", "SECKILL_REDIS_TLS=true with it")
+	}
+	if r.Replicas > 0 && r.ReplicaTimeout >= r.Timeout {
+		ps.add("SECKILL_REDIS_REPLICA_TIMEOUT", fmt.Sprintf("is %v, and SECKILL_REDIS_TIMEOUT is %v",
+			r.ReplicaTimeout, r.Timeout), "less than SECKILL_REDIS_TIMEOUT")
+	}
+}
+
+// checkRedisMode checks the settings that belong to some kinds of Redis only.
+func checkRedisMode(r *Redis, ps *problems) {
 	if r.Mode == "single" && len(r.Addrs) > 1 {
 		ps.add("SECKILL_REDIS_ADDRS", fmt.Sprintf("has %d addresses, but SECKILL_REDIS_MODE is single", len(r.Addrs)),
 			"one address, or another mode")
@@ -84,13 +96,6 @@ func checkRedis(c *Config, ps *problems) {
 	}
 	if r.Mode == "cluster" && r.DB != 0 {
 		ps.add("SECKILL_REDIS_DB", fmt.Sprintf("is %d, but SECKILL_REDIS_MODE is cluster", r.DB), "0")
-	}
-	if r.CAFile != "" && !r.TLS {
-		ps.add("SECKILL_REDIS_CA_FILE", "is set, but SECKILL_REDIS_TLS is not", "SECKILL_REDIS_TLS=true with it")
-	}
-	if r.Replicas > 0 && r.ReplicaTimeout >= r.Timeout {
-		ps.add("SECKILL_REDIS_REPLICA_TIMEOUT", fmt.Sprintf("is %v, and SECKILL_REDIS_TIMEOUT is %v",
-			r.ReplicaTimeout, r.Timeout), "less than SECKILL_REDIS_TIMEOUT")
 	}
 }
 

@@ -96,18 +96,25 @@ func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 		}
 	}
 	plan.removeHolders = append(plan.removeHolders, in.unreadableFields(holders)...)
+	plan.opening = in.opening(promised, extra)
+	return plan
+}
+
+// opening returns what the sale opens with: so many units of its stock are promised, and its holders have so many
+// beyond one each.
+func (in *rebuildInput) opening(promised, extra int64) order.Opening {
 	v := in.ledger.Voucher
-	plan.opening = order.Opening{
+	o := order.Opening{
 		Stock: max(0, v.Sale.Stock-promised), Extra: extra, Begin: v.Sale.Begin, End: v.Sale.End, Mode: order.SaleOpen,
 		Operation: in.ledger.Operation,
 	}
 	switch {
 	case v.Status != voucher.OnShelf:
-		plan.opening.Mode = order.SaleOffShelf
+		o.Mode = order.SaleOffShelf
 	case v.Sale.Paused:
-		plan.opening.Mode = order.SalePaused
+		o.Mode = order.SalePaused
 	}
-	return plan
+	return o
 }
 
 // takeForeign removes from what was read the claims of another voucher that had this one's id, and returns them: those

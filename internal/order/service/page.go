@@ -45,26 +45,31 @@ func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, li
 		Orders: slices.Clone(rows.orders), Total: rows.total, Stale: errs[0] != nil || errs[1] != nil || !all,
 	}
 	for _, q := range queued {
-		if slices.ContainsFunc(rows.orders, func(o order.Order) bool { return o.ID == q.ID }) {
-			continue // this order has its row
-		}
-		switch row, err := p.lookup.reader.order(ctx, q.ID); {
-		case errors.Is(err, order.ErrNotFound):
-		case err != nil:
-			q.Status, page.Stale = order.StatusUnknown, true
-		case !f.Passes(row) || row.ID >= before || rows.covers(row.ID, limit):
-			continue // this order belongs to another page, or is filtered out; it is counted in any case
-		default:
-			q = row // this order got its row after the rows were read
-		}
-		page.Total++
-		if q.ID < before {
-			page.Orders = append(page.Orders, q)
-		}
+		p.addQueued(ctx, &page, rows, q, ownQuestion{f, before, limit})
 	}
 	slices.SortFunc(page.Orders, func(a, b order.Order) int { return cmp.Compare(b.ID, a.ID) })
 	page.Orders = page.Orders[:min(len(page.Orders), limit)]
 	return page, nil
+}
+
+// addQueued adds an order that Redis has queued to a page of these rows, unless they have it, or it is not asked for.
+func (p *Purchases) addQueued(ctx context.Context, page *order.Page, rows ownRows, q order.Order, asked ownQuestion) {
+	if slices.ContainsFunc(rows.orders, func(o order.Order) bool { return o.ID == q.ID }) {
+		return // this order has its row
+	}
+	switch row, err := p.lookup.reader.order(ctx, q.ID); {
+	case errors.Is(err, order.ErrNotFound):
+	case err != nil:
+		q.Status, page.Stale = order.StatusUnknown, true
+	case !asked.filter.Passes(row) || row.ID >= asked.before || rows.covers(row.ID, asked.limit):
+		return // this order belongs to another page, or is filtered out; it is counted in any case
+	default:
+		q = row // this order got its row after the rows were read
+	}
+	page.Total++
+	if q.ID < asked.before {
+		page.Orders = append(page.Orders, q)
+	}
 }
 
 // maxOwnReads is how many queries for buyers' own orders are under way at once. While the ledger hangs, further callers
