@@ -48,5 +48,5 @@
 // takes the file's one write lock when it begins, which is stronger.
 //
 // It is one package because transactions cross its subjects: a row of an order, its history, its payment and its sale's
-// stock change together. A file has one subject.
+// stock change together. A file has one subject. Tables that no such transaction writes are in package installation.
 package sqlstore

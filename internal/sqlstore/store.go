@@ -5,12 +5,15 @@ import (
 	"log/slog"
 	"time"
 
+	"seckill/internal/sqlstore/installation"
 	"seckill/internal/sqlstore/schema"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
 // Store is the ledger. It is safe for concurrent use.
 type Store struct {
+	*installation.Tables
+
 	db    *sqlkit.DB
 	now   func() time.Time
 	log   *slog.Logger
@@ -20,7 +23,9 @@ type Store struct {
 
 // New returns the ledger in a database, whose schema is up to date or will be before anything else is called (Schema).
 func New(db *sqlkit.DB) *Store {
-	return &Store{db: db, now: db.Now, log: db.Log(), terms: newTermsCache(db.Now)}
+	return &Store{
+		Tables: installation.New(db), db: db, now: db.Now, log: db.Log(), terms: newTermsCache(db.Now),
+	}
 }
 
 // OpenMySQL opens the ledger in MySQL or MariaDB, as sqlkit.OpenMySQL does.

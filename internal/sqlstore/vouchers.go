@@ -13,6 +13,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"seckill/internal/sqlstore/installation"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -36,7 +37,7 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 	committing := false
 	err := s.db.Write(ctx, func(tx *gorm.DB) error {
 		if v.Sale != nil {
-			if err := lockPartition(tx, v.Sale.Partition); err != nil {
+			if err := installation.LockPartition(tx, v.Sale.Partition); err != nil {
 				return err
 			}
 		}

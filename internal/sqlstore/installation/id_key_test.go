@@ -1,11 +1,13 @@
-package sqlstore_test
+package installation_test
 
 import (
 	"testing"
+
+	"seckill/internal/testkit/ledgertest"
 )
 
 func TestIDKeyIsMadeOnce(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		const callers = 8
 		keys := make(chan [16]byte, callers)
 		for range callers {
@@ -33,7 +35,7 @@ func TestIDKeyIsMadeOnce(t *testing.T) {
 }
 
 func TestIDKeyDiffersBetweenLedgers(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		key, err := l.IDKey(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +48,7 @@ func TestIDKeyDiffersBetweenLedgers(t *testing.T) {
 }
 
 func TestIDKeyOfAnotherLength(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		l.Exec(t, "INSERT INTO tb_setting VALUES ('order_id_key', 'short', '2026-06-01 20:00:00')")
 		if key, err := l.IDKey(t.Context()); err == nil {
 			t.Errorf("IDKey = %x, want an error", key)

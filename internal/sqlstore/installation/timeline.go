@@ -1,4 +1,4 @@
-package sqlstore
+package installation
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func (saleMinuteRow) TableName() string { return "tb_sale_minute" }
 
 // PutMinutes implements timeline.Ledger. A statement whose caller has given up may run after the next one, so a row
 // never goes back to fewer requests.
-func (s *Store) PutMinutes(ctx context.Context, minutes []timeline.Minute) error {
+func (t *Tables) PutMinutes(ctx context.Context, minutes []timeline.Minute) error {
 	rows := make([]saleMinuteRow, len(minutes))
 	for i, m := range minutes {
 		row, err := newSaleMinuteRow(m)
@@ -36,7 +36,7 @@ func (s *Store) PutMinutes(ctx context.Context, minutes []timeline.Minute) error
 		rows[i] = row
 	}
 	proposed := "VALUES(%s)"
-	if s.db.Dialect() == sqlkit.SQLite {
+	if t.db.Dialect() == sqlkit.SQLite {
 		proposed = "excluded.%s"
 	}
 	newer := func(column string) clause.Assignment {
@@ -50,7 +50,7 @@ func (s *Store) PutMinutes(ctx context.Context, minutes []timeline.Minute) error
 		// asked is last, because MySQL sets columns one after the other and the conditions read it
 		DoUpdates: clause.Set{newer("totals"), newer("seconds"), newer("asked")},
 	}
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error { return tx.Clauses(replace).Create(&rows).Error })
+	err := t.db.WriteRetry(ctx, func(tx *gorm.DB) error { return tx.Clauses(replace).Create(&rows).Error })
 	if err != nil {
 		return sqlkit.ReadError(fmt.Sprintf("storing %d minutes of sales", len(minutes)), err)
 	}

@@ -1,4 +1,4 @@
-package sqlstore
+package installation
 
 import (
 	"context"
@@ -12,28 +12,28 @@ import (
 
 // Inspect asks the database what a sale depends on: MySQL or MariaDB, whose settings every user may read; SQLite for
 // how fast it is.
-func (s *Store) Inspect(ctx context.Context) (l preflight.Ledger, err error) {
-	if l.Answer, err = preflight.Median(func() error { return s.Ping(ctx) }); err != nil {
+func (t *Tables) Inspect(ctx context.Context) (l preflight.Ledger, err error) {
+	if l.Answer, err = preflight.Median(func() error { return t.db.Ping(ctx) }); err != nil {
 		return l, err
 	}
-	if s.db.Dialect() == sqlkit.MySQL {
-		if err := s.inspectServer(ctx, &l); err != nil || l.ReadOnly {
+	if t.db.Dialect() == sqlkit.MySQL {
+		if err := t.inspectServer(ctx, &l); err != nil || l.ReadOnly {
 			return l, err
 		}
 	}
-	if l.Commit, err = preflight.Median(func() error { return s.db.TryWrite(ctx) }); err != nil {
+	if l.Commit, err = preflight.Median(func() error { return t.db.TryWrite(ctx) }); err != nil {
 		return l, sqlkit.ReadError("trying a transaction", err)
 	}
 	return l, nil
 }
 
 // inspectServer asks for what a server has and a file has not.
-func (s *Store) inspectServer(ctx context.Context, l *preflight.Ledger) error {
+func (t *Tables) inspectServer(ctx context.Context, l *preflight.Ledger) error {
 	var is struct {
 		FlushAtTrx, SyncBinlog, LogBin, ReadOnly string
 		MaxConnected                             int
 	}
-	err := s.db.Read(ctx).Raw("SELECT @@innodb_flush_log_at_trx_commit AS " +
+	err := t.db.Read(ctx).Raw("SELECT @@innodb_flush_log_at_trx_commit AS " +
 		"flush_at_trx, @@sync_binlog AS sync_binlog, @@log_bin AS log_bin, " +
 		"@@read_only AS read_only, @@max_connections AS max_connected").Take(&is).Error
 	if err != nil {
@@ -43,10 +43,10 @@ func (s *Store) inspectServer(ctx context.Context, l *preflight.Ledger) error {
 	if isOn(is.LogBin) {
 		l.SyncBinlog = is.SyncBinlog
 	}
-	if l.Connections, err = s.connected(ctx); err != nil {
+	if l.Connections, err = t.connected(ctx); err != nil {
 		return err
 	}
-	l.Ahead, err = s.ahead(ctx)
+	l.Ahead, err = t.ahead(ctx)
 	return err
 }
 
@@ -54,22 +54,22 @@ func (s *Store) inspectServer(ctx context.Context, l *preflight.Ledger) error {
 func isOn(v string) bool { return v != "0" && !strings.EqualFold(v, "off") }
 
 // connected returns how many connections the database has, of all its users.
-func (s *Store) connected(ctx context.Context) (int, error) {
+func (t *Tables) connected(ctx context.Context) (int, error) {
 	var rows []struct {
 		Value int `gorm:"column:Value"`
 	}
-	if err := s.db.Read(ctx).Raw("SHOW GLOBAL STATUS LIKE 'Threads_connected'").Find(&rows).Error; err != nil ||
+	if err := t.db.Read(ctx).Raw("SHOW GLOBAL STATUS LIKE 'Threads_connected'").Find(&rows).Error; err != nil ||
 		len(rows) == 0 {
 		return 0, sqlkit.ReadError("counting the connections of the database", err)
 	}
 	return rows[0].Value, nil
 }
 
-// ahead returns how far the database's clock is ahead of this machine's.
-func (s *Store) ahead(ctx context.Context) (time.Duration, error) {
+// ahead returns how far the database's clock is ahead of this machine't.
+func (t *Tables) ahead(ctx context.Context) (time.Duration, error) {
 	var millis []int64
 	asked := time.Now()
-	if err := s.db.Read(ctx).Raw("SELECT ROUND(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(3)) * 1000)").
+	if err := t.db.Read(ctx).Raw("SELECT ROUND(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(3)) * 1000)").
 		Find(&millis).Error; err != nil {
 		return 0, sqlkit.ReadError("asking the database for the time", err)
 	}

@@ -1,4 +1,4 @@
-package sqlstore_test
+package installation_test
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-func states(t *testing.T, l ledger) (text string) {
+func states(t *testing.T, l ledgertest.Ledger) (text string) {
 	t.Helper()
 	all, err := l.Partitions(t.Context())
 	if err != nil {
@@ -29,7 +29,7 @@ func states(t *testing.T, l ledger) (text string) {
 }
 
 func TestPartitions(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		want := func(text string) {
 			t.Helper()
 			if got := states(t, l); got != text {
@@ -67,7 +67,7 @@ func TestPartitions(t *testing.T) {
 }
 
 func TestPartitionsAreAddedOnce(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		var (
 			mu    sync.Mutex
 			added []int
@@ -92,7 +92,7 @@ func TestPartitionsAreAddedOnce(t *testing.T) {
 }
 
 func TestSpoiltPartition(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		l.Exec(t, "INSERT INTO tb_setting VALUES ('partition_1', 'opne', '2026-06-01 20:00:00')")
 		if all, err := l.Partitions(t.Context()); err == nil {
 			t.Errorf("partitions are %v, want an error", all)
@@ -113,7 +113,7 @@ func saleIn(n int) voucher.Voucher {
 // A voucher that was placed long ago is not created in a partition that is not open any more, and one with a sale is
 // not removed.
 func TestVouchersInClosedPartitions(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		if _, err := l.AddPartitions(t.Context(), 3); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +170,7 @@ func TestVouchersInClosedPartitions(t *testing.T) {
 
 // Several admins and instances at the same time: one partition stays open, and no sale is in one that was removed.
 func TestPartitionsChangeAtTheSameTime(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		const n = 4
 		if _, err := l.AddPartitions(t.Context(), n); err != nil {
 			t.Fatal(err)

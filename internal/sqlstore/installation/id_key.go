@@ -1,4 +1,4 @@
-package sqlstore
+package installation
 
 import (
 	"context"
@@ -15,17 +15,17 @@ const idKeySetting = "order_id_key"
 
 // IDKey returns the key that hides the day's count in order ids. The first caller makes it, and it stays the same for
 // every instance: ids made with two keys could collide.
-func (s *Store) IDKey(ctx context.Context) ([16]byte, error) {
+func (t *Tables) IDKey(ctx context.Context) ([16]byte, error) {
 	var key [16]byte
-	err := s.loadSetting(ctx, idKeySetting, key[:])
+	err := t.loadSetting(ctx, idKeySetting, key[:])
 	if !errors.Is(err, gorm.ErrRecordNotFound) {
 		return key, err
 	}
 	var fresh [16]byte
 	_, _ = rand.Read(fresh[:]) // it never fails: without randomness the program ends
 	// Of instances that start at once on a Galera cluster all but one end here in a deadlock, and then find its key.
-	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := s.db.LedgerTime(tx)
+	err = t.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := t.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -34,15 +34,15 @@ func (s *Store) IDKey(ctx context.Context) ([16]byte, error) {
 	if err != nil && !sqlkit.IsDuplicate(err) { // another instance was first: its key is the key
 		return key, fmt.Errorf("storing setting %s: %w", idKeySetting, err)
 	}
-	err = s.loadSetting(ctx, idKeySetting, key[:])
+	err = t.loadSetting(ctx, idKeySetting, key[:])
 	return key, err
 }
 
 // loadSetting fills value, or returns gorm.ErrRecordNotFound. A value of another length is an error: using a part of
 // it would go unnoticed.
-func (s *Store) loadSetting(ctx context.Context, name string, value []byte) error {
+func (t *Tables) loadSetting(ctx context.Context, name string, value []byte) error {
 	var row sqlkit.SettingRow
-	if err := s.db.Read(ctx).Where("name = ?", name).Take(&row).Error; err != nil {
+	if err := t.db.Read(ctx).Where("name = ?", name).Take(&row).Error; err != nil {
 		return sqlkit.ReadError("reading setting "+name, err)
 	}
 	if len(row.Value) != len(value) {

@@ -1,4 +1,4 @@
-package sqlstore_test
+package installation_test
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ import (
 // A row is the newest state of its minute, in whatever order and however often the states arrive. Rows of other
 // processes, sales and minutes stand beside it.
 func TestPutMinutes(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		start := ledgertest.RecordedAt.Truncate(time.Minute)
 		minute := func(voucherID, run, n int64, start time.Time) timeline.Minute {
 			return timeline.Minute{

@@ -1,4 +1,4 @@
-package sqlstore
+package installation
 
 import (
 	"context"
@@ -22,8 +22,8 @@ const partitionSetting = "partition_"
 func partitionName(number int) string { return partitionSetting + strconv.Itoa(number) }
 
 // Partitions implements partition.Ledger.
-func (s *Store) Partitions(ctx context.Context) ([]partition.Partition, error) {
-	all, err := partitions(s.db.Read(ctx))
+func (t *Tables) Partitions(ctx context.Context) ([]partition.Partition, error) {
+	all, err := partitions(t.db.Read(ctx))
 	if err != nil {
 		return nil, sqlkit.ReadError("reading the partitions", err)
 	}
@@ -60,13 +60,13 @@ func partitions(db *gorm.DB) ([]partition.Partition, error) {
 
 // AddPartitions adds those of the partitions 0 to n - 1 that never were, and returns which: not one that was closed
 // or removed.
-func (s *Store) AddPartitions(ctx context.Context, n int) (added []int, err error) {
-	all, err := s.Partitions(ctx)
+func (t *Tables) AddPartitions(ctx context.Context, n int) (added []int, err error) {
+	all, err := t.Partitions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, number := range partition.Missing(all, n) {
-		switch err := s.addPartition(ctx, number); {
+		switch err := t.addPartition(ctx, number); {
 		case sqlkit.IsDuplicate(err): // another instance has added it
 		case err != nil:
 			return added, sqlkit.ReadError(fmt.Sprintf("adding partition %d", number), err)
@@ -77,9 +77,9 @@ func (s *Store) AddPartitions(ctx context.Context, n int) (added []int, err erro
 	return added, nil
 }
 
-func (s *Store) addPartition(ctx context.Context, number int) error {
-	return s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := s.db.LedgerTime(tx)
+func (t *Tables) addPartition(ctx context.Context, number int) error {
+	return t.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := t.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -88,12 +88,12 @@ func (s *Store) addPartition(ctx context.Context, number int) error {
 	})
 }
 
-// ChangePartition implements partition.AdminLedger. Times are the ledger's. The rows of all partitions are locked
+// ChangePartition implements partition.AdminLedger. Times are the ledger't. The rows of all partitions are locked
 // meanwhile, so that changes come one after the other, and none while a voucher is created in one of them
-// (lockPartition).
-func (s *Store) ChangePartition(ctx context.Context, number int, from, to partition.State) error {
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := s.db.LedgerTime(tx)
+// (LockPartition).
+func (t *Tables) ChangePartition(ctx context.Context, number int, from, to partition.State) error {
+	err := t.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := t.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
@@ -156,11 +156,11 @@ func mayChange(
 	return known, err
 }
 
-// lockPartition keeps a partition open until the transaction in which a voucher is created there ends. It is
+// LockPartition keeps a partition open until the transaction in which a voucher is created there ends. It is
 // voucher.ErrNoPartition when the partition is not open any more: it was when the voucher was placed, which may be
 // long ago. Of partition 0 there is nothing to lock until it is closed for the first time: a voucher may then be
 // there in the same moment, which harms nobody, since it stays.
-func lockPartition(tx *gorm.DB, number int) error {
+func LockPartition(tx *gorm.DB, number int) error {
 	var row sqlkit.SettingRow
 	switch err := sqlkit.Locking(tx).Where("name = ?", partitionName(number)).Take(&row).Error; {
 	case errors.Is(err, gorm.ErrRecordNotFound) && number == 0:
@@ -176,8 +176,8 @@ func lockPartition(tx *gorm.DB, number int) error {
 }
 
 // SalesIn returns how many sales that are not retired each partition has; a partition without any is not in the map.
-func (s *Store) SalesIn(ctx context.Context) (map[int]int, error) {
-	sales, err := salesIn(s.db.Read(ctx))
+func (t *Tables) SalesIn(ctx context.Context) (map[int]int, error) {
+	sales, err := salesIn(t.db.Read(ctx))
 	if err != nil {
 		return nil, sqlkit.ReadError("counting the sales of partitions", err)
 	}
@@ -189,7 +189,7 @@ func salesIn(db *gorm.DB) (map[int]int, error) {
 		PartitionNo int
 		Sales       int
 	}
-	err := db.Model(&saleRow{}).Select("partition_no, COUNT(*) AS sales").Where("retired = ?", false).
+	err := db.Table("tb_seckill_voucher").Select("partition_no, COUNT(*) AS sales").Where("retired = ?", false).
 		Group("partition_no").Find(&rows).Error
 	if err != nil {
 		return nil, err

@@ -1,0 +1,12 @@
+// Package installation is the part of the ledger that no order's transaction writes: which partitions there are, the
+// key of order ids, how requests were answered minute by minute, notes about what admins do outside the ledger, and
+// what the database says of itself.
+package installation
+
+import "seckill/internal/sqlstore/sqlkit"
+
+// Tables is that part of the ledger. It is safe for concurrent use.
+type Tables struct{ db *sqlkit.DB }
+
+// New returns it for a database.
+func New(db *sqlkit.DB) *Tables { return &Tables{db: db} }
