@@ -7,9 +7,9 @@
 -- ARGV
 --   1  delay   milliseconds until a unit that comes back to a sold-out sale can be sold, as in correct.lua
 --   2  first   number of the first operation below; the others are numbered without gaps. 0 with none
---   3… delta, offered, order, user id, mode, begin, end; seven for each operation, 0 to 250 operations:
+--   3… delta, kept, order, user id, mode, begin, end; seven for each operation, 0 to 250 operations:
 --        delta       units: above 0 to give back, below 0 to take
---        offered     units that the ledger keeps for offers of its waiting list, besides delta: they are not for sale here.
+--        kept     units that the ledger keeps for those who wait, besides delta: they are not for sale here.
 --                    Below 0 without a delta, such units are accepted: the user becomes the holder of the order, or is
 --                    refused because they hold another one
 --        order       as in buyers, "0" for none. Giving back all units of an order removes the user from the buyers if
@@ -54,12 +54,12 @@ end
 -- Read everything first: Redis does not undo the writes of a script that fails.
 local sale = call('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'op', 'building',
   'returned', 'returned_at', 'reserved', 'reserved_at', 'takes', 'resumes', 'server', 'extra', 'reserved_units',
-  'reserved_offer')
-local users, deltas, offers = {}, {}, {}
+  'reserved_kept')
+local users, deltas, kept_units = {}, {}, {}
 for i = 1, n do
   local at = FIRST + WIDTH * (i - 1)
-  deltas[i], offers[i], users[i] = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), ARGV[at + 3]
-  if not (deltas[i] and offers[i]) then
+  deltas[i], kept_units[i], users[i] = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), ARGV[at + 3]
+  if not (deltas[i] and kept_units[i]) then
     return redis.error_reply('ERR apply.lua: bad arguments')
   end
 end
@@ -73,7 +73,7 @@ local returned, returned_at = number(sale[9]) or 0, number(sale[10]) or 0
 local reserved, reserved_at = number(sale[11]) or 0, number(sale[12]) or 0
 local resumes = number(sale[14]) or 0 -- when a rebuilt sale starts to sell
 local extra, reserved_units = number(sale[16]) or 0, number(sale[17]) or 1
-local reserved_offer = sale[18] and reserved > 0 -- reserved for an acceptance, so not a unit of the stock
+local reserved_kept = sale[18] and reserved > 0 -- reserved for an acceptance, so not a unit of the stock
 if not (epoch and seq and stock and number(opens) and number(closes))
   or not MODES[mode] then
   return {MISSING, 0, 0, 0}
@@ -148,7 +148,7 @@ local uncached = false -- true: no instance can have cached the sale as sold out
 local function accept(op_number, user, order, units, current)
   if current ~= '' then
     if reserved == op_number then
-      reserved, reserved_offer = 0, false
+      reserved, reserved_kept = 0, false
     end
     return current == order
   end
@@ -157,9 +157,9 @@ local function accept(op_number, user, order, units, current)
       wait = reserved_at - now
       return nil
     end
-    reserved, reserved_offer, uncached = 0, false, true
+    reserved, reserved_kept, uncached = 0, false, true
   elseif not uncached and not (stock > 0 and past(resumes, now)) then
-    reserved, reserved_offer, reserved_at = op_number, true, now + delay
+    reserved, reserved_kept, reserved_at = op_number, true, now + delay
     wait = delay
     return nil
   end
@@ -185,24 +185,24 @@ end
 local before, was_reserved = op, reserved
 for i = 1, n do
   local at = FIRST + WIDTH * (i - 1)
-  local op_number, delta, offered, order, user = first + i - 1, deltas[i], offers[i], ARGV[at + 2], users[i]
-  local accepts = delta == 0 and offered < 0
+  local op_number, delta, kept, order, user = first + i - 1, deltas[i], kept_units[i], ARGV[at + 2], users[i]
+  local accepts = delta == 0 and kept < 0
   if op_number <= before then
     results[i] = delta >= 0 and not accepts and 1 or outcome_of[op_number] or -1
   else
     local done = true
     local current = changed[user] or holders[i] or ''
-    if delta > 0 or offered > 0 then
+    if delta > 0 or kept > 0 then
       if delta > 0 then
         give(delta)
       end
       if order ~= '0' and current == order then
         changed[user] = ''
-        extra = math.max(0, extra - (delta + offered - 1))
+        extra = math.max(0, extra - (delta + kept - 1))
       end
     elseif delta < 0 or accepts then
       if accepts then
-        done = accept(op_number, user, order, -offered, current)
+        done = accept(op_number, user, order, -kept, current)
       elseif order == '0' then
         done = take(-delta)
       else
@@ -234,10 +234,10 @@ if op > before or reserved ~= was_reserved then
   elseif sale[17] then
     call('HDEL', sale_key, 'reserved_units')
   end
-  if reserved_offer then
-    call('HSET', sale_key, 'reserved_offer', '1')
+  if reserved_kept then
+    call('HSET', sale_key, 'reserved_kept', '1')
   elseif sale[18] then
-    call('HDEL', sale_key, 'reserved_offer')
+    call('HDEL', sale_key, 'reserved_kept')
   end
   for user, order in pairs(changed) do
     if order == '' then

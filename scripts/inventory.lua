@@ -11,7 +11,7 @@
 --
 -- Returns a flat array: mode ("rebuild" also while one has begun; "" when there is no readable sale, as where a key is of
 -- another type), epoch,
--- sequence, stock (returned and reserved units included, but not one that is reserved for an offer), buyers, number of the last operation that it contains, orders of
+-- sequence, stock (returned and reserved units included, but not one that is reserved for an acceptance), buyers, number of the last operation that it contains, orders of
 -- the sale in the stream, delivered or not (-1: the stream is too long), dead letters of the partition, units that the
 -- buyers have beyond one each.
 -- An entry that names no sale counts as an order of this sale, because it may be one.
@@ -23,7 +23,7 @@ if not longest then
   return redis.error_reply('ERR inventory.lua: bad arguments')
 end
 local sale = redis.pcall('HMGET', KEYS[1], 'mode', 'epoch', 'seq', 'stock', 'returned', 'reserved', 'op', 'building',
-  'reserved_units', 'extra', 'reserved_offer')
+  'reserved_units', 'extra', 'reserved_kept')
 local buyers, letters = redis.pcall('HLEN', KEYS[2]), redis.call('XLEN', KEYS[4])
 if type(buyers) ~= 'number' then
   return {'', 0, 0, 0, 0, 0, -1, letters, 0}

@@ -43,6 +43,6 @@ if ARGV[7] ~= '0' then
 else
   redis.call('HDEL', KEYS[1], 'extra')
 end
-redis.call('HDEL', KEYS[1], 'reserved_units', 'reserved_offer')
+redis.call('HDEL', KEYS[1], 'reserved_units', 'reserved_kept')
 redis.call('UNLINK', KEYS[2], KEYS[3])
 return 1

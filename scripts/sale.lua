@@ -7,7 +7,7 @@ local MODES = {open = true, paused = true, off = true, rebuild = true}
 local MAX_LEAD = 1e9
 
 -- unsold returns the units that a sale has left: returned and reserved ones included, but not one that is reserved for
--- an accepted offer, which comes from no stock. Numbers; offered is the field reserved_offer.
-local function unsold(stock, returned, reserved, reserved_units, offered)
-  return stock + (returned or 0) + ((reserved or 0) > 0 and not offered and (reserved_units or 1) or 0)
+-- an acceptance, which comes from no stock. Numbers; kept is the field reserved_kept.
+local function unsold(stock, returned, reserved, reserved_units, kept)
+  return stock + (returned or 0) + ((reserved or 0) > 0 and not kept and (reserved_units or 1) or 0)
 end

@@ -7,7 +7,7 @@
 --
 -- Returns a flat array: now (Redis's clock in milliseconds since 1970), then for each sale, in order: mode ("" when there
 -- is no readable sale, "rebuild" also when another server opened it, as in seckill.lua), epoch, sequence, stock (returned
--- and reserved units included, but not one that is reserved for an offer), buyers, begin, end (milliseconds since 1970), number of the last operation that it
+-- and reserved units included, but not one that is reserved for an acceptance), buyers, begin, end (milliseconds since 1970), number of the last operation that it
 -- contains, the epoch of the rebuild under way (0: none), and the units that the buyers have beyond one each.
 -- Without a readable sale, the other numbers but buyers are 0.
 --
@@ -20,7 +20,7 @@ local answer = {clock()}
 
 for i = 1, #KEYS, 2 do
   local sale = redis.pcall('HMGET', KEYS[i], 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'returned', 'reserved', 'op',
-    'building', 'server', 'extra', 'reserved_units', 'reserved_offer')
+    'building', 'server', 'extra', 'reserved_units', 'reserved_kept')
   local buyers = redis.pcall('HLEN', KEYS[i + 1])
   local mode = sale[1] -- nil: the key is not a hash
   local readable = mode and MODES[mode]

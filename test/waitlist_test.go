@@ -30,10 +30,10 @@ type waitlist struct {
 }
 
 // openWaitlist sells a sale out to users 1 to units.
-func openWaitlist(t *testing.T, s *box.Site, units int64, offerSeconds int64) waitlist {
+func openWaitlist(t *testing.T, s *box.Site, units, windowSeconds int64) waitlist {
 	t.Helper()
 	draft := box.SeckillDraft(1, units, time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
-	draft["waitlistOfferSeconds"] = offerSeconds
+	draft["waitlistWindowSeconds"] = windowSeconds
 	r := s.Client.Must(t, http.StatusCreated,
 		box.Request{Method: http.MethodPost, URL: s.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft})
 	id := box.Decode[box.Voucher](t, r).ID
@@ -84,7 +84,7 @@ func (w waitlist) await(t *testing.T, user int64, state string) (p place) {
 	return p
 }
 
-// check waits until ledger, Redis and answers agree. Orders of accepted offers are not in the buyers' record.
+// check waits until ledger, Redis and answers agree. Orders of accepted invitations are not in the buyers' record.
 func (w waitlist) check(t *testing.T) checker.Evidence {
 	t.Helper()
 	var e checker.Evidence
@@ -98,20 +98,14 @@ func (w waitlist) check(t *testing.T) checker.Evidence {
 	return e
 }
 
-// TestWaitlist checks that a returned unit goes to the user who waits longest, whatever they do with the offer.
+// TestWaitlist checks that a returned unit goes to the user who waits longest, whatever they answer to the invitation.
 func TestWaitlist(t *testing.T) {
 	t.Parallel()
 	for _, kind := range box.Kinds()[:2] {
 		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
 			w := openWaitlist(t, kind.Open(t), 3, 600)
-			box.Eventually(t, "the sale selling out", func() error {
-				if r, err := w.ask(t.Context(), http.MethodPost, 11, ""); err != nil ||
-					r.StatusCode != http.StatusCreated {
-					return fmt.Errorf("%d %s: %w", r.StatusCode, r.Body, err)
-				}
-				return nil
-			})
+			w.joined(t, "", 11)
 			w.must(t, http.StatusConflict, http.MethodPost, 1, "") // user 1 has bought already
 			w.must(t, http.StatusConflict, http.MethodPost, 11, "/accept")
 			if p := w.must(t, http.StatusCreated, http.MethodPost, 12, ""); p.State != "waiting" || p.Ahead != 1 {
@@ -119,9 +113,9 @@ func TestWaitlist(t *testing.T) {
 			}
 			w.must(t, http.StatusCreated, http.MethodPost, 13, "")
 			w.cancel(t, 1)
-			w.await(t, 11, "offered")
+			w.await(t, 11, "invited")
 			if a := w.buyers.Buy(t.Context(), w.Servers[0], 99); a.Code != checker.CodeSoldOut {
-				t.Errorf("a stranger gets %+v of an offered unit", a)
+				t.Errorf("a stranger gets %+v of a kept unit", a)
 			}
 			w.check(t)
 			var first place
@@ -142,36 +136,51 @@ func TestWaitlist(t *testing.T) {
 			}
 			w.must(t, http.StatusCreated, http.MethodPost, 11, "/accept") // as if the answer had been lost
 			w.cancel(t, 2)
-			w.await(t, 12, "offered")
+			w.await(t, 12, "invited")
 			w.must(t, http.StatusOK, http.MethodPost, 12, "/leave")
-			w.await(t, 13, "offered")
-			if e := w.check(t); e.Offered != 1 || e.Live() != 2 {
-				t.Errorf("%d units are offered and %d sold; want 1 and 2", e.Offered, e.Live())
+			w.await(t, 13, "invited")
+			if e := w.check(t); e.Kept != 1 || e.Live() != 2 {
+				t.Errorf("%d units are kept and %d sold; want 1 and 2", e.Kept, e.Live())
 			}
 		})
 	}
 }
 
-// TestOfferDeadline: an offer that nobody accepts goes to the next, and after three goes on sale.
-func TestOfferDeadline(t *testing.T) {
+// joined has the users join, the first as soon as the sale has sold out.
+func (w waitlist) joined(t *testing.T, query string, users ...int64) {
+	t.Helper()
+	for _, user := range users {
+		box.Eventually(t, "joining", func() error {
+			r, err := w.ask(t.Context(), http.MethodPost, user, query)
+			if err != nil || r.StatusCode != http.StatusCreated {
+				return fmt.Errorf("%d %s: %w", r.StatusCode, r.Body, err)
+			}
+			return nil
+		})
+	}
+}
+
+// TestWindows: a missed window does not cost the place, the second does; either way the next in the list is invited,
+// and the unit goes on sale once nobody waits. With a standing yes there is no window.
+func TestWindows(t *testing.T) {
 	t.Parallel()
-	w := openWaitlist(t, box.RealSite(t, 2), 1, 5)
-	users := []int64{11, 12, 13, 14}
-	box.Eventually(t, "the sale selling out", func() error {
-		if r, err := w.ask(t.Context(), http.MethodPost, 11, ""); err != nil || r.StatusCode != http.StatusCreated {
-			return fmt.Errorf("%d %s: %w", r.StatusCode, r.Body, err)
-		}
-		return nil
-	})
-	for _, user := range users[1:] {
-		w.must(t, http.StatusCreated, http.MethodPost, user, "")
-	}
+	w := openWaitlist(t, box.RealSite(t, 2), 2, 30)
+	w.joined(t, "", 11, 12)
+	w.joined(t, "?standing=true", 13)
 	w.cancel(t, 1)
-	for _, user := range users[:3] {
-		w.await(t, user, "missed")
+	w.await(t, 11, "invited")
+	w.passes(t)
+	w.await(t, 11, "waiting")
+	w.await(t, 12, "invited")
+	w.must(t, http.StatusOK, http.MethodPost, 12, "/leave")
+	if p := w.await(t, 13, "bought"); p.OrderID == "" {
+		t.Errorf("a standing yes has become %+v", p)
 	}
+	w.cancel(t, 2)
+	w.await(t, 11, "invited")
+	w.passes(t)
+	w.await(t, 11, "missed")
 	w.AwaitState(t, w.buyers.Voucher, "on_sale")
-	w.await(t, 14, "waiting")
 	box.Eventually(t, "the unit being sold", func() error { // what comes back to a sold-out sale waits for a second
 		ctx, cancel := context.WithTimeout(t.Context(), box.Patience)
 		defer cancel()
@@ -183,19 +192,23 @@ func TestOfferDeadline(t *testing.T) {
 	w.check(t)
 }
 
-// TestWaitlistRedisEmptied empties Redis while offers are open and accepted: a rebuild sells none of them, and each
-// accepted one becomes its order.
+// passes has the windows of all invitations pass.
+func (w waitlist) passes(t *testing.T) {
+	t.Helper()
+	_, err := w.Ledger.DB.ExecContext(t.Context(), "UPDATE tb_place SET deadline = invite_time WHERE state = 2")
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWaitlistRedisEmptied empties Redis while invitations stand and are accepted: a rebuild sells none of them, and
+// each accepted one becomes its order.
 func TestWaitlistRedisEmptied(t *testing.T) {
 	t.Parallel()
 	const units = 20
 	own := testkit.StartRedis(t)
 	w := openWaitlist(t, box.SiteOn(t, 2, own.Addr, "", testkit.MySQL(t)), units, 600)
-	box.Eventually(t, "the sale selling out", func() error {
-		if r, err := w.ask(t.Context(), http.MethodPost, 101, ""); err != nil || r.StatusCode != http.StatusCreated {
-			return fmt.Errorf("%d %s: %w", r.StatusCode, r.Body, err)
-		}
-		return nil
-	})
+	w.joined(t, "", 101)
 	for user := int64(102); user <= 100+units; user++ {
 		w.must(t, http.StatusCreated, http.MethodPost, user, "")
 	}
@@ -221,8 +234,8 @@ func TestWaitlistRedisEmptied(t *testing.T) {
 	for user := int64(101); user <= 105; user++ {
 		w.await(t, user, "bought")
 	}
-	w.buyers.BuyAll(t.Context(), 8, box.Users(200, 30)) // strangers: none may get an offered unit
-	if e := w.check(t); e.Offered != 5 || e.Live() != 15 {
-		t.Errorf("%d units are offered and %d sold, want 5 and 15", e.Offered, e.Live())
+	w.buyers.BuyAll(t.Context(), 8, box.Users(200, 30)) // strangers: none may get a kept unit
+	if e := w.check(t); e.Kept != 5 || e.Live() != 15 {
+		t.Errorf("%d units are kept and %d sold, want 5 and 15", e.Kept, e.Live())
 	}
 }

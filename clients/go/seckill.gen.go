@@ -470,13 +470,29 @@ func (e PaymentAnswerSuccess) Valid() bool {
 	}
 }
 
+// Defines values for PlacePaused.
+const (
+	PlacePausedTrue PlacePaused = true
+)
+
+// Valid indicates whether the value is a known member of the PlacePaused enum.
+func (e PlacePaused) Valid() bool {
+	switch e {
+	case PlacePausedTrue:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlaceState.
 const (
 	PlaceStateAccepted PlaceState = "accepted"
 	PlaceStateBought   PlaceState = "bought"
+	PlaceStateDeclined PlaceState = "declined"
+	PlaceStateInvited  PlaceState = "invited"
 	PlaceStateLeft     PlaceState = "left"
 	PlaceStateMissed   PlaceState = "missed"
-	PlaceStateOffered  PlaceState = "offered"
 	PlaceStateOver     PlaceState = "over"
 	PlaceStateRefused  PlaceState = "refused"
 	PlaceStateWaiting  PlaceState = "waiting"
@@ -489,11 +505,13 @@ func (e PlaceState) Valid() bool {
 		return true
 	case PlaceStateBought:
 		return true
+	case PlaceStateDeclined:
+		return true
+	case PlaceStateInvited:
+		return true
 	case PlaceStateLeft:
 		return true
 	case PlaceStateMissed:
-		return true
-	case PlaceStateOffered:
 		return true
 	case PlaceStateOver:
 		return true
@@ -1119,6 +1137,7 @@ const (
 	WhyCodeDISCARDED            WhyCode = "DISCARDED"
 	WhyCodeDUPLICATEBUYER       WhyCode = "DUPLICATE_BUYER"
 	WhyCodeIDCOLLISION          WhyCode = "ID_COLLISION"
+	WhyCodeINVITATIONACCEPTED   WhyCode = "INVITATION_ACCEPTED"
 	WhyCodeMONEYBACK            WhyCode = "MONEY_BACK"
 	WhyCodeNOLIMIT              WhyCode = "NO_LIMIT"
 	WhyCodeNOSTOCK              WhyCode = "NO_STOCK"
@@ -1127,7 +1146,6 @@ const (
 	WhyCodeNOTPAIDINTIME        WhyCode = "NOT_PAID_IN_TIME"
 	WhyCodeNOTREDEEMEDINTIME    WhyCode = "NOT_REDEEMED_IN_TIME"
 	WhyCodeNOUNITFORLATEPAYMENT WhyCode = "NO_UNIT_FOR_LATE_PAYMENT"
-	WhyCodeOFFERACCEPTED        WhyCode = "OFFER_ACCEPTED"
 	WhyCodePAIDLATE             WhyCode = "PAID_LATE"
 	WhyCodePAIDTWICE            WhyCode = "PAID_TWICE"
 	WhyCodeREJECTED             WhyCode = "REJECTED"
@@ -1151,6 +1169,8 @@ func (e WhyCode) Valid() bool {
 		return true
 	case WhyCodeIDCOLLISION:
 		return true
+	case WhyCodeINVITATIONACCEPTED:
+		return true
 	case WhyCodeMONEYBACK:
 		return true
 	case WhyCodeNOLIMIT:
@@ -1166,8 +1186,6 @@ func (e WhyCode) Valid() bool {
 	case WhyCodeNOTREDEEMEDINTIME:
 		return true
 	case WhyCodeNOUNITFORLATEPAYMENT:
-		return true
-	case WhyCodeOFFERACCEPTED:
 		return true
 	case WhyCodePAIDLATE:
 		return true
@@ -1517,7 +1535,7 @@ type PaymentAnswerSuccess bool
 type Place struct {
 	AcceptBefore *Time `json:"acceptBefore,omitempty"`
 
-	// Ahead While it waits: how many wait before it. Who has an offer is not among them; they may let it go.
+	// Ahead While it waits: how many wait before it. Those who are invited are not among them.
 	Ahead *int64 `json:"ahead,omitempty"`
 
 	// AheadMore There are that many or more.
@@ -1526,18 +1544,30 @@ type Place struct {
 	// AskAgainSeconds After how long it makes sense to ask again, while it is open.
 	AskAgainSeconds *int64 `json:"askAgainSeconds,omitempty"`
 	EndTime         *Time  `json:"endTime,omitempty"`
+	InviteTime      *Time  `json:"inviteTime,omitempty"`
 	JoinTime        Time   `json:"joinTime"`
-	OfferTime       *Time  `json:"offerTime,omitempty"`
+
+	// Missed Invitations it has missed. After one it waits behind those that have missed none; the second ends it.
+	Missed int64 `json:"missed"`
 
 	// OrderId A number below 2^63, as a string.
 	OrderId *OrderId `json:"orderId,omitempty"`
 
-	// State `offered`: a unit is kept for the user until acceptBefore. `missed`: that has passed. `refused`: the user has another order. `over`: the sale has ended.
+	// Paused The sale is paused or off the shelf: acceptBefore moves on until it goes on.
+	Paused *PlacePaused `json:"paused,omitempty"`
+
+	// Standing It is accepted as soon as it is its turn.
+	Standing bool `json:"standing"`
+
+	// State `invited`: a unit is kept for the user until acceptBefore. `missed`: two windows have passed. `refused`: the user has another order. `over`: the sale has ended.
 	State     PlaceState `json:"state"`
 	VoucherId Id         `json:"voucherId"`
 }
 
-// PlaceState `offered`: a unit is kept for the user until acceptBefore. `missed`: that has passed. `refused`: the user has another order. `over`: the sale has ended.
+// PlacePaused The sale is paused or off the shelf: acceptBefore moves on until it goes on.
+type PlacePaused bool
+
+// PlaceState `invited`: a unit is kept for the user until acceptBefore. `missed`: two windows have passed. `refused`: the user has another order. `over`: the sale has ended.
 type PlaceState string
 
 // PlaceAnswer defines model for PlaceAnswer.
@@ -1834,8 +1864,8 @@ type Voucher struct {
 	// VisibleFrom Before then only admins see it.
 	VisibleFrom *Time `json:"visibleFrom,omitempty"`
 
-	// WaitlistOfferSeconds How long an offer of its waiting list stands. Absent: it has no list.
-	WaitlistOfferSeconds *int64 `json:"waitlistOfferSeconds,omitempty"`
+	// WaitlistWindowSeconds How long an invitation of its waiting list stands. Absent: it has no list.
+	WaitlistWindowSeconds *int64 `json:"waitlistWindowSeconds,omitempty"`
 }
 
 // VoucherRedeemable Paid orders have a code.
@@ -1961,11 +1991,11 @@ type WebhookDelivery struct {
 	// Number Among all events; `before` of the next page.
 	Number string `json:"number"`
 
-	// OfferId Instead of the order, of an event about an offer: its voucher and its place.
-	OfferId *string `json:"offerId,omitempty"`
-
 	// OrderId A number below 2^63, as a string.
-	OrderId *OrderId             `json:"orderId,omitempty"`
+	OrderId *OrderId `json:"orderId,omitempty"`
+
+	// PlaceId Instead of the order, of an event of a waiting list: the voucher and the place, 0 for the list itself.
+	PlaceId *string              `json:"placeId,omitempty"`
 	State   WebhookDeliveryState `json:"state"`
 	Type    string               `json:"type"`
 }
@@ -2265,6 +2295,15 @@ type ShowVoucherParams struct {
 
 // JoinWaitlistParams defines parameters for JoinWaitlist.
 type JoinWaitlistParams struct {
+	// Standing `true`: yes, whenever it is my turn. The place is accepted when it is invited, and becomes an order that is to be paid for in time. `false` takes that back. Without it, a place that there is stays as it is.
+	Standing *bool `form:"standing,omitempty" json:"standing,omitempty"`
+
+	// XSeckillTicket The ticket, where the sale needs one.
+	XSeckillTicket *TicketHeader `json:"X-Seckill-Ticket,omitempty"`
+}
+
+// AcceptInvitationParams defines parameters for AcceptInvitation.
+type AcceptInvitationParams struct {
 	// XSeckillTicket The ticket, where the sale needs one.
 	XSeckillTicket *TicketHeader `json:"X-Seckill-Ticket,omitempty"`
 }
@@ -2369,7 +2408,7 @@ type ClientInterface interface {
 
 	// ListWebhooks Webhook endpoints
 	//
-	// Where changes of orders and of waiting lists' offers are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+	// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
 	//
 	// Corresponds with GET /admin/webhook (the `ListWebhooks` operationId).
 	ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2433,7 +2472,7 @@ type ClientInterface interface {
 
 	// ReplayWebhookWithBody Send events again
 	//
-	// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2442,7 +2481,7 @@ type ClientInterface interface {
 
 	// ReplayWebhook Send events again
 	//
-	// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2639,21 +2678,21 @@ type ClientInterface interface {
 
 	// JoinWaitlist Join the waiting list of a sold-out sale
 	//
-	// Units that come back are offered to those who wait, in the order in which they joined. Joining again gives the place that the user has. The sale's guards hold here too.
+	// Units that come back are kept for those who wait, who are invited in the order in which they joined, one for each unit. Joining again gives the place that the user has. The sale's guards hold here too.
 	//
 	// Corresponds with POST /voucher/{id}/waitlist (the `JoinWaitlist` operationId).
 	JoinWaitlist(ctx context.Context, id VoucherId, params *JoinWaitlistParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AcceptWaitlistOffer Accept the offer of a unit
+	// AcceptInvitation Accept an invitation
 	//
-	// The offer becomes an order, unless the user has another one by now. Repeating is harmless: it gives the same order. `202` means that the order is certain to be decided soon; its id stands already.
+	// It becomes an order, unless the user has another one by now. Repeating is harmless: it gives the same order. `202` means that the order is certain to be decided soon; its id stands already. The sale's guards hold here too.
 	//
-	// Corresponds with POST /voucher/{id}/waitlist/accept (the `AcceptWaitlistOffer` operationId).
-	AcceptWaitlistOffer(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /voucher/{id}/waitlist/accept (the `AcceptInvitation` operationId).
+	AcceptInvitation(ctx context.Context, id VoucherId, params *AcceptInvitationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LeaveWaitlist Give up the place, and its offer
+	// LeaveWaitlist Give up the place, or decline
 	//
-	// The unit of an offer goes to the next. A place that has ended stays as it is.
+	// An invitation is declined, and its unit goes to the next. A place that has ended stays as it is.
 	//
 	// Corresponds with POST /voucher/{id}/waitlist/leave (the `LeaveWaitlist` operationId).
 	LeaveWaitlist(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2668,7 +2707,7 @@ type ClientInterface interface {
 
 // ListWebhooks Webhook endpoints
 //
-// Where changes of orders and of waiting lists' offers are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
 //
 // Corresponds with GET /admin/webhook (the `ListWebhooks` operationId).
 func (c *Client) ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2812,7 +2851,7 @@ func (c *Client) ListWebhookDeliveries(ctx context.Context, id WebhookId, params
 
 // ReplayWebhookWithBody Send events again
 //
-// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2831,7 +2870,7 @@ func (c *Client) ReplayWebhookWithBody(ctx context.Context, id WebhookId, conten
 
 // ReplayWebhook Send events again
 //
-// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3278,7 +3317,7 @@ func (c *Client) ShowWaitlistPlace(ctx context.Context, id VoucherId, reqEditors
 
 // JoinWaitlist Join the waiting list of a sold-out sale
 //
-// Units that come back are offered to those who wait, in the order in which they joined. Joining again gives the place that the user has. The sale's guards hold here too.
+// Units that come back are kept for those who wait, who are invited in the order in which they joined, one for each unit. Joining again gives the place that the user has. The sale's guards hold here too.
 //
 // Corresponds with POST /voucher/{id}/waitlist (the `JoinWaitlist` operationId).
 func (c *Client) JoinWaitlist(ctx context.Context, id VoucherId, params *JoinWaitlistParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3293,13 +3332,13 @@ func (c *Client) JoinWaitlist(ctx context.Context, id VoucherId, params *JoinWai
 	return c.Client.Do(req)
 }
 
-// AcceptWaitlistOffer Accept the offer of a unit
+// AcceptInvitation Accept an invitation
 //
-// The offer becomes an order, unless the user has another one by now. Repeating is harmless: it gives the same order. `202` means that the order is certain to be decided soon; its id stands already.
+// It becomes an order, unless the user has another one by now. Repeating is harmless: it gives the same order. `202` means that the order is certain to be decided soon; its id stands already. The sale's guards hold here too.
 //
-// Corresponds with POST /voucher/{id}/waitlist/accept (the `AcceptWaitlistOffer` operationId).
-func (c *Client) AcceptWaitlistOffer(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewAcceptWaitlistOfferRequest(c.Server, id)
+// Corresponds with POST /voucher/{id}/waitlist/accept (the `AcceptInvitation` operationId).
+func (c *Client) AcceptInvitation(ctx context.Context, id VoucherId, params *AcceptInvitationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAcceptInvitationRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3310,9 +3349,9 @@ func (c *Client) AcceptWaitlistOffer(ctx context.Context, id VoucherId, reqEdito
 	return c.Client.Do(req)
 }
 
-// LeaveWaitlist Give up the place, and its offer
+// LeaveWaitlist Give up the place, or decline
 //
-// The unit of an offer goes to the next. A place that has ended stays as it is.
+// An invitation is declined, and its unit goes to the next. A place that has ended stays as it is.
 //
 // Corresponds with POST /voucher/{id}/waitlist/leave (the `LeaveWaitlist` operationId).
 func (c *Client) LeaveWaitlist(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4671,6 +4710,33 @@ func NewJoinWaitlistRequest(server string, id VoucherId, params *JoinWaitlistPar
 		return nil, err
 	}
 
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Standing != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "standing", *params.Standing, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
@@ -4694,8 +4760,8 @@ func NewJoinWaitlistRequest(server string, id VoucherId, params *JoinWaitlistPar
 	return req, nil
 }
 
-// NewAcceptWaitlistOfferRequest constructs an http.Request for the AcceptWaitlistOffer method
-func NewAcceptWaitlistOfferRequest(server string, id VoucherId) (*http.Request, error) {
+// NewAcceptInvitationRequest constructs an http.Request for the AcceptInvitation method
+func NewAcceptInvitationRequest(server string, id VoucherId, params *AcceptInvitationParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -4723,6 +4789,21 @@ func NewAcceptWaitlistOfferRequest(server string, id VoucherId) (*http.Request, 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XSeckillTicket != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Seckill-Ticket", *params.XSeckillTicket, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Seckill-Ticket", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -4835,7 +4916,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListWebhooksWithResponse Webhook endpoints
 	//
-	// Where changes of orders and of waiting lists' offers are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+	// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -4907,7 +4988,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReplayWebhookWithBodyWithResponse Send events again
 	//
-	// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -4916,7 +4997,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReplayWebhookWithResponse Send events again
 	//
-	// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5141,25 +5222,25 @@ type ClientWithResponsesInterface interface {
 
 	// JoinWaitlistWithResponse Join the waiting list of a sold-out sale
 	//
-	// Units that come back are offered to those who wait, in the order in which they joined. Joining again gives the place that the user has. The sale's guards hold here too.
+	// Units that come back are kept for those who wait, who are invited in the order in which they joined, one for each unit. Joining again gives the place that the user has. The sale's guards hold here too.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /voucher/{id}/waitlist (the `JoinWaitlist` operationId).
 	JoinWaitlistWithResponse(ctx context.Context, id VoucherId, params *JoinWaitlistParams, reqEditors ...RequestEditorFn) (*JoinWaitlistResponse, error)
 
-	// AcceptWaitlistOfferWithResponse Accept the offer of a unit
+	// AcceptInvitationWithResponse Accept an invitation
 	//
-	// The offer becomes an order, unless the user has another one by now. Repeating is harmless: it gives the same order. `202` means that the order is certain to be decided soon; its id stands already.
+	// It becomes an order, unless the user has another one by now. Repeating is harmless: it gives the same order. `202` means that the order is certain to be decided soon; its id stands already. The sale's guards hold here too.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /voucher/{id}/waitlist/accept (the `AcceptWaitlistOffer` operationId).
-	AcceptWaitlistOfferWithResponse(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*AcceptWaitlistOfferResponse, error)
+	// Corresponds with POST /voucher/{id}/waitlist/accept (the `AcceptInvitation` operationId).
+	AcceptInvitationWithResponse(ctx context.Context, id VoucherId, params *AcceptInvitationParams, reqEditors ...RequestEditorFn) (*AcceptInvitationResponse, error)
 
-	// LeaveWaitlistWithResponse Give up the place, and its offer
+	// LeaveWaitlistWithResponse Give up the place, or decline
 	//
-	// The unit of an offer goes to the next. A place that has ended stays as it is.
+	// An invitation is declined, and its unit goes to the next. A place that has ended stays as it is.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6290,7 +6371,7 @@ func (r JoinWaitlistResponse) ContentType() string {
 	return ""
 }
 
-type AcceptWaitlistOfferResponse struct {
+type AcceptInvitationResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
@@ -6300,22 +6381,22 @@ type AcceptWaitlistOfferResponse struct {
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r AcceptWaitlistOfferResponse) GetJSON201() *PlaceAnswer {
+func (r AcceptInvitationResponse) GetJSON201() *PlaceAnswer {
 	return r.JSON201
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
-func (r AcceptWaitlistOfferResponse) GetJSON202() *PlaceAnswer {
+func (r AcceptInvitationResponse) GetJSON202() *PlaceAnswer {
 	return r.JSON202
 }
 
 // GetBody returns the raw response body bytes
-func (r AcceptWaitlistOfferResponse) GetBody() []byte {
+func (r AcceptInvitationResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r AcceptWaitlistOfferResponse) Status() string {
+func (r AcceptInvitationResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -6323,7 +6404,7 @@ func (r AcceptWaitlistOfferResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r AcceptWaitlistOfferResponse) StatusCode() int {
+func (r AcceptInvitationResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -6331,7 +6412,7 @@ func (r AcceptWaitlistOfferResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r AcceptWaitlistOfferResponse) ContentType() string {
+func (r AcceptInvitationResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -6422,7 +6503,7 @@ func (r ListWaitlistPlacesResponse) ContentType() string {
 
 // ListWebhooksWithResponse Webhook endpoints
 //
-// Where changes of orders and of waiting lists' offers are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -6542,7 +6623,7 @@ func (c *ClientWithResponses) ListWebhookDeliveriesWithResponse(ctx context.Cont
 
 // ReplayWebhookWithBodyWithResponse Send events again
 //
-// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -6557,7 +6638,7 @@ func (c *ClientWithResponses) ReplayWebhookWithBodyWithResponse(ctx context.Cont
 
 // ReplayWebhookWithResponse Send events again
 //
-// One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -6932,7 +7013,7 @@ func (c *ClientWithResponses) ShowWaitlistPlaceWithResponse(ctx context.Context,
 
 // JoinWaitlistWithResponse Join the waiting list of a sold-out sale
 //
-// Units that come back are offered to those who wait, in the order in which they joined. Joining again gives the place that the user has. The sale's guards hold here too.
+// Units that come back are kept for those who wait, who are invited in the order in which they joined, one for each unit. Joining again gives the place that the user has. The sale's guards hold here too.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -6945,24 +7026,24 @@ func (c *ClientWithResponses) JoinWaitlistWithResponse(ctx context.Context, id V
 	return ParseJoinWaitlistResponse(rsp)
 }
 
-// AcceptWaitlistOfferWithResponse Accept the offer of a unit
+// AcceptInvitationWithResponse Accept an invitation
 //
-// The offer becomes an order, unless the user has another one by now. Repeating is harmless: it gives the same order. `202` means that the order is certain to be decided soon; its id stands already.
+// It becomes an order, unless the user has another one by now. Repeating is harmless: it gives the same order. `202` means that the order is certain to be decided soon; its id stands already. The sale's guards hold here too.
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /voucher/{id}/waitlist/accept (the `AcceptWaitlistOffer` operationId).
-func (c *ClientWithResponses) AcceptWaitlistOfferWithResponse(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*AcceptWaitlistOfferResponse, error) {
-	rsp, err := c.AcceptWaitlistOffer(ctx, id, reqEditors...)
+// Corresponds with POST /voucher/{id}/waitlist/accept (the `AcceptInvitation` operationId).
+func (c *ClientWithResponses) AcceptInvitationWithResponse(ctx context.Context, id VoucherId, params *AcceptInvitationParams, reqEditors ...RequestEditorFn) (*AcceptInvitationResponse, error) {
+	rsp, err := c.AcceptInvitation(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseAcceptWaitlistOfferResponse(rsp)
+	return ParseAcceptInvitationResponse(rsp)
 }
 
-// LeaveWaitlistWithResponse Give up the place, and its offer
+// LeaveWaitlistWithResponse Give up the place, or decline
 //
-// The unit of an offer goes to the next. A place that has ended stays as it is.
+// An invitation is declined, and its unit goes to the next. A place that has ended stays as it is.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -7693,15 +7774,15 @@ func ParseJoinWaitlistResponse(rsp *http.Response) (*JoinWaitlistResponse, error
 	return response, nil
 }
 
-// ParseAcceptWaitlistOfferResponse parses an HTTP response from a AcceptWaitlistOfferWithResponse call
-func ParseAcceptWaitlistOfferResponse(rsp *http.Response) (*AcceptWaitlistOfferResponse, error) {
+// ParseAcceptInvitationResponse parses an HTTP response from a AcceptInvitationWithResponse call
+func ParseAcceptInvitationResponse(rsp *http.Response) (*AcceptInvitationResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &AcceptWaitlistOfferResponse{
+	response := &AcceptInvitationResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

@@ -519,7 +519,7 @@ export interface paths {
         put?: never;
         /**
          * Join the waiting list of a sold-out sale
-         * @description Units that come back are offered to those who wait, in the order in which they joined. Joining again gives the place that the user has. The sale's guards hold here too.
+         * @description Units that come back are kept for those who wait, who are invited in the order in which they joined, one for each unit. Joining again gives the place that the user has. The sale's guards hold here too.
          */
         post: operations["joinWaitlist"];
         delete?: never;
@@ -544,10 +544,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Accept the offer of a unit
-         * @description The offer becomes an order, unless the user has another one by now. Repeating is harmless: it gives the same order. `202` means that the order is certain to be decided soon; its id stands already.
+         * Accept an invitation
+         * @description It becomes an order, unless the user has another one by now. Repeating is harmless: it gives the same order. `202` means that the order is certain to be decided soon; its id stands already. The sale's guards hold here too.
          */
-        post: operations["acceptWaitlistOffer"];
+        post: operations["acceptInvitation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -570,8 +570,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give up the place, and its offer
-         * @description The unit of an offer goes to the next. A place that has ended stays as it is.
+         * Give up the place, or decline
+         * @description An invitation is declined, and its unit goes to the next. A place that has ended stays as it is.
          */
         post: operations["leaveWaitlist"];
         delete?: never;
@@ -787,7 +787,7 @@ export interface paths {
         };
         /**
          * How long a sale's waiting list is
-         * @description Its places by state, those that have ended included.
+         * @description Its places by state, those that have ended included, and how many units are kept for them.
          */
         get: operations["showWaitlist"];
         put?: never;
@@ -1244,7 +1244,7 @@ export interface paths {
         };
         /**
          * Webhook endpoints
-         * @description Where changes of orders and of waiting lists' offers are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+         * @description Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
          */
         get: operations["listWebhooks"];
         put?: never;
@@ -1432,7 +1432,7 @@ export interface paths {
         put?: never;
         /**
          * Send events again
-         * @description One `event`, with those of its order or offer after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+         * @description One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
          */
         post: operations["replayWebhook"];
         delete?: never;
@@ -1700,7 +1700,7 @@ export interface components {
             /** Format: int64 */
             stock?: number;
             /** Format: int64 */
-            waitlistOfferSeconds?: number;
+            waitlistWindowSeconds?: number;
             guards?: components["schemas"]["Guards"];
         };
         RehearsalReport: {
@@ -1925,9 +1925,9 @@ export interface components {
             partition?: number;
             /**
              * Format: int64
-             * @description Gives the sale a waiting list: a unit that comes back is offered to who waits longest, for so long. Absent: none. It never changes.
+             * @description Gives the sale a waiting list: when a unit comes back, the user who has waited longest is invited to take it, for so long. Absent: none. It never changes.
              */
-            waitlistOfferSeconds?: number;
+            waitlistWindowSeconds?: number;
             beginTime: components["schemas"]["GivenTime"];
             endTime: components["schemas"]["GivenTime"];
             guards?: components["schemas"]["GuardsChange"];
@@ -1935,20 +1935,32 @@ export interface components {
         Place: {
             voucherId: components["schemas"]["Id"];
             /**
-             * @description `offered`: a unit is kept for the user until acceptBefore. `missed`: that has passed. `refused`: the user has another order. `over`: the sale has ended.
+             * @description `invited`: a unit is kept for the user until acceptBefore. `missed`: two windows have passed. `refused`: the user has another order. `over`: the sale has ended.
              * @enum {string}
              */
-            state: "waiting" | "offered" | "accepted" | "bought" | "left" | "missed" | "refused" | "over";
+            state: "waiting" | "invited" | "accepted" | "bought" | "left" | "declined" | "missed" | "refused" | "over";
+            /** @description It is accepted as soon as it is its turn. */
+            standing: boolean;
             /**
              * Format: int64
-             * @description While it waits: how many wait before it. Who has an offer is not among them; they may let it go.
+             * @description Invitations it has missed. After one it waits behind those that have missed none; the second ends it.
+             */
+            missed: number;
+            /**
+             * Format: int64
+             * @description While it waits: how many wait before it. Those who are invited are not among them.
              */
             ahead?: number;
             /** @description There are that many or more. */
             aheadMore?: boolean;
             joinTime: components["schemas"]["Time"];
-            offerTime?: components["schemas"]["Time"];
+            inviteTime?: components["schemas"]["Time"];
             acceptBefore?: components["schemas"]["Time"];
+            /**
+             * @description The sale is paused or off the shelf: acceptBefore moves on until it goes on.
+             * @enum {boolean}
+             */
+            paused?: true;
             orderId?: components["schemas"]["OrderId"];
             endTime?: components["schemas"]["Time"];
             /**
@@ -1972,13 +1984,18 @@ export interface components {
             success: true;
             data: {
                 voucherId: components["schemas"]["Id"];
+                /**
+                 * Format: int64
+                 * @description Units that are neither on sale nor of an order.
+                 */
+                kept: number;
                 /** Format: int64 */
                 waiting: number;
                 /**
                  * Format: int64
                  * @description A unit is kept for each.
                  */
-                offered: number;
+                invited: number;
                 /**
                  * Format: int64
                  * @description A unit is kept for each, and becomes an order soon.
@@ -1988,6 +2005,8 @@ export interface components {
                 bought: number;
                 /** Format: int64 */
                 left: number;
+                /** Format: int64 */
+                declined: number;
                 /** Format: int64 */
                 missed: number;
                 /** Format: int64 */
@@ -2262,9 +2281,9 @@ export interface components {
             ticketsFrom?: components["schemas"]["Time"];
             /**
              * Format: int64
-             * @description How long an offer of its waiting list stands. Absent: it has no list.
+             * @description How long an invitation of its waiting list stands. Absent: it has no list.
              */
-            waitlistOfferSeconds?: number;
+            waitlistWindowSeconds?: number;
             /** @description For admins only, where the sale has any. */
             guards?: components["schemas"]["Guards"];
             createTime: components["schemas"]["Time"];
@@ -2468,7 +2487,7 @@ export interface components {
                 expired: components["schemas"]["Tally"];
                 failed: components["schemas"]["Tally"];
             };
-            /** @description What the sale's waiting list has come to, in places; absent without one. Those offered a unit are open, bought or passed. */
+            /** @description What the sale's waiting list has come to, in places; absent without one. */
             waitlist?: {
                 /** Format: int64 */
                 joined: number;
@@ -2477,28 +2496,36 @@ export interface components {
                  * @description Now.
                  */
                 waiting: number;
-                /** Format: int64 */
-                offered: number;
                 /**
                  * Format: int64
-                 * @description The offer stands, or is accepted and not decided yet.
+                 * @description Once at least.
+                 */
+                invited: number;
+                /**
+                 * Format: int64
+                 * @description They are invited now, or have accepted and are not decided.
                  */
                 open: number;
                 /**
                  * Format: int64
-                 * @description The buyer wanted it.
+                 * @description They accepted, also with a standing yes.
                  */
                 accepted: number;
                 /**
                  * Format: int64
-                 * @description It became an order.
+                 * @description They became an order.
                  */
                 bought: number;
                 /**
                  * Format: int64
-                 * @description It ended without an order: declined, missed, refused or over.
+                 * @description They gave up an invitation.
                  */
-                passed: number;
+                declined: number;
+                /**
+                 * Format: int64
+                 * @description Invitations, not places, whose window passed.
+                 */
+                missed: number;
             };
             /** @description All orders. */
             recorded: components["schemas"]["Tally"];
@@ -2659,7 +2686,7 @@ export interface components {
         /** @enum {string} */
         FailureCode: "ADDRESS_NOT_ALLOWED" | "BY_ADMIN" | "CANCELED" | "CONNECTION_CLOSED" | "CONNECTION_REFUSED" | "DNS" | "DNS_FAILED" | "FAILED_LONG" | "GONE" | "NEEDS_TLS" | "NOT_HTTP" | "NO_TLS" | "OTHER" | "REDIRECT" | "STATUS" | "TIMEOUT" | "TLS_CERTIFICATE" | "TLS_EXPIRED" | "TLS_HANDSHAKE" | "TLS_HOST" | "TLS_UNKNOWN_AUTHORITY" | "UNREACHABLE";
         /** @enum {string} */
-        WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DUPLICATE_BUYER" | "ID_COLLISION" | "MONEY_BACK" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "OFFER_ACCEPTED" | "PAID_LATE" | "PAID_TWICE" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_OVER" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
+        WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DUPLICATE_BUYER" | "ID_COLLISION" | "INVITATION_ACCEPTED" | "MONEY_BACK" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "PAID_LATE" | "PAID_TWICE" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_OVER" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
         WebhookDelivery: {
             /** @description Its webhook-id. */
             event: string;
@@ -2667,8 +2694,8 @@ export interface components {
             number: string;
             type: string;
             orderId?: components["schemas"]["OrderId"];
-            /** @description Instead of the order, of an event about an offer: its voucher and its place. */
-            offerId?: string;
+            /** @description Instead of the order, of an event of a waiting list: the voucher and the place, 0 for the list itself. */
+            placeId?: string;
             at: components["schemas"]["Time"];
             /** @enum {string} */
             state: "waiting" | "retrying" | "delivered" | "dead";
@@ -3045,9 +3072,9 @@ export interface components {
                 live: number;
                 /**
                  * Format: int64
-                 * @description Units kept for offers of the waiting list, in the ledger.
+                 * @description Units kept for those who wait, in the ledger.
                  */
-                offered?: number;
+                kept?: number;
                 /**
                  * Format: int64
                  * @description Units too many, or below 0 too few.
@@ -4625,7 +4652,10 @@ export interface operations {
     };
     joinWaitlist: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true`: yes, whenever it is my turn. The place is accepted when it is invited, and becomes an order that is to be paid for in time. `false` takes that back. Without it, a place that there is stays as it is. */
+                standing?: boolean;
+            };
             header?: {
                 /** @description The ticket, where the sale needs one. */
                 "X-Seckill-Ticket"?: components["parameters"]["TicketHeader"];
@@ -4653,7 +4683,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
-            /** @description `NOT_STARTED` or `ENDED`, by Redis's clock. `NOT_ELIGIBLE`, `TICKET_REQUIRED` and `TICKET_INVALID`, as when buying. `FORBIDDEN`: a till's token, or one of a rehearsal's crowd. */
+            /** @description `NOT_STARTED` or `ENDED`, by Redis's clock. `NOT_ELIGIBLE`, `TICKET_REQUIRED` and `TICKET_INVALID`, as when buying. `SHARE_TAKEN`, also as when buying, with `standing=true` alone. `FORBIDDEN`: a till's token, or one of a rehearsal's crowd. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4682,10 +4712,13 @@ export interface operations {
             503: components["responses"]["PausedOrUnavailable"];
         };
     };
-    acceptWaitlistOffer: {
+    acceptInvitation: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ticket, where the sale needs one. */
+                "X-Seckill-Ticket"?: components["parameters"]["TicketHeader"];
+            };
             path: {
                 /**
                  * @description The voucher's id.
@@ -4697,7 +4730,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The offer has become an order. */
+            /** @description It has become an order. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4721,9 +4754,19 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotBuyer"];
+            /** @description `NOT_STARTED`, `NOT_ELIGIBLE`, `TICKET_REQUIRED`, `TICKET_INVALID` and `SHARE_TAKEN`, as when buying. `FORBIDDEN`: a till's token, or one of a rehearsal's crowd. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: components["responses"]["NotFound"];
-            /** @description `NO_OFFER`: the place waits, its deadline has passed, or the user has another order. `OFF_SHELF`. */
+            /** @description `NOT_INVITED`: the place waits, its window has passed, it has ended, or the user has another order. `OFF_SHELF`. `ALREADY_BOUGHT`: a guard would stop the user, who has an order. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4735,9 +4778,9 @@ export interface operations {
                 };
             };
             413: components["responses"]["TooLarge"];
-            429: components["responses"]["RateLimited"];
+            429: components["responses"]["PurchaseLimited"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["PausedOrUnavailable"];
         };
     };
     leaveWaitlist: {
@@ -4769,7 +4812,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotBuyer"];
             404: components["responses"]["NotFound"];
-            /** @description The offer is accepted: cancel the order instead. */
+            /** @description The invitation is accepted: cancel the order instead. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

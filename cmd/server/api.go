@@ -76,7 +76,6 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		Orders:          p.shop.Orders,
 		Payments:        p.shop.Payments,
 		Callbacks:       p.payments.callbacks,
-		Waitlists:       p.shop.Waitlists,
 		Gatekeeper:      p.features.Gatekeeper,
 		GuardFigures:    p.features.Members.Guards,
 		Coupon:          p.features.Members.Coupon,

@@ -16,9 +16,8 @@ type Evidence struct {
 	Views   []View
 	// LedgerStock is how many units the ledger has left; nil: not read.
 	LedgerStock *int64
-	// Offered is how many units the ledger holds for offers to the waiting list: they are neither left nor part of an
-	// order.
-	Offered int64
+	// Kept is how many units the ledger keeps for those who wait: they are neither left nor part of an order.
+	Kept int64
 	// ShownStock is how many units buyers are shown as left; nil: not read.
 	ShownStock *int64
 	Redis      *Redis // nil: not read

@@ -45,7 +45,7 @@ func (c *check) checkSoldOut() {
 // left returns how many units are left in the end, or 0 if no source says.
 func (c *check) left() int64 {
 	if c.e.complete() != nil {
-		return c.e.Issued - c.e.Live() - c.e.Offered
+		return c.e.Issued - c.e.Live() - c.e.Kept
 	}
 	if c.e.ShownStock != nil {
 		return *c.e.ShownStock

@@ -7,20 +7,21 @@ func (c *check) checkStocks() {
 		c.checkStockBound()
 		return
 	}
-	live := c.e.Live() + c.e.Offered
-	if c.e.Offered < 0 {
-		c.find(Conservation, subject{}, "the ledger has %d units offered", c.e.Offered)
+	live := c.e.Live() + c.e.Kept
+	if c.e.Kept < 0 {
+		c.find(Conservation, subject{}, "the ledger has %d units kept", c.e.Kept)
 	}
 	if s := c.e.LedgerStock; s != nil {
 		if *s < 0 || *s+live != c.e.Issued {
 			c.find(Conservation, subject{},
-				"the ledger has %d units left and %d in live orders and offers; %d were issued", *s, live, c.e.Issued)
+				"the ledger has %d units left and %d in live orders and kept ones; %d were issued", *s, live,
+				c.e.Issued)
 		}
 		c.checkSurplus("the ledger", *s+live)
 	}
 	if s := c.e.ShownStock; s != nil && *s+live != c.e.Issued {
 		c.find(Conservation, subject{},
-			"%d units are shown as left; with %d in live orders and offers that makes %d of %d",
+			"%d units are shown as left; with %d in live orders and kept ones that makes %d of %d",
 			*s, live, *s+live, c.e.Issued)
 	}
 }
@@ -86,7 +87,7 @@ func (c *check) checkRedis() {
 	if v == nil {
 		return
 	}
-	live := c.e.Live() + c.e.Offered
+	live := c.e.Live() + c.e.Kept
 	got := r.Stock + r.Waiting + r.Dead + live
 	if got != c.e.Issued {
 		c.find(Conservation, subject{},

@@ -10,7 +10,6 @@ import (
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
-	"seckill/internal/order/waitlist"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
@@ -28,7 +27,11 @@ type Core struct {
 	// Partitions gives features access to their own keys.
 	Partitions rediskit.Partitions
 	Vouchers   Vouchers
-	// Sales, Purchases, Locks and Notifier are nil in commands that open only the database.
+	// Units are kept for those who wait, IDs are of orders, and Outbox has Redis decide. They, Sales, Purchases,
+	// Locks and Notifier are nil in commands that open only the database.
+	Units     sqlkit.KeptUnits
+	IDs       order.IDs
+	Outbox    Outbox
 	Sales     Sales
 	Purchases Purchases
 	Locks     Locks
@@ -41,8 +44,9 @@ type Core struct {
 	Embedded bool
 	// Front is empty in operators' commands, which serve no routes.
 	Front httpkit.Front
-	// Members are the members of the core and of the features earlier in the list.
+	// Members are the members of the core and of the features earlier in the list; so is Gate, nil without guards.
 	Members Members
+	Gate    httpkit.Gatekeeper
 	SignIn  SignIn
 	Log     *slog.Logger
 }
@@ -64,8 +68,8 @@ type Ledger interface {
 	SalesToKeep(ctx context.Context) ([]voucher.Voucher, error)
 	// OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.
 	OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
-	// PlaceSums returns what has become of the places of a sale's waiting list.
-	PlaceSums(ctx context.Context, voucherID int64) (waitlist.Sums, error)
+	// LiveOrder returns the user's live order for a seckill voucher, or order.ErrNotFound.
+	LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error)
 	// Note adds an entry to the audit trail.
 	Note(ctx context.Context, e voucher.Entry) error
 	Rehearsals
@@ -86,6 +90,9 @@ type Redis interface {
 	TimeIn(ctx context.Context, partition int) (time.Time, error)
 	// Instances returns the instances of the service that have sent a heartbeat lately. order.ErrUnavailable.
 	Instances(ctx context.Context) ([]preflight.Instance, error)
+	// Views returns the state of each sale, in the order asked.
+	Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error)
+	order.HolderReader
 }
 
 // Sales is what this instance remembers of vouchers and sales, and how to look up a user's order.
@@ -109,6 +116,12 @@ type Purchases interface {
 	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 }
 
+// Outbox brings Redis up to the ledger's operations, while a caller waits or soon: *outbox.Outbox.
+type Outbox interface {
+	voucher.Outbox
+	order.FlushRequester
+}
+
 // Vouchers creates and changes vouchers: *voucher.Service.
 type Vouchers interface {
 	// CreateBeside creates a seckill voucher in the partition of another sale, if it can.
@@ -129,6 +142,8 @@ type Members struct {
 	// Guards returns what a sale's guards did: as JSON (nil for nothing), and as lines of a CSV, names and numbers.
 	// With an error, both contain what can be shown without the counts.
 	Guards func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error)
+	// Waitlist returns what has become of the places of a sale's waiting list, likewise.
+	Waitlist func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error)
 	// Coupon returns the coupon of an order as JSON, with its code masked or whole; nil if it has none. It may write a
 	// code that is missing. order.ErrUnavailable.
 	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
@@ -140,6 +155,9 @@ type Members struct {
 func (m Members) with(more Members) Members {
 	if more.Guards != nil {
 		m.Guards = more.Guards
+	}
+	if more.Waitlist != nil {
+		m.Waitlist = more.Waitlist
 	}
 	if more.Coupon != nil {
 		m.Coupon = more.Coupon

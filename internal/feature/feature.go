@@ -111,7 +111,7 @@ func (l List) Open(core Core) (all Parts, err error) {
 		if f.Open == nil {
 			continue
 		}
-		core.Members = all.Members
+		core.Members, core.Gate = all.Members, all.Gatekeeper
 		parts, err := f.Open(core)
 		if err != nil {
 			return Parts{}, fmt.Errorf("%s: %w", f.Name, err)

@@ -10,17 +10,19 @@ import (
 	"seckill/internal/feature/rehearsal"
 	"seckill/internal/feature/report"
 	"seckill/internal/feature/template"
+	"seckill/internal/feature/waitlist"
 	"seckill/internal/feature/webhook"
 )
 
-// List returns all features. A feature sees the members of the features before it: the report shows coupons, and what
-// guards did.
+// List returns all features. A feature sees the members of the features before it: the report shows coupons, what
+// guards did, and the results of waiting lists.
 func List() feature.List {
 	return feature.List{
 		template.New(),
 		rehearsal.New(),
 		redemption.New(),
 		guard.New(),
+		waitlist.New(),
 		report.New(),
 		webhook.New(),
 		identity.New(),

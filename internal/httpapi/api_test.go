@@ -23,6 +23,7 @@ import (
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
@@ -64,7 +65,7 @@ func testSetup() setup {
 	return setup{
 		shopConfig: shop.Config{
 			Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{},
-			Payments: fakePayments{}, Waitlists: fakeWaitlists{}, Coupon: noCoupon, GuardFigures: shownGuards,
+			Payments: fakePayments{}, Coupon: noCoupon, GuardFigures: shownGuards,
 			FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{},
 			Partitions: fakePartitions{},
 			BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {
@@ -80,7 +81,7 @@ func testSetup() setup {
 			},
 		},
 		Config: Config{
-			GuardsOf: func(int64) *guards.Settings { return nil }, Rules: append(gateRules(), couponRule()),
+			GuardsOf: func(int64) *guards.Settings { return nil }, Rules: append(apitest.StoppedRules(), couponRule()),
 			Log: slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: secret},
 			OperationsHosts: []string{"example.com"}, // httptest's
 			BodyLimit:       testBodyLimit, UserBurst: 30,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recorder"
-	"seckill/internal/order/waitlist"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
@@ -52,7 +50,7 @@ func routesDescribed() map[string]described {
 		&order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}, noVoucher, voucher.ErrNotSeckill, unavailable,
 		&shop.OrderFailedError{Order: order.Order{ID: 5, Reason: order.NoStock}},
 	}
-	purchases = append(purchases, stopped()...)
+	purchases = append(purchases, apitest.StoppedAll()...)
 	for _, o := range order.Outcomes() {
 		if err := (order.Result{Outcome: o, OrderID: 5, Quantity: order.QuantityOf(2), Left: 3}).Err(); err != nil &&
 			o != order.Barred {
@@ -159,41 +157,6 @@ func routesDescribed() map[string]described {
 			}, invalid: &request{target: "/order/x/refund"},
 			refusals: []error{noOrder, state, &order.NotNowError{Why: errCoupon}, unavailable},
 		},
-		"POST /voucher/:id/waitlist": {
-			good:     request{target: "/voucher/5/waitlist"},
-			succeeds: []func(*setup){withPlace(waitlist.Waiting), withPlace(waitlist.Offered)},
-			invalid:  &request{target: "/voucher/x/waitlist"},
-			refusals: append(slices.DeleteFunc(stopped(), isShare), // joining asks for no unit
-				noVoucher, voucher.ErrNotSeckill, voucher.ErrOffShelf, waitlist.ErrNoList, waitlist.ErrOnSale,
-				order.ErrPaused, order.ErrNotStarted, order.ErrEnded,
-				&order.AlreadyBoughtError{OrderID: 5, Status: order.StatusUnknown}, unavailable),
-		},
-		"GET /voucher/:id/waitlist": {
-			good: request{target: "/voucher/5/waitlist"}, succeeds: []func(*setup){
-				withPlace(waitlist.Waiting), withPlace(waitlist.Offered), withPlace(waitlist.Missed),
-			},
-			invalid: &request{target: "/voucher/x/waitlist"}, refusals: []error{waitlist.ErrNoPlace, unavailable},
-		},
-		"POST /voucher/:id/waitlist/accept": {
-			good:     request{target: "/voucher/5/waitlist/accept"},
-			succeeds: []func(*setup){withPlace(waitlist.Accepted), withPlace(waitlist.Bought)},
-			invalid:  &request{target: "/voucher/x/waitlist/accept"},
-			refusals: []error{noVoucher, voucher.ErrOffShelf, waitlist.ErrNoPlace, waitlist.ErrNoOffer, unavailable},
-		},
-		"POST /voucher/:id/waitlist/leave": {
-			good: request{target: "/voucher/5/waitlist/leave"}, succeeds: []func(*setup){withPlace(waitlist.Left)},
-			invalid:  &request{target: "/voucher/x/waitlist/leave"},
-			refusals: []error{waitlist.ErrNoPlace, waitlist.ErrAccepted, unavailable},
-		},
-		"GET /waitlist": {
-			good: request{target: "/waitlist"}, succeeds: []func(*setup){asIs, withPlace(waitlist.Waiting)},
-			invalid: &request{target: "/waitlist?limit=1"}, refusals: []error{unavailable},
-		},
-		"GET /admin/voucher/:id/waitlist": {
-			good: request{target: "/admin/voucher/5/waitlist"}, succeeds: []func(*setup){asIs},
-			invalid:  &request{target: "/admin/voucher/x/waitlist"},
-			refusals: []error{noVoucher, voucher.ErrNotSeckill, waitlist.ErrNoList, unavailable},
-		},
 		"GET /admin/order": {
 			good:     request{target: "/admin/order?limit=1&userId=42&status=paid"},
 			succeeds: []func(*setup){asIs, has(order.Paid)},
@@ -286,16 +249,6 @@ func routesDescribed() map[string]described {
 		},
 	}
 }
-
-// stopped is everything that gatekeepers refuse with.
-func stopped() (refusals []error) {
-	for _, r := range gateRules() {
-		refusals = append(refusals, gateError(r.Failure.Code))
-	}
-	return refusals
-}
-
-func isShare(err error) bool { return errors.Is(err, gateError("SHARE_TAKEN")) }
 
 // everything is an API all of whose routes exist.
 func everything(t *testing.T, change ...func(*setup)) *API {
@@ -411,23 +364,6 @@ func has(s order.Status) func(*setup) {
 	}
 }
 
-// withPlace has the caller's place in the state, with everything that can be known of it.
-func withPlace(s waitlist.State) func(*setup) {
-	p := waitlist.Place{VoucherID: 5, UserID: buyerID, Position: 9, State: s, JoinedAt: noon}
-	if s == waitlist.Waiting {
-		p.Ahead = waitlist.MaxCounted
-	} else {
-		p.OfferedAt, p.Deadline, p.Attempt = noon, redisNoon, 1
-	}
-	if s == waitlist.Accepted || s == waitlist.Bought {
-		p.OrderID = orderID
-	}
-	if !s.Open() {
-		p.EndedAt = redisNoon
-	}
-	return func(cfg *setup) { cfg.Waitlists = fakeWaitlists{place: p} }
-}
-
 func pays(url string) func(*setup) {
 	return func(cfg *setup) {
 		cfg.Payments = fakePayments{
@@ -489,7 +425,6 @@ func failing(err error) func(*setup) {
 			},
 			watch: func(context.Context, int64, int64, func(order.Order, bool) error) error { return err },
 		}
-		cfg.Waitlists = fakeWaitlists{err: err}
 		cfg.Orders = fakeOrders{
 			cancel: func(int64, int64) (order.Order, error) { return order.Order{}, err },
 			order:  func(int64) (order.Order, error) { return order.Order{}, err },

@@ -16,6 +16,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/order"
+	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
@@ -73,27 +74,7 @@ func (g *gate) before(cfg *setup) {
 }
 
 // gateError is a refusal of a gatekeeper: its code.
-type gateError string
-
-func (g gateError) Error() string { return string(g) }
-
-// gateRules are those of what gatekeepers refuse with.
-func gateRules() (rules []httpkit.Rule) {
-	for code, f := range map[string]httpkit.Failure{
-		"RATE_LIMITED":    {Status: http.StatusTooManyRequests, RetryAfter: "1"},
-		"COOL_DOWN":       {Status: http.StatusTooManyRequests, RetryAfter: "60"},
-		"NOT_ELIGIBLE":    {Status: http.StatusForbidden},
-		"NOT_STARTED":     {Status: http.StatusForbidden},
-		"SHARE_TAKEN":     {Status: http.StatusForbidden},
-		"TICKET_REQUIRED": {Status: http.StatusForbidden},
-		"TICKET_INVALID":  {Status: http.StatusForbidden},
-		"UNAVAILABLE":     {Status: http.StatusServiceUnavailable, RetryAfter: "1"},
-	} {
-		f.Code, f.Title, f.Detail, f.English, f.Chinese = code, "Stopped", "A guard stops it.", "Stopped.", "已被拦截"
-		rules = append(rules, httpkit.Rule{Matches: httpkit.Is(gateError(code)), Failure: f, Early: true})
-	}
-	return rules
-}
+type gateError = apitest.StoppedError
 
 var press = request{method: http.MethodPost, target: "/voucher/seckill/5"}
 
@@ -126,14 +107,6 @@ func TestGatekeeper(t *testing.T) {
 		},
 		"the share": {gate{reserve: share}, press, false, "SHARE_TAKEN", []string{limits, enter, reserve}, 0},
 		"the entry": {gate{enter: ticket}, press, false, "TICKET_REQUIRED", []string{limits, enter}, 0},
-		"the waiting list": {
-			gate{enter: ticket},
-			request{method: http.MethodPost, target: "/voucher/5/waitlist"},
-			false,
-			"TICKET_REQUIRED",
-			[]string{limits, enter},
-			0,
-		},
 		"a sale without guards": {
 			gate{limits: rate, enter: ticket},
 			request{method: http.MethodPost, target: "/voucher/seckill/6"},

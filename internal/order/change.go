@@ -27,7 +27,6 @@ type Change struct {
 	By       Actor
 	Why      Why // may be empty
 	At       time.Time
-	Offer    OfferID // the offer that became this order, in the transaction that records it; otherwise zero
 }
 
 // Step is an action to be taken on one order.
@@ -43,39 +42,34 @@ type Line struct {
 	Event   Event
 }
 
-// OfferID names an offer by the place on a waiting list that got it: a place gets one at most.
-type OfferID struct{ VoucherID, Position int64 }
+// PlaceID names a place on a waiting list.
+type PlaceID struct{ VoucherID, Position int64 }
 
-// OfferChange is what one transaction of the ledger has made of an offer.
-type OfferChange struct {
-	ID       OfferID
+// Turn is what one transaction of a waiting list has done to a place whose turn has come.
+type Turn struct {
+	ID       PlaceID
 	UserID   int64
-	OrderID  int64 // the order that the offer has become; 0: none
-	State    OfferState
+	OrderID  int64 // that accepting makes; 0 before
+	Kind     TurnKind
+	Number   int64     // of the turn among those of the place, from 1
 	Joined   time.Time // when the user joined the list
-	Offered  time.Time
-	Deadline time.Time // until when it may be accepted, exclusive
-	Ended    time.Time // when the offer ended; zero: it is open
-	At       time.Time // of the change
+	Invited  time.Time // zero if their turn came with a standing yes
+	Deadline time.Time // until when the invitation may be accepted, exclusive; likewise
+	Ended    time.Time // zero: the place is open
+	Missed   int64     // how many invitations it has missed
+	Units    int64     // of TurnReleased
+	At       time.Time
 }
 
-// OfferState is where an offer is.
-type OfferState int8
+// TurnKind says what has happened to a place. It is the word that is shown.
+type TurnKind string
 
-// The states of an offer.
+// The kinds of turn. TurnReleased is one of the list itself, whose position is 0.
 const (
-	OfferMade     OfferState = iota + 1 // a unit is kept for its user
-	OfferBought                         // it has become an order
-	OfferDeclined                       // its user gave it up
-	OfferMissed                         // its deadline has passed
-	OfferRefused                        // its user has another order
-	OfferOver                           // the sale is over
+	TurnInvited  TurnKind = "invited"  // a unit is kept for its user, until the deadline
+	TurnAccepted TurnKind = "accepted" // its user takes the unit; Redis is asked whether they have another order
+	TurnMissed   TurnKind = "missed"   // the deadline has passed
+	TurnDeclined TurnKind = "declined" // its user gave the invitation up
+	TurnEnded    TurnKind = "ended"    // its user has another order, or the sale is over
+	TurnReleased TurnKind = "released" // nobody waits: what was kept goes on sale
 )
-
-// String returns the state's name as it is shown: that of the place which got the offer.
-func (s OfferState) String() string {
-	if s < OfferMade || s > OfferOver {
-		return "unknown"
-	}
-	return [...]string{"offered", "bought", "left", "missed", "refused", "over"}[s-OfferMade]
-}

@@ -22,7 +22,7 @@ const (
 	ByPayments Actor = "payments"     // decides about late payments
 	ByService  Actor = "service"      // the auditor, who pauses sales
 	ByLapser   Actor = "lapser"       // ends coupons whose time is over
-	ByWaitlist Actor = "waiting list" // offers units that come back to those who wait
+	ByWaitlist Actor = "waiting list" // keeps units that come back for those who wait
 )
 
 // Filter chooses orders. A zero field does not restrict.

@@ -17,9 +17,9 @@ type Operation struct {
 	Kind      OperationKind
 	Delta     int64 // units to put on sale; negative: units to take
 
-	// Offered is how many units the operation keeps for offers of the waiting list instead of putting them on sale, on
-	// top of Delta. Negative: so many units stop being kept.
-	Offered int64
+	// Kept is how many units it keeps for those who wait instead of putting them on sale, besides Delta; below 0, how
+	// many were kept until then.
+	Kept int64
 
 	// OrderID is the order concerned, 0 for none, and Units how many units it has. An operation that gives units back
 	// removes the user as a holder if this order makes them one. A Revival and an Acceptance make the user a holder by
@@ -40,11 +40,11 @@ func (o Operation) Takes() bool { return o.Delta < 0 || o.Kind == Acceptance }
 func (o Operation) Units() int64 {
 	switch {
 	case o.Kind == Acceptance:
-		return -o.Offered
+		return -o.Kept
 	case o.Delta < 0:
 		return -o.Delta
 	default:
-		return o.Delta + o.Offered
+		return o.Delta + o.Kept
 	}
 }
 
@@ -64,8 +64,8 @@ const (
 	Refund       OperationKind = "refund"  // an order was refunded: likewise
 	Revival      OperationKind = "revive"  // a late payment: takes the order's units
 	Restock      OperationKind = "stock"   // an admin's delta: gives or takes
-	Acceptance   OperationKind = "accept"  // of an offered unit, by the user for whom it was kept
-	Unoffering   OperationKind = "unoffer" // nobody took an offered unit: it goes on sale
+	Acceptance   OperationKind = "accept"  // of a kept unit, by a user who was invited to take it
+	Releasing    OperationKind = "release" // nobody waits for kept units: they go on sale
 	Pausing      OperationKind = "pause"   // and the following: no units, the sale's mode or window changes
 	Resuming     OperationKind = "resume"
 	Shelving     OperationKind = "shelf"

@@ -84,7 +84,6 @@ type FencedLocker interface {
 const (
 	ExpirerJob = "expirer"
 	LapserJob  = "lapser"
-	OffererJob = "offerer"
 	EmptierJob = "emptier"
 )
 

@@ -17,6 +17,7 @@ type Why string
 const (
 	BuyerAtLimit     Why = "BUYER_AT_LIMIT"
 	BuyerBelowLimit  Why = "BUYER_BELOW_LIMIT"
+	InvitedToBuy     Why = "INVITATION_ACCEPTED"
 	MoneyBack        Why = "MONEY_BACK"
 	NotPaidInTime    Why = "NOT_PAID_IN_TIME"
 	NotRedeemed      Why = "NOT_REDEEMED_IN_TIME"
@@ -24,7 +25,6 @@ const (
 	NothingToPayBack Why = "NOTHING_TO_PAY_BACK"
 	NoLimit          Why = "NO_LIMIT"
 	NoUnitForLate    Why = "NO_UNIT_FOR_LATE_PAYMENT"
-	OfferAccepted    Why = "OFFER_ACCEPTED"
 	PaidLate         Why = "PAID_LATE"
 	PaidTwice        Why = "PAID_TWICE"
 	Released         Why = "RELEASED"
@@ -37,6 +37,7 @@ const (
 var whys = map[Why]words.Text{
 	BuyerAtLimit:     {"the buyer has bought as many as one may have; the money goes back", "已达限购数量，将退回付款"},
 	BuyerBelowLimit:  {"the buyer may have one more", "未超过限购数量"},
+	InvitedToBuy:     {"an invitation of the waiting list was accepted", "已接受候补邀请"},
 	MoneyBack:        {"the money has gone back", "款项已退回"},
 	NotPaidInTime:    {"not paid in time", "超时未支付"},
 	NotRedeemed:      {"not redeemed in time", "逾期未使用"},
@@ -44,7 +45,6 @@ var whys = map[Why]words.Text{
 	NothingToPayBack: {"there was nothing to pay back", "无需退款"},
 	NoLimit:          {"there is no limit to this voucher", "该券不限购"},
 	NoUnitForLate:    {"no unit could be taken again for the late payment; the money goes back", "付款逾期到账，已无名额，将退回"},
-	OfferAccepted:    {"an offer of the waiting list was accepted", "已接受候补名额"},
 	PaidLate:         {"the payment arrived after the order was cancelled", "订单取消后才收到付款"},
 	PaidTwice:        {"a payment arrived that was not needed any more; the money goes back", "收到多余的付款，将退回"},
 	Released:         {"the reservation was released", "已取消保留"},

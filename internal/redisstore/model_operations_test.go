@@ -65,7 +65,7 @@ func (m *model) applyOne(op order.Operation, now time.Time) (taken, waits bool) 
 	switch {
 	case op.Kind == order.Acceptance:
 		return m.accept(op, now)
-	case op.Delta > 0 || op.Offered > 0:
+	case op.Delta > 0 || op.Kept > 0:
 		m.issued += op.Delta
 		if op.Delta > 0 {
 			m.give(op.Delta, now.Add(longDelay))
@@ -122,12 +122,12 @@ func (m *model) revive(op order.Operation, now time.Time) (taken, waits bool) {
 	return true, false
 }
 
-// accept applies the acceptance of an offered unit, which is not part of the stock. If nothing can be sold, it waits.
+// accept is the acceptance of a kept unit, which is none of the stock. Where nothing can be sold it waits.
 func (m *model) accept(op order.Operation, now time.Time) (taken, waits bool) {
 	mine := m.reserved == op.Number
 	if held := m.holders[op.UserID]; held.OrderID != 0 {
 		if mine {
-			m.reserved, m.reservedOffer = 0, false
+			m.reserved, m.reservedKept = 0, false
 		}
 		return held == op.Held(), false
 	}
@@ -135,9 +135,9 @@ func (m *model) accept(op order.Operation, now time.Time) (taken, waits bool) {
 	case mine && now.Before(m.reservedAt):
 		return false, true
 	case mine:
-		m.reserved, m.reservedOffer, m.uncached = 0, false, true
+		m.reserved, m.reservedKept, m.uncached = 0, false, true
 	case !m.uncached && (m.stock == 0 || now.Before(m.resumes)):
-		m.reserved, m.reservedUnits, m.reservedOffer, m.reservedAt = op.Number, 1, true, now.Add(longDelay)
+		m.reserved, m.reservedUnits, m.reservedKept, m.reservedAt = op.Number, 1, true, now.Add(longDelay)
 		return false, true
 	}
 	m.issued += op.Units()
@@ -210,12 +210,12 @@ func (h *history) operation() order.Operation {
 		op.Kind, op.Delta, op.UserID, op.OrderID = order.Cancellation, held.Quantity.Units(), user, held.OrderID
 	case 6:
 		op.Kind, op.UserID, op.OrderID = order.Cancellation, user, held.OrderID
-		op.Offered = rapid.Int64Range(1, held.Quantity.Units()).Draw(h.t, "offered")
-		op.Delta = held.Quantity.Units() - op.Offered
+		op.Kept = rapid.Int64Range(1, held.Quantity.Units()).Draw(h.t, "kept")
+		op.Delta = held.Quantity.Units() - op.Kept
 	case 7:
-		op.Kind, op.Offered, op.UserID, op.OrderID = order.Acceptance, -1, user, held.OrderID
+		op.Kind, op.Kept, op.UserID, op.OrderID = order.Acceptance, -1, user, held.OrderID
 	case 8:
-		op.Kind, op.Delta, op.Offered = order.Unoffering, 1, -1
+		op.Kind, op.Delta, op.Kept = order.Releasing, 1, -1
 	case 2, 3:
 		op.Kind, op.Delta, op.UserID, op.OrderID = order.Revival, -held.Quantity.Units(), user, held.OrderID
 	case 4:

@@ -24,7 +24,7 @@ type model struct {
 	op              int64     // the last operation applied
 	reserved        int64     // the revival for which units are reserved
 	reservedUnits   int64
-	reservedOffer   bool // the reservation is for an acceptance
+	reservedKept    bool // it is an acceptance
 	uncached        bool // no instance can have the sale cached as sold out, while operations are applied
 	reservedAt      time.Time
 	takes           map[int64]order.OperationResult // the results that are kept
@@ -140,7 +140,7 @@ func (m *model) give(units int64, at time.Time) {
 // left returns the units that the view shows.
 func (m *model) left() int64 {
 	left := m.stock + m.returned
-	if m.reserved > 0 && !m.reservedOffer {
+	if m.reserved > 0 && !m.reservedKept {
 		left += m.reservedUnits
 	}
 	return left
@@ -148,7 +148,7 @@ func (m *model) left() int64 {
 
 // atGate returns the units in the answer to an admission, which keep instances from caching the sale as sold out.
 func (m *model) atGate() int64 {
-	if m.reserved > 0 && m.reservedOffer {
+	if m.reserved > 0 && m.reservedKept {
 		return m.left() + m.reservedUnits
 	}
 	return m.left()
@@ -333,7 +333,7 @@ func (h *history) publish() {
 	h.fatal(h.r.Publish(h.r.ctx(), h.r.sale, epoch, o))
 	h.resume(before, h.m.mode == "" && epoch == 1)
 	h.m.mode, h.m.mark, h.m.stock, h.m.returned = modeOpen, order.Mark{Epoch: epoch}, o.Stock, 0
-	h.m.op, h.m.reserved, h.m.reservedOffer = o.Operation, 0, false
+	h.m.op, h.m.reserved, h.m.reservedKept = o.Operation, 0, false
 	clear(h.m.takes)
 	h.m.begin, h.m.end = o.Begin, o.End
 	h.m.issued, h.m.taken = o.Stock, 0

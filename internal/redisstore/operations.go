@@ -73,7 +73,7 @@ func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any,
 		if err := checkOperation(sale, op, ops[0].Number+int64(i)); err != nil {
 			return nil, fmt.Errorf("operation %d of voucher %d: %w", op.Number, op.VoucherID, err)
 		}
-		args = append(args, op.Delta, op.Offered, operationOrder(op), op.UserID)
+		args = append(args, op.Delta, op.Kept, operationOrder(op), op.UserID)
 		if op.Mode == order.SaleMissing {
 			args = append(args, "", 0, 0)
 			continue
@@ -108,9 +108,9 @@ func checkOperation(sale order.SaleRef, op order.Operation, number int64) error 
 		return fmt.Errorf("sets mode %d with the window from %s to %s: it is all or nothing", op.Mode, op.Begin, op.End)
 	case op.OrderID > 0 && (op.Units() < 1 || op.Units() > voucher.MaxPerUser):
 		return fmt.Errorf("moves %d units of an order, which has 1 to %d", op.Units(), voucher.MaxPerUser)
-	case op.Kind == order.Acceptance && (op.Delta != 0 || op.OrderID == 0), op.Offered < 0 &&
-		op.Kind != order.Acceptance && op.Delta != -op.Offered:
-		return fmt.Errorf("%s changes the offered units by %d and the stock by %d", op.Kind, op.Offered, op.Delta)
+	case op.Kind == order.Acceptance && (op.Delta != 0 || op.OrderID == 0), op.Kept < 0 &&
+		op.Kind != order.Acceptance && op.Delta != -op.Kept:
+		return fmt.Errorf("%s changes the kept units by %d and the stock by %d", op.Kind, op.Kept, op.Delta)
 	}
 	return nil
 }

@@ -34,9 +34,9 @@ var operationsTests = behaviour{
 	"window and drop":          testDropAfterOperation,
 	"clock set back and wait":  testReservedClockSetBack,
 	"revive and gives at once": testReviveAfterCancelInOneCall,
-	"kept for offers":          testKeptForOffers,
-	"accepted offers":          testOfferAccepted,
-	"an offer nobody may take": testOfferRefused,
+	"kept for those who wait":  testKept,
+	"acceptances":              testAcceptance,
+	"an acceptance refused":    testAcceptanceRefused,
 }
 
 // give returns the cancellation of the user's order, numbered as in requests.
@@ -54,14 +54,14 @@ func revival(number, user int64) order.Operation {
 	return order.Operation{Number: number, Kind: order.Revival, Delta: -1, OrderID: user + 1000, UserID: user}
 }
 
-// offered returns the cancellation of the user's order whose unit is kept for an offer.
-func offered(number, user int64) order.Operation {
-	return order.Operation{Number: number, Kind: order.Cancellation, Offered: 1, OrderID: user + 1000, UserID: user}
+// keptUnit is a cancellation of the user's order whose unit is kept.
+func keptUnit(number, user int64) order.Operation {
+	return order.Operation{Number: number, Kind: order.Cancellation, Kept: 1, OrderID: user + 1000, UserID: user}
 }
 
-// acceptance returns the acceptance of an offer by the user.
+// acceptance is that of a kept unit by the user.
 func acceptance(number, user int64) order.Operation {
-	return order.Operation{Number: number, Kind: order.Acceptance, Offered: -1, OrderID: user + 1000, UserID: user}
+	return order.Operation{Number: number, Kind: order.Acceptance, Kept: -1, OrderID: user + 1000, UserID: user}
 }
 
 // setting returns a change of mode and window.
@@ -253,31 +253,31 @@ func testReviveAfterCancelInOneCall(t *testing.T, r *rig) {
 	equal(t, []string{"5", "0", "0"}, r.units())
 }
 
-// testKeptForOffers: units that the ledger keeps for offers leave their holder, and go on sale only once nobody has
-// taken the offers.
-func testKeptForOffers(t *testing.T, r *rig) {
+// testKept: units that the ledger keeps leave their holder and go on sale only once nobody took
+// them.
+func testKept(t *testing.T, r *rig) {
 	r.returnDelay = longDelay
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 1)...)
 	r.admit(order.Request{UserID: 2, OrderID: 1002, Quantity: order.QuantityOf(4)})
-	several := order.Operation{Number: 2, Kind: order.Cancellation, Delta: 1, Offered: 3, OrderID: 1002, UserID: 2}
-	equal(t, []bool{true, true}, r.apply(offered(1, 1), several))
+	several := order.Operation{Number: 2, Kind: order.Cancellation, Delta: 1, Kept: 3, OrderID: 1002, UserID: 2}
+	equal(t, []bool{true, true}, r.apply(keptUnit(1, 1), several))
 	equal(t, 0, len(r.holders()))
 	equal(t, []string{"0", "1", "0"}, r.units())
 	equal(t, "0", r.field(fieldExtra))
-	equal(t, []bool{true}, r.apply(order.Operation{Number: 3, Kind: order.Unoffering, Delta: 2, Offered: -2}))
+	equal(t, []bool{true}, r.apply(order.Operation{Number: 3, Kind: order.Releasing, Delta: 2, Kept: -2}))
 	equal(t, []string{"0", "3", "0"}, r.units())
 	equal(t, []bool{true, true, true},
-		r.apply(several, order.Operation{Number: 3, Kind: order.Unoffering, Delta: 2, Offered: -2}, stock(4, 1)))
+		r.apply(several, order.Operation{Number: 3, Kind: order.Releasing, Delta: 2, Kept: -2}, stock(4, 1)))
 	equal(t, []string{"0", "4", "0"}, r.units())
 }
 
-// testOfferAccepted: users who accept become holders once no instance can have the sale cached as sold out, all of a
-// call together. The stock does not change, and only the gate counts what is reserved meanwhile.
-func testOfferAccepted(t *testing.T, r *rig) {
+// testAcceptance: who accepts becomes a holder once no instance can have the sale cached as sold out, all of a
+// call together; the stock is left alone, and what is reserved meanwhile is seen by the gate alone.
+func testAcceptance(t *testing.T, r *rig) {
 	r.open(1, r.hour(2))
 	r.admit(requests(1, 2)...)
-	ops := []order.Operation{offered(1, 1), offered(2, 2), acceptance(3, 7), acceptance(4, 8), acceptance(5, 7)}
+	ops := []order.Operation{keptUnit(1, 1), keptUnit(2, 2), acceptance(3, 7), acceptance(4, 8), acceptance(5, 7)}
 	a, wait := r.once(r.ctx(), ops...)
 	equal(t, order.ApplyResult{Epoch: 1, Applied: 2}, a)
 	if wait <= 0 || wait > testDelay {
@@ -292,7 +292,7 @@ func testOfferAccepted(t *testing.T, r *rig) {
 	equal(t, map[int64]int64{7: 1007, 8: 1008}, r.holders())
 	equal(t, []string{"0", "0", "0"}, r.units())
 	equal(t, int64(4), r.view().Mark.Sequence)
-	equal(t, false, r.commands.HExists(r.ctx(), r.keys.sale(r.sale), fieldReservedOffer).Val())
+	equal(t, false, r.commands.HExists(r.ctx(), r.keys.sale(r.sale), fieldReservedKept).Val())
 	equal(t, []bool{true, true, true}, r.apply(ops[2:]...)) // once
 	// If there is something to sell, no instance has cached the sale as sold out.
 	equal(t, []bool{true}, r.apply(stock(6, 1)))
@@ -302,13 +302,13 @@ func testOfferAccepted(t *testing.T, r *rig) {
 	equal(t, []string{"1", "0", "0"}, r.units())
 }
 
-// testOfferRefused: a user who has another order is refused, even if they got it while the acceptance waited.
-func testOfferRefused(t *testing.T, r *rig) {
+// testAcceptanceRefused: a user who has another order is refused, also if they got it while the acceptance waited.
+func testAcceptanceRefused(t *testing.T, r *rig) {
 	r.open(1, r.hour(2))
 	r.admit(requests(1, 2)...)
 	other := acceptance(2, 2)
 	other.OrderID = 77
-	equal(t, []bool{true, false}, r.apply(offered(1, 1), other))
+	equal(t, []bool{true, false}, r.apply(keptUnit(1, 1), other))
 	equal(t, map[int64]int64{2: 1002}, r.holders())
 	_, wait := r.once(r.ctx(), acceptance(3, 7))
 	equal(t, true, wait > 0)
@@ -317,7 +317,7 @@ func testOfferRefused(t *testing.T, r *rig) {
 	equal(t, []bool{false, true}, r.apply(acceptance(3, 7), stock(4, 1)))
 	equal(t, []string{"0", "1", "0"}, r.units())
 	equal(t, map[int64]int64{2: 1002, 7: 2007}, r.holders())
-	equal(t, false, r.commands.HExists(r.ctx(), r.keys.sale(r.sale), fieldReservedOffer).Val())
+	equal(t, false, r.commands.HExists(r.ctx(), r.keys.sale(r.sale), fieldReservedKept).Val())
 	equal(t, int64(1), r.view().Stock)
 }
 
@@ -495,17 +495,17 @@ func testFullCall(t *testing.T, r *rig) {
 func testBadOperations(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	for name, ops := range map[string][]order.Operation{
-		"a gap":            {stock(1, 1), stock(3, 1)},
-		"number 0":         {stock(0, 1)},
-		"no units":         {{Number: 1, OrderID: 5, UserID: 5}},
-		"too many units":   {{Number: 1, Delta: -21, OrderID: 5, UserID: 5}},
-		"no user's order":  {{Number: 1, Delta: 1, OrderID: 5}},
-		"an order below 0": {{Number: 1, Delta: 1, OrderID: -5, UserID: -1}},
-		"half an offer":    {{Number: 1, Kind: order.Acceptance, Delta: 1, Offered: -1, OrderID: 5, UserID: 5}},
-		"nobody's offer":   {{Number: 1, Kind: order.Acceptance, Offered: -1}},
-		"a lost offer":     {{Number: 1, Kind: order.Unoffering, Delta: 1, Offered: -2}},
-		"a mode":           {setting(1, order.SaleRebuilding, r.hour(1))},
-		"too many":         make([]order.Operation, order.MaxOperations+1),
+		"a gap":               {stock(1, 1), stock(3, 1)},
+		"number 0":            {stock(0, 1)},
+		"no units":            {{Number: 1, OrderID: 5, UserID: 5}},
+		"too many units":      {{Number: 1, Delta: -21, OrderID: 5, UserID: 5}},
+		"no user's order":     {{Number: 1, Delta: 1, OrderID: 5}},
+		"an order below 0":    {{Number: 1, Delta: 1, OrderID: -5, UserID: -1}},
+		"half an acceptance":  {{Number: 1, Kind: order.Acceptance, Delta: 1, Kept: -1, OrderID: 5, UserID: 5}},
+		"nobody's acceptance": {{Number: 1, Kind: order.Acceptance, Kept: -1}},
+		"a lost unit":         {{Number: 1, Kind: order.Releasing, Delta: 1, Kept: -2}},
+		"a mode":              {setting(1, order.SaleRebuilding, r.hour(1))},
+		"too many":            make([]order.Operation, order.MaxOperations+1),
 	} {
 		if _, err := r.Apply(r.ctx(), r.sale, r.of(ops)); err == nil {
 			t.Errorf("%s was accepted", name)

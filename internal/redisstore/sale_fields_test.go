@@ -34,7 +34,7 @@ const (
 	fieldReservedAt = "reserved_at"
 
 	fieldReservedUnits = "reserved_units"
-	fieldReservedOffer = "reserved_offer"
+	fieldReservedKept  = "reserved_kept"
 	fieldExtra         = "extra"
 	fieldBuilding      = "building"
 	fieldResumes       = "resumes"
@@ -72,11 +72,11 @@ var saleFields = []saleField{
 		"apply publish",
 	},
 	{fieldReserved, "number", "operation that waits until no instance has the sale cached as sold out (rule 11): a " +
-		"late payment, for which returned units are kept, or an accepted offer; 0: none", "apply publish"},
+		"late payment, for which returned units are kept, or an acceptance; 0: none", "apply publish"},
 	{fieldReservedAt, "ms", "from when they are the user's", "apply"},
 	{fieldReservedUnits, "units", "how many they are; missing: one", "apply publish"},
 	{
-		fieldReservedOffer, "flag", "it is an accepted offer, which takes no unit from the stock; missing: it is none",
+		fieldReservedKept, "flag", "it is an acceptance, which takes no unit from the stock; missing: it is none",
 		"apply publish",
 	},
 	{

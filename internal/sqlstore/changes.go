@@ -232,9 +232,8 @@ func (s *Store) ChangeStock(
 	}
 }
 
-// requestedDelta returns the delta that a change of stock was asked for with: what became offers went on sale to
-// those who wait.
-func (r operationRow) requestedDelta() int64 { return r.Delta + r.Offered }
+// requestedDelta returns the delta that a change of stock was asked for with: part of it may concern kept units.
+func (r operationRow) requestedDelta() int64 { return r.Delta + r.Kept }
 
 // requested returns the operation that was asked for with the key, if there is one; voucher.ErrKeyReused if it
 // changes the stock by another delta.

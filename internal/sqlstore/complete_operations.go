@@ -143,9 +143,8 @@ type completion struct {
 	sale   saleRow
 
 	applied, refused []operationRow
-	units, issued    int64      // to be subtracted from the sale's
-	offered          int64      // likewise
-	passing          []placeRow // whose units go to the next
+	units, issued    int64 // to be subtracted from the sale's
+	kept, accepted   int64 // likewise
 	conflict         error
 }
 
@@ -161,6 +160,8 @@ func (c *completion) complete(op operationRow, taken bool) error {
 		taken, lacking, err = c.revive(op, taken)
 	case op.Kind == order.Acceptance:
 		taken, lacking, err = c.accept(op, taken)
+	case !taken && op.Kind == order.Restock:
+		taken, err = c.takeKept(&op)
 	case taken && c.sale.Stock-c.units < -op.Delta:
 		taken, lacking = false, fmt.Errorf("%w: %d units are left for operation %d, which took %d",
 			order.ErrConflict, c.sale.Stock-c.units, op.Number, -op.Delta)
@@ -238,16 +239,13 @@ func (c *completion) finish() error {
 	if err := markOperations(c.tx, c.sale.VoucherID, c.refused, operationRefused, c.now); err != nil {
 		return err
 	}
-	if len(c.passing) > 0 { // at once: looking for the next costs the same for one and for many
-		if err := c.store.passOn(c.tx, &c.sale, c.passing, c.now); err != nil {
-			return err
-		}
-	}
-	if c.units == 0 && c.offered == 0 {
+	if c.units == 0 && c.kept == 0 && c.accepted == 0 {
 		return nil
 	}
-	err := c.tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, issued = issued - ?, offered = offered - ? "+
-		"WHERE voucher_id = ?", c.units, c.issued, c.offered, c.sale.VoucherID).Error
+	c.store.kept(c.tx, c.sale.VoucherID)
+	err := c.tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, issued = issued - ?, kept = kept - ?, "+
+		"accepted = accepted - ? WHERE voucher_id = ?",
+		c.units, c.issued, c.kept, c.accepted, c.sale.VoucherID).Error
 	if err != nil {
 		return fmt.Errorf("taking %d units of voucher %d: %w", c.units, c.sale.VoucherID, err)
 	}

@@ -17,7 +17,7 @@ func (l ledger) free(tb testing.TB, stock int64) int64 {
 	v.Kind, v.PayValue = voucher.Seckill, 0
 	v.Sale = &voucher.Sale{
 		Stock: stock, Issued: stock, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt.Add(time.Hour),
-		OfferWithin: offerTime,
+		InviteWindow: time.Minute,
 	}
 	if err := l.CreateVoucher(tb.Context(), &v, ledgertest.Admin); err != nil {
 		tb.Fatal(err)
@@ -92,22 +92,22 @@ func TestFreeOrdersArePaid(t *testing.T) {
 	})
 }
 
-// A free order that is given back ends at once, and its unit goes to who waits; a redeemed one stays.
+// A free order that is given back ends at once, and its unit is kept where somebody waits; a redeemed one stays.
 func TestFreeOrdersAreGivenBack(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		free := l.free(t, 2)
 		cs := l.NewOrders(t, free, 2)
-		l.join(t, free, 11)
+		l.OpenList(t, free)
 		for range 2 { // repeating it is harmless
 			o, err := l.AskRefund(t.Context(), cs[0].UserID, cs[0].OrderID)
 			if err != nil || o.Status != order.Refunded {
 				t.Fatalf("given back: %+v, %v", o, err)
 			}
 		}
-		if got := l.placeStates(t, free, 11); got != "offered" {
-			t.Errorf("who waits is %s", got)
+		if sale := l.Sale(t, free); sale.Kept != 1 || sale.Stock != 0 {
+			t.Errorf("the sale is %+v", sale)
 		}
-		l.accepts(t, free, 11, 911)
+		l.Accepts(t, free, 11, 911)
 		l.ApplyAll(t, free)
 		l.paidForNothing(t, 911)
 		const by = string(order.ByPayments)

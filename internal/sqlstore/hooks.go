@@ -10,7 +10,6 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
-	"seckill/internal/order/waitlist"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -82,7 +81,7 @@ func changesFor(
 		}
 		if wants {
 			c := as(i)
-			c.Order, c.Terms, c.Offer = row.order(), terms[row.VoucherID], row.offer
+			c.Order, c.Terms = row.order(), terms[row.VoucherID]
 			changes = append(changes, c)
 		}
 	}
@@ -150,58 +149,20 @@ func (s *Store) may(tx *gorm.DB, row orderRow, action order.Action, now time.Tim
 	return nil
 }
 
-// offered runs the hooks for the places of one sale, whose offers this transaction has made or ended.
-func (s *Store) offered(tx *gorm.DB, places []placeRow, at time.Time) error {
-	if len(places) == 0 {
+// turned runs the hooks for places of one sale, whose turns the transaction has begun or ended.
+func (s *Store) turned(tx *gorm.DB, turns []order.Turn) error {
+	if len(turns) == 0 {
 		return nil
 	}
-	changes := make([]order.OfferChange, len(places))
-	for i, p := range places {
-		changes[i] = p.change(at)
-	}
 	for _, h := range s.hooks {
-		if h.Offered == nil {
+		if h.Turned == nil {
 			continue
 		}
-		if err := sqlkit.HookError(h.Feature, h.Offered(tx, changes)); err != nil {
+		if err := sqlkit.HookError(h.Feature, h.Turned(tx, turns)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (r placeRow) offerID() order.OfferID {
-	return order.OfferID{VoucherID: r.VoucherID, Position: r.Position}
-}
-
-// change is how the place's offer came to its state.
-func (r placeRow) change(at time.Time) order.OfferChange {
-	c := order.OfferChange{
-		ID: r.offerID(), UserID: r.UserID, State: r.offerState(), Joined: r.CreateTime,
-		Offered: sqlkit.At(r.OfferTime), Deadline: sqlkit.At(r.Deadline), Ended: sqlkit.At(r.EndTime), At: at,
-	}
-	if c.State == order.OfferBought && r.OrderID != nil {
-		c.OrderID = *r.OrderID
-	}
-	return c
-}
-
-// offerState is the state of the place's offer.
-func (r placeRow) offerState() order.OfferState {
-	switch r.State {
-	case waitlist.Offered:
-		return order.OfferMade
-	case waitlist.Bought:
-		return order.OfferBought
-	case waitlist.Left:
-		return order.OfferDeclined
-	case waitlist.Missed:
-		return order.OfferMissed
-	case waitlist.Refused:
-		return order.OfferRefused
-	default:
-		return order.OfferOver
-	}
 }
 
 // created runs the hooks for a voucher that this transaction has created.

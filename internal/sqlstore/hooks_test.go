@@ -21,14 +21,14 @@ import (
 // have.
 type spy struct {
 	t    *testing.T
-	seen map[int64][]string // by order; offers by -position
+	seen map[int64][]string // by order
 }
 
 // spies has a spy run in the ledger.
 func (l ledger) spies(t *testing.T) *spy {
 	t.Helper()
 	s := &spy{t: t, seen: map[int64][]string{}}
-	l.Use(sqlkit.Hook{Feature: "spy", Changed: s.changed, Offered: s.offered})
+	l.Use(sqlkit.Hook{Feature: "spy", Changed: s.changed})
 	return s
 }
 
@@ -56,21 +56,8 @@ func (s *spy) changed(tx *gorm.DB, changes []order.Change) error {
 		if c.Recorded {
 			did = "record"
 		}
-		if c.Offer.Position != 0 {
-			did += fmt.Sprintf(" offer %d", c.Offer.Position)
-		}
 		what := strings.TrimSpace(fmt.Sprintf("%s: %s by %s %s", did, c.Order.Status, c.By, c.Why))
 		if err := s.keep(tx, c.Order.ID, what); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *spy) offered(tx *gorm.DB, changes []order.OfferChange) error {
-	for _, c := range changes {
-		if err := s.keep(tx, -c.ID.Position, fmt.Sprintf("%s, user %d, order %d", c.State, c.UserID,
-			c.OrderID)); err != nil {
 			return err
 		}
 	}
@@ -138,34 +125,6 @@ func TestHookSeesEachChangeOnce(t *testing.T) {
 		bought := l.Bought(t, plain, 7)
 		want[bought.OrderID] = []string{"record: unpaid by owner"}
 		s.saw(l, want)
-	})
-}
-
-// A hook sees each offer when it is made and when it ends, and of which offer an order came.
-func TestHookSeesOffers(t *testing.T) {
-	eachDialect(t, func(t *testing.T, l ledger) {
-		v, cs := l.listed(t, 2)
-		at := l.join(t, v, 11, 12, 13, 14)
-		s := l.spies(t)
-		l.Transitioned(t, cs[0], order.Cancel)
-		l.accepts(t, v, 11, 911)
-		l.ApplyAll(t, v)
-		l.Transitioned(t, cs[1], order.Cancel)
-		if _, err := l.Leave(t.Context(), v, 12); err != nil {
-			t.Fatal(err)
-		}
-		l.expireOffers(t, v)
-		l.Over(t, v)
-		l.seesTo(t)
-		s.saw(l, map[int64][]string{
-			cs[0].OrderID: {"cancel: cancelled by owner"},
-			cs[1].OrderID: {"cancel: cancelled by owner"},
-			911:           {fmt.Sprintf("record offer %d: unpaid by waiting list OFFER_ACCEPTED", at[0])},
-			-at[0]:        {"offered, user 11, order 0", "bought, user 11, order 911"},
-			-at[1]:        {"offered, user 12, order 0", "left, user 12, order 0"},
-			-at[2]:        {"offered, user 13, order 0", "missed, user 13, order 0"},
-			-at[3]:        {"offered, user 14, order 0", "missed, user 14, order 0"},
-		})
 	})
 }
 

@@ -16,8 +16,8 @@ type operationState int8
 
 // The states of an operation.
 const (
-	operationPending operationState = 1 // committed here, not yet known to Redis
-	operationApplied operationState = 2 // Redis contains it, and so does the ledger
+	operationPending operationState = sqlkit.OperationPending // committed here, not yet known to Redis
+	operationApplied operationState = 2                       // Redis contains it, and so does the ledger
 	// A rebuild has built the sale from a stock that contains it, or the sale has left Redis.
 	operationAbsorbed operationState = 3
 	operationRefused  operationState = 4 // it wanted to take units and there were none
@@ -29,7 +29,7 @@ type operationRow struct {
 	Number         int64               `gorm:"column:number;primaryKey;autoIncrement:false"`
 	Kind           order.OperationKind `gorm:"column:kind"`
 	Delta          int64               `gorm:"column:delta"`
-	Offered        int64               `gorm:"column:offered"`
+	Kept           int64               `gorm:"column:kept"`
 	OrderID        *int64              `gorm:"column:order_id"`
 	UserID         *int64              `gorm:"column:user_id"`
 	Mode           order.SaleMode      `gorm:"column:mode"`
@@ -49,7 +49,7 @@ func (operationRow) TableName() string { return "tb_voucher_operation" }
 
 func (r operationRow) operation() order.Operation {
 	op := order.Operation{
-		VoucherID: r.VoucherID, Number: r.Number, Kind: r.Kind, Delta: r.Delta, Offered: r.Offered,
+		VoucherID: r.VoucherID, Number: r.Number, Kind: r.Kind, Delta: r.Delta, Kept: r.Kept,
 		Mode: r.Mode, Begin: sqlkit.At(r.BeginTime), End: sqlkit.At(r.EndTime),
 	}
 	if r.OrderID != nil && r.UserID != nil {
@@ -73,10 +73,8 @@ func orderOperation(row orderRow, kind order.OperationKind, delta int64, by orde
 // them, and adds what they give back to the sale, or keeps it for those who wait. Those of a retired sale need not be
 // applied to Redis.
 func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.Time) error {
-	if err := s.keepForWaiting(tx, sale, ops, now); err != nil {
-		return err
-	}
-	last, given, issued, offered := sale.LastOperation, int64(0), int64(0), int64(0)
+	s.keep(tx, sale, ops, now)
+	last, given, issued, kept := sale.LastOperation, int64(0), int64(0), int64(0)
 	for i := range ops {
 		op := &ops[i]
 		last++
@@ -87,21 +85,20 @@ func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow,
 		if op.takes() {
 			continue
 		}
-		given, offered = given+op.Delta, offered+op.Offered
+		given, kept = given+op.Delta, kept+op.Kept
 		if op.changesIssued() {
-			issued += op.Delta + op.Offered
+			issued += op.Delta + op.Kept
 		}
 	}
 	if err := sqlkit.CreateAll(tx, ops); err != nil {
 		return fmt.Errorf("writing %d operations of voucher %d: %w", len(ops), sale.VoucherID, err)
 	}
-	err := tx.Exec("UPDATE tb_seckill_voucher SET stock = stock + ?, issued = issued + ?, offered = offered + ?, "+
-		"last_operation = ? WHERE voucher_id = ?", given, issued, offered, last, sale.VoucherID).Error
+	err := tx.Exec("UPDATE tb_seckill_voucher SET stock = stock + ?, issued = issued + ?, kept = kept + ?, "+
+		"last_operation = ? WHERE voucher_id = ?", given, issued, kept, last, sale.VoucherID).Error
 	if err != nil {
 		return fmt.Errorf("giving %d units to voucher %d: %w", given, sale.VoucherID, err)
 	}
-	sale.LastOperation, sale.Stock, sale.Issued, sale.Offered = last, sale.Stock+given,
-		sale.Issued+issued, sale.Offered+offered
+	sale.LastOperation, sale.Stock, sale.Issued, sale.Kept = last, sale.Stock+given, sale.Issued+issued, sale.Kept+kept
 	return nil
 }
 

@@ -50,8 +50,10 @@ type saleRow struct {
 	PartitionNo   int       `gorm:"column:partition_no"`
 	Retired       bool      `gorm:"column:retired"`
 	LastOperation int64     `gorm:"column:last_operation"`
-	OfferWithin   int64     `gorm:"column:offer_within"` // seconds
-	Offered       int64     `gorm:"column:offered"`
+	InviteWindow  int64     `gorm:"column:invite_window"` // seconds
+	Kept          int64     `gorm:"column:kept"`
+	Accepted      int64     `gorm:"column:accepted"`
+	ListOpen      bool      `gorm:"column:list_open"`
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -63,7 +65,8 @@ func (r saleRow) sale(v voucherRow) *voucher.Sale {
 		Guards: guards.Parse(v.Guards),
 		Stock:  r.Stock, Issued: r.Issued, Begin: r.BeginTime, End: r.EndTime, Paused: r.Paused,
 		Epoch: r.Epoch, FirstEpoch: r.FirstEpoch, Sequence: r.Sequence, Partition: r.PartitionNo, Retired: r.Retired,
-		LastOperation: r.LastOperation, OfferWithin: time.Duration(r.OfferWithin) * time.Second, Offered: r.Offered,
+		LastOperation: r.LastOperation, InviteWindow: time.Duration(r.InviteWindow) * time.Second,
+		Kept: r.Kept, Accepted: r.Accepted, ListOpen: r.ListOpen,
 	}
 }
 
@@ -109,8 +112,6 @@ type orderRow struct {
 	FailTime      *time.Time   `gorm:"column:fail_time"`
 	LapseTime     *time.Time   `gorm:"column:lapse_time"`
 	Quantity      int64        `gorm:"column:quantity"`
-
-	offer order.OfferID // of which this transaction makes the order; in no column
 }
 
 // units returns how many units the order has.

@@ -189,7 +189,7 @@ func (s *Store) Retire(ctx context.Context, id int64, lastOperation int64) (reti
 			return err
 		}
 		pending, err := hasPending(tx, id)
-		if err != nil || pending || sale.LastOperation != lastOperation || now.Before(sale.EndTime) {
+		if err != nil || pending || sale.LastOperation != lastOperation || now.Before(sale.EndTime) || sale.ListOpen {
 			return err
 		}
 		retired = true
@@ -213,16 +213,16 @@ func noSale(tx *gorm.DB, voucherID int64) error {
 // voucher's orders by their index: a million of them take about a second, without locks.
 func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audit.LedgerTotals, error) {
 	var rows []struct {
-		Stock, Offered, Issued, Epoch, Sequence, LastOperation, Live, Extra, Pending, Ahead, Open int64
+		Stock, Kept, Issued, Epoch, Sequence, LastOperation, Live, Extra, Pending, Ahead, Open int64
 	}
-	err := s.db.Read(ctx).Raw("SELECT s.stock, s.offered, s.issued, s.epoch, s.sequence, "+
+	err := s.db.Read(ctx).Raw("SELECT s.stock, s.kept, s.issued, s.epoch, s.sequence, "+
 		"s.last_operation, l.live, l.extra, (SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending "+
 		"AND p.voucher_id = s.voucher_id) AS pending, "+
 		// What a later operation gave is in the ledger since it was committed, what it took since it was applied. An
-		// order's units that became offers have left both sums, and come back with what puts them on sale or accepts
+		// order's units that are kept have left both sums, and come back with what puts them on sale or accepts
 		// them.
 		"(SELECT COALESCE(SUM(CASE WHEN p.kind = @restock THEN CASE WHEN p.delta > 0 OR p.state = @done "+
-		"THEN p.delta ELSE 0 END WHEN p.kind = @accept AND p.state <> @done THEN 0 ELSE -p.offered END), 0) "+
+		"THEN p.delta ELSE 0 END WHEN p.kind = @accept AND p.state <> @done THEN 0 ELSE -p.kept END), 0) "+
 		"FROM tb_voucher_operation p WHERE p.voucher_id = s.voucher_id AND p.number > @applied) AS ahead, "+
 		"(SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending AND p.voucher_id = s.voucher_id "+
 		"AND p.number <= @applied AND (p.kind = @restock AND p.delta < 0 OR p.kind = @accept)) AS open "+
@@ -242,7 +242,7 @@ func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audi
 	r := rows[0]
 	return audit.LedgerTotals{
 		Mark: order.Mark{Epoch: r.Epoch, Sequence: r.Sequence}, Operation: r.LastOperation, Stock: r.Stock,
-		Offered: r.Offered, Issued: r.Issued,
+		Kept: r.Kept, Issued: r.Issued,
 		Live: r.Live, Extra: r.Extra, Pending: r.Pending, Ahead: r.Ahead, Open: r.Open,
 	}, nil
 }

@@ -85,8 +85,8 @@ func newSaleRow(voucherID int64, sale voucher.Sale) saleRow {
 	return saleRow{
 		VoucherID: voucherID, Stock: sale.Stock, Issued: sale.Issued,
 		BeginTime: sale.Begin.UTC(), EndTime: sale.End.UTC(),
-		OfferWithin: int64(sale.OfferWithin / time.Second),
-		PartitionNo: sale.Partition,
+		InviteWindow: int64(sale.InviteWindow / time.Second),
+		PartitionNo:  sale.Partition,
 	}
 }
 
@@ -222,7 +222,8 @@ func joined(db *gorm.DB) *gorm.DB {
 			"v.version, v.create_time, v.update_time, v.pay_within, " +
 			"v.redeemable, v.valid_until, v.valid_days, v.visible_from, v.per_user, v.guards, " +
 			"s.voucher_id, s.stock, s.issued, s.begin_time, s.end_time, s.paused, s.epoch, s.sequence, " +
-			"s.first_epoch, s.partition_no, s.retired, s.last_operation, s.offer_within, s.offered").
+			"s.first_epoch, s.partition_no, s.retired, s.last_operation, s.invite_window, s.kept, s.accepted, " +
+			"s.list_open").
 		Joins("LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id")
 }
 

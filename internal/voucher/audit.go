@@ -112,14 +112,14 @@ func fieldTexts(v Voucher) []fieldText {
 		{"perUser", positive(v.PerUser)},
 		{"status", number(int64(v.Status))},
 	}
-	stock, begin, end, paused, guards, offers := "", "", "", "", "", ""
+	stock, begin, end, paused, guards, window := "", "", "", "", "", ""
 	if s := v.Sale; s != nil {
 		stock, paused = strconv.FormatInt(s.Issued, 10), strconv.FormatBool(s.Paused)
 		begin, end = moment(s.Begin), moment(s.End)
-		guards, offers = s.Guards.Text(), positive(int64(s.OfferWithin/time.Second))
+		guards, window = s.Guards.Text(), positive(int64(s.InviteWindow/time.Second))
 	}
 	return append(texts, fieldText{"stock", stock}, fieldText{"beginTime", begin}, fieldText{"endTime", end},
-		fieldText{"paused", paused}, fieldText{"guards", guards}, fieldText{"waitlistOfferSeconds", offers})
+		fieldText{"paused", paused}, fieldText{"guards", guards}, fieldText{"waitlistWindowSeconds", window})
 }
 
 // ActionOf returns the action for a change of an existing voucher.

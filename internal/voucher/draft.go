@@ -16,10 +16,10 @@ const (
 	MaxPerUser = 20
 )
 
-// How long an offer of a waiting list may be open.
+// How long an invitation of a waiting list may stand.
 const (
-	MinOfferWithin = 5 * time.Second
-	MaxOfferWithin = 7 * 24 * time.Hour
+	MinInviteWindow = 30 * time.Second
+	MaxInviteWindow = 7 * 24 * time.Hour
 )
 
 // Draft is a voucher to be created.
@@ -41,10 +41,10 @@ type SaleDraft struct {
 	Stock  int64
 	Begin  time.Time     // may be in the past: the sale is then on at once
 	End    time.Time     // exclusive; after Begin and after now
-	Guards guards.Change // applied to no guards
-	// OfferWithin is how long an offer of the sale's waiting list is open; 0: the sale has no list.
-	OfferWithin time.Duration
-	// Partition is the sale's partition; nil: the Placer chooses.
+	Guards guards.Change // from none
+	// InviteWindow is how long an invitation of its waiting list stands; 0: it has no list.
+	InviteWindow time.Duration
+	// Partition is where the sale is to be; nil: wherever there is room.
 	Partition *int64
 }
 
@@ -66,11 +66,11 @@ func (d Draft) check(r *fieldRules, now time.Time) Voucher {
 // check returns the sale, and adds everything that is wrong with it at the time now to r.
 func (d SaleDraft) check(r *fieldRules, now time.Time) Sale {
 	sale := Sale{
-		Stock: d.Stock, Issued: d.Stock, Begin: instant(d.Begin), End: instant(d.End), OfferWithin: d.OfferWithin,
+		Stock: d.Stock, Issued: d.Stock, Begin: instant(d.Begin), End: instant(d.End), InviteWindow: d.InviteWindow,
 	}
 	r.Number("stock", d.Stock, 1, MaxStock)
 	r.window(sale.Begin, sale.End, now)
-	r.offerWithin(d.OfferWithin)
+	r.inviteWindow(d.InviteWindow)
 	sale.Guards = r.guards(d.Guards, nil)
 	r.moments(sale)
 	return sale

@@ -51,10 +51,11 @@ func (r *fieldRules) payWithin(d time.Duration) time.Duration {
 	return d
 }
 
-// offerWithin checks how long an offer of a waiting list is open; 0: no list.
-func (r *fieldRules) offerWithin(d time.Duration) {
-	if d != 0 && (d < MinOfferWithin || d > MaxOfferWithin || d%time.Second != 0) {
-		r.Bad("waitlistOfferSeconds", invalid.OutOfRange, invalid.RangeOrOmit, spans(d, MinOfferWithin, MaxOfferWithin))
+// inviteWindow checks how long an invitation of a waiting list stands; 0 is no list.
+func (r *fieldRules) inviteWindow(d time.Duration) {
+	if d != 0 && (d < MinInviteWindow || d > MaxInviteWindow || d%time.Second != 0) {
+		r.Bad("waitlistWindowSeconds", invalid.OutOfRange, invalid.RangeOrOmit,
+			spans(d, MinInviteWindow, MaxInviteWindow))
 	}
 }
 

@@ -77,17 +77,19 @@ type Voucher struct {
 // Hidden reports whether the public does not see the voucher at the time now.
 func (v Voucher) Hidden(now time.Time) bool { return now.Before(v.VisibleFrom) }
 
-// HasWaitlist reports whether units that come back are offered to users on a waiting list.
-func (s *Sale) HasWaitlist() bool { return s.OfferWithin > 0 }
+// HasWaitlist reports whether units that come back may be kept for those who wait for them.
+func (s *Sale) HasWaitlist() bool { return s.InviteWindow > 0 }
 
 // MaxQuantity returns how many units of the voucher one order of its sale may have.
 func (v Voucher) MaxQuantity() int64 { return max(1, v.PerUser) }
 
 // Sale is a seckill voucher's sale in the ledger: one row of tb_seckill_voucher.
 type Sale struct {
-	Stock         int64 // units without a recorded live order; Redis has fewer while orders wait
-	Offered       int64 // units kept for offers of the waiting list
-	Issued        int64 // all units ever issued: Stock + Offered + units of live orders
+	Stock         int64 // units without a live order, as recorded; Redis is ahead of it while orders wait
+	Kept          int64 // units kept for those who wait: neither on sale nor of an order
+	Accepted      int64 // of these, units of acceptances that Redis has not decided
+	ListOpen      bool  // units that come back are kept
+	Issued        int64 // units issued in all: Stock + Kept + units of live orders
 	Begin         time.Time
 	End           time.Time        // exclusive
 	Paused        bool             // paused by an admin
@@ -98,7 +100,7 @@ type Sale struct {
 	Retired       bool             // Redis no longer holds it: it ended a day ago and all its orders are recorded
 	LastOperation int64            // number of the last operation; 0 before the first
 	Guards        *guards.Settings // nil: none
-	OfferWithin   time.Duration    // how long an offer of its waiting list is open; 0: it has no list. It never changes
+	InviteWindow  time.Duration    // of an invitation of its waiting list; 0: it has no list. It never changes
 }
 
 // SaleState is the state of a sale as buyers see it.

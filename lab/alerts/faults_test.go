@@ -37,7 +37,7 @@ func faults() []fault {
 			deployment{},
 			databaseHangs,
 		},
-		{"the database is away", []string{"SeckillOffersNotSeenTo"}, deployment{}, databaseAway},
+		{"the database is away", []string{"SeckillWaitlistStandsStill"}, deployment{}, databaseAway},
 		{"Redis is away while a sale is paused", []string{"SeckillOperationsNotApplied"}, deployment{}, redisAway},
 		{"Redis's answers are lost", []string{"SeckillUnknownOutcomes"}, deployment{}, answersLost},
 		{

@@ -55,6 +55,10 @@ func commands() []command {
 			benchmark{"./rehearsal", "BenchmarkRehearsal", "5x"}.run,
 		},
 		{
+			"waiting", "20,000 who wait for 270 units: how soon these are somebody's, and whether any reach the public",
+			benchmark{"./waiting", "BenchmarkWaiting", "1x"}.run,
+		},
+		{
 			"beside", "a waiting list and redemptions beside a running sale",
 			benchmark{"./beside", "BenchmarkBesideASale", "1x"}.run,
 		},

@@ -53,13 +53,13 @@ func (l *latencies) report(b *testing.B, name string, in time.Duration) {
 
 // BenchmarkBesideASale has 100,000 users join a waiting list, units come back to it, and tills redeem coupons, each
 // beside a sale that runs on the same two instances and sells a few hundred units a second: how many a second, how
-// long they and its buyers wait, and how long a unit that comes back takes to be offered. Use -benchtime=1x.
+// long they and its buyers wait, and how long a unit that comes back takes to be somebody's. Use -benchtime=1x.
 func BenchmarkBesideASale(b *testing.B) {
 	const joiners, returned, coupons = 100_000, 40, 10_000
 	s := box.RealSite(b, 2)
 	load := startAside(b, s)
 	sold := b.Context()
-	list := asideSale(b, s, returned, map[string]any{"waitlistOfferSeconds": 600})
+	list := asideSale(b, s, returned, map[string]any{"waitlistWindowSeconds": 600})
 	list.BuyAll(sold, 8, box.Users(1, returned))
 	free := asideSale(b, s, coupons, map[string]any{"payValue": 0, "redeemable": true})
 	free.BuyAll(sold, asideClients, box.Users(1, coupons))
@@ -74,7 +74,7 @@ func BenchmarkBesideASale(b *testing.B) {
 			return box.Request{Method: http.MethodPost, URL: path, Token: box.BuyerToken(int64(1_000_000 + i))}
 		}, http.StatusCreated)
 
-		b.ReportMetric(float64(offeredAfter(b, s, list, path).Milliseconds()), "offered-max-ms")
+		b.ReportMetric(float64(invitedAfter(b, s, list, path).Milliseconds()), "invited-max-ms")
 
 		codes := asideCodes(b, s, free.Voucher)
 		eachAside(b, s, load, "redeems", len(codes), func(i int) box.Request {
@@ -168,9 +168,9 @@ func eachAside(b *testing.B, s *box.Site, load *aside, name string, n int, reque
 	load.took.report(b, "sale-beside-"+name, in)
 }
 
-// offeredAfter has the sale's orders cancelled one by one and returns the longest time until the head of the list saw
-// the offer. Nobody behind the heads may have one.
-func offeredAfter(b *testing.B, s *box.Site, list *box.Buyers, path string) (longest time.Duration) {
+// invitedAfter has the sale's orders cancelled one by one and returns the longest time until the head of the list saw
+// the invitation. Nobody behind the heads may have one.
+func invitedAfter(b *testing.B, s *box.Site, list *box.Buyers, path string) (longest time.Duration) {
 	b.Helper()
 	winners := list.Record.Winners()
 	for n := 1; n <= len(winners); n++ {
@@ -185,11 +185,11 @@ func offeredAfter(b *testing.B, s *box.Site, list *box.Buyers, path string) (lon
 			Method: http.MethodPost, URL: s.URL("/order/" + strconv.FormatInt(winners[int64(n)], 10) + "/cancel"),
 			Token: box.BuyerToken(int64(n)),
 		})
-		box.Eventually(b, "the head having the offer", func() error {
+		box.Eventually(b, "the head being invited", func() error {
 			r := s.Client.Must(b, http.StatusOK,
 				box.Request{Method: http.MethodGet, URL: s.URL(path), Token: box.BuyerToken(head)})
 			place := box.Decode[struct{ State string }](b, r)
-			if place.State != "offered" {
+			if place.State != "invited" {
 				return fmt.Errorf("it is %s", place.State)
 			}
 			return nil
@@ -198,10 +198,10 @@ func offeredAfter(b *testing.B, s *box.Site, list *box.Buyers, path string) (lon
 	}
 	var past int64
 	row := s.Ledger.DB.QueryRowContext(b.Context(),
-		"SELECT COUNT(*) FROM tb_place WHERE voucher_id = ? AND position > ? AND offer_time IS NOT NULL",
+		"SELECT COUNT(*) FROM tb_place WHERE voucher_id = ? AND position > ? AND invite_time IS NOT NULL",
 		list.Voucher, len(winners))
 	if err := row.Scan(&past); err != nil || past != 0 {
-		b.Errorf("%d places behind the heads had an offer, %v", past, err)
+		b.Errorf("%d places behind the heads were invited, %v", past, err)
 	}
 	return longest
 }

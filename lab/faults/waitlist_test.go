@@ -15,11 +15,12 @@ import (
 	"seckill/test/box"
 )
 
-// Parts of the statements that make offers, accept them, and make them orders.
+// Parts of the statements that keep units, invite users to take them, accept, and make orders of that.
 const (
-	offerMade     = "`offer_time`="
-	offerAccepted = "`order_id`="
-	offerBought   = "an offer of the waiting list was accepted"
+	unitsKept          = "kept = kept + "
+	placesInvited      = "`invite_time`="
+	invitationAccepted = "`order_id`="
+	invitationBought   = "an invitation of the waiting list was accepted"
 )
 
 // cancelledAtOnce is how many units come back in one step.
@@ -33,23 +34,27 @@ type waitingSale struct {
 	units     int64
 	owners    []int64 // who have bought
 	waiters   []int64 // in the order of joining
-	cancelled int     // of the owners, and as many of the waiters have had an offer
+	cancelled int     // of the owners, and as many of the waiters have been invited
 }
 
 // waitingServed has units come back to a sale with a waiting list, and those who wait accept them, while instances
-// die at every step, and Redis is emptied. A program of the shop is told of each offer.
+// die at every step, and Redis is emptied. A program of the shop is told of each turn.
 func waitingServed(r *run) {
 	r.rebuilt = true
 	h := r.receiving()
 	r.load(4, 50*time.Millisecond)
 	r.awaitAccepted(50)
-	w := r.waitingSale(24, 40)
-	w.killed(w.cancel, testkit.Match{Text: commit, After: offerMade})
-	w.accept(0)
+	w := r.waitingSale(28, 40)
 	for _, at := range []testkit.Match{
-		{Text: commit, After: offerAccepted},
+		{Text: commit, After: unitsKept, Answered: true}, {Text: commit, After: placesInvited},
+	} {
+		w.killed(w.cancel, at)
+		w.accept(0)
+	}
+	for _, at := range []testkit.Match{
+		{Text: commit, After: invitationAccepted},
 		{Text: digest(scripts.Source("apply")), Answered: true},
-		{Text: commit, After: offerBought, Answered: true},
+		{Text: commit, After: invitationBought, Answered: true},
 	} {
 		w.cancel(0)
 		w.killed(w.accept, at)
@@ -62,7 +67,7 @@ func waitingServed(r *run) {
 	r.await("the last accept", closedAfter(&accepting))
 	r.faultEnded()
 	w.expectServed()
-	h.expectOffers(w.buyers.Voucher)
+	h.expectTurns(w.buyers.Voucher)
 	r.awaitAccepted(50)
 	r.finish()
 }
@@ -70,7 +75,7 @@ func waitingServed(r *run) {
 // waitingSale sells a sale out and has users wait for units.
 func (r *run) waitingSale(units, waiters int) *waitingSale {
 	r.Helper()
-	voucher := r.createSale(int64(units), map[string]any{"waitlistOfferSeconds": 600})
+	voucher := r.createSale(int64(units), map[string]any{"waitlistWindowSeconds": 600})
 	w := &waitingSale{
 		run: r, buyers: r.site.Buyers(voucher), units: int64(units), owners: r.newUsers(units),
 		waiters: r.newUsers(waiters),
@@ -170,7 +175,7 @@ func (w *waitingSale) expectServed() {
 		return n
 	}
 	served := int64(w.cancelled)
-	box.Eventually(w, "an order for each accepted offer", func() error {
+	box.Eventually(w, "an order for each acceptance", func() error {
 		n := count("SELECT COUNT(*) FROM tb_place p JOIN tb_voucher_order o ON o.id = p.order_id AND " +
 			"o.user_id = p.user_id WHERE p.voucher_id = ? AND p.state = 4 AND o.live = 1")
 		if n != served {
@@ -184,12 +189,11 @@ func (w *waitingSale) expectServed() {
 		return box.Contradictions(checker.Check(e))
 	})
 	last := count("SELECT COALESCE(MAX(position), 0) FROM tb_place WHERE voucher_id = ? AND state <> 1")
-	offered := count("SELECT offered + stock FROM tb_seckill_voucher WHERE voucher_id = ?")
+	left := count("SELECT kept + stock FROM tb_seckill_voucher WHERE voucher_id = ?")
 	live := count("SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND live = 1")
-	if last != served || offered != 0 || live != w.units {
-		w.Errorf("%d units came back: places up to %d were served, %d units are offered or on sale, %d "+
-			"orders are live of %d",
-			served, last, offered, live, w.units)
+	if last != served || left != 0 || live != w.units {
+		w.Errorf("%d units came back: places up to %d were served, %d units are kept or on sale, %d "+
+			"orders are live of %d", served, last, left, live, w.units)
 	}
 	w.Logf("%d of %d who wait have bought", served, len(w.waiters))
 }

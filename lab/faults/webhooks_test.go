@@ -331,25 +331,25 @@ func (w *hooked) expectTold() {
 	w.Logf("%d events, %d of which came again", events, repeats)
 }
 
-// expectOffers checks that each offer of a sale, and each end of one, is one event, none is of anything else, and the
-// receiver was told all of them, each order's behind those of the offer of which it came.
-func (w *hooked) expectOffers(voucher int64) {
+// expectTurns checks that each turn of a place of a sale's waiting list is one event, none is of anything else, and the
+// receiver was told all of them.
+func (w *hooked) expectTurns(voucher int64) {
 	w.Helper()
 	w.endLease()
 	w.until(0, "SELECT COUNT(*) FROM tb_webhook_event WHERE number IS NULL")
 	w.until(0, "SELECT COUNT(*) FROM tb_webhook_retry")
 	w.until(0, "SELECT COUNT(*) FROM tb_webhook_endpoint p JOIN tb_webhook_event e ON e.number >= p.next_number")
-	rows, err := w.site.Ledger.DB.QueryContext(w.Context(), "SELECT position, state IN (4, 5, 6, 7, 8) FROM tb_place "+
-		"WHERE voucher_id = ? AND offer_time IS NOT NULL", voucher)
+	rows, err := w.site.Ledger.DB.QueryContext(w.Context(),
+		"SELECT position, turns FROM tb_place WHERE voucher_id = ? AND turns > 0", voucher)
 	w.must(err)
 	defer func() { _ = rows.Close() }() // it is read to its end
 	took, changes := w.to.Took(), int64(0)
 	for rows.Next() {
-		var position, ended int64
-		w.must(rows.Scan(&position, &ended))
-		for number := int64(1); number <= 1+ended; number++ {
+		var position, turns int64
+		w.must(rows.Scan(&position, &turns))
+		for number := int64(1); number <= turns; number++ {
 			id := dispatch.EventID{
-				OrderID: dispatch.OfferID{VoucherID: voucher, Position: position}.Key(), Number: number,
+				OrderID: dispatch.PlaceID{VoucherID: voucher, Position: position}.Key(), Number: number,
 			}
 			if changes++; took[id.String()] == 0 {
 				w.Errorf("event %s never came", id)
@@ -358,7 +358,7 @@ func (w *hooked) expectOffers(voucher int64) {
 	}
 	w.must(rows.Err())
 	if n := w.number("SELECT COUNT(*) FROM tb_webhook_event WHERE order_id < 0"); n != changes || n == 0 {
-		w.Errorf("%d events of offers, which have changed %d times", n, changes)
+		w.Errorf("%d events of a waiting list, on which %d turns came", n, changes)
 	}
 	w.to.Right()
 }

@@ -99,7 +99,7 @@ func calls() []string {
 	return []string{
 		"admit", "insert", "settle", "acknowledge", "correct", "apply", "complete operations", "transition", "receive",
 		"refunded", "ask refund", "open payment", "change stock", "change voucher", "expire due", "do", "lapse", "join",
-		"accept", "leave", "see to offers", "begin", "set holders", "publish", "snapshot",
+		"accept", "leave", "turn", "begin", "set holders", "publish", "snapshot",
 	}
 }
 

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"seckill/internal/checker"
+	"seckill/internal/feature/waitlist"
 	"seckill/internal/order"
-	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 	"seckill/lab/linear"
 )
 
-// TestListIsLinearizable has a few users buy, cancel, join, accept, leave and miss offers at once, of a sale with a
-// waiting list: what they are answered, and the ledger in the end, could come from a shop that serves one of them at
+// TestListIsLinearizable has a few users buy, cancel, join, accept, leave and miss invitations at once, of a sale with
+// a waiting list: what they are answered, and the ledger in the end, could come from a shop that serves one of them at
 // a time.
 func TestListIsLinearizable(t *testing.T) {
 	t.Parallel()
@@ -64,9 +64,9 @@ func TestListIsLinearizable(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d histories, %d steps, %d offers were bought; the longest search took %v", histories, all, bought, longest)
+	t.Logf("%d histories, %d steps, %d places were bought; the longest search took %v", histories, all, bought, longest)
 	if bought == 0 {
-		t.Error("no offer was bought")
+		t.Error("no place was bought")
 	}
 }
 
@@ -76,7 +76,7 @@ func newListedSale(t *testing.T, p *process, units int64) int64 {
 	created, err := p.vouchers.CreateSeckill(t.Context(), admin,
 		voucher.Draft{ShopID: 1, Title: "100 for 10", PayValue: 10_00, ActualValue: 100_00, PerUser: 1},
 		voucher.SaleDraft{
-			Stock: units, OfferWithin: offerWithin, Begin: now.Add(-time.Minute), End: now.Add(time.Hour),
+			Stock: units, InviteWindow: inviteWindow, Begin: now.Add(-time.Minute), End: now.Add(time.Hour),
 		})
 	must(t, err)
 	return created.ID
@@ -91,7 +91,6 @@ type listHistory struct {
 
 	mu    sync.Mutex
 	steps []linear.Step
-	token int64
 }
 
 // do carries a step out and notes what came of it.
@@ -104,7 +103,7 @@ func (h *listHistory) do(verb linear.Verb, user int64, f func(s *linear.Step) er
 	case err == nil:
 	case is:
 		s.Outcome, s.Order = checker.Held, held.OrderID
-	case errors.Is(err, order.ErrSoldOut), errors.Is(err, waitlist.ErrOnSale), errors.Is(err, waitlist.ErrNoOffer):
+	case errors.Is(err, order.ErrSoldOut), errors.Is(err, waitlist.ErrOnSale), errors.Is(err, waitlist.ErrNotInvited):
 		s.Outcome = checker.Refused
 	case errors.Is(err, waitlist.ErrNoPlace) && verb == linear.Accepts:
 		s.Outcome = checker.Refused
@@ -181,7 +180,7 @@ func (h *listHistory) cancel(t *testing.T, user int64) string {
 	id := h.orderOf(user)
 	h.do(linear.Cancels, user, func(*linear.Step) error {
 		_, err := h.process.orders.Cancel(t.Context(), user, id)
-		return err
+		return errors.Join(err, h.process.turns.Take(t.Context(), h.voucher))
 	})
 	return "gone"
 }
@@ -201,7 +200,7 @@ func (h *listHistory) orderOf(user int64) (id int64) {
 func (h *listHistory) join(t *testing.T, user int64) string {
 	v := h.sale(t)
 	s := h.do(linear.Joins, user, func(s *linear.Step) error {
-		p, err := h.process.waitlists.Join(t.Context(), user, v)
+		p, err := h.process.waitlists.Join(t.Context(), user, v, nil)
 		s.Place, s.Position = p.State.String(), p.Position
 		return err
 	})
@@ -218,10 +217,11 @@ func (h *listHistory) join(t *testing.T, user int64) string {
 func (h *listHistory) accept(t *testing.T, user int64) string {
 	v := h.sale(t)
 	s := h.do(linear.Accepts, user, func(s *linear.Step) error {
-		p, err := h.process.waitlists.Accept(t.Context(), user, v)
+		p, _, err := h.process.waitlists.Accept(t.Context(), user, v)
 		for end := time.Now().Add(quiesceTimeout); err == nil && p.State == waitlist.Accepted &&
 			time.Now().Before(end); {
 			time.Sleep(time.Millisecond) // any outbox decides it
+			_ = h.process.turns.Take(t.Context(), h.voucher)
 			p, err = h.process.waitlists.Place(t.Context(), user, h.voucher)
 		}
 		s.Order, s.Place = p.OrderID, p.State.String()
@@ -238,6 +238,7 @@ func (h *listHistory) leave(t *testing.T, user int64) {
 		p, err := h.process.waitlists.Leave(t.Context(), user, h.voucher)
 		if err == nil {
 			s.Place = p.State.String()
+			err = h.process.turns.Take(t.Context(), h.voucher)
 		}
 		return err
 	})
@@ -253,7 +254,7 @@ func (h *listHistory) look(t *testing.T, user int64) {
 	})
 }
 
-// miss lets the time of the user's offer pass, if they have one.
+// miss lets the window of the user's invitation pass, if they have one.
 func (h *listHistory) miss(t *testing.T, user int64) {
 	h.do(linear.Misses, user, func(*linear.Step) error {
 		_, err := h.db.ExecContext(t.Context(), "UPDATE tb_place SET deadline = '2020-01-01' WHERE voucher_id = ? "+
@@ -261,12 +262,7 @@ func (h *listHistory) miss(t *testing.T, user int64) {
 		if err != nil {
 			return err
 		}
-		h.token++
-		pass, err := h.process.ledger.SeeToOffers(t.Context(), time.Now().UnixNano()+h.token)
-		if len(pass.Vouchers) > 0 {
-			h.process.outbox.RequestFlush(h.voucher)
-		}
-		return err
+		return h.process.turns.Take(t.Context(), h.voucher)
 	})
 }
 

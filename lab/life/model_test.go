@@ -315,9 +315,9 @@ func (m *model) deltasAddUp(t *rapid.T) {
 func (m *model) ledgerHolds(t *rapid.T) {
 	v := m.w.view(t)
 	v.oneLiveOrderEach(t)
-	if r, live := v.sale, v.live(); r.stock < 0 || r.stock+r.offered+live != r.issued {
-		t.Fatalf("the ledger has %d units, %d offered, and %d units of live orders, of %d issued",
-			r.stock, r.offered, live, r.issued)
+	if r, live := v.sale, v.live(); r.stock < 0 || r.stock+r.kept+live != r.issued {
+		t.Fatalf("the ledger has %d units, %d kept, and %d units of live orders, of %d issued",
+			r.stock, r.kept, live, r.issued)
 	}
 	m.placesAddUp(t, v)
 }

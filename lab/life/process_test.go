@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"seckill/internal/feature/redemption"
+	"seckill/internal/feature/waitlist"
 	"seckill/internal/feature/webhook"
 	"seckill/internal/idworker"
 	"seckill/internal/kit/telemetry"
@@ -20,7 +21,6 @@ import (
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/recovery"
 	"seckill/internal/order/service"
-	"seckill/internal/order/waitlist"
 	"seckill/internal/redisstore"
 	"seckill/internal/redisstore/idcounter"
 	"seckill/internal/sqlstore"
@@ -43,6 +43,7 @@ type process struct {
 	tills       *redemption.Tills
 	coupons     faultyCoupons
 	waitlists   *waitlist.Waitlists
+	turns       *waitlist.Turns
 	ledger      ledger
 	ids         *idworker.Worker
 	newRecorder func() *recorder.Recorder
@@ -104,8 +105,11 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, noLists{}, nil, time.Now)
 	p.coupons = faultyCoupons{s.coupons, p.faults}
 	p.tills = redemption.NewTills(p.coupons, notifier, unobserved{}, uuid.NewString, time.Now)
-	p.waitlists = waitlist.New(
-		waitlist.Stores{Ledger: p.ledger, Sales: redis, Rows: p.ledger, IDs: p.ids, Outbox: p.outbox}, metrics)
+	kept := lists{waitlist.NewLedger(s.sql.DB(), s.sql.KeptUnits()), p.ledger}
+	p.turns = waitlist.NewTurns(kept, p.ids, p.outbox, waitlist.NewMetrics())
+	p.waitlists = waitlist.NewWaitlists(waitlist.Stores{
+		Ledger: kept, Sales: redis, Rows: p.ledger, IDs: p.ids, Outbox: p.outbox, Turns: p.turns, Wake: func(int64) {},
+	}, waitlist.NewMetrics())
 	p.newRecorder = func() *recorder.Recorder {
 		q := queue{s.redis.Consumer(0, "life"), p.faults}
 		return recorder.New(

@@ -26,9 +26,9 @@ type view struct {
 
 // saleRow is one store's data of a sale.
 type saleRow struct {
-	stock, offered, issued int64 // in Redis the stock contains returned units
-	last                   int64 // number of the last operation, in Redis of the last that was applied
-	extra                  int64 // units that its holders in Redis have beyond one each
+	stock, kept, accepted, issued int64 // in Redis the stock contains returned units
+	last                          int64 // number of the last operation, in Redis of the last that was applied
+	extra                         int64 // units that its holders in Redis have beyond one each
 }
 
 type orderRow struct {
@@ -100,7 +100,7 @@ func (m *model) check(t *rapid.T) {
 	m.allSettled(t, v)
 	m.paymentsAddUp(t, v)
 	m.couponsAddUp(t, v)
-	m.offersBecameOrders(t, v)
+	m.acceptancesBecameOrders(t, v)
 	m.eventsTellTheHistory(t, v)
 	m.winnersGetTheirOrder(t, live)
 }

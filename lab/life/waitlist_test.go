@@ -10,21 +10,20 @@ import (
 
 	"pgregory.net/rapid"
 
+	"seckill/internal/feature/waitlist"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
-	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 )
 
-// offerWithin is so long that offers end only when the model lets their deadline pass.
-const offerWithin = time.Hour
+// inviteWindow is so long that invitations end only when the model lets their deadline pass.
+const inviteWindow = time.Hour
 
 // placeRow is a place as the ledger has it.
 type placeRow struct {
 	user, position int64
 	state          waitlist.State
-	offered        bool
-	attempt        int64
+	missed, turns  int64
 	order          int64 // 0: none
 }
 
@@ -97,16 +96,16 @@ func (m *model) joinAs(t *rapid.T, user int64) {
 	m.placed[user] = max(m.placed[user], p.Position)
 }
 
-// accept has a user accept an offer, whether they have one or not. Only who has one gets an order.
+// accept has a user accept an invitation, whether they have one or not. Only who has one gets an order.
 func (m *model) accept(t *rapid.T) {
-	user := m.aWaiter(t, waitlist.Offered, waitlist.Accepted)
+	user := m.aWaiter(t, waitlist.Invited, waitlist.Accepted)
 	if rapid.IntRange(0, 2).Draw(t, "fault") == 0 {
 		m.injectOne(t, "accept", "apply", "complete operations", "admit")
 	}
 	p, err := m.w.accept(user)
 	switch {
 	case err != nil:
-		m.w.expected(t, err, waitlist.ErrNoPlace, waitlist.ErrNoOffer, errOffShelf)
+		m.w.expected(t, err, waitlist.ErrNoPlace, waitlist.ErrNotInvited, order.ErrPaused, errOffShelf)
 	case p.State == waitlist.Bought:
 		m.learn(t, p.OrderID, user)
 	case p.State != waitlist.Accepted && p.State != waitlist.Refused:
@@ -115,7 +114,7 @@ func (m *model) accept(t *rapid.T) {
 }
 
 func (m *model) leave(t *rapid.T) {
-	user := m.aWaiter(t, waitlist.Waiting, waitlist.Offered)
+	user := m.aWaiter(t, waitlist.Waiting, waitlist.Invited)
 	if rapid.IntRange(0, 2).Draw(t, "fault") == 0 {
 		m.injectOne(t, "leave")
 	}
@@ -124,63 +123,63 @@ func (m *model) leave(t *rapid.T) {
 	}
 }
 
-// pass lets the deadline of an offer pass, and passes its unit on.
+// pass lets the window of an invitation pass, and passes its unit on.
 func (m *model) pass(t *rapid.T) {
-	user := m.aWaiter(t, waitlist.Offered)
+	user := m.aWaiter(t, waitlist.Invited)
 	m.w.exec(t, "UPDATE tb_place SET deadline = '2020-01-01' WHERE voucher_id = ? AND user_id = ? AND state = 2",
 		m.w.voucher, user)
 	if rapid.IntRange(0, 2).Draw(t, "fault") == 0 {
-		m.injectOne(t, "see to offers")
+		m.injectOne(t, "turn")
 	}
-	m.w.seeToOffers()
+	m.w.turn()
 }
 
 // windowEnds ends the sale, and with it the list; then it begins again. With a fault it may stay ended.
 func (m *model) windowEnds(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "ends") > 0 {
-		t.Skip("it goes on") // else hardly an offer would live to be accepted
+		t.Skip("it goes on") // else hardly an invitation would live to be accepted
 	}
 	end := time.Now().Add(20 * time.Millisecond)
 	if m.w.setEnd(t, end) {
 		time.Sleep(time.Until(end) + 5*time.Millisecond) // the sale's window is real time
-		m.w.seeToOffers()
+		m.w.turn()
 	}
 	m.w.setEnd(t, time.Now().Add(time.Hour))
 }
 
-// placesAddUp must hold at every moment: as many units are kept as offers are open, each user has one open place, and
-// nobody who waits was passed over for somebody behind them.
+// placesAddUp must hold at every moment: units are kept for all who are invited or have accepted, each user has one
+// open place, and nobody whose turn has not come was passed over for somebody behind them.
 func (m *model) placesAddUp(t *rapid.T, v view) {
-	open, kept, last := map[int64]bool{}, int64(0), int64(0)
+	open, invited, last := map[int64]bool{}, int64(0), int64(0)
 	for _, p := range v.places {
-		if p.offered {
+		if p.turns > 0 {
 			last = max(last, p.position)
 		}
 		if p.state.Open() && open[p.user] {
 			t.Fatalf("user %d waits twice: %+v", p.user, v.places)
 		}
 		open[p.user] = open[p.user] || p.state.Open()
-		if p.state == waitlist.Offered || p.state == waitlist.Accepted {
-			kept++
+		if p.state == waitlist.Invited {
+			invited++
 		}
-		if p.attempt > waitlist.MaxAttempts || p.offered != (p.attempt > 0) {
-			t.Fatalf("a unit was offered %d times: %+v", p.attempt, p)
+		if p.missed > waitlist.MaxMissed || p.missed == waitlist.MaxMissed && p.state.Open() {
+			t.Fatalf("a place has missed %d windows: %+v", p.missed, p)
 		}
 	}
-	if kept != v.sale.offered {
-		t.Fatalf("%d units are kept for offers, %d offers are open: %+v", v.sale.offered, kept, v.places)
+	if v.sale.accepted < 0 || v.sale.kept < v.sale.accepted+invited {
+		t.Fatalf("%d units are kept, for %d acceptances and %d invitations: %+v", v.sale.kept, v.sale.accepted, invited,
+			v.places)
 	}
 	for _, p := range v.places {
-		if p.state == waitlist.Waiting && p.position < last {
-			t.Fatalf("place %d waits, and %d had an offer: %+v", p.position, last, v.places)
+		if p.state == waitlist.Waiting && p.turns == 0 && p.position < last {
+			t.Fatalf("place %d waits, and the turn of %d has come: %+v", p.position, last, v.places)
 		}
 	}
 }
 
-// offersBecameOrders checks, once all is quiescent, that each accepted offer was decided, that each one that was
-// bought has an order of one unit, and that no other order came from the list; and that who was given a place has
-// one.
-func (m *model) offersBecameOrders(t *rapid.T, v view) {
+// acceptancesBecameOrders checks, once all is quiescent, that each acceptance was decided, that each place that was
+// bought has an order of one unit, and that no other order came from the list; and that who was given a place has one.
+func (m *model) acceptancesBecameOrders(t *rapid.T, v view) {
 	fromList, bought, highest := map[int64]bool{}, 0, map[int64]int64{}
 	m.w.each(t, func(rows *sql.Rows) error {
 		var id int64
@@ -197,7 +196,7 @@ func (m *model) offersBecameOrders(t *rapid.T, v view) {
 		highest[p.user] = max(highest[p.user], p.position)
 		switch p.state {
 		case waitlist.Accepted:
-			t.Fatalf("an accepted offer is not decided, though all is quiescent: %+v", p)
+			t.Fatalf("an acceptance is not decided, though all is quiescent: %+v", p)
 		case waitlist.Bought:
 			bought++
 			if o := orders[p.order]; o.user != p.user || o.units != 1 || !fromList[p.order] {
@@ -210,7 +209,7 @@ func (m *model) offersBecameOrders(t *rapid.T, v view) {
 		}
 	}
 	if bought != len(fromList) {
-		t.Fatalf("%d orders came from the list, %d offers were bought", len(fromList), bought)
+		t.Fatalf("%d orders came from the list, %d places were bought", len(fromList), bought)
 	}
 	for user, position := range m.placed {
 		if highest[user] < position {
@@ -224,10 +223,10 @@ func (w *world) places(t *rapid.T) []placeRow { return w.placesIn(t, w.db) }
 func (w *world) placesIn(t *rapid.T, in querier) (places []placeRow) {
 	w.eachIn(t, in, func(rows *sql.Rows) error {
 		var p placeRow
-		err := rows.Scan(&p.user, &p.position, &p.state, &p.offered, &p.attempt, &p.order)
+		err := rows.Scan(&p.user, &p.position, &p.state, &p.missed, &p.turns, &p.order)
 		places = append(places, p)
 		return err
-	}, "SELECT user_id, position, state, offer_time IS NOT NULL, attempt, COALESCE(order_id, 0) FROM tb_place WHERE "+
+	}, "SELECT user_id, position, state, missed, turns, COALESCE(order_id, 0) FROM tb_place WHERE "+
 		"voucher_id = ? ORDER BY position")
 	return places
 }
@@ -240,7 +239,7 @@ func (w *world) join(user int64) (waitlist.Place, error) {
 	if err != nil {
 		return waitlist.Place{}, err
 	}
-	return p.waitlists.Join(ctx, user, v)
+	return p.waitlists.Join(ctx, user, v, nil)
 }
 
 func (w *world) accept(user int64) (waitlist.Place, error) {
@@ -251,7 +250,8 @@ func (w *world) accept(user int64) (waitlist.Place, error) {
 	if err != nil {
 		return waitlist.Place{}, err
 	}
-	return p.waitlists.Accept(ctx, user, v)
+	place, _, err := p.waitlists.Accept(ctx, user, v)
+	return place, err
 }
 
 func (w *world) leave(user int64) (waitlist.Place, error) {
@@ -260,13 +260,11 @@ func (w *world) leave(user int64) (waitlist.Place, error) {
 	return w.alive().waitlists.Leave(ctx, user, w.voucher)
 }
 
-// seeToOffers does what the offerer does each second. What a fault leaves undone, a later one does.
-func (w *world) seeToOffers() {
-	w.token++
-	p := w.alive()
-	if pass, err := p.ledger.SeeToOffers(w.ctx, w.token); err == nil && len(pass.Vouchers) > 0 {
-		p.outbox.RequestFlush(w.voucher)
-	}
+// turn does what the job does. What a fault leaves undone, a later turn does.
+func (w *world) turn() {
+	ctx, cancel := w.withTimeout()
+	defer cancel()
+	_ = w.alive().turns.Take(ctx, w.voucher)
 }
 
 // setEnd moves the end of the sale and reports whether that is certain.
@@ -281,34 +279,42 @@ func (w *world) setEnd(t *rapid.T, end time.Time) bool {
 	return err == nil
 }
 
-func (l ledger) Join(ctx context.Context, voucherID int64, users []int64) (places map[int64]waitlist.Place, err error) {
-	err = l.faults.call("join", func() error {
-		places, err = l.Store.Join(ctx, voucherID, users)
+// lists are the waiting lists as one process calls them.
+type lists struct {
+	*waitlist.Ledger
+	ledger ledger
+}
+
+func (l lists) Join(
+	ctx context.Context, voucherID int64, joining []waitlist.Joining, applied int64,
+) (places map[int64]waitlist.Place, err error) {
+	err = l.ledger.faults.call("join", func() error {
+		places, err = l.Ledger.Join(ctx, voucherID, joining, applied)
 		return err
 	})
 	return places, err
 }
 
-func (l ledger) Accept(ctx context.Context, voucherID, userID, orderID int64) (p waitlist.Place, err error) {
-	l.asked(orderID, userID)
-	err = l.faults.call("accept", func() error {
-		p, err = l.Store.Accept(ctx, voucherID, userID, orderID)
+func (l lists) Accept(ctx context.Context, v voucher.Voucher, userID, orderID int64) (p waitlist.Place, err error) {
+	l.ledger.asked(orderID, userID)
+	err = l.ledger.faults.call("accept", func() error {
+		p, err = l.Ledger.Accept(ctx, v, userID, orderID)
 		return err
 	})
 	return p, err
 }
 
-func (l ledger) Leave(ctx context.Context, voucherID, userID int64) (p waitlist.Place, err error) {
-	err = l.faults.call("leave", func() error {
-		p, err = l.Store.Leave(ctx, voucherID, userID)
+func (l lists) Leave(ctx context.Context, voucherID, userID int64) (p waitlist.Place, err error) {
+	err = l.ledger.faults.call("leave", func() error {
+		p, err = l.Ledger.Leave(ctx, voucherID, userID)
 		return err
 	})
 	return p, err
 }
 
-func (l ledger) SeeToOffers(ctx context.Context, token int64) (pass waitlist.Pass, err error) {
-	err = l.faults.call("see to offers", func() error {
-		pass, err = l.Store.SeeToOffers(ctx, token)
+func (l lists) Turn(ctx context.Context, voucherID int64, ids []int64) (pass waitlist.Pass, err error) {
+	err = l.ledger.faults.call("turn", func() error {
+		pass, err = l.Ledger.Turn(ctx, voucherID, ids)
 		return err
 	})
 	return pass, err

@@ -2,13 +2,13 @@ package life
 
 import (
 	"database/sql"
+	"math"
 	"slices"
 
 	"pgregory.net/rapid"
 
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/order"
-	"seckill/internal/order/waitlist"
 )
 
 // eventsTellTheHistory checks that each step of each order's history was sent to webhooks once, in sequence, with the
@@ -21,7 +21,7 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 			break
 		}
 	}
-	m.eventsTellTheOffers(t, v)
+	m.eventsTellTheTurns(t, v)
 	const ofVoucher = " WHERE order_id IN (SELECT id FROM tb_voucher_order WHERE voucher_id = ?)"
 	told, history, untold := map[int64][]string{}, map[int64][]string{}, 0
 	if m.w.price == 0 {
@@ -46,7 +46,7 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 	for _, o := range v.orders {
 		// The history also says what happened to late money, with the order still cancelled.
 		want := slices.Compact(history[o.id])
-		// Being recorded is in the history of those only that an offer made.
+		// Being recorded is in the history of those only that came of a waiting list.
 		if len(want) == 0 || want[0] != "order.unpaid" {
 			want = slices.Concat([]string{"order.unpaid"}, want)
 		}
@@ -56,42 +56,21 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view) {
 	}
 }
 
-// eventsTellTheOffers checks that webhooks are told once of each offer that was made, and once of what came of it,
-// behind that and before the order that it became.
-func (m *model) eventsTellTheOffers(t *rapid.T, v view) {
-	kinds := map[waitlist.State]dispatch.Type{
-		waitlist.Bought: dispatch.OfferAccepted, waitlist.Left: dispatch.OfferDeclined,
-		waitlist.Missed: dispatch.OfferMissed, waitlist.Refused: dispatch.OfferEnded,
-		waitlist.Over: dispatch.OfferEnded,
-	}
-	told, lastOf, firstOf := map[int64][]dispatch.Type{}, map[int64]int64{}, map[int64]int64{}
+// eventsTellTheTurns checks that webhooks are told each turn of a place once, with the place's own numbers.
+func (m *model) eventsTellTheTurns(t *rapid.T, v view) {
+	told := map[int64]int64{}
 	m.w.each(t, func(rows *sql.Rows) error {
 		var id, number int64
-		var kind dispatch.Type
-		err := rows.Scan(&id, &number, &kind)
-		told[id], lastOf[id] = append(told[id], kind), number
-		if firstOf[id] == 0 {
-			firstOf[id] = number
+		err := rows.Scan(&id, &number)
+		if told[id]++; -id&math.MaxUint32 != 0 && number != told[id] {
+			t.Fatalf("event %d of place %d comes as its %dth", number, id, told[id])
 		}
 		return err
-	}, `SELECT e.order_id, e.number, e.type FROM (SELECT ? AS id) v JOIN tb_webhook_event e
-		ON e.order_id BETWEEN -4294967296 * (v.id + 1) AND -4294967296 * v.id
-		OR e.order_id IN (SELECT o.id FROM tb_voucher_order o WHERE o.voucher_id = v.id)
-		ORDER BY e.number`)
+	}, `SELECT e.order_id, e.order_number FROM (SELECT ? AS id) v JOIN tb_webhook_event e
+		ON e.order_id BETWEEN -4294967296 * (v.id + 1) + 1 AND -4294967296 * v.id ORDER BY e.number`)
 	for _, p := range v.places {
-		key := dispatch.OfferID{VoucherID: m.w.voucher, Position: p.position}.Key()
-		var want []dispatch.Type
-		if p.offered {
-			want = []dispatch.Type{dispatch.OfferMade}
-		}
-		if p.offered && !p.state.Open() {
-			want = append(want, kinds[p.state])
-		}
-		if !slices.Equal(told[key], want) {
-			t.Fatalf("place %+v: webhooks are told %v of its offer, want %v", p, told[key], want)
-		}
-		if p.state == waitlist.Bought && firstOf[p.order] < lastOf[key] {
-			t.Fatalf("place %+v: webhooks are told of its order first", p)
+		if n := told[dispatch.PlaceID{VoucherID: m.w.voucher, Position: p.position}.Key()]; n != p.turns {
+			t.Fatalf("place %+v: webhooks are told %d turns", p, n)
 		}
 	}
 }

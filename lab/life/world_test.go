@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"seckill/internal/feature/redemption"
+	"seckill/internal/feature/waitlist"
 	"seckill/internal/feature/webhook"
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/kit/telemetry"
@@ -105,7 +106,7 @@ func newEnv(t *testing.T) *env {
 	must(t, err)
 	coupons := redemption.NewLedger(ledger.DB(), ledger.Orders())
 	events := webhook.NewLedger(ledger.DB(), ledger.Orders())
-	ledger.Use(coupons.Hook(), events.Hook())
+	ledger.Use(coupons.Hook(), sqlkit.Hook{Feature: "waitlist", Promised: waitlist.Promised}, events.Hook())
 	_, err = coupons.CouponKeys(t.Context())
 	must(t, err)
 	_, err = events.CreateEndpoint(t.Context(), dispatch.Terms{URL: "https://example.com/hook"}, dispatch.NewSecret(),
@@ -152,7 +153,7 @@ func (e *env) newWorld(t *testing.T, rt *rapid.T) *world {
 			Redemption: voucher.Redemption{ByCode: true, ValidDays: 1},
 		},
 		voucher.SaleDraft{
-			Stock: firstStock, OfferWithin: offerWithin, Begin: now.Add(-time.Minute), End: now.Add(time.Hour),
+			Stock: firstStock, InviteWindow: inviteWindow, Begin: now.Add(-time.Minute), End: now.Add(time.Hour),
 		})
 	must(t, err)
 	w.voucher = created.ID
@@ -327,7 +328,7 @@ func (w *world) work() {
 	defer cancel()
 	p := w.alive()
 	_ = p.reconciler.Open(ctx, w.voucher) // checks, and rebuilds if it has to
-	w.seeToOffers()
+	w.turn()
 	_ = p.outbox.Flush(ctx, w.voucher) // what fails stays pending
 	p.run(w.ctx, p.payments.Run, 2*time.Second, func() bool { return w.unfinishedPayments() == 0 })
 }
@@ -374,7 +375,7 @@ func (w *world) pending() int64 {
 	return w.count("SELECT COUNT(*) FROM tb_voucher_operation WHERE state = 1 AND voucher_id = ?", w.voucher)
 }
 
-// undecided counts accepted offers that are not orders yet.
+// undecided counts acceptances that are not orders yet.
 func (w *world) undecided() int64 {
 	return w.count("SELECT COUNT(*) FROM tb_place WHERE state = 3 AND voucher_id = ?", w.voucher)
 }
@@ -437,15 +438,15 @@ func (w *world) refunded() map[string]int {
 	return ours
 }
 
-// view reads both stores; the ledger as it was at one moment, as accepted offers become orders all the time.
+// view reads both stores; the ledger as it was at one moment, as acceptances become orders all the time.
 func (w *world) view(t *rapid.T) view {
 	v := view{holders: map[int64]string{}, waiting: w.waiting()}
 	ledger, err := w.db.BeginTx(w.ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	w.must(t, err)
 	defer func() { _ = ledger.Rollback() }() // it only reads
 	w.eachIn(t, ledger, func(rows *sql.Rows) error {
-		return rows.Scan(&v.sale.stock, &v.sale.offered, &v.sale.issued, &v.sale.last)
-	}, "SELECT stock, offered, issued, last_operation FROM tb_seckill_voucher WHERE voucher_id = ?")
+		return rows.Scan(&v.sale.stock, &v.sale.kept, &v.sale.accepted, &v.sale.issued, &v.sale.last)
+	}, "SELECT stock, kept, accepted, issued, last_operation FROM tb_seckill_voucher WHERE voucher_id = ?")
 	v.pending, v.places = w.pending(), w.placesIn(t, ledger)
 	w.eachIn(t, ledger, func(rows *sql.Rows) error {
 		var o orderRow

@@ -21,7 +21,7 @@ const (
 	Joins   Verb = "joins"
 	Accepts Verb = "accepts"
 	Leaves  Verb = "leaves"
-	Misses  Verb = "misses" // the time of the user's offer passes
+	Misses  Verb = "misses" // the window of the user's invitation passes
 	Looks   Verb = "looks"  // at their place
 )
 
@@ -45,18 +45,18 @@ type End struct {
 	Places map[int64]string // the state of each user's latest place
 }
 
-// maxOffers is how often a unit is offered before it goes on sale.
-const maxOffers = 3
+// maxMissed is how many windows a place may miss: the last one ends it.
+const maxMissed = 2
 
-// The states of places that steps name. An accepted offer counts as bought: nothing else can come of it here.
+// The states of places that steps name. An acceptance counts as bought: nothing else can come of it here.
 const (
-	placeWaiting, placeOffered, placeAccepted, placeBought = "waiting", "offered", "accepted", "bought"
-	placeLeft, placeMissed                                 = "left", "missed"
+	placeWaiting, placeInvited, placeAccepted, placeBought = "waiting", "invited", "accepted", "bought"
+	placeLeft, placeDeclined, placeMissed                  = "left", "declined", "missed"
 )
 
 // CheckList reports whether the steps could come from a shop that serves one of them at a time, sells so many units,
-// offers each that comes back to who has waited longest, and ends so. A unit that nobody waits for is on sale some
-// time later.
+// keeps those that come back while somebody waits, invites one person for each, those who have missed least and waited
+// longest first, and ends so. Units that nobody waits for are on sale some time later.
 func CheckList(units int64, steps []Step, end End, patience time.Duration) Verdict {
 	l := &list{units: units, end: end, index: map[int64]int{}, seed: maphash.MakeSeed()}
 	for _, s := range steps {
@@ -93,13 +93,14 @@ type waiter struct {
 	order    int64
 	place    string
 	position int64
-	attempt  int64
+	missed   int64
 }
 
 // listState is the shop between two steps. It is never changed, only replaced.
 type listState struct {
 	left     int64 // units on sale
 	released int64 // units that will be, or are: that a purchase of one tells
+	kept     int64 // units that are neither on sale nor of an order
 	last     int64 // the highest position
 	users    []waiter
 }
@@ -128,13 +129,14 @@ func (l *list) model() porcupine.Model {
 		},
 		Equal: func(a, b any) bool {
 			x, y := a.(listState), b.(listState)
-			return x.left == y.left && x.released == y.released && x.last == y.last && slices.Equal(x.users, y.users)
+			return x.left == y.left && x.released == y.released && x.kept == y.kept && x.last == y.last &&
+				slices.Equal(x.users, y.users)
 		},
 		Hash: func(a any) uint64 {
 			st := a.(listState)
 			var h maphash.Hash
 			h.SetSeed(l.seed)
-			maphash.WriteComparable(&h, [3]int64{st.left, st.released, st.last})
+			maphash.WriteComparable(&h, [4]int64{st.left, st.released, st.kept, st.last})
 			for _, u := range st.users {
 				maphash.WriteComparable(&h, u)
 			}
@@ -151,6 +153,7 @@ func (l *list) step(st listState, in listInput) (bool, any) {
 	user := l.index[in.step.User]
 	st.users = slices.Clone(st.users)
 	ok := st.serve(user, in.step)
+	st.turn()
 	return ok, st
 }
 
@@ -172,7 +175,7 @@ func (u waiter) is(state string) bool {
 }
 
 // open reports whether a unit may become the user's by the place.
-func (u waiter) open() bool { return u.place == placeWaiting || u.place == placeOffered }
+func (u waiter) open() bool { return u.place == placeWaiting || u.place == placeInvited }
 
 // serve carries one step out, and reports whether it could come to this outcome.
 func (st *listState) serve(user int, s Step) bool {
@@ -184,14 +187,15 @@ func (st *listState) serve(user int, s Step) bool {
 	case Cancels:
 		if s.Outcome != checker.Refused && u.order != 0 {
 			u.order = 0
-			st.comesBack(1)
+			st.comesBack()
 		}
 		return true
 	case Joins:
 		return st.join(u, s)
 	case Accepts:
-		if u.place == placeOffered && s.Outcome != checker.Refused {
+		if u.place == placeInvited && s.Outcome != checker.Refused {
 			u.place, u.order = placeBought, unknownOrder
+			st.kept--
 		}
 		if u.order == unknownOrder && s.Order != 0 {
 			u.order = s.Order
@@ -199,11 +203,20 @@ func (st *listState) serve(user int, s Step) bool {
 		bought := u.place == placeBought && u.order == s.Order
 		return !known || bought == (s.Outcome == checker.Accepted)
 	case Leaves:
-		st.ends(u, placeLeft)
+		switch u.place {
+		case placeWaiting:
+			u.place = placeLeft
+		case placeInvited:
+			u.place = placeDeclined
+		}
 		return !known || u.is(s.Place)
 	case Misses:
-		if u.place == placeOffered {
-			st.ends(u, placeMissed)
+		if u.place == placeInvited {
+			if u.missed++; u.missed < maxMissed {
+				u.place = placeWaiting
+			} else {
+				u.place = placeMissed
+			}
 		}
 		return true
 	case Looks:
@@ -257,32 +270,45 @@ func (st *listState) join(u *waiter, s Step) bool {
 		return false
 	}
 	st.last = max(st.last+1, s.Position)
-	u.place, u.position = placeWaiting, st.last
+	u.place, u.position, u.missed = placeWaiting, st.last, 0
 	return true
 }
 
-// ends gives an open place its last state, and passes its unit on if it had an offer.
-func (st *listState) ends(u *waiter, state string) {
-	was := u.place
-	if u.open() {
-		u.place = state
-	}
-	if was == placeOffered {
-		st.comesBack(u.attempt + 1)
+// comesBack keeps a unit if somebody waits or is invited; else it will be on sale.
+func (st *listState) comesBack() {
+	if slices.ContainsFunc(st.users, waiter.open) {
+		st.kept++
+	} else {
+		st.released++
 	}
 }
 
-// comesBack offers a unit, for the n-th time, to who has waited longest; else it will be on sale.
-func (st *listState) comesBack(attempt int64) {
-	head := -1
-	for i, u := range st.users {
-		if u.place == placeWaiting && (head < 0 || u.position < st.users[head].position) {
-			head = i
+// turn invites those whose turn it is, and puts on sale what is kept for nobody.
+func (st *listState) turn() {
+	invited := int64(0)
+	for _, u := range st.users {
+		if u.place == placeInvited {
+			invited++
 		}
 	}
-	if head < 0 || attempt > maxOffers {
-		st.released++
-		return
+	for ; invited < st.kept; invited++ {
+		head := -1
+		for i, u := range st.users {
+			if u.place == placeWaiting && (head < 0 || u.before(st.users[head])) {
+				head = i
+			}
+		}
+		if head < 0 {
+			break
+		}
+		st.users[head].place = placeInvited
 	}
-	st.users[head].place, st.users[head].attempt = placeOffered, attempt
+	if !slices.ContainsFunc(st.users, waiter.open) {
+		st.released, st.kept = st.released+st.kept, 0
+	}
+}
+
+// before reports whether the turn of a place that waits comes before another's.
+func (u waiter) before(o waiter) bool {
+	return u.missed < o.missed || u.missed == o.missed && u.position < o.position
 }

@@ -41,16 +41,18 @@ func accepts(user, order int64) linear.Step {
 	return linear.Step{Verb: linear.Accepts, User: user, Outcome: checker.Accepted, Order: order}
 }
 
-func misses(user int64) linear.Step {
-	return linear.Step{Verb: linear.Misses, User: user, Outcome: checker.Accepted}
+// secondMisses returns the step in which the window of user 2 passes.
+func secondMisses() linear.Step {
+	return linear.Step{Verb: linear.Misses, User: 2, Outcome: checker.Accepted}
 }
 
 func leaves(user int64) linear.Step {
-	return linear.Step{Verb: linear.Leaves, User: user, Outcome: checker.Accepted, Place: "left"}
+	return linear.Step{Verb: linear.Leaves, User: user, Outcome: checker.Accepted, Place: "declined"}
 }
 
-func looks(user int64, place string) linear.Step {
-	return linear.Step{Verb: linear.Looks, User: user, Outcome: checker.Accepted, Place: place}
+// secondSees returns the step in which user 2 looks at their place.
+func secondSees(place string) linear.Step {
+	return linear.Step{Verb: linear.Looks, User: 2, Outcome: checker.Accepted, Place: place}
 }
 
 // inTurn gives each step a time after the one before.
@@ -71,8 +73,8 @@ func TestCheckList(t *testing.T) {
 		end   linear.End
 		want  linear.Verdict
 	}{
-		"offered and accepted": {
-			inTurn(buys(1, 11), joins(2, 1), looks(2, "waiting"), firstCancels(), looks(2, "offered"),
+		"invited and accepted": {
+			inTurn(buys(1, 11), joins(2, 1), secondSees("waiting"), firstCancels(), secondSees("invited"),
 				buysNothing(3), accepts(2, 12)),
 			linear.End{Live: live{2: 12}, Places: places{2: "bought"}},
 			linear.Yes,
@@ -81,15 +83,15 @@ func TestCheckList(t *testing.T) {
 			inTurn(buys(1, 11), firstCancels(),
 				accepts(2, 12)), linear.End{Live: live{2: 12}, Places: places{2: "bought"}}, linear.No,
 		},
-		"accepted before it was offered": {
+		"accepted before it was invited": {
 			inTurn(buys(1, 11), joins(2, 1), accepts(2, 12),
 				firstCancels()), linear.End{Live: live{2: 12}, Places: places{2: "bought"}}, linear.No,
 		},
-		"an offered unit is sold": {
+		"a kept unit is sold": {
 			inTurn(buys(1, 11), joins(2, 1), firstCancels(),
-				buys(3, 13)), linear.End{Live: live{3: 13}, Places: places{2: "offered"}}, linear.No,
+				buys(3, 13)), linear.End{Live: live{3: 13}, Places: places{2: "invited"}}, linear.No,
 		},
-		"an offered unit is sold, and accepted": {
+		"a kept unit is sold, and accepted": {
 			inTurn(buys(1, 11), joins(2, 1), firstCancels(), buys(3, 13), accepts(2, 12)),
 			linear.End{Live: live{3: 13, 2: 12}, Places: places{2: "bought"}},
 			linear.No,
@@ -103,26 +105,36 @@ func TestCheckList(t *testing.T) {
 			inTurn(buys(1, 11), joins(2, 5),
 				joins(3, 4)), linear.End{Live: live{1: 11}, Places: places{2: "waiting", 3: "waiting"}}, linear.No,
 		},
-		"missed, left, passed on, and sold after three offers": {
-			inTurn(buys(1, 11), joins(2, 1), joins(3, 2), joins(4, 3), joins(5, 4), firstCancels(), misses(2),
-				leaves(3), misses(4), buys(6, 16)),
-			linear.End{Live: live{6: 16}, Places: places{2: "missed", 3: "left", 4: "missed", 5: "waiting"}},
+		"missed, declined, passed on, and sold once nobody waits": {
+			inTurn(buys(1, 11), joins(2, 1), joins(3, 2), firstCancels(), secondMisses(), leaves(3),
+				secondSees("invited"), secondMisses(), buys(6, 16)),
+			linear.End{Live: live{6: 16}, Places: places{2: "missed", 3: "declined"}},
 			linear.Yes,
 		},
-		"offered a fourth time": {
-			inTurn(buys(1, 11), joins(2, 1), joins(3, 2), joins(4, 3), joins(5, 4), firstCancels(), misses(2),
-				leaves(3), misses(4), accepts(5, 15)),
-			linear.End{Live: live{5: 15}, Places: places{2: "missed", 3: "left", 4: "missed", 5: "bought"}},
+		"sold while somebody waits": {
+			inTurn(buys(1, 11), joins(2, 1), joins(3, 2), firstCancels(), leaves(2), buys(6, 16)),
+			linear.End{Live: live{6: 16}, Places: places{2: "declined", 3: "waiting"}},
 			linear.No,
 		},
-		"a missed offer is accepted": {
-			inTurn(buys(1, 11), joins(2, 1), firstCancels(), misses(2),
-				accepts(2, 12)), linear.End{Live: live{2: 12}, Places: places{2: "bought"}}, linear.No,
+		"invited a third time": {
+			inTurn(buys(1, 11), joins(2, 1), joins(3, 2), firstCancels(), secondMisses(), leaves(3), secondMisses(),
+				accepts(2, 12)),
+			linear.End{Live: live{2: 12}, Places: places{2: "bought", 3: "declined"}},
+			linear.No,
+		},
+		"a place that has missed comes before one that has not": {
+			inTurn(buys(1, 11), joins(2, 1), joins(3, 2), firstCancels(), secondMisses(), secondSees("invited")),
+			linear.End{Places: places{2: "invited", 3: "waiting"}},
+			linear.No,
+		},
+		"a missed invitation is accepted": {
+			inTurn(buys(1, 11), joins(2, 1), joins(3, 2), firstCancels(), secondMisses(),
+				accepts(2, 12)), linear.End{Live: live{2: 12}, Places: places{2: "bought", 3: "waiting"}}, linear.No,
 		},
 		"accepted while it is missed": {
 			[]linear.Step{
 				during(0, 1, buys(1, 11)), during(2, 3, joins(2, 1)), during(4, 5, firstCancels()),
-				during(6, 9, misses(2)), during(7, 8, accepts(2, 12)),
+				during(6, 9, secondMisses()), during(7, 8, accepts(2, 12)),
 			}, linear.End{Live: live{2: 12}, Places: places{2: "bought"}}, linear.Yes,
 		},
 		"refused for a unit that will be on sale": {
@@ -132,13 +144,13 @@ func TestCheckList(t *testing.T) {
 		"refused for a unit that is sold": {
 			inTurn(buys(1, 11), joinsNothing(2)), linear.End{Live: live{1: 11}}, linear.No,
 		},
-		"refused for a unit that is offered": {
+		"refused for a unit that is kept": {
 			inTurn(buys(1, 11), joins(2, 1), firstCancels(),
-				joinsNothing(3)), linear.End{Places: places{2: "offered"}}, linear.No,
+				joinsNothing(3)), linear.End{Places: places{2: "invited"}}, linear.No,
 		},
 		"a unit is gone": {
 			inTurn(buys(1, 11), joins(2, 1), firstCancels(),
-				misses(2)), linear.End{Places: places{2: "missed"}}, linear.No,
+				secondMisses(), secondMisses()), linear.End{Places: places{2: "missed"}}, linear.No,
 		},
 		"an accept without an answer": {
 			inTurn(buys(1, 11), joins(2, 1), firstCancels(), linear.Step{Verb: linear.Accepts, User: 2}),

@@ -10,8 +10,7 @@ import (
 func mutants() []mutant.Mutant {
 	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inPacking(),
 		inPartitions(), inQuantities(), inWaitlists(), inRedemption(), inGuards(), beforeGuards(),
-		inChallenges(), inShares(), inWebhooks(),
-		inOfferEvents(), inOffers())
+		inChallenges(), inShares(), inWebhooks())
 }
 
 // inAdmission returns the mutants between the request and its answer.

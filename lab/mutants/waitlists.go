@@ -4,83 +4,173 @@ import "seckill/lab/mutant"
 
 // inWaitlists returns the mutants of waiting lists.
 func inWaitlists() []mutant.Mutant {
-	const life, ledger, recovery = "./lab/life", "./internal/sqlstore", "./internal/order/recovery"
-	const offers = "internal/sqlstore/offers.go"
+	const (
+		feature, core = "./internal/feature/waitlist", "./internal/sqlstore"
+		histories     = "TestHistories$/mysql"
+
+		turn   = "internal/feature/waitlist/ledger_turn.go"
+		invite = "internal/feature/waitlist/ledger_invite.go"
+		answer = "internal/feature/waitlist/ledger_answer.go"
+		routes = "internal/feature/waitlist/routes.go"
+		kept   = "internal/sqlstore/kept.go"
+	)
 	return []mutant.Mutant{
-		packageMutant("an offer also raises the stock", ledger, "TestReturnedUnitsAreOffered", "!= issued",
-			mutant.Change{File: offers, From: `			ops[i].Delta -= ops[i].Offered
+		packageMutant("a kept unit is on sale, too", core, "TestUnitsAreKept$/mysql", "!= issued",
+			mutant.Change{
+				File: kept, From: `			ops[i].Kept, ops[i].Delta, kept = ops[i].Delta, 0, true`,
+				To: `			ops[i].Kept, kept = ops[i].Delta, true`,
+			},
+		),
+		packageMutant("an acceptance stays undecided for ever", core, "TestAcceptance$/mysql", "the sale has",
+			mutant.Change{File: kept, From: `	c.accepted++
 `, To: ``},
 		),
-		historyMutant("an offer raises the stock besides", life, "TestLife", "offered",
-			mutant.Change{File: offers, From: `			ops[i].Delta -= ops[i].Offered
+		packageMutant("a unit is kept and of an order", core, "TestAcceptance$/mysql", "!= issued",
+			mutant.Change{File: kept, From: `	c.kept++
 `, To: ``},
 		),
-		historyMutant("who only waits may accept", life, "TestLife", "offers are open",
-			mutant.Change{
-				File: offers, From: `		if row.State != waitlist.Offered || !now.Before(sqlkit.At(row.Deadline))`,
-				To: `		if row.State != waitlist.Waiting && row.State != waitlist.Offered`,
-			},
-		),
-		historyMutant("one unit is offered to two", life, "TestLife", "offers are open",
-			mutant.Change{
-				File: offers, From: `	kept, err := s.offer(tx, sale, make([]int64, min(units, maxOffers)), now)
-	if err != nil {
-		return err
+		packageMutant("a refused acceptance becomes an order", core, "TestAcceptance$/mysql", "the sale has",
+			mutant.Change{File: kept, From: `	if !taken {
+		return false, nil, nil
 	}
-`, To: `	kept, err := s.offer(tx, sale, make([]int64, 2*min(units, maxOffers)), now)
-	if err != nil {
-		return err
+	if c.sale.Kept`, To: `	if taken = true; !taken {
+		return false, nil, nil
 	}
-	kept = min(kept, units)
-`,
-			},
+	if c.sale.Kept`},
 		),
-		historyMutant("a missed offer is passed on, and can still be accepted", life, "TestLife", "offers are open",
-			mutant.Change{
-				File: "internal/sqlstore/see_to_offers.go",
-				From: `	if err := endPlaces(tx, sale.VoucherID, places, state, now); err != nil {
-		return err
-	}
-	ended`, To: `	if state != waitlist.Missed {
-		if err := endPlaces(tx, sale.VoucherID, places, state, now); err != nil {
-			return err
-		}
-	}
-	ended`,
-			},
-		),
-		serverMutant("Redis is not asked again after a rebuild", "F53", "an order for each accepted offer",
-			mutant.Change{
-				File: "internal/sqlstore/see_to_offers.go", From: `		err = s.askForAll(tx, sale, asked, now)`,
-				To: `		err = s.askForAll(tx, sale, asked[:0], now)`,
-			},
-		),
-		packageMutant("an offer becomes an order though Redis refused", ledger, "TestAcceptRefused", "places: bought",
-			mutant.Change{File: offers, From: `	if taken && lacking == nil {
-		lacking, err = c.buy(row, op)`, To: `	if taken = true; taken {
-		lacking, err = c.buy(row, op)`},
-		),
-		packageMutant("a unit is offered to the next, and on sale too", ledger, "TestOffersPassOn", "units are offered",
-			mutant.Change{File: offers, From: `	units := int64(len(places)) - kept
-`, To: `	units := int64(len(places)) + 0*kept
+		packageMutant("stock that somebody is promised is removed", core, "TestKeptStockIsRemoved", "the sale has",
+			mutant.Change{File: kept, From: `		spare -= promised
+`, To: `		spare -= 0 * promised
 `},
 		),
-		packageMutant("the last who joined is served first", ledger, "TestReturnedUnitsAreOffered", "places:",
-			mutant.Change{
-				File: offers, From: `		Order("position").Limit(n).Find(&rows)`,
-				To: `		Order("position DESC").Limit(n).Find(&rows)`,
-			},
+		packageMutant("a rebuild takes an undecided acceptance for a lost order", core,
+			"TestRebuildWithAcceptances$/mysql", "snapshot",
+			mutant.Change{File: kept, From: `			snap.Dead[id] = true
+`, To: ``},
 		),
-		packageMutant("a rebuild sells offered units", recovery, "TestPlanOfARebuild$/offered_units", "Stock:",
+		packageMutant("a rebuild sells kept units", "./internal/order/recovery", "TestPlanOfARebuild$/kept_units",
+			"Stock:",
 			mutant.Change{
 				File: "internal/order/recovery/plan.go", From: `Stock: max(0, v.Sale.Stock-promised)`,
-				To: `Stock: max(0, v.Sale.Stock+v.Sale.Offered-promised)`,
+				To: `Stock: max(0, v.Sale.Stock+v.Sale.Kept-promised)`,
 			},
 		),
-		packageMutant("a rebuild takes an undecided acceptance for a lost order", ledger,
-			"TestRebuildWithOffers", "snapshot",
-			mutant.Change{File: "internal/sqlstore/places.go", From: `			snap.Dead[*row.OrderID] = true
+		packageMutant("a sale retires with kept units", core, "TestOpenListKeepsTheSale$/mysql",
+			"retired with an open list",
+			mutant.Change{File: "internal/sqlstore/sales.go", From: ` || sale.ListOpen {`, To: ` {`},
+		),
+		packageMutant("the list opens while a unit is on its way to the public", feature, "TestOpening$/mysql",
+			"on its way",
+			mutant.Change{
+				File: "internal/feature/waitlist/ledger_join.go", From: `	case s.LastOperation != applied:`,
+				To: `	case s.LastOperation != applied && applied < 0:`,
+			},
+		),
+		packageMutant("two are invited for one unit", feature, histories, "invited",
+			mutant.Change{
+				File: invite, From: `	free := sale.Kept - sale.Accepted - k.list.Invited`,
+				To: `	free := sale.Kept - sale.Accepted`,
+			},
+		),
+		packageMutant("an accepted unit is somebody else's, too", feature, histories, "places:",
+			mutant.Change{
+				File: invite, From: `	free := sale.Kept - sale.Accepted - k.list.Invited`,
+				To: `	free := sale.Kept - k.list.Invited`,
+			},
+		),
+		packageMutant("a head who has an order is invited", feature, histories, "places:",
+			mutant.Change{
+				File: invite, From: `if live[rows[i].UserID] {`, To: `if live[rows[i].UserID] && n < 0 {`,
+			},
+		),
+		packageMutant("a place that has missed keeps its turn", feature, histories, "places:",
+			mutant.Change{File: invite, From: `Order("missed, position").Limit(n)`, To: `Order("position").Limit(n)`},
+		),
+		packageMutant("a standing yes is not heard", feature, histories, "places:",
+			mutant.Change{
+				File: invite, From: `		if !head.Standing {`, To: `		if head.Standing || !head.Standing {`,
+			},
+		),
+		packageMutant("a third window", feature, histories, "places:",
+			mutant.Change{File: turn, From: `row.Missed < MaxMissed {`, To: `row.Missed <= MaxMissed {`},
+		),
+		packageMutant("an invitation can be accepted after its window", feature, histories, "the sale has",
+			mutant.Change{
+				File: answer, From: `row.State != Invited || !k.now.Before(sqlkit.At(row.Deadline))`,
+				To: `row.State != Invited`,
+			},
+		),
+		packageMutant("who only waits may accept", feature, histories, "accepted",
+			mutant.Change{
+				File: answer, From: `row.State != Invited || !k.now.Before(sqlkit.At(row.Deadline))`,
+				To: `row.State == Invited && !k.now.Before(sqlkit.At(row.Deadline))`,
+			},
+		),
+		packageMutant("an invitation can be accepted while the sale stands still", feature, histories, "the sale has",
+			mutant.Change{File: turn, From: `	case k.paused():
+		return order.ErrPaused
 `, To: ``},
+		),
+		packageMutant("windows run while the sale stands still", feature, histories, "places:",
+			mutant.Change{File: turn, From: `	if by <= 0 {`, To: `	if by >= 0 {`},
+		),
+		packageMutant("invited while the sale stands still", feature, histories, "places:",
+			mutant.Change{File: turn, From: `	case !k.paused():
+		if err := k.miss(pass)`, To: `	case k != nil:
+		if err := k.miss(pass)`},
+		),
+		packageMutant("units go on sale while somebody waits", feature, histories, "the sale has",
+			mutant.Change{File: turn, From: `	if err != nil || len(waiting) > 0 {`, To: `	if err != nil {`},
+		),
+		packageMutant("units go on sale while somebody is invited", feature, histories, "the sale has",
+			mutant.Change{File: turn, From: `	if k.list.Invited > 0 {`, To: `	if k.list.Invited < 0 {`},
+		),
+		packageMutant("the list closes before an acceptance is decided", feature, histories, "the sale has",
+			mutant.Change{File: turn, From: `	if sale.Accepted > 0 {`, To: `	if sale.Accepted < 0 {`},
+		),
+		packageMutant("places outlive their sale", feature, histories, "places:",
+			mutant.Change{File: turn, From: `s.Retired || !k.now.Before(s.End) }`, To: `s.Retired }`},
+		),
+		packageMutant("Redis is not asked again after a rebuild", feature, histories, "still due",
+			mutant.Change{File: turn, From: `	return k.ask(again, true)`, To: `	return k.ask(again[:0], true)`},
+		),
+		serverMutant("nobody asks Redis again after a rebuild", "F52", "an order for each acceptance",
+			mutant.Change{File: turn, From: `	return k.ask(again, true)`, To: `	return k.ask(again[:0], true)`},
+		),
+		serverMutant("a turn writes no event", "F52", "never came",
+			mutant.Change{
+				File: turn, From: `	return k.sale.Turned(k.turns)`, To: `	return k.sale.Turned(k.turns[:0])`,
+			},
+		),
+		packageMutant("guards do not stand before accepting", feature, "TestGuards$/accepting", `want "COOL_DOWN"`,
+			mutant.Change{
+				File: routes, From: `	v, err := h.enter(c, who)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	finish`, To: `	id, _ := param.ID("id", c.Param("id"), voucher.MaxID)
+	v, err := h.doors.Find(c.Request.Context(), id)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	finish`,
+			},
+		),
+		packageMutant("accepting takes no share of the units", feature, "TestGuards$/accepting",
+			"the gatekeeper is told",
+			mutant.Change{
+				File: routes, From: `	finish(outcomeOf(first, err))`, To: `	finish(outcomeOf(false, err))`,
+			},
+		),
+		packageMutant("a yes beforehand takes no share of the units", feature, "TestGuards$/to_a_full_share",
+			`want "SHARE_TAKEN"`,
+			mutant.Change{File: routes, From: `	if standing {`, To: `	if standing && !standing {`},
+		),
+		historyMutant("a kept unit is sold, too", "./lab/life", "TestListIsLinearizable", "is not linearizable",
+			mutant.Change{
+				File: kept, From: `			ops[i].Kept, ops[i].Delta, kept = ops[i].Delta, 0, true`,
+				To: `			ops[i].Kept, kept = ops[i].Delta, true`,
+			},
 		),
 	}
 }

@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS tb_format (
     ledger VARCHAR(32) NOT NULL COMMENT 'random; the partitions in Redis carry it, so that those of another ledger are refused',
     PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
-INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.3', LOWER(HEX(RANDOM_BYTES(8))));
+INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.4', LOWER(HEX(RANDOM_BYTES(8))));
 
 -- What is sold. The price never changes after the insert.
 CREATE TABLE IF NOT EXISTS tb_voucher (
@@ -60,11 +60,14 @@ CREATE TABLE IF NOT EXISTS tb_seckill_voucher (
     partition_no   INT         NOT NULL DEFAULT 0 COMMENT 'which stream its orders go to; never computed again',
     retired        BOOLEAN     NOT NULL DEFAULT FALSE COMMENT 'over and drained: Redis no longer holds it',
     last_operation BIGINT      NOT NULL DEFAULT 0 COMMENT 'number of the last row in tb_voucher_operation',
-    offer_within   INT         NOT NULL DEFAULT 0 COMMENT 'seconds for which an offer stands; 0: no waiting list',
-    offered        BIGINT      NOT NULL DEFAULT 0 COMMENT 'units kept for offers: issued = stock + offered + live orders',
+    invite_window  INT         NOT NULL DEFAULT 0 COMMENT 'seconds for which an invitation stands; 0: no waiting list',
+    list_open      BOOLEAN     NOT NULL DEFAULT FALSE COMMENT 'units that come back are kept',
+    kept           BIGINT      NOT NULL DEFAULT 0 COMMENT 'units kept for those who wait: issued = stock + kept + live orders',
+    accepted       BIGINT      NOT NULL DEFAULT 0 COMMENT 'of these, units of acceptances that Redis has not decided',
     PRIMARY KEY (voucher_id),
     KEY idx_seckill_retired (retired),
     CONSTRAINT ck_seckill_stock CHECK (stock >= 0),
+    CONSTRAINT ck_seckill_kept CHECK (kept >= accepted AND accepted >= 0),
     CONSTRAINT ck_seckill_window CHECK (end_time > begin_time)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
@@ -106,7 +109,7 @@ CREATE TABLE IF NOT EXISTS tb_voucher_order (
 CREATE TABLE IF NOT EXISTS tb_voucher_operation (
     voucher_id      BIGINT      NOT NULL,
     number          BIGINT      NOT NULL COMMENT 'from 1, without gaps, for each voucher',
-    kind            VARCHAR(16) NOT NULL COMMENT 'cancel, expire, refund, revive, stock, pause, resume, shelf, window',
+    kind            VARCHAR(16) NOT NULL COMMENT 'cancel, expire, refund, revive, stock, accept, release, pause, resume, shelf, window',
     delta           BIGINT      NOT NULL COMMENT 'units that go on sale; negative ones are to be taken',
     order_id        BIGINT      NULL,
     user_id         BIGINT      NULL COMMENT 'whose order it is',
@@ -118,7 +121,7 @@ CREATE TABLE IF NOT EXISTS tb_voucher_operation (
     state           TINYINT     NOT NULL COMMENT '1 pending, 2 applied to Redis, 3 absorbed by a rebuild, 4 refused, 5 void',
     create_time     DATETIME(3) NOT NULL,
     settle_time     DATETIME(3) NULL COMMENT 'when it ceased to be pending',
-    offered         BIGINT      NOT NULL DEFAULT 0 COMMENT 'units that became offers instead of going on sale; negative: that were offered until then',
+    kept            BIGINT      NOT NULL DEFAULT 0 COMMENT 'units that are kept instead of going on sale; negative: that were kept until then',
     epoch           BIGINT      NOT NULL DEFAULT 0 COMMENT 'of the sale when it made a holder in Redis',
     sequence        BIGINT      NOT NULL DEFAULT 0 COMMENT 'to which it then raised the sale; 0: it made none',
     PRIMARY KEY (voucher_id, number),
@@ -235,31 +238,37 @@ CREATE TABLE IF NOT EXISTS tb_sale_minute (
 
 -- Locked by those who join, so that positions are in the order of their commits.
 CREATE TABLE IF NOT EXISTS tb_waiting_list (
-    voucher_id    BIGINT  NOT NULL,
-    last_position BIGINT  NOT NULL,
-    open          BOOLEAN NOT NULL COMMENT 'somebody may wait on it',
+    voucher_id     BIGINT      NOT NULL,
+    last_position  BIGINT      NOT NULL,
+    open           BOOLEAN     NOT NULL COMMENT 'as tb_seckill_voucher.list_open',
+    invited        BIGINT      NOT NULL DEFAULT 0 COMMENT 'places that are invited',
+    paused_at      DATETIME(3) NULL COMMENT 'since when no window runs',
+    last_operation BIGINT      NOT NULL DEFAULT 0 COMMENT 'up to which pauses are known here',
     PRIMARY KEY (voucher_id),
     KEY idx_waiting_open (open)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- A place on it, and the offer that its user gets when it is their turn. Rows are never deleted.
+-- A place on it. Rows are never deleted.
 CREATE TABLE IF NOT EXISTS tb_place (
     voucher_id  BIGINT      NOT NULL,
     position    BIGINT      NOT NULL COMMENT 'from 1, in the order of joining',
     user_id     BIGINT      NOT NULL,
-    state       TINYINT     NOT NULL COMMENT '1 waiting, 2 offered, 3 accepted, 4 bought, 5 left, 6 missed, 7 refused, 8 over',
+    state       TINYINT     NOT NULL COMMENT '1 waiting, 2 invited, 3 accepted, 4 bought, 5 left, 6 declined, 7 missed, 8 refused, 9 over',
+    standing    BOOLEAN     NOT NULL DEFAULT FALSE COMMENT 'its user has said yes for whenever it is their turn',
+    claimed     BOOLEAN     NOT NULL DEFAULT FALSE COMMENT 'its user has once said so, and the unit counts for the share of their address',
+    missed      TINYINT     NOT NULL DEFAULT 0 COMMENT 'invitations that it has missed',
+    turns       INT         NOT NULL DEFAULT 0 COMMENT 'how often something has happened to it since its turn came',
     create_time DATETIME(3) NOT NULL,
-    offer_time  DATETIME(3) NULL,
-    deadline    DATETIME(3) NULL COMMENT 'until when the offer may be accepted, exclusive',
-    attempt     TINYINT     NOT NULL DEFAULT 0 COMMENT 'how often the unit was offered, this time included',
+    invite_time DATETIME(3) NULL COMMENT 'of its last invitation',
+    deadline    DATETIME(3) NULL COMMENT 'until when that may be accepted, exclusive',
     order_id    BIGINT      NULL COMMENT 'that accepting it makes',
     operation   BIGINT      NULL COMMENT 'which asks Redis to make its user a holder',
-    end_time    DATETIME(3) NULL COMMENT 'when it was bought, left, missed, refused or over',
+    end_time    DATETIME(3) NULL,
     -- 1 while it is its user's one open place, else NULL, which a unique key ignores.
     open        TINYINT GENERATED ALWAYS AS (CASE WHEN state IN (1, 2, 3) THEN 1 ELSE NULL END) STORED,
     PRIMARY KEY (voucher_id, position),
     UNIQUE KEY uk_place_open (user_id, voucher_id, open),
-    KEY idx_place_turn (voucher_id, state, position),
+    KEY idx_place_turn (voucher_id, state, missed, position),
     KEY idx_place_deadline (voucher_id, state, deadline)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 

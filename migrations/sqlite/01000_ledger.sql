@@ -8,7 +8,7 @@ CREATE TABLE tb_format (
     format VARCHAR(32) NOT NULL,
     ledger VARCHAR(32) NOT NULL
 );
-INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.3', lower(hex(randomblob(8))));
+INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.4', lower(hex(randomblob(8))));
 
 CREATE TABLE tb_voucher (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -50,10 +50,13 @@ CREATE TABLE tb_seckill_voucher (
     partition_no   INT      NOT NULL DEFAULT 0,
     retired        BOOLEAN  NOT NULL DEFAULT FALSE,
     last_operation BIGINT   NOT NULL DEFAULT 0,
-    offer_within   INT      NOT NULL DEFAULT 0,
-    offered        BIGINT   NOT NULL DEFAULT 0,
+    invite_window  INT      NOT NULL DEFAULT 0,
+    list_open      BOOLEAN  NOT NULL DEFAULT FALSE,
+    kept           BIGINT   NOT NULL DEFAULT 0,
+    accepted       BIGINT   NOT NULL DEFAULT 0,
     PRIMARY KEY (voucher_id),
     CONSTRAINT ck_seckill_stock CHECK (stock >= 0),
+    CONSTRAINT ck_seckill_kept CHECK (kept >= accepted AND accepted >= 0),
     CONSTRAINT ck_seckill_window CHECK (end_time > begin_time)
 ) WITHOUT ROWID;
 CREATE INDEX idx_seckill_retired ON tb_seckill_voucher (retired);
@@ -101,7 +104,7 @@ CREATE TABLE tb_voucher_operation (
     state           TINYINT      NOT NULL,
     create_time     DATETIME     NOT NULL,
     settle_time     DATETIME     NULL,
-    offered         BIGINT       NOT NULL DEFAULT 0,
+    kept            BIGINT       NOT NULL DEFAULT 0,
     epoch           BIGINT       NOT NULL DEFAULT 0,
     sequence        BIGINT       NOT NULL DEFAULT 0,
     PRIMARY KEY (voucher_id, number),
@@ -202,9 +205,12 @@ CREATE TABLE tb_sale_minute (
 );
 
 CREATE TABLE tb_waiting_list (
-    voucher_id    BIGINT  NOT NULL,
-    last_position BIGINT  NOT NULL,
-    open          BOOLEAN NOT NULL,
+    voucher_id     BIGINT   NOT NULL,
+    last_position  BIGINT   NOT NULL,
+    open           BOOLEAN  NOT NULL,
+    invited        BIGINT   NOT NULL DEFAULT 0,
+    paused_at      DATETIME NULL,
+    last_operation BIGINT   NOT NULL DEFAULT 0,
     PRIMARY KEY (voucher_id)
 );
 CREATE INDEX idx_waiting_open ON tb_waiting_list (open);
@@ -214,10 +220,13 @@ CREATE TABLE tb_place (
     position    BIGINT   NOT NULL,
     user_id     BIGINT   NOT NULL,
     state       TINYINT  NOT NULL,
+    standing    BOOLEAN  NOT NULL DEFAULT FALSE,
+    claimed     BOOLEAN  NOT NULL DEFAULT FALSE,
+    missed      TINYINT  NOT NULL DEFAULT 0,
+    turns       INT      NOT NULL DEFAULT 0,
     create_time DATETIME NOT NULL,
-    offer_time  DATETIME NULL,
+    invite_time DATETIME NULL,
     deadline    DATETIME NULL,
-    attempt     TINYINT  NOT NULL DEFAULT 0,
     order_id    BIGINT   NULL,
     operation   BIGINT   NULL,
     end_time    DATETIME NULL,
@@ -225,7 +234,7 @@ CREATE TABLE tb_place (
     PRIMARY KEY (voucher_id, position)
 );
 CREATE UNIQUE INDEX uk_place_open ON tb_place (user_id, voucher_id, open);
-CREATE INDEX idx_place_turn ON tb_place (voucher_id, state, position);
+CREATE INDEX idx_place_turn ON tb_place (voucher_id, state, missed, position);
 CREATE INDEX idx_place_deadline ON tb_place (voucher_id, state, deadline);
 
 CREATE TABLE tb_unpaid (

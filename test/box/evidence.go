@@ -27,7 +27,7 @@ func (s *Site) Evidence(ctx context.Context, b *Buyers, issued int64) (checker.E
 	if ledgerIssued != issued {
 		return e, fmt.Errorf("the ledger says that %d units were issued, not %d", ledgerIssued, issued)
 	}
-	if e.Offered, err = s.Ledger.Offered(ctx, b.Voucher); err != nil {
+	if e.Kept, err = s.Ledger.Kept(ctx, b.Voucher); err != nil {
 		return e, err
 	}
 	shown, err := s.voucherAnywhere(ctx, b.Voucher)

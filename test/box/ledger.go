@@ -42,11 +42,11 @@ func (l Ledger) Orders(ctx context.Context, voucher int64) (rows []checker.Order
 	return rows, rs.Err()
 }
 
-// Offered returns how many units of a sale are kept for offers to the waiting list.
-func (l Ledger) Offered(ctx context.Context, voucher int64) (offered int64, err error) {
-	err = l.DB.QueryRowContext(ctx, "SELECT SUM(offered) FROM tb_seckill_voucher WHERE voucher_id = ?",
-		voucher).Scan(&offered)
-	return offered, err
+// Kept returns how many units of a sale are kept for those who wait.
+func (l Ledger) Kept(ctx context.Context, voucher int64) (kept int64, err error) {
+	err = l.DB.QueryRowContext(ctx, "SELECT kept FROM tb_seckill_voucher WHERE voucher_id = ?",
+		voucher).Scan(&kept)
+	return kept, err
 }
 
 // Vouchers returns how many vouchers there are.

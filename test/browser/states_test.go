@@ -34,7 +34,7 @@ const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'b
     if (mine) shop.mine.set(id, Array.from({ length: mine }, (_, i) => ({ id: String(500 + i) })));
     if (refused) shop.places.refusals.set(id, { errorMsg: 'The list is closed.' });
   };
-  const soldOut = { stock: 0, saleState: 'sold_out' }, listed = { ...soldOut, waitlistOfferSeconds: 600 }, ticketed = { beginTime: at(5), ticketsFrom: at(-5) };
+  const soldOut = { stock: 0, saleState: 'sold_out' }, listed = { ...soldOut, waitlistWindowSeconds: 600 }, ticketed = { beginTime: at(5), ticketsFrom: at(-5) };
   card({ saleState: 'preparing' });
   card({ saleState: 'off_shelf' });
   card({ saleState: 'paused' });
@@ -63,8 +63,11 @@ const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'b
   card(listed, { refused: true });
   card(listed, { place: { state: 'missed' } });
   card(listed, { place: { state: 'waiting', ahead: 3, aheadMore: true } });
-  card(listed, { place: { state: 'offered', acceptBefore: at(5) } });
-  card(listed, { place: { state: 'offered', acceptBefore: at(-1) } });
+  card(listed, { place: { state: 'waiting', ahead: 0, missed: 1 } });
+  card(listed, { place: { state: 'waiting', ahead: 0, standing: true } });
+  card(listed, { place: { state: 'invited', acceptBefore: at(5) } });
+  card(listed, { place: { state: 'invited', missed: 1, acceptBefore: at(5) } });
+  card(listed, { place: { state: 'invited', acceptBefore: at(-1) } });
   card(listed, { place: { state: 'accepted' } });
   for (const status of ['cancelled', 'refunded', 'failed']) shop.orders.push({ id: status, voucherId: 900, amount: 1000, status, createTime: at(-1) });
   const asked = ['unpaid', 'paid'].map((status) => shop.orders.find((o) => o.status === status));

@@ -17,7 +17,7 @@ func (s *shop) soldOutWithList(seconds int64) (voucher int64, bought string) {
 	s.must(http.MethodPost, "/voucher/seckill", admin, map[string]any{
 		"shopId": 1, "title": "50 for 10", "subTitle": "In the old town", "payValue": 1000, "actualValue": 5000,
 		"stock": 1, "beginTime": time.Now().Add(-time.Hour), "endTime": time.Now().Add(26 * time.Hour),
-		"waitlistOfferSeconds": seconds,
+		"waitlistWindowSeconds": seconds,
 	}, &made)
 	s.awaitState(made.ID, "on_sale")
 	var order struct{ OrderID string }
@@ -26,18 +26,30 @@ func (s *shop) soldOutWithList(seconds int64) (voucher int64, bought string) {
 	return made.ID, order.OrderID
 }
 
+// invited waits until the user is invited to take a unit.
+func (s *shop) invited(voucher, user int64) {
+	s.tb.Helper()
+	box.Eventually(s.tb, fmt.Sprintf("user %d being invited", user), func() error {
+		var place struct{ State string }
+		if s.must(http.MethodGet, onList(voucher, ""), user, nil, &place); place.State != "invited" {
+			return fmt.Errorf("it is %s", place.State)
+		}
+		return nil
+	})
+}
+
 // onList returns the route for a step on a sale's waiting list.
 func onList(voucher int64, step string) string {
 	return fmt.Sprintf("/voucher/%d/waitlist%s", voucher, step)
 }
 
-// TestWaitingList checks that a buyer joins the list of a sold-out sale, sees how many wait ahead, gets the offer as
-// soon as it is their turn, and accepts it.
+// TestWaitingList checks that a buyer joins the list of a sold-out sale, sees how many wait ahead, is invited as soon
+// as it is their turn, and accepts.
 func TestWaitingList(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		device                                                                  device
-		join, sign, waiting, ahead, first, leave, offered, title, kept, pay, ok string
+		join, sign, waiting, ahead, first, leave, invited, title, kept, pay, ok string
 	}{
 		{
 			desktop(), "Join the waiting list", "Sign in to wait", "You are on the waiting list",
@@ -82,13 +94,13 @@ func TestWaitingList(t *testing.T) {
 			w.visit(s.url("/")) // a reloaded page knows the place
 			w.sees(button("waiting"), tt.waiting)
 			s.must(http.MethodPost, "/order/"+order+"/cancel", 7, nil, nil)
-			w.sees(button("offered"), tt.offered)
+			w.sees(button("invited"), tt.invited)
 			w.sees(".card-note", tt.kept)
 			w.until("document.title.includes(" + quoted(tt.title) + ")")
 			w.accessible()
-			w.picture("buyer-offered-"+name, false)
+			w.picture("buyer-invited-"+name, false)
 
-			w.click(button("offered"))
+			w.click(button("invited"))
 			w.sees(button("unpaid"), tt.pay)
 			w.until("!document.title.includes(" + quoted(tt.title) + ")")
 			w.accessible()
@@ -99,8 +111,8 @@ func TestWaitingList(t *testing.T) {
 	}
 }
 
-// TestLeaveTheWaitingList checks that a buyer must confirm giving up a place or an offer, and that the unit goes to the
-// next user.
+// TestLeaveTheWaitingList checks that a buyer must confirm giving up a place or an invitation, and that the unit goes
+// to the next user.
 func TestLeaveTheWaitingList(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -137,24 +149,18 @@ func TestLeaveTheWaitingList(t *testing.T) {
 			w.sees("dialog .button.quiet", tt.no)
 			w.click("dialog .button.quiet")
 			w.seesNo("dialog")
-			w.sees(button("offered"), "")
+			w.sees(button("invited"), "")
 			w.click("[data-act=decline]")
 			w.click("dialog .button.danger")
 			w.sees(button("waitable"), tt.join)
-			box.Eventually(t, "the next having the offer", func() error {
-				var place struct{ State string }
-				if s.must(http.MethodGet, onList(voucher, ""), 9, nil, &place); place.State != "offered" {
-					return fmt.Errorf("it is %s", place.State)
-				}
-				return nil
-			})
+			s.invited(voucher, 9)
 		})
 	}
 }
 
-// TestMissedOffer checks that an offer counts down to its end, that the page then says that it ended and lets the buyer
-// join again, and that it does not say meanwhile that the buyer waits.
-func TestMissedOffer(t *testing.T) {
+// TestMissedInvitation checks that an invitation counts down to its end, and that the page then says what missing it
+// has cost and what missing the next one would.
+func TestMissedInvitation(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
 	voucher, order := s.soldOutWithList(30) // a slow page has time to show it and its end
@@ -168,27 +174,27 @@ func TestMissedOffer(t *testing.T) {
   new MutationObserver(() => {
     const { state } = document.querySelector('.card button[data-state]').dataset;
     if (state !== 'passing' && seen.states.at(-1) !== state) seen.states.push(state);
-    if (state === 'offered') seen.notes.add(document.querySelector('.card-note').innerText);
+    if (state === 'invited') seen.notes.add(document.querySelector('.card-note').innerText);
   }).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
   return true;
 })()`)
 	s.must(http.MethodPost, "/order/"+order+"/cancel", 7, nil, nil)
-	w.until("seen.states.includes('offered') && seen.notes.size > 1") // it counts
-	w.sees(".card-note", "Your time for the offer has passed")
-	w.sees(button("waitable"), "Join the waiting list")
-	if got, want := evaluate[string](w, "seen.states.join()"), "waiting,offered,waitable"; got != want {
+	w.until("seen.states.includes('invited') && seen.notes.size > 1") // it counts
+	w.sees(".card-note", "You did not answer in time")
+	w.sees(button("waiting"), "You are on the waiting list")
+	if got, want := evaluate[string](w, "seen.states.join()"), "waiting,invited,waiting"; got != want {
 		t.Errorf("the page went through %s, want %s", got, want)
 	}
-	if got := evaluate[string](w,
-		"[...seen.notes].filter(n => !/kept for you, for 00:\\d\\d\\./.test(n)).join()"); got != "" {
-		t.Errorf("an offer of 30 s said %q", got)
+	const counts = `/kept for you, for 00:\d\d\. If you do not answer/`
+	if got := evaluate[string](w, "[...seen.notes].filter(n => !"+counts+".test(n)).join()"); got != "" {
+		t.Errorf("an invitation of 30 s said %q", got)
 	}
 	w.accessible()
 	w.picture("buyer-missed-phone", false)
 }
 
 // TestConsoleWaitingList checks that the form gives a sale a waiting list, that the sale's page shows the places by
-// state, that the report shows the results of the offers, and that an invalid time is reported at its field.
+// state, that the report shows how the places ended, and that an invalid time is reported at its field.
 func TestConsoleWaitingList(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -196,10 +202,10 @@ func TestConsoleWaitingList(t *testing.T) {
 		list, wrong, waiting, sum, pass string
 	}{
 		{
-			desktop(), "Waiting list", "a number from 0.083 to 10,080", "Waiting",
-			"1 issued = 0 left + 1 offered + 0 waiting + 0 recorded", "Passed on",
+			desktop(), "Waiting list", "a number from 0.5 to 10,080", "Waiting",
+			"1 issued = 0 left + 1 kept + 0 waiting + 0 recorded", "Declined",
 		},
-		{phone().in("zh-CN").inDark(), "候补名单", "（0.083 到 10,080，或不启用候补名单）", "候补中", "发放 1 = 剩余 0 + 候补保留 1", "转给下一位"},
+		{phone().in("zh-CN").inDark(), "候补名单", "（0.5 到 10,080，或不启用候补名单）", "候补中", "发放 1 = 剩余 0 + 候补保留 1", "放弃"},
 	} {
 		name := tt.device.name + tt.device.language
 		t.Run(name, func(t *testing.T) {
@@ -210,32 +216,34 @@ func TestConsoleWaitingList(t *testing.T) {
 				s.must(http.MethodPost, onList(voucher, ""), user, nil, nil)
 			}
 			s.must(http.MethodPost, "/order/"+order+"/cancel", 7, nil, nil)
-			s.must(http.MethodPost, onList(voucher, "/leave"), 21, nil, nil) // 22 has the offer
+			s.invited(voucher, 21)
+			s.must(http.MethodPost, onList(voucher, "/leave"), 21, nil, nil)
+			s.invited(voucher, 22)
 			w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(tt.device))
 			w.sees("[data-waitlist] h2", tt.list)
 			w.sees("[data-places=waiting]", tt.waiting)
 			w.until("document.querySelector('[data-places=waiting] td').innerText === '2' && " +
-				"document.querySelector('[data-places=offered] td').innerText === '1'")
+				"document.querySelector('[data-places=invited] td').innerText === '1'")
 			w.sees("[data-balance=balanced]", tt.sum)
 			w.accessible()
 			w.picture("console-waitlist-"+name, true)
 
 			w.click("[data-act=copy]")
-			w.until("document.querySelector('#f-offerWithin').value === '10'")
-			evaluate[bool](w, "document.querySelector('#f-offerWithin').value = '0.01', true")
+			w.until("document.querySelector('#f-inviteWindow').value === '10'")
+			evaluate[bool](w, "document.querySelector('#f-inviteWindow').value = '0.01', true")
 			w.click("[data-act=save]")
-			w.sees("#f-offerWithin-wrong", tt.wrong)
+			w.sees("#f-inviteWindow-wrong", tt.wrong)
 			w.accessible()
 			w.picture("console-waitlist-form-"+name, false)
-			evaluate[bool](w, "document.querySelector('#f-offerWithin').value = '2.5', true")
+			evaluate[bool](w, "document.querySelector('#f-inviteWindow').value = '2.5', true")
 			w.click("[data-act=save]")
 			w.seesNo("dialog")
 			w.sees("[data-waitlist]", "150")
 
 			w.visit(s.url(fmt.Sprintf("/admin#/report/%d", voucher)))
-			w.sees("[data-places=passed]", tt.pass)
-			w.until("['joined 4', 'waiting 2', 'offered 2', 'open 1', 'accepted 0', 'bought 0', 'passed 1'].every(f " +
-				"=> document.querySelector(`[data-places=${f.split(' ')[0]}] td`).innerText === f.split(' ')[1])")
+			w.sees("[data-places=declined]", tt.pass)
+			w.until("['joined 4', 'waiting 2', 'invited 2', 'open 1', 'accepted 0', 'bought 0', 'declined 1'].every(" +
+				"f => document.querySelector(`[data-places=${f.split(' ')[0]}] td`).innerText === f.split(' ')[1])")
 			w.accessible()
 			w.picture("console-report-waitlist-"+name, true)
 		})

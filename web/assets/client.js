@@ -35,7 +35,7 @@
  * @property {string} [endTime]
  * @property {number} [perUser] units that a buyer may have: in a sale in one order, one where it is absent; of an ordinary voucher in as many orders, any number where it is absent
  * @property {boolean} [redeemable] a paid order has a code
- * @property {number} [waitlistOfferSeconds] how long an offer of its waiting list stands, where it has one
+ * @property {number} [waitlistWindowSeconds] how long an invitation of its waiting list stands, where it has one
  * @property {string} [ticketsFrom] from when the sale's tickets are given out, where it needs one
  * @property {boolean} [stale] stock and state are not of now
  * @property {string} [saleState] preparing, off_shelf, paused, not_started, ended, sold_out or on_sale
@@ -59,10 +59,13 @@
  * A buyer's place on the waiting list of a sale.
  * @typedef {object} Place
  * @property {number} voucherId
- * @property {string} state waiting, offered, accepted, bought, left, missed, refused or over
+ * @property {string} state waiting, invited, accepted, bought, left, declined, missed, refused or over
+ * @property {boolean} standing it is accepted as soon as it is its turn
+ * @property {number} missed how many invitations it has missed
  * @property {number} [ahead] how many wait before it, while it waits
  * @property {boolean} [aheadMore] there are that many or more
- * @property {string} [acceptBefore] until when an offer may be accepted
+ * @property {string} [acceptBefore] until when an invitation may be accepted
+ * @property {boolean} [paused] acceptBefore moves on, as the sale stands still
  * @property {string} [orderId] of an accepted one
  * @property {number} [askAgainSeconds] when to ask again, while it is open
  */
@@ -139,6 +142,9 @@ const LONGEST_WAIT = 30;
 
 /** Whether an answer lets nobody in for long. @param {Answer} a */
 const forLong = (a) => a.code === 'COOL_DOWN' || a.retryAfter > LONGEST_WAIT;
+
+/** The headers of a request that guards may want a ticket of. @param {string} [ticket] @returns {{headers: Record<string, string>}} */
+const ticketed = (ticket) => ({ headers: ticket ? { 'X-Seckill-Ticket': ticket } : {} });
 
 /** Whether a retry would give the same answer, at least soon. @param {Answer} a */
 export const decided = (a) => a.success || (a.status >= 400 && a.status < 500 && (a.status !== 429 || forLong(a)));
@@ -314,19 +320,20 @@ export class Client {
     return this.ask('GET', `/voucher/${voucherId}/waitlist`);
   }
 
-  /** Joins the waiting list of a sold-out sale; again gives the same place. @param {number} voucherId @param {string} [ticket] */
-  joinWaitlist(voucherId, ticket) {
-    /** @type {Record<string, string>} */
-    const headers = ticket ? { 'X-Seckill-Ticket': ticket } : {};
-    return this.insist('POST', `/voucher/${voucherId}/waitlist`, { headers });
+  /**
+   * Joins the waiting list of a sold-out sale; again gives the same place. standing says yes for whenever it is my turn.
+   * @param {number} voucherId @param {{ticket?: string, standing?: boolean}} [options]
+   */
+  joinWaitlist(voucherId, { ticket, standing } = {}) {
+    return this.insist('POST', `/voucher/${voucherId}/waitlist${standing === undefined ? '' : `?standing=${standing}`}`, ticketed(ticket));
   }
 
-  /** Accepts the offer that my place has; data.orderId is the order. @param {number} voucherId */
-  acceptOffer(voucherId) {
-    return this.insist('POST', `/voucher/${voucherId}/waitlist/accept`);
+  /** Accepts the invitation of my place; data.orderId is the order. @param {number} voucherId @param {string} [ticket] */
+  acceptInvitation(voucherId, ticket) {
+    return this.insist('POST', `/voucher/${voucherId}/waitlist/accept`, ticketed(ticket));
   }
 
-  /** Gives up my place and its offer. @param {number} voucherId */
+  /** Gives up my place, or declines. @param {number} voucherId */
   leaveWaitlist(voucherId) {
     return this.insist('POST', `/voucher/${voucherId}/waitlist/leave`);
   }

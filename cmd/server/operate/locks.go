@@ -24,8 +24,8 @@ beside running instances, on the configured Redis.
 
 The locks: sale:<voucher>, of the instance that rebuilds or retires that sale, and those of the instance
 that does a job for all: auditor, which audits sales; expirer, which expires unpaid orders; lapser, which
-ends coupons whose date has passed; offerer, which offers units to waiting lists. A holder that dies frees
-its lock within seconds, so there is rarely a reason to force one.
+ends coupons whose date has passed. A holder that dies frees its lock within seconds, so there is rarely a
+reason to force one.
 
 server locks <command> --help tells more.`
 

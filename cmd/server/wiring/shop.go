@@ -23,7 +23,6 @@ import (
 	"seckill/internal/order/recovery"
 	"seckill/internal/order/service"
 	"seckill/internal/order/timeline"
-	"seckill/internal/order/waitlist"
 	"seckill/internal/redisstore"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
@@ -41,14 +40,14 @@ type Shop struct {
 	Vouchers      *voucher.Service
 	Listings      *listing.Listings
 	DeadLetters   *recorder.DeadLetters
-	Waitlists     *waitlist.Waitlists
+
+	ids *idworker.Worker
 
 	// The background jobs.
 	Notifier     *service.Notifier
 	Reconciler   *recovery.Reconciler
 	outbox       *outbox.Outbox
 	expirer      *service.Expirer
-	offerer      *waitlist.Offerer
 	Auditor      *audit.Auditor
 	Partitions   *partition.Set
 	partWatcher  *partition.Watcher
@@ -93,19 +92,17 @@ func OpenShop(
 		service.PurchaseOptions{WaitForRow: cfg.Embedded()})
 	answers := timeline.New(ledger, log)
 	return &Shop{
-		Catalog: catalog, Repairs: repairs,
+		ids: ids, Catalog: catalog, Repairs: repairs,
 		StopAdmission: sync.OnceFunc(admissions.Close),
 		Purchases:     purchases,
 		Orders:        service.NewOrders(ledger, lookup, notifier, catalog, outbox, idworker.Time),
 		Payments: service.NewPayments(ledger, providers,
 			service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: outbox},
 			func() string { return "pay_" + uuid.NewString() }, metrics, log),
-		DirectSales: service.NewDirectSales(ledger, ids),
-		Vouchers:    vouchers,
-		Listings:    listings,
-		DeadLetters: openDeadLetters(s, outbox, repairs, notifier, metrics, log),
-		Waitlists: waitlist.New(
-			waitlist.Stores{Ledger: ledger, Sales: redis, Rows: ledger, IDs: ids, Outbox: outbox}, metrics),
+		DirectSales:  service.NewDirectSales(ledger, ids),
+		Vouchers:     vouchers,
+		Listings:     listings,
+		DeadLetters:  openDeadLetters(s, outbox, repairs, notifier, metrics, log),
 		Monitor:      audit.NewMonitor(ledger, catalog, redis, auditor),
 		Notifier:     notifier,
 		statsFlusher: admission.NewStatsFlusher(admissions, redis, answers, metrics, log),
@@ -115,7 +112,6 @@ func OpenShop(
 		reporterOf:   reporterOf,
 		outbox:       outbox,
 		expirer:      service.NewExpirer(ledger, locks, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
-		offerer:      waitlist.NewOfferer(ledger, locks, outbox, metrics, log),
 		Auditor:      auditor,
 		Partitions:   s.partitions, partWatcher: partition.NewWatcher(redis, metrics, log),
 		recorderOf: func(partition int) *recorder.Recorder {
@@ -190,7 +186,7 @@ func (s *Shop) watchPartitions(ctx context.Context) error {
 // recorders. They run until ctx ends.
 func (s *Shop) Work(ctx context.Context, jobs *errgroup.Group, ofFeatures []func(context.Context) error) {
 	runs := []func(context.Context) error{
-		s.Reconciler.Run, s.Notifier.Run, s.outbox.Run, s.expirer.Run, s.offerer.Run,
+		s.Reconciler.Run, s.Notifier.Run, s.outbox.Run, s.expirer.Run,
 		s.Payments.Run, s.timeline.Run, s.keepStats, s.Auditor.Run,
 	}
 	if s.reporterOf != nil { // the embedded mode always has one partition
@@ -211,7 +207,6 @@ func (s *Shop) keepStats(ctx context.Context) error {
 // Close waits for the calls under way. Begin no call after it.
 func (s *Shop) Close() {
 	s.StopAdmission()
-	s.Waitlists.Close()
 	s.outbox.Close()
 	s.Listings.Close()
 	s.Catalog.Close()

@@ -70,7 +70,7 @@ func (l ledger) sale(tb testing.TB, stock, cents int64, r voucher.Redemption) in
 	v.Kind, v.PayValue, v.Redemption = voucher.Seckill, cents, r
 	v.Sale = &voucher.Sale{
 		Stock: stock, Issued: stock, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt.Add(time.Hour),
-		OfferWithin: 10 * time.Minute,
+		InviteWindow: 10 * time.Minute,
 	}
 	if err := l.CreateVoucher(tb.Context(), &v, ledgertest.Admin); err != nil {
 		tb.Fatal(err)
@@ -242,16 +242,12 @@ func TestFreeOrdersHaveCodes(t *testing.T) {
 		if err := l.CreateVoucher(t.Context(), &ordinary, ledgertest.Admin); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Join(t.Context(), free, []int64{21}); err != nil { // for the unit that is given back
-			t.Fatal(err)
-		}
+		l.OpenList(t, free) // for the unit that is given back
 		if _, err := l.AskRefund(t.Context(), batch[0].UserID, batch[0].OrderID); err != nil {
 			t.Fatal(err)
 		}
 		accepted := ledgertest.Claims(free, 21, 1)[0]
-		if _, err := l.Accept(t.Context(), free, accepted.UserID, accepted.OrderID); err != nil {
-			t.Fatal(err)
-		}
+		l.Accepts(t, free, accepted.UserID, accepted.OrderID)
 		l.ApplyAll(t, free)
 		codes := map[redemption.Code]bool{}
 		for _, c := range append(batch, decided[0], accepted, l.Bought(t, ordinary.ID, 7)) {

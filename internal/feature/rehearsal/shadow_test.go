@@ -18,7 +18,7 @@ func TestShadowOf(t *testing.T) {
 	v := sale(7, 0, time.Hour)
 	v.SubTitle, v.Rules, v.PayValue, v.ActualValue, v.PerUser = "for you", "one each", 1000, 10_000, 3
 	v.Redemption = voucher.Redemption{ByCode: true, ValidDays: 30}
-	v.Sale.Stock, v.Sale.Issued, v.Sale.OfferWithin = 1, 5000, time.Minute
+	v.Sale.Stock, v.Sale.Issued, v.Sale.InviteWindow = 1, 5000, time.Minute
 	v.Sale.Guards = &guards.Settings{
 		Limits: limits, Tickets: &guards.Tickets{DelayMs: 60_000, LeadMinutes: 1, ExpiryMinutes: 1},
 	}

@@ -93,8 +93,8 @@ func (r tallyRow) of(sums *Sums) *Tally {
 // there are, it reads them and the orders that are unpaid or being refunded just now. It reads no other orders,
 // because every other live order has paid what its voucher costs.
 const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.issued, " +
-	"s.issued - s.stock - s.offered AS sold, " +
-	"s.issued - s.stock - s.offered - COALESCE(p.units, 0) AS paid, " +
+	"s.issued - s.stock - s.kept AS sold, " +
+	"s.issued - s.stock - s.kept - COALESCE(p.units, 0) AS paid, " +
 	"CASE WHEN s.end_time <= @now THEN 'ended' WHEN s.begin_time > @now THEN 'coming' ELSE 'running' END AS phase " +
 	"FROM tb_seckill_voucher s JOIN tb_voucher v ON v.id = s.voucher_id LEFT JOIN " +
 	"(SELECT voucher_id, SUM(quantity) AS units FROM tb_voucher_order WHERE status IN (@unpaid, @refunding) " +

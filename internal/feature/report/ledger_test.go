@@ -18,9 +18,7 @@ import (
 
 // reportsOn returns reports of a ledger, without members.
 func reportsOn(l ledgertest.Ledger) *Reports {
-	return NewReports(l.DB(), Core{
-		Find: l.Voucher, Orders: l.OrdersAfter, Waitlist: l.PlaceSums,
-	}, feature.Members{})
+	return NewReports(l.DB(), Core{Find: l.Voucher, Orders: l.OrdersAfter}, feature.Members{})
 }
 
 // counted is a minute of one process with so many requests in its first second.

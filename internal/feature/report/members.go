@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"seckill/internal/feature"
-	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 )
 
@@ -19,13 +18,19 @@ type Guards struct {
 	Unread bool // the figures could not be read
 }
 
-// waitlist returns nil if the voucher has no waiting list.
-func (r *Reports) waitlist(ctx context.Context, v voucher.Voucher) (*waitlist.Sums, error) {
-	if v.Sale == nil || !v.Sale.HasWaitlist() {
-		return nil, nil //nolint:nilnil // most sales have none
+// Waitlist is what has become of those who waited for a sale.
+type Waitlist struct {
+	Shown any // as JSON; nil: the sale has no list
+	Lines [][2]string
+}
+
+// waitlist returns nothing if the voucher has no waiting list.
+func (r *Reports) waitlist(ctx context.Context, v voucher.Voucher) (Waitlist, error) {
+	if r.members.Waitlist == nil {
+		return Waitlist{}, nil
 	}
-	w, err := r.core.Waitlist(ctx, v.ID)
-	return &w, err
+	shown, lines, err := r.members.Waitlist(ctx, v)
+	return Waitlist{shown, lines}, err
 }
 
 // guards does not fail: figures that cannot be read in time are left out.

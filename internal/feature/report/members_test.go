@@ -10,7 +10,6 @@ import (
 
 	"seckill/internal/feature"
 	"seckill/internal/order"
-	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 )
 
@@ -48,6 +47,9 @@ func TestReportWithoutMembers(t *testing.T) {
 		Guards: func(context.Context, voucher.Voucher) (any, [][2]string, error) {
 			return 1, nil, order.ErrUnavailable
 		},
+		Waitlist: func(context.Context, voucher.Voucher) (any, [][2]string, error) {
+			return 3, [][2]string{{"waitlist_joined", "3"}}, nil
+		},
 		Coupons: func(_ context.Context, ids []int64, _ bool) (map[int64]feature.Coupon, error) {
 			return map[int64]feature.Coupon{ids[0]: {Code: "x"}}, nil
 		},
@@ -57,24 +59,17 @@ func TestReportWithoutMembers(t *testing.T) {
 		members feature.Members
 		voucher voucher.Voucher
 		want    Guards
-		listed  bool
+		listed  any
 	}{
-		{"all", all, voucher.Voucher{Sale: &voucher.Sale{OfferWithin: time.Minute}}, Guards{1, nil, true}, true},
-		{"no list", all, voucher.Voucher{Sale: &voucher.Sale{}}, Guards{1, nil, true}, false},
-		{"an ordinary voucher", all, voucher.Voucher{}, Guards{}, false},
-		{
-			"no features", feature.Members{}, voucher.Voucher{
-				Sale: &voucher.Sale{OfferWithin: time.Minute},
-			}, Guards{}, true,
-		},
+		{"all", all, voucher.Voucher{Sale: &voucher.Sale{}}, Guards{1, nil, true}, 3},
+		{"an ordinary voucher", all, voucher.Voucher{}, Guards{}, 3},
+		{"no features", feature.Members{}, voucher.Voucher{Sale: &voucher.Sale{}}, Guards{}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			reports := Reports{members: test.members, core: Core{
-				Waitlist: func(context.Context, int64) (waitlist.Sums, error) { return waitlist.Sums{Joined: 3}, nil },
-			}}
+			reports := Reports{members: test.members}
 			list, err := reports.waitlist(t.Context(), test.voucher)
-			if err != nil || (list != nil) != test.listed || list != nil && list.Joined != 3 {
+			if err != nil || list.Shown != test.listed || (len(list.Lines) > 0) != (test.listed != nil) {
 				t.Errorf("the waiting list: %+v, %v", list, err)
 			}
 			if diff := cmp.Diff(test.want, reports.guards(t.Context(), test.voucher)); diff != "" {

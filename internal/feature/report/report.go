@@ -7,7 +7,6 @@ import (
 
 	"seckill/internal/feature"
 	"seckill/internal/order"
-	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 )
 
@@ -47,10 +46,9 @@ func (s Sums) Earned() Tally { return s.Paid.plus(s.Redeemed).plus(s.Lapsed) }
 
 // Report is what a sale has left behind.
 type Report struct {
-	Voucher voucher.Voucher
-	Sums    Sums
-	// Waitlist is nil if the sale has no waiting list.
-	Waitlist *waitlist.Sums
+	Voucher  voucher.Voucher
+	Sums     Sums
+	Waitlist Waitlist
 	Guards   Guards
 	Timeline
 }
@@ -83,8 +81,6 @@ type Core struct {
 	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
 	// Orders returns recorded orders of a voucher with an id above after, ascending, at most limit.
 	Orders func(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
-	// Waitlist returns what has become of the places of a sale's waiting list.
-	Waitlist func(ctx context.Context, voucherID int64) (waitlist.Sums, error)
 }
 
 // Reports makes reports of vouchers. It is safe for concurrent use.

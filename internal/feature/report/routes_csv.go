@@ -187,17 +187,7 @@ func writeReport(out *csvStream, r Report, v reportJSON) {
 			{"sold_out", csvTime(r.SoldOut)},
 		}...)
 	}
-	if w := v.Waitlist; w != nil {
-		figures = append(figures, [][2]string{
-			{"waitlist_joined", csvNumber(w.Joined)},
-			{"waitlist_waiting", csvNumber(w.Waiting)},
-			{"waitlist_offered", csvNumber(w.Offered)},
-			{"waitlist_open", csvNumber(w.Open)},
-			{"waitlist_accepted", csvNumber(w.Accepted)},
-			{"waitlist_bought", csvNumber(w.Bought)},
-			{"waitlist_passed", csvNumber(w.Passed)},
-		}...)
-	}
+	figures = append(figures, r.Waitlist.Lines...)
 	figures = append(figures, r.Guards.Lines...)
 	for _, t := range tallies(r.Sums) {
 		figures = append(figures, [][2]string{

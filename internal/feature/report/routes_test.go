@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -17,7 +18,6 @@ import (
 	"seckill/internal/feature"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
-	"seckill/internal/order/waitlist"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"
 	"seckill/internal/voucher"
@@ -87,7 +87,11 @@ func fullReports() fakeReports {
 				Paid:     Tally{Orders: 1, Units: 1, Cents: 1000},
 				Refunded: Tally{Orders: 2, Units: 2, Cents: 2000}, Failed: Tally{Orders: 1, Units: 1},
 			},
-			Waitlist: &waitlist.Sums{Joined: 9, Waiting: 2, Offered: 6, Open: 1, Accepted: 4, Bought: 3, Passed: 2},
+			Waitlist: Waitlist{
+				Shown: json.RawMessage(`{"joined":9,"waiting":2,"invited":6,"open":1,"accepted":4,"bought":3,` +
+					`"declined":1,"missed":2}`),
+				Lines: [][2]string{{"waitlist_joined", "9"}, {"waitlist_missed", "2"}},
+			},
 			Guards: Guards{
 				Shown: map[string]int{"stopped": 60}, Lines: [][2]string{{"guard_limits_stopped", "60"}}, Unread: true,
 			},
@@ -162,7 +166,7 @@ func TestReportDocument(t *testing.T) {
 	for _, part := range []string{
 		`"issued":10,"stock":7,"asked":43,"accepted":3,"refused":{"SOLD_OUT":40}`, `"soldOutSeconds":2`,
 		`"revenue":1000`, `"received":3000`, `"guards":{"stopped":60},"guardsUnread":true`,
-		`"waitlist":{"joined":9,"waiting":2,"offered":6,"open":1,"accepted":4,"bought":3,"passed":2}`,
+		`"waitlist":{"joined":9,"waiting":2,`,
 		`"recorded":{"orders":5,"units":5,"amount":4000}`, `"sold":{"orders":2,"units":2,"amount":2000}`,
 		`"timeline":[{"at":"2026-01-02T12:00:00Z","accepted":3,"refused":{"SOLD_OUT":40}}]`,
 	} {
@@ -184,7 +188,7 @@ func TestReportsAsCSV(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"title": "券", "asked": "43", "refused_sold_out": "40", "refused_ended": "0", "paid_orders": "1",
-		"refunded_cents": "2000", "revenue_cents": "1000", "guard_limits_stopped": "60", "waitlist_passed": "2",
+		"refunded_cents": "2000", "revenue_cents": "1000", "guard_limits_stopped": "60", "waitlist_missed": "2",
 	} {
 		if figures[name] != want {
 			t.Errorf("%s is %q, want %q", name, figures[name], want)

@@ -44,8 +44,8 @@ type reportJSON struct {
 	Title     string    `json:"title"`
 	PayValue  int64     `json:"payValue"` // cents
 	*saleJSON
-	Waitlist *waitlistJSON `json:"waitlist,omitempty"` // absent if the sale has no waiting list
-	Guards   any           `json:"guards,omitempty"`   // absent if the sale has none and nothing was counted
+	Waitlist any `json:"waitlist,omitempty"` // absent if the sale has no waiting list
+	Guards   any `json:"guards,omitempty"`   // absent if the sale has none and nothing was counted
 	// GuardsUnread says that the guards' figures could not be read.
 	GuardsUnread bool `json:"guardsUnread,omitempty"`
 
@@ -75,17 +75,6 @@ type saleJSON struct {
 
 	StepSeconds int64       `json:"stepSeconds"` // of the timeline
 	Timeline    []pointJSON `json:"timeline"`
-}
-
-// waitlistJSON is what has become of the places of a waiting list: Waitlist says what each number is.
-type waitlistJSON struct {
-	Joined   int64 `json:"joined"`
-	Waiting  int64 `json:"waiting"`
-	Offered  int64 `json:"offered"`
-	Open     int64 `json:"open"`
-	Accepted int64 `json:"accepted"`
-	Bought   int64 `json:"bought"`
-	Passed   int64 `json:"passed"`
 }
 
 type tallyJSON struct {
@@ -129,11 +118,7 @@ func reportView(r Report, now time.Time) reportJSON {
 		At: httpkit.ShownTime(now), VoucherID: r.Voucher.ID, ShopID: r.Voucher.ShopID, Title: r.Voucher.Title,
 		PayValue: r.Voucher.PayValue, Orders: make(map[string]tallyJSON), Recorded: tallyView(r.Sums.Recorded()),
 		Sold: tallyView(r.Sums.Sold()), Received: r.Sums.Received().Cents, Revenue: r.Sums.Earned().Cents,
-		Guards: r.Guards.Shown, GuardsUnread: r.Guards.Unread,
-	}
-	if r.Waitlist != nil {
-		w := waitlistJSON(*r.Waitlist)
-		v.Waitlist = &w
+		Waitlist: r.Waitlist.Shown, Guards: r.Guards.Shown, GuardsUnread: r.Guards.Unread,
 	}
 	for _, t := range tallies(r.Sums) {
 		v.Orders[t.name] = tallyView(t.tally)

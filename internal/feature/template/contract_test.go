@@ -70,7 +70,7 @@ type fakeTemplates struct{ err error }
 func oneTemplate() Template {
 	v := sale()
 	v.VisibleFrom = v.Sale.Begin.Add(-time.Hour)
-	v.Sale.OfferWithin = time.Minute
+	v.Sale.InviteWindow = time.Minute
 	v.Sale.Guards = &guards.Settings{Limits: &guards.Limits{PerUser: &guards.Rate{Requests: 5, Seconds: 10}}}
 	t := Of(v, "Evening")
 	t.ID, t.CreatedAt = 3, apitest.Noon()

@@ -30,21 +30,21 @@ func (row) TableName() string { return "tb_voucher_template" }
 
 // fields are a template as it is stored: durations are in milliseconds, and what is missing is zero.
 type fields struct {
-	Kind        voucher.Kind `json:"type"`
-	Title       string       `json:"title"`
-	SubTitle    string       `json:"subTitle,omitempty"`
-	Rules       string       `json:"rules,omitempty"`
-	PayValue    int64        `json:"payValue"`
-	ActualValue int64        `json:"actualValue"`
-	PayWithin   int64        `json:"payWithin"`
-	ByCode      bool         `json:"redeemable,omitempty"`
-	ValidDays   int64        `json:"validDays,omitempty"`
-	PerUser     int64        `json:"perUser,omitempty"`
-	Stock       int64        `json:"stock,omitempty"`
-	OfferWithin int64        `json:"offerWithin,omitempty"`
-	Guards      string       `json:"guards,omitempty"` // guards.Settings.Text
-	Lasts       int64        `json:"lasts,omitempty"`
-	Seen        int64        `json:"seen,omitempty"`
+	Kind         voucher.Kind `json:"type"`
+	Title        string       `json:"title"`
+	SubTitle     string       `json:"subTitle,omitempty"`
+	Rules        string       `json:"rules,omitempty"`
+	PayValue     int64        `json:"payValue"`
+	ActualValue  int64        `json:"actualValue"`
+	PayWithin    int64        `json:"payWithin"`
+	ByCode       bool         `json:"redeemable,omitempty"`
+	ValidDays    int64        `json:"validDays,omitempty"`
+	PerUser      int64        `json:"perUser,omitempty"`
+	Stock        int64        `json:"stock,omitempty"`
+	InviteWindow int64        `json:"inviteWindow,omitempty"`
+	Guards       string       `json:"guards,omitempty"` // guards.Settings.Text
+	Lasts        int64        `json:"lasts,omitempty"`
+	Seen         int64        `json:"seen,omitempty"`
 }
 
 func newRow(t Template, now time.Time) (row, error) {
@@ -56,7 +56,7 @@ func newRow(t Template, now time.Time) (row, error) {
 		Lasts: t.Lasts.Milliseconds(), Seen: t.Seen.Milliseconds(),
 	}
 	if v.Sale != nil {
-		f.Stock, f.OfferWithin, f.Guards = v.Sale.Issued, v.Sale.OfferWithin.Milliseconds(), v.Sale.Guards.Text()
+		f.Stock, f.InviteWindow, f.Guards = v.Sale.Issued, v.Sale.InviteWindow.Milliseconds(), v.Sale.Guards.Text()
 	}
 	fields, err := json.Marshal(f)
 	if err != nil {
@@ -83,7 +83,7 @@ func (r row) template() Template {
 	}
 	if f.Kind == voucher.Seckill {
 		t.Voucher.Sale = &voucher.Sale{
-			Issued: f.Stock, OfferWithin: millis(f.OfferWithin), Guards: guards.Parse(f.Guards),
+			Issued: f.Stock, InviteWindow: millis(f.InviteWindow), Guards: guards.Parse(f.Guards),
 		}
 	}
 	return t

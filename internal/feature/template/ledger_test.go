@@ -25,8 +25,8 @@ func TestTemplates(t *testing.T) {
 		v.VisibleFrom = ledgertest.StartTime.Add(-time.Hour)
 		v.Sale = &voucher.Sale{
 			Stock: 7, Issued: 7, Begin: ledgertest.StartTime, End: ledgertest.StartTime.Add(2 * time.Hour),
-			OfferWithin: time.Minute,
-			Guards:      &guards.Settings{Limits: &guards.Limits{PerUser: &guards.Rate{Requests: 5, Seconds: 10}}},
+			InviteWindow: time.Minute,
+			Guards:       &guards.Settings{Limits: &guards.Limits{PerUser: &guards.Rate{Requests: 5, Seconds: 10}}},
 		}
 		if err := l.CreateVoucher(t.Context(), &v, ledgertest.Admin); err != nil {
 			t.Fatal(err)

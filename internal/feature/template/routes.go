@@ -124,20 +124,20 @@ type templateJSON struct {
 
 // draftJSON is the body that creates such a voucher, without its times.
 type draftJSON struct {
-	Type        voucher.Kind     `json:"type"`
-	ShopID      int64            `json:"shopId"`
-	Title       string           `json:"title"`
-	SubTitle    string           `json:"subTitle"`
-	Rules       string           `json:"rules"`
-	PayValue    int64            `json:"payValue"`
-	ActualValue int64            `json:"actualValue"`
-	PayWithin   int64            `json:"payWithinSeconds"`
-	Redeemable  bool             `json:"redeemable,omitempty"`
-	ValidDays   int64            `json:"validDays,omitempty"`
-	PerUser     int64            `json:"perUser,omitempty"`
-	Stock       int64            `json:"stock,omitempty"`
-	OfferWithin int64            `json:"waitlistOfferSeconds,omitempty"`
-	Guards      *guards.Settings `json:"guards,omitempty"`
+	Type         voucher.Kind     `json:"type"`
+	ShopID       int64            `json:"shopId"`
+	Title        string           `json:"title"`
+	SubTitle     string           `json:"subTitle"`
+	Rules        string           `json:"rules"`
+	PayValue     int64            `json:"payValue"`
+	ActualValue  int64            `json:"actualValue"`
+	PayWithin    int64            `json:"payWithinSeconds"`
+	Redeemable   bool             `json:"redeemable,omitempty"`
+	ValidDays    int64            `json:"validDays,omitempty"`
+	PerUser      int64            `json:"perUser,omitempty"`
+	Stock        int64            `json:"stock,omitempty"`
+	InviteWindow int64            `json:"waitlistWindowSeconds,omitempty"`
+	Guards       *guards.Settings `json:"guards,omitempty"`
 }
 
 func view(t Template) templateJSON {
@@ -148,7 +148,7 @@ func view(t Template) templateJSON {
 		ValidDays: v.Redemption.ValidDays, PerUser: v.PerUser,
 	}
 	if s := v.Sale; s != nil {
-		draft.Stock, draft.OfferWithin, draft.Guards = s.Issued, int64(s.OfferWithin/time.Second), s.Guards
+		draft.Stock, draft.InviteWindow, draft.Guards = s.Issued, int64(s.InviteWindow/time.Second), s.Guards
 	}
 	return templateJSON{
 		ID: t.ID, Name: t.Name, Voucher: draft, CreateTime: httpkit.TimeView(t.CreatedAt),

@@ -31,7 +31,7 @@ const (
 type Template struct {
 	ID        int64
 	Name      string
-	Voucher   voucher.Voucher // without id, version and times; its sale has Issued, Guards and OfferWithin
+	Voucher   voucher.Voucher // without id, version and times; its sale has Issued, Guards and InviteWindow
 	Lasts     time.Duration   // from the begin to the end of its sale
 	Seen      time.Duration   // for which it is visible before its sale begins; 0: always
 	CreatedAt time.Time
@@ -47,7 +47,7 @@ func Of(v voucher.Voucher, name string) Template {
 	if v.Sale == nil {
 		return t
 	}
-	t.Voucher.Sale = &voucher.Sale{Issued: v.Sale.Issued, Guards: v.Sale.Guards, OfferWithin: v.Sale.OfferWithin}
+	t.Voucher.Sale = &voucher.Sale{Issued: v.Sale.Issued, Guards: v.Sale.Guards, InviteWindow: v.Sale.InviteWindow}
 	t.Lasts = v.Sale.End.Sub(v.Sale.Begin)
 	if !v.VisibleFrom.IsZero() {
 		t.Seen = v.Sale.Begin.Sub(v.VisibleFrom)

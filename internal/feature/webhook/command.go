@@ -20,7 +20,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-const help = `server webhook manages the endpoints to which changes of orders and offers are sent. It
+const help = `server webhook manages the endpoints to which changes of orders and waiting lists are sent. It
 works beside running instances, on the database that the settings name. What it changes is in the audit
 trail as the service's.
 

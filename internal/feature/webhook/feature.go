@@ -27,7 +27,7 @@ func New() feature.Feature {
 	}
 }
 
-// inLedger has events written by the transactions that change orders and offers.
+// inLedger has events written by the transactions that change orders, and of waiting lists.
 func inLedger(db *sqlkit.DB, orders sqlkit.Orders) feature.InLedger {
 	ledger := NewLedger(db, orders)
 	return feature.InLedger{

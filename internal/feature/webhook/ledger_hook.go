@@ -84,10 +84,10 @@ func (c *subscribedShops) forget() {
 	c.from = time.Time{}
 }
 
-// Hook writes the events of orders and offers, in the transactions that change them.
+// Hook writes the events of orders and waiting lists, in the transactions that change them.
 func (l *Ledger) Hook() sqlkit.Hook {
 	return sqlkit.Hook{
-		Prepare: l.subscribed.prepare, Changed: announce, Offered: l.announceOffers,
+		Prepare: l.subscribed.prepare, Changed: announce, Turned: l.announceTurns,
 		Wants: func(t order.Terms, _ order.Status) bool { return wanted(l.subscribed.known(), t.ShopID) },
 	}
 }
@@ -96,7 +96,7 @@ func (l *Ledger) Hook() sqlkit.Hook {
 func announce(tx *gorm.DB, changes []order.Change) error {
 	events := make([]eventRow, len(changes))
 	for i, c := range changes {
-		e, err := dispatch.EventOf(c.Order, dispatch.OfferID(c.Offer), c.Terms.ShopID, c.At, c.Why)
+		e, err := dispatch.EventOf(c.Order, c.Terms.ShopID, c.At, c.Why)
 		if err != nil {
 			return err
 		}
@@ -113,13 +113,13 @@ func wanted(shops map[int64]bool, shopID int64) bool {
 	return shopID != voucher.RehearsalShop && (shops[0] || shops[shopID])
 }
 
-// announceOffers writes an event for each of the offers where an endpoint waits for it. They are of one voucher.
-func (l *Ledger) announceOffers(tx *gorm.DB, changes []order.OfferChange) error {
+// announceTurns writes an event for each of the turns, if an endpoint waits for it. They are of one voucher.
+func (l *Ledger) announceTurns(tx *gorm.DB, turns []order.Turn) error {
 	shops := l.subscribed.known()
 	if len(shops) == 0 {
 		return nil
 	}
-	voucherID := changes[0].ID.VoucherID
+	voucherID := turns[0].ID.VoucherID
 	terms, err := l.orders.Terms(tx, []int64{voucherID})
 	if err != nil {
 		return err
@@ -129,42 +129,18 @@ func (l *Ledger) announceOffers(tx *gorm.DB, changes []order.OfferChange) error 
 		return nil
 	}
 	var events []eventRow
-	for _, c := range changes {
-		o := offerOf(c)
-		if o.ID.Key() == 0 {
+	for _, t := range turns {
+		if dispatch.PlaceID(t.ID).Key() == 0 {
 			continue
 		}
-		e, err := dispatch.EventOfOffer(typeOfOffer(c.State), o, shopID, c.At)
+		e, err := dispatch.EventOfTurn(t, shopID)
 		if err != nil {
 			return err
 		}
 		events = append(events, newEventRow(e))
 	}
 	if err := sqlkit.CreateAll(tx, events); err != nil {
-		return fmt.Errorf("writing %d events of offers: %w", len(events), err)
+		return fmt.Errorf("writing %d events of a waiting list: %w", len(events), err)
 	}
 	return nil
-}
-
-// typeOfOffer is the type of the event that an offer has come to the state.
-func typeOfOffer(s order.OfferState) dispatch.Type {
-	switch s {
-	case order.OfferMade:
-		return dispatch.OfferMade
-	case order.OfferBought:
-		return dispatch.OfferAccepted
-	case order.OfferDeclined:
-		return dispatch.OfferDeclined
-	case order.OfferMissed:
-		return dispatch.OfferMissed
-	default:
-		return dispatch.OfferEnded
-	}
-}
-
-func offerOf(c order.OfferChange) dispatch.Offer {
-	return dispatch.Offer{
-		ID: dispatch.OfferID(c.ID), UserID: c.UserID, State: c.State.String(), OrderID: c.OrderID, JoinedAt: c.Joined,
-		OfferedAt: c.Offered, Deadline: c.Deadline, EndedAt: c.Ended,
-	}
 }

@@ -237,20 +237,14 @@ func readReplay(tx *gorm.DB, w *dispatch.Work, n int) error {
 	return nil
 }
 
-// readWaiting reads the retries that are not due, of orders that have events here, and of the offers of which these
-// came.
+// readWaiting reads the retries that are not due, of orders that have events here.
 func readWaiting(tx *gorm.DB, w *dispatch.Work) error {
 	due := make(map[int64]bool, len(w.Retries))
 	for _, r := range w.Retries {
 		due[r.OrderID] = true
 	}
 	orders := sqlkit.Distinct(w.Events, func(e dispatch.Event) int64 { return e.OrderID })
-	for _, offer := range sqlkit.Distinct(w.Events, dispatch.Event.After) {
-		if offer != 0 {
-			orders = append(orders, offer)
-		}
-	}
-	for part := range sqlkit.Chunks(sqlkit.Distinct(orders, func(id int64) int64 { return id })) {
+	for part := range sqlkit.Chunks(orders) {
 		var rows []retryRow
 		if err := tx.Where("endpoint_id = ? AND order_id IN ?", w.Endpoint.ID, part).Find(&rows).Error; err != nil {
 			return err

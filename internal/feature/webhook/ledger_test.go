@@ -10,7 +10,6 @@ import (
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
-	"seckill/internal/order/waitlist"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
@@ -37,20 +36,13 @@ func eachDialect(t *testing.T, test func(t *testing.T, l ledger)) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) { test(t, withEvents(l)) })
 }
 
-// eachOwnSchema is eachDialect for a test that changes tables.
-func eachOwnSchema(t *testing.T, test func(t *testing.T, l ledger)) {
-	t.Helper()
-	ledgertest.EachOwnSchema(t, func(t *testing.T, l ledgertest.Ledger) { test(t, withEvents(l)) })
-}
-
-// sale creates a seckill voucher with a waiting list, at a price in cents.
+// sale creates a seckill voucher, at a price in cents.
 func (l ledger) sale(tb testing.TB, stock, cents int64) int64 {
 	tb.Helper()
 	v := ledgertest.Draft()
 	v.Kind, v.PayValue = voucher.Seckill, cents
 	v.Sale = &voucher.Sale{
 		Stock: stock, Issued: stock, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt.Add(time.Hour),
-		OfferWithin: 10 * time.Minute,
 	}
 	if err := l.CreateVoucher(tb.Context(), &v, ledgertest.Admin); err != nil {
 		tb.Fatal(err)
@@ -59,46 +51,6 @@ func (l ledger) sale(tb testing.TB, stock, cents int64) int64 {
 		tb.Fatal(err)
 	}
 	return v.ID
-}
-
-// listed creates a sold-out sale with a waiting list: users 1 to n have an order each.
-func (l ledger) listed(tb testing.TB, n int64) (int64, []order.Claim) {
-	tb.Helper()
-	v := l.sale(tb, n, 1000)
-	return v, l.NewOrders(tb, v, int(n))
-}
-
-// join has users join the waiting list.
-func (l ledger) join(tb testing.TB, voucherID int64, users ...int64) {
-	tb.Helper()
-	if _, err := l.Join(tb.Context(), voucherID, users); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-// accepts has the user accept their offer.
-func (l ledger) accepts(tb testing.TB, voucherID, user, orderID int64) {
-	tb.Helper()
-	p, err := l.Accept(tb.Context(), voucherID, user, orderID)
-	if err != nil || p.State != waitlist.Accepted {
-		tb.Fatalf("user %d: %+v, %v", user, p, err)
-	}
-}
-
-// expireOffers lets the deadline of all offers pass and has them seen to.
-func (l ledger) expireOffers(tb testing.TB, voucherID int64) {
-	tb.Helper()
-	l.Exec(tb, "UPDATE tb_place SET deadline = ? WHERE voucher_id = ? AND state = 2",
-		ledgertest.Stored(ledgertest.RecordedAt), voucherID)
-	l.seesTo(tb)
-}
-
-// seesTo has the offers of all lists seen to.
-func (l ledger) seesTo(tb testing.TB) {
-	tb.Helper()
-	if _, err := l.SeeToOffers(tb.Context(), 1); err != nil {
-		tb.Fatal(err)
-	}
 }
 
 // ends takes a paid order its last step.

@@ -12,6 +12,7 @@ import (
 
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/kit/authtoken"
+	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"
 	"seckill/internal/voucher"
@@ -39,13 +40,13 @@ func fakeEndpoint() dispatch.Endpoint {
 
 func fakeEvents() []dispatch.Delivery {
 	e := dispatch.Event{Number: 9, ShopID: 1, OrderID: 5, OrderNumber: 2, Type: "order.paid", At: apitest.Noon()}
-	offer := dispatch.Event{
-		Number: 8, ShopID: 1, OrderID: dispatch.OfferID{VoucherID: 7, Position: 12}.Key(), OrderNumber: 1,
-		Type: dispatch.OfferMade, At: apitest.Noon(),
+	place := dispatch.Event{
+		Number: 8, ShopID: 1, OrderID: dispatch.PlaceID{VoucherID: 7, Position: 12}.Key(), OrderNumber: 1,
+		Type: dispatch.TypeOfTurn(order.TurnInvited), At: apitest.Noon(),
 	}
 	return []dispatch.Delivery{{Event: e, State: dispatch.Retrying, Attempts: 2, Failure: dispatch.Failure{
 		Code: dispatch.Status, Status: 500,
-	}, DueAt: apitest.Noon()}, {Event: offer, State: dispatch.Delivered}}
+	}, DueAt: apitest.Noon()}, {Event: place, State: dispatch.Delivered}}
 }
 
 func (f fakeWebhooks) note(what string) error {

@@ -76,7 +76,7 @@ type deliveryJSON struct {
 	Number   string         `json:"number"` // a string, as it is the cursor of the pages
 	Type     dispatch.Type  `json:"type"`
 	OrderID  string         `json:"orderId,omitempty"`
-	OfferID  string         `json:"offerId,omitempty"` // of an event of an offer
+	PlaceID  string         `json:"placeId,omitempty"` // of an event of a waiting list
 	At       time.Time      `json:"at"`
 	State    dispatch.State `json:"state"`
 	Attempts int64          `json:"attempts,omitempty"` // that failed
@@ -91,8 +91,8 @@ func deliveryView(d dispatch.Delivery, l words.Language) deliveryJSON {
 		At: httpkit.ShownTime(d.Event.At), State: d.State, Attempts: d.Attempts, failed: failedView(d.Failure, l),
 		DueTime: httpkit.TimeView(d.DueAt),
 	}
-	if offer, is := d.Event.Offer(); is {
-		v.OfferID = offer.String()
+	if place, is := d.Event.Place(); is {
+		v.PlaceID = place.String()
 	} else {
 		v.OrderID = strconv.FormatInt(d.Event.OrderID, 10)
 	}

@@ -9,7 +9,6 @@ import (
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
-	"seckill/internal/order/waitlist"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
 )
@@ -106,11 +105,6 @@ var coreRules = []httpkit.Rule{
 		English: "This is not possible any more, or not yet.", Chinese: "当前订单状态不支持此操作",
 		Members: orderStateMembers,
 	}},
-	{Matches: httpkit.Is(waitlist.ErrNoList), Failure: noWaitlist()},
-	{Matches: httpkit.Is(waitlist.ErrOnSale), Failure: stillOnSale()},
-	{Matches: httpkit.Is(waitlist.ErrNoPlace), Failure: noPlace()},
-	{Matches: httpkit.Is(waitlist.ErrNoOffer), Failure: noOffer()},
-	{Matches: httpkit.Is(waitlist.ErrAccepted), Failure: offerAccepted()},
 	{Matches: httpkit.As[*order.LimitError], Failure: limitReached()},
 	{Matches: httpkit.Is(order.ErrSeckill), Failure: httpkit.Failure{
 		Code: "SECKILL_ONLY", Status: http.StatusConflict, Title: "Sold in its sale only",

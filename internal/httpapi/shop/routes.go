@@ -8,7 +8,7 @@ import (
 
 // Routes returns every route of the shop. What answers GET answers HEAD too.
 func (a *API) Routes() []httpkit.Route {
-	return slices.Concat(a.forVisitors(), a.forBuyers(), a.forWaiting(), a.forAdmins())
+	return slices.Concat(a.forVisitors(), a.forBuyers(), a.forAdmins())
 }
 
 // when returns the routes if the part that they need is there.
@@ -49,17 +49,6 @@ func (a *API) forBuyers() []httpkit.Route {
 			httpkit.Buying("POST /order/:id/refund", a.refund)),
 		when(a.cfg.Orders != nil,
 			httpkit.Buying("POST /order/:id/cancel", a.cancelOrder)))
-}
-
-// forWaiting are the routes of waiting lists.
-func (a *API) forWaiting() []httpkit.Route {
-	return when(a.cfg.Waitlists != nil,
-		httpkit.Owning("POST /voucher/:id/waitlist", a.joinWaitlist, httpkit.Limited),
-		httpkit.Owning("GET /voucher/:id/waitlist", a.showPlace),
-		httpkit.Buying("POST /voucher/:id/waitlist/accept", a.acceptOffer),
-		httpkit.Owning("POST /voucher/:id/waitlist/leave", a.leaveWaitlist),
-		httpkit.Owning("GET /waitlist", a.listPlaces),
-		httpkit.Admin("GET /admin/voucher/:id/waitlist", a.countPlaces))
 }
 
 // forAdmins are the routes of vouchers, orders, and what an installation has only once.

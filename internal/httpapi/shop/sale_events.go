@@ -106,19 +106,19 @@ type balanceJSON struct {
 	Finding    string `json:"finding"`
 	Why        string `json:"why,omitempty"` // in English
 	Issued     int64  `json:"issued"`
-	Stock      int64  `json:"stock"`             // left to sell, in Redis
-	Held       int64  `json:"held"`              // holders, in Redis
-	Live       int64  `json:"live"`              // live orders, in the ledger
-	Offered    int64  `json:"offered,omitempty"` // units kept for offers of the waiting list, in the ledger
-	Difference int64  `json:"difference"`        // units too many, or below 0 too few
-	Lost       int64  `json:"lost"`              // accepted orders that are in no stream and no ledger
+	Stock      int64  `json:"stock"`          // left to sell, in Redis
+	Held       int64  `json:"held"`           // holders, in Redis
+	Live       int64  `json:"live"`           // live orders, in the ledger
+	Kept       int64  `json:"kept,omitempty"` // units kept for those who wait, in the ledger
+	Difference int64  `json:"difference"`     // units too many, or below 0 too few
+	Lost       int64  `json:"lost"`           // accepted orders that are in no stream and no ledger
 }
 
 func balanceView(b audit.Balance) *balanceJSON {
 	return &balanceJSON{
 		At: httpkit.ShownTime(b.At), Finding: b.Finding.String(), Why: b.Why,
 		Issued: b.Ledger.Issued, Stock: b.Redis.Stock, Held: b.Redis.Held(), Live: b.Ledger.LiveUnits(),
-		Offered: b.Ledger.Offered, Difference: cmp.Or(b.LedgerDifference, b.RedisDifference), Lost: b.Lost,
+		Kept: b.Ledger.Kept, Difference: cmp.Or(b.LedgerDifference, b.RedisDifference), Lost: b.Lost,
 	}
 }
 

@@ -28,7 +28,6 @@ type Config struct {
 	Orders         Orders
 	Payments       Payments
 	Audit          Audit
-	Waitlists      Waitlists   // only together with FindVoucher
 	DeadLetters    DeadLetters // only together with Audit
 	Partitions     Partitions
 	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key of the user; "" is no key.

@@ -65,7 +65,7 @@ func (a *API) createSeckill(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	fields := append(a.draftFields(&d, voucher.Seckill),
 		jsonbody.Required(jsonbody.Integer("stock", &sd.Stock)),
 		jsonbody.Integer("perUser", &d.PerUser),
-		jsonbody.Seconds("waitlistOfferSeconds", &sd.OfferWithin),
+		jsonbody.Seconds("waitlistWindowSeconds", &sd.InviteWindow),
 		jsonbody.Optional(jsonbody.Integer, "partition", &sd.Partition),
 		jsonbody.Required(a.timeField("beginTime", &sd.Begin)),
 		jsonbody.Required(a.timeField("endTime", &sd.End)),
@@ -199,7 +199,7 @@ func (a *API) changeVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	}
 	for _, name := range []string{
 		"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays",
-		"perUser", "waitlistOfferSeconds", "partition", "type",
+		"perUser", "waitlistWindowSeconds", "partition", "type",
 	} {
 		fields = append(fields, jsonbody.Forbidden(name, invalid.Immutable, nil))
 	}
@@ -296,8 +296,8 @@ type saleJSON struct {
 	BeginTime time.Time         `json:"beginTime"`
 	EndTime   time.Time         `json:"endTime"` // exclusive
 	SaleState voucher.SaleState `json:"saleState"`
-	// OfferIn is how long an offer of its waiting list stands; absent: it has none.
-	OfferIn int64 `json:"waitlistOfferSeconds,omitempty"`
+	// InviteWindow is how long an invitation of its waiting list stands; absent: it has none.
+	InviteWindow int64 `json:"waitlistWindowSeconds,omitempty"`
 	// Partition is where its orders wait, for admins; absent: 0.
 	Partition int `json:"partition,omitempty"`
 	// Stale: stock and state are not of now, for admins; a partition of Redis does not answer.
@@ -332,7 +332,7 @@ func voucherView(v voucher.Shown) voucherJSON {
 	view.saleJSON = &saleJSON{
 		Stock: v.Sale.Stock, Issued: v.Sale.Issued,
 		BeginTime: httpkit.ShownTime(v.Sale.Begin), EndTime: httpkit.ShownTime(v.Sale.End),
-		SaleState: voucher.StatePreparing, OfferIn: offeredIn(v.Sale),
+		SaleState: voucher.StatePreparing, InviteWindow: int64(v.Sale.InviteWindow / time.Second),
 	}
 	// A dry run must not delay those whose page would wait for a moment.
 	if v.Sale.Guards.State(guards.TicketsGuard) == guards.On {

@@ -185,8 +185,8 @@ var alloweds = map[Allowed]words.Text{
 	},
 	EachOnce: {"each once, of {values}", "以下各一次：{values}"},
 	EventID: {
-		"an event's webhook-id, such as order-123456789-2 or offer-7-12-1",
-		"事件的 webhook-id，如 order-123456789-2 或 offer-7-12-1",
+		"an event's webhook-id, such as order-123456789-2 or place-7-12-1",
+		"事件的 webhook-id，如 order-123456789-2 或 place-7-12-1",
 	},
 	EventOrTimes: {"event, or from with or without to", "event，或 from（to 可选）"},
 	IdempotencyKey: {

@@ -26,7 +26,6 @@ type Metrics struct {
 	recorder   *recorderMetrics
 	partitions *partitionMetrics
 	orders     *orders
-	waitlists  *waitlists
 	audit      *auditMetrics
 	repairs    *repairMetrics
 	locks      *locks
@@ -51,7 +50,6 @@ func NewMetrics(b Build) *Metrics {
 		recorder:   newRecorder(),
 		partitions: newPartitions(),
 		orders:     newOrders(),
-		waitlists:  newWaitlists(),
 		audit:      newAudit(),
 		repairs:    newRepairs(),
 		locks:      newLocks(),
@@ -68,7 +66,6 @@ func NewMetrics(b Build) *Metrics {
 	m.registry.MustRegister(m.recorder.collectors()...)
 	m.registry.MustRegister(m.partitions.collectors()...)
 	m.registry.MustRegister(m.orders.collectors()...)
-	m.registry.MustRegister(m.waitlists.collectors()...)
 	m.registry.MustRegister(m.audit.collectors()...)
 	m.registry.MustRegister(m.repairs.collectors()...)
 	m.registry.MustRegister(m.locks.collectors()...)

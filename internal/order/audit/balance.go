@@ -34,14 +34,14 @@ type LedgerTotals struct {
 	Mark      order.Mark
 	Operation int64 // number of the last operation
 	Stock     int64
-	Offered   int64 // units kept for offers of the waiting list; Redis knows nothing of them
+	Kept      int64 // units kept for those who wait; Redis knows nothing of them
 	Issued    int64
 	Live      int64 // live orders
 	Extra     int64 // units of the live orders beyond one each
 	Pending   int64 // operations that Redis is not known to have applied
 	// Ahead is by how many units the operations that Redis has not applied have changed stock and live orders together.
 	Ahead int64
-	// Open counts operations that take stock or accept offers and that the ledger has not completed. Redis may have
+	// Open counts operations that take stock or kept units and that the ledger has not completed. Redis may have
 	// applied them.
 	Open int64
 }
@@ -51,7 +51,7 @@ type LedgerTotals struct {
 //
 // Three sums are compared, each exact at any moment, also under full load:
 //
-//	ledger   stock + offered units + units of live orders = issued. Every transaction keeps this sum, and one
+//	ledger   stock + kept units + units of live orders = issued. Every transaction keeps this sum, and one
 //	         statement reads it.
 //	Redis    stock + units of holders = the ledger's stock + units of live orders. A purchase, its recording, a
 //	         payment, a cancel or a return changes neither side: each moves units from one summand to the other.
@@ -116,7 +116,7 @@ func (f Finding) Broken() bool { return f != Balanced && f != Undecided }
 // before redis was read.
 func compare(sale int64, before, ledger LedgerTotals, redis Inventory, at time.Time) Balance {
 	b := Balance{VoucherID: sale, At: at, Ledger: ledger, Redis: redis}
-	b.LedgerDifference = ledger.Stock + ledger.Offered + ledger.LiveUnits() - ledger.Issued
+	b.LedgerDifference = ledger.Stock + ledger.Kept + ledger.LiveUnits() - ledger.Issued
 	doubt := b.compareStock()
 	tooFewHolders := false
 	if doubt == "" && b.RedisDifference == 0 {
@@ -149,12 +149,12 @@ func compare(sale int64, before, ledger LedgerTotals, redis Inventory, at time.T
 	return b
 }
 
-// left says how many units the ledger has left, and how many are offered, if any.
+// left says how many units the ledger has left, and how many are kept, if any.
 func left(l LedgerTotals) string {
-	if l.Offered == 0 {
+	if l.Kept == 0 {
 		return fmt.Sprintf("%d units left", l.Stock)
 	}
-	return fmt.Sprintf("%d units left, %d offered", l.Stock, l.Offered)
+	return fmt.Sprintf("%d units left, %d kept", l.Stock, l.Kept)
 }
 
 // orders says how many live orders the ledger has, and how many units they have if that is more.

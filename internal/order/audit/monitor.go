@@ -94,7 +94,7 @@ func (m *Monitor) read(ctx context.Context, voucherID int64) (SaleStats, error) 
 		return SaleStats{}, voucher.ErrNotSeckill
 	}
 	f := SaleStats{
-		Issued: v.Sale.Issued, Recorded: v.Sale.Issued - v.Sale.Stock - v.Sale.Offered, Voucher: v,
+		Issued: v.Sale.Issued, Recorded: v.Sale.Issued - v.Sale.Stock - v.Sale.Kept, Voucher: v,
 		Partition: v.Sale.Partition, Stale: stale,
 	}
 	if f.LiveStats, err = m.live.LiveStats(ctx, v); err != nil {

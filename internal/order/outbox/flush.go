@@ -144,7 +144,7 @@ func (o *Outbox) send(ctx context.Context, v voucher.Voucher, ops []order.Operat
 	}
 }
 
-// notifyTaken notifies callers who wait for orders that were revived, or made from accepted offers.
+// notifyTaken notifies callers who wait for orders that were revived, or made from acceptances.
 func (o *Outbox) notifyTaken(ops []order.Operation, results []order.OperationResult) {
 	taken := make(map[int64]bool, len(results))
 	for _, r := range results {

@@ -157,9 +157,9 @@ func TestPlanOfARebuild(t *testing.T) {
 				opening: withExtra(opening(20-2-3-4, order.SaleOpen), 1+2+3+4),
 			},
 		},
-		"offered units are not on sale, and accepting an offer makes no holder before Redis decides": {
+		"kept units are not on sale, and who has accepted one is no holder before it is decided": {
 			holders: map[int64]order.Held{4: {OrderID: 14}},
-			ledger:  order.Snapshot{Voucher: withOffers(ordertest.SaleVoucher(3), 2), Dead: map[int64]bool{14: true}},
+			ledger:  order.Snapshot{Voucher: withKept(ordertest.SaleVoucher(3), 2), Dead: map[int64]bool{14: true}},
 			want:    rebuildPlan{removeHolders: []string{"4"}, opening: opening(3, order.SaleOpen)},
 		},
 		"a holder with other units than the ledger's order is corrected": {
@@ -427,8 +427,8 @@ func firstAt(v voucher.Voucher, epoch int64) voucher.Voucher {
 	return v
 }
 
-// withOffers returns the voucher with units kept for offers.
-func withOffers(v voucher.Voucher, units int64) voucher.Voucher {
-	v.Sale.Offered, v.Sale.OfferWithin = units, time.Minute
+// withKept returns the voucher with units kept for those who wait.
+func withKept(v voucher.Voucher, units int64) voucher.Voucher {
+	v.Sale.Kept, v.Sale.InviteWindow = units, time.Minute
 	return v
 }

@@ -282,7 +282,7 @@ func (r *Reconciler) compare(ctx context.Context, v voucher.Voucher, view order.
 	case over(v, view):
 		r.repairs.found(sale, Retiring)
 	}
-	if !broken && view.Stock+view.Buyers+view.Extra+v.Sale.Offered != v.Sale.Issued {
+	if !broken && view.Stock+view.Buyers+view.Extra+v.Sale.Kept != v.Sale.Issued {
 		r.suspects.Suspect(sale) // the auditor compares exactly, and takes pending changes of stock into account
 	}
 }

@@ -175,10 +175,12 @@ func (d *DB) Write(ctx context.Context, f func(tx *gorm.DB) error) error {
 			return err
 		}
 	}
-	err = d.db.WithContext(ctx).Transaction(f)
+	var after commits
+	err = d.db.WithContext(context.WithValue(ctx, commitsKey{}, &after)).Transaction(f)
 	switch {
 	case err == nil:
 		d.failed.Store(nil)
+		after.run()
 	case IsAway(err) && !IsContended(err), isFull(err):
 		now := d.now()
 		d.failed.Store(&now)

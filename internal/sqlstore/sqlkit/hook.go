@@ -30,8 +30,14 @@ type Hook struct {
 	// May returns why the owner of a locked order may not cancel it, or ask for the money back, now: as
 	// *order.NotNowError or *order.StateError, which is the answer that the owner gets. Nothing else asks it.
 	May func(tx *gorm.DB, c order.Change) error
-	// Offered runs in the transaction that makes or ends offers of one voucher's waiting list.
-	Offered func(tx *gorm.DB, changes []order.OfferChange) error
+	// Turned runs in the transaction in which the turns of places on one voucher's waiting list come or end.
+	Turned func(tx *gorm.DB, turns []order.Turn) error
+	// Kept is called after a transaction has kept units of a voucher's sale, or completed acceptances. It must not
+	// block.
+	Kept func(voucherID int64)
+	// Promised returns how many kept units of a sale are promised to somebody, besides those of acceptances. The sale's
+	// row is locked, and nobody promises more until the transaction ends.
+	Promised func(tx *gorm.DB, voucherID int64) (int64, error)
 	// Created runs in the transaction that creates a voucher, after its rows.
 	Created func(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error
 }

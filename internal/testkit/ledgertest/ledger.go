@@ -247,14 +247,20 @@ func (l Ledger) Sale(tb testing.TB, voucherID int64) voucher.Sale {
 func (l Ledger) Conserved(tb testing.TB, voucherID int64) {
 	tb.Helper()
 	sale := l.Sale(tb, voucherID)
-	live := l.Number(tb, "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND live = 1", voucherID)
-	if sale.Stock < 0 || sale.Stock+sale.Offered+live != sale.Issued {
-		tb.Errorf("voucher %d: stock %d + offered %d + live %d != issued %d", voucherID, sale.Stock,
-			sale.Offered, live, sale.Issued)
+	live := l.Number(tb, "SELECT COALESCE(SUM(quantity), 0) FROM tb_voucher_order WHERE voucher_id = ? AND live = 1",
+		voucherID)
+	if sale.Stock < 0 || sale.Stock+sale.Kept+live != sale.Issued {
+		tb.Errorf("voucher %d: stock %d + kept %d + live %d != issued %d", voucherID, sale.Stock,
+			sale.Kept, live, sale.Issued)
 	}
-	if kept := l.Number(tb, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ? AND state IN (2, 3)",
-		voucherID); kept != sale.Offered {
-		tb.Errorf("voucher %d: %d places have an offer, and %d units are offered", voucherID, kept, sale.Offered)
+	invited := l.Number(tb, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ? AND state = 2", voucherID)
+	if sale.Accepted < 0 || sale.Kept < sale.Accepted+invited {
+		tb.Errorf("voucher %d: %d units are kept for %d acceptances and %d invitations", voucherID, sale.Kept,
+			sale.Accepted, invited)
+	}
+	if n := l.Number(tb, "SELECT COALESCE(SUM(invited), 0) FROM tb_waiting_list WHERE voucher_id = ?",
+		voucherID); n != invited {
+		tb.Errorf("voucher %d: the list counts %d invitations, there are %d", voucherID, n, invited)
 	}
 }
 

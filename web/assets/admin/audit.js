@@ -44,7 +44,7 @@ function Entries({ pages, words }) {
 const OUTCOMES = { done: 'good', refused: 'bad' };
 
 /** Fields that are counts, and not ids. */
-const COUNTS = new Set(['stock', 'perUser', 'payWithinSeconds', 'validDays', 'waitlistOfferSeconds']);
+const COUNTS = new Set(['stock', 'perUser', 'payWithinSeconds', 'validDays', 'waitlistWindowSeconds']);
 
 /** Fields of a new voucher that are told. */
 const FIRST = new Set(['title', 'payValue', 'stock', 'beginTime', 'endTime']);

@@ -60,7 +60,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   const [from, setFrom] = useState(given);
   const [seckill, setSeckill] = useState((voucher ?? from).type !== 0);
   const [redeemable, setRedeemable] = useState(Boolean(from.redeemable));
-  const [listed, setListed] = useState(Boolean(from.waitlistOfferSeconds));
+  const [listed, setListed] = useState(Boolean(from.waitlistWindowSeconds));
   const [sending, setSending] = useState(false);
   const problem = useProblems(t);
   const { ref: form, wrong, say } = problem;
@@ -71,7 +71,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
     setFrom(next);
     setSeckill(next.type !== 0);
     setRedeemable(Boolean(next.redeemable));
-    setListed(Boolean(next.waitlistOfferSeconds));
+    setListed(Boolean(next.waitlistWindowSeconds));
     say({});
   };
   const now = client.clock.now();
@@ -98,7 +98,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         ...(seckill && { stock: numberOf(text('stock')) }),
         ...(text('perUser') && { perUser: numberOf(text('perUser')) }),
         ...(text('partition') && { partition: numberOf(text('partition')) }),
-        ...(seckill && listed && { waitlistOfferSeconds: Math.round(numberOf(text('offerWithin')) * 60) }),
+        ...(seckill && listed && { waitlistWindowSeconds: Math.round(numberOf(text('inviteWindow')) * 60) }),
         ...(seckill && Object.keys(guarded.guards).length > 0 && { guards: guarded.guards }), ...window, ...visible,
         ...(redeemable && { redeemable, ...(text('validDays') && { validDays: numberOf(text('validDays')) }), ...(text('validUntil') && { validUntil: instant(text('validUntil')) }) }),
       } });
@@ -156,7 +156,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         ${time('visibleFrom')}
         ${seckill && html`${input('partition', { inputmode: 'numeric', placeholder: t('form.partition.any') })}`}
         ${seckill && html`<label class="pick wide"><input type="checkbox" name="waitlist" checked=${listed} onChange=${() => setListed(!listed)} /> ${t('form.waitlist')}</label>
-          ${listed && input('offerWithin', { inputmode: 'decimal', value: (from.waitlistOfferSeconds ?? 600) / 60 })}`}
+          ${listed && input('inviteWindow', { inputmode: 'decimal', value: (from.waitlistWindowSeconds ?? 600) / 60 })}`}
         <label class="pick wide"><input type="checkbox" name="redeemable" checked=${redeemable} onChange=${() => setRedeemable(!redeemable)} /> ${t('form.redeemable')}</label>
         ${redeemable && html`${input('validDays', { inputmode: 'numeric', value: from.validDays ?? '' })}${time('validUntil')}`}`}
       ${voucher && window}
@@ -180,7 +180,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
 /** Fields that the form has in other units, with their names in it: yuan for cents, minutes for seconds. @type {Record<string, {name: string, size: number, unit: string}>} */
 const UNITS = {
   payValue: { name: 'payValue', size: 100, unit: 'AMOUNT' }, actualValue: { name: 'actualValue', size: 100, unit: 'AMOUNT' },
-  payWithinSeconds: { name: 'payWithin', size: 60, unit: 'MINUTES' }, waitlistOfferSeconds: { name: 'offerWithin', size: 60, unit: 'MINUTES' },
+  payWithinSeconds: { name: 'payWithin', size: 60, unit: 'MINUTES' }, waitlistWindowSeconds: { name: 'inviteWindow', size: 60, unit: 'MINUTES' },
 };
 
 /** What the service says of a field, in the unit of the form. @param {any} error */
@@ -198,7 +198,7 @@ function unreadable(form, text, t) {
   /** @type {Record<string, string>} */
   const found = {};
   const optional = ['payWithin', 'validDays', 'partition', 'visibleFrom', 'validUntil'];
-  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'perUser', 'beginTime', 'endTime', 'payWithin', 'validDays', 'offerWithin', 'partition', 'visibleFrom', 'validUntil']) {
+  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'perUser', 'beginTime', 'endTime', 'payWithin', 'validDays', 'inviteWindow', 'partition', 'visibleFrom', 'validUntil']) {
     if (!form.elements[name]) continue;
     const typed = text(name);
     if (incomplete(form.elements[name])) found[name] = t('wrong.time');

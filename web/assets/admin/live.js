@@ -71,7 +71,7 @@ export function Live({ id, client, words }) {
           </section>
         </div>
       </div>
-      ${voucher.waitlistOfferSeconds && html`<${Waitlist} voucher=${voucher} client=${client} words=${words} />`}
+      ${voucher.waitlistWindowSeconds && html`<${Waitlist} voucher=${voucher} client=${client} words=${words} />`}
       <${GuardFigures} figures=${f.guards} words=${words} />`}
     <section><h2>${t('place.audit')}</h2><${Trail} client=${client} words=${words} filter=${{ voucherId: String(id), limit: '10' }} version=${version} /></section>
   `;
@@ -93,7 +93,7 @@ function Tile({ name, label, value, note, bar, tone }) {
   </div>`;
 }
 
-/** Units that are neither left nor held: kept for offers, or on their way. With them the sum is what was issued. @param {import('./admin-client.js').Figures} f @param {import('../words.js').Words} words */
+/** Units that are neither left nor held: kept for those who wait, or on their way. With them the sum is what was issued. @param {import('./admin-client.js').Figures} f @param {import('../words.js').Words} words */
 function under(f, { t, number }) {
   const n = f.issued - f.stock - f.held;
   return n > 0 && !f.stale ? t('held.not', { n: number(n) }) : '';

@@ -1,21 +1,21 @@
 // @ts-check
-// The waiting list of a sale: how long it is and what has become of its offers, now and in the report.
+// The waiting list of a sale: how long it is and what has become of those on it, now and in the report.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 
 /** Milliseconds between two looks at a list. */
 const EVERY = 5_000;
 
-/** Places by state as GET /admin/voucher/:id/waitlist has them. */
-const STATES = ['waiting', 'offered', 'accepted', 'bought', 'left', 'missed', 'refused', 'over'];
+/** Units that are kept, and places by state, as GET /admin/voucher/:id/waitlist has them. */
+const STATES = ['kept', 'waiting', 'invited', 'accepted', 'bought', 'left', 'declined', 'missed', 'refused', 'over'];
 
 /** What a report has of it. */
-const FIGURES = ['joined', 'waiting', 'offered', 'open', 'accepted', 'bought', 'passed'];
+const FIGURES = ['joined', 'waiting', 'invited', 'open', 'accepted', 'bought', 'declined', 'missed'];
 
 /** @param {any} props */
 export function Waitlist({ voucher, client, words }) {
   const { t } = words;
-  const seconds = voucher.waitlistOfferSeconds;
+  const seconds = voucher.waitlistWindowSeconds;
   const [places, setPlaces] = useState(/** @type {any} */ (null));
   const [away, setAway] = useState(false);
   useEffect(() => {

@@ -1,5 +1,5 @@
 // @ts-check
-// Webhook endpoints: where changes of orders and offers are sent, how each takes them, what was sent to it, and what it did not take.
+// Webhook endpoints: where changes of orders and waiting lists are sent, how each takes them, what was sent to it, and what it did not take.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
@@ -10,7 +10,7 @@ import { refusal } from './wrong.js';
 /** The types of events that an endpoint may choose. */
 const TYPES = [
   ...['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed'].map((of) => `order.${of}`),
-  ...['made', 'accepted', 'declined', 'missed', 'ended'].map((of) => `offer.${of}`),
+  ...['invited', 'accepted', 'declined', 'missed', 'ended', 'released'].map((of) => `waitlist.${of}`),
 ];
 
 /** Why an event was not taken, or an endpoint is disabled; as the service says it for a code that is newer than this page. @param {any} failure @param {string} said @param {(key: string, values?: any) => string} t */
@@ -159,7 +159,7 @@ function Events({ id, list, version, client, words, onReplay }) {
     <${Table} label=${t(`hook.${list}`)} rows=${pages.rows ?? []}
       columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('what'), kind: 'nowrap' }, { label: t('letter.order'), kind: 'figures' }, { label: t('state') }, { label: t('hook.error'), kind: 'small-text' }, { label: t('hook.act.again') }]}
       row=${(/** @type {any} */ d) => ({ key: d.number, 'data-event': d.event, cells: [
-        time(d.at), t(d.type), d.orderId ?? d.offerId,
+        time(d.at), t(d.type), d.orderId ?? d.placeId,
         html`<span class="tag ${STATES[d.state] ?? ''}">${t(`delivery.${d.state}`)}</span>${d.attempts ? html` <span class="soft small-text">${t('hook.attempts', { n: number(d.attempts) })}</span>` : ''}${d.dueTime && html`<br /><span class="soft small-text">${t('hook.again', { at: time(d.dueTime) })}</span>`}`,
         d.error ? failed(d.failure, d.error, t) : '–',
         d.state !== 'waiting' && html`<button type="button" class="button small" data-act="again" onClick=${() => onReplay(d)}>${t('hook.act.again')}</button>`,

@@ -70,7 +70,7 @@ function Page({ words }) {
     ${session.token && html`<${Orders} shop=${shop} words=${words} now=${now} />`}
     ${signing && html`<${SignIn} client=${client} session=${session} words=${words} why=${t(signing.why)} onClose=${() => setSigning(null)} onSignedIn=${signedIn} />`}
     <${Starts} shop=${shop} now=${now} t=${t} />
-    <${Title} offered=${shop.places.offered(now)} words=${words} />
+    <${Title} invited=${shop.places.invited(now)} words=${words} />
   `;
 
   /** Announces what has happened. @param {string} event @param {any} values */
@@ -96,8 +96,8 @@ function More({ shop, t }) {
 }
 
 /** Says in the tab that a unit is kept: the buyer may look at another page meanwhile. @param {any} props */
-function Title({ offered, words: { t, language } }) {
-  useEffect(() => void (document.title = titled(t, offered ? `● ${t('title.offered')}` : t('title'))), [offered, language]);
+function Title({ invited, words: { t, language } }) {
+  useEffect(() => void (document.title = titled(t, invited ? `● ${t('title.invited')}` : t('title'))), [invited, language]);
   return null;
 }
 

@@ -10,7 +10,7 @@ import { LEARNED, UNDER_WAY, stateOf } from './state.js';
 import { Stepper } from './stepper.js';
 
 /** States in which the button does something. */
-const PRESSABLE = new Set(['early', 'grab', 'try', 'unknown', 'unpaid', 'waitable', 'offered']);
+const PRESSABLE = new Set(['early', 'grab', 'try', 'unknown', 'unpaid', 'waitable', 'invited']);
 
 /** States in which something is under way that the buyer waits for. */
 const SPINS = new Set(['asking', 'again', 'busy', 'ticket', 'queued', 'passing', 'accepted']);
@@ -34,7 +34,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
   const [again, setAgain] = useState(false); // whether the buyer is asked if they want another
   const place = voucher.type === 1 ? shop.places.of(voucher.id) : undefined;
   const state = stateOf(voucher, now, order, press, place);
-  const n = order ? order.quantity ?? 1 : state === 'offered' ? 1 : shop.quantity(voucher); // an offer is one unit
+  const n = order ? order.quantity ?? 1 : state === 'invited' ? 1 : shop.quantity(voucher); // an invitation is one unit
   const amount = order?.amount ?? voucher.payValue * n;
   const price = amount === 0 ? t('free') : money(amount);
   const several = voucher.type === 1 && (voucher.perUser ?? 1) > 1 && ASKS.has(state);
@@ -46,7 +46,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
     if (!pressable) return;
     if (state === 'unpaid' && order) onPay(order);
     else if (state === 'waitable') onJoin();
-    else if (state === 'offered') shop.places.accept(voucher);
+    else if (state === 'invited') shop.places.accept(voucher);
     else if (mine.length > 0 && state === 'grab') setAgain(true);
     else onPress();
   };
@@ -55,7 +55,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
   if (note.text === '' && mine.length > 0) Object.assign(note, { text: t(mine.length > 1 ? 'note.mine.several' : 'note.mine', { n: mine.length }), tone: 'good' });
   if (note.text === '') note.text = ticketNote(state, voucher, press, ticket, words, now);
   if (note.text === '' && !order) Object.assign(note, placeNote(state, voucher, place, shop.places.refusals.get(voucher.id), words, now));
-  if (unpayable && (state === 'grab' || state === 'try' || state === 'offered') && note.text === '') Object.assign(note, { text: t('note.unpayable'), tone: 'warn' });
+  if (unpayable && (state === 'grab' || state === 'try' || state === 'invited') && note.text === '') Object.assign(note, { text: t('note.unpayable'), tone: 'warn' });
   return html`<article class="card is-${state}" aria-labelledby=${id}>
     <${Art} id=${voucher.id} value=${money(voucher.actualValue)} />
     <div class="card-body">
@@ -82,7 +82,8 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
         <p class="card-note ${note.tone}" id=${`${id}-note`}>${note.text}${(order ?? mine[0]) && html` <a href=${`#order-${(order ?? mine[0]).id}`}>${t('see.order')}</a>`}</p>
         ${(state === 'kept' || state === 'ticket') && html`<button type="button" class="button quiet" data-act="withdraw" onClick=${() => shop.withdraw(voucher)}>${t('withdraw')}</button>`}
         ${again && html`<${Another} n=${mine.length} price=${money(amount)} t=${t} onClose=${() => setAgain(false)} onYes=${onPress} />`}
-        ${(state === 'waiting' || state === 'offered') && html`<${Leave} state=${state} doing=${doing} t=${t} onLeave=${() => shop.places.leave(voucher)} />`}
+        ${state === 'waiting' && html`<label class="pick"><input type="checkbox" data-act="standing" checked=${place.standing} disabled=${doing} onChange=${(/** @type {any} */ e) => shop.places.say(voucher, e.currentTarget.checked)} /> ${t('standing')}</label>`}
+        ${(state === 'waiting' || state === 'invited') && html`<${Leave} state=${state} doing=${doing} t=${t} onLeave=${() => shop.places.leave(voucher)} />`}
       </div>
     </div>
   </article>`;
@@ -121,12 +122,13 @@ function noteOf(/** @type {string} */ state, /** @type {any} */ press, /** @type
 
 /** What is to be said of the waiting list. @returns {{text: string, tone: string}} */
 function placeNote(/** @type {string} */ state, /** @type {any} */ voucher, /** @type {any} */ place, /** @type {any} */ refusal, /** @type {any} */ { t, number }, /** @type {number} */ now) {
-  const within = duration(voucher.waitlistOfferSeconds, t);
-  if (refusal && (state === 'waitable' || state === 'waiting' || state === 'offered')) return { text: refusal.errorMsg || t('note.refused'), tone: 'bad' };
-  if (state === 'offered') return { text: t('note.offered', { left: countdown(Date.parse(place.acceptBefore) - now).short }), tone: 'warn' };
+  const within = duration(voucher.waitlistWindowSeconds, t);
+  if (refusal && (state === 'waitable' || state === 'waiting' || state === 'invited')) return { text: refusal.errorMsg || t('note.refused'), tone: 'bad' };
+  if (state === 'invited') return { text: t(place.missed > 0 ? 'note.invited.last' : 'note.invited', { left: countdown(Date.parse(place.acceptBefore) - now).short }), tone: 'warn' };
   if (state === 'waiting') {
     const ahead = place.ahead === undefined ? '' : t(place.aheadMore ? 'note.ahead.more' : place.ahead > 0 ? 'note.ahead' : 'note.ahead.none', { n: number(place.ahead) });
-    return { text: `${ahead} ${t('note.waiting', { within })}`, tone: 'soft' };
+    const then = place.standing ? 'note.waiting.standing' : place.missed > 0 ? 'note.waiting.missed' : 'note.waiting';
+    return { text: `${ahead} ${t(then, { within })}`, tone: place.missed > 0 && !place.standing ? 'warn' : 'soft' };
   }
   if (state !== 'waitable') return { text: '', tone: '' };
   if (place?.state === 'missed' || place?.state === 'refused') return { text: t(`note.place.${place.state}`), tone: 'warn' };
@@ -136,10 +138,10 @@ function placeNote(/** @type {string} */ state, /** @type {any} */ voucher, /** 
 /** Seconds in words. @param {number} seconds @param {import('../words.js').Words['t']} t */
 const duration = (seconds, t) => (seconds % 60 === 0 ? t('minutes', { n: seconds / 60 }) : t('seconds', { n: seconds }));
 
-/** Leaves the waiting list, or declines its offer, when the buyer has said so twice: the place is lost then. @param {any} props */
+/** Leaves the waiting list, or declines its invitation, when the buyer has said so twice: the place is lost then. @param {any} props */
 function Leave({ state, doing, t, onLeave }) {
   const [asking, ask] = useState(false);
-  const name = state === 'offered' ? 'decline' : 'leave';
+  const name = state === 'invited' ? 'decline' : 'leave';
   return html`<button type="button" class="button quiet" data-act=${name} aria-disabled=${String(doing)} onClick=${() => doing || ask(true)}>${t(name)}</button>
     ${asking && html`<${Dialog} title=${t(`${name}.ask`)} closeLabel=${t('close')} onClose=${() => ask(false)}>
       <div class="stack">

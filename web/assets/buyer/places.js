@@ -1,5 +1,5 @@
 // @ts-check
-// The buyer's places on waiting lists: joining, accepting an offer, leaving; and asking for news as often as the service says.
+// The buyer's places on waiting lists: joining, accepting an invitation, leaving; and asking for news as often as the service says.
 
 import { decided } from '../client.js';
 
@@ -14,13 +14,13 @@ const RETRIES = 3;
 const LATER = 10;
 
 /** States of a place by which its user may still get a unit. */
-const OPEN = new Set(['waiting', 'offered', 'accepted']);
+const OPEN = new Set(['waiting', 'invited', 'accepted']);
 
 /** @param {Place | undefined} place */
 export const isOpen = (place) => place !== undefined && OPEN.has(place.state);
 
 export class Places {
-  /** What is being done: join, accept or leave. @type {Map<number, string>} by voucher */
+  /** What is being done: join, say, accept or leave. @type {Map<number, string>} by voucher */
   doing = new Map();
   /** The refused action. @type {Map<number, Answer>} by voucher */
   refusals = new Map();
@@ -47,13 +47,13 @@ export class Places {
   }
 
   /** Whether a unit is kept for the buyer. @param {number} now */
-  offered(now) {
-    return [...this.#places.values()].some((p) => p.state === 'offered' && now < Date.parse(p.acceptBefore ?? ''));
+  invited(now) {
+    return [...this.#places.values()].some((p) => p.state === 'invited' && now < Date.parse(p.acceptBefore ?? ''));
   }
 
   /** Reads the open places once, where some voucher has a waiting list. @param {Voucher[]} vouchers */
   async read(vouchers) {
-    if (this.#known || !vouchers.some((v) => v.waitlistOfferSeconds)) return;
+    if (this.#known || !vouchers.some((v) => v.waitlistWindowSeconds)) return;
     this.#known = true;
     const turn = this.#turn;
     const answer = await this.client.places();
@@ -63,7 +63,7 @@ export class Places {
       if (answer.status === 401) this.view.refused(answer);
       return;
     }
-    for (const place of answer.data) this.#take(place, place.state === 'offered');
+    for (const place of answer.data) this.#take(place, place.state === 'invited');
     this.view.changed();
   }
 
@@ -75,13 +75,31 @@ export class Places {
     await Promise.all(open.filter((id) => !this.doing.has(id)).map((id) => this.#ask(id)));
   }
 
-  /** Joins a list; with the buyer's ticket where the sale needs one. @param {Voucher} voucher */
+  /** Joins a list. @param {Voucher} voucher */
   join(voucher) {
-    return this.#act('join', voucher.id, async () => {
+    return this.#guarded('join', voucher, (ticket) => this.client.joinWaitlist(voucher.id, { ticket }));
+  }
+
+  /** Says yes for whenever it is the buyer's turn, or takes that back. @param {Voucher} voucher @param {boolean} standing */
+  say(voucher, standing) {
+    return this.#guarded('say', voucher, (ticket) => this.client.joinWaitlist(voucher.id, { ticket, standing }));
+  }
+
+  /** Accepts an invitation. @param {Voucher} voucher */
+  accept(voucher) {
+    return this.#guarded('accept', voucher, (ticket) => this.client.acceptInvitation(voucher.id, ticket));
+  }
+
+  /**
+   * Does what guards of the sale stand before: with the buyer's ticket where the sale needs one.
+   * @param {string} what @param {Voucher} voucher @param {(ticket?: string) => Promise<Answer>} ask
+   */
+  #guarded(what, voucher, ask) {
+    return this.#act(what, voucher.id, async () => {
       let needed = Boolean(voucher.ticketsFrom);
       for (let attempt = 1; ; attempt++) {
         const got = needed ? await this.tickets.get(voucher) : null;
-        const answer = await this.client.joinWaitlist(voucher.id, got?.ticket);
+        const answer = await ask(got?.ticket);
         if ((answer.code !== 'TICKET_REQUIRED' && answer.code !== 'TICKET_INVALID') || attempt === RETRIES) return answer;
         if (got?.phase === 'refused') return got.answer ?? answer; // why there was no ticket says more
         needed = true;
@@ -90,12 +108,7 @@ export class Places {
     });
   }
 
-  /** Accepts an offer. @param {Voucher} voucher */
-  accept(voucher) {
-    return this.#act('accept', voucher.id, () => this.client.acceptOffer(voucher.id));
-  }
-
-  /** Leaves a list, and declines its offer. @param {Voucher} voucher */
+  /** Leaves a list, or declines. @param {Voucher} voucher */
   leave(voucher) {
     return this.#act('leave', voucher.id, () => this.client.leaveWaitlist(voucher.id));
   }

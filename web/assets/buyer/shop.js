@@ -195,7 +195,7 @@ export class Shop {
     if (this.session.token) this.places.read(this.vouchers ?? []);
   }
 
-  /** An offer has become an order. @param {import('../client.js').Place} place */
+  /** An invitation has become an order. @param {import('../client.js').Place} place */
   #accepted({ voucherId, orderId = '' }) {
     if (!this.orders.some((o) => o.id === orderId)) this.#put({ id: orderId, voucherId, status: 'queued' });
     this.view.notify('bought', { title: this.#title(voucherId) });

@@ -15,14 +15,14 @@ import { isOpen } from './places.js';
  */
 
 /** @typedef {'preparing' | 'off_shelf' | 'paused' | 'not_started' | 'early' | 'ended' | 'sold_out' | 'grab' | 'try' | 'asking' | 'again' |
- *   'busy' | 'unknown' | 'ticket' | 'kept' | 'queued' | 'unpaid' | 'yours' | 'waitable' | 'waiting' | 'offered' | 'passing' | 'accepted'} State */
+ *   'busy' | 'unknown' | 'ticket' | 'kept' | 'queued' | 'unpaid' | 'yours' | 'waitable' | 'waiting' | 'invited' | 'passing' | 'accepted'} State */
 
 /**
  * A list is a moment old, and must not have to be read again only because time has passed: begin and end are evaluated
  * here, by the server's clock. The buyer's live order comes first, because it stays theirs after the end. A stale list
  * says nothing about stock and pause: the button works, says that it is a try, and the answer to the purchase decides. Once a sale gives out tickets
- * the button works: what is pressed early is kept until the buyer's moment. An offer of the waiting list comes before what is on
- * sale, and that before a place that only waits. An offer whose time has passed is passing until the service says what became of it:
+ * the button works: what is pressed early is kept until the buyer's moment. An invitation of the waiting list comes before what is on
+ * sale, and that before a place that only waits. An invitation whose time has passed is passing until the service says what became of it:
  * it may have been accepted at the last moment.
  * @param {Voucher} voucher @param {number} now by the server's clock @param {Order} [order] the buyer's live order in this
  * sale @param {Press} [press] @param {Place} [place] the buyer's on its waiting list
@@ -37,7 +37,7 @@ export function stateOf(voucher, now, order, press, place) {
   if (place?.state === 'accepted') return 'accepted';
   if (voucher.status !== 1 || voucher.saleState === 'off_shelf') return 'off_shelf';
   if (voucher.type === 0) return 'grab';
-  if (place?.state === 'offered' && now < Date.parse(place.acceptBefore ?? '')) return 'offered';
+  if (place?.state === 'invited' && !place.paused && now < Date.parse(place.acceptBefore ?? '')) return 'invited';
   switch (voucher.saleState) {
     case 'preparing':
     case 'paused':
@@ -51,8 +51,8 @@ export function stateOf(voucher, now, order, press, place) {
   if (now >= Date.parse(voucher.endTime ?? '')) return 'ended';
   if (voucher.stale) return 'try';
   if ((voucher.stock ?? 0) > 0) return 'grab';
-  if (isOpen(place)) return place?.state === 'offered' ? 'passing' : 'waiting';
-  return voucher.waitlistOfferSeconds ? 'waitable' : 'sold_out';
+  if (isOpen(place)) return place?.state === 'invited' ? 'passing' : 'waiting';
+  return voucher.waitlistWindowSeconds ? 'waitable' : 'sold_out';
 }
 
 /** Which cards come first: what can be bought, what begins soonest, ordinary vouchers, what is sold out, and what is over. */

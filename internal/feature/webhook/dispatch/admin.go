@@ -47,8 +47,8 @@ type Log interface {
 	ReplayTime(ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author) (Range, error)
 }
 
-// EventID names an event by its order, order-<order>-<number>, or by its offer, offer-<voucher>-<position>-<number>:
-// OrderID is below 0 then (OfferID.Key).
+// EventID names an event by its order, order-<order>-<number>, or by its place, place-<voucher>-<position>-<number>:
+// OrderID is below 0 then (PlaceID.Key).
 type EventID struct{ OrderID, Number int64 }
 
 // String returns the id as endpoints get it, as webhook-id.
@@ -68,8 +68,8 @@ func ParseEventID(text string) (EventID, error) {
 	case err != nil || number <= 0:
 	case kind == "order":
 		id.OrderID, err = strconv.ParseInt(of, 10, 64)
-	case kind == "offer":
-		id.OrderID = parseOfferID(of).Key()
+	case kind == "place":
+		id.OrderID = parsePlaceID(of).Key()
 	}
 	if err != nil || id.OrderID == 0 || id.String() != text {
 		return EventID{}, noEventID(text)

@@ -23,7 +23,7 @@ type Work struct {
 	Now      time.Time // by the ledger's clock
 
 	Retries []Retry // those that are due, each with all of its events among Events
-	Waiting []Retry // those that are not due, of orders that have Events, and of the offers of which these came
+	Waiting []Retry // those that are not due, of orders that have Events
 	Events  []Event // in the order of their numbers
 	// Next and ReplayNext are how far the endpoint has got when all of it is settled.
 	Next, ReplayNext int64
@@ -70,13 +70,10 @@ type DeadLetter struct {
 	Event    Event // where dead letters are listed
 }
 
-// chain is what is to be sent of one order, or of one offer, one event after the other.
+// chain is what is to be sent of one order, or of one place, one event after the other.
 type chain struct {
 	retry  *Retry // nil: the order was not behind
 	events []Event
-
-	after *chain    // of the offer of which the order came: it is sent first
-	held  time.Time // when the offer's events are sent again, which were not taken; zero: nothing holds it up
 
 	sent     int // how many of them are settled
 	attempts int64
@@ -97,7 +94,7 @@ func (w Work) chains() (due []*chain, waiting []Moved) {
 		notDue[r.OrderID] = &Moved{Was: &w.Waiting[i], Retry: r}
 	}
 	for _, e := range w.Events {
-		if !w.Endpoint.Wants(e.Type) && e.After() == 0 { // one that names an offer keeps the later ones behind it
+		if !w.Endpoint.Wants(e.Type) {
 			continue
 		}
 		if m := notDue[e.OrderID]; m != nil {
@@ -121,29 +118,8 @@ func (w Work) chains() (due []*chain, waiting []Moved) {
 		if c.retry != nil && len(c.events) > 0 && c.events[0].Number != c.retry.Number {
 			c.attempts = 0 // another event is the first one now
 		}
-		c.follow(byOrder, notDue)
 	}
 	return due, waiting
-}
-
-// follow puts the chain of an order behind that of the offer of which it came.
-func (c *chain) follow(byOrder map[int64]*chain, notDue map[int64]*Moved) {
-	if len(c.events) == 0 {
-		return
-	}
-	offer := c.events[0].After()
-	if offer == 0 {
-		return
-	}
-	c.after = byOrder[offer]
-	if m := notDue[offer]; m != nil {
-		c.held = m.DueAt
-	}
-}
-
-// ready reports whether nothing holds the chain up.
-func (c *chain) ready() bool {
-	return c.held.IsZero() && (c.after == nil || c.after.sent == len(c.after.events))
 }
 
 // old reports whether the event that failed is behind, and as old as an endpoint's failures may be.
@@ -155,7 +131,7 @@ func (c *chain) old(now time.Time) bool {
 func (c *chain) settle(s *Settled, now time.Time) {
 	left := c.events[c.sent:]
 	switch {
-	case len(left) > 0 && c.retry != nil && c.held.IsZero() && c.failure == (Failure{}) &&
+	case len(left) > 0 && c.retry != nil && c.failure == (Failure{}) &&
 		left[0].Number == c.retry.Number:
 		// As it was.
 	case len(left) > 0:
@@ -173,9 +149,6 @@ func (c *chain) behind(s *Settled, left []Event, now time.Time) Moved {
 		OrderID: first.OrderID, Number: first.Number, Attempts: c.attempts, DueAt: now, Failure: c.failure,
 	}}
 	if c.failure == (Failure{}) {
-		if !c.held.IsZero() {
-			m.DueAt = c.held
-		}
 		return m // there was no attempt
 	}
 	if !c.counts || s.Disable != "" {

@@ -20,7 +20,6 @@ type model struct {
 	took     map[int64]bool  // by number
 	dead     map[int64]bool
 	last     map[int64]int64 // the highest number of each order that was taken or given up
-	from     map[int64]int64 // the offers of which orders came
 
 	answer  func(Event) Failure
 	sent    int // in this pass
@@ -39,22 +38,12 @@ func (m *model) Send(_ context.Context, msg Message) Failure {
 		m.problem = fmt.Sprintf("event %d is sent again", e.Number)
 	case !m.endpoint.Wants(e.Type):
 		m.problem = fmt.Sprintf("event %d is not wanted", e.Number)
-	case e.After() != 0 && m.owes(e.After()):
-		m.problem = fmt.Sprintf("event %d is taken before those of its offer", e.Number)
-	case e.OrderID > 0 && m.from[e.OrderID] != 0 && m.owes(m.from[e.OrderID]):
-		m.problem = fmt.Sprintf("event %d is taken before those of its order's offer", e.Number)
 	case e.OrderNumber != m.last[e.OrderID]+1:
 		m.problem = fmt.Sprintf("event %d of order %d is taken after %d", e.OrderNumber, e.OrderID, m.last[e.OrderID])
 	default:
 		m.took[e.Number], m.last[e.OrderID] = true, e.OrderNumber
 	}
 	return failure
-}
-
-// owes reports whether an event of the offer is still to be taken.
-func (m *model) owes(offer int64) bool {
-	return slices.ContainsFunc(m.events,
-		func(e Event) bool { return e.OrderID == offer && !m.took[e.Number] && !m.dead[e.Number] })
 }
 
 // work is what the ledger gives a deliverer: retries that are due, what is new, and what waits for its time.
@@ -81,7 +70,7 @@ func (m *model) work(n int) Work {
 	for _, r := range m.retries {
 		isDue := slices.ContainsFunc(w.Retries, func(d Retry) bool { return d.OrderID == r.OrderID })
 		if !isDue && slices.ContainsFunc(w.Events,
-			func(e Event) bool { return e.OrderID == r.OrderID || e.After() == r.OrderID }) {
+			func(e Event) bool { return e.OrderID == r.OrderID }) {
 			w.Waiting = append(w.Waiting, r)
 		}
 	}
@@ -152,19 +141,14 @@ func (m *model) check() string {
 }
 
 // Whatever a receiver answers, and however time passes: no event is lost, an order's are taken in their order and
-// once, none is given up before its ninth attempt; the events of an order that came of an offer wait for the offer's,
-// also where the first is not wanted; with the breaker open one at a time is tried; and once the receiver takes
-// everything, everything is taken.
+// once, none is given up before its ninth attempt; with the breaker open one at a time is tried; and once the receiver
+// takes everything, everything is taken.
 func TestEndpointKeepsEveryEvent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &model{
 			now: time.Date(2026, 6, 1, 20, 0, 0, 0, time.UTC), endpoint: Endpoint{Next: 1}, retries: map[int64]Retry{},
-			took: map[int64]bool{}, dead: map[int64]bool{}, last: map[int64]int64{}, from: map[int64]int64{},
-		}
-		const other Type = "other"
-		if rapid.Bool().Draw(rt, "chosen types") {
-			m.endpoint.Types = []Type{""}
+			took: map[int64]bool{}, dead: map[int64]bool{}, last: map[int64]int64{},
 		}
 		d := NewDeliverer(nil, m, DelivererOptions{Lanes: 1, Now: func() time.Time { return m.now }}, nobody{},
 			slog.New(slog.DiscardHandler))
@@ -172,16 +156,8 @@ func TestEndpointKeepsEveryEvent(t *testing.T) {
 		write := func() {
 			id := rapid.Int64Range(1, 5).Draw(rt, "order")
 			e := Event{OrderID: id}
-			offer := OfferID{VoucherID: 1, Position: id}
-			switch {
-			case id < 4 || orders[id] > 0:
-			case orders[offer.Key()] < 2: // it is made, and accepted
-				e.OrderID = offer.Key()
-			default:
-				e.Body, m.from[id] = []byte(offerMark+offer.String()+`"`), offer.Key()
-				if e.Type = rapid.SampledFrom([]Type{"", other}).Draw(rt, "type"); !m.endpoint.Wants(e.Type) {
-					m.last[id] = 1
-				}
+			if id == 5 { // a place on a waiting list
+				e.OrderID = PlaceID{VoucherID: 1, Position: id}.Key()
 			}
 			orders[e.OrderID]++
 			e.Number, e.OrderNumber, e.At = int64(len(m.events)+1), orders[e.OrderID], m.now

@@ -1,4 +1,4 @@
-// Package dispatch tells other programs of changes of orders and of waiting lists' offers: signed HTTP requests, as
+// Package dispatch tells other programs of changes of orders and of waiting lists: signed HTTP requests, as
 // Standard Webhooks describes them, to endpoints that admins name.
 //
 // # What is authoritative
@@ -27,9 +27,8 @@
 //
 // Each event is sent at least once, always under the same webhook-id. Events of one order are sent one after the
 // other, in their order: while one of them is not taken, the later ones wait, and other orders go on. There is no
-// order among orders. An offer is to all of this an order with an id below 0 ([OfferID.Key]); the first event of the
-// order that it becomes names it, and waits until those of the offer are taken or given up, and with it the later
-// ones. After a replay, or when a process freezes for longer than its lease, an older state of an order may come
+// order among orders. A place on a waiting list is to all of this an order with an id below 0 ([PlaceID.Key]). After a
+// replay, or when a process freezes for longer than its lease, an older state of an order may come
 // after a newer one, which then comes again.
 //
 // # What can go wrong

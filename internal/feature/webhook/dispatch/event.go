@@ -10,13 +10,13 @@ import (
 	"seckill/internal/order"
 )
 
-// Type is what happened: order.<state that the order has come to>, offer.<what came of an offer>, or Test.
+// Type is what happened: order.<state that the order has come to>, waitlist.<what happened there>, or Test.
 type Type string
 
 // Test is the type of the event that an admin sends to try an endpoint. It concerns nothing.
 const Test Type = "webhook.test"
 
-// Types returns the types of events about orders and offers.
+// Types returns the types of events about orders and waiting lists.
 func Types() []Type {
 	states := []order.Status{
 		order.Unpaid, order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded,
@@ -26,17 +26,20 @@ func Types() []Type {
 	for _, s := range states {
 		types = append(types, typeOf(s))
 	}
-	return append(types, OfferMade, OfferAccepted, OfferDeclined, OfferMissed, OfferEnded)
+	for _, k := range ofWaitlists() {
+		types = append(types, TypeOfTurn(k))
+	}
+	return types
 }
 
 func typeOf(s order.Status) Type { return Type("order." + s.String()) }
 
-// Event is one change of an order, or of an offer of a waiting list, as endpoints are told of it.
+// Event is one change of an order, or on a waiting list, as endpoints are told of it.
 type Event struct {
 	Number      int64 // among all events, in the order of their commits; 0: not given yet
 	ShopID      int64 // 0: not known, for an order of a voucher that does not exist
-	OrderID     int64 // the order; below 0 the offer: OfferID.Key
-	OrderNumber int64 // among those of the order: order.Order.Number; or of the offer
+	OrderID     int64 // the order; below 0 the place: PlaceID.Key
+	OrderNumber int64 // among those of the order: order.Order.Number; or of the place
 	Type        Type
 	Body        []byte // what is sent, byte for byte, at every attempt
 	At          time.Time
@@ -45,7 +48,7 @@ type Event struct {
 // ID returns the event's webhook-id, which is the same at every attempt, and of no other event.
 func (e Event) ID() string {
 	if e.OrderID < 0 {
-		return fmt.Sprintf("offer-%s-%d", offerOf(e.OrderID), e.OrderNumber)
+		return fmt.Sprintf("place-%s-%d", placeOf(e.OrderID), e.OrderNumber)
 	}
 	return fmt.Sprintf("order-%d-%d", e.OrderID, e.OrderNumber)
 }
@@ -54,14 +57,13 @@ func (e Event) ID() string {
 type payload struct {
 	Type      Type      `json:"type"`
 	Timestamp time.Time `json:"timestamp"`
-	Data      any       `json:"data"` // data or offerData
+	Data      any       `json:"data"` // data or turnData
 }
 
 // data is an order's whole state after the event, with the names that GET /order/:id uses.
 type data struct {
 	OrderID       string     `json:"orderId"` // a string, because JavaScript cannot represent such large ids exactly
 	Number        int64      `json:"number"`
-	OfferID       string     `json:"offerId,omitempty"` // of which the order came; in its first event only
 	ShopID        int64      `json:"shopId,omitempty"`
 	VoucherID     int64      `json:"voucherId"`
 	UserID        int64      `json:"userId"`
@@ -82,16 +84,11 @@ type data struct {
 	LapseTime     *time.Time `json:"lapseTime,omitempty"`
 }
 
-// EventOf returns the event that the order has come to its present state; why may be empty. In the first event of an
-// order that came of an offer, from names it; else it is zero.
-func EventOf(o order.Order, from OfferID, shopID int64, at time.Time, why order.Why) (Event, error) {
+// EventOf returns the event that the order has come to its present state; why may be empty.
+func EventOf(o order.Order, shopID int64, at time.Time, why order.Why) (Event, error) {
 	e := Event{ShopID: shopID, OrderID: o.ID, OrderNumber: o.Number(), Type: typeOf(o.Status), At: at}
-	offer := ""
-	if from.Key() != 0 {
-		offer = from.String()
-	}
 	body, err := json.Marshal(payload{Type: e.Type, Timestamp: at.UTC(), Data: data{
-		OrderID: strconv.FormatInt(o.ID, 10), Number: e.OrderNumber, OfferID: offer, ShopID: shopID,
+		OrderID: strconv.FormatInt(o.ID, 10), Number: e.OrderNumber, ShopID: shopID,
 		VoucherID: o.VoucherID, UserID: o.UserID,
 		Quantity: o.Quantity.Units(), Amount: o.Amount, Status: o.Status.String(), Reason: string(o.Reason),
 		Why: why.In(words.English), WhyCode: why.Code(), CreateTime: shown(o.CreatedAt), PayBefore: shown(o.PayBefore),

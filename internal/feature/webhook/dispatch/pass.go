@@ -14,8 +14,7 @@ const (
 	sendGrace   = 2 * time.Second  // for attempts under way when the process stops
 )
 
-// pass sends some work: one event of each order at a time, and those of different orders at once. An order that came
-// of an offer waits for the offer's.
+// pass sends some work: one event of each order at a time, and those of different orders at once.
 type pass struct {
 	d    *Deliverer
 	work Work
@@ -85,20 +84,18 @@ func (p *pass) lane(ctx context.Context) {
 	}
 }
 
-// next takes a chain that nothing holds up, or returns nil when none is to be sent now. What waits for a chain that
-// another lane sends is taken by that lane.
+// next takes the next chain, or returns nil when none is to be sent now.
 func (p *pass) next(ctx context.Context) *chain {
 	if p.ended(ctx) {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := slices.IndexFunc(p.waiting, (*chain).ready)
-	if i < 0 {
+	if len(p.waiting) == 0 {
 		return nil
 	}
-	c := p.waiting[i]
-	p.waiting = slices.Delete(p.waiting, i, i+1)
+	c := p.waiting[0]
+	p.waiting = p.waiting[1:]
 	return c
 }
 
@@ -113,12 +110,6 @@ func (p *pass) ended(ctx context.Context) bool {
 // send sends the next event of the chain and reports whether it was taken.
 func (p *pass) send(ctx context.Context, c *chain) bool {
 	e, now := c.events[c.sent], p.now()
-	if !p.work.Endpoint.Wants(e.Type) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		c.sent++
-		return true
-	}
 	longer, cancelGrace := order.WithGrace(ctx, sendGrace)
 	defer cancelGrace()
 	call, cancel := context.WithTimeout(longer, sendTimeout)

@@ -28,33 +28,22 @@ const (
 	MaxPlaces = 50
 )
 
-// Ledger keeps the waiting lists. Each method but Place, Places and Counts is one transaction; all may return
-// order.ErrUnavailable.
-type Ledger interface {
-	// Join gives the users places in the order given, those who have an open place that one. Who has a live order of
-	// the sale gets none, and is missing in the answer.
-	Join(ctx context.Context, voucherID int64, users []int64) (map[int64]Place, error)
+// Lists is what Waitlists need of the ledger: *Ledger. Each may return order.ErrUnavailable.
+type Lists interface {
+	// Join gives the users places in the order given, those who have an open place that one. A user with a live order
+	// of the sale gets none, and is missing in the answer. ErrBehind, order.ErrEnded.
+	Join(ctx context.Context, voucherID int64, joining []Joining, applied int64) (map[int64]Place, error)
+	// Accept accepts the user's invitation. Repeated, it returns the place with the order id of the first time.
+	// voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited.
+	Accept(ctx context.Context, v voucher.Voucher, userID, orderID int64) (Place, error)
+	// Leave gives up the user's place. ErrNoPlace, ErrAccepted.
+	Leave(ctx context.Context, voucherID, userID int64) (Place, error)
 	// Place returns the user's open place, or their latest. ErrNoPlace.
 	Place(ctx context.Context, voucherID, userID int64) (Place, error)
 	// Places returns the user's open places, those of the newest vouchers first, at most limit.
 	Places(ctx context.Context, userID int64, limit int) ([]Place, error)
 	// Counts returns how many places a list has in each state.
 	Counts(ctx context.Context, voucherID int64) (Counts, error)
-	OfferLedger
-}
-
-// OfferLedger is the part of it that decides about offers.
-type OfferLedger interface {
-	// Accept accepts the user's offer, with an operation that has Redis asked. Repeated, it returns the place with
-	// the order id of the first time. ErrNoOffer, also past the deadline; ErrNoPlace.
-	Accept(ctx context.Context, voucherID, userID, orderID int64) (Place, error)
-	// Leave gives up the user's place and its offer, which goes to the next. One that has ended stays as it is.
-	// ErrNoPlace, ErrAccepted.
-	Leave(ctx context.Context, voucherID, userID int64) (Place, error)
-	// SeeToOffers ends offers whose deadline has passed by the ledger's clock and passes their units on, has Redis
-	// asked again about accepted ones whose operation was voided, and ends the places of sales that are over; of each
-	// as many as one transaction takes. order.ErrSuperseded when a higher token was used.
-	SeeToOffers(ctx context.Context, token int64) (Pass, error)
 }
 
 // Sales reads sales in Redis.
@@ -76,23 +65,15 @@ type Outbox interface {
 	order.FlushRequester
 }
 
-// Observer is told what happens on waiting lists, for metrics. Its methods must not block.
-type Observer interface {
-	// WaitlistJoined: a request to join was answered; err is nil for a place.
-	WaitlistJoined(err error)
-	// OfferDecided: an offer was accepted, or declined.
-	OfferDecided(accepted bool)
-	// OffersSeenTo: one look at the offers changed so much, or failed with err.
-	OffersSeenTo(p Pass, took time.Duration, err error)
-}
-
 // Stores are what Waitlists work on.
 type Stores struct {
-	Ledger Ledger
+	Ledger Lists
 	Sales  Sales
 	Rows   Rows
 	IDs    order.IDs
 	Outbox Outbox
+	Turns  *Turns
+	Wake   func(voucherID int64) // has the job take the turns of a list
 }
 
 // Waitlists are the waiting lists of all sales, for those who wait and for admins. Those who join a sale's list while a
@@ -105,7 +86,7 @@ type Waitlists struct {
 }
 
 // joins are the calls by which users join one list, one after the other.
-type joins = batch.Batcher[int64, joined]
+type joins = batch.Batcher[Joining, joined]
 
 // joined is the answer to one of them.
 type joined struct {
@@ -113,24 +94,25 @@ type joined struct {
 	err   error
 }
 
-// New returns the waiting lists of the stores.
-func New(stores Stores, observer Observer) *Waitlists {
+// NewWaitlists returns the waiting lists of the stores.
+func NewWaitlists(stores Stores, observer Observer) *Waitlists {
 	return &Waitlists{stores: stores, observer: observer}
 }
 
 // Close waits for calls that are under way. No new ones may begin.
 func (w *Waitlists) Close() { w.running.Wait() }
 
-// Join gives the user a place on the list of a voucher, as the catalog has it, or the one that they have. It returns
-// voucher.ErrNotFound, voucher.ErrNotSeckill, voucher.ErrOffShelf, ErrNoList, ErrOnSale, *order.AlreadyBoughtError, the
-// refusals of a sale that is not running, and order.ErrUnavailable: repeating the call tells then.
-func (w *Waitlists) Join(ctx context.Context, userID int64, v voucher.Voucher) (Place, error) {
-	p, err := w.join(ctx, userID, v)
-	w.observer.WaitlistJoined(err)
+// Join gives the user a place on the list of a voucher, as the catalog has it, or the one that they have; standing says
+// yes for whenever it is their turn, or takes that back, and nil leaves it as it is. It returns voucher.ErrNotSeckill,
+// voucher.ErrOffShelf, ErrNoList, ErrOnSale, *order.AlreadyBoughtError, the refusals of a sale that is not running, and
+// order.ErrUnavailable: repeating the call tells then.
+func (w *Waitlists) Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error) {
+	p, err := w.join(ctx, Joining{UserID: userID, Standing: standing}, v)
+	w.observer.Joined(err)
 	return p, err
 }
 
-func (w *Waitlists) join(ctx context.Context, userID int64, v voucher.Voucher) (Place, error) {
+func (w *Waitlists) join(ctx context.Context, j Joining, v voucher.Voucher) (Place, error) {
 	switch {
 	case v.Sale == nil:
 		return Place{}, voucher.ErrNotSeckill
@@ -139,7 +121,7 @@ func (w *Waitlists) join(ctx context.Context, userID int64, v voucher.Voucher) (
 	case v.Status != voucher.OnShelf:
 		return Place{}, voucher.ErrOffShelf
 	}
-	answer, err := w.joinsOf(order.SaleOf(v)).Do(ctx, userID)
+	answer, err := w.joinsOf(order.SaleOf(v)).Do(ctx, j)
 	if err != nil {
 		return Place{}, orUnavailable(err)
 	}
@@ -152,54 +134,74 @@ func (w *Waitlists) joinsOf(sale order.SaleRef) *joins {
 	}
 	options := batch.Options{Size: joinSize, Calls: 1, MaxWait: joinWait, FailWaiting: true, Running: &w.running}
 	b := batch.New(options,
-		func(ctx context.Context, items []*batch.Item[int64, joined]) error { return w.call(ctx, sale, items) })
+		func(ctx context.Context, items []*batch.Item[Joining, joined]) error { return w.call(ctx, sale, items) })
 	known, _ := w.joining.LoadOrStore(sale.VoucherID, b)
 	return known.(*joins) //nolint:forcetypeassert // nothing else is stored
 }
 
 // call is one transaction for many who join a list. Redis is asked first: whether the sale is sold out, and who has
 // bought.
-func (w *Waitlists) call(ctx context.Context, sale order.SaleRef, items []*batch.Item[int64, joined]) error {
+func (w *Waitlists) call(ctx context.Context, sale order.SaleRef, items []*batch.Item[Joining, joined]) error {
 	ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.OwnRead), joinTimeout)
 	defer cancel()
-	views, err := w.stores.Sales.Views(ctx, []order.SaleRef{sale})
+	places, held, refused, err := w.places(ctx, sale, items)
+	if errors.Is(err, ErrBehind) { // as for the first to join after an order was cancelled
+		if err = w.stores.Outbox.Flush(ctx, sale.VoucherID); err == nil {
+			places, held, refused, err = w.places(ctx, sale, items)
+		}
+		if errors.Is(err, ErrBehind) {
+			err = fmt.Errorf("%w: %w", order.ErrUnavailable, err)
+		}
+	}
 	if err != nil {
 		return orUnavailable(err)
 	}
-	if err := refusal(views[0]); err != nil {
-		for _, it := range items {
-			it.Answer.err = err
+	for i, it := range items {
+		p, has := places[it.Request.UserID]
+		switch {
+		case refused != nil:
+			it.Answer.err = refused
+		case has:
+			it.Answer.place = p
+		default:
+			it.Answer.err = w.bought(ctx, order.BuyerKey{VoucherID: sale.VoucherID, UserID: it.Request.UserID}, held[i])
 		}
-		return nil
+	}
+	return nil
+}
+
+// places returns the places of those who join and the orders of those who have one, or why all are refused.
+func (w *Waitlists) places(
+	ctx context.Context, sale order.SaleRef, items []*batch.Item[Joining, joined],
+) (places map[int64]Place, held []int64, refused, err error) {
+	views, err := w.stores.Sales.Views(ctx, []order.SaleRef{sale})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if refused := refusal(views[0]); refused != nil {
+		return nil, nil, refused, nil
 	}
 	users := make([]int64, len(items))
 	for i, it := range items {
-		users[i] = it.Request
+		users[i] = it.Request.UserID
 	}
-	held, err := w.stores.Sales.OrdersOf(ctx, sale, users)
-	if err != nil {
-		return orUnavailable(err)
+	if held, err = w.stores.Sales.OrdersOf(ctx, sale, users); err != nil {
+		return nil, nil, nil, err
 	}
-	var joining []int64
-	for i, user := range users {
-		if held[i] == 0 {
-			joining = append(joining, user)
-		}
-	}
-	places := map[int64]Place{}
-	if len(joining) > 0 {
-		if places, err = w.stores.Ledger.Join(ctx, sale.VoucherID, joining); err != nil {
-			return orUnavailable(err)
-		}
-	}
+	var joining []Joining
 	for i, it := range items {
-		if p, has := places[it.Request]; has {
-			it.Answer.place = p
-			continue
+		if held[i] == 0 {
+			joining = append(joining, it.Request)
 		}
-		it.Answer.err = w.bought(ctx, order.BuyerKey{VoucherID: sale.VoucherID, UserID: it.Request}, held[i])
 	}
-	return nil
+	if len(joining) == 0 {
+		return nil, held, nil, nil
+	}
+	places, err = w.stores.Ledger.Join(ctx, sale.VoucherID, joining, views[0].Applied)
+	if errors.Is(err, order.ErrEnded) {
+		return nil, held, order.ErrEnded, nil
+	}
+	return places, held, nil, err
 }
 
 // bought is the error of a user who has an order already, which is the one given if Redis knew it.
@@ -263,39 +265,41 @@ func (w *Waitlists) Counts(ctx context.Context, v voucher.Voucher) (Counts, erro
 	return c, orUnavailable(err)
 }
 
-// Accept accepts the user's offer and waits a little for the order that it becomes. The place is Bought then, or
-// Refused, or Accepted still: its order is made soon. Repeating is harmless. voucher.ErrOffShelf, ErrNoPlace,
-// ErrNoOffer, order.ErrUnavailable.
-func (w *Waitlists) Accept(ctx context.Context, userID int64, v voucher.Voucher) (Place, error) {
-	if v.Status != voucher.OnShelf {
-		return Place{}, voucher.ErrOffShelf
-	}
+// Accept accepts the user's invitation and waits a little for the order that it becomes. The place is Bought then, or
+// Refused, or Accepted still: its order is made soon. Repeating is harmless; first: this call accepted it.
+// voucher.ErrOffShelf, order.ErrPaused,
+// ErrNoPlace, ErrNotInvited, order.ErrUnavailable.
+func (w *Waitlists) Accept(
+	ctx context.Context, userID int64, v voucher.Voucher,
+) (p Place, first bool, err error) {
 	id, err := w.stores.IDs.Next(ctx)
 	if err != nil {
-		return Place{}, orUnavailable(err)
+		return Place{}, false, orUnavailable(err)
 	}
 	step, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	p, err := w.stores.Ledger.Accept(step, v.ID, userID, id)
-	if err != nil || p.State != Accepted {
-		return p, orUnavailable(err)
+	if p, err = w.stores.Ledger.Accept(step, v, userID, id); err != nil || p.State != Accepted {
+		return p, false, orUnavailable(err)
 	}
-	if p.OrderID == id {
-		w.observer.OfferDecided(true)
+	if first = p.OrderID == id; first {
+		w.observer.Answered(true)
 	}
 	w.stores.Outbox.RequestFlush(v.ID) // it is decided also if this caller goes away
 	deciding, cancel := context.WithTimeout(ctx, decideTimeout)
 	defer cancel()
 	if err := w.stores.Outbox.Flush(deciding, v.ID); err != nil {
-		return p, nil // it is accepted, and any outbox goes on
+		return p, first, nil // it is accepted, and any outbox goes on
+	}
+	if err := w.stores.Turns.Take(deciding, v.ID); err != nil {
+		return p, first, nil // likewise
 	}
 	if decided, err := w.Place(ctx, userID, v.ID); err == nil && decided.Position == p.Position {
-		return decided, nil
+		return decided, first, nil
 	}
-	return p, nil
+	return p, first, nil
 }
 
-// Leave gives up the user's place, and its offer if it has one. ErrNoPlace, ErrAccepted, order.ErrUnavailable.
+// Leave gives up the user's place, and its invitation if it has one. ErrNoPlace, ErrAccepted, order.ErrUnavailable.
 func (w *Waitlists) Leave(ctx context.Context, userID, voucherID int64) (Place, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
@@ -303,16 +307,16 @@ func (w *Waitlists) Leave(ctx context.Context, userID, voucherID int64) (Place, 
 	if err != nil {
 		return p, orUnavailable(err)
 	}
-	if !p.OfferedAt.IsZero() && p.State == Left {
-		w.observer.OfferDecided(false)
-		w.stores.Outbox.RequestFlush(voucherID) // nobody may wait for the unit, so that it goes on sale
+	if p.State == Declined {
+		w.observer.Answered(false)
 	}
+	w.stores.Wake(voucherID) // the unit is the next one's
 	return p, nil
 }
 
 // orUnavailable is order.OrUnavailable for this package's errors too.
 func orUnavailable(err error) error {
-	for _, answer := range []error{ErrNoPlace, ErrNoOffer, ErrAccepted, voucher.ErrNotSeckill} {
+	for _, answer := range []error{ErrNoPlace, ErrNotInvited, ErrAccepted, voucher.ErrNotSeckill, order.ErrPaused} {
 		if errors.Is(err, answer) {
 			return err
 		}

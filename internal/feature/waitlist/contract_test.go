@@ -1,0 +1,149 @@
+package waitlist
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/order"
+	"seckill/internal/testkit/apitest"
+	"seckill/internal/testkit/featuretest"
+	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
+)
+
+// TestContract holds the routes to their description.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	already := &order.AlreadyBoughtError{OrderID: 5, Status: order.StatusUnknown}
+	places := []State{Waiting, Invited, Missed, Left}
+	apitest.Contract{
+		Routes: routesOn(fakeLists{}),
+		Open: func(t *testing.T, r httpkit.Route, s apitest.State) http.Handler {
+			t.Helper()
+			lists := fakeLists{place: placeIn(places[s.Way]), err: s.Err}
+			if r.Path == "/voucher/:id/waitlist/accept" {
+				lists.place = placeIn([]State{Bought, Accepted}[s.Way])
+			}
+			return featuretest.Serve(t, routesOn(lists), append(Rules(), apitest.StoppedRules()...), s)
+		},
+		Cases: map[string]apitest.Case{
+			"POST /voucher/:id/waitlist": {
+				Access: httpkit.ForBuyers, Good: apitest.Request{Target: "/voucher/5/waitlist?standing=true"}, Ways: 2,
+				Invalid: &apitest.Request{Target: "/voucher/5/waitlist?standing=x"},
+				Refusals: append(apitest.StoppedAll(),
+					voucher.ErrNotFound, voucher.ErrNotSeckill, voucher.ErrOffShelf, ErrNoList, ErrOnSale,
+					order.ErrPaused, order.ErrNotStarted, order.ErrEnded, already, order.ErrUnavailable),
+			},
+			"GET /voucher/:id/waitlist": {
+				Access: httpkit.ForBuyers, Good: apitest.Request{Target: "/voucher/5/waitlist"}, Ways: 4,
+				Invalid:  &apitest.Request{Target: "/voucher/x/waitlist"},
+				Refusals: []error{ErrNoPlace, order.ErrUnavailable},
+			},
+			"POST /voucher/:id/waitlist/accept": {
+				Access: httpkit.ForBuyers, Good: apitest.Request{Target: "/voucher/5/waitlist/accept"}, Ways: 2,
+				Invalid: &apitest.Request{Target: "/voucher/x/waitlist/accept"},
+				Refusals: append(apitest.StoppedAll(),
+					voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited, already,
+					order.ErrUnavailable),
+			},
+			"POST /voucher/:id/waitlist/leave": {
+				Access: httpkit.ForBuyers, Good: apitest.Request{Target: "/voucher/5/waitlist/leave"},
+				Invalid:  &apitest.Request{Target: "/voucher/x/waitlist/leave"},
+				Refusals: []error{ErrNoPlace, ErrAccepted, order.ErrUnavailable},
+			},
+			"GET /waitlist": {
+				Access: httpkit.ForBuyers, Good: apitest.Request{Target: "/waitlist"},
+				Invalid: &apitest.Request{Target: "/waitlist?limit=1"}, Refusals: []error{order.ErrUnavailable},
+			},
+			"GET /admin/voucher/:id/waitlist": {
+				Access: httpkit.ForAdmins, Good: apitest.Request{Target: "/admin/voucher/5/waitlist"},
+				Invalid: &apitest.Request{Target: "/admin/voucher/x/waitlist"},
+				Refusals: []error{
+					voucher.ErrNotFound, voucher.ErrNotSeckill, ErrNoList, order.ErrUnavailable,
+				},
+			},
+		},
+	}.Hold(t)
+}
+
+// placeIn returns a place in the state, with everything that can be known of it.
+func placeIn(s State) Place {
+	noon := apitest.Noon()
+	p := Place{VoucherID: 5, UserID: 42, Position: 9, State: s, JoinedAt: noon, Missed: 1, Standing: true}
+	if s == Waiting {
+		p.Ahead = MaxCounted
+	} else {
+		p.InvitedAt, p.Deadline, p.Paused = noon, noon.Add(time.Minute), true
+	}
+	if s == Accepted || s == Bought {
+		p.OrderID = 660000000123456789
+	}
+	if !s.Open() {
+		p.EndedAt = noon
+	}
+	return p
+}
+
+// fakeLists has one place, or fails.
+type fakeLists struct {
+	place    Place
+	err      error
+	accept   error // of accepting
+	repeated bool  // the invitation was accepted before
+	said     **bool
+}
+
+func (f fakeLists) Join(_ context.Context, _ int64, _ voucher.Voucher, standing *bool) (Place, error) {
+	if f.said != nil {
+		*f.said = standing
+	}
+	return f.place, f.err
+}
+
+func (f fakeLists) Accept(context.Context, int64, voucher.Voucher) (Place, bool, error) {
+	err := cmp.Or(f.accept, f.err)
+	return f.place, !f.repeated && err == nil, err
+}
+
+func (f fakeLists) Leave(context.Context, int64, int64) (Place, error) { return f.place, f.err }
+
+func (f fakeLists) Place(context.Context, int64, int64) (Place, error) { return f.place, f.err }
+
+func (f fakeLists) Places(context.Context, int64) ([]Place, error) { return []Place{f.place}, f.err }
+
+func (f fakeLists) Counts(context.Context, voucher.Voucher) (Counts, error) {
+	return Counts{States: map[State]int64{Waiting: 3, Invited: 2}, Kept: 2}, f.err
+}
+
+// routesOn are the routes on the lists, before a sale without guards.
+func routesOn(lists fakeLists) []httpkit.Route { return routesBehind(lists, nil, nil) }
+
+func routesBehind(lists fakeLists, gate httpkit.Gatekeeper, set *guards.Settings) []httpkit.Route {
+	return Routes(lists, Doors{
+		Find: func(context.Context, int64) (voucher.Voucher, error) {
+			return voucher.Voucher{ID: 5, Sale: &voucher.Sale{InviteWindow: time.Minute, Guards: set}}, nil
+		},
+		Gate: gate, Now: apitest.Noon,
+	})
+}
+
+// gate is a Gatekeeper that refuses to let anybody in, or to reserve a unit, and records what became of the unit.
+type gate struct {
+	httpkit.Gatekeeper
+	entry, share error
+	outcome      *httpkit.Outcome
+}
+
+func (g gate) Enter(*gin.Context, httpkit.Identity, voucher.Voucher) error { return g.entry }
+
+func (g gate) Reserve(
+	_ *gin.Context, _ httpkit.Identity, _ voucher.Voucher, _ int64,
+) (finish func(httpkit.Outcome), err error) {
+	return func(o httpkit.Outcome) { *g.outcome = o }, g.share
+}

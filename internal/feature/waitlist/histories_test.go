@@ -1,0 +1,151 @@
+package waitlist_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"seckill/internal/feature/waitlist"
+	"seckill/internal/testkit/ledgertest"
+)
+
+// TestHistories repeats each step of random histories of the model in a ledger, and compares sale and places after it.
+// SECKILL_TEST_HISTORIES sets how many; make -C lab lists runs 1,000.
+func TestHistories(t *testing.T) {
+	histories := 12
+	if n, err := strconv.Atoi(os.Getenv("SECKILL_TEST_HISTORIES")); err == nil {
+		histories = n
+	}
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		newRig(t, l, 0).hooked()
+		for seed := range histories {
+			h := history{rig: newRig(t, l, 4), model: newModel(4)}
+			h.live(rand.New(rand.NewPCG(uint64(seed), 2)), 100)
+			if t.Failed() {
+				t.Fatalf("seed %d: %v", seed, h.steps)
+			}
+		}
+	})
+}
+
+// history is a model and a ledger to which the same happens.
+type history struct {
+	*rig
+	model *model
+	steps []string
+}
+
+func (h *history) live(rnd *rand.Rand, steps int) {
+	const users = 12
+	for range steps {
+		before := *h.model
+		step := h.model.step(rnd, users)
+		h.steps = append(h.steps, step)
+		h.do(step, &before)
+		h.compare()
+		if h.tb.Failed() {
+			return
+		}
+	}
+}
+
+// do does one step in the ledger; before is the model as it was, but for places and orders.
+func (h *history) do(step string, before *model) {
+	word, rest, _ := strings.Cut(step, " ")
+	n, _ := strconv.ParseInt(strings.Fields(rest + " 0")[0], 10, 64)
+	running := !before.over && !before.paused
+	switch word {
+	case "cancel":
+		if h.orderOf(n) != 0 {
+			h.cancel(n)
+		}
+	case "join":
+		if running && before.stock == 0 { // as Redis says
+			var yes *bool
+			if strings.HasSuffix(rest, "true") {
+				yes = new(true)
+			}
+			h.says(n, yes)
+		}
+	case "accept":
+		_, _ = h.accept(n) // what came of it is compared
+	case "leave":
+		_ = h.leave(n)
+	case "decide":
+		h.decide()
+	case "rebuild":
+		h.rebuilt()
+	case "restock":
+		if n != 0 {
+			h.restock(n, before.stock)
+		}
+	case "buy":
+		if running && before.stock > 0 && h.orderOf(n) == 0 {
+			c := ledgertest.Claims(h.voucher, n, 1)
+			c[0].Epoch = h.row().Epoch
+			h.Record(h.tb, c)
+		}
+	case "paused":
+		h.pause(h.model.paused)
+	case "at":
+		h.pass(h.model.now - before.now)
+	case "the":
+		h.end()
+	case "turn":
+		h.turn()
+	}
+}
+
+// rebuilt rebuilds the sale: what is kept is not on sale, and nobody is a buyer whose acceptance is undecided.
+func (h *history) rebuilt() {
+	snap := h.rebuild()
+	held := int64(0)
+	for _, o := range snap.Live {
+		held += o.Quantity.Units()
+	}
+	if snap.Voucher.Sale.Stock != h.model.stock || held != int64(len(h.model.live)) {
+		h.tb.Errorf("a rebuild finds %d units and %d held, want %d and %d", snap.Voucher.Sale.Stock, held,
+			h.model.stock, len(h.model.live))
+	}
+	for _, p := range h.model.places {
+		if p.state == waitlist.Accepted && p.asked == voided {
+			id := h.Number(h.tb, "SELECT order_id FROM tb_place WHERE voucher_id = ? AND user_id = ? AND state = 3",
+				h.voucher, p.user)
+			if !snap.Dead[id] {
+				h.tb.Errorf("a rebuild takes user %d, whose acceptance is undecided, for the buyer of order %d",
+					p.user, id)
+			}
+		}
+	}
+}
+
+func (h *history) compare() {
+	m, s := h.model, h.row()
+	const says = "stock %d, kept %d, accepted %d, issued %d, open %t"
+	want := fmt.Sprintf(says, m.stock, m.kept, m.accepted, m.issued, m.open)
+	got := fmt.Sprintf(says, s.Stock, s.Kept, s.Accepted, s.Issued, s.ListOpen)
+	if got != want {
+		h.tb.Errorf("the sale has %s; want %s", got, want)
+	}
+	places := make([]string, len(m.places))
+	for i, p := range m.places {
+		places[i] = placeText(p.user, p.state, p.missed)
+	}
+	h.want(strings.Join(places, ", "))
+	live := slices.Sorted(func(yield func(int64) bool) {
+		for user := range m.live {
+			if !yield(user) {
+				return
+			}
+		}
+	})
+	for _, user := range live {
+		if h.orderOf(user) == 0 {
+			h.tb.Errorf("user %d has no order", user)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package waitlist
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"seckill/internal/order"
+)
+
+const (
+	// lookEvery is how often lists are looked for in which something is due.
+	lookEvery = 100 * time.Millisecond
+	// lookTimeout is how long looking may take.
+	lookTimeout = 5 * time.Second
+	// spared is for how long a list that failed is left alone.
+	spared = time.Second
+)
+
+// Job takes the turns of all lists. Every instance runs it: two that work on one list wait for each other at its
+// sale's row.
+type Job struct {
+	turns  *Turns
+	ledger TurnLedger
+	log    *slog.Logger
+
+	mu    sync.Mutex
+	awake map[int64]bool // lists that a commit of this instance concerns
+	wake  chan struct{}  // of capacity 1
+}
+
+// NewJob returns the job; Run starts it.
+func NewJob(turns *Turns, ledger TurnLedger, log *slog.Logger) *Job {
+	return &Job{turns: turns, ledger: ledger, log: log, awake: map[int64]bool{}, wake: make(chan struct{}, 1)}
+}
+
+// Wake has the job take the turns of a list now. It does not wait.
+func (j *Job) Wake(voucherID int64) {
+	j.mu.Lock()
+	j.awake[voucherID] = true
+	j.mu.Unlock()
+	select {
+	case j.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run takes turns until ctx ends. It always returns nil: what fails is tried again.
+func (j *Job) Run(ctx context.Context) error {
+	looks := time.NewTicker(lookEvery)
+	defer looks.Stop()
+	failed := make(map[int64]time.Time) // lists that have failed, with when
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-looks.C:
+			j.look(ctx)
+		case <-j.wake:
+		}
+		for id := range j.woken() {
+			if time.Since(failed[id]) < spared {
+				continue
+			}
+			delete(failed, id)
+			if err := j.turns.Take(ctx, id); err != nil && ctx.Err() == nil {
+				failed[id] = time.Now()
+				j.log.WarnContext(ctx, "the turns of a waiting list failed; retrying", "voucher", id, "error", err)
+			}
+		}
+	}
+}
+
+// woken returns the lists that are awake, and lets them sleep.
+func (j *Job) woken() map[int64]bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	awake := j.awake
+	j.awake = map[int64]bool{}
+	return awake
+}
+
+// look wakes the lists in which something is due.
+func (j *Job) look(ctx context.Context) {
+	call, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	due, err := j.ledger.Due(call)
+	if err != nil && ctx.Err() == nil {
+		j.log.WarnContext(ctx, "looking for waiting lists with something due failed; retrying", "error", err)
+		order.Sleep(ctx, spared)
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, id := range due {
+		j.awake[id] = true
+	}
+}

@@ -1,0 +1,116 @@
+package waitlist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+)
+
+// Accept accepts the user's invitation, with an operation that has Redis asked. It becomes an order once Redis has made
+// its user a holder. Repeated, it returns the place with the order id of the first time. voucher.ErrOffShelf,
+// order.ErrPaused, ErrNoPlace, ErrNotInvited, also past the deadline, order.ErrUnavailable.
+func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID int64) (Place, error) {
+	var place Place
+	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		k, err := l.lock(tx, v.ID)
+		if err != nil {
+			return err
+		}
+		row, err := lockPlace(tx, v.ID, userID)
+		if errors.Is(err, ErrNoPlace) { // it may have been accepted before, by a call whose answer was lost
+			if place, err = latestPlace(tx, v.ID, userID); err == nil && place.State != Bought {
+				err = ErrNotInvited
+			}
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		if row.State == Accepted {
+			place = row.place()
+			return nil
+		}
+		if err := k.answerable(v); err != nil {
+			return err
+		}
+		if row.State != Invited || !k.now.Before(sqlkit.At(row.Deadline)) {
+			return ErrNotInvited
+		}
+		row.OrderID = &orderID
+		rows := []placeRow{row}
+		if err := k.ask(rows, false); err != nil {
+			return err
+		}
+		k.list.Invited--
+		place = rows[0].place()
+		return k.finish()
+	})
+	if err != nil {
+		return Place{}, sqlkit.ReadError(fmt.Sprintf("accepting the invitation of user %d for voucher %d",
+			userID, v.ID), err)
+	}
+	return place, nil
+}
+
+// Leave gives up the user's place; an invitation is declined, and goes to the next. A place that has ended stays as it
+// is. A place that waits is left under its own lock alone: many may leave at once. ErrNoPlace, ErrAccepted,
+// order.ErrUnavailable.
+func (l *Ledger) Leave(ctx context.Context, voucherID, userID int64) (Place, error) {
+	var place Place
+	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		left := tx.Model(&placeRow{}).
+			Where("voucher_id = ? AND user_id = ? AND open = 1 AND state = ?", voucherID, userID, Waiting).
+			Updates(map[string]any{"state": Left, "end_time": now})
+		if left.Error != nil {
+			return fmt.Errorf("leaving: %w", left.Error)
+		}
+		if left.RowsAffected == 0 {
+			if err := l.decline(tx, voucherID, userID); err != nil {
+				return err
+			}
+		}
+		place, err = latestPlace(tx, voucherID, userID)
+		return err
+	})
+	if err != nil {
+		return Place{}, sqlkit.ReadError(fmt.Sprintf("user %d leaving the waiting list of voucher %d",
+			userID, voucherID), err)
+	}
+	return place, nil
+}
+
+// decline gives up an invitation. Without an open place there is nothing to be done.
+func (l *Ledger) decline(tx *gorm.DB, voucherID, userID int64) error {
+	k, err := l.lock(tx, voucherID)
+	if err != nil {
+		return err
+	}
+	row, err := lockPlace(tx, voucherID, userID)
+	switch {
+	case errors.Is(err, ErrNoPlace):
+		return nil
+	case err != nil:
+		return err
+	case row.State == Accepted:
+		return ErrAccepted
+	case row.State == Waiting: // its window has passed meanwhile
+		err = k.endAs([]placeRow{row}, Left, "")
+	default:
+		k.list.Invited--
+		err = k.endAs([]placeRow{row}, Declined, order.TurnDeclined)
+	}
+	if err != nil {
+		return err
+	}
+	return k.finish()
+}

@@ -1,0 +1,197 @@
+package waitlist
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+)
+
+// Place returns the user's open place, or their latest. ErrNoPlace, order.ErrUnavailable.
+func (l *Ledger) Place(ctx context.Context, voucherID, userID int64) (Place, error) {
+	p, err := latestPlace(l.db.Read(ctx), voucherID, userID)
+	if err != nil {
+		return p, sqlkit.ReadError(fmt.Sprintf("reading the place of user %d on the waiting list of voucher %d",
+			userID, voucherID), err)
+	}
+	return p, nil
+}
+
+func latestPlace(tx *gorm.DB, voucherID, userID int64) (Place, error) {
+	var rows []placeRow
+	err := tx.Where("voucher_id = ? AND user_id = ?", voucherID, userID).Order("position DESC").Limit(1).
+		Find(&rows).Error
+	switch {
+	case err != nil:
+		return Place{}, err
+	case len(rows) == 0:
+		return Place{}, ErrNoPlace
+	}
+	return shown(tx, rows[0])
+}
+
+// Places returns the user's open places, those of the newest vouchers first, at most limit. order.ErrUnavailable.
+func (l *Ledger) Places(ctx context.Context, userID int64, limit int) ([]Place, error) {
+	const what = "reading a user's places on waiting lists"
+	var rows []placeRow
+	err := l.db.Read(ctx).Where("user_id = ? AND open = 1", userID).Order("voucher_id DESC").Limit(limit).
+		Find(&rows).Error
+	if err != nil {
+		return nil, sqlkit.ReadError(what, err)
+	}
+	places := make([]Place, len(rows))
+	for i, row := range rows {
+		if places[i], err = shown(l.db.Read(ctx), row); err != nil {
+			return nil, sqlkit.ReadError(what, err)
+		}
+	}
+	return places, nil
+}
+
+// shown returns the place with how many wait before it, or until when its invitation stands: the sale's end may have
+// been moved to before its deadline.
+func shown(tx *gorm.DB, row placeRow) (p Place, err error) {
+	p = row.place()
+	switch row.State {
+	case Waiting:
+		p.Ahead, err = waitingBefore(tx, row)
+	case Invited:
+		var sales []struct {
+			EndTime time.Time
+			Paused  bool
+			Status  voucher.Status
+		}
+		err = tx.Table("tb_seckill_voucher s").Select("s.end_time", "s.paused", "v.status").
+			Joins("JOIN tb_voucher v ON v.id = s.voucher_id").Where("s.voucher_id = ?", row.VoucherID).
+			Find(&sales).Error
+		if err == nil && len(sales) > 0 {
+			s := sales[0]
+			p.Paused = s.Paused || s.Status != voucher.OnShelf
+			if s.EndTime.Before(p.Deadline) {
+				p.Deadline = s.EndTime
+			}
+		}
+	default:
+	}
+	return p, err
+}
+
+// waitingBefore counts those who are invited before a place that waits, up to MaxCounted: it reads so many entries of
+// an index.
+func waitingBefore(tx *gorm.DB, row placeRow) (int64, error) {
+	var ahead int64
+	waiting := tx.Model(&placeRow{}).Select("position").Where("voucher_id = ? AND state = ?", row.VoucherID, Waiting)
+	if row.Missed == 0 {
+		waiting = waiting.Where("missed = 0 AND position < ?", row.Position)
+	} else {
+		waiting = waiting.Where("(missed < ? OR missed = ? AND position < ?)", row.Missed, row.Missed, row.Position)
+	}
+	if err := tx.Table("(?) w", waiting.Limit(MaxCounted)).Count(&ahead).Error; err != nil {
+		return 0, fmt.Errorf("counting those who wait: %w", err)
+	}
+	return ahead, nil
+}
+
+// Counts returns how many places a list has in each state. order.ErrUnavailable.
+func (l *Ledger) Counts(ctx context.Context, voucherID int64) (Counts, error) {
+	var rows []struct {
+		State  State
+		Places int64
+	}
+	what := fmt.Sprintf("counting the places of voucher %d", voucherID)
+	err := l.db.Read(ctx).Model(&placeRow{}).Select("state, COUNT(*) AS places").Where("voucher_id = ?", voucherID).
+		Group("state").Find(&rows).Error
+	if err != nil {
+		return Counts{}, sqlkit.ReadError(what, err)
+	}
+	c := Counts{States: make(map[State]int64, len(rows))}
+	for _, row := range rows {
+		c.States[row.State] = row.Places
+	}
+	var kept []int64
+	err = l.db.Read(ctx).Table("tb_seckill_voucher").Where("voucher_id = ?", voucherID).Pluck("kept", &kept).Error
+	if err != nil {
+		return Counts{}, sqlkit.ReadError(what, err)
+	}
+	if len(kept) > 0 {
+		c.Kept = kept[0]
+	}
+	return c, nil
+}
+
+// Sums returns what has become of a sale's places. It walks them by their index, without locks. order.ErrUnavailable.
+func (l *Ledger) Sums(ctx context.Context, voucherID int64) (Sums, error) {
+	var rows []struct {
+		State             State
+		Invited, Accepted bool
+		Places, Missed    int64
+	}
+	err := l.db.Read(ctx).Raw("SELECT state, CASE WHEN invite_time IS NULL THEN 0 ELSE 1 END AS invited, "+
+		"CASE WHEN order_id IS NULL THEN 0 ELSE 1 END AS accepted, COUNT(*) AS places, SUM(missed) AS missed "+
+		"FROM tb_place WHERE voucher_id = ? GROUP BY state, invited, accepted", voucherID).Find(&rows).Error
+	if err != nil {
+		return Sums{}, sqlkit.ReadError(fmt.Sprintf("adding up the waiting list of voucher %d", voucherID), err)
+	}
+	var w Sums
+	for _, row := range rows {
+		w.Joined, w.Missed = w.Joined+row.Places, w.Missed+row.Missed
+		if row.Invited {
+			w.Invited += row.Places
+		}
+		if row.Accepted {
+			w.Accepted += row.Places
+		}
+		switch row.State {
+		case Waiting:
+			w.Waiting += row.Places
+		case Invited, Accepted:
+			w.Open += row.Places
+		case Bought:
+			w.Bought += row.Places
+		case Declined:
+			w.Declined += row.Places
+		default:
+		}
+	}
+	return w, nil
+}
+
+// dueLists is how many lists one look finds.
+const dueLists = 100
+
+// Due returns open lists in which something is due, without a lock. order.ErrUnavailable.
+func (l *Ledger) Due(ctx context.Context) ([]int64, error) {
+	places := func(where string) string {
+		return "EXISTS (SELECT 1 FROM tb_place p WHERE p.voucher_id = l.voucher_id AND " + where + ")"
+	}
+	const stands = "(s.paused = @true OR v.status <> @shelf)"
+	waiting := places("p.state = @waiting")
+	var ids []int64
+	err := l.db.Read(ctx).Raw("SELECT l.voucher_id FROM tb_waiting_list l "+
+		"JOIN tb_seckill_voucher s ON s.voucher_id = l.voucher_id JOIN tb_voucher v ON v.id = l.voucher_id "+
+		"WHERE l.open = @true AND ("+
+		// the sale has ended, or stands still, or does so no more
+		"s.end_time <= @now AND (l.invited > 0 OR "+waiting+") "+
+		"OR "+stands+" <> (l.paused_at IS NOT NULL) "+
+		// a unit for somebody who waits; a window that has passed
+		"OR NOT "+stands+" AND (s.kept - s.accepted > l.invited AND "+waiting+
+		" OR l.invited > 0 AND "+places("p.state = @invited AND p.deadline <= @now")+") "+
+		// an acceptance is decided, or void
+		"OR "+places("p.state = @accepted AND NOT EXISTS (SELECT 1 FROM tb_voucher_operation o "+
+		"WHERE o.voucher_id = p.voucher_id AND o.number = p.operation AND o.state = @pending)")+
+		// nobody waits
+		" OR l.invited = 0 AND (s.kept > s.accepted OR s.accepted = 0) AND NOT "+waiting+
+		") ORDER BY l.voucher_id LIMIT @limit",
+		map[string]any{
+			"true": true, "now": l.db.LedgerClock(), "shelf": voucher.OnShelf, "waiting": Waiting, "invited": Invited,
+			"accepted": Accepted, "pending": sqlkit.OperationPending, "limit": dueLists,
+		}).Find(&ids).Error
+	if err != nil {
+		return nil, sqlkit.ReadError("looking for waiting lists with something due", err)
+	}
+	return ids, nil
+}

@@ -1,0 +1,271 @@
+package waitlist_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"seckill/internal/feature/waitlist"
+	"seckill/internal/order"
+	"seckill/internal/testkit/ledgertest"
+)
+
+// each runs the test on a rig that is told of turns, with so many units sold.
+func each(t *testing.T, units int64, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) { test(t, newRig(t, l, units).hooked()) })
+}
+
+// turnsTold are the hooks' turns in words, since the last time.
+func (r *rig) turnsTold() (told string) {
+	for _, turn := range r.turned {
+		told += fmt.Sprintf("%d %s %d; ", turn.UserID, turn.Kind, turn.Number)
+	}
+	r.turned = nil
+	return told
+}
+
+// A place goes through invitation, acceptance and order; the hooks are told each turn, and commits wake the job.
+func TestTurns(t *testing.T) {
+	each(t, 3, func(t *testing.T, r *rig) {
+		r.join(11, 12, 13)
+		r.says(14, new(true))
+		r.cancel(1)
+		r.cancel(2)
+		if r.woken != 2 {
+			t.Errorf("woken %d times by two cancels", r.woken)
+		}
+		r.turn()
+		r.want("11 invited, 12 invited, 13 waiting, 14 waiting")
+		if _, err := r.accept(11); err != nil {
+			t.Error(err)
+		}
+		r.must(r.leave(12))
+		r.turn()
+		r.want("11 accepted, 12 declined, 13 invited, 14 waiting")
+		r.decide()
+		r.pass(window)
+		r.turn() // 14 has said yes, and comes before 13, who has missed
+		r.want("11 bought, 12 declined, 13 waiting+, 14 accepted")
+		r.decide()
+		r.cancel(3)
+		r.turn()
+		r.pass(window)
+		r.turn()
+		r.want("11 bought, 12 declined, 13 missed++, 14 bought")
+		want := fmt.Sprintf("11 invited 1; 12 invited 1; 11 accepted 2; 12 declined 2; 13 invited 1; 13 missed 2; "+
+			"14 accepted 1; 13 invited 3; 13 missed 4; 0 released %d; ", r.row().LastOperation)
+		if got := r.turnsTold(); got != want {
+			t.Errorf("told %s\nwant %s", got, want)
+		}
+		if s := r.row(); s.Stock != 1 || s.Kept != 0 || s.ListOpen {
+			t.Errorf("nobody waits, and the sale is %+v", s)
+		}
+	})
+}
+
+// The list opens only when Redis has applied every operation: else a unit may be on its way to the public.
+func TestOpening(t *testing.T) {
+	each(t, 2, func(t *testing.T, r *rig) {
+		applied := r.row().LastOperation
+		r.cancel(1) // before anybody waits
+		_, err := r.lists.Join(t.Context(), r.voucher, []waitlist.Joining{{UserID: 11}}, applied)
+		if !errors.Is(err, waitlist.ErrBehind) || r.row().ListOpen {
+			t.Errorf("the list opens while a unit is on its way: %v", err)
+		}
+		if _, err := r.lists.Join(t.Context(), r.voucher, []waitlist.Joining{{UserID: 2}}, applied+1); err != nil ||
+			r.row().ListOpen {
+			t.Errorf("the list opens for a user who has an order: %v", err)
+		}
+		r.join(11)
+		r.cancel(2)
+		if s := r.row(); s.Stock != 1 || s.Kept != 1 {
+			t.Errorf("the sale is %+v", s)
+		}
+		r.end()
+		r.turn()
+		_, err = r.lists.Join(t.Context(), r.voucher, []waitlist.Joining{{UserID: 12}}, r.row().LastOperation)
+		if !errors.Is(err, order.ErrEnded) {
+			t.Errorf("joining an ended sale: %v", err)
+		}
+	})
+}
+
+// A head whose user has an order is refused; thousands of them hold the sale for one transaction at a time only.
+func TestManyRefused(t *testing.T) {
+	each(t, 1, func(t *testing.T, r *rig) {
+		r.join(10)
+		r.Exec(t, "UPDATE tb_place SET state = 5, end_time = create_time WHERE voucher_id = ?", r.voucher)
+		const many = 2600
+		for from := 0; from < many; from += 500 {
+			query := "INSERT INTO tb_place (voucher_id, position, user_id, state, create_time) VALUES "
+			orders := "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time, " +
+				"quantity) VALUES "
+			at := ledgertest.Stored(ledgertest.RecordedAt)
+			for i := from; i < min(from+500, many); i++ {
+				user := 1000 + i
+				query += fmt.Sprintf("(%d, %d, %d, 1, '%s'),", r.voucher, 2+i, user, at)
+				orders += fmt.Sprintf("(%d, %d, %d, 1, 1000, 1, '%s', 1),", 7_000_000+r.voucher*10_000+int64(i), user,
+					r.voucher, at)
+			}
+			r.Exec(t, query[:len(query)-1])
+			r.Exec(t, orders[:len(orders)-1])
+		}
+		r.Exec(t, "UPDATE tb_seckill_voucher SET issued = issued + ? WHERE voucher_id = ?", many, r.voucher)
+		r.Exec(t, "UPDATE tb_waiting_list SET last_position = 5000 WHERE voucher_id = ?", r.voucher)
+		r.join(11)
+		r.cancel(1)
+		first, err := r.lists.Turn(t.Context(), r.voucher, nil)
+		if err != nil || !first.More || first.Refused == 0 || first.Refused >= many {
+			t.Errorf("the first turn: %+v, %v; want a part of %d", first, err, many)
+		}
+		r.turn()
+		if n := r.Number(t, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = ? AND state = 8", r.voucher); n != many {
+			t.Errorf("%d of %d are refused", n, many)
+		}
+		if p, err := r.lists.Place(t.Context(), r.voucher, 11); err != nil || p.State != waitlist.Invited {
+			t.Errorf("the last one: %+v, %v", p, err)
+		}
+		r.Conserved(t, r.voucher)
+	})
+}
+
+// Many accept, decline, join and miss at once, while turns are taken by two instances: one order a unit, and nobody who
+// was invited goes without.
+func TestAllAtOnce(t *testing.T) {
+	const units, users = 12, 36
+	each(t, units, func(t *testing.T, r *rig) {
+		for user := range int64(users) {
+			r.join(100 + user)
+		}
+		var acting sync.WaitGroup
+		for user := int64(1); user <= units; user++ {
+			acting.Go(func() { r.cancel(user) })
+		}
+		stop := make(chan struct{})
+		var turning sync.WaitGroup
+		for range 2 {
+			turning.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						r.must(r.turns.Take(t.Context(), r.voucher))
+					}
+				}
+			})
+		}
+		for user := range int64(users) {
+			acting.Go(func() {
+				for range 200 {
+					p, err := r.lists.Place(t.Context(), r.voucher, 100+user)
+					switch {
+					case err != nil || !p.State.Open():
+						return
+					case p.State == waitlist.Invited && user%3 == 0:
+						r.must(r.leave(100 + user))
+					case p.State == waitlist.Invited:
+						if got, err := r.accept(100 + user); err != nil || got.State != waitlist.Accepted {
+							t.Errorf("user %d was invited, accepts, and is %s, %v", 100+user, got.State, err)
+						}
+						return
+					}
+					time.Sleep(time.Millisecond) // as a page asks for news
+				}
+			})
+		}
+		acting.Wait()
+		close(stop)
+		turning.Wait()
+		r.decide()
+		r.turn()
+		r.Conserved(t, r.voucher)
+		if s := r.row(); s.Stock != 0 {
+			t.Errorf("%d units reached the public while somebody waited", s.Stock)
+		}
+		late := r.Number(t, "SELECT COUNT(*) FROM tb_place a JOIN tb_place b ON b.voucher_id = a.voucher_id AND "+
+			"b.position > a.position WHERE a.voucher_id = ? AND a.state = 1 AND a.turns = 0 AND b.turns > 0", r.voucher)
+		if late != 0 {
+			t.Errorf("%d places wait, and the turn of a later one has come", late)
+		}
+	})
+}
+
+// Joining again gives the same place with how many wait before it; a place that has missed is behind the others.
+func TestAhead(t *testing.T) {
+	each(t, 1, func(t *testing.T, r *rig) {
+		r.join(11, 12, 13)
+		r.cancel(1)
+		r.turn()
+		r.pass(window)
+		r.turn()
+		r.want("11 waiting+, 12 invited, 13 waiting")
+		for user, want := range map[int64]int64{11: 1, 13: 0} {
+			p, err := r.lists.Place(t.Context(), r.voucher, user)
+			again, errAgain := r.lists.Join(t.Context(), r.voucher, []waitlist.Joining{{UserID: user}}, 0)
+			if err != nil || errAgain != nil || p.Ahead != want || again[user].Ahead != want {
+				t.Errorf("user %d: %+v, %v; joined again %+v, %v; want %d ahead", user, p, err, again[user], errAgain,
+					want)
+			}
+		}
+		joined, err := r.lists.Join(t.Context(), r.voucher, []waitlist.Joining{{UserID: 14}}, 0)
+		if err != nil || joined[14].Ahead != 1 {
+			t.Errorf("who joins waits behind %d, %v; want 1: the one who has missed is behind", joined[14].Ahead, err)
+		}
+	})
+}
+
+// An invitation stands until the sale's end at most, and says when the sale stands still; sums and counts add up.
+func TestPlacesAreShown(t *testing.T) {
+	each(t, 2, func(t *testing.T, r *rig) {
+		r.join(11, 12)
+		r.cancel(1)
+		r.turn()
+		end := ledgertest.StartTime.Add(10 * time.Second).Truncate(time.Millisecond).UTC()
+		r.Exec(t, "UPDATE tb_seckill_voucher SET end_time = ? WHERE voucher_id = ?", ledgertest.Stored(end), r.voucher)
+		r.pause(true)
+		r.Exec(t, "UPDATE tb_seckill_voucher SET end_time = ? WHERE voucher_id = ?", ledgertest.Stored(end), r.voucher)
+		p, err := r.lists.Place(t.Context(), r.voucher, 11)
+		if err != nil || !p.Deadline.Equal(end) || !p.Paused {
+			t.Errorf("%+v, %v; want it paused, and until %s", p, err, end)
+		}
+		open, err := r.lists.Places(t.Context(), 12, 10)
+		if err != nil || len(open) == 0 || open[0].State != waitlist.Waiting {
+			t.Errorf("open places: %+v, %v", open, err)
+		}
+		sums, err := r.lists.Sums(t.Context(), r.voucher)
+		if want := (waitlist.Sums{Joined: 2, Waiting: 1, Invited: 1, Open: 1}); err != nil || sums != want {
+			t.Errorf("sums %+v, %v; want %+v", sums, err, want)
+		}
+		counts, err := r.lists.Counts(t.Context(), r.voucher)
+		if err != nil || counts.Kept != 1 || counts.States[waitlist.Invited] != 1 ||
+			counts.States[waitlist.Waiting] != 1 {
+			t.Errorf("counts %+v, %v", counts, err)
+		}
+		_, lines, err := r.lists.Figures(t.Context(), r.shown())
+		if err != nil || len(lines) != 8 || lines[2] != [2]string{"waitlist_invited", "1"} {
+			t.Errorf("figures %v, %v", lines, err)
+		}
+	})
+}
+
+// BenchmarkJoin is how many join a list of one ledger.
+func BenchmarkJoin(b *testing.B) {
+	l := ledgertest.OpenMySQL(b, ledgertest.MigratedMySQL(b))
+	r := newRig(b, l, 1)
+	r.join(1_000_000)
+	user := int64(2_000_000)
+	for b.Loop() {
+		joining := make([]waitlist.Joining, 500)
+		for i := range joining {
+			user++
+			joining[i].UserID = user
+		}
+		_, err := r.lists.Join(b.Context(), r.voucher, joining, 0)
+		r.must(err)
+	}
+	b.ReportMetric(float64(b.N)*500/b.Elapsed().Seconds(), "joins/s")
+}

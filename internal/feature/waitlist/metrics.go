@@ -1,0 +1,100 @@
+package waitlist
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"seckill/internal/kit/metric"
+	"seckill/internal/order"
+)
+
+const subsystem = "waitlist"
+
+// Metrics counts what happens on waiting lists.
+type Metrics struct {
+	joins    *prometheus.CounterVec
+	turns    *prometheus.CounterVec
+	released prometheus.Counter
+	failures prometheus.Counter
+	seconds  prometheus.Histogram
+}
+
+var _ Observer = (*Metrics)(nil)
+
+// NewMetrics returns metrics that are not registered.
+func NewMetrics() *Metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: metric.Namespace, Subsystem: subsystem, Name: name, Help: help,
+		})
+	}
+	m := &Metrics{
+		joins: metric.Counters(subsystem, "joins_total",
+			"Requests to join a waiting list, by what became of them.", "result"),
+		turns: metric.Counters(subsystem, "turns_total",
+			"Places on waiting lists whose turn came, and what became of it; accepted: by their users, standing: as "+
+				"they had said yes before, asked_again: about whom Redis was asked again.", "result"),
+		released: counter("released_units_total", "Kept units that were put on sale, as nobody waited for them."),
+		failures: counter("turn_failures_total", "Turns of waiting lists that failed."),
+		seconds: metric.Histogram(subsystem, "turn_duration_seconds",
+			"Time of one turn of a waiting list that found something to do.", metric.Seconds()),
+	}
+	for _, result := range []string{
+		"invited", "accepted", "standing", "declined", "missed", "bought", "refused", "asked_again", "over",
+	} {
+		m.turns.WithLabelValues(result)
+	}
+	return m
+}
+
+// Collectors returns what is to be registered.
+func (m *Metrics) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.joins, m.turns, m.released, m.failures, m.seconds}
+}
+
+// Joined implements Observer.
+func (m *Metrics) Joined(err error) { m.joins.WithLabelValues(joinResult(err)).Inc() }
+
+// joinResult names what became of a request to join.
+func joinResult(err error) string {
+	_, bought := errors.AsType[*order.AlreadyBoughtError](err)
+	switch {
+	case err == nil:
+		return "joined"
+	case bought:
+		return "already_bought"
+	case errors.Is(err, ErrOnSale):
+		return "on_sale"
+	case errors.Is(err, order.ErrUnavailable):
+		return "unavailable"
+	default:
+		return "refused"
+	}
+}
+
+// Answered implements Observer.
+func (m *Metrics) Answered(accepted bool) {
+	result := "declined"
+	if accepted {
+		result = "accepted"
+	}
+	m.turns.WithLabelValues(result).Inc()
+}
+
+// Turned implements Observer.
+func (m *Metrics) Turned(p Pass, took time.Duration, err error) {
+	for result, n := range map[string]int64{
+		"invited": p.Invited, "standing": p.Accepted, "missed": p.Missed, "bought": p.Bought, "refused": p.Refused,
+		"asked_again": p.Again, "over": p.Over,
+	} {
+		m.turns.WithLabelValues(result).Add(float64(n))
+	}
+	m.released.Add(float64(p.Released))
+	if err != nil {
+		m.failures.Inc()
+		return
+	}
+	m.seconds.Observe(took.Seconds())
+}

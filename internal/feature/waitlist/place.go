@@ -1,0 +1,114 @@
+package waitlist
+
+import (
+	"errors"
+	"time"
+)
+
+// MaxMissed is how many invitations a place may miss in a row: with the last one it ends.
+const MaxMissed = 2
+
+// MaxCounted is up to how many places ahead of one are counted.
+const MaxCounted = 1000
+
+// Errors of this package, which rules.go maps to answers.
+var (
+	// ErrNoList: the sale has no waiting list.
+	ErrNoList = errors.New("the sale has no waiting list")
+	// ErrOnSale: there are units that anybody can buy, or, when one has just come back, in a second
+	// (order.ReturnDelay).
+	ErrOnSale = errors.New("the sale is not sold out")
+	// ErrNoPlace: the user has no place on the list.
+	ErrNoPlace = errors.New("the user has no place on the waiting list")
+	// ErrNotInvited: the user's place is not invited: it waits still, or its window has passed, or it has ended.
+	ErrNotInvited = errors.New("the place is not invited")
+	// ErrAccepted: the invitation is accepted, so that the place cannot be left any more: the order that it makes can
+	// be cancelled.
+	ErrAccepted = errors.New("the invitation is accepted")
+)
+
+// State is where a place is. Its numbers are the ones stored.
+type State int8
+
+// The states of a place. The first three are open: a user has one open place of a sale at most.
+const (
+	Waiting  State = 1
+	Invited  State = 2 // a unit is kept for its user, until the deadline
+	Accepted State = 3 // its user takes the unit, and Redis is asked whether they have no other order
+	Bought   State = 4 // it has become an order
+	Left     State = 5 // its user gave it up before their turn
+	Declined State = 6 // its user gave up an invitation
+	Missed   State = 7 // MaxMissed windows have passed
+	Refused  State = 8 // its user has another order
+	Over     State = 9 // the sale ended
+)
+
+// String returns the state's name as it is shown.
+func (s State) String() string {
+	if s < Waiting || s > Over {
+		return "unknown"
+	}
+	return [...]string{
+		"", "waiting", "invited", "accepted", "bought", "left", "declined", "missed", "refused", "over",
+	}[s]
+}
+
+// Open reports whether a unit may still become the user's by it.
+func (s State) Open() bool { return s >= Waiting && s <= Accepted }
+
+// Place is a user's place on the waiting list of a sale.
+type Place struct {
+	VoucherID int64
+	UserID    int64
+	Position  int64 // in the order of joining; two users never have the same one
+	State     State
+	Standing  bool  // it is accepted as soon as its turn comes
+	Claimed   bool  // its unit was claimed before guards: it was accepted, or its user has once said yes beforehand
+	Missed    int64 // how many invitations it has missed
+	// Ahead is how many wait before it, up to MaxCounted; set for places that wait. Those who are invited are not
+	// among them.
+	Ahead     int64
+	JoinedAt  time.Time
+	InvitedAt time.Time // the last time; zero: never
+	Deadline  time.Time // until when that invitation may be accepted, exclusive
+	Paused    bool      // the sale stands still, and so does the time until the deadline
+	OrderID   int64     // that accepting it makes; 0 before
+	EndedAt   time.Time
+}
+
+// Counts is how many places a list has in each state, and how many units are kept for them.
+type Counts struct {
+	States map[State]int64
+	Kept   int64
+}
+
+// Sums is what has become of a sale's places.
+type Sums struct {
+	Joined   int64 // all places
+	Waiting  int64 // waiting now
+	Invited  int64 // were invited once at least
+	Open     int64 // are invited now, or have accepted and are not decided
+	Accepted int64 // accepted, also with a standing yes
+	Bought   int64 // became an order
+	Declined int64 // gave up an invitation
+	Missed   int64 // invitations, not places, whose window passed
+}
+
+// Pass is what one turn of a list's job has changed.
+type Pass struct {
+	Invited, Accepted, Missed int64 // places; Accepted: with a standing yes
+	Bought, Refused           int64 // decided acceptances, and places whose owner has an order
+	Again                     int64 // acceptances about which Redis is asked again
+	Over                      int64
+	Released                  int64 // units put on sale, as nobody waits
+	// NeedsIDs: places with a standing yes wait for order ids.
+	NeedsIDs bool
+	// More: the turn was cut short, and more is due.
+	More bool
+}
+
+// Asks reports whether there are new operations to be applied to Redis.
+func (p Pass) Asks() bool { return p.Accepted+p.Again+p.Released > 0 }
+
+// changed reports whether it has changed anything.
+func (p Pass) changed() bool { return p != Pass{} }

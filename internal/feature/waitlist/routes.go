@@ -1,0 +1,241 @@
+package waitlist
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/param"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// Service is what users and admins do with waiting lists: *Waitlists. Everywhere order.ErrUnavailable may come back.
+type Service interface {
+	// Join gives the user a place, or the one that they have. voucher.ErrNotSeckill, voucher.ErrOffShelf, ErrNoList,
+	// ErrOnSale, *order.AlreadyBoughtError, order.ErrPaused, order.ErrNotStarted, order.ErrEnded.
+	Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error)
+	// Accept accepts the user's invitation; first: this call did. voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace,
+	// ErrNotInvited.
+	Accept(ctx context.Context, userID int64, v voucher.Voucher) (p Place, first bool, err error)
+	// Leave gives up the user's place and its invitation. voucher.ErrNotFound, voucher.ErrNotSeckill, ErrNoPlace,
+	// ErrAccepted.
+	Leave(ctx context.Context, userID, voucherID int64) (Place, error)
+	// Place returns the user's open place, or their latest. ErrNoPlace.
+	Place(ctx context.Context, userID, voucherID int64) (Place, error)
+	// Places returns the user's open places.
+	Places(ctx context.Context, userID int64) ([]Place, error)
+	// Counts returns how many places a voucher's list has in each state. voucher.ErrNotSeckill, ErrNoList.
+	Counts(ctx context.Context, v voucher.Voucher) (Counts, error)
+}
+
+// Doors are what stands before the routes of a sale.
+type Doors struct {
+	// Find returns a voucher, or voucher.ErrNotFound.
+	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
+	Gate httpkit.Gatekeeper // nil: no sale has guards
+	Now  func() time.Time
+}
+
+// Routes are those of waiting lists. What guards a purchase guards joining and accepting, too.
+func Routes(lists Service, doors Doors) []httpkit.Route {
+	h := handlers{lists, doors}
+	return []httpkit.Route{
+		httpkit.Owning("POST /voucher/:id/waitlist", h.join, httpkit.Limited, httpkit.Query("standing")),
+		httpkit.Owning("GET /voucher/:id/waitlist", h.show),
+		httpkit.Buying("POST /voucher/:id/waitlist/accept", h.accept, httpkit.Limited),
+		httpkit.Owning("POST /voucher/:id/waitlist/leave", h.leave),
+		httpkit.Owning("GET /waitlist", h.list),
+		httpkit.Admin("GET /admin/voucher/:id/waitlist", h.count),
+	}
+}
+
+type handlers struct {
+	lists Service
+	doors Doors
+}
+
+// enter returns the voucher in the path, if its guards let the caller in; a hidden one is not there.
+func (h handlers) enter(c *gin.Context, who httpkit.Identity) (voucher.Voucher, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(badID); err != nil {
+		return voucher.Voucher{}, err
+	}
+	v, err := h.doors.Find(c.Request.Context(), id)
+	if err == nil && v.Hidden(h.doors.Now()) {
+		err = voucher.ErrNotFound
+	}
+	if err == nil && h.guarded(v) {
+		err = h.doors.Gate.Enter(c, who, v)
+	}
+	return v, err
+}
+
+func (h handlers) guarded(v voucher.Voucher) bool {
+	return h.doors.Gate != nil && v.Sale != nil && v.Sale.Guards != nil
+}
+
+// join answers POST /voucher/:id/waitlist: 201, also where the user has a place already. Saying yes beforehand claims a
+// unit.
+func (h handlers) join(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	values, badQuery := param.ParseQuery(c.Request)
+	standing, badFlag := values.Flag("standing")
+	if err := invalid.Join(badQuery, badFlag); err != nil {
+		return httpkit.Answer{}, err
+	}
+	v, err := h.enter(c, who)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	says := &standing
+	if _, said := values["standing"]; !said {
+		says = nil
+	}
+	finish := func(httpkit.Outcome) {}
+	if standing {
+		if finish, err = h.claim(c, who, v); err != nil {
+			return httpkit.Answer{}, err
+		}
+	}
+	p, err := h.lists.Join(c.Request.Context(), who.UserID, v, says)
+	if err == nil && p.Standing {
+		finish(httpkit.Won)
+	} else {
+		finish(httpkit.Refused)
+	}
+	return placeAnswer(http.StatusCreated, p, err)
+}
+
+// accept answers POST /voucher/:id/waitlist/accept: 201 once the order is made, 202 while it is not decided.
+func (h handlers) accept(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	v, err := h.enter(c, who)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	finish, err := h.claim(c, who, v)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	p, first, err := h.lists.Accept(c.Request.Context(), who.UserID, v)
+	finish(outcomeOf(first, err))
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	return acceptedAnswer(p)
+}
+
+// claim reserves a unit before guards until finish is called with what became of it. It reserves none for a place
+// whose unit is claimed.
+func (h handlers) claim(
+	c *gin.Context, who httpkit.Identity, v voucher.Voucher,
+) (finish func(httpkit.Outcome), err error) {
+	none := func(httpkit.Outcome) {}
+	if !h.guarded(v) {
+		return none, nil
+	}
+	p, err := h.lists.Place(c.Request.Context(), who.UserID, v.ID)
+	switch {
+	case err != nil && !errors.Is(err, ErrNoPlace):
+		return nil, err
+	case p.Claimed && (p.State.Open() || p.State == Bought):
+		return none, nil
+	default:
+		return h.doors.Gate.Reserve(c, who, v, 1)
+	}
+}
+
+// outcomeOf returns what became of the unit of an acceptance. It is won at once: Redis only refuses it if the user has
+// another order.
+func outcomeOf(first bool, err error) httpkit.Outcome {
+	switch {
+	case err == nil && first:
+		return httpkit.Won
+	case err == nil, errors.Is(err, ErrNoPlace), errors.Is(err, ErrNotInvited), errors.Is(err, order.ErrPaused),
+		errors.Is(err, voucher.ErrOffShelf):
+		return httpkit.Refused
+	default: // the transaction may have been committed
+		return httpkit.Unknown
+	}
+}
+
+func acceptedAnswer(p Place) (httpkit.Answer, error) {
+	status := http.StatusAccepted
+	switch p.State {
+	case Accepted:
+	case Bought:
+		status = http.StatusCreated
+	default: // they have another order
+		return httpkit.Answer{}, ErrNotInvited
+	}
+	return httpkit.Answer{
+		Status: status, Location: "/order/" + strconv.FormatInt(p.OrderID, 10),
+		Envelope: httpkit.Envelope{Data: view(p)},
+	}, nil
+}
+
+// leave answers POST /voucher/:id/waitlist/leave. Without a place the answer is the same for every voucher, and for
+// none: it does not tell that there is a hidden one.
+func (h handlers) leave(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(badID); err != nil {
+		return httpkit.Answer{}, err
+	}
+	p, err := h.lists.Leave(c.Request.Context(), who.UserID, id)
+	if errors.Is(err, voucher.ErrNotSeckill) || errors.Is(err, voucher.ErrNotFound) {
+		err = ErrNoPlace
+	}
+	return placeAnswer(http.StatusOK, p, err)
+}
+
+// show answers GET /voucher/:id/waitlist.
+func (h handlers) show(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(badID); err != nil {
+		return httpkit.Answer{}, err
+	}
+	p, err := h.lists.Place(c.Request.Context(), who.UserID, id)
+	return placeAnswer(http.StatusOK, p, err)
+}
+
+// list answers GET /waitlist: the caller's open places.
+func (h handlers) list(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	places, err := h.lists.Places(c.Request.Context(), who.UserID)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	views := make([]placeJSON, len(places))
+	for i, p := range places {
+		views[i] = view(p)
+	}
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views}}, nil
+}
+
+// count answers GET /admin/voucher/:id/waitlist.
+func (h handlers) count(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(badID); err != nil {
+		return httpkit.Answer{}, err
+	}
+	v, err := h.doors.Find(c.Request.Context(), id)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	n, err := h.lists.Counts(c.Request.Context(), v)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: countsView(id, n)}}, nil
+}
+
+func placeAnswer(status int, p Place, err error) (httpkit.Answer, error) {
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: view(p)}}, nil
+}

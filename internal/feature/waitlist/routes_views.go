@@ -1,0 +1,123 @@
+package waitlist
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/voucher"
+)
+
+// placeJSON is a place as its user sees it. Positions are not shown: they tell how many have joined.
+type placeJSON struct {
+	VoucherID    int64      `json:"voucherId"`
+	State        string     `json:"state"`
+	Standing     bool       `json:"standing"`            // while it is open
+	Missed       int64      `json:"missed"`              // invitations
+	Ahead        *int64     `json:"ahead,omitempty"`     // while it waits
+	AheadMore    bool       `json:"aheadMore,omitempty"` // there are that many or more
+	JoinTime     *time.Time `json:"joinTime"`
+	InviteTime   *time.Time `json:"inviteTime,omitempty"`
+	AcceptBefore *time.Time `json:"acceptBefore,omitempty"` // while it is invited
+	Paused       bool       `json:"paused,omitempty"`       // acceptBefore moves on
+	OrderID      string     `json:"orderId,omitempty"`
+	EndTime      *time.Time `json:"endTime,omitempty"`
+	AskAgain     int64      `json:"askAgainSeconds,omitempty"` // while it is open
+}
+
+func view(p Place) placeJSON {
+	v := placeJSON{
+		VoucherID: p.VoucherID, State: p.State.String(), Standing: p.Standing && p.State.Open(), Missed: p.Missed,
+		JoinTime: httpkit.TimeView(p.JoinedAt), InviteTime: httpkit.TimeView(p.InvitedAt),
+		EndTime: httpkit.TimeView(p.EndedAt), AskAgain: askAgain(p),
+	}
+	switch p.State {
+	case Waiting:
+		v.Ahead, v.AheadMore = &p.Ahead, p.Ahead >= MaxCounted
+	case Invited:
+		v.AcceptBefore, v.Paused = httpkit.TimeView(p.Deadline), p.Paused
+	case Accepted, Bought:
+		v.OrderID = strconv.FormatInt(p.OrderID, 10)
+	default:
+	}
+	return v
+}
+
+// askAgain is after how many seconds it makes sense to ask for a place again: soon at the head of the list, once a
+// minute far behind it, so that 100,000 who wait ask 1,700 times a second together.
+func askAgain(p Place) int64 {
+	const soon, perSecond, late = 2, 10, 60
+	switch {
+	case !p.State.Open():
+		return 0
+	case p.State != Waiting:
+		return soon
+	default:
+		return min(soon+p.Ahead/perSecond, late)
+	}
+}
+
+// countsJSON is how many places a list has in each state, and how many units are kept for them.
+type countsJSON struct {
+	VoucherID int64 `json:"voucherId"`
+	Kept      int64 `json:"kept"`
+	Waiting   int64 `json:"waiting"`
+	Invited   int64 `json:"invited"`
+	Accepted  int64 `json:"accepted"`
+	Bought    int64 `json:"bought"`
+	Left      int64 `json:"left"`
+	Declined  int64 `json:"declined"`
+	Missed    int64 `json:"missed"`
+	Refused   int64 `json:"refused"`
+	Over      int64 `json:"over"`
+}
+
+func countsView(voucherID int64, n Counts) countsJSON {
+	of := n.States
+	return countsJSON{
+		VoucherID: voucherID, Kept: n.Kept, Waiting: of[Waiting], Invited: of[Invited], Accepted: of[Accepted],
+		Bought: of[Bought], Left: of[Left], Declined: of[Declined], Missed: of[Missed], Refused: of[Refused],
+		Over: of[Over],
+	}
+}
+
+// sumsJSON is what has become of the places of a list: Sums says what each number is.
+type sumsJSON struct {
+	Joined   int64 `json:"joined"`
+	Waiting  int64 `json:"waiting"`
+	Invited  int64 `json:"invited"`
+	Open     int64 `json:"open"`
+	Accepted int64 `json:"accepted"`
+	Bought   int64 `json:"bought"`
+	Declined int64 `json:"declined"`
+	Missed   int64 `json:"missed"`
+}
+
+// Figures returns what the report shows of a sale's waiting list: as JSON, and as lines of a CSV; nothing of a voucher
+// without one. order.ErrUnavailable.
+func (l *Ledger) Figures(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error) {
+	if v.Sale == nil || !v.Sale.HasWaitlist() {
+		return nil, nil, nil
+	}
+	w, err := l.Sums(ctx, v.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range []struct {
+		name string
+		n    int64
+	}{
+		{"joined", w.Joined},
+		{"waiting", w.Waiting},
+		{"invited", w.Invited},
+		{"open", w.Open},
+		{"accepted", w.Accepted},
+		{"bought", w.Bought},
+		{"declined", w.Declined},
+		{"missed", w.Missed},
+	} {
+		lines = append(lines, [2]string{"waitlist_" + f.name, strconv.FormatInt(f.n, 10)})
+	}
+	return sumsJSON(w), lines, nil
+}

@@ -1,0 +1,79 @@
+package waitlist
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"seckill/internal/order"
+)
+
+// turnTimeout is how long one transaction of a list may take: one whose rows are locked does not stop the others.
+const turnTimeout = 6 * time.Second
+
+// TurnLedger is what Turns need of the ledger: *Ledger.
+type TurnLedger interface {
+	// Turn does what is due in one list, as much of it as one transaction takes. ids are order ids for places with a
+	// standing yes. order.ErrUnavailable.
+	Turn(ctx context.Context, voucherID int64, ids []int64) (Pass, error)
+	// Due returns open lists in which something is due, without a lock. order.ErrUnavailable.
+	Due(ctx context.Context) ([]int64, error)
+}
+
+// Observer is told what happens on waiting lists, for metrics. Its methods must not block.
+type Observer interface {
+	// Joined: a request to join was answered; err is nil for a place.
+	Joined(err error)
+	// Answered: an invitation was accepted, or declined.
+	Answered(accepted bool)
+	// Turned: one turn of a list changed so much, or failed with err.
+	Turned(p Pass, took time.Duration, err error)
+}
+
+// Turns take the turns of lists, one after the other: a turn is what one transaction does.
+type Turns struct {
+	ledger   TurnLedger
+	ids      order.IDs
+	outbox   order.FlushRequester
+	observer Observer
+}
+
+// NewTurns returns the turns of a ledger's lists.
+func NewTurns(ledger TurnLedger, ids order.IDs, outbox order.FlushRequester, observer Observer) *Turns {
+	return &Turns{ledger, ids, outbox, observer}
+}
+
+// Take takes turns of one list until nothing is due. order.ErrUnavailable.
+func (t *Turns) Take(ctx context.Context, voucherID int64) error {
+	var ids []int64
+	for {
+		start := time.Now()
+		pass, err := t.turn(ctx, voucherID, ids)
+		if err != nil || pass.changed() {
+			t.observer.Turned(pass, time.Since(start), err)
+		}
+		if err != nil {
+			return err
+		}
+		if pass.Asks() {
+			t.outbox.RequestFlush(voucherID)
+		}
+		if !pass.More && !pass.NeedsIDs {
+			return nil
+		}
+		ids = ids[:0]
+		for len(ids) < turnPlaces && pass.NeedsIDs {
+			id, err := t.ids.Next(ctx)
+			if err != nil {
+				return fmt.Errorf("order ids for those who have said yes: %w", err)
+			}
+			ids = append(ids, id)
+		}
+	}
+}
+
+func (t *Turns) turn(ctx context.Context, voucherID int64, ids []int64) (Pass, error) {
+	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
+	defer cancel()
+	return t.ledger.Turn(ctx, voucherID, ids)
+}

@@ -1,0 +1,217 @@
+package waiting
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"seckill/internal/feature/waitlist"
+	"seckill/internal/order"
+	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/testkit/ledgertest"
+	"seckill/internal/voucher"
+)
+
+const (
+	waiting, units = 20_000, 270
+	// window is three seconds instead of the half minute that a sale has at least.
+	window = 3 * time.Second
+	idle   = 5 * time.Second // how long nothing happens, to see what that costs
+)
+
+// crowd says how those who wait behave: so many of a hundred accept at once, and so many decline; the others sleep, of
+// whom standing percent have said yes beforehand.
+type crowd struct{ accept, decline, standing int64 }
+
+// BenchmarkWaiting has 270 units come back to 20,000 who wait, under the feature's own job on a real ledger. Redis is
+// played: it gives each acceptance its order at once. Use -benchtime=1x.
+func BenchmarkWaiting(b *testing.B) {
+	for name, c := range map[string]crowd{
+		"thirds":                  {33, 33, 0},
+		"90-asleep":               {5, 5, 0},
+		"90-asleep-half-said-yes": {5, 5, 50},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				open(b).live(b, c)
+			}
+		})
+	}
+}
+
+// list is a sold-out sale with 20,000 who wait.
+type list struct {
+	*sqlstore.Store
+
+	lists   *waitlist.Ledger
+	turns   *waitlist.Turns
+	job     *waitlist.Job
+	voucher voucher.Voucher
+	claims  []order.Claim
+
+	mu     sync.Mutex
+	nextID int64
+}
+
+// Next implements order.IDs.
+func (l *list) Next(context.Context) (int64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.nextID++
+	return 1<<50 + l.nextID, nil
+}
+
+// RequestFlush implements order.FlushRequester; operations are completed by decide.
+func (*list) RequestFlush(int64) {}
+
+func open(b *testing.B) *list {
+	b.Helper()
+	store, err := sqlstore.OpenMySQL(b.Context(), ledgertest.MigratedMySQL(b), ledgertest.Limits())
+	must(b, err)
+	b.Cleanup(func() { must(b, store.Close()) })
+	l := &list{Store: store, lists: waitlist.NewLedger(store.DB(), store.KeptUnits())}
+	metrics := waitlist.NewMetrics()
+	l.turns = waitlist.NewTurns(l.lists, l, l, metrics)
+	l.job = waitlist.NewJob(l.turns, l.lists, slog.New(slog.DiscardHandler))
+	store.Use(sqlkit.Hook{Feature: "waitlist", Kept: l.job.Wake, Promised: waitlist.Promised})
+	v := ledgertest.Draft()
+	v.Kind = voucher.Seckill
+	v.Sale = &voucher.Sale{
+		Stock: units, Issued: units, Begin: time.Now().Add(-time.Hour), End: time.Now().Add(time.Hour),
+		InviteWindow: window,
+	}
+	must(b, store.CreateVoucher(b.Context(), &v, ledgertest.Admin))
+	_, err = store.RaiseEpoch(b.Context(), v.ID, 0)
+	must(b, err)
+	l.voucher, l.claims = v, ledgertest.Claims(v.ID, 1, units)
+	must(b, store.Insert(b.Context(), l.claims))
+	return l
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// live has all join, the units come back, and each user do what the crowd does, until all units are somebody's.
+func (l *list) live(b *testing.B, c crowd) {
+	b.Helper()
+	began := time.Now()
+	for from := int64(0); from < waiting; from += 500 {
+		joining := make([]waitlist.Joining, 500)
+		for i := range joining {
+			user := 1000 + from + int64(i)
+			yes := user%100 >= c.accept+c.decline && (user/100)%100 < c.standing
+			joining[i] = waitlist.Joining{UserID: user, Standing: &yes}
+		}
+		_, err := l.lists.Join(b.Context(), l.voucher.ID, joining, 0)
+		must(b, err)
+	}
+	b.ReportMetric(waiting/time.Since(began).Seconds(), "joins/s")
+	working, stop := context.WithCancel(b.Context())
+	var job sync.WaitGroup
+	job.Go(func() { _ = l.job.Run(working) }) // it always returns nil
+	defer job.Wait()
+	defer stop()
+	before := processor(b)
+	time.Sleep(idle) // it is what is measured
+	b.ReportMetric(100*(processor(b)-before).Seconds()/idle.Seconds(), "idle-%-of-a-processor")
+
+	returned := time.Now()
+	for _, claim := range l.claims {
+		_, err := l.Transition(b.Context(), claim.OrderID, claim.UserID, order.Cancel, order.Owner)
+		must(b, err)
+	}
+	var sold []time.Duration
+	answered, public, late := map[int64]bool{}, int64(0), 0
+	for len(sold) < units && time.Since(returned) < 10*time.Minute {
+		for _, user := range l.invited(b, answered) {
+			switch kind := user % 100; {
+			case kind < c.accept:
+				id, _ := l.Next(b.Context())
+				_, err := l.lists.Accept(b.Context(), l.voucher, user, id)
+				if errors.Is(err, waitlist.ErrNotInvited) { // the machine was too slow for so short a window
+					late++
+					delete(answered, user)
+					continue
+				}
+				must(b, err)
+			case kind < c.accept+c.decline:
+				_, err := l.lists.Leave(b.Context(), l.voucher.ID, user)
+				must(b, err)
+				l.job.Wake(l.voucher.ID)
+			}
+		}
+		for range l.decide(b) {
+			sold = append(sold, time.Since(returned))
+		}
+		v, err := l.Voucher(b.Context(), l.voucher.ID)
+		must(b, err)
+		public = max(public, v.Sale.Stock)
+	}
+	slices.Sort(sold)
+	if len(sold) != units {
+		b.Errorf("%d of %d units are somebody's", len(sold), units)
+	}
+	b.ReportMetric(float64(public), "units-on-sale")
+	b.ReportMetric(float64(late), "answered-late")
+	b.ReportMetric(float64(l.passedOver(b)), "passed-over")
+	b.ReportMetric(sold[len(sold)/2].Seconds(), "sold-p50-s")
+	b.ReportMetric(sold[len(sold)*99/100].Seconds(), "sold-p99-s")
+}
+
+// invited returns who is invited and was not asked yet. A place that missed and is invited again sleeps on.
+func (l *list) invited(b *testing.B, asked map[int64]bool) (users []int64) {
+	b.Helper()
+	var all []int64
+	must(b, l.DB().Read(b.Context()).Table("tb_place").Where("voucher_id = ? AND state = ?", l.voucher.ID,
+		waitlist.Invited).Order("position").Pluck("user_id", &all).Error)
+	for _, user := range all {
+		if !asked[user] {
+			asked[user] = true
+			users = append(users, user)
+		}
+	}
+	return users
+}
+
+// decide completes what is pending, as Redis would, and returns the acceptances.
+func (l *list) decide(b *testing.B) (accepted []order.Operation) {
+	b.Helper()
+	ops, _, err := l.Pending(b.Context(), l.voucher.ID, order.MaxOperations)
+	must(b, err)
+	results := make([]order.OperationResult, len(ops))
+	for i, op := range ops {
+		results[i] = order.OperationResult{Number: op.Number, Taken: true}
+		if op.Kind == order.Acceptance {
+			accepted = append(accepted, op)
+		}
+	}
+	must(b, l.CompleteOperations(b.Context(), l.voucher.ID, results))
+	return accepted
+}
+
+// passedOver counts places whose turn has not come, before one whose turn has.
+func (l *list) passedOver(b *testing.B) (n int64) {
+	b.Helper()
+	must(b, l.DB().Read(b.Context()).Raw("SELECT COUNT(*) AS n FROM tb_place WHERE voucher_id = ? AND state = ? "+
+		"AND turns = 0 AND position < (SELECT MAX(position) FROM tb_place WHERE voucher_id = ? AND turns > 0)",
+		l.voucher.ID, waitlist.Waiting, l.voucher.ID).Find(&n).Error)
+	return n
+}
+
+// processor returns how much processor time this process has used.
+func processor(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
