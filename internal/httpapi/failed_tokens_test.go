@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"net/netip"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -46,5 +47,26 @@ func TestStrangersTakeNoPermits(t *testing.T) {
 	full()
 	if loads := a.cfg.InFlight.Loads(); loads[bulkhead.Unnamed].InUse != 0 {
 		t.Errorf("%+v", loads)
+	}
+}
+
+// BenchmarkFailedTokens is what a buyer pays for the budgets of bad tokens: while none is spent, and while some is.
+func BenchmarkFailedTokens(b *testing.B) {
+	of := func(i int64) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}) }
+	for name, strangers := range map[string]int{"none is spent": 0, "some is": 2 * failedTokensAtOnce} {
+		b.Run(name, func(b *testing.B) {
+			f := newFailedTokens(noon)
+			for range strangers {
+				f.add(of(0), noon)
+			}
+			b.ReportAllocs()
+			var i int64
+			for b.Loop() {
+				i++
+				if f.any(noon) && f.spent(of(1+i%1_000_000), noon) {
+					b.Fatal("a buyer's is spent")
+				}
+			}
+		})
 	}
 }

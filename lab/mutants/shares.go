@@ -22,13 +22,12 @@ func inShares() []mutant.Mutant {
 `, To: ``},
 		),
 		packageMutant("a network has no share", guard, "TestShareOfEach$/its_network", "-want",
-			mutant.Change{
-				File: units, From: `{ofAddress, OfAddress}, {ofNetwork, OfNetwork}`,
-				To: `{ofAddress, OfAddress}`,
-			},
+			mutant.Change{File: units, From: `	if !a.IsValid() {
+		ofNetwork`, To: `	if ofNetwork.size.most > 0 {
+		ofNetwork`},
 		),
 		packageMutant("where the network refuses the address has paid", guard, "TestNetworkRefusesWhole$",
-			"its share still",
+			"the address has its share",
 			mutant.Change{File: units, From: `			t.Return(r)
 			if`, To: `			if`},
 		),

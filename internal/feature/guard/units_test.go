@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -162,7 +163,7 @@ func TestShareIsRaised(t *testing.T) {
 		[]int{5, 0, 3, 0, guards.MaxShare - 8}) {
 		t.Errorf("%v", got)
 	}
-	c.now = c.now.Add(unitTime - time.Minute)
+	c.now = c.now.Add(24*time.Hour - time.Minute)
 	if n := take(guards.MaxShare); n != 0 {
 		t.Errorf("%d came back within a day", n)
 	}
@@ -349,13 +350,33 @@ func TestShareAfterAnUnknownOutcome(t *testing.T) {
 
 func BenchmarkReserve(b *testing.B) {
 	table, u := NewLimitsTable(time.Now), &guards.Units{PerAddress: guards.MaxShare, PerNetwork: guards.MaxShare}
-	a := netip.MustParseAddr("192.0.2.7")
-	b.ReportAllocs()
-	for b.Loop() {
-		r, err := table.Reserve(u, 1, a, 1)
-		if err != nil {
-			b.Fatal(err)
+	b.Run("one address", func(b *testing.B) {
+		a := netip.MustParseAddr("192.0.2.7")
+		b.ReportAllocs()
+		for b.Loop() {
+			r, err := table.Reserve(u, 1, a, 1)
+			if err != nil {
+				b.Fatal(err)
+			}
+			table.Return(r)
 		}
-		table.Return(r)
-	}
+	})
+	b.Run("a million addresses", func(b *testing.B) {
+		random, addresses := rand.New(rand.NewPCG(5, 6)), make([]netip.Addr, 1_000_000)
+		for i := range addresses {
+			addresses[i] = randomAddress(random)
+		}
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			if _, err := table.Reserve(u, 1, addresses[i%len(addresses)], 1); err != nil {
+				b.Fatal(err)
+			}
+		}
+		before, other := heap(), NewLimitsTable(time.Now)
+		for _, a := range addresses {
+			_, _ = other.Reserve(u, 1, a, 1)
+		}
+		b.ReportMetric(float64(heap()-before)/1e6, "MB")
+		runtime.KeepAlive([]any{addresses, table, other})
+	})
 }

@@ -406,6 +406,20 @@ func BenchmarkAsk(b *testing.B) {
 	}
 }
 
+// BenchmarkAgain is what it costs to give a challenge again that was not solved.
+func BenchmarkAgain(b *testing.B) {
+	cs, _ := newChallenges(b)
+	if _, err := make1(b, cs, someone, 16); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, is := cs.Again(someone, start); !is {
+			b.Fatal("it is not given again")
+		}
+	}
+}
+
 func BenchmarkCheck(b *testing.B) {
 	cs, _ := newChallenges(b)
 	text := encode(b, solved(b, cs, someone))
