@@ -17,17 +17,16 @@ import (
 	"seckill/test/box"
 )
 
-// patience is how often a person, or a bot, asks again where they are told to wait.
-const patience = 3
-
 // proxy is the address that the server trusts.
 const proxy = "127.0.0.1"
 
-// lines are connections from addresses of this machine, shared by those who come from the same one.
+// lines are connections from addresses of this machine, shared by the buyers who come from the same one.
 type lines struct {
 	mu sync.Mutex
 	of map[string]*http.Client
 }
+
+func newLines() *lines { return &lines{of: map[string]*http.Client{}} }
 
 func (l *lines) from(address string) *http.Client {
 	l.mu.Lock()
@@ -47,6 +46,8 @@ func (l *lines) from(address string) *http.Client {
 }
 
 func (l *lines) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, c := range l.of {
 		c.CloseIdleConnections()
 	}
@@ -54,27 +55,35 @@ func (l *lines) close() {
 
 // buyer is one account in a sale.
 type buyer struct {
-	kind    *kind
-	sale    *sale
-	token   string
-	address string
-	random  *rand.Rand
-	ticket  string
-	won     bool
-	heard   string // the last refusal's code
+	kind     *kind
+	sale     *sale
+	token    string
+	address  string
+	fetching string // from where it gets its ticket
+	random   *rand.Rand
+	ticket   string
+	delay    time.Duration // of its moment after the start
+	tries    int           // at challenges
+	units    int           // won
+	heard    string        // the last refusal's code
 }
 
 func newBuyer(s *sale, k *kind, i int, user int64, seed uint64) *buyer {
 	claims := box.Claims(user, "")
-	made := time.Now().AddDate(0, 0, -1)
-	if k.old {
-		made = time.Now().AddDate(-1, 0, 0)
+	made := time.Now().AddDate(-1, 0, 0)
+	if k.young {
+		made = time.Now().AddDate(0, 0, -1)
 	}
 	claims["since"], claims["level"] = made.Unix(), 2
-	return &buyer{
+	b := &buyer{
 		kind: k, sale: s, token: box.Sign(box.Secret, claims), address: k.address(i),
 		random: rand.New(rand.NewPCG(seed, uint64(user))),
 	}
+	b.fetching = b.address
+	if k.fetching != nil {
+		b.fetching = k.fetching(i)
+	}
+	return b
 }
 
 // answer is what a buyer reads of one.
@@ -89,25 +98,30 @@ type answer struct {
 	} `json:"data"`
 }
 
-// post sends a request, which takes the buyer's line to arrive.
-func (b *buyer) post(ctx context.Context, path string, header map[string]string) (answer, error) {
+// mayAsk reports whether the buyer is told to ask again soon.
+func (a answer) mayAsk() bool { return a.retryAfter > 0 && a.retryAfter < time.Minute }
+
+// post sends a request from an address; it takes the buyer's line to arrive.
+func (b *buyer) post(ctx context.Context, address, path, header, value string) (answer, error) {
 	sleep(ctx, b.kind.line(b.random.Float64()))
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.sale.server.URL(path), http.NoBody)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.sale.shop.URL(path), http.NoBody)
 	if err != nil {
 		return answer{}, err
 	}
 	r.Header.Set("Authorization", "Bearer "+b.token)
-	for name, value := range header {
-		if value != "" {
-			r.Header.Set(name, value)
-		}
+	r.Header["Idempotency-Key"] = []string{} // not sent: it is sent again where the server has closed the connection
+	if value != "" {
+		r.Header.Set(header, value)
 	}
-	from := b.address
+	from := address
 	if !b.kind.direct {
-		r.Header.Set("X-Forwarded-For", b.address)
+		r.Header.Set("X-Forwarded-For", address)
 		from = proxy
 	}
 	reply, err := b.sale.lines.from(from).Do(r)
+	for again := 0; err != nil && again < b.kind.patience && ctx.Err() == nil; again++ {
+		reply, err = b.sale.lines.from(from).Do(r) // this machine was too busy to send it before the server hung up
+	}
 	if err != nil {
 		return answer{}, err
 	}
@@ -125,25 +139,27 @@ func (b *buyer) post(ctx context.Context, path string, header map[string]string)
 	return a, nil
 }
 
-// prepare fetches a ticket, where the sale has them, and solves what is to be solved for it.
+// prepare gets a ticket and solves what is to be solved for it.
 func (b *buyer) prepare(ctx context.Context) error {
+	sleep(ctx, b.kind.arrival(b.random.Float64()))
+	b.sale.shop.preparing <- struct{}{}
+	defer func() { <-b.sale.shop.preparing }()
 	solution := ""
-	for tries := 0; ctx.Err() == nil; {
-		a, err := b.post(ctx, fmt.Sprintf("/voucher/seckill/%d/ticket", b.sale.id),
-			map[string]string{"X-Seckill-Altcha": solution})
+	for asked := 0; ctx.Err() == nil; {
+		a, err := b.post(ctx, b.fetching, b.sale.path()+"/ticket", "X-Seckill-Altcha", solution)
 		switch {
 		case err != nil:
 			return err
 		case a.Data.Ticket != "":
-			b.ticket = a.Data.Ticket
+			b.ticket, b.delay = a.Data.Ticket, a.Data.UsableFrom.Sub(b.sale.begin)
 			return nil
 		case a.Code == "CHALLENGE_REQUIRED":
 			if solution, err = b.solve(ctx, a.Data.Challenge); err != nil {
 				return err
 			}
-		case a.status == http.StatusServiceUnavailable, a.mayAsk() && tries < patience:
-			tries++
-			sleep(ctx, a.retryAfter)
+		case a.status == http.StatusServiceUnavailable, a.mayAsk() && asked < b.kind.patience:
+			asked++
+			b.wait(ctx, a.retryAfter)
 		default:
 			b.heard = a.Code
 			return nil
@@ -152,41 +168,58 @@ func (b *buyer) prepare(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// mayAsk reports whether the buyer is told to ask again soon.
-func (a answer) mayAsk() bool { return a.retryAfter > 0 && a.retryAfter < time.Minute }
-
-// solve takes a telephone so long for each try, and a bot's machine as long as it takes.
+// solve takes a telephone a while for each try, and a bot's machine as long as it takes.
 func (b *buyer) solve(ctx context.Context, c challenge.Challenge) (string, error) {
 	began := time.Now()
 	p, err := challenge.Solve(ctx, c)
 	if err != nil {
 		return "", err
 	}
-	if b.kind.try > 0 {
-		sleep(ctx, time.Duration(1+p.Solution.Counter)*b.kind.try-time.Since(began))
-	}
+	tries := 1 + int(p.Solution.Counter)
+	b.tries += tries
+	sleep(ctx, time.Duration(tries)*b.kind.try-time.Since(began))
 	return p.Encode()
 }
 
-// buy presses the button once the sale has begun, and again where the buyer is told to.
+// buy presses the button, which the page sends at the buyer's moment, and again where the buyer is told to. A bot that
+// replays sends its ticket twice more.
 func (b *buyer) buy(ctx context.Context) error {
-	sleep(ctx, time.Until(b.sale.begin)+b.kind.reaction(b.random.Float64()))
-	for tries := 0; ctx.Err() == nil; {
-		a, err := b.post(ctx, fmt.Sprintf("/voucher/seckill/%d", b.sale.id),
-			map[string]string{"X-Seckill-Ticket": b.ticket})
+	pressed := b.kind.reaction(b.random.Float64())
+	if b.kind.early && b.ticket != "" {
+		pressed = 0
+	}
+	sleep(ctx, time.Until(b.sale.begin)+max(b.delay, pressed))
+	err := b.press(ctx)
+	for again := 0; err == nil && b.kind.ticket == replayed && b.units > 0 && again < 2; again++ {
+		err = b.press(ctx)
+	}
+	return err
+}
+
+// wait waits before the buyer asks again. The page adds up to half as much.
+func (b *buyer) wait(ctx context.Context, d time.Duration) {
+	if b.kind.patience == peoplesPatience {
+		d += time.Duration(b.random.Float64() * float64(d) / 2)
+	}
+	sleep(ctx, d)
+}
+
+func (b *buyer) press(ctx context.Context) error {
+	for asked := 0; ctx.Err() == nil; {
+		a, err := b.post(ctx, b.address, b.sale.path(), "X-Seckill-Ticket", b.ticket)
 		switch {
 		case err != nil:
 			return err
-		case a.status < http.StatusMultipleChoices:
-			b.won = true
+		case a.status < http.StatusMultipleChoices, a.Code == "ALREADY_BOUGHT" && b.units == 0:
+			b.units++
 			return nil
 		case !a.Data.UsableFrom.IsZero():
 			sleep(ctx, time.Until(a.Data.UsableFrom))
 		case a.Code == "NOT_STARTED":
 			sleep(ctx, 20*time.Millisecond)
-		case a.mayAsk() && tries < patience:
-			tries++
-			sleep(ctx, a.retryAfter)
+		case a.mayAsk() && asked < b.kind.patience:
+			asked++
+			b.wait(ctx, a.retryAfter)
 		default:
 			b.heard = a.Code
 			return nil

@@ -2,9 +2,12 @@
 // through a trusted proxy's header, from addresses that no machine has at once. The sale's guards are exactly those
 // that the console proposes for its stock and crowd. It counts who got the units, and which people a guard refused.
 //
-// Shares are what it measures, and never seconds: the machine that attacks is the one that defends itself. What people
-// and bots are is written down in kinds.go, each with its speed, its accounts and its addresses.
+// Shares are what it measures, and no seconds: the machine that attacks is the one that defends itself. kinds.go says
+// what people and bots are, each with its speed, its accounts and its addresses.
 //
-// make -C lab siege runs all kinds of bots against no guard, each guard alone and all, five times; with UPDATE=1 it
-// writes the tables of docs/guards.md. QUICK=1 runs what shows that it works, in a minute; CI runs that.
+// CI runs a small siege, a host without tokens behind the address of buyers, and idle connections of one peer.
+// make -C lab siege runs all kinds of bots against no guard, each guard alone and all, five times, and people who share
+// addresses. make -C lab siege-asks measures how long people wait for a ticket while others ask for challenges and
+// solve none: that is in seconds, and wants a machine that does nothing else. With UPDATE=1 both write tables of
+// docs/guards.md.
 package siege

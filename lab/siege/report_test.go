@@ -2,62 +2,153 @@ package siege
 
 import (
 	"fmt"
+	"maps"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
-
-	"seckill/test/box"
 )
 
-// attackers returns a table of the units that bots got, in percent: the median of the seeds, the least and the most.
-func attackers(t *testing.T, server *box.Server, all map[string]any) string {
+const (
+	// seeds is how many sales there are of each kind of bots and set of guards.
+	seeds = 5
+	// crowds is how many sales there are without bots, of many more people.
+	crowds = 2
+)
+
+// load says what else the machine does.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		text = []byte("unknown")
+	}
+	average, _, _ := strings.Cut(string(text), " ")
+	return fmt.Sprintf("On %d processors; the load of the machine was %s before it began. ", runtime.NumCPU(), average)
+}
+
+// sales besieges n sales at the same time, of which each has a seed from the given one on.
+func sales(
+	t *testing.T, first, n uint64, server *shop, of size, guards map[string]any, crowd, enemy kind,
+) []outcome {
 	t.Helper()
-	var table strings.Builder
-	fmt.Fprintf(&table, "\nOf %d units, %d people and %d accounts of bots: the bots' part in percent, the median of "+
-		"%d sales (least to most). Bots of the last two rows have accounts of a year, the others of a day.\n\n| Bots |",
-		units, people, accounts, seeds)
+	var sieges []*siege
+	for seed := first; seed < first+n; seed++ {
+		sieges = append(sieges, newSiege(open(t, server, of.units, guards), crowd, enemy, seed))
+	}
+	outcomes := besiege(t, sieges...)
+	for _, o := range outcomes {
+		names := slices.Sorted(maps.Keys(guards))
+		t.Logf("%s and %s against %v: %s, tries %v", crowd.name, enemy.name, names, o, o.tries)
+	}
+	return outcomes
+}
+
+// attackers returns a table of the units that each kind of bots got, in percent, and one of what challenges cost.
+func attackers(t *testing.T, server *shop) string {
+	t.Helper()
+	of := ordinary()
+	all := proposed(t, server, of)
+	var table, cost strings.Builder
+	fmt.Fprintf(&table, "Of %d units, with %d people and %d accounts of bots, a year old unless the row says "+
+		"otherwise: the bots' part in percent,\nthe median of %d sales (least to most).\n\n| Bots |",
+		of.units, of.people, of.people, seeds)
 	for _, set := range sets() {
 		fmt.Fprintf(&table, " %s |", set.name)
 	}
 	table.WriteString("\n| --- |" + strings.Repeat(" ---: |", len(sets())) + "\n")
-	for _, k := range bots() {
+	fmt.Fprintf(&cost, "Tries at challenges for a ticket, median of people and of bots with all guards:")
+	for _, k := range bots(of.people) {
 		fmt.Fprintf(&table, "| %s |", k.name)
 		for _, set := range sets() {
-			var parts []int
-			for seed := range uint64(seeds) {
-				o := open(t, server, only(all, set.guards...)).besiege(t, honest(1), k, seed+1)
-				parts = append(parts, o.bots*100/units)
+			if !set.matters(k) {
+				table.WriteString(" |")
+				continue
 			}
-			slices.Sort(parts)
-			fmt.Fprintf(&table, " %d (%d–%d) |", parts[len(parts)/2], parts[0], parts[len(parts)-1])
+			crowd := honest(of.people, 1)
+			crowd.early = !set.late
+			outcomes := sales(t, 0, seeds, server, of, only(all, set.guards...), crowd, k)
+			fmt.Fprintf(&table, " %s |", parts(outcomes, of.units))
+			if set.name == "all" {
+				fmt.Fprintf(&cost, " %s %d and %d;", k.name, outcomes[0].tries[0], outcomes[0].tries[1])
+			}
 		}
 		table.WriteString("\n")
 	}
-	return table.String()
+	return table.String() + "\n" + strings.TrimSuffix(cost.String(), ";") + ".\n"
 }
 
-// shared returns a table of the people whom guards refused, in percent, by how many share an address: with the guards
-// as proposed, and with their addresses listed as shared.
-func shared(t *testing.T, server *box.Server, all map[string]any) string {
+// matters reports whether guards can make a difference to bots: those that use tickets in another way are like others
+// where there are none. A challenge takes no unit from anybody: it is tried with those that others are like.
+func (s guardSet) matters(k kind) bool {
+	if k.ticket != ownTicket || k.fetching != nil {
+		return s.name == "all" || slices.Equal(s.guards, []string{"tickets"}) && !s.late
+	}
+	return k.typical || s.name == "all" || !slices.Contains(s.guards, "challenge")
+}
+
+// parts returns the bots' part of the units in percent: the median, the least and the most.
+func parts(outcomes []outcome, units int) string {
+	of := make([]int, len(outcomes))
+	for i, o := range outcomes {
+		of[i] = o.bots * 100 / units
+	}
+	slices.Sort(of)
+	if of[0] == of[len(of)-1] {
+		return fmt.Sprint(of[0])
+	}
+	return fmt.Sprintf("%d (%d–%d)", of[len(of)/2], of[0], of[len(of)-1])
+}
+
+// largest returns a table of the units that one address with 10,000 accounts got.
+func largest(t *testing.T, server *shop) string {
 	t.Helper()
-	var table strings.Builder
-	fmt.Fprintf(&table, "\nOf %d people, without bots: those whom a guard refused in the end, in percent.\n\n"+
-		"| People an address | all as proposed | and the addresses listed as shared |\n| ---: | ---: | ---: |\n",
-		people)
-	guards := only(all, sets()[len(sets())-1].guards...)
-	listed := only(guards, "limits", "conditions", "coolDown", "tickets", "challenge")
+	of := large()
+	all := proposed(t, server, of)
+	var head, row strings.Builder
+	fmt.Fprintf(&head, "One address with 10,000 accounts, of %d units with %d people, in percent:\n\n|", of.units,
+		of.people)
+	k := botsNamed("one address", 10_000)
+	for _, set := range []guardSet{
+		{name: "none"},
+		{name: "limits", guards: []string{"limits"}},
+		{name: "units", guards: []string{"units"}},
+		{name: "all but the challenge", guards: []string{"limits", "units", "conditions", "coolDown", "tickets"}},
+	} {
+		fmt.Fprintf(&head, " %s |", set.name)
+		var outcomes []outcome
+		for seed := range uint64(seeds) { // one after the other: each has 15,000 callers
+			guards := only(all, set.guards...)
+			outcomes = append(outcomes, sales(t, seed, 1, server, of, guards, honest(of.people, 1), k)...)
+		}
+		fmt.Fprintf(&row, " %s |", parts(outcomes, of.units))
+	}
+	return head.String() + "\n|" + strings.Repeat(" ---: |", 4) + "\n|" + row.String() + "\n"
+}
+
+// neighbours returns a table of the people whom guards refused, in percent, by how many share an address: with the
+// guards as proposed, and with their addresses listed as shared.
+func neighbours(t *testing.T, server *shop) string {
+	t.Helper()
+	of := shops()
+	all := only(proposed(t, server, of), allGuards()...)
+	listed := only(all, "limits", "conditions", "coolDown", "tickets", "challenge")
 	listed["units"] = map[string]any{"perAddress": 1, "shared": "100.64.0.0/10"}
-	for _, n := range []int{1, 10, 100, people} {
+	var table strings.Builder
+	fmt.Fprintf(&table, "Of %d people who want %d units, without bots, at most %d in a network unless one address has "+
+		"more: those whom a guard\nrefused in the end, in percent of %d sales.\n\n"+
+		"| People an address | all as proposed | and the addresses listed as shared |\n| ---: | ---: | ---: |\n",
+		of.people, of.units, networkPeople(of.people), crowds)
+	for _, n := range []int{1, 10, 100, 1000} {
 		fmt.Fprintf(&table, "| %d |", n)
-		for _, set := range []map[string]any{guards, listed} {
+		for _, set := range []map[string]any{all, listed} {
 			refused := 0
-			for seed := range uint64(seeds) {
-				o := open(t, server, set).besiege(t, honest(n), kind{}, seed+1)
+			for _, o := range sales(t, 0, crowds, server, of, set, honest(of.people, n), kind{}) {
 				for _, n := range o.refused {
 					refused += n
 				}
 			}
-			fmt.Fprintf(&table, " %.1f |", float64(refused)*100/float64(people*seeds))
+			fmt.Fprintf(&table, " %.1f |", float64(refused)*100/float64(of.people*crowds))
 		}
 		table.WriteString("\n")
 	}

@@ -2,11 +2,13 @@ package siege
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,12 +16,22 @@ import (
 	"seckill/test/box"
 )
 
-// preparing is how long a crowd may take to have its tickets.
-const preparing = time.Minute
+const (
+	// preparing is how long a crowd may take to get its tickets, and selling how long a sale may take.
+	preparing = 15 * time.Minute
+	selling   = 2 * time.Minute
+)
+
+// shop is the server, and those who are getting a ticket: no more than this machine can solve challenges for before
+// they are over.
+type shop struct {
+	*box.Server
+	preparing chan struct{}
+}
 
 // sale is one that is besieged.
 type sale struct {
-	server *box.Server
+	shop   *shop
 	client *box.Client
 	lines  *lines
 	id     int64
@@ -28,24 +40,26 @@ type sale struct {
 }
 
 // start starts a server that trusts the proxy.
-func start(tb testing.TB) *box.Server {
+func start(tb testing.TB, settings map[string]string) *shop {
 	tb.Helper()
-	s := box.NewServer(tb, "besieged", map[string]string{
+	all := map[string]string{
 		"SECKILL_DATA_DIR": filepath.Join(tb.TempDir(), "data"), "SECKILL_JWT_SECRET": box.Secret,
 		"SECKILL_TRUSTED_PROXIES": proxy, "SECKILL_USER_RATE": "0",
-	})
+	}
+	maps.Copy(all, settings)
+	s := box.NewServer(tb, "besieged", all)
 	if err := s.Start(); err != nil {
 		tb.Fatal(err)
 	}
-	return s
+	return &shop{Server: s, preparing: make(chan struct{}, 16)}
 }
 
-// proposed returns the guards that the console proposes for the sale's stock and the people who come.
-func proposed(tb testing.TB, server *box.Server) map[string]any {
+// proposed returns the guards that the console proposes for a sale of that size.
+func proposed(tb testing.TB, server *shop, of size) map[string]any {
 	tb.Helper()
 	r := box.NewClient(tb).Must(tb, http.StatusOK, box.Request{
-		Method: http.MethodGet, URL: server.URL(fmt.Sprintf("/admin/guards/proposal?units=%d&crowd=%d", units, people)),
-		Token: box.AdminToken(),
+		Method: http.MethodGet, Token: box.AdminToken(),
+		URL: server.URL(fmt.Sprintf("/admin/guards/proposal?units=%d&crowd=%d", of.units, of.people)),
 	})
 	return box.Decode[struct{ Guards map[string]any }](tb, r).Guards
 }
@@ -59,118 +73,170 @@ func only(all map[string]any, names ...string) map[string]any {
 	return some
 }
 
-// open creates a sale with guards, which begins in an hour.
-func open(tb testing.TB, server *box.Server, guards map[string]any) *sale {
+// open creates a sale with guards, which begins in an hour. Its tickets are given out at once.
+func open(tb testing.TB, server *shop, units int, guards map[string]any) *sale {
 	tb.Helper()
-	s := &sale{
-		server: server, client: box.NewClient(tb), lines: &lines{of: map[string]*http.Client{}}, guards: guards,
-	}
-	draft := box.SeckillDraft(1, units, time.Now().Add(time.Hour), time.Now().Add(2*time.Hour))
-	draft["guards"] = guards
+	guards = maps.Clone(guards)
 	if t, is := guards["tickets"].(map[string]any); is {
-		t["leadMinutes"] = 120 // the crowd prepares as soon as it is there, and then the sale begins
+		t = maps.Clone(t)
+		t["leadMinutes"], guards["tickets"] = 120, t
 	}
+	s := &sale{
+		shop: server, client: box.NewClient(tb), lines: newLines(), guards: guards,
+		begin: time.Now().Add(time.Hour).Truncate(time.Second),
+	}
+	draft := box.SeckillDraft(1, int64(units), s.begin, s.begin.Add(time.Hour))
+	draft["guards"] = guards
 	r := s.client.Must(tb, http.StatusCreated, box.Request{
 		Method: http.MethodPost, URL: server.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft,
 	})
 	s.id = box.Decode[struct{ ID int64 }](tb, r).ID
-	tb.Cleanup(s.lines.close)
 	return s
 }
 
-// each runs a step of all buyers at once.
-func each(ctx context.Context, buyers []*buyer, step func(*buyer, context.Context) error) error {
-	var (
-		all    sync.WaitGroup
-		mu     sync.Mutex
-		failed []error
-	)
-	for _, b := range buyers {
-		all.Go(func() {
-			if err := step(b, ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-				mu.Lock()
-				defer mu.Unlock()
-				failed = append(failed, err)
-			}
-		})
-	}
-	all.Wait()
-	return errors.Join(failed...)
-}
-
-// outcome is who got the units of a sale.
-type outcome struct {
-	people, bots int
-	refused      map[string]int // people whom a guard refused in the end, by its answer
-}
-
-// besiege has people and bots prepare, begins the sale, and returns who got what.
-func (s *sale) besiege(tb testing.TB, crowd, enemy kind, seed uint64) outcome {
-	tb.Helper()
-	var all []*buyer
-	for i := range crowd.accounts {
-		all = append(all, newBuyer(s, &crowd, i, int64(seed)<<32+int64(i)+1, seed))
-	}
-	for i := range enemy.accounts {
-		all = append(all, newBuyer(s, &enemy, i, int64(seed)<<32+1_000_000+int64(i), seed))
-	}
-	if s.guards["tickets"] != nil {
-		ctx, stop := context.WithTimeout(tb.Context(), preparing)
-		err := each(ctx, all, (*buyer).prepare)
-		stop()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		s.shareTicket(all[crowd.accounts:])
-	}
-	s.start(tb)
-	ctx, stop := context.WithTimeout(tb.Context(), preparing)
-	defer stop()
-	if err := each(ctx, all, (*buyer).buy); err != nil {
-		tb.Fatal(err)
-	}
-	return count(all[:crowd.accounts], all[crowd.accounts:])
-}
-
-// shareTicket gives the first one's ticket to all bots of a kind that shares.
-func (*sale) shareTicket(bots []*buyer) {
-	for _, b := range bots {
-		if b.kind.oneTicket {
-			b.ticket = bots[0].ticket
-		}
-	}
-}
+func (s *sale) path() string { return fmt.Sprintf("/voucher/seckill/%d", s.id) }
 
 // start has the sale begin in two seconds.
 func (s *sale) start(tb testing.TB) {
 	tb.Helper()
 	s.begin = time.Now().Add(2 * time.Second)
 	s.client.Must(tb, http.StatusOK, box.Request{
-		Method: http.MethodPatch, URL: s.server.URL(fmt.Sprintf("/voucher/%d", s.id)), Token: box.AdminToken(),
+		Method: http.MethodPatch, URL: s.shop.URL(fmt.Sprintf("/voucher/%d", s.id)), Token: box.AdminToken(),
 		Body: map[string]any{"beginTime": s.begin.Format(time.RFC3339Nano)},
 	})
 }
 
-func count(crowd, enemy []*buyer) outcome {
-	o := outcome{refused: map[string]int{}}
-	for _, b := range crowd {
-		switch {
-		case b.won:
-			o.people++
-		case b.heard != "SOLD_OUT" && b.heard != "":
+// siege is a crowd and its enemy in a sale.
+type siege struct {
+	sale         *sale
+	kinds        [2]kind
+	crowd, enemy []*buyer
+}
+
+// newSiege returns one whose accounts nobody else has.
+func newSiege(s *sale, crowd, enemy kind, seed uint64) *siege {
+	g := &siege{sale: s, kinds: [2]kind{crowd, enemy}}
+	for i := range crowd.accounts {
+		g.crowd = append(g.crowd, newBuyer(s, &g.kinds[0], i, int64(1+i), seed))
+	}
+	for i := range enemy.accounts {
+		g.enemy = append(g.enemy, newBuyer(s, &g.kinds[1], i, int64(1_000_000+i), seed))
+	}
+	return g
+}
+
+func (g *siege) all() []*buyer { return slices.Concat(g.crowd, g.enemy) }
+
+// besiege has all sieges happen at the same time. No sale begins before everybody has a ticket, so that nobody's work
+// for one delays another's purchase.
+func besiege(tb testing.TB, sieges ...*siege) []outcome {
+	tb.Helper()
+	var fetching, buying []*buyer
+	for _, g := range sieges {
+		buying = append(buying, g.all()...)
+		if g.sale.guards["tickets"] != nil {
+			fetching = append(fetching, g.all()...)
+		}
+	}
+	each(tb, preparing, fetching, (*buyer).prepare)
+	var outcomes []outcome
+	for _, g := range sieges {
+		g.useTickets(tb)
+		g.sale.start(tb)
+	}
+	each(tb, selling, buying, (*buyer).buy)
+	for _, g := range sieges {
+		g.sale.lines.close()
+		outcomes = append(outcomes, g.outcome())
+	}
+	return outcomes
+}
+
+// useTickets gives bots the tickets that they send.
+func (g *siege) useTickets(tb testing.TB) {
+	tb.Helper()
+	if len(g.enemy) == 0 || g.sale.guards["tickets"] == nil {
+		return
+	}
+	switch g.enemy[0].kind.ticket {
+	case sharedTicket:
+		for _, b := range g.enemy {
+			b.ticket = g.enemy[0].ticket
+		}
+	case earlier:
+		before := newSiege(open(tb, g.sale.shop, 1, only(g.sale.guards, "tickets")), kind{}, g.kinds[1], 0)
+		defer before.sale.lines.close()
+		each(tb, preparing, before.enemy, (*buyer).prepare)
+		for i, b := range g.enemy {
+			b.ticket = before.enemy[i].ticket
+		}
+	default:
+	}
+}
+
+// each runs a step of all buyers at once.
+func each(tb testing.TB, limit time.Duration, buyers []*buyer, step func(*buyer, context.Context) error) {
+	tb.Helper()
+	ctx, stop := context.WithTimeout(tb.Context(), limit)
+	defer stop()
+	var (
+		all    sync.WaitGroup
+		mu     sync.Mutex
+		failed error
+	)
+	for _, b := range buyers {
+		all.Go(func() {
+			if err := step(b, ctx); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = errors.Join(failed, err)
+			}
+		})
+	}
+	all.Wait()
+	if failed != nil {
+		tb.Fatalf("%.2000s", failed)
+	}
+}
+
+// outcome is who got the units of a sale.
+type outcome struct {
+	people, bots int
+	refused      map[string]int // people whom a guard refused in the end, by its answer
+	tries        [2]int         // at challenges, the median of people and of bots
+}
+
+func (g *siege) outcome() outcome {
+	o := outcome{refused: map[string]int{}, tries: [2]int{medianTries(g.crowd), medianTries(g.enemy)}}
+	for _, b := range g.crowd {
+		o.people += b.units
+		if b.units == 0 && b.heard != "SOLD_OUT" {
 			o.refused[b.heard]++
 		}
 	}
-	for _, b := range enemy {
-		if b.won {
-			o.bots++
-		}
+	for _, b := range g.enemy {
+		o.bots += b.units
 	}
 	return o
 }
 
+func medianTries(buyers []*buyer) int {
+	tries := make([]int, len(buyers))
+	for i, b := range buyers {
+		tries[i] = b.tries
+	}
+	slices.Sort(tries)
+	if len(tries) == 0 {
+		return 0
+	}
+	return tries[len(tries)/2]
+}
+
 // String shows an outcome in a failure.
 func (o outcome) String() string {
-	text, _ := json.Marshal(o.refused) //nolint:errchkjson // a map of numbers always has a JSON form
-	return fmt.Sprintf("%d to people, %d to bots, people refused: %s", o.people, o.bots, text)
+	var refused []string
+	for _, code := range slices.Sorted(maps.Keys(o.refused)) {
+		refused = append(refused, fmt.Sprintf("%s %d", code, o.refused[code]))
+	}
+	return fmt.Sprintf("%d to people, %d to bots, people refused: [%s]", o.people, o.bots, strings.Join(refused, ", "))
 }

@@ -126,7 +126,7 @@ func TestNoGuards(t *testing.T) {
 	}
 }
 
-// Each check costs what the benchmark says, and allocates nothing for those who are let in.
+// Each check costs what the benchmark says. What guards share of a request is the only thing that it allocates.
 func BenchmarkCheck(b *testing.B) {
 	g := NewGuards(NewLimitsTable(time.Now), NewTally(time.Now), observer{}, ConditionsCheck{})
 	caller := Caller{UserID: 7, Address: netip.MustParseAddr("192.0.2.7"), Claims: guards.Claims{Level: 2, Since: noon}}
