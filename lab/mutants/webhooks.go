@@ -13,7 +13,7 @@ func inWebhooks() []mutant.Mutant {
 		queue, replay  = feature + "ledger_queue.go", feature + "ledger_replay.go"
 		pass, delivery = feature + "dispatch/pass.go", feature + "dispatch/delivery.go"
 
-		sender, address = feature + "sender/sender.go", feature + "sender/address.go"
+		sender, dialled = feature + "sender/sender.go", "internal/kit/dialguard/dialguard.go"
 	)
 	return []mutant.Mutant{
 		packageMutant("events are numbered as they were written, not as they were committed", ledger,
@@ -99,14 +99,14 @@ func inWebhooks() []mutant.Mutant {
 		packageMutant("a redirect is followed", sending, "TestAnswers", "a redirect was followed",
 			mutant.Change{File: sender, From: `return http.ErrUseLastResponse`, To: `return nil`},
 		),
-		packageMutant("a private address is dialled", sending, "TestAddresses", "192.168.1.1: by https true",
-			mutant.Change{File: address, From: `ip.IsPrivate(), `, To: ``},
+		packageMutant("a private address is dialled", "./internal/kit/dialguard", "TestAddresses",
+			"192.168.1.1: by https true", mutant.Change{File: dialled, From: `ip.IsPrivate(), `, To: ``},
 		),
 		packageMutant("the address that is dialled is not checked", sending, "TestNamesOfThisMachineAreRefused",
 			"want ADDRESS_NOT_ALLOWED",
-			mutant.Change{File: sender, From: `			return a.check(to.Addr(), secure)
-`, To: `			_ = a.check(to.Addr(), secure)
-			return nil
+			mutant.Change{File: dialled, From: `return g.Check(to.Addr(), tls)
+`, To: `_ = to
+		return nil
 `},
 		),
 	}
