@@ -119,7 +119,7 @@ func (at *target) picture(t *testing.T) map[string][]string {
 	all := map[string][]string{}
 	for _, table := range []string{
 		"tb_voucher", "tb_seckill_voucher", "tb_voucher_order", "tb_voucher_operation", "tb_payment", "tb_order_event",
-		"tb_order_request", "tb_audit",
+		"tb_request", "tb_audit",
 	} {
 		all[table] = at.rows(t, table)
 	}

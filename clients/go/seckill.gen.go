@@ -2111,6 +2111,9 @@ type Limit = int
 // OfVoucher defines model for OfVoucher.
 type OfVoucher = Id
 
+// OptionalKey 1 to 255 visible ASCII characters.
+type OptionalKey = IdempotencyKey
+
 // OrderIdParameter A number below 2^63, as a string.
 type OrderIdParameter = OrderId
 
@@ -2155,6 +2158,12 @@ type TillCouponResponse = TillAnswer
 
 // WholeOrder defines model for WholeOrder.
 type WholeOrder = OrderAnswer
+
+// CreateWebhookParams defines parameters for CreateWebhook.
+type CreateWebhookParams struct {
+	// IdempotencyKey New for each thing that is to be made, for example a UUID. A request that is repeated has the same one.
+	IdempotencyKey *OptionalKey `json:"Idempotency-Key,omitempty"`
+}
 
 // ListWebhookDeadLettersParams defines parameters for ListWebhookDeadLetters.
 type ListWebhookDeadLettersParams struct {
@@ -2415,21 +2424,21 @@ type ClientInterface interface {
 
 	// CreateWebhookWithBody Add a webhook endpoint
 	//
-	// It is told of changes that begin a second later. The secret is in this answer only.
+	// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /admin/webhook (the `CreateWebhook` operationId).
-	CreateWebhookWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateWebhookWithBody(ctx context.Context, params *CreateWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateWebhook Add a webhook endpoint
 	//
-	// It is told of changes that begin a second later. The secret is in this answer only.
+	// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /admin/webhook (the `CreateWebhook` operationId).
-	CreateWebhook(ctx context.Context, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateWebhook(ctx context.Context, params *CreateWebhookParams, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ChangeWebhookWithBody Change, disable or enable an endpoint
 	//
@@ -2724,13 +2733,13 @@ func (c *Client) ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn
 
 // CreateWebhookWithBody Add a webhook endpoint
 //
-// It is told of changes that begin a second later. The secret is in this answer only.
+// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
 //
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /admin/webhook (the `CreateWebhook` operationId).
-func (c *Client) CreateWebhookWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateWebhookRequestWithBody(c.Server, contentType, body)
+func (c *Client) CreateWebhookWithBody(ctx context.Context, params *CreateWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateWebhookRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2743,13 +2752,13 @@ func (c *Client) CreateWebhookWithBody(ctx context.Context, contentType string, 
 
 // CreateWebhook Add a webhook endpoint
 //
-// It is told of changes that begin a second later. The secret is in this answer only.
+// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /admin/webhook (the `CreateWebhook` operationId).
-func (c *Client) CreateWebhook(ctx context.Context, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateWebhookRequest(c.Server, body)
+func (c *Client) CreateWebhook(ctx context.Context, params *CreateWebhookParams, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateWebhookRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3411,18 +3420,18 @@ func NewListWebhooksRequest(server string) (*http.Request, error) {
 }
 
 // NewCreateWebhookRequest calls the generic CreateWebhook builder with application/json body
-func NewCreateWebhookRequest(server string, body CreateWebhookJSONRequestBody) (*http.Request, error) {
+func NewCreateWebhookRequest(server string, params *CreateWebhookParams, body CreateWebhookJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateWebhookRequestWithBody(server, "application/json", bodyReader)
+	return NewCreateWebhookRequestWithBody(server, params, "application/json", bodyReader)
 }
 
 // NewCreateWebhookRequestWithBody constructs an http.Request for the CreateWebhook method, with any body, and a specified content type
-func NewCreateWebhookRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+func NewCreateWebhookRequestWithBody(server string, params *CreateWebhookParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -3446,6 +3455,21 @@ func NewCreateWebhookRequestWithBody(server string, contentType string, body io.
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -4925,21 +4949,21 @@ type ClientWithResponsesInterface interface {
 
 	// CreateWebhookWithBodyWithResponse Add a webhook endpoint
 	//
-	// It is told of changes that begin a second later. The secret is in this answer only.
+	// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /admin/webhook (the `CreateWebhook` operationId).
-	CreateWebhookWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
+	CreateWebhookWithBodyWithResponse(ctx context.Context, params *CreateWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
 
 	// CreateWebhookWithResponse Add a webhook endpoint
 	//
-	// It is told of changes that begin a second later. The secret is in this answer only.
+	// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /admin/webhook (the `CreateWebhook` operationId).
-	CreateWebhookWithResponse(ctx context.Context, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
+	CreateWebhookWithResponse(ctx context.Context, params *CreateWebhookParams, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
 
 	// ChangeWebhookWithBodyWithResponse Change, disable or enable an endpoint
 	//
@@ -6518,13 +6542,13 @@ func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, reqE
 
 // CreateWebhookWithBodyWithResponse Add a webhook endpoint
 //
-// It is told of changes that begin a second later. The secret is in this answer only.
+// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /admin/webhook (the `CreateWebhook` operationId).
-func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error) {
-	rsp, err := c.CreateWebhookWithBody(ctx, contentType, body, reqEditors...)
+func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Context, params *CreateWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error) {
+	rsp, err := c.CreateWebhookWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -6533,13 +6557,13 @@ func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Cont
 
 // CreateWebhookWithResponse Add a webhook endpoint
 //
-// It is told of changes that begin a second later. The secret is in this answer only.
+// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /admin/webhook (the `CreateWebhook` operationId).
-func (c *ClientWithResponses) CreateWebhookWithResponse(ctx context.Context, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error) {
-	rsp, err := c.CreateWebhook(ctx, body, reqEditors...)
+func (c *ClientWithResponses) CreateWebhookWithResponse(ctx context.Context, params *CreateWebhookParams, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error) {
+	rsp, err := c.CreateWebhook(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}

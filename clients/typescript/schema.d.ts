@@ -1250,7 +1250,7 @@ export interface paths {
         put?: never;
         /**
          * Add a webhook endpoint
-         * @description It is told of changes that begin a second later. The secret is in this answer only.
+         * @description It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
          */
         post: operations["createWebhook"];
         delete?: never;
@@ -3310,6 +3310,28 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The `Idempotency-Key` was used for another request. */
+        KeyReused: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The request was done before, with this `Idempotency-Key`, and what it made has been deleted since. */
+        Gone: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description Not an admin's token. */
         Forbidden: {
             headers: {
@@ -3453,7 +3475,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description There are as many endpoints as there may be. */
+        /** @description `TOO_MANY_WEBHOOKS`: there are as many endpoints as there may be. `KEY_REUSED`: the key was used for another request. */
         TooManyWebhooks: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -3706,6 +3728,11 @@ export interface components {
          * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
          */
         RequiredKey: components["schemas"]["IdempotencyKey"];
+        /**
+         * @description New for each thing that is to be made, for example a UUID. A request that is repeated has the same one.
+         * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+         */
+        OptionalKey: components["schemas"]["IdempotencyKey"];
         /** @description Only orders of this voucher. */
         OfVoucher: components["schemas"]["Id"];
     };
@@ -3893,7 +3920,13 @@ export interface operations {
     createOrdinary: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description New for each thing that is to be made, for example a UUID. A request that is repeated has the same one.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key"?: components["parameters"]["OptionalKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3907,6 +3940,8 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["KeyReused"];
+            410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -3915,7 +3950,13 @@ export interface operations {
     createSeckill: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description New for each thing that is to be made, for example a UUID. A request that is repeated has the same one.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key"?: components["parameters"]["OptionalKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3929,7 +3970,7 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
-            /** @description What Redis has in the partition is of another format or of another installation. Nothing was created. */
+            /** @description `OTHER_DATA`: what Redis has in the partition is of another format or of another installation; nothing was created. `KEY_REUSED`: the key was used for another request. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3940,6 +3981,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -4334,6 +4376,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -5605,7 +5648,13 @@ export interface operations {
     startRehearsal: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description New for each thing that is to be made, for example a UUID. A request that is repeated has the same one.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key"?: components["parameters"]["OptionalKey"];
+            };
             path: {
                 /**
                  * @description The voucher's id.
@@ -5632,7 +5681,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description `SALE_NEAR`: a sale runs or begins within the hour; data says which. `REHEARSAL_RUNS`: another one has not ended, perhaps started by this request, whose answer was lost. `NOT_SECKILL`: the voucher has no sale. */
+            /** @description `SALE_NEAR`: a sale runs or begins within the hour; data says which. `REHEARSAL_RUNS`: another one has not ended, perhaps started by this request, whose answer was lost: with an `Idempotency-Key` it would be told. `NOT_SECKILL`: the voucher has no sale. `KEY_REUSED`: the key was used for another request. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5643,6 +5692,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -5836,7 +5886,13 @@ export interface operations {
     saveTemplate: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description New for each thing that is to be made, for example a UUID. A request that is repeated has the same one.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key"?: components["parameters"]["OptionalKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -5860,7 +5916,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description `TEMPLATE_EXISTS`: the shop has one of this name, perhaps by this request, whose answer was lost. `TOO_MANY_TEMPLATES`. */
+            /** @description `TEMPLATE_EXISTS`: the shop has one of this name, perhaps by this request, whose answer was lost: with an `Idempotency-Key` it would be told. `TOO_MANY_TEMPLATES`. `KEY_REUSED`: the key was used for another request. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5871,6 +5927,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -5989,7 +6046,13 @@ export interface operations {
     createWebhook: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description New for each thing that is to be made, for example a UUID. A request that is repeated has the same one.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key"?: components["parameters"]["OptionalKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -6013,6 +6076,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["TooManyWebhooks"];
+            410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

@@ -28,6 +28,7 @@ func (p *process) openAPI(context.Context) error {
 	}
 	p.api, err = httpapi.New(httpapi.Config{
 		// What they answer.
+		Keys:       p.stores.Ledger,
 		Routes:     slices.Concat(sells.Routes(), p.features.Routes),
 		Rules:      slices.Concat(shop.Rules(), features.List().Rules()),
 		Checks:     checks(p.stores, p.shop.Reconciler),

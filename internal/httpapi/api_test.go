@@ -19,6 +19,7 @@ import (
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/bulkhead"
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
@@ -68,7 +69,7 @@ func testSetup() setup {
 			Payments: fakePayments{}, Coupon: noCoupon, GuardFigures: shownGuards,
 			FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{},
 			Partitions: fakePartitions{},
-			BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ string) (order.Order, error) {
+			BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ idempotency.Key) (order.Order, error) {
 				return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil
 			},
 			SaleStats: func(context.Context, int64) (audit.SaleStats, error) {
@@ -81,6 +82,7 @@ func testSetup() setup {
 			},
 		},
 		Config: Config{
+			Keys:     apitest.Keys{},
 			GuardsOf: func(int64) *guards.Settings { return nil }, Rules: append(apitest.StoppedRules(), couponRule()),
 			Log: slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: secret},
 			OperationsHosts: []string{"example.com"}, // httptest's

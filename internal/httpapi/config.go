@@ -17,11 +17,12 @@ import (
 // maxUserRate is the largest UserRate: a request each microsecond.
 const maxUserRate = 1_000_000
 
-// Config says what an API is made of and how it behaves. Log, Tokens.Secret, Streams and InFlight are required, and so
-// is every limit, UserRate apart. Defaults are the business of internal/kit/config.
+// Config says what an API is made of and how it behaves. Log, Tokens.Secret, Keys, Streams and InFlight are required,
+// and so is every limit, UserRate apart. Defaults are the business of internal/kit/config.
 type Config struct {
 	Log    *slog.Logger
 	Tokens authtoken.Rules
+	Keys   Keys
 
 	// Void reports whether a token is void that was issued to a user at a time, zero if it does not say when; nil: none
 	// is. It is asked with each token.
@@ -77,8 +78,8 @@ type Config struct {
 // checked returns the configuration ready for use, or everything that is wrong with it.
 func (cfg Config) checked() (Config, error) {
 	var errs []error
-	if cfg.Log == nil || cfg.Streams == nil || cfg.InFlight == nil {
-		errs = append(errs, errors.New("httpapi: Log, Streams and InFlight are required"))
+	if cfg.Log == nil || cfg.Keys == nil || cfg.Streams == nil || cfg.InFlight == nil {
+		errs = append(errs, errors.New("httpapi: Log, Keys, Streams and InFlight are required"))
 	}
 	if cfg.BodyLimit < 1 || cfg.MaxWait < 1 || cfg.UserBurst < 1 {
 		errs = append(errs, errors.New("httpapi: BodyLimit, MaxWait and UserBurst must be above 0"))

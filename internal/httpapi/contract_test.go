@@ -10,6 +10,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
@@ -60,12 +61,15 @@ func routesDescribed() map[string]described {
 	return map[string]described{
 		"POST /voucher": {
 			good: request{body: draft + "}"}, succeeds: []func(*setup){asIs, noProvider},
-			invalid: &request{body: "{}"}, refusals: []error{unavailable},
+			invalid:  &request{body: "{}"},
+			refusals: []error{unavailable, idempotency.ErrReused, idempotency.ErrGone},
 		},
 		"POST /voucher/seckill": {
 			good: request{body: sale}, succeeds: []func(*setup){asIs, noProvider}, invalid: &request{
 				body: draft + "}",
-			}, refusals: []error{unavailable, voucher.ErrNoPartition, voucher.ErrOtherData},
+			}, refusals: []error{
+				unavailable, voucher.ErrNoPartition, voucher.ErrOtherData, idempotency.ErrReused, idempotency.ErrGone,
+			},
 		},
 		"GET /voucher/list/:shopId": {
 			good: request{target: "/voucher/list/1"}, succeeds: []func(*setup){
@@ -93,7 +97,7 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){asIs, behind},
 			invalid:  &request{target: "/voucher/5/stock", body: `{"delta":-5}`},
 			refusals: []error{
-				noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, voucher.ErrKeyReused, voucher.ErrUndecided,
+				noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, idempotency.ErrReused, voucher.ErrUndecided,
 				unavailable, &voucher.InsufficientStockError{Left: 3},
 			},
 		},
@@ -120,8 +124,8 @@ func routesDescribed() map[string]described {
 		"POST /voucher/buy/:id": {
 			good: request{target: "/voucher/buy/5", header: key}, succeeds: []func(*setup){asIs},
 			invalid: &request{target: "/voucher/buy/x"}, refusals: []error{
-				noVoucher, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, &order.LimitError{PerUser: 2},
-				unavailable, order.ErrUnknownOutcome,
+				noVoucher, voucher.ErrOffShelf, order.ErrSeckill, &order.LimitError{PerUser: 2},
+				unavailable, order.ErrUnknownOutcome, idempotency.ErrReused, idempotency.ErrGone,
 			},
 		},
 		"GET /order": {
@@ -388,6 +392,10 @@ func (f failingVouchers) CreateSeckill(
 	return voucher.Shown{}, f.err
 }
 
+func (f failingVouchers) Find(context.Context, int64) (voucher.Shown, error) {
+	return voucher.Shown{}, f.err
+}
+
 func (f failingVouchers) All(context.Context, voucher.Search) (voucher.Found, error) {
 	return voucher.Found{}, f.err
 }
@@ -435,7 +443,9 @@ func failing(err error) func(*setup) {
 			confirm: func(order.Notice) error { return err },
 			refund:  func(int64, int64) (order.Order, error) { return order.Order{}, err },
 		}
-		cfg.BuyOrdinary = func(context.Context, int64, int64, string) (order.Order, error) { return order.Order{}, err }
+		cfg.BuyOrdinary = func(context.Context, int64, int64, idempotency.Key) (order.Order, error) {
+			return order.Order{}, err
+		}
 		cfg.Audit = fakeAudit(func(voucher.AuditFilter, int64, int) ([]voucher.Entry, error) { return nil, err })
 		cfg.SaleStats = func(context.Context, int64) (audit.SaleStats, error) { return audit.SaleStats{}, err }
 		cfg.DeadLetters = fakeDeadLetters{
@@ -475,6 +485,7 @@ func TestContract(t *testing.T) {
 			default:
 				change = append(change, d.succeeds[s.Way])
 			}
+			change = append(change, func(cfg *setup) { cfg.Keys = apitest.Keys{Made: s.Made} })
 			if s.Strict {
 				change = append(change, func(cfg *setup) { cfg.UserRate, cfg.UserBurst = 1, 1 })
 			}

@@ -119,6 +119,13 @@ func (f fakeListings) List(_ context.Context, shopID, _ int64) (listing.Snapshot
 	return listing.Snapshot{Content: &listing.Content{Vouchers: vs, Total: int64(len(vs))}, Now: redisNoon}, err
 }
 
+// Find shows the seckill voucher under every id.
+func (f *fakeVouchers) Find(_ context.Context, id int64) (voucher.Shown, error) {
+	v := seckillVoucher()
+	v.ID = id
+	return v, nil
+}
+
 func (f *fakeVouchers) All(_ context.Context, q voucher.Search) (voucher.Found, error) {
 	if f.all == nil {
 		return voucher.Found{Now: redisNoon}, nil

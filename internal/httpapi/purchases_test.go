@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -350,8 +351,8 @@ func BenchmarkBuy(b *testing.B) {
 // withOrdinarySale has ordinary vouchers sold by buy.
 func withOrdinarySale(buy func(userID, voucherID int64, key string) (order.Order, error)) func(*setup) {
 	return func(cfg *setup) {
-		cfg.BuyOrdinary = func(_ context.Context, userID, voucherID int64, key string) (order.Order, error) {
-			return buy(userID, voucherID, key)
+		cfg.BuyOrdinary = func(_ context.Context, userID, voucherID int64, k idempotency.Key) (order.Order, error) {
+			return buy(userID, voucherID, k.Name)
 		}
 	}
 }
@@ -385,7 +386,7 @@ func TestBuyOrdinaryRefusals(t *testing.T) {
 		code   string
 	}{
 		{order.ErrSeckill, 409, "SECKILL_ONLY"},
-		{order.ErrKeyReused, 409, "KEY_REUSED"},
+		{idempotency.ErrReused, 409, "KEY_REUSED"},
 		{&order.LimitError{PerUser: 2}, 409, "LIMIT_REACHED"},
 		{voucher.ErrNotFound, 404, "NOT_FOUND"},
 		{voucher.ErrOffShelf, 409, "OFF_SHELF"},
@@ -426,11 +427,14 @@ func TestBuyOrdinaryRefusesInvalidInput(t *testing.T) {
 		t.Error("bought")
 		return order.Order{}, nil
 	}))
-	w := do(t, a, request{
-		method: http.MethodPost, target: "/voucher/buy/x", header: map[string]string{"Idempotency-Key": "a b"},
-	})
-	got := wantProblem(t, w, http.StatusBadRequest, "INVALID")
-	if len(got.Errors) != 2 || got.Errors[0].Field != "id" || got.Errors[1].Field != "Idempotency-Key" {
-		t.Errorf("%+v", got.Errors)
+	for field, req := range map[string]request{
+		"id":              {target: "/voucher/buy/x", header: map[string]string{"Idempotency-Key": "a"}},
+		"Idempotency-Key": {target: "/voucher/buy/x", header: map[string]string{"Idempotency-Key": "a b"}},
+	} {
+		req.method = http.MethodPost
+		got := wantProblem(t, do(t, a, req), http.StatusBadRequest, "INVALID")
+		if len(got.Errors) != 1 || got.Errors[0].Field != field {
+			t.Errorf("%s: %+v", field, got.Errors)
+		}
 	}
 }

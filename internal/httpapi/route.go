@@ -92,7 +92,7 @@ func (a *API) run(
 	if r.Class != bulkhead.Unnamed && r.Class != bulkhead.Purchase { // purchases are what the stores take a caller for
 		c.Request = c.Request.WithContext(bulkhead.With(c.Request.Context(), r.Class))
 	}
-	ans, err = r.Handle(c, who)
+	ans, err = a.handle(r, c, who)
 	return who, ans, err
 }
 
@@ -101,6 +101,9 @@ func (a *API) admit(r *httpkit.Route, c *gin.Context, now time.Time) (httpkit.Id
 	who, err := a.authorize(r, c, now)
 	if err == nil {
 		err = a.strict(r, c)
+	}
+	if err == nil {
+		err = a.readKey(r, c, who)
 	}
 	return who, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
@@ -76,7 +77,7 @@ func TestVoucherActionRefusals(t *testing.T) {
 		{voucher.ErrNotFound, 404, "NOT_FOUND", ""},
 		{voucher.ErrNotSeckill, 409, "NOT_SECKILL", ""},
 		{voucher.ErrRetired, 403, "ENDED", ""},
-		{voucher.ErrKeyReused, 409, "KEY_REUSED", ""},
+		{idempotency.ErrReused, 409, "KEY_REUSED", ""},
 		{&voucher.InsufficientStockError{Delta: -5, Left: 3}, 409, "INSUFFICIENT_STOCK", `{"left":3}`},
 		{voucher.ErrUndecided, 504, "UNKNOWN_OUTCOME", ""},
 		{fmt.Errorf("%w: %w", voucher.ErrUndecided, order.ErrUnavailable), 504, "UNKNOWN_OUTCOME", ""},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/voucher"
 )
 
@@ -18,8 +19,6 @@ var (
 	ErrUnavailable = errors.New("service unavailable")
 	// ErrSeckill: the voucher can be bought in its sale only.
 	ErrSeckill = errors.New("voucher is sold in its sale only")
-	// ErrKeyReused: the idempotency key was used before, for a different request.
-	ErrKeyReused = errors.New("idempotency key was used for another request")
 	// ErrUnknownOutcome: it is not known whether the purchase took place. Repeating the call answers that for certain.
 	ErrUnknownOutcome = errors.New("outcome unknown")
 	// ErrNoDeadLetter: the dead letter does not exist, or was already replayed or discarded.
@@ -67,8 +66,8 @@ func OrUnavailable(err error) error {
 		return nil
 	}
 	for _, answer := range []error{
-		ErrNotFound, ErrSeckill, ErrKeyReused, ErrUnavailable, ErrNoPayment, ErrWrongAmount, ErrNoDeadLetter,
-		voucher.ErrNotFound, voucher.ErrOffShelf,
+		ErrNotFound, ErrSeckill, ErrUnavailable, ErrNoPayment, ErrWrongAmount, ErrNoDeadLetter,
+		voucher.ErrNotFound, voucher.ErrOffShelf, idempotency.ErrReused, idempotency.ErrGone,
 	} {
 		if errors.Is(err, answer) {
 			return err

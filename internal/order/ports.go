@@ -85,6 +85,7 @@ const (
 	ExpirerJob = "expirer"
 	LapserJob  = "lapser"
 	EmptierJob = "emptier"
+	KeysJob    = "keys"
 )
 
 // FlushRequester has pending operations of a sale applied to Redis: outbox.Outbox.

@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
@@ -235,7 +236,7 @@ func (s *Store) ChangeStock(
 // requestedDelta returns the delta that a change of stock was asked for with: part of it may concern kept units.
 func (r operationRow) requestedDelta() int64 { return r.Delta + r.Kept }
 
-// requested returns the operation that was asked for with the key, if there is one; voucher.ErrKeyReused if it
+// requested returns the operation that was asked for with the key, if there is one; idempotency.ErrReused if it
 // changes the stock by another delta.
 func requested(tx *gorm.DB, voucherID, delta int64, key string) (op operationRow, found bool, err error) {
 	err = tx.Where("voucher_id = ? AND idempotency_key = ?", voucherID, key).Take(&op).Error
@@ -245,7 +246,7 @@ func requested(tx *gorm.DB, voucherID, delta int64, key string) (op operationRow
 	case err != nil:
 		return op, false, fmt.Errorf("looking for the request: %w", err)
 	case op.requestedDelta() != delta:
-		return op, false, fmt.Errorf("%w: %d", voucher.ErrKeyReused, op.requestedDelta())
+		return op, false, fmt.Errorf("%w: %d", idempotency.ErrReused, op.requestedDelta())
 	}
 	return op, true, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/testkit/ledgertest"
@@ -163,8 +164,8 @@ func TestChangeStockRefuses(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, gone := l.Seckill(t, 10), l.Seckill(t, 10)
 		l.Restock(t, v, 5, "key")
-		if _, err := l.ChangeStock(t.Context(), v, ledgertest.Admin, 6, "key"); !errors.Is(err, voucher.ErrKeyReused) {
-			t.Errorf("another delta: %v, want ErrKeyReused", err)
+		if _, err := l.ChangeStock(t.Context(), v, ledgertest.Admin, 6, "key"); !errors.Is(err, idempotency.ErrReused) {
+			t.Errorf("another delta: %v, want ErrReused", err)
 		}
 		if got := l.Restock(t, v, 6, "Key"); got.Number != 2 {
 			t.Errorf("another key: %+v", got)

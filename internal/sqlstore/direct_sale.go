@@ -4,29 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"gorm.io/gorm"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
 
-type requestRow struct {
-	UserID     int64     `gorm:"column:user_id;primaryKey;autoIncrement:false"`
-	RequestKey string    `gorm:"column:request_key;primaryKey"`
-	OrderID    int64     `gorm:"column:order_id"`
-	CreateTime time.Time `gorm:"column:create_time"`
-}
-
-// TableName implements gorm's schema.Tabler.
-func (requestRow) TableName() string { return "tb_order_request" }
-
 // RecordDirectSale implements service.DirectSaleLedger. Repeating it with the same order id is harmless too. It returns
 // order.ErrUnavailable when nothing was written, and order.ErrUnknownOutcome when the reply to COMMIT was lost.
 func (s *Store) RecordDirectSale(
-	ctx context.Context, orderID, userID, voucherID int64, key string,
+	ctx context.Context, orderID, userID, voucherID int64, key idempotency.Key,
 ) (order.Order, error) {
 	what := fmt.Sprintf("recording order %d of user %d for voucher %d", orderID, userID, voucherID)
 	p := directPurchase{orderID: orderID, userID: userID, voucherID: voucherID, key: key}
@@ -47,9 +39,6 @@ func (s *Store) RecordDirectSale(
 		return err
 	}
 	err := s.db.WriteRetry(ctx, record)
-	if sqlkit.IsDuplicate(err) { // the same request, at the same time: its row is visible now
-		err = s.db.WriteRetry(ctx, record)
-	}
 	switch {
 	case err == nil:
 		return row.order(), nil
@@ -76,21 +65,30 @@ func (s *Store) directlyRecorded(tx *gorm.DB, row *orderRow, now time.Time) erro
 // directPurchase is a purchase of an ordinary voucher.
 type directPurchase struct {
 	orderID, userID, voucherID int64
-	key                        string
+	key                        idempotency.Key
 }
 
 // record records the order, unless it was recorded before, and returns it; it is fresh if it was not.
 func (p directPurchase) record(tx *gorm.DB, now time.Time) (row orderRow, fresh bool, err error) {
-	row, err = p.before(tx)
+	row, err = p.own(tx, p.orderID)
 	if !errors.Is(err, gorm.ErrRecordNotFound) {
+		return row, false, err
+	}
+	err = sqlkit.ClaimKey(tx, now, p.key, strconv.FormatInt(p.orderID, 10))
+	if before, done := errors.AsType[*idempotency.RepeatedError](err); done {
+		row, err = p.madeBefore(tx, before.Made)
+	}
+	if row.ID != 0 || err != nil {
 		return row, false, err
 	}
 	v, err := p.offered(tx, now)
 	if err != nil {
 		return row, false, err
 	}
-	if row, err = p.claim(tx, v); row.ID != 0 || err != nil {
-		return row, false, err
+	if v.PerUser > 0 {
+		if err := claimLimited(tx, v, p.userID); err != nil {
+			return row, false, err
+		}
 	}
 	deadline := now.Add(v.PayWithin)
 	row = orderRow{
@@ -99,13 +97,6 @@ func (p directPurchase) record(tx *gorm.DB, now time.Time) (row orderRow, fresh 
 	}
 	if err := tx.Create(&row).Error; err != nil {
 		return row, false, fmt.Errorf("order: %w", err)
-	}
-	if p.key == "" {
-		return row, true, nil
-	}
-	request := requestRow{UserID: p.userID, RequestKey: p.key, OrderID: p.orderID, CreateTime: now}
-	if err := tx.Create(&request).Error; err != nil {
-		return row, false, fmt.Errorf("request: %w", err)
 	}
 	return row, true, nil
 }
@@ -126,42 +117,24 @@ func (p directPurchase) offered(tx *gorm.DB, now time.Time) (voucher.Voucher, er
 	return v, nil
 }
 
-// claim makes sure that the user may have one more of the voucher. If the same request was recorded while this one
-// waited for its turn, and has taken the last one, it returns that order.
-func (p directPurchase) claim(tx *gorm.DB, v voucher.Voucher) (orderRow, error) {
-	if v.PerUser == 0 {
-		return orderRow{}, nil
+// madeBefore returns the order that an earlier request with the same key made, or idempotency.ErrGone.
+func (p directPurchase) madeBefore(tx *gorm.DB, made string) (orderRow, error) {
+	id, err := strconv.ParseInt(made, 10, 64)
+	if err != nil {
+		return orderRow{}, fmt.Errorf("the order of an idempotency key: %w", err)
 	}
-	limit := claimLimited(tx, v, p.userID)
-	if _, reached := errors.AsType[*order.LimitError](limit); !reached {
-		return orderRow{}, limit
-	}
-	row, err := p.before(tx)
+	row, err := p.own(tx, id)
 	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return orderRow{}, limit
+		return row, idempotency.ErrGone
 	}
 	return row, err
 }
 
-// before returns the order that the same request made before, or gorm.ErrRecordNotFound.
-func (p directPurchase) before(tx *gorm.DB) (orderRow, error) {
-	id := p.orderID
-	if p.key != "" {
-		var requests []requestRow
-		if err := tx.Where("user_id = ? AND request_key = ?", p.userID, p.key).Find(&requests).Error; err != nil {
-			return orderRow{}, fmt.Errorf("looking for the request: %w", err)
-		}
-		if len(requests) > 0 {
-			id = requests[0].OrderID
-		}
-	}
-	var row orderRow
-	err := tx.Where("id = ? AND user_id = ?", id, p.userID).Take(&row).Error
-	switch {
-	case err != nil:
-		return row, fmt.Errorf("looking for the order: %w", err)
-	case row.VoucherID != p.voucherID:
-		return row, order.ErrKeyReused
+// own returns the user's order of the voucher with an id, or gorm.ErrRecordNotFound.
+func (p directPurchase) own(tx *gorm.DB, id int64) (row orderRow, err error) {
+	err = tx.Where("id = ? AND user_id = ? AND voucher_id = ?", id, p.userID, p.voucherID).Take(&row).Error
+	if err != nil {
+		return orderRow{}, fmt.Errorf("looking for the order: %w", err)
 	}
 	return row, nil
 }

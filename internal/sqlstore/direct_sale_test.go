@@ -11,10 +11,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
+
+// buying is the request for a voucher with a key; "" is none.
+func buying(user, voucherID int64, key string) idempotency.Key {
+	return idempotency.Key{Caller: user, Name: key, Route: fmt.Sprint("POST /voucher/buy/", voucherID)}
+}
+
+// keyed is some request with a key.
+func keyed(user int64, key string) idempotency.Key {
+	return idempotency.Key{Caller: user, Name: key, Route: "POST /voucher"}
+}
 
 func TestDirectSale(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
@@ -30,18 +41,19 @@ func TestDirectSale(t *testing.T) {
 			{id: 101, user: 1, voucher: v, want: 101},
 			{id: 102, user: 1, voucher: v, want: 102}, // any number of times
 			{id: 102, user: 1, voucher: v, want: 102}, // the reply to COMMIT was lost
-			{id: 102, user: 1, voucher: other, err: order.ErrKeyReused},
+			{id: 102, user: 1, voucher: other, err: order.ErrConflict},
 			{id: 102, user: 2, voucher: v, err: order.ErrConflict},
 			{id: 103, user: 1, voucher: v, key: "k", want: 103},
 			{id: 104, user: 1, voucher: v, key: "k", want: 103},
-			{id: 105, user: 1, voucher: other, key: "k", err: order.ErrKeyReused},
+			{id: 105, user: 1, voucher: other, key: "k", err: idempotency.ErrReused},
 			{id: 106, user: 2, voucher: other, key: "k", want: 106}, // another user's
 			{id: 107, user: 1, voucher: v, key: "K", want: 107},
 			{id: 108, user: 1, voucher: 4711, err: voucher.ErrNotFound},
 			{id: 109, user: 1, voucher: sale, err: order.ErrSeckill},
 			{id: 110, user: 1, voucher: off, err: voucher.ErrOffShelf},
 		} {
-			got, err := l.RecordDirectSale(t.Context(), test.id, test.user, test.voucher, test.key)
+			got, err := l.RecordDirectSale(t.Context(), test.id, test.user, test.voucher,
+				buying(test.user, test.voucher, test.key))
 			if !errors.Is(err, test.err) || got.ID != test.want {
 				t.Errorf("%+v: %+v, %v", test, got, err)
 			}
@@ -78,7 +90,7 @@ func TestLimitedDirectSale(t *testing.T) {
 		v, other := l.Limited(t, 2), l.Limited(t, 1)
 		buy := func(user, id, voucherID int64, key string) string {
 			t.Helper()
-			o, err := l.RecordDirectSale(t.Context(), id, user, voucherID, key)
+			o, err := l.RecordDirectSale(t.Context(), id, user, voucherID, buying(user, voucherID, key))
 			if limit, reached := errors.AsType[*order.LimitError](err); reached {
 				return fmt.Sprintf("limit %d", limit.PerUser)
 			}
@@ -137,13 +149,13 @@ func TestLimitedDirectSaleRace(t *testing.T) {
 				key := fmt.Sprint(i)
 				if i%4 == 0 { // its first try may end anywhere
 					short, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Millisecond)
-					_, _ = l.RecordDirectSale(short, int64(1000+i), 7, v, key)
+					_, _ = l.RecordDirectSale(short, int64(1000+i), 7, v, buying(7, v, key))
 					cancel()
 				}
 				patience, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				for {
-					o, err := l.RecordDirectSale(patience, int64(2000+i), 7, v, key)
+					o, err := l.RecordDirectSale(patience, int64(2000+i), 7, v, buying(7, v, key))
 					_, reached := errors.AsType[*order.LimitError](err)
 					switch {
 					case err == nil:
@@ -163,7 +175,8 @@ func TestLimitedDirectSaleRace(t *testing.T) {
 		for i := range bought {
 			if id := bought[i].Load(); id != 0 {
 				said++
-				if o, err := l.RecordDirectSale(t.Context(), 5000, 7, v, fmt.Sprint(i)); err != nil || o.ID != id {
+				o, err := l.RecordDirectSale(t.Context(), 5000, 7, v, buying(7, v, fmt.Sprint(i)))
+				if err != nil || o.ID != id {
 					t.Errorf("request %d again: %+v, %v; before it bought %d", i, o, err, id)
 				}
 			}
@@ -186,7 +199,8 @@ func TestDirectSaleAtOnce(t *testing.T) {
 			var got [2]order.Order
 			buy := func(i int64) func() error {
 				return func() (err error) {
-					got[i], err = l.RecordDirectSale(t.Context(), 100+2*round+i, 1, v, string(rune('a'+round)))
+					got[i], err = l.RecordDirectSale(t.Context(), 100+2*round+i, 1, v,
+						buying(1, v, string(rune('a'+round))))
 					return err
 				}
 			}

@@ -9,7 +9,7 @@
 //	               tb_voucher_order          one row for each order, never deleted; one live order per user and sale
 //	               tb_order_event            the history of orders since they were recorded
 //	               tb_payment                attempts to pay for them
-//	               tb_order_request          the keys under which ordinary vouchers were bought
+//	               tb_request                idempotency keys of requests, and what they made
 //	               tb_limited_buyer          who has bought an ordinary voucher with a limit; each such purchase
 //	                                         changes the row
 //	               tb_voucher_operation      changes of a sale, numbered for each, until they are applied to Redis

@@ -103,7 +103,10 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 				func(v *voucher.Voucher) error { v.Sale.Paused = true; return nil })
 			return err
 		}, nil},
-		{"Place", func() error { _, err := store.RecordDirectSale(ctx, 1<<50, 1, plain, "key"); return err }, nil},
+		{"Place", func() error {
+			_, err := store.RecordDirectSale(ctx, 1<<50, 1, plain, keyed(1, "key"))
+			return err
+		}, nil},
 	} {
 		lost := proxy.Lost()
 		proxy.DropRepliesTo("COMMIT", 1)

@@ -81,7 +81,7 @@ func TestFreeOrdersArePaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			o, err := l.RecordDirectSale(t.Context(), 8888, 1, v.ID, "key")
+			o, err := l.RecordDirectSale(t.Context(), 8888, 1, v.ID, keyed(1, "key"))
 			if err != nil || o.Status != order.Paid {
 				t.Errorf("an ordinary voucher: %+v, %v", o, err)
 			}

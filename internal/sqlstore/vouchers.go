@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +21,8 @@ import (
 
 // CreateVoucher implements voucher.Ledger. A PayWithin of 0 is voucher.DefaultPayWithin. It returns
 // order.ErrUnavailable when the database is away and certainly nothing was written; when it fails because the reply to
-// COMMIT was lost, the voucher may exist. It is voucher.ErrNoPartition when the sale's partition is not open any more.
+// COMMIT was lost, the voucher may exist; repeating it with the author's key tells. It is voucher.ErrNoPartition when
+// the sale's partition is not open any more.
 func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by voucher.Author) error {
 	row := voucherRow{
 		ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
@@ -36,18 +38,24 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 	}
 	committing := false
 	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+		now, err := s.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		if err := sqlkit.ClaimKey(tx, now, by.Key, ""); err != nil {
+			return err
+		}
 		if v.Sale != nil {
 			if err := installation.LockPartition(tx, v.Sale.Partition); err != nil {
 				return err
 			}
 		}
-		now, err := s.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
 		row.CreateTime, row.UpdateTime = now, now
 		if err := tx.Create(&row).Error; err != nil {
 			return fmt.Errorf("voucher: %w", err)
+		}
+		if err := sqlkit.MadeByKey(tx, by.Key, strconv.FormatInt(row.ID, 10)); err != nil {
+			return err
 		}
 		created := row.voucher()
 		if v.Sale != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/testkit"
 	"seckill/internal/testkit/ledgertest"
@@ -202,7 +203,8 @@ func TestHiddenVoucher(t *testing.T) {
 			}
 		}
 		check([]int64{now}, later)
-		if _, err := l.RecordDirectSale(t.Context(), 1, 5, later, ""); !errors.Is(err, voucher.ErrNotFound) {
+		if _, err := l.RecordDirectSale(t.Context(), 1, 5, later,
+			idempotency.Key{}); !errors.Is(err, voucher.ErrNotFound) {
 			t.Errorf("buying a hidden voucher: %v", err)
 		}
 		sale := ledgertest.Draft()
@@ -214,12 +216,13 @@ func TestHiddenVoucher(t *testing.T) {
 		if err := l.CreateVoucher(t.Context(), &sale, ledgertest.Admin); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.RecordDirectSale(t.Context(), 3, 5, sale.ID, ""); !errors.Is(err, voucher.ErrNotFound) {
+		if _, err := l.RecordDirectSale(t.Context(), 3, 5, sale.ID,
+			idempotency.Key{}); !errors.Is(err, voucher.ErrNotFound) {
 			t.Errorf("buying a hidden sale as an ordinary voucher: %v", err)
 		}
 		l.Exec(t, "DELETE FROM tb_seckill_voucher WHERE voucher_id = ?", sale.ID)
 		l.Exec(t, "DELETE FROM tb_voucher WHERE id = ?", sale.ID)
-		if _, err := l.RecordDirectSale(t.Context(), 2, 5, now, ""); err != nil {
+		if _, err := l.RecordDirectSale(t.Context(), 2, 5, now, idempotency.Key{}); err != nil {
 			t.Errorf("buying at its time: %v", err)
 		}
 		v, err := l.ChangeVoucher(t.Context(), later, ledgertest.Admin,

@@ -3,12 +3,15 @@ package voucher
 import (
 	"strconv"
 	"time"
+
+	"seckill/internal/kit/idempotency"
 )
 
 // Author is the admin who makes a change, and the request that asked for it.
 type Author struct {
-	AdminID int64  // the admin's user id; 0: the service itself
-	Request string // the id of the request, as in its answer and in the log; "" for none
+	AdminID int64           // the admin's user id; 0: the service itself
+	Request string          // the id of the request, as in its answer and in the log; "" for none
+	Key     idempotency.Key // what the author creates is created once for each key
 }
 
 // Entry is one entry of the audit trail: a change by an admin. It is written in the change's transaction.

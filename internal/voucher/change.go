@@ -146,8 +146,8 @@ type Changes interface {
 	ChangeVoucher(ctx context.Context, id int64, by Author, alter func(v *Voucher) error) (Voucher, error)
 	// ChangeStock begins a change of the sale's stock under the key. A change that adds units raises stock and issued
 	// at once; one that takes units waits for Redis. If the key was used before, it returns that earlier change, or
-	// ErrKeyReused if that had another delta. The key of a void change is free again. ErrNotFound, ErrNotSeckill,
-	// ErrRetired, and CheckIssued's error.
+	// idempotency.ErrReused if that had another delta. The key of a void change is free again. ErrNotFound,
+	// ErrNotSeckill, ErrRetired, and CheckIssued's error.
 	ChangeStock(ctx context.Context, id int64, by Author, delta int64, key string) (StockChange, error)
 }
 

@@ -8,7 +8,7 @@ import (
 // Ledger keeps the vouchers: MySQL, or SQLite in the embedded mode.
 type Ledger interface {
 	// CreateVoucher stores v and an [Entry] of its creation; both rows in one transaction when v.Sale is set. It fills
-	// in ID, Version, Epoch and the times.
+	// in ID, Version, Epoch and the times. *idempotency.RepeatedError and idempotency.ErrReused for the author's key.
 	CreateVoucher(ctx context.Context, v *Voucher, by Author) error
 	// Voucher returns one voucher with its sale, or ErrNotFound.
 	Voucher(ctx context.Context, id int64) (Voucher, error)
@@ -151,6 +151,15 @@ func (s *Service) open(ctx context.Context, by Author, v Voucher) (Shown, error)
 	_ = s.opener.Open(opening, v.ID)
 	cancel()
 	s.lists.Changed(ctx, v)
+	return s.showOne(ctx, v)
+}
+
+// Find returns a voucher, on or off the shelf: for admins. ErrNotFound.
+func (s *Service) Find(ctx context.Context, id int64) (Shown, error) {
+	v, err := s.ledger.Voucher(ctx, id)
+	if err != nil {
+		return Shown{}, err
+	}
 	return s.showOne(ctx, v)
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/kit/idempotency"
 )
 
 // fakeChanges is a ledger of one voucher with its changes, and the Redis that flushes it.
@@ -76,7 +78,7 @@ func (f *fakeChanges) ChangeStock(
 		f.keys[key] = c
 	}
 	if c.Delta != delta {
-		return StockChange{}, ErrKeyReused
+		return StockChange{}, idempotency.ErrReused
 	}
 	return *c, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/invalid"
 )
 
@@ -75,7 +76,7 @@ func TestAddStockAgain(t *testing.T) {
 			t.Errorf("more: applied %t, %v", applied, err)
 		}
 	}
-	if _, _, err := s.AddStock(t.Context(), author, 1, 5, "more"); !errors.Is(err, ErrKeyReused) {
+	if _, _, err := s.AddStock(t.Context(), author, 1, 5, "more"); !errors.Is(err, idempotency.ErrReused) {
 		t.Errorf("another delta: %v", err)
 	}
 }

@@ -17,8 +17,6 @@ var (
 	ErrOffShelf = errors.New("voucher is off the shelf")
 	// ErrRetired: the sale is over for good and can no longer be changed.
 	ErrRetired = errors.New("sale is retired")
-	// ErrKeyReused: the idempotency key was used before, with another delta.
-	ErrKeyReused = errors.New("idempotency key was used with another delta")
 	// ErrNoPartition: at present no partition takes a new sale. Nothing was created.
 	ErrNoPartition = errors.New("no partition takes a new sale")
 	// ErrOtherData: the partition chosen for the sale has data of another format or installation. Nothing was created.

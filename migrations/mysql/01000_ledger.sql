@@ -163,13 +163,16 @@ CREATE TABLE IF NOT EXISTS tb_payment (
     CONSTRAINT ck_payment_state CHECK (state BETWEEN 1 AND 5)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- Requests for ordinary vouchers that came with a key, so that a repeated one buys once.
-CREATE TABLE IF NOT EXISTS tb_order_request (
-    user_id     BIGINT      NOT NULL,
+-- Requests that came with an Idempotency-Key and made something: a row is inserted first in the transaction that does so.
+CREATE TABLE IF NOT EXISTS tb_request (
+    caller      BIGINT       NOT NULL COMMENT 'user id',
     request_key VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-    order_id    BIGINT      NOT NULL,
-    create_time DATETIME(3) NOT NULL,
-    PRIMARY KEY (user_id, request_key)
+    route       VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'method and path',
+    body_digest BINARY(32)   NOT NULL COMMENT 'SHA-256 of the canonical body',
+    made        VARCHAR(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'id of what it made',
+    create_time DATETIME(3)  NOT NULL,
+    PRIMARY KEY (caller, request_key),
+    KEY idx_request_time (create_time)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 -- The highest token that was used for each job that one instance at a time does.

@@ -142,13 +142,17 @@ CREATE TABLE tb_payment (
 CREATE INDEX idx_payment_order ON tb_payment (order_id);
 CREATE INDEX idx_payment_state ON tb_payment (state, create_time);
 
-CREATE TABLE tb_order_request (
-    user_id     BIGINT       NOT NULL,
+CREATE TABLE tb_request (
+    caller      BIGINT       NOT NULL,
     request_key VARCHAR(255) NOT NULL,
-    order_id    BIGINT       NOT NULL,
+    route       VARCHAR(128) NOT NULL,
+    body_digest BLOB         NOT NULL,
+    made        VARCHAR(64)  NOT NULL,
     create_time DATETIME     NOT NULL,
-    PRIMARY KEY (user_id, request_key)
+    PRIMARY KEY (caller, request_key)
 ) WITHOUT ROWID;
+
+CREATE INDEX idx_request_time ON tb_request (create_time);
 
 CREATE TABLE tb_fence (
     name  VARCHAR(64) NOT NULL PRIMARY KEY,

@@ -113,7 +113,7 @@ func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *sell
 		t.Fatal(err)
 	}
 	api, err := httpapi.New(httpapi.Config{
-		Routes: sells.Routes(), Rules: shop.Rules(), Tokens: rules, Log: quiet,
+		Routes: sells.Routes(), Rules: shop.Rules(), Keys: ledger, Tokens: rules, Log: quiet,
 		BodyLimit: 1 << 16, MaxWait: time.Second, InFlight: inFlight, UserBurst: 30, Streams: streams,
 	})
 	if err != nil {

@@ -48,6 +48,7 @@ type Shop struct {
 	Reconciler   *recovery.Reconciler
 	outbox       *outbox.Outbox
 	expirer      *service.Expirer
+	keyCleaner   *service.KeyCleaner
 	Auditor      *audit.Auditor
 	Partitions   *partition.Set
 	partWatcher  *partition.Watcher
@@ -112,6 +113,7 @@ func OpenShop(
 		reporterOf:   reporterOf,
 		outbox:       outbox,
 		expirer:      service.NewExpirer(ledger, locks, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
+		keyCleaner:   service.NewKeyCleaner(ledger, locks, log),
 		Auditor:      auditor,
 		Partitions:   s.partitions, partWatcher: partition.NewWatcher(redis, metrics, log),
 		recorderOf: func(partition int) *recorder.Recorder {
@@ -186,7 +188,7 @@ func (s *Shop) watchPartitions(ctx context.Context) error {
 // recorders. They run until ctx ends.
 func (s *Shop) Work(ctx context.Context, jobs *errgroup.Group, ofFeatures []func(context.Context) error) {
 	runs := []func(context.Context) error{
-		s.Reconciler.Run, s.Notifier.Run, s.outbox.Run, s.expirer.Run,
+		s.Reconciler.Run, s.Notifier.Run, s.outbox.Run, s.expirer.Run, s.keyCleaner.Run,
 		s.Payments.Run, s.timeline.Run, s.keepStats, s.Auditor.Run,
 	}
 	if s.reporterOf != nil { // the embedded mode always has one partition

@@ -12,6 +12,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"
@@ -40,7 +41,7 @@ func TestContract(t *testing.T) {
 				Invalid: &apitest.Request{Target: "/admin/voucher/x/rehearsal"},
 				Refusals: []error{
 					voucher.ErrNotFound, voucher.ErrNotSeckill, &NearSaleError{VoucherID: 7}, &RunningError{},
-					order.ErrBusy, order.ErrUnavailable,
+					order.ErrBusy, order.ErrUnavailable, idempotency.ErrReused, idempotency.ErrGone,
 				},
 			},
 			"POST /admin/rehearsal/:id/end": {

@@ -3,13 +3,16 @@ package rehearsal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/kit/words"
@@ -20,7 +23,7 @@ import (
 // Service is what admins and crowds do with rehearsals: *Rehearsals. Every method may return order.ErrUnavailable.
 type Service interface {
 	// Start starts a rehearsal of a voucher's sale. *NearSaleError, *RunningError, order.ErrBusy, voucher.ErrNotFound,
-	// voucher.ErrNotSeckill.
+	// voucher.ErrNotSeckill, *idempotency.RepeatedError, idempotency.ErrReused.
 	Start(ctx context.Context, by voucher.Author, voucherID int64) (voucher.Shown, error)
 	// Of returns the rehearsals of a voucher's sale, newest first.
 	Of(ctx context.Context, voucherID int64) ([]Run, error)
@@ -37,7 +40,7 @@ func Routes(rehearsals Service, front httpkit.Front) []httpkit.Route {
 	h := handlers{rehearsals, front}
 	return []httpkit.Route{
 		httpkit.Admin("GET /admin/voucher/:id/rehearsal", h.list),
-		httpkit.Admin("POST /admin/voucher/:id/rehearsal", h.start),
+		httpkit.Admin("POST /admin/voucher/:id/rehearsal", h.start, httpkit.Keyed(h.startedBefore)),
 		httpkit.Admin("POST /admin/rehearsal/:id/end", h.end),
 		httpkit.Crowd("GET /rehearsal/:id/order", h.orders, httpkit.Query("limit", "before")),
 		httpkit.Crowd("POST /rehearsal/:id/report", h.report, httpkit.Body),
@@ -69,6 +72,22 @@ func (h handlers) start(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 		VoucherID: shadow.ID, Of: id, AdminID: who.UserID, Begin: shadow.Sale.Begin, End: shadow.Sale.End,
 		Figures: Figures{Stock: shadow.Sale.Issued},
 	}), nil
+}
+
+// startedBefore answers a repeated POST /admin/voucher/:id/rehearsal.
+func (h handlers) startedBefore(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
+	id, err := strconv.ParseInt(made, 10, 64)
+	if err != nil {
+		return httpkit.Answer{}, fmt.Errorf("the rehearsal of an idempotency key: %w", err)
+	}
+	run, err := h.rehearsals.Find(c.Request.Context(), id)
+	switch {
+	case errors.Is(err, ErrNone):
+		return httpkit.Answer{}, idempotency.ErrGone
+	case err != nil:
+		return httpkit.Answer{}, err
+	}
+	return h.show(http.StatusCreated, run), nil
 }
 
 // list answers GET /admin/voucher/:id/rehearsal.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"
@@ -30,10 +31,13 @@ func TestContract(t *testing.T) {
 				Invalid: &apitest.Request{Target: "/admin/template?shopId=x"}, Refusals: []error{order.ErrUnavailable},
 			},
 			"POST /admin/template": {
-				Access:   httpkit.ForAdmins,
-				Good:     apitest.Request{Target: "/admin/template", Body: `{"voucherId":5,"name":"Evening"}`},
-				Invalid:  &apitest.Request{Target: "/admin/template", Body: `{"voucherId":5}`},
-				Refusals: []error{voucher.ErrNotFound, ErrName, ErrMany, order.ErrUnavailable},
+				Access:  httpkit.ForAdmins,
+				Good:    apitest.Request{Target: "/admin/template", Body: `{"voucherId":5,"name":"Evening"}`},
+				Invalid: &apitest.Request{Target: "/admin/template", Body: `{"voucherId":5}`},
+				Refusals: []error{
+					voucher.ErrNotFound, ErrName, ErrMany, order.ErrUnavailable, idempotency.ErrReused,
+					idempotency.ErrGone,
+				},
 			},
 			"PATCH /admin/template/:id": {
 				Access:  httpkit.ForAdmins,
@@ -86,6 +90,9 @@ func (f fakeTemplates) List(context.Context, int64) ([]Template, error) {
 func (f fakeTemplates) Save(context.Context, voucher.Author, int64, string) (Template, error) {
 	return oneTemplate(), f.err
 }
+
+// Find returns it.
+func (f fakeTemplates) Find(context.Context, int64) (Template, error) { return oneTemplate(), f.err }
 
 // Rename returns it.
 func (f fakeTemplates) Rename(context.Context, voucher.Author, int64, string) (Template, error) {

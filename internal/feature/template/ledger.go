@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -103,7 +104,8 @@ func NewTemplates(db *sqlkit.DB, find func(ctx context.Context, id int64) (vouch
 }
 
 // Save saves a voucher as a template. Several at once may exceed the limit by as many; it only keeps lists short.
-// *invalid.Error for the name, voucher.ErrNotFound, ErrName, ErrMany, order.ErrUnavailable.
+// *invalid.Error for the name, voucher.ErrNotFound, ErrName, ErrMany, order.ErrUnavailable; for the author's key,
+// *idempotency.RepeatedError and idempotency.ErrReused.
 func (t *Templates) Save(ctx context.Context, by voucher.Author, voucherID int64, name string) (Template, error) {
 	name, err := checkedName(name)
 	if err != nil {
@@ -114,6 +116,9 @@ func (t *Templates) Save(ctx context.Context, by voucher.Author, voucherID int64
 		return Template{}, err
 	}
 	return t.write(ctx, "creating", by, func(tx *gorm.DB, now time.Time) (row, sqlkit.AuditRow, error) {
+		if err := sqlkit.ClaimKey(tx, now, by.Key, ""); err != nil {
+			return row{}, sqlkit.AuditRow{}, err
+		}
 		var n int64
 		if err := tx.Model(&row{}).Where("shop_id = ?", v.ShopID).Count(&n).Error; err != nil {
 			return row{}, sqlkit.AuditRow{}, fmt.Errorf("counting templates: %w", err)
@@ -125,7 +130,9 @@ func (t *Templates) Save(ctx context.Context, by voucher.Author, voucherID int64
 		if err != nil {
 			return row{}, sqlkit.AuditRow{}, err
 		}
-		err = tx.Create(&r).Error
+		if err = tx.Create(&r).Error; err == nil {
+			err = sqlkit.MadeByKey(tx, by.Key, strconv.FormatInt(r.ID, 10))
+		}
 		return r, sqlkit.AuditRow{VoucherID: voucherID, Action: voucher.Created, Changes: renamed("", name)}, err
 	})
 }
@@ -149,6 +156,18 @@ func (t *Templates) List(ctx context.Context, shopID int64) ([]Template, error) 
 		return cmp.Or(cmp.Compare(a.Voucher.ShopID, b.Voucher.ShopID), strings.Compare(a.Name, b.Name))
 	})
 	return templates, nil
+}
+
+// Find returns a template. ErrNone, order.ErrUnavailable.
+func (t *Templates) Find(ctx context.Context, id int64) (Template, error) {
+	var rows []row
+	if err := t.db.Read(ctx).Where("id = ?", id).Find(&rows).Error; err != nil {
+		return Template{}, sqlkit.ReadError("reading a template", err)
+	}
+	if len(rows) == 0 {
+		return Template{}, ErrNone
+	}
+	return rows[0].template(), nil
 }
 
 // Rename renames a template. *invalid.Error, ErrNone, ErrName, order.ErrUnavailable.

@@ -2,8 +2,11 @@ package template
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -11,6 +14,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
@@ -23,6 +27,8 @@ type Service interface {
 	// Save saves a voucher as a template. *invalid.Error, voucher.ErrNotFound, ErrName,
 	// ErrMany.
 	Save(ctx context.Context, by voucher.Author, voucherID int64, name string) (Template, error)
+	// Find returns one. ErrNone.
+	Find(ctx context.Context, id int64) (Template, error)
 	// Rename renames one. *invalid.Error, ErrNone, ErrName.
 	Rename(ctx context.Context, by voucher.Author, id int64, name string) (Template, error)
 	// Delete deletes one. ErrNone.
@@ -34,7 +40,7 @@ func Routes(templates Service, bodies httpkit.Bodies) []httpkit.Route {
 	h := handlers{templates, bodies}
 	return []httpkit.Route{
 		httpkit.Admin("GET /admin/template", h.list, httpkit.Query("shopId")),
-		httpkit.Admin("POST /admin/template", h.save, httpkit.Body),
+		httpkit.Admin("POST /admin/template", h.save, httpkit.Body, httpkit.Keyed(h.savedBefore)),
 		httpkit.Admin("PATCH /admin/template/:id", h.rename, httpkit.Body),
 		httpkit.Admin("POST /admin/template/:id/delete", h.delete),
 	}
@@ -75,6 +81,19 @@ func (h handlers) save(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 		return httpkit.Answer{}, err
 	}
 	t, err := h.templates.Save(c.Request.Context(), httpkit.Author(c, who), voucherID, name)
+	return answer(http.StatusCreated, t, err)
+}
+
+// savedBefore answers a repeated POST /admin/template.
+func (h handlers) savedBefore(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
+	id, err := strconv.ParseInt(made, 10, 64)
+	if err != nil {
+		return httpkit.Answer{}, fmt.Errorf("the template of an idempotency key: %w", err)
+	}
+	t, err := h.templates.Find(c.Request.Context(), id)
+	if errors.Is(err, ErrNone) {
+		err = idempotency.ErrGone
+	}
 	return answer(http.StatusCreated, t, err)
 }
 

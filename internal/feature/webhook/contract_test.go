@@ -7,6 +7,7 @@ import (
 
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"
@@ -34,7 +35,9 @@ func TestContract(t *testing.T) {
 				Invalid: &apitest.Request{
 					Target: "/admin/webhook", Body: `{"shopId":1,"url":"x"}`,
 				},
-				Refusals: []error{dispatch.ErrEndpoints, order.ErrUnavailable},
+				Refusals: []error{
+					dispatch.ErrEndpoints, order.ErrUnavailable, idempotency.ErrReused, idempotency.ErrGone,
+				},
 			},
 			"PATCH /admin/webhook/:id": {
 				Access:   httpkit.ForAdmins,

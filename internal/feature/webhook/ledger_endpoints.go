@@ -97,6 +97,9 @@ func (l *Ledger) CreateEndpoint(
 		if err != nil {
 			return err
 		}
+		if err := sqlkit.ClaimKey(tx, now, by.Key, ""); err != nil {
+			return err
+		}
 		// The sequence's lock keeps two creations apart, and its number from rising meanwhile.
 		var sequence sequenceRow
 		if err := sqlkit.Locking(tx).Where("id = 1").Take(&sequence).Error; err != nil {
@@ -116,6 +119,9 @@ func (l *Ledger) CreateEndpoint(
 		}
 		row.decided(e)
 		if err := tx.Create(&row).Error; err != nil {
+			return err
+		}
+		if err := sqlkit.MadeByKey(tx, by.Key, strconv.FormatInt(row.ID, 10)); err != nil {
 			return err
 		}
 		return l.auditEndpoint(tx, now, by, voucher.Created, row.ID, changesOf(dispatch.Endpoint{}, row.endpoint()))

@@ -2,6 +2,8 @@ package webhook
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -14,18 +16,26 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/words"
 	"seckill/internal/voucher"
 )
 
+// EndpointReader shows endpoints: *dispatch.Admin. Its errors are those of EndpointAdmin.
+type EndpointReader interface {
+	// Find returns an endpoint.
+	Find(ctx context.Context, id int64) (dispatch.Endpoint, error)
+	// List returns all endpoints, oldest first.
+	List(ctx context.Context) ([]dispatch.Endpoint, error)
+}
+
 // EndpointAdmin is what admins decide about endpoints: *dispatch.Admin. Where an endpoint is named,
 // dispatch.ErrNoEndpoint may come back; everywhere order.ErrUnavailable.
 type EndpointAdmin interface {
-	// Create makes an endpoint, with its secret. *invalid.Error, dispatch.ErrEndpoints.
+	// Create makes an endpoint, with its secret, once for each key of the author. *invalid.Error,
+	// dispatch.ErrEndpoints, *idempotency.RepeatedError, idempotency.ErrReused.
 	Create(ctx context.Context, t dispatch.Terms, by voucher.Author) (dispatch.Endpoint, error)
-	// List returns all endpoints, oldest first.
-	List(ctx context.Context) ([]dispatch.Endpoint, error)
 	// Change changes what change does in the endpoint's terms. *invalid.Error.
 	Change(ctx context.Context, id int64, change func(*dispatch.Terms), by voucher.Author) (dispatch.Endpoint, error)
 	// Rotate gives the endpoint a new secret; the old one signs too for a day, or with atOnce no longer.
@@ -49,8 +59,9 @@ type LogAdmin interface {
 	ReplayTime(ctx context.Context, id int64, from, to time.Time, by voucher.Author) (int64, error)
 }
 
-// Service is both.
+// Service is all of them.
 type Service interface {
+	EndpointReader
 	EndpointAdmin
 	LogAdmin
 }
@@ -60,7 +71,7 @@ func Routes(admin Service, front httpkit.Front) []httpkit.Route {
 	h, page := handlers{admin, front}, httpkit.Query("limit", "before")
 	return []httpkit.Route{
 		httpkit.Admin("GET /admin/webhook", h.list),
-		httpkit.Admin("POST /admin/webhook", h.create, httpkit.Body),
+		httpkit.Admin("POST /admin/webhook", h.create, httpkit.Body, httpkit.Keyed(h.createdBefore)),
 		httpkit.Admin("PATCH /admin/webhook/:id", h.change, httpkit.Body),
 		httpkit.Admin("POST /admin/webhook/:id/rotate", h.rotate, httpkit.Body),
 		httpkit.Admin("POST /admin/webhook/:id/delete", h.delete),
@@ -109,6 +120,24 @@ func (h handlers) create(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	}
 	return httpkit.Answer{
 		Status: http.StatusCreated, Speak: func(in words.Language) any { return secretView(e, in) },
+	}, nil
+}
+
+// createdBefore answers a repeated POST /admin/webhook. Whoever did not get the secret rotates it.
+func (h handlers) createdBefore(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
+	id, err := strconv.ParseInt(made, 10, 64)
+	if err != nil {
+		return httpkit.Answer{}, fmt.Errorf("the endpoint of an idempotency key: %w", err)
+	}
+	e, err := h.admin.Find(c.Request.Context(), id)
+	switch {
+	case errors.Is(err, dispatch.ErrNoEndpoint):
+		return httpkit.Answer{}, idempotency.ErrGone
+	case err != nil:
+		return httpkit.Answer{}, err
+	}
+	return httpkit.Answer{
+		Status: http.StatusCreated, Speak: func(in words.Language) any { return endpointView(e, in) },
 	}, nil
 }
 

@@ -56,6 +56,10 @@ func (f fakeWebhooks) note(what string) error {
 	return f.err
 }
 
+func (f fakeWebhooks) Find(context.Context, int64) (dispatch.Endpoint, error) {
+	return fakeEndpoint(), f.note("find")
+}
+
 func (f fakeWebhooks) Create(_ context.Context, t dispatch.Terms, _ voucher.Author) (dispatch.Endpoint, error) {
 	if err := t.Check(); err != nil {
 		return dispatch.Endpoint{}, err

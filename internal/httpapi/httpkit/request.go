@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/jsonbody"
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/voucher"
 )
 
@@ -51,7 +52,20 @@ func RawWriter(c *gin.Context) http.ResponseWriter {
 
 // Author is who makes a change, and with which request.
 func Author(c *gin.Context, who Identity) voucher.Author {
-	return voucher.Author{AdminID: who.UserID, Request: c.Writer.Header().Get("X-Request-Id")}
+	return voucher.Author{AdminID: who.UserID, Request: c.Writer.Header().Get("X-Request-Id"), Key: KeyOf(c)}
+}
+
+// keyName is the name under which a request's context has its key.
+const keyName = "seckill.idempotency-key"
+
+// SetKey gives the request of a keyed route its key.
+func SetKey(c *gin.Context, k idempotency.Key) { c.Set(keyName, k) }
+
+// KeyOf returns the key of a request, which only those of keyed routes have.
+func KeyOf(c *gin.Context) idempotency.Key {
+	given, _ := c.Get(keyName)
+	k, _ := given.(idempotency.Key)
+	return k
 }
 
 // JoinHeader returns the lines of a list header as one line that means the same (RFC 9110, section 5.3).

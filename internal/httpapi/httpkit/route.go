@@ -34,8 +34,15 @@ type Route struct {
 	Limited      bool     // the limits of the sale in its path hold
 	Uncounted    bool     // not among the requests in flight: it uses no store, or has a bound of its own
 	Recognizes   bool     // it is for all, and shows some callers more: a valid token says who calls, any other nobody
+	Keyed        bool     // it makes something, once for each Idempotency-Key: Author and KeyOf have it
 	Handle       Handler
+	// Again answers a keyed request that has been done before; nil: Handle answers it.
+	Again Again
 }
+
+// Again answers a request that an earlier one with its Idempotency-Key has done: with what that made, as it is now, and
+// without secrets. made is its id. It returns idempotency.ErrGone if that is no longer there.
+type Again func(c *gin.Context, who Identity, made string) (Answer, error)
 
 // Strict reports whether a request with a name that the route does not know, in its query or body, is refused. A caller
 // who misspells one means money, a change, or a part of what there is, and would get something else. What everybody
@@ -69,6 +76,11 @@ func Plain(r *Route) { r.Format, r.Foreign = PlainEnvelope, true }
 
 // Recognizes makes a route for all look at a token that comes with the request.
 func Recognizes(r *Route) { r.Recognizes = true }
+
+// Keyed does the route's act once for each Idempotency-Key; again may be nil.
+func Keyed(again Again) Option {
+	return func(r *Route) { r.Keyed, r.Again = true, again }
+}
 
 // Body is for a route whose handler reads a body.
 func Body(r *Route) { r.Body = true }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/order/recorder"
@@ -111,10 +112,16 @@ var coreRules = []httpkit.Rule{
 		Detail:  "The voucher is a seckill voucher: POST /voucher/seckill/:id buys it.",
 		English: "This voucher is only sold in its flash sale.", Chinese: "该优惠券仅限秒杀活动购买",
 	}},
-	{Matches: httpkit.AnyOf(order.ErrKeyReused, voucher.ErrKeyReused), Failure: httpkit.Failure{
+	{Matches: httpkit.Is(idempotency.ErrReused), Failure: httpkit.Failure{
 		Code: "KEY_REUSED", Status: http.StatusConflict, Title: "Idempotency key used before",
 		Detail:  "The Idempotency-Key was used before, for another request. Send a new one with a new request.",
 		English: "This request was sent before with other values.", Chinese: "该幂等键已用于其他请求",
+	}},
+	{Matches: httpkit.Is(idempotency.ErrGone), Failure: httpkit.Failure{
+		Code: "GONE", Status: http.StatusGone, Title: "Gone",
+		Detail: "This request was done before, with this Idempotency-Key, and what it made has been deleted since. " +
+			"Nothing was done now; send a new key to make another.",
+		English: "This was created before, and has been deleted since.", Chinese: "此前创建的内容已被删除",
 	}},
 	{Matches: httpkit.As[*voucher.InsufficientStockError], Failure: httpkit.Failure{
 		Code: "INSUFFICIENT_STOCK", Status: http.StatusConflict, Title: "Not as many units are left",

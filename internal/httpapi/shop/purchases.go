@@ -139,12 +139,12 @@ func (a *API) buyPlainly(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 // buyOrdinary answers POST /voucher/buy/:id: an ordinary voucher, up to its perUser.
 func (a *API) buyOrdinary(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
-	key, badKey := param.IdempotencyKey(c.Request.Header)
-	if err := invalid.Join(badID, badKey); err != nil {
+	if err := invalid.Join(badID); err != nil {
 		return httpkit.Answer{}, err
 	}
+	key := httpkit.KeyOf(c)
 	o, err := a.cfg.BuyOrdinary(c.Request.Context(), who.UserID, id, key)
-	if key == "" && errors.Is(err, order.ErrUnknownOutcome) {
+	if !key.Given() && errors.Is(err, order.ErrUnknownOutcome) {
 		err = fmt.Errorf("%w: %w", ErrUnkeyedOutcome, err)
 	}
 	if err != nil {

@@ -43,7 +43,7 @@ func (a *API) forBuyers() []httpkit.Route {
 			httpkit.Owning("GET /order/:id/events", a.orderEvents, httpkit.QueryToken, httpkit.Uncounted),
 		},
 		when(a.cfg.BuyOrdinary != nil,
-			httpkit.Buying("POST /voucher/buy/:id", a.buyOrdinary)),
+			httpkit.Buying("POST /voucher/buy/:id", a.buyOrdinary, httpkit.Keyed(nil))),
 		when(a.cfg.Payments != nil,
 			httpkit.Buying("POST /order/:id/pay", a.pay),
 			httpkit.Buying("POST /order/:id/refund", a.refund)),
@@ -55,8 +55,8 @@ func (a *API) forBuyers() []httpkit.Route {
 func (a *API) forAdmins() []httpkit.Route {
 	return slices.Concat(
 		[]httpkit.Route{
-			httpkit.Admin("POST /voucher", a.createOrdinary, httpkit.Body),
-			httpkit.Admin("POST /voucher/seckill", a.createSeckill, httpkit.Body),
+			httpkit.Admin("POST /voucher", a.createOrdinary, httpkit.Body, httpkit.Keyed(a.createdBefore)),
+			httpkit.Admin("POST /voucher/seckill", a.createSeckill, httpkit.Body, httpkit.Keyed(a.createdBefore)),
 			httpkit.Admin("GET /admin/voucher", a.findVouchers, httpkit.Query("shopId", "title", "limit", "before")),
 		},
 		when(a.cfg.VoucherChanges != nil,

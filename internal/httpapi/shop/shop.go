@@ -9,6 +9,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/bulkhead"
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
@@ -30,10 +31,10 @@ type Config struct {
 	Audit          Audit
 	DeadLetters    DeadLetters // only together with Audit
 	Partitions     Partitions
-	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key of the user; "" is no key.
-	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, order.ErrKeyReused, order.ErrUnavailable;
+	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key. voucher.ErrNotFound,
+	// voucher.ErrOffShelf, order.ErrSeckill, idempotency.ErrReused, idempotency.ErrGone, order.ErrUnavailable;
 	// order.ErrUnknownOutcome, after which repeating with the same key tells.
-	BuyOrdinary func(ctx context.Context, userID, voucherID int64, key string) (order.Order, error)
+	BuyOrdinary func(ctx context.Context, userID, voucherID int64, key idempotency.Key) (order.Order, error)
 	// FindVoucher returns a voucher, from memory as a rule, without its live state. voucher.ErrNotFound,
 	// order.ErrUnavailable.
 	FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)

@@ -2,6 +2,8 @@ package shop
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/words"
 	"seckill/internal/voucher"
@@ -24,6 +27,8 @@ type Vouchers interface {
 	CreateOrdinary(ctx context.Context, by voucher.Author, d voucher.Draft) (voucher.Shown, error)
 	// CreateSeckill returns *invalid.Error for a draft that breaks a rule.
 	CreateSeckill(ctx context.Context, by voucher.Author, d voucher.Draft, sd voucher.SaleDraft) (voucher.Shown, error)
+	// Find returns a voucher, on or off the shelf. voucher.ErrNotFound.
+	Find(ctx context.Context, id int64) (voucher.Shown, error)
 	// All returns a page of vouchers on and off the shelf, newest first.
 	All(ctx context.Context, q voucher.Search) (voucher.Found, error)
 }
@@ -35,7 +40,7 @@ type VoucherChanges interface {
 	Change(ctx context.Context, by voucher.Author, id int64,
 		change voucher.Change) (v voucher.Shown, applied bool, err error)
 	// AddStock adds units to a sale or takes some, once for each key. *invalid.Error, voucher.ErrNotSeckill,
-	// voucher.ErrRetired, *voucher.InsufficientStockError, voucher.ErrKeyReused, voucher.ErrUndecided.
+	// voucher.ErrRetired, *voucher.InsufficientStockError, idempotency.ErrReused, voucher.ErrUndecided.
 	AddStock(ctx context.Context, by voucher.Author, id, delta int64,
 		key string) (v voucher.Shown, applied bool, err error)
 	// Pause stops a sale until Resume. voucher.ErrNotSeckill, voucher.ErrRetired.
@@ -123,6 +128,19 @@ func noProvider() words.Text {
 		"未配置支付渠道（SECKILL_PAYMENT_PROVIDER），此优惠券的订单将无法支付。",
 	}
 }
+// createdBefore answers a repeated creation.
+func (a *API) createdBefore(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
+	id, err := strconv.ParseInt(made, 10, 64)
+	if err != nil {
+		return httpkit.Answer{}, fmt.Errorf("the voucher of an idempotency key: %w", err)
+	}
+	v, err := a.cfg.Vouchers.Find(c.Request.Context(), id)
+	if errors.Is(err, voucher.ErrNotFound) {
+		err = idempotency.ErrGone
+	}
+	return a.created(v, err)
+}
+
 
 // checkDraft refuses a price that nobody could pay, where that is not wanted, and coupons that nobody could redeem.
 func (a *API) checkDraft(d voucher.Draft) error {

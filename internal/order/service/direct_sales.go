@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 )
 
@@ -19,11 +20,11 @@ func NewDirectSales(ledger OrderLedger, ids order.IDs) *DirectSales {
 	return &DirectSales{ledger: ledger, ids: ids}
 }
 
-// Buy buys one ordinary voucher for the user, once per key; "" is no key. It returns the order, unpaid unless it costs
-// nothing; voucher.ErrNotFound, voucher.ErrOffShelf, ErrSeckill, ErrKeyReused or *order.LimitError; ErrUnavailable when
-// nothing was bought; or ErrUnknownOutcome when that is not known. Then a call with the same key answers it for
-// certain; without a key, the user's list of orders does.
-func (s *DirectSales) Buy(ctx context.Context, userID, voucherID int64, key string) (order.Order, error) {
+// Buy buys one ordinary voucher for the user, once for each key. It returns the order, unpaid unless it costs nothing;
+// voucher.ErrNotFound, voucher.ErrOffShelf, ErrSeckill, idempotency.ErrReused, idempotency.ErrGone or
+// *order.LimitError; ErrUnavailable when nothing was bought; or ErrUnknownOutcome when that is not known. Then a call
+// with the same key answers it for certain; without a key, the user's list of orders does.
+func (s *DirectSales) Buy(ctx context.Context, userID, voucherID int64, key idempotency.Key) (order.Order, error) {
 	id, err := s.ids.Next(ctx)
 	if err != nil {
 		return order.Order{}, fmt.Errorf("%w: no order id: %w", order.ErrUnavailable, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/order/ordertest"
@@ -27,7 +28,7 @@ type fakeLedger struct {
 	revived  []int64  // the vouchers that ReviveLate returns, once
 
 	direct    order.Order // the last direct sale
-	directKey string
+	directKey idempotency.Key
 	directErr error // fails direct sales
 }
 
@@ -63,7 +64,9 @@ func (f *fakeLedger) move(o order.Order, action order.Action) (order.Order, erro
 }
 
 // RecordDirectSale remembers one direct sale, or fails.
-func (f *fakeLedger) RecordDirectSale(_ context.Context, id, userID, voucherID int64, key string) (order.Order, error) {
+func (f *fakeLedger) RecordDirectSale(
+	_ context.Context, id, userID, voucherID int64, key idempotency.Key,
+) (order.Order, error) {
 	f.direct, f.directKey = order.Order{ID: id, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, key
 	if f.directErr != nil {
 		return order.Order{}, f.directErr

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
 )
@@ -216,7 +217,8 @@ func TestFindForAdmins(t *testing.T) {
 func TestAnswersAndFaultsDiffer(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{
-		order.ErrNotFound, order.ErrNoPayment, order.ErrWrongAmount, order.ErrKeyReused, order.ErrSeckill,
+		order.ErrNotFound, order.ErrNoPayment, order.ErrWrongAmount, order.ErrSeckill,
+		idempotency.ErrReused, idempotency.ErrGone,
 		&order.StateError{OrderID: 1}, &order.LimitError{PerUser: 1}, &order.NotNowError{Why: ordertest.ErrAway},
 	} {
 		if got := order.OrUnavailable(err); errors.Is(got, order.ErrUnavailable) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -23,12 +24,12 @@ type OrderLedger interface {
 	// no more are due. It returns ErrSuperseded, and changes nothing, if a higher token than the given one has been
 	// used.
 	ExpireDue(ctx context.Context, token int64, n int) ([]order.Order, error)
-	// RecordDirectSale records an order of an ordinary voucher, unpaid unless it costs nothing, once for each key of
-	// the user; "" is no key. When the key was used before, it returns the order that was recorded under it, or
-	// ErrKeyReused if that order is of another voucher. It returns voucher.ErrNotFound, voucher.ErrOffShelf, ErrSeckill
-	// for a voucher that has a sale, or *order.LimitError when the user has as many live orders of the voucher as it
-	// allows.
-	RecordDirectSale(ctx context.Context, orderID, userID, voucherID int64, key string) (order.Order, error)
+	// RecordDirectSale records an order of an ordinary voucher, unpaid unless it costs nothing, once for each key. When
+	// the request was done before, it returns the order that it made, or idempotency.ErrGone; idempotency.ErrReused if
+	// another request had the key. It returns voucher.ErrNotFound, voucher.ErrOffShelf, ErrSeckill for a voucher that
+	// has a sale, or *order.LimitError when the user has as many live orders of the voucher as it allows.
+	RecordDirectSale(ctx context.Context, orderID, userID, voucherID int64,
+		key idempotency.Key) (order.Order, error)
 }
 
 // PaymentLedger is the ledger of payments. Each method is one transaction.

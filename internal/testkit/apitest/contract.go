@@ -32,10 +32,11 @@ type Case struct {
 
 // State is the condition of an API under test.
 type State struct {
-	Way    int   // which kind of success (Case.Ways)
-	Err    error // everything fails with this error
-	Strict bool  // allow a single request per user
-	Full   bool  // too many requests are in flight
+	Way    int    // which kind of success (Case.Ways)
+	Err    error  // everything fails with this error
+	Strict bool   // allow a single request per user
+	Full   bool   // too many requests are in flight
+	Made   string // what requests with a key have made before (Keys)
 }
 
 // Ask sends a request, after altering it, to an API, and compares the answer with the description.
@@ -105,6 +106,7 @@ func (c Contract) askEverything(t *testing.T, p *provoker, one Case) {
 	p.ask(t, open(State{}), one.Good, func(r *http.Request) { r.ContentLength = BodyLimit + 1 })
 	p.askStrangers(t, open, one.Good)
 	p.askStrangely(t, open, one.Good)
+	p.askWithKeys(t, open, one.Good)
 	switch p.route.Access {
 	case httpkit.ForUsers, httpkit.ForBuyers, httpkit.ForTills:
 		strict := open(State{Strict: true})

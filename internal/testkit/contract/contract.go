@@ -117,6 +117,13 @@ func (o Operation) TakesBody() bool {
 	return o.described.RequestBody != nil || o.described.Extensions["x-body"] != nil
 }
 
+// TakesKey reports whether the operation's request may have an Idempotency-Key that makes a difference.
+func (o Operation) TakesKey() bool {
+	return slices.ContainsFunc(o.described.Parameters, func(p *openapi3.ParameterRef) bool {
+		return p.Value.In == openapi3.ParameterInHeader && p.Value.Name == "Idempotency-Key"
+	})
+}
+
 // IgnoresUnknown reports whether the operation ignores undescribed names in its requests.
 func (o Operation) IgnoresUnknown() bool { return o.described.Extensions["x-ignores-unknown"] == true }
 

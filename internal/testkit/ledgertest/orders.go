@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -43,7 +44,7 @@ func (l Ledger) Limited(tb testing.TB, n int64) int64 {
 func (l Ledger) Bought(tb testing.TB, voucherID, user int64) order.Claim {
 	tb.Helper()
 	c := Claims(voucherID, user, 1)[0]
-	if _, err := l.RecordDirectSale(tb.Context(), c.OrderID, user, voucherID, ""); err != nil {
+	if _, err := l.RecordDirectSale(tb.Context(), c.OrderID, user, voucherID, idempotency.Key{}); err != nil {
 		tb.Fatal(err)
 	}
 	return c

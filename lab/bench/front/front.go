@@ -46,7 +46,7 @@ func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
 		return err
 	}
 	api, err := httpapi.New(httpapi.Config{
-		Routes: sells.Routes(), Rules: shop.Rules(),
+		Routes: sells.Routes(), Rules: shop.Rules(), Keys: struct{ httpapi.Keys }{},
 		Log:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Tokens:    authtoken.Rules{Secret: secret},
 		BodyLimit: defaults.HTTP.BodyLimit, MaxWait: defaults.HTTP.MaxWait,
@@ -105,6 +105,10 @@ func (noVouchers) CreateOrdinary(context.Context, voucher.Author, voucher.Draft)
 func (noVouchers) CreateSeckill(
 	context.Context, voucher.Author, voucher.Draft, voucher.SaleDraft,
 ) (voucher.Shown, error) {
+	return voucher.Shown{}, errNone
+}
+
+func (noVouchers) Find(context.Context, int64) (voucher.Shown, error) {
 	return voucher.Shown{}, errNone
 }
 

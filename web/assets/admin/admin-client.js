@@ -22,6 +22,8 @@ const AGAIN = 2;
 
 export class AdminClient extends Client {
   #session;
+  /** Keys of creations whose outcome is not known. @type {Map<string, string>} by path and body */
+  #creations = new Map();
   /** Called with the answer when the service no longer accepts the token. @type {(a: Answer) => void} */
   refused = () => {};
 
@@ -35,6 +37,16 @@ export class AdminClient extends Client {
   async ask(method, path, options) {
     const answer = await super.ask(method, path, options);
     if (this.#session.token && (answer.status === 401 || answer.code === 'FORBIDDEN')) this.refused(answer);
+    return answer;
+  }
+
+  /** Creates something, once, however often it is called with the same body until the service has answered. @param {string} path @param {any} [body] */
+  async create(path, body) {
+    const what = `${path} ${JSON.stringify(body)}`;
+    const key = this.#creations.get(what) ?? newKey();
+    this.#creations.set(what, key);
+    const answer = await this.insist('POST', path, { body, key });
+    if (!answer.unknown) this.#creations.delete(what);
     return answer;
   }
 

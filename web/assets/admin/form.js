@@ -92,7 +92,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
     const texts = { title: text('title'), subTitle: text('subTitle'), rules: text('rules') };
     const answer = voucher
       ? await client.insist('PATCH', `/voucher/${voucher.id}`, { body: { ...texts, ...unmoved({ ...window, ...visible }, voucher) } })
-      : await client.ask('POST', seckill ? '/voucher/seckill' : '/voucher', { body: {
+      : await client.create(seckill ? '/voucher/seckill' : '/voucher', {
         shopId: numberOf(text('shopId')), ...texts, payValue: cents(text('payValue')), actualValue: cents(text('actualValue')),
         ...(text('payWithin') && { payWithinSeconds: numberOf(text('payWithin')) * 60 }),
         ...(seckill && { stock: numberOf(text('stock')) }),
@@ -114,7 +114,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   };
   /** Saves the new voucher as a template. If that fails the voucher is there all the same. @param {number} voucherId @param {string} name */
   const saveTemplate = async (voucherId, name) => {
-    const answer = await client.ask('POST', '/admin/template', { body: { voucherId, name } });
+    const answer = await client.create('/admin/template', { voucherId, name });
     if (!answer.success) announce(t('template.failed', { why: problems(answer, t).name ?? trouble(answer, t) }));
   };
   /** @param {string} name */

@@ -45,9 +45,9 @@ export function Rehearsals({ id, issued, client, words, onDone }) {
     const timer = setInterval(read, (under ? LOOK : IDLE) * 1000);
     return () => clearInterval(timer);
   }, [id, words.language, Boolean(under)]);
-  /** @param {string} path */
-  const act = async (path) => {
-    const answer = await client.ask('POST', path);
+  /** @param {Promise<any>} asked */
+  const act = async (asked) => {
+    const answer = await asked;
     if (answer.success) announce(t('done'));
     await read();
     return answer.success ? '' : refusal(answer, words);
@@ -63,9 +63,9 @@ export function Rehearsals({ id, issued, client, words, onDone }) {
     ${under && html`<${Progress} run=${under} words=${words} now=${client.clock.now()} />`}
     ${(runs ?? []).filter((r) => !open(r)).map((r, i) => html`<${Past} key=${r.voucherId} run=${r} words=${words} latest=${i === 0} />`)}
     ${dialog === 'start' && html`<${Ask} title=${t('rehearsal.start')} says=${t('rehearsal.says', { issued: words.number(issued) })} yes=${t('rehearsal.yes')} t=${t}
-      run=${() => act(`/admin/voucher/${id}/rehearsal`)} onClose=${() => setDialog('')} />`}
+      run=${() => act(client.create(`/admin/voucher/${id}/rehearsal`))} onClose=${() => setDialog('')} />`}
     ${dialog === 'end' && under && html`<${Ask} title=${t('rehearsal.end')} says=${t('rehearsal.end.says')} yes=${t('rehearsal.end')} danger=${true} t=${t}
-      run=${() => act(`/admin/rehearsal/${under.voucherId}/end`)} onClose=${() => setDialog('')} />`}
+      run=${() => act(client.ask('POST', `/admin/rehearsal/${under.voucherId}/end`))} onClose=${() => setDialog('')} />`}
   </section>`;
 }
 

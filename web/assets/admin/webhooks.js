@@ -60,10 +60,11 @@ const named = (types, t) => types.split(',').map((type) => t(type)).join(t('comm
 /** The secret of an endpoint, which is shown this once. @param {any} props */
 function Secret({ endpoint, t, onClose }) {
   return html`<${Dialog} title=${t('hook.secret')} closeLabel=${t('close')} onClose=${onClose}>
-    <div class="stack"><p>${t('hook.secret.says')}</p>
+    ${!endpoint.secret && html`<p class="note warn">${t('hook.lost')}</p>`}
+    ${endpoint.secret && html`<div class="stack"><p>${t('hook.secret.says')}</p>
       <p class="note"><code class="wrap" data-secret>${endpoint.secret}</code></p>
       ${endpoint.oldSecretUntil && html`<p>${t('hook.secret.old')}</p>`}
-      <div class="row end"><button type="button" class="button primary" data-act="close" onClick=${onClose}>${t('hook.secret.kept')}</button></div></div>
+      <div class="row end"><button type="button" class="button primary" data-act="close" onClick=${onClose}>${t('hook.secret.kept')}</button></div></div>`}
   <//>`;
 }
 
@@ -80,7 +81,7 @@ function EndpointForm({ client, t, endpoint, onClose, onDone }) {
     // Only what was changed: another admin may have changed the rest since it was shown.
     const changed = endpoint && Object.fromEntries(Object.entries(body).filter(([name, value]) => value !== (endpoint[name] ?? '')));
     if (changed && Object.keys(changed).length === 0) return onDone(), '';
-    const answer = endpoint ? await client.ask('PATCH', `/admin/webhook/${endpoint.id}`, { body: changed }) : await client.ask('POST', '/admin/webhook', { body });
+    const answer = endpoint ? await client.ask('PATCH', `/admin/webhook/${endpoint.id}`, { body: changed }) : await client.create('/admin/webhook', body);
     if (!answer.success) return refusal(answer, t, answer.status === 0 && !endpoint ? t('hook.unknown') : trouble(answer, t));
     announce(t('done'));
     onDone(answer.data);

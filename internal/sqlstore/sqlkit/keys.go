@@ -1,0 +1,100 @@
+package sqlkit
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/kit/idempotency"
+)
+
+// keyRow is a request that has been done, by its Idempotency-Key.
+type keyRow struct {
+	Caller     int64     `gorm:"column:caller;primaryKey;autoIncrement:false"`
+	Name       string    `gorm:"column:request_key;primaryKey"`
+	Route      string    `gorm:"column:route"`
+	Body       []byte    `gorm:"column:body_digest"`
+	Made       string    `gorm:"column:made"`
+	CreateTime time.Time `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (keyRow) TableName() string { return "tb_request" }
+
+// again is the answer to a request whose key this row has.
+func (r keyRow) again(k idempotency.Key) error {
+	if r.Route != k.Route || !bytes.Equal(r.Body, k.Body[:]) {
+		return fmt.Errorf("%w: it was %s", idempotency.ErrReused, r.Route)
+	}
+	return &idempotency.RepeatedError{Made: r.Made}
+}
+
+func findKey(db *gorm.DB, k idempotency.Key) error {
+	var rows []keyRow
+	if err := db.Where("caller = ? AND request_key = ?", k.Caller, k.Name).Find(&rows).Error; err != nil {
+		return fmt.Errorf("looking for the idempotency key: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return rows[0].again(k)
+}
+
+// FindKey returns nil for a request that has not been done, *idempotency.RepeatedError for one that has,
+// idempotency.ErrReused if its key was used for another one, or order.ErrUnavailable.
+func (d *DB) FindKey(ctx context.Context, k idempotency.Key) error {
+	if err := findKey(d.Read(ctx), k); err != nil {
+		return ReadError("repeating a request", err)
+	}
+	return nil
+}
+
+// ClaimKey begins a transaction that may be done once for each key: its error, one of FindKey's, ends it. It waits for
+// another transaction with the same key. If made is not known yet, call [MadeByKey] before the end of the transaction.
+func ClaimKey(tx *gorm.DB, now time.Time, k idempotency.Key, made string) error {
+	if !k.Given() {
+		return nil
+	}
+	row := keyRow{Caller: k.Caller, Name: k.Name, Route: k.Route, Body: k.Body[:], Made: made, CreateTime: now}
+	switch err := tx.Create(&row).Error; {
+	case IsDuplicate(err):
+		return findKey(tx, k) // at READ COMMITTED this sees the row that was in the way
+	case err != nil:
+		return fmt.Errorf("storing the idempotency key: %w", err)
+	}
+	return nil
+}
+
+// MadeByKey notes the id of what a transaction with a key has made.
+func MadeByKey(tx *gorm.DB, k idempotency.Key, made string) error {
+	if !k.Given() {
+		return nil
+	}
+	err := tx.Model(&keyRow{}).Where("caller = ? AND request_key = ?", k.Caller, k.Name).Update("made", made).Error
+	if err != nil {
+		return fmt.Errorf("noting what the request made: %w", err)
+	}
+	return nil
+}
+
+// ForgetKeys deletes the oldest keys among those older than age, about n at most, and returns how many.
+func ForgetKeys(tx *gorm.DB, now time.Time, age time.Duration, n int) (int, error) {
+	due := tx.Where("create_time < ?", now.Add(-age))
+	var last []time.Time // the time of the nth
+	err := due.Session(&gorm.Session{}).Model(&keyRow{}).Order("create_time").Offset(n-1).Limit(1).
+		Pluck("create_time", &last).Error
+	if err != nil {
+		return 0, fmt.Errorf("reading old idempotency keys: %w", err)
+	}
+	if len(last) > 0 {
+		due = due.Where("create_time <= ?", last[0].UTC())
+	}
+	result := due.Delete(&keyRow{})
+	if result.Error != nil {
+		return 0, fmt.Errorf("deleting old idempotency keys: %w", result.Error)
+	}
+	return int(result.RowsAffected), nil
+}

@@ -1,0 +1,70 @@
+package apitest
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/idempotency"
+	"seckill/internal/testkit/contract"
+)
+
+// Keys has every request with a key repeat one that made something with the id Made; "" has none repeat any.
+type Keys struct{ Made string }
+
+// FindKey implements httpapi.Keys.
+func (k Keys) FindKey(context.Context, idempotency.Key) error {
+	if k.Made == "" {
+		return nil
+	}
+	return &idempotency.RepeatedError{Made: k.Made}
+}
+
+const (
+	keyHeader = "Idempotency-Key"
+	madeID    = "3"
+)
+
+// askWithKeys sends requests with a key to a POST route, which every one takes. A route that makes something for admins
+// answers a repeated request like the first one, and refuses a malformed key.
+func (p *provoker) askWithKeys(t *testing.T, open func(State) http.Handler, good Request) {
+	t.Helper()
+	r := p.route
+	if r.Method != http.MethodPost {
+		return
+	}
+	key := func(value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(keyHeader, value) }
+	}
+	plain := p.answer(t, open(State{}), good).Code
+	if w := p.answer(t, open(State{}), good, key("a-key")); w.Code != plain {
+		t.Errorf("with a key: %d %s", w.Code, w.Body)
+	}
+	if creates := slices.Contains(p.operation.Outcomes(), "201"); creates && r.Access == httpkit.ForAdmins &&
+		r.Again == nil {
+		t.Error("it creates something, however often it is repeated with one key")
+	}
+	if !r.Keyed {
+		return
+	}
+	if !p.operation.TakesKey() {
+		t.Errorf("%s is not described", keyHeader)
+	}
+	w := p.answer(t, open(State{}), good, key("a key"))
+	if w.Code != http.StatusBadRequest || contract.CodeOf(w.Body.Bytes()) != "INVALID" ||
+		!strings.Contains(w.Body.String(), `"field":"`+keyHeader+`"`) {
+		t.Errorf("with a malformed key: %d %s", w.Code, w.Body)
+	}
+	if r.Again == nil {
+		return
+	}
+	if w := p.answer(t, open(State{Made: madeID}), good, key("a-key")); w.Code != plain {
+		t.Errorf("repeated: %d %s", w.Code, w.Body)
+	}
+	if w := p.answer(t, open(State{Made: "x"}), good, key("a-key")); w.Code != http.StatusInternalServerError {
+		t.Errorf("a row that makes no sense: %d %s", w.Code, w.Body)
+	}
+}
