@@ -46,6 +46,10 @@ func TestWithoutFeatures(t *testing.T) {
 
 	refuses(t, s, `"guards":{"conditions":{"minLevel":2}}`, "NEEDS_GUARDS")
 	refuses(t, s, `"redeemable":true`, "NEEDS_REDEMPTION")
+	console := s.Client.Must(t, http.StatusOK, box.Request{Method: http.MethodGet, URL: s.URL("/admin")})
+	if !strings.Contains(string(console.Body), `<meta name="redeems" content="no">`) {
+		t.Error("the console's form offers codes")
+	}
 	for _, path := range []string{
 		"/admin/template", "/admin/sale", "/admin/webhook", fmt.Sprintf("/admin/voucher/%d/rehearsal", b.Voucher),
 		"/till/validate", "/till/reserve", "/till/redeem", "/till/release",

@@ -1850,8 +1850,8 @@ export interface components {
              */
             payWithinSeconds: number;
             /**
-             * @description Paid orders have a code, which tills of the shop redeem.
-             * @default false
+             * @description Paid orders have a code, which tills of the shop redeem. With false the shop gives buyers what they bought in another way. A server without redemption takes no true, and false is the default.
+             * @default true
              */
             redeemable: boolean;
             /** @description Of the coupons, exclusive; after endTime. Only with redeemable. */
@@ -1897,8 +1897,8 @@ export interface components {
              */
             payWithinSeconds: number;
             /**
-             * @description Paid orders have a code, which tills of the shop redeem.
-             * @default false
+             * @description Paid orders have a code, which tills of the shop redeem. With false the shop gives buyers what they bought in another way. A server without redemption takes no true, and false is the default.
+             * @default true
              */
             redeemable: boolean;
             /** @description Of the coupons, exclusive; after endTime. Only with redeemable. */

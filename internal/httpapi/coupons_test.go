@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
 )
 
@@ -53,6 +54,45 @@ func TestWhoReadsCoupons(t *testing.T) {
 	for _, target := range []string{"/order", "/admin/order"} {
 		if w := asBoth(t, a, target); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "coupon") {
 			t.Errorf("%s: %d %s", target, w.Code, w.Body)
+		}
+	}
+}
+
+// Orders have codes by default wherever a till can redeem them.
+func TestRedeemableByDefault(t *testing.T) {
+	t.Parallel()
+	const draft = `{"shopId":1,"title":"100 for 10","payValue":1000,"actualValue":10000`
+	const sale = draft + `,"stock":5,"beginTime":"2026-01-02T20:00:00Z","endTime":"2026-01-02T21:00:00Z"`
+	for _, c := range []struct {
+		redeems bool
+		given   string
+		status  int
+		want    bool
+	}{
+		{true, ``, http.StatusCreated, true},
+		{true, `,"redeemable":true`, http.StatusCreated, true},
+		{true, `,"redeemable":false`, http.StatusCreated, false},
+		{true, `,"validDays":30`, http.StatusCreated, true},
+		{true, `,"redeemable":false,"validDays":30`, http.StatusBadRequest, false},
+		{false, ``, http.StatusCreated, false},
+		{false, `,"redeemable":false`, http.StatusCreated, false},
+		{false, `,"redeemable":true`, http.StatusBadRequest, false},
+	} {
+		for target, body := range map[string]string{"/voucher": draft, "/voucher/seckill": sale} {
+			vouchers := &fakeVouchers{}
+			a := newAPI(t, func(cfg *setup) {
+				if cfg.Vouchers = vouchers; !c.redeems {
+					cfg.Coupon = nil
+				}
+			})
+			w := do(t, a, request{
+				method: http.MethodPost, target: target, body: body + c.given + "}",
+				header: map[string]string{"Authorization": token(t, adminID, authtoken.RoleAdmin)},
+			})
+			made := vouchers.stored()
+			if w.Code != c.status || len(made) > 0 && made[0].Redemption.ByCode != c.want {
+				t.Errorf("%s, %+v: %d %s, %+v", target, c, w.Code, w.Body, made)
+			}
 		}
 	}
 }

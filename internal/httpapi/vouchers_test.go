@@ -91,7 +91,7 @@ func TestCreatedVoucherIsShown(t *testing.T) {
 		header: map[string]string{"Authorization": token(t, adminID, authtoken.RoleAdmin)},
 	})
 	want := `{"success":true,"data":{"id":1,"shopId":1,"title":"100 for 10","subTitle":"tonight",` +
-		`"rules":"one each","payValue":1000,"actualValue":10000,"payWithinSeconds":900,` +
+		`"rules":"one each","payValue":1000,"actualValue":10000,"payWithinSeconds":900,"redeemable":true,` +
 		`"type":1,"status":1,"stock":5000,"issued":5000,"beginTime":"2026-01-02T20:00:00Z",` +
 		`"endTime":"2026-01-02T22:00:00Z","saleState":"on_sale","createTime":"2026-01-02T12:00:00Z",` +
 		`"updateTime":"2026-01-02T12:00:00Z"}}`
@@ -211,7 +211,7 @@ func TestCreateSeckill(t *testing.T) {
 	want := voucher.Voucher{
 		ID: 1, ShopID: 1, Title: "100 for 10", SubTitle: "tonight", Rules: "one each", PayValue: 1000,
 		ActualValue: 10000, PayWithin: voucher.DefaultPayWithin, Kind: voucher.Seckill, Status: voucher.OnShelf,
-		CreatedAt: noon, UpdatedAt: noon,
+		Redemption: voucher.Redemption{ByCode: true}, CreatedAt: noon, UpdatedAt: noon,
 		Sale: &voucher.Sale{Stock: 5000, Issued: 5000, Begin: noon.Add(8 * time.Hour), End: noon.Add(10 * time.Hour)},
 	}
 	if diff := cmp.Diff(want, created[0]); diff != "" {

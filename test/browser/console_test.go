@@ -354,6 +354,9 @@ func TestConsoleCopy(t *testing.T) {
 	w.until("document.querySelector('#f-title').value === 'Noodles for ten' && " +
 		"document.querySelector('#f-stock').value === '40'")
 	w.until("new Date(document.querySelector('#f-beginTime').value) > Date.now()")
+	w.until("document.querySelector('[name=redeemable]').checked") // by default, and as the sale that is copied
+	w.click("[name=redeemable]")
+	w.sees("dialog", "Paid orders have no code")
 	w.click("[name=redeemable]")
 	w.sees("#f-validUntil", "")
 	evaluate[bool](w, `(() => {

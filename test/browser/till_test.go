@@ -37,6 +37,24 @@ func (s *shop) asTill(d device) device {
 	return d
 }
 
+// TestOrderWithoutACode checks that the owner of a paid order without a code reads what happens next.
+func TestOrderWithoutACode(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	var made struct{ ID int64 }
+	s.must(http.MethodPost, "/voucher", admin, map[string]any{
+		"shopId": 1, "title": "Noodles by mail", "payValue": 0, "actualValue": 5800, "redeemable": false,
+	}, &made)
+	var bought struct{ OrderID string }
+	s.must(http.MethodPost, fmt.Sprintf("/voucher/buy/%d", made.ID), 42, nil, &bought)
+	for language, words := range map[string]string{"en-GB": "The shop gives you what you bought", "zh-CN": "由店铺向您提供"} {
+		buyer := open(t, s.url("/"), s.signedIn(phone().in(language), 42))
+		buyer.sees("#order-"+bought.OrderID+" [data-uncoded]", words)
+		buyer.seesNo("#order-" + bought.OrderID + " [data-act=code]")
+		buyer.accessible()
+	}
+}
+
 // TestTill has a buyer show a code, and a till enter, check and redeem it; the buyer's page then says so.
 func TestTill(t *testing.T) {
 	t.Parallel()

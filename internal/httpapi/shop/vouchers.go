@@ -51,7 +51,7 @@ type VoucherChanges interface {
 
 // createOrdinary answers POST /voucher.
 func (a *API) createOrdinary(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	var d voucher.Draft
+	d := a.newDraft()
 	fields := append(a.draftFields(&d, voucher.Ordinary), jsonbody.Integer("perUser", &d.PerUser))
 	if err := a.cfg.Bodies.Read(c, fields...); err != nil {
 		return httpkit.Answer{}, err
@@ -65,7 +65,8 @@ func (a *API) createOrdinary(c *gin.Context, who httpkit.Identity) (httpkit.Answ
 
 // createSeckill answers POST /voucher/seckill.
 func (a *API) createSeckill(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	d := voucher.Draft{PerUser: 1}
+	d := a.newDraft()
+	d.PerUser = 1
 	var sd voucher.SaleDraft
 	fields := append(a.draftFields(&d, voucher.Seckill),
 		jsonbody.Required(jsonbody.Integer("stock", &sd.Stock)),
@@ -84,6 +85,12 @@ func (a *API) createSeckill(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	}
 	v, err := a.cfg.Vouchers.CreateSeckill(c.Request.Context(), httpkit.Author(c, who), d, sd)
 	return a.created(v, err)
+}
+
+// newDraft is a draft before its body is read. Its orders have codes where a till can redeem them: a coupon that
+// somebody has paid for is to be worth something, unless the shop says that it delivers in another way.
+func (a *API) newDraft() voucher.Draft {
+	return voucher.Draft{Redemption: voucher.Redemption{ByCode: a.cfg.Coupon != nil}}
 }
 
 // draftFields are the fields that both kinds of voucher are created from. The route says the kind; some clients say it
@@ -121,13 +128,6 @@ func (a *API) created(v voucher.Shown, err error) (httpkit.Answer, error) {
 	return ans, nil
 }
 
-// noProvider is the warning's message.
-func noProvider() words.Text {
-	return words.Text{
-		"No payment provider is configured (SECKILL_PAYMENT_PROVIDER), so orders of this voucher cannot be paid.",
-		"未配置支付渠道（SECKILL_PAYMENT_PROVIDER），此优惠券的订单将无法支付。",
-	}
-}
 // createdBefore answers a repeated creation.
 func (a *API) createdBefore(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
 	id, err := strconv.ParseInt(made, 10, 64)
@@ -141,6 +141,13 @@ func (a *API) createdBefore(c *gin.Context, _ httpkit.Identity, made string) (ht
 	return a.created(v, err)
 }
 
+// noProvider is the warning's message.
+func noProvider() words.Text {
+	return words.Text{
+		"No payment provider is configured (SECKILL_PAYMENT_PROVIDER), so orders of this voucher cannot be paid.",
+		"未配置支付渠道（SECKILL_PAYMENT_PROVIDER），此优惠券的订单将无法支付。",
+	}
+}
 
 // checkDraft refuses a price that nobody could pay, where that is not wanted, and coupons that nobody could redeem.
 func (a *API) checkDraft(d voucher.Draft) error {

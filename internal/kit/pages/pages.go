@@ -20,12 +20,15 @@ const (
 	immutable  = "public, max-age=31536000, immutable" // a year, the longest time in RFC 9111
 )
 
-// Site is what the pages know about their service. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}}, {{.NoProvider}}.
+// Site is what the pages know about their service. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}},
+// {{.NoProvider}}, {{.NoCodes}}.
 type Site struct {
 	// Demo: the service creates demo buyers, at POST /demo/buyer.
 	Demo bool
 	// NoProvider: there is no payment provider, so orders with a price cannot be paid.
 	NoProvider bool
+	// NoCodes: no order has a code that a till redeems.
+	NoCodes bool
 	// Assets is the path of the assets, without a trailing slash. New sets it.
 	Assets string
 }

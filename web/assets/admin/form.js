@@ -45,6 +45,12 @@ export function fromTemplate(template, now) {
   };
 }
 
+/** Whether orders can have codes here. */
+const REDEEMS = document.querySelector('meta[name=redeems]')?.getAttribute('content') !== 'no';
+
+/** Whether a new voucher is redeemable at first: like the one that it starts with, else wherever it can be. @param {any} from */
+const redeems = (from) => REDEEMS && (from.shopId ? Boolean(from.redeemable) : true);
+
 /** The form of a new voucher, which may start with a template. @param {any} props */
 export function NewVoucher({ client, words, onClose, onDone }) {
   const [templates, setTemplates] = useState(/** @type {any[]} */ ([]));
@@ -59,7 +65,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   const { t, has } = words;
   const [from, setFrom] = useState(given);
   const [seckill, setSeckill] = useState((voucher ?? from).type !== 0);
-  const [redeemable, setRedeemable] = useState(Boolean(from.redeemable));
+  const [redeemable, setRedeemable] = useState(redeems(from));
   const [listed, setListed] = useState(Boolean(from.waitlistWindowSeconds));
   const [sending, setSending] = useState(false);
   const problem = useProblems(t);
@@ -70,7 +76,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
     const next = id ? fromTemplate(templates.find((/** @type {any} */ one) => String(one.id) === id), client.clock.now()) : given;
     setFrom(next);
     setSeckill(next.type !== 0);
-    setRedeemable(Boolean(next.redeemable));
+    setRedeemable(redeems(next));
     setListed(Boolean(next.waitlistWindowSeconds));
     say({});
   };
@@ -100,8 +106,9 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         ...(text('partition') && { partition: numberOf(text('partition')) }),
         ...(seckill && listed && { waitlistWindowSeconds: Math.round(numberOf(text('inviteWindow')) * 60) }),
         ...(seckill && Object.keys(guarded.guards).length > 0 && { guards: guarded.guards }), ...window, ...visible,
-        ...(redeemable && { redeemable, ...(text('validDays') && { validDays: numberOf(text('validDays')) }), ...(text('validUntil') && { validUntil: instant(text('validUntil')) }) }),
-      } });
+        ...(REDEEMS && { redeemable }),
+        ...(redeemable && { ...(text('validDays') && { validDays: numberOf(text('validDays')) }), ...(text('validUntil') && { validUntil: instant(text('validUntil')) }) }),
+      });
     setSending(false);
     if (answer.success) {
       announceChange(answer, t);
@@ -157,7 +164,8 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         ${seckill && html`${input('partition', { inputmode: 'numeric', placeholder: t('form.partition.any') })}`}
         ${seckill && html`<label class="pick wide"><input type="checkbox" name="waitlist" checked=${listed} onChange=${() => setListed(!listed)} /> ${t('form.waitlist')}</label>
           ${listed && input('inviteWindow', { inputmode: 'decimal', value: (from.waitlistWindowSeconds ?? 600) / 60 })}`}
-        <label class="pick wide"><input type="checkbox" name="redeemable" checked=${redeemable} onChange=${() => setRedeemable(!redeemable)} /> ${t('form.redeemable')}</label>
+        ${REDEEMS && html`<label class="pick wide"><input type="checkbox" name="redeemable" checked=${redeemable} onChange=${() => setRedeemable(!redeemable)} /> ${t('form.redeemable')}</label>
+          ${!redeemable && html`<p class="note wide">${t('form.unredeemable')}</p>`}`}
         ${redeemable && html`${input('validDays', { inputmode: 'numeric', value: from.validDays ?? '' })}${time('validUntil')}`}`}
       ${voucher && window}
       ${hidden && voucher && time('visibleFrom')}

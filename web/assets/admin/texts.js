@@ -167,6 +167,7 @@ export const TEXTS = {
   'field.validUntil': { en: 'Coupons valid until', zh: '券有效期至' },
   'field.validDays': { en: 'Coupons valid for, days', zh: '券有效天数' },
   'form.redeemable': { en: 'Paid orders have a code, which tills of the shop redeem', zh: '支付后生成券码，由门店核销' },
+  'form.unredeemable': { en: 'Paid orders have no code: buyers are told that the shop gives them what they bought.', zh: '支付后不生成券码，买家会看到“由店铺向您提供”的提示。' },
   'form.validDays': { en: 'Valid for, days', zh: '支付后有效天数' },
   'form.validUntil': { en: 'or until (empty: for ever)', zh: '或有效期至（留空为长期）' },
   'form.visibleFrom': { en: 'Hidden until (or empty)', zh: '隐藏至（可留空）' },

@@ -59,6 +59,7 @@ function One({ order, shop, words, now }) {
       ${order.payBefore && html`<span class="soft figures">${t('pay.before', { left: countdown(Date.parse(order.payBefore) - now).short })}</span>`}
     </p>`}
     ${order.status === 'paid' && html`<p class="row">
+      ${voucher && !voucher.redeemable && html`<span class="note" data-uncoded>${t('code.none')}</span>`}
       ${(!voucher || voucher.redeemable) && html`<${Act} what="code" label=${t('code')} tone="primary" doing=${doing} onPress=${() => ask('code')} />`}
       <${Act} what="refund" label=${t(order.amount === 0 ? 'refund.free' : 'refund')} tone="quiet" doing=${doing} onPress=${() => ask('refund')} />
     </p>`}

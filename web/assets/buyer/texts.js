@@ -167,7 +167,7 @@ export const TEXTS = {
   'code.show': { en: 'Show it at the till.', zh: '到店出示给店员核销。' },
   'code.until': { en: 'Valid until {time}.', zh: '有效期至 {time}。' },
   'code.qr': { en: 'The code, for the camera of the till', zh: '券码二维码，供门店扫描' },
-  'code.none': { en: 'This order has no code: the shop does not redeem it by one.', zh: '该订单没有券码，无需凭码核销。' },
+  'code.none': { en: 'This order has no code. The shop gives you what you bought: show it this order, with its number.', zh: '该订单没有券码，由店铺向您提供所购内容，请向店员出示此订单及订单号。' },
   'code.trouble': { en: 'The code cannot be shown now. Please try again.', zh: '暂时无法显示券码，请重试。' },
   pay: { en: 'Pay {price}', zh: '支付 {price}' },
   cancel: { en: 'Cancel', zh: '取消订单' },
