@@ -26,6 +26,8 @@ type Feature struct {
 	Name     string         // the name of its folder
 	Rules    []httpkit.Rule // rules for its errors, after the core's
 	Commands []Command
+	// Lock is its job that one instance at a time does, for the help of server locks: "lapser, which ends coupons".
+	Lock string
 	// Check returns its line in the list before a sale, read from the database.
 	Check func(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) preflight.Line
 	// Ledger makes the part that runs in the ledger's transactions. Every process that opens the ledger calls it once,
@@ -72,6 +74,16 @@ func (l List) Rules() (all []httpkit.Rule) {
 func (l List) Commands() (all []Command) {
 	for _, f := range l {
 		all = append(all, f.Commands...)
+	}
+	return all
+}
+
+// Locks returns what features' jobs are that one instance at a time does.
+func (l List) Locks() (all []string) {
+	for _, f := range l {
+		if f.Lock != "" {
+			all = append(all, f.Lock)
+		}
 	}
 	return all
 }

@@ -10,7 +10,7 @@ type Event struct {
 	Why    Why // may be empty
 }
 
-// Actor is the kind of party that did something: one of the constants. The word is stored.
+// Actor is the kind of party that did something: one of the constants, or a feature's. The word is stored.
 type Actor string
 
 // The actors that change orders.
@@ -21,7 +21,6 @@ const (
 	ByProvider Actor = "payment provider"
 	ByPayments Actor = "payments"     // decides about late payments
 	ByService  Actor = "service"      // the auditor, who pauses sales
-	ByLapser   Actor = "lapser"       // ends coupons whose time is over
 	ByWaitlist Actor = "waiting list" // keeps units that come back for those who wait
 )
 

@@ -80,11 +80,9 @@ type FencedLocker interface {
 	TryDoFenced(ctx context.Context, name string, f func(ctx context.Context, token int64) error) error
 }
 
-// The jobs that one instance at a time does. A job's name is that of its lock, and of its fence in the ledger.
+// The core's jobs that one instance at a time does. A job's name is that of its lock, and of its fence in the ledger.
 const (
 	ExpirerJob = "expirer"
-	LapserJob  = "lapser"
-	EmptierJob = "emptier"
 	KeysJob    = "keys"
 )
 

@@ -28,8 +28,8 @@ func TestFeaturesAdvanceOrders(t *testing.T) {
 				}
 				steps := []order.Step{
 					{Order: locked[ids[0]], By: order.ByService, Why: order.NotRedeemed},
-					{Order: locked[ids[1]], By: order.ByLapser},
-					{Order: locked[ids[2]], By: order.ByLapser},
+					{Order: locked[ids[1]], By: order.ByService},
+					{Order: locked[ids[2]], By: order.ByService},
 				}[from:to]
 				after, err = l.Orders().Advance(tx, a, ledgertest.RecordedAt, steps)
 				return err
@@ -49,14 +49,14 @@ func TestFeaturesAdvanceOrders(t *testing.T) {
 			t.Errorf("after: %+v, %v", after, err)
 		}
 		s.saw(l, map[int64][]string{
-			ids[0]: {"lapse: lapsed by service NOT_REDEEMED_IN_TIME"}, ids[1]: {"lapse: lapsed by lapser"},
+			ids[0]: {"lapse: lapsed by service NOT_REDEEMED_IN_TIME"}, ids[1]: {"lapse: lapsed by service"},
 		})
 		err = l.DB().WriteRetry(t.Context(), func(tx *gorm.DB) error {
 			return l.Orders().Note(tx, []order.Line{{OrderID: ids[1], Event: order.Event{
 				Status: order.Lapsed, At: ledgertest.RecordedAt, By: order.ByService, Why: order.Released,
 			}}})
 		})
-		const want = "paid by payment provider: \nlapsed by lapser: \nlapsed by service: RELEASED"
+		const want = "paid by payment provider: \nlapsed by service: \nlapsed by service: RELEASED"
 		if got := l.ReadHistory(t, ids[1]); err != nil || got != want {
 			t.Errorf("history %q, %v", got, err)
 		}

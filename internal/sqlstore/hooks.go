@@ -165,6 +165,19 @@ func (s *Store) turned(tx *gorm.DB, turns []order.Turn) error {
 	return nil
 }
 
+// removed runs the hooks for orders that this transaction removes.
+func (s *Store) removed(tx *gorm.DB, orders []int64) error {
+	for _, h := range s.hooks {
+		if h.Removed == nil {
+			continue
+		}
+		if err := sqlkit.HookError(h.Feature, h.Removed(tx, orders)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // created runs the hooks for a voucher that this transaction has created.
 func (s *Store) created(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error {
 	for _, h := range s.hooks {

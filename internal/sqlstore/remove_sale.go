@@ -53,7 +53,7 @@ func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (don
 			return err
 		}
 		if len(ids) > 0 {
-			return removeOrders(tx, ids)
+			return s.removeOrders(tx, ids)
 		}
 		done = true
 		return removeVoucher(tx, voucherID)
@@ -65,9 +65,12 @@ func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (don
 }
 
 // removeOrders removes orders and the rows that belong to them.
-func removeOrders(tx *gorm.DB, ids []int64) error {
+func (s *Store) removeOrders(tx *gorm.DB, ids []int64) error {
+	if err := s.removed(tx, ids); err != nil {
+		return err
+	}
 	for _, from := range []string{
-		"tb_order_event WHERE order_id IN ?", "tb_payment WHERE order_id IN ?", "tb_coupon WHERE order_id IN ?",
+		"tb_order_event WHERE order_id IN ?", "tb_payment WHERE order_id IN ?",
 		"tb_voucher_order WHERE id IN ?",
 	} {
 		for part := range sqlkit.Chunks(ids) {

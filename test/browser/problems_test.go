@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"seckill/internal/feature/redemption"
 	"seckill/internal/order"
 )
 
@@ -43,7 +44,7 @@ func TestActorsInWords(t *testing.T) {
 	}
 	for _, by := range []order.Actor{
 		order.Owner, order.ByRecorder, order.ByExpirer, order.ByProvider, order.ByPayments, order.ByService,
-		order.ByLapser, order.ByWaitlist, "till.n", "admin.n",
+		redemption.ByLapser, order.ByWaitlist, "till.n", "admin.n",
 	} {
 		if !strings.Contains(string(texts), fmt.Sprintf("'by.%s': {", by)) {
 			t.Errorf("no words for %q", by)

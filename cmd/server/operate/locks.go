@@ -10,22 +10,36 @@ import (
 	"time"
 
 	"seckill/cmd/server/wiring"
+	"seckill/internal/features"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 	"seckill/internal/lock"
 	"seckill/internal/voucher"
 )
 
-const locksHelp = `server locks shows who has the service's locks, and takes one away from a holder that hangs. It works
-beside running instances, on the configured Redis.
+// locksHelp is the help of the command, with the locks of features.
+func locksHelp() string {
+	jobs := append([]string{
+		"auditor, which audits sales", "expirer, which expires unpaid orders",
+		"keys, which deletes idempotency keys after 30 days",
+	}, features.List().Locks()...)
+	return locksHelpHead + "  " + strings.Join(jobs, "\n  ") + locksHelpEnd
+}
+
+const locksHelpHead = `server locks shows who has the service's locks, and takes one away from a holder that hangs. It
+works beside running instances, on the configured Redis.
 
   server locks list
   server locks force -why TEXT [-yes] NAME...
 
 The locks: sale:<voucher>, of the instance that rebuilds or retires that sale, and those of the instance
-that does a job for all: auditor, which audits sales; expirer, which expires unpaid orders; lapser, which
-ends coupons whose date has passed. A holder that dies frees its lock within seconds, so there is rarely a
-reason to force one.
+that does a job for all:
+
+`
+
+const locksHelpEnd = `
+
+A holder that dies frees its lock within seconds, so there is rarely a reason to force one.
 
 server locks <command> --help tells more.`
 
@@ -43,7 +57,7 @@ trail and the log say who forced which lock, and why.
 func Locks(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("locks", flag.ContinueOnError)
 	if len(env.Args) == 0 || strings.HasPrefix(env.Args[0], "-") {
-		if err := cmdline.Parse(env.Env, set, locksHelp); err != nil {
+		if err := cmdline.Parse(env.Env, set, locksHelp()); err != nil {
 			return err
 		}
 		return cmdline.MisuseOf(env.Env, set, "the subcommand is missing (list or force)")

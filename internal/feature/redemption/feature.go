@@ -14,6 +14,7 @@ import (
 func New() feature.Feature {
 	return feature.Feature{
 		Name: "redemption", Rules: Rules(), Ledger: inLedger,
+		Lock: lapserJob + ", which ends coupons whose date has passed",
 		Commands: []feature.Command{{
 			Name: "couponkey", Summary: "show or rotate the key for new codes of coupons", Run: couponKey,
 		}},

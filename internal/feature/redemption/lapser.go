@@ -15,6 +15,12 @@ const (
 	lapseRate  = 400             // coupons a second at most: midnight comes for all of them at once
 )
 
+const (
+	lapserJob = "lapser"
+	// ByLapser ends coupons whose time is over.
+	ByLapser order.Actor = lapserJob
+)
+
 // Lapser lapses coupons whose date has passed. One instance at a time does (package job). Until it comes to a coupon,
 // tills refuse the coupon by its date.
 type Lapser struct {
@@ -35,7 +41,7 @@ func NewLapser(
 // Run lapses coupons, or waits for its turn, until ctx ends. It always returns nil.
 func (l *Lapser) Run(ctx context.Context) error {
 	return job.Job{
-		Name: order.LapserJob, Does: "lapsing coupons", Every: lapseEvery, Size: lapseBatch,
+		Name: lapserJob, Does: "lapsing coupons", Every: lapseEvery, Size: lapseBatch,
 		Rate: lapseRate, Batch: l.batch,
 	}.Run(ctx, l.locker, l.log)
 }

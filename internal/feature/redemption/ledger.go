@@ -44,6 +44,14 @@ func (l *Ledger) Hook() sqlkit.Hook {
 			}
 			return nil
 		},
+		Removed: func(tx *gorm.DB, orders []int64) error {
+			for part := range sqlkit.Chunks(orders) {
+				if err := tx.Where("order_id IN ?", part).Delete(&couponRow{}).Error; err != nil {
+					return fmt.Errorf("removing coupons: %w", err)
+				}
+			}
+			return nil
+		},
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 func (l *Ledger) LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error) {
 	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		lapsed = nil
-		if err := sqlkit.RaiseFence(tx, order.LapserJob, token); err != nil {
+		if err := sqlkit.RaiseFence(tx, lapserJob, token); err != nil {
 			return err
 		}
 		now, err := l.db.LedgerTime(tx)
@@ -67,7 +67,7 @@ func (l *Ledger) lapse(tx *gorm.DB, due []int64) ([]order.Order, error) {
 			continue
 		}
 		if o.Status == order.Paid {
-			lapsing = append(lapsing, order.Step{Order: o, By: order.ByLapser, Why: order.NotRedeemed})
+			lapsing = append(lapsing, order.Step{Order: o, By: ByLapser, Why: order.NotRedeemed})
 		}
 		coupons[id].DueTime = nil
 		done = append(done, *coupons[id])

@@ -152,6 +152,24 @@ func TestPaidOrdersHaveCodes(t *testing.T) {
 	})
 }
 
+// The coupons of a rehearsal go with its orders, and no others.
+func TestRemovedOrdersLeaveNoCoupons(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		kept, shadow := l.redeemable(t, 9, voucher.Redemption{ValidDays: 3}), l.redeemable(t, 9,
+			voucher.Redemption{ValidDays: 3})
+		cs := l.Paid(t, kept, 1)
+		l.Paid(t, shadow, 2)
+		l.Exec(t, "UPDATE tb_voucher SET shop_id = ? WHERE id = ?", voucher.RehearsalShop, shadow)
+		l.Exec(t, "UPDATE tb_seckill_voucher SET retired = 1 WHERE voucher_id = ?", shadow)
+		if done, err := l.EmptyRehearsal(t.Context(), shadow, 9); err != nil || done {
+			t.Fatalf("emptying: %t, %v", done, err)
+		}
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_coupon"); n != 1 || l.coupon(t, cs[0]).OrderID != cs[0].OrderID {
+			t.Errorf("%d coupons are left, want that of the sale's order", n)
+		}
+	})
+}
+
 // Coupons of several orders are read at once; an order without one is left out.
 func TestCoupons(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {

@@ -278,7 +278,7 @@ func TestTillsWithoutLedger(t *testing.T) {
 type lock struct{}
 
 func (lock) TryDoFenced(ctx context.Context, name string, f func(context.Context, int64) error) error {
-	if name != order.LapserJob {
+	if name != lapserJob {
 		return fmt.Errorf("lock %q", name)
 	}
 	return f(ctx, 1)

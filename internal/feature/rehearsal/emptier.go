@@ -11,6 +11,8 @@ import (
 )
 
 const (
+	emptierJob = "emptier"
+
 	emptyEvery = 10 * time.Second // how often it looks for ended rehearsals
 	emptyBatch = 500              // orders in one transaction at most
 	emptyRate  = 5000             // orders a second at most, to leave the ledger room
@@ -31,7 +33,7 @@ func NewEmptier(sales feature.Rehearsals, locker order.FencedLocker, log *slog.L
 // Run empties rehearsals, or waits for its turn, until ctx ends. It always returns nil.
 func (e *Emptier) Run(ctx context.Context) error {
 	return job.Job{
-		Name: order.EmptierJob, Does: "emptying rehearsals", Every: emptyEvery, Size: emptyBatch,
+		Name: emptierJob, Does: "emptying rehearsals", Every: emptyEvery, Size: emptyBatch,
 		Rate: emptyRate, Batch: e.batch,
 	}.Run(ctx, e.locker, e.log)
 }

@@ -12,6 +12,7 @@ import (
 func New() feature.Feature {
 	return feature.Feature{
 		Name: "rehearsal", Rules: Rules(), Check: check, Ledger: inLedger, Open: open,
+		Lock: emptierJob + ", which removes what is left of rehearsals",
 		Commands: []feature.Command{
 			{Name: "rehearse", Summary: "play a sale before its day, with a crowd, and forecast it", Run: rehearse},
 		},
