@@ -67,7 +67,7 @@ func (a *asks) ask(ctx context.Context, c *httpload.Conn) {
 	if ctx.Err() != nil {
 		return
 	}
-	claims := box.Claims(2_000_000+n, "")
+	claims := box.Claims(a.sale.id*accountsOfASale+accountsOfASale/2+n, "")
 	claims["since"] = time.Now().AddDate(-1, 0, 0).Unix()
 	network := int(n) % a.networks
 	got, err := c.Do(ctx, httpload.Request{

@@ -142,8 +142,9 @@ func (b *buyer) post(ctx context.Context, address, path, header, value string) (
 // prepare gets a ticket and solves what is to be solved for it.
 func (b *buyer) prepare(ctx context.Context) error {
 	sleep(ctx, b.kind.arrival(b.random.Float64()))
-	b.sale.shop.preparing <- struct{}{}
-	defer func() { <-b.sale.shop.preparing }()
+	preparing := b.sale.shop.preparing
+	preparing <- struct{}{}
+	defer func() { <-preparing }()
 	solution := ""
 	for asked := 0; ctx.Err() == nil; {
 		a, err := b.post(ctx, b.fetching, b.sale.path()+"/ticket", "X-Seckill-Altcha", solution)
@@ -159,7 +160,9 @@ func (b *buyer) prepare(ctx context.Context) error {
 			}
 		case a.status == http.StatusServiceUnavailable, a.mayAsk() && asked < b.kind.patience:
 			asked++
+			<-preparing // nobody else waits for that
 			b.wait(ctx, a.retryAfter)
+			preparing <- struct{}{}
 		default:
 			b.heard = a.Code
 			return nil

@@ -105,7 +105,7 @@ func bots(accounts int) []kind {
 		with(fmt.Sprintf("%d addresses", 8*accounts), func(k *kind) { k.accounts = 8 * accounts }),
 		with("an address each, no faster than people", func(k *kind) {
 			p := honest(1, 1)
-			k.arrival, k.reaction, k.line = p.arrival, p.reaction, p.line
+			k.arrival, k.reaction, k.line, k.early = p.arrival, p.reaction, p.line, p.early
 		}),
 		with("an address each, made yesterday", func(k *kind) { k.young = true }),
 		with("an address each, tickets hoarded at one address", func(k *kind) { k.fetching = oneAddress }),

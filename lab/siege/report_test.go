@@ -65,9 +65,9 @@ func attackers(t *testing.T, server *shop) string {
 				table.WriteString(" |")
 				continue
 			}
-			crowd := honest(of.people, 1)
-			crowd.early = !set.late
-			outcomes := sales(t, 0, seeds, server, of, only(all, set.guards...), crowd, k)
+			crowd, enemy := honest(of.people, 1), k
+			crowd.early, enemy.early = !set.late, k.early && !set.late
+			outcomes := sales(t, 0, seeds, server, of, only(all, set.guards...), crowd, enemy)
 			fmt.Fprintf(&table, " %s |", parts(outcomes, of.units))
 			if set.name == "all" {
 				fmt.Fprintf(&cost, " %s %d and %d;", k.name, outcomes[0].tries[0], outcomes[0].tries[1])

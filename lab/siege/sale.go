@@ -20,6 +20,8 @@ const (
 	// preparing is how long a crowd may take to get its tickets, and selling how long a sale may take.
 	preparing = 15 * time.Minute
 	selling   = 2 * time.Minute
+	// accountsOfASale is how many accounts a sale may have: one that came to others, too, would cool down.
+	accountsOfASale = 10_000_000
 )
 
 // shop is the server, and those who are getting a ticket: no more than this machine can solve challenges for before
@@ -116,11 +118,12 @@ type siege struct {
 // newSiege returns one whose accounts nobody else has.
 func newSiege(s *sale, crowd, enemy kind, seed uint64) *siege {
 	g := &siege{sale: s, kinds: [2]kind{crowd, enemy}}
+	first := s.id * accountsOfASale
 	for i := range crowd.accounts {
-		g.crowd = append(g.crowd, newBuyer(s, &g.kinds[0], i, int64(1+i), seed))
+		g.crowd = append(g.crowd, newBuyer(s, &g.kinds[0], i, first+int64(i), seed))
 	}
 	for i := range enemy.accounts {
-		g.enemy = append(g.enemy, newBuyer(s, &g.kinds[1], i, int64(1_000_000+i), seed))
+		g.enemy = append(g.enemy, newBuyer(s, &g.kinds[1], i, first+accountsOfASale/2+int64(i), seed))
 	}
 	return g
 }
