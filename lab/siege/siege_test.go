@@ -3,6 +3,7 @@ package siege
 import (
 	"os"
 	"testing"
+	"time"
 
 	"seckill/internal/testkit"
 )
@@ -57,10 +58,12 @@ func TestSiege(t *testing.T) {
 		{"one address", allGuards(), int(share)},
 		{"an address each, made yesterday", allGuards(), 0},
 	}
+	people := honest(of.people, 1)
+	people.reaction = between(3*time.Second, 4*time.Second) // a machine that does much else keeps bots waiting
 	var sieges []*siege
 	for i, c := range cases {
 		s := open(t, server, of.units, only(all, c.guards...))
-		sieges = append(sieges, newSiege(s, honest(of.people, 1), botsNamed(c.enemy, of.people), uint64(i)))
+		sieges = append(sieges, newSiege(s, people, botsNamed(c.enemy, of.people), uint64(i)))
 	}
 	for i, o := range besiege(t, sieges...) {
 		c := cases[i]
