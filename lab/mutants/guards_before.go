@@ -101,10 +101,10 @@ func beforeGuards() []mutant.Mutant {
 		}
 `, To: ``},
 		),
-		packageMutant("leaving tells a hidden voucher from none", api, "TestLeavingTellsNoHiddenVoucher$",
-			"NOT_SECKILL",
+		packageMutant("leaving tells a hidden voucher from none", "./internal/feature/waitlist",
+			"TestLeavingTellsNoHiddenVoucher$", "NOT_SECKILL",
 			mutant.Change{
-				File: "internal/httpapi/shop/waitlists.go", From: `errors.Is(err, voucher.ErrNotSeckill) || errors`,
+				File: "internal/feature/waitlist/routes.go", From: `errors.Is(err, voucher.ErrNotSeckill) || errors`,
 				To: `errors`,
 			},
 		),
