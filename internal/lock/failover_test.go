@@ -56,17 +56,20 @@ func (p *pair) online(t *testing.T) {
 	})
 }
 
-// failover makes the replica the master without losing an acknowledged write, and redirects all connections to it.
+// failover makes the replica the master without losing an acknowledged write, and redirects all connections to it. The
+// old master gives up and stays the master when the replica does not catch up within five seconds, as on a busy
+// machine, so it is asked until it has happened. What it answers while a failover is under way, or after one, is no
+// failure of the test.
 func (p *pair) failover(t *testing.T) {
 	p.online(t)
-	old, next := p.servers[p.master], p.servers[1-p.master]
-	if err := old.Client().Do(t.Context(), "FAILOVER", "TIMEOUT", "5000").Err(); err != nil {
-		t.Fatalf("FAILOVER: %v", err)
-	}
-	client := next.Client()
+	old, next := p.servers[p.master].Client(), p.servers[1-p.master].Client()
 	eventually(t, "the master", func() bool {
-		info, err := client.Info(t.Context(), "replication").Result()
-		return err == nil && strings.Contains(info, "role:master")
+		info, err := next.Info(t.Context(), "replication").Result()
+		if err == nil && strings.Contains(info, "role:master") {
+			return true
+		}
+		_ = old.Do(t.Context(), "FAILOVER", "TIMEOUT", "5000").Err()
+		return false
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
