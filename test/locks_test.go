@@ -54,7 +54,7 @@ func TestLocks(t *testing.T) {
 	})
 	expectOutput(t, s, 2, []string{"burn", "list or force"}, "locks", "burn")
 	expectOutput(t, s, 2, []string{"list or force"}, "locks")
-	expectOutput(t, s, 0, []string{"auditor", "expirer", "lapser", "offerer", "sale:"}, "locks", "--help")
+	expectOutput(t, s, 0, []string{"auditor", "expirer", "lapser", "emptier", "sale:"}, "locks", "--help")
 }
 
 // TestLocksUnreachable checks that without Redis no lock is reported as free.
