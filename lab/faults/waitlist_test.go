@@ -15,7 +15,7 @@ import (
 	"seckill/test/box"
 )
 
-// Parts of the statements that keep units, invite users to take them, accept, and make orders of that.
+// Parts of the statements that keep units, invite users, accept invitations, and write the orders.
 const (
 	unitsKept          = "kept = kept + "
 	placesInvited      = "`invite_time`="
@@ -32,9 +32,9 @@ type waitingSale struct {
 
 	buyers    *box.Buyers
 	units     int64
-	owners    []int64 // who have bought
+	owners    []int64 // users who have bought
 	waiters   []int64 // in the order of joining
-	cancelled int     // of the owners, and as many of the waiters have been invited
+	cancelled int     // how many owners have cancelled; as many waiters have been invited
 }
 
 // waitingServed has units come back to a sale with a waiting list, and those who wait accept them, while instances

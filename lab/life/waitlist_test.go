@@ -96,7 +96,7 @@ func (m *model) joinAs(t *rapid.T, user int64) {
 	m.placed[user] = max(m.placed[user], p.Position)
 }
 
-// accept has a user accept an invitation, whether they have one or not. Only who has one gets an order.
+// accept has a user accept an invitation, whether they have one or not: only an invited user may get an order.
 func (m *model) accept(t *rapid.T) {
 	user := m.aWaiter(t, waitlist.Invited, waitlist.Accepted)
 	if rapid.IntRange(0, 2).Draw(t, "fault") == 0 {
@@ -123,7 +123,7 @@ func (m *model) leave(t *rapid.T) {
 	}
 }
 
-// pass lets the window of an invitation pass, and passes its unit on.
+// pass lets the window of an invitation pass, and takes a turn, which invites the next user.
 func (m *model) pass(t *rapid.T) {
 	user := m.aWaiter(t, waitlist.Invited)
 	m.w.exec(t, "UPDATE tb_place SET deadline = '2020-01-01' WHERE voucher_id = ? AND user_id = ? AND state = 2",
@@ -137,7 +137,7 @@ func (m *model) pass(t *rapid.T) {
 // windowEnds ends the sale, and with it the list; then it begins again. With a fault it may stay ended.
 func (m *model) windowEnds(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "ends") > 0 {
-		t.Skip("it goes on") // else hardly an invitation would live to be accepted
+		t.Skip("it goes on") // otherwise few invitations would live long enough to be accepted
 	}
 	end := time.Now().Add(20 * time.Millisecond)
 	if m.w.setEnd(t, end) {

@@ -54,9 +54,9 @@ const (
 	placeLeft, placeDeclined, placeMissed                  = "left", "declined", "missed"
 )
 
-// CheckList reports whether the steps could come from a shop that serves one of them at a time, sells so many units,
-// keeps those that come back while somebody waits, invites one person for each, those who have missed least and waited
-// longest first, and ends so. Units that nobody waits for are on sale some time later.
+// CheckList reports whether the steps, and the end, could come from a shop that serves one step at a time and sells the
+// given units. While somebody waits it keeps units that come back and invites one user for each: first those who have
+// missed fewer invitations, then those who have waited longer. Other units are on sale some time after they came back.
 func CheckList(units int64, steps []Step, end End, patience time.Duration) Verdict {
 	l := &list{units: units, end: end, index: map[int64]int{}, seed: maphash.MakeSeed()}
 	for _, s := range steps {
@@ -308,7 +308,7 @@ func (st *listState) turn() {
 	}
 }
 
-// before reports whether the turn of a place that waits comes before another's.
+// before reports whether one waiting place has its turn before another.
 func (u waiter) before(o waiter) bool {
 	return u.missed < o.missed || u.missed == o.missed && u.position < o.position
 }

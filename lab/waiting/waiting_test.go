@@ -20,17 +20,17 @@ import (
 
 const (
 	waiting, units = 20_000, 270
-	// window is three seconds instead of the half minute that a sale has at least.
+	// window is shorter than the half minute that a sale must have.
 	window = 3 * time.Second
-	idle   = 5 * time.Second // how long nothing happens, to see what that costs
+	idle   = 5 * time.Second // how long the list is idle while its cost is measured
 )
 
-// crowd says how those who wait behave: so many of a hundred accept at once, and so many decline; the others sleep, of
-// whom standing percent have said yes beforehand.
+// crowd is the behaviour of those who wait, in percent: accept at once, decline, and the rest sleep; standing is the
+// percentage of sleepers who have said yes beforehand.
 type crowd struct{ accept, decline, standing int64 }
 
-// BenchmarkWaiting has 270 units come back to 20,000 who wait, under the feature's own job on a real ledger. Redis is
-// played: it gives each acceptance its order at once. Use -benchtime=1x.
+// BenchmarkWaiting returns 270 units to a list of 20,000, with the feature's own job on a real ledger. A stand-in for
+// Redis gives each acceptance its order at once. Use -benchtime=1x.
 func BenchmarkWaiting(b *testing.B) {
 	for name, c := range map[string]crowd{
 		"thirds":                  {33, 33, 0},
@@ -101,7 +101,7 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// live has all join, the units come back, and each user do what the crowd does, until all units are somebody's.
+// live lets all join, returns the units, and answers invitations as the crowd does until every unit is sold.
 func (l *list) live(b *testing.B, c crowd) {
 	b.Helper()
 	began := time.Now()
@@ -122,7 +122,7 @@ func (l *list) live(b *testing.B, c crowd) {
 	defer job.Wait()
 	defer stop()
 	before := processor(b)
-	time.Sleep(idle) // it is what is measured
+	time.Sleep(idle) // an idle list is what is measured
 	b.ReportMetric(100*(processor(b)-before).Seconds()/idle.Seconds(), "idle-%-of-a-processor")
 
 	returned := time.Now()
@@ -138,7 +138,7 @@ func (l *list) live(b *testing.B, c crowd) {
 			case kind < c.accept:
 				id, _ := l.Next(b.Context())
 				_, err := l.lists.Accept(b.Context(), l.voucher, user, id)
-				if errors.Is(err, waitlist.ErrNotInvited) { // the machine was too slow for so short a window
+				if errors.Is(err, waitlist.ErrNotInvited) { // the machine was too slow for the short window
 					late++
 					delete(answered, user)
 					continue
@@ -168,7 +168,7 @@ func (l *list) live(b *testing.B, c crowd) {
 	b.ReportMetric(sold[len(sold)*99/100].Seconds(), "sold-p99-s")
 }
 
-// invited returns who is invited and was not asked yet. A place that missed and is invited again sleeps on.
+// invited returns the invited users that it has not returned before: a sleeper who is invited again sleeps on.
 func (l *list) invited(b *testing.B, asked map[int64]bool) (users []int64) {
 	b.Helper()
 	var all []int64
@@ -183,7 +183,7 @@ func (l *list) invited(b *testing.B, asked map[int64]bool) (users []int64) {
 	return users
 }
 
-// decide completes what is pending, as Redis would, and returns the acceptances.
+// decide completes the pending operations, as the outbox does after Redis, and returns the acceptances.
 func (l *list) decide(b *testing.B) (accepted []order.Operation) {
 	b.Helper()
 	ops, _, err := l.Pending(b.Context(), l.voucher.ID, order.MaxOperations)
@@ -199,7 +199,7 @@ func (l *list) decide(b *testing.B) (accepted []order.Operation) {
 	return accepted
 }
 
-// passedOver counts places whose turn has not come, before one whose turn has.
+// passedOver counts places whose turn has not come although that of a later place has.
 func (l *list) passedOver(b *testing.B) (n int64) {
 	b.Helper()
 	must(b, l.DB().Read(b.Context()).Raw("SELECT COUNT(*) AS n FROM tb_place WHERE voucher_id = ? AND state = ? "+

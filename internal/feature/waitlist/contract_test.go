@@ -72,7 +72,7 @@ func TestContract(t *testing.T) {
 	}.Hold(t)
 }
 
-// placeIn returns a place in the state, with everything that can be known of it.
+// placeIn returns a place in the state, with every field that it can have.
 func placeIn(s State) Place {
 	noon := apitest.Noon()
 	p := Place{VoucherID: 5, UserID: 42, Position: 9, State: s, JoinedAt: noon, Missed: 1, Standing: true}
@@ -90,7 +90,7 @@ func placeIn(s State) Place {
 	return p
 }
 
-// fakeLists has one place, or fails.
+// fakeLists answers with one place, or fails.
 type fakeLists struct {
 	place    Place
 	err      error
@@ -121,7 +121,7 @@ func (f fakeLists) Counts(context.Context, voucher.Voucher) (Counts, error) {
 	return Counts{States: map[State]int64{Waiting: 3, Invited: 2}, Kept: 2}, f.err
 }
 
-// routesOn are the routes on the lists, before a sale without guards.
+// routesOn returns the routes for a sale without guards.
 func routesOn(lists fakeLists) []httpkit.Route { return routesBehind(lists, nil, nil) }
 
 func routesBehind(lists fakeLists, gate httpkit.Gatekeeper, set *guards.Settings) []httpkit.Route {

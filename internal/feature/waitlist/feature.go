@@ -12,7 +12,7 @@ func New() feature.Feature {
 	return feature.Feature{Name: "waitlist", Rules: Rules(), Ledger: inLedger}
 }
 
-// inLedger says what is promised of kept units, and has commits that keep some wake the job.
+// inLedger returns the hook: it counts promised units, and wakes the job after commits that keep units.
 func inLedger(*sqlkit.DB, sqlkit.Orders) feature.InLedger {
 	waker := new(waker)
 	return feature.InLedger{
@@ -21,7 +21,7 @@ func inLedger(*sqlkit.DB, sqlkit.Orders) feature.InLedger {
 	}
 }
 
-// waker wakes the job of a process that has one. It is set before the first request.
+// waker wakes the job. Commands have none; a server sets it before the first request.
 type waker struct{ job *Job }
 
 func (w *waker) wake(voucherID int64) {

@@ -32,7 +32,7 @@ func TestHistories(t *testing.T) {
 	})
 }
 
-// history is a model and a ledger to which the same happens.
+// history applies the same steps to a model and a ledger.
 type history struct {
 	*rig
 	model *model
@@ -53,7 +53,7 @@ func (h *history) live(rnd *rand.Rand, steps int) {
 	}
 }
 
-// do does one step in the ledger; before is the model as it was, but for places and orders.
+// do applies one step to the ledger. before is a shallow copy of the model before the step.
 func (h *history) do(step string, before *model) {
 	word, rest, _ := strings.Cut(step, " ")
 	n, _ := strconv.ParseInt(strings.Fields(rest + " 0")[0], 10, 64)
@@ -72,7 +72,7 @@ func (h *history) do(step string, before *model) {
 			h.says(n, yes)
 		}
 	case "accept":
-		_, _ = h.accept(n) // what came of it is compared
+		_, _ = h.accept(n) // the result is compared
 	case "leave":
 		_ = h.leave(n)
 	case "decide":
@@ -100,7 +100,8 @@ func (h *history) do(step string, before *model) {
 	}
 }
 
-// rebuilt rebuilds the sale: what is kept is not on sale, and nobody is a buyer whose acceptance is undecided.
+// rebuilt rebuilds the sale, and checks that the snapshot sells no kept unit and that a user whose acceptance is
+// undecided is no buyer in it.
 func (h *history) rebuilt() {
 	snap := h.rebuild()
 	held := int64(0)

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// lookEvery is how often lists are looked for in which something is due.
+	// lookEvery is how often the job looks for lists in which something is due.
 	lookEvery = 100 * time.Millisecond
-	// lookTimeout is how long looking may take.
+	// lookTimeout bounds one look.
 	lookTimeout = 5 * time.Second
-	// spared is for how long a list that failed is left alone.
+	// spared is the pause after a failure, of a list or of looking.
 	spared = time.Second
 )
 
@@ -26,7 +26,7 @@ type Job struct {
 	log    *slog.Logger
 
 	mu    sync.Mutex
-	awake map[int64]bool // lists that a commit of this instance concerns
+	awake map[int64]bool // lists whose turns are to be taken
 	wake  chan struct{}  // of capacity 1
 }
 
@@ -50,7 +50,7 @@ func (j *Job) Wake(voucherID int64) {
 func (j *Job) Run(ctx context.Context) error {
 	looks := time.NewTicker(lookEvery)
 	defer looks.Stop()
-	failed := make(map[int64]time.Time) // lists that have failed, with when
+	failed := make(map[int64]time.Time) // when a list failed last
 	for {
 		select {
 		case <-ctx.Done():
@@ -72,7 +72,7 @@ func (j *Job) Run(ctx context.Context) error {
 	}
 }
 
-// woken returns the lists that are awake, and lets them sleep.
+// woken returns the lists whose turns are to be taken, and forgets them.
 func (j *Job) woken() map[int64]bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -55,7 +55,7 @@ func (r placeRow) place() Place {
 	return p
 }
 
-// turn is what has just happened to the place, as hooks are told.
+// turn returns what has just happened to the place, for the hooks.
 func (r placeRow) turn(kind order.TurnKind, at time.Time) order.Turn {
 	p := r.place()
 	return order.Turn{
@@ -77,7 +77,7 @@ type listRow struct {
 // TableName implements gorm's schema.Tabler.
 func (listRow) TableName() string { return "tb_waiting_list" }
 
-// save writes what changes of a locked list.
+// save writes the fields of a locked list that can change.
 func (r listRow) save(tx *gorm.DB) error {
 	err := tx.Model(&r).Select("last_position", "open", "invited", "paused_at", "last_operation").Updates(&r).Error
 	if err != nil {
@@ -86,8 +86,8 @@ func (r listRow) save(tx *gorm.DB) error {
 	return nil
 }
 
-// lockList locks the list's row, which it creates when it is missing. Two that create it at once: one waits for the
-// other, and finds it.
+// lockList locks the list's row, and creates it if it is missing. If two create it at once, one waits for the other and
+// finds it.
 func lockList(tx *gorm.DB, voucherID int64) (listRow, error) {
 	var row listRow
 	find := func() error { return sqlkit.Locking(tx).Where("voucher_id = ?", voucherID).Take(&row).Error }
@@ -138,7 +138,7 @@ func usersWithOrders(tx *gorm.DB, voucherID int64, users []int64) (map[int64]boo
 	return live, nil
 }
 
-// Promised returns how many units are kept for invitations: for sqlkit.Hook. Only who has locked the sale changes it.
+// Promised implements sqlkit.Hook.Promised: the units kept for invitations. They change only under the sale's lock.
 func Promised(tx *gorm.DB, voucherID int64) (int64, error) {
 	var invited []int64
 	err := tx.Model(&listRow{}).Where("voucher_id = ?", voucherID).Pluck("invited", &invited).Error

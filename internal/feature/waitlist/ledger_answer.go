@@ -12,8 +12,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Accept accepts the user's invitation, with an operation that has Redis asked. It becomes an order once Redis has made
-// its user a holder. Repeated, it returns the place with the order id of the first time. voucher.ErrOffShelf,
+// Accept accepts the user's invitation, and writes the operation that asks Redis. It becomes an order once Redis has
+// made the user a holder. Repeated, it returns the place with the order id of the first time. voucher.ErrOffShelf,
 // order.ErrPaused, ErrNoPlace, ErrNotInvited, also past the deadline, order.ErrUnavailable.
 func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID int64) (Place, error) {
 	var place Place
@@ -58,9 +58,9 @@ func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID 
 	return place, nil
 }
 
-// Leave gives up the user's place; an invitation is declined, and goes to the next. A place that has ended stays as it
-// is. A place that waits is left under its own lock alone: many may leave at once. ErrNoPlace, ErrAccepted,
-// order.ErrUnavailable.
+// Leave gives up the user's place. An invitation is declined, and goes to the next user. A place that has ended stays
+// as it is. Leaving a place that waits takes only the place's lock, because many may leave at once. ErrNoPlace,
+// ErrAccepted, order.ErrUnavailable.
 func (l *Ledger) Leave(ctx context.Context, voucherID, userID int64) (Place, error) {
 	var place Place
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {

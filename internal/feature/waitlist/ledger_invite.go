@@ -51,8 +51,8 @@ func (k *locked) invite(pass *Pass, ids []int64) error {
 	return k.ask(accepted, false)
 }
 
-// heads locks and returns up to n places that are invited next. Places before them whose users have bought meanwhile
-// are refused, only so many in one transaction: a list of thousands of them must not keep the sale locked.
+// heads locks and returns up to n places that are invited next. It refuses places before them whose users have bought
+// meanwhile, about refusedPlaces in one transaction: thousands of them must not keep the sale locked.
 func (k *locked) heads(n int) (heads []placeRow, refused int, err error) {
 	size := n
 	for after := (turnOf{}); len(heads) < n && refused < refusedPlaces; size = turnPlaces {
@@ -90,7 +90,7 @@ func (k *locked) heads(n int) (heads []placeRow, refused int, err error) {
 	return heads, refused, nil
 }
 
-// waitingAfter reads up to n places that wait, those whose turn comes later than another's.
+// waitingAfter reads up to n waiting places whose turn comes after the given one.
 func (k *locked) waitingAfter(after turnOf, n int) ([]placeRow, error) {
 	var rows []placeRow
 	err := k.tx.Where("voucher_id = ? AND state = ? AND (missed > ? OR missed = ? AND position > ?)", k.list.VoucherID,
@@ -101,7 +101,7 @@ func (k *locked) waitingAfter(after turnOf, n int) ([]placeRow, error) {
 	return rows, nil
 }
 
-// stillWaiting locks those of the places that wait still: a place that only waits may be left without the list's lock.
+// stillWaiting locks and returns the places that still wait: Leave ends a waiting place without the list's lock.
 func (k *locked) stillWaiting(places []placeRow) ([]placeRow, error) {
 	if len(places) == 0 {
 		return nil, nil
@@ -115,7 +115,7 @@ func (k *locked) stillWaiting(places []placeRow) ([]placeRow, error) {
 	return rows, nil
 }
 
-// ask has Redis asked about places that are accepted with the order ids that they have, again or for the first time.
+// ask writes the operations that ask Redis about places with an order id; again: their earlier operation was voided.
 func (k *locked) ask(places []placeRow, again bool) error {
 	for part := range slices.Chunk(places, turnPlaces) {
 		if err := k.askFor(part, again); err != nil {

@@ -25,11 +25,10 @@ var errClosed = errors.New("the waiting list is closed")
 // ErrBehind says that Redis has not applied all operations of the sale: a unit may be on its way to the public.
 var ErrBehind = errors.New("redis has not applied all operations of the sale")
 
-// Join gives the users places in the order given, those who have an open place that one. A user with a live order of
-// the sale gets none, and is missing in the answer. The list's row is locked until the commit, so that a place with a
-// lower position was committed before one with a higher; the sale's row is locked too by the first to join, which
-// opens the list: applied is the last operation that Redis had applied when it had no unit left. ErrBehind,
-// order.ErrEnded, order.ErrUnavailable.
+// Join gives the users places in the order given. A user with an open place keeps it; a user with a live order of the
+// sale gets none, and is missing in the answer. The list's row is locked until the commit, so that lower positions are
+// committed before higher ones. The first to join opens the list, and locks the sale's row too; applied is the last
+// operation that Redis had applied when it had no unit left. ErrBehind, order.ErrEnded, order.ErrUnavailable.
 func (l *Ledger) Join(ctx context.Context, voucherID int64, joining []Joining, applied int64) (map[int64]Place, error) {
 	open, err := l.open(ctx, voucherID)
 	var places map[int64]Place
@@ -54,7 +53,7 @@ func (l *Ledger) Join(ctx context.Context, voucherID int64, joining []Joining, a
 	return places, nil
 }
 
-// join is the transaction of Join; opens: it may open the list, and so locks the sale first.
+// join is the transaction of Join. If opens is set it may open the list, and so locks the sale first.
 func (l *Ledger) join(
 	tx *gorm.DB, voucherID int64, joining []Joining, opens bool, applied int64,
 ) (map[int64]Place, error) {
@@ -97,7 +96,7 @@ func (l *Ledger) join(
 	return places, l.addPlaces(tx, list, news, first, places)
 }
 
-// opening opens a locked list of a locked sale, if no unit of it is on sale, or on its way there.
+// opening opens a locked list of a locked sale, if no unit is on sale or on its way there.
 func (l *Ledger) opening(tx *gorm.DB, sale sqlkit.KeptSale, list *listRow, applied int64) error {
 	now, err := l.db.LedgerTime(tx)
 	if err != nil {
@@ -142,22 +141,22 @@ func (l *Ledger) addPlaces(
 	return list.save(tx)
 }
 
-// placeBehind returns the place with so many that wait before it.
+// placeBehind returns the place with the number of places before it.
 func (r placeRow) placeBehind(ahead int64) Place {
 	p := r.place()
 	p.Ahead = min(ahead, MaxCounted)
 	return p
 }
 
-// turnOf is when a place is invited: after those that have missed less, and then in the order of joining.
+// turnOf orders places: those that have missed fewer invitations come first, then those that joined earlier.
 type turnOf struct{ Missed, Position int64 }
 
 func (t turnOf) compare(o turnOf) int {
 	return cmp.Or(cmp.Compare(t.Missed, o.Missed), cmp.Compare(t.Position, o.Position))
 }
 
-// firstWaiting returns those who are invited next, as many as are counted: with them places of a batch are counted,
-// instead of with a query for each.
+// firstWaiting returns the turns of the first MaxCounted waiting places. From them a batch knows how many wait before
+// each of its places, without a query for each.
 func firstWaiting(tx *gorm.DB, voucherID int64) ([]turnOf, error) {
 	var first []turnOf
 	err := tx.Model(&placeRow{}).Select("missed", "position").Where("voucher_id = ? AND state = ?", voucherID, Waiting).
@@ -168,8 +167,8 @@ func firstWaiting(tx *gorm.DB, voucherID int64) ([]turnOf, error) {
 	return first, nil
 }
 
-// withoutOpen returns the open places of those who have one, with what they say now, and the others, each once. first
-// is firstWaiting.
+// withoutOpen returns the open places of the users who have one, after writing their yes or no, and the other users,
+// each once. first comes from firstWaiting.
 func withoutOpen(
 	tx *gorm.DB, voucherID int64, joining []Joining, first []turnOf,
 ) (places map[int64]Place, others []Joining, err error) {
@@ -206,8 +205,8 @@ func withoutOpen(
 	return places, others, nil
 }
 
-// say writes whether the user says yes for whenever it is their turn; nil: as before. It returns the place as it is
-// then. An invitation that stands wants an answer of its own.
+// say writes the user's standing yes or no, and returns the changed place; nil changes nothing. It does not answer an
+// invitation that stands.
 func (r placeRow) say(tx *gorm.DB, standing *bool) (placeRow, error) {
 	if standing == nil || *standing == r.Standing {
 		return r, nil

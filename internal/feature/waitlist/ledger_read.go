@@ -52,8 +52,8 @@ func (l *Ledger) Places(ctx context.Context, userID int64, limit int) ([]Place, 
 	return places, nil
 }
 
-// shown returns the place with how many wait before it, or until when its invitation stands: the sale's end may have
-// been moved to before its deadline.
+// shown returns the place with the number of places before it, or with the end of its invitation: the sale may end
+// before the deadline.
 func shown(tx *gorm.DB, row placeRow) (p Place, err error) {
 	p = row.place()
 	switch row.State {
@@ -80,8 +80,7 @@ func shown(tx *gorm.DB, row placeRow) (p Place, err error) {
 	return p, err
 }
 
-// waitingBefore counts those who are invited before a place that waits, up to MaxCounted: it reads so many entries of
-// an index.
+// waitingBefore counts the places before a waiting place. It reads at most MaxCounted entries of an index.
 func waitingBefore(tx *gorm.DB, row placeRow) (int64, error) {
 	var ahead int64
 	waiting := tx.Model(&placeRow{}).Select("position").Where("voucher_id = ? AND state = ?", row.VoucherID, Waiting)
@@ -123,7 +122,7 @@ func (l *Ledger) Counts(ctx context.Context, voucherID int64) (Counts, error) {
 	return c, nil
 }
 
-// Sums returns what has become of a sale's places. It walks them by their index, without locks. order.ErrUnavailable.
+// Sums counts a sale's places by what became of them, without locks. order.ErrUnavailable.
 func (l *Ledger) Sums(ctx context.Context, voucherID int64) (Sums, error) {
 	var rows []struct {
 		State             State
@@ -160,7 +159,7 @@ func (l *Ledger) Sums(ctx context.Context, voucherID int64) (Sums, error) {
 	return w, nil
 }
 
-// dueLists is how many lists one look finds.
+// dueLists is how many lists one look finds at most.
 const dueLists = 100
 
 // Due returns open lists in which something is due, without a lock. order.ErrUnavailable.
@@ -174,7 +173,7 @@ func (l *Ledger) Due(ctx context.Context) ([]int64, error) {
 	err := l.db.Read(ctx).Raw("SELECT l.voucher_id FROM tb_waiting_list l "+
 		"JOIN tb_seckill_voucher s ON s.voucher_id = l.voucher_id JOIN tb_voucher v ON v.id = l.voucher_id "+
 		"WHERE l.open = @true AND ("+
-		// the sale has ended, or stands still, or does so no more
+		// the sale has ended, was paused, or goes on
 		"s.end_time <= @now AND (l.invited > 0 OR "+waiting+") "+
 		"OR "+stands+" <> (l.paused_at IS NOT NULL) "+
 		// a unit for somebody who waits; a window that has passed

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// turnPlaces is how many places one transaction invites, and how many missed windows it sees to.
+	// turnPlaces is how many places one transaction invites at most, and how many missed windows it ends.
 	turnPlaces = 250
-	// refusedPlaces is about how many places of users who have bought one transaction refuses to find the next heads.
+	// refusedPlaces is after how many refused places of users who have bought one transaction stops.
 	refusedPlaces = 2500
 	// overPlaces is how many places of an ended sale one transaction ends.
 	overPlaces = 5000
@@ -31,7 +31,7 @@ type locked struct {
 	turns []order.Turn // for the hooks
 }
 
-// lock locks a sale and its list, and moves deadlines by the pauses of the sale since the last time.
+// lock locks a sale and its list, and moves deadlines by the pauses since the list was last locked.
 func (l *Ledger) lock(tx *gorm.DB, voucherID int64) (*locked, error) {
 	sale, err := l.units.Lock(tx, voucherID)
 	if err != nil {
@@ -82,8 +82,8 @@ func (k *locked) catchUp() error {
 	return nil
 }
 
-// moveDeadlines moves all deadlines. Those of one turn are the same; the latest is moved first, so that none is moved
-// twice.
+// moveDeadlines moves all deadlines, the latest first so that none is moved twice. Places invited in one turn share
+// theirs.
 func (k *locked) moveDeadlines(by time.Duration) error {
 	if by <= 0 {
 		return nil
