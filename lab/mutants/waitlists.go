@@ -21,7 +21,7 @@ func inWaitlists() []mutant.Mutant {
 				To: `			ops[i].Kept, kept = ops[i].Delta, true`,
 			},
 		),
-		packageMutant("an acceptance stays undecided for ever", core, "TestAcceptance$/mysql", "the sale has",
+		packageMutant("an acceptance stays undecided for ever", core, "TestAcceptance$/mysql", "ck_seckill_kept",
 			mutant.Change{File: kept, From: `	c.accepted++
 `, To: ``},
 		),
