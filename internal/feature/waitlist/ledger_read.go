@@ -95,68 +95,38 @@ func waitingBefore(tx *gorm.DB, row placeRow) (int64, error) {
 	return ahead, nil
 }
 
-// Counts returns how many places a list has in each state. order.ErrUnavailable.
+// Counts counts a list's places, without locks. order.ErrUnavailable.
 func (l *Ledger) Counts(ctx context.Context, voucherID int64) (Counts, error) {
-	var rows []struct {
-		State  State
-		Places int64
-	}
-	what := fmt.Sprintf("counting the places of voucher %d", voucherID)
-	err := l.db.Read(ctx).Model(&placeRow{}).Select("state, COUNT(*) AS places").Where("voucher_id = ?", voucherID).
-		Group("state").Find(&rows).Error
-	if err != nil {
-		return Counts{}, sqlkit.ReadError(what, err)
-	}
-	c := Counts{States: make(map[State]int64, len(rows))}
-	for _, row := range rows {
-		c.States[row.State] = row.Places
-	}
-	var kept []int64
-	err = l.db.Read(ctx).Table("tb_seckill_voucher").Where("voucher_id = ?", voucherID).Pluck("kept", &kept).Error
-	if err != nil {
-		return Counts{}, sqlkit.ReadError(what, err)
-	}
-	if len(kept) > 0 {
-		c.Kept = kept[0]
-	}
-	return c, nil
-}
-
-// Sums counts a sale's places by what became of them, without locks. order.ErrUnavailable.
-func (l *Ledger) Sums(ctx context.Context, voucherID int64) (Sums, error) {
 	var rows []struct {
 		State             State
 		Invited, Accepted bool
 		Places, Missed    int64
 	}
+	var kept []int64
 	err := l.db.Read(ctx).Raw("SELECT state, CASE WHEN invite_time IS NULL THEN 0 ELSE 1 END AS invited, "+
 		"CASE WHEN order_id IS NULL THEN 0 ELSE 1 END AS accepted, COUNT(*) AS places, SUM(missed) AS missed "+
 		"FROM tb_place WHERE voucher_id = ? GROUP BY state, invited, accepted", voucherID).Find(&rows).Error
-	if err != nil {
-		return Sums{}, sqlkit.ReadError(fmt.Sprintf("adding up the waiting list of voucher %d", voucherID), err)
+	if err == nil {
+		err = l.db.Read(ctx).Table("tb_seckill_voucher").Where("voucher_id = ?", voucherID).Pluck("kept", &kept).Error
 	}
-	var w Sums
+	if err != nil {
+		return Counts{}, sqlkit.ReadError(fmt.Sprintf("counting the places of voucher %d", voucherID), err)
+	}
+	c := Counts{States: make(map[State]int64, len(rows))}
+	for _, units := range kept {
+		c.Kept = units
+	}
 	for _, row := range rows {
-		w.Joined, w.Missed = w.Joined+row.Places, w.Missed+row.Missed
+		c.States[row.State] += row.Places
+		c.Joined, c.Missed = c.Joined+row.Places, c.Missed+row.Missed
 		if row.Invited {
-			w.Invited += row.Places
+			c.Invited += row.Places
 		}
 		if row.Accepted {
-			w.Accepted += row.Places
-		}
-		switch row.State {
-		case Waiting:
-			w.Waiting += row.Places
-		case Invited, Accepted:
-			w.Open += row.Places
-		case Bought:
-			w.Bought += row.Places
-		case Declined:
-			w.Declined += row.Places
-		default:
+			c.Accepted += row.Places
 		}
 	}
-	return w, nil
+	return c, nil
 }
 
 // dueLists is how many lists one look finds at most.

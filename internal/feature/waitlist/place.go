@@ -76,21 +76,13 @@ type Place struct {
 	EndedAt   time.Time
 }
 
-// Counts is how many places a list has in each state, and how many units are kept for them.
+// Counts is how many places a list has in each state, how many units are kept for them, and what they came to.
 type Counts struct {
-	States map[State]int64
-	Kept   int64
-}
-
-// Sums is what has become of a sale's places.
-type Sums struct {
+	States   map[State]int64
+	Kept     int64
 	Joined   int64 // all places
-	Waiting  int64 // waiting now
-	Invited  int64 // were invited once at least
-	Open     int64 // are invited now, or have accepted and are not decided
+	Invited  int64 // were invited at least once
 	Accepted int64 // accepted, also with a standing yes
-	Bought   int64 // became an order
-	Declined int64 // gave up an invitation
 	Missed   int64 // invitations, not places, whose window passed
 }
 

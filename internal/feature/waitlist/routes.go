@@ -63,8 +63,8 @@ type handlers struct {
 
 // enter returns the voucher in the path, if its guards let the caller in; a hidden one is not there.
 func (h handlers) enter(c *gin.Context, who httpkit.Identity) (voucher.Voucher, error) {
-	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(badID); err != nil {
+	id, err := voucherID(c)
+	if err != nil {
 		return voucher.Voucher{}, err
 	}
 	v, err := h.doors.Find(c.Request.Context(), id)
@@ -75,6 +75,12 @@ func (h handlers) enter(c *gin.Context, who httpkit.Identity) (voucher.Voucher, 
 		err = h.doors.Gate.Enter(c, who, v)
 	}
 	return v, err
+}
+
+// voucherID returns the id in the path.
+func voucherID(c *gin.Context) (int64, error) {
+	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
+	return id, invalid.Join(bad)
 }
 
 func (h handlers) guarded(v voucher.Voucher) bool {
@@ -182,8 +188,8 @@ func acceptedAnswer(p Place) (httpkit.Answer, error) {
 // leave answers POST /voucher/:id/waitlist/leave. Without a place the answer is the same for every voucher, and for
 // none: it does not tell that there is a hidden one.
 func (h handlers) leave(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(badID); err != nil {
+	id, err := voucherID(c)
+	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	p, err := h.lists.Leave(c.Request.Context(), who.UserID, id)
@@ -195,8 +201,8 @@ func (h handlers) leave(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 
 // show answers GET /voucher/:id/waitlist.
 func (h handlers) show(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(badID); err != nil {
+	id, err := voucherID(c)
+	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	p, err := h.lists.Place(c.Request.Context(), who.UserID, id)
@@ -218,8 +224,8 @@ func (h handlers) list(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 
 // count answers GET /admin/voucher/:id/waitlist.
 func (h handlers) count(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
-	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(badID); err != nil {
+	id, err := voucherID(c)
+	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	v, err := h.doors.Find(c.Request.Context(), id)

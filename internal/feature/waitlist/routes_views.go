@@ -82,42 +82,32 @@ func countsView(voucherID int64, n Counts) countsJSON {
 	}
 }
 
-// sumsJSON is what has become of the places of a list: Sums says what each number is.
-type sumsJSON struct {
-	Joined   int64 `json:"joined"`
-	Waiting  int64 `json:"waiting"`
-	Invited  int64 `json:"invited"`
-	Open     int64 `json:"open"`
-	Accepted int64 `json:"accepted"`
-	Bought   int64 `json:"bought"`
-	Declined int64 `json:"declined"`
-	Missed   int64 `json:"missed"`
-}
-
-// Figures returns what the report shows of a sale's waiting list: as JSON, and as lines of a CSV; nothing of a voucher
+// Figures returns what the report shows of a sale's waiting list: as JSON, and as lines of a CSV; nothing for a voucher
 // without one. order.ErrUnavailable.
 func (l *Ledger) Figures(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error) {
 	if v.Sale == nil || !v.Sale.HasWaitlist() {
 		return nil, nil, nil
 	}
-	w, err := l.Sums(ctx, v.ID)
+	c, err := l.Counts(ctx, v.ID)
 	if err != nil {
 		return nil, nil, err
 	}
+	members := make(map[string]int64)
 	for _, f := range []struct {
 		name string
 		n    int64
 	}{
-		{"joined", w.Joined},
-		{"waiting", w.Waiting},
-		{"invited", w.Invited},
-		{"open", w.Open},
-		{"accepted", w.Accepted},
-		{"bought", w.Bought},
-		{"declined", w.Declined},
-		{"missed", w.Missed},
+		{"joined", c.Joined},
+		{"waiting", c.States[Waiting]},
+		{"invited", c.Invited},
+		{"open", c.States[Invited] + c.States[Accepted]},
+		{"accepted", c.Accepted},
+		{"bought", c.States[Bought]},
+		{"declined", c.States[Declined]},
+		{"missed", c.Missed},
 	} {
+		members[f.name] = f.n
 		lines = append(lines, [2]string{"waitlist_" + f.name, strconv.FormatInt(f.n, 10)})
 	}
-	return sumsJSON(w), lines, nil
+	return members, lines, nil
 }
