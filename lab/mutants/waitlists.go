@@ -78,7 +78,7 @@ func inWaitlists() []mutant.Mutant {
 				To: `	free := sale.Kept - k.list.Invited`,
 			},
 		),
-		packageMutant("a head who has an order is invited", feature, histories, "places:",
+		packageMutant("a head who has an order is invited", feature, "TestManyRefused$/mysql", "the first turn",
 			mutant.Change{
 				File: invite, From: `if live[rows[i].UserID] {`, To: `if live[rows[i].UserID] && n < 0 {`,
 			},
