@@ -91,10 +91,11 @@ func inWaitlists() []mutant.Mutant {
 				File: invite, From: `		if !head.Standing {`, To: `		if head.Standing || !head.Standing {`,
 			},
 		),
-		packageMutant("a third window", feature, histories, "places:",
+		packageMutant("a third window", feature, "TestTurns$/mysql", "places:",
 			mutant.Change{File: turn, From: `row.Missed < MaxMissed {`, To: `row.Missed <= MaxMissed {`},
 		),
-		packageMutant("an invitation can be accepted after its window", feature, histories, "the sale has",
+		packageMutant("an invitation can be accepted after its window", feature, "TestAcceptTooLate$/mysql",
+			"accepted too late",
 			mutant.Change{
 				File: answer, From: `row.State != Invited || !k.now.Before(sqlkit.At(row.Deadline))`,
 				To: `row.State != Invited`,
@@ -159,7 +160,7 @@ func inWaitlists() []mutant.Mutant {
 		packageMutant("accepting takes no share of the units", feature, "TestGuards$/accepting",
 			"the gatekeeper is told",
 			mutant.Change{
-				File: routes, From: `	finish(outcomeOf(first, err))`, To: `	finish(outcomeOf(false, err))`,
+				File: routes, From: `	finish(outcomeOf(first, err))`, To: `	finish(outcomeOf(first && !first, err))`,
 			},
 		),
 		packageMutant("a yes beforehand takes no share of the units", feature, "TestGuards$/to_a_full_share",

@@ -68,6 +68,20 @@ func TestTurns(t *testing.T) {
 	})
 }
 
+// An invitation cannot be accepted once its window has passed, also before the job has seen that.
+func TestAcceptTooLate(t *testing.T) {
+	each(t, 1, func(t *testing.T, r *rig) {
+		r.join(11)
+		r.cancel(1)
+		r.turn()
+		r.pass(window)
+		if p, err := r.accept(11); !errors.Is(err, waitlist.ErrNotInvited) {
+			t.Errorf("accepted too late: %+v, %v", p, err)
+		}
+		r.want("11 invited")
+	})
+}
+
 // The list opens only when Redis has applied every operation: else a unit may be on its way to the public.
 func TestOpening(t *testing.T) {
 	each(t, 2, func(t *testing.T, r *rig) {
