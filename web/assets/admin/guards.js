@@ -86,7 +86,7 @@ export function GuardFields({ settings, wrong, words, units, perUser, client }) 
   const [proposed, setProposed] = useState(/** @type {any} */ (null));
   const [said, setSaid] = useState('');
   const crowd = useRef(/** @type {any} */ (null));
-  const touched = useRef(new Set()); // the fields that somebody has typed into, or emptied
+  const [touched] = useState(new Set()); // the fields that somebody has typed into, or emptied
   /** Asks for what is proposed, and puts it into the fields that are shown: into all, or those that nobody has touched. @param {boolean} all */
   const propose = async (all) => {
     const form = crowd.current.form;
@@ -101,7 +101,7 @@ export function GuardFields({ settings, wrong, words, units, perUser, client }) 
       for (const path of fields) {
         const field = form.elements[`guards.${guard}.${path}`];
         const value = member(answer.data.guards[guard], path);
-        if (!field || value === undefined || (!all && (touched.current.has(field.name) || settings?.[guard]))) continue;
+        if (!field || value === undefined || (!all && (touched.has(field.name) || settings?.[guard]))) continue;
         field.value = String(value);
         field.dispatchEvent(new Event('input', { bubbles: true })); // as if it were typed
       }
@@ -113,7 +113,7 @@ export function GuardFields({ settings, wrong, words, units, perUser, client }) 
     }));
   };
   useEffect(() => { propose(false); }, []);
-  return html`<div class="guards wide" onInput=${(/** @type {any} */ e) => touched.current.add(e.target.name)}>
+  return html`<div class="guards wide" onInput=${(/** @type {any} */ e) => touched.add(e.target.name)}>
     <p class="soft">${t('guards.says')}</p>
     <div class="field wide">
       <label for="f-crowd">${t('guard.proposal')}</label>

@@ -82,7 +82,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
         <p class="card-note ${note.tone}" id=${`${id}-note`}>${note.text}${(order ?? mine[0]) && html` <a href=${`#order-${(order ?? mine[0]).id}`}>${t('see.order')}</a>`}</p>
         ${(state === 'kept' || state === 'ticket') && html`<button type="button" class="button quiet" data-act="withdraw" onClick=${() => shop.withdraw(voucher)}>${t('withdraw')}</button>`}
         ${again && html`<${Another} n=${mine.length} price=${money(amount)} t=${t} onClose=${() => setAgain(false)} onYes=${onPress} />`}
-        ${state === 'waiting' && html`<label class="pick"><input type="checkbox" data-act="standing" checked=${place.standing} disabled=${doing} onChange=${(/** @type {any} */ e) => shop.places.say(voucher, e.currentTarget.checked)} /> ${t('standing')}</label>`}
+        ${state === 'waiting' && html`<label class="pick"><input type="checkbox" data-act="standing" checked=${place?.standing} disabled=${doing} onChange=${(/** @type {any} */ e) => shop.places.say(voucher, e.currentTarget.checked)} /> ${t('standing')}</label>`}
         ${(state === 'waiting' || state === 'invited') && html`<${Leave} state=${state} doing=${doing} t=${t} onLeave=${() => shop.places.leave(voucher)} />`}
       </div>
     </div>
