@@ -160,7 +160,7 @@ func inWaitlists() []mutant.Mutant {
 		packageMutant("accepting takes no share of the units", feature, "TestGuards$/accepting",
 			"the gatekeeper is told",
 			mutant.Change{
-				File: routes, From: `	finish(outcomeOf(first, err))`, To: `	finish(outcomeOf(first && !first, err))`,
+				File: routes, From: `finish(outcomeOf(first, err))`, To: `finish(outcomeOf(first && !first, err))`,
 			},
 		),
 		packageMutant("a yes beforehand takes no share of the units", feature, "TestGuards$/to_a_full_share",
