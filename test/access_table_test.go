@@ -1,6 +1,7 @@
 package test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,11 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"seckill/internal/testkit/contract"
 	"seckill/internal/testkit/idp"
@@ -66,9 +68,14 @@ func accessTable(t *testing.T) map[string]map[string]string {
 type walk struct {
 	srv     *box.Server
 	http    *http.Client
-	voucher int64
+	voucher int64  // of shop 1
 	order   string // of the buyer owner
+	// Of shop 1, too.
+	webhook, template, rehearsal int64
 }
+
+// marker is in everything that shop 1 has.
+const marker = "Marked by the walk"
 
 // owner is the buyer who has an order.
 const owner = 500
@@ -88,15 +95,24 @@ func newWalk(t *testing.T) *walk {
 	}
 	t.Cleanup(w.http.CloseIdleConnections)
 	c := box.NewClient(t)
-	sale := c.Must(t, http.StatusCreated, box.Request{
-		Method: http.MethodPost, URL: w.srv.URL("/voucher/seckill"), Token: w.token("admin", box.AdminID, 0),
-		Body: box.SeckillDraft(1, 1000, time.Now().Add(-time.Minute), time.Now().Add(time.Hour)),
-	})
-	w.voucher = box.Decode[box.Voucher](t, sale).ID
+	draft := box.SeckillDraft(1, 1000, time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
+	draft["title"] = marker
+	created := func(path string, body any) box.Reply {
+		t.Helper()
+		return c.Must(t, http.StatusCreated, box.Request{
+			Method: http.MethodPost, URL: w.srv.URL(path), Token: w.token("admin", box.AdminID, 0, 0), Body: body,
+		})
+	}
+	w.voucher = box.Decode[box.Voucher](t, created("/voucher/seckill", draft)).ID
+	w.webhook = box.Decode[named](t, created("/admin/webhook", map[string]any{
+		"shopId": 1, "url": "https://shop.example/hook", "description": marker, "disabled": true,
+	})).ID
+	w.template = box.Decode[named](t, created("/admin/template",
+		map[string]any{"voucherId": w.voucher, "name": marker})).ID
 	box.Eventually(t, "an order", func() error {
 		r, err := c.Do(t.Context(), box.Request{
 			Method: http.MethodPost, URL: w.srv.URL(fmt.Sprintf("/voucher/seckill/%d?wait=5s", w.voucher)),
-			Token: w.token("buyer", owner, 0),
+			Token: w.token("buyer", owner, 0, 0),
 		})
 		if err == nil && r.StatusCode != http.StatusCreated {
 			err = fmt.Errorf("%d %s", r.StatusCode, r.Code)
@@ -106,11 +122,16 @@ func newWalk(t *testing.T) *walk {
 		}
 		return err
 	})
+	w.rehearsal = box.Decode[named](t,
+		created(fmt.Sprintf("/admin/voucher/%d/rehearsal", w.voucher), nil)).VoucherID
 	return w
 }
 
-// token returns a token of a role; "" for none. A crowd's is of a rehearsal.
-func (w *walk) token(role string, user, rehearsal int64) string {
+// named is what has an id.
+type named struct{ ID, VoucherID int64 }
+
+// token returns a token of a role; "" for none. A merchant's and a till's are of a shop, a crowd's of a rehearsal.
+func (w *walk) token(role string, user, shop, rehearsal int64) string {
 	if role == "none" {
 		return ""
 	}
@@ -119,8 +140,8 @@ func (w *walk) token(role string, user, rehearsal int64) string {
 	}
 	claims := box.Claims(user, role)
 	switch role {
-	case "till":
-		claims["shop"] = 1
+	case "till", "merchant":
+		claims["shop"] = shop
 	case "crowd":
 		claims["voucher"] = rehearsal
 	}
@@ -129,21 +150,33 @@ func (w *walk) token(role string, user, rehearsal int64) string {
 
 var parameter = regexp.MustCompile(`:\w+`)
 
-// ask sends a request for a route and returns its status and code. It reads no stream.
-func (w *walk) ask(t *testing.T, route, token string) (status int, code string) {
+// ask sends a request for a route and returns its answer, of which it reads no stream.
+func (w *walk) ask(t *testing.T, route, token string) answered {
 	t.Helper()
 	method, path, _ := strings.Cut(route, " ")
 	id := fmt.Sprint(w.voucher)
 	switch {
 	case strings.HasPrefix(path, "/order"):
 		id = w.order
+	case strings.HasPrefix(path, "/admin/order"):
+		id = w.order
+	case strings.HasPrefix(path, "/admin/webhook"):
+		id = fmt.Sprint(w.webhook)
+	case strings.HasPrefix(path, "/admin/template"):
+		id = fmt.Sprint(w.template)
+	case strings.HasPrefix(path, "/admin/rehearsal"):
+		id = fmt.Sprint(w.rehearsal)
 	case strings.HasSuffix(path, ":shopId"):
 		id = "1"
+	case path == "/admin/check":
+		path += "?voucherId=" + id
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, w.srv.URL(parameter.ReplaceAllString(path, id)), nil)
+	req, err := http.NewRequestWithContext(t.Context(), method, w.srv.URL(parameter.ReplaceAllString(path, id)),
+		strings.NewReader(w.body(t, route)))
 	if err != nil {
 		t.Fatal(err)
 	}
+	req.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -153,7 +186,7 @@ func (w *walk) ask(t *testing.T, route, token string) (status int, code string) 
 	}
 	defer func() { _ = resp.Body.Close() }() // whatever of a stream is left
 	if resp.StatusCode == http.StatusOK && resp.Header.Get("Content-Type") == "text/event-stream" {
-		return resp.StatusCode, ""
+		return answered{status: resp.StatusCode}
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
@@ -161,12 +194,41 @@ func (w *walk) ask(t *testing.T, route, token string) (status int, code string) 
 	}
 	var e box.Envelope
 	_ = json.Unmarshal(body, &e) // not every answer is JSON
-	return resp.StatusCode, e.Code
+	return answered{resp.StatusCode, e.Code, string(body)}
 }
 
-// isIn reports whether an answer shows that the route may be used.
-func isIn(status int, code string) bool {
-	return status != http.StatusUnauthorized && code != "FORBIDDEN"
+// body returns a body for a route that creates something in shop 1, and none for others.
+func (w *walk) body(t *testing.T, route string) string {
+	t.Helper()
+	body, has := map[string]map[string]any{
+		"POST /voucher":         {"shopId": 1, "title": marker, "payValue": 1, "actualValue": 2},
+		"POST /voucher/seckill": box.SeckillDraft(1, 10, time.Now(), time.Now().Add(time.Hour)),
+		"POST /admin/webhook":   {"shopId": 1, "url": "https://shop.example/hook", "description": marker},
+		"POST /admin/template":  {"voucherId": w.voucher, "name": fmt.Sprint(marker, time.Now().UnixNano())},
+	}[route]
+	if !has {
+		return ""
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// answered is an answer.
+type answered struct {
+	status int
+	code   string
+	body   string
+}
+
+// isIn reports whether the answer shows that the route may be used.
+func (a answered) isIn() bool { return a.status != http.StatusUnauthorized && a.code != "FORBIDDEN" }
+
+// shows reports whether the answer has something that is shop 1's.
+func (a answered) shows(w *walk) bool {
+	return strings.Contains(a.body, marker) || strings.Contains(a.body, w.order)
 }
 
 // TestAccessTable asks every described route in every role, and compares the answers with docs/access.md.
@@ -180,7 +242,9 @@ func TestAccessTable(t *testing.T) {
 	w := newWalk(t)
 	routes := map[string]bool{}
 	user := int64(1000)
-	for _, o := range described.Operations() {
+	operations := slices.Clone(described.Operations())
+	slices.SortStableFunc(operations, func(a, b contract.Operation) int { return cmp.Compare(ends(a), ends(b)) })
+	for _, o := range operations {
 		route := o.Method + " " + strings.NewReplacer("{", ":", "}", "").Replace(o.Path)
 		routes[route] = true
 		for role, cell := range table[route] {
@@ -192,54 +256,74 @@ func TestAccessTable(t *testing.T) {
 	for route := range maps.Keys(table) {
 		rows[route] = true
 	}
-	if diff := cmp.Diff(routes, rows); diff != "" {
+	if diff := gocmp.Diff(routes, rows); diff != "" {
 		t.Errorf("routes of the description (-) and rows of docs/access.md (+):\n%s", diff)
 	}
+}
+
+// ends returns 1 for an operation after which something is no longer there, and else 0.
+func ends(o contract.Operation) int {
+	if strings.HasSuffix(o.Path, "/delete") || strings.HasSuffix(o.Path, "/end") {
+		return 1
+	}
+	return 0
 }
 
 // expect asks a route in a role, and compares the answer with the cell.
 func (w *walk) expect(t *testing.T, route, role, cell string, user int64) {
 	t.Helper()
-	status, code := w.ask(t, route, w.token(role, user, w.voucher))
-	wrong := func(want string) {
+	ask := func(role string, user, shop, rehearsal int64) answered {
 		t.Helper()
-		t.Errorf("%s as %s: %d %s, want %s (%s)", route, role, status, code, want, cell)
+		return w.ask(t, route, w.token(role, user, shop, rehearsal))
 	}
-	named := strings.Contains(route, ":")
+	want := func(ok bool, a answered, what string) {
+		t.Helper()
+		if !ok {
+			t.Errorf("%s as %s: %d %.200s, want %s (%s)", route, role, a.status, a.body, what, cell)
+		}
+	}
+	if cell == cellShop && role == "merchant" { // first the other shop: some routes end things
+		w.expectOtherShop(t, route, user)
+	}
+	a := ask(role, user, 1, w.voucher)
 	switch cell {
 	case cellNo:
-		if role == "none" && code != "UNAUTHENTICATED" || role != "none" && code != "FORBIDDEN" {
-			wrong("a refusal")
-		}
-	case cellYes, cellShop:
-		if !isIn(status, code) {
-			wrong("access")
-		}
+		want(role == "none" && a.code == "UNAUTHENTICATED" || role != "none" && a.code == "FORBIDDEN", a, "a refusal")
+	case cellYes:
+		want(a.isIn(), a, "access")
+	case cellShop:
+		list := strings.HasPrefix(route, "GET ") && !strings.Contains(route, ":") && !strings.HasSuffix(route, "/check")
+		want(a.isIn() && (a.status != http.StatusNotFound || role == "till" || strings.HasSuffix(route, "/delete") ||
+			strings.HasSuffix(route, "/waitlist")) && (!list || a.shows(w)), a, "access to the shop's own")
 	case cellOwn:
 		switch {
-		case role == "crowd" && named:
-			if !isIn(status, code) {
-				wrong("access")
-			}
-			if status, code = w.ask(t, route, w.token(role, user, w.voucher+1)); code != "FORBIDDEN" {
-				wrong("no access to another rehearsal")
-			}
-		case strings.HasPrefix(route, "GET /order/:") || strings.HasPrefix(route, "POST /order/:"):
-			if code != "NOT_FOUND" {
-				wrong("no order of somebody else")
-			}
-			if status, code = w.ask(t, route, w.token("buyer", owner, 0)); !isIn(status, code) ||
-				role == "buyer" && code == "NOT_FOUND" && !strings.HasSuffix(route, "/qr") {
-				wrong("the owner's order")
-			}
-		case !isIn(status, code):
-			wrong("access")
+		case role == "crowd" && strings.Contains(route, ":"):
+			want(a.isIn(), a, "access")
+			a = ask(role, user, 0, w.voucher+1)
+			want(a.code == "FORBIDDEN", a, "no access to another rehearsal")
+		case strings.Contains(route, " /order/:"):
+			want(a.code == "NOT_FOUND", a, "no order of somebody else")
+			a = ask("buyer", owner, 0, 0)
+			want(a.isIn() && (a.code != "NOT_FOUND" || strings.HasSuffix(route, "/qr")), a, "the owner's order")
+		default:
+			want(a.isIn(), a, "access")
 		}
 	case cellSigned:
-		if isIn(status, code) && status < http.StatusBadRequest {
-			wrong("a signature")
-		}
+		want(!a.isIn() || a.status >= http.StatusBadRequest, a, "a signature")
 	default:
 		t.Errorf("%s, %s: the cell %q is not explained", route, role, cell)
+	}
+}
+
+// expectOtherShop asks a route as a merchant of another shop: what it names is not there, and lists leave it out.
+func (w *walk) expectOtherShop(t *testing.T, route string, user int64) {
+	t.Helper()
+	a := w.ask(t, route, w.token("merchant", user, 2, 0))
+	named := strings.Contains(route, ":") || w.body(t, route) != "" || strings.HasSuffix(route, "/check")
+	if named && a.code != "NOT_FOUND" || !named && a.status != http.StatusOK || a.shows(w) {
+		t.Errorf("%s as a merchant of another shop: %d %.200s", route, a.status, a.body)
+	}
+	if a = w.ask(t, route, w.token("merchant", user, 0, 0)); a.code != "FORBIDDEN" {
+		t.Errorf("%s as a merchant of no shop: %d %.200s", route, a.status, a.body)
 	}
 }

@@ -139,8 +139,8 @@ func fill(path string) string {
 func TestAccessOfEveryRoute(t *testing.T) {
 	t.Parallel()
 	want := map[string]httpkit.Access{
-		"POST /voucher":                      httpkit.ForAdmins,
-		"POST /voucher/seckill":              httpkit.ForAdmins,
+		"POST /voucher":                      httpkit.ForMerchants,
+		"POST /voucher/seckill":              httpkit.ForMerchants,
 		"GET /voucher/list/:shopId":          httpkit.ForAll,
 		"HEAD /voucher/list/:shopId":         httpkit.ForAll,
 		"GET /voucher/:id":                   httpkit.ForAll,
@@ -148,33 +148,33 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"POST /voucher/seckill/:id":          httpkit.ForBuyers,
 		"POST /voucher-order/seckill/:id":    httpkit.ForBuyers,
 		"POST /voucher/buy/:id":              httpkit.ForBuyers,
-		"PATCH /voucher/:id":                 httpkit.ForAdmins,
-		"POST /voucher/:id/stock":            httpkit.ForAdmins,
-		"POST /voucher/:id/pause":            httpkit.ForAdmins,
-		"POST /voucher/:id/resume":           httpkit.ForAdmins,
+		"PATCH /voucher/:id":                 httpkit.ForMerchants,
+		"POST /voucher/:id/stock":            httpkit.ForMerchants,
+		"POST /voucher/:id/pause":            httpkit.ForMerchants,
+		"POST /voucher/:id/resume":           httpkit.ForMerchants,
 		"GET /order/:id/events":              httpkit.ForBuyers,
 		"HEAD /order/:id/events":             httpkit.ForBuyers,
 		"POST /order/:id/pay":                httpkit.ForBuyers,
 		"POST /order/:id/cancel":             httpkit.ForBuyers,
 		"POST /order/:id/refund":             httpkit.ForBuyers,
-		"GET /admin/order":                   httpkit.ForAdmins,
-		"HEAD /admin/order":                  httpkit.ForAdmins,
-		"GET /admin/order/:id":               httpkit.ForAdmins,
-		"HEAD /admin/order/:id":              httpkit.ForAdmins,
-		"GET /admin/voucher":                 httpkit.ForAdmins,
-		"HEAD /admin/voucher":                httpkit.ForAdmins,
-		"GET /admin/voucher/:id/live":        httpkit.ForAdmins,
-		"HEAD /admin/voucher/:id/live":       httpkit.ForAdmins,
+		"GET /admin/order":                   httpkit.ForMerchants,
+		"HEAD /admin/order":                  httpkit.ForMerchants,
+		"GET /admin/order/:id":               httpkit.ForMerchants,
+		"HEAD /admin/order/:id":              httpkit.ForMerchants,
+		"GET /admin/voucher":                 httpkit.ForMerchants,
+		"HEAD /admin/voucher":                httpkit.ForMerchants,
+		"GET /admin/voucher/:id/live":        httpkit.ForMerchants,
+		"HEAD /admin/voucher/:id/live":       httpkit.ForMerchants,
 		"GET /admin/deadletter":              httpkit.ForAdmins,
 		"HEAD /admin/deadletter":             httpkit.ForAdmins,
 		"POST /admin/deadletter/:id/replay":  httpkit.ForAdmins,
-		"HEAD /admin/check":                  httpkit.ForAdmins,
-		"GET /admin/check":                   httpkit.ForAdmins,
+		"HEAD /admin/check":                  httpkit.ForMerchants,
+		"GET /admin/check":                   httpkit.ForMerchants,
 		"HEAD /admin/partition":              httpkit.ForAdmins,
 		"GET /admin/partition":               httpkit.ForAdmins,
 		"POST /admin/deadletter/:id/discard": httpkit.ForAdmins,
-		"GET /admin/audit":                   httpkit.ForAdmins,
-		"HEAD /admin/audit":                  httpkit.ForAdmins,
+		"GET /admin/audit":                   httpkit.ForMerchants,
+		"HEAD /admin/audit":                  httpkit.ForMerchants,
 		"POST /payment/callback":             httpkit.ForAll,
 		"POST /payment/callback/:provider":   httpkit.ForAll,
 		"GET /order/:id":                     httpkit.ForBuyers,
@@ -195,7 +195,12 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		return s
 	}
 	buyer, admin := sign(""), sign(authtoken.RoleAdmin)
-	till, err := authtoken.SignTill(a.cfg.Tokens, apitest.TillID, apitest.ShopID, time.Hour, noon)
+	till, err := authtoken.SignIn(a.cfg.Tokens, apitest.TillID, authtoken.RoleTill, apitest.ShopID, time.Hour, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	merchant, err := authtoken.SignIn(a.cfg.Tokens, apitest.MerchantID, authtoken.RoleMerchant, apitest.ShopID,
+		time.Hour, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +241,7 @@ func TestAccessOfEveryRoute(t *testing.T) {
 			if may == httpkit.ForAll {
 				outside = 0
 			}
-			if may == httpkit.ForAdmins {
+			if may == httpkit.ForAdmins || may == httpkit.ForMerchants {
 				role = http.StatusForbidden
 			}
 			if may == httpkit.ForBuyers {
@@ -247,10 +252,15 @@ func TestAccessOfEveryRoute(t *testing.T) {
 				try("till", till, status, "FORBIDDEN")
 				try("crowd", crowdToken(t, a, 4711), status, "FORBIDDEN")
 			}
-			if may == httpkit.ForAdmins {
+			if may == httpkit.ForAdmins || may == httpkit.ForMerchants {
 				try("till", till, http.StatusForbidden, "FORBIDDEN")
 				try("crowd of another", crowdToken(t, a, 4711), http.StatusForbidden, "FORBIDDEN")
 				try("crowd of none", crowdToken(t, a, 0), http.StatusForbidden, "FORBIDDEN")
+			}
+			if may == httpkit.ForAdmins {
+				try("merchant", merchant, http.StatusForbidden, "FORBIDDEN")
+			} else {
+				try("merchant", merchant, 0, "")
 			}
 			try("no token", "", outside, "UNAUTHENTICATED")
 			for _, what := range slices.Sorted(maps.Keys(forged)) {

@@ -102,6 +102,10 @@ func (s setup) open() (*API, error) {
 	}
 	parts.Front = httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: s.BodyLimit}, Streams: s.Streams, Now: s.Now, Zone: s.Zone,
+		ShopOf: func(ctx context.Context, id int64) (int64, error) {
+			v, err := parts.FindVoucher(ctx, id)
+			return v.ShopID, err
+		},
 	}
 	parts.Gatekeeper, parts.MaxWait, parts.InFlight = s.Gatekeeper, s.MaxWait, inFlight
 	if f, is := parts.Vouchers.(*fakeVouchers); is && parts.Listings == nil {

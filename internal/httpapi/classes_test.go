@@ -22,7 +22,7 @@ func TestRoutesHaveClasses(t *testing.T) {
 	for _, r := range everything(t).routes() {
 		storeless := r.Path == healthzPath || r.Path == readyzPath // the latter names its class for both listeners
 		if (r.Class == bulkhead.Unnamed) != storeless ||
-			(r.Class == bulkhead.Admin) != (r.Access == httpkit.ForAdmins) {
+			(r.Class == bulkhead.Admin) != (r.Access == httpkit.ForAdmins || r.Access == httpkit.ForMerchants) {
 			t.Errorf("%s %s is of class %s", r.Method, r.Path, r.Class)
 		}
 		if (r.Class == bulkhead.PublicRead) != (r.Access == httpkit.ForAll && !storeless &&

@@ -69,6 +69,7 @@ func routesDescribed() map[string]described {
 				body: draft + "}",
 			}, refusals: []error{
 				unavailable, voucher.ErrNoPartition, voucher.ErrOtherData, idempotency.ErrReused, idempotency.ErrGone,
+				&voucher.BoundError{What: "sales", Most: 3},
 			},
 		},
 		"GET /voucher/list/:shopId": {
@@ -99,6 +100,7 @@ func routesDescribed() map[string]described {
 			refusals: []error{
 				noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, idempotency.ErrReused, voucher.ErrUndecided,
 				unavailable, &voucher.InsufficientStockError{Left: 3},
+				&voucher.BoundError{What: "units", Most: 3},
 			},
 		},
 		"POST /voucher/:id/pause": {

@@ -19,7 +19,9 @@ var (
 	errBadToken = errors.New("token is not valid")
 	errNotTill  = errors.New("the role till and a shop are required")
 	errNotBuyer = errors.New("tills and crowds are no buyers")
-	errMethod   = errors.New("method is not allowed here")
+	// errNotMerchant says that the caller is neither an admin nor a merchant of a shop.
+	errNotMerchant = errors.New("the role admin, or the role merchant with a shop, is required")
+	errMethod      = errors.New("method is not allowed here")
 	// errRateLimited: this user asks too often.
 	errRateLimited = errors.New("too many requests of this user")
 )
@@ -97,6 +99,17 @@ var ownRules = []httpkit.Rule{
 		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
 		Detail:  "This route is for tokens with the role till and the shop that it stands in.",
 		English: "You are not signed in as a till.", Chinese: "您不是以收银台身份登录的",
+	}},
+	{Matches: httpkit.Is(errNotMerchant), Failure: httpkit.Failure{
+		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
+		Detail:  "This route is for tokens with the role admin, or merchant and its shop.",
+		English: "You are signed in neither as an admin nor as a merchant.",
+		Chinese: "您不是以管理员或商家身份登录的",
+	}},
+	{Matches: httpkit.Is(httpkit.ErrNoShop), Failure: httpkit.Failure{
+		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
+		Detail:  "The token is a merchant's, and the request names another shop.",
+		English: "There is no such shop for you.", Chinese: "没有属于您的这家店铺",
 	}},
 	{Matches: httpkit.Is(errNotBuyer), Failure: httpkit.Failure{
 		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",

@@ -73,7 +73,8 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		errNoToken, errBadToken, errNotTill, errNotBuyer, httpkit.ErrForbidden, httpkit.ErrTooLarge, httpkit.ErrNoRoute,
+		errNoToken, errBadToken, errNotTill, errNotBuyer, errNotMerchant, httpkit.ErrNoShop, httpkit.ErrForbidden,
+		httpkit.ErrTooLarge, httpkit.ErrNoRoute,
 		errMethod,
 		shop.ErrUnkeyedOutcome, httpkit.ErrManyStreams, httpkit.ErrUserStreams, httpkit.ErrOverloaded, errRateLimited,
 		errManyDemoBuyers, errUsedLink, errNotLocal, &shop.OrderFailedError{},

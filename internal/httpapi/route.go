@@ -67,7 +67,7 @@ func (a *API) run(
 			ans, err = httpkit.Answer{}, &panicError{value: p, stack: debug.Stack()}
 		}
 	}()
-	tokenFirst := r.Access == httpkit.ForAdmins || sendsBody(r, c.Request) ||
+	tokenFirst := r.Class == bulkhead.Admin || sendsBody(r, c.Request) ||
 		r.Access != httpkit.ForAll && a.comesWithBadTokens(c, began)
 	if tokenFirst {
 		if who, err = a.admit(r, c, began); err != nil {
@@ -91,6 +91,11 @@ func (a *API) run(
 	}
 	if r.Class != bulkhead.Unnamed && r.Class != bulkhead.Purchase { // purchases are what the stores take a caller for
 		c.Request = c.Request.WithContext(bulkhead.With(c.Request.Context(), r.Class))
+	}
+	if shop := who.Only(); shop != 0 && r.Owner != nil {
+		if err := r.Owner(c, shop); err != nil {
+			return who, httpkit.Answer{}, err
+		}
 	}
 	ans, err = a.handle(r, c, who)
 	return who, ans, err
@@ -148,6 +153,8 @@ func refusalOf(access httpkit.Access) error {
 		return errNotTill
 	case httpkit.ForBuyers:
 		return errNotBuyer
+	case httpkit.ForMerchants:
+		return errNotMerchant
 	default:
 		return httpkit.ErrForbidden
 	}

@@ -46,6 +46,9 @@ func (a *API) newRouter() (*gin.Engine, error) {
 	e.NoRoute(a.serve(httpkit.Route{Uncounted: true, Handle: httpkit.Refuse(httpkit.ErrNoRoute)}))
 	e.NoMethod(a.serve(httpkit.Route{Uncounted: true, Handle: httpkit.Refuse(errMethod)}))
 	for _, r := range a.routes() {
+		if r.Access == httpkit.ForMerchants && r.Owner == nil {
+			return nil, fmt.Errorf("httpapi: %s %s is for merchants, and nobody says of which shop", r.Method, r.Path)
+		}
 		h := a.serve(r)
 		e.Handle(r.Method, r.Path, h)
 		if r.Method == http.MethodGet {

@@ -83,7 +83,7 @@ func TestAuditOfChanges(t *testing.T) {
 			},
 		}
 		for i := range want {
-			want[i].VoucherID, want[i].At = id, ledgertest.RecordedAt
+			want[i].VoucherID, want[i].ShopID, want[i].At = id, 1, ledgertest.RecordedAt
 		}
 		if diff := cmp.Diff(want, l.entries(t, voucher.AuditFilter{VoucherID: id}),
 			cmpopts.IgnoreFields(voucher.Entry{}, "ID")); diff != "" {
@@ -124,6 +124,50 @@ func TestAuditInPages(t *testing.T) {
 		}
 		if of := l.entries(t, voucher.AuditFilter{AdminID: 9, VoucherID: second}); len(of) != 0 {
 			t.Errorf("of an admin who did nothing to it: %+v", of)
+		}
+	})
+}
+
+// What is of a shop is found by it: its lines of the audit trail, its orders, and its sales that have not ended.
+func TestOfOneShop(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		theirs, others := ledgertest.Draft(), ledgertest.Draft()
+		theirs.ShopID, others.ShopID = 3, 4
+		for _, v := range []*voucher.Voucher{&theirs, &others} {
+			v.Kind = voucher.Seckill
+			v.Sale = &voucher.Sale{
+				Stock: 7, Issued: 7, Begin: ledgertest.StartTime, End: ledgertest.RecordedAt.Add(time.Hour),
+			}
+			if err := l.CreateVoucher(t.Context(), v, ledgertest.Admin); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rehearsal := ledgertest.Draft()
+		rehearsal.ShopID, rehearsal.Rehearses, rehearsal.Kind = voucher.RehearsalShop, theirs.ID, voucher.Seckill
+		rehearsal.Sale = theirs.Sale
+		if err := l.CreateVoucher(t.Context(), &rehearsal, ledgertest.Admin); err != nil {
+			t.Fatal(err)
+		}
+		about := voucher.Entry{By: ledgertest.Admin, Action: voucher.Exported, ShopID: 3}
+		for _, e := range []voucher.Entry{about, {By: ledgertest.Admin, Action: voucher.Rotated}} {
+			if err := l.Note(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		entries := l.entries(t, voucher.AuditFilter{ShopID: 3})
+		if len(entries) != 3 || entries[0].VoucherID != theirs.ID || entries[1].VoucherID != rehearsal.ID ||
+			entries[2].Action != voucher.Exported {
+			t.Errorf("the shop's lines of the audit trail: %+v", entries)
+		}
+		for shop, want := range map[int64]int64{3: 1, 4: 1, 5: 0} {
+			if n, err := l.OpenSales(t.Context(), shop); err != nil || n != want {
+				t.Errorf("shop %d has %d sales that have not ended (%v), want %d", shop, n, err, want)
+			}
+		}
+		l.Exec(t, "UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?",
+			ledgertest.RecordedAt.Add(-time.Hour), ledgertest.RecordedAt, theirs.ID)
+		if n, err := l.OpenSales(t.Context(), 3); err != nil || n != 0 {
+			t.Errorf("after the end %d have not ended (%v)", n, err)
 		}
 	})
 }

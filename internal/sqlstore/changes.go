@@ -205,7 +205,7 @@ func (s *Store) ChangeStock(
 		case sale.Retired:
 			return voucher.ErrRetired
 		}
-		if err := voucher.CheckIssued(sale.Issued, delta); err != nil {
+		if err := by.CheckIssued(sale.Issued, delta); err != nil {
 			return err
 		}
 		now, err := s.db.LedgerTime(tx)
@@ -274,6 +274,9 @@ func (s *Store) Entries(ctx context.Context, f voucher.AuditFilter, before int64
 	if f.VoucherID != 0 {
 		query = query.Where("a.voucher_id = ?", f.VoucherID)
 	}
+	if f.ShopID != 0 {
+		query = query.Where("a.shop_id = ?", f.ShopID)
+	}
 	if f.AdminID != 0 {
 		query = query.Where("a.admin_id = ?", f.AdminID)
 	}
@@ -289,7 +292,7 @@ func (s *Store) Entries(ctx context.Context, f voucher.AuditFilter, before int64
 		a := row.Audit
 		entries[i] = voucher.Entry{
 			ID: a.ID, At: a.CreateTime, By: voucher.Author{AdminID: a.AdminID, Request: a.RequestID},
-			Action: a.Action, VoucherID: a.VoucherID, Changes: a.Changes, Delta: a.Delta,
+			Action: a.Action, VoucherID: a.VoucherID, ShopID: a.ShopID, Changes: a.Changes, Delta: a.Delta,
 		}
 		if row.State != nil {
 			entries[i].Outcome = row.State.ofStock()

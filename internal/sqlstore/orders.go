@@ -115,6 +115,9 @@ func filtered(query *gorm.DB, f order.Filter) *gorm.DB {
 	if f.VoucherID != 0 {
 		query = query.Where("voucher_id = ?", f.VoucherID)
 	}
+	if f.ShopID != 0 {
+		query = query.Where("voucher_id IN (SELECT id FROM tb_voucher WHERE shop_id = ?)", f.ShopID)
+	}
 	if f.Status != order.Queued {
 		query = query.Where("status = ?", f.Status)
 	}

@@ -68,9 +68,16 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 		if err := s.created(tx, created, by); err != nil {
 			return err
 		}
-		err = sqlkit.WriteAudit(tx, now, by, sqlkit.AuditRow{
-			VoucherID: row.ID, Action: voucher.Created, Changes: voucher.Differences(voucher.Voucher{}, created),
-		})
+		about := sqlkit.AuditRow{
+			VoucherID: row.ID, ShopID: row.ShopID, Action: voucher.Created,
+			Changes: voucher.Differences(voucher.Voucher{}, created),
+		}
+		if v.Rehearses != 0 { // a rehearsal concerns the shop whose sale is rehearsed
+			if about.ShopID, err = sqlkit.ShopOf(tx, v.Rehearses); err != nil {
+				return err
+			}
+		}
+		err = sqlkit.WriteAudit(tx, now, by, about)
 		committing = err == nil
 		return err
 	})
@@ -260,4 +267,14 @@ func findVoucher(db *gorm.DB, id int64) (voucher.Voucher, error) {
 		return voucher.Voucher{}, voucher.ErrNotFound
 	}
 	return vs[0], nil
+}
+
+// OpenSales implements voucher.Shops.
+func (s *Store) OpenSales(ctx context.Context, shopID int64) (n int64, err error) {
+	err = s.db.Read(ctx).Table("tb_seckill_voucher s").Joins("JOIN tb_voucher v ON v.id = s.voucher_id").
+		Where("v.shop_id = ? AND s.end_time > ?", shopID, s.db.LedgerClock()).Count(&n).Error
+	if err != nil {
+		return 0, sqlkit.ReadError(fmt.Sprintf("counting the sales of shop %d", shopID), err)
+	}
+	return n, nil
 }

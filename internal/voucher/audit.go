@@ -10,8 +10,11 @@ import (
 // Author is the admin who makes a change, and the request that asked for it.
 type Author struct {
 	AdminID int64           // the admin's user id; 0: the service itself
+	Shop    int64           // the shop of a merchant, who may change nothing else; 0: any
 	Request string          // the id of the request, as in its answer and in the log; "" for none
 	Key     idempotency.Key // what the author creates is created once for each key
+
+	MaxUnits int64 // Bounds.Units where Shop is set; Service fills it in
 }
 
 // Entry is one entry of the audit trail: a change by an admin. It is written in the change's transaction.
@@ -21,6 +24,7 @@ type Entry struct {
 	By        Author
 	Action    Action
 	VoucherID int64 // 0: no voucher
+	ShopID    int64 // whose merchants may read it; 0: for admins only, unless it has a voucher
 	Changes   []FieldChange
 	Delta     int64      // for Restocked: units added, or taken if negative
 	Outcome   StockState // for Restocked
@@ -53,7 +57,7 @@ type FieldChange struct {
 }
 
 // AuditFilter selects entries. A zero field does not restrict.
-type AuditFilter struct{ VoucherID, AdminID int64 }
+type AuditFilter struct{ VoucherID, AdminID, ShopID int64 }
 
 // Differences returns the fields that an admin can change and that differ between two states of a voucher. If from is
 // the zero Voucher, every field that is set in to is new.

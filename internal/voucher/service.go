@@ -56,6 +56,8 @@ type Service struct {
 	lists   Lists
 	placer  Placer
 	now     func() time.Time
+	shops   Shops // nil without Bound
+	bounds  Bounds
 }
 
 // NewService returns a service. now is its clock, to decide whether an end is in the past, and to show while Redis is
@@ -97,6 +99,9 @@ func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd Sale
 	r.usable(v.Redemption, sale.End)
 	r.inTime(v.VisibleFrom, sale.Begin)
 	if err := r.Err(); err != nil {
+		return Shown{}, err
+	}
+	if err := s.admits(ctx, by, sale.Stock); err != nil {
 		return Shown{}, err
 	}
 	v.Kind, v.Sale = Seckill, &sale

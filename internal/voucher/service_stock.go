@@ -29,7 +29,7 @@ func (s *Service) AddStock(
 		return Shown{}, false, err
 	}
 	attempt := func(ctx context.Context) (StockChange, error) {
-		return s.changes.ChangeStock(ctx, id, by, delta, key)
+		return s.changes.ChangeStock(ctx, id, s.bounded(by), delta, key)
 	}
 	change, err := attempt(ctx)
 	if err == nil && delta < 0 {

@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS tb_format (
     ledger VARCHAR(32) NOT NULL COMMENT 'random; the partitions in Redis carry it, so that those of another ledger are refused',
     PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
-INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.4', LOWER(HEX(RANDOM_BYTES(8))));
+INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.5', LOWER(HEX(RANDOM_BYTES(8))));
 
 -- What is sold. The price never changes after the insert.
 CREATE TABLE IF NOT EXISTS tb_voucher (
@@ -196,6 +196,7 @@ CREATE TABLE IF NOT EXISTS tb_audit (
     voucher_id  BIGINT      NOT NULL DEFAULT 0 COMMENT '0: it concerns no voucher',
     admin_id    BIGINT      NOT NULL COMMENT 'user id; 0: the service itself',
     request_id  VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'of the request, as in the log',
+    shop_id     BIGINT      NOT NULL DEFAULT 0 COMMENT 'whose merchants read it; 0: admins only',
     action      VARCHAR(16) NOT NULL COMMENT 'create, change, pause, resume, stock, replay, discard',
     changes     TEXT        NOT NULL COMMENT 'JSON: which fields, from what, to what',
     delta       BIGINT      NOT NULL DEFAULT 0 COMMENT 'of stock: units added; negative ones were to be taken',
@@ -203,7 +204,8 @@ CREATE TABLE IF NOT EXISTS tb_audit (
     create_time DATETIME(3) NOT NULL,
     PRIMARY KEY (id),
     KEY idx_audit_voucher (voucher_id),
-    KEY idx_audit_admin (admin_id)
+    KEY idx_audit_admin (admin_id),
+    KEY idx_audit_shop (shop_id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 -- The coupon of a paid order. Every change of one is made under the lock of its order's row; code and order never change.

@@ -8,7 +8,7 @@ CREATE TABLE tb_format (
     format VARCHAR(32) NOT NULL,
     ledger VARCHAR(32) NOT NULL
 );
-INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.4', lower(hex(randomblob(8))));
+INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.5', lower(hex(randomblob(8))));
 
 CREATE TABLE tb_voucher (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -170,6 +170,7 @@ CREATE TABLE tb_audit (
     voucher_id  BIGINT      NOT NULL DEFAULT 0,
     admin_id    BIGINT      NOT NULL,
     request_id  VARCHAR(64) NOT NULL,
+    shop_id     BIGINT      NOT NULL DEFAULT 0,
     action      VARCHAR(16) NOT NULL,
     changes     TEXT        NOT NULL,
     delta       BIGINT      NOT NULL DEFAULT 0,
@@ -178,6 +179,7 @@ CREATE TABLE tb_audit (
 );
 CREATE INDEX idx_audit_voucher ON tb_audit (voucher_id);
 CREATE INDEX idx_audit_admin ON tb_audit (admin_id);
+CREATE INDEX idx_audit_shop ON tb_audit (shop_id);
 
 CREATE TABLE tb_coupon (
     order_id       INTEGER      PRIMARY KEY,

@@ -78,7 +78,7 @@ func TestConsoleSignIn(t *testing.T) {
 		w.sees("#token-problem", says)
 	}
 	try("nonsense", "This is not a token")
-	try(s.token(42), "This token is a buyer's")
+	try(s.token(42), "This token is neither an admin's nor a merchant's")
 	const expired = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIiwicm9sZSI6ImFkbWluIiwiZXhwIjoxfQ."
 	try(expired+"x", "This token has expired")
 	const forged = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIiwicm9sZSI6ImFkbWluIiwiZXhwIjo5OTk5OTk5OTk5fQ."

@@ -104,6 +104,7 @@ func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *sell
 	sells, err := shop.New(shop.Config{
 		Front: httpkit.Front{
 			Bodies: httpkit.Bodies{Limit: 1 << 16}, Streams: streams, Now: time.Now, Zone: time.UTC,
+			ShopOf: func(context.Context, int64) (int64, error) { return 0, voucher.ErrNotFound },
 		},
 		Vouchers: struct{ shop.Vouchers }{}, Purchases: struct{ shop.Purchases }{},
 		Payments: payments, Callbacks: callbacks, BuyOrdinary: service.NewDirectSales(ledger, ids{}).Buy,

@@ -377,12 +377,14 @@ export class Client {
   }
 }
 
-/** The claims of a token; null when it is no token. Only the service can decide whether it is valid. @param {string} token */
+/** The claims of a token, merchant and shop being those of a merchant's and of a till's; null when it is no token. Only the service can decide whether it is valid. @param {string} token */
 export function claims(token) {
   try {
     const payload = token.split('.')[1].replaceAll('-', '+').replaceAll('_', '/');
     const { sub, role, shop, exp } = JSON.parse(atob(payload));
-    return { user: String(sub), admin: role === 'admin', shop: role === 'till' ? Number(shop) || 0 : 0, expires: Number(exp) * 1000 };
+    /** @param {string} one */
+    const shopOf = (one) => (role === one ? Number(shop) || 0 : 0);
+    return { user: String(sub), admin: role === 'admin', merchant: shopOf('merchant'), shop: shopOf('till'), expires: Number(exp) * 1000 };
   } catch {
     return null;
   }

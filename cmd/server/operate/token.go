@@ -19,6 +19,8 @@ const tokenHelp = `server token prints a token (a JWT) that a running service ac
 
   server token -user 42               a buyer's
   server token -user 1 -role admin    an admin's
+  server token -user 3 -role merchant -shop 1
+                                      a merchant's: an admin's for shop 1 alone
   server token -user 7 -role till -shop 1
                                       a till's, in shop 1
   server token -user 42 -level 2 -agedays 30
@@ -41,25 +43,26 @@ const maxAgeDays = 18_250
 func Token(_ context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("token", flag.ContinueOnError)
 	user := set.Int64("user", 0, "the user's `id`, a positive number (required)")
-	role := set.String("role", "", "the `role`: \"admin\", \"till\", or nothing for a buyer")
-	shop := set.Int64("shop", 0, "the `id` of a till's shop")
+	role := set.String("role", "", "the `role`: \"admin\", \"merchant\", \"till\", or nothing for a buyer")
+	shop := set.Int64("shop", 0, "the `id` of a merchant's or a till's shop")
 	level := set.Int64("level", 0, "the `level` of a buyer's account, for sales with such a condition")
 	ageDays := set.Int64("agedays", 0, "how many `days` old a buyer's account is, for sales with such a condition")
 	ttl := set.Duration("ttl", 24*time.Hour, "how long the token is valid")
 	if err := cmdline.Parse(env.Env, set, tokenHelp); err != nil {
 		return err
 	}
+	inShop := *role == authtoken.RoleTill || *role == authtoken.RoleMerchant
 	switch {
 	case *user < 1 || *user > voucher.MaxID:
 		return cmdline.Misuse(set, fmt.Sprintf("-user is %d, or missing (allowed: 1 to %d)", *user, voucher.MaxID))
-	case *role != "" && *role != authtoken.RoleAdmin && *role != authtoken.RoleTill:
-		return cmdline.Misuse(set, fmt.Sprintf("-role is %q (allowed: %q, %q, or nothing for a buyer)",
-			*role, authtoken.RoleAdmin, authtoken.RoleTill))
-	case *role == authtoken.RoleTill && (*shop < 1 || *shop > voucher.MaxID):
-		return cmdline.Misuse(set, fmt.Sprintf("-shop is %d, or missing (a till needs one: 1 to %d)",
-			*shop, voucher.MaxID))
-	case *role != authtoken.RoleTill && *shop != 0:
-		return cmdline.Misuse(set, "-shop is for tills (-role till) only")
+	case *role != "" && *role != authtoken.RoleAdmin && !inShop:
+		return cmdline.Misuse(set, fmt.Sprintf("-role is %q (allowed: %q, %q, %q, or nothing for a buyer)",
+			*role, authtoken.RoleAdmin, authtoken.RoleMerchant, authtoken.RoleTill))
+	case inShop && (*shop < 1 || *shop > voucher.MaxID):
+		return cmdline.Misuse(set, fmt.Sprintf("-shop is %d, or missing (a %s needs one: 1 to %d)",
+			*shop, *role, voucher.MaxID))
+	case !inShop && *shop != 0:
+		return cmdline.Misuse(set, "-shop is for tills and merchants (-role till, -role merchant) only")
 	case *role != "" && (*level != 0 || *ageDays != 0):
 		return cmdline.Misuse(set, "-level and -agedays are for buyers (no -role) only")
 	case *level < 0 || *level > voucher.MaxID:
@@ -108,8 +111,8 @@ type account struct {
 func signToken(rules authtoken.Rules, a account, life time.Duration) (string, error) {
 	now := time.Now()
 	switch {
-	case a.role == authtoken.RoleTill:
-		return authtoken.SignTill(rules, a.user, a.shop, life, now)
+	case a.shop != 0:
+		return authtoken.SignIn(rules, a.user, a.role, a.shop, life, now)
 	case a.role == "" && (a.level > 0 || a.ageDays > 0):
 		since := time.Time{}
 		if a.ageDays > 0 {

@@ -55,7 +55,7 @@ func FrontFor(
 ) httpkit.Front {
 	return httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}, Streams: streams, Now: time.Now, Zone: cfg.Server.Location,
-		Address: addresses.Of, Orders: shop.OrderPages(parts.Orders),
+		Address: addresses.Of, ShopOf: shopOf(parts.Catalog), Orders: shop.OrderPages(parts.Orders),
 	}
 }
 
@@ -98,4 +98,12 @@ func WarnOfGuards(ctx context.Context, ledger feature.Ledger, log *slog.Logger) 
 			"vouchers", guarded)
 	}
 	return nil
+}
+
+// shopOf returns a function that finds the shop of a voucher.
+func shopOf(c *catalog.Catalog) func(context.Context, int64) (int64, error) {
+	return func(ctx context.Context, voucherID int64) (int64, error) {
+		v, err := c.Find(ctx, voucherID)
+		return v.ShopID, err
+	}
 }

@@ -84,7 +84,8 @@ func OpenShop(
 		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox, Suspects: suspects,
 	}, self, recoveryParts{admissions, catalog, repairs, metrics}, log)
 	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, listings,
-		partition.NewPlacer(ledger, redis), time.Now)
+		partition.NewPlacer(ledger, redis), time.Now).
+		Bound(ledger, voucher.Bounds{Sales: cfg.Merchants.Sales, Units: cfg.Merchants.Units})
 	auditor := audit.New(audit.Stores{
 		Sales: ledger, Vouchers: ledger, Totals: ledger, Redis: redis, Locker: locks, Pauser: salePauser{vouchers},
 		Suspects: suspects,

@@ -33,7 +33,7 @@ func TestContract(t *testing.T) {
 		},
 		Cases: map[string]apitest.Case{
 			"GET /admin/guards/proposal": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/guards/proposal?units=500&crowd=5000"},
 				Invalid:  &apitest.Request{Target: "/admin/guards/proposal?units=many"},
 				Refusals: []error{order.ErrUnavailable},

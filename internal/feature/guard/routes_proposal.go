@@ -37,7 +37,8 @@ func ProposalRoute(instances func(ctx context.Context) ([]preflight.Instance, er
 			NetworkPeople: p.NetworkPeople(), Guards: p.Guards(),
 		}}}, nil
 	}
-	return httpkit.Admin("GET /admin/guards/proposal", propose, httpkit.Query("units", "crowd", "perUser"))
+	return httpkit.Staff("GET /admin/guards/proposal", propose, httpkit.ByHandler,
+		httpkit.Query("units", "crowd", "perUser"))
 }
 
 // proposalJSON is what is proposed, and for what.

@@ -30,13 +30,13 @@ func TestContract(t *testing.T) {
 		},
 		Cases: map[string]apitest.Case{
 			"GET /admin/voucher/:id/rehearsal": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/voucher/5/rehearsal"},
 				Invalid:  &apitest.Request{Target: "/admin/voucher/x/rehearsal"},
 				Refusals: []error{order.ErrUnavailable},
 			},
 			"POST /admin/voucher/:id/rehearsal": {
-				Access:  httpkit.ForAdmins,
+				Access:  httpkit.ForMerchants,
 				Good:    apitest.Request{Target: "/admin/voucher/5/rehearsal"},
 				Invalid: &apitest.Request{Target: "/admin/voucher/x/rehearsal"},
 				Refusals: []error{
@@ -45,7 +45,7 @@ func TestContract(t *testing.T) {
 				},
 			},
 			"POST /admin/rehearsal/:id/end": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/rehearsal/5/end"},
 				Invalid:  &apitest.Request{Target: "/admin/rehearsal/x/end"},
 				Refusals: []error{ErrNone, order.ErrUnavailable},
@@ -128,6 +128,7 @@ func TestRehearsalInTwoLanguages(t *testing.T) {
 // routesOn are the routes on one rehearsal, or with err on none.
 func routesOn(err error) []httpkit.Route {
 	return Routes(fakeRehearsals{err}, httpkit.Front{
+		ShopOf: featuretest.ShopOf,
 		Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}, Now: apitest.Noon,
 		Orders: func(context.Context, order.Filter, int64, int) (httpkit.Envelope, error) {
 			return httpkit.Envelope{Data: []int{}}, err

@@ -37,11 +37,11 @@ type Service interface {
 
 // Routes returns the routes of admins and of crowds.
 func Routes(rehearsals Service, front httpkit.Front) []httpkit.Route {
-	h := handlers{rehearsals, front}
+	h, own := handlers{rehearsals, front}, httpkit.OwnVoucher(front.ShopOf)
 	return []httpkit.Route{
-		httpkit.Admin("GET /admin/voucher/:id/rehearsal", h.list),
-		httpkit.Admin("POST /admin/voucher/:id/rehearsal", h.start, httpkit.Keyed(h.startedBefore)),
-		httpkit.Admin("POST /admin/rehearsal/:id/end", h.end),
+		httpkit.Staff("GET /admin/voucher/:id/rehearsal", h.list, own),
+		httpkit.Staff("POST /admin/voucher/:id/rehearsal", h.start, own, httpkit.Keyed(h.startedBefore)),
+		httpkit.Staff("POST /admin/rehearsal/:id/end", h.end, h.own),
 		httpkit.Crowd("GET /rehearsal/:id/order", h.orders, httpkit.Query("limit", "before")),
 		httpkit.Crowd("POST /rehearsal/:id/report", h.report, httpkit.Body),
 	}
@@ -50,6 +50,23 @@ func Routes(rehearsals Service, front httpkit.Front) []httpkit.Route {
 type handlers struct {
 	rehearsals Service
 	front      httpkit.Front
+}
+
+// own is the owner of a rehearsal: that of the voucher which it rehearses.
+func (h handlers) own(c *gin.Context, shop int64) error {
+	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(bad); err != nil {
+		return err
+	}
+	run, err := h.rehearsals.Find(c.Request.Context(), id)
+	if err != nil {
+		return err
+	}
+	err = httpkit.Owns(c.Request.Context(), h.front.ShopOf, shop, run.Of)
+	if errors.Is(err, voucher.ErrNotFound) {
+		return ErrNone
+	}
+	return err
 }
 
 // errStarting: another admin is starting a rehearsal at this moment.

@@ -23,31 +23,31 @@ func TestContract(t *testing.T) {
 		},
 		Cases: map[string]apitest.Case{
 			"GET /admin/voucher/:id/report": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/voucher/5/report"},
 				Invalid:  &apitest.Request{Target: "/admin/voucher/x/report"},
 				Refusals: []error{voucher.ErrNotFound, order.ErrUnavailable},
 			},
 			"GET /admin/voucher/:id/report.csv": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/voucher/5/report.csv?bom=true"},
 				Invalid:  &apitest.Request{Target: "/admin/voucher/5/report.csv?bom=yes"},
 				Refusals: []error{voucher.ErrNotFound, httpkit.ErrUserStreams, order.ErrUnavailable},
 			},
 			"GET /admin/voucher/:id/timeline.csv": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/voucher/5/timeline.csv"},
 				Invalid:  &apitest.Request{Target: "/admin/voucher/5/timeline.csv?codes=true"},
 				Refusals: []error{voucher.ErrNotFound, httpkit.ErrUserStreams, order.ErrUnavailable},
 			},
 			"GET /admin/voucher/:id/orders.csv": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/voucher/5/orders.csv?codes=true"},
 				Invalid:  &apitest.Request{Target: "/admin/voucher/5/orders.csv?codes=1"},
 				Refusals: []error{voucher.ErrNotFound, httpkit.ErrUserStreams, order.ErrUnavailable},
 			},
 			"GET /admin/sale": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/sale?limit=1&phase=ended&before=9"},
 				Invalid:  &apitest.Request{Target: "/admin/sale?phase=over"},
 				Refusals: []error{order.ErrUnavailable},
@@ -62,6 +62,6 @@ func routesOn(err error) []httpkit.Route {
 	reports.err, reports.made.Guards = err, Guards{} // what guards show is theirs to test
 	return Routes(reports, HTTP{
 		Note:    func(context.Context, voucher.Entry) error { return err },
-		Streams: featuretest.Streams(), Now: apitest.Noon,
+		Streams: featuretest.Streams(), Now: apitest.Noon, ShopOf: featuretest.ShopOf,
 	})
 }

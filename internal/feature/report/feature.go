@@ -11,5 +11,6 @@ func open(core feature.Core) (feature.Parts, error) {
 	reports := NewReports(core.DB, Core{Find: core.Ledger.Voucher, Orders: core.Ledger.OrdersAfter}, core.Members)
 	return feature.Parts{Routes: Routes(reports, HTTP{
 		Note: core.Ledger.Note, Streams: core.Front.Streams, Now: core.Front.Now,
+		ShopOf: core.Front.ShopOf,
 	})}, nil
 }

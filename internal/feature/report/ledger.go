@@ -89,7 +89,8 @@ func (r tallyRow) of(sums *Sums) *Tally {
 	}
 }
 
-// salesTable is a table for FROM, with the parameters of salesParams: all sales but rehearsals. However many sales
+// salesTable is a table for FROM, with the parameters of salesParams and the parameter shop (0: all): all sales of a
+// shop, without rehearsals. However many sales
 // there are, it reads them and the orders that are unpaid or being refunded just now. It reads no other orders,
 // because every other live order has paid what its voucher costs.
 const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.issued, " +
@@ -98,7 +99,8 @@ const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time,
 	"CASE WHEN s.end_time <= @now THEN 'ended' WHEN s.begin_time > @now THEN 'coming' ELSE 'running' END AS phase " +
 	"FROM tb_seckill_voucher s JOIN tb_voucher v ON v.id = s.voucher_id LEFT JOIN " +
 	"(SELECT voucher_id, SUM(quantity) AS units FROM tb_voucher_order WHERE status IN (@unpaid, @refunding) " +
-	"AND kind = @seckill GROUP BY voucher_id) p ON p.voucher_id = v.id WHERE v.shop_id <> @rehearsals) sales"
+	"AND kind = @seckill GROUP BY voucher_id) p ON p.voucher_id = v.id WHERE v.shop_id <> @rehearsals " +
+	"AND (@shop = 0 OR v.shop_id = @shop)) sales"
 
 func (l ledger) salesParams(more map[string]any) map[string]any {
 	params := map[string]any{
@@ -110,7 +112,9 @@ func (l ledger) salesParams(more map[string]any) map[string]any {
 }
 
 // sales returns a page of sales, as Reports.Sales does, by one statement.
-func (l ledger) sales(ctx context.Context, phase Phase, before int64, limit int) ([]Sale, error) {
+func (l ledger) sales(
+	ctx context.Context, shopID int64, phase Phase, before int64, limit int,
+) ([]Sale, error) {
 	var rows []struct {
 		ID, ShopID, PayValue, Issued, Sold, Paid int64
 		Title                                    string
@@ -119,7 +123,9 @@ func (l ledger) sales(ctx context.Context, phase Phase, before int64, limit int)
 	}
 	err := l.db.Read(ctx).Raw("SELECT * FROM "+salesTable+
 		" WHERE id < @before AND (@phase = '' OR phase = @phase) ORDER BY id DESC LIMIT @limit",
-		l.salesParams(map[string]any{"before": before, "phase": string(phase), "limit": limit})).Find(&rows).Error
+		l.salesParams(map[string]any{
+			"shop": shopID, "before": before, "phase": string(phase), "limit": limit,
+		})).Find(&rows).Error
 	if err != nil {
 		return nil, sqlkit.ReadError("reading all sales", err)
 	}
@@ -134,14 +140,15 @@ func (l ledger) sales(ctx context.Context, phase Phase, before int64, limit int)
 }
 
 // salesSums returns the sums over all sales of each phase, by one statement.
-func (l ledger) salesSums(ctx context.Context) (map[Phase]SalesSums, error) {
+func (l ledger) salesSums(ctx context.Context, shopID int64) (map[Phase]SalesSums, error) {
 	var rows []struct {
 		Phase Phase
 		Sums  SalesSums `gorm:"embedded"`
 	}
 	err := l.db.Read(ctx).Raw(
 		"SELECT phase, COUNT(*) AS sales, SUM(issued) AS issued, SUM(sold) AS sold, SUM(paid) AS paid, "+
-			"SUM(paid * pay_value) AS cents FROM "+salesTable+" GROUP BY phase", l.salesParams(nil)).Find(&rows).Error
+			"SUM(paid * pay_value) AS cents FROM "+salesTable+" GROUP BY phase",
+		l.salesParams(map[string]any{"shop": shopID})).Find(&rows).Error
 	if err != nil {
 		return nil, sqlkit.ReadError("adding up all sales", err)
 	}

@@ -191,7 +191,7 @@ func TestReportSums(t *testing.T) {
 		phases := map[Phase]SalesSums{
 			Running: sold, Coming: {Sales: 1, Issued: 7}, Ended: {Sales: 1, Issued: 3},
 		}
-		got, err := reports.SalesSums(t.Context())
+		got, err := reports.SalesSums(t.Context(), 0)
 		if diff := cmp.Diff(phases, got); err != nil || diff != "" {
 			t.Errorf("SalesSums: %v (-want +got):\n%s", err, diff)
 		}
@@ -207,7 +207,7 @@ func TestReportSums(t *testing.T) {
 			{Ended, math.MaxInt64, 9, []int64{ended}},
 			{Coming, coming, 9, nil},
 		} {
-			sales, err := reports.Sales(t.Context(), test.phase, test.before, test.limit)
+			sales, err := reports.Sales(t.Context(), 0, test.phase, test.before, test.limit)
 			var ids []int64
 			for _, s := range sales {
 				ids = append(ids, s.VoucherID)
@@ -250,7 +250,7 @@ func BenchmarkReport(b *testing.B) {
 	})
 	b.Run("sales", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := reports.Sales(b.Context(), "", math.MaxInt64, 20); err != nil {
+			if _, err := reports.Sales(b.Context(), 0, "", math.MaxInt64, 20); err != nil {
 				b.Fatal(err)
 			}
 		}

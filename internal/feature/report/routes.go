@@ -23,10 +23,11 @@ type Service interface {
 	Orders(ctx context.Context, voucherID int64, whole bool, yield func([]ExportRow) error) error
 	// Seconds calls yield with each second with requests, some at a time, until it fails.
 	Seconds(ctx context.Context, voucherID int64, yield func([]Point) error) error
-	// Sales returns sales of one phase, or with "" of all, with an id below before, newest first, at most limit.
-	Sales(ctx context.Context, phase Phase, before int64, limit int) ([]Sale, error)
-	// SalesSums returns the sums over all sales of each phase.
-	SalesSums(ctx context.Context) (map[Phase]SalesSums, error)
+	// Sales returns a shop's sales, or with 0 all shops', of one phase, or with "" of all, with an id below before,
+	// newest first, at most limit.
+	Sales(ctx context.Context, shopID int64, phase Phase, before int64, limit int) ([]Sale, error)
+	// SalesSums returns the sums over all sales of a shop, or with 0 of all, of each phase.
+	SalesSums(ctx context.Context, shopID int64) (map[Phase]SalesSums, error)
 }
 
 // HTTP is what the routes need of the core's interface.
@@ -35,17 +36,19 @@ type HTTP struct {
 	Note    func(ctx context.Context, e voucher.Entry) error
 	Streams *httpkit.Streams
 	Now     func() time.Time
+	// ShopOf returns the shop of a voucher. voucher.ErrNotFound, order.ErrUnavailable.
+	ShopOf func(ctx context.Context, voucherID int64) (int64, error)
 }
 
 // Routes returns the routes of reports and exports.
 func Routes(reports Service, core HTTP) []httpkit.Route {
-	h, mark := handlers{reports, core}, httpkit.Query("bom")
+	h, mark, own := handlers{reports, core}, httpkit.Query("bom"), httpkit.OwnVoucher(core.ShopOf)
 	return []httpkit.Route{
-		httpkit.Admin("GET /admin/sale", h.listSales, httpkit.Query("phase", "limit", "before")),
-		httpkit.Admin("GET /admin/voucher/:id/report", h.showReport),
-		httpkit.Admin("GET /admin/voucher/:id/report.csv", h.reportCSV, httpkit.Uncounted, mark),
-		httpkit.Admin("GET /admin/voucher/:id/timeline.csv", h.timelineCSV, httpkit.Uncounted, mark),
-		httpkit.Admin("GET /admin/voucher/:id/orders.csv", h.ordersCSV, httpkit.Uncounted, mark,
+		httpkit.Staff("GET /admin/sale", h.listSales, httpkit.ByHandler, httpkit.Query("phase", "limit", "before")),
+		httpkit.Staff("GET /admin/voucher/:id/report", h.showReport, own),
+		httpkit.Staff("GET /admin/voucher/:id/report.csv", h.reportCSV, own, httpkit.Uncounted, mark),
+		httpkit.Staff("GET /admin/voucher/:id/timeline.csv", h.timelineCSV, own, httpkit.Uncounted, mark),
+		httpkit.Staff("GET /admin/voucher/:id/orders.csv", h.ordersCSV, own, httpkit.Uncounted, mark,
 			httpkit.Query("codes")),
 	}
 }
@@ -68,8 +71,9 @@ func (h handlers) showReport(c *gin.Context, _ httpkit.Identity) (httpkit.Answer
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: reportView(r, h.core.Now())}}, nil
 }
 
-// listSales answers GET /admin/sale: all shops' sales, newest first, with the sums over all of each phase.
-func (h handlers) listSales(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+// listSales answers GET /admin/sale: all shops' sales, or a merchant's, newest first, with the sums over all of each
+// phase.
+func (h handlers) listSales(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	phase, badPhase := phaseOf(values)
 	n, badLimit := values.Limit()
@@ -77,11 +81,12 @@ func (h handlers) listSales(c *gin.Context, _ httpkit.Identity) (httpkit.Answer,
 	if err := invalid.Join(badQuery, badPhase, badLimit, badCursor); err != nil {
 		return httpkit.Answer{}, err
 	}
-	sales, err := h.reports.Sales(c.Request.Context(), phase, cursor, n+1) // one more shows whether a page follows
+	// One more shows whether a page follows.
+	sales, err := h.reports.Sales(c.Request.Context(), who.Only(), phase, cursor, n+1)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	sums, err := h.reports.SalesSums(c.Request.Context())
+	sums, err := h.reports.SalesSums(c.Request.Context(), who.Only())
 	if err != nil {
 		return httpkit.Answer{}, err
 	}

@@ -57,11 +57,11 @@ func (f fakeReports) Seconds(_ context.Context, _ int64, yield func([]Point) err
 	return yield(f.points)
 }
 
-func (f fakeReports) Sales(_ context.Context, _ Phase, _ int64, limit int) ([]Sale, error) {
+func (f fakeReports) Sales(_ context.Context, _ int64, _ Phase, _ int64, limit int) ([]Sale, error) {
 	return f.sales[:min(limit, len(f.sales))], f.err
 }
 
-func (f fakeReports) SalesSums(context.Context) (map[Phase]SalesSums, error) {
+func (f fakeReports) SalesSums(context.Context, int64) (map[Phase]SalesSums, error) {
 	return map[Phase]SalesSums{Ended: {Sales: 2, Issued: 20, Sold: 9, Paid: 4, Cents: 4000}}, f.err
 }
 
@@ -128,7 +128,7 @@ func (a *audit) note(_ context.Context, e voucher.Entry) error {
 func get(t *testing.T, reports fakeReports, trail *audit, path string) (status int, body string, err error) {
 	t.Helper()
 	api := featuretest.Serve(t, Routes(reports, HTTP{
-		Note: trail.note, Streams: featuretest.Streams(), Now: apitest.Noon,
+		Note: trail.note, Streams: featuretest.Streams(), Now: apitest.Noon, ShopOf: featuretest.ShopOf,
 	}), nil, apitest.State{})
 	server := httptest.NewServer(api)
 	defer server.Close()

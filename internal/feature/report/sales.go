@@ -36,19 +36,22 @@ type Sale struct {
 // salesTimeout bounds the reading of sales.
 const salesTimeout = 10 * time.Second
 
-// Sales returns sales of one phase, or with "" of all, with a voucher id below before, newest first, at most limit.
-// Rehearsals are not among them. order.ErrUnavailable.
-func (r *Reports) Sales(ctx context.Context, phase Phase, before int64, limit int) ([]Sale, error) {
+// Sales returns a shop's sales, or with 0 all shops', of one phase, or with "" of all, with a voucher id below before,
+// newest first, at most limit. Rehearsals are not among them. order.ErrUnavailable.
+func (r *Reports) Sales(
+	ctx context.Context, shopID int64, phase Phase, before int64, limit int,
+) ([]Sale, error) {
 	ctx, cancel := context.WithTimeout(ctx, salesTimeout)
 	defer cancel()
-	sales, err := r.ledger.sales(ctx, phase, before, limit)
+	sales, err := r.ledger.sales(ctx, shopID, phase, before, limit)
 	return sales, order.OrUnavailable(err)
 }
 
-// SalesSums returns the sums over all sales of each phase, without rehearsals. order.ErrUnavailable.
-func (r *Reports) SalesSums(ctx context.Context) (map[Phase]SalesSums, error) {
+// SalesSums returns the sums over all sales of a shop, or with 0 of all, of each phase, without
+// rehearsals. order.ErrUnavailable.
+func (r *Reports) SalesSums(ctx context.Context, shopID int64) (map[Phase]SalesSums, error) {
 	ctx, cancel := context.WithTimeout(ctx, salesTimeout)
 	defer cancel()
-	sums, err := r.ledger.salesSums(ctx)
+	sums, err := r.ledger.salesSums(ctx, shopID)
 	return sums, order.OrUnavailable(err)
 }

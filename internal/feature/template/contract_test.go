@@ -26,12 +26,12 @@ func TestContract(t *testing.T) {
 		},
 		Cases: map[string]apitest.Case{
 			"GET /admin/template": {
-				Access:  httpkit.ForAdmins,
+				Access:  httpkit.ForMerchants,
 				Good:    apitest.Request{Target: "/admin/template?shopId=1"},
 				Invalid: &apitest.Request{Target: "/admin/template?shopId=x"}, Refusals: []error{order.ErrUnavailable},
 			},
 			"POST /admin/template": {
-				Access:  httpkit.ForAdmins,
+				Access:  httpkit.ForMerchants,
 				Good:    apitest.Request{Target: "/admin/template", Body: `{"voucherId":5,"name":"Evening"}`},
 				Invalid: &apitest.Request{Target: "/admin/template", Body: `{"voucherId":5}`},
 				Refusals: []error{
@@ -40,14 +40,14 @@ func TestContract(t *testing.T) {
 				},
 			},
 			"PATCH /admin/template/:id": {
-				Access:  httpkit.ForAdmins,
+				Access:  httpkit.ForMerchants,
 				Good:    apitest.Request{Target: "/admin/template/3", Body: `{"name":"Evening"}`},
 				Invalid: &apitest.Request{Target: "/admin/template/3", Body: `{}`}, Refusals: []error{
 					ErrNone, ErrName, order.ErrUnavailable,
 				},
 			},
 			"POST /admin/template/:id/delete": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/template/3/delete"},
 				Invalid:  &apitest.Request{Target: "/admin/template/x/delete"},
 				Refusals: []error{ErrNone, order.ErrUnavailable},
@@ -58,7 +58,9 @@ func TestContract(t *testing.T) {
 
 // routesOn are the routes on one template, or with err on none.
 func routesOn(err error) []httpkit.Route {
-	return Routes(fakeTemplates{err}, httpkit.Bodies{Limit: apitest.BodyLimit})
+	return Routes(fakeTemplates{err}, httpkit.Front{
+		Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}, ShopOf: featuretest.ShopOf,
+	})
 }
 
 func sale() voucher.Voucher {

@@ -8,5 +8,5 @@ func New() feature.Feature {
 }
 
 func open(core feature.Core) (feature.Parts, error) {
-	return feature.Parts{Routes: Routes(NewTemplates(core.DB, core.Ledger.Voucher), core.Front.Bodies)}, nil
+	return feature.Parts{Routes: Routes(NewTemplates(core.DB, core.Ledger.Voucher), core.Front)}, nil
 }

@@ -181,7 +181,7 @@ func (t *Templates) Rename(ctx context.Context, by voucher.Author, id int64, nam
 		if err != nil || r.Name == name {
 			return r, sqlkit.AuditRow{}, err
 		}
-		audit := sqlkit.AuditRow{Action: voucher.Changed, Changes: renamed(r.Name, name)}
+		audit := sqlkit.AuditRow{ShopID: r.ShopID, Action: voucher.Changed, Changes: renamed(r.Name, name)}
 		r.Name = name
 		return r, audit, tx.Model(&r).Update("name", name).Error
 	})
@@ -194,7 +194,8 @@ func (t *Templates) Delete(ctx context.Context, by voucher.Author, id int64) err
 		if err != nil {
 			return r, sqlkit.AuditRow{}, err
 		}
-		return r, sqlkit.AuditRow{Action: voucher.Deleted, Changes: renamed(r.Name, "")}, tx.Delete(&r).Error
+		audit := sqlkit.AuditRow{ShopID: r.ShopID, Action: voucher.Deleted, Changes: renamed(r.Name, "")}
+		return r, audit, tx.Delete(&r).Error
 	})
 	return err
 }

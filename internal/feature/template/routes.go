@@ -35,27 +35,45 @@ type Service interface {
 	Delete(ctx context.Context, by voucher.Author, id int64) error
 }
 
-// Routes are those of templates. A body is as large as the API takes.
-func Routes(templates Service, bodies httpkit.Bodies) []httpkit.Route {
-	h := handlers{templates, bodies}
+// Routes are those of templates.
+func Routes(templates Service, front httpkit.Front) []httpkit.Route {
+	h := handlers{templates, front}
 	return []httpkit.Route{
-		httpkit.Admin("GET /admin/template", h.list, httpkit.Query("shopId")),
-		httpkit.Admin("POST /admin/template", h.save, httpkit.Body, httpkit.Keyed(h.savedBefore)),
-		httpkit.Admin("PATCH /admin/template/:id", h.rename, httpkit.Body),
-		httpkit.Admin("POST /admin/template/:id/delete", h.delete),
+		httpkit.Staff("GET /admin/template", h.list, httpkit.ByHandler, httpkit.Query("shopId")),
+		httpkit.Staff("POST /admin/template", h.save, httpkit.ByHandler, httpkit.Body,
+			httpkit.Keyed(h.savedBefore)),
+		httpkit.Staff("PATCH /admin/template/:id", h.rename, h.own, httpkit.Body),
+		httpkit.Staff("POST /admin/template/:id/delete", h.delete, h.own),
 	}
 }
 
 type handlers struct {
 	templates Service
-	bodies    httpkit.Bodies
+	front     httpkit.Front
+}
+
+// own is the owner of a template.
+func (h handlers) own(c *gin.Context, shop int64) error {
+	id, bad := param.ID("id", c.Param("id"), math.MaxInt64)
+	if err := invalid.Join(bad); err != nil {
+		return err
+	}
+	t, err := h.templates.Find(c.Request.Context(), id)
+	if err == nil && t.Voucher.ShopID != shop {
+		err = ErrNone
+	}
+	return err
 }
 
 // list answers GET /admin/template.
-func (h handlers) list(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+func (h handlers) list(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	shopID, badShop := values.ID("shopId", voucher.MaxID)
 	if err := invalid.Join(badQuery, badShop); err != nil {
+		return httpkit.Answer{}, err
+	}
+	shopID, err := who.Within(shopID)
+	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	templates, err := h.templates.List(c.Request.Context(), shopID)
@@ -75,17 +93,22 @@ func (h handlers) save(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 		voucherID int64
 		name      string
 	)
-	err := h.bodies.Read(c, jsonbody.Required(jsonbody.Integer("voucherId", &voucherID)),
+	err := h.front.Bodies.Read(c, jsonbody.Required(jsonbody.Integer("voucherId", &voucherID)),
 		jsonbody.Required(jsonbody.Text("name", &name)))
 	if err != nil {
 		return httpkit.Answer{}, err
+	}
+	if only := who.Only(); only != 0 {
+		if err := httpkit.Owns(c.Request.Context(), h.front.ShopOf, only, voucherID); err != nil {
+			return httpkit.Answer{}, err
+		}
 	}
 	t, err := h.templates.Save(c.Request.Context(), httpkit.Author(c, who), voucherID, name)
 	return answer(http.StatusCreated, t, err)
 }
 
 // savedBefore answers a repeated POST /admin/template.
-func (h handlers) savedBefore(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
+func (h handlers) savedBefore(c *gin.Context, who httpkit.Identity, made string) (httpkit.Answer, error) {
 	id, err := strconv.ParseInt(made, 10, 64)
 	if err != nil {
 		return httpkit.Answer{}, fmt.Errorf("the template of an idempotency key: %w", err)
@@ -93,6 +116,9 @@ func (h handlers) savedBefore(c *gin.Context, _ httpkit.Identity, made string) (
 	t, err := h.templates.Find(c.Request.Context(), id)
 	if errors.Is(err, ErrNone) {
 		err = idempotency.ErrGone
+	}
+	if err == nil {
+		_, err = who.Within(t.Voucher.ShopID) // they may have been a merchant of another shop then
 	}
 	return answer(http.StatusCreated, t, err)
 }
@@ -104,7 +130,7 @@ func (h handlers) rename(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 		return httpkit.Answer{}, err
 	}
 	var name string
-	if err := h.bodies.Read(c, jsonbody.Required(jsonbody.Text("name", &name))); err != nil {
+	if err := h.front.Bodies.Read(c, jsonbody.Required(jsonbody.Text("name", &name))); err != nil {
 		return httpkit.Answer{}, err
 	}
 	t, err := h.templates.Rename(c.Request.Context(), httpkit.Author(c, who), id, name)

@@ -62,7 +62,7 @@ func TestContract(t *testing.T) {
 				Invalid: &apitest.Request{Target: "/waitlist?limit=1"}, Refusals: []error{order.ErrUnavailable},
 			},
 			"GET /admin/voucher/:id/waitlist": {
-				Access: httpkit.ForAdmins, Good: apitest.Request{Target: "/admin/voucher/5/waitlist"},
+				Access: httpkit.ForMerchants, Good: apitest.Request{Target: "/admin/voucher/5/waitlist"},
 				Invalid: &apitest.Request{Target: "/admin/voucher/x/waitlist"},
 				Refusals: []error{
 					voucher.ErrNotFound, voucher.ErrNotSeckill, ErrNoList, order.ErrUnavailable,

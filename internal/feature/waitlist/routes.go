@@ -43,6 +43,12 @@ type Doors struct {
 	Now  func() time.Time
 }
 
+// shopOf returns the shop of a voucher, or voucher.ErrNotFound.
+func (d Doors) shopOf(ctx context.Context, id int64) (int64, error) {
+	v, err := d.Find(ctx, id)
+	return v.ShopID, err
+}
+
 // Routes are those of waiting lists. What guards a purchase guards joining and accepting, too.
 func Routes(lists Service, doors Doors) []httpkit.Route {
 	h := handlers{lists, doors}
@@ -52,7 +58,7 @@ func Routes(lists Service, doors Doors) []httpkit.Route {
 		httpkit.Buying("POST /voucher/:id/waitlist/accept", h.accept, httpkit.Limited),
 		httpkit.Owning("POST /voucher/:id/waitlist/leave", h.leave),
 		httpkit.Owning("GET /waitlist", h.list),
-		httpkit.Admin("GET /admin/voucher/:id/waitlist", h.count),
+		httpkit.Staff("GET /admin/voucher/:id/waitlist", h.count, httpkit.OwnVoucher(doors.shopOf)),
 	}
 }
 

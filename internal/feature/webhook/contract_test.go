@@ -24,13 +24,13 @@ func TestContract(t *testing.T) {
 		},
 		Cases: map[string]apitest.Case{
 			"GET /admin/webhook": {
-				Access:  httpkit.ForAdmins,
+				Access:  httpkit.ForMerchants,
 				Good:    apitest.Request{Target: "/admin/webhook"},
 				Invalid: &apitest.Request{Target: "/admin/webhook?shop=1"}, Refusals: []error{order.ErrUnavailable},
 			},
 			"POST /admin/webhook": {
-				Access: httpkit.ForAdmins,
-				Good: apitest.Request{Target: "/admin/webhook", Body: `{"shopId":0,"url":"https://shop.example/hook",` +
+				Access: httpkit.ForMerchants,
+				Good: apitest.Request{Target: "/admin/webhook", Body: `{"shopId":1,"url":"https://shop.example/hook",` +
 					`"description":"x","types":"order.paid","disabled":true}`},
 				Invalid: &apitest.Request{
 					Target: "/admin/webhook", Body: `{"shopId":1,"url":"x"}`,
@@ -40,43 +40,43 @@ func TestContract(t *testing.T) {
 				},
 			},
 			"PATCH /admin/webhook/:id": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/webhook/3", Body: `{"disabled":false}`},
 				Invalid:  &apitest.Request{Target: "/admin/webhook/3", Body: `{"url":"x"}`},
 				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
 			},
 			"POST /admin/webhook/:id/rotate": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/webhook/3/rotate", Body: `{"atOnce":true}`},
 				Invalid:  &apitest.Request{Target: "/admin/webhook/3/rotate", Body: `{"atOnce":1}`},
 				Refusals: []error{dispatch.ErrNoEndpoint, dispatch.ErrRotating, order.ErrUnavailable},
 			},
 			"POST /admin/webhook/:id/delete": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/webhook/3/delete"},
 				Invalid:  &apitest.Request{Target: "/admin/webhook/x/delete"},
 				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
 			},
 			"POST /admin/webhook/:id/test": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/webhook/3/test"},
 				Invalid:  &apitest.Request{Target: "/admin/webhook/x/test"},
 				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
 			},
 			"GET /admin/webhook/:id/delivery": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/webhook/3/delivery?limit=1&before=99"},
 				Invalid:  &apitest.Request{Target: "/admin/webhook/3/delivery?limit=0"},
 				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
 			},
 			"GET /admin/webhook/:id/deadletter": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/webhook/3/deadletter?limit=1&before=99"},
 				Invalid:  &apitest.Request{Target: "/admin/webhook/3/deadletter?limit=0"},
 				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
 			},
 			"POST /admin/webhook/:id/replay": {
-				Access:   httpkit.ForAdmins,
+				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/webhook/3/replay", Body: `{"event":"order-5-1"}`},
 				Invalid:  &apitest.Request{Target: "/admin/webhook/3/replay", Body: `{}`},
 				Refusals: []error{dispatch.ErrNoEndpoint, dispatch.ErrNoEvent, order.ErrUnavailable},

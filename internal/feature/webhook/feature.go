@@ -43,7 +43,8 @@ func open(core feature.Core, ledger *Ledger) feature.Parts {
 	deliverer := dispatch.NewDeliverer(ledger, out,
 		dispatch.DelivererOptions{Owner: uuid.NewString(), Lanes: lanes, Now: time.Now}, m, core.Log)
 	return feature.Parts{
-		Routes: Routes(dispatch.NewAdmin(ledger, ledger, out, time.Now), core.Front),
+		Routes: Routes(dispatch.NewAdmin(ledger.Bound(core.Settings.Merchants.Webhooks), ledger, out, time.Now),
+			core.Front),
 		Jobs: []func(context.Context) error{
 			dispatch.NewSequencer(ledger, deliverer.Wake, core.Log).Run, deliverer.Run,
 			dispatch.NewCleaner(ledger, core.Settings.Webhook.Keep, m, core.Log).Run,

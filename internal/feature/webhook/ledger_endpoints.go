@@ -112,6 +112,9 @@ func (l *Ledger) CreateEndpoint(
 		if n >= dispatch.MaxEndpoints {
 			return dispatch.ErrEndpoints
 		}
+		if err := l.admits(tx, t.ShopID, by); err != nil {
+			return err
+		}
 		row = endpointRow{NextNumber: sequence.Number + 1, CreateTime: now}
 		e := dispatch.Endpoint{Terms: t, Secret: secret}
 		if t.Disabled {
@@ -124,7 +127,7 @@ func (l *Ledger) CreateEndpoint(
 		if err := sqlkit.MadeByKey(tx, by.Key, strconv.FormatInt(row.ID, 10)); err != nil {
 			return err
 		}
-		return l.auditEndpoint(tx, now, by, voucher.Created, row.ID, changesOf(dispatch.Endpoint{}, row.endpoint()))
+		return l.auditEndpoint(tx, now, by, voucher.Created, &row, changesOf(dispatch.Endpoint{}, row.endpoint()))
 	})
 	if err != nil {
 		return dispatch.Endpoint{}, sqlkit.ReadError("creating a webhook endpoint", err)
@@ -133,12 +136,30 @@ func (l *Ledger) CreateEndpoint(
 	return row.endpoint(), nil
 }
 
+// admits returns dispatch.ErrEndpoints if a merchant's shop has as many endpoints as it may.
+func (l *Ledger) admits(tx *gorm.DB, shopID int64, by voucher.Author) error {
+	if by.Shop == 0 || l.perShop == 0 {
+		return nil
+	}
+	var n int64
+	if err := tx.Model(&endpointRow{}).Where("shop_id = ?", shopID).Count(&n).Error; err != nil {
+		return err
+	}
+	if n >= l.perShop {
+		return dispatch.ErrEndpoints
+	}
+	return nil
+}
+
 // auditEndpoint writes the entry of the audit trail about a change of an endpoint.
 func (l *Ledger) auditEndpoint(
-	tx *gorm.DB, now time.Time, by voucher.Author, a voucher.Action, id int64, changes []voucher.FieldChange,
+	tx *gorm.DB, now time.Time, by voucher.Author, a voucher.Action, e *endpointRow,
+	changes []voucher.FieldChange,
 ) error {
-	about := []voucher.FieldChange{{Field: "webhook", To: strconv.FormatInt(id, 10)}}
-	return sqlkit.WriteAudit(tx, now, by, sqlkit.AuditRow{Action: a, Changes: append(about, changes...)})
+	about := []voucher.FieldChange{{Field: "webhook", To: strconv.FormatInt(e.ID, 10)}}
+	return sqlkit.WriteAudit(tx, now, by, sqlkit.AuditRow{
+		ShopID: e.ShopID, Action: a, Changes: append(about, changes...),
+	})
 }
 
 // changesOf lists what differs between an endpoint before and after, without secrets.
@@ -218,7 +239,7 @@ func (l *Ledger) ChangeEndpoint(
 		if len(changes) == 0 && to.Secret == from.Secret {
 			return nil
 		}
-		return l.auditEndpoint(tx, now, by, a, id, changes)
+		return l.auditEndpoint(tx, now, by, a, &row, changes)
 	})
 	if err != nil {
 		return dispatch.Endpoint{}, sqlkit.ReadError(fmt.Sprintf("changing webhook endpoint %d", id), err)
@@ -246,7 +267,8 @@ func (l *Ledger) DeleteEndpoint(ctx context.Context, id int64, by voucher.Author
 		if err := tx.Delete(&row).Error; err != nil {
 			return err
 		}
-		return l.auditEndpoint(tx, now, by, voucher.Deleted, id, []voucher.FieldChange{{Field: "url", From: row.URL}})
+		return l.auditEndpoint(tx, now, by, voucher.Deleted, &row,
+			[]voucher.FieldChange{{Field: "url", From: row.URL}})
 	})
 	if err != nil {
 		return sqlkit.ReadError(fmt.Sprintf("deleting webhook endpoint %d", id), err)

@@ -219,7 +219,7 @@ func (l *Ledger) replay(
 		if err != nil {
 			return err
 		}
-		return l.auditEndpoint(tx, now, by, voucher.Replayed, endpointID, changes)
+		return l.auditEndpoint(tx, now, by, voucher.Replayed, &row, changes)
 	})
 }
 

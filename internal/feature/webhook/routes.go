@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,15 +71,16 @@ type Service interface {
 func Routes(admin Service, front httpkit.Front) []httpkit.Route {
 	h, page := handlers{admin, front}, httpkit.Query("limit", "before")
 	return []httpkit.Route{
-		httpkit.Admin("GET /admin/webhook", h.list),
-		httpkit.Admin("POST /admin/webhook", h.create, httpkit.Body, httpkit.Keyed(h.createdBefore)),
-		httpkit.Admin("PATCH /admin/webhook/:id", h.change, httpkit.Body),
-		httpkit.Admin("POST /admin/webhook/:id/rotate", h.rotate, httpkit.Body),
-		httpkit.Admin("POST /admin/webhook/:id/delete", h.delete),
-		httpkit.Admin("POST /admin/webhook/:id/test", h.test),
-		httpkit.Admin("GET /admin/webhook/:id/delivery", h.deliveries, page),
-		httpkit.Admin("GET /admin/webhook/:id/deadletter", h.deadLetters, page),
-		httpkit.Admin("POST /admin/webhook/:id/replay", h.replay, httpkit.Body),
+		httpkit.Staff("GET /admin/webhook", h.list, httpkit.ByHandler),
+		httpkit.Staff("POST /admin/webhook", h.create, httpkit.ByHandler, httpkit.Body,
+			httpkit.Keyed(h.createdBefore)),
+		httpkit.Staff("PATCH /admin/webhook/:id", h.change, h.own, httpkit.Body),
+		httpkit.Staff("POST /admin/webhook/:id/rotate", h.rotate, h.own, httpkit.Body),
+		httpkit.Staff("POST /admin/webhook/:id/delete", h.delete, h.own),
+		httpkit.Staff("POST /admin/webhook/:id/test", h.test, h.own),
+		httpkit.Staff("GET /admin/webhook/:id/delivery", h.deliveries, h.own, page),
+		httpkit.Staff("GET /admin/webhook/:id/deadletter", h.deadLetters, h.own, page),
+		httpkit.Staff("POST /admin/webhook/:id/replay", h.replay, h.own, httpkit.Body),
 	}
 }
 
@@ -87,12 +89,28 @@ type handlers struct {
 	front httpkit.Front
 }
 
-// list answers GET /admin/webhook.
-func (h handlers) list(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+// own is the owner of an endpoint.
+func (h handlers) own(c *gin.Context, shop int64) error {
+	id, err := endpointID(c)
+	if err != nil {
+		return err
+	}
+	e, err := h.admin.Find(c.Request.Context(), id)
+	if err == nil && e.ShopID != shop {
+		err = dispatch.ErrNoEndpoint
+	}
+	return err
+}
+
+// list answers GET /admin/webhook: all endpoints, or those of a merchant's shop.
+func (h handlers) list(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	endpoints, err := h.admin.List(c.Request.Context())
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
+	endpoints = slices.DeleteFunc(endpoints, func(e dispatch.Endpoint) bool {
+		return who.Only() != 0 && e.ShopID != who.Only()
+	})
 	return httpkit.Answer{Status: http.StatusOK, Speak: func(in words.Language) any {
 		views := make([]endpointJSON, len(endpoints))
 		for i, e := range endpoints {
@@ -113,6 +131,9 @@ func (h handlers) create(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
+	if t.ShopID, err = who.Within(t.ShopID); err != nil {
+		return httpkit.Answer{}, err
+	}
 	changeTerms(&t, nil, description, types, disabled)
 	e, err := h.admin.Create(c.Request.Context(), t, httpkit.Author(c, who))
 	if err != nil {
@@ -124,7 +145,7 @@ func (h handlers) create(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 }
 
 // createdBefore answers a repeated POST /admin/webhook. Whoever did not get the secret rotates it.
-func (h handlers) createdBefore(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
+func (h handlers) createdBefore(c *gin.Context, who httpkit.Identity, made string) (httpkit.Answer, error) {
 	id, err := strconv.ParseInt(made, 10, 64)
 	if err != nil {
 		return httpkit.Answer{}, fmt.Errorf("the endpoint of an idempotency key: %w", err)
@@ -134,6 +155,9 @@ func (h handlers) createdBefore(c *gin.Context, _ httpkit.Identity, made string)
 	case errors.Is(err, dispatch.ErrNoEndpoint):
 		return httpkit.Answer{}, idempotency.ErrGone
 	case err != nil:
+		return httpkit.Answer{}, err
+	}
+	if _, err := who.Within(e.ShopID); err != nil { // they were a merchant of another shop then
 		return httpkit.Answer{}, err
 	}
 	return httpkit.Answer{

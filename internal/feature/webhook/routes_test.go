@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -56,10 +57,6 @@ func (f fakeWebhooks) note(what string) error {
 	return f.err
 }
 
-func (f fakeWebhooks) Find(context.Context, int64) (dispatch.Endpoint, error) {
-	return fakeEndpoint(), f.note("find")
-}
-
 func (f fakeWebhooks) Create(_ context.Context, t dispatch.Terms, _ voucher.Author) (dispatch.Endpoint, error) {
 	if err := t.Check(); err != nil {
 		return dispatch.Endpoint{}, err
@@ -67,6 +64,10 @@ func (f fakeWebhooks) Create(_ context.Context, t dispatch.Terms, _ voucher.Auth
 	e := fakeEndpoint()
 	e.Terms = t
 	return e, f.note("create")
+}
+
+func (f fakeWebhooks) Find(context.Context, int64) (dispatch.Endpoint, error) {
+	return fakeEndpoint(), f.note("find")
 }
 
 func (f fakeWebhooks) List(context.Context) ([]dispatch.Endpoint, error) {
@@ -210,5 +211,22 @@ func TestWebhookInputs(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}
+
+// A merchant's endpoint gets the events of their shop, also where it asks for those of all.
+func TestMerchantsHaveTheirShopsEvents(t *testing.T) {
+	t.Parallel()
+	api := featuretest.Serve(t, routesOn(fakeWebhooks{}), Rules(), apitest.State{})
+	for shop, want := range map[int]string{0: `"shopId":9`, apitest.ShopID: `"shopId":9`, 1: `"code":"NOT_FOUND"`} {
+		w := httptest.NewRecorder()
+		api.ServeHTTP(w, apitest.Request{
+			Method: http.MethodPost, Target: "/admin/webhook",
+			Body:   fmt.Sprintf(`{"shopId":%d,"url":"https://shop.example/hook"}`, shop),
+			Header: map[string]string{"Authorization": apitest.MerchantToken(t, apitest.ShopID)},
+		}.HTTP(t, t.Context()))
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("for shop %d: %d %s, want %s", shop, w.Code, w.Body, want)
+		}
 	}
 }

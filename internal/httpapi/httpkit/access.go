@@ -9,10 +9,11 @@ type Access int8
 const (
 	ForAll    Access = iota // also callers without a token, or with a bad one
 	ForUsers                // every role
-	ForBuyers               // and admins
+	ForBuyers               // and merchants and admins, as themselves
 	ForAdmins
-	ForTills  // that stand in a shop
-	ForCrowds // of the rehearsal in the path, and admins; the handler checks which rehearsal
+	ForMerchants // in their shop, and admins
+	ForTills     // that stand in a shop
+	ForCrowds    // of the rehearsal in the path, and admins; the handler checks which rehearsal
 )
 
 // Admits reports whether a caller with a valid token may use a route of this kind.
@@ -21,9 +22,11 @@ func (a Access) Admits(who Identity) bool {
 	case ForAll, ForUsers:
 		return true
 	case ForBuyers:
-		return who.Role == authtoken.RoleBuyer || who.Admin()
+		return who.Role == authtoken.RoleBuyer || who.Role == authtoken.RoleMerchant || who.Admin()
 	case ForAdmins:
 		return who.Admin()
+	case ForMerchants:
+		return who.Admin() || who.Role == authtoken.RoleMerchant && who.Shop != 0
 	case ForTills:
 		return who.Role == authtoken.RoleTill && who.Shop != 0
 	case ForCrowds:

@@ -16,7 +16,7 @@ import (
 var (
 	// ErrTooLarge says that a body is larger than the service reads.
 	ErrTooLarge = errors.New("request body is too large")
-	// ErrForbidden says that the caller is no admin, nor whoever else may do this.
+	// ErrForbidden says that the caller is neither an admin nor somebody else who may do this.
 	ErrForbidden = errors.New("the admin role is required")
 	// ErrNoRoute says that there is nothing at the path.
 	ErrNoRoute = errors.New("no such route")
@@ -52,7 +52,9 @@ func RawWriter(c *gin.Context) http.ResponseWriter {
 
 // Author is who makes a change, and with which request.
 func Author(c *gin.Context, who Identity) voucher.Author {
-	return voucher.Author{AdminID: who.UserID, Request: c.Writer.Header().Get("X-Request-Id"), Key: KeyOf(c)}
+	return voucher.Author{
+		AdminID: who.UserID, Shop: who.Only(), Request: c.Writer.Header().Get("X-Request-Id"), Key: KeyOf(c),
+	}
 }
 
 // keyName is the name under which a request's context has its key.

@@ -26,6 +26,7 @@ type Route struct {
 	Method, Path string
 	Class        bulkhead.Class // whose permits it takes, in flight and of the stores; 0: it uses no store
 	Access       Access
+	Owner        Owner // of routes for merchants
 	Format       Format
 	Query        []string // the names that its query may have
 	Body         bool     // its handler reads a body, by [Bodies]
@@ -133,6 +134,13 @@ func Crowd(pattern string, h Handler, options ...Option) Route {
 // Admin is a route for admins.
 func Admin(pattern string, h Handler, options ...Option) Route {
 	return newRoute(pattern, bulkhead.Admin, ForAdmins, h, options)
+}
+
+// Staff is a route for admins, and for merchants where the owner lets them.
+func Staff(pattern string, h Handler, owner Owner, options ...Option) Route {
+	r := newRoute(pattern, bulkhead.Admin, ForMerchants, h, options)
+	r.Owner = owner
+	return r
 }
 
 func newRoute(pattern string, class bulkhead.Class, access Access, h Handler, options []Option) Route {

@@ -23,8 +23,9 @@ type Audit interface {
 	Note(ctx context.Context, e voucher.Entry) error
 }
 
-// audit answers GET /admin/audit: what admins changed, newest first, in pages as GET /order.
-func (a *API) audit(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+// audit answers GET /admin/audit: what admins and merchants changed, in a merchant's shop for them, newest first, in
+// pages as GET /order.
+func (a *API) audit(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	voucherID, badVoucher := values.ID("voucherId", voucher.MaxID)
 	adminID, badAdmin := values.ID("adminId", voucher.MaxID)
@@ -33,7 +34,7 @@ func (a *API) audit(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) 
 	if err := invalid.Join(badQuery, badVoucher, badAdmin, badLimit, badCursor); err != nil {
 		return httpkit.Answer{}, err
 	}
-	f := voucher.AuditFilter{VoucherID: voucherID, AdminID: adminID}
+	f := voucher.AuditFilter{VoucherID: voucherID, AdminID: adminID, ShopID: who.Only()}
 	entries, err := a.cfg.Audit.Entries(c.Request.Context(), f, cursor, n+1) // one more shows whether a page follows
 	if err != nil {
 		return httpkit.Answer{}, err

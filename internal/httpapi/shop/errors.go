@@ -129,6 +129,13 @@ var coreRules = []httpkit.Rule{
 		English: "Not as many units are left.", Chinese: "剩余库存不足",
 		Members: insufficientStockMembers,
 	}},
+	{Matches: httpkit.As[*voucher.BoundError], Failure: httpkit.Failure{
+		Code: "SHOP_LIMIT", Status: http.StatusConflict, Title: "The shop has as much as it may",
+		Detail: "The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of " +
+			"SECKILL_MERCHANT_UNITS units each. Nothing was done.",
+		English: "Your shop may have no more sales, or this sale no more units. Ask whoever runs the service.",
+		Chinese: "您的店铺的活动数量或此活动的库存已达上限，请联系管理员",
+	}},
 	{Matches: httpkit.Is(order.ErrNoProvider), Failure: httpkit.Failure{
 		Code: "NO_PROVIDER", Status: http.StatusNotImplemented, Title: "No payment provider",
 		Detail:  "This service has no payment provider configured, so that only free orders can be paid.",

@@ -42,8 +42,8 @@ func (a *API) showVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 		return httpkit.Answer{}, err
 	}
 	s, err := a.cfg.Listings.Voucher(c.Request.Context(), id)
-	if errors.Is(err, voucher.ErrNotFound) && who.Admin() {
-		return a.showHidden(c.Request.Context(), id)
+	if errors.Is(err, voucher.ErrNotFound) && httpkit.ForMerchants.Admits(who) {
+		return a.showHidden(c.Request.Context(), who, id)
 	}
 	if err != nil {
 		return httpkit.Answer{}, err
@@ -62,16 +62,19 @@ func (a *API) showVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 
 // shows reports whether the voucher exists for the caller.
 func shows(v voucher.Voucher, who httpkit.Identity) bool {
-	return who.Admin() || v.Status == voucher.OnShelf && v.Admits(who.UserID)
+	return who.Admin() || who.Only() == v.ShopID || v.Status == voucher.OnShelf && v.Admits(who.UserID)
 }
 
-// showHidden shows an admin a voucher that the public does not see, as the ledger has it.
-func (a *API) showHidden(ctx context.Context, id int64) (httpkit.Answer, error) {
+// showHidden shows staff a voucher that the public does not see, as the ledger has it.
+func (a *API) showHidden(ctx context.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	found, err := a.cfg.Vouchers.All(ctx, voucher.Search{Before: id + 1, Limit: 1})
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	if len(found.Vouchers) == 0 || found.Vouchers[0].ID != id {
+		return httpkit.Answer{}, voucher.ErrNotFound
+	}
+	if _, err := who.Within(found.Vouchers[0].ShopID); err != nil {
 		return httpkit.Answer{}, voucher.ErrNotFound
 	}
 	view := struct {

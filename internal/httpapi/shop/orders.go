@@ -114,8 +114,9 @@ func (a *API) listOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	return httpkit.Answer{Status: http.StatusOK, Envelope: e}, nil
 }
 
-// findOrders answers GET /admin/order: any user's recorded orders, newest first, in pages as GET /order.
-func (a *API) findOrders(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+// findOrders answers GET /admin/order: any user's recorded orders, of a merchant's shop for them, newest first, in
+// pages as GET /order.
+func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	userID, badUser := values.ID("userId", voucher.MaxID)
 	f, badFilter := filter(values, recordedStatuses()...)
@@ -124,7 +125,7 @@ func (a *API) findOrders(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, er
 	if err := invalid.Join(append(badFilter, badQuery, badUser, badLimit, badCursor)...); err != nil {
 		return httpkit.Answer{}, err
 	}
-	f.UserID = userID
+	f.UserID, f.ShopID = userID, who.Only()
 	page, err := OrderPages(a.cfg.Orders)(c.Request.Context(), f, cursor, n)
 	if err != nil {
 		return httpkit.Answer{}, err

@@ -8,7 +8,7 @@ import (
 
 // Routes returns every route of the shop. What answers GET answers HEAD too.
 func (a *API) Routes() []httpkit.Route {
-	return slices.Concat(a.forVisitors(), a.forBuyers(), a.forAdmins())
+	return slices.Concat(a.forVisitors(), a.forBuyers(), a.forStaff())
 }
 
 // when returns the routes if the part that they need is there.
@@ -51,31 +51,36 @@ func (a *API) forBuyers() []httpkit.Route {
 			httpkit.Buying("POST /order/:id/cancel", a.cancelOrder)))
 }
 
-// forAdmins are the routes of vouchers, orders, and what an installation has only once.
-func (a *API) forAdmins() []httpkit.Route {
+// forStaff are the routes of vouchers and orders, which merchants use for their shop, and of what an installation has
+// only once, which are for admins.
+func (a *API) forStaff() []httpkit.Route {
+	own := httpkit.OwnVoucher(a.cfg.ShopOf)
 	return slices.Concat(
 		[]httpkit.Route{
-			httpkit.Admin("POST /voucher", a.createOrdinary, httpkit.Body, httpkit.Keyed(a.createdBefore)),
-			httpkit.Admin("POST /voucher/seckill", a.createSeckill, httpkit.Body, httpkit.Keyed(a.createdBefore)),
-			httpkit.Admin("GET /admin/voucher", a.findVouchers, httpkit.Query("shopId", "title", "limit", "before")),
+			httpkit.Staff("POST /voucher", a.createOrdinary, httpkit.ByHandler, httpkit.Body,
+				httpkit.Keyed(a.createdBefore)),
+			httpkit.Staff("POST /voucher/seckill", a.createSeckill, httpkit.ByHandler, httpkit.Body,
+				httpkit.Keyed(a.createdBefore)),
+			httpkit.Staff("GET /admin/voucher", a.findVouchers, httpkit.ByHandler,
+				httpkit.Query("shopId", "title", "limit", "before")),
 		},
 		when(a.cfg.VoucherChanges != nil,
-			httpkit.Admin("PATCH /voucher/:id", a.changeVoucher, httpkit.Body),
-			httpkit.Admin("POST /voucher/:id/stock", a.addStock, httpkit.Body),
-			httpkit.Admin("POST /voucher/:id/pause", a.pauseSale),
-			httpkit.Admin("POST /voucher/:id/resume", a.resumeSale)),
+			httpkit.Staff("PATCH /voucher/:id", a.changeVoucher, own, httpkit.Body),
+			httpkit.Staff("POST /voucher/:id/stock", a.addStock, own, httpkit.Body),
+			httpkit.Staff("POST /voucher/:id/pause", a.pauseSale, own),
+			httpkit.Staff("POST /voucher/:id/resume", a.resumeSale, own)),
 		when(a.cfg.Orders != nil,
-			httpkit.Admin("GET /admin/order", a.findOrders,
+			httpkit.Staff("GET /admin/order", a.findOrders, httpkit.ByHandler,
 				httpkit.Query("userId", "voucherId", "status", "limit", "before")),
-			httpkit.Admin("GET /admin/order/:id", a.findOrder)),
+			httpkit.Staff("GET /admin/order/:id", a.findOrder, a.ownOrder)),
 		when(a.cfg.DeadLetters != nil && a.cfg.Audit != nil,
 			httpkit.Admin("GET /admin/deadletter", a.listDeadLetters, httpkit.Query("after", "limit")),
 			httpkit.Admin("POST /admin/deadletter/:id/replay", a.replayDeadLetter, httpkit.Body),
 			httpkit.Admin("POST /admin/deadletter/:id/discard", a.discardDeadLetter, httpkit.Body)),
 		when(a.cfg.SaleStats != nil,
-			httpkit.Admin("GET /admin/voucher/:id/live", a.saleEvents, httpkit.Uncounted)),
-		when(a.cfg.Check != nil, httpkit.Admin("GET /admin/check", a.check, httpkit.Query("voucherId"))),
+			httpkit.Staff("GET /admin/voucher/:id/live", a.saleEvents, own, httpkit.Uncounted)),
+		when(a.cfg.Check != nil, httpkit.Staff("GET /admin/check", a.check, a.ownCheck, httpkit.Query("voucherId"))),
 		when(a.cfg.Partitions != nil, httpkit.Admin("GET /admin/partition", a.listPartitions)),
-		when(a.cfg.Audit != nil, httpkit.Admin("GET /admin/audit", a.audit,
+		when(a.cfg.Audit != nil, httpkit.Staff("GET /admin/audit", a.audit, httpkit.ByHandler,
 			httpkit.Query("voucherId", "adminId", "limit", "before"))))
 }

@@ -82,8 +82,9 @@ type fixedHeaders struct{ json, stream, noCache, gzip, closing []string }
 // New returns the shop's routes, or an error for a configuration that lacks something. It starts nothing.
 func New(cfg Config) (*API, error) {
 	if cfg.Vouchers == nil || cfg.Purchases == nil || cfg.Zone == nil || cfg.Streams == nil || cfg.Now == nil ||
-		cfg.InFlight == nil || cfg.MaxWait < 1 {
-		return nil, errors.New("shop: Vouchers, Purchases, Zone, Streams, Now, InFlight and MaxWait are required")
+		cfg.ShopOf == nil || cfg.InFlight == nil || cfg.MaxWait < 1 {
+		return nil, errors.New(
+			"shop: Vouchers, Purchases, Zone, Streams, Now, ShopOf, InFlight and MaxWait are required")
 	}
 	cfg.CallbackTime = cmp.Or(cfg.CallbackTime, callbackTime)
 	return &API{

@@ -56,7 +56,7 @@ func (a *API) createOrdinary(c *gin.Context, who httpkit.Identity) (httpkit.Answ
 	if err := a.cfg.Bodies.Read(c, fields...); err != nil {
 		return httpkit.Answer{}, err
 	}
-	if err := a.checkDraft(d); err != nil {
+	if err := a.checkDraft(d, who); err != nil {
 		return httpkit.Answer{}, err
 	}
 	v, err := a.cfg.Vouchers.CreateOrdinary(c.Request.Context(), httpkit.Author(c, who), d)
@@ -80,7 +80,7 @@ func (a *API) createSeckill(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	if err := a.cfg.Bodies.Read(c, fields...); err != nil {
 		return httpkit.Answer{}, err
 	}
-	if err := a.checkDraft(d); err != nil {
+	if err := a.checkDraft(d, who); err != nil {
 		return httpkit.Answer{}, err
 	}
 	v, err := a.cfg.Vouchers.CreateSeckill(c.Request.Context(), httpkit.Author(c, who), d, sd)
@@ -129,7 +129,7 @@ func (a *API) created(v voucher.Shown, err error) (httpkit.Answer, error) {
 }
 
 // createdBefore answers a repeated creation.
-func (a *API) createdBefore(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
+func (a *API) createdBefore(c *gin.Context, who httpkit.Identity, made string) (httpkit.Answer, error) {
 	id, err := strconv.ParseInt(made, 10, 64)
 	if err != nil {
 		return httpkit.Answer{}, fmt.Errorf("the voucher of an idempotency key: %w", err)
@@ -137,6 +137,9 @@ func (a *API) createdBefore(c *gin.Context, _ httpkit.Identity, made string) (ht
 	v, err := a.cfg.Vouchers.Find(c.Request.Context(), id)
 	if errors.Is(err, voucher.ErrNotFound) {
 		err = idempotency.ErrGone
+	}
+	if err == nil {
+		_, err = who.Within(v.ShopID) // they may have been a merchant of another shop then
 	}
 	return a.created(v, err)
 }
@@ -149,8 +152,12 @@ func noProvider() words.Text {
 	}
 }
 
-// checkDraft refuses a price that nobody could pay, where that is not wanted, and coupons that nobody could redeem.
-func (a *API) checkDraft(d voucher.Draft) error {
+// checkDraft refuses a merchant another shop, a price that nobody could pay, where that is not wanted, and coupons that
+// nobody could redeem.
+func (a *API) checkDraft(d voucher.Draft, who httpkit.Identity) error {
+	if _, err := who.Within(d.ShopID); err != nil {
+		return err
+	}
 	var wrong invalid.Problems
 	if a.cfg.NoProvider && a.cfg.RequireProvider && d.PayValue != 0 {
 		wrong.Bad("payValue", invalid.Unpayable, invalid.ZeroOrProvider,
@@ -162,14 +169,19 @@ func (a *API) checkDraft(d voucher.Draft) error {
 	return wrong.Err()
 }
 
-// findVouchers answers GET /admin/voucher: every shop's vouchers, newest first, in pages as GET /order.
-func (a *API) findVouchers(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+// findVouchers answers GET /admin/voucher: every shop's vouchers, or a merchant's, newest first, in pages as
+// GET /order.
+func (a *API) findVouchers(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	shopID, badShop := values.ID("shopId", voucher.MaxID)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
 	title, badTitle := titlePart(values)
 	if err := invalid.Join(badQuery, badShop, badTitle, badLimit, badCursor); err != nil {
+		return httpkit.Answer{}, err
+	}
+	shopID, err := who.Within(shopID)
+	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	found, err := a.cfg.Vouchers.All(c.Request.Context(),

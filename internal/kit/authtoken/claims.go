@@ -136,7 +136,7 @@ func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 		who.Since = time.Unix(c.since, 0)
 	}
 	switch who.Role {
-	case RoleTill:
+	case RoleTill, RoleMerchant:
 		who.Shop = c.shop
 	case RoleCrowd:
 		who.Crowd = c.voucher
@@ -176,6 +176,8 @@ func roleOf(role text) string {
 	switch string(role) {
 	case RoleAdmin:
 		return RoleAdmin
+	case RoleMerchant:
+		return RoleMerchant
 	case RoleTill:
 		return RoleTill
 	case RoleCrowd:

@@ -327,7 +327,7 @@ func (g *generator) claim(name string) string {
 	}
 	switch name {
 	case "role":
-		return g.one(`"till"`, `"till"`, `"crowd"`, `"crowd"`, `"t\u0069ll"`, `"Till"`, `""`, `"buyer"`, `"ADMIN"`,
+		return g.one(`"till"`, `"merchant"`, `"crowd"`, `"crowd"`, `"t\u0069ll"`, `"Till"`, `""`, `"buyer"`, `"ADMIN"`,
 			`"adm\u0069n"`, `"admin\u0000"`, `null`)
 	case "iss":
 		return g.one(`"https://login.example/优"`, `"https:\/\/login.example\/优"`, `"https://login.example/\u4f18"`,

@@ -16,8 +16,9 @@
 //   - exp is present. exp, nbf and iat are seconds since 1970, from 0 to the end of the year 9999; fractions are
 //     cut off. The time is not before nbf and is before exp, by this machine's clock, without leeway.
 //   - iss, jti and role are text; aud is text or a list of texts. If Rules.Issuer is set, iss equals it; if
-//     Rules.Audience is set, aud contains it. The role "admin" makes an admin. The role "till" makes a till of the
-//     shop in the claim shop, a number from 1 to voucher.MaxID. Any other role is a buyer's.
+//     Rules.Audience is set, aud contains it. The role "admin" makes an admin. The roles "merchant" and "till" make a
+//     merchant or a till of the shop in the claim shop, a number from 1 to voucher.MaxID. The role "crowd" makes the
+//     crowd of the rehearsal in the claim voucher. Any other role is a buyer's.
 //   - level and since describe the account, for the conditions of a sale (internal/feature/guard): a whole number
 //     from 1 on, and whole seconds since 1970. Any other value, such as text or a fraction, counts as absent: the
 //     claims may mean something else to other services.

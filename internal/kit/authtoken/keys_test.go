@@ -13,7 +13,7 @@ func TestSecretsOfRoles(t *testing.T) {
 	apart := verifier(t, Rules{Previous: previous, Admin: admins, AdminPrevious: retired})
 	together := verifier(t, Rules{Previous: previous})
 	for role, others := range map[string]bool{
-		RoleAdmin: true, RoleTill: true, RoleCrowd: true, "": false, "buyer": false, "Admin": false,
+		RoleAdmin: true, RoleMerchant: true, RoleTill: true, RoleCrowd: true, "": false, "buyer": false, "Admin": false,
 	} {
 		claims := fmt.Appendf(nil, `{"sub":"42","role":%q,"exp":%d}`, role, at(time.Hour))
 		for name, k := range map[string]struct {
@@ -43,9 +43,10 @@ func TestSignChoosesTheSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	for role, sign := range map[string]func() (string, error){
-		RoleBuyer: func() (string, error) { return Sign(r, 7, RoleBuyer, time.Hour, noon) },
-		RoleAdmin: func() (string, error) { return Sign(r, 7, RoleAdmin, time.Hour, noon) },
-		RoleTill:  func() (string, error) { return SignTill(r, 7, 9, time.Hour, noon) },
+		RoleBuyer:    func() (string, error) { return Sign(r, 7, RoleBuyer, time.Hour, noon) },
+		RoleAdmin:    func() (string, error) { return Sign(r, 7, RoleAdmin, time.Hour, noon) },
+		RoleTill:     func() (string, error) { return SignIn(r, 7, RoleTill, 9, time.Hour, noon) },
+		RoleMerchant: func() (string, error) { return SignIn(r, 7, RoleMerchant, 9, time.Hour, noon) },
 	} {
 		token, err := sign()
 		if err != nil {

@@ -92,7 +92,7 @@ func (r reference) verifyWith(token string, now time.Time, secrets [][]byte) (Id
 	switch c.role {
 	case "admin":
 		who.Role = c.role
-	case "till":
+	case "till", "merchant":
 		who.Role, who.Shop = c.role, c.shop
 	case "crowd":
 		who.Role, who.Crowd = c.role, c.voucher

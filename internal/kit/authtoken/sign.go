@@ -17,8 +17,8 @@ import (
 // reject: a ttl beyond the role's longest life is an error, and a short secret is ErrWeakSecret.
 func Sign(r Rules, userID int64, role string, ttl time.Duration, now time.Time) (string, error) {
 	if role != "" && role != RoleAdmin {
-		return "", fmt.Errorf("authtoken: role %q is not known (allowed: %q or none; SignTill for %q)",
-			role, RoleAdmin, RoleTill)
+		return "", fmt.Errorf("authtoken: role %q is not known (allowed: %q or none; SignIn for roles in a shop)",
+			role, RoleAdmin)
 	}
 	return signFor(r, userID, role, extraClaims{}, ttl, now)
 }
@@ -67,12 +67,17 @@ type extraClaims struct {
 	Since int64 `json:"since,omitempty"`
 }
 
-// SignTill is Sign for a token of a till in a shop.
-func SignTill(r Rules, userID, shopID int64, ttl time.Duration, now time.Time) (string, error) {
+// SignIn is Sign for a token of a till or a merchant, in a shop.
+func SignIn(
+	r Rules, userID int64, role string, shopID int64, ttl time.Duration, now time.Time,
+) (string, error) {
+	if role != RoleTill && role != RoleMerchant {
+		return "", fmt.Errorf("authtoken: role %q is of no shop (allowed: %q, %q)", role, RoleTill, RoleMerchant)
+	}
 	if shopID < 1 || shopID > voucher.MaxID {
 		return "", fmt.Errorf("authtoken: shop id %d is not from 1 to %d", shopID, voucher.MaxID)
 	}
-	return signFor(r, userID, RoleTill, extraClaims{Shop: shopID}, ttl, now)
+	return signFor(r, userID, role, extraClaims{Shop: shopID}, ttl, now)
 }
 
 func signFor(r Rules, userID int64, role string, extra extraClaims, ttl time.Duration, now time.Time) (string, error) {

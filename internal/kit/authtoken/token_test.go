@@ -283,12 +283,12 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// TestTillsHaveShops checks that only tills have a shop, and only if the claim is a valid shop id.
+// TestTillsHaveShops checks that only tills and merchants have a shop, and only if the claim is a valid shop id.
 func TestTillsHaveShops(t *testing.T) {
 	t.Parallel()
 	r := Rules{Secret: secret}
 	v := verifier(t, r)
-	s, err := SignTill(r, 7, 9, time.Hour, noon)
+	s, err := SignIn(r, 7, RoleTill, 9, time.Hour, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,8 @@ func TestTillsHaveShops(t *testing.T) {
 	for _, claims := range []string{
 		`"role":"admin","shop":9`, `"shop":9`, `"role":"Till","shop":9`, `"role":"till"`,
 		`"role":"till","shop":"9"`, `"role":"till","shop":0`, `"role":"till","shop":-9`, `"role":"till","shop":9.5`,
-		`"role":"till","shop":9007199254740992`, `"role":"till","shop":null`, `"role":"till","shop":[9]`,
+		`"role":"merchant"`, `"role":"merchant","shop":0`, `"role":"till","shop":9007199254740992`,
+		`"role":"till","shop":null`, `"role":"till","shop":[9]`,
 	} {
 		who, err := v.Verify(signed(fmt.Sprintf(`{"sub":"42","exp":%d,%s}`, at(time.Hour), claims)), noon)
 		if err != nil || who.Shop != 0 {
@@ -306,7 +307,7 @@ func TestTillsHaveShops(t *testing.T) {
 		}
 	}
 	for _, shop := range []int64{0, -1, voucher.MaxID + 1} {
-		if s, err := SignTill(r, 7, shop, time.Hour, noon); err == nil {
+		if s, err := SignIn(r, 7, RoleMerchant, shop, time.Hour, noon); err == nil {
 			t.Errorf("a till of the invalid shop %d got the token %s", shop, s)
 		}
 	}
@@ -349,6 +350,8 @@ func TestSignRefuses(t *testing.T) {
 		"user 0":       func() (string, error) { return Sign(good, 0, "", time.Hour, noon) },
 		"user 2^53":    func() (string, error) { return Sign(good, voucher.MaxID+1, "", time.Hour, noon) },
 		"role":         func() (string, error) { return Sign(good, 1, "root", time.Hour, noon) },
+		"no shop":      func() (string, error) { return Sign(good, 1, RoleMerchant, time.Hour, noon) },
+		"an admin's":   func() (string, error) { return SignIn(good, 1, RoleAdmin, 9, time.Hour, noon) },
 		"no time":      func() (string, error) { return Sign(good, 1, "", 0, noon) },
 		"long life":    func() (string, error) { return Sign(good, 1, "", time.Hour+time.Second, noon) },
 	} {

@@ -23,6 +23,8 @@ const (
 	RoleBuyer = ""
 	// RoleAdmin is the role that may create and change vouchers and see every user's orders.
 	RoleAdmin = "admin"
+	// RoleMerchant is the role that may do so in the shop in the claim shop, and nowhere else.
+	RoleMerchant = "merchant"
 	// RoleTill is the role of a till, which redeems the coupons of the shop in the claim shop.
 	RoleTill = "till"
 	// viaSession is the claim via of tokens that this service has signed for those of identity providers.
@@ -58,7 +60,8 @@ type Rules struct {
 	Admin, AdminPrevious []byte
 	// Issuer and Audience are the required iss and aud. Empty means anything.
 	Issuer, Audience string
-	// MaxLife is the longest validity of a buyer's token, and AdminMaxLife that of an admin's; 0 means no limit.
+	// MaxLife is the longest validity of a token, and AdminMaxLife that of an admin's or a merchant's; 0 means no
+	// limit.
 	MaxLife, AdminMaxLife time.Duration
 	// Accounts: identity providers' users have ids from voucher.FirstAccount to voucher.LastAccount, and only tokens of
 	// sessions may name these. Without it those ids are like any other.
@@ -95,7 +98,7 @@ func (r Rules) sharesSecret() bool {
 
 // Life returns the longest validity of a role's tokens; 0 means no limit.
 func (r Rules) Life(role string) time.Duration {
-	if role == RoleAdmin {
+	if role == RoleAdmin || role == RoleMerchant {
 		return r.AdminMaxLife
 	}
 	return r.MaxLife
@@ -113,7 +116,7 @@ func (r Rules) SecretOf(role string) []byte {
 type Identity struct {
 	UserID  int64
 	Role    string // RoleBuyer or another of the constants
-	Shop    int64  // a till's shop; 0 for others and for a till without a shop
+	Shop    int64  // a till's or a merchant's shop; 0 for others, and for those without a shop
 	Crowd   int64  // the voucher that the crowd rehearses; 0 for others
 	Expires time.Time
 	Issued  time.Time // of a session: when its user signed in; zero without the claim iat

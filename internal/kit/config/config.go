@@ -22,8 +22,10 @@ type Config struct {
 	Orders  Orders
 	Payment Payment
 	Webhook Webhook
-	Server  Server
-	Log     Log
+
+	Merchants Merchants
+	Server    Server
+	Log       Log
 }
 
 // HTTP is how the service is reached.
@@ -150,7 +152,7 @@ type JWT struct {
 	PreviousSecret Secret `env:"SECKILL_JWT_PREVIOUS_SECRET" unit:"text, 32 bytes or more" effect:"another key whose signatures are valid, while SECKILL_JWT_SECRET is being changed; none by default"`
 
 	// AdminSecret keeps whoever signs buyers' tokens from making themselves an admin.
-	AdminSecret Secret `env:"SECKILL_JWT_ADMIN_SECRET" unit:"text, 32 bytes or more" effect:"when set, key of the signatures of admins', tills' and crowds' tokens, and SECKILL_JWT_SECRET is that of buyers' tokens alone"`
+	AdminSecret Secret `env:"SECKILL_JWT_ADMIN_SECRET" unit:"text, 32 bytes or more" effect:"when set, key of the signatures of admins', merchants', tills' and crowds' tokens, and SECKILL_JWT_SECRET is that of buyers' tokens alone"`
 
 	AdminPreviousSecret Secret `env:"SECKILL_JWT_ADMIN_PREVIOUS_SECRET" unit:"text, 32 bytes or more" effect:"another key whose signatures are valid, while SECKILL_JWT_ADMIN_SECRET is being changed; none by default"`
 
@@ -160,7 +162,7 @@ type JWT struct {
 
 	MaxLife time.Duration `env:"SECKILL_JWT_MAX_LIFE" envDefault:"0s" unit:"duration" min:"0s" max:"87600h" effect:"when above 0, buyers' tokens must have an iat, and an exp at most this long after it"`
 
-	AdminMaxLife time.Duration `env:"SECKILL_JWT_ADMIN_MAX_LIFE" envDefault:"0s" unit:"duration" min:"0s" max:"87600h" effect:"the same for admins' tokens"`
+	AdminMaxLife time.Duration `env:"SECKILL_JWT_ADMIN_MAX_LIFE" envDefault:"0s" unit:"duration" min:"0s" max:"87600h" effect:"the same for admins' and merchants' tokens"`
 }
 
 // Session is how users of identity providers sign in.
@@ -219,6 +221,16 @@ type Webhook struct {
 	// Keep bounds how long the events of a disabled endpoint are kept. Undelivered events of enabled endpoints are
 	// always kept.
 	Keep time.Duration `env:"SECKILL_WEBHOOK_KEEP" envDefault:"168h" unit:"duration" min:"1h" max:"2160h" effect:"how long events are kept after they were delivered, for replays, and for endpoints that are disabled"`
+}
+
+// Merchants bounds what each merchant's shop may have. Admins are not bound.
+type Merchants struct {
+	// Sales counts those that are to come, too.
+	Sales int64 `env:"SECKILL_MERCHANT_SALES" envDefault:"100" unit:"sales" min:"0" max:"100000" effect:"how many sales that have not ended a merchant's shop may have; 0: any number"`
+
+	Units int64 `env:"SECKILL_MERCHANT_UNITS" envDefault:"100000" unit:"units" min:"0" max:"1000000000" effect:"how many units a merchant's sale may ever issue; 0: as many as an admin's"`
+
+	Webhooks int64 `env:"SECKILL_MERCHANT_WEBHOOKS" envDefault:"5" unit:"endpoints" min:"0" max:"1000" effect:"how many webhook endpoints a merchant's shop may have, those that admins have made included; 0: any number"`
 }
 
 // Server is the process itself.

@@ -40,15 +40,18 @@ func TestLoadDefaults(t *testing.T) {
 			MaxInFlight: 20_000, MaxConnections: openFiles() - 500, UserRate: 10, UserBurst: 30, MaxStreams: 20_000,
 			UserStreams: 10, Pages: true,
 		},
-		Stores:  Stores{Embedded: "auto", DataDir: "./data", Migrate: true},
-		Redis:   Redis{Mode: "single", PoolSize: 64, Timeout: 2 * time.Second, ReplicaTimeout: 200 * time.Millisecond},
-		MySQL:   MySQL{PoolSize: 16, Timeout: 10 * time.Second},
-		Session: Session{Life: 8 * time.Hour, Rate: 100},
-		Orders:  Orders{MaxBacklog: 1_000_000, Partitions: 1, RecordBatch: 500},
-		Payment: Payment{Provider: SandboxPayments, CloseRate: 2000},
-		Webhook: Webhook{Keep: 168 * time.Hour},
-		Server:  Server{Instance: host, Timezone: "UTC", ShutdownTimeout: 20 * time.Second},
-		Log:     Log{Level: slog.LevelInfo, Format: "text"},
+		Stores: Stores{Embedded: "auto", DataDir: "./data", Migrate: true},
+		Redis: Redis{
+			Mode: "single", PoolSize: 64, Timeout: 2 * time.Second, ReplicaTimeout: 200 * time.Millisecond,
+		},
+		MySQL:     MySQL{PoolSize: 16, Timeout: 10 * time.Second},
+		Session:   Session{Life: 8 * time.Hour, Rate: 100},
+		Orders:    Orders{MaxBacklog: 1_000_000, Partitions: 1, RecordBatch: 500},
+		Payment:   Payment{Provider: SandboxPayments, CloseRate: 2000},
+		Webhook:   Webhook{Keep: 168 * time.Hour},
+		Merchants: Merchants{Sales: 100, Units: 100_000, Webhooks: 5},
+		Server:    Server{Instance: host, Timezone: "UTC", ShutdownTimeout: 20 * time.Second},
+		Log:       Log{Level: slog.LevelInfo, Format: "text"},
 	}
 	if diff := diff(want, got); diff != "" {
 		t.Error(diff)
@@ -79,6 +82,7 @@ func TestLoadEverything(t *testing.T) {
 		"SECKILL_PAYMENT_PROVIDER=sandbox", "SECKILL_PAYMENT_SECRET=" + goodSecret,
 		"SECKILL_PAYMENT_CALLBACK_URL=https://me.example/payment/callback", "SECKILL_CLOSE_RATE=7",
 		"SECKILL_WEBHOOK_ALLOW=10.0.0.0/8,::1", "SECKILL_WEBHOOK_KEEP=2h",
+		"SECKILL_MERCHANT_SALES=20", "SECKILL_MERCHANT_UNITS=3000", "SECKILL_MERCHANT_WEBHOOKS=0",
 		"SECKILL_INSTANCE=shop-1.example_com", "SECKILL_TIMEZONE=Asia/Shanghai", "SECKILL_SHUTDOWN_TIMEOUT=5s",
 		"SECKILL_LOG_LEVEL=debug", "SECKILL_LOG_FORMAT=json",
 	})
@@ -106,9 +110,10 @@ func TestLoadEverything(t *testing.T) {
 			Provider: SandboxPayments, Secret: goodSecret, CallbackURL: "https://me.example/payment/callback",
 			CloseRate: 7,
 		},
-		Webhook: Webhook{Allow: []string{"10.0.0.0/8", "::1"}, Keep: 2 * time.Hour},
-		Server:  Server{Instance: "shop-1.example_com", Timezone: "Asia/Shanghai", ShutdownTimeout: 5 * time.Second},
-		Log:     Log{Level: slog.LevelDebug, Format: "json"},
+		Webhook:   Webhook{Allow: []string{"10.0.0.0/8", "::1"}, Keep: 2 * time.Hour},
+		Merchants: Merchants{Sales: 20, Units: 3000},
+		Server:    Server{Instance: "shop-1.example_com", Timezone: "Asia/Shanghai", ShutdownTimeout: 5 * time.Second},
+		Log:       Log{Level: slog.LevelDebug, Format: "json"},
 	}
 	if diff := diff(want, got); diff != "" {
 		t.Error(diff)

@@ -16,8 +16,9 @@ func (t *Tables) Note(ctx context.Context, e voucher.Entry) error {
 		if err != nil {
 			return err
 		}
-		return sqlkit.WriteAudit(tx, now, e.By,
-			sqlkit.AuditRow{VoucherID: e.VoucherID, Action: e.Action, Changes: e.Changes, Delta: e.Delta})
+		return sqlkit.WriteAudit(tx, now, e.By, sqlkit.AuditRow{
+			VoucherID: e.VoucherID, ShopID: e.ShopID, Action: e.Action, Changes: e.Changes, Delta: e.Delta,
+		})
 	})
 	if err != nil {
 		return sqlkit.ReadError("writing the audit trail", err)

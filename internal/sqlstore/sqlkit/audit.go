@@ -13,6 +13,7 @@ import (
 type AuditRow struct {
 	ID         int64                 `gorm:"column:id;primaryKey"`
 	VoucherID  int64                 `gorm:"column:voucher_id"`
+	ShopID     int64                 `gorm:"column:shop_id"`
 	AdminID    int64                 `gorm:"column:admin_id"`
 	RequestID  string                `gorm:"column:request_id"`
 	Action     voucher.Action        `gorm:"column:action"`
@@ -25,14 +26,33 @@ type AuditRow struct {
 // TableName implements gorm's schema.Tabler.
 func (AuditRow) TableName() string { return "tb_audit" }
 
-// WriteAudit adds an entry to the audit trail, in the transaction of what it is about.
+// WriteAudit adds an entry to the audit trail, in the transaction of what it is about. The entry is of its voucher's
+// shop, unless the row names one.
 func WriteAudit(tx *gorm.DB, now time.Time, by voucher.Author, row AuditRow) error {
 	row.AdminID, row.RequestID, row.CreateTime = by.AdminID, by.Request, now
 	if row.Changes == nil {
 		row.Changes = []voucher.FieldChange{}
 	}
+	if row.ShopID == 0 && row.VoucherID != 0 {
+		var err error
+		if row.ShopID, err = ShopOf(tx, row.VoucherID); err != nil {
+			return err
+		}
+	}
 	if err := tx.Create(&row).Error; err != nil {
 		return fmt.Errorf("writing the audit trail: %w", err)
 	}
 	return nil
+}
+
+// ShopOf returns the shop of a voucher; 0 if there is no such voucher.
+func ShopOf(tx *gorm.DB, voucherID int64) (int64, error) {
+	var shops []int64
+	if err := tx.Table("tb_voucher").Where("id = ?", voucherID).Pluck("shop_id", &shops).Error; err != nil {
+		return 0, fmt.Errorf("reading the shop of voucher %d: %w", voucherID, err)
+	}
+	if len(shops) == 0 {
+		return 0, nil
+	}
+	return shops[0], nil
 }

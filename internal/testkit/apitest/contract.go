@@ -112,7 +112,7 @@ func (c Contract) askEverything(t *testing.T, p *provoker, one Case) {
 		strict := open(State{Strict: true})
 		p.ask(t, strict, one.Good)
 		p.ask(t, strict, one.Good)
-	case httpkit.ForAll, httpkit.ForAdmins, httpkit.ForCrowds:
+	case httpkit.ForAll, httpkit.ForAdmins, httpkit.ForMerchants, httpkit.ForCrowds:
 	}
 	if c.More != nil {
 		c.More(t, p.route, one.Good, p.ask)
@@ -131,6 +131,13 @@ func (p *provoker) askStrangers(t *testing.T, open func(State) http.Handler, goo
 		p.ask(t, works, good, func(r *http.Request) { r.Header.Set("Authorization", Token(t, BuyerID, "")) })
 	case httpkit.ForBuyers:
 		p.ask(t, works, good, func(r *http.Request) { r.Header.Set("Authorization", TillToken(t)) })
+	case httpkit.ForMerchants:
+		p.ask(t, works, good, func(r *http.Request) { r.Header.Set("Authorization", Token(t, BuyerID, "")) })
+		p.ask(t, works, good, func(r *http.Request) { r.Header.Set("Authorization", MerchantToken(t, OtherShopID)) })
+		strict, other := open(State{Strict: true}), MerchantToken(t, OtherShopID)
+		for range 2 {
+			p.ask(t, strict, good, func(r *http.Request) { r.Header.Set("Authorization", other) })
+		}
 	case httpkit.ForAll, httpkit.ForUsers:
 	}
 	if p.route.Access != httpkit.ForAll {

@@ -20,6 +20,9 @@ const (
 	AdminID = 7
 	TillID  = 70
 	ShopID  = 9
+
+	MerchantID  = 80
+	OtherShopID = 4711
 )
 
 // Secret signs the tokens of tests.
@@ -80,7 +83,17 @@ func Token(tb testing.TB, userID int64, role string) string {
 // TillToken returns the token of a till.
 func TillToken(tb testing.TB) string {
 	tb.Helper()
-	s, err := authtoken.SignTill(rules(), TillID, ShopID, time.Hour, Noon())
+	s, err := authtoken.SignIn(rules(), TillID, authtoken.RoleTill, ShopID, time.Hour, Noon())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// MerchantToken returns the token of a merchant of a shop.
+func MerchantToken(tb testing.TB, shopID int64) string {
+	tb.Helper()
+	s, err := authtoken.SignIn(rules(), MerchantID, authtoken.RoleMerchant, shopID, time.Hour, Noon())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -93,7 +106,7 @@ func rules() authtoken.Rules { return authtoken.Rules{Secret: []byte(Secret)} }
 func tokenFor(tb testing.TB, access httpkit.Access) string {
 	tb.Helper()
 	switch access {
-	case httpkit.ForAdmins, httpkit.ForCrowds:
+	case httpkit.ForAdmins, httpkit.ForMerchants, httpkit.ForCrowds:
 		return Token(tb, AdminID, authtoken.RoleAdmin)
 	case httpkit.ForTills:
 		return TillToken(tb)

@@ -3,6 +3,7 @@
 package featuretest
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/testkit/apitest"
+	"seckill/internal/voucher"
 )
 
 // Serve returns an API at noon with the routes and rules. It honours s.Strict; s.Full is ignored.
@@ -50,6 +52,7 @@ func WithShop(tb testing.TB, cfg httpapi.Config, parts shop.Config) http.Handler
 	}
 	parts.Front = httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: cfg.BodyLimit}, Streams: cfg.Streams, Now: cfg.Now, Zone: time.UTC,
+		ShopOf: ShopOf,
 	}
 	parts.Gatekeeper, parts.MaxWait, parts.InFlight = cfg.Gatekeeper, cfg.MaxWait, cfg.InFlight
 	sells, err := shop.New(parts)
@@ -62,6 +65,14 @@ func WithShop(tb testing.TB, cfg httpapi.Config, parts shop.Config) http.Handler
 		tb.Fatal(err)
 	}
 	return api.Handler()
+}
+
+// ShopOf returns the shop of every voucher but 4711, which does not exist.
+func ShopOf(_ context.Context, voucherID int64) (int64, error) {
+	if voucherID == 4711 {
+		return 0, voucher.ErrNotFound
+	}
+	return apitest.ShopID, nil
 }
 
 // Streams returns a limit of streams that tests never reach.

@@ -37,7 +37,8 @@ func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
 	sells, err := shop.New(shop.Config{
 		Front: httpkit.Front{
 			Bodies: httpkit.Bodies{Limit: defaults.HTTP.BodyLimit}, Streams: streams, Now: time.Now,
-			Zone: defaults.Server.Location,
+			Zone:   defaults.Server.Location,
+			ShopOf: func(context.Context, int64) (int64, error) { return 0, voucher.ErrNotFound },
 		},
 		Vouchers: noVouchers{}, Purchases: purchases{b}, MaxWait: defaults.HTTP.MaxWait, InFlight: inFlight,
 		FindVoucher: func(_ context.Context, id int64) (voucher.Voucher, error) { return voucher.Voucher{ID: id}, nil },

@@ -22,6 +22,11 @@ const AGAIN = 2;
 
 export class AdminClient extends Client {
   #session;
+  /** The shop to which the signed-in user is restricted; 0: none. */
+  get shop() {
+    return this.#session.shop;
+  }
+
   /** Keys of creations whose outcome is not known. @type {Map<string, string>} by path and body */
   #creations = new Map();
   /** Called with the answer when the service no longer accepts the token. @type {(a: Answer) => void} */

@@ -31,6 +31,12 @@ const bar = { changed() {}, signOut() {} };
 /** @type {Record<string, any>} */
 const SECTIONS = { vouchers: Vouchers, sales: Sales, orders: Orders, deadletters: DeadLetters, webhooks: Webhooks, partitions: Partitions, audit: Audit };
 
+/** The sections that an installation has once. Merchants have none of them. */
+const OF_ADMINS = ['deadletters', 'partitions'];
+
+/** The names of the signed-in user's sections. */
+const places = () => Object.keys(SECTIONS).filter((name) => !session.shop || !OF_ADMINS.includes(name));
+
 /** Pages of one voucher or endpoint, with the section that each belongs to. @type {Record<string, {page: any, of: string}>} */
 const OF_ONE = { voucher: { page: Live, of: 'vouchers' }, before: { page: Before, of: 'vouchers' }, report: { page: Report, of: 'sales' }, webhook: { page: Webhook, of: 'webhooks' } };
 
@@ -38,7 +44,7 @@ const OF_ONE = { voucher: { page: Live, of: 'vouchers' }, before: { page: Before
 function section() {
   const [name, rest] = location.hash.replace(/^#\/?/, '').split(/[/?]/);
   if (Object.hasOwn(OF_ONE, name) && Number(rest) > 0) return { name, id: Number(rest) };
-  return { name: Object.hasOwn(SECTIONS, name) ? name : 'vouchers', id: 0 };
+  return { name: places().includes(name) ? name : 'vouchers', id: 0 };
 }
 
 /** The code of a sign-in link that somebody has opened who is not signed in, "" for none. It leaves the address. */
@@ -71,12 +77,12 @@ function Console({ words }) {
   }, []);
   bar.signOut = () => (session.forget(), setWhy(''), setSignedIn(false), bar.changed());
   if (!signedIn) {
-    return html`<${SignIn} client=${client} session=${session} words=${words} why=${why} code=${code} onTried=${() => setCode('')} onSignedIn=${() => (setSignedIn(true), bar.changed(), announce(t('signed.in')))} />`;
+    return html`<${SignIn} client=${client} session=${session} words=${words} why=${why} code=${code} onTried=${() => setCode('')} onSignedIn=${() => (setSignedIn(true), go(section()), bar.changed(), announce(t('signed.in')))} />`;
   }
   const Section = SECTIONS[at.name], Page = OF_ONE[at.name];
   return html`
     <nav class="places" aria-label=${t('places')}>
-      ${Object.keys(SECTIONS).map((name) => html`<a href="#/${name}" aria-current=${name === at.name || name === Page?.of ? 'page' : undefined}>${t(`place.${name}`)}</a>`)}
+      ${places().map((name) => html`<a href="#/${name}" aria-current=${name === at.name || name === Page?.of ? 'page' : undefined}>${t(`place.${name}`)}</a>`)}
     </nav>
     ${Page
       ? html`<${Page.page} key=${`${at.name}/${at.id}`} id=${at.id} client=${client} words=${words} />`
@@ -89,7 +95,7 @@ function Who({ words: { t } }) {
   const [, changed] = useState(0);
   bar.changed = () => changed((/** @type {number} */ n) => n + 1);
   return session.token && html`
-    <span class="who soft">${t('sign.admin', { user: session.user })}</span>
+    <span class="who soft">${session.shop ? t('sign.merchant', { user: session.user, shop: session.shop }) : t('sign.admin', { user: session.user })}</span>
     <button type="button" class="button quiet small" data-act="sign-out" onClick=${() => bar.signOut()}>${t('sign.out')}</button>
   `;
 }

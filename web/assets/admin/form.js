@@ -155,7 +155,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         ${input('payValue', { inputmode: 'decimal', value: yuan(from.payValue) })}
         ${input('actualValue', { inputmode: 'decimal', value: yuan(from.actualValue) })}
         ${!PAYABLE && html`<p class="note warn wide">${t('form.unpayable')}</p>`}
-        ${input('shopId', { inputmode: 'numeric', value: from.shopId ?? '1' })}
+        ${input('shopId', { inputmode: 'numeric', value: from.shopId ?? (client.shop || '1') })}
         ${seckill && input('stock', { inputmode: 'numeric', value: from.stock ?? '' })}
         ${window}
         ${input('perUser', { key: `perUser-${seckill}`, inputmode: 'numeric', value: from.perUser ?? (seckill ? '1' : ''), placeholder: seckill ? '' : t('form.perUser.any') })}

@@ -1,5 +1,5 @@
 // @ts-check
-// Who the admin is: a token, kept for as long as this tab is open.
+// Who the admin or the merchant is: a token, kept for as long as this tab is open.
 
 import { claims } from '../client.js';
 
@@ -8,7 +8,12 @@ const KEPT = 'seckill.admin';
 export class Session {
   token = sessionStorage.getItem(KEPT) ?? '';
 
-  /** The admin's number; "" when signed out. */
+  /** The shop of a merchant; 0 for an admin. */
+  get shop() {
+    return claims(this.token)?.merchant ?? 0;
+  }
+
+  /** Their number; "" when signed out. */
   get user() {
     return claims(this.token)?.user ?? '';
   }
@@ -20,7 +25,7 @@ export class Session {
   static problem(token, now) {
     const who = claims(token);
     if (!who) return 'sign.none';
-    if (!who.admin) return 'sign.buyer';
+    if (!who.admin && !who.merchant) return 'sign.buyer';
     return who.expires <= now ? 'sign.expired' : '';
   }
 

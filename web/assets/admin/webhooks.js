@@ -92,7 +92,7 @@ function EndpointForm({ client, t, endpoint, onClose, onDone }) {
     <input ...${tied(name, wrong[name], Boolean(more.hint))} defaultValue=${value} autocomplete="off" inputmode=${more.mode ?? 'text'} /><//>`;
   return html`<${Ask} title=${t(endpoint ? 'hook.edit' : 'hook.create')} yes=${t(endpoint ? 'save' : 'create.it')} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
     ${input(wrong, 'url', endpoint?.url ?? '', { hint: t('hint.url'), mode: 'url' })}
-    ${!endpoint && input(wrong, 'shopId', '', { hint: t('hint.shop'), mode: 'numeric' })}
+    ${!endpoint && input(wrong, 'shopId', client.shop ? String(client.shop) : '', { hint: t('hint.shop'), mode: 'numeric' })}
     ${input(wrong, 'description', endpoint?.description ?? '')}
     <fieldset class="kinds row types"><legend>${t('field.types')} <span class="soft small-text">${t('hint.types')}</span></legend>
       ${TYPES.map((type) => html`<label class="pick"><input type="checkbox" name="types" value=${type} defaultChecked=${chosen.includes(type)} /> ${t(type)}</label>`)}

@@ -1,0 +1,71 @@
+package httpkit
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/param"
+	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/voucher"
+)
+
+// ErrNoShop says that there is no such shop, or that it is not the caller's.
+var ErrNoShop = errors.New("there is no such shop for this caller")
+
+// Owner returns nil if a merchant of a shop may have what a request names, and otherwise the error for what does not
+// exist. It is not asked for admins.
+type Owner func(c *gin.Context, shop int64) error
+
+// ByHandler is the owner of routes that name nothing, or whose handlers look at Identity.Only or Identity.Within.
+func ByHandler(*gin.Context, int64) error { return nil }
+
+// Only is the one shop whose things the caller may see and change; 0: all shops.
+func (who Identity) Only() int64 {
+	if who.Role == authtoken.RoleMerchant {
+		return who.Shop
+	}
+	return 0
+}
+
+// Within returns the shop to which a request is restricted that asks for one, or with 0 for all. ErrNoShop.
+func (who Identity) Within(shopID int64) (int64, error) {
+	switch only := who.Only(); {
+	case only == 0 || only == shopID:
+		return shopID, nil
+	case shopID == 0:
+		return only, nil
+	default:
+		return 0, ErrNoShop
+	}
+}
+
+// OwnVoucher returns the owner of the voucher in the path. shopOf returns a voucher's shop, or voucher.ErrNotFound.
+func OwnVoucher(shopOf func(ctx context.Context, voucherID int64) (int64, error)) Owner {
+	return ownVoucher(shopOf).owner
+}
+
+// ownVoucher returns the shop of a voucher.
+type ownVoucher func(ctx context.Context, voucherID int64) (int64, error)
+
+// owner is an Owner.
+func (shopOf ownVoucher) owner(c *gin.Context, shop int64) error {
+	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
+	if err := invalid.Join(bad); err != nil {
+		return err
+	}
+	return Owns(c.Request.Context(), shopOf, shop, id)
+}
+
+// Owns returns nil if the voucher is of the shop. voucher.ErrNotFound, and what shopOf returns.
+func Owns(
+	ctx context.Context, shopOf func(ctx context.Context, voucherID int64) (int64, error), shop, voucherID int64,
+) error {
+	theirs, err := shopOf(ctx, voucherID)
+	if err == nil && theirs != shop {
+		err = voucher.ErrNotFound
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package voucher
+
+import (
+	"context"
+	"fmt"
+)
+
+// Bounds are what a merchant may have in their shop; 0: any number. They do not hold admins.
+type Bounds struct {
+	Sales int64 // that have not ended
+	Units int64 // that one sale ever issues
+}
+
+// BoundError says that a merchant's shop would have more than it may.
+type BoundError struct {
+	What string // "sales" or "units"
+	Most int64
+}
+
+func (e *BoundError) Error() string {
+	return fmt.Sprintf("a merchant's shop may have %d %s", e.Most, e.What)
+}
+
+// Shops counts what shops have: the ledger.
+type Shops interface {
+	// OpenSales returns how many sales of a shop have not ended. order.ErrUnavailable.
+	OpenSales(ctx context.Context, shopID int64) (int64, error)
+}
+
+// Bound returns the service with bounds for merchants.
+func (s *Service) Bound(shops Shops, b Bounds) *Service {
+	bound := *s
+	bound.shops, bound.bounds = shops, b
+	return &bound
+}
+
+// admits returns *BoundError if a merchant may not have one more sale with that many units. Several at once may exceed
+// the number of sales by as many: it keeps a shop from filling the mall, and is no promise to anybody.
+func (s *Service) admits(ctx context.Context, by Author, units int64) error {
+	if by.Shop == 0 {
+		return nil
+	}
+	if most := s.bounds.Units; most > 0 && units > most {
+		return &BoundError{What: "units", Most: most}
+	}
+	most := s.bounds.Sales
+	if most == 0 {
+		return nil
+	}
+	n, err := s.shops.OpenSales(ctx, by.Shop)
+	if err == nil && n >= most {
+		err = &BoundError{What: "sales", Most: most}
+	}
+	return err
+}
+
+// bounded returns the author with the bound on what a sale of theirs may issue.
+func (s *Service) bounded(by Author) Author {
+	if by.Shop != 0 {
+		by.MaxUnits = s.bounds.Units
+	}
+	return by
+}
+
+// CheckIssued returns *invalid.Error or *BoundError if a sale that has issued that many units may not issue delta more.
+// It is asked with the sale locked, once for each change.
+func (by Author) CheckIssued(issued, delta int64) error {
+	if delta > 0 && by.MaxUnits > 0 && issued+delta > by.MaxUnits {
+		return &BoundError{What: "units", Most: by.MaxUnits}
+	}
+	return CheckIssued(issued, delta)
+}

@@ -1,0 +1,58 @@
+package voucher
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+// openSales is how many sales each shop has.
+type openSales map[int64]int64
+
+// OpenSales implements Shops.
+func (o openSales) OpenSales(_ context.Context, shopID int64) (int64, error) { return o[shopID], nil }
+
+// TestBounds checks what a merchant's shop may have, which holds no admin.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	most := goodSale().Stock
+	for name, tc := range map[string]struct {
+		by     Author
+		bounds Bounds
+		open   int64
+		want   string // what there would be too much of; "": nothing
+	}{
+		"an admin":        {Author{AdminID: 1}, Bounds{Sales: 1, Units: 1}, 5, ""},
+		"no bounds":       {Author{Shop: 3}, Bounds{}, 5, ""},
+		"one less":        {Author{Shop: 3}, Bounds{Sales: 6, Units: most}, 5, ""},
+		"as many sales":   {Author{Shop: 3}, Bounds{Sales: 5}, 5, "sales"},
+		"more units":      {Author{Shop: 3}, Bounds{Units: most - 1}, 0, "units"},
+		"another's sales": {Author{Shop: 4}, Bounds{Sales: 5}, 5, ""},
+	} {
+		s := newTestService(&fakeLedger{}, &fakeSales{}).Bound(openSales{3: tc.open}, tc.bounds)
+		_, err := s.CreateSeckill(t.Context(), tc.by, goodDraft(), goodSale())
+		bound, _ := errors.AsType[*BoundError](err)
+		switch {
+		case tc.want == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tc.want != "" && (bound == nil || bound.What != tc.want):
+			t.Errorf("%s: %v, want a bound on %s", name, err, tc.want)
+		}
+	}
+}
+
+// TestBoundOfUnits checks that units which are added count together with those that a sale has issued.
+func TestBoundOfUnits(t *testing.T) {
+	t.Parallel()
+	s := newTestService(&fakeLedger{}, &fakeSales{}).Bound(openSales{}, Bounds{Units: 100})
+	merchant, admin := s.bounded(Author{Shop: 3}), s.bounded(Author{AdminID: 1})
+	for _, tc := range []struct {
+		by            Author
+		issued, delta int64
+		ok            bool
+	}{{merchant, 90, 10, true}, {merchant, 90, 11, false}, {merchant, 200, -5, true}, {admin, 90, 11, true}} {
+		if err := tc.by.CheckIssued(tc.issued, tc.delta); (err == nil) != tc.ok {
+			t.Errorf("%d more than %d by %+v: %v", tc.delta, tc.issued, tc.by, err)
+		}
+	}
+}
