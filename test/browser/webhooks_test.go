@@ -52,7 +52,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	w.sees("tr[data-webhook]", "Nothing sent yet")
 	w.sees("tr[data-webhook]", "Unpaid, Paid")
 	w.click("tr[data-webhook] a")
-	w.sees(".note", "No order or offer of the shop has changed")
+	w.sees(".note", "No order or waiting list of the shop has changed")
 
 	w.click("[data-act=test]")
 	w.sees("[data-tried]", "The endpoint took it")

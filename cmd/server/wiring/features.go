@@ -31,7 +31,8 @@ func Core(
 	cfg config.Config, s *Stores, shop *Shop, front httpkit.Front, log *slog.Logger,
 ) feature.Core {
 	return feature.Core{
-		DB: s.Ledger.DB(), Orders: s.Ledger.Orders(), Ledger: s.Ledger, Redis: s.Redis, Partitions: s.Redis,
+		DB: s.Ledger.DB(), Orders: s.Ledger.Orders(), Ledger: s.Ledger, Redis: s.Redis,
+		Partitions: s.Redis, Memory: s.Servers.Memory,
 		Vouchers: shop.Vouchers, Sales: sales{shop.Catalog, shop.Purchases}, Purchases: shop.Purchases,
 		Units: s.Ledger.KeptUnits(), IDs: shop.ids, Outbox: shop.outbox,
 		Locks: shop.locks, Notifier: shop.Notifier, Settings: cfg, Secret: s.Secret, Version: s.build.Version,
