@@ -214,7 +214,7 @@ func validity(t *testing.T) {
 		return err
 	}
 	locks[1] = lock.New(slow, "").Mutex("m", lock.WithLease(lease))
-	mustLock(t, lock.New(s.redis[2].Client(), "").Mutex("m", lock.WithLease(time.Minute)))
+	third := mustLock(t, lock.New(s.redis[2].Client(), "").Mutex("m", lock.WithLease(time.Minute)))
 	// The first server gets the highest token. Otherwise raising its token would ask it again, and it would answer that
 	// its lease is over.
 	h := mustLock(t, lock.New(s.redis[0].Client(), "").Mutex("m", lock.WithLease(time.Minute)))
@@ -226,6 +226,7 @@ func validity(t *testing.T) {
 	}
 	wantErr(t, "TryLock", err, lock.ErrLost)
 	eventually(t, "free", func() bool { return held(t, locks[:2]) == 0 })
+	mustRelease(t, third)
 }
 
 // setAhead sets a server's tokens an hour ahead of the given one.
