@@ -2424,7 +2424,7 @@ type ClientInterface interface {
 
 	// CreateWebhookWithBody Add a webhook endpoint
 	//
-	// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
+	// The endpoint hears of changes from one second after its creation. Only the first answer contains the secret: a repeated request with the same key is answered without it, and `rotate` makes a new one.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2433,7 +2433,7 @@ type ClientInterface interface {
 
 	// CreateWebhook Add a webhook endpoint
 	//
-	// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
+	// The endpoint hears of changes from one second after its creation. Only the first answer contains the secret: a repeated request with the same key is answered without it, and `rotate` makes a new one.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2733,7 +2733,7 @@ func (c *Client) ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn
 
 // CreateWebhookWithBody Add a webhook endpoint
 //
-// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
+// The endpoint hears of changes from one second after its creation. Only the first answer contains the secret: a repeated request with the same key is answered without it, and `rotate` makes a new one.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2752,7 +2752,7 @@ func (c *Client) CreateWebhookWithBody(ctx context.Context, params *CreateWebhoo
 
 // CreateWebhook Add a webhook endpoint
 //
-// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
+// The endpoint hears of changes from one second after its creation. Only the first answer contains the secret: a repeated request with the same key is answered without it, and `rotate` makes a new one.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4949,7 +4949,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateWebhookWithBodyWithResponse Add a webhook endpoint
 	//
-	// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
+	// The endpoint hears of changes from one second after its creation. Only the first answer contains the secret: a repeated request with the same key is answered without it, and `rotate` makes a new one.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -4958,7 +4958,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateWebhookWithResponse Add a webhook endpoint
 	//
-	// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
+	// The endpoint hears of changes from one second after its creation. Only the first answer contains the secret: a repeated request with the same key is answered without it, and `rotate` makes a new one.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6542,7 +6542,7 @@ func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, reqE
 
 // CreateWebhookWithBodyWithResponse Add a webhook endpoint
 //
-// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
+// The endpoint hears of changes from one second after its creation. Only the first answer contains the secret: a repeated request with the same key is answered without it, and `rotate` makes a new one.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -6557,7 +6557,7 @@ func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Cont
 
 // CreateWebhookWithResponse Add a webhook endpoint
 //
-// It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
+// The endpoint hears of changes from one second after its creation. Only the first answer contains the secret: a repeated request with the same key is answered without it, and `rotate` makes a new one.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -1250,7 +1250,7 @@ export interface paths {
         put?: never;
         /**
          * Add a webhook endpoint
-         * @description It is told of changes that begin a second later. The secret is in this answer only; one that repeats it has none, and `rotate` makes a new one.
+         * @description The endpoint hears of changes from one second after its creation. Only the first answer contains the secret: a repeated request with the same key is answered without it, and `rotate` makes a new one.
          */
         post: operations["createWebhook"];
         delete?: never;

@@ -57,9 +57,10 @@ func Multi(first *lock.Lock, more ...*lock.Lock) *Lock {
 //
 // Members that differ in name, kind, options or owner are refused with ErrMismatch. A duplicate lock or server is
 // refused with ErrDuplicate; servers are told apart by the run id that they report, because one server may have several
-// addresses. A server that started less than a lease ago does not count (ErrRestarted): it may have come back empty and
-// give away a lock that somebody holds. (So a new server does not count for a lease either.) If a server's user may not
-// run INFO, these two checks are left out for it.
+// addresses. A server whose second answer comes after the others have decided goes unnoticed. That costs availability
+// only: any two majorities share a member all the same. A server that started less than a lease ago does not count
+// (ErrRestarted): it may have come back empty and give away a lock that somebody holds. (So a new server does not count
+// for a lease either.) If a server's user may not run INFO, these two checks are left out for it.
 //
 // Members that could not be asked, or whose answer is unknown, are released; members that answer late join the hold. An
 // even number of servers gains nothing: of two servers, both are needed.
