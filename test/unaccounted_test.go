@@ -11,10 +11,10 @@ import (
 	"seckill/test/box"
 )
 
-// TestAcceptedOffersAreNotLost empties Redis after two offers were accepted and, between them, a purchase was admitted
-// but not recorded. The ledger has the offers, although its mark does not cover them; only the purchase is lost, and
-// only that may be reported.
-func TestAcceptedOffersAreNotLost(t *testing.T) {
+// TestAcceptedInvitationsAreNotLost empties Redis after two invitations were accepted and, between them, a purchase was
+// admitted but not recorded. The ledger has the orders of the two, although its mark does not cover them; only the
+// purchase is lost, and only that may be reported.
+func TestAcceptedInvitationsAreNotLost(t *testing.T) {
 	t.Parallel()
 	own := testkit.StartRedis(t)
 	w := openWaitlist(t, box.SiteOn(t, 2, own.Addr, "", testkit.MySQL(t)), 4, 600)
@@ -29,7 +29,7 @@ func TestAcceptedOffersAreNotLost(t *testing.T) {
 	w.must(t, http.StatusCreated, http.MethodPost, users[1], "")
 	for i, user := range users {
 		w.cancel(t, int64(i+1))
-		w.await(t, user, "offered")
+		w.await(t, user, "invited")
 		box.Eventually(t, "the accept", func() error {
 			r, err := w.ask(t.Context(), http.MethodPost, user, "/accept")
 			if err != nil || r.StatusCode >= http.StatusBadRequest {

@@ -1075,7 +1075,7 @@ export interface paths {
         put?: never;
         /**
          * Rehearse a sale
-         * @description Starts a sale of its own, with the stock and the guards of this one, in which only made-up users buy. It waits for its crowd, `loadgen -voucher` with its `voucherId`; ends by itself after half an hour; and is removed afterwards.
+         * @description Starts a sale of its own, with the stock and the guards of this one, in which only made-up users buy. It waits for its crowd, `loadgen -voucher` with its `voucherId`; ends by itself after half an hour; and is removed afterwards. One runs at a time, so merchants start none.
          */
         post: operations["startRehearsal"];
         delete?: never;
@@ -5709,7 +5709,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotStaff"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description `SALE_NEAR`: a sale runs or begins within the hour; data says which. `REHEARSAL_RUNS`: another one has not ended, perhaps started by this request, whose answer was lost: with an `Idempotency-Key` it would be told. `NOT_SECKILL`: the voucher has no sale. `KEY_REUSED`: the key was used for another request. */
             409: {
@@ -5724,7 +5724,6 @@ export interface operations {
             };
             410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
-            429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
         };

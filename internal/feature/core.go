@@ -36,7 +36,8 @@ type Core struct {
 	Purchases Purchases
 	Locks     Locks
 	Notifier  order.StatusNotifier // tells those who watch an order its new state
-	// Settings are all settings of the service; Secret is the key of its tokens.
+	// Settings are all settings of the service; Secret is the key of buyers' tokens, and without an
+	// admin secret of all.
 	Settings config.Config
 	Secret   string
 	Version  string // of this program

@@ -24,7 +24,7 @@ import (
 // Feature describes a feature before anything is opened. Every field but Name may be empty.
 type Feature struct {
 	Name     string         // the name of its folder
-	Rules    []httpkit.Rule // rules for its errors, after the core's
+	Rules    []httpkit.Rule // rules for its errors: Early ones stand before the core's late ones
 	Commands []Command
 	// Lock is its job that one instance at a time does, for the help of server locks: "lapser, which ends coupons".
 	Lock string

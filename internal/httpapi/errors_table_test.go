@@ -114,7 +114,7 @@ func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 		i := slices.IndexFunc(rules(shop.Rules()), func(r httpkit.Rule) bool { return r.Matches(err) })
 		switch {
 		case i < 0 || rules(shop.Rules())[i].Failure.Code != want:
-			t.Errorf("the outcome %s (%v) needs a rule with the code %s in errors_table.go", o, err, want)
+			t.Errorf("the outcome %s (%v) needs a rule with the code %s in shop/errors.go", o, err, want)
 		case slices.Contains(rules(shop.Rules())[i].Failure.Label[:], ""):
 			t.Errorf("the rule of %s for %v needs a label in every language", want, err)
 		}

@@ -37,7 +37,8 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 		row.Guards = v.Sale.Guards.Text()
 	}
 	committing := false
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		row.ID, sale, committing = 0, saleRow{}, false
 		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err

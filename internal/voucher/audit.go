@@ -7,9 +7,9 @@ import (
 	"seckill/internal/kit/idempotency"
 )
 
-// Author is the admin who makes a change, and the request that asked for it.
+// Author is the admin or merchant who makes a change, and the request that asked for it.
 type Author struct {
-	AdminID int64           // the admin's user id; 0: the service itself
+	AdminID int64           // their user id; 0: the service itself
 	Shop    int64           // the shop of a merchant, who may change nothing else; 0: any
 	Request string          // the id of the request, as in its answer and in the log; "" for none
 	Key     idempotency.Key // what the author creates is created once for each key
@@ -17,7 +17,7 @@ type Author struct {
 	MaxUnits int64 // Bounds.Units where Shop is set; Service fills it in
 }
 
-// Entry is one entry of the audit trail: a change by an admin. It is written in the change's transaction.
+// Entry is one entry of the audit trail: a change by an admin or a merchant. It is written in the change's transaction.
 type Entry struct {
 	ID        int64
 	At        time.Time

@@ -1,2 +1,2 @@
-// Package beside measures what else the service does while a sale runs: waiting lists, offers, and redemption.
+// Package beside measures what else the service does while a sale runs: waiting lists and redemption.
 package beside

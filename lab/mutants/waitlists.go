@@ -124,10 +124,15 @@ func inWaitlists() []mutant.Mutant {
 			mutant.Change{File: turn, From: `	if err != nil || len(waiting) > 0 {`, To: `	if err != nil {`},
 		),
 		packageMutant("units go on sale while somebody is invited", feature, histories, "the sale has",
-			mutant.Change{File: turn, From: `	if k.list.Invited > 0 {`, To: `	if k.list.Invited < 0 {`},
+			mutant.Change{File: turn, From: `k.list.Invited > 0 || sale.Accepted > 0`, To: `sale.Accepted > 0`},
 		),
-		packageMutant("the list closes before an acceptance is decided", feature, histories, "the sale has",
-			mutant.Change{File: turn, From: `	if sale.Accepted > 0 {`, To: `	if sale.Accepted < 0 {`},
+		packageMutant("units that are promised to an acceptance go on sale", feature, histories, "ck_seckill_kept",
+			mutant.Change{File: turn, From: `k.list.Invited > 0 || sale.Accepted > 0`, To: `k.list.Invited > 0`},
+		),
+		packageMutant("a pause moves deadlines again at each repeated leave", feature, "TestDeadlinesMoveOnce",
+			"moved the deadline", mutant.Change{File: answer, From: `	case errors.Is(err, ErrNoPlace):
+		return k.finish()`, To: `	case errors.Is(err, ErrNoPlace):
+		return nil`},
 		),
 		packageMutant("places outlive their sale", feature, histories, "places:",
 			mutant.Change{File: turn, From: `s.Retired || !k.now.Before(s.End) }`, To: `s.Retired }`},

@@ -36,7 +36,7 @@ func TestContract(t *testing.T) {
 				Refusals: []error{order.ErrUnavailable},
 			},
 			"POST /admin/voucher/:id/rehearsal": {
-				Access:  httpkit.ForMerchants,
+				Access:  httpkit.ForAdmins,
 				Good:    apitest.Request{Target: "/admin/voucher/5/rehearsal"},
 				Invalid: &apitest.Request{Target: "/admin/voucher/x/rehearsal"},
 				Refusals: []error{

@@ -95,6 +95,7 @@ type fakeLists struct {
 	place    Place
 	err      error
 	accept   error // of accepting
+	join     error // of joining
 	repeated bool  // the invitation was accepted before
 	said     **bool
 }
@@ -103,7 +104,7 @@ func (f fakeLists) Join(_ context.Context, _ int64, _ voucher.Voucher, standing 
 	if f.said != nil {
 		*f.said = standing
 	}
-	return f.place, f.err
+	return f.place, cmp.Or(f.join, f.err)
 }
 
 func (f fakeLists) Accept(context.Context, int64, voucher.Voucher) (Place, bool, error) {

@@ -27,14 +27,17 @@ func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID 
 			if place, err = latestPlace(tx, v.ID, userID); err == nil && place.State != Bought {
 				err = ErrNotInvited
 			}
-			return err
+			if err != nil {
+				return err
+			}
+			return k.finish()
 		}
 		if err != nil {
 			return err
 		}
 		if row.State == Accepted {
 			place = row.place()
-			return nil
+			return k.finish()
 		}
 		if err := k.answerable(v); err != nil {
 			return err
@@ -89,7 +92,7 @@ func (l *Ledger) Leave(ctx context.Context, voucherID, userID int64) (Place, err
 	return place, nil
 }
 
-// decline gives up an invitation. Without an open place there is nothing to be done.
+// decline gives up an invitation, if there is one.
 func (l *Ledger) decline(tx *gorm.DB, voucherID, userID int64) error {
 	k, err := l.lock(tx, voucherID)
 	if err != nil {
@@ -98,7 +101,7 @@ func (l *Ledger) decline(tx *gorm.DB, voucherID, userID int64) error {
 	row, err := lockPlace(tx, voucherID, userID)
 	switch {
 	case errors.Is(err, ErrNoPlace):
-		return nil
+		return k.finish()
 	case err != nil:
 		return err
 	case row.State == Accepted:

@@ -153,7 +153,7 @@ func (l *Ledger) Due(ctx context.Context) ([]int64, error) {
 		"OR "+places("p.state = @accepted AND NOT EXISTS (SELECT 1 FROM tb_voucher_operation o "+
 		"WHERE o.voucher_id = p.voucher_id AND o.number = p.operation AND o.state = @pending)")+
 		// nobody waits
-		" OR l.invited = 0 AND (s.kept > s.accepted OR s.accepted = 0) AND NOT "+waiting+
+		" OR l.invited = 0 AND s.accepted = 0 AND NOT "+waiting+
 		") ORDER BY l.voucher_id LIMIT @limit",
 		map[string]any{
 			"true": true, "now": l.db.LedgerClock(), "shelf": voucher.OnShelf, "waiting": Waiting, "invited": Invited,

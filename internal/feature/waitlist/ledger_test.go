@@ -82,6 +82,57 @@ func TestAcceptTooLate(t *testing.T) {
 	})
 }
 
+// Kept units wait for the acceptances before them: else Redis would still have none on sale while the list is open, and
+// who joins then would see the unit go to the public.
+func TestNothingIsReleasedBesideAcceptances(t *testing.T) {
+	each(t, 2, func(t *testing.T, r *rig) {
+		r.join(11)
+		r.cancel(1)
+		r.cancel(2)
+		r.turn()
+		if _, err := r.accept(11); err != nil {
+			t.Fatal(err)
+		}
+		r.turn()
+		if s := r.row(); s.Stock != 0 || s.Kept != 2 || !s.ListOpen {
+			t.Errorf("beside an acceptance the sale is %+v", s)
+		}
+		r.join(12)
+		r.decide()
+		r.turn()
+		r.want("11 bought, 12 invited")
+		if s := r.row(); s.Stock != 0 {
+			t.Errorf("%d units reached the public while 12 waited", s.Stock)
+		}
+	})
+}
+
+// A pause moves deadlines once, whoever is the first to lock the list after it.
+func TestDeadlinesMoveOnce(t *testing.T) {
+	each(t, 2, func(t *testing.T, r *rig) {
+		r.join(11, 12)
+		r.cancel(1)
+		r.cancel(2)
+		r.turn()
+		r.must(r.leave(11))
+		r.pause(true)
+		r.turn()
+		before, err := r.lists.Place(t.Context(), r.voucher, 12)
+		r.must(err)
+		r.pass(40)
+		r.pause(false)
+		for range 3 {
+			r.must(r.leave(11)) // again: their place has ended
+		}
+		r.turn()
+		after, err := r.lists.Place(t.Context(), r.voucher, 12)
+		r.must(err)
+		if moved := after.Deadline.Sub(before.Deadline); moved > 41*time.Second || moved < 0 {
+			t.Errorf("a pause of 40 s moved the deadline by %v", moved)
+		}
+	})
+}
+
 // The list opens only when Redis has applied every operation: else a unit may be on its way to the public.
 func TestOpening(t *testing.T) {
 	each(t, 2, func(t *testing.T, r *rig) {

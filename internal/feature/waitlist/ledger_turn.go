@@ -31,7 +31,8 @@ type locked struct {
 	turns []order.Turn // for the hooks
 }
 
-// lock locks a sale and its list, and moves deadlines by the pauses since the list was last locked.
+// lock locks a sale and its list, and moves deadlines by the pauses since the list was last locked. What commits must
+// call finish: it saves up to which operation they have been moved.
 func (l *Ledger) lock(tx *gorm.DB, voucherID int64) (*locked, error) {
 	sale, err := l.units.Lock(tx, voucherID)
 	if err != nil {
@@ -251,10 +252,12 @@ func (k *locked) end(pass *Pass) error {
 	return k.endAs(invited, Over, order.TurnEnded)
 }
 
-// release puts on sale what is kept for nobody, if nobody waits or is invited, and closes the list once every
-// acceptance is decided. Nobody joins meanwhile, as the list is locked.
+// release puts on sale what is kept for nobody and closes the list, once nobody waits or is invited and every
+// acceptance is decided. Both happen in one transaction: whoever joins while a unit is on its way to the public has to
+// open the list, which Redis's last operation bars.
 func (k *locked) release(pass *Pass) error {
-	if k.list.Invited > 0 {
+	sale := k.sale.Sale()
+	if k.list.Invited > 0 || sale.Accepted > 0 {
 		return nil
 	}
 	var waiting []int64
@@ -263,8 +266,7 @@ func (k *locked) release(pass *Pass) error {
 	if err != nil || len(waiting) > 0 {
 		return err
 	}
-	sale := k.sale.Sale()
-	if pass.Released = sale.Kept - sale.Accepted; pass.Released > 0 {
+	if pass.Released = sale.Kept; pass.Released > 0 {
 		if err := k.sale.Release(pass.Released, k.now); err != nil {
 			return err
 		}
@@ -272,9 +274,6 @@ func (k *locked) release(pass *Pass) error {
 			ID: order.PlaceID{VoucherID: k.list.VoucherID}, Kind: order.TurnReleased,
 			Number: k.sale.Sale().LastOperation, Units: pass.Released, At: k.now,
 		})
-	}
-	if sale.Accepted > 0 {
-		return nil
 	}
 	k.list.Open = false
 	return k.sale.SetOpen(false)

@@ -109,18 +109,15 @@ func (h handlers) join(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 	if _, said := values["standing"]; !said {
 		says = nil
 	}
-	finish := func(httpkit.Outcome) {}
+	ctx, settle := c.Request.Context(), func(bool, error) {}
 	if standing {
-		if finish, err = h.claim(c, who, v); err != nil {
+		if settle, err = h.claim(c, who, v, State.Open); err != nil {
 			return httpkit.Answer{}, err
 		}
+		ctx = context.WithoutCancel(ctx) // whoever hangs up claims a unit all the same; a join ends in time
 	}
-	p, err := h.lists.Join(c.Request.Context(), who.UserID, v, says)
-	if err == nil && p.Standing {
-		finish(httpkit.Won)
-	} else {
-		finish(httpkit.Refused)
-	}
+	p, err := h.lists.Join(ctx, who.UserID, v, says)
+	settle(p.Standing, err)
 	return placeAnswer(http.StatusCreated, p, err)
 }
 
@@ -130,50 +127,54 @@ func (h handlers) accept(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	finish, err := h.claim(c, who, v)
+	settle, err := h.claim(c, who, v, func(s State) bool { return s.Open() || s == Bought })
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	p, first, err := h.lists.Accept(c.Request.Context(), who.UserID, v)
-	finish(outcomeOf(first, err))
+	settle(first, err)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	return acceptedAnswer(p)
 }
 
-// claim reserves a unit before guards until finish is called with what became of it. It reserves none for a place
-// whose unit is claimed.
+// claim reserves a unit before guards until settle is called, with whether the call has claimed it, and the call's
+// error. It reserves none for a place whose unit is claimed, if the call goes on with a place in that state.
 func (h handlers) claim(
-	c *gin.Context, who httpkit.Identity, v voucher.Voucher,
-) (finish func(httpkit.Outcome), err error) {
-	none := func(httpkit.Outcome) {}
+	c *gin.Context, who httpkit.Identity, v voucher.Voucher, goesOn func(State) bool,
+) (settle func(claimed bool, err error), err error) {
+	none := func(bool, error) {}
 	if !h.guarded(v) {
 		return none, nil
 	}
-	p, err := h.lists.Place(c.Request.Context(), who.UserID, v.ID)
+	ctx := context.WithoutCancel(c.Request.Context())
+	p, err := h.lists.Place(ctx, who.UserID, v.ID)
 	switch {
 	case err != nil && !errors.Is(err, ErrNoPlace):
 		return nil, err
-	case p.Claimed && (p.State.Open() || p.State == Bought):
+	case p.Claimed && goesOn(p.State):
 		return none, nil
-	default:
-		return h.doors.Gate.Reserve(c, who, v, 1)
 	}
+	finish, err := h.doors.Gate.Reserve(c, who, v, 1)
+	return func(claimed bool, err error) { finish(h.outcome(ctx, who.UserID, v.ID, claimed, err)) }, err
 }
 
-// outcomeOf returns what became of the unit of an acceptance. It is won at once: Redis only refuses it if the user has
-// another order.
-func outcomeOf(first bool, err error) httpkit.Outcome {
+// outcome returns what became of a reserved unit. A claim wins at once: Redis refuses an acceptance only if the user
+// has another order. After a failure the transaction may have been committed, which the place tells; while it cannot
+// be read, the unit stays taken.
+func (h handlers) outcome(ctx context.Context, userID, voucherID int64, claimed bool, err error) httpkit.Outcome {
 	switch {
-	case err == nil && first:
+	case err == nil && claimed:
 		return httpkit.Won
-	case err == nil, errors.Is(err, ErrNoPlace), errors.Is(err, ErrNotInvited), errors.Is(err, order.ErrPaused),
-		errors.Is(err, voucher.ErrOffShelf):
+	case err == nil, !errors.Is(err, order.ErrUnavailable): // refused
 		return httpkit.Refused
-	default: // the transaction may have been committed
-		return httpkit.Unknown
 	}
+	p, err := h.lists.Place(ctx, userID, voucherID)
+	if errors.Is(err, ErrNoPlace) || err == nil && !p.Claimed {
+		return httpkit.Refused
+	}
+	return httpkit.Won
 }
 
 func acceptedAnswer(p Place) (httpkit.Answer, error) {

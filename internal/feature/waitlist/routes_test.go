@@ -33,6 +33,8 @@ func TestGuards(t *testing.T) {
 	barred, full := apitest.StoppedError("COOL_DOWN"), apitest.StoppedError("SHARE_TAKEN")
 	waiting, claimed, bought := placeIn(Waiting), placeIn(Accepted), placeIn(Bought)
 	claimed.Claimed = true
+	earlier := bought // a place that has become an order, of a user who may join again
+	earlier.Claimed, earlier.Standing = true, true
 	sleeper := waiting
 	sleeper.Standing = false
 	for name, tc := range map[string]struct {
@@ -42,11 +44,30 @@ func TestGuards(t *testing.T) {
 		code         string // "" for a success
 		outcome      httpkit.Outcome
 	}{
-		"joining":              {"POST ", nil, full, fakeLists{place: waiting}, "", none},
-		"joining, barred":      {"POST ", barred, nil, fakeLists{place: waiting}, "COOL_DOWN", none},
-		"looking":              {"GET ", barred, full, fakeLists{place: waiting}, "", none},
-		"leaving":              {"POST /leave", barred, full, fakeLists{place: waiting}, "", none},
-		"saying yes":           {"POST ?standing=true", nil, nil, fakeLists{place: waiting}, "", httpkit.Won},
+		"joining":          {"POST ", nil, full, fakeLists{place: waiting}, "", none},
+		"joining, barred":  {"POST ", barred, nil, fakeLists{place: waiting}, "COOL_DOWN", none},
+		"looking":          {"GET ", barred, full, fakeLists{place: waiting}, "", none},
+		"leaving":          {"POST /leave", barred, full, fakeLists{place: waiting}, "", none},
+		"saying yes":       {"POST ?standing=true", nil, nil, fakeLists{place: waiting}, "", httpkit.Won},
+		"after a purchase": {"POST ?standing=true", nil, nil, fakeLists{place: earlier}, "", httpkit.Won},
+		"saying yes, paused": {
+			"POST ?standing=true", nil, nil,
+			fakeLists{place: waiting, join: order.ErrPaused},
+			"PAUSED",
+			httpkit.Refused,
+		},
+		"saying yes, not known, and not claimed": {
+			"POST ?standing=true", nil, nil,
+			fakeLists{place: waiting, join: order.ErrUnavailable},
+			"UNAVAILABLE",
+			httpkit.Refused,
+		},
+		"saying yes, not known, but claimed": {
+			"POST ?standing=true", nil, nil,
+			fakeLists{place: earlier, join: order.ErrUnavailable},
+			"UNAVAILABLE",
+			httpkit.Won,
+		},
 		"in vain":              {"POST ?standing=true", nil, nil, fakeLists{place: sleeper}, "", httpkit.Refused},
 		"to a full share":      {"POST ?standing=true", nil, full, fakeLists{place: sleeper}, "SHARE_TAKEN", none},
 		"again":                {"POST ?standing=true", nil, full, fakeLists{place: claimed}, "", none},
@@ -66,7 +87,7 @@ func TestGuards(t *testing.T) {
 			"POST /accept", nil, nil, fakeLists{accept: order.ErrPaused}, "PAUSED", httpkit.Refused,
 		},
 		"accepting, not known": {
-			"POST /accept", nil, nil, fakeLists{accept: order.ErrUnavailable}, "UNAVAILABLE", httpkit.Unknown,
+			"POST /accept", nil, nil, fakeLists{accept: order.ErrUnavailable}, "UNAVAILABLE", httpkit.Refused,
 		},
 		"accepting, no place": {
 			"POST /accept", nil, nil, fakeLists{err: ErrNoPlace}, "NOT_FOUND", httpkit.Refused,

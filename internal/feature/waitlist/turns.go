@@ -49,7 +49,7 @@ func (t *Turns) Take(ctx context.Context, voucherID int64) error {
 	for {
 		start := time.Now()
 		pass, err := t.turn(ctx, voucherID, ids)
-		if err != nil || pass.changed() {
+		if err != nil && ctx.Err() == nil || pass.changed() { // a caller who has gone is no failure of the list
 			t.observer.Turned(pass, time.Since(start), err)
 		}
 		if err != nil {

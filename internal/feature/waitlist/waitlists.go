@@ -267,8 +267,7 @@ func (w *Waitlists) Counts(ctx context.Context, v voucher.Voucher) (Counts, erro
 
 // Accept accepts the user's invitation and waits a little for the order that it becomes. The place is Bought then, or
 // Refused, or Accepted still: its order is made soon. Repeating is harmless; first: this call accepted it.
-// voucher.ErrOffShelf, order.ErrPaused,
-// ErrNoPlace, ErrNotInvited, order.ErrUnavailable.
+// voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited, order.ErrUnavailable.
 func (w *Waitlists) Accept(
 	ctx context.Context, userID int64, v voucher.Voucher,
 ) (p Place, first bool, err error) {
@@ -299,7 +298,8 @@ func (w *Waitlists) Accept(
 	return p, first, nil
 }
 
-// Leave gives up the user's place, and its invitation if it has one. ErrNoPlace, ErrAccepted, order.ErrUnavailable.
+// Leave gives up the user's place, and its invitation if it has one. voucher.ErrNotFound, voucher.ErrNotSeckill,
+// ErrNoPlace, ErrAccepted, order.ErrUnavailable.
 func (w *Waitlists) Leave(ctx context.Context, userID, voucherID int64) (Place, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()

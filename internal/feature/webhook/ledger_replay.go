@@ -153,14 +153,17 @@ func (l *Ledger) ReplayEvent(ctx context.Context, endpointID int64, id dispatch.
 // ReplayTime implements dispatch.Log. A range that is being sent again already is joined with the new one.
 func (l *Ledger) ReplayTime(
 	ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author,
-) (dispatch.Range, error) {
-	var again dispatch.Range
-	err := l.replay(ctx, endpointID,
+) (events int64, err error) {
+	err = l.replay(ctx, endpointID,
 		func(tx *gorm.DB, row *endpointRow, _ time.Time) ([]voucher.FieldChange, error) {
-			again = dispatch.Range{}
+			theirs := tx.Model(&eventRow{}) // a merchant is not to learn how much other shops sell
+			if row.ShopID != 0 {
+				theirs = theirs.Where("shop_id = ?", row.ShopID)
+			}
+			theirs = theirs.Session(&gorm.Session{})
 			bound := func(order string) (int64, error) {
 				var numbers []int64
-				err := tx.Model(&eventRow{}).Where("create_time >= ? AND create_time < ? AND number < ?",
+				err := theirs.Where("create_time >= ? AND create_time < ? AND number < ?",
 					from.UTC(), to.UTC(), row.NextNumber).
 					Order(order).Limit(1).Pluck("number", &numbers).Error
 				if err != nil || len(numbers) == 0 {
@@ -179,13 +182,20 @@ func (l *Ledger) ReplayTime(
 			if first == 0 {
 				return nil, dispatch.ErrNoEvent
 			}
-			again = dispatch.Range{Next: first, End: last + 1}
+			again := dispatch.Range{Next: first, End: last + 1}
 			if row.ReplayNext < row.ReplayEnd {
 				again = dispatch.Range{Next: min(first, row.ReplayNext), End: max(last+1, row.ReplayEnd)}
 			}
 			row.ReplayNext, row.ReplayEnd = again.Next, again.End
 			if err := tx.Model(row).Select("replay_next", "replay_end").Updates(row).Error; err != nil {
 				return nil, err
+			}
+			events = again.End - again.Next
+			if row.ShopID != 0 {
+				err := theirs.Where("number >= ? AND number < ?", again.Next, again.End).Count(&events).Error
+				if err != nil {
+					return nil, err
+				}
 			}
 			err = tx.Where("endpoint_id = ? AND number >= ? AND number < ?", row.ID, again.Next,
 				again.End).Delete(&deadLetterRow{}).Error
@@ -194,10 +204,9 @@ func (l *Ledger) ReplayTime(
 			}, err
 		}, by)
 	if err != nil {
-		return dispatch.Range{},
-			sqlkit.ReadError(fmt.Sprintf("replaying events to webhook endpoint %d", endpointID), err)
+		return 0, sqlkit.ReadError(fmt.Sprintf("replaying events to webhook endpoint %d", endpointID), err)
 	}
-	return again, nil
+	return events, nil
 }
 
 // replay runs f with the locked endpoint, and notes it in the audit trail.

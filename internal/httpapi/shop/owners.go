@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"errors"
 	"math"
 
 	"github.com/gin-gonic/gin"
@@ -22,10 +23,11 @@ func (a *API) ownOrder(c *gin.Context, shop int64) error {
 	if err != nil {
 		return err
 	}
-	if theirs, err := a.cfg.ShopOf(c.Request.Context(), o.VoucherID); err != nil || theirs != shop {
+	theirs, err := a.cfg.ShopOf(c.Request.Context(), o.VoucherID)
+	if errors.Is(err, voucher.ErrNotFound) || err == nil && theirs != shop {
 		return order.ErrNotFound
 	}
-	return nil
+	return err
 }
 
 // ownCheck is the owner of the list before a sale. What it says without a voucher is of the whole installation.

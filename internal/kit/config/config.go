@@ -214,8 +214,8 @@ type Payment struct {
 
 // Webhook is how changes of orders are sent to the endpoints that admins name.
 type Webhook struct {
-	// Allow is for receivers in private networks. Admins choose the addresses, so by default webhooks reach only public
-	// ones.
+	// Allow is for receivers in private networks. Admins and merchants choose the addresses, so by default webhooks
+	// reach only public ones. What is allowed is allowed to merchants too.
 	Allow []string `env:"SECKILL_WEBHOOK_ALLOW" unit:"networks or addresses, comma-separated" effect:"where webhooks may go besides the public Internet, also by http; none by default"`
 
 	// Keep bounds how long the events of a disabled endpoint are kept. Undelivered events of enabled endpoints are

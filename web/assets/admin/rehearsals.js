@@ -56,7 +56,7 @@ export function Rehearsals({ id, issued, client, words, onDone }) {
     <header class="head"><h2>${t('rehearsals')}</h2>
       ${under
         ? html`<button type="button" class="button quiet small" data-act="end" onClick=${() => setDialog('end')}>${t('rehearsal.end')}</button>`
-        : html`<button type="button" class="button primary small" data-act="rehearse" onClick=${() => setDialog('start')}>${t('rehearsal.start')}</button>`}
+        : !client.shop && html`<button type="button" class="button primary small" data-act="rehearse" onClick=${() => setDialog('start')}>${t('rehearsal.start')}</button>`}
     </header>
     ${failed && html`<p class="note warn" role="alert">${trouble(failed, t)}</p>`}
     ${runs?.length === 0 && html`<p class="soft">${t('rehearsal.none')}</p>`}

@@ -43,8 +43,9 @@ type Log interface {
 	WebhookDeadLetters(ctx context.Context, endpointID, before int64, n int) ([]DeadLetter, error)
 	// ReplayEvent has an event sent again, and those of its order after it. ErrNoEvent.
 	ReplayEvent(ctx context.Context, endpointID int64, id EventID, by voucher.Author) error
-	// ReplayTime has all events of a time sent again, to exclusive, and returns their numbers. ErrNoEvent.
-	ReplayTime(ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author) (Range, error)
+	// ReplayTime has all events of a time sent again, to exclusive, and returns how many numbers that are: for an
+	// endpoint of one shop, of its events. ErrNoEvent.
+	ReplayTime(ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author) (int64, error)
 }
 
 // EventID names an event by its order, order-<order>-<number>, or by its place, place-<voucher>-<position>-<number>:
@@ -266,6 +267,5 @@ func (a *Admin) ReplayTime(ctx context.Context, id int64, from, to time.Time, by
 		return 0, invalid.Join(invalid.New("from", invalid.NotBeforeOther, invalid.BeforeOther,
 			invalid.Data{"other": "to"}))
 	}
-	again, err := a.log.ReplayTime(ctx, id, from, to, by)
-	return again.End - again.Next, err
+	return a.log.ReplayTime(ctx, id, from, to, by)
 }
