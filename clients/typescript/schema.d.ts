@@ -3923,6 +3923,17 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotStaffOrEnded"];
             404: components["responses"]["NotFound"];
+            /** @description `SHOP_LIMIT`: the sale has ended, and a merchant's shop has as many others as it may. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];

@@ -91,7 +91,9 @@ func routesDescribed() map[string]described {
 			good: request{target: "/voucher/5", body: `{"title":"a","endTime":"2026-01-02T21:00:00Z","status":2,` +
 				`"guards":{"limits":{"perUser":{"requests":5,"seconds":10}},"conditions":null}}`},
 			succeeds: []func(*setup){asIs, behind}, invalid: &request{target: "/voucher/5", body: `{"stock":5}`},
-			refusals: []error{noVoucher, voucher.ErrRetired, unavailable},
+			refusals: []error{
+				noVoucher, voucher.ErrRetired, unavailable, &voucher.BoundError{What: "sales", Most: 3},
+			},
 		},
 		"POST /voucher/:id/stock": {
 			good:     request{target: "/voucher/5/stock", body: `{"delta":-5}`, header: key},

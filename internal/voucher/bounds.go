@@ -43,15 +43,33 @@ func (s *Service) admits(ctx context.Context, by Author, units int64) error {
 	if most := s.bounds.Units; most > 0 && units > most {
 		return &BoundError{What: "units", Most: most}
 	}
+	refusal, err := s.oneMore(ctx, by)
+	if err != nil {
+		return err
+	}
+	return refusal
+}
+
+// oneMore returns as refusal why an author may not have one more sale that has not ended, or nil.
+func (s *Service) oneMore(ctx context.Context, by Author) (refusal, err error) {
 	most := s.bounds.Sales
-	if most == 0 {
-		return nil
+	if by.Shop == 0 || most == 0 {
+		return nil, nil
 	}
 	n, err := s.shops.OpenSales(ctx, by.Shop)
 	if err == nil && n >= most {
-		err = &BoundError{What: "sales", Most: most}
+		refusal = &BoundError{What: "sales", Most: most}
 	}
-	return err
+	return refusal, err
+}
+
+// reopening returns as refusal why a change may not give a sale that has ended a later end: that would be one more
+// sale.
+func (s *Service) reopening(ctx context.Context, by Author, c Change) (refusal, err error) {
+	if c.End == nil {
+		return nil, nil
+	}
+	return s.oneMore(ctx, by)
 }
 
 // bounded returns the author with the bound on what a sale of theirs may issue.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 )
 
 // openSales is how many sales each shop has.
@@ -53,6 +54,33 @@ func TestBoundOfUnits(t *testing.T) {
 	}{{merchant, 90, 10, true}, {merchant, 90, 11, false}, {merchant, 200, -5, true}, {admin, 90, 11, true}} {
 		if err := tc.by.CheckIssued(tc.issued, tc.delta); (err == nil) != tc.ok {
 			t.Errorf("%d more than %d by %+v: %v", tc.delta, tc.issued, tc.by, err)
+		}
+	}
+}
+
+// TestBoundOfReopening checks that an ended sale that is given a later end counts as one more sale.
+func TestBoundOfReopening(t *testing.T) {
+	t.Parallel()
+	merchant, later := Author{Shop: 3}, now.Add(3*time.Hour)
+	for name, tc := range map[string]struct {
+		by     Author
+		end    time.Time // of the sale
+		open   int64
+		change Change
+		ok     bool
+	}{
+		"it runs":        {merchant, now.Add(time.Hour), 5, Change{End: &later}, true},
+		"it has ended":   {merchant, now, 5, Change{End: &later}, false},
+		"one less":       {merchant, now, 4, Change{End: &later}, true},
+		"another change": {merchant, now, 5, Change{Title: new("Tea")}, true},
+		"an admin":       {Author{AdminID: 1}, now, 5, Change{End: &later}, true},
+	} {
+		changes := newFakeChanges()
+		changes.voucher.Sale.Begin, changes.voucher.Sale.End = now.Add(-time.Hour), tc.end
+		s := changes.service().Bound(openSales{3: tc.open}, Bounds{Sales: 5})
+		_, _, err := s.Change(t.Context(), tc.by, changes.voucher.ID, tc.change)
+		if bound, _ := errors.AsType[*BoundError](err); (bound == nil) != tc.ok || tc.ok && err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

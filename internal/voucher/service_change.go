@@ -12,7 +12,18 @@ const flushTime = 3 * time.Second
 // will do so later. A change that changes nothing succeeds. It returns *invalid.Error for one that breaks a rule,
 // ErrNotFound, or ErrRetired for the window of a retired sale.
 func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (shown Shown, applied bool, err error) {
-	v, err := s.changes.ChangeVoucher(ctx, id, by, func(v *Voucher) error { return c.apply(v, s.now()) })
+	reopens, err := s.reopening(ctx, by, c)
+	if err != nil {
+		return Shown{}, false, err
+	}
+	v, err := s.changes.ChangeVoucher(ctx, id, by, func(v *Voucher) error {
+		now := s.now()
+		ended := v.Sale != nil && v.Sale.Ended(now)
+		if err := c.apply(v, now); err != nil || !ended || v.Sale.Ended(now) {
+			return err
+		}
+		return reopens
+	})
 	if err != nil {
 		return Shown{}, false, err
 	}

@@ -75,6 +75,9 @@ type Voucher struct {
 // Hidden reports whether the public does not see the voucher at the time now.
 func (v Voucher) Hidden(now time.Time) bool { return now.Before(v.VisibleFrom) }
 
+// Ended reports whether the sale is over at the time now. Redis, whose clock decides, may differ by moments.
+func (s *Sale) Ended(now time.Time) bool { return !now.Before(s.End) }
+
 // HasWaitlist reports whether units that come back may be kept for those who wait for them.
 func (s *Sale) HasWaitlist() bool { return s.InviteWindow > 0 }
 
