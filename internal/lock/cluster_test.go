@@ -19,7 +19,7 @@ import (
 // threeMasters returns a cluster in which no replica replaces a silent master, and a locker on it.
 func threeMasters(t *testing.T) (*testkit.RedisCluster, *lock.Locker) {
 	t.Helper()
-	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute, "--tcp-backlog", "4096") // connects while silent
+	cluster := testkit.StartRedisClusterOf(t, 3, 1, time.Minute, "--tcp-backlog", "4096") // connects while silent
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() }) // no call is under way
 	return cluster, lock.New(client, "")

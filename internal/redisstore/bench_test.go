@@ -136,7 +136,7 @@ type masters struct {
 
 func newMasters(b *testing.B, n int) *masters {
 	b.Helper()
-	c := &masters{nodes: map[int]*redis.Client{}, cluster: testkit.StartRedisClusterOf(b, n, time.Minute,
+	c := &masters{nodes: map[int]*redis.Client{}, cluster: testkit.StartRedisClusterOf(b, n, 1, time.Minute,
 		"--appendonly", "yes", "--appendfsync", "everysec", "--auto-aof-rewrite-percentage", "0")}
 	c.rig = rigOn(b,
 		newClients(b, rediskit.Config{Topology: rediskit.Cluster, Addrs: c.cluster.Addrs(), PoolSize: 64}), "")

@@ -186,7 +186,7 @@ func TestReplicasRefused(t *testing.T) {
 func TestReplicasConfirmOnACluster(t *testing.T) {
 	t.Parallel()
 	// No master may be replaced unless the test does it, however busy the machine.
-	cluster := testkit.StartRedisClusterOf(t, 3, 15*time.Second)
+	cluster := testkit.StartRedisClusterOf(t, 3, 1, 15*time.Second)
 	clients := newClients(t, rediskit.Config{Topology: rediskit.Cluster, Addrs: cluster.Addrs(), Timeout: time.Second})
 	f := &flock{t: t, rig: rigOn(t, clients, "")}
 	f.guard(Replicas{Count: 1, Timeout: 200 * time.Millisecond})

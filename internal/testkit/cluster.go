@@ -19,22 +19,26 @@ const clusterPatience = 2 * time.Minute
 // RedisCluster is a Redis Cluster of several servers for one test. Its methods fail the test if something does not
 // happen in time.
 type RedisCluster struct {
-	// Nodes are the initial masters, then their replicas in the same order, then the nodes from AddNode.
+	// Nodes are the initial masters, then a replica of each in the same order, then a second one of each and so on,
+	// then the nodes from AddNode.
 	Nodes []*RedisServer
 	tb    testing.TB
 	args  []string // of each node
 	known map[int]*redis.Client
 }
 
-// StartRedisClusterOf starts a Redis Cluster with the given number of masters, which share the slots evenly; each has
-// one replica. A master that is silent for nodeTimeout is replaced. args are appended to each server's command line.
-func StartRedisClusterOf(tb testing.TB, masters int, nodeTimeout time.Duration, args ...string) *RedisCluster {
+// StartRedisClusterOf starts a Redis Cluster with the given number of masters, which share the slots evenly, and of
+// replicas of each. A master that is silent for nodeTimeout is replaced. args are appended to each server's command
+// line.
+func StartRedisClusterOf(
+	tb testing.TB, masters, replicas int, nodeTimeout time.Duration, args ...string,
+) *RedisCluster {
 	tb.Helper()
 	c := &RedisCluster{tb: tb, known: map[int]*redis.Client{}, args: append([]string{
 		"--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1",
 		"--cluster-node-timeout", fmt.Sprint(nodeTimeout.Milliseconds()), "--cluster-allow-replica-migration", "no",
 	}, args...)}
-	for range 2 * masters {
+	for range masters * (1 + replicas) {
 		c.Nodes = append(c.Nodes, StartRedis(tb, c.args...))
 	}
 	for i := range masters {
@@ -44,8 +48,8 @@ func StartRedisClusterOf(tb testing.TB, masters int, nodeTimeout time.Duration, 
 	for i := range c.Nodes[1:] {
 		c.meet(i + 1)
 	}
-	for i := range masters {
-		id := c.id(i)
+	for i := range masters * replicas {
+		id := c.id(i % masters)
 		c.eventually("a replica that knows its master", func() error {
 			return c.try(masters+i, "cluster", "replicate", id).Err()
 		})

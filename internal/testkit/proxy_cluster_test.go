@@ -15,7 +15,7 @@ import (
 func TestClusterProxy(t *testing.T) {
 	t.Parallel()
 	// The long timeout prevents failovers, even on a busy machine.
-	c := testkit.StartRedisClusterOf(t, 2, 15*time.Second)
+	c := testkit.StartRedisClusterOf(t, 2, 1, 15*time.Second)
 	p := testkit.NewClusterProxy(t, c.Addrs())
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: p.Addrs()[:1], MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() }) // no call is under way

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -17,6 +18,8 @@ import (
 const (
 	// nodeTimeout is how long a master may be silent before it is replaced.
 	nodeTimeout = 2 * time.Second
+	// shippedTimeout is the same of deploy/cluster/redis.conf.
+	shippedTimeout = 5 * time.Second
 	// longestGap is how much longer than Redis itself the service may be unable to sell. It needs less than two seconds
 	// on an idle machine; the rest is for busy ones. A client that nobody tells of the change needs a minute.
 	longestGap = 30 * time.Second
@@ -25,11 +28,13 @@ const (
 	plannedRebuilds = 2
 )
 
-// openCluster is open, on a Redis Cluster.
-func (r *run) openCluster(on deployment) {
+// openCluster is open, on a Redis Cluster whose masters have one replica each.
+func (r *run) openCluster(on deployment) { r.openClusterOf(1, on) }
+
+func (r *run) openClusterOf(replicas int, on deployment) {
 	r.Helper()
 	on = on.withDefaults()
-	r.cluster = testkit.StartRedisClusterOf(r, 3, patientTimeout, on.redis...)
+	r.cluster = testkit.StartRedisClusterOf(r, 3, replicas, patientTimeout, on.redis...)
 	r.openOn(on, redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: r.cluster.Addrs(), ClusterStateReloadInterval: time.Second,
 	}), map[string]string{"SECKILL_REDIS_MODE": "cluster", "SECKILL_REDIS_ADDRS": strings.Join(r.cluster.Addrs(), ",")})
@@ -88,6 +93,50 @@ func clusterMasterDead(r *run) {
 	r.nodeTimeout(patientTimeout, hot)
 	r.awaitSelling()
 	r.finish()
+}
+
+// clusterMastersDead kills the sale's master and, as soon as units are sold again, the replica that took over, on nodes
+// configured as those of deploy/cluster. If a replica must have each acceptance, the last of the three sells nothing
+// alone: then the first comes back once it has been replaced twice, and otherwise once all is over.
+func clusterMastersDead(kept bool) func(*run) {
+	return func(r *run) {
+		on := deployment{units: 16_000, redis: asShipped(r)}
+		if kept {
+			on.settings = map[string]string{"SECKILL_REDIS_REPLICAS": "1"}
+		}
+		r.rebuilt, r.loss, r.rebuilds = true, !kept, 2*plannedRebuilds
+		r.openClusterOf(2, on)
+		const clients = 32
+		r.load(clients, 20*time.Millisecond)
+		r.awaitAccepted(300)
+		var dead []int
+		for range 2 {
+			hot, killed := r.hotNode(), time.Now()
+			r.cluster.Nodes[hot].Kill()
+			dead = append(dead, hot)
+			r.nodeTimeout(shippedTimeout, dead...) // only now: on a busy machine other masters would be replaced
+			box.Eventually(r, "another master", func() error {
+				if r.hotNode() == hot {
+					return fmt.Errorf("node %d is still the master", hot)
+				}
+				return nil
+			})
+			if kept && len(dead) == 2 {
+				r.Logf("replaced after %v", time.Since(killed).Round(time.Millisecond))
+				r.cluster.Nodes[dead[0]].Start()
+				dead = dead[1:]
+			}
+			r.awaitAccepted(clients + 1) // more than were on their way
+			r.Logf("%v without sales", time.Since(killed).Round(time.Millisecond))
+		}
+		r.nodeTimeout(patientTimeout, dead...)
+		for _, i := range dead {
+			r.cluster.Nodes[i].Start()
+		}
+		r.awaitSelling()
+		r.finish()
+		r.Logf("%d acceptances were lost", r.result.lost)
+	}
 }
 
 // clusterFailover makes the replica of the sale's master take over, as before maintenance: nothing is lost.

@@ -85,6 +85,14 @@ func scenarios() []scenario {
 			"I9 I11", false, lockForgotten,
 		},
 		{"F43-dead", "Redis Cluster: a master killed and never started again", "I1 I2 I3 I6", false, clusterMasterDead},
+		{
+			"F43-twice", "Redis Cluster of two replicas a master: the master killed, then the replica that took over",
+			"I1 I2 I3 I6", true, clusterMastersDead(false),
+		},
+		{
+			"F43-twice-kept", "the same where a replica must have each acceptance", "I1 I2 I3 I6", true,
+			clusterMastersDead(true),
+		},
 		{"F43-planned", "Redis Cluster: a planned failover", "I3 I6", true, clusterFailover},
 		{"F43-slot", "Redis Cluster: the sale's slot moves to a node that is added", "I3 I6", false, clusterSlotMoved},
 		{

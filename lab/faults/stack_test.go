@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,16 +50,21 @@ const partitionTries = 5
 // startStack starts all nodes.
 func startStack(t *testing.T) *stack {
 	t.Helper()
-	conf, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &stack{}
-	s.redis = testkit.StartRedisClusterOf(t, 3, patientTimeout, "--include", conf+"/"+redisConf,
-		"--cluster-node-timeout", fmt.Sprint(patientTimeout.Milliseconds()))
+	s.redis = testkit.StartRedisClusterOf(t, 3, 1, patientTimeout, asShipped(t)...)
 	s.galera = testkit.StartGalera(t, 3, galeraConf)
 	t.Logf("Redis %s, MariaDB %s", s.redis.Nodes[0].Version, s.galera.Version)
 	return s
+}
+
+// asShipped returns the arguments of nodes that are configured as those of deploy/cluster, and patient.
+func asShipped(tb testing.TB) []string {
+	tb.Helper()
+	conf, err := filepath.Abs(redisConf)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return []string{"--include", conf, "--cluster-node-timeout", fmt.Sprint(patientTimeout.Milliseconds())}
 }
 
 // clusterScenario is a scenario on the stack. When moveAt purchases are accepted, which is when the fault comes, a

@@ -17,7 +17,7 @@ import (
 // Inspecting a partition needs only the server that has it. If another server hangs, sales are still shown.
 func TestInspectAsksThePartitionsNode(t *testing.T) {
 	t.Parallel()
-	cluster := testkit.StartRedisClusterOf(t, 3, time.Minute)
+	cluster := testkit.StartRedisClusterOf(t, 3, 1, time.Minute)
 	servers, store := serversOf(t,
 		rediskit.Config{Topology: rediskit.Cluster, Addrs: cluster.Addrs(), Timeout: time.Second},
 		slog.New(slog.DiscardHandler))

@@ -22,7 +22,7 @@ func TestMasterDeadForGood(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster := testkit.StartRedisClusterOf(t, 3, 3*time.Second)
+			cluster := testkit.StartRedisClusterOf(t, 3, 1, 3*time.Second)
 			clients := newClients(t, Config{Topology: Cluster, Addrs: cluster.Addrs(), Timeout: time.Second})
 			const key = "{p0}:orders"
 			for _, c := range []redis.UniversalClient{clients.Commands, clients.Blocking} {
